@@ -8,8 +8,10 @@
 #include <event2/event.h>
 #include <event2/listener.h>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -19,7 +21,8 @@
 #include "common/log.h"
 #include "common/time.h"
 
-enum { SPARES_MOST = 8, LOOK_AGAIN_MS = 100, SAY_AGAIN_MS = 1000 };
+/* Of a closing: LEAST for handshakes whose first packet came before it, MOST while descriptors are short. */
+enum { SPARES_MOST = 8, LOOK_AGAIN_MS = 100, SAY_AGAIN_MS = 1000, END_LEAST_MS = 20, END_MOST_MS = 1000 };
 
 struct tab_accept {
     struct evconnlistener *listener;
@@ -28,6 +31,9 @@ struct tab_accept {
     int reserve, spares, spare[SPARES_MOST];
     bool paused, stopped;
     int64_t said_at; /* tab_mono_ms; 0: never */
+    int64_t ends;    /* since when it ends, tab_mono_ms; 0: it does not */
+    void (*close)(void *);
+    void *close_arg;
     tab_accept *next;
 };
 
@@ -73,7 +79,20 @@ static bool give_spare(tab_accept *a)
 
 static void look_again(tab_accept *a)
 {
-    evtimer_add(a->again, &(struct timeval){ .tv_usec = LOOK_AGAIN_MS * 1000 });
+    evtimer_add(a->again, &(struct timeval){ .tv_usec = (a->ends != 0 ? 5 : LOOK_AGAIN_MS) * 1000 });
+}
+
+/* Whether the listener's queue holds a connection. */
+static bool waits(const tab_accept *a)
+{
+    struct pollfd p = { evconnlistener_get_fd(a->listener), POLLIN, 0 };
+    return poll(&p, 1, 0) > 0;
+}
+
+static bool end_is_due(const tab_accept *a)
+{
+    int64_t since = tab_mono_ms() - a->ends;
+    return since >= END_MOST_MS || (since >= END_LEAST_MS && !waits(a));
 }
 
 static void pause_accepting(tab_accept *a)
@@ -98,11 +117,16 @@ static void on_again(evutil_socket_t fd, short what, void *arg)
     bool whole = spares_whole(a), good = room(a->reserve);
     if (a->stopped)
         return;
+    if (a->ends != 0 && end_is_due(a)) {
+        a->stopped = true;
+        a->close(a->close_arg);
+        return;
+    }
     if (a->paused && (good || give_spare(a))) {
         a->paused = false;
         evconnlistener_enable(a->listener);
     }
-    if (a->paused || !whole)
+    if (a->paused || !whole || a->ends != 0)
         look_again(a);
 }
 
@@ -178,10 +202,28 @@ tab_accept *tab_accept_new(struct event_base *base, struct evhttp *server, struc
     return a;
 }
 
-void tab_accept_stop(tab_accept *a)
+/* The kernel drops what would begin a connection, so that nobody is taken who cannot be served: the caller's
+ * side sends it again a second later, is refused then, and goes elsewhere. Packets of handshakes under way
+ * pass. Where that cannot be set, a connection may come between the last look and the closing. */
+static void take_no_more(int fd)
 {
-    a->stopped = true;
-    evtimer_del(a->again);
+    enum { FLAGS = 13, SYN_ACK = 0x12, SYN = 0x02 }; /* of the TCP header, where the filter's packet begins */
+    static struct sock_filter no_syn[] = {
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, FLAGS),      BPF_STMT(BPF_ALU | BPF_AND | BPF_K, SYN_ACK),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYN, 0, 1), BPF_STMT(BPF_RET | BPF_K, 0),
+        BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+    };
+    struct sock_fprog program = { sizeof no_syn / sizeof *no_syn, no_syn };
+    (void)setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
+}
+
+void tab_accept_end(tab_accept *a, void (*close)(void *arg), void *arg)
+{
+    take_no_more(evconnlistener_get_fd(a->listener));
+    a->ends = tab_mono_ms();
+    a->close = close;
+    a->close_arg = arg;
+    look_again(a);
 }
 
 void tab_accept_free(tab_accept *a)

@@ -22,8 +22,10 @@ typedef struct tab_accept tab_accept;
  * server's callback of new connections (evhttp_set_bevcb). */
 tab_accept *tab_accept_new(struct event_base *base, struct evhttp *server, struct evhttp_bound_socket *socket,
                            const char *name, int reserve, int spares);
-/* On the loop's thread: the socket is closed soon, and not enabled again. */
-void tab_accept_stop(tab_accept *a);
+/* On the loop's thread, once: no new connection is taken, then those that the kernel has taken already are
+ * accepted, then `close` closes the socket, some hundredths of a second later. A socket that is closed with
+ * connections in its queue resets them, and whoever sent a request there does not know what became of it. */
+void tab_accept_end(tab_accept *a, void (*close)(void *arg), void *arg);
 void tab_accept_free(tab_accept *a); /* after its loop, before its server */
 TAB_DEFINE_AUTO(tab_accept)
 

@@ -9,6 +9,7 @@
 #define TAB_BUNDLE_INTERNAL_H
 
 #include "common/bundle_json.h"
+#include "common/spread.h"
 
 #define MEMBER(o, key, write) \
     do {                      \

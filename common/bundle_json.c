@@ -107,6 +107,8 @@ static void table(tab_out *o, const Tabella__TableUnderstanding *t)
         MEMBER(o, "missing_marks", names(o, c->n_missing_marks, c->missing_marks));
         MEMBER(o, "pii", tab_out_bool(o, c->pii));
         MEMBER(o, "pii_confidence", tab_out_fixed(o, c->pii_confidence));
+        if (c->spread != NULL)
+            MEMBER(o, "spread", tab_spread_json(o, c->spread));
         tab_out_close(o, '}');
     }
     tab_out_close(o, ']');
@@ -502,6 +504,16 @@ static void prediction(tab_out *o, const bundle_writer *w, const tab_bundle_view
     }
     if (p->n_leaks > 0)
         MEMBER(o, "likely_leaks", tab_leaks_json(o, p->n_leaks, p->leaks));
+    if (p->judged > 0) {
+        tab_out_key(o, "quality");
+        tab_out_open(o, '{');
+        MEMBER(o, "rows", tab_out_uint(o, p->judged));
+        MEMBER(o, "error", tab_out_real(o, p->error));
+        MEMBER(o, "baseline", tab_out_real(o, p->baseline));
+        MEMBER(o, "slices", tab_slices_json(o, p->n_slices, p->slices));
+        MEMBER(o, "calibration", tab_calibration_json(o, p->n_calibration, p->calibration));
+        tab_out_close(o, '}');
+    }
     MEMBER(o, "held_out",
            view != NULL && view->held_out.n > 0 ? tab_out_raw(o, view->held_out) : tab_out_null(o));
     MEMBER(o, "note", text_or_null(o, p->note));

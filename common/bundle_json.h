@@ -64,6 +64,8 @@ bool tab_column_view(const Tabella__Column *c, size_t rows, tab_column *ret) TAB
 /* The members of a split (proto/bundle.proto), inside an open object. */
 /* The columns that give a target away. */
 void tab_leaks_json(tab_out *o, size_t n, Tabella__Leak *const *leak);
+void tab_slices_json(tab_out *o, size_t n, Tabella__Slice *const *slice);
+void tab_calibration_json(tab_out *o, size_t n, Tabella__Calibration *const *point);
 void tab_split_json(tab_out *o, const Tabella__Split *s);
 
 #endif

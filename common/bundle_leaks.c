@@ -1,4 +1,5 @@
-/* The columns that give a target away, as JSON: a prediction and a report show them alike. */
+/* What a prediction and a report show alike, as JSON: columns that give the target away, error by slice,
+ * calibration. */
 #include "common/bundle_internal.h"
 
 void tab_leaks_json(tab_out *o, size_t n, Tabella__Leak *const *leak)
@@ -12,6 +13,35 @@ void tab_leaks_json(tab_out *o, size_t n, Tabella__Leak *const *leak)
         MEMBER(o, "alone", l->has_share ? tab_out_fixed(o, l->alone) : tab_out_null(o));
         MEMBER(o, "others", l->has_share ? tab_out_fixed(o, l->others) : tab_out_null(o));
         MEMBER(o, "reason", tab_out_cstr(o, l->reason));
+        tab_out_close(o, '}');
+    }
+    tab_out_close(o, ']');
+}
+
+void tab_slices_json(tab_out *o, size_t n, Tabella__Slice *const *slice)
+{
+    tab_out_open(o, '[');
+    for (size_t i = 0; i < n; i++) {
+        const Tabella__Slice *x = slice[i];
+        tab_out_open(o, '{');
+        MEMBER(o, "column", bundle_address(o, x->column));
+        MEMBER(o, "slice", tab_out_str(o, bundle_bytes(x->slice)));
+        MEMBER(o, "rows", tab_out_uint(o, x->rows));
+        MEMBER(o, "error", tab_out_real(o, x->error));
+        MEMBER(o, "beyond_chance", tab_out_bool(o, x->beyond_chance));
+        tab_out_close(o, '}');
+    }
+    tab_out_close(o, ']');
+}
+
+void tab_calibration_json(tab_out *o, size_t n, Tabella__Calibration *const *point)
+{
+    tab_out_open(o, '[');
+    for (size_t i = 0; i < n; i++) {
+        tab_out_open(o, '{');
+        MEMBER(o, "said", tab_out_fixed(o, point[i]->said));
+        MEMBER(o, "was", tab_out_fixed(o, point[i]->was));
+        MEMBER(o, "rows", tab_out_uint(o, point[i]->rows));
         tab_out_close(o, '}');
     }
     tab_out_close(o, ']');

@@ -32,16 +32,27 @@ static tab_status act(consumer *c, tab_tx *tx, const tab_event *e, size_t n, tab
 static tab_status note_group(consumer *c, tab_tx *tx, tab_arena *a, Tabella__Event *const *e, size_t n,
                              tab_rows **ret, tab_error *err)
 {
-    char *id[GROUP_MOST];
-    for (size_t i = 0; i < n; i++)
+    char *id[GROUP_MOST], *org[GROUP_MOST];
+    for (size_t i = 0; i < n; i++) {
         id[i] = e[i]->event_id;
-    const char *ids = tab_pg_array(a, id, n);
-    return ids == NULL
+        org[i] = e[i]->org_id;
+    }
+    const char *ids = tab_pg_array(a, id, n), *orgs = tab_pg_array(a, org, n);
+    return ids == NULL || orgs == NULL
                ? tab_no_memory(err)
-               : tab_tx_query(tx, ret, err, c->note, TAB_P(tab_p_text(ids), tab_p_text(e[0]->org_id)));
+               : tab_tx_query(tx, ret, err, c->note, TAB_P(tab_p_text(ids), tab_p_text(orgs)));
 }
 
-/* 0 < n <= GROUP_MOST events of one organization in one transaction. */
+static size_t of_one_org(Tabella__Event *const *e, size_t n)
+{
+    size_t k = 1;
+    while (k < n && strcmp(e[k]->org_id, e[0]->org_id) == 0)
+        k++;
+    return k;
+}
+
+/* 0 < n <= GROUP_MOST events in one transaction. It sees no other organizations than theirs where they are of
+ * one, and all where they are of several (docs/decisions/0354). */
 static tab_status take_group(consumer *c, Tabella__Event *const *e, size_t n, tab_error *err)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)256 << 20);
@@ -52,7 +63,8 @@ static tab_status take_group(consumer *c, Tabella__Event *const *e, size_t n, ta
     size_t fresh = 0;
     if (a == NULL)
         return tab_no_memory(err);
-    tab_status s = tab_tx_begin(c->pg, e[0]->org_id, tab_in_ms(ACT_MS), &tx, err);
+    const char *org = of_one_org(e, n) == n ? e[0]->org_id : TAB_ORG_ALL;
+    tab_status s = tab_tx_begin(c->pg, org, tab_in_ms(ACT_MS), &tx, err);
     if (s == TAB_OK)
         s = note_group(c, tx, a, e, n, &rows, err);
     if (s != TAB_OK)
@@ -113,12 +125,11 @@ static tab_status events(void *self, tab_call *call, tab_error *err)
     if (out->taken == NULL)
         return tab_no_memory(err);
     tab_status s = TAB_OK;
-    for (size_t i = 0, end; i < in->n_event && s == TAB_OK && !atomic_load(call->cancel); i = end) {
-        const char *org = in->event[i]->org_id;
-        for (end = i + 1;
-             end < in->n_event && end - i < GROUP_MOST && strcmp(in->event[end]->org_id, org) == 0;)
-            end++;
-        s = take_each(c, call->cancel, in->event + i, end - i, out->taken + i, err);
+    for (size_t i = 0, n; i < in->n_event && s == TAB_OK && !atomic_load(call->cancel); i += n) {
+        n = in->n_event - i < GROUP_MOST ? in->n_event - i : GROUP_MOST;
+        if (c->all == NULL)
+            n = of_one_org(in->event + i, n);
+        s = take_each(c, call->cancel, in->event + i, n, out->taken + i, err);
     }
     return s;
 }
@@ -136,7 +147,8 @@ bool tab_events_take(tab_pg *pg, tab_rpc *rpc, const char *schema, tab_event_fn 
     c->all = all;
     c->self = self;
     snprintf(c->note, sizeof c->note,
-             "INSERT INTO %s.inbox (event_id, org) SELECT DISTINCT unnest($1::text[]), $2 "
+             "INSERT INTO %s.inbox (event_id, org) "
+             "SELECT id, min(org) FROM unnest($1::text[], $2::text[]) e(id, org) GROUP BY id ORDER BY id "
              "ON CONFLICT DO NOTHING RETURNING event_id",
              schema);
     c->done = tab_counter("tabella_events_consumed_total", "Events taken, repetitions too", NULL);

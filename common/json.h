@@ -73,6 +73,7 @@ tab_status tab_body_read(tab_arena *a, tab_str text, const tab_body_limits *limi
                          tab_error *err) TAB_CHECKED;
 
 bool tab_utf8_valid(tab_str s);
+size_t tab_utf8_count(tab_str s); /* characters of valid UTF-8, as maxLength of JSON Schema counts */
 
 /* ---- writing --------------------------------------------------------------------------------- */
 

@@ -52,10 +52,7 @@ static bool read_id(body *b, reading *t)
     b->s.p++;
     if (!json_string(&b->s, &id))
         return false;
-    size_t characters = 0;
-    for (size_t k = 0; k < id.n; k++)
-        characters += ((unsigned char)id.p[k] & 0xC0) != 0x80;
-    if (characters == 0 || characters > 128)
+    if (id.n == 0 || tab_utf8_count(id) > 128)
         return SHAPE(b, at, "a table's id has 1 to 128 characters");
     if (b->s.nul || memchr(id.p, '.', id.n) != NULL)
         return SHAPE(b, at, "a table's id holds no dot and no zero character");

@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/crypto.h"
 #include "common/log.h"
 #include "common/metrics.h"
+#include "common/proto.h"
 #include "proto/events.pb-c.h"
 
 /* PACE_MS: how long a busy relay waits between two looks for new rows, so that it and its consumers take
@@ -55,6 +57,36 @@ tab_status tab_outbox_put(tab_tx *tx, const char *schema, const char *event_id, 
                                  tab_p_bytes((tab_str){ bytes, n })));
     free(bytes);
     return s;
+}
+
+tab_status tab_outbox_put_all(tab_tx *tx, tab_arena *a, const char *schema, const char *subject,
+                              const tab_outbox_event *e, size_t n, tab_error *err)
+{
+    char **of[3];
+    const char *column[3];
+    for (int k = 0; k < 3; k++)
+        if ((of[k] = tab_arena_new_of(a, char *, n)) == NULL)
+            return tab_no_memory(err);
+    for (size_t i = 0; i < n; i++) {
+        tab_str bytes = tab_proto_write(a, e[i].event);
+        char *hex = bytes.p == NULL ? NULL : tab_arena_new_of(a, char, 2 * bytes.n + 3);
+        if (hex == NULL)
+            return tab_no_memory(err);
+        memcpy(hex, "\\x", 2); /* as PostgreSQL reads a bytea */
+        tab_hex((const uint8_t *)bytes.p, bytes.n, hex + 2);
+        of[0][i] = (char *)(uintptr_t)e[i].event_id;
+        of[1][i] = (char *)(uintptr_t)e[i].org;
+        of[2][i] = hex;
+    }
+    for (int k = 0; k < 3; k++)
+        if ((column[k] = tab_pg_array(a, of[k], n)) == NULL)
+            return tab_no_memory(err);
+    return run_sql(
+        tx, schema, NULL, err,
+        "INSERT INTO @.outbox (event_id, subject, org, payload) "
+        "SELECT id, $1, org, payload FROM unnest($2::text[], $3::text[], $4::bytea[]) "
+        "e(id, org, payload) ON CONFLICT (event_id) DO NOTHING",
+        TAB_P(tab_p_text(subject), tab_p_text(column[0]), tab_p_text(column[1]), tab_p_text(column[2])));
 }
 
 /* ---- a thread that works while it is wanted -------------------------------------------------- */

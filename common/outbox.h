@@ -20,6 +20,14 @@
 tab_status tab_outbox_put(tab_tx *tx, const char *schema, const char *event_id, const char *subject,
                           const char *org, const ProtobufCMessage *event, tab_error *err) TAB_CHECKED;
 
+/* The same for n > 0 events of one subject by one statement. */
+typedef struct {
+    const char *event_id, *org;
+    const ProtobufCMessage *event;
+} tab_outbox_event;
+tab_status tab_outbox_put_all(tab_tx *tx, tab_arena *a, const char *schema, const char *subject,
+                              const tab_outbox_event *e, size_t n, tab_error *err) TAB_CHECKED;
+
 /* Who reads what of a schema's outbox: a row for each pair, ended by TAB_EVENT_ROUTES_END. An event of a
  * subject without a row stays until a relay that knows it comes. */
 typedef struct {
@@ -52,8 +60,9 @@ typedef struct {
  * event's id into schema.inbox. A failure rolls back, and the event comes again: after 1 s at first, and
  * without end. For an event that it can never use, fn returns TAB_OK. */
 typedef tab_status tab_event_fn(void *self, tab_tx *tx, const tab_event *event, tab_error *err);
-/* Instead of fn, for a consumer that takes several at once: all events of a transaction, of one
- * organization, no id twice; n > 0. */
+/* Instead of fn, for a consumer that takes several at once: all events of a transaction, no id twice; n > 0.
+ * They may be of several organizations. Then the transaction sees all of them, so what it writes for an event
+ * goes under that event's organization by the consumer's own care. */
 typedef tab_status tab_events_fn(void *self, tab_tx *tx, const tab_event *event, size_t n, tab_error *err);
 
 /* Before tab_rpc_serve: the service takes the events that relays route to it, on its worker threads. One of

@@ -16,12 +16,15 @@ enum {
 
 #define LOCKED "55P03" /* lock_timeout has passed */
 
+/* What a transaction sends leaves in as few round trips as its caller's statements allow: BEGIN goes with the
+ * first of them, and COMMIT with the last one where the caller says so (tab_tx_finish). */
 struct tab_tx {
     tab_pg *pool;
     pg_connection *c;
     tab_deadline deadline;
-    bool broken, failed;
+    bool begun, broken, failed;
     char sqlstate[6];
+    char org[ORG_MOST + 1];
 };
 
 /* ---- statements ------------------------------------------------------------------------------ */
@@ -57,7 +60,7 @@ static tab_status failure(tab_tx *tx, const PGresult *r, const char *sql, tab_er
     const char *constraint = PQresultErrorField(r, PG_DIAG_CONSTRAINT_NAME);
     snprintf(tx->sqlstate, sizeof tx->sqlstate, "%s", state == NULL ? "08000" : state);
     tab_status s = status_of(tx->sqlstate);
-    if (PQstatus(tx->c->pg) != CONNECTION_OK || strncmp(tx->sqlstate, "57P", 3) == 0)
+    if (tx->c == NULL || PQstatus(tx->c->pg) != CONNECTION_OK || strncmp(tx->sqlstate, "57P", 3) == 0)
         tx->broken = true;
     if (s == TAB_CONFLICT)
         return tab_fail(err, s, constraint, "this entry exists already");
@@ -76,40 +79,6 @@ static tab_status failure(tab_tx *tx, const PGresult *r, const char *sql, tab_er
         return tab_fail(err, s, NULL, "another transaction holds a lock for long, try again");
     return s == TAB_UNAVAILABLE ? tab_fail(err, s, NULL, "a server is away, try again")
                                 : tab_fail(err, s, NULL, "an internal error");
-}
-
-/* The name of sql's prepared form on this connection; prepares it if need be. NULL: not prepared (the table
- * is full, or the server refused; running the text itself then shows the reason). */
-static bool prepared(tab_tx *tx, const char *sql, char name[16], PGresult **ret_error, bool *ret_dead)
-{
-    pg_connection *c = tx->c;
-    *ret_dead = false;
-    size_t i = 0;
-    while (i < c->prepared && strcmp(c->sql[i], sql) != 0)
-        i++;
-    snprintf(name, 16, "s%zu", i);
-    if (i < c->prepared)
-        return true;
-    if (i == PG_PREPARED)
-        return false;
-    PGresult *r =
-        PQsendPrepare(c->pg, name, sql, 0, NULL)
-            ? pg_await(c->pg, tx->deadline == TAB_NO_DEADLINE ? TAB_NO_DEADLINE : tx->deadline + GRACE_MS)
-            : NULL;
-    if (r == NULL) {
-        *ret_dead = true;
-        return false;
-    }
-    if (PQresultStatus(r) != PGRES_COMMAND_OK) {
-        *ret_error = r;
-        return false;
-    }
-    PQclear(r);
-    c->sql[i] = strdup(sql);
-    if (c->sql[i] == NULL)
-        return false;
-    c->prepared++;
-    return true;
 }
 
 enum { PARAMS_MOST = 64 };
@@ -146,28 +115,169 @@ static tab_status bind_params(const tab_param *p, size_t n, bound *b, tab_error 
     return TAB_OK;
 }
 
-/* Prepared where the connection has room for one more statement, else as it stands. */
-static tab_status send_statement(tab_tx *tx, const char *sql, const bound *b, size_t n, bool binary,
-                                 PGresult **ret, tab_error *err)
+/* The proof for tab.org() of pg_migrate.c: HMAC-SHA256 of "pid of the server's process:organization". It
+ * holds for this connection only: sessions of the same role see texts of running statements in
+ * pg_stat_activity. */
+static void prove(const tab_pg *pg, PGconn *c, const char *org, char ret[TAB_SHA256_HEX])
 {
+    char text[ORG_MOST + 16];
+    uint8_t mac[TAB_SHA256];
+    int n = snprintf(text, sizeof text, "%d:%s", PQbackendPID(c), org);
+    tab_hmac_sha256((tab_str){ (const char *)pg->org_key, TAB_ORG_KEY }, (tab_str){ text, (size_t)n }, mac);
+    tab_hex(mac, sizeof mac, ret);
+}
+
+/* ---- flights --------------------------------------------------------------------------------- */
+
+/* The messages of one round trip, in libpq's pipeline mode. Where one fails the server skips the rest.
+ *
+ *   [prepare BEGIN, BIND, COMMIT]  once a connection
+ *   [BEGIN, BIND]                  with a transaction's first statement
+ *   [prepare the statement]        once a connection
+ *   the statement
+ *   [COMMIT]                       with its last one */
+enum { STEPS_MOST = 8, NONE = STEPS_MOST };
+
+#define BIND                                                                                 \
+    "SELECT pg_catalog.set_config('tab.org', $1, true), pg_catalog.set_config('tab.proof', " \
+    "$2, true), pg_catalog.set_config('statement_timeout', $3, true)"
+
+typedef struct {
+    size_t n, basics, begin, prepare, statement, commit; /* number of each step; NONE: it is not sent */
+    PGresult *of[STEPS_MOST];
+} flight;
+
+static bool send_basics(tab_tx *tx, flight *f)
+{
+    static const char *const basics[][2] = { { "begin", "BEGIN" }, { "bind", BIND }, { "commit", "COMMIT" } };
+    f->basics = f->n;
+    for (size_t i = 0; i < 3; i++, f->n++)
+        if (!PQsendPrepare(tx->c->pg, basics[i][0], basics[i][1], 0, NULL))
+            return false;
+    return true;
+}
+
+static bool send_begin(tab_tx *tx, flight *f)
+{
+    char proof[TAB_SHA256_HEX] = "", ms[24];
+    int64_t left = tab_left_ms(tx->deadline, 24 * 3600 * 1000);
+    const char *value[] = { tx->org, proof, ms };
+    snprintf(ms, sizeof ms, "%lld", (long long)(left < 1 ? 1 : left));
+    if (tx->pool->proves)
+        prove(tx->pool, tx->c->pg, tx->org, proof);
+    f->begin = f->n;
+    f->n += 2;
+    return PQsendQueryPrepared(tx->c->pg, "begin", 0, NULL, NULL, NULL, 0) &&
+           PQsendQueryPrepared(tx->c->pg, "bind", 3, value, NULL, NULL, 0);
+}
+
+/* By its name, prepared first if need be; as it stands where the connection has no room for one more. */
+static bool send_statement(tab_tx *tx, flight *f, const char *sql, const bound *b, size_t n, bool binary)
+{
+    pg_connection *c = tx->c;
     char name[16];
-    bool dead = false;
-    PGresult *r = NULL;
-    PGconn *c = tx->c->pg;
+    size_t i = 0;
+    while (i < c->prepared && strcmp(c->sql[i], sql) != 0)
+        i++;
+    snprintf(name, sizeof name, "s%zu", i);
+    if (i == c->prepared && i < PG_PREPARED) {
+        f->prepare = f->n++;
+        if (!PQsendPrepare(c->pg, name, sql, 0, NULL))
+            return false;
+    }
+    f->statement = f->n++;
+    return i < PG_PREPARED
+               ? PQsendQueryPrepared(c->pg, name, (int)n, b->value, b->length, b->format, binary)
+               : PQsendQueryParams(c->pg, sql, (int)n, NULL, b->value, b->length, b->format, binary);
+}
+
+/* What the connection has prepared now. False: out of memory, so that its names are no longer known. */
+static bool note_prepared(pg_connection *c, const flight *f, const char *sql)
+{
+    if (f->basics != NONE && PQresultStatus(f->of[f->basics + 2]) == PGRES_COMMAND_OK)
+        c->basics = true;
+    if (f->prepare == NONE || PQresultStatus(f->of[f->prepare]) != PGRES_COMMAND_OK)
+        return true;
+    c->sql[c->prepared] = strdup(sql);
+    return c->sql[c->prepared] != NULL && ++c->prepared > 0;
+}
+
+/* The first step that failed; f->n: none. */
+static size_t first_failure(const flight *f)
+{
+    for (size_t i = 0; i < f->n; i++)
+        if (PQresultStatus(f->of[i]) != PGRES_COMMAND_OK && PQresultStatus(f->of[i]) != PGRES_TUPLES_OK)
+            return i;
+    return f->n;
+}
+
+static void clear(flight *f)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        PQclear(f->of[i]);
+        f->of[i] = NULL;
+    }
+}
+
+/* False: the connection is of no more use. */
+static bool fly(tab_tx *tx, flight *f, const char *sql, const bound *b, size_t n, bool binary, bool last)
+{
     tab_deadline d = tx->deadline == TAB_NO_DEADLINE ? TAB_NO_DEADLINE : tx->deadline + GRACE_MS;
-    if (prepared(tx, sql, name, &r, &dead))
-        r = PQsendQueryPrepared(c, name, (int)n, b->value, b->length, b->format, binary) ? pg_await(c, d)
-                                                                                         : NULL;
-    else if (!dead && r == NULL)
-        r = PQsendQueryParams(c, sql, (int)n, NULL, b->value, b->length, b->format, binary) ? pg_await(c, d)
-                                                                                            : NULL;
-    *ret = r;
-    ExecStatusType st = r == NULL ? PGRES_FATAL_ERROR : PQresultStatus(r);
-    return st == PGRES_TUPLES_OK || st == PGRES_COMMAND_OK ? TAB_OK : failure(tx, r, sql, err);
+    PGconn *c = tx->c->pg;
+    *f = (flight){ .basics = NONE, .begin = NONE, .prepare = NONE, .statement = NONE, .commit = NONE };
+    bool ok = PQenterPipelineMode(c) && (tx->c->basics || send_basics(tx, f)) &&
+              (tx->begun || send_begin(tx, f)) && send_statement(tx, f, sql, b, n, binary);
+    if (ok && last) {
+        f->commit = f->n++;
+        ok = PQsendQueryPrepared(c, "commit", 0, NULL, NULL, NULL, 0);
+    }
+    return ok && PQpipelineSync(c) && pg_await_all(c, d, f->of, f->n) && PQexitPipelineMode(c) &&
+           note_prepared(tx->c, f, sql);
+}
+
+/* Another connection for a transaction of which the server has done nothing: a kept one may have died with a
+ * restart of the server, and the next is tried, at last a fresh one. */
+static bool another(tab_tx *tx)
+{
+    if (tx->c->fresh || tab_left_ms(tx->deadline, 1) == 0)
+        return false;
+    pg_forget(tx->pool, tx->c); /* first: the pool may have room for one only */
+    tx->c = pg_borrow(tx->pool, tx->deadline);
+    return tx->c != NULL;
+}
+
+static tab_status send(tab_tx *tx, const char *sql, const bound *b, size_t n, bool binary, bool last,
+                       PGresult **ret, tab_error *err)
+{
+    flight f;
+    bool whole = fly(tx, &f, sql, b, n, binary, last);
+    /* With COMMIT on board it is not known what was done. */
+    while (!whole && !tx->begun && !last && another(tx)) {
+        clear(&f);
+        whole = fly(tx, &f, sql, b, n, binary, last);
+    }
+    size_t bad = first_failure(&f);
+    tab_status s = TAB_OK;
+    if (!whole || bad < f.n) {
+        bool unheard = !tx->begun && f.of[0] == NULL;
+        s = failure(tx, bad < f.n ? f.of[bad] : NULL, bad < f.n && bad == f.commit ? "COMMIT" : sql, err);
+        tx->broken |= !whole;
+        if (unheard) /* whatever the time is: the server has said nothing */
+            s = tab_fail(err, TAB_UNAVAILABLE, NULL, "a server is away, try again");
+    } else if (last && strcmp(PQcmdStatus(f.of[f.commit]), "COMMIT") != 0) {
+        s = tab_fail(err, TAB_INTERNAL, NULL, "the transaction was rolled back");
+    }
+    tx->begun = true;
+    if (s == TAB_OK) {
+        *ret = f.of[f.statement];
+        f.of[f.statement] = NULL;
+    }
+    clear(&f);
+    return s;
 }
 
 static tab_status query(tab_tx *tx, tab_rows **ret, tab_error *err, const char *sql, const tab_param *p,
-                        size_t n, bool binary)
+                        size_t n, bool binary, bool last)
 {
     if (tx->broken || tx->failed)
         return tab_fail(err, tx->broken ? TAB_UNAVAILABLE : TAB_INTERNAL, NULL,
@@ -180,7 +290,7 @@ static tab_status query(tab_tx *tx, tab_rows **ret, tab_error *err, const char *
     PGresult *r = NULL;
     tab_status s = bind_params(p, n, &b, err);
     if (s == TAB_OK)
-        s = send_statement(tx, sql, &b, n, binary, &r, err);
+        s = send(tx, sql, &b, n, binary, last, &r, err);
     for (size_t i = 0; i < b.n_copies; i++)
         free(b.copies[i]);
     int64_t took = tab_mono_us() - from;
@@ -206,13 +316,13 @@ static tab_status query(tab_tx *tx, tab_rows **ret, tab_error *err, const char *
 tab_status tab_tx_query(tab_tx *tx, tab_rows **ret, tab_error *err, const char *sql, const tab_param *p,
                         size_t n)
 {
-    return query(tx, ret, err, sql, p, n, false);
+    return query(tx, ret, err, sql, p, n, false, false);
 }
 
 tab_status tab_tx_query_bytes(tab_tx *tx, tab_rows **ret, tab_error *err, const char *sql, const tab_param *p,
                               size_t n)
 {
-    return query(tx, ret, err, sql, p, n, true);
+    return query(tx, ret, err, sql, p, n, true, false);
 }
 
 /* ---- transactions ---------------------------------------------------------------------------- */
@@ -236,31 +346,14 @@ static tab_status command(tab_tx *tx, const char *sql, tab_error *err)
     return s;
 }
 
-/* The proof for tab.org() of pg_migrate.c: HMAC-SHA256 of "pid of the server's process:organization". It
- * holds for this connection only: sessions of the same role see texts of running statements in
- * pg_stat_activity. */
-static void prove(const tab_pg *pg, PGconn *c, const char *org, char ret[TAB_SHA256_HEX])
+/* BEGIN and what binds the transaction, for a script. */
+static tab_status begin_now(tab_tx *tx, tab_error *err)
 {
-    char text[ORG_MOST + 16];
-    uint8_t mac[TAB_SHA256];
-    int n = snprintf(text, sizeof text, "%d:%s", PQbackendPID(c), org);
-    tab_hmac_sha256((tab_str){ (const char *)pg->org_key, TAB_ORG_KEY }, (tab_str){ text, (size_t)n }, mac);
-    tab_hex(mac, sizeof mac, ret);
-}
-
-/* BEGIN and what binds the transaction, in one round trip. */
-static PGresult *bind(tab_tx *tx, const char *org)
-{
-    char proof[TAB_SHA256_HEX] = "", sql[2 * ORG_MOST + 256];
-    int64_t left = tab_left_ms(tx->deadline, 24 * 3600 * 1000);
-    if (tx->pool->proves)
-        prove(tx->pool, tx->c->pg, org, proof);
-    char *quoted = PQescapeLiteral(tx->c->pg, org, strlen(org));
-    snprintf(sql, sizeof sql,
-             "BEGIN; SET LOCAL tab.org = %s; SET LOCAL tab.proof = '%s'; SET LOCAL statement_timeout = %lld",
-             quoted == NULL ? "''" : quoted, proof, (long long)(left < 1 ? 1 : left));
-    PQfreemem(quoted);
-    return simple(tx, sql);
+    bound none = { .n_copies = 0 };
+    PGresult *r = NULL;
+    TAB_TRY(send(tx, "SELECT 1", &none, 0, false, false, &r, err));
+    PQclear(r);
+    return TAB_OK;
 }
 
 tab_status tab_tx_begin(tab_pg *pg, const char *org, tab_deadline deadline, tab_tx **ret, tab_error *err)
@@ -277,25 +370,11 @@ tab_status tab_tx_begin(tab_pg *pg, const char *org, tab_deadline deadline, tab_
         return tab_no_memory(err);
     tx->pool = pg;
     tx->deadline = deadline;
-    /* A kept connection may have died with a restart of the server: then BEGIN fails below the protocol, and
-     * the next connection is tried, at last a fresh one. */
-    for (;;) {
-        tx->c = pg_borrow(pg, deadline);
-        if (tx->c == NULL) {
-            free(tx);
-            return tab_fail(err, TAB_UNAVAILABLE, NULL, "a server is away, try again");
-        }
-        bool fresh = tx->c->prepared == 0 && tab_mono_ms() - tx->c->used < 5;
-        PGresult *r = bind(tx, org);
-        bool ok = r != NULL && PQresultStatus(r) == PGRES_COMMAND_OK;
-        PQclear(r);
-        if (ok)
-            break;
-        pg_forget(pg, tx->c);
-        if (fresh || tab_left_ms(deadline, 1) == 0) {
-            free(tx);
-            return tab_fail(err, TAB_UNAVAILABLE, NULL, "a server is away, try again");
-        }
+    snprintf(tx->org, sizeof tx->org, "%s", org);
+    tx->c = pg_borrow(pg, deadline);
+    if (tx->c == NULL) {
+        free(tx);
+        return tab_fail(err, TAB_UNAVAILABLE, NULL, "a server is away, try again");
     }
     tab_metric_add(pg->in_use, 1);
     *ret = tx;
@@ -305,7 +384,9 @@ tab_status tab_tx_begin(tab_pg *pg, const char *org, tab_deadline deadline, tab_
 /* The connection goes back to the pool unless something is left on it. */
 static void end(tab_tx *tx)
 {
-    if (tx->broken || PQtransactionStatus(tx->c->pg) != PQTRANS_IDLE)
+    if (tx->c == NULL) /* it was given up, and there was no other */
+        ;
+    else if (tx->broken || PQtransactionStatus(tx->c->pg) != PQTRANS_IDLE)
         pg_forget(tx->pool, tx->c);
     else
         pg_give_back(tx->pool, tx->c);
@@ -317,7 +398,7 @@ void tab_tx_free(tab_tx *tx)
 {
     if (tx == NULL)
         return;
-    if (!tx->broken) {
+    if (!tx->broken && PQtransactionStatus(tx->c->pg) != PQTRANS_IDLE) {
         tx->deadline = tab_in_ms(1000); /* a rollback must not hang, and the caller's time may be up */
         PGresult *r = simple(tx, "ROLLBACK");
         tx->broken = r == NULL;
@@ -333,6 +414,10 @@ tab_status tab_tx_commit(tab_tx **txp, tab_error *err)
         tab_tx_free(tx);
         return tab_fail(err, TAB_INTERNAL, NULL, "the transaction has failed before");
     }
+    if (!tx->begun) {
+        end(tx);
+        return TAB_OK;
+    }
     PGresult *r = simple(tx, "COMMIT");
     tab_status s = TAB_OK;
     if (r == NULL || PQresultStatus(r) != PGRES_COMMAND_OK)
@@ -344,8 +429,19 @@ tab_status tab_tx_commit(tab_tx **txp, tab_error *err)
     return s;
 }
 
+tab_status tab_tx_finish(tab_tx **txp, tab_rows **ret, tab_error *err, const char *sql, const tab_param *p,
+                         size_t n)
+{
+    tab_tx *tx = tab_take(txp);
+    tab_status s = query(tx, ret, err, sql, p, n, false, true);
+    tab_tx_free(tx);
+    return s;
+}
+
 tab_status tab_tx_script(tab_tx *tx, const char *sql, tab_error *err)
 {
+    if (!tx->begun)
+        TAB_TRY(begin_now(tx, err));
     return command(tx, sql, err);
 }
 

@@ -59,11 +59,16 @@ char *tab_pg_array(tab_arena *a, char *const *item, size_t n);
     (const tab_param[]){ __VA_ARGS__ }, sizeof((const tab_param[]){ __VA_ARGS__ }) / sizeof(tab_param)
 #define TAB_P_NONE NULL, 0
 
-/* A transaction at READ COMMITTED. The deadline bounds each of its statements. */
+/* A transaction at READ COMMITTED. The deadline bounds each of its statements. BEGIN goes to the server with
+ * the first of them, so one round trip does both. */
 tab_status tab_tx_begin(tab_pg *pg, const char *org, tab_deadline deadline, tab_tx **ret,
                         tab_error *err) TAB_CHECKED;
 tab_status tab_tx_commit(tab_tx **tx, tab_error *err) TAB_CHECKED; /* takes it, whatever comes */
-void tab_tx_free(tab_tx *tx);                                      /* rolls back */
+/* The last statement and the commit in one round trip; takes it like a commit. With begin a whole transaction
+ * costs one round trip. UNAVAILABLE, CANCELLED: it may have been committed or not, as with a commit. */
+tab_status tab_tx_finish(tab_tx **tx, tab_rows **ret, tab_error *err, const char *sql, const tab_param *p,
+                         size_t n) TAB_CHECKED;
+void tab_tx_free(tab_tx *tx); /* rolls back */
 TAB_DEFINE_AUTO(tab_tx)
 
 /* One statement (prepared once a connection, so keep its text constant). ret may be NULL. */

@@ -20,7 +20,8 @@ enum { PG_PREPARED = 256 /* statements that one connection keeps prepared */ };
 
 typedef struct pg_connection {
     PGconn *pg;
-    int64_t used; /* tab_mono_ms when it was opened or given back */
+    bool fresh;  /* nobody has used it before */
+    bool basics; /* what every transaction begins and ends with is prepared */
     size_t prepared;
     char *sql[PG_PREPARED]; /* statement i is named "s<i>" */
     struct pg_connection *next;
@@ -56,5 +57,7 @@ void pg_forget(tab_pg *pg, pg_connection *c);    /* closes one that is of no mor
 /* Sends what is buffered and waits for one result and the end of the command. NULL: the connection is of no
  * more use (gone, or silent past the deadline). */
 PGresult *pg_await(PGconn *c, tab_deadline deadline);
+/* In pipeline mode: one result a step, until its end. What did not come stays NULL. False as above. */
+bool pg_await_all(PGconn *c, tab_deadline deadline, PGresult **ret, size_t n);
 
 #endif

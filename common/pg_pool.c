@@ -105,21 +105,46 @@ bad:
     return NULL;
 }
 
+/* Until all is sent and a result can be taken without waiting. */
+static bool ready(PGconn *c, tab_deadline deadline)
+{
+    int more = PQflush(c);
+    while (more == 1) {
+        if (!wait_socket(c, POLLIN | POLLOUT, deadline) || PQconsumeInput(c) == 0)
+            return false;
+        more = PQflush(c);
+    }
+    while (more == 0 && PQisBusy(c))
+        if (!wait_socket(c, POLLIN, deadline) || PQconsumeInput(c) == 0)
+            return false;
+    return more == 0;
+}
+
+bool pg_await_all(PGconn *c, tab_deadline deadline, PGresult **ret, size_t n)
+{
+    for (size_t i = 0; ready(c, deadline);) {
+        PGresult *r = PQgetResult(c); /* NULL: the end of a step */
+        ExecStatusType s = r == NULL ? PGRES_COMMAND_OK : PQresultStatus(r);
+        if (r == NULL)
+            i++;
+        else if (i < n && ret[i] == NULL && s != PGRES_PIPELINE_SYNC)
+            ret[i] = r;
+        else
+            PQclear(r);
+        if (s == PGRES_PIPELINE_SYNC)
+            return PQstatus(c) == CONNECTION_OK;
+        if (i > n || PQstatus(c) != CONNECTION_OK)
+            return false;
+    }
+    return false;
+}
+
 PGresult *pg_await(PGconn *c, tab_deadline deadline)
 {
     PGresult *last = NULL;
     for (;;) {
-        int more = PQflush(c);
-        while (more == 1) {
-            if (!wait_socket(c, POLLIN | POLLOUT, deadline) || PQconsumeInput(c) == 0)
-                goto bad;
-            more = PQflush(c);
-        }
-        if (more < 0)
+        if (!ready(c, deadline))
             goto bad;
-        while (PQisBusy(c))
-            if (!wait_socket(c, POLLIN, deadline) || PQconsumeInput(c) == 0)
-                goto bad;
         PGresult *r = PQgetResult(c);
         if (r == NULL) {
             if (last != NULL && PQstatus(c) == CONNECTION_OK)
@@ -281,6 +306,14 @@ void pg_forget(tab_pg *pg, pg_connection *c)
     pthread_mutex_unlock(&pg->lock);
 }
 
+/* Whether the server has ended it since it was given back, by a restart for example: nothing else is said on
+ * a connection that asks nothing. A statement that goes with its COMMIT could not be sent a second time. */
+static bool hung_up(PGconn *c)
+{
+    struct pollfd p = { PQsocket(c), POLLIN, 0 };
+    return poll(&p, 1, 0) != 0;
+}
+
 pg_connection *pg_borrow(tab_pg *pg, tab_deadline deadline)
 {
     tab_deadline until = tab_in_ms(tab_left_ms(deadline, 10000));
@@ -293,11 +326,16 @@ pg_connection *pg_borrow(tab_pg *pg, tab_deadline deadline)
         }
     if (from > 0)
         tab_metric_observe(pg->waits, (double)(tab_mono_us() - from) * 1e-6);
-    pg_connection *c = pg->idle;
-    if (c != NULL) {
+    pg_connection *c;
+    while ((c = pg->idle) != NULL) {
         pg->idle = c->next;
-        pthread_mutex_unlock(&pg->lock);
-        return c;
+        if (!hung_up(c->pg)) {
+            pthread_mutex_unlock(&pg->lock);
+            return c;
+        }
+        pg->open--;
+        tab_metric_add(pg->open_now, -1);
+        close_connection(c);
     }
     if (tab_mono_ms() < pg->retry_at)
         goto none;
@@ -313,7 +351,7 @@ pg_connection *pg_borrow(tab_pg *pg, tab_deadline deadline)
         tab_metric_add(pg->open_now, 1);
         tab_metric_set(pg->breaker, 0);
         pthread_mutex_unlock(&pg->lock);
-        c->used = tab_mono_ms();
+        c->fresh = true;
         return c;
     }
     free(c);
@@ -329,7 +367,7 @@ none:
 
 void pg_give_back(tab_pg *pg, pg_connection *c)
 {
-    c->used = tab_mono_ms();
+    c->fresh = false;
     pthread_mutex_lock(&pg->lock);
     c->next = pg->idle;
     pg->idle = c;

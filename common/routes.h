@@ -64,7 +64,7 @@ enum {
     X(GET_JOB,               GET,    "/v2/jobs/:id",                  READ,   TAB_ROUTE_PAGED) \
     X(POST_JOB_CANCEL,       POST,   "/v2/jobs/:id/cancel",           MANAGE, 0) \
     X(GET_MODELS,            GET,    "/v2/models",                    READ,   0) \
-    X(GET_USAGE,             GET,    "/v2/usage",                     READ,   0) \
+    X(GET_USAGE,             GET,    "/v2/usage",                     READ,   TAB_ROUTE_PAGED) \
     X(GET_KEYS,              GET,    "/v2/keys",                      READ,   0) \
     X(POST_KEYS,             POST,   "/v2/keys",                      MANAGE, TAB_ROUTE_BODY) \
     X(POST_KEY_ROTATE,       POST,   "/v2/keys/:id/rotate",           MANAGE, 0) \
@@ -84,7 +84,10 @@ enum {
     X(PUT_ORGANIZATION, PUT, "/platform/v1/organization", MANAGE, TAB_ROUTE_BODY | TAB_ROUTE_PLATFORM) \
     X(POST_SESSION, POST, "/platform/v1/session", ALL, TAB_ROUTE_BODY | TAB_ROUTE_PLATFORM | TAB_ROUTE_OPEN) \
     X(GET_SESSION, GET, "/platform/v1/session", ALL, TAB_ROUTE_PLATFORM) \
-    X(DELETE_SESSION, DELETE, "/platform/v1/session", ALL, TAB_ROUTE_PLATFORM)
+    X(DELETE_SESSION, DELETE, "/platform/v1/session", ALL, TAB_ROUTE_PLATFORM) \
+    X(GET_DATA_SNAPSHOTS, GET, "/platform/v1/data/:id/snapshots", READ, TAB_ROUTE_PAGED | TAB_ROUTE_PLATFORM) \
+    X(GET_DATA_DIFF, GET, "/platform/v1/data/:id/diff", READ, TAB_ROUTE_PAGED | TAB_ROUTE_PLATFORM) \
+    X(GET_DATA_PROFILE, GET, "/platform/v1/data/:id/profile", READ, TAB_ROUTE_PLATFORM)
 /* clang-format on */
 
 typedef enum {

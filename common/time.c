@@ -124,7 +124,7 @@ bool tab_time_parse(tab_str s, int64_t *ret_us)
         if (by == 0 || !digits(s, &at, 2, &oh))
             return false;
         (void)sign(s, &at, ':');
-        if (!digits(s, &at, 2, &om) || oh > 14 || om > 59)
+        if (!digits(s, &at, 2, &om) || oh > 23 || om > 59)
             return false;
         offset = by * (oh * 3600 + om * 60);
     }

@@ -33,12 +33,17 @@ $(B)/bin/train-keys: $(patsubst %.c,$(B)/%.o,$(wildcard tools/train/keys/*.c)) $
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 BENCH_PROGRAMS += $(B)/bin/train-keys
 $(B)/services/inference/engine/link/twin_model.o: services/inference/engine/link/twins.model
+$(B)/services/inference/engine/link/across_model.o: services/inference/engine/link/across.model
 # The trainer of pairs of rows (tools/train/pairs), which also measures them.
 CFLAGS_tools_train_trees = -O3
 $(B)/bin/train-pairs: $(patsubst %.c,$(B)/%.o,$(wildcard tools/train/pairs/*.c)) $(B)/tools/train/trees.o \
     $(B)/tests/bench/match/cases.o $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 BENCH_PROGRAMS += $(B)/bin/train-pairs
+$(B)/bin/train-across: $(patsubst %.c,$(B)/%.o,$(wildcard tools/train/across/*.c)) $(B)/tools/train/trees.o \
+    $(B)/tests/bench/match/cases.o $(B)/libengine.a $(B)/libcommon.a
+	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+BENCH_PROGRAMS += $(B)/bin/train-across
 BENCH_PROGRAMS += $(B)/bench/columns-speed $(B)/bin/train
 $(B)/bench/columns-speed: $(B)/tests/bench/columns/speed.o $(B)/tools/train/labelled.o $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
@@ -55,4 +60,5 @@ $(B)/bin/keys: LDLIBS += -lcurl
 
 # data-connector reads sources of many kinds
 SOURCE_LIBS = -lcurl -lmariadb -lsqlite3
-$(B)/bin/data-connector $(B)/test/services-data-connector-tests $(B)/fuzz/source $(B)/fuzz/remote: LDLIBS += $(SOURCE_LIBS)
+$(B)/bin/data-connector $(B)/test/services-data-connector-tests: LDLIBS += $(SOURCE_LIBS)
+$(B)/fuzz/source $(B)/fuzz/remote $(B)/fuzz/protocols: LDLIBS += $(SOURCE_LIBS)

@@ -23,12 +23,18 @@ FUZZ_OF_api    = $(call body,services/api)
 FUZZ_OF_traceparent = $(B)/gateway/module/tab_trace.o
 FUZZ_OF_source = $(filter-out %/provider_postgres.o,$(call body,services/data-connector))
 FUZZ_OF_remote = $(filter-out %/provider_rest.o,$(call body,services/data-connector))
+FUZZ_OF_protocols = $(filter-out %/provider_bigquery.o,$(call body,services/data-connector))
 FUZZ_OF_engine = $(call body,services/inference) $(B)/services/inference/tests/odd.o $(B)/services/inference/tests/odd_tables.o
 fuzz-programs: $(FUZZERS)
 $(B)/fuzz/%: $(B)/tests/fuzz/%_fuzz.o $$(FUZZ_OF_$$*) $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && clang++ $(LDFLAGS) -fsanitize=fuzzer $^ $(LDLIBS) -o $@
 fuzz:
 	@tests/fuzz/run $(FUZZ_SECONDS)
+## make fuzz-openapi    the OpenAPI document held by a schema fuzzer: OPENAPI_PYTHON=PYTHON has schemathesis
+.PHONY: fuzz-openapi
+OPENAPI_PYTHON ?= python3
+fuzz-openapi: build
+	@$(OPENAPI_PYTHON) tests/bench/openapi/run
 
 # Programs that need real servers: tests/infra/NAME.c, started by scripts in tests/suite.
 INFRA := $(patsubst tests/infra/%.c,%,$(wildcard tests/infra/*.c))
@@ -71,6 +77,9 @@ $(B)/bench/relational: $(B)/tests/bench/relational/bench.o $(B)/libengine.a $(B)
 BENCH_PROGRAMS += $(B)/bench/pass
 $(B)/bench/pass: $(B)/tests/bench/pass/pass.o $(B)/services/inference/pool.o $(B)/services/inference/memory.o $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CXX) $(LDFLAGS) $^ $(LDLIBS) -o $@
+BENCH_PROGRAMS += $(B)/bench/whole
+$(B)/bench/whole: $(B)/tests/bench/pass/whole.o $(B)/tests/bench/match/cases.o $(B)/services/inference/pool.o $(B)/services/inference/memory.o $(B)/libengine.a $(B)/libcommon.a
+	@mkdir -p $(@D) && echo "  ld $@" && $(CXX) $(LDFLAGS) $^ $(LDLIBS) -o $@
 BENCH_PROGRAMS += $(B)/bench/pfn-bench
 $(B)/bench/pfn-bench: $(B)/tests/bench/pfn/bench.o $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
@@ -91,7 +100,7 @@ pairings: build
 	@tests/pairings/run $(COMMIT)
 
 # ---- images and compose file, built and run for real ------------------------------------------------
-## make containers  builds the images, starts the compose file, restarts each container under load
+## make containers      builds the images, starts the compose file, restarts each container under load
 .PHONY: containers
 containers:
 	@tests/containers/run

@@ -54,12 +54,13 @@ SERVICES = ["api", "data-connector", "inference", "jobs", "keys", "metering", "r
 
 # The secrets of each process beside its users above; `migrate` and the servers have none of these.
 SECRETS = {
-    "TAB_POSTGRES": [*SERVICES, "migrate"],
+    "TAB_POSTGRES": [*SERVICES, "migrate", "retain"],
     "TAB_ORG_KEY": [*SERVICES, "migrate"],
     "TAB_RUN_KEY": ["api", "data-connector", "jobs"],
     "TAB_GATEWAY_SECRET": ["api"],
     "TAB_GRANT_SECRET": ["keys"],
     "TAB_KEK": ["data-connector"],
+    "TAB_CHECKPOINT_KEY": ["retain"],  # where it cuts
     "TAB_NATS_PASSWORD": list(CALLS),
     "TAB_REDIS_PASSWORD": ["api", "jobs", "keys"],
 }

@@ -8,12 +8,23 @@
 #include "services/inference/engine/sector/sectors.h"
 
 enum { SLOTS = 1 << 18, MAX_SETS = 1 << 16 };
-static struct {
+static struct slot {
     uint32_t fingerprint;
     uint64_t lists;
     uint32_t sectors;
+    bool derived; /* a form of a term, not in a list itself */
 } term_at[SLOTS];
 static size_t terms;
+
+/* The folded term's slot, or the free one where it would be. */
+static struct slot *find(tab_str t)
+{
+    uint64_t hash = tab_wyhash(t.p, t.n, 7);
+    uint32_t f = tab_lexicon_fingerprint(hash), i = (uint32_t)hash & (SLOTS - 1);
+    while (term_at[i].fingerprint != 0 && term_at[i].fingerprint != f)
+        i = (i + 1) & (SLOTS - 1);
+    return &term_at[i];
+}
 
 static bool add(tab_str raw, int list, int sector)
 {
@@ -21,21 +32,77 @@ static bool add(tab_str raw, int list, int sector)
     tab_str t = tab_fold(raw, buf, sizeof buf);
     if (t.n == 0)
         return true;
-    uint64_t hash = tab_wyhash(t.p, t.n, 7);
-    uint32_t f = tab_lexicon_fingerprint(hash), i = (uint32_t)hash & (SLOTS - 1);
-    while (term_at[i].fingerprint != 0 && term_at[i].fingerprint != f)
-        i = (i + 1) & (SLOTS - 1);
-    if (term_at[i].fingerprint == 0 && ++terms > SLOTS * 3 / 4)
+    struct slot *s = find(t);
+    if (s->fingerprint == 0 && ++terms > SLOTS * 3 / 4)
         return false;
-    term_at[i].fingerprint = f;
+    s->fingerprint = tab_lexicon_fingerprint(tab_wyhash(t.p, t.n, 7));
     if (list >= 0)
-        term_at[i].lists |= UINT64_C(1) << list;
+        s->lists |= UINT64_C(1) << list;
     if (sector >= 0)
-        term_at[i].sectors |= UINT32_C(1) << sector;
+        s->sectors |= UINT32_C(1) << sector;
     return true;
 }
 
-static bool read_list(const char *folder, const char *name, int list, int sector)
+/* Adds the sectors of a term to another form of it, unless that form is a sector's term by itself. */
+static bool add_form(const char *form, int n, uint32_t sectors)
+{
+    char buf[256];
+    tab_str t = tab_fold((tab_str){ form, (size_t)n }, buf, sizeof buf);
+    const struct slot *s = find(t);
+    if (s->fingerprint != 0 && s->sectors != 0 && !s->derived)
+        return true;
+    bool ok = true;
+    for (int i = 0; ok && i < TAB_SECTORS; i++)
+        if ((sectors >> i & 1) != 0)
+            ok = add((tab_str){ form, (size_t)n }, -1, i);
+    find(t)->derived = true;
+    return ok;
+}
+
+/* Writes the other number of a term of n bytes whose last word has k letters: loan and loans, policy and
+ * policies. Returns its length; 0: it has none. */
+static int other_number(const char *p, int n, size_t k, char *form, size_t size)
+{
+    for (size_t i = 0; i < k; i++)
+        if (p[n - 1 - (int)i] < 'a' || p[n - 1 - (int)i] > 'z')
+            return 0;
+    if (k < 4)
+        return 0;
+    if (k > 4 && memcmp(p + n - 3, "ies", 3) == 0)
+        return snprintf(form, size, "%.*sy", n - 3, p);
+    if (p[n - 1] == 'y' && strchr("aeiou", p[n - 2]) == NULL)
+        return snprintf(form, size, "%.*sies", n - 1, p);
+    if (p[n - 1] != 's')
+        return snprintf(form, size, "%.*ss", n, p);
+    return p[n - 2] == 's' ? 0 : snprintf(form, size, "%.*s", n - 1, p);
+}
+
+/* The other number of a term, and a term of several words joined as programs join them ("credit_card"). */
+static bool add_forms(tab_str raw)
+{
+    char t[128], form[160];
+    tab_str folded = tab_fold(raw, t, sizeof t);
+    const char *p = folded.p;
+    int n = (int)folded.n;
+    if (n < 4 || n > 60)
+        return true;
+    uint32_t sectors = find(folded)->sectors;
+    int word = n; /* where the last word begins */
+    while (word > 0 && p[word - 1] != ' ')
+        word--;
+    int len = other_number(p, n, (size_t)(n - word), form, sizeof form);
+    bool ok = len == 0 || add_form(form, len, sectors);
+    for (const char *mark = "_-"; ok && word > 0 && *mark != 0; mark++) {
+        for (int i = 0; i < n; i++)
+            form[i] = p[i] == ' ' ? *mark : p[i];
+        ok = add_form(form, n, sectors);
+    }
+    return ok;
+}
+
+enum pass { TERMS, FORMS };
+
+static bool read_list(const char *folder, const char *name, int list, int sector, enum pass pass)
 {
     char path[512], *line = NULL;
     size_t cap = 0;
@@ -54,7 +121,8 @@ static bool read_list(const char *folder, const char *name, int list, int sector
             char *q = memchr(p, ';', (size_t)(end - p));
             if (q == NULL)
                 q = end;
-            ok = add((tab_str){ p, (size_t)(q - p) }, list, sector);
+            tab_str term = { p, (size_t)(q - p) };
+            ok = pass == TERMS ? add(term, list, sector) : add_forms(term);
             p = q + 1;
         }
     }
@@ -77,12 +145,12 @@ int main(int argc, char **argv)
     if (argc != 3)
         return 2;
     for (int i = 0; i < TAB_LISTS; i++)
-        if (!read_list(argv[1], lists[i], i, -1))
+        if (!read_list(argv[1], lists[i], i, -1, TERMS))
             return 1;
-    for (int i = 0; i < TAB_SECTORS; i++) {
+    for (int i = 0; i < 2 * TAB_SECTORS; i++) { /* all terms, then all forms of them */
         char name[64];
-        snprintf(name, sizeof name, "sector_%s", tab_sectors[i].slug);
-        if (!read_list(argv[1], name, -1, i))
+        snprintf(name, sizeof name, "sector_%s", tab_sectors[i % TAB_SECTORS].slug);
+        if (!read_list(argv[1], name, -1, i % TAB_SECTORS, i < TAB_SECTORS ? TERMS : FORMS))
             return 1;
     }
     uint32_t n = 0;

@@ -2,8 +2,10 @@
 ## make down            stops what `make up` started
 ## make status          lists what runs, and where
 
-up: deps
-	@$(MAKE) --no-print-directory -s -j$$(nproc) build MODE=release
+# what the build says goes to the screen only, so that `make up | head` ends neither of the two
+up:
+	@tools/install-deps >&2
+	@$(MAKE) --no-print-directory -s -j$$(nproc) build MODE=release >&2
 	@tools/stack up
 down:
 	@tools/stack down

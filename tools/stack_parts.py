@@ -378,13 +378,21 @@ appendfsync everysec
         "ACCESS": f"tab_redis_user gateway; tab_redis_password_file {RUN}/gateway-redis.secret; "
         f"tab_grant_secret_file {RUN}/gateway-grant.secret;{trace()}",
         "SECRET_FILE": str(RUN / "gateway.secret"),
-        "API": " ".join(f"server 127.0.0.1:{ports[p]} fail_timeout=2s;" for p in api_ports() or ["api-http"]),
+        "API": api_servers([f"127.0.0.1:{ports[p]}" for p in api_ports() or ["api-http"]]),
         "SERVER": "",
         "CONSOLE": str(ROOT / "gateway" / "console"),
     }
     for k, v in values.items():
         text = text.replace(f"@{k}@", v)
     write_file(RUN / "gateway" / "nginx.conf", text)
+
+
+def api_servers(at):
+    """As deploy/gateway-start writes them (see @API@ in gateway/nginx.conf.template)."""
+    lines = [f"server {a} fail_timeout=2s;" for a in at]
+    if len(at) > 1:
+        lines += [f"server {a} max_fails=0 backup;" for a in at]
+    return " ".join(lines)
 
 
 def trace():

@@ -2,7 +2,7 @@
 // `source` says where its further pages are, and has the tables' rows where this tab sent them.
 import { html, useState, useMemo, Bar, Facts, Panel, Tabs, Table, VirtualTable, Empty } from "./ui.js";
 import { cell, columnNames, count, number, percent, plural, splitRef, words } from "./format.js";
-import { Spread, spread } from "./plots.js";
+import { Spread, spread, spreadOf } from "./plots.js";
 import { TableMap } from "./map.js";
 import { Matches } from "./matches.js";
 import { Prediction } from "./prediction.js";
@@ -40,7 +40,8 @@ function Tables({ b, source }) {
     const [at, go] = useState(b.tables[0] && b.tables[0].id);
     const t = b.tables.find((x) => x.id === at) || b.tables[0];
     const own = source.rows && source.rows[t.id];
-    const spreads = useMemo(() => own && t.column_profile.map((c) => spread(own.rows.map((r) => r[c.index]))), [t, own]);
+    // the service draws all but personal data, which only the tab that sent them has
+    const spreads = useMemo(() => (own || t.column_profile.some((c) => c.spread)) && t.column_profile.map((c) => spreadOf(c.spread) || (own && spread(own.rows.map((r) => r[c.index])))), [t, own]);
     return html`<div class="stack">
         ${b.tables.length > 1 && html`<label class="field">Table<select value=${t.id} onChange=${(e) => go(e.target.value)}>${b.tables.map((x) => html`<option key=${x.id} value=${x.id}>${x.id} (${plural(x.rows, "row")})</option>`)}</select></label>`}
         <${Table} label=${"Columns of " + t.id} rows=${t.column_profile} keyOf=${(c) => c.index} columns=${[

@@ -25,7 +25,7 @@ function Field({ of: { path, schema } }) {
     if (schema.type === "boolean") return html`<label class="row"><input type="checkbox" name=${path} /> ${name}</label>`;
     const field = schema.enum
         ? html`<select name=${path}>${schema.enum.map((v) => html`<option key=${v} value=${v === schema.default ? "" : v}>${v}</option>`)}</select>`
-        : /\.(ca|query)$/.test(path)
+        : /\.(ca|query|private_key|service_account)$/.test(path)
           ? html`<textarea name=${path} rows="3" spellcheck="false"></textarea>`
           : html`<input name=${path} type=${schema.format === "password" ? "password" : "text"} autocomplete="off" spellcheck="false" />`;
     return html`<label class="field">${name}${field}${text && html`<span class="soft small">${text}</span>`}</label>`;

@@ -1,8 +1,10 @@
 // Datasets and the connections that feed them.
-import { html, useState, useRef, Dialog, Empty, Facts, Head, Loaded, Problem, Table, useAction, useLoad, usePages } from "./ui.js";
+import { html, useState, useRef, Dialog, Empty, Facts, Head, Loaded, Panel, Problem, Table, Tabs, useAction, useLoad, usePages } from "./ui.js";
 import { api, get, may, newKey, p, post, query } from "./api.js";
 import { ago, bytes, count, plural, time } from "./format.js";
 import { Connect } from "./connect.js";
+import { Snapshots } from "./snapshots.js";
+import { Values } from "./values.js";
 
 // The names of sectors by which data are made; the service refuses what it does not know by name.
 const SECTORS = "agriculture energy-utilities manufacturing automotive real-estate retail food-beverage transportation hospitality banking capital-markets insurance healthcare life-sciences education government public-safety nonprofit media sports telecom technology marketing human-resources environment".split(" ");
@@ -51,7 +53,7 @@ function List() {
             { name: "Rows", num: true, cell: (d) => count(d.rows) }, { name: "Columns", num: true, cell: (d) => count(d.cols) },
             { name: "Size", num: true, cell: (d) => bytes(d.size_bytes) },
             { name: "Pinned", cell: (d) => d.pinned && html`<span class="tag accent">${d.pinned_by && d.pinned_by.length ? plural(d.pinned_by.length, "endpoint") : "pinned"}</span>` },
-            { name: "Snapshot of", cell: (d) => html`<span title=${time(d.snapshot_at)}>${d.snapshot_at ? ago(d.snapshot_at) : "–"}</span>` },
+            { name: "Snapshot of", class: "nowrap", cell: (d) => html`<span title=${time(d.snapshot_at)}>${d.snapshot_at ? ago(d.snapshot_at) : "–"}</span>` },
         ]} />${list.foot}</div>` : html`<${Empty} title="No data yet"><p>Upload a file, connect a source, or make an endpoint of a run: its tables are kept here.</p><//>`)}<//>
         <${Connect} open=${connecting} close=${() => connect(false)} done=${list.reload} />
         <${Generate} open=${generating} close=${() => generate(false)} done=${(r) => (r.job_id && !r.dataset ? (location.hash = "#/jobs/" + r.job_id) : list.reload())} />
@@ -62,6 +64,7 @@ function One({ id }) {
     const load = useLoad(() => get(p`/v2/data/${id}`), [id]);
     const [synced, show] = useState(null);
     const [removing, remove] = useState(false);
+    const [at, go] = useState("values");
     const [act, busy, error] = useAction(async (what) => {
         const r = await post(p`/v2/data/${id}` + "/" + what);
         if (what === "sync") show(r);
@@ -83,6 +86,9 @@ function One({ id }) {
             <dl class="pairs"><dt>Source</dt><dd><code>${d.source}</code></dd><dt>Id</dt><dd><code>${d.id}</code></dd><dt>Snapshot</dt><dd><code>${d.snapshot || "–"}</code> ${d.snapshot_at && html`<span class="soft">of ${time(d.snapshot_at)}</span>`}</dd>
                 ${d.dataset && html`<dt>Feeds</dt><dd><a href=${"#/data/" + d.dataset}>${d.dataset}</a></dd>`}
                 ${d.pinned_by && d.pinned_by.length > 0 && html`<dt>Pinned by</dt><dd>${d.pinned_by.map((e, i) => html`${i > 0 && ", "}<a key=${e} href=${"#/endpoints/" + e}>${e.slice(0, 8)}</a>`)}</dd>`}</dl>
+            ${d.kind === "dataset" && html`<div>
+                <${Tabs} label="Parts of the dataset" at=${at} go=${go} tabs=${[["values", "Values", d.cols], ["snapshots", "Snapshots and differences"]]} />
+                <${Panel} at=${at}>${at === "values" ? html`<${Values} key=${d.snapshot} id=${d.id} snapshot=${d.snapshot} />` : html`<${Snapshots} key=${d.snapshot} id=${d.id} />`}<//></div>`}
         </div>
         <${Dialog} title=${"Delete " + d.name} open=${removing} close=${() => remove(false)} onSubmit=${drop} action="Delete" danger busy=${dropping} error=${kept}><p>It is gone at once and cannot be brought back. What a live endpoint pins cannot be deleted.</p><//>`}<//>`;
 }

@@ -45,13 +45,14 @@ export function Refresh({ e, open, close, done }) {
 export function Settings({ e, open, close, done }) {
     const target = e.target_selection && e.target_selection.mode === "user" ? "=" + e.target_selection.column : e.prediction && e.prediction.target ? "auto" : "none";
     const type = e.task_selection && e.task_selection.mode === "user" ? e.task_selection.type : "auto";
+    const was = e.options && e.options.confidence_threshold != null ? Math.round(1e6 * e.options.confidence_threshold) / 1e4 : "";
     const columns = (e.tables || []).flatMap((t) => columnNames(t).map((c) => `${t.id}.${c}`));
     const [act, busy, error] = useAction(async (form) => {
         const body = {}, to = form.get("target"), task = form.get("task"), threshold = form.get("threshold");
         if (form.get("name") !== e.endpoint) body.name = form.get("name");
         if (to !== target) body.target = to.startsWith("=") ? { column: to.slice(1) } : { mode: to };
         if (task !== type) body.task = task === "auto" ? { mode: "auto" } : { type: task };
-        if (threshold !== "") body.options = { confidence_threshold: Number(threshold) / 100 };
+        if (threshold !== "" && Number(threshold) !== was) body.options = { confidence_threshold: Number(threshold) / 100 };
         if (Object.keys(body).length) await api("PATCH", p`/platform/v1/endpoints/${e.id}`, body);
         close();
         done();
@@ -62,7 +63,7 @@ export function Settings({ e, open, close, done }) {
             <option value="auto" selected=${target === "auto"}>what can be predicted best</option><option value="none" selected=${target === "none"}>nothing</option>
             ${columns.map((c) => html`<option key=${c} value=${"=" + c} selected=${target === "=" + c}>${c}</option>`)}</select></label>
         <label class="field">Task<select name="task">${[["auto", "as the target says"], ["classification", "classification"], ["regression", "regression"], ["anomaly", "anomalies, no target"]].map(([v, text]) => html`<option key=${v} value=${v} selected=${type === v}>${text}</option>`)}</select></label>
-        <label class="field">Matches count from this confidence on, in %<input name="threshold" type="number" min="0" max="100" step="any" placeholder="as it is" /></label>
+        <label class="field">Matches count from this confidence on, in %<input name="threshold" type="number" min="0" max="100" step="any" value=${was} /></label>
         <p class="small soft">A change of what is predicted is scored anew on the pinned data, and serves from then on.</p>
     <//>`;
 }

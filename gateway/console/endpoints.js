@@ -5,6 +5,7 @@ import { ago, cell, count, number, time } from "./format.js";
 import { Score } from "./plots.js";
 import { Bundle } from "./bundle.js";
 import { Doubts } from "./doubts.js";
+import { Reliability, Slices } from "./prediction.js";
 import { Drift } from "./drift.js";
 import { Try } from "./endpoint_try.js";
 import { Prompts, Refresh, Remove, Settings, Upgrade } from "./endpoint_change.js";
@@ -26,7 +27,9 @@ export function HeldOut({ h }) {
             h.split && ["Held-out rows", count(h.split.test_rows), `${count(h.split.train_rows)} to learn from; ${h.split.kind || h.split.method}`],
         ]} />
         <${Doubts} leaks=${h.likely_leaks} warnings=${h.warnings} />
-        ${h.weakest_slice && html`<div class="note warn"><div><span class="strong">Weakest slice:</span> ${h.weakest_slice}</div></div>`}
+        ${(h.slices || []).length > 0 && html`<${Slices} slices=${h.slices} all=${h.metric === "accuracy" ? 1 - h.score : h.rmse} classes=${h.metric === "accuracy"} />`}
+        ${(h.calibration || []).length > 0 && html`<${Reliability} points=${h.calibration} classes=${h.metric === "accuracy"} />`}
+        ${h.weakest_slice && !(h.slices || []).length && html`<div class="note warn"><div><span class="strong">Weakest slice:</span> ${h.weakest_slice}</div></div>`}
         ${h.low_confidence && html`<div class="note warn">${h.low_confidence_reason}</div>`}
         ${h.per_class && html`<${Table} label="By class" rows=${h.per_class} columns=${[
             { name: "Class", class: "strong", cell: (c) => cell(c.label) }, { name: "Precision", num: true, cell: (c) => number(c.precision) },

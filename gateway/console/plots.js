@@ -23,17 +23,21 @@ export function spread(values) {
     return { kind: "values", distinct: counts.size, top: top.slice(0, 5), of: present.length };
 }
 
+// The same as the service says it: of a bundle's column, or of a snapshot's.
+export const spreadOf = (s) => (!s || !s.present ? null : s.bins ? { kind: "histogram", ...s } : { kind: "values", distinct: s.distinct, top: s.values.map((v) => [v.value, v.rows]), of: s.present });
+
 export function Spread({ of }) {
     if (!of) return html`<span class="soft">–</span>`;
     const W = 112, H = 24;
     if (of.kind === "histogram") {
         const most = Math.max(...of.bins), w = W / of.bins.length;
-        const label = `from ${number(of.low)} to ${number(of.high)}`;
+        const end = (v) => (of.time ? new Date(1000 * v).toISOString().slice(0, 10) : number(v));
+        const label = `from ${end(of.low)} to ${end(of.high)}`;
         return html`<div title=${label}><svg class="plot" width=${W} height=${H} role="img" aria-label=${"Values " + label}>
             ${of.bins.map((n, i) => html`<rect class="bar-mark" key=${i} x=${i * w + 0.5} width=${w - 1} y=${H - (H * n) / most} height=${(H * n) / most} />`)}
         </svg></div>`;
     }
-    if (of.distinct > 0.9 * of.of && of.of > 20) return html`<span class="soft small">${of.distinct === of.of ? "all differ" : `${percent(of.distinct / of.of)} differ`}</span>`;
+    if (!of.top.length || (of.distinct > 0.9 * of.of && of.of > 20)) return html`<span class="soft small">${of.distinct === of.of ? "all differ" : `${percent(of.distinct / of.of)} differ`}</span>`;
     const label = of.top.map(([v, n]) => `${String(v).slice(0, 30)} ${percent(n / of.of)}`).join(", ");
     let x = 0;
     return html`<div title=${label}><svg class="plot" width=${W} height=${H} role="img" aria-label=${label}>
@@ -62,15 +66,15 @@ function Axes({ xs, ys, x, y }) {
 }
 const HUNDREDS = [0, 0.25, 0.5, 0.75, 1].map((v) => [v, percent(v)]);
 
-// points: [{confidence, right, n}] by confidence.
-export function Calibration({ points, label }) {
-    const most = Math.max(...points.map((b) => b.n));
-    const d = points.map((b, i) => `${i ? "L" : "M"}${sx(b.confidence)} ${sy(b.right)}`).join("");
+// points: [{said, was, rows}]; x and y say what they are.
+export function Calibration({ points, label, x, y }) {
+    const most = Math.max(...points.map((b) => b.rows));
+    const d = points.map((b, i) => `${i ? "L" : "M"}${sx(b.said)} ${sy(b.was)}`).join("");
     return html`<svg class="plot" viewBox=${`0 0 ${BOX.W} ${BOX.H}`} width="100%" role="img" aria-label=${label}>
-        <${Axes} xs=${HUNDREDS} ys=${HUNDREDS} x="confidence" y="was right" />
+        <${Axes} xs=${HUNDREDS} ys=${HUNDREDS} x=${x} y=${y} />
         <line class="ideal" x1=${sx(0)} y1=${sy(0)} x2=${sx(1)} y2=${sy(1)} />
         <path class="line" d=${d} />
-        ${points.map((b) => html`<circle class="mark" key=${b.confidence} cx=${sx(b.confidence)} cy=${sy(b.right)} r=${3 + 4 * Math.sqrt(b.n / most)}><title>${`confidence ${percent(b.confidence)}: right ${percent(b.right)} of ${b.n}`}</title></circle>`)}
+        ${points.map((b) => html`<circle class="mark" key=${b.said} cx=${sx(b.said)} cy=${sy(b.was)} r=${2 + 3 * Math.sqrt(b.rows / most)}><title>${`${x} ${percent(b.said)}: ${percent(b.was)} of ${b.rows} rows ${y}`}</title></circle>`)}
     </svg>`;
 }
 
@@ -105,8 +109,8 @@ export function Score({ score, low, high, base, name }) {
 }
 
 // bars: [[name, value]]
-export function Bars({ bars, label, height = 180, width = 960, text = String }) {
-    const most = Math.max(1, ...bars.map((b) => b[1])), w = (width - 64) / Math.max(1, bars.length), step = Math.ceil(bars.length / 8);
+export function Bars({ bars, label, height = 180, width = innerWidth < 700 ? 360 : 960, text = String }) {
+    const most = Math.max(1, ...bars.map((b) => b[1])), w = (width - 64) / Math.max(1, bars.length), step = Math.ceil(bars.length / (width < 700 ? 4 : 8));
     const y = (v) => height - 22 - ((height - 34) * v) / most;
     return html`<svg class="plot" viewBox=${`0 0 ${width} ${height}`} width="100%" role="img" aria-label=${label}>
         ${[0, 0.5, 1].map((v) => html`<g key=${v}><line class="grid" x1="64" x2=${width} y1=${y(v * most)} y2=${y(v * most)} /><text x="58" y=${y(v * most) + 4} text-anchor="end">${text(v * most)}</text></g>`)}

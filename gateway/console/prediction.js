@@ -1,6 +1,6 @@
 // The prediction: how good it is on rows whose value is known, by slice with the weakest first, and each row with its
-// interval and its reasons. Figures that need the true values are made here, from the rows this tab sent.
-import { html, useState, useMemo, Facts, Table, VirtualTable } from "./ui.js";
+// interval and its reasons. The service judges; the true values beside the rows are those that this tab sent.
+import { html, useState, useMemo, breakable, Bar, Facts, Table, VirtualTable } from "./ui.js";
 import { columnNames, count, isNumber, number, percent, splitRef } from "./format.js";
 import { Calibration, Scatter } from "./plots.js";
 import { useArray } from "./paged.js";
@@ -17,84 +17,46 @@ function judged(b, source, results) {
     return results.map((r) => ({ r, row: own.rows[r.row], actual: own.rows[r.row] && own.rows[r.row][k] })).filter((x) => x.actual !== null && x.actual !== undefined);
 }
 
-function calibration(known) {
-    const bins = Array.from({ length: 10 }, () => ({ n: 0, sum: 0, right: 0 }));
-    for (const { r, actual } of known) {
-        const b = bins[Math.min(9, Math.floor(r.confidence * 10))];
-        b.n++;
-        b.sum += r.confidence;
-        b.right += same(r.label, actual);
-    }
-    return bins.filter((b) => b.n >= 3).map((b) => ({ n: b.n, confidence: b.sum / b.n, right: b.right / b.n }));
+// Error by slice, the weakest first; text says an error.
+export function Slices({ slices, all, classes }) {
+    const [show, setShow] = useState(8);
+    const text = (v) => (classes ? percent(v, 1) : number(v)), first = slices[0], most = Math.max(all || 0, ...slices.map((s) => s.error));
+    return html`<section class="card"><header><h2 class="break">${first.beyond_chance ? `Weakest: ${first.column} ${first.slice}` : "No slice is worse than chance explains"}</h2><span class="small soft">${all == null ? "" : `${classes ? "wrong" : "error"} over all rows ${text(all)}`}</span></header>
+        <${Table} label="Error by slice" rows=${slices.slice(0, show)} columns=${[
+            { name: "Slice", class: "words", cell: (s) => html`<span class="strong">${breakable(s.column)}</span> ${s.slice}` },
+            { name: "Rows", num: true, cell: (s) => count(s.rows) }, { name: classes ? "Wrong" : "Error (RMSE)", cell: (s) => html`<${Bar} value=${s.error} of=${most || 1} label=${text(s.error)} />` },
+            { name: "Verdict", cell: (s) => (s.beyond_chance ? html`<span class="tag warn">worse</span>` : html`<span class="soft small">as chance</span>`) },
+        ]} />
+        ${slices.length > show && html`<div class="body"><button type="button" onClick=${() => setShow(show + 20)}>Show more</button></div>`}</section>`;
 }
 
-// Slices by value of a column or by its quarters, each with its mean loss; the worst first.
-function slices(b, source, known, loss) {
-    const [table, target] = splitRef(b.prediction.target);
-    const t = b.tables.find((x) => x.id === table), names = columnNames(t), out = [];
-    const least = Math.max(10, known.length * 0.04);
-    for (const c of t.column_profile) {
-        if (names[c.index] === target || !["categorical", "boolean", "numeric"].includes(c.type)) continue;
-        let of = (v) => (v === null ? "missing" : String(v));
-        if (c.type === "numeric") {
-            const sorted = known.map((x) => x.row[c.index]).filter(isNumber).sort((x, y) => x - y);
-            const cut = [0.25, 0.5, 0.75].map((q) => sorted[Math.floor(q * sorted.length)]);
-            if (cut[0] === undefined || cut[0] === cut[2]) continue;
-            of = (v) => (!isNumber(v) ? "missing" : v < cut[0] ? `below ${number(cut[0])}` : v < cut[1] ? `${number(cut[0])} to ${number(cut[1])}` : v < cut[2] ? `${number(cut[1])} to ${number(cut[2])}` : `from ${number(cut[2])}`);
-        }
-        const by = new Map();
-        for (const x of known) {
-            const name = of(x.row[c.index]);
-            const s = by.get(name) || { n: 0, sum: 0 };
-            s.n++;
-            s.sum += loss(x);
-            by.set(name, s);
-        }
-        for (const [value, s] of by) if (s.n >= least && s.n < known.length) out.push({ column: names[c.index], value, n: s.n, loss: s.sum / s.n });
-    }
-    return out.sort((x, y) => y.loss - x.loss);
+// Confidences beside the share that was right, or quantiles beside the share of rows below them.
+export function Reliability({ points, classes }) {
+    const n = points.reduce((s, q) => s + q.rows, 0);
+    const off = points.reduce((s, q) => s + (q.rows / n) * Math.abs(q.said - q.was), 0);
+    const [x, y] = classes ? ["confidence", "right"] : ["quantile", "lie below"];
+    const least = Math.max(...points.map((q) => q.rows)), chance = off >= 0.05 && off < 1 / Math.sqrt(classes ? n : least);
+    const title = chance ? `Off by ${percent(off, 1)}, which chance explains in ${count(classes ? n : least)} rows` : off < 0.05 ? (classes ? "Confidences can be taken as they are" : "Intervals can be taken as they are") : `${classes ? "Confidences" : "Quantiles"} are off by ${percent(off, 1)}`;
+    return html`<figure class="card"><header><h2>${title}</h2></header><div class="body"><${Calibration} points=${points} x=${x} y=${y} label=${"Calibration: " + points.map((q) => `${x} ${percent(q.said)}, ${percent(q.was)} ${y}`).join("; ")} /></div></figure>`;
 }
 
 function Quality({ b, source, results }) {
-    const p = b.prediction, classes = p.task_type === "classification";
+    const p = b.prediction, q = p.quality, classes = p.task_type === "classification";
     const known = useMemo(() => judged(b, source, results), [b, results]);
-    const [show, setShow] = useState(8);
-    const parts = useMemo(() => known.length >= 20 && slices(b, source, known, classes ? ({ r, actual }) => (same(r.label, actual) ? 0 : 1) : ({ r, actual }) => Math.abs(r.value - actual)), [known]);
-    if (known.length < 20) return null;
-    const n = known.length, of = n < p.total ? ` of the ${count(n)} rows loaded` : "";
-    let facts, picture;
-    if (classes) {
-        const right = known.filter((x) => same(x.r.label, x.actual)).length / n;
-        const shares = new Map();
-        for (const x of known) shares.set(String(x.actual), (shares.get(String(x.actual)) || 0) + 1);
-        const base = Math.max(...shares.values()) / n;
-        const points = calibration(known);
-        const off = points.reduce((s, q) => s + (q.n / n) * Math.abs(q.confidence - q.right), 0);
-        facts = [["Right out of fold", percent(right, 1), of || "no row saw its own value"], ["Largest class alone", percent(base, 1), "the baseline"], ["Calibration error", percent(off, 1), "confidence against truth"]];
-        picture = html`<figure class="card"><header><h2>${off < 0.05 ? "Confidences can be taken as they are" : "Confidences are off by " + percent(off, 1)}</h2></header><div class="body"><${Calibration} points=${points} label=${"Calibration: " + points.map((q) => `confidence ${percent(q.confidence)} was right ${percent(q.right)}`).join("; ")} /></div></figure>`;
-    } else {
-        const pairs = known.filter((x) => isNumber(x.actual)).map((x) => [x.actual, x.r.value]);
-        if (pairs.length < 20) return null;
-        const mean = pairs.reduce((s, q) => s + q[0], 0) / pairs.length;
-        const err = Math.sqrt(pairs.reduce((s, q) => s + (q[0] - q[1]) ** 2, 0) / pairs.length);
-        const base = Math.sqrt(pairs.reduce((s, q) => s + (q[0] - mean) ** 2, 0) / pairs.length);
-        const bound = known.filter((x) => x.r.quantiles && x.r.quantiles["0.1"] != null);
-        const inside = bound.filter((x) => x.actual >= x.r.quantiles["0.1"] && x.actual <= x.r.quantiles["0.9"]).length / (bound.length || 1);
-        facts = [["Error (RMSE)", number(err), of || "no row saw its own value"], ["Mean alone", number(base), "the baseline"], ["Within the 80 % interval", percent(inside, 1), "80 % is right"]];
-        picture = html`<figure class="card"><header><h2>Predicted against actual: ${percent(1 - (err * err) / (base * base || 1))} explained</h2></header><div class="body"><${Scatter} pairs=${pairs} label=${`Predicted against actual of ${pairs.length} rows`} /></div></figure>`;
-    }
-    const overall = known.reduce((s, x) => s + (classes ? (same(x.r.label, x.actual) ? 0 : 1) : Math.abs(x.r.value - x.actual)), 0) / n;
-    const text = (v) => (classes ? percent(v, 1) : number(v));
+    if (!q) return null;
+    const rows = `over ${count(q.rows)} rows, none by a model that saw it`;
+    const at = (level) => (q.calibration.find((x) => Math.abs(x.said - level) < 1e-9) || {}).was;
+    const pairs = classes ? [] : known.filter((x) => isNumber(x.actual)).map((x) => [x.actual, x.r.value]);
+    const facts = classes
+        ? [["Right", percent(1 - q.error, 1), rows], ["Largest class alone", percent(1 - q.baseline, 1), "the baseline"]]
+        : [["Error (RMSE)", number(q.error), rows], ["Mean alone", number(q.baseline), "the baseline"], at(0.9) != null && at(0.1) != null && ["Within the 80 % interval", percent(at(0.9) - at(0.1), 1), "80 % is right"]];
     return html`<div class="stack">
         <${Facts} of=${facts} />
-        <div class="two">${picture}
-            ${parts && parts.length > 0 && html`<section class="card"><header><h2>Weakest: ${parts[0].column} ${parts[0].value}</h2><span class="small soft">${classes ? "wrong" : "mean error"}, over all ${text(overall)}</span></header>
-                <${Table} label="Error by slice" rows=${parts.slice(0, show)} columns=${[
-                    { name: "Column", class: "strong", cell: (s) => s.column }, { name: "Slice", class: "break", cell: (s) => s.value },
-                    { name: "Rows", num: true, cell: (s) => count(s.n) }, { name: classes ? "Wrong" : "Error", num: true, cell: (s) => text(s.loss) },
-                ]} />
-                ${parts.length > show && html`<div class="body"><button type="button" onClick=${() => setShow(show + 20)}>Show more</button></div>`}</section>`}
+        <div class="two">
+            ${pairs.length >= 20 && html`<figure class="card"><header><h2>Predicted against actual: ${percent(Math.max(0, 1 - (q.error / (q.baseline || 1)) ** 2))} explained</h2></header><div class="body"><${Scatter} pairs=${pairs} label=${`Predicted against actual of ${pairs.length} rows`} /></div></figure>`}
+            ${q.calibration.length > 0 && html`<${Reliability} points=${q.calibration} classes=${classes} />`}
         </div>
+        ${q.slices.length > 0 && html`<${Slices} slices=${q.slices} all=${q.error} classes=${classes} />`}
     </div>`;
 }
 
@@ -109,7 +71,7 @@ function Why({ r, task }) {
             ${!r.reasons && task !== "anomaly" && html`<p class="small soft">Run with "reasons of each row" to see what moved this prediction.</p>`}
         </div></section>`;
 }
-const Bar_ = ({ value, text }) => html`<span class="row small nowrap"><svg class="plot" width="96" height="8" aria-hidden="true"><rect class="bar-soft" width="96" height="8" rx="3" /><rect class="bar-mark" width=${Math.max(1, 96 * value)} height="8" rx="3" /></svg>${text}</span>`;
+const Bar_ = ({ value, text }) => html`<span class="bar reason"><svg class="plot" width="96" height="8" aria-hidden="true"><rect class="bar-soft" width="96" height="8" rx="3" /><rect class="bar-mark" width=${Math.max(1, 96 * value)} height="8" rx="3" /></svg><span>${text}</span></span>`;
 
 export function Results({ p, source, known }) {
     const list = useArray(p.results, p.next_cursor, p.total, source);

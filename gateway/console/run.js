@@ -5,7 +5,8 @@ import { bytes, plural, slug, splitRef } from "./format.js";
 import { INLINE_MOST, PARTS_MOST, isColumnar, nameOf, readFile, unlike } from "./files.js";
 import { Cost, bodyOf, useCost } from "./cost.js";
 import { Bundle } from "./bundle.js";
-import { asCsv, asPage } from "./export.js";
+import { asCsv } from "./export.js";
+import { pageOf } from "./page.js";
 
 // What this tab sent and got, by job. One run: tables are large, and files are not kept across a reload.
 let last = null;
@@ -65,6 +66,7 @@ function Options({ inputs, set }) {
         <label class="field">Task<select value=${inputs.task} onChange=${(e) => set({ task: e.target.value })}>
             <option value="auto">as the target says</option><option value="classification">classification</option><option value="regression">regression</option><option value="anomaly">anomalies, no target</option>
         </select></label>
+        ${inputs.tables.length + inputs.files.length + inputs.data.length > 1 && html`<label class="field">Matches from (%)<input type="number" min="0" max="100" step="any" placeholder="50" value=${inputs.threshold ?? ""} onInput=${(e) => set({ threshold: e.target.value })} /></label>`}
         <label class="row"><input type="checkbox" checked=${inputs.explain} onChange=${(e) => set({ explain: e.target.checked })} /> Reasons of each row</label>
         ${(inputs.ignore || []).map((c) => html`<span class="tag" key=${c}>without ${c} <button type="button" class="plain" onClick=${() => set({ ignore: inputs.ignore.filter((x) => x !== c) })}>×<span class="hidden"> use ${c}</span></button></span>`)}
     </div>`;
@@ -79,6 +81,7 @@ export function requestOf(inputs) {
     if (inputs.task !== "auto") body.task = { type: inputs.task };
     const options = {};
     if (inputs.explain) options.explain = true;
+    if (inputs.threshold) options.confidence_threshold = Math.min(100, Math.max(0, Number(inputs.threshold) || 0)) / 100;
     if (inputs.tables.length || inputs.files.length) options.missing_values = "auto";
     const ignored = inputs.ignore || [];
     if (ignored.length) options.columns = ignored.map((x) => ({ table: splitRef(x)[0], column: splitRef(x)[1], use: "ignore" }));
@@ -280,7 +283,7 @@ function Result({ id }) {
             ${inputs && whole(inputs) && may("manage") && html`<button type="button" class="main-action" onClick=${() => make(true)}>Make this an endpoint</button>`}
             <button type="button" onClick=${() => save("bundle.json", "application/json", JSON.stringify(b, null, 1))}>JSON</button>
             <button type="button" onClick=${() => save("predictions.csv", "text/csv", asCsv(b, rowsOf(inputs)))}>CSV</button>
-            <button type="button" onClick=${() => save("tables.html", "text/html", asPage(b))}>HTML page</button>
+            <button type="button" onClick=${() => pageOf(b).then((page) => save("tables.html", "text/html", page))}>HTML page</button>
         <//>
         <${Bundle} bundle=${b} source=${{ path: p`/v2/jobs/${id}`, rows: rowsOf(inputs) }} choose=${inputs ? again : null} without=${inputs ? without : null} />
         ${inputs && html`<div class="stack" style=${{ marginTop: "24px" }}><${SameByCode} inputs=${inputs} /></div>`}

@@ -110,7 +110,7 @@ const KINDS = { live: "good", done: "good", running: "accent", queued: "accent",
 export const State = ({ of }) => html`<span class=${"tag " + (KINDS[of] || "")}>${of}</span>`;
 
 // A long name breaks after its dots and underscores.
-const breakable = (v) => (typeof v !== "string" || v.length <= 16 ? v : v.split(/(?<=[._])/).map((x, i) => html`${i > 0 && html`<wbr />`}${x}`));
+export const breakable = (v) => (typeof v !== "string" || v.length <= 16 ? v : v.split(/(?<=[._])/).map((x, i) => html`${i > 0 && html`<wbr />`}${x}`));
 
 export function Facts({ of }) {
     return html`<dl class="facts">
@@ -127,8 +127,8 @@ export function Bar({ value, label, of = 1 }) {
 export function Table({ label, columns, rows, keyOf }) {
     return html`<div class="scroll" tabindex="0" role="region" aria-label=${label}><table>
         <caption class="hidden">${label}</caption>
-        <thead><tr>${columns.map((c) => html`<th scope="col" class=${c.num ? "num" : ""} key=${c.name}>${c.hidden ? html`<span class="hidden">${c.name}</span>` : c.name}</th>`)}</tr></thead>
-        <tbody>${rows.map((r, i) => html`<tr key=${keyOf ? keyOf(r) : i}>${columns.map((c) => html`<td class=${(c.num ? "num " : "") + (c.class || "")} key=${c.name}>${c.cell(r, i)}</td>`)}</tr>`)}</tbody>
+        <thead><tr>${columns.map((c, k) => html`<th scope="col" class=${c.num ? "num" : ""} key=${k}>${c.hidden ? html`<span class="hidden">${c.name}</span>` : c.name}</th>`)}</tr></thead>
+        <tbody>${rows.map((r, i) => html`<tr key=${keyOf ? keyOf(r) : i}>${columns.map((c, k) => html`<td class=${(c.num ? "num " : "") + (c.class || "")} key=${k}>${c.cell(r, i)}</td>`)}</tr>`)}</tbody>
     </table></div>`;
 }
 

@@ -268,17 +268,6 @@ char *request_surface(const request *r); /* what is billed came over the api or 
 tab_str request_id_hex(request *r,
                        const char *prefix); /* prefix and 32 hexadecimal digits made from the seed */
 
-/* bills.c: writes what a serve call costs into the outbox, together with other calls; committed on OK. */
-/* A call begins that will end in bill_put or bill_none: other calls' bills wait a moment for it. */
-void bill_coming(void);
-void bill_none(void);
-tab_status bill_put(request *r, const Tabella__WorkDone *const *work, size_t n,
-                    tab_error *err) TAB_CHECKED; /* n calls' */
-/* The events of n calls: those that the ledger would not tell apart are summed under the first one's id.
- * ret has room for n; 0: out of memory. */
-size_t bills_sum(tab_arena *a, const Tabella__WorkDone *const *work, size_t n,
-                 Tabella__WorkDone **ret) TAB_CHECKED;
-
 /* render.c */
 void time_member(tab_out *o, const char *key, int64_t us); /* ISO 8601, null for 0 */
 /* Where the result of a 202 will lie. */
@@ -313,8 +302,9 @@ void list_answer(request *r, const list_page *p);
 /* The same, and the members that `more` writes behind them. */
 void list_answer_with(request *r, const list_page *p, void (*more)(request *r, const void *reply));
 
-void sync_members(request *r, const Tabella__SyncReply *y); /* as one object */
-void sync_json(request *r, tab_str reply);                  /* the same of a serialized one: a job's answer */
+void row_diff_member(tab_out *o, const Tabella__RowDiff *d); /* as the member diff */
+void sync_members(request *r, const Tabella__SyncReply *y);  /* as one object */
+void sync_json(request *r, tab_str reply); /* the same of a serialized one: a job's answer */
 
 void data_json(tab_out *o, const Tabella__DataObject *d); /* datasets.c: as one object */
 
@@ -346,13 +336,13 @@ tab_str endpoint_held_out(const Tabella__Endpoint *e, tab_out *scratch); /* its 
 /* handlers.c: the table, by tab_route_id; and its handlers, one a route. */
 extern handler *const api_handlers[TAB_ROUTE_COUNT];
 handler get_models, get_keys, post_keys, post_key_rotate, delete_key, post_run, get_jobs, get_job,
-    post_job_cancel, get_reports, get_report, get_usage, get_data_list, get_data, post_data_connect,
-    post_data_upload, post_data_generate, post_data_sync, post_data_pin, post_data_unpin, delete_data,
-    post_endpoints, get_endpoints, get_endpoint, post_serve, post_endpoint_refresh, post_endpoint_upgrade,
-    get_endpoint_logs, delete_endpoint, patch_endpoint, post_prompts, patch_prompt, delete_prompt,
-    post_report_star, post_report_unstar, get_audit, get_notifications, post_notification_read,
-    get_organization, put_organization, get_openapi, get_endpoint_openapi, post_session, get_session,
-    delete_session;
+    post_job_cancel, get_reports, get_report, get_usage, get_data_list, get_data, get_data_snapshots,
+    get_data_diff, get_data_profile, post_data_connect, post_data_upload, post_data_generate, post_data_sync,
+    post_data_pin, post_data_unpin, delete_data, post_endpoints, get_endpoints, get_endpoint, post_serve,
+    post_endpoint_refresh, post_endpoint_upgrade, get_endpoint_logs, delete_endpoint, patch_endpoint,
+    post_prompts, patch_prompt, delete_prompt, post_report_star, post_report_unstar, get_audit,
+    get_notifications, post_notification_read, get_organization, put_organization, get_openapi,
+    get_endpoint_openapi, post_session, get_session, delete_session;
 
 #define STR(literal) ((char *)(uintptr_t)(literal)) /* protobuf-c's texts are not const */
 

@@ -1,56 +1,46 @@
-/* The bills of serve calls, written in groups: while one transaction commits, what comes meanwhile waits
- * and is written by the next one, so that a busy api pays for one commit a group and a lone call for its
- * own alone. Every call still waits for the commit of its bill before its first byte. Calls of a group
- * that the ledger would not tell apart are one event, which says how many they are (decision 0150). */
+/* See bills.h. Two threads: one writes the rows of calls that begin, all that came while it wrote the last
+ * ones in one transaction; the other settles rows that are certain, every SETTLE_MS. */
+#include "services/api/bills.h"
+
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
-#include "services/api/api.h"
+#include "common/log.h"
+#include "common/metrics.h"
+#include "common/proto.h"
+#include "common/spent.h"
 
-enum { GROUP = 256 };
-/* BILL_MS: two groups may wait for a frozen database, one after the other: within 10 s all know.
- * LINGER_MS: a group waits so long for calls that are under way: they come soon, and a commit costs more
- * than they do. */
-enum { BILL_MS = 4000, LINGER_MS = 3 };
+/* GROUP: rows a transaction. BILL_MS: two groups may wait for a frozen database, one after the other: within
+ * 10 s all know. */
+enum { GROUP = 256, SETTLED_MOST = 1024, BILL_MS = 4000, SETTLE_MS = 200, AWAY_MS = 1000 };
+enum { LOOK_MS = 2000, LEASE_S = 8, FOUND_MOST = 200 };
 
-typedef struct bill {
-    struct bill *next;
-    const Tabella__WorkDone *const *work; /* (n) */
-    size_t n;
-    bool done, lead;
+struct bill {
+    bill *next;
+    tab_arena *arena;
+    api *a;
+    char id[TAB_ID];
+    Tabella__WorkDone **event; /* (n): what its calls would be in the outbox */
+    size_t n, calls;
+    tab_str bytes; /* the same as the row has them */
+    enum { QUEUED, WRITING, WRITTEN } state;
     tab_status s;
     tab_error err;
     pthread_cond_t wake;
-} bill;
+};
 
 static struct {
     pthread_mutex_t lock;
-    pthread_cond_t came;
-    bill *first, **last;
-    bool busy;
-    size_t coming; /* calls under way that have no bill yet */
-} bills = { .lock = PTHREAD_MUTEX_INITIALIZER, .came = PTHREAD_COND_INITIALIZER };
+    pthread_cond_t came, certain;
+    pthread_t writer, settler;
+    bill *first, **last; /* to be written */
+    bill *settled;       /* certain, to be settled */
+    size_t open;         /* begun, not settled */
+    bool stop;           /* nobody begins any more */
+    tab_metric *waiting;
+} bills = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-void bill_coming(void)
-{
-    pthread_mutex_lock(&bills.lock);
-    bills.coming++;
-    pthread_mutex_unlock(&bills.lock);
-}
-
-static void has_come(void)
-{
-    if (--bills.coming == 0)
-        pthread_cond_signal(&bills.came);
-}
-
-void bill_none(void)
-{
-    pthread_mutex_lock(&bills.lock);
-    has_come();
-    pthread_mutex_unlock(&bills.lock);
-}
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 /* Whether two calls would be one row of the ledger and of the usage object. */
 static bool alike(const Tabella__WorkDone *a, const Tabella__WorkDone *b)
@@ -72,6 +62,11 @@ static Tabella__WorkDone *copy(tab_arena *a, const Tabella__WorkDone *w)
                            : (Tabella__WorkDone *)tab_proto_read(a, &tabella__work_done__descriptor, bytes);
 }
 
+static uint32_t calls_of(const Tabella__WorkDone *w)
+{
+    return w->calls == 0 ? 1 : w->calls;
+}
+
 size_t bills_sum(tab_arena *a, const Tabella__WorkDone *const *work, size_t n, Tabella__WorkDone **ret)
 {
     size_t m = 0;
@@ -82,10 +77,10 @@ size_t bills_sum(tab_arena *a, const Tabella__WorkDone *const *work, size_t n, T
         if (k == m) {
             if ((ret[m] = copy(a, work[i])) == NULL)
                 return 0;
-            ret[m++]->calls = 1;
+            ret[m++]->calls = calls_of(work[i]);
             continue;
         }
-        ret[k]->calls++;
+        ret[k]->calls += calls_of(work[i]);
         ret[k]->tables += work[i]->tables;
         for (size_t u = 0; u < ret[k]->n_usage; u++)
             ret[k]->usage[u]->cells += work[i]->usage[u]->cells;
@@ -93,94 +88,385 @@ size_t bills_sum(tab_arena *a, const Tabella__WorkDone *const *work, size_t n, T
     return m;
 }
 
-static tab_status write_group(api *a, bill *const *b, size_t n, tab_deadline deadline, tab_error *err)
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* What the row of these calls has: their sums, and the sums as bytes. */
+static bool fill(bill *b, const Tabella__WorkDone *const *work, size_t n)
 {
-    TAB_AUTO(tab_arena) *arena = tab_arena_new((size_t)16 << 20);
+    Tabella__Bills all = TABELLA__BILLS__INIT;
+    b->event = tab_arena_new_of(b->arena, Tabella__WorkDone *, n);
+    b->n = b->event == NULL ? 0 : bills_sum(b->arena, work, n, b->event);
+    b->calls = n;
+    all.n_work = b->n;
+    all.work = b->event;
+    b->bytes = b->n == 0 ? (tab_str){ NULL, 0 } : tab_proto_write(b->arena, &all.base);
+    return b->bytes.p != NULL;
+}
+
+static void bill_free(bill *b)
+{
+    pthread_cond_destroy(&b->wake);
+    tab_arena_free(b->arena);
+    free(b);
+}
+
+bill *bill_begin(api *a, const Tabella__WorkDone *const *work, size_t n)
+{
+    bill *b = calloc(1, sizeof *b);
+    if (b == NULL || (b->arena = tab_arena_new((size_t)4 << 20)) == NULL || !fill(b, work, n)) {
+        if (b != NULL)
+            tab_arena_free(b->arena);
+        free(b);
+        return NULL;
+    }
+    b->a = a;
+    tab_id_new(b->id, "bill_");
+    pthread_cond_init(&b->wake, NULL);
+    pthread_mutex_lock(&bills.lock);
+    *bills.last = b;
+    bills.last = &b->next;
+    bills.open++;
+    pthread_cond_signal(&bills.came);
+    pthread_mutex_unlock(&bills.lock);
+    return b;
+}
+
+/* The bytes as PostgreSQL reads a bytea. */
+static char *hex(tab_arena *a, tab_str bytes)
+{
+    char *text = tab_arena_new_of(a, char, 2 * bytes.n + 3);
+    if (text == NULL)
+        return NULL;
+    memcpy(text, "\\x", 2);
+    tab_hex((const uint8_t *)bytes.p, bytes.n, text + 2);
+    return text;
+}
+
+static tab_status write_group(api *a, bill *const *b, size_t n, tab_error *err)
+{
+    TAB_AUTO(tab_arena) *arena = tab_arena_new((size_t)64 << 20);
     TAB_AUTO(tab_tx) *tx = NULL;
-    size_t calls = 0, m = 0;
-    for (size_t i = 0; i < n; i++)
-        calls += b[i]->n;
-    const Tabella__WorkDone **work = NULL;
-    Tabella__WorkDone **event = NULL;
-    if (arena != NULL) {
-        work = tab_arena_new_of(arena, const Tabella__WorkDone *, calls);
-        event = tab_arena_new_of(arena, Tabella__WorkDone *, calls);
-    }
-    if (work != NULL && event != NULL) {
-        for (size_t i = 0, at = 0; i < n; i++)
-            for (size_t k = 0; k < b[i]->n; k++)
-                work[at++] = b[i]->work[k];
-        m = bills_sum(arena, work, calls, event);
-    }
-    if (m == 0)
+    char **id = NULL, **row = NULL;
+    if (arena == NULL || (id = tab_arena_new_of(arena, char *, n)) == NULL ||
+        (row = tab_arena_new_of(arena, char *, n)) == NULL)
         return tab_no_memory(err);
-    tab_status s = tab_tx_begin(a->pg, TAB_ORG_ALL, deadline, &tx, err);
-    for (size_t i = 0; s == TAB_OK && i < m; i++)
-        s = tab_outbox_put(tx, "api", event[i]->event_id, "tabella.event.work.served", event[i]->org_id,
-                           &event[i]->base, err);
-    return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
+    for (size_t i = 0; i < n; i++) {
+        id[i] = b[i]->id;
+        if ((row[i] = hex(arena, b[i]->bytes)) == NULL)
+            return tab_no_memory(err);
+    }
+    const char *ids = tab_pg_array(arena, id, n), *rows = tab_pg_array(arena, row, n);
+    if (ids == NULL || rows == NULL)
+        return tab_no_memory(err);
+    TAB_TRY(tab_tx_begin(a->pg, TAB_ORG_ALL, tab_in_ms(BILL_MS), &tx, err));
+    return tab_tx_finish(&tx, NULL, err,
+                         "INSERT INTO api.bill (id, owner, bills, until) "
+                         "SELECT id, $1, bills, now() + make_interval(secs => $2) "
+                         "FROM unnest($3::text[], $4::bytea[]) b(id, bills)",
+                         TAB_P(tab_p_text(a->owner), tab_p_int(LEASE_S), tab_p_text(ids), tab_p_text(rows)));
 }
 
-/* Waits until no call is under way that will be billed, or for LINGER_MS. The lock is held. */
-static void linger(void)
+static void *write_all(void *arg)
 {
-    tab_deadline until = tab_in_ms(LINGER_MS);
-    while (bills.coming > 0 && tab_cond_wait(&bills.came, &bills.lock, until))
-        continue;
+    api *a = arg;
+    pthread_mutex_lock(&bills.lock);
+    while (!bills.stop || bills.first != NULL) {
+        bill *group[GROUP];
+        size_t n = 0;
+        for (; bills.first != NULL && n < GROUP; bills.first = bills.first->next) {
+            group[n++] = bills.first;
+            bills.first->state = WRITING;
+        }
+        if (bills.first == NULL)
+            bills.last = &bills.first;
+        if (n == 0) {
+            pthread_cond_wait(&bills.came, &bills.lock);
+            continue;
+        }
+        pthread_mutex_unlock(&bills.lock);
+        tab_error err = { 0 };
+        tab_status s = write_group(a, group, n, &err);
+        pthread_mutex_lock(&bills.lock);
+        for (size_t i = 0; i < n; i++) {
+            group[i]->s = s;
+            group[i]->err = err;
+            group[i]->state = WRITTEN;
+            pthread_cond_signal(&group[i]->wake);
+        }
+    }
+    pthread_mutex_unlock(&bills.lock);
+    return NULL;
 }
 
-/* Writes all bills that wait, its own among them. Then the first call that came meanwhile does the same. */
-static void lead(api *a, tab_deadline deadline)
+/* ---- the end of a call ----------------------------------------------------------------------- */
+
+static tab_status unknown(tab_error *err)
 {
-    bill *group[GROUP];
+    return tab_fail(err, TAB_UNAVAILABLE, "", "the database does not answer now");
+}
+
+/* Takes a bill that nobody has begun to write out of the queue. The lock is held. */
+static bool withdraw(bill *b)
+{
+    if (b->state != QUEUED)
+        return false;
+    bill **at = &bills.first;
+    while (*at != b)
+        at = &(*at)->next;
+    if ((*at = b->next) == NULL)
+        bills.last = at;
+    return true;
+}
+
+static void drop(bill *b)
+{
+    pthread_mutex_lock(&bills.lock);
+    bills.open--;
+    pthread_mutex_unlock(&bills.lock);
+    bill_free(b);
+}
+
+/* Fewer of its calls were answered than it began with. */
+static tab_status change(bill *b, const Tabella__WorkDone *const *answered, size_t m, tab_error *err)
+{
+    TAB_AUTO(tab_tx) *tx = NULL;
+    TAB_AUTO(tab_rows) *rows = NULL;
+    if (m > 0 && !fill(b, answered, m))
+        return tab_no_memory(err);
+    TAB_TRY(tab_tx_begin(b->a->pg, TAB_ORG_ALL, tab_in_ms(BILL_MS), &tx, err));
+    if (m > 0)
+        TAB_TRY(tab_tx_finish(&tx, &rows, err, "UPDATE api.bill SET bills = $2 WHERE id = $1 RETURNING 1",
+                              TAB_P(tab_p_text(b->id), tab_p_bytes(b->bytes))));
+    else
+        TAB_TRY(tab_tx_finish(&tx, &rows, err, "DELETE FROM api.bill WHERE id = $1 RETURNING 1",
+                              TAB_P(tab_p_text(b->id))));
+    return tab_rows_count(rows) == 1 ? TAB_OK : unknown(err); /* its lease had ended: it is billed as begun */
+}
+
+tab_status bill_end(bill *b, const Tabella__WorkDone *const *answered, size_t m, tab_error *err)
+{
+    int64_t from = tab_mono_us();
+    pthread_mutex_lock(&bills.lock);
+    bool never = m == 0 && withdraw(b);
+    while (!never && b->state != WRITTEN)
+        pthread_cond_wait(&b->wake, &bills.lock);
+    pthread_mutex_unlock(&bills.lock);
+    tab_spent_here.postgres_us += tab_mono_us() - from;
+    tab_status s = never ? TAB_OK : b->s;
+    if (s != TAB_OK)
+        *err = b->err;
+    else if (!never && m < b->calls)
+        s = change(b, answered, m, err);
+    if (s == TAB_CANCELLED)
+        s = unknown(err);
+    if (s != TAB_OK || m == 0) {
+        drop(b);
+        return s;
+    }
+    pthread_mutex_lock(&bills.lock);
+    b->next = bills.settled;
+    bills.settled = b;
+    if (b->next == NULL)
+        pthread_cond_signal(&bills.certain);
+    pthread_mutex_unlock(&bills.lock);
+    return TAB_OK;
+}
+
+/* ---- settling -------------------------------------------------------------------------------- */
+
+/* The sums of n sums become events. */
+static tab_status put_events(tab_tx *tx, tab_arena *a, const Tabella__WorkDone *const *work, size_t n,
+                             tab_error *err)
+{
+    Tabella__WorkDone **event = tab_arena_new_of(a, Tabella__WorkDone *, n);
+    size_t m = event == NULL ? 0 : bills_sum(a, work, n, event);
+    tab_outbox_event *out = tab_arena_new_of(a, tab_outbox_event, m + 1);
+    if (m == 0 || out == NULL)
+        return tab_no_memory(err);
+    for (size_t i = 0; i < m; i++)
+        out[i] = (tab_outbox_event){ event[i]->event_id, event[i]->org_id, &event[i]->base };
+    return tab_outbox_put_all(tx, a, "api", "tabella.event.work.served", out, m, err);
+}
+
+static bool has(const tab_rows *rows, const char *id)
+{
+    for (size_t i = 0; i < tab_rows_count(rows); i++)
+        if (strcmp(tab_rows_text(rows, i, 0), id) == 0)
+            return true;
+    return false;
+}
+
+/* One transaction: the rows go, their sums come. A row that is no longer there was settled by who found it,
+ * or by a commit of ours whose answer was lost. */
+static tab_status settle(api *a, bill *const *b, size_t n, tab_error *err)
+{
+    TAB_AUTO(tab_arena) *arena = tab_arena_new((size_t)64 << 20);
+    TAB_AUTO(tab_tx) *tx = NULL;
+    TAB_AUTO(tab_rows) *rows = NULL;
+    size_t most = 0, m = 0;
+    for (size_t i = 0; i < n; i++)
+        most += b[i]->n;
+    char **id = arena == NULL ? NULL : tab_arena_new_of(arena, char *, n);
+    const Tabella__WorkDone **work =
+        arena == NULL ? NULL : tab_arena_new_of(arena, const Tabella__WorkDone *, most);
+    for (size_t i = 0; id != NULL && i < n; i++)
+        id[i] = b[i]->id;
+    const char *ids = id == NULL ? NULL : tab_pg_array(arena, id, n);
+    if (ids == NULL || work == NULL)
+        return tab_no_memory(err);
+    TAB_TRY(tab_tx_begin(a->pg, TAB_ORG_ALL, tab_in_ms(BILL_MS), &tx, err));
+    TAB_TRY(tab_tx_query(tx, &rows, err, "DELETE FROM api.bill WHERE id = ANY($1::text[]) RETURNING id",
+                         TAB_P(tab_p_text(ids))));
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < b[i]->n && (tab_rows_count(rows) == n || has(rows, b[i]->id)); k++)
+            work[m++] = b[i]->event[k];
+    if (m > 0)
+        TAB_TRY(put_events(tx, arena, work, m, err));
+    return tab_tx_commit(&tx, err);
+}
+
+/* Rows whose owner has died, or stood still for longer than their lease. *ret: how many. */
+static tab_status settle_found(api *a, size_t *ret, tab_error *err)
+{
+    TAB_AUTO(tab_arena) *arena = tab_arena_new((size_t)256 << 20);
+    TAB_AUTO(tab_tx) *tx = NULL;
+    TAB_AUTO(tab_rows) *rows = NULL;
+    size_t most = 0, m = 0;
+    if (arena == NULL)
+        return tab_no_memory(err);
+    TAB_TRY(tab_tx_begin(a->pg, TAB_ORG_ALL, tab_in_ms(BILL_MS), &tx, err));
+    TAB_TRY(tab_tx_query(tx, &rows, err,
+                         "DELETE FROM api.bill WHERE id IN (SELECT id FROM api.bill WHERE until < now() "
+                         "ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED) RETURNING id, bills",
+                         TAB_P(tab_p_int(FOUND_MOST))));
+    size_t n = tab_rows_count(rows);
+    Tabella__Bills **found = tab_arena_new_of(arena, Tabella__Bills *, n + 1);
+    for (size_t i = 0; found != NULL && i < n; i++) {
+        tab_str bytes = tab_rows_bytes(rows, i, 1, arena);
+        found[i] = (Tabella__Bills *)tab_proto_read(arena, &tabella__bills__descriptor, bytes);
+        if (found[i] == NULL)
+            return tab_fail(err, TAB_INTERNAL, "", "a bill cannot be read");
+        most += found[i]->n_work;
+    }
+    const Tabella__WorkDone **work = tab_arena_new_of(arena, const Tabella__WorkDone *, most + 1);
+    if (found == NULL || work == NULL)
+        return tab_no_memory(err);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < found[i]->n_work; k++)
+            work[m++] = found[i]->work[k];
+    if (m > 0)
+        TAB_TRY(put_events(tx, arena, work, m, err));
+    *ret = n;
+    return tab_tx_commit(&tx, err);
+}
+
+/* Bills of calls that take long stay ours. */
+static void renew(api *a)
+{
+    TAB_AUTO(tab_tx) *tx = NULL;
+    tab_error err;
+    if (tab_tx_begin(a->pg, TAB_ORG_ALL, tab_in_ms(2000), &tx, &err) == TAB_OK)
+        (void)!tab_tx_finish(&tx, NULL, &err,
+                             "UPDATE api.bill SET until = now() + make_interval(secs => $2) "
+                             "WHERE owner = $1 AND until < now() + make_interval(secs => $2 - 2)",
+                             TAB_P(tab_p_text(a->owner), tab_p_int(LEASE_S)));
+}
+
+/* Settles what is certain now, SETTLED_MOST at most. False: it waits for the next time. The lock is held. */
+static bool settle_some(api *a)
+{
+    bill *b[SETTLED_MOST];
     size_t n = 0;
-    linger();
-    for (; bills.first != NULL && n < GROUP; bills.first = bills.first->next)
-        group[n++] = bills.first;
-    if (bills.first == NULL)
-        bills.last = &bills.first;
+    for (; bills.settled != NULL && n < SETTLED_MOST; bills.settled = bills.settled->next)
+        b[n++] = bills.settled;
+    if (n == 0)
+        return true;
     pthread_mutex_unlock(&bills.lock);
     tab_error err = { 0 };
-    tab_status s = write_group(a, group, n, deadline, &err);
+    tab_status s = settle(a, b, n, &err);
     if (s == TAB_OK)
         tab_relay_nudge(a->relay);
+    for (size_t i = 0; s == TAB_OK && i < n; i++)
+        bill_free(b[i]);
     pthread_mutex_lock(&bills.lock);
-    for (size_t i = 0; i < n; i++) {
-        group[i]->s = s;
-        group[i]->err = err;
-        group[i]->done = true;
-        pthread_cond_signal(&group[i]->wake);
+    for (size_t i = 0; s != TAB_OK && i < n; i++) {
+        b[i]->next = bills.settled;
+        bills.settled = b[i];
     }
-    bills.busy = bills.first != NULL;
-    if (bills.busy) {
-        bills.first->lead = true;
-        pthread_cond_signal(&bills.first->wake);
+    bills.open -= s == TAB_OK ? n : 0;
+    tab_metric_set(bills.waiting, (double)bills.open);
+    return s == TAB_OK;
+}
+
+static void look(api *a, bool any_open)
+{
+    size_t n = FOUND_MOST;
+    if (any_open)
+        renew(a);
+    while (n == FOUND_MOST) {
+        tab_error err = { 0 };
+        n = 0;
+        if (settle_found(a, &n, &err) == TAB_OK && n > 0) {
+            tab_log(TAB_WARN, "%zu bills of a process that died are settled", n);
+            tab_relay_nudge(a->relay);
+        }
     }
 }
 
-tab_status bill_put(request *r, const Tabella__WorkDone *const *work, size_t n, tab_error *err)
+static void *settle_all(void *arg)
 {
-    bill b = { .work = work, .n = n };
-    pthread_cond_init(&b.wake, NULL);
+    api *a = arg;
+    int64_t began = 0, looked = 0;
+    bool ok = true;
     pthread_mutex_lock(&bills.lock);
-    has_come();
-    if (bills.first == NULL)
-        bills.last = &bills.first;
-    *bills.last = &b;
-    bills.last = &b.next;
-    b.lead = !bills.busy;
-    bills.busy = true;
-    while (!b.done) {
-        if (b.lead)
-            lead(r->api, tab_within_ms(r->deadline, BILL_MS));
-        else
-            pthread_cond_wait(&b.wake, &bills.lock);
+    while (!bills.stop) {
+        if (bills.settled == NULL)
+            tab_cond_wait(&bills.certain, &bills.lock, looked + LOOK_MS);
+        int64_t due = began + (ok ? SETTLE_MS : AWAY_MS);
+        while (!bills.stop && tab_mono_ms() < due)
+            tab_cond_wait(&bills.certain, &bills.lock, due);
+        began = tab_mono_ms();
+        ok = settle_some(a);
+        if (began - looked >= LOOK_MS && !bills.stop) {
+            bool any = bills.open > 0;
+            looked = began;
+            pthread_mutex_unlock(&bills.lock);
+            look(a, any);
+            pthread_mutex_lock(&bills.lock);
+        }
     }
+    while (settle_some(a) && bills.settled != NULL)
+        continue;
     pthread_mutex_unlock(&bills.lock);
-    pthread_cond_destroy(&b.wake);
-    if (b.s == TAB_CANCELLED)
-        return tab_fail(err, TAB_UNAVAILABLE, "", "the database does not answer now");
-    if (b.s != TAB_OK)
-        return tab_fail(err, b.s, b.err.param, "%s", b.err.message);
-    return TAB_OK;
+    return NULL;
+}
+
+/* ---- start and stop -------------------------------------------------------------------------- */
+
+bool bills_open(api *a)
+{
+    bills.last = &bills.first;
+    pthread_cond_init(&bills.came, NULL);
+    pthread_cond_init(&bills.certain, NULL);
+    bills.waiting = tab_gauge("tabella_bills_open", "Bills of serve calls that are not yet events", NULL);
+    if (pthread_create(&bills.writer, NULL, write_all, a) != 0)
+        return false;
+    if (pthread_create(&bills.settler, NULL, settle_all, a) == 0)
+        return true;
+    bills.stop = true;
+    pthread_cond_signal(&bills.came);
+    pthread_join(bills.writer, NULL);
+    return false;
+}
+
+void bills_close(api *a)
+{
+    (void)a;
+    pthread_mutex_lock(&bills.lock);
+    bills.stop = true;
+    pthread_cond_signal(&bills.came);
+    pthread_cond_signal(&bills.certain);
+    pthread_mutex_unlock(&bills.lock);
+    pthread_join(bills.writer, NULL);
+    pthread_join(bills.settler, NULL);
 }

@@ -73,8 +73,8 @@ tab_status body_text(const tab_json *of, const char *key, bool required, size_t 
         return TAB_OK;
     if (m == NULL)
         return tab_fail(err, TAB_VALIDATION, key, "`%s` is required", key);
-    if (m->kind != TAB_JSON_STRING || m->text.n == 0 || m->text.n > most)
-        return tab_fail(err, TAB_VALIDATION, key, "`%s` is a string of 1 to %zu bytes", key, most);
+    if (m->kind != TAB_JSON_STRING || m->text.n == 0 || tab_utf8_count(m->text) > most)
+        return tab_fail(err, TAB_VALIDATION, key, "`%s` is a string of 1 to %zu characters", key, most);
     *ret = m->text;
     return TAB_OK;
 }

@@ -137,6 +137,11 @@ tab_status body_columns(request *r, const tab_json *options, Tabella__RunOptions
 void given_options(tab_out *o, const Tabella__RunOptions *q)
 {
     tab_out_open(o, '{');
+    tab_out_key(o, "confidence_threshold");
+    if (q != NULL)
+        tab_out_fixed(o, q->threshold);
+    else
+        tab_out_null(o);
     tab_out_key(o, "columns");
     tab_out_open(o, '[');
     for (size_t i = 0; q != NULL && i < q->n_columns; i++) {

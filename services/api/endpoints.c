@@ -419,7 +419,7 @@ static tab_status refresh_dry(request *r, tab_error *err)
 }
 
 /* A refresh bills its unchanged rows at the cached rate, what changed at more; how much that is, is known
- * when the newest rows were read. Reserved is what it bills at least. */
+ * when the newest rows were read: then the job reserves it in place of this, about what it bills at least. */
 static tab_status reserve_pass(request *r, const Tabella__Endpoint *e, const char *job_id, tab_error *err)
 {
     cost c = { 0 };

@@ -45,6 +45,9 @@ handler *const api_handlers[TAB_ROUTE_COUNT] = {
     [TAB_POST_SESSION] = post_session,
     [TAB_GET_SESSION] = get_session,
     [TAB_DELETE_SESSION] = delete_session,
+    [TAB_GET_DATA_SNAPSHOTS] = get_data_snapshots,
+    [TAB_GET_DATA_DIFF] = get_data_diff,
+    [TAB_GET_DATA_PROFILE] = get_data_profile,
     [TAB_GET_OPENAPI] = get_openapi,
     [TAB_GET_ENDPOINT_OPENAPI] = get_endpoint_openapi,
 };

@@ -576,14 +576,19 @@ void http_leave(http *h)
     atomic_store(&h->leaves, true);
 }
 
+static void close_socket(void *arg)
+{
+    http *h = arg;
+    evhttp_del_accept_socket(h->server, h->socket);
+    h->socket = NULL;
+}
+
 static void stop_accepting(evutil_socket_t fd, short what, void *arg)
 {
     (void)fd;
     (void)what;
     http *h = arg;
-    tab_accept_stop(h->accept);
-    evhttp_del_accept_socket(h->server, h->socket);
-    h->socket = NULL;
+    tab_accept_end(h->accept, close_socket, h);
 }
 
 bool http_drain(http *h, int64_t seconds)

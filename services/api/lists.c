@@ -547,6 +547,9 @@ tab_status get_usage(request *r, tab_error *err)
     Tabella__UsageRequest q = TABELLA__USAGE_REQUEST__INIT;
     const Tabella__UsageReply *y;
     tab_out *o = &r->out;
+    tab_str after;
+    TAB_TRY(query_page(r, "usage", 0, &q.limit, &after, err)); /* 0: as many as metering gives */
+    q.after = STR(after.p);                                    /* the arena's, with a NUL behind */
     tab_status s = call(r, "metering", "Usage", &q.base, &tabella__usage_reply__descriptor, &y, err);
     if (s != TAB_OK)
         return s;
@@ -587,6 +590,7 @@ tab_status get_usage(request *r, tab_error *err)
     text_member(o, "spend_cap_managed_in", "platform");
     tab_out_close(o, '}');
     events_member(o, y);
+    next_cursor_member(r, "usage", tab_str_of(y->next));
     bool_member(o, "lifetime", y->lifetime);
     storage_member(r);
     tab_out_close(o, '}');

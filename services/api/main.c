@@ -8,6 +8,7 @@
 #include "common/log.h"
 #include "common/signals.h"
 #include "common/trace.h"
+#include "services/api/bills.h"
 #include "services/api/counts.h"
 #include "services/api/http.h"
 
@@ -57,7 +58,7 @@ static bool keys_set(api *a)
 /* Ready, until a signal says to stop. */
 static void serve_until_stopped(api *a, tab_health *health, http *h, sigset_t *stop)
 {
-    static tab_schema schema = { .schema = "api", .least = 1 };
+    static tab_schema schema = { .schema = "api", .least = 2 };
     schema.pg = a->pg;
     tab_health_watch(health, "postgres", tab_pg_alive, a->pg);
     tab_health_watch(health, "schema", tab_schema_fits, &schema);
@@ -113,10 +114,11 @@ int main(int argc, char **argv)
     self.housekeeping = housekeeping_open(&self);
     self.joins = joins_open(&self);
     struct api_answers *answers = answers_open(&self);
+    bool billing = bills_open(&self);
     TAB_AUTO(http) *h = http_open(&self);
     TAB_AUTO(tab_health) *health = tab_health_open(self.cfg.port); /* last opened, first freed */
     bool good = relay != NULL && self.housekeeping != NULL && self.joins != NULL && answers != NULL &&
-                h != NULL && health != NULL;
+                billing && h != NULL && health != NULL;
     if (good) {
         serve_until_stopped(&self, health, h, &stop);
         good = http_drain(h, self.cfg.drain_s);
@@ -125,6 +127,8 @@ int main(int argc, char **argv)
     joins_free(self.joins);
     answers_free(answers);
     housekeeping_free(self.housekeeping);
+    if (billing)
+        bills_close(&self);
     tab_arena_free(self.models.arena);
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

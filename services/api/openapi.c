@@ -6,6 +6,8 @@
 #include "proto/data.pb-c.h"
 #include "services/api/api.h"
 #include "services/api/schemas_json.h"
+#include "services/inference/engine/profile/roles.h"
+#include "services/inference/engine/sector/sectors.h"
 
 /* What the route table does not say of a route: a sentence, the schema of the body, the status of success
  * and its schema. */
@@ -63,6 +65,9 @@ static const struct {
                                200 },
     [TAB_POST_SESSION] = { "Sign in: a key becomes a session in a cookie", "SessionRequest", "Session", 201 },
     [TAB_GET_SESSION] = { "The session that calls", NULL, "Session", 200 },
+    [TAB_GET_DATA_SNAPSHOTS] = { "List a dataset's snapshots", NULL, "SnapshotPage", 200 },
+    [TAB_GET_DATA_DIFF] = { "What two snapshots of a dataset differ by", NULL, "SnapshotDiff", 200 },
+    [TAB_GET_DATA_PROFILE] = { "How a snapshot's values are spread", NULL, "SnapshotProfile", 200 },
     [TAB_DELETE_SESSION] = { "Sign out: the session ends", NULL, NULL, 200 },
 };
 
@@ -134,13 +139,22 @@ static void operation(tab_out *o, tab_route_id id)
         parameter(o, "path", "sub", true, "{\"type\":\"string\",\"maxLength\":128}");
     if ((t->flags & TAB_ROUTE_PAGED) != 0) {
         parameter(o, "query", "limit", false, "{\"type\":\"integer\",\"minimum\":1,\"maximum\":100}");
-        parameter(o, "query", "cursor", false, "{\"type\":\"string\"}");
+        parameter(o, "query", "cursor", false,
+                  "{\"type\":\"string\",\"minLength\":1,\"maxLength\":1024,"
+                  "\"description\":\"`next_cursor` of the page before\"}");
     }
     if (id == TAB_GET_JOBS)
         parameter(o, "query", "status", false,
                   "{\"enum\":[\"queued\",\"running\",\"done\",\"failed\",\"cancelled\",\"expired\"]}");
     if (id == TAB_GET_NOTIFICATIONS)
         parameter(o, "query", "unread", false, "{\"type\":\"boolean\"}");
+    if (id == TAB_GET_DATA_DIFF) {
+        parameter(o, "query", "before", false, "{\"type\":\"string\",\"maxLength\":128}");
+        parameter(o, "query", "after", false, "{\"type\":\"string\",\"maxLength\":128}");
+        parameter(o, "query", "change", false, "{\"enum\":[\"added\",\"removed\",\"changed\"]}");
+    }
+    if (id == TAB_GET_DATA_PROFILE)
+        parameter(o, "query", "snapshot", false, "{\"type\":\"string\",\"maxLength\":128}");
     if (id == TAB_GET_AUDIT) {
         parameter(o, "query", "event", false, "{\"type\":\"string\",\"maxLength\":128}");
         parameter(o, "query", "actor", false, "{\"type\":\"string\",\"maxLength\":128}");
@@ -149,11 +163,10 @@ static void operation(tab_out *o, tab_route_id id)
     }
     if ((t->flags & TAB_ROUTE_IDEMPOTENT) != 0)
         parameter(o, "header", "Idempotency-Key", false,
-                  "{\"type\":\"string\",\"minLength\":1,\"maxLength\":255}");
+                  "{\"type\":\"string\",\"minLength\":1,\"maxLength\":255,\"pattern\":\"^[ -~]+$\"}");
     tab_out_close(o, ']');
     if ((t->flags & TAB_ROUTE_BODY) != 0) {
-        static const char files[] = ",\"multipart/form-data\":{\"schema\":{\"$ref\":"
-                                    "\"#/components/schemas/TablesForm\"}}";
+        static const char form[] = ",\"multipart/form-data\":{\"schema\":";
         snprintf(ref, sizeof ref, "{\"$ref\":\"#/components/schemas/%s\"}", ROUTES[id].body);
         raw_member(o, "requestBody",
                    id == TAB_POST_DATA_UPLOAD
@@ -164,8 +177,12 @@ static void operation(tab_out *o, tab_route_id id)
         o->comma = false;
         tab_out_raw(o, tab_str_of(ref));
         tab_out_bytes(o, "}", 1);
-        if (id == TAB_POST_RUN || id == TAB_POST_ENDPOINTS || id == TAB_POST_SERVE)
-            tab_out_bytes(o, files, sizeof files - 1);
+        if (id == TAB_POST_RUN || id == TAB_POST_ENDPOINTS || id == TAB_POST_SERVE) {
+            snprintf(ref, sizeof ref, "{\"$ref\":\"#/components/schemas/%s\"}}",
+                     id == TAB_POST_ENDPOINTS ? "EndpointForm" : "TablesForm");
+            tab_out_bytes(o, form, sizeof form - 1);
+            tab_out_bytes(o, ref, strlen(ref));
+        }
         tab_out_bytes(o, "}}", 2);
     }
     open_member(o, "responses", '{');
@@ -196,6 +213,39 @@ static void template_of(const char *path, char *ret, size_t size)
     ret[n] = 0;
 }
 
+static void words_schema(tab_out *o, const char *name, const char *what, const char *const *word, size_t n)
+{
+    open_member(o, name, '{');
+    text_member(o, "description", what);
+    open_member(o, "enum", '[');
+    for (size_t i = 0; i < n; i++)
+        tab_out_cstr(o, word[i]);
+    tab_out_close(o, ']');
+    tab_out_close(o, '}');
+}
+
+/* The schemas of schemas.json, behind those that tables of the engine make. */
+static void schemas(tab_out *o)
+{
+    static const char *const roles[] = {
+#define TAB_X(e, name, family, type, pii, ident) name,
+        TAB_ROLE_LIST(TAB_X)
+#undef TAB_X
+    };
+    static const char *const sectors[] = {
+#define TAB_X(slug, name) slug, name,
+        TAB_SECTOR_LIST(TAB_X)
+#undef TAB_X
+    };
+    open_member(o, "schemas", '{');
+    words_schema(o, "Role", "what a column's values are", roles, sizeof roles / sizeof *roles);
+    words_schema(o, "Sector", "a slug, or a name as a run's `sector` says it", sectors,
+                 sizeof sectors / sizeof *sectors);
+    tab_out_bytes(o, ",", 1);
+    tab_out_bytes(o, API_SCHEMAS + 1, strlen(API_SCHEMAS) - 2);
+    tab_out_close(o, '}');
+}
+
 tab_status get_openapi(request *r, tab_error *err)
 {
     (void)err;
@@ -220,7 +270,7 @@ tab_status get_openapi(request *r, tab_error *err)
     tab_out_close(o, '}');
     open_member(o, "components", '{');
     raw_member(o, "securitySchemes", "{\"key\":{\"type\":\"http\",\"scheme\":\"bearer\"}}");
-    raw_member(o, "schemas", API_SCHEMAS);
+    schemas(o);
     tab_out_close(o, '}');
     tab_out_close(o, '}');
     return TAB_OK;

@@ -231,6 +231,12 @@ tab_status get_organization(request *r, tab_error *err)
     return TAB_OK;
 }
 
+static tab_status no_addresses(tab_error *err)
+{
+    return tab_fail(err, TAB_VALIDATION, "emails",
+                    "`emails` is an array of up to %d mail addresses like ann@example.org", ADDRESSES_MOST);
+}
+
 static tab_status read_emails(request *r, const tab_json *m, Tabella__SetOrgRequest *q, tab_error *err)
 {
     char all[ADDRESSES_MOST * (ADDRESS_MOST + 1) + 1];
@@ -247,8 +253,7 @@ static tab_status read_emails(request *r, const tab_json *m, Tabella__SetOrgRequ
             n += (size_t)snprintf(all + n, sizeof all - n, "%.*s", (int)x->text.n, x->text.p);
     }
     if (!good)
-        return tab_fail(err, TAB_VALIDATION, "emails", "`emails` is an array of up to %d mail addresses",
-                        ADDRESSES_MOST);
+        return no_addresses(err);
     q->set_email = TABELLA__SET_ORG_REQUEST__SWITCH__ON;
     q->email = STR(tab_arena_copy(r->arena, (tab_str){ all, n }).p);
     return q->email == NULL ? tab_no_memory(err) : TAB_OK;
@@ -310,7 +315,10 @@ tab_status put_organization(request *r, tab_error *err)
     q.org = r->who.org;
     q.actor = r->who.key;
     q.name = STR(tab_arena_copy(r->arena, name).p);
-    TAB_TRY(call(r, "keys", "SetOrg", &q.base, &tabella__org__descriptor, &x, err));
+    tab_status s = call(r, "keys", "SetOrg", &q.base, &tabella__org__descriptor, &x, err);
+    if (s == TAB_VALIDATION && strcmp(err->param, "email") == 0)
+        return no_addresses(err); /* keys knows them as one text */
+    TAB_TRY(s);
     organization_json(&r->out, x);
     return TAB_OK;
 }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/bundle_json.h"
 #include "proto/data.pb-c.h"
 #include "services/api/api.h"
 
@@ -31,6 +32,22 @@ void deleted_json(tab_out *o, const char *id, int64_t at_us)
     tab_out_close(o, '}');
 }
 
+void row_diff_member(tab_out *o, const Tabella__RowDiff *d)
+{
+    open_member(o, "diff", '{');
+    if (d != NULL) {
+        uint_member(o, "rows_added", d->rows_added);
+        uint_member(o, "rows_changed", d->rows_changed);
+        uint_member(o, "rows_removed", d->rows_removed);
+        uint_member(o, "rows_unchanged", d->rows_unchanged);
+        texts_member(o, "columns_added", d->n_columns_added, d->columns_added);
+        texts_member(o, "columns_removed", d->n_columns_removed, d->columns_removed);
+        texts_member(o, "types_changed", d->n_types_changed, d->types_changed);
+        texts_member(o, "key", d->n_key, d->key);
+    }
+    tab_out_close(o, '}');
+}
+
 void sync_members(request *r, const Tabella__SyncReply *y)
 {
     tab_out *o = &r->out;
@@ -39,18 +56,7 @@ void sync_members(request *r, const Tabella__SyncReply *y)
     text_member(o, "dataset", y->dataset);
     text_member(o, "snapshot", y->snapshot);
     text_member(o, "previous_snapshot", y->previous_snapshot[0] != 0 ? y->previous_snapshot : NULL);
-    open_member(o, "diff", '{');
-    if (y->diff != NULL) {
-        uint_member(o, "rows_added", y->diff->rows_added);
-        uint_member(o, "rows_changed", y->diff->rows_changed);
-        uint_member(o, "rows_removed", y->diff->rows_removed);
-        uint_member(o, "rows_unchanged", y->diff->rows_unchanged);
-        texts_member(o, "columns_added", y->diff->n_columns_added, y->diff->columns_added);
-        texts_member(o, "columns_removed", y->diff->n_columns_removed, y->diff->columns_removed);
-        texts_member(o, "types_changed", y->diff->n_types_changed, y->diff->types_changed);
-        texts_member(o, "key", y->diff->n_key, y->diff->key);
-    }
-    tab_out_close(o, '}');
+    row_diff_member(o, y->diff);
     time_member(o, "synced_at", y->synced_at);
     tab_out_close(o, '}');
 }
@@ -103,6 +109,14 @@ static void metric_members(tab_out *o, const Tabella__HeldOut *h)
     }
     if (strcmp(h->metric, "score_separation") == 0) { /* no labels to grade against */
         bool_member(o, "unsupervised", true);
+    }
+    if (h->n_slices > 0) {
+        tab_out_key(o, "slices");
+        tab_slices_json(o, h->n_slices, h->slices);
+    }
+    if (h->n_calibration > 0) {
+        tab_out_key(o, "calibration");
+        tab_calibration_json(o, h->n_calibration, h->calibration);
     }
     if (h->n_per_class > 0) {
         open_member(o, "per_class", '[');
@@ -303,6 +317,7 @@ void job_members(request *r, const Tabella__Job *j, bool detail)
     uint_member(o, "progress", j->progress);
     text_member(o, "phase", j->phase[0] != 0 ? j->phase : NULL);
     text_member(o, "label", j->label);
+    text_member(o, "about", j->about[0] != 0 ? j->about : NULL);
     text_member(o, "endpoint_id", j->endpoint_id);
     text_member(o, "report_id", j->report_id);
     tab_out_key(o, "eta");

@@ -196,6 +196,23 @@ static void job_answer(request *r, const run *x, const Tabella__Job *j)
     r->status = 202;
 }
 
+/* The names of its tables, for lists that people read. */
+static char *about(request *r, const run *x)
+{
+    enum { NAMED = 4, LONGEST = 60 };
+    char *text = STR("");
+    for (size_t i = 0; text != NULL && i < x->n && i < NAMED; i++) {
+        ProtobufCBinaryData id = x->source[i]->id;
+        size_t n = id.len < LONGEST ? id.len : LONGEST;
+        while (n > 0 && n < id.len && (id.data[n] & 0xc0) == 0x80)
+            n--; /* cut between two characters */
+        text = tab_arena_printf(r->arena, "%s%s%.*s", text, i > 0 ? ", " : "", (int)n, (const char *)id.data);
+    }
+    if (text != NULL && x->n > NAMED)
+        text = tab_arena_printf(r->arena, "%s and %zu more", text, x->n - NAMED);
+    return text == NULL ? STR("") : tab_proto_text(r->arena, text);
+}
+
 /* suspect: a worker died while it had the run, so that the job runs alone. */
 static tab_status as_job(request *r, run *x, bool suspect, tab_error *err)
 {
@@ -211,6 +228,7 @@ static tab_status as_job(request *r, run *x, bool suspect, tab_error *err)
     q.run_id = STR(x->run_id);
     q.report_id = STR(x->report_id);
     q.label = STR(x->report_id);
+    q.about = about(r, x);
     q.processing = STR(x->batch ? "batch" : "realtime");
     q.n_sources = x->n;
     q.sources = x->source;
@@ -274,6 +292,7 @@ static tab_status event_put(request *r, run *x, const Tabella__Bundle *b, const 
     n.report_id = STR(x->report_id);
     n.feed = STR(x->feed);
     n.rows = x->rows;
+    n.about = about(r, x);
     if (b->prediction != NULL) {
         const Tabella__ColumnRef *t = b->prediction->target;
         n.target = t != NULL

@@ -1,12 +1,14 @@
 /* Serve calls of one endpoint that come at the same moment go together (decision 0184): one message to
- * inference, one bill, one transaction, and one thread for all of them.
+ * inference, one bill, and one thread for all of them.
  *
- *   call --alone--> batch: ask -> write answers -> bill -> end
+ *   call --alone--> batch: bill + ask -> write answers -> bill_end -> end
  *   call --a batch is in flight--> the first waits for it, GATHER_MS at most, then sends all that came as the
  *                                  next batch; the others are parked: they hold no thread, and their batch
  *                                  ends them
  *
- * A lone call waits for nobody. Each call is answered, refused and billed as if it had been alone. */
+ * A lone call waits for nobody. Each call is answered, refused and billed as if it had been alone. The bill
+ * is committed while inference computes; where a call of the endpoint was refused a moment ago it is written
+ * after the answer, so that refusals cost the database nothing (docs/decisions/0354). */
 #include "services/api/serve_together.h"
 #include "services/api/counts.h"
 
@@ -15,6 +17,7 @@
 #include <time.h>
 
 #include "common/hash.h"
+#include "services/api/bills.h"
 #include "services/api/places.h"
 
 enum {
@@ -24,7 +27,8 @@ enum {
     BATCH_MOST = 64, /* calls of one message */
     ALONE_ROWS = 48, /* a call of so many rows fills the models' tiles by itself, and its size is its own */
     PARKED_MOST = 4096,
-    SERVE_MS = 1000 /* in which a call ends, as far as its organization's next one is told */
+    REFUSED_MS = 5000, /* how long a refusal has the endpoint's bills wait for answers */
+    SERVE_MS = 1000    /* in which a call ends, as far as its organization's next one is told */
 };
 
 /* ---- a batch --------------------------------------------------------------------------------- */
@@ -161,7 +165,8 @@ static tab_status write_answer(serve_call *c, const Tabella__Bundle *b, tab_bund
     return s;
 }
 
-static void work_of(serve_call *c)
+/* What it will be billed. False: out of memory. */
+static bool work_of(serve_call *c)
 {
     request *r = c->r;
     const Tabella__Endpoint *e = c->row->e;
@@ -181,9 +186,10 @@ static void work_of(serve_call *c)
     w->base_model = e->base_model;
     w->tables = (uint32_t)c->body.n_tables;
     w->request_id = r->request_id;
+    return w->event_id != NULL;
 }
 
-/* Writes their answers and notes what is to be billed. */
+/* Writes their answers. */
 static void take_answers(serve_call *const *c, size_t n, const Tabella__ServeReply *y)
 {
     TAB_AUTO(tab_bundle_memory) *memory = n > 1 ? tab_bundle_memory_new() : NULL;
@@ -196,17 +202,71 @@ static void take_answers(serve_call *const *c, size_t n, const Tabella__ServeRep
             c[i]->s = tab_fail(&c[i]->err, TAB_INTERNAL, "", "an answer is damaged");
         else
             c[i]->s = write_answer(c[i], b, memory, &c[i]->err);
-        if (c[i]->s == TAB_OK)
-            work_of(c[i]);
-        if (c[i]->s == TAB_OK && c[i]->work.event_id == NULL)
-            c[i]->s = tab_no_memory(&c[i]->err);
     }
+}
+
+/* ---- bills ----------------------------------------------------------------------------------- */
+
+/* tab_mono_ms when a call of the endpoint was last refused; endpoints that share a slot share it. */
+static _Atomic int64_t refused_at[SLOTS];
+
+static _Atomic int64_t *refused_of(const serve_call *c)
+{
+    return &refused_at[tab_text_slot(c->row->e->id, SLOTS)];
+}
+
+/* Before the calls are asked. NULL: it is written after the answers. */
+static bill *bill_ahead(serve_call *const *c, size_t n)
+{
+    const Tabella__WorkDone *work[BATCH_MOST];
+    int64_t refused = atomic_load(refused_of(c[0]));
+    if (refused != 0 && tab_mono_ms() - refused < REFUSED_MS)
+        return NULL;
+    for (size_t i = 0; i < n; i++)
+        work[i] = &c[i]->work;
+    return bill_begin(c[0]->r->api, work, n);
+}
+
+/* All calls end like this, those that were refused too: they may be billed. */
+static void end_all(serve_call *const *c, size_t n, tab_status s, const tab_error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        c[i]->s = s;
+        c[i]->err = *err;
+    }
+}
+
+/* Bills what was answered; b: begun ahead, or NULL. Where that fails no answer leaves, and what the calls
+ * have drawn stays, for they may be billed. */
+static void bill_answers(serve_call *const *c, size_t n, bill *b)
+{
+    const Tabella__WorkDone *work[BATCH_MOST];
+    tab_error err = { 0 };
+    size_t m = 0;
+    for (size_t i = 0; i < n; i++)
+        if (c[i]->s == TAB_OK)
+            work[m++] = &c[i]->work;
+    if (n > m)
+        atomic_store(refused_of(c[0]), tab_mono_ms());
+    int64_t began = tab_mono_us();
+    tab_status s = TAB_OK;
+    if (b == NULL && m > 0 && (b = bill_begin(c[0]->r->api, work, m)) == NULL)
+        s = tab_no_memory(&err);
+    if (b != NULL)
+        s = bill_end(b, work, m, &err);
+    if (m > 0)
+        count_meter(began);
+    if (s != TAB_OK)
+        end_all(c, n, s, &err);
+    for (size_t i = 0; s == TAB_OK && i < n; i++)
+        if (c[i]->s != TAB_OK)
+            hold_return(c[i]->r->api, c[i]->r->who.org, &c[i]->drawn);
 }
 
 static tab_status alone(void *call, tab_error *err);
 
 /* Takes their places among the organization's calls, then sends one message. */
-static tab_status ask_in_place(tab_arena *a, serve_call *const *c, size_t n, place *p,
+static tab_status ask_in_place(tab_arena *a, serve_call *const *c, size_t n, place *p, bill **ret_bill,
                                const Tabella__ServeReply **ret, tab_error *err)
 {
     request *r = c[0]->r;
@@ -218,6 +278,7 @@ static tab_status ask_in_place(tab_arena *a, serve_call *const *c, size_t n, pla
             "%u realtime calls of the organization are under way, as many as the plan has at once",
             r->who.endpoint_concurrency);
     }
+    *ret_bill = bill_ahead(c, n);
     tab_status s = ask(a, c, n, ret, err);
     if (s == TAB_RATE_LIMIT)
         return serve_too_many(r, err);
@@ -229,51 +290,35 @@ static tab_status ask_in_place(tab_arena *a, serve_call *const *c, size_t n, pla
 /* There may be fewer places or slots than calls. Then they are refused together, and each asks for one by
  * itself: ours, which now stands first, here, the others from threads of their own. What is left in c has
  * its status. */
-static void ask_all(tab_arena *a, serve_call **c, size_t *n, const serve_call *own, place *p)
+static bill *ask_all(tab_arena *a, serve_call **c, size_t *n, const serve_call *own, place *p)
 {
     const Tabella__ServeReply *y = NULL;
     tab_error err = { 0 };
-    tab_status s = ask_in_place(a, c, *n, p, &y, &err);
+    bill *b = NULL;
+    tab_status s = ask_in_place(a, c, *n, p, &b, &y, &err);
     if (s == TAB_RATE_LIMIT && *n > 1) {
         place_release(c[0]->r->api, p, p->n);
-        size_t left = c[0] == own;
-        for (size_t i = left; i < *n; i++)
-            request_again(c[i]->r, alone, c[i]);
-        *n = left;
-        if (left == 0)
-            return;
-        s = ask_in_place(a, c, 1, p, &y, &err);
+        atomic_store(refused_of(c[0]), tab_mono_ms());
+        s = b == NULL ? TAB_OK : bill_end(b, NULL, 0, &err);
+        b = NULL;
+        if (s == TAB_OK) { /* else they may be billed, and are not asked again */
+            size_t left = c[0] == own;
+            for (size_t i = left; i < *n; i++)
+                request_again(c[i]->r, alone, c[i]);
+            *n = left;
+            if (left == 0)
+                return NULL;
+            s = ask_in_place(a, c, 1, p, &b, &y, &err);
+        } else {
+            for (size_t i = 0; i < *n; i++) /* and what they have drawn stays */
+                c[i]->drawn = (drawn){ 0 };
+        }
     }
     if (s == TAB_OK)
         take_answers(c, *n, y);
-    for (size_t i = 0; s != TAB_OK && i < *n; i++) {
-        c[i]->s = s;
-        c[i]->err = err;
-    }
-}
-
-static void bill(serve_call *const *c, size_t n)
-{
-    const Tabella__WorkDone *work[BATCH_MOST];
-    tab_error err = { 0 };
-    size_t m = 0;
-    for (size_t i = 0; i < n; i++)
-        if (c[i]->s == TAB_OK)
-            work[m++] = &c[i]->work;
-        else
-            hold_return(c[i]->r->api, c[i]->r->who.org, &c[i]->drawn);
-    if (m == 0) {
-        bill_none();
-        return;
-    }
-    int64_t began = tab_mono_us();
-    tab_status s = bill_put(c[0]->r, work, m, &err); /* not OK: it may be written, so the holds stay */
-    count_meter(began);
-    for (size_t i = 0; s != TAB_OK && i < n; i++)
-        if (c[i]->s == TAB_OK) {
-            c[i]->s = s;
-            c[i]->err = err;
-        }
+    else
+        end_all(c, *n, s, &err);
+    return b;
 }
 
 /* ---- gathering ------------------------------------------------------------------------------- */
@@ -320,14 +365,18 @@ static void run_batch(serve_call **c, size_t n, const serve_call *own, struct gr
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
     place p = { 0 };
     api *owner = c[0]->r->api; /* c may be empty afterwards */
-    bill_coming();
-    if (a != NULL)
-        ask_all(a, c, &n, own, &p);
-    for (size_t i = 0; a == NULL && i < n; i++)
+    bill *b = NULL;
+    bool full = a == NULL;
+    for (size_t i = 0; i < n; i++)
+        full |= !work_of(c[i]);
+    if (!full)
+        b = ask_all(a, c, &n, own, &p);
+    for (size_t i = 0; full && i < n; i++)
         c[i]->s = tab_no_memory(&c[i]->err);
     if (g != NULL)
         batch_ended(g);
-    bill(c, n);
+    if (n > 0)
+        bill_answers(c, n, b);
     place_release(owner, &p, p.n);
     for (size_t i = 0; i < n; i++) {
         serve_end(c[i]->row->e->id);

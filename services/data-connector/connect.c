@@ -37,14 +37,20 @@ static tab_status seal(data_service *self, tab_arena *a, const char *org, const 
 tab_status connection_task(data_service *self, tab_call *call, Tabella__SourceTask *task, source_read *ret,
                            tab_error *err)
 {
-    int64_t most = self->read_s * 1000, left = tab_left_ms(call->deadline, most);
+    const char *place = task->out[0] != '\0' ? task->out : task->source->source;
+    tab_deadline until = tab_within_ms(call->deadline, self->read_s * 1000);
+    read_turn turn;
+    TAB_TRY(reads_enter(&self->reads, &turn, call->org, place, until, call->cancel, err));
+    int64_t left = tab_left_ms(until, INT32_MAX);
     left = left > 1000 ? left - 500 : left; /* the rest of the deadline is for the answer */
     task->allow = (char *)self->allow;
     task->connect_s = self->connect_s;
     task->left_ms = left;
     task->read_mib = self->read_mib;
     task->memory_mib = self->memory_mib;
-    return child_run(call->arena, task, tab_in_ms(left), call->cancel, &ret->table, &ret->notes, err);
+    tab_status s = child_run(call->arena, task, tab_in_ms(left), call->cancel, &ret->table, &ret->notes, err);
+    reads_leave(&self->reads, &turn);
+    return s;
 }
 
 static tab_status read_ref(data_service *self, tab_call *call, const Tabella__ConnectRequest *q,
@@ -98,6 +104,11 @@ tab_status connection_load(data_service *self, tab_call *call, const char *id, c
     c.source->source = tab_proto_text(a, tab_rows_text(r, 0, 4));
     c.source->sheet = tab_proto_text(a, tab_rows_text(r, 0, 9));
     c.source->records = tab_proto_text(a, tab_rows_text(r, 0, 10));
+    c.source->key = tab_arena_new_of(a, char *, 3);
+    if (c.source->key == NULL)
+        return tab_no_memory(err);
+    for (; c.source->n_key < c.n_key; c.source->n_key++)
+        c.source->key[c.source->n_key] = (char *)c.key[c.source->n_key].p;
     *ret = c;
     return tab_tx_commit(&tx, err);
 }
@@ -267,37 +278,6 @@ tab_status data_connect(void *arg, tab_call *call, tab_error *err)
 
 /* ---- sync ------------------------------------------------------------------------------------ */
 
-static tab_status names(tab_arena *a, const tab_str *from, size_t n, char ***ret, size_t *ret_n,
-                        tab_error *err)
-{
-    *ret = tab_arena_new_of(a, char *, n);
-    if (*ret == NULL)
-        return tab_no_memory(err);
-    for (size_t i = 0; i < n; i++)
-        if (((*ret)[i] = (char *)tab_arena_copy(a, from[i]).p) == NULL)
-            return tab_no_memory(err);
-    *ret_n = n;
-    return TAB_OK;
-}
-
-static tab_status row_diff_message(tab_arena *a, const row_diff *d, Tabella__RowDiff **ret, tab_error *err)
-{
-    Tabella__RowDiff *m = tab_arena_new_of(a, Tabella__RowDiff, 1);
-    if (m == NULL)
-        return tab_no_memory(err);
-    tabella__row_diff__init(m);
-    m->rows_added = d->added;
-    m->rows_changed = d->changed;
-    m->rows_removed = d->removed;
-    m->rows_unchanged = d->unchanged;
-    TAB_TRY(names(a, d->columns_added, d->n_added, &m->columns_added, &m->n_columns_added, err));
-    TAB_TRY(names(a, d->columns_removed, d->n_removed, &m->columns_removed, &m->n_columns_removed, err));
-    TAB_TRY(names(a, d->types_changed, d->n_types, &m->types_changed, &m->n_types_changed, err));
-    TAB_TRY(names(a, d->key, d->n_key, &m->key, &m->n_key, err));
-    *ret = m;
-    return TAB_OK;
-}
-
 /* Notes the attempt, for whoever retrieves the connection. */
 static void remember(data_service *self, tab_call *call, const char *id, bool good, const char *said)
 {
@@ -368,7 +348,7 @@ static tab_status mint(data_service *self, tab_call *call, const connection *c, 
     m->snapshot = tab_proto_text(a, snapshot);
     m->previous_snapshot = (char *)previous;
     m->synced_at = tab_now_us();
-    TAB_TRY(row_diff_message(a, &d, &m->diff, err));
+    TAB_TRY(data_diff_message(a, &d, &m->diff, err));
     tab_str bytes = tab_proto_write(a, &m->base);
     if (bytes.p == NULL)
         return tab_no_memory(err);
@@ -405,37 +385,4 @@ tab_status data_sync(void *self, tab_call *call, tab_error *err)
 {
     const Tabella__SyncRequest *q = call->in;
     return data_sync_now(self, call, q->id, q->sync_id, q->actor, call->out, err);
-}
-
-tab_status data_diff(void *arg, tab_call *call, tab_error *err)
-{
-    data_service *self = arg;
-    const Tabella__DiffRequest *q = call->in;
-    Tabella__DiffReply *out = call->out;
-    TAB_AUTO(tab_tx) *tx = NULL;
-    TAB_AUTO(tab_rows) *r = NULL;
-    tab_str key[3];
-    size_t n_key = 0;
-    const char *id[2] = { q->from, q->to };
-    const tab_table *t[2];
-    store_snapshot s[2];
-    row_diff d;
-    TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
-    for (int i = 0; i < 2; i++) {
-        TAB_TRY(store_snapshot_get(tx, call->arena, call->org, id[i], &s[i], err));
-        TAB_TRY(store_snapshot_read(tx, call->arena, call->org, &s[i], 0, s[i].rows, NULL, 0, s[i].name,
-                                    &self->run_keys, &t[i], err));
-    }
-    TAB_TRY(
-        tab_tx_query(tx, &r, err,
-                     "SELECT unnest(row_key) "
-                     "FROM data_connector.connection "
-                     "WHERE org = $1 AND dataset IN ($2, $3) " /* a dry run reads the second one by itself */
-                     "LIMIT 3",
-                     TAB_P(tab_p_text(call->org), tab_p_text(s[0].dataset), tab_p_text(s[1].dataset))));
-    for (; n_key < tab_rows_count(r); n_key++)
-        key[n_key] = tab_str_of(tab_proto_text(call->arena, tab_rows_text(r, n_key, 0)));
-    TAB_TRY(tab_tx_commit(&tx, err));
-    TAB_TRY(diff_tables(call->arena, t[0], t[1], key, n_key, &d, err));
-    return row_diff_message(call->arena, &d, &out->diff, err);
 }

@@ -6,6 +6,8 @@
 
 #include "common/crypto.h"
 #include "common/outbox.h"
+#include "services/data-connector/diff.h"
+#include "services/data-connector/reads.h"
 #include "services/data-connector/reference.h"
 #include "services/data-connector/store.h"
 
@@ -17,6 +19,7 @@ typedef struct {
     const char *allow;     /* networks that connections may reach although they are not public */
     int64_t keep_days;     /* rows of old, unpinned snapshots */
     int64_t connect_s, read_s, read_mib, memory_mib; /* limits of reaching a source */
+    read_turns reads;                                /* and of how many at once */
     atomic_bool stop;
 } data_service;
 
@@ -28,7 +31,11 @@ enum { DATA_MOST_CELLS = 50000000, DATA_MOST_COLS = 2000 };
 tab_status data_connect(void *self, tab_call *call, tab_error *err);
 tab_status data_sync(void *self, tab_call *call, tab_error *err);
 tab_status data_reseal(void *self, tab_call *call, tab_error *err); /* reseal.c */
+/* Methods of compare.c */
 tab_status data_diff(void *self, tab_call *call, tab_error *err);
+tab_status data_snapshots(void *self, tab_call *call, tab_error *err);
+tab_status data_compare(void *self, tab_call *call, tab_error *err);
+tab_status data_profile(void *self, tab_call *call, tab_error *err);
 tab_status data_write(void *self, tab_call *call, tab_error *err); /* write.c */
 
 /* What a connection's credentials are sealed with: its place. */
@@ -43,6 +50,10 @@ tab_status data_read_plain(data_service *self, tab_call *call, const source_ref 
 /* Makes a new snapshot of the dataset that the connection feeds; ret may be NULL. */
 tab_status data_sync_now(data_service *self, tab_call *call, const char *id, const char *sync_id,
                          const char *actor, Tabella__SyncReply *ret, tab_error *err) TAB_CHECKED;
+
+/* compare.c: a difference as a message in the arena. */
+tab_status data_diff_message(tab_arena *a, const row_diff *d, Tabella__RowDiff **ret,
+                             tab_error *err) TAB_CHECKED;
 
 /* The thread that deletes what has expired; ends after stop. */
 void *data_sweep(void *self);

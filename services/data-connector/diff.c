@@ -263,12 +263,21 @@ static void find_key(search *s)
 
 typedef struct {
     uint64_t x, y;
+    uint32_t row;
 } wide;
 
 static int by_value(const void *p, const void *q)
 {
     const wide *a = p, *b = q;
     return a->x != b->x ? (a->x < b->x ? -1 : 1) : a->y != b->y ? (a->y < b->y ? -1 : 1) : 0;
+}
+
+/* Of equal rows the first stands first, so that those without a partner are the last ones. */
+static int by_value_and_row(const void *p, const void *q)
+{
+    const wide *a = p, *b = q;
+    int c = by_value(p, q);
+    return c != 0 ? c : a->row < b->row ? -1 : 1;
 }
 
 /* A row's hash: the sum over its cells that are not null of the hash of (column, value). So the order of
@@ -281,6 +290,8 @@ static bool row_values(tab_arena *a, const search *s, int side, const bool *as_t
     uint64_t *one = scratch == NULL ? NULL : tab_arena_new_of(scratch, uint64_t, t->rows + 1);
     if (w == NULL || one == NULL)
         return false;
+    for (size_t r = 0; r < t->rows; r++)
+        w[r].row = (uint32_t)r;
     for (size_t c = 0; c < t->cols; c++) {
         tab_str name = tab_column_address(a, t, c);
         uint64_t of = hash('c', name.p, name.n), too = hash('C', name.p, name.n);
@@ -296,23 +307,42 @@ static bool row_values(tab_arena *a, const search *s, int side, const bool *as_t
     return !tab_arena_full(a);
 }
 
-static void count_multiset(wide *w[2], const size_t n[2], row_diff *d)
+/* What became of the rows: partner[BEFORE][r] is the row of the other table that row r is, or NONE; a pair
+ * with unlike cells is marked in `unlike`, by its row after. */
+enum { NONE = UINT32_MAX };
+typedef struct {
+    uint32_t *partner[2];
+    bool *unlike;
+} pairing;
+
+static bool pairing_new(tab_arena *a, const size_t n[2], pairing *p)
 {
-    size_t i = 0, k = 0, same = 0;
+    for (int side = 0; side < 2; side++) {
+        p->partner[side] = tab_arena_new_of(a, uint32_t, n[side] + 1);
+        for (size_t r = 0; p->partner[side] != NULL && r < n[side]; r++)
+            p->partner[side][r] = NONE;
+    }
+    p->unlike = tab_arena_new_of(a, bool, n[AFTER] + 1);
+    return !tab_arena_full(a);
+}
+
+static void pair_multiset(wide *w[2], const size_t n[2], pairing *p)
+{
+    size_t i = 0, k = 0;
     for (int side = 0; side < 2; side++)
-        qsort(w[side], n[side], sizeof *w[side], by_value);
-    while (i < n[0] && k < n[1]) {
-        int c = by_value(&w[0][i], &w[1][k]);
-        same += c == 0;
+        qsort(w[side], n[side], sizeof *w[side], by_value_and_row);
+    while (i < n[BEFORE] && k < n[AFTER]) {
+        int c = by_value(&w[BEFORE][i], &w[AFTER][k]);
+        if (c == 0) {
+            p->partner[BEFORE][w[BEFORE][i].row] = w[AFTER][k].row;
+            p->partner[AFTER][w[AFTER][k].row] = w[BEFORE][i].row;
+        }
         i += c <= 0;
         k += c >= 0;
     }
-    d->unchanged = same;
-    d->removed = n[0] - same;
-    d->added = n[1] - same;
 }
 
-static bool count_by_key(tab_arena *a, const search *s, wide *w[2], row_diff *d)
+static bool pair_by_key(tab_arena *a, const search *s, wide *w[2], pairing *p)
 {
     uint64_t *h[2];
     hash_set in;
@@ -325,13 +355,35 @@ static bool count_by_key(tab_arena *a, const search *s, wide *w[2], row_diff *d)
     for (size_t r = 0; r < s->t[AFTER]->rows; r++) {
         size_t i = set_at(&in, h[AFTER][r]);
         if (in.slot[i] == 0)
-            d->added++;
-        else if (by_value(&w[BEFORE][in.row[i]], &w[AFTER][r]) == 0)
-            d->unchanged++;
-        else
-            d->changed++;
+            continue;
+        p->partner[BEFORE][in.row[i]] = (uint32_t)r;
+        p->partner[AFTER][r] = in.row[i];
+        p->unlike[r] = by_value(&w[BEFORE][in.row[i]], &w[AFTER][r]) != 0;
     }
-    d->removed = s->t[BEFORE]->rows - d->changed - d->unchanged;
+    return true;
+}
+
+/* Counts them, and lists those that are not as before where that is asked for. */
+static bool tell(tab_arena *a, const size_t n[2], const pairing *p, row_diff *d, row_changes *list)
+{
+    for (size_t r = 0; r < n[AFTER]; r++)
+        (*(p->partner[AFTER][r] == NONE ? &d->added : p->unlike[r] ? &d->changed : &d->unchanged))++;
+    d->removed = n[BEFORE] - d->changed - d->unchanged;
+    if (list == NULL)
+        return true;
+    list->n = 0;
+    list->row = tab_arena_new_of(a, row_change, d->added + d->changed + d->removed + 1);
+    if (list->row == NULL)
+        return false;
+    for (uint32_t r = 0; r < n[AFTER]; r++)
+        if (p->partner[AFTER][r] != NONE && p->unlike[r])
+            list->row[list->n++] = (row_change){ ROW_CHANGED, p->partner[AFTER][r], r };
+    for (uint32_t r = 0; r < n[BEFORE]; r++)
+        if (p->partner[BEFORE][r] == NONE)
+            list->row[list->n++] = (row_change){ ROW_REMOVED, r, r };
+    for (uint32_t r = 0; r < n[AFTER]; r++)
+        if (p->partner[AFTER][r] == NONE)
+            list->row[list->n++] = (row_change){ ROW_ADDED, r, r };
     return true;
 }
 
@@ -352,8 +404,17 @@ static bool declared_key(search *s, const tab_str *declared, size_t n, tab_arena
     return s->n_best > 0;
 }
 
-tab_status diff_tables(tab_arena *a, const tab_table *before, const tab_table *after, const tab_str *declared,
-                       size_t n, row_diff *ret, tab_error *err)
+const char *diff_kind(const tab_column *c, size_t rows)
+{
+    static const char *const names[] = { "empty", "number", "boolean", "text" };
+    size_t r = 0;
+    while (c->layout == TAB_NUMBERS && r < rows && isnan(c->num[r]))
+        r++;
+    return names[c->layout == TAB_NUMBERS && r == rows ? KIND_NONE : kind_of(c)];
+}
+
+tab_status diff_rows(tab_arena *a, const tab_table *before, const tab_table *after, const tab_str *declared,
+                     size_t n, row_diff *ret, row_changes *list, tab_error *err)
 {
     size_t cols = before->cols + after->cols + 1;
     row_diff d = { .columns_added = tab_arena_new_of(a, tab_str, cols),
@@ -394,14 +455,21 @@ tab_status diff_tables(tab_arena *a, const tab_table *before, const tab_table *a
         d.key[d.n_key++] = tab_column_address(a, after, s.pairs[s.best[k]].col[AFTER]);
 
     const size_t rows[2] = { before->rows, after->rows };
+    pairing p;
     bool good = row_values(a, &s, BEFORE, as_text[BEFORE], &w[BEFORE]) &&
-                row_values(a, &s, AFTER, as_text[AFTER], &w[AFTER]);
+                row_values(a, &s, AFTER, as_text[AFTER], &w[AFTER]) && pairing_new(a, rows, &p);
     if (good && s.n_best > 0)
-        good = count_by_key(a, &s, w, &d);
+        good = pair_by_key(a, &s, w, &p);
     else if (good)
-        count_multiset(w, rows, &d);
-    if (!good)
+        pair_multiset(w, rows, &p);
+    if (!good || !tell(a, rows, &p, &d, list))
         return tab_no_memory(err);
     *ret = d;
     return TAB_OK;
+}
+
+tab_status diff_tables(tab_arena *a, const tab_table *before, const tab_table *after, const tab_str *declared,
+                       size_t n, row_diff *ret, tab_error *err)
+{
+    return diff_rows(a, before, after, declared, n, ret, NULL, err);
 }

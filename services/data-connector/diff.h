@@ -27,4 +27,24 @@ typedef struct {
 tab_status diff_tables(tab_arena *a, const tab_table *before, const tab_table *after, const tab_str *declared,
                        size_t n, row_diff *ret, tab_error *err) TAB_CHECKED;
 
+/* Rows that are not as before, by their numbers in the two tables: those that changed, then those that went,
+ * then those that came, each in the order of their table. Of a row that has no partner both numbers are its
+ * own. */
+typedef enum { ROW_CHANGED, ROW_REMOVED, ROW_ADDED } row_change_kind;
+typedef struct {
+    row_change_kind kind;
+    uint32_t before, after;
+} row_change;
+typedef struct {
+    row_change *row;
+    size_t n;
+} row_changes;
+
+/* The same, and the rows themselves; list may be NULL. */
+tab_status diff_rows(tab_arena *a, const tab_table *before, const tab_table *after, const tab_str *declared,
+                     size_t n, row_diff *ret, row_changes *list, tab_error *err) TAB_CHECKED;
+
+/* What the cells of a column are: "number", "text", "boolean", "empty". */
+const char *diff_kind(const tab_column *c, size_t rows);
+
 #endif

@@ -17,7 +17,7 @@ typedef struct {
     tab_grown body;
     size_t most;
     bool too_large;
-    char etag[256], link[2048], type[128];
+    char etag[256], link[2048], type[128], range[64];
     int64_t wait_s; /* Retry-After */
 } hearing;
 
@@ -52,6 +52,7 @@ static size_t on_header(char *p, size_t size, size_t n, void *arg)
     header_value(p, size * n, "ETag:", h->etag, sizeof h->etag);
     header_value(p, size * n, "Link:", h->link, sizeof h->link);
     header_value(p, size * n, "Content-Type:", h->type, sizeof h->type);
+    header_value(p, size * n, "Content-Range:", h->range, sizeof h->range);
     header_value(p, size * n, "Retry-After:", wait, sizeof wait);
     if (wait[0] != '\0' && strspn(wait, "0123456789") == strlen(wait))
         h->wait_s = strtol(wait, NULL, 10);
@@ -128,6 +129,8 @@ static tab_status once(const source *s, CURL *c, const target *t, const char *ad
     curl_easy_setopt(c, CURLOPT_WRITEDATA, h);
     curl_easy_setopt(c, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(c, CURLOPT_HEADERDATA, h);
+    if (q->packed)
+        curl_easy_setopt(c, CURLOPT_ACCEPT_ENCODING, "gzip");
     if (ca[0] != '\0')
         curl_easy_setopt(c, CURLOPT_CAINFO_BLOB, &roots);
     if (strcmp(q->method, "GET") != 0) {
@@ -264,7 +267,8 @@ tab_status http_call(const source *s, tab_arena *a, const http_request *q, http_
                           .body = { h.body.p != NULL ? h.body.p : "", h.body.n },
                           .etag = tab_arena_copy(a, tab_str_of(h.etag)).p,
                           .link = tab_arena_copy(a, tab_str_of(h.link)).p,
-                          .type = tab_arena_copy(a, tab_str_of(h.type)).p };
+                          .type = tab_arena_copy(a, tab_str_of(h.type)).p,
+                          .range = tab_arena_copy(a, tab_str_of(h.range)).p };
     return tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;
 }
 

@@ -18,12 +18,13 @@ typedef struct {
     tab_str body;
     unsigned redirects; /* that are followed, of GET */
     bool final;         /* 500 is an answer: it is not tried again */
+    bool packed;        /* the answer may come under gzip; what is counted is what comes out */
 } http_request;
 
 typedef struct {
     int status;
-    tab_str body; /* a zero behind; the arena's */
-    const char *etag, *link, *type;
+    tab_str body;                           /* a zero behind; the arena's */
+    const char *etag, *link, *type, *range; /* range: Content-Range */
 } http_answer;
 
 /* OK for every answer, whatever its status. Errors: VALIDATION on source (address, TLS, size), UNAVAILABLE,

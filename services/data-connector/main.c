@@ -16,7 +16,7 @@ typedef struct {
     TAB_COMMON_CONFIG;
     TAB_RUN_KEY_CONFIG;
     const char *kek, *allow;
-    int64_t keep_days, connect_s, read_s, read_mib, memory_mib;
+    int64_t keep_days, connect_s, read_s, read_mib, memory_mib, reads_org, reads_place;
 } config;
 
 static const tab_option options[] = {
@@ -36,6 +36,9 @@ static const tab_option options[] = {
                "most MiB that one read of a source takes"),
     TAB_OPTION(config, memory_mib, INT, "TAB_SOURCE_MEMORY_MIB", "3072",
                "most MiB of memory of the process that reads a source"),
+    TAB_OPTION(config, reads_org, INT, "TAB_SOURCE_READS_ORG", "4",
+               "sources that an organization reads at once, in one process"),
+    TAB_OPTION(config, reads_place, INT, "TAB_SOURCE_READS_PLACE", "2", "of these, of one scheme and host"),
     TAB_OPTIONS_END,
 };
 
@@ -61,6 +64,7 @@ int main(int argc, char **argv)
     self.read_s = cfg.read_s;
     self.read_mib = cfg.read_mib;
     self.memory_mib = cfg.memory_mib;
+    reads_init(&self.reads, cfg.reads_org, cfg.reads_place);
     if (!tab_run_keys_read(cfg.run_key, cfg.run_seal, &self.run_keys))
         return EXIT_FAILURE;
     TAB_AUTO(tab_keyring) *kek = self.kek = cfg.kek[0] == '\0' ? NULL : tab_keyring_new(cfg.kek);

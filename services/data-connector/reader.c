@@ -89,6 +89,8 @@ static tab_status work(const Tabella__SourceTask *t, tab_arena *a, const tab_tab
                  .query = t->source->query,
                  .sheet = t->source->sheet,
                  .records = t->source->records,
+                 .key = t->source->key,
+                 .n_key = t->source->n_key,
                  .deadline = tab_in_ms(t->left_ms),
                  .connect_s = t->connect_s,
                  .read_mib = t->read_mib,

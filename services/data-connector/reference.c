@@ -107,11 +107,11 @@ static bool take_host(char *text, source_ref *r)
     return close != NULL || good_host(r->host);
 }
 
-/* What is no host by itself: a bucket, an account. */
-static bool take_name(char *text, source_ref *r)
+/* What is no host by itself: a bucket, an account; `cased`: a file's id. */
+static bool take_name(char *text, bool cased, source_ref *r)
 {
-    static const char good[] = "abcdefghijklmnopqrstuvwxyz0123456789-._";
-    for (char *p = text; *p != '\0'; p++)
+    static const char good[] = "abcdefghijklmnopqrstuvwxyz0123456789-._ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    for (char *p = text; *p != '\0' && !cased; p++)
         *p = (char)tolower((unsigned char)*p);
     r->host = text;
     return text[0] != '\0' && strlen(text) <= 253 && strspn(text, good) == strlen(text);
@@ -219,12 +219,13 @@ tab_status ref_parse(tab_arena *a, const char *text, source_ref *ret, tab_error 
         return tab_fail(err, TAB_VALIDATION, "source", "This installation has no provider of that scheme.");
 
     char *rest = copy + (sep - text) + 3, *slash = strchr(rest, '/');
-    if (slash == NULL)
+    if (slash == NULL && p->least > 0)
         return bad_ref(err, "it names no table or location");
-    *slash = '\0';
-    if (p->by_name ? !take_name(rest, &r) : !take_host(rest, &r))
+    if (slash != NULL)
+        *slash = '\0';
+    if (p->by_name ? !take_name(rest, p->cased, &r) : !take_host(rest, &r))
         return bad_ref(err, "its host or port is not valid");
-    if (!take_path(slash + 1, p->folder, &r))
+    if (slash != NULL && !take_path(slash + 1, p->folder, &r))
         return bad_ref(err, "its path is not valid");
     if (r.segments + r.folder < p->least || r.segments > p->most)
         return bad_ref(err, "its path has too few or too many parts");

@@ -28,6 +28,8 @@ typedef struct {
     size_t n_credentials;
     const char *query; /* "" = the table that the ref names */
     const char *sheet, *records;
+    char *const *key; /* options.key: columns that identify a row */
+    size_t n_key;
     tab_deadline deadline;
     int64_t connect_s, read_mib;
     const atomic_bool *cancel;
@@ -47,6 +49,7 @@ typedef struct {
     size_t least, most; /* segments that a ref may have; a folder's one less */
     bool folder;        /* its path may end in / */
     bool by_name;       /* the ref's authority is no host to connect to: the provider makes one of it */
+    bool cased;         /* and its letters keep their case */
     const char *const *credentials; /* members that are known, NULL at the end */
     const char *const *options;     /* beside key and write; NULL at the end */
     tab_status (*read)(const source *s, tab_arena *a, const tab_table **ret, tab_error *err);

@@ -323,46 +323,53 @@ static void put_back(drift *d, const Tabella__Drift *m)
     pthread_mutex_unlock(&d->lock);
 }
 
-/* False: jobs is away. */
-static bool send(inference *self, drift *d)
+/* What became of one: sent, or kept for the next round. */
+enum sent { SENT, KEPT, AWAY };
+
+static enum sent send(inference *self, drift *d, tab_deadline end, const atomic_bool *gone)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(16 << 20);
     Tabella__DriftRequest q = TABELLA__DRIFT_REQUEST__INIT;
     tab_answer answer;
     tab_error err = { 0 };
     if (a == NULL || (q.drift = take(d, a)) == NULL)
-        return false;
+        return KEPT;
     if (q.drift->rows == 0)
-        return true;
+        return SENT;
     q.endpoint_id = (char *)(uintptr_t)d->endpoint_id;
     tab_ask ask = { .service = "jobs",
                     .method = "Drift",
                     .org = d->org,
                     .actor = "inference",
-                    .deadline = tab_in_ms(SEND_MS),
+                    .deadline = end,
                     .in = &q.base,
                     .reply = &tabella__empty__descriptor,
-                    .arena = a };
+                    .arena = a,
+                    .gone = gone };
     tab_status s = tab_rpc_call(self->rpc, &ask, &answer, &err);
     if (s == TAB_OK || s == TAB_NOT_FOUND || s == TAB_VALIDATION)
-        return true;
+        return SENT;
     put_back(d, q.drift);
     tab_log_fields(TAB_WARN, "counts of served rows are sent later", "endpoint", d->endpoint_id, "why",
                    err.message, NULL);
-    return false;
+    return s == TAB_UNAVAILABLE || s == TAB_CANCELLED ? AWAY : KEPT;
 }
 
-/* One thread at a time sends; others only put in front of the list. */
-void drift_send(inference *self)
+/* One thread at a time sends; others only put in front of the list. While jobs is away it is asked once a
+ * round, and a round ends in time: a stop waits for one. */
+void drift_send(inference *self, const atomic_bool *gone)
 {
+    tab_deadline end = tab_in_ms(SEND_MS);
     pthread_mutex_lock(&self->lock);
     drift *first = self->drifts;
     pthread_mutex_unlock(&self->lock);
     for (drift *d = first, *next; d != NULL; d = next) {
         next = d->next;
         bool orphan = atomic_load(&d->orphan); /* before: nothing is counted afterwards */
-        bool sent = send(self, d);
-        if (!orphan || !sent)
+        enum sent sent = send(self, d, end, gone);
+        if (sent == AWAY)
+            break;
+        if (!orphan || sent != SENT)
             continue;
         pthread_mutex_lock(&self->lock);
         drift **at = &self->drifts;

@@ -17,5 +17,5 @@ void drift_count(drift *d, tab_arena *a, const serve_state *st, const serve_requ
                  const Tabella__Prediction *p);
 void drift_free(drift *d); /* the state's hold on it ends; NULL is fine */
 /* Sends what was counted since the last time. */
-void drift_send(inference *self);
+void drift_send(inference *self, const atomic_bool *gone);
 #endif

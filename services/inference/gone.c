@@ -35,7 +35,8 @@ static void ask(inference *self, tab_arena *a, const char *org, char **ids, size
                     .deadline = tab_in_ms(ROUND_MS),
                     .in = &q.base,
                     .reply = &tabella__gone_reply__descriptor,
-                    .arena = a };
+                    .arena = a,
+                    .gone = &self->ends };
     tab_answer answer;
     tab_error err = { 0 };
     if (tab_rpc_call(self->rpc, &ask, &answer, &err) != TAB_OK)
@@ -59,7 +60,7 @@ static void round_of(inference *self)
     char **ids = key == NULL ? NULL : tab_arena_new_of(a, char *, IDS_MOST);
     if (ids == NULL)
         return;
-    for (size_t i = 0; i < n;
+    for (size_t i = 0; i < n && !atomic_load(&self->ends);
          i++) { /* one round an organization: the first key left names it, and all of its keys are handled */
         if (key[i] == NULL || owner_of(key[i], &org) == 0)
             continue;
@@ -96,12 +97,12 @@ void *gone_states(void *arg)
             asked = tab_mono_ms();
         }
         if (tab_mono_ms() - sent >= SEND_EACH_MS) {
-            drift_send(self);
+            drift_send(self, &self->ends);
             sent = tab_mono_ms();
         }
         struct timespec t = { 0, STEP_MS * 1000000 };
         nanosleep(&t, NULL);
     }
-    drift_send(self); /* what was counted last */
+    drift_send(self, NULL); /* what was counted last */
     return NULL;
 }

@@ -11,6 +11,7 @@
 #include "common/proto.h"
 #include "services/inference/engine/keys/keys.h"
 #include "services/inference/engine/message.h"
+#include "services/inference/engine/pool.h"
 #include "services/inference/engine/profile/given.h"
 #include "services/inference/request.h"
 
@@ -148,6 +149,8 @@ static tab_status fit(const tab_engine *e, serve_state *st, const tab_run_option
     const bool *const *refers = NULL;
     if (s == TAB_OK && st->n > 1)
         s = tab_references_find(e, st->profile, st->n, &refs, err);
+    if (s == TAB_OK && !tab_sectors_pool(e->arena, st->profile, st->n, &refs))
+        s = tab_no_memory(err);
     if (s == TAB_OK)
         s = tab_reference_columns(e, st->profile, st->n, &refs, &refers, err);
     if (s == TAB_OK)

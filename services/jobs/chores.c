@@ -19,7 +19,8 @@ static tab_status call(jobs *self, const char *org, const char *method, const Pr
                     .deadline = tab_in_ms(10000),
                     .in = in,
                     .reply = reply,
-                    .arena = a };
+                    .arena = a,
+                    .gone = &self->stop }; /* a stop waits for no chore: the row stays */
     tab_answer answer;
     return tab_rpc_call(self->rpc, &ask, &answer, err);
 }

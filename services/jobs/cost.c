@@ -33,7 +33,8 @@ static tab_status ask_data(jobs *self, tab_call *call, const char *method, const
                     .deadline = tab_within_ms(call->deadline, ms),
                     .in = in,
                     .reply = reply,
-                    .arena = call->arena };
+                    .arena = call->arena,
+                    .gone = call->cancel };
     tab_answer answer = { 0 };
     tab_status s = tab_rpc_call(self->rpc, &ask, &answer, err);
     if (s == TAB_OK)

@@ -1,6 +1,8 @@
 /* See endpoint.h: the SQL of endpoints, in the transactions of their jobs. */
 #include "services/jobs/endpoint.h"
+#include "common/json.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -435,9 +437,9 @@ tab_status endpoint_prompts(tab_tx *tx, tab_arena *a, const char *org, Tabella__
         snprintf(param, sizeof param, "system_prompts[%zu]", i);
         own[i] = *prompts[i];
         list[i] = &own[i];
-        if (strlen(own[i].body) > BODY || strlen(own[i].name) > 128)
-            return tab_fail(err, TAB_VALIDATION, param, "a fragment's body is at most %d bytes, its name 128",
-                            BODY);
+        if (tab_utf8_count(tab_str_of(own[i].body)) > BODY || tab_utf8_count(tab_str_of(own[i].name)) > 128)
+            return tab_fail(err, TAB_VALIDATION, param,
+                            "a fragment's body is at most %d characters, its name 128", BODY);
         const Tabella__SystemPrompt *old = NULL;
         for (size_t k = 0; k < e->n_system_prompts; k++)
             if (strcmp(e->system_prompts[k]->id, own[i].id) == 0)
@@ -469,11 +471,28 @@ tab_status endpoint_prompts(tab_tx *tx, tab_arena *a, const char *org, Tabella__
     return TAB_OK;
 }
 
-tab_status endpoint_called(tab_tx *tx, const Tabella__WorkDone *e, int64_t calls, tab_error *err)
+tab_status endpoints_called(tab_tx *tx, tab_arena *a, const Tabella__WorkDone *const *e, const int64_t *calls,
+                            size_t n, tab_error *err)
 {
+    char **of[3];
+    const char *column[3];
+    for (int k = 0; k < 3; k++)
+        if ((of[k] = tab_arena_new_of(a, char *, n + 1)) == NULL)
+            return tab_no_memory(err);
+    for (size_t i = 0; i < n; i++) {
+        of[0][i] = e[i]->org_id;
+        of[1][i] = e[i]->endpoint_id;
+        if ((of[2][i] = tab_arena_printf(a, "%" PRId64, calls[i])) == NULL)
+            return tab_no_memory(err);
+    }
+    for (int k = 0; k < 3; k++)
+        if ((column[k] = tab_pg_array(a, of[k], n)) == NULL)
+            return tab_no_memory(err);
     return tab_tx_query(tx, NULL, err,
-                        "UPDATE jobs.endpoint SET calls = calls + $3 WHERE org = $1 AND endpoint_id = $2",
-                        TAB_P(tab_p_text(e->org_id), tab_p_text(e->endpoint_id), tab_p_int(calls)));
+                        "UPDATE jobs.endpoint e SET calls = e.calls + c.calls "
+                        "FROM unnest($1::text[], $2::text[], $3::bigint[]) c(org, id, calls) "
+                        "WHERE e.org = c.org AND e.endpoint_id = c.id",
+                        TAB_P(tab_p_text(column[0]), tab_p_text(column[1]), tab_p_text(column[2])));
 }
 
 tab_status endpoint_sources(tab_arena *a, const Tabella__Endpoint *e, Tabella__TableSource ***ret,

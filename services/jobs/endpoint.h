@@ -62,7 +62,8 @@ tab_status endpoint_prompts(tab_tx *tx, tab_arena *a, const char *org, Tabella__
 tab_status endpoint_sources(tab_arena *a, const Tabella__Endpoint *e, Tabella__TableSource ***ret,
                             size_t *ret_n, tab_error *err) TAB_CHECKED;
 
-/* Adds to the count of calls of e's endpoint. */
-tab_status endpoint_called(tab_tx *tx, const Tabella__WorkDone *e, int64_t calls, tab_error *err) TAB_CHECKED;
+/* Adds calls[i] to the count of calls of e[i]'s endpoint; n endpoints, none twice. */
+tab_status endpoints_called(tab_tx *tx, tab_arena *a, const Tabella__WorkDone *const *e, const int64_t *calls,
+                            size_t n, tab_error *err) TAB_CHECKED;
 
 #endif

@@ -69,6 +69,7 @@ static tab_status submit(void *arg, tab_call *call, tab_error *err)
                                       : "run",
                    .processing = batch ? "batch" : "realtime",
                    .label = q->label[0] != 0 ? q->label : q->report_id,
+                   .about = q->about,
                    .report_id = q->report_id,
                    .run_id = q->run_id,
                    .key_id = q->key_id,
@@ -474,7 +475,7 @@ const tab_rpc_method jobs_methods[] = {
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* Serve calls are added up: one statement for each endpoint that was called. */
+/* Serve calls are added up, and one statement notes them for all endpoints that were called. */
 tab_status jobs_on_work(void *self, tab_tx *tx, const tab_event *event, size_t n, tab_error *err)
 {
     (void)self;
@@ -491,7 +492,8 @@ tab_status jobs_on_work(void *self, tab_tx *tx, const tab_event *event, size_t n
             tab_log_fields(TAB_ERROR, "an event that cannot be read", "event_id", event[i].event_id, NULL);
         } else if (strcmp(e->kind, "serve") == 0) {
             size_t k = 0;
-            while (k < m && strcmp(called[k]->endpoint_id, e->endpoint_id) != 0)
+            while (k < m && (strcmp(called[k]->endpoint_id, e->endpoint_id) != 0 ||
+                             strcmp(called[k]->org_id, e->org_id) != 0))
                 k++;
             if (k == m)
                 called[m++] = e;
@@ -500,7 +502,5 @@ tab_status jobs_on_work(void *self, tab_tx *tx, const tab_event *event, size_t n
             s = jobs_record_run(tx, a, e, err);
         }
     }
-    for (size_t k = 0; s == TAB_OK && k < m; k++)
-        s = endpoint_called(tx, called[k], calls[k], err);
-    return s;
+    return s == TAB_OK && m > 0 ? endpoints_called(tx, a, called, calls, m, err) : s;
 }

@@ -7,6 +7,7 @@
 
 #include "common/outbox.h"
 #include "common/proto.h"
+#include "common/trace.h"
 
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
@@ -24,9 +25,10 @@ tab_status jobs_insert(tab_tx *tx, const char *org, const jobs_new *j, tab_error
     tab_status s = tab_tx_query(
         tx, &rows, err,
         "INSERT INTO jobs.job (org, job_id, kind, work, processing, label, endpoint_id, endpoint, "
-        "report_id, run_id, key_id, surface, request_id, request, cells, batch_cap, due_at, suspect) "
+        "report_id, run_id, key_id, surface, request_id, request, cells, batch_cap, due_at, suspect, "
+        "about, trace) "
         "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, "
-        "CASE WHEN $17::bigint > 0 THEN now() + $17::bigint * interval '1 second' END, $18) "
+        "CASE WHEN $17::bigint > 0 THEN now() + $17::bigint * interval '1 second' END, $18, $19, $20) "
         "ON CONFLICT DO NOTHING "
         "RETURNING 1",
         TAB_P(tab_p_text(org), tab_p_text(j->job_id), tab_p_text(j->kind), tab_p_text(j->work),
@@ -36,8 +38,8 @@ tab_status jobs_insert(tab_tx *tx, const char *org, const jobs_new *j, tab_error
               tab_p_text(or_empty(j->key_id)),
               tab_p_text(j->surface == NULL || !*j->surface ? "api" : j->surface),
               tab_p_text(or_empty(j->request_id)), tab_p_bytes(j->request), tab_p_int((int64_t)j->cells),
-              tab_p_int(j->batch_cap == 0 ? 1 : j->batch_cap), tab_p_int(j->window_s),
-              tab_p_bool(j->suspect)));
+              tab_p_int(j->batch_cap == 0 ? 1 : j->batch_cap), tab_p_int(j->window_s), tab_p_bool(j->suspect),
+              tab_p_text(or_empty(j->about)), tab_p_text(tab_trace_here())));
     if (s != TAB_OK)
         return s;
     if (tab_rows_count(rows) == 1)
@@ -102,7 +104,7 @@ tab_status jobs_claim(tab_pg *pg, const char *full, jobs_claimed **ret, tab_erro
             "SELECT org, job_id, kind, work, processing, label, endpoint_id, endpoint, report_id, run_id, "
             "key_id, surface, request_id, request, staged, attempt, tries, extract(epoch "
             "FROM now() - created_at)::bigint, suspect, killed, "
-            "extract(epoch FROM now() - greatest(created_at, ready_at))::float8 "
+            "extract(epoch FROM now() - greatest(created_at, ready_at))::float8, trace "
             "FROM jobs.claim($1::interval, $2)",
             TAB_P(tab_p_text(STRING(JOBS_LEASE_S) " seconds"), tab_p_text(full)));
     if (s != TAB_OK)
@@ -133,6 +135,7 @@ tab_status jobs_claim(tab_pg *pg, const char *full, jobs_claimed **ret, tab_erro
     c->suspect = tab_rows_bool(rows, 0, 18);
     c->killed = tab_rows_int(rows, 0, 19);
     c->waited_s = tab_rows_real(rows, 0, 20);
+    c->trace = keep(a, rows, 21);
     s = tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;
     if (s == TAB_OK)
         s = jobs_log(tx, c->org, c->job_id, err, "started, attempt %lld", (long long)c->attempt);
@@ -340,12 +343,12 @@ tab_status jobs_record_run(tab_tx *tx, tab_arena *a, const Tabella__WorkDone *e,
     return tab_tx_query(tx, NULL, err,
                         "INSERT INTO jobs.job (org, job_id, kind, work, status, progress, label, "
                         "report_id, run_id, key_id, surface, request_id, result, output_at_api, "
-                        "created_at, updated_at) "
+                        "created_at, updated_at, about) "
                         "VALUES ($1, $2, 'run', 'run', 'done', 100, $3, $3, $4, $5, $6, $7, $8, true, $9, "
-                        "$9) "
+                        "$9, $10) "
                         "ON CONFLICT DO NOTHING",
                         TAB_P(tab_p_text(e->org_id), tab_p_text(r->job_id), tab_p_text(r->report_id),
                               tab_p_text(r->run_id), tab_p_text(e->key_id),
                               tab_p_text(e->surface[0] != 0 ? e->surface : "api"), tab_p_text(e->request_id),
-                              tab_p_bytes(bytes), tab_p_time(e->at_us)));
+                              tab_p_bytes(bytes), tab_p_time(e->at_us), tab_p_text(r->about)));
 }

@@ -33,8 +33,9 @@ typedef struct {
     tab_str request;                           /* the message that the worker reads again */
     uint64_t cells;
     uint32_t batch_cap;
-    int64_t window_s; /* 0: no completion window */
-    bool suspect;     /* runs alone from the first attempt on */
+    int64_t window_s;  /* 0: no completion window */
+    bool suspect;      /* runs alone from the first attempt on */
+    const char *about; /* the names of a run's tables; NULL: "" */
 } jobs_new;
 
 /* Inserts; a job that is there stays as it is. CONFLICT with param "running_job_id:job_..." when another
@@ -47,6 +48,7 @@ typedef struct {
     char org[64], job_id[TAB_ID];
     const char *kind, *work, *processing, *label, *endpoint_id, *endpoint, *report_id, *run_id;
     const char *key_id, *surface, *request_id;
+    const char *trace; /* of the request that made it; "": none */
     tab_str request, staged;
     int64_t attempt, tries, age_s, killed;
     double waited_s; /* since it could begin */

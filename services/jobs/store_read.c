@@ -9,7 +9,7 @@
 /* Columns in the order that job_of reads; the result only where it is wanted. */
 #define COLUMNS(result)                                                                         \
     "job_id, kind, status, progress, phase, label, endpoint_id, report_id, error, created_at, " \
-    "updated_at, processing, output_at_api, due_at, seq, " result
+    "updated_at, processing, output_at_api, due_at, seq, " result ", about"
 
 static tab_status job_of(const tab_rows *r, size_t i, tab_arena *a, Tabella__Job **ret, tab_error *err)
 {
@@ -41,6 +41,7 @@ static tab_status job_of(const tab_rows *r, size_t i, tab_arena *a, Tabella__Job
                 window ? tab_rows_time(r, i, 13) : 0; /* a queue's is filled in by who knows its speed */
         }
     }
+    j->about = tab_proto_text(a, tab_rows_text(r, i, 16));
     if (!tab_rows_null(r, i, 15)) {
         j->result = tab_proto_read(a, &tabella__job_result__descriptor, tab_rows_bytes(r, i, 15, a));
         if (j->result == NULL)

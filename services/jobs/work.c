@@ -11,7 +11,9 @@
 #include "common/proto.h"
 #include "common/trace.h"
 
-#define JOBS_SPANS 0.1 /* of the attempts so many are traced, where TAB_OTLP is set; what fails is, always */
+/* Of the attempts of jobs that no request made so many are traced, where TAB_OTLP is set; what fails is,
+ * always. The others are in their request's trace. */
+#define JOBS_SPANS 0.1
 enum { BEAT_MS = 500, POLL_MS = 1000 };
 
 /* ---- subscriptions --------------------------------------------------------------------------- */
@@ -216,7 +218,7 @@ static void work_on(work *w)
     tab_log_context(c->request_id, c->org);
     tab_log_fields(TAB_INFO, "job taken", "job_id", c->job_id, "kind", c->kind, NULL);
     jobs_count_wait(c->kind, c->waited_s);
-    tab_span span = tab_span_first(JOBS_SPANS);
+    tab_span span = c->trace[0] != 0 ? tab_span_begin(c->trace) : tab_span_first(JOBS_SPANS);
     int64_t began = tab_mono_ms();
     tab_error err = { 0 };
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)4 << 30);

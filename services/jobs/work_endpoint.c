@@ -14,9 +14,11 @@
 #include "common/proto.h"
 #include "proto/data.pb-c.h"
 #include "proto/inference.pb-c.h"
+#include "proto/metering.pb-c.h"
 #include "services/jobs/work.h"
 
-enum { PASS_MS = 2 * 3600000, CALL_MS = 30000, SYNC_MS = 900000 };
+enum { PASS_MS = 2 * 3600000, CALL_MS = 30000, SYNC_MS = 900000, RESERVE_MS = 2000 };
+enum { RESERVED_S = 26 * 3600 }; /* longer than any job of an endpoint */
 
 #define NEW(a, Type, init)                         \
     __extension__({                                \
@@ -360,6 +362,35 @@ static tab_status pin_data(work *w, tab_arena *a, change *x, tab_error *err)
     return TAB_OK;
 }
 
+/* A refresh reserves what it will bill, now that it is known, in place of what it was let in for: at least
+ * what stays, at the cached rate (docs/decisions/0355). While metering is away the work goes on (0238). */
+static tab_status reserve(work *w, tab_arena *a, const change *x, tab_error *err)
+{
+    Tabella__WorkDone lines = TABELLA__WORK_DONE__INIT;
+    Tabella__ReserveRequest q = TABELLA__RESERVE_REQUEST__INIT;
+    const void *msg = NULL;
+    refresh_bill(&x->cells, bill_line, &(bill_of){ &lines, a });
+    q.id = tab_arena_printf(a, "job/%s", w->c->job_id);
+    if (q.id == NULL)
+        return tab_no_memory(err);
+    if (!x->refresh || lines.n_usage == 0)
+        return TAB_OK;
+    q.usage = lines.usage;
+    q.n_usage = lines.n_usage;
+    q.lease_s = RESERVED_S;
+    tab_error away;
+    tab_status s = work_call(w, "metering", "Reserve", RESERVE_MS, &q.base,
+                             &tabella__reserve_reply__descriptor, a, &msg, &away);
+    if (s == TAB_UNAVAILABLE || (s == TAB_CANCELLED && !atomic_load(&w->gone)))
+        return TAB_OK;
+    if (s != TAB_OK) {
+        *err = away;
+        return s;
+    }
+    const Tabella__ReserveReply *y = msg;
+    return y->allowed ? TAB_OK : tab_fail(err, TAB_VALIDATION, "", "%s", y->message);
+}
+
 /* The base of the new state, and the seed of its held-out split: a fresh split for each state, but one split
  * for two bases that are to be compared. */
 static tab_status choose_base(const work *w, tab_arena *a, change *x, uint64_t *ret_seed, tab_error *err)
@@ -436,6 +467,7 @@ static tab_status prepare(work *w, tab_arena *a, Tabella__Staged *g, const Tabel
     const Tabella__EvaluateReply *y = NULL;
     TAB_TRY(read_endpoint(w, a, &x, err));
     TAB_TRY(pin_data(w, a, &x, err));
+    TAB_TRY(reserve(w, a, &x, err));
     TAB_TRY(choose_base(w, a, &x, &seed, err));
     Tabella__Endpoint *next = x.next;
     next->data_revision = x.now->data_revision + (x.refresh ? 1 : 0);

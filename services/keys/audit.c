@@ -121,6 +121,28 @@ static tab_status fill(const tab_rows *r, tab_arena *a, const char *org, Tabella
     return tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;
 }
 
+/* Up to where the log was cut (docs/decisions/0352). */
+static tab_status checkpoint(tab_tx *tx, tab_arena *a, const char *org, Tabella__Checkpoint **ret,
+                             tab_error *err)
+{
+    TAB_AUTO(tab_rows) *r = NULL;
+    TAB_TRY(tab_tx_query(tx, &r, err,
+                         "SELECT signed, key, signature FROM keys.audit_checkpoint WHERE org = $1 "
+                         "ORDER BY n DESC LIMIT 1",
+                         TAB_P(tab_p_text(org))));
+    if (tab_rows_count(r) == 0)
+        return TAB_OK;
+    Tabella__Checkpoint *c = tab_arena_new_of(a, Tabella__Checkpoint, 1);
+    if (c == NULL)
+        return tab_no_memory(err);
+    tabella__checkpoint__init(c);
+    c->text = tab_proto_text(a, tab_rows_text(r, 0, 0));
+    c->key = tab_proto_bytes(a, tab_rows_bytes(r, 0, 1, a));
+    c->signature = tab_proto_bytes(a, tab_rows_bytes(r, 0, 2, a));
+    *ret = c;
+    return TAB_OK;
+}
+
 static tab_status list(tab_tx *tx, tab_arena *a, const char *org, const Tabella__ListAuditRequest *q,
                        Tabella__ListAuditReply *ret, tab_error *err)
 {
@@ -145,6 +167,7 @@ static tab_status list(tab_tx *tx, tab_arena *a, const char *org, const Tabella_
         ret->head_seq = (uint64_t)tab_rows_int(head, 0, 0);
         ret->head_hash = tab_proto_bytes(a, tab_rows_bytes(head, 0, 1, a));
     }
+    TAB_TRY(checkpoint(tx, a, org, &ret->checkpoint, err));
     return fill(r, a, org, ret, err);
 }
 

@@ -1,6 +1,7 @@
 /* See keys.h. A change is committed first, then told to Redis, then answered; only a revocation waits for
  * Redis. */
 #include "services/keys/keys.h"
+#include "common/json.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,9 +34,9 @@ tab_status keys_scopes(char **names, size_t n, unsigned *ret, tab_error *err)
 
 static tab_status name_good(const char *name, tab_error *err)
 {
-    size_t n = strlen(name);
+    size_t n = tab_utf8_count(tab_str_of(name));
     if (n == 0 || n > NAME_MOST)
-        return tab_fail(err, TAB_VALIDATION, "name", "name must have 1 to %d bytes.", NAME_MOST);
+        return tab_fail(err, TAB_VALIDATION, "name", "name must have 1 to %d characters.", NAME_MOST);
     return TAB_OK;
 }
 

@@ -15,6 +15,7 @@ typedef struct {
     double ratio[METERING_OP_COUNT];
     double usd_per_million;
     int64_t verify_hour;
+    const char *checkpoint_keys;
 } config;
 
 static const tab_option options[] = {
@@ -33,6 +34,8 @@ static const tab_option options[] = {
                "US dollars for a million fresh cells beyond the allowance; spend caps are counted by it"),
     TAB_OPTION(config, verify_hour, INT, "TAB_VERIFY_HOUR", "3",
                "hour of the day (UTC) from which on all sums are computed anew, once a day; 24: never"),
+    TAB_OPTION(config, checkpoint_keys, TEXT, "TAB_CHECKPOINT_PUBLIC", "",
+               "public keys that may sign checkpoints of the ledger, commas between; empty: any"),
     TAB_OPTIONS_END,
 };
 
@@ -63,11 +66,12 @@ int main(int argc, char **argv)
     self.rpc = rpc;
     self.usd_per_million = cfg.usd_per_million;
     self.verify_hour = cfg.verify_hour;
+    self.checkpoint_keys = cfg.checkpoint_keys;
     for (int i = 0; i < METERING_OP_COUNT; i++)
         self.rates.milli[i] = llround(cfg.ratio[i] * 1000);
     metering_figures_start();
     tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
-    static tab_schema schema = { .schema = "metering", .least = 4 };
+    static tab_schema schema = { .schema = "metering", .least = 6 };
     schema.pg = pg;
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "schema", tab_schema_fits, &schema);

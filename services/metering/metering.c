@@ -18,31 +18,30 @@ static tab_status usage(void *self, tab_call *call, tab_error *err)
     if (org == NULL)
         return tab_fail(err, TAB_UNAVAILABLE, "", "the organization's plan cannot be read now");
     TAB_TRY(tab_tx_begin(m->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));
-    TAB_TRY(metering_usage(tx, call->arena, org, &m->rates, call->out, err));
+    TAB_TRY(metering_usage(tx, call->arena, org, &m->rates, call->in, call->out, err));
     return tab_tx_commit(&tx, err);
 }
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
-/* By the settings as last known: a call to keys would hold the transaction. */
-static tab_status look_at_alerts(tab_tx *tx, tab_arena *a, const char *org, tab_error *err)
-{
-    Tabella__Org *account = NULL;
-    tab_status s = metering_account_get(tx, a, org, &account, err);
-    return s != TAB_OK || account == NULL ? s : metering_alerts(tx, account, err);
-}
-
-/* n events of one organization. *ret: how many were not counted before. */
+/* n events, of one organization or of several. *ret: how many were not counted before. */
 static tab_status count(metering *m, tab_tx *tx, tab_arena *a, const Tabella__WorkDone *const *e, size_t n,
                         size_t *ret, tab_error *err)
 {
     *ret = 0;
     bool *fresh = tab_arena_new_of(a, bool, n + 1);
-    if (fresh == NULL)
+    char **org = tab_arena_new_of(a, char *, n + 1);
+    size_t orgs = 0;
+    if (fresh == NULL || org == NULL)
         return tab_no_memory(err);
     tab_status s = n == 0 ? TAB_OK : metering_count(tx, a, &m->rates, e, n, fresh, err);
     for (size_t i = 0; s == TAB_OK && i < n; i++) {
         *ret += fresh[i];
+        size_t known = 0;
+        while (known < orgs && strcmp(org[known], e[i]->org_id) != 0)
+            known++;
+        if (fresh[i] && known == orgs)
+            org[orgs++] = e[i]->org_id;
         for (size_t k = 0; fresh[i] && k < e[i]->n_usage; k++) {
             char label[48];
             snprintf(label, sizeof label, "op=\"%s\"", e[i]->usage[k]->op);
@@ -50,7 +49,7 @@ static tab_status count(metering *m, tab_tx *tx, tab_arena *a, const Tabella__Wo
                            (double)e[i]->usage[k]->cells);
         }
     }
-    return s == TAB_OK && *ret > 0 ? look_at_alerts(tx, a, e[0]->org_id, err) : s;
+    return s == TAB_OK && orgs > 0 ? metering_alerts_of(tx, a, org, orgs, err) : s;
 }
 
 void metering_figures_start(void)

@@ -4,7 +4,9 @@
  *   reserve.c    Reserve, Release: what may be used (docs/decisions/0331)
  *   terms.c      by an organization's plan and settings, as keys says them; while keys is away, as it said
  *                last
- *   verify.c     every night, and when an operator asks: all sums anew (docs/decisions/0332) */
+ *   verify.c     every night, and when an operator asks: all sums anew (docs/decisions/0332)
+ *   checkpoints.c  up to where the ledger was cut, and whether that is what was signed
+ *                (docs/decisions/0352) */
 #ifndef TAB_METERING_H
 #define TAB_METERING_H
 
@@ -24,6 +26,7 @@ typedef struct {
     atomic_llong keys_away;          /* tab_mono_ms until which keys is not asked; 0: it answers */
     pthread_mutex_t lock;            /* what is stored */
     uint64_t stored[METERING_SLOTS]; /* hash of the terms that are stored already, by organization */
+    const char *checkpoint_keys;     /* that may sign checkpoints; "": any */
     int64_t verify_hour; /* of the day in UTC, from which on the nightly check is due; 24: never */
 } metering;
 
@@ -31,7 +34,8 @@ void metering_figures_start(void); /* counters that are told from the start */
 extern const tab_rpc_method metering_methods[];
 
 /* tabella.event.work.>: counted, once, and alerts where a threshold was passed; all events of a
- * transaction at once. tabella.event.job.ended: reservations. */
+ * transaction at once, of whatever organizations (docs/decisions/0354). tabella.event.job.ended:
+ * reservations. */
 tab_status metering_on_work(void *self, tab_tx *tx, const tab_event *event, size_t n, tab_error *err);
 
 /* ---- terms.c --------------------------------------------------------------------------------- */
@@ -64,6 +68,11 @@ tab_status metering_verify(void *self, tab_call *call, tab_error *err);
 
 /* A job that bills nothing has ended: what it held is free. */
 tab_status metering_job_ended(tab_tx *tx, const Tabella__JobEnded *e, tab_error *err) TAB_CHECKED;
+
+/* *ret_why: why the organization's checkpoints do not hold; NULL: they do, or nothing was cut. keys: as for
+ * tab_checkpoint_holds. */
+tab_status metering_checkpoints(tab_tx *tx, const char *org, const char *keys, const char **ret_why,
+                                tab_error *err) TAB_CHECKED;
 
 /* The thread of the nightly check; NULL: out of memory. */
 struct metering_nightly *metering_nightly_start(metering *m);

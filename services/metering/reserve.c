@@ -1,5 +1,5 @@
 /* Reserve and settle (docs/decisions/0331): what work will bill counts as used before it starts, until the
- * event that bills it is counted (metering.count_events takes the reservation away in the same transaction),
+ * event that bills it is counted (metering.count_work takes the reservation away in the same transaction),
  * the work ends without a bill (Release, job.ended), or its lease ends.
  *
  *   used + reserved <= limit     holds after each Reserve; what settles moves cells from the second to the

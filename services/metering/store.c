@@ -55,21 +55,21 @@ static char *number(tab_arena *a, int64_t x)
 tab_status metering_count(tab_tx *tx, tab_arena *a, const metering_rates *r,
                           const Tabella__WorkDone *const *e, size_t n, bool *ret, tab_error *err)
 {
-    enum { ID, AT, SURFACE, KEY, ENDPOINT_ID, ENDPOINT, MODEL, TABLES, CALLS, OF_EVENT };
+    enum { ORG, ID, AT, SURFACE, KEY, ENDPOINT_ID, ENDPOINT, MODEL, TABLES, CALLS, HOLD, OF_EVENT };
 
     enum { EVENT, OP, CELLS, MILLI, OF_LINE };
     /* One statement for all events: a column of texts for each field of the events, and of their lines, which
      * name their event by its number from 1. */
-    char **of_event[OF_EVENT], **of_line[OF_LINE], **hold;
+    char **of_event[OF_EVENT], **of_line[OF_LINE];
     size_t lines = 0, at = 0;
     for (size_t i = 0; i < n; i++)
         lines += e[i]->n_usage;
     for (size_t k = 0; k < OF_EVENT; k++)
         of_event[k] = tab_arena_new_of(a, char *, n + 1);
-    hold = tab_arena_new_of(a, char *, n + 1);
     for (size_t k = 0; k < OF_LINE; k++)
         of_line[k] = tab_arena_new_of(a, char *, lines + 1);
     for (size_t i = 0; i < n && !tab_arena_full(a); i++) {
+        of_event[ORG][i] = e[i]->org_id;
         of_event[ID][i] = e[i]->event_id;
         of_event[AT][i] = number(a, e[i]->at_us);
         of_event[SURFACE][i] = e[i]->surface[0] != 0 ? e[i]->surface : (char *)(uintptr_t) "api";
@@ -77,7 +77,7 @@ tab_status metering_count(tab_tx *tx, tab_arena *a, const metering_rates *r,
         of_event[ENDPOINT_ID][i] = e[i]->endpoint_id;
         of_event[ENDPOINT][i] = e[i]->endpoint;
         of_event[MODEL][i] = e[i]->base_model;
-        hold[i] = e[i]->hold;
+        of_event[HOLD][i] = e[i]->hold;
         of_event[TABLES][i] = number(a, e[i]->tables);
         of_event[CALLS][i] = number(a, e[i]->calls == 0 ? 1 : (int64_t)e[i]->calls);
         for (size_t k = 0; k < e[i]->n_usage; k++, at++) {
@@ -90,22 +90,19 @@ tab_status metering_count(tab_tx *tx, tab_arena *a, const metering_rates *r,
             of_line[MILLI][at] = number(a, metering_milli(r, op, e[i]->usage[k]->cells));
         }
     }
-    tab_param p[1 + OF_EVENT + OF_LINE + 1];
+    tab_param p[OF_EVENT + OF_LINE];
     for (size_t k = 0; k < OF_EVENT + OF_LINE && !tab_arena_full(a); k++)
-        p[1 + k] = tab_p_text(k < OF_EVENT ? tab_pg_array(a, of_event[k], n)
-                                           : tab_pg_array(a, of_line[k - OF_EVENT], lines));
-    if (!tab_arena_full(a))
-        p[1 + OF_EVENT + OF_LINE] = tab_p_text(tab_pg_array(a, hold, n));
+        p[k] = tab_p_text(k < OF_EVENT ? tab_pg_array(a, of_event[k], n)
+                                       : tab_pg_array(a, of_line[k - OF_EVENT], lines));
     if (tab_arena_full(a))
         return tab_no_memory(err);
-    p[0] = tab_p_text(e[0]->org_id);
     TAB_AUTO(tab_rows) *rows = NULL;
     tab_status s = tab_tx_query(
         tx, &rows, err,
         "SELECT * "
-        "FROM metering.count_events($1, $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], "
-        "$7::text[], $8::text[], $9::bigint[], $10::bigint[], $11::bigint[], $12::text[], $13::bigint[], "
-        "$14::bigint[], $15::text[])",
+        "FROM metering.count_work($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], "
+        "$7::text[], $8::text[], $9::bigint[], $10::bigint[], $11::text[], $12::bigint[], $13::text[], "
+        "$14::bigint[], $15::bigint[])",
         p, sizeof p / sizeof *p);
     for (size_t i = 0; i < n; i++) /* the function gives the numbers of the events that were new */
         ret[i] = false;
@@ -275,24 +272,39 @@ static tab_status fill_endpoints(tab_tx *tx, tab_arena *a, const char *org, cons
     return s;
 }
 
-/* The rows of the sums themselves, newest first, a thousand at most. */
+enum { EVENTS_MOST = 1000 };
+
+#define EVENTS(after)                                                                        \
+    "SELECT t.day::text, op, milli, tables, model, key_id, endpoint_id, requests, surface, " \
+    "json_build_array(t.day, op, model, key_id, endpoint_id, surface, endpoint)::text "      \
+    "FROM metering.total t WHERE org = $1 AND t.day >= $2::date " after                      \
+    "ORDER BY t.day DESC, op COLLATE \"C\", model COLLATE \"C\", key_id COLLATE \"C\", "     \
+    "endpoint_id COLLATE \"C\", surface COLLATE \"C\", endpoint COLLATE \"C\" LIMIT $3"
+
+/* The rows of the sums themselves, newest first, a page of them. A page begins behind the row that the one
+ * before ended with, so that what is counted meanwhile moves none of them. */
 static tab_status fill_events(tab_tx *tx, tab_arena *a, const char *org, const char *since,
-                              Tabella__UsageReply *y, tab_error *err)
+                              const Tabella__UsageRequest *q, Tabella__UsageReply *y, tab_error *err)
 {
+    static const char first[] = EVENTS(""),
+                      next[] =
+                          EVENTS("AND (t.day < ($4::json->>0)::date OR (t.day = ($4::json->>0)::date AND "
+                                 "(op COLLATE \"C\", model COLLATE \"C\", key_id COLLATE \"C\", "
+                                 "endpoint_id COLLATE \"C\", surface COLLATE \"C\", endpoint COLLATE \"C\") "
+                                 "> ($4::json->>1, $4::json->>2, $4::json->>3, $4::json->>4, "
+                                 "$4::json->>5, $4::json->>6))) ");
     TAB_AUTO(tab_rows) *rows = NULL;
-    tab_status s = tab_tx_query(tx, &rows, err,
-                                "SELECT t.day::text, op, milli, tables, model, key_id, endpoint_id, "
-                                "requests, surface "
-                                "FROM metering.total t "
-                                "WHERE org = $1 AND t.day >= $2::date "
-                                "ORDER BY t.day DESC, op COLLATE \"C\", model COLLATE \"C\", "
-                                "key_id COLLATE \"C\", endpoint_id COLLATE \"C\", surface COLLATE \"C\", "
-                                "endpoint COLLATE \"C\" "
-                                "LIMIT 1000",
-                                TAB_P(tab_p_text(org), tab_p_text(since)));
+    size_t most = q->limit == 0 || q->limit > EVENTS_MOST ? EVENTS_MOST : q->limit;
+    const tab_param p[] = { tab_p_text(org), tab_p_text(since), tab_p_int((int64_t)most + 1),
+                            tab_p_text(q->after) };
+    tab_status s = tab_tx_query(tx, &rows, err, q->after[0] == 0 ? first : next, p, q->after[0] == 0 ? 3 : 4);
     if (s != TAB_OK)
         return s;
     size_t n = tab_rows_count(rows);
+    if (n > most) {
+        n = most;
+        y->next = tab_proto_text(a, tab_rows_text(rows, n - 1, 9));
+    }
     y->events = LIST(a, n, Tabella__UsageEvent, tabella__usage_event__init);
     if (y->events == NULL)
         return tab_no_memory(err);
@@ -313,7 +325,7 @@ static tab_status fill_events(tab_tx *tx, tab_arena *a, const char *org, const c
 }
 
 tab_status metering_usage(tab_tx *tx, tab_arena *a, const Tabella__Org *org, const metering_rates *r,
-                          Tabella__UsageReply *y, tab_error *err)
+                          const Tabella__UsageRequest *q, Tabella__UsageReply *y, tab_error *err)
 {
     metering_window w;
     /* A plan for any first day would read a third of all rows that there are. */
@@ -346,7 +358,7 @@ tab_status metering_usage(tab_tx *tx, tab_arena *a, const Tabella__Org *org, con
     if ((s = fill_ops(tx, a, org->org, since, r, y, err)) == TAB_OK &&
         (s = fill_surfaces(tx, a, org->org, since, y, err)) == TAB_OK &&
         (s = fill_endpoints(tx, a, org->org, since, y, err)) == TAB_OK)
-        s = fill_events(tx, a, org->org, since, y, err);
+        s = fill_events(tx, a, org->org, since, q, y, err);
     if (s != TAB_OK)
         return s;
     if (org->allowance_cells > 0) {
@@ -357,6 +369,8 @@ tab_status metering_usage(tab_tx *tx, tab_arena *a, const Tabella__Org *org, con
 }
 
 /* ---- accounts and alerts --------------------------------------------------------------------- */
+
+enum { ALERT_FIRST = 80 }; /* percent of the allowance */
 
 tab_status metering_account_put(tab_tx *tx, const Tabella__Org *org, tab_error *err)
 {
@@ -387,13 +401,60 @@ tab_status metering_account_get(tab_tx *tx, tab_arena *a, const char *org, Tabel
     return TAB_OK;
 }
 
+/* The sums of their windows in thousandths, beside their numbers in org. */
+static tab_status used_by(tab_tx *tx, tab_arena *a, char *const *org, size_t n, bool lifetime, tab_rows **ret,
+                          tab_error *err)
+{
+    static const char weekly[] =
+        "SELECT o.n, coalesce(sum(t.milli), 0)::bigint FROM unnest($1::text[]) WITH ORDINALITY o(org, n) "
+        "JOIN metering.total t ON t.org = o.org AND "
+        "t.day >= date_trunc('week', now() AT TIME ZONE 'UTC')::date GROUP BY o.n";
+    static const char forever[] =
+        "SELECT o.n, coalesce(sum(t.milli), 0)::bigint FROM unnest($1::text[]) WITH ORDINALITY o(org, n) "
+        "JOIN metering.total t ON t.org = o.org GROUP BY o.n";
+    const char *orgs = tab_pg_array(a, org, n);
+    return orgs == NULL ? tab_no_memory(err)
+                        : tab_tx_query(tx, ret, err, lifetime ? forever : weekly, TAB_P(tab_p_text(orgs)));
+}
+
+tab_status metering_alerts_of(tab_tx *tx, tab_arena *a, char *const *org, size_t n, tab_error *err)
+{
+    TAB_AUTO(tab_rows) *rows = NULL;
+    const char *orgs = tab_pg_array(a, org, n);
+    const Tabella__Org **of[2] = { tab_arena_new_of(a, const Tabella__Org *, n + 1),
+                                   tab_arena_new_of(a, const Tabella__Org *, n + 1) };
+    char **name = tab_arena_new_of(a, char *, n + 1);
+    size_t m[2] = { 0, 0 };
+    if (orgs == NULL || of[0] == NULL || of[1] == NULL || name == NULL)
+        return tab_no_memory(err);
+    TAB_TRY(tab_tx_query(tx, &rows, err, "SELECT settings FROM metering.account WHERE org = ANY($1::text[])",
+                         TAB_P(tab_p_text(orgs))));
+    for (size_t i = 0; i < tab_rows_count(rows); i++) {
+        const Tabella__Org *o = tab_proto_read(a, &tabella__org__descriptor, tab_rows_bytes(rows, i, 0, a));
+        if (o != NULL && o->allowance_cells > 0)
+            of[o->lifetime][m[o->lifetime]++] = o;
+    }
+    for (int k = 0; k < 2; k++) {
+        for (size_t i = 0; i < m[k]; i++)
+            name[i] = of[k][i]->org;
+        if (m[k] > 0)
+            TAB_TRY(used_by(tx, a, name, m[k], k == 1, &rows, err));
+        for (size_t i = 0; m[k] > 0 && i < tab_rows_count(rows); i++) {
+            const Tabella__Org *o = of[k][(size_t)tab_rows_int(rows, i, 0) - 1];
+            if ((double)tab_rows_int(rows, i, 1) / 10.0 >= (double)ALERT_FIRST * (double)o->allowance_cells)
+                TAB_TRY(metering_alerts(tx, o, err));
+        }
+    }
+    return TAB_OK;
+}
+
 tab_status metering_alerts(tab_tx *tx, const Tabella__Org *org, tab_error *err)
 {
     if (org->allowance_cells == 0)
         return TAB_OK;
     metering_window w;
     tab_status s = metering_window_read(tx, org->org, org->lifetime, &w, err);
-    static const uint32_t percents[] = { 80, 100 };
+    static const uint32_t percents[] = { ALERT_FIRST, 100 };
     for (size_t i = 0; s == TAB_OK && i < 2; i++) {
         if ((double)w.used_milli / 10.0 < (double)percents[i] * (double)org->allowance_cells)
             break;

@@ -36,8 +36,8 @@ int64_t metering_milli(const metering_rates *r, metering_op op, uint64_t cells);
 
 /* VALIDATION for an event without id or with an unknown operation: it can never be counted. */
 tab_status metering_countable(const Tabella__WorkDone *e, tab_error *err) TAB_CHECKED;
-/* Counts n events that can be counted, of one organization, no id twice, within its transaction. ret (n):
- * false where an event was counted before. */
+/* Counts n events that can be counted, no id twice, within a transaction that sees their organizations. ret
+ * (n): false where an event was counted before. */
 tab_status metering_count(tab_tx *tx, tab_arena *a, const metering_rates *r,
                           const Tabella__WorkDone *const *e, size_t n, bool *ret, tab_error *err) TAB_CHECKED;
 
@@ -49,9 +49,10 @@ typedef struct {
 tab_status metering_window_read(tab_tx *tx, const char *org, bool lifetime, metering_window *ret,
                                 tab_error *err) TAB_CHECKED;
 
-/* Fills in the usage object, an initialised message, from the arena. */
+/* Fills in the usage object, an initialised message, from the arena; its events are the page that q asks
+ * for. */
 tab_status metering_usage(tab_tx *tx, tab_arena *a, const Tabella__Org *org, const metering_rates *r,
-                          Tabella__UsageReply *y, tab_error *err) TAB_CHECKED;
+                          const Tabella__UsageRequest *q, Tabella__UsageReply *y, tab_error *err) TAB_CHECKED;
 
 /* What keys last said of an organization, kept for when keys is away. Get gives NULL when there is
  * nothing. */
@@ -62,6 +63,11 @@ tab_status metering_account_get(tab_tx *tx, tab_arena *a, const char *org, Tabel
 /* Records that 80 % or 100 % of the allowance was reached, each once a window, with the event for its
  * notification. Does nothing without an allowance. */
 tab_status metering_alerts(tab_tx *tx, const Tabella__Org *org, tab_error *err) TAB_CHECKED;
+
+/* The same for n organizations whose sums may have grown, by their settings as last known: a call to keys
+ * would hold the transaction. */
+tab_status metering_alerts_of(tab_tx *tx, tab_arena *a, char *const *org, size_t n,
+                              tab_error *err) TAB_CHECKED;
 
 /* "3d", "4h", "12m": the largest whole unit that is left, rounded up. */
 void metering_resets_in(int64_t left_us, char *buf, size_t size);

@@ -50,16 +50,38 @@ static Tabella__Difference *difference_of(tab_arena *a, const tab_rows *r, size_
     return d;
 }
 
+/* A checkpoint that does not hold: what stands under it proves nothing. */
+static tab_status checkpoint_differs(const char *org, const char *why, found *f, tab_arena *a,
+                                     Tabella__VerifyReply *y, tab_error *err)
+{
+    f->different++;
+    tab_log_fields(TAB_ERROR, "a checkpoint of the ledger does not hold", "org", org, "why", why, NULL);
+    if (y == NULL || y->n_differences == SHOWN)
+        return TAB_OK;
+    Tabella__Difference *d = tab_arena_new_of(a, Tabella__Difference, 1);
+    if (d == NULL)
+        return tab_no_memory(err);
+    tabella__difference__init(d);
+    d->org = tab_proto_text(a, org);
+    d->why = tab_proto_text(a, why);
+    y->differences[y->n_differences++] = d;
+    return TAB_OK;
+}
+
 /* y, or NULL: where the first differences go. */
-static tab_status verify_org(tab_pg *pg, const char *org, found *f, tab_arena *a, Tabella__VerifyReply *y,
+static tab_status verify_org(metering *m, const char *org, found *f, tab_arena *a, Tabella__VerifyReply *y,
                              tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     TAB_AUTO(tab_rows) *r = NULL;
-    TAB_TRY(tab_tx_begin(pg, org, tab_in_ms(ORG_MS), &tx, err));
+    const char *why = NULL;
+    TAB_TRY(tab_tx_begin(m->pg, org, tab_in_ms(ORG_MS), &tx, err));
     TAB_TRY(tab_tx_query(tx, &r, err, "SELECT * FROM metering.differences($1)", TAB_P(tab_p_text(org))));
+    TAB_TRY(metering_checkpoints(tx, org, m->checkpoint_keys, &why, err));
     TAB_TRY(tab_tx_commit(&tx, err));
     f->organizations++;
+    if (why != NULL)
+        TAB_TRY(checkpoint_differs(org, why, f, a, y, err));
     for (size_t i = 0; i < tab_rows_count(r); i++) {
         if (tab_rows_null(r, i, 0)) { /* the row of counts */
             f->lines += (uint64_t)tab_rows_int(r, i, 12);
@@ -81,14 +103,14 @@ static tab_status verify_org(tab_pg *pg, const char *org, found *f, tab_arena *a
 
 /* All organizations that the ledger knows, in pages, so that no transaction is long. stop: ends early, with
  * CANCELLED. */
-static tab_status verify_all(tab_pg *pg, const atomic_bool *stop, found *f, tab_arena *a,
+static tab_status verify_all(metering *m, const atomic_bool *stop, found *f, tab_arena *a,
                              Tabella__VerifyReply *y, tab_error *err)
 {
     char after[64] = "";
     for (size_t n = PAGE; n == PAGE;) {
         TAB_AUTO(tab_tx) *tx = NULL;
         TAB_AUTO(tab_rows) *r = NULL;
-        TAB_TRY(tab_tx_begin(pg, TAB_ORG_ALL, tab_in_ms(ORG_MS), &tx, err));
+        TAB_TRY(tab_tx_begin(m->pg, TAB_ORG_ALL, tab_in_ms(ORG_MS), &tx, err));
         /* the next larger one each time: an index scan, however many rows an organization has */
         TAB_TRY(tab_tx_query(tx, &r, err,
                              "WITH RECURSIVE o AS ("
@@ -106,7 +128,7 @@ static tab_status verify_all(tab_pg *pg, const atomic_bool *stop, found *f, tab_
         for (size_t i = 0; i < n; i++) {
             if (stop != NULL && atomic_load(stop))
                 return tab_fail(err, TAB_CANCELLED, "", "stopping");
-            TAB_TRY(verify_org(pg, tab_rows_text(r, i, 0), f, a, y, err));
+            TAB_TRY(verify_org(m, tab_rows_text(r, i, 0), f, a, y, err));
         }
         if (n > 0)
             snprintf(after, sizeof after, "%s", tab_rows_text(r, n - 1, 0));
@@ -124,9 +146,9 @@ tab_status metering_verify(void *self, tab_call *call, tab_error *err)
     if (y->differences == NULL)
         return tab_no_memory(err);
     if (q->org[0] != 0)
-        TAB_TRY(verify_org(m->pg, q->org, &f, call->arena, y, err));
+        TAB_TRY(verify_org(m, q->org, &f, call->arena, y, err));
     else
-        TAB_TRY(verify_all(m->pg, NULL, &f, call->arena, y, err));
+        TAB_TRY(verify_all(m, NULL, &f, call->arena, y, err));
     if (q->org[0] == 0)
         tab_metric_set(different(), (double)f.different);
     y->organizations = f.organizations;
@@ -198,7 +220,7 @@ static void look(struct metering_nightly *n)
     found f = { 0 };
     if (take(n->m, day, &n->told, &err) != TAB_OK || day[0] == 0)
         return; /* the database is away, or nothing is due: looked again soon */
-    tab_status s = verify_all(n->m->pg, &n->stop, &f, NULL, NULL, &err);
+    tab_status s = verify_all(n->m, &n->stop, &f, NULL, NULL, &err);
     if (s == TAB_OK)
         s = note(n->m, day, &f, &err);
     if (s != TAB_OK) {

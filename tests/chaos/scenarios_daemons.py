@@ -121,7 +121,7 @@ def inference_killed_again_and_again(x):
         )
         return rows or x.job(org, job)["status"] == "failed"
 
-    while deaths < 8 and type(rows := until(25, at_work)) is list:  # an attempt may find nobody there
+    while deaths < 8 and type(rows := until(120, at_work)) is list:  # an attempt may find nobody there
         last = int(rows[0][0])
         x.killed("inference")
         deaths += 1
@@ -255,6 +255,11 @@ def graceful_without_nats(x):
     pids = {d: w.pid(d) for d in w.daemons}
     w.kill("nats")
     time.sleep(0.5)
+    # and while jobs calls a service that is not there
+    chore = "INSERT INTO jobs.chore (org, kind, owner) VALUES (%s, 'drop', 'job_of_nobody')"
+    w.sql(chore, x.prober.org)
+    begun = "SELECT 1 FROM jobs.chore WHERE owner = 'job_of_nobody' AND tries > 0"
+    x.check("jobs is at a chore", until(60, lambda: w.sql(begun)))
     at, left, took = time.monotonic(), dict(pids), {}
     for p in pids.values():
         try:
@@ -278,13 +283,27 @@ def graceful_without_nats(x):
     print(f"#    F18B ended after {took}", flush=True)
 
 
+@fault("F18C", "SIGTERM to inference while jobs is frozen", within=10)
+def graceful_without_jobs(x):
+    """What it counted of many endpoints cannot be handed over: a stop waits for that once, not for each."""
+    w, org = x.world, x.organization("f18c")
+    x.load.stop.set()
+    x.end()
+    endpoints = [org.create(x.rng, x.bases[0]) for _ in range(4)]
+    for e in 2 * endpoints:  # the first time they are fitted
+        org.serve(e, patient=True)
+    pids = w.freeze("jobs")
+    [(name, code, took)] = stop_gracefully(x, ["inference"])
+    w.thaw(pids)
+    x.check("it ends within its drain time", code == "0" and took < 6 + 8, (code, f"{took:.1f} s"))
+
+
 @fault("F19", "rolling restart of everything", twins=True, within=10)
 def rolling(x):
-    """The second api goes 3 s after the first: a deployment waits as well (the chart's minReadySeconds)."""
+    """One after the other, as fast as they come up."""
     at = len(x.raw_failures())
     first = [d for d in x.world.daemons if not d.endswith("-2")]
     ends = stop_gracefully(x, first)
-    time.sleep(3)
     for name, code, took in ends + stop_gracefully(x, [d for d in x.world.daemons if d not in first]):
         x.check(f"{name} exits 0 within its time", code == "0" and took < 6 + 3, (code, f"{took:.1f} s"))
     bad = x.raw_failures()[at:]

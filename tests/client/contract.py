@@ -24,6 +24,7 @@ BROWSERS = {"POST_SESSION", "GET_SESSION", "DELETE_SESSION"}
 # Arguments that are the client's own, and those that carry a field under another name.
 OWN = {"self", "wait", "progress", "timeout", "options"}
 OF_CALL = {"run": {"name"}}  # the name of a single table
+NAMED = {"data.diff": {"from": "before", "to": "after"}}  # `from` is a word of Python's own
 ANSWERS = {
     "Bundle": Bundle,
     "Cost": _types.Cost,
@@ -101,7 +102,8 @@ def findings(doc, client):
             if route.call not in methods:
                 out.append(f"{id}: the client has no method {route.call}")
                 continue
-            takes = arguments_of(doc, operation)
+            own = NAMED.get(route.call, {})
+            takes = {own.get(name, name) for name in arguments_of(doc, operation)}
             if "dry_run" in takes:  # another answer, so a method of its own
                 takes.remove("dry_run")
                 if f"{route.call}_cost" not in methods:

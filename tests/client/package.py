@@ -20,9 +20,14 @@ def has(*names):
 
 
 def imports(check):
-    """A fresh Python that sees the package and nothing else of ours."""
+    """A fresh Python that sees the package and nothing else of ours, and gets an answer."""
     told = subprocess.run(
-        [sys.executable, "-c", "import sys, tabella; print(*sorted({m.split('.')[0] for m in sys.modules}))"],
+        [
+            sys.executable,
+            "-c",
+            "import sys, tabella; from tabella._bundle import Bundle; Bundle.of({}, [], True, None); "
+            "print(*sorted({m.split('.')[0] for m in sys.modules}))",
+        ],
         env={"PYTHONPATH": str(SOURCE), "PATH": "/usr/bin:/bin"},
         capture_output=True,
         text=True,

@@ -24,6 +24,7 @@ class Browser:
             o.add_argument(a)
         o.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         self.driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=o)
+        self.driver.set_script_timeout(LONG_S)
         self.url, self.downloads, self.said = url, pathlib.Path(downloads), []
         self.cdp("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(downloads))
         self.look(dark, width, height)

@@ -149,6 +149,55 @@ static void a_deadline_bounds_a_statement_and_a_lost_connection_is_replaced(tab_
     CHECK(tab_pg_alive(pg));
 }
 
+static tab_status add_and_finish(tab_pg *pg, const char *org, const char *id, tab_deadline d, tab_error *err)
+{
+    TAB_AUTO(tab_tx) *tx = NULL;
+    TAB_AUTO(tab_rows) *rows = NULL;
+    TAB_TRY(tab_tx_begin(pg, org, d, &tx, err));
+    tab_status s = tab_tx_finish(
+        &tx, &rows, err,
+        "INSERT INTO alpha.thing (org, id, n) VALUES ($1, $2, 0) RETURNING id || pg_sleep($3)::text",
+        TAB_P(tab_p_text(org), tab_p_text(id), tab_p_real(tab_left_ms(d, 10000) < 1000 ? 20 : 0)));
+    CHECK(tx == NULL && (s != TAB_OK || strcmp(tab_rows_text(rows, 0, 0), id) == 0));
+    return s;
+}
+
+/* The last statement and its COMMIT are one message: all of it is done, or nothing. */
+static void a_transaction_of_one_statement(tab_pg *pg)
+{
+    tab_error err = { 0 };
+    tab_tx *tx = NULL;
+    CHECK(add_and_finish(pg, "org_e", "1", soon(), &err) == TAB_OK);
+    CHECK(add_and_finish(pg, "org_e", "2", soon(), &err) == TAB_OK);
+    CHECK(add_and_finish(pg, "org_e", "1", soon(), &err) == TAB_CONFLICT);
+    CHECK(add_and_finish(pg, "org_e", "3", tab_in_ms(300), &err) == TAB_CANCELLED);
+    CHECK(number(pg, "org_e", "SELECT count(*) FROM alpha.thing") == 2);
+    CHECK(tab_tx_begin(pg, "org_e", soon(), &tx, &err) == TAB_OK);
+    CHECK(tab_tx_query(tx, NULL, &err, "DELETE FROM alpha.thing", TAB_P_NONE) == TAB_OK);
+    CHECK(tab_tx_finish(&tx, NULL, &err, "SELECT 1/0", TAB_P_NONE) == TAB_INTERNAL && tx == NULL);
+    CHECK(number(pg, "org_e", "SELECT count(*) FROM alpha.thing") == 2);
+    CHECK(tab_tx_begin(pg, "org_e", soon(), &tx, &err) == TAB_OK);
+    CHECK(tab_tx_query(tx, NULL, &err, "SELECT 1/0", TAB_P_NONE) == TAB_INTERNAL);
+    CHECK(tab_tx_finish(&tx, NULL, &err, "SELECT 1", TAB_P_NONE) == TAB_INTERNAL && tx == NULL);
+    CHECK(tab_tx_begin(pg, "org_e", soon(), &tx, &err) == TAB_OK && tab_tx_commit(&tx, &err) == TAB_OK);
+}
+
+/* A kept connection that the server has ended is noticed before a message with a COMMIT leaves on it. */
+static void a_kept_connection_that_ended_is_not_used(const char *conninfo, tab_pg *other)
+{
+    TAB_AUTO(tab_pg) *pg = tab_pg_open(conninfo, NULL, 1);
+    tab_error err = { 0 };
+    for (int i = 0; i < 3; i++) {
+        char id[24], sql[96];
+        int64_t pid = number(pg, "org_e", "SELECT pg_backend_pid()");
+        snprintf(sql, sizeof sql, "SELECT pg_terminate_backend(%lld, 5000)::int", (long long)pid);
+        CHECK(number(other, "org_e", sql) == 1);
+        snprintf(id, sizeof id, "kept %d", i);
+        CHECK(add_and_finish(pg, "org_e", id, soon(), &err) == TAB_OK);
+    }
+    CHECK(number(pg, "org_e", "SELECT count(*) FROM alpha.thing WHERE id LIKE 'kept%'") == 3);
+}
+
 typedef struct {
     tab_pg *pg;
     const char *first, *second;
@@ -399,6 +448,8 @@ int main(int argc, char **argv)
     a_bad_key_is_refused(getenv("TAB_POSTGRES"));
     values_come_back_as_they_went(pg);
     a_deadline_bounds_a_statement_and_a_lost_connection_is_replaced(pg);
+    a_transaction_of_one_statement(pg);
+    a_kept_connection_that_ended_is_not_used(getenv("TAB_POSTGRES"), pg);
     a_deadlock_is_tried_again(pg);
     an_absent_server_is_said_at_once();
     redis_answers(&(tab_access){ .address = getenv("TAB_REDIS"),

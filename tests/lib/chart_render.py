@@ -131,6 +131,8 @@ def pod_of(manifest):
     """The pod's template of a manifest, or None."""
     if manifest["kind"] == "Pod":
         return manifest
+    if manifest["kind"] == "CronJob":
+        manifest = manifest["spec"]["jobTemplate"] | {"kind": "Job"}
     return manifest.get("spec", {}).get("template") if manifest["kind"] != "HTTPRoute" else None
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 ENGINE = "services/inference/engine/"
 FOR_ALL = {"engine", "message"}  # headers at the engine's root that every folder may include
-COMMON = {"arena", "base", "hash", "order", "table"}
+COMMON = {"arena", "base", "hash", "order", "spread", "table"}
 SERVERS = re.compile(r"(nats|libpq|hiredis|event2?|evhttp|openssl|curl)\b|.*(libpq-fe|hiredis)\.h")
 
 

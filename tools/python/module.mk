@@ -1,5 +1,5 @@
-## make dist-python  the Python client's wheel and sdist, in build/dist
-## make test-client  the client's suite with a Python that has pandas and scikit-learn: CLIENT_PYTHON=PYTHON
+## make dist-python     the Python client's wheel and sdist, in build/dist
+## make test-client     the client's suite; CLIENT_PYTHON names a Python with pandas and scikit-learn
 DIST ?= build/dist
 # Debian's own Python, for which setuptools and wheel are packaged (tools/install-deps test).
 DIST_PYTHON ?= /usr/bin/python3
@@ -8,7 +8,7 @@ CLIENT_PYTHON ?= python3
 # In a copy, since setuptools leaves folders behind. One commit gives the same bytes: times are the commit's,
 # and the sdist is packed once more, for setuptools writes the clock into it.
 dist-python:
-	@umask 022; rm -rf build/python && mkdir -p $(DIST) build/python && cp -r tools/python/pyproject.toml \
+	@umask 022; rm -rf build/python && mkdir -p $(DIST) build/python && cp -rL tools/python/pyproject.toml \
 	    tools/python/README.md tools/python/tabella build/python/ && rm -rf build/python/tabella/__pycache__ && \
 	chmod -R u=rwX,go=rX build/python && out=$$(cd $(DIST) && pwd) && cd build/python && \
 	export TZ=UTC SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct 2>/dev/null || echo 315532800) && \

@@ -3,6 +3,7 @@
 #define TABELLA_ADMIN_H
 
 #include "common/json.h"
+#include "common/pg.h"
 #include "common/rpc.h"
 #include "tools/tabella/tabella.h"
 
@@ -20,6 +21,9 @@ int admin_usage(const char *why);
 int admin_audit(int argc, char **argv);  /* audit.c: argv[0] is "audit" */
 int admin_meter(int argc, char **argv);  /* meter.c: argv[0] is "usage" */
 int admin_erase(int argc, char **argv);  /* data.c: argv[0] is "erase" */
-int admin_retain(int argc, char **argv); /* "retain" */
+int admin_retain(int argc, char **argv); /* retain.c: argv[0] is "retain" */
+
+tab_pg *admin_owner(void);                            /* the database at TAB_POSTGRES; NULL: said */
+int admin_failed(tab_status s, const tab_error *err); /* says why; the exit status */
 
 #endif

@@ -1,14 +1,15 @@
 /* `tabella admin audit`: an organization's audit log as lines of JSON, and the proof that none of them was
- * changed or taken away (docs/decisions/0315). The check needs no server: it computes the chain again. */
+ * changed or taken away (docs/decisions/0315). The check needs no server: it computes the chain again, from
+ * the first entry or from the checkpoint up to which the log was cut (docs/decisions/0352). */
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "common/time.h"
-#include "proto/keys.pb-c.h"
 #include "tools/tabella/admin.h"
+#include "tools/tabella/cut.h"
 
-enum { HASH = crypto_hash_sha256_BYTES, PAGE = 100, LINE_MOST = 1 << 20 };
+enum { HASH = crypto_hash_sha256_BYTES, PAGE = 100 };
 
 /* ---- export ---------------------------------------------------------------------------------- */
 
@@ -18,27 +19,47 @@ static void text(tab_out *o, const char *key, const char *value)
     tab_out_cstr(o, value);
 }
 
-static void print_entry(const Tabella__AuditEntry *e)
+void audit_line(tab_out *o, const Tabella__AuditEntry *e)
 {
     char at[TAB_TIME_TEXT], hex[2 * HASH + 1] = "";
-    tab_out o = { 0 };
     tab_time_text(e->at, at);
     if (e->hash.len == HASH)
         sodium_bin2hex(hex, sizeof hex, e->hash.data, HASH);
-    tab_out_open(&o, '{');
-    text(&o, "org", e->org);
-    tab_out_key(&o, "seq");
-    tab_out_uint(&o, e->seq);
-    text(&o, "id", e->id);
-    text(&o, "actor", e->actor);
-    text(&o, "action", e->action);
-    text(&o, "object", e->object);
-    text(&o, "detail", e->detail);
-    text(&o, "request_id", e->request_id);
-    text(&o, "address", e->address);
-    text(&o, "at", at);
-    text(&o, "hash", hex);
-    tab_out_close(&o, '}');
+    tab_out_open(o, '{');
+    text(o, "org", e->org);
+    tab_out_key(o, "seq");
+    tab_out_uint(o, e->seq);
+    text(o, "id", e->id);
+    text(o, "actor", e->actor);
+    text(o, "action", e->action);
+    text(o, "object", e->object);
+    text(o, "detail", e->detail);
+    text(o, "request_id", e->request_id);
+    text(o, "address", e->address);
+    text(o, "at", at);
+    text(o, "hash", hex);
+    tab_out_close(o, '}');
+}
+
+static void print_entry(const Tabella__AuditEntry *e)
+{
+    tab_out o = { 0 };
+    audit_line(&o, e);
+    admin_print(&o);
+}
+
+/* What was cut, so that who verifies the rest knows where it begins. */
+static void print_checkpoint(const Tabella__Checkpoint *c)
+{
+    tab_checkpoint own;
+    tab_out o = { 0 };
+    if (c == NULL || strlen(c->text) >= sizeof own.text || c->key.len != sizeof own.key ||
+        c->signature.len != sizeof own.signature)
+        return;
+    snprintf(own.text, sizeof own.text, "%s", c->text);
+    memcpy(own.key, c->key.data, sizeof own.key);
+    memcpy(own.signature, c->signature.data, sizeof own.signature);
+    cut_checkpoint_line(&o, &own);
     admin_print(&o);
 }
 
@@ -58,6 +79,8 @@ static int export(char *org)
             return rc;
         const Tabella__ListAuditReply *y = msg;
         head = y->head_seq;
+        if (after == 0)
+            print_checkpoint(y->checkpoint);
         for (size_t i = 0; i < y->n_entries; i++)
             print_entry(y->entries[i]);
         if (y->n_entries == 0)
@@ -69,12 +92,6 @@ static int export(char *org)
 
 /* ---- verify ---------------------------------------------------------------------------------- */
 
-typedef struct {
-    uint64_t seq;
-    unsigned char hash[HASH];
-    char org[64];
-} chain;
-
 static void netstring(crypto_hash_sha256_state *h, tab_str s)
 {
     char length[24];
@@ -84,8 +101,34 @@ static void netstring(crypto_hash_sha256_state *h, tab_str s)
     crypto_hash_sha256_update(h, (const unsigned char *)",", 1);
 }
 
-/* One line against the chain so far; the reason where it does not hold. */
-static const char *link_line(chain *c, const tab_json *line)
+/* The chain begins behind a checkpoint, or meets it. */
+static const char *link_checkpoint(audit_chain *c, const tab_checkpoint *p, const char *known)
+{
+    char seq[24], hash[2 * HASH + 1], org[sizeof c->org];
+    if (!tab_checkpoint_holds(p, known) || !tab_checkpoint_says(p, "kind", "audit"))
+        return "the checkpoint is not signed by a key that is known";
+    if (!tab_checkpoint_get(p, "org", org, sizeof org) || !tab_checkpoint_get(p, "seq", seq, sizeof seq) ||
+        !tab_checkpoint_get(p, "hash", hash, sizeof hash))
+        return "it is no checkpoint of an audit log";
+    if (c->seq == 0) {
+        size_t n = 0;
+        snprintf(c->org, sizeof c->org, "%s", org);
+        c->seq = strtoull(seq, NULL, 10);
+        if (sodium_hex2bin(c->hash, HASH, hash, strlen(hash), NULL, &n, NULL) != 0 || n != HASH ||
+            c->seq == 0)
+            return "it is no checkpoint of an audit log";
+    }
+    char here[2 * HASH + 1];
+    tab_hex(c->hash, HASH, here);
+    if (strcmp(org, c->org) != 0)
+        return "it is of another organization";
+    if (strtoull(seq, NULL, 10) != c->seq || strcmp(here, hash) != 0)
+        return "it is not the entry that the checkpoint names";
+    tab_hex(p->key, sizeof p->key, c->key);
+    return NULL;
+}
+
+static const char *link_entry(audit_chain *c, const tab_json *line)
 {
     static const char *const fields[] = { "id",     "actor",      "action",  "object",
                                           "detail", "request_id", "address", "at" };
@@ -121,73 +164,71 @@ static const char *link_line(chain *c, const tab_json *line)
         return "it, or one before it, was changed";
     memcpy(c->hash, want, HASH);
     c->seq++;
+    c->entries++;
     return NULL;
 }
 
+const char *audit_link(audit_chain *c, const tab_json *line, const char *known)
+{
+    tab_checkpoint p;
+    return cut_checkpoint_read(line, &p) ? link_checkpoint(c, &p, known) : link_entry(c, line);
+}
+
 /* A head that was noted earlier, "SEQ:HASH", against the chain as it stands at that number. */
-static const char *meet(const chain *c, const char *head)
+static const char *meet(const audit_chain *c, const char *head)
 {
     char *end;
     char hex[2 * HASH + 1];
     unsigned long long seq = strtoull(head, &end, 10);
     if (*end != ':' || seq != c->seq)
         return NULL;
-    sodium_bin2hex(hex, sizeof hex, c->hash, HASH);
+    tab_hex(c->hash, HASH, hex);
     return strcmp(end + 1, hex) == 0 ? NULL : "it is not the entry that the noted head names";
 }
 
-static int refuse(size_t line, const char *why)
+typedef struct {
+    audit_chain chain;
+    const char *head, *known;
+} check;
+
+static const char *verify_line(void *self, tab_str line, const tab_json *json)
 {
-    fprintf(stderr, "tabella admin: line %zu: %s\n", line, why);
-    return EXIT_INPUT;
+    check *k = self;
+    (void)line;
+    const char *why = audit_link(&k->chain, json, k->known);
+    return why == NULL && k->head != NULL ? meet(&k->chain, k->head) : why;
 }
 
-static int verify(const char *path, const char *head)
+static int verify(const char *path, const char *head, const char *known)
 {
-    chain c = { 0 };
-    char *line = NULL, hex[2 * HASH + 1];
-    size_t size = 0, at = 0;
-    FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
-    if (f == NULL) {
-        fprintf(stderr, "tabella admin: %s: no such file\n", path);
-        return EXIT_INPUT;
-    }
-    const char *why = NULL;
-    for (ssize_t n; why == NULL && (n = getline(&line, &size, f)) > 0;) {
-        TAB_AUTO(tab_arena) *a = tab_arena_new(4 * LINE_MOST);
-        const tab_json *root = NULL;
-        tab_error err;
-        at++;
-        if (a == NULL || n > LINE_MOST ||
-            tab_json_read(a, (tab_str){ line, (size_t)n }, 2, &root, &err) != TAB_OK)
-            why = "it is no JSON";
-        else
-            why = link_line(&c, root);
-        if (why == NULL && head != NULL)
-            why = meet(&c, head);
-    }
-    free(line);
-    if (f != stdin)
-        fclose(f);
-    if (why != NULL)
-        return refuse(at, why);
-    if (head != NULL && strtoull(head, NULL, 10) > c.seq) {
+    check k = { .head = head, .known = known };
+    char hex[2 * HASH + 1];
+    int rc = cut_each_line(path, verify_line, &k);
+    if (rc != 0)
+        return rc;
+    const audit_chain *c = &k.chain;
+    if (head != NULL && strtoull(head, NULL, 10) > c->seq) {
         fprintf(stderr, "tabella admin: the log ends at %llu, before the noted head: entries are missing\n",
-                (unsigned long long)c.seq);
+                (unsigned long long)c->seq);
         return EXIT_INPUT;
     }
-    sodium_bin2hex(hex, sizeof hex, c.hash, HASH);
-    printf("%llu entries of %s hold, head %llu:%s\n", (unsigned long long)c.seq, c.org,
-           (unsigned long long)c.seq, hex);
+    tab_hex(c->hash, HASH, hex);
+    printf("%zu entries of %s hold, head %llu:%s%s%s\n", c->entries, c->org, (unsigned long long)c->seq, hex,
+           c->key[0] != '\0' ? ", checkpoint signed by " : "", c->key);
     return 0;
 }
 
 int admin_audit(int argc, char **argv)
 {
+    const char *head = NULL, *known = NULL;
     if (argc == 3 && strcmp(argv[1], "export") == 0)
         return export(argv[2]);
-    if ((argc == 3 || argc == 5) && strcmp(argv[1], "verify") == 0 &&
-        (argc == 3 || strcmp(argv[3], "--head") == 0))
-        return verify(argv[2], argc == 5 ? argv[4] : NULL);
-    return admin_usage("audit export ORG, or audit verify FILE [--head SEQ:HASH]");
+    bool good = argc >= 3 && strcmp(argv[1], "verify") == 0;
+    for (int i = 3; good && i < argc; i += 2) {
+        bool is_head = strcmp(argv[i], "--head") == 0;
+        good = i + 1 < argc && (is_head || strcmp(argv[i], "--key") == 0);
+        *(is_head ? &head : &known) = argv[i + 1];
+    }
+    return good ? verify(argv[2], head, known)
+                : admin_usage("audit export ORG, or audit verify FILE [--head SEQ:HASH] [--key KEYS]");
 }

@@ -1,42 +1,17 @@
-/* `tabella admin erase` and `retain`: what goes from the database for good (docs/decisions/0336). They work
- * as the owner of the tables, TAB_POSTGRES as `migrate` has it, for no daemon may delete so much; erase also
- * asks keys over NATS, so that the organization's keys end before its rows do. */
+/* `tabella admin erase`: an organization goes from the database for good (docs/decisions/0336). It works as
+ * the owner of the tables, TAB_POSTGRES as `migrate` has it, for no daemon may delete so much, and asks keys
+ * over NATS, so that the organization's keys end before its rows do. */
 #include <getopt.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/config.h"
 #include "common/ids.h"
 #include "common/integer.h"
-#include "common/pg.h"
 #include "proto/keys.pb-c.h"
 #include "tools/tabella/admin.h"
 
-enum { ASK_MS = 10000, STEP_MS = 600000, BATCH = 5000, PASSES_MOST = 20, TABLES_MOST = 200 };
-
-static int failed(tab_status s, const tab_error *err)
-{
-    fprintf(stderr, "tabella admin: %s\n", err->message[0] != 0 ? err->message : "the database is away");
-    return s == TAB_VALIDATION || s == TAB_NOT_FOUND ? EXIT_INPUT : EXIT_FAILURE;
-}
-
-typedef struct {
-    const char *postgres;
-} data_config;
-
-static const tab_option data_options[] = { TAB_OPTION(data_config, postgres, SECRET, "TAB_POSTGRES",
-                                                      "host=127.0.0.1 dbname=tabella user=tabella",
-                                                      "PostgreSQL as the owner of the tables"),
-                                           TAB_OPTIONS_END };
-
-static tab_pg *owner(void)
-{
-    static char name[] = "tabella admin", *argv[] = { name, NULL };
-    data_config cfg;
-    tab_log_open("tabella", TAB_ERROR);
-    return tab_config_read(data_options, &cfg, 1, argv) >= 0 ? NULL : tab_pg_open(cfg.postgres, NULL, 1);
-}
+enum { ASK_MS = 10000, STEP_MS = 600000, PASSES_MOST = 20, TABLES_MOST = 200 };
 
 /* ---- erase ----------------------------------------------------------------------------------- */
 
@@ -227,7 +202,7 @@ static int erase(tab_arena *a, tab_pg *pg, const char *org, int64_t settle)
     if (s == TAB_OK && !there)
         s = tab_fail(&err, TAB_NOT_FOUND, NULL, "there is no organization %s", org);
     if (s != TAB_OK)
-        return failed(s, &err);
+        return admin_failed(s, &err);
     int rc = end_keys(a, org);
     if (rc != 0)
         return rc;
@@ -245,7 +220,7 @@ static int erase(tab_arena *a, tab_pg *pg, const char *org, int64_t settle)
     if (s == TAB_OK && left == 0)
         s = note(pg, org, counts_of(a, &t), hash, &err);
     if (s != TAB_OK)
-        return failed(s, &err);
+        return admin_failed(s, &err);
     print_erased(org, &t, left, hash);
     return left == 0 ? 0 : EXIT_FAILURE;
 }
@@ -266,81 +241,6 @@ int admin_erase(int argc, char **argv)
     if (!yes)
         return admin_usage("erase cannot be undone: say --yes");
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
-    TAB_AUTO(tab_pg) *pg = owner();
+    TAB_AUTO(tab_pg) *pg = admin_owner();
     return a == NULL || pg == NULL ? EXIT_FAILURE : erase(a, pg, argv[optind], settle);
-}
-
-/* ---- retain ---------------------------------------------------------------------------------- */
-
-/* What goes with age. Jobs that have ended, less those whose output an endpoint shows; their logs; records of
- * runs. In steps, so that no lock is held for long. */
-static const struct {
-    const char *what, *sql;
-    bool runs;
-} ages[] = {
-    { "jobs.log",
-      "DELETE FROM jobs.log WHERE (org, job_id, n) IN (SELECT l.org, l.job_id, l.n FROM jobs.log l JOIN "
-      "jobs.job j USING (org, job_id) WHERE j.status IN ('done', 'failed', 'cancelled', 'expired') AND "
-      "j.updated_at < now() - $1 * interval '1 day' LIMIT $2)",
-      false },
-    { "jobs.job",
-      "DELETE FROM jobs.job WHERE (org, job_id) IN (SELECT j.org, j.job_id FROM jobs.job j WHERE j.status IN "
-      "('done', 'failed', 'cancelled', 'expired') AND j.updated_at < now() - $1 * interval '1 day' AND NOT "
-      "EXISTS (SELECT FROM jobs.endpoint e WHERE e.org = j.org AND e.deleted_at IS NULL AND j.job_id IN "
-      "(e.create_job, e.output_job)) LIMIT $2)",
-      false },
-    { "jobs.output",
-      "DELETE FROM jobs.output WHERE (org, job_id, part) IN (SELECT o.org, o.job_id, o.part FROM jobs.output "
-      "o WHERE NOT EXISTS (SELECT FROM jobs.job j WHERE j.org = o.org AND j.job_id = o.job_id) AND "
-      "o.expires_at < now() - $1 * interval '1 day' LIMIT $2)",
-      false },
-    { "reports.report",
-      "DELETE FROM reports.report WHERE (org, report_id) IN (SELECT org, report_id FROM reports.report WHERE "
-      "kind = 'run' AND NOT starred AND created_at < now() - $1 * interval '1 day' LIMIT $2)",
-      true },
-};
-
-static tab_status age(tab_pg *pg, const char *sql, int64_t days, int64_t *ret, tab_error *err)
-{
-    *ret = 0;
-    for (size_t n = BATCH; n == BATCH;) {
-        TAB_AUTO(tab_tx) *tx = NULL;
-        TAB_AUTO(tab_rows) *rows = NULL;
-        TAB_TRY(tab_tx_begin(pg, TAB_ORG_ALL, tab_in_ms(STEP_MS), &tx, err));
-        TAB_TRY(tab_tx_query(tx, &rows, err, sql, TAB_P(tab_p_int(days), tab_p_int(BATCH))));
-        n = tab_rows_affected(rows);
-        *ret += (int64_t)n;
-        TAB_TRY(tab_tx_commit(&tx, err));
-    }
-    return TAB_OK;
-}
-
-int admin_retain(int argc, char **argv)
-{
-    static const struct option options[] = { { "jobs", 1, NULL, 'j' }, { "runs", 1, NULL, 'r' }, { 0 } };
-    int64_t jobs = -1, runs = -1;
-    optind = 1;
-    for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;)
-        if ((c != 'j' && c != 'r') ||
-            !tab_integer_read(tab_str_of(optarg), 1, 36500, c == 'j' ? &jobs : &runs))
-            return admin_usage("retain [--jobs DAYS] [--runs DAYS], 1 to 36500");
-    if (optind != argc || (jobs < 0 && runs < 0))
-        return admin_usage("retain [--jobs DAYS] [--runs DAYS]");
-    TAB_AUTO(tab_pg) *pg = owner();
-    tab_status s = TAB_OK;
-    tab_error err = { 0 };
-    tab_out o = { 0 };
-    if (pg == NULL)
-        return EXIT_FAILURE;
-    tab_out_open(&o, '{');
-    for (size_t i = 0; s == TAB_OK && i < sizeof ages / sizeof *ages; i++) {
-        int64_t n = 0, days = ages[i].runs ? runs : jobs;
-        if (days > 0)
-            s = age(pg, ages[i].sql, days, &n, &err);
-        tab_out_key(&o, ages[i].what);
-        tab_out_int(&o, n);
-    }
-    tab_out_close(&o, '}');
-    admin_print(&o);
-    return s == TAB_OK ? 0 : failed(s, &err);
 }

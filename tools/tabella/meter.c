@@ -5,6 +5,7 @@
 #include "common/json.h"
 #include "proto/metering.pb-c.h"
 #include "tools/tabella/admin.h"
+#include "tools/tabella/cut.h"
 
 enum { VERIFY_MS = 3600000, EXIT_DIFFERENT = 4 };
 
@@ -36,13 +37,18 @@ static void difference(tab_out *o, const Tabella__Difference *d)
     number(o, "ledger_milli", d->ledger_milli);
     number(o, "shown_requests", d->shown_requests);
     number(o, "ledger_requests", d->ledger_requests);
+    if (d->why[0] != '\0')
+        text(o, "why", d->why);
     tab_out_close(o, '}');
 }
 
 int admin_meter(int argc, char **argv)
 {
+    if ((argc == 4 || (argc == 6 && strcmp(argv[4], "--key") == 0)) && strcmp(argv[1], "verify") == 0 &&
+        strcmp(argv[2], "--file") == 0)
+        return ledger_file_verify(argv[3], argc == 6 ? argv[5] : NULL);
     if ((argc != 2 && argc != 3) || strcmp(argv[1], "verify") != 0)
-        return admin_usage("usage verify [ORG]");
+        return admin_usage("usage verify [ORG], or usage verify --file FILE [--key KEYS]");
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 24);
     Tabella__VerifyRequest q = TABELLA__VERIFY_REQUEST__INIT;
     const void *msg;

@@ -4,3 +4,9 @@ $(B)/bin/tabella: $(patsubst %.c,$(B)/%.o,$(wildcard tools/tabella/*.c)) $(B)/se
 build/tabella: $(B)/bin/tabella
 	@ln -f $< $@ 2>/dev/null || cp $< $@
 EXTRA_BUILD += build/tabella
+
+# The page's template, as a text.
+GENH += $(GEN)/tools/tabella/page_html.h
+$(GEN)/tools/tabella/page_html.h: gateway/console/page.html
+	@mkdir -p $(@D) && { echo '/* made from $< */'; \
+	printf 'static const char PAGE_HTML[] = %s;\n' "$$(jq -Rs . $<)"; } > $@.new && mv $@.new $@

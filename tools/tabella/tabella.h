@@ -7,6 +7,7 @@
 #include "tools/tabella/findings.h"
 
 int cmd_run(int argc, char **argv);
+int cmd_page(int argc, char **argv);
 int cmd_generate(int argc, char **argv);
 int cmd_admin(int argc, char **argv);
 

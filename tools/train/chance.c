@@ -150,6 +150,8 @@ static const list *words_of(tab_arena *a, const char *name)
     list *l = &lists[count++];
     snprintf(l->name, sizeof l->name, "%s", name);
     while ((n = getline(&line, &cap, f)) > 0) {
+        if (line[0] == '#' && line[1] == '+') /* the rest is looked up, not drawn (lexicon.h) */
+            break;
         if (line[0] == '#')
             continue;
         for (char *p = line, *end = line + n; p < end;) {

@@ -87,6 +87,38 @@ Test(diff, says_what_happened_to_the_columns)
     cr_expect(d.n_types == 1 && tab_str_eq(d.types_changed[0], TAB_S("x")));
 }
 
+Test(diff, lists_the_rows_that_are_not_as_before)
+{
+    static const struct {
+        const char *name, *before, *after, *want;
+    } cases[] = {
+        { "by a key", "id|x\n1|a\n2|b\n3|b", "id|x\n2|b\n3|c\n4|b", "~2>1 -0 +2" },
+        { "as a multiset", "x\na\na\nb", "x\na\nb\nb\nc", "-1 +2 +3" },
+        { "nothing", "id|x\n1|a", "id|x\n1|a", "" },
+        { "all new", "id|x", "id|x\n1|a\n2|a", "+0 +1" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
+        row_diff d;
+        row_changes list;
+        char got[64] = "";
+        cr_assert_eq(
+            diff_rows(a, table(a, cases[i].before), table(a, cases[i].after), NULL, 0, &d, &list, NULL),
+            TAB_OK);
+        for (size_t k = 0; k < list.n; k++) {
+            const row_change *c = &list.row[k];
+            size_t n = strlen(got);
+            if (c->kind == ROW_CHANGED)
+                snprintf(got + n, sizeof got - n, "%s~%u>%u", k ? " " : "", c->before, c->after);
+            else
+                snprintf(got + n, sizeof got - n, "%s%c%u", k ? " " : "", c->kind == ROW_ADDED ? '+' : '-',
+                         c->kind == ROW_ADDED ? c->after : c->before);
+        }
+        cr_expect_str_eq(got, cases[i].want, "%s: %s", cases[i].name, got);
+        cr_expect_eq(list.n, d.added + d.changed + d.removed);
+    }
+}
+
 Test(diff, takes_the_declared_key)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);

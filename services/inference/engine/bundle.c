@@ -10,10 +10,13 @@
 
 #include <stdlib.h>
 
+#include "common/spread.h"
+#include "services/inference/engine/evaluate/judge.h"
 #include "services/inference/engine/impute/impute.h"
 #include "services/inference/engine/keys/keys.h"
 #include "services/inference/engine/link/cross_tables.h"
 #include "services/inference/engine/message.h"
+#include "services/inference/engine/pool.h"
 #include "services/inference/engine/predict/fitted.h"
 #include "services/inference/engine/predict/leaks.h"
 #include "services/inference/engine/predict/select.h"
@@ -184,6 +187,9 @@ static tab_status predict(const tab_engine *e, const tab_engine *keep, tab_profi
         st = tab_fitted_results(e, f, o->explain, ret, err);
     if (st == TAB_OK)
         st = tab_leaks(e, f, p[s->table], *ret, err);
+    if (st == TAB_OK && s->task != TAB_TASK_ANOMALY &&
+        !tab_judge(e, p[s->table], (uint32_t)s->table, s->column, *ret))
+        st = tab_no_memory(err);
     if (st == TAB_OK && parts != NULL) {
         parts->linked = linked;
         parts->fitted = tab_take(&f);
@@ -197,7 +203,30 @@ tab_status tab_engine_run(const tab_engine *e, const tab_table *const *tables, s
     return tab_engine_pass(e, tables, n, o, NULL, ret, err);
 }
 
-/* Profiles every table: p (n), and the bundle's tables. keep: the engine whose arena holds the profiles. */
+/* How the values of each column are spread, as they were read. Personal data stay out: a picture of them
+ * would travel further than they may. False: the arena is full. */
+static bool spread(tab_arena *a, const tab_profile *p, Tabella__TableUnderstanding *m)
+{
+    for (size_t c = 0; c < p->table->cols; c++) {
+        const tab_column_profile *q = &p->col[c];
+        if (q->pii)
+            continue;
+        Tabella__Spread *s = q->number != NULL && (q->type == TAB_NUMERIC || q->type == TAB_DATETIME)
+                                 ? tab_spread_numbers(a, q->number, p->table->rows)
+                             : q->code != NULL
+                                 ? tab_spread_codes(a, q->code, p->table->rows, q->level, q->levels)
+                                 : tab_spread_column(a, q->column, p->table->rows);
+        if (s == NULL)
+            return false;
+        s->time = q->type == TAB_DATETIME && s->n_bins > 0;
+        if (q->type == TAB_DATETIME && s->n_bins == 0)
+            s->n_value = s->n_rows = 0; /* seconds tell nobody anything */
+        m->column_profile[c]->spread = s;
+    }
+    return true;
+}
+
+/* Profiles every table: p (n). keep: the engine whose arena holds the profiles. */
 static tab_status profile_all(const tab_engine *e, const tab_engine *keep, const tab_table *const *tables,
                               size_t n, const tab_given *given, tab_profile **p, Tabella__Bundle *b,
                               tab_error *err)
@@ -209,10 +238,21 @@ static tab_status profile_all(const tab_engine *e, const tab_engine *keep, const
     for (size_t t = 0; t < n; t++) {
         tab_engine_progress(e, "profile", (double)t / (double)n);
         TAB_TRY(tab_profile_given(keep, tables[t], given, &p[t], err));
-        b->tables[t] = tab_understanding(e->arena, p[t]);
-        if (b->tables[t] == NULL || tab_arena_full(e->arena))
-            return tab_no_memory(err);
         b->records_total += tables[t]->rows;
+    }
+    return TAB_OK;
+}
+
+/* What the bundle says of each table, now that it is known which ones belong together. */
+static tab_status understand(const tab_engine *e, const tab_engine *keep, tab_profile *const *p, size_t n,
+                             const tab_references *refs, Tabella__Bundle *b, tab_error *err)
+{
+    if (!tab_sectors_pool(keep->arena, p, n, refs))
+        return tab_no_memory(err);
+    for (size_t t = 0; t < n; t++) {
+        b->tables[t] = tab_understanding(e->arena, p[t]);
+        if (b->tables[t] == NULL || !spread(e->arena, p[t], b->tables[t]) || tab_arena_full(e->arena))
+            return tab_no_memory(err);
     }
     return TAB_OK;
 }
@@ -259,6 +299,7 @@ tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, 
                                  &b->records_linked, &refs, err));
         b->shared_attributes = (uint32_t)b->cross_table_map->n_shared;
     }
+    TAB_TRY(understand(e, &keep, p, n, &refs, b, err));
 
     /* the target is chosen, predicted, and its answers fill its missing cells */
     tab_selection s;

@@ -122,7 +122,8 @@ def attribute(rng, n, rows):
     return "share", [round(rng.random() * 100, 1) for _ in range(n)]
 
 
-# table, rows, parents ("table" or "table?" where rows may have none; "table=" shares its key)
+# table, rows, parents ("table" or "table?" where rows may have none; "table=" shares its key; "table+" with a
+# number beside it, which both together name a row; "table^" refers to such a pair; "." to a row of the table)
 STRUCTURES = {
     "chain": [
         ("region", (12, 30), []),
@@ -146,7 +147,34 @@ STRUCTURES = {
         ("enrolment", (900, 3000), ["person", "course"]),
         ("transfer", (400, 1500), ["person", "person"]),
     ],
+    "lines": [
+        ("staff", (60, 400), ["."]),
+        ("order", (150, 700), ["staff"]),
+        ("item", (800, 2500), ["order+"]),
+        ("parcel", (300, 1500), ["item^"]),
+        ("refund", (60, 300), ["item^"]),
+        ("category", (40, 120), [".", "staff?"]),
+    ],
 }
+
+
+def above(rng, own):
+    """For each key another one above it, none in a circle; some have none. The rows are in no order."""
+    at = list(range(len(own)))
+    rng.shuffle(at)
+    out = [None] * len(own)
+    roots = rng.choice([1, 1, 2, max(2, len(own) // 12)])
+    for i in range(roots, len(at)):
+        out[at[i]] = own[at[rng.randrange(max(1, i // rng.choice([2, 4, 8])))]]
+    return out
+
+
+def numbered(rng, keys, n):
+    """Rows of a whole and the number of each within it: about n of them."""
+    x, each = [], max(1, round(n / len(keys)))
+    for k in keys:
+        x += [(k, i + 1) for i in range(rng.randrange(1, 2 * each + 1))]
+    return x
 
 
 def schema(out, style, structure):
@@ -154,7 +182,7 @@ def schema(out, style, structure):
     name = f"made-{style}-{structure}"
     folder = os.path.join(out, name)
     os.makedirs(folder, exist_ok=True)
-    keys, truth = {}, []
+    keys, pairs, truth = {}, {}, []
     for table, (least, most), parents in STRUCTURES[structure]:
         n = rng.randrange(least, most)
         own = getattr(Keys(rng), style)(n)
@@ -167,15 +195,34 @@ def schema(out, style, structure):
                 own = rng.sample(keys[parent], n)
                 truth.append((table, "id", parent, "id"))
                 continue
+            if p == ".":
+                columns.append((f"above_{i}", above(rng, own)))
+                truth.append((table, f"above_{i}", table, "id"))
+                continue
+            if p.endswith("+") or p.endswith("^"):
+                parent = p[:-1]
+                if p.endswith("+"):
+                    x = pairs[table] = numbered(rng, keys[parent], n)
+                    n, own = len(x), None
+                    truth.append((table, f"{parent}_{i}", parent, "id"))
+                else:
+                    x = refer(rng, pairs[parent], n, share)
+                    of = STRUCTURES[structure][2][2][0][:-1]
+                    truth.append((table, f"{parent}_{i}|number_{i}", parent, f"{of}_0|number_0"))
+                columns.append((f"{parent}_{i}", [a for a, _ in x]))
+                columns.append((f"number_{i}", [b for _, b in x]))
+                continue
             x = refer(rng, keys[parent], n, share, 0.15 if p.endswith("?") else 0)
             columns.append((f"{parent}_{i}", x))
             truth.append((table, f"{parent}_{i}", parent, "id"))
         keys[table] = own
         for i in range(rng.randrange(2, 7)):
-            what, x = attribute(rng, n, len(own))
+            what, x = attribute(rng, n, n)
             columns.append((f"{what}{i}", x))
         rng.shuffle(columns)
-        if rng.random() < 0.8:
+        if own is None:
+            pass
+        elif rng.random() < 0.8:
             columns.insert(0, ("id", own))
         else:
             columns.insert(rng.randrange(len(columns) + 1), ("id", own))

@@ -89,7 +89,7 @@ def save(out, name, family, tables, truth):
         for k in truth
         if k[0] in filled
         and k[2] in filled
-        and k[0] != k[2]
+        and (k[0], k[1]) != (k[2], k[3])
         and all(filled[k[0]].get(c, 0) > 0 for c in k[1])
         and all(filled[k[2]].get(c, 0) > 0 for c in k[3])
     ]
@@ -204,6 +204,7 @@ def pokemon(out, repo):
         "target_type_id": "types",
         "super_contest_effect_id": "super_contest_effects",
         "evolved_species_id": "pokemon_species",
+        "evolves_from_species_id": "pokemon_species",
         "trigger_item_id": "items",
         "held_item_id": "items",
         "known_move_id": "moves",
@@ -241,7 +242,7 @@ def pokemon(out, repo):
         for c in columns:
             if c.endswith("_id"):
                 p = special.get(c) or c[:-3] + "s"
-                if p in tables and p != t and "id" in tables[p][0]:
+                if p in tables and "id" in tables[p][0]:
                     truth.append((t, (c,), p, ("id",)))
     save(out, "pokemon", "pokemon", tables, truth)
 
@@ -256,7 +257,14 @@ LAHMAN = """allstarfull.playerid>people.playerid; appearances.playerid>people.pl
  halloffame.playerid>people.playerid; managers.playerid>people.playerid;
  managershalf.playerid>people.playerid; pitching.playerid>people.playerid;
  pitchingpost.playerid>people.playerid; salaries.playerid>people.playerid;
- homegames.park.key>parks.park.key; teams.franchid>teamsfranchises.franchid"""
+ homegames.park.key>parks.park.key; teams.franchid>teamsfranchises.franchid;
+ batting.teamid,yearid>teams.teamid,yearid; pitching.teamid,yearid>teams.teamid,yearid;
+ fielding.teamid,yearid>teams.teamid,yearid; appearances.teamid,yearid>teams.teamid,yearid;
+ managers.teamid,yearid>teams.teamid,yearid; managershalf.teamid,yearid>teams.teamid,yearid;
+ salaries.teamid,yearid>teams.teamid,yearid; battingpost.teamid,yearid>teams.teamid,yearid;
+ fieldingpost.teamid,yearid>teams.teamid,yearid; pitchingpost.teamid,yearid>teams.teamid,yearid;
+ teamshalf.teamid,yearid>teams.teamid,yearid; homegames.team.key,year.key>teams.teamid,yearid;
+ seriespost.teamidwinner,yearid>teams.teamid,yearid; seriespost.teamidloser,yearid>teams.teamid,yearid"""
 
 F1 = """results.raceid>races.raceid; results.driverid>drivers.driverid;
  results.constructorid>constructors.constructorid; results.statusid>status.statusid;
@@ -267,7 +275,8 @@ F1 = """results.raceid>races.raceid; results.driverid>drivers.driverid;
  qualifying.driverid>drivers.driverid; qualifying.constructorid>constructors.constructorid;
  pit_stops.raceid>races.raceid; pit_stops.driverid>drivers.driverid; sprint_results.raceid>races.raceid;
  sprint_results.driverid>drivers.driverid; sprint_results.constructorid>constructors.constructorid;
- sprint_results.statusid>status.statusid"""
+ sprint_results.statusid>status.statusid; qualifying.raceid,driverid>results.raceid,driverid;
+ pit_stops.raceid,driverid>results.raceid,driverid; sprint_results.raceid,driverid>results.raceid,driverid"""
 
 SYNTHEA = (
     "; ".join(

@@ -1,6 +1,6 @@
 /* The protocol of the shared data's match/BASELINES.md: names hidden, nothing given, default threshold.
  *
- *   match [--dir DIR] [--verbose] [--columns FILE] [--pairs FILE] [CASE ...]
+ *   match [--dir DIR] [--verbose] [--rules] [--columns FILE] [--pairs FILE] [CASE ...]
  *   match --scale [--threads N] ROWS ...      cost on generated tables
  */
 #include <dirent.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "services/inference/engine/link/clusters.h"
+#include "services/inference/engine/link/across_model.h"
 #include "services/inference/engine/link/confirm.h"
 #include "tests/bench/match/cases.h"
 
@@ -76,7 +76,7 @@ typedef struct {
 } outcome;
 
 static FILE *column_file, *pair_file;
-static bool verbose;
+static bool verbose, rules;
 
 /* Share of the true pairs among the |truth| highest scores; ties share their mean rank. */
 static void rank_columns(const match_case *m, const tab_linkage *link, size_t links, outcome *o)
@@ -282,8 +282,8 @@ static bool run(const char *dir, const char *name, outcome *ret)
     tab_link_table *tables = NULL;
     tab_key_plan plan;
     tab_clusters cl;
-    size_t links = m.n * (m.n - 1) / 2, k = 0;
-    tab_linkage *link = calloc(links, sizeof *link);
+    size_t links = 0;
+    tab_linkage *link = NULL;
     tab_status st = tab_views_new(&e, profile, m.n, &v, &err);
     if (st == TAB_OK)
         st = tab_link_tables_new(&e, v, a, &tables, &err);
@@ -291,15 +291,12 @@ static bool run(const char *dir, const char *name, outcome *ret)
         st = tab_key_plan_new(&e, v, 0.5, a, &plan, &err);
     for (size_t i = 0; st == TAB_OK && verbose && i < plan.keys.n; i++)
         printf("  key %.2f %s\n", plan.keys.ref[i].p, tab_reference_words(a, v, &plan.keys.ref[i]));
-    for (size_t i = 0; i < m.n; i++)
-        for (size_t j = i + 1; st == TAB_OK && j < m.n; j++) {
-            st = tab_link_pair(&e, v, tables, &plan, i, j, a, &link[k++], &err);
-            if (st == TAB_OK)
-                st = tab_link_confirm(v, &link[k - 1], 0.5, &err);
-        }
     tab_twins *twins = tab_arena_new_of(a, tab_twins, m.n);
-    for (size_t i = 0; st == TAB_OK && i < m.n; i++)
-        st = tab_link_twins(&e, v, tables, i, NULL, 0.5f, a, &twins[i].twin, &twins[i].n, &err);
+    if (st == TAB_OK)
+        st = tab_link_tables(&e, v, tables, &plan, rules ? NULL : tab_across_model_shipped(), 0.5, NULL, a,
+                             &link, &links, twins, &err);
+    for (size_t i = 0; st == TAB_OK && i < links; i++)
+        st = tab_link_confirm(v, &link[i], 0.5, &err);
     for (size_t i = 0; verbose && st == TAB_OK && i < m.n; i++)
         print_twins(&m, i, &twins[i]);
     if (st == TAB_OK)
@@ -313,7 +310,6 @@ static bool run(const char *dir, const char *name, outcome *ret)
         dump(&m, link, links);
     }
     tab_link_tables_free(tables, m.n);
-    free(link);
     return st == TAB_OK;
 }
 
@@ -345,6 +341,8 @@ int main(int argc, char **argv)
             pair_file = fopen(argv[++i], "w");
         else if (strcmp(argv[i], "--verbose") == 0)
             verbose = true;
+        else if (strcmp(argv[i], "--rules") == 0)
+            rules = true;
         else if (n < 512)
             names[n++] = strdup(argv[i]);
     }

@@ -108,7 +108,7 @@ def I2_I3(world, org):
             if e.startswith("job/") and e[4:] in jobs
             else None
         )
-        if kind and e not in org.odd and e[4:] not in org.odd and sum(lines.values()) != whole[kind]:
+        if kind and e[4:] not in org.odd_cells and sum(lines.values()) != whole[kind]:
             wrong.append(f"{e} ({kind}) has cells {lines}")
     serves = [s for e in org.endpoints for s in e.serves if s[2] == 200]
     unknown = sum(
@@ -320,8 +320,6 @@ SETTLE_S = 35  # queues may still be emptying: 30 s after healing no job is olde
 
 def check(world, orgs, before_hashes, before_resources):
     """name -> what is wrong, over all organizations; asked again while it may still settle."""
-    for o in orgs:
-        o.odd = getattr(o, "odd", set())
     end = time.monotonic() + SETTLE_S
     wrong = {}
     names = list(EACH)

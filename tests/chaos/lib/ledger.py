@@ -63,6 +63,7 @@ class Org:
         self.seen = {}  # job -> terminal status, once seen
         self.undone = []  # terminal jobs that changed
         self.finals = []  # what the retrying client had to give up
+        self.odd_cells = {}  # job -> cells, of jobs with tables of their own size
 
     # ---- one call
 

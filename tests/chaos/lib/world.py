@@ -23,6 +23,7 @@ class World(Stack):
         os.environ.setdefault("TAB_DRAIN_S", "6")
         os.environ.setdefault("TAB_STATES_MIB", "32")  # so that a leak is not taken for a cache
         self.links = ports
+        self.conducted = []  # experiments, whose organizations the last account is of
         try:
             super().__init__("chaos-twins" if twins else "chaos")
         finally:

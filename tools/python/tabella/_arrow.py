@@ -11,11 +11,12 @@ import os
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Union
 
 from ._frames import Table, TablesBody, library
-from ._transport import Body
+from ._transport import Body, Stream
 
 CELLS = 20_000  # fewer of them are as quick as JSON
-BATCH_CELLS = 1 << 20  # of one record batch
-PIECE = 1 << 18  # bytes
+BATCH_CELLS = (
+    1 << 17
+)  # of one record batch: a megabyte of numbers, which lies here a few times while it is sent
 
 
 def body_of(tables: Sequence[Table], fields: Mapping[str, Any]) -> Union[Body, Mapping[str, Any]]:
@@ -23,17 +24,10 @@ def body_of(tables: Sequence[Table], fields: Mapping[str, Any]) -> Union[Body, M
     if not tables:
         return fields
     if sum(t.rows * len(t.columns) for t in tables) >= CELLS:
-        streams = [_stream_of(t) for t in tables]
+        streams = [stream_of(t) for t in tables]
         if all(s is not None for s in streams):
             return PartsBody({t.id: s for t, s in zip(tables, streams) if s is not None}, fields)
     return TablesBody(tables, fields)
-
-
-class Stream:
-    """An Arrow stream in pieces, made anew for each attempt."""
-
-    def pieces(self) -> Iterator[bytes]:
-        raise NotImplementedError
 
 
 class PartsBody(Body):
@@ -63,7 +57,7 @@ def _plain_name(id: str) -> bool:
     return not any(c in id for c in '"\\\r\n')
 
 
-def _stream_of(table: Table) -> Optional[Stream]:
+def stream_of(table: Table) -> Optional[Stream]:
     if not _plain_name(table.id):
         return None
     if table.kind == "polars":
@@ -71,8 +65,17 @@ def _stream_of(table: Table) -> Optional[Stream]:
     pyarrow = library("pyarrow")
     if pyarrow is None or table.kind not in ("pandas", "arrow"):
         return None
-    made = _arrow_of(pyarrow, table)
-    return _ArrowStream(pyarrow, made) if made is not None and _is_plain(pyarrow, table, made) else None
+    if table.kind == "arrow":
+        return _arrow_stream(pyarrow, table)
+    schema = _schema_of(pyarrow, table)
+    return (
+        _PandasStream(pyarrow, table, schema) if schema is not None and _is_plain(pyarrow, schema) else None
+    )
+
+
+def _rows_of(columns: Any) -> int:
+    """Rows of a batch of a table with these columns."""
+    return max(1, BATCH_CELLS // max(1, len(columns)))
 
 
 def _infinite(table: Table, c: int) -> ValueError:
@@ -100,50 +103,96 @@ class _Sink(io.RawIOBase):
         return whole
 
 
+def _arrow_stream(pyarrow: Any, table: Table) -> Optional[Stream]:
+    frame = table.frame
+    whole = pyarrow.Table.from_batches([frame]) if isinstance(frame, pyarrow.RecordBatch) else frame
+    whole = whole.unify_dictionaries()  # a column of one dictionary says it once
+    return _ArrowStream(pyarrow, table, whole) if _is_plain(pyarrow, whole.schema) else None
+
+
 class _ArrowStream(Stream):
-    def __init__(self, pyarrow: Any, table: Any) -> None:
-        self.pyarrow, self.table = pyarrow, table
+    """Batches of an Arrow table."""
+
+    def __init__(self, pyarrow: Any, table: Table, whole: Any) -> None:
+        self.pyarrow, self.table, self.whole, self.schema = pyarrow, table, whole, whole.schema
 
     def pieces(self) -> Iterator[bytes]:
         sink = _Sink()
-        rows = max(1, BATCH_CELLS // max(1, self.table.num_columns))
-        with self.pyarrow.ipc.new_stream(sink, self.table.schema) as writer:
-            for batch in self.table.to_batches(max_chunksize=rows):
+        with self.pyarrow.ipc.new_stream(sink, self.schema) as writer:
+            for batch in self._batches(_rows_of(self.schema)):
+                self._finite(batch)
                 writer.write_batch(batch)
                 yield sink.take()
         yield sink.take()
 
+    def _batches(self, rows: int) -> Iterator[Any]:
+        yield from self.whole.to_batches(max_chunksize=rows)
 
-def _arrow_of(pyarrow: Any, table: Table) -> Any:
-    """As an Arrow table; None where a column is of several kinds."""
-    frame = table.frame
-    if table.kind == "arrow":
-        made = pyarrow.table(frame) if isinstance(frame, pyarrow.RecordBatch) else frame
-        return made.unify_dictionaries()
+    def _finite(self, batch: Any) -> None:
+        for c, column in enumerate(batch.columns):
+            if self.pyarrow.types.is_floating(column.type):
+                import pyarrow.compute as compute
+
+                if compute.any(compute.is_inf(column)).as_py():
+                    raise _infinite(self.table, c)
+
+
+class _PandasStream(_ArrowStream):
+    """Each batch is made of its own rows when it is sent: the frame never lies here a second time."""
+
+    def __init__(self, pyarrow: Any, table: Table, schema: Any) -> None:
+        self.pyarrow, self.table, self.schema = pyarrow, table, schema
+
+    def _batches(self, rows: int) -> Iterator[Any]:
+        for start in range(0, self.table.rows, rows):
+            part = self.table.frame.iloc[start : start + rows]
+            arrays = [self._array(part.iloc[:, c], c) for c in range(len(self.schema))]
+            whole = self.pyarrow.Table.from_arrays(arrays, schema=self.schema)
+            yield from whole.unify_dictionaries().to_batches(max_chunksize=rows)
+
+    def _array(self, series: Any, c: int) -> Any:
+        try:
+            made = self.pyarrow.Array.from_pandas(series, type=self.schema.field(c).type)
+        except ValueError as e:  # a text that is no Unicode
+            raise ValueError(f"table {self.table.id}, column {self.table.columns[c]}: {e}") from None
+        return self.pyarrow.chunked_array(made) if isinstance(made, list) else made
+
+
+def _schema_of(pyarrow: Any, table: Table) -> Any:
+    """Names and types of a frame of pandas; None where a column is of several kinds."""
+    frame, types = table.frame, []
     try:
-        arrays = [pyarrow.Array.from_pandas(frame.iloc[:, c]) for c in range(len(table.columns))]
-        chunked = [pyarrow.chunked_array(a) if isinstance(a, list) else a for a in arrays]
-        return pyarrow.Table.from_arrays(chunked, names=table.columns).unify_dictionaries()
+        for c in range(len(table.columns)):
+            series = frame.iloc[:, c]
+            if str(series.dtype) == "object":
+                types.append(_type_of_objects(pyarrow, series))
+            else:
+                types.append(pyarrow.Array.from_pandas(series.iloc[:0]).type)
     except (TypeError, ValueError, OverflowError, pyarrow.ArrowException):
         return None
+    return pyarrow.schema(list(zip(table.columns, types)))
 
 
-def _is_plain(pyarrow: Any, table: Table, made: Any) -> bool:
-    """Whether the service reads each column's type as JSON's cells. Raises ValueError for an infinity."""
+def _type_of_objects(pyarrow: Any, series: Any) -> Any:
+    """The one type that all cells can be. Raises what pyarrow raises where there is none."""
+    found = pyarrow.infer_type(series, from_pandas=True)
+    if not pyarrow.types.is_string(found):  # numbers of Python may be too large for it
+        for start in range(0, len(series), BATCH_CELLS):
+            pyarrow.Array.from_pandas(series.iloc[start : start + BATCH_CELLS], type=found)
+    return found
+
+
+def _is_plain(pyarrow: Any, schema: Any) -> bool:
+    """Whether the service reads each column's type as JSON's cells."""
     t = pyarrow.types
     plain: List[Any] = [t.is_integer, t.is_floating, t.is_boolean, t.is_string, t.is_large_string, t.is_null]
     plain += [t.is_date, t.is_time, t.is_timestamp, t.is_duration]
-    for c, column in enumerate(made.columns):
-        kind = column.type.value_type if t.is_dictionary(column.type) else column.type
+    view = getattr(t, "is_string_view", lambda x: False)
+    for column in schema.types:
+        kind = column.value_type if t.is_dictionary(column) else column
         decimal = t.is_decimal(kind) and kind.bit_width == 128 and 0 <= kind.scale
-        view = getattr(t, "is_string_view", lambda x: False)
         if not decimal and not view(kind) and not any(is_kind(kind) for is_kind in plain):
             return False
-        if t.is_floating(column.type) and not t.is_float16(column.type):
-            import pyarrow.compute as compute
-
-            if compute.any(compute.is_inf(column)).as_py():
-                raise _infinite(table, c)
     return True
 
 
@@ -151,15 +200,24 @@ def _is_plain(pyarrow: Any, table: Table, made: Any) -> bool:
 
 
 class _PolarsStream(Stream):
-    def __init__(self, frame: Any) -> None:
-        self.frame = frame
+    """polars writes a whole stream of each slice; behind the first one's schema come the batches of all, each
+    behind its own dictionaries. A stream is messages (0xffffffff, the length of its head, the head, a body;
+    a schema has no body) up to one of length 0."""
+
+    END = b"\xff\xff\xff\xff\0\0\0\0"
+
+    def __init__(self, frame: Any, rows: int) -> None:
+        self.frame, self.rows = frame, rows
 
     def pieces(self) -> Iterator[bytes]:
-        whole = io.BytesIO()
-        self.frame.write_ipc_stream(whole)
-        view = whole.getbuffer()
-        for start in range(0, len(view), PIECE):
-            yield bytes(view[start : start + PIECE])
+        for start in range(0, max(1, self.frame.height), self.rows):
+            one = io.BytesIO()
+            self.frame.slice(start, self.rows).write_ipc_stream(one)
+            view = one.getbuffer()
+            schema = 8 + int.from_bytes(view[4:8], "little")
+            assert view[:4] == self.END[:4] and view[-8:] == self.END
+            yield bytes(view[schema if start else 0 : -8])
+        yield self.END
 
 
 def _polars_stream(table: Table) -> Optional[Stream]:
@@ -176,4 +234,6 @@ def _polars_stream(table: Table) -> Optional[Stream]:
     for c, dtype in enumerate(frame.dtypes):
         if dtype in (polars.Float32, polars.Float64) and bool(frame.to_series(c).is_infinite().any()):
             raise _infinite(table, c)
-    return _PolarsStream(frame)
+    coded = [c for c, d in enumerate(frame.dtypes) if d.base_type().__name__ in ("Categorical", "Enum")]
+    levels = [frame.to_series(c).n_unique() for c in coded]
+    return _PolarsStream(frame, max([_rows_of(frame.columns), *levels]))  # no dictionary outweighs its batch

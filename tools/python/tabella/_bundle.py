@@ -48,7 +48,6 @@ class Bundle(Answer):
 
     _given = ()  # type: Sequence[_frames.Table]
     _single = False
-    _kind = ""
     _fetch = None  # type: Optional[Fetch]
 
     @classmethod
@@ -58,8 +57,12 @@ class Bundle(Answer):
         """The bundle of tables that the caller sent (empty where they lie with the service)."""
         made = cls.read(raw)
         made._given, made._single, made._fetch = given, single, fetch
-        made._kind = _frames.kind_of(given)
         return made
+
+    @property
+    def _kind(self) -> str:
+        """Looked up when a frame is asked for: pandas is not imported before."""
+        return _frames.kind_of(self._given)
 
     # ---- pages ---------------------------------------------------------------------------------
 
@@ -265,11 +268,11 @@ class Bundle(Answer):
         return html_summary(self)
 
     def to_html(self, path: str) -> None:
-        """Writes a page of its own, with styles and nothing to be loaded."""
-        from ._report import html_page
+        """Writes a page of its own: pictures and styles inside, no script, nothing to be loaded."""
+        from ._page import page
 
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(html_page(self))
+        with open(path, "w", encoding="utf-8", newline="") as f:
+            f.write(page(self.raw))
 
     def plot(
         self,

@@ -9,6 +9,7 @@ from ._arrow import body_of
 from ._bundle import Bundle
 from ._errors import TabellaError
 from ._frames import tables_of
+from ._large import forget, stored_of
 from ._resources import Audit, DataSets, Endpoints, Jobs, Keys, Models, Notifications, Organization, Prompts
 from ._resources import Reports, Target, Usages
 from ._resources import cost_of, fields_of
@@ -156,16 +157,22 @@ class Tabella:
             missing_values=missing_values,
             split=split,
         )
-        reply = self._transport.call(
-            "POST_RUN",
-            body=body_of(given, fields),
-            idempotency_key=idempotency_key,
-            timeout=timeout,
-        )
+        sent, stored = stored_of(self, given, fields, idempotency_key)
+        try:
+            reply = self._transport.call(
+                "POST_RUN",
+                body=body_of(sent, fields),
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            )
+        except BaseException:
+            forget(self, stored)
+            raise
         if reply.status == 202:
             job = self._bound(Job.read({"kind": "run", **reply.json}))
-            job._tables = (given, single)
+            job._tables, job._stored = (given, single), stored
             return job
+        forget(self, stored)
         id = reply.json.get("job_id")
         job = self._bound(Job.read({"job_id": id, "kind": "run", "status": "done", "progress": 100}))
         job.result = Bundle.of(reply.json, given, single, self._pages_of(id))
@@ -177,7 +184,11 @@ class Tabella:
         """What `run` with these arguments would be billed, and what is left. Nothing is done."""
         given, _ = tables_of(tables, name) if tables is not None else ([], True)
         fields = cost_of(arguments)
-        reply = self._transport.call("POST_RUN", body=body_of(given, fields), timeout=timeout)
+        sent, stored = stored_of(self, given, fields, None)
+        try:
+            reply = self._transport.call("POST_RUN", body=body_of(sent, fields), timeout=timeout)
+        finally:
+            forget(self, stored)
         return Cost.read(reply.json)
 
     def openapi(self) -> Dict[str, Any]:

@@ -59,12 +59,17 @@ class Table:
     def pieces(self) -> Iterator[bytes]:
         head = {"id": self.id, "columns": self.columns}
         yield json.dumps(head, separators=(",", ":"))[:-1].encode() + b',"rows":['
+        for n, rows in enumerate(self.parts()):
+            text = json.dumps(rows, allow_nan=False, separators=(",", ":"))[1:-1]
+            yield (b"," if n else b"") + text.encode()
+        yield b"]}"
+
+    def parts(self) -> Iterator[List[Tuple[Any, ...]]]:
+        """Some rows at a time."""
         step = max(1, PIECE_CELLS // max(1, len(self.columns)))
         for start in range(0, self.rows, step):
             parts = [self._cells(c, start, min(start + step, self.rows)) for c in range(len(self.columns))]
-            text = json.dumps(list(zip(*parts)), allow_nan=False, separators=(",", ":"))[1:-1]
-            yield (b"," if start else b"") + text.encode()
-        yield b"]}"
+            yield list(zip(*parts))
 
     def _cells(self, c: int, start: int, end: int) -> List[Any]:
         try:

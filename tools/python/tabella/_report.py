@@ -174,11 +174,3 @@ def _sample(bundle: "Bundle", rows: int = 5) -> str:
         cells = (number(v) if isinstance(v, float) else str(v) for v in (x.get(n) for n in names))
         out.append("<tr>" + "".join(f'<td class="n">{html.escape(c)}</td>' for c in cells) + "</tr>")
     return "".join(out) + "</table>"
-
-
-def html_page(bundle: "Bundle") -> str:
-    title = ", ".join(t.id for t in bundle.tables)
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>'
-        f"</head><body>{html_summary(bundle)}</body></html>\n"
-    )

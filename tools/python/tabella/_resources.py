@@ -15,9 +15,11 @@ from ._bundle import Bundle
 from ._errors import APITimeoutError, JobCancelledError, JobExpiredError, JobFailedError, NotFoundError
 from ._errors import ValidationError
 from ._frames import tables_of
-from ._transport import FormBody, Stopped, pause
+from ._large import forget, stored_of
+from ._transport import File, FormBody, Stopped, pause
 from ._types import A, AuditEntry, Connected, Cost, Data, Deleted, Endpoint, Generated, Job, Key, LogEntry
-from ._types import Model, Notification, OrganizationSettings, Prompt, Report, ReportSummary, Sync, Uploaded
+from ._types import Model, Notification, OrganizationSettings, Prompt, Report, ReportSummary, Snapshot
+from ._types import SnapshotDiff, SnapshotProfile, Sync, Uploaded
 from ._types import Usage
 
 if TYPE_CHECKING:
@@ -126,8 +128,6 @@ class Endpoints(Resource):
         task: Optional[str] = None,
         base: Optional[str] = None,
         confidence_threshold: Optional[float] = None,
-        processing: Optional[str] = None,
-        out: Optional[str] = None,
         explain: Optional[bool] = None,
         columns: Optional[Sequence[Mapping[str, Any]]] = None,
         missing_values: Union[str, Sequence[Union[str, float]], None] = None,
@@ -151,20 +151,23 @@ class Endpoints(Resource):
             base,
             options,
             confidence_threshold=confidence_threshold,
-            processing=processing,
-            out=out,
             explain=explain,
             columns=columns,
             missing_values=missing_values,
             split=split,
         )
         body = {"name": name, **fields}
-        reply = self._call(
-            "POST_ENDPOINTS",
-            body=body_of(given, body),
-            idempotency_key=idempotency_key,
-            timeout=timeout,
-        )
+        given, stored = stored_of(self._client, given, body, idempotency_key)
+        try:
+            reply = self._call(
+                "POST_ENDPOINTS",
+                body=body_of(given, body),
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            )
+        except BaseException:
+            forget(self._client, stored)
+            raise
         return self._followed(reply.json, wait, progress)
 
     def create_cost(
@@ -173,7 +176,11 @@ class Endpoints(Resource):
         """What `create` with these arguments would be billed, and what is left. Nothing is made."""
         given, _ = tables_of(tables, name) if tables is not None else ([], True)
         body = {"name": name, **cost_of(arguments)}
-        reply = self._call("POST_ENDPOINTS", body=body_of(given, body), timeout=timeout)
+        given, stored = stored_of(self._client, given, body, None)
+        try:
+            reply = self._call("POST_ENDPOINTS", body=body_of(given, body), timeout=timeout)
+        finally:
+            forget(self._client, stored)
         return Cost.read(reply.json)
 
     def _followed(self, raw: Any, wait: bool, progress: bool) -> Endpoint:
@@ -383,7 +390,7 @@ class DataSets(Resource):
 
     def upload(
         self,
-        file: Union[str, "os.PathLike[str]", Tuple[str, bytes]],
+        file: File,
         *,
         name: Optional[str] = None,
         sheet: Optional[str] = None,
@@ -437,6 +444,34 @@ class DataSets(Resource):
         job = self._client._bound(Job.read(reply.json))
         return Sync.read(job.wait(progress=progress).result)
 
+    def snapshots(
+        self, id: str, *, limit: Optional[int] = None, cursor: Optional[str] = None
+    ) -> Page[Snapshot]:
+        """A dataset's snapshots, the newest first. The rows of old ones are not kept."""
+        return self._page(
+            "GET_DATA_SNAPSHOTS", id, field="snapshots", kind=Snapshot, limit=limit, cursor=cursor
+        )
+
+    def diff(
+        self,
+        id: str,
+        *,
+        before: Optional[str] = None,
+        after: Optional[str] = None,
+        change: Optional[str] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+    ) -> SnapshotDiff:
+        """What two snapshots differ by, column by column and row by row; `changes` is a page of the rows, of
+        one `change` ("added", "removed", "changed") or of all. Default: the current one and the one before
+        it."""
+        query = {"before": before, "after": after, "change": change, "limit": limit, "cursor": cursor}
+        return SnapshotDiff.read(self._call("GET_DATA_DIFF", id, query=query).json)
+
+    def profile(self, id: str, *, snapshot: Optional[str] = None) -> SnapshotProfile:
+        """How the values of a snapshot's columns are spread; nothing is learned from them, or billed."""
+        return SnapshotProfile.read(self._call("GET_DATA_PROFILE", id, query={"snapshot": snapshot}).json)
+
     def pin(self, id: str) -> Data:
         return Data.read(self._call("POST_DATA_PIN", id).json)
 
@@ -484,7 +519,7 @@ class Jobs(Resource):
     def wait(self, job: Union[Job, str], *, progress: bool = False, timeout: Optional[float] = None) -> Job:
         """See Job.wait."""
         id = job if isinstance(job, str) else job.job_id
-        tables = getattr(job, "_tables", None)
+        tables, stored = getattr(job, "_tables", None), getattr(job, "_stored", ())
         if isinstance(job, Job) and job.status == "done" and job.result is not None:
             return job
         end = None if timeout is None else time.monotonic() + timeout
@@ -503,10 +538,12 @@ class Jobs(Resource):
                 look = min(1.2 * look, LAST_LOOK_S)  # a job is seen at most a sixth of its time late
         except (KeyboardInterrupt, Stopped):
             self._cancel_quietly(id)
+            forget(self._client, stored)
             raise
         finally:
             if bar is not None:
                 bar.close()
+        forget(self._client, stored)
         if tables is not None and isinstance(now.result, Bundle):
             now.result = Bundle.of(now.result.raw, tables[0], tables[1], now.result._fetch)
         return self._done(now)
@@ -570,8 +607,9 @@ class Models(Resource):
 class Usages(Resource):
     """The organization's meter."""
 
-    def retrieve(self) -> Usage:
-        return Usage.read(self._call("GET_USAGE").json)
+    def retrieve(self, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> Usage:
+        """`events` come in pages: limit a page, next_cursor the next one's."""
+        return Usage.read(self._call("GET_USAGE", query={"limit": limit, "cursor": cursor}).json)
 
 
 class Keys(Resource):

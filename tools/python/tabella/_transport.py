@@ -62,6 +62,16 @@ class Body:
         raise NotImplementedError
 
 
+class Stream:
+    """A file in pieces, made anew for each attempt."""
+
+    def pieces(self) -> Pieces:
+        raise NotImplementedError
+
+
+File = Union[str, "os.PathLike[str]", Tuple[str, bytes], Tuple[str, Stream]]
+
+
 class JsonBody(Body):
     def __init__(self, value: Any) -> None:
         self.text = json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
@@ -73,9 +83,7 @@ class JsonBody(Body):
 class FormBody(Body):
     """multipart/form-data: texts, and a file that is read as it is sent."""
 
-    def __init__(
-        self, texts: Mapping[str, str], file: Union[str, "os.PathLike[str]", Tuple[str, bytes]]
-    ) -> None:
+    def __init__(self, texts: Mapping[str, str], file: File) -> None:
         self.mark = b"tabella-" + os.urandom(16).hex().encode()
         self.type = "multipart/form-data; boundary=" + self.mark.decode()
         self.texts, self.file = texts, file
@@ -86,7 +94,11 @@ class FormBody(Body):
             yield self._head(name) + text.encode() + b"\r\n"
         yield self._head("file", self.name)
         if isinstance(self.file, tuple):
-            yield self.file[1]
+            content = self.file[1]
+            if isinstance(content, Stream):
+                yield from content.pieces()
+            else:
+                yield content
         else:
             with open(self.file, "rb") as f:
                 yield from iter(lambda: f.read(1 << 18), b"")

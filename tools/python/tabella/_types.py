@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Literal, Optional, Type, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Literal, Optional, Sequence, Type, TypeVar
+from typing import get_type_hints
 
 if TYPE_CHECKING:
     from ._bundle import Bundle
@@ -120,6 +121,7 @@ class Usage(Answer):
     top_endpoints: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
     add_usage: Dict[str, Any] = dataclasses.field(default_factory=dict)
     events: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
+    next_cursor: Optional[str] = None
     lifetime: bool = False
     storage: Optional[Dict[str, int]] = None
 
@@ -198,6 +200,43 @@ class Sync(Answer):
     previous_snapshot: Optional[str] = None
     diff: Dict[str, Any] = dataclasses.field(default_factory=dict)
     synced_at: Optional[str] = None
+
+
+@dataclasses.dataclass(repr=False, eq=False)
+class Snapshot(Answer):
+    """A dataset at one time. kept: its rows are there."""
+
+    id: str = ""
+    created_at: Optional[str] = None
+    rows: int = 0
+    cols: int = 0
+    size_bytes: int = 0
+    kept: bool = False
+    current: bool = False
+
+
+@dataclasses.dataclass(repr=False, eq=False)
+class SnapshotDiff(Answer):
+    """What two snapshots differ by. diff: the counts, and the key by which rows were told apart. columns:
+    each with what became of it, and examples. changes: a page of rows, cells in the order of columns."""
+
+    before: str = ""
+    after: str = ""
+    diff: Dict[str, Any] = dataclasses.field(default_factory=dict)
+    columns: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
+    changes: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
+    next_cursor: Optional[str] = None
+    total: int = 0
+
+
+@dataclasses.dataclass(repr=False, eq=False)
+class SnapshotProfile(Answer):
+    """How a snapshot's values are spread: columns, each with name, kind, missing and spread."""
+
+    snapshot: str = ""
+    snapshot_at: Optional[str] = None
+    rows: int = 0
+    columns: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass(repr=False, eq=False)
@@ -374,6 +413,7 @@ class Job(Answer):
     progress: int = 0
     phase: Optional[str] = None
     label: str = ""
+    about: Optional[str] = None
     endpoint_id: str = ""
     report_id: str = ""
     eta: Optional[Dict[str, Any]] = None
@@ -386,6 +426,7 @@ class Job(Answer):
     result = None  # type: Any
     _client = None  # type: Optional[Tabella]
     _tables = None  # type: Any
+    _stored = ()  # type: Sequence[str]
 
     @property
     def ended(self) -> bool:

@@ -4,6 +4,7 @@
  *   train-keys --cv DIR...         leaves out one family of schemas at a time and prints what is found in it
  *   train-keys --shipped DIR...    the same with the weights that are linked in
  *   train-keys --write FILE DIR... fits on all and writes the weights as a header
+ *   train-keys --others DIR...     references by two columns and within a table, which have no weights
  *
  * DIR holds one folder a schema (tests/bench/keys writes them). --verbose names what is wrong and missed. */
 #include <dirent.h>
@@ -31,7 +32,7 @@ typedef struct {
 enum { TEXTS, MANY, FEWER, CLASSES };
 static const char *const class_name[] = { "texts", "numbers, 7 values and more", "numbers, 6 or fewer" };
 
-static bool verbose, nested;
+static bool verbose, nested, others;
 
 static bool left_out(const schema *s, const char *without, const char *also)
 {
@@ -113,6 +114,12 @@ static void answer(const tab_key_model *m, schema *s)
     last_answer(&m->stage[1], s);
 }
 
+/* Whether a key refers to its own table. */
+static bool within(const schema *s, const true_key *t)
+{
+    return s->k.col[t->child[0]].table == s->k.col[t->parent[0]].table;
+}
+
 static void count(const schema *s, tally *all)
 {
     for (size_t i = 0; i < s->n; i++) {
@@ -126,7 +133,7 @@ static void count(const schema *s, tally *all)
                    s->title[s->x[i].parent]);
     }
     for (size_t k = 0; k < s->truths; k++) {
-        if (s->truth[k].n > 1)
+        if (s->truth[k].n > 1 || within(s, &s->truth[k]))
             continue;
         uint32_t child = s->truth[k].child[0];
         bool found = false, seen = false;
@@ -200,7 +207,7 @@ static size_t read_all(tab_arena *a, const char *dir, schema *s, size_t n)
     closedir(d);
     qsort(names, k, sizeof *names, by_name);
     for (size_t i = 0; i < k && n < SCHEMAS; i++)
-        n += schema_read(a, dir, names[i], &s[n]);
+        n += schema_read(a, dir, names[i], others, &s[n]);
     return n;
 }
 
@@ -286,6 +293,78 @@ static void report(const schema *s, size_t n)
     calibration(s, n);
 }
 
+/* ---- two columns, and one table ---------------------------------------------------------------- */
+
+/* Whether the engine's reference is key t: the same columns, in either order. */
+static bool is_key(const schema *s, const tab_reference *r, const true_key *t)
+{
+    uint32_t c = (uint32_t)s->k.at[r->child_table], p = (uint32_t)s->k.at[r->parent_table];
+    if (r->child2 == TAB_NULL)
+        return t->n == 1 && t->child[0] == c + r->child && t->parent[0] == p + r->parent;
+    if (t->n != 2)
+        return false;
+    int q = t->child[0] != c + r->child;
+    return t->child[q] == c + r->child && t->parent[q] == p + r->parent && t->child[!q] == c + r->child2 &&
+           t->parent[!q] == p + r->parent2;
+}
+
+static void name_reference(const schema *s, const tab_reference *r, const char *what)
+{
+    size_t c = s->k.at[r->child_table], p = s->k.at[r->parent_table];
+    printf("  %s   %.2f %s", what, r->p, s->title[c + r->child]);
+    if (r->child2 != TAB_NULL)
+        printf(", %s", s->title[c + r->child2]);
+    printf(" > %s", s->title[p + r->parent]);
+    if (r->parent2 != TAB_NULL)
+        printf(", %s", s->title[p + r->parent2]);
+    printf("\n");
+}
+
+/* Counts of one schema: [0] by two columns, [1] within a table. */
+static void count_others(const schema *s, tally *all)
+{
+    for (size_t i = 0; i < s->keys.n; i++) {
+        const tab_reference *r = &s->keys.ref[i];
+        bool right = false;
+        if (tab_reference_plain(r))
+            continue;
+        for (size_t k = 0; k < s->truths && !right; k++)
+            right = is_key(s, r, &s->truth[k]);
+        all[r->child2 == TAB_NULL].right += right;
+        all[r->child2 == TAB_NULL].wrong += !right;
+        if (verbose && !right)
+            name_reference(s, r, "wrong ");
+    }
+    for (size_t k = 0; k < s->truths; k++) {
+        const true_key *t = &s->truth[k];
+        bool found = false;
+        if (t->n > 2 || (t->n == 1 && !within(s, t)))
+            continue;
+        for (size_t i = 0; i < s->keys.n && !found; i++)
+            found = is_key(s, &s->keys.ref[i], t);
+        all[t->n == 1].missed += !found;
+        if (verbose && !found)
+            printf("  missed  %s > %s (%u values)\n", s->title[t->child[0]], s->title[t->parent[0]],
+                   s->k.col[t->child[0]].n);
+    }
+}
+
+static void report_others(const schema *s, size_t n)
+{
+    static const char *const kind[] = { "by two columns", "within a table" };
+    tally all[2][2] = { 0 };
+    for (size_t i = 0; i < n; i++) {
+        if (verbose)
+            printf("%s\n", s[i].name);
+        count_others(&s[i], all[strncmp(s[i].family, "made", 4) == 0]);
+    }
+    for (int made = 0; made < 2; made++) {
+        printf("---- %s\n", made ? "made" : "public");
+        for (int q = 0; q < 2; q++)
+            say(kind[q], &all[made][q]);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static schema s[SCHEMAS];
@@ -297,12 +376,14 @@ int main(int argc, char **argv)
     for (; from < argc && argv[from][0] == '-'; from++) {
         verbose = verbose || strcmp(argv[from], "--verbose") == 0;
         nested = nested || strcmp(argv[from], "--nested") == 0;
+        others = others || strcmp(argv[from], "--others") == 0;
         shipped = shipped || strcmp(argv[from], "--shipped") == 0;
         if (strcmp(argv[from], "--write") == 0 && from + 1 < argc)
             write = argv[++from];
     }
     if (from == argc) {
-        fprintf(stderr, "usage: train-keys --cv [--nested] | --shipped | --write FILE [--verbose] DIR...\n");
+        fprintf(stderr, "usage: train-keys --cv [--nested] | --shipped | --others | --write FILE [--verbose] "
+                        "DIR...\n");
         return 2;
     }
     tab_arena *a = tab_arena_new(SIZE_MAX / 2);
@@ -310,6 +391,8 @@ int main(int argc, char **argv)
         n = read_all(a, argv[i], s, n);
     if (write != NULL) {
         write_model(s, n, &m, write);
+    } else if (others) {
+        report_others(s, n);
     } else {
         if (shipped)
             for (size_t i = 0; i < n; i++)

@@ -86,7 +86,7 @@ static void label(schema *s)
     }
 }
 
-bool schema_read(tab_arena *a, const char *dir, const char *name, schema *s)
+bool schema_read(tab_arena *a, const char *dir, const char *name, bool wanted, schema *s)
 {
     *s = (schema){ 0 };
     char path[1024];
@@ -113,6 +113,7 @@ bool schema_read(tab_arena *a, const char *dir, const char *name, schema *s)
     ok = ok && tab_views_new(&e, profile, s->tables, &v, &err) == TAB_OK;
     ok = ok && tab_key_columns_new(&e, v, a, &s->k, &err) == TAB_OK;
     ok = ok && tab_inclusions_find(&e, v, &s->k, a, &s->x, &s->n, &err) == TAB_OK;
+    ok = ok && (!wanted || tab_keys_find(&e, v, 0.5, a, &s->keys, &err) == TAB_OK);
     if (ok) {
         s->columns = s->k.at[s->tables];
         s->title = tab_arena_new_of(a, char *, s->columns);

@@ -3,6 +3,7 @@
 #define TAB_TRAIN_SCHEMAS_H
 
 #include "services/inference/engine/keys/inclusions.h"
+#include "services/inference/engine/keys/keys.h"
 
 /* A known foreign key of one or more columns; columns are of tab_key_columns.col. */
 typedef struct {
@@ -19,11 +20,12 @@ typedef struct {
     tab_inclusion *x;
     int8_t *label; /* (n) 1 a key, 0 none, -1 not asked: part of a key of several columns */
     size_t n;
-    float *p; /* (n) for the caller */
+    float *p;      /* (n) for the caller */
+    tab_keys keys; /* all references, as the engine finds them; where they are wanted */
 } schema;
 
-/* Reads folder dir/name and finds its inclusions. All of it lives in a. Prints what is wrong and returns
- * false. */
-bool schema_read(tab_arena *a, const char *dir, const char *name, schema *ret);
+/* Reads folder dir/name and finds its inclusions, and its references where they are `wanted`. All of it lives
+ * in a. Prints what is wrong and returns false. */
+bool schema_read(tab_arena *a, const char *dir, const char *name, bool wanted, schema *ret);
 
 #endif

@@ -154,7 +154,7 @@ static void judge(tab_arena *a, const sample *s, tally *t, bins *b)
         exit(1);
     t->there += (double)s->truths;
     t->said += (double)n;
-    t->rows += (double)s->s.t->rows;
+    t->rows += (double)s->s.rows;
     for (size_t i = 0; i < n; i++) {
         bool right = is_true(s, w[i].a, w[i].b);
         int k = (int)fmin(9, (double)w[i].p * 10);

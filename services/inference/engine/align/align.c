@@ -210,12 +210,29 @@ tab_status tab_signatures_new(const tab_engine *e, const tab_views *v, size_t ta
 
 /* ---- features of a pair of columns ----------------------------------------------------------- */
 
-/* Inner product; the cosine of vectors of unit length. */
-static float inner(const float *a, const float *b, size_t n)
+/* The places of a vector that are not 0, and what stands there. */
+typedef struct {
+    size_t n;
+    uint16_t at[GRAMS];
+    float x[GRAMS];
+} sparse;
+
+static void sparse_of(const float *x, size_t n, sparse *ret)
+{
+    ret->n = 0;
+    for (size_t i = 0; i < n; i++)
+        if (x[i] != 0) {
+            ret->at[ret->n] = (uint16_t)i;
+            ret->x[ret->n++] = x[i];
+        }
+}
+
+/* Inner product; the cosine of vectors of unit length. What is left out would add nothing. */
+static float inner(const sparse *a, const float *b)
 {
     float sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += a[i] * b[i];
+    for (size_t i = 0; i < a->n; i++)
+        sum += a->x[i] * b[a->at[i]];
     return sum;
 }
 
@@ -305,9 +322,11 @@ static double tokens_in_common(const column_signature *a, const column_signature
 
 /* f (TAB_ALIGN_VALUE_FEATURES): alignment_weights.h names them. Where one column is a list of values, some
  * features change their meaning: the other column's share of explained values stands in place of symmetric
- * measures (decision 0171). exp(-shared / 3): one value in common may be chance, ten are not. */
+ * measures (decision 0171). gram, shape: of a. exp(-shared / 3): one value in common may be chance, ten
+ * are not. */
 static void value_features(const tab_views *v, const tab_view *wa, const tab_view *wb,
-                           const column_signature *a, const column_signature *b, float *f)
+                           const column_signature *a, const sparse *gram, const sparse *shape,
+                           const column_signature *b, float *f)
 {
     common c = values_in_common(v, a, b);
     double shared = c.values;
@@ -342,8 +361,8 @@ static void value_features(const tab_views *v, const tab_view *wa, const tab_vie
                     : 0,
         listed ? rows : c.rows,
         token,
-        (double)inner(a->gram, b->gram, GRAMS),
-        (double)inner(a->shape, b->shape, SHAPES),
+        (double)inner(gram, b->gram),
+        (double)inner(shape, b->shape),
         both ? 1 - quantile_distance(a->quantile, b->quantile) : 0,
         both,
         a->numeric != b->numeric,
@@ -494,7 +513,10 @@ static void score_chunk(void *ctx, size_t chunk)
                                   malloc((n + 1) * sizeof *own.y) };
     if (own.point == NULL || own.x == NULL || own.y == NULL)
         s->failed = true;
-    for (size_t i = s->a->cols * chunk / CHUNKS; !s->failed && i < s->a->cols * (chunk + 1) / CHUNKS; i++)
+    sparse gram, shape;
+    for (size_t i = s->a->cols * chunk / CHUNKS; !s->failed && i < s->a->cols * (chunk + 1) / CHUNKS; i++) {
+        sparse_of(s->sa->col[i].gram, GRAMS, &gram);
+        sparse_of(s->sa->col[i].shape, SHAPES, &shape);
         for (size_t j = 0; j < s->b->cols; j++) {
             if (tab_engine_cancelled(s->e))
                 break;
@@ -506,7 +528,7 @@ static void score_chunk(void *ctx, size_t chunk)
             if (wa->present == 0 || wb->present == 0) {
                 s->z[at] = NEVER;
             } else {
-                value_features(s->v, wa, wb, &s->sa->col[i], &s->sb->col[j], f);
+                value_features(s->v, wa, wb, &s->sa->col[i], &gram, &shape, &s->sb->col[j], f);
                 if (n > 0)
                     tab_row_agreement(s->v, wa, wb, s->rows, s->shared, &own, f + TAB_ALIGN_VALUE_FEATURES);
                 /* which weights judge the pair; usual numbers are marked for the competition */
@@ -522,6 +544,7 @@ static void score_chunk(void *ctx, size_t chunk)
             if (s->features != NULL)
                 memcpy(s->features + at * TAB_ALIGN_FEATURES, f, sizeof f);
         }
+    }
     free(own.point);
     free(own.x);
     free(own.y);

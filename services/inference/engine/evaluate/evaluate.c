@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "common/order.h"
+#include "services/inference/engine/evaluate/judge.h"
 #include "services/inference/engine/evaluate/quality_metrics.h"
 #include "services/inference/engine/evaluate/slice.h"
 #include "services/inference/engine/features/mix.h"
@@ -152,42 +153,6 @@ static void add_metric(tab_arena *a, Tabella__HeldOut *h, const char *name, doub
     h->metrics[h->n_metrics++] = m;
 }
 
-/* The class of each test row by the fitted classes; cells unknown to them get `classes`. */
-static uint32_t *truth_of(tab_arena *a, const tab_column *target, size_t rows, const Tabella__Column *classes,
-                          size_t count)
-{
-    uint32_t *truth = tab_arena_new_of(a, uint32_t, rows + 1);
-    for (size_t i = 0; truth != NULL && i < rows; i++) {
-        tab_cell v = tab_cell_at(target, i);
-        /* a cell of no class stays at `classes` */
-        truth[i] = (uint32_t)count;
-        for (size_t k = 0; k < count; k++) {
-            /* classes travel as a column: numbers as doubles, texts by code, each the run of level_text that
-             * ends at level_end[code] */
-            if (!classes->coded) {
-                double x;
-                memcpy(&x, classes->numbers.data + 8 * k, 8);
-                if (v.kind == TAB_CELL_NUMBER && v.num == x)
-                    truth[i] = (uint32_t)k;
-                continue;
-            }
-            uint32_t code, from = 0, to;
-            memcpy(&code, classes->codes.data + 4 * k, 4);
-            if (code > 0)
-                memcpy(&from, classes->level_end.data + 4 * (code - 1), 4);
-            memcpy(&to, classes->level_end.data + 4 * code, 4);
-            tab_str text = { (const char *)classes->level_text.data + from, to - from };
-            char buf[32];
-            tab_str own = v.text;
-            if (v.kind == TAB_CELL_NUMBER && own.n == 0)
-                own = (tab_str){ buf, tab_number_text(v.num, buf) };
-            if (classes->level_kind.data[code] == v.kind && tab_str_eq(own, text))
-                truth[i] = (uint32_t)k;
-        }
-    }
-    return truth;
-}
-
 /* Precision, recall and F1 of each class. count (3, classes + 1): rows that are of it, that are answered so,
  * and both. False: the arena is full. */
 static bool add_classes(tab_arena *a, const Tabella__Prediction *m, const size_t *count, size_t classes,
@@ -219,8 +184,8 @@ static bool classify(tab_arena *a, const tab_table *test, const tab_table *train
 {
     const Tabella__Results *r = m->results;
     size_t n = r->n_row, classes = n > 0 ? r->n_probabilities / n : 0, hits = 0;
-    const uint32_t *truth = truth_of(a, &test->col[target], n, m->classes, classes);
-    const uint32_t *seen = truth_of(a, &train->col[target], train->rows, m->classes, classes);
+    const uint32_t *truth = tab_truth_of(a, &test->col[target], n, m->classes, classes);
+    const uint32_t *seen = tab_truth_of(a, &train->col[target], train->rows, m->classes, classes);
     size_t *count = tab_arena_new_of(a, size_t, 3 * (classes + 1)); /* truth, answered, both */
     /* common: of the training rows; count: true, answered and both, one list after the other */
     size_t *common = tab_arena_new_of(a, size_t, classes + 1), top = 0, baseline = 0;
@@ -259,6 +224,8 @@ static bool classify(tab_arena *a, const tab_table *test, const tab_table *train
     /* Calibrated: neither the mean confidence nor its bins are off by more than chance explains. */
     double z = tab_calibration_z(r->probabilities, truth, n, classes);
     h->calibrated = fabs(z) < 2.58 && ece < fmin(0.02 + 1.6 / sqrt((double)n), MOST_OFF);
+    if (!tab_calibration_classes(a, confidence, error, n, &h->calibration, &h->n_calibration))
+        return false;
     qsort(confidence, n, sizeof *confidence, tab_ascending_double);
     h->spread = tab_arena_printf(a, "confidences from %.2f to %.2f (10th to 90th percentile)",
                                  confidence[n / 10], confidence[n - 1 - n / 10]);
@@ -289,7 +256,7 @@ static bool add_quantiles(tab_arena *a, const double *truth, const Tabella__Pred
             c->observed += (truth[i] <= r->quantiles[i * levels + l]) / (double)n;
         h->quantile_calibration[h->n_quantile_calibration++] = c;
     }
-    return true;
+    return tab_calibration_quantiles(a, truth, m, n, &h->calibration, &h->n_calibration);
 }
 
 /* Metrics of a regression. All sums are of values over the largest one, so that squares stay finite. 2.58
@@ -644,8 +611,8 @@ static bool grade(const tab_engine *e, const partition *s, const tab_evaluate_op
     if (s->task != TAB_TASK_ANOMALY || labels)
         h->target = tab_column_ref(a, s->p->table, o->table, o->target);
     if (s->task != TAB_TASK_ANOMALY || anomalies > 0)
-        h->weakest_slice =
-            tab_weakest_slice(a, s->p, s->test, o->target, error, s->task != TAB_TASK_REGRESSION);
+        h->weakest_slice = tab_slices(a, s->p, s->test, o->target, error, s->task != TAB_TASK_REGRESSION,
+                                      o->table, &h->slices, &h->n_slices);
     if (s->task != TAB_TASK_ANOMALY)
         interval(e, error, s->task == TAB_TASK_REGRESSION ? truth : NULL, h->test_rows, h);
     doubt(a, h, 1 - (double)s->present / (double)rows, labels, anomalies);

@@ -46,13 +46,19 @@ static bool probe(const tab_key_column *c, const tab_key_column *p)
     return missed * 5 <= n * 2;
 }
 
-/* Columns of two tables and of one kind, where the parent identifies rows and is not much smaller. */
-static bool comparable(const tab_key_column *c, const tab_key_column *p)
+/* Columns of one kind, where the parent is not much smaller. */
+static bool of_one_kind(const tab_key_column *c, const tab_key_column *p)
 {
-    if (c->table == p->table || !p->unique || p->n < 2 || c->n < 2 || c->kind == TAB_KEY_OTHER ||
-        p->kind == TAB_KEY_OTHER || c->n > p->n + p->n / 4)
+    if (p->n < 2 || c->n < 2 || c->kind == TAB_KEY_OTHER || p->kind == TAB_KEY_OTHER ||
+        c->n > p->n + p->n / 4)
         return false;
     return c->kind == TAB_KEY_DATE ? p->kind == TAB_KEY_DATE : p->kind != TAB_KEY_DATE;
+}
+
+/* Columns of two tables and of one kind, where the parent identifies rows. */
+static bool comparable(const tab_key_column *c, const tab_key_column *p)
+{
+    return c->table != p->table && p->unique && of_one_kind(c, p);
 }
 
 static double share(double part, double whole)
@@ -123,6 +129,23 @@ static double unevenness(const tally *t, double n)
         d = fmax(d, fabs(sum / t->held - even));
     }
     return d;
+}
+
+bool tab_key_holds_most(const tab_key_column *c, const tab_key_column *p)
+{
+    return tab_key_held(c, p) > 0;
+}
+
+uint32_t tab_key_held(const tab_key_column *c, const tab_key_column *p)
+{
+    tally t;
+    return of_one_kind(c, p) && probe(c, p) && count_held(c, p, &t) ? t.held : 0;
+}
+
+double tab_key_density(const tab_key_column *c, const tab_key_column *p)
+{
+    double lo = fmax(c->least, p->least), hi = fmin(c->most, p->most);
+    return hi < lo ? 0 : fmin(within(p->number, p->n, lo, hi) / (hi - lo + 1), 1);
 }
 
 /* Features of the ranges of two columns of whole numbers. */

@@ -1,4 +1,5 @@
-/* Inside inclusions.h: inclusions.c finds and compares pairs of columns, compete.c compares the pairs. */
+/* Inside inclusions.h: inclusions.c finds and compares pairs of columns, compete.c compares the pairs; what
+ * pairs.c and within.c ask of two columns. */
 #ifndef TAB_INCLUSIONS_INTERNAL_H
 #define TAB_INCLUSIONS_INTERNAL_H
 
@@ -8,4 +9,10 @@
  * tables. False: out of memory. */
 bool tab_inclusions_compete(const tab_key_columns *k, tab_inclusion *x, size_t n, size_t columns);
 
+/* Whether columns are of one kind and the parent holds most of the child's values. */
+bool tab_key_holds_most(const tab_key_column *child, const tab_key_column *parent);
+/* Distinct values of the child that the parent holds; 0 where it does not hold most of them. */
+uint32_t tab_key_held(const tab_key_column *child, const tab_key_column *parent);
+/* The share of the whole numbers that lie in the range of both columns which the parent holds. */
+double tab_key_density(const tab_key_column *child, const tab_key_column *parent);
 #endif

@@ -4,6 +4,8 @@
  *   inclusions.c    pairs of columns in which one holds the other's values, with features (compete.c: of
  *                   rivals)
  *   score.c         a probability for each, by two stages of trees; choose.c leaves one parent a column
+ *   pairs.c         pairs of columns that name rows, and pairs that hold them; within.c: references within a
+ *                   table
  *   here            references, and the columns that references join: one domain */
 #include "services/inference/engine/keys/keys.h"
 
@@ -11,7 +13,9 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/align/union_find.h"
+#include "services/inference/engine/keys/pairs.h"
 #include "services/inference/engine/keys/score.h"
+#include "services/inference/engine/keys/within.h"
 
 /* HALF: probability from which a reference counts for domains, and share of a range from which a unique
  * column of whole numbers is a counter of rows. DENSE: share of a range from which a parent's numbers are
@@ -61,6 +65,69 @@ static bool domains(const tab_views *v, const tab_key_columns *k, const tab_incl
     return ok;
 }
 
+/* A reference of columns c and q, all but its values. */
+static tab_reference between(const tab_key_column *c, const tab_key_column *q, double p)
+{
+    return (tab_reference){ .child_table = c->table,
+                            .child = c->column,
+                            .parent_table = q->table,
+                            .parent = q->column,
+                            .child2 = TAB_NULL,
+                            .parent2 = TAB_NULL,
+                            .child_values = c->n,
+                            .parent_values = q->n,
+                            .p = p,
+                            .one_to_one = c->unique };
+}
+
+/* Adds references of two columns and those within a table to ret, whose list moves to a. */
+static tab_status add_others(const tab_engine *e, const tab_views *v, const tab_key_columns *k,
+                             tab_arena *work, tab_arena *a, tab_keys *ret, tab_error *err)
+{
+    tab_key_pair *pair;
+    tab_key_within *own;
+    size_t pairs = 0, owns = 0;
+    bool *linked = tab_arena_new_of(work, bool, v->n * v->n),
+         *taken = tab_arena_new_of(work, bool, k->at[v->n]);
+    uint32_t *key = tab_arena_new_of(work, uint32_t, k->at[v->n]);
+    if (linked == NULL || taken == NULL || key == NULL)
+        return tab_no_memory(err);
+    for (size_t t = 0; t < v->n; t++)
+        for (size_t c = 0; c < v->table[t].cols; c++)
+            key[k->at[t] + c] = ret->domain[t][c];
+    for (size_t i = 0; i < ret->n; i++)
+        if (ret->ref[i].p >= HALF) {
+            linked[ret->ref[i].child_table * v->n + ret->ref[i].parent_table] = true;
+            taken[k->at[ret->ref[i].child_table] + ret->ref[i].child] = true;
+        }
+    TAB_TRY(tab_key_pairs_find(e, v, k, linked, key, work, &pair, &pairs, err));
+    TAB_TRY(tab_key_within_find(e, v, k, taken, work, &own, &owns, err));
+    tab_reference *all = tab_arena_new_of(a, tab_reference, ret->n + pairs + owns);
+    if (all == NULL)
+        return tab_no_memory(err);
+    if (ret->n > 0)
+        memcpy(all, ret->ref, ret->n * sizeof *all);
+    ret->ref = all;
+    for (size_t i = 0; i < pairs; i++) {
+        const tab_key_pair *x = &pair[i];
+        tab_reference *r = &all[ret->n++];
+        *r = between(&k->col[x->child[0]], &k->col[x->parent[0]], x->p);
+        r->child2 = k->col[x->child[1]].column;
+        r->parent2 = k->col[x->parent[1]].column;
+        r->child_values = x->pairs;
+        r->parent_values = x->parent_pairs;
+        r->held = x->held;
+        r->one_to_one = x->once;
+    }
+    for (size_t i = 0; i < owns; i++) {
+        if (own[i].p < HALF)
+            continue;
+        all[ret->n] = between(&k->col[own[i].child], &k->col[own[i].parent], own[i].p);
+        all[ret->n++].held = own[i].held;
+    }
+    return TAB_OK;
+}
+
 tab_status tab_keys_find(const tab_engine *e, const tab_views *v, double least, tab_arena *a, tab_keys *ret,
                          tab_error *err)
 {
@@ -78,32 +145,25 @@ tab_status tab_keys_find(const tab_engine *e, const tab_views *v, double least, 
         !domains(v, &k, x, n, p, a, ret))
         return tab_no_memory(err);
     /* inclusions are sorted by child, and so are the references */
-    ret->ref = tab_arena_new_of(a, tab_reference, n);
+    ret->ref = tab_arena_new_of(work, tab_reference, n);
     if (ret->ref == NULL)
         return tab_no_memory(err);
     for (size_t i = 0; i < n; i++) {
         if (!(p[i] > 0 && (double)p[i] >= least))
             continue;
-        const tab_key_column *c = &k.col[x[i].child], *q = &k.col[x[i].parent];
-        ret->ref[ret->n++] = (tab_reference){ .child_table = c->table,
-                                              .child = c->column,
-                                              .parent_table = q->table,
-                                              .parent = q->column,
-                                              .child_values = c->n,
-                                              .parent_values = q->n,
-                                              .held = x[i].held,
-                                              .p = (double)p[i],
-                                              .one_to_one = c->unique,
-                                              .counted = (double)x[i].f[TAB_KEY_F_PARENT_DENSE] > DENSE };
+        tab_reference *r = &ret->ref[ret->n++];
+        *r = between(&k.col[x[i].child], &k.col[x[i].parent], (double)p[i]);
+        r->held = x[i].held;
+        r->counted = (double)x[i].f[TAB_KEY_F_PARENT_DENSE] > DENSE;
     }
-    return TAB_OK;
+    return add_others(e, v, &k, work, a, ret, err);
 }
 
 bool tab_references_of(const tab_keys *k, tab_arena *a, tab_references *ret)
 {
     *ret = (tab_references){ .ref = tab_arena_new_of(a, tab_reference, k->n + 1) };
     for (size_t i = 0; ret->ref != NULL && i < k->n; i++)
-        if (k->ref[i].p >= HALF)
+        if (k->ref[i].p >= HALF && tab_reference_plain(&k->ref[i]))
             ret->ref[ret->n++] = k->ref[i];
     return ret->ref != NULL;
 }
@@ -133,24 +193,40 @@ static char *address(tab_arena *a, const tab_views *v, uint32_t table, uint32_t 
     return tab_arena_printf(a, "%.*s.%.*s", TAB_STR(t->id), TAB_STR(c));
 }
 
+/* "table.column", of two columns "table.column and table.other". */
+static char *addresses(tab_arena *a, const tab_views *v, uint32_t table, uint32_t column, uint32_t second)
+{
+    char *one = address(a, v, table, column), *two = second == TAB_NULL ? NULL : address(a, v, table, second);
+    if (second == TAB_NULL || one == NULL || two == NULL)
+        return second == TAB_NULL ? one : NULL;
+    return tab_arena_printf(a, "%s and %s", one, two);
+}
+
 char *tab_reference_words(tab_arena *a, const tab_views *v, const tab_reference *r)
 {
-    const char *child = address(a, v, r->child_table, r->child);
-    const char *parent = address(a, v, r->parent_table, r->parent);
+    const char *child = addresses(a, v, r->child_table, r->child, r->child2);
+    const char *parent = addresses(a, v, r->parent_table, r->parent, r->parent2);
     if (child == NULL || parent == NULL)
         return NULL;
-    const char *stands = r->one_to_one ? "; each stands once in both" : "";
+    const char *of = r->child2 == TAB_NULL ? "values" : "pairs of values",
+               *end = r->child_table == r->parent_table ? "; no row leads back to itself"
+                      : r->one_to_one                   ? "; each stands once in both"
+                                                        : "",
+               *identify = r->child2 == TAB_NULL ? "identify" : "together identify";
     if (r->held == r->child_values)
-        return tab_arena_printf(a, "all %u values of %s are among the %u of %s, which identify its rows%s",
-                                r->child_values, child, r->parent_values, parent, stands);
-    return tab_arena_printf(a, "%u of the %u values of %s are among the %u of %s, which identify its rows%s",
-                            r->held, r->child_values, child, r->parent_values, parent, stands);
+        return tab_arena_printf(a, "all %u %s of %s are among the %u of %s, which %s its rows%s",
+                                r->child_values, of, child, r->parent_values, parent, identify, end);
+    return tab_arena_printf(a, "%u of the %u %s of %s are among the %u of %s, which %s its rows%s", r->held,
+                            r->child_values, of, child, r->parent_values, parent, identify, end);
 }
 
 uint32_t *tab_reference_rows(const tab_views *v, const tab_reference *r)
 {
     const tab_table_view *A = &v->table[r->child_table], *B = &v->table[r->parent_table];
     const tab_view *c = &A->col[r->child], *p = &B->col[r->parent];
+    if (r->child2 != TAB_NULL)
+        return tab_key_pair_rows(A, (uint32_t[]){ r->child, r->child2 }, B,
+                                 (uint32_t[]){ r->parent, r->parent2 });
     uint32_t *to = malloc((A->rows + 1) * sizeof *to), *first = malloc((v->terms + 1) * sizeof *first);
     /* the first row of the parent that holds each term; then a look-up for each row of the child */
     for (size_t i = 0; first != NULL && i < v->terms; i++)

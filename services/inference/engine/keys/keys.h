@@ -1,16 +1,19 @@
 /* Keys and references between tables, from values alone: which columns of a table hold values that identify
  * the rows of another one (decision 0280).
  *
- *   columns ─> inclusions (every value of one is in a unique other) ─> score ─> one parent a column */
+ *   columns ─> inclusions (every value of one is in a unique other) ─> score ─> one parent a column
+ *           ─> pairs of columns (pairs.h), columns of one table (within.h) */
 #ifndef TAB_KEYS_H
 #define TAB_KEYS_H
 
 #include "services/inference/engine/align/view.h"
 
-/* Column child of table child_table refers to column parent of table parent_table. */
+/* Column child of table child_table refers to column parent of table parent_table; by two columns, child2 to
+ * parent2 besides. A table may refer to itself. */
 typedef struct {
     uint32_t child_table, child, parent_table, parent;
-    uint32_t child_values, parent_values; /* distinct */
+    uint32_t child2, parent2;             /* TAB_NULL: of one column */
+    uint32_t child_values, parent_values; /* distinct; of pairs, where there are two columns */
     uint32_t held;                        /* of the child's, by the parent */
     double p;
     bool one_to_one; /* each value stands once in the child, too */
@@ -19,17 +22,19 @@ typedef struct {
 
 typedef struct {
     size_t n;
-    tab_reference *ref; /* by child table, child */
-    uint32_t **domain;  /* [table][column] columns of one key have one number; TAB_NULL: of no key */
+    tab_reference
+        *ref; /* those of one column by child table, child; then those of two; those within a table */
+    uint32_t **domain; /* [table][column] columns of one key have one number; TAB_NULL: of no key */
     bool **counted; /* [table][column] of a key of counted whole numbers, or a counter of its table's rows */
 } tab_keys;
 
-/* References of probability `least` and more; those of at least one half make the domains. All lives in a.
+/* References of probability `least` and more; those of at least one half make the domains. Pairs of
+ * columns and references within a table: of at least one half. All lives in a.
  * Errors: CANCELLED, INTERNAL (out of memory). */
 tab_status tab_keys_find(const tab_engine *e, const tab_views *v, double least, tab_arena *a, tab_keys *ret,
                          tab_error *err) TAB_CHECKED;
 
-/* References of probability one half and more. */
+/* References of probability one half and more, of one column each, between two tables. */
 typedef struct {
     size_t n;
     tab_reference *ref;
@@ -43,6 +48,12 @@ bool tab_references_of(const tab_keys *k, tab_arena *a, tab_references *ret) TAB
 
 /* One sentence: what speaks for a reference. Lives in a; NULL when it is full. */
 char *tab_reference_words(tab_arena *a, const tab_views *v, const tab_reference *r);
+
+/* Whether a reference is of one column, to another table. */
+static inline bool tab_reference_plain(const tab_reference *r)
+{
+    return r->child2 == TAB_NULL && r->child_table != r->parent_table;
+}
 
 /* The row of the parent that each row of the child refers to, or TAB_NULL: (child rows), malloc'd; NULL: out
  * of memory. Of several parent rows with one value the first. */

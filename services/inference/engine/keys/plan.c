@@ -59,8 +59,8 @@ static bool repeats(const tab_views *v, const tab_reference *r)
     free(to);
     for (size_t i = 0; i < A->cols; i++) {
         double most = 0;
-        for (size_t j = 0; j < B->cols && i != r->child && most < 0.5; j++)
-            if (j != r->parent)
+        for (size_t j = 0; j < B->cols && i != r->child && i != r->child2 && most < 0.5; j++)
+            if (j != r->parent && j != r->parent2)
                 most = fmax(most, copied(&A->col[i], &B->col[j], ra, rb, n));
         copies += most >= 0.5;
     }
@@ -133,7 +133,7 @@ tab_status tab_key_plan_new(const tab_engine *e, const tab_views *v, double thre
     /* groups of tables, and which children repeat their parents */
     for (size_t i = 0; i < k->n; i++) {
         const tab_reference *r = &k->ref[i];
-        if (r->p < least)
+        if (r->p < least || r->child_table == r->parent_table)
             continue;
         any[tab_union_root(any, r->child_table)] = tab_union_root(any, r->parent_table);
         again[i] = repeats(v, r);
@@ -145,7 +145,7 @@ tab_status tab_key_plan_new(const tab_engine *e, const tab_views *v, double thre
                 s != t && tab_union_root(any, s) == tab_union_root(any, t) && !alike(v, k, s, t);
     for (size_t i = 0; i < k->n; i++) {
         const tab_reference *r = &k->ref[i];
-        if (r->p >= least && (r->one_to_one || again[i]))
+        if (r->p >= least && r->child_table != r->parent_table && (r->one_to_one || again[i]))
             ret->apart[r->child_table * n + r->parent_table] =
                 ret->apart[r->parent_table * n + r->child_table] = false;
     }

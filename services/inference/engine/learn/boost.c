@@ -131,42 +131,75 @@ static void gradients(work *w, size_t k)
     memcpy(grow->other, w->rest, grow->others * sizeof *pick);
 }
 
+/* Rows whose margins are read side by side: a class's margins lie together, so that of thousands of classes a
+ * row at a time would miss the caches at each. */
+enum { SIDE = 64 };
+
 /* Class probabilities of all rows, from their margins. */
 static void softmax(work *w)
 {
-    for (size_t i = 0; i < w->n; i++) {
+    for (size_t at = 0; at < w->n; at += SIDE) {
+        size_t b = w->n - at < SIDE ? w->n - at : SIDE;
         /* the greatest margin is taken off first, so that no exponential overflows */
-        float top = w->margin[i], sum = 0;
-        for (size_t k = 1; k < w->margins; k++)
-            top = fmaxf(top, w->margin[k * w->rows + i]);
-        for (size_t k = 0; k < w->margins; k++)
-            sum += w->prob[k * w->n + i] = expf(w->margin[k * w->rows + i] - top);
-        for (size_t k = 0; k < w->margins; k++)
-            w->prob[k * w->n + i] /= sum;
+        float top[SIDE], sum[SIDE] = { 0 };
+        memcpy(top, w->margin + at, b * sizeof *top);
+        for (size_t k = 1; k < w->margins; k++) {
+            const float *x = w->margin + k * w->rows + at;
+            for (size_t i = 0; i < b; i++)
+                top[i] = x[i] > top[i] ? x[i] : top[i];
+        }
+        for (size_t k = 0; k < w->margins; k++) {
+            const float *x = w->margin + k * w->rows + at;
+            float *q = w->prob + k * w->n + at;
+            for (size_t i = 0; i < b; i++)
+                sum[i] += q[i] = expf(x[i] - top[i]);
+        }
+        for (size_t k = 0; k < w->margins; k++) {
+            float *q = w->prob + k * w->n + at;
+            for (size_t i = 0; i < b; i++)
+                q[i] /= sum[i];
+        }
     }
+}
+
+/* The same for held rows of several classes: their summed log-loss. */
+static double held_log_loss(const work *w)
+{
+    double loss = 0;
+    for (size_t at = 0; at < w->t->held_n; at += SIDE) {
+        size_t b = w->t->held_n - at < SIDE ? w->t->held_n - at : SIDE;
+        const float *held = w->margin + w->n + at;
+        float top[SIDE];
+        double sum[SIDE] = { 0 };
+        memcpy(top, held, b * sizeof *top);
+        for (size_t k = 1; k < w->margins; k++)
+            for (size_t i = 0; i < b; i++)
+                top[i] = held[k * w->rows + i] > top[i] ? held[k * w->rows + i] : top[i];
+        for (size_t k = 0; k < w->margins; k++)
+            for (size_t i = 0; i < b; i++)
+                sum[i] += exp((double)held[k * w->rows + i] - (double)top[i]);
+        for (size_t i = 0; i < b; i++)
+            loss +=
+                log(sum[i]) + (double)top[i] - (double)held[w->p->label[w->t->held[at + i]] * w->rows + i];
+    }
+    return loss;
 }
 
 /* The held rows' summed loss: squared error, or log-loss without overflow. */
 static double held_loss(const work *w)
 {
+    if (w->margins > 1)
+        return held_log_loss(w);
     double loss = 0;
-    size_t n = w->rows;
     const float *held = w->margin + w->n;
     for (size_t i = 0; i < w->t->held_n; i++) {
         uint32_t row = w->t->held[i];
         if (!w->p->classification) {
             double d = (double)(held[i] - w->p->y[row]);
             loss += d * d;
-        } else if (w->margins == 1) {
+        } else {
             double z = (double)(w->p->label[row] == 1 ? held[i] : -held[i]);
             loss += z > 0 ? log1p(exp(-z)) : log1p(exp(z)) - z;
-        } else {
-            double top = (double)held[i], sum = 0;
-            for (size_t k = 1; k < w->margins; k++)
-                top = fmax(top, (double)held[k * n + i]);
-            for (size_t k = 0; k < w->margins; k++)
-                sum += exp((double)held[k * n + i] - top);
-            loss += log(sum) + top - (double)held[w->p->label[row] * n + i];
         }
     }
     return loss;

@@ -1,6 +1,7 @@
 /* The recipes of boosted trees: how deep, how fast and for how many rounds boost.c fits, and the learners
  * that stacks (engine/recipes.c), imputation and target choice name. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "services/inference/engine/learn/boost_grow.h"
 
@@ -76,9 +77,30 @@ static size_t rounds_for(const tab_problem *p, size_t n, size_t most, double bud
     return rounds >= (double)most ? most : rounds < (double)least ? least : (size_t)rounds;
 }
 
+/* Whether trees have anything to split: of many classes a tree each is grown, and one of a class of fewer
+ * than five rows stays a single leaf (its rows' h sum to less than two leaves' least). False where most rows
+ * are of such classes, and where memory is out. */
+static bool splits(const tab_problem *p)
+{
+    enum { LEAST_ROWS = 5 };
+    if (!p->classification || p->outputs <= TAB_MANY_CLASSES)
+        return true;
+    uint32_t *count = calloc(p->outputs, sizeof *count);
+    size_t rows = 0, common = 0;
+    for (size_t i = 0; count != NULL && i < p->data->rows; i++)
+        if (p->label[i] != TAB_NULL)
+            rows++, count[p->label[i]]++;
+    for (size_t k = 0; count != NULL && k < p->outputs; k++)
+        common += count[k] >= LEAST_ROWS ? count[k] : 0;
+    free(count);
+    return 2 * common >= rows && rows > 0;
+}
+
 /* For the budget: rounds that a full fit makes. */
 static double boost_work(const tab_problem *p, size_t n)
 {
+    if (!splits(p))
+        return 0;
     double features = (double)(p->enc->n < 300 ? p->enc->n : 300);
     return (double)n * features * (double)(p->classification && p->outputs > 2 ? p->outputs : 1) *
            (double)rounds_for(p, n, STEPS, BUDGET);

@@ -3,8 +3,10 @@
  * is linked in, so that it is mapped from the program's file and shared by all processes.
  *
  * A file is `# note` lines and terms divided by ';' or line ends, as they stand in tables; terms are folded
- * (lexicon/fold_text.h) when compiled. The table keeps hashes, no text: slot and 32 bits of fingerprint make
- * a false answer as rare as 1 in 2^32 look-ups. */
+ * (lexicon/fold_text.h) when compiled. Terms below a line that begins with `#+` are looked up like the
+ * others, but tools/train draws none of them for its tables. A sector's term stands for its other number and
+ * for itself joined by _ or - as well (decision 0350). The table keeps hashes, no text: slot and 32 bits of
+ * fingerprint make a false answer as rare as 1 in 2^32 look-ups. */
 #ifndef TAB_LEXICON_H
 #define TAB_LEXICON_H
 

@@ -29,9 +29,11 @@ static int in_order(const void *a, const void *b)
 typedef struct {
     const tab_views *v;
     const tab_linkage *links;
+    const tab_twins *twins; /* (tables), or NULL */
     uint32_t *up, *next, *table, *first;
     uint32_t *link_of; /* (tables, tables) index of the pair's link, smaller table first */
     bool *repeats;     /* (tables) an entity may have several rows of the table */
+    bool *learned;     /* (tables) and which of them are one is known by a model */
     uint32_t **from;   /* (links) (rows of a + 1) where a row's candidates start */
     tab_match *match;  /* all of at least the threshold, likeliest first */
     size_t matches;
@@ -55,11 +57,12 @@ static void forest_free(forest *f, size_t links)
     free(f->first);
     free(f->link_of);
     free(f->repeats);
+    free(f->learned);
     free(f->match);
 }
 
 static bool forest_new(forest *f, const tab_views *v, const tab_linkage *links, size_t n_links,
-                       double threshold)
+                       const tab_twins *twins, double threshold)
 {
     size_t nodes = v->total_rows, n = 0;
     for (size_t l = 0; l < n_links; l++)
@@ -67,15 +70,18 @@ static bool forest_new(forest *f, const tab_views *v, const tab_linkage *links, 
             n += links[l].c.kept[i] && (double)links[l].c.p[i] >= threshold;
     *f = (forest){ .v = v,
                    .links = links,
+                   .twins = twins,
                    .up = malloc((nodes + 1) * 4),
                    .next = malloc((nodes + 1) * 4),
                    .table = malloc((nodes + 1) * 4),
                    .first = malloc((v->n + 1) * 4),
                    .link_of = malloc((v->n * v->n + 1) * 4),
                    .repeats = calloc(v->n + 1, 1),
+                   .learned = calloc(v->n + 1, 1),
                    .from = calloc(n_links + 1, sizeof *f->from),
                    .match = malloc((n + 1) * sizeof *f->match) };
-    if (!f->up || !f->next || !f->table || !f->first || !f->link_of || !f->repeats || !f->from || !f->match)
+    if (!f->up || !f->next || !f->table || !f->first || !f->link_of || !f->repeats || !f->learned ||
+        !f->from || !f->match)
         return false;
     f->least = log_odds(fmin(threshold, 0.5));
     uint32_t node = 0;
@@ -91,8 +97,10 @@ static bool forest_new(forest *f, const tab_views *v, const tab_linkage *links, 
         const tab_candidates *c = &links[l].c;
         size_t ta = links[l].ta, tb = links[l].tb, rows = v->table[ta].rows;
         f->link_of[ta * v->n + tb] = f->link_of[tb * v->n + ta] = (uint32_t)l;
-        f->repeats[ta] = f->repeats[ta] || links[l].many_a;
-        f->repeats[tb] = f->repeats[tb] || links[l].many_b;
+        f->repeats[ta] = f->repeats[ta] || links[l].many_a || links[l].learned;
+        f->repeats[tb] = f->repeats[tb] || links[l].many_b || links[l].learned;
+        f->learned[ta] = f->learned[ta] || links[l].learned;
+        f->learned[tb] = f->learned[tb] || links[l].learned;
         f->from[l] = calloc(rows + 2, 4);
         if (f->from[l] == NULL)
             return false;
@@ -117,6 +125,24 @@ static void join(forest *f, uint32_t x, uint32_t y)
 }
 
 /* ---- what speaks for two groups being one ---------------------------------------------------- */
+
+/* Log-odds of two rows of one table, as far as it is known: the sum of them over a group's pairs is what
+ * duplicates.c goes by too. */
+static double twin_weight(const forest *f, uint32_t x, uint32_t y)
+{
+    static const double MOST = 4;
+    size_t t = f->table[x];
+    const tab_twin_pairs *s = f->twins == NULL ? NULL : f->twins[t].pairs;
+    if (s == NULL || s->n == 0)
+        return -MOST;
+    uint32_t a = x - f->first[t], b = y - f->first[t];
+    for (uint64_t k = s->at[a]; k < s->at[a + 1]; k++) {
+        uint32_t i = s->pair[k];
+        if (s->a[i] == b || s->b[i] == b)
+            return fmin(fmax(log_odds((double)s->p[i]), -MOST), MOST);
+    }
+    return 0;
+}
 
 /* Log-odds of two rows of different tables: of a kept pair by its probability; of another by its evidence,
  * which speaks against at most as far as a sure match speaks for, and hardly for: the assignment passed it
@@ -144,7 +170,7 @@ static double pair_weight(const forest *f, uint32_t x, uint32_t y)
 }
 
 /* Whether the groups of x and y may be one entity: no table has rows in both, but one whose rows repeat,
- * and the sum of the weights of their pairs of different tables is not negative. */
+ * and the sum of the weights of their pairs is not negative. */
 static bool may_join(const forest *f, uint32_t x, uint32_t y)
 {
     enum { PAIRS = 64 };
@@ -153,11 +179,12 @@ static bool may_join(const forest *f, uint32_t x, uint32_t y)
     uint32_t i = x, j = y;
     do {
         do {
-            if (f->table[i] != f->table[j]) {
+            if (f->table[i] != f->table[j])
                 sum += left-- > 0 ? pair_weight(f, i, j) : 0;
-            } else if (!f->repeats[f->table[i]]) {
+            else if (!f->repeats[f->table[i]])
                 return false;
-            }
+            else if (f->learned[f->table[i]])
+                sum += left-- > 0 ? twin_weight(f, i, j) : 0;
             j = f->next[j];
         } while (j != y);
         i = f->next[i];
@@ -165,7 +192,8 @@ static bool may_join(const forest *f, uint32_t x, uint32_t y)
     return sum >= 0;
 }
 
-/* Keeps of the matches, into ret, those that join groups or lie within one; in many-to-many data all. */
+/* Keeps of the matches, into ret, those that join groups or lie within one; in many-to-many data that the
+ * rules know all. */
 static void grow(forest *f, const tab_twins *twins, tab_match *ret, size_t *ret_n)
 {
     for (size_t t = 0; twins != NULL && t < f->v->n; t++)
@@ -183,7 +211,7 @@ static void grow(forest *f, const tab_twins *twins, tab_match *ret, size_t *ret_
             join(f, x, y);
             one = true;
         }
-        if (one || (l->many_a && l->many_b))
+        if (one || (l->many_a && l->many_b && !l->learned))
             ret[(*ret_n)++] = *m;
     }
 }
@@ -313,7 +341,7 @@ tab_status tab_clusters_build(const tab_views *v, const tab_linkage *links, size
         twin += twins[t].n;
     tab_entities n = { 0 };
     *ret = (tab_clusters){ 0 };
-    bool ok = forest_new(&f, v, links, n_links, threshold);
+    bool ok = forest_new(&f, v, links, n_links, twins, threshold);
     tab_match *kept = ok ? malloc((f.matches + 1) * sizeof *kept) : NULL, *follows = NULL;
     edge *e = ok ? malloc((f.matches + twin + 1) * sizeof *e) : NULL;
     uint32_t *entity = malloc((nodes + 1) * 4);

@@ -18,6 +18,7 @@ typedef struct {
 typedef struct {
     tab_twin *twin;
     size_t n;
+    const tab_twin_pairs *pairs; /* what is known of pairs that are not said, or NULL */
 } tab_twins;
 
 typedef struct {

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "services/inference/engine/link/clusters.h"
+#include "services/inference/engine/link/across_model.h"
 #include "services/inference/engine/link/confirm.h"
 #include "services/inference/engine/link/geo.h"
 #include "services/inference/engine/link/relations.h"
@@ -381,7 +381,7 @@ static tab_status write_keys(const crossing *x, Tabella__CrossTableMap *m, tab_e
     for (size_t i = 0; told != NULL && used != NULL && i < x->plan.keys.n; i++) {
         const tab_reference *q = &x->plan.keys.ref[i];
         uint32_t attr = x->attr_of[q->parent_table][q->parent];
-        if (q->p < x->threshold || told[attr])
+        if (q->p < x->threshold || told[attr] || !tab_reference_plain(q))
             continue;
         told[attr] = true;
         used = tab_arena_printf(x->e->arena, "%s%s%.*s", used, *used == 0 ? "" : ", ",
@@ -516,7 +516,7 @@ static bool *referring(const crossing *x, size_t t)
     bool *refers = tab_arena_new_of(x->work, bool, x->v->table[t].cols);
     for (size_t i = 0; refers != NULL && i < x->plan.keys.n; i++) {
         const tab_reference *q = &x->plan.keys.ref[i];
-        if (q->child_table == t && q->p >= 0.5 && !q->one_to_one)
+        if (q->child_table == t && q->p >= 0.5 && !q->one_to_one && q->child2 == TAB_NULL)
             refers[q->child] = true;
     }
     return refers;
@@ -537,23 +537,17 @@ tab_status tab_cross_tables(const tab_engine *e, tab_profile *const *profiles, s
     if (st != TAB_OK)
         return st;
     crossing x = { .e = e, .v = v, .work = work, .threshold = threshold };
-    x.link = tab_arena_new_of(work, tab_linkage, n * (n - 1) / 2);
-    if (st == TAB_OK && x.link == NULL)
-        st = tab_no_memory(err);
-    if (st == TAB_OK)
-        st = tab_key_plan_new(e, v, threshold, work, &x.plan, err);
-    for (size_t i = 0; st == TAB_OK && i < n; i++)
-        for (size_t j = i + 1; st == TAB_OK && j < n; j++)
-            st = tab_link_pair(e, v, tables, &x.plan, i, j, work, &x.link[x.links++], err);
+    const bool **refers = tab_arena_new_of(work, const bool *, n);
+    st = tab_key_plan_new(e, v, threshold, work, &x.plan, err);
     x.twins = tab_arena_new_of(work, tab_twins, n);
-    if (st == TAB_OK && x.twins == NULL)
-        st = tab_fail(err, TAB_INTERNAL, "", "out of memory");
-    for (size_t i = 0; st == TAB_OK && i < n; i++) {
-        bool *refers = referring(&x, i);
-        st = refers == NULL ? tab_no_memory(err)
-                            : tab_link_twins(e, v, tables, i, refers, (float)fmax(threshold, 0.5), work,
-                                             &x.twins[i].twin, &x.twins[i].n, err);
-    }
+    if (st == TAB_OK && (x.twins == NULL || refers == NULL))
+        st = tab_no_memory(err);
+    for (size_t i = 0; st == TAB_OK && i < n; i++)
+        if ((refers[i] = referring(&x, i)) == NULL)
+            st = tab_no_memory(err);
+    if (st == TAB_OK)
+        st = tab_link_tables(e, v, tables, &x.plan, tab_across_model_shipped(), threshold, refers, work,
+                             &x.link, &x.links, x.twins, err);
     if (st == TAB_OK)
         st = cross(&x, ret_map, ret_unified, ret_linked, err);
     if (st == TAB_OK && ret_references != NULL && !tab_references_of(&x.plan.keys, e->arena, ret_references))

@@ -102,7 +102,7 @@ static uint32_t other(const tab_twin_pairs *s, uint32_t pair, uint32_t row)
 static void follow(grouping *g, float least, float *best, uint32_t *touched, found *f)
 {
     const tab_twin_pairs *s = g->s;
-    for (uint32_t i = 0; i < s->t->rows && !f->failed; i++) {
+    for (uint32_t i = 0; i < s->rows && !f->failed; i++) {
         size_t n = 0;
         uint32_t group = tab_root(g->up, i);
         if (g->size[group] < 3)
@@ -134,7 +134,7 @@ static void follow(grouping *g, float least, float *best, uint32_t *touched, fou
 
 static void group(grouping *g, const found *f)
 {
-    for (uint32_t r = 0; r < g->s->t->rows; r++) {
+    for (uint32_t r = 0; r < g->s->rows; r++) {
         g->up[r] = g->next[r] = r;
         g->size[r] = 1;
     }
@@ -148,7 +148,7 @@ static void group(grouping *g, const found *f)
 tab_status tab_twin_groups(const tab_twin_pairs *s, float least, tab_arena *a, tab_twin **ret, size_t *ret_n,
                            tab_error *err)
 {
-    size_t rows = s->t->rows, kept = 0;
+    size_t rows = s->rows, kept = 0;
     found f = { 0 };
     grouping g = { s, malloc((rows + 1) * 4), malloc((rows + 1) * 4), malloc((rows + 1) * 4) };
     float *best = calloc(rows + 1, sizeof *best);
@@ -203,8 +203,8 @@ static bool hear_copies(const tab_views *v, size_t table, tab_arena *a, tab_twin
  * one. */
 static void hear_references(tab_twin_pairs *s)
 {
-    for (size_t c = 0; s->refers != NULL && c < s->t->cols; c++) {
-        const tab_view *w = &s->t->col[c];
+    for (size_t c = 0; s->refers != NULL && c < s->t[0]->cols; c++) {
+        const tab_view *w = &s->t[0]->col[c];
         for (size_t i = 0; s->refers[c] && i < s->n; i++) {
             uint32_t x = w->code[s->a[i]], y = w->code[s->b[i]];
             if (x != TAB_NULL && y != TAB_NULL && w->value[x].key != w->value[y].key) {
@@ -215,21 +215,14 @@ static void hear_references(tab_twin_pairs *s)
     }
 }
 
-tab_status tab_link_twins(const tab_engine *e, const tab_views *v, const tab_link_table *tables, size_t table,
-                          const bool *refers, float least, tab_arena *a, tab_twin **ret, size_t *ret_n,
-                          tab_error *err)
+tab_status tab_twins_judge(const tab_engine *e, const tab_views *v, const tab_link_table *tables,
+                           size_t table, const bool *refers, tab_arena *a, tab_twin_pairs *s, tab_error *err)
 {
-    TAB_AUTO(tab_arena) *own = tab_arena_new(SIZE_MAX / 2);
-    tab_twin_pairs s;
-    *ret = NULL;
-    *ret_n = 0;
-    if (own == NULL)
+    TAB_TRY(tab_twin_pairs_new(e, v, tables, table, refers, a, s, err));
+    TAB_TRY(tab_twin_model_run(e, tab_twin_model_shipped(), s, err));
+    if (s->n > 0 && !hear_copies(v, table, a, s))
         return tab_no_memory(err);
-    TAB_TRY(tab_twin_pairs_new(e, v, tables, table, refers, own, &s, err));
-    TAB_TRY(tab_twin_model_run(e, tab_twin_model_shipped(), &s, err));
-    if (s.n > 0 && !hear_copies(v, table, own, &s))
-        return tab_no_memory(err);
-    if (s.n > 0)
-        hear_references(&s);
-    return s.n == 0 ? TAB_OK : tab_twin_groups(&s, least, a, ret, ret_n, err);
+    if (s->n > 0)
+        hear_references(s);
+    return TAB_OK;
 }

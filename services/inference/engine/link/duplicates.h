@@ -11,15 +11,15 @@ typedef struct {
     bool sure; /* enough to join entities across tables: no column contradicts, or 0.97 and more */
 } tab_twin;
 
-/* Pairs of table `table` with p >= least that lie within groups of rows which are one entity as a whole,
- * the likeliest first; *ret lives in arena a. p is a model's that was learnt on other tables and
- * calibrated on tables left out (decision 0318). refers: (cols) columns that refer to another table, or
- * NULL. Cost: linear in the rows. */
-tab_status tab_link_twins(const tab_engine *e, const tab_views *v, const tab_link_table *tables, size_t table,
-                          const bool *refers, float least, tab_arena *a, tab_twin **ret, size_t *ret_n,
-                          tab_error *err) TAB_CHECKED;
+/* Pairs of rows of table `table` that may be one entity, and their p: a model's that was learnt on other
+ * tables and calibrated on tables left out (decision 0318). refers: (cols) columns that refer to another
+ * table, or NULL. Lives in a. Cost: linear in the rows. */
+tab_status tab_twins_judge(const tab_engine *e, const tab_views *v, const tab_link_table *tables,
+                           size_t table, const bool *refers, tab_arena *a, tab_twin_pairs *ret,
+                           tab_error *err) TAB_CHECKED;
 
-/* The last step of that: from the pairs and their p to groups. */
+/* Of those the pairs with p >= least that lie within groups of rows which are one entity as a whole, the
+ * likeliest first; *ret lives in arena a. */
 tab_status tab_twin_groups(const tab_twin_pairs *s, float least, tab_arena *a, tab_twin **ret, size_t *ret_n,
                            tab_error *err) TAB_CHECKED;
 

@@ -52,6 +52,7 @@ typedef struct {
     /* Whether a row of b may be one entity with several of a's, and a row of a with several of b's: both
      * false, one to one; many_b alone, one to many; both, many to many (repeats.c). */
     bool many_a, many_b;
+    bool learned; /* c is a learned model's (across_model.h), no longer the rules' */
 } tab_linkage;
 
 /* Links table ta with tb. Columns of different keys are not aligned, a reference and its key are; of tables
@@ -59,6 +60,11 @@ typedef struct {
 tab_status tab_link_pair(const tab_engine *e, const tab_views *v, tab_link_table *tables,
                          const tab_key_plan *plan, size_t ta, size_t tb, tab_arena *a, tab_linkage *ret,
                          tab_error *err) TAB_CHECKED;
+
+/* Links all pairs of tables, by the first table and the second; what is found lives as long as a. */
+tab_status tab_link_pairs(const tab_engine *e, const tab_views *v, tab_link_table *tables,
+                          const tab_key_plan *plan, tab_arena *a, tab_linkage **ret, size_t *ret_n,
+                          tab_error *err) TAB_CHECKED;
 
 tab_status tab_link_tables_new(const tab_engine *e, const tab_views *v, tab_arena *a, tab_link_table **ret,
                                tab_error *err) TAB_CHECKED;

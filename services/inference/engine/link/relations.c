@@ -20,20 +20,24 @@ bool tab_relations_same(const tab_relations *x, size_t i)
     return x->plan->again[i] || matches_of(x->clusters, q) * 5 > x->v->table[q->child_table].rows;
 }
 
-static bool add_columns(const tab_relations *x, size_t table, size_t col, size_t *n, Tabella__ColumnRef ***to)
+/* One column or two; second may be TAB_NULL. */
+static bool add_columns(const tab_relations *x, size_t table, uint32_t col, uint32_t second, size_t *n,
+                        Tabella__ColumnRef ***to)
 {
-    *to = tab_arena_new_of(x->e->arena, Tabella__ColumnRef *, 1);
+    const tab_table *t = x->v->table[table].profile->table;
+    *to = tab_arena_new_of(x->e->arena, Tabella__ColumnRef *, 2);
     if (*to == NULL)
         return false;
-    (*to)[0] = tab_column_ref(x->e->arena, x->v->table[table].profile->table, (uint32_t)table, col);
-    *n = 1;
-    return (*to)[0] != NULL;
+    (*to)[(*n)++] = tab_column_ref(x->e->arena, t, (uint32_t)table, col);
+    if (second != TAB_NULL)
+        (*to)[(*n)++] = tab_column_ref(x->e->arena, t, (uint32_t)table, second);
+    return (*to)[0] != NULL && (*to)[*n - 1] != NULL;
 }
 
-/* One reference, told from the table that was supplied first. */
+/* One reference, told from the table that was supplied first; within a table from the column that refers. */
 static bool write_reference(const tab_relations *x, const tab_reference *q, Tabella__TableRelation *r)
 {
-    bool child_first = q->child_table < q->parent_table;
+    bool child_first = q->child_table <= q->parent_table;
     uint32_t *to = tab_reference_rows(x->v, q);
     for (size_t i = 0; to != NULL && i < x->v->table[q->child_table].rows; i++)
         r->matches += to[i] != TAB_NULL;
@@ -45,9 +49,11 @@ static bool write_reference(const tab_relations *x, const tab_reference *q, Tabe
     r->key = 1;
     r->confidence = q->p;
     r->evidence = tab_reference_words(x->e->arena, x->v, q);
+    uint32_t mine[] = { q->child, q->child2 }, theirs[] = { q->parent, q->parent2 };
+    const uint32_t *a = child_first ? mine : theirs, *b = child_first ? theirs : mine;
     return ok && r->evidence != NULL &&
-           add_columns(x, r->a_table, child_first ? q->child : q->parent, &r->n_a_columns, &r->a_columns) &&
-           add_columns(x, r->b_table, child_first ? q->parent : q->child, &r->n_b_columns, &r->b_columns);
+           add_columns(x, r->a_table, a[0], a[1], &r->n_a_columns, &r->a_columns) &&
+           add_columns(x, r->b_table, b[0], b[1], &r->n_b_columns, &r->b_columns);
 }
 
 /* Two tables that share entities; of exactly two tables without a reference also that they share none. */

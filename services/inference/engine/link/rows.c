@@ -599,18 +599,18 @@ tab_status tab_rows_near(const tab_engine *e, const tab_sparse *q, const uint32_
     return search_all(s, err);
 }
 
-tab_status tab_rows_nearest(const tab_engine *e, const tab_sparse *q, const tab_index *x, size_t k,
-                            tab_near *near, tab_error *err)
+tab_status tab_rows_nearest(const tab_engine *e, const tab_sparse *q, const tab_sparse *target,
+                            const tab_index *x, size_t k, tab_near *near, tab_error *err)
 {
     search s = { .e = e,
                  .q = q,
-                 .target = q,
+                 .target = target,
                  .x = x,
                  .queries = q->rows,
                  .chunks = chunks_of(q->rows),
                  .k = k,
-                 .same = true,
-                 .wide = q->at[q->rows] > WIDE * q->rows,
+                 .same = q == target,
+                 .wide = target->at[target->rows] > WIDE * target->rows,
                  .near = near };
     return search_all(s, err);
 }

@@ -68,10 +68,10 @@ tab_status tab_rows_near(const tab_engine *e, const tab_sparse *q, const uint32_
                          const tab_sparse *target, const tab_index *x, bool same, bool rough, tab_near *near,
                          tab_error *err) TAB_CHECKED;
 
-/* The same with k neighbours of every row of one table, k <= TAB_NEAR_MOST. */
+/* The same with k neighbours of every row, k <= TAB_NEAR_MOST; q may be the target: no row is its own. */
 enum { TAB_NEAR_MOST = 32 };
-tab_status tab_rows_nearest(const tab_engine *e, const tab_sparse *s, const tab_index *x, size_t k,
-                            tab_near *near, tab_error *err) TAB_CHECKED;
+tab_status tab_rows_nearest(const tab_engine *e, const tab_sparse *q, const tab_sparse *target,
+                            const tab_index *x, size_t k, tab_near *near, tab_error *err) TAB_CHECKED;
 
 float tab_sparse_dot(const tab_sparse *a, size_t row_a, const tab_sparse *b, size_t row_b);
 #endif

@@ -249,7 +249,8 @@ tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_tab
 {
     tab_candidates *c = &l->c;
     const tab_table_view *A = &v->table[l->ta], *B = &v->table[l->tb];
-    size_t attrs = l->attrs, na = A->rows, nb = B->rows, r = RANDOM_PAIRS;
+    size_t attrs = l->attrs, na = A->rows, nb = B->rows;
+    size_t r = na * nb < RANDOM_PAIRS ? na * nb : RANDOM_PAIRS; /* small tables: all pairs */
     c->agree = tab_arena_new_of(a, tab_agreement, c->n * attrs);
     c->cosine = tab_arena_new_of(a, float, c->n);
     c->elsewhere = tab_arena_new_of(a, float, c->n);
@@ -284,8 +285,8 @@ tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_tab
                       c->elsewhere };
     tab_engine_for(e, CHUNKS, compare_chunk, &job);
     for (size_t i = 0; i < r; i++) {
-        ra[i] = (uint32_t)(tab_hash_mix(i, 11) % na);
-        rb[i] = (uint32_t)(tab_hash_mix(i, 13) % nb);
+        ra[i] = (uint32_t)(r < RANDOM_PAIRS ? i / nb : tab_hash_mix(i, 11) % na);
+        rb[i] = (uint32_t)(r < RANDOM_PAIRS ? i % nb : tab_hash_mix(i, 13) % nb);
     }
     comparing chance = { e, v, A, B, l->attr, attrs, r, ra, rb, random, NULL, NULL, NULL, NULL };
     tab_engine_for(e, CHUNKS, compare_chunk, &chance);

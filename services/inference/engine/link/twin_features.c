@@ -47,13 +47,13 @@ static double part(double shared, double all)
 
 static void whole_rows(const tab_twin_pairs *s, uint32_t a, uint32_t b, float *x)
 {
-    const tab_sparse *w = s->whole;
-    uint64_t i = w->at[a], in = w->at[a + 1], j = w->at[b], jn = w->at[b + 1];
+    const tab_sparse *w = s->whole[0], *w2 = s->whole[1];
+    uint64_t i = w->at[a], in = w->at[a + 1], j = w2->at[b], jn = w2->at[b + 1];
     overlap o[2] = { { 0 } }; /* words, 3-grams */
     own_words own[2] = { { 0 } };
     double codes = 0, code_rare = 0, word_rare = 0, words_rare = 0;
     while (i < in || j < jn) {
-        uint32_t p = i < in ? w->id[i] : UINT32_MAX, q = j < jn ? w->id[j] : UINT32_MAX;
+        uint32_t p = i < in ? w->id[i] : UINT32_MAX, q = j < jn ? w2->id[j] : UINT32_MAX;
         uint32_t id = p < q ? p : q;
         if (id < s->v->terms && s->term[id] == TAB_TERM_RUNNING) {
             i += p == id;
@@ -61,7 +61,7 @@ static void whole_rows(const tab_twin_pairs *s, uint32_t a, uint32_t b, float *x
             continue;
         }
         overlap *k = &o[id >= s->v->terms];
-        double wa = p == id ? (double)w->w[i] : 0, wb = q == id ? (double)w->w[j] : 0;
+        double wa = p == id ? (double)w->w[i] : 0, wb = q == id ? (double)w2->w[j] : 0;
         k->all[0] += wa * wa;
         k->all[1] += wb * wb;
         if (p == q) {
@@ -126,9 +126,10 @@ static void put(extremes *m, double e)
     }
 }
 
-static const tab_value *value_at(const tab_twin_pairs *s, size_t attr, uint32_t row)
+static const tab_value *value_at(const tab_twin_pairs *s, size_t attr, int side, uint32_t row)
 {
-    const tab_view *w = &s->t->col[s->l.attr[attr].a];
+    const tab_attribute *t = &s->l.attr[attr];
+    const tab_view *w = &s->t[side]->col[side ? t->b : t->a];
     return w->code[row] == TAB_NULL ? NULL : &w->value[w->code[row]];
 }
 
@@ -164,7 +165,7 @@ static void jointly(const tab_twin_pairs *s, const tab_agreement *g, float *x)
         if (rarest == n || g[k].rare < g[rarest].rare)
             rarest = k;
     }
-    double rows = log((double)s->t->rows), apart = 1;
+    double rows = log(0.5 * (double)(s->t[0]->rows + s->t[1]->rows)), apart = 1;
     for (size_t q = 0; q < n && rarest < n; q++) {
         double p = (double)s->joint[rarest * n + q];
         if (g[q].level == TAB_EQUAL && q != rarest)
@@ -191,7 +192,7 @@ static void columns(const tab_twin_pairs *s, size_t pair, float *x)
     x[TAB_TWIN_NAMED_TELLS] = 0;
     x[TAB_TWIN_NAMED_LIKE] = 1;
     for (size_t k = 0; k < s->l.attrs; k++) {
-        const tab_value *p = value_at(s, k, a), *q = value_at(s, k, b);
+        const tab_value *p = value_at(s, k, 0, a), *q = value_at(s, k, 1, b);
         double h = (double)s->entropy[k];
         top = fmax(top, h);
         if (p == NULL || q == NULL) {
@@ -222,7 +223,7 @@ static void columns(const tab_twin_pairs *s, size_t pair, float *x)
             same += is;
             far += g[k].level >= FAR - 1;
         }
-        if (s->t->col[s->l.attr[k].a].kind == TAB_VIEW_DATE)
+        if (s->t[0]->col[s->l.attr[k].a].kind == TAB_VIEW_DATE)
             dates += is ? -1 : 1;
         if (!is && !s->l.attr[k].numeric)
             named_apart(s, k, p, q, x);
@@ -243,7 +244,8 @@ static void columns(const tab_twin_pairs *s, size_t pair, float *x)
     x[TAB_TWIN_APART_BITS] = (float)part(apart_bits, bits);
     x[TAB_TWIN_APART_TELLS] = (float)(apart_tells / top);
     x[TAB_TWIN_EQUAL_TELLS] = (float)(equal_tells / top);
-    x[TAB_TWIN_CHANCE] = (float)(rarest + 0.6 * (rare - rarest) - log((double)s->t->rows));
+    x[TAB_TWIN_CHANCE] =
+        (float)(rarest + 0.6 * (rare - rarest) - log(0.5 * (double)(s->t[0]->rows + s->t[1]->rows)));
     x[TAB_TWIN_RAREST] = (float)rarest;
     jointly(s, g, x);
     x[TAB_TWIN_NUMBERS] = (float)part(level, numbers);
@@ -277,7 +279,7 @@ static standing stand(const tab_twin_pairs *s, const float *score, size_t pair, 
 
 static void rivals(const tab_twin_pairs *s, size_t pair, float *x)
 {
-    uint32_t a = s->a[pair], b = s->b[pair];
+    uint32_t a = s->a[pair], b = tab_twin_node(s, pair);
     standing p = stand(s, s->cosine, pair, a), q = stand(s, s->cosine, pair, b);
     x[TAB_TWIN_RANK] = least(p.rank, q.rank);
     x[TAB_TWIN_RANK_WORSE] = most(p.rank, q.rank);

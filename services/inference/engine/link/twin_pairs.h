@@ -89,29 +89,43 @@ enum {
 
 typedef struct {
     const tab_views *v;
-    const tab_table_view *t;
-    const tab_sparse *whole;
+    const tab_table_view *t[2]; /* of a's rows and of b's: one table twice, or two */
+    const tab_sparse *whole[2];
+    bool across;        /* two tables */
+    size_t rows;        /* nodes: rows of the first table and, across, those of the second behind them */
     const bool *refers; /* (cols) columns that refer to another table, or NULL: whose row it is, not which */
-    tab_linkage l;      /* of the table with itself: its attributes are the columns that tell something */
-    double *u;          /* (attrs, TAB_LEVELS) levels of random pairs */
-    float *entropy;     /* (attrs) nats */
-    float *joint;       /* (attrs, attrs) P(equal in the second | equal in the first) */
-    uint8_t *term;      /* (v->terms) what a token is: a word, a short number, a code */
-    size_t n;           /* pairs */
-    uint32_t *a, *b;    /* rows a < b, ascending by a, then b */
+    const tab_attribute *own[2]; /* the attributes of either table with itself */
+    tab_linkage l;   /* its attributes are the columns that tell something, or those that two tables share */
+    double *u;       /* (attrs, TAB_LEVELS) levels of random pairs */
+    float *entropy;  /* (attrs) nats */
+    float *joint;    /* (attrs, attrs) P(equal in the second | equal in the first) */
+    uint8_t *term;   /* (v->terms) what a token is: a word, a short number, a code */
+    size_t n;        /* pairs */
+    uint32_t *a, *b; /* rows, within a table a < b, ascending by a, then b */
     tab_agreement *agree; /* (n, attrs) */
     float *cosine, *evidence;
-    float *self;    /* (rows) evidence of a row with itself */
+    float *self;    /* (rows) evidence of a node's row with itself */
     float *p;       /* an answer */
     bool *copy;     /* (n) no column contradicts, and chance does not explain it (copies.h); or NULL */
     uint64_t *at;   /* (rows + 1) into pair */
-    uint32_t *pair; /* (2 n) of each row, ascending by the other row */
+    uint32_t *pair; /* (2 n) of each node, ascending by the other */
 } tab_twin_pairs;
 
 /* The pairs of one table, their agreement and evidence; all of it lives in arena a. refers: as above. */
 tab_status tab_twin_pairs_new(const tab_engine *e, const tab_views *v, const tab_link_table *tables,
                               size_t table, const bool *refers, tab_arena *a, tab_twin_pairs *ret,
                               tab_error *err) TAB_CHECKED;
+
+/* Pairs of two tables: of s are given v, t, whole, across, rows, own, l.attr and l.attrs, n, a and b; the
+ * rest is counted. seeds: rows that are nearest to one another. */
+tab_status tab_twin_pairs_between(const tab_engine *e, tab_twin_pairs *s, const tab_row_pairs *seeds,
+                                  tab_arena *a, tab_error *err) TAB_CHECKED;
+
+/* The node of pair i's row b. */
+static inline uint32_t tab_twin_node(const tab_twin_pairs *s, size_t i)
+{
+    return s->across ? s->b[i] + (uint32_t)s->t[0]->rows : s->b[i];
+}
 
 /* TAB_TWIN_FEATURES numbers of pair i. */
 void tab_twin_features(const tab_twin_pairs *s, size_t i, float *x);

@@ -55,7 +55,9 @@ static bool eligible(const tab_column_profile *c, size_t rows, tab_task task, ch
     if (c->use == TAB_USE_KEY || c->use == TAB_USE_IGNORE)
         snprintf(why, n, "the caller says so (%s)", c->use == TAB_USE_KEY ? "key" : "ignore");
     else if (c->identifying)
-        snprintf(why, n, "its values identify single rows (%s)", tab_role_names[c->role]);
+        snprintf(why, n, "its values identify %s (%s)",
+                 c->distinct * 2 > c->present ? "single rows" : "something that rows belong to",
+                 tab_role_names[c->role]);
     else if (c->type == TAB_TEXT)
         snprintf(why, n, "free text");
     else if (c->type == TAB_DATETIME)

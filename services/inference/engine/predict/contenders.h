@@ -20,6 +20,7 @@ typedef struct {
     double determined;   /* numbers: 0..1, how nearly a sum or product of others (predict/identities.h) */
     double positive;     /* and the share of weights above 0 in it: 1 for a whole, less for a part */
     double score;        /* predict/rank.h */
+    bool several;        /* columns of other tables compete with it */
 } tab_contender;
 
 /* Fills c[0..p->table->cols), of table number `table`, but for the score: the eligible ones first, *ret_open

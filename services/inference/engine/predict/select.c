@@ -48,12 +48,16 @@ static Tabella__Candidate *write_candidate(tab_arena *a, tab_profile *const *p, 
     return m;
 }
 
-/* For qsort: eligible ones first, by falling score, then in the tables' order. */
+/* For qsort: eligible ones first, by falling score, then in the tables' order. Where there are several
+ * tables, a column that its table tells something of goes before all that are told by chance: the weights of
+ * predict/rank.h were learned within tables, and the last column of one that says nothing would win. */
 static int by_score(const void *a, const void *b)
 {
     const tab_contender *x = a, *y = b;
     if (x->eligible != y->eligible)
         return x->eligible ? -1 : 1;
+    if (x->eligible && x->several && x->chance != y->chance)
+        return x->chance ? 1 : -1;
     if (x->eligible && x->score != y->score)
         return x->score > y->score ? -1 : 1;
     if (x->table != y->table)
@@ -76,7 +80,7 @@ static tab_status choose(const tab_engine *e, tab_profile *const *p, size_t n, c
         size_t open = 0;
         TAB_TRY(tab_contenders(e, p[t], t, refers == NULL ? NULL : refers[t], task, c + count, &open, err));
         for (size_t k = count; k < count + open; k++)
-            c[k].score = tab_target_score(p[t], &c[k]);
+            c[k].score = tab_target_score(p[t], &c[k]), c[k].several = n > 1;
         count += p[t]->table->cols;
     }
     /* all tables' columns compete */

@@ -4,7 +4,7 @@
  *   dense   (TAB_DENSE)  shares in 0..1, logarithms, flags; every value finite and within +-16
  *   gram    (TAB_GRAMS)  share of the distinct values that hold the hashed character 1- to 3-gram, as
  *                        square roots scaled to unit length
- *   sector  (TAB_SECTORS) evidence of the values' words for each sector, see features.c */
+ *   sector  (TAB_SECTORS) evidence of the values' words for each sector, see words.c */
 #ifndef TAB_FEATURES_H
 #define TAB_FEATURES_H
 

@@ -1,5 +1,5 @@
 /* Shared by the files that make a column's feature vector (features.h): features.c gathers and writes it,
- * number_features.c has the part about numbers. */
+ * number_features.c has the part about numbers, words.c the one about words. */
 #ifndef TAB_FEATURES_INTERNAL_H
 #define TAB_FEATURES_INTERNAL_H
 
@@ -39,6 +39,12 @@ enum { TAB_WORDS = 24 }; /* words of a value that are looked up: bounds the cost
 /* Where the first TAB_WORDS words of a folded text begin and end, marks at a word's end left out. Returns
  * how many. */
 size_t tab_words_of(tab_str folded, size_t from[TAB_WORDS], size_t to[TAB_WORDS]);
+
+/* The parts of a word between _ - . and #, of three bytes at least; none where it has no such mark. */
+size_t tab_parts_of(tab_str word, size_t from[TAB_WORDS], size_t to[TAB_WORDS]);
+
+/* Looks a folded value up: counts the lists that it and its words are in, adds their votes for sectors. */
+void tab_look_up(tab_str folded, gather *g, float *sector /* (TAB_SECTORS) */);
 
 /* Where the next numbers of a vector go; what lies beyond the end is dropped. */
 typedef struct {

@@ -47,6 +47,20 @@ static bool is_term(tab_str term, size_t sector)
     return x != NULL && (x->sectors >> sector & 1) != 0;
 }
 
+/* The sector's terms among the parts of a word that no list has, as words.c looks them up. */
+static bool find_parts(tab_arena *a, tab_str word, size_t sector, tab_sector_hint *h)
+{
+    size_t from[TAB_WORDS], to[TAB_WORDS], n = tab_parts_of(word, from, to);
+    if (tab_lexicon_find(word) != NULL)
+        return true;
+    for (size_t i = 0; i < n && h->words < TAB_HINT_WORDS; i++) {
+        tab_str part = { word.p + from[i], to[i] - from[i] };
+        if (is_term(part, sector) && !keep(a, h, part))
+            return false;
+    }
+    return true;
+}
+
 /* The sector's terms among the column's values: a whole value, else its words. Persons are not quoted. */
 static bool find_words(tab_arena *a, const tab_reading *r, size_t sector, tab_sector_hint *h)
 {
@@ -64,8 +78,12 @@ static bool find_words(tab_arena *a, const tab_reading *r, size_t sector, tab_se
         size_t n = tab_words_of(folded, from, to);
         for (size_t i = 0; i < n && h->words < TAB_HINT_WORDS; i++) {
             tab_str word = { folded.p + from[i], to[i] - from[i] };
-            if (word.n > 2 && is_term(word, sector) && !keep(a, h, word))
+            if (word.n > 2 && is_term(word, sector)) {
+                if (!keep(a, h, word))
+                    return false;
+            } else if (!find_parts(a, word, sector, h)) {
                 return false;
+            }
         }
     }
     return true;

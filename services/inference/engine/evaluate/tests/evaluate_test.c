@@ -3,8 +3,10 @@
 #include <stdio.h>
 
 #include "services/inference/engine/evaluate/evaluate.h"
+#include "services/inference/engine/evaluate/judge.h"
 #include "services/inference/engine/evaluate/quality_metrics.h"
 #include "services/inference/engine/features/mix.h"
+#include "services/inference/engine/predict/fitted.h"
 
 Test(metrics, auc_by_hand)
 {
@@ -90,8 +92,75 @@ Test(evaluate, finds_the_weak_slice)
     cr_expect_gt(h->score, 0.75);
     cr_expect_float_eq(metric(h, "lift_pp"), 100 * (h->score - metric(h, "baseline_majority")), 1e-9);
     cr_expect(strstr(h->weakest_slice, "t.g = g3") != NULL, "weakest slice: %s", h->weakest_slice);
+    cr_assert_gt(h->n_slices, 2);
+    const Tabella__Slice *worst = h->slices[0];
+    cr_expect(worst->beyond_chance && worst->slice.len == 4 && memcmp(worst->slice.data, "= g3", 4) == 0);
+    for (size_t i = 1; i < h->n_slices; i++)
+        cr_expect(h->slices[i - 1]->beyond_chance > h->slices[i]->beyond_chance ||
+                      (h->slices[i - 1]->beyond_chance == h->slices[i]->beyond_chance &&
+                       h->slices[i - 1]->error >= h->slices[i]->error),
+                  "slice %zu is worse than the one before it", i);
+    uint64_t told = 0;
+    for (size_t i = 0; i < h->n_calibration; i++)
+        told += h->calibration[i]->rows;
+    cr_expect(told <= h->test_rows && told + 30 > h->test_rows, "%lu rows", told);
     cr_expect_eq(h->n_per_class, 2);
     cr_expect_eq(h->per_class[0]->support + h->per_class[1]->support, h->test_rows);
+}
+
+/* Rows 0 .. 99: the first half is answered at 0.9 and right, the second at 0.6 and right in every other
+ * row. */
+Test(judge, counts_by_hand)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
+    double sure[100], missed[100];
+    for (size_t i = 0; i < 100; i++)
+        sure[i] = i < 50 ? 0.9 : 0.6, missed[i] = i >= 50 && i % 2 == 1;
+    Tabella__Calibration **c;
+    size_t n;
+    cr_assert(tab_calibration_classes(a, sure, missed, 100, &c, &n));
+    cr_assert_eq(n, 2);
+    cr_expect(fabs(c[0]->said - 0.6) < 1e-12 && fabs(c[0]->was - 0.5) < 1e-12 && c[0]->rows == 50);
+    cr_expect(fabs(c[1]->said - 0.9) < 1e-12 && fabs(c[1]->was - 1) < 1e-12 && c[1]->rows == 50);
+}
+
+/* What is said of a run's answers is what they and the table say. */
+Test(judge, a_runs_own_answers)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
+    tab_engine e = { .arena = a, .seed = 3 };
+    const tab_table *t = table(a, 400);
+    tab_profile *p;
+    tab_fitted *f = NULL;
+    Tabella__Prediction *m;
+    for (size_t target = 2; target < 4; target++) {
+        bool classes = target == 3;
+        cr_assert_eq(tab_profile_table(&e, t, &p, NULL), TAB_OK);
+        tab_fit_options o = { .base = "base-1",
+                              .task = classes ? TAB_TASK_CLASSIFICATION : TAB_TASK_REGRESSION,
+                              .target = target };
+        cr_assert_eq(tab_fit(&e, p, &o, &f, NULL), TAB_OK);
+        cr_assert_eq(tab_fitted_results(&e, f, false, &m, NULL), TAB_OK);
+        cr_assert(tab_judge(&e, p, 0, target, m));
+        cr_assert_eq(m->judged, 400);
+        double error = 0;
+        for (size_t i = 0; i < 400; i++) {
+            uint32_t row = m->results->row[i];
+            if (classes) {
+                tab_str truth = tab_cell_at(&t->col[3], row).text;
+                size_t k = m->results->n_probabilities / 400;
+                uint32_t y = tab_truth_of(a, &t->col[3], 400, m->classes, k)[row];
+                cr_assert(y < 2 && truth.n > 0);
+                error += m->results->label[i] != y;
+            } else {
+                error += pow(t->col[2].num[row] - m->results->value[i], 2);
+            }
+        }
+        cr_expect_float_eq(m->error, classes ? error / 400 : sqrt(error / 400), 1e-9);
+        cr_expect_lt(m->error, m->baseline);
+        cr_expect(m->n_slices > 2 && m->n_calibration > 2);
+        tab_fitted_free(f);
+    }
 }
 
 /* Rows far off in x are labelled: graded by their labels, which the scores never see. */

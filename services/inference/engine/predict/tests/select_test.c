@@ -104,3 +104,42 @@ Test(select, a_part_of_a_date_is_no_target)
             said || strstr(s.target->candidates[i]->reason, "not eligible: a part of a date (year)") != NULL;
     cr_expect(said);
 }
+
+/* The profile of a table of numbers: value(i, names[j]), or where names is NULL amounts that are noise. */
+static tab_profile *profile_of(const tab_engine *e, const char *const *names)
+{
+    tab_table *t = tab_arena_new_of(e->arena, tab_table, 1);
+    tab_column *col = tab_arena_new_of(e->arena, tab_column, COLS);
+    for (size_t j = 0; j < COLS; j++) {
+        tab_builder *b = tab_builder_new(e->arena, tab_str_of(names != NULL ? names[j] : ""));
+        for (size_t i = 0; i < ROWS; i++)
+            tab_builder_number(b, names != NULL ? value(i, names[j]) : 50 * unit(i, 10 + j));
+        cr_assert(tab_builder_finish(b, &col[j]));
+    }
+    *t = (tab_table){ .id = TAB_S("t"), .rows = ROWS, .cols = COLS, .col = col };
+    tab_profile *p = NULL;
+    cr_assert_eq(tab_profile_table(e, t, &p, NULL), TAB_OK);
+    for (size_t j = 0; j < COLS; j++) {
+        p->col[j].role = names != NULL ? 0 : TAB_ROLE_AMOUNT;
+        p->col[j].identifying = false;
+    }
+    return p;
+}
+
+/* Two tables: in the first each column is noise, in the second y follows from the others. */
+Test(select, of_several_tables_one_that_tells_something)
+{
+    static const char *const names[COLS] = { "a", "y", "b", "near", "c", "other" };
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
+    tab_engine e = { .arena = a };
+    tab_profile *p[2] = { profile_of(&e, NULL), profile_of(&e, names) };
+    tab_run_options o = { 0 };
+    tab_selection s;
+    cr_assert_eq(tab_select(&e, p, 2, NULL, &o, &s, NULL), TAB_OK);
+    cr_assert_not(s.none);
+    cr_expect_eq(s.table, 1);
+    bool rival = false; /* or the scores alone would have chosen the same */
+    for (size_t i = 1; i < s.target->n_candidates; i++)
+        rival = rival || s.target->candidates[i]->score > s.target->candidates[0]->score;
+    cr_expect(rival);
+}

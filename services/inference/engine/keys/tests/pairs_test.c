@@ -1,0 +1,241 @@
+/* References by two columns and within a table, on tables of a shop: orders, their lines, shipments of lines,
+ * employees with their managers. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "services/inference/engine/features/mix.h"
+#include "services/inference/engine/keys/plan.h"
+
+enum { ORDERS = 200, LINES = 5, SHIPMENTS = 400, EMPLOYEES = 150, CELL = 32 };
+
+static uint32_t draw(uint64_t a, uint64_t b, uint32_t n)
+{
+    return (uint32_t)(tab_unit(tab_mix2(a + 1, b + 7)) * n);
+}
+
+/* The number of lines of an order: 1 to LINES. */
+static uint32_t lines_of(uint32_t order)
+{
+    return 1 + draw(order, 1, LINES);
+}
+
+/* Line i of all, as order and line. */
+static void line_at(uint32_t i, uint32_t *order, uint32_t *line)
+{
+    for (*order = 0; i >= lines_of(*order); ++*order)
+        i -= lines_of(*order);
+    *line = i + 1;
+}
+
+static uint32_t lines(void)
+{
+    uint32_t n = 0;
+    for (uint32_t o = 0; o < ORDERS; o++)
+        n += lines_of(o);
+    return n;
+}
+
+/* A cell of column c of row r as text; digits become numbers, nothing null. */
+typedef void cell_of(uint32_t r, size_t c, char out[CELL]);
+
+static void line_cell(uint32_t r, size_t c, char out[CELL])
+{
+    uint32_t order, line;
+    line_at(r, &order, &line);
+    if (c == 0)
+        snprintf(out, CELL, "%u", 1 + order);
+    else if (c == 1)
+        snprintf(out, CELL, "%u", line);
+    else if (c == 2)
+        snprintf(out, CELL, "%u", 1 + draw(r, 3, 9)); /* a quantity */
+    else
+        snprintf(out, CELL, "%u.%02u", draw(r, 4, 90), draw(r, 5, 100));
+}
+
+/* Some lines are sent, in two parcels now and then. */
+static void shipment_cell(uint32_t r, size_t c, char out[CELL])
+{
+    uint32_t order, line;
+    line_at(draw(r, 10, lines()), &order, &line);
+    if (c == 0)
+        snprintf(out, CELL, "2024-%02u-%02u", 1 + draw(r, 11, 12), 1 + draw(r, 12, 28));
+    else if (c == 1)
+        snprintf(out, CELL, "%u", 1 + order);
+    else
+        snprintf(out, CELL, "%u", line);
+}
+
+/* The same columns, of which the second is drawn anew: what they hold is in both columns of the lines. */
+static void loose_cell(uint32_t r, size_t c, char out[CELL])
+{
+    shipment_cell(r, c, out);
+    if (c == 2)
+        snprintf(out, CELL, "%u", 1 + draw(r, 13, LINES));
+}
+
+static uint32_t boss_of(uint32_t r)
+{
+    return draw(r, 20, r < 12 ? 1 : r / 4); /* few have people below them */
+}
+
+/* Employees in no order: the ids are a permutation. */
+static void employee_cell(uint32_t r, size_t c, char out[CELL])
+{
+    enum { STEP = 67 }; /* prime to EMPLOYEES */
+    uint32_t i = r * STEP % EMPLOYEES;
+    *out = 0;
+    if (c == 0)
+        snprintf(out, CELL, "%u", 1 + i);
+    else if (c == 1)
+        snprintf(out, CELL, "%c%c%c %u", 'A' + (int)draw(r, 21, 26), 'a' + (int)draw(r, 22, 26),
+                 'a' + (int)draw(r, 23, 26), draw(r, 24, 500));
+    else if (c == 2 && i > 0)
+        snprintf(out, CELL, "%u", 1 + boss_of(i));
+    else if (c == 3)
+        snprintf(out, CELL, "%u", 20 + draw(r, 25, 45)); /* an age: among the ids */
+}
+
+typedef struct {
+    tab_arena *arena;
+    size_t n;
+    tab_table table[4];
+    tab_views *v;
+    tab_key_plan plan;
+} world;
+
+static void add(world *w, const char *id, uint32_t rows, size_t cols, cell_of *cell)
+{
+    tab_column *col = tab_arena_new_of(w->arena, tab_column, cols);
+    for (size_t c = 0; c < cols; c++) {
+        tab_builder *b = tab_builder_new(w->arena, tab_str_of(tab_arena_printf(w->arena, "k%zu", c)));
+        for (uint32_t r = 0; r < rows; r++) {
+            char text[CELL], *end;
+            cell(r, c, text);
+            double x = strtod(text, &end);
+            if (*text == 0)
+                tab_builder_null(b);
+            else if (*end == 0)
+                tab_builder_number(b, x);
+            else
+                tab_builder_text(b, tab_str_of(text));
+        }
+        cr_assert(tab_builder_finish(b, &col[c]));
+    }
+    w->table[w->n++] = (tab_table){ tab_str_of(id), rows, cols, col };
+}
+
+static void find(world *w)
+{
+    tab_profile *p[4];
+    tab_error err = { 0 };
+    tab_engine e = { .arena = w->arena };
+    for (size_t i = 0; i < w->n; i++)
+        cr_assert_eq(tab_profile_table(&e, &w->table[i], &p[i], &err), TAB_OK);
+    cr_assert_eq(tab_views_new(&e, p, w->n, &w->v, &err), TAB_OK);
+    cr_assert_eq(tab_key_plan_new(&e, w->v, 0.5, w->arena, &w->plan, &err), TAB_OK, "%s", err.message);
+}
+
+static void end(world *w)
+{
+    tab_views_free(w->v);
+    tab_arena_free(w->arena);
+}
+
+/* The reference of two columns from a table, or NULL. */
+static const tab_reference *pair_of(const world *w, uint32_t table)
+{
+    for (size_t i = 0; i < w->plan.keys.n; i++)
+        if (w->plan.keys.ref[i].child_table == table && w->plan.keys.ref[i].child2 != TAB_NULL)
+            return &w->plan.keys.ref[i];
+    return NULL;
+}
+
+/* The reference within a table, or NULL. */
+static const tab_reference *own_of(const world *w, uint32_t table)
+{
+    for (size_t i = 0; i < w->plan.keys.n; i++)
+        if (w->plan.keys.ref[i].child_table == table && w->plan.keys.ref[i].parent_table == table)
+            return &w->plan.keys.ref[i];
+    return NULL;
+}
+
+Test(key_pairs, shipments_refer_to_lines_by_order_and_line)
+{
+    world w = { .arena = tab_arena_new(SIZE_MAX / 2) };
+    add(&w, "lines", lines(), 4, line_cell);
+    add(&w, "shipments", SHIPMENTS, 3, shipment_cell);
+    find(&w);
+    const tab_reference *r = pair_of(&w, 1);
+    cr_assert_not_null(r);
+    cr_expect_eq(r->parent_table, 0);
+    cr_expect(r->child == 1 && r->child2 == 2 && r->parent == 0 && r->parent2 == 1);
+    cr_expect_eq(r->held, r->child_values);
+    cr_expect_geq(r->p, 0.9);
+    cr_expect_not(r->one_to_one);
+    /* each row leads to the line that it was drawn from */
+    uint32_t *to = tab_reference_rows(w.v, r);
+    for (uint32_t i = 0; i < SHIPMENTS; i++)
+        cr_assert_eq(to[i], draw(i, 10, lines()));
+    free(to);
+    /* and hangs under it */
+    cr_expect_eq(w.plan.under[1], (uint32_t)(r - w.plan.keys.ref));
+    cr_expect(w.plan.apart[1]);
+    const char *words = tab_reference_words(w.arena, w.v, r);
+    cr_expect_not_null(strstr(words, "pairs of values of shipments.k1 and shipments.k2"), "%s", words);
+    cr_expect_not_null(strstr(words, "lines.k0 and lines.k1, which together identify its rows"), "%s", words);
+    end(&w);
+}
+
+Test(key_pairs, values_that_are_held_one_by_one_are_no_pair)
+{
+    world w = { .arena = tab_arena_new(SIZE_MAX / 2) };
+    add(&w, "lines", lines(), 4, line_cell);
+    add(&w, "loose", SHIPMENTS, 3, loose_cell);
+    find(&w);
+    cr_expect_null(pair_of(&w, 1));
+    end(&w);
+}
+
+Test(key_within, an_employees_manager_is_an_employee)
+{
+    world w = { .arena = tab_arena_new(SIZE_MAX / 2) };
+    add(&w, "employees", EMPLOYEES, 4, employee_cell);
+    add(&w, "lines", lines(), 4, line_cell);
+    find(&w);
+    const tab_reference *r = own_of(&w, 0);
+    cr_assert_not_null(r);
+    cr_expect(r->child == 2 && r->parent == 0 && r->child2 == TAB_NULL);
+    cr_expect_geq(r->p, 0.7);
+    cr_expect_null(own_of(&w, 1), "an order's number and a quantity are among nothing's keys");
+    /* it joins no tables and no domains, and prediction does not walk it */
+    cr_expect_eq(w.plan.under[0], TAB_NULL);
+    tab_references refs;
+    cr_assert(tab_references_of(&w.plan.keys, w.arena, &refs));
+    for (size_t i = 0; i < refs.n; i++)
+        cr_expect(tab_reference_plain(&refs.ref[i]));
+    end(&w);
+}
+
+/* Ages are among the ids as the managers are, but lead in circles. */
+static void aged_cell(uint32_t r, size_t c, char out[CELL])
+{
+    employee_cell(r, c == 2 ? 3 : c, out);
+}
+
+/* Rows in groups, numbered as they come: each number is below the row's own, and no row's parent. */
+static void group_cell(uint32_t r, size_t c, char out[CELL])
+{
+    snprintf(out, CELL, "%u", c == 0 ? 1 + r : c == 1 ? 1 + r / 6 : draw(r, 40, 1000));
+}
+
+Test(key_within, ages_and_numbered_groups_refer_to_no_row)
+{
+    world w = { .arena = tab_arena_new(SIZE_MAX / 2) };
+    add(&w, "aged", EMPLOYEES, 3, aged_cell);
+    add(&w, "groups", 400, 3, group_cell);
+    find(&w);
+    cr_expect_null(own_of(&w, 0));
+    cr_expect_null(own_of(&w, 1));
+    end(&w);
+}

@@ -1,0 +1,142 @@
+/* See within.h. Who is above whom has no circle: following the managers up, one ends at somebody without one.
+ * Values that are among the table's own keys by chance lead in circles. A random map of m values in which a
+ * share r of the rows leads nowhere is free of circles with a chance of r; where a value may also lead to
+ * itself, and ends there, of r + e / m (the forests among all maps, (m + 1)^(m - 1) / m^m). So
+ *
+ *   logit p = PRIOR - log(chance to have no circle) - log(chance to be held)
+ *
+ * the second by the share of the numbers in the range of both that the key holds. A column that never
+ * falls from row to row tells nothing: it numbers groups of rows, and points back by itself; nor does one
+ * that says the key again in many rows. */
+#include "services/inference/engine/keys/within.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "services/inference/engine/keys/inclusions_internal.h"
+#include "services/inference/engine/keys/score.h"
+
+/* Chosen on made schemas; the public ones measure (decision 0349). */
+static const double PRIOR = -3.5, BOUND = 7, LEAST_HELD = 0.9, SELVES = 0.1;
+
+/* Where rows lead to. */
+typedef struct {
+    size_t roots, selves; /* rows that lead nowhere, or to themselves */
+    bool circle, falls;   /* some lead in a circle; some value is smaller than the one before */
+} shape;
+
+/* The row that each row leads to, itself where it ends: up (rows). first: by key. */
+static void lead(const tab_view *c, const tab_view *p, size_t rows, uint32_t *first, uint32_t *up, shape *s)
+{
+    double before = -INFINITY;
+    for (uint32_t i = 0; i < p->values; i++)
+        first[p->value[i].key] = p->value[i].first;
+    for (size_t r = 0; r < rows; r++) {
+        uint32_t code = c->code[r], to = code == TAB_NULL ? TAB_NULL : first[c->value[code].key];
+        if (code != TAB_NULL) {
+            /* texts by their first appearance, of which a new one is the greatest so far */
+            double x = isnan(c->value[code].number) ? (double)code : c->value[code].number;
+            s->falls = s->falls || x < before;
+            before = x;
+        }
+        s->roots += to == TAB_NULL;
+        s->selves += to == r;
+        up[r] = to == TAB_NULL ? (uint32_t)r : to;
+    }
+    for (uint32_t i = 0; i < p->values; i++)
+        first[p->value[i].key] = TAB_NULL;
+}
+
+/* Whether rows lead in a circle of more than one. seen (rows): the walk, counted from 1, that came by. */
+static bool circles(const uint32_t *up, size_t rows, uint32_t *seen)
+{
+    memset(seen, 0, rows * sizeof *seen);
+    for (uint32_t r = 0; r < rows; r++) {
+        uint32_t at = r;
+        while (seen[at] == 0 && up[at] != at) {
+            seen[at] = r + 1;
+            at = up[at];
+        }
+        if (up[at] != at && seen[at] == r + 1)
+            return true;
+        if (seen[at] == 0)
+            seen[at] = r + 1;
+    }
+    return false;
+}
+
+/* The log-odds that column c refers to p, of the same table; held values in *held. */
+static double log_odds(const tab_key_column *c, const tab_key_column *p, size_t rows, const shape *s,
+                       uint32_t held)
+{
+    double m = held, chance = (double)s->roots / (double)rows + (s->selves > 0 ? M_E / m : 0);
+    double dense = c->kind == TAB_KEY_WHOLE ? tab_key_density(c, p) : 0;
+    double lucky = -m * log(fmin(fmax(dense, 1e-9), 1));
+    return PRIOR + fmin(fmax(-log(fmax(chance, 1e-9)), 0) + lucky, BOUND);
+}
+
+/* Whether c may refer to p. A column that stands once each is a chain, or another name of the row. */
+static bool may_refer(const tab_key_column *c, const tab_key_column *p)
+{
+    return c != p && p->unique && !c->unique && c->n > 1 && c->kind == p->kind &&
+           (c->kind == TAB_KEY_TEXT || c->kind == TAB_KEY_WHOLE);
+}
+
+/* Fills r, for column `child` of the table, with its likeliest parent; p 0: none. Scratch: first by key,
+ * up and seen (rows). */
+static void find_parent(const tab_views *v, const tab_key_columns *k, uint32_t child, uint32_t *first,
+                        uint32_t *up, uint32_t *seen, tab_key_within *r)
+{
+    const tab_key_column *c = &k->col[child];
+    const tab_table_view *t = &v->table[c->table];
+    *r = (tab_key_within){ .child = child };
+    for (size_t q = k->at[c->table]; q < k->at[c->table + 1]; q++) {
+        const tab_key_column *p = &k->col[q];
+        uint32_t held;
+        if (!may_refer(c, p) || (held = tab_key_held(c, p)) < LEAST_HELD * c->n)
+            continue;
+        shape s = { 0 };
+        lead(&t->col[c->column], &t->col[p->column], t->rows, first, up, &s);
+        /* without an end there is a circle */
+        if (!s.falls || s.roots + s.selves == 0 || s.selves > SELVES * (double)t->rows ||
+            circles(up, t->rows, seen))
+            continue;
+        double x = 1 / (1 + exp(-log_odds(c, p, t->rows, &s, held)));
+        if (c->kind == TAB_KEY_WHOLE && c->n <= TAB_KEY_FEW)
+            x = fmin(x, 0.49);
+        if (x > r->p) {
+            r->parent = (uint32_t)q;
+            r->held = held;
+            r->p = x;
+        }
+    }
+}
+
+tab_status tab_key_within_find(const tab_engine *e, const tab_views *v, const tab_key_columns *k,
+                               const bool *taken, tab_arena *a, tab_key_within **ret, size_t *ret_n,
+                               tab_error *err)
+{
+    size_t columns = k->at[v->n], rows = 0, n = 0;
+    for (size_t t = 0; t < v->n; t++)
+        rows = v->table[t].rows > rows ? v->table[t].rows : rows;
+    uint32_t *first = malloc((v->terms + 1) * sizeof *first), *up = malloc((rows + 1) * sizeof *up),
+             *seen = malloc((rows + 1) * sizeof *seen);
+    tab_key_within *x = tab_arena_new_of(a, tab_key_within, columns);
+    bool ok = first != NULL && up != NULL && seen != NULL && x != NULL;
+    for (size_t i = 0; ok && i <= v->terms; i++)
+        first[i] = TAB_NULL;
+    for (uint32_t i = 0; ok && i < columns && !tab_engine_cancelled(e); i++) {
+        if (taken[i])
+            continue;
+        find_parent(v, k, i, first, up, seen, &x[n]);
+        n += x[n].p > 0;
+    }
+    free(first);
+    free(up);
+    free(seen);
+    if (!ok)
+        return tab_no_memory(err);
+    *ret = x;
+    *ret_n = n;
+    return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : TAB_OK;
+}

@@ -1,0 +1,21 @@
+/* References within a table: an employee's manager is an employee, a category's parent a category (decision
+ * 0349). */
+#ifndef TAB_KEY_WITHIN_H
+#define TAB_KEY_WITHIN_H
+
+#include "services/inference/engine/keys/key_columns.h"
+
+/* Column child of a table refers to column parent of the same; columns are of tab_key_columns.col. */
+typedef struct {
+    uint32_t child, parent;
+    uint32_t held; /* distinct values of the child that the parent holds */
+    double p;
+} tab_key_within;
+
+/* taken (columns): columns that refer to another table, which are not asked. One parent a column; by child.
+ * The result lives in a. Errors: CANCELLED, INTERNAL (out of memory). */
+tab_status tab_key_within_find(const tab_engine *e, const tab_views *v, const tab_key_columns *k,
+                               const bool *taken, tab_arena *a, tab_key_within **ret, size_t *ret_n,
+                               tab_error *err) TAB_CHECKED;
+
+#endif

@@ -1,0 +1,50 @@
+/* How likely a pair of rows of two tables is one entity: boosted trees over what the rules and the pair
+ * itself say (decision 0346), and the linkage of all tables with it. */
+#ifndef TAB_LINK_ACROSS_MODEL_H
+#define TAB_LINK_ACROSS_MODEL_H
+
+#include "services/inference/engine/align/trees.h"
+#include "services/inference/engine/link/across.h"
+#include "services/inference/engine/link/clusters.h"
+
+enum {
+    TAB_ACROSS_TREES = 300,
+    TAB_ACROSS_ROWS_MOST = 40000 /* of both tables: beyond, its cost is too much and the rules decide */
+};
+
+/* Tables whose rows have twins at this share, the mean of both, may be the model's; others are the rules'. */
+#define TAB_ACROSS_TWINS_LEAST 0.35
+
+/* Where the rules give more of the rows a partner than this, their answers stand. */
+#define TAB_ACROSS_RULES_MOST 0.1
+
+/* The model says a few matches of tables that share nobody, too: what it says counts where more of their rows
+ * have a partner than in any such pair of tables that it was not taught (decision 0346). */
+#define TAB_ACROSS_SHARED_LEAST 0.4
+
+typedef struct {
+    char mark[8]; /* TAB_ACROSS_MARK */
+    float start;  /* log-odds before the first tree */
+    tab_tree tree[TAB_ACROSS_TREES];
+} tab_across_model;
+
+#define TAB_ACROSS_MARK "tabpair"
+
+/* The model that is linked in (tools/train/pairs writes it). */
+const tab_across_model *tab_across_model_shipped(void);
+
+/* The mean over two tables of the share of rows that have a twin. False: out of memory. */
+bool tab_across_twins(const tab_twin_pairs *const two[2], double *ret);
+
+/* The probabilities of all pairs, into x->s.p. */
+tab_status tab_across_model_run(const tab_engine *e, const tab_across_model *m, tab_across *x,
+                                tab_error *err) TAB_CHECKED;
+
+/* Links every pair of tables as tab_link_pairs does, first by the rules and then by the model (NULL: by
+ * the rules alone), and finds the twins of each, (n). refers: of each table, columns that refer to another
+ * one, or NULL. All of it lives in arena a. */
+tab_status tab_link_tables(const tab_engine *e, const tab_views *v, tab_link_table *tables,
+                           const tab_key_plan *plan, const tab_across_model *m, double threshold,
+                           const bool *const *refers, tab_arena *a, tab_linkage **ret, size_t *ret_n,
+                           tab_twins *twins, tab_error *err) TAB_CHECKED;
+#endif

@@ -1,0 +1,53 @@
+/* Up to where the ledger was cut (docs/decisions/0352): what its checkpoints say is held against their
+ * signatures, against one another, and against the sums that are kept of what was cut. */
+#include <stdio.h>
+
+#include "common/checkpoint.h"
+#include "common/crypto.h"
+#include "services/metering/metering.h"
+
+/* The n-th of them; NULL: it holds. */
+static const char *holds(const tab_checkpoint *c, const char *org, const char *n, const char *previous,
+                         const char *keys)
+{
+    if (!tab_checkpoint_holds(c, keys))
+        return "a checkpoint is not what was signed, or not by a key that is known";
+    if (!tab_checkpoint_says(c, "kind", "ledger") || !tab_checkpoint_says(c, "org", org))
+        return "a checkpoint is of something else";
+    if (!tab_checkpoint_says(c, "n", n) || !tab_checkpoint_says(c, "previous", previous))
+        return "a checkpoint is missing";
+    return NULL;
+}
+
+tab_status metering_checkpoints(tab_tx *tx, const char *org, const char *keys, const char **ret_why,
+                                tab_error *err)
+{
+    TAB_AUTO(tab_rows) *r = NULL;
+    tab_checkpoint c = { 0 };
+    char previous[TAB_SHA256_HEX], n[24];
+    *ret_why = NULL;
+    memset(previous, '0', sizeof previous - 1);
+    previous[sizeof previous - 1] = 0;
+    /* one statement: a cut meanwhile is in both of its halves or in neither */
+    TAB_TRY(tab_tx_query(
+        tx, &r, err,
+        "SELECT p.n, p.signed, encode(p.key, 'hex'), encode(p.signature, 'hex'), s.digest, s.there "
+        "FROM (SELECT metering.cut_digest($1) AS digest, "
+        "EXISTS (SELECT FROM metering.cut_sum WHERE org = $1) AS there) s "
+        "LEFT JOIN metering.checkpoint p ON p.org = $1 ORDER BY p.n",
+        TAB_P(tab_p_text(org))));
+    size_t count = tab_rows_null(r, 0, 0) ? 0 : tab_rows_count(r);
+    for (size_t i = 0; i < count && *ret_why == NULL; i++) {
+        snprintf(n, sizeof n, "%zu", i + 1);
+        if (!tab_checkpoint_read(tab_rows_str(r, i, 1), tab_rows_str(r, i, 2), tab_rows_str(r, i, 3), &c))
+            *ret_why = "a checkpoint cannot be read";
+        else
+            *ret_why = holds(&c, org, n, previous, keys);
+        tab_sha256_hex(tab_str_of(c.text), previous);
+    }
+    bool same =
+        count == 0 ? !tab_rows_bool(r, 0, 5) : tab_checkpoint_says(&c, "sums", tab_rows_text(r, 0, 4));
+    if (*ret_why == NULL && !same)
+        *ret_why = "the sums of what was cut are not those that were signed";
+    return TAB_OK;
+}

@@ -1,0 +1,116 @@
+"""Endpoints and reports: made of a run, tried, watched, changed."""
+
+import csv
+
+from suite import until
+
+from browser import Keys
+from checks import NASTY, SAMPLES, check, choose
+
+
+def serve_files(b, a, folder):
+    """Rows of a file are predicted, and held beside the pinned ones."""
+    lines = (SAMPLES / "customers.csv").read_text().splitlines()
+    at = lines[0].split(",").index("city")
+    moved = folder / "moved.csv"
+    moved.write_text(
+        "\n".join(
+            [lines[0]] + [",".join([*f[:at], "Atlantis", *f[at + 1 :]]) for f in map(fields, lines[1:])]
+        )
+        + "\n"
+    )
+    b.tab("try")
+    b.one("[name=by]")
+    b.script("document.querySelectorAll('[name=by]')[1].click()")
+    b.one("main input[type=file]").send_keys(str(moved))
+    b.press("Predict rows")
+    check("a file's rows are predicted", b.shows("101 rows predicted.", "80 % interval"), b.text())
+    b.press("CSV")
+    saved = b.downloaded("predictions.csv").splitlines()
+    check("and saved as CSV", len(saved) == 102 and saved[0].startswith("row,"), saved[:2])
+    until(lambda: (d := a("GET", "/v2/endpoints/first").json["drift"]) and d["columns_drifted"] > 0)
+    b.tab("drift")
+    check("a column whose values are new has drifted", b.shows("drifted:", "customers.city"), b.text())
+    first = b.one("main table tbody tr").text
+    check("and stands on top", "customers.city" in first and "drifted" in first, first)
+
+
+def fields(line):
+    return next(csv.reader([line]))
+
+
+def settings(b, a):
+    b.press("Settings")
+    b.script(
+        "const s = document.querySelector('dialog select[name=target]'); s.value = '=customers.tickets';"
+        "document.querySelector('dialog input[name=threshold]').value = '60'"
+    )
+    b.press("Save", "dialog")
+    moved = lambda: a("GET", "/v2/endpoints/first").json
+    check(
+        "another target is scored and served at once",
+        b.until(lambda: moved()["target_selection"]["column"] == "customers.tickets"),
+        moved()["target_selection"],
+    )
+    b.until(lambda: not b.all("dialog"))
+    b.press("Settings")
+    chosen = b.script("return document.querySelector('dialog select[name=target]').value")
+    check("and the settings say so", chosen == "=customers.tickets", chosen)
+    b.press("Cancel", "dialog")
+
+
+def endpoints(b, a, folder):
+    b.go("run")
+    choose(b, SAMPLES / "customers.csv")
+    b.press("Run", "main")
+    b.one("[role=tab]")
+    b.press("Make this an endpoint")
+    check("what it costs is said before", b.shows("909 cells will be counted", "are left after it"), b.text())
+    name = b.one("dialog input[name=name]")
+    name.clear()
+    name.send_keys("first", Keys.ENTER)
+    check("an endpoint is made of a run", b.shows("Score", "Baseline", "Held-out rows"), b.text())
+    check("and is live", b.shows("live", "/v2/serve/"))
+    id = b.at().rsplit("/", 1)[1]
+    b.tab("try")
+    b.press("Predict")
+    check("it is tried with a form", b.shows("Answer", "Row 0"), b.text())
+    b.tab("drift")
+    check("drift waits for rows", b.shows("Nothing was served yet") or b.shows("Columns drifted"), b.text())
+    serve_files(b, a, folder)
+    b.tab("understanding")
+    check("it shows what its data are", b.shows("Personal data"), b.text())
+    b.tab("prompts")
+    b.press("Add a fragment")
+    b.one("dialog input[name=name]").send_keys("tone")
+    b.one("dialog textarea").send_keys(NASTY)
+    b.press("Save")
+    check("a fragment is added, as text", b.shows("tone", NASTY) and not b.all("main img"), b.text())
+    settings(b, a)
+    b.press("Refresh")
+    check("a refresh says what it costs", b.shows("cells will be counted", "cached 909 cells"), b.text())
+    b.press("Refresh", "dialog")
+    check(
+        "a refresh makes a revision",
+        b.until(lambda: a("GET", "/v2/endpoints/first").json["data_revision"] == 2),
+    )
+    check("which the page shows", b.shows("Last refresh"), b.text())
+    b.until(lambda: not b.all("progress"))
+    b.press("Upgrade")
+    other = b.one("dialog select[name=base] option").get_attribute("value")
+    b.press("Upgrade", "dialog")
+    moved = b.until(lambda: a("GET", "/v2/endpoints/first").json["base"] == other)
+    check("it moves to another base", moved and b.shows(other))
+    b.tab("history")
+    check("its history tells", b.shows("create.done", "refresh.done", "upgrade.done"), b.text())
+    b.go("reports")
+    check(
+        "reports list all three, the upgrade with its change",
+        b.shows("create", "refresh", "upgrade"),
+        b.text(),
+    )
+    b.one("button[aria-pressed=false]").click()
+    check("one gets a star", b.until(lambda: b.all("button[aria-pressed=true]")))
+    b.one("td a").click()
+    check("a report opens", b.shows("Print", "Made", "Base"))
+    return id

@@ -1,0 +1,42 @@
+"""Jobs, usage, keys, the audit log, notices."""
+
+from checks import check
+
+
+def lists(b, a):
+    b.go("jobs")
+    check("jobs are listed", b.shows("create", "refresh", "done"), b.text())
+    b.one("td a").click()
+    check("a job opens", b.shows("State", "Log"), b.text())
+
+    b.go("usage")
+    check("usage sums what the console did", b.shows("By the console", "All events", "create"), b.text())
+    sums = a("GET", "/v2/usage").json
+    check("all of it as surface ui", sums["by_surface"]["api"] == 0 and sums["by_surface"]["ui"] > 0, sums)
+    b.press("Allowance and alerts")
+    b.one("dialog input[name=emails]").send_keys("ann@example.org")
+    b.press("Save", "dialog")
+    kept = lambda: a("GET", "/platform/v1/organization").json["emails"] == ["ann@example.org"]
+    check("where mails go is set", b.until(kept))
+
+    b.go("keys")
+    b.press("Create a key")
+    b.one("dialog input[name=name]").send_keys("from the console")
+    b.press("Create", "dialog")
+    check("a key is made, its secret shown once", b.shows("shown this once", "sk_live_"), b.text())
+    b.press("Done")
+    check("and no longer", b.until(lambda: "shown this once" not in b.text()))
+    b.press("Revoke from the console")
+    b.press("Revoke", "dialog")
+    check("a key is revoked", b.until(lambda: len(a("GET", "/v2/keys").json["keys"]) == 1))
+
+    b.go("audit")
+    check("the audit log has it", b.shows("key.create", "key.delete", "session.create", "Head"), b.text())
+    b.one("form input").send_keys("key.delete")
+    b.press("Filter")
+    check("and is filtered", b.until(lambda: "key.create" not in b.text() and "key.delete" in b.text()))
+
+    b.go("notifications")
+    check("notices are told", b.shows("new"), b.text())
+    b.press("Mark these as read")
+    check("and read", b.until(lambda: a("GET", "/platform/v1/notifications").json["unread"] == 0))
