@@ -273,6 +273,15 @@ static void result_json(request *r, const Tabella__Job *j)
         sync_json(r, (tab_str){ (const char *)x->sync.data, x->sync.len });
         return;
     }
+    if (x->load.len > 0) {
+        const Tabella__LoadReply *y = tab_proto_read(r->arena, &tabella__load_reply__descriptor,
+                                                     (tab_str){ (const char *)x->load.data, x->load.len });
+        if (y == NULL)
+            tab_out_null(o);
+        else
+            upload_members(r, y);
+        return;
+    }
     if (x->json.len > 0) {
         tab_out_raw(o, (tab_str){ (const char *)x->json.data, x->json.len });
         return;
