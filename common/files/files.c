@@ -11,6 +11,7 @@
 #include "common/files/json_rows.h"
 #include "common/files/parquet.h"
 #include "common/files/sheets.h"
+#include "common/files/statistics.h"
 #include "common/files/text.h"
 #include "common/json.h"
 
@@ -150,6 +151,24 @@ static tab_status read_parquet(reader *r, tab_str name, tab_str bytes)
     return add(r, t, TAB_S(""));
 }
 
+static tab_status read_statistics(reader *r, tab_str name, tab_str bytes)
+{
+    const tab_table *t;
+    tab_statistics_notes n = { 0 };
+    tab_str id = stem(r->a, name, TAB_S(""));
+    if (r->most->shared)
+        return tab_fail(r->err, TAB_VALIDATION, "",
+                        "a file of SAS, SPSS or Stata is not taken along with a request; upload it first");
+    TAB_TRY(tab_statistics_read(r->a, bytes, id, r->most->cols, r->most->cells, &t, &n, r->err));
+    if (n.labelled > 0)
+        note(r, id, "values of %zu columns are given by their labels", n.labelled);
+    if (n.partly > 0)
+        note(r, id, "%zu columns keep their numbers, since few of their values have labels", n.partly);
+    if (n.missing > 0)
+        note(r, id, "%llu values that the file declares as missing are null", (unsigned long long)n.missing);
+    return add(r, t, TAB_S(""));
+}
+
 typedef tab_status (*book_fn)(tab_arena *a, const tab_zip *z, tab_sheet_limits most, tab_sheet **ret,
                               size_t *ret_n, tab_error *err);
 
@@ -226,6 +245,8 @@ static tab_status read_plain(reader *r, tab_str name, tab_str bytes)
         return read_arrow(r, name, bytes);
     if (tab_parquet_is(bytes))
         return read_parquet(r, name, bytes);
+    if (tab_statistics_is(bytes))
+        return read_statistics(r, name, bytes);
     return is_json(name, bytes) ? read_json(r, name, bytes) : read_csv(r, name, bytes);
 }
 

@@ -118,6 +118,9 @@ tab_status tab_parts_next(tab_parts *p, tab_part *ret, bool *ret_more, tab_error
     const char *at = p->buffer + p->from;
     if (p->to - p->from >= 2 && memcmp(at, "--", 2) == 0) {
         p->ended = true;
+        p->from = p->to;
+        for (bool more = true; more; p->from = p->to) /* what follows says nothing, but is part of the body */
+            TAB_TRY(fill(p, &more, err));
         return TAB_OK;
     }
     if (p->to - p->from < 2 || memcmp(at, "\r\n", 2) != 0)

@@ -15,8 +15,8 @@ typedef struct tab_parts tab_parts; /* lives in the arena */
  * one name, more than `most`); INTERNAL (memory). */
 tab_status tab_parts_open(tab_arena *a, const char *content_type, tab_pull *pull, void *arg, size_t most,
                           tab_parts **ret, tab_error *err) TAB_CHECKED;
-/* The next part's names, texts of the arena, without its bytes; *ret_more false: the body has ended as it
- * should. Call it when the part before has ended. */
+/* The next part's names, texts of the arena, without its bytes; *ret_more false: the last one has passed,
+ * and all of the body behind it. Call it when the part before has ended. */
 tab_status tab_parts_next(tab_parts *p, tab_part *ret, bool *ret_more, tab_error *err) TAB_CHECKED;
 /* The part's next bytes, until the next call; n 0: it has ended. */
 tab_status tab_parts_take(tab_parts *p, tab_str *ret, tab_error *err) TAB_CHECKED;

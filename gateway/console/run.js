@@ -1,6 +1,6 @@
 // Drop files, see what they are. The result lives at its job's address, so a reload finds it again.
 import { html, useState, useEffect, useRef, Code, Dialog, Head, Problem, State, Waiting, Empty, save, useAction } from "./ui.js";
-import { api, get, may, newKey, p, patient, pause, post, tab } from "./api.js";
+import { api, get, may, newKey, p, patient, pause, post, tab, upload } from "./api.js";
 import { bytes, plural, slug, splitRef } from "./format.js";
 import { INLINE_MOST, PARTS_MOST, isColumnar, nameOf, readFile, unlike } from "./files.js";
 import { Cost, bodyOf, useCost } from "./cost.js";
@@ -128,9 +128,7 @@ function Start({ begin }) {
                     table.id = unlike(table.id, names);
                     now = { ...now, tables: [...now.tables, table] };
                 } else {
-                    const form = new FormData();
-                    form.append("file", file, file.name);
-                    const r = await post("/platform/v1/data/upload", form, { key: newKey() });
+                    const r = await upload(file);
                     const found = r.datasets || (r.dataset ? [r.dataset] : []);
                     now = { ...now, data: [...now.data, ...found] };
                 }

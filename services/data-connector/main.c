@@ -2,6 +2,7 @@
  * schema `data_connector`. Start: configuration, log, servers, relay, sweeper, methods, ready.
  * Stop, on SIGTERM: not ready, drain, free. */
 #include <pthread.h>
+#include <malloc.h>
 #include <sodium.h>
 #include <stdlib.h>
 
@@ -59,6 +60,10 @@ int main(int argc, char **argv)
     int early = tab_config_read(options, &cfg, argc, argv);
     if (early >= 0)
         return early;
+    /* Pieces of files and columns are large and short-lived (as in services/api/main.c). */
+    mallopt(M_MMAP_THRESHOLD, 256 << 10);
+    mallopt(M_TRIM_THRESHOLD, 1 << 20);
+    mallopt(M_ARENA_MAX, 4);
     tab_log_open("data-connector", cfg.log_level);
     sigset_t stop = tab_signals_hold();
     if (!tab_trace_open(cfg.otlp))
