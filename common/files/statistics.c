@@ -159,6 +159,8 @@ static void means_stata(const char *format, variable *v)
         const char *at = format[1] != 0 ? strchr(code, format[1]) : NULL;
         v->is = at != NULL ? is[at - code] : PLAIN;
         v->per_day = v->is == MOMENT ? 1000.0 * DAY_S : 1;
+        if (v->is == MOMENT && format[2] != 0 && strspn(format + 2, "HhMmSs:._ ") == strlen(format + 2))
+            v->is = TIME; /* it shows the clock alone */
     }
 }
 
@@ -182,11 +184,12 @@ static void add_dated(variable *v, double x)
     char text[TEXT], *p = text;
     double days = floor(x / v->per_day);
     if (v->is == TIME) {
-        if (x < 0 || x >= 1e9) {
+        double seconds = x / v->per_day * DAY_S;
+        if (!(seconds >= 0 && seconds < 1e9)) {
             tab_builder_number(v->b, x);
             return;
         }
-        p = put_clock(p, llrint(x * 1e6));
+        p = put_clock(p, llrint(seconds * 1e6));
         tab_builder_text(v->b, (tab_str){ text, (size_t)(p - text) });
         return;
     }
@@ -223,7 +226,8 @@ static ssize_t on_read(void *to, size_t n, void *arg)
     reader *r = arg;
     size_t here = r->bytes.n - r->at;
     n = n < here ? n : here;
-    memcpy(to, r->bytes.p + r->at, n);
+    if (n > 0)
+        memcpy(to, r->bytes.p + r->at, n);
     r->at += n;
     return (ssize_t)n;
 }
@@ -268,6 +272,18 @@ static tab_str utf8(reader *r, const char *text)
     return tab_utf8_valid(s) ? s : tab_text_utf8(r->a, s, &encoding);
 }
 
+/* The name of a set of labels. One that fills its field in a file of Stata's is given without a terminator, so
+ * the sanitizer is not asked about the bytes behind it: at most the longest name's, of a process of its own. */
+__attribute__((no_sanitize("address"))) static tab_str set_name(tab_arena *a, const char *p)
+{
+    enum { LONGEST = 129 };
+    char name[LONGEST];
+    size_t n = 0;
+    for (; n < LONGEST && p[n] != 0; n++)
+        name[n] = p[n];
+    return tab_arena_copy(a, (tab_str){ name, n });
+}
+
 static int on_variable(int index, readstat_variable_t *x, const char *labels, void *arg)
 {
     static void (*const means[KINDS])(const char *, variable *) = { means_sas, means_sas, means_spss, means_spss,
@@ -283,7 +299,7 @@ static int on_variable(int index, readstat_variable_t *x, const char *labels, vo
     if (readstat_variable_get_type_class(x) == READSTAT_TYPE_CLASS_NUMERIC)
         means[r->kind](readstat_variable_get_format(x) != NULL ? readstat_variable_get_format(x) : "", v);
     if (labels != NULL && *labels != 0)
-        v->labels = tab_arena_copy(r->a, tab_str_of(labels));
+        v->labels = set_name(r->a, labels);
     return v->b != NULL ? READSTAT_HANDLER_OK : give_up(r, tab_no_memory(r->err));
 }
 
@@ -390,6 +406,9 @@ static int by_set(const void *pa, const void *pb)
 static const label *set_of(const reader *r, tab_str set, size_t *ret_n)
 {
     size_t lo = 0, hi = r->labels;
+    *ret_n = 0;
+    if (hi == 0)
+        return NULL;
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
         if (order_text(r->l[mid].set, set) < 0)

@@ -209,7 +209,7 @@ Test(statistics, knows_periods_and_times)
     } cases[] = {
         { "%tm", 0, "1960-01-01" },   { "%tm", 743, "2021-12-01" }, { "%tq", -1, "1959-10-01" },
         { "%th", 121, "2020-07-01" }, { "%tw", 53, "1961-01-08" },  { "%ty", 2020, "2020" },
-        { "%9.0g", 3, "3" },          { "%-tdD_m_Y", 1, "1960-01-02" },
+        { "%9.0g", 3, "3" },         { "%tcHH:MM:SS", 36610000, "10:10:10" },          { "%-tdD_m_Y", 1, "1960-01-02" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         readstat_writer_t *w = readstat_writer_init();
