@@ -146,8 +146,8 @@ static void on_bytes(struct evbuffer *in, const struct evbuffer_cb_info *info, v
         shutdown(bufferevent_getfd(arg), SHUT_RDWR);
 }
 
-/* Once a connection: no later bytes are looked at, which may be of a body that somebody wrote to look like the
- * beginning of a request. */
+/* Once a connection: no later bytes are looked at, which may be of a body that somebody wrote to look like
+ * the beginning of a request. */
 static void on_first_bytes(struct evbuffer *in, const struct evbuffer_cb_info *info, void *arg)
 {
     struct bufferevent *b = arg;

@@ -100,6 +100,10 @@ pairings: build
 	@tests/pairings/run $(COMMIT)
 
 # ---- images and compose file, built and run for real ------------------------------------------------
+## make uploads         the suite of uploads with a file of 1,000 MiB, both ways to send it
+.PHONY: uploads
+uploads: build
+	@TAB_UPLOAD_MIB=1000 tests/suite/uploads
 ## make containers      builds the images, starts the compose file, restarts each container under load
 .PHONY: containers
 containers:

@@ -8,9 +8,9 @@ enum { LOOK = 1 << 20 };
 
 typedef struct {
     size_t high, beside, low_part; /* bytes >= 0xC0; of these beside another; bytes 0x80 .. 0xBF */
-    size_t pairs, kana, hangul;    /* two-byte characters, were they such; of Japan's kana; in Hangul's rows */
-    size_t title_1251, title_koi;  /* words that begin with a capital, and go on small */
-    size_t mac, western, polish;   /* letters between ASCII letters: in these sets alone */
+    size_t pairs, kana, hangul;   /* two-byte characters, were they such; of Japan's kana; in Hangul's rows */
+    size_t title_1251, title_koi; /* words that begin with a capital, and go on small */
+    size_t mac, western, polish;  /* letters between ASCII letters: in these sets alone */
 } counts;
 
 static bool ascii_letter(unsigned char c)

@@ -12,8 +12,8 @@
  */
 const char *tab_charset_of(tab_str s);
 
-/* The text as UTF-8 in the arena; what is no character of the set becomes U+FFFD. p NULL: out of memory, or the
- * set is not known to this system. */
+/* The text as UTF-8 in the arena; what is no character of the set becomes U+FFFD. p NULL: out of memory, or
+ * the set is not known to this system. */
 tab_str tab_charset_utf8(tab_arena *a, tab_str s, const char *charset);
 
 #endif

@@ -193,7 +193,8 @@ static tab_status read_text(reader *r, tab_str text, tab_table *t)
 static tab_status without_zeros(tab_arena *a, tab_str *text, size_t *ret_zeros, tab_error *err)
 {
     size_t zeros = 0, n = 0;
-    for (const char *p = text->p, *end = p + text->n; p < end && (p = memchr(p, 0, (size_t)(end - p))) != NULL; p++)
+    for (const char *p = text->p, *end = p + text->n;
+         p < end && (p = memchr(p, 0, (size_t)(end - p))) != NULL; p++)
         zeros++;
     *ret_zeros = zeros;
     if (zeros == 0)

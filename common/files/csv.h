@@ -23,7 +23,8 @@ typedef struct {
 } tab_csv_notes;
 
 /* The bytes need no terminator. Errors: VALIDATION (message names the line: an unclosed quote, a quoted field
- * beyond TAB_CSV_FIELD_MOST; nothing in it, more than a hundredth NUL bytes), INTERNAL (memory). notes may be NULL. */
+ * beyond TAB_CSV_FIELD_MOST; nothing in it, more than a hundredth NUL bytes), INTERNAL (memory). notes may
+ * be NULL. */
 tab_status tab_csv_read(tab_arena *a, tab_str bytes, tab_str id, const tab_table **ret, tab_csv_notes *notes,
                         tab_error *err) TAB_CHECKED;
 

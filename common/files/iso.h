@@ -1,5 +1,5 @@
-/* What files of several formats share on their way to cells: dates as ISO 8601 texts, floats as the numbers that
- * people wrote. */
+/* What files of several formats share on their way to cells: dates as ISO 8601 texts, floats as the numbers
+ * that people wrote. */
 #ifndef TAB_FILES_ISO_H
 #define TAB_FILES_ISO_H
 

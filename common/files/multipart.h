@@ -14,8 +14,8 @@ typedef struct {
 tab_status tab_multipart_read(const char *content_type, tab_str body, tab_part *ret, size_t most,
                               size_t *ret_n, tab_error *err) TAB_CHECKED;
 
-/* Of such a body's Content-Type: what stands between two parts, from the line's end before it to the boundary.
- * VALIDATION on "body". */
+/* Of such a body's Content-Type: what stands between two parts, from the line's end before it to the
+ * boundary. VALIDATION on "body". */
 enum { TAB_MULTIPART_MARK = 4 + 70, TAB_MULTIPART_HEAD = 4096 };
 tab_status tab_multipart_mark(const char *content_type, char ret[TAB_MULTIPART_MARK], size_t *ret_n,
                               tab_error *err) TAB_CHECKED;

@@ -1,5 +1,5 @@
-/* See multipart_stream.h. The buffer begins with the line's end that a boundary at the very start lacks, so that
- * every boundary looks alike, and what comes before the first one is a part that nobody takes. */
+/* See multipart_stream.h. The buffer begins with the line's end that a boundary at the very start lacks, so
+ * that every boundary looks alike, and what comes before the first one is a part that nobody takes. */
 #include "common/files/multipart_stream.h"
 
 enum { BUFFER = 128 * 1024, PARTS = 16 };

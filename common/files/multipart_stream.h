@@ -11,8 +11,8 @@ typedef tab_status tab_pull(void *arg, char *to, size_t most, size_t *ret_n, tab
 
 typedef struct tab_parts tab_parts; /* lives in the arena */
 
-/* Errors of all three: the pull's; VALIDATION on "body" (no boundary, cut off, a part without a name, or two of
- * one name, more than `most`); INTERNAL (memory). */
+/* Errors of all three: the pull's; VALIDATION on "body" (no boundary, cut off, a part without a name, or two
+ * of one name, more than `most`); INTERNAL (memory). */
 tab_status tab_parts_open(tab_arena *a, const char *content_type, tab_pull *pull, void *arg, size_t most,
                           tab_parts **ret, tab_error *err) TAB_CHECKED;
 /* The next part's names, texts of the arena, without its bytes; *ret_more false: the last one has passed,

@@ -22,9 +22,9 @@ typedef struct {
     tab_builder *b;
     tab_str labels; /* the name of its set; n 0: none */
     meaning is;
-    double per_day;  /* units of its dates */
-    int64_t epoch;   /* days before 1970-01-01 */
-    size_t values;   /* that have come, nulls among them */
+    double per_day; /* units of its dates */
+    int64_t epoch;  /* days before 1970-01-01 */
+    size_t values;  /* that have come, nulls among them */
 } variable;
 
 typedef struct {
@@ -57,18 +57,17 @@ static bool begins(tab_str s, const void *magic, size_t n)
 
 static file_kind kind_of(tab_str s)
 {
-    static const unsigned char sas[] = { 0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,
-                                         0,    0xC2, 0xEA, 0x81, 0x60, 0xB3, 0x14, 0x11, 0xCF, 0xBD, 0x92,
-                                         8,    0,    9,    0xC7, 0x31, 0x8C, 0x18, 0x1F, 0x10, 0x11 };
+    static const unsigned char sas[] = { 0, 0,    0,    0,    0,    0,    0,    0,    0,    0,    0,
+                                         0, 0xC2, 0xEA, 0x81, 0x60, 0xB3, 0x14, 0x11, 0xCF, 0xBD, 0x92,
+                                         8, 0,    9,    0xC7, 0x31, 0x8C, 0x18, 0x1F, 0x10, 0x11 };
     if (begins(s, sas, sizeof sas))
         return SAS7BDAT;
     if (begins(s, "HEADER RECORD*******LIB", 23))
         return XPORT;
     if (begins(s, "$FL2", 4) || begins(s, "$FL3", 4))
         return SAV;
-    if (begins(s, "<stata_dta>", 11) ||
-        (s.n > 4 && s.p[0] >= 104 && s.p[0] <= 115 && (s.p[1] == 1 || s.p[1] == 2) && s.p[2] == 1 &&
-         s.p[3] == 0))
+    if (begins(s, "<stata_dta>", 11) || (s.n > 4 && s.p[0] >= 104 && s.p[0] <= 115 &&
+                                         (s.p[1] == 1 || s.p[1] == 2) && s.p[2] == 1 && s.p[3] == 0))
         return DTA;
     /* five lines of 40 letters in which it calls itself by name, the code table, then its mark */
     return s.n > 500 && memmem(s.p, 480, "SPSS", 4) != NULL && memmem(s.p + 400, 100, "SPSSPORT", 8) != NULL
@@ -112,17 +111,18 @@ static bool one_of(const char *name, const char *const *list)
 
 static void means_sas(const char *format, variable *v)
 {
-    static const char *const dates[] = { "DATE",     "DDMMYY",   "DDMMYYB",  "DDMMYYC", "DDMMYYD",  "DDMMYYN",
-                                         "DDMMYYP",  "DDMMYYS",  "MMDDYY",   "MMDDYYB", "MMDDYYC",  "MMDDYYD",
-                                         "MMDDYYN",  "MMDDYYP",  "MMDDYYS",  "YYMMDD",  "YYMMDDB",  "YYMMDDC",
-                                         "YYMMDDD",  "YYMMDDN",  "YYMMDDP",  "YYMMDDS", "MONYY",    "MMYY",
-                                         "YYMM",     "YYMON",    "YYQ",      "JULIAN",  "WEEKDATE", "WEEKDATX",
-                                         "WORDDATE", "WORDDATX", "E8601DA",  "B8601DA", "IS8601DA", "NLDATE",
-                                         "EURDFDD",  "EURDFDE",  "EURDFDMY", NULL },
-                      *const moments[] = { "DATETIME", "DATEAMPM", "MDYAMPM", "DTDATE", "E8601DT", "B8601DT",
-                                           "IS8601DT", "NLDATM",   NULL },
-                      *const times[] = { "TIME", "TIMEAMPM", "HHMM",   "MMSS", "TOD",
-                                         "E8601TM", "B8601TM", "IS8601TM", NULL };
+    static const char *const dates[] = { "DATE",     "DDMMYY",   "DDMMYYB", "DDMMYYC",  "DDMMYYD",
+                                         "DDMMYYN",  "DDMMYYP",  "DDMMYYS", "MMDDYY",   "MMDDYYB",
+                                         "MMDDYYC",  "MMDDYYD",  "MMDDYYN", "MMDDYYP",  "MMDDYYS",
+                                         "YYMMDD",   "YYMMDDB",  "YYMMDDC", "YYMMDDD",  "YYMMDDN",
+                                         "YYMMDDP",  "YYMMDDS",  "MONYY",   "MMYY",     "YYMM",
+                                         "YYMON",    "YYQ",      "JULIAN",  "WEEKDATE", "WEEKDATX",
+                                         "WORDDATE", "WORDDATX", "E8601DA", "B8601DA",  "IS8601DA",
+                                         "NLDATE",   "EURDFDD",  "EURDFDE", "EURDFDMY", NULL },
+                             *const moments[] = { "DATETIME", "DATEAMPM", "MDYAMPM", "DTDATE", "E8601DT",
+                                                  "B8601DT",  "IS8601DT", "NLDATM",  NULL },
+                             *const times[] = { "TIME",    "TIMEAMPM", "HHMM",     "MMSS", "TOD",
+                                                "E8601TM", "B8601TM",  "IS8601TM", NULL };
     char name[NAME];
     letters(format, name);
     v->epoch = 3653;
@@ -134,8 +134,8 @@ static void means_spss(const char *format, variable *v)
 {
     static const char *const dates[] = { "DATE", "ADATE", "EDATE", "JDATE", "SDATE",
                                          "QYR",  "MOYR",  "WKYR",  NULL },
-                      *const moments[] = { "DATETIME", "YMDHMS", NULL },
-                      *const times[] = { "TIME", "DTIME", "MTIME", NULL };
+                             *const moments[] = { "DATETIME", "YMDHMS", NULL },
+                             *const times[] = { "TIME", "DTIME", "MTIME", NULL };
     char name[NAME];
     letters(format, name);
     v->epoch = 141428;
@@ -272,8 +272,9 @@ static tab_str utf8(reader *r, const char *text)
     return tab_utf8_valid(s) ? s : tab_text_utf8(r->a, s, &encoding);
 }
 
-/* The name of a set of labels. One that fills its field in a file of Stata's is given without a terminator, so
- * the sanitizer is not asked about the bytes behind it: at most the longest name's, of a process of its own. */
+/* The name of a set of labels. One that fills its field in a file of Stata's is given without a terminator,
+ * so the sanitizer is not asked about the bytes behind it: at most the longest name's, of a process of its
+ * own. */
 __attribute__((no_sanitize("address"))) static tab_str set_name(tab_arena *a, const char *p)
 {
     enum { LONGEST = 129 };
@@ -286,8 +287,8 @@ __attribute__((no_sanitize("address"))) static tab_str set_name(tab_arena *a, co
 
 static int on_variable(int index, readstat_variable_t *x, const char *labels, void *arg)
 {
-    static void (*const means[KINDS])(const char *, variable *) = { means_sas, means_sas, means_spss, means_spss,
-                                                                    means_stata };
+    static void (*const means[KINDS])(const char *, variable *) = { means_sas, means_sas, means_spss,
+                                                                    means_spss, means_stata };
     reader *r = arg;
     if (index < 0 || (size_t)index != r->cols)
         return give_up(r, tab_fail(r->err, TAB_VALIDATION, "", "its columns cannot be read"));
@@ -514,10 +515,10 @@ static tab_status finish(reader *r, tab_str id, const tab_table **ret)
 /* encoding: what the library is to make of texts; NULL: it leaves them as they are. */
 static tab_status parse(reader *r, const char *encoding, readstat_error_t *ret)
 {
-    static readstat_error_t (*const parsers[KINDS])(readstat_parser_t *, const char *, void *) = {
-        readstat_parse_sas7bdat, readstat_parse_xport, readstat_parse_sav, readstat_parse_por,
-        readstat_parse_dta
-    };
+    static readstat_error_t (*const parsers[KINDS])(readstat_parser_t *, const char *,
+                                                    void *) = { readstat_parse_sas7bdat, readstat_parse_xport,
+                                                                readstat_parse_sav, readstat_parse_por,
+                                                                readstat_parse_dta };
     readstat_parser_t *p = readstat_parser_init();
     if (p == NULL)
         return tab_no_memory(r->err);

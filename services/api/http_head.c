@@ -35,8 +35,7 @@ bool http_target_in(request *r, tab_str target)
     const char *q = memchr(target.p, '?', target.n);
     size_t n = q != NULL ? (size_t)(q - target.p) : target.n;
     r->path = tab_arena_copy(r->arena, (tab_str){ target.p, n });
-    r->query =
-        q != NULL ? tab_arena_copy(r->arena, (tab_str){ q + 1, target.n - n - 1 }) : TAB_S("");
+    r->query = q != NULL ? tab_arena_copy(r->arena, (tab_str){ q + 1, target.n - n - 1 }) : TAB_S("");
     return r->path.p != NULL && r->query.p != NULL;
 }
 

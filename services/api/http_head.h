@@ -1,5 +1,5 @@
-/* A request's headers into it, and the answer's out of it, whoever speaks HTTP: evhttp (http.c) or a connection
- * whose body is taken as it comes (stream.c). */
+/* A request's headers into it, and the answer's out of it, whoever speaks HTTP: evhttp (http.c) or a
+ * connection whose body is taken as it comes (stream.c). */
 #ifndef TAB_API_HTTP_HEAD_H
 #define TAB_API_HTTP_HEAD_H
 

@@ -19,8 +19,8 @@
 enum {
     HEAD_MOST = 32 * 1024, /* as of evhttp here */
     IN = 64 * 1024,
-    LOOK_MS = 200,       /* how often a waiting one looks whether it is still wanted */
-    WINDOW_MS = 15000,   /* of waiting, in which at least */
+    LOOK_MS = 200,             /* how often a waiting one looks whether it is still wanted */
+    WINDOW_MS = 15000,         /* of waiting, in which at least */
     WINDOW_BYTES = 240 * 1024, /* come: the gateway's tab_body_rate */
     ANSWER_MS = 30000,
     LINGER_MS = 5000 /* for what the other side still sends, so that it reads the answer */
@@ -316,7 +316,8 @@ static tab_status find_place(struct stream *s, tab_error *err)
     if (room)
         return TAB_OK;
     return org >= cfg->uploads_org
-               ? tab_fail(err, TAB_RATE_LIMIT, "", "the organization uploads as many files at once as it may: %lld",
+               ? tab_fail(err, TAB_RATE_LIMIT, "",
+                          "the organization uploads as many files at once as it may: %lld",
                           (long long)cfg->uploads_org)
                : tab_fail(err, TAB_UNAVAILABLE, "", "too many files are being uploaded; retry with backoff");
 }

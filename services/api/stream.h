@@ -1,7 +1,7 @@
 /* Requests whose bodies are taken as they come (docs/decisions/0365): POST /platform/v1/data/upload, where it
  * is the first request of its connection, as the gateway sends it. evhttp has a whole body before its handler
- * hears of it; so the connection is taken from it before it has read a byte, and one thread serves it from its
- * head to its answer, in blocking calls.
+ * hears of it; so the connection is taken from it before it has read a byte, and one thread serves it from
+ * its head to its answer, in blocking calls.
  *
  *   accept.h: first bytes --> streams_take: a duplicate of the descriptor, a thread
  *   thread: head -> api_dispatch -> handler <- stream_pull -> answer, close
@@ -31,8 +31,8 @@ bool streams_take(void *streams, struct bufferevent *b, struct evbuffer *in);
 void streams_end(streams *s); /* gives up those that go on, waits for their ends; while the loop runs */
 void streams_free(streams *s);
 
-/* For the handler: the body's next bytes (tab_pull of multipart_stream.h). Errors: CANCELLED (the client left,
- * or this process stops), VALIDATION (it comes too slowly, or is not framed as it says). */
+/* For the handler: the body's next bytes (tab_pull of multipart_stream.h). Errors: CANCELLED (the client
+ * left, or this process stops), VALIDATION (it comes too slowly, or is not framed as it says). */
 tab_status stream_pull(void *stream, char *to, size_t most, size_t *ret_n, tab_error *err) TAB_CHECKED;
 
 /* What http.c does with a request that was parked, for one of these. */

@@ -1,9 +1,9 @@
 /* POST /platform/v1/data/upload: a file's tables become datasets (docs/decisions/0365).
  *
  * multipart/form-data: `file`; `name` of the dataset where the file holds one table; `options` {"sheet"}.
- * The file goes on to the data-connector piece by piece as it comes (stream.h), and is read there by a process
- * of its own: at once, or, where it is large, by a job. What was sent on is dropped with whatever ends the
- * request before that. Under one Idempotency-Key the parts count, not the boundary between them. */
+ * The file goes on to the data-connector piece by piece as it comes (stream.h), and is read there by a
+ * process of its own: at once, or, where it is large, by a job. What was sent on is dropped with whatever
+ * ends the request before that. Under one Idempotency-Key the parts count, not the boundary between them. */
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,7 +63,8 @@ static tab_status send_piece(request *r, struct upload *u, const char *owner, ta
     return TAB_OK;
 }
 
-/* What was sent on is not wanted any more. Where this does not arrive, the data-connector drops it by itself. */
+/* What was sent on is not wanted any more. Where this does not arrive, the data-connector drops it by
+ * itself. */
 static void take_back(request *r, struct upload *u)
 {
     Tabella__UploadRequest q = TABELLA__UPLOAD_REQUEST__INIT;
@@ -226,10 +227,11 @@ static tab_status take_body(request *r, tab_error *err)
         return tab_no_memory(err);
     r->upload = u;
     tab_id_new(u->id, "up_");
-    tab_status s = r->stream != NULL || r->body_n <= (size_t)r->api->cfg.body_most
-                       ? read_parts(r, u, err)
-                       : tab_fail(err, TAB_VALIDATION, "body", "the body is larger than the limit of %lld bytes",
-                                  (long long)r->api->cfg.body_most);
+    tab_status s =
+        r->stream != NULL || r->body_n <= (size_t)r->api->cfg.body_most
+            ? read_parts(r, u, err)
+            : tab_fail(err, TAB_VALIDATION, "body", "the body is larger than the limit of %lld bytes",
+                       (long long)r->api->cfg.body_most);
     free(u->piece);
     u->piece = NULL;
     u->piece_n = 0;
@@ -240,26 +242,6 @@ static tab_status take_body(request *r, tab_error *err)
 }
 
 /* ---- what it holds --------------------------------------------------------------------------- */
-
-void upload_members(request *r, const Tabella__LoadReply *y)
-{
-    tab_out *o = &r->out;
-    tab_out_open(o, '{');
-    tab_out_key(o, "dataset");
-    if (y->n_datasets > 0)
-        data_json(o, y->datasets[0]);
-    else
-        tab_out_null(o);
-    if (y->n_datasets > 1) {
-        open_member(o, "datasets", '[');
-        for (size_t i = 0; i < y->n_datasets; i++)
-            data_json(o, y->datasets[i]);
-        tab_out_close(o, ']');
-    }
-    if (y->n_notes > 0)
-        texts_member(o, "notes", y->n_notes, y->notes);
-    tab_out_close(o, '}');
-}
 
 /* A file without a name has its dataset's. */
 static tab_status load_request(request *r, struct upload *u, const char *ingest_id, Tabella__LoadRequest *ret,

@@ -29,8 +29,8 @@ tab_status child_run(tab_arena *a, const Tabella__SourceTask *task, tab_deadline
                      const atomic_bool *cancel, const tab_table **ret, tab_str *notes,
                      tab_error *err) TAB_CHECKED;
 
-/* Before a piece of one of a file's tables, whose wire form (block_plain of blocks.h) follows; in the bytes of
- * this machine, where both sides run. bytes 0: there are no more. */
+/* Before a piece of one of a file's tables, whose wire form (block_plain of blocks.h) follows; in the bytes
+ * of this machine, where both sides run. bytes 0: there are no more. */
 typedef struct {
     uint64_t table, first_row, rows, first_col, cols, bytes;
 } child_piece;
@@ -42,12 +42,13 @@ typedef struct {
     void *arg;
 } child_sink;
 
-/* Reads the file of task->file_bytes at the descriptor `file`, from its beginning, in a process. Errors: as of
- * child_run, on the params "file", "name" and "options.sheet"; the sink's. */
+/* Reads the file of task->file_bytes at the descriptor `file`, from its beginning, in a process. Errors: as
+ * of child_run, on the params "file", "name" and "options.sheet"; the sink's. */
 tab_status child_load(tab_arena *a, const Tabella__SourceTask *task, int file, tab_deadline deadline,
                       const atomic_bool *cancel, const child_sink *sink, tab_error *err) TAB_CHECKED;
 
 /* file_load.c, in such a process: the tables of that file. err is needed. */
-tab_status child_file(tab_arena *a, const Tabella__SourceTask *task, tab_file *ret, tab_error *err) TAB_CHECKED;
+tab_status child_file(tab_arena *a, const Tabella__SourceTask *task, tab_file *ret,
+                      tab_error *err) TAB_CHECKED;
 
 #endif

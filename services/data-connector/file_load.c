@@ -1,5 +1,5 @@
-/* An uploaded file, in the process that reads it: mapped, so that its bytes are the page cache's, and given on
- * as tables in pieces (reader.c). See child.h. */
+/* An uploaded file, in the process that reads it: mapped, so that its bytes are the page cache's, and given
+ * on as tables in pieces (reader.c). See child.h. */
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>

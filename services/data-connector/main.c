@@ -1,8 +1,8 @@
 /* data-connector: datasets, their immutable snapshots, connections and pins. Owns the Postgres
  * schema `data_connector`. Start: configuration, log, servers, relay, sweeper, methods, ready.
  * Stop, on SIGTERM: not ready, drain, free. */
-#include <pthread.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <sodium.h>
 #include <stdlib.h>
 
@@ -44,7 +44,8 @@ static const tab_option options[] = {
     TAB_OPTION(config, reads_place, INT, "TAB_SOURCE_READS_PLACE", "2", "of these, of one scheme and host"),
     TAB_OPTION(config, upload_org, INT, "TAB_UPLOAD_ORG_BYTES", "4294967296",
                "most bytes of an organization's uploaded files that are not read yet"),
-    TAB_OPTION(config, upload_all, INT, "TAB_UPLOAD_ALL_BYTES", "34359738368", "the same of all organizations"),
+    TAB_OPTION(config, upload_all, INT, "TAB_UPLOAD_ALL_BYTES", "34359738368",
+               "the same of all organizations"),
     TAB_OPTION(config, upload_idle_s, INT, "TAB_UPLOAD_IDLE_S", "180",
                "seconds without a byte after which an upload is dropped"),
     TAB_OPTION(config, upload_dir, TEXT, "TAB_UPLOAD_DIR", "/var/tmp",
@@ -106,8 +107,9 @@ int main(int argc, char **argv)
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "schema", tab_schema_fits, &schema);
     tab_health_watch(health, "nats", tab_rpc_alive, rpc);
-    static const char *const slow[] = { "Ingest", "Load", "Connect", "Sync", "Write",
-                                        NULL }; /* as the source, or the body, is */
+    static const char *const slow[] = {
+        "Ingest", "Load", "Connect", "Sync", "Write", NULL
+    }; /* as the source, or the body, is */
     tab_rpc_heavy(rpc, cfg.threads, slow);
     tab_rpc_limits(rpc, cfg.threads, 0, (size_t)3 << 30);
     if (pthread_create(&sweeper, NULL, data_sweep, &self) != 0)

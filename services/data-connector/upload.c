@@ -91,8 +91,7 @@ tab_status data_upload_part(void *arg, tab_call *call, tab_error *err)
     if (q->bytes.len > 0) { /* before it is counted: two files at once may both find room for a last piece */
         TAB_AUTO(tab_rows) *r = NULL;
         TAB_TRY(tab_tx_query(
-            tx, &r, err,
-            "SELECT coalesce(sum(bytes), 0)::bigint FROM data_connector.upload WHERE org = $1",
+            tx, &r, err, "SELECT coalesce(sum(bytes), 0)::bigint FROM data_connector.upload WHERE org = $1",
             TAB_P(tab_p_text(call->org))));
         if (tab_rows_int(r, 0, 0) + (int64_t)q->bytes.len > self->upload_org)
             return tab_fail(err, TAB_RATE_LIMIT, "",
@@ -370,7 +369,8 @@ tab_status data_load(void *arg, tab_call *call, tab_error *err)
     if (s != TAB_NOT_FOUND)
         return s;
     s = load_once(self, call, err);
-    if (s != TAB_OK && s != TAB_CONFLICT) /* another call with this id was faster: its datasets are the answer */
+    if (s != TAB_OK &&
+        s != TAB_CONFLICT) /* another call with this id was faster: its datasets are the answer */
         return s;
     tab_relay_nudge(self->relay);
     s = loaded_before(self, call, err);

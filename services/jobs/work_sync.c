@@ -1,5 +1,5 @@
-/* A large sync, and the reading of a large uploaded file, as a job: one call of data-connector under the job's
- * id, so that a repeated attempt finds what an earlier one minted. Not metered. */
+/* A large sync, and the reading of a large uploaded file, as a job: one call of data-connector under the
+ * job's id, so that a repeated attempt finds what an earlier one minted. Not metered. */
 #include "common/proto.h"
 #include "proto/data.pb-c.h"
 #include "services/jobs/work.h"
@@ -64,6 +64,7 @@ tab_status work_sync(work *w, tab_arena *a, tab_error *err)
     const Tabella__SubmitRequest *q = tab_proto_read(a, &tabella__submit_request__descriptor, w->c->request);
     if (q == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "the job's request cannot be read");
-    return q->load.len > 0 ? load_file(w, a, (tab_str){ (const char *)q->load.data, q->load.len }, err)
-                           : sync_source(w, a, (tab_str){ (const char *)q->request.data, q->request.len }, err);
+    return q->load.len > 0
+               ? load_file(w, a, (tab_str){ (const char *)q->load.data, q->load.len }, err)
+               : sync_source(w, a, (tab_str){ (const char *)q->request.data, q->request.len }, err);
 }

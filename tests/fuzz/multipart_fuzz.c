@@ -1,4 +1,5 @@
-/* Whatever the body: its parts lie within it; and taken as it comes, in pieces of any size, it has the same. */
+/* Whatever the body: its parts lie within it; and taken as it comes, in pieces of any size, it has the same.
+ * */
 #include <stdlib.h>
 
 #include "common/files/multipart_stream.h"
@@ -24,7 +25,8 @@ static tab_status pull(void *arg, char *to, size_t most, size_t *ret_n, tab_erro
     return TAB_OK;
 }
 
-static void same(const uint8_t *data, size_t size, size_t piece, tab_status want, const tab_part *part, size_t n)
+static void same(const uint8_t *data, size_t size, size_t piece, tab_status want, const tab_part *part,
+                 size_t n)
 {
     static char bytes[1 << 20];
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
@@ -65,8 +67,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (copy == NULL)
         abort();
     memcpy(copy, data, size);
-    tab_status s = tab_multipart_read("multipart/form-data; boundary=b", (tab_str){ copy, size }, part, PARTS,
-                                      &n, &err);
+    tab_status s =
+        tab_multipart_read("multipart/form-data; boundary=b", (tab_str){ copy, size }, part, PARTS, &n, &err);
     for (size_t i = 0; s == TAB_OK && i < n; i++)
         if (part[i].bytes.p < copy || part[i].bytes.p + part[i].bytes.n > copy + size || part[i].name.n == 0)
             abort();

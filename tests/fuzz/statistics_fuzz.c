@@ -1,6 +1,6 @@
-/* Whatever the bytes: reading a file of a statistics program neither crashes nor outgrows its arena. The library
- * that reads them is built without instrumentation: what it does to memory that it was lent is seen, what it does
- * to its own by the allocator alone. */
+/* Whatever the bytes: reading a file of a statistics program neither crashes nor outgrows its arena. The
+ * library that reads them is built without instrumentation: what it does to memory that it was lent is seen,
+ * what it does to its own by the allocator alone. */
 #include <stdlib.h>
 
 #include "common/files/statistics.h"

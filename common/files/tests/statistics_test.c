@@ -1,5 +1,5 @@
-/* Files of SAS, SPSS and Stata, written by the library's own writer, as the tables that their users expect; and
- * damaged ones. tests/suite/statistics holds others' files beside other programs. */
+/* Files of SAS, SPSS and Stata, written by the library's own writer, as the tables that their users expect;
+ * and damaged ones. tests/suite/statistics holds others' files beside other programs. */
 #include "common/files/statistics.h"
 
 #include <criterion/criterion.h>
@@ -46,8 +46,8 @@ static const program programs[] = {
     { "dta 114", readstat_begin_writing_dta, "%td", "%tc", 1, 1000, 3653, true, false, 'a', 114 },
 };
 
-/* One row: id, answer, score, day, moment, town. NaN: missing; "" likewise; answer 9 is declared missing where
- * the program can say so. */
+/* One row: id, answer, score, day, moment, town. NaN: missing; "" likewise; answer 9 is declared missing
+ * where the program can say so. */
 typedef struct {
     double id, answer, score, day, moment;
     const char *town;
@@ -140,13 +140,13 @@ static void expect_cell(const program *p, const tab_column *c, size_t i, const c
 Test(statistics, reads_what_each_program_writes)
 {
     static memory m;
-    static const char *const score[] = { "0.5", "7", "-", "9", "3" }, *const town[] = { "Graz", "Linz", "-",
-                                                                                        "Wien", "Graz" },
-                      *const labels[] = { "yes", "no", "-", "yes", "-" },
-                      *const codes[] = { "1", "2", "-", "1", "-" },
-                      *const day[] = { "2022-01-08", "1970-01-01", "-", "1969-12-31", "2000-02-29" },
-                      *const moment[] = { "2022-01-08T00:00:00.250", "1970-01-01T00:00:00", "-",
-                                          "1970-01-01T00:00:59", "2000-02-29T00:00:00" };
+    static const char *const score[] = { "0.5", "7", "-", "9", "3" },
+                             *const town[] = { "Graz", "Linz", "-", "Wien", "Graz" },
+                             *const labels[] = { "yes", "no", "-", "yes", "-" },
+                             *const codes[] = { "1", "2", "-", "1", "-" },
+                             *const day[] = { "2022-01-08", "1970-01-01", "-", "1969-12-31", "2000-02-29" },
+                             *const moment[] = { "2022-01-08T00:00:00.250", "1970-01-01T00:00:00", "-",
+                                                 "1970-01-01T00:00:59", "2000-02-29T00:00:00" };
     for (size_t k = 0; k < sizeof programs / sizeof *programs; k++) {
         const program *p = &programs[k];
         TAB_AUTO(tab_arena) *a = tab_arena_new(16 << 20);
@@ -182,8 +182,8 @@ Test(statistics, refuses_what_is_cut_off_or_too_large)
             const tab_table *t;
             tab_statistics_notes notes;
             tab_error err = { 0 };
-            tab_status s = tab_statistics_read(a, (tab_str){ m.bytes, n }, TAB_S("t"), 100, 1000, &t, &notes,
-                                               &err);
+            tab_status s =
+                tab_statistics_read(a, (tab_str){ m.bytes, n }, TAB_S("t"), 100, 1000, &t, &notes, &err);
             cr_expect(s == TAB_OK || (s == TAB_VALIDATION && err.message[0] != 0), "%s of %zu bytes: %d",
                       programs[k].name, n, s);
         }
@@ -207,9 +207,15 @@ Test(statistics, knows_periods_and_times)
         double x;
         const char *want;
     } cases[] = {
-        { "%tm", 0, "1960-01-01" },   { "%tm", 743, "2021-12-01" }, { "%tq", -1, "1959-10-01" },
-        { "%th", 121, "2020-07-01" }, { "%tw", 53, "1961-01-08" },  { "%ty", 2020, "2020" },
-        { "%9.0g", 3, "3" },         { "%tcHH:MM:SS", 36610000, "10:10:10" },          { "%-tdD_m_Y", 1, "1960-01-02" },
+        { "%tm", 0, "1960-01-01" },
+        { "%tm", 743, "2021-12-01" },
+        { "%tq", -1, "1959-10-01" },
+        { "%th", 121, "2020-07-01" },
+        { "%tw", 53, "1961-01-08" },
+        { "%ty", 2020, "2020" },
+        { "%9.0g", 3, "3" },
+        { "%tcHH:MM:SS", 36610000, "10:10:10" },
+        { "%-tdD_m_Y", 1, "1960-01-02" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         readstat_writer_t *w = readstat_writer_init();
