@@ -398,8 +398,9 @@ class DataSets(Resource):
         progress: bool = False,
     ) -> Uploaded:
         """A file, by its path or as its name and bytes: CSV, JSON, NDJSON, xlsx, ods, Parquet, Arrow, SAS,
-        SPSS or Stata, packed (gz, zip) or not, up to 1 GiB, read as it is sent. Its tables become datasets: of a
-        large file by a job, which is waited for. name: of its only table; sheet: the one of a workbook."""
+        SPSS or Stata, packed (gz, zip) or not, up to 1 GiB, read as it is sent. Its tables become datasets:
+        of a large file by a job, which is waited for. name: of its only table; sheet: the one of a
+        workbook."""
         texts = {} if name is None else {"name": name}
         if sheet is not None:
             texts["options"] = json.dumps({"sheet": sheet})
