@@ -45,10 +45,13 @@ static uint32_t draw(uint32_t n) /* splitmix64 */
 
 static int make(unsigned rows, unsigned seed)
 {
-    static const char *const region[] = { "north", "south", "east", "west", "centre" },
-                            *const state_of[] = { "open", "paid", "shipped", "returned" },
-                            *const first[] = { "Ada", "Emil", "Grace", "Hannah", "Ito", "Jun", "Zoë", "Omar" },
-                            *const last[] = { "Becker", "Garcia", "Kowalski", "Lee", "Novak", "Okafor" };
+    static const char *const
+        region[] = { "north", "south", "east", "west", "centre" },
+        *const state_of[] = { "open", "paid", "shipped", "returned" }, *const first[] = { "Ada",   "Emil",
+                                                                                          "Grace", "Hannah",
+                                                                                          "Ito",   "Jun",
+                                                                                          "Zoë",   "Omar" },
+        *const last[] = { "Becker", "Garcia", "Kowalski", "Lee", "Novak", "Okafor" };
     puts("id,order_no,customer,name,region,state,quantity,price,total,weight,score,day,at,paid,channel,sku,"
          "ratio,note,city,flag");
     for (unsigned i = 0; i < rows; i++) {
@@ -59,9 +62,9 @@ static int make(unsigned rows, unsigned seed)
                q * cents / 100, q * cents % 100);
         if (draw(20) > 0)
             printf("%u.%04u", draw(100), draw(10000));
-        printf(",%s%u.%09u,20%02u-%02u-%02u,2026-%02u-%02uT%02u:%02u:%02u,%s,%s,SKU%05u,0.%017u,", draw(2) ? "-" : "",
-               draw(3), draw(1000000000), 10 + draw(16), 1 + draw(12), 1 + draw(28), 1 + draw(12),
-               1 + draw(28), draw(24), draw(60), draw(60), draw(2) ? "true" : "false",
+        printf(",%s%u.%09u,20%02u-%02u-%02u,2026-%02u-%02uT%02u:%02u:%02u,%s,%s,SKU%05u,0.%017u,",
+               draw(2) ? "-" : "", draw(3), draw(1000000000), 10 + draw(16), 1 + draw(12), 1 + draw(28),
+               1 + draw(12), 1 + draw(28), draw(24), draw(60), draw(60), draw(2) ? "true" : "false",
                draw(3) ? "web" : "shop", draw(20000), draw(1000000000));
         if (draw(3) == 0)
             printf("\"item %u, as \"\"agreed\"\" on call\"", draw(100000));
@@ -93,7 +96,8 @@ static const tab_table *read_file(tab_arena *a, const char *path, tab_str bytes)
     const tab_file_limits most = TAB_FILE_LIMITS;
     tab_error err = { 0 };
     tab_file f;
-    if (a == NULL || bytes.p == NULL || tab_file_read(a, tab_str_of(path), bytes, &most, &f, &err) != TAB_OK) {
+    if (a == NULL || bytes.p == NULL ||
+        tab_file_read(a, tab_str_of(path), bytes, &most, &f, &err) != TAB_OK) {
         fprintf(stderr, "%s: %s\n", path, err.message);
         exit(EXIT_FAILURE);
     }
@@ -137,11 +141,12 @@ static int diff(const char *before, const char *after)
     if (scratch == NULL || diff_tables(scratch, t[0], t[1], NULL, 0, &d, &err) != TAB_OK)
         return EXIT_FAILURE;
     double done = seconds();
-    printf("{\"rows\": %zu, \"cols\": %zu, \"diff\": %.3f, \"added\": %llu, \"changed\": %llu, \"removed\": %llu, "
-           "\"unchanged\": %llu, \"key\": \"%.*s\", \"peak\": %lld}\n",
-           t[1]->rows, t[1]->cols, done - began, (unsigned long long)d.added, (unsigned long long)d.changed,
-           (unsigned long long)d.removed, (unsigned long long)d.unchanged,
-           d.n_key > 0 ? (int)d.key[0].n : 0, d.n_key > 0 ? d.key[0].p : "", peak());
+    printf(
+        "{\"rows\": %zu, \"cols\": %zu, \"diff\": %.3f, \"added\": %llu, \"changed\": %llu, \"removed\": %llu, "
+        "\"unchanged\": %llu, \"key\": \"%.*s\", \"peak\": %lld}\n",
+        t[1]->rows, t[1]->cols, done - began, (unsigned long long)d.added, (unsigned long long)d.changed,
+        (unsigned long long)d.removed, (unsigned long long)d.unchanged, d.n_key > 0 ? (int)d.key[0].n : 0,
+        d.n_key > 0 ? d.key[0].p : "", peak());
     free((char *)bytes[0].p);
     free((char *)bytes[1].p);
     return 0;
