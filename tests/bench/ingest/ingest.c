@@ -4,6 +4,7 @@
  *                       categories, names, notes, some of them missing
  *   file PATH ...       any file: seconds to read it, and to cut, hash and pack its blocks
  *   diff BEFORE AFTER   two files' tables: seconds of a sync's comparison
+ *   cells PATH          a file's table: a JSON array of names, then one of each row's cells; or {"error"}
  *
  * A line of JSON each: {"bytes", "rows", "cols", "read", "pack", "packed", "peak"}; peak is the process's
  * resident memory in bytes. */
@@ -13,6 +14,7 @@
 #include <sys/resource.h>
 
 #include "common/files/files.h"
+#include "common/json.h"
 #include "services/data-connector/blocks.h"
 #include "services/data-connector/diff.h"
 
@@ -152,6 +154,47 @@ static int diff(const char *before, const char *after)
     return 0;
 }
 
+static void put_line(tab_out *o)
+{
+    tab_out_close(o, ']');
+    tab_out_bytes(o, "\n", 1);
+    fwrite(o->p, 1, o->n, stdout);
+    o->n = 0;
+    o->comma = false;
+}
+
+static int cells(const char *path)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)4 << 30);
+    const tab_file_limits most = TAB_FILE_LIMITS;
+    tab_str bytes = slurp(path);
+    tab_error err = { 0 };
+    tab_file f;
+    tab_out o = { 0 };
+    if (a == NULL || bytes.p == NULL)
+        return EXIT_FAILURE;
+    if (tab_file_read(a, tab_str_of(path), bytes, &most, &f, &err) != TAB_OK) {
+        tab_out_bytes(&o, "{\"error\":", 9);
+        tab_out_cstr(&o, err.message);
+        printf("%.*s}\n", (int)o.n, o.p);
+    } else {
+        const tab_table *t = f.table[0];
+        tab_out_open(&o, '[');
+        for (size_t k = 0; k < t->cols; k++)
+            tab_out_str(&o, t->col[k].name);
+        put_line(&o);
+        for (size_t r = 0; r < t->rows; r++) {
+            tab_out_open(&o, '[');
+            for (size_t k = 0; k < t->cols; k++)
+                tab_out_cell(&o, &t->col[k], r);
+            put_line(&o);
+        }
+    }
+    tab_out_free(&o);
+    free((char *)bytes.p);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 4 && strcmp(argv[1], "make") == 0)
@@ -160,6 +203,8 @@ int main(int argc, char **argv)
         return file(argv[2]);
     if (argc == 4 && strcmp(argv[1], "diff") == 0)
         return diff(argv[2], argv[3]);
-    fputs("usage: ingest make ROWS SEED | file PATH | diff BEFORE AFTER\n", stderr);
+    if (argc == 3 && strcmp(argv[1], "cells") == 0)
+        return cells(argv[2]);
+    fputs("usage: ingest make ROWS SEED | file PATH | diff BEFORE AFTER | cells PATH\n", stderr);
     return EXIT_FAILURE;
 }
