@@ -36,6 +36,8 @@ def text(x):
 def dump(value):
     if isinstance(value, dict):
         return "{" + ",".join(json.dumps(k) + ":" + dump(v) for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(dump, value)) + "]"
     return str(value) if isinstance(value, decimal.Decimal) else json.dumps(value, ensure_ascii=False)
 
 
@@ -125,9 +127,7 @@ for row in same:
     row["by"] = None if row["by"] is None else {str(k): v for k, v in row["by"]}
     row["at"] = row["at"] or {"x": None, "tags": None}
 same = [{k: text(v) for k, v in row.items()} for row in same]
-as_text = (
-    lambda v: v if v is None else json.dumps(v, ensure_ascii=False, separators=(",", ":"), default=float)
-)
+as_text = lambda v: v if v is None else dump(v)
 for row in same:  # lists and maps are texts
     row["at"]["tags"] = as_text(row["at"]["tags"])
     for k in ("tags", "matrix", "counts", "by", "points", "when", "price", "yes"):
