@@ -39,8 +39,8 @@ typedef struct {
 
 enum { PARQUET_DEPTH = 32 }; /* of fields in fields */
 
-/* FileMetaData's list of SchemaElement: at most `most` leaves. All is the arena's. Errors: VALIDATION (damaged,
- * a type that is no cell, too many, too deep), INTERNAL (memory). */
+/* FileMetaData's list of SchemaElement: at most `most` leaves. All is the arena's. Errors: VALIDATION
+ * (damaged, a type that is no cell, too many, too deep), INTERNAL (memory). */
 tab_status parquet_schema_read(tab_arena *a, tab_thrift *t, int type, size_t most, parquet_schema *ret,
                                tab_error *err) TAB_CHECKED;
 

@@ -12,6 +12,17 @@ enum { MOST_DIGITS = 15 };
 
 bool cell_is_text(const char *p, size_t n)
 {
+    const uint64_t ones = 0x0101010101010101u, high = ones << 7;
+    size_t at = 0;
+    for (uint64_t x; n - at >= sizeof x; at += sizeof x) { /* most are ASCII */
+        memcpy(&x, p + at, sizeof x);
+        if (((x | (x - ones)) & high) != 0)
+            break;
+    }
+    while (at < n && (signed char)p[at] > 0)
+        at++;
+    if (at == n)
+        return true;
     return tab_utf8_valid((tab_str){ p, n }) && memchr(p, 0, n) == NULL;
 }
 

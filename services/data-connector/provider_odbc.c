@@ -1,5 +1,6 @@
-/* What a driver of ODBC reaches: odbc://NAME/table, NAME/schema/table, NAME/catalog/schema/table. NAME is an entry
- * of the operator's odbc.ini (TAB_ODBC), which says the driver, the server and its TLS (docs/decisions/0368).
+/* What a driver of ODBC reaches: odbc://NAME/table, NAME/schema/table, NAME/catalog/schema/table. NAME is an
+ * entry of the operator's odbc.ini (TAB_ODBC), which says the driver, the server and its TLS
+ * (docs/decisions/0368).
  *
  * A caller gives names and a login, never a part of a connection string: in one, DRIVER= loads any library by
  * its path. So the entry must be there, and SQLConnect takes it, user and password as values of their own.
@@ -155,8 +156,8 @@ static SQLUINTEGER flags(session *c, SQLUSMALLINT what)
     return good(SQLGetInfo(c->link, what, &x, sizeof x, &n)) ? x : 0;
 }
 
-/* What the parts of the path are in this driver: two are a schema and a table, or where there are no schemas a
- * catalog and a table. */
+/* What the parts of the path are in this driver: two are a schema and a table, or where there are no schemas
+ * a catalog and a table. */
 static tab_status name_parts(session *c, tab_error *err)
 {
     const source_ref *r = c->s->ref;
