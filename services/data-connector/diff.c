@@ -194,7 +194,7 @@ static bool repeats_early(const search *s, int side, const size_t *set, size_t n
 }
 
 /* Whether the set of columns is unique and complete in both tables; counts the rows that it matches. */
-static void try_set(search *s, const size_t *set, size_t n)
+static bool try_set(search *s, const size_t *set, size_t n)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 31);
     uint64_t *h[2];
@@ -202,11 +202,11 @@ static void try_set(search *s, const size_t *set, size_t n)
     size_t matched = 0;
     s->tried++;
     if (repeats_early(s, BEFORE, set, n) || repeats_early(s, AFTER, set, n))
-        return;
+        return false;
     for (int side = 0; side < 2; side++)
         if (a == NULL || !key_hashes(a, s, side, set, n, s->t[side]->rows, &h[side]) ||
             !set_new(a, s->t[side]->rows, &in[side]) || !set_fill(&in[side], h[side], s->t[side]->rows))
-            return;
+            return false;
     for (size_t r = 0; r < s->t[AFTER]->rows; r++)
         matched += in[BEFORE].slot[set_at(&in[BEFORE], h[AFTER][r])] != 0;
     if (matched > s->best_matched) { /* smaller sets and those further left come first, so only more
@@ -215,6 +215,7 @@ static void try_set(search *s, const size_t *set, size_t n)
         s->n_best = n;
         memcpy(s->best, set, n * sizeof *set);
     }
+    return true;
 }
 
 static size_t level_bound(const tab_column *c, size_t rows)
@@ -254,11 +255,10 @@ static void find_key(search *s)
         }
     }
     for (size_t i = 0; i < s->n_pairs && !enough(s, most); i++) {
-        size_t before = s->best_matched;
-        if (s->pairs[i].complete && s->pairs[i].distinct == SIZE_MAX)
-            try_set(s, &i, 1);
-        unique_alone[i % 2048] = s->best_matched > before;
+        bool may = s->pairs[i].complete && s->pairs[i].distinct == SIZE_MAX;
+        unique_alone[i % 2048] = may && try_set(s, &i, 1);
     }
+    /* a set with a column that is unique alone matches no row that this column does not */
     for (size_t i = 0; i < s->n_pairs; i++)
         for (size_t k = i + 1; k < s->n_pairs && !enough(s, most); k++) {
             const pair *p = &s->pairs[i], *q = &s->pairs[k];
@@ -268,14 +268,14 @@ static void find_key(search *s)
             if (p->distinct != SIZE_MAX && q->distinct != SIZE_MAX &&
                 !__builtin_mul_overflow(p->distinct, q->distinct, &could) && could < larger)
                 continue;
-            try_set(s, set, 2);
+            (void)try_set(s, set, 2);
         }
     for (size_t i = 0; i < s->n_pairs; i++)
         for (size_t k = i + 1; k < s->n_pairs && s->n_best == 0; k++)
             for (size_t l = k + 1; l < s->n_pairs && s->n_best == 0 && !enough(s, most); l++) {
                 size_t set[3] = { i, k, l };
                 if (s->pairs[i].complete && s->pairs[k].complete && s->pairs[l].complete)
-                    try_set(s, set, 3);
+                    (void)try_set(s, set, 3);
             }
 }
 
@@ -420,7 +420,7 @@ static bool declared_key(search *s, const tab_str *declared, size_t n, tab_arena
         if (set[k] == SIZE_MAX)
             return false;
     }
-    try_set(s, set, n);
+    (void)try_set(s, set, n);
     return s->n_best > 0;
 }
 

@@ -232,8 +232,8 @@ Test(csv, a_line_of_commas_is_no_table)
     free(p);
 }
 
-/* Columns that look like numbers in the first 1,000 records and are texts, one that nobody names, one that ends
- * as numbers: as if all had been known from the start. */
+/* Columns that look like numbers in the first 1,000 records and are texts, columns that nobody names: as if
+ * all had been known from the start. */
 Test(csv, what_shows_late_holds_from_the_start)
 {
     enum { ROWS = 3000, LATE = 2100 };

@@ -144,8 +144,7 @@ static int diff(const char *before, const char *after)
         return EXIT_FAILURE;
     double done = seconds();
     printf("{\"rows\": %zu, \"cols\": %zu, \"diff\": %.3f, \"added\": %llu, \"changed\": %llu, "
-           "\"removed\": %llu, "
-           "\"unchanged\": %llu, \"key\": \"%.*s\", \"peak\": %lld}\n",
+           "\"removed\": %llu, \"unchanged\": %llu, \"key\": \"%.*s\", \"peak\": %lld}\n",
            t[1]->rows, t[1]->cols, done - began, (unsigned long long)d.added, (unsigned long long)d.changed,
            (unsigned long long)d.removed, (unsigned long long)d.unchanged, d.n_key > 0 ? (int)d.key[0].n : 0,
            d.n_key > 0 ? d.key[0].p : "", peak());

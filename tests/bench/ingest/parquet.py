@@ -1,5 +1,6 @@
-"""Files of Parquet (FOLDER, such as data/ of apache/parquet-testing) read by the bench program and by pyarrow,
-cell by cell: PYTHON parquet.py BENCH FOLDER. What only one of them reads is listed, what differs fails."""
+"""Files of Parquet (FOLDER, such as data/ of apache/parquet-testing) read by the bench program and by
+pyarrow, cell by cell: PYTHON parquet.py BENCH FOLDER. What only one of them reads is listed; what differs
+fails."""
 
 import datetime, decimal, json, math, pathlib, subprocess, sys, uuid
 
