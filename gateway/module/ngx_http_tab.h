@@ -9,6 +9,7 @@
  *   ngx_http_tab_echo.c     an answer of the api is passed on only to the request that it names
  *   ngx_http_tab_redis.c    what is asked of Redis: one round for all requests that became ready meanwhile,
  *                           with a breaker
+ *   ngx_http_tab_call.c     how a call is written
  *   tab_ahead.c             requests let in ahead of Redis' count, and what is owed to it
  *   ngx_http_tab_link.c     the connection to Redis, one a worker, with user, password and TLS
  *   ngx_http_tab_held.c     what bodies and answers hold of memory: limits, and the rate at which a body
@@ -25,7 +26,7 @@
  *                 |
  *              request
  *                 |
- *               redis ---> link, clock, ahead      held      limits      metrics
+ *               redis ---> link, clock, call, ahead      held      limits      metrics
  *
  * Redis' answers come back later, from the event loop, by the functions that were handed down with the
  * question: gate's `answered` to redis, redis' `replied` and `lost` to link. */

@@ -1,8 +1,9 @@
 /* What the gateway asks Redis: one round at a time, for all requests that became ready meanwhile.
  *
- * Requests that become ready wait for the end of the loop's turn, or for the answers of the round that is under
- * way, and go to Redis together; those that are alike (key, scope, endpoint) are one group with a count.
- * So the busier the gateway, the less a request costs Redis; a lone request waits for nobody. A round is
+ * Requests that become ready wait for the end of the loop's turn, or for the answers of the round that is
+ * under way, and go to Redis together; those that are alike (key, scope, endpoint) are one group with a
+ * count. So the busier the gateway, the less a request costs Redis; a lone request waits for nobody. A round
+ * is
  *
  *   settle   what those of the count owe, if they have used up what may be let in ahead
  *   read     groups that may be let in ahead (tab_ahead.h): do their entries stand as they were?
@@ -15,31 +16,9 @@
  * the fallback at once, and then one of them tries again. So a frozen Redis costs one request a second its
  * time-out, and nobody else anything; after 3 time-outs in a row the connection is made anew. */
 #include "gateway/module/ngx_http_tab.h"
-#include "gateway/module/tab_ahead.h"
+#include "gateway/module/ngx_http_tab_call.h"
 
-enum {
-    BREAKER = 1000,
-    MOST_TIMEOUTS = 3,
-    MOST_GROUPS = 32,      /* of one round: Redis does nothing else meanwhile */
-    GROUP_TEXT = 100 + 500 /* of a call, on the wire */
-};
-
-typedef enum { CALL_COUNT, CALL_READ, CALL_SETTLE } tab_call_kind;
-
-/* One command in flight, until its reply has come or the connection is lost. */
-typedef struct {
-    tab_call_kind kind;
-    ngx_queue_t sent;  /* in redis.sent */
-    ngx_queue_t asked; /* tab_ctx.asked of those that still want the answer, in order of arrival */
-    ngx_uint_t groups;
-    struct {
-        tab_ctx *first;           /* until it is sent */
-        tab_ahead_caller *caller; /* of a read or a settlement: held */
-        uint32_t n;
-    } group[MOST_GROUPS];
-    unsigned waited : 1; /* a round is over when none of its calls is */
-    ngx_event_t timer;
-} tab_call;
+enum { BREAKER = 1000, MOST_TIMEOUTS = 3 };
 
 static struct {
     tab_main_conf *conf;
@@ -127,7 +106,7 @@ static void end_turn_soon(void)
 /* Nobody waits for the call any more: none of its groups is let in ahead. */
 static void give_up(tab_call *call)
 {
-    for (ngx_uint_t g = 0; call->kind == CALL_READ && g < call->groups; g++) {
+    for (ngx_uint_t g = 0; call->kind == TAB_CALL_READ && g < call->groups; g++) {
         if (call->group[g].caller != NULL)
             tab_ahead_return(redis.ahead, call->group[g].caller, call->group[g].n);
         call->group[g].caller = NULL;
@@ -206,17 +185,6 @@ static tab_redis_answer next_of(tab_group *g)
     return a;
 }
 
-static tab_str endpoint_of(const tab_ctx *ctx)
-{
-    bool has = ctx->routed && (tab_routes[ctx->route.id].flags & TAB_ROUTE_ENDPOINT);
-    return has ? ctx->route.param[0] : TAB_S("");
-}
-
-static unsigned scope_of(const tab_ctx *ctx)
-{
-    return ctx->routed ? (unsigned)tab_routes[ctx->route.id].scope : 0;
-}
-
 /* ---- replies --------------------------------------------------------------------------------- */
 static void send_waiting(void);
 
@@ -246,7 +214,7 @@ enum { CHANGED = -2 }; /* a code: the entry is not what it was when this caller 
 
 static void take_counts(const tab_call *call, redisReply *r, tab_group *group)
 {
-    bool learnt[MOST_GROUPS] = { false };
+    bool learnt[TAB_CALL_GROUPS] = { false };
     int64_t full_us[TAB_AHEAD_BUCKETS], now = now_us();
     for (size_t g = 0; g < r->elements; g++)
         group[g] = counted(r->element[g]);
@@ -258,22 +226,25 @@ static void take_counts(const tab_call *call, redisReply *r, tab_group *group)
             continue;
         learnt[ctx->group] = true;
         if (full_at(r->element[ctx->group], 10, full_us))
-            tab_ahead_learn(redis.ahead, ctx->hash, endpoint_of(ctx),
+            tab_ahead_learn(redis.ahead, ctx->hash, ngx_http_tab_endpoint_of(ctx),
                             (tab_str){ (char *)a->grant.data, a->grant.len },
                             (tab_str){ (char *)a->epoch.data, a->epoch.len }, full_us, now);
     }
 }
 
-/* Three keys a group: entry, last revocation, state of the endpoint. */
+/* The keys of a group: entry, last revocation, and the state of the endpoint where there is one. */
 static void take_reads(tab_call *call, redisReply *r, tab_group *group)
 {
     int64_t now = now_us();
+    size_t at = 0;
     for (ngx_uint_t g = 0; g < call->groups; g++) {
         tab_ahead_caller *c = call->group[g].caller;
         tab_redis_answer *a = &group[g].answer;
-        string_at(r, 3 * g, &a->grant);
-        string_at(r, 3 * g + 1, &a->epoch);
-        string_at(r, 3 * g + 2, &a->state);
+        string_at(r, at, &a->grant);
+        string_at(r, at + 1, &a->epoch);
+        if (call->group[g].endpoint)
+            string_at(r, at + 2, &a->state);
+        at += ngx_http_tab_call_keys(call, g);
         a->code = CHANGED;
         if (c == NULL) /* too late */
             continue;
@@ -324,8 +295,11 @@ static void wait_again(tab_call *call, const tab_group *group)
 
 static bool understood(tab_call *call, redisReply *r, tab_group *group)
 {
-    static const size_t per_group[] = { [CALL_COUNT] = 1, [CALL_READ] = 3, [CALL_SETTLE] = 3 };
-    size_t want = call->groups * per_group[call->kind] + (call->kind == CALL_SETTLE);
+    size_t want = call->kind == TAB_CALL_SETTLE ? 1 : 0;
+    for (ngx_uint_t g = 0; g < call->groups; g++)
+        want += call->kind == TAB_CALL_COUNT  ? 1
+                : call->kind == TAB_CALL_READ ? ngx_http_tab_call_keys(call, g)
+                                              : TAB_AHEAD_BUCKETS;
     if (r->type != REDIS_REPLY_ARRAY || r->elements != want) {
         if (r->type == REDIS_REPLY_ERROR)
             ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "tab: redis answers: %s", r->str);
@@ -337,9 +311,9 @@ static bool understood(tab_call *call, redisReply *r, tab_group *group)
     }
     redis.timeouts = 0;
     redis.breaker = 0;
-    if (call->kind == CALL_COUNT)
+    if (call->kind == TAB_CALL_COUNT)
         take_counts(call, r, group);
-    else if (call->kind == CALL_READ)
+    else if (call->kind == TAB_CALL_READ)
         take_reads(call, r, group);
     else
         take_settled(call, r);
@@ -348,7 +322,7 @@ static bool understood(tab_call *call, redisReply *r, tab_group *group)
 
 static void replied(redisReply *r)
 {
-    tab_group group[MOST_GROUPS];
+    tab_group group[TAB_CALL_GROUPS];
     ngx_memzero(group, sizeof group);
     if (ngx_queue_empty(&redis.sent))
         return;
@@ -357,7 +331,7 @@ static void replied(redisReply *r)
     if (good) {
         wait_again(call, group);
         send_waiting(); /* Redis works on them while these go on */
-    } else if (call->kind == CALL_SETTLE) {
+    } else if (call->kind == TAB_CALL_SETTLE) {
         take_settled(call, NULL);
     } else {
         give_up(call);
@@ -378,7 +352,7 @@ static void lost(void)
     while (!ngx_queue_empty(&redis.sent)) {
         tab_call *call = next_sent();
         give_up(call);
-        if (call->kind == CALL_SETTLE)
+        if (call->kind == TAB_CALL_SETTLE)
             take_settled(call, NULL);
         give_all(&call->asked);
         ngx_free(call);
@@ -389,11 +363,12 @@ static void lost(void)
 /* ---- sending --------------------------------------------------------------------------------- */
 static bool alike(const tab_ctx *a, const tab_ctx *b)
 {
-    return ngx_memcmp(a->hash, b->hash, sizeof a->hash) == 0 && scope_of(a) == scope_of(b) &&
-           tab_str_eq(endpoint_of(a), endpoint_of(b));
+    return ngx_memcmp(a->hash, b->hash, sizeof a->hash) == 0 &&
+           ngx_http_tab_scope_of(a) == ngx_http_tab_scope_of(b) &&
+           tab_str_eq(ngx_http_tab_endpoint_of(a), ngx_http_tab_endpoint_of(b));
 }
 
-/* What waits, by kinds of requests that are alike: up to MOST_GROUPS of them. */
+/* What waits, by kinds of requests that are alike: up to TAB_CALL_GROUPS of them. */
 typedef struct {
     ngx_queue_t asked; /* tab_ctx.asked, their `group` the index of their kind */
     ngx_uint_t n;
@@ -402,7 +377,7 @@ typedef struct {
         uint32_t count;
         tab_call *call; /* that it goes with, as its group `at` */
         ngx_uint_t at;
-    } kind[MOST_GROUPS];
+    } kind[TAB_CALL_GROUPS];
 } tab_round;
 
 static void gather(tab_round *round)
@@ -414,7 +389,7 @@ static void gather(tab_round *round)
         ngx_uint_t k = 0;
         while (k < round->n && !alike(round->kind[k].first, ctx))
             k++;
-        if (k == MOST_GROUPS)
+        if (k == TAB_CALL_GROUPS)
             break;
         if (k == round->n) {
             round->kind[k].first = ctx;
@@ -449,6 +424,7 @@ static ngx_uint_t put_group(tab_call *call, tab_ctx *first, tab_ahead_caller *ca
     call->group[call->groups].first = first;
     call->group[call->groups].caller = caller;
     call->group[call->groups].n = n;
+    call->group[call->groups].endpoint = first != NULL && ngx_http_tab_endpoint_of(first).n > 0;
     return call->groups++;
 }
 
@@ -460,8 +436,8 @@ static void sort(tab_round *round, tab_call *settle, tab_call *read, tab_call *c
     for (ngx_uint_t k = 0; k < round->n; k++) {
         tab_ctx *ctx = round->kind[k].first;
         uint32_t n = round->kind[k].count, owed = 0;
-        tab_ahead_caller *c = tab_ahead_find(redis.ahead, ctx->hash, endpoint_of(ctx));
-        bool ahead = c != NULL && (tab_ahead_grant(c)->scopes & scope_of(ctx)) != 0 &&
+        tab_ahead_caller *c = tab_ahead_find(redis.ahead, ctx->hash, ngx_http_tab_endpoint_of(ctx));
+        bool ahead = c != NULL && (tab_ahead_grant(c)->scopes & ngx_http_tab_scope_of(ctx)) != 0 &&
                      tab_ahead_take(redis.ahead, c, n, now);
         round->kind[k].call = ahead ? read : count;
         round->kind[k].at = put_group(round->kind[k].call, ctx, ahead ? c : NULL, n);
@@ -477,75 +453,6 @@ static void sort(tab_round *round, tab_call *settle, tab_call *read, tab_call *c
     }
 }
 
-static u_char *put_text(u_char *p, const void *text, size_t n)
-{
-    p = ngx_sprintf(p, "$%uz\r\n", n);
-    p = ngx_cpymem(p, text, n);
-    return ngx_cpymem(p, "\r\n", 2);
-}
-
-static u_char *put_number(u_char *p, uint64_t x)
-{
-    u_char number[NGX_INT64_LEN];
-    return put_text(p, number, (size_t)(ngx_sprintf(number, "%uL", x) - number));
-}
-
-static u_char *put_words(u_char *p, tab_str a, tab_str b, tab_str c)
-{
-    p = ngx_sprintf(p, "$%uz\r\n", a.n + b.n + c.n);
-    p = ngx_cpymem(p, a.p, a.n);
-    p = ngx_cpymem(p, b.p, b.n);
-    p = ngx_cpymem(p, c.p, c.n);
-    return ngx_cpymem(p, "\r\n", 2);
-}
-
-static u_char *write_count(u_char *p, const tab_call *call)
-{
-    p = ngx_sprintf(p, "*%ui\r\n$5\r\nFCALL\r\n$8\r\ntab_gate\r\n", 3 + 4 * call->groups);
-    p = put_number(p, call->groups);
-    for (ngx_uint_t g = 0; g < call->groups; g++)
-        p = put_words(p, TAB_S("tab:g:"), (tab_str){ call->group[g].first->hash, 64 }, TAB_S(""));
-    for (ngx_uint_t g = 0; g < call->groups; g++) {
-        tab_str endpoint = endpoint_of(call->group[g].first);
-        p = put_number(p, scope_of(call->group[g].first));
-        p = put_text(p, endpoint.p, endpoint.n);
-        p = put_number(p, call->group[g].n);
-    }
-    return p;
-}
-
-static u_char *write_read(u_char *p, const tab_call *call)
-{
-    p = ngx_sprintf(p, "*%ui\r\n$4\r\nMGET\r\n", 1 + 3 * call->groups);
-    for (ngx_uint_t g = 0; g < call->groups; g++) {
-        tab_str org = tab_str_of(tab_ahead_grant(call->group[g].caller)->org);
-        tab_str endpoint = tab_ahead_endpoint(call->group[g].caller);
-        p = put_words(p, TAB_S("tab:g:"), (tab_str){ call->group[g].first->hash, 64 }, TAB_S(""));
-        p = put_words(p, TAB_S("tab:v:"), org, TAB_S(""));
-        p = ngx_sprintf(p, "$%uz\r\ntab:s:%*s:", 7 + org.n + endpoint.n, org.n, org.p);
-        p = ngx_cpymem(p, endpoint.p, endpoint.n);
-        p = ngx_cpymem(p, "\r\n", 2);
-    }
-    return p;
-}
-
-static u_char *write_settle(u_char *p, const tab_call *call)
-{
-    p = ngx_sprintf(p, "*%ui\r\n$5\r\nFCALL\r\n$10\r\ntab_settle\r\n$1\r\n0\r\n", 3 + 7 * call->groups);
-    for (ngx_uint_t g = 0; g < call->groups; g++) {
-        const tab_grant *grant = tab_ahead_grant(call->group[g].caller);
-        tab_str endpoint = tab_ahead_endpoint(call->group[g].caller);
-        p = put_text(p, grant->org, ngx_strlen(grant->org));
-        p = put_text(p, grant->key, ngx_strlen(grant->key));
-        p = put_text(p, endpoint.p, endpoint.n);
-        p = put_number(p, grant->key_rpm);
-        p = put_number(p, grant->org_rpm);
-        p = put_number(p, grant->endpoint_rpm);
-        p = put_number(p, call->group[g].n);
-    }
-    return p;
-}
-
 /* Writes the call behind p and takes it into the queue of what was sent; one of no groups is freed. */
 static u_char *put_call(u_char *p, tab_call *call)
 {
@@ -554,22 +461,23 @@ static u_char *put_call(u_char *p, tab_call *call)
         return p;
     }
     ngx_queue_insert_tail(&redis.sent, &call->sent);
-    if (call->kind == CALL_SETTLE)
-        return write_settle(p, call);
+    if (call->kind == TAB_CALL_SETTLE)
+        return ngx_http_tab_call_write(p, call);
     call->waited = 1;
     redis.under_way++;
     ngx_add_timer(&call->timer, redis.conf->redis_timeout);
-    return call->kind == CALL_READ ? write_read(p, call) : write_count(p, call);
+    return ngx_http_tab_call_write(p, call);
 }
 
-static u_char text[3 * (64 + MOST_GROUPS * GROUP_TEXT)];
+static u_char text[3 * TAB_CALL_TEXT];
 
 static void send_waiting(void)
 {
     tab_round round;
     if (ngx_queue_empty(&redis.waiting) || redis.under_way > 0 || !ngx_http_tab_link_up())
         return;
-    tab_call *settle = new_call(CALL_SETTLE), *read = new_call(CALL_READ), *count = new_call(CALL_COUNT);
+    tab_call *settle = new_call(TAB_CALL_SETTLE), *read = new_call(TAB_CALL_READ),
+             *count = new_call(TAB_CALL_COUNT);
     if (settle == NULL || read == NULL || count == NULL) {
         ngx_free(settle);
         ngx_free(read);
@@ -583,18 +491,18 @@ static void send_waiting(void)
     (void)ngx_http_tab_link_send(text, (size_t)(p - text));
 }
 
-/* All that is owed, in calls of MOST_GROUPS. */
+/* All that is owed, in calls of TAB_CALL_GROUPS. */
 static void settle_all(void)
 {
     uint32_t n;
     tab_ahead_caller *c = tab_ahead_next(redis.ahead, &n);
     while (c != NULL) {
-        tab_call *call = new_call(CALL_SETTLE);
+        tab_call *call = new_call(TAB_CALL_SETTLE);
         if (call == NULL) {
             tab_ahead_paid(redis.ahead, c, n, NULL, now_us());
             return;
         }
-        for (; c != NULL; c = call->groups < MOST_GROUPS ? tab_ahead_next(redis.ahead, &n) : NULL)
+        for (; c != NULL; c = call->groups < TAB_CALL_GROUPS ? tab_ahead_next(redis.ahead, &n) : NULL)
             (void)put_group(call, NULL, c, n);
         u_char *p = put_call(text, call);
         if (ngx_http_tab_link_send(text, (size_t)(p - text)) != NGX_OK)

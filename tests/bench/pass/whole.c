@@ -123,7 +123,7 @@ static void number_cell(tab_builder *b, size_t table, size_t i, size_t j, size_t
     tab_builder_number(b, (double)(long)(1e4 * x) / 1e4);
 }
 
-/* A column's kind goes by its number: keys once, then measures, counts, categories, flags, dates, codes, words.
+/* A column's kind goes by its number: keys once, then measures, counts, categories, flags, dates, words.
  * Every other column follows one of eight numbers of its row. */
 static void wide_cell(tab_builder *b, size_t table, size_t i, size_t j, size_t rows, size_t cols)
 {

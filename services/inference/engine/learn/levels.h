@@ -26,8 +26,8 @@ typedef struct {
     float **mean;    /* (n)(levels + 2): a level the encoder does not know; a missing cell */
 } tab_levels;
 
-/* Of the context rows of one fold, ascending. *ret is NULL where all features are read as they are: no category
- * has many levels, or too many classes want a number each. False: memory. */
+/* Of the context rows of one fold, ascending. *ret is NULL where all features are read as they are: no
+ * category has many levels, or too many classes want a number each. False: memory. */
 bool tab_levels_fit(tab_arena *a, const tab_problem *p, const uint32_t *context, size_t n, tab_levels **ret);
 
 /* Other rows with the added features: *ret borrows q, and holds only rows row[0..n) of what is added.

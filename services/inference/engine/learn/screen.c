@@ -37,7 +37,8 @@ typedef struct {
     double total;      /* variation: sum of squares, or n less the sum of squared counts over n */
 } target;
 
-/* Runs of bins, as many rows in each as bins allow for a number; a category's commonest levels and the rest. */
+/* Runs of bins, as many rows in each as bins allow for a number; a category's commonest levels and the rest.
+ * */
 static void group_bins(const tab_feature *f, uint8_t of[256])
 {
     for (size_t b = 0; b < 256; b++)

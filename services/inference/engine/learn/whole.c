@@ -4,8 +4,8 @@
 
 static const size_t MODEL_LIMIT = (size_t)8 << 30; /* a bound against runaway fits */
 
-/* The gain of the columns as a fold of the trees saw it, for the features that the model of all rows has; what
- * that fold did not read (screen.h) gained nothing. NULL: nobody knows, or the arena is full. */
+/* The gain of the columns as a fold of the trees saw it, for the features that the model of all rows has;
+ * what that fold did not read (screen.h) gained nothing. NULL: nobody knows, or the arena is full. */
 static const float *gain_of(tab_arena *a, const tab_stack *s, const tab_problem *p, const tab_encoder *enc)
 {
     const tab_levels *first = s->levels[0], *own = s->levels[s->folds];
