@@ -28,35 +28,46 @@ static int by_feature(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* The target of the context's rows: numbers in one column, or an indicator a class. */
+/* The target of the context's rows: numbers, as which two classes are read too, or classes. */
 typedef struct {
     const uint32_t *context;
-    size_t n, classes; /* classes 0: numbers */
-    uint8_t *class_of; /* (n) */
-    float *y;          /* (n) less its mean */
-    double total;      /* variation: sum of squares, or n less the sum of squared counts over n */
+    size_t n, classes;  /* classes 0: numbers */
+    uint8_t *class_of;  /* (n) */
+    double *y;          /* (n) less its mean */
+    double total;       /* variation: sum of squares, or n less the sum of squared counts over n */
+    uint8_t (*of)[256]; /* (257) for a number of so many bins: the group of a bin */
+    bool made[257];     /* of which that is known */
 } target;
 
-/* Runs of bins, as many rows in each as bins allow for a number; a category's commonest levels and the rest.
- * */
-static void group_bins(const tab_feature *f, uint8_t of[256])
+/* Runs of bins, as many bins in each, for a number; a category's commonest levels and the rest. */
+static const uint8_t *groups_of(target *t, const tab_feature *f)
 {
-    for (size_t b = 0; b < 256; b++)
-        if (f->kind == TAB_FEATURE_CODE)
+    size_t bins = f->kind == TAB_FEATURE_CODE || f->bins > 255 ? 256 : f->bins;
+    uint8_t *of = t->of[bins];
+    for (size_t b = 0; !t->made[bins] && b < 256; b++)
+        if (bins == 256)
             of[b] = (uint8_t)(b < GROUPS - 2 ? b : GROUPS - 2);
         else
-            of[b] = (uint8_t)(f->bins == 0 ? 0 : b >= f->bins ? GROUPS - 2 : b * (GROUPS - 1) / f->bins);
+            of[b] = (uint8_t)(b >= bins ? GROUPS - 2 : b * (GROUPS - 1) / bins);
     of[TAB_BIN_MISSING] = GROUPS - 1;
+    t->made[bins] = true;
+    return of;
 }
 
+/* By bins first: neighbouring rows seldom share one, so their sums do not wait for each other. */
 static double says_number(const target *t, const uint8_t *bin, const uint8_t *of, size_t *groups)
 {
+    struct {
+        double sum, count;
+    } by[256] = { 0 };
     double sum[GROUPS] = { 0 }, count[GROUPS] = { 0 }, between = 0;
     for (size_t i = 0; i < t->n; i++) {
-        uint8_t g = of[bin[t->context[i]]];
-        sum[g] += (double)t->y[i];
-        count[g]++;
+        uint8_t b = bin[t->context[i]];
+        by[b].sum += t->y[i];
+        by[b].count += 1;
     }
+    for (size_t b = 0; b < 256; b++)
+        sum[of[b]] += by[b].sum, count[of[b]] += by[b].count;
     for (size_t g = 0; g < GROUPS; g++)
         if (count[g] > 0)
             between += sum[g] * sum[g] / count[g], ++*groups;
@@ -117,14 +128,19 @@ static bool read_classes(const tab_problem *p, target *t)
     return ok;
 }
 
+static double read_target(const tab_problem *p, uint32_t row)
+{
+    return p->classification ? p->label[row] == 1 : (double)p->y[row];
+}
+
 static void read_numbers(const tab_problem *p, target *t)
 {
     double mean = 0;
     for (size_t i = 0; i < t->n; i++)
-        mean += (double)p->y[t->context[i]] / (double)t->n;
+        mean += read_target(p, t->context[i]) / (double)t->n;
     for (size_t i = 0; i < t->n; i++) {
-        t->y[i] = (float)((double)p->y[t->context[i]] - mean);
-        t->total += (double)t->y[i] * (double)t->y[i];
+        t->y[i] = read_target(p, t->context[i]) - mean;
+        t->total += t->y[i] * t->y[i];
     }
 }
 
@@ -140,19 +156,19 @@ bool tab_screen(tab_arena *a, const tab_problem *p, const uint32_t *context, siz
     said *s = malloc(all * sizeof *s);
     t.y = malloc(n * sizeof *t.y);
     t.class_of = malloc(n);
+    t.of = malloc(257 * sizeof *t.of);
     uint32_t *kept = tab_arena_new_of(a, uint32_t, TAB_SCREEN_KEPT);
-    bool ok = s != NULL && t.y != NULL && t.class_of != NULL && kept != NULL;
-    if (ok && p->classification)
+    bool ok = s != NULL && t.y != NULL && t.class_of != NULL && t.of != NULL && kept != NULL;
+    bool classes = p->classification && p->outputs > 2;
+    if (ok && classes)
         ok = read_classes(p, &t);
     else if (ok)
         read_numbers(p, &t);
     for (size_t f = 0; ok && f < all; f++) {
         const tab_feature *g = &p->enc->f[f];
-        uint8_t of[256];
+        const uint8_t *bin = p->data->bin[f], *of = groups_of(&t, g);
         size_t groups = 0;
-        group_bins(g, of);
-        double between = p->classification ? says_class(&t, p->data->bin[f], of, &groups)
-                                           : says_number(&t, p->data->bin[f], of, &groups);
+        double between = classes ? says_class(&t, bin, of, &groups) : says_number(&t, bin, of, &groups);
         bool many = g->kind == TAB_FEATURE_CODE && g->levels >= TAB_BINS;
         s[f] = (said){ many ? 2 : adjusted(&t, between, groups), (uint32_t)f };
     }
@@ -164,6 +180,6 @@ bool tab_screen(tab_arena *a, const tab_problem *p, const uint32_t *context, siz
         *ret = kept;
         *ret_n = TAB_SCREEN_KEPT;
     }
-    free(s), free(t.y), free(t.class_of);
+    free(s), free(t.y), free(t.class_of), free(t.of);
     return ok;
 }
