@@ -31,6 +31,7 @@ static struct {
     ngx_msec_t open_until; /* breaker */
     ngx_uint_t timeouts;
     unsigned breaker : 1;
+    unsigned counts_all : 1; /* nothing is let in ahead: on this connection nothing can be settled */
 } redis;
 
 static void on_turn(ngx_event_t *ev);
@@ -303,6 +304,11 @@ static bool understood(tab_call *call, redisReply *r, tab_group *group)
     if (r->type != REDIS_REPLY_ARRAY || r->elements != want) {
         if (r->type == REDIS_REPLY_ERROR)
             ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "tab: redis answers: %s", r->str);
+        if (call->kind == TAB_CALL_SETTLE && r->type == REDIS_REPLY_ERROR &&
+            ngx_strncmp(r->str, "NOPERM", 6) == 0) {
+            redis.counts_all = 1; /* its users are older than this gateway */
+            return false;
+        }
         redis.breaker = 1; /* memory or disk full: try again in a second */
         redis.open_until = ngx_current_msec + BREAKER;
         if (r->type == REDIS_REPLY_ERROR && ngx_strncmp(r->str, "ERR Function not found", 22) == 0)
@@ -349,6 +355,7 @@ static void replied(redisReply *r)
 
 static void lost(void)
 {
+    redis.counts_all = 0;
     while (!ngx_queue_empty(&redis.sent)) {
         tab_call *call = next_sent();
         give_up(call);
@@ -437,7 +444,8 @@ static void sort(tab_round *round, tab_call *settle, tab_call *read, tab_call *c
         tab_ctx *ctx = round->kind[k].first;
         uint32_t n = round->kind[k].count, owed = 0;
         tab_ahead_caller *c = tab_ahead_find(redis.ahead, ctx->hash, ngx_http_tab_endpoint_of(ctx));
-        bool ahead = c != NULL && (tab_ahead_grant(c)->scopes & ngx_http_tab_scope_of(ctx)) != 0 &&
+        bool ahead = c != NULL && !redis.counts_all &&
+                     (tab_ahead_grant(c)->scopes & ngx_http_tab_scope_of(ctx)) != 0 &&
                      tab_ahead_take(redis.ahead, c, n, now);
         round->kind[k].call = ahead ? read : count;
         round->kind[k].at = put_group(round->kind[k].call, ctx, ahead ? c : NULL, n);
