@@ -10,8 +10,8 @@
 enum { ROWS = 400, CONTEXT = 300, FEATURES = 1000, BINS = 64 };
 enum { STRAIGHT = 17, BENT = 501, GAPS = 700, NAMES = 820, OUTSIDE = 900 };
 
-/* Noise but for five features. The target z follows one, the square of another and the gaps of a third; one is
- * a category of many levels; and one repeats the target on the rows behind the context. */
+/* Noise but for five features. The target z follows one, the square of another and the gaps of a third; one
+ * is a category of many levels; and one repeats the target on the rows behind the context. */
 typedef struct {
     tab_feature feature[FEATURES];
     uint8_t bin[FEATURES][ROWS], *at[FEATURES];
