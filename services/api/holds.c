@@ -105,6 +105,15 @@ static tab_status ask(request *r, cost *c, uint64_t ahead, drawn *ret, tab_error
     return TAB_OK;
 }
 
+bool hold_take(const request *r, const cost *c, drawn *ret)
+{
+    *ret = (drawn){ 0 };
+    pthread_mutex_lock(&holds.lock);
+    bool served = take(hold_of(r->who.org), r->who.org, c, ret);
+    pthread_mutex_unlock(&holds.lock);
+    return served;
+}
+
 tab_status hold_draw(request *r, cost *c, drawn *ret, tab_error *err)
 {
     const char *org = r->who.org;

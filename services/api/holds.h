@@ -15,6 +15,8 @@ typedef struct {
 
 /* RATE_LIMIT with r->retry_after where nothing is left. */
 tab_status hold_draw(request *r, cost *c, drawn *ret, tab_error *err) TAB_CHECKED;
+/* The same where the organization's hold serves the call; asks nobody. */
+bool hold_take(const request *r, const cost *c, drawn *ret) TAB_CHECKED;
 /* The call will not be billed. */
 void hold_return(api *a, const char *org, const drawn *d);
 void holds_sweep(api *a); /* once a second, and before the process leaves: what nobody draws on any more */

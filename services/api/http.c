@@ -50,6 +50,8 @@ enum { KEPT_DESCRIPTORS = 64 };
 
 enum { QUIET_MS = 300 }; /* without a request, before an end */
 
+enum { AT_ONCE = 16 * 1024 }; /* bytes of a body that the loop's thread may read */
+
 struct http {
     api *a;
     struct event_base *base;
@@ -70,6 +72,8 @@ struct http {
     bool stop;
     atomic_bool leaves;
     struct event *turn;           /* each second */
+    struct event *hand_over;      /* of `soon`, at the end of the loop's turn */
+    exchange *soon;               /* the loop's alone */
     _Atomic int64_t turned, came; /* tab_mono_ms of the loop's last turn, of the last request */
 };
 
@@ -299,6 +303,30 @@ static void refuse(exchange *x, tab_status status, const char *param, const char
     answer(x);
 }
 
+/* The body as one text with a 0 behind it; the buffer's pieces go as they are copied. */
+static bool take_body(exchange *x)
+{
+    size_t n = evbuffer_get_length(x->input);
+    char *p = malloc(n + 1);
+    if (p == NULL)
+        return false;
+    for (size_t at = 0; at < n;) {
+        size_t piece = n - at < 65536 ? n - at : 65536;
+        int got = evbuffer_remove(x->input, p + at, piece);
+        if (got <= 0) {
+            free(p);
+            return false;
+        }
+        at += (size_t)got;
+    }
+    p[n] = 0;
+    x->r.body = p;
+    x->r.body_n = n;
+    evbuffer_free(x->input);
+    x->input = NULL;
+    return true;
+}
+
 /* Whose turn a request takes: its organization's. The gateway's questions about keys belong to nobody and
  * are answered in order of arrival. */
 static const char *tenant_of(const request *r)
@@ -331,12 +359,15 @@ static void on_request(struct evhttp_request *req, void *arg)
     if (fits)
         api_arrived(&x->r, x->identity);
     tab_status room = fits ? held_arrive(&x->r, evbuffer_get_length(x->input)) : TAB_OK;
-    bool arrives = fits && x->r.route == TAB_POST_SERVE;
     pthread_mutex_lock(&h->lock);
     h->open++;
+    pthread_mutex_unlock(&h->lock);
+    bool good = plain && fits && room == TAB_OK, arrives = fits && x->r.route == TAB_POST_SERVE;
+    if (good && evbuffer_get_length(x->input) <= AT_ONCE && take_body(x) && api_at_once(&x->r))
+        return;
+    pthread_mutex_lock(&h->lock);
     x->r.arrives = arrives;
-    bool goes_on =
-        plain && fits && room == TAB_OK && tab_turns_put(h->turns, x->r.lane, tenant_of(&x->r), &x->turn);
+    bool goes_on = good && tab_turns_put(h->turns, x->r.lane, tenant_of(&x->r), &x->turn);
     atomic_fetch_add(&h->a->arriving, goes_on && arrives);
     pthread_mutex_unlock(&h->lock);
     if (goes_on) {
@@ -354,30 +385,6 @@ static void on_request(struct evhttp_request *req, void *arg)
 }
 
 /* ---- on a worker's thread -------------------------------------------------------------------- */
-
-/* The body as one text with a 0 behind it; the buffer's pieces go as they are copied. */
-static bool take_body(exchange *x)
-{
-    size_t n = evbuffer_get_length(x->input);
-    char *p = malloc(n + 1);
-    if (p == NULL)
-        return false;
-    for (size_t at = 0; at < n;) {
-        size_t piece = n - at < 65536 ? n - at : 65536;
-        int got = evbuffer_remove(x->input, p + at, piece);
-        if (got <= 0) {
-            free(p);
-            return false;
-        }
-        at += (size_t)got;
-    }
-    p[n] = 0;
-    x->r.body = p;
-    x->r.body_n = n;
-    evbuffer_free(x->input);
-    x->input = NULL;
-    return true;
-}
 
 /* Wakes the loop, unless it has been woken already. The write is outside the lock, which the loop takes
  * first. */
@@ -407,20 +414,37 @@ static void end_parked(request *r, tab_status s, tab_error *err)
 }
 
 /* Puts the request before all that waits of its organization: it has waited already. */
+static bool put_again(exchange *x)
+{
+    http *h = x->h;
+    pthread_mutex_lock(&h->lock);
+    bool waits = tab_turns_put_first(h->turns, x->r.lane, tenant_of(&x->r), &x->turn);
+    pthread_mutex_unlock(&h->lock);
+    pthread_cond_signal(&h->work);
+    return waits;
+}
+
 static void again_parked(request *r, tab_status (*fn)(void *arg, tab_error *err), void *arg)
+{
+    r->again = fn;
+    r->again_arg = arg;
+    if (!put_again(exchange_of(r))) {
+        tab_error err;
+        end_parked(r, tab_no_memory(&err), &err);
+    }
+}
+
+/* On the loop's thread: put again when the events that came with this one have been seen to. */
+static void soon_parked(request *r, tab_status (*fn)(void *arg, tab_error *err), void *arg)
 {
     exchange *x = exchange_of(r);
     http *h = x->h;
     r->again = fn;
     r->again_arg = arg;
-    pthread_mutex_lock(&h->lock);
-    bool waits = tab_turns_put_first(h->turns, r->lane, tenant_of(r), &x->turn);
-    pthread_cond_signal(&h->work);
-    pthread_mutex_unlock(&h->lock);
-    if (!waits) {
-        tab_error err;
-        end_parked(r, tab_no_memory(&err), &err);
-    }
+    x->next = h->soon;
+    h->soon = x;
+    if (x->next == NULL)
+        event_active(h->hand_over, 0, 0);
 }
 
 /* False: parked. */
@@ -429,8 +453,7 @@ static bool worked_on(exchange *x)
     tab_error err = { 0 };
     request *r = &x->r;
     if (r->again != NULL) {
-        tab_log_context(r->request_id, r->who.org);
-        tab_span_enter(&r->span);
+        api_resume(r);
         tab_status s = r->again(r->again_arg, &err);
         if (s == PARKED)
             api_leave();
@@ -440,12 +463,27 @@ static bool worked_on(exchange *x)
             request_body_drop(r);
         return s != PARKED;
     }
-    if (!take_body(x))
+    if (x->input != NULL && !take_body(x))
         r->who_status = tab_fail(&r->who_error, TAB_UNAVAILABLE, "", "out of memory; retry with backoff");
     if (!api_dispatch(r))
         return false;
     request_body_drop(r);
     return true;
+}
+
+/* Others may wait for what a request does next: out of memory, the loop does it. */
+static void on_hand_over(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd;
+    (void)what;
+    http *h = arg;
+    exchange *list = h->soon;
+    h->soon = NULL;
+    for (exchange *x = list, *next; x != NULL; x = next) {
+        next = x->next;
+        if (!put_again(x) && worked_on(x))
+            give_back(h, x);
+    }
 }
 
 static void *work(void *arg)
@@ -517,7 +555,7 @@ http *http_open(api *a)
         return NULL;
     }
     h->a = a;
-    a->parked = (request_parked){ end_parked, again_parked };
+    a->parked = (request_parked){ end_parked, again_parked, soon_parked };
     pthread_mutex_init(&h->lock, NULL);
     pthread_cond_init(&h->work, NULL);
     pthread_cond_init(&h->idle, NULL);
@@ -544,7 +582,8 @@ http *http_open(api *a)
         goto fail;
     atomic_store(&h->turned, tab_mono_ms());
     h->turn = event_new(h->base, -1, EV_PERSIST, note_turn, h);
-    if (h->turn == NULL || event_add(h->turn, &(struct timeval){ 1, 0 }) != 0)
+    h->hand_over = event_new(h->base, -1, 0, on_hand_over, h);
+    if (h->turn == NULL || h->hand_over == NULL || event_add(h->turn, &(struct timeval){ 1, 0 }) != 0)
         goto fail;
     if (!listen_at(h, a->cfg.http)) {
         tab_log(TAB_ERROR, "cannot listen on %s", a->cfg.http);
@@ -641,6 +680,8 @@ void http_free(http *h)
     tab_accept_free(h->accept);
     if (h->turn != NULL)
         event_free(h->turn);
+    if (h->hand_over != NULL)
+        event_free(h->hand_over);
     if (h->wake != NULL)
         event_free(h->wake);
     if (h->server != NULL)
