@@ -547,6 +547,19 @@ static bool listen_at(http *h, const char *address)
     return h->accept != NULL;
 }
 
+/* What one turn of the loop changes of a descriptor's events is told to the system at once: the descriptors
+ * are no duplicates, so libevent's change list is safe. */
+static struct event_base *base_new(void)
+{
+    struct event_config *c = event_config_new();
+    struct event_base *base = NULL;
+    if (c != NULL && event_config_set_flag(c, EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST) == 0)
+        base = event_base_new_with_config(c);
+    if (c != NULL)
+        event_config_free(c);
+    return base;
+}
+
 http *http_open(api *a)
 {
     http *h = calloc(1, sizeof *h);
@@ -560,7 +573,7 @@ http *http_open(api *a)
     pthread_cond_init(&h->work, NULL);
     pthread_cond_init(&h->idle, NULL);
     h->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    h->base = event_base_new();
+    h->base = base_new();
     h->server = h->base != NULL ? evhttp_new(h->base) : NULL;
     const size_t places[] = {
         [LOOKUPS] = LOOKUP_WORKERS, [READS] = READ_WORKERS, [WORK] = (size_t)a->cfg.workers

@@ -28,6 +28,8 @@ enum {
     ALONE_ROWS = 48, /* a call of so many rows fills the models' tiles by itself, and its size is its own */
     PARKED_MOST = 4096,
     REFUSED_MS = 5000, /* how long a refusal has the endpoint's bills wait for answers */
+    PACE_US = 500,     /* a batch leaves so long after the one before, for each call of that one, */
+    PACED_MOST = 8,    /* of which so many count: more than 1 / PACE_US a second form larger batches */
     SERVE_MS = 1000    /* in which a call ends, as far as its organization's next one is told */
 };
 
@@ -330,8 +332,10 @@ static struct serve_group {
     uint64_t state;
     serve_call *first, **last;
     size_t waiting, in_flight;
-    bool led;      /* the first that waits has a thread, or will, and sends the batch */
-    bool gathers;  /* it waits for those that are in this process already */
+    bool led;     /* the first that waits has a thread, or will, and sends the batch */
+    bool gathers; /* it waits for those that are in this process already */
+    int64_t left; /* tab_mono_us when the last batch left */
+    size_t size;  /* calls of that one */
 } groups[SLOTS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static size_t parked; /* over all endpoints */
@@ -395,10 +399,11 @@ static tab_status alone(void *call, tab_error *err)
     return c->s;
 }
 
-static struct timespec clock_in(int64_t ms)
+/* Waits for `changed` until then, of tab_mono_us. False: it is then. The lock is held. */
+static bool wait_until(struct serve_group *g, int64_t us)
 {
-    tab_deadline until = tab_in_ms(ms);
-    return (struct timespec){ until / 1000, until % 1000 * 1000000 };
+    struct timespec at = { us / 1000000, us % 1000000 * 1000 };
+    return pthread_cond_clockwait(&g->changed, &lock, CLOCK_MONOTONIC, &at) == 0;
 }
 
 static size_t rows_of(const serve_call *c)
@@ -430,15 +435,20 @@ static tab_status lead(void *call, tab_error *err)
     serve_call *c = call;
     struct serve_group *g = c->group;
     const atomic_int *arriving = &c->r->api->arriving;
-    struct timespec at = clock_in(GATHER_MS);
+    int64_t until = tab_mono_us() + GATHER_MS * 1000;
     pthread_mutex_lock(&lock);
-    while (g->in_flight > 0 && pthread_cond_clockwait(&g->changed, &lock, CLOCK_MONOTONIC, &at) == 0)
+    while (g->in_flight > 0 && wait_until(g, until))
         continue;
-    at = clock_in(ARRIVE_MS);
+    until = g->left + (int64_t)(PACE_US * (g->size < PACED_MOST ? g->size : PACED_MOST));
+    while (g->size > 1 && tab_mono_us() < until && wait_until(g, until))
+        continue;
+    until = tab_mono_us() + ARRIVE_MS * 1000;
     g->gathers = true;
-    while (atomic_load(arriving) > 0 && pthread_cond_clockwait(&g->changed, &lock, CLOCK_MONOTONIC, &at) == 0)
+    while (atomic_load(arriving) > 0 && wait_until(g, until))
         continue;
     size_t n = g->waiting;
+    g->left = tab_mono_us();
+    g->size = n;
     serve_call *list = g->first;
     parked -= n - 1;
     g->waiting = 0;

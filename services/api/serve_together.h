@@ -26,6 +26,7 @@ tab_status serve_together(serve_call *c, tab_error *err) TAB_CHECKED;
 
 /* The same on the loop's thread, which waits for nobody: a worker goes on with the call or with its batch. */
 void serve_join(serve_call *c);
-bool serve_may_join(const serve_call *c) TAB_CHECKED; /* c has a body and a row: it is one to go with others */
+bool serve_may_join(const serve_call *c)
+    TAB_CHECKED; /* c has a body and a row: it is one to go with others */
 
 #endif
