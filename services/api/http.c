@@ -1,11 +1,13 @@
 /* See http.h:
  *
  *   event thread: parse --> turns --> worker: handler --> done list --> event thread: send
+ *                   |                   ^
+ *                   +-- at once --soon--+    a serve call joins its batch here; one worker is woken for all
+ *                                            that came in a turn of the loop (docs/decisions/0369)
  *
  * A request is an `exchange`. Only the event thread touches libevent: when the client leaves it drops
  * `req`, and the worker's answer goes nowhere. */
-#include "services/api/http.h"
-#include "services/api/counts.h"
+#include "services/api/http_parts.h"
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
@@ -27,23 +29,11 @@
 #include "common/integer.h"
 #include "common/log.h"
 #include "common/turns.h"
+#include "services/api/counts.h"
 #include "services/api/http_end.h"
 
 /* Worker threads of the lanes for short requests. A look-up of a key waits for the keys service alone. */
 enum { LOOKUP_WORKERS = 8, READ_WORKERS = 16 };
-
-/* One request between the loop and a worker. `req` belongs to the loop's thread; NULL once its
- * client left. */
-typedef struct exchange {
-    tab_turn turn; /* first: a turn is its exchange */
-    struct exchange *next;
-    http *h;
-    struct evhttp_request *req;
-    struct evbuffer *input;
-    struct event *closed; /* tells that the other side closed; a POST's alone */
-    tab_str identity;
-    request r;
-} exchange;
 
 /* Descriptors that callers may not take: the health port, and connections to servers. */
 enum { KEPT_DESCRIPTORS = 64 };
@@ -52,182 +42,7 @@ enum { QUIET_MS = 300 }; /* without a request, before an end */
 
 enum { AT_ONCE = 16 * 1024 }; /* bytes of a body that the loop's thread may read */
 
-struct http {
-    api *a;
-    struct event_base *base;
-    struct evhttp *server;
-    struct evhttp_bound_socket *socket;
-    tab_accept *accept;
-    struct event *wake;
-    int wake_fd;
-    pthread_t loop;
-    bool loop_runs;
-    pthread_t *worker;
-    size_t workers;
-    pthread_mutex_t lock;
-    pthread_cond_t work, idle;
-    tab_turns *turns; /* what is to be worked on */
-    exchange *done;   /* to be answered */
-    size_t open;      /* from arrival to the end of the answer */
-    bool stop;
-    atomic_bool leaves;
-    struct event *turn;           /* each second */
-    struct event *hand_over;      /* of `soon`, at the end of the loop's turn */
-    exchange *soon;               /* the loop's alone */
-    _Atomic int64_t turned, came; /* tab_mono_ms of the loop's last turn, of the last request */
-};
-
 /* ---- on the loop's thread -------------------------------------------------------------------- */
-
-static void exchange_free(exchange *x)
-{
-    if (x == NULL)
-        return;
-    if (x->closed != NULL)
-        event_free(x->closed);
-    if (x->input != NULL)
-        evbuffer_free(x->input);
-    held_give(x->r.held);
-    free(x->r.body);
-    tab_out_free(&x->r.out);
-    tab_arena_free(x->r.arena);
-    free(x);
-}
-
-static void free_text(const void *data, size_t n, void *arg)
-{
-    (void)n;
-    held_give((uint32_t)(uintptr_t)arg);
-    free((void *)(uintptr_t)data);
-}
-
-static void header(struct evhttp_request *req, const char *name, const char *value)
-{
-    evhttp_add_header(evhttp_request_get_output_headers(req), name, value);
-}
-
-static void client_left(struct evhttp_connection *c, void *arg)
-{
-    (void)c;
-    exchange *x = arg;
-    x->req = NULL;
-    if (x->closed != NULL)
-        event_del(x->closed);
-    atomic_store(&x->r.gone, true);
-}
-
-/* evhttp does not read while a request is worked on, so it learns too late that nobody waits. */
-static void on_closed(evutil_socket_t fd, short what, void *arg)
-{
-    (void)fd;
-    (void)what;
-    exchange *x = arg;
-    atomic_store(&x->r.gone, true);
-}
-
-static void watch_close(exchange *x)
-{
-    struct bufferevent *b = evhttp_connection_get_bufferevent(evhttp_request_get_connection(x->req));
-    if (evhttp_request_get_command(x->req) != EVHTTP_REQ_POST)
-        return;
-    x->closed = event_new(x->h->base, bufferevent_getfd(b), EV_CLOSED, on_closed, x);
-    if (x->closed != NULL)
-        event_add(x->closed, NULL);
-}
-
-static void closed_one(http *h)
-{
-    pthread_mutex_lock(&h->lock);
-    if (--h->open == 0)
-        pthread_cond_broadcast(&h->idle);
-    pthread_mutex_unlock(&h->lock);
-}
-
-/* The last byte of an answer has left. */
-static void answer_left(struct evhttp_request *req, void *arg)
-{
-    evhttp_connection_set_closecb(evhttp_request_get_connection(req), NULL, NULL);
-    closed_one(arg);
-}
-
-/* Or its connection is gone. */
-static void answer_lost(struct evhttp_connection *c, void *arg)
-{
-    (void)c;
-    closed_one(arg);
-}
-
-static void answer(exchange *x)
-{
-    http *h = x->h;
-    request *r = &x->r;
-    bool leaves_later = x->req != NULL;
-    if (x->req != NULL) {
-        char number[24];
-        if (x->closed != NULL)
-            event_del(x->closed); /* before the descriptor can be another's */
-        struct evbuffer *body = evbuffer_new();
-        evhttp_connection_set_closecb(evhttp_request_get_connection(x->req), answer_lost, h);
-        evhttp_request_set_on_complete_cb(x->req, answer_left, h);
-        header(x->req, "X-Request-Id", r->request_id);
-        if (r->status != 204)
-            header(x->req, "Content-Type", "application/json");
-        if (r->grant[0] != 0)
-            header(x->req, TAB_GRANT_HEADER, r->grant);
-        if (r->arrived_us > 0) { /* for the gateway's log; it goes no further */
-            char parts[128];
-            snprintf(parts, sizeof parts, "queue=%.1f;postgres=%.1f;redis=%.1f;services=%.1f",
-                     (double)r->spent.queue_us / 1e3, (double)r->spent.postgres_us / 1e3,
-                     (double)r->spent.redis_us / 1e3, (double)r->spent.services_us / 1e3);
-            header(x->req, "X-Tabella-Parts", parts);
-        }
-        if (r->error_type != NULL)
-            header(x->req, "X-Tabella-Error", r->error_type);
-        if (r->cookie != NULL && r->status < 300)
-            header(x->req, "Set-Cookie", r->cookie);
-        if (r->retry_after > 0) {
-            snprintf(number, sizeof number, "%u", r->retry_after);
-            header(x->req, "Retry-After", number);
-        }
-        if (atomic_load(&h->leaves) || http_more_has_come(x->req))
-            http_close_after(x->req);
-        /* evhttp would send the body of a HEAD along, and it would be read as the next answer. */
-        bool head = evhttp_request_get_command(x->req) == EVHTTP_REQ_HEAD;
-        if (head && r->status != 204) {
-            snprintf(number, sizeof number, "%zu", r->out.n);
-            header(x->req, "Content-Length", number);
-        }
-        r->held = held_answer(r);
-        if (body != NULL && r->out.n > 0 && !head &&
-            evbuffer_add_reference(body, r->out.p, r->out.n, free_text, (void *)(uintptr_t)r->held) == 0) {
-            r->out = (tab_out){ 0 };
-            r->held = 0; /* the buffer's, until the last byte has left */
-        }
-        evhttp_send_reply(x->req, r->status, NULL, body);
-        if (body != NULL)
-            evbuffer_free(body);
-    }
-    exchange_free(x);
-    if (!leaves_later)
-        closed_one(h);
-}
-
-static void on_wake(evutil_socket_t fd, short what, void *arg)
-{
-    (void)what;
-    http *h = arg;
-    uint64_t n;
-    if (read(fd, &n, sizeof n) < 0)
-        return;
-    pthread_mutex_lock(&h->lock);
-    exchange *x = h->done;
-    h->done = NULL;
-    pthread_mutex_unlock(&h->lock);
-    for (exchange *next; x != NULL; x = next) {
-        next = x->next;
-        answer(x);
-    }
-}
 
 static const char *method_name(enum evhttp_cmd_type t)
 {
@@ -300,7 +115,7 @@ static void refuse(exchange *x, tab_status status, const char *param, const char
                      tab_status_name(status), message, *param ? "\"param\":\"" : "", param,
                      *param ? "\"," : "", r->request_id);
     tab_out_bytes(&r->out, text, (size_t)n);
-    answer(x);
+    http_answer(x);
 }
 
 /* The body as one text with a 0 behind it; the buffer's pieces go as they are copied. */
@@ -344,7 +159,7 @@ static void on_request(struct evhttp_request *req, void *arg)
         http_close_after(req);
     if (x == NULL || (x->r.arena = tab_arena_new((size_t)4 << 30)) == NULL ||
         (x->input = evbuffer_new()) == NULL) {
-        exchange_free(x);
+        http_exchange_free(x);
         evhttp_send_reply(req, 503, NULL, NULL);
         return;
     }
@@ -353,8 +168,8 @@ static void on_request(struct evhttp_request *req, void *arg)
     x->r.api = h->a;
     x->r.method = method_name(evhttp_request_get_command(req));
     evbuffer_add_buffer(x->input, evhttp_request_get_input_buffer(req));
-    evhttp_connection_set_closecb(evhttp_request_get_connection(req), client_left, x);
-    watch_close(x);
+    evhttp_connection_set_closecb(evhttp_request_get_connection(req), http_client_left, x);
+    http_watch_close(x);
     bool fits = take_headers(x);
     if (fits)
         api_arrived(&x->r, x->identity);
@@ -386,20 +201,6 @@ static void on_request(struct evhttp_request *req, void *arg)
 
 /* ---- on a worker's thread -------------------------------------------------------------------- */
 
-/* Wakes the loop, unless it has been woken already. The write is outside the lock, which the loop takes
- * first. */
-static void give_back(http *h, exchange *x)
-{
-    uint64_t one = 1;
-    pthread_mutex_lock(&h->lock);
-    bool woken = h->done != NULL;
-    x->next = h->done;
-    h->done = x;
-    pthread_mutex_unlock(&h->lock);
-    if (!woken && write(h->wake_fd, &one, sizeof one) < 0)
-        tab_log(TAB_ERROR, "the loop cannot be woken");
-}
-
 static exchange *exchange_of(request *r)
 {
     return (exchange *)(void *)((char *)r - offsetof(exchange, r));
@@ -410,7 +211,7 @@ static void end_parked(request *r, tab_status s, tab_error *err)
     exchange *x = exchange_of(r);
     http *h = x->h;
     request_finish(r, s, err);
-    give_back(h, x);
+    http_give_back(h, x);
 }
 
 /* Puts the request before all that waits of its organization: it has waited already. */
@@ -482,7 +283,7 @@ static void on_hand_over(evutil_socket_t fd, short what, void *arg)
     for (exchange *x = list, *next; x != NULL; x = next) {
         next = x->next;
         if (!put_again(x) && worked_on(x))
-            give_back(h, x);
+            http_give_back(h, x);
     }
 }
 
@@ -506,7 +307,7 @@ static void *work(void *arg)
         tab_turns_end(h->turns, &turn);
         if (ends) {
             pthread_mutex_unlock(&h->lock);
-            give_back(h, x);
+            http_give_back(h, x);
             pthread_mutex_lock(&h->lock);
         }
     }
@@ -590,7 +391,7 @@ http *http_open(api *a)
     evhttp_set_allowed_methods(h->server, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST |
                                               EVHTTP_REQ_DELETE | EVHTTP_REQ_PATCH | EVHTTP_REQ_PUT);
     evhttp_set_gencb(h->server, on_request, h);
-    h->wake = event_new(h->base, h->wake_fd, EV_READ | EV_PERSIST, on_wake, h);
+    h->wake = event_new(h->base, h->wake_fd, EV_READ | EV_PERSIST, http_on_wake, h);
     if (h->wake == NULL || event_add(h->wake, NULL) != 0)
         goto fail;
     atomic_store(&h->turned, tab_mono_ms());
@@ -688,7 +489,7 @@ void http_free(http *h)
     http_end(h);
     for (exchange *x = h->done, *next; x != NULL; x = next) {
         next = x->next;
-        exchange_free(x);
+        http_exchange_free(x);
     }
     tab_accept_free(h->accept);
     if (h->turn != NULL)

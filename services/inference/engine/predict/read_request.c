@@ -62,7 +62,7 @@ tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *
         /* read as the fitted column's type, whatever the cells would look like alone */
         tab_column_profile p = { .index = at, .column = &t->col[at], .type = own->type, .role = own->role };
         tab_reading r;
-        if (!tab_read_column(a, &t->col[at], t->rows, &r) || !tab_view_column(&r, &p))
+        if (!tab_read_known(a, &t->col[at], t->rows, &r, &p))
             return tab_no_memory(err);
         values[c] = tab_values_of(&p);
         /* A cell that is neither missing nor a mark like "?" nor of the type: the caller is told which. */

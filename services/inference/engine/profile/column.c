@@ -578,3 +578,12 @@ bool tab_read_column(tab_arena *a, const tab_column *c, size_t rows, tab_reading
     /* 20190531 reads as a number too; anything else that is a number is no date. */
     return read_times(ret);
 }
+
+bool tab_read_known(tab_arena *a, const tab_column *c, size_t rows, tab_reading *r, tab_column_profile *p)
+{
+    if (c->layout != TAB_NUMBERS || (p->type != TAB_NUMERIC && p->type != TAB_DATETIME))
+        return tab_read_column(a, c, rows, r) && tab_view_column(r, p);
+    *r = (tab_reading){ .arena = a, .column = c, .rows = rows, .decimal = '.', .num = c->num };
+    find_sentinel(r, c->num, NULL, rows);
+    return tab_view_column(r, p);
+}

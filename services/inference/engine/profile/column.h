@@ -57,4 +57,9 @@ bool tab_read_marks(const tab_reading *r, const tab_str **ret, size_t *ret_n) TA
 
 /* Fills the typed view of p (number, code, level, levels, decimals) for p->type and p->role. */
 bool tab_view_column(tab_reading *r, tab_column_profile *p) TAB_CHECKED;
+
+/* Both for a column whose type and role are known, p->decimals left out: the same values, and of numbers that
+ * arrive as such no levels are counted. r then serves tab_view_column alone. */
+bool tab_read_known(tab_arena *a, const tab_column *c, size_t rows, tab_reading *r,
+                    tab_column_profile *p) TAB_CHECKED;
 #endif
