@@ -195,6 +195,7 @@ static bool work_of(serve_call *c)
 static void take_answers(serve_call *const *c, size_t n, const Tabella__ServeReply *y)
 {
     TAB_AUTO(tab_bundle_memory) *memory = n > 1 ? tab_bundle_memory_new() : NULL;
+    size_t last = 0; /* bytes: calls that come together are alike */
     for (size_t i = 0; i < n; i++) {
         const Tabella__ServePart *part = y->parts[i];
         const Tabella__Bundle *b = whole(y, i);
@@ -202,8 +203,11 @@ static void take_answers(serve_call *const *c, size_t n, const Tabella__ServeRep
             c[i]->s = tab_fail(&c[i]->err, (tab_status)part->status, part->param, "%s", part->message);
         else if (b == NULL || part->status != TAB_OK)
             c[i]->s = tab_fail(&c[i]->err, TAB_INTERNAL, "", "an answer is damaged");
-        else
+        else {
+            tab_out_room(&c[i]->r->out, last + last / 8);
             c[i]->s = write_answer(c[i], b, memory, &c[i]->err);
+            last = c[i]->r->out.n;
+        }
     }
 }
 
