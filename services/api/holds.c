@@ -10,7 +10,7 @@
 enum {
     SLOTS = 1024,
     HOLD_MS = 1000,
-    FAR_MS = 4000, /* so long where FAR such holds are left: what it keeps from others is not missed */
+    FAR_MS = 4000, /* so long where FAR such holds are left: what it keeps is not missed */
     FAR = 64,
     ASK_MS = 3000,
     CALLS_AHEAD = 64

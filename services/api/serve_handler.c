@@ -14,7 +14,7 @@
 tab_status serve_at_once(request *r, tab_error *err)
 {
     serve_call *c = tab_arena_new_of(r->arena, serve_call, 1);
-    if (c == NULL)
+    if (c == NULL || body_has_parts(r)) /* files may unfold to much */
         return TAB_UNAVAILABLE;
     TAB_TRY(body_read(r, &c->body, err));
     c->r = r;

@@ -6,9 +6,11 @@
  *                                  next batch; the others are parked: they hold no thread, and their batch
  *                                  ends them
  *
- * A lone call waits for nobody. Each call is answered, refused and billed as if it had been alone. The bill
- * is committed while inference computes; where a call of the endpoint was refused a moment ago it is written
- * after the answer, so that refusals cost the database nothing (docs/decisions/0354). */
+ * Calls come from a worker, or at once from the loop's thread; where many come, batches leave at a distance
+ * from each other (docs/decisions/0369). A lone call waits for nobody. Each call is answered, refused and
+ * billed as if it had been alone. The bill is committed while inference computes; where a call of the
+ * endpoint was refused a moment ago it is written after the answer, so that refusals cost the database
+ * nothing (docs/decisions/0354). */
 #include "services/api/serve_together.h"
 #include "services/api/counts.h"
 

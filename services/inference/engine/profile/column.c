@@ -579,11 +579,8 @@ bool tab_read_column(tab_arena *a, const tab_column *c, size_t rows, tab_reading
     return read_times(ret);
 }
 
-bool tab_read_known(tab_arena *a, const tab_column *c, size_t rows, tab_reading *r, tab_column_profile *p)
+void tab_read_numbers(const tab_column *c, size_t rows, tab_reading *r)
 {
-    if (c->layout != TAB_NUMBERS || (p->type != TAB_NUMERIC && p->type != TAB_DATETIME))
-        return tab_read_column(a, c, rows, r) && tab_view_column(r, p);
-    *r = (tab_reading){ .arena = a, .column = c, .rows = rows, .decimal = '.', .num = c->num };
+    *r = (tab_reading){ .arena = r->arena, .column = c, .rows = rows, .decimal = '.', .num = c->num };
     find_sentinel(r, c->num, NULL, rows);
-    return tab_view_column(r, p);
 }

@@ -46,6 +46,8 @@ typedef struct {
 
 /* Reads `c` of `rows` cells. The arrays live in `a`; false when it is full. */
 bool tab_read_column(tab_arena *a, const tab_column *c, size_t rows, tab_reading *ret) TAB_CHECKED;
+/* Of a column that arrived as numbers what its values ask for: the sentinel. r->arena is set. */
+void tab_read_numbers(const tab_column *c, size_t rows, tab_reading *r);
 
 /* Gives a TAB_NUMBERS column codes, counts and level texts as well (shortest decimal text). */
 bool tab_read_levels(tab_reading *r) TAB_CHECKED;
