@@ -1,11 +1,18 @@
-/* See arena.h: a list of blocks that double in size up to 4 MiB; a large request gets a block of its own. */
+/* See arena.h: a list of blocks that double in size up to 4 MiB; a large request gets a block of its own. A
+ * thread keeps a few first blocks for its next arenas: small requests make many. */
 #include "common/arena.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { FIRST_BLOCK = 16 * 1024, LARGEST_BLOCK = 4 * 1024 * 1024 };
+#ifdef __SANITIZE_ADDRESS__
+enum { KEPT = 0 }; /* so that it sees what is used after its end */
+#else
+enum { KEPT = 4 };
+#endif
 
 typedef struct block {
     struct block *next;
@@ -26,6 +33,53 @@ struct tab_arena {
     bool full;
 };
 
+/* ---- first blocks that this thread keeps ----------------------------------------------------- */
+
+static _Thread_local struct {
+    block *of[KEPT + 1];
+    size_t n;
+    bool ends; /* free_kept runs at the thread's end */
+} kept;
+static pthread_key_t kept_key;
+static bool keyed;
+
+static void free_kept(void *arg)
+{
+    (void)arg;
+    while (kept.n > 0)
+        free(kept.of[--kept.n]);
+    kept.ends = false;
+}
+
+static void make_key(void)
+{
+    keyed = pthread_key_create(&kept_key, free_kept) == 0;
+}
+
+static block *block_new(size_t size)
+{
+    if (size == FIRST_BLOCK && kept.n > 0)
+        return kept.of[--kept.n];
+    return aligned_alloc(64, (sizeof(block) + size + 63) / 64 * 64);
+}
+
+static void block_free(block *b)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (b->size != FIRST_BLOCK || kept.n == KEPT) {
+        free(b);
+        return;
+    }
+    pthread_once(&once, make_key);
+    kept.ends = kept.ends || (keyed && pthread_setspecific(kept_key, &kept) == 0);
+    if (kept.ends)
+        kept.of[kept.n++] = b;
+    else
+        free(b);
+}
+
+/* ---- arenas ---------------------------------------------------------------------------------- */
+
 tab_arena *tab_arena_new(size_t limit)
 {
     tab_arena *a = calloc(1, sizeof *a);
@@ -44,7 +98,7 @@ void tab_arena_free(tab_arena *a)
         d->fn(d->arg);
     for (block *b = a->head, *next; b != NULL; b = next) {
         next = b->next;
-        free(b);
+        block_free(b);
     }
     free(a);
 }
@@ -58,7 +112,7 @@ static block *grow(tab_arena *a, size_t n)
         return NULL;
     if (size > a->limit - a->taken)
         size = n;
-    block *b = aligned_alloc(64, (sizeof *b + size + 63) / 64 * 64);
+    block *b = block_new(size);
     if (b == NULL)
         return NULL;
     b->size = size;

@@ -87,6 +87,7 @@ typedef struct {
 
 void tab_out_free(tab_out *o); /* its text; *o itself is the caller's */
 
+void tab_out_room(tab_out *o, size_t n); /* so many bytes more will come, or more: one allocation */
 void tab_out_bytes(tab_out *o, const void *p, size_t n); /* as they are; no comma logic */
 void tab_out_raw(tab_out *o, tab_str json);              /* one value, already JSON */
 void tab_out_open(tab_out *o, char bracket);             /* '{' or '[' */

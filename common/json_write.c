@@ -28,6 +28,15 @@ static char *room(tab_out *o, size_t n)
     return o->p + o->n;
 }
 
+void tab_out_room(tab_out *o, size_t n)
+{
+    char *p = o->failed || o->cap - o->n >= n ? NULL : realloc(o->p, o->n + n);
+    if (p != NULL) {
+        o->p = p;
+        o->cap = o->n + n;
+    }
+}
+
 void tab_out_bytes(tab_out *o, const void *p, size_t n)
 {
     char *q = room(o, n + 1);

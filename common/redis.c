@@ -18,13 +18,14 @@
 #include "common/time.h"
 #include "common/tls.h"
 
-enum { IDLE_MOST = 8, RETRY_FIRST = 100, RETRY_MOST = 3000, READ = 16 * 1024 };
+enum { IDLE_MOST = 8, RETRY_FIRST = 100, RETRY_MOST = 3000, READ = 16 * 1024, SLACK_MS = 10 };
 
 /* hiredis connects, writes commands and reads replies; the bytes between go through here, since hiredis 0.14
  * knows no TLS and no deadline of a whole reply. */
 typedef struct {
     redisContext *c; /* NULL: no connection */
     SSL *ssl;        /* NULL: plain */
+    int64_t waits;   /* milliseconds that its socket waits at most */
 } wire;
 
 struct tab_redis {
@@ -90,7 +91,7 @@ static void wire_close(wire *w)
     SSL_free(w->ssl);
     if (w->c != NULL)
         redisFree(w->c);
-    *w = (wire){ NULL, NULL };
+    *w = (wire){ NULL, NULL, 0 };
 }
 
 void tab_redis_free(tab_redis *r)
@@ -116,10 +117,14 @@ static struct timeval timeval_of(int64_t ms)
     return (struct timeval){ ms / 1000, (ms % 1000) * 1000 };
 }
 
-/* False once the deadline has passed; else the socket waits no longer than that. */
+/* False once the deadline has passed; else the socket waits no longer than that, or than SLACK_MS more: the
+ * system need not be told with each step. */
 static bool in_time(wire *w, tab_deadline until)
 {
     int64_t left = tab_left_ms(until, 1 << 30);
+    if (left > 0 && w->waits >= left && w->waits <= left + SLACK_MS)
+        return true;
+    w->waits = left;
     return left > 0 && redisSetTimeout(w->c, timeval_of(left)) == REDIS_OK;
 }
 
@@ -185,7 +190,7 @@ static wire wire_open(tab_redis *r, tab_deadline until)
     struct timeval t = timeval_of(tab_left_ms(until, 1 << 30));
     wire w = { r->port == 0 ? redisConnectUnixWithTimeout(r->host, t)
                             : redisConnectWithTimeout(r->host, r->port, t),
-               NULL };
+               NULL, 0 };
     bool reached = w.c != NULL && w.c->err == 0;
     if (!reached && tab_log_due(&r->said_away)) {
         char server[160];
@@ -203,7 +208,7 @@ static wire wire_open(tab_redis *r, tab_deadline until)
 
 static wire borrow(tab_redis *r, tab_deadline until, bool *ret_kept)
 {
-    wire w = { NULL, NULL };
+    wire w = { NULL, NULL, 0 };
     pthread_mutex_lock(&r->lock);
     if (r->n > 0)
         w = r->idle[--r->n];

@@ -200,6 +200,7 @@ tab_rpc *tab_rpc_open(const tab_access *nats, const char *service)
     pthread_cond_init(&rpc->changed, NULL);
     pthread_cond_init(&rpc->work, NULL);
     pthread_mutex_init(&rpc->lock, NULL);
+    pthread_mutex_init(&rpc->spent.lock, NULL);
     snprintf(rpc->service, sizeof rpc->service, "%s", service);
     tab_id_new(rpc->worker, "");
     snprintf(rpc->inbox, sizeof rpc->inbox, "_INBOX.%s.%s", tab_access_has(nats->user) ? nats->user : service,
@@ -274,6 +275,8 @@ void tab_rpc_free(tab_rpc *rpc)
     for (size_t b = 0; b < BUCKETS; b++)
         while (rpc->holds[b] != NULL)
             rpc_hold_release(rpc, rpc->holds[b]);
+    for (size_t i = 0; i < rpc->spent.n; i++)
+        natsMsg_Destroy(rpc->spent.of[i]);
     natsConnection_Destroy(rpc->nc);
     if (rpc->fd >= 0)
         close(rpc->fd);
@@ -283,5 +286,6 @@ void tab_rpc_free(tab_rpc *rpc)
     pthread_cond_destroy(&rpc->changed);
     pthread_cond_destroy(&rpc->work);
     pthread_mutex_destroy(&rpc->lock);
+    pthread_mutex_destroy(&rpc->spent.lock);
     free(rpc);
 }

@@ -155,7 +155,7 @@ void rpc_unheard(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *ar
     if (id != 0)
         rpc_beat_unheard(rpc, id);
     pthread_mutex_unlock(&rpc->lock);
-    natsMsg_Destroy(m);
+    rpc_msg_end(rpc, m);
 }
 
 void rpc_answered(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *arg)
@@ -182,7 +182,7 @@ void rpc_answered(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *a
         }
     }
     pthread_mutex_unlock(&rpc->lock);
-    natsMsg_Destroy(m);
+    rpc_msg_end(rpc, m);
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */
@@ -216,7 +216,7 @@ static void drop(tab_rpc *rpc, rpc_pending *p)
     rpc_pull_stop(rpc, &p->pull);
     pthread_mutex_unlock(&rpc->lock);
     rpc_hold_release(rpc, p->hold);
-    natsMsg_Destroy(p->msg);
+    rpc_msg_end(rpc, p->msg);
     pthread_cond_destroy(&p->wake);
     free(p);
 }
@@ -271,7 +271,7 @@ static natsMsg *compose(tab_rpc *rpc, const tab_ask *ask, rpc_pending *p, rpc_bo
     p->hold = rpc_hold_new(rpc, body, NULL, TAB_NO_DEADLINE);
     if (p->hold == NULL) {
         free(body->head);
-        natsMsg_Destroy(m);
+        rpc_msg_end(rpc, m);
         return NULL;
     }
     rpc_hold_subject(rpc, p->hold, subject);
@@ -320,7 +320,7 @@ static rpc_pending *ask_now(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done
 
     natsMsg *m = compose(rpc, ask, p, &body);
     natsStatus s = m == NULL ? NATS_NO_MEMORY : natsConnection_PublishMsg(rpc->nc, m);
-    natsMsg_Destroy(m);
+    rpc_msg_end(rpc, m);
     if (s == NATS_OK)
         return p;
     tab_fail(err, s == NATS_NO_MEMORY ? TAB_INTERNAL : TAB_UNAVAILABLE, NULL, "a server is away, try again");

@@ -34,7 +34,9 @@ enum {
     RPC_IDLE_MS = 2000, /* the timer turns so often though there is nothing to watch: it is looked at */
     RPC_TIME_MOST = 24 * 3600 * 1000, /* milliseconds that a call may take */
     RPC_INBOXES = 4,
-    RPC_PLAIN = 4, /* subscriptions of tab_rpc_listen */
+    RPC_PLAIN = 4,               /* subscriptions of tab_rpc_listen */
+    RPC_SPENT = 16,              /* messages that are freed together, */
+    RPC_SPENT_BYTES = 64 * 1024, /* the large ones at once */
     BUCKETS = 1024
 };
 
@@ -134,6 +136,11 @@ struct tab_rpc {
     char *chunk; /* the hold subscription's buffer */
     rpc_pending *ready, **ready_end;
     int fd;
+    struct {
+        pthread_mutex_t lock;
+        natsMsg *of[RPC_SPENT];
+        size_t n;
+    } spent; /* rpc_msg_end */
 
     /* serving */
     const tab_rpc_method *methods, *also; /* also: one beside the table, or NULL */
@@ -155,8 +162,9 @@ struct tab_rpc {
 
 /* rpc_link.c */
 bool rpc_subscribe(tab_rpc *rpc, const char *subject, const char *group, natsMsgHandler fn, void *arg);
-uint64_t rpc_new_id(tab_rpc *rpc);       /* lock held */
-uint64_t rpc_id_of(const char *subject); /* of its last token; 0: none */
+uint64_t rpc_new_id(tab_rpc *rpc);          /* lock held */
+uint64_t rpc_id_of(const char *subject);    /* of its last token; 0: none */
+void rpc_msg_end(tab_rpc *rpc, natsMsg *m); /* natsMsg_Destroy, sooner or later; NULL is fine */
 bool rpc_connected(const tab_rpc *rpc);
 void rpc_say_refused(tab_rpc *rpc); /* the connection is closed for good, and not by us: why, once */
 /* 0 to most; `otherwise` where the header is missing or no such number. */

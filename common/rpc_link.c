@@ -55,6 +55,25 @@ static void sub_ended(void *arg)
     pthread_mutex_unlock(&rpc->lock);
 }
 
+/* NATS' library wakes a thread of its own for a message to be freed: once for a group of them. */
+void rpc_msg_end(tab_rpc *rpc, natsMsg *m)
+{
+    natsMsg *list[RPC_SPENT];
+    size_t n = 0;
+    if (m == NULL)
+        return;
+    pthread_mutex_lock(&rpc->spent.lock);
+    rpc->spent.of[rpc->spent.n++] = m;
+    if (rpc->spent.n == RPC_SPENT || natsMsg_GetDataLength(m) > RPC_SPENT_BYTES) {
+        n = rpc->spent.n;
+        memcpy(list, rpc->spent.of, n * sizeof *list);
+        rpc->spent.n = 0;
+    }
+    pthread_mutex_unlock(&rpc->spent.lock);
+    for (size_t i = 0; i < n; i++)
+        natsMsg_Destroy(list[i]);
+}
+
 bool rpc_subscribe(tab_rpc *rpc, const char *subject, const char *group, natsMsgHandler fn, void *arg)
 {
     natsSubscription *s = NULL;

@@ -76,7 +76,7 @@ static void answer(tab_rpc *rpc, const char *to, const char *body, size_t n, tab
         natsMsgHeader_Set(m, H_BYTES, number);
     }
     natsConnection_PublishMsg(rpc->nc, m);
-    natsMsg_Destroy(m);
+    rpc_msg_end(rpc, m);
 }
 
 /* A header is one line of printable text: what a message quotes from a caller may not be. */
@@ -352,7 +352,7 @@ static void *worker(void *arg)
         work_off(rpc, j);
         pthread_mutex_lock(&rpc->lock);
         unlist(rpc, j);
-        natsMsg_Destroy(j->msg);
+        rpc_msg_end(rpc, j->msg);
         free(j);
     }
     pthread_mutex_unlock(&rpc->lock);
@@ -447,7 +447,7 @@ static void asked(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *a
         refuse(rpc, m, TAB_UNAVAILABLE, "the service is busy, try again");
     else
         refuse(rpc, m, TAB_RATE_LIMIT, "as many calls as may be at once are under way");
-    natsMsg_Destroy(m);
+    rpc_msg_end(rpc, m);
     free(j);
 }
 
@@ -464,7 +464,7 @@ static void asked_here(natsConnection *nc, natsSubscription *sub, natsMsg *m, vo
     }
     if (!ping)
         answer(rpc, natsMsg_GetReply(m), NULL, 0, stops(&err), &err, -1, NULL, 0);
-    natsMsg_Destroy(m);
+    rpc_msg_end(rpc, m);
 }
 
 /* A caller went away: its reply's subject is the message. */
@@ -484,7 +484,7 @@ static void caller_gone(natsConnection *nc, natsSubscription *sub, natsMsg *m, v
         }
     }
     pthread_mutex_unlock(&rpc->lock);
-    natsMsg_Destroy(m);
+    rpc_msg_end(rpc, m);
 }
 
 /* Nobody listens to the caller's inbox any more: it died, or it lost its connection and gave up its calls. */
@@ -508,7 +508,7 @@ static void beat(tab_rpc *rpc, rpc_job *j, int64_t now)
         return;
     natsMsgHeader_Set(m, H_BEAT, "1");
     natsConnection_PublishMsg(rpc->nc, m);
-    natsMsg_Destroy(m);
+    rpc_msg_end(rpc, m);
 }
 
 void rpc_serve_tick(tab_rpc *rpc, int64_t now, int64_t *next)
@@ -608,7 +608,7 @@ void rpc_serve_stop(tab_rpc *rpc)
     pthread_mutex_unlock(&rpc->lock);
     for (rpc_job *j = left, *next; j != NULL; j = next) {
         next = j->next;
-        natsMsg_Destroy(j->msg);
+        rpc_msg_end(rpc, j->msg);
         free(j);
     }
     tab_turns_free(turns);

@@ -53,10 +53,11 @@ typedef struct {
 typedef struct request request;
 typedef tab_status handler(request *r, tab_error *err);
 
-/* How http.c takes a parked request back: request_end, request_again. */
+/* How http.c takes a parked request back: request_end, request_again, request_soon. */
 typedef struct {
     void (*end)(request *r, tab_status s, tab_error *err);
     void (*again)(request *r, tab_status (*fn)(void *arg, tab_error *err), void *arg);
+    void (*soon)(request *r, tab_status (*fn)(void *arg, tab_error *err), void *arg);
 } request_parked;
 
 typedef struct api {
@@ -87,6 +88,7 @@ typedef struct api {
     struct api_joins *joins;  /* requests that wait for the first with their key (joins.c) */
     atomic_int arriving;      /* serve calls in this process, neither in a batch nor done */
     handler *const *handlers; /* one a route, NULL for none: handlers.c's table */
+    handler *const *at_once;  /* the same, for what the loop's thread may try first */
     request_parked parked;    /* http.c's */
 } api;
 
@@ -143,6 +145,7 @@ struct request {
     const char *error_type; /* of its envelope; NULL: none */
     request_lane lane;
     bool arrives; /* one of api.arriving */
+    bool at_once; /* its handler has run on the loop's thread, and no worker has had it yet */
     bool internal;
     tab_status who_status; /* result of its identity; refused: why is in who_error */
     tab_error who_error;
@@ -159,7 +162,11 @@ void api_arrived(request *r, tab_str identity_header);
 /* Runs the handler; fills out and status in any case. False: the request is parked and no longer the
  * caller's. */
 bool api_dispatch(request *r) TAB_CHECKED;
-void api_leave(void); /* this thread works on no request: its log and its calls say of none */
+/* The same on the loop's thread, where a handler for that (api.at_once) can do it without waiting for
+ * anything: true when the request is parked. False: it takes its turn, as if nothing had been. */
+bool api_at_once(request *r) TAB_CHECKED;
+void api_resume(request *r); /* a worker goes on with a request that was parked */
+void api_leave(void);        /* this thread works on no request: its log and its calls say of none */
 /* Writes the answer or the envelope of an error, and counts it. */
 void request_finish(request *r, tab_status s, tab_error *err);
 
@@ -169,6 +176,8 @@ tab_status request_handle(request *r, tab_error *err) TAB_CHECKED;
  * ends the request, or PARKED. */
 void request_end(request *r, tab_status s, tab_error *err);
 void request_again(request *r, tab_status (*fn)(void *arg, tab_error *err), void *arg);
+/* The same from a handler of api.at_once: as soon as all that arrived with the request has been read. */
+void request_soon(request *r, tab_status (*fn)(void *arg, tab_error *err), void *arg);
 void request_body_drop(request *r); /* after idempotency_begin, which may have the handler called again */
 void request_arrived(request *r);   /* is no longer one of api.arriving */
 bool api_serves(const api *a, tab_route_id id); /* false: not_found, so OpenAPI leaves the route out */
@@ -215,6 +224,9 @@ tab_status body_refs(request *r, const tab_body *b, size_t *ret_n, char ***ret, 
  * are so small that a share of the minute is debited at once. What a request debited is given back when it
  * was refused, unless its body was at fault. */
 tab_status cells_debit(request *r, uint64_t cells, bool ahead, tab_error *err) TAB_CHECKED;
+/* Whether the share that was debited ahead serves the cells; asks nobody. */
+bool cells_take(request *r, uint64_t cells) TAB_CHECKED;
+void cells_untake(request *r, uint64_t cells);
 void cells_give_back(request *r, tab_status s);
 
 /* joins.c. Claims the request's Idempotency-Key. r->replayed: the answer of the first request is in r->out.
@@ -252,6 +264,7 @@ void held_give(uint32_t held);    /* 0: nothing */
 /* clock.c: whether the gateway signed the request just now. May ask Redis, so it runs on a worker's
  * thread. */
 bool clock_timely(api *a, int64_t signed_ms) TAB_CHECKED;
+bool clock_agrees(int64_t signed_ms) TAB_CHECKED; /* by this machine's own clock; asks nobody */
 
 /* service_calls.c: one call on behalf of the request; the answer lives in its arena. */
 tab_status call(request *r, const char *service, const char *method, const void *in,
@@ -340,14 +353,14 @@ void endpoint_members(request *r, const Tabella__Endpoint *e, bool prompts);
 tab_str endpoint_held_out(const Tabella__Endpoint *e, tab_out *scratch); /* its JSON, in the scratch */
 
 /* handlers.c: the table, by tab_route_id; and its handlers, one a route. */
-extern handler *const api_handlers[TAB_ROUTE_COUNT];
+extern handler *const api_handlers[TAB_ROUTE_COUNT], *const api_at_once_handlers[TAB_ROUTE_COUNT];
 handler get_models, get_keys, post_keys, post_key_rotate, delete_key, post_run, get_jobs, get_job,
     post_job_cancel, get_reports, get_report, get_usage, get_data_list, get_data, get_data_snapshots,
     get_data_diff, get_data_profile, post_data_connect, post_data_upload, post_data_generate, post_data_sync,
     post_data_pin, post_data_unpin, delete_data, post_endpoints, get_endpoints, get_endpoint, post_serve,
-    post_endpoint_refresh, post_endpoint_upgrade, get_endpoint_logs, delete_endpoint, patch_endpoint,
-    post_prompts, patch_prompt, delete_prompt, post_report_star, post_report_unstar, get_audit,
-    get_notifications, post_notification_read, get_organization, put_organization, get_openapi,
+    serve_at_once, post_endpoint_refresh, post_endpoint_upgrade, get_endpoint_logs, delete_endpoint,
+    patch_endpoint, post_prompts, patch_prompt, delete_prompt, post_report_star, post_report_unstar,
+    get_audit, get_notifications, post_notification_read, get_organization, put_organization, get_openapi,
     get_endpoint_openapi, post_session, get_session, delete_session;
 
 #define STR(literal) ((char *)(uintptr_t)(literal)) /* protobuf-c's texts are not const */

@@ -83,6 +83,25 @@ static bool take_prepaid(const char *org, uint64_t cells)
     return yes;
 }
 
+bool cells_take(request *r, uint64_t cells)
+{
+    bool yes = r->who.cells_per_minute == 0 || cells == 0 || take_prepaid(r->who.org, cells);
+    r->debited += yes && r->who.cells_per_minute > 0 ? cells : 0;
+    return yes;
+}
+
+void cells_untake(request *r, uint64_t cells)
+{
+    struct prepaid *p = prepaid_of(r->who.org);
+    if (r->debited < cells)
+        return; /* nothing limits its cells */
+    r->debited -= cells;
+    pthread_mutex_lock(&prepaid.lock);
+    if (strcmp(p->org, r->who.org) == 0) /* else another has the slot: they are lost to the minute */
+        p->cells += cells;
+    pthread_mutex_unlock(&prepaid.lock);
+}
+
 static void add_prepaid(api *a, const char *org, uint64_t cells, uint64_t limit)
 {
     struct prepaid *p = prepaid_of(org), old = { 0 };

@@ -54,10 +54,15 @@ static bool timely_by_redis(int64_t signed_ms)
            tab_identity_timely(&(tab_identity){ .time_ms = signed_ms }, tab_mono_ms() + redis_clock.ahead_ms);
 }
 
+bool clock_agrees(int64_t signed_ms)
+{
+    return tab_identity_timely(&(tab_identity){ .time_ms = signed_ms }, tab_now_us() / 1000);
+}
+
 bool clock_timely(api *a, int64_t signed_ms)
 {
     int64_t own = tab_now_us() / 1000;
-    if (tab_identity_timely(&(tab_identity){ .time_ms = signed_ms }, own))
+    if (clock_agrees(signed_ms))
         return true;
     pthread_mutex_lock(&redis_clock.lock);
     if (!timely_by_redis(signed_ms) &&

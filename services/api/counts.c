@@ -98,8 +98,14 @@ void count_limited(count_limit which)
 
 static tab_metric *metered(void)
 {
-    return tab_histogram("tabella_serve_meter_seconds",
-                         "Waits of serve calls for the meter: to be let in, and to be billed", NULL);
+    static _Atomic(tab_metric *) seconds;
+    tab_metric *m = atomic_load(&seconds);
+    if (m == NULL) {
+        m = tab_histogram("tabella_serve_meter_seconds",
+                          "Waits of serve calls for the meter: to be let in, and to be billed", NULL);
+        atomic_store(&seconds, m);
+    }
+    return m;
 }
 
 void count_meter(int64_t began)

@@ -202,19 +202,56 @@ static void end_span(const request *r)
                  parts[1], "tabella.redis_ms", parts[2], "tabella.services_ms", parts[3], NULL);
 }
 
+/* This thread works on the request from now on. */
+static void enter(request *r)
+{
+    r->taken_us = tab_mono_us();
+    tab_spent_here = (tab_spent){ 0 };
+    here = r;
+    tab_log_context(r->request_id, r->internal ? "" : r->who.org);
+}
+
+static void begin(request *r)
+{
+    if (r->request_id[0] == 0)
+        tab_id_new(r->request_id, "req_");
+    enter(r);
+    r->span = tab_span_begin(r->trace);
+    tab_id_new(r->seed, "");
+    r->status = 200;
+}
+
+bool api_at_once(request *r)
+{
+    tab_error err;
+    handler *h = r->route < TAB_ROUTE_COUNT ? r->api->at_once[r->route] : NULL;
+    if (h == NULL || r->who_status != TAB_OK || r->internal || r->idempotency_key != NULL ||
+        !clock_agrees(r->signed_ms))
+        return false;
+    begin(r);
+    r->at_once = true;
+    bool parked = h(r, &err) == PARKED; /* then r is no longer ours */
+    here = NULL;
+    api_leave();
+    return parked;
+}
+
+void api_resume(request *r)
+{
+    if (r->at_once)
+        enter(r);
+    else
+        tab_log_context(r->request_id, r->who.org);
+    r->at_once = false;
+    tab_span_enter(&r->span);
+}
+
 bool api_dispatch(request *r)
 {
     tab_error err = r->who_error;
     tab_status s = r->who_status;
-    r->taken_us = tab_mono_us();
-    tab_spent_here = (tab_spent){ 0 };
-    here = r;
-    if (r->request_id[0] == 0)
-        tab_id_new(r->request_id, "req_");
-    tab_log_context(r->request_id, r->internal ? "" : r->who.org);
-    r->span = tab_span_begin(r->trace);
-    tab_id_new(r->seed, "");
-    r->status = 200;
+    r->at_once = false;
+    begin(r);
     if (r->signed_ms != 0 && !clock_timely(r->api, r->signed_ms)) /* never a 401 to a valid key for a clock */
         s = tab_fail(&err, TAB_UNAVAILABLE, "",
                      "the service is not available at the moment; retry with backoff");

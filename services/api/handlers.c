@@ -1,6 +1,10 @@
 /* Which handler answers which route. A route without a handler is not_found and is left out of OpenAPI. */
 #include "services/api/api.h"
 
+/* What most often needs nothing but what this process has: the loop's thread tries it before a worker is
+ * woken. */
+handler *const api_at_once_handlers[TAB_ROUTE_COUNT] = { [TAB_POST_SERVE] = serve_at_once };
+
 handler *const api_handlers[TAB_ROUTE_COUNT] = {
     [TAB_POST_RUN] = post_run,
     [TAB_GET_MODELS] = get_models,

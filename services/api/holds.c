@@ -7,7 +7,14 @@
 
 #include "common/hash.h"
 
-enum { SLOTS = 1024, HOLD_MS = 1000, ASK_MS = 3000, CALLS_AHEAD = 64 };
+enum {
+    SLOTS = 1024,
+    HOLD_MS = 1000,
+    FAR_MS = 4000, /* so long where FAR such holds are left: what it keeps is not missed */
+    FAR = 64,
+    ASK_MS = 3000,
+    CALLS_AHEAD = 64
+};
 
 static struct {
     pthread_mutex_t lock;
@@ -61,7 +68,10 @@ static void keep(struct hold *h, const char *org, const char *id, const cost *c,
 {
     *ret_old = *h;
     bool asking = h->asking;
-    *h = (struct hold){ .until = tab_mono_ms() + HOLD_MS, .unlimited = !y->limited, .asking = asking };
+    bool far = y->limited && y->granted_milli <= y->left_milli / FAR;
+    *h = (struct hold){ .until = tab_mono_ms() + (far ? FAR_MS : HOLD_MS),
+                        .unlimited = !y->limited,
+                        .asking = asking };
     snprintf(h->org, sizeof h->org, "%s", org);
     if (h->unlimited)
         return;
@@ -105,6 +115,15 @@ static tab_status ask(request *r, cost *c, uint64_t ahead, drawn *ret, tab_error
     return TAB_OK;
 }
 
+bool hold_take(const request *r, const cost *c, drawn *ret)
+{
+    *ret = (drawn){ 0 };
+    pthread_mutex_lock(&holds.lock);
+    bool served = take(hold_of(r->who.org), r->who.org, c, ret);
+    pthread_mutex_unlock(&holds.lock);
+    return served;
+}
+
 tab_status hold_draw(request *r, cost *c, drawn *ret, tab_error *err)
 {
     const char *org = r->who.org;
@@ -122,7 +141,7 @@ tab_status hold_draw(request *r, cost *c, drawn *ret, tab_error *err)
         return TAB_OK;
     }
     bool mine = !h->asking;
-    /* A hold that did not last its second was too small for the calls that come. */
+    /* A hold that did not last its time was too small for the calls that come. */
     bool busy = strcmp(h->org, org) == 0 && !h->unlimited && tab_mono_ms() < h->until;
     uint64_t known = strcmp(h->org, org) == 0 ? price(h, c) : UINT64_MAX, ahead = 0;
     if (mine) {

@@ -1,11 +1,13 @@
 /* See http.h:
  *
  *   event thread: parse --> turns --> worker: handler --> done list --> event thread: send
+ *                   |                   ^
+ *                   +-- at once --soon--+    a serve call joins its batch here; one worker is woken for all
+ *                                            that came in a turn of the loop (docs/decisions/0369)
  *
  * A request is an `exchange`. Only the event thread touches libevent: when the client leaves it drops
  * `req`, and the worker's answer goes nowhere. */
-#include "services/api/http.h"
-#include "services/api/counts.h"
+#include "services/api/http_parts.h"
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
@@ -27,6 +29,7 @@
 #include "common/integer.h"
 #include "common/log.h"
 #include "common/turns.h"
+#include "services/api/counts.h"
 #include "services/api/http_end.h"
 #include "services/api/http_head.h"
 #include "services/api/stream.h"
@@ -34,105 +37,14 @@
 /* Worker threads of the lanes for short requests. A look-up of a key waits for the keys service alone. */
 enum { LOOKUP_WORKERS = 8, READ_WORKERS = 16 };
 
-/* One request between the loop and a worker. `req` belongs to the loop's thread; NULL once its
- * client left. */
-typedef struct exchange {
-    tab_turn turn; /* first: a turn is its exchange */
-    struct exchange *next;
-    http *h;
-    struct evhttp_request *req;
-    struct evbuffer *input;
-    struct event *closed; /* tells that the other side closed; a POST's alone */
-    tab_str identity;
-    request r;
-} exchange;
-
 /* Descriptors that callers may not take: the health port, and connections to servers. */
 enum { KEPT_DESCRIPTORS = 64 };
 
 enum { QUIET_MS = 300 }; /* without a request, before an end */
 
-struct http {
-    api *a;
-    struct event_base *base;
-    struct evhttp *server;
-    struct evhttp_bound_socket *socket;
-    tab_accept *accept;
-    struct event *wake;
-    int wake_fd;
-    pthread_t loop;
-    bool loop_runs;
-    pthread_t *worker;
-    size_t workers;
-    pthread_mutex_t lock;
-    pthread_cond_t work, idle;
-    streams *streams; /* requests whose bodies are taken as they come */
-    tab_turns *turns; /* what is to be worked on */
-    exchange *done;   /* to be answered */
-    size_t open;      /* from arrival to the end of the answer */
-    bool stop;
-    atomic_bool leaves;
-    struct event *turn;           /* each second */
-    _Atomic int64_t turned, came; /* tab_mono_ms of the loop's last turn, of the last request */
-};
+enum { AT_ONCE = 16 * 1024 }; /* bytes of a body that the loop's thread may read */
 
 /* ---- on the loop's thread -------------------------------------------------------------------- */
-
-static void exchange_free(exchange *x)
-{
-    if (x == NULL)
-        return;
-    if (x->closed != NULL)
-        event_free(x->closed);
-    if (x->input != NULL)
-        evbuffer_free(x->input);
-    held_give(x->r.held);
-    free(x->r.body);
-    tab_out_free(&x->r.out);
-    tab_arena_free(x->r.arena);
-    free(x);
-}
-
-static void free_text(const void *data, size_t n, void *arg)
-{
-    (void)n;
-    held_give((uint32_t)(uintptr_t)arg);
-    free((void *)(uintptr_t)data);
-}
-
-static void header(void *to, const char *name, const char *value)
-{
-    evhttp_add_header(evhttp_request_get_output_headers(to), name, value);
-}
-
-static void client_left(struct evhttp_connection *c, void *arg)
-{
-    (void)c;
-    exchange *x = arg;
-    x->req = NULL;
-    if (x->closed != NULL)
-        event_del(x->closed);
-    atomic_store(&x->r.gone, true);
-}
-
-/* evhttp does not read while a request is worked on, so it learns too late that nobody waits. */
-static void on_closed(evutil_socket_t fd, short what, void *arg)
-{
-    (void)fd;
-    (void)what;
-    exchange *x = arg;
-    atomic_store(&x->r.gone, true);
-}
-
-static void watch_close(exchange *x)
-{
-    struct bufferevent *b = evhttp_connection_get_bufferevent(evhttp_request_get_connection(x->req));
-    if (evhttp_request_get_command(x->req) != EVHTTP_REQ_POST)
-        return;
-    x->closed = event_new(x->h->base, bufferevent_getfd(b), EV_CLOSED, on_closed, x);
-    if (x->closed != NULL)
-        event_add(x->closed, NULL);
-}
 
 static void opened_one(void *arg)
 {
@@ -141,82 +53,6 @@ static void opened_one(void *arg)
     pthread_mutex_lock(&h->lock);
     h->open++;
     pthread_mutex_unlock(&h->lock);
-}
-
-static void closed_one(void *arg)
-{
-    http *h = arg;
-    pthread_mutex_lock(&h->lock);
-    if (--h->open == 0)
-        pthread_cond_broadcast(&h->idle);
-    pthread_mutex_unlock(&h->lock);
-}
-
-/* The last byte of an answer has left. */
-static void answer_left(struct evhttp_request *req, void *arg)
-{
-    evhttp_connection_set_closecb(evhttp_request_get_connection(req), NULL, NULL);
-    closed_one(arg);
-}
-
-/* Or its connection is gone. */
-static void answer_lost(struct evhttp_connection *c, void *arg)
-{
-    (void)c;
-    closed_one(arg);
-}
-
-static void answer(exchange *x)
-{
-    http *h = x->h;
-    request *r = &x->r;
-    bool leaves_later = x->req != NULL;
-    if (x->req != NULL) {
-        char number[24];
-        if (x->closed != NULL)
-            event_del(x->closed); /* before the descriptor can be another's */
-        struct evbuffer *body = evbuffer_new();
-        evhttp_connection_set_closecb(evhttp_request_get_connection(x->req), answer_lost, h);
-        evhttp_request_set_on_complete_cb(x->req, answer_left, h);
-        http_headers_out(r, header, x->req);
-        if (atomic_load(&h->leaves) || http_more_has_come(x->req))
-            http_close_after(x->req);
-        /* evhttp would send the body of a HEAD along, and it would be read as the next answer. */
-        bool head = evhttp_request_get_command(x->req) == EVHTTP_REQ_HEAD;
-        if (head && r->status != 204) {
-            snprintf(number, sizeof number, "%zu", r->out.n);
-            header(x->req, "Content-Length", number);
-        }
-        r->held = held_answer(r);
-        if (body != NULL && r->out.n > 0 && !head &&
-            evbuffer_add_reference(body, r->out.p, r->out.n, free_text, (void *)(uintptr_t)r->held) == 0) {
-            r->out = (tab_out){ 0 };
-            r->held = 0; /* the buffer's, until the last byte has left */
-        }
-        evhttp_send_reply(x->req, r->status, NULL, body);
-        if (body != NULL)
-            evbuffer_free(body);
-    }
-    exchange_free(x);
-    if (!leaves_later)
-        closed_one(h);
-}
-
-static void on_wake(evutil_socket_t fd, short what, void *arg)
-{
-    (void)what;
-    http *h = arg;
-    uint64_t n;
-    if (read(fd, &n, sizeof n) < 0)
-        return;
-    pthread_mutex_lock(&h->lock);
-    exchange *x = h->done;
-    h->done = NULL;
-    pthread_mutex_unlock(&h->lock);
-    for (exchange *next; x != NULL; x = next) {
-        next = x->next;
-        answer(x);
-    }
 }
 
 static const char *method_name(enum evhttp_cmd_type t)
@@ -265,64 +101,8 @@ static void refuse(exchange *x, tab_status status, const char *param, const char
                      tab_status_name(status), message, *param ? "\"param\":\"" : "", param,
                      *param ? "\"," : "", r->request_id);
     tab_out_bytes(&r->out, text, (size_t)n);
-    answer(x);
+    http_answer(x);
 }
-
-/* Whose turn a request takes: its organization's. The gateway's questions about keys belong to nobody and
- * are answered in order of arrival. */
-static const char *tenant_of(const request *r)
-{
-    return r->internal ? "" : r->who.org[0] == 0 ? "-" : r->who.org;
-}
-
-static void on_request(struct evhttp_request *req, void *arg)
-{
-    http *h = arg;
-    bool plain = http_end_is_plain(req);
-    atomic_store(&h->came, tab_mono_ms());
-    exchange *x = calloc(1, sizeof *x);
-    if (!plain)
-        http_close_after(req);
-    if (x == NULL || (x->r.arena = tab_arena_new((size_t)4 << 30)) == NULL ||
-        (x->input = evbuffer_new()) == NULL) {
-        exchange_free(x);
-        evhttp_send_reply(req, 503, NULL, NULL);
-        return;
-    }
-    x->h = h;
-    x->req = req;
-    x->r.api = h->a;
-    x->r.method = method_name(evhttp_request_get_command(req));
-    evbuffer_add_buffer(x->input, evhttp_request_get_input_buffer(req));
-    evhttp_connection_set_closecb(evhttp_request_get_connection(req), client_left, x);
-    watch_close(x);
-    bool fits = take_headers(x);
-    if (fits)
-        api_arrived(&x->r, x->identity);
-    tab_status room = fits ? held_arrive(&x->r, evbuffer_get_length(x->input)) : TAB_OK;
-    bool arrives = fits && x->r.route == TAB_POST_SERVE;
-    pthread_mutex_lock(&h->lock);
-    h->open++;
-    x->r.arrives = arrives;
-    bool goes_on =
-        plain && fits && room == TAB_OK && tab_turns_put(h->turns, x->r.lane, tenant_of(&x->r), &x->turn);
-    atomic_fetch_add(&h->a->arriving, goes_on && arrives);
-    pthread_mutex_unlock(&h->lock);
-    if (goes_on) {
-        pthread_cond_signal(&h->work); /* outside the lock, which it would run into */
-        return;
-    }
-    x->r.arrives = false;
-    if (!plain)
-        refuse(x, TAB_VALIDATION, "body", "where the request ends is not clear");
-    else if (room == TAB_RATE_LIMIT) {
-        count_limited(LIMIT_BYTES);
-        refuse(x, room, "", "too many bytes of requests and answers of this organization are under way");
-    } else
-        refuse(x, TAB_UNAVAILABLE, "", "too many requests are waiting; retry with backoff");
-}
-
-/* ---- on a worker's thread -------------------------------------------------------------------- */
 
 /* The body as one text with a 0 behind it; the buffer's pieces go as they are copied. */
 static bool take_body(exchange *x)
@@ -348,19 +128,64 @@ static bool take_body(exchange *x)
     return true;
 }
 
-/* Wakes the loop, unless it has been woken already. The write is outside the lock, which the loop takes
- * first. */
-static void give_back(http *h, exchange *x)
+/* Whose turn a request takes: its organization's. The gateway's questions about keys belong to nobody and
+ * are answered in order of arrival. */
+static const char *tenant_of(const request *r)
 {
-    uint64_t one = 1;
-    pthread_mutex_lock(&h->lock);
-    bool woken = h->done != NULL;
-    x->next = h->done;
-    h->done = x;
-    pthread_mutex_unlock(&h->lock);
-    if (!woken && write(h->wake_fd, &one, sizeof one) < 0)
-        tab_log(TAB_ERROR, "the loop cannot be woken");
+    return r->internal ? "" : r->who.org[0] == 0 ? "-" : r->who.org;
 }
+
+static void on_request(struct evhttp_request *req, void *arg)
+{
+    http *h = arg;
+    bool plain = http_end_is_plain(req);
+    atomic_store(&h->came, tab_mono_ms());
+    exchange *x = calloc(1, sizeof *x);
+    if (!plain)
+        http_close_after(req);
+    if (x == NULL || (x->r.arena = tab_arena_new((size_t)4 << 30)) == NULL ||
+        (x->input = evbuffer_new()) == NULL) {
+        http_exchange_free(x);
+        evhttp_send_reply(req, 503, NULL, NULL);
+        return;
+    }
+    x->h = h;
+    x->req = req;
+    x->r.api = h->a;
+    x->r.method = method_name(evhttp_request_get_command(req));
+    evbuffer_add_buffer(x->input, evhttp_request_get_input_buffer(req));
+    evhttp_connection_set_closecb(evhttp_request_get_connection(req), http_client_left, x);
+    http_watch_close(x);
+    bool fits = take_headers(x);
+    if (fits)
+        api_arrived(&x->r, x->identity);
+    tab_status room = fits ? held_arrive(&x->r, evbuffer_get_length(x->input)) : TAB_OK;
+    pthread_mutex_lock(&h->lock);
+    h->open++;
+    pthread_mutex_unlock(&h->lock);
+    bool good = plain && fits && room == TAB_OK, arrives = fits && x->r.route == TAB_POST_SERVE;
+    if (good && evbuffer_get_length(x->input) <= AT_ONCE && take_body(x) && api_at_once(&x->r))
+        return;
+    pthread_mutex_lock(&h->lock);
+    x->r.arrives = arrives;
+    bool goes_on = good && tab_turns_put(h->turns, x->r.lane, tenant_of(&x->r), &x->turn);
+    atomic_fetch_add(&h->a->arriving, goes_on && arrives);
+    pthread_mutex_unlock(&h->lock);
+    if (goes_on) {
+        pthread_cond_signal(&h->work); /* outside the lock, which it would run into */
+        return;
+    }
+    x->r.arrives = false;
+    if (!plain)
+        refuse(x, TAB_VALIDATION, "body", "where the request ends is not clear");
+    else if (room == TAB_RATE_LIMIT) {
+        count_limited(LIMIT_BYTES);
+        refuse(x, room, "", "too many bytes of requests and answers of this organization are under way");
+    } else
+        refuse(x, TAB_UNAVAILABLE, "", "too many requests are waiting; retry with backoff");
+}
+
+/* ---- on a worker's thread -------------------------------------------------------------------- */
 
 static exchange *exchange_of(request *r)
 {
@@ -376,28 +201,45 @@ static void end_parked(request *r, tab_status s, tab_error *err)
     exchange *x = exchange_of(r);
     http *h = x->h;
     request_finish(r, s, err);
-    give_back(h, x);
+    http_give_back(h, x);
 }
 
 /* Puts the request before all that waits of its organization: it has waited already. */
+static bool put_again(exchange *x)
+{
+    http *h = x->h;
+    pthread_mutex_lock(&h->lock);
+    bool waits = tab_turns_put_first(h->turns, x->r.lane, tenant_of(&x->r), &x->turn);
+    pthread_mutex_unlock(&h->lock);
+    pthread_cond_signal(&h->work);
+    return waits;
+}
+
 static void again_parked(request *r, tab_status (*fn)(void *arg, tab_error *err), void *arg)
 {
     if (r->stream != NULL) {
         stream_again(r, fn, arg);
         return;
     }
+    r->again = fn;
+    r->again_arg = arg;
+    if (!put_again(exchange_of(r))) {
+        tab_error err;
+        end_parked(r, tab_no_memory(&err), &err);
+    }
+}
+
+/* On the loop's thread: put again when the events that came with this one have been seen to. */
+static void soon_parked(request *r, tab_status (*fn)(void *arg, tab_error *err), void *arg)
+{
     exchange *x = exchange_of(r);
     http *h = x->h;
     r->again = fn;
     r->again_arg = arg;
-    pthread_mutex_lock(&h->lock);
-    bool waits = tab_turns_put_first(h->turns, r->lane, tenant_of(r), &x->turn);
-    pthread_cond_signal(&h->work);
-    pthread_mutex_unlock(&h->lock);
-    if (!waits) {
-        tab_error err;
-        end_parked(r, tab_no_memory(&err), &err);
-    }
+    x->next = h->soon;
+    h->soon = x;
+    if (x->next == NULL)
+        event_active(h->hand_over, 0, 0);
 }
 
 /* False: parked. */
@@ -406,8 +248,7 @@ static bool worked_on(exchange *x)
     tab_error err = { 0 };
     request *r = &x->r;
     if (r->again != NULL) {
-        tab_log_context(r->request_id, r->who.org);
-        tab_span_enter(&r->span);
+        api_resume(r);
         tab_status s = r->again(r->again_arg, &err);
         if (s == PARKED)
             api_leave();
@@ -417,12 +258,27 @@ static bool worked_on(exchange *x)
             request_body_drop(r);
         return s != PARKED;
     }
-    if (!take_body(x))
+    if (x->input != NULL && !take_body(x))
         r->who_status = tab_fail(&r->who_error, TAB_UNAVAILABLE, "", "out of memory; retry with backoff");
     if (!api_dispatch(r))
         return false;
     request_body_drop(r);
     return true;
+}
+
+/* Others may wait for what a request does next: out of memory, the loop does it. */
+static void on_hand_over(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd;
+    (void)what;
+    http *h = arg;
+    exchange *list = h->soon;
+    h->soon = NULL;
+    for (exchange *x = list, *next; x != NULL; x = next) {
+        next = x->next;
+        if (!put_again(x) && worked_on(x))
+            http_give_back(h, x);
+    }
 }
 
 static void *work(void *arg)
@@ -445,7 +301,7 @@ static void *work(void *arg)
         tab_turns_end(h->turns, &turn);
         if (ends) {
             pthread_mutex_unlock(&h->lock);
-            give_back(h, x);
+            http_give_back(h, x);
             pthread_mutex_lock(&h->lock);
         }
     }
@@ -489,6 +345,19 @@ static bool listen_at(http *h, const char *address)
     return true;
 }
 
+/* What one turn of the loop changes of a descriptor's events is told to the system at once: no duplicate of
+ * a descriptor is watched or outlives it (stream.h), so libevent's change list is safe. */
+static struct event_base *base_new(void)
+{
+    struct event_config *c = event_config_new();
+    struct event_base *base = NULL;
+    if (c != NULL && event_config_set_flag(c, EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST) == 0)
+        base = event_base_new_with_config(c);
+    if (c != NULL)
+        event_config_free(c);
+    return base;
+}
+
 http *http_open(api *a)
 {
     http *h = calloc(1, sizeof *h);
@@ -497,12 +366,12 @@ http *http_open(api *a)
         return NULL;
     }
     h->a = a;
-    a->parked = (request_parked){ end_parked, again_parked };
+    a->parked = (request_parked){ end_parked, again_parked, soon_parked };
     pthread_mutex_init(&h->lock, NULL);
     pthread_cond_init(&h->work, NULL);
     pthread_cond_init(&h->idle, NULL);
     h->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    h->base = event_base_new();
+    h->base = base_new();
     h->server = h->base != NULL ? evhttp_new(h->base) : NULL;
     const size_t places[] = {
         [LOOKUPS] = LOOKUP_WORKERS, [READS] = READ_WORKERS, [WORK] = (size_t)a->cfg.workers
@@ -519,15 +388,16 @@ http *http_open(api *a)
     evhttp_set_allowed_methods(h->server, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST |
                                               EVHTTP_REQ_DELETE | EVHTTP_REQ_PATCH | EVHTTP_REQ_PUT);
     evhttp_set_gencb(h->server, on_request, h);
-    h->streams = streams_open(h->a, h->base, (streams_hooks){ opened_one, closed_one, h });
+    h->streams = streams_open(h->a, h->base, (streams_hooks){ opened_one, http_closed_one, h });
     if (h->streams == NULL)
         goto fail;
-    h->wake = event_new(h->base, h->wake_fd, EV_READ | EV_PERSIST, on_wake, h);
+    h->wake = event_new(h->base, h->wake_fd, EV_READ | EV_PERSIST, http_on_wake, h);
     if (h->wake == NULL || event_add(h->wake, NULL) != 0)
         goto fail;
     atomic_store(&h->turned, tab_mono_ms());
     h->turn = event_new(h->base, -1, EV_PERSIST, note_turn, h);
-    if (h->turn == NULL || event_add(h->turn, &(struct timeval){ 1, 0 }) != 0)
+    h->hand_over = event_new(h->base, -1, 0, on_hand_over, h);
+    if (h->turn == NULL || h->hand_over == NULL || event_add(h->turn, &(struct timeval){ 1, 0 }) != 0)
         goto fail;
     if (!listen_at(h, a->cfg.http)) {
         tab_log(TAB_ERROR, "cannot listen on %s", a->cfg.http);
@@ -620,12 +490,14 @@ void http_free(http *h)
     http_end(h);
     for (exchange *x = h->done, *next; x != NULL; x = next) {
         next = x->next;
-        exchange_free(x);
+        http_exchange_free(x);
     }
     streams_free(h->streams);
     tab_accept_free(h->accept);
     if (h->turn != NULL)
         event_free(h->turn);
+    if (h->hand_over != NULL)
+        event_free(h->hand_over);
     if (h->wake != NULL)
         event_free(h->wake);
     if (h->server != NULL)

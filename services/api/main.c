@@ -117,6 +117,7 @@ int main(int argc, char **argv)
     self.relay = relay;
     counts_start();
     self.handlers = api_handlers;
+    self.at_once = api_at_once_handlers;
     self.housekeeping = housekeeping_open(&self);
     self.joins = joins_open(&self);
     struct api_answers *answers = answers_open(&self);

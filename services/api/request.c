@@ -38,3 +38,8 @@ void request_again(request *r, tab_status (*fn)(void *arg, tab_error *err), void
 {
     r->api->parked.again(r, fn, arg);
 }
+
+void request_soon(request *r, tab_status (*fn)(void *arg, tab_error *err), void *arg)
+{
+    r->api->parked.soon(r, fn, arg);
+}

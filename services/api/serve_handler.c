@@ -9,6 +9,36 @@
 #include "services/api/counts.h"
 #include "services/api/serve_together.h"
 
+/* On the loop's thread, where the endpoint is known, cells and hold are there, and the call is one to go with
+ * others. Any status but PARKED: not so, and nothing has happened. */
+tab_status serve_at_once(request *r, tab_error *err)
+{
+    serve_call *c = tab_arena_new_of(r->arena, serve_call, 1);
+    if (c == NULL || body_has_parts(r)) /* files may unfold to much */
+        return TAB_UNAVAILABLE;
+    TAB_TRY(body_read(r, &c->body, err));
+    c->r = r;
+    c->row = serve_cache_get(r, c->worker);
+    if (c->row == NULL || r->dry_run || !serve_may_join(c))
+        return TAB_UNAVAILABLE;
+    const char *id = c->row->e->id;
+    serve_cost(r, c->row->e, c->body.cells, &c->cost);
+    if (!serve_begin(id, r->who.endpoint_concurrency))
+        return TAB_UNAVAILABLE;
+    int64_t began = tab_mono_us();
+    if (cells_take(r, c->body.cells)) {
+        if (hold_take(r, &c->cost, &c->drawn)) {
+            count_meter(began);
+            request_body_drop(r);
+            serve_join(c);
+            return PARKED;
+        }
+        cells_untake(r, c->body.cells);
+    }
+    serve_end(id);
+    return TAB_UNAVAILABLE;
+}
+
 tab_status post_serve(request *r, tab_error *err)
 {
     serve_call *c = tab_arena_new_of(r->arena, serve_call, 1);

@@ -6,9 +6,11 @@
  *                                  next batch; the others are parked: they hold no thread, and their batch
  *                                  ends them
  *
- * A lone call waits for nobody. Each call is answered, refused and billed as if it had been alone. The bill
- * is committed while inference computes; where a call of the endpoint was refused a moment ago it is written
- * after the answer, so that refusals cost the database nothing (docs/decisions/0354). */
+ * Calls come from a worker, or at once from the loop's thread; where many come, batches leave at a distance
+ * from each other (docs/decisions/0369). A lone call waits for nobody. Each call is answered, refused and
+ * billed as if it had been alone. The bill is committed while inference computes; where a call of the
+ * endpoint was refused a moment ago it is written after the answer, so that refusals cost the database
+ * nothing (docs/decisions/0354). */
 #include "services/api/serve_together.h"
 #include "services/api/counts.h"
 
@@ -28,6 +30,8 @@ enum {
     ALONE_ROWS = 48, /* a call of so many rows fills the models' tiles by itself, and its size is its own */
     PARKED_MOST = 4096,
     REFUSED_MS = 5000, /* how long a refusal has the endpoint's bills wait for answers */
+    PACE_US = 500,     /* a batch leaves so long after the one before, for each call of that one, */
+    PACED_MOST = 8,    /* of which so many count: more than 1 / PACE_US a second form larger batches */
     SERVE_MS = 1000    /* in which a call ends, as far as its organization's next one is told */
 };
 
@@ -193,6 +197,7 @@ static bool work_of(serve_call *c)
 static void take_answers(serve_call *const *c, size_t n, const Tabella__ServeReply *y)
 {
     TAB_AUTO(tab_bundle_memory) *memory = n > 1 ? tab_bundle_memory_new() : NULL;
+    size_t last = 0; /* bytes: calls that come together are alike */
     for (size_t i = 0; i < n; i++) {
         const Tabella__ServePart *part = y->parts[i];
         const Tabella__Bundle *b = whole(y, i);
@@ -200,8 +205,11 @@ static void take_answers(serve_call *const *c, size_t n, const Tabella__ServeRep
             c[i]->s = tab_fail(&c[i]->err, (tab_status)part->status, part->param, "%s", part->message);
         else if (b == NULL || part->status != TAB_OK)
             c[i]->s = tab_fail(&c[i]->err, TAB_INTERNAL, "", "an answer is damaged");
-        else
+        else {
+            tab_out_room(&c[i]->r->out, last + last / 8);
             c[i]->s = write_answer(c[i], b, memory, &c[i]->err);
+            last = c[i]->r->out.n;
+        }
     }
 }
 
@@ -324,25 +332,28 @@ static bill *ask_all(tab_arena *a, serve_call **c, size_t *n, const serve_call *
 /* ---- gathering ------------------------------------------------------------------------------- */
 
 /* An endpoint in one state whose calls are under way; free without any. */
-static struct group {
+static struct serve_group {
     pthread_cond_t changed;
     char endpoint[48];
     uint64_t state;
     serve_call *first, **last;
     size_t waiting, in_flight;
-    bool led; /* the first that waits holds a thread and will send the batch */
+    bool led;     /* the first that waits has a thread, or will, and sends the batch */
+    bool gathers; /* it waits for those that are in this process already */
+    int64_t left; /* tab_mono_us when the last batch left */
+    size_t size;  /* calls of that one */
 } groups[SLOTS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static size_t parked; /* over all endpoints */
 
 /* NULL: another endpoint has the place. The lock is held. */
-static struct group *group_of(const Tabella__Endpoint *e)
+static struct serve_group *group_of(const Tabella__Endpoint *e)
 {
     static bool made;
     for (size_t i = 0; !made && i < SLOTS; i++)
         pthread_cond_init(&groups[i].changed, NULL);
     made = true;
-    struct group *g = &groups[tab_text_slot(e->id, SLOTS)];
+    struct serve_group *g = &groups[tab_text_slot(e->id, SLOTS)];
     if (g->in_flight == 0 && !g->led) {
         snprintf(g->endpoint, sizeof g->endpoint, "%s", e->id);
         g->state = e->state_version;
@@ -352,7 +363,7 @@ static struct group *group_of(const Tabella__Endpoint *e)
     return strcmp(g->endpoint, e->id) == 0 && g->state == e->state_version ? g : NULL;
 }
 
-static void batch_ended(struct group *g)
+static void batch_ended(struct serve_group *g)
 {
     pthread_mutex_lock(&lock);
     g->in_flight--;
@@ -360,7 +371,7 @@ static void batch_ended(struct group *g)
     pthread_mutex_unlock(&lock);
 }
 
-static void run_batch(serve_call **c, size_t n, const serve_call *own, struct group *g)
+static void run_batch(serve_call **c, size_t n, const serve_call *own, struct serve_group *g)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
     place p = { 0 };
@@ -394,52 +405,65 @@ static tab_status alone(void *call, tab_error *err)
     return c->s;
 }
 
-static struct timespec clock_in(int64_t ms)
+/* Waits for `changed` until then, of tab_mono_us. False: it is then. The lock is held. */
+static bool wait_until(struct serve_group *g, int64_t us)
 {
-    tab_deadline until = tab_in_ms(ms);
-    return (struct timespec){ until / 1000, until % 1000 * 1000000 };
+    struct timespec at = { us / 1000000, us % 1000000 * 1000 };
+    return pthread_cond_clockwait(&g->changed, &lock, CLOCK_MONOTONIC, &at) == 0;
 }
 
-tab_status serve_together(serve_call *c, tab_error *err)
+static size_t rows_of(const serve_call *c)
 {
-    const atomic_int *arriving = &c->r->api->arriving;
     size_t rows = 0;
     for (size_t t = 0; t < c->body.n_tables; t++)
         rows += c->body.tables[t]->rows;
-    pthread_mutex_lock(&lock);
-    request_arrived(c->r);
-    struct group *g = rows < ALONE_ROWS ? group_of(c->row->e) : NULL;
-    if (g == NULL || parked >= PARKED_MOST) {
-        pthread_mutex_unlock(&lock);
-        return alone(c, err);
-    }
+    return rows;
+}
+
+/* True: c is the first that waits, and leads. The lock is held. */
+static bool join(struct serve_group *g, serve_call *c)
+{
     *g->last = c;
     g->last = &c->next;
     g->waiting++;
     if (g->led) {
         parked++;
-        if (atomic_load(arriving) == 0)
-            pthread_cond_signal(&g->changed);
-        pthread_mutex_unlock(&lock);
-        return PARKED;
+        return false;
     }
     g->led = true;
-    struct timespec at = clock_in(GATHER_MS);
-    while (g->in_flight > 0 && pthread_cond_clockwait(&g->changed, &lock, CLOCK_MONOTONIC, &at) == 0)
+    c->group = g;
+    return true;
+}
+
+/* Sends what has come when the batch before it has been answered. c is the first of the first batch. */
+static tab_status lead(void *call, tab_error *err)
+{
+    serve_call *c = call;
+    struct serve_group *g = c->group;
+    const atomic_int *arriving = &c->r->api->arriving;
+    int64_t until = tab_mono_us() + GATHER_MS * 1000;
+    pthread_mutex_lock(&lock);
+    while (g->in_flight > 0 && wait_until(g, until))
         continue;
-    at = clock_in(ARRIVE_MS);
-    while (atomic_load(arriving) > 0 && pthread_cond_clockwait(&g->changed, &lock, CLOCK_MONOTONIC, &at) == 0)
+    until = g->left + (int64_t)(PACE_US * (g->size < PACED_MOST ? g->size : PACED_MOST));
+    while (g->size > 1 && tab_mono_us() < until && wait_until(g, until))
+        continue;
+    until = tab_mono_us() + ARRIVE_MS * 1000;
+    g->gathers = true;
+    while (atomic_load(arriving) > 0 && wait_until(g, until))
         continue;
     size_t n = g->waiting;
+    g->left = tab_mono_us();
+    g->size = n;
     serve_call *list = g->first;
     parked -= n - 1;
     g->waiting = 0;
     g->first = NULL;
     g->last = &g->first;
-    g->led = false;
+    g->led = g->gathers = false;
     g->in_flight += (n + BATCH_MOST - 1) / BATCH_MOST;
     pthread_mutex_unlock(&lock);
-    serve_call *of[BATCH_MOST]; /* c is the first of the first */
+    serve_call *of[BATCH_MOST];
     for (size_t m = 0; list != NULL; m = 0) {
         for (; list != NULL && m < BATCH_MOST; list = list->next)
             of[m++] = list;
@@ -448,4 +472,36 @@ tab_status serve_together(serve_call *c, tab_error *err)
     if (c->s != TAB_OK)
         *err = c->err;
     return c->s;
+}
+
+tab_status serve_together(serve_call *c, tab_error *err)
+{
+    pthread_mutex_lock(&lock);
+    request_arrived(c->r);
+    struct serve_group *g = rows_of(c) < ALONE_ROWS && parked < PARKED_MOST ? group_of(c->row->e) : NULL;
+    bool leads = g != NULL && join(g, c);
+    if (g != NULL && g->gathers && atomic_load(&c->r->api->arriving) == 0)
+        pthread_cond_signal(&g->changed);
+    pthread_mutex_unlock(&lock);
+    return g == NULL ? alone(c, err) : leads ? lead(c, err) : PARKED;
+}
+
+bool serve_may_join(const serve_call *c)
+{
+    size_t rows = rows_of(c);
+    pthread_mutex_lock(&lock);
+    bool may = rows > 0 && rows < ALONE_ROWS && parked < PARKED_MOST && group_of(c->row->e) != NULL;
+    pthread_mutex_unlock(&lock);
+    return may;
+}
+
+void serve_join(serve_call *c)
+{
+    request *r = c->r;
+    pthread_mutex_lock(&lock);
+    struct serve_group *g = group_of(c->row->e);
+    bool leads = g != NULL && join(g, c);
+    pthread_mutex_unlock(&lock);
+    if (g == NULL || leads) /* else another thread may have ended it */
+        request_soon(r, leads ? lead : alone, c);
 }

@@ -11,7 +11,8 @@ typedef struct serve_call {
     request *r;
     tab_body body;
     const serve_row *row;
-    char worker[40]; /* of inference, which answered last for the endpoint; "" */
+    struct serve_group *group; /* that it is the first of */
+    char worker[40];           /* of inference, which answered last for the endpoint; "" */
     tab_status s;
     tab_error err;
     Tabella__WorkDone work; /* what it is billed */
@@ -22,5 +23,10 @@ typedef struct serve_call {
 /* Asks, writes the answer, bills and ends the call (serve_end): with calls of the endpoint that came at the
  * same moment. PARKED: another thread ends the request. */
 tab_status serve_together(serve_call *c, tab_error *err) TAB_CHECKED;
+
+/* The same on the loop's thread, which waits for nobody: a worker goes on with the call or with its batch. */
+void serve_join(serve_call *c);
+bool serve_may_join(const serve_call *c)
+    TAB_CHECKED; /* c has a body and a row: it is one to go with others */
 
 #endif

@@ -226,7 +226,7 @@ static bool count_column(const counted *c, tab_arena *a, const serve_state *st, 
     }
     tab_column_profile own = { .index = c->column, .column = col, .type = p->type, .role = p->role };
     tab_reading r;
-    if (!tab_read_column(a, col, t->rows, &r) || !tab_view_column(&r, &own))
+    if (!tab_read_known(a, col, t->rows, &r, &own))
         return false;
     for (size_t i = 0; i < t->rows; i++) {
         if (c->kind == NUMBERS)

@@ -70,6 +70,15 @@ static void list_names(char *buf, size_t size, const tab_table *in, const tab_ta
         snprintf(buf + used, size - used, " and %zu more", n - 4);
 }
 
+/* The same names in the same order, as most requests have them. */
+static bool in_order(const tab_table *pinned, const tab_table *t)
+{
+    bool same = t->cols == pinned->cols;
+    for (size_t c = 0; same && c < t->cols; c++)
+        same = tab_str_eq(t->col[c].name, pinned->col[c].name);
+    return same;
+}
+
 static tab_status match_columns(tab_arena *a, const tab_table *pinned, const tab_table *t, size_t i,
                                 const tab_table **ret, size_t **ret_from, tab_error *err)
 {
@@ -80,7 +89,7 @@ static tab_status match_columns(tab_arena *a, const tab_table *pinned, const tab
     tab_table *own = tab_arena_new_of(a, tab_table, 1);
     if (col == NULL || from == NULL || own == NULL)
         return tab_no_memory(err);
-    bool names = by_name(pinned);
+    bool names = !in_order(pinned, t) && by_name(pinned);
     for (size_t c = 0, at; names && c < t->cols; c++)
         if (count_name(t, t->col[c].name, &at) > 1 && count_name(pinned, t->col[c].name, &at) > 0)
             return tab_fail(err, TAB_VALIDATION, param,

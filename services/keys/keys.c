@@ -338,10 +338,10 @@ static tab_status set_org(void *arg, tab_call *call, tab_error *err)
     TAB_TRY(tab_tx_begin(self->pg, org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));
     Tabella__Org before = TABELLA__ORG__INIT;
     const Tabella__Org *now = call->out;
-    TAB_TRY(keys_store_org(tx, call->arena, org, &before, err));
+    TAB_TRY(keys_store_org(&tx, false, call->arena, org, &before, err));
     TAB_TRY(keys_store_org_set(tx, org, q, err));
     TAB_TRY(keys_audit(tx, call, org, actor, "org.set", org, change, err));
-    TAB_TRY(keys_store_org(tx, call->arena, org, call->out, err));
+    TAB_TRY(keys_store_org(&tx, false, call->arena, org, call->out, err));
     if (strcmp(before.plan, now->plan) != 0) {
         change = tab_arena_printf(call->arena, "%s -> %s", before.plan, now->plan);
         if (change == NULL)
@@ -359,10 +359,8 @@ static tab_status get_org(void *arg, tab_call *call, tab_error *err)
     const Tabella__GetOrgRequest *q = call->in;
     TAB_AUTO(tab_tx) *tx = NULL;
     const char *org = q->org[0] != '\0' ? q->org : call->org;
-    tab_status s = tab_tx_begin(self->pg, org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
-    if (s == TAB_OK)
-        s = keys_store_org(tx, call->arena, org, call->out, err);
-    return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
+    TAB_TRY(tab_tx_begin(self->pg, org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));
+    return keys_store_org(&tx, true, call->arena, org, call->out, err);
 }
 
 #define METHOD(name, in, out, fn)                                             \

@@ -302,18 +302,19 @@ tab_status keys_store_org_find(tab_tx *tx, tab_arena *a, const char *name, const
     return TAB_OK;
 }
 
-tab_status keys_store_org(tab_tx *tx, tab_arena *a, const char *org, Tabella__Org *ret, tab_error *err)
+tab_status keys_store_org(tab_tx **tx, bool last, tab_arena *a, const char *org, Tabella__Org *ret,
+                          tab_error *err)
 {
+    static const char text[] =
+        "SELECT o.name, o.plan, o.email, o.add_usage, o.spend_cap_usd, o.created, p.key_rpm, "
+        "p.org_rpm, p.endpoint_rpm, p.cells_per_minute, p.endpoint_concurrency, "
+        "p.batch_concurrency, p.allowance, p.lifetime, o.alerts "
+        "FROM keys.org o "
+        "JOIN keys.plan p ON p.name = o.plan "
+        "WHERE o.org = $1";
     TAB_AUTO(tab_rows) *r = NULL;
-    TAB_TRY(
-        tab_tx_query(tx, &r, err,
-                     "SELECT o.name, o.plan, o.email, o.add_usage, o.spend_cap_usd, o.created, p.key_rpm, "
-                     "p.org_rpm, p.endpoint_rpm, p.cells_per_minute, p.endpoint_concurrency, "
-                     "p.batch_concurrency, p.allowance, p.lifetime, o.alerts "
-                     "FROM keys.org o "
-                     "JOIN keys.plan p ON p.name = o.plan "
-                     "WHERE o.org = $1",
-                     TAB_P(tab_p_text(org))));
+    TAB_TRY(last ? tab_tx_finish(tx, &r, err, text, TAB_P(tab_p_text(org)))
+                 : tab_tx_query(*tx, &r, err, text, TAB_P(tab_p_text(org))));
     if (tab_rows_count(r) == 0)
         return tab_fail(err, TAB_NOT_FOUND, "org", "There is no such organization.");
     Tabella__Grant *g = tab_arena_new_of(a, Tabella__Grant, 1);

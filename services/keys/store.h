@@ -58,7 +58,8 @@ tab_status keys_store_org_set(tab_tx *tx, const char *org, const Tabella__SetOrg
 /* The id of the one organization of this name, among all. */
 tab_status keys_store_org_find(tab_tx *tx, tab_arena *a, const char *name, const char **ret,
                                tab_error *err) TAB_CHECKED;
-tab_status keys_store_org(tab_tx *tx, tab_arena *a, const char *org, Tabella__Org *ret,
+/* *tx ends with it where `last`. */
+tab_status keys_store_org(tab_tx **tx, bool last, tab_arena *a, const char *org, Tabella__Org *ret,
                           tab_error *err) TAB_CHECKED;
 /* Of live keys and of their sessions. */
 tab_status keys_store_hashes(tab_tx *tx, tab_arena *a, const char *org, uint8_t (**ret)[TAB_SECRET_HASH],

@@ -65,25 +65,26 @@ typedef struct {
     "(SELECT coalesce(sum(milli), 0)::bigint FROM metering.reservation WHERE org = $1 AND until >= " \
     "clock_timestamp()), " RESETS
 
-static tab_status ask_only(tab_tx *tx, const char *org, bool lifetime, int64_t cost, int64_t limit,
+static tab_status ask_only(tab_tx **tx, const char *org, bool lifetime, int64_t cost, int64_t limit,
                            outcome *ret, tab_error *err)
 {
     static const char weekly[] = ASK(" AND day >= date_trunc('week', now() AT TIME ZONE 'UTC')::date"),
                       forever[] = ASK("");
     TAB_AUTO(tab_rows) *rows = NULL;
-    TAB_TRY(tab_tx_query(tx, &rows, err, lifetime ? forever : weekly, TAB_P(tab_p_text(org))));
+    TAB_TRY(tab_tx_finish(tx, &rows, err, lifetime ? forever : weekly, TAB_P(tab_p_text(org))));
     *ret = (outcome){ 0, tab_rows_int(rows, 0, 0), tab_rows_int(rows, 0, 1), tab_rows_int(rows, 0, 2) };
     ret->granted = cost <= limit - ret->used - ret->held ? cost : -1;
     return TAB_OK;
 }
 
-static tab_status hold(tab_tx *tx, const char *org, bool lifetime, const Tabella__ReserveRequest *q,
+/* Ends the transaction. */
+static tab_status hold(tab_tx **tx, const char *org, bool lifetime, const Tabella__ReserveRequest *q,
                        int64_t cost, int64_t limit, outcome *ret, tab_error *err)
 {
     int64_t lease = q->lease_s == 0 ? LEASE_S : q->lease_s > LEASE_MOST_S ? LEASE_MOST_S : q->lease_s;
     int64_t more = q->more_milli > INT64_MAX / 16 ? INT64_MAX / 16 : (int64_t)q->more_milli;
     TAB_AUTO(tab_rows) *rows = NULL;
-    TAB_TRY(tab_tx_query(
+    TAB_TRY(tab_tx_finish(
         tx, &rows, err,
         "SELECT granted, used, held, " RESETS " FROM metering.reserve($2, $3, $4, $5, $6, $7, $1, $8)",
         TAB_P(tab_p_bool(lifetime), tab_p_text(org), tab_p_text(q->id), tab_p_text(q->instead_of),
@@ -117,10 +118,9 @@ tab_status metering_reserve(void *self, tab_call *call, tab_error *err)
     outcome o;
     TAB_TRY(tab_tx_begin(m->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));
     if (q->dry || q->id[0] == 0)
-        TAB_TRY(ask_only(tx, call->org, t.lifetime, cost, limit, &o, err));
+        TAB_TRY(ask_only(&tx, call->org, t.lifetime, cost, limit, &o, err));
     else
-        TAB_TRY(hold(tx, call->org, t.lifetime, q, cost, y->limited ? limit : INT64_MAX / 2, &o, err));
-    TAB_TRY(tab_tx_commit(&tx, err));
+        TAB_TRY(hold(&tx, call->org, t.lifetime, q, cost, y->limited ? limit : INT64_MAX / 2, &o, err));
     int64_t left = limit - o.used - o.held, of_plan = (int64_t)t.allowance * 1000 - o.used - o.held;
     y->left_milli = y->limited && left > 0 ? (uint64_t)left : 0;
     y->remaining = of_plan > 0 ? (uint64_t)of_plan / 1000 : 0;
@@ -142,15 +142,16 @@ tab_status metering_release(void *self, tab_call *call, tab_error *err)
     int64_t milli = q->milli == 0 || q->milli > INT64_MAX ? INT64_MAX : (int64_t)q->milli;
     TAB_AUTO(tab_tx) *tx = NULL;
     TAB_TRY(tab_tx_begin(m->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));
-    TAB_TRY(tab_tx_query(tx, NULL, err,
-                         "UPDATE metering.reservation SET milli = greatest(milli - $3, 0) "
-                         "WHERE org = $1 AND id = $2",
-                         TAB_P(tab_p_text(call->org), tab_p_text(q->id), tab_p_int(milli))));
-    TAB_TRY(tab_tx_query(tx, NULL, err,
-                         "DELETE FROM metering.reservation WHERE org = $1 AND id = $2 AND milli = 0",
-                         TAB_P(tab_p_text(call->org), tab_p_text(q->id))));
+    /* Most often all of it; else some waits for bills that are on their way. A row of none is left to its
+     * lease. */
+    TAB_TRY(tab_tx_finish(&tx, NULL, err,
+                          "WITH whole AS (DELETE FROM metering.reservation WHERE org = $1 AND id = $2 "
+                          "AND milli <= $3 RETURNING 1) "
+                          "UPDATE metering.reservation SET milli = greatest(milli - $3, 0) "
+                          "WHERE org = $1 AND id = $2 AND NOT EXISTS (SELECT FROM whole)",
+                          TAB_P(tab_p_text(call->org), tab_p_text(q->id), tab_p_int(milli))));
     y->allowed = true;
-    return tab_tx_commit(&tx, err);
+    return TAB_OK;
 }
 
 tab_status metering_job_ended(tab_tx *tx, const Tabella__JobEnded *e, tab_error *err)

@@ -31,3 +31,16 @@ Test(cells, hold_in_each_process_while_redis_is_away)
     cr_expect_eq(take(redis, "org_a", 1, true, &retry), TAB_RATE_LIMIT);
     cr_expect_eq(take(redis, "org_b", 1, true, &retry), TAB_OK, "another organization");
 }
+
+/* What the loop's thread may take is what was debited ahead, and no more. */
+Test(cells, taken_without_asking_are_those_debited_ahead)
+{
+    request r = { .who = { .cells_per_minute = 0, .org = "org_c" } };
+    cr_expect(cells_take(&r, 1000) && r.debited == 0, "nothing limits them");
+    cells_untake(&r, 1000);
+    cr_expect_eq(r.debited, 0);
+    r.who.cells_per_minute = 6400;
+    cr_expect(cells_take(&r, 0), "nothing is free");
+    cr_expect_not(cells_take(&r, 1), "nothing was debited ahead");
+    cr_expect_eq(r.debited, 0);
+}

@@ -25,7 +25,8 @@
 enum {
     FEW_NUMBERS = 16, /* beyond, levels that are numbers are read as numbers only */
     TEXT_REPEATS = 2, /* a text column whose texts stand twice on average is a category too */
-    MOST_DERIVED = TAB_TEXT_DIRECTIONS + 8 /* features of one column */
+    MOST_DERIVED = TAB_TEXT_DIRECTIONS + 8, /* features of one column */
+    FEW_CELLS = 8192                        /* are encoded sooner than another thread is woken */
 };
 
 static const uint64_t MISSING_CELL = 0x6d697373; /* what a missing cell adds to a row's hash: any constant */
@@ -526,7 +527,11 @@ tab_data *tab_encode_rows(const tab_engine *e, tab_arena *a, const tab_encoder *
         d->hash[i] = tab_mix(d->hash[i]);
     job j = { .enc = enc, .values = values, .rows = rows, .data = d };
     atomic_init(&j.failed, false);
-    tab_engine_for(e, enc->n, encode_one, &j);
+    if (rows * enc->n < FEW_CELLS)
+        for (size_t i = 0; i < enc->n; i++)
+            encode_one(&j, i);
+    else
+        tab_engine_for(e, enc->n, encode_one, &j);
     return atomic_load(&j.failed) ? NULL : d;
 }
 

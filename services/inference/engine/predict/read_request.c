@@ -34,6 +34,15 @@ static bool find_column(const tab_fitted *f, size_t c, const tab_table *t, size_
     return c < t->cols;
 }
 
+/* Whether t has the fitted table's names in its order: then every column stands in its own place. */
+static bool in_order(const tab_fitted *f, const tab_table *t)
+{
+    bool same = t->cols == f->cols;
+    for (size_t c = 0; same && c < f->cols; c++)
+        same = tab_str_eq(t->col[c].name, f->column[c].name);
+    return same;
+}
+
 /* Columns that no feature reads are not looked for. */
 tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *t, bool strict,
                             tab_values **ret, tab_error *err)
@@ -41,18 +50,19 @@ tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *
     tab_values *values = tab_arena_new_of(a, tab_values, f->cols + 1);
     if (values == NULL)
         return tab_no_memory(err);
+    bool ordered = in_order(f, t);
     for (size_t c = 0; c < f->cols; c++) {
-        size_t at = 0;
+        size_t at = c;
         const tab_fitted_column *own = &f->column[c];
         if (!own->used)
             continue;
-        if (!find_column(f, c, t, &at))
+        if (!ordered && !find_column(f, c, t, &at))
             return tab_fail(err, TAB_VALIDATION, "tables[0].columns",
                             "column %zu of the pinned table is missing", c);
         /* read as the fitted column's type, whatever the cells would look like alone */
         tab_column_profile p = { .index = at, .column = &t->col[at], .type = own->type, .role = own->role };
         tab_reading r;
-        if (!tab_read_column(a, &t->col[at], t->rows, &r) || !tab_view_column(&r, &p))
+        if (!tab_read_known(a, &t->col[at], t->rows, &r, &p))
             return tab_no_memory(err);
         values[c] = tab_values_of(&p);
         /* A cell that is neither missing nor a mark like "?" nor of the type: the caller is told which. */

@@ -578,3 +578,9 @@ bool tab_read_column(tab_arena *a, const tab_column *c, size_t rows, tab_reading
     /* 20190531 reads as a number too; anything else that is a number is no date. */
     return read_times(ret);
 }
+
+void tab_read_numbers(const tab_column *c, size_t rows, tab_reading *r)
+{
+    *r = (tab_reading){ .arena = r->arena, .column = c, .rows = rows, .decimal = '.', .num = c->num };
+    find_sentinel(r, c->num, NULL, rows);
+}

@@ -46,6 +46,8 @@ typedef struct {
 
 /* Reads `c` of `rows` cells. The arrays live in `a`; false when it is full. */
 bool tab_read_column(tab_arena *a, const tab_column *c, size_t rows, tab_reading *ret) TAB_CHECKED;
+/* Of a column that arrived as numbers what its values ask for: the sentinel. r->arena is set. */
+void tab_read_numbers(const tab_column *c, size_t rows, tab_reading *r);
 
 /* Gives a TAB_NUMBERS column codes, counts and level texts as well (shortest decimal text). */
 bool tab_read_levels(tab_reading *r) TAB_CHECKED;
@@ -57,4 +59,9 @@ bool tab_read_marks(const tab_reading *r, const tab_str **ret, size_t *ret_n) TA
 
 /* Fills the typed view of p (number, code, level, levels, decimals) for p->type and p->role. */
 bool tab_view_column(tab_reading *r, tab_column_profile *p) TAB_CHECKED;
+
+/* Both for a column whose type and role are known, p->decimals left out: the same values, and of numbers that
+ * arrive as such no levels are counted. r then serves tab_view_column alone. */
+bool tab_read_known(tab_arena *a, const tab_column *c, size_t rows, tab_reading *r,
+                    tab_column_profile *p) TAB_CHECKED;
 #endif

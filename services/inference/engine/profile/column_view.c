@@ -133,3 +133,12 @@ bool tab_numeric_target(const tab_column_profile *c)
         return true;
     return c->type != TAB_BOOLEAN && c->numbers && (c->distinct > FEW || c->decimals > 0 || quantity);
 }
+
+bool tab_read_known(tab_arena *a, const tab_column *c, size_t rows, tab_reading *r, tab_column_profile *p)
+{
+    if (c->layout != TAB_NUMBERS || (p->type != TAB_NUMERIC && p->type != TAB_DATETIME))
+        return tab_read_column(a, c, rows, r) && tab_view_column(r, p);
+    r->arena = a;
+    tab_read_numbers(c, rows, r);
+    return tab_view_column(r, p);
+}

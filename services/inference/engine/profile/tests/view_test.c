@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "services/inference/engine/profile/column.h"
 #include "services/inference/engine/profile/parse.h"
 #include "services/inference/engine/profile/roles.h"
 
@@ -147,4 +148,38 @@ Test(view, of_a_long_column_takes_the_order_of_one_impossible_day)
     cr_assert_eq(p->col[0].type, TAB_DATETIME);
     cr_expect_eq(p->col[0].number[1], (double)tab_days_from_civil(1900, 1, 2) * 86400,
                  "2/1/1900 is the second of January");
+}
+
+/* What a request's rows are read by must be what the pinned rows were read by. */
+Test(view, of_a_known_column_is_that_of_the_whole_reading)
+{
+    static const double columns[][5] = { { 1.5, (double)NAN, -2, 1.5, 1e300 },
+                                         { -999, 3, 4, (double)NAN, -999 },
+                                         { 1700000000, 20190531, 0, 1, 2 },
+                                         { 7, 7, 7, 7, 7 } };
+    static const struct {
+        tab_type type;
+        tab_role role;
+    } as[] = { { TAB_NUMERIC, TAB_ROLE_AGE },
+               { TAB_DATETIME, TAB_ROLE_BIRTH_DATE },
+               { TAB_BOOLEAN, TAB_ROLE_GENDER },
+               { TAB_CATEGORICAL, TAB_ROLE_GENDER } };
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        for (size_t k = 0; k < sizeof as / sizeof *as; k++)
+            for (size_t rows = 1; rows <= 5; rows += 4) {
+                TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
+                tab_column c = { .name = TAB_S("x"),
+                                 .layout = TAB_NUMBERS,
+                                 .num = (double *)(uintptr_t)columns[i] };
+                tab_column_profile whole = { .column = &c, .type = as[k].type, .role = as[k].role },
+                                   known = whole;
+                tab_reading r;
+                cr_assert(tab_read_column(a, &c, rows, &r) && tab_view_column(&r, &whole));
+                cr_assert(tab_read_known(a, &c, rows, &r, &known));
+                cr_expect_eq(whole.levels, known.levels);
+                cr_assert_eq(whole.number == NULL, known.number == NULL);
+                for (size_t j = 0; whole.number != NULL && j < rows; j++)
+                    cr_expect_eq(memcmp(&whole.number[j], &known.number[j], sizeof(double)), 0,
+                                 "column %zu as type %zu, row %zu", i, k, j);
+            }
 }
