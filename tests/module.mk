@@ -120,3 +120,9 @@ $(B)/tsan/%: $(B)/tests/tsan/%.o $(B)/services/inference/states.o $(B)/services/
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 tsan:
 	@tests/tsan/run --servers
+
+# ---- what taking tables in costs: tests/bench/ingest ------------------------------------------------
+BENCH_PROGRAMS += $(B)/bench/ingest
+$(B)/bench/ingest: $(B)/tests/bench/ingest/ingest.o $(B)/services/data-connector/blocks.o $(B)/services/data-connector/diff.o \
+    $(B)/libcommon.a
+	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@

@@ -16,7 +16,7 @@
 typedef struct {
     TAB_COMMON_CONFIG;
     TAB_RUN_KEY_CONFIG;
-    const char *kek, *allow;
+    const char *kek, *allow, *odbc;
     int64_t keep_days, connect_s, read_s, read_mib, memory_mib, reads_org, reads_place, upload_org,
         upload_all, upload_idle_s;
     const char *upload_dir;
@@ -31,6 +31,8 @@ static const tab_option options[] = {
     TAB_OPTION(config, allow, TEXT, "TAB_ALLOW_NETWORKS", "",
                "networks that connections may reach although they are not public, "
                "for example 10.0.0.0/8,fd00::/8"),
+    TAB_OPTION(config, odbc, TEXT, "TAB_ODBC", "",
+               "odbc.ini whose entries connections of every organization may name; empty: none"),
     TAB_OPTION(config, keep_days, INT, "TAB_SNAPSHOT_DAYS", "30",
                "days for which rows of old, unpinned snapshots are kept"),
     TAB_OPTION(config, connect_s, INT, "TAB_SOURCE_CONNECT_S", "10", "seconds to reach a source"),
@@ -74,6 +76,7 @@ int main(int argc, char **argv)
 
     static data_service self;
     self.allow = cfg.allow;
+    self.odbc = cfg.odbc;
     self.keep_days = cfg.keep_days;
     self.connect_s = cfg.connect_s;
     self.read_s = cfg.read_s;

@@ -85,6 +85,7 @@ static tab_status work(const Tabella__SourceTask *t, tab_arena *a, const tab_tab
     source s = { .ref = &ref,
                  .is_public = true,
                  .allow = t->allow,
+                 .odbc = t->odbc,
                  .credentials = t->source->credentials,
                  .n_credentials = t->source->n_credentials,
                  .query = t->source->query,
