@@ -341,12 +341,13 @@ static void judge(const source *s, int kind, const tab_across_model *model, tall
 
 static void *judge_cases(void *ctx)
 {
+    static const variant nobody[] = { VARIANT_NONE, VARIANT_HALF };
     const tab_across_model *const *of_fold = ctx;
     for (size_t i; (i = atomic_fetch_add(&next_case, 1)) < cases;) {
         judge(&all[i], -1, of_fold[all[i].fold], &found[i]);
         if (all[i].group != FORMAT)
-            for (int k = VARIANT_NONE; k <= VARIANT_HALF; k += VARIANT_HALF - VARIANT_NONE)
-                judge(&all[i], k, of_fold[all[i].fold], &strange[i]);
+            for (size_t k = 0; k < 2; k++)
+                judge(&all[i], (int)nobody[k], of_fold[all[i].fold], &strange[i]);
         if (verbose)
             fprintf(stderr, "%s: judged\n", all[i].name);
     }

@@ -268,8 +268,8 @@ static void grow(forest *f, const tab_twins *twins, tab_match *ret, size_t *ret_
 
 /* ---- what follows ---------------------------------------------------------------------------- */
 
-/* Rows of an entity whose pairs are all looked at, in tables of up to SMALL rows in all and in larger ones: the
- * work is their cube. */
+/* Rows of an entity whose pairs are all looked at, in tables of up to SMALL rows in all and in larger ones:
+ * the work is their cube. */
 enum { SMALL = 40000, MANY = 160, FEW = 32 };
 
 typedef struct {
