@@ -101,23 +101,23 @@ static bool count_partners(const tab_candidates *c, size_t na, size_t nb, partne
     return partners != NULL;
 }
 
+static const double MANY = 0.25; /* share of rows with twins from which tables are full of them */
+
 /* Before the pairs are judged: whether the model can be asked at all. */
 static bool may_stand(const tab_across_view *g)
 {
-    static const double TWINS_LEAST = 0.15, EXCESS_LEAST = 0.05, WHOLE_MOST = 0.6;
-    return g->twins >= TWINS_LEAST && g->excess >= EXCESS_LEAST && g->whole < WHOLE_MOST;
+    static const double TWINS = 0.15, EXCESS = 0.05, EXCESS_MANY = 0.125, WHOLE = 0.6;
+    return g->twins >= TWINS && g->excess >= (g->twins >= MANY ? EXCESS_MANY : EXCESS) && g->whole < WHOLE;
 }
 
 bool tab_across_stands(const tab_across_view *g)
 {
-    static const double MANY = 0.25, SOME = 0.15, FEW_EXCESS = 0.125, EXCESS = 0.155, MOST = 0.5;
+    static const double SOME = 0.15, EXCESS = 0.155, MOST = 0.5;
     static const double RULES = 0.9, RULES_MANY = 0.35, RULES_MORE = 0.2;
     /* One partner a row explains the tables, and the rules find it. */
     if (!may_stand(g) || g->rules >= RULES * g->model + (g->twins > RULES_MANY ? RULES_MORE : 0))
         return false;
-    if (g->twins >= MANY)
-        return g->excess >= (g->model < SOME ? FEW_EXCESS : EXCESS);
-    return g->model >= MOST;
+    return g->twins >= MANY ? g->model < SOME || g->excess >= EXCESS : g->model >= MOST;
 }
 
 /* The model's pairs and probabilities take the place of the rules', where tables hold duplicates: the rules'
