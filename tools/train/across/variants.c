@@ -87,11 +87,8 @@ static int sides(const drawing *d, variant kind, double share, uint32_t entity, 
 
 static void fill(drawing *d, variant kind, placed *p, bool *seen)
 {
-    static const double some[] = { 0.03, 0.08, 0.2 }, part[] = { 0.35, 0.6 },
-                        size[] = { 300, 600, 1200, 1200 };
-    double share = kind == VARIANT_SOME   ? some[(int)(draw(d, 1, kind) * 3)]
-                   : kind == VARIANT_PART ? part[(int)(draw(d, 1, kind) * 2)]
-                                          : 0;
+    static const double part[] = { 0.35, 0.6 }, size[] = { 300, 600, 1200, 1200 };
+    double share = kind == VARIANT_PART ? part[(int)(draw(d, 1, kind) * 2)] : 0;
     size_t most = (size_t)size[(int)(draw(d, 2, kind) * 4)];
     for (uint32_t i = 0; i < d->n; i++) {
         uint32_t r = root(d->up, i);

@@ -1,17 +1,15 @@
-/* Cases made of a case whose entities are known: the same rows, but fewer or no entities in both tables. A
- * model that sees each source with many entities in both tables, with few and with none has to tell from the
- * tables themselves how many there are, and cannot know it from the source. */
+/* Cases made of a case whose entities are known: the same rows, but fewer or no entities in both tables. The
+ * model learns from those that share somebody; those that share nobody judge when it is believed. */
 #ifndef TAB_TRAIN_VARIANTS_H
 #define TAB_TRAIN_VARIANTS_H
 
 #include "tests/bench/match/cases.h"
 
 typedef enum {
-    VARIANT_NONE,  /* of each entity in both tables one side's rows are left out */
-    VARIANT_SOME,  /* of all but a few */
-    VARIANT_PART,  /* of a half */
-    VARIANT_HALF,  /* one table dealt into two, entity by entity: nobody is shared */
-    VARIANT_DEALT, /* one table dealt into two, row by row: duplicates become matches */
+    VARIANT_NONE = 0,  /* of each entity in both tables one side's rows are left out */
+    VARIANT_PART = 2,  /* of a half; the number is a seed of what is drawn */
+    VARIANT_HALF = 3,  /* one table dealt into two, entity by entity: nobody is shared */
+    VARIANT_DEALT = 4, /* one table dealt into two, row by row: duplicates become matches */
     VARIANTS
 } variant;
 

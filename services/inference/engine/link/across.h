@@ -29,12 +29,7 @@
     X(EXCESS_COSINE)   /* log of how many more rows have one as near in the other table */           \
     X(EXCESS_EVIDENCE)                                                                               \
     X(EXCESS_ALL_COSINE) /* the same where twins count as near rows of the own table */              \
-    X(EXCESS_ALL_EVIDENCE)                                                                           \
-    X(SHARE_COSINE)    /* of the rows that are nearer to the other table than to their own */        \
-    X(SHARE_EVIDENCE)                                                                                \
-    X(SHARE_RULES)     /* what score.c reckons that the smaller table shares */                      \
-    X(SHARE_SAID)      /* sum of the rules' p over the smaller table's rows */                       \
-    X(REPEATS)         /* of the rows of both tables, those that have a copy */
+    X(EXCESS_ALL_EVIDENCE)
 /* clang-format on */
 
 enum {
@@ -61,7 +56,8 @@ typedef struct {
     /* (s.rows) ascending, over nodes: the best in the other table, in the own, and in the own without twins;
      * of cosine and of evidence */
     float *best[3][2];
-    float share[2], share_rules, share_said, repeats;
+    float nearer; /* share of the rows whose nearest of the other table, by evidence, is nearer than any of
+                   * their own table that is no copy of theirs */
 } tab_across;
 
 /* twins: of the link's two tables, with p. Lives in a. */

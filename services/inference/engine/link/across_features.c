@@ -49,9 +49,4 @@ void tab_across_features(const tab_across *s, size_t i, float *x)
         x[TAB_ACROSS_EXCESS_COSINE + k] = (float)log((cross + 1) / (other + 1));
         x[TAB_ACROSS_EXCESS_ALL_COSINE + k] = (float)log((cross + 1) / (own + 1));
     }
-    x[TAB_ACROSS_SHARE_COSINE] = s->share[0];
-    x[TAB_ACROSS_SHARE_EVIDENCE] = s->share[1];
-    x[TAB_ACROSS_SHARE_RULES] = s->share_rules;
-    x[TAB_ACROSS_SHARE_SAID] = s->share_said;
-    x[TAB_ACROSS_REPEATS] = s->repeats;
 }

@@ -101,26 +101,48 @@ static bool count_partners(const tab_candidates *c, size_t na, size_t nb, partne
     return partners != NULL;
 }
 
-/* The model's pairs and probabilities take the place of the rules', where tables hold duplicates and the
- * rules find hardly anybody: their assignments, which find what chance looks like by giving each row one
- * partner, do not hold there. */
+static const double MANY = 0.25; /* share of rows with twins from which tables are full of them */
+
+/* Before the pairs are judged: whether the model can be asked at all. */
+static bool may_stand(const tab_across_view *g)
+{
+    static const double TWINS = 0.15, EXCESS = 0.05, EXCESS_MANY = 0.125, WHOLE = 0.6;
+    return g->twins >= TWINS && g->excess >= (g->twins >= MANY ? EXCESS_MANY : EXCESS) && g->whole < WHOLE;
+}
+
+bool tab_across_stands(const tab_across_view *g)
+{
+    static const double SOME = 0.15, EXCESS = 0.155, MOST = 0.5;
+    static const double RULES = 0.9, RULES_MANY = 0.35, RULES_MORE = 0.2;
+    /* One partner a row explains the tables, and the rules find it. */
+    if (!may_stand(g) || g->rules >= RULES * g->model + (g->twins > RULES_MANY ? RULES_MORE : 0))
+        return false;
+    return g->twins >= MANY ? g->model < SOME || g->excess >= EXCESS : g->model >= MOST;
+}
+
+/* The model's pairs and probabilities take the place of the rules', where tables hold duplicates: the rules'
+ * assignments, which find what chance looks like by giving each row one partner, do not hold there. */
 static tab_status judge(const tab_engine *e, const tab_views *v, const tab_link_table *tables,
                         const tab_twin_pairs *twins, const tab_across_model *m, tab_arena *a, tab_linkage *l,
                         tab_error *err)
 {
     const tab_twin_pairs *const two[2] = { &twins[l->ta], &twins[l->tb] };
     size_t na = v->table[l->ta].rows, nb = v->table[l->tb].rows;
-    double share;
+    tab_across_view g = { .excess = 1, .whole = l->share };
     partnership rules, model;
     tab_across x;
     if (na + nb > TAB_ACROSS_ROWS_MOST)
         return TAB_OK;
-    if (!tab_across_twins(two, &share) || !count_partners(&l->c, na, nb, &rules))
+    if (!tab_across_twins(two, &g.twins) || !count_partners(&l->c, na, nb, &rules))
         return tab_no_memory(err);
-    if (share < TAB_ACROSS_TWINS_LEAST || rules.share > TAB_ACROSS_RULES_MOST)
+    if (!may_stand(&g))
         return TAB_OK;
     TAB_TRY(tab_across_new(e, v, tables, l, two, a, &x, err));
     if (x.s.n == 0)
+        return TAB_OK;
+    double part = (double)na / (double)(na + nb);
+    g.excess = (double)x.nearer - 2 * part * (1 - part) * (1 - g.twins);
+    if (!may_stand(&g))
         return TAB_OK;
     TAB_TRY(tab_across_model_run(e, m, &x, err));
     tab_candidates c = { .n = x.s.n,
@@ -135,7 +157,9 @@ static tab_status judge(const tab_engine *e, const tab_views *v, const tab_link_
                          .kept = tab_arena_new_of(a, bool, x.s.n) };
     if (c.kept == NULL || c.elsewhere == NULL || !count_partners(&c, na, nb, &model))
         return tab_no_memory(err);
-    if (model.share < TAB_ACROSS_SHARED_LEAST)
+    g.rules = rules.share;
+    g.model = model.share;
+    if (!tab_across_stands(&g))
         return TAB_OK;
     memset(c.kept, true, c.n);
     l->c = c;

@@ -1,5 +1,5 @@
 /* How likely a pair of rows of two tables is one entity: boosted trees over what the rules and the pair
- * itself say (decision 0346), and the linkage of all tables with it. */
+ * itself say (decisions 0346, 0375), and the linkage of all tables with it. */
 #ifndef TAB_LINK_ACROSS_MODEL_H
 #define TAB_LINK_ACROSS_MODEL_H
 
@@ -12,15 +12,18 @@ enum {
     TAB_ACROSS_ROWS_MOST = 40000 /* of both tables: beyond, its cost is too much and the rules decide */
 };
 
-/* Tables whose rows have twins at this share, the mean of both, may be the model's; others are the rules'. */
-#define TAB_ACROSS_TWINS_LEAST 0.35
+/* What two tables show as wholes, and whether the model's answers stand for them (decision 0375). Of tables
+ * that share nobody each row's nearest look-alike lies in the one or the other by chance alone, but where a
+ * row has a twin of its own: the share whose nearest lies in the other table beyond that is the excess. */
+typedef struct {
+    double twins;  /* share of the rows that have a twin in their own table, mean of both */
+    double excess; /* share of the rows that are nearest to the other table, beyond chance */
+    double whole;  /* share of the smaller table's rows that the rules reckon to have a partner */
+    double rules;  /* share of all rows to which the rules give a partner */
+    double model;  /* and to which the model does */
+} tab_across_view;
 
-/* Where the rules give more of the rows a partner than this, their answers stand. */
-#define TAB_ACROSS_RULES_MOST 0.1
-
-/* The model says a few matches of tables that share nobody, too: what it says counts where more of their rows
- * have a partner than in any such pair of tables that it was not taught (decision 0346). */
-#define TAB_ACROSS_SHARED_LEAST 0.4
+bool tab_across_stands(const tab_across_view *g);
 
 typedef struct {
     char mark[8]; /* TAB_ACROSS_MARK */

@@ -123,7 +123,6 @@ static void hear_rules(tab_across *x)
 {
     const tab_candidates *c = &x->rules->c;
     const tab_twin_pairs *s = &x->s;
-    double said = 0;
     for (size_t i = 0, k = 0; i < s->n; i++) {
         while (k < c->n && (c->a[k] < s->a[i] || (c->a[k] == s->a[i] && c->b[k] < s->b[i])))
             k++;
@@ -131,14 +130,10 @@ static void hear_rules(tab_across *x)
             continue;
         x->rule_p[i] = c->p[k];
         x->rule_kept[i] = true;
-        said += (double)c->p[k];
         tab_own_near *p = &x->own[s->a[i]], *q = &x->own[tab_twin_node(s, i)];
         p->rule = fmaxf(p->rule, c->p[k]);
         q->rule = fmaxf(q->rule, c->p[k]);
     }
-    size_t na = s->t[0]->rows, nb = s->t[1]->rows;
-    x->share_said = (float)(said / (double)(na < nb ? na : nb));
-    x->share_rules = (float)x->rules->share;
 }
 
 /* ---- a row's nearest in its own table ---------------------------------------------------------- */
@@ -180,7 +175,7 @@ static void rank_nodes(tab_across *x)
 {
     const tab_twin_pairs *s = &x->s;
     float *cosine = x->best[0][0], *evidence = x->best[0][1];
-    size_t nearer[2] = { 0 }, repeats = 0;
+    size_t nearer = 0;
     for (size_t r = 0; r < s->rows; r++) {
         const tab_own_near *o = &x->own[r];
         cosine[r] = 0;
@@ -189,9 +184,7 @@ static void rank_nodes(tab_across *x)
             cosine[r] = fmaxf(cosine[r], s->cosine[s->pair[k]]);
             evidence[r] = fmaxf(evidence[r], s->evidence[s->pair[k]]);
         }
-        nearer[0] += cosine[r] > o->other_cosine;
-        nearer[1] += evidence[r] > o->other_evidence;
-        repeats += o->twins > 0;
+        nearer += evidence[r] > o->other_evidence;
         x->best[1][0][r] = o->cosine;
         x->best[1][1][r] = o->evidence;
         x->best[2][0][r] = o->other_cosine;
@@ -200,9 +193,7 @@ static void rank_nodes(tab_across *x)
     for (int g = 0; g < 3; g++)
         for (int k = 0; k < 2; k++)
             qsort(x->best[g][k], s->rows, sizeof(float), by_value);
-    x->share[0] = (float)nearer[0] / (float)s->rows;
-    x->share[1] = (float)nearer[1] / (float)s->rows;
-    x->repeats = (float)repeats / (float)s->rows;
+    x->nearer = (float)nearer / (float)s->rows;
 }
 
 tab_status tab_across_new(const tab_engine *e, const tab_views *v, const tab_link_table *tables,

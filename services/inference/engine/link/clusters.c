@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int likeliest_first(const void *a, const void *b)
 {
@@ -169,6 +170,55 @@ static double pair_weight(const forest *f, uint32_t x, uint32_t y)
     return fmin(fmax(sum, -MOST), HARDLY);
 }
 
+/* The same where a model knows the pairs (decision 0376): rows of one table say less than those of two, whose
+ * model knows more, and a pair that is not among the nearest speaks a little against. */
+static double known_weight(const forest *f, uint32_t x, uint32_t y)
+{
+    static const double MOST = 4, OWN = 0.3, FAR = -0.2;
+    if (f->table[x] == f->table[y]) {
+        double w = twin_weight(f, x, y);
+        return w == 0 ? FAR : OWN * w;
+    }
+    if (f->table[x] > f->table[y]) {
+        uint32_t t = x;
+        x = y;
+        y = t;
+    }
+    const tab_linkage *l = &f->links[f->link_of[f->table[x] * f->v->n + f->table[y]]];
+    const uint32_t *from = f->from[l - f->links], b = y - f->first[l->tb];
+    uint32_t lo = from[x - f->first[l->ta]], end = from[x - f->first[l->ta] + 1];
+    for (uint32_t hi = end; lo < hi;) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (l->c.b[mid] < b)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    if (lo == end || l->c.b[lo] != b || !l->c.kept[lo])
+        return FAR;
+    return fmin(fmax(log_odds((double)l->c.p[lo]) - f->least, -MOST), MOST);
+}
+
+/* Whether what is known of the pairs between the groups of x and y speaks for their being one entity. */
+static bool known_to_join(const forest *f, uint32_t x, uint32_t y)
+{
+    enum { PAIRS = 256 };
+    double sum = 0;
+    int left = PAIRS;
+    uint32_t i = x, j = y;
+    do {
+        do {
+            if (f->table[i] == f->table[j] && !f->repeats[f->table[i]])
+                return false;
+            sum += known_weight(f, i, j);
+            j = f->next[j];
+        } while (j != y && --left > 0);
+        j = y;
+        i = f->next[i];
+    } while (i != x && --left > 0);
+    return sum > 0;
+}
+
 /* Whether the groups of x and y may be one entity: no table has rows in both, but one whose rows repeat,
  * and the sum of the weights of their pairs is not negative. */
 static bool may_join(const forest *f, uint32_t x, uint32_t y)
@@ -207,7 +257,7 @@ static void grow(forest *f, const tab_twins *twins, tab_match *ret, size_t *ret_
         const tab_linkage *l = &f->links[m->link];
         uint32_t x = f->first[m->ta] + m->a, y = f->first[m->tb] + m->b;
         bool one = tab_root(f->up, x) == tab_root(f->up, y);
-        if (!one && may_join(f, x, y)) {
+        if (!one && (l->learned ? known_to_join(f, x, y) : may_join(f, x, y))) {
             join(f, x, y);
             one = true;
         }
@@ -218,7 +268,9 @@ static void grow(forest *f, const tab_twins *twins, tab_match *ret, size_t *ret_
 
 /* ---- what follows ---------------------------------------------------------------------------- */
 
-enum { SMALL = 32 }; /* rows of an entity whose pairs are all looked at */
+/* Rows of an entity whose pairs are all looked at, in tables of up to SMALL rows in all and in larger ones:
+ * the work is their cube. */
+enum { SMALL = 40000, MANY = 160, FEW = 32 };
 
 typedef struct {
     uint32_t entity, x, y;
@@ -235,14 +287,24 @@ static int by_entity(const void *a, const void *b)
     return (x->y > y->y) - (x->y < y->y);
 }
 
+/* Scratch: of the pairs of an entity's rows. */
+typedef struct {
+    float p[MANY][MANY];
+    bool said[MANY][MANY];
+} chains;
+
 /* Pairs of an entity's rows that no link reported, as likely as the likeliest chain of pairs that leads
  * there. */
 static size_t follow(const forest *f, const uint32_t *node, size_t n, const edge *e, size_t edges,
-                     double threshold, tab_match *out)
+                     double threshold, chains *c, tab_match *out)
 {
-    float p[SMALL][SMALL] = { { 0 } };
-    bool said[SMALL][SMALL] = { { false } };
+    float(*p)[MANY] = c->p;
+    bool(*said)[MANY] = c->said;
     size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        memset(p[i], 0, n * sizeof p[i][0]);
+        memset(said[i], 0, n * sizeof said[i][0]);
+    }
     for (size_t k = 0; k < edges; k++) {
         size_t i = 0, j = 0;
         while (node[i] != e[k].x)
@@ -272,24 +334,30 @@ static size_t follow(const forest *f, const uint32_t *node, size_t n, const edge
 static tab_match *follow_all(const forest *f, const tab_entities *n, edge *e, size_t edges, double threshold,
                              size_t *ret_n)
 {
-    size_t most = 0;
+    size_t most = 0, limit = f->v->total_rows <= SMALL ? MANY : FEW;
     for (size_t i = 0; i < n->n; i++) {
         size_t k = n->at[i + 1] - n->at[i];
-        most += k > 2 && k <= SMALL ? k * (k - 1) / 2 : 0;
+        most += k > 2 && k <= limit ? k * (k - 1) / 2 : 0;
     }
     tab_match *out = malloc((most + 1) * sizeof *out);
+    chains *c = malloc(sizeof *c);
+    if (c == NULL) {
+        free(out);
+        out = NULL;
+    }
     qsort(e, edges, sizeof *e, by_entity);
     for (size_t i = 0, k = 0; out != NULL && i < n->n; i++) {
         size_t from = k, rows = n->at[i + 1] - n->at[i];
         while (k < edges && e[k].entity == i)
             k++;
-        if (rows < 3 || rows > SMALL)
+        if (rows < 3 || rows > limit)
             continue;
-        uint32_t node[SMALL];
+        uint32_t node[MANY];
         for (size_t r = 0; r < rows; r++)
             node[r] = f->first[n->member[n->at[i] + r].table] + n->member[n->at[i] + r].row;
-        *ret_n += follow(f, node, rows, e + from, k - from, threshold, out + *ret_n);
+        *ret_n += follow(f, node, rows, e + from, k - from, threshold, c, out + *ret_n);
     }
+    free(c);
     return out;
 }
 

@@ -68,3 +68,66 @@ Test(across, tables_of_duplicates_that_share_nobody_have_no_match)
     cr_assert_eq(w.map->entity_matches->n_a_row, 0);
     tab_arena_free(w.arena);
 }
+
+/* Of the people of `strangers` one in five is one of ours. */
+enum { SHARED = 30 };
+
+static void acquaintances(size_t r, size_t col, char out[CELL])
+{
+    size_t k = r % PEOPLE;
+    record(k < SHARED ? FIRST + k : 1000 + k, r < PEOPLE, col, out);
+}
+
+Test(across, entities_that_few_rows_share_are_matched)
+{
+    world w = linked(ours, acquaintances);
+    const Tabella__EntityMatches *m = w.map->entity_matches;
+    size_t right = 0, there = 4 * SHARED;
+    for (size_t i = 0; i < m->n_a_row; i++)
+        right += m->b_row[i] % PEOPLE < SHARED && m->a_row[i] % PEOPLE == FIRST + m->b_row[i] % PEOPLE;
+    cr_assert(right * 10 >= there * 7, "%zu of %zu found", right, there);
+    cr_assert(right * 100 >= m->n_a_row * 90, "%zu of %zu right", right, m->n_a_row);
+    tab_arena_free(w.arena);
+}
+
+/* Fifteen people with twenty records in either table: more than a row has neighbours. */
+enum { REGULARS = 15 };
+
+static void visits(size_t r, size_t col, char out[CELL])
+{
+    record(r % REGULARS, r / REGULARS % 3 == 1, col, out);
+}
+
+Test(across, all_pairs_of_an_entity_of_many_rows_are_said)
+{
+    world w = linked(visits, visits);
+    const Tabella__EntityMatches *m = w.map->entity_matches;
+    size_t right = 0, there = REGULARS * (2 * PEOPLE / REGULARS) * (2 * PEOPLE / REGULARS);
+    for (size_t i = 0; i < m->n_a_row; i++)
+        right += m->a_row[i] % REGULARS == m->b_row[i] % REGULARS;
+    cr_assert(right * 10 >= there * 8, "%zu of %zu found", right, there);
+    cr_assert(right * 100 >= m->n_a_row * 95, "%zu of %zu right", right, m->n_a_row);
+    tab_arena_free(w.arena);
+}
+
+Test(across, the_model_stands_where_more_rows_are_near_than_chance_makes)
+{
+    static const struct {
+        const char *name;
+        tab_across_view g;
+        bool want;
+    } cases[] = {
+        { "half of the rows shared", { .twins = 0.5, .excess = 0.3, .whole = 0.4, .model = 0.6 }, true },
+        { "look-alikes, but no more near than chance", { .twins = 0.5, .excess = 0.1, .model = 0.6 }, false },
+        { "few, with an excess", { .twins = 0.5, .excess = 0.14, .model = 0.05 }, true },
+        { "one partner a row explains it",
+          { .twins = 0.5, .excess = 0.3, .whole = 0.7, .model = 0.6 },
+          false },
+        { "the rules find as many", { .twins = 0.3, .excess = 0.3, .rules = 0.6, .model = 0.6 }, false },
+        { "hardly any twins", { .twins = 0.1, .excess = 0.3, .model = 0.9 }, false },
+        { "some twins, most rows", { .twins = 0.2, .excess = 0.1, .model = 0.6 }, true },
+        { "some twins, some rows", { .twins = 0.2, .excess = 0.3, .model = 0.4 }, false },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        cr_expect_eq(tab_across_stands(&cases[i].g), cases[i].want, "%s", cases[i].name);
+}
