@@ -280,13 +280,38 @@ static tab_status read_text(reader *r, tab_str text, tab_table *t)
     return TAB_OK;
 }
 
+/* A zero byte is a character that nobody can read, U+FFFD; where there are many it is no text. */
+static tab_status without_zeros(tab_arena *a, tab_str *text, size_t *ret_zeros, tab_error *err)
+{
+    size_t zeros = 0, n = 0;
+    for (const char *p = text->p, *end = p + text->n;
+         p < end && (p = memchr(p, 0, (size_t)(end - p))) != NULL; p++)
+        zeros++;
+    *ret_zeros = zeros;
+    if (zeros == 0)
+        return TAB_OK;
+    if (zeros > text->n / 100)
+        return tab_fail(err, TAB_VALIDATION, "", "the file holds zero bytes: it is no text");
+    char *copy = tab_arena_alloc(a, text->n + 2 * zeros + 1, 1);
+    if (copy == NULL)
+        return tab_no_memory(err);
+    for (size_t i = 0; i < text->n; i++)
+        if (text->p[i] != 0) {
+            copy[n++] = text->p[i];
+        } else {
+            memcpy(copy + n, "\xEF\xBF\xBD", 3);
+            n += 3;
+        }
+    *text = (tab_str){ copy, n };
+    return TAB_OK;
+}
+
 tab_status tab_csv_read(tab_arena *a, tab_str bytes, tab_str id, const tab_table **ret, tab_csv_notes *notes,
                         tab_error *err)
 {
     reader r = { .a = a, .err = err };
     tab_str text = tab_text_utf8(a, bytes, &r.notes.encoding);
-    if (text.n > 0 && memchr(text.p, 0, text.n) != NULL)
-        return tab_fail(err, TAB_VALIDATION, "", "the file holds zero bytes: it is no text");
+    TAB_TRY(without_zeros(a, &text, &r.notes.zeros, err));
     tab_table *t = tab_arena_new_of(a, tab_table, 1);
     r.top.scratch = malloc(tab_csv_scratch(text.n));
     tab_status s = tab_no_memory(err);

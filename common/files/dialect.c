@@ -144,7 +144,9 @@ bool tab_csv_field(tab_csv_lexer *f, tab_str *ret, bool *ret_last)
 
 /* ---- consistency ------------------------------------------------------------------------------- */
 
-static const char DELIMITERS[] = ",;\t|";
+/* RARE ones also stand in texts, so they are taken only where they cut clearly better than the others. */
+static const char DELIMITERS[] = ",;\t|", RARE[] = "#~^* ";
+static const double RARE_LEAST = 0.74, RARE_BETTER = 1.15;
 
 bool tab_csv_value(tab_str s)
 {
@@ -238,30 +240,48 @@ char tab_csv_declared(tab_str *text)
     return s.p[4];
 }
 
+/* The best dialect of one delimiter, and its score. */
+static tab_csv_dialect best_of(tab_str text, bool cut, char c, char *scratch, double *ret_score)
+{
+    tab_csv_dialect best = { c, '"', 0, false, 0 };
+    bool single = adjacent(text, c, '\'') || adjacent(text, '\n', '\''), hash = adjacent(text, '\n', '#');
+    bool escape = adjacent(text, '\\', '"') || adjacent(text, '\\', '\'') || adjacent(text, '\\', c),
+         space = adjacent(text, c, ' ');
+    *ret_score = 0;
+    for (unsigned k = 0; k < 16; k++) { /* the plainest first: of equals it stays */
+        if (((k & 1) && !space) || ((k & 2) && !escape) || ((k & 4) && !single) ||
+            ((k & 8) && (!hash || c == '#')))
+            continue;
+        tab_csv_dialect d = { c, k & 4 ? '\'' : '"', k & 2 ? '\\' : 0, k & 1, k & 8 ? '#' : 0 };
+        double score = consistency(text, cut, d, scratch);
+        if (score > *ret_score)
+            *ret_score = score, best = d;
+    }
+    return best;
+}
+
 tab_csv_dialect tab_csv_dialect_of(tab_str text, char declared, char *scratch)
 {
     const char only[2] = { declared, 0 }, *candidates = declared != 0 ? only : DELIMITERS;
     tab_csv_dialect best = { candidates[0], '"', 0, false, 0 };
-    double best_score = 0;
+    double best_score = 0, usual, score;
     bool cut = text.n > SNIFF_BYTES;
     if (cut)
         text.n = SNIFF_BYTES;
-    bool hash = adjacent(text, '\n', '#');
     for (size_t i = 0; candidates[i] != 0; i++) {
-        char c = candidates[i];
-        if (i > 0 && memchr(text.p, c, text.n) == NULL)
+        if (i > 0 && memchr(text.p, candidates[i], text.n) == NULL)
             continue; /* one column: as a comma has it */
-        bool single = adjacent(text, c, '\'') || adjacent(text, '\n', '\'');
-        bool escape = adjacent(text, '\\', '"') || adjacent(text, '\\', '\'') || adjacent(text, '\\', c),
-             space = adjacent(text, c, ' ');
-        for (unsigned k = 0; k < 16; k++) { /* the plainest first: of equals it stays */
-            if (((k & 1) && !space) || ((k & 2) && !escape) || ((k & 4) && !single) || ((k & 8) && !hash))
-                continue;
-            tab_csv_dialect d = { c, k & 4 ? '\'' : '"', k & 2 ? '\\' : 0, k & 1, k & 8 ? '#' : 0 };
-            double score = consistency(text, cut, d, scratch);
-            if (score > best_score)
-                best_score = score, best = d;
-        }
+        tab_csv_dialect d = best_of(text, cut, candidates[i], scratch, &score);
+        if (score > best_score)
+            best_score = score, best = d;
+    }
+    usual = best_score;
+    for (size_t i = 0; declared == 0 && RARE[i] != 0; i++) {
+        if (memchr(text.p, RARE[i], text.n) == NULL)
+            continue;
+        tab_csv_dialect d = best_of(text, cut, RARE[i], scratch, &score);
+        if (score >= RARE_LEAST && score > RARE_BETTER * usual && score > best_score)
+            best_score = score, best = d;
     }
     return best;
 }
