@@ -126,7 +126,7 @@ def installed(check, c):
 
 
 def asked(check, c):
-    """A run, and an endpoint that serves; gives the client and the endpoint."""
+    """A run, and an endpoint that serves; gives the client, the endpoint and the bill."""
     client = Client(c.address(f"{RELEASE}-tabella-gateway"), c.org("load")["key"])
     status, said = client("POST", "/v2/run", {"tables": [table(20)]})
     check("a run is answered", status == 200 and said["run_id"], (status, said))
@@ -137,7 +137,10 @@ def asked(check, c):
     check("and made", done["status"] == "done", done)
     status, answer = client("POST", f"/v2/serve/{said['id']}", {"tables": [table(2)]})
     check("and serves", status == 200, (status, answer))
-    return client, said["id"]
+    want = {"run": 60, "serve": 6, "cached": 3 * PINNED}
+    usage = lambda: client("GET", "/v2/usage")[1]["by_op_raw"]
+    until(lambda: want.items() <= usage().items(), 120, f"a bill of {want}")
+    return client, said["id"], usage()
 
 
 def under(check, c, load, name, act, failures=0):
@@ -319,10 +322,8 @@ def whole(check, kept, folder, names):
         c.log("the node is ready")
         namespace(node)
         installed(check, c)
-        client, endpoint = asked(check, c)
+        client, endpoint, before = asked(check, c)
         shut(check, c)
-        time.sleep(5)
-        before = client("GET", "/v2/usage")[1]["by_op_raw"]
         load = Load(client, endpoint)
         under(check, c, load, "nothing", lambda: time.sleep(15))
         upgraded(check, c, load)

@@ -12,10 +12,11 @@ def commit():
     return said.stdout.strip() or "unknown"
 
 
-def product(engine, base):
-    """{target of deploy/Dockerfile: image}"""
+def product(engine, base, revision=None):
+    """{target of deploy/Dockerfile: image}. revision: what it is said to be of, in place of the commit: under
+    the same name nothing is built again whose sources are the same."""
     about = ["--build-arg", f"BASE={base}", "--build-arg", f"VERSION={VERSION}"]
-    about += ["--build-arg", f"COMMIT={commit()}", "--network", "host", "-f", "deploy/Dockerfile"]
+    about += ["--build-arg", f"COMMIT={revision or commit()}", "--network", "host", "-f", "deploy/Dockerfile"]
     made = {}
     for target, name in (("daemons", "tabella"), ("gateway", "tabella-gateway")):
         made[target] = f"{name}-test:{VERSION}"
