@@ -4,10 +4,11 @@ on this machine, and all of it ends with its first process.
     outside: a group is made in every hierarchy, then `unshare` runs this program again in it
     inside:  /sys, /run and the folders that Kubernetes has fixed names for are this node's own
 
-The network has no way out: a loopback, and a device with the node's address whose other end nobody has."""
+The network has no way out of this machine: a loopback, and a device whose other end is a further namespace, in
+which one web server stands for all that is outside of the cluster."""
 import os, pathlib, subprocess, sys
 
-NODE = "198.18.0.1"
+NODE, OUTSIDE = "198.18.0.1", "198.18.0.2"
 FIXED = ["/var/lib/kubelet", "/var/lib/containerd", "/var/lib/cni", "/var/log", "/etc/cni"]
 # what a kubelet sets for the whole machine, put back in the end
 KERNEL = ["vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops"]
@@ -92,10 +93,17 @@ def furnish(folder):
         sh("mount", "--bind", own, at)
     sh("mount", "--make-rshared", "/")  # a container's mounts are seen where they are asked for
     sh("ip", "link", "set", "lo", "up")
-    sh("ip", "link", "add", "node", "type", "veth", "peer", "name", "nowhere")
-    sh("ip", "link", "set", "nowhere", "up")
+    sh("ip", "netns", "add", "outside")
+    sh("ip", "link", "add", "node", "type", "veth", "peer", "name", "node", "netns", "outside")
     sh("ip", "address", "add", f"{NODE}/24", "dev", "node")
     sh("ip", "link", "set", "node", "up")
-    sh("ip", "route", "add", "default", "dev", "node")  # services have no device
+    sh("ip", "route", "add", "default", "via", OUTSIDE)  # services have no device
+    sh("ip", "-n", "outside", "address", "add", f"{OUTSIDE}/24", "dev", "node")
+    sh("ip", "-n", "outside", "link", "set", "node", "up")
+    sh("ip", "-n", "outside", "route", "add", "default", "via", NODE)
+    (folder / "outside").mkdir()
+    server = [sys.executable, "-m", "http.server", "80", "--directory", str(folder / "outside")]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    subprocess.Popen(["ip", "netns", "exec", "outside", *server], **quiet)
     for name in ("net/ipv4/ip_forward", "net/bridge/bridge-nf-call-iptables"):
         pathlib.Path("/proc/sys", name).write_text("1")

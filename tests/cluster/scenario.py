@@ -4,7 +4,7 @@ import json, pathlib, random, subprocess, time
 
 import system
 from load import PINNED, Client, Load, Phase, bill_of, table
-from namespaces import NODE
+from namespaces import OUTSIDE
 from node import Failed, Node, until
 from policies import Enforcer
 
@@ -172,7 +172,9 @@ def scaled(check, c, load):
 
     under(check, c, load, "inference at 1 pod", lambda: to(1))
     under(check, c, load, "inference at 3 pods", lambda: (to(3), time.sleep(10)))
-    cells = {p["metadata"]["name"]: metric(c, p, "tabella_inference_cells_total") for p in c.pods("inference")}
+    cells = {
+        p["metadata"]["name"]: metric(c, p, "tabella_inference_cells_total") for p in c.pods("inference")
+    }
     check("each of them works", all(n > 0 for n in cells.values()), cells)
     under(check, c, load, "inference at 2 pods", lambda: to(2))
 
@@ -303,8 +305,8 @@ def shut(check, c):
         ("reports", "Redis", at["redis"], 6379, False),
         ("inference", "PostgreSQL", at["postgres"], 5432, True),
         ("inference", "the api", at["api"], 8081, False),
-        ("inference", "what is outside", NODE, 6443, False),
-        ("data-connector", "what is outside", NODE, 6443, True),
+        ("inference", "what is outside", OUTSIDE, 80, False),
+        ("data-connector", "what is outside", OUTSIDE, 80, True),
     ):
         got = tries(who, host, port)
         check(f"{who} {'reaches' if may else 'does not reach'} {what}", got == may, got)
