@@ -4,9 +4,9 @@ on this machine, and all of it ends with its first process.
     outside: a group is made in every hierarchy, then `unshare` runs this program again in it
     inside:  /sys, /run and the folders that Kubernetes has fixed names for are this node's own
 
-The network has no way out of this machine: a loopback, and a device whose other end is a further namespace, in
-which one web server stands for all that is outside of the cluster."""
-import os, pathlib, subprocess, sys
+The network has no way out of this machine: a loopback, and a device whose other end is a further
+namespace, in which one web server stands for all that is outside of the cluster."""
+import os, pathlib, subprocess, sys, time
 
 NODE, OUTSIDE = "198.18.0.1", "198.18.0.2"
 FIXED = ["/var/lib/kubelet", "/var/lib/containerd", "/var/lib/cni", "/var/log", "/etc/cni"]
@@ -41,6 +41,10 @@ def enter(name):
         for file in ("cpuset.cpus", "cpuset.mems"):
             if (group / file).exists():
                 (group / file).write_text((group.parent / file).read_text())
+        if (
+            group / "cpu.shares"
+        ).exists():  # a group counts as one thread beside those outside: as a machine's here
+            (group / "cpu.shares").write_text(str(1024 * (os.cpu_count() or 1)))
 
     def join():
         for group in made:
@@ -50,9 +54,17 @@ def enter(name):
 
 
 def leave(name):
+    """Takes the groups away, as soon as the last process in them is no more."""
+    end = time.monotonic() + 20
     for group in groups(name):
         for folder, _, _ in os.walk(group, topdown=False):
-            os.rmdir(folder)
+            while os.path.isdir(folder):
+                try:
+                    os.rmdir(folder)
+                except OSError:
+                    if time.monotonic() > end:
+                        raise
+                    time.sleep(0.1)
 
 
 def run_inside(program, *args):
@@ -64,9 +76,9 @@ def run_inside(program, *args):
     try:
         return subprocess.run(command, preexec_fn=enter(name)).returncode
     finally:
-        leave(name)
         for k, value in kernel.items():
             pathlib.Path("/proc/sys", k).write_text(value)
+        leave(name)
 
 
 def sh(*words):

@@ -1,5 +1,5 @@
-"""What is done to the chart in a cluster, in order: it is installed, tested, asked, upgraded, rolled back, scaled,
-drained, shot at, shut by its policies. Under load from the second step on; the bill is made up in the end."""
+"""What is done to the chart in a cluster, in order: it is installed, tested, asked, held to its policies,
+upgraded, rolled back, scaled, drained and shot at under load; the bill is made up in the end."""
 import json, pathlib, random, subprocess, time
 
 import system
