@@ -121,7 +121,7 @@ require (
 	sigs.k8s.io/yaml v1.5.0 // indirect
 )
 
-// the versions of ../kube: what both need is compiled once
+// what it shares with ../kube, in the versions of that
 replace (
 	github.com/davecgh/go-spew => github.com/davecgh/go-spew v1.1.1
 	github.com/go-logr/logr => github.com/go-logr/logr v1.4.3
