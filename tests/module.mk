@@ -111,7 +111,7 @@ containers:
 	@tests/containers/run
 
 # ---- the chart in a cluster --------------------------------------------------------------------------
-## make cluster         the chart in a node of Kubernetes built from its modules; CLUSTER=FOLDER keeps what is built
+## make cluster         the chart in a node of Kubernetes built from its modules; CLUSTER=FOLDER is kept
 .PHONY: cluster
 cluster:
 	@tests/cluster/run $(CLUSTER)
