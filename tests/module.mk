@@ -110,6 +110,12 @@ uploads: build
 containers:
 	@tests/containers/run
 
+# ---- the chart in a cluster --------------------------------------------------------------------------
+## make cluster         the chart in a node of Kubernetes built from its modules; CLUSTER=FOLDER is kept
+.PHONY: cluster
+cluster:
+	@tests/cluster/run $(CLUSTER)
+
 # ---- ThreadSanitizer: programs with a main, tests/tsan/NAME.c -------------------------------------
 ## make tsan            looks for data races (ThreadSanitizer): caches, pools, metrics, RPC, streams, outbox
 TSAN := $(patsubst tests/tsan/%.c,$(B)/tsan/%,$(wildcard tests/tsan/*.c))

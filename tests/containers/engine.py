@@ -9,8 +9,10 @@ class Missing(Exception):
 
 
 class Engine:
-    def __init__(self):
+    def __init__(self, data=None):
+        """data: a folder where images are kept for the next engine; without it they go with this one."""
         self.env, self.folder, self.daemon = {**os.environ, "DOCKER_BUILDKIT": "1"}, None, None
+        self.data = data or os.environ.get("TAB_ENGINE_DATA")
         # Debian's own client: builds by BuildKit without a plugin
         self.docker = "/usr/bin/docker" if os.path.exists("/usr/bin/docker") else shutil.which("docker")
         if self.docker is None:
@@ -25,7 +27,7 @@ class Engine:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tabella-engine-"))
         where = f"unix://{self.folder}/sock"
         self.env["DOCKER_HOST"] = where
-        data = os.environ.get("TAB_ENGINE_DATA", self.folder / "data")  # kept between runs where it is given
+        data = self.data or self.folder / "data"
         parts = ["--data-root", data, "--exec-root", self.folder / "exec", "--pidfile", self.folder / "pid"]
         with open(self.folder / "log", "wb") as log:
             self.daemon = subprocess.Popen(["dockerd", *parts, "-H", where], stdout=log, stderr=log)

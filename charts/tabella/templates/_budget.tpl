@@ -1,6 +1,6 @@
 {{- /* Connections to PostgreSQL at most: of each daemon its pool and TAB_PG_ALL (8) for housekeeping, of each pod that may
 run. jobs has one for each worker, thread and lane (services/jobs/main.c). A rolling update adds a pod of each. */}}
-{{- define "tabella.budget" -}}
+{{- define "tabella.budgetJson" -}}
 {{- $sum := 0 }}{{ $surge := 0 }}{{ $largest := 0 }}{{ $lines := list }}
 {{- range $name, $values := .Values.daemons }}
 {{- $s := include "tabella.settings" (list $ $values) | fromJson }}
@@ -16,12 +16,17 @@ run. jobs has one for each worker, thread and lane (services/jobs/main.c). A rol
 {{- $largest = max $largest (mul (add $pods 1) $each) }}
 {{- $lines = append $lines (printf "  %-15s %3d pods x (%d + 8) = %4d" $name $pods $pool (mul $pods $each)) }}
 {{- end }}
+{{- dict "sum" $sum "surge" $surge "largest" $largest "lines" $lines "needed" (add $sum $surge 20) | toJson }}
+{{- end }}
+
+{{- define "tabella.budget" -}}
+{{- $b := include "tabella.budgetJson" . | fromJson }}
 Connections to PostgreSQL, at most:
-{{ join "\n" $lines }}
-  {{ $sum }} in all, {{ add $sum $surge }} during a rolling update. PostgreSQL needs max_connections = {{ add $sum $surge 20 }} or more, or a
+{{ join "\n" $b.lines }}
+  {{ $b.sum }} in all, {{ add $b.sum $b.surge }} during a rolling update. PostgreSQL needs max_connections = {{ $b.needed }} or more, or a
   pooler that keeps sessions before it (docs/decisions/0250: no transaction pooling). For PgBouncer:
     pool_mode = session
-    max_client_conn = {{ add $sum $surge 20 }}
-    default_pool_size = {{ $largest }}
+    max_client_conn = {{ $b.needed }}
+    default_pool_size = {{ $b.largest }}
     server_reset_query = DISCARD ALL
 {{- end }}

@@ -26,6 +26,16 @@ helm.sh/chart: {{ printf "%s-%s" $ctx.Chart.Name $ctx.Chart.Version }}
 {{- end }}
 {{- end }}
 
+{{- /* Labels of a server's pods: without versions, so that a new release of the product restarts none.
+(list $ COMPONENT) */}}
+{{- define "tabella.serverLabels" -}}
+{{ include "tabella.selector" . }}
+app.kubernetes.io/part-of: tabella
+{{- with (index . 0).Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
 {{- /* (list $ COMPONENT [NAME]): name, namespace, labels and annotations of an object. */}}
 {{- define "tabella.metadata" -}}
 {{- $ctx := index . 0 -}}

@@ -3,6 +3,10 @@
 {{- if and .Values.auth.existingSecret .Values.auth.data }}{{ fail "auth.existingSecret and auth.data: one of them" }}{{ end }}
 {{- $_ := include "tabella.secret" . }}
 {{- if and .Values.trial.enabled .Values.global.production }}{{ fail "trial.enabled: single servers without a spare; not with global.production" }}{{ end }}
+{{- if .Values.trial.enabled }}
+{{- $needed := (include "tabella.budgetJson" . | fromJson).needed | int }}
+{{- if gt $needed (int .Values.trial.postgres.maxConnections) }}{{ fail (printf "trial.postgres.maxConnections: the daemons may open %d, and find none left while they roll" $needed) }}{{ end }}
+{{- end }}
 {{- if and .Values.migrations.useHelmHooks (or .Values.trial.enabled .Values.auth.data) }}{{ fail "migrations.useHelmHooks: a hook runs before the chart's own database and secret are there; needs auth.existingSecret and no trial.enabled" }}{{ end }}
 {{- if .Values.retention.enabled }}
 {{- $r := .Values.retention }}

@@ -277,7 +277,11 @@ var functions = template.FuncMap{
 	},
 	"set":       func(m object, k string, v any) object { m[k] = v; return m },
 	"sha256sum": func(s string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(s))) },
-	"sortAlpha": func(l any) []any { return items(l) }, // keys are sorted already
+	"sortAlpha": func(l any) []any {
+		sorted := append([]any{}, items(l)...)
+		sort.SliceStable(sorted, func(i, j int) bool { return text(sorted[i]) < text(sorted[j]) })
+		return sorted
+	},
 	"splitList": func(sep, s string) []string { return strings.Split(s, sep) },
 	"ternary": func(yes, no any, which bool) any {
 		if which {
