@@ -28,6 +28,8 @@
 #include "common/log.h"
 #include "common/turns.h"
 #include "services/api/http_end.h"
+#include "services/api/http_head.h"
+#include "services/api/stream.h"
 
 /* Worker threads of the lanes for short requests. A look-up of a key waits for the keys service alone. */
 enum { LOOKUP_WORKERS = 8, READ_WORKERS = 16 };
@@ -64,6 +66,7 @@ struct http {
     size_t workers;
     pthread_mutex_t lock;
     pthread_cond_t work, idle;
+    streams *streams; /* requests whose bodies are taken as they come */
     tab_turns *turns; /* what is to be worked on */
     exchange *done;   /* to be answered */
     size_t open;      /* from arrival to the end of the answer */
@@ -97,9 +100,9 @@ static void free_text(const void *data, size_t n, void *arg)
     free((void *)(uintptr_t)data);
 }
 
-static void header(struct evhttp_request *req, const char *name, const char *value)
+static void header(void *to, const char *name, const char *value)
 {
-    evhttp_add_header(evhttp_request_get_output_headers(req), name, value);
+    evhttp_add_header(evhttp_request_get_output_headers(to), name, value);
 }
 
 static void client_left(struct evhttp_connection *c, void *arg)
@@ -131,8 +134,18 @@ static void watch_close(exchange *x)
         event_add(x->closed, NULL);
 }
 
-static void closed_one(http *h)
+static void opened_one(void *arg)
 {
+    http *h = arg;
+    atomic_store(&h->came, tab_mono_ms());
+    pthread_mutex_lock(&h->lock);
+    h->open++;
+    pthread_mutex_unlock(&h->lock);
+}
+
+static void closed_one(void *arg)
+{
+    http *h = arg;
     pthread_mutex_lock(&h->lock);
     if (--h->open == 0)
         pthread_cond_broadcast(&h->idle);
@@ -165,26 +178,7 @@ static void answer(exchange *x)
         struct evbuffer *body = evbuffer_new();
         evhttp_connection_set_closecb(evhttp_request_get_connection(x->req), answer_lost, h);
         evhttp_request_set_on_complete_cb(x->req, answer_left, h);
-        header(x->req, "X-Request-Id", r->request_id);
-        if (r->status != 204)
-            header(x->req, "Content-Type", "application/json");
-        if (r->grant[0] != 0)
-            header(x->req, TAB_GRANT_HEADER, r->grant);
-        if (r->arrived_us > 0) { /* for the gateway's log; it goes no further */
-            char parts[128];
-            snprintf(parts, sizeof parts, "queue=%.1f;postgres=%.1f;redis=%.1f;services=%.1f",
-                     (double)r->spent.queue_us / 1e3, (double)r->spent.postgres_us / 1e3,
-                     (double)r->spent.redis_us / 1e3, (double)r->spent.services_us / 1e3);
-            header(x->req, "X-Tabella-Parts", parts);
-        }
-        if (r->error_type != NULL)
-            header(x->req, "X-Tabella-Error", r->error_type);
-        if (r->cookie != NULL && r->status < 300)
-            header(x->req, "Set-Cookie", r->cookie);
-        if (r->retry_after > 0) {
-            snprintf(number, sizeof number, "%u", r->retry_after);
-            header(x->req, "Retry-After", number);
-        }
+        http_headers_out(r, header, x->req);
         if (atomic_load(&h->leaves) || http_more_has_come(x->req))
             http_close_after(x->req);
         /* evhttp would send the body of a HEAD along, and it would be read as the next answer. */
@@ -247,37 +241,12 @@ static const char *method_name(enum evhttp_cmd_type t)
 
 static bool take_headers(exchange *x)
 {
-    request *r = &x->r;
     struct evkeyval *kv;
     struct evkeyvalq *in = evhttp_request_get_input_headers(x->req);
-    for (kv = in->tqh_first; kv != NULL; kv = kv->next.tqe_next) {
-        tab_str value = tab_arena_copy(r->arena, tab_str_of(kv->value));
-        if (value.p == NULL)
+    for (kv = in->tqh_first; kv != NULL; kv = kv->next.tqe_next)
+        if (!http_header_in(&x->r, kv->key, tab_str_of(kv->value), &x->identity))
             return false;
-        if (strcasecmp(kv->key, TAB_IDENTITY_HEADER) == 0)
-            x->identity = value;
-        else if (strcasecmp(kv->key, "Content-Type") == 0)
-            r->content_type = value.p;
-        else if (strcasecmp(kv->key, "Content-Encoding") == 0)
-            r->content_encoding = value.p;
-        else if (strcasecmp(kv->key, "X-Tabella-Trace") == 0)
-            r->trace = value.p;
-        else if (strcasecmp(kv->key, "X-Tabella-Address") == 0 && value.n < 46) /* INET6_ADDRSTRLEN */
-            r->address = value.p;
-        else if (strcasecmp(kv->key, "X-Tabella-Session") == 0)
-            r->session = value.p;
-        else if (strcasecmp(kv->key, "X-Tabella-Uncounted") == 0)
-            r->uncounted = value.n == 1 && value.p[0] == '1';
-        else if (strcasecmp(kv->key, "Idempotency-Key") == 0) {
-            r->idempotency_key = value.p;
-            r->idempotency_headers++;
-        }
-    }
-    /* The raw path, as the gateway signed it: evhttp's own splitting would decode it. */
-    const char *uri = evhttp_request_get_uri(x->req), *q = strchr(uri, '?');
-    r->path = tab_arena_copy(r->arena, (tab_str){ uri, q != NULL ? (size_t)(q - uri) : strlen(uri) });
-    r->query = q != NULL ? tab_arena_copy(r->arena, tab_str_of(q + 1)) : TAB_S("");
-    return r->path.p != NULL && r->query.p != NULL;
+    return http_target_in(&x->r, tab_str_of(evhttp_request_get_uri(x->req))); /* not evhttp's decoded one */
 }
 
 /* Refuses a request on the loop's thread, before it is looked at. The answer still names the request that it
@@ -400,6 +369,10 @@ static exchange *exchange_of(request *r)
 
 static void end_parked(request *r, tab_status s, tab_error *err)
 {
+    if (r->stream != NULL) {
+        stream_end(r, s, err);
+        return;
+    }
     exchange *x = exchange_of(r);
     http *h = x->h;
     request_finish(r, s, err);
@@ -409,6 +382,10 @@ static void end_parked(request *r, tab_status s, tab_error *err)
 /* Puts the request before all that waits of its organization: it has waited already. */
 static void again_parked(request *r, tab_status (*fn)(void *arg, tab_error *err), void *arg)
 {
+    if (r->stream != NULL) {
+        stream_again(r, fn, arg);
+        return;
+    }
     exchange *x = exchange_of(r);
     http *h = x->h;
     r->again = fn;
@@ -506,7 +483,10 @@ static bool listen_at(http *h, const char *address)
     h->socket = evhttp_bind_socket_with_handle(h->server, host, (uint16_t)port);
     if (h->socket != NULL)
         h->accept = tab_accept_new(h->base, h->server, h->socket, address, KEPT_DESCRIPTORS, 0);
-    return h->accept != NULL;
+    if (h->accept == NULL)
+        return false;
+    tab_accept_first(h->accept, streams_take, h->streams);
+    return true;
 }
 
 http *http_open(api *a)
@@ -539,6 +519,9 @@ http *http_open(api *a)
     evhttp_set_allowed_methods(h->server, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST |
                                               EVHTTP_REQ_DELETE | EVHTTP_REQ_PATCH | EVHTTP_REQ_PUT);
     evhttp_set_gencb(h->server, on_request, h);
+    h->streams = streams_open(h->a, h->base, (streams_hooks){ opened_one, closed_one, h });
+    if (h->streams == NULL)
+        goto fail;
     h->wake = event_new(h->base, h->wake_fd, EV_READ | EV_PERSIST, on_wake, h);
     if (h->wake == NULL || event_add(h->wake, NULL) != 0)
         goto fail;
@@ -615,6 +598,7 @@ void http_end(http *h)
 {
     if (h == NULL)
         return;
+    streams_end(h->streams);
     pthread_mutex_lock(&h->lock);
     h->stop = true;
     pthread_cond_broadcast(&h->work);
@@ -638,6 +622,7 @@ void http_free(http *h)
         next = x->next;
         exchange_free(x);
     }
+    streams_free(h->streams);
     tab_accept_free(h->accept);
     if (h->turn != NULL)
         event_free(h->turn);
