@@ -1,10 +1,12 @@
 /* The dense form of encoded rows (encode.h), for what computes with matrices: linear.c, kernel.c, mlp.c and
- * knn.c of learn/, and anomaly.c of predict/. One feature gives
+ * knn.c of learn/ (spline and metric), and anomaly.c of predict/ (far). One feature gives
  *
  *   spline   number  [ z, missing?, (z - q1)+, (z - q2)+, ... ]   z = (x - mean) / sd limited to +-4
  *            code    [ level 0, level 1, ..., other ]             1 where it is that level
  *   metric   number  [ z or normal score, missing? ]
  *            code    [ level 0, ..., other ] / sqrt(2)            so that two levels stand at distance 1
+ *   far      number  [ z not limited, but 3 + 3 log(z / 3) beyond 3, missing? ]
+ *            code    as metric, and sqrt(-2 log share) of the level
  *
  * A missing number reads as 0 (the mean) beside its flag. The normal score of x is the standard normal
  * quantile of its place among the knots, straight lines between (van der Waerden scores). */
@@ -22,7 +24,7 @@ static size_t width_of(const tab_feature *f, tab_dense_kind kind, size_t hinges,
 {
     if (f->kind == TAB_FEATURE_CODE) {
         size_t n = f->levels < onehot ? f->levels : onehot;
-        return n + (f->levels > onehot) + f->has_missing;
+        return n + (f->levels > onehot) + f->has_missing + (kind == TAB_DENSE_FAR);
     }
     size_t own = f->bins > 2 ? f->bins - 2 : 0;
     return 1 + f->has_missing + (kind == TAB_DENSE_SPLINE ? (own < hinges ? own : hinges) : 0);
@@ -84,25 +86,47 @@ tab_dense *tab_dense_new(tab_arena *a, const tab_encoder *enc, tab_dense_kind ki
     return s;
 }
 
+/* How far a level is out, as a number would be: z of a standard normal whose density is that share of its
+ * greatest, sqrt(-2 log share). A level that fitting has not seen is half as common as the rarest. */
+static float rarity(const tab_feature *f, uint32_t code)
+{
+    if (f->levels == 0)
+        return 0;
+    double share = code < f->levels ? (double)f->share[code] : (double)f->share[f->levels - 1] / 2;
+    return (float)sqrt(-2 * log(share));
+}
+
 /* out (n, width) from column `at` on: a category's w columns. A missing level has the last one, a rare or
  * unseen one that behind the named ones. */
 static void read_code(const tab_dense *s, const tab_feature *f, const uint32_t *code, const uint32_t *row,
                       size_t n, size_t w, float *out)
 {
     size_t named = f->levels < s->onehot ? f->levels : s->onehot;
-    float one = s->kind == TAB_DENSE_METRIC ? (float)M_SQRT1_2 : 1;
+    float one = s->kind == TAB_DENSE_SPLINE ? 1 : (float)M_SQRT1_2;
+    size_t miss = w - 1 - (s->kind == TAB_DENSE_FAR);
     for (size_t r = 0; r < n; r++) {
         uint32_t c = code[row[r]];
         float *o = out + r * s->width;
         if (c == TAB_NULL) {
             if (f->has_missing)
-                o[w - 1] = one;
+                o[miss] = one;
         } else if (c < named) {
             o[c] = one;
         } else if (f->levels > s->onehot) {
             o[named] = one;
         }
+        if (s->kind == TAB_DENSE_FAR && c != TAB_NULL)
+            o[w - 1] = rarity(f, c);
     }
+}
+
+/* z, but beyond 3 by its logarithm, with the same slope where they meet: order and distance of outliers are
+ * kept, and one cell does not outweigh all others. */
+static float far(float z)
+{
+    const float bend = 3;
+    float size = fabsf(z);
+    return size <= bend ? z : copysignf(bend + bend * logf(size / bend), z);
 }
 
 /* The same for a number: its value, its flag and its hinges. */
@@ -129,6 +153,10 @@ static void read_number(const tab_dense *s, const tab_feature *f, const float *v
             continue;
         }
         float z = (x - f->mean) / f->sd;
+        if (s->kind == TAB_DENSE_FAR) {
+            o[0] = far(z);
+            continue;
+        }
         z = z > 4 ? 4 : z < -4 ? -4 : z;
         if (s->kind == TAB_DENSE_METRIC) {
             o[0] = f->skewed ? tab_number_score(f, s->score, x) : z;

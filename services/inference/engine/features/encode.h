@@ -135,7 +135,8 @@ uint8_t tab_code_bin(const tab_feature *f, uint32_t code);
 /* The dense form, row-major float, that linear algebra reads (features/dense.c). */
 typedef enum {
     TAB_DENSE_SPLINE, /* z, missing flag, hinges at inner quantiles; one-hot levels */
-    TAB_DENSE_METRIC  /* one coordinate a number (rank-based where skewed), missing flag; one-hot / sqrt 2 */
+    TAB_DENSE_METRIC, /* one coordinate a number (rank-based where skewed), missing flag; one-hot / sqrt 2 */
+    TAB_DENSE_FAR     /* as METRIC, but no number by rank and none cut off: far values stay far */
 } tab_dense_kind;
 
 typedef struct {

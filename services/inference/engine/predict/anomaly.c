@@ -1,15 +1,18 @@
-/* See anomaly.h: how unusual a row is among the others, for fitted.c and reasons.c. Three detectors score
- * each row, and the score is one less the geometric mean of the shares of rows that score as high:
+/* See anomaly.h: how unusual a row is among the others, for fitted.c and reasons.c. Three detectors read each
+ * row, and the score grows with the mean of their readings, each in standard deviations of the fitted rows'
+ * (Kriegel et al., SDM 2011):
  *
  *   isolation   how soon a row is alone when columns are cut at random (Liu et al., ICDM 2008)
- *   distance    the mean distance to its nearest rows (Angiulli & Pizzuti, PKDD 2002)
- *   ellipse     its squared distance from the mean under the inverse covariance (Mahalanobis)
+ *   distance    the mean distance to the nearest twentieth of a sample (Angiulli & Pizzuti, PKDD 2002)
+ *   ellipse     the logarithm of the squared distance from the mean under the inverse covariance
+ *               (Mahalanobis)
  *
- * Rows are read in the dense metric form (features/dense.c) less each column's mean; the isolation forest and
- * the ellipse see the same coordinates. Distances to many rows are one matrix product: |x - r|^2 = |x|^2 +
- * |r|^2 - 2 x.r. Above REFERENCE rows the neighbours are sought among a sample, of very wide tables among a
- * smaller one. Beyond ELLIPSE coordinates the covariance is taken to be of blocks that stand apart: time and
- * memory then grow with the width, not with its square or cube (decision 0147). */
+ * Rows are read in the dense form whose far values stay far (features/dense.c): what makes a row unusual is
+ * mostly in the tails that ranks level. Why so, and what else was tried: decision 0373. Distances to many
+ * rows are one matrix product: |x - r|^2 = |x|^2 + |r|^2 - 2 x.r. The forest and the ellipse are of BULK rows
+ * at most, neighbours are sought among REFERENCE of them. Beyond ELLIPSE coordinates the covariance is taken
+ * to be of blocks that stand apart: time and memory then grow with the width, not with its square or cube
+ * (decision 0147). */
 #include "services/inference/engine/predict/anomaly.h"
 
 #include <math.h>
@@ -19,16 +22,20 @@
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/learn/solve.h"
 
-/* REFERENCE: rows among which neighbours are sought. NEIGHBOUR: how many nearest ones, as many as Ramaswamy
- * et al. (SIGMOD 2000) take. SAMPLE and HEIGHT: a tree of the isolation forest sees 256 rows and is log2 of
- * that deep, as its authors have it. LEAST_REFERENCE, ELLIPSE and MOST_PRODUCTS: decision 0147. WIDEST:
- * columns of the dense form. BLOCK: rows of a loop's turn, five tiles. */
+/* BULK: rows that the forest and the ellipse are fitted on. REFERENCE: rows among which neighbours are
+ * sought; of them one in NEAREST is near, and NEIGHBOUR at least (decision 0373). SAMPLE and HEIGHT: a tree
+ * of the isolation forest sees 256 rows and is log2 of that deep, as its authors have it. LEAST_BULK, ELLIPSE
+ * and MOST_PRODUCTS: decision 0147. WIDEST: columns of the dense form. BLOCK: rows of a loop's turn, five
+ * tiles. */
 enum {
     DETECTORS = 3,
-    REFERENCE = 6000,
+    BULK = 6000,
+    REFERENCE = 1000,
+    NEAREST = 20,
     NEIGHBOUR = 10,
+    MOST_NEIGHBOURS = REFERENCE / NEAREST,
     SAMPLE = 256,
-    LEAST_REFERENCE = 500,
+    LEAST_BULK = 500,
     ELLIPSE = 300,
     HEIGHT = 8,
     WIDEST = 300,
@@ -37,7 +44,9 @@ enum {
 /* Of the rows, as many are called anomalies as a rule: the 95th percentile, chosen by hand, not measured
  * (see set_threshold and decision 0180). */
 static const double EXPECTED_SHARE = 0.05;
-static const double MOST_PRODUCTS = 5e10; /* rows x references x coordinates */
+static const double MOST_PRODUCTS = 5e10; /* rows x BULK x coordinates */
+/* A reading that hardly varies is not magnified beyond its rounding: the least standard deviation. */
+static const double LEAST_SD = 0.01;
 
 /* A node of an isolation tree: rows with x[column] <= cut go left. */
 typedef struct {
@@ -49,7 +58,7 @@ typedef struct {
 
 struct tab_anomaly_parts {
     tab_dense *dense;
-    size_t width, trees, references;
+    size_t width, trees, references, neighbours;
     iso_node *node;
     uint32_t *root;
     float *reference; /* (width, references): columns are rows, for the product */
@@ -57,8 +66,7 @@ struct tab_anomaly_parts {
     size_t side;      /* coordinates of a block of the covariance; the last may have fewer */
     double *inverse;  /* (width, side) of the covariance: a row's own block */
     double *mean;     /* (width) */
-    size_t rows;
-    float *sorted[DETECTORS]; /* (rows) the fitted rows' scores, rising */
+    double middle[DETECTORS], sd[DETECTORS]; /* of the fitted rows' readings */
 };
 
 /* ---- isolation ------------------------------------------------------------------------------- */
@@ -134,7 +142,7 @@ static float isolation(const tab_anomaly_parts *m, const float *x)
 
 /* ---- distance -------------------------------------------------------------------------------- */
 
-/* Rows of x (n <= BLOCK, width): the mean distance to the NEIGHBOUR nearest references. own: the rows are
+/* Rows of x (n <= BLOCK, width): the mean distance to the nearest references. own: the rows are
  * references themselves, and the nearest one, at distance zero, is left out. */
 static bool distances(const tab_anomaly_parts *m, const float *x, size_t n, bool own, float *out)
 {
@@ -145,8 +153,8 @@ static bool distances(const tab_anomaly_parts *m, const float *x, size_t n, bool
     tab_apply(x, n, m->width, m->reference, r, dot);
     for (size_t i = 0; i < n; i++) {
         /* squared distances of the nearest so far, rising; one more where the row itself is among them */
-        float norm = 0, near[NEIGHBOUR + 1];
-        size_t held = 0, want = NEIGHBOUR + own;
+        float norm = 0, near[MOST_NEIGHBOURS + 1];
+        size_t held = 0, want = m->neighbours + own;
         for (size_t j = 0; j < m->width; j++)
             norm += x[i * m->width + j] * x[i * m->width + j];
         for (size_t k = 0; k < r; k++) {
@@ -298,28 +306,14 @@ static bool fit_ellipse(const tab_engine *e, tab_anomaly_parts *m, const float *
 
 /* ---- the three together ---------------------------------------------------------------------- */
 
-/* Share of fitted rows that score at least s, with half a row of doubt. */
-static double tail(const float *sorted, size_t n, float s)
-{
-    /* the first place whose score is at least s */
-    size_t lo = 0, hi = n;
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        if (sorted[mid] < s)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return ((double)(n - lo) + 0.5) / ((double)n + 1);
-}
-
-/* One less the geometric mean of the tails. */
+/* 0.5 for a row of mean readings, towards 1 with their height and never at it: an order is kept however far a
+ * row lies. At one, three and ten standard deviations 0.85, 0.97 and 0.998. */
 static float together(const tab_anomaly_parts *m, const float *raw)
 {
-    double log_tail = 0;
+    double z = 0;
     for (size_t k = 0; k < DETECTORS; k++)
-        log_tail += log(tail(m->sorted[k], m->rows, raw[k]));
-    return (float)(1 - exp(log_tail / DETECTORS));
+        z += ((double)raw[k] - m->middle[k]) / m->sd[k] / DETECTORS;
+    return (float)(0.5 + 0.5 * z / sqrt(1 + z * z));
 }
 
 /* raw (n, DETECTORS) of rows row[0..n). False: out of memory. */
@@ -334,7 +328,7 @@ static bool raw_block(const tab_anomaly_parts *m, const tab_encoder *enc, const 
     for (size_t i = 0; ok && i < n; i++) {
         raw[i * DETECTORS] = isolation(m, x + i * m->width);
         raw[i * DETECTORS + 1] = far[i];
-        raw[i * DETECTORS + 2] = (float)mahalanobis(m, x + i * m->width, NULL);
+        raw[i * DETECTORS + 2] = (float)log(fmax(0, mahalanobis(m, x + i * m->width, NULL)) + 1e-3);
     }
     free(x);
     return ok;
@@ -394,29 +388,31 @@ static void set_threshold(tab_anomaly *an, const float *score, size_t rows)
     an->threshold = first < rows ? (double)score[first] : fmin(1, (double)score[at] + 1e-6);
 }
 
-/* Which rows are references: row (rows) their positions, *n how many; reference[i] whether row i is one.
- * Their number goes by the work that the search for neighbours may cost. */
-static void choose_references(const tab_data *d, size_t width, uint64_t seed, bool *reference, uint32_t *row,
-                              size_t *n)
+/* The rows of the bulk, row (rows), *n of them: how many goes by the work that they may cost. References are
+ * taken among them at even steps: reference[i] says whether row i is one, *references how many are. */
+static void choose_bulk(const tab_data *d, size_t width, uint64_t seed, bool *reference, uint32_t *row,
+                        size_t *n, size_t *references)
 {
     size_t rows = d->rows;
-    double most = fmax(LEAST_REFERENCE, MOST_PRODUCTS / ((double)rows * (double)width));
-    double share = fmin(REFERENCE, most) / (double)rows;
-    *n = 0;
-    for (size_t i = 0; i < rows; i++) {
-        reference[i] = share >= 1 || tab_unit(tab_mix2(d->hash[i] + i, seed + 5)) < share;
-        if (reference[i])
+    double most = fmax(LEAST_BULK, MOST_PRODUCTS / ((double)rows * (double)width));
+    double share = fmin(BULK, most) / (double)rows;
+    *n = *references = 0;
+    for (size_t i = 0; i < rows; i++)
+        if (share >= 1 || tab_unit(tab_mix2(d->hash[i] + i, seed + 5)) < share)
             row[(*n)++] = (uint32_t)i;
-    }
     if (*n == 0)
-        reference[0] = true, row[(*n)++] = 0;
+        row[(*n)++] = 0;
+    size_t step = (*n + REFERENCE - 1) / REFERENCE;
+    for (size_t i = 0; i < *n; i += step, (*references)++)
+        reference[row[i]] = true;
 }
 
 /* Room for the fitted form. False: the arena is full. */
 static bool parts_new(tab_anomaly_parts *m, tab_arena *a, size_t trees, size_t references)
 {
-    size_t w = m->width;
+    size_t w = m->width, near = references / NEAREST;
     m->references = references;
+    m->neighbours = near < NEIGHBOUR ? NEIGHBOUR : near;
     m->trees = trees;
     m->reference = tab_arena_new_of(a, float, w *references);
     m->norm = tab_arena_new_of(a, float, references);
@@ -425,15 +421,12 @@ static bool parts_new(tab_anomaly_parts *m, tab_arena *a, size_t trees, size_t r
     m->mean = tab_arena_new_of(a, double, w);
     m->node = tab_arena_new_of(a, iso_node, trees * 2 * SAMPLE);
     m->root = tab_arena_new_of(a, uint32_t, trees);
-    for (size_t k = 0; k < DETECTORS; k++)
-        m->sorted[k] = tab_arena_new_of(a, float, m->rows);
     return !tab_arena_full(a);
 }
 
-/* The isolation forest over the references' coordinates x (references, width). */
-static void grow_forest(tab_anomaly_parts *m, const float *x, uint64_t seed)
+/* The isolation forest over the bulk's coordinates x (sample, width). */
+static void grow_forest(tab_anomaly_parts *m, const float *x, size_t sample, uint64_t seed)
 {
-    size_t sample = m->references;
     grower g = { .m = m, .x = x };
     for (size_t t = 0; t < m->trees; t++) {
         uint32_t pick[SAMPLE];
@@ -445,11 +438,11 @@ static void grow_forest(tab_anomaly_parts *m, const float *x, uint64_t seed)
     }
 }
 
-/* The ellipse of all references, then twice of those that are not among the farthest tenth: what is far must
- * not widen the ellipse that it is measured by. False: out of memory or cancelled. */
-static bool fit_bulk(const tab_engine *e, tab_anomaly_parts *m, const float *x)
+/* The ellipse of the bulk, x (n, width), then twice of those that are not among the farthest tenth: what is
+ * far must not widen the ellipse that it is measured by. False: out of memory or cancelled. */
+static bool fit_bulk(const tab_engine *e, tab_anomaly_parts *m, const float *x, size_t n)
 {
-    size_t n = m->references, w = m->width;
+    size_t w = m->width;
     bool *keep = malloc(n * sizeof *keep);
     float *distance = malloc(n * sizeof *distance), *order = malloc(n * sizeof *order);
     bool ok = keep != NULL && distance != NULL && order != NULL;
@@ -481,11 +474,17 @@ static bool score_fitted(const tab_engine *e, tab_anomaly *an, const tab_encoder
     if (raw != NULL && score != NULL)
         tab_engine_for(e, (rows + BLOCK - 1) / BLOCK, block, &j);
     bool ok = !atomic_load(&j.failed) && !tab_engine_cancelled(e);
-    /* each detector's scores, sorted, say what share of rows scores as high */
+    /* each detector's mean and standard deviation make its readings comparable */
     for (size_t k = 0; ok && k < DETECTORS; k++) {
+        double sum = 0, squares = 0;
         for (size_t i = 0; i < rows; i++)
-            m->sorted[k][i] = raw[i * DETECTORS + k];
-        qsort(m->sorted[k], rows, sizeof(float), tab_ascending_float);
+            sum += (double)raw[i * DETECTORS + k];
+        m->middle[k] = sum / (double)rows;
+        for (size_t i = 0; i < rows; i++) {
+            double off = (double)raw[i * DETECTORS + k] - m->middle[k];
+            squares += off * off;
+        }
+        m->sd[k] = fmax(LEAST_SD, sqrt(squares / (double)rows));
     }
     for (size_t i = 0; ok && i < rows; i++)
         score[i] = an->score[i] = together(m, raw + i * DETECTORS);
@@ -501,7 +500,7 @@ static bool score_fitted(const tab_engine *e, tab_anomaly *an, const tab_encoder
 tab_anomaly *tab_anomaly_fit(const tab_engine *e, tab_arena *a, const tab_encoder *enc, const tab_data *d,
                              size_t trees, uint64_t seed)
 {
-    size_t rows = d->rows, sample;
+    size_t rows = d->rows, sample, references;
     tab_anomaly *an = tab_arena_new_of(a, tab_anomaly, 1);
     tab_anomaly_parts *m = tab_arena_new_of(a, tab_anomaly_parts, 1);
     if (an == NULL || m == NULL)
@@ -510,8 +509,7 @@ tab_anomaly *tab_anomaly_fit(const tab_engine *e, tab_arena *a, const tab_encode
     an->expected_share = EXPECTED_SHARE;
     an->threshold = 1;
     an->score = tab_arena_new_of(a, float, rows + 1);
-    m->rows = rows;
-    m->dense = tab_dense_new(a, enc, TAB_DENSE_METRIC, WIDEST, NULL);
+    m->dense = tab_dense_new(a, enc, TAB_DENSE_FAR, WIDEST, NULL);
     if (m->dense == NULL || an->score == NULL)
         return NULL;
     m->width = m->dense->width;
@@ -526,21 +524,25 @@ tab_anomaly *tab_anomaly_fit(const tab_engine *e, tab_arena *a, const tab_encode
     uint32_t *row = tab_arena_new_of(a, uint32_t, rows + 1);
     if (reference == NULL || row == NULL)
         return NULL;
-    /* the references, their coordinates column by column, and the three detectors over them */
-    choose_references(d, w, seed, reference, row, &sample);
-    if (!parts_new(m, a, trees, sample))
+    /* the bulk, the references among it, their coordinates column by column, and the three detectors */
+    choose_bulk(d, w, seed, reference, row, &sample, &references);
+    if (!parts_new(m, a, trees, references))
         return NULL;
     float *x = malloc(sample * w * sizeof *x);
     if (x == NULL)
         return NULL;
     tab_dense_read(m->dense, enc, d, row, sample, x);
-    for (size_t i = 0; i < sample; i++)
+    for (size_t i = 0, r = 0; i < sample; i++) {
+        if (!reference[row[i]])
+            continue;
         for (size_t j = 0; j < w; j++) {
-            m->reference[j * sample + i] = x[i * w + j];
-            m->norm[i] += x[i * w + j] * x[i * w + j];
+            m->reference[j * references + r] = x[i * w + j];
+            m->norm[r] += x[i * w + j] * x[i * w + j];
         }
-    grow_forest(m, x, seed);
-    bool ok = fit_bulk(e, m, x);
+        r++;
+    }
+    grow_forest(m, x, sample, seed);
+    bool ok = fit_bulk(e, m, x, sample);
     free(x);
     return ok && score_fitted(e, an, enc, d, reference) ? an : NULL;
 }

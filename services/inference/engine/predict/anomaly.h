@@ -1,10 +1,11 @@
-/* Which rows are unlike the others, without labels. Three detectors that fail differently, each turned into
- * the share of the table's rows that score at least as high (its tail), and the tails' geometric mean t:
- * the anomaly score is 1 - t.
+/* Which rows are unlike the others, without labels. Three detectors that fail differently, each in standard
+ * deviations of the fitted rows' readings (Kriegel et al., SDM 2011). With z the mean of the three, the
+ * anomaly score is (1 + z / sqrt(1 + z^2)) / 2: 0.5 for an ordinary row, 0.97 at three standard deviations.
  *
  *   isolation   how few random cuts separate the row               (Liu, Ting & Zhou, ICDM 2008)
- *   distance    mean distance to its ten nearest rows               (Angiulli & Pizzuti, PKDD 2002)
- *   ellipse     Mahalanobis distance from the bulk, the covariance reweighed without its farthest rows */
+ *   distance    mean distance to the nearest twentieth of a sample  (Angiulli & Pizzuti, PKDD 2002)
+ *   ellipse     log of the Mahalanobis distance from the bulk, the covariance reweighed without its farthest
+ *               rows */
 #ifndef TAB_ANOMALY_H
 #define TAB_ANOMALY_H
 

@@ -5,7 +5,10 @@
 
 #include <math.h>
 
-enum { LEAST_ROWS = 20 }; /* rows with a twin: fewer say too little; chosen by hand */
+/* LEAST_ROWS: rows with a twin: fewer say too little; chosen by hand. SEARCH_STEPS narrow the logarithm of
+ * doubt to a thousandth. */
+enum { LEAST_ROWS = 20, SEARCH_STEPS = 22 };
+static const double LEAST_DOUBT = 1e-6; /* a million agreeing rows would say so */
 
 /* Whether row i has a target. */
 static bool has_target(const tab_problem *p, size_t i)
@@ -33,11 +36,17 @@ static double blend(double m, double strength)
     return m * strength / (1 + (m - 1) * strength);
 }
 
+/* alpha at a logarithm of doubt. */
+static double alpha_of(double log_doubt)
+{
+    return 1 / (1 + exp(log_doubt));
+}
+
 /* Log-likelihood of each twin's label given the others', at alpha. */
 static double likelihood(const tab_problem *p, const tab_stack *s, double alpha)
 {
     const tab_data *d = p->data;
-    double sum = 2 * log(1 - alpha); /* two rows' worth of doubt */
+    double sum = log(1 - alpha); /* a row of doubt, as Laplace has it */
     for (size_t i = 0; i < d->rows;) {
         /* the group of twins with a target */
         size_t j = i, m = 0;
@@ -100,20 +109,23 @@ tab_twins tab_twins_fit(const tab_problem *p, const tab_stack *s)
         t.strength = rho < 0.1 ? 0 : rho > 0.99 ? 0.99 : rho;
         return t;
     }
+    /* by the logarithm of doubt = (1 - alpha) / alpha, the rows that the model's answer counts for beside the
+     * twins: where all agree it is far below a hundredth (decision 0374) */
     const double golden = 0.6180339887498949;
-    double lo = 0, hi = 0.99, a = hi - golden * (hi - lo), b = lo + golden * (hi - lo);
-    double fa = likelihood(p, s, a), fb = likelihood(p, s, b), none = likelihood(p, s, 0);
-    for (int k = 0; k < 14; k++) {
+    double lo = log(LEAST_DOUBT), hi = log(1 / LEAST_DOUBT);
+    double a = hi - golden * (hi - lo), b = lo + golden * (hi - lo);
+    double fa = likelihood(p, s, alpha_of(a)), fb = likelihood(p, s, alpha_of(b)), none = likelihood(p, s, 0);
+    for (int k = 0; k < SEARCH_STEPS; k++) {
         if (fa >= fb) {
             hi = b, b = a, fb = fa, a = hi - golden * (hi - lo);
-            fa = likelihood(p, s, a);
+            fa = likelihood(p, s, alpha_of(a));
         } else {
             lo = a, a = b, fa = fb, b = lo + golden * (hi - lo);
-            fb = likelihood(p, s, b);
+            fb = likelihood(p, s, alpha_of(b));
         }
     }
     if ((fa > fb ? fa : fb) > none + 2) /* a clear gain, not a lucky one */
-        t.strength = (lo + hi) / 2;
+        t.strength = alpha_of((lo + hi) / 2);
     return t;
 }
 
