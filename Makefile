@@ -22,7 +22,7 @@ override CFLAGS   += -std=gnu17 $(BASEFLAGS) $(WARN) $(CWARN) $(WARN_$(MODE))
 override CXXFLAGS += -std=c++17 $(BASEFLAGS) $(WARN) -fno-rtti $(WARN_$(MODE))
 LDFLAGS += -pie -pthread $(SAN_$(MODE)) -Wl,-z,relro,-z,now,--as-needed
 LDLIBS   = -lprotobuf-c -lnats -lpq -lhiredis -levent -levent_pthreads -lsodium -lssl -lcrypto \
-           -lsimdjson -lstdc++ -lopenblas -llz4 -lzstd -lsnappy -lbrotlidec -lz -lexpat -lutf8proc -lm
+           -lsimdjson -lstdc++ -lopenblas -llz4 -lzstd -lsnappy -lbrotlidec -lz -lexpat -lreadstat -lutf8proc -lm
 
 # ---- what is where ------------------------------------------------------------------------
 SERVICES := $(patsubst services/%/main.c,%,$(wildcard services/*/main.c))

@@ -34,8 +34,13 @@ struct tab_accept {
     int64_t ends;    /* since when it ends, tab_mono_ms; 0: it does not */
     void (*close)(void *);
     void *close_arg;
+    bool (*first)(void *arg, struct bufferevent *b, struct evbuffer *in); /* NULL: nobody asks */
+    void *first_arg;
     tab_accept *next;
 };
+
+/* The one server of the process that is asked; a callback knows its connection alone. */
+static tab_accept *asks;
 
 /* libevent's error callback gets the listener alone, so the servers of the process (two at most) are found
  * by it. */
@@ -141,6 +146,18 @@ static void on_bytes(struct evbuffer *in, const struct evbuffer_cb_info *info, v
         shutdown(bufferevent_getfd(arg), SHUT_RDWR);
 }
 
+/* Once a connection: no later bytes are looked at, which may be of a body that somebody wrote to look like
+ * the beginning of a request. */
+static void on_first_bytes(struct evbuffer *in, const struct evbuffer_cb_info *info, void *arg)
+{
+    struct bufferevent *b = arg;
+    if (info->n_added == 0)
+        return;
+    evbuffer_remove_cb(in, on_first_bytes, b);
+    if (asks->first(asks->first_arg, b, in))
+        bufferevent_disable(b, EV_READ);
+}
+
 /* After each accepted connection: accepts no more where descriptors are short. */
 static struct bufferevent *on_accepted(struct event_base *base, void *arg)
 {
@@ -152,6 +169,8 @@ static struct bufferevent *on_accepted(struct event_base *base, void *arg)
         bufferevent_free(b);
         b = NULL;
     }
+    if (b != NULL && a->first != NULL) /* where it cannot be added, the connection is as any other */
+        (void)evbuffer_add_cb(bufferevent_get_input(b), on_first_bytes, b);
     return b;
 }
 
@@ -200,6 +219,14 @@ tab_accept *tab_accept_new(struct event_base *base, struct evhttp *server, struc
     evconnlistener_set_error_cb(a->listener, on_error);
     evhttp_set_bevcb(server, on_accepted, a);
     return a;
+}
+
+void tab_accept_first(tab_accept *a, bool (*fn)(void *arg, struct bufferevent *b, struct evbuffer *in),
+                      void *arg)
+{
+    a->first = fn;
+    a->first_arg = arg;
+    asks = a;
 }
 
 /* The kernel drops what would begin a connection, so that nobody is taken who cannot be served: the caller's

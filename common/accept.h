@@ -16,12 +16,20 @@
 
 #include "common/base.h"
 
+struct bufferevent;
+struct evbuffer;
+
 typedef struct tab_accept tab_accept;
 
 /* For a bound socket of `server`, before its loop runs; `name` is a literal. NULL: out of memory. Sets the
  * server's callback of new connections (evhttp_set_bevcb). */
 tab_accept *tab_accept_new(struct event_base *base, struct evhttp *server, struct evhttp_bound_socket *socket,
                            const char *name, int reserve, int spares);
+/* Before the loop runs, for one server of the process: what first comes over each new connection is shown to
+ * fn. True: fn has drained `in` and goes on with a duplicate of the descriptor; evhttp reads no more of it
+ * until reading is enabled again, which finds the other side closed. */
+void tab_accept_first(tab_accept *a, bool (*fn)(void *arg, struct bufferevent *b, struct evbuffer *in),
+                      void *arg);
 /* On the loop's thread, once: no new connection is taken, then those that the kernel has taken already are
  * accepted, then `close` closes the socket, some hundredths of a second later. A socket that is closed with
  * connections in its queue resets them, and whoever sent a request there does not know what became of it. */

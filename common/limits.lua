@@ -1,5 +1,5 @@
 #!lua name=tabella
--- Request rates, the gateway's key cache and the counters of use, in Redis: one round trip a request.
+-- Request rates, the gateway's key cache and the counters of use, in Redis.
 --
 --   tab:g:<sha256>      string the cached key: its entry (common/entry.h), or "x <version> <org>", a tombstone
 --   tab:v:<org>         string the number of the organization's last revocation, signed (common/entry.h)
@@ -76,6 +76,21 @@ local function left(tat, now, limit)
   return math.floor((now + MINUTE - tat) * limit / MINUTE + 0.001)
 end
 
+-- Writes the arrival times of a key, its organization and, unless endpoint_at is nil, an endpoint. touched: the hash's
+-- field '!', when its end was last put off.
+local function write(buckets, key, key_tat, org_tat, touched, endpoint_at, endpoint_tat, now)
+  if endpoint_at then
+    redis.call('SET', endpoint_at, text(endpoint_tat), 'PX', text(ms(math.max(MINUTE, endpoint_tat - now))))
+  end
+  touched = tonumber(touched)
+  if touched and now - touched < MINUTE then
+    redis.call('HSET', buckets, key, text(key_tat), '', text(org_tat))
+  else
+    redis.call('HSET', buckets, key, text(key_tat), '', text(org_tat), '!', text(now))
+    redis.call('EXPIRE', buckets, '130')
+  end
+end
+
 -- n requests that are alike: one key, one scope, one endpoint. The answer is described at gate().
 local function alike(grant, scope, endpoint, n, now, uses)
   local g = grant and grant_of(grant)
@@ -119,23 +134,15 @@ local function alike(grant, scope, endpoint, n, now, uses)
     retry = ms(math.max(key_tat + key_step, org_tat + org_step, endpoint_tat + endpoint_step) - now - MINUTE)
   end
   if m > 0 then
-    if endpoint_at then
-      redis.call('SET', endpoint_at, text(endpoint_tat), 'PX', text(ms(MINUTE)))
-    end
-    local touched = tonumber(tat[3])
-    if touched and now - touched < MINUTE then
-      redis.call('HSET', buckets, key, text(key_tat), '', text(org_tat))
-    else
-      redis.call('HSET', buckets, key, text(key_tat), '', text(org_tat), '!', text(now))
-      redis.call('EXPIRE', buckets, '130')
-    end
+    write(buckets, key, key_tat, org_tat, tat[3], endpoint_at, endpoint_tat, now)
     uses[key] = (uses[key] or 0) + m
   end
   local key_left, remaining, full = left(key_tat, now, key_limit), left(org_tat, now, limit), org_tat
   if key_left <= remaining then
     limit, remaining, full = key_limit, key_left, key_tat
   end
-  return { m > 0 and 1 or 4, grant, limit, remaining, ms(full - now), retry, state, m, wall_ms(now), revoked }
+  return { m > 0 and 1 or 4, grant, limit, remaining, ms(full - now), retry, state, m, wall_ms(now), revoked,
+           key_tat - now, org_tat - now, endpoint_tat - now }
 end
 
 -- Adds to the counters of use: two calls for many keys, or one for one.
@@ -163,13 +170,44 @@ end
 -- -> for each group: code, entry, limit, remaining, reset ms, retry ms, state version, how many are let in,
 -- this server's clock in ms, the organization's tab:v: or ''
 -- code: 0 no entry, 1 let in (the first m; the others are over a limit), 2 tombstone, 3 lacks the scope,
--- 4 over a limit, 5 valid but no route. remaining and reset hold after the last that is let in.
+-- 4 over a limit, 5 valid but no route. remaining and reset hold after the last that is let in. Of 1 and 4 there follow
+-- the ticks until the buckets of key, organization and endpoint are full.
 local function gate(keys, args)
   local now, uses, ret = now_ticks(), {}, {}
   local grants = redis.call('MGET', unpack(keys))
   redis.set_repl(redis.REPL_NONE) -- a rate need not survive this server: no write to its log for it
   for i = 1, #keys do
     ret[i] = alike(grants[i], tonumber(args[3 * i - 2]), args[3 * i - 1], tonumber(args[3 * i]), now, uses)
+  end
+  redis.set_repl(redis.REPL_ALL)
+  count(uses)
+  return ret
+end
+
+-- Requests that a gateway let in ahead (docs/decisions/0371): they are counted whether there is room or not.
+-- args, for each caller: organization, key, endpoint or '', requests a minute of the three, how many were let in
+-- -> this server's clock in ms; then for each caller the ticks until the buckets of the three are full
+local function settle(keys, args)
+  local now, uses = now_ticks(), {}
+  local ret = { wall_ms(now) }
+  local function after(tat, limit, n)
+    local from, step = bucket(tat, now, tonumber(limit), n)
+    return from + n * step
+  end
+  redis.set_repl(redis.REPL_NONE)
+  for i = 1, #args, 7 do
+    local org, key, endpoint, n = args[i], args[i + 1], args[i + 2], tonumber(args[i + 6])
+    local buckets = 'tab:r:' .. org
+    local tat = redis.call('HMGET', buckets, key, '', '!')
+    local key_tat, org_tat = after(tat[1], args[i + 3], n), after(tat[2], args[i + 4], n)
+    local endpoint_at, endpoint_tat = nil, now
+    if endpoint ~= '' then
+      endpoint_at = 'tab:e:' .. org .. ':' .. endpoint
+      endpoint_tat = after(redis.call('GET', endpoint_at), args[i + 5], n)
+    end
+    write(buckets, key, key_tat, org_tat, tat[3], endpoint_at, endpoint_tat, now)
+    uses[key] = (uses[key] or 0) + n
+    ret[#ret + 1], ret[#ret + 2], ret[#ret + 3] = key_tat - now, org_tat - now, endpoint_tat - now
   end
   redis.set_repl(redis.REPL_ALL)
   count(uses)
@@ -280,6 +318,7 @@ local function use_taken(keys, args)
 end
 
 redis.register_function('tab_gate', gate)
+redis.register_function('tab_settle', settle)
 redis.register_function('tab_key_put', key_put)
 redis.register_function('tab_cells', cells)
 redis.register_function('tab_calls', calls)

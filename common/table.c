@@ -337,11 +337,11 @@ static bool rehash(tab_builder *b)
     return true;
 }
 
-static bool code_of(tab_builder *b, tab_str s, uint8_t kind, uint32_t *ret)
+/* h: hash_level(s, kind) */
+static bool code_at(tab_builder *b, tab_str s, uint8_t kind, uint32_t h, uint32_t *ret)
 {
     if (b->levels >= b->slots / 4 * 3 && !rehash(b))
         return false;
-    uint32_t h = hash_level(s, kind);
     size_t at = h & (b->slots - 1);
     for (; b->slot[at].level != 0; at = (at + 1) & (b->slots - 1)) {
         uint32_t i = b->slot[at].level - 1;
@@ -374,6 +374,11 @@ static bool code_of(tab_builder *b, tab_str s, uint8_t kind, uint32_t *ret)
     b->slot[at] = (struct slot){ (uint32_t)++b->levels, h };
     *ret = (uint32_t)b->levels - 1;
     return true;
+}
+
+static bool code_of(tab_builder *b, tab_str s, uint8_t kind, uint32_t *ret)
+{
+    return code_at(b, s, kind, hash_level(s, kind), ret);
 }
 
 static bool to_codes(tab_builder *b)
@@ -439,6 +444,25 @@ void tab_builder_text(tab_builder *b, tab_str s)
 {
     if (b != NULL)
         add_level(b, s, TAB_CELL_TEXT);
+}
+
+void tab_builder_texts(tab_builder *b, const tab_str *s, size_t n)
+{
+    uint32_t h[TAB_BUILDER_AT_ONCE];
+    for (size_t m; b != NULL && n > 0; s += m, n -= m) {
+        m = n < TAB_BUILDER_AT_ONCE ? n : TAB_BUILDER_AT_ONCE;
+        for (size_t i = 0; i < m; i++) {
+            h[i] = s[i].p != NULL ? hash_level(s[i], TAB_CELL_TEXT) : 0;
+            if (b->slots > 0)
+                __builtin_prefetch(&b->slot[h[i] & (b->slots - 1)]);
+        }
+        for (size_t i = 0; i < m; i++)
+            if (s[i].p == NULL)
+                tab_builder_null(b);
+            else if (to_codes(b) && room_for_row(b) &&
+                     code_at(b, s[i], TAB_CELL_TEXT, h[i], &b->code[b->rows]))
+                b->rows++;
+    }
 }
 
 void tab_builder_bool(tab_builder *b, bool x)
@@ -507,6 +531,11 @@ static const void *trim(tab_arena *a, void *pp, size_t n, size_t size)
     void *cut = realloc(q, n * size);
     q = cut != NULL ? cut : q;
     return tab_arena_adopt(a, q, n * size) ? q : NULL;
+}
+
+void tab_builder_drop(tab_builder *b)
+{
+    scratch_free(b);
 }
 
 bool tab_builder_finish(tab_builder *b, tab_column *ret)

@@ -97,6 +97,9 @@ void tab_builder_number(tab_builder *b, double x);            /* finite */
 void tab_builder_number_text(tab_builder *b, tab_str digits); /* kept by its digits: coded */
 void tab_builder_text(tab_builder *b, tab_str s);
 void tab_builder_bool(tab_builder *b, bool x);
+/* n texts, p NULL where one is missing; faster than one by one, up to so many at once. */
+enum { TAB_BUILDER_AT_ONCE = 16 };
+void tab_builder_texts(tab_builder *b, const tab_str *s, size_t n);
 void tab_builder_cell(tab_builder *b, tab_cell x); /* as tab_cell_at gave it, of any column */
 /* The cell of c at row; a level is looked up once. known: (c->levels) of this builder and this column,
  * zeroed before the first call. */
@@ -104,6 +107,7 @@ void tab_builder_copy(tab_builder *b, const tab_column *c, size_t row, uint32_t 
 size_t tab_builder_rows(const tab_builder *b);
 void tab_builder_pad(tab_builder *b, size_t rows);                    /* nulls until it has so many */
 bool tab_builder_finish(tab_builder *b, tab_column *ret) TAB_CHECKED; /* frees b's scratch */
+void tab_builder_drop(tab_builder *b);                                /* in place of finish */
 
 #ifdef __cplusplus
 }

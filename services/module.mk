@@ -59,6 +59,6 @@ $(GEN)/services/api/schemas_json.h: services/api/schemas.json
 $(B)/bin/keys: LDLIBS += -lcurl
 
 # data-connector reads sources of many kinds
-SOURCE_LIBS = -lcurl -lmariadb -lsqlite3
+SOURCE_LIBS = -lcurl -lmariadb -lsqlite3 -lodbc
 $(B)/bin/data-connector $(B)/test/services-data-connector-tests: LDLIBS += $(SOURCE_LIBS)
 $(B)/fuzz/source $(B)/fuzz/remote $(B)/fuzz/protocols: LDLIBS += $(SOURCE_LIBS)

@@ -20,6 +20,7 @@ FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fu
 FUZZ_SECONDS ?= 600
 .SECONDEXPANSION: # what else a target links
 FUZZ_OF_api    = $(call body,services/api)
+FUZZ_OF_stream = $(filter-out %/stream.o,$(call body,services/api))
 FUZZ_OF_traceparent = $(B)/gateway/module/tab_trace.o
 FUZZ_OF_source = $(filter-out %/provider_postgres.o,$(call body,services/data-connector))
 FUZZ_OF_remote = $(filter-out %/provider_rest.o,$(call body,services/data-connector))
@@ -100,6 +101,10 @@ pairings: build
 	@tests/pairings/run $(COMMIT)
 
 # ---- images and compose file, built and run for real ------------------------------------------------
+## make uploads         the suite of uploads with a file of 1,000 MiB, both ways to send it
+.PHONY: uploads
+uploads: build
+	@TAB_UPLOAD_MIB=1000 tests/suite/uploads
 ## make containers      builds the images, starts the compose file, restarts each container under load
 .PHONY: containers
 containers:
@@ -115,3 +120,9 @@ $(B)/tsan/%: $(B)/tests/tsan/%.o $(B)/services/inference/states.o $(B)/services/
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 tsan:
 	@tests/tsan/run --servers
+
+# ---- what taking tables in costs: tests/bench/ingest ------------------------------------------------
+BENCH_PROGRAMS += $(B)/bench/ingest
+$(B)/bench/ingest: $(B)/tests/bench/ingest/ingest.o $(B)/services/data-connector/blocks.o $(B)/services/data-connector/diff.o \
+    $(B)/libcommon.a
+	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@

@@ -1,5 +1,6 @@
 /* See arrow_cells.h. Buffers stand at any address, so numbers are copied out of them. */
 #include "common/files/arrow_cells.h"
+#include "common/files/iso.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -56,21 +57,6 @@ static double half(uint16_t h)
     return h >> 15 ? -x : x;
 }
 
-/* 0.1 and not 0.10000000149: the shortest digits that are this float again. */
-static double single(float x)
-{
-    char text[32];
-    if (fabsf(x) <= 16777216 && (double)x == rint((double)x))
-        return (double)x;
-    for (int digits = 6; digits < 9; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, (double)x);
-        if (strtof(text, NULL) == x)
-            return strtod(text, NULL);
-    }
-    snprintf(text, sizeof text, "%.9g", (double)x);
-    return strtod(text, NULL);
-}
-
 static void add_float(tab_builder *b, const arrow_type *t, const char *p)
 {
     double x;
@@ -79,7 +65,7 @@ static void add_float(tab_builder *b, const arrow_type *t, const char *p)
         memcpy(&x, p, sizeof x);
     } else if (t->bits == 32) {
         memcpy(&f, p, sizeof f);
-        x = isfinite(f) ? single(f) : (double)NAN;
+        x = isfinite(f) ? tab_shortest_single(f) : (double)NAN;
     } else {
         x = half((uint16_t)little(p, 2));
     }
@@ -126,46 +112,19 @@ static int64_t per_second(int unit)
     return unit == 0 ? 1 : unit == 1 ? 1000 : unit == 2 ? 1000000 : 1000000000;
 }
 
-static char *put(char *p, int64_t x, int digits)
-{
-    for (int i = digits - 1; i >= 0; i--, x /= 10)
-        p[i] = (char)('0' + x % 10);
-    return p + digits;
-}
-
-/* Years 1 to 9999, as ISO 8601 without an agreement has them; the proleptic Gregorian calendar by its cycles
- * of 400 years (Hinnant, "chrono-compatible low-level date algorithms"). */
-static char *put_date(char *p, int64_t days)
-{
-    int64_t z = days + 719468, era = (z >= 0 ? z : z - 146096) / 146097, of_era = z - era * 146097;
-    int64_t year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
-    int64_t of_year = of_era - (365 * year + year / 4 - year / 100), m = (5 * of_year + 2) / 153;
-    int64_t day = of_year - (153 * m + 2) / 5 + 1, month = m < 10 ? m + 3 : m - 9;
-    p = put(p, year + era * 400 + (month <= 2), 4);
-    *p++ = '-';
-    p = put(p, month, 2);
-    *p++ = '-';
-    return put(p, day, 2);
-}
-
-static bool in_calendar(int64_t days)
-{
-    return days >= -719162 && days <= 2932896;
-}
-
 static char *put_clock(char *p, int64_t second, int64_t fraction, int unit)
 {
-    p = put(p, second / 3600, 2);
+    p = tab_iso_digits(p, second / 3600, 2);
     *p++ = ':';
-    p = put(p, second / 60 % 60, 2);
+    p = tab_iso_digits(p, second / 60 % 60, 2);
     *p++ = ':';
-    p = put(p, second % 60, 2);
+    p = tab_iso_digits(p, second % 60, 2);
     if (fraction == 0)
         return p;
     *p++ = '.';
     if (unit < 3)
-        return put(p, fraction * (1000000 / per_second(unit)), 6);
-    return fraction % 1000 == 0 ? put(p, fraction / 1000, 6) : put(p, fraction, 9);
+        return tab_iso_digits(p, fraction * (1000000 / per_second(unit)), 6);
+    return fraction % 1000 == 0 ? tab_iso_digits(p, fraction / 1000, 6) : tab_iso_digits(p, fraction, 9);
 }
 
 static int64_t floor_div(int64_t x, int64_t by)
@@ -177,9 +136,9 @@ static tab_status add_stamp(tab_builder *b, const arrow_type *t, int64_t x, bool
 {
     char text[STAMP_TEXT], *p = text;
     int64_t per = per_second(t->unit), s = floor_div(x, per), days = floor_div(s, DAY_S);
-    if (!in_calendar(days))
+    if (!tab_iso_in_calendar(days))
         return damaged(err, "a time lies beyond the years 1 to 9999");
-    p = put_date(p, days);
+    p = tab_iso_date(p, days);
     if (!dates) {
         *p++ = 'T';
         p = put_clock(p, s - days * DAY_S, x - s * per, t->unit);
@@ -210,9 +169,9 @@ static tab_status add_date(tab_builder *b, const arrow_type *t, const char *p, t
 {
     char text[STAMP_TEXT];
     int64_t days = t->bits == 32 ? whole(p, 4) : floor_div(whole(p, 8), INT64_C(1000) * DAY_S);
-    if (!in_calendar(days))
+    if (!tab_iso_in_calendar(days))
         return damaged(err, "a date lies beyond the years 1 to 9999");
-    tab_builder_text(b, (tab_str){ text, (size_t)(put_date(text, days) - text) });
+    tab_builder_text(b, (tab_str){ text, (size_t)(tab_iso_date(text, days) - text) });
     return TAB_OK;
 }
 

@@ -15,14 +15,16 @@
 
 typedef struct {
     tab_csv_dialect dialect;
-    const char *encoding;          /* "utf-8", "utf-16le", "utf-16be", "windows-1252" */
+    const char *encoding;          /* "utf-8", "utf-16le", "utf-16be", or of charset.h */
     size_t padded, widened, empty; /* records; lines without any character below the first record */
     size_t skipped, comments;      /* records above the header; lines */
+    size_t zeros;                  /* zero bytes, which became U+FFFD */
     bool header, total;            /* there is one; a record of totals was left out */
 } tab_csv_notes;
 
 /* The bytes need no terminator. Errors: VALIDATION (message names the line: an unclosed quote, a quoted field
- * beyond TAB_CSV_FIELD_MOST; nothing in it, NUL bytes), INTERNAL (memory). notes may be NULL. */
+ * beyond TAB_CSV_FIELD_MOST; nothing in it, more than a hundredth NUL bytes), INTERNAL (memory). notes may
+ * be NULL. */
 tab_status tab_csv_read(tab_arena *a, tab_str bytes, tab_str id, const tab_table **ret, tab_csv_notes *notes,
                         tab_error *err) TAB_CHECKED;
 

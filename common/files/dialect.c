@@ -1,6 +1,7 @@
 /* See dialect.h. */
 #include "common/files/dialect.h"
 
+#include <endian.h>
 #include <strings.h>
 
 enum { SNIFF_RECORDS = 100, SNIFF_BYTES = 1 << 18, WIDTHS = 256 };
@@ -91,6 +92,27 @@ static tab_str escaped(tab_csv_lexer *f)
     return (tab_str){ f->scratch, n };
 }
 
+/* Where the next delimiter or end of a line stands, eight bytes at a time: x ^ c has a zero byte where x has
+ * c, and of the zero bytes that v - 01.. & ~v & 80.. tells the lowest is one (Mycroft 1987). */
+static const char *field_end(const tab_csv_lexer *f)
+{
+    const uint64_t ones = 0x0101010101010101u, high = ones << 7;
+    const uint64_t d = ones * (uint8_t)f->d.delimiter, n = ones * '\n', r = ones * '\r';
+    const char *p = f->p;
+    for (uint64_t x; f->end - p >= 8; p += 8) {
+        memcpy(&x, p, sizeof x);
+        x = le64toh(x);
+        uint64_t hit =
+            ((((x ^ d) - ones) & ~(x ^ d)) | (((x ^ n) - ones) & ~(x ^ n)) | (((x ^ r) - ones) & ~(x ^ r))) &
+            high;
+        if (hit != 0)
+            return p + __builtin_ctzll(hit) / 8;
+    }
+    while (p < f->end && !ends(f, *p))
+        p++;
+    return p;
+}
+
 bool tab_csv_field(tab_csv_lexer *f, tab_str *ret, bool *ret_last)
 {
     while (f->d.space && f->p < f->end && *f->p == ' ')
@@ -103,8 +125,7 @@ bool tab_csv_field(tab_csv_lexer *f, tab_str *ret, bool *ret_last)
     } else if (f->d.escape != 0) {
         *ret = escaped(f);
     } else {
-        while (f->p < f->end && !ends(f, *f->p))
-            f->p++;
+        f->p = field_end(f);
         *ret = (tab_str){ from, (size_t)(f->p - from) };
     }
     *ret_last = true;
@@ -123,7 +144,9 @@ bool tab_csv_field(tab_csv_lexer *f, tab_str *ret, bool *ret_last)
 
 /* ---- consistency ------------------------------------------------------------------------------- */
 
-static const char DELIMITERS[] = ",;\t|";
+/* RARE ones also stand in texts, so they are taken only where they cut clearly better than the others. */
+static const char DELIMITERS[] = ",;\t|", RARE[] = "#~^* ";
+static const double RARE_LEAST = 0.74, RARE_BETTER = 1.15;
 
 bool tab_csv_value(tab_str s)
 {
@@ -217,30 +240,48 @@ char tab_csv_declared(tab_str *text)
     return s.p[4];
 }
 
+/* The best dialect of one delimiter, and its score. */
+static tab_csv_dialect best_of(tab_str text, bool cut, char c, char *scratch, double *ret_score)
+{
+    tab_csv_dialect best = { c, '"', 0, false, 0 };
+    bool single = adjacent(text, c, '\'') || adjacent(text, '\n', '\''), hash = adjacent(text, '\n', '#');
+    bool escape = adjacent(text, '\\', '"') || adjacent(text, '\\', '\'') || adjacent(text, '\\', c),
+         space = adjacent(text, c, ' ');
+    *ret_score = 0;
+    for (unsigned k = 0; k < 16; k++) { /* the plainest first: of equals it stays */
+        if (((k & 1) && !space) || ((k & 2) && !escape) || ((k & 4) && !single) ||
+            ((k & 8) && (!hash || c == '#')))
+            continue;
+        tab_csv_dialect d = { c, k & 4 ? '\'' : '"', k & 2 ? '\\' : 0, k & 1, k & 8 ? '#' : 0 };
+        double score = consistency(text, cut, d, scratch);
+        if (score > *ret_score)
+            *ret_score = score, best = d;
+    }
+    return best;
+}
+
 tab_csv_dialect tab_csv_dialect_of(tab_str text, char declared, char *scratch)
 {
     const char only[2] = { declared, 0 }, *candidates = declared != 0 ? only : DELIMITERS;
     tab_csv_dialect best = { candidates[0], '"', 0, false, 0 };
-    double best_score = 0;
+    double best_score = 0, usual, score;
     bool cut = text.n > SNIFF_BYTES;
     if (cut)
         text.n = SNIFF_BYTES;
-    bool hash = adjacent(text, '\n', '#');
     for (size_t i = 0; candidates[i] != 0; i++) {
-        char c = candidates[i];
-        if (i > 0 && memchr(text.p, c, text.n) == NULL)
+        if (i > 0 && memchr(text.p, candidates[i], text.n) == NULL)
             continue; /* one column: as a comma has it */
-        bool single = adjacent(text, c, '\'') || adjacent(text, '\n', '\'');
-        bool escape = adjacent(text, '\\', '"') || adjacent(text, '\\', '\'') || adjacent(text, '\\', c),
-             space = adjacent(text, c, ' ');
-        for (unsigned k = 0; k < 16; k++) { /* the plainest first: of equals it stays */
-            if (((k & 1) && !space) || ((k & 2) && !escape) || ((k & 4) && !single) || ((k & 8) && !hash))
-                continue;
-            tab_csv_dialect d = { c, k & 4 ? '\'' : '"', k & 2 ? '\\' : 0, k & 1, k & 8 ? '#' : 0 };
-            double score = consistency(text, cut, d, scratch);
-            if (score > best_score)
-                best_score = score, best = d;
-        }
+        tab_csv_dialect d = best_of(text, cut, candidates[i], scratch, &score);
+        if (score > best_score)
+            best_score = score, best = d;
+    }
+    usual = best_score;
+    for (size_t i = 0; declared == 0 && RARE[i] != 0; i++) {
+        if (memchr(text.p, RARE[i], text.n) == NULL)
+            continue;
+        tab_csv_dialect d = best_of(text, cut, RARE[i], scratch, &score);
+        if (score >= RARE_LEAST && score > RARE_BETTER * usual && score > best_score)
+            best_score = score, best = d;
     }
     return best;
 }

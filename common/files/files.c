@@ -11,6 +11,7 @@
 #include "common/files/json_rows.h"
 #include "common/files/parquet.h"
 #include "common/files/sheets.h"
+#include "common/files/statistics.h"
 #include "common/files/text.h"
 #include "common/json.h"
 
@@ -111,6 +112,10 @@ static tab_status read_csv(reader *r, tab_str name, tab_str bytes)
         note(r, id, "%zu lines above the header were skipped", n.skipped);
     if (n.comments > 0)
         note(r, id, "%zu lines that begin with # are no rows", n.comments);
+    if (strncmp(n.encoding, "utf", 3) != 0 && strcmp(n.encoding, "windows-1252") != 0)
+        note(r, id, "its letters were read as %s", n.encoding);
+    if (n.zeros > 0)
+        note(r, id, "%zu zero bytes were replaced", n.zeros);
     if (!n.header)
         note(r, id, "the first record holds values, so columns have no names");
     if (n.padded > 0)
@@ -147,6 +152,24 @@ static tab_status read_parquet(reader *r, tab_str name, tab_str bytes)
     const tab_table *t;
     TAB_TRY(tab_parquet_read(r->a, bytes, stem(r->a, name, TAB_S("")), r->most->cols, r->most->cells,
                              r->most->bytes, &t, r->err));
+    return add(r, t, TAB_S(""));
+}
+
+static tab_status read_statistics(reader *r, tab_str name, tab_str bytes)
+{
+    const tab_table *t;
+    tab_statistics_notes n = { 0 };
+    tab_str id = stem(r->a, name, TAB_S(""));
+    if (r->most->shared)
+        return tab_fail(r->err, TAB_VALIDATION, "",
+                        "a file of SAS, SPSS or Stata is not taken along with a request; upload it first");
+    TAB_TRY(tab_statistics_read(r->a, bytes, id, r->most->cols, r->most->cells, &t, &n, r->err));
+    if (n.labelled > 0)
+        note(r, id, "values of %zu columns are given by their labels", n.labelled);
+    if (n.partly > 0)
+        note(r, id, "%zu columns keep their numbers, since few of their values have labels", n.partly);
+    if (n.missing > 0)
+        note(r, id, "%llu values that the file declares as missing are null", (unsigned long long)n.missing);
     return add(r, t, TAB_S(""));
 }
 
@@ -226,6 +249,8 @@ static tab_status read_plain(reader *r, tab_str name, tab_str bytes)
         return read_arrow(r, name, bytes);
     if (tab_parquet_is(bytes))
         return read_parquet(r, name, bytes);
+    if (tab_statistics_is(bytes))
+        return read_statistics(r, name, bytes);
     return is_json(name, bytes) ? read_json(r, name, bytes) : read_csv(r, name, bytes);
 }
 

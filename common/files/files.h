@@ -1,7 +1,7 @@
 /* A file as people have it, as tables (docs/decisions/0310): CSV and its kin, JSON and NDJSON, xlsx, ods,
- * Arrow, Parquet, each also packed (gz, or several in a zip). What it is, its first bytes say; where those
- * are text, its name's ending, else its first character. One reader for the command line, for uploads and
- * for connections.
+ * Arrow, Parquet, SAS, SPSS, Stata, each also packed (gz, or several in a zip). What it is, its first bytes
+ * say; where those are text, its name's ending, else its first character. One reader for the command line,
+ * for uploads and for connections.
  *
  * A table's id is the file's name without folder and endings, dots turned to _; of several sheets, that
  * name, _ and the sheet's; in an archive, each file's own. */
@@ -13,11 +13,12 @@
 typedef struct {
     uint64_t bytes, cells; /* of the file, and unpacked; of all its tables */
     size_t cols, tables;
+    bool shared; /* the process has others to lose: what a library that is not ours would read is refused */
 } tab_file_limits;
 
-#define TAB_FILE_LIMITS                       \
-    {                                         \
-        (uint64_t)2 << 30, 50000000, 2000, 64 \
+#define TAB_FILE_LIMITS                              \
+    {                                                \
+        (uint64_t)2 << 30, 50000000, 2000, 64, false \
     }
 
 typedef struct {

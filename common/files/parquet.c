@@ -12,7 +12,7 @@
 #include <endian.h>
 #include <stdlib.h>
 
-#include "common/files/parquet_schema.h"
+#include "common/files/parquet_nested.h"
 #include "common/json.h"
 
 enum { MAGIC = 4, TAIL = 8, PAGE_COST = 64 };
@@ -23,9 +23,9 @@ typedef struct {
     tab_arena *a;
     tab_str pages; /* what stands before the footer */
     tab_thrift footer;
-    parquet_column *col; /* (cols) */
-    size_t cols, cols_most, rows;
-    uint64_t cells_most, unpacked_left;
+    parquet_schema s;
+    size_t cols_most, rows;
+    uint64_t cells_most, entries, unpacked_left; /* entries: of leaves inside lists */
     tab_error *err;
 } reader;
 
@@ -36,7 +36,8 @@ typedef struct {
 } chunk;
 
 typedef struct {
-    int64_t kind, unpacked, packed, values, encoding, level_encoding, level_bytes, repeat_bytes;
+    int64_t kind, unpacked, packed, values, encoding, level_encoding, repeat_encoding;
+    int64_t level_bytes, repeat_bytes;
     bool is_packed;
 } page;
 
@@ -134,14 +135,17 @@ static void read_page_of(tab_thrift *t, int type, page *ret)
 {
     tab_thrift_field f = { 0 };
     int64_t nothing = 0,
-            *const plain[] = { [1] = &ret->values, [2] = &ret->encoding, [3] = &ret->level_encoding },
+            *const plain[] = { [1] = &ret->values,
+                               [2] = &ret->encoding,
+                               [3] = &ret->level_encoding,
+                               [4] = &ret->repeat_encoding },
             *const v2[] = { [1] = &ret->values,   [2] = &nothing,          [3] = &nothing,
                             [4] = &ret->encoding, [5] = &ret->level_bytes, [6] = &ret->repeat_bytes };
     bool second = ret->kind == DATA_PAGE_V2;
     if (!tab_thrift_is_struct(t, type))
         return;
     while (tab_thrift_next(t, &f)) {
-        int most = second ? 6 : ret->kind == DATA_PAGE ? 3 : 2;
+        int most = second ? 6 : ret->kind == DATA_PAGE ? 4 : 2;
         if (f.id >= 1 && f.id <= most)
             *(second ? v2[f.id] : plain[f.id]) = tab_thrift_int(t, f.type);
         else if (second && f.id == 7)
@@ -154,8 +158,12 @@ static void read_page_of(tab_thrift *t, int type, page *ret)
 static bool read_page(tab_thrift *t, page *ret)
 {
     tab_thrift_field f = { 0 };
-    *ret =
-        (page){ .kind = -1, .values = -1, .encoding = -1, .level_encoding = PARQUET_RLE, .is_packed = true };
+    *ret = (page){ .kind = -1,
+                   .values = -1,
+                   .encoding = -1,
+                   .level_encoding = PARQUET_RLE,
+                   .repeat_encoding = PARQUET_RLE,
+                   .is_packed = true };
     while (tab_thrift_next(t, &f)) {
         int64_t of = f.id == 5 ? DATA_PAGE : f.id == 7 ? DICTIONARY_PAGE : f.id == 8 ? DATA_PAGE_V2 : -1;
         if (f.id == 1)
@@ -203,52 +211,60 @@ static tab_status read_dictionary(reader *r, const parquet_column *c, const page
     return make_cells(r, c, d, body.n);
 }
 
-/* Bits of a level. */
-static int level_width(const parquet_column *c)
+/* Bits of a level that is at most so high. */
+static int level_width(int most)
 {
-    int width = 1;
-    while (c->levels >> width != 0)
+    int width = 0;
+    while (most >> width != 0)
         width++;
     return width;
 }
 
-/* Which of n cells are there, from their levels; *ret is NULL where all are, else the caller's to free. */
-static tab_status read_levels(reader *r, const parquet_column *c, int64_t encoding, tab_str in, size_t n,
-                              size_t *ret_known, uint8_t **ret)
+/* n levels, at most `most` each; *ret is the caller's to free. */
+static tab_status read_levels(reader *r, int most, int64_t encoding, tab_str in, size_t n, uint32_t **ret)
 {
-    int width = level_width(c);
-    uint32_t *level = malloc((n + 1) * sizeof *level);
-    uint8_t *known = malloc(n + 1);
-    tab_status s = level != NULL && known != NULL ? TAB_OK : tab_no_memory(r->err);
-    if (s == TAB_OK && !(encoding == PARQUET_BIT_PACKED ? parquet_bits(in, width, level, n)
-                                                        : parquet_runs(in, width, level, n)))
-        s = damaged(r, "levels of a page");
-    *ret_known = 0;
-    for (size_t i = 0; s == TAB_OK && i < n; i++) {
-        known[i] = level[i] == (uint32_t)c->levels;
-        *ret_known += known[i];
-        if (level[i] > (uint32_t)c->levels)
-            s = damaged(r, "a level is none");
-    }
-    free(level);
-    if (s != TAB_OK || *ret_known == n) {
-        free(known);
-        known = NULL;
-    }
-    *ret = known;
-    return s;
+    int width = level_width(most);
+    uint32_t *level = *ret = malloc((n + 1) * sizeof *level);
+    if (level == NULL)
+        return tab_no_memory(r->err);
+    if (!(encoding == PARQUET_BIT_PACKED ? parquet_bits(in, width, level, n)
+                                         : parquet_runs(in, width, level, n)))
+        return damaged(r, "levels of a page");
+    for (size_t i = 0; i < n; i++)
+        if (level[i] > (uint32_t)most)
+            return damaged(r, "a level is none");
+    return TAB_OK;
 }
 
-/* The levels that begin a page of the first kind: their length, then as many bytes. */
-static tab_status cut_levels(reader *r, const parquet_column *c, const page *p, tab_str *body, tab_str *ret)
+/* Which of n cells are there, from their levels; *ret is NULL where all are, else the caller's to free. */
+static tab_status read_known(reader *r, const parquet_column *c, const uint32_t *level, size_t n,
+                             size_t *ret_known, uint8_t **ret)
+{
+    uint8_t *known = *ret = malloc(n + 1);
+    *ret_known = 0;
+    if (known == NULL)
+        return tab_no_memory(r->err);
+    for (size_t i = 0; i < n; i++) {
+        known[i] = level[i] == (uint32_t)c->levels;
+        *ret_known += known[i];
+    }
+    if (*ret_known == n) {
+        free(known);
+        *ret = NULL;
+    }
+    return TAB_OK;
+}
+
+/* Levels, at most so high, that begin a page of the first kind: their length, then as many bytes. */
+static tab_status cut_levels(reader *r, int most, int64_t encoding, int64_t values, tab_str *body,
+                             tab_str *ret)
 {
     uint32_t n;
     size_t skip = 0;
-    int width = level_width(c);
-    if (p->level_encoding == PARQUET_BIT_PACKED) {
-        n = (uint32_t)(((uint64_t)p->values * (uint64_t)width + 7) / 8);
+    if (encoding == PARQUET_BIT_PACKED) {
+        n = (uint32_t)(((uint64_t)values * (uint64_t)level_width(most) + 7) / 8);
     } else {
-        if (p->level_encoding != PARQUET_RLE || body->n < sizeof n)
+        if (encoding != PARQUET_RLE || body->n < sizeof n)
             return damaged(r, "levels of a page");
         memcpy(&n, body->p, sizeof n);
         n = le32toh(n);
@@ -290,44 +306,80 @@ static tab_status add_values(reader *r, parquet_column *c, const page *p, tab_st
     return s;
 }
 
-/* p->values is at most the rows that are left. */
+/* The bytes of a page's levels; *body is what follows them. Those of the second kind stand outside of what is
+ * packed, and are of *size bytes unpacked together with it. */
+static tab_status part_levels(reader *r, const parquet_column *c, const page *p, tab_str *body,
+                              tab_str *ret_repeat, tab_str *ret_level)
+{
+    if (p->kind == DATA_PAGE) {
+        if (c->repeats > 0)
+            TAB_TRY(cut_levels(r, c->repeats, p->repeat_encoding, p->values, body, ret_repeat));
+        return c->levels > 0 ? cut_levels(r, c->levels, p->level_encoding, p->values, body, ret_level)
+                             : TAB_OK;
+    }
+    size_t repeat = (size_t)p->repeat_bytes, level = (size_t)p->level_bytes;
+    *ret_repeat = (tab_str){ body->p, repeat };
+    *ret_level = (tab_str){ body->p + repeat, level };
+    *body = (tab_str){ body->p + repeat + level, body->n - repeat - level };
+    return TAB_OK;
+}
+
+/* What a page holds beside its values; all but the strings is the caller's to free. */
+typedef struct {
+    char *unpacked;
+    uint32_t *repeat, *level;
+    uint8_t *known;
+    size_t n_known;
+} page_parts;
+
+static tab_status read_parts(reader *r, parquet_column *c, const page *p, int64_t codec, tab_str *body,
+                             page_parts *x)
+{
+    tab_str repeat = TAB_S(""), level = TAB_S("");
+    uint64_t size = (uint64_t)p->unpacked, apart = 0;
+    size_t n = (size_t)p->values;
+    bool first = p->kind == DATA_PAGE;
+    if (!first) {
+        apart = (uint64_t)p->level_bytes + (uint64_t)p->repeat_bytes;
+        if ((uint64_t)p->level_bytes > body->n || (uint64_t)p->repeat_bytes > body->n || apart > body->n ||
+            apart > size)
+            return damaged(r, "levels of a page");
+        TAB_TRY(part_levels(r, c, p, body, &repeat, &level));
+    }
+    TAB_TRY(unpack(r, p->is_packed ? codec : 0, body, size - apart, &x->unpacked));
+    if (first)
+        TAB_TRY(part_levels(r, c, p, body, &repeat, &level));
+    if (c->repeats > 0)
+        TAB_TRY(read_levels(r, c->repeats, first ? p->repeat_encoding : PARQUET_RLE, repeat, n, &x->repeat));
+    if (c->levels > 0) {
+        TAB_TRY(read_levels(r, c->levels, first ? p->level_encoding : PARQUET_RLE, level, n, &x->level));
+        TAB_TRY(read_known(r, c, x->level, n, &x->n_known, &x->known));
+    }
+    return c->repeats > 0 ? parquet_entries_add(c, x->level, x->repeat, n, r->err) : TAB_OK;
+}
+
+/* p->values is at most the entries that are left. */
 static tab_status read_values(reader *r, parquet_column *c, const page *p, int64_t codec, tab_str body,
                               dictionary *d)
 {
-    char *made = NULL;
-    uint8_t *known = NULL;
-    size_t n_known = (size_t)p->values;
-    tab_str levels = TAB_S("");
-    tab_status s = TAB_OK;
-    uint64_t size = (uint64_t)p->unpacked;
-    if (p->kind == DATA_PAGE_V2) {
-        uint64_t n = (uint64_t)p->level_bytes, repeat = (uint64_t)p->repeat_bytes;
-        if (n > body.n || repeat > body.n - n || n + repeat > size)
-            return damaged(r, "levels of a page");
-        levels = (tab_str){ body.p + repeat, (size_t)n };
-        body = (tab_str){ body.p + repeat + n, body.n - (size_t)(repeat + n) };
-        size -= n + repeat;
-    }
-    s = unpack(r, p->is_packed ? codec : 0, &body, size, &made);
-    if (s == TAB_OK && p->kind == DATA_PAGE && c->levels > 0)
-        s = cut_levels(r, c, p, &body, &levels);
-    if (s == TAB_OK && c->levels > 0)
-        s = read_levels(r, c, p->kind == DATA_PAGE ? p->level_encoding : PARQUET_RLE, levels,
-                        (size_t)p->values, &n_known, &known);
+    page_parts x = { .n_known = (size_t)p->values };
+    tab_status s = read_parts(r, c, p, codec, &body, &x);
     if (s == TAB_OK)
-        s = add_values(r, c, p, body, d, known, n_known);
-    free(known);
-    free(made);
+        s = add_values(r, c, p, body, d, x.known, x.n_known);
+    free(x.unpacked);
+    free(x.repeat);
+    free(x.level);
+    free(x.known);
     return s;
 }
 
-static tab_status read_pages(reader *r, parquet_column *c, const chunk *x, size_t rows, dictionary *d)
+static tab_status read_pages(reader *r, parquet_column *c, const chunk *x, size_t entries, dictionary *d)
 {
     int64_t first = x->dictionary >= MAGIC && x->dictionary < x->data ? x->dictionary : x->data;
     if (first < MAGIC || (uint64_t)first > r->pages.n)
         return damaged(r, "its pages lie beyond the file");
     size_t at = (size_t)first;
-    while (rows > 0) {
+    while (entries > 0) {
         page p;
         tab_thrift t = { (const uint8_t *)r->pages.p + at, r->pages.n - at, 0, false };
         if (!read_page(&t, &p))
@@ -339,10 +391,10 @@ static tab_status read_pages(reader *r, parquet_column *c, const chunk *x, size_
             TAB_TRY(read_dictionary(r, c, &p, x->codec, body, d));
         if (p.kind != DATA_PAGE && p.kind != DATA_PAGE_V2)
             continue;
-        if (p.values < 0 || (uint64_t)p.values > rows)
+        if (p.values < 0 || (uint64_t)p.values > entries)
             return damaged(r, "columns have unlike numbers of rows");
         TAB_TRY(read_values(r, c, &p, x->codec, body, d));
-        rows -= (size_t)p.values;
+        entries -= (size_t)p.values;
     }
     return TAB_OK;
 }
@@ -389,6 +441,12 @@ static tab_status of_column(reader *r, const parquet_column *c, tab_status s)
                     why.message);
 }
 
+static tab_status too_many_cells(reader *r)
+{
+    return tab_fail(r->err, TAB_VALIDATION, "", "it has more than %llu cells",
+                    (unsigned long long)r->cells_most);
+}
+
 static tab_status encrypted(reader *r)
 {
     return tab_fail(r->err, TAB_VALIDATION, "", "it is encrypted; write it without a key");
@@ -401,12 +459,16 @@ static tab_status add_chunk(reader *r, parquet_column *c, const chunk *x, size_t
         return encrypted(r);
     if (x->elsewhere)
         return tab_fail(r->err, TAB_VALIDATION, "", "its data lie in another file; write it as one");
-    if (!x->there || x->physical != (int64_t)c->type.physical || x->values != (int64_t)rows)
+    if (!x->there || x->physical != (int64_t)c->type.physical ||
+        (c->repeats > 0 ? x->values < (int64_t)rows : x->values != (int64_t)rows))
         return damaged(r, "columns have unlike numbers of rows, or a chunk is of none");
+    if (c->repeats > 0 && (uint64_t)x->values > r->cells_most - r->entries)
+        return too_many_cells(r);
+    r->entries += c->repeats > 0 ? (uint64_t)x->values : 0;
     if (!parquet_codec_known(x->codec))
         return tab_fail(r->err, TAB_VALIDATION, "",
                         "it is packed by an unknown codec; pack it by snappy or zstd");
-    tab_status s = read_pages(r, c, x, rows, &d);
+    tab_status s = read_pages(r, c, x, (size_t)x->values, &d);
     parquet_values_free(&d.values);
     free(d.unpacked);
     free(d.known);
@@ -431,17 +493,16 @@ static tab_status read_group(reader *r)
         else
             tab_thrift_skip(t, f.type, false, 0);
     }
-    if (t->bad || rows < 0 || tab_thrift_list(&chunks, chunks_type, &element) != r->cols ||
+    if (t->bad || rows < 0 || tab_thrift_list(&chunks, chunks_type, &element) != r->s.leaves ||
         element != THRIFT_STRUCT)
         return damaged(r, "a group of rows");
-    if ((uint64_t)rows > r->cells_most / r->cols - r->rows)
-        return tab_fail(r->err, TAB_VALIDATION, "", "it has more than %llu cells",
-                        (unsigned long long)r->cells_most);
+    if ((uint64_t)rows > r->cells_most / r->s.leaves - r->rows)
+        return too_many_cells(r);
     r->rows += (size_t)rows;
-    for (size_t i = 0; i < r->cols && rows > 0; i++) {
+    for (size_t i = 0; i < r->s.leaves && rows > 0; i++) {
         chunk x;
         read_chunk(&chunks, &x);
-        TAB_TRY(add_chunk(r, &r->col[i], &x, (size_t)rows));
+        TAB_TRY(add_chunk(r, &r->s.leaf[i], &x, (size_t)rows));
     }
     return TAB_OK;
 }
@@ -452,7 +513,7 @@ static tab_status read_groups(reader *r, int type)
 {
     int element;
     size_t n = tab_thrift_list(&r->footer, type, &element);
-    if (r->cols == 0)
+    if (r->s.cols == 0)
         return damaged(r, "it does not begin with its schema");
     if (r->footer.bad || (n > 0 && element != THRIFT_STRUCT))
         return damaged(r, "its groups of rows");
@@ -477,8 +538,8 @@ static tab_status read_footer(reader *r)
     *t = begin;
     f = (tab_thrift_field){ 0 };
     while (tab_thrift_next(t, &f)) {
-        if (f.id == 2 && r->cols == 0) {
-            TAB_TRY(parquet_schema_read(r->a, t, f.type, r->cols_most, &r->col, &r->cols, r->err));
+        if (f.id == 2 && r->s.cols == 0) {
+            TAB_TRY(parquet_schema_read(r->a, t, f.type, r->cols_most, &r->s, r->err));
         } else if (f.id == 4 && !groups) {
             groups = true;
             TAB_TRY(read_groups(r, f.type));
@@ -486,18 +547,30 @@ static tab_status read_footer(reader *r)
             tab_thrift_skip(t, f.type, false, 0);
         }
     }
-    return !t->bad && r->cols > 0 ? TAB_OK : damaged(r, "its footer");
+    return !t->bad && r->s.cols > 0 ? TAB_OK : damaged(r, "its footer");
 }
 
 static tab_status finish(reader *r, tab_str id, const tab_table **ret)
 {
     tab_table *t = tab_arena_new_of(r->a, tab_table, 1);
-    tab_column *col = tab_arena_new_of(r->a, tab_column, r->cols);
-    if (t == NULL || col == NULL)
+    tab_column *col = tab_arena_new_of(r->a, tab_column, r->s.cols);
+    tab_column *leaf = tab_arena_new_of(r->a, tab_column, r->s.leaves);
+    if (t == NULL || col == NULL || leaf == NULL)
         return tab_no_memory(r->err);
-    *t = (tab_table){ id, r->rows, r->cols, col };
-    for (size_t i = 0; i < r->cols; i++)
-        TAB_TRY(of_column(r, &r->col[i], arrow_cells_end(&r->col[i].column, &col[i], r->err)));
+    *t = (tab_table){ id, r->rows, r->s.cols, col };
+    for (size_t i = 0; i < r->s.leaves; i++) {
+        parquet_column *c = &r->s.leaf[i];
+        TAB_TRY(of_column(r, c, arrow_cells_end(&c->column, &leaf[i], r->err)));
+    }
+    for (size_t i = 0; i < r->s.cols; i++) {
+        const parquet_field *f = r->s.column[i];
+        if (f->shape == PARQUET_VALUE)
+            col[i] = leaf[f->leaf];
+        else
+            TAB_TRY(of_column(
+                r, &r->s.leaf[f->leaf],
+                parquet_nested_cells(r->a, f, r->s.leaf, leaf, r->rows, &r->unpacked_left, &col[i], r->err)));
+    }
     *ret = t;
     return TAB_OK;
 }
@@ -531,7 +604,10 @@ tab_status tab_parquet_read(tab_arena *a, tab_str bytes, tab_str id, size_t cols
     tab_status s = read_footer(&r);
     if (s == TAB_OK)
         s = finish(&r, id, ret);
-    for (size_t i = 0; i < r.cols; i++)
-        free(r.col[i].column.stamp);
+    for (size_t i = 0; i < r.s.leaves; i++) {
+        free(r.s.leaf[i].column.stamp);
+        free(r.s.leaf[i].level);
+        free(r.s.leaf[i].repeat);
+    }
     return s;
 }

@@ -2,9 +2,10 @@
  * says why it is read here.
  *
  * Cells are those of the same table as an Arrow stream (arrow.h): numbers, texts, booleans; dates and times
- * as ISO 8601 texts, a column of midnights without a zone as dates. Fields of a struct are columns "a.b".
- * Bytes that nothing describes are texts where they are UTF-8; INT96 is a time to the microsecond. Lists,
- * maps, other bytes and encrypted files are refused. */
+ * as ISO 8601 texts, a column of midnights without a zone as dates. Fields of a struct are columns "a.b"; a
+ * list, a map or what is more than eight deep is a JSON text.
+ * Bytes that nothing describes are texts where they are UTF-8; INT96 is a time to the microsecond. Other
+ * bytes and encrypted files are refused. */
 #ifndef TAB_FILES_PARQUET_H
 #define TAB_FILES_PARQUET_H
 

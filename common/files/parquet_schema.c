@@ -3,12 +3,15 @@
 
 #include "common/json.h"
 
-enum { DEPTH = 8, NAME_MOST = 1024, NONE = -1, DIGITS_MOST = 38 };
+enum { FLAT_DEPTH = 8, NAME_MOST = 1024, NONE = -1, DIGITS_MOST = 38 };
 enum { REQUIRED = 0, OPTIONAL = 1, REPEATED = 2 }; /* FieldRepetitionType */
 
 /* ConvertedType, which older writers use alone. */
 enum {
     UTF8 = 0,
+    MAP = 1,
+    MAP_KEY_VALUE = 2,
+    LIST = 3,
     ENUM = 4,
     DECIMAL = 5,
     DATE = 6,
@@ -28,6 +31,8 @@ enum {
 /* The fields of the union LogicalType. */
 enum {
     L_STRING = 1,
+    L_MAP = 2,
+    L_LIST = 3,
     L_ENUM = 4,
     L_DECIMAL = 5,
     L_DATE = 6,
@@ -51,10 +56,16 @@ typedef struct {
 typedef struct {
     tab_arena *a;
     tab_thrift *t;
-    parquet_column *col; /* (most) */
-    size_t n, most, elements;
+    parquet_schema s;
+    size_t most, elements;
     tab_error *err;
 } reader;
+
+/* What is known where a field is read: of all that is around it. */
+typedef struct {
+    tab_str path;
+    int depth, levels, repeats;
+} around;
 
 static tab_status damaged(tab_error *err, const char *what)
 {
@@ -155,6 +166,13 @@ static void from_converted(element *e)
     switch (e->converted) {
     case UTF8:
         e->logical = L_STRING;
+        break;
+    case MAP:
+    case MAP_KEY_VALUE: /* some writers' word for the map itself */
+        e->logical = L_MAP;
+        break;
+    case LIST:
+        e->logical = L_LIST;
         break;
     case ENUM:
         e->logical = L_ENUM;
@@ -282,40 +300,137 @@ static tab_status too_many(reader *r)
     return tab_fail(r->err, TAB_VALIDATION, "", "it has more than %zu columns", r->most);
 }
 
-static tab_status read_field(reader *r, tab_str parent, int depth, int levels)
+static tab_status add_leaf(reader *r, element *e, const parquet_field *f)
+{
+    if (r->s.leaves == r->most)
+        return too_many(r);
+    parquet_column *c = &r->s.leaf[r->s.leaves];
+    *c = (parquet_column){ .name = f->path, .levels = f->levels, .repeats = f->repeats };
+    TAB_TRY(type_of(r, e, f->path, &c->type));
+    c->column = (arrow_column){ .type = c->type.cell, .b = tab_builder_new(r->a, f->path) };
+    r->s.leaves++;
+    return c->column.b != NULL ? TAB_OK : tab_no_memory(r->err);
+}
+
+/* A repeated field, and not a group that is annotated as a list: as_list. */
+static bool is_bare(const parquet_field *f)
+{
+    return f->shape == PARQUET_LIST && f->child->path.p == f->path.p;
+}
+
+/* What the repeated field of a list is: the element itself, or a group around it. The format's rules for
+ * lists of older writers. */
+static bool is_element(const parquet_field *list, const parquet_field *repeated)
+{
+    static const char tuple[] = "_tuple";
+    size_t n = list->name.n, k = sizeof tuple - 1;
+    return repeated->child->next != NULL || is_bare(repeated->child) ||
+           tab_str_eq(repeated->name, TAB_S("array")) ||
+           (repeated->name.n == n + k && memcmp(repeated->name.p, list->name.p, n) == 0 &&
+            memcmp(repeated->name.p + n, tuple, k) == 0);
+}
+
+/* A group that is annotated as a list or a map, around one repeated field: they are one field. */
+static bool fold(parquet_field *f, int logical)
+{
+    parquet_field *list = f->child, *inner = list->child;
+    if (list->next != NULL || !is_bare(list))
+        return false;
+    f->levels = list->levels;
+    f->repeats = list->repeats;
+    f->shape = PARQUET_LIST;
+    f->child = inner;
+    if (inner->shape != PARQUET_STRUCT)
+        return true;
+    if (logical == L_MAP) {
+        if (inner->child->next != NULL && inner->child->next->next == NULL) {
+            f->shape = PARQUET_MAP;
+            f->child = inner->child;
+        } else if (inner->child->next == NULL) { /* a set: keys alone */
+            f->child = inner->child;
+        }
+    } else if (!is_element(f, inner)) {
+        f->child = inner->child;
+    }
+    return true;
+}
+
+static tab_status read_field(reader *r, around at, parquet_field **ret);
+
+static tab_status read_children(reader *r, const element *e, around at, parquet_field *f)
+{
+    parquet_field **last = &f->child;
+    at = (around){ f->path, at.depth + 1, f->levels, f->repeats };
+    for (int64_t i = 0; i < e->children; i++) {
+        TAB_TRY(read_field(r, at, last));
+        last = &(*last)->next;
+    }
+    return TAB_OK;
+}
+
+/* A repeated field is a list without a name of its own, of itself. */
+static tab_status as_list(reader *r, parquet_field **f)
+{
+    parquet_field *list = tab_arena_new_of(r->a, parquet_field, 1);
+    if (list == NULL)
+        return tab_no_memory(r->err);
+    *list = **f;
+    list->shape = PARQUET_LIST;
+    list->child = *f;
+    list->next = NULL;
+    *f = list;
+    return TAB_OK;
+}
+
+static tab_status read_field(reader *r, around at, parquet_field **ret)
 {
     element e;
+    parquet_field *f = *ret = tab_arena_new_of(r->a, parquet_field, 1);
     if (r->elements-- == 0 || !read_element(r->t, &e)) {
         r->elements = 0;
         return damaged(r->err, "its schema");
     }
-    tab_str name = tab_arena_copy(r->a, e.name);
-    if (parent.n > 0) {
-        char *path = tab_arena_printf(r->a, "%.*s.%.*s", TAB_STR(parent), TAB_STR(e.name));
-        name = path != NULL ? tab_str_of(path) : name;
+    if (f == NULL)
+        return tab_no_memory(r->err);
+    f->name = f->path = tab_arena_copy(r->a, e.name);
+    if (at.path.n > 0) {
+        char *path = tab_arena_printf(r->a, "%.*s.%.*s", TAB_STR(at.path), TAB_STR(e.name));
+        f->path = path != NULL ? tab_str_of(path) : f->name;
     }
+    if (at.depth == PARQUET_DEPTH)
+        return not_read(r, f->path, "struct, more than thirty-two deep");
+    f->levels = at.levels + (e.repetition != REQUIRED);
+    f->repeats = at.repeats + (e.repetition == REPEATED);
+    f->present = at.levels + (e.repetition == OPTIONAL);
+    f->leaf = r->s.leaves;
+    if (e.children == 0) {
+        TAB_TRY(add_leaf(r, &e, f));
+    } else {
+        f->shape = PARQUET_STRUCT;
+        TAB_TRY(read_children(r, &e, at, f));
+    }
+    f->leaves = r->s.leaves - f->leaf;
     if (e.repetition == REPEATED)
-        return not_read(r, parent.n > 0 ? parent : name, "list or map");
-    levels += e.repetition == OPTIONAL;
-    if (e.children > 0) {
-        if (depth == DEPTH)
-            return not_read(r, name, "struct, more than eight deep");
-        for (int64_t i = 0; i < e.children; i++)
-            TAB_TRY(read_field(r, name, depth + 1, levels));
-        return TAB_OK;
-    }
-    if (r->n == r->most)
-        return too_many(r);
-    parquet_column *c = &r->col[r->n];
-    *c = (parquet_column){ .name = name, .levels = levels };
-    TAB_TRY(type_of(r, &e, name, &c->type));
-    c->column = (arrow_column){ .type = c->type.cell, .b = tab_builder_new(r->a, name) };
-    r->n++;
-    return c->column.b != NULL ? TAB_OK : tab_no_memory(r->err);
+        TAB_TRY(as_list(r, ret));
+    from_converted(&e);
+    if (e.children > 0 && (e.logical == L_LIST || e.logical == L_MAP))
+        (void)fold(f, e.logical); /* one that is not as it must be is a struct of lists */
+    return TAB_OK;
 }
 
-tab_status parquet_schema_read(tab_arena *a, tab_thrift *t, int type, size_t most, parquet_column **ret,
-                               size_t *ret_n, tab_error *err)
+/* Structs are taken apart, as far as names remain names. */
+static void flatten(parquet_schema *s, const parquet_field *f, int depth)
+{
+    if (f->shape != PARQUET_STRUCT || depth > FLAT_DEPTH) {
+        s->column[s->cols++] = f;
+        return;
+    }
+    for (const parquet_field *c = f->child; c != NULL; c = c->next)
+        flatten(s, c, depth + 1);
+}
+
+tab_status parquet_schema_read(tab_arena *a, tab_thrift *t, int type, size_t most, parquet_schema *ret,
+                               tab_error *err)
 {
     int element_type;
     element root;
@@ -324,13 +439,20 @@ tab_status parquet_schema_read(tab_arena *a, tab_thrift *t, int type, size_t mos
     if (t->bad || r.elements == 0 || element_type != THRIFT_STRUCT || !read_element(t, &root))
         return damaged(err, "its schema");
     r.elements--;
-    r.col = *ret = tab_arena_new_of(a, parquet_column, r.elements < most ? r.elements + 1 : most + 1);
-    if (r.col == NULL)
+    size_t room = r.elements < most ? r.elements + 1 : most + 1;
+    r.s.leaf = tab_arena_new_of(a, parquet_column, room);
+    r.s.column = tab_arena_new_of(a, const parquet_field *, room);
+    if (r.s.leaf == NULL || r.s.column == NULL)
         return tab_no_memory(err);
-    for (int64_t i = 0; i < root.children; i++)
-        TAB_TRY(read_field(&r, TAB_S(""), 1, 0));
-    *ret_n = r.n;
-    if (r.elements > 0)
-        return damaged(err, "its schema");
-    return r.n > 0 ? TAB_OK : tab_fail(err, TAB_VALIDATION, "", "it has no columns");
+    parquet_field all = { .path = TAB_S("") };
+    tab_status s = read_children(&r, &root, (around){ .depth = 0 }, &all);
+    if (s == TAB_OK && r.elements > 0)
+        s = damaged(err, "its schema");
+    if (s == TAB_OK && r.s.leaves == 0)
+        s = tab_fail(err, TAB_VALIDATION, "", "it has no columns");
+    if (s == TAB_OK)
+        for (const parquet_field *f = all.child; f != NULL; f = f->next)
+            flatten(&r.s, f, 1);
+    *ret = r.s;
+    return s;
 }

@@ -1,6 +1,7 @@
 /* See text.h. */
 #include "common/files/text.h"
 
+#include "common/files/charset.h"
 #include "common/json.h"
 
 /* UTF-16 with unpaired surrogates replaced by U+FFFD. */
@@ -74,6 +75,12 @@ tab_str tab_text_utf8(tab_arena *a, tab_str s, const char **ret_encoding)
     *ret_encoding = "utf-8";
     if (tab_utf8_valid(s))
         return s;
-    *ret_encoding = "windows-1252";
+    *ret_encoding = tab_charset_of(s);
+    if (strcmp(*ret_encoding, "windows-1252") != 0) {
+        tab_str text = tab_charset_utf8(a, s, *ret_encoding);
+        if (text.p != NULL)
+            return text;
+        *ret_encoding = "windows-1252";
+    }
     return from_windows_1252(a, s);
 }

@@ -76,6 +76,20 @@ export async function patient(ask, tries = 4) {
     }
 }
 
+// A file becomes datasets: at once, or, where it is large, by a job that is followed here. The browser reads it as it sends it.
+export async function upload(file) {
+    const form = new FormData();
+    form.append("file", file, file.name);
+    const r = await patient(() => post("/platform/v1/data/upload", form, { key: newKey() }));
+    for (let wait = 500; r.job_id; wait = Math.min(4000, 1.5 * wait)) {
+        await pause(wait);
+        const job = await patient(() => get(path`/v2/jobs/${r.job_id}`));
+        if (job.status === "done") return job.result;
+        if (["failed", "cancelled", "expired"].includes(job.status)) throw new ApiError(0, { message: job.error || `The job ${job.status}.` }, 0);
+    }
+    return r;
+}
+
 export const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
 export const may = (scope) => !!session.me && session.me.key.scopes.includes(scope);

@@ -1,6 +1,6 @@
 // Datasets and the connections that feed them.
 import { html, useState, useRef, Dialog, Empty, Facts, Head, Loaded, Panel, Problem, Table, Tabs, useAction, useLoad, usePages } from "./ui.js";
-import { api, get, may, newKey, p, post, query } from "./api.js";
+import { api, get, may, newKey, p, post, query, upload } from "./api.js";
 import { ago, bytes, count, plural, time } from "./format.js";
 import { Connect } from "./connect.js";
 import { Snapshots } from "./snapshots.js";
@@ -31,17 +31,13 @@ function List() {
     const [connecting, connect] = useState(false);
     const [generating, generate] = useState(false);
     const file = useRef(null);
-    const [upload, busy, error] = useAction(async (files) => {
-        for (const f of files) {
-            const form = new FormData();
-            form.append("file", f, f.name);
-            await post("/platform/v1/data/upload", form, { key: newKey() });
-        }
+    const [uploadAll, busy, error] = useAction(async (files) => {
+        for (const f of files) await upload(f);
         list.reload();
     });
     return html`<div><${Head} title="Data" about="Datasets are immutable snapshots of a table; connections bring new ones from a source.">
             ${may("manage") && html`<button type="button" disabled=${busy} onClick=${() => file.current.click()}>${busy ? "Uploading …" : "Upload files"}</button>
-            <input ref=${file} type="file" multiple class="hidden" tabindex="-1" aria-label="Files to upload" onChange=${(e) => { upload([...e.target.files]); e.target.value = ""; }} />
+            <input ref=${file} type="file" multiple class="hidden" tabindex="-1" aria-label="Files to upload" onChange=${(e) => { uploadAll([...e.target.files]); e.target.value = ""; }} />
             <button type="button" onClick=${() => generate(true)}>Generate</button>
             <button type="button" class="main-action" onClick=${() => connect(true)}>Connect a source</button>`}
         <//>

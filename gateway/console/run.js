@@ -1,6 +1,6 @@
 // Drop files, see what they are. The result lives at its job's address, so a reload finds it again.
 import { html, useState, useEffect, useRef, Code, Dialog, Head, Problem, State, Waiting, Empty, save, useAction } from "./ui.js";
-import { api, get, may, newKey, p, patient, pause, post, tab } from "./api.js";
+import { api, get, may, newKey, p, patient, pause, post, tab, upload } from "./api.js";
 import { bytes, plural, slug, splitRef } from "./format.js";
 import { INLINE_MOST, PARTS_MOST, isColumnar, nameOf, readFile, unlike } from "./files.js";
 import { Cost, bodyOf, useCost } from "./cost.js";
@@ -32,10 +32,10 @@ function Files({ tables, files, data, add, sample, remove, problems }) {
     return html`<div class="stack">
         <div class=${"drop" + (over ? " over" : "")} onDragOver=${(e) => { e.preventDefault(); setOver(true); }} onDragLeave=${() => setOver(false)} onDrop=${drop}>
             <h2>Drop your tables here</h2>
-            <p class="soft">CSV, Excel, OpenDocument, JSON, Parquet, Arrow; one file or several that belong together.<br />No shared keys, no labels, no preparation needed.</p>
+            <p class="soft">CSV, Excel, OpenDocument, JSON, Parquet, Arrow, SAS, SPSS, Stata; one file or several that belong together.<br />No shared keys, no labels, no preparation needed.</p>
             <div class="row"><button type="button" class=${nothing ? "main-action" : ""} onClick=${() => input.current.click()}>Choose files</button>
                 ${nothing && html`<button type="button" onClick=${sample}>Try two sample tables</button>`}</div>
-            <input ref=${input} type="file" multiple class="hidden" tabindex="-1" aria-label="Files" accept=".csv,.tsv,.tab,.txt,.json,.ndjson,.jsonl,.xlsx,.ods,.gz,.zip,.parquet,.arrow,.arrows,.feather" onChange=${(e) => { add([...e.target.files]); e.target.value = ""; }} />
+            <input ref=${input} type="file" multiple class="hidden" tabindex="-1" aria-label="Files" accept=".csv,.tsv,.tab,.txt,.json,.ndjson,.jsonl,.xlsx,.ods,.gz,.zip,.sav,.zsav,.por,.dta,.sas7bdat,.xpt,.parquet,.arrow,.arrows,.feather" onChange=${(e) => { add([...e.target.files]); e.target.value = ""; }} />
         </div>
         ${problems.map((x) => html`<${Problem} key=${x.name} error=${x.error} />`)}
         ${!nothing && html`<div class="card"><ul>
@@ -128,9 +128,7 @@ function Start({ begin }) {
                     table.id = unlike(table.id, names);
                     now = { ...now, tables: [...now.tables, table] };
                 } else {
-                    const form = new FormData();
-                    form.append("file", file, file.name);
-                    const r = await post("/platform/v1/data/upload", form, { key: newKey() });
+                    const r = await upload(file);
                     const found = r.datasets || (r.dataset ? [r.dataset] : []);
                     now = { ...now, data: [...now.data, ...found] };
                 }

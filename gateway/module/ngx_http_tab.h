@@ -7,8 +7,10 @@
  *   ngx_http_tab_metrics.c  counters of all workers, and /metrics
  *   ngx_http_tab_log.c      what the log says of a request; trace context
  *   ngx_http_tab_echo.c     an answer of the api is passed on only to the request that it names
- *   ngx_http_tab_redis.c    what is asked of Redis: one call for all requests that became ready meanwhile,
+ *   ngx_http_tab_redis.c    what is asked of Redis: one round for all requests that became ready meanwhile,
  *                           with a breaker
+ *   ngx_http_tab_call.c     how a call is written
+ *   tab_ahead.c             requests let in ahead of Redis' count, and what is owed to it
  *   ngx_http_tab_link.c     the connection to Redis, one a worker, with user, password and TLS
  *   ngx_http_tab_held.c     what bodies and answers hold of memory: limits, and the rate at which a body
  *                           comes
@@ -24,7 +26,7 @@
  *                 |
  *              request
  *                 |
- *               redis ---> link, clock      held      limits      metrics
+ *               redis ---> link, clock, call, ahead      held      limits      metrics
  *
  * Redis' answers come back later, from the event loop, by the functions that were handed down with the
  * question: gate's `answered` to redis, redis' `replied` and `lost` to link. */
@@ -55,6 +57,8 @@ typedef struct {
     ngx_str_t authenticate; /* uri of the internal location that asks the api */
     ngx_uint_t failures;    /* refused keys a minute from one address */
     ngx_msec_t redis_timeout;
+    ngx_uint_t rates_ahead; /* ten-thousandths of a limit */
+    ngx_msec_t rates_settle;
     ngx_shm_zone_t *zone, *bodies, *counts;
     ngx_uint_t trace, trace_share; /* a tab_trace; ten-thousandths */
     tab_identity_key identity_key, grant_key;

@@ -140,6 +140,8 @@ static void *create_main(ngx_conf_t *cf)
     if (conf != NULL) {
         conf->failures = NGX_CONF_UNSET_UINT;
         conf->redis_timeout = NGX_CONF_UNSET_MSEC;
+        conf->rates_ahead = NGX_CONF_UNSET_UINT;
+        conf->rates_settle = NGX_CONF_UNSET_MSEC;
         conf->redis_tls = NGX_CONF_UNSET;
         conf->trace = NGX_CONF_UNSET_UINT;
         conf->trace_share = NGX_CONF_UNSET_UINT;
@@ -231,6 +233,8 @@ static char *init_main(ngx_conf_t *cf, void *c)
     ngx_str_t name = ngx_string("tab_limits");
     ngx_conf_init_uint_value(conf->failures, 300);
     ngx_conf_init_msec_value(conf->redis_timeout, 100);
+    ngx_conf_init_uint_value(conf->rates_ahead, 100);
+    ngx_conf_init_msec_value(conf->rates_settle, 200);
     ngx_conf_init_value(conf->redis_tls, 0);
     ngx_conf_init_uint_value(conf->trace, TAB_TRACE_OFF);
     ngx_conf_init_uint_value(conf->trace_share, 100);
@@ -364,6 +368,22 @@ static char *set_redis_password(ngx_conf_t *cf, ngx_command_t *cmd, void *c)
     return line.len > 0 ? NGX_CONF_OK : "has an empty first line";
 }
 
+/* "1%", "0.25%": of a limit. */
+static char *set_rates_ahead(ngx_conf_t *cf, ngx_command_t *cmd, void *c)
+{
+    tab_main_conf *conf = c;
+    ngx_str_t *args = cf->args->elts;
+    (void)cmd;
+    if (conf->rates_ahead != NGX_CONF_UNSET_UINT)
+        return "is duplicate";
+    size_t n = args[1].len;
+    ngx_int_t share = n > 1 && args[1].data[n - 1] == '%' ? ngx_atofp(args[1].data, n - 1, 2) : NGX_ERROR;
+    if (share < 0 || share > 10000)
+        return "needs a percentage, 0% to 100%";
+    conf->rates_ahead = (ngx_uint_t)share;
+    return NGX_CONF_OK;
+}
+
 static char *set_envelope(ngx_conf_t *cf, ngx_command_t *cmd, void *c)
 {
     tab_loc_conf *conf = c;
@@ -413,6 +433,10 @@ static ngx_command_t commands[] = {
       NGX_HTTP_MAIN_CONF_OFFSET, offsetof(tab_main_conf, redis_cert_key), NULL },
     { ngx_string("tab_redis_timeout"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, ngx_conf_set_msec_slot,
       NGX_HTTP_MAIN_CONF_OFFSET, offsetof(tab_main_conf, redis_timeout), NULL },
+    { ngx_string("tab_rates_ahead"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, set_rates_ahead,
+      NGX_HTTP_MAIN_CONF_OFFSET, 0, NULL },
+    { ngx_string("tab_rates_settle"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, ngx_conf_set_msec_slot,
+      NGX_HTTP_MAIN_CONF_OFFSET, offsetof(tab_main_conf, rates_settle), NULL },
     { ngx_string("tab_authenticate"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, ngx_conf_set_str_slot,
       NGX_HTTP_MAIN_CONF_OFFSET, offsetof(tab_main_conf, authenticate), NULL },
     { ngx_string("tab_failures_per_minute"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, ngx_conf_set_num_slot,

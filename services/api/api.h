@@ -45,7 +45,8 @@ typedef struct {
     TAB_RUN_KEY_CONFIG;
     TAB_REDIS_CONFIG;
     const char *http, *secret, *base_url;
-    int64_t workers, queue, body_most, run_cells, inline_cells, inline_s, redis_ms, held_org, held_all;
+    int64_t workers, queue, body_most, run_cells, inline_cells, inline_s, redis_ms, held_org, held_all,
+        upload_most, upload_inline, uploads, uploads_org;
     bool bill_pinned;
 } api_config;
 
@@ -108,8 +109,10 @@ struct request {
     char state[64];    /* the endpoint's state version as the gateway saw it, "" */
     tab_grant who;
     tab_deadline deadline;
-    atomic_bool gone; /* the client left: work that is only for it stops */
-    char *body;       /* NUL behind; malloc'ed; request_body_drop frees it early */
+    atomic_bool gone;      /* the client left: work that is only for it stops */
+    struct stream *stream; /* its body is taken as it comes (stream.h); NULL: it is in body */
+    struct upload *upload; /* what of an upload has been taken (upload.c) */
+    char *body;            /* NUL behind; malloc'ed; request_body_drop frees it early */
     size_t body_n;
     uint32_t held; /* held.c */
     uint8_t body_sha256[32];
@@ -319,7 +322,10 @@ void row_diff_member(tab_out *o, const Tabella__RowDiff *d); /* as the member di
 void sync_members(request *r, const Tabella__SyncReply *y);  /* as one object */
 void sync_json(request *r, tab_str reply); /* the same of a serialized one: a job's answer */
 
-void data_json(tab_out *o, const Tabella__DataObject *d); /* datasets.c: as one object */
+/* render.c: the answer of an uploaded file that was read, as one object. */
+void upload_members(request *r, const Tabella__LoadReply *y);
+
+void data_json(tab_out *o, const Tabella__DataObject *d); /* as one object */
 
 /* datasets.c: makes a table of the body a dataset, named by its id. The same job and the same i give the
  * same dataset. temporary: the job drops it when it ends. */

@@ -50,7 +50,7 @@ static tab_status read_file(request *r, tab_str name, tab_str bytes, const tab_b
     bool packed = bytes.n > 2 && (memcmp(bytes.p, "PK", 2) == 0 || memcmp(bytes.p, "\x1f\x8b", 2) == 0 ||
                                   tab_parquet_is(bytes));
     tab_file_limits most = { tab_arrow_is(bytes) ? 4 * (uint64_t)bytes.n + ROOM : UNPACKED, limits->cells,
-                             limits->columns, limits->tables };
+                             limits->columns, limits->tables, true };
     tab_status s = tab_fail(err, TAB_UNAVAILABLE, "", "too many files are being read; retry with backoff");
     if (!packed)
         return tab_file_read(r->arena, name, bytes, &most, ret, err);

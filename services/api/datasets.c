@@ -8,36 +8,6 @@
 
 enum { CREDENTIALS = 64 };
 
-void data_json(tab_out *o, const Tabella__DataObject *d)
-{
-    bool connection = strcmp(d->kind, "connection") == 0;
-    tab_out_open(o, '{');
-    text_member(o, "id", d->id);
-    text_member(o, "kind", d->kind);
-    text_member(o, "name", d->name);
-    text_member(o, "source", d->source);
-    text_member(o, "snapshot", d->snapshot[0] != 0 ? d->snapshot : NULL);
-    time_member(o, "snapshot_at", d->snapshot_at);
-    if (connection) {
-        text_member(o, "dataset", d->dataset[0] != 0 ? d->dataset : NULL);
-        time_member(o, "last_sync_at", d->last_sync_at);
-        text_member(o, "last_sync_outcome", d->last_sync_outcome[0] != 0 ? d->last_sync_outcome : NULL);
-        text_member(o, "last_sync_message", d->last_sync_message[0] != 0 ? d->last_sync_message : NULL);
-        texts_member(o, "credentials_set", d->n_credentials_set, d->credentials_set);
-    } else {
-        uint_member(o, "rows", d->rows);
-        uint_member(o, "cols", d->cols);
-        uint_member(o, "cells", d->cells);
-        uint_member(o, "size_bytes", d->size_bytes);
-        bool_member(o, "pinned", d->pinned);
-        texts_member(o, "pinned_by", d->n_pinned_by, d->pinned_by);
-    }
-    time_member(o, "created_at", d->created_at);
-    if (d->n_notes > 0)
-        texts_member(o, "notes", d->n_notes, d->notes);
-    tab_out_close(o, '}');
-}
-
 static void data_entry(request *r, const void *reply, size_t i)
 {
     data_json(&r->out, ((const Tabella__ListDataReply *)reply)->data[i]);

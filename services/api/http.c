@@ -31,6 +31,8 @@
 #include "common/turns.h"
 #include "services/api/counts.h"
 #include "services/api/http_end.h"
+#include "services/api/http_head.h"
+#include "services/api/stream.h"
 
 /* Worker threads of the lanes for short requests. A look-up of a key waits for the keys service alone. */
 enum { LOOKUP_WORKERS = 8, READ_WORKERS = 16 };
@@ -66,37 +68,12 @@ static const char *method_name(enum evhttp_cmd_type t)
 
 static bool take_headers(exchange *x)
 {
-    request *r = &x->r;
     struct evkeyval *kv;
     struct evkeyvalq *in = evhttp_request_get_input_headers(x->req);
-    for (kv = in->tqh_first; kv != NULL; kv = kv->next.tqe_next) {
-        tab_str value = tab_arena_copy(r->arena, tab_str_of(kv->value));
-        if (value.p == NULL)
+    for (kv = in->tqh_first; kv != NULL; kv = kv->next.tqe_next)
+        if (!http_header_in(&x->r, kv->key, tab_str_of(kv->value), &x->identity))
             return false;
-        if (strcasecmp(kv->key, TAB_IDENTITY_HEADER) == 0)
-            x->identity = value;
-        else if (strcasecmp(kv->key, "Content-Type") == 0)
-            r->content_type = value.p;
-        else if (strcasecmp(kv->key, "Content-Encoding") == 0)
-            r->content_encoding = value.p;
-        else if (strcasecmp(kv->key, "X-Tabella-Trace") == 0)
-            r->trace = value.p;
-        else if (strcasecmp(kv->key, "X-Tabella-Address") == 0 && value.n < 46) /* INET6_ADDRSTRLEN */
-            r->address = value.p;
-        else if (strcasecmp(kv->key, "X-Tabella-Session") == 0)
-            r->session = value.p;
-        else if (strcasecmp(kv->key, "X-Tabella-Uncounted") == 0)
-            r->uncounted = value.n == 1 && value.p[0] == '1';
-        else if (strcasecmp(kv->key, "Idempotency-Key") == 0) {
-            r->idempotency_key = value.p;
-            r->idempotency_headers++;
-        }
-    }
-    /* The raw path, as the gateway signed it: evhttp's own splitting would decode it. */
-    const char *uri = evhttp_request_get_uri(x->req), *q = strchr(uri, '?');
-    r->path = tab_arena_copy(r->arena, (tab_str){ uri, q != NULL ? (size_t)(q - uri) : strlen(uri) });
-    r->query = q != NULL ? tab_arena_copy(r->arena, tab_str_of(q + 1)) : TAB_S("");
-    return r->path.p != NULL && r->query.p != NULL;
+    return http_target_in(&x->r, tab_str_of(evhttp_request_get_uri(x->req))); /* not evhttp's decoded one */
 }
 
 /* Refuses a request on the loop's thread, before it is looked at. The answer still names the request that it
@@ -208,6 +185,10 @@ static exchange *exchange_of(request *r)
 
 static void end_parked(request *r, tab_status s, tab_error *err)
 {
+    if (r->stream != NULL) {
+        stream_end(r, s, err);
+        return;
+    }
     exchange *x = exchange_of(r);
     http *h = x->h;
     request_finish(r, s, err);
@@ -227,6 +208,10 @@ static bool put_again(exchange *x)
 
 static void again_parked(request *r, tab_status (*fn)(void *arg, tab_error *err), void *arg)
 {
+    if (r->stream != NULL) {
+        stream_again(r, fn, arg);
+        return;
+    }
     r->again = fn;
     r->again_arg = arg;
     if (!put_again(exchange_of(r))) {
@@ -345,7 +330,10 @@ static bool listen_at(http *h, const char *address)
     h->socket = evhttp_bind_socket_with_handle(h->server, host, (uint16_t)port);
     if (h->socket != NULL)
         h->accept = tab_accept_new(h->base, h->server, h->socket, address, KEPT_DESCRIPTORS, 0);
-    return h->accept != NULL;
+    if (h->accept == NULL)
+        return false;
+    tab_accept_first(h->accept, streams_take, h->streams);
+    return true;
 }
 
 /* What one turn of the loop changes of a descriptor's events is told to the system at once: the descriptors
@@ -359,6 +347,15 @@ static struct event_base *base_new(void)
     if (c != NULL)
         event_config_free(c);
     return base;
+}
+
+static void opened_one(void *arg)
+{
+    http *h = arg;
+    atomic_store(&h->came, tab_mono_ms());
+    pthread_mutex_lock(&h->lock);
+    h->open++;
+    pthread_mutex_unlock(&h->lock);
 }
 
 http *http_open(api *a)
@@ -391,6 +388,9 @@ http *http_open(api *a)
     evhttp_set_allowed_methods(h->server, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST |
                                               EVHTTP_REQ_DELETE | EVHTTP_REQ_PATCH | EVHTTP_REQ_PUT);
     evhttp_set_gencb(h->server, on_request, h);
+    h->streams = streams_open(h->a, h->base, (streams_hooks){ opened_one, http_closed_one, h });
+    if (h->streams == NULL)
+        goto fail;
     h->wake = event_new(h->base, h->wake_fd, EV_READ | EV_PERSIST, http_on_wake, h);
     if (h->wake == NULL || event_add(h->wake, NULL) != 0)
         goto fail;
@@ -468,6 +468,7 @@ void http_end(http *h)
 {
     if (h == NULL)
         return;
+    streams_end(h->streams);
     pthread_mutex_lock(&h->lock);
     h->stop = true;
     pthread_cond_broadcast(&h->work);
@@ -491,6 +492,7 @@ void http_free(http *h)
         next = x->next;
         http_exchange_free(x);
     }
+    streams_free(h->streams);
     tab_accept_free(h->accept);
     if (h->turn != NULL)
         event_free(h->turn);

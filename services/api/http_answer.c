@@ -9,6 +9,7 @@
 
 #include "common/log.h"
 #include "services/api/http_end.h"
+#include "services/api/http_head.h"
 
 /* Wakes the loop, unless it has been woken already. The write is outside the lock, which the loop takes
  * first. */
@@ -46,9 +47,9 @@ static void free_text(const void *data, size_t n, void *arg)
     free((void *)(uintptr_t)data);
 }
 
-static void header(struct evhttp_request *req, const char *name, const char *value)
+static void header(void *to, const char *name, const char *value)
 {
-    evhttp_add_header(evhttp_request_get_output_headers(req), name, value);
+    evhttp_add_header(evhttp_request_get_output_headers(to), name, value);
 }
 
 void http_client_left(struct evhttp_connection *c, void *arg)
@@ -80,8 +81,9 @@ void http_watch_close(exchange *x)
         event_add(x->closed, NULL);
 }
 
-static void closed_one(http *h)
+void http_closed_one(void *arg)
 {
+    http *h = arg;
     pthread_mutex_lock(&h->lock);
     if (--h->open == 0)
         pthread_cond_broadcast(&h->idle);
@@ -92,14 +94,14 @@ static void closed_one(http *h)
 static void answer_left(struct evhttp_request *req, void *arg)
 {
     evhttp_connection_set_closecb(evhttp_request_get_connection(req), NULL, NULL);
-    closed_one(arg);
+    http_closed_one(arg);
 }
 
 /* Or its connection is gone. */
 static void answer_lost(struct evhttp_connection *c, void *arg)
 {
     (void)c;
-    closed_one(arg);
+    http_closed_one(arg);
 }
 
 void http_answer(exchange *x)
@@ -114,26 +116,7 @@ void http_answer(exchange *x)
         struct evbuffer *body = evbuffer_new();
         evhttp_connection_set_closecb(evhttp_request_get_connection(x->req), answer_lost, h);
         evhttp_request_set_on_complete_cb(x->req, answer_left, h);
-        header(x->req, "X-Request-Id", r->request_id);
-        if (r->status != 204)
-            header(x->req, "Content-Type", "application/json");
-        if (r->grant[0] != 0)
-            header(x->req, TAB_GRANT_HEADER, r->grant);
-        if (r->arrived_us > 0) { /* for the gateway's log; it goes no further */
-            char parts[128];
-            snprintf(parts, sizeof parts, "queue=%.1f;postgres=%.1f;redis=%.1f;services=%.1f",
-                     (double)r->spent.queue_us / 1e3, (double)r->spent.postgres_us / 1e3,
-                     (double)r->spent.redis_us / 1e3, (double)r->spent.services_us / 1e3);
-            header(x->req, "X-Tabella-Parts", parts);
-        }
-        if (r->error_type != NULL)
-            header(x->req, "X-Tabella-Error", r->error_type);
-        if (r->cookie != NULL && r->status < 300)
-            header(x->req, "Set-Cookie", r->cookie);
-        if (r->retry_after > 0) {
-            snprintf(number, sizeof number, "%u", r->retry_after);
-            header(x->req, "Retry-After", number);
-        }
+        http_headers_out(r, header, x->req);
         if (atomic_load(&h->leaves) || http_more_has_come(x->req))
             http_close_after(x->req);
         /* evhttp would send the body of a HEAD along, and it would be read as the next answer. */
@@ -154,7 +137,7 @@ void http_answer(exchange *x)
     }
     http_exchange_free(x);
     if (!leaves_later)
-        closed_one(h);
+        http_closed_one(h);
 }
 
 void http_on_wake(evutil_socket_t fd, short what, void *arg)

@@ -36,9 +36,10 @@ struct http {
     size_t workers;
     pthread_mutex_t lock;
     pthread_cond_t work, idle;
-    tab_turns *turns; /* what is to be worked on */
-    exchange *done;   /* to be answered */
-    size_t open;      /* from arrival to the end of the answer */
+    struct streams *streams; /* requests whose bodies are taken as they come */
+    tab_turns *turns;        /* what is to be worked on */
+    exchange *done;          /* to be answered */
+    size_t open;             /* from arrival to the end of the answer */
     bool stop;
     atomic_bool leaves;
     struct event *turn;           /* each second */
@@ -53,6 +54,7 @@ void http_exchange_free(exchange *x);
 void http_watch_close(exchange *x);
 void http_client_left(struct evhttp_connection *c, void *exchange);
 void http_on_wake(evutil_socket_t fd, short what, void *http);
+void http_closed_one(void *http); /* one less from its arrival to the end of its answer */
 /* On any thread: the loop answers. */
 void http_give_back(http *h, exchange *x);
 

@@ -188,7 +188,8 @@ static void operation(tab_out *o, tab_route_id id)
     open_member(o, "responses", '{');
     snprintf(status, sizeof status, "%d", ROUTES[id].status);
     answer(o, status, "The result", ROUTES[id].answer);
-    if (id == TAB_POST_RUN || id == TAB_POST_DATA_GENERATE || id == TAB_POST_DATA_SYNC)
+    if (id == TAB_POST_RUN || id == TAB_POST_DATA_GENERATE || id == TAB_POST_DATA_SYNC ||
+        id == TAB_POST_DATA_UPLOAD)
         answer(o, "202", "A job was started", NULL);
     if (id == TAB_POST_ENDPOINTS || id == TAB_POST_ENDPOINT_REFRESH)
         answer(o, "200", "With `dry_run`", "Cost");

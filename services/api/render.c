@@ -70,6 +70,56 @@ void sync_json(request *r, tab_str reply)
         sync_members(r, y);
 }
 
+void data_json(tab_out *o, const Tabella__DataObject *d)
+{
+    bool connection = strcmp(d->kind, "connection") == 0;
+    tab_out_open(o, '{');
+    text_member(o, "id", d->id);
+    text_member(o, "kind", d->kind);
+    text_member(o, "name", d->name);
+    text_member(o, "source", d->source);
+    text_member(o, "snapshot", d->snapshot[0] != 0 ? d->snapshot : NULL);
+    time_member(o, "snapshot_at", d->snapshot_at);
+    if (connection) {
+        text_member(o, "dataset", d->dataset[0] != 0 ? d->dataset : NULL);
+        time_member(o, "last_sync_at", d->last_sync_at);
+        text_member(o, "last_sync_outcome", d->last_sync_outcome[0] != 0 ? d->last_sync_outcome : NULL);
+        text_member(o, "last_sync_message", d->last_sync_message[0] != 0 ? d->last_sync_message : NULL);
+        texts_member(o, "credentials_set", d->n_credentials_set, d->credentials_set);
+    } else {
+        uint_member(o, "rows", d->rows);
+        uint_member(o, "cols", d->cols);
+        uint_member(o, "cells", d->cells);
+        uint_member(o, "size_bytes", d->size_bytes);
+        bool_member(o, "pinned", d->pinned);
+        texts_member(o, "pinned_by", d->n_pinned_by, d->pinned_by);
+    }
+    time_member(o, "created_at", d->created_at);
+    if (d->n_notes > 0)
+        texts_member(o, "notes", d->n_notes, d->notes);
+    tab_out_close(o, '}');
+}
+
+void upload_members(request *r, const Tabella__LoadReply *y)
+{
+    tab_out *o = &r->out;
+    tab_out_open(o, '{');
+    tab_out_key(o, "dataset");
+    if (y->n_datasets > 0)
+        data_json(o, y->datasets[0]);
+    else
+        tab_out_null(o);
+    if (y->n_datasets > 1) {
+        open_member(o, "datasets", '[');
+        for (size_t i = 0; i < y->n_datasets; i++)
+            data_json(o, y->datasets[i]);
+        tab_out_close(o, ']');
+    }
+    if (y->n_notes > 0)
+        texts_member(o, "notes", y->n_notes, y->notes);
+    tab_out_close(o, '}');
+}
+
 /* "+0.012": how deltas are written. */
 static void delta_member(tab_out *o, const char *key, double delta)
 {
@@ -271,6 +321,15 @@ static void result_json(request *r, const Tabella__Job *j)
     const Tabella__JobResult *x = j->result;
     if (x->sync.len > 0) {
         sync_json(r, (tab_str){ (const char *)x->sync.data, x->sync.len });
+        return;
+    }
+    if (x->load.len > 0) {
+        const Tabella__LoadReply *y = tab_proto_read(r->arena, &tabella__load_reply__descriptor,
+                                                     (tab_str){ (const char *)x->load.data, x->load.len });
+        if (y == NULL)
+            tab_out_null(o);
+        else
+            upload_members(r, y);
         return;
     }
     if (x->json.len > 0) {

@@ -80,8 +80,7 @@ static bool slice(tab_arena *a, const tab_column *c, size_t first, size_t rows, 
     return true;
 }
 
-tab_status block_write(tab_arena *a, const tab_table *t, block_range at, const uint8_t key[BLOCK_KEY],
-                       block *ret, tab_error *err)
+tab_status block_plain(tab_arena *a, const tab_table *t, block_range at, tab_str *ret, tab_error *err)
 {
     tab_column *col = tab_arena_new_of(a, tab_column, at.cols);
     for (size_t i = 0; col != NULL && i < at.cols; i++)
@@ -92,21 +91,37 @@ tab_status block_write(tab_arena *a, const tab_table *t, block_range at, const u
     const tab_table *parts[] = { &part };
     if (col == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "a block does not fit in memory");
-    tab_status s = tab_wire_new(a, parts, 1, &wire, err);
-    if (s != TAB_OK)
-        return s;
-    size_t raw = tab_wire_bytes(wire), most = ZSTD_compressBound(raw);
-    char *plain = tab_arena_new_of(a, char, raw), *packed = tab_arena_new_of(a, char, most);
-    if (plain == NULL || packed == NULL)
+    TAB_TRY(tab_wire_new(a, parts, 1, &wire, err));
+    size_t raw = tab_wire_bytes(wire);
+    char *plain = tab_arena_new_of(a, char, raw);
+    if (plain == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "a block does not fit in memory");
     tab_wire_copy(wire, 0, raw, plain);
-    crypto_generichash(ret->hash, BLOCK_HASH, (const unsigned char *)plain, raw, key, BLOCK_KEY);
-    size_t n = ZSTD_compress(packed, most, plain, raw, 1);
+    *ret = (tab_str){ plain, raw };
+    return TAB_OK;
+}
+
+tab_status block_pack(tab_arena *a, tab_str plain, const uint8_t key[BLOCK_KEY], block *ret, tab_error *err)
+{
+    size_t most = ZSTD_compressBound(plain.n);
+    char *packed = tab_arena_new_of(a, char, most);
+    if (packed == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "a block does not fit in memory");
+    crypto_generichash(ret->hash, BLOCK_HASH, (const unsigned char *)plain.p, plain.n, key, BLOCK_KEY);
+    size_t n = ZSTD_compress(packed, most, plain.p, plain.n, 1);
     if (ZSTD_isError(n))
         return tab_fail(err, TAB_INTERNAL, "", "a block is not compressed: %s", ZSTD_getErrorName(n));
-    ret->raw = raw;
+    ret->raw = plain.n;
     ret->bytes = (tab_str){ packed, n };
     return TAB_OK;
+}
+
+tab_status block_write(tab_arena *a, const tab_table *t, block_range at, const uint8_t key[BLOCK_KEY],
+                       block *ret, tab_error *err)
+{
+    tab_str plain;
+    TAB_TRY(block_plain(a, t, at, &plain, err));
+    return block_pack(a, plain, key, ret, err);
 }
 
 tab_status block_read(tab_arena *a, tab_str bytes, size_t raw, const tab_table **ret, tab_error *err)

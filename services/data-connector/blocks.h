@@ -30,6 +30,12 @@ typedef struct {
     tab_str bytes; /* compressed; lives in the arena */
 } block;
 
+/* A piece of the table before it is packed; and packing it. The one lives in a process without keys. */
+tab_status block_plain(tab_arena *a, const tab_table *t, block_range at, tab_str *ret,
+                       tab_error *err) TAB_CHECKED;
+tab_status block_pack(tab_arena *a, tab_str plain, const uint8_t key[BLOCK_KEY], block *ret,
+                      tab_error *err) TAB_CHECKED;
+/* Both. */
 tab_status block_write(tab_arena *a, const tab_table *t, block_range at, const uint8_t key[BLOCK_KEY],
                        block *ret, tab_error *err) TAB_CHECKED;
 

@@ -8,10 +8,21 @@
 
 #include "common/json.h"
 
-enum { CELL_BYTES = 1 << 20, MOST_DIGITS = 15 };
+enum { MOST_DIGITS = 15 };
 
 bool cell_is_text(const char *p, size_t n)
 {
+    const uint64_t ones = 0x0101010101010101u, high = ones << 7;
+    size_t at = 0;
+    for (uint64_t x; n - at >= sizeof x; at += sizeof x) { /* most are ASCII */
+        memcpy(&x, p + at, sizeof x);
+        if (((x | (x - ones)) & high) != 0)
+            break;
+    }
+    while (at < n && (signed char)p[at] > 0)
+        at++;
+    if (at == n)
+        return true;
     return tab_utf8_valid((tab_str){ p, n }) && memchr(p, 0, n) == NULL;
 }
 
@@ -19,6 +30,14 @@ void cell_size(tab_builder *b, const char *what, size_t n)
 {
     char text[48];
     tab_builder_text(b, (tab_str){ text, (size_t)snprintf(text, sizeof text, "%s(%zu)", what, n) });
+}
+
+void cell_vector(tab_builder *b, const char *text, size_t n)
+{
+    size_t parts = 1;
+    for (size_t i = 0; i < n; i++)
+        parts += text[i] == ',';
+    cell_size(b, "vector", parts);
 }
 
 void cell_text(tab_builder *b, const char *p, size_t n)
@@ -39,8 +58,23 @@ void cell_double(tab_builder *b, double x)
         tab_builder_null(b);
 }
 
+void cell_double_text(tab_builder *b, const char *text, size_t n)
+{
+    size_t used;
+    double x;
+    tab_number_kind kind = tab_number_read(text, text + n, &used, &x);
+    bool plain = (kind == TAB_NUMBER_EXACT || kind == TAB_NUMBER_DIGITS) && used == n;
+    cell_double(b, plain ? x : strtod(text, NULL));
+}
+
 void cell_number(tab_builder *b, const char *text, size_t n)
 {
+    double near;
+    size_t read;
+    if (n <= MOST_DIGITS && tab_number_read(text, text + n, &read, &near) == TAB_NUMBER_EXACT && read == n) {
+        tab_builder_number(b, near); /* most of them */
+        return;
+    }
     size_t digits = 0, used;
     bool leading = true;
     char again[32];

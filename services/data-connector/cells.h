@@ -6,12 +6,17 @@
 
 #include "common/table.h"
 
+enum { CELL_BYTES = 1 << 20 }; /* of a text */
+
 bool cell_is_text(const char *p, size_t n);
 /* "bytes(12)", "vector(768)": of what is not delivered only the size is told. */
 void cell_size(tab_builder *b, const char *what, size_t n);
-/* At most a mebibyte of it, cut at a character. */
+/* "[1,2,3]": vector(3) */
+void cell_vector(tab_builder *b, const char *text, size_t n);
+/* At most CELL_BYTES of it, cut at a character. */
 void cell_text(tab_builder *b, const char *p, size_t n);
-void cell_double(tab_builder *b, double x); /* NaN and infinities are null */
+void cell_double(tab_builder *b, double x);                        /* NaN and infinities are null */
+void cell_double_text(tab_builder *b, const char *text, size_t n); /* a zero behind */
 /* Decimal digits as a database writes them (n > 0, a zero behind); more than a double holds are kept. */
 void cell_number(tab_builder *b, const char *text, size_t n);
 /* "2026-01-31 12:30:00+00" (with a zone) to "2026-01-31T12:30:00Z". What has no year of four digits is

@@ -16,7 +16,7 @@
 #include "common/proto.h"
 #include "common/table_wire.h"
 
-enum { POLL_MS = 100, ANSWER_MOST = 1 << 20 };
+enum { POLL_MS = 100, ANSWER_MOST = 1 << 20, PIECE_MOST = 1 << 30 };
 
 typedef struct {
     pid_t pid;
@@ -25,7 +25,8 @@ typedef struct {
     const atomic_bool *cancel;
 } child;
 
-static tab_status spawn(child *c, tab_error *err)
+/* file: what the process has at descriptor 3; -1: nothing. */
+static tab_status spawn(child *c, int file, tab_error *err)
 {
     static char argument[] = CHILD_ARGUMENT, name[] = "data-connector";
     char *argv[] = { name, argument, NULL }, *env[] = { NULL };
@@ -40,6 +41,8 @@ static tab_status spawn(child *c, tab_error *err)
     posix_spawnattr_init(&attr);
     posix_spawn_file_actions_adddup2(&acts, pair[1], STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&acts, pair[1], STDOUT_FILENO);
+    if (file >= 0)
+        posix_spawn_file_actions_adddup2(&acts, file, CHILD_FILE);
     posix_spawnattr_setsigmask(&attr, &none);
     posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
     int e = posix_spawn(&c->pid, "/proc/self/exe", &acts, &attr, argv, env);
@@ -138,7 +141,9 @@ static tab_status join_notes(tab_arena *a, const Tabella__SourceAnswer *m, tab_s
     return TAB_OK;
 }
 
-static tab_status hear(const child *c, tab_arena *a, const tab_table **ret, tab_str *notes, tab_error *err)
+/* The one message of the answer. */
+static tab_status hear_message(const child *c, tab_arena *a, const Tabella__SourceAnswer **ret,
+                               tab_str *notes, tab_error *err)
 {
     uint8_t head[4];
     TAB_TRY(take_all(c, (char *)head, sizeof head, err));
@@ -153,9 +158,50 @@ static tab_status hear(const child *c, tab_arena *a, const tab_table **ret, tab_
         return tab_fail(err, TAB_INTERNAL, "", "a source's reader answered nothing legible");
     if (m->status != TAB_OK)
         return tab_fail(err, (tab_status)m->status, m->param, "%s", m->message);
-    TAB_TRY(join_notes(a, m, notes, err));
-    *ret = NULL;
-    return m->table_bytes == 0 ? TAB_OK : take_table(c, a, m->table_bytes, ret, err);
+    *ret = m;
+    return join_notes(a, m, notes, err);
+}
+
+/* What an answer is heard into: a table in the arena, or a sink of pieces. */
+typedef struct {
+    tab_arena *a;
+    const tab_table **table;
+    tab_str *notes;
+    const child_sink *sink;
+} hearing;
+
+/* The pieces that follow on a file's answer, one in memory at a time. */
+static tab_status hear_pieces(const child *c, const Tabella__SourceAnswer *m, const child_sink *sink,
+                              tab_error *err)
+{
+    child_piece p;
+    for (;;) {
+        TAB_TRY(take_all(c, (char *)&p, sizeof p, err));
+        if (p.bytes == 0)
+            return TAB_OK;
+        const Tabella__FileTable *t = p.table < m->n_tables ? m->tables[p.table] : NULL;
+        if (t == NULL || p.bytes > PIECE_MOST || p.cols > t->cols || p.first_col > t->cols - p.cols ||
+            p.rows > t->rows || p.first_row > t->rows - p.rows)
+            return tab_fail(err, TAB_INTERNAL, "", "a file's reader answered a piece of no table");
+        char *bytes = malloc(p.bytes);
+        tab_status s = bytes != NULL ? take_all(c, bytes, p.bytes, err) : tab_no_memory(err);
+        if (s == TAB_OK)
+            s = sink->piece(sink->arg, &p, (tab_str){ bytes, p.bytes }, err);
+        free(bytes);
+        TAB_TRY(s);
+    }
+}
+
+static tab_status hear(const child *c, const hearing *h, tab_error *err)
+{
+    const Tabella__SourceAnswer *m = NULL;
+    TAB_TRY(hear_message(c, h->a, &m, h->notes, err));
+    if (h->sink != NULL) {
+        TAB_TRY(h->sink->tables(h->sink->arg, m->tables, m->n_tables, *h->notes, err));
+        return hear_pieces(c, m, h->sink, err);
+    }
+    *h->table = NULL;
+    return m->table_bytes == 0 ? TAB_OK : take_table(c, h->a, m->table_bytes, h->table, err);
 }
 
 /* Why a reader ended before it had answered: of its own limits, or of somebody's hand. */
@@ -176,16 +222,14 @@ static tab_status died(int status, tab_error *err)
                     "The source holds what its reader cannot read: the reader broke.");
 }
 
-tab_status child_run(tab_arena *a, const Tabella__SourceTask *task, tab_deadline deadline,
-                     const atomic_bool *cancel, const tab_table **ret, tab_str *notes, tab_error *err)
+static tab_status run(const Tabella__SourceTask *task, int file, child *c, const hearing *h, tab_error *err)
 {
-    child c = { .deadline = deadline, .cancel = cancel };
     int status = 0;
-    TAB_TRY(spawn(&c, err));
-    tab_status s = tell(&c, task, err);
+    TAB_TRY(spawn(c, file, err));
+    tab_status s = tell(c, task, err);
     if (s != TAB_CANCELLED) { /* one that ended before it had heard all may still have answered */
         tab_error why = { 0 };
-        tab_status heard = hear(&c, a, ret, notes, &why);
+        tab_status heard = hear(c, h, &why);
         if (s == TAB_OK || heard != TAB_UNAVAILABLE) {
             s = heard;
             if (heard != TAB_OK && err != NULL)
@@ -195,9 +239,26 @@ tab_status child_run(tab_arena *a, const Tabella__SourceTask *task, tab_deadline
     bool early =
         s == TAB_UNAVAILABLE && err != NULL && strcmp(err->message, "the source's reader has ended") == 0;
     if (!early && s != TAB_OK)
-        kill(c.pid, SIGKILL);
-    close(c.fd);
-    while (waitpid(c.pid, &status, 0) < 0 && errno == EINTR)
+        kill(c->pid, SIGKILL);
+    close(c->fd);
+    while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
         continue;
     return early ? died(status, err) : s;
+}
+
+tab_status child_run(tab_arena *a, const Tabella__SourceTask *task, tab_deadline deadline,
+                     const atomic_bool *cancel, const tab_table **ret, tab_str *notes, tab_error *err)
+{
+    child c = { .deadline = deadline, .cancel = cancel };
+    const hearing h = { .a = a, .table = ret, .notes = notes };
+    return run(task, -1, &c, &h, err);
+}
+
+tab_status child_load(tab_arena *a, const Tabella__SourceTask *task, int file, tab_deadline deadline,
+                      const atomic_bool *cancel, const child_sink *sink, tab_error *err)
+{
+    child c = { .deadline = deadline, .cancel = cancel };
+    tab_str notes = TAB_S("");
+    const hearing h = { .a = a, .notes = &notes, .sink = sink };
+    return run(task, file, &c, &h, err);
 }

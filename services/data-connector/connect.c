@@ -44,6 +44,7 @@ tab_status connection_task(data_service *self, tab_call *call, Tabella__SourceTa
     int64_t left = tab_left_ms(until, INT32_MAX);
     left = left > 1000 ? left - 500 : left; /* the rest of the deadline is for the answer */
     task->allow = (char *)self->allow;
+    task->odbc = (char *)self->odbc;
     task->connect_s = self->connect_s;
     task->left_ms = left;
     task->read_mib = self->read_mib;

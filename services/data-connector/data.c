@@ -474,6 +474,7 @@ static tab_status drop(void *arg, tab_call *call, tab_error *err)
     TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     TAB_TRY(store_hold_blocks(tx, call->org, true, err));
     TAB_TRY(store_dataset_drop(tx, call->org, NULL, q->owner, err));
+    TAB_TRY(data_upload_owned(tx, call->org, q->owner, err));
     return tab_tx_commit(&tx, err);
 }
 
@@ -495,6 +496,9 @@ const tab_rpc_method data_methods[] = {
     METHOD("Compare", compare_request, compare_reply, data_compare),
     METHOD("Profile", profile_request, profile_reply, data_profile),
     METHOD("Write", write_request, write_reply, data_write),
+    METHOD("UploadPart", upload_part_request, upload_part_reply, data_upload_part),
+    METHOD("UploadDrop", upload_request, empty, data_upload_drop),
+    METHOD("Load", load_request, load_reply, data_load),
     METHOD("Get", data_request, data_object, get),
     METHOD("List", list_data_request, list_data_reply, list),
     METHOD("Pin", data_request, data_object, pin),
@@ -536,6 +540,7 @@ static void sweep_once(data_service *self)
     const char **org;
     size_t n = 0;
     tab_error err = { 0 };
+    data_upload_sweep(self);
     if (a == NULL || tab_tx_begin(self->pg, TAB_ORG_ALL, tab_in_ms(30000), &tx, &err) != TAB_OK ||
         store_orgs_to_sweep(tx, a, self->keep_days, &org, &n, &err) != TAB_OK ||
         tab_tx_commit(&tx, &err) != TAB_OK)

@@ -17,9 +17,12 @@ typedef struct {
     tab_keyring *kek;      /* encrypts credentials; NULL: none configured, and connections are refused */
     tab_run_keys run_keys; /* seal temporary datasets */
     const char *allow;     /* networks that connections may reach although they are not public */
+    const char *odbc;      /* the odbc.ini whose entries they may name; "" */
     int64_t keep_days;     /* rows of old, unpinned snapshots */
     int64_t connect_s, read_s, read_mib, memory_mib; /* limits of reaching a source */
     read_turns reads;                                /* and of how many at once */
+    int64_t upload_org, upload_all, upload_idle_s;   /* bytes on their way; seconds without a piece */
+    const char *upload_dir;                          /* of files while they are read */
     atomic_bool stop;
 } data_service;
 
@@ -36,6 +39,13 @@ tab_status data_diff(void *self, tab_call *call, tab_error *err);
 tab_status data_snapshots(void *self, tab_call *call, tab_error *err);
 tab_status data_compare(void *self, tab_call *call, tab_error *err);
 tab_status data_profile(void *self, tab_call *call, tab_error *err);
+/* Methods of upload.c */
+tab_status data_upload_part(void *self, tab_call *call, tab_error *err);
+tab_status data_upload_drop(void *self, tab_call *call, tab_error *err);
+tab_status data_load(void *self, tab_call *call, tab_error *err);
+/* Drops a job's uploads; those that were given up. */
+tab_status data_upload_owned(tab_tx *tx, const char *org, const char *owner, tab_error *err) TAB_CHECKED;
+void data_upload_sweep(data_service *self);
 tab_status data_write(void *self, tab_call *call, tab_error *err); /* write.c */
 
 /* What a connection's credentials are sealed with: its place. */

@@ -7,7 +7,7 @@
 
 #include "common/time.h"
 
-enum { MOST_SETS = 64, MOST_KEY = 3 };
+enum { MOST_SETS = 64, MOST_KEY = 3, PROBE_ROWS = 16384 };
 enum { BEFORE, AFTER };
 
 static const unsigned char sip_key[16] = "tabella row diff";
@@ -85,12 +85,17 @@ static uint64_t level_hash(const tab_column *c, size_t i, bool as_text)
     return hash(c->kind[i] == TAB_CELL_BOOL && !as_text ? 'b' : 't', s.p, s.n);
 }
 
-/* ret (rows): the cells' hashes, 0 for null. False: the arena is full. */
+/* ret (rows): the first cells' hashes, 0 for null. False: the arena is full. */
 static bool cells(tab_arena *a, const tab_column *c, size_t rows, bool as_text, uint64_t *ret)
 {
     if (c->layout == TAB_NUMBERS) {
         for (size_t r = 0; r < rows; r++)
             ret[r] = isnan(c->num[r]) ? 0 : number_hash(c->num[r], as_text);
+        return true;
+    }
+    if (c->levels >= rows) {
+        for (size_t r = 0; r < rows; r++)
+            ret[r] = c->code[r] == TAB_NULL ? 0 : level_hash(c, c->code[r], as_text);
         return true;
     }
     uint64_t *level = tab_arena_new_of(a, uint64_t, c->levels + 1);
@@ -158,9 +163,10 @@ typedef struct {
     size_t tried;
 } search;
 
-static bool key_hashes(tab_arena *a, const search *s, int side, const size_t *set, size_t n, uint64_t **ret)
+/* *ret (rows): hashes of the set's cells in the first rows, 0 where one of them is null. */
+static bool key_hashes(tab_arena *a, const search *s, int side, const size_t *set, size_t n, size_t rows,
+                       uint64_t **ret)
 {
-    size_t rows = s->t[side]->rows;
     uint64_t *sum = tab_arena_new_of(a, uint64_t, rows + 1), *one = tab_arena_new_of(a, uint64_t, rows + 1);
     if (sum == NULL || one == NULL)
         return false;
@@ -175,18 +181,32 @@ static bool key_hashes(tab_arena *a, const search *s, int side, const size_t *se
     return true;
 }
 
+/* Whether the first rows of one table already hold a value twice: then nothing else needs to be looked at. Of
+ * d equally frequent values two are alike among 1.2 sqrt(d) rows, so that few sets that are no key get past
+ * 16,384 rows (docs/decisions/0367). */
+static bool repeats_early(const search *s, int side, const size_t *set, size_t n)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)PROBE_ROWS * 512 + (1 << 20));
+    uint64_t *h;
+    hash_set in;
+    return s->t[side]->rows > PROBE_ROWS && a != NULL && key_hashes(a, s, side, set, n, PROBE_ROWS, &h) &&
+           set_new(a, PROBE_ROWS, &in) && !set_fill(&in, h, PROBE_ROWS);
+}
+
 /* Whether the set of columns is unique and complete in both tables; counts the rows that it matches. */
-static void try_set(search *s, const size_t *set, size_t n)
+static bool try_set(search *s, const size_t *set, size_t n)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 31);
     uint64_t *h[2];
     hash_set in[2];
     size_t matched = 0;
     s->tried++;
+    if (repeats_early(s, BEFORE, set, n) || repeats_early(s, AFTER, set, n))
+        return false;
     for (int side = 0; side < 2; side++)
-        if (a == NULL || !key_hashes(a, s, side, set, n, &h[side]) ||
+        if (a == NULL || !key_hashes(a, s, side, set, n, s->t[side]->rows, &h[side]) ||
             !set_new(a, s->t[side]->rows, &in[side]) || !set_fill(&in[side], h[side], s->t[side]->rows))
-            return;
+            return false;
     for (size_t r = 0; r < s->t[AFTER]->rows; r++)
         matched += in[BEFORE].slot[set_at(&in[BEFORE], h[AFTER][r])] != 0;
     if (matched > s->best_matched) { /* smaller sets and those further left come first, so only more
@@ -195,6 +215,7 @@ static void try_set(search *s, const size_t *set, size_t n)
         s->n_best = n;
         memcpy(s->best, set, n * sizeof *set);
     }
+    return true;
 }
 
 static size_t level_bound(const tab_column *c, size_t rows)
@@ -234,11 +255,10 @@ static void find_key(search *s)
         }
     }
     for (size_t i = 0; i < s->n_pairs && !enough(s, most); i++) {
-        size_t before = s->best_matched;
-        if (s->pairs[i].complete && s->pairs[i].distinct == SIZE_MAX)
-            try_set(s, &i, 1);
-        unique_alone[i % 2048] = s->best_matched > before;
+        bool may = s->pairs[i].complete && s->pairs[i].distinct == SIZE_MAX;
+        unique_alone[i % 2048] = may && try_set(s, &i, 1);
     }
+    /* a set with a column that is unique alone matches no row that this column does not */
     for (size_t i = 0; i < s->n_pairs; i++)
         for (size_t k = i + 1; k < s->n_pairs && !enough(s, most); k++) {
             const pair *p = &s->pairs[i], *q = &s->pairs[k];
@@ -248,14 +268,14 @@ static void find_key(search *s)
             if (p->distinct != SIZE_MAX && q->distinct != SIZE_MAX &&
                 !__builtin_mul_overflow(p->distinct, q->distinct, &could) && could < larger)
                 continue;
-            try_set(s, set, 2);
+            (void)try_set(s, set, 2);
         }
     for (size_t i = 0; i < s->n_pairs; i++)
         for (size_t k = i + 1; k < s->n_pairs && s->n_best == 0; k++)
             for (size_t l = k + 1; l < s->n_pairs && s->n_best == 0 && !enough(s, most); l++) {
                 size_t set[3] = { i, k, l };
                 if (s->pairs[i].complete && s->pairs[k].complete && s->pairs[l].complete)
-                    try_set(s, set, 3);
+                    (void)try_set(s, set, 3);
             }
 }
 
@@ -347,7 +367,7 @@ static bool pair_by_key(tab_arena *a, const search *s, wide *w[2], pairing *p)
     uint64_t *h[2];
     hash_set in;
     for (int side = 0; side < 2; side++)
-        if (!key_hashes(a, s, side, s->best, s->n_best, &h[side]))
+        if (!key_hashes(a, s, side, s->best, s->n_best, s->t[side]->rows, &h[side]))
             return false;
     if (!set_new(a, s->t[BEFORE]->rows, &in))
         return false;
@@ -400,7 +420,7 @@ static bool declared_key(search *s, const tab_str *declared, size_t n, tab_arena
         if (set[k] == SIZE_MAX)
             return false;
     }
-    try_set(s, set, n);
+    (void)try_set(s, set, n);
     return s->n_best > 0;
 }
 

@@ -33,7 +33,7 @@ static tab_status choose(const source *s, const tab_file *f, const tab_table **r
 tab_status file_table(const source *s, tab_arena *a, tab_str name, tab_str bytes, const tab_table **ret,
                       tab_error *err)
 {
-    const tab_file_limits most = { (uint64_t)s->read_mib << 20, DATA_MOST_CELLS, DATA_MOST_COLS, 64 };
+    const tab_file_limits most = { (uint64_t)s->read_mib << 20, DATA_MOST_CELLS, DATA_MOST_COLS, 64, false };
     tab_file f;
     if (bytes.n >= 16 && memcmp(bytes.p, "SQLite format 3", 16) == 0)
         return sqlite_table(s, a, bytes, name, ret, err);

@@ -1,6 +1,7 @@
 /* data-connector: datasets, their immutable snapshots, connections and pins. Owns the Postgres
  * schema `data_connector`. Start: configuration, log, servers, relay, sweeper, methods, ready.
  * Stop, on SIGTERM: not ready, drain, free. */
+#include <malloc.h>
 #include <pthread.h>
 #include <sodium.h>
 #include <stdlib.h>
@@ -15,8 +16,10 @@
 typedef struct {
     TAB_COMMON_CONFIG;
     TAB_RUN_KEY_CONFIG;
-    const char *kek, *allow;
-    int64_t keep_days, connect_s, read_s, read_mib, memory_mib, reads_org, reads_place;
+    const char *kek, *allow, *odbc;
+    int64_t keep_days, connect_s, read_s, read_mib, memory_mib, reads_org, reads_place, upload_org,
+        upload_all, upload_idle_s;
+    const char *upload_dir;
 } config;
 
 static const tab_option options[] = {
@@ -28,6 +31,8 @@ static const tab_option options[] = {
     TAB_OPTION(config, allow, TEXT, "TAB_ALLOW_NETWORKS", "",
                "networks that connections may reach although they are not public, "
                "for example 10.0.0.0/8,fd00::/8"),
+    TAB_OPTION(config, odbc, TEXT, "TAB_ODBC", "",
+               "odbc.ini whose entries connections of every organization may name; empty: none"),
     TAB_OPTION(config, keep_days, INT, "TAB_SNAPSHOT_DAYS", "30",
                "days for which rows of old, unpinned snapshots are kept"),
     TAB_OPTION(config, connect_s, INT, "TAB_SOURCE_CONNECT_S", "10", "seconds to reach a source"),
@@ -39,6 +44,14 @@ static const tab_option options[] = {
     TAB_OPTION(config, reads_org, INT, "TAB_SOURCE_READS_ORG", "4",
                "sources that an organization reads at once, in one process"),
     TAB_OPTION(config, reads_place, INT, "TAB_SOURCE_READS_PLACE", "2", "of these, of one scheme and host"),
+    TAB_OPTION(config, upload_org, INT, "TAB_UPLOAD_ORG_BYTES", "4294967296",
+               "most bytes of an organization's uploaded files that are not read yet"),
+    TAB_OPTION(config, upload_all, INT, "TAB_UPLOAD_ALL_BYTES", "34359738368",
+               "the same of all organizations"),
+    TAB_OPTION(config, upload_idle_s, INT, "TAB_UPLOAD_IDLE_S", "180",
+               "seconds without a byte after which an upload is dropped"),
+    TAB_OPTION(config, upload_dir, TEXT, "TAB_UPLOAD_DIR", "/var/tmp",
+               "folder of uploaded files while they are read; they have no names in it"),
     TAB_OPTIONS_END,
 };
 
@@ -50,6 +63,10 @@ int main(int argc, char **argv)
     int early = tab_config_read(options, &cfg, argc, argv);
     if (early >= 0)
         return early;
+    /* Pieces of files and columns are large and short-lived (as in services/api/main.c). */
+    mallopt(M_MMAP_THRESHOLD, 256 << 10);
+    mallopt(M_TRIM_THRESHOLD, 1 << 20);
+    mallopt(M_ARENA_MAX, 4);
     tab_log_open("data-connector", cfg.log_level);
     sigset_t stop = tab_signals_hold();
     if (!tab_trace_open(cfg.otlp))
@@ -59,11 +76,16 @@ int main(int argc, char **argv)
 
     static data_service self;
     self.allow = cfg.allow;
+    self.odbc = cfg.odbc;
     self.keep_days = cfg.keep_days;
     self.connect_s = cfg.connect_s;
     self.read_s = cfg.read_s;
     self.read_mib = cfg.read_mib;
     self.memory_mib = cfg.memory_mib;
+    self.upload_org = cfg.upload_org;
+    self.upload_all = cfg.upload_all;
+    self.upload_idle_s = cfg.upload_idle_s;
+    self.upload_dir = cfg.upload_dir;
     reads_init(&self.reads, cfg.reads_org, cfg.reads_place);
     if (!tab_run_keys_read(cfg.run_key, cfg.run_seal, &self.run_keys))
         return EXIT_FAILURE;
@@ -83,13 +105,14 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
     pthread_t sweeper;
     tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
-    static tab_schema schema = { .schema = "data_connector", .least = 2 };
+    static tab_schema schema = { .schema = "data_connector", .least = 3 };
     schema.pg = pg;
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "schema", tab_schema_fits, &schema);
     tab_health_watch(health, "nats", tab_rpc_alive, rpc);
-    static const char *const slow[] = { "Ingest", "Connect", "Sync", "Write",
-                                        NULL }; /* as the source, or the body, is */
+    static const char *const slow[] = {
+        "Ingest", "Load", "Connect", "Sync", "Write", NULL
+    }; /* as the source, or the body, is */
     tab_rpc_heavy(rpc, cfg.threads, slow);
     tab_rpc_limits(rpc, cfg.threads, 0, (size_t)3 << 30);
     if (pthread_create(&sweeper, NULL, data_sweep, &self) != 0)

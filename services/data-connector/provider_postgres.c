@@ -24,15 +24,19 @@ enum {
     OID_INT8 = 20,
     OID_INT2 = 21,
     OID_INT4 = 23,
+    OID_TEXT = 25,
     OID_OID = 26,
     OID_FLOAT4 = 700,
     OID_FLOAT8 = 701,
     OID_MONEY = 790,
+    OID_BPCHAR = 1042,
+    OID_VARCHAR = 1043,
     OID_DATE = 1082,
     OID_TIMESTAMP = 1114,
     OID_TIMESTAMPTZ = 1184,
     OID_BIT = 1560,
-    OID_NUMERIC = 1700
+    OID_NUMERIC = 1700,
+    OID_UUID = 2950
 };
 
 static const char *const members[] = { "user", "password", "tls", "ca", NULL }, *const options[] = { "query",
@@ -200,15 +204,12 @@ static tab_status dial(const source *s, bool writes, PGconn **ret, tab_error *er
     return TAB_OK;
 }
 
-/* One statement by the extended protocol. After a failure the connection is of no more use. */
-static tab_status run(const source *s, PGconn *c, const char *sql, int n, const char *const *values,
-                      const char *what, PGresult **ret, tab_error *err)
+/* The one result of the statement that was sent. After a failure the connection is of no more use. */
+static tab_status take(const source *s, PGconn *c, const char *what, PGresult **ret, tab_error *err)
 {
     PGresult *r = NULL, *more = NULL;
-    tab_status f = TAB_OK;
-    if (PQsendQueryParams(c, sql, n, NULL, values, NULL, NULL, 0) == 0)
-        return source_broke(err);
-    if ((f = settled(s, c, err)) != TAB_OK)
+    tab_status f = settled(s, c, err);
+    if (f != TAB_OK)
         return f;
     r = PQgetResult(c);
     ExecStatusType st = PQresultStatus(r);
@@ -223,6 +224,15 @@ static tab_status run(const source *s, PGconn *c, const char *sql, int n, const 
     else
         PQclear(r);
     return f;
+}
+
+/* One statement by the extended protocol. */
+static tab_status run(const source *s, PGconn *c, const char *sql, int n, const char *const *values,
+                      const char *what, PGresult **ret, tab_error *err)
+{
+    if (PQsendQueryParams(c, sql, n, NULL, values, NULL, NULL, 0) == 0)
+        return source_broke(err);
+    return take(s, c, what, ret, err);
 }
 
 /* DECLARE for the table, ordered by its primary key; or for the caller's query. */
@@ -260,19 +270,29 @@ static tab_status declare(const source *s, PGconn *c, tab_arena *a, tab_error *e
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
-static void add_cell(tab_builder *b, Oid type, bool vector, const char *text, size_t n)
+/* A column of a result. Texts wait until there are some, or until another cell comes. */
+typedef struct {
+    tab_builder *b;
+    tab_str wait[TAB_BUILDER_AT_ONCE];
+    size_t n;
+} texts;
+
+static void add_waiting(texts *t)
 {
-    if (!cell_is_text(text, n)) {
-        cell_size(b, "bytes", n);
-        return;
-    }
-    if (vector) {
-        size_t parts = 1;
-        for (size_t i = 0; i < n; i++)
-            parts += text[i] == ',';
-        cell_size(b, "vector", parts);
-        return;
-    }
+    tab_builder_texts(t->b, t->wait, t->n);
+    t->n = 0;
+}
+
+static void wait_for(texts *t, const char *text, size_t n)
+{
+    t->wait[t->n++] = (tab_str){ text, n };
+    if (t->n == TAB_BUILDER_AT_ONCE)
+        add_waiting(t);
+}
+
+/* What no text stands for as it came. */
+static void add_cell(tab_builder *b, Oid type, const char *text, size_t n)
+{
     switch (type) {
     case OID_BOOL:
         tab_builder_bool(b, text[0] == 't');
@@ -286,7 +306,7 @@ static void add_cell(tab_builder *b, Oid type, bool vector, const char *text, si
         break;
     case OID_FLOAT4:
     case OID_FLOAT8:
-        cell_double(b, strtod(text, NULL));
+        cell_double_text(b, text, n);
         break;
     case OID_DATE:
     case OID_TIMESTAMP:
@@ -299,6 +319,38 @@ static void add_cell(tab_builder *b, Oid type, bool vector, const char *text, si
     default:
         cell_text(b, text, n);
     }
+}
+
+static bool is_text(Oid type)
+{
+    return type == OID_TEXT || type == OID_VARCHAR || type == OID_BPCHAR || type == OID_UUID;
+}
+
+/* All rows of column k. */
+static void add_column(tab_builder *b, Oid type, bool vector, const PGresult *r, int k)
+{
+    texts t = { .b = b };
+    for (int i = 0, rows = PQntuples(r); i < rows; i++) {
+        const char *text = PQgetvalue(r, i, k);
+        size_t n = (size_t)PQgetlength(r, i, k);
+        if (n == 0) {
+            wait_for(&t, PQgetisnull(r, i, k) ? NULL : "", 0);
+            continue;
+        }
+        bool good = cell_is_text(text, n);
+        if (good && is_text(type) && n <= CELL_BYTES) {
+            wait_for(&t, text, n);
+            continue;
+        }
+        add_waiting(&t);
+        if (!good)
+            cell_size(b, "bytes", n);
+        else if (vector)
+            cell_vector(b, text, n);
+        else
+            add_cell(b, type, text, n);
+    }
+    add_waiting(&t);
 }
 
 typedef struct {
@@ -335,26 +387,27 @@ static tab_status begin_columns(const source *s, PGconn *c, const PGresult *r, t
     return tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;
 }
 
+static tab_status ask_rows(PGconn *c, tab_error *err)
+{
+    char fetch[40];
+    snprintf(fetch, sizeof fetch, "FETCH %d FROM rows", FETCH);
+    return PQsendQueryParams(c, fetch, 0, NULL, NULL, NULL, NULL, 0) != 0 ? TAB_OK : source_broke(err);
+}
+
+/* The server makes rows while we read those before them. */
 static tab_status fetch_all(const source *s, PGconn *c, tab_arena *a, reading *t, tab_error *err)
 {
-    for (;;) {
+    int n = FETCH;
+    TAB_TRY(ask_rows(c, err));
+    while (n == FETCH) {
         PGresult *r = NULL;
-        char fetch[40];
-        snprintf(fetch, sizeof fetch, "FETCH %d FROM rows", FETCH);
-        TAB_TRY(run(s, c, fetch, 0, NULL, "reading rows", &r, err));
+        TAB_TRY(take(s, c, "reading rows", &r, err));
+        n = PQntuples(r);
         tab_status st = t->b == NULL ? begin_columns(s, c, r, a, t, err) : TAB_OK;
-        int n = PQntuples(r);
-        for (int i = 0; i < n && st == TAB_OK; i++)
-            for (size_t k = 0; k < t->cols; k++)
-                if (PQgetisnull(r, i, (int)k) || PQgetlength(r, i, (int)k) == 0) {
-                    if (PQgetisnull(r, i, (int)k))
-                        tab_builder_null(t->b[k]);
-                    else
-                        tab_builder_text(t->b[k], TAB_S(""));
-                } else {
-                    add_cell(t->b[k], t->type[k], t->vector[k], PQgetvalue(r, i, (int)k),
-                             (size_t)PQgetlength(r, i, (int)k));
-                }
+        if (st == TAB_OK && n == FETCH)
+            st = ask_rows(c, err);
+        for (size_t k = 0; k < t->cols && st == TAB_OK; k++)
+            add_column(t->b[k], t->type[k], t->vector[k], r, (int)k);
         t->rows += (size_t)n;
         PQclear(r);
         if (st != TAB_OK)
@@ -363,9 +416,8 @@ static tab_status fetch_all(const source *s, PGconn *c, tab_arena *a, reading *t
             return tab_fail(err, TAB_VALIDATION, "source", "A table has at most %d cells.", DATA_MOST_CELLS);
         if (tab_arena_full(a))
             return tab_fail(err, TAB_INTERNAL, "", "the table does not fit in memory");
-        if (n < FETCH)
-            return TAB_OK;
     }
+    return TAB_OK;
 }
 
 static tab_status read_rows(const source *s, PGconn *c, tab_arena *a, reading *t, tab_error *err)

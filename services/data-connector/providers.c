@@ -6,7 +6,8 @@ extern const provider provider_postgres, provider_mysql, provider_mariadb, provi
     provider_graphql_http, provider_azblob, provider_azblob_https, provider_azblob_http, provider_clickhouse,
     provider_clickhouse_http, provider_mongodb, provider_snowflake, provider_snowflake_https,
     provider_bigquery, provider_bigquery_https, provider_databricks, provider_gdrive, provider_gdrive_https,
-    provider_qdrant, provider_qdrant_http, provider_supabase, provider_supabase_https, provider_supabase_http;
+    provider_qdrant, provider_qdrant_http, provider_supabase, provider_supabase_https, provider_supabase_http,
+    provider_odbc;
 static const provider *const providers[] = {
     &provider_postgres,
     &provider_mysql,
@@ -38,6 +39,7 @@ static const provider *const providers[] = {
     &provider_supabase,
     &provider_supabase_https,
     &provider_supabase_http,
+    &provider_odbc,
 };
 
 size_t provider_all(const provider *const **ret)

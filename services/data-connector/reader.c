@@ -9,6 +9,7 @@
 
 #include "common/proto.h"
 #include "common/table_wire.h"
+#include "services/data-connector/blocks.h"
 #include "services/data-connector/child.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -28,7 +29,7 @@ static void limit(int what, rlim_t most)
 /* Before anything is read. */
 static void shut_in(void)
 {
-    close_range(3, ~0U, 0);
+    close_range(CHILD_FILE + 1, ~0U, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     prctl(PR_SET_DUMPABLE, SANITIZED);
@@ -84,6 +85,7 @@ static tab_status work(const Tabella__SourceTask *t, tab_arena *a, const tab_tab
     source s = { .ref = &ref,
                  .is_public = true,
                  .allow = t->allow,
+                 .odbc = t->odbc,
                  .credentials = t->source->credentials,
                  .n_credentials = t->source->n_credentials,
                  .query = t->source->query,
@@ -126,6 +128,26 @@ static bool give_table(tab_arena *a, const tab_wire *w)
     return piece != NULL;
 }
 
+/* The tables of a file in pieces, and their end. */
+static bool give_pieces(const tab_file *f)
+{
+    const child_piece end = { 0 };
+    for (size_t i = 0; i < f->n; i++) {
+        block_range at = { 0 };
+        while (block_next(f->table[i], &at)) {
+            TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
+            tab_str plain;
+            tab_error err;
+            if (a == NULL || block_plain(a, f->table[i], at, &plain, &err) != TAB_OK)
+                return false;
+            const child_piece p = { i, at.first_row, at.rows, at.first_col, at.cols, plain.n };
+            if (!give(&p, sizeof p) || !give(plain.p, plain.n))
+                return false;
+        }
+    }
+    return give(&end, sizeof end);
+}
+
 static char **lines(tab_arena *a, tab_str text, size_t *ret_n)
 {
     char **line = tab_arena_new_of(a, char *, 64);
@@ -141,15 +163,36 @@ static char **lines(tab_arena *a, tab_str text, size_t *ret_n)
     return line;
 }
 
-static bool answer(tab_arena *a, tab_status s, const tab_table *t, tab_str notes, tab_error *err)
+static bool name_tables(tab_arena *a, const tab_file *f, Tabella__SourceAnswer *m)
+{
+    Tabella__FileTable *t = tab_arena_new_of(a, Tabella__FileTable, f->n);
+    m->tables = tab_arena_new_of(a, Tabella__FileTable *, f->n);
+    for (size_t i = 0; t != NULL && m->tables != NULL && i < f->n; i++) {
+        tabella__file_table__init(&t[i]);
+        t[i].id = (char *)tab_arena_copy(a, f->table[i]->id).p;
+        t[i].rows = f->table[i]->rows;
+        t[i].cols = f->table[i]->cols;
+        m->tables[m->n_tables++] = &t[i];
+        if (t[i].id == NULL)
+            return false;
+    }
+    return m->tables != NULL;
+}
+
+/* t: of a source; f: of a file. */
+static bool answer(tab_arena *a, tab_status s, const tab_table *t, const tab_file *f, tab_str notes,
+                   tab_error *err)
 {
     Tabella__SourceAnswer m = TABELLA__SOURCE_ANSWER__INIT;
     tab_wire *w = NULL;
     uint8_t head[4];
+    if (s == TAB_OK && f != NULL && !name_tables(a, f, &m))
+        s = TAB_INTERNAL;
     if (s == TAB_OK && t != NULL)
         s = tab_wire_new(a, &t, 1, &w, err);
     if (s == TAB_INTERNAL && tab_arena_full(a))
-        s = tab_fail(err, TAB_VALIDATION, "source", "The source's table does not fit in memory.");
+        s = tab_fail(err, TAB_VALIDATION, f != NULL ? "file" : "source", "The %s does not fit in memory.",
+                     f != NULL ? "file's content" : "source's table");
     m.status = (int32_t)s;
     m.param = err->param;
     m.message = err->message;
@@ -164,6 +207,8 @@ static bool answer(tab_arena *a, tab_status s, const tab_table *t, tab_str notes
         head[i] = (uint8_t)(n >> (8 * i));
     tabella__source_answer__pack(&m, bytes);
     bool good = give(head, sizeof head) && give(bytes, n) && (m.table_bytes == 0 || give_table(a, w));
+    if (s == TAB_OK && f != NULL)
+        good = good && give_pieces(f);
     free(bytes);
     return good;
 }
@@ -174,19 +219,23 @@ int child_main(void)
     tab_arena *small = tab_arena_new((size_t)3 << 30), *a = NULL;
     Tabella__SourceTask *t = small == NULL ? NULL : heard(small);
     const tab_table *table = NULL;
+    tab_file file = { 0 };
     tab_str notes = TAB_S("");
     tab_error err = { 0 };
     if (t == NULL || t->source == NULL)
         return EXIT_FAILURE;
-    if (!SANITIZED)
-        limit(RLIMIT_AS, (rlim_t)(t->memory_mib + 512) << 20); /* the program itself, beside what it reads */
+    bool of_file = t->file_bytes > 0;
+    if (!of_file)
+        close(CHILD_FILE);
+    if (!SANITIZED) /* the program itself, beside what it reads; a file is mapped, not copied */
+        limit(RLIMIT_AS, ((rlim_t)(t->memory_mib + 512) << 20) + t->file_bytes);
     limit(RLIMIT_CPU, (rlim_t)(t->left_ms / 1000 + 10));
     limit(RLIMIT_FSIZE, (rlim_t)1 << 20); /* certificates in memory: nothing is written to a disk */
     a = tab_arena_new((size_t)t->memory_mib << 20);
     if (a == NULL)
         return EXIT_FAILURE;
-    tab_status s = work(t, a, &table, &notes, &err);
+    tab_status s = of_file ? child_file(a, t, &file, &err) : work(t, a, &table, &notes, &err);
     guard_end();
-    bool good = answer(a, s, table, notes, &err);
+    bool good = answer(a, s, table, of_file ? &file : NULL, of_file ? file.notes : notes, &err);
     _exit(good ? EXIT_SUCCESS : EXIT_FAILURE); /* what libraries would do at exit is not waited for */
 }

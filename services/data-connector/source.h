@@ -21,9 +21,9 @@
 
 typedef struct {
     const source_ref *ref;
-    const char *address; /* numeric, checked; NULL where the provider resolves (by_name) */
-    bool is_public;      /* else the operator allowed its network */
-    const char *allow;
+    const char *address;      /* numeric, checked; NULL where the provider resolves (by_name) */
+    bool is_public;           /* else the operator allowed its network */
+    const char *allow, *odbc; /* networks; the operator's odbc.ini, "" */
     Tabella__Credential *const *credentials;
     size_t n_credentials;
     const char *query; /* "" = the table that the ref names */

@@ -169,7 +169,7 @@ tab_status store_orgs_to_sweep(tab_tx *tx, tab_arena *a, int64_t days, const cha
 
 /* ---- snapshots ------------------------------------------------------------------------------- */
 
-static tab_status org_key(tab_tx *tx, const char *org, uint8_t ret[BLOCK_KEY], tab_error *err)
+tab_status store_org_key(tab_tx *tx, const char *org, uint8_t ret[BLOCK_KEY], tab_error *err)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 16);
     TAB_AUTO(tab_rows) *r = NULL;
@@ -201,25 +201,15 @@ static tab_str block_context(tab_arena *a, const char *org, tab_str hash)
     return text == NULL ? (tab_str){ NULL, 0 } : tab_str_of(text);
 }
 
-static tab_status put_piece(tab_tx *tx, const char *org, const char *snapshot, const tab_table *t,
-                            block_range at, const uint8_t key[BLOCK_KEY], const tab_run_keys *temporary,
-                            size_t *bytes, tab_error *err)
+tab_status store_piece_add(tab_tx *tx, const char *org, const char *snapshot, block_range at, const block *b,
+                           tab_error *err)
 {
-    TAB_AUTO(tab_arena) *a = tab_arena_new(READ_SCRATCH);
-    block b;
-    if (a == NULL)
-        return tab_no_memory(err);
-    TAB_TRY(block_write(a, t, at, key, &b, err));
-    tab_str name = { (char *)b.hash, BLOCK_HASH };
-    tab_param hash = tab_p_bytes(name);
-    *bytes += b.bytes.n;
-    if (temporary != NULL)
-        TAB_TRY(tab_run_seal(temporary, a, b.bytes, block_context(a, org, name), &b.bytes, err));
+    tab_param hash = tab_p_bytes((tab_str){ (const char *)b->hash, BLOCK_HASH });
     TAB_TRY(tab_tx_query(tx, NULL, err,
                          "INSERT INTO data_connector.block (org, hash, raw, bytes) "
                          "VALUES ($1, $2, $3, $4) "
                          "ON CONFLICT (org, hash) DO NOTHING",
-                         TAB_P(tab_p_text(org), hash, tab_p_int((int64_t)b.raw), tab_p_bytes(b.bytes))));
+                         TAB_P(tab_p_text(org), hash, tab_p_int((int64_t)b->raw), tab_p_bytes(b->bytes))));
     return tab_tx_query(
         tx, NULL, err,
         "INSERT INTO data_connector.piece (org, snapshot, first_row, first_col, rows, cols, hash) "
@@ -229,29 +219,52 @@ static tab_status put_piece(tab_tx *tx, const char *org, const char *snapshot, c
               hash));
 }
 
+static tab_status put_piece(tab_tx *tx, const char *org, const char *snapshot, const tab_table *t,
+                            block_range at, const uint8_t key[BLOCK_KEY], const tab_run_keys *temporary,
+                            size_t *bytes, tab_error *err)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(READ_SCRATCH);
+    block b;
+    if (a == NULL)
+        return tab_no_memory(err);
+    TAB_TRY(block_write(a, t, at, key, &b, err));
+    *bytes += b.bytes.n;
+    if (temporary != NULL) {
+        tab_str name = { (char *)b.hash, BLOCK_HASH };
+        TAB_TRY(tab_run_seal(temporary, a, b.bytes, block_context(a, org, name), &b.bytes, err));
+    }
+    return store_piece_add(tx, org, snapshot, at, &b, err);
+}
+
+tab_status store_snapshot_pieced(tab_tx *tx, const char *org, const char *dataset, const char *id,
+                                 const char *sync_id, const store_size *size, tab_error *err)
+{
+    TAB_TRY(tab_tx_query(tx, NULL, err,
+                         "INSERT INTO data_connector.snapshot (org, id, dataset, sync_id, rows, cols, bytes) "
+                         "VALUES ($1, $2, $3, $4, $5, $6, $7)",
+                         TAB_P(tab_p_text(org), tab_p_text(id), tab_p_text(dataset), tab_p_text(sync_id),
+                               tab_p_int((int64_t)size->rows), tab_p_int((int64_t)size->cols),
+                               tab_p_int((int64_t)size->bytes))));
+    return tab_tx_query(tx, NULL, err,
+                        "UPDATE data_connector.dataset SET snapshot = $3 WHERE org = $1 AND id = $2",
+                        TAB_P(tab_p_text(org), tab_p_text(dataset), tab_p_text(id)));
+}
+
 tab_status store_snapshot_add(tab_tx *tx, const char *org, const char *dataset, const char *id,
                               const char *sync_id, const tab_table *t, const tab_run_keys *temporary,
                               tab_error *err)
 {
     uint8_t key[BLOCK_KEY];
     block_range at = { 0 };
-    size_t bytes = 0;
+    store_size size = { t->rows, t->cols, 0 };
     if (temporary != NULL)
         randombytes_buf(
             key, sizeof key); /* its blocks are shared with nothing, and tell nothing of what they hold */
     else
-        TAB_TRY(org_key(tx, org, key, err));
+        TAB_TRY(store_org_key(tx, org, key, err));
     while (block_next(t, &at))
-        TAB_TRY(put_piece(tx, org, id, t, at, key, temporary, &bytes, err));
-    TAB_TRY(tab_tx_query(tx, NULL, err,
-                         "INSERT INTO data_connector.snapshot (org, id, dataset, sync_id, rows, cols, bytes) "
-                         "VALUES ($1, $2, $3, $4, $5, $6, $7)",
-                         TAB_P(tab_p_text(org), tab_p_text(id), tab_p_text(dataset), tab_p_text(sync_id),
-                               tab_p_int((int64_t)t->rows), tab_p_int((int64_t)t->cols),
-                               tab_p_int((int64_t)bytes))));
-    return tab_tx_query(tx, NULL, err,
-                        "UPDATE data_connector.dataset SET snapshot = $3 WHERE org = $1 AND id = $2",
-                        TAB_P(tab_p_text(org), tab_p_text(dataset), tab_p_text(id)));
+        TAB_TRY(put_piece(tx, org, id, t, at, key, temporary, &size.bytes, err));
+    return store_snapshot_pieced(tx, org, dataset, id, sync_id, &size, err);
 }
 
 tab_status store_snapshot_get(tab_tx *tx, tab_arena *a, const char *org, const char *id, store_snapshot *ret,

@@ -9,6 +9,7 @@
 #include "common/rpc.h"
 #include "common/table.h"
 #include "proto/data.pb-c.h"
+#include "services/data-connector/blocks.h"
 
 /* A transaction that writes pieces holds the organization's blocks shared; one that deletes blocks holds
  * them alone. So no block is deleted while a snapshot that is not committed yet uses it. Ends with the
@@ -52,6 +53,16 @@ tab_status store_orgs_to_sweep(tab_tx *tx, tab_arena *a, int64_t days, const cha
 tab_status store_snapshot_add(tab_tx *tx, const char *org, const char *dataset, const char *id,
                               const char *sync_id, const tab_table *t, const tab_run_keys *temporary,
                               tab_error *err) TAB_CHECKED; /* becomes the current one */
+/* The same in steps, for a table of which only pieces are at hand: each of its pieces, packed under the
+ * organization's key, then the snapshot. bytes: of the packed pieces. */
+typedef struct {
+    size_t rows, cols, bytes;
+} store_size;
+tab_status store_org_key(tab_tx *tx, const char *org, uint8_t ret[BLOCK_KEY], tab_error *err) TAB_CHECKED;
+tab_status store_piece_add(tab_tx *tx, const char *org, const char *snapshot, block_range at, const block *b,
+                           tab_error *err) TAB_CHECKED;
+tab_status store_snapshot_pieced(tab_tx *tx, const char *org, const char *dataset, const char *id,
+                                 const char *sync_id, const store_size *size, tab_error *err) TAB_CHECKED;
 typedef struct {
     const char *id, *dataset, *name;
     uint64_t rows, cols;

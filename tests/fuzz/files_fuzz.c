@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const names[] = { "a.csv", "a.json", "a.ndjson", "a.xlsx",
                                          "a.gz",  "a",      "a.arrow",  "a.parquet" };
-    const tab_file_limits most = { 1 << 22, 100000, 64, 8 };
+    const tab_file_limits most = { 1 << 22, 100000, 64, 8, false };
     if (size == 0)
         return 0;
     char *copy = malloc(size); /* exactly its size, for the sanitizer to see a byte too far */

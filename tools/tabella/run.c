@@ -188,7 +188,7 @@ static bool slurp(const char *path, tab_str *ret)
 /* A file's tables behind the *n that there are. */
 static int read_file(tab_arena *a, const char *path, const tab_table **table, size_t *n)
 {
-    const tab_file_limits most = { (uint64_t)1 << 40, (uint64_t)1 << 32, 1 << 17, TABLES };
+    const tab_file_limits most = { (uint64_t)1 << 40, (uint64_t)1 << 32, 1 << 17, TABLES, false };
     bool input = strcmp(path, "-") == 0;
     tab_str bytes;
     tab_file file;

@@ -214,12 +214,14 @@ static void apply_sector(const model *m, sample *s)
 
 static void add_stage2(rowset *r, const sample *s, size_t table, bool again)
 {
+    double all[TAB_ROLES];
+    tab_stage2_sum((const tab_staged *const *)s->ptr, s->label->table->cols, all);
     for (size_t k = 0; k < s->label->table->cols; k++) {
         if (s->label->role[k] < 0 || (again && !returns(table, k)))
             continue;
         float *x = train_grown(NULL, TAB_STAGE2_INPUTS, sizeof *x),
               *z = train_grown(NULL, TAB_ROLES * TAB_STAGE2_TIED, sizeof *z);
-        tab_stage2_inputs((const tab_staged *const *)s->ptr, s->label->table->cols, k, s->sector, x, z);
+        tab_stage2_inputs((const tab_staged *const *)s->ptr, s->label->table->cols, k, all, s->sector, x, z);
         add(r, (softmax_row){ x, z, s->label->role[k], s->real ? WEIGHT : 1 });
     }
 }
@@ -246,8 +248,10 @@ static void fit_stage2(const model *m, const diet *d)
 static void apply_stage2(const model *m, sample *s)
 {
     float *x = train_grown(NULL, TAB_STAGE2_INPUTS, sizeof *x), z[TAB_ROLES * TAB_STAGE2_TIED];
+    double all[TAB_ROLES];
+    tab_stage2_sum((const tab_staged *const *)s->ptr, s->label->table->cols, all);
     for (size_t k = 0; k < s->label->table->cols; k++) {
-        tab_stage2_inputs((const tab_staged *const *)s->ptr, s->label->table->cols, k, s->sector, x, z);
+        tab_stage2_inputs((const tab_staged *const *)s->ptr, s->label->table->cols, k, all, s->sector, x, z);
         float *p = s->col[k].p2, q[TAB_ROLES];
         softmax_scores(m->flat, x, z, p);
         perceptron_scores(m->bent, x, q);
@@ -401,6 +405,7 @@ static void load(tab_arena *a, const tab_labelled *t, size_t n, bool real, sampl
 static void apply_shipped(sample *s)
 {
     float x[TAB_STAGE1_INPUTS], z[TAB_ROLES], tied[TAB_SECTORS * TAB_SECTOR_TIED];
+    double all[TAB_ROLES];
     const tab_staged *const *col = (const tab_staged *const *)s->ptr;
     size_t n = s->label->table->cols;
     for (size_t k = 0; k < n; k++) {
@@ -410,8 +415,9 @@ static void apply_shipped(sample *s)
     }
     tab_sector_inputs(col, n, s->label->table->rows, x, tied);
     tab_linear_apply(tab_model_sector(), x, tied, s->sector);
+    tab_stage2_sum(col, n, all);
     for (size_t k = 0; k < n; k++) {
-        tab_stage2_inputs(col, n, k, s->sector, x, z);
+        tab_stage2_inputs(col, n, k, all, s->sector, x, z);
         tab_stage2_apply(x, z, s->col[k].p2);
         tab_restrict_roles(&s->col[k], s->col[k].p2);
         tab_deny_keys(&s->col[k], s->col[k].p2);

@@ -2,6 +2,7 @@
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -229,4 +230,38 @@ Test(csv, a_line_of_commas_is_no_table)
     cr_expect(tab_csv_read(a, (tab_str){ p, COMMAS }, TAB_S("t"), &t, NULL, &err) == TAB_VALIDATION);
     cr_expect(strstr(err.message, "65536 fields") != NULL, "%s", err.message);
     free(p);
+}
+
+/* Columns that look like numbers in the first 1,000 records and are texts, columns that nobody names: as if
+ * all had been known from the start. */
+Test(csv, what_shows_late_holds_from_the_start)
+{
+    enum { ROWS = 3000, LATE = 2100 };
+    TAB_AUTO(tab_arena) *a = tab_arena_new(16 << 20);
+    char *text = malloc(ROWS * 64), quoted[32];
+    size_t n = (size_t)sprintf(text, "code,n,word,gap\n");
+    for (int r = 0; r < ROWS; r++) {
+        n += (size_t)sprintf(text + n, "%03d.50,%d,\"w%d \"\"q\"\"\",", r % 7, r, r % 50);
+        if (r == LATE)
+            n += (size_t)sprintf(text + n, "none,late,\"a \"\"b\"\"\"");
+        n += (size_t)sprintf(text + n, "\n");
+    }
+    tab_csv_notes notes;
+    const tab_table *t = read_ok(a, text, n, &notes);
+    free(text);
+    cr_assert(t->rows == ROWS && t->cols == 6, "%zu x %zu", t->rows, t->cols);
+    cr_expect(t->col[0].layout == TAB_CODED && t->col[0].levels == 7);
+    cr_expect(t->col[1].layout == TAB_NUMBERS);
+    cr_expect(notes.widened == 1 && notes.padded == 0, "%zu %zu", notes.widened, notes.padded);
+    for (size_t r = 0; r < ROWS; r++) {
+        char code[32];
+        snprintf(code, sizeof code, "%03d.50", (int)r % 7);
+        snprintf(quoted, sizeof quoted, "w%d \"q\"", (int)r % 50);
+        expect_cell(t, r, 0, code);
+        cr_expect(tab_cell_at(&t->col[1], r).num == (double)r);
+        expect_cell(t, r, 2, quoted);
+        expect_cell(t, r, 3, r == LATE ? "none" : NULL);
+        expect_cell(t, r, 4, r == LATE ? "late" : NULL);
+        expect_cell(t, r, 5, r == LATE ? "a \"b\"" : NULL);
+    }
 }

@@ -69,6 +69,9 @@ Test(parquet, holds_what_its_json_holds)
         { "polars.parquet", "polars.ndjson" },
         { "polars_lz4.parquet", "polars.ndjson" },
         { "fast.parquet", "fast.ndjson" },
+        { "nested.parquet", "nested.ndjson" },
+        { "nested_v2.parquet", "nested.ndjson" },
+        { "nested_pages.parquet", "nested.ndjson" },
     };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         expect_same(pairs[i][0], pairs[i][1]);
@@ -86,8 +89,6 @@ Test(parquet, without_rows_keeps_its_columns)
 Test(parquet, what_is_no_cell_says_the_way_out)
 {
     static const char *const refused[][3] = {
-        { "list.parquet", "`tags`", "list or map" },
-        { "map.parquet", "`m`", "make it a text" },
         { "bytes.parquet", "`b`", "no UTF-8" },
         { "encrypted.parquet", "encrypted", "without a key" },
         { "encrypted_columns.parquet", "encrypted", "without a key" },
@@ -151,8 +152,9 @@ Test(parquet, levels_packed_from_the_highest_bit)
 /* Each prefix, and each byte changed: an error or an answer, never more. */
 Test(parquet, damage_is_an_error, .timeout = 600)
 {
-    static const char *const files[] = { "none.parquet", "v2_none.parquet", "encodings.parquet",
-                                         "rare.parquet", "plain.parquet",   "fast.parquet" };
+    static const char *const files[] = { "none.parquet",   "v2_none.parquet",     "encodings.parquet",
+                                         "rare.parquet",   "plain.parquet",       "fast.parquet",
+                                         "nested.parquet", "nested_pages.parquet" };
     for (size_t f = 0; f < sizeof files / sizeof *files; f++) {
         TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
         tab_str s = whole(a, files[f]);

@@ -162,3 +162,36 @@ Test(diff, holds_its_sums_for_random_tables)
         cr_expect(self.unchanged == t[0]->rows && self.added == 0 && self.changed == 0);
     }
 }
+
+/* id; x, which repeats among the first rows; y, which repeats only behind those that are looked at first. */
+static const tab_table *long_table(tab_arena *a, size_t rows, size_t first)
+{
+    static const char *const names[] = { "x", "y", "id" };
+    tab_builder *b[3];
+    tab_column *col = tab_arena_new_of(a, tab_column, 3);
+    tab_table *t = tab_arena_new_of(a, tab_table, 1);
+    for (size_t c = 0; c < 3; c++)
+        b[c] = tab_builder_new(a, tab_str_of(names[c]));
+    for (size_t r = 0; r < rows; r++) {
+        size_t y = r + 1 == rows ? r - 1 : r;
+        tab_builder_number(b[0], (double)(r % 5000));
+        tab_builder_number(b[1], (double)(first + y) / 3);
+        tab_builder_number(b[2], (double)(first + r));
+    }
+    for (size_t c = 0; c < 3; c++)
+        cr_assert(tab_builder_finish(b[c], &col[c]));
+    *t = (tab_table){ TAB_S("t"), rows, 3, col };
+    return t;
+}
+
+Test(diff, of_long_tables_finds_the_key_that_is_one)
+{
+    enum { ROWS = 40000 };
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 28);
+    row_diff d;
+    const tab_table *before = long_table(a, ROWS, 0), *after = long_table(a, ROWS, 100);
+    cr_assert_eq(diff_tables(a, before, after, NULL, 0, &d, NULL), TAB_OK);
+    cr_expect(d.n_key == 1 && tab_str_eq(d.key[0], TAB_S("id")));
+    cr_expect(d.added == 100 && d.removed == 100 && d.changed == ROWS - 100, "%llu",
+              (unsigned long long)d.changed);
+}

@@ -3,6 +3,8 @@
  *   whole classes [N [ROWS]]   a target of N classes (5,000) in ROWS rows (10,000), three numbers beside it
  *   whole tables [N]           N tables (64) of 20 rows and 40 columns, nothing shared
  *   whole columns [N [ROWS]]   N columns of numbers (10,000), ROWS rows (1,000)
+ *   whole wide [N [ROWS]]      N columns (10,000) of eight kinds with 3 % of gaps, half of them told by eight
+ *                              hidden numbers, ROWS rows (1,000)
  *   whole chain [N [ROWS]]     N tables (12) of ROWS rows (10,000), each of which refers to the one before
  *   whole schema DIR           the CSV files of a folder (tests/bench/keys/public.py writes such)
  *
@@ -121,6 +123,49 @@ static void number_cell(tab_builder *b, size_t table, size_t i, size_t j, size_t
     tab_builder_number(b, (double)(long)(1e4 * x) / 1e4);
 }
 
+/* A column's kind goes by its number: keys once, then measures, counts, categories, flags, dates, words.
+ * Every other column follows one of eight numbers of its row. */
+static void wide_cell(tab_builder *b, size_t table, size_t i, size_t j, size_t rows, size_t cols)
+{
+    static const char *const word[] = {
+        "ash", "birch", "cedar", "elm", "fir", "larch", "maple", "oak", "pine"
+    };
+    char text[48];
+    double u = unit(i, j), z = j % 2 == 0 ? unit(tab_mix2(i, j / 8 % 8), 7) : unit(tab_mix2(i, j), 7);
+    double v = 0.8 * z + 0.2 * u;
+    (void)table, (void)rows, (void)cols;
+    if (j > 0 && unit(tab_mix2(j, i), 3) < 0.03) {
+        tab_builder_null(b);
+        return;
+    }
+    switch (j == 0 ? 9 : tab_mix2(j, 1) % 8) {
+    case 0:
+    case 1:
+    case 2:
+        tab_builder_number(b, (double)(long)(1e4 * v) / 1e2);
+        return;
+    case 3:
+        tab_builder_number(b, (double)(long)(40 * v));
+        return;
+    case 4:
+        snprintf(text, sizeof text, "%s", word[(size_t)(9 * v)]);
+        break;
+    case 5:
+        snprintf(text, sizeof text, "%s", v > 0.4 ? "yes" : "no");
+        break;
+    case 6:
+        snprintf(text, sizeof text, "20%02u-%02u-%02u", 10 + (unsigned)(14 * v), 1 + (unsigned)(12 * u),
+                 1 + (unsigned)(28 * unit(j, i)));
+        break;
+    case 7:
+        snprintf(text, sizeof text, "%s %s", word[(size_t)(9 * u)], word[(size_t)(9 * unit(j, i))]);
+        break;
+    default:
+        snprintf(text, sizeof text, "K%06zu", 100000 + i);
+    }
+    tab_builder_text(b, tab_str_of(text));
+}
+
 /* A key, a reference to the table before, a category, and numbers; keys are counted from 1 on. */
 static void chain_cell(tab_builder *b, size_t table, size_t i, size_t j, size_t rows, size_t cols)
 {
@@ -233,8 +278,8 @@ int main(int argc, char **argv)
     if (strcmp(what, "classes") == 0) {
         classes = n > 0 ? n : 5000;
         ok = make(a, 0, rows > 0 ? rows : 10000, 4, class_cell, t);
-    } else if (strcmp(what, "columns") == 0) {
-        ok = make(a, 0, rows > 0 ? rows : 1000, n > 0 ? n : 10000, number_cell, t);
+    } else if (strcmp(what, "columns") == 0 || strcmp(what, "wide") == 0) {
+        ok = make(a, 0, rows > 0 ? rows : 1000, n > 0 ? n : 10000, *what == 'c' ? number_cell : wide_cell, t);
     } else if (strcmp(what, "tables") == 0 || strcmp(what, "chain") == 0) {
         bool chain = *what == 'c';
         n = n > 0 ? n : chain ? 12 : 64;
@@ -246,7 +291,7 @@ int main(int argc, char **argv)
         ok = (k = read_schema(a, argv[2], t)) > 0;
     }
     if (!ok) {
-        fputs("usage: whole classes|tables|columns|chain [N [ROWS]] | whole schema DIR\n", stderr);
+        fputs("usage: whole classes|tables|columns|wide|chain [N [ROWS]] | whole schema DIR\n", stderr);
         return EXIT_FAILURE;
     }
     return run(a, what, t, k);

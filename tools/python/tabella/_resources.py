@@ -395,14 +395,21 @@ class DataSets(Resource):
         name: Optional[str] = None,
         sheet: Optional[str] = None,
         idempotency_key: Optional[str] = None,
+        progress: bool = False,
     ) -> Uploaded:
-        """A file, by its path or as its name and bytes: CSV, JSON, NDJSON, xlsx or ods, packed (gz, zip) or
-        not. Its tables become datasets. name: of its only table; sheet: the one of a workbook."""
+        """A file, by its path or as its name and bytes: CSV, JSON, NDJSON, xlsx, ods, Parquet, Arrow, SAS,
+        SPSS or Stata, packed (gz, zip) or not, up to 1 GiB, read as it is sent. Its tables become datasets:
+        of a large file by a job, which is waited for. name: of its only table; sheet: the one of a
+        workbook."""
         texts = {} if name is None else {"name": name}
         if sheet is not None:
             texts["options"] = json.dumps({"sheet": sheet})
         body = FormBody(texts, file)
-        return Uploaded.read(self._call("POST_DATA_UPLOAD", body=body, idempotency_key=idempotency_key).json)
+        reply = self._call("POST_DATA_UPLOAD", body=body, idempotency_key=idempotency_key)
+        if reply.status != 202:
+            return Uploaded.read(reply.json)
+        job = self._client._bound(Job.read(reply.json))
+        return Uploaded.read(job.wait(progress=progress).result)
 
     def generate(
         self,

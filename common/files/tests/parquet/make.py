@@ -24,6 +24,8 @@ def text(x):
         return {k: text(v) for k, v in x.items()}
     if isinstance(x, float):
         return x if x - x == 0 else None
+    if isinstance(x, list):
+        return [text(v) for v in x]
     if isinstance(x, (datetime.datetime, datetime.date, datetime.time)):
         return x.isoformat()
     if isinstance(x, decimal.Decimal):
@@ -34,6 +36,8 @@ def text(x):
 def dump(value):
     if isinstance(value, dict):
         return "{" + ",".join(json.dumps(k) + ":" + dump(v) for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(dump, value)) + "]"
     return str(value) if isinstance(value, decimal.Decimal) else json.dumps(value, ensure_ascii=False)
 
 
@@ -89,8 +93,48 @@ write("v2_none", table, data_page_version="2.0", compression="none")
 write("old", table.drop_columns(["zone"]), version="1.0")  # without LogicalType's unsigned 32 and nanoseconds
 rows_of("old", table.drop_columns(["zone"]).to_pylist())
 write("empty", table.slice(0, 0))
-write("list", pa.table({"id": [1, 2], "tags": [[1], [2, 3]]}))
-write("map", pa.table({"m": pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int32()))}))
+point = pa.struct([("x", pa.int32()), ("tags", pa.list_(pa.string()))])
+nested = {
+    "id": [1, 2, 3, 4, 5],
+    "tags": pa.array([["a", None, 'q"'], [], None, ["ünï"], ["a", "a"]]),
+    "matrix": pa.array([[[1, 2], []], [None, [3]], [], None, [[None]]], pa.list_(pa.list_(pa.int64()))),
+    "counts": pa.array([[("a", 1), ("b", None)], [], None, [("c", 3)], []], pa.map_(pa.string(), pa.int32())),
+    "by": pa.array(
+        [[(7, [0.5])], None, [(-1, None), (8, [])], [], []], pa.map_(pa.int32(), pa.list_(pa.float64()))
+    ),
+    "points": pa.array(
+        [[{"x": 1, "tags": ["p"]}, None], None, [{"x": None, "tags": None}], [], [{"x": 2, "tags": []}]],
+        pa.list_(point),
+    ),
+    "at": pa.array(
+        [
+            {"x": 1, "tags": ["p", "q"]},
+            None,
+            {"x": 3, "tags": None},
+            {"x": None, "tags": []},
+            {"x": 5, "tags": [None]},
+        ],
+        point,
+    ),
+    "when": pa.array([[noon, None], [], None, [noon], [noon]], pa.list_(pa.timestamp("us"))),
+    "price": pa.array([[D("1.50")], [D("-2")], [], None, [None]], pa.list_(pa.decimal128(22, 2))),
+    "yes": pa.array([[True, False], [], None, [None], [True]]),
+}
+nested = pa.table(nested)
+same = nested.to_pylist()
+for row in same:
+    row["counts"] = None if row["counts"] is None else dict(row["counts"])
+    row["by"] = None if row["by"] is None else {str(k): v for k, v in row["by"]}
+    row["at"] = row["at"] or {"x": None, "tags": None}
+same = [{k: text(v) for k, v in row.items()} for row in same]
+as_text = lambda v: v if v is None else dump(v)
+for row in same:  # lists and maps are texts
+    row["at"]["tags"] = as_text(row["at"]["tags"])
+    for k in ("tags", "matrix", "counts", "by", "points", "when", "price", "yes"):
+        row[k] = as_text(row[k])
+write("nested", nested, same)
+write("nested_v2", nested, data_page_version="2.0", compression="zstd", use_dictionary=False)
+write("nested_pages", nested, compression="none", data_page_size=1, write_batch_size=1, row_group_size=5)
 write("bytes", pa.table({"b": pa.array([b"\xff\xfe"], pa.binary())}))
 
 n = 300

@@ -392,6 +392,7 @@ typedef struct {
     float *shared;       /* (rows->n) shared_in_rows */
     float *z, *features; /* (cols_a, cols_b), log-odds before the columns compete */
     bool *listed, *usual;
+    bool *plain; /* (cols_a + cols_b) */
     atomic_bool failed;
 } scoring;
 
@@ -436,18 +437,44 @@ static float rivals(const float *p, size_t n, size_t step, float z)
     return sum;
 }
 
+/* How much the two tables are alike as wholes, 0..1: which share of the smaller one's columns goes together
+ * with one of the other table for certain, each the other's best. Half of the columns that tell (plain) are
+ * enough; or half to all of the columns, several of them (decision 0347). */
+static float company_of(size_t na, size_t nb, const bool *plain, const bool *usual, const float *z,
+                        const best_two *b)
+{
+    size_t tell_a = 0, tell_b = 0, telling = 0, any = 0;
+    for (size_t i = 0; i < na; i++)
+        tell_a += !plain[i];
+    for (size_t j = 0; j < nb; j++)
+        tell_b += !plain[na + j];
+    for (size_t i = 0; i < na; i++)
+        for (size_t j = 0; j < nb; j++) {
+            float x = z[i * nb + j];
+            bool best = x >= 0 && x == b[i].first && x == b[na + j].first;
+            telling += best && !usual[i * nb + j];
+            any += best && (!usual[i * nb + j] ||
+                            plain[i]); /* a usual pair of columns that tell has nothing in common */
+        }
+    size_t of = tell_a < tell_b ? tell_a : tell_b;
+    float own = of > 0 ? 2 * (float)telling / (float)of : 0;
+    float all = any > 0 ? (2 * (float)any / (float)(na < nb ? na : nb) - 1) * (1 - 1 / (float)any) : 0;
+    return fminf(fmaxf(own, all), 1);
+}
+
 /* Columns compete: log-odds, in z, become probabilities, in p, higher by the lead over the best rival of
  * either column. A rival below WEAK counts as one at WEAK; without a rival there is no lead.
  *
  * SHARE, MOST and WEAK: decision 0106; F1 is flat from 0.5 to 1 and from 2 to 3. ODDS, LEAD, LEAD_MOST,
  * CROWD and BASE are of lists, which rival one another in crowds (sixty hold yes and no), so that their
  * number counts too: fitted with the weights, decision 0171. FAINT: below it the number of rivals changes
- * nothing; -8 and -2 give the same F1 (decision 0307). ALONE: counts, ages and ratings of any two tables have
- * numbers in common, so whole numbers and numbers of two roles count less where no other columns go together
- * (decision 0220). */
-static bool compete(size_t na, size_t nb, const bool *listed, const bool *usual, const float *z, float *p)
+ * nothing; -8 and -2 give the same F1 (decision 0307). ALONE: what the log-odds of columns are at
+ * most, whose values any two tables have in common, where the tables are not alike at all; by hand, and tried
+ * beside taking off 4, 5 and 6 (decision 0347). */
+static bool compete(size_t na, size_t nb, const bool *plain, const bool *listed, const bool *usual,
+                    const float *z, float *p)
 {
-    static const float SHARE = 0.75f, MOST = 2, WEAK = -3, FAINT = -4, ALONE = 4;
+    static const float SHARE = 0.75f, MOST = 2, WEAK = -3, FAINT = -4, ALONE = -1;
     static const float ODDS = 0.37f, LEAD = 0.83f, LEAD_MOST = 3, CROWD = 0.57f, BASE = -0.11f;
     best_two *b = malloc((na + nb + 1) * sizeof *b);
     if (b == NULL)
@@ -460,13 +487,7 @@ static bool compete(size_t na, size_t nb, const bool *listed, const bool *usual,
             note(&b[i], z[i * nb + j]);
             note(&b[na + j], z[i * nb + j]);
         }
-    /* pairs that go together for certain: each the other's best, and no usual numbers */
-    size_t company = 0;
-    for (size_t i = 0; i < na; i++)
-        for (size_t j = 0; j < nb; j++) {
-            float x = z[i * nb + j];
-            company += !usual[i * nb + j] && x >= 0 && x == b[i].first && x == b[na + j].first;
-        }
+    float company = company_of(na, nb, plain, usual, z, b);
     for (size_t i = 0; i < na; i++)
         for (size_t j = 0; j < nb; j++) {
             /* the best other pair of either column, and by how much this pair leads */
@@ -485,22 +506,18 @@ static bool compete(size_t na, size_t nb, const bool *listed, const bool *usual,
                 if (odds > FAINT)
                     odds -= CROWD * logf(fmaxf(rivals(z + i * nb, nb, 1, x), rivals(z + j, na, nb, x)));
             }
-            if (usual[i * nb + j] && company == 0)
-                odds -= ALONE;
+            if (usual[i * nb + j] && odds > ALONE)
+                odds = ALONE + company * (odds - ALONE);
             p[i * nb + j] = x == NEVER ? 0 : 1 / (1 + expf(-odds));
         }
     free(b);
     return true;
 }
 
-/* Whole numbers from near 0, or from 1000 or 10001 on: where most counts and keys of any tables lie. */
-static bool usual_range(const column_signature *s)
+/* Numbers, dates and columns of two values, which any two tables have in common (decision 0347). */
+static bool plain(const tab_view *w)
 {
-    /* tens: the power of ten at or below the least value */
-    double low = s->quantile[0], tens = 1;
-    while (tens * 10 <= low)
-        tens *= 10;
-    return low <= s->quantile[QUANTILES - 1] / 2 || low - tens <= 1;
+    return w->kind != TAB_VIEW_TEXT || w->values <= 2;
 }
 
 /* Scores the pairs of one chunk of a's columns. */
@@ -523,7 +540,6 @@ static void score_chunk(void *ctx, size_t chunk)
             /* a pair with an empty column has no features and never goes together */
             float f[TAB_ALIGN_FEATURES] = { 0 };
             const tab_view *wa = &s->a->col[i], *wb = &s->b->col[j];
-            const tab_column_profile *pa = wa->profile, *pb = wb->profile;
             size_t at = i * s->b->cols + j;
             if (wa->present == 0 || wb->present == 0) {
                 s->z[at] = NEVER;
@@ -533,12 +549,9 @@ static void score_chunk(void *ctx, size_t chunk)
                     tab_row_agreement(s->v, wa, wb, s->rows, s->shared, &own, f + TAB_ALIGN_VALUE_FEATURES);
                 /* which weights judge the pair; usual numbers are marked for the competition */
                 bool rowed = f[TAB_ALIGN_FEATURES - 1] > 0;
-                bool listed = f[TAB_ALIGN_VALUE_FEATURES - 1] > 0;
+                bool listed = f[TAB_ALIGN_VALUE_FEATURES - 1] > 0, none_common = !(f[0] > 0);
                 s->listed[at] = listed && !rowed;
-                s->usual[at] =
-                    s->sa->col[i].numeric && s->sb->col[j].numeric &&
-                    (pa->role != pb->role || (pa->decimals == 0 && pb->decimals == 0 &&
-                                              (usual_range(&s->sa->col[i]) || usual_range(&s->sb->col[j]))));
+                s->usual[at] = (s->plain[i] && s->plain[s->a->cols + j]) || (none_common && !rowed);
                 s->z[at] = (float)log_odds(rowed ? BY_ROWS : listed ? BY_LIST : BY_VALUES, f);
             }
             if (s->features != NULL)
@@ -601,16 +614,20 @@ tab_status tab_align_scores(const tab_engine *e, const tab_views *v, size_t ta, 
                   features,
                   calloc(n + 1, sizeof(bool)),
                   calloc(n + 1, sizeof(bool)),
+                  calloc(v->table[ta].cols + v->table[tb].cols + 1, sizeof(bool)),
                   false };
-    s.failed = s.shared == NULL || s.z == NULL || s.listed == NULL || s.usual == NULL ||
+    s.failed = s.shared == NULL || s.z == NULL || s.listed == NULL || s.usual == NULL || s.plain == NULL ||
                (rows != NULL && !shared_in_rows(v, s.a, s.b, rows, s.shared));
+    for (size_t c = 0; !s.failed && c < s.a->cols + s.b->cols; c++)
+        s.plain[c] = plain(c < s.a->cols ? &s.a->col[c] : &s.b->col[c - s.a->cols]);
     if (!s.failed)
         tab_engine_for(e, CHUNKS, score_chunk, &s);
-    bool failed = s.failed || !compete(s.a->cols, s.b->cols, s.listed, s.usual, s.z, p);
+    bool failed = s.failed || !compete(s.a->cols, s.b->cols, s.plain, s.listed, s.usual, s.z, p);
     free(s.shared);
     free(s.z);
     free(s.listed);
     free(s.usual);
+    free(s.plain);
     if (failed)
         return tab_no_memory(err);
     return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : TAB_OK;

@@ -84,10 +84,16 @@ static const double *numbers_of(const tab_column_profile *c, size_t rows)
     return hi - lo == (double)(c->levels - 1) ? v : NULL;
 }
 
-/* The two views: without the column, and that with the gaps of other columns completed. */
+/* The two views: without the column, and that with the gaps of other columns completed. A column that no
+ * learner fills needs neither, and a wide table has many of those: their rows alone are read. */
 static bool make_views(column_job *q)
 {
     const tab_fill_pass *t = q->t;
+    if (q->f->effort == TAB_FILL_PLAIN) {
+        q->enc = q->bare_enc = *t->enc;
+        q->data = q->bare = *t->data;
+        return true;
+    }
     if (!tab_encode_without(q->a, t->enc, t->data, q->f->column, q->rows, &q->bare_enc, &q->bare))
         return false;
     q->enc = q->bare_enc;

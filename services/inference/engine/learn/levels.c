@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/features/mix.h"
+#include "services/inference/engine/learn/screen.h"
 
 /* NAMED: levels that the trees hold in bins of their own (decision 0096). MOST_CLASSES: beyond, a mean a
  * class would be too many columns. MOST_ADDED bounds the statistics of one table. Only tables with a column
@@ -32,7 +33,7 @@ static bool read_own(tab_levels *v, const tab_problem *p, const uint32_t *contex
                      size_t k, double overall, double *value)
 {
     const uint32_t *code = p->data->code[v->code[i]];
-    size_t levels = p->enc->f[v->code[i]].levels, rows = p->data->rows;
+    size_t levels = v->levels[i], rows = p->data->rows;
     /* by level; then one for levels that the encoder does not know, and one for missing cells */
     double *sum = calloc(levels + 2, sizeof *sum), *count = calloc(levels + 2, sizeof *count);
     bool ok = sum != NULL && count != NULL;
@@ -62,6 +63,17 @@ static bool read_own(tab_levels *v, const tab_problem *p, const uint32_t *contex
     return ok;
 }
 
+/* The problem's pointers of the features that are read. */
+static void pick(const tab_levels *v, const tab_data *from, tab_data *to)
+{
+    for (size_t i = 0; i < v->plain; i++) {
+        size_t at = v->kept == NULL ? i : v->kept[i];
+        to->x[i] = from->x[at];
+        to->code[i] = from->code[at];
+        to->bin[i] = from->bin[at];
+    }
+}
+
 /* A shallow copy of the data with room for the statistics. */
 static bool room_for(tab_arena *a, const tab_levels *v, const tab_data *from, tab_data *to)
 {
@@ -72,9 +84,7 @@ static bool room_for(tab_arena *a, const tab_levels *v, const tab_data *from, ta
     to->bin = tab_arena_new_of(a, uint8_t *, all);
     if (tab_arena_full(a))
         return false;
-    memcpy(to->x, from->x, v->plain * sizeof(float *));
-    memcpy(to->code, from->code, v->plain * sizeof(uint32_t *));
-    memcpy(to->bin, from->bin, v->plain * sizeof(uint8_t *));
+    pick(v, from, to);
     to->n = v->plain + v->n;
     return true;
 }
@@ -94,7 +104,8 @@ static bool add_statistic(tab_arena *a, tab_levels *v, tab_feature *g, const tab
                           .scale = 1,
                           .sd = 1,
                           .edge = tab_arena_new_of(a, float, TAB_BINS) };
-    v->code[i] = (uint32_t)f;
+    v->code[i] = v->kept == NULL ? (uint32_t)f : v->kept[f];
+    v->levels[i] = g[f].levels;
     v->mean[i] = tab_arena_new_of(a, float, g[f].levels + 2);
     v->data.x[at] = tab_arena_new_of(a, float, rows + 1);
     v->data.bin[at] = tab_arena_new_of(a, uint8_t, rows + 1);
@@ -118,27 +129,41 @@ static bool add_statistic(tab_arena *a, tab_levels *v, tab_feature *g, const tab
     return true;
 }
 
+static bool has_many(const tab_feature *f)
+{
+    return f->kind == TAB_FEATURE_CODE && f->levels > NAMED;
+}
+
 /* One statistic a category for numbers and two classes, one a class for up to MOST_CLASSES. */
 bool tab_levels_fit(tab_arena *a, const tab_problem *p, const uint32_t *context, size_t n, tab_levels **ret)
 {
     *ret = NULL;
     size_t stats = !p->classification || p->outputs <= 2 ? 1 : p->outputs, many = 0, rows = p->data->rows;
-    for (size_t f = 0; f < p->enc->n; f++)
-        many += p->enc->f[f].kind == TAB_FEATURE_CODE && p->enc->f[f].levels > NAMED;
-    if (many == 0 || stats > MOST_CLASSES || n == 0)
+    size_t plain = p->enc->n;
+    uint32_t *kept = NULL;
+    if (n == 0)
+        return true;
+    if (!tab_screen(a, p, context, n, &kept, &plain))
+        return false;
+    for (size_t f = 0; f < plain && stats <= MOST_CLASSES; f++)
+        many += has_many(&p->enc->f[kept == NULL ? f : kept[f]]);
+    if (many == 0 && kept == NULL)
         return true;
     tab_levels *v = tab_arena_new_of(a, tab_levels, 1);
     if (v == NULL)
         return false;
-    v->plain = p->enc->n;
+    v->plain = plain;
+    v->kept = kept;
     v->n = many * stats < MOST_ADDED ? many * stats : MOST_ADDED;
-    v->code = tab_arena_new_of(a, uint32_t, v->n);
-    v->mean = tab_arena_new_of(a, float *, v->n);
+    v->code = tab_arena_new_of(a, uint32_t, v->n + 1);
+    v->levels = tab_arena_new_of(a, size_t, v->n + 1);
+    v->mean = tab_arena_new_of(a, float *, v->n + 1);
     tab_feature *g = tab_arena_new_of(a, tab_feature, v->plain + v->n);
     if (tab_arena_full(a) || !room_for(a, v, p->data, &v->data))
         return false;
-    /* the problem's features, with room behind them */
-    memcpy(g, p->enc->f, v->plain * sizeof *g);
+    /* the features that are read, with room behind them */
+    for (size_t f = 0; f < plain; f++)
+        g[f] = p->enc->f[kept == NULL ? f : kept[f]];
     v->enc = *p->enc;
     v->enc.f = g;
     v->enc.n = v->plain + v->n;
@@ -146,7 +171,7 @@ bool tab_levels_fit(tab_arena *a, const tab_problem *p, const uint32_t *context,
     bool ok = value != NULL && sorted != NULL;
     size_t i = 0;
     for (size_t f = 0; ok && f < v->plain; f++) {
-        if (g[f].kind != TAB_FEATURE_CODE || g[f].levels <= NAMED)
+        if (!has_many(&g[f]))
             continue;
         for (size_t s = 0; ok && s < stats && i < v->n; s++, i++)
             ok = add_statistic(a, v, g, p, context, n, f, i, stats == 1 ? 1 : s, 0x7a6 + s, value, sorted);
@@ -168,15 +193,13 @@ bool tab_levels_read(const tab_levels *v, const tab_data *q, const uint32_t *row
     ret->bin = calloc(all, sizeof *ret->bin);
     bool ok = ret->x != NULL && ret->code != NULL && ret->bin != NULL;
     if (ok) {
-        memcpy(ret->x, q->x, v->plain * sizeof *ret->x);
-        memcpy(ret->code, q->code, v->plain * sizeof *ret->code);
-        memcpy(ret->bin, q->bin, v->plain * sizeof *ret->bin);
+        pick(v, q, ret);
     }
     for (size_t i = 0; ok && i < v->n; i++) {
         const tab_feature *f = &v->enc.f[v->plain + i];
         /* only the asked rows get a value */
         const uint32_t *code = q->code[v->code[i]];
-        size_t levels = v->enc.f[v->code[i]].levels;
+        size_t levels = v->levels[i];
         float *x = ret->x[v->plain + i] = malloc((q->rows + 1) * sizeof *x);
         uint8_t *bin = ret->bin[v->plain + i] = malloc(q->rows + 1);
         ok = x != NULL && bin != NULL;

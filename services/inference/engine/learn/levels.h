@@ -1,4 +1,7 @@
-/* Ordered target statistics: what the levels of a category with many of them say of the target, as
+/* What the models of one fold read: the problem's features, of a wide table those that say most of the target
+ * (screen.h), and ordered target statistics.
+ *
+ * Ordered target statistics: what the levels of a category with many of them say of the target, as
  * numbers that every learner can read.
  *
  * A category of more levels than the trees have bins shares its last bin among the rest. It is read in
@@ -14,15 +17,17 @@
 #include "services/inference/engine/learn/learner.h"
 
 typedef struct {
-    tab_encoder enc; /* the problem's features, then n more numbers */
+    tab_encoder enc; /* features of the problem, then n more numbers */
     tab_data data;   /* of the problem's rows */
-    size_t n, plain; /* features added; features of the problem */
-    uint32_t *code;  /* (n) the category that each reads */
+    size_t n, plain; /* features added; features of the problem that are read */
+    uint32_t *kept;  /* (plain) their positions there, ascending; NULL: all */
+    uint32_t *code;  /* (n) the category that each reads, among the problem's features */
+    size_t *levels;  /* (n) of that category */
     float **mean;    /* (n)(levels + 2): a level the encoder does not know; a missing cell */
 } tab_levels;
 
-/* Of the context rows of one fold, ascending. *ret is NULL where no category has many levels, or too
- * many classes want a number each. False: the arena is full. */
+/* Of the context rows of one fold, ascending. *ret is NULL where all features are read as they are: no
+ * category has many levels, or too many classes want a number each. False: memory. */
 bool tab_levels_fit(tab_arena *a, const tab_problem *p, const uint32_t *context, size_t n, tab_levels **ret);
 
 /* Other rows with the added features: *ret borrows q, and holds only rows row[0..n) of what is added.

@@ -4,14 +4,29 @@
 
 static const size_t MODEL_LIMIT = (size_t)8 << 30; /* a bound against runaway fits */
 
-/* The gain of the columns as a fold of the trees saw it, of the features that `enc` has; or NULL. */
-static const float *gain_of(const tab_stack *s, const tab_encoder *enc, const tab_encoder *plain)
+/* The gain of the columns as a fold of the trees saw it, for the features that the model of all rows has;
+ * what that fold did not read (screen.h) gained nothing. NULL: nobody knows, or the arena is full. */
+static const float *gain_of(tab_arena *a, const tab_stack *s, const tab_problem *p, const tab_encoder *enc)
 {
-    const tab_encoder *first = s->levels[0] != NULL ? &s->levels[0]->enc : plain;
-    for (size_t l = 0; l < s->members && first->n == enc->n; l++)
+    const tab_levels *first = s->levels[0], *own = s->levels[s->folds];
+    const float *gain = NULL;
+    for (size_t l = 0; l < s->members && gain == NULL; l++)
         if (s->member[l].learner->importance != NULL)
-            return s->member[l].learner->importance(s->member[l].model[0]);
-    return NULL;
+            gain = s->member[l].learner->importance(s->member[l].model[0]);
+    if (gain == NULL || (first != NULL ? first->enc.n : p->enc->n) != enc->n)
+        return NULL;
+    if (first == NULL || own == NULL || own->kept == NULL || first->kept == NULL)
+        return gain;
+    float *ret = tab_arena_new_of(a, float, enc->n);
+    for (size_t i = 0, k = 0; ret != NULL && i < own->plain; i++) {
+        while (k < first->plain && first->kept[k] < own->kept[i])
+            k++;
+        if (k < first->plain && first->kept[k] == own->kept[i])
+            ret[i] = gain[k];
+    }
+    for (size_t i = own->plain; ret != NULL && i < enc->n; i++)
+        ret[i] = gain[i];
+    return ret;
 }
 
 bool tab_whole_fit(const tab_engine *e, tab_arena *a, const tab_problem *p, tab_stack *s, const uint32_t *row,
@@ -42,7 +57,7 @@ bool tab_whole_fit(const tab_engine *e, tab_arena *a, const tab_problem *p, tab_
         tab_fit_task t = { .context = row,
                            .n = n,
                            .config = m->config,
-                           .importance = gain_of(s, view.enc, p->enc),
+                           .importance = gain_of(own, s, p, view.enc),
                            .cancel = e->cancel,
                            .e = e,
                            .arena = own };

@@ -25,6 +25,7 @@ typedef struct {
     tab_staged **staged;
     tab_arena **arena; /* one a column, so that columns are read side by side */
     float sector[TAB_SECTORS];
+    double all[TAB_ROLES]; /* tab_stage2_sum */
     bool *ok;
 } job;
 
@@ -69,7 +70,7 @@ static void decide_one(void *ctx, size_t i)
     tab_staged *c = j->staged[i];
     tab_reading *r = c->reading;
     float x[TAB_STAGE2_INPUTS], z[TAB_ROLES];
-    tab_stage2_inputs((const tab_staged *const *)j->staged, j->table->cols, i, j->sector, x, z);
+    tab_stage2_inputs((const tab_staged *const *)j->staged, j->table->cols, i, j->all, j->sector, x, z);
     tab_stage2_apply(x, z, c->p2);
     tab_restrict_roles(c, c->p2);
     tab_deny_keys(c, c->p2);
@@ -154,6 +155,7 @@ tab_status tab_profile_table(const tab_engine *e, const tab_table *t, tab_profil
     tab_sector_inputs((const tab_staged *const *)j.staged, t->cols, t->rows, x, z);
     tab_linear_apply(tab_model_sector(), x, z, j.sector);
 
+    tab_stage2_sum((const tab_staged *const *)j.staged, t->cols, j.all);
     tab_engine_for(e, t->cols, decide_one, &j);
     if (tab_engine_cancelled(e))
         return tab_fail(err, TAB_CANCELLED, "", "cancelled");

@@ -116,28 +116,34 @@ static void peers_of(const tab_staged *const *c, size_t n, size_t k, float *peer
         peer[r] /= total;
 }
 
+/* Stage 1's answers over all columns: which roles the table has. Once a table, since a sum a column would
+ * grow with the square of their number. */
+void tab_stage2_sum(const tab_staged *const *c, size_t n, double *all)
+{
+    for (int r = 0; r < TAB_ROLES; r++)
+        all[r] = 0;
+    for (size_t i = 0; i < n; i++)
+        for (int r = 0; r < TAB_ROLES; r++)
+            all[r] += (double)c[i]->p1[r];
+}
+
 /* What stage 2 sees of column k: itself, its relations, the roles of the other columns, its neighbours and
  * its peers, the sector. */
-void tab_stage2_inputs(const tab_staged *const *c, size_t n, size_t k, const float *sector, float *x,
-                       float *z)
+void tab_stage2_inputs(const tab_staged *const *c, size_t n, size_t k, const double *all, const float *sector,
+                       float *x, float *z)
 {
     const tab_staged *self = c[k];
     memcpy(x, self->features.dense, sizeof self->features.dense);
     x = put_flags(self, x + TAB_DENSE);
     for (int i = 0; i < TAB_RELATIONS; i++)
         *x++ = self->relation[i];
-    float others[TAB_ROLES] = { 0 };
-    /* the sum of stage 1's answers over the other columns: which roles the table has */
-    for (size_t i = 0; i < n; i++)
-        for (int r = 0; i != k && r < TAB_ROLES; r++)
-            others[r] += c[i]->p1[r];
     float peer[TAB_ROLES];
     peers_of(c, n, k, peer);
     for (int r = 0; r < TAB_ROLES; r++) {
         /* five inputs a role: peers, own answer, other columns, the column before, the column behind */
         *x++ = peer[r];
         *x++ = self->p1[r];
-        *x++ = log1pf(others[r]);
+        *x++ = log1pf((float)fmax(0, all[r] - (double)self->p1[r]));
         *x++ = k > 0 ? c[k - 1]->p1[r] : 0;
         *x++ = k + 1 < n ? c[k + 1]->p1[r] : 0;
         /* the tied input; 1e-4 keeps the logarithm finite */

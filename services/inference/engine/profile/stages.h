@@ -32,8 +32,10 @@ typedef struct {
 
 void tab_stage1_inputs(const tab_staged *c, float *x /* (TAB_STAGE1_INPUTS) */);
 void tab_sector_inputs(const tab_staged *const *c, size_t n, size_t rows, float *x, float *z);
-void tab_stage2_inputs(const tab_staged *const *c, size_t n, size_t k, const float *sector, float *x,
-                       float *z);
+/* all (TAB_ROLES): tab_stage2_sum of the n columns. */
+void tab_stage2_sum(const tab_staged *const *c, size_t n, double *all);
+void tab_stage2_inputs(const tab_staged *const *c, size_t n, size_t k, const double *all, const float *sector,
+                       float *x, float *z);
 
 /* Fills relation[] of every column: relations between columns of numbers over at most 200 rows (price x
  * quantity = total, a + b = c, low <= high, start <= end, latitude beside longitude ...), and the column's

@@ -1,0 +1,42 @@
+/* Requests whose bodies are taken as they come (docs/decisions/0365): POST /platform/v1/data/upload, where it
+ * is the first request of its connection, as the gateway sends it. evhttp has a whole body before its handler
+ * hears of it; so the connection is taken from it before it has read a byte, and one thread serves it from
+ * its head to its answer, in blocking calls.
+ *
+ *   accept.h: first bytes --> streams_take: a duplicate of the descriptor, a thread
+ *   thread: head -> api_dispatch -> handler <- stream_pull -> answer, close
+ *   loop: the connection that evhttp has is let read, finds its other side closed, and goes
+ *
+ * Memory is a buffer a request; how many there are at once is limited, also of one organization. */
+#ifndef TAB_API_STREAM_H
+#define TAB_API_STREAM_H
+
+#include "services/api/api.h"
+
+struct event_base;
+struct bufferevent;
+struct evbuffer;
+
+typedef struct streams streams;
+
+/* Called as one begins and as it has ended. */
+typedef struct {
+    void (*began)(void *arg), (*ended)(void *arg);
+    void *arg;
+} streams_hooks;
+
+streams *streams_open(api *a, struct event_base *base, streams_hooks hooks); /* NULL: out of memory */
+/* For tab_accept_first. */
+bool streams_take(void *streams, struct bufferevent *b, struct evbuffer *in);
+void streams_end(streams *s); /* gives up those that go on, waits for their ends; while the loop runs */
+void streams_free(streams *s);
+
+/* For the handler: the body's next bytes (tab_pull of multipart_stream.h). Errors: CANCELLED (the client
+ * left, or this process stops), VALIDATION (it comes too slowly, or is not framed as it says). */
+tab_status stream_pull(void *stream, char *to, size_t most, size_t *ret_n, tab_error *err) TAB_CHECKED;
+
+/* What http.c does with a request that was parked, for one of these. */
+void stream_end(request *r, tab_status s, tab_error *err);
+void stream_again(request *r, tab_status (*fn)(void *arg, tab_error *err), void *arg);
+
+#endif
