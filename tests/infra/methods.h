@@ -1,4 +1,5 @@
-/* What the programs of the RPC share: a service's methods, calls of them, and how their ends are waited for. */
+/* What the programs of the RPC share: a service's methods, calls of them, and how their ends are waited for.
+ * */
 #ifndef TAB_TEST_METHODS_H
 #define TAB_TEST_METHODS_H
 

@@ -46,7 +46,7 @@ def part_of(process, stack):
     for part, functions in PARTS[process]:
         if names & set(functions.split()):
             return part
-    return "library threads (NATS, libpq) and the rest"
+    return "libraries (libevent, malloc, NATS, libpq)"
 
 
 def samples(text):

@@ -1,5 +1,5 @@
-/* What any two tables have in common, numbers, dates and yes and no, is one attribute in tables that are alike
- * as wholes alone (decision 0347). */
+/* What any two tables have in common, numbers, dates and yes and no, is one attribute in tables that are
+ * alike as wholes alone (decision 0347). */
 #include <criterion/criterion.h>
 #include <stdio.h>
 
