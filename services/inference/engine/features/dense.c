@@ -163,8 +163,10 @@ static void read_number(const tab_dense *s, const tab_feature *f, const float *v
             continue;
         }
         o[0] = z;
-        for (size_t h = 0; h < hinges; h++)
-            o[1 + f->has_missing + h] = z > q[h] ? z - q[h] : 0;
+        for (size_t h = 0; h < hinges; h++) {
+            float over = z - q[h]; /* a maximum: which side of a bend a cell lies on is not to be guessed */
+            o[1 + f->has_missing + h] = over > 0 ? over : 0;
+        }
     }
 }
 
