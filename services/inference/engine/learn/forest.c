@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/features/mix.h"
-#include "services/inference/engine/learn/learner.h"
+#include "services/inference/engine/learn/forest_walk.h"
 
 /* DEEPEST bounds the recursion. MOST_TRIED: features tried at a node of a wide table, a bound of cost.
  * MOST_OUTPUTS: the stack buffer of a vote. TREES: half and twice move log-loss by 0.001 of tuned XGBoost's
@@ -24,33 +24,11 @@ static const size_t LEAST[2][2] = { { 2, 6 }, { 1, 6 } };
 /* least rows of a leaf of "forest-fine" */
 enum { FINE = 1 };
 
-/* A split as it is tried. */
-typedef struct {
-    int32_t feature; /* -1: none */
-    uint32_t salt;   /* categories: the half of the levels */
-    uint8_t cut;     /* numbers: bins <= cut go left */
-    bool code, missing_left;
-} split;
-
-/* The fitted form (decision 0377). Leaves point into `value`, k values each. Behind the two children of a
- * category's node stand one to four that hold by bit which bins go left, the missing one first. */
-typedef union {
-    struct {
-        uint32_t left; /* its children: left, left + 1; a leaf: where its values stand */
-        uint32_t how;  /* from the low end: 8 bits cut, MISSING_LEFT, CODE, 21 bits feature, LEAF */
-    };
-    uint64_t set;
-} node;
-static_assert(sizeof(node) == 8, "eight nodes a cache line");
-#define MISSING_LEFT 0x100u /* bin + 1, as a byte, is what is held against the cut: the missing one is 0 */
-#define CODE 0x200u
-#define LEAF 0x80000000u
-enum { FEATURE_AT = 10, FEATURE_BITS = 21 };
-
+/* The fitted form; leaves point into `value`, k values each. */
 typedef struct {
     size_t outputs, k;          /* k: values a leaf: 1, or classes beyond two */
     bool classification, codes; /* codes: some node asks for a category */
-    node *node;
+    tab_forest_node *node;
     float *value;
     size_t trees;
     uint32_t root[TREES];
@@ -72,14 +50,6 @@ typedef struct {
     size_t nodes, values, node_room, value_room;
     bool failed;
 } grower;
-
-/* Which child a bin goes to. */
-static bool goes_left(const split *n, uint8_t bin)
-{
-    if (n->code)
-        return bin == TAB_BIN_MISSING ? n->missing_left : tab_mix2(bin, n->salt) >> 63;
-    return (bin <= n->cut) | (bin == TAB_BIN_MISSING && n->missing_left);
-}
 
 /* Room for more nodes and values. g->failed: out of memory. */
 static void reserve(grower *g, size_t nodes, size_t values)
@@ -122,7 +92,7 @@ static void make_leaf(grower *g, uint32_t at, const uint32_t *row, size_t n)
         else
             v[g->label[row[i]]] += 1 / (float)n;
     }
-    g->m->node[at] = (node){ .left = (uint32_t)g->values, .how = LEAF };
+    g->m->node[at] = (tab_forest_node){ .left = (uint32_t)g->values, .how = TAB_FOREST_LEAF };
     g->values += g->k;
 }
 
@@ -135,7 +105,7 @@ typedef struct {
 /* How far the split of the node's n rows by `t` brings down the sum of squares, up to a constant of the node.
  * Which way a row goes is a coin's throw: sums are masked, a branch would be guessed wrong every other
  * time. */
-static double gain(const grower *g, const split *t, size_t n, uint8_t hi, const whole *w)
+static double gain(const grower *g, const tab_forest_split *t, size_t n, uint8_t hi, const whole *w)
 {
     enum { WORTH_A_TABLE = 64 };
     const uint8_t *bin = g->own_bin;
@@ -144,13 +114,13 @@ static double gain(const grower *g, const split *t, size_t n, uint8_t hi, const 
     /* a set's side costs a hash: many rows look it up by bin */
     if (t->code && n > WORTH_A_TABLE) {
         for (uint32_t b = 0; b <= hi; b++)
-            way[b] = goes_left(t, (uint8_t)b);
+            way[b] = tab_forest_goes_left(t, (uint8_t)b);
         way[TAB_BIN_MISSING] = t->missing_left;
         for (size_t i = 0; i < n; i++)
             nl += g->own_bin[i] = way[bin[i]];
     } else {
         for (size_t i = 0; i < n; i++)
-            nl += g->own_bin[i] = goes_left(t, bin[i]);
+            nl += g->own_bin[i] = tab_forest_goes_left(t, bin[i]);
     }
     const uint8_t *left_side = g->own_bin;
     /* too few rows on a side: no split */
@@ -203,9 +173,9 @@ static bool pure(const grower *g, const uint32_t *row, size_t n)
 }
 
 /* The best of the splits that are tried at a node of n rows; feature -1: none is worth it. */
-static split find_split(grower *g, const uint32_t *row, size_t n, uint64_t salt)
+static tab_forest_split find_split(grower *g, const uint32_t *row, size_t n, uint64_t salt)
 {
-    split best = { .feature = -1 };
+    tab_forest_split best = { .feature = -1 };
     double most = 1e-9;
     size_t features = g->p->enc->n, tried = 0;
     whole w;
@@ -215,10 +185,10 @@ static split find_split(grower *g, const uint32_t *row, size_t n, uint64_t salt)
         uint64_t h = tab_mix2(salt, draw);
         uint32_t f = (uint32_t)(h % features);
         const uint8_t *bin = g->bin[f];
-        split t = { .feature = (int32_t)f,
-                    .code = g->p->enc->f[f].kind == TAB_FEATURE_CODE,
-                    .missing_left = h >> 40 & 1,
-                    .salt = (uint32_t)(h >> 32) };
+        tab_forest_split t = { .feature = (int32_t)f,
+                               .code = g->p->enc->f[f].kind == TAB_FEATURE_CODE,
+                               .missing_left = h >> 40 & 1,
+                               .salt = (uint32_t)(h >> 32) };
         /* the bins that the node's rows hold, and whether some are missing */
         uint8_t lo = TAB_BIN_MISSING, hi = 0;
         bool missing = false;
@@ -245,24 +215,16 @@ static split find_split(grower *g, const uint32_t *row, size_t n, uint64_t salt)
 
 /* Makes node `at` an inner one, its children behind all nodes. The index of the left one; g->failed: out of
  * memory. */
-static uint32_t make_inner(grower *g, uint32_t at, const split *s)
+static uint32_t make_inner(grower *g, uint32_t at, const tab_forest_split *s)
 {
-    size_t bins = g->p->enc->f[s->feature].bins, words = s->code ? bins / 64 + 1 : 0;
-    reserve(g, 2 + words, 0);
+    size_t bins = g->p->enc->f[s->feature].bins, room = tab_forest_room(s, bins);
+    reserve(g, room, 0);
     if (g->failed)
         return 0;
     uint32_t left = (uint32_t)g->nodes;
-    g->nodes += 2 + words;
-    node *set = g->m->node + left + 2;
-    memset(set, 0, words * sizeof *set);
-    for (size_t b = 0; s->code && b <= bins; b++)
-        set[b / 64].set |= (uint64_t)goes_left(s, b == 0 ? TAB_BIN_MISSING : (uint8_t)(b - 1)) << b % 64;
-    uint32_t how = (uint32_t)s->feature << FEATURE_AT;
-    if (s->code)
-        how |= CODE, g->m->codes = true;
-    else
-        how |= s->missing_left ? MISSING_LEFT | (s->cut + 1u) : s->cut;
-    g->m->node[at] = (node){ .left = left, .how = how };
+    g->nodes += room;
+    g->m->codes = g->m->codes || s->code;
+    tab_forest_divide(g->m->node, at, left, s, bins);
     return left;
 }
 
@@ -270,7 +232,7 @@ static uint32_t make_inner(grower *g, uint32_t at, const split *s)
  * size of other nodes. */
 static void grow(grower *g, uint32_t at, uint32_t *row, size_t n, int depth, uint64_t salt)
 {
-    split best = { .feature = -1 };
+    tab_forest_split best = { .feature = -1 };
     if (!g->failed && n >= 2 * g->least && depth < DEEPEST && !pure(g, row, n))
         best = find_split(g, row, n, salt);
     if (g->failed)
@@ -283,7 +245,7 @@ static void grow(grower *g, uint32_t at, uint32_t *row, size_t n, int depth, uin
     const uint8_t *bin = g->bin[best.feature];
     size_t left = 0, right = n;
     while (left < right) {
-        if (goes_left(&best, bin[row[left]])) {
+        if (tab_forest_goes_left(&best, bin[row[left]])) {
             left++;
         } else {
             uint32_t swap = row[--right];
@@ -322,7 +284,7 @@ static bool grow_trees(grower *g, const tab_fit_task *t, uint64_t seed, uint32_t
 static bool keep_trees(grower *g, tab_arena *a, bool grown)
 {
     forest *m = g->m;
-    node *nodes = tab_arena_new_of(a, node, g->nodes + 1);
+    tab_forest_node *nodes = tab_arena_new_of(a, tab_forest_node, g->nodes + 1);
     float *values = tab_arena_new_of(a, float, g->values + 1);
     bool ok = grown && nodes != NULL && values != NULL;
     if (ok) {
@@ -355,7 +317,7 @@ static void read_targets(const tab_problem *p, const tab_fit_task *t, size_t k, 
 /* NULL: too few rows, too many classes, cancelled or out of memory. */
 static void *fit(const tab_problem *p, const tab_fit_task *t, size_t trees, bool fine)
 {
-    if (t->n < 8 || p->outputs > MOST_OUTPUTS || p->enc->n == 0 || p->enc->n >> FEATURE_BITS > 0)
+    if (t->n < 8 || p->outputs > MOST_OUTPUTS || p->enc->n == 0 || p->enc->n > TAB_FOREST_FEATURES)
         return NULL;
     forest *m = tab_arena_new_of(t->arena, forest, 1);
     size_t k = p->classification && p->outputs > 2 ? p->outputs : 1, features = p->enc->n, n = t->n;
@@ -397,78 +359,6 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, size_t trees, bool
     return ok ? m : NULL;
 }
 
-/* One step down; a leaf stays where it is. Nothing is guessed: which way a row goes is a coin's throw. */
-static inline uint32_t step(const node *tree, uint32_t at, uint8_t *const *bins, uint32_t row, bool codes)
-{
-    node n = tree[at];
-    uint8_t bin = bins[n.how >> FEATURE_AT & ((1u << FEATURE_BITS) - 1)][row];
-    uint32_t left = (uint8_t)(bin + (n.how / MISSING_LEFT & 1)) <= (uint8_t)n.how;
-    if (codes) { /* a number reads node 0, and nothing of it */
-        uint32_t code = n.how / CODE & 1, place = (uint8_t)(bin + 1);
-        uint64_t set = tree[(n.left + 2 + place / 64) & -code].set;
-        left ^= (left ^ (uint32_t)(set >> place % 64)) & code;
-    }
-    uint32_t stay = (uint32_t)((int32_t)n.how >> 31), to = n.left + 1 - left;
-    return to ^ ((to ^ at) & stay);
-}
-
-/* Rows or trees that walk side by side: a walk alone waits for each of its loads. */
-enum { LANES = 8 };
-
-/* at (LANES): roots, out: the leaves. */
-static inline void walk_all(const node *tree, uint32_t *at, uint8_t *const *bins, const uint32_t *row,
-                            bool codes)
-{
-    uint32_t moved = 1;
-    while (moved != 0) {
-        moved = 0;
-#pragma GCC unroll 8
-        for (size_t l = 0; l < LANES; l++) {
-            uint32_t to = step(tree, at[l], bins, row[l], codes);
-            moved |= to ^ at[l];
-            at[l] = to;
-        }
-    }
-}
-
-static void walk(const forest *m, uint32_t *at, uint8_t *const *bins, const uint32_t *row)
-{
-    if (m->codes)
-        walk_all(m->node, at, bins, row, true);
-    else
-        walk_all(m->node, at, bins, row, false);
-}
-
-/* sum (n, stride) from its first of k on: the leaves' values of all trees, added tree by tree. */
-static void add_leaves(const forest *m, const tab_data *q, const uint32_t *row, size_t n, float *sum,
-                       size_t stride)
-{
-    size_t together = n / LANES * LANES;
-    /* a tree at a time, which then stays in the cache, over all rows */
-    for (size_t t = 0; t < m->trees; t++)
-        for (size_t i = 0; i < together; i += LANES) {
-            uint32_t at[LANES];
-            for (size_t l = 0; l < LANES; l++)
-                at[l] = m->root[t];
-            walk(m, at, q->bin, row + i);
-            for (size_t l = 0; l < LANES; l++)
-                for (size_t k = 0; k < m->k; k++)
-                    sum[(i + l) * stride + k] += m->value[m->node[at[l]].left + k];
-        }
-    /* few rows: a row at a time through several trees */
-    for (size_t i = together; i < n; i++)
-        for (size_t t = 0; t < m->trees; t += LANES) {
-            uint32_t at[LANES], own[LANES];
-            size_t lanes = m->trees - t < LANES ? m->trees - t : LANES;
-            for (size_t l = 0; l < LANES; l++)
-                at[l] = m->root[l < lanes ? t + l : t], own[l] = row[i];
-            walk(m, at, q->bin, own);
-            for (size_t l = 0; l < lanes; l++)
-                for (size_t k = 0; k < m->k; k++)
-                    sum[i * stride + k] += m->value[m->node[at[l]].left + k];
-        }
-}
-
 /* The mean over the trees; probabilities are drawn to the prior by half a tree. */
 static void forest_predict(const void *model, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
                            size_t n, float *out)
@@ -480,7 +370,8 @@ static void forest_predict(const void *model, const tab_encoder *enc, const tab_
     (void)enc;
     /* the sums stand where the answers will */
     memset(out, 0, n * stride * sizeof *out);
-    add_leaves(m, q, row, n, out + two, stride);
+    tab_forest_walks w = { m->node, m->root, m->value, m->trees, m->k, m->codes };
+    tab_forest_add(&w, q->bin, row, n, out + two, stride);
     for (size_t i = 0; i < n; i++) {
         float *o = out + i * stride;
         if (!m->classification) {
