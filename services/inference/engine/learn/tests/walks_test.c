@@ -7,7 +7,7 @@
 #include "services/inference/engine/learn/boost.h"
 #include "services/inference/engine/learn/forest_walk.h"
 
-enum { FEATURES = 7, ROWS = 150, TREES = 19, MOST = 4096, NUMBERS = 4, LEAVES = 28 };
+enum { FEATURES = 7, ROWS = 260, TREES = 19, MOST = 4096, NUMBERS = 4, LEAVES = 28 };
 
 /* Bins of a feature without the missing one: features from NUMBERS on are categories, of one word of a set to
  * four. */
@@ -30,6 +30,8 @@ static void fill_rows(uint64_t *seed, uint8_t (*bin)[ROWS])
                         : kind < 13 && near < BINS[f] ? (uint8_t)near
                                                       : (uint8_t)draw(seed, BINS[f]);
         }
+    for (size_t i = 0; i < ROWS; i++) /* every bin that there is */
+        bin[FEATURES - 1][i] = i < 254 ? (uint8_t)i : TAB_BIN_MISSING;
 }
 
 static uint8_t draw_cut(uint64_t *seed, size_t f)
@@ -101,7 +103,7 @@ Test(walks, boosted_trees_answer_as_plain_walks)
     fill_rows(&seed, bin);
     for (size_t t = 0; t < TREES; t++) /* the first is a leaf alone */
         grow_boosted(&seed, &b, t, t == 0 ? 1 : 2 + draw(&seed, LEAVES - 1));
-    for (size_t n = 1; n <= ROWS; n += n < 40 ? 1 : 22) {
+    for (size_t n = 1; n <= ROWS; n += n < 40 ? 1 : 44) {
         float want[ROWS], few[2 * ROWS], many[2 * ROWS];
         size_t room = (n + TAB_TREE_STEP - 1) / TAB_TREE_STEP * TAB_TREE_STEP;
         uint8_t *rows = malloc(n * FEATURES), *by_feature = calloc(room, FEATURES), *at = malloc(room);
@@ -174,7 +176,7 @@ static void compare_forest(size_t features, size_t k)
     }
     cr_assert_lt(m.nodes + 100, MOST);
     tab_forest_walks w = { m.node, m.root, m.value, TREES, k, features > NUMBERS };
-    for (size_t n = 1; n <= ROWS; n += n < 20 ? 1 : 26) {
+    for (size_t n = 1; n <= ROWS; n += n < 20 ? 1 : 48) {
         float sum[ROWS * 4], want[ROWS * 4];
         uint32_t row[ROWS];
         for (size_t i = 0; i < n; i++) { /* rows of any order */
