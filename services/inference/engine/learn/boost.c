@@ -11,8 +11,8 @@
  *   K classes    softmax             g = p_k - [y = k]     h = p_k (1 - p_k) K / (K - 1)    K margins
  *
  * boost_grow.c grows the trees, best leaf first, on fixed-point gradients. Here: which rows and columns a
- * tree sees (by a hash of their content), gradients, rounds and when to stop. boost_answer.c gives the margins
- * of new rows; boost_recipes.c holds the recipes and calls what is here. */
+ * tree sees (by a hash of their content), gradients, rounds and when to stop. boost_answer.c gives
+ * the margins of new rows; boost_recipes.c holds the recipes and calls what is here. */
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>

@@ -44,8 +44,8 @@ static inline bool tab_goes_left(const tab_tree_node *n, const uint64_t (*set)[4
 void tab_tree_add(const tab_tree_node *node, const uint64_t (*set)[4], uint32_t root, size_t depth,
                   const uint8_t *bin, size_t features, size_t n, float *out, size_t stride);
 
-/* The same bits for many rows of a tree of at most TAB_TREE_LEAVES leaves: node by node over all rows. bin (features, room),
- * room a multiple of TAB_TREE_STEP; at (room): scratch. */
+/* The same bits for many rows of a tree of at most TAB_TREE_LEAVES leaves: node by node over all rows. bin
+ * (features, room), room at least n and a multiple of TAB_TREE_STEP; at (room): scratch. */
 enum { TAB_TREE_STEP = 32, TAB_TREE_LEAVES = 128 };
 void tab_tree_add_many(const tab_tree_node *node, const uint64_t (*set)[4], uint32_t root, const uint8_t *bin,
                        size_t room, uint8_t *at, size_t n, float *out, size_t stride);

@@ -1,5 +1,5 @@
-/* See forest_walk.h. A walk is a chain of loads, and which way a row goes is a coin's throw: so eight walk side
- * by side, without a branch that is guessed until all have come to a leaf. */
+/* See forest_walk.h. A walk is a chain of loads, and which way a row goes is a coin's throw: so eight walk
+ * side by side, without a branch that is guessed until all have come to a leaf. */
 #include "services/inference/engine/learn/forest_walk.h"
 
 /* MISSING_LEFT: bin + 1, as a byte, is what is held against the cut, so that the missing one is 0. */
