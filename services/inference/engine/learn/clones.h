@@ -1,6 +1,6 @@
 /* Vector code (32 bytes at once; TAB_WIDE_CLONES: 64), compiled for several processors; the loader picks the
- * version for the one at hand. All versions add in the same order and fuse nothing, so their results are equal bit for
- * bit. */
+ * version for the one at hand. All versions add in the same order and fuse nothing, so their results are
+ * equal bit for bit. */
 #ifndef TAB_CLONES_H
 #define TAB_CLONES_H
 
