@@ -31,15 +31,14 @@ uint8_t tab_number_bin(const tab_feature *f, float x)
 {
     if (isnan(x))
         return TAB_BIN_MISSING;
-    const float *edge = f->edge; /* count of edges <= x, by halving without branches on x */
-    size_t lo = 0, n = f->edges;
-    while (n > 0) {
-        size_t half = n / 2;
-        bool right = edge[lo + half] <= x;
-        lo = right ? lo + half + 1 : lo;
-        n = right ? n - half - 1 : half;
+    /* the count of edges <= x, by halving: how often is known before, and nothing is guessed */
+    const float *edge = f->edge;
+    size_t n = f->edges;
+    for (size_t half; n > 1; n -= half) {
+        half = n / 2;
+        edge += half & -(size_t)(edge[half - 1] <= x);
     }
-    return (uint8_t)lo;
+    return (uint8_t)(edge - f->edge + (n == 1 && *edge <= x));
 }
 
 /* Bin edges between distinct values while they fit, else so that bins hold about equal counts. x (n)

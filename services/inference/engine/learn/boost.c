@@ -11,8 +11,9 @@
  *   K classes    softmax             g = p_k - [y = k]     h = p_k (1 - p_k) K / (K - 1)    K margins
  *
  * boost_grow.c grows the trees, best leaf first, on fixed-point gradients. Here: which rows and columns a
- * tree sees (by a hash of their content), gradients, rounds and when to stop, and margins of new rows.
- * boost_recipes.c holds the recipes and calls what is here. */
+ * tree sees (by a hash of their content), gradients, rounds and when to stop. boost_answer.c gives
+ * the margins of new rows; boost_recipes.c holds the recipes and calls what is here. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -341,7 +342,7 @@ static bool add_tree(work *w, size_t round, size_t k, bool *grew)
 {
     tab_grower *g = &w->grow;
     size_t at = round * w->margins + k, leaves;
-    /* the tree, and the steps to its farthest leaf, which walks need (tab_tree_add) */
+    /* the tree, and the steps to its farthest leaf, which walks need (boost_answer.c) */
     gradients(w, k);
     w->root[at] = tab_grow(g, &leaves);
     w->depth[at] = 0;
@@ -445,6 +446,7 @@ static bool keep_model(const work *w, size_t rounds, float *base, tab_boost *mod
 tab_boost *tab_boost_fit(const tab_problem *p, const tab_fit_task *t, const recipe *r, size_t most,
                          double *curve)
 {
+    assert(r->leaves <= TAB_TREE_LEAVES);
     /* two classes need one margin, more need one each */
     size_t margins = p->classification && p->outputs > 2 ? p->outputs : 1, rounds = 0;
     work w = { .p = p, .t = t, .r = r, .n = t->n, .rows = t->n + t->held_n, .margins = margins };
@@ -460,24 +462,4 @@ tab_boost *tab_boost_fit(const tab_problem *p, const tab_fit_task *t, const reci
               keep_model(&w, rounds, base, model);
     release(&w);
     return ok ? model : NULL;
-}
-
-/* out (n, margins): the starting margins and the leaves of all rounds that are kept. */
-void tab_boost_margins(const tab_boost *m, const tab_data *q, const uint32_t *row, size_t n, float *out)
-{
-    enum { ROOM = 96 * 1024 }; /* bytes: a row of the widest table (2,000 columns) */
-    uint8_t bin[ROOM];         /* rows side by side: thousands of walks read them */
-    size_t features = m->features, most = features < ROOM / 256 ? 256 : ROOM / features;
-    for (size_t i = 0; i < n; i++)
-        memcpy(out + i * m->margins, m->base, m->margins * sizeof *out);
-    /* as many rows at a time as the buffer holds, their bins copied side by side; then tree by tree */
-    for (size_t at = 0; at < n && most > 0; at += most) {
-        size_t own = n - at < most ? n - at : most;
-        for (size_t f = 0; f < features; f++)
-            for (size_t i = 0; i < own; i++)
-                bin[i * features + f] = q->bin[f][row[at + i]];
-        for (size_t t = 0; t < m->rounds * m->margins; t++)
-            tab_tree_add(m->node, (const uint64_t(*)[4])m->set, m->root[t], m->depth[t], bin, features, own,
-                         out + at * m->margins + t % m->margins, m->margins);
-    }
 }

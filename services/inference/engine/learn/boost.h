@@ -39,6 +39,18 @@ static inline bool tab_goes_left(const tab_tree_node *n, const uint64_t (*set)[4
     return (uint8_t)(bin + (n->split >> 8 & 1)) <= (uint8_t)n->split;
 }
 
-/* out (n, margins) */
+/* out[i * stride] += the leaf's value of row i: rows walk side by side. bin (n, features), row-major,
+ * TAB_BIN_MISSING as it is; depth: steps to the tree's farthest leaf. */
+void tab_tree_add(const tab_tree_node *node, const uint64_t (*set)[4], uint32_t root, size_t depth,
+                  const uint8_t *bin, size_t features, size_t n, float *out, size_t stride);
+
+/* The same bits for many rows of a tree of at most TAB_TREE_LEAVES leaves: node by node over all rows. bin
+ * (features, room), room at least n and a multiple of TAB_TREE_STEP; at (room): scratch. */
+enum { TAB_TREE_STEP = 32, TAB_TREE_LEAVES = 128 };
+void tab_tree_add_many(const tab_tree_node *node, const uint64_t (*set)[4], uint32_t root, const uint8_t *bin,
+                       size_t room, uint8_t *at, size_t n, float *out, size_t stride);
+
+/* The starting margins and the leaves of all rounds that are kept, for rows row[0..n) of q. out (n, margins);
+ * a row's bits do not depend on the rows beside it. */
 void tab_boost_margins(const tab_boost *m, const tab_data *q, const uint32_t *row, size_t n, float *out);
 #endif

@@ -503,38 +503,3 @@ uint32_t tab_grow(tab_grower *w, size_t *count)
     *count = n;
     return root;
 }
-
-/* ---- walking a tree -------------------------------------------------------------------------- */
-
-/* One step down. */
-static inline uint32_t step(const tab_tree_node *node, const uint64_t (*set)[4], uint32_t at,
-                            const uint8_t *bin)
-{
-    const tab_tree_node *n = &node[at]; /* a leaf stays at itself whatever it reads */
-    return n->left + !tab_goes_left(n, set, bin[n->feature & INT32_MAX]);
-}
-
-/* Eight rows walk side by side, as far as the farthest leaf: a walk alone waits for each of its loads. */
-void tab_tree_add(const tab_tree_node *node, const uint64_t (*set)[4], uint32_t root, size_t depth,
-                  const uint8_t *bin, size_t features, size_t n, float *out, size_t stride)
-{
-    enum { ROWS = 8 };
-    size_t i = 0;
-    for (; i + ROWS <= n; i += ROWS) {
-        const uint8_t *row = bin + i * features;
-        uint32_t at[ROWS] = { root, root, root, root, root, root, root, root };
-        for (size_t d = 0; d < depth; d++) {
-#pragma GCC unroll 8
-            for (size_t k = 0; k < ROWS; k++)
-                at[k] = step(node, set, at[k], row + k * features);
-        }
-        for (size_t k = 0; k < ROWS; k++)
-            out[(i + k) * stride] += node[at[k]].value;
-    }
-    for (; i < n; i++) {
-        uint32_t at = root;
-        while (node[at].feature >= 0)
-            at = step(node, set, at, bin + i * features);
-        out[i * stride] += node[at].value;
-    }
-}

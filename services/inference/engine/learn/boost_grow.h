@@ -78,9 +78,4 @@ uint32_t tab_grow(tab_grower *w, size_t *leaves);
 
 /* hist (pool_stride): the sums of a leaf's rows by bin of the tree's columns. */
 void tab_grow_fill(const tab_grower *w, const tab_grow_leaf *l, int64_t *hist);
-
-/* out[i * stride] += the leaf's value of row i; bin (n, features), row-major, TAB_BIN_MISSING as it is.
- * depth: steps to the tree's farthest leaf. */
-void tab_tree_add(const tab_tree_node *node, const uint64_t (*set)[4], uint32_t root, size_t depth,
-                  const uint8_t *bin, size_t features, size_t n, float *out, size_t stride);
 #endif

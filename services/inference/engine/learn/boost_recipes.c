@@ -154,7 +154,7 @@ static void boost_predict(const void *model, const tab_encoder *enc, const tab_d
                           size_t n, float *out)
 {
     const tab_boost *m = model;
-    enum { BLOCK = 256 };
+    enum { BLOCK = 1024 };
     float z[BLOCK];
     (void)enc;
     for (size_t at = 0; at < n; at += BLOCK) {

@@ -1,6 +1,6 @@
-/* Vector code (32 bytes at once), compiled for several processors; the loader picks the version for the
- * one at hand. All versions add in the same order and fuse nothing, so their results are equal bit for
- * bit. */
+/* Vector code (32 bytes at once; TAB_WIDE_CLONES: 64), compiled for several processors; the loader picks the
+ * version for the one at hand. All versions add in the same order and fuse nothing, so their results are
+ * equal bit for bit. */
 #ifndef TAB_CLONES_H
 #define TAB_CLONES_H
 
@@ -8,7 +8,9 @@
  * builds the fuzz targets only. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(__clang__)
 #define TAB_CLONES
+#define TAB_WIDE_CLONES
 #else
 #define TAB_CLONES __attribute__((target_clones("arch=x86-64-v3", "default")))
+#define TAB_WIDE_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #endif
 #endif

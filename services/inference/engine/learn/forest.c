@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/features/mix.h"
-#include "services/inference/engine/learn/learner.h"
+#include "services/inference/engine/learn/forest_walk.h"
 
 /* DEEPEST bounds the recursion. MOST_TRIED: features tried at a node of a wide table, a bound of cost.
  * MOST_OUTPUTS: the stack buffer of a vote. TREES: half and twice move log-loss by 0.001 of tuned XGBoost's
@@ -24,26 +24,18 @@ static const size_t LEAST[2][2] = { { 2, 6 }, { 1, 6 } };
 /* least rows of a leaf of "forest-fine" */
 enum { FINE = 1 };
 
-/* The fitted form. Leaves point into `value`, k values each. */
+/* The fitted form; leaves point into `value`, k values each. */
 typedef struct {
-    int32_t feature; /* -1: a leaf */
-    uint32_t left;   /* its children: left, left + 1; a leaf: where its values stand */
-    uint32_t salt;   /* categories: the half of the levels */
-    uint8_t cut;     /* numbers: bins <= cut go left */
-    bool code, missing_left;
-} node;
-
-/* What one fit works with; rows are positions in the context. */
-typedef struct {
-    size_t outputs, k; /* k: values a leaf: 1, or classes beyond two */
-    bool classification;
-    node *node;
+    size_t outputs, k;          /* k: values a leaf: 1, or classes beyond two */
+    bool classification, codes; /* codes: some node asks for a category */
+    tab_forest_node *node;
     float *value;
     size_t trees;
     uint32_t root[TREES];
     float *prior; /* (k) */
 } forest;
 
+/* What one fit works with; rows are positions in the context. */
 typedef struct {
     const tab_problem *p;
     size_t k, mtry, least;
@@ -58,14 +50,6 @@ typedef struct {
     size_t nodes, values, node_room, value_room;
     bool failed;
 } grower;
-
-/* Which child a bin goes to. */
-static bool goes_left(const node *n, uint8_t bin)
-{
-    if (n->code)
-        return bin == TAB_BIN_MISSING ? n->missing_left : tab_mix2(bin, n->salt) >> 63;
-    return (bin <= n->cut) | (bin == TAB_BIN_MISSING && n->missing_left);
-}
 
 /* Room for more nodes and values. g->failed: out of memory. */
 static void reserve(grower *g, size_t nodes, size_t values)
@@ -108,7 +92,7 @@ static void make_leaf(grower *g, uint32_t at, const uint32_t *row, size_t n)
         else
             v[g->label[row[i]]] += 1 / (float)n;
     }
-    g->m->node[at] = (node){ .feature = -1, .left = (uint32_t)g->values };
+    g->m->node[at] = (tab_forest_node){ .left = (uint32_t)g->values, .how = TAB_FOREST_LEAF };
     g->values += g->k;
 }
 
@@ -121,7 +105,7 @@ typedef struct {
 /* How far the split of the node's n rows by `t` brings down the sum of squares, up to a constant of the node.
  * Which way a row goes is a coin's throw: sums are masked, a branch would be guessed wrong every other
  * time. */
-static double gain(const grower *g, const node *t, size_t n, uint8_t hi, const whole *w)
+static double gain(const grower *g, const tab_forest_split *t, size_t n, uint8_t hi, const whole *w)
 {
     enum { WORTH_A_TABLE = 64 };
     const uint8_t *bin = g->own_bin;
@@ -130,13 +114,13 @@ static double gain(const grower *g, const node *t, size_t n, uint8_t hi, const w
     /* a set's side costs a hash: many rows look it up by bin */
     if (t->code && n > WORTH_A_TABLE) {
         for (uint32_t b = 0; b <= hi; b++)
-            way[b] = goes_left(t, (uint8_t)b);
+            way[b] = tab_forest_goes_left(t, (uint8_t)b);
         way[TAB_BIN_MISSING] = t->missing_left;
         for (size_t i = 0; i < n; i++)
             nl += g->own_bin[i] = way[bin[i]];
     } else {
         for (size_t i = 0; i < n; i++)
-            nl += g->own_bin[i] = goes_left(t, bin[i]);
+            nl += g->own_bin[i] = tab_forest_goes_left(t, bin[i]);
     }
     const uint8_t *left_side = g->own_bin;
     /* too few rows on a side: no split */
@@ -189,9 +173,9 @@ static bool pure(const grower *g, const uint32_t *row, size_t n)
 }
 
 /* The best of the splits that are tried at a node of n rows; feature -1: none is worth it. */
-static node find_split(grower *g, const uint32_t *row, size_t n, uint64_t salt)
+static tab_forest_split find_split(grower *g, const uint32_t *row, size_t n, uint64_t salt)
 {
-    node best = { .feature = -1 };
+    tab_forest_split best = { .feature = -1 };
     double most = 1e-9;
     size_t features = g->p->enc->n, tried = 0;
     whole w;
@@ -201,10 +185,10 @@ static node find_split(grower *g, const uint32_t *row, size_t n, uint64_t salt)
         uint64_t h = tab_mix2(salt, draw);
         uint32_t f = (uint32_t)(h % features);
         const uint8_t *bin = g->bin[f];
-        node t = { .feature = (int32_t)f,
-                   .code = g->p->enc->f[f].kind == TAB_FEATURE_CODE,
-                   .missing_left = h >> 40 & 1,
-                   .salt = (uint32_t)(h >> 32) };
+        tab_forest_split t = { .feature = (int32_t)f,
+                               .code = g->p->enc->f[f].kind == TAB_FEATURE_CODE,
+                               .missing_left = h >> 40 & 1,
+                               .salt = (uint32_t)(h >> 32) };
         /* the bins that the node's rows hold, and whether some are missing */
         uint8_t lo = TAB_BIN_MISSING, hi = 0;
         bool missing = false;
@@ -229,14 +213,28 @@ static node find_split(grower *g, const uint32_t *row, size_t n, uint64_t salt)
     return best;
 }
 
+/* Makes node `at` an inner one, its children behind all nodes. The index of the left one; g->failed: out of
+ * memory. */
+static uint32_t make_inner(grower *g, uint32_t at, const tab_forest_split *s)
+{
+    size_t bins = g->p->enc->f[s->feature].bins, room = tab_forest_room(s, bins);
+    reserve(g, room, 0);
+    if (g->failed)
+        return 0;
+    uint32_t left = (uint32_t)g->nodes;
+    g->nodes += room;
+    g->m->codes = g->m->codes || s->code;
+    tab_forest_divide(g->m->node, at, left, s, bins);
+    return left;
+}
+
 /* One node and, below it, its subtrees. salt makes the draws of this node alone: they do not depend on the
  * size of other nodes. */
 static void grow(grower *g, uint32_t at, uint32_t *row, size_t n, int depth, uint64_t salt)
 {
-    node best = { .feature = -1 };
+    tab_forest_split best = { .feature = -1 };
     if (!g->failed && n >= 2 * g->least && depth < DEEPEST && !pure(g, row, n))
         best = find_split(g, row, n, salt);
-    reserve(g, 2, 0);
     if (g->failed)
         return;
     if (best.feature < 0) {
@@ -247,7 +245,7 @@ static void grow(grower *g, uint32_t at, uint32_t *row, size_t n, int depth, uin
     const uint8_t *bin = g->bin[best.feature];
     size_t left = 0, right = n;
     while (left < right) {
-        if (goes_left(&best, bin[row[left]])) {
+        if (tab_forest_goes_left(&best, bin[row[left]])) {
             left++;
         } else {
             uint32_t swap = row[--right];
@@ -255,12 +253,12 @@ static void grow(grower *g, uint32_t at, uint32_t *row, size_t n, int depth, uin
             row[left] = swap;
         }
     }
+    uint32_t child = make_inner(g, at, &best);
+    if (g->failed)
+        return;
     /* the children's salts differ from each other and from those of all other nodes */
-    best.left = (uint32_t)g->nodes;
-    g->nodes += 2;
-    g->m->node[at] = best;
-    grow(g, best.left, row, left, depth + 1, tab_mix2(salt, 101));
-    grow(g, best.left + 1, row + left, n - left, depth + 1, tab_mix2(salt, 102));
+    grow(g, child, row, left, depth + 1, tab_mix2(salt, 101));
+    grow(g, child + 1, row + left, n - left, depth + 1, tab_mix2(salt, 102));
 }
 
 /* Grows the trees over n context rows. row (n): scratch. False: cancelled or out of memory. */
@@ -286,7 +284,7 @@ static bool grow_trees(grower *g, const tab_fit_task *t, uint64_t seed, uint32_t
 static bool keep_trees(grower *g, tab_arena *a, bool grown)
 {
     forest *m = g->m;
-    node *nodes = tab_arena_new_of(a, node, g->nodes + 1);
+    tab_forest_node *nodes = tab_arena_new_of(a, tab_forest_node, g->nodes + 1);
     float *values = tab_arena_new_of(a, float, g->values + 1);
     bool ok = grown && nodes != NULL && values != NULL;
     if (ok) {
@@ -319,7 +317,7 @@ static void read_targets(const tab_problem *p, const tab_fit_task *t, size_t k, 
 /* NULL: too few rows, too many classes, cancelled or out of memory. */
 static void *fit(const tab_problem *p, const tab_fit_task *t, size_t trees, bool fine)
 {
-    if (t->n < 8 || p->outputs > MOST_OUTPUTS || p->enc->n == 0)
+    if (t->n < 8 || p->outputs > MOST_OUTPUTS || p->enc->n == 0 || p->enc->n > TAB_FOREST_FEATURES)
         return NULL;
     forest *m = tab_arena_new_of(t->arena, forest, 1);
     size_t k = p->classification && p->outputs > 2 ? p->outputs : 1, features = p->enc->n, n = t->n;
@@ -367,26 +365,24 @@ static void forest_predict(const void *model, const tab_encoder *enc, const tab_
 {
     const forest *m = model;
     float trees = (float)m->trees;
+    bool two = m->classification && m->k == 1;
+    size_t stride = two ? 2 : m->k;
     (void)enc;
+    /* the sums stand where the answers will */
+    memset(out, 0, n * stride * sizeof *out);
+    tab_forest_walks w = { m->node, m->root, m->value, m->trees, m->k, m->codes };
+    tab_forest_add(&w, q->bin, row, n, out + two, stride);
     for (size_t i = 0; i < n; i++) {
-        /* every tree's leaf for this row */
-        float sum[MOST_OUTPUTS] = { 0 };
-        for (size_t t = 0; t < m->trees; t++) {
-            const node *at = &m->node[m->root[t]];
-            while (at->feature >= 0)
-                at = &m->node[at->left + !goes_left(at, q->bin[at->feature][row[i]])];
-            for (size_t k = 0; k < m->k; k++)
-                sum[k] += m->value[at->left + k];
-        }
+        float *o = out + i * stride;
         if (!m->classification) {
-            out[i] = sum[0] / trees;
-        } else if (m->k == 1) { /* half a tree of the prior keeps the logarithm finite */
-            float p = (sum[0] + 0.5f * m->prior[0] + 0.01f) / (trees + 0.52f);
-            out[2 * i] = logf(1 - p);
-            out[2 * i + 1] = logf(p);
+            o[0] /= trees;
+        } else if (two) { /* half a tree of the prior keeps the logarithm finite */
+            float p = (o[1] + 0.5f * m->prior[0] + 0.01f) / (trees + 0.52f);
+            o[0] = logf(1 - p);
+            o[1] = logf(p);
         } else {
             for (size_t k = 0; k < m->k; k++)
-                out[i * m->k + k] = logf((sum[k] + 0.5f * m->prior[k] + 0.01f) / (trees + 1));
+                o[k] = logf((o[k] + 0.5f * m->prior[k] + 0.01f) / (trees + 1));
         }
     }
 }

@@ -59,33 +59,34 @@ typedef struct {
     float *bias;   /* (PATH + 1, k); at 0 the intercept alone */
 } kernel;
 
-typedef float eight __attribute__((vector_size(32)));
-typedef int32_t eight_int __attribute__((vector_size(32)));
+enum { LANES = 16 };
+typedef float lanes __attribute__((vector_size(64)));
+typedef int32_t lanes_int __attribute__((vector_size(64)));
 
 /* o <- e^-(gamma max(0, own + norm - 2 o)), relative error below 3e-7: 2^n times a polynomial on [-ln2/2,
- * ln2/2]. Eight at once; n is a multiple of eight. The same bits on every processor. */
-TAB_CLONES static void gauss(float *o, const float *norm, size_t n, float gamma, float own)
+ * ln2/2]. LANES at once; n is a multiple of it. The same bits on every processor. */
+TAB_WIDE_CLONES static void gauss(float *o, const float *norm, size_t n, float gamma, float own)
 {
-    for (size_t k = 0; k < n; k += 8) {
-        eight z, d;
+    for (size_t k = 0; k < n; k += LANES) {
+        lanes z, d;
         memcpy(&z, o + k, sizeof z);
         memcpy(&d, norm + k, sizeof d);
         /* squared distance; rounding can make it negative, and the mask sets it to 0 */
         d = own + d - 2 * z;
-        d = (eight)((eight_int)d & (d > 0));
-        eight x = gamma * d;
+        d = (lanes)((lanes_int)d & (d > 0));
+        lanes x = gamma * d;
         /* beyond 80 (e^-80 is 2e-35) nothing is told apart, and 2^e stays a normal number */
-        eight_int far = x >= 80;
-        x = (eight)(((eight_int)x & ~far) | ((eight_int)(x * 0 + 80) & far));
+        lanes_int far = x >= 80;
+        x = (lanes)(((lanes_int)x & ~far) | ((lanes_int)(x * 0 + 80) & far));
         /* e^-x = 2^e e^r with e the nearest integer to -x / ln 2; the polynomial is e^r */
-        eight t = x * -1.44269504f;
-        eight_int e = __builtin_convertvector(t - 0.5f, eight_int);
-        eight r = (t - __builtin_convertvector(e, eight)) * 0.693147181f;
-        eight p =
+        lanes t = x * -1.44269504f;
+        lanes_int e = __builtin_convertvector(t - 0.5f, lanes_int);
+        lanes r = (t - __builtin_convertvector(e, lanes)) * 0.693147181f;
+        lanes p =
             1 + r * (1 + r * (0.5f + r * (0.166666667f +
                                           r * (0.0416666667f + r * (0.00833333333f + r * 0.00138888889f)))));
         /* 2^e is an exponent field */
-        p *= (eight)((e + 127) << 23);
+        p *= (lanes)((e + 127) << 23);
         memcpy(o + k, &p, sizeof p);
     }
 }
@@ -99,14 +100,14 @@ static void kernel_rows(const kernel *m, const float *x, size_t n, float *out)
         float own = 0, *o = out + i * c;
         for (size_t j = 0; j < m->width; j++)
             own += x[i * m->width + j] * x[i * m->width + j];
-        /* the last landmarks are padded to eight */
-        size_t whole = c / 8 * 8, rest = c - whole;
+        /* the last landmarks are padded to whole lanes */
+        size_t whole = c / LANES * LANES, rest = c - whole;
         gauss(o, m->norm, whole, m->gamma, own);
         if (rest > 0) {
-            float last[8] = { 0 }, norm[8] = { 0 };
+            float last[LANES] = { 0 }, norm[LANES] = { 0 };
             memcpy(last, o + whole, rest * sizeof *last);
             memcpy(norm, m->norm + whole, rest * sizeof *norm);
-            gauss(last, norm, 8, m->gamma, own);
+            gauss(last, norm, LANES, m->gamma, own);
             memcpy(o + whole, last, rest * sizeof *last);
         }
     }
