@@ -28,7 +28,7 @@ from ._errors import (
     TabellaError,
     ValidationError,
 )
-from ._resources import Page
+from ._resource import Page
 from ._transport import VERSION as __version__
 from ._types import (
     Cost,

@@ -13,7 +13,10 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, AsyncIterator, Awaitable, Callable, Generic, List, Optional, TypeVar
 
+from . import _data as data
+from . import _endpoints as endpoints
 from . import _resources as r
+from ._resource import Page
 from ._bundle import Bundle
 from ._client import Tabella
 from ._transport import here
@@ -31,7 +34,7 @@ S = TypeVar("S")
 class AsyncPage(Generic[T]):
     """One page of a list. `async for` goes through all pages."""
 
-    def __init__(self, page: r.Page[T], client: "AsyncTabella") -> None:
+    def __init__(self, page: Page[T], client: "AsyncTabella") -> None:
         self._page, self._client = page, client
         self.items, self.next_cursor, self.total = page.items, page.next_cursor, page.total
 
@@ -63,7 +66,7 @@ def _threaded(method: "Callable[Concatenate[S, P], T]") -> "Callable[Concatenate
 
 
 def _paged(
-    method: "Callable[Concatenate[S, P], r.Page[T]]",
+    method: "Callable[Concatenate[S, P], Page[T]]",
 ) -> "Callable[Concatenate[Any, P], Awaitable[AsyncPage[T]]]":
     @functools.wraps(method)
     async def call(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -74,41 +77,41 @@ def _paged(
 
 
 class AsyncEndpoints(Group):
-    create = _threaded(r.Endpoints.create)
-    create_cost = _threaded(r.Endpoints.create_cost)
-    list = _paged(r.Endpoints.list)
-    retrieve = _threaded(r.Endpoints.retrieve)
-    serve = _threaded(r.Endpoints.serve)
-    serve_cost = _threaded(r.Endpoints.serve_cost)
-    refresh = _threaded(r.Endpoints.refresh)
-    refresh_cost = _threaded(r.Endpoints.refresh_cost)
-    upgrade = _threaded(r.Endpoints.upgrade)
-    update = _threaded(r.Endpoints.update)
-    logs = _paged(r.Endpoints.logs)
-    openapi = _threaded(r.Endpoints.openapi)
-    delete = _threaded(r.Endpoints.delete)
+    create = _threaded(endpoints.Endpoints.create)
+    create_cost = _threaded(endpoints.Endpoints.create_cost)
+    list = _paged(endpoints.Endpoints.list)
+    retrieve = _threaded(endpoints.Endpoints.retrieve)
+    serve = _threaded(endpoints.Endpoints.serve)
+    serve_cost = _threaded(endpoints.Endpoints.serve_cost)
+    refresh = _threaded(endpoints.Endpoints.refresh)
+    refresh_cost = _threaded(endpoints.Endpoints.refresh_cost)
+    upgrade = _threaded(endpoints.Endpoints.upgrade)
+    update = _threaded(endpoints.Endpoints.update)
+    logs = _paged(endpoints.Endpoints.logs)
+    openapi = _threaded(endpoints.Endpoints.openapi)
+    delete = _threaded(endpoints.Endpoints.delete)
 
 
 class AsyncPrompts(Group):
-    create = _threaded(r.Prompts.create)
-    update = _threaded(r.Prompts.update)
-    delete = _threaded(r.Prompts.delete)
+    create = _threaded(endpoints.Prompts.create)
+    update = _threaded(endpoints.Prompts.update)
+    delete = _threaded(endpoints.Prompts.delete)
 
 
 class AsyncDataSets(Group):
-    connect = _threaded(r.DataSets.connect)
-    upload = _threaded(r.DataSets.upload)
-    generate = _threaded(r.DataSets.generate)
-    generate_cost = _threaded(r.DataSets.generate_cost)
-    list = _paged(r.DataSets.list)
-    retrieve = _threaded(r.DataSets.retrieve)
-    sync = _threaded(r.DataSets.sync)
-    snapshots = _paged(r.DataSets.snapshots)
-    diff = _threaded(r.DataSets.diff)
-    profile = _threaded(r.DataSets.profile)
-    pin = _threaded(r.DataSets.pin)
-    unpin = _threaded(r.DataSets.unpin)
-    delete = _threaded(r.DataSets.delete)
+    connect = _threaded(data.DataSets.connect)
+    upload = _threaded(data.DataSets.upload)
+    generate = _threaded(data.DataSets.generate)
+    generate_cost = _threaded(data.DataSets.generate_cost)
+    list = _paged(data.DataSets.list)
+    retrieve = _threaded(data.DataSets.retrieve)
+    sync = _threaded(data.DataSets.sync)
+    snapshots = _paged(data.DataSets.snapshots)
+    diff = _threaded(data.DataSets.diff)
+    profile = _threaded(data.DataSets.profile)
+    pin = _threaded(data.DataSets.pin)
+    unpin = _threaded(data.DataSets.unpin)
+    delete = _threaded(data.DataSets.delete)
 
 
 class AsyncReports(Group):

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional, Sequence, Union
 
 from ._arrow import body_of
 from ._bundle import Bundle
+from ._data import DataSets
+from ._endpoints import Endpoints, Prompts
 from ._errors import TabellaError
 from ._frames import tables_of
 from ._large import forget, stored_of
-from ._resources import Audit, DataSets, Endpoints, Jobs, Keys, Models, Notifications, Organization, Prompts
-from ._resources import Reports, Target, Usages
-from ._resources import cost_of, fields_of
+from ._resource import Target, cost_of, fields_of
+from ._resources import Audit, Jobs, Keys, Models, Notifications, Organization, Reports, Usages
 from ._transport import Transport
 from ._types import Cost, Job
 

@@ -520,6 +520,8 @@ static bool plain(const tab_view *w)
     return w->kind != TAB_VIEW_TEXT || w->values <= 2;
 }
 
+static const float FEW_WORDS = 0.3f; /* cosine of tokens: less is nothing in common */
+
 /* Scores the pairs of one chunk of a's columns. */
 static void score_chunk(void *ctx, size_t chunk)
 {
@@ -549,7 +551,8 @@ static void score_chunk(void *ctx, size_t chunk)
                     tab_row_agreement(s->v, wa, wb, s->rows, s->shared, &own, f + TAB_ALIGN_VALUE_FEATURES);
                 /* which weights judge the pair; usual numbers are marked for the competition */
                 bool rowed = f[TAB_ALIGN_FEATURES - 1] > 0;
-                bool listed = f[TAB_ALIGN_VALUE_FEATURES - 1] > 0, none_common = !(f[0] > 0);
+                bool listed = f[TAB_ALIGN_VALUE_FEATURES - 1] > 0,
+                     none_common = !(f[0] > 0) && f[3] < FEW_WORDS;
                 s->listed[at] = listed && !rowed;
                 s->usual[at] = (s->plain[i] && s->plain[s->a->cols + j]) || (none_common && !rowed);
                 s->z[at] = (float)log_odds(rowed ? BY_ROWS : listed ? BY_LIST : BY_VALUES, f);

@@ -1,0 +1,148 @@
+"""`client.data`: datasets and connections."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Dict, Literal, Mapping, Optional, Sequence
+
+from ._resource import Page, Resource
+from ._transport import File, FormBody
+from ._types import A, Connected, Cost, Data, Deleted, Generated, Job, Snapshot, SnapshotDiff
+from ._types import SnapshotProfile, Sync, Uploaded
+
+
+def _generation(sector: str, rows: int, name: Optional[str], **options: Any) -> Dict[str, Any]:
+    given = {k: v for k, v in options.items() if v is not None}
+    fields = {"sector": sector, "rows": rows, "name": name, "options": given or None}
+    return {k: v for k, v in fields.items() if v is not None}
+
+
+class DataSets(Resource):
+    """Datasets and connections."""
+
+    def connect(
+        self,
+        source: str,
+        *,
+        name: Optional[str] = None,
+        credentials: Optional[Mapping[str, Any]] = None,
+        query: Optional[str] = None,
+        sheet: Optional[str] = None,
+        key: Optional[Sequence[str]] = None,
+        records: Optional[str] = None,
+        write: Optional[bool] = None,
+    ) -> Connected:
+        """Registers a source and takes its first snapshot. Credentials are never answered again. query: read
+        instead of the table; sheet: the one of a workbook; key: the columns that identify a row; records: a
+        JSON pointer to the rows of an answer; write: runs may write below it."""
+        asked: Dict[str, Any] = {
+            "query": query,
+            "sheet": sheet,
+            "key": None if key is None else list(key),
+            "records": records,
+            "write": write,
+        }
+        options = {k: v for k, v in asked.items() if v is not None}
+        fields = {"source": source, "name": name, "credentials": credentials, "options": options or None}
+        given = {k: v for k, v in fields.items() if v is not None}
+        return Connected.read(self._call("POST_DATA_CONNECT", body=given).json)
+
+    def upload(
+        self,
+        file: File,
+        *,
+        name: Optional[str] = None,
+        sheet: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+        progress: bool = False,
+    ) -> Uploaded:
+        """A file, by its path or as its name and bytes: CSV, JSON, NDJSON, xlsx, ods, Parquet, Arrow, SAS,
+        SPSS or Stata, packed (gz, zip) or not, up to 1 GiB, read as it is sent. Its tables become datasets:
+        of a large file by a job, which is waited for. name: of its only table; sheet: the one of a
+        workbook."""
+        texts = {} if name is None else {"name": name}
+        if sheet is not None:
+            texts["options"] = json.dumps({"sheet": sheet})
+        body = FormBody(texts, file)
+        reply = self._call("POST_DATA_UPLOAD", body=body, idempotency_key=idempotency_key)
+        if reply.status != 202:
+            return Uploaded.read(reply.json)
+        job = self._client._bound(Job.read(reply.json))
+        return Uploaded.read(job.wait(progress=progress).result)
+
+    def generate(
+        self,
+        sector: str,
+        rows: int,
+        *,
+        name: Optional[str] = None,
+        tables: Optional[bool] = None,
+        seed: Optional[int] = None,
+        processing: Optional[Literal["realtime", "batch"]] = None,
+        idempotency_key: Optional[str] = None,
+        progress: bool = False,
+    ) -> Generated:
+        """A sector's main table from nothing, as a dataset; tables: all its linked tables. The same sector,
+        rows and seed give the same tables. A large or batch one by a job, which is waited for."""
+        body = _generation(sector, rows, name, tables=tables, seed=seed, processing=processing)
+        reply = self._call("POST_DATA_GENERATE", body=body, idempotency_key=idempotency_key)
+        if reply.status != 202:
+            return Generated.read(reply.json)
+        job = self._client._bound(Job.read(reply.json))
+        return Generated.read(job.wait(progress=progress).result)
+
+    def generate_cost(self, sector: str, rows: int, *, tables: Optional[bool] = None) -> Cost:
+        """What `generate` would be billed, and what is left. Nothing is made."""
+        body = {**_generation(sector, rows, None, tables=tables), "dry_run": True}
+        return Cost.read(self._call("POST_DATA_GENERATE", body=body).json)
+
+    def list(self, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> Page[Data]:
+        return self._page("GET_DATA_LIST", field="datasets", kind=Data, limit=limit, cursor=cursor)
+
+    def retrieve(self, id: str) -> Data:
+        return Data.read(self._call("GET_DATA", id).json)
+
+    def sync(self, id: str, *, progress: bool = False) -> Sync:
+        """A new snapshot of a connection's source; of a large one by a job, which is waited for."""
+        reply = self._call("POST_DATA_SYNC", id)
+        if reply.status != 202:
+            return Sync.read(reply.json)
+        job = self._client._bound(Job.read(reply.json))
+        return Sync.read(job.wait(progress=progress).result)
+
+    def snapshots(
+        self, id: str, *, limit: Optional[int] = None, cursor: Optional[str] = None
+    ) -> Page[Snapshot]:
+        """A dataset's snapshots, the newest first. The rows of old ones are not kept."""
+        return self._page(
+            "GET_DATA_SNAPSHOTS", id, field="snapshots", kind=Snapshot, limit=limit, cursor=cursor
+        )
+
+    def diff(
+        self,
+        id: str,
+        *,
+        before: Optional[str] = None,
+        after: Optional[str] = None,
+        change: Optional[str] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+    ) -> SnapshotDiff:
+        """What two snapshots differ by, column by column and row by row; `changes` is a page of the rows, of
+        one `change` ("added", "removed", "changed") or of all. Default: the current one and the one before
+        it."""
+        query = {"before": before, "after": after, "change": change, "limit": limit, "cursor": cursor}
+        return SnapshotDiff.read(self._call("GET_DATA_DIFF", id, query=query).json)
+
+    def profile(self, id: str, *, snapshot: Optional[str] = None) -> SnapshotProfile:
+        """How the values of a snapshot's columns are spread; nothing is learned from them, or billed."""
+        return SnapshotProfile.read(self._call("GET_DATA_PROFILE", id, query={"snapshot": snapshot}).json)
+
+    def pin(self, id: str) -> Data:
+        return Data.read(self._call("POST_DATA_PIN", id).json)
+
+    def unpin(self, id: str) -> Data:
+        return Data.read(self._call("POST_DATA_UNPIN", id).json)
+
+    def delete(self, id: str) -> Deleted:
+        return Deleted.read(self._call("DELETE_DATA", id).json)

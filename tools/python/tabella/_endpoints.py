@@ -1,0 +1,250 @@
+"""`client.endpoints`, and the fragments of their system prompts."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Mapping, Optional, Sequence, Union
+
+from ._arrow import body_of
+from ._bundle import Bundle
+from ._errors import NotFoundError, ValidationError
+from ._frames import tables_of
+from ._large import forget, stored_of
+from ._resource import Page, Resource, Target, cost_of, fields_of
+from ._types import A, Cost, Deleted, Endpoint, LogEntry
+
+
+class Endpoints(Resource):
+    """Pinned data under a stable address, graded on rows that were held out."""
+
+    def create(
+        self,
+        name: str,
+        tables: Any = None,
+        *,
+        data: Optional[Sequence[str]] = None,
+        target: Target = None,
+        task: Optional[str] = None,
+        base: Optional[str] = None,
+        confidence_threshold: Optional[float] = None,
+        explain: Optional[bool] = None,
+        columns: Optional[Sequence[Mapping[str, Any]]] = None,
+        missing_values: Union[str, Sequence[Union[str, float]], None] = None,
+        split: Optional[str] = None,
+        options: Optional[Mapping[str, Any]] = None,
+        wait: bool = True,
+        progress: bool = False,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> Endpoint:
+        """Makes an endpoint of tables or of stored data (dataset ids), and gives it once it is live.
+
+        wait=False gives it as it is, `creating`; its `wait()` waits then.
+
+        A single table goes by the endpoint's name; the other arguments are those of `Tabella.run`."""
+        given, _ = tables_of(tables, name) if tables is not None else ([], True)
+        fields = fields_of(
+            data,
+            target,
+            task,
+            base,
+            options,
+            confidence_threshold=confidence_threshold,
+            explain=explain,
+            columns=columns,
+            missing_values=missing_values,
+            split=split,
+        )
+        body = {"name": name, **fields}
+        given, stored = stored_of(self._client, given, body, idempotency_key)
+        try:
+            reply = self._call(
+                "POST_ENDPOINTS",
+                body=body_of(given, body),
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            )
+        except BaseException:
+            forget(self._client, stored)
+            raise
+        return self._followed(reply.json, wait, progress)
+
+    def create_cost(
+        self, /, name: str, tables: Any = None, *, timeout: Optional[float] = None, **arguments: Any
+    ) -> Cost:
+        """What `create` with these arguments would be billed, and what is left. Nothing is made."""
+        given, _ = tables_of(tables, name) if tables is not None else ([], True)
+        body = {"name": name, **cost_of(arguments)}
+        given, stored = stored_of(self._client, given, body, None)
+        try:
+            reply = self._call("POST_ENDPOINTS", body=body_of(given, body), timeout=timeout)
+        finally:
+            forget(self._client, stored)
+        return Cost.read(reply.json)
+
+    def _followed(self, raw: Any, wait: bool, progress: bool) -> Endpoint:
+        """The endpoint when its job has ended."""
+        begun = Endpoint.read(raw)
+        begun.job = {"job_id": raw.get("job_id")}
+        begun._client = self._client
+        return begun.wait(progress=progress) if wait else begun
+
+    def list(self, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> Page[Endpoint]:
+        return self._page("GET_ENDPOINTS", field="endpoints", kind=Endpoint, limit=limit, cursor=cursor)
+
+    def retrieve(self, id: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> Endpoint:
+        """The endpoint, by id or name, with the bundle of its pinned data. With a cursor: `raw` is a page of
+        one of the bundle's arrays."""
+        raw = self._call("GET_ENDPOINT", id, query={"limit": limit, "cursor": cursor}).json
+        made = Endpoint.read(raw)
+        made._client = self._client
+        if cursor is None and isinstance(raw.get("tables"), list):
+            known = raw.get("id", id)
+
+            def fetch(at: str) -> Dict[str, Any]:
+                return self._call("GET_ENDPOINT", known, query={"cursor": at}).json
+
+            made.bundle = Bundle.of(raw, [], True, fetch)
+        return made
+
+    def serve(self, id: str, tables: Any, *, timeout: Optional[float] = None) -> Bundle:
+        """The bundle of new rows, answered by the endpoint. A single table goes by the name of the endpoint's
+        table; the target's column stays, its cells may be missing. At most 10,000 rows a call."""
+        given, single = tables_of(tables, "")
+        if single:
+            given[0].id = self._table_name(id)
+        try:
+            reply = self._call("POST_SERVE", id, body=body_of(given, {}), timeout=timeout)
+        except (NotFoundError, ValidationError):
+            self._client._table_names.pop(id, None)  # another endpoint may go by this name now
+            raise
+        return Bundle.of(reply.json, given, single, None)
+
+    def serve_cost(self, id: str, tables: Any, *, timeout: Optional[float] = None) -> Cost:
+        """What `serve` with these tables would be billed, and what is left. Nothing is computed."""
+        given, single = tables_of(tables, "")
+        if single:
+            given[0].id = self._table_name(id)
+        return Cost.read(
+            self._call("POST_SERVE", id, body=body_of(given, {"dry_run": True}), timeout=timeout).json
+        )
+
+    def _table_name(self, id: str) -> str:
+        """What the endpoint calls its only table; asked once."""
+        names = self._client._table_names
+        if id not in names:
+            raw = self._call("GET_ENDPOINT", id, query={"limit": 1}).json
+            found = [d.get("table") or d.get("name") for d in (raw.get("data") or {}).get("datasets", [])]
+            if len(found) != 1:
+                raise ValueError(f"endpoint {id} has {len(found)} tables: give a dict of tables by name")
+            names[id] = found[0]
+        return names[id]
+
+    def refresh(
+        self,
+        id: str,
+        *,
+        wait: bool = True,
+        progress: bool = False,
+        idempotency_key: Optional[str] = None,
+    ) -> Endpoint:
+        """Moves the endpoint onto the newest snapshots of its data; `diff` says what changed."""
+        raw = self._call("POST_ENDPOINT_REFRESH", id, idempotency_key=idempotency_key).json
+        return self._followed(raw, wait, progress)
+
+    def refresh_cost(self, id: str) -> Cost:
+        """What `refresh` would be billed now, and what is left. The source is read, nothing is changed."""
+        return Cost.read(self._call("POST_ENDPOINT_REFRESH", id, body={"dry_run": True}).json)
+
+    def upgrade(
+        self,
+        id: str,
+        base: str,
+        *,
+        wait: bool = True,
+        progress: bool = False,
+        idempotency_key: Optional[str] = None,
+    ) -> Endpoint:
+        """Moves the endpoint to another base; its report says what that changed."""
+        raw = self._call(
+            "POST_ENDPOINT_UPGRADE", id, body={"base": base}, idempotency_key=idempotency_key
+        ).json
+        return self._followed(raw, wait, progress)
+
+    def update(
+        self,
+        id: str,
+        *,
+        name: Optional[str] = None,
+        target: Target = None,
+        task: Optional[str] = None,
+        confidence_threshold: Optional[float] = None,
+        columns: Optional[Sequence[Mapping[str, Any]]] = None,
+        missing_values: Union[str, Sequence[Union[str, float]], None] = None,
+        split: Optional[str] = None,
+        options: Optional[Mapping[str, Any]] = None,
+    ) -> Endpoint:
+        """Changes name, target, task, threshold, columns, missing marks or split, at once."""
+        fields = fields_of(
+            None,
+            target,
+            task,
+            None,
+            options,
+            confidence_threshold=confidence_threshold,
+            columns=columns,
+            missing_values=missing_values,
+            split=split,
+        )
+        if target is True:
+            fields["target"] = {"mode": "auto"}
+        if name is not None:
+            fields["name"] = name
+        return Endpoint.read(self._call("PATCH_ENDPOINT", id, body=fields).json)
+
+    def logs(self, id: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> Page[LogEntry]:
+        """What was done with the endpoint, newest first."""
+        return self._page("GET_ENDPOINT_LOGS", id, field="logs", kind=LogEntry, limit=limit, cursor=cursor)
+
+    def openapi(self, id: str) -> Dict[str, Any]:
+        """The OpenAPI document of the endpoint's own serve call."""
+        return self._call("GET_ENDPOINT_OPENAPI", id).json
+
+    def delete(self, id: str) -> Deleted:
+        """Ends the endpoint at once; its reports stay."""
+        self._client._table_names.pop(id, None)
+        return Deleted.read(self._call("DELETE_ENDPOINT", id).json)
+
+
+class Prompts(Resource):
+    """Fragments of an endpoint's system prompt. Each call answers the endpoint with all its fragments."""
+
+    def create(
+        self,
+        id: str,
+        name: str,
+        body: str,
+        *,
+        active: Optional[bool] = None,
+        order: Optional[int] = None,
+    ) -> Endpoint:
+        fields = {"name": name, "body": body, "active": active, "order": order}
+        given = {k: v for k, v in fields.items() if v is not None}
+        return Endpoint.read(self._call("POST_PROMPTS", id, body=given).json)
+
+    def update(
+        self,
+        id: str,
+        sub: str,
+        *,
+        name: Optional[str] = None,
+        body: Optional[str] = None,
+        active: Optional[bool] = None,
+        order: Optional[int] = None,
+    ) -> Endpoint:
+        """sub: the fragment's id."""
+        fields = {"name": name, "body": body, "active": active, "order": order}
+        given = {k: v for k, v in fields.items() if v is not None}
+        return Endpoint.read(self._call("PATCH_PROMPT", id, sub, body=given).json)
+
+    def delete(self, id: str, sub: str) -> Endpoint:
+        return Endpoint.read(self._call("DELETE_PROMPT", id, sub).json)
