@@ -1,5 +1,6 @@
 /* The RPC's workers against a real server: whose turn it is, slots, drains, deaths, two builds side by side.
- * TAB_NATS names it. Run by tests/suite/common, which starts it. One line a check, then "N passed, N failed". */
+ * TAB_NATS names it. Run by tests/suite/common, which starts it. One line a check, then "N passed, N
+ * failed". */
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -6,7 +6,8 @@
  *   whole wide [N [ROWS]]      N columns (10,000) of eight kinds with 3 % of gaps, half of them told by eight
  *                              hidden numbers, ROWS rows (1,000)
  *   whole chain [N [ROWS]]     N tables (12) of ROWS rows (10,000), each of which refers to the one before
- *   whole schema DIR           the CSV files of a folder (tests/bench/keys/public.py writes such)
+ *   whole schema DIR [TARGET]  the CSV files of a folder (tests/bench/keys/public.py writes such); TARGET:
+ *                              the column to predict
  *
  * Prints wall and CPU seconds on two threads, peak memory, and CPU seconds by phase. */
 #include <dirent.h>
@@ -229,7 +230,7 @@ static void judge(const Tabella__Prediction *p, const tab_column *target)
     printf("\n");
 }
 
-static int run(tab_arena *a, const char *what, const tab_table *t, size_t n)
+static int run(tab_arena *a, const char *what, const tab_table *t, size_t n, const char *target)
 {
     TAB_AUTO(tab_pool) *pool = tab_pool_new(1, false);
     phases ph = { .n = 0 };
@@ -239,6 +240,8 @@ static int run(tab_arena *a, const char *what, const tab_table *t, size_t n)
     tab_run_options o = TAB_RUN_DEFAULTS;
     if (strcmp(what, "classes") == 0)
         o.target = TAB_TARGET_COLUMN, o.target_column = t->col[t->cols - 1].name;
+    if (target != NULL)
+        o.target = TAB_TARGET_COLUMN, o.target_column = tab_str_of(target);
     const tab_table *all[TABLES];
     Tabella__Bundle *b = NULL;
     tab_error err = { 0 };
@@ -291,8 +294,9 @@ int main(int argc, char **argv)
         ok = (k = read_schema(a, argv[2], t)) > 0;
     }
     if (!ok) {
-        fputs("usage: whole classes|tables|columns|wide|chain [N [ROWS]] | whole schema DIR\n", stderr);
+        fputs("usage: whole classes|tables|columns|wide|chain [N [ROWS]] | whole schema DIR [TARGET]\n",
+              stderr);
         return EXIT_FAILURE;
     }
-    return run(a, what, t, k);
+    return run(a, what, t, k, *what == 's' && argc > 3 ? argv[3] : NULL);
 }

@@ -561,3 +561,24 @@ bool tab_encode_without(tab_arena *a, const tab_encoder *enc, const tab_data *d,
     ret_data->rows = rows < d->rows ? rows : d->rows;
     return true;
 }
+
+tab_data *tab_encode_pick(tab_arena *a, const tab_encoder *enc, const tab_data *d, const uint32_t *row,
+                          size_t n)
+{
+    tab_data *p = tab_data_new(a, enc, n);
+    if (p == NULL)
+        return NULL;
+    for (size_t i = 0; i < n; i++) {
+        p->hash[i] = d->hash[row[i]];
+        p->row[i] = d->row[row[i]];
+    }
+    for (size_t k = 0; k < enc->n; k++)
+        for (size_t i = 0; i < n; i++) {
+            if (p->x[k] != NULL)
+                p->x[k][i] = d->x[k][row[i]];
+            else
+                p->code[k][i] = d->code[k][row[i]];
+            p->bin[k][i] = d->bin[k][row[i]];
+        }
+    return p;
+}

@@ -115,6 +115,10 @@ tab_data *tab_encode_rows(const tab_engine *e, tab_arena *a, const tab_encoder *
 bool tab_encode_without(tab_arena *a, const tab_encoder *enc, const tab_data *d, size_t source, size_t rows,
                         tab_encoder *ret_enc, tab_data *ret_data);
 
+/* A copy of rows row[0..n) of d, in that order. NULL when the arena is full. */
+tab_data *tab_encode_pick(tab_arena *a, const tab_encoder *enc, const tab_data *d, const uint32_t *row,
+                          size_t n);
+
 /* One number's form (features/encode_number.c). fit: from its n present values, which it sorts; f->edge has
  * room for TAB_BINS. False: memory. */
 bool tab_number_fit(tab_feature *f, double *value, size_t n);

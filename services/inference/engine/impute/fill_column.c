@@ -24,6 +24,9 @@
  * tables of tests/bench/predict, whose columns have more (decision 0307). MOST_CLASSES: beyond, the
  * commonest class: a bound of cost. */
 enum { LEAST_ROWS = 5, SURE_ROWS = 60, MOST_CLASSES = 200 };
+/* From here on a column's views hold the rows that it is learned from and those that lack it, and no others
+ * (decision 0378). Smaller tables keep the answers that they have. */
+enum { PICK_ROWS = 50000 };
 /* A scale of more levels is a number in whole steps (decision 0178). */
 enum { LONG_SCALE = 12 };
 /* A number takes one tree a round, so that slower steps and more folds are affordable: what was tried
@@ -46,7 +49,8 @@ typedef struct {
     tab_column_fill *f;
     const tab_column_profile *c;
     tab_arena *a; /* scratch of this column */
-    size_t rows;
+    size_t rows;  /* encoded */
+    uint32_t *at; /* (rows) where they stand in the table's encoded rows; NULL: these are all */
 
     tab_encoder enc, bare_enc; /* the view that the learners read, and the same with gaps left open */
     tab_data data, bare;
@@ -84,6 +88,37 @@ static const double *numbers_of(const tab_column_profile *c, size_t rows)
     return hi - lo == (double)(c->levels - 1) ? v : NULL;
 }
 
+/* Whether the column is learned from this table row's cell. */
+static bool is_known(const column_job *q, uint32_t row)
+{
+    if (row == q->t->total)
+        return false;
+    return q->number != NULL ? !isnan(q->number[row]) : q->c->code != NULL && q->c->code[row] != TAB_NULL;
+}
+
+/* The bare view of a long table to the rows that are read: those that will be learned from, which are the
+ * first in the order of their hashes, and those whose cell is asked. */
+static bool pick_rows(column_job *q)
+{
+    size_t n = 0, used = 0;
+    q->at = tab_arena_new_of(q->a, uint32_t, q->rows + 1);
+    if (q->at == NULL)
+        return false;
+    for (size_t i = 0; i < q->rows; i++) {
+        uint32_t row = q->bare.row[i];
+        bool learned = used < TAB_FILL_ROWS && is_known(q, row);
+        used += learned;
+        if (learned || (row != q->t->total && tab_fill_missing(q->c->column, row)))
+            q->at[n++] = (uint32_t)i;
+    }
+    tab_data *d = tab_encode_pick(q->a, &q->bare_enc, &q->bare, q->at, n);
+    if (d == NULL)
+        return false;
+    q->bare = *d;
+    q->rows = n;
+    return true;
+}
+
 /* The two views: without the column, and that with the gaps of other columns completed. A column that no
  * learner fills needs neither, and a wide table has many of those: their rows alone are read. */
 static bool make_views(column_job *q)
@@ -96,10 +131,12 @@ static bool make_views(column_job *q)
     }
     if (!tab_encode_without(q->a, t->enc, t->data, q->f->column, q->rows, &q->bare_enc, &q->bare))
         return false;
+    if (q->rows > PICK_ROWS && !pick_rows(q))
+        return false;
     q->enc = q->bare_enc;
     q->data = q->bare;
-    return t->joint == NULL ||
-           tab_joint_complete(t->e, q->a, t->joint, q->f->column, t->filled, t->knowns, &q->enc, &q->data);
+    return t->joint == NULL || tab_joint_complete(t->e, q->a, t->joint, q->f->column, t->filled, t->knowns,
+                                                  q->at, &q->enc, &q->data);
 }
 
 /* A number as it is learned: within the fences. */
@@ -113,13 +150,14 @@ static double held(const column_job *q, double v)
 static bool standardise(column_job *q)
 {
     double square = 0;
+    size_t rows = q->t->p->table->rows;
     q->unit = q->sd = 1;
     if (q->number == NULL)
         return true;
-    q->seen = tab_arena_new_of(q->a, double, q->rows + 1);
+    q->seen = tab_arena_new_of(q->a, double, rows + 1);
     if (q->seen == NULL)
         return false;
-    for (size_t r = 0; r < q->rows; r++)
+    for (size_t r = 0; r < rows; r++)
         if (!isnan(q->number[r]) && r != q->t->total)
             q->seen[q->present++] = q->number[r];
     if (q->present == 0)

@@ -24,7 +24,8 @@ typedef struct {
     const double *value; /* (n) */
 } tab_joint_filled;
 
-/* Completes (enc, data), a view without column `source` (tab_encode_without). Missing numbers of other
+/* Completes (enc, data), a view without column `source` (tab_encode_without) of the rows at[0..data->rows) of
+ * the joint model's own, rising; at NULL: of all of them. Missing numbers of other
  * columns become their expectations, and the expected coordinates of `source` are added as features.
  *
  * Every expectation is given the row's present cells except that of `source`, under a model that was
@@ -32,5 +33,6 @@ typedef struct {
  * filled[0..n) replaces the expectation where a gap was filled already: the learners that filled it did
  * not know the cell either. False: the arena is full. */
 bool tab_joint_complete(const tab_engine *e, tab_arena *a, const tab_joint *j, size_t source,
-                        const tab_joint_filled *filled, size_t n, tab_encoder *enc, tab_data *data);
+                        const tab_joint_filled *filled, size_t n, const uint32_t *at, tab_encoder *enc,
+                        tab_data *data);
 #endif

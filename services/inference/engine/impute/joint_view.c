@@ -11,9 +11,11 @@
 /* The asked column's coordinates are from .. to; there are none where the model does not carry it. */
 typedef struct {
     const tab_joint *j;
-    size_t from, to;
-    float *own;   /* (to - from, rows) their expectations */
-    float **fill; /* (parts) (rows) numbers with their gaps filled, as coordinates; NULL: not wanted */
+    size_t from, to, rows;
+    const uint32_t *at; /* (rows) the joint model's row that stands here; NULL: the same */
+    uint32_t *here;     /* (j->rows) where a row of the joint model's stands, or TAB_NULL; NULL: the same */
+    float *own;         /* (to - from, rows) their expectations */
+    float **fill;       /* (parts) (rows) numbers with their gaps filled, as coordinates; NULL: not wanted */
     atomic_bool failed;
 } view_job;
 
@@ -24,7 +26,7 @@ static void view_block(void *ctx, size_t b)
 {
     view_job *q = ctx;
     const tab_joint *j = q->j;
-    size_t m = j->m, end = (b + 1) * TAB_JOINT_BLOCK < j->rows ? (b + 1) * TAB_JOINT_BLOCK : j->rows,
+    size_t m = j->m, end = (b + 1) * TAB_JOINT_BLOCK < q->rows ? (b + 1) * TAB_JOINT_BLOCK : q->rows,
            width = q->to - q->from;
     tab_joint_room s;
     bool ok = tab_joint_room_new(&s, m);
@@ -32,8 +34,9 @@ static void view_block(void *ctx, size_t b)
     if (!ok || d == NULL)
         atomic_store(&q->failed, true);
     for (size_t i = b * TAB_JOINT_BLOCK; ok && d != NULL && i < end; i++) {
-        const float *x = j->x + i * m;
-        const tab_joint_model *f = &j->fold[tab_joint_fold_of(j, i)];
+        size_t at = q->at == NULL ? i : q->at[i];
+        const float *x = j->x + at * m;
+        const tab_joint_model *f = &j->fold[tab_joint_fold_of(j, at)];
         tab_joint_complete_row(f, x, m, &s);
         memset(d, 0, (width + 1) * sizeof *d);
         /* where the asked column is missing too, the row's completion already does without it */
@@ -63,7 +66,7 @@ static void view_block(void *ctx, size_t b)
         }
         /* x_B less d is its expectation; where it is missing, d is 0 and r holds the expectation */
         for (size_t k = 0; k < width; k++)
-            q->own[k * j->rows + i] = (float)(s.r[q->from + k] - d[k] + f->mean[q->from + k]);
+            q->own[k * q->rows + i] = (float)(s.r[q->from + k] - d[k] + f->mean[q->from + k]);
         for (size_t k = 0; k < j->parts; k++)
             if (q->fill[k] != NULL)
                 q->fill[k][i] = (float)(s.r[j->part[k].at] + f->mean[j->part[k].at]);
@@ -113,9 +116,9 @@ static void take_filled(const view_job *q, const tab_joint_filled *k, const tab_
 {
     const tab_joint *j = q->j;
     for (size_t i = 0; q->from < q->to && i < k->n; i++) {
-        size_t at = j->place[k->row[i]];
-        if (isnan(j->x[at * j->m + q->from]))
-            x[at] = tab_number_scaled(g, k->value[i]);
+        size_t at = j->place[k->row[i]], here = q->here == NULL ? at : q->here[at];
+        if (here != TAB_NULL && isnan(j->x[at * j->m + q->from]))
+            x[here] = tab_number_scaled(g, k->value[i]);
     }
 }
 
@@ -155,10 +158,10 @@ static bool fill_feature(tab_arena *a, const view_job *q, const tab_joint_filled
 {
     const tab_joint *j = q->j;
     const float *old = *x;
-    uint8_t *bins = tab_arena_new_of(a, uint8_t, j->rows + 1);
+    uint8_t *bins = tab_arena_new_of(a, uint8_t, q->rows + 1);
     if (bins == NULL)
         return false;
-    for (size_t i = 0; i < j->rows; i++) {
+    for (size_t i = 0; i < q->rows; i++) {
         float v = value[i];
         value[i] = !isnan(old[i]) ? old[i]
                    : g->skewed    ? tab_number_of_score(g, j->score, v)
@@ -167,7 +170,7 @@ static bool fill_feature(tab_arena *a, const view_job *q, const tab_joint_filled
     for (size_t i = 0; i < n; i++)
         if (filled[i].column == g->source && (g->derive == TAB_DERIVE_VALUE || g->derive == TAB_DERIVE_LEVEL))
             take_filled(q, &filled[i], g, value);
-    for (size_t i = 0; i < j->rows; i++)
+    for (size_t i = 0; i < q->rows; i++)
         bins[i] = tab_number_bin(g, value[i]);
     *x = value;
     *bin = bins;
@@ -175,12 +178,26 @@ static bool fill_feature(tab_arena *a, const view_job *q, const tab_joint_filled
     return true;
 }
 
-bool tab_joint_complete(const tab_engine *e, tab_arena *a, const tab_joint *j, size_t source,
-                        const tab_joint_filled *filled, size_t n, tab_encoder *enc, tab_data *data)
+/* Where the joint model's rows stand among at[0..n); NULL: the arena is full. */
+static uint32_t *places_among(tab_arena *a, const tab_joint *j, const uint32_t *at, size_t n)
 {
-    size_t width = j->to[source] - j->from[source], rows = j->rows;
+    uint32_t *here = tab_arena_new_of(a, uint32_t, j->rows + 1);
+    for (size_t i = 0; here != NULL && i < j->rows; i++)
+        here[i] = TAB_NULL;
+    for (size_t i = 0; here != NULL && i < n; i++)
+        here[at[i]] = (uint32_t)i;
+    return here;
+}
+
+bool tab_joint_complete(const tab_engine *e, tab_arena *a, const tab_joint *j, size_t source,
+                        const tab_joint_filled *filled, size_t n, const uint32_t *at, tab_encoder *enc,
+                        tab_data *data)
+{
+    size_t width = j->to[source] - j->from[source], rows = data->rows;
     tab_feature *f;
-    view_job q = { .j = j, .from = j->from[source], .to = j->to[source] };
+    view_job q = { .j = j, .from = j->from[source], .to = j->to[source], .rows = rows, .at = at };
+    if (at != NULL && (q.here = places_among(a, j, at, rows)) == NULL)
+        return false;
     q.own = tab_arena_new_of(a, float, width *rows + 1);
     q.fill = tab_arena_new_of(a, float *, j->parts + 1);
     size_t *view = tab_arena_new_of(a, size_t, j->parts + 1);

@@ -85,7 +85,7 @@ Test(joint, fills_what_follows_and_never_reads_the_cell_itself)
         tab_data view;
         cr_assert(tab_encode_without(a, enc, data, target, ROWS, &own, &view));
         size_t was = own.n;
-        cr_assert(tab_joint_complete(&e, a, j, target, NULL, 0, &own, &view));
+        cr_assert(tab_joint_complete(&e, a, j, target, NULL, 0, NULL, &own, &view));
         cr_assert_eq(own.n, was + 1, "a number has one coordinate");
         double given[2][ROWS], guess[2][ROWS];
         size_t n[2] = { 0, 0 };
@@ -233,7 +233,7 @@ Test(joint, takes_earlier_fills_only_where_the_asked_cell_is_missing)
     tab_encoder own;
     tab_data view;
     cr_assert(tab_encode_without(a, enc, data, 2, ROWS, &own, &view));
-    cr_assert(tab_joint_complete(&e, a, j, 2, &filled, 1, &own, &view));
+    cr_assert(tab_joint_complete(&e, a, j, 2, &filled, 1, NULL, &own, &view));
     size_t f = 0, taken = 0;
     while (own.f[f].source != 0)
         f++;
@@ -243,4 +243,49 @@ Test(joint, takes_earlier_fills_only_where_the_asked_cell_is_missing)
         taken += large;
     }
     cr_expect_gt(taken, 10);
+}
+
+/* Rows that are picked from a long table are completed as they are among all of them. */
+Test(joint, completes_picked_rows_as_among_all)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
+    tab_engine e = { .arena = a };
+    tab_data *data;
+    tab_encoder *enc;
+    tab_joint *j = fitted(&e, &enc, &data);
+    uint32_t row[ROWS], at[ROWS];
+    double fill[ROWS];
+    size_t n = 0, picked = 0, gaps = 0;
+    for (size_t i = 0; i < ROWS; i++) {
+        if (gap(i, 0))
+            row[n] = (uint32_t)i, fill[n++] = 100 + (double)i;
+        if (i % 3 == 1)
+            at[picked++] = (uint32_t)i;
+    }
+    tab_joint_filled filled = { .column = 0, .n = n, .row = row, .value = fill };
+    tab_encoder whole_enc, own;
+    tab_data whole, view;
+    cr_assert(tab_encode_without(a, enc, data, 2, ROWS, &whole_enc, &whole));
+    cr_assert(tab_encode_without(a, enc, data, 2, ROWS, &own, &view));
+    tab_data *some = tab_encode_pick(a, &own, &view, at, picked);
+    cr_assert_not_null(some);
+    cr_assert(tab_joint_complete(&e, a, j, 2, &filled, 1, NULL, &whole_enc, &whole));
+    cr_assert(tab_joint_complete(&e, a, j, 2, &filled, 1, at, &own, some));
+    cr_assert_eq(own.n, whole_enc.n);
+    cr_assert_eq(some->rows, picked);
+    for (size_t i = 0; i < picked; i++) {
+        cr_assert_eq(some->row[i], data->row[at[i]]);
+        gaps += gap(some->row[i], 0) && gap(some->row[i], 2);
+        for (size_t f = 0; f < own.n; f++) {
+            if (own.f[f].kind == TAB_FEATURE_CODE) {
+                cr_assert_eq(some->code[f][i], whole.code[f][at[i]]);
+                continue;
+            }
+            /* what is expected of the asked column is scaled by the rows at hand: read back */
+            double x = (double)some->x[f][i] * own.f[f].scale + own.f[f].shift;
+            double y = (double)whole.x[f][at[i]] * whole_enc.f[f].scale + whole_enc.f[f].shift;
+            cr_assert(fabs(x - y) < 1e-5 * (1 + fabs(y)), "feature %zu row %zu: %g, %g", f, i, x, y);
+        }
+    }
+    cr_expect_gt(gaps, 5, "rows that take earlier fills are among those picked");
 }
