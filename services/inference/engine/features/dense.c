@@ -138,7 +138,7 @@ static void read_number(const tab_dense *s, const tab_feature *f, const float *v
 {
     /* where the hinges bend, in units of z: between the few values, else at evenly spaced quantiles */
     size_t hinges = w - 1 - f->has_missing;
-    float q[MAX_HINGES];
+    float q[MAX_HINGES] = { 0 };
     for (size_t h = 0; h < hinges; h++) {
         float k = f->bins - 2 <= hinges
                       ? f->edge[h] /* few values: a hinge between each */

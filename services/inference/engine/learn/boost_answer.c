@@ -16,8 +16,8 @@ typedef int8_t masks __attribute__((vector_size(TAB_TREE_STEP)));
 typedef uint8_t half __attribute__((vector_size(16)));
 typedef int8_t half_masks __attribute__((vector_size(16)));
 
-/* MANY: from as many rows on a tree is gone through node by node. BLOCK: rows at a time, a multiple of
- * TAB_TREE_STEP. */
+/* MANY: from as many rows on a tree is gone through node by node; 7 to 11 rows cost about as much both ways.
+ * BLOCK: rows at a time, a multiple of TAB_TREE_STEP. */
 enum { MANY = 12, BLOCK = 1024 };
 
 /* One step down. */
@@ -87,7 +87,7 @@ TAB_CLONES static void lead_number(const uint8_t *bin, size_t room, uint8_t own,
 static inline half choose(half table, half place)
 {
 #ifdef __clang__
-    half to;
+    half to = { 0 };
     for (size_t i = 0; i < sizeof to; i++)
         to[i] = table[place[i]];
     return to;

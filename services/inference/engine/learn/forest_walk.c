@@ -37,7 +37,7 @@ static inline uint32_t step(const tab_forest_node *tree, uint32_t at, uint8_t *c
         uint64_t set = tree[(n.left + 2 + place / 64) & -code].set;
         left ^= (left ^ (uint32_t)(set >> place % 64)) & code;
     }
-    uint32_t stay = (uint32_t)((int32_t)n.how >> 31), to = n.left + 1 - left;
+    uint32_t stay = -(n.how >> 31), to = n.left + 1 - left;
     return to ^ ((to ^ at) & stay);
 }
 
