@@ -321,6 +321,17 @@ static void add_cell(tab_builder *b, Oid type, const char *text, size_t n)
     }
 }
 
+/* good: it is text, of whatever type. */
+static void add_other(tab_builder *b, Oid type, bool vector, bool good, const char *text, size_t n)
+{
+    if (!good)
+        cell_size(b, "bytes", n);
+    else if (vector)
+        cell_vector(b, text, n);
+    else
+        add_cell(b, type, text, n);
+}
+
 static bool is_text(Oid type)
 {
     return type == OID_TEXT || type == OID_VARCHAR || type == OID_BPCHAR || type == OID_UUID;
@@ -343,12 +354,7 @@ static void add_column(tab_builder *b, Oid type, bool vector, const PGresult *r,
             continue;
         }
         add_waiting(&t);
-        if (!good)
-            cell_size(b, "bytes", n);
-        else if (vector)
-            cell_vector(b, text, n);
-        else
-            add_cell(b, type, text, n);
+        add_other(b, type, vector, good, text, n);
     }
     add_waiting(&t);
 }

@@ -50,8 +50,9 @@ static void cell(tab_arena *a, uint8_t type, const char *text, size_t n)
     tab_builder *b = tab_builder_new(a, TAB_S("x"));
     if (b == NULL)
         return;
-    add_cell(b, types[type % 10], type >= 240, text, n);
-    add_cell(b, types[type % 10], false, text, n);
+    bool good = cell_is_text(text, n);
+    add_other(b, types[type % 10], type >= 240, good, text, n);
+    add_other(b, types[type % 10], false, good, text, n);
     if (!tab_builder_finish(b, &col))
         return;
     tab_table t = { .id = TAB_S("t"), .rows = 2, .cols = 1, .col = &col };
