@@ -1,5 +1,5 @@
-"""The client's other groups of calls: `client.jobs`, `client.reports` and their like. Each method is one route
-of _routes.py; what a route answers with 202 is followed to its end unless `wait=False`."""
+"""The client's other groups of calls: `client.jobs`, `client.reports` and their like. Each method is one
+route of _routes.py; what a route answers with 202 is followed to its end unless `wait=False`."""
 
 from __future__ import annotations
 

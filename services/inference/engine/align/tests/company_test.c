@@ -24,7 +24,7 @@ static uint32_t next(uint64_t *s)
     return (uint32_t)(*s >> 33);
 }
 
-/* Cell of column c: a code or a title, a word, a number of 20 to 90, a day, yes or no, a word and its number. */
+/* Cell of column c: a code or a title, a word, a number of 20 to 90, a day, yes or no, a numbered word. */
 static void cell(const kind *k, size_t c, uint64_t *s, tab_builder *b)
 {
     char text[64];
