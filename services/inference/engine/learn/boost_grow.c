@@ -320,7 +320,7 @@ static uint32_t new_nodes(tab_grower *w, size_t n)
 {
     if (w->nodes + n > w->node_room) {
         /* nodes and covers grow together; one that grew alone is no harm */
-        size_t room = w->node_room * 2 + 1024;
+        size_t room = w->node_room * 2 + 1024 + n;
         void *p = realloc(w->node, room * sizeof *w->node);
         if (p != NULL)
             w->node = p;
@@ -502,4 +502,17 @@ uint32_t tab_grow(tab_grower *w, size_t *count)
     }
     *count = n;
     return root;
+}
+
+bool tab_grow_copies(tab_grower *w, uint32_t root, size_t n, size_t copies)
+{
+    (void)new_nodes(w, n * copies);
+    for (size_t k = 1; k <= copies && !w->failed; k++) {
+        uint32_t shift = (uint32_t)(k * n);
+        memcpy(w->node + root + shift, w->node + root, n * sizeof *w->node);
+        memcpy(w->cover + root + shift, w->cover + root, n * sizeof *w->cover);
+        for (size_t i = 0; i < n; i++)
+            w->node[root + shift + i].left += shift;
+    }
+    return !w->failed;
 }
