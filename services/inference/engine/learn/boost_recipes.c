@@ -138,6 +138,9 @@ static double boost_work(const tab_problem *p, size_t n)
            (double)rounds_for(p, n, STEPS, BUDGET);
 }
 
+/* Rows of a round of shared trees, on which no more is learned by more of them. */
+static const double SHARED_ROWS = 250000;
+
 /* A fit that has fewer rounds than its rate asks for takes longer steps, up to 0.3: it ends near the same
  * place. */
 static tab_boost *fit_with(const recipe *own, size_t steps, double budget, const tab_problem *p,
@@ -151,6 +154,7 @@ static tab_boost *fit_with(const recipe *own, size_t steps, double budget, const
     if (shares(p, t->n, budget)) { /* a tree for all takes longer steps than a tree a class */
         r.shared = true;
         r.eta = fmin(0.3, 2.8 * r.eta);
+        r.rows = fmin(r.rows, SHARED_ROWS / (double)t->n);
         return tab_boost_fit(p, t, &r, shared_rounds(p, t->n, steps, budget), curve);
     }
     if (p->classification && p->outputs > 2)

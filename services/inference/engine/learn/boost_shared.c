@@ -149,8 +149,11 @@ TAB_WIDE_CLONES static void add_rows(const float *prob, const uint32_t *order, s
 {
     typedef double wide __attribute__((vector_size(64)));
     typedef float narrow __attribute__((vector_size(32)));
+    enum { AHEAD = 12 }; /* a leaf's rows lie scattered, each on lines of its own */
     for (size_t i = 0; i < n; i++) {
         const float *p = prob + order[i] * stride;
+        for (size_t k = 0; i + AHEAD < n && k < stride; k += LANES)
+            __builtin_prefetch(prob + order[i + AHEAD] * stride + k);
         for (size_t k = 0; k < stride; k += 8) {
             narrow x;
             wide a, b;
@@ -169,8 +172,11 @@ TAB_WIDE_CLONES static void add_rows(const float *prob, const uint32_t *order, s
 TAB_WIDE_CLONES static void move_rows(float *margin, const uint32_t *order, size_t n, size_t stride,
                                       const float *value)
 {
+    enum { AHEAD = 12 };
     for (size_t i = 0; i < n; i++) {
         float *x = margin + order[i] * stride;
+        for (size_t k = 0; i + AHEAD < n && k < stride; k += LANES)
+            __builtin_prefetch(margin + order[i + AHEAD] * stride + k, 1);
         for (size_t k = 0; k < stride; k += LANES) {
             lanes a, b;
             memcpy(&a, x + k, sizeof a);
