@@ -26,7 +26,7 @@
 /* SCAN: rows that skill is measured on. LEAST_ROWS: with a value. MOST_CLASSES: of a target that was not
  * asked for. MOST_SCANNED: eligible columns of one table that are tried, of a table of up to WIDE columns;
  * LEAST_SCANNED: of any. By hand, the last two with decision 0386. */
-enum { SCAN = 1200, LEAST_ROWS = 5, MOST_CLASSES = 50, MOST_SCANNED = 200, WIDE = 2000, LEAST_SCANNED = 40 };
+enum { SCAN = 1200, LEAST_ROWS = 5, MOST_CLASSES = 50, MOST_SCANNED = 200, WIDE = 400, LEAST_SCANNED = 40 };
 /* LEAST_TOLD: fewer rows do not show that a skill is chance. AGAIN and AGAIN_ROWS: columns and rows of the
  * second look. */
 enum { LEAST_TOLD = 40, AGAIN = 5, AGAIN_ROWS = 20000 };
