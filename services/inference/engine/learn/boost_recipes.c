@@ -96,11 +96,10 @@ static double shared_work(const tab_problem *p, size_t n)
     return round_work(p, n) / (double)p->outputs + (double)n * (double)p->outputs;
 }
 
-/* A fifth of the recipe's rounds are made at least; of fewer than ten classes ten for each; of many classes,
- * whose margins cost most, fewer. */
+/* A fifth of the recipe's rounds are made at least; of many classes, whose margins cost most, fewer. */
 static size_t shared_rounds(const tab_problem *p, size_t n, size_t most, double budget)
 {
-    size_t least = most / 5 < 10 * p->outputs ? most / 5 : 10 * p->outputs;
+    size_t least = most / 5;
     if (p->outputs > TAB_MANY_CLASSES)
         least = 2 + least * TAB_MANY_CLASSES / p->outputs;
     double rounds = budget / shared_work(p, n);
