@@ -92,35 +92,7 @@ static void gradients(work *w, size_t k)
             g[i] = q - (w->label[pick[i]] == k), h[i] = q * (1 - q) * scale;
         }
     }
-    tab_boost_pack(w);
-}
-
-/* Scaled so that the absolute sums are 2^30 each, and packed (decision 0090). */
-void tab_boost_pack(work *w)
-{
-    tab_grower *grow = &w->grow;
-    size_t n = grow->sampled;
-    const float *g = w->slope;
-    float *h = w->bend;
-    double sum_g = 0, sum_h = 0;
-    for (size_t i = 0; i < n; i++) {
-        h[i] = h[i] > 1e-6f ? h[i] : 1e-6f;
-        sum_g += (double)fabsf(g[i]);
-        sum_h += (double)h[i];
-    }
-    double per_g = sum_g > 0 ? 0x1p30 / sum_g : 1, per_h = sum_h > 0 ? 0x1p30 / sum_h : 1;
-    if (!w->p->classification && n > 0)
-        per_h = floor(0x1p30 / (double)n); /* every h is 1: kept exact */
-    grow->g_unit = 1 / per_g;
-    grow->h_unit = 1 / per_h;
-    for (size_t i = 0; i < n; i++) {
-        double a = (double)g[i] * per_g, b = (double)h[i] * per_h + 0.5;
-        int64_t gi = (int32_t)(a + (a < 0 ? -0.5 : 0.5)), hi = (int32_t)b;
-        grow->gh[i] = gi * ((int64_t)1 << 32) + (hi > 0 ? hi : 1); /* h > 0: a bin without h has no rows */
-    }
-    /* the tree begins with its sample, and with the others that only follow its splits */
-    memcpy(grow->order, w->pick, n * sizeof *grow->order);
-    memcpy(grow->other, w->rest, grow->others * sizeof *grow->other);
+    tab_grow_begin(grow, g, h, !p->classification, pick, w->rest);
 }
 
 /* Rows whose margins are read side by side: a class's margins lie together, so that of thousands of classes a

@@ -32,9 +32,6 @@ static inline size_t tab_boost_stride(size_t classes)
     return (classes + TAB_BOOST_LANES - 1) / TAB_BOOST_LANES * TAB_BOOST_LANES;
 }
 
-/* Slope and bend of the sample, made fixed-point, in the order in which a tree starts. */
-void tab_boost_pack(tab_boost_work *w);
-
 /* Shared trees: the margins at the start, base (margins); the held rows' summed log-loss; and a round, whose
  * rows and columns are drawn. False: memory. */
 void tab_boost_shared_start(tab_boost_work *w, const float *base);

@@ -73,6 +73,11 @@ static inline uint32_t tab_grow_width(uint32_t bins)
     return (bins + 3) & ~3u;
 }
 
+/* Lends the next tree its rows: pick (sampled) with their first and second derivatives g and h, made
+ * fixed-point here, h at least 1e-6; and rest (others). ones: every h is 1, and is kept exact. */
+void tab_grow_begin(tab_grower *w, const float *g, float *h, bool ones, const uint32_t *pick,
+                    const uint32_t *rest);
+
 /* Grows a tree over the sampled rows, best leaf first, and gives its root's node. Its leaves with their rows
  * stay in leaf[0..*leaves). */
 uint32_t tab_grow(tab_grower *w, size_t *leaves);

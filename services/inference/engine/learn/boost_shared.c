@@ -215,7 +215,7 @@ bool tab_boost_shared_round(tab_boost_work *w, size_t round, bool *grew)
     size_t classes = w->margins, stride = tab_boost_stride(classes), leaves;
     draw_direction(w, round);
     slopes(w);
-    tab_boost_pack(w);
+    tab_grow_begin(g, w->slope, w->bend, false, w->pick, w->rest);
     uint32_t root = tab_grow(g, &leaves);
     size_t nodes = g->nodes - root;
     double *sum = g->failed ? NULL : malloc(nodes * 2 * stride * sizeof *sum);

@@ -57,8 +57,8 @@ static const uint8_t *groups_of(target *t, const tab_feature *f)
     return of;
 }
 
-/* between (SIDE), groups (SIDE): of SIDE features, their bins and the bins' groups. Sums are whole numbers, of
- * y and of rows in one (boost_grow.h). */
+/* between (SIDE), groups (SIDE): of SIDE features, their bins and the bins' groups. Sums are whole numbers,
+ * of y and of rows in one (boost_grow.h). */
 static void say_number(const target *t, const uint8_t *const *bin, const uint8_t *const *of, double *between,
                        size_t *groups)
 {
