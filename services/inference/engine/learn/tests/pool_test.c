@@ -1,0 +1,74 @@
+/* Calibration and weights where no row is answered wrongly (opinion_pool.h): how sure they may become. */
+#include "services/inference/engine/learn/opinion_pool.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+
+enum { ROWS = 400, MEMBERS = 4 };
+
+/* Rows of two classes by turns, whose log-odds are `margin` for their own. */
+typedef struct {
+    uint32_t label[ROWS], row[ROWS];
+    float z[ROWS * 2];
+    tab_problem problem;
+} separable;
+
+static void make(separable *s, double margin)
+{
+    for (uint32_t i = 0; i < ROWS; i++) {
+        s->row[i] = i;
+        s->label[i] = i % 2;
+        s->z[2 * i + i % 2] = (float)margin;
+        s->z[2 * i + 1 - i % 2] = 0;
+        tab_log_softmax(s->z + (size_t)2 * i, 2, 1);
+    }
+    s->problem = (tab_problem){ .classification = true, .outputs = 2, .label = s->label };
+}
+
+/* Mean probability of the wrong class under n rows' log-odds. */
+static double doubt_at(double log_odds)
+{
+    return 1 / (1 + exp(log_odds));
+}
+
+/* The first-order condition of the smoothed loss: over n sure rows a quarter of a row is split between the
+ * classes, and half of that is wrong. The pull to 1 may halve it. */
+Test(pool, a_temperature_leaves_the_doubt_of_its_rows)
+{
+    static separable s;
+    const double expected = 0.25 / 2 / ROWS;
+    for (double margin = 6; margin <= 12; margin += 2) {
+        make(&s, margin);
+        double t = tab_best_temperature(&s.problem, s.row, ROWS, s.z), left = doubt_at(t * margin);
+        cr_expect(left > 0.4 * expected && left < 4 * expected, "margin %g: t %g, %g left of %g", margin, t,
+                  left, expected);
+    }
+}
+
+/* Sure members are not added up: the pool is as sure as its rows are many, whatever its members say. */
+Test(pool, weights_leave_the_doubt_of_their_rows)
+{
+    static separable s;
+    static float prior[2];
+    prior[0] = prior[1] = logf(0.5F);
+    tab_stack stack = { .classification = true, .outputs = 2, .members = MEMBERS, .prior = prior };
+    make(&s, 10);
+    float *z[MEMBERS] = { s.z, s.z, s.z, s.z };
+    tab_pool_weights(&s.problem, &stack, s.row, ROWS, z);
+    double sum = 0;
+    for (size_t l = 0; l < MEMBERS; l++)
+        sum += stack.member[l].weight;
+    double left = doubt_at(10 * sum), expected = 0.25 / 2 / ROWS;
+    cr_expect(left > 0.4 * expected && left < 4 * expected, "weights %g, %g left of %g", sum, left, expected);
+}
+
+/* Where rows are answered wrongly, as everywhere but there, a quarter of a row is not felt. */
+Test(pool, doubt_is_not_felt_beside_errors)
+{
+    static separable s;
+    make(&s, 3);
+    for (uint32_t i = 0; i < ROWS / 5; i++) /* a fifth of the labels is turned round */
+        s.label[i] = 1 - s.label[i];
+    double t = tab_best_temperature(&s.problem, s.row, ROWS, s.z);
+    cr_expect_float_eq(doubt_at(3 * t), 0.2, 0.005, "%g at t %g", doubt_at(3 * t), t);
+}
