@@ -4,6 +4,8 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
+#include "services/inference/engine/features/mix.h"
+
 enum { ROWS = 400, MEMBERS = 4 };
 
 /* Rows of two classes by turns, whose log-odds are `margin` for their own. */
@@ -71,4 +73,51 @@ Test(pool, doubt_is_not_felt_beside_errors)
         s.label[i] = 1 - s.label[i];
     double t = tab_best_temperature(&s.problem, s.row, ROWS, s.z);
     cr_expect_float_eq(doubt_at(3 * t), 0.2, 0.005, "%g at t %g", doubt_at(3 * t), t);
+}
+
+/* A column of numbers: below a half one class, each row once, and `copies` of one row far above, of the
+ * other. turned: the label of one copy is not its fellows'. */
+static tab_stack *fit_with_copies(tab_arena *a, bool turned, double *sure)
+{
+    enum { ONCE = 300, COPIES = 20 };
+    tab_engine e = { .arena = a };
+    tab_builder *b = tab_builder_new(a, TAB_S("x"));
+    tab_column *col = tab_arena_new_of(a, tab_column, 1);
+    tab_table *t = tab_arena_new_of(a, tab_table, 1);
+    for (size_t i = 0; i < ONCE + COPIES; i++)
+        tab_builder_number(b, i < ONCE ? tab_unit(tab_mix2(i, 1)) / 2 : 9);
+    cr_assert(tab_builder_finish(b, col));
+    *t = (tab_table){ .id = TAB_S("t"), .rows = ONCE + COPIES, .cols = 1, .col = col };
+    tab_profile *profile = NULL;
+    cr_assert_eq(tab_profile_table(&e, t, &profile, NULL), TAB_OK);
+    const bool use[] = { true };
+    tab_data *data;
+    tab_encoder *enc = tab_encode_fit(&e, a, profile, use, &data);
+    cr_assert_not_null(enc);
+    uint32_t *label = tab_arena_new_of(a, uint32_t, data->rows);
+    for (size_t i = 0; i < data->rows; i++)
+        label[i] = data->row[i] >= (turned ? ONCE + 1 : ONCE);
+    tab_problem p = { .enc = enc, .data = data, .classification = true, .outputs = 2, .label = label };
+    tab_recipe r = { .learner = { &tab_learn_boost, &tab_learn_linear, &tab_learn_forest },
+                     .n = 3,
+                     .work = 1e15 };
+    tab_stack *s = tab_stack_fit(&e, a, &p, &r);
+    cr_assert_not_null(s);
+    *sure = 0;
+    for (size_t i = 0; i < data->rows; i++)
+        if (data->row[i] < ONCE)
+            *sure += exp((double)s->oof[2 * i]) / ONCE;
+    return s;
+}
+
+/* The fold of the copies cannot know their class. That is one error where copies always agree, and twenty
+ * where they do not. */
+Test(pool, copies_that_agree_are_one_row)
+{
+    for (int turned = 0; turned < 2; turned++) {
+        TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
+        double sure;
+        fit_with_copies(a, turned, &sure);
+        cr_expect(turned ? sure < 0.97 : sure > 0.985, "turned %d: %g", turned, sure);
+    }
 }
