@@ -264,9 +264,9 @@ static bool repeats(const pass *c, size_t i)
     return i > 0 && c->p->data->hash[c->all[i]] == c->p->data->hash[c->all[i - 1]];
 }
 
-/* some: the rows that calibrate and weigh, every step-th of all. Returns how many. Where equal rows have equal
- * classes throughout, one of them stands for all: their copies are answered by them (decision 0052), and a
- * class of one row and its copies, in one fold, would make all of its rows errors (decision 0381). */
+/* some: the rows that calibrate and weigh, every step-th of all. Returns how many. Where equal rows have
+ * equal classes throughout, one of them stands for all: copies are answered by each other (decision 0052),
+ * and a class of one row and its copies, in one fold, would make all of its rows errors (decision 0381). */
 static size_t rows_that_calibrate(const pass *c, uint32_t *some)
 {
     bool once = c->p->classification;
