@@ -1,5 +1,5 @@
-/* The families of prior.h but two (additive.c, levels.c): each draws raw columns and a numeric (or class) target out of
- * the pieces of functions.c. */
+/* The families of prior.h but two (additive.c, levels.c): each draws raw columns and a numeric (or class)
+ * target out of the pieces of functions.c. */
 #include "tools/pretrain/prior/internal.h"
 
 #include <string.h>

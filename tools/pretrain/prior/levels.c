@@ -1,6 +1,6 @@
-/* The family of levels: shops, towns, products, doctors. Some columns hold many levels, most of them rare, and
- * every level has an effect of its own, drawn around its group's; a column beside may tell the group, or
- * something measured of the level. Effects of levels hardly seen can only be learnt by shrinking them to
+/* The family of levels: shops, towns, products, doctors. Some columns hold many levels, most of them rare,
+ * and every level has an effect of its own, drawn around its group's; a column beside may tell the group,
+ * or something measured of the level. Effects of levels hardly seen can only be learnt by shrinking them to
  * what groups and other levels tell (the random effects of Laird & Ware, Biometrics 1982). */
 #include "tools/pretrain/prior/internal.h"
 
