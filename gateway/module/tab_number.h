@@ -1,4 +1,4 @@
-/* A whole number as decimal digits: each request writes a dozen of them, and ngx_sprintf, which reads a format
+/* A whole number as decimal digits: each request writes a dozen, and ngx_sprintf, which reads a format
  * first, was a tenth of what the module costs. */
 #ifndef TAB_NUMBER_H
 #define TAB_NUMBER_H
