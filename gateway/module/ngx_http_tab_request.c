@@ -6,9 +6,9 @@
 /* ---- one request's context ------------------------------------------------------------------- */
 enum { ALIVE_MS = 60000 };
 
-/* nginx ends a worker that was told to stop once no timer is left that it must wait for, and an answer that is
- * being passed on may have none for a moment: its rest was cut off. This timer, one a worker, is such a one
- * while there are requests. */
+/* nginx ends a worker that was told to stop once no timer is left that it must wait for, and an answer that
+ * is being passed on may have none for a moment: its rest was cut off. This timer, one a worker, is such a
+ * one while there are requests. */
 static struct {
     ngx_event_t timer;
     ngx_connection_t none; /* of whose number nginx's debug log speaks */

@@ -30,8 +30,8 @@ enum {
 typedef struct tab_ahead tab_ahead;
 typedef struct tab_ahead_caller tab_ahead_caller;
 
-/* share: of every limit, in ten-thousandths, divided among so many workers. 0: nobody is let in ahead. key, as
- * in tab_entry_read: NULL: entries are taken unsigned; else it is borrowed. NULL: out of memory. */
+/* share: of every limit, in ten-thousandths, divided among so many workers. 0: nobody is let in ahead. key:
+ * as in tab_entry_read, borrowed; NULL: entries are taken unsigned. Gives NULL: out of memory. */
 tab_ahead *tab_ahead_new(uint32_t share, uint32_t workers, const tab_identity_key *key);
 void tab_ahead_free(tab_ahead *t);
 

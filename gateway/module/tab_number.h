@@ -1,5 +1,4 @@
-/* A whole number as decimal digits: each request writes a dozen, and ngx_sprintf, which reads a format
- * first, was a tenth of what the module costs. */
+/* A whole number as decimal digits: each request writes a dozen, and ngx_sprintf reads a format first. */
 #ifndef TAB_NUMBER_H
 #define TAB_NUMBER_H
 

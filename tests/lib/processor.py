@@ -25,8 +25,7 @@ def tree(pid):
 
 def spent(pids):
     """Their seconds so far to the nanosecond, of threads that ended as well; those of ended children are not
-    among them. /proc/PID/stat tells the same in ticks of 10 ms, /proc/PID/schedstat of the first thread alone.
-    """
+    among them. /proc/PID/stat tells the same in ticks of 10 ms, /proc/PID/schedstat the first thread's."""
     ns = 0
     for p in pids:
         try:
