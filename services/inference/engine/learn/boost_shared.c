@@ -105,10 +105,10 @@ double tab_boost_shared_loss(const tab_boost_work *w)
     for (size_t i = 0; i < w->t->held_n; i++) {
         const float *x = w->margin + (w->n + i) * stride;
         float top = x[0];
-        double sum = 0;
         for (size_t k = 1; k < w->margins; k++)
             top = x[k] > top ? x[k] : top;
-        for (size_t k = 0; k < w->margins; k++)
+        double sum = exp((double)x[0] - (double)top);
+        for (size_t k = 1; k < w->margins; k++)
             sum += exp((double)x[k] - (double)top);
         loss += log(sum) + (double)top - (double)x[w->p->label[w->t->held[i]]];
     }
