@@ -120,8 +120,9 @@ TAB_CLONES static void lead_set(const uint8_t *bin, size_t room, uint8_t own, ui
     }
 }
 
-void tab_tree_add_many(const tab_tree_node *node, const uint64_t (*set)[4], uint32_t root, const uint8_t *bin,
-                       size_t room, uint8_t *at, size_t n, float *out, size_t stride)
+/* at (room): the leaf of each row, by its place behind the root. */
+static void lead(const tab_tree_node *node, const uint64_t (*set)[4], uint32_t root, const uint8_t *bin,
+                 size_t room, uint8_t *at)
 {
     uint8_t inner[2 * TAB_TREE_LEAVES];
     size_t count = inner_nodes(node, root, inner);
@@ -135,6 +136,12 @@ void tab_tree_add_many(const tab_tree_node *node, const uint64_t (*set)[4], uint
         else
             lead_number(b, room, inner[k], child, own->split >> 8 & 1, (uint8_t)own->split, at);
     }
+}
+
+void tab_tree_add_many(const tab_tree_node *node, const uint64_t (*set)[4], uint32_t root, const uint8_t *bin,
+                       size_t room, uint8_t *at, size_t n, float *out, size_t stride)
+{
+    lead(node, set, root, bin, room, at);
     for (size_t i = 0; i < n; i++)
         out[i * stride] += node[root + at[i]].value;
 }
@@ -155,6 +162,57 @@ static void add_few(const tab_boost *m, const tab_data *q, const uint32_t *row, 
         for (size_t t = 0; t < m->rounds * m->margins; t++)
             tab_tree_add(m->node, (const uint64_t(*)[4])m->set, m->root[t], m->depth[t], bin, features, own,
                          out + at * m->margins + t % m->margins, m->margins);
+    }
+}
+
+/* Leaves with slopes: the numbers' readings of a row, or of rows side by side, come before its trees. */
+enum { READINGS = 32 * 1024 }; /* floats */
+
+/* What the leaf adds, z (numbers) being `stride` apart: the sum of boost_slopes.h, in its order. */
+static inline float sloped(const tab_tree_node *n, const tab_leaf_slopes *s, const float *z, size_t stride)
+{
+    float v = n->value;
+    for (size_t j = 0; j < TAB_SLOPES; j++)
+        v += s->slope[j] * z[s->number[j] * stride];
+    return v;
+}
+
+static void add_sloped_row(const tab_boost *m, const tab_data *q, uint32_t row, float *out)
+{
+    float z[READINGS];
+    for (size_t k = 0; k < m->numbers; k++)
+        z[k] = tab_slope_reading(&m->number[k], q->x[m->number[k].feature][row]);
+    for (size_t t = 0; t < m->rounds; t++) {
+        uint32_t at = m->root[t];
+        while (m->node[at].feature >= 0)
+            at = m->node[at].left +
+                 !tab_goes_left(&m->node[at], (const uint64_t(*)[4])m->set, q->bin[m->node[at].feature][row]);
+        *out += sloped(&m->node[at], &m->slopes[at], z, 1);
+    }
+}
+
+static void add_sloped(const tab_boost *m, const tab_data *q, const uint32_t *row, size_t n, size_t most,
+                       float *out)
+{
+    uint8_t bin[ROOM], stand[BLOCK];
+    float z[READINGS];
+    for (size_t at = 0; at < n; at += most) {
+        size_t own = n - at < most ? n - at : most, room = (own + TAB_TREE_STEP - 1) & -TAB_TREE_STEP;
+        for (size_t f = 0; f < m->features; f++) {
+            for (size_t i = 0; i < own; i++)
+                bin[f * room + i] = q->bin[f][row[at + i]];
+            memset(bin + f * room + own, 0, room - own);
+        }
+        for (size_t k = 0; k < m->numbers; k++)
+            for (size_t i = 0; i < own; i++)
+                z[k * room + i] = tab_slope_reading(&m->number[k], q->x[m->number[k].feature][row[at + i]]);
+        for (size_t t = 0; t < m->rounds; t++) {
+            const tab_tree_node *node = m->node + m->root[t];
+            const tab_leaf_slopes *slopes = m->slopes + m->root[t];
+            lead(m->node, (const uint64_t(*)[4])m->set, m->root[t], bin, room, stand);
+            for (size_t i = 0; i < own; i++)
+                out[at + i] += sloped(&node[stand[i]], &slopes[stand[i]], z + i, room);
+        }
     }
 }
 
@@ -182,7 +240,14 @@ void tab_boost_margins(const tab_boost *m, const tab_data *q, const uint32_t *ro
     for (size_t i = 0; i < n; i++)
         memcpy(out + i * m->margins, m->base, m->margins * sizeof *out);
     size_t most = ROOM / (m->features + 1) & -TAB_TREE_STEP;
-    if (n >= MANY && most > 0)
+    if (m->slopes != NULL) {
+        size_t fit = READINGS / m->numbers & -TAB_TREE_STEP;
+        most = fit < most ? fit : most;
+        if (n >= MANY && most > 0)
+            add_sloped(m, q, row, n, most < BLOCK ? most : BLOCK, out);
+        for (size_t i = 0; (n < MANY || most == 0) && i < n; i++)
+            add_sloped_row(m, q, row[i], &out[i]);
+    } else if (n >= MANY && most > 0)
         add_many(m, q, row, n, most < BLOCK ? most : BLOCK, out);
     else
         add_few(m, q, row, n, out);

@@ -14,6 +14,7 @@ typedef struct {
     double eta, lambda, min_hess, columns, rows; /* the last two: shares sampled a tree */
     size_t leaves, depth, patience;
     uint64_t salt;
+    bool slopes; /* leaves have slopes where the target is a number (boost_slopes.h) */
 } tab_boost_recipe;
 
 typedef struct {
