@@ -31,6 +31,7 @@ typedef struct {
     uint32_t
         number[TAB_SLOPES]; /* places among the numbers that are read; of those not used the slope is 0 */
     float slope[TAB_SLOPES], mid[TAB_SLOPES];
+    float low[TAB_SLOPES], high[TAB_SLOPES]; /* z of the leaf's rows: beyond it a line does not go on */
 } tab_leaf_slopes;
 
 typedef struct {
@@ -60,6 +61,12 @@ static inline bool tab_goes_left(const tab_tree_node *n, const uint64_t (*set)[4
 static inline float tab_slope_reading(const tab_slope_number *f, float x)
 {
     return x != x ? 0 : (x < f->low ? f->low : x > f->high ? f->high : x) - f->mean;
+}
+
+/* z within the leaf's reach. */
+static inline float tab_slope_within(const tab_leaf_slopes *s, size_t j, float z)
+{
+    return z < s->low[j] ? s->low[j] : z > s->high[j] ? s->high[j] : z;
 }
 
 /* What a leaf adds in the mean of its rows. */

@@ -173,7 +173,7 @@ static inline float sloped(const tab_tree_node *n, const tab_leaf_slopes *s, con
 {
     float v = n->value;
     for (size_t j = 0; j < TAB_SLOPES; j++)
-        v += s->slope[j] * z[s->number[j] * stride];
+        v += s->slope[j] * tab_slope_within(s, j, z[s->number[j] * stride]);
     return v;
 }
 

@@ -61,6 +61,23 @@ static void solve(size_t n, double (*a)[TAB_SLOPES], double *b)
     }
 }
 
+/* How far the leaf's rows reach, missing cells aside; at 0 where all are missing. */
+static void reach(const tab_slope_fit *t, const uint32_t *order, uint32_t rows, size_t n,
+                  const uint32_t *feature, tab_leaf_slopes *ret)
+{
+    for (size_t j = 0; j < n; j++) {
+        float low = INFINITY, high = -INFINITY;
+        for (uint32_t i = 0; i < rows; i++) {
+            float x = t->p->data->x[feature[j]][t->row[order[i]]];
+            float z = isnan(x) ? low : tab_slope_reading(&t->number[feature[j]], x);
+            low = z < low ? z : low;
+            high = !isnan(x) && z > high ? z : high;
+        }
+        ret->low[j] = low <= high ? low : 0;
+        ret->high[j] = low <= high ? high : 0;
+    }
+}
+
 void tab_slopes_fit(const tab_slope_fit *t, uint32_t root, const tab_grow_leaf *l, tab_leaf_slopes *ret)
 {
     uint32_t feature[TAB_SLOPES];
@@ -72,12 +89,13 @@ void tab_slopes_fit(const tab_slope_fit *t, uint32_t root, const tab_grow_leaf *
     const uint32_t *order = t->grow->order + l->at;
     double rows = (double)l->count, sum_r = 0, sum[TAB_SLOPES] = { 0 }, b[TAB_SLOPES] = { 0 };
     double a[TAB_SLOPES][TAB_SLOPES] = { 0 };
+    reach(t, order, l->count, n, feature, ret);
     for (uint32_t i = 0; i < l->count; i++) {
         double z[TAB_SLOPES], r = (double)(t->y[order[i]] - t->margin[order[i]]);
         sum_r += r;
         for (size_t j = 0; j < n; j++) {
-            z[j] = (double)tab_slope_reading(&t->number[feature[j]],
-                                             t->p->data->x[feature[j]][t->row[order[i]]]);
+            float x = t->p->data->x[feature[j]][t->row[order[i]]];
+            z[j] = (double)tab_slope_within(ret, j, tab_slope_reading(&t->number[feature[j]], x));
             sum[j] += z[j];
             b[j] += r * z[j];
             for (size_t k = 0; k <= j; k++)

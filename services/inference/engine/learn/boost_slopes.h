@@ -29,7 +29,7 @@ static inline float tab_slopes_add(const tab_tree_node *n, const tab_leaf_slopes
     for (size_t j = 0; j < TAB_SLOPES; j++)
         if (s->slope[j] != 0) {
             const tab_slope_number *f = &number[s->number[j]];
-            v += s->slope[j] * tab_slope_reading(f, d->x[f->feature][row]);
+            v += s->slope[j] * tab_slope_within(s, j, tab_slope_reading(f, d->x[f->feature][row]));
         }
     return v;
 }

@@ -127,7 +127,7 @@ static void add_slopes(const walk *w, uint32_t at)
     const tab_leaf_slopes *s = &m->slopes[at];
     for (size_t j = 0; j < TAB_SLOPES; j++) {
         const tab_slope_number *f = &m->number[s->number[j]];
-        float z = tab_slope_reading(f, w->d->x[f->feature][w->row]);
+        float z = tab_slope_within(s, j, tab_slope_reading(f, w->d->x[f->feature][w->row]));
         w->phi[f->feature] += w->scale * (double)(s->slope[j] * (z - s->mid[j]));
     }
 }
