@@ -66,7 +66,8 @@ static inline float tab_slope_reading(const tab_slope_number *f, float x)
 /* z within the leaf's reach. */
 static inline float tab_slope_within(const tab_leaf_slopes *s, size_t j, float z)
 {
-    return z < s->low[j] ? s->low[j] : z > s->high[j] ? s->high[j] : z;
+    z = s->low[j] > z ? s->low[j] : z; /* a maximum and a minimum, without branches */
+    return s->high[j] < z ? s->high[j] : z;
 }
 
 /* What a leaf adds in the mean of its rows. */

@@ -1,10 +1,11 @@
-/* See boost_slopes.h: leaves that are lines, not steps, for boost.c (de Vito, arXiv 1802.05640; the linear
- * trees of LightGBM). A leaf of rows i with residuals r = y - F and readings z of the numbers that its path
- * splits, nearest split first, adds
+/* See boost_slopes.h: leaves that are lines, not steps, for boost.c (Shi et al., Gradient Boosting with
+ * Piece-Wise Linear Regression Trees, IJCAI 2019). A leaf of rows i with residuals r = y - F and readings z of
+ * the numbers that its path splits, nearest split first, adds
  *
  *   v + eta b'(z - mean z),    b = (S + R)^-1 s,    S = sum (z - mean z)(z - mean z)',  s = sum r (z - mean z)
  *
- * beside its constant v. R is diagonal: a tenth of S and five rows' worth of it. */
+ * where v is its constant. R is diagonal: a tenth of S's, and that of five rows. A row beyond the leaf's own
+ * is answered as the nearest of them: lines that go on lose where numbers have tails (decision 0379). */
 #include "services/inference/engine/learn/boost_slopes.h"
 
 #include <math.h>
