@@ -1,8 +1,8 @@
 /* See boost_slopes.h: leaves that are lines, not steps, for boost.c (Shi et al., Gradient Boosting with
- * Piece-Wise Linear Regression Trees, IJCAI 2019). A leaf of rows i with residuals r = y - F and readings z of
- * the numbers that its path splits, nearest split first, adds
+ * Piece-Wise Linear Regression Trees, IJCAI 2019). A leaf of rows i with residuals r = y - F and readings z
+ * of the numbers that its path splits, nearest split first, adds
  *
- *   v + eta b'(z - mean z),    b = (S + R)^-1 s,    S = sum (z - mean z)(z - mean z)',  s = sum r (z - mean z)
+ *   v + eta b'(z - mean z),   b = (S + R)^-1 s,   S = sum (z - mean z)(z - mean z)',  s = sum r (z - mean z)
  *
  * where v is its constant. R is diagonal: a tenth of S's, and that of five rows. A row beyond the leaf's own
  * is answered as the nearest of them: lines that go on lose where numbers have tails (decision 0379). */

@@ -17,8 +17,8 @@ typedef struct {
 /* number (features): how slopes read each one; of categories nothing is set. */
 void tab_slope_numbers(const tab_encoder *enc, tab_slope_number *number);
 
-/* The slopes of a leaf of the tree at `root`, on the numbers next above it; all 0 where they are not worth it.
- * ret->number are features. */
+/* The slopes of a leaf of the tree at `root`, on the numbers next above it; all 0 where they are not worth
+ * it. ret->number are features. */
 void tab_slopes_fit(const tab_slope_fit *t, uint32_t root, const tab_grow_leaf *l, tab_leaf_slopes *ret);
 
 /* What the leaf at node n adds to row `row` of d; number: that s->number counts in. */
