@@ -1,4 +1,4 @@
-## make bench           prints the ratios of every bench in tests/bench (each folder's `run`)
+## make bench           prints the ratios of every bench in tests/bench (each folder's `run`); RUNS=3: medians
 ## make fuzz            runs every fuzz target for FUZZ_SECONDS (default 600) from its corpus
 BENCH_PROGRAMS += $(B)/bench/json-bench
 $(B)/bench/json-bench: $(B)/tests/bench/json/json_bench.o $(B)/libcommon.a
@@ -13,7 +13,7 @@ $(B)/bench/formats: $(B)/tests/bench/formats/bench.o $(B)/libcommon.a
 bench-programs:
 	@$(MAKE) --no-print-directory -s $(BENCH_PROGRAMS)
 bench: build bench-programs
-	@for b in tests/bench/*/run; do echo "== $$b"; $$b || exit 1; done
+	@for b in tests/bench/*/run; do echo "== $$b"; $(if $(RUNS),tests/bench/repeat $(RUNS)) $$b || exit 1; done
 
 # Fuzz targets, tests/fuzz/NAME_fuzz.c, are built whole by clang under MODE=fuzz.
 FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))

@@ -31,7 +31,8 @@ enum {
     PARKED_MOST = 4096,
     REFUSED_MS = 5000, /* how long a refusal has the endpoint's bills wait for answers */
     PACE_US = 500,     /* a batch leaves so long after the one before, for each call of that one, */
-    PACED_MOST = 8,    /* of which so many count: more than 1 / PACE_US a second form larger batches */
+    PACED_MOST = 8,    /* of which so many count: more than 1 / PACE_US a second form larger batches; */
+    QUIET_US = 400,    /* sooner where nobody has come for so long: those that were answered are back */
     SERVE_MS = 1000    /* in which a call ends, as far as its organization's next one is told */
 };
 
@@ -340,7 +341,8 @@ static struct serve_group {
     size_t waiting, in_flight;
     bool led;     /* the first that waits has a thread, or will, and sends the batch */
     bool gathers; /* it waits for those that are in this process already */
-    int64_t left; /* tab_mono_us when the last batch left */
+    int64_t came; /* tab_mono_us when the last call came */
+    int64_t left; /* and when the last batch left */
     size_t size;  /* calls of that one */
 } groups[SLOTS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -426,6 +428,7 @@ static bool join(struct serve_group *g, serve_call *c)
     *g->last = c;
     g->last = &c->next;
     g->waiting++;
+    g->came = tab_mono_us();
     if (g->led) {
         parked++;
         return false;
@@ -433,6 +436,14 @@ static bool join(struct serve_group *g, serve_call *c)
     g->led = true;
     c->group = g;
     return true;
+}
+
+/* Waits until the next batch may leave. The lock is held. */
+static void keep_distance(struct serve_group *g)
+{
+    int64_t paced = g->left + (int64_t)(PACE_US * (g->size < PACED_MOST ? g->size : PACED_MOST)), until;
+    while (until = g->came + QUIET_US < paced ? g->came + QUIET_US : paced, tab_mono_us() < until)
+        wait_until(g, until);
 }
 
 /* Sends what has come when the batch before it has been answered. c is the first of the first batch. */
@@ -445,9 +456,8 @@ static tab_status lead(void *call, tab_error *err)
     pthread_mutex_lock(&lock);
     while (g->in_flight > 0 && wait_until(g, until))
         continue;
-    until = g->left + (int64_t)(PACE_US * (g->size < PACED_MOST ? g->size : PACED_MOST));
-    while (g->size > 1 && tab_mono_us() < until && wait_until(g, until))
-        continue;
+    if (g->size > 1)
+        keep_distance(g);
     until = tab_mono_us() + ARRIVE_MS * 1000;
     g->gathers = true;
     while (atomic_load(arriving) > 0 && wait_until(g, until))

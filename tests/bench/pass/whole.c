@@ -207,23 +207,38 @@ static size_t read_schema(tab_arena *a, const char *folder, tab_table *t)
     return kept;
 }
 
-/* Of a set of classes: how good the answers are, which are of models that did not see their row's class. */
-static void judge(const Tabella__Prediction *p, const tab_column *target)
+/* For qsort and bsearch: texts by their bytes, which is the order of classes. */
+static int by_text(const void *a, const void *b)
+{
+    const tab_str *x = a, *y = b;
+    int c = memcmp(x->p, y->p, x->n < y->n ? x->n : y->n);
+    return c != 0 ? c : (x->n > y->n) - (x->n < y->n);
+}
+
+/* A target of words: how good the answers are, which are of models that did not see their row's class. */
+static void judge(tab_arena *a, const Tabella__Prediction *p, const tab_column *target)
 {
     const Tabella__Results *r = p->results;
-    uint32_t place[10000], n = 0;
-    bool there[10000] = { false };
+    tab_str *own = tab_arena_new_of(a, tab_str, r->n_row + 1);
+    tab_str *class = tab_arena_new_of(a, tab_str, r->n_row + 1);
+    size_t n = 0;
     double loss = 0, right = 0;
-    for (size_t i = 0; i < r->n_row; i++)
-        there[strtoul(tab_cell_at(target, i).text.p + 1, NULL, 10) % 10000] = true;
-    for (size_t k = 0; k < 10000; k++)
-        place[k] = there[k] ? n++ : 0;
     for (size_t i = 0; i < r->n_row; i++) {
-        uint32_t k = place[strtoul(tab_cell_at(target, i).text.p + 1, NULL, 10) % 10000];
+        tab_cell c = tab_cell_at(target, r->row[i]);
+        if (c.kind != TAB_CELL_TEXT)
+            return;
+        class[i] = own[i] = c.text;
+    }
+    qsort(class, r->n_row, sizeof *class, by_text);
+    for (size_t i = 0; i < r->n_row; i++)
+        if (n == 0 || by_text(&class[n - 1], &class[i]) != 0)
+            class[n++] = class[i];
+    for (size_t i = 0; i < r->n_row; i++) {
+        size_t k = (size_t)((tab_str *)bsearch(&own[i], class, n, sizeof *class, by_text) - class);
         loss -= log(fmax(r->probabilities[i * n + k], 1e-15)) / (double)r->n_row;
         right += r->label[i] == k;
     }
-    printf("  log-loss %.4f, right %.4f of %zu rows, %u classes; left out:", loss, right / (double)r->n_row,
+    printf("  log-loss %.4f, right %.4f of %zu rows, %zu classes; left out:", loss, right / (double)r->n_row,
            r->n_row, n);
     for (size_t i = 0; i < p->n_skipped; i++)
         printf(" [%s]", p->skipped[i]);
@@ -266,8 +281,9 @@ static int run(tab_arena *a, const char *what, const tab_table *t, size_t n, con
         if (ph.used[i] >= 0.05)
             printf(" %s %.1f", ph.name[i], ph.used[i]);
     printf("\n");
-    if (strcmp(what, "classes") == 0)
-        judge(b->prediction, &t->col[t->cols - 1]);
+    const Tabella__Prediction *p = b->prediction;
+    if (o.target == TAB_TARGET_COLUMN && p != NULL && p->classes != NULL)
+        judge(a, p, &t[p->table].col[p->target->column]);
     return EXIT_SUCCESS;
 }
 

@@ -18,31 +18,11 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/features/mix.h"
+#include "services/inference/engine/learn/boost_fit.h"
 #include "services/inference/engine/learn/boost_slopes.h"
 
 typedef tab_boost_recipe recipe;
-
-/* The fit's rows are its context rows, then the held ones: all grow the margins, the first n the trees. */
-typedef struct {
-    const tab_problem *p;
-    const tab_fit_task *t;
-    const recipe *r;
-    tab_grower grow;
-    size_t n, rows, margins; /* context rows; with the held ones; trees a round */
-    uint32_t *row;           /* (rows) where they stand in the data */
-    uint64_t *hash;          /* (n) of the row's content */
-    uint32_t *label;         /* (n) */
-    float *y;                /* (n) */
-    float *margin;           /* (margins, rows) */
-    uint32_t *pick, *rest;   /* (rows) the round's sample; all others */
-    float *slope, *bend;     /* (n) g and h of the sample */
-    float *prob;             /* (margins, n) softmax */
-    uint32_t *root;
-    uint8_t *depth;           /* of the trees at root */
-    tab_slope_number *number; /* (features) where leaves have slopes; else NULL */
-    tab_leaf_slopes *slopes;  /* (slope_room) of the grower's nodes */
-    size_t slope_room;
-} work;
+typedef tab_boost_work work;
 
 /* ---- one fit --------------------------------------------------------------------------------- */
 
@@ -113,26 +93,7 @@ static void gradients(work *w, size_t k)
             g[i] = q - (w->label[pick[i]] == k), h[i] = q * (1 - q) * scale;
         }
     }
-    /* scaled so that the absolute sums are 2^30 each, and packed (decision 0090) */
-    double sum_g = 0, sum_h = 0;
-    for (size_t i = 0; i < n; i++) {
-        h[i] = h[i] > 1e-6f ? h[i] : 1e-6f;
-        sum_g += (double)fabsf(g[i]);
-        sum_h += (double)h[i];
-    }
-    double per_g = sum_g > 0 ? 0x1p30 / sum_g : 1, per_h = sum_h > 0 ? 0x1p30 / sum_h : 1;
-    if (!p->classification && n > 0)
-        per_h = floor(0x1p30 / (double)n); /* every h is 1: kept exact */
-    grow->g_unit = 1 / per_g;
-    grow->h_unit = 1 / per_h;
-    for (size_t i = 0; i < n; i++) {
-        double a = (double)g[i] * per_g, b = (double)h[i] * per_h + 0.5;
-        int64_t gi = (int32_t)(a + (a < 0 ? -0.5 : 0.5)), hi = (int32_t)b;
-        grow->gh[i] = gi * ((int64_t)1 << 32) + (hi > 0 ? hi : 1); /* h > 0: a bin without h has no rows */
-    }
-    /* the tree begins with its sample, and with the others that only follow its splits */
-    memcpy(grow->order, pick, n * sizeof *pick);
-    memcpy(grow->other, w->rest, grow->others * sizeof *pick);
+    tab_grow_begin(grow, g, h, !p->classification, pick, w->rest);
 }
 
 /* Rows whose margins are read side by side: a class's margins lie together, so that of thousands of classes a
@@ -192,6 +153,8 @@ static double held_log_loss(const work *w)
 /* The held rows' summed loss: squared error, or log-loss without overflow. */
 static double held_loss(const work *w)
 {
+    if (w->r->shared)
+        return tab_boost_shared_loss(w);
     if (w->margins > 1)
         return held_log_loss(w);
     double loss = 0;
@@ -226,8 +189,10 @@ static bool allocate(work *w)
     g->gh = malloc((rows + 1) * sizeof *g->gh);
     g->gh_spare = malloc((rows + 1) * sizeof *g->gh_spare);
     g->leaf = calloc(w->r->leaves + 1, sizeof *g->leaf);
-    w->margin = malloc((rows * margins + 1) * sizeof *w->margin);
-    w->prob = margins > 1 ? malloc(n * margins * sizeof *w->prob) : NULL;
+    size_t wide = w->r->shared ? tab_boost_stride(margins) : margins;
+    w->margin = malloc((rows * wide + 1) * sizeof *w->margin);
+    w->prob = margins > 1 ? malloc((n * wide + 1) * sizeof *w->prob) : NULL;
+    w->direction = malloc(wide * sizeof *w->direction);
     w->row = malloc((rows + 1) * sizeof *w->row);
     w->hash = malloc((n + 1) * sizeof *w->hash);
     w->label = malloc((n + 1) * sizeof *w->label);
@@ -238,9 +203,9 @@ static bool allocate(work *w)
     w->bend = malloc((n + 1) * sizeof *w->bend);
     if (g->bin == NULL || g->bins == NULL || g->offset == NULL || g->column == NULL ||
         g->importance == NULL || g->order == NULL || g->other == NULL || g->spare == NULL || g->gh == NULL ||
-        g->gh_spare == NULL || g->leaf == NULL || w->margin == NULL || w->row == NULL || w->hash == NULL ||
-        w->label == NULL || w->y == NULL || w->pick == NULL || w->rest == NULL || w->slope == NULL ||
-        w->bend == NULL || (margins > 1 && w->prob == NULL))
+        g->gh_spare == NULL || g->leaf == NULL || w->margin == NULL || w->direction == NULL ||
+        w->row == NULL || w->hash == NULL || w->label == NULL || w->y == NULL || w->pick == NULL ||
+        w->rest == NULL || w->slope == NULL || w->bend == NULL || (margins > 1 && w->prob == NULL))
         return false;
     return true;
 }
@@ -320,7 +285,9 @@ static bool prepare(work *w, float *base)
     if (!copy_bins(w))
         return false;
     base_of(w, base);
-    for (size_t k = 0; k < margins; k++)
+    if (w->r->shared)
+        tab_boost_shared_start(w, base);
+    for (size_t k = 0; k < margins && !w->r->shared; k++)
         for (size_t i = 0; i < rows; i++)
             w->margin[k * rows + i] = base[k];
     return true;
@@ -335,8 +302,8 @@ static void release(work *w)
     free(g->bin), free(g->bins), free(g->offset), free(g->column), free(g->importance), free(g->order);
     free(g->other), free(g->spare), free(g->gh), free(g->gh_spare), free(g->leaf), free(g->pool);
     free(g->node), free(g->cover), free(g->set);
-    free(w->margin), free(w->prob), free(w->row), free(w->hash), free(w->label), free(w->y), free(w->pick),
-        free(w->rest), free(w->slope), free(w->bend);
+    free(w->margin), free(w->prob), free(w->direction), free(w->row), free(w->hash), free(w->label),
+        free(w->y), free(w->pick), free(w->rest), free(w->slope), free(w->bend);
     free(w->root), free(w->depth), free(w->number), free(w->slopes);
 }
 
@@ -414,11 +381,13 @@ static bool add_rounds(work *w, size_t most, double *curve, size_t *rounds)
         if (t->cancel != NULL && atomic_load_explicit(t->cancel, memory_order_relaxed))
             return false;
         /* probabilities are those before the round, for all of its trees */
-        if (w->margins > 1)
+        if (w->margins > 1 && !w->r->shared)
             softmax(w);
         bool grew = false;
         sample(w, round);
-        for (size_t k = 0; k < w->margins; k++)
+        if (w->r->shared && !tab_boost_shared_round(w, round, &grew))
+            return false;
+        for (size_t k = 0; k < w->margins && !w->r->shared; k++)
             if (!add_tree(w, round, k, &grew))
                 return false;
         double loss = held_loss(w);
@@ -426,7 +395,8 @@ static bool add_rounds(work *w, size_t most, double *curve, size_t *rounds)
             curve[round + 1] = loss;
         if (loss < best)
             best = loss, best_round = round + 1;
-        if ((t->held_n > 0 && round + 1 >= best_round + w->r->patience) || !grew) {
+        /* along another direction a shared tree may split */
+        if ((t->held_n > 0 && round + 1 >= best_round + w->r->patience) || (!grew && !w->r->shared)) {
             round++;
             break;
         }
@@ -476,6 +446,7 @@ static bool keep_model(const work *w, size_t rounds, float *base, tab_boost *mod
                           .rounds = rounds,
                           .grown = rounds,
                           .classification = p->classification,
+                          .shared = w->r->shared,
                           .features = p->enc->n,
                           .base = base };
     /* the grower's arrays are larger than needed: the trees are copied to the fit's arena */
@@ -509,7 +480,7 @@ static bool keep_model(const work *w, size_t rounds, float *base, tab_boost *mod
 tab_boost *tab_boost_fit(const tab_problem *p, const tab_fit_task *t, const recipe *r, size_t most,
                          double *curve)
 {
-    assert(r->leaves <= TAB_TREE_LEAVES);
+    assert(r->leaves <= TAB_TREE_LEAVES && (!r->shared || (p->classification && p->outputs > 2)));
     /* two classes need one margin, more need one each */
     size_t margins = p->classification && p->outputs > 2 ? p->outputs : 1, rounds = 0;
     work w = { .p = p, .t = t, .r = r, .n = t->n, .rows = t->n + t->held_n, .margins = margins };

@@ -37,8 +37,8 @@ typedef struct {
 typedef struct {
     size_t margins, outputs, features; /* margins: 1, or a class each beyond two classes */
     size_t rounds, grown;              /* answered with; held */
-    bool classification;
-    float *base; /* (margins) */
+    bool classification, shared; /* shared: a round's trees have one shape, and lie one behind the other */
+    float *base;                 /* (margins) */
     tab_tree_node *node;
     float *cover;             /* (nodes) sum of second derivatives that reached it */
     uint64_t (*set)[4];       /* 256 bits by bin */

@@ -122,7 +122,7 @@ TAB_CLONES static void lead_set(const uint8_t *bin, size_t room, uint8_t own, ui
     }
 }
 
-/* at (room): the leaf of each row, by its place behind the root. */
+/* at (room): where the rows stand in the tree in the end. */
 static void lead(const tab_tree_node *node, const uint64_t (*set)[4], uint32_t root, const uint8_t *bin,
                  size_t room, uint8_t *at)
 {
@@ -148,8 +148,39 @@ void tab_tree_add_many(const tab_tree_node *node, const uint64_t (*set)[4], uint
         out[i * stride] += node[root + at[i]].value;
 }
 
+/* out (n, k) += the values of a round of k trees of one shape, where the rows stand in the first of them. */
+static void add_values(const tab_tree_node *node, const uint32_t *root, size_t k, const uint8_t *at, size_t n,
+                       float *out)
+{
+    enum { PART = 64 }; /* classes at a time */
+    float value[2 * TAB_TREE_LEAVES][PART];
+    uint32_t nodes = root[1] - root[0];
+    for (size_t from = 0; from < k; from += PART) {
+        size_t own = k - from < PART ? k - from : PART;
+        for (size_t j = 0; j < own; j++)
+            for (uint32_t i = 0; i < nodes; i++)
+                value[i][j] = node[root[from + j] + i].value;
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j < own; j++)
+                out[i * k + from + j] += value[at[i]][j];
+    }
+}
+
 /* Rows at a time: their bins lie together in a buffer, and many trees read them. */
 enum { ROOM = 96 * 1024 }; /* bytes: a row of the widest table (2,000 columns) */
+
+/* Of a round of trees of one shape a row walks down the first. bin (n, features). */
+static void walk_round(const tab_boost *m, size_t round, const uint8_t *bin, size_t n, float *out)
+{
+    const uint32_t *root = m->root + round * m->margins;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t at = root[0];
+        while (m->node[at].feature >= 0)
+            at = step(m->node, (const uint64_t(*)[4])m->set, at, bin + i * m->features);
+        for (size_t k = 0; k < m->margins; k++)
+            out[i * m->margins + k] += m->node[root[k] + (at - root[0])].value;
+    }
+}
 
 /* Few rows: their bins row by row. */
 static void add_few(const tab_boost *m, const tab_data *q, const uint32_t *row, size_t n, float *out)
@@ -161,7 +192,9 @@ static void add_few(const tab_boost *m, const tab_data *q, const uint32_t *row, 
         for (size_t f = 0; f < features; f++)
             for (size_t i = 0; i < own; i++)
                 bin[i * features + f] = q->bin[f][row[at + i]];
-        for (size_t t = 0; t < m->rounds * m->margins; t++)
+        for (size_t r = 0; r < m->rounds && m->shared; r++)
+            walk_round(m, r, bin, own, out + at * m->margins);
+        for (size_t t = 0; t < m->rounds * m->margins && !m->shared; t++)
             tab_tree_add(m->node, (const uint64_t(*)[4])m->set, m->root[t], m->depth[t], bin, features, own,
                          out + at * m->margins + t % m->margins, m->margins);
     }
@@ -265,7 +298,12 @@ static void add_many(const tab_boost *m, const tab_data *q, const uint32_t *row,
                 to[i] = q->bin[f][row[at + i]];
             memset(to + own, 0, room - own);
         }
-        for (size_t t = 0; t < m->rounds * m->margins; t++)
+        for (size_t r = 0; r < m->rounds && m->shared; r++) {
+            const uint32_t *root = m->root + r * m->margins;
+            lead(m->node, (const uint64_t(*)[4])m->set, root[0], bin, room, stand);
+            add_values(m->node, root, m->margins, stand, own, out + at * m->margins);
+        }
+        for (size_t t = 0; t < m->rounds * m->margins && !m->shared; t++)
             tab_tree_add_many(m->node, (const uint64_t(*)[4])m->set, m->root[t], bin, room, stand, own,
                               out + at * m->margins + t % m->margins, m->margins);
     }

@@ -320,7 +320,7 @@ static uint32_t new_nodes(tab_grower *w, size_t n)
 {
     if (w->nodes + n > w->node_room) {
         /* nodes and covers grow together; one that grew alone is no harm */
-        size_t room = w->node_room * 2 + 1024;
+        size_t room = w->node_room * 2 + 1024 + n;
         void *p = realloc(w->node, room * sizeof *w->node);
         if (p != NULL)
             w->node = p;
@@ -470,6 +470,32 @@ static bool divide(tab_grower *w, tab_grow_leaf *leaves, size_t best, size_t n, 
     return true;
 }
 
+/* Scaled so that the absolute sums are 2^30 each, and packed (decision 0090). */
+void tab_grow_begin(tab_grower *w, const float *g, float *h, bool ones, const uint32_t *pick,
+                    const uint32_t *rest)
+{
+    size_t n = w->sampled;
+    double sum_g = 0, sum_h = 0;
+    for (size_t i = 0; i < n; i++) {
+        h[i] = h[i] > 1e-6f ? h[i] : 1e-6f;
+        sum_g += (double)fabsf(g[i]);
+        sum_h += (double)h[i];
+    }
+    double per_g = sum_g > 0 ? 0x1p30 / sum_g : 1, per_h = sum_h > 0 ? 0x1p30 / sum_h : 1;
+    if (ones && n > 0)
+        per_h = floor(0x1p30 / (double)n);
+    w->g_unit = 1 / per_g;
+    w->h_unit = 1 / per_h;
+    for (size_t i = 0; i < n; i++) {
+        double a = (double)g[i] * per_g, b = (double)h[i] * per_h + 0.5;
+        int64_t gi = (int32_t)(a + (a < 0 ? -0.5 : 0.5)), hi = (int32_t)b;
+        w->gh[i] = gi * ((int64_t)1 << 32) + (hi > 0 ? hi : 1); /* h > 0: a bin without h has no rows */
+    }
+    /* the tree begins with its sample, and with the others that only follow its splits */
+    memcpy(w->order, pick, n * sizeof *w->order);
+    memcpy(w->other, rest, w->others * sizeof *w->other);
+}
+
 uint32_t tab_grow(tab_grower *w, size_t *count)
 {
     const tab_boost_recipe *r = w->r;
@@ -502,4 +528,17 @@ uint32_t tab_grow(tab_grower *w, size_t *count)
     }
     *count = n;
     return root;
+}
+
+bool tab_grow_copies(tab_grower *w, uint32_t root, size_t n, size_t copies)
+{
+    (void)new_nodes(w, n * copies);
+    for (size_t k = 1; k <= copies && !w->failed; k++) {
+        uint32_t shift = (uint32_t)(k * n);
+        memcpy(w->node + root + shift, w->node + root, n * sizeof *w->node);
+        memcpy(w->cover + root + shift, w->cover + root, n * sizeof *w->cover);
+        for (size_t i = 0; i < n; i++)
+            w->node[root + shift + i].left += shift;
+    }
+    return !w->failed;
 }

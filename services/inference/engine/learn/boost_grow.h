@@ -14,6 +14,7 @@ typedef struct {
     double eta, lambda, min_hess, columns, rows; /* the last two: shares sampled a tree */
     size_t leaves, depth, patience;
     uint64_t salt;
+    bool shared; /* one tree a round for all classes, of which there are more than two (boost_shared.c) */
     bool slopes; /* leaves have slopes where the target is a number (boost_slopes.h) */
 } tab_boost_recipe;
 
@@ -73,9 +74,17 @@ static inline uint32_t tab_grow_width(uint32_t bins)
     return (bins + 3) & ~3u;
 }
 
+/* Lends the next tree its rows: pick (sampled) with their first and second derivatives g and h, made
+ * fixed-point here, h at least 1e-6; and rest (others). ones: every h is 1, and is kept exact. */
+void tab_grow_begin(tab_grower *w, const float *g, float *h, bool ones, const uint32_t *pick,
+                    const uint32_t *rest);
+
 /* Grows a tree over the sampled rows, best leaf first, and gives its root's node. Its leaves with their rows
  * stay in leaf[0..*leaves). */
 uint32_t tab_grow(tab_grower *w, size_t *leaves);
+
+/* Copies of the last tree, n nodes at root, side by side behind it. False: memory. */
+bool tab_grow_copies(tab_grower *w, uint32_t root, size_t n, size_t copies) TAB_CHECKED;
 
 /* hist (pool_stride): the sums of a leaf's rows by bin of the tree's columns. */
 void tab_grow_fill(const tab_grower *w, const tab_grow_leaf *l, int64_t *hist);

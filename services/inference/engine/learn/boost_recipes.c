@@ -65,16 +65,45 @@ static const recipe QUICK = { .eta = 0.3,
 enum { STEPS = 500, BRISK_STEPS = 180, FAST_STEPS = 120, QUICK_STEPS = 30 };
 static const double BUDGET = 1.2e9;
 
-/* Rounds are limited by work, rows x features x margins a round: never by the clock. A round also costs
- * some 4,000 a feature for the scan over bins. Twenty rounds are made at least, but not of a tree for each
- * of thousands of classes (decision 0192). */
+/* Of a round: rows x features x margins, and some 4,000 a feature for the scan over bins. */
+static double round_work(const tab_problem *p, size_t n)
+{
+    double features = (double)(p->enc->n < 300 ? p->enc->n : 300);
+    return ((double)n * features + 4000 * features) *
+           (double)(p->classification && p->outputs > 2 ? p->outputs : 1);
+}
+
+/* Rounds are limited by work: never by the clock. Twenty are made at least, but not of a tree for each of
+ * thousands of classes (decision 0192). */
 static size_t rounds_for(const tab_problem *p, size_t n, size_t most, double budget)
 {
     size_t least = p->classification && p->outputs > TAB_MANY_CLASSES ? 2 : 20;
-    double features = (double)(p->enc->n < 300 ? p->enc->n : 300);
-    double a_round = ((double)n * features + 4000 * features) *
-                     (double)(p->classification && p->outputs > 2 ? p->outputs : 1);
-    double rounds = budget / (a_round + 1);
+    double rounds = budget / (round_work(p, n) + 1);
+    return rounds >= (double)most ? most : rounds < (double)least ? least : (size_t)rounds;
+}
+
+/* Whether all classes share a round's tree (boost_shared.c): where even twenty rounds of a tree a class are
+ * more than the budget. Tables of fewer rows are answered as they always were (decision 0385). */
+static bool shares(const tab_problem *p, size_t n, double budget)
+{
+    enum { MANY_ROWS = 40000, LEAST_CLASSES = 5, LEAST_ROUNDS = 20 };
+    return p->classification && p->outputs >= LEAST_CLASSES && n >= MANY_ROWS &&
+           budget < LEAST_ROUNDS * round_work(p, n);
+}
+
+/* Of a round of shared trees: the histograms of one tree, and passes over the margins of all classes. */
+static double shared_work(const tab_problem *p, size_t n)
+{
+    return round_work(p, n) / (double)p->outputs + (double)n * (double)p->outputs;
+}
+
+/* A fifth of the recipe's rounds are made at least; of many classes, whose margins cost most, fewer. */
+static size_t shared_rounds(const tab_problem *p, size_t n, size_t most, double budget)
+{
+    size_t least = most / 5;
+    if (p->outputs > TAB_MANY_CLASSES)
+        least = 2 + least * TAB_MANY_CLASSES / p->outputs;
+    double rounds = budget / shared_work(p, n);
     return rounds >= (double)most ? most : rounds < (double)least ? least : (size_t)rounds;
 }
 
@@ -102,10 +131,16 @@ static double boost_work(const tab_problem *p, size_t n)
 {
     if (!splits(p))
         return 0;
+    if (shares(p, n, BUDGET))
+        return shared_work(p, n) * (double)shared_rounds(p, n, STEPS, BUDGET);
     double features = (double)(p->enc->n < 300 ? p->enc->n : 300);
     return (double)n * features * (double)(p->classification && p->outputs > 2 ? p->outputs : 1) *
            (double)rounds_for(p, n, STEPS, BUDGET);
 }
+
+/* Rows of a round of shared trees: of a million rows 0.7 of the work of all in each round, for 1.003 of their
+ * log-loss. */
+static const double SHARED_ROWS = 250000;
 
 /* A fit that has fewer rounds than its rate asks for takes longer steps, up to 0.3: it ends near the same
  * place. */
@@ -117,6 +152,12 @@ static tab_boost *fit_with(const recipe *own, size_t steps, double budget, const
     if (curve != NULL)
         for (size_t i = 0; i <= steps; i++)
             curve[i] = INFINITY;
+    if (shares(p, t->n, budget)) { /* a tree for all takes longer steps than a tree a class */
+        r.shared = true;
+        r.eta = fmin(0.3, 2.8 * r.eta);
+        r.rows = fmin(r.rows, SHARED_ROWS / (double)t->n);
+        return tab_boost_fit(p, t, &r, shared_rounds(p, t->n, steps, budget), curve);
+    }
     if (p->classification && p->outputs > 2)
         r.eta *= 1.4;         /* a tree a class each round: fewer, longer steps */
     double want = 14 / r.eta; /* rounds that a full fit at this rate takes */

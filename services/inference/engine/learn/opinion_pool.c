@@ -6,6 +6,11 @@
  *                 equality: a logarithmic opinion pool (Hinton, Neural Computation 2002), convex in w. The
  *                 sum of w is free, so that the pool is sharpened or softened in the same step
  *
+ * Both see a quarter of a row of doubt: of each row the label's share is 1, and every class has DOUBT / (n K)
+ * more. Where the rows hold no error the loss alone would sharpen without end, and one new row between the
+ * classes would cost what all others gain (Platt, Advances in Large Margin Classifiers 1999, smooths the
+ * targets of a calibration for that; decision 0381).
+ *
  * The class shares are one of the z_l: a target that nothing explains is answered by its shares. For
  * regression the weights minimise the squared error plus a ridge towards equality, on the simplex, by exact
  * moves between pairs (stacking: Wolpert, Neural Networks 1992; Breiman, Machine Learning 1996). */
@@ -17,6 +22,7 @@
  * 0050). */
 enum { MOST = TAB_LEARNERS + 1, POOLED = 10000 /* most classes */ };
 static const double LEAST_WEIGHT = 0.03;
+static const double DOUBT = 0.25; /* rows whose label is every class alike: decision 0381 */
 
 /* Subtracts the greatest first: no exponential overflows. */
 void tab_log_softmax(float *z, size_t k, double t)
@@ -31,19 +37,21 @@ void tab_log_softmax(float *z, size_t k, double t)
         z[j] = (float)((double)z[j] * t - norm);
 }
 
-/* The summed log-loss of softmax(t z). */
+/* The summed log-loss of softmax(t z), doubt included. */
 static double tempered_loss(const tab_problem *p, const uint32_t *row, size_t n, const float *z, double t)
 {
     size_t k = p->outputs;
-    double loss = 0;
+    double loss = 0, doubt = DOUBT / (double)n;
     for (size_t i = 0; i < n; i++) {
         const float *f = z + (size_t)row[i] * k;
-        double top = (double)f[0] * t, sum = 0;
+        double top = (double)f[0] * t, sum = 0, mean = 0;
         for (size_t j = 1; j < k; j++)
             top = fmax(top, (double)f[j] * t);
-        for (size_t j = 0; j < k; j++)
+        for (size_t j = 0; j < k; j++) {
             sum += exp((double)f[j] * t - top);
-        loss += top + log(sum) - (double)f[p->label[row[i]]] * t;
+            mean += (double)f[j] / (double)k;
+        }
+        loss += (1 + doubt) * (top + log(sum)) - ((double)f[p->label[row[i]]] + doubt * mean) * t;
     }
     return loss;
 }
@@ -68,13 +76,13 @@ double tab_best_temperature(const tab_problem *p, const uint32_t *row, size_t n,
     return exp((lo + hi) / 2);
 }
 
-/* Loss of the geometric pool at w, its gradient and Hessian; the pull included. */
+/* Loss of the geometric pool at w, doubt included, its gradient and Hessian. */
 static double pool_loss(const tab_problem *p, const tab_stack *s, const uint32_t *row, size_t n,
                         float *const *z, const double *w, double *g, double (*h)[TAB_LEARNERS + 1])
 {
     /* the prior is the last part */
     size_t parts = s->members + 1, k = s->outputs;
-    double loss = 0, share[POOLED];
+    double loss = 0, doubt = DOUBT / (double)n, share[POOLED];
     if (g != NULL) {
         memset(g, 0, MOST * sizeof *g);
         memset(h, 0, MOST * sizeof *h);
@@ -93,18 +101,19 @@ static double pool_loss(const tab_problem *p, const tab_stack *s, const uint32_t
                 v += w[l] * (double)at[l][j];
             share[j] = v;
             top = fmax(top, v);
-            if (j == label)
-                own = v;
+            own += ((j == label) + doubt / (double)k) * v;
         }
         for (size_t j = 0; j < k; j++)
             sum += share[j] = exp(share[j] - top);
-        loss += top + log(sum) - own;
+        loss += (1 + doubt) * (top + log(sum)) - own;
         if (g == NULL)
             continue;
-        /* mean: of each part's z over the pool's classes. The gradient is mean less the label's z; the
-         * Hessian is the covariance of the parts' z over the classes */
+        /* mean: of each part's z over the pool's classes. The gradient is mean less the label's z, and
+         * likewise of the doubt; the Hessian is the covariance of the parts' z over the classes */
         double mean[MOST] = { 0 };
         for (size_t j = 0; j < k; j++) {
+            for (size_t l = 0; l < parts; l++)
+                g[l] -= doubt / (double)k * (double)at[l][j];
             share[j] /= sum;
             if (share[j] < 1e-12)
                 continue;
@@ -112,12 +121,12 @@ static double pool_loss(const tab_problem *p, const tab_stack *s, const uint32_t
                 mean[l] += share[j] * (double)at[l][j];
         }
         for (size_t l = 0; l < parts; l++)
-            g[l] += mean[l] - (double)at[l][label];
+            g[l] += (1 + doubt) * mean[l] - (double)at[l][label];
         for (size_t j = 0; j < k; j++) {
             if (share[j] < 1e-12)
                 continue;
             for (size_t l = 0; l < parts; l++) {
-                double d = share[j] * ((double)at[l][j] - mean[l]);
+                double d = (1 + doubt) * share[j] * ((double)at[l][j] - mean[l]);
                 for (size_t q = 0; q <= l; q++)
                     h[l][q] += d * ((double)at[q][j] - mean[q]);
             }

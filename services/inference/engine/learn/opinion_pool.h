@@ -7,8 +7,8 @@
 
 /* z (k) <- log softmax(t z) */
 void tab_log_softmax(float *z, size_t k, double t);
-/* The temperature in [0.2, 4] with the least log-loss of z (rows, outputs), under a weak pull to 1.
- */
+/* The temperature in [0.2, 4] with the least log-loss of z (rows, outputs), a little doubt included, under a
+ * weak pull to 1. */
 double tab_best_temperature(const tab_problem *p, const uint32_t *row, size_t n, const float *z);
 /* Sets s->member[].weight and s->prior_weight. z (members)(rows, outputs): calibrated out-of-fold
  * outputs. */

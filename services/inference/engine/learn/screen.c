@@ -7,6 +7,8 @@
 /* GROUPS: of a feature's values, the last for missing cells. MOST_CLASSES: with more, the commonest count and
  * the rest are one. By hand. */
 enum { GROUPS = 9, MOST_CLASSES = 20 };
+/* SIDE: features of one pass over the rows, whose additions do not wait for each other. */
+enum { SIDE = 4 };
 
 typedef struct {
     double says;
@@ -31,9 +33,10 @@ static int by_feature(const void *a, const void *b)
 /* The target of the context's rows: numbers, as which two classes are read too, or classes. */
 typedef struct {
     const uint32_t *context;
-    size_t n, classes;  /* classes 0: numbers */
-    uint8_t *class_of;  /* (n) */
-    double *y;          /* (n) less its mean */
+    size_t n, classes; /* classes 0: numbers */
+    uint8_t *class_of; /* (n) */
+    int64_t *y;        /* (n) less its mean, in units of which all are 2^30; a row in the lower half */
+    double unit;
     double total;       /* variation: sum of squares, or n less the sum of squared counts over n */
     uint8_t (*of)[256]; /* (257) for a number of so many bins: the group of a bin */
     bool made[257];     /* of which that is known */
@@ -54,47 +57,48 @@ static const uint8_t *groups_of(target *t, const tab_feature *f)
     return of;
 }
 
-/* Sums in TURNS places a group, so that neighbouring rows of one group do not wait for each other. */
-static double says_number(const target *t, const uint8_t *bin, const uint8_t *of, size_t *groups)
+/* between (SIDE), groups (SIDE): of SIDE features, their bins and the bins' groups. Sums are whole numbers,
+ * of y and of rows in one (boost_grow.h). */
+static void say_number(const target *t, const uint8_t *const *bin, const uint8_t *const *of, double *between,
+                       size_t *groups)
 {
-    enum { TURNS = 4 };
-    struct {
-        double sum, count;
-    } by[TURNS][GROUPS] = { 0 };
-    double between = 0;
+    int64_t sum[SIDE][GROUPS] = { 0 };
     for (size_t i = 0; i < t->n; i++) {
-        uint8_t g = of[bin[t->context[i]]];
-        by[i % TURNS][g].sum += t->y[i];
-        by[i % TURNS][g].count += 1;
+        uint32_t row = t->context[i];
+        for (size_t f = 0; f < SIDE; f++)
+            sum[f][of[f][bin[f][row]]] += t->y[i];
     }
-    for (size_t g = 0; g < GROUPS; g++) {
-        double sum = 0, count = 0;
-        for (size_t k = 0; k < TURNS; k++)
-            sum += by[k][g].sum, count += by[k][g].count;
-        if (count > 0)
-            between += sum * sum / count, ++*groups;
-    }
-    return between;
+    for (size_t f = 0; f < SIDE; f++)
+        for (size_t g = 0; g < GROUPS; g++) {
+            double y = (double)(int32_t)(sum[f][g] >> 32) * t->unit, count = (double)(uint32_t)sum[f][g];
+            if (count > 0)
+                between[f] += y * y / count, ++groups[f];
+        }
 }
 
-static double says_class(const target *t, const uint8_t *bin, const uint8_t *of, size_t *groups)
+static void say_class(const target *t, const uint8_t *const *bin, const uint8_t *const *of, double *between,
+                      size_t *groups)
 {
-    uint32_t table[GROUPS][MOST_CLASSES] = { 0 }, overall[MOST_CLASSES] = { 0 };
-    double between = 0;
-    for (size_t i = 0; i < t->n; i++)
-        table[of[bin[t->context[i]]]][t->class_of[i]]++;
-    for (size_t g = 0; g < GROUPS; g++) {
-        double count = 0, square = 0;
-        for (size_t k = 0; k < t->classes; k++) {
-            double c = table[g][k];
-            count += c, square += c * c, overall[k] += table[g][k];
-        }
-        if (count > 0)
-            between += square / count, ++*groups;
+    uint32_t table[SIDE][GROUPS][MOST_CLASSES] = { 0 };
+    for (size_t i = 0; i < t->n; i++) {
+        uint32_t row = t->context[i];
+        for (size_t f = 0; f < SIDE; f++)
+            table[f][of[f][bin[f][row]]][t->class_of[i]]++;
     }
-    for (size_t k = 0; k < t->classes; k++)
-        between -= (double)overall[k] * overall[k] / (double)t->n;
-    return between;
+    for (size_t f = 0; f < SIDE; f++) {
+        double overall[MOST_CLASSES] = { 0 };
+        for (size_t g = 0; g < GROUPS; g++) {
+            double count = 0, square = 0;
+            for (size_t k = 0; k < t->classes; k++) {
+                double c = table[f][g][k];
+                count += c, square += c * c, overall[k] += c;
+            }
+            if (count > 0)
+                between[f] += square / count, ++groups[f];
+        }
+        for (size_t k = 0; k < t->classes; k++)
+            between[f] -= overall[k] * overall[k] / (double)t->n;
+    }
 }
 
 /* Less what chance takes: 1 - (within / (n - groups)) / (total / (n - 1)). */
@@ -138,13 +142,17 @@ static double read_target(const tab_problem *p, uint32_t row)
 
 static void read_numbers(const tab_problem *p, target *t)
 {
-    double mean = 0;
+    double mean = 0, all = 0;
     for (size_t i = 0; i < t->n; i++)
         mean += read_target(p, t->context[i]) / (double)t->n;
     for (size_t i = 0; i < t->n; i++) {
-        t->y[i] = read_target(p, t->context[i]) - mean;
-        t->total += t->y[i] * t->y[i];
+        double y = read_target(p, t->context[i]) - mean;
+        t->total += y * y;
+        all += fabs(y);
     }
+    t->unit = all > 0 ? all / 0x1p30 : 1;
+    for (size_t i = 0; i < t->n; i++)
+        t->y[i] = (int64_t)round((read_target(p, t->context[i]) - mean) / t->unit) * ((int64_t)1 << 32) + 1;
 }
 
 bool tab_screen(tab_arena *a, const tab_problem *p, const uint32_t *context, size_t n, uint32_t **ret,
@@ -167,13 +175,20 @@ bool tab_screen(tab_arena *a, const tab_problem *p, const uint32_t *context, siz
         ok = read_classes(p, &t);
     else if (ok)
         read_numbers(p, &t);
-    for (size_t f = 0; ok && f < all; f++) {
-        const tab_feature *g = &p->enc->f[f];
-        const uint8_t *bin = p->data->bin[f], *of = groups_of(&t, g);
-        size_t groups = 0;
-        double between = classes ? says_class(&t, bin, of, &groups) : says_number(&t, bin, of, &groups);
-        bool many = g->kind == TAB_FEATURE_CODE && g->levels >= TAB_BINS;
-        s[f] = (said){ many ? 2 : adjusted(&t, between, groups), (uint32_t)f };
+    for (size_t at = 0; ok && at < all; at += SIDE) {
+        const uint8_t *bin[SIDE], *of[SIDE];
+        size_t groups[SIDE] = { 0 };
+        double between[SIDE] = { 0 };
+        for (size_t k = 0; k < SIDE; k++) { /* the last one again, where there are no more */
+            size_t f = at + k < all ? at + k : all - 1;
+            bin[k] = p->data->bin[f], of[k] = groups_of(&t, &p->enc->f[f]);
+        }
+        (classes ? say_class : say_number)(&t, bin, of, between, groups);
+        for (size_t k = 0; k < SIDE && at + k < all; k++) {
+            const tab_feature *g = &p->enc->f[at + k];
+            bool many = g->kind == TAB_FEATURE_CODE && g->levels >= TAB_BINS;
+            s[at + k] = (said){ many ? 2 : adjusted(&t, between[k], groups[k]), (uint32_t)(at + k) };
+        }
     }
     if (ok) {
         qsort(s, all, sizeof *s, by_says);

@@ -258,12 +258,35 @@ static void combine_all(pass *c, const uint32_t *some, size_t n, float *const *z
     s->prior_loss = mean_loss(c, NULL, s->prior);
 }
 
+/* Whether a row repeats the one before it: rows stand sorted by the hash of their cells. */
+static bool repeats(const pass *c, size_t i)
+{
+    return i > 0 && c->p->data->hash[c->all[i]] == c->p->data->hash[c->all[i - 1]];
+}
+
+/* some: the rows that calibrate and weigh, every step-th of all. Returns how many. Where equal rows have
+ * equal classes throughout, one of them stands for all: copies are answered by each other (decision 0052),
+ * and a class of one row and its copies, in one fold, would make all of its rows errors (decision 0381). */
+static size_t rows_that_calibrate(const pass *c, uint32_t *some)
+{
+    bool once = c->p->classification;
+    size_t n = 0, sampled = 0;
+    for (size_t i = 1; once && i < c->n; i++)
+        once = !repeats(c, i) || c->p->label[c->all[i]] == c->p->label[c->all[i - 1]];
+    for (size_t i = 0; i < c->n; i++)
+        if (!once || !repeats(c, i))
+            some[n++] = c->all[i];
+    /* they stand in hash order: every step-th is a fair sample */
+    for (size_t i = 0, step = n / CALIBRATE_ROWS + 1; i < n; i += step)
+        some[sampled++] = some[i];
+    return sampled;
+}
+
 /* Folds, fits, calibration, weights. NULL: memory or cancelled. */
 static tab_stack *fit_stack(pass *c, tab_arena *a, const tab_recipe *r)
 {
     const tab_problem *p = c->p;
     tab_stack *s = c->s;
-    const uint32_t *all = c->all;
     size_t rows = p->data->rows, k = p->outputs;
     s->data = p->data;
     s->classification = p->classification;
@@ -278,7 +301,7 @@ static tab_stack *fit_stack(pass *c, tab_arena *a, const tab_recipe *r)
     fit_prior(c);
     size_t groups = 0; /* folds need distinct rows: copies stay together */
     for (size_t i = 0; i < c->n; i++)
-        groups += i == 0 || p->data->hash[all[i]] != p->data->hash[all[i - 1]];
+        groups += !repeats(c, i);
     s->folds = r->folds > 0 && r->folds < folds_for(groups) ? r->folds : folds_for(groups);
     if (!assign_folds(c))
         return NULL;
@@ -288,13 +311,11 @@ static tab_stack *fit_stack(pass *c, tab_arena *a, const tab_recipe *r)
         (!fit_levels(c, a) || !tab_stack_members(c, a, r)))
         return NULL;
 
-    size_t step = c->n / CALIBRATE_ROWS + 1, sampled = 0;
     float **z = tab_arena_new_of(a, float *, s->members + 1);
-    uint32_t *some = tab_arena_new_of(a, uint32_t, c->n / step + 2);
+    uint32_t *some = tab_arena_new_of(a, uint32_t, c->n + 1);
     if (tab_arena_full(a))
         return NULL;
-    for (size_t i = 0; i < c->n; i += step) /* rows are in hash order: every step-th is a fair sample */
-        some[sampled++] = all[i];
+    size_t sampled = rows_that_calibrate(c, some);
     bool ok = answer_all(c, some, sampled, z);
     if (ok && s->members > 0) {
         tab_pool_weights(p, s, some, sampled, z);

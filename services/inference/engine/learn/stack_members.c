@@ -23,6 +23,7 @@ enum {
     PROBE_BLOCK = 500   /* rows that one turn of that loop answers */
 };
 static const double FAR_BEHIND = 1.35;             /* times the best loss of fold 0: decision 0050 */
+static const double DECISIVE = 5;                  /* nats over fold 0; Jeffreys calls 4.6 decisive */
 static const size_t MODEL_LIMIT = (size_t)8 << 30; /* of a model's arena: a bound against runaway fits */
 
 /* One fit: a learner on one fold, with one of its configurations. */
@@ -373,10 +374,11 @@ static void choose_configs(plan *q, size_t end)
         }
 }
 
-/* Large tables: a learner far behind on the first fold is not worth the others. */
-static void find_behind(plan *q)
+/* Large tables: a learner far behind on the first fold is not worth the others. For classes the difference
+ * must also be clear: where hardly a row is wrong, a third more of the loss is chance (decision 0381). */
+static void find_behind(const pass *c, plan *q)
 {
-    double best = INFINITY;
+    double best = INFINITY, clear = c->p->classification ? DECISIVE : 0;
     if (q->lead > 0)
         for (size_t k = 0; q->t[0].curve != NULL && k <= q->use[0]->steps; k++)
             best = fmin(best, q->t[0].curve[k]);
@@ -384,7 +386,8 @@ static void find_behind(plan *q)
         if (q->t[l * q->folds].model != NULL)
             best = fmin(best, q->t[l * q->folds].loss);
     for (size_t l = q->lead > 0; l < q->count; l++)
-        q->behind[l] = q->t[l * q->folds].model != NULL && q->t[l * q->folds].loss > FAR_BEHIND * best;
+        q->behind[l] =
+            q->t[l * q->folds].model != NULL && q->t[l * q->folds].loss > FAR_BEHIND * best + clear;
 }
 
 /* The fits that are still wanted. False: memory or cancelled. */
@@ -442,7 +445,7 @@ bool tab_stack_members(pass *c, tab_arena *a, const tab_recipe *r)
         return false;
     choose_configs(&q, end);
     if (q.prune) {
-        find_behind(&q);
+        find_behind(c, &q);
         if (q.folds > 0 && c->n / q.folds >= PROBE_LEAST &&
             !find_idle(c, q.t, q.use, q.count, q.behind, q.idle))
             return false;

@@ -8,11 +8,11 @@
  *               (Mahalanobis)
  *
  * Rows are read in the dense form whose far values stay far (features/dense.c): what makes a row unusual is
- * mostly in the tails that ranks level. Why so, and what else was tried: decision 0373. Distances to many
- * rows are one matrix product: |x - r|^2 = |x|^2 + |r|^2 - 2 x.r. The forest and the ellipse are of BULK rows
- * at most, neighbours are sought among REFERENCE of them. Beyond ELLIPSE coordinates the covariance is taken
- * to be of blocks that stand apart: time and memory then grow with the width, not with its square or cube
- * (decision 0147). */
+ * mostly in the tails that ranks level. Why so, and what else was tried: decisions 0373, 0382. Distances to
+ * many rows are one matrix product: |x - r|^2 = |x|^2 + |r|^2 - 2 x.r. The forest and the ellipse are of BULK
+ * rows at most, neighbours are sought among REFERENCE of them. Beyond ELLIPSE coordinates the covariance is
+ * taken to be of blocks that stand apart: time and memory then grow with the width, not with its square or
+ * cube (decision 0147). */
 #include "services/inference/engine/predict/anomaly.h"
 
 #include <math.h>

@@ -24,8 +24,9 @@
 #include "services/inference/engine/profile/roles.h"
 
 /* SCAN: rows that skill is measured on. LEAST_ROWS: with a value. MOST_CLASSES: of a target that was not
- * asked for. MOST_SCANNED: eligible columns of one table that are tried. Chosen by hand, not measured. */
-enum { SCAN = 1200, LEAST_ROWS = 5, MOST_CLASSES = 50, MOST_SCANNED = 200 };
+ * asked for. MOST_SCANNED: eligible columns of one table that are tried, of a table of up to WIDE columns;
+ * LEAST_SCANNED: of any. By hand, the last two with decision 0386. */
+enum { SCAN = 1200, LEAST_ROWS = 5, MOST_CLASSES = 50, MOST_SCANNED = 200, WIDE = 400, LEAST_SCANNED = 40 };
 /* LEAST_TOLD: fewer rows do not show that a skill is chance. AGAIN and AGAIN_ROWS: columns and rows of the
  * second look. */
 enum { LEAST_TOLD = 40, AGAIN = 5, AGAIN_ROWS = 20000 };
@@ -393,6 +394,14 @@ static int by_foresight(const void *a, const void *b)
     return by_eligibility(a, b);
 }
 
+/* Eligible columns of one table that are tried. Each is held against all columns: of a wide table fewer are
+ * tried, so that the work grows with its width and not with the square of it (decision 0386). */
+static size_t scanned_at_most(size_t cols)
+{
+    size_t most = cols > WIDE ? MOST_SCANNED * WIDE / cols : MOST_SCANNED;
+    return most > LEAST_SCANNED ? most : LEAST_SCANNED;
+}
+
 tab_status tab_contenders(const tab_engine *e, const tab_profile *p, size_t table, const bool *refers,
                           tab_task task, tab_contender *c, size_t *ret_open, tab_error *err)
 {
@@ -413,18 +422,19 @@ tab_status tab_contenders(const tab_engine *e, const tab_profile *p, size_t tabl
         }
         open += c[k].eligible;
     }
-    if (open > MOST_SCANNED) {
+    size_t most = scanned_at_most(p->table->cols);
+    if (open > most) {
         TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
         if (a == NULL || !tab_foresee(a, p, c))
             return failed(e, err);
         qsort(c, p->table->cols, sizeof *c, by_foresight);
-        for (size_t k = MOST_SCANNED; k < open; k++) {
+        for (size_t k = most; k < open; k++) {
             c[k].eligible = false;
             snprintf(c[k].reason, sizeof c[k].reason,
-                     "%d other columns are likelier targets by what they hold and what goes with them",
-                     MOST_SCANNED);
+                     "%zu other columns are likelier targets by what they hold and what goes with them",
+                     most);
         }
-        open = MOST_SCANNED;
+        open = most;
     }
     qsort(c, p->table->cols, sizeof *c, by_eligibility);
     TAB_TRY(scan_table(e, p, task, c, open, err));

@@ -143,3 +143,38 @@ Test(select, of_several_tables_one_that_tells_something)
         rival = rival || s.target->candidates[i]->score > s.target->candidates[0]->score;
     cr_expect(rival);
 }
+
+/* Of a wide table those columns are tried that are foreseen as likely; their number falls with the width. */
+Test(select, of_a_wide_table_some_columns_are_tried)
+{
+    enum { WIDTH = 800, FEW = 60, TRIED = 200 * 400 / WIDTH, TOLD = 700 };
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
+    tab_engine e = { .arena = a };
+    tab_table *t = tab_arena_new_of(a, tab_table, 1);
+    tab_column *col = tab_arena_new_of(a, tab_column, WIDTH);
+    for (size_t j = 0; j < WIDTH; j++) {
+        tab_builder *b = tab_builder_new(a, tab_str_of(tab_arena_printf(a, "v%zu", j)));
+        for (size_t i = 0; i < FEW; i++) {
+            double noise = unit(i, 1000 + j), follows = 0.8 * unit(i, 1000 + TOLD - 1) + 0.2 * noise;
+            tab_builder_number(b, floor(1e4 * (j == TOLD ? follows : noise)) / 100);
+        }
+        cr_assert(tab_builder_finish(b, &col[j]));
+    }
+    *t = (tab_table){ .id = TAB_S("t"), .rows = FEW, .cols = WIDTH, .col = col };
+    tab_profile *p = NULL;
+    cr_assert_eq(tab_profile_table(&e, t, &p, NULL), TAB_OK);
+    for (size_t j = 0; j < WIDTH; j++)
+        p->col[j].identifying = false;
+    tab_run_options o = { 0 };
+    tab_selection s;
+    cr_assert_eq(tab_select(&e, &p, 1, NULL, &o, &s, NULL), TAB_OK);
+    size_t passed = 0;
+    bool told = false;
+    for (size_t i = 0; i < s.target->n_candidates; i++) {
+        bool by = strstr(s.target->candidates[i]->reason, "100 other columns are likelier targets") != NULL;
+        passed += by;
+        told = told || (!by && s.target->candidates[i]->column->column == TOLD);
+    }
+    cr_expect_eq(passed, WIDTH - TRIED);
+    cr_expect(told, "the column that another tells is among those tried");
+}
