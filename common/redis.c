@@ -18,7 +18,9 @@
 #include "common/time.h"
 #include "common/tls.h"
 
-enum { IDLE_MOST = 8, RETRY_FIRST = 100, RETRY_MOST = 3000, READ = 16 * 1024, SLACK_MS = 10 };
+/* IDLE_MOST: as many as threads ask at once, or each call above it connects and says who it is
+ * (docs/decisions/0384). */
+enum { IDLE_MOST = 64, RETRY_FIRST = 100, RETRY_MOST = 3000, READ = 16 * 1024, SLACK_MS = 10 };
 
 /* hiredis connects, writes commands and reads replies; the bytes between go through here, since hiredis 0.14
  * knows no TLS and no deadline of a whole reply. */

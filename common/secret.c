@@ -4,43 +4,29 @@
 #include <sodium.h>
 #include <stdio.h>
 #include <strings.h>
+#include <zlib.h>
 
 static const char base62[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 enum { CHECKSUM = 6, CHECKED = TAB_SECRET_LENGTH - CHECKSUM };
 
-/* CRC-32 (ISO 3309, reflected), half a byte at a time: every request's key passes here. */
-static uint32_t crc32(const char *p, size_t n)
-{
-    static const uint32_t of[16] = {
-        0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
-        0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
-    };
-    uint32_t crc = 0xffffffffu;
-    for (size_t i = 0; i < n; i++) {
-        crc ^= (uint8_t)p[i];
-        crc = crc >> 4 ^ of[crc & 15];
-        crc = crc >> 4 ^ of[crc & 15];
-    }
-    return ~crc;
-}
-
+/* CRC-32 (ISO 3309) of what is before it, in base 62. */
 static void checksum(const char *secret, char out[CHECKSUM])
 {
-    uint32_t crc = crc32(secret, CHECKED);
+    uint32_t crc = (uint32_t)crc32(0, (const unsigned char *)secret, CHECKED);
     for (int i = CHECKSUM - 1; i >= 0; i--, crc /= 62)
         out[i] = base62[crc % 62];
 }
 
-void tab_random_id(const char *prefix, size_t n, char *buf)
+void tab_random_id_from(void (*draw)(void *p, size_t n), const char *prefix, size_t n, char *buf)
 {
-    unsigned char pool[64];
+    unsigned char pool[32];
     size_t left = 0;
     while (*prefix != '\0')
         *buf++ = *prefix++;
     while (n > 0) {
         if (left == 0) {
-            randombytes_buf(pool, sizeof pool);
+            draw(pool, sizeof pool);
             left = sizeof pool;
         }
         unsigned x = pool[--left] & 63; /* 62 and 63 are thrown away, so that each character is as likely */
@@ -51,6 +37,11 @@ void tab_random_id(const char *prefix, size_t n, char *buf)
     }
     *buf = '\0';
     sodium_memzero(pool, sizeof pool);
+}
+
+void tab_random_id(const char *prefix, size_t n, char *buf)
+{
+    tab_random_id_from(randombytes_buf, prefix, n, buf);
 }
 
 void tab_secret_new(char buf[TAB_SECRET_LENGTH + 1])

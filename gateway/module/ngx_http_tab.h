@@ -41,6 +41,7 @@
 #include "common/bodies.h"
 #include "common/entry.h"
 #include "common/routes.h"
+#include "gateway/module/tab_ahead.h"
 #include "gateway/module/tab_limits.h"
 
 extern ngx_module_t ngx_http_tab_module;
@@ -113,6 +114,8 @@ typedef struct {
 typedef struct {
     int code;
     ngx_str_t grant, state, epoch;
+    const tab_ahead_word
+        *told; /* what grant and epoch say, where that is known; borrowed until the answer is given */
     int64_t limit, remaining, reset_ms, retry_ms;
 } tab_redis_answer;
 
@@ -123,7 +126,6 @@ typedef void tab_redis_answered(ngx_http_request_t *r, tab_ctx *ctx, const tab_r
  * nginx's own context pointers) through a pool cleanup. */
 struct tab_ctx_s {
     ngx_http_request_t *request;
-    ngx_event_t alive; /* a timer as long as the request */
     tab_step step;
     u_char id[32];
     size_t id_len;
@@ -155,6 +157,7 @@ struct tab_ctx_s {
 };
 
 tab_ctx *ngx_http_tab_ctx(ngx_http_request_t *r); /* made on first use; NULL: out of memory */
+void ngx_http_tab_random(void *p, size_t n);      /* as good as the kernel's; 1 kB at most */
 ngx_int_t ngx_http_tab_gate(ngx_http_request_t *r);
 /* Of a request that is let in: NGX_OK once it has a body only if its route takes one; NGX_DONE while it is
  * read, and where it is refused. */

@@ -1,6 +1,8 @@
 /* See ngx_http_tab_call.h: calls in Redis' protocol, by hand into one buffer. */
 #include "gateway/module/ngx_http_tab_call.h"
 
+#include "gateway/module/tab_number.h"
+
 tab_str ngx_http_tab_endpoint_of(const tab_ctx *ctx)
 {
     bool has = ctx->routed && (tab_routes[ctx->route.id].flags & TAB_ROUTE_ENDPOINT);
@@ -17,22 +19,28 @@ size_t ngx_http_tab_call_keys(const tab_call *call, ngx_uint_t g)
     return call->group[g].endpoint ? 3 : 2;
 }
 
+static u_char *put_length(u_char *p, size_t n)
+{
+    *p++ = '$';
+    return ngx_cpymem(tab_number_put(p, n), "\r\n", 2);
+}
+
 static u_char *put_text(u_char *p, const void *text, size_t n)
 {
-    p = ngx_sprintf(p, "$%uz\r\n", n);
+    p = put_length(p, n);
     p = ngx_cpymem(p, text, n);
     return ngx_cpymem(p, "\r\n", 2);
 }
 
 static u_char *put_number(u_char *p, uint64_t x)
 {
-    u_char number[NGX_INT64_LEN];
-    return put_text(p, number, (size_t)(ngx_sprintf(number, "%uL", x) - number));
+    u_char number[TAB_NUMBER_TEXT];
+    return put_text(p, number, (size_t)(tab_number_put(number, x) - number));
 }
 
 static u_char *put_words(u_char *p, tab_str a, tab_str b, tab_str c)
 {
-    p = ngx_sprintf(p, "$%uz\r\n", a.n + b.n + c.n);
+    p = put_length(p, a.n + b.n + c.n);
     p = ngx_cpymem(p, a.p, a.n);
     p = ngx_cpymem(p, b.p, b.n);
     p = ngx_cpymem(p, c.p, c.n);
@@ -61,13 +69,16 @@ static u_char *write_read(u_char *p, const tab_call *call)
         keys += ngx_http_tab_call_keys(call, g);
     p = ngx_sprintf(p, "*%uz\r\n$4\r\nMGET\r\n", 1 + keys);
     for (ngx_uint_t g = 0; g < call->groups; g++) {
-        tab_str org = tab_str_of(tab_ahead_grant(call->group[g].caller)->org);
+        tab_str org = tab_str_of(tab_ahead_told(call->group[g].caller)->entry.grant.org);
         tab_str endpoint = tab_ahead_endpoint(call->group[g].caller);
         p = put_words(p, TAB_S("tab:g:"), (tab_str){ call->group[g].first->hash, 64 }, TAB_S(""));
         p = put_words(p, TAB_S("tab:v:"), org, TAB_S(""));
         if (!call->group[g].endpoint)
             continue;
-        p = ngx_sprintf(p, "$%uz\r\ntab:s:%*s:", 7 + org.n + endpoint.n, org.n, org.p);
+        p = put_length(p, 7 + org.n + endpoint.n);
+        p = ngx_cpymem(p, "tab:s:", 6);
+        p = ngx_cpymem(p, org.p, org.n);
+        *p++ = ':';
         p = ngx_cpymem(p, endpoint.p, endpoint.n);
         p = ngx_cpymem(p, "\r\n", 2);
     }
@@ -78,7 +89,7 @@ static u_char *write_settle(u_char *p, const tab_call *call)
 {
     p = ngx_sprintf(p, "*%ui\r\n$5\r\nFCALL\r\n$10\r\ntab_settle\r\n$1\r\n0\r\n", 3 + 7 * call->groups);
     for (ngx_uint_t g = 0; g < call->groups; g++) {
-        const tab_grant *grant = tab_ahead_grant(call->group[g].caller);
+        const tab_grant *grant = &tab_ahead_told(call->group[g].caller)->entry.grant;
         tab_str endpoint = tab_ahead_endpoint(call->group[g].caller);
         p = put_text(p, grant->org, ngx_strlen(grant->org));
         p = put_text(p, grant->key, ngx_strlen(grant->key));

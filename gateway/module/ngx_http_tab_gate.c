@@ -421,11 +421,24 @@ static bool entry_good(tab_main_conf *conf, const tab_ctx *ctx, const tab_redis_
     return true;
 }
 
+/* The same of an entry whose signatures held before: what is left are its time and later revocations. */
+static bool word_good(tab_main_conf *conf, const tab_ahead_word *w)
+{
+    if (!conf->grant_key_set)
+        return true;
+    uint64_t seen = w->entry.epoch > w->revoked ? w->entry.epoch : w->revoked;
+    int64_t highest = highest_epoch(conf, tab_str_of(w->entry.grant.org), seen);
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return now.tv_sec <= w->entry.until_s && (int64_t)w->entry.epoch >= highest;
+}
+
 static ngx_int_t judge(ngx_http_request_t *r, tab_ctx *ctx, const tab_redis_answer *a)
 {
     tab_main_conf *conf = ngx_http_get_module_main_conf(r, ngx_http_tab_module);
+    const tab_ahead_word *told = a->told;
     tab_grant g;
-    bool good = a->code >= 0 && entry_good(conf, ctx, a, &g);
+    bool good = told != NULL ? word_good(conf, told) : a->code >= 0 && entry_good(conf, ctx, a, &g);
     if (a->code <= 0) { /* Redis is away, or has no entry */
         ctx->uncounted = a->code == 0;
         if (ctx->granted)
@@ -436,9 +449,10 @@ static ngx_int_t judge(ngx_http_request_t *r, tab_ctx *ctx, const tab_redis_answ
         return refuse_key(r, ctx, conf, TAB_KEY_REVOKED);
     if (!good)
         return ctx->granted ? decide_here(r, ctx, conf) : ask(r, ctx, conf);
-    ctx->grant = g;
+    ctx->grant = told != NULL ? told->entry.grant : g;
     ctx->granted = 1;
-    (void)key_noted(conf, ctx, 2 * now_s() + 1);
+    if (told == NULL) /* else it was noted when Redis counted it, not long ago (TAB_AHEAD_WORD_S) */
+        (void)key_noted(conf, ctx, 2 * now_s() + 1);
     if (a->code == 5 || !ctx->routed)
         return refuse_route(r, ctx);
     if (a->code == 3 || (ctx->grant.scopes & (unsigned)tab_routes[ctx->route.id].scope) == 0)

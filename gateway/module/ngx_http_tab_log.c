@@ -10,8 +10,7 @@
  * A duration that does not exist is null. */
 #include "gateway/module/ngx_http_tab.h"
 
-#include <sodium.h>
-
+#include "gateway/module/tab_number.h"
 #include "gateway/module/tab_trace.h"
 
 enum { HEX_TRACE = TAB_HEX_TRACE, HEX_SPAN = TAB_HEX_SPAN };
@@ -54,7 +53,7 @@ static void trace(ngx_http_request_t *r, tab_ctx *ctx, const tab_main_conf *conf
         return;
     }
     uint32_t draw;
-    randombytes_buf(bytes, sizeof bytes);
+    ngx_http_tab_random(bytes, sizeof bytes);
     ngx_memcpy(&draw, bytes + HEX_TRACE / 2, sizeof draw);
     (void)ngx_hex_dump(ctx->trace, bytes, HEX_TRACE / 2);
     ngx_memcpy(ctx->trace + HEX_TRACE,
@@ -71,23 +70,36 @@ static ngx_int_t number(ngx_http_request_t *r, ngx_http_variable_value_t *v, boo
     v->data = ngx_pnalloc(r->pool, NGX_INT_T_LEN);
     if (v->data == NULL)
         return NGX_ERROR;
-    u_char *end = there ? ngx_sprintf(v->data, "%ui", ms) : ngx_cpymem(v->data, "null", 4);
+    u_char *end = there ? tab_number_put(v->data, ms) : ngx_cpymem(v->data, "null", 4);
     v->len = (unsigned)(end - v->data) & 0xfffffff;
     return NGX_OK;
 }
 
-/* RFC 3339 with microseconds, as the daemons write it; nginx's clock has milliseconds. */
+/* RFC 3339 with microseconds, as the daemons write it; nginx's clock has milliseconds. The text of a second
+ * serves for all of its requests. */
 static ngx_int_t timestamp(ngx_http_request_t *r, ngx_http_variable_value_t *v)
 {
-    ngx_time_t *now = ngx_timeofday();
-    ngx_tm_t t;
-    ngx_gmtime(now->sec, &t);
-    v->data = ngx_pnalloc(r->pool, sizeof "0000-00-00T00:00:00.000000Z");
+    enum { SECOND = sizeof "0000-00-00T00:00:00" - 1, WHOLE_TEXT = SECOND + sizeof ".000000Z" - 1 };
+    static u_char text[SECOND];
+    static time_t of = -1;
+    const ngx_time_t *now = ngx_timeofday();
+    if (now->sec != of) {
+        ngx_tm_t t;
+        ngx_gmtime(now->sec, &t);
+        (void)ngx_snprintf(text, SECOND, "%4d-%02d-%02dT%02d:%02d:%02d", t.ngx_tm_year, t.ngx_tm_mon,
+                           t.ngx_tm_mday, t.ngx_tm_hour, t.ngx_tm_min, t.ngx_tm_sec);
+        of = now->sec;
+    }
+    v->data = ngx_pnalloc(r->pool, WHOLE_TEXT);
     if (v->data == NULL)
         return NGX_ERROR;
-    u_char *end = ngx_sprintf(v->data, "%4d-%02d-%02dT%02d:%02d:%02d.%03M000Z", t.ngx_tm_year, t.ngx_tm_mon,
-                              t.ngx_tm_mday, t.ngx_tm_hour, t.ngx_tm_min, t.ngx_tm_sec, now->msec);
-    v->len = (unsigned)(end - v->data) & 0xfffffff;
+    u_char *p = ngx_cpymem(v->data, text, SECOND);
+    *p++ = '.';
+    *p++ = (u_char)('0' + now->msec / 100);
+    *p++ = (u_char)('0' + now->msec / 10 % 10);
+    *p++ = (u_char)('0' + now->msec % 10);
+    ngx_memcpy(p, "000Z", 4);
+    v->len = WHOLE_TEXT;
     return NGX_OK;
 }
 

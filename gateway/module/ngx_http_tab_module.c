@@ -3,6 +3,8 @@
 
 #include <sodium.h>
 
+#include "gateway/module/tab_number.h"
+
 enum { LIMIT_SETS = 1 << 14, EPOCH_SETS = 1 << 12, GOOD_SETS = 1 << 13 };
 
 /* ---- nginx's own answers, in our form --------------------------------------------------------- */
@@ -41,7 +43,7 @@ static ngx_int_t set_number(ngx_http_request_t *r, ngx_http_variable_value_t *v,
     v->data = ngx_pnalloc(r->pool, NGX_INT_T_LEN);
     if (v->data == NULL)
         return NGX_ERROR;
-    v->len = (unsigned)(ngx_sprintf(v->data, "%ui", x) - v->data) & 0xfffffff;
+    v->len = (unsigned)(tab_number_put(v->data, x) - v->data) & 0xfffffff;
     return NGX_OK;
 }
 

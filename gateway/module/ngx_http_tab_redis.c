@@ -45,7 +45,8 @@ ngx_int_t ngx_http_tab_redis_start(ngx_cycle_t *cycle, tab_main_conf *conf)
     ngx_core_conf_t *core = (ngx_core_conf_t *)ngx_get_conf(cycle->conf_ctx, ngx_core_module);
     ngx_memzero(&redis, sizeof redis);
     redis.conf = conf;
-    redis.ahead = tab_ahead_new((uint32_t)conf->rates_ahead, (uint32_t)core->worker_processes);
+    redis.ahead = tab_ahead_new((uint32_t)conf->rates_ahead, (uint32_t)core->worker_processes,
+                                conf->grant_key_set ? &conf->grant_key : NULL);
     if (redis.ahead == NULL)
         return NGX_ERROR;
     redis.turn.handler = on_turn;
@@ -259,6 +260,7 @@ static void take_reads(tab_call *call, redisReply *r, tab_group *group)
         tab_ahead_keep(redis.ahead, c, call->group[g].n);
         tab_ahead_rates left = tab_ahead_left(c, now);
         a->code = 1;
+        a->told = tab_ahead_told(c);
         a->limit = left.limit;
         a->remaining = left.remaining;
         a->reset_ms = left.reset_ms;
@@ -445,7 +447,7 @@ static void sort(tab_round *round, tab_call *settle, tab_call *read, tab_call *c
         uint32_t n = round->kind[k].count, owed = 0;
         tab_ahead_caller *c = tab_ahead_find(redis.ahead, ctx->hash, ngx_http_tab_endpoint_of(ctx));
         bool ahead = c != NULL && !redis.counts_all &&
-                     (tab_ahead_grant(c)->scopes & ngx_http_tab_scope_of(ctx)) != 0 &&
+                     (tab_ahead_told(c)->entry.grant.scopes & ngx_http_tab_scope_of(ctx)) != 0 &&
                      tab_ahead_take(redis.ahead, c, n, now);
         round->kind[k].call = ahead ? read : count;
         round->kind[k].at = put_group(round->kind[k].call, ctx, ahead ? c : NULL, n);

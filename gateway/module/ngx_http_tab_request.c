@@ -6,18 +6,55 @@
 /* ---- one request's context ------------------------------------------------------------------- */
 enum { ALIVE_MS = 60000 };
 
-/* nginx ends a worker that was told to stop once no timer is left, and an answer that is being passed on may
- * have none for a moment: its rest was cut off. This timer stands while the request does. */
-static void stand(ngx_event_t *alive)
+/* nginx ends a worker that was told to stop once no timer is left that it must wait for, and an answer that
+ * is being passed on may have none for a moment: its rest was cut off. This timer, one a worker, is such a
+ * one while there are requests. */
+static struct {
+    ngx_event_t timer;
+    ngx_connection_t none; /* of whose number nginx's debug log speaks */
+    ngx_uint_t requests;
+} alive;
+
+static void stand(ngx_event_t *timer)
 {
-    ngx_add_timer(alive, ALIVE_MS);
+    if (alive.requests > 0)
+        ngx_add_timer(timer, ALIVE_MS);
+}
+
+static void one_more(void)
+{
+    alive.timer.cancelable = 0;
+    if (alive.requests++ > 0 || alive.timer.timer_set)
+        return;
+    alive.timer.handler = stand;
+    alive.timer.data = &alive.none;
+    alive.none.fd = -1;
+    alive.timer.log = ngx_cycle->log;
+    ngx_add_timer(&alive.timer, ALIVE_MS);
+}
+
+static void one_less(void)
+{
+    alive.timer.cancelable = --alive.requests == 0;
+}
+
+/* Random bytes are fetched from the kernel for some forty requests at once; what was given is wiped. */
+void ngx_http_tab_random(void *p, size_t n)
+{
+    static u_char drawn[1024];
+    static size_t left;
+    if (left < n) {
+        randombytes_buf(drawn, sizeof drawn);
+        left = sizeof drawn;
+    }
+    left -= n;
+    ngx_memcpy(p, drawn + left, n);
+    sodium_memzero(drawn + left, n);
 }
 
 static void on_cleanup(void *data)
 {
-    tab_ctx *ctx = data;
-    if (ctx->alive.timer_set)
-        ngx_del_timer(&ctx->alive);
+    one_less();
     ngx_http_tab_redis_forget(data);
     ngx_http_tab_held_end(data);
 }
@@ -42,11 +79,8 @@ tab_ctx *ngx_http_tab_ctx(ngx_http_request_t *r)
     ngx_memzero(ctx, sizeof *ctx);
     cln->handler = on_cleanup;
     ctx->request = r;
-    ctx->alive.data = r->connection;
-    ctx->alive.log = r->connection->log;
-    ctx->alive.handler = stand;
-    stand(&ctx->alive);
-    tab_random_id("req_", 22, (char *)ctx->id);
+    one_more();
+    tab_random_id_from(ngx_http_tab_random, "req_", 22, (char *)ctx->id);
     ctx->id_len = 26;
     ngx_http_set_ctx(r, ctx, ngx_http_tab_module);
     return ctx;

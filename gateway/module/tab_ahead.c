@@ -21,7 +21,8 @@ struct tab_ahead_caller {
     tab_ahead_caller *owes_next;
     char hash[64], endpoint[TAB_AHEAD_ENDPOINT];
     size_t endpoint_n;
-    tab_grant grant;
+    tab_ahead_word told;
+    int64_t read_us; /* when told was */
     char entry[TAB_ENTRY_TEXT], revoked[TAB_EPOCH_TEXT];
     size_t entry_n, revoked_n; /* entry_n 0: forgotten */
     bucket *bucket[TAB_AHEAD_BUCKETS];
@@ -32,19 +33,21 @@ struct tab_ahead_caller {
 
 struct tab_ahead {
     uint64_t share, workers;
+    const tab_identity_key *key;
     unsigned char seed[crypto_shorthash_KEYBYTES];
     size_t callers;
     tab_ahead_caller *by_hash[PLACES], *oldest, *newest, *owes_first, *owes_last;
     bucket *by_name[PLACES];
 };
 
-tab_ahead *tab_ahead_new(uint32_t share, uint32_t workers)
+tab_ahead *tab_ahead_new(uint32_t share, uint32_t workers, const tab_identity_key *key)
 {
     tab_ahead *t = calloc(1, sizeof *t);
     if (t == NULL)
         return NULL;
     t->share = share;
     t->workers = workers == 0 ? 1 : workers;
+    t->key = key;
     randombytes_buf(t->seed, sizeof t->seed);
     return t;
 }
@@ -94,7 +97,8 @@ static void bucket_leave(tab_ahead *t, bucket *b)
 
 static uint32_t limit_of(const tab_ahead_caller *c, int which)
 {
-    uint32_t limit = which == 0 ? c->grant.key_rpm : which == 1 ? c->grant.org_rpm : c->grant.endpoint_rpm;
+    const tab_grant *g = &c->told.entry.grant;
+    uint32_t limit = which == 0 ? g->key_rpm : which == 1 ? g->org_rpm : g->endpoint_rpm;
     return limit == 0 ? 1 : limit;
 }
 
@@ -158,9 +162,9 @@ tab_ahead_caller *tab_ahead_find(tab_ahead *t, const char hash[64], tab_str endp
     return NULL;
 }
 
-const tab_grant *tab_ahead_grant(const tab_ahead_caller *c)
+const tab_ahead_word *tab_ahead_told(const tab_ahead_caller *c)
 {
-    return &c->grant;
+    return &c->told;
 }
 
 tab_str tab_ahead_entry(const tab_ahead_caller *c)
@@ -203,46 +207,73 @@ static tab_ahead_caller *caller_new(tab_ahead *t, const char hash[64], tab_str e
     return c;
 }
 
-static void told(tab_ahead_caller *c, const int64_t *full_us, int64_t now_us)
+static bool word_old(const tab_ahead_caller *c, int64_t now_us)
+{
+    return now_us - c->read_us > TAB_AHEAD_WORD_S * 1000000LL;
+}
+
+static void filled(tab_ahead_caller *c, const int64_t *full_us, int64_t now_us)
 {
     for (int i = 0; i < TAB_AHEAD_BUCKETS && c->bucket[i] != NULL; i++)
         c->bucket[i]->full_us = now_us + full_us[i];
     c->learnt_us = now_us;
 }
 
+/* What entry and revoked say. False: one of them cannot be read, or is not signed for this hash. */
+static bool read_word(const tab_ahead *t, const char hash[64], tab_str entry, tab_str revoked,
+                      tab_ahead_word *ret)
+{
+    ret->revoked = 0;
+    return tab_entry_read(t->key, (tab_str){ hash, 64 }, entry, &ret->entry) &&
+           (t->key == NULL || revoked.n == 0 ||
+            tab_epoch_read(t->key, tab_str_of(ret->entry.grant.org), revoked, &ret->revoked));
+}
+
+static tab_ahead_caller *caller_with_buckets(tab_ahead *t, const char hash[64], tab_str endpoint,
+                                             const tab_grant *g)
+{
+    tab_ahead_caller *c = caller_new(t, hash, endpoint);
+    if (c == NULL)
+        return NULL;
+    c->bucket[0] = bucket_use(t, 'k', g->org, tab_str_of(g->key));
+    c->bucket[1] = bucket_use(t, 'o', g->org, TAB_S(""));
+    c->bucket[2] = endpoint.n == 0 ? NULL : bucket_use(t, 'e', g->org, endpoint);
+    if (c->bucket[0] != NULL && c->bucket[1] != NULL && (endpoint.n == 0 || c->bucket[2] != NULL))
+        return c;
+    caller_free(t, c);
+    return NULL;
+}
+
 void tab_ahead_learn(tab_ahead *t, const char hash[64], tab_str endpoint, tab_str entry, tab_str revoked,
                      const int64_t full_us[TAB_AHEAD_BUCKETS], int64_t now_us)
 {
-    tab_entry e;
+    tab_ahead_word word;
     if (t->share == 0 || endpoint.n > TAB_AHEAD_ENDPOINT || entry.n > TAB_ENTRY_TEXT ||
         revoked.n > TAB_EPOCH_TEXT)
         return;
     tab_ahead_caller *c = tab_ahead_find(t, hash, endpoint);
-    bool same = c != NULL && tab_str_eq(tab_ahead_entry(c), entry);
-    if (!same && !tab_entry_read(NULL, (tab_str){ hash, 64 }, entry, &e))
-        return;
-    if (c == NULL) {
-        if ((c = caller_new(t, hash, endpoint)) == NULL)
-            return;
-        c->bucket[0] = bucket_use(t, 'k', e.grant.org, tab_str_of(e.grant.key));
-        c->bucket[1] = bucket_use(t, 'o', e.grant.org, TAB_S(""));
-        c->bucket[2] = endpoint.n == 0 ? NULL : bucket_use(t, 'e', e.grant.org, endpoint);
-        if (c->bucket[0] == NULL || c->bucket[1] == NULL || (endpoint.n > 0 && c->bucket[2] == NULL)) {
-            caller_free(t, c);
-            return;
-        }
-    } else if (!same && (strcmp(e.grant.org, c->grant.org) != 0 || strcmp(e.grant.key, c->grant.key) != 0)) {
-        tab_ahead_forget(t, c); /* a hash is one key's for ever: not an entry to rely on */
+    if (c != NULL && tab_str_eq(tab_ahead_entry(c), entry) && tab_str_eq(tab_ahead_revoked(c), revoked) &&
+        !word_old(c, now_us)) {
+        filled(c, full_us, now_us);
         return;
     }
-    if (!same) {
-        c->grant = e.grant;
-        memcpy(c->entry, entry.p, entry.n);
-        c->entry_n = entry.n;
-    }
+    bool good = read_word(t, hash, entry, revoked, &word);
+    if (c != NULL)
+        tab_ahead_forget(t, c); /* until its new entry is known to be good */
+    if (!good)
+        return;
+    const tab_grant *g = &word.entry.grant, *was = c != NULL ? &c->told.entry.grant : g;
+    if (strcmp(g->org, was->org) != 0 || strcmp(g->key, was->key) != 0)
+        return; /* a hash is one key's for ever: not an entry to rely on */
+    if (c == NULL && (c = caller_with_buckets(t, hash, endpoint, g)) == NULL)
+        return;
+    c->told = word;
+    c->read_us = now_us;
+    memcpy(c->entry, entry.p, entry.n);
+    c->entry_n = entry.n;
     memcpy(c->revoked, revoked.p, revoked.n);
     c->revoked_n = revoked.n;
-    told(c, full_us, now_us);
+    filled(c, full_us, now_us);
 }
 
 void tab_ahead_forget(tab_ahead *t, tab_ahead_caller *c)
@@ -260,7 +291,7 @@ static void add(tab_ahead_caller *c, int64_t n)
 
 bool tab_ahead_take(tab_ahead *t, tab_ahead_caller *c, uint32_t n, int64_t now_us)
 {
-    if (c->entry_n == 0 || now_us - c->learnt_us > TAB_AHEAD_FRESH_US)
+    if (c->entry_n == 0 || now_us - c->learnt_us > TAB_AHEAD_FRESH_US || word_old(c, now_us))
         return false;
     for (int i = 0; i < TAB_AHEAD_BUCKETS && c->bucket[i] != NULL; i++) {
         uint32_t limit = limit_of(c, i);
@@ -340,5 +371,5 @@ void tab_ahead_paid(tab_ahead *t, tab_ahead_caller *c, uint32_t n, const int64_t
 {
     tab_ahead_return(t, c, n);
     if (full_us != NULL)
-        told(c, full_us, now_us);
+        filled(c, full_us, now_us);
 }

@@ -22,6 +22,7 @@ enum {
     TAB_AHEAD_BUCKETS = 3,        /* key, organization, endpoint */
     TAB_AHEAD_SHARES = 10000,     /* a share is so many ten-thousandths of a limit */
     TAB_AHEAD_FRESH_US = 1000000, /* Redis' word on a bucket serves so long */
+    TAB_AHEAD_WORD_S = 3600,      /* what an entry says is read anew after so long */
     TAB_AHEAD_CALLERS = 4096,     /* remembered at once, some 1.2 kB each */
     TAB_AHEAD_ENDPOINT = 128      /* bytes of an endpoint's name; one with a longer name is not remembered */
 };
@@ -29,18 +30,23 @@ enum {
 typedef struct tab_ahead tab_ahead;
 typedef struct tab_ahead_caller tab_ahead_caller;
 
-/* share: of every limit, in ten-thousandths, divided among so many workers. 0: nobody is let in ahead. NULL:
- * out of memory. */
-tab_ahead *tab_ahead_new(uint32_t share, uint32_t workers);
+/* share: of every limit, in ten-thousandths, divided among so many workers. 0: nobody is let in ahead. key:
+ * as in tab_entry_read, borrowed; NULL: entries are taken unsigned. Gives NULL: out of memory. */
+tab_ahead *tab_ahead_new(uint32_t share, uint32_t workers, const tab_identity_key *key);
 void tab_ahead_free(tab_ahead *t);
 
 /* Who has this hash (64 hex digits) at this endpoint ("" for none); NULL: not remembered. Borrowed until the
  * next tab_ahead_learn, or as long as the caller holds it. */
 tab_ahead_caller *tab_ahead_find(tab_ahead *t, const char hash[64], tab_str endpoint);
 
-/* What is remembered of a caller. entry and revoked are Redis' tab:g: and tab:v:, which the advance rests on.
- * */
-const tab_grant *tab_ahead_grant(const tab_ahead_caller *c);
+/* What is remembered of a caller. entry and revoked are Redis' tab:g: and tab:v:, which the advance rests on;
+ * told is what they say, if the signatures of both hold: while they are the same bytes, nobody needs to
+ * verify them again (docs/decisions/0383). */
+typedef struct {
+    tab_entry entry;
+    uint64_t revoked; /* number of the organization's last revocation; 0: none, or entries are unsigned */
+} tab_ahead_word;
+const tab_ahead_word *tab_ahead_told(const tab_ahead_caller *c);
 tab_str tab_ahead_entry(const tab_ahead_caller *c);
 tab_str tab_ahead_revoked(const tab_ahead_caller *c);
 tab_str tab_ahead_endpoint(const tab_ahead_caller *c);
@@ -61,7 +67,7 @@ tab_ahead_rates tab_ahead_left(const tab_ahead_caller *c, int64_t now_us);
 
 /* What Redis said of a caller that it let in: its entry, the organization's last revocation ("" for none),
  * and for each bucket the microseconds until it is full (the endpoint's only where there is one). An entry
- * that cannot be read is not remembered. */
+ * that cannot be read, or is not signed as it should be, is not remembered. */
 void tab_ahead_learn(tab_ahead *t, const char hash[64], tab_str endpoint, tab_str entry, tab_str revoked,
                      const int64_t full_us[TAB_AHEAD_BUCKETS], int64_t now_us);
 void tab_ahead_forget(tab_ahead *t, tab_ahead_caller *c); /* its entry changed; what it owes stays owed */

@@ -1,5 +1,5 @@
 /* See holds.h: one hold an organization in a table of fixed size. Two organizations that meet in a slot take
- * turns, and what the first one had goes back. */
+ * turns, and what the first one had goes back: so there are many slots (docs/decisions/0384). */
 #include "services/api/holds.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "common/hash.h"
 
 enum {
-    SLOTS = 1024,
+    SLOTS = 8192,
     HOLD_MS = 1000,
     FAR_MS = 4000, /* so long where FAR such holds are left: what it keeps is not missed */
     FAR = 64,
@@ -176,17 +176,28 @@ void hold_return(api *a, const char *org, const drawn *d)
         allowance_give_back(a, org, d->hold, d->milli);
 }
 
+/* The next hold from *at on whose time is over, which is empty then. */
+static struct hold take_over(size_t *at)
+{
+    struct hold old = { 0 };
+    int64_t now = tab_mono_ms();
+    pthread_mutex_lock(&holds.lock);
+    for (; *at < SLOTS && old.milli == 0; ++*at) {
+        struct hold *h = &holds.of[*at];
+        if (h->milli == 0 || now < h->until)
+            continue;
+        old = *h;
+        h->milli = 0;
+        h->id[0] = 0;
+    }
+    pthread_mutex_unlock(&holds.lock);
+    return old;
+}
+
 void holds_sweep(api *a)
 {
-    for (size_t i = 0; i < SLOTS; i++) {
-        struct hold *h = &holds.of[i], old = { 0 };
-        pthread_mutex_lock(&holds.lock);
-        if (h->milli > 0 && tab_mono_ms() >= h->until) {
-            old = *h;
-            h->milli = 0;
-            h->id[0] = 0;
-        }
-        pthread_mutex_unlock(&holds.lock);
+    for (size_t at = 0; at < SLOTS;) {
+        struct hold old = take_over(&at);
         give_back(a, &old);
     }
 }

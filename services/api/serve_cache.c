@@ -6,10 +6,11 @@
 
 #include "common/hash.h"
 
-/* FRESH_MS: a version that Redis gives may have been written into it too late: a Redis that was frozen
+/* SLOTS: two endpoints that meet in one are read anew by each call (docs/decisions/0384).
+ * FRESH_MS: a version that Redis gives may have been written into it too late: a Redis that was frozen
  * carries out what lay before it. So a row is used no longer than jobs waits with the answer to a deletion
  * that did not reach Redis (services/jobs/state.c). */
-enum { SLOTS = 1024, FRESH_MS = 2000 };
+enum { SLOTS = 4096, FRESH_MS = 2000 };
 
 /* An endpoint as serving needs it, read by any number of calls at once. */
 typedef struct {

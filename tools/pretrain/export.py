@@ -3,6 +3,7 @@
 
   export.py weights DIR --out NAME.tabw [--init SIZE]   ship.w (or, without a decay yet, stable.w) to a file
   export.py vectors NAME.tabw --out FILE                32 tables through PyTorch: the test's expectations
+  export.py state NAME.tabw --out DIR                   a state to train on from (docs/decisions/0387)
 """
 import argparse
 import json
@@ -18,6 +19,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import net  # noqa: E402
 import prior  # noqa: E402
 import tabw  # noqa: E402
+from muon import Optimiser  # noqa: E402
 
 
 def weights(a):
@@ -37,6 +39,23 @@ def weights(a):
         slots=net.SLOTS,
     )
     tabw.write(a.out, P, net.SIZES[note["size"]], note)
+
+
+def state(a):
+    """The file's numbers as a training state: matrices as bf16 rounded them and with the gains folded in,
+    gains of one, and an optimiser that remembers nothing."""
+    P, c, note = tabw.read(a.file)
+    own = net.init(c, 0)  # tensors that an old file lacks begin at random
+    with torch.no_grad():
+        for k, v in P.items():
+            own[k].copy_(v)
+    size = next(k for k, v in net.SIZES.items() if v == c)
+    kept = {k: note.get(k, 0) for k in ("seed", "step", "batch", "tasks", "seconds")}
+    os.makedirs(a.out, exist_ok=True)
+    torch.save({k: p.detach() for k, p in own.items()}, os.path.join(a.out, "stable.w"))
+    torch.save(Optimiser(own).state(), os.path.join(a.out, "opt.w"))
+    with open(os.path.join(a.out, "state.json"), "w") as f:
+        json.dump(dict(size=size, **kept), f)
 
 
 # (rows, context, columns, classes, what is odd about it)
@@ -173,10 +192,12 @@ def main():
     )
     v = sub.add_parser("vectors")
     v.add_argument("file")
-    for q in (w, v):
+    s = sub.add_parser("state")
+    s.add_argument("file")
+    for q in (w, v, s):
         q.add_argument("--out", required=True)
     a = p.parse_args()
-    (weights if a.what == "weights" else vectors)(a)
+    dict(weights=weights, vectors=vectors, state=state)[a.what](a)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import numpy as np
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FAMILIES = ("graph", "net", "trees", "rules", "levels", "additive")
+KINDS = FAMILIES + ("ordered",)  # what losses are told by: a table that drifts is no more of its family
 
 
 class Shape(ctypes.Structure):
@@ -19,7 +20,7 @@ class Shape(ctypes.Structure):
 
 
 class Info(ctypes.Structure):
-    _fields_ = [(k, ctypes.c_int32) for k in ("family", "classes", "attempts", "missing", "kept")]
+    _fields_ = [(k, ctypes.c_int32) for k in ("family", "classes", "attempts", "missing", "kept", "ordered")]
 
 
 def load(root=ROOT, flags=("-O3", "-march=native")):
@@ -74,7 +75,8 @@ def draw(lib, seed, first, count, shape):
         != 0
     ):
         raise MemoryError("tab_prior_batch")
-    return shape, x, y, cat, [i.family for i in info], [i.classes for i in info]
+    kinds = [len(FAMILIES) if i.ordered else i.family for i in info]
+    return shape, x, y, cat, kinds, [i.classes for i in info]
 
 
 class Stream:

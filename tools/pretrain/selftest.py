@@ -120,6 +120,26 @@ def folding(lib, where):
         report(True, "a damaged file is refused")
 
 
+def goes_on_from_a_file(where):
+    """A weight file as a training state is the same numbers: exported again, every tensor is equal."""
+    first, state, again = (os.path.join(where, n) for n in ("first.tabw", "from", "again.tabw"))
+    export = [sys.executable, os.path.join(HERE, "export.py")]
+    P = net.init(net.SIZES["T"], 4)
+    with torch.no_grad():
+        for p in P.values():
+            if p.dim() == 1:
+                p += 0.1
+    note = {"size": "T", "seed": 3, "step": 40, "batch": 41, "tasks": 800, "seconds": 9.5}
+    tabw.write(first, P, net.SIZES["T"], note)
+    subprocess.run([*export, "state", first, "--out", state], check=True)
+    subprocess.run([*export, "weights", state, "--out", again], check=True)
+    (a, c, _), (b, d, now) = tabw.read(first), tabw.read(again)
+    report(
+        c == d and all(torch.equal(a[k], b[k]) for k in P) and all(now[k] == v for k, v in note.items()),
+        "a file alone is a state to train on from",
+    )
+
+
 def training(where, program):
     """In two pieces, as on a machine that is lent for minutes: each from one folder into another."""
     global skipped
@@ -216,6 +236,7 @@ def main():
     queries_are_apart(lib)
     with tempfile.TemporaryDirectory() as where:
         folding(lib, where)
+        goes_on_from_a_file(where)
         training(where, sys.argv[1])
     print("pretrain: %d passed, %d failed, %d skipped" % (passed, failed, skipped))
     sys.exit(failed > 0)

@@ -62,14 +62,14 @@ def losses(P, c, placed):
 
 
 def evaluate(P, c, held, device):
-    """Loss / class-share loss by family over held-out tasks; "all" is of the classes."""
+    """Loss / class-share loss by kind over held-out tasks; "all" is of the classes."""
     top, low = {}, {}
     with torch.no_grad():
         for i, b in enumerate(held):
             gen = torch.Generator(device).manual_seed(1000 + i)
             loss, base = losses(P, c, place(b, device, gen))
             for f, l, s in zip(b[4], loss.tolist(), base.tolist()):
-                f = "numeric" if b[0].regression else prior.FAMILIES[f]
+                f = "numeric" if b[0].regression else prior.KINDS[f]
                 top[f] = top.get(f, 0.0) + l
                 low[f] = low.get(f, 0.0) + s
     out = {f: round(top[f] / low[f], 4) for f in sorted(top)}
@@ -180,7 +180,7 @@ def train(rank, a, team):
         signal.signal(number, lambda *_: told.append(1))
     while True:
         now = time.time() - began
-        rate = a.rate * min(1.0, (state["step"] + 1) / a.warm)
+        rate = a.rate * min(1.0, (opt.t + 1) / a.warm)  # steps that the optimiser remembers
         if a.decay > 0 and now > stable_until:
             if not decaying:
                 keep()

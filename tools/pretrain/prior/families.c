@@ -1,5 +1,5 @@
-/* The families of prior.h but one (additive.c): each draws raw columns and a numeric (or class) target out of
- * the pieces of functions.c. */
+/* The families of prior.h but two (additive.c, levels.c): each draws raw columns and a numeric (or class)
+ * target out of the pieces of functions.c. */
 #include "tools/pretrain/prior/internal.h"
 
 #include <string.h>
@@ -183,7 +183,7 @@ static drawn draw_net(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
     return (drawn){ dims, 0 };
 }
 
-/* Independent or linearly mixed columns: the inputs of trees, rules and level effects. */
+/* Independent or linearly mixed columns: the inputs of trees, rules, sums and level effects. */
 void tab_prior_inputs(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
 {
     int n = s->rows;
@@ -322,45 +322,6 @@ static drawn draw_rules(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
     return (drawn){ 1, q.classes };
 }
 
-static drawn draw_levels(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
-{
-    int n = s->rows, wide = 1 + rnd_int(r, s->cols < 4 ? s->cols : 4);
-    float effect[300];
-    tab_prior_inputs(p, r, s);
-    tab_prior_mix(r, p->table, s->cols < 24 ? s->cols : 24, p->target, 1, n);
-    tab_prior_standardise(p->target, n);
-    for (int i = 0; i < n; i++)
-        p->target[i] *= rnd_chance(r, 0.9f) ? 1.0f : 0.5f;
-    for (int k = 0; k < wide; k++) {
-        int c = rnd_int(r, s->cols), levels = rnd_log_int(r, 8, 300);
-        float zipf = rnd_range(r, 0.5f, 1.5f), tau = rnd_log(r, 0.1f, 2.0f),
-              *v = p->table + (size_t)c * (size_t)n;
-        float cumulative[300], sum = 0.0f;
-        bool crossed = rnd_chance(r, 0.5f) && s->cols > 1;
-        const float *other = p->table + (size_t)((c + 1) % s->cols) * (size_t)n;
-        for (int l = 0; l < levels; l++) {
-            sum += powf((float)(l + 1), -zipf);
-            cumulative[l] = sum;
-            effect[l] = tau * rnd_normal(r);
-        }
-        for (int i = 0; i < n; i++) {
-            float u = rnd_unit(r) * sum;
-            int lo = 0, hi = levels - 1;
-            while (lo < hi) {
-                int mid = (lo + hi) / 2;
-                if (cumulative[mid] < u)
-                    lo = mid + 1;
-                else
-                    hi = mid;
-            }
-            v[i] = (float)lo;
-            p->target[i] += effect[lo] * (crossed ? tab_prior_clip(other[i], 3.0f) : 1.0f);
-        }
-        p->cat[c] = 1; /* codes by frequency; the table step permutes them */
-    }
-    return (drawn){ 1, 0 };
-}
-
 drawn tab_prior_family_draw(tab_prior *p, tab_rand *r, tab_prior_family f, const tab_prior_shape *s)
 {
     switch (f) {
@@ -370,9 +331,7 @@ drawn tab_prior_family_draw(tab_prior *p, tab_rand *r, tab_prior_family f, const
         return draw_net(p, r, s);
     case TAB_PRIOR_TREES:
         return draw_trees(p, r, s);
-    case TAB_PRIOR_RULES:
-        return draw_rules(p, r, s);
     default:
-        return draw_levels(p, r, s);
+        return draw_rules(p, r, s);
     }
 }

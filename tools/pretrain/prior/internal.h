@@ -26,11 +26,19 @@ typedef struct {
     int classes; /* when p->label is already the class; else 0 */
 } drawn;
 
-/* Fill p->table (cols, n), p->cat, which is zeros, and p->target: the families up to TAB_PRIOR_LEVELS, and
- * the last one. Calls go one way: prior.c -> additive.c -> families.c -> functions.c -> sort.c (decision
- * 0256). */
+/* Fill p->table (cols, n), p->cat, which is zeros, and p->target: the families up to TAB_PRIOR_RULES, and
+ * the other two. Calls go one way: prior.c -> additive.c, levels.c -> families.c -> functions.c -> sort.c
+ * (decision 0256). */
 drawn tab_prior_family_draw(tab_prior *p, tab_rand *r, tab_prior_family f, const tab_prior_shape *s);
 drawn tab_prior_additive(tab_prior *p, tab_rand *r, const tab_prior_shape *s);
+drawn tab_prior_levels(tab_prior *p, tab_rand *r, const tab_prior_shape *s);
+
+/* ordered.c: the rows become moments in order, so that the queries are later than the context: columns and
+ * the numeric target (dims coordinates) drift, effects change, and a column may tell the time. */
+void tab_prior_order(tab_prior *p, tab_rand *r, const tab_prior_shape *s, int dims);
+
+/* levels.c: column v (n) as codes of many levels, the most frequent first. */
+void tab_prior_fine_codes(tab_rand *r, float *v, int n);
 
 /* out (width, n): independent columns, or those of common clusters or of a walk along the rows. */
 void tab_prior_roots(tab_rand *r, float *out, int width, int n);

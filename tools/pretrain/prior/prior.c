@@ -299,6 +299,8 @@ static void finish_columns(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
     int n = s->rows;
     bool outliers = rnd_chance(r, 0.1f) && !s->easy, coarse = rnd_chance(r, 0.25f);
     float quantised = coarse ? rnd_range(r, 0.4f, 1.0f) : rnd_range(r, 0.0f, 0.3f);
+    float fine =
+        rnd_chance(r, 0.15f) && !s->easy ? rnd_range(r, 0.05f, 0.5f) : 0.0f; /* columns of many levels */
     for (int c = 0; c < s->cols; c++) {
         float *v = p->table + (size_t)c * (size_t)n;
         if (p->cat[c]) {
@@ -315,6 +317,12 @@ static void finish_columns(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
                     v[i] = p->table[(size_t)from * (size_t)n + (size_t)i] + 0.1f * rnd_normal(r);
         }
         tab_prior_standardise(v, n);
+        if (rnd_chance(r, fine)) {
+            tab_prior_fine_codes(r, v, n);
+            p->cat[c] = 1;
+            permute_codes(r, v, n);
+            continue;
+        }
         if (rnd_chance(r, quantised)) {
             quantise(p, r, c, n);
             if (p->cat[c])
@@ -440,7 +448,7 @@ static void give(const tab_prior *p, const tab_prior_shape *s, bool regression, 
 
 static int pick_family(tab_rand *r)
 {
-    static const float families[] = { 35, 10, 10, 7.5f, 7.5f, 30 };
+    static const float families[] = { 32, 9, 9, 7, 15, 28 };
     return rnd_pick(r, families, TAB_PRIOR_FAMILIES);
 }
 
@@ -457,6 +465,7 @@ void tab_prior_draw(tab_prior *p, uint64_t seed, uint64_t index, const tab_prior
     int family = pick_family(&pick);
     int wanted = rnd_chance(&pick, 0.55f) ? 2 : 3 + (int)(8.0f * powf(rnd_unit(&pick), 2.0f));
     bool missing = rnd_chance(&pick, 0.3f) && !s->easy, keep = rnd_chance(&pick, 0.05f);
+    bool ordered = rnd_chance(&pick, 0.15f) && !s->easy && family != TAB_PRIOR_RULES;
     if (s->easy && wanted > 3)
         wanted = 3;
     if (wanted > TAB_PRIOR_CLASSES)
@@ -464,16 +473,19 @@ void tab_prior_draw(tab_prior *p, uint64_t seed, uint64_t index, const tab_prior
     for (int attempt = 0;; attempt++) {
         tab_rand r = tab_rand_keyed(seed ^ TAB_PRIOR_VERSION, index, (uint64_t)attempt + 1);
         memset(p->cat, 0, sizeof p->cat);
-        drawn d = family <= TAB_PRIOR_LEVELS ? tab_prior_family_draw(p, &r, (tab_prior_family)family, s)
-                                             : tab_prior_additive(p, &r, s);
+        drawn d = family == TAB_PRIOR_ADDITIVE ? tab_prior_additive(p, &r, s)
+                  : family == TAB_PRIOR_LEVELS ? tab_prior_levels(p, &r, s)
+                                               : tab_prior_family_draw(p, &r, (tab_prior_family)family, s);
         int classes = 0;
+        if (ordered)
+            tab_prior_order(p, &r, s, d.dims);
         if (s->regression) {
             regression_of(p, &r, s);
         } else {
             classes = d.classes;
             if (classes == 0)
                 classes_of(p, &r, s, d.dims, classes = wanted);
-            if (rnd_chance(&r, 0.4f) && !s->easy)
+            if (rnd_chance(&r, 0.4f) && !s->easy && !ordered) /* copies of rows would tell the future */
                 imbalance(p, &r, s, classes);
         }
         finish_columns(p, &r, s);
@@ -487,7 +499,7 @@ void tab_prior_draw(tab_prior *p, uint64_t seed, uint64_t index, const tab_prior
         bool ok = (s->regression || classes >= 2) && tab_prior_learnable(p, &r, s, y, classes);
         if (ok || last || (keep && (s->regression || classes >= 2))) {
             if (info != NULL)
-                *info = (tab_prior_info){ family, classes, attempt + 1, missing, !ok };
+                *info = (tab_prior_info){ family, classes, attempt + 1, missing, !ok, ordered };
             return;
         }
     }

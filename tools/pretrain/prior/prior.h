@@ -6,9 +6,10 @@
  * library.
  *
  * The mixture (structural causal models after Hollmann et al., Nature 2025, and Qu et al., TabICL, 2025;
- * rules and level effects are our additions) is docs/pretraining.md; families.c and additive.c draw
- * columns and a numeric target, prior.c turns them into a table: classes, quantised and warped columns,
- * missing cells; filter.c drops tasks that nobody could learn. */
+ * rules and level effects are our additions) is docs/pretraining.md; families.c, additive.c and levels.c
+ * draw columns and a numeric target, ordered.c lets some of the tables drift along their rows
+ * (docs/decisions/0387), prior.c makes a table of it: classes, quantised and warped columns, missing cells;
+ * filter.c drops tasks that nobody could learn. */
 #ifndef TAB_PRIOR_H
 #define TAB_PRIOR_H
 
@@ -16,18 +17,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TAB_PRIOR_VERSION 2
+#define TAB_PRIOR_VERSION 3
 #define TAB_PRIOR_ROWS 4096 /* the largest shape */
 #define TAB_PRIOR_COLS 100
 #define TAB_PRIOR_CLASSES 10
 
 typedef enum {
-    TAB_PRIOR_GRAPH,    /* random causal graph, 35 % */
-    TAB_PRIOR_NET,      /* one random network over latent causes, 10 % */
-    TAB_PRIOR_TREES,    /* sum of oblivious trees, 10 % */
-    TAB_PRIOR_RULES,    /* XOR, parity, lookup, AND, OR, shallow tree, product, 7.5 % */
-    TAB_PRIOR_LEVELS,   /* columns of many levels, each with its own effect, 7.5 % */
-    TAB_PRIOR_ADDITIVE, /* a noisy sum of effects of single columns, 30 % */
+    TAB_PRIOR_GRAPH,    /* random causal graph, 32 % */
+    TAB_PRIOR_NET,      /* one random network over latent causes, 9 % */
+    TAB_PRIOR_TREES,    /* sum of oblivious trees, 9 % */
+    TAB_PRIOR_RULES,    /* XOR, parity, lookup, AND, OR, shallow tree, product, 7 % */
+    TAB_PRIOR_LEVELS,   /* columns of many levels, each with its own effect, 15 % */
+    TAB_PRIOR_ADDITIVE, /* a noisy sum of effects of single columns, 28 % */
     TAB_PRIOR_FAMILIES
 } tab_prior_family;
 
@@ -44,6 +45,7 @@ typedef struct {
     int32_t attempts;        /* draws until one passed the filter */
     int32_t missing;         /* the task has missing cells */
     int32_t kept;            /* failed the filter and was kept as one of the 5 % */
+    int32_t ordered;         /* the rows are moments in order: the queries come after the context */
 } tab_prior_info;
 
 typedef struct tab_prior tab_prior; /* scratch of one thread, about 12 MB */

@@ -19,6 +19,7 @@
 
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/learn/boost_fit.h"
+#include "services/inference/engine/learn/boost_slopes.h"
 
 typedef tab_boost_recipe recipe;
 typedef tab_boost_work work;
@@ -303,7 +304,42 @@ static void release(work *w)
     free(g->node), free(g->cover), free(g->set);
     free(w->margin), free(w->prob), free(w->direction), free(w->row), free(w->hash), free(w->label),
         free(w->y), free(w->pick), free(w->rest), free(w->slope), free(w->bend);
-    free(w->root), free(w->depth);
+    free(w->root), free(w->depth), free(w->number), free(w->slopes);
+}
+
+/* The slopes of the leaves of the tree at `root`, before it moves any margin. False: out of memory. */
+static bool add_slopes(work *w, uint32_t root, size_t leaves)
+{
+    tab_grower *g = &w->grow;
+    if (g->nodes > w->slope_room) {
+        tab_leaf_slopes *s = realloc(w->slopes, g->node_room * sizeof *s);
+        if (s == NULL)
+            return false;
+        w->slopes = s;
+        w->slope_room = g->node_room;
+    }
+    tab_slope_fit t = { w->p, g, w->row, w->margin, w->y, w->number, w->r->eta };
+    memset(w->slopes + root, 0, (g->nodes - root) * sizeof *w->slopes);
+    for (size_t l = 0; l < leaves; l++) {
+        tab_leaf_slopes *s = &w->slopes[g->leaf[l].node];
+        tab_slopes_fit(&t, root, &g->leaf[l], s);
+        for (size_t j = 0; j < TAB_SLOPES; j++) /* what the slopes add in the mean is none of theirs */
+            g->node[g->leaf[l].node].value -= s->slope[j] * s->mid[j];
+    }
+    return true;
+}
+
+/* Rows row[0..n) of the fit stand in the leaf at node `at`, which moves their margins. */
+static void move(const work *w, uint32_t at, const uint32_t *row, size_t n, float *margin)
+{
+    const tab_tree_node *node = &w->grow.node[at];
+    if (w->number == NULL) {
+        for (size_t i = 0; i < n; i++)
+            margin[row[i]] += node->value;
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        margin[row[i]] += tab_slopes_add(node, &w->slopes[at], w->number, w->p->data, w->row[row[i]]);
 }
 
 /* One tree for margin k, which moves all rows' margins by its leaves. False: out of memory. */
@@ -318,18 +354,15 @@ static bool add_tree(work *w, size_t round, size_t k, bool *grew)
     for (size_t l = 0; l < leaves; l++)
         if (g->leaf[l].depth > w->depth[at])
             w->depth[at] = (uint8_t)g->leaf[l].depth;
-    if (g->failed)
+    if (g->failed || (w->number != NULL && !add_slopes(w, w->root[at], leaves)))
         return false;
     *grew = *grew || leaves > 1;
     /* each row stands in exactly one leaf, sampled or led along */
     float *margin = w->margin + k * w->rows;
     for (size_t l = 0; l < leaves; l++) {
-        float value = g->node[g->leaf[l].node].value;
-        const uint32_t *order = g->order + g->leaf[l].at, *other = g->other + g->leaf[l].other_at;
-        for (uint32_t i = 0; i < g->leaf[l].count; i++)
-            margin[order[i]] += value;
-        for (uint32_t i = 0; i < g->leaf[l].others; i++)
-            margin[other[i]] += value;
+        const tab_grow_leaf *leaf = &g->leaf[l];
+        move(w, leaf->node, g->order + leaf->at, leaf->count, margin);
+        move(w, leaf->node, g->other + leaf->other_at, leaf->others, margin);
     }
     return true;
 }
@@ -375,6 +408,32 @@ static bool add_rounds(work *w, size_t most, double *curve, size_t *rounds)
     return true;
 }
 
+/* The leaves' slopes in the fit's arena, with the numbers that any of them reads. False: it is full. */
+static bool keep_slopes(const work *w, tab_boost *model)
+{
+    tab_arena *a = w->t->arena;
+    size_t features = w->p->enc->n, nodes = w->grow.nodes;
+    uint32_t *place = tab_arena_new_of(a, uint32_t, features + 1); /* + 1; 0: read by none */
+    model->slopes = tab_arena_new_of(a, tab_leaf_slopes, nodes + 1);
+    model->number = tab_arena_new_of(a, tab_slope_number, features + 1);
+    if (tab_arena_full(a))
+        return false;
+    memcpy(model->slopes, w->slopes, nodes * sizeof *w->slopes);
+    for (size_t i = 0; i < nodes; i++)
+        for (size_t j = 0; j < TAB_SLOPES; j++) {
+            uint32_t *f = &model->slopes[i].number[j];
+            bool reads = model->slopes[i].slope[j] != 0;
+            if (reads && place[*f] == 0) {
+                model->number[model->numbers++] = w->number[*f];
+                place[*f] = (uint32_t)model->numbers;
+            }
+            *f = reads ? place[*f] - 1 : 0;
+        }
+    if (model->numbers == 0)
+        model->slopes = NULL;
+    return true;
+}
+
 /* The grown trees in the fit's arena. False: it is full. */
 static bool keep_model(const work *w, size_t rounds, float *base, tab_boost *model)
 {
@@ -405,6 +464,8 @@ static bool keep_model(const work *w, size_t rounds, float *base, tab_boost *mod
     }
     if (g->sets > 0)
         memcpy(model->set, g->set, g->sets * sizeof *g->set);
+    if (w->number != NULL && g->nodes > 0 && !keep_slopes(w, model))
+        return false;
     memcpy(model->root, w->root, trees * sizeof *w->root);
     memcpy(model->depth, w->depth, trees);
     /* importance as shares of all gain */
@@ -430,8 +491,11 @@ tab_boost *tab_boost_fit(const tab_problem *p, const tab_fit_task *t, const reci
     float *base = tab_arena_new_of(t->arena, float, margins);
     w.root = malloc((most * margins + 1) * sizeof *w.root);
     w.depth = malloc(most * margins + 1);
+    bool sloped = r->slopes && !p->classification;
+    if (sloped && (w.number = calloc(p->enc->n + 1, sizeof *w.number)) != NULL)
+        tab_slope_numbers(p->enc, w.number);
     bool ok = model != NULL && base != NULL && w.root != NULL && w.depth != NULL && t->n > 0 &&
-              prepare(&w, base) && add_rounds(&w, most, curve, &rounds) &&
+              (!sloped || w.number != NULL) && prepare(&w, base) && add_rounds(&w, most, curve, &rounds) &&
               keep_model(&w, rounds, base, model);
     release(&w);
     return ok ? model : NULL;

@@ -15,6 +15,8 @@ typedef uint8_t bytes __attribute__((vector_size(TAB_TREE_STEP)));
 typedef int8_t masks __attribute__((vector_size(TAB_TREE_STEP)));
 typedef uint8_t half __attribute__((vector_size(16)));
 typedef int8_t half_masks __attribute__((vector_size(16)));
+typedef float floats __attribute__((vector_size(64)));
+typedef int32_t ints __attribute__((vector_size(64)));
 
 /* MANY: from as many rows on a tree is gone through node by node; 7 to 11 rows cost about as much both ways.
  * BLOCK: rows at a time, a multiple of TAB_TREE_STEP. */
@@ -198,6 +200,91 @@ static void add_few(const tab_boost *m, const tab_data *q, const uint32_t *row, 
     }
 }
 
+/* Leaves with slopes: the numbers' readings of a row, or of rows side by side, come before its trees. */
+enum { READINGS = 32 * 1024 }; /* floats */
+
+/* What the leaf adds to a row of readings z (numbers): the sum of boost_slopes.h, in its order. */
+static inline float sloped(const tab_tree_node *n, const tab_leaf_slopes *s, const float *z)
+{
+    float v = n->value;
+    for (size_t j = 0; j < TAB_SLOPES; j++)
+        if (s->slope[j] != 0)
+            v += s->slope[j] * tab_slope_within(s, j, z[s->number[j]]);
+    return v;
+}
+
+/* The same for the rows that stand at `leaf`, sixteen side by side: own (room). */
+TAB_WIDE_CLONES static void add_leaf(uint8_t leaf, float value, const tab_leaf_slopes *s, const float *z,
+                                     size_t room, const uint8_t *at, float *own)
+{
+    for (size_t i = 0; i < room; i += 16) {
+        floats v = value - (floats){ 0 }, was;
+        for (size_t j = 0; j < TAB_SLOPES; j++) {
+            if (s->slope[j] == 0)
+                continue;
+            floats x, low = s->low[j] - (floats){ 0 }, high = s->high[j] - (floats){ 0 };
+            memcpy(&x, z + s->number[j] * room + i, sizeof x);
+            ints under = low > x;
+            x = (floats)(((ints)low & under) | ((ints)x & ~under));
+            ints over = high < x;
+            x = (floats)(((ints)high & over) | ((ints)x & ~over));
+            v += s->slope[j] * x;
+        }
+        half stand;
+        memcpy(&stand, at + i, sizeof stand);
+        memcpy(&was, own + i, sizeof was);
+        ints here = __builtin_convertvector(stand, ints) == leaf;
+        was = (floats)(((ints)v & here) | ((ints)was & ~here));
+        memcpy(own + i, &was, sizeof was);
+    }
+}
+
+static void add_sloped_row(const tab_boost *m, const tab_data *q, uint32_t row, float *out)
+{
+    float z[READINGS];
+    for (size_t k = 0; k < m->numbers; k++)
+        z[k] = tab_slope_reading(&m->number[k], q->x[m->number[k].feature][row]);
+    for (size_t t = 0; t < m->rounds; t++) {
+        uint32_t at = m->root[t];
+        while (m->node[at].feature >= 0)
+            at = m->node[at].left +
+                 !tab_goes_left(&m->node[at], (const uint64_t(*)[4])m->set, q->bin[m->node[at].feature][row]);
+        *out += sloped(&m->node[at], &m->slopes[at], z);
+    }
+}
+
+static void add_sloped(const tab_boost *m, const tab_data *q, const uint32_t *row, size_t n, size_t most,
+                       float *out)
+{
+    uint8_t bin[ROOM], stand[BLOCK];
+    float z[READINGS], own_leaf[BLOCK];
+    for (size_t at = 0; at < n; at += most) {
+        size_t own = n - at < most ? n - at : most, room = (own + TAB_TREE_STEP - 1) & -TAB_TREE_STEP;
+        for (size_t f = 0; f < m->features; f++) {
+            for (size_t i = 0; i < own; i++)
+                bin[f * room + i] = q->bin[f][row[at + i]];
+            memset(bin + f * room + own, 0, room - own);
+        }
+        memset(z, 0, m->numbers * room * sizeof *z);
+        for (size_t k = 0; k < m->numbers; k++)
+            for (size_t i = 0; i < own; i++)
+                z[k * room + i] = tab_slope_reading(&m->number[k], q->x[m->number[k].feature][row[at + i]]);
+        for (size_t t = 0; t < m->rounds; t++) {
+            const tab_tree_node *node = m->node + m->root[t];
+            const tab_leaf_slopes *slopes = m->slopes + m->root[t];
+            lead(m->node, (const uint64_t(*)[4])m->set, m->root[t], bin, room, stand);
+            uint32_t last = 0;
+            for (uint32_t k = 0; k <= last; k++)
+                if (node[k].feature < 0)
+                    add_leaf((uint8_t)k, node[k].value, &slopes[k], z, room, stand, own_leaf);
+                else if (node[k].left + 1 - m->root[t] > last)
+                    last = node[k].left + 1 - m->root[t];
+            for (size_t i = 0; i < own; i++)
+                out[at + i] += own_leaf[i];
+        }
+    }
+}
+
 /* Many rows: their bins feature by feature, `most` rows at a time. */
 static void add_many(const tab_boost *m, const tab_data *q, const uint32_t *row, size_t n, size_t most,
                      float *out)
@@ -227,7 +314,14 @@ void tab_boost_margins(const tab_boost *m, const tab_data *q, const uint32_t *ro
     for (size_t i = 0; i < n; i++)
         memcpy(out + i * m->margins, m->base, m->margins * sizeof *out);
     size_t most = ROOM / (m->features + 1) & -TAB_TREE_STEP;
-    if (n >= MANY && most > 0)
+    if (m->slopes != NULL) {
+        size_t fit = READINGS / m->numbers & -TAB_TREE_STEP;
+        most = fit < most ? fit : most;
+        if (n >= MANY && most > 0)
+            add_sloped(m, q, row, n, most < BLOCK ? most : BLOCK, out);
+        for (size_t i = 0; (n < MANY || most == 0) && i < n; i++)
+            add_sloped_row(m, q, row[i], &out[i]);
+    } else if (n >= MANY && most > 0)
         add_many(m, q, row, n, most < BLOCK ? most : BLOCK, out);
     else
         add_few(m, q, row, n, out);

@@ -22,7 +22,10 @@ typedef struct {
     float *prob;             /* (margins, n) softmax; shared trees: (n, tab_boost_stride) */
     float *direction;        /* (tab_boost_stride) shared trees: the round's */
     uint32_t *root;
-    uint8_t *depth; /* of the trees at root */
+    uint8_t *depth;           /* of the trees at root */
+    tab_slope_number *number; /* (features) where leaves have slopes; else NULL */
+    tab_leaf_slopes *slopes;  /* (slope_room) of the grower's nodes */
+    size_t slope_room;
 } tab_boost_work;
 
 /* Floats of a row where all classes share a tree: whole vectors. */

@@ -15,6 +15,7 @@ typedef struct {
     size_t leaves, depth, patience;
     uint64_t salt;
     bool shared; /* one tree a round for all classes, of which there are more than two (boost_shared.c) */
+    bool slopes; /* leaves have slopes where the target is a number (boost_slopes.h) */
 } tab_boost_recipe;
 
 typedef struct {

@@ -30,7 +30,8 @@ static const recipe SHALLOW = { .eta = 0.10,
                                 .leaves = 5,
                                 .depth = 3,
                                 .patience = 30,
-                                .salt = 0x5a11 };
+                                .salt = 0x5a11,
+                                .slopes = true };
 static const recipe FAST = { .eta = 0.2,
                              .lambda = 3,
                              .min_hess = 3,

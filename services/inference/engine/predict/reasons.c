@@ -95,7 +95,7 @@ static void descend(const walk *w, uint32_t at, const step *from, int depth, dou
     if (n->feature < 0) {
         for (int i = 1; i <= depth; i++)
             w->phi[p[i].feature] +=
-                w->scale * unwound_sum(p, depth, i) * (p[i].one - p[i].zero) * (double)n->value;
+                w->scale * unwound_sum(p, depth, i) * (p[i].one - p[i].zero) * tab_leaf_mean(w->m, at);
         return;
     }
     /* hot: the child that the row goes to; cold: the other one */
@@ -117,13 +117,31 @@ static void descend(const walk *w, uint32_t at, const step *from, int depth, dou
     descend(w, cold, p, depth + 1, incoming_zero * (1 - hot_share), 0, n->feature);
 }
 
+/* A slope's part is its number's: what it adds beyond the mean of the rows in the row's own leaf. */
+static void add_slopes(const walk *w, uint32_t at)
+{
+    const tab_boost *m = w->m;
+    while (m->node[at].feature >= 0)
+        at = m->node[at].left + !tab_goes_left(&m->node[at], (const uint64_t(*)[4])m->set,
+                                               w->d->bin[m->node[at].feature][w->row]);
+    const tab_leaf_slopes *s = &m->slopes[at];
+    for (size_t j = 0; j < TAB_SLOPES; j++) {
+        const tab_slope_number *f = &m->number[s->number[j]];
+        float z = tab_slope_within(s, j, tab_slope_reading(f, w->d->x[f->feature][w->row]));
+        w->phi[f->feature] += w->scale * (double)(s->slope[j] * (z - s->mid[j]));
+    }
+}
+
 void tab_boost_shap(const tab_boost *m, size_t margin, const tab_data *d, uint32_t row, double scale,
                     double *phi)
 {
     walk w = { .m = m, .d = d, .row = row, .scale = scale, .phi = phi };
     step none[1] = { { -1, 1, 1, 1 } };
-    for (size_t r = 0; r < m->rounds; r++)
+    for (size_t r = 0; r < m->rounds; r++) {
         descend(&w, m->root[r * m->margins + margin], none, 0, 1, 1, -1);
+        if (m->slopes != NULL)
+            add_slopes(&w, m->root[r * m->margins + margin]);
+    }
 }
 
 /* ---- into messages --------------------------------------------------------------------------- */

@@ -313,14 +313,15 @@ Test(learners, each_beats_the_base_rate_out_of_fold)
         }
 }
 
-Test(reasons, contributions_sum_to_the_margin)
+/* Contributions of a learner's trees to rows of a table. */
+static void contributions_of(const tab_learner *l)
 {
     fixture f = made(300, false);
     uint32_t *row = tab_arena_new_of(f.a, uint32_t, 300);
     for (uint32_t i = 0; i < 300; i++)
         row[i] = i;
     tab_fit_task t = { .context = row, .n = 300, .arena = f.a };
-    tab_boost *m = tab_learn_boost_fast.fit(&f.p, &t, NULL);
+    tab_boost *m = l->fit(&f.p, &t, NULL);
     cr_assert_not_null(m);
     /* The mean margin over the cover of each tree is what no feature explains. */
     double mean = (double)m->base[0];
@@ -332,7 +333,7 @@ Test(reasons, contributions_sum_to_the_margin)
             uint32_t at = stack[--n];
             const tab_tree_node *node = &m->node[at];
             if (node->feature < 0)
-                sum += (double)node->value * (double)m->cover[at], cover += (double)m->cover[at];
+                sum += tab_leaf_mean(m, at) * (double)m->cover[at], cover += (double)m->cover[at];
             else
                 stack[n++] = node->left, stack[n++] = node->left + 1;
         }
@@ -345,9 +346,53 @@ Test(reasons, contributions_sum_to_the_margin)
         tab_boost_shap(m, 0, f.data, i, 1, phi);
         for (size_t k = 0; k < f.enc->n; k++)
             sum += phi[k];
-        cr_expect_float_eq(sum + mean, (double)margin, 1e-3, "row %u: %g, margin %g", i, sum + mean,
-                           (double)margin);
+        cr_expect_float_eq(sum + mean, (double)margin, 1e-3, "%s, row %u: %g, margin %g", l->name, i,
+                           sum + mean, (double)margin);
     }
+    tab_arena_free(f.a);
+}
+
+Test(reasons, contributions_sum_to_the_margin)
+{
+    contributions_of(&tab_learn_boost_fast);
+    contributions_of(&tab_learn_boost_shallow); /* whose leaves have slopes */
+}
+
+Test(slopes, a_line_between_steps)
+{
+    /* y = x, and half of the cells are missing: trees of slopes follow the line within a bin */
+    enum { ROWS = 400 };
+    fixture f = made(ROWS, false);
+    size_t number = 0;
+    while (f.enc->f[number].kind != TAB_FEATURE_NUMBER || f.enc->f[number].edges < 30)
+        number++;
+    float *y = tab_arena_new_of(f.a, float, ROWS);
+    uint32_t *row = tab_arena_new_of(f.a, uint32_t, ROWS);
+    for (uint32_t i = 0; i < ROWS; i++) {
+        float x = f.data->x[number][i];
+        y[i] = isnan(x) ? -1 : fminf(fmaxf(x, -2), 2);
+        row[i] = i;
+    }
+    f.p.y = y;
+    tab_fit_task t = { .context = row, .n = ROWS, .arena = f.a };
+    tab_boost *m = tab_learn_boost_shallow.fit(&f.p, &t, NULL);
+    cr_assert_not_null(m);
+    cr_assert_not_null(m->slopes);
+    tab_boost flat = *m;
+    flat.slopes = NULL; /* without them their leaves are wrong: they carry something */
+    float many[ROWS], one, without[ROWS];
+    tab_boost_margins(m, f.data, row, ROWS, many);
+    tab_boost_margins(&flat, f.data, row, ROWS, without);
+    double loss = 0, lost = 0;
+    for (uint32_t i = 0; i < ROWS; i++) {
+        tab_boost_margins(m, f.data, &i, 1, &one);
+        cr_assert_eq(memcmp(&one, &many[i], sizeof one), 0, "row %u alone %g, among others %g", i,
+                     (double)one, (double)many[i]);
+        loss += (double)((many[i] - y[i]) * (many[i] - y[i]));
+        lost += (double)((without[i] - y[i]) * (without[i] - y[i]));
+    }
+    cr_expect_lt(loss / ROWS, 1e-4, "mean squared error %g", loss / ROWS);
+    cr_expect_gt(lost, 10 * loss);
     tab_arena_free(f.a);
 }
 
