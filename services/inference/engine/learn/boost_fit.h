@@ -4,6 +4,7 @@
 #define TAB_BOOST_FIT_H
 
 #include "services/inference/engine/learn/boost_grow.h"
+#include "services/inference/engine/learn/lanes.h"
 
 /* The fit's rows are its context rows, then the held ones: all grow the margins, the first n the trees. */
 typedef struct {
@@ -29,10 +30,9 @@ typedef struct {
 } tab_boost_work;
 
 /* Floats of a row where all classes share a tree: whole vectors. */
-enum { TAB_BOOST_LANES = 16 };
 static inline size_t tab_boost_stride(size_t classes)
 {
-    return (classes + TAB_BOOST_LANES - 1) / TAB_BOOST_LANES * TAB_BOOST_LANES;
+    return (classes + TAB_LANES - 1) / TAB_LANES * TAB_LANES;
 }
 
 /* Shared trees: the margins at the start, base (margins); the held rows' summed log-loss; and a round, whose

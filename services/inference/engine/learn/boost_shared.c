@@ -23,10 +23,11 @@
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/learn/boost_fit.h"
 #include "services/inference/engine/learn/clones.h"
+#include "services/inference/engine/learn/lanes.h"
 
-enum { LANES = TAB_BOOST_LANES };
-typedef float lanes __attribute__((vector_size(64)));
-typedef int32_t lanes_int __attribute__((vector_size(64)));
+enum { LANES = TAB_LANES };
+typedef tab_lanes lanes;
+typedef tab_lanes_int lanes_int;
 
 /* Below all margins that occur: what fills the last vector has no share. */
 static const float NONE = -1e30f;
@@ -39,8 +40,7 @@ void tab_boost_shared_start(tab_boost_work *w, const float *base)
             w->margin[i * stride + k] = k < w->margins ? base[k] : NONE;
 }
 
-/* The softmax of one row's margins: e^(x - top) by 2^e times a polynomial on [-ln2/2, ln2/2], relative error
- * below 3e-7, what is e^-80 and less being 0. The same bits on every processor. */
+/* The softmax of one row's margins; what is e^-80 of the greatest and less is 0. */
 TAB_WIDE_CLONES static void softmax_row(const float *margin, size_t stride, float *prob)
 {
     lanes most, sum = { 0 };
@@ -60,14 +60,8 @@ TAB_WIDE_CLONES static void softmax_row(const float *margin, size_t stride, floa
         x -= top;
         lanes_int near = x > -80.0f;
         x = (lanes)((lanes_int)x & near);
-        lanes t = x * 1.44269504f;
-        lanes_int e = __builtin_convertvector(t - 0.5f, lanes_int);
-        lanes r = (t - __builtin_convertvector(e, lanes)) * 0.693147181f;
-        lanes p =
-            1 + r * (1 + r * (0.5f + r * (0.166666667f +
-                                          r * (0.0416666667f + r * (0.00833333333f + r * 0.00138888889f)))));
-        p *= (lanes)((e + 127) << 23);
-        p = (lanes)((lanes_int)p & near);
+        tab_exp_lanes(&x);
+        lanes p = (lanes)((lanes_int)x & near);
         sum += p;
         memcpy(prob + k, &p, sizeof p);
     }

@@ -10,6 +10,8 @@
 
 #include <math.h>
 
+#include "services/inference/engine/learn/solve.h"
+
 /* Leaves of fewer rows stay constant, as do numbers of fewer bins. Tried as they stand (decision 0379). */
 enum { LEAST_ROWS = 20, LEAST_EDGES = 4 };
 static const double SHARE = 0.1, ROWS = 5;
@@ -43,23 +45,6 @@ static size_t path_numbers(const tab_slope_fit *t, uint32_t root, uint32_t at, u
         at = parent;
     }
     return n;
-}
-
-/* b = a^-1 b for a symmetric positive definite a (n, n), by elimination. */
-static void solve(size_t n, double (*a)[TAB_SLOPES], double *b)
-{
-    for (size_t j = 0; j < n; j++)
-        for (size_t k = j + 1; k < n; k++) {
-            double r = a[k][j] / a[j][j];
-            for (size_t c = j; c < n; c++)
-                a[k][c] -= r * a[j][c];
-            b[k] -= r * b[j];
-        }
-    for (size_t j = n; j-- > 0;) {
-        for (size_t k = j + 1; k < n; k++)
-            b[j] -= a[j][k] * b[k];
-        b[j] /= a[j][j];
-    }
 }
 
 /* How far the leaf's rows reach, missing cells aside; at 0 where all are missing. */
@@ -110,7 +95,7 @@ void tab_slopes_fit(const tab_slope_fit *t, uint32_t root, const tab_grow_leaf *
     }
     for (size_t j = 0; j < n; j++)
         a[j][j] += (SHARE + ROWS / rows) * a[j][j] + 1e-6;
-    solve(n, a, b);
+    tab_eliminate(&a[0][0], TAB_SLOPES, b, n);
     for (size_t j = 0; j < n; j++) {
         ret->number[j] = feature[j];
         ret->slope[j] = isfinite(b[j]) ? (float)(b[j] * t->eta) : 0;

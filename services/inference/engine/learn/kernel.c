@@ -21,6 +21,7 @@
 #include "common/order.h"
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/learn/clones.h"
+#include "services/inference/engine/learn/lanes.h"
 #include "services/inference/engine/learn/learner.h"
 #include "services/inference/engine/learn/solve.h"
 
@@ -59,12 +60,11 @@ typedef struct {
     float *bias;   /* (PATH + 1, k); at 0 the intercept alone */
 } kernel;
 
-enum { LANES = 16 };
-typedef float lanes __attribute__((vector_size(64)));
-typedef int32_t lanes_int __attribute__((vector_size(64)));
+enum { LANES = TAB_LANES };
+typedef tab_lanes lanes;
+typedef tab_lanes_int lanes_int;
 
-/* o <- e^-(gamma max(0, own + norm - 2 o)), relative error below 3e-7: 2^n times a polynomial on [-ln2/2,
- * ln2/2]. LANES at once; n is a multiple of it. The same bits on every processor. */
+/* o <- e^-(gamma max(0, own + norm - 2 o)), LANES at once; n is a multiple of it. */
 TAB_WIDE_CLONES static void gauss(float *o, const float *norm, size_t n, float gamma, float own)
 {
     for (size_t k = 0; k < n; k += LANES) {
@@ -75,19 +75,10 @@ TAB_WIDE_CLONES static void gauss(float *o, const float *norm, size_t n, float g
         d = own + d - 2 * z;
         d = (lanes)((lanes_int)d & (d > 0));
         lanes x = gamma * d;
-        /* beyond 80 (e^-80 is 2e-35) nothing is told apart, and 2^e stays a normal number */
-        lanes_int far = x >= 80;
-        x = (lanes)(((lanes_int)x & ~far) | ((lanes_int)(x * 0 + 80) & far));
-        /* e^-x = 2^e e^r with e the nearest integer to -x / ln 2; the polynomial is e^r */
-        lanes t = x * -1.44269504f;
-        lanes_int e = __builtin_convertvector(t - 0.5f, lanes_int);
-        lanes r = (t - __builtin_convertvector(e, lanes)) * 0.693147181f;
-        lanes p =
-            1 + r * (1 + r * (0.5f + r * (0.166666667f +
-                                          r * (0.0416666667f + r * (0.00833333333f + r * 0.00138888889f)))));
-        /* 2^e is an exponent field */
-        p *= (lanes)((e + 127) << 23);
-        memcpy(o + k, &p, sizeof p);
+        lanes_int far = x >= 80; /* nothing is told apart beyond */
+        x = -(lanes)(((lanes_int)x & ~far) | ((lanes_int)(x * 0 + 80) & far));
+        tab_exp_lanes(&x);
+        memcpy(o + k, &x, sizeof x);
     }
 }
 

@@ -18,6 +18,8 @@
 
 #include <math.h>
 
+#include "services/inference/engine/learn/solve.h"
+
 /* MOST: the learners and the prior. LEAST_WEIGHT: a learner below it is dropped from answers (decision
  * 0050). */
 enum { MOST = TAB_LEARNERS + 1, POOLED = 10000 /* most classes */ };
@@ -151,23 +153,6 @@ static double pull(const tab_stack *s, double strength, const double *w, double 
     return loss;
 }
 
-/* x (m) <- a^-1 x, by Gauss without pivots: a is positive definite. */
-static void eliminate(double (*a)[MOST], double *x, size_t m)
-{
-    for (size_t i = 0; i < m; i++)
-        for (size_t j = i + 1; j < m; j++) {
-            double f = a[j][i] / a[i][i];
-            for (size_t q = i; q < m; q++)
-                a[j][q] -= f * a[i][q];
-            x[j] -= f * x[i];
-        }
-    for (size_t i = m; i-- > 0;) {
-        for (size_t q = i + 1; q < m; q++)
-            x[i] -= a[i][q] * x[q];
-        x[i] /= a[i][i];
-    }
-}
-
 /* x (m) <- the solution of H x = g on the open weights; h holds the lower triangle. A little on the diagonal
  * serves learners that answer alike. */
 static void newton_step(size_t n, const double *g, double (*h)[MOST], const size_t *open, size_t m, double *x)
@@ -180,7 +165,7 @@ static void newton_step(size_t n, const double *g, double (*h)[MOST], const size
         }
         x[i] = g[open[i]];
     }
-    eliminate(a, x, m);
+    tab_eliminate(&a[0][0], MOST, x, m);
 }
 
 /* Newton's method on w >= 0: weights at 0 whose gradient keeps them there are held (Bertsekas, SIAM Journal

@@ -350,3 +350,19 @@ double tab_margin_loss(const tab_problem *p, const uint32_t *row, size_t n, size
     }
     return loss;
 }
+
+void tab_eliminate(double *a, size_t stride, double *x, size_t m)
+{
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = i + 1; j < m; j++) {
+            double f = a[j * stride + i] / a[i * stride + i];
+            for (size_t q = i; q < m; q++)
+                a[j * stride + q] -= f * a[i * stride + q];
+            x[j] -= f * x[i];
+        }
+    for (size_t i = m; i-- > 0;) {
+        for (size_t q = i + 1; q < m; q++)
+            x[i] -= a[i * stride + q] * x[q];
+        x[i] /= a[i * stride + i];
+    }
+}

@@ -40,4 +40,8 @@ double tab_margin_loss(const tab_problem *p, const uint32_t *row, size_t n, size
 
 /* Lower Cholesky factor in place, row-major lower triangle; false when a is not positive definite. */
 bool tab_cholesky(double *a, size_t m);
+
+/* x (m) <- a^-1 x, by Gauss without pivots: a (m, m) is positive definite, its rows `stride` apart; it is
+ * overwritten. For a few unknowns. */
+void tab_eliminate(double *a, size_t stride, double *x, size_t m);
 #endif
