@@ -31,15 +31,7 @@ static int to_levels(tab_rand *r, float *v, int n)
 {
     int levels = rnd_log_int(r, 2, LEVELS);
     float cut[LEVELS];
-    for (int k = 0; k + 1 < levels; k++)
-        cut[k] = v[rnd_int(r, n)];
-    tab_prior_sort(cut, levels - 1);
-    for (int i = 0; i < n; i++) {
-        int k = 0;
-        while (k + 1 < levels && v[i] > cut[k])
-            k++;
-        v[i] = (float)k;
-    }
+    tab_prior_cut(r, v, n, cut, levels);
     return levels;
 }
 

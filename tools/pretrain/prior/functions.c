@@ -292,3 +292,16 @@ void tab_prior_apply(tab_prior *p, tab_rand *r, const float *in, int width, floa
     }
     }
 }
+
+void tab_prior_cut(tab_rand *r, float *v, int n, float *cut, int levels)
+{
+    for (int k = 0; k + 1 < levels; k++)
+        cut[k] = v[rnd_int(r, n)];
+    tab_prior_sort(cut, levels - 1);
+    for (int i = 0; i < n; i++) {
+        int k = 0;
+        while (k + 1 < levels && v[i] > cut[k])
+            k++;
+        v[i] = (float)k;
+    }
+}

@@ -61,6 +61,8 @@ static inline float tab_prior_clip(float v, float a)
 /* Mean 0, SD 1 over n values, clipped at 30; all equal: zeros. Returns false then. */
 bool tab_prior_standardise(float *v, int n);
 void tab_prior_sort(float *v, int n); /* ascending */
+/* Column v (n) becomes codes 0..levels-1 of the intervals between some of its own values; cut (levels). */
+void tab_prior_cut(tab_rand *r, float *v, int n, float *cut, int levels);
 
 /* Can 16 random trees tell more of the class than its frequencies do, out of bag? */
 bool tab_prior_learnable(tab_prior *p, tab_rand *r, const tab_prior_shape *s, const float *y, int classes);

@@ -90,16 +90,9 @@ void tab_prior_fine_codes(tab_rand *r, float *v, int n)
 {
     int levels = rnd_log_int(r, 10, n / 2 < FINE ? n / 2 : FINE), count[FINE] = { 0 }, name[FINE];
     float cut[FINE];
-    for (int k = 0; k + 1 < levels; k++)
-        cut[k] = v[rnd_int(r, n)];
-    tab_prior_sort(cut, levels - 1);
-    for (int i = 0; i < n; i++) {
-        int k = 0;
-        while (k + 1 < levels && v[i] > cut[k])
-            k++;
-        v[i] = (float)k;
-        count[k]++;
-    }
+    tab_prior_cut(r, v, n, cut, levels);
+    for (int i = 0; i < n; i++)
+        count[(int)v[i]]++;
     for (int k = 0; k < levels; k++) { /* rank by frequency */
         name[k] = 0;
         for (int j = 0; j < levels; j++)
