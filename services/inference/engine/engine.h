@@ -56,6 +56,9 @@ typedef struct {
     bool explain;     /* fill results[].reasons */
     tab_given given;
     tab_split split; /* how rows are kept apart where answers are judged */
+    size_t horizon;  /* steps ahead of every series that are asked (1 to 10,000); 0: none */
+    tab_str as_of;   /* a column of the target's table, whose time is each row's moment; "none": all rows of
+                      * linked tables count; empty: by evidence */
 } tab_run_options;
 
 #define TAB_RUN_DEFAULTS \

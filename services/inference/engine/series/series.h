@@ -1,0 +1,48 @@
+/* The time structure of a table, found without being told: what says when a row was, which columns name a
+ * series, how far apart its rows are, and with which periods they repeat.
+ *
+ * A time is seen in a column of dates, in decimal years, years and other counts since a start, in parts that
+ * stand in several columns (year, month, day; 201729), and, where nothing else tells, in the order of rows.
+ * A series is told apart by the smallest set of columns with which a time stands (nearly) once. */
+#ifndef TAB_SERIES_H
+#define TAB_SERIES_H
+
+#include "services/inference/engine/profile/profile.h"
+
+typedef enum {
+    TAB_TIME_NONE,
+    TAB_TIME_COLUMN, /* one column: a date, a year, a count */
+    TAB_TIME_PARTS,  /* several columns, the coarsest first */
+    TAB_TIME_ORDER   /* the order of the rows */
+} tab_time_kind;
+
+/* What one step is. A month or a year has no length in seconds; its steps are counted by the calendar. */
+typedef enum { TAB_STEP_SECONDS, TAB_STEP_MONTHS, TAB_STEP_YEARS, TAB_STEP_NUMBER } tab_step_unit;
+
+enum { TAB_TIME_COLUMNS = 6, TAB_SERIES_KEYS = 4, TAB_SEASONS = 3 };
+
+typedef struct {
+    tab_time_kind kind;
+    size_t time[TAB_TIME_COLUMNS]; /* columns that say when, the coarsest first */
+    size_t times;                  /* how many; 0: NONE or ORDER */
+    bool calendar;                 /* `when` is in seconds since 1970 (UTC); else a plain number */
+    double *when;                  /* (rows) NaN: not known */
+    size_t key[TAB_SERIES_KEYS];   /* columns that name the series */
+    size_t keys;                   /* 0: the table is one series */
+    uint32_t *series;              /* (rows) 0..n-1 in order of first appearance; TAB_NULL: no key */
+    size_t n;                      /* series */
+    tab_step_unit unit;
+    double step;    /* of the unit: 0.25 for quarters of a year as a number, 900 for quarters of an hour */
+    bool regular;   /* nine in ten neighbours of a series are one step apart, or whole steps */
+    int64_t *index; /* (rows) steps since the earliest time of the table; INT64_MIN: not known */
+    double season[TAB_SEASONS]; /* periods in steps that the calendar suggests and the values bear out */
+    size_t seasons;
+    const char *note[4]; /* what was met and how it was read: gaps, duplicate times, an order turned over */
+    size_t notes;
+} tab_series;
+
+/* target: what is to be answered, which orders nothing; the width of the table: none. asked (rows): rows to
+ * be answered; NULL: none. All lives in a. Errors: INTERNAL (memory). */
+tab_status tab_series_find(tab_arena *a, const tab_profile *p, size_t target, const bool *asked,
+                           tab_series *ret, tab_error *err) TAB_CHECKED;
+#endif
