@@ -12,8 +12,13 @@
 enum {
     PROBES = 24,  /* values of the child that are looked up before all are */
     BUCKETS = 64, /* of the parent's places, for the spread */
-    JOINED = 300  /* rows that are joined for TOGETHER */
+    JOINED = 300, /* rows that are joined for TOGETHER */
+    LEAST_JOINED_COLUMNS = 8
 };
+/* Comparisons of values that TOGETHER may take over all candidates. Every column of a wide table of few rows may
+ * be a key of every other, and each such pair would compare all other columns: columns^4. Past this, columns
+ * are taken at even distances. */
+static const double MOST_COMPARISONS = 5e8;
 /* Share of the child's values that a parent must hold to be a candidate: dirty data lacks a few. */
 static const double LEAST_HELD = 0.8;
 
@@ -210,10 +215,23 @@ static bool compare(const tab_views *v, const tab_key_column *c, const tab_key_c
     return true;
 }
 
+/* How many columns of a table of `cols` TOGETHER steps over at a time, where it may look at `most`. */
+static size_t stride(size_t cols, size_t most)
+{
+    return cols <= most ? 1 : (cols + most - 1) / most;
+}
+
+/* How many columns of each table TOGETHER may compare for one of n candidates. */
+static size_t most_columns(size_t n)
+{
+    double most = sqrt(MOST_COMPARISONS / ((double)n * JOINED));
+    return most > LEAST_JOINED_COLUMNS ? (size_t)most : LEAST_JOINED_COLUMNS;
+}
+
 /* How much the other columns of both tables agree over rows joined by the candidate: the greatest share of
- * equal values above that of rows joined at random. */
+ * equal values above that of rows joined at random. At most `most` columns of each table are looked at. */
 static float together(const tab_views *v, const tab_key_columns *k, const tab_key_column *c,
-                      const tab_key_column *p, const uint32_t *first_of_key)
+                      const tab_key_column *p, const uint32_t *first_of_key, size_t most)
 {
     const tab_table_view *A = &v->table[c->table], *B = &v->table[p->table];
     const tab_view *wc = &A->col[c->column];
@@ -229,11 +247,11 @@ static float together(const tab_views *v, const tab_key_columns *k, const tab_ke
     double best = 0;
     if (n < 10)
         return 0;
-    for (size_t i = 0; i < A->cols; i++) {
+    for (size_t i = 0, by = stride(A->cols, most); i < A->cols; i += by) {
         const tab_key_column *x = &k->col[k->at[c->table] + i];
         if (i == c->column || x->n < 3)
             continue;
-        for (size_t j = 0; j < B->cols; j++) {
+        for (size_t j = 0, on = stride(B->cols, most); j < B->cols; j += on) {
             const tab_key_column *y = &k->col[k->at[p->table] + j];
             if (j == p->column || y->n < 3 || x->kind != y->kind)
                 continue;
@@ -284,56 +302,70 @@ static int by_child(const void *a, const void *b)
     return (x->parent > y->parent) - (x->parent < y->parent);
 }
 
-tab_status tab_inclusions_find(const tab_engine *e, const tab_views *v, const tab_key_columns *k,
-                               tab_arena *a, tab_inclusion **ret, size_t *ret_n, tab_error *err)
+/* The candidates by parent, then child. False: out of memory, or cancelled. */
+static bool find_candidates(const tab_engine *e, const tab_views *v, const tab_key_columns *k, found *l)
 {
     size_t columns = k->at[v->n];
-    found l = { 0 };
-    uint32_t *first = malloc((v->terms + 1) * sizeof *first); /* of the parent at hand */
-    bool ok = first != NULL;
-    for (size_t i = 0; ok && i <= v->terms; i++)
-        first[i] = TAB_NULL;
-    for (size_t q = 0; ok && q < columns; q++) {
+    for (size_t q = 0; q < columns; q++) {
         const tab_key_column *p = &k->col[q];
-        const tab_view *w = &v->table[p->table].col[p->column];
-        if (tab_engine_cancelled(e)) {
-            free(first);
-            free(l.x);
-            return tab_fail(err, TAB_CANCELLED, "", "cancelled");
-        }
-        if (!p->unique)
-            continue;
-        size_t from = l.n;
-        for (size_t i = 0; ok && i < columns; i++) {
+        if (tab_engine_cancelled(e))
+            return false;
+        for (size_t i = 0; p->unique && i < columns; i++) {
             const tab_key_column *c = &k->col[i];
             if (!comparable(c, p) || !probe(c, p))
                 continue;
-            tab_inclusion *r = more(&l);
-            ok = r != NULL;
-            if (ok && compare(v, c, p, r)) {
+            tab_inclusion *r = more(l);
+            if (r == NULL)
+                return false;
+            if (compare(v, c, p, r)) {
                 r->child = (uint32_t)i;
                 r->parent = (uint32_t)q;
-                l.n++;
+                l->n++;
             }
         }
-        /* the children of this parent are known: join their rows to the parent's, once for all of them */
-        if (l.n == from)
-            continue;
+    }
+    return true;
+}
+
+/* Joins the rows of each parent's children to its own, once for all of them. The candidates stand by parent.
+ * False: out of memory, or cancelled. */
+static bool join_candidates(const tab_engine *e, const tab_views *v, const tab_key_columns *k, found *l)
+{
+    uint32_t *first = malloc((v->terms + 1) * sizeof *first); /* of the parent at hand */
+    size_t most = most_columns(l->n + 1);
+    bool ok = first != NULL;
+    for (size_t i = 0; ok && i <= v->terms; i++)
+        first[i] = TAB_NULL;
+    for (size_t from = 0, to; ok && from < l->n; from = to) {
+        const tab_key_column *p = &k->col[l->x[from].parent];
+        const tab_view *w = &v->table[p->table].col[p->column];
         for (uint32_t i = 0; i < w->values; i++)
             first[w->value[i].key] = w->value[i].first;
-        for (size_t i = from; ok && i < l.n; i++)
-            l.x[i].f[TAB_KEY_F_TOGETHER] = together(v, k, &k->col[l.x[i].child], p, first);
+        for (to = from; ok && to < l->n && l->x[to].parent == l->x[from].parent; to++) {
+            l->x[to].f[TAB_KEY_F_TOGETHER] = together(v, k, &k->col[l->x[to].child], p, first, most);
+            ok = !tab_engine_cancelled(e);
+        }
         for (uint32_t i = 0; i < w->values; i++)
             first[w->value[i].key] = TAB_NULL;
     }
     free(first);
+    return ok;
+}
+
+tab_status tab_inclusions_find(const tab_engine *e, const tab_views *v, const tab_key_columns *k,
+                               tab_arena *a, tab_inclusion **ret, size_t *ret_n, tab_error *err)
+{
+    found l = { 0 };
+    bool ok = find_candidates(e, v, k, &l) && join_candidates(e, v, k, &l);
     if (ok && l.n > 0)
         qsort(l.x, l.n, sizeof *l.x, by_child);
-    ok = ok && tab_inclusions_compete(k, l.x, l.n, columns);
+    ok = ok && tab_inclusions_compete(k, l.x, l.n, k->at[v->n]);
     *ret = ok ? tab_arena_new_of(a, tab_inclusion, l.n) : NULL;
     if (*ret != NULL && l.n > 0)
         memcpy(*ret, l.x, l.n * sizeof *l.x);
     *ret_n = l.n;
     free(l.x);
+    if (tab_engine_cancelled(e))
+        return tab_fail(err, TAB_CANCELLED, "", "cancelled");
     return *ret != NULL ? TAB_OK : tab_no_memory(err);
 }
