@@ -62,6 +62,8 @@ local function bucket(tat, now, limit, n)
   tat = tonumber(tat)
   if not tat or tat < now then
     tat = now
+  elseif tat > now + 2 * MINUTE then -- the clock was set back: a bucket is never a minute over what is full
+    tat = now + 2 * MINUTE
   end
   local step = math.floor(MINUTE / limit)
   local room = now + MINUTE - tat
@@ -274,7 +276,7 @@ local function calls(keys, args)
   redis.set_repl(redis.REPL_NONE)
   for i = 1, #all, 2 do
     local n_, word_, until__, ends_ = string.match(all[i + 1], '^(%d+) (%d+) (%d+) (%d+)$')
-    if not n_ or tonumber(until__) < now then
+    if not n_ or tonumber(until__) < now or tonumber(until__) > until_ then -- over, or the clock was set back
       redis.call('HDEL', keys[1], all[i])
     elseif all[i] ~= own then
       others = others + tonumber(n_)

@@ -203,10 +203,9 @@ static void set_header(natsMsg *m, const char *name, const char *value)
         natsMsgHeader_Set(m, name, value);
 }
 
-/* The end of a call: out of the list, and freed. */
-static void drop(tab_rpc *rpc, rpc_pending *p)
+/* Out of the list: nothing that comes finds p any more. The lock is held. */
+static void unlist(tab_rpc *rpc, rpc_pending *p)
 {
-    pthread_mutex_lock(&rpc->lock);
     for (rpc_pending **at = &rpc->pending[p->id % BUCKETS]; *at != NULL; at = &(*at)->next)
         if (*at == p) {
             *at = p->next;
@@ -214,11 +213,23 @@ static void drop(tab_rpc *rpc, rpc_pending *p)
             break;
         }
     rpc_pull_stop(rpc, &p->pull);
-    pthread_mutex_unlock(&rpc->lock);
+}
+
+static void free_pending(tab_rpc *rpc, rpc_pending *p)
+{
     rpc_hold_release(rpc, p->hold);
     rpc_msg_end(rpc, p->msg);
     pthread_cond_destroy(&p->wake);
     free(p);
+}
+
+/* The end of a call. */
+static void drop(tab_rpc *rpc, rpc_pending *p)
+{
+    pthread_mutex_lock(&rpc->lock);
+    unlist(rpc, p);
+    pthread_mutex_unlock(&rpc->lock);
+    free_pending(rpc, p);
 }
 
 /* The message of a call: what is known of the caller in headers; the body inside, or a hold to pull it from.
@@ -324,13 +335,15 @@ static rpc_pending *ask_now(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done
     if (s == NATS_OK)
         return p;
     tab_fail(err, s == NATS_NO_MEMORY ? TAB_INTERNAL : TAB_UNAVAILABLE, NULL, "a server is away, try again");
-    pthread_mutex_lock(&rpc->lock); /* a lost connection may have listed it: dispatch ends it */
-    bool listed = p->listed;
+    pthread_mutex_lock(&rpc->lock);
+    bool listed = p->listed; /* by a lost connection or the timer: dispatch ends it */
     if (listed)
         p->done = NULL;
+    else
+        unlist(rpc, p); /* under the same lock, so that neither can list it any more */
     pthread_mutex_unlock(&rpc->lock);
     if (!listed)
-        drop(rpc, p);
+        free_pending(rpc, p);
     return NULL;
 }
 

@@ -64,6 +64,17 @@ tab_status keys_cache_revoke(const keys_cache *c, const keys_tombstone *t, tab_e
                     "The change is recorded, but cannot be confirmed at the moment. Retry.");
 }
 
+tab_status keys_cache_writable(const keys_cache *c, tab_error *err)
+{
+    redisReply *reply = NULL;
+    tab_error why = { 0 };
+    if (tab_redis_command(c->redis, BURY_MS, &reply, &why, "SET tab:g:writable 1 PX 1") != TAB_OK)
+        return tab_fail(err, TAB_UNAVAILABLE, "",
+                        "The change cannot be confirmed at the moment and was not made. Retry.");
+    freeReplyObject(reply);
+    return TAB_OK;
+}
+
 tab_status keys_cache_take(tab_redis *redis, tab_arena *a, keys_uses *ret, tab_error *err)
 {
     char batch[TAB_ID];

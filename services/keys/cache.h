@@ -24,6 +24,9 @@ void keys_cache_fill(const keys_cache *c, const uint8_t hash[TAB_SECRET_HASH], c
 /* Writes a tombstone. TAB_OK: from now on no gateway that reads this Redis lets the secret in. */
 tab_status keys_cache_revoke(const keys_cache *c, const keys_tombstone *t, tab_error *err) TAB_CHECKED;
 
+/* Whether Redis takes what is written now. UNAVAILABLE: it does not, and nothing was changed. */
+tab_status keys_cache_writable(const keys_cache *c, tab_error *err) TAB_CHECKED;
+
 /* Takes the uses counted since the last batch; n 0: none. Confirm the batch once it is stored. Texts live in
  * the arena. */
 typedef struct {

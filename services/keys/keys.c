@@ -186,10 +186,14 @@ static tab_status rotate_key(void *arg, tab_call *call, tab_error *err)
         s = keys_notify_key(tx, call, false, q->id, "rotated", err);
     if (s == TAB_OK)
         s = show(tx, call, q->id, secret, err);
+    if (s == TAB_OK) /* asked before the old secret is replaced: the new one is told once, in this answer */
+        s = keys_cache_writable(&self->cache, err);
     if (s == TAB_OK)
         s = tab_tx_commit(&tx, err);
-    if (s == TAB_OK)
-        s = keys_revoke(self, ended, n, call->deadline, err);
+    tab_error late = { 0 };
+    if (s == TAB_OK && keys_revoke(self, ended, n, call->deadline, &late) != TAB_OK)
+        /* Redis went between the two. Who loses the new secret loses the key; the old one ends by the chores. */
+        tab_log_fields(TAB_WARN, "a rotated key's old secret ends once Redis is back", "key", q->id, NULL);
     sodium_memzero(secret, sizeof secret);
     return s;
 }
