@@ -16,6 +16,7 @@
 /* PACE_MS: how long a busy relay waits between two looks for new rows, so that it and its consumers take
  * events in groups. */
 enum { SORT = 500, BATCH = 100, IDLE_MS = 1000, AWAY_MS = 1000, CALL_MS = 20000, PACE_MS = 200 };
+enum { FORGET_ROWS = 1000, FORGET_MS = 5000, FORGET_SOON_MS = 1000, FORGET_EVERY_MS = 3600000 };
 enum { LAG_MS = 5000, LAG_MOST = 100000 }; /* what waits is counted so often, and so far */
 
 /* A statement for one schema: each @ is its name. */
@@ -228,18 +229,40 @@ static bool sort_batch(tab_relay *r, size_t *ret_n)
     return tab_tx_commit(&tx, NULL) == TAB_OK;
 }
 
-static void forget_old(tab_relay *r)
+/* Deletes one batch of what is old. *ret_n: how many rows. */
+static tab_status forget_batch(tab_relay *r, const char *sql, size_t *ret_n, tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
-    if (tab_tx_begin(r->pg, TAB_ORG_ALL, tab_in_ms(30000), &tx, NULL) == TAB_OK &&
-        run_sql(tx, r->schema, NULL, NULL,
-                "DELETE FROM @.outbox o WHERE published < now() - interval '3 days' AND sent IS NOT NULL "
-                "AND NOT EXISTS (SELECT 1 FROM @.outbox_due d WHERE d.seq = o.seq)",
-                TAB_P_NONE) == TAB_OK &&
-        run_sql(tx, r->schema, NULL, NULL, "DELETE FROM @.inbox WHERE at < now() - interval '30 days'",
-                TAB_P_NONE) == TAB_OK &&
-        tab_tx_commit(&tx, NULL) != TAB_OK)
-        tab_log(TAB_WARN, "old events of %s were not deleted", r->schema);
+    TAB_AUTO(tab_rows) *gone = NULL;
+    TAB_TRY(tab_tx_begin(r->pg, TAB_ORG_ALL, tab_in_ms(FORGET_MS), &tx, err));
+    TAB_TRY(run_sql(tx, r->schema, &gone, err, sql, TAB_P(tab_p_int(FORGET_ROWS))));
+    *ret_n = tab_rows_count(gone);
+    return tab_tx_commit(&tx, err);
+}
+
+/* Old events go a batch at a time, so that the largest backlog is deleted in the end and events wait for one
+ * batch at most. True: something may be left. */
+static bool forget_old(tab_relay *r)
+{
+    static const char *const old[] = {
+        "DELETE FROM @.outbox o WHERE seq = ANY(ARRAY(SELECT seq FROM @.outbox WHERE "
+        "published < now() - interval '3 days' AND sent IS NOT NULL "
+        "AND NOT EXISTS (SELECT 1 FROM @.outbox_due d WHERE d.seq = outbox.seq) "
+        "ORDER BY published LIMIT $1 FOR UPDATE SKIP LOCKED)) RETURNING 1",
+        "DELETE FROM @.inbox WHERE event_id = ANY(ARRAY(SELECT event_id FROM @.inbox WHERE "
+        "at < now() - interval '30 days' ORDER BY at LIMIT $1 FOR UPDATE SKIP LOCKED)) RETURNING 1",
+    };
+    bool left = false;
+    for (size_t i = 0; i < sizeof old / sizeof *old; i++) {
+        tab_error err = { 0 };
+        size_t n = 0;
+        tab_status s = forget_batch(r, old[i], &n, &err);
+        if (s != TAB_OK)
+            tab_log_fields(TAB_WARN, "old events were not deleted; tried again", "schema", r->schema, "why",
+                           err.message, NULL);
+        left |= s != TAB_OK || n == FORGET_ROWS;
+    }
+    return left;
 }
 
 /* What waits in the tables, whoever delivers it: every process of the service tells the same figures, also
@@ -273,7 +296,7 @@ static void measure_lag(tab_relay *r)
 static void *sorter(void *arg)
 {
     tab_relay *r = arg;
-    int64_t cleaned = tab_mono_ms(), measured = 0, began = 0;
+    int64_t clean = tab_mono_ms() + FORGET_SOON_MS, measured = 0, began = 0;
     while (!worker_wait(&r->t, IDLE_MS)) {
         int64_t early = PACE_MS - (tab_mono_ms() - began);
         if (early > 0)
@@ -290,10 +313,8 @@ static void *sorter(void *arg)
             measured = tab_mono_ms();
             measure_lag(r);
         }
-        if (tab_mono_ms() - cleaned > 3600000) {
-            cleaned = tab_mono_ms();
-            forget_old(r);
-        }
+        if (tab_mono_ms() >= clean)
+            clean = tab_mono_ms() + (forget_old(r) ? FORGET_SOON_MS : FORGET_EVERY_MS);
     }
     return NULL;
 }

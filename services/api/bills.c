@@ -37,7 +37,7 @@ static struct {
     bill *settled;       /* certain, to be settled */
     size_t open;         /* begun, not settled */
     bool stop;           /* nobody begins any more */
-    tab_metric *waiting;
+    tab_metric *waiting, *aside;
 } bills = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* ---- sums ------------------------------------------------------------------------------------ */
@@ -325,38 +325,77 @@ static tab_status settle(api *a, bill *const *b, size_t n, tab_error *err)
     return tab_tx_commit(&tx, err);
 }
 
-/* Rows whose owner has died, or stood still for longer than their lease. *ret: how many. */
-static tab_status settle_found(api *a, size_t *ret, tab_error *err)
+/* A row that cannot be read is set aside, where no look finds it again, for a person to see to. Nobody else's
+ * bills wait for it. */
+static tab_status set_aside(tab_tx *tx, const char *id, tab_error *err)
+{
+    tab_log_fields(TAB_ERROR, "a bill cannot be read; its row is kept in api.bill", "bill", id, NULL);
+    tab_metric_add(bills.aside, 1);
+    return tab_tx_query(tx, NULL, err, "UPDATE api.bill SET until = 'infinity' WHERE id = $1",
+                        TAB_P(tab_p_text(id)));
+}
+
+/* Bills that were found and can be read. */
+typedef struct {
+    Tabella__Bills **bills; /* (n) */
+    char **id;              /* (n) of their rows */
+    size_t n, work;         /* work: lines of all of them */
+} found_bills;
+
+/* rows: id, bills. */
+static tab_status read_found(tab_tx *tx, const tab_rows *rows, tab_arena *a, found_bills *ret, tab_error *err)
+{
+    size_t n = tab_rows_count(rows);
+    ret->bills = tab_arena_new_of(a, Tabella__Bills *, n + 1);
+    ret->id = tab_arena_new_of(a, char *, n + 1);
+    for (size_t i = 0; ret->bills != NULL && ret->id != NULL && i < n; i++) {
+        const char *id = tab_rows_text(rows, i, 0);
+        tab_str bytes = tab_rows_bytes(rows, i, 1, a);
+        Tabella__Bills *b = (Tabella__Bills *)tab_proto_read(a, &tabella__bills__descriptor, bytes);
+        if (tab_arena_full(a))
+            break;
+        if (b == NULL) {
+            TAB_TRY(set_aside(tx, id, err));
+            continue;
+        }
+        ret->bills[ret->n] = b;
+        ret->id[ret->n++] = (char *)(uintptr_t)id;
+        ret->work += b->n_work;
+    }
+    return tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;
+}
+
+/* Rows whose owner has died, or stood still for longer than their lease. *ret: how many rows were looked at;
+ * *settled: how many were settled. */
+static tab_status settle_found(api *a, size_t *ret, size_t *settled, tab_error *err)
 {
     TAB_AUTO(tab_arena) *arena = tab_arena_new((size_t)256 << 20);
     TAB_AUTO(tab_tx) *tx = NULL;
     TAB_AUTO(tab_rows) *rows = NULL;
-    size_t most = 0, m = 0;
+    found_bills found = { 0 };
+    size_t m = 0;
     if (arena == NULL)
         return tab_no_memory(err);
     TAB_TRY(tab_tx_begin(a->pg, TAB_ORG_ALL, tab_in_ms(BILL_MS), &tx, err));
     TAB_TRY(tab_tx_query(tx, &rows, err,
-                         "DELETE FROM api.bill WHERE id IN (SELECT id FROM api.bill WHERE until < now() "
-                         "ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED) RETURNING id, bills",
+                         "SELECT id, bills FROM api.bill WHERE until < now() ORDER BY id LIMIT $1 "
+                         "FOR UPDATE SKIP LOCKED",
                          TAB_P(tab_p_int(FOUND_MOST))));
-    size_t n = tab_rows_count(rows);
-    Tabella__Bills **found = tab_arena_new_of(arena, Tabella__Bills *, n + 1);
-    for (size_t i = 0; found != NULL && i < n; i++) {
-        tab_str bytes = tab_rows_bytes(rows, i, 1, arena);
-        found[i] = (Tabella__Bills *)tab_proto_read(arena, &tabella__bills__descriptor, bytes);
-        if (found[i] == NULL)
-            return tab_fail(err, TAB_INTERNAL, "", "a bill cannot be read");
-        most += found[i]->n_work;
-    }
-    const Tabella__WorkDone **work = tab_arena_new_of(arena, const Tabella__WorkDone *, most + 1);
-    if (found == NULL || work == NULL)
+    TAB_TRY(read_found(tx, rows, arena, &found, err));
+    const Tabella__WorkDone **work = tab_arena_new_of(arena, const Tabella__WorkDone *, found.work + 1);
+    const char *ids = found.n == 0 ? "{}" : tab_pg_array(arena, found.id, found.n);
+    if (ids == NULL || work == NULL)
         return tab_no_memory(err);
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < found[i]->n_work; k++)
-            work[m++] = found[i]->work[k];
+    for (size_t i = 0; i < found.n; i++)
+        for (size_t k = 0; k < found.bills[i]->n_work; k++)
+            work[m++] = found.bills[i]->work[k];
+    if (found.n > 0)
+        TAB_TRY(tab_tx_query(tx, NULL, err, "DELETE FROM api.bill WHERE id = ANY($1::text[])",
+                             TAB_P(tab_p_text(ids))));
     if (m > 0)
         TAB_TRY(put_events(tx, arena, work, m, err));
-    *ret = n;
+    *ret = tab_rows_count(rows);
+    *settled = found.n;
     return tab_tx_commit(&tx, err);
 }
 
@@ -405,9 +444,14 @@ static void look(api *a, bool any_open)
         renew(a);
     while (n == FOUND_MOST) {
         tab_error err = { 0 };
+        size_t settled = 0;
         n = 0;
-        if (settle_found(a, &n, &err) == TAB_OK && n > 0) {
-            tab_log(TAB_WARN, "%zu bills of a process that died are settled", n);
+        tab_status s = settle_found(a, &n, &settled, &err);
+        if (s != TAB_OK)
+            tab_log_fields(TAB_WARN, "bills of processes that died wait; tried again", "why", err.message,
+                           NULL);
+        if (s == TAB_OK && settled > 0) {
+            tab_log(TAB_WARN, "%zu bills of a process that died are settled", settled);
             tab_relay_nudge(a->relay);
         }
     }
@@ -449,6 +493,8 @@ bool bills_open(api *a)
     pthread_cond_init(&bills.came, NULL);
     pthread_cond_init(&bills.certain, NULL);
     bills.waiting = tab_gauge("tabella_bills_open", "Bills of serve calls that are not yet events", NULL);
+    bills.aside = tab_counter("tabella_bills_unreadable_total",
+                              "Bills that could not be read and were set aside", NULL);
     if (pthread_create(&bills.writer, NULL, write_all, a) != 0)
         return false;
     if (pthread_create(&bills.settler, NULL, settle_all, a) == 0)

@@ -13,12 +13,19 @@ enum { SHOWN = 100, PAGE = 500, ORG_MS = 600000, LOOK_MS = 20000 };
 
 typedef struct {
     uint64_t organizations, lines, sums, different;
+    uint64_t unchecked; /* organizations whose check failed, as by its time limit */
 } found;
 
 static tab_metric *different(void)
 {
     return tab_gauge("tabella_usage_differences",
                      "Sums shown that are not what the ledger adds up to, at the last nightly check", NULL);
+}
+
+static tab_metric *unchecked(void)
+{
+    return tab_gauge("tabella_usage_unchecked_organizations",
+                     "Organizations whose ledger the last nightly check could not add up", NULL);
 }
 
 static void verified(int64_t at_us)
@@ -128,7 +135,17 @@ static tab_status verify_all(metering *m, const atomic_bool *stop, found *f, tab
         for (size_t i = 0; i < n; i++) {
             if (stop != NULL && atomic_load(stop))
                 return tab_fail(err, TAB_CANCELLED, "", "stopping");
-            TAB_TRY(verify_org(m, tab_rows_text(r, i, 0), f, a, y, err));
+            const char *org = tab_rows_text(r, i, 0);
+            tab_error own = { 0 };
+            tab_status s = verify_org(m, org, f, a, y, &own);
+            if (s == TAB_OK)
+                continue;
+            /* one organization's trouble is not that of those behind it */
+            f->unchecked++;
+            tab_log_fields(TAB_ERROR, "an organization's ledger could not be checked", "org", org, "why",
+                           own.message, NULL);
+            if (!tab_pg_alive(m->pg))
+                return tab_fail(err, s, own.param, "%s", own.message);
         }
         if (n > 0)
             snprintf(after, sizeof after, "%s", tab_rows_text(r, n - 1, 0));
@@ -155,6 +172,7 @@ tab_status metering_verify(void *self, tab_call *call, tab_error *err)
     y->lines = f.lines;
     y->sums = f.sums;
     y->different = f.different;
+    y->unchecked = f.unchecked;
     return TAB_OK;
 }
 
@@ -221,6 +239,7 @@ static void look(struct metering_nightly *n)
     if (take(n->m, day, &n->told, &err) != TAB_OK || day[0] == 0)
         return; /* the database is away, or nothing is due: looked again soon */
     tab_status s = verify_all(n->m, &n->stop, &f, NULL, NULL, &err);
+    tab_metric_set(unchecked(), (double)f.unchecked);
     if (s == TAB_OK)
         s = note(n->m, day, &f, &err);
     if (s != TAB_OK) {
