@@ -14,11 +14,14 @@
     "e.body, e.name, e.status, e.base, e.calls, e.config_revision, e.data_revision, "   \
     "e.state_version, e.created_at, e.updated_at, e.seq, j.job_id, j.status, j.error, " \
     "e.endpoint_id"
-#define FROM                                                                                 \
-    " FROM jobs.endpoint e LEFT JOIN LATERAL (SELECT job_id, status, error FROM jobs.job k " \
-    "WHERE k.org = e.org AND ((k.endpoint_id = e.endpoint_id AND k.status IN ('queued', "    \
-    "'running')) OR "                                                                        \
-    "(k.job_id = e.create_job AND e.status = 'creating')) ORDER BY k.seq DESC LIMIT 1) j ON true "
+/* Two look-ups, each by its own index: joined by OR they would read all of an organization's jobs, backwards. */
+#define FROM                                                                                   \
+    " FROM jobs.endpoint e LEFT JOIN LATERAL (SELECT job_id, status, error FROM ("             \
+    "SELECT k.job_id, k.status, k.error, k.seq FROM jobs.job k WHERE k.org = e.org "           \
+    "AND k.endpoint_id = e.endpoint_id AND k.endpoint_id <> '' "                               \
+    "AND k.status IN ('queued', 'running') "                                                   \
+    "UNION ALL SELECT k.job_id, k.status, k.error, k.seq FROM jobs.job k WHERE k.org = e.org " \
+    "AND k.job_id = e.create_job AND e.status = 'creating') k ORDER BY k.seq DESC LIMIT 1) j ON true "
 
 static tab_status endpoint_of(const tab_rows *r, size_t i, tab_arena *a, Tabella__Endpoint **ret,
                               tab_error *err)

@@ -84,6 +84,7 @@ static tab_status submit(void *arg, tab_call *call, tab_error *err)
     TAB_AUTO(tab_tx) *tx = NULL;
     tab_status s;
     if ((s = begin(self, call, &tx, err)) == TAB_OK && (s = jobs_insert(tx, call->org, &j, err)) == TAB_OK &&
+        (s = jobs_queue_room(tx, call->org, q->batch_concurrency, err)) == TAB_OK &&
         (s = read_job(self, call, tx, q->job_id, call->out, err)) == TAB_OK &&
         (s = tab_tx_commit(&tx, err)) == TAB_OK)
         jobs_wake(self);

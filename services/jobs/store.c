@@ -68,6 +68,22 @@ tab_status jobs_insert(tab_tx *tx, const char *org, const jobs_new *j, tab_error
                     "a mutating job of this endpoint is running: wait for it or cancel it");
 }
 
+tab_status jobs_queue_room(tab_tx *tx, const char *org, uint32_t batch_cap, tab_error *err)
+{
+    TAB_AUTO(tab_rows) *over = NULL;
+    int64_t most = (int64_t)JOBS_QUEUED_MOST * (batch_cap == 0 ? 1 : batch_cap);
+    TAB_TRY(tab_tx_query(tx, &over, err,
+                         "SELECT 1 FROM jobs.job WHERE org = $1 AND status = 'queued' "
+                         "ORDER BY processing, seq OFFSET $2 LIMIT 1",
+                         TAB_P(tab_p_text(org), tab_p_int(most))));
+    return tab_rows_count(over) == 0
+               ? TAB_OK
+               : tab_fail(err, TAB_RATE_LIMIT, "",
+                          "%lld jobs of this organization wait, the most that its plan allows: submit again "
+                          "when some have ended",
+                          (long long)most);
+}
+
 tab_status jobs_log(tab_tx *tx, const char *org, const char *job_id, tab_error *err, const char *fmt, ...)
 {
     char line[400];

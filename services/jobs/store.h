@@ -17,6 +17,8 @@
 #include "services/jobs/figures.h"
 
 #define JOBS_LEASE_S 8 /* seconds: a worker renews once a second */
+/* JOBS_QUEUED_MOST: jobs of one organization that may wait, for each place of its batch concurrency. */
+enum { JOBS_QUEUED_MOST = 1000 };
 enum { JOBS_TRIES = 3, JOBS_KILLED = 2, JOBS_OUTPUT_HOURS = 24, JOBS_LOGS_SHOWN = 200 };
 enum { ENDPOINTS_MOST = 1000 }; /* of an organization (decision 0157) */
 
@@ -41,6 +43,8 @@ typedef struct {
 /* Inserts; a job that is there stays as it is. CONFLICT with param "running_job_id:job_..." when another
  * mutating job of the endpoint is open. */
 tab_status jobs_insert(tab_tx *tx, const char *org, const jobs_new *j, tab_error *err) TAB_CHECKED;
+/* RATE_LIMIT where more jobs of the organization wait than its plan allows, the inserted one among them. */
+tab_status jobs_queue_room(tab_tx *tx, const char *org, uint32_t batch_cap, tab_error *err) TAB_CHECKED;
 
 /* A claimed job: what a worker holds. Texts live in the arena. */
 typedef struct {
@@ -135,6 +139,7 @@ typedef struct {
     jobs_open of[JOBS_KINDS];
     double mean_s; /* of a job that ended lately */
 } jobs_swept;
+/* Deletes, requeues and ends what is due, in batches; `ret` says how many, and what is open. */
 tab_status jobs_sweep(tab_pg *pg, jobs_swept *ret, tab_error *err) TAB_CHECKED;
 
 #endif

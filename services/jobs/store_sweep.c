@@ -1,6 +1,16 @@
-/* The sweeper's turn. It reads all organizations in one transaction, one sweeper at a time (advisory lock):
- * what a killed daemon, a lost message or a missed window left behind is moved on from here. */
+/* The sweeper's turn, over all organizations: what a killed daemon, a lost message or a missed window left
+ * behind is moved on from here. Sweepers of several processes share the work: each takes rows that no other
+ * has locked. */
 #include "services/jobs/store.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "common/log.h"
+#include "common/metrics.h"
+
+/* BATCH: rows of one transaction. SWEEP_MS: of one sweep in a turn, so that none keeps the others waiting. */
+enum { BATCH = 200, BATCH_MS = 5000, SWEEP_MS = 2000 };
 
 /* Ends what the statement moved (columns org, job_id, kind, endpoint_id, status) as every end is ended. */
 static tab_status end_each(tab_tx *tx, const tab_rows *rows, size_t *count, tab_error *err)
@@ -28,46 +38,120 @@ static tab_status end_each(tab_tx *tx, const tab_rows *rows, size_t *count, tab_
     return s;
 }
 
-static tab_status leases(tab_tx *tx, jobs_swept *ret, tab_error *err)
+/* Jobs that were started too often. */
+static tab_status give_up(tab_tx *tx, jobs_swept *ret, size_t *n, tab_error *err)
 {
-    TAB_AUTO(tab_rows) *failed = NULL, *queued = NULL;
-    tab_status s = tab_tx_query(
+    TAB_AUTO(tab_rows) *failed = NULL;
+    TAB_TRY(tab_tx_query(
         tx, &failed, err,
-        "UPDATE jobs.job "
+        "UPDATE jobs.job j "
         "SET status = 'failed', lease_until = NULL, phase = '', request = '', "
         "error = 'the job was started ' || tries || ' times and its worker was lost each time' "
-        "WHERE status = 'running' AND lease_until < clock_timestamp() AND tries >= $1 AND staged IS NULL "
-        "RETURNING org, job_id, kind, endpoint_id, status",
-        TAB_P(tab_p_int(JOBS_TRIES)));
-    if (s == TAB_OK)
-        s = end_each(tx, failed, &ret->failed, err);
-    if (s == TAB_OK)
-        s = tab_tx_query(tx, &queued, err,
-                         "WITH lost AS (UPDATE jobs.job "
-                         "SET status = 'queued', lease_until = NULL, phase = '', "
-                         "ready_at = clock_timestamp() + (tries - 1) * interval '1 second' "
-                         "WHERE status = 'running' AND lease_until < clock_timestamp() "
-                         "RETURNING org, job_id) INSERT INTO jobs.log (org, job_id, line) "
-                         "SELECT org, job_id, 'queued again: its worker was lost' "
-                         "FROM lost "
-                         "RETURNING 1",
-                         TAB_P_NONE);
-    if (s == TAB_OK)
-        ret->requeued = tab_rows_count(queued);
-    return s;
+        "FROM (SELECT org, job_id FROM jobs.job WHERE status = 'running' AND lease_until < clock_timestamp() "
+        "AND tries >= $1 AND staged IS NULL LIMIT $2 FOR UPDATE SKIP LOCKED) lost "
+        "WHERE j.org = lost.org AND j.job_id = lost.job_id "
+        "RETURNING j.org, j.job_id, kind, endpoint_id, status",
+        TAB_P(tab_p_int(JOBS_TRIES), tab_p_int(BATCH))));
+    TAB_TRY(end_each(tx, failed, n, err));
+    ret->failed += *n;
+    return TAB_OK;
 }
 
-static tab_status windows(tab_tx *tx, jobs_swept *ret, tab_error *err)
+/* Jobs whose worker is lost. */
+static tab_status requeue(tab_tx *tx, jobs_swept *ret, size_t *n, tab_error *err)
+{
+    TAB_AUTO(tab_rows) *queued = NULL;
+    TAB_TRY(tab_tx_query(
+        tx, &queued, err,
+        "WITH lost AS (UPDATE jobs.job j "
+        "SET status = 'queued', lease_until = NULL, phase = '', "
+        "ready_at = clock_timestamp() + (tries - 1) * interval '1 second' "
+        "FROM (SELECT org, job_id FROM jobs.job WHERE status = 'running' AND lease_until < clock_timestamp() "
+        "AND (tries < $1 OR staged IS NOT NULL) LIMIT $2 FOR UPDATE SKIP LOCKED) l "
+        "WHERE j.org = l.org AND j.job_id = l.job_id "
+        "RETURNING j.org, j.job_id) INSERT INTO jobs.log (org, job_id, line) "
+        "SELECT org, job_id, 'queued again: its worker was lost' FROM lost RETURNING 1",
+        TAB_P(tab_p_int(JOBS_TRIES), tab_p_int(BATCH))));
+    ret->requeued += *n = tab_rows_count(queued);
+    return TAB_OK;
+}
+
+static tab_status expire(tab_tx *tx, jobs_swept *ret, size_t *n, tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
-    tab_status s = tab_tx_query(tx, &rows, err,
-                                "UPDATE jobs.job "
-                                "SET status = 'expired', lease_until = NULL, phase = '', request = '', "
-                                "error = 'the completion window was missed' "
-                                "WHERE status IN ('queued', 'running') AND due_at < clock_timestamp() "
-                                "RETURNING org, job_id, kind, endpoint_id, status",
-                                TAB_P_NONE);
-    return s == TAB_OK ? end_each(tx, rows, &ret->expired, err) : s;
+    TAB_TRY(
+        tab_tx_query(tx, &rows, err,
+                     "UPDATE jobs.job j "
+                     "SET status = 'expired', lease_until = NULL, phase = '', request = '', "
+                     "error = 'the completion window was missed' "
+                     "FROM (SELECT org, job_id FROM jobs.job WHERE status IN ('queued', 'running') "
+                     "AND due_at < clock_timestamp() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED) late "
+                     "WHERE j.org = late.org AND j.job_id = late.job_id "
+                     "RETURNING j.org, j.job_id, kind, endpoint_id, status",
+                     TAB_P(tab_p_int(BATCH))));
+    TAB_TRY(end_each(tx, rows, n, err));
+    ret->expired += *n;
+    return TAB_OK;
+}
+
+static tab_status forget(tab_tx *tx, jobs_swept *ret, size_t *n, tab_error *err)
+{
+    TAB_AUTO(tab_rows) *rows = NULL;
+    (void)ret;
+    TAB_TRY(tab_tx_query(tx, &rows, err,
+                         "DELETE FROM jobs.output WHERE ctid = ANY(ARRAY(SELECT ctid FROM jobs.output "
+                         "WHERE expires_at < now() ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED)) "
+                         "RETURNING 1",
+                         TAB_P(tab_p_int(BATCH))));
+    *n = tab_rows_count(rows);
+    return TAB_OK;
+}
+
+/* The sweeps, in the order of who waits for them. Each takes batches of BATCH rows in transactions of their
+ * own, so that what was done stays done, and leaves what is locked to the next turn. */
+static const struct {
+    const char *name;
+    tab_status (*batch)(tab_tx *tx, jobs_swept *ret, size_t *n, tab_error *err);
+} sweeps[] = {
+    { "lost leases", requeue },
+    { "jobs started too often", give_up },
+    { "missed windows", expire },
+    { "expired outputs", forget },
+};
+enum { SWEEPS = sizeof sweeps / sizeof *sweeps };
+
+static tab_status sweep_batch(tab_pg *pg, size_t k, jobs_swept *ret, size_t *n, tab_error *err)
+{
+    TAB_AUTO(tab_tx) *tx = NULL;
+    TAB_TRY(tab_tx_begin(pg, TAB_ORG_ALL, tab_in_ms(BATCH_MS), &tx, err));
+    TAB_TRY(sweeps[k].batch(tx, ret, n, err));
+    return tab_tx_commit(&tx, err);
+}
+
+/* One sweep's part of a turn: until a batch is not full, or its time is over. */
+static void sweep_one(tab_pg *pg, size_t k, jobs_swept *ret)
+{
+    static _Atomic int64_t behind[SWEEPS]; /* tab_mono_ms since when it is not done; 0: it is */
+    char labels[80];
+    tab_deadline end = tab_in_ms(SWEEP_MS);
+    tab_status s = TAB_OK;
+    size_t n = BATCH;
+    while (n == BATCH && s == TAB_OK && tab_left_ms(end, 1) > 0) {
+        tab_error err = { 0 };
+        n = 0;
+        s = sweep_batch(pg, k, ret, &n, &err);
+        if (s != TAB_OK && s != TAB_UNAVAILABLE)
+            tab_log_fields(TAB_WARN, "a sweep did not end; tried again", "of", sweeps[k].name, "why",
+                           err.message, NULL);
+    }
+    bool left = s != TAB_OK || n == BATCH;
+    int64_t now = tab_mono_ms(), since = atomic_load(&behind[k]);
+    since = !left ? 0 : since > 0 ? since : now;
+    atomic_store(&behind[k], since);
+    snprintf(labels, sizeof labels, "sweep=\"%s\"", sweeps[k].name);
+    tab_metric_set(tab_gauge("tabella_sweep_behind_seconds",
+                             "How long there has been more to sweep than one turn does", labels),
+                   since > 0 ? (double)(now - since) / 1000 : 0);
 }
 
 /* Open jobs by kind. Jobs of a batch wait for their organization's cap, so the oldest is told by kind. */
@@ -90,38 +174,30 @@ static tab_status open_jobs(tab_tx *tx, jobs_swept *ret, tab_error *err)
     return s;
 }
 
+/* What is told of all jobs: how many are open, how long the last ones took. */
+static tab_status figures(tab_pg *pg, jobs_swept *ret, tab_error *err)
+{
+    TAB_AUTO(tab_tx) *tx = NULL;
+    TAB_AUTO(tab_rows) *rows = NULL;
+    TAB_TRY(tab_tx_begin(pg, TAB_ORG_ALL, tab_in_ms(BATCH_MS), &tx, err));
+    TAB_TRY(open_jobs(tx, ret, err));
+    TAB_TRY(tab_tx_query(tx, &rows, err,
+                         "SELECT coalesce(avg(extract(epoch FROM updated_at - started_at)), 2)::float8 "
+                         "FROM (SELECT updated_at, started_at FROM jobs.job "
+                         "WHERE status = 'done' AND started_at IS NOT NULL ORDER BY seq DESC LIMIT 50) t",
+                         TAB_P_NONE));
+    for (size_t k = 0; k < JOBS_KINDS; k++) {
+        ret->queued += ret->of[k].queued;
+        ret->running += ret->of[k].running;
+    }
+    ret->mean_s = tab_rows_real(rows, 0, 0);
+    return tab_tx_commit(&tx, err);
+}
+
 tab_status jobs_sweep(tab_pg *pg, jobs_swept *ret, tab_error *err)
 {
     *ret = (jobs_swept){ 0 };
-    TAB_AUTO(tab_tx) *tx = NULL;
-    TAB_AUTO(tab_rows) *lock = NULL, *figures = NULL;
-    tab_status s = tab_tx_begin(pg, TAB_ORG_ALL, tab_in_ms(10000), &tx, err);
-    if (s == TAB_OK)
-        s = tab_tx_query(tx, &lock, err, "SELECT pg_try_advisory_xact_lock(hashtext('jobs.sweep'))",
-                         TAB_P_NONE);
-    if (s == TAB_OK && tab_rows_bool(lock, 0, 0)) {
-        if ((s = leases(tx, ret, err)) == TAB_OK && (s = windows(tx, ret, err)) == TAB_OK)
-            s = tab_tx_query(tx, NULL, err, "DELETE FROM jobs.output WHERE expires_at < now()", TAB_P_NONE);
-    }
-    if (s == TAB_OK)
-        s = open_jobs(tx, ret, err);
-    if (s == TAB_OK)
-        s = tab_tx_query(tx, &figures, err,
-                         "SELECT count(*) FILTER (WHERE status = 'queued'), "
-                         "count(*) FILTER (WHERE status = 'running'), coalesce((SELECT avg(extract(epoch "
-                         "FROM updated_at - started_at)) "
-                         "FROM (SELECT updated_at, started_at "
-                         "FROM jobs.job "
-                         "WHERE status = 'done' AND started_at IS NOT NULL "
-                         "ORDER BY seq DESC "
-                         "LIMIT 50) t), 2)::float8 "
-                         "FROM jobs.job "
-                         "WHERE status IN ('queued', 'running')",
-                         TAB_P_NONE);
-    if (s != TAB_OK)
-        return s;
-    ret->queued = tab_rows_int(figures, 0, 0);
-    ret->running = tab_rows_int(figures, 0, 1);
-    ret->mean_s = tab_rows_real(figures, 0, 2);
-    return tab_tx_commit(&tx, err);
+    for (size_t k = 0; k < SWEEPS; k++)
+        sweep_one(pg, k, ret);
+    return figures(pg, ret, err);
 }

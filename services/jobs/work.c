@@ -123,10 +123,20 @@ static void *sweep(void *arg)
                         s.expired);
                 jobs_wake(self);
             }
-            chores_do(self);
         } else if (st != TAB_UNAVAILABLE && st != TAB_CANCELLED) {
             tab_log(TAB_ERROR, "sweep: %s", err.message);
         }
+        sleep_ms(&self->stop, 1000);
+    }
+    return NULL;
+}
+
+/* Chores call other services and wait for them: a thread of their own, so that no lost lease does. */
+static void *chores(void *arg)
+{
+    jobs *self = arg;
+    while (!atomic_load(&self->stop)) {
+        chores_do(self);
         sleep_ms(&self->stop, 1000);
     }
     return NULL;
@@ -324,7 +334,8 @@ bool jobs_work_start(jobs *self)
         self->n_thread++;
     self->beats = pthread_create(&self->beat_thread, NULL, beat, self) == 0;
     self->sweeps = pthread_create(&self->sweep_thread, NULL, sweep, self) == 0;
-    return self->n_thread == self->workers && self->beats && self->sweeps;
+    self->chores = pthread_create(&self->chore_thread, NULL, chores, self) == 0;
+    return self->n_thread == self->workers && self->beats && self->sweeps && self->chores;
 }
 
 void jobs_work_stop(jobs *self)
@@ -344,5 +355,7 @@ void jobs_work_stop(jobs *self)
         pthread_join(self->beat_thread, NULL);
     if (self->sweeps)
         pthread_join(self->sweep_thread, NULL);
+    if (self->chores)
+        pthread_join(self->chore_thread, NULL);
     free(self->thread);
 }

@@ -42,9 +42,9 @@ typedef struct {
         beats_end;        /* stop: no job is begun, no step of one; the beat outlives the workers */
     pthread_mutex_t lock; /* of the list of what is at work */
     work *held;
-    pthread_t *thread, beat_thread, sweep_thread;
+    pthread_t *thread, beat_thread, sweep_thread, chore_thread;
     int64_t n_thread;
-    bool beats, sweeps;
+    bool beats, sweeps, chores;
     _Atomic int64_t queued, running;
     _Atomic int64_t mean_ms;
 } jobs;
