@@ -45,6 +45,7 @@ extern "C" {
 #define TAB_GRANT_HEADER "X-Tabella-Grant"
 #define TAB_AUTHENTICATE_ROUTE "AUTHENTICATE"
 #define TAB_AUTHENTICATE_PATH "/internal/authenticate"
+#define TAB_LIVE_PATH "/internal/live" /* no identity: 204 as soon as the api's event loop turns */
 
 enum {
     TAB_IDENTITY_SKEW_MS = 60000, /* an identity is good for so long */

@@ -7,6 +7,7 @@
  *   ngx_http_tab_metrics.c  counters of all workers, and /metrics
  *   ngx_http_tab_log.c      what the log says of a request; trace context
  *   ngx_http_tab_echo.c     an answer of the api is passed on only to the request that it names
+ *   ngx_http_tab_probe.c    which apis answer; how long a request that may be asked again waits for one
  *   ngx_http_tab_redis.c    what is asked of Redis: one round for all requests that became ready meanwhile,
  *                           with a breaker
  *   ngx_http_tab_call.c     how a call is written
@@ -20,9 +21,9 @@
  * Calls go one way, down (decision 0256). nginx calls those of the first line by the handlers that module.c
  * installs:
  *
- *   module ---> gate, echo, log
- *                 |
- *                body
+ *   module ---> gate, echo, log, probe
+ *                 |      |
+ *                body  probe
  *                 |
  *              request
  *                 |
@@ -73,8 +74,16 @@ typedef struct {
     ngx_str_t type, message, param;
     tab_bodies_limits bodies; /* under way at once */
     size_t body_rate;         /* bytes a second, at least; 0: any */
+    ngx_msec_t get_timeout;   /* of the answer to a GET or HEAD; 0: as nginx's own */
     unsigned bodies_set : 1;
 } tab_loc_conf;
+
+/* Of an upstream block. */
+typedef struct {
+    ngx_int_t (*init_upstream)(ngx_conf_t *cf, ngx_http_upstream_srv_conf_t *us); /* tab_echo: nginx's own */
+    ngx_int_t (*init)(ngx_http_request_t *r, ngx_http_upstream_srv_conf_t *us);
+    ngx_flag_t probe;
+} tab_srv_conf;
 
 /* What a node's workers share. */
 typedef struct {
@@ -193,9 +202,13 @@ void ngx_http_tab_let_in(tab_ctx *ctx);
 ngx_int_t ngx_http_tab_log_variables(ngx_conf_t *cf);
 char *ngx_http_tab_trace_share(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 
-/* The directive tab_echo of an upstream block, and its configuration. */
-void *ngx_http_tab_create_srv(ngx_conf_t *cf);
+/* The directive tab_echo of an upstream block. */
 char *ngx_http_tab_echo(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
+
+/* ngx_http_tab_probe.c: questions to the servers of each upstream with tab_probe, by this worker. */
+ngx_int_t ngx_http_tab_probe_start(ngx_cycle_t *cycle);
+/* A GET waits for its answer as long as tab_get_timeout says: the next server may be asked. */
+ngx_int_t ngx_http_tab_patience(ngx_http_request_t *r);
 
 /* Sends the envelope; gives what ngx_http_finalize_request wants. retry_s 0: no Retry-After. */
 ngx_int_t ngx_http_tab_send(ngx_http_request_t *r, ngx_uint_t status, const char *type, const char *message,

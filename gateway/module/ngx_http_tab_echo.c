@@ -10,11 +10,6 @@
  * any byte of it leaves, and whatever follows (a body, an error page, another try). */
 #include "gateway/module/ngx_http_tab.h"
 
-typedef struct {
-    ngx_int_t (*init_upstream)(ngx_conf_t *cf, ngx_http_upstream_srv_conf_t *us);
-    ngx_int_t (*init)(ngx_http_request_t *r, ngx_http_upstream_srv_conf_t *us);
-} tab_echo_conf;
-
 static tab_echo *echo_of(ngx_http_request_t *r)
 {
     tab_ctx *ctx = ngx_http_tab_ctx(r);
@@ -70,19 +65,19 @@ static ngx_int_t reinit_request(ngx_http_request_t *r)
 
 static ngx_int_t init_peer(ngx_http_request_t *r, ngx_http_upstream_srv_conf_t *us)
 {
-    tab_echo_conf *conf = ngx_http_conf_upstream_srv_conf(us, ngx_http_tab_module);
+    tab_srv_conf *conf = ngx_http_conf_upstream_srv_conf(us, ngx_http_tab_module);
     tab_echo *echo = echo_of(r);
     if (echo == NULL || conf->init(r, us) != NGX_OK)
         return NGX_ERROR;
     echo->reinit_request = r->upstream->reinit_request;
     r->upstream->reinit_request = reinit_request;
     stay(r, echo, process_header);
-    return NGX_OK;
+    return ngx_http_tab_patience(r);
 }
 
 static ngx_int_t init_upstream(ngx_conf_t *cf, ngx_http_upstream_srv_conf_t *us)
 {
-    tab_echo_conf *conf = ngx_http_conf_upstream_srv_conf(us, ngx_http_tab_module);
+    tab_srv_conf *conf = ngx_http_conf_upstream_srv_conf(us, ngx_http_tab_module);
     if (conf->init_upstream(cf, us) != NGX_OK)
         return NGX_ERROR;
     conf->init = us->peer.init;
@@ -90,14 +85,9 @@ static ngx_int_t init_upstream(ngx_conf_t *cf, ngx_http_upstream_srv_conf_t *us)
     return NGX_OK;
 }
 
-void *ngx_http_tab_create_srv(ngx_conf_t *cf)
-{
-    return ngx_pcalloc(cf->pool, sizeof(tab_echo_conf));
-}
-
 char *ngx_http_tab_echo(ngx_conf_t *cf, ngx_command_t *cmd, void *c)
 {
-    tab_echo_conf *conf = c;
+    tab_srv_conf *conf = c;
     ngx_http_upstream_srv_conf_t *us = ngx_http_conf_get_module_srv_conf(cf, ngx_http_upstream_module);
     (void)cmd;
     if (conf->init_upstream != NULL)

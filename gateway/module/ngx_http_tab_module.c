@@ -272,6 +272,14 @@ static char *init_main(ngx_conf_t *cf, void *c)
                : NGX_CONF_ERROR;
 }
 
+static void *create_srv(ngx_conf_t *cf)
+{
+    tab_srv_conf *conf = ngx_pcalloc(cf->pool, sizeof *conf);
+    if (conf != NULL)
+        conf->probe = NGX_CONF_UNSET;
+    return conf;
+}
+
 static void *create_loc(ngx_conf_t *cf)
 {
     tab_loc_conf *conf = ngx_pcalloc(cf->pool, sizeof *conf);
@@ -279,6 +287,7 @@ static void *create_loc(ngx_conf_t *cf)
         conf->gate = NGX_CONF_UNSET;
         conf->count = NGX_CONF_UNSET;
         conf->body_rate = NGX_CONF_UNSET_SIZE;
+        conf->get_timeout = NGX_CONF_UNSET_MSEC;
     }
     return conf;
 }
@@ -290,6 +299,7 @@ static char *merge_loc(ngx_conf_t *cf, void *parent, void *child)
     ngx_conf_merge_value(conf->gate, prev->gate, 0);
     ngx_conf_merge_value(conf->count, prev->count, 0);
     ngx_conf_merge_size_value(conf->body_rate, prev->body_rate, 16 * 1024);
+    ngx_conf_merge_msec_value(conf->get_timeout, prev->get_timeout, 0);
     if (!conf->bodies_set)
         conf->bodies = prev->bodies_set ? prev->bodies : (tab_bodies_limits){ 256 << 20, 1 << 30 };
     conf->bodies_set = 1;
@@ -457,6 +467,11 @@ static ngx_command_t commands[] = {
       NGX_HTTP_MAIN_CONF_OFFSET, offsetof(tab_main_conf, trace), traces },
     { ngx_string("tab_trace_share"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, ngx_http_tab_trace_share,
       NGX_HTTP_MAIN_CONF_OFFSET, 0, NULL },
+    { ngx_string("tab_probe"), NGX_HTTP_UPS_CONF | NGX_CONF_FLAG, ngx_conf_set_flag_slot,
+      NGX_HTTP_SRV_CONF_OFFSET, offsetof(tab_srv_conf, probe), NULL },
+    { ngx_string("tab_get_timeout"),
+      NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE1, ngx_conf_set_msec_slot,
+      NGX_HTTP_LOC_CONF_OFFSET, offsetof(tab_loc_conf, get_timeout), NULL },
     { ngx_string("tab_echo"), NGX_HTTP_UPS_CONF | NGX_CONF_NOARGS, ngx_http_tab_echo,
       NGX_HTTP_SRV_CONF_OFFSET, 0, NULL },
     { ngx_string("tab_body_bytes"),
@@ -492,7 +507,7 @@ static ngx_int_t init_process(ngx_cycle_t *cycle)
     if (conf == NULL || conf->redis.len == 0)
         return NGX_OK;
     ngx_http_tab_held_start(conf);
-    return ngx_http_tab_redis_start(cycle, conf);
+    return ngx_http_tab_probe_start(cycle) == NGX_OK ? ngx_http_tab_redis_start(cycle, conf) : NGX_ERROR;
 }
 
 static void exit_process(ngx_cycle_t *cycle)
@@ -501,8 +516,8 @@ static void exit_process(ngx_cycle_t *cycle)
     ngx_http_tab_redis_stop();
 }
 
-static ngx_http_module_t module_ctx = { add_variables,           install, create_main, init_main,
-                                        ngx_http_tab_create_srv, NULL,    create_loc,  merge_loc };
+static ngx_http_module_t module_ctx = { add_variables, install, create_main, init_main,
+                                        create_srv,    NULL,    create_loc,  merge_loc };
 
 ngx_module_t ngx_http_tab_module = { NGX_MODULE_V1, &module_ctx,  commands,     NGX_HTTP_MODULE,
                                      NULL,          NULL,         init_process, NULL,

@@ -135,6 +135,13 @@ static const char *tenant_of(const request *r)
     return r->internal ? "" : r->who.org[0] == 0 ? "-" : r->who.org;
 }
 
+/* A gateway asks whether this process answers: it is no call, and is not counted as one. */
+static void on_probe(struct evhttp_request *req, void *arg)
+{
+    (void)arg;
+    evhttp_send_reply(req, HTTP_NOCONTENT, "No Content", NULL);
+}
+
 static void on_request(struct evhttp_request *req, void *arg)
 {
     http *h = arg;
@@ -387,6 +394,8 @@ http *http_open(api *a)
     evhttp_set_default_content_type(h->server, NULL);
     evhttp_set_allowed_methods(h->server, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST |
                                               EVHTTP_REQ_DELETE | EVHTTP_REQ_PATCH | EVHTTP_REQ_PUT);
+    if (evhttp_set_cb(h->server, TAB_LIVE_PATH, on_probe, NULL) != 0)
+        goto fail;
     evhttp_set_gencb(h->server, on_request, h);
     h->streams = streams_open(h->a, h->base, (streams_hooks){ opened_one, http_closed_one, h });
     if (h->streams == NULL)

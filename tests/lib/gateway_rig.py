@@ -87,6 +87,10 @@ class Upstream:
                     data += more
                 body, data = data[:need], data[need:]
                 method, path = lines[0].decode("latin1").split()[:2]
+                if path == "/internal/live":  # no call of anybody's
+                    self.connections -= 1
+                    c.sendall(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
+                    return
                 if path == "/internal/authenticate":
                     self.asked += 1
                     c.sendall(self.authenticate(h))

@@ -1,0 +1,172 @@
+/* Whether each server of an upstream answers, asked every half second by each worker.
+ *
+ *   wait --time--> ask --an answer--> (up) wait
+ *                   |----none within a second, or no connection--> missed once more --> wait
+ *
+ * A process that stands still, or whose node has gone, goes on taking connections, or nothing ever refuses them:
+ * without questions nginx would learn of it from calls that wait for it (docs/decisions/0399). A server that missed
+ * two questions in a row gets no calls until it answers one. The last one that is left keeps its calls: where
+ * no server answers, it is more likely that all are slow than that all are gone.
+ *
+ * What is known is a worker's own, in the memory of nginx's round robin; workers agree within a second. */
+#include "gateway/module/ngx_http_tab.h"
+
+enum { PROBE_EVERY = 500, PROBE_LATE = 1000, MISSED_MOST = 2, ANSWER = 64 };
+
+static const char question[] = "GET " TAB_LIVE_PATH " HTTP/1.1\r\nHost: tabella\r\nConnection: close\r\n\r\n";
+
+typedef struct {
+    ngx_http_upstream_rr_peers_t *peers;
+    ngx_http_upstream_rr_peer_t *peer;
+    ngx_connection_t *c; /* while it is asked */
+    size_t sent;         /* of the question */
+    ngx_event_t timer;   /* the next question, or the answer to this one is late */
+    ngx_uint_t missed;
+} tab_probe;
+
+static void ask(tab_probe *p);
+
+static bool others_are_up(const tab_probe *p)
+{
+    for (const ngx_http_upstream_rr_peer_t *o = p->peers->peer; o != NULL; o = o->next)
+        if (o != p->peer && !o->down)
+            return true;
+    return false;
+}
+
+static void judge(tab_probe *p, bool answered)
+{
+    p->missed = answered ? 0 : ngx_min(p->missed + 1, MISSED_MOST);
+    bool down = p->missed == MISSED_MOST && others_are_up(p);
+    if (down == (p->peer->down != 0))
+        return;
+    p->peer->down = down;
+    if (down) {
+        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "tab: %V does not answer and gets no calls",
+                      &p->peer->name);
+    } else {
+        ngx_log_error(NGX_LOG_NOTICE, ngx_cycle->log, 0, "tab: %V answers again", &p->peer->name);
+    }
+}
+
+static void end(tab_probe *p, bool answered)
+{
+    if (p->c != NULL)
+        ngx_close_connection(p->c);
+    p->c = NULL;
+    judge(p, answered);
+    if (!ngx_exiting && !ngx_terminate && !ngx_quit)
+        ngx_add_timer(&p->timer, PROBE_EVERY);
+}
+
+static void on_timer(ngx_event_t *ev)
+{
+    tab_probe *p = ev->data;
+    if (p->c != NULL)
+        end(p, false); /* late */
+    else
+        ask(p);
+}
+
+static void on_readable(ngx_event_t *ev)
+{
+    ngx_connection_t *c = ev->data;
+    tab_probe *p = c->data;
+    u_char answer[ANSWER];
+    if (c->close) { /* nginx ends what is idle when a worker stops */
+        p->c = NULL;
+        ngx_close_connection(c);
+        return;
+    }
+    ssize_t n = c->recv(c, answer, sizeof answer);
+    if (n == NGX_AGAIN && ngx_handle_read_event(c->read, 0) == NGX_OK)
+        return;
+    if (p->timer.timer_set)
+        ngx_del_timer(&p->timer);
+    end(p, n > 0);
+}
+
+static void on_writable(ngx_event_t *ev)
+{
+    ngx_connection_t *c = ev->data;
+    tab_probe *p = c->data;
+    while (p->sent < sizeof question - 1) {
+        ssize_t n = c->send(c, (u_char *)(uintptr_t)question + p->sent, sizeof question - 1 - p->sent);
+        if (n > 0) {
+            p->sent += (size_t)n;
+            continue;
+        }
+        if (n == NGX_AGAIN && ngx_handle_write_event(c->write, 0) == NGX_OK)
+            return;
+        if (p->timer.timer_set)
+            ngx_del_timer(&p->timer);
+        end(p, false);
+        return;
+    }
+}
+
+static void ask(tab_probe *p)
+{
+    ngx_peer_connection_t pc = { .sockaddr = p->peer->sockaddr,
+                                 .socklen = p->peer->socklen,
+                                 .name = &p->peer->name,
+                                 .get = ngx_event_get_peer,
+                                 .log = ngx_cycle->log,
+                                 .log_error = NGX_ERROR_INFO };
+    ngx_int_t rc = ngx_event_connect_peer(&pc);
+    p->c = pc.connection;
+    p->sent = 0;
+    if (rc != NGX_OK && rc != NGX_AGAIN) {
+        end(p, false);
+        return;
+    }
+    p->c->data = p;
+    p->c->idle = 1;
+    p->c->read->handler = on_readable;
+    p->c->write->handler = on_writable;
+    ngx_add_timer(&p->timer, PROBE_LATE);
+    if (rc == NGX_OK)
+        on_writable(p->c->write);
+}
+
+ngx_int_t ngx_http_tab_probe_start(ngx_cycle_t *cycle)
+{
+    ngx_http_upstream_main_conf_t *all = ngx_http_cycle_get_module_main_conf(cycle, ngx_http_upstream_module);
+    ngx_http_upstream_srv_conf_t **us = all->upstreams.elts;
+    for (ngx_uint_t i = 0; i < all->upstreams.nelts; i++) {
+        ngx_http_upstream_rr_peers_t *peers = us[i]->peer.data;
+        const tab_srv_conf *conf =
+            us[i]->srv_conf == NULL ? NULL : ngx_http_conf_upstream_srv_conf(us[i], ngx_http_tab_module);
+        if (conf == NULL || conf->probe != 1)
+            continue;
+        for (ngx_http_upstream_rr_peer_t *peer = peers->peer; peer != NULL; peer = peer->next) {
+            tab_probe *p = ngx_pcalloc(cycle->pool, sizeof *p);
+            if (p == NULL)
+                return NGX_ERROR;
+            p->peers = peers;
+            p->peer = peer;
+            p->timer.handler = on_timer;
+            p->timer.data = p;
+            p->timer.log = cycle->log;
+            p->timer.cancelable = 1;
+            ngx_add_timer(&p->timer, PROBE_EVERY);
+        }
+    }
+    return NGX_OK;
+}
+
+ngx_int_t ngx_http_tab_patience(ngx_http_request_t *r)
+{
+    const tab_loc_conf *conf = ngx_http_get_module_loc_conf(r, ngx_http_tab_module);
+    ngx_http_upstream_t *u = r->upstream;
+    if (!(r->method & (NGX_HTTP_GET | NGX_HTTP_HEAD)) || conf->get_timeout == 0 ||
+        conf->get_timeout >= u->conf->read_timeout)
+        return NGX_OK;
+    ngx_http_upstream_conf_t *own = ngx_palloc(r->pool, sizeof *own);
+    if (own == NULL)
+        return NGX_ERROR;
+    *own = *u->conf;
+    own->read_timeout = conf->get_timeout;
+    u->conf = own;
+    return NGX_OK;
+}
