@@ -167,9 +167,10 @@ static tab_status read_task(const tab_json *t, Tabella__RunOptions *o, tab_error
 tab_status body_options(request *r, const tab_body *b, Tabella__RunOptions **ret, bool *ret_batch,
                         tab_str *ret_out, tab_error *err)
 {
-    static const char *const members[] = { "confidence_threshold", "processing", "out", "explain", "columns",
-                                           "missing_values",       "split",      NULL },
-                             *const ways[] = { "realtime", "batch", NULL };
+    static const char
+        *const members[] = { "confidence_threshold", "processing", "out",     "explain", "columns",
+                             "missing_values",       "split",      "horizon", "as_of",   NULL },
+               *const ways[] = { "realtime", "batch", NULL };
     Tabella__RunOptions *o = tab_arena_new_of(r->arena, Tabella__RunOptions, 1);
     const char *way;
     tab_str base;
