@@ -30,6 +30,8 @@ class Endpoints(Resource):
         columns: Optional[Sequence[Mapping[str, Any]]] = None,
         missing_values: Union[str, Sequence[Union[str, float]], None] = None,
         split: Optional[str] = None,
+        horizon: Optional[int] = None,
+        as_of: Optional[str] = None,
         options: Optional[Mapping[str, Any]] = None,
         wait: bool = True,
         progress: bool = False,
@@ -53,6 +55,8 @@ class Endpoints(Resource):
             columns=columns,
             missing_values=missing_values,
             split=split,
+            horizon=horizon,
+            as_of=as_of,
         )
         body = {"name": name, **fields}
         given, stored = stored_of(self._client, given, body, idempotency_key)
@@ -181,9 +185,12 @@ class Endpoints(Resource):
         columns: Optional[Sequence[Mapping[str, Any]]] = None,
         missing_values: Union[str, Sequence[Union[str, float]], None] = None,
         split: Optional[str] = None,
+        horizon: Optional[int] = None,
+        as_of: Optional[str] = None,
         options: Optional[Mapping[str, Any]] = None,
     ) -> Endpoint:
-        """Changes name, target, task, threshold, columns, missing marks or split, at once."""
+        """Changes name, target, task, threshold, columns, missing marks, split, horizon or as_of, at once. To take a
+        horizon or as_of away: options={"horizon": None}."""
         fields = fields_of(
             None,
             target,
@@ -194,6 +201,8 @@ class Endpoints(Resource):
             columns=columns,
             missing_values=missing_values,
             split=split,
+            horizon=horizon,
+            as_of=as_of,
         )
         if target is True:
             fields["target"] = {"mode": "auto"}
