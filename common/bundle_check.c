@@ -59,7 +59,7 @@ static bool results_sound(const Tabella__Prediction *p, const Tabella__Results *
            (r->n_value == 0 || (r->n_value == n && r->n_quantiles == n * p->n_quantile_levels)) &&
            (r->n_std == 0 || r->n_std == n) && (r->n_anomaly_score == 0 || r->n_anomaly_score == n) &&
            (r->n_reasons == 0 || r->n_reasons == n) &&
-           (r->n_regime == 0 || (r->n_regime == n && below(r->regime, n, TAB_REGIMES))) &&
+           (r->n_regime == 0 || (r->n_regime == n && below(r->regime, n, TAB_BUNDLE_REGIMES))) &&
            (r->n_doubt == 0 || (r->n_doubt == n && below(r->doubt, n, p->n_doubts + 1))) &&
            (r->n_label + r->n_value + r->n_anomaly_score == n);
 }

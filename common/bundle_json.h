@@ -25,8 +25,8 @@ typedef enum {
 } tab_paged;
 
 /* Names of Results.regime, by its number. */
-enum { TAB_REGIMES = 4 };
-extern const char *const tab_regime_name[TAB_REGIMES];
+enum { TAB_BUNDLE_REGIMES = 4 };
+extern const char *const tab_bundle_regime[TAB_BUNDLE_REGIMES];
 
 /* For several bundles, written one after the other, that share messages: the text of a shared message is
  * kept and copied into the next bundle. It is freed before the messages are. */

@@ -195,7 +195,7 @@ static void ready_key(tab_out *o, const tab_out *keys, const size_t *end, size_t
     o->comma = false;
 }
 
-const char *const tab_regime_name[TAB_REGIMES] = { "alike", "later", "new_group", "out_of_range" };
+const char *const tab_bundle_regime[TAB_BUNDLE_REGIMES] = { "alike", "later", "new_group", "out_of_range" };
 
 static double rounded(double x)
 {
@@ -236,7 +236,7 @@ static void result(tab_out *o, const bundle_writer *w, const Tabella__Results *r
         MEMBER(o, "is_anomaly", tab_out_bool(o, rounded(r->anomaly_score[i]) >= rounded(p->threshold)));
     }
     if (r->n_regime > 0 && r->regime[i] > 0)
-        MEMBER(o, "regime", tab_out_cstr(o, tab_regime_name[r->regime[i]]));
+        MEMBER(o, "regime", tab_out_cstr(o, tab_bundle_regime[r->regime[i]]));
     if (r->n_doubt > 0 && r->doubt[i] > 0) {
         MEMBER(o, "low_confidence", tab_out_bool(o, true));
         MEMBER(o, "low_confidence_reason", tab_out_cstr(o, p->doubts[r->doubt[i] - 1]));
