@@ -1,8 +1,8 @@
 // Steps ahead of every series as a fan: what is known of a series where this tab sent it, then each step's value within
 // its 80 % interval. Beside it the question itself in words: in which regimes rows are asked, what linked tables leave out.
-import { html, useState, useMemo, useEffect, Facts, Problem, Table, VirtualTable } from "./ui.js";
+import { html, useState, useMemo, useEffect, save, Facts, Problem, Table, VirtualTable } from "./ui.js";
 import { get, query } from "./api.js";
-import { cell, columnNames, count, isNumber, number, percent, plural, splitRef } from "./format.js";
+import { cell, columnNames, count, csv, isNumber, number, percent, plural, splitRef } from "./format.js";
 
 const REGIMES = {
     alike: "like those whose target is known",
@@ -38,6 +38,14 @@ export function Linked({ of }) {
 }
 
 // ---- the fan ----------------------------------------------------------------------------------------------------------
+
+// P3M is 3 months.
+const UNITS = { Y: "year", M: "month", W: "week", D: "day", H: "hour", TM: "minute", S: "second" };
+function stepWords(step) {
+    const m = /^P(T?)(\d+(?:\.\d+)?)([YMWDHS])$/.exec(step);
+    const unit = m && UNITS[m[1] && m[3] === "M" ? "TM" : m[3]];
+    return !m ? `${step}` : m[2] === "1" ? unit : plural(Number(m[2]), unit);
+}
 
 const keyOf = (values) => JSON.stringify(values.map((v) => (v == null ? null : String(v))));
 const nameOf = (row) => Object.values(row.series).map((v) => (v == null ? "(none)" : cell(v))).join(", ") || "the table";
@@ -121,7 +129,7 @@ function useRows(f, source) {
 function Choose({ series, at, go, whole }) {
     if (series.length < 2) return null;
     const step = (by) => go(series[(series.findIndex(([key]) => key === at) + by + series.length) % series.length][0]);
-    return html`<div class="row"><label class="field">Series<select value=${at} onChange=${(e) => go(e.target.value)}>${series.map(([key, name]) => html`<option key=${key} value=${key}>${name}</option>`)}</select></label>
+    return html`<div class="row fields"><label class="field">Series<select value=${at} onChange=${(e) => go(e.target.value)}>${series.map(([key, name]) => html`<option key=${key} value=${key}>${name}</option>`)}</select></label>
         <button type="button" onClick=${() => step(-1)}>Before</button><button type="button" onClick=${() => step(1)}>Next</button>
         <span class="small soft">${plural(series.length, "series", "series")}${whole ? "" : " so far"}</span></div>`;
 }
@@ -144,13 +152,14 @@ export function Forecast({ b, source }) {
     const shown = at === null ? [] : by.get(at), past = at === null ? [] : (known.get(at) || []).slice(-Math.max(48, 4 * shown.length));
     const name = at === null ? "" : nameOf(shown[0]), steps = [...(typeof f.time === "string" ? [f.time] : f.time || [])].join(", ") || "the order of rows";
     return html`<div class="stack">
-        <${Facts} of=${[["Steps ahead", count(shown.length), f.step == null ? null : `each ${f.step}${f.regular ? "" : ", irregular"}`], ["Series", count(series.length), f.series.map((c) => splitRef(c)[1]).join(", ") || "the table is one"], ["Times", steps], ["Seasons", f.seasons.length ? f.seasons.map(number).join(", ") : "none", f.seasons.length ? "in steps" : null]]} />
+        <${Facts} of=${[["Steps ahead", count(shown.length), f.step == null ? null : `each ${stepWords(f.step)}${f.regular ? "" : ", irregular"}`], ["Series", count(series.length), f.series.map((c) => splitRef(c)[1]).join(", ") || "the table is one"], ["Times", steps], ["Seasons", f.seasons.length ? f.seasons.map(number).join(", ") : "none", f.seasons.length ? "in steps" : null]]} />
         <p class="soft">${f.method}</p>
         ${f.notes.length > 0 && html`<ul class="small soft">${f.notes.map((n) => html`<li key=${n}>${n}</li>`)}</ul>`}
         <${Problem} error=${error} />
+        ${whole && html`<div class="row"><button type="button" onClick=${() => save("forecast.csv", "text/csv", csv([...f.series.map((c) => splitRef(c)[1]), "time", "value", "low", "high"], rows.map((r) => [...f.series.map((c) => r.series[c]), r.time, r.value, r.low, r.high])))}>Forecast as CSV</button></div>`}
         <${Choose} series=${series} at=${at} go=${choose} whole=${whole} />
-        ${at !== null && html`<figure class="card"><header><h2 class="break">${splitRef(p.target || "")[1]}${series.length > 1 ? `: ${name}` : ""}</h2><span class="small soft">the band holds four in five values</span></header>
-            <div class="body"><${Fan} past=${past} rows=${shown} label=${`${name}: ${plural(shown.length, "step")} ahead, from ${cell(shown[0].time)} (${number(shown[0].value)}) to ${cell(shown[shown.length - 1].time)} (${number(shown[shown.length - 1].value)})`} /></div></figure>`}
+        ${at !== null && html`<section class="card"><header><h2 class="break">${splitRef(p.target || "")[1]}${series.length > 1 ? `: ${name}` : ""}</h2><span class="small soft">the band holds four in five values</span></header>
+            <div class="body"><${Fan} past=${past} rows=${shown} label=${`${name}: ${plural(shown.length, "step")} ahead, from ${cell(shown[0].time)} (${number(shown[0].value)}) to ${cell(shown[shown.length - 1].time)} (${number(shown[shown.length - 1].value)})`} /></div></section>`}
         <${Regimes} of=${(p.quality || {}).regimes} />
         ${at !== null && html`<${VirtualTable} label="Steps ahead" total=${shown.length} columns=${[{ name: "Time" }, { name: "Value", num: true }, { name: "80 % interval", num: true }]}
             row=${(i) => shown[i] && [cell(shown[i].time), number(shown[i].value), `${number(shown[i].low)} to ${number(shown[i].high)}`]} />`}
