@@ -275,6 +275,7 @@ static tab_status set_base(void *arg, tab_call *call, tab_error *err)
 const tab_rpc_method inference_methods[] = {
     METHOD("Run", run_request, run_reply, run),
     METHOD("Evaluate", evaluate_request, evaluate_reply, evaluate),
+    METHOD("Horizon", horizon_request, horizon_reply, inference_horizon),
     METHOD("Serve", serve_request, serve_reply, serve),
     METHOD("Generate", generate_request, generate_reply, inference_generate),
     METHOD("Models", models_request, models_reply, models),

@@ -4,14 +4,16 @@
  *
  *   tables ─> profile ─> sector
  *                ├────> cross-table map and unified rows      (two or more tables)
- *                ├────> target and task ─> what linked tables say ─> fit ─> results
+ *                ├────> target and task ─> steps ahead ─> what linked tables say ─> fit ─> results
  *                └────> imputation (the target's missing cells take the prediction) */
 #include "services/inference/engine/bundle.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/spread.h"
 #include "services/inference/engine/evaluate/judge.h"
+#include "services/inference/engine/horizon.h"
 #include "services/inference/engine/impute/impute.h"
 #include "services/inference/engine/keys/keys.h"
 #include "services/inference/engine/link/cross_tables.h"
@@ -268,6 +270,88 @@ static bool write_warnings(tab_arena *a, Tabella__Bundle *b)
     return !tab_arena_full(a);
 }
 
+/* ---- steps ahead ----------------------------------------------------------------------------------- */
+
+/* tab_select; of steps ahead the target is a number unless another task was named. */
+static tab_status select_target(const tab_engine *e, tab_profile *const *p, size_t n,
+                                const tab_references *refs, const tab_run_options *o, tab_selection *s,
+                                tab_error *err)
+{
+    const bool *const *refers = NULL;
+    tab_run_options own = *o;
+    tab_error why = { 0 };
+    bool number = o->horizon > 0 && o->task == TAB_TASK_AUTO;
+    if (number)
+        own.task = TAB_TASK_REGRESSION;
+    TAB_TRY(tab_reference_columns(e, p, n, refs, &refers, err));
+    tab_status st = tab_select(e, p, n, refers, &own, s, &why);
+    if (st == TAB_VALIDATION && number && strcmp(why.param, "task.type") == 0)
+        return tab_fail(err, st, "options.horizon",
+                        "steps ahead are told of a number, and the target is none");
+    if (st != TAB_OK)
+        return tab_fail(err, st, why.param, "%s", why.message);
+    if (o->horizon > 0 && (s->none || s->task != TAB_TASK_REGRESSION))
+        return tab_fail(err, TAB_VALIDATION, "options.horizon",
+                        s->none ? "steps ahead need a target, and there is none"
+                                : "steps ahead are told of a number: the task is another");
+    if (number) {
+        s->how->mode = tab_text("auto");
+        s->how->reason = tab_text("steps ahead of a number are asked");
+    }
+    return TAB_OK;
+}
+
+/* The target's table with the rows of its next steps, profiled; all else of *ret (n) is p. */
+static tab_status look_ahead(const tab_engine *e, tab_profile *const *p, size_t n, const tab_selection *s,
+                             const tab_run_options *o, tab_horizon *h, tab_profile *const **ret,
+                             tab_error *err)
+{
+    bool number;
+    tab_profile **q = tab_arena_new_of(e->arena, tab_profile *, n + 1);
+    if (q == NULL)
+        return tab_no_memory(err);
+    memcpy(q, p, n * sizeof *q);
+    TAB_TRY(tab_horizon_make(e->arena, p[s->table], s->column, o->horizon, h, err));
+    TAB_TRY(tab_profile_given(e, h->table, &o->given, &q[s->table], err));
+    if (!tab_view_as_number(e->arena, &q[s->table]->col[s->column], h->table->rows, &number))
+        return tab_no_memory(err);
+    *ret = q;
+    return TAB_OK;
+}
+
+tab_status tab_horizon_rows(const tab_engine *e, const tab_table *const *tables, size_t n,
+                            const tab_run_options *o, size_t *ret_table, size_t *ret_rows, tab_error *err)
+{
+    tab_arena *a = e->arena;
+    Tabella__Bundle *b = tab_message(a, Tabella__Bundle, TABELLA__BUNDLE__INIT);
+    tab_profile **p = tab_arena_new_of(a, tab_profile *, n + 1);
+    tab_references refs = { 0 };
+    tab_selection s = { .none = true };
+    tab_horizon h;
+    if (b == NULL || p == NULL)
+        return tab_no_memory(err);
+    if (o->target == TAB_TARGET_COLUMN) {
+        /* the target's table alone tells */
+        size_t table, column;
+        TAB_TRY(tab_column_find(a, tables, n, o->target_column, &table, &column, err));
+        TAB_TRY(tab_profile_given(e, tables[table], &o->given, &p[0], err));
+        tab_run_options own = *o;
+        own.target_column = tab_column_address(a, tables[table], column);
+        TAB_TRY(select_target(e, p, 1, &refs, &own, &s, err));
+        *ret_table = table;
+    } else {
+        TAB_TRY(profile_all(e, e, tables, n, &o->given, p, b, err));
+        if (n > 1)
+            TAB_TRY(tab_cross_tables(e, p, n, o->threshold, &b->cross_table_map, &b->unified_rows,
+                                     &b->records_linked, &refs, err));
+        TAB_TRY(select_target(e, p, n, &refs, o, &s, err));
+        *ret_table = s.table;
+    }
+    TAB_TRY(tab_horizon_make(a, p[s.table], s.column, o->horizon, &h, err));
+    *ret_rows = h.made;
+    return TAB_OK;
+}
+
 /* The order is fixed and no step looks ahead. Profiles and selection live in `keep`'s arena, since an
  * endpoint goes on serving with them; the bundle lives in e's. */
 tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, size_t n,
@@ -304,15 +388,19 @@ tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, 
     /* the target is chosen, predicted, and its answers fill its missing cells */
     tab_selection s;
     tab_engine_progress(e, "select", 0);
-    const bool *const *refers = NULL;
-    TAB_TRY(tab_reference_columns(&keep, p, n, &refs, &refers, err));
-    TAB_TRY(tab_select(&keep, p, n, refers, o, &s, err));
+    TAB_TRY(select_target(&keep, p, n, &refs, o, &s, err));
     b->target_selection = s.target;
     b->task_selection = s.how;
     if (parts != NULL)
         parts->selection = s;
+    tab_profile *const *asked = p;
+    tab_horizon ahead;
+    if (o->horizon > 0)
+        TAB_TRY(look_ahead(&keep, p, n, &s, o, &ahead, &asked, err));
     if (!s.none)
-        TAB_TRY(predict(e, &keep, p, n, &refs, &s, o, parts, &b->prediction, err));
+        TAB_TRY(predict(e, &keep, asked, n, &refs, &s, o, parts, &b->prediction, err));
+    if (o->horizon > 0 && !tab_horizon_tell(a, &ahead, (uint32_t)s.table, b->prediction))
+        return tab_no_memory(err);
     tab_impute_target target = { s.table, s.column,
                                  s.none || s.task == TAB_TASK_ANOMALY ? NULL : b->prediction };
     const char *const *const *key = NULL;

@@ -26,6 +26,12 @@ tab_status tab_fit_linked(const tab_engine *e, tab_profile *const *p, size_t n, 
                           const tab_selection *s, const char *base, tab_split split, tab_linked *ret_linked,
                           tab_fitted **ret, tab_error *err) TAB_CHECKED;
 
+/* How many rows a pass with o->horizon makes, and of which table (decision 0394): what it is billed beside its
+ * tables. The target is chosen as the pass does. Errors as the pass's. */
+tab_status tab_horizon_rows(const tab_engine *e, const tab_table *const *tables, size_t n,
+                            const tab_run_options *o, size_t *ret_table, size_t *ret_rows,
+                            tab_error *err) TAB_CHECKED;
+
 /* What a pass makes on its way and an endpoint goes on serving with: the same as made by tab_profile_table,
  * tab_select and tab_fit_linked one after the other. */
 typedef struct {
