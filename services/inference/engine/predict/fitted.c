@@ -77,6 +77,17 @@ static tab_status out_of_memory(const tab_engine *e, tab_error *err)
     return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);
 }
 
+/* How the rows without a target lie to the others. */
+static tab_status find_regimes(const tab_profile *p, size_t own, tab_fitted *f, tab_error *err)
+{
+    bool *asked = tab_arena_new_of(f->arena, bool, f->rows + 1);
+    if (asked == NULL)
+        return tab_no_memory(err);
+    for (size_t i = 0; i < f->rows; i++)
+        asked[i] = f->task == TAB_TASK_CLASSIFICATION ? f->label[i] == TAB_NULL : isnan(f->y[i]);
+    return tab_regime_find(f->arena, p, f->target, own, asked, &f->asked, err);
+}
+
 /* The stack, the intervals and what copies say, for a target that is read. */
 static tab_status fit_models(const tab_engine *e, const tab_profile *p, const tab_fit_options *o,
                              tab_fitted *f, const tab_base *base, tab_error *err)
@@ -100,7 +111,9 @@ static tab_status fit_models(const tab_engine *e, const tab_profile *p, const ta
                                 .classification = f->task == TAB_TASK_CLASSIFICATION,
                                 .outputs = f->task == TAB_TASK_CLASSIFICATION ? f->classes : 1 };
     size_t own = o->own > 0 ? o->own : p->table->cols;
-    TAB_TRY(tab_arrange(e, a, p, &f->problem, f->target, own, o->split, &f->split, err));
+    if (o->split == TAB_SPLIT_AUTO)
+        TAB_TRY(find_regimes(p, own, f, err));
+    TAB_TRY(tab_arrange(e, a, p, &f->problem, f->target, own, o->split, &f->asked, &f->split, err));
     f->problem.place = f->split.place;
     f->stack = tab_stack_fit(e, a, &f->problem, &base->recipe);
     if (f->stack == NULL)

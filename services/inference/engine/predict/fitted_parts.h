@@ -42,6 +42,7 @@ struct tab_fitted {
     tab_twins twins;
     tab_anomaly *anomaly;
     tab_arrangement split; /* of the rows it was fitted on; without a target all zero */
+    tab_asked asked;       /* its rows without a target; all zero where the split was told */
 };
 
 /* Reads the target column into f: labels and classes, or standardised numbers; settles TAB_TASK_AUTO. */
