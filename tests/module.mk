@@ -132,3 +132,7 @@ BENCH_PROGRAMS += $(B)/bench/ingest
 $(B)/bench/ingest: $(B)/tests/bench/ingest/ingest.o $(B)/services/data-connector/blocks.o $(B)/services/data-connector/diff.o \
     $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+# ---- time structure found in tables: tests/bench/series ---------------------------------------------
+BENCH_PROGRAMS += $(B)/bench/series-find
+$(B)/bench/series-find: $(B)/tests/bench/series/find.o $(B)/libengine.a $(B)/libcommon.a
+	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@

@@ -1,0 +1,291 @@
+/* See internal.h. Of a window of the table's times the rows are looked at: with a series' key a time stands
+ * once, and the series has (nearly) all of the table's times between its first and its last. A column of
+ * noise with many values makes times stand once too, but each of its values then has few of them. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/order.h"
+#include "services/inference/engine/series/internal.h"
+
+/* WINDOW: rows that sets of columns are compared on; TIMES: of at least so many times. POOL: columns of which
+ * pairs and more are made. */
+enum { WINDOW = 4096, TIMES = 12, POOL = 10 };
+static const double ALONE = 0.95, COVER = 0.6;
+
+/* ---- levels ------------------------------------------------------------------------------------- */
+
+static const uint32_t *levels_of(tab_search *s, size_t column)
+{
+    const tab_column_profile *c = &s->p->col[column];
+    if (c->column->layout == TAB_CODED)
+        return c->code != NULL ? c->code : c->column->code;
+    if (s->level[column] != NULL)
+        return s->level[column];
+    tab_ranked r;
+    if (!tab_ranked_new(s->scratch, s->rows, &r))
+        return NULL;
+    memcpy(r.when, c->column->num, s->rows * sizeof *r.when);
+    if (!tab_rank_times(s->scratch, s->rows, &r))
+        return NULL;
+    return s->level[column] = r.rank;
+}
+
+static uint64_t mix(uint64_t x)
+{
+    x ^= x >> 32;
+    x *= 0xe9846af9b1a615dULL;
+    x ^= x >> 32;
+    x *= 0xe9846af9b1a615dULL;
+    return x ^ x >> 28;
+}
+
+typedef struct {
+    uint64_t key;
+    uint32_t id; /* 1 and more; 0: free */
+} slot;
+
+bool tab_series_ids(tab_search *s, const size_t *key, size_t keys, uint32_t *series, size_t *ret_n)
+{
+    const uint32_t *level[TAB_SERIES_KEYS];
+    size_t size = 1024, n = 0;
+    for (size_t k = 0; k < keys; k++)
+        if ((level[k] = levels_of(s, key[k])) == NULL)
+            return false;
+    slot *table = calloc(size, sizeof *table);
+    for (size_t r = 0; table != NULL && r < s->rows; r++) {
+        uint64_t h = keys == 0 ? 7 : 0;
+        bool none = false;
+        for (size_t k = 0; k < keys; k++)
+            none = none || level[k][r] == TAB_NULL, h = mix(h ^ (level[k][r] + 0x9e3779b97f4a7c15ULL));
+        if (none) {
+            series[r] = TAB_NULL;
+            continue;
+        }
+        if (2 * n >= size) {
+            slot *more = calloc(4 * size, sizeof *more);
+            for (size_t i = 0; more != NULL && i < size; i++)
+                if (table[i].id != 0) {
+                    size_t at = table[i].key & (4 * size - 1);
+                    while (more[at].id != 0)
+                        at = (at + 1) & (4 * size - 1);
+                    more[at] = table[i];
+                }
+            free(table);
+            table = more;
+            size *= 4;
+            if (table == NULL)
+                return false;
+        }
+        size_t at = h & (size - 1);
+        while (table[at].id != 0 && table[at].key != h)
+            at = (at + 1) & (size - 1);
+        if (table[at].id == 0)
+            table[at] = (slot){ h, (uint32_t)++n };
+        series[r] = table[at].id - 1;
+    }
+    *ret_n = n;
+    bool ok = table != NULL;
+    free(table);
+    return ok;
+}
+
+/* ---- sets of columns ---------------------------------------------------------------------------- */
+
+typedef struct {
+    size_t key[TAB_SERIES_KEYS], keys;
+    double alone, next, cover, each; /* each: times a series has, in the mean */
+    size_t series;
+} keyed;
+
+typedef struct {
+    uint64_t key;
+    uint32_t first, last, n;
+} track;
+
+typedef struct {
+    tab_search *s;
+    const tab_axis *x;
+    size_t from, to; /* of x->at.order */
+    track *table;    /* (TRACKS) */
+} window;
+
+enum { TRACKS = 4 * WINDOW };
+
+/* A window in the middle of the times. */
+static void place_window(window *w)
+{
+    const tab_ranked *t = &w->x->at;
+    if (t->known <= WINDOW) {
+        w->from = 0, w->to = t->known;
+        return;
+    }
+    w->from = (t->known - WINDOW) / 2;
+    while (w->from > 0 && t->rank[t->order[w->from - 1]] == t->rank[t->order[w->from]])
+        w->from--;
+    uint32_t first = t->rank[t->order[w->from]];
+    w->to = w->from;
+    while (w->to < t->known && (w->to - w->from < WINDOW || t->rank[t->order[w->to]] < first + TIMES))
+        w->to++;
+    while (w->to < t->known && t->rank[t->order[w->to]] == t->rank[t->order[w->to - 1]])
+        w->to++;
+    while (w->from > 0 && t->rank[t->order[w->to - 1]] - t->rank[t->order[w->from]] + 1 < TIMES)
+        w->from--;
+}
+
+/* How times stand under a set of columns: of the window's rows, or of a part of its series. */
+static bool try_keys(const window *w, keyed *k)
+{
+    const uint32_t *level[TAB_SERIES_KEYS];
+    const tab_ranked *t = &w->x->at;
+    size_t rows = 0, again = 0, moves = 0, next = 0, series = 0, span = 0;
+    double share = (double)WINDOW / (double)(w->to - w->from + 1);
+    uint64_t most = share >= 1 || k->keys == 0 ? UINT64_MAX : (uint64_t)(share * 18446744073709549568.0);
+    for (size_t i = 0; i < k->keys; i++)
+        if ((level[i] = levels_of(w->s, k->key[i])) == NULL)
+            return false;
+    memset(w->table, 0, TRACKS * sizeof *w->table);
+    for (size_t i = w->from; i < w->to && series < TRACKS / 2; i++) {
+        uint32_t r = t->order[i], at_time = t->rank[r] + 1;
+        uint64_t h = 7;
+        for (size_t j = 0; j < k->keys; j++)
+            h = mix(h ^ (level[j][r] + 0x9e3779b97f4a7c15ULL));
+        if (h > most)
+            continue;
+        rows++;
+        size_t at = (h >> 7) & (TRACKS - 1);
+        while (w->table[at].n > 0 && w->table[at].key != h)
+            at = (at + 1) & (TRACKS - 1);
+        track *o = &w->table[at];
+        if (o->n == 0) {
+            *o = (track){ h, at_time, at_time, 1 };
+            series++;
+        } else if (o->last == at_time) {
+            again++;
+        } else {
+            moves++, next += at_time == o->last + 1;
+            o->last = at_time, o->n++;
+        }
+    }
+    for (size_t i = 0; i < TRACKS; i++)
+        span += w->table[i].n > 0 ? w->table[i].last - w->table[i].first : 0;
+    k->series = series;
+    k->alone = rows > 0 ? 1 - (double)again / (double)rows : 0;
+    k->next = moves > 0 ? (double)next / (double)moves : 0;
+    k->cover = span > 0 ? (double)moves / (double)span : 0;
+    k->each = series > 0 ? (double)(rows - again) / (double)series : 0;
+    return true;
+}
+
+static bool in_axis(const tab_axis *x, size_t column)
+{
+    for (size_t i = 0; i < x->clues; i++)
+        if (x->clue[i]->column == column)
+            return true;
+    return false;
+}
+
+/* A column that may name series: it repeats, and is no measure. */
+static bool may_name(const tab_search *s, const tab_axis *x, size_t column)
+{
+    const tab_column_profile *c = &s->p->col[column];
+    bool numbers = c->column->layout == TAB_NUMBERS;
+    if (column == s->target || in_axis(x, column) || c->use == TAB_USE_IGNORE || c->missing > 0.1)
+        return false;
+    if (c->distinct < 2 || 2 * c->distinct > c->present || (numbers && c->decimals > 0))
+        return false;
+    return !(c->type == TAB_DATETIME);
+}
+
+/* Whether k is better than the best so far. */
+static bool better(const keyed *k, const keyed *best)
+{
+    if (best->keys == SIZE_MAX)
+        return true;
+    if (fabs(k->cover - best->cover) > 0.03)
+        return k->cover > best->cover;
+    return k->series < best->series;
+}
+
+static bool good(const keyed *k)
+{
+    return k->alone >= ALONE && k->cover >= COVER && k->each >= 2;
+}
+
+/* Adds the set with one column more to the pool of sets, kept by how many rows they tell apart. */
+static void keep(keyed *pool, size_t *n, const keyed *k)
+{
+    size_t at = *n < POOL ? (*n)++ : POOL;
+    if (at == POOL && pool[POOL - 1].alone >= k->alone)
+        return;
+    at = at == POOL ? POOL - 1 : at;
+    while (at > 0 && pool[at - 1].alone < k->alone) {
+        pool[at] = pool[at - 1];
+        at--;
+    }
+    pool[at] = *k;
+}
+
+/* Sets of two, three and four, grown from the pool. */
+static bool grow(const window *w, keyed *pool, size_t n, keyed *best)
+{
+    keyed single[POOL];
+    size_t singles = n;
+    memcpy(single, pool, n * sizeof *pool);
+    for (size_t size = 2; size <= TAB_SERIES_KEYS && best->keys == SIZE_MAX && n > 0; size++) {
+        keyed next[POOL];
+        size_t kept = 0, from = size == 2 ? n : n < 3 ? n : 3;
+        for (size_t i = 0; i < from; i++)
+            for (size_t j = size == 2 ? i + 1 : 0; j < singles; j++) {
+                keyed k = pool[i];
+                bool has = false;
+                for (size_t m = 0; m < k.keys; m++)
+                    has = has || k.key[m] == single[j].key[0];
+                if (has)
+                    continue;
+                k.key[k.keys++] = single[j].key[0];
+                if (!try_keys(w, &k))
+                    return false;
+                if (good(&k) && better(&k, best))
+                    *best = k;
+                if (k.cover >= COVER && k.alone > pool[i].alone + 0.01)
+                    keep(next, &kept, &k);
+            }
+        memcpy(pool, next, kept * sizeof *next);
+        n = kept;
+    }
+    return true;
+}
+
+bool tab_series_keys(tab_search *s, tab_axis *x)
+{
+    window w = { .s = s, .x = x };
+    keyed none = { 0 }, best = { .keys = SIZE_MAX }, pool[POOL];
+    size_t n = 0;
+    place_window(&w);
+    w.table = malloc(TRACKS * sizeof *w.table);
+    if (w.table == NULL || !try_keys(&w, &none)) {
+        free(w.table);
+        return false;
+    }
+    bool ok = true, seek = none.alone < 0.98;
+    for (size_t c = 0; ok && seek && c < s->cols; c++) {
+        keyed k = { .key = { c }, .keys = 1 };
+        if (!may_name(s, x, c))
+            continue;
+        ok = try_keys(&w, &k);
+        if (good(&k) && better(&k, &best))
+            best = k;
+        if (k.cover >= COVER && k.each >= 2 && k.alone > none.alone * 1.2)
+            keep(pool, &n, &k);
+    }
+    ok = ok && (best.keys != SIZE_MAX || grow(&w, pool, n, &best));
+    free(w.table);
+    if (best.keys == SIZE_MAX)
+        best = none;
+    memcpy(x->key, best.key, sizeof x->key);
+    x->keys = best.keys;
+    x->alone = best.alone, x->alone0 = none.alone;
+    x->next = best.next, x->cover = best.cover;
+    return ok;
+}
