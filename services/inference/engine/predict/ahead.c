@@ -34,9 +34,9 @@ static bool places(tab_ahead_work *w, double *last)
     w->distance = tab_arena_new_of(w->a, double, w->rows + 1);
     if (tab_arena_full(w->a))
         return false;
-    *last = -INFINITY;
+    *last = (double)-INFINITY;
     for (size_t k = 0; k <= s->n; k++)
-        own[k] = -INFINITY;
+        own[k] = (double)-INFINITY;
     for (size_t r = 0; r < w->rows; r++) {
         w->pos[r] = s->index[r] == INT64_MIN ? (double)NAN : (double)s->index[r];
         if (labelled(w->t, r) && !isnan(w->pos[r])) {
@@ -47,7 +47,7 @@ static bool places(tab_ahead_work *w, double *last)
     }
     for (size_t r = 0; r < w->rows; r++)
         if (later(w, r)) {
-            double from = s->series[r] != TAB_NULL && own[s->series[r]] > -INFINITY && w->pos[r] <= *last
+            double from = s->series[r] != TAB_NULL && own[s->series[r]] > (double)-INFINITY && w->pos[r] <= *last
                               ? own[s->series[r]]
                               : *last;
             w->distance[w->distances++] = fmax(HALF, w->pos[r] - from);
@@ -153,7 +153,7 @@ typedef struct {
 static size_t place_cuts(const tab_ahead_work *w, double last, origin *o)
 {
     const tab_series *s = &w->t->asked->series;
-    double first = INFINITY, most = fmax(w->most, 1);
+    double first = (double)INFINITY, most = fmax(w->most, 1);
     for (size_t r = 0; r < w->rows; r++)
         if (labelled(w->t, r) && !isnan(w->pos[r]))
             first = fmin(first, w->pos[r]);
@@ -351,14 +351,14 @@ static size_t asked_rows(const tab_ahead_work *w, double last, tab_moment *m)
     double *own = malloc((s->n + 1) * sizeof *own);
     size_t n = 0;
     for (size_t k = 0; own != NULL && k <= s->n; k++)
-        own[k] = -INFINITY;
+        own[k] = (double)-INFINITY;
     for (size_t r = 0; own != NULL && r < w->rows; r++)
         if (labelled(w->t, r) && !isnan(w->pos[r]) && s->series[r] != TAB_NULL)
             own[s->series[r]] = fmax(own[s->series[r]], w->pos[r]);
     for (size_t r = 0; own != NULL && r < w->rows; r++) {
         if (!later(w, r))
             continue;
-        bool before = w->pos[r] <= last && s->series[r] != TAB_NULL && own[s->series[r]] > -INFINITY;
+        bool before = w->pos[r] <= last && s->series[r] != TAB_NULL && own[s->series[r]] > (double)-INFINITY;
         double tau = before ? own[s->series[r]] : last;
         m[n++] = (tab_moment){ (uint32_t)r, s->series[r], w->pos[r], fmin(tau, w->pos[r] - HALF) };
     }

@@ -121,7 +121,7 @@ static double scales(cut_work *c, size_t k, const double *unit, double *scale)
         scale[s] = unit[s] * exp((n[s] * own + SHRINK * all) / (n[s] + SHRINK));
     }
     free(n);
-    return rows > 0 ? loss / rows : INFINITY;
+    return rows > 0 ? loss / rows : (double)INFINITY;
 }
 
 /* The variation of each series: the mean absolute change from row to row, or deviation from its mean. */
@@ -158,7 +158,7 @@ static bool look_back(cut_work *c)
     c->scale = tab_arena_new_of(c->a, double, series + 1);
     c->mean = tab_arena_new_of(c->a, double, series + 1);
     double *unit = tab_arena_new_of(c->a, double, series + 1);
-    double *own = tab_arena_new_of(c->a, double, series + 1), best = INFINITY;
+    double *own = tab_arena_new_of(c->a, double, series + 1), best = (double)INFINITY;
     if (tab_arena_full(c->a))
         return false;
     variations(c, unit);
@@ -176,7 +176,7 @@ static bool look_back(cut_work *c)
             memcpy(c->scale, own, (series + 1) * sizeof *own);
         }
     }
-    if (!(best < INFINITY))
+    if (!(best < (double)INFINITY))
         memcpy(c->scale, unit, (series + 1) * sizeof *unit);
     return true;
 }
@@ -329,7 +329,7 @@ static bool encode(cut_work *c, bool past, encoded *ret)
     if (ret->enc == NULL || ret->place == NULL)
         return false;
     ret->asked = tab_encode_rows(c->w->e, c->a, ret->enc, c->value, c->asked);
-    double lo = INFINITY, hi = -INFINITY;
+    double lo = (double)INFINITY, hi = (double)-INFINITY;
     for (size_t i = 0; i < c->n; i++)
         lo = fmin(lo, c->moment[i].pos), hi = fmax(hi, c->moment[i].pos);
     for (size_t i = 0; i < c->n; i++)
@@ -436,13 +436,13 @@ static bool closed(cut_work *c, float *out)
 {
     for (size_t i = 0; i < c->asked; i++)
         out[i] = NAN;
-    double last = -INFINITY;
+    double last = (double)-INFINITY;
     for (;;) { /* the taus in ascending order */
-        double next = INFINITY;
+        double next = (double)INFINITY;
         for (size_t i = 0; i < c->asked; i++)
             if (c->moment[c->n + i].tau > last)
                 next = fmin(next, c->moment[c->n + i].tau);
-        if (!(next < INFINITY))
+        if (!(next < (double)INFINITY))
             return true;
         if (!closed_at(c, next, out))
             return false;

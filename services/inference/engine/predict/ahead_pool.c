@@ -23,7 +23,7 @@ void tab_ahead_combine(const tab_ahead_answers *at, size_t i, const double *weig
                        bool classification, double *out)
 {
     size_t k = at->outputs;
-    double top = -INFINITY, sum = 0;
+    double top = (double)-INFINITY, sum = 0;
     for (size_t j = 0; j < k; j++) {
         out[j] = 0;
         for (size_t m = 0; m < at->members; m++)
@@ -63,11 +63,11 @@ bool tab_ahead_weigh(const tab_ahead_work *w, const tab_ahead_answers *at, size_
                      double *weight, double *temperature)
 {
     size_t members = at[0].members, pick[TAB_AHEAD_MEMBERS] = { 0 };
-    double *scratch = malloc((at[0].outputs + 1) * sizeof *scratch), before = INFINITY;
+    double *scratch = malloc((at[0].outputs + 1) * sizeof *scratch), before = (double)INFINITY;
     *temperature = 1;
     memset(weight, 0, members * sizeof *weight);
     for (size_t round = 1; scratch != NULL && round <= PICKS; round++) {
-        double best = INFINITY;
+        double best = (double)INFINITY;
         size_t which = 0;
         for (size_t m = 0; m < members; m++) {
             bool has = true;
