@@ -59,8 +59,13 @@ static bool assign_folds(pass *c)
     const tab_problem *p = c->p;
     tab_stack *s = c->s;
     memset(s->fold, TAB_NO_FOLD, p->data->rows);
-    if (p->place != NULL && s->folds > 1 && fold_by_place(c))
-        return true;
+    for (size_t most = s->folds; p->place != NULL && s->folds > 1; s->folds--)
+        if (fold_by_place(c))
+            return true;
+        else if (s->folds == 2) {
+            s->folds = most; /* all rows have one place, or nearly */
+            break;
+        }
     size_t classes = p->classification ? p->outputs : 1;
     size_t *next = calloc(classes, sizeof *next);
     if (next == NULL)

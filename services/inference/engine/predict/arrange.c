@@ -294,13 +294,71 @@ static bool try_column(trial *t, tab_arena *keep, size_t column, const double *w
     return true;
 }
 
+/* A trial's room. False: memory. */
+static bool open_trial(const tab_engine *e, const tab_profile *p, const tab_problem *q, tab_arena *work,
+                       trial *t)
+{
+    size_t rows = p->table->rows;
+    *t = (trial){ .e = e,
+                  .p = p,
+                  .q = q,
+                  .a = work,
+                  .label = tab_arena_new_of(work, uint32_t, rows + 1),
+                  .y = tab_arena_new_of(work, float, rows + 1),
+                  .loss = { tab_arena_new_of(work, double, rows + 1),
+                            tab_arena_new_of(work, double, rows + 1) } };
+    return !tab_arena_full(work);
+}
+
+/* Rows kept apart as the asked ones lie to the others. False: memory or cancelled. */
+static bool as_asked(const tab_engine *e, tab_arena *a, const tab_profile *p, const tab_problem *q,
+                     const tab_asked *asked, tab_arrangement *r)
+{
+    size_t rows = p->table->rows, later = asked->rows[TAB_REGIME_LATER],
+           fresh = asked->rows[TAB_REGIME_NEW_GROUP], alike = asked->asked - later - fresh;
+    TAB_AUTO(tab_arena) *work = tab_arena_new((size_t)8 << 30);
+    trial t;
+    if ((later == 0 && fresh == 0) || alike > (later > fresh ? later : fresh))
+        return true;
+    if (work == NULL || !open_trial(e, p, q, work, &t))
+        return false;
+    if (later >= fresh)
+        return try_column(&t, a, asked->series.times == 1 ? asked->series.time[0] : p->table->cols,
+                          asked->series.when, NULL, true, r);
+    uint32_t *group = tab_arena_new_of(work, uint32_t, rows + 1);
+    for (size_t i = 0; group != NULL && i < rows; i++)
+        group[i] = asked->member[i] == TAB_NULL ? (uint32_t)(rows + i) : asked->member[i];
+    return group != NULL && try_column(&t, a, asked->group, NULL, group, true, r);
+}
+
+/* The reason of a choice by what is asked. */
+static const char *why_asked(tab_arena *a, const tab_profile *p, const tab_asked *s, const tab_arrangement *r)
+{
+    size_t n = r->kind == TAB_SPLIT_TIME ? s->rows[TAB_REGIME_LATER] : s->rows[TAB_REGIME_NEW_GROUP];
+    if (r->kind == TAB_SPLIT_RANDOM)
+        return tab_arena_printf(a, "%zu of %zu rows to be answered are like the others: not later, and of "
+                                   "no new group",
+                                s->asked - s->rows[TAB_REGIME_LATER] - s->rows[TAB_REGIME_NEW_GROUP],
+                                s->asked);
+    if (r->kind == TAB_SPLIT_TIME)
+        return tab_arena_printf(a, "%zu of %zu rows to be answered come after all others in time", n,
+                                s->asked);
+    tab_str c = tab_column_address(a, p->table, r->column);
+    return tab_arena_printf(a, "%zu of %zu rows to be answered are of groups by %.*s that no other row is of",
+                            n, s->asked, (int)(c.n < 64 ? c.n : 64), c.p);
+}
+
 /* The reason, for people. */
 static const char *why(tab_arena *a, const tab_profile *p, tab_split want, const tab_arrangement *r)
 {
     if (want == TAB_SPLIT_RANDOM)
         return "asked for";
     if (r->kind == TAB_SPLIT_RANDOM)
-        return r->measured ? "rows kept apart by time or by key are answered no worse, beyond chance"
+        return r->measured ? tab_arena_printf(a,
+                                              "a small model takes off %.0f %% of the uncertainty of rows kept "
+                                              "apart by time or key, %.0f %% of rows kept apart at random: "
+                                              "within chance of each other",
+                                              100 * fmax(0, r->score), 100 * fmax(0, r->random_score))
                            : "no column of times orders the rows, and none groups them";
     tab_str c = tab_column_address(a, p->table, r->column);
     const char *given = want == TAB_SPLIT_AUTO ? "" : "asked for; ";
@@ -312,10 +370,18 @@ static const char *why(tab_arena *a, const tab_profile *p, tab_split want, const
 }
 
 tab_status tab_arrange(const tab_engine *e, tab_arena *a, const tab_profile *p, const tab_problem *q,
-                       size_t target, size_t own, tab_split want, tab_arrangement *ret, tab_error *err)
+                       size_t target, size_t own, tab_split want, const tab_asked *asked,
+                       tab_arrangement *ret, tab_error *err)
 {
     size_t rows = p->table->rows, cols = p->table->cols;
     *ret = (tab_arrangement){ .kind = TAB_SPLIT_RANDOM, .column = cols, .time = cols };
+    if (want == TAB_SPLIT_AUTO && asked != NULL && asked->asked > 0) {
+        if (!as_asked(e, a, p, q, asked, ret))
+            return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled")
+                                           : tab_no_memory(err);
+        ret->reason = why_asked(a, p, asked, ret);
+        return tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;
+    }
     for (size_t c = 0; c < own && want != TAB_SPLIT_RANDOM && rows >= 2 * LEAST_TIMES; c++) {
         TAB_AUTO(tab_arena) *work = tab_arena_new((size_t)8 << 30);
         const double *when = c == target ? NULL : tab_times_of(&p->col[c], rows);
@@ -329,16 +395,9 @@ tab_status tab_arrange(const tab_engine *e, tab_arena *a, const tab_profile *p, 
             group = NULL;
         if (want == TAB_SPLIT_TIME ? when == NULL : want == TAB_SPLIT_GROUP ? group == NULL : !when && !group)
             continue;
-        trial t = { .e = e,
-                    .p = p,
-                    .q = q,
-                    .a = work,
-                    .label = tab_arena_new_of(work, uint32_t, rows + 1),
-                    .y = tab_arena_new_of(work, float, rows + 1),
-                    .loss = { tab_arena_new_of(work, double, rows + 1),
-                              tab_arena_new_of(work, double, rows + 1) } };
+        trial t;
         bool by_time = when != NULL && want != TAB_SPLIT_GROUP;
-        if (tab_arena_full(work) ||
+        if (!open_trial(e, p, q, work, &t) ||
             !try_column(&t, a, c, by_time ? when : NULL, by_time ? NULL : group, want != TAB_SPLIT_AUTO, ret))
             return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled")
                                            : tab_no_memory(err);

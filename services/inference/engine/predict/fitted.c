@@ -77,9 +77,40 @@ static tab_status out_of_memory(const tab_engine *e, tab_error *err)
     return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);
 }
 
+/* How the rows without a target lie to the others. */
+static tab_status find_regimes(const tab_profile *p, size_t own, tab_fitted *f, tab_error *err)
+{
+    bool *asked = tab_arena_new_of(f->arena, bool, f->rows + 1);
+    if (asked == NULL)
+        return tab_no_memory(err);
+    for (size_t i = 0; i < f->rows; i++)
+        asked[i] = f->task == TAB_TASK_CLASSIFICATION ? f->label[i] == TAB_NULL : isnan(f->y[i]);
+    return tab_regime_find(f->arena, p, f->target, own, asked, &f->asked, err);
+}
+
+/* What answers the rows that come later. */
+static tab_status fit_ahead(const tab_engine *e, const tab_profile *p, const bool *use, tab_fitted *f,
+                            tab_error *err)
+{
+    double *y = tab_arena_new_of(f->arena, double, f->rows + 1);
+    if (y == NULL)
+        return tab_no_memory(err);
+    for (size_t i = 0; f->task == TAB_TASK_REGRESSION && i < f->rows; i++)
+        y[i] = isnan(f->y[i]) ? (double)NAN : tab_target_value(f, (double)f->y[i]);
+    tab_ahead_task t = { .p = p,
+                         .use = use,
+                         .classification = f->task == TAB_TASK_CLASSIFICATION,
+                         .classes = f->classes,
+                         .label = f->label,
+                         .y = y,
+                         .asked = &f->asked,
+                         .seed = e->seed };
+    return tab_ahead_run(e, f->arena, &t, &f->ahead, err);
+}
+
 /* The stack, the intervals and what copies say, for a target that is read. */
 static tab_status fit_models(const tab_engine *e, const tab_profile *p, const tab_fit_options *o,
-                             tab_fitted *f, const tab_base *base, tab_error *err)
+                             const bool *use, tab_fitted *f, const tab_base *base, tab_error *err)
 {
     tab_arena *a = f->arena;
     const tab_data *data = f->data;
@@ -100,7 +131,9 @@ static tab_status fit_models(const tab_engine *e, const tab_profile *p, const ta
                                 .classification = f->task == TAB_TASK_CLASSIFICATION,
                                 .outputs = f->task == TAB_TASK_CLASSIFICATION ? f->classes : 1 };
     size_t own = o->own > 0 ? o->own : p->table->cols;
-    TAB_TRY(tab_arrange(e, a, p, &f->problem, f->target, own, o->split, &f->split, err));
+    if (o->split == TAB_SPLIT_AUTO)
+        TAB_TRY(find_regimes(p, own, f, err));
+    TAB_TRY(tab_arrange(e, a, p, &f->problem, f->target, own, o->split, &f->asked, &f->split, err));
     f->problem.place = f->split.place;
     f->stack = tab_stack_fit(e, a, &f->problem, &base->recipe);
     if (f->stack == NULL)
@@ -111,7 +144,7 @@ static tab_status fit_models(const tab_engine *e, const tab_profile *p, const ta
             return out_of_memory(e, err);
     }
     f->twins = tab_twins_fit(&f->problem, f->stack);
-    return TAB_OK;
+    return f->asked.rows[TAB_REGIME_LATER] > 0 ? fit_ahead(e, p, use, f, err) : TAB_OK;
 }
 
 tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_options *o, tab_fitted **ret,
@@ -163,7 +196,7 @@ tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_opti
         *ret = tab_take(&own);
         return TAB_OK;
     }
-    TAB_TRY(fit_models(e, p, o, f, base, err));
+    TAB_TRY(fit_models(e, p, o, use, f, base, err));
     tab_engine_progress(e, "learn", 1);
     *ret = tab_take(&own);
     return TAB_OK;
@@ -313,6 +346,42 @@ static void write_result(const tab_fitted *f, Tabella__Results *r, size_t i, con
             limit(tab_target_value(f, location + (double)scale * f->interval->quantile[l]), least, most);
 }
 
+/* Writes result `i` of a later row of the table. */
+static void write_ahead(const tab_fitted *f, Tabella__Results *r, size_t i, size_t row)
+{
+    const tab_ahead *h = f->ahead;
+    size_t best = 0;
+    for (size_t k = 0; f->task == TAB_TASK_CLASSIFICATION && k < f->classes; k++) {
+        r->probabilities[i * f->classes + k] = h->probability[row * f->classes + k];
+        best = h->probability[row * f->classes + k] > h->probability[row * f->classes + best] ? k : best;
+    }
+    if (f->task == TAB_TASK_CLASSIFICATION) {
+        r->label[i] = (uint32_t)best;
+        return;
+    }
+    /* a target that was never negative, or never positive, stays so; beyond its range it may go */
+    double least = f->least >= 0 ? 0 : -1.7e308, most = f->most <= 0 ? 0 : 1.7e308;
+    r->value[i] = limit(h->value[row], least, most);
+    r->std[i] = limit(h->spread[row], 0, 1e308);
+    for (size_t l = 0; l < TAB_LEVELS; l++)
+        r->quantiles[i * TAB_LEVELS + l] = limit(h->quantile[row * TAB_LEVELS + l], least, most);
+}
+
+/* The regime of each result; nothing where all rows are alike. False: the arena is full. */
+static bool write_regimes(tab_arena *a, const tab_fitted *f, Tabella__Results *r)
+{
+    bool any = false;
+    for (size_t i = 0; f->asked.of != NULL && i < r->n_row; i++)
+        any = any || f->asked.of[r->row[i]] != TAB_REGIME_ALIKE;
+    if (!any)
+        return true;
+    r->n_regime = r->n_row;
+    r->regime = tab_arena_new_of(a, uint32_t, r->n_row + 1);
+    for (size_t i = 0; r->regime != NULL && i < r->n_row; i++)
+        r->regime[i] = f->asked.of[r->row[i]];
+    return r->regime != NULL;
+}
+
 /* Rows come in the table's order, out-of-fold answers where the target is present. */
 tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool explain,
                               Tabella__Prediction **ret, tab_error *err)
@@ -346,11 +415,15 @@ tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool exp
         r->row[k] = (uint32_t)row;
         if (f->task == TAB_TASK_ANOMALY)
             r->anomaly_score[k] = (double)f->anomaly->score[i];
+        else if (absent && f->ahead != NULL && f->ahead->answered[row])
+            write_ahead(f, r, k, row);
         else
             write_result(f, r, k, f->stack->oof + i * f->stack->outputs,
                          f->interval != NULL ? f->interval->oof_scale[i] : 0, 0);
     }
     if (explain && !tab_reasons_fitted(e, f, place, m))
+        return out_of_memory(e, err);
+    if (missing > 0 && !write_regimes(a, f, m->missing_target_results))
         return out_of_memory(e, err);
     *ret = m;
     return tab_arena_full(a) ? out_of_memory(e, err) : TAB_OK;

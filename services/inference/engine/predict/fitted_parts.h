@@ -2,6 +2,7 @@
 #ifndef TAB_FITTED_PARTS_H
 #define TAB_FITTED_PARTS_H
 
+#include "services/inference/engine/predict/ahead.h"
 #include "services/inference/engine/predict/anomaly.h"
 #include "services/inference/engine/predict/arrange.h"
 #include "services/inference/engine/predict/exact_copies.h"
@@ -42,6 +43,8 @@ struct tab_fitted {
     tab_twins twins;
     tab_anomaly *anomaly;
     tab_arrangement split; /* of the rows it was fitted on; without a target all zero */
+    tab_asked asked;       /* its rows without a target; all zero where the split was told */
+    tab_ahead *ahead;      /* answers of those that come later; NULL: there are none */
 };
 
 /* Reads the target column into f: labels and classes, or standardised numbers; settles TAB_TASK_AUTO. */

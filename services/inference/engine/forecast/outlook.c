@@ -1,0 +1,246 @@
+/* One origin of one series: all members' paths. */
+#include <assert.h>
+#include <math.h>
+
+#include "services/inference/engine/forecast/parts.h"
+
+enum {
+    WINDOW = 600,
+    CYCLES = 8
+}; /* smoothing reads the last WINDOW values, or CYCLES of the longest period */
+
+typedef struct {
+    tab_arena *a;
+    const double *y;
+    size_t n, horizon, periods;
+    const size_t *period;
+    bool positive;
+} origin;
+
+/* One way to take the season off: z = y - season or y / factor. */
+typedef struct {
+    double *z, *season, *weight;
+    bool times;
+} view;
+
+static bool view_make(const origin *o, bool times, view *v)
+{
+    size_t all = o->n + o->horizon;
+    *v = (view){ .z = tab_arena_new_of(o->a, double, o->n),
+                 .season = tab_arena_new_of(o->a, double, all),
+                 .weight = times ? tab_arena_new_of(o->a, double, o->n) : NULL,
+                 .times = times };
+    if (tab_arena_full(o->a))
+        return false;
+    memcpy(v->z, o->y, o->n * sizeof *v->z);
+    if (times)
+        for (size_t t = 0; t < o->n; t++)
+            v->z[t] = log(o->y[t]);
+    if (!tab_season_estimate(o->a, v->z, o->n, o->period, o->periods, o->horizon, v->season))
+        return false;
+    for (size_t t = 0; t < all; t++)
+        if (times)
+            v->season[t] = exp(v->season[t]);
+    for (size_t t = 0; t < o->n; t++) {
+        v->z[t] = times ? o->y[t] / v->season[t] : o->y[t] - v->season[t];
+        if (times)
+            v->weight[t] = v->season[t] * v->season[t];
+    }
+    return true;
+}
+
+static void put_back(const origin *o, const view *v, double *path)
+{
+    for (size_t h = 0; h < o->horizon; h++)
+        path[h] = v->times ? path[h] * v->season[o->n + h] : path[h] + v->season[o->n + h];
+}
+
+/* Adds the second view's path by how likely it is beside the first's. */
+static void blend(size_t n, size_t horizon, double *path, double error, const double *other, double rival)
+{
+    double share = error > 0 && rival > 0 ? 1 / (1 + exp(fmin(50, 0.5 * (double)n * log(rival / error))))
+                                          : rival < error;
+    for (size_t h = 0; h < horizon; h++)
+        path[h] += share * (other[h] - path[h]);
+}
+
+static const tab_member smoothed[TAB_SMOOTH_KINDS] = { TAB_MEMBER_SES, TAB_MEMBER_THETA, TAB_MEMBER_DAMPED,
+                                                       TAB_MEMBER_TREND };
+
+/* What one view says by every kind of smoothing and by autoregression: paths (TAB_MEMBERS, horizon). */
+static bool view_paths(const origin *o, const view *v, double *path, double error[TAB_MEMBERS])
+{
+    size_t h = o->horizon, m = o->periods > 0 ? o->period[o->periods - 1] : 1;
+    double *p = tab_arena_new_of(o->a, double, TAB_SMOOTH_KINDS *h), e[TAB_SMOOTH_KINDS];
+    double *state = tab_arena_new_of(o->a, double, m * 8);
+    if (p == NULL || state == NULL)
+        return false;
+    tab_smooth_view s = { .z = v->z, .weight = v->weight, .n = o->n, .horizon = h };
+    tab_smooth(&s, p, e);
+    for (size_t k = 0; k < TAB_SMOOTH_KINDS; k++) {
+        memcpy(path + smoothed[k] * h, p + k * h, h * sizeof *path);
+        error[smoothed[k]] = e[k];
+    }
+    if (o->periods > 0)
+        tab_smooth_season(&s, m, state, path + TAB_MEMBER_WINTERS * h, &error[TAB_MEMBER_WINTERS]);
+    else {
+        memcpy(path + TAB_MEMBER_WINTERS * h, path + TAB_MEMBER_DAMPED * h, h * sizeof *path);
+        error[TAB_MEMBER_WINTERS] = error[TAB_MEMBER_DAMPED];
+    }
+    if (!tab_autoregress(o->a, v->z, o->n, o->period, o->periods, h, path + TAB_MEMBER_AR * h,
+                         &error[TAB_MEMBER_AR]))
+        return false;
+    for (size_t k = TAB_MEMBER_SES; k <= TAB_MEMBER_AR; k++)
+        put_back(o, v, path + k * h);
+    return true;
+}
+
+/* The last value of the phase, or the last one. */
+static void last_path(const origin *o, double *path)
+{
+    size_t m = o->periods > 0 ? o->period[o->periods - 1] : 1;
+    for (size_t h = 0; h < o->horizon; h++)
+        path[h] = o->y[o->n - m + h % m];
+}
+
+/* The mean of the last seasons at this phase, or of the last values. */
+static void mean_path(const origin *o, double *path)
+{
+    size_t m = o->periods > 0 ? o->period[o->periods - 1] : 1;
+    size_t most = o->periods > 0 ? 4 : o->n / 2 > 12 ? o->n / 2 : 12, times = o->n / m;
+    times = times > most ? most : times;
+    for (size_t h = 0; h < o->horizon; h++) {
+        path[h] = 0;
+        for (size_t k = 1; k <= times; k++)
+            path[h] += o->y[o->n - k * m + h % m] / (double)times;
+    }
+}
+
+/* Damped trend of the logarithm, with the season of the logarithm. */
+static bool growth_path(const origin *o, double *path)
+{
+    size_t all = o->n + o->horizon;
+    double *z = tab_arena_new_of(o->a, double, o->n), *season = tab_arena_new_of(o->a, double, all);
+    double *p = tab_arena_new_of(o->a, double, TAB_SMOOTH_KINDS * o->horizon), e[TAB_SMOOTH_KINDS];
+    if (z == NULL || season == NULL || p == NULL)
+        return false;
+    for (size_t t = 0; t < o->n; t++)
+        z[t] = log(o->y[t]);
+    if (!tab_season_estimate(o->a, z, o->n, o->period, o->periods, o->horizon, season))
+        return false;
+    for (size_t t = 0; t < o->n; t++)
+        z[t] -= season[t];
+    tab_smooth(&(tab_smooth_view){ .z = z, .n = o->n, .horizon = o->horizon }, p, e);
+    for (size_t h = 0; h < o->horizon; h++)
+        path[h] = exp(p[TAB_SMOOTH_DAMPED * o->horizon + h] + season[o->n + h]);
+    return true;
+}
+
+/* Level of a period times shape within it: cycles end at the origin. */
+static bool fold_path(const origin *o, double *path)
+{
+    size_t m = o->period[0], cycles = o->n / m, ahead = (o->horizon + m - 1) / m, start = o->n - cycles * m;
+    size_t every = 0;
+    if (o->periods > 1 && o->period[1] % m == 0 && cycles >= 3 * (o->period[1] / m))
+        every = o->period[1] / m;
+    double *level = tab_arena_new_of(o->a, double, cycles + ahead),
+           *shape = tab_arena_new_of(o->a, double, m);
+    if (level == NULL || shape == NULL)
+        return false;
+    for (size_t c = 0; c < cycles; c++)
+        for (size_t p = 0; p < m; p++)
+            level[c] += o->y[start + c * m + p] / (double)m;
+    size_t kept = cycles < 3 ? cycles : 3; /* the shape is that of the last cycles */
+    double total = 0;
+    for (size_t c = cycles - kept; c < cycles; c++) {
+        total += level[c];
+        for (size_t p = 0; p < m; p++)
+            shape[p] +=
+                o->positive ? o->y[start + c * m + p] : (o->y[start + c * m + p] - level[c]) / (double)kept;
+    }
+    for (size_t p = 0; p < m && o->positive; p++)
+        shape[p] /= total;
+    double error;
+    if (!tab_autoregress(o->a, level, cycles, &every, every > 1, ahead, level + cycles, &error))
+        return false;
+    for (size_t h = 0; h < o->horizon; h++) {
+        double l = level[cycles + h / m];
+        path[h] = o->positive ? l * shape[h % m] : l + shape[h % m];
+    }
+    return true;
+}
+
+/* A member's path never leaves what the series has shown by more than its whole range, times the share of
+ * its length that lies ahead. */
+static void hold(const origin *o, double *path)
+{
+    double low = INFINITY, high = -INFINITY;
+    for (size_t t = 0; t < o->n; t++) {
+        low = fmin(low, o->y[t]);
+        high = fmax(high, o->y[t]);
+    }
+    double range = high - low;
+    for (size_t h = 0; h < o->horizon; h++) {
+        double room = range * (1 + 2 * (double)(h + 1) / (double)o->n);
+        double p = isfinite(path[h]) ? path[h] : o->y[o->n - 1];
+        p = fmax(low - room, fmin(high + room, p));
+        path[h] = low >= 0 ? fmax(p, 0) : p;
+    }
+}
+
+static double noise_of(const origin *o, double error)
+{
+    double size = 0;
+    for (size_t t = 0; t < o->n; t++)
+        size += fabs(o->y[t]) / (double)o->n;
+    return fmax(sqrt(error), fmax(1e-9 * size, 1e-12));
+}
+
+bool tab_outlook_make(tab_arena *a, const double *y, size_t n, const size_t *period, size_t periods,
+                      size_t horizon, tab_outlook *ret)
+{
+    assert(n > 0 && horizon > 0);
+    while (periods > 0 && n < 2 * period[periods - 1])
+        periods--;
+    size_t most = periods > 0 ? CYCLES * period[periods - 1] : 0;
+    most = most > WINDOW ? most : WINDOW;
+    origin o = { a, y, n, horizon, periods, period, true };
+    if (n > most) {
+        o.y = y + (n - most);
+        o.n = most;
+    }
+    for (size_t t = 0; t < o.n; t++)
+        o.positive &= o.y[t] > 0;
+    double *path = tab_arena_new_of(a, double, TAB_MEMBERS *horizon), error[TAB_MEMBERS];
+    double *other = tab_arena_new_of(a, double, TAB_MEMBERS *horizon), rival[TAB_MEMBERS];
+    if (path == NULL || other == NULL)
+        return false;
+    view plus, times;
+    if (!view_make(&o, false, &plus) || !view_paths(&o, &plus, path, error))
+        return false;
+    double least = fmin(error[TAB_MEMBER_SES], fmin(error[TAB_MEMBER_DAMPED], error[TAB_MEMBER_WINTERS]));
+    if (o.positive && periods > 0) {
+        if (!view_make(&o, true, &times) || !view_paths(&o, &times, other, rival))
+            return false;
+        for (size_t k = TAB_MEMBER_SES; k < TAB_MEMBER_AR; k++)
+            blend(o.n, horizon, path + k * horizon, error[k], other + k * horizon, rival[k]);
+        double *ar = path + TAB_MEMBER_AR * horizon;
+        blend(o.n, horizon, ar, error[TAB_MEMBER_DAMPED], other + TAB_MEMBER_AR * horizon,
+              rival[TAB_MEMBER_DAMPED]);
+        least = fmin(least, fmin(rival[TAB_MEMBER_SES], rival[TAB_MEMBER_DAMPED]));
+    }
+    last_path(&o, path + TAB_MEMBER_LAST * horizon);
+    mean_path(&o, path + TAB_MEMBER_MEAN * horizon);
+    double *damped = path + TAB_MEMBER_DAMPED * horizon, *growth = path + TAB_MEMBER_GROWTH * horizon;
+    memcpy(growth, damped, horizon * sizeof *growth);
+    if (o.positive && !growth_path(&o, growth))
+        return false;
+    double *fold = path + TAB_MEMBER_FOLD * horizon;
+    memcpy(fold, damped, horizon * sizeof *fold);
+    if (periods > 0 && o.n >= 3 * period[0] && !fold_path(&o, fold))
+        return false;
+    for (size_t k = 0; k < TAB_MEMBERS; k++)
+        hold(&o, path + k * horizon);
+    *ret = (tab_outlook){ .path = path, .noise = noise_of(&o, least) };
+    return !tab_arena_full(a);
+}
