@@ -140,6 +140,24 @@ static tab_status read_times(request *r, const tab_json *options, Tabella__RunOp
     return TAB_OK;
 }
 
+tab_status body_horizon(request *r, const tab_json *options, uint32_t *ret, tab_error *err)
+{
+    Tabella__RunOptions o = TABELLA__RUN_OPTIONS__INIT;
+    *ret = 0;
+    if (options != NULL && options->kind != TAB_JSON_OBJECT)
+        return tab_fail(err, TAB_VALIDATION, "options", "`options` is an object");
+    for (const tab_json *m = options == NULL ? NULL : options->first; m != NULL; m = m->next)
+        if (!tab_str_eq(m->key, TAB_S("horizon"))) {
+            char path[96];
+            snprintf(path, sizeof path, "options.%.*s", (int)(m->key.n < 64 ? m->key.n : 64), m->key.p);
+            return tab_fail(err, TAB_VALIDATION, path,
+                            "`options` of a serve call has no such member; there is: horizon");
+        }
+    TAB_TRY(read_times(r, options, &o, err));
+    *ret = o.horizon;
+    return TAB_OK;
+}
+
 tab_status body_columns(request *r, const tab_json *options, Tabella__RunOptions *o, tab_error *err)
 {
     static const char *const splits[] = { "auto", "random", "time", "group", NULL };

@@ -272,10 +272,8 @@ static bool write_warnings(tab_arena *a, Tabella__Bundle *b)
 
 /* ---- steps ahead ----------------------------------------------------------------------------------- */
 
-/* tab_select; of steps ahead the target is a number unless another task was named. */
-static tab_status select_target(const tab_engine *e, tab_profile *const *p, size_t n,
-                                const tab_references *refs, const tab_run_options *o, tab_selection *s,
-                                tab_error *err)
+tab_status tab_select_target(const tab_engine *e, tab_profile *const *p, size_t n, const tab_references *refs,
+                             const tab_run_options *o, tab_selection *s, tab_error *err)
 {
     const bool *const *refers = NULL;
     tab_run_options own = *o;
@@ -301,10 +299,8 @@ static tab_status select_target(const tab_engine *e, tab_profile *const *p, size
     return TAB_OK;
 }
 
-/* The target's table with the rows of its next steps, profiled; all else of *ret (n) is p. */
-static tab_status look_ahead(const tab_engine *e, tab_profile *const *p, size_t n, const tab_selection *s,
-                             const tab_run_options *o, tab_horizon *h, tab_profile *const **ret,
-                             tab_error *err)
+tab_status tab_look_ahead(const tab_engine *e, tab_profile *const *p, size_t n, const tab_selection *s,
+                          const tab_run_options *o, tab_horizon *h, tab_profile *const **ret, tab_error *err)
 {
     bool number;
     tab_profile **q = tab_arena_new_of(e->arena, tab_profile *, n + 1);
@@ -337,14 +333,14 @@ tab_status tab_horizon_rows(const tab_engine *e, const tab_table *const *tables,
         TAB_TRY(tab_profile_given(e, tables[table], &o->given, &p[0], err));
         tab_run_options own = *o;
         own.target_column = tab_column_address(a, tables[table], column);
-        TAB_TRY(select_target(e, p, 1, &refs, &own, &s, err));
+        TAB_TRY(tab_select_target(e, p, 1, &refs, &own, &s, err));
         *ret_table = table;
     } else {
         TAB_TRY(profile_all(e, e, tables, n, &o->given, p, b, err));
         if (n > 1)
             TAB_TRY(tab_cross_tables(e, p, n, o->threshold, &b->cross_table_map, &b->unified_rows,
                                      &b->records_linked, &refs, err));
-        TAB_TRY(select_target(e, p, n, &refs, o, &s, err));
+        TAB_TRY(tab_select_target(e, p, n, &refs, o, &s, err));
         *ret_table = s.table;
     }
     TAB_TRY(tab_horizon_make(a, p[s.table], s.column, o->horizon, &h, err));
@@ -388,7 +384,7 @@ tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, 
     /* the target is chosen, predicted, and its answers fill its missing cells */
     tab_selection s;
     tab_engine_progress(e, "select", 0);
-    TAB_TRY(select_target(&keep, p, n, &refs, o, &s, err));
+    TAB_TRY(tab_select_target(&keep, p, n, &refs, o, &s, err));
     b->target_selection = s.target;
     b->task_selection = s.how;
     if (parts != NULL)
@@ -396,7 +392,7 @@ tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, 
     tab_profile *const *asked = p;
     tab_horizon ahead;
     if (o->horizon > 0)
-        TAB_TRY(look_ahead(&keep, p, n, &s, o, &ahead, &asked, err));
+        TAB_TRY(tab_look_ahead(&keep, p, n, &s, o, &ahead, &asked, err));
     if (!s.none)
         TAB_TRY(predict(e, &keep, asked, n, &refs, &s, o, parts, &b->prediction, err));
     if (o->horizon > 0 && !tab_horizon_tell(a, &ahead, (uint32_t)s.table, b->prediction))
