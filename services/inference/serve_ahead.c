@@ -81,7 +81,7 @@ tab_status serve_ahead(inference *self, tab_call *call, const Tabella__ServeRequ
     tab_arena *a = call->arena;
     work w = { .call = call, .st = st, .err = err };
     Tabella__ServePart *m = tab_message(a, Tabella__ServePart, TABELLA__SERVE_PART__INIT);
-    tab_horizon h;
+    size_t steps, made;
     y->parts = tab_arena_new_of(a, Tabella__ServePart *, 1);
     if (m == NULL || y->parts == NULL)
         return tab_no_memory(err);
@@ -92,12 +92,13 @@ tab_status serve_ahead(inference *self, tab_call *call, const Tabella__ServeRequ
     if (q->horizon > TAB_HORIZON_MOST)
         return tab_fail(err, TAB_VALIDATION, "options.horizon", "a horizon is a whole number from 1 to %d",
                         TAB_HORIZON_MOST);
-    TAB_TRY(tab_horizon_make(a, st->profile[st->sel.table], st->sel.column, q->horizon, &h, err));
-    if (h.n > SERVE_ROWS)
+    const tab_profile *of = st->profile[st->sel.table];
+    TAB_TRY(tab_horizon_count(a, of, st->sel.column, q->horizon, &steps, &made, err));
+    if (steps > SERVE_ROWS)
         return tab_fail(err, TAB_VALIDATION, "options.horizon",
                         "%u steps of every series are %zu rows: a serve call answers at most %d", q->horizon,
-                        h.n, SERVE_ROWS);
-    m->request_cells = (uint64_t)h.made * h.table->cols;
+                        steps, SERVE_ROWS);
+    m->request_cells = (uint64_t)made * of->table->cols;
     y->parts[0] = m;
     y->n_parts = 1;
     y->pinned_cells = st->cells;

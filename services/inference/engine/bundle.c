@@ -323,7 +323,7 @@ tab_status tab_horizon_rows(const tab_engine *e, const tab_table *const *tables,
     tab_profile **p = tab_arena_new_of(a, tab_profile *, n + 1);
     tab_references refs = { 0 };
     tab_selection s = { .none = true };
-    tab_horizon h;
+    size_t steps;
     if (b == NULL || p == NULL)
         return tab_no_memory(err);
     if (o->target == TAB_TARGET_COLUMN) {
@@ -343,9 +343,7 @@ tab_status tab_horizon_rows(const tab_engine *e, const tab_table *const *tables,
         TAB_TRY(tab_select_target(e, p, n, &refs, o, &s, err));
         *ret_table = s.table;
     }
-    TAB_TRY(tab_horizon_make(a, p[s.table], s.column, o->horizon, &h, err));
-    *ret_rows = h.made;
-    return TAB_OK;
+    return tab_horizon_count(a, p[s.table], s.column, o->horizon, &steps, ret_rows, err);
 }
 
 /* The order is fixed and no step looks ahead. Profiles and selection live in `keep`'s arena, since an

@@ -37,6 +37,16 @@ static size_t last_rows(const tab_series *s, size_t rows, const bool *asked, uin
     return n;
 }
 
+/* Which step, from 0, a row was sent for; horizon: none. */
+static size_t step_of(const tab_series *s, size_t r, const bool *asked, const uint32_t *last, size_t horizon)
+{
+    uint32_t k = s->series[r];
+    if (!asked[r] || k == TAB_NULL || last[k] == TAB_NULL || s->index[r] == INT64_MIN)
+        return horizon;
+    int64_t ahead = s->index[r] - s->index[last[k]];
+    return ahead < 1 || ahead > (int64_t)horizon ? horizon : (size_t)ahead - 1;
+}
+
 /* Lists the steps: rows that were sent keep their place, the others follow the table's. from (n): the last row of
  * the series that a step continues. */
 static bool list_steps(tab_arena *a, const bool *asked, const uint32_t *last, size_t horizon,
@@ -61,15 +71,12 @@ static bool list_steps(tab_arena *a, const bool *asked, const uint32_t *last, si
         }
     }
     for (size_t r = 0; r < h->rows; r++) {
-        uint32_t k = s->series[r];
-        if (!asked[r] || k == TAB_NULL || place[k] == TAB_NULL || s->index[r] == INT64_MIN)
+        size_t step = step_of(s, r, asked, last, horizon);
+        if (step == horizon || h->row[place[s->series[r]] + step] != TAB_NULL)
             continue;
-        int64_t ahead = s->index[r] - s->index[last[k]];
-        if (ahead < 1 || ahead > (int64_t)horizon || h->row[place[k] + ahead - 1] != TAB_NULL)
-            continue;
-        h->row[place[k] + ahead - 1] = (uint32_t)r;
+        h->row[place[s->series[r]] + step] = (uint32_t)r;
         if (s->kind != TAB_TIME_ORDER)
-            h->when[place[k] + ahead - 1] = s->when[r];
+            h->when[place[s->series[r]] + step] = s->when[r];
     }
     for (size_t i = 0; i < h->n; i++)
         if (h->row[i] == TAB_NULL)
@@ -165,36 +172,78 @@ static bool make_table(tab_arena *a, const tab_profile *p, const uint32_t *from,
     return true;
 }
 
-tab_status tab_horizon_make(tab_arena *a, const tab_profile *p, size_t target, size_t horizon,
-                            tab_horizon *ret, tab_error *err)
+/* The time structure, and each series' last labelled row: what the steps follow from. */
+static tab_status find_steps(tab_arena *a, const tab_profile *p, size_t target, size_t horizon,
+                             bool **ret_asked, uint32_t **ret_last, tab_horizon *h, tab_error *err)
 {
     size_t rows = p->table->rows;
     bool *asked = tab_arena_new_of(a, bool, rows + 1);
-    uint32_t *from = NULL;
     tab_str id = p->table->id;
-    *ret = (tab_horizon){ .rows = rows };
+    *h = (tab_horizon){ .rows = rows };
     if (asked == NULL)
         return tab_no_memory(err);
     for (size_t r = 0; r < rows; r++)
         asked[r] = missing(&p->col[target], r);
-    TAB_TRY(tab_series_find(a, p, target, asked, &ret->series, err));
-    if (ret->series.kind == TAB_TIME_NONE)
+    TAB_TRY(tab_series_find(a, p, target, asked, &h->series, err));
+    if (h->series.kind == TAB_TIME_NONE)
         return tab_fail(err, TAB_VALIDATION, "options.horizon",
                         "no time orders the rows of \"%.*s\", so that none come next",
                         (int)(id.n > 64 ? 64 : id.n), id.p);
-    uint32_t *last = tab_arena_new_of(a, uint32_t, ret->series.n + 1);
+    uint32_t *last = tab_arena_new_of(a, uint32_t, h->series.n + 1);
     if (last == NULL)
         return tab_no_memory(err);
-    size_t series = last_rows(&ret->series, rows, asked, last);
+    size_t series = last_rows(&h->series, rows, asked, last);
     if (series == 0)
         return tab_fail(err, TAB_VALIDATION, "options.horizon", "no row with a time has a known target");
     if (series > ROWS / horizon || series * horizon > UINT32_MAX - 2 - rows)
         return tab_fail(err, TAB_VALIDATION, "options.horizon",
                         "%zu steps of %zu series are more than %d rows", horizon, series, ROWS);
-    ret->n = series * horizon;
+    h->n = series * horizon;
+    *ret_asked = asked;
+    *ret_last = last;
+    return TAB_OK;
+}
+
+tab_status tab_horizon_make(tab_arena *a, const tab_profile *p, size_t target, size_t horizon,
+                            tab_horizon *ret, tab_error *err)
+{
+    bool *asked = NULL;
+    uint32_t *last = NULL, *from = NULL;
+    TAB_TRY(find_steps(a, p, target, horizon, &asked, &last, ret, err));
     return list_steps(a, asked, last, horizon, &from, ret) && make_table(a, p, from, ret)
                ? TAB_OK
                : tab_no_memory(err);
+}
+
+static int by_step(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+tab_status tab_horizon_count(tab_arena *a, const tab_profile *p, size_t target, size_t horizon,
+                             size_t *ret_steps, size_t *ret_made, tab_error *err)
+{
+    bool *asked = NULL;
+    uint32_t *last = NULL;
+    tab_horizon h;
+    size_t sent = 0, n = 0;
+    TAB_TRY(find_steps(a, p, target, horizon, &asked, &last, &h, err));
+    uint64_t *step = tab_arena_new_of(a, uint64_t, h.rows + 1); /* that a row was sent for */
+    if (step == NULL)
+        return tab_no_memory(err);
+    for (size_t r = 0; r < h.rows; r++) {
+        uint32_t k = h.series.series[r];
+        size_t i = step_of(&h.series, r, asked, last, horizon);
+        if (i < horizon)
+            step[n++] = (uint64_t)k * horizon + i;
+    }
+    qsort(step, n, sizeof *step, by_step);
+    for (size_t i = 0; i < n; i++)
+        sent += i == 0 || step[i] != step[i - 1];
+    *ret_steps = h.n;
+    *ret_made = h.n - sent;
+    return TAB_OK;
 }
 
 /* ---- the forecast ------------------------------------------------------------------------------------- */

@@ -26,6 +26,10 @@ typedef struct {
 tab_status tab_horizon_make(tab_arena *a, const tab_profile *p, size_t target, size_t horizon,
                             tab_horizon *ret, tab_error *err) TAB_CHECKED;
 
+/* How many steps these are, and how many rows would be made for them: no row is. Errors as above. */
+tab_status tab_horizon_count(tab_arena *a, const tab_profile *p, size_t target, size_t horizon,
+                             size_t *ret_steps, size_t *ret_made, tab_error *err) TAB_CHECKED;
+
 /* Takes the answers of made rows out of m and tells all steps as its forecast. table: its number in the run.
  * False: memory. */
 bool tab_horizon_tell(tab_arena *a, const tab_horizon *h, uint32_t table, Tabella__Prediction *m) TAB_CHECKED;

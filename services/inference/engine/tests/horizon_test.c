@@ -247,6 +247,14 @@ Test(horizon, every_series_has_its_own_next_steps_and_sent_rows_win)
     cr_assert(make(&m, t, 3, 3, &h, &err) == TAB_OK, "%s", err.message);
     cr_assert_eq(h.n, 9);
     cr_assert_eq(h.made, 8, "one of them was sent");
+    size_t steps, made;
+    tab_engine e = { .arena = m.a };
+    tab_profile *p;
+    bool number;
+    cr_assert(tab_profile_table(&e, t, &p, &err) == TAB_OK &&
+              tab_view_as_number(m.a, &p->col[3], t->rows, &number));
+    cr_assert(tab_horizon_count(m.a, p, 3, 3, &steps, &made, &err) == TAB_OK, "%s", err.message);
+    cr_expect(steps == 9 && made == 8, "counted alike: %zu, %zu", steps, made);
     cr_expect_eq(h.row[1], t->rows - 1);
     static const char *const want[] = { "2022-01-01", "2022-02-01", "2022-03-01", "2021-11-01", "2021-12-01",
                                         "2022-01-01", "2022-01-01", "2022-02-01", "2022-03-01" };
