@@ -147,8 +147,8 @@ static bool look(const double *v, size_t rows, tab_clue *c)
         c->lo = fmin(c->lo, x), c->hi = fmax(c->hi, x);
         c->whole = c->whole && x == trunc(x); // NOLINT: whole
         c->up += x > last, c->down += x < last;
-        first_step = first_step > 0 || isnan(last) ? first_step : x - last;
-        same += fabs(x - last - first_step) <= 1e-6 * fabs(first_step);
+        first_step = first_step != 0 || isnan(last) ? first_step : x - last;               // NOLINT: none yet
+        same += first_step != 0 && fabs(x - last - first_step) <= 1e-6 * fabs(first_step); // NOLINT: none yet
         last = x;
         if (c->present == 2 * LOOK && !c->whole && !(c->lo >= 1500 && c->hi <= 2200) && 4 * same < c->present)
             return false;
@@ -181,7 +181,7 @@ static unsigned parts_of(const tab_clue *c)
         parts |= TAB_PART_YEAR;
     if (c->lo == 1 && c->hi == 4 && n == 4) // NOLINT: whole
         parts |= TAB_PART_QUARTER;
-    if (c->lo >= 1 && c->hi <= 12 && n >= 2)
+    if (c->lo >= 1 && c->hi <= 12 && (n >= 5 || (n == 4 && (c->hi >= 10)) || (n >= 2 && dense && c->hi > 4)))
         parts |= TAB_PART_MONTH;
     if (c->lo >= 1 && c->hi >= 50 && c->hi <= 53 && n >= 40)
         parts |= TAB_PART_WEEK;

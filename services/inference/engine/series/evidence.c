@@ -157,7 +157,7 @@ static double points_of(const tab_search *s, const tab_axis *x)
 {
     const tab_clue *first = x->clue[0];
     bool count = x->clues == 1 && first->as == TAB_AS_COUNT, year = x->clues == 1 && first->as == TAB_AS_YEAR;
-    bool lattice = x->alone >= 0.95 && x->next >= 0.75;
+    bool lattice = x->alone >= 0.95 && x->next >= 0.7 && x->at.even >= 0.6;
     bool depends = x->z > SURE && x->eta < 0.85;
     bool after = s->n_asked >= 2 && (x->after >= 0.95 || x->after_own >= 0.95);
     double points = x->clues > 1 ? 3 : count ? 0 : year ? 2 : first->as == TAB_AS_EPOCH ? 1 : 3;
@@ -170,7 +170,7 @@ static double points_of(const tab_search *s, const tab_axis *x)
     if (after && (!count || x->keys > 0 || lattice))
         points += x->after >= 0.95 ? 4 : 3;
     points -= 0.5 * (double)x->keys;
-    if (count && !(depends && lattice) && !(after && x->keys > 0 && lattice))
+    if (count && !(depends && lattice) && !(after && x->keys > 0 && lattice && x->z > 2.5))
         return 0;
     if (year && x->alone < 0.9 && !after)
         return 0;

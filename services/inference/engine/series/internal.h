@@ -50,6 +50,7 @@ typedef struct {
     uint32_t *rank;  /* dense rank of the time; TAB_NULL: not known */
     uint32_t *order; /* (known) rows by time, then by number */
     size_t known, times;
+    double even; /* neighbouring times that are about as far apart as most are */
 } tab_ranked;
 
 typedef struct {

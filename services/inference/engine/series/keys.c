@@ -95,12 +95,13 @@ bool tab_series_ids(tab_search *s, const size_t *key, size_t keys, uint32_t *ser
 typedef struct {
     size_t key[TAB_SERIES_KEYS], keys;
     double alone, next, cover, each; /* each: times a series has, in the mean */
+    bool apart; /* far fewer rows share a time than would if rows had their keys by chance */
     size_t series;
 } keyed;
 
 typedef struct {
     uint64_t key;
-    uint32_t first, last, n;
+    uint32_t first, last, n, rows;
 } track;
 
 typedef struct {
@@ -138,7 +139,9 @@ static bool try_keys(const window *w, keyed *k)
 {
     const uint32_t *level[TAB_SERIES_KEYS];
     const tab_ranked *t = &w->x->at;
-    size_t rows = 0, again = 0, moves = 0, next = 0, series = 0, span = 0;
+    size_t rows = 0, again = 0, moves = 0, next = 0, series = 0, span = 0, here = 0;
+    uint32_t now = 0;
+    double pairs = 0, same = 0;
     double share = (double)WINDOW / (double)(w->to - w->from + 1);
     uint64_t most = share >= 1 || k->keys == 0 ? UINT64_MAX : (uint64_t)(share * 18446744073709549568.0);
     for (size_t i = 0; i < k->keys; i++)
@@ -153,12 +156,14 @@ static bool try_keys(const window *w, keyed *k)
         if (h > most)
             continue;
         rows++;
+        here = at_time == now ? here + 1 : 1, now = at_time;
+        pairs += (double)(here - 1);
         size_t at = (h >> 7) & (TRACKS - 1);
         while (w->table[at].n > 0 && w->table[at].key != h)
             at = (at + 1) & (TRACKS - 1);
         track *o = &w->table[at];
         if (o->n == 0) {
-            *o = (track){ h, at_time, at_time, 1 };
+            *o = (track){ h, at_time, at_time, 1, 0 };
             series++;
         } else if (o->last == at_time) {
             again++;
@@ -166,9 +171,14 @@ static bool try_keys(const window *w, keyed *k)
             moves++, next += at_time == o->last + 1;
             o->last = at_time, o->n++;
         }
+        o->rows++;
     }
-    for (size_t i = 0; i < TRACKS; i++)
+    for (size_t i = 0; i < TRACKS; i++) {
+        same += (double)w->table[i].rows * (double)w->table[i].rows;
         span += w->table[i].n > 0 ? w->table[i].last - w->table[i].first : 0;
+    }
+    double by_chance = rows > 0 ? pairs * same / ((double)rows * (double)rows) : 0;
+    k->apart = by_chance >= 10 && (double)again <= 0.15 * by_chance;
     k->series = series;
     k->alone = rows > 0 ? 1 - (double)again / (double)rows : 0;
     k->next = moves > 0 ? (double)next / (double)moves : 0;

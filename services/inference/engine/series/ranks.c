@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/order.h"
 #include "services/inference/engine/series/internal.h"
 
 bool tab_ranked_new(tab_arena *a, size_t rows, tab_ranked *ret)
@@ -97,6 +98,27 @@ static bool sort_out(size_t rows, tab_ranked *r)
     return true;
 }
 
+/* The share of neighbouring times within a tenth of the median distance: months are one step, 28 days or 31. */
+static bool even_share(tab_ranked *r)
+{
+    double *gap = malloc((r->times + 1) * sizeof *gap);
+    size_t n = 0, near = 0;
+    if (gap == NULL)
+        return false;
+    for (size_t i = 1; i < r->known; i++) {
+        double d = r->when[r->order[i]] - r->when[r->order[i - 1]];
+        if (d > 0)
+            gap[n++] = d;
+    }
+    qsort(gap, n, sizeof *gap, tab_ascending_double);
+    double middle = n > 0 ? gap[n / 2] : 0;
+    for (size_t i = 0; i < n; i++)
+        near += fabs(gap[i] - middle) <= 0.1 * middle;
+    r->even = n > 0 ? (double)near / (double)n : 0;
+    free(gap);
+    return true;
+}
+
 bool tab_rank_times(tab_arena *a, size_t rows, tab_ranked *r)
 {
     double lo = 0, hi = 0, g = spacing(r->when, rows, &lo, &hi);
@@ -112,5 +134,5 @@ bool tab_rank_times(tab_arena *a, size_t rows, tab_ranked *r)
         r->times += !same;
         r->rank[r->order[i]] = (uint32_t)r->times - 1;
     }
-    return true;
+    return even_share(r);
 }

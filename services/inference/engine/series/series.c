@@ -153,6 +153,17 @@ static bool with(const tab_axis *base, const tab_clue *c, unsigned role, tab_axi
     return true;
 }
 
+/* Months beside a year are all that there are, or every third; of one or two years those of a season. */
+static bool fits(const tab_axis *x)
+{
+    const tab_clue *c = x->clue[x->clues - 1];
+    if (x->role[x->clues - 1] != TAB_PART_MONTH || x->role[0] != TAB_PART_YEAR)
+        return true;
+    bool dense = c->hi - c->lo + 1 <= (double)c->distinct;
+    return c->distinct == 12 || (c->distinct == 4 && c->hi - c->lo == 9) || // NOLINT: whole
+           (dense && x->clue[0]->distinct <= 2);
+}
+
 /* Tries the axis with each clue that may be this part; *ret: the best of them (points of -1: none). */
 static bool extend(tab_search *s, const tab_axis *base, unsigned role, tab_axis *best, tab_axis *ret)
 {
@@ -160,7 +171,7 @@ static bool extend(tab_search *s, const tab_axis *base, unsigned role, tab_axis 
     *ret = (tab_axis){ .points = -1 };
     for (size_t i = 0; i < s->clues && tried < PARTS; i++) {
         tab_axis x;
-        if (!(s->clue[i].parts & role) || !with(base, &s->clue[i], role, &x))
+        if (!(s->clue[i].parts & role) || !with(base, &s->clue[i], role, &x) || !fits(&x))
             continue;
         tried++;
         if (!try_axis(s, &x, best))

@@ -258,8 +258,10 @@ static bool number_season(tab_arena *a, tab_search *s, const tab_axis *x, tab_se
             mean[p] += n >= 3 * of[p] ? season_at(grid, n, of[p]) : 0;
     }
     for (size_t p = 0; p < sizeof of / sizeof *of; p++)
-        if (mean[p] / (double)series > top + 0.02)
-            top = mean[p] / (double)series, best = of[p];
+        top = fmax(top, mean[p] / (double)series);
+    for (size_t p = sizeof of / sizeof *of; p > 0; p--) /* the shortest of those that say as much */
+        if (mean[p - 1] / (double)series > 0.8 * top)
+            best = of[p - 1];
     if (top > 0.3 && top * sqrt((double)series * fmin(longest, 2000)) > 4)
         add_season(ret, (double)best, longest);
     return true;
