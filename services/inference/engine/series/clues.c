@@ -181,9 +181,9 @@ static unsigned parts_of(const tab_clue *c)
         parts |= TAB_PART_YEAR;
     if (c->lo == 1 && c->hi == 4 && n == 4) // NOLINT: whole
         parts |= TAB_PART_QUARTER;
-    if (c->lo >= 1 && c->hi <= 12 && (n >= 5 || (n == 4 && (c->hi >= 10)) || (n >= 2 && dense && c->hi > 4)))
+    if (c->lo >= 1 && c->hi <= 12 && n >= 2 && (n >= 5 || dense || c->hi - c->lo == 9)) // NOLINT: whole
         parts |= TAB_PART_MONTH;
-    if (c->lo >= 1 && c->hi >= 50 && c->hi <= 53 && n >= 40)
+    if (c->lo >= 1 && c->hi >= 30 && c->hi <= 53 && n >= 26 && c->hi - c->lo <= (double)n)
         parts |= TAB_PART_WEEK;
     if (c->lo >= 1 && c->lo <= 2 && c->hi >= 28 && c->hi <= 31 && n >= 26)
         parts |= TAB_PART_DAY;

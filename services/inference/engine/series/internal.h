@@ -50,7 +50,7 @@ typedef struct {
     uint32_t *rank;  /* dense rank of the time; TAB_NULL: not known */
     uint32_t *order; /* (known) rows by time, then by number */
     size_t known, times;
-    double even; /* neighbouring times that are about as far apart as most are */
+    double even; /* neighbouring times that are as far apart as most are */
 } tab_ranked;
 
 typedef struct {
@@ -92,8 +92,8 @@ bool tab_series_clues(tab_search *s);
 
 /* ranks.c */
 bool tab_ranked_new(tab_arena *a, size_t rows, tab_ranked *ret);
-/* rank, order, known and times from when. False: memory. */
-bool tab_rank_times(tab_arena *a, size_t rows, tab_ranked *r);
+/* All else from when; calendar: seconds, of which months may be the step. False: memory. */
+bool tab_rank_times(tab_arena *a, size_t rows, bool calendar, tab_ranked *r);
 
 /* keys.c: the smallest set of columns under which a time stands nearly once. */
 bool tab_series_keys(tab_search *s, tab_axis *x);

@@ -26,7 +26,7 @@ static const uint32_t *levels_of(tab_search *s, size_t column)
     if (!tab_ranked_new(s->scratch, s->rows, &r))
         return NULL;
     memcpy(r.when, c->column->num, s->rows * sizeof *r.when);
-    if (!tab_rank_times(s->scratch, s->rows, &r))
+    if (!tab_rank_times(s->scratch, s->rows, false, &r))
         return NULL;
     return s->level[column] = r.rank;
 }
@@ -95,13 +95,15 @@ bool tab_series_ids(tab_search *s, const size_t *key, size_t keys, uint32_t *ser
 typedef struct {
     size_t key[TAB_SERIES_KEYS], keys;
     double alone, next, cover, each; /* each: times a series has, in the mean */
-    bool apart; /* far fewer rows share a time than would if rows had their keys by chance */
+    double share; /* pairs of rows of a time that share their series, of those expected by chance; 1: noise */
+    double sure;  /* how far below 1, in standard errors */
+    bool apart;   /* nearly no pair does where many would by chance */
     size_t series;
 } keyed;
 
 typedef struct {
     uint64_t key;
-    uint32_t first, last, n, rows;
+    uint32_t first, last, n, rows, here; /* here: rows of the last time before this one */
 } track;
 
 typedef struct {
@@ -141,7 +143,7 @@ static bool try_keys(const window *w, keyed *k)
     const tab_ranked *t = &w->x->at;
     size_t rows = 0, again = 0, moves = 0, next = 0, series = 0, span = 0, here = 0;
     uint32_t now = 0;
-    double pairs = 0, same = 0;
+    double pairs = 0, same = 0, together = 0;
     double share = (double)WINDOW / (double)(w->to - w->from + 1);
     uint64_t most = share >= 1 || k->keys == 0 ? UINT64_MAX : (uint64_t)(share * 18446744073709549568.0);
     for (size_t i = 0; i < k->keys; i++)
@@ -163,13 +165,14 @@ static bool try_keys(const window *w, keyed *k)
             at = (at + 1) & (TRACKS - 1);
         track *o = &w->table[at];
         if (o->n == 0) {
-            *o = (track){ h, at_time, at_time, 1, 0 };
+            *o = (track){ h, at_time, at_time, 1, 0, 0 };
             series++;
         } else if (o->last == at_time) {
-            again++;
+            again++, o->here++;
+            together += o->here;
         } else {
             moves++, next += at_time == o->last + 1;
-            o->last = at_time, o->n++;
+            o->last = at_time, o->n++, o->here = 0;
         }
         o->rows++;
     }
@@ -178,7 +181,9 @@ static bool try_keys(const window *w, keyed *k)
         span += w->table[i].n > 0 ? w->table[i].last - w->table[i].first : 0;
     }
     double by_chance = rows > 0 ? pairs * same / ((double)rows * (double)rows) : 0;
-    k->apart = by_chance >= 10 && (double)again <= 0.15 * by_chance;
+    k->share = by_chance > 0 ? together / by_chance : 1;
+    k->sure = by_chance > 0 ? (by_chance - together) / sqrt(by_chance) : 0;
+    k->apart = by_chance >= 10 && together <= 0.15 * by_chance;
     k->series = series;
     k->alone = rows > 0 ? 1 - (double)again / (double)rows : 0;
     k->next = moves > 0 ? (double)next / (double)moves : 0;
@@ -222,14 +227,14 @@ static bool good(const keyed *k)
     return k->alone >= ALONE && k->cover >= COVER && k->each >= 2;
 }
 
-/* Adds the set with one column more to the pool of sets, kept by how many rows they tell apart. */
+/* Adds a set to the pool, kept by how far from chance they tell the rows of a time apart. */
 static void keep(keyed *pool, size_t *n, const keyed *k)
 {
     size_t at = *n < POOL ? (*n)++ : POOL;
-    if (at == POOL && pool[POOL - 1].alone >= k->alone)
+    if (at == POOL && pool[POOL - 1].share <= k->share)
         return;
     at = at == POOL ? POOL - 1 : at;
-    while (at > 0 && pool[at - 1].alone < k->alone) {
+    while (at > 0 && pool[at - 1].share > k->share) {
         pool[at] = pool[at - 1];
         at--;
     }
@@ -258,7 +263,7 @@ static bool grow(const window *w, keyed *pool, size_t n, keyed *best)
                     return false;
                 if (good(&k) && better(&k, best))
                     *best = k;
-                if (k.cover >= COVER && k.alone > pool[i].alone + 0.01)
+                if (k.alone > pool[i].alone + 0.01)
                     keep(next, &kept, &k);
             }
         memcpy(pool, next, kept * sizeof *next);
@@ -286,7 +291,7 @@ bool tab_series_keys(tab_search *s, tab_axis *x)
         ok = try_keys(&w, &k);
         if (good(&k) && better(&k, &best))
             best = k;
-        if (k.cover >= COVER && k.each >= 2 && k.alone > none.alone * 1.2)
+        if (k.each >= 2 && k.sure > 2.5)
             keep(pool, &n, &k);
     }
     ok = ok && (best.keys != SIZE_MAX || grow(&w, pool, n, &best));

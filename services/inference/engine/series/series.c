@@ -7,6 +7,9 @@
 #include "services/inference/engine/series/series.h"
 
 #include <math.h>
+#ifdef SERIES_DEBUG
+#include <stdio.h>
+#endif
 #include <string.h>
 
 #include "services/inference/engine/profile/parse.h"
@@ -121,13 +124,26 @@ static bool try_axis(tab_search *s, tab_axis *x, tab_axis *best)
 {
     x->at = s->spare;
     fill_when(s, x);
-    if (!tab_rank_times(s->scratch, s->rows, &x->at))
+    if (!tab_rank_times(s->scratch, s->rows, x->calendar, &x->at))
         return false;
     s->spare = x->at;
     if (x->at.times < 3 || x->at.known < 6)
         return true;
     if (!tab_series_keys(s, x) || !tab_series_weigh(s, x))
         return false;
+#ifdef SERIES_DEBUG
+    fprintf(stderr, "  axis");
+    for (size_t i = 0; i < x->clues; i++)
+        fprintf(stderr, " %.10s", s->p->table->col[x->clue[i]->column].name.p);
+    fprintf(stderr, " by");
+    for (size_t i = 0; i < x->keys; i++)
+        fprintf(stderr, " %.10s", s->p->table->col[x->key[i]].name.p);
+    fprintf(
+        stderr,
+        ": alone %.3f (%.3f) next %.2f cover %.2f even %.2f ordered %.2f after %.2f own %.2f eta %.2f z %.1f points %.2f\n",
+        x->alone, x->alone0, x->next, x->cover, x->at.even, x->ordered, x->after, x->after_own, x->eta, x->z,
+        x->points);
+#endif
     bool more = x->points > best->points + 1e-9 ||
                 (x->points > best->points - 1e-9 && x->ordered > best->ordered + 1e-9);
     if (more) {
@@ -153,48 +169,40 @@ static bool with(const tab_axis *base, const tab_clue *c, unsigned role, tab_axi
     return true;
 }
 
-/* Months beside a year are all that there are, or every third; of one or two years those of a season. */
-static bool fits(const tab_axis *x)
+/* Whether months beside a year stand without days: all that there are, or every third; of one or two years
+ * those of a season. */
+static bool whole_months(const tab_axis *x)
 {
     const tab_clue *c = x->clue[x->clues - 1];
     if (x->role[x->clues - 1] != TAB_PART_MONTH || x->role[0] != TAB_PART_YEAR)
         return true;
     bool dense = c->hi - c->lo + 1 <= (double)c->distinct;
     return c->distinct == 12 || (c->distinct == 4 && c->hi - c->lo == 9) || // NOLINT: whole
-           (dense && x->clue[0]->distinct <= 2);
+           (dense && c->distinct > 4 && x->clue[0]->distinct <= 2);
 }
 
-/* Tries the axis with each clue that may be this part; *ret: the best of them (points of -1: none). */
-static bool extend(tab_search *s, const tab_axis *base, unsigned role, tab_axis *best, tab_axis *ret)
+/* Tries the chain of finer parts below a base: of each part the clue that says most, of months that do not
+ * stand without days each. */
+static bool chain(tab_search *s, const tab_axis *base, const unsigned *role, size_t n, tab_axis *best)
 {
+    tab_axis top = { .points = -1 };
     size_t tried = 0;
-    *ret = (tab_axis){ .points = -1 };
-    for (size_t i = 0; i < s->clues && tried < PARTS; i++) {
+    for (size_t i = 0; n > 0 && i < s->clues && tried < PARTS; i++) {
         tab_axis x;
-        if (!(s->clue[i].parts & role) || !with(base, &s->clue[i], role, &x) || !fits(&x))
+        if (!(s->clue[i].parts & role[0]) || !with(base, &s->clue[i], role[0], &x))
             continue;
         tried++;
+        if (!whole_months(&x)) {
+            if (n > 1 && !chain(s, &x, role + 1, n - 1, best))
+                return false;
+            continue;
+        }
         if (!try_axis(s, &x, best))
             return false;
-        bool first = ret->points < 0;
-        if (first || x.points > ret->points)
-            *ret = x;
+        if (top.points < 0 || x.points > top.points)
+            top = x;
     }
-    return true;
-}
-
-/* The chain of finer parts below a base: each where it can be, month or none before day. */
-static bool chain(tab_search *s, tab_axis base, const unsigned *role, size_t n, tab_axis *best)
-{
-    for (size_t i = 0; i < n; i++) {
-        tab_axis next;
-        if (!extend(s, &base, role[i], best, &next))
-            return false;
-        if (next.points < 0)
-            return true;
-        base = next;
-    }
-    return true;
+    return top.points < 0 || chain(s, &top, role + 1, n - 1, best);
 }
 
 static bool try_parts(tab_search *s, tab_axis *best)
@@ -209,18 +217,18 @@ static bool try_parts(tab_search *s, tab_axis *best)
         const tab_clue *c = &s->clue[i];
         tab_axis base = { .clue = { c }, .role = { TAB_PART_YEAR }, .clues = 1 };
         if ((c->parts & TAB_PART_YEAR) && years++ < PARTS)
-            if (!chain(s, base, fine, 4, best) || !chain(s, base, clock, 3, best) ||
-                !chain(s, base, quarter, 1, best) || !chain(s, base, week, 1, best) ||
-                !chain(s, base, yearday, 3, best))
+            if (!chain(s, &base, fine, 4, best) || !chain(s, &base, clock, 3, best) ||
+                !chain(s, &base, quarter, 1, best) || !chain(s, &base, week, 1, best) ||
+                !chain(s, &base, yearday, 3, best))
                 return false;
         base.role[0] = 0;
         if ((c->as == TAB_AS_DATE || c->as == TAB_AS_DAY8) && c->days && !c->birth)
-            if (!chain(s, base, hour, 2, best) || !chain(s, base, only, 1, best))
+            if (!chain(s, &base, hour, 2, best) || !chain(s, &base, only, 1, best))
                 return false;
     }
     for (size_t i = 0; i < s->clues; i++) {
         tab_axis base = { .clue = { &s->clue[i] }, .role = { TAB_PART_MONTH }, .clues = 1, .yearless = true };
-        if ((s->clue[i].parts & TAB_PART_MONTH) && !chain(s, base, fine + 1, 3, best))
+        if ((s->clue[i].parts & TAB_PART_MONTH) && !chain(s, &base, fine + 1, 3, best))
             return false;
     }
     return true;
@@ -258,7 +266,7 @@ static bool take_order(tab_search *s, tab_axis *x, tab_series *ret)
         ret->when[r] = x->at.when[r] = (double)r;
     ret->kind = TAB_TIME_ORDER;
     ret->confidence = strength;
-    return tab_rank_times(s->scratch, s->rows, &x->at) &&
+    return tab_rank_times(s->scratch, s->rows, x->calendar, &x->at) &&
            tab_series_ids(s, x->key, 0, ret->series, &ret->n) && tab_series_step(s, x, ret);
 }
 

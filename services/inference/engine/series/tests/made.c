@@ -138,7 +138,7 @@ static const char *const month_name[] = { "January",   "February", "March",    "
 static double moment(pace by, double start, size_t k)
 {
     int y, m, d;
-    int64_t day = (int64_t)(start / 86400), months;
+    int64_t day = (int64_t)floor(start / 86400), months;
     tab_civil_from_days(day, &y, &m, &d);
     switch (by) {
     case BY_DAY:
@@ -161,7 +161,7 @@ static double moment(pace by, double start, size_t k)
 
 static void iso_week(double seconds, int *year, int *week)
 {
-    int64_t day = (int64_t)(seconds / 86400), monday = day - ((day + 3) % 7 + 7) % 7;
+    int64_t day = (int64_t)floor(seconds / 86400), monday = day - ((day + 3) % 7 + 7) % 7;
     int m, d;
     tab_civil_from_days(monday + 3, year, &m, &d);
     *week = (int)((monday + 3 - tab_days_from_civil(*year, 1, 1)) / 7) + 1;
@@ -170,7 +170,8 @@ static void iso_week(double seconds, int *year, int *week)
 /* The cells of a time, a comma behind each. */
 static void put_time(page *o, int f, pace by, double at, double start, size_t k, bool missing)
 {
-    int y, m, d, hour = (int)(fmod(at, 86400) / 3600), minute = (int)(fmod(at, 3600) / 60), wy, w;
+    int y, m, d, hour = (int)((at - 86400 * floor(at / 86400)) / 3600),
+                 minute = (int)((at - 3600 * floor(at / 3600)) / 60), wy, w;
     int64_t day = (int64_t)floor(at / 86400);
     tab_civil_from_days(day, &y, &m, &d);
     iso_week(at, &wy, &w);
@@ -546,7 +547,7 @@ static const char *const kinds[] = {
 static void without_time(size_t i, made_table *ret)
 {
     int kind = (int)(i % KINDS);
-    size_t n = 120 + below(1500), groups = 5 + below(20);
+    size_t n = chance(0.2) ? 14 + below(60) : 120 + below(1500), groups = 5 + below(20);
     thing *t = calloc(n, sizeof *t);
     page o = { 0 };
     for (size_t r = 0; r < n; r++) {
