@@ -158,34 +158,34 @@ static double points_of(const tab_search *s, const tab_axis *x)
     const tab_clue *first = x->clue[0];
     bool count = x->clues == 1 && first->as == TAB_AS_COUNT, year = x->clues == 1 && first->as == TAB_AS_YEAR;
     bool lattice = x->alone >= 0.95 && x->next >= 0.7 && x->at.even >= 0.6;
-    /* of few rows the order must say more */
-    double sure = fmax(2.6, fmin(SURE, 0.6 * sqrt((double)x->at.known)));
-    bool depends = x->z > sure && x->eta < 0.85;
     bool after = s->n_asked >= 2 && (x->after >= 0.95 || x->after_own >= 0.95);
+    /* the last rows of a table are the last by whatever it is sorted by */
+    bool told = after && !(s->at_end && x->ordered >= 0.9);
+    /* of few rows the order must say more, of two-digit years under keys less */
+    double sure = fmax(2.6, fmin(SURE, 0.6 * sqrt((double)x->at.known)));
+    if (count && first->lo >= 13 && first->hi <= 99 && lattice && x->keys > 0)
+        sure = 2.6;
+    bool depends = x->z > sure && x->eta < 0.85;
     /* parts that the values do not follow may be a year and the number of a place */
     bool loose = x->clues > 1 && x->z < 2.5;
     double points = x->clues > 1                ? (loose ? 1.5 : 4) - (first->hi < 100)
                     : count                     ? 0
                     : year                      ? 2
                     : first->as == TAB_AS_EPOCH ? 1
+                    : first->birth              ? -1
                                                 : 3;
-    if (x->clues == 1 && first->birth)
-        points -= 4;
     points += x->ordered >= 0.97 ? 2 : x->ordered >= 0.9 ? 1 : 0;
     points += lattice ? 3 : 0;
     points += depends && (x->alone >= 0.95 || !(count || year)) ? 1 : 0;
     points += depends ? 2 * fmax(0, fmin(1, 1 - x->eta)) : 0;
-    if (after && (!count || x->keys > 0 || lattice))
-        points += x->after >= 0.95 ? 4 : 3;
+    points += !after || (count && x->keys == 0 && !lattice) ? 0 : x->after >= 0.95 ? 4 : 3;
     points -= 0.5 * (double)x->keys;
     for (size_t k = 0; k < x->keys; k++)
         for (size_t i = 0; i < s->clues; i++)
             points -= s->clue[i].column == x->key[k] && s->clue[i].parts != 0 ? 0.5 : 0;
-    if (count && first->lo >= 13 && first->hi <= 99 && lattice && x->keys > 0)
-        depends = depends || x->z > 2.6;
-    if (count && !(depends && lattice) && !(after && x->keys > 0 && lattice && x->z > 2.5))
+    if (count && !(lattice && (depends || told || (after && x->keys > 0 && x->z > 2.5))))
         return 0;
-    if (year && x->alone < 0.9 && !after)
+    if (year && x->alone < 0.9 && !told)
         return 0;
     return points;
 }

@@ -80,6 +80,7 @@ typedef struct {
     size_t target, rows, cols;
     const bool *asked;
     size_t n_asked;
+    bool at_end;    /* the asked rows are the last of the table */
     tab_clue *clue; /* (clues) */
     size_t clues;
     uint32_t **level; /* (cols) dense levels of a column that may be a key, made when somebody asks */

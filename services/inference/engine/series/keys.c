@@ -291,7 +291,7 @@ bool tab_series_keys(tab_search *s, tab_axis *x)
         ok = try_keys(&w, &k);
         if (good(&k) && better(&k, &best))
             best = k;
-        if (k.each >= 2 && k.sure > 2.5)
+        if (k.each >= 2 && k.sure > 1)
             keep(pool, &n, &k);
     }
     ok = ok && (best.keys != SIZE_MAX || grow(&w, pool, n, &best));

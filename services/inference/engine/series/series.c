@@ -42,6 +42,12 @@ static double full_year(double y, double hi)
     return y < 70 && hi < 70 ? 2000 + y : 1900 + y;
 }
 
+static int month_days(int y, int m)
+{
+    int64_t next = m == 12 ? tab_days_from_civil(y + 1, 1, 1) : tab_days_from_civil(y, m + 1, 1);
+    return (int)(next - tab_days_from_civil(y, m, 1));
+}
+
 static double part_when(const tab_axis *x, size_t r)
 {
     double y = 2000, m = 1, d = 1, seconds = 0, base = (double)NAN;
@@ -84,6 +90,8 @@ static double part_when(const tab_axis *x, size_t r)
                        : v;
         }
     }
+    if (isnan(base) && !week && !yearday && d > 28 && d > month_days((int)y, (int)m))
+        return (double)NAN; /* February 30: these are no parts of a date */
     if (isnan(base))
         base = week ? from_week(y, d) : yearday ? from_civil(y, 1, 1) + (d - 1) * DAY : from_civil(y, m, d);
     return base + seconds;
@@ -127,7 +135,10 @@ static bool try_axis(tab_search *s, tab_axis *x, tab_axis *best)
     if (!tab_rank_times(s->scratch, s->rows, x->calendar, &x->at))
         return false;
     s->spare = x->at;
-    if (x->at.times < 3 || x->at.known < 6)
+    size_t parts_known = SIZE_MAX;
+    for (size_t i = 0; i < x->clues; i++)
+        parts_known = x->clue[i]->present < parts_known ? x->clue[i]->present : parts_known;
+    if (x->at.times < 3 || x->at.known < 6 || 100 * x->at.known < 95 * parts_known)
         return true;
     if (!tab_series_keys(s, x) || !tab_series_weigh(s, x))
         return false;
@@ -317,6 +328,10 @@ tab_status tab_series_find(tab_arena *a, const tab_profile *p, size_t target, co
     s.seq = tab_arena_new_of(scratch, uint32_t, rows + 1);
     for (size_t r = 0; asked != NULL && r < rows; r++)
         s.n_asked += asked[r];
+    size_t last = 0;
+    for (size_t r = rows - s.n_asked; r < rows; r++)
+        last += asked != NULL && asked[r];
+    s.at_end = s.n_asked > 0 && 10 * last >= 9 * s.n_asked;
     tab_axis best = { .points = POINTS };
     bool ok = !tab_arena_full(scratch) && tab_ranked_new(scratch, rows, &s.spare) &&
               tab_ranked_new(scratch, rows, &best.at) && (rows < 6 || tab_series_clues(&s));

@@ -150,6 +150,8 @@ static void calendar_step(const tab_axis *x, const double *gap, size_t n, tab_se
 
 static double steps_at(const tab_series *s, double when)
 {
+    if (isnan(when))
+        return when;
     if (!s->calendar)
         return when / s->step;
     switch (s->unit) {
