@@ -220,7 +220,7 @@ static bool neighbours(const double *y, size_t rows, double *r1, double *d1, siz
             sum += y[r], m++;
             last = y[r];
         }
-    if (m < 3 * LEAST)
+    if (m < 2 * LEAST)
         return false;
     double mean = sum / (double)m;
     last = (double)NAN;
@@ -274,7 +274,7 @@ static bool ordered_values(const double *y, size_t rows, bool sorted)
     if (!neighbours(y, rows, &r1, &d1, &n, &rises))
         return false;
     double sure = sqrt((double)n);
-    return rises < 0.9 && r1 >= 0.3 && r1 * sure > 5 && d1 > (sorted ? -0.25 : -0.35) &&
+    return rises < 0.9 && r1 >= 0.3 && r1 * sure > 4 && d1 > (sorted ? -0.15 : -0.22) &&
            (d1 + 0.5) * sure > 2.5;
 }
 
@@ -284,7 +284,7 @@ bool tab_series_row_order(tab_search *s, double *ret_strength)
     bool class, sorted = false;
     size_t said = 0, tried = 0;
     *ret_strength = 0;
-    if (s->rows < 3 * LEAST || grouped(s))
+    if (s->rows < 2 * LEAST || grouped(s))
         return true;
     for (size_t i = 0; i < s->clues; i++)
         sorted = sorted || (s->clue[i].distinct > 8 && (s->clue[i].up == 0 || s->clue[i].down == 0));

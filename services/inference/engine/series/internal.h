@@ -47,10 +47,10 @@ typedef struct {
 /* The rows in order of a time. Buffers are of the table's rows. */
 typedef struct {
     double *when;
-    uint32_t *rank;  /* dense rank of the time; TAB_NULL: not known */
-    uint32_t *order; /* (known) rows by time, then by number */
-    size_t known, times;
-    double even; /* neighbouring times that are as far apart as most are */
+    uint32_t *rank;             /* dense rank of the time; TAB_NULL: not known */
+    uint32_t *order;            /* (known) rows by time, then by number */
+    size_t known, times, wrong; /* wrong: rows of a day that there is not, February 30 */
+    double even;                /* neighbouring times that are as far apart as most are */
 } tab_ranked;
 
 typedef struct {

@@ -2,6 +2,7 @@
  * once, and the series has (nearly) all of the table's times between its first and its last. A column of
  * noise with many values makes times stand once too, but each of its values then has few of them. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -183,6 +184,13 @@ static bool try_keys(const window *w, keyed *k)
     double by_chance = rows > 0 ? pairs * same / ((double)rows * (double)rows) : 0;
     k->share = by_chance > 0 ? together / by_chance : 1;
     k->sure = by_chance > 0 ? (by_chance - together) / sqrt(by_chance) : 0;
+#ifdef SERIES_DEBUG
+    fprintf(stderr, "      keys");
+    for (size_t i = 0; i < k->keys; i++)
+        fprintf(stderr, " %.8s", w->s->p->table->col[k->key[i]].name.p);
+    fprintf(stderr, ": alone %.3f cover %.2f each %.1f share %.2f sure %.1f chance %.1f together %.1f\n",
+            k->alone, k->cover, k->each, k->share, k->sure, by_chance, together);
+#endif
     k->apart = by_chance >= 10 && together <= 0.15 * by_chance;
     k->series = series;
     k->alone = rows > 0 ? 1 - (double)again / (double)rows : 0;
@@ -224,7 +232,7 @@ static bool better(const keyed *k, const keyed *best)
 
 static bool good(const keyed *k)
 {
-    return k->alone >= ALONE && k->cover >= COVER && k->each >= 2;
+    return k->alone >= ALONE && k->each >= 2 && (k->cover >= COVER || k->apart);
 }
 
 /* Adds a set to the pool, kept by how far from chance they tell the rows of a time apart. */
@@ -272,6 +280,38 @@ static bool grow(const window *w, keyed *pool, size_t n, keyed *best)
     return true;
 }
 
+/* Rows that stand in blocks of a column's values, each block in the order of time, the table as a whole not:
+ * histories put one below the other. *ret: no such column is left at the table's width. False: memory. */
+static bool block_key(tab_search *s, const tab_axis *x, size_t *ret)
+{
+    const uint32_t *rank = x->at.rank;
+    size_t up = 0, down = 0;
+    *ret = s->cols;
+    for (size_t r = 1; r < s->rows; r++)
+        if (rank[r] != TAB_NULL && rank[r - 1] != TAB_NULL)
+            up += rank[r] > rank[r - 1], down += rank[r] < rank[r - 1];
+    size_t turns = up < down ? up : down;
+    for (size_t c = 0; c < s->cols && turns >= 3; c++) {
+        size_t changes = 0, own_up = 0, own_down = 0, most = s->p->col[c].distinct;
+        if (!may_name(s, x, c) || most > 2 * turns + 2)
+            continue;
+        const uint32_t *level = levels_of(s, c);
+        if (level == NULL)
+            return false;
+        for (size_t r = 1; r < s->rows && changes <= most; r++) {
+            bool known = rank[r] != TAB_NULL && rank[r - 1] != TAB_NULL;
+            changes += level[r] != level[r - 1];
+            if (known && level[r] == level[r - 1])
+                own_up += rank[r] > rank[r - 1], own_down += rank[r] < rank[r - 1];
+        }
+        size_t against = own_up < own_down ? own_up : own_down;
+        if (changes < most + 1 && own_up + own_down >= most && 50 * against <= own_up + own_down &&
+            10 * against <= turns)
+            *ret = *ret < s->cols && s->p->col[*ret].distinct <= most ? *ret : c;
+    }
+    return true;
+}
+
 bool tab_series_keys(tab_search *s, tab_axis *x)
 {
     window w = { .s = s, .x = x };
@@ -296,8 +336,13 @@ bool tab_series_keys(tab_search *s, tab_axis *x)
     }
     ok = ok && (best.keys != SIZE_MAX || grow(&w, pool, n, &best));
     free(w.table);
+    size_t block = s->cols;
+    if (ok && best.keys == SIZE_MAX && none.alone > 0.5)
+        ok = block_key(s, x, &block);
     if (best.keys == SIZE_MAX)
         best = none;
+    if (block < s->cols)
+        best.key[0] = block, best.keys = 1;
     memcpy(x->key, best.key, sizeof x->key);
     x->keys = best.keys;
     x->alone = best.alone, x->alone0 = none.alone;

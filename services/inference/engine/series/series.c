@@ -48,7 +48,7 @@ static int month_days(int y, int m)
     return (int)(next - tab_days_from_civil(y, m, 1));
 }
 
-static double part_when(const tab_axis *x, size_t r)
+static double part_when(const tab_axis *x, size_t r, bool *ret_wrong)
 {
     double y = 2000, m = 1, d = 1, seconds = 0, base = (double)NAN;
     bool week = false, yearday = false;
@@ -91,7 +91,7 @@ static double part_when(const tab_axis *x, size_t r)
         }
     }
     if (isnan(base) && !week && !yearday && d > 28 && d > month_days((int)y, (int)m))
-        return (double)NAN; /* February 30: these are no parts of a date */
+        return *ret_wrong = true, (double)NAN;
     if (isnan(base))
         base = week ? from_week(y, d) : yearday ? from_civil(y, 1, 1) + (d - 1) * DAY : from_civil(y, m, d);
     return base + seconds;
@@ -116,10 +116,14 @@ static double single_when(const tab_clue *c, double v)
 static void fill_when(const tab_search *s, tab_axis *x)
 {
     const tab_clue *c = x->clue[0];
-    for (size_t r = 0; r < s->rows; r++)
-        x->at.when[r] = x->clues > 1     ? part_when(x, r)
+    x->at.wrong = 0;
+    for (size_t r = 0; r < s->rows; r++) {
+        bool wrong = false;
+        x->at.when[r] = x->clues > 1     ? part_when(x, r, &wrong)
                         : isnan(c->v[r]) ? (double)NAN
                                          : single_when(c, c->v[r]);
+        x->at.wrong += wrong;
+    }
     x->calendar =
         x->clues > 1 || (c->as != TAB_AS_YEAR && c->as != TAB_AS_DECIMAL_YEAR && c->as != TAB_AS_COUNT);
     x->unit = x->calendar ? TAB_STEP_SECONDS : c->as != TAB_AS_COUNT ? TAB_STEP_YEARS : TAB_STEP_NUMBER;
@@ -135,10 +139,7 @@ static bool try_axis(tab_search *s, tab_axis *x, tab_axis *best)
     if (!tab_rank_times(s->scratch, s->rows, x->calendar, &x->at))
         return false;
     s->spare = x->at;
-    size_t parts_known = SIZE_MAX;
-    for (size_t i = 0; i < x->clues; i++)
-        parts_known = x->clue[i]->present < parts_known ? x->clue[i]->present : parts_known;
-    if (x->at.times < 3 || x->at.known < 6 || 100 * x->at.known < 95 * parts_known)
+    if (x->at.times < 3 || x->at.known < 6 || 200 * x->at.wrong > x->at.known)
         return true;
     if (!tab_series_keys(s, x) || !tab_series_weigh(s, x))
         return false;

@@ -264,7 +264,7 @@ static bool number_season(tab_arena *a, tab_search *s, const tab_axis *x, tab_se
     for (size_t p = sizeof of / sizeof *of; p > 0; p--) /* the shortest of those that say as much */
         if (mean[p - 1] / (double)series > 0.8 * top)
             best = of[p - 1];
-    if (top > 0.3 && top * sqrt((double)series * fmin(longest, 2000)) > 4)
+    if (top > 0.2 && top * sqrt((double)series * fmin(longest, 2000)) > 3.2)
         add_season(ret, (double)best, longest);
     return true;
 }
