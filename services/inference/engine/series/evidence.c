@@ -40,8 +40,7 @@ bool tab_series_values(tab_search *s, size_t column, const double **ret, bool *r
 
 /* ---- rows of a series, one after another ---------------------------------------------------------- */
 
-/* s->seq: rows by series, then by time. *ret_n of them. */
-static bool in_sequence(tab_search *s, const tab_axis *x, size_t n, size_t *ret_n)
+bool tab_series_sequence(tab_search *s, const tab_axis *x, size_t n, size_t *ret_n)
 {
     uint32_t *at = calloc(n + 2, sizeof *at);
     if (at == NULL)
@@ -157,6 +156,10 @@ static double points_of(const tab_search *s, const tab_axis *x)
 {
     const tab_clue *first = x->clue[0];
     bool count = x->clues == 1 && first->as == TAB_AS_COUNT, year = x->clues == 1 && first->as == TAB_AS_YEAR;
+    /* 66 to 84, each once: no counter begins there */
+    if (count && first->lo >= 32 && first->hi <= 99 && x->keys == 0 && x->alone >= 1 &&
+        first->distinct >= 8 && first->hi - first->lo < (double)first->distinct)
+        count = false, year = true;
     bool lattice = x->alone >= 0.95 && x->next >= 0.7 && x->at.even >= 0.6;
     bool after = s->n_asked >= 2 && (x->after >= 0.95 || x->after_own >= 0.95);
     /* the last rows of a table are the last by whatever it is sorted by */
@@ -176,6 +179,7 @@ static double points_of(const tab_search *s, const tab_axis *x)
                                                 : 3;
     points += x->ordered >= 0.97 ? 2 : x->ordered >= 0.9 ? 1 : 0;
     points += lattice ? 3 : 0;
+    points += x->keys > 0 && x->alone >= 0.95 && x->alone0 < 0.8 ? 1 : 0;
     points += depends && (x->alone >= 0.95 || !(count || year)) ? 1 : 0;
     points += depends ? 2 * fmax(0, fmin(1, 1 - x->eta)) : 0;
     points += !after || (count && x->keys == 0 && !lattice) ? 0 : x->after >= 0.95 ? 4 : 3;
@@ -195,7 +199,7 @@ bool tab_series_weigh(tab_search *s, tab_axis *x)
     size_t n = 0, seq = 0;
     const double *y;
     bool class;
-    if (!tab_series_ids(s, x->key, x->keys, s->series, &n) || !in_sequence(s, x, n, &seq) ||
+    if (!tab_series_ids(s, x->key, x->keys, s->series, &n) || !tab_series_sequence(s, x, n, &seq) ||
         !tab_series_values(s, s->target, &y, &class))
         return false;
     lie(s, x, n);

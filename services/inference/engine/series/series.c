@@ -18,7 +18,7 @@
 /* POINTS: an axis with fewer is none. PARTS: columns that are tried as one part. Chosen by hand on made tables
  * (tests/bench/series). */
 static const double POINTS = 4.9;
-enum { PARTS = 4 };
+enum { PARTS = 4, CLOCK = TAB_PART_HOUR | TAB_PART_CLOCK };
 static const double DAY = 86400;
 
 /* ---- a time from its clues ------------------------------------------------------------------------ */
@@ -193,49 +193,45 @@ static bool whole_months(const tab_axis *x)
            (dense && c->distinct > 4 && x->clue[0]->distinct <= 2);
 }
 
-/* Tries the chain of finer parts below a base: of each part the clue that says most, of months that do not
- * stand without days each. */
+/* Tries the chain of finer parts below a base: of each part the clue that says most, of months each, as a day
+ * may show which it is. role: parts of which one follows. */
 static bool chain(tab_search *s, const tab_axis *base, const unsigned *role, size_t n, tab_axis *best)
 {
     tab_axis top = { .points = -1 };
     size_t tried = 0;
     for (size_t i = 0; n > 0 && i < s->clues && tried < PARTS; i++) {
         tab_axis x;
-        if (!(s->clue[i].parts & role[0]) || !with(base, &s->clue[i], role[0], &x))
+        unsigned as = s->clue[i].parts & role[0];
+        if (as == 0 || !with(base, &s->clue[i], as & TAB_PART_CLOCK ? TAB_PART_CLOCK : as, &x))
             continue;
         tried++;
-        if (!whole_months(&x)) {
-            if (n > 1 && !chain(s, &x, role + 1, n - 1, best))
-                return false;
-            continue;
-        }
-        if (!try_axis(s, &x, best))
+        if (whole_months(&x) && !try_axis(s, &x, best))
             return false;
-        if (top.points < 0 || x.points > top.points)
+        if (as == TAB_PART_MONTH && !chain(s, &x, role + 1, n - 1, best))
+            return false;
+        if (as != TAB_PART_MONTH && (top.points < 0 || x.points > top.points))
             top = x;
     }
-    return top.points < 0 || chain(s, &top, role + 1, n - 1, best);
+    bool minutes = top.points >= 0 && top.role[top.clues - 1] != TAB_PART_CLOCK;
+    return !minutes || chain(s, &top, role + 1, n - 1, best);
 }
 
 static bool try_parts(tab_search *s, tab_axis *best)
 {
-    static const unsigned fine[] = { TAB_PART_MONTH, TAB_PART_DAY, TAB_PART_HOUR, TAB_PART_MINUTE },
-                          clock[] = { TAB_PART_MONTH, TAB_PART_DAY, TAB_PART_CLOCK },
+    static const unsigned fine[] = { TAB_PART_MONTH, TAB_PART_DAY, CLOCK, TAB_PART_MINUTE },
                           quarter[] = { TAB_PART_QUARTER }, week[] = { TAB_PART_WEEK },
-                          yearday[] = { TAB_PART_YEARDAY, TAB_PART_HOUR, TAB_PART_MINUTE },
-                          hour[] = { TAB_PART_HOUR, TAB_PART_MINUTE }, only[] = { TAB_PART_CLOCK };
+                          yearday[] = { TAB_PART_YEARDAY, CLOCK, TAB_PART_MINUTE };
     size_t years = 0;
     for (size_t i = 0; i < s->clues; i++) {
         const tab_clue *c = &s->clue[i];
         tab_axis base = { .clue = { c }, .role = { TAB_PART_YEAR }, .clues = 1 };
         if ((c->parts & TAB_PART_YEAR) && years++ < PARTS)
-            if (!chain(s, &base, fine, 4, best) || !chain(s, &base, clock, 3, best) ||
-                !chain(s, &base, quarter, 1, best) || !chain(s, &base, week, 1, best) ||
-                !chain(s, &base, yearday, 3, best))
+            if (!chain(s, &base, fine, 4, best) || !chain(s, &base, quarter, 1, best) ||
+                !chain(s, &base, week, 1, best) || !chain(s, &base, yearday, 3, best))
                 return false;
         base.role[0] = 0;
         if ((c->as == TAB_AS_DATE || c->as == TAB_AS_DAY8) && c->days && !c->birth)
-            if (!chain(s, &base, hour, 2, best) || !chain(s, &base, only, 1, best))
+            if (!chain(s, &base, fine + 2, 2, best))
                 return false;
     }
     for (size_t i = 0; i < s->clues; i++) {
