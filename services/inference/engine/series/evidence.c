@@ -163,7 +163,7 @@ static double points_of(const tab_search *s, const tab_axis *x)
     bool lattice = x->alone >= 0.95 && x->next >= 0.7 && x->at.even >= 0.6;
     bool after = s->n_asked >= 2 && (x->after >= 0.95 || x->after_own >= 0.95);
     /* the last rows of a table are the last by whatever it is sorted by */
-    bool told = after && !(s->at_end && x->ordered >= 0.9);
+    bool told = after && s->n_asked >= 5 && !(s->at_end && x->ordered >= 0.7);
     /* of few rows the order must say more, of two-digit years under keys less */
     double sure = fmax(2.6, fmin(SURE, 0.6 * sqrt((double)x->at.known)));
     if (count && first->lo >= 13 && first->hi <= 99 && lattice && x->keys > 0)
@@ -184,9 +184,11 @@ static double points_of(const tab_search *s, const tab_axis *x)
     points += depends ? 2 * fmax(0, fmin(1, 1 - x->eta)) : 0;
     points += !after || (count && x->keys == 0 && !lattice) ? 0 : x->after >= 0.95 ? 4 : 3;
     points -= 0.5 * (double)x->keys;
+    /* a quarter beside a year is a part of the time sooner than a key */
     for (size_t k = 0; k < x->keys; k++)
         for (size_t i = 0; i < s->clues; i++)
-            points -= s->clue[i].column == x->key[k] && s->clue[i].parts != 0 ? 0.5 : 0;
+            if (s->clue[i].column == x->key[k] && s->clue[i].parts != 0)
+                points -= year || x->clues > 1 ? 1.5 : 0.5;
     if (count && !(lattice && (depends || told || (after && x->keys > 0 && x->z > 2.5))))
         return 0;
     if (year && x->alone < 0.9 && !told)

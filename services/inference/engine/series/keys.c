@@ -178,10 +178,10 @@ static bool try_keys(const window *w, keyed *k)
         o->rows++;
     }
     for (size_t i = 0; i < TRACKS; i++) {
-        same += (double)w->table[i].rows * (double)w->table[i].rows;
+        same += w->table[i].rows * (w->table[i].rows - 1.0);
         span += w->table[i].n > 0 ? w->table[i].last - w->table[i].first : 0;
     }
-    double by_chance = rows > 0 ? pairs * same / ((double)rows * (double)rows) : 0;
+    double by_chance = rows > 0 ? pairs * same / ((double)rows * fmax(1, (double)rows - 1)) : 0;
     k->share = by_chance > 0 ? together / by_chance : 1;
     k->sure = by_chance > 0 ? (by_chance - together) / sqrt(by_chance) : 0;
 #ifdef SERIES_DEBUG
