@@ -9,8 +9,9 @@
 #include "services/inference/engine/series/internal.h"
 
 /* LOOK: levels, or rows, by which a column is refused before it is read whole. SMALL: whole values of which
- * the distinct ones are counted. COUNTS: counts that are kept, those that rise in the rows' order first. */
-enum { LOOK = 32, SMALL = 400, COUNTS = 8, CLUES = 64 };
+ * the distinct ones are counted. ALIKE: columns that are kept of one
+ * reading, those that rise in the rows' order first. */
+enum { LOOK = 32, SMALL = 400, ALIKE = 8, CLUES = 64 };
 static const double DAY = 86400;
 
 /* ---- cells as numbers --------------------------------------------------------------------------- */
@@ -295,23 +296,21 @@ static double rising(const tab_clue *c)
 
 bool tab_series_clues(tab_search *s)
 {
-    size_t counts_kept = 0, room = CLUES;
     s->clue = tab_arena_new_of(s->scratch, tab_clue, CLUES + 1);
-    for (size_t c = 0; s->clue != NULL && c < s->cols && s->clues < room; c++) {
+    size_t like[TAB_AS_COUNT + 1] = { 0 };
+    for (size_t c = 0; s->clue != NULL && c < s->cols; c++) {
         tab_clue k;
         if (c == s->target || !clue_of(s, c, &k))
             continue;
-        bool plain = k.as == TAB_AS_COUNT;
-        if (!plain || counts_kept < COUNTS) {
-            counts_kept += plain;
+        if (like[k.as] < ALIKE && s->clues < CLUES) {
+            like[k.as]++;
             s->clue[s->clues++] = k;
             continue;
         }
-        /* of many counts those that the rows come in the order of */
+        /* of many that read alike those that the rows come in the order of */
         size_t worst = s->clues;
         for (size_t i = 0; i < s->clues; i++)
-            if (s->clue[i].as == TAB_AS_COUNT &&
-                (worst == s->clues || rising(&s->clue[i]) < rising(&s->clue[worst])))
+            if (s->clue[i].as == k.as && (worst == s->clues || rising(&s->clue[i]) < rising(&s->clue[worst])))
                 worst = i;
         if (worst < s->clues && rising(&k) > rising(&s->clue[worst]))
             s->clue[worst] = k;

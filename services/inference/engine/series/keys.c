@@ -111,10 +111,9 @@ typedef struct {
     tab_search *s;
     const tab_axis *x;
     size_t from, to; /* of x->at.order */
-    track *table;    /* (TRACKS) */
+    track *table;    /* (tracks) a power of two, twice the series at least */
+    size_t tracks;
 } window;
-
-enum { TRACKS = 4 * WINDOW };
 
 /* A window in the middle of the times. */
 static void place_window(window *w)
@@ -150,8 +149,8 @@ static bool try_keys(const window *w, keyed *k)
     for (size_t i = 0; i < k->keys; i++)
         if ((level[i] = levels_of(w->s, k->key[i])) == NULL)
             return false;
-    memset(w->table, 0, TRACKS * sizeof *w->table);
-    for (size_t i = w->from; i < w->to && series < TRACKS / 2; i++) {
+    memset(w->table, 0, w->tracks * sizeof *w->table);
+    for (size_t i = w->from; i < w->to && 2 * series < w->tracks; i++) {
         uint32_t r = t->order[i], at_time = t->rank[r] + 1;
         uint64_t h = 7;
         for (size_t j = 0; j < k->keys; j++)
@@ -161,9 +160,9 @@ static bool try_keys(const window *w, keyed *k)
         rows++;
         here = at_time == now ? here + 1 : 1, now = at_time;
         pairs += (double)(here - 1);
-        size_t at = (h >> 7) & (TRACKS - 1);
+        size_t at = (h >> 7) & (w->tracks - 1);
         while (w->table[at].n > 0 && w->table[at].key != h)
-            at = (at + 1) & (TRACKS - 1);
+            at = (at + 1) & (w->tracks - 1);
         track *o = &w->table[at];
         if (o->n == 0) {
             *o = (track){ h, at_time, at_time, 1, 0, 0 };
@@ -177,7 +176,7 @@ static bool try_keys(const window *w, keyed *k)
         }
         o->rows++;
     }
-    for (size_t i = 0; i < TRACKS; i++) {
+    for (size_t i = 0; i < w->tracks; i++) {
         same += w->table[i].rows * (w->table[i].rows - 1.0);
         span += w->table[i].n > 0 ? w->table[i].last - w->table[i].first : 0;
     }
@@ -318,7 +317,10 @@ bool tab_series_keys(tab_search *s, tab_axis *x)
     keyed none = { 0 }, best = { .keys = SIZE_MAX }, pool[POOL];
     size_t n = 0;
     place_window(&w);
-    w.table = malloc(TRACKS * sizeof *w.table);
+    w.tracks = 64;
+    while (w.tracks < 2 * (w.to - w.from) && w.tracks < 4 * WINDOW)
+        w.tracks *= 2;
+    w.table = malloc(w.tracks * sizeof *w.table);
     if (w.table == NULL || !try_keys(&w, &none)) {
         free(w.table);
         return false;
