@@ -6,9 +6,9 @@
  * selection: Caruana et al., ICML 2004).
  *
  * A band's half is an error's deviation at its distance, sqrt(flat + slope d), the growth of a random walk's
- * error, times a quantile of errors in that unit (conformal prediction by rank, Vovk et al. 2005). Errors of one
- * cut go together: the quantile is widened by Student's t of as many independent errors as there are, told
- * from the correlation of neighbours and of the series at one cut. */
+ * error, times a quantile of the sizes of errors in that unit. Of n errors that go together as these do, a new
+ * one is within the quantile at (1 + 1 / n) of the level (conformal prediction: Vovk et al. 2005); n is how
+ * many are as good as independent, told from the correlation of neighbours in a series and of series at a cut. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -216,13 +216,6 @@ static double independent(const tab_ahead_error *v, const double *u, size_t n, s
     return fmax((double)origins, free_of / (1 + (per - 1) * fmin(1, across)));
 }
 
-/* Student's t over the normal's quantile z (Cornish & Fisher 1938). */
-static double student(double z, double freedom)
-{
-    double v = fmax(freedom, 1.5), z2 = z * z;
-    return 1 + (z2 + 1) / (4 * v) + (5 * z2 * z2 + 16 * z2 + 3) / (96 * v * v);
-}
-
 static double at_rank(const double *sorted, size_t n, double tau)
 {
     double at = fmax(0, fmin((double)n - 1, tau * ((double)n + 1) - 1));
@@ -232,7 +225,6 @@ static double at_rank(const double *sorted, size_t n, double tau)
 
 bool tab_ahead_bands(const tab_ahead_error *errors, size_t n, size_t origins, tab_ahead_band *ret)
 {
-    static const double normal[TAB_LEVELS] = { 1.645, 1.282, 0.674, 0, 0.674, 1.282, 1.645 };
     tab_ahead_error *v = malloc((n + 1) * sizeof *v);
     double *u = malloc((n + 1) * sizeof *u), *size = malloc((n + 1) * sizeof *size), square = 0;
     bool ok = v != NULL && u != NULL && size != NULL && n > 0;
@@ -247,15 +239,16 @@ bool tab_ahead_bands(const tab_ahead_error *errors, size_t n, size_t origins, ta
             size[i] = fabs(u[i]);
             square += u[i] * u[i] / (double)n;
         }
-        double freedom = independent(v, u, n, origins) - 1;
+        double own = independent(v, u, n, origins), more = 1 + 1 / own;
         qsort(u, n, sizeof *u, tab_ascending_double);
         qsort(size, n, sizeof *size, tab_ascending_double);
-        /* few independent errors lie on one side by chance: both halves are as wide then */
-        bool skewed = freedom >= SKEWED;
         for (size_t l = 0; l < TAB_LEVELS; l++) {
-            double tau = tab_quantile_level[l], wide = student(normal[l], freedom);
-            double half = at_rank(size, n, fabs(2 * tau - 1));
-            ret->quantile[l] = wide * (skewed ? at_rank(u, n, tau) : tau < 0.5 ? -half : tau > 0.5 ? half : 0);
+            double tau = tab_quantile_level[l], half = at_rank(size, n, fmin(1, fabs(2 * tau - 1) * more));
+            /* few independent errors lie on one side by chance: both halves are as wide then */
+            ret->quantile[l] = own >= SKEWED ? at_rank(u, n, tau)
+                               : tau < 0.5   ? -half
+                               : tau > 0.5   ? half
+                                             : 0;
         }
         ret->spread = sqrt(square);
     }
