@@ -136,3 +136,7 @@ $(B)/bench/ingest: $(B)/tests/bench/ingest/ingest.o $(B)/services/data-connector
 BENCH_PROGRAMS += $(B)/bench/series-find
 $(B)/bench/series-find: $(B)/tests/bench/series/find.o $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+BENCH_PROGRAMS += $(B)/bench/series
+$(B)/bench/series: $(B)/tests/bench/series/series.o $(B)/services/inference/engine/series/tests/made.o \
+    $(B)/services/inference/engine/series/tests/held.o $(B)/libengine.a $(B)/libcommon.a
+	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@

@@ -14,11 +14,14 @@
 enum { MOST = 20000, FEW = 1500, COPIES = 3, LEAST = 12, LONGEST = 6000 };
 static const double SHRINK = 3, CAP = 12;
 
-static const tab_recipe TREES = { .learner = { &tab_learn_boost_fast }, .n = 1, .folds = 5, .work = 1e12 };
-static const tab_recipe LINEAR = { .learner = { &tab_learn_linear }, .n = 1, .folds = 5, .work = 1e12 };
-static const tab_recipe PLAIN = {
-    .learner = { &tab_learn_boost_fast, &tab_learn_linear }, .n = 2, .folds = 5, .work = 1e12
+/* Learners of unlike kinds: the past is too short to tell which is best by much (decision 0390). */
+static const tab_recipe MIXED = {
+    .learner = { &tab_learn_boost_fast, &tab_learn_linear, &tab_learn_kernel_small, &tab_learn_forest },
+    .n = 4,
+    .folds = 5,
+    .work = 1e12
 };
+static const tab_recipe LINEAR = { .learner = { &tab_learn_linear }, .n = 1, .folds = 5, .work = 1e12 };
 
 typedef struct {
     tab_ahead_work *w;
@@ -470,17 +473,17 @@ static bool answer_numbers(cut_work *c, tab_ahead_answers *r)
                      c->scale[c->moment[i].series];
         z[i] = isnan(off) ? off : fmax(-CAP, fmin(CAP, off));
     }
-    if (!fit_member(c, &past, z, &TREES, out[TAB_AHEAD_TREES]) ||
+    if (!fit_member(c, &past, z, &MIXED, out[TAB_AHEAD_TREES]) ||
         !fit_member(c, &past, z, &LINEAR, out[TAB_AHEAD_LINEAR]))
         return false;
     for (size_t i = 0; i < c->n; i++)
         z[i] = c->w->y[c->moment[i].row];
-    if (!fit_member(c, &plain, z, &PLAIN, out[TAB_AHEAD_PLAIN]))
+    if (!fit_member(c, &plain, z, &MIXED, out[TAB_AHEAD_PLAIN]))
         return false;
     r->has[TAB_AHEAD_LEVEL] = series > 1;
     for (size_t i = 0; i < c->n; i++)
         z[i] = (z[i] - c->mean[c->moment[i].series]) / c->scale[c->moment[i].series];
-    if (series > 1 && !fit_member(c, &plain, z, &PLAIN, out[TAB_AHEAD_LEVEL]))
+    if (series > 1 && !fit_member(c, &plain, z, &MIXED, out[TAB_AHEAD_LEVEL]))
         return false;
     r->has[TAB_AHEAD_CLOSED] = c->w->t->asked->series.regular;
     if (r->has[TAB_AHEAD_CLOSED] && !closed(c, out[TAB_AHEAD_CLOSED]))
@@ -544,8 +547,8 @@ static bool answer_classes(cut_work *c, double cut, tab_ahead_answers *r)
     }
     for (size_t m = 0; m < TAB_AHEAD_CLASS_MEMBERS; m++)
         r->has[m] = true;
-    return fit_member(c, &plain, NULL, &PLAIN, r->out + TAB_AHEAD_OWN * n * k) &&
-           fit_member(c, &past, NULL, &PLAIN, r->out + TAB_AHEAD_PAST * n * k);
+    return fit_member(c, &plain, NULL, &MIXED, r->out + TAB_AHEAD_OWN * n * k) &&
+           fit_member(c, &past, NULL, &MIXED, r->out + TAB_AHEAD_PAST * n * k);
 }
 
 bool tab_ahead_cut(tab_ahead_work *w, double cut, const tab_moment *m, size_t n, tab_ahead_answers *ret)

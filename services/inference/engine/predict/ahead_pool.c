@@ -1,13 +1,14 @@
 /* See ahead.h: weights of the members, and bands by distance, from errors at earlier cuts.
  *
- * Weights are found by picking the member, again and again, that lowers the loss of the mean of all picks
- * most (ensemble selection: Caruana et al., ICML 2004): few picks keep weights coarse, which so few
- * independent errors ask for.
+ * Weights of numbers fall with a member's own loss, to the power -POWER (Bates & Granger, Operational
+ * Research Quarterly 1969): errors of few cuts hardly tell how members go together. Classes are weighed by
+ * picking the member, again and again, that lowers the loss of the mean of all picks most (ensemble
+ * selection: Caruana et al., ICML 2004).
  *
  * A band's half is an error's deviation at its distance, sqrt(flat + slope d), the growth of a random walk's
- * error, times a quantile of errors in that unit (conformal prediction by rank, Vovk et al. 2005). Errors of one
- * cut go together: the quantile is widened by Student's t of as many independent errors as there are, told
- * from the correlation of neighbours and of the series at one cut. */
+ * error, times a quantile of the sizes of errors in that unit. Of n errors that go together as these do, a new
+ * one is within the quantile at (1 + 1 / n) of the level (conformal prediction: Vovk et al. 2005); n is how
+ * many are as good as independent, told from the correlation of neighbours in a series and of series at a cut. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -15,7 +16,7 @@
 #include "services/inference/engine/predict/ahead_parts.h"
 
 enum { PICKS = 20, RANGES = 6, SKEWED = 200 };
-static const double FAR = 8;
+static const double FAR = 8, POWER = 3;
 
 /* ---- weights --------------------------------------------------------------------------------- */
 
@@ -59,43 +60,77 @@ static double loss_of(const tab_ahead_work *w, const tab_ahead_answers *at, size
     return loss;
 }
 
-bool tab_ahead_weigh(const tab_ahead_work *w, const tab_ahead_answers *at, size_t cuts, size_t without,
-                     double *weight, double *temperature)
+/* Each member's share of one: its loss to the power -POWER. */
+static void inverse(const double *loss, const bool *has, size_t members, double *weight)
 {
-    size_t members = at[0].members, pick[TAB_AHEAD_MEMBERS] = { 0 };
-    double *scratch = malloc((at[0].outputs + 1) * sizeof *scratch), before = (double)INFINITY;
-    *temperature = 1;
-    memset(weight, 0, members * sizeof *weight);
-    for (size_t round = 1; scratch != NULL && round <= PICKS; round++) {
+    double least = (double)INFINITY, sum = 0;
+    for (size_t m = 0; m < members; m++)
+        least = has[m] ? fmin(least, loss[m]) : least;
+    for (size_t m = 0; m < members; m++) {
+        weight[m] = !has[m] ? 0 : loss[m] > 0 ? pow(least / loss[m], POWER) : 1;
+        sum += weight[m];
+    }
+    for (size_t m = 0; m < members; m++)
+        weight[m] /= sum > 0 ? sum : 1;
+}
+
+/* Classes: picks that lower the loss of their mean most. */
+static void pick(const tab_ahead_work *w, const tab_ahead_answers *at, size_t cuts, size_t without,
+                 const bool *has, double *scratch, double *weight)
+{
+    size_t members = at[0].members, picked[TAB_AHEAD_MEMBERS] = { 0 };
+    for (size_t round = 1; round <= PICKS; round++) {
         double best = (double)INFINITY;
         size_t which = 0;
         for (size_t m = 0; m < members; m++) {
-            bool has = true;
-            for (size_t c = 0; c < cuts; c++)
-                has = has && at[c].has[m];
-            if (!has)
+            if (!has[m])
                 continue;
-            pick[m]++;
+            picked[m]++;
             for (size_t k = 0; k < members; k++)
-                weight[k] = (double)pick[k] / (double)round;
-            pick[m]--;
+                weight[k] = (double)picked[k] / (double)round;
+            picked[m]--;
             double loss = loss_of(w, at, cuts, without, weight, 1, scratch);
             if (loss < best)
                 best = loss, which = m;
         }
-        pick[which]++;
+        picked[which]++;
         for (size_t k = 0; k < members; k++)
-            weight[k] = (double)pick[k] / (double)round;
-        before = best;
+            weight[k] = (double)picked[k] / (double)round;
     }
+}
+
+bool tab_ahead_weigh(const tab_ahead_work *w, const tab_ahead_answers *at, size_t cuts, size_t without,
+                     double *weight, double *temperature)
+{
     static const double tried[] = { 0.7, 0.8, 0.9, 1.1, 1.2, 1.35, 1.5, 1.75, 2, 2.5, 3 };
-    for (size_t k = 0; scratch != NULL && w->t->classification && k < sizeof tried / sizeof *tried; k++) {
-        double loss = loss_of(w, at, cuts, without, weight, tried[k], scratch);
-        if (loss < before)
-            before = loss, *temperature = tried[k];
+    size_t members = at[0].members;
+    double *scratch = malloc((at[0].outputs + 1) * sizeof *scratch), loss[TAB_AHEAD_MEMBERS] = { 0 };
+    bool has[TAB_AHEAD_MEMBERS] = { false };
+    if (scratch == NULL)
+        return false;
+    *temperature = 1;
+    for (size_t m = 0; m < members; m++) {
+        has[m] = true;
+        for (size_t c = 0; c < cuts; c++)
+            has[m] = has[m] && at[c].has[m];
+        memset(weight, 0, members * sizeof *weight);
+        weight[m] = 1;
+        loss[m] = has[m] ? loss_of(w, at, cuts, without, weight, 1, scratch) : 0;
+    }
+    if (!w->t->classification) {
+        inverse(loss, has, members, weight);
+        free(scratch);
+        return true;
+    }
+    pick(w, at, cuts, without, has, scratch, weight);
+    double before = loss_of(w, at, cuts, without, weight, 1, scratch);
+    for (size_t k = 0; k < sizeof tried / sizeof *tried; k++) {
+        double own = loss_of(w, at, cuts, without, weight, tried[k], scratch);
+        if (own < before)
+            before = own, *temperature = tried[k];
     }
     free(scratch);
-    return scratch != NULL;
+    return true;
 }
 
 /* ---- bands ----------------------------------------------------------------------------------- */
@@ -181,13 +216,6 @@ static double independent(const tab_ahead_error *v, const double *u, size_t n, s
     return fmax((double)origins, free_of / (1 + (per - 1) * fmin(1, across)));
 }
 
-/* Student's t over the normal's quantile z (Cornish & Fisher 1938). */
-static double student(double z, double freedom)
-{
-    double v = fmax(freedom, 1.5), z2 = z * z;
-    return 1 + (z2 + 1) / (4 * v) + (5 * z2 * z2 + 16 * z2 + 3) / (96 * v * v);
-}
-
 static double at_rank(const double *sorted, size_t n, double tau)
 {
     double at = fmax(0, fmin((double)n - 1, tau * ((double)n + 1) - 1));
@@ -197,7 +225,6 @@ static double at_rank(const double *sorted, size_t n, double tau)
 
 bool tab_ahead_bands(const tab_ahead_error *errors, size_t n, size_t origins, tab_ahead_band *ret)
 {
-    static const double normal[TAB_LEVELS] = { 1.645, 1.282, 0.674, 0, 0.674, 1.282, 1.645 };
     tab_ahead_error *v = malloc((n + 1) * sizeof *v);
     double *u = malloc((n + 1) * sizeof *u), *size = malloc((n + 1) * sizeof *size), square = 0;
     bool ok = v != NULL && u != NULL && size != NULL && n > 0;
@@ -212,15 +239,16 @@ bool tab_ahead_bands(const tab_ahead_error *errors, size_t n, size_t origins, ta
             size[i] = fabs(u[i]);
             square += u[i] * u[i] / (double)n;
         }
-        double freedom = independent(v, u, n, origins) - 1;
+        double own = independent(v, u, n, origins), more = 1 + 1 / own;
         qsort(u, n, sizeof *u, tab_ascending_double);
         qsort(size, n, sizeof *size, tab_ascending_double);
-        /* few independent errors lie on one side by chance: both halves are as wide then */
-        bool skewed = freedom >= SKEWED;
         for (size_t l = 0; l < TAB_LEVELS; l++) {
-            double tau = tab_quantile_level[l], wide = student(normal[l], freedom);
-            double half = at_rank(size, n, fabs(2 * tau - 1));
-            ret->quantile[l] = wide * (skewed ? at_rank(u, n, tau) : tau < 0.5 ? -half : tau > 0.5 ? half : 0);
+            double tau = tab_quantile_level[l], half = at_rank(size, n, fmin(1, fabs(2 * tau - 1) * more));
+            /* few independent errors lie on one side by chance: both halves are as wide then */
+            ret->quantile[l] = own >= SKEWED ? at_rank(u, n, tau)
+                               : tau < 0.5   ? -half
+                               : tau > 0.5   ? half
+                                             : 0;
         }
         ret->spread = sqrt(square);
     }

@@ -9,8 +9,9 @@
 #include "services/inference/engine/series/internal.h"
 
 /* LOOK: levels, or rows, by which a column is refused before it is read whole. SMALL: whole values of which
- * the distinct ones are counted. COUNTS: counts that are kept, those that rise in the rows' order first. */
-enum { LOOK = 32, SMALL = 400, COUNTS = 8, CLUES = 64 };
+ * the distinct ones are counted. ALIKE: columns that are kept of one
+ * reading, those that rise in the rows' order first. */
+enum { LOOK = 32, SMALL = 400, ALIKE = 8, CLUES = 64 };
 static const double DAY = 86400;
 
 /* ---- cells as numbers --------------------------------------------------------------------------- */
@@ -147,8 +148,8 @@ static bool look(const double *v, size_t rows, tab_clue *c)
         c->lo = fmin(c->lo, x), c->hi = fmax(c->hi, x);
         c->whole = c->whole && x == trunc(x); // NOLINT: whole
         c->up += x > last, c->down += x < last;
-        first_step = first_step > 0 || isnan(last) ? first_step : x - last;
-        same += fabs(x - last - first_step) <= 1e-6 * fabs(first_step);
+        first_step = first_step != 0 || isnan(last) ? first_step : x - last;               // NOLINT: none yet
+        same += first_step != 0 && fabs(x - last - first_step) <= 1e-6 * fabs(first_step); // NOLINT: none yet
         last = x;
         if (c->present == 2 * LOOK && !c->whole && !(c->lo >= 1500 && c->hi <= 2200) && 4 * same < c->present)
             return false;
@@ -181,9 +182,9 @@ static unsigned parts_of(const tab_clue *c)
         parts |= TAB_PART_YEAR;
     if (c->lo == 1 && c->hi == 4 && n == 4) // NOLINT: whole
         parts |= TAB_PART_QUARTER;
-    if (c->lo >= 1 && c->hi <= 12 && n >= 2)
+    if (c->lo >= 1 && c->hi <= 12 && n >= 2 && (n >= 5 || dense || c->hi - c->lo == 9)) // NOLINT: whole
         parts |= TAB_PART_MONTH;
-    if (c->lo >= 1 && c->hi >= 50 && c->hi <= 53 && n >= 40)
+    if (c->lo >= 1 && c->hi >= 30 && c->hi <= 53 && n >= 26 && c->hi - c->lo <= (double)n)
         parts |= TAB_PART_WEEK;
     if (c->lo >= 1 && c->lo <= 2 && c->hi >= 28 && c->hi <= 31 && n >= 26)
         parts |= TAB_PART_DAY;
@@ -295,23 +296,21 @@ static double rising(const tab_clue *c)
 
 bool tab_series_clues(tab_search *s)
 {
-    size_t counts_kept = 0, room = CLUES;
     s->clue = tab_arena_new_of(s->scratch, tab_clue, CLUES + 1);
-    for (size_t c = 0; s->clue != NULL && c < s->cols && s->clues < room; c++) {
+    size_t like[TAB_AS_COUNT + 1] = { 0 };
+    for (size_t c = 0; s->clue != NULL && c < s->cols; c++) {
         tab_clue k;
         if (c == s->target || !clue_of(s, c, &k))
             continue;
-        bool plain = k.as == TAB_AS_COUNT;
-        if (!plain || counts_kept < COUNTS) {
-            counts_kept += plain;
+        if (like[k.as] < ALIKE && s->clues < CLUES) {
+            like[k.as]++;
             s->clue[s->clues++] = k;
             continue;
         }
-        /* of many counts those that the rows come in the order of */
+        /* of many that read alike those that the rows come in the order of */
         size_t worst = s->clues;
         for (size_t i = 0; i < s->clues; i++)
-            if (s->clue[i].as == TAB_AS_COUNT &&
-                (worst == s->clues || rising(&s->clue[i]) < rising(&s->clue[worst])))
+            if (s->clue[i].as == k.as && (worst == s->clues || rising(&s->clue[i]) < rising(&s->clue[worst])))
                 worst = i;
         if (worst < s->clues && rising(&k) > rising(&s->clue[worst]))
             s->clue[worst] = k;

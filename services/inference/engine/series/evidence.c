@@ -40,8 +40,7 @@ bool tab_series_values(tab_search *s, size_t column, const double **ret, bool *r
 
 /* ---- rows of a series, one after another ---------------------------------------------------------- */
 
-/* s->seq: rows by series, then by time. *ret_n of them. */
-static bool in_sequence(tab_search *s, const tab_axis *x, size_t n, size_t *ret_n)
+bool tab_series_sequence(tab_search *s, const tab_axis *x, size_t n, size_t *ret_n)
 {
     uint32_t *at = calloc(n + 2, sizeof *at);
     if (at == NULL)
@@ -157,22 +156,42 @@ static double points_of(const tab_search *s, const tab_axis *x)
 {
     const tab_clue *first = x->clue[0];
     bool count = x->clues == 1 && first->as == TAB_AS_COUNT, year = x->clues == 1 && first->as == TAB_AS_YEAR;
-    bool lattice = x->alone >= 0.95 && x->next >= 0.75;
-    bool depends = x->z > SURE && x->eta < 0.85;
+    /* 66 to 84, each once: no counter begins there */
+    if (count && first->lo >= 32 && first->hi <= 99 && x->keys == 0 && x->alone >= 1 &&
+        first->distinct >= 8 && first->hi - first->lo < (double)first->distinct)
+        count = false, year = true;
+    bool lattice = x->alone >= 0.95 && x->next >= 0.7 && x->at.even >= 0.6;
     bool after = s->n_asked >= 2 && (x->after >= 0.95 || x->after_own >= 0.95);
-    double points = x->clues > 1 ? 3 : count ? 0 : year ? 2 : first->as == TAB_AS_EPOCH ? 1 : 3;
-    if (x->clues == 1 && first->birth)
-        points -= 4;
+    /* the last rows of a table are the last by whatever it is sorted by */
+    bool told = after && s->n_asked >= 5 && !(s->at_end && x->ordered >= 0.7);
+    /* of few rows the order must say more, of two-digit years under keys less */
+    double sure = fmax(2.6, fmin(SURE, 0.6 * sqrt((double)x->at.known)));
+    if (count && first->lo >= 13 && first->hi <= 99 && lattice && x->keys > 0)
+        sure = 2.6;
+    bool depends = x->z > sure && x->eta < 0.85;
+    /* parts that the values do not follow may be a year and the number of a place */
+    bool loose = x->clues > 1 && x->z < 2.5;
+    double points = x->clues > 1                ? (loose ? 1.5 : 4) - (first->hi < 100)
+                    : count                     ? 0
+                    : year                      ? 2
+                    : first->as == TAB_AS_EPOCH ? 1
+                    : first->birth              ? -1
+                                                : 3;
     points += x->ordered >= 0.97 ? 2 : x->ordered >= 0.9 ? 1 : 0;
     points += lattice ? 3 : 0;
+    points += x->keys > 0 && x->alone >= 0.95 && x->alone0 < 0.8 ? 1 : 0;
     points += depends && (x->alone >= 0.95 || !(count || year)) ? 1 : 0;
-    points += x->z > SURE ? 2 * fmax(0, fmin(1, 1 - x->eta)) : 0;
-    if (after && (!count || x->keys > 0 || lattice))
-        points += x->after >= 0.95 ? 4 : 3;
+    points += depends ? 2 * fmax(0, fmin(1, 1 - x->eta)) : 0;
+    points += !after || (count && x->keys == 0 && !lattice) ? 0 : x->after >= 0.95 ? 4 : 3;
     points -= 0.5 * (double)x->keys;
-    if (count && !(depends && lattice) && !(after && x->keys > 0 && lattice))
+    /* a quarter beside a year is a part of the time sooner than a key */
+    for (size_t k = 0; k < x->keys; k++)
+        for (size_t i = 0; i < s->clues; i++)
+            if (s->clue[i].column == x->key[k] && s->clue[i].parts != 0)
+                points -= year || x->clues > 1 ? 1.5 : 0.5;
+    if (count && !(lattice && (depends || told || (after && x->keys > 0 && x->z > 2.5))))
         return 0;
-    if (year && x->alone < 0.9 && !after)
+    if (year && x->alone < 0.9 && !told)
         return 0;
     return points;
 }
@@ -182,7 +201,7 @@ bool tab_series_weigh(tab_search *s, tab_axis *x)
     size_t n = 0, seq = 0;
     const double *y;
     bool class;
-    if (!tab_series_ids(s, x->key, x->keys, s->series, &n) || !in_sequence(s, x, n, &seq) ||
+    if (!tab_series_ids(s, x->key, x->keys, s->series, &n) || !tab_series_sequence(s, x, n, &seq) ||
         !tab_series_values(s, s->target, &y, &class))
         return false;
     lie(s, x, n);
@@ -207,7 +226,7 @@ static bool neighbours(const double *y, size_t rows, double *r1, double *d1, siz
             sum += y[r], m++;
             last = y[r];
         }
-    if (m < 3 * LEAST)
+    if (m < 2 * LEAST)
         return false;
     double mean = sum / (double)m;
     last = (double)NAN;
@@ -261,7 +280,7 @@ static bool ordered_values(const double *y, size_t rows, bool sorted)
     if (!neighbours(y, rows, &r1, &d1, &n, &rises))
         return false;
     double sure = sqrt((double)n);
-    return rises < 0.9 && r1 >= 0.3 && r1 * sure > 5 && d1 > (sorted ? -0.25 : -0.35) &&
+    return rises < 0.9 && r1 >= 0.3 && r1 * sure > 4 && d1 > (sorted ? -0.15 : -0.22) &&
            (d1 + 0.5) * sure > 2.5;
 }
 
@@ -271,7 +290,7 @@ bool tab_series_row_order(tab_search *s, double *ret_strength)
     bool class, sorted = false;
     size_t said = 0, tried = 0;
     *ret_strength = 0;
-    if (s->rows < 3 * LEAST || grouped(s))
+    if (s->rows < 2 * LEAST || grouped(s))
         return true;
     for (size_t i = 0; i < s->clues; i++)
         sorted = sorted || (s->clue[i].distinct > 8 && (s->clue[i].up == 0 || s->clue[i].down == 0));

@@ -47,9 +47,10 @@ typedef struct {
 /* The rows in order of a time. Buffers are of the table's rows. */
 typedef struct {
     double *when;
-    uint32_t *rank;  /* dense rank of the time; TAB_NULL: not known */
-    uint32_t *order; /* (known) rows by time, then by number */
-    size_t known, times;
+    uint32_t *rank;             /* dense rank of the time; TAB_NULL: not known */
+    uint32_t *order;            /* (known) rows by time, then by number */
+    size_t known, times, wrong; /* wrong: rows of a day that there is not, February 30 */
+    double even;                /* neighbouring times that are as far apart as most are */
 } tab_ranked;
 
 typedef struct {
@@ -79,6 +80,7 @@ typedef struct {
     size_t target, rows, cols;
     const bool *asked;
     size_t n_asked;
+    bool at_end;    /* the asked rows are the last of the table */
     tab_clue *clue; /* (clues) */
     size_t clues;
     uint32_t **level; /* (cols) dense levels of a column that may be a key, made when somebody asks */
@@ -91,8 +93,8 @@ bool tab_series_clues(tab_search *s);
 
 /* ranks.c */
 bool tab_ranked_new(tab_arena *a, size_t rows, tab_ranked *ret);
-/* rank, order, known and times from when. False: memory. */
-bool tab_rank_times(tab_arena *a, size_t rows, tab_ranked *r);
+/* All else from when; calendar: seconds, of which months may be the step. False: memory. */
+bool tab_rank_times(tab_arena *a, size_t rows, bool calendar, tab_ranked *r);
 
 /* keys.c: the smallest set of columns under which a time stands nearly once. */
 bool tab_series_keys(tab_search *s, tab_axis *x);
@@ -106,7 +108,14 @@ bool tab_series_row_order(tab_search *s, double *ret_strength);
 /* y (rows): the target as a number, of categories their codes; *ret_class: only equality counts. */
 bool tab_series_values(tab_search *s, size_t column, const double **ret, bool *ret_class);
 
+/* s->seq: rows of known time and series by series (s->series, n of them), then by time. *ret_n of them. */
+bool tab_series_sequence(tab_search *s, const tab_axis *x, size_t n, size_t *ret_n);
+
+/* seasons.c: a period of plain numbers that the values bear out. longest: steps of the table. */
+bool tab_series_seasons(tab_search *s, const tab_axis *x, tab_series *t, double longest);
+
 /* step.c: unit, step, regular, index, seasons. */
+void tab_series_add_season(tab_series *t, double period, double longest);
 bool tab_series_step(tab_search *s, const tab_axis *x, tab_series *ret);
 
 #endif

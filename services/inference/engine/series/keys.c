@@ -2,6 +2,7 @@
  * once, and the series has (nearly) all of the table's times between its first and its last. A column of
  * noise with many values makes times stand once too, but each of its values then has few of them. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +27,7 @@ static const uint32_t *levels_of(tab_search *s, size_t column)
     if (!tab_ranked_new(s->scratch, s->rows, &r))
         return NULL;
     memcpy(r.when, c->column->num, s->rows * sizeof *r.when);
-    if (!tab_rank_times(s->scratch, s->rows, &r))
+    if (!tab_rank_times(s->scratch, s->rows, false, &r))
         return NULL;
     return s->level[column] = r.rank;
 }
@@ -95,22 +96,24 @@ bool tab_series_ids(tab_search *s, const size_t *key, size_t keys, uint32_t *ser
 typedef struct {
     size_t key[TAB_SERIES_KEYS], keys;
     double alone, next, cover, each; /* each: times a series has, in the mean */
+    double share; /* pairs of rows of a time that share their series, of those expected by chance; 1: noise */
+    double sure;  /* how far below 1, in standard errors */
+    bool apart;   /* nearly no pair does where many would by chance */
     size_t series;
 } keyed;
 
 typedef struct {
     uint64_t key;
-    uint32_t first, last, n;
+    uint32_t first, last, n, rows, here; /* here: rows of the last time before this one */
 } track;
 
 typedef struct {
     tab_search *s;
     const tab_axis *x;
     size_t from, to; /* of x->at.order */
-    track *table;    /* (TRACKS) */
+    track *table;    /* (tracks) a power of two, twice the series at least */
+    size_t tracks;
 } window;
-
-enum { TRACKS = 4 * WINDOW };
 
 /* A window in the middle of the times. */
 static void place_window(window *w)
@@ -138,14 +141,16 @@ static bool try_keys(const window *w, keyed *k)
 {
     const uint32_t *level[TAB_SERIES_KEYS];
     const tab_ranked *t = &w->x->at;
-    size_t rows = 0, again = 0, moves = 0, next = 0, series = 0, span = 0;
+    size_t rows = 0, again = 0, moves = 0, next = 0, series = 0, span = 0, here = 0;
+    uint32_t now = 0;
+    double pairs = 0, same = 0, together = 0;
     double share = (double)WINDOW / (double)(w->to - w->from + 1);
     uint64_t most = share >= 1 || k->keys == 0 ? UINT64_MAX : (uint64_t)(share * 18446744073709549568.0);
     for (size_t i = 0; i < k->keys; i++)
         if ((level[i] = levels_of(w->s, k->key[i])) == NULL)
             return false;
-    memset(w->table, 0, TRACKS * sizeof *w->table);
-    for (size_t i = w->from; i < w->to && series < TRACKS / 2; i++) {
+    memset(w->table, 0, w->tracks * sizeof *w->table);
+    for (size_t i = w->from; i < w->to && 2 * series < w->tracks; i++) {
         uint32_t r = t->order[i], at_time = t->rank[r] + 1;
         uint64_t h = 7;
         for (size_t j = 0; j < k->keys; j++)
@@ -153,22 +158,39 @@ static bool try_keys(const window *w, keyed *k)
         if (h > most)
             continue;
         rows++;
-        size_t at = (h >> 7) & (TRACKS - 1);
+        here = at_time == now ? here + 1 : 1, now = at_time;
+        pairs += (double)(here - 1);
+        size_t at = (h >> 7) & (w->tracks - 1);
         while (w->table[at].n > 0 && w->table[at].key != h)
-            at = (at + 1) & (TRACKS - 1);
+            at = (at + 1) & (w->tracks - 1);
         track *o = &w->table[at];
         if (o->n == 0) {
-            *o = (track){ h, at_time, at_time, 1 };
+            *o = (track){ h, at_time, at_time, 1, 0, 0 };
             series++;
         } else if (o->last == at_time) {
-            again++;
+            again++, o->here++;
+            together += o->here;
         } else {
             moves++, next += at_time == o->last + 1;
-            o->last = at_time, o->n++;
+            o->last = at_time, o->n++, o->here = 0;
         }
+        o->rows++;
     }
-    for (size_t i = 0; i < TRACKS; i++)
+    for (size_t i = 0; i < w->tracks; i++) {
+        same += w->table[i].rows * (w->table[i].rows - 1.0);
         span += w->table[i].n > 0 ? w->table[i].last - w->table[i].first : 0;
+    }
+    double by_chance = rows > 0 ? pairs * same / ((double)rows * fmax(1, (double)rows - 1)) : 0;
+    k->share = by_chance > 0 ? together / by_chance : 1;
+    k->sure = by_chance > 0 ? (by_chance - together) / sqrt(by_chance) : 0;
+#ifdef SERIES_DEBUG
+    fprintf(stderr, "      keys");
+    for (size_t i = 0; i < k->keys; i++)
+        fprintf(stderr, " %.8s", w->s->p->table->col[k->key[i]].name.p);
+    fprintf(stderr, ": alone %.3f cover %.2f each %.1f share %.2f sure %.1f chance %.1f together %.1f\n",
+            k->alone, k->cover, k->each, k->share, k->sure, by_chance, together);
+#endif
+    k->apart = by_chance >= 10 && together <= 0.15 * by_chance;
     k->series = series;
     k->alone = rows > 0 ? 1 - (double)again / (double)rows : 0;
     k->next = moves > 0 ? (double)next / (double)moves : 0;
@@ -209,17 +231,17 @@ static bool better(const keyed *k, const keyed *best)
 
 static bool good(const keyed *k)
 {
-    return k->alone >= ALONE && k->cover >= COVER && k->each >= 2;
+    return k->alone >= ALONE && k->each >= 2 && (k->cover >= COVER || k->apart);
 }
 
-/* Adds the set with one column more to the pool of sets, kept by how many rows they tell apart. */
+/* Adds a set to the pool, kept by how far from chance they tell the rows of a time apart. */
 static void keep(keyed *pool, size_t *n, const keyed *k)
 {
     size_t at = *n < POOL ? (*n)++ : POOL;
-    if (at == POOL && pool[POOL - 1].alone >= k->alone)
+    if (at == POOL && pool[POOL - 1].share <= k->share)
         return;
     at = at == POOL ? POOL - 1 : at;
-    while (at > 0 && pool[at - 1].alone < k->alone) {
+    while (at > 0 && pool[at - 1].share > k->share) {
         pool[at] = pool[at - 1];
         at--;
     }
@@ -248,11 +270,43 @@ static bool grow(const window *w, keyed *pool, size_t n, keyed *best)
                     return false;
                 if (good(&k) && better(&k, best))
                     *best = k;
-                if (k.cover >= COVER && k.alone > pool[i].alone + 0.01)
+                if (k.alone > pool[i].alone + 0.01)
                     keep(next, &kept, &k);
             }
         memcpy(pool, next, kept * sizeof *next);
         n = kept;
+    }
+    return true;
+}
+
+/* Rows that stand in blocks of a column's values, each block in the order of time, the table as a whole not:
+ * histories put one below the other. *ret: no such column is left at the table's width. False: memory. */
+static bool block_key(tab_search *s, const tab_axis *x, size_t *ret)
+{
+    const uint32_t *rank = x->at.rank;
+    size_t up = 0, down = 0;
+    *ret = s->cols;
+    for (size_t r = 1; r < s->rows; r++)
+        if (rank[r] != TAB_NULL && rank[r - 1] != TAB_NULL)
+            up += rank[r] > rank[r - 1], down += rank[r] < rank[r - 1];
+    size_t turns = up < down ? up : down;
+    for (size_t c = 0; c < s->cols && turns >= 3; c++) {
+        size_t changes = 0, own_up = 0, own_down = 0, most = s->p->col[c].distinct;
+        if (!may_name(s, x, c) || most > 2 * turns + 2)
+            continue;
+        const uint32_t *level = levels_of(s, c);
+        if (level == NULL)
+            return false;
+        for (size_t r = 1; r < s->rows && changes <= most; r++) {
+            bool known = rank[r] != TAB_NULL && rank[r - 1] != TAB_NULL;
+            changes += level[r] != level[r - 1];
+            if (known && level[r] == level[r - 1])
+                own_up += rank[r] > rank[r - 1], own_down += rank[r] < rank[r - 1];
+        }
+        size_t against = own_up < own_down ? own_up : own_down;
+        if (changes < most + 1 && own_up + own_down >= most && 50 * against <= own_up + own_down &&
+            10 * against <= turns)
+            *ret = *ret < s->cols && s->p->col[*ret].distinct <= most ? *ret : c;
     }
     return true;
 }
@@ -263,7 +317,10 @@ bool tab_series_keys(tab_search *s, tab_axis *x)
     keyed none = { 0 }, best = { .keys = SIZE_MAX }, pool[POOL];
     size_t n = 0;
     place_window(&w);
-    w.table = malloc(TRACKS * sizeof *w.table);
+    w.tracks = 64;
+    while (w.tracks < 2 * (w.to - w.from) && w.tracks < 4 * WINDOW)
+        w.tracks *= 2;
+    w.table = malloc(w.tracks * sizeof *w.table);
     if (w.table == NULL || !try_keys(&w, &none)) {
         free(w.table);
         return false;
@@ -276,13 +333,18 @@ bool tab_series_keys(tab_search *s, tab_axis *x)
         ok = try_keys(&w, &k);
         if (good(&k) && better(&k, &best))
             best = k;
-        if (k.cover >= COVER && k.each >= 2 && k.alone > none.alone * 1.2)
+        if (k.each >= 2 && k.sure > 1)
             keep(pool, &n, &k);
     }
     ok = ok && (best.keys != SIZE_MAX || grow(&w, pool, n, &best));
     free(w.table);
+    size_t block = s->cols;
+    if (ok && best.keys == SIZE_MAX && none.alone > 0.5)
+        ok = block_key(s, x, &block);
     if (best.keys == SIZE_MAX)
         best = none;
+    if (block < s->cols)
+        best.key[0] = block, best.keys = 1;
     memcpy(x->key, best.key, sizeof x->key);
     x->keys = best.keys;
     x->alone = best.alone, x->alone0 = none.alone;

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/order.h"
+#include "services/inference/engine/profile/parse.h"
 #include "services/inference/engine/series/internal.h"
 
 bool tab_ranked_new(tab_arena *a, size_t rows, tab_ranked *ret)
@@ -97,7 +99,47 @@ static bool sort_out(size_t rows, tab_ranked *r)
     return true;
 }
 
-bool tab_rank_times(tab_arena *a, size_t rows, tab_ranked *r)
+/* Whether nearly all times are of one day of their months, or of months' ends. */
+static bool one_day_a_month(const tab_ranked *r)
+{
+    size_t at[32] = { 0 }, n = 0, most = 0, late = 0;
+    for (size_t i = 0; i < r->known; i++) {
+        double when = r->when[r->order[i]];
+        int y, m, d;
+        if (i > 0 && when == r->when[r->order[i - 1]]) // NOLINT: the very time
+            continue;
+        tab_civil_from_days((int64_t)floor(when / 86400), &y, &m, &d);
+        n++, at[d]++, late += d >= 28;
+        most = at[d] > most ? at[d] : most;
+        if (n == 64 && 2 * most < n && 2 * late < n)
+            return false;
+    }
+    return (double)most >= 0.95 * (double)n || (double)late >= 0.95 * (double)n;
+}
+
+/* The share of neighbouring times that are as far apart as the median; months are one step, 28 days or 31. */
+static bool even_share(tab_ranked *r, bool calendar)
+{
+    double *gap = malloc((r->times + 1) * sizeof *gap);
+    size_t n = 0, near = 0;
+    if (gap == NULL)
+        return false;
+    for (size_t i = 1; i < r->known; i++) {
+        double d = r->when[r->order[i]] - r->when[r->order[i - 1]];
+        if (d > 0)
+            gap[n++] = d;
+    }
+    qsort(gap, n, sizeof *gap, tab_ascending_double);
+    double middle = n > 0 ? gap[n / 2] : 0;
+    double within = calendar && middle > 27.5 * 86400 && one_day_a_month(r) ? 0.1 : 0.02;
+    for (size_t i = 0; i < n; i++)
+        near += fabs(gap[i] - middle) <= within * middle;
+    r->even = n > 0 ? (double)near / (double)n : 0;
+    free(gap);
+    return true;
+}
+
+bool tab_rank_times(tab_arena *a, size_t rows, bool calendar, tab_ranked *r)
 {
     double lo = 0, hi = 0, g = spacing(r->when, rows, &lo, &hi);
     double range = g > 0 && hi >= lo ? (hi - lo) / g : (double)INFINITY;
@@ -112,5 +154,5 @@ bool tab_rank_times(tab_arena *a, size_t rows, tab_ranked *r)
         r->times += !same;
         r->rank[r->order[i]] = (uint32_t)r->times - 1;
     }
-    return true;
+    return even_share(r, calendar);
 }

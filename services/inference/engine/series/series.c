@@ -7,6 +7,9 @@
 #include "services/inference/engine/series/series.h"
 
 #include <math.h>
+#ifdef SERIES_DEBUG
+#include <stdio.h>
+#endif
 #include <string.h>
 
 #include "services/inference/engine/profile/parse.h"
@@ -15,7 +18,7 @@
 /* POINTS: an axis with fewer is none. PARTS: columns that are tried as one part. Chosen by hand on made tables
  * (tests/bench/series). */
 static const double POINTS = 4.9;
-enum { PARTS = 4 };
+enum { PARTS = 4, CLOCK = TAB_PART_HOUR | TAB_PART_CLOCK };
 static const double DAY = 86400;
 
 /* ---- a time from its clues ------------------------------------------------------------------------ */
@@ -39,7 +42,13 @@ static double full_year(double y, double hi)
     return y < 70 && hi < 70 ? 2000 + y : 1900 + y;
 }
 
-static double part_when(const tab_axis *x, size_t r)
+static int month_days(int y, int m)
+{
+    int64_t next = m == 12 ? tab_days_from_civil(y + 1, 1, 1) : tab_days_from_civil(y, m + 1, 1);
+    return (int)(next - tab_days_from_civil(y, m, 1));
+}
+
+static double part_when(const tab_axis *x, size_t r, bool *ret_wrong)
 {
     double y = 2000, m = 1, d = 1, seconds = 0, base = (double)NAN;
     bool week = false, yearday = false;
@@ -81,6 +90,8 @@ static double part_when(const tab_axis *x, size_t r)
                        : v;
         }
     }
+    if (isnan(base) && !week && !yearday && d > 28 && d > month_days((int)y, (int)m))
+        return *ret_wrong = true, (double)NAN;
     if (isnan(base))
         base = week ? from_week(y, d) : yearday ? from_civil(y, 1, 1) + (d - 1) * DAY : from_civil(y, m, d);
     return base + seconds;
@@ -105,10 +116,14 @@ static double single_when(const tab_clue *c, double v)
 static void fill_when(const tab_search *s, tab_axis *x)
 {
     const tab_clue *c = x->clue[0];
-    for (size_t r = 0; r < s->rows; r++)
-        x->at.when[r] = x->clues > 1     ? part_when(x, r)
+    x->at.wrong = 0;
+    for (size_t r = 0; r < s->rows; r++) {
+        bool wrong = false;
+        x->at.when[r] = x->clues > 1     ? part_when(x, r, &wrong)
                         : isnan(c->v[r]) ? (double)NAN
                                          : single_when(c, c->v[r]);
+        x->at.wrong += wrong;
+    }
     x->calendar =
         x->clues > 1 || (c->as != TAB_AS_YEAR && c->as != TAB_AS_DECIMAL_YEAR && c->as != TAB_AS_COUNT);
     x->unit = x->calendar ? TAB_STEP_SECONDS : c->as != TAB_AS_COUNT ? TAB_STEP_YEARS : TAB_STEP_NUMBER;
@@ -121,13 +136,26 @@ static bool try_axis(tab_search *s, tab_axis *x, tab_axis *best)
 {
     x->at = s->spare;
     fill_when(s, x);
-    if (!tab_rank_times(s->scratch, s->rows, &x->at))
+    if (!tab_rank_times(s->scratch, s->rows, x->calendar, &x->at))
         return false;
     s->spare = x->at;
-    if (x->at.times < 3 || x->at.known < 6)
+    if (x->at.times < 3 || x->at.known < 6 || 200 * x->at.wrong > x->at.known)
         return true;
     if (!tab_series_keys(s, x) || !tab_series_weigh(s, x))
         return false;
+#ifdef SERIES_DEBUG
+    fprintf(stderr, "  axis");
+    for (size_t i = 0; i < x->clues; i++)
+        fprintf(stderr, " %.10s", s->p->table->col[x->clue[i]->column].name.p);
+    fprintf(stderr, " by");
+    for (size_t i = 0; i < x->keys; i++)
+        fprintf(stderr, " %.10s", s->p->table->col[x->key[i]].name.p);
+    fprintf(
+        stderr,
+        ": alone %.3f (%.3f) next %.2f cover %.2f even %.2f ordered %.2f after %.2f own %.2f eta %.2f z %.1f points %.2f\n",
+        x->alone, x->alone0, x->next, x->cover, x->at.even, x->ordered, x->after, x->after_own, x->eta, x->z,
+        x->points);
+#endif
     bool more = x->points > best->points + 1e-9 ||
                 (x->points > best->points - 1e-9 && x->ordered > best->ordered + 1e-9);
     if (more) {
@@ -153,63 +181,62 @@ static bool with(const tab_axis *base, const tab_clue *c, unsigned role, tab_axi
     return true;
 }
 
-/* Tries the axis with each clue that may be this part; *ret: the best of them (points of -1: none). */
-static bool extend(tab_search *s, const tab_axis *base, unsigned role, tab_axis *best, tab_axis *ret)
+/* Whether months beside a year stand without days: all that there are, or every third; of one or two years
+ * those of a season. */
+static bool whole_months(const tab_axis *x)
 {
-    size_t tried = 0;
-    *ret = (tab_axis){ .points = -1 };
-    for (size_t i = 0; i < s->clues && tried < PARTS; i++) {
-        tab_axis x;
-        if (!(s->clue[i].parts & role) || !with(base, &s->clue[i], role, &x))
-            continue;
-        tried++;
-        if (!try_axis(s, &x, best))
-            return false;
-        bool first = ret->points < 0;
-        if (first || x.points > ret->points)
-            *ret = x;
-    }
-    return true;
+    const tab_clue *c = x->clue[x->clues - 1];
+    if (x->role[x->clues - 1] != TAB_PART_MONTH || x->role[0] != TAB_PART_YEAR)
+        return true;
+    bool dense = c->hi - c->lo + 1 <= (double)c->distinct;
+    return c->distinct == 12 || (c->distinct == 4 && c->hi - c->lo == 9) || // NOLINT: whole
+           (dense && c->distinct > 4 && x->clue[0]->distinct <= 2);
 }
 
-/* The chain of finer parts below a base: each where it can be, month or none before day. */
-static bool chain(tab_search *s, tab_axis base, const unsigned *role, size_t n, tab_axis *best)
+/* Tries the chain of finer parts below a base: of each part the clue that says most, of months each, as a day
+ * may show which it is. role: parts of which one follows. */
+static bool chain(tab_search *s, const tab_axis *base, const unsigned *role, size_t n, tab_axis *best)
 {
-    for (size_t i = 0; i < n; i++) {
-        tab_axis next;
-        if (!extend(s, &base, role[i], best, &next))
+    tab_axis top = { .points = -1 };
+    size_t tried = 0;
+    for (size_t i = 0; n > 0 && i < s->clues && tried < PARTS; i++) {
+        tab_axis x;
+        unsigned as = s->clue[i].parts & role[0];
+        if (as == 0 || !with(base, &s->clue[i], as & TAB_PART_CLOCK ? TAB_PART_CLOCK : as, &x))
+            continue;
+        tried++;
+        if (whole_months(&x) && !try_axis(s, &x, best))
             return false;
-        if (next.points < 0)
-            return true;
-        base = next;
+        if (as == TAB_PART_MONTH && !chain(s, &x, role + 1, n - 1, best))
+            return false;
+        if (as != TAB_PART_MONTH && (top.points < 0 || x.points > top.points))
+            top = x;
     }
-    return true;
+    bool minutes = top.points >= 0 && top.role[top.clues - 1] != TAB_PART_CLOCK;
+    return !minutes || chain(s, &top, role + 1, n - 1, best);
 }
 
 static bool try_parts(tab_search *s, tab_axis *best)
 {
-    static const unsigned fine[] = { TAB_PART_MONTH, TAB_PART_DAY, TAB_PART_HOUR, TAB_PART_MINUTE },
-                          clock[] = { TAB_PART_MONTH, TAB_PART_DAY, TAB_PART_CLOCK },
+    static const unsigned fine[] = { TAB_PART_MONTH, TAB_PART_DAY, CLOCK, TAB_PART_MINUTE },
                           quarter[] = { TAB_PART_QUARTER }, week[] = { TAB_PART_WEEK },
-                          yearday[] = { TAB_PART_YEARDAY, TAB_PART_HOUR, TAB_PART_MINUTE },
-                          hour[] = { TAB_PART_HOUR, TAB_PART_MINUTE }, only[] = { TAB_PART_CLOCK };
+                          yearday[] = { TAB_PART_YEARDAY, CLOCK, TAB_PART_MINUTE };
     size_t years = 0;
     for (size_t i = 0; i < s->clues; i++) {
         const tab_clue *c = &s->clue[i];
         tab_axis base = { .clue = { c }, .role = { TAB_PART_YEAR }, .clues = 1 };
         if ((c->parts & TAB_PART_YEAR) && years++ < PARTS)
-            if (!chain(s, base, fine, 4, best) || !chain(s, base, clock, 3, best) ||
-                !chain(s, base, quarter, 1, best) || !chain(s, base, week, 1, best) ||
-                !chain(s, base, yearday, 3, best))
+            if (!chain(s, &base, fine, 4, best) || !chain(s, &base, quarter, 1, best) ||
+                !chain(s, &base, week, 1, best) || !chain(s, &base, yearday, 3, best))
                 return false;
         base.role[0] = 0;
         if ((c->as == TAB_AS_DATE || c->as == TAB_AS_DAY8) && c->days && !c->birth)
-            if (!chain(s, base, hour, 2, best) || !chain(s, base, only, 1, best))
+            if (!chain(s, &base, fine + 2, 2, best))
                 return false;
     }
     for (size_t i = 0; i < s->clues; i++) {
         tab_axis base = { .clue = { &s->clue[i] }, .role = { TAB_PART_MONTH }, .clues = 1, .yearless = true };
-        if ((s->clue[i].parts & TAB_PART_MONTH) && !chain(s, base, fine + 1, 3, best))
+        if ((s->clue[i].parts & TAB_PART_MONTH) && !chain(s, &base, fine + 1, 3, best))
             return false;
     }
     return true;
@@ -247,7 +274,7 @@ static bool take_order(tab_search *s, tab_axis *x, tab_series *ret)
         ret->when[r] = x->at.when[r] = (double)r;
     ret->kind = TAB_TIME_ORDER;
     ret->confidence = strength;
-    return tab_rank_times(s->scratch, s->rows, &x->at) &&
+    return tab_rank_times(s->scratch, s->rows, x->calendar, &x->at) &&
            tab_series_ids(s, x->key, 0, ret->series, &ret->n) && tab_series_step(s, x, ret);
 }
 
@@ -298,6 +325,10 @@ tab_status tab_series_find(tab_arena *a, const tab_profile *p, size_t target, co
     s.seq = tab_arena_new_of(scratch, uint32_t, rows + 1);
     for (size_t r = 0; asked != NULL && r < rows; r++)
         s.n_asked += asked[r];
+    size_t last = 0;
+    for (size_t r = rows - s.n_asked; r < rows; r++)
+        last += asked != NULL && asked[r];
+    s.at_end = s.n_asked > 0 && 10 * last >= 9 * s.n_asked;
     tab_axis best = { .points = POINTS };
     bool ok = !tab_arena_full(scratch) && tab_ranked_new(scratch, rows, &s.spare) &&
               tab_ranked_new(scratch, rows, &best.at) && (rows < 6 || tab_series_clues(&s));

@@ -150,6 +150,8 @@ static void calendar_step(const tab_axis *x, const double *gap, size_t n, tab_se
 
 static double steps_at(const tab_series *s, double when)
 {
+    if (isnan(when))
+        return when;
     if (!s->calendar)
         return when / s->step;
     switch (s->unit) {
@@ -177,7 +179,7 @@ static void index_rows(size_t rows, const tab_axis *x, tab_series *ret)
 
 /* ---- seasons -------------------------------------------------------------------------------------- */
 
-static void add_season(tab_series *s, double period, double longest)
+void tab_series_add_season(tab_series *s, double period, double longest)
 {
     for (size_t i = 0; i < s->seasons; i++)
         if (s->season[i] == period) // NOLINT: the very period
@@ -189,80 +191,23 @@ static void add_season(tab_series *s, double period, double longest)
 static void calendar_seasons(tab_series *s, double longest)
 {
     if (s->unit == TAB_STEP_MONTHS && fmod(12, s->step) == 0) // NOLINT: whole
-        add_season(s, 12 / s->step, longest);
+        tab_series_add_season(s, 12 / s->step, longest);
     if (s->unit == TAB_STEP_WORKDAYS) {
-        add_season(s, 5, longest);
-        add_season(s, 261, longest);
+        tab_series_add_season(s, 5, longest);
+        tab_series_add_season(s, 261, longest);
     }
     if (s->unit == TAB_STEP_YEARS && !s->calendar && s->step < 1)
-        add_season(s, round(1 / s->step), longest);
+        tab_series_add_season(s, round(1 / s->step), longest);
     if (s->unit != TAB_STEP_SECONDS || !s->regular)
         return;
     if (s->step == 7 * DAY) // NOLINT: a week
-        add_season(s, 52, longest);
+        tab_series_add_season(s, 52, longest);
     if (s->step <= DAY / 2 && fmod(DAY, s->step) == 0) // NOLINT: whole
-        add_season(s, DAY / s->step, longest);
+        tab_series_add_season(s, DAY / s->step, longest);
     if (s->step <= DAY && fmod(7 * DAY, s->step) == 0) // NOLINT: whole
-        add_season(s, 7 * DAY / s->step, longest);
+        tab_series_add_season(s, 7 * DAY / s->step, longest);
     if (s->step == DAY) // NOLINT: a day
-        add_season(s, 365, longest);
-}
-
-/* Autocorrelation at a lag of a series on its grid, of differences, so that no trend is taken for a period. */
-static double season_at(const double *d, size_t n, size_t lag)
-{
-    double sum = 0, square = 0;
-    size_t pairs = 0, all = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (isnan(d[i]))
-            continue;
-        square += d[i] * d[i], all++;
-        if (i + lag < n && !isnan(d[i + lag]))
-            sum += d[i] * d[i + lag], pairs++;
-    }
-    return pairs >= 8 && square > 0 ? sum / (double)pairs / (square / (double)all) : 0;
-}
-
-/* Of plain numbers: the period among the common ones that most of the differences bear out. */
-static bool number_season(tab_arena *a, tab_search *s, const tab_axis *x, tab_series *ret, double longest)
-{
-    static const size_t of[] = { 4, 5, 7, 12, 24, 48, 52, 96, 144, 168, 365 };
-    const double *y;
-    bool class;
-    size_t room = (size_t)fmin(longest + 1, 20000), best = 0, series = 0;
-    double *grid = tab_arena_new_of(a, double, room + 1), mean[sizeof of / sizeof *of] = { 0 }, top = 0;
-    if (grid == NULL || !tab_series_values(s, s->target, &y, &class))
-        return false;
-    if (y == NULL || class || room < 12)
-        return true;
-    for (size_t k = 0; k < ret->n && series < 50; k++) {
-        int64_t first = INT64_MIN;
-        size_t n = 0;
-        for (size_t i = 0; i < room; i++)
-            grid[i] = (double)NAN;
-        for (size_t i = 0; i < x->at.known; i++) {
-            uint32_t r = x->at.order[i];
-            if (ret->series[r] != k || ret->index[r] == INT64_MIN)
-                continue;
-            first = first == INT64_MIN ? ret->index[r] : first;
-            int64_t at = ret->index[r] - first;
-            if (at >= 0 && at < (int64_t)room)
-                grid[at] = y[r], n = (size_t)at + 1;
-        }
-        for (size_t i = n; i > 1; i--)
-            grid[i - 1] -= grid[i - 2];
-        if (n > 0)
-            grid[0] = (double)NAN;
-        series++;
-        for (size_t p = 0; p < sizeof of / sizeof *of; p++)
-            mean[p] += n >= 3 * of[p] ? season_at(grid, n, of[p]) : 0;
-    }
-    for (size_t p = 0; p < sizeof of / sizeof *of; p++)
-        if (mean[p] / (double)series > top + 0.02)
-            top = mean[p] / (double)series, best = of[p];
-    if (top > 0.3 && top * sqrt((double)series * fmin(longest, 2000)) > 4)
-        add_season(ret, (double)best, longest);
-    return true;
+        tab_series_add_season(s, 365, longest);
 }
 
 bool tab_series_step(tab_search *s, const tab_axis *x, tab_series *ret)
@@ -290,6 +235,8 @@ bool tab_series_step(tab_search *s, const tab_axis *x, tab_series *ret)
             ret->step = ret->regular || n == 0 ? step : gap[n / 2];
         }
     }
+    if (x->alone < 0.8 && ret->unit != TAB_STEP_NUMBER) /* events, not a series on a grid */
+        ret->regular = false;
     ret->step = ret->step > 0 ? ret->step : 1;
     index_rows(s->rows, x, ret);
     int64_t lo = INT64_MAX, hi = INT64_MIN;
@@ -301,5 +248,5 @@ bool tab_series_step(tab_search *s, const tab_axis *x, tab_series *ret)
     double longest = hi >= lo ? (double)(hi - lo) + 1 : 0;
     calendar_seasons(ret, longest);
     bool plain = !x->calendar && x->unit == TAB_STEP_NUMBER && ret->regular;
-    return !plain || number_season(s->scratch, s, x, ret, longest);
+    return !plain || tab_series_seasons(s, x, ret, longest);
 }
