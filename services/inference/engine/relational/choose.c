@@ -482,14 +482,32 @@ static tab_status sample_new(const tab_engine *e, tab_arena *a, const tab_links 
     return TAB_OK;
 }
 
+/* The first copy of each column that copies are made of. */
+static void name_copies(const sample *s, const tab_links *l, tab_link_copies *ret)
+{
+    const tab_link_feature *last = NULL;
+    *ret = (tab_link_copies){ 0 };
+    for (size_t k = 0; k < s->made && ret->n < TAB_LINK_COPIES; k++) {
+        const tab_link_feature *f = &l->feature[k];
+        if (!s->copy[k] || (last != NULL && last->table == f->table && last->column == f->column))
+            continue;
+        ret->name[ret->n++] = tab_str_of(f->name);
+        last = f;
+    }
+}
+
 tab_status tab_links_choose(const tab_engine *e, const tab_links *l, const tab_profile *p,
                             const uint32_t *row, size_t target, tab_task task, tab_link_set **ret,
-                            tab_error *err)
+                            tab_link_copies *ret_copies, tab_error *err)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)8 << 30);
     sample s = { .e = e, .classification = task == TAB_TASK_CLASSIFICATION };
     bool ok = false;
     *ret = NULL;
+    if (ret_copies != NULL)
+        ret_copies->n = 0;
+    if (l->features == 0)
+        return TAB_OK;
     if (a == NULL)
         return tab_no_memory(err);
     TAB_TRY(sample_new(e, a, l, p, row, target, &s, &ok, err));
@@ -498,6 +516,8 @@ tab_status tab_links_choose(const tab_engine *e, const tab_links *l, const tab_p
         return TAB_OK;
     if (taken == NULL || !best_of(&s, l, taken))
         return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);
+    if (ret_copies != NULL)
+        name_copies(&s, l, ret_copies);
     tab_link_set *set = tab_arena_new_of(e->arena, tab_link_set, 1);
     if (set == NULL || (set->feature = tab_arena_new_of(e->arena, const tab_link_feature *, s.made)) == NULL)
         return tab_no_memory(err);
