@@ -64,6 +64,11 @@ tab_status tab_links_widen(const tab_engine *e, const tab_links *l, const tab_li
 tab_status tab_links_rows(const tab_engine *e, const tab_links *l, const tab_link_set *s, const tab_table *t,
                           tab_table **ret, tab_error *err) TAB_CHECKED;
 
+/* Marks the results (one a row of wide, as tab_links_rows gave it) of rows of which no chosen column says
+ * anything: the model was judged on rows that had them. False: the arena is full. */
+bool tab_links_doubt(tab_arena *a, const tab_link_set *s, const tab_table *wide,
+                     Tabella__Prediction *m) TAB_CHECKED;
+
 size_t tab_link_set_size(const tab_link_set *s);
 /* The name of chosen column i. */
 tab_str tab_link_set_name(const tab_link_set *s, size_t i);

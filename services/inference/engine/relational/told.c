@@ -1,5 +1,6 @@
 /* What is said of each table that is linked with the target's: from when its rows count, how many do, and
  * why (decision 0393). */
+#include <assert.h>
 #include <math.h>
 
 #include "services/inference/engine/message.h"
@@ -260,4 +261,37 @@ tab_status tab_links_tell(const tab_engine *e, const tab_links *l, const tab_lin
             return tab_no_memory(err);
     }
     return doubt_later(a, l, later, ret) ? TAB_OK : tab_no_memory(err);
+}
+
+bool tab_links_doubt(tab_arena *a, const tab_link_set *s, const tab_table *wide, Tabella__Prediction *m)
+{
+    Tabella__Results *r = m->results;
+    size_t own = wide->cols - s->n, marked = 0;
+    uint32_t *doubt = tab_arena_new_of(a, uint32_t, wide->rows + 1);
+    char **sentence = tab_arena_new_of(a, char *, m->n_doubts + 2);
+    if (doubt == NULL || sentence == NULL)
+        return false;
+    assert(r->n_row == wide->rows);
+    for (size_t i = 0; i < wide->rows; i++) {
+        bool known = false;
+        for (size_t k = 0; !known && k < s->n; k++)
+            known = tab_cell_at(&wide->col[own + k], i).kind != TAB_CELL_NULL;
+        doubt[i] = i < r->n_doubt ? r->doubt[i] : 0;
+        if (known || doubt[i] != 0)
+            continue;
+        doubt[i] = (uint32_t)m->n_doubts + 1;
+        marked++;
+    }
+    if (marked == 0)
+        return true;
+    for (size_t i = 0; i < m->n_doubts; i++)
+        sentence[i] = m->doubts[i];
+    sentence[m->n_doubts] =
+        tab_text("the linked tables say nothing of the row, as they do of those that were "
+                 "fitted: it is answered by its own columns alone");
+    m->doubts = sentence;
+    m->n_doubts++;
+    r->doubt = doubt;
+    r->n_doubt = wide->rows;
+    return true;
 }

@@ -130,6 +130,12 @@ Test(linked, new_rows_are_answered_by_their_keys)
     cr_assert_eq(tab_score(&w.e, w.parts.fitted, wide, true, &m, NULL), TAB_OK);
     cr_assert_eq(m->results->n_row, 2);
     cr_assert_neq(m->results->probabilities[0], m->results->probabilities[2]);
+    /* and that the orders say nothing of it is said */
+    cr_assert(tab_links_doubt(w.arena, w.parts.linked.set, wide, m));
+    cr_assert_eq(m->n_doubts, 1);
+    cr_assert_eq(m->results->n_doubt, 2);
+    cr_assert_eq(m->results->doubt[0], 0);
+    cr_assert_eq(m->results->doubt[1], 1);
     end(&w);
 }
 
