@@ -137,23 +137,54 @@ tab_status tab_reference_columns(const tab_engine *e, tab_profile *const *p, siz
     return TAB_OK;
 }
 
+/* The column of the target's table that holds each row's moment: "column" or "table.column". */
+static tab_status moment_of(const tab_engine *e, const tab_profile *p, size_t target, tab_str as_of,
+                            size_t *ret, tab_error *err)
+{
+    const tab_table *t = p->table;
+    *ret = as_of.n == 0 ? TAB_AS_OF_EVIDENCE : TAB_AS_OF_NONE;
+    if (as_of.n == 0 || tab_str_eq(as_of, TAB_S("none")))
+        return TAB_OK;
+    bool whole = as_of.n > t->id.n && memcmp(as_of.p, t->id.p, t->id.n) == 0 && as_of.p[t->id.n] == '.';
+    tab_str rest = whole ? (tab_str){ as_of.p + t->id.n + 1, as_of.n - t->id.n - 1 } : as_of;
+    for (size_t c = 0; c < t->cols; c++) {
+        tab_str address = tab_column_address(e->arena, t, c);
+        if (!tab_str_eq(address, as_of) && !tab_str_eq(address, rest))
+            continue;
+        *ret = c;
+        if (c == target || p->col[c].type != TAB_DATETIME || p->col[c].number == NULL)
+            return tab_fail(err, TAB_VALIDATION, "options.as_of", "the column holds no time of its row%s",
+                            c == target ? ", it is the target" : "");
+        return TAB_OK;
+    }
+    return tab_fail(err, TAB_VALIDATION, "options.as_of", "no such column in the target's table");
+}
+
 /* The ways from the target's table, and what they say that helps. */
 static tab_status link_target(const tab_engine *e, tab_profile *const *p, size_t n,
-                              const tab_references *refs, const tab_selection *s, tab_linked *ret,
-                              tab_error *err)
+                              const tab_references *refs, const tab_selection *s, tab_str as_of,
+                              tab_linked *ret, tab_error *err)
 {
+    size_t moment = TAB_AS_OF_EVIDENCE;
     *ret = (tab_linked){ 0 };
-    if (refs->n == 0 || s->task == TAB_TASK_ANOMALY)
+    if (s->task == TAB_TASK_ANOMALY)
         return TAB_OK;
-    TAB_TRY(tab_links_new(e, p, n, refs, s->table, s->column, &ret->links, err));
-    if (ret->links != NULL)
-        TAB_TRY(tab_links_choose(e, ret->links, p[s->table], NULL, s->column, s->task, &ret->set, err));
-    return TAB_OK;
+    TAB_TRY(moment_of(e, p[s->table], s->column, as_of, &moment, err));
+    if (refs->n > 0)
+        TAB_TRY(tab_links_new(e, p, n, refs, s->table, s->column, moment, &ret->links, err));
+    if (ret->links == NULL)
+        return moment == TAB_AS_OF_EVIDENCE || moment == TAB_AS_OF_NONE
+                   ? TAB_OK
+                   : tab_fail(err, TAB_VALIDATION, "options.as_of",
+                              "no other table is linked with the target's");
+    TAB_TRY(
+        tab_links_choose(e, ret->links, p[s->table], NULL, s->column, s->task, &ret->set, &ret->copies, err));
+    return tab_links_tell(e, ret->links, ret->set, &ret->told, err);
 }
 
 tab_status tab_fit_linked(const tab_engine *e, tab_profile *const *p, size_t n, const tab_references *refs,
-                          const tab_selection *s, const char *base, tab_split split, tab_linked *ret_linked,
-                          tab_fitted **ret, tab_error *err)
+                          const tab_selection *s, const char *base, tab_split split, tab_str as_of,
+                          tab_linked *ret_linked, tab_fitted **ret, tab_error *err)
 {
     tab_profile *of = p[s->table];
     tab_fit_options fit = { .base = base,
@@ -164,7 +195,7 @@ tab_status tab_fit_linked(const tab_engine *e, tab_profile *const *p, size_t n, 
                             .own = of->table->cols,
                             .split = split };
     TAB_AUTO(tab_arena) *wide = NULL; /* the made columns, which the model keeps in its own form */
-    TAB_TRY(link_target(e, p, n, refs, s, ret_linked, err));
+    TAB_TRY(link_target(e, p, n, refs, s, as_of, ret_linked, err));
     if (ret_linked->set != NULL) {
         tab_engine own = *e;
         own.arena = wide = tab_arena_new(WIDE_LIMIT);
@@ -175,16 +206,52 @@ tab_status tab_fit_linked(const tab_engine *e, tab_profile *const *p, size_t n, 
     return tab_fit(e, of, &fit, ret, err);
 }
 
+/* What other tables are read for, and those of their columns that gave the target away. False: the arena is
+ * full. */
+static bool tell_linked(const tab_engine *e, const tab_profile *p, size_t table, const tab_linked *linked,
+                        Tabella__Prediction *m)
+{
+    const tab_link_copies *c = &linked->copies;
+    Tabella__Leak **leak = tab_arena_new_of(e->arena, Tabella__Leak *, m->n_leaks + c->n + 1);
+    m->linked = linked->told.table;
+    m->n_linked = linked->told.tables;
+    for (size_t i = 0; leak != NULL && i < m->n_leaks; i++)
+        leak[i] = m->leaks[i];
+    for (size_t i = 0; leak != NULL && i < c->n; i++) {
+        Tabella__Leak *l = tab_message(e->arena, Tabella__Leak, TABELLA__LEAK__INIT);
+        Tabella__ColumnRef *ref = tab_message(e->arena, Tabella__ColumnRef, TABELLA__COLUMN_REF__INIT);
+        if (l == NULL || ref == NULL)
+            return false;
+        ref->table = (uint32_t)table;
+        ref->column = (uint32_t)p->table->cols; /* behind the table's own: it goes by its name */
+        ref->address = (ProtobufCBinaryData){ c->name[i].n, (uint8_t *)tab_text(c->name[i].p) };
+        l->column = ref;
+        l->kind = tab_text("copy");
+        l->reason =
+            tab_text(tab_arena_printf(e->arena,
+                                      "`%.*s` gives the target away: it tells nearly every row's alone, "
+                                      "as what is written down once that is known; it is left out",
+                                      TAB_STR(c->name[i])));
+        leak[m->n_leaks + i] = l;
+    }
+    if (c->n > 0) {
+        m->leaks = leak;
+        m->n_leaks += c->n;
+    }
+    return !tab_arena_full(e->arena);
+}
+
 /* Fits the chosen target and answers every row. The fitted model stays with the caller where parts are
  * wanted. keep: the engine whose arena holds what is served with. */
 static tab_status predict(const tab_engine *e, const tab_engine *keep, tab_profile *const *p, size_t n,
                           const tab_references *refs, const tab_selection *s, const tab_run_options *o,
-                          tab_pass_parts *parts, Tabella__Prediction **ret, tab_error *err)
+                          tab_pass_parts *parts, tab_linked *ret_linked, Tabella__Prediction **ret,
+                          tab_error *err)
 {
     /* freed at the end, unless the caller takes it */
     TAB_AUTO(tab_fitted) *f = NULL;
     tab_linked linked = { 0 };
-    tab_status st = tab_fit_linked(keep, p, n, refs, s, o->base, o->split, &linked, &f, err);
+    tab_status st = tab_fit_linked(keep, p, n, refs, s, o->base, o->split, o->as_of, &linked, &f, err);
     if (st == TAB_OK)
         st = tab_fitted_results(e, f, o->explain, ret, err);
     if (st == TAB_OK)
@@ -192,6 +259,9 @@ static tab_status predict(const tab_engine *e, const tab_engine *keep, tab_profi
     if (st == TAB_OK && s->task != TAB_TASK_ANOMALY &&
         !tab_judge(e, p[s->table], (uint32_t)s->table, s->column, *ret))
         st = tab_no_memory(err);
+    if (st == TAB_OK && !tell_linked(e, p[s->table], s->table, &linked, *ret))
+        st = tab_no_memory(err);
+    *ret_linked = linked;
     if (st == TAB_OK && parts != NULL) {
         parts->linked = linked;
         parts->fitted = tab_take(&f);
@@ -260,13 +330,15 @@ static tab_status understand(const tab_engine *e, const tab_engine *keep, tab_pr
 }
 
 /* What the caller should doubt, as sentences that begin with a word to look for. False: the arena is full. */
-static bool write_warnings(tab_arena *a, Tabella__Bundle *b)
+static bool write_warnings(tab_arena *a, const tab_link_told *told, Tabella__Bundle *b)
 {
     size_t n = b->prediction == NULL ? 0 : b->prediction->n_leaks;
-    b->warnings = tab_arena_new_of(a, char *, n + 1);
+    b->warnings = tab_arena_new_of(a, char *, n + told->warnings + 1);
     for (size_t i = 0; b->warnings != NULL && i < n; i++)
         b->warnings[b->n_warnings++] =
             tab_text(tab_arena_printf(a, "likely_leak: %s", b->prediction->leaks[i]->reason));
+    for (size_t i = 0; b->warnings != NULL && i < told->warnings; i++)
+        b->warnings[b->n_warnings++] = told->warning[i];
     return !tab_arena_full(a);
 }
 
@@ -389,10 +461,11 @@ tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, 
         parts->selection = s;
     tab_profile *const *asked = p;
     tab_horizon ahead;
+    tab_linked linked = { 0 };
     if (o->horizon > 0)
         TAB_TRY(tab_look_ahead(&keep, p, n, &s, o, &ahead, &asked, err));
     if (!s.none)
-        TAB_TRY(predict(e, &keep, asked, n, &refs, &s, o, parts, &b->prediction, err));
+        TAB_TRY(predict(e, &keep, asked, n, &refs, &s, o, parts, &linked, &b->prediction, err));
     if (o->horizon > 0 && !tab_horizon_tell(a, &ahead, (uint32_t)s.table, b->prediction))
         return tab_no_memory(err);
     tab_impute_target target = { s.table, s.column,
@@ -404,7 +477,7 @@ tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, 
     if (parts != NULL)
         parts->key = key;
     TAB_TRY(tab_impute(e, p, n, key, &target, &b->imputation, err));
-    if (!write_warnings(a, b))
+    if (!write_warnings(a, &linked.told, b))
         return tab_no_memory(err);
     tab_engine_progress(e, "done", 1);
     *ret = b;

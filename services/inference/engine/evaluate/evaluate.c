@@ -438,7 +438,7 @@ static tab_status link(const tab_engine *e, const tab_evaluate_options *o, tab_t
         !tab_view_as_number(e->arena, &(*p)->col[o->target], (*p)->table->rows, &number))
         return tab_no_memory(err);
     if (number)
-        TAB_TRY(tab_links_choose(e, o->links, *p, row, o->target, task, &set, err));
+        TAB_TRY(tab_links_choose(e, o->links, *p, row, o->target, task, &set, NULL, err));
     if (set == NULL)
         return TAB_OK;
     TAB_TRY(tab_links_widen(e, o->links, set, *p, row, p, err));
