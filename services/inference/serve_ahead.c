@@ -39,7 +39,8 @@ static void compute(void *arg)
     }
     if (s == TAB_OK)
         s = tab_fitted_results(&e, f, false, &w->m, w->err);
-    if (s == TAB_OK && !tab_horizon_tell(w->call->arena, &h, (uint32_t)st->sel.table, w->m))
+    if (s == TAB_OK &&
+        !tab_horizon_tell(w->call->arena, &h, (uint32_t)st->sel.table, tab_fitted_ahead(f), w->m))
         s = tab_no_memory(w->err);
     w->s = s;
 }

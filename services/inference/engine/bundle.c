@@ -241,12 +241,12 @@ static bool tell_linked(const tab_engine *e, const tab_profile *p, size_t table,
     return !tab_arena_full(e->arena);
 }
 
-/* Fits the chosen target and answers every row. The fitted model stays with the caller where parts are
- * wanted. keep: the engine whose arena holds what is served with. */
+/* Fits the chosen target and answers every row; steps, or NULL: those that are told apart. The fitted model stays
+ * with the caller where parts are wanted. keep: the engine whose arena holds what is served with. */
 static tab_status predict(const tab_engine *e, const tab_engine *keep, tab_profile *const *p, size_t n,
                           const tab_references *refs, const tab_selection *s, const tab_run_options *o,
-                          tab_pass_parts *parts, tab_linked *ret_linked, Tabella__Prediction **ret,
-                          tab_error *err)
+                          const tab_horizon *steps, tab_pass_parts *parts, tab_linked *ret_linked,
+                          Tabella__Prediction **ret, tab_error *err)
 {
     /* freed at the end, unless the caller takes it */
     TAB_AUTO(tab_fitted) *f = NULL;
@@ -260,6 +260,9 @@ static tab_status predict(const tab_engine *e, const tab_engine *keep, tab_profi
         !tab_judge(e, p[s->table], (uint32_t)s->table, s->column, *ret))
         st = tab_no_memory(err);
     if (st == TAB_OK && !tell_linked(e, p[s->table], s->table, &linked, *ret))
+        st = tab_no_memory(err);
+    if (st == TAB_OK && steps != NULL &&
+        !tab_horizon_tell(e->arena, steps, (uint32_t)s->table, tab_fitted_ahead(f), *ret))
         st = tab_no_memory(err);
     *ret_linked = linked;
     if (st == TAB_OK && parts != NULL) {
@@ -465,9 +468,8 @@ tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, 
     if (o->horizon > 0)
         TAB_TRY(tab_look_ahead(&keep, p, n, &s, o, &ahead, &asked, err));
     if (!s.none)
-        TAB_TRY(predict(e, &keep, asked, n, &refs, &s, o, parts, &linked, &b->prediction, err));
-    if (o->horizon > 0 && !tab_horizon_tell(a, &ahead, (uint32_t)s.table, b->prediction))
-        return tab_no_memory(err);
+        TAB_TRY(predict(e, &keep, asked, n, &refs, &s, o, o->horizon > 0 ? &ahead : NULL, parts, &linked,
+                        &b->prediction, err));
     tab_impute_target target = { s.table, s.column,
                                  s.none || s.task == TAB_TASK_ANOMALY ? NULL : b->prediction };
     const char *const *const *key = NULL;

@@ -336,7 +336,8 @@ static Tabella__Column *tell_times(tab_arena *a, const tab_horizon *h)
     return b != NULL && tab_builder_finish(b, &c) ? tab_cells_message(a, &c, h->n) : NULL;
 }
 
-bool tab_horizon_tell(tab_arena *a, const tab_horizon *h, uint32_t table, Tabella__Prediction *m)
+bool tab_horizon_tell(tab_arena *a, const tab_horizon *h, uint32_t table, const char *method,
+                      Tabella__Prediction *m)
 {
     const tab_series *s = &h->series;
     Tabella__Forecast *f = tab_message(a, Tabella__Forecast, TABELLA__FORECAST__INIT);
@@ -363,7 +364,8 @@ bool tab_horizon_tell(tab_arena *a, const tab_horizon *h, uint32_t table, Tabell
     f->step = tab_text(tab_step_text(a, s, &number));
     f->step_is_number = number;
     f->regular = s->regular;
-    f->method = tab_text("as the rows of the table are answered");
+    f->method = tab_text(method == NULL ? "as the other rows of the table are answered"
+                                        : tab_arena_printf(a, "%s", method)); /* it outlives the model */
     if (m->missing_target_results != NULL)
         cut_results(m->missing_target_results, h->rows);
     m->missing_target -= h->made;

@@ -31,8 +31,9 @@ tab_status tab_horizon_count(tab_arena *a, const tab_profile *p, size_t target, 
                              size_t *ret_steps, size_t *ret_made, tab_error *err) TAB_CHECKED;
 
 /* Takes the answers of made rows out of m and tells all steps as its forecast. table: its number in the run.
- * False: memory. */
-bool tab_horizon_tell(tab_arena *a, const tab_horizon *h, uint32_t table, Tabella__Prediction *m) TAB_CHECKED;
+ * method: how they were answered; NULL: as the other rows. False: memory. */
+bool tab_horizon_tell(tab_arena *a, const tab_horizon *h, uint32_t table, const char *method,
+                      Tabella__Prediction *m) TAB_CHECKED;
 
 /* ---- horizon_times.c ------------------------------------------------------------------------------- */
 

@@ -33,6 +33,11 @@ size_t tab_fitted_bytes(const tab_fitted *f)
     return tab_arena_used(f->arena) + models;
 }
 
+const char *tab_fitted_ahead(const tab_fitted *f)
+{
+    return f->ahead == NULL ? NULL : f->ahead->method;
+}
+
 const tab_stack *tab_fitted_stack(const tab_fitted *f)
 {
     return f->stack;

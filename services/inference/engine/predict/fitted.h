@@ -69,6 +69,9 @@ tab_status tab_score_any(const tab_engine *e, const tab_fitted *f, const tab_tab
  * full. */
 double *tab_fitted_sureness(tab_arena *a, const tab_fitted *f, size_t *ret_n);
 
+/* How rows later than all labelled ones are answered, for people; NULL: as all others. */
+const char *tab_fitted_ahead(const tab_fitted *f);
+
 /* What evaluation and benchmarks read beside the messages. */
 const tab_stack *tab_fitted_stack(const tab_fitted *f); /* NULL for anomaly */
 #endif
