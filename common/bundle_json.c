@@ -1,6 +1,6 @@
 /* The output bundle as JSON, member by member in the order of the specification. The api calls it for
- * answers of runs and endpoints. The prediction is in bundle_prediction.c; arrays that grow with the rows are in
- * bundle_pages.c, for the api also serves them page by page. */
+ * answers of runs and endpoints. The prediction is in bundle_prediction.c; arrays that grow with the rows
+ * are in bundle_pages.c, for the api also serves them page by page. */
 #include "common/bundle_internal.h"
 
 #include <math.h>

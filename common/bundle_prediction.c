@@ -1,4 +1,5 @@
-/* What a bundle says of its target: the answers, how good they are, what they rest on, and the steps ahead. */
+/* What a bundle says of its target: the answers, how good they are, what they rest on, and the steps
+ * ahead. */
 #include "common/bundle_internal.h"
 
 #include <string.h>

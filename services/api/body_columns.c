@@ -1,5 +1,5 @@
-/* options.columns, options.missing_values, options.split, options.horizon and options.as_of of a body: what the
- * caller says of columns, cells and times. body.c reads the other options. */
+/* options.columns, options.missing_values, options.split, options.horizon and options.as_of of a body:
+ * what the caller says of columns, cells and times. body.c reads the other options. */
 #include <math.h>
 #include <stdio.h>
 

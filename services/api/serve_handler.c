@@ -39,8 +39,8 @@ tab_status serve_at_once(request *r, tab_error *err)
     return TAB_UNAVAILABLE;
 }
 
-/* Rows, or the next steps of every pinned series in their place: as many as the call says, or else the endpoint's
- * configuration. *ret: the cells that are answered. */
+/* Rows, or the next steps of every pinned series in their place: as many as the call says, or else the
+ * endpoint's configuration. *ret: the cells that are answered. */
 static tab_status read_question(serve_call *c, uint64_t *ret, tab_error *err)
 {
     const Tabella__RunOptions *o = c->row->e->options;

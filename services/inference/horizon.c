@@ -1,5 +1,5 @@
-/* How many rows options.horizon makes of a request's tables, asked before the request is let in: they are billed
- * as if they had been sent (decision 0394). The engine counts them as its pass makes them. */
+/* How many rows options.horizon makes of a request's tables, asked before the request is let in: they are
+ * billed as if they had been sent (decision 0394). The engine counts them as its pass makes them. */
 #include "services/inference/engine/bundle.h"
 #include "services/inference/inference.h"
 

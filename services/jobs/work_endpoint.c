@@ -363,7 +363,8 @@ static tab_status pin_data(work *w, tab_arena *a, change *x, tab_error *err)
     return TAB_OK;
 }
 
-/* Steps ahead are billed as rows of the data (decision 0394): as new ones of a refresh, which gives them anew. */
+/* Steps ahead are billed as rows of the data (decision 0394): as new ones of a refresh, which gives them
+ * anew. */
 static tab_status count_horizon(work *w, tab_arena *a, change *x, tab_error *err)
 {
     const Tabella__Endpoint *e = x->next;

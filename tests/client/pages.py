@@ -1,8 +1,8 @@
 """The pages of docs/python: every block of code, from top to bottom of its page, against the suite.
 
-A block is what is indented. `customers`, `billing` and `sales` are there, as the pages say; in pandas where it is
-installed, else as lists of dicts. A block that imports what is not installed is skipped, and with it what
-uses its names."""
+A block is what is indented. `customers`, `billing` and `sales` are there, as the pages say; in pandas where
+it is installed, else as lists of dicts. A block that imports what is not installed is skipped, and with it
+what uses its names."""
 
 import ast
 import csv

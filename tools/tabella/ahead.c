@@ -1,5 +1,5 @@
-/* What the summary says of the question itself: in which regimes rows are asked, what linked tables leave out,
- * and the steps ahead. */
+/* What the summary says of the question itself: in which regimes rows are asked, what linked tables leave
+ * out, and the steps ahead. */
 #include "tools/tabella/ahead.h"
 
 #include <stdio.h>

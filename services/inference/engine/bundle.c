@@ -13,7 +13,7 @@
 
 #include "common/spread.h"
 #include "services/inference/engine/evaluate/judge.h"
-#include "services/inference/engine/horizon.h"
+#include "services/inference/engine/horizon/horizon.h"
 #include "services/inference/engine/impute/impute.h"
 #include "services/inference/engine/keys/keys.h"
 #include "services/inference/engine/link/cross_tables.h"
@@ -241,8 +241,9 @@ static bool tell_linked(const tab_engine *e, const tab_profile *p, size_t table,
     return !tab_arena_full(e->arena);
 }
 
-/* Fits the chosen target and answers every row; steps, or NULL: those that are told apart. The fitted model stays
- * with the caller where parts are wanted. keep: the engine whose arena holds what is served with. */
+/* Fits the chosen target and answers every row; steps, or NULL: those that are told apart. The fitted
+ * model stays with the caller where parts are wanted. keep: the engine whose arena holds what is served
+ * with. */
 static tab_status predict(const tab_engine *e, const tab_engine *keep, tab_profile *const *p, size_t n,
                           const tab_references *refs, const tab_selection *s, const tab_run_options *o,
                           const tab_horizon *steps, tab_pass_parts *parts, tab_linked *ret_linked,

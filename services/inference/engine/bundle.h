@@ -2,7 +2,7 @@
 #ifndef TAB_BUNDLE_H
 #define TAB_BUNDLE_H
 
-#include "services/inference/engine/horizon.h"
+#include "services/inference/engine/horizon/horizon.h"
 #include "services/inference/engine/predict/fitted.h"
 #include "services/inference/engine/predict/select.h"
 #include "services/inference/engine/relational/relational.h"
@@ -30,8 +30,8 @@ tab_status tab_fit_linked(const tab_engine *e, tab_profile *const *p, size_t n, 
                           const tab_selection *s, const char *base, tab_split split, tab_str as_of,
                           tab_linked *ret_linked, tab_fitted **ret, tab_error *err) TAB_CHECKED;
 
-/* The target as a pass chooses it: tab_select, and where steps ahead are asked a number unless another task is
- * named. VALIDATION on "options.horizon" where they are told of none. */
+/* The target as a pass chooses it: tab_select, and where steps ahead are asked a number unless another
+ * task is named. VALIDATION on "options.horizon" where they are told of none. */
 tab_status tab_select_target(const tab_engine *e, tab_profile *const *p, size_t n, const tab_references *refs,
                              const tab_run_options *o, tab_selection *s, tab_error *err) TAB_CHECKED;
 
@@ -40,8 +40,8 @@ tab_status tab_look_ahead(const tab_engine *e, tab_profile *const *p, size_t n, 
                           const tab_run_options *o, tab_horizon *h, tab_profile *const **ret,
                           tab_error *err) TAB_CHECKED;
 
-/* How many rows a pass with o->horizon makes, and of which table (decision 0394): what it is billed beside its
- * tables. The target is chosen as the pass does. Errors as the pass's. */
+/* How many rows a pass with o->horizon makes, and of which table (decision 0394): what it is billed beside
+ * its tables. The target is chosen as the pass does. Errors as the pass's. */
 tab_status tab_horizon_rows(const tab_engine *e, const tab_table *const *tables, size_t n,
                             const tab_run_options *o, size_t *ret_table, size_t *ret_rows,
                             tab_error *err) TAB_CHECKED;

@@ -1,5 +1,5 @@
 /* options.horizon: which rows are made, how their times are written, and where their answers stand. */
-#include "services/inference/engine/horizon.h"
+#include "services/inference/engine/horizon/horizon.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -210,8 +210,8 @@ Test(horizon, numbers_that_are_times_go_on_as_they_are)
 
 /* ---- which rows ---------------------------------------------------------------------------------------- */
 
-/* Shops by month, the second of which ends two months before the others. price: known ahead of shop "a" for one
- * month that was sent. */
+/* Shops by month, the second of which ends two months before the others. price: known ahead of shop "a"
+ * for one month that was sent. */
 static maker shops(bool sent)
 {
     maker m = start((const char *const[]){ "month", "shop", "price", "sold" }, 4);
@@ -281,7 +281,7 @@ Test(horizon, a_table_without_times_has_no_next_rows)
     tab_arena_free(m.a);
 }
 
-/* ---- the whole pass ------------------------------------------------------------------------------------- */
+/* ---- the whole pass ------------------------------------------------------------------------------ */
 
 Test(horizon, a_pass_tells_the_steps_apart_from_the_rows_that_were_sent)
 {

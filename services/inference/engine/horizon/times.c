@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "services/inference/engine/horizon.h"
+#include "services/inference/engine/horizon/horizon.h"
 #include "services/inference/engine/profile/parse.h"
 
 static const double DAY = 86400;

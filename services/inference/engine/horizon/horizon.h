@@ -1,10 +1,10 @@
-/* The next steps of every series as rows of their table (`options.horizon`, decision 0394). They are made before
- * anything is fitted, and asked as rows are that were sent with a time, the columns that name a series, and
- * nothing else; a row of the caller's for one of these times stands in place of the made one. Their answers then
- * leave the results and become the bundle's forecast.
+/* The next steps of every series as rows of their table (`options.horizon`, decision 0394). They are made
+ * before anything is fitted, and asked as rows are that were sent with a time, the columns that name a
+ * series, and nothing else; a row of the caller's for one of these times stands in place of the made one.
+ * Their answers then leave the results and become the bundle's forecast.
  *
- *   horizon_times.c   the time some steps after another, and how a column writes it
- *   horizon.c         which rows are made, the longer table, the forecast */
+ *   times.c     the time some steps after another, and how a column writes it
+ *   horizon.c   which rows are made, the longer table, the forecast */
 #ifndef TAB_HORIZON_H
 #define TAB_HORIZON_H
 
@@ -21,8 +21,8 @@ typedef struct {
     tab_series series;      /* of the caller's rows */
 } tab_horizon;
 
-/* horizon is 1 or more. All lives in a. Errors: VALIDATION ("options.horizon": no time, no series with a known
- * target, more rows than can be), INTERNAL. */
+/* horizon is 1 or more. All lives in a. Errors: VALIDATION ("options.horizon": no time, no series with a
+ * known target, more rows than can be), INTERNAL. */
 tab_status tab_horizon_make(tab_arena *a, const tab_profile *p, size_t target, size_t horizon,
                             tab_horizon *ret, tab_error *err) TAB_CHECKED;
 
@@ -35,7 +35,7 @@ tab_status tab_horizon_count(tab_arena *a, const tab_profile *p, size_t target, 
 bool tab_horizon_tell(tab_arena *a, const tab_horizon *h, uint32_t table, const char *method,
                       Tabella__Prediction *m) TAB_CHECKED;
 
-/* ---- horizon_times.c ------------------------------------------------------------------------------- */
+/* ---- times.c ------------------------------------------------------------------------------- */
 
 /* The time k steps after `when`; ends: all known times are the ends of their months. */
 double tab_step_after(const tab_series *s, double when, size_t k, bool ends);

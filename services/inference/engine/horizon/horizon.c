@@ -1,5 +1,5 @@
 /* See horizon.h. */
-#include "services/inference/engine/horizon.h"
+#include "services/inference/engine/horizon/horizon.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,8 +19,8 @@ static bool missing(const tab_column_profile *c, size_t r)
                              : tab_cell_at(c->column, r).kind == TAB_CELL_NULL;
 }
 
-/* The last labelled row of each series by time: last (series.n), TAB_NULL where it has none. *ret: how many have
- * one. */
+/* The last labelled row of each series by time: last (series.n), TAB_NULL where it has none. *ret: how
+ * many have one. */
 static size_t last_rows(const tab_series *s, size_t rows, const bool *asked, uint32_t *last)
 {
     size_t n = 0;
@@ -47,8 +47,8 @@ static size_t step_of(const tab_series *s, size_t r, const bool *asked, const ui
     return ahead < 1 || ahead > (int64_t)horizon ? horizon : (size_t)ahead - 1;
 }
 
-/* Lists the steps: rows that were sent keep their place, the others follow the table's. from (n): the last row of
- * the series that a step continues. */
+/* Lists the steps: rows that were sent keep their place, the others follow the table's. from (n): the last
+ * row of the series that a step continues. */
 static bool list_steps(tab_arena *a, const bool *asked, const uint32_t *last, size_t horizon,
                        uint32_t **ret_from, tab_horizon *h)
 {
@@ -318,7 +318,8 @@ static Tabella__Column *tell_column(tab_arena *a, const tab_horizon *h, size_t c
     return tab_cells_message(a, &c, h->n);
 }
 
-/* One column of times: the table's own; of times in parts as ISO 8601 has them, of the order of rows places. */
+/* One column of times: the table's own; of times in parts as ISO 8601 has them, of the order of rows
+ * places. */
 static Tabella__Column *tell_times(tab_arena *a, const tab_horizon *h)
 {
     const tab_series *s = &h->series;
