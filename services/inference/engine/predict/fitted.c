@@ -99,6 +99,12 @@ static tab_status fit_models(const tab_engine *e, const tab_profile *p, const ta
                                 .seed = e->seed,
                                 .classification = f->task == TAB_TASK_CLASSIFICATION,
                                 .outputs = f->task == TAB_TASK_CLASSIFICATION ? f->classes : 1 };
+    uint32_t *unit = NULL;
+    if (!tab_units_find(a, p, f->target, !f->problem.classification, &f->units) ||
+        !tab_units_of(a, &f->units, data, &unit))
+        return out_of_memory(e, err);
+    f->problem.unit = unit;
+    f->problem.repeats = f->units.kind == TAB_UNITS_REPEATS;
     size_t own = o->own > 0 ? o->own : p->table->cols;
     TAB_TRY(tab_arrange(e, a, p, &f->problem, f->target, own, o->split, &f->split, err));
     f->problem.place = f->split.place;

@@ -2,6 +2,7 @@
 #ifndef TAB_FITTED_PARTS_H
 #define TAB_FITTED_PARTS_H
 
+#include "services/inference/engine/features/units.h"
 #include "services/inference/engine/predict/anomaly.h"
 #include "services/inference/engine/predict/arrange.h"
 #include "services/inference/engine/predict/exact_copies.h"
@@ -37,6 +38,7 @@ struct tab_fitted {
     tab_encoder *enc;
     tab_data *data;
     tab_problem problem;
+    tab_units units;
     tab_stack *stack;
     tab_interval *interval;
     tab_twins twins;
