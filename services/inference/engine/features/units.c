@@ -19,11 +19,14 @@
  * LARGEST: rows of the largest unit of near copies, or an eighth of the table: chains of rows that differ by a
  * cell each are a dense table. LEAST_GROUPS: levels with two rows and more. By hand. */
 enum { LEAST_PAIRS = 5, SAMPLE = 50000, CELLS = 8000000, LARGEST = 32, LEAST_GROUPS = 8 };
-/* How far the targets agree: 0 as any two rows, 1 always. MEASURED: of equal rows that are copies, at least.
- * ONE: of groups with one target. ORDERED: of neighbouring levels, above which the column is a measure.
+/* How far targets agree: 0 as those of any two rows, 1 always. SAME and NEARLY_SAME: of copies and near copies,
+ * of which one cell may be the target's, at least; by equality. ONE: of groups with one target. ORDERED: of
+ * neighbouring levels, above which the column is a measure.
  * BY_CHANCE: the share of equal pairs that chance must make. MOSTLY: rows with an equal, of a table of
- * repeats. BEYOND: near pairs by those of independent columns. */
-static const double MEASURED = 0.5, ONE = 0.85, ORDERED = 0.25, BY_CHANCE = 0.5, MOSTLY = 0.5, BEYOND = 3;
+ * repeats. BEYOND: near pairs by those of independent columns. ALL: near pairs that differ in one and the same
+ * column, which are rows of one thing, unless that column hardly repeats. */
+static const double SAME = 0.9, NEARLY_SAME = 0.6, ONE = 0.85, ORDERED = 0.25, BY_CHANCE = 0.5, MOSTLY = 0.5,
+                    BEYOND = 3, ALL = 0.9;
 
 typedef struct {
     uint64_t key;
@@ -37,7 +40,8 @@ typedef struct {
     size_t rows, target;
     bool numeric;
     double *y;      /* (rows) */
-    double apart;   /* of two rows at random: unlike, or the mean difference */
+    double apart;   /* of two rows at random: unlike, or the mean difference ... */
+    double unlike;  /* ... and unlike in any case */
     uint64_t *hash; /* (rows) of the cells in `used` columns */
     bool *used;     /* (cols) */
     size_t columns; /* of them */
@@ -48,7 +52,8 @@ typedef struct {
 
 /* Classes of one key. */
 typedef struct {
-    double pairs, rows, agree;
+    double pairs, rows;
+    double agree, same; /* by the measure of the target, by equality */
     size_t largest, classes;
 } tally;
 
@@ -66,10 +71,10 @@ static int by_key(const void *a, const void *b)
 
 /* How far apart the targets of m rows are that stand in their order, in the mean of their pairs, times
  * m - 1. */
-static double apart(const search *s, const keyed *k, size_t m)
+static double apart(bool numeric, const keyed *k, size_t m)
 {
     double sum = 0;
-    if (s->numeric) { /* Gini's mean difference */
+    if (numeric) { /* Gini's mean difference */
         for (size_t i = 0; i < m; i++)
             sum += (2 * (double)i - (double)m + 1) * k[i].y;
         return 2 * sum / (double)m;
@@ -88,7 +93,7 @@ static double apart(const search *s, const keyed *k, size_t m)
 static tally count(const search *s, size_t n)
 {
     tally t = { 0 };
-    double off = 0, pairs = 0;
+    double off = 0, unlike = 0, pairs = 0;
     qsort(s->k, n, sizeof *s->k, by_key);
     for (size_t i = 0; i < n;) {
         size_t j = i, m = 0;
@@ -102,12 +107,14 @@ static tally count(const search *s, size_t n)
             t.largest = all > t.largest ? all : t.largest;
         }
         if (m > 1) { /* those with a target come first */
-            off += apart(s, s->k + i, m);
+            off += apart(s->numeric, s->k + i, m);
+            unlike += apart(false, s->k + i, m);
             pairs += (double)(m - 1);
         }
         i = j;
     }
-    t.agree = pairs > 0 && s->apart > 0 ? 1 - off / pairs / s->apart : 0;
+    t.agree = pairs > 0 ? 1 - off / pairs / s->apart : 0;
+    t.same = pairs > 0 ? 1 - unlike / pairs / s->unlike : 0;
     return t;
 }
 
@@ -125,7 +132,8 @@ static bool read_target(search *s)
             s->k[n++] = (keyed){ 0, s->y[r], (uint32_t)r };
     }
     qsort(s->k, n, sizeof *s->k, by_key);
-    s->apart = n > 1 ? apart(s, s->k, n) / (double)(n - 1) : 0;
+    s->apart = n > 1 ? apart(s->numeric, s->k, n) / (double)(n - 1) : 0;
+    s->unlike = n > 1 ? apart(false, s->k, n) / (double)(n - 1) : 0;
     return n > 1 && s->apart > 0 && isfinite(s->apart);
 }
 
@@ -224,7 +232,8 @@ static size_t pick(const search *s, const uint64_t *sum, size_t most)
 
 /* Of what near copies there are, and what chance makes. */
 typedef struct {
-    double pairs, agree; /* that differ in one column; how far their targets agree */
+    double pairs, same; /* that differ in one column; how far their targets are equal */
+    double most;        /* of them, those of one column that repeats */
     double chance;       /* equal pairs that such near misses tell of, by the column that tells of most */
     double independent;  /* equal pairs if the columns were independent; logarithm */
     double missed;       /* near pairs, by that */
@@ -252,8 +261,10 @@ static bool look_near(search *s, const tally *equal, bool join_all, nearness *re
         double scale = n > 0 && s->rows > most ? all / (double)most : 1;
         tally without = count(s, n);
         double near = fmax(0, without.pairs * scale - equal->pairs);
-        weighed += near * without.agree;
+        weighed += near * without.same;
         t.pairs += near;
+        if (10 * s->p->col[c].distinct < 9 * s->p->col[c].present)
+            t.most = fmax(t.most, near);
         /* what one value shares with another, in the column alone */
         n = pick(s, NULL, most);
         double same = count(s, n).pairs * scale / (all * (all - 1) / 2);
@@ -262,7 +273,7 @@ static bool look_near(search *s, const tally *equal, bool join_all, nearness *re
         odds += (1 - same) / same;
         t.chance = fmax(t.chance, near * same / (1 - same));
     }
-    t.agree = t.pairs > 0 ? weighed / t.pairs : 0;
+    t.same = t.pairs > 0 ? weighed / t.pairs : 0;
     t.missed = exp(t.independent) * odds;
     if (!join_all)
         *ret = t;
@@ -281,7 +292,7 @@ static bool find_copies(search *s, uint32_t *size, tab_units *u)
     if (!look_near(s, &equal, false, &near))
         return false;
     if (s->columns > 1 && near.pairs >= LEAST_PAIRS && near.pairs >= 0.02 * (double)s->rows &&
-        near.agree >= MEASURED && near.pairs > BEYOND * near.missed) {
+        near.same >= NEARLY_SAME && near.pairs > BEYOND * near.missed && near.most < ALL * near.pairs) {
         uint32_t *before = malloc((s->rows + 1) * sizeof *before);
         if (before == NULL)
             return false;
@@ -302,9 +313,9 @@ static bool find_copies(search *s, uint32_t *size, tab_units *u)
     if (u->kind == TAB_UNITS_COPIES || equal.pairs < LEAST_PAIRS)
         return true;
     bool chance = fmax(near.chance, exp(near.independent)) >= BY_CHANCE * equal.pairs;
-    if (!chance && equal.agree >= MEASURED)
+    if (!chance && equal.same >= SAME)
         u->kind = TAB_UNITS_COPIES;
-    else if (equal.rows >= MOSTLY * (double)s->rows)
+    else if (chance && equal.rows >= MOSTLY * (double)s->rows)
         u->kind = TAB_UNITS_REPEATS;
     return true;
 }
@@ -459,4 +470,29 @@ bool tab_units_of(tab_arena *a, const tab_units *u, const tab_data *d, uint32_t 
         unit[i] = place[u->unit[d->row[i]]];
     *ret = unit;
     return true;
+}
+
+uint32_t *tab_units_joined(tab_arena *a, const uint32_t *unit, const uint32_t *with, size_t rows)
+{
+    uint32_t *u = tab_arena_new_of(a, uint32_t, rows + 1), most = 0;
+    for (size_t r = 0; r < rows; r++)
+        most = with[r] > most ? with[r] : most;
+    uint32_t *first = malloc(((size_t)most + 1) * sizeof *first);
+    if (u == NULL || first == NULL) {
+        free(first);
+        return NULL;
+    }
+    memset(first, 0xff, ((size_t)most + 1) * sizeof *first);
+    for (size_t r = 0; r < rows; r++)
+        u[r] = (uint32_t)r;
+    for (size_t r = 0; r < rows; r++) {
+        join(u, (uint32_t)r, unit[r]);
+        if (first[with[r]] == TAB_NULL)
+            first[with[r]] = (uint32_t)r;
+        join(u, (uint32_t)r, first[with[r]]);
+    }
+    for (size_t r = 0; r < rows; r++)
+        u[r] = root(u, (uint32_t)r);
+    free(first);
+    return u;
 }

@@ -31,6 +31,9 @@ typedef struct {
  * asked about what is known. The partition does not depend on the order of rows or columns. False: memory. */
 bool tab_units_find(tab_arena *a, const tab_profile *p, size_t target, bool numeric, tab_units *ret);
 
+/* Units and other wholes (entities) at once: unit and with (rows) share a whole where either does. NULL: memory. */
+uint32_t *tab_units_joined(tab_arena *a, const uint32_t *unit, const uint32_t *with, size_t rows);
+
 /* The units of encoded rows: positions in d. *ret is NULL where each row is its own. False: the arena is
  * full. */
 bool tab_units_of(tab_arena *a, const tab_units *u, const tab_data *d, uint32_t **ret);

@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/learn/opinion_pool.h"
 #include "services/inference/engine/learn/stack_answer.h"
 #include "services/inference/engine/learn/whole.h"
@@ -86,6 +87,59 @@ static bool fold_by_place(pass *c, uint8_t *of)
     return full == s->folds;
 }
 
+/* A row by what it is: its cells and its target, and which of those that are alike. */
+typedef struct {
+    uint64_t cells, target, draw;
+    uint32_t at;
+} alike;
+
+static int by_likeness(const void *a, const void *b)
+{
+    const alike *x = a, *y = b;
+    if (x->cells != y->cells)
+        return x->cells < y->cells ? -1 : 1;
+    if (x->target != y->target)
+        return x->target < y->target ? -1 : 1;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+static int by_draw(const void *a, const void *b)
+{
+    const alike *x = a, *y = b;
+    if (x->draw != y->draw)
+        return x->draw < y->draw ? -1 : 1;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+/* order (n): the rows as they go round the folds. They stand sorted by their cells: where equal rows may be in
+ * different folds, each fold would be given its share of every cell, and what a fold holds would be known from
+ * the others. They are drawn. False: memory. */
+static bool order_rows(const pass *c, uint32_t *order)
+{
+    const tab_problem *p = c->p;
+    alike *k = p->repeats ? malloc((c->n + 1) * sizeof *k) : NULL;
+    for (size_t i = 0; i < c->n; i++)
+        order[i] = (uint32_t)i;
+    if (!p->repeats || k == NULL)
+        return !p->repeats;
+    for (size_t i = 0; i < c->n; i++) {
+        uint32_t row = c->all[i], bits = 0;
+        if (!p->classification)
+            memcpy(&bits, &p->y[row], sizeof bits);
+        k[i] = (alike){ p->data->hash[row], p->classification ? p->label[row] : bits, 0, (uint32_t)i };
+    }
+    qsort(k, c->n, sizeof *k, by_likeness);
+    for (size_t i = 0, same = 0; i < c->n; i++) {
+        same = i > 0 && k[i].cells == k[i - 1].cells && k[i].target == k[i - 1].target ? same + 1 : 0;
+        k[i].draw = tab_mix2(tab_mix2(k[i].cells, k[i].target), same);
+    }
+    qsort(k, c->n, sizeof *k, by_draw);
+    for (size_t i = 0; i < c->n; i++)
+        order[i] = k[i].at;
+    free(k);
+    return true;
+}
+
 /* Groups go round the folds, by class. */
 static bool assign_folds(pass *c)
 {
@@ -94,11 +148,13 @@ static bool assign_folds(pass *c)
     size_t classes = p->classification ? p->outputs : 1;
     uint8_t *of = malloc(c->groups + 1);
     size_t *next = calloc(classes, sizeof *next);
-    bool ok = of != NULL && next != NULL;
+    uint32_t *order = malloc((c->n + 1) * sizeof *order);
+    bool ok = of != NULL && next != NULL && order != NULL && order_rows(c, order);
     memset(s->fold, TAB_NO_FOLD, p->data->rows);
     if (ok && !(p->place != NULL && s->folds > 1 && fold_by_place(c, of))) {
         memset(of, TAB_NO_FOLD, c->groups);
-        for (size_t i = 0; s->folds > 0 && i < c->n; i++) {
+        for (size_t k = 0; s->folds > 0 && k < c->n; k++) {
+            size_t i = order[k];
             uint8_t *fold = &of[c->group[i]];
             size_t class = p->classification ? p->label[c->all[i]] : 0;
             /* classes begin at different folds, so that rare ones do not all fall into the first */
@@ -109,6 +165,7 @@ static bool assign_folds(pass *c)
     }
     free(of);
     free(next);
+    free(order);
     return ok;
 }
 
