@@ -145,6 +145,7 @@ static tab_table *make(tab_arena *a, const kind *k, uint64_t seed, size_t rows)
 /* Errors as shares of the baseline's on the same rows: what a run says, what a report says, what is true. */
 typedef struct {
     double run, report, truth;
+    double run_off, report_off; /* errors said less the true one, by what the baseline truly errs */
     bool inside; /* the truth lies in the report's interval */
     bool doubted;
 } told;
@@ -159,7 +160,7 @@ static double metric(const Tabella__HeldOut *h, const char *name)
 
 /* Of fresh rows: the model's error and that of the commonest class, or of the mean, of the fitted rows. */
 static double true_share(tab_arena *a, const kind *k, const Tabella__Prediction *m, const tab_table *t,
-                         const tab_table *fresh)
+                         const tab_table *fresh, double *ret_base)
 {
     const tab_column *y = &fresh->col[fresh->cols - 1], *seen = &t->col[t->cols - 1];
     double own = 0, base = 0, mean = 0;
@@ -171,6 +172,7 @@ static double true_share(tab_arena *a, const kind *k, const Tabella__Prediction 
             own += (v - m->results->value[i]) * (v - m->results->value[i]);
             base += (v - mean) * (v - mean);
         }
+        *ret_base = sqrt(base / (double)fresh->rows);
         return sqrt(own / base);
     }
     size_t classes = m->results->n_probabilities / m->results->n_row, top = 0;
@@ -183,6 +185,7 @@ static double true_share(tab_arena *a, const kind *k, const Tabella__Prediction 
         top = count[c] > count[top] ? c : top;
     for (size_t i = 0; i < fresh->rows; i++)
         own += is[i] != m->results->label[i], base += is[i] != top;
+    *ret_base = base / (double)fresh->rows;
     return own / base;
 }
 
@@ -212,7 +215,9 @@ static told measure(const kind *k, uint64_t seed)
     ret.run = m->error / m->baseline;
     tab_error err = { 0 };
     cr_assert_eq(tab_score_any(&e, f, fresh, false, &of, &err), TAB_OK, "%s %s", err.param, err.message);
-    ret.truth = true_share(a, k, of, t, fresh);
+    double of_base;
+    ret.truth = true_share(a, k, of, t, fresh, &of_base);
+    ret.run_off = m->error / of_base - ret.truth;
     tab_evaluate_options how = { .task = task, .target = target, .split = TAB_SPLIT_RANDOM };
     if (m->split->by != NULL) {
         how.split = strcmp(m->split->kind, "time") == 0 ? TAB_SPLIT_TIME : TAB_SPLIT_GROUP;
@@ -221,7 +226,9 @@ static told measure(const kind *k, uint64_t seed)
     e.seed = seed + 1;
     cr_assert_eq(tab_evaluate(&e, t, &how, &h, NULL), TAB_OK);
     double base = metric(h, k->regression ? "baseline_mean" : "baseline_majority");
-    ret.report = k->regression ? metric(h, "rmse") / base : (1 - h->score) / (1 - base);
+    double error = k->regression ? metric(h, "rmse") : 1 - metric(h, "accuracy");
+    ret.report = error / (k->regression ? base : 1 - base);
+    ret.report_off = error / of_base - ret.truth;
     ret.doubted = h->low_confidence;
     return ret;
 }
@@ -231,20 +238,21 @@ Test(noise, is_said_to_be_noise, .timeout = 3000)
     const char *asked = getenv("TAB_NOISE"), *only = getenv("TAB_NOISE_KIND");
     size_t seeds = asked != NULL ? strtoul(asked, NULL, 10) : SHORT;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        double run = 0, report = 0, truth = 0, sq = 0, sqr = 0;
+        double run = 0, report = 0, truth = 0, sq = 0, sqr = 0, ro = 0, po = 0;
         size_t doubted = 0;
         if (only != NULL && strcmp(only, kinds[i].name) != 0)
             continue;
         for (size_t s = 0; s < seeds; s++) {
             told x = measure(&kinds[i], 100 + s);
             run += x.run - x.truth, report += x.report - x.truth, truth += x.truth, doubted += x.doubted;
+            ro += x.run_off / (double)seeds, po += x.report_off / (double)seeds;
             sq += (x.run - x.truth) * (x.run - x.truth), sqr += (x.report - x.truth) * (x.report - x.truth);
         }
         double n = (double)seeds;
         run /= n, report /= n, truth /= n;
         if (asked != NULL)
-            fprintf(stderr, "%-24s truth %.3f  run %+.3f (%.3f)  report %+.3f (%.3f)  doubted %zu of %zu\n",
+            fprintf(stderr, "%-24s truth %.3f  run %+.3f (%.3f)  report %+.3f (%.3f)  off %+.3f %+.3f doubted %zu of %zu\n",
                     kinds[i].name, truth, run, sqrt(fmax(0, sq / n - run * run) / n), report,
-                    sqrt(fmax(0, sqr / n - report * report) / n), doubted, seeds);
+                    sqrt(fmax(0, sqr / n - report * report) / n), ro, po, doubted, seeds);
     }
 }
