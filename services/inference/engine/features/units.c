@@ -496,3 +496,15 @@ uint32_t *tab_units_joined(tab_arena *a, const uint32_t *unit, const uint32_t *w
     free(first);
     return u;
 }
+
+uint64_t tab_units_key(const tab_values *v, size_t row)
+{
+    if (v->number != NULL) {
+        double d = v->number[row] == 0 ? 0 : v->number[row]; // NOLINT: -0 and 0 are one number
+        uint64_t bits;
+        memcpy(&bits, &d, 8);
+        return isnan(d) ? 0 : tab_mix(bits) | 1;
+    }
+    uint32_t c = v->code == NULL ? TAB_NULL : v->code[row];
+    return c == TAB_NULL ? 0 : tab_wyhash(v->level[c].p, v->level[c].n, 0) | 1;
+}

@@ -37,4 +37,7 @@ uint32_t *tab_units_joined(tab_arena *a, const uint32_t *unit, const uint32_t *w
 /* The units of encoded rows: positions in d. *ret is NULL where each row is its own. False: the arena is
  * full. */
 bool tab_units_of(tab_arena *a, const tab_units *u, const tab_data *d, uint32_t **ret);
+
+/* The key of a cell by its content, the same in any table; 0: missing. */
+uint64_t tab_units_key(const tab_values *v, size_t row);
 #endif
