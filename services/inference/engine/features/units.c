@@ -291,8 +291,9 @@ static bool find_copies(search *s, uint32_t *size, tab_units *u)
     join_keyed(s, n);
     if (!look_near(s, &equal, false, &near))
         return false;
+    bool blind = s->target == s->p->table->cols;
     if (s->columns > 1 && near.pairs >= LEAST_PAIRS && near.pairs >= 0.02 * (double)s->rows &&
-        near.same >= NEARLY_SAME && near.pairs > BEYOND * near.missed && near.most < ALL * near.pairs) {
+        (blind || near.same >= NEARLY_SAME) && near.pairs > BEYOND * near.missed && near.most < ALL * near.pairs) {
         uint32_t *before = malloc((s->rows + 1) * sizeof *before);
         if (before == NULL)
             return false;
@@ -313,7 +314,7 @@ static bool find_copies(search *s, uint32_t *size, tab_units *u)
     if (u->kind == TAB_UNITS_COPIES || equal.pairs < LEAST_PAIRS)
         return true;
     bool chance = fmax(near.chance, exp(near.independent)) >= BY_CHANCE * equal.pairs;
-    if (!chance && equal.same >= SAME)
+    if (!chance && (blind || equal.same >= SAME))
         u->kind = TAB_UNITS_COPIES;
     else if (chance && equal.rows >= MOSTLY * (double)s->rows)
         u->kind = TAB_UNITS_REPEATS;
@@ -403,7 +404,10 @@ static bool find_groups(search *s, tab_units *u)
 
 static bool run_search(tab_arena *a, search *s, uint32_t *size, tab_units *u)
 {
-    if (!read_target(s))
+    bool blind = s->target == s->p->table->cols;
+    for (size_t r = 0; blind && r < s->rows; r++)
+        s->y[r] = (double)NAN;
+    if (!blind && !read_target(s))
         return true;
     for (size_t c = 0; c < s->p->table->cols; c++) {
         s->used[c] = c != s->target && tells(&s->p->col[c]);
@@ -422,7 +426,7 @@ static bool run_search(tab_arena *a, search *s, uint32_t *size, tab_units *u)
             s->unit[r] = (uint32_t)r;
     for (size_t r = 0; r < s->rows; r++)
         u->copies += u->kind == TAB_UNITS_COPIES && root(s->unit, (uint32_t)r) != r;
-    if (u->kind != TAB_UNITS_REPEATS && !find_groups(s, u))
+    if (!blind && u->kind != TAB_UNITS_REPEATS && !find_groups(s, u))
         return false;
     if (u->kind == TAB_UNITS_ROWS || u->kind == TAB_UNITS_REPEATS)
         return true;
@@ -436,7 +440,7 @@ bool tab_units_find(tab_arena *a, const tab_profile *p, size_t target, bool nume
 {
     size_t rows = p->table->rows, cols = p->table->cols;
     *ret = (tab_units){ .column = cols };
-    if (rows < 2 * LEAST_GROUPS || target >= cols)
+    if (rows < LEAST_PAIRS)
         return true;
     TAB_AUTO(tab_arena) *work = tab_arena_new((size_t)8 << 30);
     search s = { .p = p, .rows = rows, .target = target, .numeric = numeric };
@@ -454,22 +458,6 @@ bool tab_units_find(tab_arena *a, const tab_profile *p, size_t target, bool nume
     for (size_t r = 0; r < rows; r++)
         s.unit[r] = (uint32_t)r;
     return run_search(a, &s, size, ret);
-}
-
-bool tab_units_of(tab_arena *a, const tab_units *u, const tab_data *d, uint32_t **ret)
-{
-    *ret = NULL;
-    if (u->unit == NULL)
-        return true;
-    uint32_t *place = tab_arena_new_of(a, uint32_t, d->rows + 1), *unit = tab_arena_new_of(a, uint32_t, d->rows + 1);
-    if (place == NULL || unit == NULL)
-        return false;
-    for (size_t i = 0; i < d->rows; i++)
-        place[d->row[i]] = (uint32_t)i;
-    for (size_t i = 0; i < d->rows; i++)
-        unit[i] = place[u->unit[d->row[i]]];
-    *ret = unit;
-    return true;
 }
 
 uint32_t *tab_units_joined(tab_arena *a, const uint32_t *unit, const uint32_t *with, size_t rows)
@@ -495,6 +483,24 @@ uint32_t *tab_units_joined(tab_arena *a, const uint32_t *unit, const uint32_t *w
         u[r] = root(u, (uint32_t)r);
     free(first);
     return u;
+}
+
+bool tab_units_of(tab_arena *a, const tab_units *u, const tab_data *d, uint32_t **ret)
+{
+    *ret = NULL;
+    if (u->unit == NULL)
+        return true;
+    uint32_t *first = tab_arena_new_of(a, uint32_t, d->rows + 1), *unit = tab_arena_new_of(a, uint32_t, d->rows + 1);
+    if (first == NULL || unit == NULL)
+        return false;
+    memset(first, 0xff, d->rows * sizeof *first);
+    for (size_t i = 0; i < d->rows; i++) {
+        uint32_t *of = &first[u->unit[d->row[i]]];
+        *of = *of == TAB_NULL ? (uint32_t)i : *of;
+        unit[i] = *of;
+    }
+    *ret = unit;
+    return true;
 }
 
 uint64_t tab_units_key(const tab_values *v, size_t row)

@@ -28,13 +28,13 @@ typedef struct {
 
 /* Of p's rows for one target, which is read as it is predicted: by its value or, as numbers, by how far apart
  * two are. Groups are not taken where most of the rows without a target are of groups that have one: these are
- * asked about what is known. The partition does not depend on the order of rows or columns. False: memory. */
+ * asked about what is known. Where no target is chosen yet (the table's width) copies are told by chance alone. The partition does not depend on the order of rows or columns. False: memory. */
 bool tab_units_find(tab_arena *a, const tab_profile *p, size_t target, bool numeric, tab_units *ret);
 
 /* Units and other wholes (entities) at once: unit and with (rows) share a whole where either does. NULL: memory. */
 uint32_t *tab_units_joined(tab_arena *a, const uint32_t *unit, const uint32_t *with, size_t rows);
 
-/* The units of encoded rows: positions in d. *ret is NULL where each row is its own. False: the arena is
+/* The units of encoded rows: the first of each in d, so that they hold for the first rows of d as well. *ret is NULL where each row is its own. False: the arena is
  * full. */
 bool tab_units_of(tab_arena *a, const tab_units *u, const tab_data *d, uint32_t **ret);
 
