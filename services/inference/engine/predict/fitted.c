@@ -108,6 +108,21 @@ static tab_status fit_ahead(const tab_engine *e, const tab_profile *p, const boo
     return tab_ahead_run(e, f->arena, &t, &f->ahead, err);
 }
 
+/* What is known of a group whose rows have one target: its rows share a fold, so the stack has learned nothing of
+ * it out of fold, and a new row of it is answered by theirs. False: the arena is full. */
+static bool fit_groups(const tab_profile *p, tab_fitted *f)
+{
+    size_t column = f->units.column;
+    if (f->units.kind != TAB_UNITS_GROUPS || !f->column[column].used)
+        return true;
+    tab_values v = tab_values_of(&p->col[column]);
+    uint64_t *key = tab_arena_new_of(f->arena, uint64_t, f->rows + 1);
+    for (size_t i = 0; key != NULL && i < f->rows; i++)
+        key[i] = tab_units_key(&v, f->data->row[i]);
+    f->group_key = key;
+    return key != NULL && tab_twins_fit_keys(f->arena, &f->problem, f->stack, key, &f->group);
+}
+
 /* The stack, the intervals and what copies say, for a target that is read. */
 static tab_status fit_models(const tab_engine *e, const tab_profile *p, const tab_fit_options *o,
                              const bool *use, tab_fitted *f, const tab_base *base, tab_error *err)
@@ -130,6 +145,12 @@ static tab_status fit_models(const tab_engine *e, const tab_profile *p, const ta
                                 .seed = e->seed,
                                 .classification = f->task == TAB_TASK_CLASSIFICATION,
                                 .outputs = f->task == TAB_TASK_CLASSIFICATION ? f->classes : 1 };
+    uint32_t *unit = NULL;
+    if (!tab_units_find(a, p, f->target, !f->problem.classification, &f->units) ||
+        !tab_units_of(a, &f->units, data, &unit))
+        return out_of_memory(e, err);
+    f->problem.unit = unit;
+    f->problem.repeats = f->units.kind == TAB_UNITS_REPEATS;
     size_t own = o->own > 0 ? o->own : p->table->cols;
     if (o->split == TAB_SPLIT_AUTO)
         TAB_TRY(find_regimes(p, own, f, err));
@@ -144,6 +165,8 @@ static tab_status fit_models(const tab_engine *e, const tab_profile *p, const ta
             return out_of_memory(e, err);
     }
     f->twins = tab_twins_fit(&f->problem, f->stack);
+    if (!fit_groups(p, f))
+        return out_of_memory(e, err);
     return f->asked.rows[TAB_REGIME_LATER] > 0 ? fit_ahead(e, p, use, f, err) : TAB_OK;
 }
 
@@ -389,7 +412,8 @@ tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool exp
     tab_arena *a = e->arena;
     Tabella__Prediction *m = prediction_of(a, f);
     uint32_t *place = tab_arena_new_of(a, uint32_t, f->rows + 1); /* where a row of the table stands */
-    if (m == NULL || place == NULL)
+    float *own = f->stack == NULL ? NULL : tab_arena_new_of(a, float, f->stack->outputs + 1);
+    if (m == NULL || place == NULL || (f->stack != NULL && own == NULL))
         return out_of_memory(e, err);
     /* rows without a target have a list of their own */
     size_t missing = 0;
@@ -413,13 +437,20 @@ tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool exp
         Tabella__Results *r = absent ? m->missing_target_results : m->results;
         size_t k = at[absent]++;
         r->row[k] = (uint32_t)row;
-        if (f->task == TAB_TASK_ANOMALY)
+        if (f->task == TAB_TASK_ANOMALY) {
             r->anomaly_score[k] = (double)f->anomaly->score[i];
-        else if (absent && f->ahead != NULL && f->ahead->answered[row])
+            continue;
+        }
+        if (absent && f->ahead != NULL && f->ahead->answered[row]) {
             write_ahead(f, r, k, row);
-        else
-            write_result(f, r, k, f->stack->oof + i * f->stack->outputs,
-                         f->interval != NULL ? f->interval->oof_scale[i] : 0, 0);
+            continue;
+        }
+        size_t outputs = f->stack->outputs;
+        float scale = f->interval != NULL ? f->interval->oof_scale[i] : 0;
+        memcpy(own, f->stack->oof + i * outputs, outputs * sizeof *own);
+        if (absent && f->group.strength > 0 && f->group_key[i] != 0)
+            tab_twins_apply(&f->group, &f->problem, f->stack, f->interval, f->group_key[i], own, &scale);
+        write_result(f, r, k, own, scale, 0);
     }
     if (explain && !tab_reasons_fitted(e, f, place, m))
         return out_of_memory(e, err);
@@ -492,6 +523,9 @@ static void score_block(void *ctx, size_t b)
     for (size_t i = 0; ok && i < n; i++) {
         Tabella__Results *r = results_of(j, from + i, &part, &before);
         size_t at = from + i - before;
+        if (j->part[part]->group != NULL && j->part[part]->group[at] != 0)
+            tab_twins_apply(&f->group, &f->problem, f->stack, f->interval, j->part[part]->group[at],
+                            out + i * k, &scale[i]);
         float beyond = j->part[part]->beyond[at];
         write_result(f, r, at, out + i * k, f->interval != NULL ? wider(f, scale[i], beyond) : 0,
                      3 * sqrt((double)beyond));
@@ -517,6 +551,13 @@ static tab_status read_rows(const tab_engine *e, const tab_fitted *f, const tab_
         return out_of_memory(e, err);
     for (size_t i = 0; i < t->rows; i++)
         ret->m->results->row[i] = (uint32_t)i;
+    if (f->group.strength > 0) {
+        ret->group = tab_arena_new_of(a, uint64_t, t->rows + 1);
+        for (size_t i = 0; ret->group != NULL && i < t->rows; i++)
+            ret->group[i] = tab_units_key(&values[f->units.column], i);
+        if (ret->group == NULL)
+            return out_of_memory(e, err);
+    }
     return TAB_OK;
 }
 

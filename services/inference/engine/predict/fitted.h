@@ -50,7 +50,8 @@ tab_status tab_score(const tab_engine *e, const tab_fitted *f, const tab_table *
 typedef struct {
     const tab_data *d;
     Tabella__Prediction *m;
-    float *beyond; /* (rows) regression: what the squared error grows by beyond the fitted range */
+    float *beyond;   /* (rows) regression: what the squared error grows by beyond the fitted range */
+    uint64_t *group; /* (rows) the key of the group whose target is known; NULL: there are none */
 } tab_scoring;
 tab_status tab_score_read(const tab_engine *e, const tab_fitted *f, const tab_table *t, tab_scoring *ret,
                           tab_error *err) TAB_CHECKED;

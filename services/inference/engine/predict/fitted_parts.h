@@ -2,6 +2,7 @@
 #ifndef TAB_FITTED_PARTS_H
 #define TAB_FITTED_PARTS_H
 
+#include "services/inference/engine/features/units.h"
 #include "services/inference/engine/predict/ahead.h"
 #include "services/inference/engine/predict/anomaly.h"
 #include "services/inference/engine/predict/arrange.h"
@@ -38,9 +39,12 @@ struct tab_fitted {
     tab_encoder *enc;
     tab_data *data;
     tab_problem problem;
+    tab_units units;
     tab_stack *stack;
     tab_interval *interval;
     tab_twins twins;
+    tab_twins group; /* rows of one level of units.column; strength 0: there is none */
+    uint64_t *group_key; /* (rows) of the encoded rows' groups, or NULL */
     tab_anomaly *anomaly;
     tab_arrangement split; /* of the rows it was fitted on; without a target all zero */
     tab_asked asked;       /* its rows without a target; all zero where the split was told */
