@@ -185,7 +185,7 @@ static bool add_quantiles(tab_arena *a, const double *truth, const Tabella__Pred
             c->observed += (truth[i] <= r->quantiles[i * levels + l]) / (double)n;
         h->quantile_calibration[h->n_quantile_calibration++] = c;
     }
-    return tab_calibration_quantiles(a, truth, m, n, &h->calibration, &h->n_calibration);
+    return tab_calibration_quantiles(a, truth, m, r, n, &h->calibration, &h->n_calibration);
 }
 
 /* Metrics of a regression. All sums are of values over the largest one, so that squares stay finite. 2.58

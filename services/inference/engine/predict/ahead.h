@@ -32,7 +32,7 @@ typedef struct {
 typedef struct {
     double distance; /* the mean, in steps */
     size_t judged, covered;
-    double loss, baseline; /* sums: of squares, or of log-losses */
+    double loss, baseline; /* sums: of squares, or of log-losses; of the last value, or the classes' shares */
 } tab_ahead_quality;
 enum { TAB_AHEAD_RANGES = 4 };
 
@@ -50,7 +50,8 @@ typedef struct {
     double *judged_probability;
     tab_ahead_quality range[TAB_AHEAD_RANGES];
     size_t ranges;
-    bool banded;        /* coverage is told */
+    double mean_loss; /* sum over the judged of what the mean before their cut, or the shares, lose */
+    bool banded;      /* coverage is told */
     const char *method; /* the members that weigh most, for people */
 } tab_ahead;
 

@@ -105,7 +105,8 @@ static tab_status fit_ahead(const tab_engine *e, const tab_profile *p, const boo
                          .y = y,
                          .asked = &f->asked,
                          .seed = e->seed };
-    return tab_ahead_run(e, f->arena, &t, &f->ahead, err);
+    TAB_TRY(tab_ahead_run(e, f->arena, &t, &f->ahead, err));
+    return tab_ahead_says(f) ? TAB_OK : tab_no_memory(err);
 }
 
 /* What is known of a group whose rows have one target: its rows share a fold, so the stack has learned nothing of
@@ -304,7 +305,7 @@ static Tabella__Prediction *prediction_of(tab_arena *a, const tab_fitted *f)
 }
 
 /* Room for n results of the task; the caller checks whether the arena is full. */
-static Tabella__Results *results_new(tab_arena *a, const tab_fitted *f, size_t n)
+Tabella__Results *tab_results_new(tab_arena *a, const tab_fitted *f, size_t n)
 {
     Tabella__Results *r = tab_message(a, Tabella__Results, TABELLA__RESULTS__INIT);
     if (r == NULL)
@@ -369,42 +370,6 @@ static void write_result(const tab_fitted *f, Tabella__Results *r, size_t i, con
             limit(tab_target_value(f, location + (double)scale * f->interval->quantile[l]), least, most);
 }
 
-/* Writes result `i` of a later row of the table. */
-static void write_ahead(const tab_fitted *f, Tabella__Results *r, size_t i, size_t row)
-{
-    const tab_ahead *h = f->ahead;
-    size_t best = 0;
-    for (size_t k = 0; f->task == TAB_TASK_CLASSIFICATION && k < f->classes; k++) {
-        r->probabilities[i * f->classes + k] = h->probability[row * f->classes + k];
-        best = h->probability[row * f->classes + k] > h->probability[row * f->classes + best] ? k : best;
-    }
-    if (f->task == TAB_TASK_CLASSIFICATION) {
-        r->label[i] = (uint32_t)best;
-        return;
-    }
-    /* a target that was never negative, or never positive, stays so; beyond its range it may go */
-    double least = f->least >= 0 ? 0 : -1.7e308, most = f->most <= 0 ? 0 : 1.7e308;
-    r->value[i] = limit(h->value[row], least, most);
-    r->std[i] = limit(h->spread[row], 0, 1e308);
-    for (size_t l = 0; l < TAB_LEVELS; l++)
-        r->quantiles[i * TAB_LEVELS + l] = limit(h->quantile[row * TAB_LEVELS + l], least, most);
-}
-
-/* The regime of each result; nothing where all rows are alike. False: the arena is full. */
-static bool write_regimes(tab_arena *a, const tab_fitted *f, Tabella__Results *r)
-{
-    bool any = false;
-    for (size_t i = 0; f->asked.of != NULL && i < r->n_row; i++)
-        any = any || f->asked.of[r->row[i]] != TAB_REGIME_ALIKE;
-    if (!any)
-        return true;
-    r->n_regime = r->n_row;
-    r->regime = tab_arena_new_of(a, uint32_t, r->n_row + 1);
-    for (size_t i = 0; r->regime != NULL && i < r->n_row; i++)
-        r->regime[i] = f->asked.of[r->row[i]];
-    return r->regime != NULL;
-}
-
 /* Rows come in the table's order, out-of-fold answers where the target is present. */
 tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool explain,
                               Tabella__Prediction **ret, tab_error *err)
@@ -423,9 +388,9 @@ tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool exp
             missing += f->task == TAB_TASK_CLASSIFICATION ? f->label[i] == TAB_NULL : isnan(f->y[i]);
     }
     m->missing_target = missing;
-    m->results = results_new(a, f, f->rows - missing);
+    m->results = tab_results_new(a, f, f->rows - missing);
     if (missing > 0)
-        m->missing_target_results = results_new(a, f, missing);
+        m->missing_target_results = tab_results_new(a, f, missing);
     if (tab_arena_full(a))
         return out_of_memory(e, err);
     size_t at[2] = { 0, 0 }; /* present, missing */
@@ -442,7 +407,7 @@ tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool exp
             continue;
         }
         if (absent && f->ahead != NULL && f->ahead->answered[row]) {
-            write_ahead(f, r, k, row);
+            tab_ahead_write(f, r, k, row);
             continue;
         }
         size_t outputs = f->stack->outputs;
@@ -454,7 +419,8 @@ tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool exp
     }
     if (explain && !tab_reasons_fitted(e, f, place, m))
         return out_of_memory(e, err);
-    if (missing > 0 && !write_regimes(a, f, m->missing_target_results))
+    if (missing > 0 &&
+        (!tab_regimes_write(a, f, m->missing_target_results) || !tab_regime_quality(a, f, m)))
         return out_of_memory(e, err);
     *ret = m;
     return tab_arena_full(a) ? out_of_memory(e, err) : TAB_OK;
@@ -546,7 +512,7 @@ static tab_status read_rows(const tab_engine *e, const tab_fitted *f, const tab_
     ret->m = prediction_of(a, f);
     if (ret->d == NULL || ret->m == NULL)
         return out_of_memory(e, err);
-    ret->m->results = results_new(a, f, t->rows);
+    ret->m->results = tab_results_new(a, f, t->rows);
     if (tab_arena_full(a) || !tab_beyond_read(a, f, values, t->rows, ret))
         return out_of_memory(e, err);
     for (size_t i = 0; i < t->rows; i++)

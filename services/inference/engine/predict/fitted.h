@@ -70,6 +70,11 @@ tab_status tab_score_any(const tab_engine *e, const tab_fitted *f, const tab_tab
  * full. */
 double *tab_fitted_sureness(tab_arena *a, const tab_fitted *f, size_t *ret_n);
 
+/* Answers for labelled rows as those that are asked are answered, where these mostly come later: of rows
+ * after earlier cuts, by what was fitted on the rows before. NULL: the results of the labelled rows are of the
+ * same kind as those of the asked; or the arena is full. */
+Tabella__Results *tab_fitted_judged(tab_arena *a, const tab_fitted *f);
+
 /* What evaluation and benchmarks read beside the messages. */
 const tab_stack *tab_fitted_stack(const tab_fitted *f); /* NULL for anomaly */
 #endif

@@ -65,6 +65,21 @@ tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *
 bool tab_beyond_read(tab_arena *a, const tab_fitted *f, const tab_values *values, size_t rows,
                      tab_scoring *ret);
 
+/* Result i of a later row of the table, and the regime of each result (regime_quality.c). False: the arena is
+ * full. */
+void tab_ahead_write(const tab_fitted *f, Tabella__Results *r, size_t i, size_t row);
+bool tab_regimes_write(tab_arena *a, const tab_fitted *f, Tabella__Results *r) TAB_CHECKED;
+
+/* The split's score and reason by what earlier cuts bore out. False: the arena is full. */
+bool tab_ahead_says(tab_fitted *f) TAB_CHECKED;
+
+/* How good the answers are for rows of each regime that are asked: m->regimes (regime_quality.c). False: the
+ * arena is full. */
+bool tab_regime_quality(tab_arena *a, const tab_fitted *f, Tabella__Prediction *m) TAB_CHECKED;
+
+/* Room for n results of the task; the caller checks whether the arena is full. */
+Tabella__Results *tab_results_new(tab_arena *a, const tab_fitted *f, size_t n);
+
 /* Adds reasons to results (reasons.c). place (rows): where each row of the table stands among encoded
  * rows. */
 bool tab_reasons_fitted(const tab_engine *e, const tab_fitted *f, const uint32_t *place,

@@ -211,7 +211,7 @@ static told measure(const kind *k, uint64_t seed)
     tab_fit_options o = { .task = task, .target = target };
     cr_assert_eq(tab_fit(&e, p, &o, &f, NULL), TAB_OK);
     cr_assert_eq(tab_fitted_results(&e, f, false, &m, NULL), TAB_OK);
-    cr_assert(tab_judge(&e, p, 0, target, m));
+    cr_assert(tab_judge(&e, p, 0, target, NULL, m));
     ret.run = m->error / m->baseline;
     tab_error err = { 0 };
     cr_assert_eq(tab_score_any(&e, f, fresh, false, &of, &err), TAB_OK, "%s %s", err.param, err.message);
