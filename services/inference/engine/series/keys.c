@@ -279,34 +279,45 @@ static bool grow(const window *w, keyed *pool, size_t n, keyed *best)
     return true;
 }
 
-/* Rows that stand in blocks of a column's values, each block in the order of time, the table as a whole not:
- * histories put one below the other. *ret: no such column is left at the table's width. False: memory. */
-static bool block_key(tab_search *s, const tab_axis *x, size_t *ret)
+/* Rises and falls of time from one labelled row to the next; within: where the level stays. *changes of it. */
+static void turns_of(const tab_search *s, const tab_axis *x, const uint32_t *level, size_t most, size_t *up,
+                     size_t *down, size_t *changes)
 {
     const uint32_t *rank = x->at.rank;
-    size_t up = 0, down = 0;
+    size_t last = SIZE_MAX;
+    *up = *down = *changes = 0;
+    for (size_t r = 0; r < s->rows && *changes <= most; r++) {
+        if (rank[r] == TAB_NULL || (s->asked != NULL && s->asked[r]))
+            continue;
+        bool stays = last == SIZE_MAX || level == NULL || level[r] == level[last];
+        *changes += !stays;
+        if (last != SIZE_MAX && stays)
+            *up += rank[r] > rank[last], *down += rank[r] < rank[last];
+        last = r;
+    }
+}
+
+/* Histories put one below the other: rows stand in blocks of a column's values, each block in the order of
+ * time, the table as a whole not. *ret: such a column, the table's width where there is none. False: memory. */
+static bool block_key(tab_search *s, const tab_axis *x, size_t *ret)
+{
+    size_t up, down, changes;
     *ret = s->cols;
-    for (size_t r = 1; r < s->rows; r++)
-        if (rank[r] != TAB_NULL && rank[r - 1] != TAB_NULL)
-            up += rank[r] > rank[r - 1], down += rank[r] < rank[r - 1];
+    turns_of(s, x, NULL, 0, &up, &down, &changes);
     size_t turns = up < down ? up : down;
     for (size_t c = 0; c < s->cols && turns >= 3; c++) {
-        size_t changes = 0, own_up = 0, own_down = 0, most = s->p->col[c].distinct;
+        size_t most = s->p->col[c].distinct;
         if (!may_name(s, x, c) || most > 2 * turns + 2)
             continue;
         const uint32_t *level = levels_of(s, c);
         if (level == NULL)
             return false;
-        for (size_t r = 1; r < s->rows && changes <= most; r++) {
-            bool known = rank[r] != TAB_NULL && rank[r - 1] != TAB_NULL;
-            changes += level[r] != level[r - 1];
-            if (known && level[r] == level[r - 1])
-                own_up += rank[r] > rank[r - 1], own_down += rank[r] < rank[r - 1];
-        }
-        size_t against = own_up < own_down ? own_up : own_down;
-        if (changes < most + 1 && own_up + own_down >= most && 50 * against <= own_up + own_down &&
-            10 * against <= turns)
-            *ret = *ret < s->cols && s->p->col[*ret].distinct <= most ? *ret : c;
+        turns_of(s, x, level, most, &up, &down, &changes);
+        size_t against = up < down ? up : down;
+        bool fewer = *ret == s->cols || most < s->p->col[*ret].distinct;
+        if (changes <= most && up + down >= most && 50 * against <= up + down && 10 * against <= turns &&
+            fewer)
+            *ret = c;
     }
     return true;
 }
