@@ -8,8 +8,9 @@
 #include "services/inference/engine/profile/roles.h"
 #include "services/inference/engine/series/internal.h"
 
-enum { LEAST = 12, BESIDE = 8 };
-static const double SURE = 4;
+/* TRIED: columns that are tried as the key of events. ALIKE: of the squared differences that such a key leaves. */
+enum { LEAST = 12, BESIDE = 8, TRIED = 12 };
+static const double SURE = 4, ALIKE = 0.35;
 
 /* ---- values -------------------------------------------------------------------------------------- */
 
@@ -64,10 +65,10 @@ bool tab_series_sequence(tab_search *s, const tab_axis *x, size_t n, size_t *ret
 /* von Neumann's ratio of y over rows in sequence, within series; rows of one time are passed over, as they
  * have no order. Of classes: how often neighbours differ beside how often two rows of a series do. */
 static void successive(const tab_search *s, const tab_axis *x, size_t n, const double *y, bool class,
-                       double *ret_eta, double *ret_z)
+                       double *ret_eta, double *ret_z, double *ret_change)
 {
     double moves = 0, square = 0, spread = 0, freedom = 0;
-    *ret_eta = 1, *ret_z = 0;
+    *ret_eta = 1, *ret_z = 0, *ret_change = INFINITY;
     for (size_t from = 0, to; from < n; from = to) {
         double sum = 0, sum2 = 0, here = 0, last = (double)NAN;
         uint32_t series = s->series[s->seq[from]], last_rank = TAB_NULL;
@@ -100,7 +101,8 @@ static void successive(const tab_search *s, const tab_axis *x, size_t n, const d
     }
     if (moves < LEAST || !(spread > 0))
         return;
-    *ret_eta = square / moves / (2 * spread / freedom);
+    *ret_change = square / moves;
+    *ret_eta = *ret_change / (2 * spread / freedom);
     *ret_z = (1 - *ret_eta) * sqrt(moves);
 }
 
@@ -205,10 +207,34 @@ bool tab_series_weigh(tab_search *s, tab_axis *x)
         !tab_series_values(s, s->target, &y, &class))
         return false;
     lie(s, x, n);
-    x->eta = 1, x->z = 0;
+    x->eta = 1, x->z = 0, x->change = INFINITY;
     if (y != NULL)
-        successive(s, x, seq, y, class, &x->eta, &x->z);
+        successive(s, x, seq, y, class, &x->eta, &x->z, &x->change);
     x->points = points_of(s, x);
+    return true;
+}
+
+bool tab_series_value_key(tab_search *s, tab_axis *x)
+{
+    size_t tried = 0;
+    tab_axis best = *x;
+    double most = ALIKE * x->change;
+    if (x->keys > 0 || (x->at.even >= 0.6 && x->alone >= 0.9))
+        return true;
+    for (size_t c = 0; c < s->cols && tried < TRIED; c++) {
+        tab_axis k = *x;
+        if (!tab_series_may_name(s, x, c) || 4 * s->p->col[c].distinct > s->p->col[c].present)
+            continue;
+        tried++;
+        k.key[0] = c, k.keys = 1;
+        if (!tab_series_weigh(s, &k))
+            return false;
+        if (k.z > SURE && k.eta < 0.6 && k.change < most) {
+            most = k.change;
+            best = k;
+        }
+    }
+    *x = best;
     return true;
 }
 

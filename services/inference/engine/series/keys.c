@@ -207,8 +207,7 @@ static bool in_axis(const tab_axis *x, size_t column)
     return false;
 }
 
-/* A column that may name series: it repeats, and is no measure. */
-static bool may_name(const tab_search *s, const tab_axis *x, size_t column)
+bool tab_series_may_name(const tab_search *s, const tab_axis *x, size_t column)
 {
     const tab_column_profile *c = &s->p->col[column];
     bool numbers = c->column->layout == TAB_NUMBERS;
@@ -307,7 +306,7 @@ static bool block_key(tab_search *s, const tab_axis *x, size_t *ret)
     size_t turns = up < down ? up : down;
     for (size_t c = 0; c < s->cols && turns >= 3; c++) {
         size_t most = s->p->col[c].distinct;
-        if (!may_name(s, x, c) || most > 2 * turns + 2)
+        if (!tab_series_may_name(s, x, c) || most > 2 * turns + 2)
             continue;
         const uint32_t *level = levels_of(s, c);
         if (level == NULL)
@@ -339,7 +338,7 @@ bool tab_series_keys(tab_search *s, tab_axis *x)
     bool ok = true, seek = none.alone < 0.98;
     for (size_t c = 0; ok && seek && c < s->cols; c++) {
         keyed k = { .key = { c }, .keys = 1 };
-        if (!may_name(s, x, c))
+        if (!tab_series_may_name(s, x, c))
             continue;
         ok = try_keys(&w, &k);
         if (good(&k) && better(&k, &best))

@@ -246,6 +246,8 @@ static bool try_parts(tab_search *s, tab_axis *best)
 
 static bool take_axis(tab_search *s, tab_axis *x, tab_series *ret)
 {
+    if (!tab_series_value_key(s, x))
+        return false;
     ret->kind = x->clues > 1 ? TAB_TIME_PARTS : TAB_TIME_COLUMN;
     ret->times = x->clues;
     for (size_t i = 0; i < x->clues; i++)
