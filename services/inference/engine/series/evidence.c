@@ -162,7 +162,8 @@ static double points_of(const tab_search *s, const tab_axis *x)
     if (count && first->lo >= 32 && first->hi <= 99 && x->keys == 0 && x->alone >= 1 &&
         first->distinct >= 8 && first->hi - first->lo < (double)first->distinct)
         count = false, year = true;
-    bool lattice = x->alone >= 0.95 && x->next >= 0.7 && x->at.even >= 0.6;
+    bool lattice = x->alone >= 0.95 && x->next >= 0.7 &&
+                   (x->at.even >= 0.6 || (x->keys > 0 && x->cover >= 0.9 && x->alone0 < 0.5));
     bool after = s->n_asked >= 2 && (x->after >= 0.95 || x->after_own >= 0.95);
     /* the last rows of a table are the last by whatever it is sorted by */
     bool told = after && s->n_asked >= 5 && !(s->at_end && x->ordered >= 0.7);
@@ -180,7 +181,7 @@ static double points_of(const tab_search *s, const tab_axis *x)
                     : first->birth              ? -1
                                                 : 3;
     points += x->ordered >= 0.97 ? 2 : x->ordered >= 0.9 ? 1 : 0;
-    points += lattice ? 3 : 0;
+    points += !lattice ? 0 : count && x->keys == 0 && !depends ? 2 : 3;
     points += x->keys > 0 && x->alone >= 0.95 && x->alone0 < 0.8 ? 1 : 0;
     points += depends && (x->alone >= 0.95 || !(count || year)) ? 1 : 0;
     points += depends ? 2 * fmax(0, fmin(1, 1 - x->eta)) : 0;
@@ -194,6 +195,9 @@ static double points_of(const tab_search *s, const tab_axis *x)
     if (count && !(lattice && (depends || told || (after && x->keys > 0 && x->z > 2.5))))
         return 0;
     if (year && x->alone < 0.9 && !told)
+        return 0;
+    /* parts that neither order the rows nor make them stand alone describe what a row is about */
+    if (x->clues > 1 && x->ordered < 0.9 && !lattice && !after && x->alone < 0.9)
         return 0;
     return points;
 }
