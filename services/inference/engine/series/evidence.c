@@ -145,7 +145,7 @@ static void lie(const tab_search *s, tab_axis *x, size_t n)
     double within = own > 0 ? (double)(own_up > own_down ? own_up : own_down) / own : 0;
     x->blocks = n > 1 && within > global;
     x->ordered = fmax(global, within);
-    x->falls = x->blocks ? own_down > own_up : down > up;
+    x->falls = x->ordered >= 0.9 && (x->blocks ? own_down > own_up : down > up);
     x->after = asked > 0 ? (double)later / (double)asked : 0;
     x->after_own = asked > 0 ? (double)later_own / (double)asked : 0;
     free(last);
@@ -160,7 +160,7 @@ static double points_of(const tab_search *s, const tab_axis *x)
     bool count = x->clues == 1 && first->as == TAB_AS_COUNT, year = x->clues == 1 && first->as == TAB_AS_YEAR;
     /* 66 to 84, each once: no counter begins there */
     if (count && first->lo >= 32 && first->hi <= 99 && x->keys == 0 && x->alone >= 1 &&
-        first->distinct >= 8 && first->hi - first->lo < (double)first->distinct)
+        first->distinct >= 8 && first->hi - first->lo < 1.1 * (double)first->distinct)
         count = false, year = true;
     bool lattice = x->alone >= 0.95 && x->next >= 0.7 &&
                    (x->at.even >= 0.6 || (x->keys > 0 && x->cover >= 0.9 && x->alone0 < 0.5));
@@ -185,13 +185,13 @@ static double points_of(const tab_search *s, const tab_axis *x)
     points += x->keys > 0 && x->alone >= 0.95 && x->alone0 < 0.8 ? 1 : 0;
     points += depends && (x->alone >= 0.95 || !(count || year)) ? 1 : 0;
     points += depends ? 2 * fmax(0, fmin(1, 1 - x->eta)) : 0;
-    points += !after || (count && x->keys == 0 && !lattice) ? 0 : x->after >= 0.95 ? 4 : 3;
+    points += !after || (count && x->keys == 0 && !lattice) ? 0 : fmax(4 * x->after, 3 * x->after_own);
     points -= 0.5 * (double)x->keys;
     /* a quarter beside a year is a part of the time sooner than a key */
     for (size_t k = 0; k < x->keys; k++)
         for (size_t i = 0; i < s->clues; i++)
             if (s->clue[i].column == x->key[k] && s->clue[i].parts != 0)
-                points -= year || x->clues > 1 ? 1.5 : 0.5;
+                points -= year || x->clues > 1 ? 1.5 : count ? 0 : 0.5;
     if (count && !(lattice && (depends || told || (after && x->keys > 0 && x->z > 2.5))))
         return 0;
     if (year && x->alone < 0.9 && !told)
@@ -314,6 +314,15 @@ static bool ordered_values(const double *y, size_t rows, bool sorted)
            (d1 + 0.5) * sure > 2.5;
 }
 
+/* Whether the rows come in the order of these numbers, one way, with a fiftieth of them astray. */
+static bool sorted_by(const double *v, size_t rows)
+{
+    size_t up = 0, down = 0, astray = rows / 50;
+    for (size_t r = 1; r < rows && (up <= astray || down <= astray); r++)
+        up += v[r] > v[r - 1], down += v[r] < v[r - 1];
+    return (up <= astray || down <= astray) && up + down > 8;
+}
+
 bool tab_series_row_order(tab_search *s, double *ret_strength)
 {
     const double *y;
@@ -322,20 +331,23 @@ bool tab_series_row_order(tab_search *s, double *ret_strength)
     *ret_strength = 0;
     if (s->rows < 2 * LEAST || grouped(s))
         return true;
-    for (size_t i = 0; i < s->clues; i++)
-        sorted = sorted || (s->clue[i].distinct > 8 && (s->clue[i].up == 0 || s->clue[i].down == 0));
+    for (size_t c = 0; c < s->cols && !sorted; c++)
+        sorted = c != s->target && s->p->col[c].number != NULL && sorted_by(s->p->col[c].number, s->rows);
     if (!tab_series_values(s, s->target, &y, &class))
         return false;
     bool target = y != NULL && !class && ordered_values(y, s->rows, sorted);
     for (size_t c = 0; c < s->cols && tried < BESIDE; c++) {
         const tab_column_profile *p = &s->p->col[c];
-        if (c == s->target || p->type != TAB_NUMERIC || p->number == NULL || p->distinct < LEAST)
+        if (c == s->target || p->type != TAB_NUMERIC || p->number == NULL || p->distinct < LEAST ||
+            sorted_by(p->number, s->rows))
             continue;
         tried++;
         said += ordered_values(p->number, s->rows, sorted);
     }
     bool most = tried >= 2 && 3 * said >= 2 * tried;
-    if (target || most)
+    /* what a table is sorted by may well be followed by the target, and by nothing else */
+    if (sorted ? target && tried > 0 && 3 * said >= 2 * tried
+               : target || (most && y == NULL) || (most && class))
         *ret_strength = target && most ? 0.9 : target ? 0.8 : 0.6;
     return true;
 }

@@ -107,9 +107,12 @@ bool tab_series_seasons(tab_search *s, const tab_axis *x, tab_series *t, double 
         strength[p] = p < COMMON ? (sure > 3 ? r : 0) : sure > 5 ? r - 0.15 : 0;
         top = fmax(top, strength[p]);
     }
-    for (size_t p = 0; p < PERIODS; p++) /* the shortest of those that say as much */
-        if (strength[p] > 0.75 * top && (best == 0 || (double)period_at(p) < best)) // NOLINT: none yet
+    /* the shortest of those that say as much; one that is common if any does */
+    for (size_t p = 0; p < PERIODS; p++) {
+        bool first = best == 0 || (p < COMMON && (double)period_at(p) < best); // NOLINT: none yet
+        if (first && strength[p] > (p < COMMON ? 0.75 : 0.93) * top)
             best = (double)period_at(p);
+    }
     if (top > 0.2)
         tab_series_add_season(t, best, longest);
     return true;

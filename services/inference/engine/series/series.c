@@ -131,6 +131,24 @@ static void fill_when(const tab_search *s, tab_axis *x)
 
 /* ---- choosing ------------------------------------------------------------------------------------- */
 
+/* Whether x is the better time: by points, then by the order of rows, and of two dates the earlier, as nothing
+ * is known of a row before it came. */
+static bool beats(const tab_axis *x, const tab_axis *best)
+{
+    if (best->clues == 0 || fabs(x->points - best->points) > 0.05)
+        return x->points > best->points;
+    if (fabs(x->ordered - best->ordered) > 0.03)
+        return x->ordered > best->ordered;
+    if (!x->calendar || !best->calendar || x->clues > 1 || best->clues > 1)
+        return false;
+    double early = 0;
+    for (size_t i = 0; i < x->at.known; i++) {
+        uint32_t r = x->at.order[i];
+        early += isnan(best->at.when[r]) ? 0 : x->at.when[r] < best->at.when[r] ? 1 : -1;
+    }
+    return early > 0;
+}
+
 /* Judges x with the spare buffers; where it is better than best it takes its place. */
 static bool try_axis(tab_search *s, tab_axis *x, tab_axis *best)
 {
@@ -156,9 +174,7 @@ static bool try_axis(tab_search *s, tab_axis *x, tab_axis *best)
         x->alone, x->alone0, x->next, x->cover, x->at.even, x->ordered, x->after, x->after_own, x->eta, x->z,
         x->points);
 #endif
-    bool more = x->points > best->points + 1e-9 ||
-                (x->points > best->points - 1e-9 && x->ordered > best->ordered + 1e-9);
-    if (more) {
+    if (beats(x, best)) {
         tab_ranked old = best->at;
         *best = *x;
         s->spare = old;
