@@ -2,7 +2,6 @@
  * once, and the series has (nearly) all of the table's times between its first and its last. A column of
  * noise with many values makes times stand once too, but each of its values then has few of them. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -183,13 +182,6 @@ static bool try_keys(const window *w, keyed *k)
     double by_chance = rows > 0 ? pairs * same / ((double)rows * fmax(1, (double)rows - 1)) : 0;
     k->share = by_chance > 0 ? together / by_chance : 1;
     k->sure = by_chance > 0 ? (by_chance - together) / sqrt(by_chance) : 0;
-#ifdef SERIES_DEBUG
-    fprintf(stderr, "      keys");
-    for (size_t i = 0; i < k->keys; i++)
-        fprintf(stderr, " %.8s", w->s->p->table->col[k->key[i]].name.p);
-    fprintf(stderr, ": alone %.3f cover %.2f each %.1f share %.2f sure %.1f chance %.1f together %.1f\n",
-            k->alone, k->cover, k->each, k->share, k->sure, by_chance, together);
-#endif
     k->apart = by_chance >= 10 && together <= 0.15 * by_chance;
     k->series = series;
     k->alone = rows > 0 ? 1 - (double)again / (double)rows : 0;

@@ -7,9 +7,6 @@
 #include "services/inference/engine/series/series.h"
 
 #include <math.h>
-#ifdef SERIES_DEBUG
-#include <stdio.h>
-#endif
 #include <string.h>
 
 #include "services/inference/engine/profile/parse.h"
@@ -161,19 +158,6 @@ static bool try_axis(tab_search *s, tab_axis *x, tab_axis *best)
         return true;
     if (!tab_series_keys(s, x) || !tab_series_weigh(s, x))
         return false;
-#ifdef SERIES_DEBUG
-    fprintf(stderr, "  axis");
-    for (size_t i = 0; i < x->clues; i++)
-        fprintf(stderr, " %.10s", s->p->table->col[x->clue[i]->column].name.p);
-    fprintf(stderr, " by");
-    for (size_t i = 0; i < x->keys; i++)
-        fprintf(stderr, " %.10s", s->p->table->col[x->key[i]].name.p);
-    fprintf(
-        stderr,
-        ": alone %.3f (%.3f) next %.2f cover %.2f even %.2f ordered %.2f after %.2f own %.2f eta %.2f z %.1f points %.2f\n",
-        x->alone, x->alone0, x->next, x->cover, x->at.even, x->ordered, x->after, x->after_own, x->eta, x->z,
-        x->points);
-#endif
     if (beats(x, best)) {
         tab_ranked old = best->at;
         *best = *x;
