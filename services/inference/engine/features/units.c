@@ -280,6 +280,19 @@ static bool look_near(search *s, const tally *equal, bool join_all, nearness *re
     return true;
 }
 
+/* Whether the classes of equal rows are more alike in size than those of draws from so many values, of which the
+ * likeliest are equally likely: Fisher's index of dispersion, three standard deviations below its mean. The rows
+ * stand joined. */
+static bool is_even(const search *s, uint32_t *size)
+{
+    double classes = 0, square = 0, n = (double)s->rows;
+    largest_unit(s, size);
+    for (size_t r = 0; r < s->rows; r++)
+        classes += size[r] > 0, square += (double)size[r] * (double)size[r];
+    double mean = n / classes, dispersion = (square - n * mean) / mean;
+    return classes > 1 && dispersion < classes - 1 - 3 * sqrt(2 * (classes - 1));
+}
+
 /* Equal and nearly equal rows: what they are, and the units of copies. False: memory. */
 static bool find_copies(search *s, uint32_t *size, tab_units *u)
 {
@@ -292,8 +305,8 @@ static bool find_copies(search *s, uint32_t *size, tab_units *u)
     if (!look_near(s, &equal, false, &near))
         return false;
     bool blind = s->target == s->p->table->cols;
-    if (s->columns > 1 && near.pairs >= LEAST_PAIRS && near.pairs >= 0.02 * (double)s->rows &&
-        (blind || near.same >= NEARLY_SAME) && near.pairs > BEYOND * near.missed && near.most < ALL * near.pairs) {
+    if (!blind && s->columns > 1 && near.pairs >= LEAST_PAIRS && near.pairs >= 0.02 * (double)s->rows &&
+        near.same >= NEARLY_SAME && near.pairs > BEYOND * near.missed && near.most < ALL * near.pairs) {
         uint32_t *before = malloc((s->rows + 1) * sizeof *before);
         if (before == NULL)
             return false;
@@ -313,7 +326,9 @@ static bool find_copies(search *s, uint32_t *size, tab_units *u)
     }
     if (u->kind == TAB_UNITS_COPIES || equal.pairs < LEAST_PAIRS)
         return true;
-    bool chance = fmax(near.chance, exp(near.independent)) >= BY_CHANCE * equal.pairs;
+    /* of one column chance makes all pairs, but not so that each value comes as often as any other */
+    bool chance = fmax(near.chance, exp(near.independent)) >= BY_CHANCE * equal.pairs &&
+                  !(s->columns == 1 && is_even(s, size));
     if (!chance && (blind || equal.same >= SAME))
         u->kind = TAB_UNITS_COPIES;
     else if (chance && equal.rows >= MOSTLY * (double)s->rows)

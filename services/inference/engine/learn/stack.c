@@ -117,11 +117,16 @@ static int by_draw(const void *a, const void *b)
 static bool order_rows(const pass *c, uint32_t *order)
 {
     const tab_problem *p = c->p;
-    alike *k = p->repeats ? malloc((c->n + 1) * sizeof *k) : NULL;
-    for (size_t i = 0; i < c->n; i++)
+    bool equal = false;
+    for (size_t i = 0; i < c->n; i++) {
         order[i] = (uint32_t)i;
-    if (!p->repeats || k == NULL)
-        return !p->repeats;
+        equal = equal || (i > 0 && p->data->hash[c->all[i]] == p->data->hash[c->all[i - 1]]);
+    }
+    if (!p->repeats || !equal)
+        return true;
+    alike *k = malloc((c->n + 1) * sizeof *k);
+    if (k == NULL)
+        return false;
     for (size_t i = 0; i < c->n; i++) {
         uint32_t row = c->all[i], bits = 0;
         if (!p->classification)
@@ -363,8 +368,37 @@ static void combine_rows(const tab_stack *s, size_t rows, float *const *z, float
     }
 }
 
+/* What the other folds alone would have chosen, from what they and the fold chose and what they chose: the
+ * fold's own say is taken off twice. Two folds agree or not in both directions: what a model that learned from
+ * this fold says of another one is chosen by that one, and carries this fold's targets once more (decision
+ * 0392). */
+static double without_twice(double all, double others)
+{
+    return fmax(0, 2 * others - all);
+}
+
+/* Temperatures are moved by their logarithm, within their range. */
+static double temper_twice(double all, double others)
+{
+    return fmin(4, fmax(0.2, others * others / all));
+}
+
+/* The weights of t, which are the other folds', without the fold's say: regression's add up to one. */
+static void weigh_apart(const tab_stack *s, tab_stack *t)
+{
+    double sum = t->prior_weight = without_twice(s->prior_weight, t->prior_weight);
+    for (size_t l = 0; l < t->members; l++)
+        sum += t->member[l].weight = without_twice(s->member[l].weight, t->member[l].weight);
+    if (t->classification || !(sum > 0))
+        return;
+    t->prior_weight /= sum;
+    for (size_t l = 0; l < t->members; l++)
+        t->member[l].weight /= sum;
+}
+
 /* The outputs of one fold's rows by temperatures and weights that its targets had no say in: t is the stack
- * with those of the other folds. z: the members' outputs as the stack calibrates them; own, out: room. */
+ * with those of the other folds. some (n): their rows. z: the members' outputs as the stack calibrates them;
+ * own, out: room. */
 static void combine_apart(const pass *c, size_t fold, const uint32_t *some, size_t n, float *const *z,
                           float *const *own, float *out)
 {
@@ -373,13 +407,14 @@ static void combine_apart(const pass *c, size_t fold, const uint32_t *some, size
     size_t rows = p->data->rows, k = t.outputs;
     for (size_t l = 0; l < t.members; l++) {
         memcpy(own[l], z[l], rows * k * sizeof **own);
-        double warm = t.classification ? tab_best_temperature(p, some, n, own[l]) : 1;
+        double warm = t.classification ? temper_twice(1, tab_best_temperature(p, some, n, own[l])) : 1;
         for (size_t i = 0; t.classification && i < rows; i++)
             tab_log_softmax(own[l] + i * k, k, warm);
     }
     tab_pool_weights(p, &t, some, n, own);
+    weigh_apart(c->s, &t);
     combine_rows(&t, rows, own, out);
-    double last = t.classification ? tab_best_temperature(p, some, n, out) : 1;
+    double last = t.classification ? temper_twice(t.temperature, tab_best_temperature(p, some, n, out)) : 1;
     for (size_t i = 0; i < rows; i++)
         if (t.fold[i] == fold) {
             if (t.classification)
