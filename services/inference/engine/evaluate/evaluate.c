@@ -2,7 +2,8 @@
  * tab_evaluate on the rows that an endpoint is pinned to.
  *
  *   strata ─> units, partition.c ─> (train, held) ─> answer_held    profile and fit on train, score held
- *          ─> grade    classify, regress, detect or separate; the weakest slice (slice.c); doubts.c */
+ *          ─> grade    classify, regress, detect or separate; the weakest slice (slice.c); doubts.c
+ *          ─> future   the last rows held out as well, where time orders them; future.c */
 #include "services/inference/engine/evaluate/evaluate.h"
 
 #include <float.h>
@@ -12,7 +13,7 @@
 #include "common/order.h"
 #include "services/inference/engine/evaluate/doubts.h"
 #include "services/inference/engine/evaluate/judge.h"
-#include "services/inference/engine/evaluate/partition.h"
+#include "services/inference/engine/evaluate/parts.h"
 #include "services/inference/engine/evaluate/quality_metrics.h"
 #include "services/inference/engine/evaluate/slice.h"
 #include "services/inference/engine/features/units.h"
@@ -378,9 +379,9 @@ static tab_status link(const tab_engine *e, const tab_evaluate_options *o, tab_t
 
 /* Fits on train, whose columns are profiled anew: nothing of the held-out rows is known to it. *ret: the
  * answers for the held-out rows. */
-static tab_status answer_held(const tab_engine *e, const tab_evaluate_options *o, tab_task task,
-                              const bool *test, const tab_table *train, const tab_table *held,
-                              Tabella__Prediction **ret, tab_error *err)
+tab_status tab_answer_held(const tab_engine *e, const tab_evaluate_options *o, tab_task task,
+                           const bool *test, const tab_table *train, const tab_table *held,
+                           Tabella__Prediction **ret, tab_error *err)
 {
     /* profiled anew: not even the roles know the held rows */
     tab_profile *q = NULL;
@@ -411,20 +412,8 @@ static tab_status answer_held(const tab_engine *e, const tab_evaluate_options *o
     return tab_score_any(e, f, held, false, ret, err);
 }
 
-/* The split of a table, and what is known of its rows. */
-typedef struct {
-    const tab_profile *p;
-    tab_task task;
-    uint32_t *class; /* (rows) stratum, TAB_NULL without a target */
-    size_t present;  /* rows with a target */
-    bool apart;      /* held out by time, group or entity */
-    tab_units units;
-    tab_partition part;
-    tab_table *train, *held;
-} partition;
-
 /* The target of the held rows, and of the others for the baseline; returns how many those are. */
-static size_t read_truth(const partition *s, size_t target, double *truth, double *seen)
+size_t tab_read_truth(const tab_held_part *s, size_t target, double *truth, double *seen)
 {
     const double *number = s->p->col[target].number;
     size_t n = 0, k = 0;
@@ -438,7 +427,7 @@ static size_t read_truth(const partition *s, size_t target, double *truth, doubl
 }
 
 /* Metrics, baseline and weakest slice of the answers m. False: the arena is full. */
-static bool grade(const tab_engine *e, const partition *s, const tab_evaluate_options *o,
+static bool grade(const tab_engine *e, const tab_held_part *s, const tab_evaluate_options *o,
                   const Tabella__Prediction *m, Tabella__HeldOut *h)
 {
     tab_arena *a = e->arena;
@@ -462,7 +451,7 @@ static bool grade(const tab_engine *e, const partition *s, const tab_evaluate_op
     if (classes)
         ok = classify(a, s->held, s->train, o->target, m, h, &of);
     else if (numbers)
-        ok = regress(a, truth, seen, read_truth(s, o->target, truth, seen), m, h, of.error);
+        ok = regress(a, truth, seen, tab_read_truth(s, o->target, truth, seen), m, h, of.error);
     else
         ok = anomalies > 0 ? detect(a, m, anomaly, h, of.error) : separate(a, m, h);
     if (!ok)
@@ -486,7 +475,7 @@ static bool grade(const tab_engine *e, const partition *s, const tab_evaluate_op
 }
 
 /* What goes together where rows are held out: as asked for, or what the rows themselves say. */
-static tab_status part_rows(const tab_engine *e, const tab_evaluate_options *o, partition *s,
+static tab_status part_rows(const tab_engine *e, const tab_evaluate_options *o, tab_held_part *s,
                             Tabella__HeldOut *h, tab_error *err)
 {
     tab_arena *a = e->arena;
@@ -513,23 +502,25 @@ static tab_status part_rows(const tab_engine *e, const tab_evaluate_options *o, 
     if (h->test_rows == 0 || h->test_rows == s->present) /* one entity: nothing can be held out */
         return tab_fail(err, TAB_VALIDATION, "target.column", "the rows cannot be split");
     bool group = o->split == TAB_SPLIT_GROUP || (by.apart == NULL && s->units.kind == TAB_UNITS_GROUPS);
-    h->unit = tab_text(group                                           ? "group"
-                       : by.time == NULL && o->entity != NULL          ? "entity"
-                       : by.unit != NULL && by.time == NULL            ? "copies"
-                                                                       : "row");
+    h->unit = tab_text(group                                  ? "group"
+                       : by.time == NULL && o->entity != NULL ? "entity"
+                       : by.unit != NULL && by.time == NULL   ? "copies"
+                                                              : "row");
     h->note = tab_text("An estimate on held-out rows of this snapshot; serving uses all of its rows.");
     if (s->units.kind == TAB_UNITS_GROUPS) {
         tab_str c = tab_column_address(a, p->table, s->units.column);
-        h->note = tab_arena_printf(a,
-                                   "%s Rows of one %.*s have one target each: they were held out together, and "
-                                   "the score is of rows whose %.*s is new. One that is known is answered by "
-                                   "its rows.",
-                                   h->note, (int)(c.n < 64 ? c.n : 64), c.p, (int)(c.n < 64 ? c.n : 64), c.p);
+        h->note =
+            tab_arena_printf(a,
+                             "%s Rows of one %.*s have one target each: they were held out together, and "
+                             "the score is of rows whose %.*s is new. One that is known is answered by "
+                             "its rows.",
+                             h->note, (int)(c.n < 64 ? c.n : 64), c.p, (int)(c.n < 64 ? c.n : 64), c.p);
     } else if (s->units.kind == TAB_UNITS_COPIES) {
-        h->note = tab_arena_printf(a,
-                                   "%s %zu rows are copies of others, or differ from them in one cell: copies "
-                                   "were held out together.",
-                                   h->note, s->units.copies);
+        h->note =
+            tab_arena_printf(a,
+                             "%s %zu rows are copies of others, or differ from them in one cell: copies "
+                             "were held out together.",
+                             h->note, s->units.copies);
     }
     return h->note != NULL ? TAB_OK : failed(e, err);
 }
@@ -540,7 +531,7 @@ tab_status tab_evaluate(const tab_engine *e, const tab_table *t, const tab_evalu
     static const char *const names[] = { "", "classification", "regression", "anomaly" };
     tab_arena *a = e->arena;
     tab_profile *p = NULL;
-    partition s = { 0 };
+    tab_held_part s = { 0 };
     TAB_TRY(tab_profile_given(e, t, o->given, &p, err));
     t = p->table;
     TAB_TRY(settle_task(a, p, o, &s.task, err));
@@ -561,13 +552,14 @@ tab_status tab_evaluate(const tab_engine *e, const tab_table *t, const tab_evalu
     if (s.train == NULL || s.held == NULL)
         return failed(e, err);
     Tabella__Prediction *m = NULL;
-    TAB_TRY(answer_held(e, o, s.task, s.part.test, s.train, s.held, &m, err));
+    TAB_TRY(tab_answer_held(e, o, s.task, s.part.test, s.train, s.held, &m, err));
     h->task = tab_text(names[s.task]);
     h->split_method = tab_text("in_context_holdout");
     h->train_rows = s.present - h->test_rows;
     h->seed = e->seed;
     if (!grade(e, &s, o, m, h))
         return failed(e, err);
+    TAB_TRY(tab_future(e, o, &s, m, h, err));
     *ret = h;
     return TAB_OK;
 }

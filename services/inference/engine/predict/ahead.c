@@ -47,9 +47,10 @@ static bool places(tab_ahead_work *w, double *last)
     }
     for (size_t r = 0; r < w->rows; r++)
         if (later(w, r)) {
-            double from = s->series[r] != TAB_NULL && own[s->series[r]] > (double)-INFINITY && w->pos[r] <= *last
-                              ? own[s->series[r]]
-                              : *last;
+            double from =
+                s->series[r] != TAB_NULL && own[s->series[r]] > (double)-INFINITY && w->pos[r] <= *last
+                    ? own[s->series[r]]
+                    : *last;
             w->distance[w->distances++] = fmax(HALF, w->pos[r] - from);
         }
     qsort(w->distance, w->distances, sizeof *w->distance, tab_ascending_double);
@@ -297,7 +298,8 @@ static bool judge(tab_ahead_work *w, const tab_ahead_answers *at, const double *
                 h->mean_loss -= prior;
                 continue;
             }
-            double out, scale = at[c].scale[i] * tab_ahead_deviation(&b, distance_of(m)), truth = w->t->y[m->row];
+            double out, scale = at[c].scale[i] * tab_ahead_deviation(&b, distance_of(m)),
+                        truth = w->t->y[m->row];
             tab_ahead_combine(&at[c], i, own + c * TAB_AHEAD_MEMBERS, 1, false, &out);
             double value = h->judged_value[j] = back(w, out);
             for (size_t l = 0; l < TAB_LEVELS; l++)
@@ -385,7 +387,8 @@ tab_status tab_ahead_run(const tab_engine *e, tab_arena *a, const tab_ahead_task
     tab_ahead_work w = { .e = e, .a = a, .t = t, .rows = t->p->table->rows };
     origin o[ORIGINS];
     tab_ahead_answers at[ORIGINS + 1];
-    double last, cut[ORIGINS], own[ORIGINS][TAB_AHEAD_MEMBERS], weight[TAB_AHEAD_MEMBERS] = { 0 }, heat[ORIGINS + 1];
+    double last, cut[ORIGINS], own[ORIGINS][TAB_AHEAD_MEMBERS], weight[TAB_AHEAD_MEMBERS] = { 0 },
+                                                                heat[ORIGINS + 1];
     size_t judged = 0, cuts = 0;
     *ret = NULL;
     if (!places(&w, &last) || !transform(&w) || !covariates(&w))

@@ -211,14 +211,50 @@ static void mask(const trial *t, const uint64_t *key, size_t present)
     }
 }
 
+/* A later row: how far it lies beyond the cut, and by how much its squared error is more. */
+typedef struct {
+    double distance, over;
+} far;
+
+static int by_distance(const void *a, const void *b)
+{
+    const far *x = a, *y = b;
+    return (x->distance > y->distance) - (x->distance < y->distance);
+}
+
+/* Least squares on the means of STEPS runs of distances: neither part is below 0, as an error of a later row
+ * is taken for no smaller. A line, not a square: a random walk's error grows so, and what nobody looked at is
+ * not made tenfold of what was (decision 0390). */
+static void grow(far *v, size_t n, tab_arrangement *r)
+{
+    enum { STEPS = 4 };
+    double d[STEPS] = { 0 }, s[STEPS] = { 0 }, x = 0, y = 0, xx = 0, xy = 0;
+    qsort(v, n, sizeof *v, by_distance);
+    for (size_t k = 0; k < STEPS; k++) {
+        size_t from = k * n / STEPS, to = (k + 1) * n / STEPS;
+        for (size_t i = from; i < to; i++)
+            d[k] += v[i].distance / (double)(to - from), s[k] += v[i].over / (double)(to - from);
+        x += d[k] / STEPS, y += s[k] / STEPS;
+    }
+    for (size_t k = 0; k < STEPS; k++)
+        xx += (d[k] - x) * (d[k] - x), xy += (d[k] - x) * (s[k] - y);
+    r->slope = xx > 0 && xy > 0 ? xy / xx : 0;
+    r->flat = y - r->slope * x;
+    if (r->flat < 0) {
+        r->flat = 0;
+        r->slope = x > 0 && y > 0 ? y / x : 0;
+    }
+    r->most = v[n - 1].distance;
+}
+
 /* Fits on the earlier rows and answers the later ones: how their squared error grows with the distance. */
 static bool look_ahead(const trial *t, const double *when, const float *place, tab_arrangement *r)
 {
-    size_t rows = t->q->data->rows;
-    double lo = INFINITY, hi = -INFINITY, cut = -INFINITY, near = 0, over = 0, far = 0;
-    size_t n = 0;
+    size_t rows = t->q->data->rows, n = 0, later = 0;
+    double lo = (double)INFINITY, hi = (double)-INFINITY, cut = (double)-INFINITY, near = 0, blocked = 0;
     float *y = tab_arena_new_of(t->a, float, rows + 1);
-    if (y == NULL)
+    far *v = tab_arena_new_of(t->a, far, rows + 1);
+    if (y == NULL || v == NULL)
         return false;
     memcpy(y, t->y, rows * sizeof *y);
     for (size_t i = 0; i < rows; i++) {
@@ -226,24 +262,24 @@ static bool look_ahead(const trial *t, const double *when, const float *place, t
         if (isnan(y[i]) || isnan(x))
             continue;
         lo = fmin(lo, x), hi = fmax(hi, x);
-        near += t->loss[0][i], n++;
+        near += t->loss[0][i], blocked += t->loss[1][i], n++;
         if ((double)place[i] > 1 - LATER)
             t->y[i] = NAN;
         else
             cut = fmax(cut, x);
     }
-    const tab_stack *s = n > 0 && hi > lo ? small(t, NULL) : NULL;
+    bool able = n > 0 && cut > lo && hi > cut;
+    const tab_stack *s = able ? small(t, NULL) : NULL;
     for (size_t i = 0; s != NULL && i < rows; i++) {
-        double x = when[t->q->data->row[i]], d = (x - cut) / (hi - lo);
-        if (isnan(y[i]) || !isnan(t->y[i]) || !(d > 0))
-            continue;
-        double off = (double)(s->oof[i] - y[i]);
-        over += off * off - near / (double)n;
-        far += d * d;
+        double d = (when[t->q->data->row[i]] - cut) / (cut - lo), off = (double)(s->oof[i] - y[i]);
+        if (!isnan(y[i]) && isnan(t->y[i]) && d > 0)
+            v[later++] = (far){ d, off * off - near / (double)n };
     }
     memcpy(t->y, y, rows * sizeof *y);
-    r->drift = far > 0 && over > 0 ? over / far : 0;
-    return s != NULL || !(n > 0 && hi > lo);
+    r->blocked = n > 0 ? fmax(0, (blocked - near) / (double)n) : 0;
+    if (later >= LEAST_TIMES)
+        grow(v, later, r);
+    return s != NULL || !able;
 }
 
 /* Compares a column's arrangement with a random one and keeps it in r where it is the worst so far. group
@@ -336,8 +372,9 @@ static const char *why_asked(tab_arena *a, const tab_profile *p, const tab_asked
 {
     size_t n = r->kind == TAB_SPLIT_TIME ? s->rows[TAB_REGIME_LATER] : s->rows[TAB_REGIME_NEW_GROUP];
     if (r->kind == TAB_SPLIT_RANDOM)
-        return tab_arena_printf(a, "%zu of %zu rows to be answered are like the others: not later, and of "
-                                   "no new group",
+        return tab_arena_printf(a,
+                                "%zu of %zu rows to be answered are like the others: not later, and of "
+                                "no new group",
                                 s->asked - s->rows[TAB_REGIME_LATER] - s->rows[TAB_REGIME_NEW_GROUP],
                                 s->asked);
     if (r->kind == TAB_SPLIT_TIME)
@@ -354,12 +391,13 @@ static const char *why(tab_arena *a, const tab_profile *p, tab_split want, const
     if (want == TAB_SPLIT_RANDOM)
         return "asked for";
     if (r->kind == TAB_SPLIT_RANDOM)
-        return r->measured ? tab_arena_printf(a,
-                                              "a small model takes off %.0f %% of the uncertainty of rows kept "
-                                              "apart by time or key, %.0f %% of rows kept apart at random: "
-                                              "within chance of each other",
-                                              100 * fmax(0, r->score), 100 * fmax(0, r->random_score))
-                           : "no column of times orders the rows, and none groups them";
+        return r->measured
+                   ? tab_arena_printf(a,
+                                      "a small model takes off %.0f %% of the uncertainty of rows kept "
+                                      "apart by time or key, %.0f %% of rows kept apart at random: "
+                                      "within chance of each other",
+                                      100 * fmax(0, r->score), 100 * fmax(0, r->random_score))
+                   : "no column of times orders the rows, and none groups them";
     tab_str c = tab_column_address(a, p->table, r->column);
     const char *given = want == TAB_SPLIT_AUTO ? "" : "asked for; ";
     return tab_arena_printf(a,

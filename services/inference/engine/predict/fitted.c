@@ -419,8 +419,7 @@ tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool exp
     }
     if (explain && !tab_reasons_fitted(e, f, place, m))
         return out_of_memory(e, err);
-    if (missing > 0 &&
-        (!tab_regimes_write(a, f, m->missing_target_results) || !tab_regime_quality(a, f, m)))
+    if (missing > 0 && (!tab_regimes_write(a, f, m->missing_target_results) || !tab_regime_quality(a, f, m)))
         return out_of_memory(e, err);
     *ret = m;
     return tab_arena_full(a) ? out_of_memory(e, err) : TAB_OK;

@@ -121,7 +121,8 @@ static bool later(tab_arena *a, const tab_fitted *f, Tabella__Prediction *m)
         if (h->answered[r]) { /* the range whose mean is nearest */
             size_t best = 0;
             for (size_t k = 1; k < h->ranges; k++)
-                if (fabs(h->range[k].distance - h->distance[r]) < fabs(h->range[best].distance - h->distance[r]))
+                if (fabs(h->range[k].distance - h->distance[r]) <
+                    fabs(h->range[best].distance - h->distance[r]))
                     best = k;
             rows[best]++;
         }
