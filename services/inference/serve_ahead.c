@@ -2,6 +2,7 @@
  * endpoint whose configuration asks for as many steps was fitted with them, and answers at once; for
  * another number the model is fitted anew, as a run of the pinned tables would be, and answers the same. */
 #include "common/proto.h"
+#include "services/inference/engine/horizon/horizon.h"
 #include "services/inference/engine/keys/keys.h"
 #include "services/inference/engine/message.h"
 #include "services/inference/request.h"

@@ -9,6 +9,7 @@
 
 #include "common/log.h"
 #include "common/proto.h"
+#include "services/inference/engine/horizon/horizon.h"
 #include "services/inference/engine/keys/keys.h"
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/pool.h"

@@ -53,7 +53,7 @@ static tab_status evaluate(jobs *self, tab_call *call, const Tabella__Endpoint *
     Tabella__RunOptions options = *o;
     options.base_model = e->base_model;
     q.options = &options;
-    q.seed = e->held_out != NULL ? e->held_out->seed : work_seed(e->id);
+    q.seed = e->held_out != NULL ? e->held_out->seed : 0;
     TAB_TRY(endpoint_sources(call->arena, e, &q.sources, &q.n_sources, err));
     Tabella__ServeState keep = TABELLA__SERVE_STATE__INIT;
     keep.endpoint_id = e->id;

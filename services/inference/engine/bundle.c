@@ -258,7 +258,7 @@ static tab_status predict(const tab_engine *e, const tab_engine *keep, tab_profi
     if (st == TAB_OK)
         st = tab_leaks(e, f, p[s->table], *ret, err);
     if (st == TAB_OK && s->task != TAB_TASK_ANOMALY &&
-        !tab_judge(e, p[s->table], (uint32_t)s->table, s->column, *ret))
+        !tab_judge(e, p[s->table], (uint32_t)s->table, s->column, tab_fitted_judged(e->arena, f), *ret))
         st = tab_no_memory(err);
     if (st == TAB_OK && !tell_linked(e, p[s->table], s->table, &linked, *ret))
         st = tab_no_memory(err);

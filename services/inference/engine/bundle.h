@@ -2,7 +2,6 @@
 #ifndef TAB_BUNDLE_H
 #define TAB_BUNDLE_H
 
-#include "services/inference/engine/horizon/horizon.h"
 #include "services/inference/engine/predict/fitted.h"
 #include "services/inference/engine/predict/select.h"
 #include "services/inference/engine/relational/relational.h"
@@ -35,9 +34,11 @@ tab_status tab_fit_linked(const tab_engine *e, tab_profile *const *p, size_t n, 
 tab_status tab_select_target(const tab_engine *e, tab_profile *const *p, size_t n, const tab_references *refs,
                              const tab_run_options *o, tab_selection *s, tab_error *err) TAB_CHECKED;
 
+struct tab_horizon; /* horizon/horizon.h */
+
 /* The target's table with the rows of its next o->horizon steps, profiled; all else of *ret (n) is p. */
 tab_status tab_look_ahead(const tab_engine *e, tab_profile *const *p, size_t n, const tab_selection *s,
-                          const tab_run_options *o, tab_horizon *h, tab_profile *const **ret,
+                          const tab_run_options *o, struct tab_horizon *h, tab_profile *const **ret,
                           tab_error *err) TAB_CHECKED;
 
 /* How many rows a pass with o->horizon makes, and of which table (decision 0394): what it is billed beside

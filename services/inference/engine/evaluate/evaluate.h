@@ -3,7 +3,7 @@
  * score them.
  *
  *   task             metric (score)   metrics[]
- *   classification   accuracy         accuracy auc log_loss ece baseline_majority lift_pp
+ *   classification   accuracy, auc    accuracy auc log_loss ece baseline_majority baseline_log_loss skill lift_pp
  *   regression       r2               rmse nrmse mae r2 coverage_80 baseline_mean lift_pp
  *   anomaly          score_separation score_separation flagged_share baseline_share lift_pp (unsupervised)
  *   with labels      pr_auc           precision recall pr_auc auc flagged_share baseline_share lift_pp

@@ -12,7 +12,7 @@
 
 enum { TAB_HORIZON_MOST = 10000 }; /* steps */
 
-typedef struct {
+typedef struct tab_horizon {
     const tab_table *table; /* the caller's rows, then those that were made */
     size_t rows, made;      /* of both */
     size_t n;               /* steps of series that are asked, sent ones among them */

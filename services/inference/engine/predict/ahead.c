@@ -47,9 +47,10 @@ static bool places(tab_ahead_work *w, double *last)
     }
     for (size_t r = 0; r < w->rows; r++)
         if (later(w, r)) {
-            double from = s->series[r] != TAB_NULL && own[s->series[r]] > (double)-INFINITY && w->pos[r] <= *last
-                              ? own[s->series[r]]
-                              : *last;
+            double from =
+                s->series[r] != TAB_NULL && own[s->series[r]] > (double)-INFINITY && w->pos[r] <= *last
+                    ? own[s->series[r]]
+                    : *last;
             w->distance[w->distances++] = fmax(HALF, w->pos[r] - from);
         }
     qsort(w->distance, w->distances, sizeof *w->distance, tab_ascending_double);
@@ -263,14 +264,25 @@ static bool open_answers(tab_ahead_work *w, size_t judged, tab_ahead *h)
     return !tab_arena_full(a);
 }
 
+/* The mean of the rows up to a cut. */
+static double mean_before(const tab_ahead_work *w, double cut)
+{
+    double mean = 0, n = 0;
+    for (size_t r = 0; !w->t->classification && r < w->rows; r++)
+        if (labelled(w->t, r) && w->pos[r] <= cut)
+            mean += (w->t->y[r] - mean) / ++n;
+    return mean;
+}
+
 /* Judges each cut's rows by weights and bands of the other cuts. own (cuts, members), heat (cuts): theirs. */
-static bool judge(tab_ahead_work *w, const tab_ahead_answers *at, size_t cuts, const double *own,
-                  const double *heat, tab_ahead_error *v, tab_ahead *h)
+static bool judge(tab_ahead_work *w, const tab_ahead_answers *at, const double *cut, size_t cuts,
+                  const double *own, const double *heat, tab_ahead_error *v, tab_ahead *h)
 {
     size_t k = w->t->classes;
     h->banded = cuts > 1 && !w->t->classification;
     for (size_t c = 0; c < cuts; c++) {
         tab_ahead_band b = { 0 };
+        double mean = mean_before(w, cut[c]);
         size_t n = w->t->classification ? 0 : errors_of(w, at, cuts, cuts > 1 ? c : SIZE_MAX, own, v);
         if (n > 0 && !tab_ahead_bands(v, n, cuts > 1 ? cuts - 1 : 1, &b))
             return false;
@@ -283,9 +295,11 @@ static bool judge(tab_ahead_work *w, const tab_ahead_answers *at, size_t cuts, c
                 tab_ahead_combine(&at[c], i, own + c * TAB_AHEAD_MEMBERS, heat[c], true, p);
                 double prior = (double)at[c].out[(TAB_AHEAD_SHARES * at[c].n + i) * k + w->t->label[m->row]];
                 add_quality(w, h, m, -log(fmax(p[w->t->label[m->row]], 1e-12)), -prior, false);
+                h->mean_loss -= prior;
                 continue;
             }
-            double out, scale = at[c].scale[i] * tab_ahead_deviation(&b, distance_of(m)), truth = w->t->y[m->row];
+            double out, scale = at[c].scale[i] * tab_ahead_deviation(&b, distance_of(m)),
+                        truth = w->t->y[m->row];
             tab_ahead_combine(&at[c], i, own + c * TAB_AHEAD_MEMBERS, 1, false, &out);
             double value = h->judged_value[j] = back(w, out);
             for (size_t l = 0; l < TAB_LEVELS; l++)
@@ -293,6 +307,7 @@ static bool judge(tab_ahead_work *w, const tab_ahead_answers *at, size_t cuts, c
             double last = back(w, (double)at[c].out[TAB_AHEAD_LAST * at[c].n + i]);
             bool in = truth >= h->judged_quantile[j * TAB_LEVELS + 1] &&
                       truth <= h->judged_quantile[j * TAB_LEVELS + TAB_LEVELS - 2];
+            h->mean_loss += (truth - mean) * (truth - mean);
             add_quality(w, h, m, (truth - value) * (truth - value), (truth - last) * (truth - last), in);
         }
     }
@@ -372,7 +387,8 @@ tab_status tab_ahead_run(const tab_engine *e, tab_arena *a, const tab_ahead_task
     tab_ahead_work w = { .e = e, .a = a, .t = t, .rows = t->p->table->rows };
     origin o[ORIGINS];
     tab_ahead_answers at[ORIGINS + 1];
-    double last, own[ORIGINS][TAB_AHEAD_MEMBERS], weight[TAB_AHEAD_MEMBERS] = { 0 }, heat[ORIGINS + 1];
+    double last, cut[ORIGINS], own[ORIGINS][TAB_AHEAD_MEMBERS], weight[TAB_AHEAD_MEMBERS] = { 0 },
+                                                                heat[ORIGINS + 1];
     size_t judged = 0, cuts = 0;
     *ret = NULL;
     if (!places(&w, &last) || !transform(&w) || !covariates(&w))
@@ -382,6 +398,7 @@ tab_status tab_ahead_run(const tab_engine *e, tab_arena *a, const tab_ahead_task
         if (!judged_rows(&w, &o[c]) || !tab_ahead_cut(&w, o[c].cut, o[c].moment, o[c].n, &at[cuts]))
             return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled")
                                            : tab_no_memory(err);
+        cut[cuts] = o[c].cut;
         judged += at[cuts].has[0] ? at[cuts].n : 0;
         cuts += at[cuts].has[0] && at[cuts].n > 0;
     }
@@ -401,7 +418,7 @@ tab_status tab_ahead_run(const tab_engine *e, tab_arena *a, const tab_ahead_task
     if (ok && !t->classification)
         ok = tab_ahead_bands(v, errors_of(&w, at, cuts, SIZE_MAX, own[0], v), cuts, &b);
     size_t asked = asked_rows(&w, last, m);
-    ok = ok && judge(&w, at, cuts, own[0], heat, v, h) && tab_ahead_cut(&w, last, m, asked, &at[cuts]) &&
+    ok = ok && judge(&w, at, cut, cuts, own[0], heat, v, h) && tab_ahead_cut(&w, last, m, asked, &at[cuts]) &&
          answer(&w, &at[cuts], weight, heat[cuts], &b, h);
     if (!ok)
         return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);

@@ -32,24 +32,25 @@ typedef struct {
 typedef struct {
     double distance; /* the mean, in steps */
     size_t judged, covered;
-    double loss, baseline; /* sums: of squares, or of log-losses */
+    double loss, baseline; /* sums: of squares, or of log-losses; of the last value, or the classes' shares */
 } tab_ahead_quality;
 enum { TAB_AHEAD_RANGES = 4 };
 
 typedef struct {
-    bool *answered;       /* (rows) of the asked ones */
-    double *value;        /* (rows) regression */
-    double *quantile;     /* (rows, TAB_LEVELS) */
-    double *spread;       /* (rows) a standard deviation */
-    double *probability;  /* (rows, classes) */
-    double *distance;     /* (rows) in steps */
+    bool *answered;      /* (rows) of the asked ones */
+    double *value;       /* (rows) regression */
+    double *quantile;    /* (rows, TAB_LEVELS) */
+    double *spread;      /* (rows) a standard deviation */
+    double *probability; /* (rows, classes) */
+    double *distance;    /* (rows) in steps */
     size_t origins, judged;
-    uint32_t *row;        /* (judged) rows of the table that were judged, as the asked are answered: */
-    double *judged_value; /* (judged) */
+    uint32_t *row;           /* (judged) rows of the table that were judged, as the asked are answered: */
+    double *judged_value;    /* (judged) */
     double *judged_quantile; /* (judged, TAB_LEVELS) from the errors of other cuts; NULL: one cut */
     double *judged_probability;
     tab_ahead_quality range[TAB_AHEAD_RANGES];
     size_t ranges;
+    double mean_loss;   /* sum over the judged of what the mean before their cut, or the shares, lose */
     bool banded;        /* coverage is told */
     const char *method; /* the members that weigh most, for people */
 } tab_ahead;

@@ -15,12 +15,11 @@ enum { MOST = 20000, FEW = 1500, COPIES = 3, LEAST = 12, LONGEST = 6000 };
 static const double SHRINK = 3, CAP = 12;
 
 /* Learners of unlike kinds: the past is too short to tell which is best by much (decision 0390). */
-static const tab_recipe MIXED = {
-    .learner = { &tab_learn_boost_fast, &tab_learn_linear, &tab_learn_kernel_small, &tab_learn_forest },
-    .n = 4,
-    .folds = 5,
-    .work = 1e12
-};
+static const tab_recipe MIXED = { .learner = { &tab_learn_boost_fast, &tab_learn_linear,
+                                               &tab_learn_kernel_small, &tab_learn_forest },
+                                  .n = 4,
+                                  .folds = 5,
+                                  .work = 1e12 };
 static const tab_recipe LINEAR = { .learner = { &tab_learn_linear }, .n = 1, .folds = 5, .work = 1e12 };
 
 typedef struct {
@@ -34,7 +33,7 @@ typedef struct {
     double *scale;  /* (series + 1) */
     double *mean;   /* (series + 1) */
     size_t base;
-    tab_profile wide; /* own columns of the examples, then the made ones */
+    tab_profile wide;  /* own columns of the examples, then the made ones */
     tab_values *value; /* (cols) of the asked */
     size_t cols;
 } cut_work;
@@ -157,7 +156,7 @@ static bool look_back(cut_work *c)
 {
     size_t all = c->n + c->asked, series = c->w->t->asked->series.n;
     c->kinds = c->h[0]->kinds;
-    c->simple = tab_arena_new_of(c->a, double, all *c->kinds + 1);
+    c->simple = tab_arena_new_of(c->a, double, all * c->kinds + 1);
     c->scale = tab_arena_new_of(c->a, double, series + 1);
     c->mean = tab_arena_new_of(c->a, double, series + 1);
     double *unit = tab_arena_new_of(c->a, double, series + 1);
@@ -469,8 +468,8 @@ static bool answer_numbers(cut_work *c, tab_ahead_answers *r)
     if (z == NULL || !encode(c, true, &past) || !encode(c, false, &plain))
         return false;
     for (size_t i = 0; i < c->n; i++) {
-        double off = (c->w->y[c->moment[i].row] - c->simple[i * c->kinds + c->base]) /
-                     c->scale[c->moment[i].series];
+        double off =
+            (c->w->y[c->moment[i].row] - c->simple[i * c->kinds + c->base]) / c->scale[c->moment[i].series];
         z[i] = isnan(off) ? off : fmax(-CAP, fmin(CAP, off));
     }
     if (!fit_member(c, &past, z, &MIXED, out[TAB_AHEAD_TREES]) ||

@@ -245,10 +245,7 @@ bool tab_ahead_bands(const tab_ahead_error *errors, size_t n, size_t origins, ta
         for (size_t l = 0; l < TAB_LEVELS; l++) {
             double tau = tab_quantile_level[l], half = at_rank(size, n, fmin(1, fabs(2 * tau - 1) * more));
             /* few independent errors lie on one side by chance: both halves are as wide then */
-            ret->quantile[l] = own >= SKEWED ? at_rank(u, n, tau)
-                               : tau < 0.5   ? -half
-                               : tau > 0.5   ? half
-                                             : 0;
+            ret->quantile[l] = own >= SKEWED ? at_rank(u, n, tau) : tau < 0.5 ? -half : tau > 0.5 ? half : 0;
         }
         ret->spread = sqrt(square);
     }

@@ -18,7 +18,10 @@ typedef struct {
     bool measured;              /* of the column, or of the nearest rival of a random split */
     double score, random_score; /* shares of the baseline's loss that a small model takes off */
     size_t time;                /* a column of times; the table's width: none */
-    double drift; /* regression: growth of the squared error beyond the times, by their squared share */
+    /* regression: what the squared error of rows beyond the times is more than that of rows among them,
+     * flat + slope d, d in ranges of the times, as far as `most`, the farthest that was judged */
+    double flat, slope, most;
+    double blocked; /* and by how much more that of rows kept apart by time is, which is theirs already */
 } tab_arrangement;
 
 /* q: the problem without a place; its data are those of p, target is its column. own: columns of p that are

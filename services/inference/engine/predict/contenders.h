@@ -11,6 +11,7 @@ typedef struct {
     size_t table, column;
     bool eligible, numeric;
     bool chance;               /* the others tell no more of it than chance does, or there are none */
+    bool lucky;                /* the same, however few rows there are to tell; its shares are not to be named */
     char reason[200];          /* why it is not eligible */
     double skill;              /* share of the base rate's loss that all other columns take off */
     double alone[TAB_CLOSEST]; /* what the columns that tell most tell alone, falling; [0] at most skill */

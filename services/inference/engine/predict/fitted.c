@@ -110,7 +110,23 @@ static tab_status fit_ahead(const tab_engine *e, const tab_profile *p, const boo
                          .y = y,
                          .asked = &f->asked,
                          .seed = e->seed };
-    return tab_ahead_run(e, f->arena, &t, &f->ahead, err);
+    TAB_TRY(tab_ahead_run(e, f->arena, &t, &f->ahead, err));
+    return tab_ahead_says(f) ? TAB_OK : tab_no_memory(err);
+}
+
+/* What is known of a group whose rows have one target: its rows share a fold, so the stack has learned nothing of
+ * it out of fold, and a new row of it is answered by theirs. False: the arena is full. */
+static bool fit_groups(const tab_profile *p, tab_fitted *f)
+{
+    size_t column = f->units.column;
+    if (f->units.kind != TAB_UNITS_GROUPS || !f->column[column].used)
+        return true;
+    tab_values v = tab_values_of(&p->col[column]);
+    uint64_t *key = tab_arena_new_of(f->arena, uint64_t, f->rows + 1);
+    for (size_t i = 0; key != NULL && i < f->rows; i++)
+        key[i] = tab_units_key(&v, f->data->row[i]);
+    f->group_key = key;
+    return key != NULL && tab_twins_fit_keys(f->arena, &f->problem, f->stack, key, &f->group);
 }
 
 /* The stack, the intervals and what copies say, for a target that is read. */
@@ -135,8 +151,14 @@ static tab_status fit_models(const tab_engine *e, const tab_profile *p, const ta
                                 .seed = e->seed,
                                 .classification = f->task == TAB_TASK_CLASSIFICATION,
                                 .outputs = f->task == TAB_TASK_CLASSIFICATION ? f->classes : 1 };
+    uint32_t *unit = NULL;
+    if (!tab_units_find(a, p, f->target, !f->problem.classification, &f->units) ||
+        !tab_units_of(a, &f->units, data, &unit))
+        return out_of_memory(e, err);
+    f->problem.unit = unit;
+    f->problem.repeats = f->units.kind == TAB_UNITS_REPEATS;
     size_t own = o->own > 0 ? o->own : p->table->cols;
-    if (o->split == TAB_SPLIT_AUTO)
+    if (o->split == TAB_SPLIT_AUTO || o->split == TAB_SPLIT_TIME)
         TAB_TRY(find_regimes(p, own, f, err));
     TAB_TRY(tab_arrange(e, a, p, &f->problem, f->target, own, o->split, &f->asked, &f->split, err));
     f->problem.place = f->split.place;
@@ -149,6 +171,8 @@ static tab_status fit_models(const tab_engine *e, const tab_profile *p, const ta
             return out_of_memory(e, err);
     }
     f->twins = tab_twins_fit(&f->problem, f->stack);
+    if (!fit_groups(p, f))
+        return out_of_memory(e, err);
     return f->asked.rows[TAB_REGIME_LATER] > 0 ? fit_ahead(e, p, use, f, err) : TAB_OK;
 }
 
@@ -286,7 +310,7 @@ static Tabella__Prediction *prediction_of(tab_arena *a, const tab_fitted *f)
 }
 
 /* Room for n results of the task; the caller checks whether the arena is full. */
-static Tabella__Results *results_new(tab_arena *a, const tab_fitted *f, size_t n)
+Tabella__Results *tab_results_new(tab_arena *a, const tab_fitted *f, size_t n)
 {
     Tabella__Results *r = tab_message(a, Tabella__Results, TABELLA__RESULTS__INIT);
     if (r == NULL)
@@ -351,42 +375,6 @@ static void write_result(const tab_fitted *f, Tabella__Results *r, size_t i, con
             limit(tab_target_value(f, location + (double)scale * f->interval->quantile[l]), least, most);
 }
 
-/* Writes result `i` of a later row of the table. */
-static void write_ahead(const tab_fitted *f, Tabella__Results *r, size_t i, size_t row)
-{
-    const tab_ahead *h = f->ahead;
-    size_t best = 0;
-    for (size_t k = 0; f->task == TAB_TASK_CLASSIFICATION && k < f->classes; k++) {
-        r->probabilities[i * f->classes + k] = h->probability[row * f->classes + k];
-        best = h->probability[row * f->classes + k] > h->probability[row * f->classes + best] ? k : best;
-    }
-    if (f->task == TAB_TASK_CLASSIFICATION) {
-        r->label[i] = (uint32_t)best;
-        return;
-    }
-    /* a target that was never negative, or never positive, stays so; beyond its range it may go */
-    double least = f->least >= 0 ? 0 : -1.7e308, most = f->most <= 0 ? 0 : 1.7e308;
-    r->value[i] = limit(h->value[row], least, most);
-    r->std[i] = limit(h->spread[row], 0, 1e308);
-    for (size_t l = 0; l < TAB_LEVELS; l++)
-        r->quantiles[i * TAB_LEVELS + l] = limit(h->quantile[row * TAB_LEVELS + l], least, most);
-}
-
-/* The regime of each result; nothing where all rows are alike. False: the arena is full. */
-static bool write_regimes(tab_arena *a, const tab_fitted *f, Tabella__Results *r)
-{
-    bool any = false;
-    for (size_t i = 0; f->asked.of != NULL && i < r->n_row; i++)
-        any = any || f->asked.of[r->row[i]] != TAB_REGIME_ALIKE;
-    if (!any)
-        return true;
-    r->n_regime = r->n_row;
-    r->regime = tab_arena_new_of(a, uint32_t, r->n_row + 1);
-    for (size_t i = 0; r->regime != NULL && i < r->n_row; i++)
-        r->regime[i] = f->asked.of[r->row[i]];
-    return r->regime != NULL;
-}
-
 /* Rows come in the table's order, out-of-fold answers where the target is present. */
 tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool explain,
                               Tabella__Prediction **ret, tab_error *err)
@@ -394,7 +382,8 @@ tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool exp
     tab_arena *a = e->arena;
     Tabella__Prediction *m = prediction_of(a, f);
     uint32_t *place = tab_arena_new_of(a, uint32_t, f->rows + 1); /* where a row of the table stands */
-    if (m == NULL || place == NULL)
+    float *own = f->stack == NULL ? NULL : tab_arena_new_of(a, float, f->stack->outputs + 1);
+    if (m == NULL || place == NULL || (f->stack != NULL && own == NULL))
         return out_of_memory(e, err);
     /* rows without a target have a list of their own */
     size_t missing = 0;
@@ -404,9 +393,9 @@ tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool exp
             missing += f->task == TAB_TASK_CLASSIFICATION ? f->label[i] == TAB_NULL : isnan(f->y[i]);
     }
     m->missing_target = missing;
-    m->results = results_new(a, f, f->rows - missing);
+    m->results = tab_results_new(a, f, f->rows - missing);
     if (missing > 0)
-        m->missing_target_results = results_new(a, f, missing);
+        m->missing_target_results = tab_results_new(a, f, missing);
     if (tab_arena_full(a))
         return out_of_memory(e, err);
     size_t at[2] = { 0, 0 }; /* present, missing */
@@ -418,17 +407,24 @@ tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool exp
         Tabella__Results *r = absent ? m->missing_target_results : m->results;
         size_t k = at[absent]++;
         r->row[k] = (uint32_t)row;
-        if (f->task == TAB_TASK_ANOMALY)
+        if (f->task == TAB_TASK_ANOMALY) {
             r->anomaly_score[k] = (double)f->anomaly->score[i];
-        else if (absent && f->ahead != NULL && f->ahead->answered[row])
-            write_ahead(f, r, k, row);
-        else
-            write_result(f, r, k, f->stack->oof + i * f->stack->outputs,
-                         f->interval != NULL ? f->interval->oof_scale[i] : 0, 0);
+            continue;
+        }
+        if (absent && f->ahead != NULL && f->ahead->answered[row]) {
+            tab_ahead_write(f, r, k, row);
+            continue;
+        }
+        size_t outputs = f->stack->outputs;
+        float scale = f->interval != NULL ? f->interval->oof_scale[i] : 0;
+        memcpy(own, f->stack->oof + i * outputs, outputs * sizeof *own);
+        if (absent && f->group.strength > 0 && f->group_key[i] != 0)
+            tab_twins_apply(&f->group, &f->problem, f->stack, f->interval, f->group_key[i], own, &scale);
+        write_result(f, r, k, own, scale, 0);
     }
     if (explain && !tab_reasons_fitted(e, f, place, m))
         return out_of_memory(e, err);
-    if (missing > 0 && !write_regimes(a, f, m->missing_target_results))
+    if (missing > 0 && (!tab_regimes_write(a, f, m->missing_target_results) || !tab_regime_quality(a, f, m)))
         return out_of_memory(e, err);
     *ret = m;
     return tab_arena_full(a) ? out_of_memory(e, err) : TAB_OK;
@@ -497,6 +493,9 @@ static void score_block(void *ctx, size_t b)
     for (size_t i = 0; ok && i < n; i++) {
         Tabella__Results *r = results_of(j, from + i, &part, &before);
         size_t at = from + i - before;
+        if (j->part[part]->group != NULL && j->part[part]->group[at] != 0)
+            tab_twins_apply(&f->group, &f->problem, f->stack, f->interval, j->part[part]->group[at],
+                            out + i * k, &scale[i]);
         float beyond = j->part[part]->beyond[at];
         write_result(f, r, at, out + i * k, f->interval != NULL ? wider(f, scale[i], beyond) : 0,
                      3 * sqrt((double)beyond));
@@ -517,11 +516,18 @@ static tab_status read_rows(const tab_engine *e, const tab_fitted *f, const tab_
     ret->m = prediction_of(a, f);
     if (ret->d == NULL || ret->m == NULL)
         return out_of_memory(e, err);
-    ret->m->results = results_new(a, f, t->rows);
+    ret->m->results = tab_results_new(a, f, t->rows);
     if (tab_arena_full(a) || !tab_beyond_read(a, f, values, t->rows, ret))
         return out_of_memory(e, err);
     for (size_t i = 0; i < t->rows; i++)
         ret->m->results->row[i] = (uint32_t)i;
+    if (f->group.strength > 0) {
+        ret->group = tab_arena_new_of(a, uint64_t, t->rows + 1);
+        for (size_t i = 0; ret->group != NULL && i < t->rows; i++)
+            ret->group[i] = tab_units_key(&values[f->units.column], i);
+        if (ret->group == NULL)
+            return out_of_memory(e, err);
+    }
     return TAB_OK;
 }
 

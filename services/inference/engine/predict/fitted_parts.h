@@ -2,6 +2,7 @@
 #ifndef TAB_FITTED_PARTS_H
 #define TAB_FITTED_PARTS_H
 
+#include "services/inference/engine/features/units.h"
 #include "services/inference/engine/predict/ahead.h"
 #include "services/inference/engine/predict/anomaly.h"
 #include "services/inference/engine/predict/arrange.h"
@@ -38,9 +39,12 @@ struct tab_fitted {
     tab_encoder *enc;
     tab_data *data;
     tab_problem problem;
+    tab_units units;
     tab_stack *stack;
     tab_interval *interval;
     tab_twins twins;
+    tab_twins group; /* rows of one level of units.column; strength 0: there is none */
+    uint64_t *group_key; /* (rows) of the encoded rows' groups, or NULL */
     tab_anomaly *anomaly;
     tab_arrangement split; /* of the rows it was fitted on; without a target all zero */
     tab_asked asked;       /* its rows without a target; all zero where the split was told */
@@ -60,6 +64,21 @@ tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *
  * grows (beyond.c). values (cols). False: the arena is full. */
 bool tab_beyond_read(tab_arena *a, const tab_fitted *f, const tab_values *values, size_t rows,
                      tab_scoring *ret);
+
+/* Result i of a later row of the table, and the regime of each result (regime_quality.c). False: the arena is
+ * full. */
+void tab_ahead_write(const tab_fitted *f, Tabella__Results *r, size_t i, size_t row);
+bool tab_regimes_write(tab_arena *a, const tab_fitted *f, Tabella__Results *r) TAB_CHECKED;
+
+/* The split's score and reason by what earlier cuts bore out. False: the arena is full. */
+bool tab_ahead_says(tab_fitted *f) TAB_CHECKED;
+
+/* How good the answers are for rows of each regime that are asked: m->regimes (regime_quality.c). False: the
+ * arena is full. */
+bool tab_regime_quality(tab_arena *a, const tab_fitted *f, Tabella__Prediction *m) TAB_CHECKED;
+
+/* Room for n results of the task; the caller checks whether the arena is full. */
+Tabella__Results *tab_results_new(tab_arena *a, const tab_fitted *f, size_t n);
 
 /* Adds reasons to results (reasons.c). place (rows): where each row of the table stands among encoded
  * rows. */

@@ -16,7 +16,15 @@ static const double DAY = 86400;
 
 /* ---- cells as numbers --------------------------------------------------------------------------- */
 
-typedef enum { TEXT_NONE, TEXT_NUMBER, TEXT_MONTH, TEXT_QUARTER, TEXT_DATE_MDY, TEXT_DATE_DMY } text_kind;
+typedef enum {
+    TEXT_NONE,
+    TEXT_NUMBER,
+    TEXT_MONTH,
+    TEXT_QUARTER,
+    TEXT_DATE_MDY,
+    TEXT_DATE_DMY,
+    TEXT_NUMBERED /* d_1, Week 12: letters, then a number; all with the same letters */
+} text_kind;
 
 static double read_text(tab_str t, text_kind kind)
 {
@@ -38,21 +46,43 @@ static double read_text(tab_str t, text_kind kind)
     case TEXT_DATE_DMY:
         return tab_parse_date(t, kind == TEXT_DATE_MDY ? TAB_ORDER_MDY : TAB_ORDER_DMY, &d) ? d.seconds
                                                                                             : (double)NAN;
+    case TEXT_NUMBERED: {
+        size_t letters = t.n;
+        while (letters > 0 && t.p[letters - 1] >= '0' && t.p[letters - 1] <= '9')
+            letters--;
+        tab_str rest = { t.p + letters, t.n - letters };
+        return letters > 0 && letters <= 12 && rest.n > 0 && rest.n <= 9 && tab_parse_number(rest, '.', &n)
+                   ? n.value
+                   : (double)NAN;
+    }
     default:
         return (double)NAN;
     }
+}
+
+/* Whether all levels begin with the letters of the first. */
+static bool same_letters(const tab_column_profile *c)
+{
+    tab_str first = c->level[0];
+    size_t letters = first.n;
+    while (letters > 0 && first.p[letters - 1] >= '0' && first.p[letters - 1] <= '9')
+        letters--;
+    for (size_t k = 0; k < c->levels; k++)
+        if (c->level[k].n <= letters || memcmp(c->level[k].p, first.p, letters) != 0)
+            return false;
+    return true;
 }
 
 /* How nearly all of the first levels read. */
 static text_kind kind_of_levels(const tab_column_profile *c)
 {
     size_t n = c->levels < LOOK ? c->levels : LOOK;
-    for (text_kind k = TEXT_NUMBER; k <= TEXT_DATE_DMY; k++) {
+    for (text_kind k = TEXT_NUMBER; k <= TEXT_NUMBERED; k++) {
         size_t fail = 0;
         for (size_t i = 0; i < n && fail <= n / 8; i++)
             fail += isnan(read_text(c->level[i], k));
         if (n > 1 && fail <= n / 8)
-            return k;
+            return k == TEXT_NUMBERED && !same_letters(c) ? TEXT_NONE : k;
     }
     return TEXT_NONE;
 }
@@ -96,7 +126,7 @@ static const double *numbers_of(tab_search *s, const tab_column_profile *c, bool
         return NULL;
     for (size_t r = 0; r < s->rows; r++)
         v[r] = c->code[r] == TAB_NULL ? (double)NAN : of[c->code[r]];
-    *ret_date = kind >= TEXT_DATE_MDY;
+    *ret_date = kind == TEXT_DATE_MDY || kind == TEXT_DATE_DMY;
     *ret_month = kind == TEXT_MONTH;
     return v;
 }
@@ -134,6 +164,13 @@ static double division(const double *v, size_t rows)
     return 0;
 }
 
+/* Decimals that may be years, or seconds or milliseconds since 1970. */
+static bool could_be_time(const tab_clue *c)
+{
+    return (c->lo >= 1500 && c->hi <= 2200) || (c->lo >= 2e8 && c->hi <= 4.2e9) ||
+           (c->lo >= 2e11 && c->hi <= 4.2e12);
+}
+
 /* One pass: range, wholeness, rises and falls. False: decimals that are no years and no even steps. */
 static bool look(const double *v, size_t rows, tab_clue *c)
 {
@@ -151,10 +188,10 @@ static bool look(const double *v, size_t rows, tab_clue *c)
         first_step = first_step != 0 || isnan(last) ? first_step : x - last;               // NOLINT: none yet
         same += first_step != 0 && fabs(x - last - first_step) <= 1e-6 * fabs(first_step); // NOLINT: none yet
         last = x;
-        if (c->present == 2 * LOOK && !c->whole && !(c->lo >= 1500 && c->hi <= 2200) && 4 * same < c->present)
+        if (c->present == 2 * LOOK && !c->whole && !could_be_time(c) && 4 * same < c->present)
             return false;
     }
-    return c->whole || (c->lo >= 1500 && c->hi <= 2200) || 4 * same >= 3 * c->present;
+    return c->whole || could_be_time(c) || 4 * same >= 3 * c->present;
 }
 
 /* Distinct values of a few whole ones, and the greatest step that all are apart by. */

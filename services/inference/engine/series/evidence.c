@@ -8,8 +8,9 @@
 #include "services/inference/engine/profile/roles.h"
 #include "services/inference/engine/series/internal.h"
 
-enum { LEAST = 12, BESIDE = 8 };
-static const double SURE = 4;
+/* TRIED: columns that are tried as the key of events. ALIKE: of the squared differences that such a key leaves. */
+enum { LEAST = 12, BESIDE = 8, TRIED = 12 };
+static const double SURE = 4, ALIKE = 0.35;
 
 /* ---- values -------------------------------------------------------------------------------------- */
 
@@ -64,10 +65,10 @@ bool tab_series_sequence(tab_search *s, const tab_axis *x, size_t n, size_t *ret
 /* von Neumann's ratio of y over rows in sequence, within series; rows of one time are passed over, as they
  * have no order. Of classes: how often neighbours differ beside how often two rows of a series do. */
 static void successive(const tab_search *s, const tab_axis *x, size_t n, const double *y, bool class,
-                       double *ret_eta, double *ret_z)
+                       double *ret_eta, double *ret_z, double *ret_change)
 {
     double moves = 0, square = 0, spread = 0, freedom = 0;
-    *ret_eta = 1, *ret_z = 0;
+    *ret_eta = 1, *ret_z = 0, *ret_change = INFINITY;
     for (size_t from = 0, to; from < n; from = to) {
         double sum = 0, sum2 = 0, here = 0, last = (double)NAN;
         uint32_t series = s->series[s->seq[from]], last_rank = TAB_NULL;
@@ -100,7 +101,8 @@ static void successive(const tab_search *s, const tab_axis *x, size_t n, const d
     }
     if (moves < LEAST || !(spread > 0))
         return;
-    *ret_eta = square / moves / (2 * spread / freedom);
+    *ret_change = square / moves;
+    *ret_eta = *ret_change / (2 * spread / freedom);
     *ret_z = (1 - *ret_eta) * sqrt(moves);
 }
 
@@ -143,7 +145,7 @@ static void lie(const tab_search *s, tab_axis *x, size_t n)
     double within = own > 0 ? (double)(own_up > own_down ? own_up : own_down) / own : 0;
     x->blocks = n > 1 && within > global;
     x->ordered = fmax(global, within);
-    x->falls = x->blocks ? own_down > own_up : down > up;
+    x->falls = x->ordered >= 0.9 && (x->blocks ? own_down > own_up : down > up);
     x->after = asked > 0 ? (double)later / (double)asked : 0;
     x->after_own = asked > 0 ? (double)later_own / (double)asked : 0;
     free(last);
@@ -158,9 +160,10 @@ static double points_of(const tab_search *s, const tab_axis *x)
     bool count = x->clues == 1 && first->as == TAB_AS_COUNT, year = x->clues == 1 && first->as == TAB_AS_YEAR;
     /* 66 to 84, each once: no counter begins there */
     if (count && first->lo >= 32 && first->hi <= 99 && x->keys == 0 && x->alone >= 1 &&
-        first->distinct >= 8 && first->hi - first->lo < (double)first->distinct)
+        first->distinct >= 8 && first->hi - first->lo < 1.1 * (double)first->distinct)
         count = false, year = true;
-    bool lattice = x->alone >= 0.95 && x->next >= 0.7 && x->at.even >= 0.6;
+    bool lattice = x->alone >= 0.95 && x->next >= 0.7 &&
+                   (x->at.even >= 0.6 || (x->keys > 0 && x->cover >= 0.9 && x->alone0 < 0.5));
     bool after = s->n_asked >= 2 && (x->after >= 0.95 || x->after_own >= 0.95);
     /* the last rows of a table are the last by whatever it is sorted by */
     bool told = after && s->n_asked >= 5 && !(s->at_end && x->ordered >= 0.7);
@@ -178,20 +181,23 @@ static double points_of(const tab_search *s, const tab_axis *x)
                     : first->birth              ? -1
                                                 : 3;
     points += x->ordered >= 0.97 ? 2 : x->ordered >= 0.9 ? 1 : 0;
-    points += lattice ? 3 : 0;
+    points += !lattice ? 0 : count && x->keys == 0 && !depends ? 2 : 3;
     points += x->keys > 0 && x->alone >= 0.95 && x->alone0 < 0.8 ? 1 : 0;
     points += depends && (x->alone >= 0.95 || !(count || year)) ? 1 : 0;
     points += depends ? 2 * fmax(0, fmin(1, 1 - x->eta)) : 0;
-    points += !after || (count && x->keys == 0 && !lattice) ? 0 : x->after >= 0.95 ? 4 : 3;
+    points += !after || (count && x->keys == 0 && !lattice) ? 0 : fmax(4 * x->after, 3 * x->after_own);
     points -= 0.5 * (double)x->keys;
     /* a quarter beside a year is a part of the time sooner than a key */
     for (size_t k = 0; k < x->keys; k++)
         for (size_t i = 0; i < s->clues; i++)
             if (s->clue[i].column == x->key[k] && s->clue[i].parts != 0)
-                points -= year || x->clues > 1 ? 1.5 : 0.5;
+                points -= year || x->clues > 1 ? 1.5 : count ? 0 : 0.5;
     if (count && !(lattice && (depends || told || (after && x->keys > 0 && x->z > 2.5))))
         return 0;
     if (year && x->alone < 0.9 && !told)
+        return 0;
+    /* parts that neither order the rows nor make them stand alone describe what a row is about */
+    if (x->clues > 1 && x->ordered < 0.9 && !lattice && !after && x->alone < 0.9)
         return 0;
     return points;
 }
@@ -205,10 +211,34 @@ bool tab_series_weigh(tab_search *s, tab_axis *x)
         !tab_series_values(s, s->target, &y, &class))
         return false;
     lie(s, x, n);
-    x->eta = 1, x->z = 0;
+    x->eta = 1, x->z = 0, x->change = INFINITY;
     if (y != NULL)
-        successive(s, x, seq, y, class, &x->eta, &x->z);
+        successive(s, x, seq, y, class, &x->eta, &x->z, &x->change);
     x->points = points_of(s, x);
+    return true;
+}
+
+bool tab_series_value_key(tab_search *s, tab_axis *x)
+{
+    size_t tried = 0;
+    tab_axis best = *x;
+    double most = ALIKE * x->change;
+    if (x->keys > 0 || (x->at.even >= 0.6 && x->alone >= 0.9))
+        return true;
+    for (size_t c = 0; c < s->cols && tried < TRIED; c++) {
+        tab_axis k = *x;
+        if (!tab_series_may_name(s, x, c) || 4 * s->p->col[c].distinct > s->p->col[c].present)
+            continue;
+        tried++;
+        k.key[0] = c, k.keys = 1;
+        if (!tab_series_weigh(s, &k))
+            return false;
+        if (k.z > SURE && k.eta < 0.6 && k.change < most) {
+            most = k.change;
+            best = k;
+        }
+    }
+    *x = best;
     return true;
 }
 
@@ -284,6 +314,15 @@ static bool ordered_values(const double *y, size_t rows, bool sorted)
            (d1 + 0.5) * sure > 2.5;
 }
 
+/* Whether the rows come in the order of these numbers, one way, with a fiftieth of them astray. */
+static bool sorted_by(const double *v, size_t rows)
+{
+    size_t up = 0, down = 0, astray = rows / 50;
+    for (size_t r = 1; r < rows && (up <= astray || down <= astray); r++)
+        up += v[r] > v[r - 1], down += v[r] < v[r - 1];
+    return (up <= astray || down <= astray) && up + down > 8;
+}
+
 bool tab_series_row_order(tab_search *s, double *ret_strength)
 {
     const double *y;
@@ -292,20 +331,23 @@ bool tab_series_row_order(tab_search *s, double *ret_strength)
     *ret_strength = 0;
     if (s->rows < 2 * LEAST || grouped(s))
         return true;
-    for (size_t i = 0; i < s->clues; i++)
-        sorted = sorted || (s->clue[i].distinct > 8 && (s->clue[i].up == 0 || s->clue[i].down == 0));
+    for (size_t c = 0; c < s->cols && !sorted; c++)
+        sorted = c != s->target && s->p->col[c].number != NULL && sorted_by(s->p->col[c].number, s->rows);
     if (!tab_series_values(s, s->target, &y, &class))
         return false;
     bool target = y != NULL && !class && ordered_values(y, s->rows, sorted);
     for (size_t c = 0; c < s->cols && tried < BESIDE; c++) {
         const tab_column_profile *p = &s->p->col[c];
-        if (c == s->target || p->type != TAB_NUMERIC || p->number == NULL || p->distinct < LEAST)
+        if (c == s->target || p->type != TAB_NUMERIC || p->number == NULL || p->distinct < LEAST ||
+            sorted_by(p->number, s->rows))
             continue;
         tried++;
         said += ordered_values(p->number, s->rows, sorted);
     }
     bool most = tried >= 2 && 3 * said >= 2 * tried;
-    if (target || most)
+    /* what a table is sorted by may well be followed by the target, and by nothing else */
+    if (sorted ? target && tried > 0 && 3 * said >= 2 * tried
+               : target || (most && y == NULL) || (most && class))
         *ret_strength = target && most ? 0.9 : target ? 0.8 : 0.6;
     return true;
 }

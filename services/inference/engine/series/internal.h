@@ -69,8 +69,9 @@ typedef struct {
     bool falls, blocks; /* rows come newest first; in order within series that stand together */
     double after;       /* asked rows that are later than all labelled ones; of their series */
     double after_own;
-    double eta; /* mean squared successive difference beside the variance; 1: no order */
-    double z;   /* how far below 1, in standard errors */
+    double eta;    /* mean squared successive difference beside the variance; 1: no order */
+    double z;      /* how far below 1, in standard errors */
+    double change; /* the mean squared successive difference itself */
     double points;
 } tab_axis;
 
@@ -98,11 +99,15 @@ bool tab_rank_times(tab_arena *a, size_t rows, bool calendar, tab_ranked *r);
 
 /* keys.c: the smallest set of columns under which a time stands nearly once. */
 bool tab_series_keys(tab_search *s, tab_axis *x);
+/* Whether a column may name series of this axis: it repeats, and is no measure. */
+bool tab_series_may_name(const tab_search *s, const tab_axis *x, size_t column);
 /* series (rows) 0..n-1 in order of first appearance under these columns. */
 bool tab_series_ids(tab_search *s, const size_t *key, size_t keys, uint32_t *series, size_t *ret_n);
 
 /* evidence.c */
 bool tab_series_weigh(tab_search *s, tab_axis *x);
+/* Events whose times say nothing of their series: a column within which values follow one another is the key. */
+bool tab_series_value_key(tab_search *s, tab_axis *x);
 /* Whether the rows as they stand are in an order that their values bear out. */
 bool tab_series_row_order(tab_search *s, double *ret_strength);
 /* y (rows): the target as a number, of categories their codes; *ret_class: only equality counts. */

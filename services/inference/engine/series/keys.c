@@ -2,7 +2,6 @@
  * once, and the series has (nearly) all of the table's times between its first and its last. A column of
  * noise with many values makes times stand once too, but each of its values then has few of them. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -183,13 +182,6 @@ static bool try_keys(const window *w, keyed *k)
     double by_chance = rows > 0 ? pairs * same / ((double)rows * fmax(1, (double)rows - 1)) : 0;
     k->share = by_chance > 0 ? together / by_chance : 1;
     k->sure = by_chance > 0 ? (by_chance - together) / sqrt(by_chance) : 0;
-#ifdef SERIES_DEBUG
-    fprintf(stderr, "      keys");
-    for (size_t i = 0; i < k->keys; i++)
-        fprintf(stderr, " %.8s", w->s->p->table->col[k->key[i]].name.p);
-    fprintf(stderr, ": alone %.3f cover %.2f each %.1f share %.2f sure %.1f chance %.1f together %.1f\n",
-            k->alone, k->cover, k->each, k->share, k->sure, by_chance, together);
-#endif
     k->apart = by_chance >= 10 && together <= 0.15 * by_chance;
     k->series = series;
     k->alone = rows > 0 ? 1 - (double)again / (double)rows : 0;
@@ -207,8 +199,7 @@ static bool in_axis(const tab_axis *x, size_t column)
     return false;
 }
 
-/* A column that may name series: it repeats, and is no measure. */
-static bool may_name(const tab_search *s, const tab_axis *x, size_t column)
+bool tab_series_may_name(const tab_search *s, const tab_axis *x, size_t column)
 {
     const tab_column_profile *c = &s->p->col[column];
     bool numbers = c->column->layout == TAB_NUMBERS;
@@ -279,34 +270,45 @@ static bool grow(const window *w, keyed *pool, size_t n, keyed *best)
     return true;
 }
 
-/* Rows that stand in blocks of a column's values, each block in the order of time, the table as a whole not:
- * histories put one below the other. *ret: no such column is left at the table's width. False: memory. */
-static bool block_key(tab_search *s, const tab_axis *x, size_t *ret)
+/* Rises and falls of time from one labelled row to the next; within: where the level stays. *changes of it. */
+static void turns_of(const tab_search *s, const tab_axis *x, const uint32_t *level, size_t most, size_t *up,
+                     size_t *down, size_t *changes)
 {
     const uint32_t *rank = x->at.rank;
-    size_t up = 0, down = 0;
+    size_t last = SIZE_MAX;
+    *up = *down = *changes = 0;
+    for (size_t r = 0; r < s->rows && *changes <= most; r++) {
+        if (rank[r] == TAB_NULL || (s->asked != NULL && s->asked[r]))
+            continue;
+        bool stays = last == SIZE_MAX || level == NULL || level[r] == level[last];
+        *changes += !stays;
+        if (last != SIZE_MAX && stays)
+            *up += rank[r] > rank[last], *down += rank[r] < rank[last];
+        last = r;
+    }
+}
+
+/* Histories put one below the other: rows stand in blocks of a column's values, each block in the order of
+ * time, the table as a whole not. *ret: such a column, the table's width where there is none. False: memory. */
+static bool block_key(tab_search *s, const tab_axis *x, size_t *ret)
+{
+    size_t up, down, changes;
     *ret = s->cols;
-    for (size_t r = 1; r < s->rows; r++)
-        if (rank[r] != TAB_NULL && rank[r - 1] != TAB_NULL)
-            up += rank[r] > rank[r - 1], down += rank[r] < rank[r - 1];
+    turns_of(s, x, NULL, 0, &up, &down, &changes);
     size_t turns = up < down ? up : down;
     for (size_t c = 0; c < s->cols && turns >= 3; c++) {
-        size_t changes = 0, own_up = 0, own_down = 0, most = s->p->col[c].distinct;
-        if (!may_name(s, x, c) || most > 2 * turns + 2)
+        size_t most = s->p->col[c].distinct;
+        if (!tab_series_may_name(s, x, c) || most > 2 * turns + 2)
             continue;
         const uint32_t *level = levels_of(s, c);
         if (level == NULL)
             return false;
-        for (size_t r = 1; r < s->rows && changes <= most; r++) {
-            bool known = rank[r] != TAB_NULL && rank[r - 1] != TAB_NULL;
-            changes += level[r] != level[r - 1];
-            if (known && level[r] == level[r - 1])
-                own_up += rank[r] > rank[r - 1], own_down += rank[r] < rank[r - 1];
-        }
-        size_t against = own_up < own_down ? own_up : own_down;
-        if (changes < most + 1 && own_up + own_down >= most && 50 * against <= own_up + own_down &&
-            10 * against <= turns)
-            *ret = *ret < s->cols && s->p->col[*ret].distinct <= most ? *ret : c;
+        turns_of(s, x, level, most, &up, &down, &changes);
+        size_t against = up < down ? up : down;
+        bool fewer = *ret == s->cols || most < s->p->col[*ret].distinct;
+        if (changes <= most && up + down >= most && 50 * against <= up + down && 10 * against <= turns &&
+            fewer)
+            *ret = c;
     }
     return true;
 }
@@ -328,7 +330,7 @@ bool tab_series_keys(tab_search *s, tab_axis *x)
     bool ok = true, seek = none.alone < 0.98;
     for (size_t c = 0; ok && seek && c < s->cols; c++) {
         keyed k = { .key = { c }, .keys = 1 };
-        if (!may_name(s, x, c))
+        if (!tab_series_may_name(s, x, c))
             continue;
         ok = try_keys(&w, &k);
         if (good(&k) && better(&k, &best))

@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/order.h"
-#include "services/inference/engine/series/series.h"
+#include "services/inference/engine/series/internal.h"
 
 /* CHANCE: how unlikely a random choice of rows must make it that all asked groups are new, in nats. SHARE: of the
  * asked rows that are new where some are known. */
@@ -49,34 +48,18 @@ bool tab_series_place(tab_arena *a, const tab_series *s, size_t rows, const bool
 
 /* ---- groups --------------------------------------------------------------------------------------- */
 
-/* level (rows) 0..n-1 of a column; TAB_NULL where it is missing. */
-static bool levels_of(const tab_column_profile *c, size_t rows, uint32_t *level, double *sorted, size_t *n)
+/* level (rows) 0..n-1 of a column; TAB_NULL where it is missing. NULL: memory. */
+static const uint32_t *levels_of(tab_arena *a, const tab_column_profile *c, size_t rows, tab_ranked *r,
+                                 size_t *n)
 {
-    *n = 0;
     if (c->column->layout == TAB_CODED) {
-        const uint32_t *code = c->code != NULL ? c->code : c->column->code;
-        for (size_t r = 0; r < rows; r++) {
-            level[r] = code[r];
-            *n = code[r] != TAB_NULL && code[r] >= *n ? (size_t)code[r] + 1 : *n;
-        }
-        return true;
+        *n = c->code != NULL ? c->levels : c->column->levels;
+        return c->code != NULL ? c->code : c->column->code;
     }
-    size_t known = 0, kept = 0;
-    for (size_t r = 0; r < rows; r++)
-        if (!isnan(c->column->num[r]))
-            sorted[known++] = c->column->num[r];
-    qsort(sorted, known, sizeof *sorted, tab_ascending_double);
-    for (size_t i = 0; i < known; i++)
-        if (kept == 0 || sorted[i] > sorted[kept - 1])
-            sorted[kept++] = sorted[i];
-    for (size_t r = 0; r < rows; r++) {
-        const double *at = isnan(c->column->num[r]) ? NULL
-                                                    : bsearch(&c->column->num[r], sorted, kept,
-                                                              sizeof *sorted, tab_ascending_double);
-        level[r] = at == NULL ? TAB_NULL : (uint32_t)(at - sorted);
-    }
-    *n = kept;
-    return true;
+    memcpy(r->when, c->column->num, rows * sizeof *r->when);
+    bool ok = tab_rank_times(a, rows, false, r);
+    *n = r->times;
+    return ok ? r->rank : NULL;
 }
 
 static double choose(double n, double k)
@@ -116,43 +99,56 @@ static void measure(const uint32_t *level, size_t n, size_t rows, const bool *as
     g->nats = choose(all, m) - choose((double)g->groups, (double)g->fresh_groups);
 }
 
+/* Whether a column may name groups: it repeats, is no measure and no time. */
+static bool may_group(const tab_profile *p, const tab_series *s, size_t target, size_t column)
+{
+    const tab_column_profile *c = &p->col[column];
+    for (size_t i = 0; s != NULL && i < s->times; i++)
+        if (s->time[i] == column)
+            return false;
+    bool measure = c->column->layout == TAB_NUMBERS && c->decimals > 0;
+    return column != target && c->use != TAB_USE_IGNORE && c->type != TAB_DATETIME && !measure &&
+           c->distinct >= 3 && 10 * c->distinct <= 9 * c->present;
+}
+
 bool tab_asked_groups(tab_arena *a, const tab_profile *p, const tab_series *s, size_t target,
                       const bool *asked, size_t *ret_column, bool **ret_new_rows)
 {
-    size_t rows = p->table->rows, cols = p->table->cols, best_groups = SIZE_MAX;
-    bool *fresh = tab_arena_new_of(a, bool, rows + 1), found = false, best_whole = false;
-    uint32_t *level = malloc((rows + 1) * sizeof *level), *given = malloc((rows + 1) * sizeof *given);
-    uint32_t *wanted = malloc((rows + 1) * sizeof *wanted);
-    double *sorted = malloc((rows + 1) * sizeof *sorted);
-    bool ok = fresh != NULL && level != NULL && given != NULL && wanted != NULL && sorted != NULL;
+    size_t rows = p->table->rows, cols = p->table->cols, best_groups = SIZE_MAX, any = 0;
+    TAB_AUTO(tab_arena) *scratch = tab_arena_new((size_t)8 << 30);
+    bool *fresh = tab_arena_new_of(a, bool, rows + 1), best_whole = false;
     *ret_column = cols, *ret_new_rows = fresh;
-    for (size_t c = 0; ok && c < cols; c++) {
-        const tab_column_profile *k = &p->col[c];
+    if (scratch == NULL || fresh == NULL)
+        return false;
+    uint32_t *given = tab_arena_new_of(scratch, uint32_t, rows + 1);
+    uint32_t *wanted = tab_arena_new_of(scratch, uint32_t, rows + 1);
+    tab_ranked ranked;
+    if (!tab_ranked_new(scratch, rows, &ranked) || tab_arena_full(scratch))
+        return false;
+    for (size_t r = 0; r < rows; r++)
+        any += asked[r];
+    for (size_t c = 0; c < cols && any > 0; c++) {
         size_t n;
         grouping g;
-        bool time = c == target || k->use == TAB_USE_IGNORE || k->type == TAB_DATETIME;
-        for (size_t i = 0; s != NULL && i < s->times; i++)
-            time = time || s->time[i] == c;
-        bool measure_like = k->column->layout == TAB_NUMBERS && k->decimals > 0;
-        if (time || measure_like || k->distinct < 3 || 10 * k->distinct > 9 * k->present)
+        if (!may_group(p, s, target, c))
             continue;
-        levels_of(k, rows, level, sorted, &n);
+        const uint32_t *level = levels_of(scratch, &p->col[c], rows, &ranked, &n);
+        if (level == NULL)
+            return false;
         if (n > rows)
             continue;
         measure(level, n, rows, asked, given, wanted, &g);
         bool whole = g.fresh == g.asked && g.asked > 0 && g.groups >= 3 && g.nats > CHANCE;
         bool part = (double)g.fresh >= SHARE * (double)g.asked &&
                     (double)g.fresh > 3 + g.expected + 8 * sqrt(g.expected + 1);
-        if (!whole && !part)
-            continue;
         /* whole before part, then the coarsest */
-        if (found && (best_whole != whole ? best_whole : g.groups >= best_groups))
+        bool better = best_groups == SIZE_MAX || (best_whole != whole ? whole : g.groups < best_groups);
+        if (!(whole || part) || !better)
             continue;
-        found = true, best_whole = whole, best_groups = g.groups;
+        best_whole = whole, best_groups = g.groups;
         *ret_column = c;
         for (size_t r = 0; r < rows; r++)
             fresh[r] = asked[r] && level[r] != TAB_NULL && given[level[r]] == 0;
     }
-    free(level), free(given), free(wanted), free(sorted);
-    return ok;
+    return true;
 }

@@ -118,13 +118,14 @@ static bool one_day_a_month(const tab_ranked *r)
 }
 
 /* The share of neighbouring times that are as far apart as the median; months are one step, 28 days or 31. */
+enum { GAPS = 8192 }; /* that are looked at */
 static bool even_share(tab_ranked *r, bool calendar)
 {
-    double *gap = malloc((r->times + 1) * sizeof *gap);
-    size_t n = 0, near = 0;
+    size_t n = 0, near = 0, step = 1 + r->known / GAPS;
+    double *gap = malloc((r->known / step + 2) * sizeof *gap);
     if (gap == NULL)
         return false;
-    for (size_t i = 1; i < r->known; i++) {
+    for (size_t i = 1; i < r->known; i += step) {
         double d = r->when[r->order[i]] - r->when[r->order[i - 1]];
         if (d > 0)
             gap[n++] = d;

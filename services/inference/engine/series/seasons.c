@@ -6,8 +6,14 @@
 #include "services/inference/engine/series/internal.h"
 
 /* ROOM: steps of a series, and ALL of all series, that are looked at. */
-enum { ROOM = 20000, ALL = 100000, PERIODS = 12 };
-static const size_t period[PERIODS] = { 4, 5, 6, 7, 12, 24, 48, 52, 96, 144, 168, 365 };
+enum { ROOM = 20000, ALL = 20000, COMMON = 12, LONGEST = 60, PERIODS = COMMON + LONGEST - 4 };
+static const size_t common[COMMON] = { 4, 5, 6, 7, 12, 24, 48, 52, 96, 144, 168, 365 };
+
+/* The common periods, then all from 5 to LONGEST. */
+static size_t period_at(size_t p)
+{
+    return p < COMMON ? common[p] : p - COMMON + 5;
+}
 
 typedef struct {
     double *y, *sum, *rest; /* (ROOM + 1) */
@@ -74,7 +80,7 @@ bool tab_series_seasons(tab_search *s, const tab_axis *x, tab_series *t, double 
     const double *y;
     bool class;
     size_t seq, all = 0, pairs[PERIODS] = { 0 };
-    double sum[PERIODS] = { 0 }, top = 0, best = 0;
+    double sum[PERIODS] = { 0 }, top = 0, best = 0, strength[PERIODS];
     grid g = { tab_arena_new_of(s->scratch, double, ROOM + 2), tab_arena_new_of(s->scratch, double, ROOM + 2),
                tab_arena_new_of(s->scratch, double, ROOM + 2),
                tab_arena_new_of(s->scratch, uint32_t, ROOM + 2) };
@@ -90,18 +96,22 @@ bool tab_series_seasons(tab_search *s, const tab_axis *x, tab_series *t, double 
         all += n;
         for (size_t p = 0; p < PERIODS; p++) {
             size_t here = 0;
-            sum[p] += n >= 3 * period[p] ? beat(&g, n, period[p], &here) : 0;
+            sum[p] += n >= 3 * period_at(p) ? beat(&g, n, period_at(p), &here) : 0;
             pairs[p] += here;
         }
     }
     for (size_t p = 0; p < PERIODS; p++) {
         double r = pairs[p] > 0 ? sum[p] / (double)pairs[p] : 0;
-        top = r * sqrt((double)pairs[p]) > 3 ? fmax(top, r) : top;
+        double sure = r * sqrt((double)pairs[p]);
+        /* of unusual periods more is asked */
+        strength[p] = p < COMMON ? (sure > 3 ? r : 0) : sure > 5 ? r - 0.15 : 0;
+        top = fmax(top, strength[p]);
     }
-    for (size_t p = PERIODS; p > 0; p--) { /* the shortest of those that say as much */
-        double r = pairs[p - 1] > 0 ? sum[p - 1] / (double)pairs[p - 1] : 0;
-        if (r * sqrt((double)pairs[p - 1]) > 3 && r > 0.75 * top)
-            best = (double)period[p - 1];
+    /* the shortest of those that say as much; one that is common if any does */
+    for (size_t p = 0; p < PERIODS; p++) {
+        bool first = best == 0 || (p < COMMON && (double)period_at(p) < best); // NOLINT: none yet
+        if (first && strength[p] > (p < COMMON ? 0.75 : 0.93) * top)
+            best = (double)period_at(p);
     }
     if (top > 0.2)
         tab_series_add_season(t, best, longest);

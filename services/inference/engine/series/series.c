@@ -7,9 +7,6 @@
 #include "services/inference/engine/series/series.h"
 
 #include <math.h>
-#ifdef SERIES_DEBUG
-#include <stdio.h>
-#endif
 #include <string.h>
 
 #include "services/inference/engine/profile/parse.h"
@@ -131,6 +128,24 @@ static void fill_when(const tab_search *s, tab_axis *x)
 
 /* ---- choosing ------------------------------------------------------------------------------------- */
 
+/* Whether x is the better time: by points, then by the order of rows, and of two dates the earlier, as nothing
+ * is known of a row before it came. */
+static bool beats(const tab_axis *x, const tab_axis *best)
+{
+    if (best->clues == 0 || fabs(x->points - best->points) > 0.05)
+        return x->points > best->points;
+    if (fabs(x->ordered - best->ordered) > 0.03)
+        return x->ordered > best->ordered;
+    if (!x->calendar || !best->calendar || x->clues > 1 || best->clues > 1)
+        return false;
+    double early = 0;
+    for (size_t i = 0; i < x->at.known; i++) {
+        uint32_t r = x->at.order[i];
+        early += isnan(best->at.when[r]) ? 0 : x->at.when[r] < best->at.when[r] ? 1 : -1;
+    }
+    return early > 0;
+}
+
 /* Judges x with the spare buffers; where it is better than best it takes its place. */
 static bool try_axis(tab_search *s, tab_axis *x, tab_axis *best)
 {
@@ -143,22 +158,7 @@ static bool try_axis(tab_search *s, tab_axis *x, tab_axis *best)
         return true;
     if (!tab_series_keys(s, x) || !tab_series_weigh(s, x))
         return false;
-#ifdef SERIES_DEBUG
-    fprintf(stderr, "  axis");
-    for (size_t i = 0; i < x->clues; i++)
-        fprintf(stderr, " %.10s", s->p->table->col[x->clue[i]->column].name.p);
-    fprintf(stderr, " by");
-    for (size_t i = 0; i < x->keys; i++)
-        fprintf(stderr, " %.10s", s->p->table->col[x->key[i]].name.p);
-    fprintf(
-        stderr,
-        ": alone %.3f (%.3f) next %.2f cover %.2f even %.2f ordered %.2f after %.2f own %.2f eta %.2f z %.1f points %.2f\n",
-        x->alone, x->alone0, x->next, x->cover, x->at.even, x->ordered, x->after, x->after_own, x->eta, x->z,
-        x->points);
-#endif
-    bool more = x->points > best->points + 1e-9 ||
-                (x->points > best->points - 1e-9 && x->ordered > best->ordered + 1e-9);
-    if (more) {
+    if (beats(x, best)) {
         tab_ranked old = best->at;
         *best = *x;
         s->spare = old;
@@ -246,6 +246,8 @@ static bool try_parts(tab_search *s, tab_axis *best)
 
 static bool take_axis(tab_search *s, tab_axis *x, tab_series *ret)
 {
+    if (!tab_series_value_key(s, x))
+        return false;
     ret->kind = x->clues > 1 ? TAB_TIME_PARTS : TAB_TIME_COLUMN;
     ret->times = x->clues;
     for (size_t i = 0; i < x->clues; i++)

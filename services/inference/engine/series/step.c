@@ -247,6 +247,6 @@ bool tab_series_step(tab_search *s, const tab_axis *x, tab_series *ret)
         }
     double longest = hi >= lo ? (double)(hi - lo) + 1 : 0;
     calendar_seasons(ret, longest);
-    bool plain = !x->calendar && x->unit == TAB_STEP_NUMBER && ret->regular;
+    bool plain = !x->calendar && ret->regular && ret->seasons == 0;
     return !plain || tab_series_seasons(s, x, ret, longest);
 }

@@ -141,7 +141,7 @@ Test(judge, a_runs_own_answers)
                               .target = target };
         cr_assert_eq(tab_fit(&e, p, &o, &f, NULL), TAB_OK);
         cr_assert_eq(tab_fitted_results(&e, f, false, &m, NULL), TAB_OK);
-        cr_assert(tab_judge(&e, p, 0, target, m));
+        cr_assert(tab_judge(&e, p, 0, target, NULL, m));
         cr_assert_eq(m->judged, 400);
         double error = 0;
         for (size_t i = 0; i < 400; i++) {

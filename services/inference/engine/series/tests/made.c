@@ -12,6 +12,7 @@
 /* ---- chance --------------------------------------------------------------------------------------- */
 
 static uint64_t state;
+static bool other; /* the other values */
 
 static uint64_t next(void)
 {
@@ -167,6 +168,46 @@ static void iso_week(double seconds, int *year, int *week)
     *week = (int)((monday + 3 - tab_days_from_civil(*year, 1, 1)) / 7) + 1;
 }
 
+/* The same times as other people write them. False: as all do. */
+static bool put_other_time(page *o, int f, double at, size_t k, int y, int m, int d, int hour, int minute)
+{
+    const char *name = month_name[m - 1];
+    switch (f) {
+    case ISO:
+        put(o, "%04d/%02d/%02d,", y, m, d);
+        return true;
+    case DMY:
+        put(o, "%02d-%02d-%04d,", d, m, y);
+        return true;
+    case MDY:
+        put(o, "%02d/%02d/%04d,", m, d, y);
+        return true;
+    case LONG_DATE:
+        put(o, "\"%s %d, %04d\",", name, d, y);
+        return true;
+    case STAMP:
+        put(o, "%04d-%02d-%02dT%02d:%02d:00Z,", y, m, d, hour, minute);
+        return true;
+    case MONTH_TEXT:
+        put(o, "%04d-%02d,", y, m);
+        return true;
+    case QUARTER_TEXT:
+        put(o, "%04dQ%d,", y, (m - 1) / 3 + 1);
+        return true;
+    case EPOCH:
+        put(o, "%.0f,", at + 17);
+        return true;
+    case COUNT:
+        put(o, "%zu,", 10 * k);
+        return true;
+    case YEAR_NAME:
+        put(o, "%d,%.3s,", y, name);
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* The cells of a time, a comma behind each. */
 static void put_time(page *o, int f, pace by, double at, double start, size_t k, bool missing)
 {
@@ -180,7 +221,8 @@ static void put_time(page *o, int f, pace by, double at, double start, size_t k,
             put(o, ",");
         return;
     }
-    (void)start;
+    if (other && put_other_time(o, f, at, k, y, m, d, hour, minute))
+        return;
     switch (f) {
     case ISO:
         put(o, "%04d-%02d-%02d,", y, m, d);
@@ -303,10 +345,13 @@ static void walk(cell *c, size_t n, size_t series, double season, double scale)
            swing = scale * (1 + unit());
     double phase = 6.28 * unit();
     for (size_t i = 0; i < n; i++) {
-        noise = 0.7 * noise + 0.5 * scale * normal();
+        noise = (other ? 0.6 : 0.7) * noise +
+                0.5 * scale * (other ? normal() + (unit() < 0.02 ? 3 * normal() : 0) : normal());
         double wave = season > 0 ? sin(6.283185307179586 * (double)c[i].step / season + phase) : 0;
         c[i].series = series;
-        c[i].y = level + slope * (double)c[i].step + swing * wave + noise;
+        c[i].y =
+            level + slope * (double)c[i].step + swing * (other ? wave + 0.5 * wave * wave : wave) + noise;
+        c[i].y = other && scale > 3 ? round(c[i].y) : c[i].y;
     }
 }
 
@@ -352,6 +397,8 @@ static void draw_plan(plan *p, size_t i)
         year = 1995 + (int)below(25);
     if (p->f == MONTH_DAY)
         year = 2000;
+    if (other && p->by != BY_YEAR && p->f != MONTH_DAY)
+        year = year < 1990 ? year + 25 : year - 13;
     p->start = 86400.0 * (double)tab_days_from_civil(
                              year, p->by <= BY_WEEK || p->by >= BY_HOUR ? 1 + (int)below(3) : 1, 1);
     p->gaps = chance(0.3);
@@ -407,7 +454,12 @@ static void put_keys(page *o, const plan *p, size_t series, bool same, const int
     for (size_t k = 0; k < p->keys; k++) {
         size_t v = rest % p->size[k];
         rest /= p->size[k];
-        if (style[k] == 0)
+        static const char *const city[] = { "Lyon", "Porto", "Graz", "Turku", "Bergen", "Gent", "Split" };
+        if (other && style[k] == 0)
+            put(o, "%s-%zu,", city[v % 7], v / 7);
+        else if (other && style[k] == 2)
+            put(o, "%zu,", 900001 + 7919 * v * v);
+        else if (style[k] == 0)
             put(o, "S%02zu,", v);
         else if (style[k] == 1)
             put(o, "%zu,", v + 1);
@@ -426,7 +478,7 @@ static void put_extras(page *o, const extras *e, const cell *c, double start)
     if (e->measure)
         put(o, "%.2f,%.3f,", 20 + 5 * normal(), c->y * 0.1 + normal());
     if (e->many)
-        put(o, "%zu,", below(400));
+        put(o, "%zu,", other ? (size_t)(90 * -log(unit() + 1e-9)) : below(400));
     if (e->few)
         put(o, "%s,%zu,", below(2) ? "red" : below(2) ? "blue" : "green", 1 + below(10));
     if (e->other_date) { /* some days after the moment */
@@ -500,7 +552,10 @@ static void with_time(size_t i, made_table *ret)
                                            TAB_STEP_SECONDS, TAB_STEP_SECONDS,  TAB_STEP_NUMBER };
     static const double steps[] = { 86400, 1, 604800, 1, 3, 1, 3600, 1800, 1 };
     ret->unit = p.f == DECIMAL ? TAB_STEP_YEARS : p.f == YEAR2 ? TAB_STEP_NUMBER : units[p.by];
-    ret->step = p.irregular ? 0 : p.f == DECIMAL ? (p.by == BY_MONTH ? 1 / 12.0 : 0.25) : steps[p.by];
+    ret->step = p.irregular             ? 0
+                : p.f == COUNT && other ? 10
+                : p.f == DECIMAL        ? (p.by == BY_MONTH ? 1 / 12.0 : 0.25)
+                                        : steps[p.by];
     bool seen = p.by != BY_COUNT || p.steps >= 60;
     ret->season = p.irregular || !seen || (double)p.steps < 2.5 * season_of(p.by) ? 0 : season_of(p.by);
     ret->after = p.ask == 1, ret->fresh = p.ask == 3;
@@ -555,6 +610,10 @@ static void without_time(size_t i, made_table *ret)
         t[r].born = below(18000);
         for (size_t k = 0; k < 3; k++)
             t[r].x[k] = k == 1 ? floor(50 * unit()) : normal();
+        if (other) {
+            t[r].x[0] = exp(0.6 * t[r].x[0]);
+            t[r].x[1] = floor(-12 * log(unit() + 1e-9));
+        }
         t[r].y = t[r].x[0] * 2 + 0.05 * t[r].x[1] + 0.4 * (double)(t[r].cat % 3) + normal();
         t[r].at = r;
         t[r].key = kind == SORTED          ? (chance(0.5) ? t[r].x[0] : t[r].x[0])
@@ -620,6 +679,7 @@ static void without_time(size_t i, made_table *ret)
 
 void made_series(uint64_t seed, size_t i, made_table *ret)
 {
+    other = seed >= MADE_OTHER;
     state = seed * 1000003 + i * 7919 + 17;
     for (size_t k = 0; k < 4; k++)
         next();

@@ -24,6 +24,8 @@ typedef struct {
 
 enum { MADE_WITH_TIME = 220, MADE_WITHOUT = 80 };
 
-/* Table i of MADE_WITH_TIME + MADE_WITHOUT. Its target is the column y. */
+/* Table i of MADE_WITH_TIME + MADE_WITHOUT. Its target is the column y. Seeds from MADE_OTHER on have other
+ * values: other layouts of dates, keys, counts, noise and covariates. */
+enum { MADE_OTHER = 1000 };
 void made_series(uint64_t seed, size_t i, made_table *ret);
 #endif
