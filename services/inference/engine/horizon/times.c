@@ -41,10 +41,17 @@ static double workdays_after(double when, size_t k)
     return (double)(7 * weeks + (at - 5 * weeks) - 3) * DAY + when - (double)day * DAY;
 }
 
+/* Numbers that stand on a grid of steps, but for their rounding (1960.9167), stay on it. */
+static double number_after(const tab_series *s, double when, size_t k)
+{
+    double x = when + (double)k * s->step, at = round(x / s->step);
+    return s->regular && fabs(x / s->step - at) < 0.02 ? at * s->step : x;
+}
+
 double tab_step_after(const tab_series *s, double when, size_t k, bool ends)
 {
     if (!s->calendar)
-        return when + (double)k * s->step;
+        return number_after(s, when, k);
     switch (s->unit) {
     case TAB_STEP_MONTHS:
         return months_after(when, (int64_t)round((double)k * s->step), ends);

@@ -163,6 +163,11 @@ static double decimal_year(size_t i)
     return round((1949 + (double)i / 12) * 1e6) / 1e6;
 }
 
+static double short_year(size_t i)
+{
+    return round((1949 + (double)i / 12) * 1e4) / 1e4;
+}
+
 static double month6(size_t i)
 {
     return (double)(100 * (2019 + i / 12) + i % 12 + 1);
@@ -186,6 +191,7 @@ Test(horizon, numbers_that_are_times_go_on_as_they_are)
         size_t rows;
     } cases[] = {
         { "decimal years", decimal_year, 120 },
+        { "decimal years of four digits", short_year, 144 },
         { "201704", month6, 58 },
         { "years", year, 50 },
         { "milliseconds", epoch, 80 },
@@ -202,7 +208,7 @@ Test(horizon, numbers_that_are_times_go_on_as_they_are)
         cr_assert_eq(h.made, 4, "%s: %zu", cases[i].name, h.made);
         for (size_t k = 0; k < 4; k++) {
             double got = h.table->col[0].num[h.row[k]], want = cases[i].of(cases[i].rows + k);
-            cr_expect_float_eq(got, want, 2e-6, "%s: %.10g, not %.10g", cases[i].name, got, want);
+            cr_expect_float_eq(got, want, 1e-9 * want, "%s: %.10g, not %.10g", cases[i].name, got, want);
         }
         tab_arena_free(m.a);
     }
