@@ -11,8 +11,8 @@
 #include "services/inference/engine/predict/ahead_parts.h"
 
 /* MOST: examples that a member learns from. FEW: rows below which each stands at several distances. */
-enum { MOST = 20000, FEW = 1500, COPIES = 3, LEAST = 12, LONGEST = 6000 };
-static const double SHRINK = 3, CAP = 12;
+enum { MOST = 20000, FEW = 1500, COPIES = 3, LEAST = 12, LONGEST = 6000, LONGEST_PERIOD = 96 };
+static const double SHRINK = 3, CAP = 12, PLACE_ROWS = 10;
 
 /* Learners of unlike kinds: the past is too short to tell which is best by much (decision 0390). */
 static const tab_recipe MIXED = { .learner = { &tab_learn_boost_fast, &tab_learn_linear,
@@ -32,6 +32,7 @@ typedef struct {
     double *simple; /* (n + asked, kinds) */
     double *scale;  /* (series + 1) */
     double *mean;   /* (series + 1) */
+    double *place;  /* (LONGEST_PERIOD) by place in the period: errors there beside all */
     size_t base;
     tab_profile wide;  /* own columns of the examples, then the made ones */
     tab_values *value; /* (cols) of the asked */
@@ -94,7 +95,7 @@ static bool open_past(cut_work *c, double cut)
 }
 
 /* Each series' scale, the mean absolute error of the simple forecast k, drawn to that of all in proportion to
- * how few rows it has. Gives the mean of errors in the series' own variation. */
+ * how few rows it has. Gives the mean of squared errors in the series' own variation. */
 static double scales(cut_work *c, size_t k, const double *unit, double *scale)
 {
     size_t series = c->w->t->asked->series.n;
@@ -108,7 +109,8 @@ static double scales(cut_work *c, size_t k, const double *unit, double *scale)
             continue;
         scale[m->series] += off;
         n[m->series]++;
-        loss += fmin(off / unit[m->series], CAP);
+        off = fmin(off / unit[m->series], CAP);
+        loss += off * off;
         rows++;
     }
     double weight = 0;
@@ -151,6 +153,40 @@ static void variations(cut_work *c, double *unit)
         c->mean[h->series] += h->y[i] / (double)h->rows;
 }
 
+/* The place of a time in the first period; 0 where there is none. */
+static size_t place_of(const tab_history *h, double pos)
+{
+    double length = h->seasons > 0 ? floor(h->season[0] + 0.5) : 1;
+    if (!(length > 1) || length > LONGEST_PERIOD)
+        return 0;
+    double at = fmod(pos, length);
+    return (size_t)(at < 0 ? at + length : at);
+}
+
+/* How errors of the best simple forecast at each place in the period lie beside those of all: a place that no
+ * earlier cut judged may be worse to tell. Drawn to 1 in proportion to how few rows say so. */
+static bool by_place(cut_work *c)
+{
+    double square[LONGEST_PERIOD] = { 0 }, n[LONGEST_PERIOD] = { 0 }, all = 0, rows = 0;
+    const tab_history *h = c->h[0];
+    double length = h->seasons > 0 ? h->season[0] : 0;
+    c->place = tab_arena_new_of(c->a, double, LONGEST_PERIOD);
+    for (size_t i = 0; c->place != NULL && i < c->n; i++) {
+        const tab_moment *m = &c->moment[i];
+        double off = (c->w->y[m->row] - c->simple[i * c->kinds + c->base]) / c->scale[m->series];
+        if (isnan(off) || m->tau - h->pos[h->from[m->series]] < length)
+            continue; /* no period lies before it */
+        off = fmin(fabs(off), CAP);
+        size_t k = place_of(c->h[0], m->pos);
+        square[k] += off * off, n[k]++;
+        all += off * off, rows++;
+    }
+    all = rows > 0 && all > 0 ? all / rows : 1;
+    for (size_t k = 0; c->place != NULL && k < LONGEST_PERIOD; k++)
+        c->place[k] = sqrt((square[k] + PLACE_ROWS * all) / ((n[k] + PLACE_ROWS) * all));
+    return c->place != NULL;
+}
+
 /* Simple forecasts of all moments, the best of them, and the scales. */
 static bool look_back(cut_work *c)
 {
@@ -180,7 +216,7 @@ static bool look_back(cut_work *c)
     }
     if (!(best < (double)INFINITY))
         memcpy(c->scale, unit, (series + 1) * sizeof *unit);
-    return true;
+    return by_place(c);
 }
 
 /* ---- columns --------------------------------------------------------------------------------- */
@@ -463,7 +499,9 @@ static bool answer_numbers(cut_work *c, tab_ahead_answers *r)
     float *out[TAB_AHEAD_MEMBERS];
     for (size_t m = 0; m < TAB_AHEAD_MEMBERS; m++) {
         out[m] = r->out + m * n;
-        r->has[m] = m != TAB_AHEAD_CLOSED && m != TAB_AHEAD_LEVEL;
+        /* the last value and the mean hold at the places of a period that were judged, not at others */
+        bool flat = m == TAB_AHEAD_LAST || m == TAB_AHEAD_MEAN;
+        r->has[m] = m != TAB_AHEAD_CLOSED && m != TAB_AHEAD_LEVEL && !(flat && c->h[0]->seasons > 0);
     }
     if (z == NULL || !encode(c, true, &past) || !encode(c, false, &plain))
         return false;
@@ -493,7 +531,7 @@ static bool answer_numbers(cut_work *c, tab_ahead_answers *r)
         size_t s = m->series < series ? m->series : series;
         bool none = s == series || isnan(simple[0]); /* no past of its own */
         double own = (double)out[TAB_AHEAD_PLAIN][i];
-        r->scale[i] = c->scale[s];
+        r->scale[i] = c->scale[s] * c->place[place_of(c->h[0], m->pos)];
         out[TAB_AHEAD_BASE][i] = (float)(none ? own : simple[c->base]);
         out[TAB_AHEAD_LAST][i] = (float)(none ? own : simple[TAB_PAST_LAST]);
         out[TAB_AHEAD_MEAN][i] = (float)(none ? own : simple[TAB_PAST_MEAN]);
