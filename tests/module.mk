@@ -51,6 +51,11 @@ $(B)/bench/predict-answers: $(B)/tests/bench/predict/answers.o $(B)/libengine.a 
 .PHONY: bench-predict
 bench-predict: $(B)/bench/predict-answers
 	@tests/bench/predict/run --answers $< $(ARGS)
+# ---- rows that are asked, by regime, beside their peers: `make bench-asked`, ARGS="--regime future" -
+## make bench-asked     answers tomorrow's rows, new groups and others like the known beside other programs
+.PHONY: bench-asked
+bench-asked: $(B)/bin/tabella
+	@tests/bench/asked/run --program $< $(ARGS)
 # ---- the choice of targets beside an analyst's ---------------------------------------------------
 BENCH_PROGRAMS += $(B)/bench/targets
 $(B)/bench/targets: $(B)/tests/bench/targets/targets.o $(B)/libengine.a $(B)/libcommon.a

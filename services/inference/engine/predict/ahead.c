@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <stdio.h> /*DBG*/
 
 #include "common/order.h"
 #include "services/inference/engine/predict/ahead_parts.h"
@@ -442,6 +443,10 @@ tab_status tab_ahead_run(const tab_engine *e, tab_arena *a, const tab_ahead_task
          answer(&w, &at[cuts], weight, heat[cuts], &b, h);
     if (!ok)
         return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);
+    if (getenv("TAB_DUMP")) { FILE *g = fopen(getenv("TAB_DUMP"), "w"); /*DBG*/
+        fprintf(g, "logged %d most %g last %g cuts %zu flat %g slope %g q90 %g spread %g\n", w.logged, w.most, last, cuts, b.flat, b.slope, b.quantile[5], b.spread);
+        for (size_t c = 0; c <= cuts; c++) { fprintf(g, "cut %zu n %zu w", c, at[c].n); for (size_t k = 0; k < at[c].members; k++) fprintf(g, " %g", c < cuts ? own[c][k] : weight[k]); fprintf(g, " heat %g\n", heat[c]); 
+          for (size_t i = 0; i < at[c].n && !t->classification; i++) { fprintf(g, "r %zu %u %u %g %g %g %g", c, at[c].moment[i].row, at[c].moment[i].series, at[c].moment[i].pos, at[c].moment[i].tau, at[c].scale[i], w.y[at[c].moment[i].row]); for (size_t k = 0; k < at[c].members; k++) fprintf(g, " %g", at[c].has[k] ? (double)at[c].out[k * at[c].n + i] : (double)NAN); fprintf(g, "\n"); } } fclose(g); } /*DBG*/
     h->method = method(a, &w, weight);
     *ret = h;
     return tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;
