@@ -106,6 +106,20 @@ static void successive(const tab_search *s, const tab_axis *x, size_t n, const d
     *ret_z = (1 - *ret_eta) * sqrt(moves);
 }
 
+/* The correlation of the labelled rows' times with their numbers, without its sign. */
+static double along(const tab_search *s, const uint32_t *rank)
+{
+    double n = 0, sx = 0, sy = 0, xx = 0, yy = 0, xy = 0;
+    for (size_t r = 0; r < s->rows; r++) {
+        if (rank[r] == TAB_NULL || (s->asked != NULL && s->asked[r]))
+            continue;
+        double x = (double)r, y = rank[r];
+        n++, sx += x, sy += y, xx += x * x, yy += y * y, xy += x * y;
+    }
+    double spread = (n * xx - sx * sx) * (n * yy - sy * sy);
+    return spread > 0 ? fabs(n * xy - sx * sy) / sqrt(spread) : 0;
+}
+
 /* How the rows come, and how those that are asked lie. */
 static void lie(const tab_search *s, tab_axis *x, size_t n)
 {
@@ -145,6 +159,7 @@ static void lie(const tab_search *s, tab_axis *x, size_t n)
     double within = own > 0 ? (double)(own_up > own_down ? own_up : own_down) / own : 0;
     x->blocks = n > 1 && within > global;
     x->ordered = fmax(global, within);
+    x->along = along(s, rank);
     x->falls = x->ordered >= 0.9 && (x->blocks ? own_down > own_up : down > up);
     x->after = asked > 0 ? (double)later / (double)asked : 0;
     x->after_own = asked > 0 ? (double)later_own / (double)asked : 0;
@@ -166,7 +181,7 @@ static double points_of(const tab_search *s, const tab_axis *x)
                    (x->at.even >= 0.6 || (x->keys > 0 && x->cover >= 0.9 && x->alone0 < 0.5));
     bool after = s->n_asked >= 2 && (x->after >= 0.95 || x->after_own >= 0.95);
     /* the last rows of a table are the last by whatever it is sorted by */
-    bool told = after && s->n_asked >= 5 && !(s->at_end && x->ordered >= 0.7);
+    bool told = after && s->n_asked >= 5 && !(s->at_end && (x->ordered >= 0.7 || x->along > 0.9));
     /* of few rows the order must say more, of two-digit years under keys less */
     double sure = fmax(2.6, fmin(SURE, 0.6 * sqrt((double)x->at.known)));
     if (count && first->lo >= 13 && first->hi <= 99 && lattice && x->keys > 0)
@@ -195,6 +210,8 @@ static double points_of(const tab_search *s, const tab_axis *x)
     if (count && !(lattice && (depends || told || (after && x->keys > 0 && x->z > 2.5))))
         return 0;
     if (year && x->alone < 0.9 && !told)
+        return 0;
+    if (x->yearless && loose && !told)
         return 0;
     /* parts that neither order the rows nor make them stand alone describe what a row is about */
     if (x->clues > 1 && x->ordered < 0.9 && !lattice && !after && x->alone < 0.9)

@@ -66,6 +66,7 @@ typedef struct {
     double next;        /* neighbours of a series that are one time of the table apart */
     double cover;       /* times that a series has of those of the table between its first and its last */
     double ordered;     /* neighbouring rows of unlike times that rise (or fall), whichever is more */
+    double along;       /* correlation of time and row number among labelled rows, without its sign */
     bool falls, blocks; /* rows come newest first; in order within series that stand together */
     double after;       /* asked rows that are later than all labelled ones; of their series */
     double after_own;
