@@ -173,9 +173,12 @@ static double points_of(const tab_search *s, const tab_axis *x)
 {
     const tab_clue *first = x->clue[0];
     bool count = x->clues == 1 && first->as == TAB_AS_COUNT, year = x->clues == 1 && first->as == TAB_AS_YEAR;
-    /* 66 to 84, each once: no counter begins there */
-    if (count && first->lo >= 32 && first->hi <= 99 && x->keys == 0 && x->alone >= 1 &&
-        first->distinct >= 8 && first->hi - first->lo < 1.1 * (double)first->distinct)
+    /* 66 to 84, each once, or once in each series: no counter begins there */
+    bool decade =
+        count && first->lo >= 32 && first->hi <= 99 && first->hi - first->lo < 1.1 * (double)first->distinct;
+    bool once = x->keys == 0 && x->alone >= 1 && first->distinct >= 8;
+    bool grid = x->keys > 0 && x->alone >= 1 && x->cover >= 0.95 && x->ordered >= 0.97;
+    if (decade && (once || grid))
         count = false, year = true;
     bool lattice = x->alone >= 0.95 && x->next >= 0.7 &&
                    (x->at.even >= 0.6 || (x->keys > 0 && x->cover >= 0.9 && x->alone0 < 0.5));
@@ -209,6 +212,9 @@ static double points_of(const tab_search *s, const tab_axis *x)
                 points -= year || x->clues > 1 ? 1.5 : count ? 0 : 0.5;
     if (count && !(lattice && (depends || told || (after && x->keys > 0 && x->z > 2.5))))
         return 0;
+    /* a counter of the rows is their order, which the values must bear out */
+    if (count && x->keys == 0 && x->ordered >= 0.97 && !(s->row_order > 0))
+        return 0;
     if (year && x->alone < 0.9 && !told)
         return 0;
     if (x->yearless && loose && !told)
@@ -231,6 +237,9 @@ bool tab_series_weigh(tab_search *s, tab_axis *x)
     x->eta = 1, x->z = 0, x->change = INFINITY;
     if (y != NULL)
         successive(s, x, seq, y, class, &x->eta, &x->z, &x->change);
+    bool counter = x->clues == 1 && x->clue[0]->as == TAB_AS_COUNT && x->keys == 0;
+    if (counter && !tab_series_row_order(s))
+        return false;
     x->points = points_of(s, x);
     return true;
 }
@@ -340,16 +349,28 @@ static bool sorted_by(const double *v, size_t rows)
     return (up <= astray || down <= astray) && up + down > 8;
 }
 
-bool tab_series_row_order(tab_search *s, double *ret_strength)
+/* A counter of the rows: in the order of what it counts, not sorted by it. */
+static bool counts_rows(const tab_search *s, size_t column)
+{
+    for (size_t i = 0; i < s->clues; i++)
+        if (s->clue[i].column == column && s->clue[i].as == TAB_AS_COUNT)
+            return s->clue[i].distinct == s->clue[i].present;
+    return false;
+}
+
+bool tab_series_row_order(tab_search *s)
 {
     const double *y;
     bool class, sorted = false;
     size_t said = 0, tried = 0;
-    *ret_strength = 0;
+    if (s->row_order >= 0)
+        return true;
+    s->row_order = 0;
     if (s->rows < 2 * LEAST || grouped(s))
         return true;
     for (size_t c = 0; c < s->cols && !sorted; c++)
-        sorted = c != s->target && s->p->col[c].number != NULL && sorted_by(s->p->col[c].number, s->rows);
+        sorted = c != s->target && s->p->col[c].number != NULL && !counts_rows(s, c) &&
+                 sorted_by(s->p->col[c].number, s->rows);
     if (!tab_series_values(s, s->target, &y, &class))
         return false;
     bool target = y != NULL && !class && ordered_values(y, s->rows, sorted);
@@ -365,6 +386,6 @@ bool tab_series_row_order(tab_search *s, double *ret_strength)
     /* what a table is sorted by may well be followed by the target, and by nothing else */
     if (sorted ? target && tried > 0 && 3 * said >= 2 * tried
                : target || (most && y == NULL) || (most && class))
-        *ret_strength = target && most ? 0.9 : target ? 0.8 : 0.6;
+        s->row_order = target && most ? 0.9 : target ? 0.8 : 0.6;
     return true;
 }

@@ -87,6 +87,7 @@ typedef struct {
     size_t clues;
     uint32_t **level; /* (cols) dense levels of a column that may be a key, made when somebody asks */
     tab_ranked spare;
+    double row_order;       /* what tab_series_row_order said; below 0: not asked yet */
     uint32_t *series, *seq; /* (rows) scratch */
 } tab_search;
 
@@ -109,8 +110,8 @@ bool tab_series_ids(tab_search *s, const size_t *key, size_t keys, uint32_t *ser
 bool tab_series_weigh(tab_search *s, tab_axis *x);
 /* Events whose times say nothing of their series: a column within which values follow one another is the key. */
 bool tab_series_value_key(tab_search *s, tab_axis *x);
-/* Whether the rows as they stand are in an order that their values bear out. */
-bool tab_series_row_order(tab_search *s, double *ret_strength);
+/* s->row_order: how sure it is that the values bear out the order of the rows as they stand; 0: it is not. */
+bool tab_series_row_order(tab_search *s);
 /* y (rows): the target as a number, of categories their codes; *ret_class: only equality counts. */
 bool tab_series_values(tab_search *s, size_t column, const double **ret, bool *ret_class);
 

@@ -264,10 +264,9 @@ static bool take_axis(tab_search *s, tab_axis *x, tab_series *ret)
 
 static bool take_order(tab_search *s, tab_axis *x, tab_series *ret)
 {
-    double strength;
-    if (!tab_series_row_order(s, &strength))
+    if (!tab_series_row_order(s))
         return false;
-    if (!(strength > 0))
+    if (!(s->row_order > 0))
         return true;
     x->at = s->spare;
     x->clues = 0, x->keys = 0, x->calendar = false, x->unit = TAB_STEP_NUMBER;
@@ -275,7 +274,7 @@ static bool take_order(tab_search *s, tab_axis *x, tab_series *ret)
     for (size_t r = 0; r < s->rows; r++)
         ret->when[r] = x->at.when[r] = (double)r;
     ret->kind = TAB_TIME_ORDER;
-    ret->confidence = strength;
+    ret->confidence = s->row_order;
     return tab_rank_times(s->scratch, s->rows, x->calendar, &x->at) &&
            tab_series_ids(s, x->key, 0, ret->series, &ret->n) && tab_series_step(s, x, ret);
 }
