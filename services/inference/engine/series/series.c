@@ -319,7 +319,13 @@ tab_status tab_series_find(tab_arena *a, const tab_profile *p, size_t target, co
     if (scratch == NULL || tab_arena_full(a))
         return tab_no_memory(err);
     tab_search s = {
-        .scratch = scratch, .p = p, .target = target, .rows = rows, .cols = cols, .asked = asked
+        .scratch = scratch,
+        .p = p,
+        .target = target,
+        .rows = rows,
+        .cols = cols,
+        .asked = asked,
+        .row_order = -1,
     };
     s.level = tab_arena_new_of(scratch, uint32_t *, cols + 1);
     s.series = tab_arena_new_of(scratch, uint32_t, rows + 1);
