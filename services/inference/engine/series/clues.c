@@ -240,7 +240,7 @@ static unsigned parts_of(const tab_clue *c)
         parts |= TAB_PART_MONTH;
     if (c->lo >= 1 && c->hi >= 30 && c->hi <= 53 && n >= 26 && c->hi - c->lo <= (double)n)
         parts |= TAB_PART_WEEK;
-    if (c->lo >= 1 && c->lo <= 2 && c->hi >= 28 && c->hi <= 31 && n >= 26)
+    if (c->lo >= 1 && c->lo <= 2 && c->hi >= 25 && c->hi <= 31 && n >= 22)
         parts |= TAB_PART_DAY;
     if (c->lo >= 1 && c->hi >= 360 && c->hi <= 366 && n >= 300)
         parts |= TAB_PART_YEARDAY;

@@ -210,7 +210,8 @@ static double points_of(const tab_search *s, const tab_axis *x)
         for (size_t i = 0; i < s->clues; i++)
             if (s->clue[i].column == x->key[k] && s->clue[i].parts != 0)
                 points -= year || x->clues > 1 ? 1.5 : count ? 0 : 0.5;
-    if (count && !(lattice && (depends || told || (after && x->keys > 0 && x->z > 2.5))))
+    bool visits = x->keys > 0 && x->alone >= 0.98 && x->alone0 < 0.5 && x->ordered >= 0.97;
+    if (count && !((lattice || visits) && (depends || told || (after && x->keys > 0 && x->z > 2.5))))
         return 0;
     /* a counter of the rows is their order, which the values must bear out */
     if (count && x->keys == 0 && x->ordered >= 0.97 && !(s->row_order > 0))
