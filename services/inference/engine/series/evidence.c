@@ -226,6 +226,16 @@ static double points_of(const tab_search *s, const tab_axis *x)
     return points;
 }
 
+/* The share of rows in sequence that are the first of their time in their series. */
+static double first_of_time(const tab_search *s, const tab_axis *x, size_t n)
+{
+    size_t again = 0;
+    for (size_t i = 1; i < n; i++)
+        again += s->series[s->seq[i]] == s->series[s->seq[i - 1]] &&
+                 x->at.rank[s->seq[i]] == x->at.rank[s->seq[i - 1]];
+    return n > 0 ? 1 - (double)again / (double)n : 0;
+}
+
 bool tab_series_weigh(tab_search *s, tab_axis *x)
 {
     size_t n = 0, seq = 0;
@@ -235,6 +245,7 @@ bool tab_series_weigh(tab_search *s, tab_axis *x)
         !tab_series_values(s, s->target, &y, &class))
         return false;
     lie(s, x, n);
+    x->single = first_of_time(s, x, seq);
     x->eta = 1, x->z = 0, x->change = INFINITY;
     if (y != NULL)
         successive(s, x, seq, y, class, &x->eta, &x->z, &x->change);
@@ -250,7 +261,7 @@ bool tab_series_value_key(tab_search *s, tab_axis *x)
     size_t tried = 0;
     tab_axis best = *x;
     double most = ALIKE * x->change;
-    if (x->keys > 0 || (x->at.even >= 0.6 && x->alone >= 0.9))
+    if (x->keys > 0 || (x->at.even >= 0.6 && x->single >= 1))
         return true;
     for (size_t c = 0; c < s->cols && tried < TRIED; c++) {
         tab_axis k = *x;
@@ -260,7 +271,8 @@ bool tab_series_value_key(tab_search *s, tab_axis *x)
         k.key[0] = c, k.keys = 1;
         if (!tab_series_weigh(s, &k))
             return false;
-        if (k.z > SURE && k.eta < 0.6 && k.change < most) {
+        bool apart = k.single >= 0.98 && 1 - k.single <= 0.2 * (1 - x->single);
+        if (apart && k.z > SURE && k.eta < 0.6 && k.change < most) {
             most = k.change;
             best = k;
         }

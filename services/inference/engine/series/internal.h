@@ -63,6 +63,7 @@ typedef struct {
     size_t key[TAB_SERIES_KEYS], keys;
     double alone;       /* rows that are alone with their time in their series */
     double alone0;      /* without keys */
+    double single;      /* rows that are alone with their time in their series, of all rows */
     double next;        /* neighbours of a series that are one time of the table apart */
     double cover;       /* times that a series has of those of the table between its first and its last */
     double ordered;     /* neighbouring rows of unlike times that rise (or fall), whichever is more */

@@ -220,8 +220,11 @@ static bool better(const keyed *k, const keyed *best)
     return k->series < best->series;
 }
 
-static bool good(const keyed *k)
+/* Whether a set names the series; where few rows share their times without it, it must tell most of those apart. */
+static bool good(const keyed *k, const keyed *none)
 {
+    if (none->alone >= 0.9 && 1 - k->alone > 0.2 * (1 - none->alone))
+        return false;
     return k->alone >= ALONE && k->each >= 2 && (k->cover >= COVER || k->apart);
 }
 
@@ -240,7 +243,7 @@ static void keep(keyed *pool, size_t *n, const keyed *k)
 }
 
 /* Sets of two, three and four, grown from the pool. */
-static bool grow(const window *w, keyed *pool, size_t n, keyed *best)
+static bool grow(const window *w, keyed *pool, size_t n, const keyed *none, keyed *best)
 {
     keyed single[POOL];
     size_t singles = n;
@@ -259,7 +262,7 @@ static bool grow(const window *w, keyed *pool, size_t n, keyed *best)
                 k.key[k.keys++] = single[j].key[0];
                 if (!try_keys(w, &k))
                     return false;
-                if (good(&k) && better(&k, best))
+                if (good(&k, none) && better(&k, best))
                     *best = k;
                 if (k.alone > pool[i].alone + 0.01)
                     keep(next, &kept, &k);
@@ -333,12 +336,12 @@ bool tab_series_keys(tab_search *s, tab_axis *x)
         if (!tab_series_may_name(s, x, c))
             continue;
         ok = try_keys(&w, &k);
-        if (good(&k) && better(&k, &best))
+        if (good(&k, &none) && better(&k, &best))
             best = k;
         if (k.each >= 2 && k.sure > 1)
             keep(pool, &n, &k);
     }
-    ok = ok && (best.keys != SIZE_MAX || grow(&w, pool, n, &best));
+    ok = ok && (best.keys != SIZE_MAX || grow(&w, pool, n, &none, &best));
     free(w.table);
     size_t block = s->cols;
     if (ok && best.keys == SIZE_MAX && none.alone > 0.5)

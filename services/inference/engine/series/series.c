@@ -294,9 +294,9 @@ static void note_all(tab_arena *a, const tab_search *s, const tab_axis *x, tab_s
         note(ret, tab_arena_printf(a, "the time of %zu rows is not known", unknown));
     if (ret->kind == TAB_TIME_ORDER)
         note(ret, "no column says when a row came; the values bear out the order of the rows");
-    else if (x->alone < 1)
+    else if (x->single < 1)
         note(ret, tab_arena_printf(a, "%.3g %% of the rows share their time with another of their series",
-                                   100 * (1 - x->alone)));
+                                   100 * (1 - x->single)));
     if (!ret->regular)
         note(ret, "the times are not evenly spaced");
     if (ret->falls)
