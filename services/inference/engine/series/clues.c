@@ -1,5 +1,5 @@
-/* See internal.h. Columns are read by their values alone: a number in 1500..2200 may be a year, 201704 a month,
- * 1 to 12 a month of a year told elsewhere. Whether one is, evidence.c says. */
+/* See internal.h. Columns are read by their values alone: a number in 1500..2200 may be a year, 201704 a
+ * month, 1 to 12 a month of a year told elsewhere. Whether one is, evidence.c says. */
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
@@ -12,7 +12,7 @@
  * the distinct ones are counted. ALIKE: columns that are kept of one
  * reading, those that rise in the rows' order first. */
 enum { LOOK = 32, SMALL = 400, ALIKE = 8, CLUES = 64 };
-static const double DAY = 86400;
+static const double DAY = 86400, FAR = 1e13; /* seconds; of dates, some 300,000 years */
 
 /* ---- cells as numbers --------------------------------------------------------------------------- */
 
@@ -330,6 +330,8 @@ static bool clue_of(tab_search *s, size_t column, tab_clue *c)
         bool clock = p->role == TAB_ROLE_TIME || (c->lo >= 0 && c->hi < DAY);
         c->as = clock || c->distinct < 3 ? TAB_AS_NOTHING : TAB_AS_DATE;
         c->parts = clock ? TAB_PART_CLOCK : 0;
+        if (!(c->lo > -FAR && c->hi < FAR))
+            return false;
         c->days = true;
         for (size_t r = 0; r < s->rows && c->days; r++)
             c->days = isnan(v[r]) || fmod(v[r], DAY) == 0; // NOLINT: whole days

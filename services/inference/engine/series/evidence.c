@@ -1,6 +1,6 @@
-/* See internal.h: what speaks for an axis. Values that follow one another are alike where the order is that of
- * time: the mean squared successive difference within series beside the variance (von Neumann, 1941), 1 where
- * the order says nothing. */
+/* See internal.h: what speaks for an axis. Values that follow one another are alike where the order is that
+ * of time: the mean squared successive difference within series beside the variance (von Neumann, 1941), 1
+ * where the order says nothing. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,8 @@
 #include "services/inference/engine/profile/roles.h"
 #include "services/inference/engine/series/internal.h"
 
-/* TRIED: columns that are tried as the key of events. ALIKE: of the squared differences that such a key leaves. */
+/* TRIED: columns that are tried as the key of events. ALIKE: of the squared differences that such a key
+ * leaves. */
 enum { LEAST = 12, BESIDE = 8, TRIED = 12 };
 static const double SURE = 4, ALIKE = 0.35;
 
@@ -203,7 +204,9 @@ static double points_of(const tab_search *s, const tab_axis *x)
     points += x->keys > 0 && x->alone >= 0.95 && x->alone0 < 0.8 ? 1 : 0;
     points += depends && (x->alone >= 0.95 || !(count || year)) ? 1 : 0;
     points += depends ? 2 * fmax(0, fmin(1, 1 - x->eta)) : 0;
-    points += !after || (count && x->keys == 0 && !lattice) ? 0 : fmax(4 * x->after, 3 * x->after_own);
+    bool birth = x->clues == 1 && first->birth && !told;
+    points +=
+        !after || birth || (count && x->keys == 0 && !lattice) ? 0 : fmax(4 * x->after, 3 * x->after_own);
     points -= 0.5 * (double)x->keys;
     /* a quarter beside a year is a part of the time sooner than a key */
     for (size_t k = 0; k < x->keys; k++)
@@ -283,8 +286,8 @@ bool tab_series_value_key(tab_search *s, tab_axis *x)
 
 /* ---- the order of rows ---------------------------------------------------------------------------- */
 
-/* Neighbours of a column as the rows stand: *r1 of values, *d1 of their differences; repeats are taken as one.
- * Of noise about a smooth line, which is what a sorted export shows, d1 is -1/2 however high r1 is. */
+/* Neighbours of a column as the rows stand: *r1 of values, *d1 of their differences; repeats are taken as
+ * one. Of noise about a smooth line, which is what a sorted export shows, d1 is -1/2 however high r1 is. */
 static bool neighbours(const double *y, size_t rows, double *r1, double *d1, size_t *n, double *rises)
 {
     double sum = 0, square = 0, product = 0, last = (double)NAN, before = (double)NAN, up = 0, down = 0;

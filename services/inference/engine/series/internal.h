@@ -1,6 +1,6 @@
-/* What the files of this folder share. A clue is one column read as a time or as a part of one; an axis is a
- * clue, or several together, taken as the table's time, with the series under which it stands and what speaks
- * for it. */
+/* What the files of this folder share. A clue is one column read as a time or as a part of one; an axis is
+ * a clue, or several together, taken as the table's time, with the series under which it stands and what
+ * speaks for it. */
 #ifndef TAB_SERIES_INTERNAL_H
 #define TAB_SERIES_INTERNAL_H
 
@@ -87,7 +87,7 @@ typedef struct {
     tab_clue *clue; /* (clues) */
     size_t clues;
     uint32_t **level; /* (cols) dense levels of a column that may be a key, made when somebody asks */
-    tab_ranked spare;
+    tab_ranked spare, work;
     double row_order;       /* what tab_series_row_order said; below 0: not asked yet */
     uint32_t *series, *seq; /* (rows) scratch */
 } tab_search;
@@ -109,7 +109,8 @@ bool tab_series_ids(tab_search *s, const size_t *key, size_t keys, uint32_t *ser
 
 /* evidence.c */
 bool tab_series_weigh(tab_search *s, tab_axis *x);
-/* Events whose times say nothing of their series: a column within which values follow one another is the key. */
+/* Events whose times say nothing of their series: a column within which values follow one another is the
+ * key. */
 bool tab_series_value_key(tab_search *s, tab_axis *x);
 /* s->row_order: how sure it is that the values bear out the order of the rows as they stand; 0: it is not. */
 bool tab_series_row_order(tab_search *s);

@@ -5,8 +5,8 @@
 
 #include "services/inference/engine/series/internal.h"
 
-/* CHANCE: how unlikely a random choice of rows must make it that all asked groups are new, in nats. SHARE: of the
- * asked rows that are new where some are known. */
+/* CHANCE: how unlikely a random choice of rows must make it that all asked groups are new, in nats. SHARE:
+ * of the asked rows that are new where some are known. */
 static const double CHANCE = 9, SHARE = 0.2;
 
 bool tab_series_place(tab_arena *a, const tab_series *s, size_t rows, const bool *asked, tab_place **ret)

@@ -12,8 +12,8 @@
 #include "services/inference/engine/profile/parse.h"
 #include "services/inference/engine/series/internal.h"
 
-/* POINTS: an axis with fewer is none. PARTS: columns that are tried as one part. Chosen by hand on made tables
- * (tests/bench/series). */
+/* POINTS: an axis with fewer is none. PARTS: columns that are tried as one part. Chosen by hand on made
+ * tables (tests/bench/series): decision 0389. */
 static const double POINTS = 4.9;
 enum { PARTS = 4, CLOCK = TAB_PART_HOUR | TAB_PART_CLOCK };
 static const double DAY = 86400;
@@ -128,8 +128,8 @@ static void fill_when(const tab_search *s, tab_axis *x)
 
 /* ---- choosing ------------------------------------------------------------------------------------- */
 
-/* Whether x is the better time: by points, then by the order of rows, and of two dates the earlier, as nothing
- * is known of a row before it came. */
+/* Whether x is the better time: by points, then by the order of rows, and of two dates the earlier, as
+ * nothing is known of a row before it came. */
 static bool beats(const tab_axis *x, const tab_axis *best)
 {
     if (best->clues == 0 || fabs(x->points - best->points) > 0.05)
