@@ -15,28 +15,22 @@ static const double SURE = 4, ALIKE = 0.35;
 
 /* ---- values -------------------------------------------------------------------------------------- */
 
-bool tab_series_values(tab_search *s, size_t column, const double **ret, bool *ret_class)
+bool tab_series_values(tab_search *s, const double **ret, bool *ret_class)
 {
-    *ret = NULL, *ret_class = false;
-    if (column >= s->cols)
-        return true;
-    const tab_column_profile *c = &s->p->col[column];
-    if (c->number != NULL) {
-        *ret = c->number;
-        return true;
-    }
-    if (c->column->layout == TAB_NUMBERS) {
-        *ret = c->column->num;
-        return true;
-    }
-    if (c->code == NULL)
+    const tab_column_profile *c = s->target < s->cols ? &s->p->col[s->target] : NULL;
+    *ret = c == NULL                          ? NULL
+           : c->number != NULL                ? c->number
+           : c->column->layout == TAB_NUMBERS ? c->column->num
+                                              : s->y;
+    *ret_class = c != NULL && c->number == NULL && c->column->layout == TAB_CODED;
+    if (c == NULL || *ret != NULL || c->code == NULL)
         return true;
     double *v = tab_arena_new_of(s->scratch, double, s->rows + 1);
     if (v == NULL)
         return false;
     for (size_t r = 0; r < s->rows; r++)
         v[r] = c->code[r] == TAB_NULL ? (double)NAN : c->code[r];
-    *ret = v, *ret_class = true;
+    *ret = s->y = v;
     return true;
 }
 
@@ -245,7 +239,7 @@ bool tab_series_weigh(tab_search *s, tab_axis *x)
     const double *y;
     bool class;
     if (!tab_series_ids(s, x->key, x->keys, s->series, &n) || !tab_series_sequence(s, x, n, &seq) ||
-        !tab_series_values(s, s->target, &y, &class))
+        !tab_series_values(s, &y, &class))
         return false;
     lie(s, x, n);
     x->single = first_of_time(s, x, seq);
@@ -387,7 +381,7 @@ bool tab_series_row_order(tab_search *s)
     for (size_t c = 0; c < s->cols && !sorted; c++)
         sorted = c != s->target && s->p->col[c].number != NULL && !counts_rows(s, c) &&
                  sorted_by(s->p->col[c].number, s->rows);
-    if (!tab_series_values(s, s->target, &y, &class))
+    if (!tab_series_values(s, &y, &class))
         return false;
     bool target = y != NULL && !class && ordered_values(y, s->rows, sorted);
     for (size_t c = 0; c < s->cols && tried < BESIDE; c++) {

@@ -88,6 +88,7 @@ typedef struct {
     size_t clues;
     uint32_t **level; /* (cols) dense levels of a column that may be a key, made when somebody asks */
     tab_ranked spare, work;
+    const double *y;        /* the target's values, once somebody asked for them */
     double row_order;       /* what tab_series_row_order said; below 0: not asked yet */
     uint32_t *series, *seq; /* (rows) scratch */
 } tab_search;
@@ -98,7 +99,7 @@ bool tab_series_clues(tab_search *s);
 /* ranks.c */
 bool tab_ranked_new(tab_arena *a, size_t rows, tab_ranked *ret);
 /* All else from when; calendar: seconds, of which months may be the step. False: memory. */
-bool tab_rank_times(tab_arena *a, size_t rows, bool calendar, tab_ranked *r);
+bool tab_rank_times(size_t rows, bool calendar, tab_ranked *r);
 
 /* keys.c: the smallest set of columns under which a time stands nearly once. */
 bool tab_series_keys(tab_search *s, tab_axis *x);
@@ -114,8 +115,9 @@ bool tab_series_weigh(tab_search *s, tab_axis *x);
 bool tab_series_value_key(tab_search *s, tab_axis *x);
 /* s->row_order: how sure it is that the values bear out the order of the rows as they stand; 0: it is not. */
 bool tab_series_row_order(tab_search *s);
-/* y (rows): the target as a number, of categories their codes; *ret_class: only equality counts. */
-bool tab_series_values(tab_search *s, size_t column, const double **ret, bool *ret_class);
+/* *ret (rows): the target as a number, of categories their codes, NULL where there is none; *ret_class: only
+ * equality counts. */
+bool tab_series_values(tab_search *s, const double **ret, bool *ret_class);
 
 /* s->seq: rows of known time and series by series (s->series, n of them), then by time. *ret_n of them. */
 bool tab_series_sequence(tab_search *s, const tab_axis *x, size_t n, size_t *ret_n);

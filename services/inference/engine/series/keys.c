@@ -28,7 +28,7 @@ static const uint32_t *levels_of(tab_search *s, size_t column)
     if (rank == NULL || (r->when == NULL && !tab_ranked_new(s->scratch, s->rows, r)))
         return NULL;
     memcpy(r->when, c->column->num, s->rows * sizeof *r->when);
-    if (!tab_rank_times(s->scratch, s->rows, false, r))
+    if (!tab_rank_times(s->rows, false, r))
         return NULL;
     memcpy(rank, r->rank, s->rows * sizeof *rank);
     return s->level[column] = rank;

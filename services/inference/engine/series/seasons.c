@@ -84,7 +84,7 @@ bool tab_series_seasons(tab_search *s, const tab_axis *x, tab_series *t, double 
     grid g = { tab_arena_new_of(s->scratch, double, ROOM + 2), tab_arena_new_of(s->scratch, double, ROOM + 2),
                tab_arena_new_of(s->scratch, double, ROOM + 2),
                tab_arena_new_of(s->scratch, uint32_t, ROOM + 2) };
-    if (tab_arena_full(s->scratch) || !tab_series_values(s, s->target, &y, &class) ||
+    if (tab_arena_full(s->scratch) || !tab_series_values(s, &y, &class) ||
         !tab_series_ids(s, x->key, x->keys, s->series, &seq) || !tab_series_sequence(s, x, t->n, &seq))
         return false;
     if (y == NULL || class)

@@ -151,7 +151,7 @@ static bool try_axis(tab_search *s, tab_axis *x, tab_axis *best)
 {
     x->at = s->spare;
     fill_when(s, x);
-    if (!tab_rank_times(s->scratch, s->rows, x->calendar, &x->at))
+    if (!tab_rank_times(s->rows, x->calendar, &x->at))
         return false;
     s->spare = x->at;
     if (x->at.times < 3 || x->at.known < 6 || 200 * x->at.wrong > x->at.known)
@@ -275,7 +275,7 @@ static bool take_order(tab_search *s, tab_axis *x, tab_series *ret)
         ret->when[r] = x->at.when[r] = (double)r;
     ret->kind = TAB_TIME_ORDER;
     ret->confidence = s->row_order;
-    return tab_rank_times(s->scratch, s->rows, x->calendar, &x->at) &&
+    return tab_rank_times(s->rows, x->calendar, &x->at) &&
            tab_series_ids(s, x->key, 0, ret->series, &ret->n) && tab_series_step(s, x, ret);
 }
 
