@@ -142,6 +142,6 @@ BENCH_PROGRAMS += $(B)/bench/series-find
 $(B)/bench/series-find: $(B)/tests/bench/series/find.o $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 BENCH_PROGRAMS += $(B)/bench/series
-$(B)/bench/series: $(B)/tests/bench/series/series.o $(B)/services/inference/engine/series/tests/made.o \
-    $(B)/services/inference/engine/series/tests/held.o $(B)/libengine.a $(B)/libcommon.a
+$(B)/bench/series: $(B)/tests/bench/series/series.o $(patsubst %,$(B)/services/inference/engine/series/tests/%.o,made made_times made_none held) \
+    $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
