@@ -30,8 +30,8 @@ typedef struct {
     const tab_partition *s;
     uint64_t seed;
     size_t rounds;
-    uint32_t *row;  /* (held) by block */
-    size_t *from;   /* (blocks + 1) */
+    uint32_t *row;   /* (held) by block */
+    size_t *from;    /* (blocks + 1) */
     uint32_t *drawn; /* rows of one sample */
 } bootstrap;
 

@@ -513,23 +513,25 @@ static tab_status part_rows(const tab_engine *e, const tab_evaluate_options *o, 
     if (h->test_rows == 0 || h->test_rows == s->present) /* one entity: nothing can be held out */
         return tab_fail(err, TAB_VALIDATION, "target.column", "the rows cannot be split");
     bool group = o->split == TAB_SPLIT_GROUP || (by.apart == NULL && s->units.kind == TAB_UNITS_GROUPS);
-    h->unit = tab_text(group                                           ? "group"
-                       : by.time == NULL && o->entity != NULL          ? "entity"
-                       : by.unit != NULL && by.time == NULL            ? "copies"
-                                                                       : "row");
+    h->unit = tab_text(group                                  ? "group"
+                       : by.time == NULL && o->entity != NULL ? "entity"
+                       : by.unit != NULL && by.time == NULL   ? "copies"
+                                                              : "row");
     h->note = tab_text("An estimate on held-out rows of this snapshot; serving uses all of its rows.");
     if (s->units.kind == TAB_UNITS_GROUPS) {
         tab_str c = tab_column_address(a, p->table, s->units.column);
-        h->note = tab_arena_printf(a,
-                                   "%s Rows of one %.*s have one target each: they were held out together, and "
-                                   "the score is of rows whose %.*s is new. One that is known is answered by "
-                                   "its rows.",
-                                   h->note, (int)(c.n < 64 ? c.n : 64), c.p, (int)(c.n < 64 ? c.n : 64), c.p);
+        h->note =
+            tab_arena_printf(a,
+                             "%s Rows of one %.*s have one target each: they were held out together, and "
+                             "the score is of rows whose %.*s is new. One that is known is answered by "
+                             "its rows.",
+                             h->note, (int)(c.n < 64 ? c.n : 64), c.p, (int)(c.n < 64 ? c.n : 64), c.p);
     } else if (s->units.kind == TAB_UNITS_COPIES) {
-        h->note = tab_arena_printf(a,
-                                   "%s %zu rows are copies of others, or differ from them in one cell: copies "
-                                   "were held out together.",
-                                   h->note, s->units.copies);
+        h->note =
+            tab_arena_printf(a,
+                             "%s %zu rows are copies of others, or differ from them in one cell: copies "
+                             "were held out together.",
+                             h->note, s->units.copies);
     }
     return h->note != NULL ? TAB_OK : failed(e, err);
 }

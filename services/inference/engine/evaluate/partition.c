@@ -40,7 +40,8 @@ static uint32_t whole_of(const tab_partition_by *by, size_t i)
 static bool split(const tab_partition_by *by, bool *test)
 {
     keyed *k = malloc((by->rows + 1) * sizeof *k);
-    uint32_t *stratum = malloc((by->rows + 1) * sizeof *stratum); /* of a unit: its first row's that has one */
+    uint32_t *stratum =
+        malloc((by->rows + 1) * sizeof *stratum); /* of a unit: its first row's that has one */
     bool ok = k != NULL && stratum != NULL, together = by->apart != NULL || by->unit != NULL;
     size_t n = 0;
     for (size_t i = by->rows; ok && i-- > 0;)

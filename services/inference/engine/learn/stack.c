@@ -469,7 +469,8 @@ static bool one_target(const pass *c, uint32_t *first)
         uint32_t row = c->all[i], *of = &first[c->group[i]];
         if (*of == TAB_NULL)
             *of = row;
-        else if (p->classification ? p->label[row] != p->label[*of] : p->y[row] != p->y[*of]) // NOLINT: the very
+        else if (p->classification ? p->label[row] != p->label[*of]
+                                   : p->y[row] != p->y[*of]) // NOLINT: the very
             return false;
     }
     return true;

@@ -42,7 +42,7 @@ struct tab_fitted {
     tab_stack *stack;
     tab_interval *interval;
     tab_twins twins;
-    tab_twins group; /* rows of one level of units.column; strength 0: there is none */
+    tab_twins group;     /* rows of one level of units.column; strength 0: there is none */
     uint64_t *group_key; /* (rows) of the encoded rows' groups, or NULL */
     tab_anomaly *anomaly;
     tab_arrangement split; /* of the rows it was fitted on; without a target all zero */
