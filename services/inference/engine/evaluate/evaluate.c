@@ -95,8 +95,8 @@ static double shares_loss(const Tabella__Results *r, const uint32_t *truth, size
     return n > 0 ? loss / (double)n : 0;
 }
 
-/* Metrics of a classification. The baseline answers the commonest class of the training rows, or their shares.
- * False: the arena is full. */
+/* Metrics of a classification. The baseline answers the commonest class of the training rows, or their
+ * shares. False: the arena is full. */
 static bool classify(tab_arena *a, const tab_table *test, const tab_table *train, size_t target,
                      const Tabella__Prediction *m, Tabella__HeldOut *h, row_scores *of)
 {
@@ -135,8 +135,8 @@ static bool classify(tab_arena *a, const tab_table *test, const tab_table *train
     double auc = tab_auc_classes(r->probabilities, truth, n, classes);
     double loss = tab_log_loss(r->probabilities, truth, n, classes);
     double alone = shares_loss(r, truth, n, common, classes, of->gained);
-    /* the headline figure, then all of them: of two classes unlike in size the one that hits tell little of is
-     * told by its rank */
+    /* the headline figure, then all of them: of two classes unlike in size the one that hits tell little of
+     * is told by its rank */
     of->ranked = classes == 2 && isfinite(auc) && (double)most >= UNLIKE * (double)n;
     h->metric = tab_text(of->ranked ? "auc" : "accuracy");
     h->score = of->ranked ? auc : accuracy;

@@ -89,8 +89,8 @@ static int by_time(const void *a, const void *b)
     return (x->row > y->row) - (x->row < y->row);
 }
 
-/* test[row] for the last HELD_SHARE of the rows with a target; none has the time of one that stays. run (rows):
- * of those, which of RUNS runs of times. False: memory. */
+/* test[row] for the last HELD_SHARE of the rows with a target; none has the time of one that stays. run
+ * (rows): of those, which of RUNS runs of times. False: memory. */
 static bool split_late(const tab_partition_by *by, bool *test, uint32_t *run)
 {
     dated *k = malloc((by->rows + 1) * sizeof *k);

@@ -1,7 +1,7 @@
-/* See units.h and decision 0391. A row's hash is the sum of its cells' hashes, so the hash of a row without one
- * column is a subtraction: rows that are equal but for a column are found by sorting those, column by column,
- * in time linear in the cells but for the sorting. Of a large table the columns are looked at by a sample of
- * hashes, which holds whole classes of equal rows.
+/* See units.h and decision 0391. A row's hash is the sum of its cells' hashes, so the hash of a row without
+ * one column is a subtraction: rows that are equal but for a column are found by sorting those, column by
+ * column, in time linear in the cells but for the sorting. Of a large table the columns are looked at by a
+ * sample of hashes, which holds whole classes of equal rows.
  *
  *   read_target ─> exact     classes of equal rows: how many pairs, how far their targets agree
  *               ─> near      the same without one column each: near copies, and what chance makes
@@ -16,15 +16,15 @@
 #include "services/inference/engine/lexicon/fold_text.h"
 
 /* LEAST_PAIRS: fewer say nothing. SAMPLE: rows of one look at a large table; CELLS: of all looks together.
- * LARGEST: rows of the largest unit of near copies, or an eighth of the table: chains of rows that differ by a
+ * LARGEST: rows of the largest unit of near copies, and a 64th of the table: chains of rows that differ by a
  * cell each are a dense table. LEAST_GROUPS: levels with two rows and more. By hand. */
 enum { LEAST_PAIRS = 5, SAMPLE = 20000, CELLS = 8000000, LARGEST = 32, LEAST_GROUPS = 8 };
-/* How far targets agree: 0 as those of any two rows, 1 always. SAME and NEARLY_SAME: of copies and near copies,
- * of which one cell may be the target's, at least; by equality. ONE: of groups with one target. ORDERED: of
- * neighbouring levels, above which the column is a measure.
+/* How far targets agree: 0 as those of any two rows, 1 always. SAME and NEARLY_SAME: of copies and near
+ * copies, of which one cell may be the target's, at least; by equality. ONE: of groups with one target.
+ * ORDERED: of neighbouring levels, above which the column is a measure.
  * BY_CHANCE: the share of equal pairs that chance must make. MOSTLY: rows with an equal, of a table of
- * repeats. BEYOND: near pairs by those of independent columns. ALL: near pairs that differ in one and the same
- * column, which are rows of one thing, unless that column hardly repeats. */
+ * repeats. BEYOND: near pairs by those of independent columns. ALL: near pairs that differ in one and the
+ * same column, which are rows of one thing, unless that column hardly repeats. */
 static const double SAME = 0.9, NEARLY_SAME = 0.6, ONE = 0.85, ORDERED = 0.25, BY_CHANCE = 0.5, MOSTLY = 0.5,
                     BEYOND = 3, ALL = 0.9;
 
@@ -286,9 +286,9 @@ static bool look_near(search *s, const tally *equal, bool join_all, nearness *re
     return true;
 }
 
-/* Whether the classes of equal rows are more alike in size than those of draws from so many values, of which the
- * likeliest are equally likely: Fisher's index of dispersion, three standard deviations below its mean. The rows
- * stand joined. */
+/* Whether the classes of equal rows are more alike in size than those of draws from so many values, of which
+ * the likeliest are equally likely: Fisher's index of dispersion, three standard deviations below its mean.
+ * The rows stand joined. */
 static bool is_even(const search *s, uint32_t *size)
 {
     double classes = 0, square = 0, n = (double)s->rows;
@@ -321,9 +321,8 @@ static bool find_copies(search *s, uint32_t *size, tab_units *u)
             free(before);
             return false;
         }
-        size_t most = s->rows / 8 > LARGEST ? LARGEST + s->rows / 64 : LARGEST;
-        if (most > s->rows / 4)
-            most = s->rows / 4;
+        size_t most = LARGEST + s->rows / 64;
+        most = most < s->rows / 4 ? most : s->rows / 4;
         if (largest_unit(s, size) <= most)
             u->kind = TAB_UNITS_COPIES;
         else

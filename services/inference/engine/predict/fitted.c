@@ -77,8 +77,8 @@ static tab_status out_of_memory(const tab_engine *e, tab_error *err)
     return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);
 }
 
-/* What is known of a group whose rows have one target: its rows share a fold, so the stack has learned nothing of
- * it out of fold, and a new row of it is answered by theirs. False: the arena is full. */
+/* What is known of a group whose rows have one target: its rows share a fold, so the stack has learned
+ * nothing of it out of fold, and a new row of it is answered by theirs. False: the arena is full. */
 static bool fit_groups(const tab_profile *p, tab_fitted *f)
 {
     size_t column = f->units.column;

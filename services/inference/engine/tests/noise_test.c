@@ -4,9 +4,9 @@
  * 0391, 0392).
  *
  * For each kind and seed a table is made and fitted, its own answers are judged, a report is written, and
- * fresh rows of the same make tell the truth. An error is told as a share of what the baseline errs on the same
- * rows: 1 says that nothing is known. The long form, `make bench-noise`, has TAB_NOISE=20 seeds and prints a
- * line a kind; TAB_NOISE_KIND is one of them. */
+ * fresh rows of the same make tell the truth. An error is told as a share of what the baseline errs on the
+ * same rows: 1 says that nothing is known. The long form, `make bench-noise`, has TAB_NOISE=20 seeds and
+ * prints a line a kind; TAB_NOISE_KIND is one of them. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -18,7 +18,8 @@
 #include "services/inference/engine/predict/fitted.h"
 
 enum { SHORT = 4, MOST_COLS = 208, FRESH = 1000 };
-/* In the mean of a kind no score may flatter by more, beside three standard errors; nor may it of all kinds. */
+/* In the mean of a kind no score may flatter by more, beside three standard errors; nor may it of all kinds.
+ * */
 static const double MOST = 0.05, MOST_OF_ALL = 0.02;
 
 /* One kind of noise: rows, each `copies` times, and what they hold. */
@@ -36,8 +37,10 @@ typedef struct {
 static const kind kinds[] = {
     { "plain", .rows = 150, .copies = 1, .numbers = 5, .codes = 1, .levels = 4, .share = 0.5 },
     { "copied rows", .rows = 150, .copies = 3, .numbers = 4, .codes = 1, .levels = 4, .share = 0.5 },
-    { "copies under new ids", .rows = 100, .copies = 3, .numbers = 3, .codes = 2, .levels = 4, .id = true, .share = 0.5 },
-    { "near copies", .rows = 100, .copies = 3, .numbers = 5, .codes = 1, .levels = 4, .changed = 1, .share = 0.5 },
+    { "copies under new ids", .rows = 100, .copies = 3, .numbers = 3, .codes = 2, .levels = 4,
+      .id = true, .share = 0.5 },
+    { "near copies", .rows = 100, .copies = 3, .numbers = 5, .codes = 1, .levels = 4,
+      .changed = 1, .share = 0.5 },
     { "one label a group", .rows = 400, .copies = 1, .numbers = 4, .groups = 50, .share = 0.5 },
     { "survey rows", .rows = 400, .copies = 1, .codes = 3, .levels = 3, .share = 0.5 },
     { "many levels", .rows = 300, .copies = 1, .numbers = 2, .codes = 2, .levels = 100, .share = 0.5 },
@@ -45,8 +48,10 @@ static const kind kinds[] = {
     { "wide", .rows = 100, .copies = 1, .numbers = 200, .share = 0.5 },
     { "few of a class", .rows = 300, .copies = 1, .numbers = 5, .codes = 1, .levels = 4, .share = 0.15 },
     { "numbers", .rows = 150, .copies = 1, .numbers = 5, .codes = 1, .levels = 4, .regression = true },
-    { "copied numbers", .rows = 100, .copies = 3, .numbers = 4, .codes = 1, .levels = 4, .id = true, .regression = true },
-    { "near copies of numbers", .rows = 100, .copies = 3, .numbers = 5, .codes = 1, .levels = 4, .changed = 1, .regression = true },
+    { "copied numbers", .rows = 100, .copies = 3, .numbers = 4, .codes = 1, .levels = 4,
+      .id = true, .regression = true },
+    { "near copies of numbers", .rows = 100, .copies = 3, .numbers = 5, .codes = 1, .levels = 4,
+      .changed = 1, .regression = true },
     { "one number a group", .rows = 400, .copies = 1, .numbers = 4, .groups = 50, .regression = true },
 };
 // clang-format on
