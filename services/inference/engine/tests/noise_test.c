@@ -133,7 +133,7 @@ static void key_cell(const kind *k, tab_builder *b, uint64_t seed, size_t i, siz
         snprintf(buf, sizeof buf, "%d-%02zu-%02zu", seed < 50000 ? 2024 : 2025, 1 + i % k->groups / 28,
                  1 + i % k->groups % 28);
     else
-        snprintf(buf, sizeof buf, "G%llu-%zu", (unsigned long long)seed % 100, i % k->groups);
+        snprintf(buf, sizeof buf, "G%llu-%zu", (unsigned long long)seed, i % k->groups);
     tab_builder_text(b, tab_str_of(buf));
 }
 
