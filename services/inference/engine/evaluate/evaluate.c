@@ -496,12 +496,15 @@ static tab_status part_rows(const tab_engine *e, const tab_evaluate_options *o, 
     if (o->split == TAB_SPLIT_TIME)
         by.time = tab_times_of(&p->col[o->by], rows);
     by.apart = o->split == TAB_SPLIT_GROUP ? tab_groups_of(a, &p->col[o->by], rows) : o->entity;
-    if ((o->split == TAB_SPLIT_TIME && by.time == NULL) || (o->split == TAB_SPLIT_GROUP && by.apart == NULL))
+    bool apart = by.time != NULL || (o->split == TAB_SPLIT_GROUP && by.apart != NULL);
+    if (!apart && s->task != TAB_TASK_ANOMALY &&
+        !tab_units_find(a, p, o->target, s->task == TAB_TASK_REGRESSION, &s->units))
+        return failed(e, err);
+    /* groups of one target need not be keys */
+    bool found = s->units.kind == TAB_UNITS_GROUPS && s->units.column == o->by;
+    if (!apart && (o->split == TAB_SPLIT_TIME || (o->split == TAB_SPLIT_GROUP && !found)))
         return tab_fail(err, TAB_VALIDATION, "options.split",
                         "the column neither orders nor groups the rows");
-    bool random = by.time == NULL && o->split != TAB_SPLIT_GROUP && s->task != TAB_TASK_ANOMALY;
-    if (random && !tab_units_find(a, p, o->target, s->task == TAB_TASK_REGRESSION, &s->units))
-        return failed(e, err);
     by.unit = s->units.unit;
     if (by.unit != NULL && by.apart != NULL &&
         (by.apart = tab_units_joined(a, by.unit, by.apart, rows)) == NULL)

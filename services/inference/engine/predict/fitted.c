@@ -77,6 +77,34 @@ static tab_status out_of_memory(const tab_engine *e, tab_error *err)
     return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);
 }
 
+/* The split as the units have it, for people: rows of one group are kept apart by it where nothing else is asked
+ * for. False: the arena is full. */
+static bool say_units(const tab_profile *p, tab_split want, tab_fitted *f)
+{
+    tab_arrangement *r = &f->split;
+    const tab_units *u = &f->units;
+    if (u->kind == TAB_UNITS_GROUPS && r->kind == TAB_SPLIT_RANDOM) {
+        tab_str c = tab_column_address(f->arena, p->table, u->column);
+        r->reason =
+            tab_arena_printf(f->arena,
+                             "rows of one %.*s have one target each: they are kept together, so what is "
+                             "said is of rows whose %.*s is new",
+                             (int)(c.n < 64 ? c.n : 64), c.p, (int)(c.n < 64 ? c.n : 64), c.p);
+        if (want != TAB_SPLIT_RANDOM)
+            r->kind = TAB_SPLIT_GROUP, r->column = u->column;
+    } else if (u->kind == TAB_UNITS_COPIES) {
+        r->reason =
+            tab_arena_printf(f->arena,
+                             "%s; %zu rows are copies of others, or differ from them in one cell, and "
+                             "are kept together with them",
+                             r->reason, u->copies);
+    } else if (u->kind == TAB_UNITS_REPEATS) {
+        r->reason =
+            tab_arena_printf(f->arena, "%s; equal rows are taken as repeated measurements", r->reason);
+    }
+    return r->reason != NULL;
+}
+
 /* What is known of a group whose rows have one target: its rows share a fold, so the stack has learned
  * nothing of it out of fold, and a new row of it is answered by theirs. False: the arena is full. */
 static bool fit_groups(const tab_profile *p, tab_fitted *f)
@@ -122,6 +150,8 @@ static tab_status fit_models(const tab_engine *e, const tab_profile *p, const ta
     f->problem.repeats = f->units.kind == TAB_UNITS_REPEATS;
     size_t own = o->own > 0 ? o->own : p->table->cols;
     TAB_TRY(tab_arrange(e, a, p, &f->problem, f->target, own, o->split, &f->split, err));
+    if (!say_units(p, o->split, f))
+        return out_of_memory(e, err);
     f->problem.place = f->split.place;
     f->stack = tab_stack_fit(e, a, &f->problem, &base->recipe);
     if (f->stack == NULL)
