@@ -68,6 +68,11 @@ $(B)/bench/leaks: $(B)/tests/bench/targets/leaks.o $(B)/libengine.a $(B)/libcomm
 .PHONY: golden
 golden: $(B)/test/services-inference-engine-tests
 	@TAB_GOLDEN=write $< --filter 'golden/*' && git diff --stat -- services/inference/engine/tests/golden
+# ---- noise: what is said of answers where nothing can be known ------------------------------------
+## make bench-noise     tables whose target is noise, of 17 kinds: what is said less what is true; SEEDS=20
+.PHONY: bench-noise
+bench-noise: $(B)/test/services-inference-engine-tests
+	@TAB_NOISE=$(or $(SEEDS),20) $< --filter 'noise/*'
 # ---- matching beside its baselines: tests/bench/match/README.md ---------------------------------
 BENCH_PROGRAMS += $(B)/bench/match
 $(B)/bench/match: $(B)/tests/bench/match/bench.o $(B)/tests/bench/match/cases.o $(B)/tests/bench/match/scale.o \

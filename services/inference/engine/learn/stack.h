@@ -26,8 +26,8 @@ typedef struct {
     const tab_learner *learner;
     size_t config;
     void *model[TAB_FOLDS + 1]; /* by fold; the last, at `folds`, of all rows (learner->whole) */
-    size_t step;             /* where the learner has steps: of all folds together ... */
-    size_t apart[TAB_FOLDS]; /* ... and that of the other folds, for the rows that a fold holds */
+    size_t step;                /* where the learner has steps: of all folds together ... */
+    size_t apart[TAB_FOLDS];    /* ... and that of the other folds, for the rows that a fold holds */
     double temperature;
     double weight;
     double loss; /* mean out-of-fold loss: log-loss, or squared error in standardised units */

@@ -77,40 +77,36 @@ static tab_status out_of_memory(const tab_engine *e, tab_error *err)
     return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);
 }
 
-/* How the rows without a target lie to the others. */
-static tab_status find_regimes(const tab_profile *p, size_t own, tab_fitted *f, tab_error *err)
+/* The split as the units have it, for people: rows of one group are kept apart by it where nothing else is asked
+ * for. False: the arena is full. */
+static bool say_units(const tab_profile *p, tab_split want, tab_fitted *f)
 {
-    bool *asked = tab_arena_new_of(f->arena, bool, f->rows + 1);
-    if (asked == NULL)
-        return tab_no_memory(err);
-    for (size_t i = 0; i < f->rows; i++)
-        asked[i] = f->task == TAB_TASK_CLASSIFICATION ? f->label[i] == TAB_NULL : isnan(f->y[i]);
-    return tab_regime_find(f->arena, p, f->target, own, asked, &f->asked, err);
+    tab_arrangement *r = &f->split;
+    const tab_units *u = &f->units;
+    if (u->kind == TAB_UNITS_GROUPS && r->kind == TAB_SPLIT_RANDOM) {
+        tab_str c = tab_column_address(f->arena, p->table, u->column);
+        r->reason =
+            tab_arena_printf(f->arena,
+                             "rows of one %.*s have one target each: they are kept together, so what is "
+                             "said is of rows whose %.*s is new",
+                             (int)(c.n < 64 ? c.n : 64), c.p, (int)(c.n < 64 ? c.n : 64), c.p);
+        if (want != TAB_SPLIT_RANDOM)
+            r->kind = TAB_SPLIT_GROUP, r->column = u->column;
+    } else if (u->kind == TAB_UNITS_COPIES) {
+        r->reason =
+            tab_arena_printf(f->arena,
+                             "%s; %zu rows are copies of others, or differ from them in one cell, and "
+                             "are kept together with them",
+                             r->reason, u->copies);
+    } else if (u->kind == TAB_UNITS_REPEATS) {
+        r->reason =
+            tab_arena_printf(f->arena, "%s; equal rows are taken as repeated measurements", r->reason);
+    }
+    return r->reason != NULL;
 }
 
-/* What answers the rows that come later. */
-static tab_status fit_ahead(const tab_engine *e, const tab_profile *p, const bool *use, tab_fitted *f,
-                            tab_error *err)
-{
-    double *y = tab_arena_new_of(f->arena, double, f->rows + 1);
-    if (y == NULL)
-        return tab_no_memory(err);
-    for (size_t i = 0; f->task == TAB_TASK_REGRESSION && i < f->rows; i++)
-        y[i] = isnan(f->y[i]) ? (double)NAN : tab_target_value(f, (double)f->y[i]);
-    tab_ahead_task t = { .p = p,
-                         .use = use,
-                         .classification = f->task == TAB_TASK_CLASSIFICATION,
-                         .classes = f->classes,
-                         .label = f->label,
-                         .y = y,
-                         .asked = &f->asked,
-                         .seed = e->seed };
-    TAB_TRY(tab_ahead_run(e, f->arena, &t, &f->ahead, err));
-    return tab_ahead_says(f) ? TAB_OK : tab_no_memory(err);
-}
-
-/* What is known of a group whose rows have one target: its rows share a fold, so the stack has learned nothing of
- * it out of fold, and a new row of it is answered by theirs. False: the arena is full. */
+/* What is known of a group whose rows have one target: its rows share a fold, so the stack has learned
+ * nothing of it out of fold, and a new row of it is answered by theirs. False: the arena is full. */
 static bool fit_groups(const tab_profile *p, tab_fitted *f)
 {
     size_t column = f->units.column;
@@ -154,8 +150,10 @@ static tab_status fit_models(const tab_engine *e, const tab_profile *p, const ta
     f->problem.repeats = f->units.kind == TAB_UNITS_REPEATS;
     size_t own = o->own > 0 ? o->own : p->table->cols;
     if (o->split == TAB_SPLIT_AUTO || o->split == TAB_SPLIT_TIME)
-        TAB_TRY(find_regimes(p, own, f, err));
+        TAB_TRY(tab_fit_regimes(p, own, f, err));
     TAB_TRY(tab_arrange(e, a, p, &f->problem, f->target, own, o->split, &f->asked, &f->split, err));
+    if (!say_units(p, o->split, f))
+        return out_of_memory(e, err);
     f->problem.place = f->split.place;
     f->stack = tab_stack_fit(e, a, &f->problem, &base->recipe);
     if (f->stack == NULL)
@@ -168,7 +166,7 @@ static tab_status fit_models(const tab_engine *e, const tab_profile *p, const ta
     f->twins = tab_twins_fit(&f->problem, f->stack);
     if (!fit_groups(p, f))
         return out_of_memory(e, err);
-    return f->asked.rows[TAB_REGIME_LATER] > 0 ? fit_ahead(e, p, use, f, err) : TAB_OK;
+    return f->asked.rows[TAB_REGIME_LATER] > 0 ? tab_fit_ahead(e, p, use, f, err) : TAB_OK;
 }
 
 tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_options *o, tab_fitted **ret,

@@ -43,7 +43,7 @@ struct tab_fitted {
     tab_stack *stack;
     tab_interval *interval;
     tab_twins twins;
-    tab_twins group; /* rows of one level of units.column; strength 0: there is none */
+    tab_twins group;     /* rows of one level of units.column; strength 0: there is none */
     uint64_t *group_key; /* (rows) of the encoded rows' groups, or NULL */
     tab_anomaly *anomaly;
     tab_arrangement split; /* of the rows it was fitted on; without a target all zero */
@@ -70,8 +70,11 @@ bool tab_beyond_read(tab_arena *a, const tab_fitted *f, const tab_values *values
 void tab_ahead_write(const tab_fitted *f, Tabella__Results *r, size_t i, size_t row);
 bool tab_regimes_write(tab_arena *a, const tab_fitted *f, Tabella__Results *r) TAB_CHECKED;
 
-/* The split's score and reason by what earlier cuts bore out. False: the arena is full. */
-bool tab_ahead_says(tab_fitted *f) TAB_CHECKED;
+/* How the rows without a target lie to the others; and what answers those that come later, with the split's
+ * score and reason by what earlier cuts bore out. */
+tab_status tab_fit_regimes(const tab_profile *p, size_t own, tab_fitted *f, tab_error *err) TAB_CHECKED;
+tab_status tab_fit_ahead(const tab_engine *e, const tab_profile *p, const bool *use, tab_fitted *f,
+                         tab_error *err) TAB_CHECKED;
 
 /* How good the answers are for rows of each regime that are asked: m->regimes (regime_quality.c). False: the
  * arena is full. */

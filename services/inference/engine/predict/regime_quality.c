@@ -50,7 +50,8 @@ bool tab_regimes_write(tab_arena *a, const tab_fitted *f, Tabella__Results *r)
     return r->regime != NULL;
 }
 
-bool tab_ahead_says(tab_fitted *f)
+/* The split's score and reason by what earlier cuts bore out. False: the arena is full. */
+static bool says(tab_fitted *f)
 {
     const tab_ahead *h = f->ahead;
     double loss = 0;
@@ -67,6 +68,38 @@ bool tab_ahead_says(tab_fitted *f)
         f->split.reason, h->judged, h->origins, h->origins == 1 ? "" : "s", 100 * fmax(0, f->split.score),
         100 * fmax(0, f->split.random_score), h->method);
     return f->split.reason != NULL;
+}
+
+/* How the rows without a target lie to the others. */
+tab_status tab_fit_regimes(const tab_profile *p, size_t own, tab_fitted *f, tab_error *err)
+{
+    bool *asked = tab_arena_new_of(f->arena, bool, f->rows + 1);
+    if (asked == NULL)
+        return tab_no_memory(err);
+    for (size_t i = 0; i < f->rows; i++)
+        asked[i] = f->task == TAB_TASK_CLASSIFICATION ? f->label[i] == TAB_NULL : isnan(f->y[i]);
+    return tab_regime_find(f->arena, p, f->target, own, asked, &f->asked, err);
+}
+
+/* What answers the rows that come later. */
+tab_status tab_fit_ahead(const tab_engine *e, const tab_profile *p, const bool *use, tab_fitted *f,
+                         tab_error *err)
+{
+    double *y = tab_arena_new_of(f->arena, double, f->rows + 1);
+    if (y == NULL)
+        return tab_no_memory(err);
+    for (size_t i = 0; f->task == TAB_TASK_REGRESSION && i < f->rows; i++)
+        y[i] = isnan(f->y[i]) ? (double)NAN : tab_target_value(f, (double)f->y[i]);
+    tab_ahead_task t = { .p = p,
+                         .use = use,
+                         .classification = f->task == TAB_TASK_CLASSIFICATION,
+                         .classes = f->classes,
+                         .label = f->label,
+                         .y = y,
+                         .asked = &f->asked,
+                         .seed = e->seed };
+    TAB_TRY(tab_ahead_run(e, f->arena, &t, &f->ahead, err));
+    return says(f) ? TAB_OK : tab_no_memory(err);
 }
 
 Tabella__Results *tab_fitted_judged(tab_arena *a, const tab_fitted *f)
