@@ -68,24 +68,25 @@ static const tab_member smoothed[TAB_SMOOTH_KINDS] = { TAB_MEMBER_SES, TAB_MEMBE
                                                        TAB_MEMBER_TREND };
 
 /* What one view says by every kind of smoothing and by autoregression: paths (TAB_MEMBERS, horizon). */
-static bool view_paths(const origin *o, const view *v, double *path, double error[TAB_MEMBERS])
+static bool view_paths(const origin *o, const view *v, double *path, double error[TAB_MEMBERS],
+                       tab_response *r)
 {
     size_t h = o->horizon, m = o->periods > 0 ? o->period[o->periods - 1] : 1;
     double *p = tab_arena_new_of(o->a, double, TAB_SMOOTH_KINDS *h), e[TAB_SMOOTH_KINDS];
-    double *state = tab_arena_new_of(o->a, double, m * 8);
+    double *state = tab_arena_new_of(o->a, double, m *TAB_SEASON_STATES);
     if (p == NULL || state == NULL)
         return false;
     tab_smooth_view s = { .z = v->z, .weight = v->weight, .n = o->n, .horizon = h };
-    tab_smooth(&s, p, e);
+    tab_smooth(&s, p, e, r);
     for (size_t k = 0; k < TAB_SMOOTH_KINDS; k++) {
         memcpy(path + smoothed[k] * h, p + k * h, h * sizeof *path);
         error[smoothed[k]] = e[k];
     }
     if (o->periods > 0)
-        tab_smooth_season(&s, m, state, path + TAB_MEMBER_WINTERS * h, &error[TAB_MEMBER_WINTERS]);
+        error[TAB_MEMBER_WINTERS] = tab_smooth_season(&s, m, state, path + TAB_MEMBER_WINTERS * h);
     else {
-        memcpy(path + TAB_MEMBER_WINTERS * h, path + TAB_MEMBER_DAMPED * h, h * sizeof *path);
-        error[TAB_MEMBER_WINTERS] = error[TAB_MEMBER_DAMPED];
+        memcpy(path + TAB_MEMBER_WINTERS * h, path + TAB_MEMBER_THETA * h, h * sizeof *path);
+        error[TAB_MEMBER_WINTERS] = error[TAB_MEMBER_THETA];
     }
     if (!tab_autoregress(o->a, v->z, o->n, o->period, o->periods, h, path + TAB_MEMBER_AR * h,
                          &error[TAB_MEMBER_AR]))
@@ -130,7 +131,8 @@ static bool growth_path(const origin *o, double *path)
         return false;
     for (size_t t = 0; t < o->n; t++)
         z[t] -= season[t];
-    tab_smooth(&(tab_smooth_view){ .z = z, .n = o->n, .horizon = o->horizon }, p, e);
+    tab_response r;
+    tab_smooth(&(tab_smooth_view){ .z = z, .n = o->n, .horizon = o->horizon }, p, e, &r);
     for (size_t h = 0; h < o->horizon; h++)
         path[h] = exp(p[TAB_SMOOTH_DAMPED * o->horizon + h] + season[o->n + h]);
     return true;
@@ -188,6 +190,19 @@ static void hold(const origin *o, double *path)
     }
 }
 
+/* Errors k steps ahead are one-step errors and what each has left in level and trend (Hyndman et al. 2008,
+ * 6.3). */
+static void spread_of(const tab_response *r, size_t horizon, double *spread)
+{
+    double sum = 1, left = r->level, step = r->trend;
+    for (size_t h = 0; h < horizon; h++) {
+        spread[h] = sqrt(sum);
+        step *= r->damp;
+        left += step;
+        sum += left * left;
+    }
+}
+
 static double noise_of(const origin *o, double error)
 {
     double size = 0;
@@ -216,11 +231,13 @@ bool tab_outlook_make(tab_arena *a, const double *y, size_t n, const size_t *per
     if (path == NULL || other == NULL)
         return false;
     view plus, times;
-    if (!view_make(&o, false, &plus) || !view_paths(&o, &plus, path, error))
+    tab_response response, another;
+    double *spread = tab_arena_new_of(a, double, horizon);
+    if (!view_make(&o, false, &plus) || !view_paths(&o, &plus, path, error, &response))
         return false;
     double least = fmin(error[TAB_MEMBER_SES], fmin(error[TAB_MEMBER_DAMPED], error[TAB_MEMBER_WINTERS]));
     if (o.positive && periods > 0) {
-        if (!view_make(&o, true, &times) || !view_paths(&o, &times, other, rival))
+        if (!view_make(&o, true, &times) || !view_paths(&o, &times, other, rival, &another))
             return false;
         for (size_t k = TAB_MEMBER_SES; k < TAB_MEMBER_AR; k++)
             blend(o.n, horizon, path + k * horizon, error[k], other + k * horizon, rival[k]);
@@ -236,11 +253,14 @@ bool tab_outlook_make(tab_arena *a, const double *y, size_t n, const size_t *per
     if (o.positive && !growth_path(&o, growth))
         return false;
     double *fold = path + TAB_MEMBER_FOLD * horizon;
-    memcpy(fold, damped, horizon * sizeof *fold);
+    memcpy(fold, path + TAB_MEMBER_THETA * horizon, horizon * sizeof *fold);
     if (periods > 0 && o.n >= 3 * period[0] && !fold_path(&o, fold))
         return false;
     for (size_t k = 0; k < TAB_MEMBERS; k++)
         hold(&o, path + k * horizon);
-    *ret = (tab_outlook){ .path = path, .noise = noise_of(&o, least) };
+    if (spread == NULL)
+        return false;
+    spread_of(&response, horizon, spread);
+    *ret = (tab_outlook){ .path = path, .spread = spread, .noise = noise_of(&o, least) };
     return !tab_arena_full(a);
 }

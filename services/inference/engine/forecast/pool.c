@@ -20,7 +20,7 @@ static const char *const names[TAB_MEMBERS] = {
     "linear trend",   "changing season",       "autoregression", "folding at the period",
     "seasonal mean",  "damped growth",
 };
-static const double prior_weight[TAB_MEMBERS] = { .04, .04, .16, .16, .1, .16, .14, .14, .01, .05 };
+static const double prior_weight[TAB_MEMBERS] = { .03, .07, .30, .14, .07, .15, .08, .1, .01, .05 };
 
 /* ---- weights ---- */
 
@@ -131,7 +131,7 @@ typedef struct {
 /* The prior's mean size of errors, in units of noise: chosen on M3 and Tourism. */
 static double prior_growth(double step)
 {
-    return .95 * pow(1 + step, .4);
+    return 1.2 * pow(1 + step, .12);
 }
 
 /* Makes x ascending with the least squared change (Ayer et al. 1955). */
@@ -270,6 +270,10 @@ static double independent(const tab_forecast_pool *p, const tab_learnt *l)
     return fmax(1, fmin((double)l->origins, span / (double)p->horizon));
 }
 
+/* Series of a table share what happens to all of them: however many they are, they tell no more than so many
+ * independent origins would. */
+enum { ERAS = 300 };
+
 static bool learn_bands(tab_forecast_pool *p, const double *pooled, double trust, tab_arena *work)
 {
     size_t rows = 0;
@@ -290,15 +294,17 @@ static bool learn_bands(tab_forecast_pool *p, const double *pooled, double trust
                 double sum = 0;
                 for (size_t i = 0; i < TAB_MEMBERS; i++)
                     sum += w[i] * (double)l->error[(o * TAB_MEMBERS + i) * p->steps + k];
-                b.error[b.rows * p->steps + k] = sum;
+                b.error[b.rows * p->steps + k] = sum / (double)l->spread[o * p->steps + k];
             }
             b.series[b.rows++] = p->order[s];
         }
         own_weights(p, l, pooled, SIZE_MAX, l->weight);
     }
+    if (trust <= 0)
+        trust = 1e-3; /* no origin has a past: the prior alone */
     learn_growth(p, &b);
     learn_widths(p, &b);
-    return learn_quantiles(p, &b, trust, work);
+    return learn_quantiles(p, &b, 1 / (1 / trust + 1. / ERAS), work);
 }
 
 bool tab_pool_learn(tab_forecast_pool *p, tab_arena *work)
@@ -327,7 +333,7 @@ bool tab_pool_learn(tab_forecast_pool *p, tab_arena *work)
         for (size_t o = 0; o < l->origins; o++)
             t.row[t.rows++] = l->error + o * TAB_MEMBERS * p->steps;
     }
-    learn_weights(&t, .02 + .5 / (trust + 1), p->weight);
+    learn_weights(&t, .05 + .5 / (trust + 1), p->weight);
     return learn_bands(p, pooled, trust, work);
 }
 
