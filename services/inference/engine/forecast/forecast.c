@@ -69,6 +69,7 @@ static void learn_one(void *ctx, size_t i)
     l->hash = g.hash;
     l->unit = g.unit;
     l->n = g.n;
+    l->restless = g.n >= TAB_FEW && g.size > 0 && g.range > 0 ? g.scale / g.size : (double)NAN;
     if (g.n == 0)
         return;
     size_t stride = (p->horizon + 1) / 2, least = l->periods > 0 ? 2 * l->period[0] + 2 : 7;
@@ -96,6 +97,34 @@ static void fill_unknown(const tab_forecast_pool *p, size_t i)
     p->ret->scale[i] = 1;
 }
 
+/* The unit of errors at the end of the series; a few values lean on how the table's series move beside their
+ * size. */
+static double noise_at_end(const tab_forecast_pool *p, const tab_grid *g, const tab_outlook *u)
+{
+    double own = tab_noise_of(u, g), table = p->restless * g->size, n = (double)g->n;
+    return g->n >= TAB_FEW ? own : sqrt(((n - 1) * own * own + 2 * table * table) / (n + 1)) + 1e-12;
+}
+
+static void answer_paths(const tab_forecast_pool *p, size_t i, const tab_grid *g, const tab_outlook *u)
+{
+    const double noise = noise_at_end(p, g, u);
+    const tab_learnt *l = &p->learnt[i];
+    for (size_t h = 0; h < p->horizon; h++) {
+        size_t at = g->tail + h;
+        double y = 0, *q = p->ret->quantile + (i * p->horizon + h) * TAB_FORECAST_LEVELS;
+        for (size_t k = 0; k < TAB_MEMBERS; k++)
+            y += l->weight[k] * u->path[k * (p->horizon + g->tail) + at];
+        double width = noise * u->spread[at] * l->width * tab_growth_at(p, at);
+        /* no farther from it than the series has room, unless noise itself is more */
+        double room = fmax(g->range * (1.5 + 3 * (double)(at + 1) / (double)g->n), 4 * noise);
+        for (size_t k = 0; k < TAB_FORECAST_LEVELS; k++) {
+            q[k] = (y + fmax(-room, fmin(room, width * p->quantile[k]))) * g->unit;
+            q[k] = g->floored ? fmax(q[k], 0) : q[k];
+        }
+        p->ret->value[i * p->horizon + h] = y * g->unit;
+    }
+}
+
 static void answer_one(void *ctx, size_t i)
 {
     tab_forecast_pool *p = ctx;
@@ -115,17 +144,7 @@ static void answer_one(void *ctx, size_t i)
         atomic_store(&p->full, true);
         return;
     }
-    for (size_t h = 0; h < ahead; h++) {
-        double y = 0, *q = p->ret->quantile + (i * ahead + h) * TAB_FORECAST_LEVELS;
-        for (size_t k = 0; k < TAB_MEMBERS; k++)
-            y += l->weight[k] * u.path[k * (ahead + g.tail) + g.tail + h];
-        double width = tab_noise_of(&u, &g) * u.spread[g.tail + h] * l->width * tab_growth_at(p, h + g.tail);
-        for (size_t k = 0; k < TAB_FORECAST_LEVELS; k++) {
-            q[k] = (y + width * p->quantile[k]) * g.unit;
-            q[k] = g.floored ? fmax(q[k], 0) : q[k];
-        }
-        p->ret->value[i * ahead + h] = y * g.unit;
-    }
+    answer_paths(p, i, &g, &u);
     p->ret->scale[i] = fmax(g.scale * g.unit, 1e-300);
 }
 

@@ -307,6 +307,21 @@ static bool learn_bands(tab_forecast_pool *p, const double *pooled, double trust
     return learn_quantiles(p, &b, 1 / (1 / trust + 1. / ERAS), work);
 }
 
+/* How far the table's series move in a step beside their size; 0.3 where none is long enough to say. */
+static bool learn_restless(tab_forecast_pool *p, tab_arena *work)
+{
+    double *x = tab_arena_new_of(work, double, p->tracks);
+    size_t n = 0;
+    if (x == NULL)
+        return false;
+    for (size_t i = 0; i < p->tracks; i++)
+        if (!isnan(p->learnt[i].restless))
+            x[n++] = p->learnt[i].restless;
+    qsort(x, n, sizeof *x, tab_ascending_double);
+    p->restless = n > 0 ? x[n / 2] : .3;
+    return true;
+}
+
 bool tab_pool_learn(tab_forecast_pool *p, tab_arena *work)
 {
     double trust = 0, pooled[TAB_MEMBERS] = { 0 }, rel[TAB_MEMBERS], count = 0;
@@ -325,7 +340,7 @@ bool tab_pool_learn(tab_forecast_pool *p, tab_arena *work)
     for (size_t i = 0; i < TAB_MEMBERS; i++)
         pooled[i] = count > 0 ? pooled[i] / count : 1;
     table_errors t = { .row = tab_arena_new_of(work, const float *, most + 1), .steps = p->steps };
-    if (t.row == NULL)
+    if (t.row == NULL || !learn_restless(p, work))
         return false;
     size_t skip = most / ROWS_MOST + 1; /* series lie in the order of a hash: a sample by chance */
     for (size_t s = 0; s < p->tracks; s += skip) {

@@ -12,12 +12,12 @@ enum { TAB_FORECAST_STEPS = 24, TAB_FORECAST_ORIGINS = 14 };
 /* A series as members read it: gaps filled, in units of a power of two near its largest value. */
 typedef struct {
     double *y;
-    bool *seen;  /* (n) not filled */
-    size_t n;    /* up to the last value that is known, from the first */
-    size_t tail; /* steps without a value after it, which lie ahead too */
-    double unit, scale;
-    bool floored;  /* no value is negative */
-    uint64_t hash; /* of the values */
+    bool *seen;                      /* (n) not filled */
+    size_t n;                        /* up to the last value that is known, from the first */
+    size_t tail;                     /* steps without a value after it, which lie ahead too */
+    double unit, scale, range, size; /* range: highest less lowest; size: mean of absolute values */
+    bool floored;                    /* no value is negative */
+    uint64_t hash;                   /* of the values */
 } tab_grid;
 
 /* What is kept of a series. */
@@ -28,6 +28,7 @@ typedef struct {
     float *error;  /* (origins, TAB_MEMBERS, steps) forecast less truth, in units of noise; NaN: no truth */
     float *spread; /* (origins, steps) growth of errors as smoothing has it */
     double weight[TAB_MEMBERS], width, unit;
+    double restless; /* scale beside the size of values; NaN: too few to say */
     uint64_t hash;
 } tab_learnt;
 
@@ -42,6 +43,7 @@ typedef struct {
     double weight[TAB_MEMBERS];           /* of the table */
     double growth[TAB_FORECAST_STEPS];    /* mean size of errors by step, in units of noise and spread */
     double quantile[TAB_FORECAST_LEVELS]; /* of errors in units of noise, spread, growth and own width */
+    double restless;                      /* median of the series' own */
     tab_forecast *ret;
 } tab_forecast_pool;
 
@@ -55,6 +57,8 @@ static inline double tab_noise_of(const tab_outlook *u, const tab_grid *g)
 {
     return fmax(u->noise, 0.25 * g->scale);
 }
+
+enum { TAB_FEW = 6 }; /* values that do not tell how a series moves */
 
 /* ---- pool.c ---- */
 bool tab_pool_learn(tab_forecast_pool *p, tab_arena *work) TAB_CHECKED;
