@@ -109,12 +109,14 @@ static void answer_paths(const tab_forecast_pool *p, size_t i, const tab_grid *g
 {
     const double noise = noise_at_end(p, g, u);
     const tab_learnt *l = &p->learnt[i];
+    double width = 0;
     for (size_t h = 0; h < p->horizon; h++) {
         size_t at = g->tail + h;
         double y = 0, *q = p->ret->quantile + (i * p->horizon + h) * TAB_FORECAST_LEVELS;
         for (size_t k = 0; k < TAB_MEMBERS; k++)
             y += l->weight[k] * u->path[k * (p->horizon + g->tail) + at];
-        double width = noise * u->spread[at] * l->width * tab_growth_at(p, at);
+        /* what lies farther ahead is known no better */
+        width = fmax(width, noise * u->spread[at] * l->width * tab_growth_at(p, at));
         /* no farther from it than the series has room, unless noise itself is more */
         double room = fmax(g->range * (1.5 + 3 * (double)(at + 1) / (double)g->n), 4 * noise);
         for (size_t k = 0; k < TAB_FORECAST_LEVELS; k++) {

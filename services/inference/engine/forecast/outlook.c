@@ -138,42 +138,62 @@ static bool growth_path(const origin *o, double *path)
     return true;
 }
 
-/* Level of a period times shape within it: cycles end at the origin. */
+/* Folded at the shortest period: cycles end at the origin, so many values before them are left out. */
+typedef struct {
+    size_t m, cycles, start;
+    size_t kinds;  /* cycles in the longer period: the days of a week; 1: none */
+    double *level; /* (cycles + ahead) mean of each */
+    double *shape; /* (kinds, m) a cycle beside its level: times it where all is positive, else added */
+} folded;
+
+/* The shape of each kind is that of its last three cycles. */
+static void fold_shapes(const origin *o, folded *f)
+{
+    for (size_t kind = 0; kind < f->kinds; kind++) {
+        double *shape = f->shape + kind * f->m, total = 0, kept = 0;
+        for (size_t c = f->cycles; c-- > 0 && kept < 3;) {
+            if (c % f->kinds != kind)
+                continue;
+            const double *y = o->y + f->start + c * f->m;
+            kept++;
+            total += f->level[c];
+            for (size_t p = 0; p < f->m; p++)
+                shape[p] += o->positive ? y[p] : y[p] - f->level[c];
+        }
+        for (size_t p = 0; p < f->m; p++)
+            shape[p] /= o->positive ? total : kept;
+    }
+}
+
+/* Level of a cycle times the shape within it. */
 static bool fold_path(const origin *o, double *path)
 {
-    size_t m = o->period[0], cycles = o->n / m, ahead = (o->horizon + m - 1) / m, start = o->n - cycles * m;
-    size_t every = 0;
-    if (o->periods > 1 && o->period[1] % m == 0 && cycles >= 3 * (o->period[1] / m))
-        every = o->period[1] / m;
-    double *level = tab_arena_new_of(o->a, double, cycles + ahead),
-           *shape = tab_arena_new_of(o->a, double, m);
-    if (level == NULL || shape == NULL)
+    folded f = { .m = o->period[0], .cycles = o->n / o->period[0], .kinds = 1 };
+    size_t ahead = (o->horizon + f.m - 1) / f.m;
+    f.start = o->n - f.cycles * f.m;
+    if (o->periods > 1 && o->period[1] % f.m == 0 && o->n >= 3 * o->period[1])
+        f.kinds = o->period[1] / f.m;
+    f.level = tab_arena_new_of(o->a, double, f.cycles + ahead);
+    f.shape = tab_arena_new_of(o->a, double, f.kinds *f.m);
+    if (f.level == NULL || f.shape == NULL)
         return false;
-    for (size_t c = 0; c < cycles; c++)
-        for (size_t p = 0; p < m; p++)
-            level[c] += o->y[start + c * m + p] / (double)m;
-    size_t kept = cycles < 3 ? cycles : 3; /* the shape is that of the last cycles */
-    double total = 0;
-    for (size_t c = cycles - kept; c < cycles; c++) {
-        total += level[c];
-        for (size_t p = 0; p < m; p++)
-            shape[p] +=
-                o->positive ? o->y[start + c * m + p] : (o->y[start + c * m + p] - level[c]) / (double)kept;
-    }
-    for (size_t p = 0; p < m && o->positive; p++)
-        shape[p] /= total;
+    for (size_t c = 0; c < f.cycles; c++)
+        for (size_t p = 0; p < f.m; p++)
+            f.level[c] += o->y[f.start + c * f.m + p] / (double)f.m;
+    fold_shapes(o, &f);
     double error;
-    if (!tab_autoregress(o->a, level, cycles, &every, every > 1, ahead, level + cycles, &error))
+    if (!tab_autoregress(o->a, f.level, f.cycles, &f.kinds, f.kinds > 1, ahead, f.level + f.cycles, &error))
         return false;
     for (size_t h = 0; h < o->horizon; h++) {
-        double l = level[cycles + h / m];
-        path[h] = o->positive ? l * shape[h % m] : l + shape[h % m];
+        size_t c = f.cycles + h / f.m;
+        double shape = f.shape[c % f.kinds * f.m + h % f.m];
+        path[h] = o->positive ? f.level[c] * shape : f.level[c] + shape;
     }
     return true;
 }
 
-/* A member's path never leaves what the series has shown by more than its whole range, times the share of
- * its length that lies ahead. */
+/* A member's path leaves what the series has shown by a quarter of its range and as much again as its length
+ * ahead may bring, no farther. */
 static void hold(const origin *o, double *path)
 {
     double low = INFINITY, high = -INFINITY;
@@ -183,7 +203,7 @@ static void hold(const origin *o, double *path)
     }
     double range = high - low;
     for (size_t h = 0; h < o->horizon; h++) {
-        double room = range * (1 + 2 * (double)(h + 1) / (double)o->n);
+        double room = range * (.25 + 2.5 * (double)(h + 1) / (double)o->n);
         double p = isfinite(path[h]) ? path[h] : o->y[o->n - 1];
         p = fmax(low - room, fmin(high + room, p));
         path[h] = low >= 0 ? fmax(p, 0) : p;

@@ -134,30 +134,7 @@ static double prior_growth(double step)
     return 1.2 * pow(1 + step, .12);
 }
 
-/* Makes x ascending with the least squared change (Ayer et al. 1955). */
-static void make_ascending(double *x, const double *weight, size_t n)
-{
-    double value[TAB_FORECAST_STEPS], sum[TAB_FORECAST_STEPS];
-    size_t size[TAB_FORECAST_STEPS], blocks = 0, at = 0;
-    for (size_t i = 0; i < n; i++) {
-        value[blocks] = x[i];
-        sum[blocks] = weight[i];
-        size[blocks++] = 1;
-        while (blocks > 1 && value[blocks - 2] > value[blocks - 1]) {
-            double w = sum[blocks - 2] + sum[blocks - 1];
-            value[blocks - 2] =
-                (value[blocks - 2] * sum[blocks - 2] + value[blocks - 1] * sum[blocks - 1]) / w;
-            sum[blocks - 2] = w;
-            size[blocks - 2] += size[blocks - 1];
-            blocks--;
-        }
-    }
-    for (size_t b = 0; b < blocks; b++)
-        for (size_t i = 0; i < size[b]; i++)
-            x[at++] = value[b];
-}
-
-/* Growth by step: mean sizes, blended with the prior as so many origins' worth, ascending. */
+/* Growth by step: mean sizes, blended with the prior as so many origins' worth. */
 static void learn_growth(tab_forecast_pool *p, const band_errors *b)
 {
     enum { PRIOR = 4 };
@@ -179,9 +156,7 @@ static void learn_growth(tab_forecast_pool *p, const band_errors *b)
     for (size_t k = 0; k < p->steps; k++) {
         p->growth[k] =
             prior_growth((double)p->step[k]) * (p->growth[k] + PRIOR * overall) / (weight[k] + PRIOR);
-        weight[k] += PRIOR;
     }
-    make_ascending(p->growth, weight, p->steps);
 }
 
 double tab_growth_at(const tab_forecast_pool *p, size_t step)
