@@ -51,6 +51,10 @@ $(B)/bench/predict-answers: $(B)/tests/bench/predict/answers.o $(B)/libengine.a 
 .PHONY: bench-predict
 bench-predict: $(B)/bench/predict-answers
 	@tests/bench/predict/run --answers $< $(ARGS)
+## make bench-groups    do intervals and probabilities hold within groups? ARGS="--before PROGRAM --list"
+.PHONY: bench-groups
+bench-groups: $(B)/bench/predict-answers
+	@tests/bench/groups/run --answers $< $(ARGS)
 # ---- the choice of targets beside an analyst's ---------------------------------------------------
 BENCH_PROGRAMS += $(B)/bench/targets
 $(B)/bench/targets: $(B)/tests/bench/targets/targets.o $(B)/libengine.a $(B)/libcommon.a
