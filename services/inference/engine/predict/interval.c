@@ -80,8 +80,9 @@ static void ambiguity_block(void *ctx, size_t b)
 
 /* An answer out of fold is one model's, a new row's the mean of the folds' models: its squared error is less
  * by the models' variance among each other. Read on fitted rows, the same for all new ones: row by row it
- * would be narrow where the models agree by chance. The residuals' spread is that of their bulk, which the
- * interval's ends lie in. False: out of memory. */
+ * would be narrow where the models agree by chance. (Of rows kept apart by time or group the models that know
+ * the group differ from the one that does not: nothing is read.) The residuals' spread is that of their bulk,
+ * which the interval's ends lie in. False: out of memory. */
 static bool fit_narrow(const tab_engine *e, tab_arena *a, const tab_problem *p, const tab_stack *s,
                        tab_interval *v)
 {
@@ -94,7 +95,7 @@ static bool fit_narrow(const tab_engine *e, tab_arena *a, const tab_problem *p, 
         if (!isnan(p->y[i]))
             row[j.n++] = (uint32_t)i;
     double bulk = (v->quantile[5] - v->quantile[1]) / (2 * NORMAL_90), sum = 0;
-    if (j.n < LEAST_ROWS || !(bulk > 0))
+    if (p->place != NULL || j.n < LEAST_ROWS || !(bulk > 0))
         return true;
     tab_engine_for(e, (j.n + BLOCK - 1) / BLOCK, ambiguity_block, &j);
     for (size_t i = 0; i < j.n; i++) {
@@ -135,7 +136,9 @@ static bool fit_quantiles(tab_arena *a, const tab_problem *p, const tab_stack *s
                           .level = tab_quantile_level,
                           .quantile = v->quantile,
                           .levels = TAB_LEVELS };
-    return tab_groups_fit(a, &t, &v->groups);
+    /* Rows kept apart by time or group err together, and not as rows of a known group do: how far shares
+     * differ by chance is not told by the number of rows. */
+    return p->place != NULL || tab_groups_fit(a, &t, &v->groups);
 }
 
 /* The scale's own stack learns out-of-fold residuals on the same rows, so its out-of-fold answers have

@@ -6,8 +6,7 @@
 
 #include "common/order.h"
 #include "services/inference/engine/features/mix.h"
-#include "services/inference/engine/predict/fitted.h"
-#include "services/inference/engine/predict/interval.h"
+#include "services/inference/engine/predict/fitted_parts.h"
 
 enum { MOST = 6000 };
 static const double levels[] = { 0.1, 0.5, 0.9 };
@@ -97,6 +96,23 @@ Test(groups, that_do_not_differ_shift_nothing)
     }
 }
 
+/* Whether rows of known groups shift quantiles or narrow new rows' intervals, where rows are kept apart. */
+static void expect_plain_apart(const tab_engine *e, const tab_fitted *f)
+{
+    tab_problem p = f->problem;
+    float *place = tab_arena_new_of(e->arena, float, f->rows);
+    for (size_t i = 0; i < f->rows; i++)
+        place[i] = (float)i / (float)f->rows;
+    tab_recipe r = { .learner = { &tab_learn_linear }, .n = 1, .folds = 5, .work = 1e12 };
+    for (size_t k = 0; k < 2; k++) {
+        p.place = k == 0 ? NULL : place;
+        tab_stack *s = tab_stack_fit(e, e->arena, &p, &r);
+        tab_interval *v = tab_interval_fit(e, e->arena, &p, s, false);
+        cr_expect((v->groups.shifts > 0) == (k == 0) && (v->narrow < 1) == (k == 0) && v->narrow > 0.9,
+                  "%zu shifts, %g as wide", v->groups.shifts, v->narrow);
+    }
+}
+
 /* What is sold at a price, with errors that are skewed upwards in shops 0 and 2, downwards in the others.
  * below, above (4): shares of a shop's new rows below and above its 80 % intervals. */
 static void shops(double *below, double *above)
@@ -131,6 +147,7 @@ static void shops(double *below, double *above)
     tab_fit_options o = { .target = 2, .task = TAB_TASK_REGRESSION };
     cr_assert_eq(tab_fit(&e, p, &o, &f, NULL), TAB_OK);
     cr_assert_eq(tab_score_any(&e, f, &q, false, &m, NULL), TAB_OK);
+    expect_plain_apart(&e, f);
     double rows[4] = { 0 };
     for (size_t i = 0; i < ASKED; i++) {
         const double *v = m->results->quantiles + i * TAB_LEVELS, truth = y[FITTED + i];
