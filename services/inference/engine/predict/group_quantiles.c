@@ -94,6 +94,31 @@ static void divide(const groups *g, partition *p, bool number)
         p->rows[p->cell[b]] += (double)count[b];
 }
 
+/* Row i is the one before it again: equal content, equal target. Equal rows stand together. */
+static bool again(const tab_groups_task *t, size_t i)
+{
+    return i > 0 && t->data->hash[i] == t->data->hash[i - 1] && t->target[i] == t->target[i - 1];
+}
+
+/* Whether rows of equal content are copies of each other rather than measured again: their targets are equal,
+ * and those of other rows are not. A copy says nothing new of how far groups differ. */
+static bool copied(const tab_groups_task *t)
+{
+    size_t rows = t->data->rows, pairs = 0, equal = 0, others = 0, chance = 0;
+    for (size_t i = 1; i < rows; i++) {
+        if (isnan(t->target[i]) || isnan(t->target[i - 1]))
+            continue;
+        if (t->data->hash[i] == t->data->hash[i - 1]) {
+            pairs++;
+            equal += again(t, i);
+        } else {
+            others++;
+            chance += t->target[i] == t->target[i - 1];
+        }
+    }
+    return (double)equal > 0.9 * (double)pairs && (double)chance < 0.5 * (double)others;
+}
+
 static bool groups_new(groups *g, const tab_groups_task *t, tab_groups *ret)
 {
     const tab_data *d = t->data;
@@ -110,8 +135,9 @@ static bool groups_new(groups *g, const tab_groups_task *t, tab_groups *ret)
     if (g->row == NULL || g->residual == NULL || g->at == NULL || g->apart == NULL || g->part == NULL ||
         g->fifth[0] == NULL || g->fifth[1] == NULL || g->shift == NULL)
         return false;
+    bool once = copied(t);
     for (size_t i = 0; i < d->rows && g->n < most; i++)
-        if (!isnan(t->residual[i])) {
+        if (!isnan(t->residual[i]) && !(once && again(t, i))) {
             g->residual[g->n] = (double)t->residual[i];
             g->row[g->n++] = (uint32_t)i;
         }

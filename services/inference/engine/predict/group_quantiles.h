@@ -36,8 +36,8 @@ typedef struct {
 /* What the shifts are learned from, row by row: residual in units of scale; NaN: the row has no target. */
 typedef struct {
     const tab_data *data;
-    const float *residual, *answer, *scale; /* (rows) */
-    const double *level, *quantile;         /* (levels) */
+    const float *residual, *answer, *scale, *target; /* (rows) */
+    const double *level, *quantile;                  /* (levels) */
     size_t levels;
 } tab_groups_task;
 

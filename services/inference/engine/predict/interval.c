@@ -133,6 +133,7 @@ static bool fit_quantiles(tab_arena *a, const tab_problem *p, const tab_stack *s
                           .residual = residual,
                           .answer = s->oof,
                           .scale = v->oof_scale,
+                          .target = p->y,
                           .level = tab_quantile_level,
                           .quantile = v->quantile,
                           .levels = TAB_LEVELS };

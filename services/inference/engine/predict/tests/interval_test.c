@@ -23,26 +23,30 @@ typedef struct {
     uint8_t level[MOST], number[MOST], *bin[2];
     uint32_t code[MOST], *codes[2];
     float x[MOST], *xs[2], residual[MOST], answer[MOST], scale[MOST];
+    uint64_t hash[MOST];
     double quantile[3];
     tab_groups g;
 } fixture;
 
-/* side: residuals of half of the levels are skewed upwards, of the others downwards. */
-static void learn(fixture *f, size_t rows, bool side)
+/* side: residuals of half of the levels are skewed upwards, of the others downwards. Each row stands there
+ * `copies` times. */
+static void learn(fixture *f, size_t rows, bool side, size_t copies)
 {
     *f = (fixture){ .a = tab_arena_new((size_t)1 << 28) };
     double *sorted = tab_arena_new_of(f->a, double, rows);
     for (size_t i = 0; i < rows; i++) {
-        f->level[i] = (uint8_t)(4 * unit(i, 1));
-        f->number[i] = (uint8_t)(200 * unit(i, 2));
-        double skewed = -log(1 - unit(i, 3)) - 1, even = 2 * unit(i, 3) - 1;
+        size_t k = i / copies;
+        f->hash[i] = k;
+        f->level[i] = (uint8_t)(4 * unit(k, 1));
+        f->number[i] = (uint8_t)(200 * unit(k, 2));
+        double skewed = -log(1 - unit(k, 3)) - 1, even = 2 * unit(k, 3) - 1;
         f->residual[i] = (float)(!side ? even : f->level[i] % 2 == 0 ? skewed : -skewed);
-        f->answer[i] = (float)unit(i, 4);
-        f->scale[i] = (float)unit(i, 5);
+        f->answer[i] = (float)unit(k, 4);
+        f->scale[i] = (float)unit(k, 5);
         sorted[i] = (double)f->residual[i];
     }
     f->bin[0] = f->level, f->bin[1] = f->number, f->codes[0] = f->code, f->xs[1] = f->x;
-    f->d = (tab_data){ .rows = rows, .n = 2, .x = f->xs, .code = f->codes, .bin = f->bin };
+    f->d = (tab_data){ .rows = rows, .n = 2, .x = f->xs, .code = f->codes, .bin = f->bin, .hash = f->hash };
     qsort(sorted, rows, sizeof *sorted, tab_ascending_double);
     for (size_t l = 0; l < 3; l++)
         f->quantile[l] = sorted[(size_t)(levels[l] * (double)rows)];
@@ -50,6 +54,7 @@ static void learn(fixture *f, size_t rows, bool side)
                           .residual = f->residual,
                           .answer = f->answer,
                           .scale = f->scale,
+                          .target = f->residual,
                           .level = levels,
                           .quantile = f->quantile,
                           .levels = 3 };
@@ -59,7 +64,7 @@ static void learn(fixture *f, size_t rows, bool side)
 Test(groups, each_level_has_its_share_below)
 {
     static fixture f;
-    learn(&f, MOST, true);
+    learn(&f, MOST, true, 1);
     double below[4][3] = { 0 }, rows[4] = { 0 };
     for (size_t i = 0; i < MOST; i++) {
         double q[3];
@@ -83,14 +88,16 @@ Test(groups, that_do_not_differ_shift_nothing)
         const char *name;
         size_t rows;
         bool side;
+        size_t copies;
     } cases[] = {
-        { "no group differs", MOST, false },
-        { "too few rows a group", 120, true },
-        { "hardly a row", 3, true },
+        { "no group differs", MOST, false, 1 },
+        { "copies are no evidence", MOST, false, 10 },
+        { "too few rows a group", 120, true, 1 },
+        { "hardly a row", 3, true, 1 },
     };
     static fixture f;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        learn(&f, cases[k].rows, cases[k].side);
+        learn(&f, cases[k].rows, cases[k].side, cases[k].copies);
         cr_expect_eq(f.g.shifts, 0, "%s: %zu shifts", cases[k].name, f.g.shifts);
         tab_arena_free(f.a);
     }
