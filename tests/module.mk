@@ -43,6 +43,10 @@ $(INFRA:%=$(B)/infra/%): $(B)/infra/%: $(B)/tests/infra/%.o $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 .PHONY: infra-programs
 infra-programs: $(INFRA:%=$(B)/infra/%)
+## make bench-groups    do intervals and probabilities hold within groups? ARGS="--before PROGRAM --list"
+.PHONY: bench-groups
+bench-groups: $(B)/bench/predict-answers
+	@tests/bench/groups/run --answers $< $(ARGS)
 # ---- prediction beside its peers: `make bench-predict`, ARGS="--only mpg --verbose" ------------
 BENCH_PROGRAMS += $(B)/bench/predict-answers
 $(B)/bench/predict-answers: $(B)/tests/bench/predict/answers.o $(B)/libengine.a $(B)/libcommon.a

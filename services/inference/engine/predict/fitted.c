@@ -334,10 +334,11 @@ static double limit(double v, double lo, double hi)
     return v < lo ? lo : v > hi ? hi : v;
 }
 
-/* Writes result `i` from the stack's outputs; scale: regression only. reach: how far, in scaled units, the
- * quantiles may go beyond what the target may be: 0 but for rows beyond the fitted range. */
-static void write_result(const tab_fitted *f, Tabella__Results *r, size_t i, const float *out, float scale,
-                         double reach)
+/* Writes result `i`, of row `row` of d, from the stack's outputs. Regression only: scale; wide: the same,
+ * wider beyond the fitted range; reach: how far, in scaled units, the quantiles may then go beyond what the
+ * target may be, else 0. */
+static void write_result(const tab_fitted *f, Tabella__Results *r, size_t i, const tab_data *d, size_t row,
+                         const float *out, float scale, float wide, double reach)
 {
     if (f->task == TAB_TASK_CLASSIFICATION) {
         /* log-probabilities to probabilities; the likeliest class is the label */
@@ -357,15 +358,17 @@ static void write_result(const tab_fitted *f, Tabella__Results *r, size_t i, con
     /* the location, and quantiles at a fixed number of scales from it, within what the target may be */
     double location = (double)out[0];
     r->value[i] = limit(tab_target_value(f, location), f->least, f->most);
-    r->std[i] = limit(f->interval->spread * (double)scale * f->scale, 0, 1e308);
+    r->std[i] = limit(f->interval->spread * (double)wide * f->scale, 0, 1e308);
     double least = f->least, most = f->most;
     if (reach > 0) { /* a target that was never negative, or never positive, stays so */
         least = fmax(least - reach * f->scale, least >= 0 ? 0 : -1.7e308);
         most = fmin(most + reach * f->scale, most <= 0 ? 0 : 1.7e308);
     }
+    double quantile[TAB_LEVELS];
+    tab_interval_quantiles(f->interval, d, row, out[0], scale, quantile);
     for (size_t l = 0; l < TAB_LEVELS; l++)
         r->quantiles[i * TAB_LEVELS + l] =
-            limit(tab_target_value(f, location + (double)scale * f->interval->quantile[l]), least, most);
+            limit(tab_target_value(f, location + (double)wide * quantile[l]), least, most);
 }
 
 /* Rows come in the table's order, out-of-fold answers where the target is present. */
@@ -413,7 +416,7 @@ tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool exp
         memcpy(own, f->stack->oof + i * outputs, outputs * sizeof *own);
         if (absent && f->group.strength > 0 && f->group_key[i] != 0)
             tab_twins_apply(&f->group, &f->problem, f->stack, f->interval, f->group_key[i], own, &scale);
-        write_result(f, r, k, own, scale, 0);
+        write_result(f, r, k, f->data, i, own, scale, scale, 0);
     }
     if (explain && !tab_reasons_fitted(e, f, place, m))
         return out_of_memory(e, err);
@@ -489,9 +492,9 @@ static void score_block(void *ctx, size_t b)
         if (j->part[part]->group != NULL && j->part[part]->group[at] != 0)
             tab_twins_apply(&f->group, &f->problem, f->stack, f->interval, j->part[part]->group[at],
                             out + i * k, &scale[i]);
-        float beyond = j->part[part]->beyond[at];
-        write_result(f, r, at, out + i * k, f->interval != NULL ? wider(f, scale[i], beyond) : 0,
-                     3 * sqrt((double)beyond));
+        float beyond = j->part[part]->beyond[at], own = f->interval != NULL ? scale[i] : 0;
+        write_result(f, r, at, j->d, from + i, out + i * k, own,
+                     f->interval != NULL ? wider(f, own, beyond) : 0, 3 * sqrt((double)beyond));
     }
     if (!ok)
         atomic_store(&j->failed, true);

@@ -470,6 +470,45 @@ Test(stack, copies_share_a_fold)
     tab_arena_free(f.a);
 }
 
+Test(stack, one_folds_model_errs_by_the_ambiguity_more_than_their_mean)
+{
+    enum { ROWS = 300 };
+    fixture f = made(ROWS, false);
+    tab_engine e = { .arena = f.a };
+    tab_recipe r = { .learner = { &tab_learn_boost_quick, &tab_learn_linear }, .n = 2, .work = 1e15 };
+    tab_stack *s = tab_stack_fit(&e, f.a, &f.p, &r);
+    uint32_t row[ROWS];
+    float mean[ROWS], ambiguity[ROWS], one[ROWS];
+    for (uint32_t i = 0; i < ROWS; i++)
+        row[i] = i;
+    cr_assert(tab_stack_predict(s, f.enc, f.data, row, ROWS, mean));
+    cr_assert(tab_stack_ambiguity(s, f.enc, f.data, row, ROWS, ambiguity));
+    double of_each = 0, of_mean = 0;
+    for (size_t k = 0; k < s->folds; k++) {
+        float answer[ROWS];
+        for (size_t i = 0; i < ROWS; i++)
+            answer[i] = (float)s->prior_weight * s->prior[0];
+        for (size_t l = 0; l < s->members; l++) {
+            const tab_member *m = &s->member[l];
+            if (m->weight < 1e-6)
+                continue;
+            tab_fold_view v;
+            cr_assert(tab_stack_view(s, k, f.enc, f.data, row, ROWS, &v));
+            m->learner->predict(m->model[k], v.enc, v.data, row, ROWS, one);
+            tab_stack_view_free(&v);
+            for (size_t i = 0; i < ROWS; i++)
+                answer[i] += (float)m->weight * one[i];
+        }
+        for (size_t i = 0; i < ROWS; i++)
+            of_each += pow((double)(f.p.y[i] - answer[i]), 2) / (double)s->folds;
+    }
+    for (size_t i = 0; i < ROWS; i++)
+        of_mean += pow((double)(f.p.y[i] - mean[i]), 2) + (double)ambiguity[i];
+    cr_expect_gt(ambiguity[0], 0);
+    cr_expect_float_eq(of_each, of_mean, 1e-3 * of_each, "%g %g", of_each, of_mean);
+    tab_arena_free(f.a);
+}
+
 /* One category of 900 levels, each with its own effect; a number that says nothing. */
 static fixture many_levels(size_t rows, bool classes)
 {
