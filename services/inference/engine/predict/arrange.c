@@ -421,11 +421,11 @@ static const char *why(tab_arena *a, const tab_profile *p, tab_split want, const
                             100 * fmax(0, r->random_score));
 }
 
-/* The times of the table where columns hold them, else NULL. */
-static const double *times_of(const tab_asked *s)
+/* The times of the table where columns hold them and rows came in their order, or stand by series; else NULL. */
+static const double *times_of(const tab_asked *s, size_t rows)
 {
     bool told = s != NULL && (s->series.kind == TAB_TIME_COLUMN || s->series.kind == TAB_TIME_PARTS);
-    return told ? s->series.when : NULL;
+    return told && (s->series.keys > 0 || in_order(s->series.when, rows)) ? s->series.when : NULL;
 }
 
 /* How errors grow beyond the times, where nothing was kept apart by them. False: memory or cancelled. */
@@ -435,7 +435,7 @@ static bool learn_growth(const tab_engine *e, tab_arena *a, const tab_profile *p
     tab_arrangement own = { .time = p->table->cols };
     TAB_AUTO(tab_arena) *work = tab_arena_new((size_t)8 << 30);
     trial t;
-    if (q->classification || r->time < p->table->cols || times_of(asked) == NULL)
+    if (q->classification || r->time < p->table->cols || times_of(asked, p->table->rows) == NULL)
         return true;
     if (work == NULL || !open_trial(e, p, q, work, &t) ||
         !try_column(&t, a, asked->series.time[0], asked->series.when, NULL, false, &own))
@@ -451,7 +451,7 @@ static bool by_evidence(const tab_engine *e, tab_arena *a, const tab_profile *p,
                         tab_arrangement *ret)
 {
     size_t rows = p->table->rows;
-    const double *times = times_of(asked);
+    const double *times = times_of(asked, rows);
     for (size_t c = 0; c < own && want != TAB_SPLIT_RANDOM && rows >= 2 * LEAST_TIMES; c++) {
         TAB_AUTO(tab_arena) *work = tab_arena_new((size_t)8 << 30);
         bool found = times != NULL && c == asked->series.time[0];
@@ -482,8 +482,8 @@ tab_status tab_arrange(const tab_engine *e, tab_arena *a, const tab_profile *p, 
     size_t cols = p->table->cols;
     *ret = (tab_arrangement){ .kind = TAB_SPLIT_RANDOM, .column = cols, .time = cols };
     bool told = want == TAB_SPLIT_AUTO && asked != NULL && asked->asked > 0;
-    bool ok = told ? as_asked(e, a, p, q, asked, ret)
-                   : by_evidence(e, a, p, q, target, own, want, asked, ret);
+    bool ok =
+        told ? as_asked(e, a, p, q, asked, ret) : by_evidence(e, a, p, q, target, own, want, asked, ret);
     if (!ok || (want == TAB_SPLIT_AUTO && !learn_growth(e, a, p, q, asked, ret)))
         return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);
     if (want > TAB_SPLIT_RANDOM && ret->kind != want)
