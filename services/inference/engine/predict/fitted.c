@@ -226,31 +226,6 @@ tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_opti
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-static const char *const split_names[] = { "auto", "random", "time", "group" };
-
-/* How the fitted rows were kept apart. NULL: the arena is full. */
-static Tabella__Split *split_message(tab_arena *a, const tab_fitted *f)
-{
-    Tabella__Split *m = tab_message(a, Tabella__Split, TABELLA__SPLIT__INIT);
-    if (m == NULL)
-        return NULL;
-    m->kind = tab_text(split_names[f->split.kind]);
-    m->reason = tab_text(tab_arena_copy(a, tab_str_of(f->split.reason)).p);
-    m->metric = tab_text(f->split.measured ? "skill" : "");
-    m->score = f->split.score;
-    m->random_score = f->split.random_score;
-    if (f->split.column == f->cols)
-        return m;
-    m->by = tab_message(a, Tabella__ColumnRef, TABELLA__COLUMN_REF__INIT);
-    if (m->by == NULL)
-        return NULL;
-    tab_str address = tab_arena_copy(a, f->column[f->split.column].address);
-    m->by->table = f->table;
-    m->by->column = (uint32_t)f->split.column;
-    m->by->address = (ProtobufCBinaryData){ address.n, (uint8_t *)tab_text(address.p) };
-    return m;
-}
-
 /* The message without its results: task, target, classes or quantile levels, notes. */
 static Tabella__Prediction *prediction_of(tab_arena *a, const tab_fitted *f)
 {
@@ -273,7 +248,7 @@ static Tabella__Prediction *prediction_of(tab_arena *a, const tab_fitted *f)
         for (size_t i = 0; m->skipped != NULL && i < m->n_skipped; i++)
             m->skipped[i] = tab_text(tab_arena_copy(a, tab_str_of(f->stack->skipped[i])).p);
     }
-    if (f->task != TAB_TASK_ANOMALY && (m->split = split_message(a, f)) == NULL)
+    if (f->task != TAB_TASK_ANOMALY && (m->split = tab_split_message(a, f)) == NULL)
         return NULL;
     if (f->task == TAB_TASK_ANOMALY) {
         m->note = tab_text("Unsupervised: scores rank rows by how unusual they are; "

@@ -65,6 +65,9 @@ tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *
 bool tab_beyond_read(tab_arena *a, const tab_fitted *f, const tab_values *values, size_t rows,
                      tab_scoring *ret);
 
+/* How the fitted rows were kept apart. NULL: the arena is full. */
+Tabella__Split *tab_split_message(tab_arena *a, const tab_fitted *f);
+
 /* Result i of a later row of the table, and the regime of each result (regime_quality.c). False: the arena is
  * full. */
 void tab_ahead_write(const tab_fitted *f, Tabella__Results *r, size_t i, size_t row);

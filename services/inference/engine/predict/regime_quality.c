@@ -50,6 +50,31 @@ bool tab_regimes_write(tab_arena *a, const tab_fitted *f, Tabella__Results *r)
     return r->regime != NULL;
 }
 
+static const char *const split_names[] = { "auto", "random", "time", "group" };
+
+/* How the fitted rows were kept apart. NULL: the arena is full. */
+Tabella__Split *tab_split_message(tab_arena *a, const tab_fitted *f)
+{
+    Tabella__Split *m = tab_message(a, Tabella__Split, TABELLA__SPLIT__INIT);
+    if (m == NULL)
+        return NULL;
+    m->kind = tab_text(split_names[f->split.kind]);
+    m->reason = tab_text(tab_arena_copy(a, tab_str_of(f->split.reason)).p);
+    m->metric = tab_text(f->split.measured ? "skill" : "");
+    m->score = f->split.score;
+    m->random_score = f->split.random_score;
+    if (f->split.column == f->cols)
+        return m;
+    m->by = tab_message(a, Tabella__ColumnRef, TABELLA__COLUMN_REF__INIT);
+    if (m->by == NULL)
+        return NULL;
+    tab_str address = tab_arena_copy(a, f->column[f->split.column].address);
+    m->by->table = f->table;
+    m->by->column = (uint32_t)f->split.column;
+    m->by->address = (ProtobufCBinaryData){ address.n, (uint8_t *)tab_text(address.p) };
+    return m;
+}
+
 /* The split's score and reason by what earlier cuts bore out. False: the arena is full. */
 static bool says(tab_fitted *f)
 {
