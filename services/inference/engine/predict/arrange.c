@@ -360,25 +360,39 @@ static bool open_trial(const tab_engine *e, const tab_profile *p, const tab_prob
     return !tab_arena_full(work);
 }
 
-/* Rows kept apart as the asked ones lie to the others. False: memory or cancelled. */
+/* Rows kept apart by the groups of which asked rows' are new. False: memory or cancelled. */
+static bool by_new_groups(trial *t, tab_arena *a, const tab_asked *asked, bool forced, tab_arrangement *r)
+{
+    size_t rows = t->p->table->rows;
+    uint32_t *group = tab_arena_new_of(t->a, uint32_t, rows + 1);
+    for (size_t i = 0; group != NULL && i < rows; i++)
+        group[i] = asked->member[i] == TAB_NULL ? (uint32_t)(rows + i) : asked->member[i];
+    return group != NULL && try_column(t, a, asked->group, NULL, group, forced, r);
+}
+
+/* Rows kept apart as most of the asked ones lie to the others. False: memory or cancelled. */
 static bool as_asked(const tab_engine *e, tab_arena *a, const tab_profile *p, const tab_problem *q,
                      const tab_asked *asked, tab_arrangement *r)
 {
-    size_t rows = p->table->rows, later = asked->rows[TAB_REGIME_LATER],
-           fresh = asked->rows[TAB_REGIME_NEW_GROUP], alike = asked->asked - later - fresh;
+    size_t later = asked->rows[TAB_REGIME_LATER], fresh = asked->rows[TAB_REGIME_NEW_GROUP],
+           alike = asked->asked - later - fresh;
     TAB_AUTO(tab_arena) *work = tab_arena_new((size_t)8 << 30);
     trial t;
-    if ((later == 0 && fresh == 0) || alike > (later > fresh ? later : fresh))
+    if (later == 0 && fresh == 0)
         return true;
     if (work == NULL || !open_trial(e, p, q, work, &t))
         return false;
-    if (later >= fresh)
+    if (later >= fresh && later >= alike)
         return try_column(&t, a, asked->series.times == 1 ? asked->series.time[0] : p->table->cols,
                           asked->series.when, NULL, true, r);
-    uint32_t *group = tab_arena_new_of(work, uint32_t, rows + 1);
-    for (size_t i = 0; group != NULL && i < rows; i++)
-        group[i] = asked->member[i] == TAB_NULL ? (uint32_t)(rows + i) : asked->member[i];
-    return group != NULL && try_column(&t, a, asked->group, NULL, group, true, r);
+    if (fresh >= alike)
+        return by_new_groups(&t, a, asked, true, r);
+    tab_arrangement own = { .time = p->table->cols };
+    if (fresh > 0 && !by_new_groups(&t, a, asked, false, &own))
+        return false;
+    r->fresh_gap = fmax(0, own.random_score - own.score);
+    r->fresh_left = own.random_score > 0 ? fmax(0, fmin(1, own.score / own.random_score)) : 1;
+    return true;
 }
 
 /* The reason of a choice by what is asked. */

@@ -346,6 +346,15 @@ static void write_result(const tab_fitted *f, Tabella__Results *r, size_t i, con
             limit(tab_target_value(f, location + (double)wide * quantile[l]), least, most);
 }
 
+/* The scale of a row whose squared error grows by `beyond`. */
+static float wider(const tab_fitted *f, float scale, float beyond)
+{
+    double spread = f->interval->spread;
+    if (!(beyond > 0) || !(spread > 0))
+        return scale;
+    return (float)sqrt((double)scale * (double)scale + (double)beyond / (spread * spread));
+}
+
 /* Rows come in the table's order, out-of-fold answers where the target is present. */
 tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool explain,
                               Tabella__Prediction **ret, tab_error *err)
@@ -391,7 +400,9 @@ tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool exp
         memcpy(own, f->stack->oof + i * outputs, outputs * sizeof *own);
         if (absent && f->group.strength > 0 && f->group_key[i] != 0)
             tab_twins_apply(&f->group, &f->problem, f->stack, f->interval, f->group_key[i], own, &scale);
-        write_result(f, r, k, f->data, i, own, scale, scale, 0);
+        float beyond = absent ? tab_asked_beyond(f, row, own) : 0;
+        write_result(f, r, k, f->data, i, own, scale, f->interval != NULL ? wider(f, scale, beyond) : 0,
+                     3 * sqrt((double)beyond));
     }
     if (explain && !tab_reasons_fitted(e, f, place, m))
         return out_of_memory(e, err);
@@ -420,15 +431,6 @@ static Tabella__Results *results_of(const score_job *j, size_t i, size_t *part, 
     while (i - *before >= j->part[*part]->d->rows)
         *before += j->part[(*part)++]->d->rows;
     return j->part[*part]->m->results;
-}
-
-/* The scale of a row whose squared error grows by `beyond`. */
-static float wider(const tab_fitted *f, float scale, float beyond)
-{
-    double spread = f->interval->spread;
-    if (!(beyond > 0) || !(spread > 0))
-        return scale;
-    return (float)sqrt((double)scale * (double)scale + (double)beyond / (spread * spread));
 }
 
 /* Answers of one block of rows, which may belong to several parts. */

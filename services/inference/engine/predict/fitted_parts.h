@@ -48,6 +48,7 @@ struct tab_fitted {
     tab_anomaly *anomaly;
     tab_arrangement split; /* of the rows it was fitted on; without a target all zero */
     tab_asked asked;       /* its rows without a target; all zero where the split was told */
+    float *far;            /* (rows) of asked rows out of range, what their squared error grows by; or NULL */
     tab_ahead *ahead;      /* answers of those that come later; NULL: there are none */
 };
 
@@ -78,6 +79,13 @@ bool tab_regimes_write(tab_arena *a, const tab_fitted *f, Tabella__Results *r) T
 tab_status tab_fit_regimes(const tab_profile *p, size_t own, tab_fitted *f, tab_error *err) TAB_CHECKED;
 tab_status tab_fit_ahead(const tab_engine *e, const tab_profile *p, const bool *use, tab_fitted *f,
                          tab_error *err) TAB_CHECKED;
+
+/* What the squared error of an asked row grows by over that of rows kept apart as the fitted ones were: of one
+ * out of range, or of a new group where most are not; classes are drawn to their shares: out, log-probabilities. */
+float tab_asked_beyond(const tab_fitted *f, size_t row, float *out);
+
+/* By how many ranges x lies outside a column's numbers; 0 inside or near (beyond.c). */
+double tab_beyond_range(double least, double most, double x);
 
 /* How good the answers are for rows of each regime that are asked: m->regimes (regime_quality.c). False: the
  * arena is full. */

@@ -95,6 +95,45 @@ static bool says(tab_fitted *f)
     return f->split.reason != NULL;
 }
 
+/* Marks the asked rows with a number out of the range of the labelled rows. False: the arena is full. */
+static bool mark_far(const tab_profile *p, const bool *asked, tab_fitted *f)
+{
+    f->far = tab_arena_new_of(f->arena, float, f->rows + 1);
+    for (size_t c = 0; f->far != NULL && c < f->cols; c++) {
+        const double *x = p->col[c].number;
+        double least = (double)NAN, most = (double)NAN;
+        if (!f->column[c].used || x == NULL || p->col[c].type != TAB_NUMERIC)
+            continue;
+        for (size_t r = 0; r < f->rows; r++)
+            if (!asked[r])
+                least = fmin(least, x[r]), most = fmax(most, x[r]);
+        for (size_t r = 0; r < f->rows; r++) {
+            double d = asked[r] ? tab_beyond_range(least, most, x[r]) : 0;
+            if (!(d > 0) || f->asked.of[r] == TAB_REGIME_LATER)
+                continue;
+            f->far[r] += (float)(d * d);
+            if (f->asked.of[r] == TAB_REGIME_ALIKE) {
+                f->asked.of[r] = TAB_REGIME_OUT_OF_RANGE;
+                f->asked.rows[TAB_REGIME_ALIKE]--;
+                f->asked.rows[TAB_REGIME_OUT_OF_RANGE]++;
+            }
+        }
+    }
+    return f->far != NULL;
+}
+
+float tab_asked_beyond(const tab_fitted *f, size_t row, float *out)
+{
+    const tab_stack *s = f->stack;
+    if (f->asked.of == NULL)
+        return 0;
+    bool fresh = f->asked.of[row] == TAB_REGIME_NEW_GROUP && f->split.kind == TAB_SPLIT_RANDOM;
+    double left = f->split.fresh_left;
+    for (size_t k = 0; fresh && s->classification && k < s->outputs; k++)
+        out[k] = (float)log(left * exp((double)out[k]) + (1 - left) * exp((double)s->prior[k]) + 1e-12);
+    return (f->far != NULL ? f->far[row] : 0) + (fresh && !s->classification ? (float)f->split.fresh_gap : 0);
+}
+
 /* How the rows without a target lie to the others. */
 tab_status tab_fit_regimes(const tab_profile *p, size_t own, tab_fitted *f, tab_error *err)
 {
@@ -103,7 +142,8 @@ tab_status tab_fit_regimes(const tab_profile *p, size_t own, tab_fitted *f, tab_
         return tab_no_memory(err);
     for (size_t i = 0; i < f->rows; i++)
         asked[i] = f->task == TAB_TASK_CLASSIFICATION ? f->label[i] == TAB_NULL : isnan(f->y[i]);
-    return tab_regime_find(f->arena, p, f->target, own, asked, &f->asked, err);
+    TAB_TRY(tab_regime_find(f->arena, p, f->target, own, asked, &f->asked, err));
+    return f->asked.asked == 0 || mark_far(p, asked, f) ? TAB_OK : tab_no_memory(err);
 }
 
 /* What answers the rows that come later. */

@@ -252,3 +252,35 @@ Test(ahead, rows_of_known_groups_are_not_answered_as_if_these_were_new, .timeout
     cr_expect(w.covered >= 0.65 && w.covered <= 0.95, "%g", w.covered);
     tab_arena_free(m.a);
 }
+
+/* Mostly known patients, some new ones, and a dose that nobody was given. */
+Test(ahead, each_row_is_answered_in_its_own_regime, .timeout = 600)
+{
+    static const char *const names[] = { "patient", "dose", "pulse" };
+    made m;
+    double width[4] = { 0 }, rows[4] = { 0 };
+    open_table(&m, names, 3);
+    for (size_t i = 0; i < 800; i++) {
+        size_t who = i % 40;
+        double dose = i == 100 ? 40 : round(100 * draw(i, 7)) / 10;
+        name(&m, 0, "patient", who);
+        tab_builder_number(m.b[1], dose);
+        target(&m, round(10 * (70 + 10 * bell(who, 8) + dose + bell(i, 9))) / 10,
+               who >= 38 || i == 100 || draw(i, 10) < 0.15);
+    }
+    worth w = answer(&m, "pulse");
+    const Tabella__Results *r = w.p->missing_target_results;
+    size_t levels = w.p->n_quantile_levels;
+    cr_assert_eq(r->n_regime, r->n_row);
+    for (size_t i = 0; i < r->n_row; i++) {
+        uint32_t want = r->row[i] == 100 ? 3 : r->row[i] % 40 >= 38 ? 2 : 0;
+        cr_expect_eq(r->regime[i], want, "row %u: %u", r->row[i], r->regime[i]);
+        width[want] += r->quantiles[i * levels + levels - 2] - r->quantiles[i * levels + 1];
+        rows[want]++;
+    }
+    cr_expect_str_eq(w.p->split->kind, "random");
+    cr_expect_gt(width[2] / rows[2], 2 * width[0] / rows[0], "a level that is not known: %g, %g",
+                 width[2] / rows[2], width[0] / rows[0]);
+    cr_expect_gt(width[3], 2 * width[0] / rows[0]);
+    tab_arena_free(m.a);
+}
