@@ -412,8 +412,8 @@ static tab_status reserve(work *w, tab_arena *a, const change *x, tab_error *err
     return y->allowed ? TAB_OK : tab_fail(err, TAB_VALIDATION, "", "%s", y->message);
 }
 
-/* The base of the new state, and the seed of its held-out split: 0, a split by what the rows hold, but one split
- * for two bases that are to be compared. */
+/* The base of the new state, and the seed of its held-out split: 0, a split by what the rows hold, but one
+ * split for two bases that are to be compared. */
 static tab_status choose_base(const work *w, tab_arena *a, change *x, uint64_t *ret_seed, tab_error *err)
 {
     *ret_seed = 0;

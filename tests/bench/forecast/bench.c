@@ -1,6 +1,6 @@
 /* Forecasts the series of a file, a table after the other, and says what CPU that took.
  *
- *   forecast-bench IN OUT table|alone    each table at once, or each of its series by itself
+ *   forecast IN OUT table|alone    each table at once, or each of its series by itself
  *
  * IN:  (u32 tables) then for each: (u32 season, horizon, series), each series (u32 n) and n doubles
  * OUT: for each series horizon x (value, 7 quantiles) in doubles; on stdout a line a table: CPU seconds */

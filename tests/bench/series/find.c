@@ -2,9 +2,9 @@
  *
  *   series-find [--time] FILE.csv TARGET [FILE.csv TARGET ...]
  *
- * Rows whose target is empty are asked. A line a file, tabs between: file, kind, time columns, keys (+ between),
- * unit, step, regular, series, seasons (, between), calendar, confidence, relation of the asked rows
- * (after/among/before/new in shares), column of new groups, notes. TARGET "-": none. */
+ * Rows whose target is empty are asked. A line a file, tabs between: file, kind, time columns, keys (with +
+ * between), unit, step, regular, series, seasons, calendar, confidence, how the asked rows lie (in shares),
+ * column of new groups, notes. TARGET "-": none. --time ends with the CPU seconds of the search. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  *
  *   series-bench [SEED [DUMP]]
  *
- * A line a kind: tables, and those of which the kind, the columns, the keys, the step, the season and the place
- * of the asked rows are right, and all of it. DUMP: a folder into which tables that fail are written. */
+ * A line a kind: tables, and those of which the kind, the columns, the keys, the step, the season and the
+ * place of the asked rows are right, and all of it. DUMP: a folder for tables that are not. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

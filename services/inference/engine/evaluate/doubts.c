@@ -10,8 +10,8 @@
 #include "services/inference/engine/message.h"
 
 /* SMALL_TEST and FEW_ANOMALIES: fewer held-out rows or labelled anomalies among them are said to be few
- * (decision 0191), and so are FEW_BLOCKS of rows that go together. RESAMPLES are drawn, 40 where there are more
- * rows than RESAMPLED_CELLS allow. Chosen by hand, not measured. */
+ * (decision 0191), and so are FEW_BLOCKS of rows that go together. RESAMPLES are drawn, 40 where there are
+ * more rows than RESAMPLED_CELLS allow. Chosen by hand, not measured. */
 enum {
     SMALL_TEST = 30,
     FEW_BLOCKS = 10,
@@ -30,8 +30,8 @@ typedef struct {
     const tab_partition *s;
     uint64_t seed;
     size_t rounds;
-    uint32_t *row;  /* (held) by block */
-    size_t *from;   /* (blocks + 1) */
+    uint32_t *row;   /* (held) by block */
+    size_t *from;    /* (blocks + 1) */
     uint32_t *drawn; /* rows of one sample */
 } bootstrap;
 
@@ -176,8 +176,8 @@ static double metric(const Tabella__HeldOut *h, const char *name)
 }
 
 /* Answers that are no better than the baseline's are doubted: numbers by the share of the variance; classes
- * where neither the hits are more than the commonest class has, nor the probabilities better than the classes'
- * shares. A near-perfect model of a rare class hits no more than the commonest class does. */
+ * where neither the hits are more than the commonest class has, nor the probabilities better than the
+ * classes' shares. A near-perfect model of a rare class hits no more than the commonest class does. */
 static void doubt_skill(tab_arena *a, const bootstrap *b, const tab_doubts *d, Tabella__HeldOut *h)
 {
     if (h->low_confidence || !h->has_interval)
@@ -196,8 +196,8 @@ static void doubt_skill(tab_arena *a, const bootstrap *b, const tab_doubts *d, T
     if (h->low_confidence)
         h->low_confidence_reason = tab_arena_printf(
             a,
-            "answers that are no better than the baseline's beyond chance: log-loss %.3f, the classes' shares "
-            "alone %.3f; accuracy %.3f (95 %% lie in %.3f to %.3f), the commonest class alone %.3f",
+            "answers that are no better than the baseline's beyond chance: log-loss %.3f, the classes' "
+            "shares alone %.3f; accuracy %.3f (95 %% lie in %.3f to %.3f), the commonest class alone %.3f",
             metric(h, "log_loss"), metric(h, "baseline_log_loss"), metric(h, "accuracy"), low, high,
             metric(h, "baseline_majority"));
 }

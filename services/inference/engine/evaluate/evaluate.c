@@ -96,8 +96,8 @@ static double shares_loss(const Tabella__Results *r, const uint32_t *truth, size
     return n > 0 ? loss / (double)n : 0;
 }
 
-/* Metrics of a classification. The baseline answers the commonest class of the training rows, or their shares.
- * False: the arena is full. */
+/* Metrics of a classification. The baseline answers the commonest class of the training rows, or their
+ * shares. False: the arena is full. */
 static bool classify(tab_arena *a, const tab_table *test, const tab_table *train, size_t target,
                      const Tabella__Prediction *m, Tabella__HeldOut *h, row_scores *of)
 {
@@ -136,8 +136,8 @@ static bool classify(tab_arena *a, const tab_table *test, const tab_table *train
     double auc = tab_auc_classes(r->probabilities, truth, n, classes);
     double loss = tab_log_loss(r->probabilities, truth, n, classes);
     double alone = shares_loss(r, truth, n, common, classes, of->gained);
-    /* the headline figure, then all of them: of two classes unlike in size the one that hits tell little of is
-     * told by its rank */
+    /* the headline figure, then all of them: of two classes unlike in size the one that hits tell little of
+     * is told by its rank */
     of->ranked = classes == 2 && isfinite(auc) && (double)most >= UNLIKE * (double)n;
     h->metric = tab_text(of->ranked ? "auc" : "accuracy");
     h->score = of->ranked ? auc : accuracy;
@@ -485,12 +485,15 @@ static tab_status part_rows(const tab_engine *e, const tab_evaluate_options *o, 
     if (o->split == TAB_SPLIT_TIME)
         by.time = tab_times_of(&p->col[o->by], rows);
     by.apart = o->split == TAB_SPLIT_GROUP ? tab_groups_of(a, &p->col[o->by], rows) : o->entity;
-    if ((o->split == TAB_SPLIT_TIME && by.time == NULL) || (o->split == TAB_SPLIT_GROUP && by.apart == NULL))
+    bool apart = by.time != NULL || (o->split == TAB_SPLIT_GROUP && by.apart != NULL);
+    if (!apart && s->task != TAB_TASK_ANOMALY &&
+        !tab_units_find(a, p, o->target, s->task == TAB_TASK_REGRESSION, &s->units))
+        return failed(e, err);
+    /* groups of one target need not be keys */
+    bool found = s->units.kind == TAB_UNITS_GROUPS && s->units.column == o->by;
+    if (!apart && (o->split == TAB_SPLIT_TIME || (o->split == TAB_SPLIT_GROUP && !found)))
         return tab_fail(err, TAB_VALIDATION, "options.split",
                         "the column neither orders nor groups the rows");
-    bool random = by.time == NULL && o->split != TAB_SPLIT_GROUP && s->task != TAB_TASK_ANOMALY;
-    if (random && !tab_units_find(a, p, o->target, s->task == TAB_TASK_REGRESSION, &s->units))
-        return failed(e, err);
     by.unit = s->units.unit;
     if (by.unit != NULL && by.apart != NULL &&
         (by.apart = tab_units_joined(a, by.unit, by.apart, rows)) == NULL)

@@ -40,7 +40,8 @@ static uint32_t whole_of(const tab_partition_by *by, size_t i)
 static bool split(const tab_partition_by *by, bool *test)
 {
     keyed *k = malloc((by->rows + 1) * sizeof *k);
-    uint32_t *stratum = malloc((by->rows + 1) * sizeof *stratum); /* of a unit: its first row's that has one */
+    uint32_t *stratum =
+        malloc((by->rows + 1) * sizeof *stratum); /* of a unit: its first row's that has one */
     bool ok = k != NULL && stratum != NULL, together = by->apart != NULL || by->unit != NULL;
     size_t n = 0;
     for (size_t i = by->rows; ok && i-- > 0;)
@@ -88,8 +89,8 @@ static int by_time(const void *a, const void *b)
     return (x->row > y->row) - (x->row < y->row);
 }
 
-/* test[row] for the last HELD_SHARE of the rows with a target; none has the time of one that stays. run (rows):
- * of those, which of RUNS runs of times. False: memory. */
+/* test[row] for the last HELD_SHARE of the rows with a target; none has the time of one that stays. run
+ * (rows): of those, which of RUNS runs of times. False: memory. */
 static bool split_late(const tab_partition_by *by, bool *test, uint32_t *run)
 {
     dated *k = malloc((by->rows + 1) * sizeof *k);

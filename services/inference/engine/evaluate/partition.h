@@ -7,7 +7,8 @@
 
 typedef struct {
     const uint32_t *class; /* (rows) stratum; TAB_NULL: no target, on neither side */
-    const uint32_t *unit;  /* (rows) the first row of the copies or the group that a row is of (features/units.h) */
+    const uint32_t
+        *unit; /* (rows) the first row of the copies or the group that a row is of (features/units.h) */
     const uint32_t *apart; /* (rows) entities or groups, which are held out without strata */
     const double *time;    /* (rows) the last rows are held out */
     size_t rows;

@@ -1,7 +1,7 @@
-/* See units.h and decision 0391. A row's hash is the sum of its cells' hashes, so the hash of a row without one
- * column is a subtraction: rows that are equal but for a column are found by sorting those, column by column,
- * in time linear in the cells but for the sorting. Of a large table the columns are looked at by a sample of
- * hashes, which holds whole classes of equal rows.
+/* See units.h and decision 0391. A row's hash is the sum of its cells' hashes, so the hash of a row without
+ * one column is a subtraction: rows that are equal but for a column are found by sorting those, column by
+ * column, in time linear in the cells but for the sorting. Of a large table the columns are looked at by a
+ * sample of hashes, which holds whole classes of equal rows.
  *
  *   read_target ─> exact     classes of equal rows: how many pairs, how far their targets agree
  *               ─> near      the same without one column each: near copies, and what chance makes
@@ -16,15 +16,15 @@
 #include "services/inference/engine/lexicon/fold_text.h"
 
 /* LEAST_PAIRS: fewer say nothing. SAMPLE: rows of one look at a large table; CELLS: of all looks together.
- * LARGEST: rows of the largest unit of near copies, or an eighth of the table: chains of rows that differ by a
+ * LARGEST: rows of the largest unit of near copies, and a 64th of the table: chains of rows that differ by a
  * cell each are a dense table. LEAST_GROUPS: levels with two rows and more. By hand. */
-enum { LEAST_PAIRS = 5, SAMPLE = 50000, CELLS = 8000000, LARGEST = 32, LEAST_GROUPS = 8 };
-/* How far targets agree: 0 as those of any two rows, 1 always. SAME and NEARLY_SAME: of copies and near copies,
- * of which one cell may be the target's, at least; by equality. ONE: of groups with one target. ORDERED: of
- * neighbouring levels, above which the column is a measure.
+enum { LEAST_PAIRS = 5, SAMPLE = 20000, CELLS = 8000000, LARGEST = 32, LEAST_GROUPS = 8 };
+/* How far targets agree: 0 as those of any two rows, 1 always. SAME and NEARLY_SAME: of copies and near
+ * copies, of which one cell may be the target's, at least; by equality. ONE: of groups with one target.
+ * ORDERED: of neighbouring levels, above which the column is a measure.
  * BY_CHANCE: the share of equal pairs that chance must make. MOSTLY: rows with an equal, of a table of
- * repeats. BEYOND: near pairs by those of independent columns. ALL: near pairs that differ in one and the same
- * column, which are rows of one thing, unless that column hardly repeats. */
+ * repeats. BEYOND: near pairs by those of independent columns. ALL: near pairs that differ in one and the
+ * same column, which are rows of one thing, unless that column hardly repeats. */
 static const double SAME = 0.9, NEARLY_SAME = 0.6, ONE = 0.85, ORDERED = 0.25, BY_CHANCE = 0.5, MOSTLY = 0.5,
                     BEYOND = 3, ALL = 0.9;
 
@@ -48,6 +48,7 @@ typedef struct {
     uint64_t *cell; /* (rows) of one column */
     keyed *k;       /* (rows) */
     uint32_t *unit; /* (rows) union-find */
+    bool once;      /* of a unit its first row alone is looked at */
 } search;
 
 /* Classes of one key. */
@@ -126,7 +127,7 @@ static bool read_target(search *s)
     for (size_t r = 0; r < s->rows; r++) {
         bool code = c->code != NULL && !s->numeric;
         s->y[r] = code                ? c->code[r] == TAB_NULL ? (double)NAN : (double)c->code[r]
-                  : c->number != NULL ? c->number[r]
+                                 : c->number != NULL ? c->number[r]
                                       : (double)NAN;
         if (!isnan(s->y[r]))
             s->k[n++] = (keyed){ 0, s->y[r], (uint32_t)r };
@@ -168,12 +169,13 @@ static bool hash_cells(const search *s, size_t column)
     return true;
 }
 
-/* Whether a column can make two rows equal. Keys and row numbers, whose values all differ, cannot, and those
- * of a copy are its own. */
+/* Whether a column can tell that two rows are equal. Keys, moments and row numbers, whose values all differ,
+ * cannot, as those of a copy are its own; a measure whose values all differ says that no two rows are. */
 static bool tells(const tab_column_profile *c)
 {
     bool key = c->identifying && 2 * c->distinct > c->present;
-    return c->distinct > 1 && c->distinct < c->present && !key && c->use != TAB_USE_KEY &&
+    bool measure = c->type == TAB_NUMERIC && c->decimals > 0 && !c->identifying;
+    return c->distinct > 1 && (c->distinct < c->present || measure) && !key && c->use != TAB_USE_KEY &&
            c->use != TAB_USE_IGNORE && (c->code != NULL || c->number != NULL);
 }
 
@@ -224,6 +226,8 @@ static size_t pick(const search *s, const uint64_t *sum, size_t most)
     double share = s->rows > most ? (double)most / (double)s->rows : 1;
     for (size_t r = 0; r < s->rows; r++) {
         uint64_t key = sum != NULL ? sum[r] - s->cell[r] : s->cell[r];
+        if (s->once && s->unit[r] != r)
+            continue; /* a copy says nothing new */
         if (share >= 1 || tab_unit(tab_mix(key)) < share)
             s->k[n++] = (keyed){ key, s->y[r], (uint32_t)r };
     }
@@ -234,9 +238,9 @@ static size_t pick(const search *s, const uint64_t *sum, size_t most)
 typedef struct {
     double pairs, same; /* that differ in one column; how far their targets are equal */
     double most;        /* of them, those of one column that repeats */
-    double chance;       /* equal pairs that such near misses tell of, by the column that tells of most */
-    double independent;  /* equal pairs if the columns were independent; logarithm */
-    double missed;       /* near pairs, by that */
+    double chance;      /* equal pairs that such near misses tell of, by the column that tells of most */
+    double independent; /* equal pairs if the columns were independent; logarithm */
+    double missed;      /* near pairs, by that */
 } nearness;
 
 /* Rows equal but for a column: counted in samples, joined where `join_all`. False: memory. */
@@ -261,6 +265,8 @@ static bool look_near(search *s, const tally *equal, bool join_all, nearness *re
         double scale = n > 0 && s->rows > most ? all / (double)most : 1;
         tally without = count(s, n);
         double near = fmax(0, without.pairs * scale - equal->pairs);
+        if (!(near > 0) && !(equal->pairs > 0))
+            continue; /* nothing to explain */
         weighed += near * without.same;
         t.pairs += near;
         if (10 * s->p->col[c].distinct < 9 * s->p->col[c].present)
@@ -280,9 +286,9 @@ static bool look_near(search *s, const tally *equal, bool join_all, nearness *re
     return true;
 }
 
-/* Whether the classes of equal rows are more alike in size than those of draws from so many values, of which the
- * likeliest are equally likely: Fisher's index of dispersion, three standard deviations below its mean. The rows
- * stand joined. */
+/* Whether the classes of equal rows are more alike in size than those of draws from so many values, of which
+ * the likeliest are equally likely: Fisher's index of dispersion, three standard deviations below its mean.
+ * The rows stand joined. */
 static bool is_even(const search *s, uint32_t *size)
 {
     double classes = 0, square = 0, n = (double)s->rows;
@@ -296,12 +302,12 @@ static bool is_even(const search *s, uint32_t *size)
 /* Equal and nearly equal rows: what they are, and the units of copies. False: memory. */
 static bool find_copies(search *s, uint32_t *size, tab_units *u)
 {
-    size_t n = 0;
     nearness near = { 0 };
-    for (size_t r = 0; r < s->rows; r++)
-        s->k[n++] = (keyed){ s->hash[r], s->y[r], (uint32_t)r };
-    tally equal = count(s, n);
-    join_keyed(s, n);
+    memset(s->cell, 0, s->rows * sizeof *s->cell); /* no column is left out */
+    tally equal = count(s, pick(s, s->hash, SAMPLE));
+    if (s->rows <= SAMPLE || equal.pairs > 0)
+        equal = count(s, pick(s, s->hash, s->rows));
+    join_keyed(s, equal.pairs > 0 ? s->rows : 0);
     if (!look_near(s, &equal, false, &near))
         return false;
     bool blind = s->target == s->p->table->cols;
@@ -315,9 +321,8 @@ static bool find_copies(search *s, uint32_t *size, tab_units *u)
             free(before);
             return false;
         }
-        size_t most = s->rows / 8 > LARGEST ? LARGEST + s->rows / 64 : LARGEST;
-        if (most > s->rows / 4)
-            most = s->rows / 4;
+        size_t most = LARGEST + s->rows / 64;
+        most = most < s->rows / 4 ? most : s->rows / 4;
         if (largest_unit(s, size) <= most)
             u->kind = TAB_UNITS_COPIES;
         else
@@ -441,6 +446,9 @@ static bool run_search(tab_arena *a, search *s, uint32_t *size, tab_units *u)
             s->unit[r] = (uint32_t)r;
     for (size_t r = 0; r < s->rows; r++)
         u->copies += u->kind == TAB_UNITS_COPIES && root(s->unit, (uint32_t)r) != r;
+    for (size_t r = 0; r < s->rows; r++)
+        s->unit[r] = root(s->unit, (uint32_t)r);
+    s->once = true;
     if (!blind && u->kind != TAB_UNITS_REPEATS && !find_groups(s, u))
         return false;
     if (u->kind == TAB_UNITS_ROWS || u->kind == TAB_UNITS_REPEATS)
@@ -505,7 +513,8 @@ bool tab_units_of(tab_arena *a, const tab_units *u, const tab_data *d, uint32_t 
     *ret = NULL;
     if (u->unit == NULL)
         return true;
-    uint32_t *first = tab_arena_new_of(a, uint32_t, d->rows + 1), *unit = tab_arena_new_of(a, uint32_t, d->rows + 1);
+    uint32_t *first = tab_arena_new_of(a, uint32_t, d->rows + 1),
+             *unit = tab_arena_new_of(a, uint32_t, d->rows + 1);
     if (first == NULL || unit == NULL)
         return false;
     memset(first, 0xff, d->rows * sizeof *first);

@@ -38,16 +38,19 @@ static void learn_origin(tab_forecast_pool *p, tab_learnt *l, const tab_grid *g,
         atomic_store(&p->full, true);
         return;
     }
+    const double noise = tab_noise_of(&u, g);
     float *error = l->error + l->origins * TAB_MEMBERS * p->steps;
     for (size_t i = 0; i < TAB_MEMBERS; i++)
         for (size_t k = 0; k < p->steps; k++) {
             size_t t = at + p->step[k];
-            double e = t < g->n && g->seen[t] ? (u.path[i * p->horizon + p->step[k]] - g->y[t]) / u.noise
+            double e = t < g->n && g->seen[t] ? (u.path[i * p->horizon + p->step[k]] - g->y[t]) / noise
                                               : (double)NAN;
             error[i * p->steps + k] = (float)fmax(-TAB_ERROR_MOST, fmin(TAB_ERROR_MOST, e));
             if (isnan(e))
                 error[i * p->steps + k] = NAN;
         }
+    for (size_t k = 0; k < p->steps; k++)
+        l->spread[l->origins * p->steps + k] = (float)u.spread[p->step[k]];
     l->at[l->origins++] = at;
 }
 
@@ -66,9 +69,10 @@ static void learn_one(void *ctx, size_t i)
     l->hash = g.hash;
     l->unit = g.unit;
     l->n = g.n;
+    l->restless = g.n >= TAB_FEW && g.size > 0 && g.range > 0 ? g.scale / g.size : (double)NAN;
     if (g.n == 0)
         return;
-    size_t stride = (p->horizon + 1) / 2, least = l->periods > 0 ? 2 * l->period[0] + 2 : 5;
+    size_t stride = (p->horizon + 1) / 2, least = l->periods > 0 ? 2 * l->period[0] + 2 : 7;
     if (stride > g.n / 5 + 1)
         stride = g.n / 5 + 1;
     for (size_t j = 1; j <= p->origins && g.n > j * stride + 1; j++) {
@@ -93,6 +97,36 @@ static void fill_unknown(const tab_forecast_pool *p, size_t i)
     p->ret->scale[i] = 1;
 }
 
+/* The unit of errors at the end of the series; a few values lean on how the table's series move beside their
+ * size. */
+static double noise_at_end(const tab_forecast_pool *p, const tab_grid *g, const tab_outlook *u)
+{
+    double own = tab_noise_of(u, g), table = p->restless * g->size, n = (double)g->n;
+    return g->n >= TAB_FEW ? own : sqrt(((n - 1) * own * own + 2 * table * table) / (n + 1)) + 1e-12;
+}
+
+static void answer_paths(const tab_forecast_pool *p, size_t i, const tab_grid *g, const tab_outlook *u)
+{
+    const double noise = noise_at_end(p, g, u);
+    const tab_learnt *l = &p->learnt[i];
+    double width = 0;
+    for (size_t h = 0; h < p->horizon; h++) {
+        size_t at = g->tail + h;
+        double y = 0, *q = p->ret->quantile + (i * p->horizon + h) * TAB_FORECAST_LEVELS;
+        for (size_t k = 0; k < TAB_MEMBERS; k++)
+            y += l->weight[k] * u->path[k * (p->horizon + g->tail) + at];
+        /* what lies farther ahead is known no better */
+        width = fmax(width, noise * u->spread[at] * l->width * tab_growth_at(p, at));
+        /* no farther from it than the series has room, unless noise itself is more */
+        double room = fmax(g->range * (1.5 + 3 * (double)(at + 1) / (double)g->n), 4 * noise);
+        for (size_t k = 0; k < TAB_FORECAST_LEVELS; k++) {
+            q[k] = (y + fmax(-room, fmin(room, width * p->quantile[k]))) * g->unit;
+            q[k] = g->floored ? fmax(q[k], 0) : q[k];
+        }
+        p->ret->value[i * p->horizon + h] = y * g->unit;
+    }
+}
+
 static void answer_one(void *ctx, size_t i)
 {
     tab_forecast_pool *p = ctx;
@@ -112,17 +146,7 @@ static void answer_one(void *ctx, size_t i)
         atomic_store(&p->full, true);
         return;
     }
-    for (size_t h = 0; h < ahead; h++) {
-        double y = 0, *q = p->ret->quantile + (i * ahead + h) * TAB_FORECAST_LEVELS;
-        for (size_t k = 0; k < TAB_MEMBERS; k++)
-            y += l->weight[k] * u.path[k * (ahead + g.tail) + g.tail + h];
-        double width = u.noise * l->width * tab_growth_at(p, h + g.tail);
-        for (size_t k = 0; k < TAB_FORECAST_LEVELS; k++) {
-            q[k] = (y + width * p->quantile[k]) * g.unit;
-            q[k] = g.floored ? fmax(q[k], 0) : q[k];
-        }
-        p->ret->value[i * ahead + h] = y * g.unit;
-    }
+    answer_paths(p, i, &g, &u);
     p->ret->scale[i] = fmax(g.scale * g.unit, 1e-300);
 }
 
@@ -138,13 +162,14 @@ static bool pool_open(tab_forecast_pool *p, tab_arena *a, tab_arena *work)
 {
     p->origins = p->tracks >= 1000 ? 4 : p->tracks >= 100 ? 5 : p->tracks >= 20 ? 8 : 14;
     p->steps = choose_steps(p->horizon, p->step);
-    size_t cells = p->origins * TAB_MEMBERS * p->steps;
+    size_t cells = p->origins * TAB_MEMBERS * p->steps, spreads = p->origins * p->steps;
+    float *spread = tab_arena_new_of(work, float, p->tracks *spreads);
     float *error = tab_arena_new_of(work, float, p->tracks *cells);
     p->learnt = tab_arena_new_of(work, tab_learnt, p->tracks);
     p->order = tab_arena_new_of(work, size_t, p->tracks);
     size_t answers = p->tracks * p->horizon;
     tab_forecast *f = p->ret = tab_arena_new_of(a, tab_forecast, 1);
-    if (f == NULL || error == NULL || p->learnt == NULL || p->order == NULL)
+    if (f == NULL || error == NULL || spread == NULL || p->learnt == NULL || p->order == NULL)
         return false;
     *f = (tab_forecast){ .tracks = p->tracks,
                          .horizon = p->horizon,
@@ -153,6 +178,7 @@ static bool pool_open(tab_forecast_pool *p, tab_arena *a, tab_arena *work)
                          .scale = tab_arena_new_of(a, double, p->tracks) };
     for (size_t i = 0; i < p->tracks; i++) {
         p->learnt[i].error = error + i * cells;
+        p->learnt[i].spread = spread + i * spreads;
         p->order[i] = i;
     }
     return !tab_arena_full(a);

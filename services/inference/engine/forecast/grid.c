@@ -103,5 +103,12 @@ bool tab_grid_read(tab_arena *a, const tab_track *t, const double *season, size_
     if (gaps > 0 && l->periods > 0 && !bridge_season(a, ret, l))
         return false;
     ret->scale = scale_of(ret, l);
+    double low = INFINITY, high = -INFINITY;
+    for (size_t i = 0; i < ret->n; i++) {
+        low = fmin(low, ret->y[i]);
+        high = fmax(high, ret->y[i]);
+        ret->size += fabs(ret->y[i]) / (double)ret->n;
+    }
+    ret->range = high - low;
     return !tab_arena_full(a);
 }

@@ -68,24 +68,25 @@ static const tab_member smoothed[TAB_SMOOTH_KINDS] = { TAB_MEMBER_SES, TAB_MEMBE
                                                        TAB_MEMBER_TREND };
 
 /* What one view says by every kind of smoothing and by autoregression: paths (TAB_MEMBERS, horizon). */
-static bool view_paths(const origin *o, const view *v, double *path, double error[TAB_MEMBERS])
+static bool view_paths(const origin *o, const view *v, double *path, double error[TAB_MEMBERS],
+                       tab_response *r)
 {
     size_t h = o->horizon, m = o->periods > 0 ? o->period[o->periods - 1] : 1;
     double *p = tab_arena_new_of(o->a, double, TAB_SMOOTH_KINDS *h), e[TAB_SMOOTH_KINDS];
-    double *state = tab_arena_new_of(o->a, double, m * 8);
+    double *state = tab_arena_new_of(o->a, double, m *TAB_SEASON_STATES);
     if (p == NULL || state == NULL)
         return false;
     tab_smooth_view s = { .z = v->z, .weight = v->weight, .n = o->n, .horizon = h };
-    tab_smooth(&s, p, e);
+    tab_smooth(&s, p, e, r);
     for (size_t k = 0; k < TAB_SMOOTH_KINDS; k++) {
         memcpy(path + smoothed[k] * h, p + k * h, h * sizeof *path);
         error[smoothed[k]] = e[k];
     }
     if (o->periods > 0)
-        tab_smooth_season(&s, m, state, path + TAB_MEMBER_WINTERS * h, &error[TAB_MEMBER_WINTERS]);
+        error[TAB_MEMBER_WINTERS] = tab_smooth_season(&s, m, state, path + TAB_MEMBER_WINTERS * h);
     else {
-        memcpy(path + TAB_MEMBER_WINTERS * h, path + TAB_MEMBER_DAMPED * h, h * sizeof *path);
-        error[TAB_MEMBER_WINTERS] = error[TAB_MEMBER_DAMPED];
+        memcpy(path + TAB_MEMBER_WINTERS * h, path + TAB_MEMBER_THETA * h, h * sizeof *path);
+        error[TAB_MEMBER_WINTERS] = error[TAB_MEMBER_THETA];
     }
     if (!tab_autoregress(o->a, v->z, o->n, o->period, o->periods, h, path + TAB_MEMBER_AR * h,
                          &error[TAB_MEMBER_AR]))
@@ -130,48 +131,69 @@ static bool growth_path(const origin *o, double *path)
         return false;
     for (size_t t = 0; t < o->n; t++)
         z[t] -= season[t];
-    tab_smooth(&(tab_smooth_view){ .z = z, .n = o->n, .horizon = o->horizon }, p, e);
+    tab_response r;
+    tab_smooth(&(tab_smooth_view){ .z = z, .n = o->n, .horizon = o->horizon }, p, e, &r);
     for (size_t h = 0; h < o->horizon; h++)
         path[h] = exp(p[TAB_SMOOTH_DAMPED * o->horizon + h] + season[o->n + h]);
     return true;
 }
 
-/* Level of a period times shape within it: cycles end at the origin. */
+/* Folded at the shortest period: cycles end at the origin, so many values before them are left out. */
+typedef struct {
+    size_t m, cycles, start;
+    size_t kinds;  /* cycles in the longer period: the days of a week; 1: none */
+    double *level; /* (cycles + ahead) mean of each */
+    double *shape; /* (kinds, m) a cycle beside its level: times it where all is positive, else added */
+} folded;
+
+/* The shape of each kind is that of its last three cycles. */
+static void fold_shapes(const origin *o, folded *f)
+{
+    for (size_t kind = 0; kind < f->kinds; kind++) {
+        double *shape = f->shape + kind * f->m, total = 0, kept = 0;
+        for (size_t c = f->cycles; c-- > 0 && kept < 3;) {
+            if (c % f->kinds != kind)
+                continue;
+            const double *y = o->y + f->start + c * f->m;
+            kept++;
+            total += f->level[c];
+            for (size_t p = 0; p < f->m; p++)
+                shape[p] += o->positive ? y[p] : y[p] - f->level[c];
+        }
+        for (size_t p = 0; p < f->m; p++)
+            shape[p] /= o->positive ? total : kept;
+    }
+}
+
+/* Level of a cycle times the shape within it. */
 static bool fold_path(const origin *o, double *path)
 {
-    size_t m = o->period[0], cycles = o->n / m, ahead = (o->horizon + m - 1) / m, start = o->n - cycles * m;
-    size_t every = 0;
-    if (o->periods > 1 && o->period[1] % m == 0 && cycles >= 3 * (o->period[1] / m))
-        every = o->period[1] / m;
-    double *level = tab_arena_new_of(o->a, double, cycles + ahead),
-           *shape = tab_arena_new_of(o->a, double, m);
-    if (level == NULL || shape == NULL)
+    folded f = { .m = o->period[0], .cycles = o->n / o->period[0], .kinds = 1 };
+    size_t ahead = (o->horizon + f.m - 1) / f.m;
+    f.start = o->n - f.cycles * f.m;
+    if (o->periods > 1 && o->period[1] % f.m == 0 && o->n >= 3 * o->period[1])
+        f.kinds = o->period[1] / f.m;
+    f.level = tab_arena_new_of(o->a, double, f.cycles + ahead);
+    f.shape = tab_arena_new_of(o->a, double, f.kinds *f.m);
+    if (f.level == NULL || f.shape == NULL)
         return false;
-    for (size_t c = 0; c < cycles; c++)
-        for (size_t p = 0; p < m; p++)
-            level[c] += o->y[start + c * m + p] / (double)m;
-    size_t kept = cycles < 3 ? cycles : 3; /* the shape is that of the last cycles */
-    double total = 0;
-    for (size_t c = cycles - kept; c < cycles; c++) {
-        total += level[c];
-        for (size_t p = 0; p < m; p++)
-            shape[p] +=
-                o->positive ? o->y[start + c * m + p] : (o->y[start + c * m + p] - level[c]) / (double)kept;
-    }
-    for (size_t p = 0; p < m && o->positive; p++)
-        shape[p] /= total;
+    for (size_t c = 0; c < f.cycles; c++)
+        for (size_t p = 0; p < f.m; p++)
+            f.level[c] += o->y[f.start + c * f.m + p] / (double)f.m;
+    fold_shapes(o, &f);
     double error;
-    if (!tab_autoregress(o->a, level, cycles, &every, every > 1, ahead, level + cycles, &error))
+    if (!tab_autoregress(o->a, f.level, f.cycles, &f.kinds, f.kinds > 1, ahead, f.level + f.cycles, &error))
         return false;
     for (size_t h = 0; h < o->horizon; h++) {
-        double l = level[cycles + h / m];
-        path[h] = o->positive ? l * shape[h % m] : l + shape[h % m];
+        size_t c = f.cycles + h / f.m;
+        double shape = f.shape[c % f.kinds * f.m + h % f.m];
+        path[h] = o->positive ? f.level[c] * shape : f.level[c] + shape;
     }
     return true;
 }
 
-/* A member's path never leaves what the series has shown by more than its whole range, times the share of
- * its length that lies ahead. */
+/* A member's path leaves what the series has shown by a quarter of its range and as much again as its length
+ * ahead may bring, no farther. */
 static void hold(const origin *o, double *path)
 {
     double low = INFINITY, high = -INFINITY;
@@ -181,10 +203,23 @@ static void hold(const origin *o, double *path)
     }
     double range = high - low;
     for (size_t h = 0; h < o->horizon; h++) {
-        double room = range * (1 + 2 * (double)(h + 1) / (double)o->n);
+        double room = range * (.25 + 2.5 * (double)(h + 1) / (double)o->n);
         double p = isfinite(path[h]) ? path[h] : o->y[o->n - 1];
         p = fmax(low - room, fmin(high + room, p));
         path[h] = low >= 0 ? fmax(p, 0) : p;
+    }
+}
+
+/* Errors k steps ahead are one-step errors and what each has left in level and trend (Hyndman et al. 2008,
+ * 6.3). */
+static void spread_of(const tab_response *r, size_t horizon, double *spread)
+{
+    double sum = 1, left = r->level, step = r->trend;
+    for (size_t h = 0; h < horizon; h++) {
+        spread[h] = sqrt(sum);
+        step *= r->damp;
+        left += step;
+        sum += left * left;
     }
 }
 
@@ -216,11 +251,13 @@ bool tab_outlook_make(tab_arena *a, const double *y, size_t n, const size_t *per
     if (path == NULL || other == NULL)
         return false;
     view plus, times;
-    if (!view_make(&o, false, &plus) || !view_paths(&o, &plus, path, error))
+    tab_response response, another;
+    double *spread = tab_arena_new_of(a, double, horizon);
+    if (!view_make(&o, false, &plus) || !view_paths(&o, &plus, path, error, &response))
         return false;
     double least = fmin(error[TAB_MEMBER_SES], fmin(error[TAB_MEMBER_DAMPED], error[TAB_MEMBER_WINTERS]));
     if (o.positive && periods > 0) {
-        if (!view_make(&o, true, &times) || !view_paths(&o, &times, other, rival))
+        if (!view_make(&o, true, &times) || !view_paths(&o, &times, other, rival, &another))
             return false;
         for (size_t k = TAB_MEMBER_SES; k < TAB_MEMBER_AR; k++)
             blend(o.n, horizon, path + k * horizon, error[k], other + k * horizon, rival[k]);
@@ -236,11 +273,14 @@ bool tab_outlook_make(tab_arena *a, const double *y, size_t n, const size_t *per
     if (o.positive && !growth_path(&o, growth))
         return false;
     double *fold = path + TAB_MEMBER_FOLD * horizon;
-    memcpy(fold, damped, horizon * sizeof *fold);
+    memcpy(fold, path + TAB_MEMBER_THETA * horizon, horizon * sizeof *fold);
     if (periods > 0 && o.n >= 3 * period[0] && !fold_path(&o, fold))
         return false;
     for (size_t k = 0; k < TAB_MEMBERS; k++)
         hold(&o, path + k * horizon);
-    *ret = (tab_outlook){ .path = path, .noise = noise_of(&o, least) };
+    if (spread == NULL)
+        return false;
+    spread_of(&response, horizon, spread);
+    *ret = (tab_outlook){ .path = path, .spread = spread, .noise = noise_of(&o, least) };
     return !tab_arena_full(a);
 }

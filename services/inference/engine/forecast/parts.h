@@ -23,7 +23,8 @@ typedef enum {
 
 /* What an origin gives. */
 typedef struct {
-    double *path; /* (TAB_MEMBERS, horizon) */
+    double *path;   /* (TAB_MEMBERS, horizon) */
+    double *spread; /* (horizon) growth of errors by step as smoothing has it: from 1, ascending */
     double noise; /* root mean square of one-step errors of smoothing, above 0: by which errors are pooled */
 } tab_outlook;
 
@@ -60,11 +61,18 @@ typedef enum {
     TAB_SMOOTH_KINDS
 } tab_smooth_kind;
 
+/* How a damped trend answers an error: what it adds to the level and to the trend. */
+typedef struct {
+    double level, trend, damp;
+} tab_response;
+
 /* Paths (TAB_SMOOTH_KINDS, horizon): of each kind the mean of a grid of parameters, weighed by likelihood;
- * error: the mean squared error one step ahead of each, by the same weights. */
-void tab_smooth(const tab_smooth_view *v, double *path, double error[TAB_SMOOTH_KINDS]);
-/* The same with a season of `period` states that change, from 0; state: (period, 8) scratch. */
-void tab_smooth_season(const tab_smooth_view *v, size_t period, double *state, double *path, double *error);
+ * ret: the damped ones' response; error: the mean squared error one step ahead of each, by the same weights. */
+void tab_smooth(const tab_smooth_view *v, double *path, double error[TAB_SMOOTH_KINDS], tab_response *ret);
+/* The same with a season of `period` states that change, from 0; returns the error. states: zeros. */
+enum { TAB_SEASON_STATES = 64 };
+double tab_smooth_season(const tab_smooth_view *v, size_t period,
+                         double *states /* (period, TAB_SEASON_STATES) */, double *path);
 
 /* ---- autoregress.c ---- */
 /* Path (horizon) of an autoregression of z (n) on its last values and those a period ago. */

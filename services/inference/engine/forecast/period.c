@@ -78,11 +78,12 @@ static void add(size_t *list, size_t *n, size_t p)
 }
 
 /* The peak's period, or a multiple of it, or a neighbour, where r is highest; 0: r is no peak there. */
-static size_t settle(const double *r, size_t lags, double period, double least)
+static size_t settle(const double *r, size_t lags, double period, size_t from_multiple, size_t to_multiple,
+                     double least)
 {
     size_t best = 0;
     double height = 0;
-    for (size_t multiple = 1; multiple <= 4; multiple++) {
+    for (size_t multiple = from_multiple; multiple <= to_multiple; multiple++) {
         double at = period * (double)multiple;
         size_t from = (size_t)fmax(2, floor(at - 1 - 0.02 * at)), to = (size_t)ceil(at + 1 + 0.02 * at);
         for (size_t k = from; k <= to && k + 1 <= lags; k++)
@@ -115,86 +116,117 @@ static void add_found(tab_arena *a, const double *y, size_t n, size_t *list, siz
                 top = k;
         if (top == 0)
             return;
-        size_t p = settle(r, lags, (double)size / (double)top, fmax(.2, 2.6 / sqrt((double)used)));
-        if (p >= 2)
+        double least = fmax(.2, 2.6 / sqrt((double)used));
+        size_t p = settle(r, lags, (double)size / (double)top, 1, 4, least);
+        if (p >= 2) {
             add(list, count, p);
+            size_t q = settle(r, lags, (double)p, 5, 12, fmax(least, r[p] + .02)); /* a week of days */
+            if (q >= 2)
+                add(list, count, q);
+        }
         size_t width = 2 * size / used + 1; /* the main lobe of this peak */
         for (size_t k = top > width ? top - width : 0; k <= top + width && k < size; k++)
             z[k] = 0;
     }
 }
 
+/* The periods that are tried; those before `own` are the caller's, who has reasons. */
+typedef struct {
+    size_t period[MOST], own, n;
+} trial;
+
+/* The variance that a fixed season of m steps explains beyond chance; 0 where it does not stand out: of periods
+ * that were searched for, the best of many does so by luck. Its shape, shrunk, is left in *shape. */
+static double explained(tab_arena *a, const double *x, size_t n, size_t m, bool own, double **shape)
+{
+    *shape = n < 2 * m + 2 ? NULL : tab_arena_new_of(a, double, m);
+    if (*shape == NULL)
+        return 0;
+    double keep = tab_season_strength(a, x, n, m, *shape), between = 0;
+    if (1 / fmax(1 - keep, 1e-12) < 1 + (own ? 2 : 4) * sqrt(2 / (double)(m - 1)))
+        return 0;
+    for (size_t p = 0; p < m; p++) {
+        (*shape)[p] *= keep;
+        between += (*shape)[p] * (*shape)[p] / (double)m;
+    }
+    return between;
+}
+
+/* The place in the list of the period that explains most of x; MOST: none does. A longer one holds the shorter
+ * one's shape and must say a tenth more. with: 0, or the longer period that is to hold it, of which it explains
+ * `least` or more. */
+static size_t strongest(tab_arena *a, const double *x, size_t n, const trial *t, size_t with, double least,
+                        double *most)
+{
+    size_t best = MOST;
+    double *shape;
+    *most = least;
+    for (size_t i = 0; i < t->n; i++) {
+        size_t m = t->period[i];
+        if (with > 0 && (m >= with || with % m != 0))
+            continue;
+        double e = explained(a, x, n, m, i < t->own, &shape);
+        if (e > *most * (best != MOST && m > t->period[best] ? 1.1 : 1)) {
+            *most = e;
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* Takes the season of m steps from x; whether a twentieth of its variance goes. */
+static bool take_off(tab_arena *a, double *x, size_t n, size_t m)
+{
+    double *shape, *flat = tab_arena_new_of(a, double, n), before = 0, after = 0;
+    if (flat == NULL || explained(a, x, n, m, true, &shape) <= 0)
+        return false;
+    detrend(x, n, flat);
+    for (size_t t = 0; t < n; t++) {
+        before += flat[t] * flat[t];
+        x[t] -= shape[t % m];
+    }
+    detrend(x, n, flat);
+    for (size_t t = 0; t < n; t++)
+        after += flat[t] * flat[t];
+    return after < .95 * before;
+}
+
 size_t tab_periods_find(tab_arena *a, const double *y, size_t n, const double *candidate, size_t candidates,
                         size_t period[TAB_PERIODS])
 {
-    size_t list[MOST], count = 0, own = 0, found = 0;
+    enum { LATEST = 4 * SPECTRUM };
+    if (n > LATEST) {
+        y += n - LATEST;
+        n = LATEST;
+    }
+    trial t = { .n = 0 };
     for (size_t i = 0; i < candidates; i++)
-        if (candidate[i] >= 1.5 && candidate[i] < 1e6 && (double)n >= 2 * round(candidate[i]) + 1)
-            add(list, &count, (size_t)round(candidate[i]));
-    own = count;
-    add_found(a, y, n, list, &count);
-    for (size_t i = 0; i + 1 < count; i++)
-        for (size_t j = i + 1; j < count; j++)
-            if (list[j] < list[i]) {
-                size_t t = list[i];
-                list[i] = list[j];
-                list[j] = t;
-            }
-    (void)own;
-    double *rest = tab_arena_new_of(a, double, n), *flat = tab_arena_new_of(a, double, n);
-    if (rest == NULL || flat == NULL || count == 0)
+        if (candidate[i] >= 1.5 && candidate[i] < LATEST)
+            add(t.period, &t.n, (size_t)round(candidate[i]));
+    t.own = t.n;
+    add_found(a, y, n, t.period, &t.n);
+    double *rest = tab_arena_new_of(a, double, n), most, other;
+    if (rest == NULL)
         return 0;
-    /* Greedy: the one that explains most of what is left, as long as it explains something. */
     memcpy(rest, y, n * sizeof *rest);
-    while (found < TAB_PERIODS) {
-        size_t best = 0;
-        double most = 0;
-        for (size_t i = 0; i < count; i++) {
-            size_t m = list[i];
-            double *shape = tab_arena_new_of(a, double, m);
-            if (shape == NULL || n < 2 * m + 2)
-                continue;
-            double keep = tab_season_strength(a, rest, n, m, shape), between = 0;
-            bool candidate_own = false;
-            for (size_t k = 0; k < candidates; k++)
-                candidate_own |= (size_t)fabs(round(candidate[k])) == m;
-            double f = 1 / fmax(1 - keep, 1e-12);
-            double chance = 1 + (candidate_own ? 2 : 4) * sqrt(2 / (double)(m - 1));
-            if (f < chance)
-                continue;
-            for (size_t p = 0; p < m; p++)
-                between += shape[p] * shape[p] / (double)m;
-            between *= keep;
-            if (between > most * (m > best ? 1.1 : 1)) {
-                most = between;
-                best = m;
-            }
+    size_t first = strongest(a, rest, n, &t, 0, 0, &most);
+    if (first == MOST)
+        return 0;
+    /* A day within a week: the shorter one's shape is known better, the longer one's is what is left. */
+    size_t inner = strongest(a, rest, n, &t, t.period[first], .4 * most, &other);
+    if (inner == MOST) {
+        if (!take_off(a, rest, n, t.period[first])) {
+            period[0] = t.period[first];
+            return 1;
         }
-        if (best == 0)
-            break;
-        double *shape = tab_arena_new_of(a, double, best), before = 0, after = 0;
-        if (shape == NULL)
-            break;
-        detrend(rest, n, flat);
-        double keep = tab_season_strength(a, rest, n, best, shape);
-        for (size_t t = 0; t < n; t++) {
-            before += flat[t] * flat[t];
-            rest[t] -= keep * shape[t % best];
+        inner = strongest(a, rest, n, &t, 0, 0, &other);
+        if (inner == MOST || inner == first || !take_off(a, rest, n, t.period[inner])) {
+            period[0] = t.period[first];
+            return 1;
         }
-        detrend(rest, n, flat);
-        for (size_t t = 0; t < n; t++)
-            after += flat[t] * flat[t];
-        if (found > 0 && !(after < .95 * before))
-            break;
-        for (size_t i = 0; i < count; i++)
-            if (list[i] == best)
-                list[i] = list[--count];
-        period[found++] = best;
     }
-    if (found == 2 && period[0] > period[1]) {
-        size_t t = period[0];
-        period[0] = period[1];
-        period[1] = t;
-    }
-    return found;
+    size_t p = t.period[first], q = t.period[inner];
+    period[0] = p < q ? p : q;
+    period[1] = p < q ? q : p;
+    return 2;
 }

@@ -20,7 +20,14 @@ static const char *const names[TAB_MEMBERS] = {
     "linear trend",   "changing season",       "autoregression", "folding at the period",
     "seasonal mean",  "damped growth",
 };
-static const double prior_weight[TAB_MEMBERS] = { .04, .04, .16, .16, .1, .16, .14, .14, .01, .05 };
+static const double prior_weight[TAB_MEMBERS] = { .03, .07, .30, .14, .07, .15, .08, .1, .01, .05 };
+
+/* Errors of later origins count more: they were made with as long a past as will be used, in the same times
+ * (Barber et al. 2023). The fewer series speak, the less can be given away. */
+static double recency(const tab_forecast_pool *p, size_t origin)
+{
+    return pow(p->tracks >= 100 ? .6 : p->tracks >= 20 ? .8 : .95, (double)origin);
+}
 
 /* ---- weights ---- */
 
@@ -46,8 +53,9 @@ static double gradient(const table_errors *t, const double *w, double *g)
                 sum += w[i] * (double)e[i * t->steps];
             count++;
             total += fabs(sum);
+            const double sign = sum > 0 ? 1 : -1;
             for (size_t i = 0; i < TAB_MEMBERS; i++)
-                g[i] += sum > 0 ? (double)e[i * t->steps] : -(double)e[i * t->steps];
+                g[i] += sign * (double)e[i * t->steps];
         }
     for (size_t i = 0; i < TAB_MEMBERS; i++)
         g[i] /= fmax(total, 1e-300);
@@ -125,39 +133,17 @@ static void own_weights(const tab_forecast_pool *p, const tab_learnt *l, const d
 typedef struct {
     double *error;
     size_t *series, rows;
-    double *width; /* (rows) the series' own width without this row */
+    double *width;  /* (rows) the series' own width without this row */
+    double *weight; /* (rows) */
 } band_errors;
 
 /* The prior's mean size of errors, in units of noise: chosen on M3 and Tourism. */
 static double prior_growth(double step)
 {
-    return .95 * pow(1 + step, .4);
+    return 1.2 * pow(1 + step, .12);
 }
 
-/* Makes x ascending with the least squared change (Ayer et al. 1955). */
-static void make_ascending(double *x, const double *weight, size_t n)
-{
-    double value[TAB_FORECAST_STEPS], sum[TAB_FORECAST_STEPS];
-    size_t size[TAB_FORECAST_STEPS], blocks = 0, at = 0;
-    for (size_t i = 0; i < n; i++) {
-        value[blocks] = x[i];
-        sum[blocks] = weight[i];
-        size[blocks++] = 1;
-        while (blocks > 1 && value[blocks - 2] > value[blocks - 1]) {
-            double w = sum[blocks - 2] + sum[blocks - 1];
-            value[blocks - 2] =
-                (value[blocks - 2] * sum[blocks - 2] + value[blocks - 1] * sum[blocks - 1]) / w;
-            sum[blocks - 2] = w;
-            size[blocks - 2] += size[blocks - 1];
-            blocks--;
-        }
-    }
-    for (size_t b = 0; b < blocks; b++)
-        for (size_t i = 0; i < size[b]; i++)
-            x[at++] = value[b];
-}
-
-/* Growth by step: mean sizes, blended with the prior as so many origins' worth, ascending. */
+/* Growth by step: mean sizes, blended with the prior as so many origins' worth. */
 static void learn_growth(tab_forecast_pool *p, const band_errors *b)
 {
     enum { PRIOR = 4 };
@@ -166,8 +152,8 @@ static void learn_growth(tab_forecast_pool *p, const band_errors *b)
         double sum = 0, count = 0, prior = prior_growth((double)p->step[k]);
         for (size_t r = 0; r < b->rows; r++)
             if (!isnan(b->error[r * p->steps + k])) {
-                sum += fmin(fabs(b->error[r * p->steps + k]), 50);
-                count++;
+                sum += b->weight[r] * fmin(fabs(b->error[r * p->steps + k]), 50);
+                count += b->weight[r];
             }
         level += sum / prior;
         seen += count;
@@ -179,9 +165,7 @@ static void learn_growth(tab_forecast_pool *p, const band_errors *b)
     for (size_t k = 0; k < p->steps; k++) {
         p->growth[k] =
             prior_growth((double)p->step[k]) * (p->growth[k] + PRIOR * overall) / (weight[k] + PRIOR);
-        weight[k] += PRIOR;
     }
-    make_ascending(p->growth, weight, p->steps);
 }
 
 double tab_growth_at(const tab_forecast_pool *p, size_t step)
@@ -232,27 +216,51 @@ static void learn_widths(const tab_forecast_pool *p, band_errors *b)
 static const double prior_quantile[TAB_FORECAST_LEVELS] = { -2.25, -1.65, -.77, 0, .77, 1.65, 2.25 };
 static const double levels[TAB_FORECAST_LEVELS] = { .05, .1, .25, .5, .75, .9, .95 };
 
+/* An error and how much it counts. */
+typedef struct {
+    double error, weight;
+} counted;
+
+/* Equal errors by their weights, so that the order in which they came tells nothing. */
+static int by_counted(const void *a, const void *b)
+{
+    const counted *x = a, *y = b;
+    return x->error != y->error ? (x->error > y->error) - (x->error < y->error)
+                                : (x->weight > y->weight) - (x->weight < y->weight);
+}
+
+/* The quantile of x (n), ascending, whose weights sum to total. */
+static double weighted_quantile(const counted *x, size_t n, double total, double level)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        sum += x[i].weight;
+        if (sum >= level * total)
+            return x[i].error;
+    }
+    return n > 0 ? x[n - 1].error : 0;
+}
+
 static bool learn_quantiles(tab_forecast_pool *p, const band_errors *b, double trust, tab_arena *work)
 {
-    double *x = tab_arena_new_of(work, double, b->rows * p->steps + 1);
+    enum { PRIOR = 6 }; /* independent errors' worth of trust in the prior */
+    counted *x = tab_arena_new_of(work, counted, b->rows * p->steps + 1);
     size_t n = 0;
+    double total = 0;
     if (x == NULL)
         return false;
     for (size_t r = 0; r < b->rows; r++)
         for (size_t k = 0; k < p->steps; k++)
-            if (!isnan(b->error[r * p->steps + k])) /* truth less forecast */
-                x[n++] = -b->error[r * p->steps + k] / (p->growth[k] * b->width[r]);
-    qsort(x, n, sizeof *x, tab_ascending_double);
+            if (!isnan(b->error[r * p->steps + k])) { /* truth less forecast */
+                x[n++] =
+                    (counted){ -b->error[r * p->steps + k] / (p->growth[k] * b->width[r]), b->weight[r] };
+                total += b->weight[r];
+            }
+    qsort(x, n, sizeof *x, by_counted);
     for (size_t q = 0; q < TAB_FORECAST_LEVELS; q++) {
         /* the finite sample's level: a step outwards by what `trust` independent errors cannot tell */
-        double out = levels[q] < .5 ? -1 : levels[q] > .5 ? 1 : 0;
-        double at = fmin(1, fmax(0, levels[q] + out * fabs(levels[q] - .5) / (trust + 1))) * (double)(n - 1);
-        double found = 0;
-        if (n > 0) {
-            size_t k = (size_t)at;
-            found = x[k] + (k + 1 < n ? (at - (double)k) * (x[k + 1] - x[k]) : 0);
-        }
-        enum { PRIOR = 6 };
+        double level = levels[q] + (levels[q] - .5) / (trust + 1);
+        double found = weighted_quantile(x, n, total, fmin(1, fmax(0, level)));
         double share = n > 0 ? trust / (trust + PRIOR) : 0;
         p->quantile[q] = share * found + (1 - share) * prior_quantile[q] * (1 + 1 / (trust + 3));
     }
@@ -270,6 +278,10 @@ static double independent(const tab_forecast_pool *p, const tab_learnt *l)
     return fmax(1, fmin((double)l->origins, span / (double)p->horizon));
 }
 
+/* Series of a table share what happens to all of them: however many they are, they tell no more than so many
+ * independent origins would. */
+enum { ERAS = 300 };
+
 static bool learn_bands(tab_forecast_pool *p, const double *pooled, double trust, tab_arena *work)
 {
     size_t rows = 0;
@@ -277,7 +289,8 @@ static bool learn_bands(tab_forecast_pool *p, const double *pooled, double trust
         rows += p->learnt[i].origins;
     band_errors b = { .error = tab_arena_new_of(work, double, rows * p->steps + 1),
                       .series = tab_arena_new_of(work, size_t, rows + 1),
-                      .width = tab_arena_new_of(work, double, rows + 1) };
+                      .width = tab_arena_new_of(work, double, rows + 1),
+                      .weight = tab_arena_new_of(work, double, rows + 1) };
     if (tab_arena_full(work))
         return false;
     for (size_t s = 0; s < p->tracks; s++) {
@@ -290,15 +303,33 @@ static bool learn_bands(tab_forecast_pool *p, const double *pooled, double trust
                 double sum = 0;
                 for (size_t i = 0; i < TAB_MEMBERS; i++)
                     sum += w[i] * (double)l->error[(o * TAB_MEMBERS + i) * p->steps + k];
-                b.error[b.rows * p->steps + k] = sum;
+                b.error[b.rows * p->steps + k] = sum / (double)l->spread[o * p->steps + k];
             }
+            b.weight[b.rows] = recency(p, o);
             b.series[b.rows++] = p->order[s];
         }
         own_weights(p, l, pooled, SIZE_MAX, l->weight);
     }
+    if (trust <= 0)
+        trust = 1e-3; /* no origin has a past: the prior alone */
     learn_growth(p, &b);
     learn_widths(p, &b);
-    return learn_quantiles(p, &b, trust, work);
+    return learn_quantiles(p, &b, 1 / (1 / trust + 1. / ERAS), work);
+}
+
+/* How far the table's series move in a step beside their size; 0.3 where none is long enough to say. */
+static bool learn_restless(tab_forecast_pool *p, tab_arena *work)
+{
+    double *x = tab_arena_new_of(work, double, p->tracks);
+    size_t n = 0;
+    if (x == NULL)
+        return false;
+    for (size_t i = 0; i < p->tracks; i++)
+        if (!isnan(p->learnt[i].restless))
+            x[n++] = p->learnt[i].restless;
+    qsort(x, n, sizeof *x, tab_ascending_double);
+    p->restless = n > 0 ? x[n / 2] : .3;
+    return true;
 }
 
 bool tab_pool_learn(tab_forecast_pool *p, tab_arena *work)
@@ -319,7 +350,7 @@ bool tab_pool_learn(tab_forecast_pool *p, tab_arena *work)
     for (size_t i = 0; i < TAB_MEMBERS; i++)
         pooled[i] = count > 0 ? pooled[i] / count : 1;
     table_errors t = { .row = tab_arena_new_of(work, const float *, most + 1), .steps = p->steps };
-    if (t.row == NULL)
+    if (t.row == NULL || !learn_restless(p, work))
         return false;
     size_t skip = most / ROWS_MOST + 1; /* series lie in the order of a hash: a sample by chance */
     for (size_t s = 0; s < p->tracks; s += skip) {
@@ -327,7 +358,7 @@ bool tab_pool_learn(tab_forecast_pool *p, tab_arena *work)
         for (size_t o = 0; o < l->origins; o++)
             t.row[t.rows++] = l->error + o * TAB_MEMBERS * p->steps;
     }
-    learn_weights(&t, .02 + .5 / (trust + 1), p->weight);
+    learn_weights(&t, .05 + .5 / (trust + 1), p->weight);
     return learn_bands(p, pooled, trust, work);
 }
 

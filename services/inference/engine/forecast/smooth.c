@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "services/inference/engine/forecast/parts.h"
+#include "services/inference/engine/learn/clones.h"
 
 enum { LANES = 8, HEAD = 128 }; /* the first state is fitted on HEAD values; later ones hardly know it */
 typedef double lanes __attribute__((vector_size(64)));
@@ -24,7 +25,7 @@ typedef struct {
 } grid;
 
 /* One step of all lanes. */
-static inline void step(state *s, const grid *g, double z, double w)
+static inline __attribute__((always_inline)) void step(state *s, const grid *g, double z, double w)
 {
     lanes ahead = s->level + g->damp * s->trend;
     lanes e = z - ahead;
@@ -35,7 +36,8 @@ static inline void step(state *s, const grid *g, double z, double w)
 
 /* The first state's least-squares value: errors are e - d1 c1 - d2 c2 with c1, c2 the responses to a unit
  * of level and of trend. */
-static void fit_first(state *s, const grid *g, const tab_smooth_view *v, size_t head)
+static inline __attribute__((always_inline)) void fit_first(state *s, const grid *g, const tab_smooth_view *v,
+                                                            size_t head)
 {
     state unit[2] = { { .level = { 0 } }, { .level = { 0 } } };
     unit[0].level += 1;
@@ -70,23 +72,12 @@ static void fit_first(state *s, const grid *g, const tab_smooth_view *v, size_t 
         s->sse[i] = fmax(s->sse[i], 0);
 }
 
-static void run(state *s, const grid *g, const tab_smooth_view *v)
+TAB_WIDE_CLONES static void run(state *s, const grid *g, const tab_smooth_view *v)
 {
     size_t head = v->n < HEAD ? v->n : HEAD;
     fit_first(s, g, v, head);
     for (size_t t = head; t < v->n; t++)
         step(s, g, v->z[t], v->weight == NULL ? 1 : v->weight[t]);
-}
-
-/* The slope of a straight line through z. */
-static double slope(const double *z, size_t n)
-{
-    double middle = 0.5 * ((double)n - 1), sxy = 0, sxx = 0;
-    for (size_t t = 0; t < n; t++) {
-        sxy += ((double)t - middle) * z[t];
-        sxx += ((double)t - middle) * ((double)t - middle);
-    }
-    return sxx > 0 ? sxy / sxx : 0;
 }
 
 /* The grids of parameters: level gains, trend gains as a share of them, dampings. */
@@ -100,13 +91,23 @@ enum {
     BLOCKS = SHARES * DAMPINGS
 };
 
-/* The mean of `blocks` runs, weighed by likelihood. `rise`: a drift that every path has besides. */
-static double mix(const state *s, const grid *g, size_t blocks, const tab_smooth_view *v, double *path)
+/* What is added to every sum of squares: half a mean squared difference, so that few values that a path meets
+ * by chance do not decide alone, and what rounding may leave. */
+static double floor_of(const tab_smooth_view *v)
 {
-    double best = INFINITY, total = 0, error = 0, floor = 0;
-    for (size_t t = 0; t < v->n; t++)
-        floor = fmax(floor, fabs(v->z[t]));
-    floor = 1e-18 * floor * floor * (double)v->n + 1e-300; /* below: rounding */
+    double most = 0, steps = 0;
+    for (size_t t = 0; t < v->n; t++) {
+        most = fmax(most, fabs(v->z[t]));
+        steps += t > 0 ? (v->z[t] - v->z[t - 1]) * (v->z[t] - v->z[t - 1]) : 0;
+    }
+    return 0.5 * steps / (double)v->n + 1e-18 * most * most * (double)v->n + 1e-300;
+}
+
+/* The mean of `blocks` runs, weighed by likelihood, and how they respond to an error. */
+static double mix(const state *s, const grid *g, size_t blocks, const tab_smooth_view *v, double *path,
+                  tab_response *r)
+{
+    double best = INFINITY, total = 0, error = 0, floor = floor_of(v);
     for (size_t k = 0; k < blocks; k++)
         for (size_t i = 0; i < LANES; i++)
             best = fmin(best, s[k].sse[i] + floor);
@@ -120,6 +121,9 @@ static double mix(const state *s, const grid *g, size_t blocks, const tab_smooth
             total += w;
             level += w * s[k].level[i];
             trend += w * s[k].trend[i];
+            r->level += w * g[k].alpha[i];
+            r->trend += w * g[k].gain[i];
+            r->damp += w * f;
             error += w * s[k].sse[i];
         }
         double sum = 0, power = 1;
@@ -132,90 +136,196 @@ static double mix(const state *s, const grid *g, size_t blocks, const tab_smooth
     assert(total >= 1); /* the best one's weight is 1 */
     for (size_t h = 0; h < v->horizon; h++)
         path[h] /= total;
+    *r = (tab_response){ r->level / total, r->trend / total, r->damp / total };
     return error / total;
 }
 
-void tab_smooth(const tab_smooth_view *v, double *path, double error[TAB_SMOOTH_KINDS])
+/* The sum of the weights of errors. */
+static double weights(const tab_smooth_view *v)
+{
+    double all = 0;
+    for (size_t t = 0; t < v->n; t++)
+        all += v->weight == NULL ? 1 : v->weight[t];
+    return all;
+}
+
+/* The dynamic optimized theta model (Fiorucci et al. 2016): simple smoothing that is told a share of the
+ * straight line through what was seen so far,
+ *
+ *   z[t] = l + share { d^t A + (1 - d^(t+1)) / a B } + e,   l <- l + a (z[t] - l),   d = 1 - a,
+ *
+ * A + B (t + 1) the line through z[0..t-1]. share: 1 - 1/theta. */
+typedef struct {
+    lanes level, sse, told, power, alpha, a, b, mean; /* told: z's forecast less the level */
+    double share;
+} theta;
+
+static inline __attribute__((always_inline)) void theta_tell(theta *s)
+{
+    lanes one = s->alpha * 0 + 1;
+    s->told = s->share * (s->power * s->a + (one - s->power * (one - s->alpha)) / s->alpha * s->b);
+}
+
+/* The k-th value: the level and the line follow it. */
+static inline __attribute__((always_inline)) void theta_see(theta *s, lanes z, double k)
+{
+    s->level += s->alpha * (z - s->level);
+    s->power *= 1 - s->alpha;
+    s->b = ((k - 2) * s->b + 6 * (z - s->mean) / k) / (k + 1);
+    s->mean = ((k - 1) * s->mean + z) / k;
+    s->a = s->mean - 0.5 * (k + 1) * s->b;
+}
+
+TAB_WIDE_CLONES static void theta_run(theta *s, const tab_smooth_view *v)
+{
+    lanes c = s->alpha * 0 + 1, cc = c * 1e-6, ce = c * 0;
+    s->level = s->mean = s->a = c * v->z[0];
+    s->power = c - s->alpha;
+    for (size_t t = 0; t < v->n; t++) {
+        double w = t < 2 ? 0 : v->weight == NULL ? 1 : v->weight[t]; /* before: no line */
+        if (t > 0)
+            theta_tell(s);
+        lanes e = v->z[t] - s->level - s->told;
+        s->sse += e * e * w;
+        cc += c * c * w;
+        ce += c * e * w;
+        c -= s->alpha * c;
+        if (t > 0)
+            theta_see(s, s->alpha * 0 + v->z[t], (double)t + 1);
+    }
+    lanes first = ce / cc; /* the first level's least-squares value, as above */
+    s->level += first * c;
+    s->sse -= first * ce;
+    for (size_t i = 0; i < LANES; i++)
+        s->sse[i] = fmax(s->sse[i], 0);
+}
+
+TAB_WIDE_CLONES static double theta_paths(const tab_smooth_view *v, double *path)
+{
+    static const double share[] = { 0, .3, .5, .7, .85, 1 };
+    enum { SHARED = sizeof share / sizeof *share };
+    theta s[SHARED];
+    double best = INFINITY, total = 0, error = 0, floor = floor_of(v);
+    for (size_t k = 0; k < SHARED; k++) {
+        s[k] = (theta){ .share = share[k] };
+        memcpy(&s[k].alpha, alphas, sizeof s[k].alpha);
+        theta_run(&s[k], v);
+        for (size_t i = 0; i < LANES; i++)
+            best = fmin(best, s[k].sse[i] + floor);
+    }
+    memset(path, 0, v->horizon * sizeof *path);
+    for (size_t k = 0; k < SHARED; k++) {
+        lanes weight;
+        for (size_t i = 0; i < LANES; i++) {
+            weight[i] = exp(-0.5 * (double)v->n * log((s[k].sse[i] + floor) / best));
+            total += weight[i];
+            error += weight[i] * s[k].sse[i];
+        }
+        for (size_t h = 0; h < v->horizon; h++) {
+            theta_tell(&s[k]);
+            lanes ahead = s[k].level + s[k].told, y = weight * ahead;
+            theta_see(&s[k], ahead, (double)(v->n + h) + 1);
+            for (size_t i = 0; i < LANES; i++)
+                path[h] += y[i];
+        }
+    }
+    assert(total >= 1); /* the best one's weight is 1 */
+    for (size_t h = 0; h < v->horizon; h++)
+        path[h] /= total;
+    return error / total;
+}
+
+void tab_smooth(const tab_smooth_view *v, double *path, double error[TAB_SMOOTH_KINDS], tab_response *ret)
 {
     state s[BLOCKS];
     grid g[BLOCKS];
     lanes zero = { 0 }, alpha;
     memcpy(&alpha, alphas, sizeof alpha);
-    double all = 0;
-    for (size_t t = 0; t < v->n; t++)
-        all += v->weight == NULL ? 1 : v->weight[t];
-    const double half = 0.5 * slope(v->z, v->n);
+    double all = weights(v);
     for (size_t kind = 0; kind < TAB_SMOOTH_KINDS; kind++) {
-        size_t blocks = kind <= TAB_SMOOTH_THETA ? 1 : kind == TAB_SMOOTH_DAMPED ? BLOCKS : SHARES;
+        if (kind == TAB_SMOOTH_THETA) {
+            error[kind] = theta_paths(v, path + kind * v->horizon) / all;
+            continue;
+        }
+        size_t blocks = kind == TAB_SMOOTH_SES ? 1 : kind == TAB_SMOOTH_DAMPED ? BLOCKS : SHARES;
         for (size_t k = 0; k < blocks; k++) {
-            double share = kind <= TAB_SMOOTH_THETA ? 0 : shares[k % SHARES];
+            double share = kind == TAB_SMOOTH_SES ? 0 : shares[k % SHARES];
             double f = kind == TAB_SMOOTH_DAMPED ? dampings[k / SHARES] : 1;
             g[k] = (grid){
-                .alpha = alpha, .gain = alpha * share, .damp = zero + f, .trends = kind >= TAB_SMOOTH_DAMPED
+                .alpha = alpha, .gain = alpha * share, .damp = zero + f, .trends = kind != TAB_SMOOTH_SES
             };
             s[k] = (state){ .level = zero + v->z[0], .trend = zero, .sse = zero };
-            if (kind == TAB_SMOOTH_THETA)
-                s[k].trend += half;
             run(&s[k], &g[k], v);
         }
-        error[kind] = mix(s, g, blocks, v, path + kind * v->horizon) / all;
+        tab_response r = { 0 };
+        error[kind] = mix(s, g, blocks, v, path + kind * v->horizon, &r) / all;
+        if (kind == TAB_SMOOTH_DAMPED)
+            *ret = r;
     }
 }
 
-void tab_smooth_season(const tab_smooth_view *v, size_t period, double *states, double *path, double *error)
+static const double gammas[] = { .05, .15, .3, .5 };
+
+enum {
+    GAMMAS = sizeof gammas / sizeof *gammas,
+    SEASONAL = 2 * GAMMAS
+}; /* with a level alone, with a trend */
+
+/* One block of lanes: a gain of the season, with or without a damped trend. */
+static grid seasonal_grid(size_t block)
 {
-    static const double gammas[] = { .05, .15, .3, .5 };
-    enum { GAMMAS = sizeof gammas / sizeof *gammas };
-    lanes zero = { 0 }, alpha, *season = (lanes *)states;
+    lanes zero = { 0 }, alpha;
     memcpy(&alpha, alphas, sizeof alpha);
-    double best = INFINITY, total = 0, all = 0;
-    *error = 0;
-    for (size_t t = 0; t < v->n; t++)
-        all += v->weight == NULL ? 1 : v->weight[t];
-    for (size_t h = 0; h < v->horizon; h++)
-        path[h] = 0;
-    for (size_t k = 0; k < GAMMAS * 2; k++) {
-        double f = k < GAMMAS ? 1 : .93, share = k < GAMMAS ? 0 : .1;
-        state s = { .level = zero + v->z[0], .trend = zero, .sse = zero };
-        grid g = { .alpha = alpha, .gain = alpha * share, .damp = zero + f, .trends = false };
-        lanes gamma = (1 - alpha) * gammas[k % GAMMAS];
-        memset(states, 0, period * sizeof *season);
-        for (size_t t = 0, p = 0; t < v->n; t++, p = p + 1 == period ? 0 : p + 1) {
-            double w = v->weight == NULL ? 1 : v->weight[t];
-            lanes ahead = s.level + g.damp * s.trend, e = v->z[t] - ahead - season[p];
-            s.level = ahead + g.alpha * e;
-            s.trend = g.damp * s.trend + g.gain * e;
-            season[p] += gamma * e;
-            s.sse += e * e * w;
-        }
-        lanes weight;
+    bool level = block < GAMMAS;
+    return (grid){ .alpha = alpha, .gain = alpha * (level ? 0 : .1), .damp = zero + (level ? 1 : .93) };
+}
+
+/* season (period): what a phase adds, from 0. */
+TAB_WIDE_CLONES static void seasonal_run(state *s, const grid *g, double gain, const tab_smooth_view *v,
+                                         size_t period, lanes *season)
+{
+    lanes gamma = (1 - g->alpha) * gain;
+    for (size_t t = 0, p = 0; t < v->n; t++, p = p + 1 == period ? 0 : p + 1) {
+        lanes e = v->z[t] - season[p];
+        lanes ahead = s->level + g->damp * s->trend;
+        e -= ahead;
+        s->level = ahead + g->alpha * e;
+        s->trend = g->damp * s->trend + g->gain * e;
+        season[p] += gamma * e;
+        s->sse += e * e * (v->weight == NULL ? 1 : v->weight[t]);
+    }
+}
+
+double tab_smooth_season(const tab_smooth_view *v, size_t period, double *states, double *path)
+{
+    lanes zero = { 0 }, *season = (lanes *)states;
+    state s[SEASONAL];
+    double best = INFINITY, total = 0, error = 0, floor = floor_of(v);
+    for (size_t k = 0; k < SEASONAL; k++) {
+        grid g = seasonal_grid(k);
+        s[k] = (state){ .level = zero + v->z[0], .trend = zero, .sse = zero };
+        seasonal_run(&s[k], &g, gammas[k % GAMMAS], v, period, season + k * period);
         for (size_t i = 0; i < LANES; i++)
-            if (s.sse[i] < best) { /* weights are relative to the best: rescale what was summed */
-                double scale =
-                    isinf(best) || s.sse[i] <= 0 ? 0 : exp(-0.5 * (double)v->n * log(best / s.sse[i]));
-                best = s.sse[i];
-                total *= scale;
-                *error *= scale;
-                for (size_t h = 0; h < v->horizon; h++)
-                    path[h] *= scale;
-            }
+            best = fmin(best, s[k].sse[i] + floor);
+    }
+    memset(path, 0, v->horizon * sizeof *path);
+    for (size_t k = 0; k < SEASONAL; k++) {
+        lanes weight;
         for (size_t i = 0; i < LANES; i++) {
-            weight[i] = s.sse[i] <= best ? 1
-                        : best <= 0      ? 0
-                                         : exp(-0.5 * (double)v->n * log(s.sse[i] / best));
+            weight[i] = exp(-0.5 * (double)v->n * log((s[k].sse[i] + floor) / best));
             total += weight[i];
-            *error += weight[i] * s.sse[i];
+            error += weight[i] * s[k].sse[i];
         }
-        double sum = 0, power = 1;
+        double f = seasonal_grid(k).damp[0], sum = 0, power = 1;
         for (size_t h = 0; h < v->horizon; h++) {
             power *= f;
             sum += power;
-            lanes y = weight * (s.level + s.trend * sum + season[(v->n + h) % period]);
+            lanes y = weight * (s[k].level + s[k].trend * sum + season[k * period + (v->n + h) % period]);
             for (size_t i = 0; i < LANES; i++)
                 path[h] += y[i];
         }
     }
     for (size_t h = 0; h < v->horizon; h++)
         path[h] /= total;
-    *error /= total * all;
+    return error / (total * weights(v));
 }

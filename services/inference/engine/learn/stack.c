@@ -39,8 +39,8 @@ static size_t folds_for(size_t n)
     return k < n ? k : n;
 }
 
-/* Numbers the groups: units where there are any, else rows of equal content, which stand sorted by hash. False:
- * memory. */
+/* Numbers the groups: units where there are any, else rows of equal content, which stand sorted by hash.
+ * False: memory. */
 static bool group_rows(pass *c, tab_arena *a)
 {
     const tab_problem *p = c->p;
@@ -67,8 +67,8 @@ static bool group_rows(pass *c, tab_arena *a)
     return true;
 }
 
-/* Folds are runs of places; of a unit in several places the first row decides. False where one would be empty,
- * as many rows have one place. */
+/* Folds are runs of places; of a unit in several places the first row decides. False where one would be
+ * empty, as many rows have one place. */
 static bool fold_by_place(pass *c, uint8_t *of)
 {
     const tab_problem *p = c->p;
@@ -111,9 +111,9 @@ static int by_draw(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
-/* order (n): the rows as they go round the folds. They stand sorted by their cells: where equal rows may be in
- * different folds, each fold would be given its share of every cell, and what a fold holds would be known from
- * the others. They are drawn. False: memory. */
+/* order (n): the rows as they go round the folds. They stand sorted by their cells: where equal rows may be
+ * in different folds, each fold would be given its share of every cell, and what a fold holds would be known
+ * from the others. They are drawn. False: memory. */
 static bool order_rows(const pass *c, uint32_t *order)
 {
     const tab_problem *p = c->p;
@@ -369,9 +369,9 @@ static void combine_rows(const tab_stack *s, size_t rows, float *const *z, float
 }
 
 /* What the other folds alone would have chosen, from what they and the fold chose and what they chose: the
- * fold's own say is taken off twice. Two folds agree or not in both directions: what a model that learned from
- * this fold says of another one is chosen by that one, and carries this fold's targets once more (decision
- * 0392). */
+ * fold's own say is taken off twice. Two folds agree or not in both directions: what a model that learned
+ * from this fold says of another one is chosen by that one, and carries this fold's targets once more
+ * (decision 0392). */
 static double without_twice(double all, double others)
 {
     return fmax(0, 2 * others - all);
@@ -480,7 +480,8 @@ static bool one_target(const pass *c, uint32_t *first)
         uint32_t row = c->all[i], *of = &first[c->group[i]];
         if (*of == TAB_NULL)
             *of = row;
-        else if (p->classification ? p->label[row] != p->label[*of] : p->y[row] != p->y[*of]) // NOLINT: the very
+        else if (p->classification ? p->label[row] != p->label[*of]
+                                   : p->y[row] != p->y[*of]) // NOLINT: the very
             return false;
     }
     return true;

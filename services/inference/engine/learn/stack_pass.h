@@ -5,9 +5,8 @@
 
 #include "services/inference/engine/learn/stack.h"
 
-enum {
-    TAB_CROSSED = 10000 /* rows and outputs of the largest table whose calibration is crossed (decision 0392) */
-};
+/* Rows times outputs of the largest table whose calibration is crossed (decision 0392). */
+enum { TAB_CROSSED = 10000 };
 enum { TAB_NO_FOLD = 255 }; /* in tab_stack.fold: a row without a target */
 
 /* One fit of a stack. */

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <stdio.h> /*DBG*/
 
 #include "common/order.h"
 #include "services/inference/engine/predict/ahead_parts.h"
@@ -10,8 +11,9 @@
 /* ORIGINS: cuts whose later rows are judged. LEAST: labelled rows that the first must leave. WINDOWS: moments
  * within a judged span from which it is answered anew. MOST_JUDGED: rows a cut. By hand. */
 enum { ORIGINS = 3, LEAST = 16, WINDOWS = 4, MOST_JUDGED = 3000 };
-/* The share of the time that the first cut must leave, and the one that a period may take to be followed. */
-static const double LEAVE = 0.4, FOLLOW = 0.15, HALF = 0.5, NEARLY_ALL = 0.98;
+/* Periods that must lie before a cut at the same place of one: of fewer no member has learned its shape. The
+ * share of the time that the first cut must leave, and the one that a period may take to be followed. */
+static const double PERIODS = 2, LEAVE = 0.4, FOLLOW = 0.15, HALF = 0.5, NEARLY_ALL = 0.98;
 
 /* ---- what is asked --------------------------------------------------------------------------- */
 
@@ -59,40 +61,59 @@ static bool places(tab_ahead_work *w, double *last)
     return true;
 }
 
-/* Whether values vary in proportion to their level: then their logarithms are learned (the rule of Guerrero,
- * Journal of Forecasting 1993, for the powers 0 and 1): the slope of the log deviations of blocks on their
- * log means is nearer to 1 than to 0. */
-static bool in_proportion(const tab_ahead_work *w, const tab_history *h)
+/* A sum of a regression through pairs' mean. */
+typedef struct {
+    double n, x, y, xx, xy;
+} pairs;
+
+static void add_pair(pairs *p, double x, double y)
+{
+    p->n++;
+    double dx = x - p->x;
+    p->x += dx / p->n;
+    p->y += (y - p->y) / p->n;
+    p->xx += dx * (x - p->x);
+    p->xy += dx * (y - p->y);
+}
+
+/* The mean and deviation of rows from..to, as logarithms. False: they do not vary. */
+static bool logs_of(const tab_history *h, size_t from, size_t to, double *level, double *spread)
+{
+    double n = (double)(to - from), mean = 0, square = 0;
+    for (size_t i = from; i < to; i++)
+        mean += h->y[i] / n;
+    for (size_t i = from; i < to; i++)
+        square += (h->y[i] - mean) * (h->y[i] - mean) / n;
+    *level = log(mean);
+    *spread = log(square) / 2;
+    return square > 0;
+}
+
+/* Whether values vary in proportion to their level: then their logarithms are learned. The rule of Guerrero
+ * (Journal of Forecasting 1993) for the powers 0 and 1: the slope of log deviations on log means is nearer to 1
+ * than to 0, of a series' blocks beside each other or, where they are too few, of the series. */
+static bool in_proportion(const tab_history *h)
 {
     size_t block = h->seasons > 0 && h->season[0] >= 4 && h->season[0] <= 60 ? (size_t)h->season[0] : 8;
-    double n = 0, x = 0, y = 0, xx = 0, xy = 0;
-    (void)w;
+    pairs within = { 0 }, between = { 0 };
+    double level, spread;
     for (size_t i = 0; i < h->rows; i++)
         if (!(h->y[i] > 0))
             return false;
-    for (int pass = 0; pass < 2; pass++)
-        for (size_t s = 0; s < h->series; s++) {
-            size_t rows = h->from[s + 1] - h->from[s];
-            double mx = 0, my = 0, k = 0;
-            /* within a series: its blocks against their own mean */
-            for (int turn = 0; turn < 2; turn++)
-                for (size_t b = h->from[s]; rows >= 3 * block && b + block <= h->from[s + 1]; b += block) {
-                    double mean = 0, square = 0;
-                    for (size_t i = b; i < b + block; i++)
-                        mean += h->y[i] / (double)block;
-                    for (size_t i = b; i < b + block; i++)
-                        square += (h->y[i] - mean) * (h->y[i] - mean) / (double)block;
-                    if (!(square > 0))
-                        continue;
-                    double lx = log(mean), ly = log(square) / 2;
-                    if (turn == 0)
-                        mx += lx, my += ly, k++;
-                    else if (pass == 1)
-                        xx += (lx - mx / k) * (lx - mx / k), xy += (lx - mx / k) * (ly - my / k), n++;
-                }
-        }
-    (void)x, (void)y;
-    return n >= 3 && xx > 0.01 * n && xy / xx > HALF;
+    for (size_t s = 0; s < h->series; s++) {
+        size_t from = h->from[s], to = h->from[s + 1];
+        pairs own = { 0 };
+        for (size_t b = from; b + block <= to; b += block)
+            if (logs_of(h, b, b + block, &level, &spread))
+                add_pair(&own, level, spread);
+        if (own.n >= 3)
+            within.n += own.n, within.xx += own.xx, within.xy += own.xy;
+        if (to - from >= 4 && logs_of(h, from, to, &level, &spread))
+            add_pair(&between, level, spread);
+    }
+    if (within.n >= 3 && within.xx > 0.01 * within.n)
+        return within.xy / within.xx > HALF;
+    return between.n >= 8 && between.xx > 0.25 * between.n && between.xy / between.xx > HALF;
 }
 
 static bool transform(tab_ahead_work *w)
@@ -105,7 +126,7 @@ static bool transform(tab_ahead_work *w)
     tab_history *h = own == NULL ? NULL : tab_history_new(own, &t->asked->series, w->pos, t->y, w->rows);
     if (h == NULL)
         return false;
-    w->logged = in_proportion(w, h);
+    w->logged = in_proportion(h);
     for (size_t r = 0; r < w->rows; r++)
         w->y[r] = w->logged ? log(t->y[r]) : t->y[r];
     return true;
@@ -162,7 +183,7 @@ static size_t place_cuts(const tab_ahead_work *w, double last, origin *o)
     double length = s->seasons > 0 ? s->season[0] : 0;
     if (length > window && length <= FOLLOW * span)
         window = stride = length;
-    else if (length > 1 && ceil(window / length) * length <= LEAVE * span)
+    else if (length > 1 && ceil(window / length) * length <= span - fmax(PERIODS * length, LEAVE * span))
         stride = ceil(window / length) * length;
     else if (length <= 1 && window < FOLLOW * span / ORIGINS)
         window = stride = ceil(FOLLOW * span / ORIGINS);
@@ -422,6 +443,10 @@ tab_status tab_ahead_run(const tab_engine *e, tab_arena *a, const tab_ahead_task
          answer(&w, &at[cuts], weight, heat[cuts], &b, h);
     if (!ok)
         return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);
+    if (getenv("TAB_DUMP")) { FILE *g = fopen(getenv("TAB_DUMP"), "w"); /*DBG*/
+        fprintf(g, "logged %d most %g last %g cuts %zu flat %g slope %g q90 %g spread %g\n", w.logged, w.most, last, cuts, b.flat, b.slope, b.quantile[5], b.spread);
+        for (size_t c = 0; c <= cuts; c++) { fprintf(g, "cut %zu n %zu w", c, at[c].n); for (size_t k = 0; k < at[c].members; k++) fprintf(g, " %g", c < cuts ? own[c][k] : weight[k]); fprintf(g, " heat %g\n", heat[c]); 
+          for (size_t i = 0; i < at[c].n && !t->classification; i++) { fprintf(g, "r %zu %u %u %g %g %g %g", c, at[c].moment[i].row, at[c].moment[i].series, at[c].moment[i].pos, at[c].moment[i].tau, at[c].scale[i], w.y[at[c].moment[i].row]); for (size_t k = 0; k < at[c].members; k++) fprintf(g, " %g", at[c].has[k] ? (double)at[c].out[k * at[c].n + i] : (double)NAN); fprintf(g, "\n"); } } fclose(g); } /*DBG*/
     h->method = method(a, &w, weight);
     *ret = h;
     return tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;

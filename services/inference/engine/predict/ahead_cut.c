@@ -1,18 +1,16 @@
 /* See ahead.h: the members at one cut.
  *
- *   examples ─> history (simple forecasts) ─> the best of them, and each series' scale
+ *   ahead_past.c   examples ─> simple forecasts ─> the best of them, and each series' scale
  *     ─> read        own columns, what the past says, the calendar, as numbers
  *     ─> fit_member  stacks on changes against the best simple forecast, and on values
  *     ─> closed      forecast/ on each series' own grid */
 #include <math.h>
 #include <stdlib.h>
 
-#include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/predict/ahead_parts.h"
 
-/* MOST: examples that a member learns from. FEW: rows below which each stands at several distances. */
-enum { MOST = 20000, FEW = 1500, COPIES = 3, LEAST = 12, LONGEST = 6000 };
-static const double SHRINK = 3, CAP = 12;
+/* LEAST: examples that a member learns from. LONGEST: steps of a series that closed forms read. By hand. */
+enum { LEAST = 12, LONGEST = 6000 };
 
 /* Learners of unlike kinds: the past is too short to tell which is best by much (decision 0390). */
 static const tab_recipe MIXED = { .learner = { &tab_learn_boost_fast, &tab_learn_linear,
@@ -22,182 +20,21 @@ static const tab_recipe MIXED = { .learner = { &tab_learn_boost_fast, &tab_learn
                                   .work = 1e12 };
 static const tab_recipe LINEAR = { .learner = { &tab_learn_linear }, .n = 1, .folds = 5, .work = 1e12 };
 
-typedef struct {
-    tab_ahead_work *w;
-    tab_arena *a; /* of this cut alone */
-    tab_history *h[TAB_AHEAD_CLASSES];
-    size_t histories;
-    tab_moment *moment; /* (n + asked) examples, then the moments that are asked */
-    size_t n, asked, kinds;
-    double *simple; /* (n + asked, kinds) */
-    double *scale;  /* (series + 1) */
-    double *mean;   /* (series + 1) */
-    size_t base;
-    tab_profile wide;  /* own columns of the examples, then the made ones */
-    tab_values *value; /* (cols) of the asked */
-    size_t cols;
-} cut_work;
-
-/* ---- examples -------------------------------------------------------------------------------- */
-
-static bool labelled(const tab_ahead_task *t, size_t r)
-{
-    return t->classification ? t->label[r] != TAB_NULL : !isnan(t->y[r]);
-}
-
-/* Labelled rows up to the cut, each at a distance drawn from those that are asked. */
-static bool examples(cut_work *c, double cut, const tab_moment *m, size_t n)
-{
-    tab_ahead_work *w = c->w;
-    const tab_series *s = &w->t->asked->series;
-    size_t present = 0;
-    for (size_t r = 0; r < w->rows; r++)
-        present += labelled(w->t, r) && w->pos[r] <= cut && s->series[r] != TAB_NULL;
-    size_t copies = present < FEW && !w->t->classification ? COPIES : 1;
-    double keep = present > MOST ? (double)MOST / (double)present : 1;
-    c->moment = tab_arena_new_of(c->a, tab_moment, present * copies + n + 1);
-    if (c->moment == NULL)
-        return false;
-    for (size_t r = 0; r < w->rows; r++) {
-        bool in = labelled(w->t, r) && w->pos[r] <= cut && s->series[r] != TAB_NULL;
-        for (size_t k = 0; in && k < copies; k++) {
-            double u = tab_unit(tab_mix2(r * COPIES + k, w->t->seed ^ 0xa4ead));
-            double d = w->distance[(size_t)(u * (double)w->distances)];
-            if (tab_unit(tab_mix2(r, w->t->seed ^ 0x5a3)) < keep)
-                c->moment[c->n++] = (tab_moment){ (uint32_t)r, s->series[r], w->pos[r], w->pos[r] - d };
-        }
-    }
-    memcpy(c->moment + c->n, m, n * sizeof *m);
-    c->asked = n;
-    return true;
-}
-
-/* The past of each class's indicator, or of the values. */
-static bool open_past(cut_work *c, double cut)
-{
-    tab_ahead_work *w = c->w;
-    const tab_ahead_task *t = w->t;
-    double *y = tab_arena_new_of(c->a, double, w->rows + 1);
-    size_t k = t->classification ? t->classes : 1;
-    k = t->classification && k == 2 ? 1 : k;
-    c->histories = k < TAB_AHEAD_CLASSES ? k : TAB_AHEAD_CLASSES;
-    for (size_t i = 0; y != NULL && i < c->histories; i++) {
-        for (size_t r = 0; r < w->rows; r++) {
-            bool in = labelled(t, r) && w->pos[r] <= cut;
-            y[r] = !in ? (double)NAN : t->classification ? t->label[r] == i : w->y[r];
-        }
-        c->h[i] = tab_history_new(c->a, &t->asked->series, w->pos, y, w->rows);
-        if (c->h[i] == NULL)
-            return false;
-    }
-    return y != NULL;
-}
-
-/* Each series' scale, the mean absolute error of the simple forecast k, drawn to that of all in proportion to
- * how few rows it has. Gives the mean of errors in the series' own variation. */
-static double scales(cut_work *c, size_t k, const double *unit, double *scale)
-{
-    size_t series = c->w->t->asked->series.n;
-    double *n = calloc(series + 1, sizeof *n), all = 0, loss = 0, rows = 0;
-    for (size_t s = 0; s <= series; s++)
-        scale[s] = 0;
-    for (size_t i = 0; n != NULL && i < c->n; i++) {
-        const tab_moment *m = &c->moment[i];
-        double off = fabs(c->w->y[m->row] - c->simple[i * c->kinds + k]);
-        if (isnan(off))
-            continue;
-        scale[m->series] += off;
-        n[m->series]++;
-        loss += fmin(off / unit[m->series], CAP);
-        rows++;
-    }
-    double weight = 0;
-    for (size_t s = 0; n != NULL && s < series; s++)
-        if (n[s] > 0 && scale[s] > 0) {
-            all += n[s] * log(scale[s] / n[s] / unit[s]);
-            weight += n[s];
-        }
-    all = weight > 0 ? all / weight : 0;
-    for (size_t s = 0; n != NULL && s <= series; s++) {
-        double own = n[s] > 0 && scale[s] > 0 ? log(scale[s] / n[s] / unit[s]) : all;
-        scale[s] = unit[s] * exp((n[s] * own + SHRINK * all) / (n[s] + SHRINK));
-    }
-    free(n);
-    return rows > 0 ? loss / rows : (double)INFINITY;
-}
-
-/* The variation of each series: the mean absolute change from row to row, or deviation from its mean. */
-static void variations(cut_work *c, double *unit)
-{
-    const tab_history *h = c->h[0];
-    double all = 0, n = 0;
-    for (size_t s = 0; s < h->series; s++) {
-        double sum = 0, off = 0;
-        size_t from = h->from[s], to = h->from[s + 1];
-        c->mean[s] = to > from ? h->sum[to] / (double)(to - from) : (double)NAN;
-        for (size_t i = from; i < to; i++) {
-            sum += i > from ? fabs(h->y[i] - h->y[i - 1]) : 0;
-            off += fabs(h->y[i] - c->mean[s]);
-        }
-        unit[s] = to - from > 1 ? fmax(sum, off) / (double)(to - from) : 0;
-        all += unit[s] > 0 ? log(unit[s]) : 0;
-        n += unit[s] > 0;
-    }
-    double typical = n > 0 ? exp(all / n) : 1;
-    for (size_t s = 0; s <= h->series; s++)
-        unit[s] = s < h->series && unit[s] > 0 ? unit[s] : typical;
-    c->mean[h->series] = h->rows > 0 ? 0 : (double)NAN;
-    for (size_t i = 0; i < h->rows; i++)
-        c->mean[h->series] += h->y[i] / (double)h->rows;
-}
-
-/* Simple forecasts of all moments, the best of them, and the scales. */
-static bool look_back(cut_work *c)
-{
-    size_t all = c->n + c->asked, series = c->w->t->asked->series.n;
-    c->kinds = c->h[0]->kinds;
-    c->simple = tab_arena_new_of(c->a, double, all * c->kinds + 1);
-    c->scale = tab_arena_new_of(c->a, double, series + 1);
-    c->mean = tab_arena_new_of(c->a, double, series + 1);
-    double *unit = tab_arena_new_of(c->a, double, series + 1);
-    double *own = tab_arena_new_of(c->a, double, series + 1), best = (double)INFINITY;
-    if (tab_arena_full(c->a))
-        return false;
-    variations(c, unit);
-    for (size_t i = 0; i < all; i++) {
-        const tab_moment *m = &c->moment[i];
-        if (tab_history_read(c->h[0], m->series, m->pos, m->tau, c->simple + i * c->kinds) == 0)
-            for (size_t k = 0; k < c->kinds; k++)
-                c->simple[i * c->kinds + k] = (double)NAN;
-    }
-    for (size_t k = 0; k < c->kinds; k++) {
-        double loss = scales(c, k, unit, own);
-        if (loss < best) {
-            best = loss;
-            c->base = k;
-            memcpy(c->scale, own, (series + 1) * sizeof *own);
-        }
-    }
-    if (!(best < (double)INFINITY))
-        memcpy(c->scale, unit, (series + 1) * sizeof *unit);
-    return true;
-}
-
 /* ---- columns --------------------------------------------------------------------------------- */
 
 /* Made columns of one moment: out (made). */
-static size_t made_width(const cut_work *c)
+static size_t made_width(const tab_ahead_view *c)
 {
     size_t seasons = c->h[0]->seasons, past = c->w->t->classification ? 4 * c->histories : c->kinds;
     return 3 + 2 * seasons + past + c->w->covariates;
 }
 
-static size_t made_time(const cut_work *c)
+static size_t made_time(const tab_ahead_view *c)
 {
     return 1 + 2 * c->h[0]->seasons; /* the first of them, which need no past */
 }
 
-static void make(const cut_work *c, size_t i, double *out)
+static void make(const tab_ahead_view *c, size_t i, double *out)
 {
     const tab_moment *m = &c->moment[i];
     const tab_history *h = c->h[0];
@@ -251,7 +88,7 @@ static bool gather(tab_arena *a, tab_column_profile *col, const tab_moment *m, s
 }
 
 /* Own and made columns of the examples as a profile, and of the asked as values. */
-static bool read(cut_work *c)
+static bool read(tab_ahead_view *c)
 {
     const tab_profile *p = c->w->t->p;
     size_t own = p->table->cols, made = made_width(c);
@@ -306,7 +143,7 @@ static bool read(cut_work *c)
 /* ---- members --------------------------------------------------------------------------------- */
 
 /* Which columns a member reads: own ones, those that tell the time, those that tell the past. */
-static void choose(const cut_work *c, bool past, bool *use)
+static void choose(const tab_ahead_view *c, bool past, bool *use)
 {
     size_t own = c->w->t->p->table->cols;
     for (size_t k = 0; k < c->cols; k++)
@@ -320,7 +157,7 @@ typedef struct {
     float *place;
 } encoded;
 
-static bool encode(cut_work *c, bool past, encoded *ret)
+static bool encode(tab_ahead_view *c, bool past, encoded *ret)
 {
     bool *use = tab_arena_new_of(c->a, bool, c->cols + 1);
     if (use == NULL)
@@ -340,7 +177,7 @@ static bool encode(cut_work *c, bool past, encoded *ret)
 }
 
 /* Fits on z (n; NaN: no example) and answers: out (asked, outputs). label: classification. */
-static bool fit_member(cut_work *c, const encoded *v, const double *z, const tab_recipe *r, float *out)
+static bool fit_member(tab_ahead_view *c, const encoded *v, const double *z, const tab_recipe *r, float *out)
 {
     const tab_ahead_task *t = c->w->t;
     float *y = tab_arena_new_of(c->a, float, c->n + 1);
@@ -385,7 +222,7 @@ static bool fit_member(cut_work *c, const encoded *v, const double *z, const tab
 /* ---- closed forms ---------------------------------------------------------------------------- */
 
 /* Forecasts of every series' grid from tau on, for the moments with that tau. */
-static bool closed_at(cut_work *c, double tau, float *out)
+static bool closed_at(tab_ahead_view *c, double tau, float *out)
 {
     const tab_history *h = c->h[0];
     const tab_series *s = &c->w->t->asked->series;
@@ -434,7 +271,7 @@ static bool closed_at(cut_work *c, double tau, float *out)
 }
 
 /* At each tau of the asked. */
-static bool closed(cut_work *c, float *out)
+static bool closed(tab_ahead_view *c, float *out)
 {
     for (size_t i = 0; i < c->asked; i++)
         out[i] = NAN;
@@ -455,7 +292,7 @@ static bool closed(cut_work *c, float *out)
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 /* Numbers: changes against the best simple forecast, values, and simple forecasts. */
-static bool answer_numbers(cut_work *c, tab_ahead_answers *r)
+static bool answer_numbers(tab_ahead_view *c, tab_ahead_answers *r)
 {
     size_t n = c->asked, series = c->h[0]->series;
     double *z = tab_arena_new_of(c->a, double, c->n + 1);
@@ -463,14 +300,16 @@ static bool answer_numbers(cut_work *c, tab_ahead_answers *r)
     float *out[TAB_AHEAD_MEMBERS];
     for (size_t m = 0; m < TAB_AHEAD_MEMBERS; m++) {
         out[m] = r->out + m * n;
-        r->has[m] = m != TAB_AHEAD_CLOSED && m != TAB_AHEAD_LEVEL;
+        /* the last value and the mean hold at the places of a period that were judged, not at others */
+        bool flat = m == TAB_AHEAD_LAST || m == TAB_AHEAD_MEAN;
+        r->has[m] = m != TAB_AHEAD_CLOSED && m != TAB_AHEAD_LEVEL && !(flat && c->h[0]->seasons > 0);
     }
     if (z == NULL || !encode(c, true, &past) || !encode(c, false, &plain))
         return false;
     for (size_t i = 0; i < c->n; i++) {
         double off =
             (c->w->y[c->moment[i].row] - c->simple[i * c->kinds + c->base]) / c->scale[c->moment[i].series];
-        z[i] = isnan(off) ? off : fmax(-CAP, fmin(CAP, off));
+        z[i] = isnan(off) ? off : fmax(-TAB_AHEAD_FAR, fmin(TAB_AHEAD_FAR, off));
     }
     if (!fit_member(c, &past, z, &MIXED, out[TAB_AHEAD_TREES]) ||
         !fit_member(c, &past, z, &LINEAR, out[TAB_AHEAD_LINEAR]))
@@ -493,7 +332,7 @@ static bool answer_numbers(cut_work *c, tab_ahead_answers *r)
         size_t s = m->series < series ? m->series : series;
         bool none = s == series || isnan(simple[0]); /* no past of its own */
         double own = (double)out[TAB_AHEAD_PLAIN][i];
-        r->scale[i] = c->scale[s];
+        r->scale[i] = c->scale[s] * c->place[tab_ahead_place(c->h[0], m->pos)];
         out[TAB_AHEAD_BASE][i] = (float)(none ? own : simple[c->base]);
         out[TAB_AHEAD_LAST][i] = (float)(none ? own : simple[TAB_PAST_LAST]);
         out[TAB_AHEAD_MEAN][i] = (float)(none ? own : simple[TAB_PAST_MEAN]);
@@ -509,7 +348,7 @@ static bool answer_numbers(cut_work *c, tab_ahead_answers *r)
 }
 
 /* Log of the shares of the classes among rows of a run, half a row of each more. */
-static void shares(const cut_work *c, bool recent, double cut, double *out)
+static void shares(const tab_ahead_view *c, bool recent, double cut, double *out)
 {
     const tab_ahead_task *t = c->w->t;
     double n = 0;
@@ -526,7 +365,7 @@ static void shares(const cut_work *c, bool recent, double cut, double *out)
 }
 
 /* Classes: shares of all rows and of the last ones, the row's own columns, and with the past of its series. */
-static bool answer_classes(cut_work *c, double cut, tab_ahead_answers *r)
+static bool answer_classes(tab_ahead_view *c, double cut, tab_ahead_answers *r)
 {
     size_t n = c->asked, k = c->w->t->classes;
     encoded past, plain;
@@ -553,18 +392,18 @@ static bool answer_classes(cut_work *c, double cut, tab_ahead_answers *r)
 bool tab_ahead_cut(tab_ahead_work *w, double cut, const tab_moment *m, size_t n, tab_ahead_answers *ret)
 {
     TAB_AUTO(tab_arena) *own = tab_arena_new((size_t)8 << 30);
-    cut_work c = { .w = w, .a = own };
+    tab_ahead_view c = { .w = w, .a = own };
     size_t members = w->t->classification ? TAB_AHEAD_CLASS_MEMBERS : TAB_AHEAD_MEMBERS;
     size_t outputs = w->t->classification ? w->t->classes : 1;
     *ret = (tab_ahead_answers){ .n = n, .outputs = outputs, .members = members, .moment = m };
     ret->out = tab_arena_new_of(w->a, float, members *n *outputs + 1);
     ret->scale = tab_arena_new_of(w->a, double, n + 1);
-    if (own == NULL || tab_arena_full(w->a) || !examples(&c, cut, m, n) || !open_past(&c, cut))
+    if (own == NULL || tab_arena_full(w->a) || !tab_ahead_examples(&c, cut, m, n) || !tab_ahead_past(&c, cut))
         return false;
     if (c.n < LEAST)
         return true;
     c.kinds = c.h[0]->kinds;
-    if (!w->t->classification && !look_back(&c))
+    if (!w->t->classification && !tab_ahead_look_back(&c))
         return false;
     if (w->t->classification) {
         c.scale = tab_arena_new_of(own, double, w->t->asked->series.n + 1);

@@ -6,7 +6,8 @@
 #include "services/inference/engine/predict/ahead.h"
 #include "services/inference/engine/predict/history.h"
 
-enum { TAB_AHEAD_MEMBERS = 8, TAB_AHEAD_COVARIATES = 12, TAB_AHEAD_CLASSES = 6 };
+enum { TAB_AHEAD_MEMBERS = 8, TAB_AHEAD_COVARIATES = 12, TAB_AHEAD_CLASSES = 6, TAB_AHEAD_PERIOD = 96 };
+static const double TAB_AHEAD_FAR = 12; /* errors and changes beyond so many scales are no more */
 
 /* Regression: simple forecasts, changes against the best of them, values. */
 enum {
@@ -52,6 +53,34 @@ typedef struct {
     bool has[TAB_AHEAD_MEMBERS];
     double *scale; /* (n) of the row's series */
 } tab_ahead_answers;
+
+/* One cut at work: what is known up to it. */
+typedef struct {
+    tab_ahead_work *w;
+    tab_arena *a; /* of this cut alone */
+    tab_history *h[TAB_AHEAD_CLASSES];
+    size_t histories;
+    tab_moment *moment; /* (n + asked) examples, then the moments that are asked */
+    size_t n, asked, kinds;
+    double *simple; /* (n + asked, kinds) */
+    double *scale;  /* (series + 1) */
+    double *mean;   /* (series + 1) */
+    double *place;  /* (TAB_AHEAD_PERIOD) by place in the period: errors there beside all */
+    size_t base;
+    tab_profile wide;  /* own columns of the examples, then the made ones */
+    tab_values *value; /* (cols) of the asked */
+    size_t cols;
+} tab_ahead_view;
+
+/* Labelled rows up to the cut, each at a distance drawn from those that are asked, and behind them the moments
+ * m. False: memory, as below. */
+bool tab_ahead_examples(tab_ahead_view *c, double cut, const tab_moment *m, size_t n);
+/* The past of the values, or of each class's indicator. */
+bool tab_ahead_past(tab_ahead_view *c, double cut);
+/* Simple forecasts of all moments, the best of them, and the scales. */
+bool tab_ahead_look_back(tab_ahead_view *c);
+/* The place of a time in the first period; 0 where there is none. */
+size_t tab_ahead_place(const tab_history *h, double pos);
 
 /* Fits on rows with pos <= cut and answers the moments, all of which come later. False: memory or cancelled. */
 bool tab_ahead_cut(tab_ahead_work *w, double cut, const tab_moment *m, size_t n, tab_ahead_answers *ret);

@@ -360,25 +360,39 @@ static bool open_trial(const tab_engine *e, const tab_profile *p, const tab_prob
     return !tab_arena_full(work);
 }
 
-/* Rows kept apart as the asked ones lie to the others. False: memory or cancelled. */
+/* Rows kept apart by the groups of which asked rows' are new. False: memory or cancelled. */
+static bool by_new_groups(trial *t, tab_arena *a, const tab_asked *asked, bool forced, tab_arrangement *r)
+{
+    size_t rows = t->p->table->rows;
+    uint32_t *group = tab_arena_new_of(t->a, uint32_t, rows + 1);
+    for (size_t i = 0; group != NULL && i < rows; i++)
+        group[i] = asked->member[i] == TAB_NULL ? (uint32_t)(rows + i) : asked->member[i];
+    return group != NULL && try_column(t, a, asked->group, NULL, group, forced, r);
+}
+
+/* Rows kept apart as most of the asked ones lie to the others. False: memory or cancelled. */
 static bool as_asked(const tab_engine *e, tab_arena *a, const tab_profile *p, const tab_problem *q,
                      const tab_asked *asked, tab_arrangement *r)
 {
-    size_t rows = p->table->rows, later = asked->rows[TAB_REGIME_LATER],
-           fresh = asked->rows[TAB_REGIME_NEW_GROUP], alike = asked->asked - later - fresh;
+    size_t later = asked->rows[TAB_REGIME_LATER], fresh = asked->rows[TAB_REGIME_NEW_GROUP],
+           alike = asked->asked - later - fresh;
     TAB_AUTO(tab_arena) *work = tab_arena_new((size_t)8 << 30);
     trial t;
-    if ((later == 0 && fresh == 0) || alike > (later > fresh ? later : fresh))
+    if (later == 0 && fresh == 0)
         return true;
     if (work == NULL || !open_trial(e, p, q, work, &t))
         return false;
-    if (later >= fresh)
+    if (later >= fresh && later >= alike)
         return try_column(&t, a, asked->series.times == 1 ? asked->series.time[0] : p->table->cols,
                           asked->series.when, NULL, true, r);
-    uint32_t *group = tab_arena_new_of(work, uint32_t, rows + 1);
-    for (size_t i = 0; group != NULL && i < rows; i++)
-        group[i] = asked->member[i] == TAB_NULL ? (uint32_t)(rows + i) : asked->member[i];
-    return group != NULL && try_column(&t, a, asked->group, NULL, group, true, r);
+    if (fresh >= alike)
+        return by_new_groups(&t, a, asked, true, r);
+    tab_arrangement own = { .time = p->table->cols };
+    if (fresh > 0 && !by_new_groups(&t, a, asked, false, &own))
+        return false;
+    r->fresh_gap = fmax(0, own.random_score - own.score);
+    r->fresh_left = own.random_score > 0 ? fmax(0, fmin(1, own.score / own.random_score)) : 1;
+    return true;
 }
 
 /* The reason of a choice by what is asked. */
@@ -421,11 +435,11 @@ static const char *why(tab_arena *a, const tab_profile *p, tab_split want, const
                             100 * fmax(0, r->random_score));
 }
 
-/* The times of the table where columns hold them, else NULL. */
-static const double *times_of(const tab_asked *s)
+/* The times of the table where columns hold them and rows came in their order, or stand by series; else NULL. */
+static const double *times_of(const tab_asked *s, size_t rows)
 {
     bool told = s != NULL && (s->series.kind == TAB_TIME_COLUMN || s->series.kind == TAB_TIME_PARTS);
-    return told ? s->series.when : NULL;
+    return told && (s->series.keys > 0 || in_order(s->series.when, rows)) ? s->series.when : NULL;
 }
 
 /* How errors grow beyond the times, where nothing was kept apart by them. False: memory or cancelled. */
@@ -435,7 +449,7 @@ static bool learn_growth(const tab_engine *e, tab_arena *a, const tab_profile *p
     tab_arrangement own = { .time = p->table->cols };
     TAB_AUTO(tab_arena) *work = tab_arena_new((size_t)8 << 30);
     trial t;
-    if (q->classification || r->time < p->table->cols || times_of(asked) == NULL)
+    if (q->classification || r->time < p->table->cols || times_of(asked, p->table->rows) == NULL)
         return true;
     if (work == NULL || !open_trial(e, p, q, work, &t) ||
         !try_column(&t, a, asked->series.time[0], asked->series.when, NULL, false, &own))
@@ -451,7 +465,7 @@ static bool by_evidence(const tab_engine *e, tab_arena *a, const tab_profile *p,
                         tab_arrangement *ret)
 {
     size_t rows = p->table->rows;
-    const double *times = times_of(asked);
+    const double *times = times_of(asked, rows);
     for (size_t c = 0; c < own && want != TAB_SPLIT_RANDOM && rows >= 2 * LEAST_TIMES; c++) {
         TAB_AUTO(tab_arena) *work = tab_arena_new((size_t)8 << 30);
         bool found = times != NULL && c == asked->series.time[0];
@@ -482,8 +496,8 @@ tab_status tab_arrange(const tab_engine *e, tab_arena *a, const tab_profile *p, 
     size_t cols = p->table->cols;
     *ret = (tab_arrangement){ .kind = TAB_SPLIT_RANDOM, .column = cols, .time = cols };
     bool told = want == TAB_SPLIT_AUTO && asked != NULL && asked->asked > 0;
-    bool ok = told ? as_asked(e, a, p, q, asked, ret)
-                   : by_evidence(e, a, p, q, target, own, want, asked, ret);
+    bool ok =
+        told ? as_asked(e, a, p, q, asked, ret) : by_evidence(e, a, p, q, target, own, want, asked, ret);
     if (!ok || (want == TAB_SPLIT_AUTO && !learn_growth(e, a, p, q, asked, ret)))
         return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);
     if (want > TAB_SPLIT_RANDOM && ret->kind != want)

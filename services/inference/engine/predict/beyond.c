@@ -24,6 +24,12 @@ static double distance(const tab_fitted_column *c, double x, bool time)
     return off / span < (time ? 0 : MARGIN) ? 0 : fmin(off / span, FARTHEST);
 }
 
+double tab_beyond_range(double least, double most, double x)
+{
+    tab_fitted_column c = { .least = least, .most = most };
+    return distance(&c, x, false);
+}
+
 /* The sentence for a column. NULL: the arena is full. */
 static char *words(tab_arena *a, const tab_fitted_column *c, bool time)
 {

@@ -202,7 +202,8 @@ void tab_twins_apply(const tab_twins *t, const tab_problem *p, const tab_stack *
          * narrower */
         out[0] = equal ? (float)((double)s->oof[first] + w * residual / (double)m)
                        : (float)((1 - w) * (double)out[0] + w * mean / (double)m);
-        *scale = (float)((double)(equal ? v->oof_scale[first] : *scale) * sqrt(fmax(0.01, 1 - t->strength * w)));
+        *scale =
+            (float)((double)(equal ? v->oof_scale[first] : *scale) * sqrt(fmax(0.01, 1 - t->strength * w)));
         return;
     }
     /* the mixture by probabilities; 1e-30 keeps the logarithm finite */

@@ -82,40 +82,36 @@ static tab_status out_of_memory(const tab_engine *e, tab_error *err)
     return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);
 }
 
-/* How the rows without a target lie to the others. */
-static tab_status find_regimes(const tab_profile *p, size_t own, tab_fitted *f, tab_error *err)
+/* The split as the units have it, for people: rows of one group are kept apart by it where nothing else is asked
+ * for. False: the arena is full. */
+static bool say_units(const tab_profile *p, tab_split want, tab_fitted *f)
 {
-    bool *asked = tab_arena_new_of(f->arena, bool, f->rows + 1);
-    if (asked == NULL)
-        return tab_no_memory(err);
-    for (size_t i = 0; i < f->rows; i++)
-        asked[i] = f->task == TAB_TASK_CLASSIFICATION ? f->label[i] == TAB_NULL : isnan(f->y[i]);
-    return tab_regime_find(f->arena, p, f->target, own, asked, &f->asked, err);
+    tab_arrangement *r = &f->split;
+    const tab_units *u = &f->units;
+    if (u->kind == TAB_UNITS_GROUPS && r->kind == TAB_SPLIT_RANDOM) {
+        tab_str c = tab_column_address(f->arena, p->table, u->column);
+        r->reason =
+            tab_arena_printf(f->arena,
+                             "rows of one %.*s have one target each: they are kept together, so what is "
+                             "said is of rows whose %.*s is new",
+                             (int)(c.n < 64 ? c.n : 64), c.p, (int)(c.n < 64 ? c.n : 64), c.p);
+        if (want != TAB_SPLIT_RANDOM)
+            r->kind = TAB_SPLIT_GROUP, r->column = u->column;
+    } else if (u->kind == TAB_UNITS_COPIES) {
+        r->reason =
+            tab_arena_printf(f->arena,
+                             "%s; %zu rows are copies of others, or differ from them in one cell, and "
+                             "are kept together with them",
+                             r->reason, u->copies);
+    } else if (u->kind == TAB_UNITS_REPEATS) {
+        r->reason =
+            tab_arena_printf(f->arena, "%s; equal rows are taken as repeated measurements", r->reason);
+    }
+    return r->reason != NULL;
 }
 
-/* What answers the rows that come later. */
-static tab_status fit_ahead(const tab_engine *e, const tab_profile *p, const bool *use, tab_fitted *f,
-                            tab_error *err)
-{
-    double *y = tab_arena_new_of(f->arena, double, f->rows + 1);
-    if (y == NULL)
-        return tab_no_memory(err);
-    for (size_t i = 0; f->task == TAB_TASK_REGRESSION && i < f->rows; i++)
-        y[i] = isnan(f->y[i]) ? (double)NAN : tab_target_value(f, (double)f->y[i]);
-    tab_ahead_task t = { .p = p,
-                         .use = use,
-                         .classification = f->task == TAB_TASK_CLASSIFICATION,
-                         .classes = f->classes,
-                         .label = f->label,
-                         .y = y,
-                         .asked = &f->asked,
-                         .seed = e->seed };
-    TAB_TRY(tab_ahead_run(e, f->arena, &t, &f->ahead, err));
-    return tab_ahead_says(f) ? TAB_OK : tab_no_memory(err);
-}
-
-/* What is known of a group whose rows have one target: its rows share a fold, so the stack has learned nothing of
- * it out of fold, and a new row of it is answered by theirs. False: the arena is full. */
+/* What is known of a group whose rows have one target: its rows share a fold, so the stack has learned
+ * nothing of it out of fold, and a new row of it is answered by theirs. False: the arena is full. */
 static bool fit_groups(const tab_profile *p, tab_fitted *f)
 {
     size_t column = f->units.column;
@@ -159,8 +155,10 @@ static tab_status fit_models(const tab_engine *e, const tab_profile *p, const ta
     f->problem.repeats = f->units.kind == TAB_UNITS_REPEATS;
     size_t own = o->own > 0 ? o->own : p->table->cols;
     if (o->split == TAB_SPLIT_AUTO || o->split == TAB_SPLIT_TIME)
-        TAB_TRY(find_regimes(p, own, f, err));
+        TAB_TRY(tab_fit_regimes(p, own, f, err));
     TAB_TRY(tab_arrange(e, a, p, &f->problem, f->target, own, o->split, &f->asked, &f->split, err));
+    if (!say_units(p, o->split, f))
+        return out_of_memory(e, err);
     f->problem.place = f->split.place;
     f->stack = tab_stack_fit(e, a, &f->problem, &base->recipe);
     if (f->stack == NULL)
@@ -173,7 +171,7 @@ static tab_status fit_models(const tab_engine *e, const tab_profile *p, const ta
     f->twins = tab_twins_fit(&f->problem, f->stack);
     if (!fit_groups(p, f))
         return out_of_memory(e, err);
-    return f->asked.rows[TAB_REGIME_LATER] > 0 ? fit_ahead(e, p, use, f, err) : TAB_OK;
+    return f->asked.rows[TAB_REGIME_LATER] > 0 ? tab_fit_ahead(e, p, use, f, err) : TAB_OK;
 }
 
 tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_options *o, tab_fitted **ret,
@@ -233,31 +231,6 @@ tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_opti
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-static const char *const split_names[] = { "auto", "random", "time", "group" };
-
-/* How the fitted rows were kept apart. NULL: the arena is full. */
-static Tabella__Split *split_message(tab_arena *a, const tab_fitted *f)
-{
-    Tabella__Split *m = tab_message(a, Tabella__Split, TABELLA__SPLIT__INIT);
-    if (m == NULL)
-        return NULL;
-    m->kind = tab_text(split_names[f->split.kind]);
-    m->reason = tab_text(tab_arena_copy(a, tab_str_of(f->split.reason)).p);
-    m->metric = tab_text(f->split.measured ? "skill" : "");
-    m->score = f->split.score;
-    m->random_score = f->split.random_score;
-    if (f->split.column == f->cols)
-        return m;
-    m->by = tab_message(a, Tabella__ColumnRef, TABELLA__COLUMN_REF__INIT);
-    if (m->by == NULL)
-        return NULL;
-    tab_str address = tab_arena_copy(a, f->column[f->split.column].address);
-    m->by->table = f->table;
-    m->by->column = (uint32_t)f->split.column;
-    m->by->address = (ProtobufCBinaryData){ address.n, (uint8_t *)tab_text(address.p) };
-    return m;
-}
-
 /* The message without its results: task, target, classes or quantile levels, notes. */
 static Tabella__Prediction *prediction_of(tab_arena *a, const tab_fitted *f)
 {
@@ -280,7 +253,7 @@ static Tabella__Prediction *prediction_of(tab_arena *a, const tab_fitted *f)
         for (size_t i = 0; m->skipped != NULL && i < m->n_skipped; i++)
             m->skipped[i] = tab_text(tab_arena_copy(a, tab_str_of(f->stack->skipped[i])).p);
     }
-    if (f->task != TAB_TASK_ANOMALY && (m->split = split_message(a, f)) == NULL)
+    if (f->task != TAB_TASK_ANOMALY && (m->split = tab_split_message(a, f)) == NULL)
         return NULL;
     if (f->task == TAB_TASK_ANOMALY) {
         m->note = tab_text("Unsupervised: scores rank rows by how unusual they are; "
@@ -341,10 +314,11 @@ static double limit(double v, double lo, double hi)
     return v < lo ? lo : v > hi ? hi : v;
 }
 
-/* Writes result `i` from the stack's outputs; scale: regression only. reach: how far, in scaled units, the
- * quantiles may go beyond what the target may be: 0 but for rows beyond the fitted range. */
-static void write_result(const tab_fitted *f, Tabella__Results *r, size_t i, const float *out, float scale,
-                         double reach)
+/* Writes result `i`, of row `row` of d, from the stack's outputs. Regression only: scale; wide: the same,
+ * wider beyond the fitted range; reach: how far, in scaled units, the quantiles may then go beyond what the
+ * target may be, else 0. */
+static void write_result(const tab_fitted *f, Tabella__Results *r, size_t i, const tab_data *d, size_t row,
+                         const float *out, float scale, float wide, double reach)
 {
     if (f->task == TAB_TASK_CLASSIFICATION) {
         /* log-probabilities to probabilities; the likeliest class is the label */
@@ -364,15 +338,26 @@ static void write_result(const tab_fitted *f, Tabella__Results *r, size_t i, con
     /* the location, and quantiles at a fixed number of scales from it, within what the target may be */
     double location = (double)out[0];
     r->value[i] = limit(tab_target_value(f, location), f->least, f->most);
-    r->std[i] = limit(f->interval->spread * (double)scale * f->scale, 0, 1e308);
+    r->std[i] = limit(f->interval->spread * (double)wide * f->scale, 0, 1e308);
     double least = f->least, most = f->most;
     if (reach > 0) { /* a target that was never negative, or never positive, stays so */
         least = fmax(least - reach * f->scale, least >= 0 ? 0 : -1.7e308);
         most = fmin(most + reach * f->scale, most <= 0 ? 0 : 1.7e308);
     }
+    double quantile[TAB_LEVELS];
+    tab_interval_quantiles(f->interval, d, row, out[0], scale, quantile);
     for (size_t l = 0; l < TAB_LEVELS; l++)
         r->quantiles[i * TAB_LEVELS + l] =
-            limit(tab_target_value(f, location + (double)scale * f->interval->quantile[l]), least, most);
+            limit(tab_target_value(f, location + (double)wide * quantile[l]), least, most);
+}
+
+/* The scale of a row whose squared error grows by `beyond`. */
+static float wider(const tab_fitted *f, float scale, float beyond)
+{
+    double spread = f->interval->spread;
+    if (!(beyond > 0) || !(spread > 0))
+        return scale;
+    return (float)sqrt((double)scale * (double)scale + (double)beyond / (spread * spread));
 }
 
 /* Rows come in the table's order, out-of-fold answers where the target is present. */
@@ -420,7 +405,9 @@ tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool exp
         memcpy(own, f->stack->oof + i * outputs, outputs * sizeof *own);
         if (absent && f->group.strength > 0 && f->group_key[i] != 0)
             tab_twins_apply(&f->group, &f->problem, f->stack, f->interval, f->group_key[i], own, &scale);
-        write_result(f, r, k, own, scale, 0);
+        float beyond = absent ? tab_asked_beyond(f, row, own) : 0;
+        write_result(f, r, k, f->data, i, own, scale, f->interval != NULL ? wider(f, scale, beyond) : 0,
+                     3 * sqrt((double)beyond));
     }
     if (explain && !tab_reasons_fitted(e, f, place, m))
         return out_of_memory(e, err);
@@ -449,15 +436,6 @@ static Tabella__Results *results_of(const score_job *j, size_t i, size_t *part, 
     while (i - *before >= j->part[*part]->d->rows)
         *before += j->part[(*part)++]->d->rows;
     return j->part[*part]->m->results;
-}
-
-/* The scale of a row whose squared error grows by `beyond`. */
-static float wider(const tab_fitted *f, float scale, float beyond)
-{
-    double spread = f->interval->spread;
-    if (!(beyond > 0) || !(spread > 0))
-        return scale;
-    return (float)sqrt((double)scale * (double)scale + (double)beyond / (spread * spread));
 }
 
 /* Answers of one block of rows, which may belong to several parts. */
@@ -496,9 +474,9 @@ static void score_block(void *ctx, size_t b)
         if (j->part[part]->group != NULL && j->part[part]->group[at] != 0)
             tab_twins_apply(&f->group, &f->problem, f->stack, f->interval, j->part[part]->group[at],
                             out + i * k, &scale[i]);
-        float beyond = j->part[part]->beyond[at];
-        write_result(f, r, at, out + i * k, f->interval != NULL ? wider(f, scale[i], beyond) : 0,
-                     3 * sqrt((double)beyond));
+        float beyond = j->part[part]->beyond[at], own = f->interval != NULL ? scale[i] : 0;
+        write_result(f, r, at, j->d, from + i, out + i * k, own,
+                     f->interval != NULL ? wider(f, own, beyond) : 0, 3 * sqrt((double)beyond));
     }
     if (!ok)
         atomic_store(&j->failed, true);

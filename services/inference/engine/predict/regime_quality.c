@@ -50,7 +50,33 @@ bool tab_regimes_write(tab_arena *a, const tab_fitted *f, Tabella__Results *r)
     return r->regime != NULL;
 }
 
-bool tab_ahead_says(tab_fitted *f)
+static const char *const split_names[] = { "auto", "random", "time", "group" };
+
+/* How the fitted rows were kept apart. NULL: the arena is full. */
+Tabella__Split *tab_split_message(tab_arena *a, const tab_fitted *f)
+{
+    Tabella__Split *m = tab_message(a, Tabella__Split, TABELLA__SPLIT__INIT);
+    if (m == NULL)
+        return NULL;
+    m->kind = tab_text(split_names[f->split.kind]);
+    m->reason = tab_text(tab_arena_copy(a, tab_str_of(f->split.reason)).p);
+    m->metric = tab_text(f->split.measured ? "skill" : "");
+    m->score = f->split.score;
+    m->random_score = f->split.random_score;
+    if (f->split.column == f->cols)
+        return m;
+    m->by = tab_message(a, Tabella__ColumnRef, TABELLA__COLUMN_REF__INIT);
+    if (m->by == NULL)
+        return NULL;
+    tab_str address = tab_arena_copy(a, f->column[f->split.column].address);
+    m->by->table = f->table;
+    m->by->column = (uint32_t)f->split.column;
+    m->by->address = (ProtobufCBinaryData){ address.n, (uint8_t *)tab_text(address.p) };
+    return m;
+}
+
+/* The split's score and reason by what earlier cuts bore out. False: the arena is full. */
+static bool says(tab_fitted *f)
 {
     const tab_ahead *h = f->ahead;
     double loss = 0;
@@ -67,6 +93,78 @@ bool tab_ahead_says(tab_fitted *f)
         f->split.reason, h->judged, h->origins, h->origins == 1 ? "" : "s", 100 * fmax(0, f->split.score),
         100 * fmax(0, f->split.random_score), h->method);
     return f->split.reason != NULL;
+}
+
+/* Marks the asked rows with a number out of the range of the labelled rows. False: the arena is full. */
+static bool mark_far(const tab_profile *p, const bool *asked, tab_fitted *f)
+{
+    f->far = tab_arena_new_of(f->arena, float, f->rows + 1);
+    for (size_t c = 0; f->far != NULL && c < f->cols; c++) {
+        const double *x = p->col[c].number;
+        double least = (double)NAN, most = (double)NAN;
+        if (!f->column[c].used || x == NULL || p->col[c].type != TAB_NUMERIC)
+            continue;
+        for (size_t r = 0; r < f->rows; r++)
+            if (!asked[r])
+                least = fmin(least, x[r]), most = fmax(most, x[r]);
+        for (size_t r = 0; r < f->rows; r++) {
+            double d = asked[r] ? tab_beyond_range(least, most, x[r]) : 0;
+            if (!(d > 0) || f->asked.of[r] == TAB_REGIME_LATER)
+                continue;
+            f->far[r] += (float)(d * d);
+            if (f->asked.of[r] == TAB_REGIME_ALIKE) {
+                f->asked.of[r] = TAB_REGIME_OUT_OF_RANGE;
+                f->asked.rows[TAB_REGIME_ALIKE]--;
+                f->asked.rows[TAB_REGIME_OUT_OF_RANGE]++;
+            }
+        }
+    }
+    return f->far != NULL;
+}
+
+float tab_asked_beyond(const tab_fitted *f, size_t row, float *out)
+{
+    const tab_stack *s = f->stack;
+    if (f->asked.of == NULL)
+        return 0;
+    bool fresh = f->asked.of[row] == TAB_REGIME_NEW_GROUP && f->split.kind == TAB_SPLIT_RANDOM;
+    double left = f->split.fresh_left;
+    for (size_t k = 0; fresh && s->classification && k < s->outputs; k++)
+        out[k] = (float)log(left * exp((double)out[k]) + (1 - left) * exp((double)s->prior[k]) + 1e-12);
+    return (f->far != NULL ? f->far[row] : 0) + (fresh && !s->classification ? (float)f->split.fresh_gap : 0);
+}
+
+/* How the rows without a target lie to the others. */
+tab_status tab_fit_regimes(const tab_profile *p, size_t own, tab_fitted *f, tab_error *err)
+{
+    bool *asked = tab_arena_new_of(f->arena, bool, f->rows + 1);
+    if (asked == NULL)
+        return tab_no_memory(err);
+    for (size_t i = 0; i < f->rows; i++)
+        asked[i] = f->task == TAB_TASK_CLASSIFICATION ? f->label[i] == TAB_NULL : isnan(f->y[i]);
+    TAB_TRY(tab_regime_find(f->arena, p, f->target, own, asked, &f->asked, err));
+    return f->asked.asked == 0 || mark_far(p, asked, f) ? TAB_OK : tab_no_memory(err);
+}
+
+/* What answers the rows that come later. */
+tab_status tab_fit_ahead(const tab_engine *e, const tab_profile *p, const bool *use, tab_fitted *f,
+                         tab_error *err)
+{
+    double *y = tab_arena_new_of(f->arena, double, f->rows + 1);
+    if (y == NULL)
+        return tab_no_memory(err);
+    for (size_t i = 0; f->task == TAB_TASK_REGRESSION && i < f->rows; i++)
+        y[i] = isnan(f->y[i]) ? (double)NAN : tab_target_value(f, (double)f->y[i]);
+    tab_ahead_task t = { .p = p,
+                         .use = use,
+                         .classification = f->task == TAB_TASK_CLASSIFICATION,
+                         .classes = f->classes,
+                         .label = f->label,
+                         .y = y,
+                         .asked = &f->asked,
+                         .seed = e->seed };
+    TAB_TRY(tab_ahead_run(e, f->arena, &t, &f->ahead, err));
+    return says(f) ? TAB_OK : tab_no_memory(err);
 }
 
 Tabella__Results *tab_fitted_judged(tab_arena *a, const tab_fitted *f)

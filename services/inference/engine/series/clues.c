@@ -1,5 +1,5 @@
-/* See internal.h. Columns are read by their values alone: a number in 1500..2200 may be a year, 201704 a month,
- * 1 to 12 a month of a year told elsewhere. Whether one is, evidence.c says. */
+/* See internal.h. Columns are read by their values alone: a number in 1500..2200 may be a year, 201704 a
+ * month, 1 to 12 a month of a year told elsewhere. Whether one is, evidence.c says. */
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
@@ -12,7 +12,7 @@
  * the distinct ones are counted. ALIKE: columns that are kept of one
  * reading, those that rise in the rows' order first. */
 enum { LOOK = 32, SMALL = 400, ALIKE = 8, CLUES = 64 };
-static const double DAY = 86400;
+static const double DAY = 86400, FAR = 1e13; /* seconds; of dates, some 300,000 years */
 
 /* ---- cells as numbers --------------------------------------------------------------------------- */
 
@@ -21,6 +21,7 @@ typedef enum {
     TEXT_NUMBER,
     TEXT_MONTH,
     TEXT_QUARTER,
+    TEXT_NTH_YEAR, /* 1-01: a month of the first year */
     TEXT_DATE_MDY,
     TEXT_DATE_DMY,
     TEXT_NUMBERED /* d_1, Week 12: letters, then a number; all with the same letters */
@@ -46,6 +47,16 @@ static double read_text(tab_str t, text_kind kind)
     case TEXT_DATE_DMY:
         return tab_parse_date(t, kind == TEXT_DATE_MDY ? TAB_ORDER_MDY : TAB_ORDER_DMY, &d) ? d.seconds
                                                                                             : (double)NAN;
+    case TEXT_NTH_YEAR: {
+        size_t mark = t.n > 3 ? t.n - 3 : 0;
+        tab_number month;
+        return mark > 0 && t.p[mark] == '-' && tab_parse_number((tab_str){ t.p, mark }, '.', &n) &&
+                       tab_parse_number((tab_str){ t.p + mark + 1, 2 }, '.', &month) && n.value >= 0 &&
+                       n.value < 100 && n.decimals == 0 && month.digits == 2 && month.value >= 1 &&
+                       month.value <= 12
+                   ? (double)tab_days_from_civil(2000 + (int64_t)n.value, (int)month.value, 1) * DAY
+                   : (double)NAN;
+    }
     case TEXT_NUMBERED: {
         size_t letters = t.n;
         while (letters > 0 && t.p[letters - 1] >= '0' && t.p[letters - 1] <= '9')
@@ -103,7 +114,7 @@ static const double *numbers_of(tab_search *s, const tab_column_profile *c, bool
     if (c->code == NULL || c->level == NULL || c->levels < 1)
         return NULL;
     text_kind kind = kind_of_levels(c);
-    if (dates_of(c) != NULL && kind != TEXT_NUMBER) {
+    if (dates_of(c) != NULL && kind != TEXT_NUMBER && kind != TEXT_NTH_YEAR) {
         *ret_date = true;
         return dates_of(c);
     }
@@ -126,7 +137,7 @@ static const double *numbers_of(tab_search *s, const tab_column_profile *c, bool
         return NULL;
     for (size_t r = 0; r < s->rows; r++)
         v[r] = c->code[r] == TAB_NULL ? (double)NAN : of[c->code[r]];
-    *ret_date = kind == TEXT_DATE_MDY || kind == TEXT_DATE_DMY;
+    *ret_date = kind == TEXT_DATE_MDY || kind == TEXT_DATE_DMY || kind == TEXT_NTH_YEAR;
     *ret_month = kind == TEXT_MONTH;
     return v;
 }
@@ -204,8 +215,14 @@ static void count_small(const double *v, size_t rows, tab_clue *c)
         if (!isnan(v[r]))
             seen[(size_t)(v[r] - c->lo)] = true;
     c->distinct = 0;
-    for (size_t k = 0; k <= SMALL; k++)
+    for (size_t k = 0; k <= SMALL; k++) {
         c->distinct += seen[k];
+        for (size_t x = seen[k] ? k : 0; x > 0;) { /* Euclid */
+            size_t rest = (size_t)c->unit % x;
+            c->unit = (double)x;
+            x = rest;
+        }
+    }
 }
 
 static unsigned parts_of(const tab_clue *c)
@@ -223,11 +240,14 @@ static unsigned parts_of(const tab_clue *c)
         parts |= TAB_PART_MONTH;
     if (c->lo >= 1 && c->hi >= 30 && c->hi <= 53 && n >= 26 && c->hi - c->lo <= (double)n)
         parts |= TAB_PART_WEEK;
-    if (c->lo >= 1 && c->lo <= 2 && c->hi >= 28 && c->hi <= 31 && n >= 26)
+    if (c->lo >= 1 && c->lo <= 2 && c->hi >= 25 && c->hi <= 31 && n >= 22)
         parts |= TAB_PART_DAY;
     if (c->lo >= 1 && c->hi >= 360 && c->hi <= 366 && n >= 300)
         parts |= TAB_PART_YEARDAY;
-    if (c->lo == 0 && c->hi == 23 && n >= 20) // NOLINT: whole
+    /* nearly all hours, every sixth of the day, or those that something is open */
+    bool day_long = c->hi <= 23 && c->lo >= 0 && n >= 2 && (double)n * c->unit == 24; // NOLINT: whole
+    bool open = dense && c->lo >= 5 && c->hi >= 15 && c->hi <= 23 && n >= 8;
+    if ((c->lo == 0 && c->hi == 23 && n >= 20) || day_long || open) // NOLINT: whole
         parts |= TAB_PART_HOUR;
     if (c->lo >= 0 && c->hi >= 30 && c->hi <= 59 && (n == 2 || n == 4 || n == 6 || n == 12 || n >= 55))
         parts |= TAB_PART_MINUTE;
@@ -310,6 +330,8 @@ static bool clue_of(tab_search *s, size_t column, tab_clue *c)
         bool clock = p->role == TAB_ROLE_TIME || (c->lo >= 0 && c->hi < DAY);
         c->as = clock || c->distinct < 3 ? TAB_AS_NOTHING : TAB_AS_DATE;
         c->parts = clock ? TAB_PART_CLOCK : 0;
+        if (!(c->lo > -FAR && c->hi < FAR))
+            return false;
         c->days = true;
         for (size_t r = 0; r < s->rows && c->days; r++)
             c->days = isnan(v[r]) || fmod(v[r], DAY) == 0; // NOLINT: whole days

@@ -1,6 +1,6 @@
-/* See internal.h: what speaks for an axis. Values that follow one another are alike where the order is that of
- * time: the mean squared successive difference within series beside the variance (von Neumann, 1941), 1 where
- * the order says nothing. */
+/* See internal.h: what speaks for an axis. Values that follow one another are alike where the order is that
+ * of time: the mean squared successive difference within series beside the variance (von Neumann, 1941), 1
+ * where the order says nothing. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,34 +8,29 @@
 #include "services/inference/engine/profile/roles.h"
 #include "services/inference/engine/series/internal.h"
 
-/* TRIED: columns that are tried as the key of events. ALIKE: of the squared differences that such a key leaves. */
+/* TRIED: columns that are tried as the key of events. ALIKE: of the squared differences that such a key
+ * leaves. */
 enum { LEAST = 12, BESIDE = 8, TRIED = 12 };
 static const double SURE = 4, ALIKE = 0.35;
 
 /* ---- values -------------------------------------------------------------------------------------- */
 
-bool tab_series_values(tab_search *s, size_t column, const double **ret, bool *ret_class)
+bool tab_series_values(tab_search *s, const double **ret, bool *ret_class)
 {
-    *ret = NULL, *ret_class = false;
-    if (column >= s->cols)
-        return true;
-    const tab_column_profile *c = &s->p->col[column];
-    if (c->number != NULL) {
-        *ret = c->number;
-        return true;
-    }
-    if (c->column->layout == TAB_NUMBERS) {
-        *ret = c->column->num;
-        return true;
-    }
-    if (c->code == NULL)
+    const tab_column_profile *c = s->target < s->cols ? &s->p->col[s->target] : NULL;
+    *ret = c == NULL                          ? NULL
+           : c->number != NULL                ? c->number
+           : c->column->layout == TAB_NUMBERS ? c->column->num
+                                              : s->y;
+    *ret_class = c != NULL && c->number == NULL && c->column->layout == TAB_CODED;
+    if (c == NULL || *ret != NULL || c->code == NULL)
         return true;
     double *v = tab_arena_new_of(s->scratch, double, s->rows + 1);
     if (v == NULL)
         return false;
     for (size_t r = 0; r < s->rows; r++)
         v[r] = c->code[r] == TAB_NULL ? (double)NAN : c->code[r];
-    *ret = v, *ret_class = true;
+    *ret = s->y = v;
     return true;
 }
 
@@ -106,6 +101,20 @@ static void successive(const tab_search *s, const tab_axis *x, size_t n, const d
     *ret_z = (1 - *ret_eta) * sqrt(moves);
 }
 
+/* The correlation of the labelled rows' times with their numbers, without its sign. */
+static double along(const tab_search *s, const uint32_t *rank)
+{
+    double n = 0, sx = 0, sy = 0, xx = 0, yy = 0, xy = 0;
+    for (size_t r = 0; r < s->rows; r++) {
+        if (rank[r] == TAB_NULL || (s->asked != NULL && s->asked[r]))
+            continue;
+        double x = (double)r, y = rank[r];
+        n++, sx += x, sy += y, xx += x * x, yy += y * y, xy += x * y;
+    }
+    double spread = (n * xx - sx * sx) * (n * yy - sy * sy);
+    return spread > 0 ? fabs(n * xy - sx * sy) / sqrt(spread) : 0;
+}
+
 /* How the rows come, and how those that are asked lie. */
 static void lie(const tab_search *s, tab_axis *x, size_t n)
 {
@@ -145,6 +154,7 @@ static void lie(const tab_search *s, tab_axis *x, size_t n)
     double within = own > 0 ? (double)(own_up > own_down ? own_up : own_down) / own : 0;
     x->blocks = n > 1 && within > global;
     x->ordered = fmax(global, within);
+    x->along = along(s, rank);
     x->falls = x->ordered >= 0.9 && (x->blocks ? own_down > own_up : down > up);
     x->after = asked > 0 ? (double)later / (double)asked : 0;
     x->after_own = asked > 0 ? (double)later_own / (double)asked : 0;
@@ -158,15 +168,18 @@ static double points_of(const tab_search *s, const tab_axis *x)
 {
     const tab_clue *first = x->clue[0];
     bool count = x->clues == 1 && first->as == TAB_AS_COUNT, year = x->clues == 1 && first->as == TAB_AS_YEAR;
-    /* 66 to 84, each once: no counter begins there */
-    if (count && first->lo >= 32 && first->hi <= 99 && x->keys == 0 && x->alone >= 1 &&
-        first->distinct >= 8 && first->hi - first->lo < 1.1 * (double)first->distinct)
+    /* 66 to 84, each once, or once in each series: no counter begins there */
+    bool decade =
+        count && first->lo >= 32 && first->hi <= 99 && first->hi - first->lo < 1.1 * (double)first->distinct;
+    bool once = x->keys == 0 && x->alone >= 1 && first->distinct >= 8;
+    bool grid = x->keys > 0 && x->alone >= 1 && x->cover >= 0.95 && x->ordered >= 0.97;
+    if (decade && (once || grid))
         count = false, year = true;
     bool lattice = x->alone >= 0.95 && x->next >= 0.7 &&
                    (x->at.even >= 0.6 || (x->keys > 0 && x->cover >= 0.9 && x->alone0 < 0.5));
     bool after = s->n_asked >= 2 && (x->after >= 0.95 || x->after_own >= 0.95);
     /* the last rows of a table are the last by whatever it is sorted by */
-    bool told = after && s->n_asked >= 5 && !(s->at_end && x->ordered >= 0.7);
+    bool told = after && s->n_asked >= 5 && !(s->at_end && (x->ordered >= 0.7 || x->along > 0.9));
     /* of few rows the order must say more, of two-digit years under keys less */
     double sure = fmax(2.6, fmin(SURE, 0.6 * sqrt((double)x->at.known)));
     if (count && first->lo >= 13 && first->hi <= 99 && lattice && x->keys > 0)
@@ -185,21 +198,39 @@ static double points_of(const tab_search *s, const tab_axis *x)
     points += x->keys > 0 && x->alone >= 0.95 && x->alone0 < 0.8 ? 1 : 0;
     points += depends && (x->alone >= 0.95 || !(count || year)) ? 1 : 0;
     points += depends ? 2 * fmax(0, fmin(1, 1 - x->eta)) : 0;
-    points += !after || (count && x->keys == 0 && !lattice) ? 0 : fmax(4 * x->after, 3 * x->after_own);
+    bool birth = x->clues == 1 && first->birth && !told;
+    points +=
+        !after || birth || (count && x->keys == 0 && !lattice) ? 0 : fmax(4 * x->after, 3 * x->after_own);
     points -= 0.5 * (double)x->keys;
     /* a quarter beside a year is a part of the time sooner than a key */
     for (size_t k = 0; k < x->keys; k++)
         for (size_t i = 0; i < s->clues; i++)
             if (s->clue[i].column == x->key[k] && s->clue[i].parts != 0)
                 points -= year || x->clues > 1 ? 1.5 : count ? 0 : 0.5;
-    if (count && !(lattice && (depends || told || (after && x->keys > 0 && x->z > 2.5))))
+    bool visits = x->keys > 0 && x->alone >= 0.98 && x->alone0 < 0.5 && x->ordered >= 0.97;
+    if (count && !((lattice || visits) && (depends || told || (after && x->keys > 0 && x->z > 2.5))))
+        return 0;
+    /* a counter of the rows is their order, which the values must bear out */
+    if (count && x->keys == 0 && x->ordered >= 0.97 && !(s->row_order > 0))
         return 0;
     if (year && x->alone < 0.9 && !told)
+        return 0;
+    if (x->yearless && loose && !told)
         return 0;
     /* parts that neither order the rows nor make them stand alone describe what a row is about */
     if (x->clues > 1 && x->ordered < 0.9 && !lattice && !after && x->alone < 0.9)
         return 0;
     return points;
+}
+
+/* The share of rows in sequence that are the first of their time in their series. */
+static double first_of_time(const tab_search *s, const tab_axis *x, size_t n)
+{
+    size_t again = 0;
+    for (size_t i = 1; i < n; i++)
+        again += s->series[s->seq[i]] == s->series[s->seq[i - 1]] &&
+                 x->at.rank[s->seq[i]] == x->at.rank[s->seq[i - 1]];
+    return n > 0 ? 1 - (double)again / (double)n : 0;
 }
 
 bool tab_series_weigh(tab_search *s, tab_axis *x)
@@ -208,12 +239,16 @@ bool tab_series_weigh(tab_search *s, tab_axis *x)
     const double *y;
     bool class;
     if (!tab_series_ids(s, x->key, x->keys, s->series, &n) || !tab_series_sequence(s, x, n, &seq) ||
-        !tab_series_values(s, s->target, &y, &class))
+        !tab_series_values(s, &y, &class))
         return false;
     lie(s, x, n);
+    x->single = first_of_time(s, x, seq);
     x->eta = 1, x->z = 0, x->change = INFINITY;
     if (y != NULL)
         successive(s, x, seq, y, class, &x->eta, &x->z, &x->change);
+    bool counter = x->clues == 1 && x->clue[0]->as == TAB_AS_COUNT && x->keys == 0;
+    if (counter && !tab_series_row_order(s))
+        return false;
     x->points = points_of(s, x);
     return true;
 }
@@ -223,7 +258,7 @@ bool tab_series_value_key(tab_search *s, tab_axis *x)
     size_t tried = 0;
     tab_axis best = *x;
     double most = ALIKE * x->change;
-    if (x->keys > 0 || (x->at.even >= 0.6 && x->alone >= 0.9))
+    if (x->keys > 0 || (x->at.even >= 0.6 && x->single >= 1))
         return true;
     for (size_t c = 0; c < s->cols && tried < TRIED; c++) {
         tab_axis k = *x;
@@ -233,7 +268,8 @@ bool tab_series_value_key(tab_search *s, tab_axis *x)
         k.key[0] = c, k.keys = 1;
         if (!tab_series_weigh(s, &k))
             return false;
-        if (k.z > SURE && k.eta < 0.6 && k.change < most) {
+        bool apart = k.single >= 0.98 && 1 - k.single <= 0.2 * (1 - x->single);
+        if (apart && k.z > SURE && k.eta < 0.6 && k.change < most) {
             most = k.change;
             best = k;
         }
@@ -244,8 +280,8 @@ bool tab_series_value_key(tab_search *s, tab_axis *x)
 
 /* ---- the order of rows ---------------------------------------------------------------------------- */
 
-/* Neighbours of a column as the rows stand: *r1 of values, *d1 of their differences; repeats are taken as one.
- * Of noise about a smooth line, which is what a sorted export shows, d1 is -1/2 however high r1 is. */
+/* Neighbours of a column as the rows stand: *r1 of values, *d1 of their differences; repeats are taken as
+ * one. Of noise about a smooth line, which is what a sorted export shows, d1 is -1/2 however high r1 is. */
 static bool neighbours(const double *y, size_t rows, double *r1, double *d1, size_t *n, double *rises)
 {
     double sum = 0, square = 0, product = 0, last = (double)NAN, before = (double)NAN, up = 0, down = 0;
@@ -323,17 +359,29 @@ static bool sorted_by(const double *v, size_t rows)
     return (up <= astray || down <= astray) && up + down > 8;
 }
 
-bool tab_series_row_order(tab_search *s, double *ret_strength)
+/* A counter of the rows: in the order of what it counts, not sorted by it. */
+static bool counts_rows(const tab_search *s, size_t column)
+{
+    for (size_t i = 0; i < s->clues; i++)
+        if (s->clue[i].column == column && s->clue[i].as == TAB_AS_COUNT)
+            return s->clue[i].distinct == s->clue[i].present;
+    return false;
+}
+
+bool tab_series_row_order(tab_search *s)
 {
     const double *y;
     bool class, sorted = false;
     size_t said = 0, tried = 0;
-    *ret_strength = 0;
+    if (s->row_order >= 0)
+        return true;
+    s->row_order = 0;
     if (s->rows < 2 * LEAST || grouped(s))
         return true;
     for (size_t c = 0; c < s->cols && !sorted; c++)
-        sorted = c != s->target && s->p->col[c].number != NULL && sorted_by(s->p->col[c].number, s->rows);
-    if (!tab_series_values(s, s->target, &y, &class))
+        sorted = c != s->target && s->p->col[c].number != NULL && !counts_rows(s, c) &&
+                 sorted_by(s->p->col[c].number, s->rows);
+    if (!tab_series_values(s, &y, &class))
         return false;
     bool target = y != NULL && !class && ordered_values(y, s->rows, sorted);
     for (size_t c = 0; c < s->cols && tried < BESIDE; c++) {
@@ -348,6 +396,6 @@ bool tab_series_row_order(tab_search *s, double *ret_strength)
     /* what a table is sorted by may well be followed by the target, and by nothing else */
     if (sorted ? target && tried > 0 && 3 * said >= 2 * tried
                : target || (most && y == NULL) || (most && class))
-        *ret_strength = target && most ? 0.9 : target ? 0.8 : 0.6;
+        s->row_order = target && most ? 0.9 : target ? 0.8 : 0.6;
     return true;
 }

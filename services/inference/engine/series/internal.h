@@ -1,6 +1,6 @@
-/* What the files of this folder share. A clue is one column read as a time or as a part of one; an axis is a
- * clue, or several together, taken as the table's time, with the series under which it stands and what speaks
- * for it. */
+/* What the files of this folder share. A clue is one column read as a time or as a part of one; an axis is
+ * a clue, or several together, taken as the table's time, with the series under which it stands and what
+ * speaks for it. */
 #ifndef TAB_SERIES_INTERNAL_H
 #define TAB_SERIES_INTERNAL_H
 
@@ -63,9 +63,11 @@ typedef struct {
     size_t key[TAB_SERIES_KEYS], keys;
     double alone;       /* rows that are alone with their time in their series */
     double alone0;      /* without keys */
+    double single;      /* rows that are alone with their time in their series, of all rows */
     double next;        /* neighbours of a series that are one time of the table apart */
     double cover;       /* times that a series has of those of the table between its first and its last */
     double ordered;     /* neighbouring rows of unlike times that rise (or fall), whichever is more */
+    double along;       /* correlation of time and row number among labelled rows, without its sign */
     bool falls, blocks; /* rows come newest first; in order within series that stand together */
     double after;       /* asked rows that are later than all labelled ones; of their series */
     double after_own;
@@ -85,7 +87,9 @@ typedef struct {
     tab_clue *clue; /* (clues) */
     size_t clues;
     uint32_t **level; /* (cols) dense levels of a column that may be a key, made when somebody asks */
-    tab_ranked spare;
+    tab_ranked spare, work;
+    const double *y;        /* the target's values, once somebody asked for them */
+    double row_order;       /* what tab_series_row_order said; below 0: not asked yet */
     uint32_t *series, *seq; /* (rows) scratch */
 } tab_search;
 
@@ -95,7 +99,7 @@ bool tab_series_clues(tab_search *s);
 /* ranks.c */
 bool tab_ranked_new(tab_arena *a, size_t rows, tab_ranked *ret);
 /* All else from when; calendar: seconds, of which months may be the step. False: memory. */
-bool tab_rank_times(tab_arena *a, size_t rows, bool calendar, tab_ranked *r);
+bool tab_rank_times(size_t rows, bool calendar, tab_ranked *r);
 
 /* keys.c: the smallest set of columns under which a time stands nearly once. */
 bool tab_series_keys(tab_search *s, tab_axis *x);
@@ -106,12 +110,14 @@ bool tab_series_ids(tab_search *s, const size_t *key, size_t keys, uint32_t *ser
 
 /* evidence.c */
 bool tab_series_weigh(tab_search *s, tab_axis *x);
-/* Events whose times say nothing of their series: a column within which values follow one another is the key. */
+/* Events whose times say nothing of their series: a column within which values follow one another is the
+ * key. */
 bool tab_series_value_key(tab_search *s, tab_axis *x);
-/* Whether the rows as they stand are in an order that their values bear out. */
-bool tab_series_row_order(tab_search *s, double *ret_strength);
-/* y (rows): the target as a number, of categories their codes; *ret_class: only equality counts. */
-bool tab_series_values(tab_search *s, size_t column, const double **ret, bool *ret_class);
+/* s->row_order: how sure it is that the values bear out the order of the rows as they stand; 0: it is not. */
+bool tab_series_row_order(tab_search *s);
+/* *ret (rows): the target as a number, of categories their codes, NULL where there is none; *ret_class: only
+ * equality counts. */
+bool tab_series_values(tab_search *s, const double **ret, bool *ret_class);
 
 /* s->seq: rows of known time and series by series (s->series, n of them), then by time. *ret_n of them. */
 bool tab_series_sequence(tab_search *s, const tab_axis *x, size_t n, size_t *ret_n);

@@ -8,8 +8,8 @@
 #include "common/order.h"
 #include "services/inference/engine/series/internal.h"
 
-/* WINDOW: rows that sets of columns are compared on; TIMES: of at least so many times. POOL: columns of which
- * pairs and more are made. */
+/* WINDOW: rows that sets of columns are compared on; TIMES: of at least so many times. POOL: columns of
+ * which pairs and more are made. */
 enum { WINDOW = 4096, TIMES = 12, POOL = 10 };
 static const double ALONE = 0.95, COVER = 0.6;
 
@@ -22,13 +22,16 @@ static const uint32_t *levels_of(tab_search *s, size_t column)
         return c->code != NULL ? c->code : c->column->code;
     if (s->level[column] != NULL)
         return s->level[column];
-    tab_ranked r;
-    if (!tab_ranked_new(s->scratch, s->rows, &r))
+    /* only the ranks are kept, of each column that is asked for */
+    tab_ranked *r = &s->work;
+    uint32_t *rank = tab_arena_new_of(s->scratch, uint32_t, s->rows + 1);
+    if (rank == NULL || (r->when == NULL && !tab_ranked_new(s->scratch, s->rows, r)))
         return NULL;
-    memcpy(r.when, c->column->num, s->rows * sizeof *r.when);
-    if (!tab_rank_times(s->scratch, s->rows, false, &r))
+    memcpy(r->when, c->column->num, s->rows * sizeof *r->when);
+    if (!tab_rank_times(s->rows, false, r))
         return NULL;
-    return s->level[column] = r.rank;
+    memcpy(rank, r->rank, s->rows * sizeof *rank);
+    return s->level[column] = rank;
 }
 
 static uint64_t mix(uint64_t x)
@@ -220,8 +223,12 @@ static bool better(const keyed *k, const keyed *best)
     return k->series < best->series;
 }
 
-static bool good(const keyed *k)
+/* Whether a set names the series; where few rows share their times without it, it must tell most of those
+ * apart. */
+static bool good(const keyed *k, const keyed *none)
 {
+    if (none->alone >= 0.9 && 1 - k->alone > 0.2 * (1 - none->alone))
+        return false;
     return k->alone >= ALONE && k->each >= 2 && (k->cover >= COVER || k->apart);
 }
 
@@ -240,7 +247,7 @@ static void keep(keyed *pool, size_t *n, const keyed *k)
 }
 
 /* Sets of two, three and four, grown from the pool. */
-static bool grow(const window *w, keyed *pool, size_t n, keyed *best)
+static bool grow(const window *w, keyed *pool, size_t n, const keyed *none, keyed *best)
 {
     keyed single[POOL];
     size_t singles = n;
@@ -259,7 +266,7 @@ static bool grow(const window *w, keyed *pool, size_t n, keyed *best)
                 k.key[k.keys++] = single[j].key[0];
                 if (!try_keys(w, &k))
                     return false;
-                if (good(&k) && better(&k, best))
+                if (good(&k, none) && better(&k, best))
                     *best = k;
                 if (k.alone > pool[i].alone + 0.01)
                     keep(next, &kept, &k);
@@ -270,7 +277,7 @@ static bool grow(const window *w, keyed *pool, size_t n, keyed *best)
     return true;
 }
 
-/* Rises and falls of time from one labelled row to the next; within: where the level stays. *changes of it. */
+/* Rises and falls of time from one labelled row to the next where the level stays; *changes of the level. */
 static void turns_of(const tab_search *s, const tab_axis *x, const uint32_t *level, size_t most, size_t *up,
                      size_t *down, size_t *changes)
 {
@@ -289,7 +296,8 @@ static void turns_of(const tab_search *s, const tab_axis *x, const uint32_t *lev
 }
 
 /* Histories put one below the other: rows stand in blocks of a column's values, each block in the order of
- * time, the table as a whole not. *ret: such a column, the table's width where there is none. False: memory. */
+ * time, the table as a whole not. *ret: such a column, the table's width where there is none. False:
+ * memory. */
 static bool block_key(tab_search *s, const tab_axis *x, size_t *ret)
 {
     size_t up, down, changes;
@@ -333,12 +341,12 @@ bool tab_series_keys(tab_search *s, tab_axis *x)
         if (!tab_series_may_name(s, x, c))
             continue;
         ok = try_keys(&w, &k);
-        if (good(&k) && better(&k, &best))
+        if (good(&k, &none) && better(&k, &best))
             best = k;
         if (k.each >= 2 && k.sure > 1)
             keep(pool, &n, &k);
     }
-    ok = ok && (best.keys != SIZE_MAX || grow(&w, pool, n, &best));
+    ok = ok && (best.keys != SIZE_MAX || grow(&w, pool, n, &none, &best));
     free(w.table);
     size_t block = s->cols;
     if (ok && best.keys == SIZE_MAX && none.alone > 0.5)

@@ -5,8 +5,8 @@
 
 #include "services/inference/engine/series/internal.h"
 
-/* CHANCE: how unlikely a random choice of rows must make it that all asked groups are new, in nats. SHARE: of the
- * asked rows that are new where some are known. */
+/* CHANCE: how unlikely a random choice of rows must make it that all asked groups are new, in nats. SHARE:
+ * of the asked rows that are new where some are known. */
 static const double CHANCE = 9, SHARE = 0.2;
 
 bool tab_series_place(tab_arena *a, const tab_series *s, size_t rows, const bool *asked, tab_place **ret)
@@ -49,15 +49,14 @@ bool tab_series_place(tab_arena *a, const tab_series *s, size_t rows, const bool
 /* ---- groups --------------------------------------------------------------------------------------- */
 
 /* level (rows) 0..n-1 of a column; TAB_NULL where it is missing. NULL: memory. */
-static const uint32_t *levels_of(tab_arena *a, const tab_column_profile *c, size_t rows, tab_ranked *r,
-                                 size_t *n)
+static const uint32_t *levels_of(const tab_column_profile *c, size_t rows, tab_ranked *r, size_t *n)
 {
     if (c->column->layout == TAB_CODED) {
         *n = c->code != NULL ? c->levels : c->column->levels;
         return c->code != NULL ? c->code : c->column->code;
     }
     memcpy(r->when, c->column->num, rows * sizeof *r->when);
-    bool ok = tab_rank_times(a, rows, false, r);
+    bool ok = tab_rank_times(rows, false, r);
     *n = r->times;
     return ok ? r->rank : NULL;
 }
@@ -132,7 +131,7 @@ bool tab_asked_groups(tab_arena *a, const tab_profile *p, const tab_series *s, s
         grouping g;
         if (!may_group(p, s, target, c))
             continue;
-        const uint32_t *level = levels_of(scratch, &p->col[c], rows, &ranked, &n);
+        const uint32_t *level = levels_of(&p->col[c], rows, &ranked, &n);
         if (level == NULL)
             return false;
         if (n > rows)

@@ -58,9 +58,9 @@ static double spacing(const double *when, size_t rows, double *lo, double *hi)
     return whole ? fmax(g, 1) : 0;
 }
 
-static bool count_out(tab_arena *a, size_t rows, tab_ranked *r, double lo, double g, size_t buckets)
+static bool count_out(size_t rows, tab_ranked *r, double lo, double g, size_t buckets)
 {
-    uint32_t *at = tab_arena_new_of(a, uint32_t, buckets + 1);
+    uint32_t *at = calloc(buckets + 1, sizeof *at);
     if (at == NULL)
         return false;
     for (size_t i = 0; i < rows; i++)
@@ -76,6 +76,7 @@ static bool count_out(tab_arena *a, size_t rows, tab_ranked *r, double lo, doubl
     for (size_t i = 0; i < rows; i++)
         if (!isnan(r->when[i]))
             r->order[at[(size_t)((r->when[i] - lo) / g)]++] = (uint32_t)i;
+    free(at);
     return true;
 }
 
@@ -140,12 +141,12 @@ static bool even_share(tab_ranked *r, bool calendar)
     return true;
 }
 
-bool tab_rank_times(tab_arena *a, size_t rows, bool calendar, tab_ranked *r)
+bool tab_rank_times(size_t rows, bool calendar, tab_ranked *r)
 {
     double lo = 0, hi = 0, g = spacing(r->when, rows, &lo, &hi);
     double range = g > 0 && hi >= lo ? (hi - lo) / g : (double)INFINITY;
     bool few = range < 4 * (double)rows + 4096;
-    if (!(few ? count_out(a, rows, r, lo, g, (size_t)range + 1) : sort_out(rows, r)))
+    if (!(few ? count_out(rows, r, lo, g, (size_t)range + 1) : sort_out(rows, r)))
         return false;
     r->times = 0;
     for (size_t i = 0; i < rows; i++)

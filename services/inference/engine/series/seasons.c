@@ -1,5 +1,5 @@
-/* See internal.h: periods of plain numbers, which no calendar suggests. A series less its mean over the period
- * keeps the period and loses the trend; what is left is held against itself one period on. */
+/* See internal.h: periods of plain numbers, which no calendar suggests. A series less its mean over the
+ * period keeps the period and loses the trend; what is left is held against itself one period on. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -84,7 +84,7 @@ bool tab_series_seasons(tab_search *s, const tab_axis *x, tab_series *t, double 
     grid g = { tab_arena_new_of(s->scratch, double, ROOM + 2), tab_arena_new_of(s->scratch, double, ROOM + 2),
                tab_arena_new_of(s->scratch, double, ROOM + 2),
                tab_arena_new_of(s->scratch, uint32_t, ROOM + 2) };
-    if (tab_arena_full(s->scratch) || !tab_series_values(s, s->target, &y, &class) ||
+    if (tab_arena_full(s->scratch) || !tab_series_values(s, &y, &class) ||
         !tab_series_ids(s, x->key, x->keys, s->series, &seq) || !tab_series_sequence(s, x, t->n, &seq))
         return false;
     if (y == NULL || class)

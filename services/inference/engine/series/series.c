@@ -12,8 +12,8 @@
 #include "services/inference/engine/profile/parse.h"
 #include "services/inference/engine/series/internal.h"
 
-/* POINTS: an axis with fewer is none. PARTS: columns that are tried as one part. Chosen by hand on made tables
- * (tests/bench/series). */
+/* POINTS: an axis with fewer is none. PARTS: columns that are tried as one part. Chosen by hand on made
+ * tables (tests/bench/series): decision 0389. */
 static const double POINTS = 4.9;
 enum { PARTS = 4, CLOCK = TAB_PART_HOUR | TAB_PART_CLOCK };
 static const double DAY = 86400;
@@ -128,8 +128,8 @@ static void fill_when(const tab_search *s, tab_axis *x)
 
 /* ---- choosing ------------------------------------------------------------------------------------- */
 
-/* Whether x is the better time: by points, then by the order of rows, and of two dates the earlier, as nothing
- * is known of a row before it came. */
+/* Whether x is the better time: by points, then by the order of rows, and of two dates the earlier, as
+ * nothing is known of a row before it came. */
 static bool beats(const tab_axis *x, const tab_axis *best)
 {
     if (best->clues == 0 || fabs(x->points - best->points) > 0.05)
@@ -151,7 +151,7 @@ static bool try_axis(tab_search *s, tab_axis *x, tab_axis *best)
 {
     x->at = s->spare;
     fill_when(s, x);
-    if (!tab_rank_times(s->scratch, s->rows, x->calendar, &x->at))
+    if (!tab_rank_times(s->rows, x->calendar, &x->at))
         return false;
     s->spare = x->at;
     if (x->at.times < 3 || x->at.known < 6 || 200 * x->at.wrong > x->at.known)
@@ -264,10 +264,9 @@ static bool take_axis(tab_search *s, tab_axis *x, tab_series *ret)
 
 static bool take_order(tab_search *s, tab_axis *x, tab_series *ret)
 {
-    double strength;
-    if (!tab_series_row_order(s, &strength))
+    if (!tab_series_row_order(s))
         return false;
-    if (!(strength > 0))
+    if (!(s->row_order > 0))
         return true;
     x->at = s->spare;
     x->clues = 0, x->keys = 0, x->calendar = false, x->unit = TAB_STEP_NUMBER;
@@ -275,8 +274,8 @@ static bool take_order(tab_search *s, tab_axis *x, tab_series *ret)
     for (size_t r = 0; r < s->rows; r++)
         ret->when[r] = x->at.when[r] = (double)r;
     ret->kind = TAB_TIME_ORDER;
-    ret->confidence = strength;
-    return tab_rank_times(s->scratch, s->rows, x->calendar, &x->at) &&
+    ret->confidence = s->row_order;
+    return tab_rank_times(s->rows, x->calendar, &x->at) &&
            tab_series_ids(s, x->key, 0, ret->series, &ret->n) && tab_series_step(s, x, ret);
 }
 
@@ -295,9 +294,9 @@ static void note_all(tab_arena *a, const tab_search *s, const tab_axis *x, tab_s
         note(ret, tab_arena_printf(a, "the time of %zu rows is not known", unknown));
     if (ret->kind == TAB_TIME_ORDER)
         note(ret, "no column says when a row came; the values bear out the order of the rows");
-    else if (x->alone < 1)
+    else if (x->single < 1)
         note(ret, tab_arena_printf(a, "%.3g %% of the rows share their time with another of their series",
-                                   100 * (1 - x->alone)));
+                                   100 * (1 - x->single)));
     if (!ret->regular)
         note(ret, "the times are not evenly spaced");
     if (ret->falls)
@@ -320,7 +319,13 @@ tab_status tab_series_find(tab_arena *a, const tab_profile *p, size_t target, co
     if (scratch == NULL || tab_arena_full(a))
         return tab_no_memory(err);
     tab_search s = {
-        .scratch = scratch, .p = p, .target = target, .rows = rows, .cols = cols, .asked = asked
+        .scratch = scratch,
+        .p = p,
+        .target = target,
+        .rows = rows,
+        .cols = cols,
+        .asked = asked,
+        .row_order = -1,
     };
     s.level = tab_arena_new_of(scratch, uint32_t *, cols + 1);
     s.series = tab_arena_new_of(scratch, uint32_t, rows + 1);

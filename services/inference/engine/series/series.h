@@ -55,7 +55,8 @@ typedef struct {
 tab_status tab_series_find(tab_arena *a, const tab_profile *p, size_t target, const bool *asked,
                            tab_series *ret, tab_error *err) TAB_CHECKED;
 
-/* Where a row's time lies beside the labelled rows of its series; of a new series, beside those of the table. */
+/* Where a row's time lies beside the labelled rows of its series; of a new series, beside those of the
+ * table. */
 typedef enum { TAB_PLACE_UNKNOWN, TAB_PLACE_BEFORE, TAB_PLACE_AMONG, TAB_PLACE_AFTER } tab_place_relation;
 
 typedef struct {
@@ -68,9 +69,10 @@ typedef struct {
 bool tab_series_place(tab_arena *a, const tab_series *s, size_t rows, const bool *asked,
                       tab_place **ret) TAB_CHECKED;
 
-/* The repeating column that names groups of which the asked rows' are new where a random choice of rows would
- * have left known ones: *ret_column, the width of the table where there is none. new_rows (rows): asked rows
- * whose value no labelled row has. s: its time columns name no groups; may be NULL. False: memory. */
+/* The repeating column that names groups of which the asked rows' are new where a random choice of rows
+ * would have left known ones: *ret_column, the width of the table where there is none. new_rows (rows):
+ * asked rows whose value no labelled row has. s: its time columns name no groups; may be NULL. False:
+ * memory. */
 bool tab_asked_groups(tab_arena *a, const tab_profile *p, const tab_series *s, size_t target,
                       const bool *asked, size_t *ret_column, bool **ret_new_rows) TAB_CHECKED;
 #endif

@@ -235,7 +235,7 @@ bool tab_series_step(tab_search *s, const tab_axis *x, tab_series *ret)
             ret->step = ret->regular || n == 0 ? step : gap[n / 2];
         }
     }
-    if (x->alone < 0.8 && ret->unit != TAB_STEP_NUMBER) /* events, not a series on a grid */
+    if (x->single < 0.8 && ret->unit != TAB_STEP_NUMBER) /* events, not a series on a grid */
         ret->regular = false;
     ret->step = ret->step > 0 ? ret->step : 1;
     index_rows(s->rows, x, ret);
