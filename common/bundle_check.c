@@ -59,6 +59,7 @@ static bool results_sound(const Tabella__Prediction *p, const Tabella__Results *
            (r->n_value == 0 || (r->n_value == n && r->n_quantiles == n * p->n_quantile_levels)) &&
            (r->n_std == 0 || r->n_std == n) && (r->n_anomaly_score == 0 || r->n_anomaly_score == n) &&
            (r->n_reasons == 0 || r->n_reasons == n) &&
+           (r->n_regime == 0 || (r->n_regime == n && below(r->regime, n, TAB_BUNDLE_REGIMES))) &&
            (r->n_doubt == 0 || (r->n_doubt == n && below(r->doubt, n, p->n_doubts + 1))) &&
            (r->n_label + r->n_value + r->n_anomaly_score == n);
 }
@@ -171,11 +172,44 @@ static bool map_sound(const Tabella__Bundle *b)
     return true;
 }
 
+/* A number is written as it came: it has to be one of JSON's. */
+static bool is_number(const char *s)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(4096);
+    const tab_json *v = NULL;
+    tab_error err;
+    return a != NULL && tab_json_read(a, tab_str_of(s), 1, &v, &err) == TAB_OK && v->kind == TAB_JSON_NUMBER;
+}
+
+static bool forecast_sound(const Tabella__Forecast *f)
+{
+    tab_column c;
+    if (f == NULL)
+        return true;
+    size_t n = f->n_value;
+    if (f->n_low != n || f->n_high != n || f->n_series_value != f->n_series ||
+        !tab_column_view(f->at, n, &c) || (f->step_is_number && !is_number(f->step)))
+        return false;
+    for (size_t i = 0; i < f->n_series; i++)
+        if (!tab_column_view(f->series_value[i], n, &c))
+            return false;
+    return true;
+}
+
+static bool linked_sound(const Tabella__Bundle *b, const Tabella__Prediction *p)
+{
+    for (size_t i = 0; i < p->n_linked; i++)
+        if (p->linked[i]->table >= b->n_tables)
+            return false;
+    return true;
+}
+
 bool tab_bundle_sound(const Tabella__Bundle *b)
 {
     const Tabella__Prediction *p = b->prediction;
     tab_column c;
     return map_sound(b) && unified_sound(b->unified_rows, b->n_tables) && imputation_sound(b) &&
            (p == NULL || ((p->classes == NULL || tab_column_view(p->classes, class_count(p), &c)) &&
-                          results_sound(p, p->results) && results_sound(p, p->missing_target_results)));
+                          forecast_sound(p->forecast) && linked_sound(b, p) && results_sound(p, p->results) &&
+                          results_sound(p, p->missing_target_results)));
 }

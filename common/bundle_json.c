@@ -1,6 +1,6 @@
 /* The output bundle as JSON, member by member in the order of the specification. The api calls it for
- * answers of runs and endpoints. Arrays that grow with the rows are in bundle_pages.c, for the api also
- * serves them page by page. */
+ * answers of runs and endpoints. The prediction is in bundle_prediction.c; arrays that grow with the rows
+ * are in bundle_pages.c, for the api also serves them page by page. */
 #include "common/bundle_internal.h"
 
 #include <math.h>
@@ -8,12 +8,6 @@
 #include <string.h>
 
 /* ---- small parts ----------------------------------------------------------------------------- */
-
-/* An empty text of the message is null in JSON. */
-static void text_or_null(tab_out *o, const char *s)
-{
-    tab_out_cstr(o, s == NULL || *s == 0 ? NULL : s);
-}
 
 static void summary(tab_out *o, const Tabella__Bundle *b, const tab_bundle_view *view)
 {
@@ -175,14 +169,6 @@ static void duplicates(tab_out *o, const Tabella__Bundle *b, const Tabella__Dupl
     tab_out_close(o, ']');
 }
 
-static void addresses(tab_out *o, size_t n, Tabella__ColumnRef *const *c)
-{
-    tab_out_open(o, '[');
-    for (size_t i = 0; i < n; i++)
-        bundle_address(o, c[i]);
-    tab_out_close(o, ']');
-}
-
 static void relations(tab_out *o, const Tabella__Bundle *b, const Tabella__CrossTableMap *m)
 {
     tab_out_open(o, '[');
@@ -191,8 +177,8 @@ static void relations(tab_out *o, const Tabella__Bundle *b, const Tabella__Cross
         tab_out_open(o, '{');
         MEMBER(o, "a", tab_out_str(o, bundle_bytes(b->tables[r->a_table]->id)));
         MEMBER(o, "b", tab_out_str(o, bundle_bytes(b->tables[r->b_table]->id)));
-        MEMBER(o, "a_columns", addresses(o, r->n_a_columns, r->a_columns));
-        MEMBER(o, "b_columns", addresses(o, r->n_b_columns, r->b_columns));
+        MEMBER(o, "a_columns", bundle_addresses(o, r->n_a_columns, r->a_columns));
+        MEMBER(o, "b_columns", bundle_addresses(o, r->n_b_columns, r->b_columns));
         MEMBER(o, "relation", tab_out_cstr(o, r->relation));
         MEMBER(o, "key", tab_out_bool(o, r->key != 0));
         MEMBER(o, "matches", tab_out_uint(o, r->matches));
@@ -347,15 +333,6 @@ static void table_and_column(tab_out *o, const bundle_writer *w, size_t table, s
     MEMBER(o, "column", tab_out_str(o, w->column_name[w->column_base[table] + column]));
 }
 
-/* A figure of a metric, or null where it was not measured. */
-static void fixed_or_null(tab_out *o, double x, const char *metric)
-{
-    if (*metric != 0)
-        tab_out_fixed(o, x);
-    else
-        tab_out_null(o);
-}
-
 /* How each column was filled, and which columns were not. */
 static void imputed_columns(tab_out *o, const bundle_writer *w, const Tabella__Imputation *m)
 {
@@ -367,8 +344,8 @@ static void imputed_columns(tab_out *o, const bundle_writer *w, const Tabella__I
         table_and_column(o, w, c->table, c->column);
         MEMBER(o, "method", tab_out_cstr(o, c->method));
         MEMBER(o, "metric", tab_out_cstr(o, c->metric));
-        MEMBER(o, "score", fixed_or_null(o, c->score, c->metric));
-        MEMBER(o, "baseline", fixed_or_null(o, c->baseline, c->metric));
+        MEMBER(o, "score", bundle_fixed_or_null(o, c->score, c->metric));
+        MEMBER(o, "baseline", bundle_fixed_or_null(o, c->baseline, c->metric));
         tab_out_close(o, '}');
     }
     tab_out_close(o, ']');
@@ -442,88 +419,9 @@ static void task_selection(tab_out *o, const Tabella__TaskSelection *t)
     }
     tab_out_open(o, '{');
     MEMBER(o, "mode", tab_out_cstr(o, t->mode));
-    MEMBER(o, "type", text_or_null(o, t->type));
+    MEMBER(o, "type", bundle_text_or_null(o, t->type));
     MEMBER(o, "reason", tab_out_cstr(o, t->reason));
     MEMBER(o, "overridable", tab_out_bool(o, strcmp(t->mode, "user") != 0));
-    tab_out_close(o, '}');
-}
-
-void tab_split_json(tab_out *o, const Tabella__Split *s)
-{
-    MEMBER(o, "kind", tab_out_cstr(o, s->kind));
-    MEMBER(o, "by", bundle_address(o, s->by));
-    MEMBER(o, "reason", tab_out_cstr(o, s->reason));
-    MEMBER(o, "metric", text_or_null(o, s->metric));
-    MEMBER(o, "score", fixed_or_null(o, s->score, s->metric));
-    MEMBER(o, "random_score", fixed_or_null(o, s->random_score, s->metric));
-}
-
-static void prediction(tab_out *o, const bundle_writer *w, const tab_bundle_view *view)
-{
-    const Tabella__Prediction *p = w->b->prediction;
-    if (p == NULL) {
-        tab_out_null(o);
-        return;
-    }
-    bool anomaly = strcmp(p->task_type, "anomaly") == 0;
-    tab_out_open(o, '{');
-    if (p->target != NULL)
-        MEMBER(o, "target", bundle_address(o, p->target));
-    MEMBER(o, "task_type", tab_out_cstr(o, p->task_type));
-    MEMBER(o, "tier", tab_out_cstr(o, p->tier));
-    if (p->table < w->b->n_tables)
-        MEMBER(o, "table", tab_out_str(o, bundle_bytes(w->b->tables[p->table]->id)));
-    if (w->n_classes > 0) {
-        tab_out_key(o, "classes");
-        tab_out_open(o, '[');
-        for (size_t i = 0; i < w->n_classes; i++)
-            tab_out_cell(o, &w->classes, i);
-        tab_out_close(o, ']');
-    }
-    if (anomaly) {
-        MEMBER(o, "threshold", tab_out_fixed(o, p->threshold));
-        MEMBER(o, "expected_share", tab_out_fixed(o, p->expected_share));
-    } else {
-        tab_out_key(o, "dropped_rows");
-        tab_out_open(o, '{');
-        MEMBER(o, "missing_target", tab_out_uint(o, p->missing_target));
-        tab_out_close(o, '}');
-    }
-    bundle_paged(o, w, TAB_PAGE_RESULTS, "results", "next_cursor", view);
-    MEMBER(o, "total", tab_out_uint(o, bundle_total(w->b, TAB_PAGE_RESULTS)));
-    if (!anomaly) {
-        bundle_paged(o, w, TAB_PAGE_MISSING_TARGET, "missing_target_results", "missing_target_next_cursor",
-                     view);
-        MEMBER(o, "missing_target_total", tab_out_uint(o, bundle_total(w->b, TAB_PAGE_MISSING_TARGET)));
-    }
-    if (p->split != NULL) {
-        tab_out_key(o, "split");
-        tab_out_open(o, '{');
-        tab_split_json(o, p->split);
-        tab_out_close(o, '}');
-    }
-    if (p->n_leaks > 0)
-        MEMBER(o, "likely_leaks", tab_leaks_json(o, p->n_leaks, p->leaks));
-    if (p->judged > 0) {
-        tab_out_key(o, "quality");
-        tab_out_open(o, '{');
-        MEMBER(o, "rows", tab_out_uint(o, p->judged));
-        MEMBER(o, "error", tab_out_real(o, p->error));
-        MEMBER(o, "baseline", tab_out_real(o, p->baseline));
-        MEMBER(o, "slices", tab_slices_json(o, p->n_slices, p->slices));
-        MEMBER(o, "calibration", tab_calibration_json(o, p->n_calibration, p->calibration));
-        tab_out_close(o, '}');
-    }
-    MEMBER(o, "held_out",
-           view != NULL && view->held_out.n > 0 ? tab_out_raw(o, view->held_out) : tab_out_null(o));
-    MEMBER(o, "note", text_or_null(o, p->note));
-    if (p->n_skipped > 0) {
-        tab_out_key(o, "skipped");
-        tab_out_open(o, '[');
-        for (size_t i = 0; i < p->n_skipped; i++)
-            tab_out_cstr(o, p->skipped[i]);
-        tab_out_close(o, ']');
-    }
     tab_out_close(o, '}');
 }
 
@@ -604,6 +502,6 @@ void tab_bundle_json(tab_out *o, const Tabella__Bundle *b, const tab_bundle_view
     MEMBER(o, "imputation", imputation(o, &w, view));
     MEMBER(o, "target_selection", target(o, b, view));
     MEMBER(o, "task_selection", task_selection(o, b->task_selection));
-    MEMBER(o, "prediction", prediction(o, &w, view));
+    MEMBER(o, "prediction", bundle_prediction(o, &w, view));
     bundle_writer_free(&w);
 }

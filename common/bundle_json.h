@@ -14,7 +14,8 @@
     X(RESULTS, "prediction.results", 1000)                       \
     X(MISSING_TARGET, "prediction.missing_target_results", 1000) \
     X(FILLED, "imputation.filled", 1000)                         \
-    X(UNIFIED, "unified_rows.rows", 100)
+    X(UNIFIED, "unified_rows.rows", 100)                         \
+    X(FORECAST, "prediction.forecast.rows", 1000)
 
 typedef enum {
 #define TAB_X(e, name, first) TAB_PAGE_##e,
@@ -22,6 +23,10 @@ typedef enum {
 #undef TAB_X
         TAB_PAGE_COUNT
 } tab_paged;
+
+/* Names of Results.regime, by its number. */
+enum { TAB_BUNDLE_REGIMES = 4 };
+extern const char *const tab_bundle_regime[TAB_BUNDLE_REGIMES];
 
 /* For several bundles, written one after the other, that share messages: the text of a shared message is
  * kept and copied into the next bundle. It is freed before the messages are. */
@@ -65,6 +70,7 @@ bool tab_column_view(const Tabella__Column *c, size_t rows, tab_column *ret) TAB
 /* The columns that give a target away. */
 void tab_leaks_json(tab_out *o, size_t n, Tabella__Leak *const *leak);
 void tab_slices_json(tab_out *o, size_t n, Tabella__Slice *const *slice);
+void tab_regimes_json(tab_out *o, size_t n, Tabella__RegimeQuality *const *regime);
 void tab_calibration_json(tab_out *o, size_t n, Tabella__Calibration *const *point);
 void tab_split_json(tab_out *o, const Tabella__Split *s);
 

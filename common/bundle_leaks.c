@@ -1,5 +1,5 @@
 /* What a prediction and a report show alike, as JSON: columns that give the target away, error by slice,
- * calibration. */
+ * calibration, quality by regime. */
 #include "common/bundle_internal.h"
 
 void tab_leaks_json(tab_out *o, size_t n, Tabella__Leak *const *leak)
@@ -42,6 +42,33 @@ void tab_calibration_json(tab_out *o, size_t n, Tabella__Calibration *const *poi
         MEMBER(o, "said", tab_out_fixed(o, point[i]->said));
         MEMBER(o, "was", tab_out_fixed(o, point[i]->was));
         MEMBER(o, "rows", tab_out_uint(o, point[i]->rows));
+        tab_out_close(o, '}');
+    }
+    tab_out_close(o, ']');
+}
+
+static void measured(tab_out *o, bool has, double x)
+{
+    if (has)
+        tab_out_fixed(o, x);
+    else
+        tab_out_null(o);
+}
+
+void tab_regimes_json(tab_out *o, size_t n, Tabella__RegimeQuality *const *regime)
+{
+    tab_out_open(o, '[');
+    for (size_t i = 0; i < n; i++) {
+        const Tabella__RegimeQuality *q = regime[i];
+        tab_out_open(o, '{');
+        MEMBER(o, "regime", tab_out_cstr(o, q->regime));
+        MEMBER(o, "rows", tab_out_uint(o, q->rows));
+        MEMBER(o, "metric", bundle_text_or_null(o, q->metric));
+        MEMBER(o, "score", q->judged > 0 ? tab_out_real(o, q->score) : tab_out_null(o));
+        MEMBER(o, "baseline", q->judged > 0 ? tab_out_real(o, q->baseline) : tab_out_null(o));
+        MEMBER(o, "coverage", measured(o, q->has_coverage, q->coverage));
+        MEMBER(o, "distance", measured(o, q->has_distance, q->distance));
+        MEMBER(o, "judged", tab_out_uint(o, q->judged));
         tab_out_close(o, '}');
     }
     tab_out_close(o, ']');

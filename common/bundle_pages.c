@@ -15,6 +15,27 @@ void bundle_address(tab_out *o, const Tabella__ColumnRef *c)
         tab_out_str(o, bundle_bytes(c->address));
 }
 
+void bundle_addresses(tab_out *o, size_t n, Tabella__ColumnRef *const *c)
+{
+    tab_out_open(o, '[');
+    for (size_t i = 0; i < n; i++)
+        bundle_address(o, c[i]);
+    tab_out_close(o, ']');
+}
+
+void bundle_text_or_null(tab_out *o, const char *s)
+{
+    tab_out_cstr(o, s == NULL || *s == 0 ? NULL : s);
+}
+
+void bundle_fixed_or_null(tab_out *o, double x, const char *metric)
+{
+    if (*metric != 0)
+        tab_out_fixed(o, x);
+    else
+        tab_out_null(o);
+}
+
 static const struct {
     const char *name;
     size_t first;
@@ -95,6 +116,17 @@ static bool column_names(bundle_writer *w, tab_arena *a)
     return w->column_name != NULL;
 }
 
+static bool forecast_views(bundle_writer *w, tab_arena *a, const Tabella__Forecast *f)
+{
+    w->series = tab_arena_new_of(a, tab_column, f->n_series + 1);
+    if (w->series == NULL || !tab_column_view(f->at, f->n_value, &w->at))
+        return false;
+    for (size_t i = 0; i < f->n_series; i++)
+        if (!tab_column_view(f->series_value[i], f->n_value, &w->series[i]))
+            return false;
+    return true;
+}
+
 bool bundle_writer_init(bundle_writer *w, tab_arena *a, const Tabella__Bundle *b)
 {
     *w = (bundle_writer){ .b = b, .median = SIZE_MAX };
@@ -121,6 +153,8 @@ bool bundle_writer_init(bundle_writer *w, tab_arena *a, const Tabella__Bundle *b
     const Tabella__Prediction *p = b->prediction;
     if (p == NULL)
         return true;
+    if (p->forecast != NULL && !forecast_views(w, a, p->forecast))
+        return false;
     w->n_classes = class_count(p);
     w->key_end = tab_arena_new_of(a, size_t, w->n_classes + 1);
     w->quantile_end = tab_arena_new_of(a, size_t, p->n_quantile_levels + 1);
@@ -161,6 +195,8 @@ static void ready_key(tab_out *o, const tab_out *keys, const size_t *end, size_t
     o->comma = false;
 }
 
+const char *const tab_bundle_regime[TAB_BUNDLE_REGIMES] = { "alike", "later", "new_group", "out_of_range" };
+
 static double rounded(double x)
 {
     return round(x * 1e6) / 1e6;
@@ -199,6 +235,8 @@ static void result(tab_out *o, const bundle_writer *w, const Tabella__Results *r
         MEMBER(o, "anomaly_score", tab_out_fixed(o, r->anomaly_score[i]));
         MEMBER(o, "is_anomaly", tab_out_bool(o, rounded(r->anomaly_score[i]) >= rounded(p->threshold)));
     }
+    if (r->n_regime > 0 && r->regime[i] > 0)
+        MEMBER(o, "regime", tab_out_cstr(o, tab_bundle_regime[r->regime[i]]));
     if (r->n_doubt > 0 && r->doubt[i] > 0) {
         MEMBER(o, "low_confidence", tab_out_bool(o, true));
         MEMBER(o, "low_confidence_reason", tab_out_cstr(o, p->doubts[r->doubt[i] - 1]));
@@ -226,6 +264,25 @@ static void filled(tab_out *o, const bundle_writer *w, size_t i)
     MEMBER(o, "column", tab_out_str(o, w->column_name[w->column_base[m->table[i]] + m->column[i]]));
     MEMBER(o, "value", tab_out_cell(o, &w->fill, i));
     MEMBER(o, "method", tab_out_cstr(o, m->method[m->method_of[i]]));
+    tab_out_close(o, '}');
+}
+
+/* One step ahead of one series: its column's value is written as the table has it. */
+static void forecast_row(tab_out *o, const bundle_writer *w, size_t i)
+{
+    const Tabella__Forecast *f = w->b->prediction->forecast;
+    tab_out_open(o, '{');
+    tab_out_key(o, "series");
+    tab_out_open(o, '{');
+    for (size_t k = 0; k < f->n_series; k++) {
+        tab_out_key_str(o, bundle_bytes(f->series[k]->address));
+        tab_out_cell(o, &w->series[k], i);
+    }
+    tab_out_close(o, '}');
+    MEMBER(o, "time", tab_out_cell(o, &w->at, i));
+    MEMBER(o, "value", tab_out_real(o, f->value[i]));
+    MEMBER(o, "low", tab_out_real(o, f->low[i]));
+    MEMBER(o, "high", tab_out_real(o, f->high[i]));
     tab_out_close(o, '}');
 }
 
@@ -407,6 +464,9 @@ size_t bundle_total(const Tabella__Bundle *b, tab_paged array)
         return r == NULL ? 0 : r->n_row;
     case TAB_PAGE_FILLED:
         return b->imputation == NULL ? 0 : b->imputation->n_row;
+    case TAB_PAGE_FORECAST:
+        return b->prediction == NULL || b->prediction->forecast == NULL ? 0
+                                                                        : b->prediction->forecast->n_value;
     default:
         return b->unified_rows == NULL ? 0 : b->unified_rows->records->rows;
     }
@@ -421,6 +481,8 @@ static void items(tab_out *o, const bundle_writer *w, tab_paged array, size_t fr
             filled(o, w, i);
         else if (array == TAB_PAGE_UNIFIED)
             unified(o, w, i);
+        else if (array == TAB_PAGE_FORECAST)
+            forecast_row(o, w, i);
         else
             result(o, w, r, i);
     tab_out_close(o, ']');

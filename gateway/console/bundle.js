@@ -6,6 +6,7 @@ import { Spread, spread, spreadOf } from "./plots.js";
 import { TableMap } from "./map.js";
 import { Matches } from "./matches.js";
 import { Prediction } from "./prediction.js";
+import { Forecast } from "./forecast.js";
 import { Doubts } from "./doubts.js";
 import { useArray } from "./paged.js";
 
@@ -164,6 +165,7 @@ export function Bundle({ bundle: b, source, choose, without }) {
         b.unified_rows && ["rows", "Rows", b.unified_rows.total],
         ["filled", "Filled cells", b.imputation.total_filled],
         ["target", "Target"],
+        b.prediction && b.prediction.forecast && ["forecast", "Forecast", b.prediction.forecast.total],
         b.prediction && ["prediction", "Prediction", b.prediction.total],
     ].filter(Boolean);
     return html`<div>
@@ -177,6 +179,7 @@ export function Bundle({ bundle: b, source, choose, without }) {
             ${at === "rows" && html`<${Rows} b=${b} source=${source} />`}
             ${at === "filled" && html`<${Filled} b=${b} source=${source} />`}
             ${at === "target" && html`<${Target} b=${b} choose=${choose} />`}
+            ${at === "forecast" && html`<${Forecast} b=${b} source=${source} />`}
             ${at === "prediction" && html`<${Prediction} b=${b} source=${source} />`}
         <//>
     </div>`;

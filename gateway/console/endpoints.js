@@ -5,6 +5,7 @@ import { ago, cell, count, number, time } from "./format.js";
 import { Score } from "./plots.js";
 import { Bundle } from "./bundle.js";
 import { Doubts } from "./doubts.js";
+import { Regimes } from "./forecast.js";
 import { Reliability, Slices } from "./prediction.js";
 import { Drift } from "./drift.js";
 import { Try } from "./endpoint_try.js";
@@ -27,6 +28,7 @@ export function HeldOut({ h }) {
             h.split && ["Held-out rows", count(h.split.test_rows), `${count(h.split.train_rows)} to learn from; ${h.split.kind || h.split.method}`],
         ]} />
         <${Doubts} leaks=${h.likely_leaks} warnings=${h.warnings} />
+        <${Regimes} of=${h.regimes} />
         ${(h.slices || []).length > 0 && html`<${Slices} slices=${h.slices} all=${h.metric === "accuracy" ? 1 - h.score : h.rmse} classes=${h.metric === "accuracy"} />`}
         ${(h.calibration || []).length > 0 && html`<${Reliability} points=${h.calibration} classes=${h.metric === "accuracy"} />`}
         ${h.weakest_slice && !(h.slices || []).length && html`<div class="note warn"><div><span class="strong">Weakest slice:</span> ${h.weakest_slice}</div></div>`}

@@ -1,8 +1,9 @@
 // The prediction: how good it is on rows whose value is known, by slice with the weakest first, and each row with its
 // interval and its reasons. The service judges; the true values beside the rows are those that this tab sent.
 import { html, useState, useMemo, breakable, Bar, Facts, Table, VirtualTable } from "./ui.js";
-import { columnNames, count, isNumber, number, percent, splitRef } from "./format.js";
+import { columnNames, count, isNumber, number, percent, splitRef, words } from "./format.js";
 import { Calibration, Scatter } from "./plots.js";
+import { Linked, Regimes } from "./forecast.js";
 import { useArray } from "./paged.js";
 
 const same = (a, b) => a === b || String(a) === String(b);
@@ -43,7 +44,7 @@ export function Reliability({ points, classes }) {
 function Quality({ b, source, results }) {
     const p = b.prediction, q = p.quality, classes = p.task_type === "classification";
     const known = useMemo(() => judged(b, source, results), [b, results]);
-    if (!q) return null;
+    if (!q || !q.rows) return null;
     const rows = `over ${count(q.rows)} rows, none by a model that saw it`;
     const at = (level) => (q.calibration.find((x) => Math.abs(x.said - level) < 1e-9) || {}).was;
     const pairs = classes ? [] : known.filter((x) => isNumber(x.actual)).map((x) => [x.actual, x.r.value]);
@@ -63,7 +64,7 @@ function Quality({ b, source, results }) {
 function Why({ r, task }) {
     if (!r) return null;
     const most = Math.max(...(r.reasons || []).map((x) => Math.abs(x.contribution)), 1e-9);
-    return html`<section class="card" aria-live="polite"><header><h2>Row ${r.row}</h2>${r.low_confidence && html`<span class="tag warn">${r.low_confidence_reason || "low confidence"}</span>`}</header>
+    return html`<section class="card" aria-live="polite"><header><h2>Row ${r.row}</h2>${r.regime && html`<span class="tag">${words(r.regime)}</span>`}${r.low_confidence && html`<span class="tag warn">${r.low_confidence_reason || "low confidence"}</span>`}</header>
         <div class="body stack">
             ${r.probabilities && html`<div class="stack tight">${Object.entries(r.probabilities).sort((a, b) => b[1] - a[1]).slice(0, 8).map(([k, v]) => html`<div class="spread" key=${k}><span class="break">${k}</span><${Bar_} value=${v} text=${percent(v, 1)} /></div>`)}</div>`}
             ${r.quantiles && html`<dl class="pairs">${Object.entries(r.quantiles).map(([q, v]) => html`<dt key=${q}>${percent(Number(q))} are below</dt><dd>${number(v)}</dd>`)}</dl>`}
@@ -102,6 +103,8 @@ export function Prediction({ b, source }) {
     return html`<div class="stack">
         <p class="soft">${p.note} ${p.split && p.split.reason ? `Split ${p.split.kind}: ${p.split.reason}.` : ""} ${p.dropped_rows && p.dropped_rows.missing_target ? `${count(p.dropped_rows.missing_target)} rows without the target are filled instead.` : ""}</p>
         ${p.task_type !== "anomaly" ? html`<${Quality} b=${b} source=${source} results=${p.results} />` : html`<${Facts} of=${[["Threshold", number(p.threshold)], ["Anomalies in the rows loaded", count(p.results.filter((r) => r.is_anomaly).length)]]} />`}
+        <${Regimes} of=${(p.quality || {}).regimes} />
+        <${Linked} of=${p.linked} />
         <h2>Rows</h2>
         <${Results} p=${p} source=${source} known=${known.size ? actual : null} />
     </div>`;

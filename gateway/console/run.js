@@ -67,6 +67,7 @@ function Options({ inputs, set }) {
             <option value="auto">as the target says</option><option value="classification">classification</option><option value="regression">regression</option><option value="anomaly">anomalies, no target</option>
         </select></label>
         ${inputs.tables.length + inputs.files.length + inputs.data.length > 1 && html`<label class="field">Matches from (%)<input type="number" min="0" max="100" step="any" placeholder="50" value=${inputs.threshold ?? ""} onInput=${(e) => set({ threshold: e.target.value })} /></label>`}
+        <label class="field">Steps ahead<input type="number" min="1" max="10000" step="1" placeholder="none" title="The next steps of every series, in a table with times" value=${inputs.horizon ?? ""} onInput=${(e) => set({ horizon: e.target.value })} /></label>
         <label class="row"><input type="checkbox" checked=${inputs.explain} onChange=${(e) => set({ explain: e.target.checked })} /> Reasons of each row</label>
         ${(inputs.ignore || []).map((c) => html`<span class="tag" key=${c}>without ${c} <button type="button" class="plain" onClick=${() => set({ ignore: inputs.ignore.filter((x) => x !== c) })}>×<span class="hidden"> use ${c}</span></button></span>`)}
     </div>`;
@@ -83,6 +84,7 @@ export function requestOf(inputs) {
     if (inputs.explain) options.explain = true;
     if (inputs.threshold) options.confidence_threshold = Math.min(100, Math.max(0, Number(inputs.threshold) || 0)) / 100;
     if (inputs.tables.length || inputs.files.length) options.missing_values = "auto";
+    if (inputs.horizon) options.horizon = Math.min(10000, Math.max(1, Math.round(Number(inputs.horizon)) || 1));
     const ignored = inputs.ignore || [];
     if (ignored.length) options.columns = ignored.map((x) => ({ table: splitRef(x)[0], column: splitRef(x)[1], use: "ignore" }));
     if (Object.keys(options).length) body.options = options;
@@ -222,14 +224,15 @@ function MakeEndpoint({ inputs, bundle, close, open }) {
 
 function SameByCode({ inputs }) {
     const origin = location.origin, data = inputs.data.map((d) => d.id);
-    const target = inputs.target.startsWith("=") ? `, target="${inputs.target.slice(1)}"` : inputs.target === "none" ? ', target="none"' : "";
+    const target = inputs.target.startsWith("=") ? `, target="${inputs.target.slice(1)}"` : inputs.target === "none" ? ', target=False' : "";
+    const ahead = inputs.horizon ? `, horizon=${requestOf(inputs).options.horizon}` : "";
     const read = { parquet: "read_parquet", feather: "read_feather", arrow: "read_feather", arrows: "read_feather" };
     const fileOf = (f) => (f.file && f.file.name) || f.id + ".parquet";
     const parts = inputs.files.map((f) => ` \\\n  -F 'tables[${f.id}]=@${fileOf(f)}'`).join("");
     const curl = `curl -s ${origin}/v2/run \\\n  -H "Authorization: Bearer $TABELLA_API_KEY" \\\n  ` + (parts ? `-F request=@run.json${parts}` : `-H 'Content-Type: application/json' \\\n  --data-binary @run.json`);
     const frames = [...inputs.tables.map((t) => `"${t.id}": pd.read_csv("${t.id}.csv")`), ...inputs.files.map((f) => `"${f.id}": pd.${read[fileOf(f).split(".").pop().toLowerCase()]}("${fileOf(f)}")`)].join(", ");
     const what = [frames && `{${frames}}`, data.length && `data=[${data.map((d) => `"${d}"`).join(", ")}]`].filter(Boolean).join(", ");
-    const python = `${frames ? "import pandas as pd\n" : ""}from tabella import Tabella\n\nclient = Tabella(url="${origin}")  # the key is TABELLA_API_KEY\nbundle = client.run(${what}${target})\nprint(bundle.summary())`;
+    const python = `${frames ? "import pandas as pd\n" : ""}from tabella import Tabella\n\nclient = Tabella(base_url="${origin}")  # the key is TABELLA_API_KEY\nbundle = client.run(${what}${target}${ahead})\nprint(bundle.summary())`;
     return html`<details class="card"><summary class="body strong">The same by curl or Python</summary><div class="body stack">
         <div class="spread"><h3>curl</h3><button type="button" onClick=${() => save("run.json", "application/json", JSON.stringify(requestOf(inputs)))}>Download run.json</button></div><${Code} text=${curl} label="curl" />
         <h3>Python</h3><${Code} text=${python} label="Python" />

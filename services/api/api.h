@@ -207,13 +207,21 @@ tab_status body_options(request *r, const tab_body *b, Tabella__RunOptions **ret
 bool body_has_parts(const request *r);
 tab_status body_parts_read(request *r, const tab_body_limits *limits, tab_body *ret,
                            tab_error *err) TAB_CHECKED;
-/* body_columns.c: columns, missing_values and split of `options`, which may be NULL; and the same as a member
- * of an endpoint. */
+/* body_columns.c: columns, missing_values, split, horizon and as_of of `options`, which may be NULL; and
+ * the same as a member of an endpoint. */
 tab_status body_columns(request *r, const tab_json *options, Tabella__RunOptions *o,
                         tab_error *err) TAB_CHECKED;
+/* The same of a serve call, whose options hold a horizon alone; 0: none. */
+tab_status body_horizon(request *r, const tab_json *options, uint32_t *ret, tab_error *err) TAB_CHECKED;
 void given_options(tab_out *o, const Tabella__RunOptions *q);
-/* A target or a column of `options.columns` that neither an inline table nor one of the sources with a
- * snapshot holds: VALIDATION on `target.column`, `options.columns[i].column`. */
+/* The cells of the rows that options.horizon makes, beside `cells` of the tables; 0 without one. source:
+ * of all tables, inline ones first. VALIDATION on options.horizon: no times, or more cells than a run may
+ * have. */
+tab_status horizon_cells(request *r, const tab_body *b, const Tabella__RunOptions *o,
+                         Tabella__TableSource *const *source, size_t n, uint64_t cells, uint64_t *ret_made,
+                         tab_error *err) TAB_CHECKED;
+/* A target, a moment or a column of `options.columns` that neither an inline table nor one of the sources
+ * with a snapshot holds: VALIDATION on `target.column`, `options.as_of`, `options.columns[i].column`. */
 tab_status target_check(request *r, const tab_body *b, const Tabella__RunOptions *o,
                         Tabella__TableSource *const *source, size_t n, tab_error *err) TAB_CHECKED;
 tab_status body_text(const tab_json *of, const char *key, bool required, size_t most, tab_str *ret,

@@ -167,9 +167,10 @@ static tab_status read_task(const tab_json *t, Tabella__RunOptions *o, tab_error
 tab_status body_options(request *r, const tab_body *b, Tabella__RunOptions **ret, bool *ret_batch,
                         tab_str *ret_out, tab_error *err)
 {
-    static const char *const members[] = { "confidence_threshold", "processing", "out", "explain", "columns",
-                                           "missing_values",       "split",      NULL },
-                             *const ways[] = { "realtime", "batch", NULL };
+    static const char
+        *const members[] = { "confidence_threshold", "processing", "out",     "explain", "columns",
+                             "missing_values",       "split",      "horizon", "as_of",   NULL },
+               *const ways[] = { "realtime", "batch", NULL };
     Tabella__RunOptions *o = tab_arena_new_of(r->arena, Tabella__RunOptions, 1);
     const char *way;
     tab_str base;
@@ -231,13 +232,29 @@ tab_status body_refs(request *r, const tab_body *b, size_t *ret_n, char ***ret, 
     return *ret == NULL ? tab_no_memory(err) : TAB_OK;
 }
 
+/* options.as_of names a column of the target's table, or of one of them where the target is chosen. */
+static tab_status as_of_check(request *r, const tab_table *const *t, size_t m, const Tabella__RunOptions *o,
+                              size_t target, tab_error *err)
+{
+    size_t table, column;
+    tab_str name = { (char *)o->as_of.data, o->as_of.len };
+    if (name.n == 0 || tab_str_eq(name, TAB_S("none")))
+        return TAB_OK;
+    bool one = target < m;
+    tab_error why;
+    tab_status s = tab_column_find(r->arena, one ? t + target : t, one ? 1 : m, name, &table, &column, &why);
+    return s == TAB_VALIDATION ? tab_fail(err, s, "options.as_of", "`options.as_of`: %s", why.message)
+           : s != TAB_OK       ? tab_fail(err, s, why.param, "%s", why.message)
+                               : TAB_OK;
+}
+
 tab_status target_check(request *r, const tab_body *b, const Tabella__RunOptions *o,
                         Tabella__TableSource *const *source, size_t n, tab_error *err)
 {
     bool named = strcmp(o->target_mode, "column") == 0;
-    if (!named && o->n_columns == 0)
+    if (!named && o->n_columns == 0 && o->as_of.len == 0)
         return TAB_OK;
-    size_t m = 0, table, column;
+    size_t m = 0, table = SIZE_MAX, column;
     const tab_table **t = tab_arena_new_of(r->arena, const tab_table *, b->n_tables + n + 1);
     if (t == NULL)
         return tab_no_memory(err);
@@ -268,12 +285,13 @@ tab_status target_check(request *r, const tab_body *b, const Tabella__RunOptions
     }
     for (size_t i = 0; m > 0 && i < o->n_columns; i++) {
         const Tabella__ColumnOption *c = o->columns[i];
+        size_t of;
         TAB_TRY(tab_column_given(r->arena, t, m, (tab_str){ (char *)c->table.data, c->table.len },
-                                 (tab_str){ (char *)c->column.data, c->column.len }, i, &table, &column,
-                                 err));
+                                 (tab_str){ (char *)c->column.data, c->column.len }, i, &of, &column, err));
     }
-    return !named ? TAB_OK
-                  : tab_column_find(r->arena, t, m,
-                                    (tab_str){ (char *)o->target_column.data, o->target_column.len }, &table,
-                                    &column, err);
+    if (named)
+        TAB_TRY(tab_column_find(r->arena, t, m,
+                                (tab_str){ (char *)o->target_column.data, o->target_column.len }, &table,
+                                &column, err));
+    return as_of_check(r, t, m, o, table, err);
 }

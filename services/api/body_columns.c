@@ -1,12 +1,12 @@
-/* options.columns, options.missing_values and options.split of a body: what the caller says of columns and
- * cells. body.c reads the other options. */
+/* options.columns, options.missing_values, options.split, options.horizon and options.as_of of a body:
+ * what the caller says of columns, cells and times. body.c reads the other options. */
 #include <math.h>
 #include <stdio.h>
 
 #include "services/api/api.h"
 #include "services/inference/engine/profile/roles.h"
 
-enum { COLUMNS_MOST = 2000, MARKS_MOST = 32, MARK_BYTES = 256 };
+enum { COLUMNS_MOST = 2000, MARKS_MOST = 32, MARK_BYTES = 256, HORIZON_MOST = 10000 };
 
 /* One of the words; NULL ends them. */
 static bool one_of(tab_str s, const char *const *words)
@@ -121,6 +121,43 @@ static tab_status read_marks(request *r, const tab_json *list, Tabella__RunOptio
     return TAB_OK;
 }
 
+/* null in an edit: no steps ahead any more; the moment by evidence again. */
+static tab_status read_times(request *r, const tab_json *options, Tabella__RunOptions *o, tab_error *err)
+{
+    const tab_json *h = tab_json_get(options, "horizon"), *m = tab_json_get(options, "as_of");
+    if (h != NULL && h->kind != TAB_JSON_NULL) {
+        if (h->kind != TAB_JSON_NUMBER || !(h->num >= 1 && h->num <= HORIZON_MOST) || h->num != floor(h->num))
+            return tab_fail(err, TAB_VALIDATION, "options.horizon",
+                            "`options.horizon` is a whole number of steps from 1 to %d", HORIZON_MOST);
+        o->horizon = (uint32_t)h->num;
+    }
+    if (m != NULL && m->kind != TAB_JSON_NULL) {
+        if (m->kind != TAB_JSON_STRING || m->text.n == 0 || m->text.n > 4096)
+            return tab_fail(err, TAB_VALIDATION, "options.as_of",
+                            "`options.as_of` is a column of the target's table, or \"none\"");
+        o->as_of = tab_proto_bytes(r->arena, m->text);
+    }
+    return TAB_OK;
+}
+
+tab_status body_horizon(request *r, const tab_json *options, uint32_t *ret, tab_error *err)
+{
+    Tabella__RunOptions o = TABELLA__RUN_OPTIONS__INIT;
+    *ret = 0;
+    if (options != NULL && options->kind != TAB_JSON_OBJECT)
+        return tab_fail(err, TAB_VALIDATION, "options", "`options` is an object");
+    for (const tab_json *m = options == NULL ? NULL : options->first; m != NULL; m = m->next)
+        if (!tab_str_eq(m->key, TAB_S("horizon"))) {
+            char path[96];
+            snprintf(path, sizeof path, "options.%.*s", (int)(m->key.n < 64 ? m->key.n : 64), m->key.p);
+            return tab_fail(err, TAB_VALIDATION, path,
+                            "`options` of a serve call has no such member; there is: horizon");
+        }
+    TAB_TRY(read_times(r, options, &o, err));
+    *ret = o.horizon;
+    return TAB_OK;
+}
+
 tab_status body_columns(request *r, const tab_json *options, Tabella__RunOptions *o, tab_error *err)
 {
     static const char *const splits[] = { "auto", "random", "time", "group", NULL };
@@ -130,6 +167,7 @@ tab_status body_columns(request *r, const tab_json *options, Tabella__RunOptions
     if (split != NULL && (split->kind != TAB_JSON_STRING || !one_of(split->text, splits)))
         return tab_fail(err, TAB_VALIDATION, "options.split",
                         "`options.split` is one of: auto, random, time, group");
+    TAB_TRY(read_times(r, options, o, err));
     o->split = STR(split == NULL ? "" : tab_arena_copy(r->arena, split->text).p);
     return tab_arena_full(r->arena) ? tab_no_memory(err) : TAB_OK;
 }
@@ -175,5 +213,15 @@ void given_options(tab_out *o, const Tabella__RunOptions *q)
     }
     tab_out_key(o, "split");
     tab_out_cstr(o, q == NULL || q->split[0] == 0 ? "auto" : q->split);
+    tab_out_key(o, "horizon");
+    if (q == NULL || q->horizon == 0)
+        tab_out_null(o);
+    else
+        tab_out_uint(o, q->horizon);
+    tab_out_key(o, "as_of");
+    if (q == NULL || q->as_of.len == 0)
+        tab_out_null(o);
+    else
+        tab_out_str(o, (tab_str){ (const char *)q->as_of.data, q->as_of.len });
     tab_out_close(o, '}');
 }

@@ -280,6 +280,27 @@ static tab_status name_free(request *r, const creation *c, tab_error *err)
     return TAB_OK;
 }
 
+/* Steps ahead are asked of the endpoint's data as they will be pinned: inline tables, then references. */
+static tab_status add_horizon(request *r, creation *c, tab_error *err)
+{
+    size_t m = c->body.n_tables;
+    uint64_t made = 0;
+    Tabella__TableSource **all = tab_arena_new_of(r->arena, Tabella__TableSource *, m + c->n + 1);
+    Tabella__TableSource *own = tab_arena_new_of(r->arena, Tabella__TableSource, m + 1);
+    if (all == NULL || own == NULL)
+        return tab_no_memory(err);
+    for (size_t i = 0; i < m; i++) {
+        tabella__table_source__init(&own[i]);
+        own[i].id = tab_proto_bytes(r->arena, c->body.tables[i]->id);
+        all[i] = &own[i];
+    }
+    for (size_t i = 0; i < c->n; i++)
+        all[m + i] = c->source[i];
+    TAB_TRY(horizon_cells(r, &c->body, c->options, all, m + c->n, c->cells, &made, err));
+    c->cells += made;
+    return TAB_OK;
+}
+
 /* Inline tables become datasets named by their ids; asked again with the same job, the same
  * datasets. */
 static tab_status ingest(request *r, creation *c, tab_error *err)
@@ -358,6 +379,8 @@ tab_status post_endpoints(request *r, tab_error *err)
     if ((s = resolve(r, &c, err)) == TAB_OK && (s = name_free(r, &c, err)) == TAB_OK &&
         (s = base_check(r, &c.options->base_model, err)) == TAB_OK)
         s = target_check(r, &c.body, c.options, c.source, c.n, err);
+    if (s == TAB_OK)
+        s = add_horizon(r, &c, err);
     cost_add(&c.cost, "create", c.cells);
     if (s == TAB_OK && r->dry_run)
         s = dry_run_answer(r, &c.cost, err);

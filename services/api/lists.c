@@ -439,6 +439,8 @@ static void report_json(tab_out *o, const Tabella__Report *x)
     texts_member(o, "warnings", h == NULL ? 0 : h->n_warnings, h == NULL ? NULL : h->warnings);
     tab_out_key(o, "likely_leaks");
     tab_leaks_json(o, h == NULL ? 0 : h->n_leaks, h == NULL ? NULL : h->leaks);
+    tab_out_key(o, "regimes");
+    tab_regimes_json(o, h == NULL ? 0 : h->n_regimes, h == NULL ? NULL : h->regimes);
     tab_out_key(o, "previous");
     if (x->previous == NULL) {
         tab_out_null(o);

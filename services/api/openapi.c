@@ -418,8 +418,12 @@ static void serve_request(tab_out *o, const Tabella__Endpoint *e, const tab_tabl
 {
     open_member(o, "ServeRequest", '{');
     text_member(o, "type", "object");
-    raw_member(o, "required", "[\"tables\"]");
+    raw_member(o, "anyOf", "[{\"required\":[\"tables\"]},{\"required\":[\"options\"]}]");
     open_member(o, "properties", '{');
+    raw_member(o, "options",
+               "{\"type\":\"object\",\"description\":\"In place of tables: the next steps of every pinned "
+               "series\",\"properties\":{\"horizon\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":10000}},"
+               "\"additionalProperties\":false}");
     open_member(o, "tables", '{');
     text_member(o, "type", "array");
     open_member(o, "items", '{');

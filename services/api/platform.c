@@ -37,12 +37,15 @@ tab_status patch_endpoint(request *r, tab_error *err)
     q.set_columns = tab_json_get(options, "columns") != NULL;
     q.set_missing_values = tab_json_get(options, "missing_values") != NULL;
     q.set_split = tab_json_get(options, "split") != NULL;
-    bool any =
-        q.set_target || q.set_task || q.set_threshold || q.set_columns || q.set_missing_values || q.set_split;
+    q.set_horizon = tab_json_get(options, "horizon") != NULL;
+    q.set_as_of = tab_json_get(options, "as_of") != NULL;
+    bool any = q.set_target || q.set_task || q.set_threshold || q.set_columns || q.set_missing_values ||
+               q.set_split || q.set_horizon || q.set_as_of;
     if (name.n == 0 && !any)
-        return tab_fail(err, TAB_VALIDATION, "body",
-                        "name, target, task, or confidence_threshold, columns, missing_values or split of "
-                        "options: nothing to change");
+        return tab_fail(
+            err, TAB_VALIDATION, "body",
+            "name, target, task, or confidence_threshold, columns, missing_values, split, horizon "
+            "or as_of of options: nothing to change");
     const Tabella__Endpoint *e;
     if (any && (s = endpoint_may_pass(r, &e, err)) != TAB_OK)
         return s;

@@ -164,6 +164,10 @@ static void metric_members(tab_out *o, const Tabella__HeldOut *h)
         tab_out_key(o, "slices");
         tab_slices_json(o, h->n_slices, h->slices);
     }
+    if (h->n_regimes > 0) {
+        tab_out_key(o, "regimes");
+        tab_regimes_json(o, h->n_regimes, h->regimes);
+    }
     if (h->n_calibration > 0) {
         tab_out_key(o, "calibration");
         tab_calibration_json(o, h->n_calibration, h->calibration);

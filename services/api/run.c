@@ -1,6 +1,6 @@
 /* POST /v2/run.
  *
- *   shape -> key claimed -> references -> base -> cells
+ *   shape -> key claimed -> references -> base -> cells, with those of steps ahead (horizon.c)
  *                                                   |
  *            +--------------------------------------+
  *            |
@@ -437,6 +437,11 @@ tab_status post_run(request *r, tab_error *err)
         return tab_fail(err, TAB_VALIDATION, x->n_refs > 0 ? "data" : "tables",
                         "a run has at most %lld cells", (long long)r->api->cfg.run_cells);
     x->feed = x->n > 1 ? "multi_table" : "single_table";
+    uint64_t made = 0;
+    s = horizon_cells(r, &x->body, x->options, x->source, x->n, x->cells, &made, err);
+    if (s != TAB_OK)
+        return r->dry_run ? dry_run_drop(r, x->n_refs, x->job_id, s) : s;
+    x->cells += made;
     bool job = x->batch || x->out.n > 0 || x->cells > (uint64_t)r->api->cfg.inline_cells;
     if (job || r->dry_run) /* inline the pass tells at once */
         s = target_check(r, &x->body, x->options, x->source, x->n, err);

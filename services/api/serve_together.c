@@ -71,8 +71,8 @@ static tab_status state_of(tab_arena *a, const Tabella__Endpoint *e, Tabella__Se
 /* Asks the worker that answered last, so that calls of an endpoint go to one process. Where that one is away
  * or is no longer the owner of the state, any worker answers and says who did. The answer lives in the
  * arena. */
-static tab_status ask(tab_arena *a, serve_call *const *c, size_t n, const Tabella__ServeReply **ret,
-                      tab_error *err)
+static tab_status ask(tab_arena *a, serve_call *const *c, size_t n, bool count_only,
+                      const Tabella__ServeReply **ret, tab_error *err)
 {
     request *r = c[0]->r;
     Tabella__ServeState state;
@@ -94,6 +94,8 @@ static tab_status ask(tab_arena *a, serve_call *const *c, size_t n, const Tabell
     q.n_calls = n;
     q.state = &state;
     q.at_once = r->who.endpoint_concurrency;
+    q.horizon = c[0]->horizon;
+    q.count_only = count_only;
     tab_ask ask = { .service = "inference",
                     .method = "Serve",
                     .worker = c[0]->worker[0] != 0 ? c[0]->worker : NULL,
@@ -126,6 +128,14 @@ static tab_status ask(tab_arena *a, serve_call *const *c, size_t n, const Tabell
         return tab_fail(err, TAB_INTERNAL, "", "an answer for another number of calls than were asked");
     if (strcmp((*ret)->worker, c[0]->worker) != 0)
         serve_cache_worker(r, (*ret)->worker);
+    return TAB_OK;
+}
+
+tab_status serve_count(serve_call *c, uint64_t *ret_cells, tab_error *err)
+{
+    const Tabella__ServeReply *y;
+    TAB_TRY(ask(c->r->arena, &c, 1, true, &y, err));
+    *ret_cells = y->parts[0]->request_cells;
     return TAB_OK;
 }
 
@@ -288,7 +298,7 @@ static tab_status ask_in_place(tab_arena *a, serve_call *const *c, size_t n, pla
             r->who.endpoint_concurrency);
     }
     *ret_bill = bill_ahead(c, n);
-    tab_status s = ask(a, c, n, ret, err);
+    tab_status s = ask(a, c, n, false, ret, err);
     if (s == TAB_RATE_LIMIT)
         return serve_too_many(r, err);
     if (s == TAB_CANCELLED) /* its state is still being fitted, say, and will be there for a later call */
@@ -488,7 +498,8 @@ tab_status serve_together(serve_call *c, tab_error *err)
 {
     pthread_mutex_lock(&lock);
     request_arrived(c->r);
-    struct serve_group *g = rows_of(c) < ALONE_ROWS && parked < PARKED_MOST ? group_of(c->row->e) : NULL;
+    struct serve_group *g =
+        c->horizon == 0 && rows_of(c) < ALONE_ROWS && parked < PARKED_MOST ? group_of(c->row->e) : NULL;
     bool leads = g != NULL && join(g, c);
     if (g != NULL && g->gathers && atomic_load(&c->r->api->arriving) == 0)
         pthread_cond_signal(&g->changed);

@@ -10,6 +10,7 @@ typedef struct serve_call {
     struct serve_call *next;
     request *r;
     tab_body body;
+    uint32_t horizon; /* so many steps ahead in place of rows; 0: rows */
     const serve_row *row;
     struct serve_group *group; /* that it is the first of */
     char worker[40];           /* of inference, which answered last for the endpoint; "" */
@@ -19,6 +20,9 @@ typedef struct serve_call {
     cost cost;              /* the same, before it started */
     drawn drawn;            /* where that is reserved */
 } serve_call;
+
+/* The cells of the rows that c->horizon makes, from the worker that has the endpoint's state. */
+tab_status serve_count(serve_call *c, uint64_t *ret_cells, tab_error *err) TAB_CHECKED;
 
 /* Asks, writes the answer, bills and ends the call (serve_end): with calls of the endpoint that came at the
  * same moment. PARKED: another thread ends the request. */

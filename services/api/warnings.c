@@ -10,7 +10,7 @@ static const tab_str RUN[] = { TAB_S("tables"), TAB_S("data"),    TAB_S("base"),
                                TAB_S("task"),   TAB_S("options"), TAB_S("dry_run") };
 static const tab_str CREATE[] = { TAB_S("name"),   TAB_S("tables"), TAB_S("data"),    TAB_S("base"),
                                   TAB_S("target"), TAB_S("task"),   TAB_S("options"), TAB_S("dry_run") };
-static const tab_str SERVE[] = { TAB_S("tables"), TAB_S("dry_run") };
+static const tab_str SERVE[] = { TAB_S("tables"), TAB_S("options"), TAB_S("dry_run") };
 static const tab_str REFRESH[] = { TAB_S("dry_run") };
 #define N(a) (sizeof(a) / sizeof *(a))
 

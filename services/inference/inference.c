@@ -1,6 +1,7 @@
 /* The RPC methods of proto/inference.proto. */
 #include "services/inference/serve_state.h"
 
+#include "common/hash.h"
 #include "common/proto.h"
 #include "services/inference/engine/evaluate/evaluate.h"
 #include "services/inference/engine/message.h"
@@ -80,6 +81,23 @@ static const uint32_t *entities(tab_arena *a, const Tabella__Bundle *b, size_t t
         if (u->also_table[i] == table && u->also_row[i] < rows)
             entity[u->also_row[i]] = u->also_entity[i];
     return entity;
+}
+
+/* The split of a report goes by what the predicted table holds: two endpoints on the same cells have the same
+ * report, whatever their ids are. 53 bits: JSON's numbers hold them. */
+static uint64_t seed_of(const tab_table *t)
+{
+    uint64_t seed = TAB_FNV1A;
+    for (size_t c = 0; c < t->cols; c++) {
+        const tab_column *q = &t->col[c];
+        if (q->layout == TAB_NUMBERS) {
+            seed = tab_fnv1a(seed, q->num, t->rows * sizeof *q->num);
+            continue;
+        }
+        seed = tab_fnv1a(seed, q->code, t->rows * sizeof *q->code);
+        seed = tab_fnv1a(seed, q->text, q->levels > 0 ? q->end[q->levels - 1] : 0);
+    }
+    return seed >> 11;
 }
 
 /* The report's split is that of the bundle's own folds; its score stands beside what a random split says. */
@@ -192,7 +210,7 @@ static void compute_evaluation(void *arg)
     if (w->s == TAB_OK && w->bundle->prediction != NULL) {
         w->p.from = 0.5;
         w->p.to = 1;
-        e.seed = q->seed;
+        e.seed = q->seed != 0 ? q->seed : seed_of(tables[w->bundle->prediction->table]);
         w->s = held_out(&e, tables, &w->options, parts.linked.links, w->bundle, &y->held_out, w->err);
         if (w->s == TAB_OK) { /* a report doubts what the pass doubts */
             y->held_out->n_warnings = w->bundle->n_warnings;
@@ -275,6 +293,7 @@ static tab_status set_base(void *arg, tab_call *call, tab_error *err)
 const tab_rpc_method inference_methods[] = {
     METHOD("Run", run_request, run_reply, run),
     METHOD("Evaluate", evaluate_request, evaluate_reply, evaluate),
+    METHOD("Horizon", horizon_request, horizon_reply, inference_horizon),
     METHOD("Serve", serve_request, serve_reply, serve),
     METHOD("Generate", generate_request, generate_reply, inference_generate),
     METHOD("Models", models_request, models_reply, models),

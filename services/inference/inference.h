@@ -145,6 +145,7 @@ tab_status options_of(tab_arena *a, const Tabella__RunOptions *o, const char *ba
 
 tab_status serve(void *self, tab_call *call, tab_error *err);              /* serve.c */
 tab_status inference_generate(void *self, tab_call *call, tab_error *err); /* generate.c */
+tab_status inference_horizon(void *self, tab_call *call, tab_error *err);  /* horizon.c */
 
 /* alone.c: runs the call in a process of its own; *ret is a message pointer. JOB_FAILED: the process died of
  * it. UNAVAILABLE: none could be started. */

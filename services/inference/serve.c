@@ -64,6 +64,7 @@ typedef struct {
     Tabella__Bundle *b;
     tab_scoring score; /* what goes to the models together with others */
     bool scores;
+    const tab_table *wide; /* the rows with what linked tables say of them; NULL: nothing is read of those */
     tab_status s;
     tab_error err;
 } part;
@@ -97,7 +98,7 @@ static tab_status begin(const tab_engine *e, serve_state *st, part *p, Tabella__
         if (st->linked.set != NULL) {
             if ((s = tab_links_rows(e, st->linked.links, st->linked.set, rows, &wide, err)) != TAB_OK)
                 return s;
-            rows = wide;
+            p->wide = rows = wide;
         }
         s = p->scores ? tab_score_read(e, st->fitted, rows, &p->score, err)
                       : tab_score(e, st->fitted, rows, st->explain, &b->prediction, err);
@@ -116,6 +117,9 @@ static tab_status end(const tab_engine *e, serve_state *st, part *p, tab_error *
     tab_status s = TAB_OK;
     if (p->scores)
         s = tab_score_end(e, st->fitted, &p->score, st->explain, &p->b->prediction, err);
+    if (s == TAB_OK && p->wide != NULL &&
+        !tab_links_doubt(e->arena, st->linked.set, p->wide, p->b->prediction))
+        s = tab_no_memory(err);
     if (s == TAB_OK && st->n > 1)
         s = serve_cross(e, st, &p->r, p->b, err);
     if (s == TAB_OK)
@@ -248,7 +252,8 @@ tab_status serve(void *arg, tab_call *call, tab_error *err)
                         err);
     if (s != TAB_OK)
         return s;
-    s = serve_answer(self, call, q, tab_loan_state(loan), y, err);
+    s = q->horizon > 0 ? serve_ahead(self, call, q, tab_loan_state(loan), y, err)
+                       : serve_answer(self, call, q, tab_loan_state(loan), y, err);
     /* What the answer points to in the state is copied by packing it after this returns: hold it until
      * then. */
     if (s == TAB_OK && !serve_hold(self, call, loan))

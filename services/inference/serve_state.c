@@ -9,6 +9,7 @@
 
 #include "common/log.h"
 #include "common/proto.h"
+#include "services/inference/engine/horizon/horizon.h"
 #include "services/inference/engine/keys/keys.h"
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/pool.h"
@@ -146,18 +147,19 @@ static tab_status fit(const tab_engine *e, serve_state *st, const tab_run_option
     tab_status s = TAB_OK;
     for (size_t t = 0; s == TAB_OK && t < st->n; t++)
         s = tab_profile_given(e, st->table[t], &options->given, &st->profile[t], err);
-    const bool *const *refers = NULL;
+    tab_profile *const *asked = st->profile;
+    tab_horizon ahead;
     if (s == TAB_OK && st->n > 1)
         s = tab_references_find(e, st->profile, st->n, &refs, err);
     if (s == TAB_OK && !tab_sectors_pool(e->arena, st->profile, st->n, &refs))
         s = tab_no_memory(err);
     if (s == TAB_OK)
-        s = tab_reference_columns(e, st->profile, st->n, &refs, &refers, err);
-    if (s == TAB_OK)
-        s = tab_select(e, st->profile, st->n, refers, options, &st->sel, err);
+        s = tab_select_target(e, st->profile, st->n, &refs, options, &st->sel, err);
+    if (s == TAB_OK && options->horizon > 0)
+        s = tab_look_ahead(e, st->profile, st->n, &st->sel, options, &ahead, &asked, err);
     if (s == TAB_OK && !st->sel.none)
-        s = tab_fit_linked(e, st->profile, st->n, &refs, &st->sel, st->base, options->split, &st->linked,
-                           &st->fitted, err);
+        s = tab_fit_linked(e, asked, st->n, &refs, &st->sel, st->base, options->split, options->as_of,
+                           &st->linked, &st->fitted, err);
     if (s == TAB_OK && st->n > 1)
         s = tab_key_columns_named(e, st->profile, st->n, &st->key, err);
     return s == TAB_OK ? serve_state_ready(st, err) : s;

@@ -4,6 +4,8 @@
 #include "proto/data.pb-c.h"
 #include "services/inference/inference.h"
 
+enum { HORIZON_MOST = 10000 };
+
 tab_status snapshot_load(inference *self, const tab_call *call, tab_arena *a,
                          const Tabella__TableSource *source, const tab_table **ret, tab_error *err)
 {
@@ -140,5 +142,10 @@ tab_status options_of(tab_arena *a, const Tabella__RunOptions *o, const char *ba
     if (k == sizeof kinds / sizeof *kinds)
         return tab_fail(err, TAB_VALIDATION, "options.split", "a split is auto, random, time or group");
     ret->split = kinds[k];
+    if (o->horizon > HORIZON_MOST)
+        return tab_fail(err, TAB_VALIDATION, "options.horizon", "a horizon is a whole number from 1 to %d",
+                        HORIZON_MOST);
+    ret->horizon = o->horizon;
+    ret->as_of = str_of(o->as_of);
     return given_of(a, o, &ret->given, err);
 }

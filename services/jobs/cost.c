@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "common/proto.h"
+#include "proto/inference.pb-c.h"
 #include "services/jobs/jobs.h"
 
 enum { READ_MS = 60000, DIFF_MS = 60000, LINES = 2 };
@@ -21,11 +22,11 @@ void refresh_bill(const refresh_cells *c, void (*add)(void *to, const char *op, 
         add(to, "cached", c->kept);
 }
 
-static tab_status ask_data(jobs *self, tab_call *call, const char *method, const ProtobufCMessage *in,
-                           const ProtobufCMessageDescriptor *reply, int64_t ms, const void **ret,
-                           tab_error *err)
+static tab_status ask_of(jobs *self, tab_call *call, const char *service, const char *method,
+                         const ProtobufCMessage *in, const ProtobufCMessageDescriptor *reply, int64_t ms,
+                         const void **ret, tab_error *err)
 {
-    tab_ask ask = { .service = "data-connector",
+    tab_ask ask = { .service = service,
                     .method = method,
                     .org = call->org,
                     .request_id = call->request_id,
@@ -40,6 +41,13 @@ static tab_status ask_data(jobs *self, tab_call *call, const char *method, const
     if (s == TAB_OK)
         *ret = answer.msg;
     return s;
+}
+
+static tab_status ask_data(jobs *self, tab_call *call, const char *method, const ProtobufCMessage *in,
+                           const ProtobufCMessageDescriptor *reply, int64_t ms, const void **ret,
+                           tab_error *err)
+{
+    return ask_of(self, call, "data-connector", method, in, reply, ms, ret, err);
 }
 
 /* The rows that a refresh would move to: of a connection read now, into a snapshot that owner drops. */
@@ -73,19 +81,42 @@ static tab_status newest(jobs *self, tab_call *call, const Tabella__PinnedDatase
     return TAB_OK;
 }
 
+/* source: becomes the table as the refresh would pin it. */
 static tab_status add_dataset(jobs *self, tab_call *call, const Tabella__PinnedDataset *d, char *owner,
-                              refresh_cells *c, tab_error *err)
+                              Tabella__TableSource *source, refresh_cells *c, tab_error *err)
 {
     Tabella__DiffRequest q = TABELLA__DIFF_REQUEST__INIT;
     const Tabella__Resolved *r = NULL;
     const void *msg = NULL;
     TAB_TRY(newest(self, call, d, owner, &r, err));
+    source->id = d->table_id;
+    source->dataset = d->dataset;
+    source->snapshot = r->snapshot;
     q.from = d->snapshot;
     q.to = r->snapshot;
     TAB_TRY(ask_data(self, call, "Diff", &q.base, &tabella__diff_reply__descriptor, DIFF_MS, &msg, err));
     const Tabella__DiffReply *y = msg;
     if (y->diff != NULL)
         refresh_cells_add(c, y->diff, r->cols);
+    return TAB_OK;
+}
+
+/* Steps ahead of the newest rows, which the refresh would bill (decision 0394). */
+static tab_status add_horizon(jobs *self, tab_call *call, const Tabella__Endpoint *e,
+                              Tabella__TableSource **source, refresh_cells *c, tab_error *err)
+{
+    Tabella__HorizonRequest q = TABELLA__HORIZON_REQUEST__INIT;
+    const void *msg = NULL;
+    if (e->options == NULL || e->options->horizon == 0)
+        return TAB_OK;
+    Tabella__RunOptions options = *e->options;
+    options.base_model = e->base_model;
+    q.options = &options;
+    q.sources = source;
+    q.n_sources = e->n_datasets;
+    TAB_TRY(ask_of(self, call, "inference", "Horizon", &q.base, &tabella__horizon_reply__descriptor, READ_MS,
+                   &msg, err));
+    c->fresh += ((const Tabella__HorizonReply *)msg)->cells;
     return TAB_OK;
 }
 
@@ -117,9 +148,18 @@ tab_status jobs_refresh_cost(void *arg, tab_call *call, tab_error *err)
         TAB_TRY(endpoint_get(tx, call->arena, call->org, q->id_or_name, false, &e, err));
         TAB_TRY(tab_tx_commit(&tx, err));
     }
+    Tabella__TableSource *source = tab_arena_new_of(call->arena, Tabella__TableSource, e->n_datasets + 1);
+    Tabella__TableSource **list = tab_arena_new_of(call->arena, Tabella__TableSource *, e->n_datasets + 1);
+    if (source == NULL || list == NULL)
+        return tab_no_memory(err);
     tab_status s = TAB_OK;
-    for (size_t i = 0; s == TAB_OK && i < e->n_datasets; i++)
-        s = add_dataset(self, call, e->datasets[i], q->job_id, &cells, err);
+    for (size_t i = 0; s == TAB_OK && i < e->n_datasets; i++) {
+        tabella__table_source__init(&source[i]);
+        list[i] = &source[i];
+        s = add_dataset(self, call, e->datasets[i], q->job_id, list[i], &cells, err);
+    }
+    if (s == TAB_OK)
+        s = add_horizon(self, call, e, list, &cells, err);
     Tabella__DropRequest drop = TABELLA__DROP_REQUEST__INIT;
     const void *none = NULL;
     tab_error unheard; /* what is left falls away with its lease */

@@ -17,6 +17,7 @@ static uint8_t *packed_given(const Tabella__RunOptions *o, size_t *n)
     given.n_missing_texts = o->n_missing_texts, given.missing_texts = o->missing_texts;
     given.n_missing_numbers = o->n_missing_numbers, given.missing_numbers = o->missing_numbers;
     given.split = o->split;
+    given.horizon = o->horizon, given.as_of = o->as_of;
     *n = tabella__run_options__get_packed_size(&given);
     uint8_t *p = malloc(*n + 1);
     if (p != NULL)
@@ -52,7 +53,7 @@ static tab_status evaluate(jobs *self, tab_call *call, const Tabella__Endpoint *
     Tabella__RunOptions options = *o;
     options.base_model = e->base_model;
     q.options = &options;
-    q.seed = e->held_out != NULL ? e->held_out->seed : work_seed(e->id);
+    q.seed = e->held_out != NULL ? e->held_out->seed : 0;
     TAB_TRY(endpoint_sources(call->arena, e, &q.sources, &q.n_sources, err));
     Tabella__ServeState keep = TABELLA__SERVE_STATE__INIT;
     keep.endpoint_id = e->id;
@@ -135,6 +136,10 @@ static void choose_options(edit *x, const Tabella__Endpoint *e)
     }
     if (q->options != NULL && q->set_split)
         x->options.split = q->options->split;
+    if (q->options != NULL && q->set_horizon)
+        x->options.horizon = q->options->horizon;
+    if (q->options != NULL && q->set_as_of)
+        x->options.as_of = q->options->as_of;
     x->changed = !same_options(&old, &x->options);
 }
 

@@ -80,7 +80,6 @@ tab_status work_call_with(work *w, const char *service, const char *method, int6
                           const ProtobufCMessage *in, const tab_table *const *tables, size_t n_tables,
                           const ProtobufCMessageDescriptor *reply, tab_arena *a, const void **ret,
                           tab_error *err) TAB_CHECKED;
-uint64_t work_seed(const char *id); /* the same for the same id */
 
 /* The workflows. OK: the job has ended, or is no longer ours. Else the error that ended the attempt. */
 tab_status work_run(work *w, tab_arena *a, tab_error *err);

@@ -51,11 +51,6 @@ tab_status work_call_with(work *w, const char *service, const char *method, int6
     return s;
 }
 
-uint64_t work_seed(const char *id)
-{
-    return tab_fnv1a(TAB_FNV1A, id, strlen(id)) >> 11; /* 53 bits: JSON's numbers hold it */
-}
-
 void jobs_cancel_call(jobs *self, const char *job_id, int64_t attempt)
 {
     char subject[TAB_ID + 48];

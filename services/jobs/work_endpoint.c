@@ -306,6 +306,7 @@ typedef struct {
     Tabella__Endpoint *next; /* a copy, with datasets of its own */
     const Tabella__AcquireReply *pins;
     refresh_cells cells;
+    uint64_t made; /* cells of the rows that options.horizon makes */
 } change;
 
 static tab_status read_endpoint(work *w, tab_arena *a, change *x, tab_error *err)
@@ -362,6 +363,26 @@ static tab_status pin_data(work *w, tab_arena *a, change *x, tab_error *err)
     return TAB_OK;
 }
 
+/* Steps ahead are billed as rows of the data (decision 0394): as new ones of a refresh, which gives them
+ * anew. */
+static tab_status count_horizon(work *w, tab_arena *a, change *x, tab_error *err)
+{
+    const Tabella__Endpoint *e = x->next;
+    Tabella__HorizonRequest q = TABELLA__HORIZON_REQUEST__INIT;
+    const void *msg = NULL;
+    if (e->options == NULL || e->options->horizon == 0)
+        return TAB_OK;
+    Tabella__RunOptions options = *e->options;
+    options.base_model = e->base_model;
+    q.options = &options;
+    TAB_TRY(endpoint_sources(a, e, &q.sources, &q.n_sources, err));
+    TAB_TRY(work_call(w, "inference", "Horizon", PASS_MS, &q.base, &tabella__horizon_reply__descriptor, a,
+                      &msg, err));
+    x->made = ((const Tabella__HorizonReply *)msg)->cells;
+    x->cells.fresh += x->refresh ? x->made : 0;
+    return TAB_OK;
+}
+
 /* A refresh reserves what it will bill, now that it is known, in place of what it was let in for: at least
  * what stays, at the cached rate (docs/decisions/0355). While metering is away the work goes on (0238). */
 static tab_status reserve(work *w, tab_arena *a, const change *x, tab_error *err)
@@ -391,11 +412,11 @@ static tab_status reserve(work *w, tab_arena *a, const change *x, tab_error *err
     return y->allowed ? TAB_OK : tab_fail(err, TAB_VALIDATION, "", "%s", y->message);
 }
 
-/* The base of the new state, and the seed of its held-out split: a fresh split for each state, but one split
- * for two bases that are to be compared. */
+/* The base of the new state, and the seed of its held-out split: 0, a split by what the rows hold, but one
+ * split for two bases that are to be compared. */
 static tab_status choose_base(const work *w, tab_arena *a, change *x, uint64_t *ret_seed, tab_error *err)
 {
-    *ret_seed = work_seed(w->c->job_id);
+    *ret_seed = 0;
     if (!x->upgrade)
         return TAB_OK;
     const Tabella__UpgradeRequest *q =
@@ -452,9 +473,9 @@ static tab_status conclude(const work *w, tab_arena *a, const change *x, Tabella
         refresh_bill(&x->cells, bill_line, &(bill_of){ g->done, a });
     } else if (x->upgrade) {
         TAB_TRY(compare(a, x, g, err));
-        bill(g->done, a, "cached", next->pinned_cells);
+        bill(g->done, a, "cached", next->pinned_cells + x->made);
     } else {
-        bill(g->done, a, "create", next->pinned_cells);
+        bill(g->done, a, "create", next->pinned_cells + x->made);
     }
     return TAB_OK;
 }
@@ -467,8 +488,9 @@ static tab_status prepare(work *w, tab_arena *a, Tabella__Staged *g, const Tabel
     const Tabella__EvaluateReply *y = NULL;
     TAB_TRY(read_endpoint(w, a, &x, err));
     TAB_TRY(pin_data(w, a, &x, err));
-    TAB_TRY(reserve(w, a, &x, err));
     TAB_TRY(choose_base(w, a, &x, &seed, err));
+    TAB_TRY(count_horizon(w, a, &x, err));
+    TAB_TRY(reserve(w, a, &x, err));
     Tabella__Endpoint *next = x.next;
     next->data_revision = x.now->data_revision + (x.refresh ? 1 : 0);
     TAB_TRY(evaluate(w, a, next, seed, &y, err));

@@ -11,6 +11,7 @@ from tabella._routes import ROUTES
 # Methods that are no route of their own.
 HELPERS = {
     "submit": "run, without waiting",
+    "forecast": "run, with a horizon",
     "jobs.wait": "jobs.retrieve until it ends",
     "close": "connections",
     "run_cost": "run, with dry_run",

@@ -137,6 +137,21 @@ def pandas(check, client):
     check("a run without prediction", client.run(before, target=False).predictions is None)
     r = client.run(before, target="seats", task="regression").predictions
     check("quantiles rise", (r["q(0.1)"] <= r["q(0.9)"]).all() and len(r) == len(before))
+    check("each row says how it is asked", set(r["regime"]) == {"alike"}, set(r["regime"]))
+    ahead = client.forecast(sales := pd.read_csv(SAMPLES / "sales/sales.csv"), horizon=3, target="units")
+    check(
+        "a forecast is a frame of series, time and interval",
+        list(ahead.columns) == ["shop", "time", "value", "low", "high"]
+        and len(ahead) == 9
+        and set(ahead["shop"]) == set(sales["shop"])
+        and (ahead["low"] <= ahead["high"]).all(),
+        ahead,
+    )
+    dated = client.forecast(
+        sales.assign(month=pd.to_datetime(sales["month"])), horizon=2, target="units", name="sales"
+    )
+    check("its times are of the column's type", dated["time"].dtype.kind == "M", dated.dtypes)
+    check("and come next", dated["time"].min() > pd.Timestamp(sales["month"].max()), dated)
     a = client.run(before, task="anomaly").predictions
     check("anomalies", set(a.columns) == {"anomaly_score", "is_anomaly"} and len(a) == len(before))
     twice = pd.DataFrame(

@@ -1,8 +1,8 @@
 """The pages of docs/python: every block of code, from top to bottom of its page, against the suite.
 
-A block is what is indented. `customers` and `billing` are there, as the pages say; in pandas where it is
-installed, else as lists of dicts. A block that imports what is not installed is skipped, and with it what
-uses its names."""
+A block is what is indented. `customers`, `billing` and `sales` are there, as the pages say; in pandas where
+it is installed, else as lists of dicts. A block that imports what is not installed is skipped, and with it
+what uses its names."""
 
 import ast
 import csv
@@ -22,6 +22,10 @@ FOUND = {
     and {"billing", "sales", "orders"} <= n["names"]
     and n["linked"].prediction["target"] == "orders.returned",
     "endpoints": lambda n: len(n["served"].array("prediction.results")) == 3 and n["report"].metrics,
+    "forecast": lambda n: len(n["bundle"].array("prediction.forecast.rows")) == 18
+    and n["found"]["series"] == ["sales.shop"]
+    and n["cost"].total_cells > 0
+    and ("axes" not in n or n["axes"].has_data()),
     "matching": lambda n: 50 < len(n["sure"].matches) <= len(n["bundle"].matches)
     and ("joined" not in n or len(n["joined"]) == len(n["bundle"].matches)),
     "python": lambda n: n["bundle"].prediction["task_type"] == "classification",
@@ -107,6 +111,7 @@ def everything(check):
     try:
         for path in paths:
             names = {"__name__": "__main__", "customers": table("customers"), "billing": table("billing")}
+            names["sales"] = table("sales/sales")
             try:
                 lacking = run(path, names)
             except Exception as e:

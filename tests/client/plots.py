@@ -74,6 +74,19 @@ def everything(check, client):
     low = [x["quantiles"]["0.1"] for x in numbers.array("prediction.results")]
     check("with the middle 80 % of each", sorted(s[0] for s in lines) == sorted(low))
 
+    with open(SAMPLES / "sales" / "sales.csv", newline="", encoding="utf-8") as f:
+        sales = [{**r, "units": float(r["units"])} for r in csv.DictReader(f)]
+    ahead = client.run(sales, name="sales", target="units", horizon=6)
+    ax = ahead.plot("forecast", series="west")
+    past, line = ax.lines[0].get_data(), ax.lines[1].get_data()
+    told = [x["value"] for x in ahead.array("prediction.forecast.rows") if "west" in x["series"].values()]
+    check(
+        "forecast: what is known of the series",
+        list(past[1]) == [r["units"] for r in sales if r["shop"] == "west"],
+    )
+    check("and what is to come", list(line[1]) == told and min(line[0]) > max(past[0]), line)
+    check("the default where there is one", ahead.plot().get_title() == "north")
+
     own = pyplot.subplots()[1]
     sure = client.run(given, name="customers", target="cancelled", explain=True)
     ax = sure.plot(ax=own)

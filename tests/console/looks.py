@@ -28,7 +28,15 @@ def parts(b, places):
         b.go(page)
         b.one("[role=tab]")
         for name in [t.get_attribute("data-tab") for t in b.all("[role=tab]")]:
-            if dark and name not in ("overview", "map", "matches", "prediction", "values", "snapshots"):
+            if dark and name not in (
+                "overview",
+                "map",
+                "matches",
+                "forecast",
+                "prediction",
+                "values",
+                "snapshots",
+            ):
                 continue
             b.tab(name)
             b.until(lambda: not b.all(".waiting"))

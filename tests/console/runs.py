@@ -125,6 +125,31 @@ def doubts(b, a, folder):
     check("after a reload its file is gone, and so is what needs it", b.shows("plain") and hidden, b.text())
 
 
+def forecast(b, folder):
+    """Steps ahead: a fan by series, found without being told what the columns are."""
+    b.go("run/new")
+    b.driver.refresh()
+    choose(b, SAMPLES / "sales" / "sales.csv")
+    b.script(
+        "const set = (e, v, what) => { e.value = v; e.dispatchEvent(new Event(what, {bubbles: true})); };"
+        "set(document.querySelector('main select'), '=sales.units', 'change');"
+        "set(document.querySelector('main input[max=\"10000\"]'), '6', 'input')"
+    )
+    check("steps ahead are counted before they are asked", b.shows("486 cells will be counted"), b.text())
+    b.press("Run", "main")
+    b.one("[role=tab]")
+    b.tab("forecast")
+    check("the forecast says what it found", b.shows("each month", "3", "sales.month", "in steps"), b.text())
+    label = lambda: b.one("svg[role=img]").get_attribute("aria-label")
+    check("and draws the first series", label().startswith("north: 6 steps ahead"), label())
+    check("with its band and its past", b.all("svg path.band") and b.all("svg path.known"))
+    b.press("Next", "main")
+    check("then the next", b.until(lambda: label().startswith("south: 6 steps ahead")), label())
+    b.press("Forecast as CSV", "main")
+    lines = b.downloaded("forecast.csv").splitlines()
+    check("all of it is saved as CSV", len(lines) == 19 and lines[0] == "shop,time,value,low,high", lines[:2])
+
+
 def strangers_cells(b, folder):
     path = folder / "nasty.csv"
     values = [NASTY, "=1+1", "javascript:alert(1)", "{{7*7}}"]

@@ -1,6 +1,7 @@
 #include "tools/tabella/out.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -107,7 +108,8 @@ static bool predictions(tab_out *o, tab_arena *a, const tab_table *t, const Tabe
         return false;
     for (uint32_t part = 0; part < 2; part++)
         for (uint32_t i = 0; parts[part] != NULL && i < parts[part]->n_row; i++)
-            of[parts[part]->row[i]] = 2 * (i + 1) + part;
+            if (parts[part]->row[i] < t->rows) /* steps ahead are rows of no table */
+                of[parts[part]->row[i]] = 2 * (i + 1) + part;
     text(o, "row,");
     header(o, t);
     text(o, ",");
@@ -122,6 +124,36 @@ static bool predictions(tab_out *o, tab_arena *a, const tab_table *t, const Tabe
         text(o, ",");
         if (of[row] > 0)
             answer(o, p, parts[of[row] % 2], of[row] / 2 - 1, &classes);
+        text(o, "\r\n");
+    }
+    return true;
+}
+
+/* The columns that name the series, the time, the value and its 80 % interval. */
+static bool forecast(tab_out *o, tab_arena *a, const tab_table *t, const Tabella__Forecast *f)
+{
+    tab_column at, *key = tab_arena_new_of(a, tab_column, f->n_series + 1);
+    if (key == NULL || !tab_column_view(f->at, f->n_value, &at))
+        return false;
+    for (size_t k = 0; k < f->n_series; k++) {
+        if (!tab_column_view(f->series_value[k], f->n_value, &key[k]))
+            return false;
+        field(o, tab_column_address(a, t, f->series[k]->column));
+        text(o, ",");
+    }
+    text(o, "time,predicted,low_0.1,high_0.9\r\n");
+    for (size_t i = 0; i < f->n_value; i++) {
+        const double told[] = { f->value[i], f->low[i], f->high[i] };
+        for (size_t k = 0; k < f->n_series; k++) {
+            cell(o, &key[k], i);
+            text(o, ",");
+        }
+        cell(o, &at, i);
+        for (size_t k = 0; k < 3; k++) {
+            text(o, ",");
+            if (!isnan(told[k]))
+                number(o, told[k]);
+        }
         text(o, "\r\n");
     }
     return true;
@@ -230,6 +262,8 @@ bool write_out(const tab_engine *e, const char *folder, const tab_table *const *
     const Tabella__Prediction *p = b->prediction;
     if (p != NULL)
         ok = predictions(&o, e->arena, tables[p->table], p) && save(folder, "predictions.csv", &o);
+    if (ok && p != NULL && p->forecast != NULL)
+        ok = forecast(&o, e->arena, tables[p->table], p->forecast) && save(folder, "forecast.csv", &o);
     for (uint32_t t = 0; ok && b->imputation != NULL && t < b->n_tables; t++) {
         char name[160];
         bool any;

@@ -7,6 +7,7 @@
 /* Makes the folder where it is not there and writes, over what has these names:
  *
  *   predictions.csv   the predicted table, with what was predicted beside
+ *   forecast.csv      steps ahead of every series, where they were asked
  *   filled-TABLE.csv  every table with cells that were filled in
  *   joined.csv        one row an entity, of two tables and more
  *   report.html       findings and pictures in one file that needs nothing else

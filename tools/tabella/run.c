@@ -29,12 +29,15 @@ static const char HELP[] =
     "  --na LIST               cells that are missing, parted by commas; none: empty fields alone;\n"
     "                          auto: marks as NA, ? or -999 where the other values say so (auto)\n"
     "  --explain               say which columns moved each prediction\n"
+    "  --horizon N             the next N steps of every series as well, in a table with times (1 to 10000)\n"
+    "  --as-of COLUMN          the column that holds each row's moment, as of which other tables count;\n"
+    "                          none: all their rows do (default: as the values tell)\n"
     "  --out FOLDER            write predictions, filled and joined tables as CSV, and a page to look at\n"
     "  --json                  the whole bundle as JSON on stdout, instead of a summary\n"
     "  --threads N             threads to use; the bundle does not depend on it (all processors)\n"
     "  --help\n";
 
-enum { TABLES = 64, MARKS_MOST = 32 };
+enum { TABLES = 64, MARKS_MOST = 32, HORIZON_MOST = 10000 };
 enum { EXPLAINED = 20000 }; /* rows up to which predictions are explained unasked */
 
 typedef struct {
@@ -83,6 +86,14 @@ static bool parse_marks(const char *s, arguments *a)
     return false;
 }
 
+static bool parse_horizon(const char *s, size_t *ret)
+{
+    char *end;
+    long n = strtol(s, &end, 10);
+    *ret = n > 0 ? (size_t)n : 0;
+    return *s != 0 && *end == 0 && n >= 1 && n <= HORIZON_MOST;
+}
+
 static int wrong(const char *what, const char *value)
 {
     fprintf(stderr, "tabella run: %s: %s\n", what, value);
@@ -96,7 +107,8 @@ static int parse(int argc, char **argv, arguments *a)
         { "target", 1, NULL, 't' },    { "task", 1, NULL, 'k' },    { "base", 1, NULL, 'b' },
         { "threshold", 1, NULL, 'c' }, { "explain", 0, NULL, 'e' }, { "json", 0, NULL, 'j' },
         { "threads", 1, NULL, 'n' },   { "help", 0, NULL, 'h' },    { "out", 1, NULL, 'o' },
-        { "na", 1, NULL, 'm' },        { NULL, 0, NULL, 0 },
+        { "na", 1, NULL, 'm' },        { "horizon", 1, NULL, 'z' }, { "as-of", 1, NULL, 'f' },
+        { NULL, 0, NULL, 0 },
     };
     char *end;
     *a = (arguments){ .o = TAB_RUN_DEFAULTS, .threads = tab_machine_look().cores };
@@ -126,6 +138,13 @@ static int parse(int argc, char **argv, arguments *a)
             a->threads = strtol(optarg, &end, 10);
             if (*optarg == 0 || *end != 0 || a->threads < 1 || a->threads > 256)
                 return wrong("--threads is a number from 1 to 256, not", optarg);
+            break;
+        case 'z':
+            if (!parse_horizon(optarg, &a->o.horizon))
+                return wrong("--horizon is a whole number from 1 to 10000, not", optarg);
+            break;
+        case 'f':
+            a->o.as_of = tab_str_of(optarg);
             break;
         case 'm':
             if (!parse_marks(optarg, a))

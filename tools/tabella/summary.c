@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/tabella/ahead.h"
 #include "tools/tabella/distribution.h"
 #include "tools/tabella/findings.h"
 #include "tools/tabella/tabella.h"
@@ -289,6 +290,12 @@ void print_summary(const tab_engine *e, const tab_table *const *tables, const Ta
     unusual(tables, f);
     prediction(b);
     told(f);
+    if (b->prediction != NULL) {
+        print_regimes(b->prediction);
+        print_linked(tables, b->prediction);
+    }
+    if (b->prediction != NULL && b->prediction->forecast != NULL)
+        print_forecast(b->prediction->forecast);
     if (explain)
         explained(tables, b);
     for (size_t i = 0; i < f->warnings; i++) {

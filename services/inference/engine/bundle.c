@@ -4,14 +4,16 @@
  *
  *   tables ─> profile ─> sector
  *                ├────> cross-table map and unified rows      (two or more tables)
- *                ├────> target and task ─> what linked tables say ─> fit ─> results
+ *                ├────> target and task ─> steps ahead ─> what linked tables say ─> fit ─> results
  *                └────> imputation (the target's missing cells take the prediction) */
 #include "services/inference/engine/bundle.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/spread.h"
 #include "services/inference/engine/evaluate/judge.h"
+#include "services/inference/engine/horizon/horizon.h"
 #include "services/inference/engine/impute/impute.h"
 #include "services/inference/engine/keys/keys.h"
 #include "services/inference/engine/link/cross_tables.h"
@@ -135,23 +137,54 @@ tab_status tab_reference_columns(const tab_engine *e, tab_profile *const *p, siz
     return TAB_OK;
 }
 
+/* The column of the target's table that holds each row's moment: "column" or "table.column". */
+static tab_status moment_of(const tab_engine *e, const tab_profile *p, size_t target, tab_str as_of,
+                            size_t *ret, tab_error *err)
+{
+    const tab_table *t = p->table;
+    *ret = as_of.n == 0 ? TAB_AS_OF_EVIDENCE : TAB_AS_OF_NONE;
+    if (as_of.n == 0 || tab_str_eq(as_of, TAB_S("none")))
+        return TAB_OK;
+    bool whole = as_of.n > t->id.n && memcmp(as_of.p, t->id.p, t->id.n) == 0 && as_of.p[t->id.n] == '.';
+    tab_str rest = whole ? (tab_str){ as_of.p + t->id.n + 1, as_of.n - t->id.n - 1 } : as_of;
+    for (size_t c = 0; c < t->cols; c++) {
+        tab_str address = tab_column_address(e->arena, t, c);
+        if (!tab_str_eq(address, as_of) && !tab_str_eq(address, rest))
+            continue;
+        *ret = c;
+        if (c == target || p->col[c].type != TAB_DATETIME || p->col[c].number == NULL)
+            return tab_fail(err, TAB_VALIDATION, "options.as_of", "the column holds no time of its row%s",
+                            c == target ? ", it is the target" : "");
+        return TAB_OK;
+    }
+    return tab_fail(err, TAB_VALIDATION, "options.as_of", "no such column in the target's table");
+}
+
 /* The ways from the target's table, and what they say that helps. */
 static tab_status link_target(const tab_engine *e, tab_profile *const *p, size_t n,
-                              const tab_references *refs, const tab_selection *s, tab_linked *ret,
-                              tab_error *err)
+                              const tab_references *refs, const tab_selection *s, tab_str as_of,
+                              tab_linked *ret, tab_error *err)
 {
+    size_t moment = TAB_AS_OF_EVIDENCE;
     *ret = (tab_linked){ 0 };
-    if (refs->n == 0 || s->task == TAB_TASK_ANOMALY)
+    if (s->task == TAB_TASK_ANOMALY)
         return TAB_OK;
-    TAB_TRY(tab_links_new(e, p, n, refs, s->table, s->column, &ret->links, err));
-    if (ret->links != NULL)
-        TAB_TRY(tab_links_choose(e, ret->links, p[s->table], NULL, s->column, s->task, &ret->set, err));
-    return TAB_OK;
+    TAB_TRY(moment_of(e, p[s->table], s->column, as_of, &moment, err));
+    if (refs->n > 0)
+        TAB_TRY(tab_links_new(e, p, n, refs, s->table, s->column, moment, &ret->links, err));
+    if (ret->links == NULL)
+        return moment == TAB_AS_OF_EVIDENCE || moment == TAB_AS_OF_NONE
+                   ? TAB_OK
+                   : tab_fail(err, TAB_VALIDATION, "options.as_of",
+                              "no other table is linked with the target's");
+    TAB_TRY(
+        tab_links_choose(e, ret->links, p[s->table], NULL, s->column, s->task, &ret->set, &ret->copies, err));
+    return tab_links_tell(e, ret->links, ret->set, &ret->told, err);
 }
 
 tab_status tab_fit_linked(const tab_engine *e, tab_profile *const *p, size_t n, const tab_references *refs,
-                          const tab_selection *s, const char *base, tab_split split, tab_linked *ret_linked,
-                          tab_fitted **ret, tab_error *err)
+                          const tab_selection *s, const char *base, tab_split split, tab_str as_of,
+                          tab_linked *ret_linked, tab_fitted **ret, tab_error *err)
 {
     tab_profile *of = p[s->table];
     tab_fit_options fit = { .base = base,
@@ -162,7 +195,7 @@ tab_status tab_fit_linked(const tab_engine *e, tab_profile *const *p, size_t n, 
                             .own = of->table->cols,
                             .split = split };
     TAB_AUTO(tab_arena) *wide = NULL; /* the made columns, which the model keeps in its own form */
-    TAB_TRY(link_target(e, p, n, refs, s, ret_linked, err));
+    TAB_TRY(link_target(e, p, n, refs, s, as_of, ret_linked, err));
     if (ret_linked->set != NULL) {
         tab_engine own = *e;
         own.arena = wide = tab_arena_new(WIDE_LIMIT);
@@ -173,23 +206,66 @@ tab_status tab_fit_linked(const tab_engine *e, tab_profile *const *p, size_t n, 
     return tab_fit(e, of, &fit, ret, err);
 }
 
-/* Fits the chosen target and answers every row. The fitted model stays with the caller where parts are
- * wanted. keep: the engine whose arena holds what is served with. */
+/* What other tables are read for, and those of their columns that gave the target away. False: the arena is
+ * full. */
+static bool tell_linked(const tab_engine *e, const tab_profile *p, size_t table, const tab_linked *linked,
+                        Tabella__Prediction *m)
+{
+    const tab_link_copies *c = &linked->copies;
+    Tabella__Leak **leak = tab_arena_new_of(e->arena, Tabella__Leak *, m->n_leaks + c->n + 1);
+    m->linked = linked->told.table;
+    m->n_linked = linked->told.tables;
+    for (size_t i = 0; leak != NULL && i < m->n_leaks; i++)
+        leak[i] = m->leaks[i];
+    for (size_t i = 0; leak != NULL && i < c->n; i++) {
+        Tabella__Leak *l = tab_message(e->arena, Tabella__Leak, TABELLA__LEAK__INIT);
+        Tabella__ColumnRef *ref = tab_message(e->arena, Tabella__ColumnRef, TABELLA__COLUMN_REF__INIT);
+        if (l == NULL || ref == NULL)
+            return false;
+        ref->table = (uint32_t)table;
+        ref->column = (uint32_t)p->table->cols; /* behind the table's own: it goes by its name */
+        ref->address = (ProtobufCBinaryData){ c->name[i].n, (uint8_t *)tab_text(c->name[i].p) };
+        l->column = ref;
+        l->kind = tab_text("copy");
+        l->reason =
+            tab_text(tab_arena_printf(e->arena,
+                                      "`%.*s` gives the target away: it tells nearly every row's alone, "
+                                      "as what is written down once that is known; it is left out",
+                                      TAB_STR(c->name[i])));
+        leak[m->n_leaks + i] = l;
+    }
+    if (c->n > 0) {
+        m->leaks = leak;
+        m->n_leaks += c->n;
+    }
+    return !tab_arena_full(e->arena);
+}
+
+/* Fits the chosen target and answers every row; steps, or NULL: those that are told apart. The fitted
+ * model stays with the caller where parts are wanted. keep: the engine whose arena holds what is served
+ * with. */
 static tab_status predict(const tab_engine *e, const tab_engine *keep, tab_profile *const *p, size_t n,
                           const tab_references *refs, const tab_selection *s, const tab_run_options *o,
-                          tab_pass_parts *parts, Tabella__Prediction **ret, tab_error *err)
+                          const tab_horizon *steps, tab_pass_parts *parts, tab_linked *ret_linked,
+                          Tabella__Prediction **ret, tab_error *err)
 {
     /* freed at the end, unless the caller takes it */
     TAB_AUTO(tab_fitted) *f = NULL;
     tab_linked linked = { 0 };
-    tab_status st = tab_fit_linked(keep, p, n, refs, s, o->base, o->split, &linked, &f, err);
+    tab_status st = tab_fit_linked(keep, p, n, refs, s, o->base, o->split, o->as_of, &linked, &f, err);
     if (st == TAB_OK)
         st = tab_fitted_results(e, f, o->explain, ret, err);
     if (st == TAB_OK)
         st = tab_leaks(e, f, p[s->table], *ret, err);
     if (st == TAB_OK && s->task != TAB_TASK_ANOMALY &&
-        !tab_judge(e, p[s->table], (uint32_t)s->table, s->column, *ret))
+        !tab_judge(e, p[s->table], (uint32_t)s->table, s->column, tab_fitted_judged(e->arena, f), *ret))
         st = tab_no_memory(err);
+    if (st == TAB_OK && !tell_linked(e, p[s->table], s->table, &linked, *ret))
+        st = tab_no_memory(err);
+    if (st == TAB_OK && steps != NULL &&
+        !tab_horizon_tell(e->arena, steps, (uint32_t)s->table, tab_fitted_ahead(f), *ret))
+        st = tab_no_memory(err);
+    *ret_linked = linked;
     if (st == TAB_OK && parts != NULL) {
         parts->linked = linked;
         parts->fitted = tab_take(&f);
@@ -258,14 +334,92 @@ static tab_status understand(const tab_engine *e, const tab_engine *keep, tab_pr
 }
 
 /* What the caller should doubt, as sentences that begin with a word to look for. False: the arena is full. */
-static bool write_warnings(tab_arena *a, Tabella__Bundle *b)
+static bool write_warnings(tab_arena *a, const tab_link_told *told, Tabella__Bundle *b)
 {
     size_t n = b->prediction == NULL ? 0 : b->prediction->n_leaks;
-    b->warnings = tab_arena_new_of(a, char *, n + 1);
+    b->warnings = tab_arena_new_of(a, char *, n + told->warnings + 1);
     for (size_t i = 0; b->warnings != NULL && i < n; i++)
         b->warnings[b->n_warnings++] =
             tab_text(tab_arena_printf(a, "likely_leak: %s", b->prediction->leaks[i]->reason));
+    for (size_t i = 0; b->warnings != NULL && i < told->warnings; i++)
+        b->warnings[b->n_warnings++] = told->warning[i];
     return !tab_arena_full(a);
+}
+
+/* ---- steps ahead ----------------------------------------------------------------------------------- */
+
+tab_status tab_select_target(const tab_engine *e, tab_profile *const *p, size_t n, const tab_references *refs,
+                             const tab_run_options *o, tab_selection *s, tab_error *err)
+{
+    const bool *const *refers = NULL;
+    tab_run_options own = *o;
+    tab_error why = { 0 };
+    bool number = o->horizon > 0 && o->task == TAB_TASK_AUTO;
+    if (number)
+        own.task = TAB_TASK_REGRESSION;
+    TAB_TRY(tab_reference_columns(e, p, n, refs, &refers, err));
+    tab_status st = tab_select(e, p, n, refers, &own, s, &why);
+    if (st == TAB_VALIDATION && number && strcmp(why.param, "task.type") == 0)
+        return tab_fail(err, st, "options.horizon",
+                        "steps ahead are told of a number, and the target is none");
+    if (st != TAB_OK)
+        return tab_fail(err, st, why.param, "%s", why.message);
+    if (o->horizon > 0 && (s->none || s->task != TAB_TASK_REGRESSION))
+        return tab_fail(err, TAB_VALIDATION, "options.horizon",
+                        s->none ? "steps ahead need a target, and there is none"
+                                : "steps ahead are told of a number: the task is another");
+    if (number) {
+        s->how->mode = tab_text("auto");
+        s->how->reason = tab_text("steps ahead of a number are asked");
+    }
+    return TAB_OK;
+}
+
+tab_status tab_look_ahead(const tab_engine *e, tab_profile *const *p, size_t n, const tab_selection *s,
+                          const tab_run_options *o, tab_horizon *h, tab_profile *const **ret, tab_error *err)
+{
+    bool number;
+    tab_profile **q = tab_arena_new_of(e->arena, tab_profile *, n + 1);
+    if (q == NULL)
+        return tab_no_memory(err);
+    memcpy(q, p, n * sizeof *q);
+    TAB_TRY(tab_horizon_make(e->arena, p[s->table], s->column, o->horizon, h, err));
+    TAB_TRY(tab_profile_given(e, h->table, &o->given, &q[s->table], err));
+    if (!tab_view_as_number(e->arena, &q[s->table]->col[s->column], h->table->rows, &number))
+        return tab_no_memory(err);
+    *ret = q;
+    return TAB_OK;
+}
+
+tab_status tab_horizon_rows(const tab_engine *e, const tab_table *const *tables, size_t n,
+                            const tab_run_options *o, size_t *ret_table, size_t *ret_rows, tab_error *err)
+{
+    tab_arena *a = e->arena;
+    Tabella__Bundle *b = tab_message(a, Tabella__Bundle, TABELLA__BUNDLE__INIT);
+    tab_profile **p = tab_arena_new_of(a, tab_profile *, n + 1);
+    tab_references refs = { 0 };
+    tab_selection s = { .none = true };
+    size_t steps;
+    if (b == NULL || p == NULL)
+        return tab_no_memory(err);
+    if (o->target == TAB_TARGET_COLUMN) {
+        /* the target's table alone tells */
+        size_t table, column;
+        TAB_TRY(tab_column_find(a, tables, n, o->target_column, &table, &column, err));
+        TAB_TRY(tab_profile_given(e, tables[table], &o->given, &p[0], err));
+        tab_run_options own = *o;
+        own.target_column = tab_column_address(a, tables[table], column);
+        TAB_TRY(tab_select_target(e, p, 1, &refs, &own, &s, err));
+        *ret_table = table;
+    } else {
+        TAB_TRY(profile_all(e, e, tables, n, &o->given, p, b, err));
+        if (n > 1)
+            TAB_TRY(tab_cross_tables(e, p, n, o->threshold, &b->cross_table_map, &b->unified_rows,
+                                     &b->records_linked, &refs, err));
+        TAB_TRY(tab_select_target(e, p, n, &refs, o, &s, err));
+        *ret_table = s.table;
+    }
+    return tab_horizon_count(a, p[s.table], s.column, o->horizon, &steps, ret_rows, err);
 }
 
 /* The order is fixed and no step looks ahead. Profiles and selection live in `keep`'s arena, since an
@@ -304,15 +458,19 @@ tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, 
     /* the target is chosen, predicted, and its answers fill its missing cells */
     tab_selection s;
     tab_engine_progress(e, "select", 0);
-    const bool *const *refers = NULL;
-    TAB_TRY(tab_reference_columns(&keep, p, n, &refs, &refers, err));
-    TAB_TRY(tab_select(&keep, p, n, refers, o, &s, err));
+    TAB_TRY(tab_select_target(&keep, p, n, &refs, o, &s, err));
     b->target_selection = s.target;
     b->task_selection = s.how;
     if (parts != NULL)
         parts->selection = s;
+    tab_profile *const *asked = p;
+    tab_horizon ahead;
+    tab_linked linked = { 0 };
+    if (o->horizon > 0)
+        TAB_TRY(tab_look_ahead(&keep, p, n, &s, o, &ahead, &asked, err));
     if (!s.none)
-        TAB_TRY(predict(e, &keep, p, n, &refs, &s, o, parts, &b->prediction, err));
+        TAB_TRY(predict(e, &keep, asked, n, &refs, &s, o, o->horizon > 0 ? &ahead : NULL, parts, &linked,
+                        &b->prediction, err));
     tab_impute_target target = { s.table, s.column,
                                  s.none || s.task == TAB_TASK_ANOMALY ? NULL : b->prediction };
     const char *const *const *key = NULL;
@@ -322,7 +480,7 @@ tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, 
     if (parts != NULL)
         parts->key = key;
     TAB_TRY(tab_impute(e, p, n, key, &target, &b->imputation, err));
-    if (!write_warnings(a, b))
+    if (!write_warnings(a, &linked.told, b))
         return tab_no_memory(err);
     tab_engine_progress(e, "done", 1);
     *ret = b;

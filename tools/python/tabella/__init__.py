@@ -81,7 +81,14 @@ __all__ = [
     "Usage",
     "ValidationError",
     "__version__",
+    "forecast",
 ]
+
+
+def forecast(tables: Any = None, *, horizon: int, target: Any = None, **arguments: Any) -> Any:
+    """`Tabella().forecast`, of a client that the environment names (TABELLA_URL and TABELLA_API_KEY)."""
+    with Tabella() as client:
+        return client.forecast(tables, horizon=horizon, target=target, **arguments)
 
 
 def __getattr__(name: str) -> Any:

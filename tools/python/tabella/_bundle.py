@@ -23,6 +23,7 @@ PAGED: Dict[str, Tuple[str, str, str]] = {
     ),
     "imputation.filled": ("imputation", "filled", "next_cursor"),
     "unified_rows.rows": ("unified_rows", "rows", "next_cursor"),
+    "prediction.forecast.rows": ("prediction.forecast", "rows", "next_cursor"),
 }
 
 
@@ -69,7 +70,9 @@ class Bundle(Answer):
     def array(self, name: str) -> List[Dict[str, Any]]:
         """All elements of a paged array, such as `prediction.results`; what is missing is fetched."""
         holder, field, cursor = PAGED[name]
-        inside = self.raw.get(holder)
+        inside: Any = self.raw
+        for part in holder.split("."):
+            inside = inside.get(part) if isinstance(inside, dict) else None
         if not isinstance(inside, dict):
             return []
         found: List[Dict[str, Any]] = inside.setdefault(field, [])
@@ -221,7 +224,8 @@ class Bundle(Answer):
 
         Classification: label, confidence, and p(CLASS) for each class. Regression: value, median, std, and
         q(LEVEL) for each quantile. Anomaly: anomaly_score, is_anomaly. target_missing tells the rows whose
-        target the caller did not give; the others are answered by models that did not see their target."""
+        target the caller did not give; the others are answered by models that did not see their target. regime
+        says how a row stands to those whose target is known: alike, later, new_group or out_of_range."""
         p = self.prediction
         if not p:
             return None
@@ -244,6 +248,7 @@ class Bundle(Answer):
                 cells[f"q({q})"] = [x["quantiles"].get(q) for x in results]
         if task != "anomaly":
             cells["target_missing"] = [m for _, m, _ in rows]
+            cells["regime"] = [x.get("regime", "alike") for x in results]
         table = self._table(p.get("table") or (self._given[0].id if len(self._given) == 1 else None))
         at = [r for r, _, _ in rows]
         if self._kind != "pandas":
@@ -252,6 +257,33 @@ class Bundle(Answer):
         if task == "classification" and table is not None:
             target = str(p.get("target") or "").split(".", 1)[-1]
             made["label"] = _frames.as_dtype(made["label"], table.dtype(target))
+        return made
+
+    @property
+    def forecast(self) -> Any:
+        """One row for each step ahead of each series (run(..., horizon=...)): the columns that name a series,
+        time, value, and low and high of its 80 % interval; None where no steps ahead were asked."""
+        f = (self.prediction or {}).get("forecast")
+        if not f:
+            return None
+        rows = self.array("prediction.forecast.rows")
+        cells: Dict[str, List[Any]] = {}
+        dtypes: Dict[str, Any] = {}
+        for address in f.get("series") or []:
+            id, name = address.split(".", 1)
+            column = f"series({name})" if name in _FORECAST else name
+            cells[column] = [x["series"].get(address) for x in rows]
+            dtypes[column] = (id, name)
+        for name in _FORECAST:
+            cells[name] = [x.get(name) for x in rows]
+        if isinstance(f.get("time"), str):
+            dtypes["time"] = tuple(f["time"].split(".", 1))
+        made = self._frame(cells)
+        if self._kind == "pandas":
+            for column, (id, name) in dtypes.items():
+                table = self._table(id)
+                if table is not None:
+                    made[column] = _frames.as_dtype(made[column], table.dtype(name))
         return made
 
     # ---- for people ----------------------------------------------------------------------------
@@ -276,27 +308,33 @@ class Bundle(Answer):
 
     def plot(
         self,
-        kind: Optional[Literal["predictions", "reasons", "missing", "distribution"]] = None,
+        kind: Optional[Literal["predictions", "reasons", "missing", "distribution", "forecast"]] = None,
         *,
         ax: Any = None,
         table: Optional[str] = None,
         column: Optional[str] = None,
+        series: Any = None,
     ) -> Any:
         """Draws by matplotlib, on `ax` or a new figure, and gives the axes.
 
         predictions: of rows whose target is known, predicted against actual (regression) or how often an
         answer is right by how sure it is (classification); the scores of anomalies. reasons: how far each
         column moved the answers (needs run(..., explain=True)). missing: by column, of one `table` or all.
-        distribution: of one `column`. Default: distribution with a column, else predictions where there are
-        any, else missing."""
-        from ._plots import bundle_plot
+        distribution: of one `column`. forecast: the steps ahead of one series with their 80 % intervals, behind
+        what is known of it; `series` is its name, or a tuple of names (default: the first one's). Default:
+        distribution with a column, else forecast and predictions where there are any, else missing."""
+        from ._plots import bundle_plot, forecast_plot
 
+        p = self.prediction or {}
+        if kind == "forecast" or (kind is None and column is None and p.get("forecast")):
+            return forecast_plot(self, ax, series)
         return bundle_plot(self, kind, ax, table, column)
 
     def __repr__(self) -> str:
         return self.summary()
 
 
+_FORECAST = ("time", "value", "low", "high")
 _FIELDS = {
     "classification": ("label", "confidence"),
     "regression": ("value", "median", "std"),

@@ -82,6 +82,8 @@ class Tabella:
         columns: Optional[Sequence[Mapping[str, Any]]] = None,
         missing_values: Union[str, Sequence[Union[str, float]], None] = None,
         split: Optional[str] = None,
+        horizon: Optional[int] = None,
+        as_of: Optional[str] = None,
         options: Optional[Mapping[str, Any]] = None,
         progress: bool = False,
         idempotency_key: Optional[str] = None,
@@ -97,7 +99,9 @@ class Tabella:
         matches that are reported, 0 to 1 (default: 0.5). processing: `batch` is cheaper and may take a day.
         out: where to write the bundle to. explain: each row's reasons. columns: what is known of columns,
         each a dict of table, column and role, type or use. missing_values: marks that stand for "missing",
-        or "auto". split: auto, random, time or group. options: what newer services take besides.
+        or "auto". split: auto, random, time or group. horizon: how many steps ahead of every series are asked
+        besides (see forecast). as_of: the column that holds each row's own moment, as of which other tables
+        count; "none": all their rows do. options: what newer services take besides.
 
         A large run becomes a job, which is waited for. progress: draws a bar meanwhile. Ctrl-C cancels the
         job. idempotency_key: of a run that was perhaps sent before (default: a new one, kept over the
@@ -116,11 +120,22 @@ class Tabella:
             columns=columns,
             missing_values=missing_values,
             split=split,
+            horizon=horizon,
+            as_of=as_of,
             options=options,
             idempotency_key=idempotency_key,
             timeout=timeout,
         )
         return job.wait(progress=progress).result
+
+    def forecast(self, tables: Any = None, *, horizon: int, target: Target = None, **arguments: Any) -> Any:
+        """The next `horizon` steps of every series of a table with times, each with its 80 % interval: a data
+        frame of the columns that name a series, time, value, low and high.
+
+        Times, series, step and seasons are found without being told. Rows of the table whose target is missing
+        and that lie ahead are what is known of the future (a price, a holiday). The other arguments are those
+        of `run`, whose bundle has the same as `forecast`. Each step of each series is billed as a row."""
+        return self.run(tables, horizon=horizon, target=target, **arguments).forecast
 
     def submit(
         self,
@@ -138,6 +153,8 @@ class Tabella:
         columns: Optional[Sequence[Mapping[str, Any]]] = None,
         missing_values: Union[str, Sequence[Union[str, float]], None] = None,
         split: Optional[str] = None,
+        horizon: Optional[int] = None,
+        as_of: Optional[str] = None,
         options: Optional[Mapping[str, Any]] = None,
         idempotency_key: Optional[str] = None,
         timeout: Optional[float] = None,
@@ -157,6 +174,8 @@ class Tabella:
             columns=columns,
             missing_values=missing_values,
             split=split,
+            horizon=horizon,
+            as_of=as_of,
         )
         sent, stored = stored_of(self, given, fields, idempotency_key)
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union
 
 from ._arrow import body_of
 from ._bundle import Bundle
@@ -30,6 +30,8 @@ class Endpoints(Resource):
         columns: Optional[Sequence[Mapping[str, Any]]] = None,
         missing_values: Union[str, Sequence[Union[str, float]], None] = None,
         split: Optional[str] = None,
+        horizon: Optional[int] = None,
+        as_of: Optional[str] = None,
         options: Optional[Mapping[str, Any]] = None,
         wait: bool = True,
         progress: bool = False,
@@ -53,6 +55,8 @@ class Endpoints(Resource):
             columns=columns,
             missing_values=missing_values,
             split=split,
+            horizon=horizon,
+            as_of=as_of,
         )
         body = {"name": name, **fields}
         given, stored = stored_of(self._client, given, body, idempotency_key)
@@ -106,27 +110,49 @@ class Endpoints(Resource):
             made.bundle = Bundle.of(raw, [], True, fetch)
         return made
 
-    def serve(self, id: str, tables: Any, *, timeout: Optional[float] = None) -> Bundle:
+    def serve(
+        self,
+        id: str,
+        tables: Any = None,
+        *,
+        horizon: Optional[int] = None,
+        options: Optional[Mapping[str, Any]] = None,
+        timeout: Optional[float] = None,
+    ) -> Bundle:
         """The bundle of new rows, answered by the endpoint. A single table goes by the name of the endpoint's
-        table; the target's column stays, its cells may be missing. At most 10,000 rows a call."""
-        given, single = tables_of(tables, "")
-        if single:
-            given[0].id = self._table_name(id)
+        table; the target's column stays, its cells may be missing. At most 10,000 rows a call.
+
+        horizon: in place of rows, so many next steps of every pinned series (`forecast` of the bundle)."""
+        given, single = self._question(id, tables)
+        fields = fields_of(None, None, None, None, options, horizon=horizon)
         try:
-            reply = self._call("POST_SERVE", id, body=body_of(given, {}), timeout=timeout)
+            reply = self._call("POST_SERVE", id, body=body_of(given, fields), timeout=timeout)
         except (NotFoundError, ValidationError):
             self._client._table_names.pop(id, None)  # another endpoint may go by this name now
             raise
         return Bundle.of(reply.json, given, single, None)
 
-    def serve_cost(self, id: str, tables: Any, *, timeout: Optional[float] = None) -> Cost:
+    def serve_cost(
+        self,
+        id: str,
+        tables: Any = None,
+        *,
+        horizon: Optional[int] = None,
+        timeout: Optional[float] = None,
+    ) -> Cost:
         """What `serve` with these tables would be billed, and what is left. Nothing is computed."""
+        given, _ = self._question(id, tables)
+        fields = cost_of({"horizon": horizon})
+        return Cost.read(self._call("POST_SERVE", id, body=body_of(given, fields), timeout=timeout).json)
+
+    def _question(self, id: str, tables: Any) -> Tuple[Sequence[Any], bool]:
+        """The tables of a call, a single one under the endpoint's name for it; none where steps are asked."""
+        if tables is None:
+            return [], True
         given, single = tables_of(tables, "")
         if single:
             given[0].id = self._table_name(id)
-        return Cost.read(
-            self._call("POST_SERVE", id, body=body_of(given, {"dry_run": True}), timeout=timeout).json
-        )
+        return given, single
 
     def _table_name(self, id: str) -> str:
         """What the endpoint calls its only table; asked once."""
@@ -181,9 +207,12 @@ class Endpoints(Resource):
         columns: Optional[Sequence[Mapping[str, Any]]] = None,
         missing_values: Union[str, Sequence[Union[str, float]], None] = None,
         split: Optional[str] = None,
+        horizon: Optional[int] = None,
+        as_of: Optional[str] = None,
         options: Optional[Mapping[str, Any]] = None,
     ) -> Endpoint:
-        """Changes name, target, task, threshold, columns, missing marks or split, at once."""
+        """Changes name, target, task, threshold, columns, missing marks, split, horizon or as_of, at once. To take a
+        horizon or as_of away: options={"horizon": None}."""
         fields = fields_of(
             None,
             target,
@@ -194,6 +223,8 @@ class Endpoints(Resource):
             columns=columns,
             missing_values=missing_values,
             split=split,
+            horizon=horizon,
+            as_of=as_of,
         )
         if target is True:
             fields["target"] = {"mode": "auto"}

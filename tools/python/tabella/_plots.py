@@ -6,6 +6,7 @@ was known are answered by models that did not see it, so what is drawn of them i
 from __future__ import annotations
 
 import math
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from ._errors import TabellaError
@@ -53,6 +54,57 @@ def report_plot(r: "Report", kind: Optional[str], ax: Any) -> Any:
         raise TabellaError(f"a report of {task} has nothing to draw of {kind or ' or '.join(OF_REPORT)}")
     field, draw = OF_REPORT[kind or there[0]]
     return draw(metrics[field], ax)
+
+
+def forecast_plot(b: "Bundle", ax: Any, series: Any) -> Any:
+    """A fan: what is known of the series, then each step's value within its 80 % interval."""
+    f = (b.prediction or {}).get("forecast")
+    rows = b.array("prediction.forecast.rows")
+    if not f or not rows:
+        raise TabellaError("this bundle forecasts nothing: run with horizon=")
+    named = series if isinstance(series, (tuple, list)) else (series,)
+    wanted = list(rows[0]["series"].values()) if series is None else list(named)
+    rows = [x for x in rows if [str(v) for v in x["series"].values()] == [str(v) for v in wanted]]
+    if not rows:
+        raise ValueError(f"no series {series!r}")
+    ax = axes(ax)
+    known = _history(b, f, [str(v) for v in wanted])
+    moments = _moments([t for t, _ in known] + [x["time"] for x in rows])
+    past, ahead = moments[: len(known)], moments[len(known) :]
+    ax.plot(past, [y for _, y in known], color=LINE, lw=1)
+    ax.fill_between(ahead, [x["low"] for x in rows], [x["high"] for x in rows], color=PALE, lw=0)
+    ax.plot(ahead, [x["value"] for x in rows], color=COLOR, lw=1.5)
+    ax.set(ylabel=_named(b, str((b.prediction or {}).get("target"))), title=", ".join(str(v) for v in wanted))
+    return ax
+
+
+def _history(b: "Bundle", f: Dict[str, Any], wanted: Sequence[str]) -> List[Tuple[Any, float]]:
+    """What the caller's rows say of one series, in time's order; nothing where they lie with the service."""
+    addresses = [f["time"], *(f.get("series") or []), (b.prediction or {}).get("target")]
+    given = b._table((b.prediction or {}).get("table"))
+    if given is None or not all(isinstance(a, str) for a in addresses):
+        return []
+    at = next((b._positions(t) for t in b.tables if t.id == given.id), {})
+    places = [at.get(a.split(".", 1)[1], len(given.read)) for a in addresses]
+    if max(places) >= len(given.read):
+        return []
+    when, *keys, target = [given.read[c](0, given.rows) for c in places]
+    found = [
+        (when[i], _number(target[i]))
+        for i in range(given.rows)
+        if [str(k[i]) for k in keys] == list(wanted) and when[i] is not None
+    ]
+    return sorted(((t, y) for t, y in found if y is not None), key=lambda x: (str(type(x[0])), x[0]))
+
+
+def _moments(times: Sequence[Any]) -> List[Any]:
+    """Times as an axis takes them: numbers, dates where all can be read as such, else their places."""
+    if all(isinstance(t, (int, float)) and not isinstance(t, bool) for t in times):
+        return list(times)
+    try:
+        return [datetime.fromisoformat(str(t).replace("Z", "+00:00")).replace(tzinfo=None) for t in times]
+    except ValueError:
+        return list(range(len(times)))
 
 
 # ---- of a bundle -------------------------------------------------------------------------------

@@ -100,6 +100,39 @@ def facts(bundle: "Bundle") -> List[str]:
         score = f", {held['metric']} {held['score']:.3f} held out" if held.get("score") is not None else ""
         rows = p.get("total", len(p.get("results", [])))
         said.append(f"prediction: {p.get('task_type')} of {rows:,} rows{score}")
+        said.extend(regime_sentences(p))
+        for link in p.get("linked") or []:
+            if link.get("rows_left_out"):
+                out, used = link["rows_left_out"], link["rows_used"]
+                said.append(f"{link['table']}: {out:,} rows left out, {used:,} used: {link['reason']}")
+        f = p.get("forecast")
+        if f:
+            said.append(f"forecast: {f.get('total', 0):,} steps ahead: {f.get('method')}")
+    return said
+
+
+REGIMES = {
+    "alike": "like those whose target is known",
+    "later": "later than all whose target is known",
+    "new_group": "of groups that none of those with a target is of",
+    "out_of_range": "with values beyond those with a target",
+}
+
+
+def regime_sentences(p: Dict[str, Any]) -> List[str]:
+    """What is asked, where it is another thing than what was given, and how good answers to it are."""
+    said = []
+    for q in (p.get("quality") or {}).get("regimes") or []:
+        if q.get("regime") == "alike" or not q.get("rows"):
+            continue
+        text = f"{q['rows']:,} rows to be answered are {REGIMES.get(q['regime'], q['regime'])}"
+        if q.get("distance") is not None:
+            text += f", {number(q['distance'])} steps ahead"
+        if q.get("score") is not None:
+            text += f": {q['metric']} {number(q['score'])}, baseline {number(q['baseline'])}"
+        if q.get("coverage") is not None:
+            text += f", 80 % intervals held {percent(q['coverage'])}"
+        said.append(text)
     return said
 
 

@@ -341,6 +341,7 @@ class Report(Answer):
     estimate_note: Optional[str] = None
     warnings: List[str] = dataclasses.field(default_factory=list)
     likely_leaks: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
+    regimes: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
 
     def plot(self, kind: Optional[Literal["classes", "calibration"]] = None, *, ax: Any = None) -> Any:
         """Draws the held-out rows by matplotlib, on `ax` or a new figure, and gives the axes.

@@ -1,12 +1,9 @@
 /* See evaluate.h: how good the answers for one target are, for an endpoint's report. The daemon calls
  * tab_evaluate on the rows that an endpoint is pinned to.
  *
- *   strata ─> split ─> subset (train, held) ─> answer_held    profile and fit on train, score held
- *          ─> grade    classify, regress, detect or separate; the weakest slice (slice.c); doubts
- *
- * The split is by a hash of the row's number (or entity) and the seed: within each class the quarter with the
- * least hashes is held out, at least one row of a class that has two. So the same snapshot and seed hold out
- * the same rows. */
+ *   strata ─> units, partition.c ─> (train, held) ─> answer_held    profile and fit on train, score held
+ *          ─> grade    classify, regress, detect or separate; the weakest slice (slice.c); doubts.c
+ *          ─> future   the last rows held out as well, where time orders them; future.c */
 #include "services/inference/engine/evaluate/evaluate.h"
 
 #include <float.h>
@@ -14,130 +11,23 @@
 #include <stdlib.h>
 
 #include "common/order.h"
+#include "services/inference/engine/evaluate/doubts.h"
 #include "services/inference/engine/evaluate/judge.h"
+#include "services/inference/engine/evaluate/parts.h"
 #include "services/inference/engine/evaluate/quality_metrics.h"
 #include "services/inference/engine/evaluate/slice.h"
-#include "services/inference/engine/features/mix.h"
+#include "services/inference/engine/features/units.h"
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/predict/arrange.h"
 #include "services/inference/engine/predict/select.h"
 #include "services/inference/engine/profile/given.h"
 
-/* LEAST_ROWS: fewer rows with a target are an error. SMALL_TEST and FEW_ANOMALIES: fewer held-out rows or
- * labelled anomalies among them are said to be few (decision 0191). Chosen by hand, not measured. */
-enum { LEAST_ROWS = 8, SMALL_TEST = 30, FEW_ANOMALIES = 5 };
-/* The share of the rows that is held out; chosen by hand. A target that is missing in more than half of
- * the rows is warned of. */
-static const double HELD_SHARE = 0.25, MOSTLY_MISSING = 0.5;
+/* LEAST_ROWS: fewer rows with a target are an error. UNLIKE: the commonest class's share from which on
+ * accuracy tells little of two classes, and the headline is the AUC. By hand. */
+enum { LEAST_ROWS = 8 };
+static const double UNLIKE = 0.7;
 /* Answers that are off by more are not called calibrated, however few rows there are to tell by. */
 static const double MOST_OFF = 0.1;
-
-/* A row with a target, as the split orders it. */
-typedef struct {
-    uint64_t hash;
-    uint32_t row, class;
-} keyed;
-
-/* For qsort: strata together, then by hash. */
-static int by_key(const void *a, const void *b)
-{
-    const keyed *x = a, *y = b;
-    if (x->class != y->class)
-        return x->class < y->class ? -1 : 1;
-    if (x->hash != y->hash)
-        return x->hash < y->hash ? -1 : 1;
-    return (x->row > y->row) - (x->row < y->row);
-}
-
-/* test[row] for every row with a target; class (rows): TAB_NULL where the target is missing. */
-static bool split(const uint32_t *class, const uint32_t *entity, size_t rows, uint64_t seed, bool *test)
-{
-    keyed *k = malloc((rows + 1) * sizeof *k);
-    size_t n = 0;
-    if (k == NULL)
-        return false;
-    /* entities go together, so they are not held out class by class */
-    for (size_t i = 0; i < rows; i++)
-        if (class[i] != TAB_NULL)
-            k[n++] = (keyed){ tab_mix2(entity != NULL ? entity[i] : i, seed + 11), (uint32_t)i,
-                              entity != NULL ? 0 : class[i] };
-    qsort(k, n, sizeof *k, by_key);
-    for (size_t i = 0; i < n;) {
-        /* one class, or all rows; the first HELD_SHARE of its hashes are held out */
-        size_t end = i;
-        while (end < n && k[end].class == k[i].class)
-            end++;
-        size_t want = (size_t)((double)(end - i) * HELD_SHARE + 0.5);
-        if (want == 0 && end - i > 1)
-            want = 1;
-        for (size_t j = i; j < end; j++) {
-            /* rows of one entity go together */
-            bool same = j > i && entity != NULL && k[j].hash == k[j - 1].hash;
-            test[k[j].row] = same ? test[k[j - 1].row] : j - i < want;
-        }
-        i = end;
-    }
-    free(k);
-    return true;
-}
-
-/* A row and its time. */
-typedef struct {
-    double time;
-    uint32_t row;
-} dated;
-
-static int by_time(const void *a, const void *b)
-{
-    const dated *x = a, *y = b;
-    if (x->time != y->time)
-        return x->time < y->time ? -1 : 1;
-    return (x->row > y->row) - (x->row < y->row);
-}
-
-/* test[row] for the last HELD_SHARE of the rows with a target; none has the time of one that stays. False:
- * memory. */
-static bool split_late(const uint32_t *class, const double *time, size_t rows, bool *test)
-{
-    dated *k = malloc((rows + 1) * sizeof *k);
-    size_t n = 0;
-    if (k == NULL)
-        return false;
-    for (size_t i = 0; i < rows; i++)
-        if (class[i] != TAB_NULL && !isnan(time[i]))
-            k[n++] = (dated){ time[i], (uint32_t)i };
-    qsort(k, n, sizeof *k, by_time);
-    size_t from = n - (size_t)((double)n * HELD_SHARE + 0.5);
-    while (from > 0 && from < n && !(k[from].time > k[from - 1].time))
-        from++;
-    for (size_t i = from; i < n; i++)
-        test[k[i].row] = true;
-    free(k);
-    return true;
-}
-
-/* The rows with pick[row] == which, as a table of its own. */
-static tab_table *subset(tab_arena *a, const tab_table *t, const bool *pick, bool which)
-{
-    tab_table *s = tab_arena_new_of(a, tab_table, 1);
-    tab_column *col = tab_arena_new_of(a, tab_column, t->cols + 1);
-    if (s == NULL || col == NULL)
-        return NULL;
-    *s = (tab_table){ .id = t->id, .cols = t->cols, .col = col };
-    for (size_t c = 0; c < t->cols; c++) {
-        /* cells are copied, so that the parts are tables like any other */
-        tab_builder *b = tab_builder_new(a, t->col[c].name);
-        for (size_t r = 0; b != NULL && r < t->rows; r++)
-            if (pick[r] == which)
-                tab_builder_cell(b, tab_cell_at(&t->col[c], r));
-        if (b == NULL)
-            return NULL;
-        s->rows = tab_builder_rows(b);
-        if (!tab_builder_finish(b, &col[c]))
-            return NULL;
-    }
-    return s;
-}
 
 /* A metric that is not finite (an AUC of one class) is left out. */
 static void add_metric(tab_arena *a, Tabella__HeldOut *h, const char *name, double value)
@@ -177,10 +67,39 @@ static bool add_classes(tab_arena *a, const Tabella__Prediction *m, const size_t
     return true;
 }
 
-/* Metrics of a classification. The baseline answers the commonest class of the training rows. error
- * (rows): 1 for a miss. False: the arena is full. */
+/* What the held rows of a classification say row by row, for doubts.c. */
+typedef struct {
+    double *error, *gained, *second; /* misses; log-loss less; probability of the second of two classes */
+    bool *is_second, ranked;         /* ranked: the headline is the AUC */
+} row_scores;
+
+/* No probability counts for less, as tab_log_loss has it. */
+static double log_of(double p)
+{
+    return log(fmax(1e-7, p));
+}
+
+/* Log-loss of the training rows' shares of the classes, with half a row of each, and what the answers have
+ * less. common (classes + 1): rows of each class; the last: of none. */
+static double shares_loss(const Tabella__Results *r, const uint32_t *truth, size_t n, const size_t *common,
+                          size_t classes, double *gained)
+{
+    double all = 0.5 * (double)classes, loss = 0;
+    for (size_t k = 0; k < classes; k++)
+        all += (double)common[k];
+    for (size_t i = 0; i < n; i++) {
+        bool known = truth[i] < classes;
+        double share = known ? ((double)common[truth[i]] + 0.5) / all : 0;
+        loss -= log_of(share);
+        gained[i] = (known ? log_of(r->probabilities[i * classes + truth[i]]) : log_of(0)) - log_of(share);
+    }
+    return n > 0 ? loss / (double)n : 0;
+}
+
+/* Metrics of a classification. The baseline answers the commonest class of the training rows, or their
+ * shares. False: the arena is full. */
 static bool classify(tab_arena *a, const tab_table *test, const tab_table *train, size_t target,
-                     const Tabella__Prediction *m, Tabella__HeldOut *h, double *error)
+                     const Tabella__Prediction *m, Tabella__HeldOut *h, row_scores *of)
 {
     const Tabella__Results *r = m->results;
     size_t n = r->n_row, classes = n > 0 ? r->n_probabilities / n : 0, hits = 0;
@@ -188,7 +107,7 @@ static bool classify(tab_arena *a, const tab_table *test, const tab_table *train
     const uint32_t *seen = tab_truth_of(a, &train->col[target], train->rows, m->classes, classes);
     size_t *count = tab_arena_new_of(a, size_t, 3 * (classes + 1)); /* truth, answered, both */
     /* common: of the training rows; count: true, answered and both, one list after the other */
-    size_t *common = tab_arena_new_of(a, size_t, classes + 1), top = 0, baseline = 0;
+    size_t *common = tab_arena_new_of(a, size_t, classes + 1), top = 0, baseline = 0, most = 0;
     double *confidence = tab_arena_new_of(a, double, n + 1);
     if (truth == NULL || seen == NULL || count == NULL || common == NULL || confidence == NULL)
         return false;
@@ -200,31 +119,42 @@ static bool classify(tab_arena *a, const tab_table *test, const tab_table *train
     /* hits and counts of every held row; its error is whether it was missed */
     for (size_t i = 0; i < n; i++) {
         bool hit = r->label[i] == truth[i];
-        error[i] = !hit;
+        of->error[i] = !hit;
         hits += hit;
         baseline += truth[i] == top;
         confidence[i] = r->probabilities[i * classes + r->label[i]];
+        of->second[i] = classes == 2 ? r->probabilities[2 * i + 1] : 0;
+        of->is_second[i] = truth[i] == 1;
         count[truth[i]]++;
         count[classes + 1 + r->label[i]]++;
         count[2 * (classes + 1) + truth[i]] += hit;
     }
+    for (size_t k = 0; k < classes; k++)
+        most = count[k] > most ? count[k] : most;
     double accuracy = (double)hits / (double)n, base = (double)baseline / (double)n;
     double ece = tab_ece(r->probabilities, truth, n, classes);
-    /* the headline figure, then all of them */
-    h->metric = tab_text("accuracy");
-    h->score = accuracy;
+    double auc = tab_auc_classes(r->probabilities, truth, n, classes);
+    double loss = tab_log_loss(r->probabilities, truth, n, classes);
+    double alone = shares_loss(r, truth, n, common, classes, of->gained);
+    /* the headline figure, then all of them: of two classes unlike in size the one that hits tell little of
+     * is told by its rank */
+    of->ranked = classes == 2 && isfinite(auc) && (double)most >= UNLIKE * (double)n;
+    h->metric = tab_text(of->ranked ? "auc" : "accuracy");
+    h->score = of->ranked ? auc : accuracy;
     add_metric(a, h, "accuracy", accuracy);
-    add_metric(a, h, "auc", tab_auc_classes(r->probabilities, truth, n, classes));
-    add_metric(a, h, "log_loss", tab_log_loss(r->probabilities, truth, n, classes));
+    add_metric(a, h, "auc", auc);
+    add_metric(a, h, "log_loss", loss);
     add_metric(a, h, "ece", ece);
     add_metric(a, h, "baseline_majority", base);
+    add_metric(a, h, "baseline_log_loss", alone);
+    add_metric(a, h, "skill", alone > 0 ? 1 - loss / alone : (double)NAN);
     add_metric(a, h, "lift_pp", 100 * (accuracy - base));
     if (!add_classes(a, m, count, classes, h))
         return false;
     /* Calibrated: neither the mean confidence nor its bins are off by more than chance explains. */
     double z = tab_calibration_z(r->probabilities, truth, n, classes);
     h->calibrated = fabs(z) < 2.58 && ece < fmin(0.02 + 1.6 / sqrt((double)n), MOST_OFF);
-    if (!tab_calibration_classes(a, confidence, error, n, &h->calibration, &h->n_calibration))
+    if (!tab_calibration_classes(a, confidence, of->error, n, &h->calibration, &h->n_calibration))
         return false;
     qsort(confidence, n, sizeof *confidence, tab_ascending_double);
     h->spread = tab_arena_printf(a, "confidences from %.2f to %.2f (10th to 90th percentile)",
@@ -256,7 +186,7 @@ static bool add_quantiles(tab_arena *a, const double *truth, const Tabella__Pred
             c->observed += (truth[i] <= r->quantiles[i * levels + l]) / (double)n;
         h->quantile_calibration[h->n_quantile_calibration++] = c;
     }
-    return tab_calibration_quantiles(a, truth, m, n, &h->calibration, &h->n_calibration);
+    return tab_calibration_quantiles(a, truth, m, r, n, &h->calibration, &h->n_calibration);
 }
 
 /* Metrics of a regression. All sums are of values over the largest one, so that squares stay finite. 2.58
@@ -438,7 +368,7 @@ static tab_status link(const tab_engine *e, const tab_evaluate_options *o, tab_t
         !tab_view_as_number(e->arena, &(*p)->col[o->target], (*p)->table->rows, &number))
         return tab_no_memory(err);
     if (number)
-        TAB_TRY(tab_links_choose(e, o->links, *p, row, o->target, task, &set, err));
+        TAB_TRY(tab_links_choose(e, o->links, *p, row, o->target, task, &set, NULL, err));
     if (set == NULL)
         return TAB_OK;
     TAB_TRY(tab_links_widen(e, o->links, set, *p, row, p, err));
@@ -449,9 +379,9 @@ static tab_status link(const tab_engine *e, const tab_evaluate_options *o, tab_t
 
 /* Fits on train, whose columns are profiled anew: nothing of the held-out rows is known to it. *ret: the
  * answers for the held-out rows. */
-static tab_status answer_held(const tab_engine *e, const tab_evaluate_options *o, tab_task task,
-                              const bool *test, const tab_table *train, const tab_table *held,
-                              Tabella__Prediction **ret, tab_error *err)
+tab_status tab_answer_held(const tab_engine *e, const tab_evaluate_options *o, tab_task task,
+                           const bool *test, const tab_table *train, const tab_table *held,
+                           Tabella__Prediction **ret, tab_error *err)
 {
     /* profiled anew: not even the roles know the held rows */
     tab_profile *q = NULL;
@@ -482,128 +412,48 @@ static tab_status answer_held(const tab_engine *e, const tab_evaluate_options *o
     return tab_score_any(e, f, held, false, ret, err);
 }
 
-/* The score's 95 % interval: percentiles of RESAMPLES bootstrap samples of the held rows (Efron & Tibshirani,
- * An Introduction to the Bootstrap, 1993). error (n): of each row; truth (n): of numbers, whose variance is
- * sampled along, or NULL. */
-enum { RESAMPLES = 200, RESAMPLED_CELLS = 4000000 };
-static void interval(const tab_engine *e, const double *error, const double *truth, size_t n,
-                     Tabella__HeldOut *h)
+/* The target of the held rows, and of the others for the baseline; returns how many those are. */
+size_t tab_read_truth(const tab_held_part *s, size_t target, double *truth, double *seen)
 {
-    double score[RESAMPLES], unit = 0;
-    size_t rounds = n * RESAMPLES > RESAMPLED_CELLS ? 40 : RESAMPLES;
-    for (size_t i = 0; truth != NULL && i < n; i++)
-        unit = fmax(unit, fabs(truth[i]));
-    unit = unit > 0 ? unit : 1;
-    double all = 0, own = 0;
-    for (size_t i = 0; i < n; i++)
-        own += error[i];
-    for (size_t b = 0; b < rounds; b++) {
-        double sum = 0, mean = 0, square = 0;
-        for (size_t i = 0; i < n; i++) {
-            size_t k = (size_t)(tab_unit(tab_mix2(i + b * n, e->seed ^ 0xb007)) * (double)n);
-            double t = truth == NULL ? 0 : truth[k] / unit;
-            sum += error[k], mean += t, square += t * t;
-        }
-        all = square - mean * mean / (double)n;
-        score[b] = truth == NULL ? 1 - sum / (double)n : all > 0 ? sum / all : 0;
+    const double *number = s->p->col[target].number;
+    size_t n = 0, k = 0;
+    for (size_t i = 0; i < s->p->table->rows; i++) {
+        if (s->part.test[i])
+            truth[n++] = number[i];
+        else if (s->class[i] != TAB_NULL)
+            seen[k++] = number[i];
     }
-    qsort(score, rounds, sizeof *score, tab_ascending_double);
-    double low = score[rounds / 40], high = score[rounds - 1 - rounds / 40];
-    if (truth != NULL) {
-        /* errors are in a unit of their own: the share that is left of the score itself says which */
-        double mean = 0, square = 0;
-        for (size_t i = 0; i < n; i++)
-            mean += truth[i] / unit, square += truth[i] / unit * (truth[i] / unit);
-        all = square - mean * mean / (double)n;
-        double per = own > 0 && all > 0 ? (1 - h->score) / (own / all) : 0;
-        double least = 1 - per * high;
-        high = 1 - per * low;
-        low = least;
-    }
-    h->has_interval = isfinite(low) && isfinite(high);
-    h->score_low = h->has_interval ? fmin(low, h->score) : 0;
-    h->score_high = h->has_interval ? fmax(high, h->score) : 0;
+    return k;
 }
-
-/* A score whose interval reaches down to the baseline's is doubted. */
-static void doubt_score(tab_arena *a, Tabella__HeldOut *h)
-{
-    double base = 0; /* of r2 */
-    for (size_t i = 0; i < h->n_metrics; i++)
-        if (strcmp(h->metrics[i]->name, "baseline_majority") == 0)
-            base = h->metrics[i]->value;
-    if (h->low_confidence || !h->has_interval || h->score_low > base)
-        return;
-    h->low_confidence = true;
-    h->low_confidence_reason = tab_arena_printf(
-        a, "a score that is no better than the baseline's beyond chance: 95 %% lie in %.3f to %.3f",
-        h->score_low, h->score_high);
-}
-
-/* What the report warns of: a mostly missing target, few held-out rows, few labelled anomalies among them. */
-static void doubt(tab_arena *a, Tabella__HeldOut *h, double missing, bool labels, size_t anomalies)
-{
-    h->low_confidence_reason = tab_text("");
-    h->low_confidence =
-        missing > MOSTLY_MISSING || h->test_rows < SMALL_TEST || (labels && anomalies < FEW_ANOMALIES);
-    /* the first of the reasons that holds is given */
-    if (missing > MOSTLY_MISSING)
-        h->low_confidence_reason =
-            tab_arena_printf(a, "a mostly missing target: %.0f %% of the rows have none", 100 * missing);
-    else if (h->test_rows < SMALL_TEST)
-        h->low_confidence_reason =
-            tab_arena_printf(a, "a small test partition: %llu rows", (unsigned long long)h->test_rows);
-    else if (h->low_confidence)
-        h->low_confidence_reason =
-            tab_arena_printf(a, "a small test partition: %zu of its rows are labelled anomalies", anomalies);
-}
-
-/* The split of a table, and what is known of its rows. */
-typedef struct {
-    const tab_profile *p;
-    tab_task task;
-    uint32_t *class; /* (rows) stratum, TAB_NULL without a target */
-    bool *test;      /* (rows) held out */
-    size_t present;  /* rows with a target */
-    bool apart;      /* held out by time, group or entity */
-    tab_table *train, *held;
-} partition;
 
 /* Metrics, baseline and weakest slice of the answers m. False: the arena is full. */
-static bool grade(const tab_engine *e, const partition *s, const tab_evaluate_options *o,
+static bool grade(const tab_engine *e, const tab_held_part *s, const tab_evaluate_options *o,
                   const Tabella__Prediction *m, Tabella__HeldOut *h)
 {
     tab_arena *a = e->arena;
-    size_t rows = s->p->table->rows, anomalies = 0;
+    size_t rows = s->p->table->rows, anomalies = 0, n = h->test_rows;
     bool labels = s->task == TAB_TASK_ANOMALY && o->labels, *anomaly = NULL, ok;
-    if (labels && (anomaly = tab_arena_new_of(a, bool, h->test_rows + 1)) == NULL)
+    if (labels && (anomaly = tab_arena_new_of(a, bool, n + 1)) == NULL)
         return false;
     /* labelled anomalies among the held rows, in their order */
-    for (size_t i = 0, n = 0; labels && i < rows; i++)
-        if (s->test[i])
-            anomalies += anomaly[n++] = s->class[i] == 1;
+    for (size_t i = 0, k = 0; labels && i < rows; i++)
+        if (s->part.test[i])
+            anomalies += anomaly[k++] = s->class[i] == 1;
     h->stratified = (s->task == TAB_TASK_CLASSIFICATION || labels) && !s->apart;
-    double *error = tab_arena_new_of(a, double, h->test_rows + 1);
-    double *truth = tab_arena_new_of(a, double, h->test_rows + 1),
-           *seen = tab_arena_new_of(a, double, s->present + 1);
-    if (error == NULL || truth == NULL || seen == NULL)
+    row_scores of = { .error = tab_arena_new_of(a, double, n + 1),
+                      .gained = tab_arena_new_of(a, double, n + 1),
+                      .second = tab_arena_new_of(a, double, n + 1),
+                      .is_second = tab_arena_new_of(a, bool, n + 1) };
+    double *truth = tab_arena_new_of(a, double, n + 1), *seen = tab_arena_new_of(a, double, s->present + 1);
+    if (tab_arena_full(a))
         return false;
-    /* the truth of the held rows, and of the others for the baseline */
-    if (s->task == TAB_TASK_CLASSIFICATION) {
-        ok = classify(a, s->held, s->train, o->target, m, h, error);
-    } else if (s->task == TAB_TASK_REGRESSION) {
-        const double *number = s->p->col[o->target].number;
-        size_t n = 0, k = 0;
-        for (size_t i = 0; i < rows; i++) {
-            if (s->test[i])
-                truth[n++] = number[i];
-            else if (s->class[i] != TAB_NULL)
-                seen[k++] = number[i];
-        }
-        ok = regress(a, truth, seen, k, m, h, error);
-    } else {
-        ok = anomalies > 0 ? detect(a, m, anomaly, h, error) : separate(a, m, h);
-    }
+    bool classes = s->task == TAB_TASK_CLASSIFICATION, numbers = s->task == TAB_TASK_REGRESSION;
+    if (classes)
+        ok = classify(a, s->held, s->train, o->target, m, h, &of);
+    else if (numbers)
+        ok = regress(a, truth, seen, tab_read_truth(s, o->target, truth, seen), m, h, of.error);
+    else
+        ok = anomalies > 0 ? detect(a, m, anomaly, h, of.error) : separate(a, m, h);
     if (!ok)
         return false;
     /* a slice needs an error by row */
@@ -611,13 +461,71 @@ static bool grade(const tab_engine *e, const partition *s, const tab_evaluate_op
     if (s->task != TAB_TASK_ANOMALY || labels)
         h->target = tab_column_ref(a, s->p->table, o->table, o->target);
     if (s->task != TAB_TASK_ANOMALY || anomalies > 0)
-        h->weakest_slice = tab_slices(a, s->p, s->test, o->target, error, s->task != TAB_TASK_REGRESSION,
-                                      o->table, &h->slices, &h->n_slices);
-    if (s->task != TAB_TASK_ANOMALY)
-        interval(e, error, s->task == TAB_TASK_REGRESSION ? truth : NULL, h->test_rows, h);
-    doubt(a, h, 1 - (double)s->present / (double)rows, labels, anomalies);
-    doubt_score(a, h);
-    return !tab_arena_full(a) && h->weakest_slice != NULL;
+        h->weakest_slice = tab_slices(a, s->p, s->part.test, o->target, of.error, !numbers, o->table,
+                                      &h->slices, &h->n_slices);
+    tab_doubts d = { .error = classes || numbers ? of.error : NULL,
+                     .truth = numbers ? truth : NULL,
+                     .gained = classes ? of.gained : NULL,
+                     .chance = of.ranked ? of.second : NULL,
+                     .positive = of.is_second,
+                     .missing = 1 - (double)s->present / (double)rows,
+                     .labels = labels,
+                     .anomalies = anomalies };
+    return tab_doubt(e, &s->part, &d, h) && h->weakest_slice != NULL;
+}
+
+/* What goes together where rows are held out: as asked for, or what the rows themselves say. */
+static tab_status part_rows(const tab_engine *e, const tab_evaluate_options *o, tab_held_part *s,
+                            Tabella__HeldOut *h, tab_error *err)
+{
+    tab_arena *a = e->arena;
+    const tab_profile *p = s->p;
+    size_t rows = p->table->rows;
+    tab_partition_by by = { .class = s->class, .rows = rows, .seed = e->seed };
+    if (o->split == TAB_SPLIT_TIME)
+        by.time = tab_times_of(&p->col[o->by], rows);
+    by.apart = o->split == TAB_SPLIT_GROUP ? tab_groups_of(a, &p->col[o->by], rows) : o->entity;
+    bool apart = by.time != NULL || (o->split == TAB_SPLIT_GROUP && by.apart != NULL);
+    if (!apart && s->task != TAB_TASK_ANOMALY &&
+        !tab_units_find(a, p, o->target, s->task == TAB_TASK_REGRESSION, &s->units))
+        return failed(e, err);
+    /* groups of one target need not be keys */
+    bool found = s->units.kind == TAB_UNITS_GROUPS && s->units.column == o->by;
+    if (!apart && (o->split == TAB_SPLIT_TIME || (o->split == TAB_SPLIT_GROUP && !found)))
+        return tab_fail(err, TAB_VALIDATION, "options.split",
+                        "the column neither orders nor groups the rows");
+    by.unit = s->units.unit;
+    if (by.unit != NULL && by.apart != NULL &&
+        (by.apart = tab_units_joined(a, by.unit, by.apart, rows)) == NULL)
+        return failed(e, err);
+    s->apart = by.time != NULL || by.apart != NULL;
+    if (!tab_partition_rows(a, &by, &s->part))
+        return failed(e, err);
+    h->test_rows = s->part.held;
+    if (h->test_rows == 0 || h->test_rows == s->present) /* one entity: nothing can be held out */
+        return tab_fail(err, TAB_VALIDATION, "target.column", "the rows cannot be split");
+    bool group = o->split == TAB_SPLIT_GROUP || (by.apart == NULL && s->units.kind == TAB_UNITS_GROUPS);
+    h->unit = tab_text(group                                  ? "group"
+                       : by.time == NULL && o->entity != NULL ? "entity"
+                       : by.unit != NULL && by.time == NULL   ? "copies"
+                                                              : "row");
+    h->note = tab_text("An estimate on held-out rows of this snapshot; serving uses all of its rows.");
+    if (s->units.kind == TAB_UNITS_GROUPS) {
+        tab_str c = tab_column_address(a, p->table, s->units.column);
+        h->note =
+            tab_arena_printf(a,
+                             "%s Rows of one %.*s have one target each: they were held out together, and "
+                             "the score is of rows whose %.*s is new. One that is known is answered by "
+                             "its rows.",
+                             h->note, (int)(c.n < 64 ? c.n : 64), c.p, (int)(c.n < 64 ? c.n : 64), c.p);
+    } else if (s->units.kind == TAB_UNITS_COPIES) {
+        h->note =
+            tab_arena_printf(a,
+                             "%s %zu rows are copies of others, or differ from them in one cell: copies "
+                             "were held out together.",
+                             h->note, s->units.copies);
+    }
+    return h->note != NULL ? TAB_OK : failed(e, err);
 }
 
 tab_status tab_evaluate(const tab_engine *e, const tab_table *t, const tab_evaluate_options *o,
@@ -626,49 +534,35 @@ tab_status tab_evaluate(const tab_engine *e, const tab_table *t, const tab_evalu
     static const char *const names[] = { "", "classification", "regression", "anomaly" };
     tab_arena *a = e->arena;
     tab_profile *p = NULL;
-    partition s = { 0 };
+    tab_held_part s = { 0 };
     TAB_TRY(tab_profile_given(e, t, o->given, &p, err));
     t = p->table;
     TAB_TRY(settle_task(a, p, o, &s.task, err));
     s.p = p;
     s.class = tab_arena_new_of(a, uint32_t, t->rows + 1);
-    s.test = tab_arena_new_of(a, bool, t->rows + 1);
     Tabella__HeldOut *h = tab_message(a, Tabella__HeldOut, TABELLA__HELD_OUT__INIT);
-    if (s.class == NULL || s.test == NULL || h == NULL)
+    if (s.class == NULL || h == NULL)
         return failed(e, err);
     /* which rows are held out */
     s.present = strata(p, o, s.task, s.class);
     if (s.present < LEAST_ROWS)
         return tab_fail(err, TAB_VALIDATION, "target.column",
                         "too few rows have a target to hold any out (%zu)", s.present);
-    const double *time = o->split == TAB_SPLIT_TIME ? tab_times_of(&p->col[o->by], t->rows) : NULL;
-    const uint32_t *group = o->split == TAB_SPLIT_GROUP ? tab_groups_of(a, &p->col[o->by], t->rows) : NULL;
-    if ((o->split == TAB_SPLIT_TIME && time == NULL) || (o->split == TAB_SPLIT_GROUP && group == NULL))
-        return tab_fail(err, TAB_VALIDATION, "options.split",
-                        "the column neither orders nor groups the rows");
-    s.apart = time != NULL || group != NULL || o->entity != NULL;
-    if (time != NULL ? !split_late(s.class, time, t->rows, s.test)
-                     : !split(s.class, group != NULL ? group : o->entity, t->rows, e->seed, s.test))
-        return failed(e, err);
-    for (size_t i = 0; i < t->rows; i++)
-        h->test_rows += s.test[i];
-    if (h->test_rows == 0) /* one entity: nothing can be held out */
-        return tab_fail(err, TAB_VALIDATION, "target.column", "the rows cannot be split");
+    TAB_TRY(part_rows(e, o, &s, h, err));
     /* fit without them, and compare the answers with what they are */
-    s.train = subset(a, t, s.test, false);
-    s.held = subset(a, t, s.test, true);
+    s.train = tab_partition_table(a, t, s.part.test, false);
+    s.held = tab_partition_table(a, t, s.part.test, true);
     if (s.train == NULL || s.held == NULL)
         return failed(e, err);
     Tabella__Prediction *m = NULL;
-    TAB_TRY(answer_held(e, o, s.task, s.test, s.train, s.held, &m, err));
+    TAB_TRY(tab_answer_held(e, o, s.task, s.part.test, s.train, s.held, &m, err));
     h->task = tab_text(names[s.task]);
     h->split_method = tab_text("in_context_holdout");
     h->train_rows = s.present - h->test_rows;
     h->seed = e->seed;
-    h->unit = tab_text(group != NULL ? "group" : time == NULL && o->entity != NULL ? "entity" : "row");
-    h->note = tab_text("An estimate on held-out rows of this snapshot; serving uses all of its rows.");
     if (!grade(e, &s, o, m, h))
         return failed(e, err);
+    TAB_TRY(tab_future(e, o, &s, m, h, err));
     *ret = h;
     return TAB_OK;
 }

@@ -3,7 +3,8 @@
  * score them.
  *
  *   task             metric (score)   metrics[]
- *   classification   accuracy         accuracy auc log_loss ece baseline_majority lift_pp
+ *   classification   accuracy         accuracy auc log_loss ece baseline_majority baseline_log_loss skill
+ *                    or auc           lift_pp
  *   regression       r2               rmse nrmse mae r2 coverage_80 baseline_mean lift_pp
  *   anomaly          score_separation score_separation flagged_share baseline_share lift_pp (unsupervised)
  *   with labels      pr_auc           precision recall pr_auc auc flagged_share baseline_share lift_pp
@@ -13,9 +14,11 @@
  * expected above the threshold). Without a labelled anomaly among the held-out rows the metric is
  * score_separation.
  *
- * baseline_majority is the accuracy of always answering the commonest class, baseline_mean the RMSE of
- * always answering the mean. lift_pp is the gain over it in percentage points (accuracy; share of the RMSE
- * removed). nrmse = rmse / the held-out target's standard deviation. */
+ * baseline_majority is the accuracy of always answering the commonest class, baseline_log_loss the log-loss
+ * of always answering the classes' shares, skill the share of it that the answers take off; baseline_mean is
+ * the RMSE of always answering the mean. Of two classes, one of which has 70 % of the rows, the score is the
+ * AUC. lift_pp is the gain over the baseline in percentage points (accuracy; share of the RMSE removed).
+ * nrmse = rmse / the held-out target's standard deviation. */
 #ifndef TAB_EVALUATE_H
 #define TAB_EVALUATE_H
 
@@ -35,9 +38,10 @@ typedef struct {
     const tab_links *links; /* of t; what they say is chosen anew on the other rows; NULL: t alone */
 } tab_evaluate_options;
 
-/* Splits by e->seed, stratified by class for classification; TIME holds out the last quarter, GROUP whole
- * groups. ret lives in e->arena. Fewer than 8 rows with a
- * target are VALIDATION ("target.column"); other errors as tab_fit's. */
+/* Splits by e->seed, stratified by class for classification; copies of a row stand on one side, and so do
+ * rows of a group that has one target (features/units.h): `unit` says which. TIME holds out the last quarter,
+ * GROUP whole groups. ret lives in e->arena. Fewer than 8 rows with a target are VALIDATION
+ * ("target.column"); other errors as tab_fit's. */
 tab_status tab_evaluate(const tab_engine *e, const tab_table *t, const tab_evaluate_options *o,
                         Tabella__HeldOut **ret, tab_error *err) TAB_CHECKED;
 #endif

@@ -47,10 +47,9 @@ bool tab_calibration_classes(tab_arena *a, const double *confidence, const doubl
     return *ret != NULL;
 }
 
-bool tab_calibration_quantiles(tab_arena *a, const double *truth, const Tabella__Prediction *m, size_t n,
-                               Tabella__Calibration ***ret, size_t *ret_n)
+bool tab_calibration_quantiles(tab_arena *a, const double *truth, const Tabella__Prediction *m,
+                               const Tabella__Results *r, size_t n, Tabella__Calibration ***ret, size_t *ret_n)
 {
-    const Tabella__Results *r = m->results;
     size_t levels = m->n_quantile_levels;
     *ret = tab_arena_new_of(a, Tabella__Calibration *, levels + 1);
     *ret_n = 0;
@@ -110,10 +109,9 @@ typedef struct {
     size_t n;
 } judged;
 
-static bool judge_classes(tab_arena *a, const tab_profile *p, size_t target, Tabella__Prediction *m,
-                          judged *j)
+static bool judge_classes(tab_arena *a, const tab_profile *p, size_t target, const Tabella__Results *r,
+                          Tabella__Prediction *m, judged *j)
 {
-    const Tabella__Results *r = m->results;
     size_t k = r->n_probabilities / r->n_row, most = 0;
     if (k > MOST_CLASSES || m->classes == NULL)
         return true;
@@ -135,10 +133,9 @@ static bool judge_classes(tab_arena *a, const tab_profile *p, size_t target, Tab
     return true;
 }
 
-static bool judge_numbers(tab_arena *a, const tab_profile *p, size_t target, Tabella__Prediction *m,
-                          judged *j)
+static bool judge_numbers(tab_arena *a, const tab_profile *p, size_t target, const Tabella__Results *r,
+                          Tabella__Prediction *m, judged *j)
 {
-    const Tabella__Results *r = m->results;
     tab_column_profile c = p->col[target];
     bool number = false;
     double mean = 0, square = 0; /* Welford, Technometrics 1962: of the truths so far */
@@ -163,10 +160,10 @@ static bool judge_numbers(tab_arena *a, const tab_profile *p, size_t target, Tab
 }
 
 bool tab_judge(const tab_engine *e, const tab_profile *p, uint32_t table, size_t target,
-               Tabella__Prediction *m)
+               const Tabella__Results *r, Tabella__Prediction *m)
 {
     tab_arena *a = e->arena;
-    const Tabella__Results *r = m->results;
+    r = r != NULL ? r : m->results;
     size_t rows = p->table->rows, n = 0;
     if (r == NULL || target >= p->table->cols || (r->n_label == 0 && r->n_value == 0))
         return true;
@@ -178,7 +175,7 @@ bool tab_judge(const tab_engine *e, const tab_profile *p, uint32_t table, size_t
                  .missed = tab_arena_new_of(a, double, r->n_row + 1) };
     if (tab_arena_full(a))
         return false;
-    if (!(misses ? judge_classes(a, p, target, m, &j) : judge_numbers(a, p, target, m, &j)))
+    if (!(misses ? judge_classes(a, p, target, r, m, &j) : judge_numbers(a, p, target, r, m, &j)))
         return false;
     if (j.n < LEAST)
         return true;
@@ -193,5 +190,5 @@ bool tab_judge(const tab_engine *e, const tab_profile *p, uint32_t table, size_t
     else if (tab_slices(a, p, j.known, target, j.error, misses, table, &m->slices, &m->n_slices) == NULL)
         return false;
     return misses ? tab_calibration_classes(a, j.sure, j.missed, n, &m->calibration, &m->n_calibration)
-                  : tab_calibration_quantiles(a, j.truth, m, n, &m->calibration, &m->n_calibration);
+                  : tab_calibration_quantiles(a, j.truth, m, r, n, &m->calibration, &m->n_calibration);
 }

@@ -5,10 +5,11 @@
 
 #include "services/inference/engine/profile/profile.h"
 
-/* Fills m's slices, calibration, error, baseline and judged from its results, where twenty and more of the
- * rows are known. p: the predicted table; table: its number. False: the arena is full. */
+/* Fills m's slices, calibration, error, baseline and judged from answers for labelled rows, where twenty and
+ * more of the rows are known: r, made as those for the rows that are asked (tab_fitted_judged), or NULL: m's
+ * results. p: the predicted table; table: its number. False: the arena is full. */
 bool tab_judge(const tab_engine *e, const tab_profile *p, uint32_t table, size_t target,
-               Tabella__Prediction *m) TAB_CHECKED;
+               const Tabella__Results *r, Tabella__Prediction *m) TAB_CHECKED;
 
 /* The class of each row by the classes of a prediction; cells unknown to them get `count`. NULL: the arena is
  * full. */
@@ -19,7 +20,8 @@ uint32_t *tab_truth_of(tab_arena *a, const tab_column *target, size_t rows, cons
 bool tab_calibration_classes(tab_arena *a, const double *confidence, const double *error, size_t n,
                              Tabella__Calibration ***ret, size_t *ret_n) TAB_CHECKED;
 
-/* By each quantile of m's results, whose rows have these truths; NaN: not known. n: rows that are known. */
-bool tab_calibration_quantiles(tab_arena *a, const double *truth, const Tabella__Prediction *m, size_t n,
-                               Tabella__Calibration ***ret, size_t *ret_n) TAB_CHECKED;
+/* By each quantile of the results r of m, whose rows have these truths; NaN: not known. n: rows that are
+ * known. */
+bool tab_calibration_quantiles(tab_arena *a, const double *truth, const Tabella__Prediction *m,
+                               const Tabella__Results *r, size_t n, Tabella__Calibration ***ret, size_t *ret_n) TAB_CHECKED;
 #endif

@@ -16,10 +16,10 @@ enum { TAB_FORECAST_LEVELS = 7 }; /* .05 .1 .25 .5 .75 .9 .95, as tab_quantile_l
 
 typedef struct {
     size_t tracks, horizon;
-    double *value;        /* (tracks, horizon) the location */
-    double *quantile;     /* (tracks, horizon, TAB_FORECAST_LEVELS) */
-    double *scale;        /* (tracks) mean absolute (seasonal) difference, by which errors are pooled; above 0 */
-    const char *method;   /* the members that weigh most, for people */
+    double *value;    /* (tracks, horizon) the location */
+    double *quantile; /* (tracks, horizon, TAB_FORECAST_LEVELS) */
+    double *scale;    /* (tracks) mean absolute (seasonal) difference, by which errors are pooled; above 0 */
+    const char *method; /* the members that weigh most, for people */
 } tab_forecast;
 
 /* season (seasons): periods in steps to try, none of which must be right; found ones may be added. Series may

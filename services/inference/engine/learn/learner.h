@@ -27,6 +27,10 @@ typedef struct {
     /* (rows) 0 to 1: rows of one place share a fold, and neighbouring places stand in one where they can;
      * NULL: rows are spread over the folds by content */
     const float *place;
+    /* (rows) rows of one unit share a fold: a position in data that stands for it (features/units.h). NULL:
+     * rows of equal content do, or, where `repeats`, each row stands by itself */
+    const uint32_t *unit;
+    bool repeats;
     uint64_t seed;
 } tab_problem;
 

@@ -26,6 +26,8 @@ typedef struct {
     const tab_learner *learner;
     size_t config;
     void *model[TAB_FOLDS + 1]; /* by fold; the last, at `folds`, of all rows (learner->whole) */
+    size_t step;                /* where the learner has steps: of all folds together ... */
+    size_t apart[TAB_FOLDS];    /* ... and that of the other folds, for the rows that a fold holds */
     double temperature;
     double weight;
     double loss; /* mean out-of-fold loss: log-loss, or squared error in standardised units */
@@ -59,6 +61,12 @@ tab_stack *tab_stack_fit(const tab_engine *e, tab_arena *a, const tab_problem *p
 /* out (n, outputs): log-probabilities (they sum to one) or locations of rows row[0..n) of q. Thread-safe. */
 bool tab_stack_predict(const tab_stack *s, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
                        size_t n, float *out);
+
+/* Numbers only. out (n): the variance among the folds' models' answers to each row around their mean, which
+ * tab_stack_predict gives. An out-of-fold answer is one model's: its squared error is that of the mean plus
+ * this, in the mean of the folds (Krogh & Vedelsby 1995). Thread-safe. */
+bool tab_stack_ambiguity(const tab_stack *s, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
+                         size_t n, float *out);
 
 /* Rows as the models of a fold (or, at `folds`, of all rows) read them: q itself, or with the fold's
  * statistics of levels. */

@@ -5,6 +5,7 @@
  * temperature */
 #include "services/inference/engine/learn/stack_answer.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "services/inference/engine/learn/opinion_pool.h"
@@ -120,5 +121,38 @@ bool tab_stack_predict(const tab_stack *s, const tab_encoder *enc, const tab_dat
     for (size_t f = 0; f <= s->folds; f++)
         tab_stack_view_free(&view[f]);
     free(z);
+    return ok;
+}
+
+/* A member that answers by one model of all rows differs from fold to fold by nothing. */
+bool tab_stack_ambiguity(const tab_stack *s, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
+                         size_t n, float *out)
+{
+    assert(!s->classification);
+    /* answer (folds, n): what the members' models of a fold say together */
+    float *answer = calloc(s->folds * n + 1, sizeof *answer), *one = malloc((n + 1) * sizeof *one);
+    bool ok = answer != NULL && one != NULL;
+    for (size_t f = 0; ok && s->members > 0 && f < s->folds; f++) {
+        tab_fold_view view = { 0 };
+        ok = tab_stack_view(s, f, enc, q, row, n, &view);
+        for (size_t l = 0; ok && l < s->members; l++) {
+            const tab_member *m = &s->member[l];
+            if (m->weight < 1e-6 || m->model[s->folds] != NULL)
+                continue;
+            m->learner->predict(m->model[f], view.enc, view.data, row, n, one);
+            for (size_t i = 0; i < n; i++)
+                answer[f * n + i] += (float)m->weight * one[i];
+        }
+        tab_stack_view_free(&view);
+    }
+    for (size_t i = 0; ok && i < n; i++) {
+        double mean = 0, square = 0;
+        for (size_t f = 0; f < s->folds; f++)
+            mean += (double)answer[f * n + i] / (double)s->folds;
+        for (size_t f = 0; f < s->folds; f++)
+            square += ((double)answer[f * n + i] - mean) * ((double)answer[f * n + i] - mean);
+        out[i] = (float)(square / (double)s->folds);
+    }
+    free(answer), free(one);
     return ok;
 }

@@ -144,8 +144,8 @@ static bool run_all(pass *c, tab_arena *a, fit_task *t, size_t count)
     return ok;
 }
 
-/* Every fold takes the step at which the folds' losses together are least. */
-static void stop_at_best(const tab_learner *l, tab_member *m, const fit_task *t, size_t folds)
+/* The step at which the folds' losses together are least, without those of fold `but` (folds: of all). */
+static size_t best_step(const tab_learner *l, const fit_task *t, size_t folds, size_t but)
 {
     double best = INFINITY;
     size_t at = 0;
@@ -155,13 +155,23 @@ static void stop_at_best(const tab_learner *l, tab_member *m, const fit_task *t,
             size_t own = s; /* a fold that stopped earlier stays where it stopped */
             while (own > 0 && !isfinite(t[f].curve[own]))
                 own--;
-            sum += t[f].curve[own];
+            sum += f != but ? t[f].curve[own] : 0;
         }
         if (sum < best)
             best = sum, at = s;
     }
-    for (size_t f = 0; f < folds; f++)
-        l->stop(m->model[f], at);
+    return at;
+}
+
+/* Every fold takes the step at which the folds' losses together are least. crossed: the rows that it holds
+ * are to be answered at the step of the others. */
+static void stop_at_best(const tab_learner *l, tab_member *m, const fit_task *t, size_t folds, bool crossed)
+{
+    m->step = best_step(l, t, folds, folds);
+    for (size_t f = 0; f < folds; f++) {
+        m->apart[f] = crossed ? best_step(l, t, folds, f) : m->step;
+        l->stop(m->model[f], m->step);
+    }
 }
 
 /* After how many steps the folds' losses are least, in the mean. */
@@ -235,7 +245,7 @@ static bool find_idle(pass *c, fit_task *t, const tab_learner *const *use, size_
         tab_member *m = &s->member[s->members];
         *m = (tab_member){ .learner = use[l], .model = { t[l * folds].model }, .temperature = 1 };
         if (use[l]->steps > 0)
-            stop_at_best(use[l], m, &t[l * folds], 1);
+            stop_at_best(use[l], m, &t[l * folds], 1, false);
         q.z[s->members] = malloc((c->p->data->rows * k + 1) * sizeof(float));
         ok = q.z[s->members] != NULL;
         of[s->members++] = l;
@@ -412,7 +422,7 @@ static bool run_rest(pass *c, tab_arena *a, plan *q)
 }
 
 /* Learners with a model of every fold become members; of the others it is said why not. */
-static void keep_members(tab_stack *s, tab_arena *a, const plan *q)
+static void keep_members(tab_stack *s, tab_arena *a, const plan *q, bool crossed)
 {
     for (size_t l = 0; l < q->count; l++) {
         const fit_task *t = &q->t[l * q->folds];
@@ -431,7 +441,7 @@ static void keep_members(tab_stack *s, tab_arena *a, const plan *q)
             continue;
         }
         if (q->use[l]->steps > 0)
-            stop_at_best(q->use[l], m, t, q->folds);
+            stop_at_best(q->use[l], m, t, q->folds, crossed);
         s->members++;
     }
 }
@@ -453,6 +463,6 @@ bool tab_stack_members(pass *c, tab_arena *a, const tab_recipe *r)
     if (!run_rest(c, a, &q))
         return false;
     tab_engine_progress(c->e, "learn", 0.8);
-    keep_members(c->s, a, &q);
+    keep_members(c->s, a, &q, tab_stack_crossed(c));
     return !tab_arena_full(a);
 }

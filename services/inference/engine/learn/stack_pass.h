@@ -5,6 +5,8 @@
 
 #include "services/inference/engine/learn/stack.h"
 
+/* Rows times outputs of the largest table whose calibration is crossed (decision 0392). */
+enum { TAB_CROSSED = 10000 };
 enum { TAB_NO_FOLD = 255 }; /* in tab_stack.fold: a row without a target */
 
 /* One fit of a stack. */
@@ -14,9 +16,17 @@ typedef struct {
     tab_stack *s;
     uint32_t *all; /* rows with a target, ascending */
     size_t n;
+    uint32_t *group; /* (n) of each of them: rows of one group share a fold; counted as they come */
+    size_t groups;
     tab_arena *spare[TAB_LEARNERS * TAB_FOLDS]; /* of models that are not wanted when all is done */
     size_t spares;
 } tab_stack_pass;
+
+/* Whether each fold's rows are answered by what the others chose: steps, temperatures, weights. */
+static inline bool tab_stack_crossed(const tab_stack_pass *c)
+{
+    return c->n * c->p->outputs <= TAB_CROSSED && c->s->folds > 1;
+}
 
 /* Rows of a fold (in: those that it holds out; else its context), sampled by hash down to `cap` (0: all).
  * out (c->n); returns how many. */

@@ -1,7 +1,8 @@
-/* Rows beyond the fitted range of times or numbers, for fitted.c. They are answered as they are, marked, and
- * their intervals widen: beyond the times by what a forward fit on the pinned rows lost (arrange.h), beyond a
- * number's range as if the target might move by its own spread while the number moves by its range. Decision
- * 0294. */
+/* In which regime a served row is asked, for fitted.c. Rows beyond the fitted range of times or numbers are
+ * answered as they are, marked, and their intervals widen: beyond the times by what a forward fit on the
+ * pinned rows lost, as far as it looked and twice that (arrange.h, decision 0390), which holds what other numbers
+ * lose that move with time; beyond a number's range as if the target might move by its own spread while the
+ * number moves by its range (decision 0294). */
 #include <math.h>
 
 #include "services/inference/engine/message.h"
@@ -10,6 +11,9 @@
 /* A number within a tenth of the range beyond its ends is no news; farther than FARTHEST ranges counts as
  * that. Chosen by hand, not measured. */
 static const double MARGIN = 0.1, FARTHEST = 10;
+/* Beyond so many times the distance that was judged an error is not said to grow any more: nothing bears it
+ * out. */
+static const double REACH = 2;
 
 /* How far x lies outside, by the column's range; 0 where it is inside or near. */
 static double distance(const tab_fitted_column *c, double x, bool time)
@@ -18,6 +22,12 @@ static double distance(const tab_fitted_column *c, double x, bool time)
     if (!(off > 0) || !(span > 0) || !isfinite(span))
         return 0;
     return off / span < (time ? 0 : MARGIN) ? 0 : fmin(off / span, FARTHEST);
+}
+
+double tab_beyond_range(double least, double most, double x)
+{
+    tab_fitted_column c = { .least = least, .most = most };
+    return distance(&c, x, false);
 }
 
 /* The sentence for a column. NULL: the arena is full. */
@@ -29,30 +39,71 @@ static char *words(tab_arena *a, const tab_fitted_column *c, bool time)
                             TAB_STR(c->address), c->least, c->most);
 }
 
+/* By how much the squared error of a row at distance d beyond the times is more than its scale says. */
+static double later(const tab_arrangement *s, double d)
+{
+    double over = s->flat + s->slope * fmin(d, REACH * s->most);
+    return fmax(0, s->kind == TAB_SPLIT_TIME ? over - s->blocked : over);
+}
+
+/* Rows of a group that no fitted row is of, where rows were kept apart by groups. */
+static void mark_groups(const tab_fitted *f, const tab_data *d, uint32_t *regime)
+{
+    for (size_t k = 0; f->split.kind == TAB_SPLIT_GROUP && k < f->enc->n; k++)
+        for (size_t r = 0; f->enc->f[k].source == f->split.column && d->code[k] != NULL && r < d->rows; r++)
+            if (d->code[k][r] != TAB_NULL && d->code[k][r] >= f->enc->f[k].levels)
+                regime[r] = TAB_REGIME_NEW_GROUP;
+}
+
+/* One column's rows that lie beyond what was fitted: their regime, and what their squared errors grow by. True:
+ * there is one that is to be doubted by this column. */
+static bool read_column(const tab_fitted *f, size_t c, const double *number, size_t rows, tab_scoring *ret,
+                        uint32_t *regime, uint32_t *doubt)
+{
+    bool time = c == f->split.time, any = false;
+    for (size_t r = 0; r < rows; r++) {
+        double d = distance(&f->column[c], number[r], time);
+        if (!(d > 0))
+            continue;
+        if (time)
+            regime[r] = TAB_REGIME_LATER;
+        else if (regime[r] == TAB_REGIME_ALIKE)
+            regime[r] = TAB_REGIME_OUT_OF_RANGE;
+        if (time || regime[r] != TAB_REGIME_LATER)
+            ret->beyond[r] += (float)(time ? later(&f->split, d) : d * d);
+        if (doubt[r] == 0)
+            doubt[r] = (uint32_t)ret->m->n_doubts + 1, any = true;
+    }
+    return any;
+}
+
 bool tab_beyond_read(tab_arena *a, const tab_fitted *f, const tab_values *values, size_t rows,
                      tab_scoring *ret)
 {
     Tabella__Prediction *m = ret->m;
     ret->beyond = tab_arena_new_of(a, float, rows + 1);
     uint32_t *doubt = tab_arena_new_of(a, uint32_t, rows + 1);
+    uint32_t *regime = tab_arena_new_of(a, uint32_t, rows + 1);
     m->doubts = tab_arena_new_of(a, char *, f->cols + 1);
-    if (tab_arena_full(a))
-        return false;
-    for (size_t c = 0; f->task != TAB_TASK_ANOMALY && c < f->cols; c++) {
-        const tab_fitted_column *own = &f->column[c];
-        bool time = c == f->split.time, any = false;
-        if (!own->used || values[c].number == NULL || own->type == TAB_BOOLEAN)
-            continue;
-        for (size_t r = 0; r < rows; r++) {
-            double d = distance(own, values[c].number[r], time);
-            if (!(d > 0))
+    if (tab_arena_full(a) || f->task == TAB_TASK_ANOMALY)
+        return !tab_arena_full(a);
+    mark_groups(f, ret->d, regime);
+    /* the times first: what other numbers lose that move with them is in their growth */
+    for (size_t pass = 0; pass < 2; pass++)
+        for (size_t c = 0; c < f->cols; c++) {
+            const tab_fitted_column *own = &f->column[c];
+            if ((c == f->split.time) != (pass == 0) || !own->used || values[c].number == NULL ||
+                own->type == TAB_BOOLEAN || !read_column(f, c, values[c].number, rows, ret, regime, doubt))
                 continue;
-            ret->beyond[r] += (float)(d * d * (time ? f->split.drift : 1));
-            if (doubt[r] == 0)
-                doubt[r] = (uint32_t)m->n_doubts + 1, any = true;
+            if ((m->doubts[m->n_doubts++] = words(a, own, pass == 0)) == NULL)
+                return false;
         }
-        if (any && (m->doubts[m->n_doubts++] = words(a, own, time)) == NULL)
-            return false;
+    bool any = false;
+    for (size_t r = 0; r < rows; r++)
+        any = any || regime[r] != TAB_REGIME_ALIKE;
+    if (any) {
+        m->results->regime = regime;
+        m->results->n_regime = rows;
     }
     if (m->n_doubts > 0) {
         m->results->doubt = doubt;

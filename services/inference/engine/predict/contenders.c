@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/features/fixed_by.h"
+#include "services/inference/engine/features/units.h"
 #include "services/inference/engine/learn/stack.h"
 #include "services/inference/engine/predict/beyond_chance.h"
 #include "services/inference/engine/predict/foresight.h"
@@ -109,6 +110,7 @@ typedef struct {
     size_t n;         /* of them */
     size_t *again;    /* which of them the second look is at; NULL: the first one, at all */
     double *z;        /* (n) skill by its standard error; NaN: not measured */
+    uint32_t *unit;   /* (rows of data) copies share one; NULL: there are none */
     tab_task task;
     atomic_bool failed;
 } scan;
@@ -285,7 +287,7 @@ static void scan_one(void *ctx, size_t i)
         if (!find_closest(s, &t, c))
             return;
     }
-    c->chance = t.enc.n == 0;
+    c->chance = c->lucky = t.enc.n == 0;
     if (t.n < 2 * LEAST_ROWS || t.enc.n == 0)
         return; /* too little to measure skill on; still eligible */
     /* all other columns together, by a small cross-fitted stack */
@@ -293,6 +295,7 @@ static void scan_one(void *ctx, size_t i)
                       .data = &t.data,
                       .label = t.label,
                       .y = t.y,
+                      .unit = s->unit,
                       .seed = s->e->seed,
                       .classification = !c->numeric,
                       .outputs = c->numeric ? 1 : t.classes };
@@ -301,10 +304,11 @@ static void scan_one(void *ctx, size_t i)
         atomic_store(&s->failed, true);
         return;
     }
+    double z = tab_agreement_z(&q, stack);
+    c->lucky = !(z > tab_chance_z(s->n, ALPHA));
     if (t.n >= LEAST_TOLD) {
-        double z = tab_agreement_z(&q, stack);
         s->z[i] = isnan(z) ? 0 : z;
-        c->chance = !(s->z[i] > tab_chance_z(s->n, ALPHA));
+        c->chance = c->lucky;
     }
     if (s->again != NULL)
         return;
@@ -352,6 +356,12 @@ static tab_status scan_table(const tab_engine *e, const tab_profile *p, tab_task
     tab_data *data = NULL;
     scan s = { .e = e, .p = p, .c = c, .task = task };
     s.enc = a == NULL ? NULL : tab_encode_fit(e, a, p, NULL, &data);
+    tab_units units = { 0 };
+    /* of a large table the rows that are looked at are hardly ever copies of each other */
+    bool few = p->table->rows <= 50 * SCAN;
+    if (s.enc != NULL && few &&
+        (!tab_units_find(a, p, p->table->cols, false, &units) || !tab_units_of(a, &units, data, &s.unit)))
+        return failed(e, err);
     tab_identity *of = s.enc == NULL ? NULL : tab_arena_new_of(a, tab_identity, p->table->cols + 1);
     if (of == NULL || !tab_identities(a, p, of))
         return failed(e, err);

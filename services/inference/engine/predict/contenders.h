@@ -10,9 +10,10 @@ enum { TAB_CLOSEST = 3 }; /* single columns that are remembered */
 typedef struct {
     size_t table, column;
     bool eligible, numeric;
-    bool chance;               /* the others tell no more of it than chance does, or there are none */
-    char reason[200];          /* why it is not eligible */
-    double skill;              /* share of the base rate's loss that all other columns take off */
+    bool chance;      /* the others tell no more of it than chance does, or there are none */
+    bool lucky;       /* the same, however few rows there are to tell; its shares are not to be named */
+    char reason[200]; /* why it is not eligible */
+    double skill;     /* share of the base rate's loss that all other columns take off */
     double alone[TAB_CLOSEST]; /* what the columns that tell most tell alone, falling; [0] at most skill */
     size_t closest[TAB_CLOSEST];
     size_t classes;      /* 0 for a number */

@@ -33,6 +33,11 @@ size_t tab_fitted_bytes(const tab_fitted *f)
     return tab_arena_used(f->arena) + models;
 }
 
+const char *tab_fitted_ahead(const tab_fitted *f)
+{
+    return f->ahead == NULL ? NULL : f->ahead->method;
+}
+
 const tab_stack *tab_fitted_stack(const tab_fitted *f)
 {
     return f->stack;
@@ -77,9 +82,52 @@ static tab_status out_of_memory(const tab_engine *e, tab_error *err)
     return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);
 }
 
+/* The split as the units have it, for people: rows of one group are kept apart by it where nothing else is asked
+ * for. False: the arena is full. */
+static bool say_units(const tab_profile *p, tab_split want, tab_fitted *f)
+{
+    tab_arrangement *r = &f->split;
+    const tab_units *u = &f->units;
+    if (u->kind == TAB_UNITS_GROUPS && r->kind == TAB_SPLIT_RANDOM) {
+        tab_str c = tab_column_address(f->arena, p->table, u->column);
+        r->reason =
+            tab_arena_printf(f->arena,
+                             "rows of one %.*s have one target each: they are kept together, so what is "
+                             "said is of rows whose %.*s is new",
+                             (int)(c.n < 64 ? c.n : 64), c.p, (int)(c.n < 64 ? c.n : 64), c.p);
+        if (want != TAB_SPLIT_RANDOM)
+            r->kind = TAB_SPLIT_GROUP, r->column = u->column;
+    } else if (u->kind == TAB_UNITS_COPIES) {
+        r->reason =
+            tab_arena_printf(f->arena,
+                             "%s; %zu rows are copies of others, or differ from them in one cell, and "
+                             "are kept together with them",
+                             r->reason, u->copies);
+    } else if (u->kind == TAB_UNITS_REPEATS) {
+        r->reason =
+            tab_arena_printf(f->arena, "%s; equal rows are taken as repeated measurements", r->reason);
+    }
+    return r->reason != NULL;
+}
+
+/* What is known of a group whose rows have one target: its rows share a fold, so the stack has learned
+ * nothing of it out of fold, and a new row of it is answered by theirs. False: the arena is full. */
+static bool fit_groups(const tab_profile *p, tab_fitted *f)
+{
+    size_t column = f->units.column;
+    if (f->units.kind != TAB_UNITS_GROUPS || !f->column[column].used)
+        return true;
+    tab_values v = tab_values_of(&p->col[column]);
+    uint64_t *key = tab_arena_new_of(f->arena, uint64_t, f->rows + 1);
+    for (size_t i = 0; key != NULL && i < f->rows; i++)
+        key[i] = tab_units_key(&v, f->data->row[i]);
+    f->group_key = key;
+    return key != NULL && tab_twins_fit_keys(f->arena, &f->problem, f->stack, key, &f->group);
+}
+
 /* The stack, the intervals and what copies say, for a target that is read. */
 static tab_status fit_models(const tab_engine *e, const tab_profile *p, const tab_fit_options *o,
-                             tab_fitted *f, const tab_base *base, tab_error *err)
+                             const bool *use, tab_fitted *f, const tab_base *base, tab_error *err)
 {
     tab_arena *a = f->arena;
     const tab_data *data = f->data;
@@ -99,8 +147,18 @@ static tab_status fit_models(const tab_engine *e, const tab_profile *p, const ta
                                 .seed = e->seed,
                                 .classification = f->task == TAB_TASK_CLASSIFICATION,
                                 .outputs = f->task == TAB_TASK_CLASSIFICATION ? f->classes : 1 };
+    uint32_t *unit = NULL;
+    if (!tab_units_find(a, p, f->target, !f->problem.classification, &f->units) ||
+        !tab_units_of(a, &f->units, data, &unit))
+        return out_of_memory(e, err);
+    f->problem.unit = unit;
+    f->problem.repeats = f->units.kind == TAB_UNITS_REPEATS;
     size_t own = o->own > 0 ? o->own : p->table->cols;
-    TAB_TRY(tab_arrange(e, a, p, &f->problem, f->target, own, o->split, &f->split, err));
+    if (o->split == TAB_SPLIT_AUTO || o->split == TAB_SPLIT_TIME)
+        TAB_TRY(tab_fit_regimes(p, own, f, err));
+    TAB_TRY(tab_arrange(e, a, p, &f->problem, f->target, own, o->split, &f->asked, &f->split, err));
+    if (!say_units(p, o->split, f))
+        return out_of_memory(e, err);
     f->problem.place = f->split.place;
     f->stack = tab_stack_fit(e, a, &f->problem, &base->recipe);
     if (f->stack == NULL)
@@ -111,7 +169,9 @@ static tab_status fit_models(const tab_engine *e, const tab_profile *p, const ta
             return out_of_memory(e, err);
     }
     f->twins = tab_twins_fit(&f->problem, f->stack);
-    return TAB_OK;
+    if (!fit_groups(p, f))
+        return out_of_memory(e, err);
+    return f->asked.rows[TAB_REGIME_LATER] > 0 ? tab_fit_ahead(e, p, use, f, err) : TAB_OK;
 }
 
 tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_options *o, tab_fitted **ret,
@@ -163,38 +223,13 @@ tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_opti
         *ret = tab_take(&own);
         return TAB_OK;
     }
-    TAB_TRY(fit_models(e, p, o, f, base, err));
+    TAB_TRY(fit_models(e, p, o, use, f, base, err));
     tab_engine_progress(e, "learn", 1);
     *ret = tab_take(&own);
     return TAB_OK;
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
-
-static const char *const split_names[] = { "auto", "random", "time", "group" };
-
-/* How the fitted rows were kept apart. NULL: the arena is full. */
-static Tabella__Split *split_message(tab_arena *a, const tab_fitted *f)
-{
-    Tabella__Split *m = tab_message(a, Tabella__Split, TABELLA__SPLIT__INIT);
-    if (m == NULL)
-        return NULL;
-    m->kind = tab_text(split_names[f->split.kind]);
-    m->reason = tab_text(tab_arena_copy(a, tab_str_of(f->split.reason)).p);
-    m->metric = tab_text(f->split.measured ? "skill" : "");
-    m->score = f->split.score;
-    m->random_score = f->split.random_score;
-    if (f->split.column == f->cols)
-        return m;
-    m->by = tab_message(a, Tabella__ColumnRef, TABELLA__COLUMN_REF__INIT);
-    if (m->by == NULL)
-        return NULL;
-    tab_str address = tab_arena_copy(a, f->column[f->split.column].address);
-    m->by->table = f->table;
-    m->by->column = (uint32_t)f->split.column;
-    m->by->address = (ProtobufCBinaryData){ address.n, (uint8_t *)tab_text(address.p) };
-    return m;
-}
 
 /* The message without its results: task, target, classes or quantile levels, notes. */
 static Tabella__Prediction *prediction_of(tab_arena *a, const tab_fitted *f)
@@ -218,7 +253,7 @@ static Tabella__Prediction *prediction_of(tab_arena *a, const tab_fitted *f)
         for (size_t i = 0; m->skipped != NULL && i < m->n_skipped; i++)
             m->skipped[i] = tab_text(tab_arena_copy(a, tab_str_of(f->stack->skipped[i])).p);
     }
-    if (f->task != TAB_TASK_ANOMALY && (m->split = split_message(a, f)) == NULL)
+    if (f->task != TAB_TASK_ANOMALY && (m->split = tab_split_message(a, f)) == NULL)
         return NULL;
     if (f->task == TAB_TASK_ANOMALY) {
         m->note = tab_text("Unsupervised: scores rank rows by how unusual they are; "
@@ -248,7 +283,7 @@ static Tabella__Prediction *prediction_of(tab_arena *a, const tab_fitted *f)
 }
 
 /* Room for n results of the task; the caller checks whether the arena is full. */
-static Tabella__Results *results_new(tab_arena *a, const tab_fitted *f, size_t n)
+Tabella__Results *tab_results_new(tab_arena *a, const tab_fitted *f, size_t n)
 {
     Tabella__Results *r = tab_message(a, Tabella__Results, TABELLA__RESULTS__INIT);
     if (r == NULL)
@@ -279,10 +314,11 @@ static double limit(double v, double lo, double hi)
     return v < lo ? lo : v > hi ? hi : v;
 }
 
-/* Writes result `i` from the stack's outputs; scale: regression only. reach: how far, in scaled units, the
- * quantiles may go beyond what the target may be: 0 but for rows beyond the fitted range. */
-static void write_result(const tab_fitted *f, Tabella__Results *r, size_t i, const float *out, float scale,
-                         double reach)
+/* Writes result `i`, of row `row` of d, from the stack's outputs. Regression only: scale; wide: the same,
+ * wider beyond the fitted range; reach: how far, in scaled units, the quantiles may then go beyond what the
+ * target may be, else 0. */
+static void write_result(const tab_fitted *f, Tabella__Results *r, size_t i, const tab_data *d, size_t row,
+                         const float *out, float scale, float wide, double reach)
 {
     if (f->task == TAB_TASK_CLASSIFICATION) {
         /* log-probabilities to probabilities; the likeliest class is the label */
@@ -302,15 +338,26 @@ static void write_result(const tab_fitted *f, Tabella__Results *r, size_t i, con
     /* the location, and quantiles at a fixed number of scales from it, within what the target may be */
     double location = (double)out[0];
     r->value[i] = limit(tab_target_value(f, location), f->least, f->most);
-    r->std[i] = limit(f->interval->spread * (double)scale * f->scale, 0, 1e308);
+    r->std[i] = limit(f->interval->spread * (double)wide * f->scale, 0, 1e308);
     double least = f->least, most = f->most;
     if (reach > 0) { /* a target that was never negative, or never positive, stays so */
         least = fmax(least - reach * f->scale, least >= 0 ? 0 : -1.7e308);
         most = fmin(most + reach * f->scale, most <= 0 ? 0 : 1.7e308);
     }
+    double quantile[TAB_LEVELS];
+    tab_interval_quantiles(f->interval, d, row, out[0], scale, quantile);
     for (size_t l = 0; l < TAB_LEVELS; l++)
         r->quantiles[i * TAB_LEVELS + l] =
-            limit(tab_target_value(f, location + (double)scale * f->interval->quantile[l]), least, most);
+            limit(tab_target_value(f, location + (double)wide * quantile[l]), least, most);
+}
+
+/* The scale of a row whose squared error grows by `beyond`. */
+static float wider(const tab_fitted *f, float scale, float beyond)
+{
+    double spread = f->interval->spread;
+    if (!(beyond > 0) || !(spread > 0))
+        return scale;
+    return (float)sqrt((double)scale * (double)scale + (double)beyond / (spread * spread));
 }
 
 /* Rows come in the table's order, out-of-fold answers where the target is present. */
@@ -320,7 +367,8 @@ tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool exp
     tab_arena *a = e->arena;
     Tabella__Prediction *m = prediction_of(a, f);
     uint32_t *place = tab_arena_new_of(a, uint32_t, f->rows + 1); /* where a row of the table stands */
-    if (m == NULL || place == NULL)
+    float *own = f->stack == NULL ? NULL : tab_arena_new_of(a, float, f->stack->outputs + 1);
+    if (m == NULL || place == NULL || (f->stack != NULL && own == NULL))
         return out_of_memory(e, err);
     /* rows without a target have a list of their own */
     size_t missing = 0;
@@ -330,9 +378,9 @@ tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool exp
             missing += f->task == TAB_TASK_CLASSIFICATION ? f->label[i] == TAB_NULL : isnan(f->y[i]);
     }
     m->missing_target = missing;
-    m->results = results_new(a, f, f->rows - missing);
+    m->results = tab_results_new(a, f, f->rows - missing);
     if (missing > 0)
-        m->missing_target_results = results_new(a, f, missing);
+        m->missing_target_results = tab_results_new(a, f, missing);
     if (tab_arena_full(a))
         return out_of_memory(e, err);
     size_t at[2] = { 0, 0 }; /* present, missing */
@@ -344,13 +392,26 @@ tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool exp
         Tabella__Results *r = absent ? m->missing_target_results : m->results;
         size_t k = at[absent]++;
         r->row[k] = (uint32_t)row;
-        if (f->task == TAB_TASK_ANOMALY)
+        if (f->task == TAB_TASK_ANOMALY) {
             r->anomaly_score[k] = (double)f->anomaly->score[i];
-        else
-            write_result(f, r, k, f->stack->oof + i * f->stack->outputs,
-                         f->interval != NULL ? f->interval->oof_scale[i] : 0, 0);
+            continue;
+        }
+        if (absent && f->ahead != NULL && f->ahead->answered[row]) {
+            tab_ahead_write(f, r, k, row);
+            continue;
+        }
+        size_t outputs = f->stack->outputs;
+        float scale = f->interval != NULL ? f->interval->oof_scale[i] : 0;
+        memcpy(own, f->stack->oof + i * outputs, outputs * sizeof *own);
+        if (absent && f->group.strength > 0 && f->group_key[i] != 0)
+            tab_twins_apply(&f->group, &f->problem, f->stack, f->interval, f->group_key[i], own, &scale);
+        float beyond = absent ? tab_asked_beyond(f, row, own) : 0;
+        write_result(f, r, k, f->data, i, own, scale, f->interval != NULL ? wider(f, scale, beyond) : 0,
+                     3 * sqrt((double)beyond));
     }
     if (explain && !tab_reasons_fitted(e, f, place, m))
+        return out_of_memory(e, err);
+    if (missing > 0 && (!tab_regimes_write(a, f, m->missing_target_results) || !tab_regime_quality(a, f, m)))
         return out_of_memory(e, err);
     *ret = m;
     return tab_arena_full(a) ? out_of_memory(e, err) : TAB_OK;
@@ -375,15 +436,6 @@ static Tabella__Results *results_of(const score_job *j, size_t i, size_t *part, 
     while (i - *before >= j->part[*part]->d->rows)
         *before += j->part[(*part)++]->d->rows;
     return j->part[*part]->m->results;
-}
-
-/* The scale of a row whose squared error grows by `beyond`. */
-static float wider(const tab_fitted *f, float scale, float beyond)
-{
-    double spread = f->interval->spread;
-    if (!(beyond > 0) || !(spread > 0))
-        return scale;
-    return (float)sqrt((double)scale * (double)scale + (double)beyond / (spread * spread));
 }
 
 /* Answers of one block of rows, which may belong to several parts. */
@@ -419,9 +471,12 @@ static void score_block(void *ctx, size_t b)
     for (size_t i = 0; ok && i < n; i++) {
         Tabella__Results *r = results_of(j, from + i, &part, &before);
         size_t at = from + i - before;
-        float beyond = j->part[part]->beyond[at];
-        write_result(f, r, at, out + i * k, f->interval != NULL ? wider(f, scale[i], beyond) : 0,
-                     3 * sqrt((double)beyond));
+        if (j->part[part]->group != NULL && j->part[part]->group[at] != 0)
+            tab_twins_apply(&f->group, &f->problem, f->stack, f->interval, j->part[part]->group[at],
+                            out + i * k, &scale[i]);
+        float beyond = j->part[part]->beyond[at], own = f->interval != NULL ? scale[i] : 0;
+        write_result(f, r, at, j->d, from + i, out + i * k, own,
+                     f->interval != NULL ? wider(f, own, beyond) : 0, 3 * sqrt((double)beyond));
     }
     if (!ok)
         atomic_store(&j->failed, true);
@@ -439,11 +494,18 @@ static tab_status read_rows(const tab_engine *e, const tab_fitted *f, const tab_
     ret->m = prediction_of(a, f);
     if (ret->d == NULL || ret->m == NULL)
         return out_of_memory(e, err);
-    ret->m->results = results_new(a, f, t->rows);
+    ret->m->results = tab_results_new(a, f, t->rows);
     if (tab_arena_full(a) || !tab_beyond_read(a, f, values, t->rows, ret))
         return out_of_memory(e, err);
     for (size_t i = 0; i < t->rows; i++)
         ret->m->results->row[i] = (uint32_t)i;
+    if (f->group.strength > 0) {
+        ret->group = tab_arena_new_of(a, uint64_t, t->rows + 1);
+        for (size_t i = 0; ret->group != NULL && i < t->rows; i++)
+            ret->group[i] = tab_units_key(&values[f->units.column], i);
+        if (ret->group == NULL)
+            return out_of_memory(e, err);
+    }
     return TAB_OK;
 }
 

@@ -50,7 +50,8 @@ tab_status tab_score(const tab_engine *e, const tab_fitted *f, const tab_table *
 typedef struct {
     const tab_data *d;
     Tabella__Prediction *m;
-    float *beyond; /* (rows) regression: what the squared error grows by beyond the fitted range */
+    float *beyond;   /* (rows) regression: what the squared error grows by beyond the fitted range */
+    uint64_t *group; /* (rows) the key of the group whose target is known; NULL: there are none */
 } tab_scoring;
 tab_status tab_score_read(const tab_engine *e, const tab_fitted *f, const tab_table *t, tab_scoring *ret,
                           tab_error *err) TAB_CHECKED;
@@ -68,6 +69,14 @@ tab_status tab_score_any(const tab_engine *e, const tab_fitted *f, const tab_tab
  * the answer's standard deviation in the target's units. (*ret_n), NULL for anomaly and where the arena is
  * full. */
 double *tab_fitted_sureness(tab_arena *a, const tab_fitted *f, size_t *ret_n);
+
+/* How rows later than all labelled ones are answered, for people; NULL: as all others. */
+const char *tab_fitted_ahead(const tab_fitted *f);
+
+/* Answers for labelled rows as those that are asked are answered, where these mostly come later: of rows
+ * after earlier cuts, by what was fitted on the rows before. NULL: the results of the labelled rows are of the
+ * same kind as those of the asked; or the arena is full. */
+Tabella__Results *tab_fitted_judged(tab_arena *a, const tab_fitted *f);
 
 /* What evaluation and benchmarks read beside the messages. */
 const tab_stack *tab_fitted_stack(const tab_fitted *f); /* NULL for anomaly */

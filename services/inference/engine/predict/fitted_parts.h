@@ -2,6 +2,8 @@
 #ifndef TAB_FITTED_PARTS_H
 #define TAB_FITTED_PARTS_H
 
+#include "services/inference/engine/features/units.h"
+#include "services/inference/engine/predict/ahead.h"
 #include "services/inference/engine/predict/anomaly.h"
 #include "services/inference/engine/predict/arrange.h"
 #include "services/inference/engine/predict/exact_copies.h"
@@ -37,11 +39,17 @@ struct tab_fitted {
     tab_encoder *enc;
     tab_data *data;
     tab_problem problem;
+    tab_units units;
     tab_stack *stack;
     tab_interval *interval;
     tab_twins twins;
+    tab_twins group;     /* rows of one level of units.column; strength 0: there is none */
+    uint64_t *group_key; /* (rows) of the encoded rows' groups, or NULL */
     tab_anomaly *anomaly;
     tab_arrangement split; /* of the rows it was fitted on; without a target all zero */
+    tab_asked asked;       /* its rows without a target; all zero where the split was told */
+    float *far;            /* (rows) of asked rows out of range, what their squared error grows by; or NULL */
+    tab_ahead *ahead;      /* answers of those that come later; NULL: there are none */
 };
 
 /* Reads the target column into f: labels and classes, or standardised numbers; settles TAB_TASK_AUTO. */
@@ -57,6 +65,34 @@ tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *
  * grows (beyond.c). values (cols). False: the arena is full. */
 bool tab_beyond_read(tab_arena *a, const tab_fitted *f, const tab_values *values, size_t rows,
                      tab_scoring *ret);
+
+/* How the fitted rows were kept apart. NULL: the arena is full. */
+Tabella__Split *tab_split_message(tab_arena *a, const tab_fitted *f);
+
+/* Result i of a later row of the table, and the regime of each result (regime_quality.c). False: the arena is
+ * full. */
+void tab_ahead_write(const tab_fitted *f, Tabella__Results *r, size_t i, size_t row);
+bool tab_regimes_write(tab_arena *a, const tab_fitted *f, Tabella__Results *r) TAB_CHECKED;
+
+/* How the rows without a target lie to the others; and what answers those that come later, with the split's
+ * score and reason by what earlier cuts bore out. */
+tab_status tab_fit_regimes(const tab_profile *p, size_t own, tab_fitted *f, tab_error *err) TAB_CHECKED;
+tab_status tab_fit_ahead(const tab_engine *e, const tab_profile *p, const bool *use, tab_fitted *f,
+                         tab_error *err) TAB_CHECKED;
+
+/* What the squared error of an asked row grows by over that of rows kept apart as the fitted ones were: of one
+ * out of range, or of a new group where most are not; classes are drawn to their shares: out, log-probabilities. */
+float tab_asked_beyond(const tab_fitted *f, size_t row, float *out);
+
+/* By how many ranges x lies outside a column's numbers; 0 inside or near (beyond.c). */
+double tab_beyond_range(double least, double most, double x);
+
+/* How good the answers are for rows of each regime that are asked: m->regimes (regime_quality.c). False: the
+ * arena is full. */
+bool tab_regime_quality(tab_arena *a, const tab_fitted *f, Tabella__Prediction *m) TAB_CHECKED;
+
+/* Room for n results of the task; the caller checks whether the arena is full. */
+Tabella__Results *tab_results_new(tab_arena *a, const tab_fitted *f, size_t n);
 
 /* Adds reasons to results (reasons.c). place (rows): where each row of the table stands among encoded
  * rows. */

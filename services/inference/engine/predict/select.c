@@ -18,10 +18,12 @@ static tab_status failed(const tab_engine *e, tab_error *err)
 
 /* ---- the choice ------------------------------------------------------------------------------ */
 
-/* How well others explain it, for people. */
+/* How well others explain it, for people. What the best of many candidates shows by chance is no share. */
 static const char *explained(tab_arena *a, const tab_profile *p, const tab_contender *c)
 {
     char who[96];
+    if (c->lucky)
+        return tab_text("what the other columns tell of it is no more than chance");
     if (!(c->alone[0] >= 0.005))
         return tab_arena_printf(a, "the other columns explain %.0f %% of it", 100 * c->skill);
     tab_contender_name(p, c->closest[0], who, sizeof who);

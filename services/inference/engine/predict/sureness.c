@@ -18,7 +18,10 @@ double *tab_fitted_sureness(tab_arena *a, const tab_fitted *f, size_t *ret_n)
                 most = fmax(most, (double)f->stack->oof[i * k + c]);
             sure[i] = exp(most);
         } else {
+            /* as a new row's would be, which the folds' models answer together */
             sure[i] = f->interval->spread * (double)f->interval->oof_scale[i] * f->scale;
+            if (!isnan(f->problem.y[i]))
+                sure[i] *= f->interval->narrow;
         }
     }
     *ret_n = f->rows;

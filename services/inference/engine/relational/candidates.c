@@ -142,6 +142,8 @@ bool tab_link_candidates(tab_arena *a, tab_links *l)
     for (size_t i = 0; ok && i < l->ways; i++) {
         const tab_way *w = &l->way[i];
         size_t end = tab_way_end(w);
+        if (w->absent)
+            continue;
         if (w->downs > 0 && w->sides == 0)
             ok =
                 add(a, l, w, TAB_LINK_COUNT, 0, 0) && (w->time == NULL || add(a, l, w, TAB_LINK_SINCE, 0, 0));

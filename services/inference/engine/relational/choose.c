@@ -1,14 +1,25 @@
-/* What linked tables say is chosen by gain: a small cross-fitted model of the target on at most SAMPLE rows
- * ranks all candidates, then models with the first few of them are held against the one of the table's own
- * columns, row by row (decision 0283). */
+/* What linked tables say is chosen in two steps, by at most SAMPLE rows. A candidate must tell of what a
+ * cross-fitted model of the table's own columns left open, beyond what chance lets any of them all tell
+ * (screen.h, decision 0393): where they are noise none comes in, and the score of the rows that chose stays
+ * true. Then models with the first few of those, ranked by a model of them all, are held against the one of
+ * the own columns, row by row (decision 0283). */
 #include <math.h>
 #include <stdlib.h>
 
 #include "services/inference/engine/features/fixed_by.h"
 #include "services/inference/engine/learn/stack.h"
 #include "services/inference/engine/relational/parts.h"
+#include "services/inference/engine/relational/screen.h"
 
-enum { FOLDS = 5, SAMPLE = 4000, LEAST_ROWS = 40, MOST_CLASSES = 50, MOST_CHOSEN = 32 };
+enum {
+    FOLDS = 5,
+    SAMPLE = 4000,
+    LEAST_ROWS = 40,
+    MOST_CLASSES = 50,
+    MOST_CHOSEN = 32,
+    SCREENED = 8,
+    STEPS = 3
+};
 static const double TWIN = 0.985; /* a candidate that fixes the target is a copy of it: decision 0179 */
 static const double SURE = 2;     /* standard errors that the gain must lie above nothing */
 
@@ -28,6 +39,8 @@ typedef struct {
     uint32_t *label; /* (rows) */
     float *y;        /* (rows) */
     double *told;    /* (made) importance; below 0 for what is no candidate */
+    bool *copy;      /* (made) left out, since it alone fixes the target */
+    uint64_t **unit; /* (ways)(rows) the row that a way's values come from, by its key; 0: none */
 } sample;
 
 /* ---- the sample ------------------------------------------------------------------------------ */
@@ -135,6 +148,7 @@ typedef struct {
     const tab_data *data;
     uint32_t *label;
     float *y;
+    const bool *hidden; /* (own) columns that are not looked at; NULL: none */
 } encoded;
 
 static bool encode(const sample *s, encoded *ret)
@@ -167,7 +181,7 @@ static void leave_copies(const sample *s, const encoded *n)
         size_t c = n->enc->f[f].source;
         if (c >= s->own &&
             tab_fixed_by(n->data, f, s->classification ? NULL : n->y, n->label, s->classes) > TWIN)
-            s->told[c - s->own] = -1;
+            s->told[c - s->own] = -1, s->copy[c - s->own] = true;
     }
 }
 
@@ -186,7 +200,7 @@ static bool view(const sample *s, const encoded *n, const bool *taken, tab_arena
     enc->n = 0;
     for (size_t k = 0; k < n->enc->n; k++) {
         size_t c = n->enc->f[k].source;
-        if (c >= s->own && !taken[c - s->own])
+        if (c >= s->own ? !taken[c - s->own] : n->hidden != NULL && n->hidden[c])
             continue;
         f[enc->n] = n->enc->f[k];
         x[enc->n] = n->data->x[k];
@@ -214,8 +228,26 @@ static void rank(const sample *s, const tab_encoder *all, const tab_stack *stack
     }
 }
 
-/* The loss of each row with the table's own columns and those of `made` that are taken. */
-static bool trial(const sample *s, const encoded *n, const bool *taken, bool ranks, double *loss)
+/* The classes whose rows are looked at: two are each other's mirror, of many the first SCREENED. */
+static size_t screened(const sample *s)
+{
+    return !s->classification || s->classes <= 2 ? 1 : s->classes < SCREENED ? s->classes : SCREENED;
+}
+
+/* left (screened, rows): what the stack leaves open. */
+static void leave(const sample *s, const encoded *n, const tab_stack *stack, float *left)
+{
+    for (size_t k = 0; k < screened(s); k++)
+        for (size_t i = 0; i < s->rows; i++) {
+            const float *o = stack->oof + i * stack->outputs;
+            left[k * s->rows + i] =
+                s->classification ? (float)(n->label[i] == k) - expf(o[k]) : n->y[i] - o[0];
+        }
+}
+
+/* The loss of each row with the table's own columns and those of `made` that are taken, and what is left open
+ * (NULL: not asked). */
+static bool trial(const sample *s, const encoded *n, const bool *taken, bool ranks, double *loss, float *left)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)4 << 30);
     tab_encoder enc;
@@ -242,6 +274,75 @@ static bool trial(const sample *s, const encoded *n, const bool *taken, bool ran
     }
     if (ranks)
         rank(s, &enc, stack);
+    if (left != NULL)
+        leave(s, n, stack, left);
+    return true;
+}
+
+/* ---- beyond chance --------------------------------------------------------------------------- */
+
+/* The features that are asked of what is left. False: the arena is full. */
+static bool ask(const sample *s, const tab_links *l, const encoded *n, tab_links_left *q)
+{
+    size_t *feature = tab_arena_new_of(s->a, size_t, n->enc->n + 1);
+    size_t *of = tab_arena_new_of(s->a, size_t, n->enc->n + 1);
+    uint64_t **unit = tab_arena_new_of(s->a, uint64_t *, l->ways + 1);
+    if (tab_arena_full(s->a))
+        return false;
+    *q = (tab_links_left){ .data = n->data,
+                           .enc = n->enc,
+                           .feature = feature,
+                           .unit_of = of,
+                           .units = l->ways,
+                           .unit = unit,
+                           .outputs = screened(s) };
+    for (size_t w = 0; w < l->ways; w++) {
+        if ((unit[w] = tab_arena_new_of(s->a, uint64_t, s->rows + 1)) == NULL)
+            return false;
+        for (size_t i = 0; i < s->rows; i++) {
+            uint64_t u = s->unit[w][n->data->row[i]];
+            unit[w][i] = u != 0 ? u : n->data->hash[i];
+        }
+    }
+    for (size_t f = 0; f < n->enc->n; f++) {
+        size_t c = n->enc->f[f].source;
+        if (c < s->own || s->told[c - s->own] < 0)
+            continue;
+        feature[q->features] = f;
+        of[q->features++] = (size_t)(l->feature[c - s->own].way - l->way);
+    }
+    return true;
+}
+
+/* beyond (made): the candidates that tell of what the table's own columns leave open, and then of what those
+ * leave open together with the ones found so far. A key of another table tells its rows apart and would stand
+ * for whatever they say, so that it is not among the own columns here. *any: there is one. */
+static bool screen(const sample *s, const tab_links *l, const encoded *n, bool *beyond, bool *any)
+{
+    float *left = tab_arena_new_of(s->a, float, screened(s) * s->rows + 1);
+    double *loss = tab_arena_new_of(s->a, double, s->rows + 1);
+    bool *hidden = tab_arena_new_of(s->a, bool, s->own + 1),
+         *found = tab_arena_new_of(s->a, bool, n->enc->n + 1);
+    encoded bare = *n;
+    tab_links_left q;
+    if (tab_arena_full(s->a) || !ask(s, l, n, &q))
+        return false;
+    for (size_t w = 0; w < l->ways; w++)
+        hidden[l->way[w].hop[0].from->column] = true;
+    bare.hidden = hidden;
+    q.left = left;
+    bool more = true;
+    for (size_t step = 0; more && step < STEPS; step++) {
+        if (!trial(s, &bare, beyond, false, loss, left) || !tab_links_screen(s->e, s->a, &q, found))
+            return false;
+        more = false;
+        for (size_t k = 0; k < q.features; k++) {
+            bool *of = &beyond[n->enc->f[q.feature[k]].source - s->own];
+            more = more || (found[k] && !*of);
+            *of = *of || found[k];
+        }
+        *any = *any || more;
+    }
     return true;
 }
 
@@ -274,24 +375,27 @@ static double sure(const double *own, const double *loss, size_t n, double *gain
 }
 
 /* taken (made): the best of the ranked ones, doubling their number, or none. False: out of memory. */
-static bool best_of(const sample *s, bool *taken)
+static bool best_of(const sample *s, const tab_links *l, bool *taken)
 {
     double *own = tab_arena_new_of(s->a, double, s->rows + 1),
            *loss = tab_arena_new_of(s->a, double, s->rows + 1);
-    bool *some = tab_arena_new_of(s->a, bool, s->made + 1);
+    bool *some = tab_arena_new_of(s->a, bool, s->made + 1),
+         *beyond = tab_arena_new_of(s->a, bool, s->made + 1);
     ranked *order = tab_arena_new_of(s->a, ranked, s->made + 1);
+    bool any = false;
     encoded all;
-    if (tab_arena_full(s->a) || !encode(s, &all) || !trial(s, &all, some, false, own))
+    if (tab_arena_full(s->a) || !encode(s, &all))
         return false;
     leave_copies(s, &all);
-    for (size_t k = 0; k < s->made; k++)
-        some[k] = s->told[k] >= 0;
-    if (!trial(s, &all, some, true, loss))
+    if (!screen(s, l, &all, beyond, &any))
+        return false;
+    if (!any)
+        return true;
+    if (!trial(s, &all, some, false, own, NULL) || !trial(s, &all, beyond, true, loss, NULL))
         return false;
     size_t n = 0, kept = 0;
     for (size_t k = 0; k < s->made; k++) {
-        some[k] = false;
-        if (s->told[k] > 0)
+        if (beyond[k] && s->told[k] > 0)
             order[n++] = (ranked){ s->told[k], (uint32_t)k };
     }
     qsort(order, n, sizeof *order, by_told);
@@ -300,7 +404,7 @@ static bool best_of(const sample *s, bool *taken)
         double gain = 0;
         while (at < n && at < many)
             some[order[at++].k] = true;
-        if (!trial(s, &all, some, false, loss))
+        if (!trial(s, &all, some, false, loss, NULL))
             return false;
         if (sure(own, loss, s->rows, &gain) > SURE && gain > most) {
             most = gain;
@@ -310,6 +414,24 @@ static bool best_of(const sample *s, bool *taken)
     for (size_t i = 0; i < kept; i++)
         taken[order[i].k] = true;
     return true;
+}
+
+/* Of which row of another table each row's values on a way come. */
+static bool read_units(sample *s, const tab_links *l, const tab_subjects *subjects)
+{
+    s->unit = tab_arena_new_of(s->a, uint64_t *, l->ways + 1);
+    for (size_t w = 0; s->unit != NULL && w < l->ways; w++) {
+        const tab_way *way = &l->way[w];
+        const uint64_t *key = subjects->key[way->hop[0].from->column];
+        s->unit[w] = tab_arena_new_of(s->a, uint64_t, s->rows + 1);
+        for (size_t i = 0; s->unit[w] != NULL && i < s->rows; i++) {
+            uint32_t row = way->ups > 0 ? tab_way_row(way, key[i]) : TAB_NULL;
+            s->unit[w][i] = way->ups == 0     ? key[i]
+                            : row == TAB_NULL ? 0
+                                              : way->hop[way->ups - 1].to->hash[row];
+        }
+    }
+    return !tab_arena_full(s->a);
 }
 
 /* Fills s but for its losses. *ok: there is enough to choose by. */
@@ -326,6 +448,7 @@ static tab_status sample_new(const tab_engine *e, tab_arena *a, const tab_links 
     s->made = made;
     s->explains = tab_arena_new_of(a, bool, own + 1);
     s->told = tab_arena_new_of(a, double, made + 1);
+    s->copy = tab_arena_new_of(a, bool, made + 1);
     s->p.col = tab_arena_new_of(a, tab_column_profile, own + made);
     tab_table *t = tab_arena_new_of(a, tab_table, 1);
     const tab_link_feature **f = tab_arena_new_of(a, const tab_link_feature *, made);
@@ -349,7 +472,7 @@ static tab_status sample_new(const tab_engine *e, tab_arena *a, const tab_links 
         picked[i] = row[picked[i]];
     for (size_t k = 0; k < made; k++)
         f[k] = &l->feature[k];
-    if (!tab_subjects_pinned(a, l, picked, n, &subjects))
+    if (!tab_subjects_pinned(a, l, picked, n, &subjects) || !read_units(s, l, &subjects))
         return tab_no_memory(err);
     TAB_TRY(tab_link_fill(&work, l, f, made, &subjects, &v, err));
     if (!tab_link_profiles(a, l, f, made, &v, n, own, s->p.col + own))
@@ -359,22 +482,42 @@ static tab_status sample_new(const tab_engine *e, tab_arena *a, const tab_links 
     return TAB_OK;
 }
 
+/* The first copy of each column that copies are made of. */
+static void name_copies(const sample *s, const tab_links *l, tab_link_copies *ret)
+{
+    const tab_link_feature *last = NULL;
+    *ret = (tab_link_copies){ 0 };
+    for (size_t k = 0; k < s->made && ret->n < TAB_LINK_COPIES; k++) {
+        const tab_link_feature *f = &l->feature[k];
+        if (!s->copy[k] || (last != NULL && last->table == f->table && last->column == f->column))
+            continue;
+        ret->name[ret->n++] = tab_str_of(f->name);
+        last = f;
+    }
+}
+
 tab_status tab_links_choose(const tab_engine *e, const tab_links *l, const tab_profile *p,
                             const uint32_t *row, size_t target, tab_task task, tab_link_set **ret,
-                            tab_error *err)
+                            tab_link_copies *ret_copies, tab_error *err)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)8 << 30);
     sample s = { .e = e, .classification = task == TAB_TASK_CLASSIFICATION };
     bool ok = false;
     *ret = NULL;
+    if (ret_copies != NULL)
+        ret_copies->n = 0;
+    if (l->features == 0)
+        return TAB_OK;
     if (a == NULL)
         return tab_no_memory(err);
     TAB_TRY(sample_new(e, a, l, p, row, target, &s, &ok, err));
     bool *taken = tab_arena_new_of(a, bool, s.made + 1);
     if (!ok)
         return TAB_OK;
-    if (taken == NULL || !best_of(&s, taken))
+    if (taken == NULL || !best_of(&s, l, taken))
         return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);
+    if (ret_copies != NULL)
+        name_copies(&s, l, ret_copies);
     tab_link_set *set = tab_arena_new_of(e->arena, tab_link_set, 1);
     if (set == NULL || (set->feature = tab_arena_new_of(e->arena, const tab_link_feature *, s.made)) == NULL)
         return tab_no_memory(err);

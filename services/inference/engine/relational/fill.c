@@ -32,16 +32,6 @@ static int by_place(const void *a, const void *b)
     return (x->row > y->row) - (x->row < y->row);
 }
 
-/* The least of the row's dates; NaN where one is missing. */
-static double cut_of(const tab_links *l, const tab_way *w, const tab_subjects *s, size_t row)
-{
-    double cut = INFINITY;
-    for (size_t c = 0; c < l->p[l->table]->table->cols; c++)
-        if (w->dates[c])
-            cut = isnan(s->date[c][row]) || s->date[c][row] < cut ? s->date[c][row] : cut;
-    return cut;
-}
-
 /* Where row i of the subjects leads. */
 static uint32_t end_of(const tab_links *l, const tab_way *w, uint64_t key, const double *cut)
 {
@@ -72,7 +62,7 @@ static bool lead_new(tab_arena *a, const tab_links *l, const tab_way *w, const t
     bool ok = !tab_arena_full(a) && (x != NULL || w->downs == 0);
     for (size_t i = 0; ok && i < s->rows; i++) {
         if (w->cut)
-            ret->cut[i] = cut_of(l, w, s, i);
+            ret->cut[i] = tab_link_moment(l, s->date, i);
         ret->to[i] = end_of(l, w, s->key[w->hop[0].from->column][i], w->cut ? &ret->cut[i] : NULL);
         if (x != NULL)
             x[i] = (place){ ret->to[i], (uint32_t)i, w->cut && ret->to[i] != UNKNOWN ? ret->cut[i] : 0 };

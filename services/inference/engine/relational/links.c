@@ -4,26 +4,40 @@
 #include "services/inference/engine/profile/roles.h"
 #include "services/inference/engine/relational/parts.h"
 
+/* Which rows have no target. */
+static bool read_open(tab_arena *a, tab_links *l)
+{
+    const tab_table *t = l->p[l->table]->table;
+    l->open = tab_arena_new_of(a, bool, t->rows + 1);
+    for (size_t i = 0; l->open != NULL && l->target < t->cols && i < t->rows; i++) {
+        l->open[i] = tab_cell_at(&t->col[l->target], i).kind == TAB_CELL_NULL;
+        l->asked += l->open[i];
+    }
+    return l->open != NULL;
+}
+
 tab_status tab_links_new(const tab_engine *e, tab_profile *const *p, size_t n, const tab_references *refs,
-                         size_t table, size_t target, tab_links **ret, tab_error *err)
+                         size_t table, size_t target, size_t as_of, tab_links **ret, tab_error *err)
 {
     tab_arena *a = e->arena;
     tab_links *l = tab_arena_new_of(a, tab_links, 1);
     *ret = NULL;
     if (l == NULL)
         return tab_no_memory(err);
-    *l = (tab_links){ .p = p, .n = n, .table = table, .target = target };
-    if (!tab_link_clocks(a, l) || !tab_ways_find(a, l, refs))
+    *l = (tab_links){ .p = p, .n = n, .table = table, .target = target, .as_of = as_of };
+    if (!read_open(a, l) || !tab_link_clocks(a, l) || !tab_ways_find(a, l, refs))
         return tab_no_memory(err);
     for (size_t i = 0; i < l->ways; i++) {
         if (tab_engine_cancelled(e))
             return tab_fail(err, TAB_CANCELLED, "", "cancelled");
-        if (!tab_way_group_rows(a, l, &l->way[i]) || !tab_way_cut(a, l, &l->way[i]))
+        if (!tab_way_group_rows(a, l, &l->way[i]))
             return tab_no_memory(err);
     }
+    if (!tab_link_moments(a, l) || !tab_link_absences(a, l))
+        return tab_no_memory(err);
     if (!tab_link_candidates(a, l))
         return tab_no_memory(err);
-    *ret = l->features == 0 ? NULL : l;
+    *ret = l->ways == 0 ? NULL : l;
     return TAB_OK;
 }
 

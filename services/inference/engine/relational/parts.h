@@ -49,9 +49,11 @@ typedef struct {
     double *time;   /* beside leaf; NULL: they have none */
     uint32_t *side; /* (rows of the leaf table) row of the side table, or TAB_NULL; NULL without a side */
     double now;     /* the latest time */
-    bool cut;       /* rows count that are before the target's row: the least of its dates in `dates` */
-    bool *dates;    /* (columns of the target's table) */
-    const char *by; /* the column that the way starts from, where its end is reached in several ways */
+    bool own;       /* what it leads to belongs to one of the target's rows alone */
+    bool cut;       /* rows count that are before the target's row: the least of its moments */
+    bool absent;    /* rows without a target have nothing here, though those with one have: it is not read */
+    double with, without; /* share of the rows with and without a target that have something here */
+    const char *by;       /* the column that the way starts from, where its end is reached in several ways */
 } tab_way;
 
 /* The table that groups are of (downs > 0), and the one that columns are read of. */
@@ -86,11 +88,35 @@ typedef struct {
     char *name;
 } tab_link_feature;
 
+/* What a date of the target's table is held to be. */
+typedef enum {
+    TAB_DATE_NONE,      /* no date, or nothing linked has one */
+    TAB_DATE_MOMENT,    /* it lies after what it should see */
+    TAB_DATE_BEGINNING, /* what belongs to the row came after it */
+    TAB_DATE_KNOWN /* in doubt: but rows that are asked about have later rows as often as the others do */
+} tab_link_date;
+
+/* Rows that are linked, and how many of them are before a date. */
+typedef struct {
+    double before, of;
+} tab_link_share;
+
+typedef struct {
+    tab_link_date kind;
+    tab_link_share own, around,
+        single; /* rows of its own; those it shares with others; the row it refers to */
+} tab_link_dates;
+
 struct tab_links {
     tab_profile *const *p;
     size_t n, table, target;
-    bool entity;   /* the table refers to no other: its dates say when its rows began */
-    size_t *clock; /* (n) the date column that is a table's time; its width: none */
+    bool *open;   /* (rows) without a target: rows that are asked about */
+    size_t asked; /* how many */
+    size_t as_of; /* as given: TAB_AS_OF_EVIDENCE, TAB_AS_OF_NONE, or a column */
+    bool *moment; /* (columns) dates whose least is when the row is asked about */
+    size_t moments;
+    tab_link_dates *date; /* (columns) what was seen of the dates */
+    size_t *clock;        /* (n) the date column that is a table's time; its width: none */
     tab_keyed *keyed;
     size_t keys;
     tab_way *way;
@@ -108,8 +134,15 @@ struct tab_link_set {
 bool tab_ways_find(tab_arena *a, tab_links *l, const tab_references *refs) TAB_CHECKED;
 /* Rows of a way's leaf table in groups, in order of time. False: out of memory. */
 bool tab_way_group_rows(tab_arena *a, const tab_links *l, tab_way *w) TAB_CHECKED;
-/* Which dates of the target's table cut the way. False: out of memory. */
-bool tab_way_cut(tab_arena *a, const tab_links *l, tab_way *w) TAB_CHECKED;
+/* The times of a table's rows; NULL: it has none. */
+const double *tab_link_clock(const tab_links *l, size_t table);
+/* Which dates of the target's table are when its rows are asked about, and which ways they cut. False: out of
+ * memory. */
+bool tab_link_moments(tab_arena *a, tab_links *l) TAB_CHECKED;
+/* Which ways lead nowhere from the rows that are asked about. False: out of memory. */
+bool tab_link_absences(tab_arena *a, tab_links *l) TAB_CHECKED;
+/* The least of a row's moments; NaN where one is missing. date (columns): of moments. */
+double tab_link_moment(const tab_links *l, double *const *date, size_t row);
 /* Whether a column is a date that a row's time may be. */
 bool tab_link_dated(const tab_column_profile *c);
 /* A column's numbers, also of codes that are whole numbers and identify nobody; NULL: it has none. */

@@ -18,7 +18,7 @@ static bool begin(tab_arena *a, const tab_links *l, size_t rows, tab_subjects *r
         if (ret->key[c] == NULL)
             ret->key[c] = tab_arena_new_of(a, uint64_t, rows + 1);
         for (c = 0; c < cols; c++)
-            if (w->cut && w->dates[c] && ret->date[c] == NULL)
+            if (w->cut && l->moment[c] && ret->date[c] == NULL)
                 ret->date[c] = tab_arena_new_of(a, double, rows + 1);
     }
     return !tab_arena_full(a);

@@ -1,15 +1,9 @@
-/* Rows of a way in order of time, and which dates of the target's table they are held against: decision
- * 0282. */
+/* Rows of a way in order of time: decision 0282. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "common/hash.h"
 #include "services/inference/engine/relational/parts.h"
-
-enum { ASKED_ROWS = 2000, ASKED_EACH = 64 }; /* how many are looked at for what dates say */
-static const double FEW = 0.05;              /* of rows before a date: it says when something began */
-
-/* ---- groups ---------------------------------------------------------------------------------- */
 
 typedef struct {
     uint32_t group, row;
@@ -43,7 +37,7 @@ static uint32_t group_new(tab_way *w, uint64_t key)
     return w->slot[at] - 1;
 }
 
-static const double *clock_of(const tab_links *l, size_t table)
+const double *tab_link_clock(const tab_links *l, size_t table)
 {
     size_t c = l->clock[table];
     return c < l->p[table]->table->cols ? l->p[table]->col[c].number : NULL;
@@ -55,7 +49,7 @@ static size_t list_rows(const tab_links *l, tab_way *w, entry *x)
 {
     const tab_hop *first = &w->hop[w->ups], *second = w->downs > 1 ? first + 1 : NULL;
     size_t rows = l->p[tab_way_leaf(w)]->table->rows, n = 0;
-    const double *own = clock_of(l, tab_way_leaf(w)), *above = clock_of(l, first->to->table);
+    const double *own = tab_link_clock(l, tab_way_leaf(w)), *above = tab_link_clock(l, first->to->table);
     for (uint32_t r = 0; r < rows; r++) {
         uint32_t child = second == NULL ? r : tab_keyed_row(second->from, second->to->hash[r]);
         uint64_t key = child == TAB_NULL ? 0 : first->to->hash[child];
@@ -83,13 +77,13 @@ static bool find_sides(tab_arena *a, const tab_links *l, tab_way *w)
 bool tab_way_group_rows(tab_arena *a, const tab_links *l, tab_way *w)
 {
     size_t rows = l->p[tab_way_leaf(w)]->table->rows;
-    const double *time = clock_of(l, tab_way_leaf(w));
+    const double *time = tab_link_clock(l, tab_way_leaf(w));
     for (size_t r = 0; time != NULL && r < rows; r++)
         if (!isnan(time[r]))
             w->now = w->now == 0 ? time[r] : fmax(w->now, time[r]);
     if (w->downs == 0)
         return true;
-    bool timed = time != NULL || clock_of(l, w->hop[w->ups].to->table) != NULL;
+    bool timed = time != NULL || tab_link_clock(l, w->hop[w->ups].to->table) != NULL;
     entry *x = malloc((rows + 1) * sizeof *x);
     for (w->slots = 16; w->slots < 2 * rows; w->slots *= 2)
         ;
@@ -113,64 +107,4 @@ bool tab_way_group_rows(tab_arena *a, const tab_links *l, tab_way *w)
     }
     free(x);
     return ok;
-}
-
-/* ---- dates ----------------------------------------------------------------------------------- */
-
-/* How many of the rows that are linked with the target's row are before `date`; *of: how many were asked. */
-static size_t before(const tab_links *l, const tab_way *w, uint64_t key, double date, size_t *of)
-{
-    size_t n = 0;
-    if (w->downs == 0) {
-        uint32_t row = tab_way_row(w, key);
-        double time = row == TAB_NULL ? (double)NAN : clock_of(l, tab_way_end(w))[row];
-        *of += !isnan(time);
-        return time <= date;
-    }
-    uint32_t g = tab_way_group(w, tab_way_key(w, key));
-    if (g == TAB_NULL)
-        return 0;
-    size_t many = w->at[g + 1] - w->at[g], each = many < ASKED_EACH ? many : ASKED_EACH;
-    for (size_t i = 0; i < each; i++) {
-        double time = w->time[w->at[g] + i * many / each];
-        *of += !isnan(time);
-        n += time < date;
-    }
-    return n;
-}
-
-/* Share of what is linked that is before the dates of column c. */
-static double share_before(const tab_links *l, const tab_way *w, size_t c)
-{
-    const tab_profile *p = l->p[l->table];
-    size_t rows = p->table->rows, step = rows / ASKED_ROWS + 1, n = 0, of = 0;
-    for (size_t i = 0; i < rows; i += step)
-        if (!isnan(p->col[c].number[i]))
-            n += before(l, w, w->hop[0].from->hash[i], p->col[c].number[i], &of);
-    return of == 0 ? 1 : (double)n / (double)of;
-}
-
-bool tab_way_cut(tab_arena *a, const tab_links *l, tab_way *w)
-{
-    const tab_profile *p = l->p[l->table];
-    bool timed = w->downs > 0 ? w->time != NULL : clock_of(l, tab_way_end(w)) != NULL;
-    w->dates = tab_arena_new_of(a, bool, p->table->cols + 1);
-    if (w->dates == NULL)
-        return false;
-    size_t dates = 0, late = 0; /* with rows before them */
-    for (size_t c = 0; timed && c < p->table->cols; c++)
-        if (c != l->target && tab_link_dated(&p->col[c])) {
-            w->dates[c] = true;
-            dates++;
-            late += share_before(l, w, c) >= FEW;
-        }
-    /* dates that all that is linked comes after say when the row began, where another date is its time or
-     * where the table is of things that others happen to */
-    for (size_t c = 0; dates > 0 && (late > 0 || (l->entity && w->ups == 0)) && c < p->table->cols; c++)
-        if (w->dates[c] && share_before(l, w, c) < FEW) {
-            w->dates[c] = false;
-            dates--;
-        }
-    w->cut = dates > 0;
-    return true;
 }

@@ -88,6 +88,7 @@ static bool step(tab_arena *a, tab_links *l, const tab_way *w, const tab_referen
         l->p[to]->table->rows == 0 || l->ways == TAB_WAYS ||
         l->p[to]->table->rows > TAB_LINKED_ROWS - l->rows || !extend(w, down && !r->one_to_one, &next))
         return true;
+    next.own = w->own && (down || r->one_to_one || w->downs > 0);
     next.hop[hops].from = keyed(a, l, from, out);
     next.hop[hops].to = next.hop[hops].from == NULL ? NULL : keyed(a, l, to, in);
     if (next.hop[hops].to == NULL)
@@ -126,11 +127,8 @@ bool tab_ways_find(tab_arena *a, tab_links *l, const tab_references *refs)
     l->keyed = tab_arena_new_of(a, tab_keyed, 2 * refs->n + 1);
     if (l->way == NULL || l->keyed == NULL)
         return false;
-    l->entity = true;
-    for (size_t i = 0; i < refs->n; i++)
-        l->entity = l->entity && (refs->ref[i].one_to_one || refs->ref[i].child_table != l->table);
     /* from the table itself, then from the end of each way found */
-    const tab_way none = { .ups = 0 };
+    const tab_way none = { .own = true };
     for (size_t w = 0; w <= l->ways; w++)
         for (size_t i = 0; i < refs->n; i++) {
             const tab_way from = w == 0 ? none : l->way[w - 1];

@@ -17,7 +17,13 @@ typedef enum {
 } tab_time_kind;
 
 /* What one step is. A month or a year has no length in seconds; its steps are counted by the calendar. */
-typedef enum { TAB_STEP_SECONDS, TAB_STEP_MONTHS, TAB_STEP_YEARS, TAB_STEP_NUMBER } tab_step_unit;
+typedef enum {
+    TAB_STEP_SECONDS,
+    TAB_STEP_MONTHS,
+    TAB_STEP_YEARS, /* of a calendar; and of years as numbers, where a step may be a fraction (1/12) */
+    TAB_STEP_NUMBER,
+    TAB_STEP_WORKDAYS /* Monday to Friday; step is 1 */
+} tab_step_unit;
 
 enum { TAB_TIME_COLUMNS = 6, TAB_SERIES_KEYS = 4, TAB_SEASONS = 3 };
 
@@ -37,6 +43,9 @@ typedef struct {
     int64_t *index; /* (rows) steps since the earliest time of the table; INT64_MIN: not known */
     double season[TAB_SEASONS]; /* periods in steps that the calendar suggests and the values bear out */
     size_t seasons;
+    bool yearless;       /* the parts name no year: years are counted from 2000 on */
+    bool falls;          /* rows come newest first */
+    double confidence;   /* 0..1 that this is when the rows came; 0 where kind is NONE */
     const char *note[4]; /* what was met and how it was read: gaps, duplicate times, an order turned over */
     size_t notes;
 } tab_series;
@@ -45,4 +54,25 @@ typedef struct {
  * be answered; NULL: none. All lives in a. Errors: INTERNAL (memory). */
 tab_status tab_series_find(tab_arena *a, const tab_profile *p, size_t target, const bool *asked,
                            tab_series *ret, tab_error *err) TAB_CHECKED;
+
+/* Where a row's time lies beside the labelled rows of its series; of a new series, beside those of the
+ * table. */
+typedef enum { TAB_PLACE_UNKNOWN, TAB_PLACE_BEFORE, TAB_PLACE_AMONG, TAB_PLACE_AFTER } tab_place_relation;
+
+typedef struct {
+    tab_place_relation relation;
+    int64_t ahead;   /* steps after the last labelled time, 1 or more; 0 unless AFTER */
+    bool new_series; /* no labelled row has its keys */
+} tab_place;
+
+/* ret (rows): of rows that are not asked UNKNOWN. s->kind NONE: UNKNOWN for all. False: memory. */
+bool tab_series_place(tab_arena *a, const tab_series *s, size_t rows, const bool *asked,
+                      tab_place **ret) TAB_CHECKED;
+
+/* The repeating column that names groups of which the asked rows' are new where a random choice of rows
+ * would have left known ones: *ret_column, the width of the table where there is none. new_rows (rows):
+ * asked rows whose value no labelled row has. s: its time columns name no groups; may be NULL. False:
+ * memory. */
+bool tab_asked_groups(tab_arena *a, const tab_profile *p, const tab_series *s, size_t target,
+                      const bool *asked, size_t *ret_column, bool **ret_new_rows) TAB_CHECKED;
 #endif

@@ -130,6 +130,12 @@ Test(linked, new_rows_are_answered_by_their_keys)
     cr_assert_eq(tab_score(&w.e, w.parts.fitted, wide, true, &m, NULL), TAB_OK);
     cr_assert_eq(m->results->n_row, 2);
     cr_assert_neq(m->results->probabilities[0], m->results->probabilities[2]);
+    /* and that the orders say nothing of it is said */
+    cr_assert(tab_links_doubt(w.arena, w.parts.linked.set, wide, m));
+    cr_assert_eq(m->n_doubts, 1);
+    cr_assert_eq(m->results->n_doubt, 2);
+    cr_assert_eq(m->results->doubt[0], 0);
+    cr_assert_eq(m->results->doubt[1], 1);
     end(&w);
 }
 
@@ -155,11 +161,86 @@ Test(linked, noise_changes_nothing)
     run(&b, 1, false, false);
     cr_assert_not_null(a.parts.linked.links);
     cr_assert_null(a.parts.linked.set);
+    cr_assert_eq(a.b->prediction->n_linked, 1);
+    cr_assert_eq(a.b->prediction->linked[0]->table, 1);
+    a.b->prediction->n_linked = 0;
     size_t n = packed(&a, &x), m = packed(&b, &y);
     cr_assert_eq(n, m);
     cr_assert_arr_eq(x, y, n);
     end(&a);
     end(&b);
+}
+
+/* People, and audits of them: of those with a target alone, or, where one_class, of the heads alone. */
+static const tab_table *audited(tab_arena *a, size_t which, bool one_class)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *f = open_memstream(&text, &n);
+    fputs(which == 0 ? "id,x,coin\n" : "audit,person,score\n", f);
+    for (size_t i = 0, audit = 0; i < CUSTOMERS; i++) {
+        bool heads = draw(i, 21, 2) == 0, asked = !one_class && i % 5 == 0;
+        unsigned key = 100000 + (unsigned)i * 7919 % 899981;
+        if (which == 0)
+            fprintf(f, "%u,%u.5,%s\n", key, draw(i, 22, 900), asked ? "" : heads ? "heads" : "tails");
+        for (size_t k = 0; which == 1 && !asked && (heads || !one_class) && k <= draw(i, 23, 3); k++, audit++)
+            fprintf(f, "A%05zu,%u,%u.25\n", audit * 3 + 17, key,
+                    draw(audit, 24, 100) + (heads && !one_class ? 60 : 0));
+    }
+    fclose(f);
+    const tab_table *t = NULL;
+    cr_assert_eq(
+        tab_csv_read(a, (tab_str){ text, n }, tab_str_of(which == 0 ? "people" : "audits"), &t, NULL, NULL),
+        TAB_OK);
+    free(text);
+    return t;
+}
+
+static void audit(world *w, bool one_class)
+{
+    *w = (world){ .arena = tab_arena_new((size_t)2 << 30) };
+    w->e = (tab_engine){ .arena = w->arena };
+    w->parts = (tab_pass_parts){ .arena = w->arena, .profile = w->p };
+    tab_run_options o = TAB_RUN_DEFAULTS;
+    o.target = TAB_TARGET_COLUMN;
+    o.target_column = TAB_S("people.coin");
+    for (size_t i = 0; i < TABLES; i++)
+        w->t[i] = audited(w->arena, i, one_class);
+    cr_assert_eq(tab_engine_pass(&w->e, w->t, TABLES, &o, &w->parts, &w->b, NULL), TAB_OK);
+    cr_assert_not_null(w->b->prediction);
+}
+
+/* A table of the rows with a target alone tells nothing of those that are asked, well as it tells the others. */
+Test(linked, what_asked_rows_lack_is_left_out_and_named)
+{
+    world w;
+    audit(&w, false);
+    cr_assert_null(w.parts.linked.set);
+    const Tabella__Prediction *m = w.b->prediction;
+    cr_assert_eq(m->n_linked, 1);
+    cr_assert_eq(m->linked[0]->rows_used, 0);
+    cr_assert_eq(m->linked[0]->rows_left_out, w.t[1]->rows);
+    cr_assert_gt(m->error, 0.4);
+    cr_assert_eq(w.b->n_warnings, 1);
+    cr_assert_eq(strncmp(w.b->warnings[0], "left_out: 100 % of the rows with a target", 41), 0, "%s",
+                 w.b->warnings[0]);
+    end(&w);
+}
+
+/* Rows that exist for one class alone give it away by being there: it is said, and they are not read. */
+Test(linked, rows_of_one_class_alone_are_a_leak)
+{
+    world w;
+    audit(&w, true);
+    cr_assert_null(w.parts.linked.set);
+    const Tabella__Prediction *m = w.b->prediction;
+    cr_assert_gt(m->error, 0.4);
+    cr_assert_gt(m->n_leaks, 0);
+    cr_assert_str_eq(m->leaks[0]->kind, "copy");
+    cr_assert_eq(memcmp(m->leaks[0]->column->address.data, "audits (count)", 14), 0);
+    cr_assert_eq(w.b->n_warnings, m->n_leaks);
+    cr_assert_eq(strncmp(w.b->warnings[0], "likely_leak: `audits (count)`", 29), 0, "%s", w.b->warnings[0]);
+    end(&w);
 }
 
 /* A state that is made from snapshots links as the pass does. */

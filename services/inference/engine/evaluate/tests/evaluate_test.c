@@ -141,7 +141,7 @@ Test(judge, a_runs_own_answers)
                               .target = target };
         cr_assert_eq(tab_fit(&e, p, &o, &f, NULL), TAB_OK);
         cr_assert_eq(tab_fitted_results(&e, f, false, &m, NULL), TAB_OK);
-        cr_assert(tab_judge(&e, p, 0, target, m));
+        cr_assert(tab_judge(&e, p, 0, target, NULL, m));
         cr_assert_eq(m->judged, 400);
         double error = 0;
         for (size_t i = 0; i < 400; i++) {
@@ -287,4 +287,79 @@ Test(evaluate, entities_stay_together_and_small_tests_are_flagged)
     few.rows = 5;
     o = (tab_evaluate_options){ .base = "base-1", .target = 3 };
     cr_expect_eq(tab_evaluate(&e, &few, &o, &h, NULL), TAB_VALIDATION);
+}
+
+/* Coins for 150 rows of numbers, each row three times, the copies apart; or rows whose target is their
+ * group's. */
+static const tab_table *coins(tab_arena *a, bool grouped)
+{
+    enum { UNLIKE = 150, COPIES = 3, GROUPS = 45 };
+    tab_table *t = tab_arena_new_of(a, tab_table, 1);
+    tab_column *col = tab_arena_new_of(a, tab_column, 4);
+    for (size_t c = 0; c < 4; c++) {
+        tab_builder *b = tab_builder_new(a, tab_str_of(tab_arena_printf(a, "c%zu", c)));
+        for (size_t i = 0; i < UNLIKE * COPIES; i++) {
+            size_t of = grouped ? i : i % UNLIKE, group = i % GROUPS;
+            if (c == 3)
+                tab_builder_text(b, unit(grouped ? group : of, 70) < 0.5 ? TAB_S("head") : TAB_S("tail"));
+            else if (c == 0 && grouped)
+                tab_builder_text(b, tab_str_of(tab_arena_printf(a, "box %zu", group)));
+            else
+                tab_builder_number(b, floor(1e5 * unit(of, 60 + c)) / 1e3);
+        }
+        cr_assert(tab_builder_finish(b, &col[c]));
+    }
+    *t = (tab_table){ .id = TAB_S("coins"), .rows = UNLIKE * COPIES, .cols = 4, .col = col };
+    return t;
+}
+
+/* What a copy tells of its like is no skill (decision 0391): the score is chance's, and is doubted. */
+Test(evaluate, copies_are_held_out_together)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)4 << 30);
+    tab_engine e = { .arena = a, .seed = 5 };
+    tab_evaluate_options o = { .base = "base-1", .target = 3 };
+    Tabella__HeldOut *h = NULL;
+    for (int grouped = 0; grouped < 2; grouped++) {
+        cr_assert_eq(tab_evaluate(&e, coins(a, grouped == 1), &o, &h, NULL), TAB_OK);
+        cr_expect_str_eq(h->unit, grouped == 1 ? "group" : "copies");
+        cr_expect(metric(h, "accuracy") < 0.72, "accuracy %g", metric(h, "accuracy"));
+        cr_expect(h->low_confidence, "%g in %g to %g", h->score, h->score_low, h->score_high);
+        cr_expect(strstr(h->note, grouped == 1 ? "one target each" : "copies of others") != NULL, "%s",
+                  h->note);
+        /* of 37 and 11 that were drawn together, not of 112 rows */
+        cr_expect_gt(h->score_high - h->score_low, 0.2);
+    }
+}
+
+/* A class of one row in eight: hits tell nothing of a good model, and it is not doubted for them. */
+Test(evaluate, a_rare_class_is_told_by_rank)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)4 << 30);
+    tab_engine e = { .arena = a, .seed = 5 };
+    tab_evaluate_options o = { .base = "base-1", .target = 2 };
+    Tabella__HeldOut *h = NULL;
+    for (int told = 0; told < 2; told++) {
+        tab_column col[3];
+        for (size_t c = 0; c < 3; c++) {
+            tab_builder *b = tab_builder_new(a, tab_str_of(tab_arena_printf(a, "c%zu", c)));
+            for (size_t i = 0; i < 1600; i++) {
+                double x = unit(i, 81), chance = told == 1 ? 0.25 * x : 0.125;
+                if (c < 2)
+                    tab_builder_number(b, floor(1e5 * unit(i, 81 + c)) / 1e3);
+                else
+                    tab_builder_text(b, unit(i, 90) < chance ? TAB_S("left") : TAB_S("stays"));
+            }
+            cr_assert(tab_builder_finish(b, &col[c]));
+        }
+        tab_table t = { .id = TAB_S("churn"), .rows = 1600, .cols = 3, .col = col };
+        cr_assert_eq(tab_evaluate(&e, &t, &o, &h, NULL), TAB_OK);
+        cr_expect_str_eq(h->metric, "auc");
+        cr_expect_float_eq(h->score, metric(h, "auc"), 1e-12);
+        cr_expect_lt(h->score_low, h->score);
+        cr_expect_eq(h->low_confidence, told == 0, "%s", h->low_confidence_reason);
+        cr_expect_eq(metric(h, "skill") > 0.01, told == 1, "%g", metric(h, "skill"));
+        if (told == 0)
+            cr_expect(strstr(h->low_confidence_reason, "log-loss") != NULL, "%s", h->low_confidence_reason);
+    }
 }

@@ -147,6 +147,67 @@ static fixture made(size_t rows, bool classes)
     return f;
 }
 
+/* Rows of one unit are held by one fold; where equal rows are repeated measurements, each stands by itself. */
+Test(stack, units_share_a_fold_and_repeats_do_not)
+{
+    enum { ROWS = 300 };
+    fixture f = made(ROWS, true);
+    tab_engine e = { .arena = f.a };
+    uint32_t *unit_of = tab_arena_new_of(f.a, uint32_t, ROWS);
+    for (uint32_t i = 0; i < ROWS; i++)
+        unit_of[i] = i % 60;
+    f.p.unit = unit_of;
+    const tab_recipe r = { .learner = { &tab_learn_linear }, .n = 1, .folds = 5, .work = 1e12 };
+    const tab_stack *s = tab_stack_fit(&e, f.a, &f.p, &r);
+    cr_assert_not_null(s);
+    size_t held[TAB_FOLDS] = { 0 };
+    for (size_t i = 0; i < ROWS; i++) {
+        cr_expect_eq(s->fold[i], s->fold[i % 60], "row %zu", i);
+        held[s->fold[i]]++;
+    }
+    for (size_t k = 0; k < s->folds; k++)
+        cr_expect(held[k] > 20 && held[k] < 120, "%zu rows in fold %zu", held[k], k);
+    f.p.unit = NULL;
+    for (int repeats = 0; repeats < 2; repeats++) {
+        for (size_t i = 0; i < ROWS; i++)
+            f.data->hash[i] = i / 30; /* ten cells */
+        f.p.repeats = repeats == 1;
+        s = tab_stack_fit(&e, f.a, &f.p, &r);
+        size_t apart = 0;
+        for (size_t i = 1; i < ROWS; i++)
+            apart += i % 30 != 0 && s->fold[i] != s->fold[i - 1];
+        cr_expect(repeats == 1 ? apart > 150 : apart == 0, "%zu of 290 neighbours are apart", apart);
+    }
+    tab_arena_free(f.a);
+}
+
+/* Labels that are coins: what all folds' outputs chose would say that something is known (decision 0392):
+ * 0.966 here. */
+Test(stack, a_fold_has_no_say_in_its_calibration)
+{
+    enum { ROWS = 100, TABLES = 60 };
+    double error = 0;
+    for (size_t k = 0; k < TABLES; k++) {
+        fixture f = made(ROWS, true);
+        tab_engine e = { .arena = f.a };
+        uint32_t *label = (uint32_t *)(uintptr_t)f.p.label;
+        size_t ones = 0, missed = 0;
+        for (size_t i = 0; i < ROWS; i++)
+            ones += label[i] = unit(1000 * k + i, 40) < 0.5;
+        const tab_recipe r = { .learner = { &tab_learn_boost_fast, &tab_learn_linear, &tab_learn_kernel,
+                                            &tab_learn_forest },
+                               .n = 4,
+                               .work = 1e12 };
+        const tab_stack *s = tab_stack_fit(&e, f.a, &f.p, &r);
+        cr_assert_not_null(s);
+        for (size_t i = 0; i < ROWS; i++)
+            missed += (s->oof[2 * i + 1] > s->oof[2 * i]) != (label[i] == 1);
+        error += (double)missed / (double)(ones < ROWS - ones ? ones : ROWS - ones) / TABLES;
+        tab_arena_free(f.a);
+    }
+    cr_expect_gt(error, 0.985, "%g of the commonest class's misses", error);
+}
+
 /* What has one model of all rows answers by it where no fold stands: rows without a target, and new ones. */
 Test(learners, a_model_of_all_rows_answers_outside_the_folds)
 {
@@ -406,6 +467,45 @@ Test(stack, copies_share_a_fold)
     tab_stack *s = tab_stack_fit(&e, f.a, &f.p, &r);
     for (size_t i = 0; i + 1 < 200; i += 2)
         cr_assert_eq(s->fold[i], s->fold[i + 1]);
+    tab_arena_free(f.a);
+}
+
+Test(stack, one_folds_model_errs_by_the_ambiguity_more_than_their_mean)
+{
+    enum { ROWS = 300 };
+    fixture f = made(ROWS, false);
+    tab_engine e = { .arena = f.a };
+    tab_recipe r = { .learner = { &tab_learn_boost_quick, &tab_learn_linear }, .n = 2, .work = 1e15 };
+    tab_stack *s = tab_stack_fit(&e, f.a, &f.p, &r);
+    uint32_t row[ROWS];
+    float mean[ROWS], ambiguity[ROWS], one[ROWS];
+    for (uint32_t i = 0; i < ROWS; i++)
+        row[i] = i;
+    cr_assert(tab_stack_predict(s, f.enc, f.data, row, ROWS, mean));
+    cr_assert(tab_stack_ambiguity(s, f.enc, f.data, row, ROWS, ambiguity));
+    double of_each = 0, of_mean = 0;
+    for (size_t k = 0; k < s->folds; k++) {
+        float answer[ROWS];
+        for (size_t i = 0; i < ROWS; i++)
+            answer[i] = (float)s->prior_weight * s->prior[0];
+        for (size_t l = 0; l < s->members; l++) {
+            const tab_member *m = &s->member[l];
+            if (m->weight < 1e-6)
+                continue;
+            tab_fold_view v;
+            cr_assert(tab_stack_view(s, k, f.enc, f.data, row, ROWS, &v));
+            m->learner->predict(m->model[k], v.enc, v.data, row, ROWS, one);
+            tab_stack_view_free(&v);
+            for (size_t i = 0; i < ROWS; i++)
+                answer[i] += (float)m->weight * one[i];
+        }
+        for (size_t i = 0; i < ROWS; i++)
+            of_each += pow((double)(f.p.y[i] - answer[i]), 2) / (double)s->folds;
+    }
+    for (size_t i = 0; i < ROWS; i++)
+        of_mean += pow((double)(f.p.y[i] - mean[i]), 2) + (double)ambiguity[i];
+    cr_expect_gt(ambiguity[0], 0);
+    cr_expect_float_eq(of_each, of_mean, 1e-3 * of_each, "%g %g", of_each, of_mean);
     tab_arena_free(f.a);
 }
 

@@ -87,6 +87,8 @@ Test(nothing, is_predictable_where_all_is_chance)
     cr_expect(s.none);
     cr_expect_str_eq(s.target->mode, "none");
     cr_expect_not_null(strstr(s.target->reason, "nothing here is predictable"), "%s", s.target->reason);
+    for (size_t k = 0; k < 4; k++) /* nor is it said of any that so much of it is explained */
+        cr_expect(strchr(reason_of(&s, k), '%') == NULL, "%s", reason_of(&s, k));
     o.target = TAB_TARGET_COLUMN;
     o.target_column = TAB_S("c");
     s = choose(&m, &o, NULL);

@@ -109,7 +109,8 @@ static world begin(bool later)
     }
     cr_assert_eq(w.p[CUSTOMER]->col[SINCE].type, TAB_DATETIME);
     cr_assert_eq(w.p[ORDER]->col[O_DAY].type, TAB_DATETIME);
-    cr_assert_eq(tab_links_new(&w.e, w.p, TABLES, &all, CUSTOMER, LEFT, &w.l, NULL), TAB_OK);
+    cr_assert_eq(tab_links_new(&w.e, w.p, TABLES, &all, CUSTOMER, LEFT, TAB_AS_OF_EVIDENCE, &w.l, NULL),
+                 TAB_OK);
     cr_assert_not_null(w.l);
     return w;
 }
@@ -261,23 +262,102 @@ Test(relational, ways_never_lead_back)
             cr_assert_neq(way->hop[h].to->table, CUSTOMER);
     }
     tab_links *l = NULL;
-    cr_assert_eq(tab_links_new(&w.e, w.p, TABLES, &town, CUSTOMER, AT_TOWN, &l, NULL), TAB_OK);
+    cr_assert_eq(tab_links_new(&w.e, w.p, TABLES, &town, CUSTOMER, AT_TOWN, TAB_AS_OF_EVIDENCE, &l, NULL),
+                 TAB_OK);
     cr_assert_null(l);
     tab_arena_free(w.arena);
 }
 
-/* Dates that all orders come after say when customers began, unless the table refers to others. */
+static tab_links *links_of(world *w, const tab_references *refs, size_t as_of)
+{
+    tab_links *l = NULL;
+    cr_assert_eq(tab_links_new(&w->e, w->p, TABLES, refs, CUSTOMER, LEFT, as_of, &l, NULL), TAB_OK);
+    cr_assert_not_null(l);
+    return l;
+}
+
+static double *dates(world *w)
+{
+    return (double *)(uintptr_t)w->p[CUSTOMER]->col[SINCE].number;
+}
+
+/* Dates that all orders come after say when customers began, whatever else the table refers to. */
 Test(relational, dates_of_a_beginning_do_not_cut)
 {
     world w = begin(false);
-    double *since = (double *)(uintptr_t)w.p[CUSTOMER]->col[SINCE].number;
     for (size_t i = 0; i < CUSTOMERS; i++)
-        since[i] = -1e9;
-    tab_links *l = NULL;
-    cr_assert_eq(tab_links_new(&w.e, w.p, TABLES, &below, CUSTOMER, LEFT, &l, NULL), TAB_OK);
-    cr_assert_not(l->way[0].cut);
-    cr_assert_eq(tab_links_new(&w.e, w.p, TABLES, &all, CUSTOMER, LEFT, &l, NULL), TAB_OK);
+        dates(&w)[i] = -1e9;
+    const tab_references *const refs[] = { &below, &all };
+    for (size_t k = 0; k < 2; k++) {
+        tab_links *l = links_of(&w, refs[k], TAB_AS_OF_EVIDENCE);
+        cr_assert_eq(l->date[SINCE].kind, TAB_DATE_BEGINNING);
+        for (size_t i = 0; i < l->ways; i++)
+            cr_assert_not(l->way[i].cut);
+    }
+    tab_arena_free(w.arena);
+}
+
+/* Dates with orders on both sides are when customers are asked about; with few of them before it is in doubt,
+ * and customers without a target decide: if they have later orders as the others do, those are known. */
+Test(relational, a_date_in_doubt_is_decided_by_the_rows_that_are_asked)
+{
+    world w = begin(false);
+    cr_assert_eq(w.l->date[SINCE].kind, TAB_DATE_MOMENT);
+    for (size_t i = 0; i < CUSTOMERS; i++)
+        dates(&w)[i] = 1672531200 + 86400.0 * 70; /* a tenth of the orders is before */
+    tab_links *l = links_of(&w, &all, TAB_AS_OF_EVIDENCE);
+    cr_assert_eq(l->date[SINCE].kind, TAB_DATE_MOMENT);
+    w.l = l;
+    for (size_t asked = 0; asked < 2; asked++) {
+        tab_column *left = (tab_column *)(uintptr_t)&w.p[CUSTOMER]->table->col[LEFT];
+        tab_builder *b = tab_builder_new(w.arena, left->name);
+        for (size_t i = 0; i < CUSTOMERS; i++)
+            if (i % 4 == 0 || (i < 10 && asked == 1))
+                tab_builder_null(b);
+            else
+                tab_builder_text(b, TAB_S("yes"));
+        cr_assert(tab_builder_finish(b, left));
+        /* the second time no order of theirs is later */
+        for (size_t i = 0; asked == 1 && i < CUSTOMERS; i += 4)
+            dates(&w)[i] = 1e10;
+        l = links_of(&w, &all, TAB_AS_OF_EVIDENCE);
+        cr_assert_eq(l->asked > 0, true);
+        cr_assert_eq(l->date[SINCE].kind, asked == 0 ? TAB_DATE_KNOWN : TAB_DATE_MOMENT);
+        cr_assert_eq(l->moments, asked == 0 ? 0 : 1);
+    }
+    tab_arena_free(w.arena);
+}
+
+/* The caller's word wins over what is seen. */
+Test(relational, a_moment_that_is_given_cuts)
+{
+    world w = begin(false);
+    for (size_t i = 0; i < CUSTOMERS; i++)
+        dates(&w)[i] = -1e9;
+    tab_links *l = links_of(&w, &all, SINCE);
     for (size_t i = 0; i < l->ways; i++)
         cr_assert(l->way[i].cut == (l->way[i].downs > 0));
+    l = links_of(&w, &all, TAB_AS_OF_NONE);
+    cr_assert_eq(l->moments, 0);
+    tab_arena_free(w.arena);
+}
+
+/* What only customers with a target have says nothing of the others. */
+Test(relational, what_asked_rows_lack_is_not_read)
+{
+    world w = begin(false);
+    tab_column *left = (tab_column *)(uintptr_t)&w.p[CUSTOMER]->table->col[LEFT];
+    tab_builder *b = tab_builder_new(w.arena, left->name);
+    for (size_t i = 0; i < CUSTOMERS; i++)
+        if (i < 10) /* they have no order */
+            tab_builder_null(b);
+        else
+            tab_builder_text(b, TAB_S("yes"));
+    cr_assert(tab_builder_finish(b, left));
+    tab_links *l = links_of(&w, &all, TAB_AS_OF_NONE);
+    for (size_t i = 0; i < l->ways; i++)
+        cr_assert_eq(l->way[i].absent, l->way[i].downs > 0);
+    for (size_t k = 0; k < l->features; k++)
+        cr_assert_eq(l->feature[k].way->downs, 0);
     tab_arena_free(w.arena);
 }

@@ -1,0 +1,94 @@
+/* See evaluate.h: how good the answers are for rows of tomorrow. evaluate.c asks after it has graded; the figures
+ * are regimes.c's. */
+#include "services/inference/engine/evaluate/judge.h"
+#include "services/inference/engine/evaluate/parts.h"
+#include "services/inference/engine/evaluate/regimes.h"
+#include "services/inference/engine/series/series.h"
+
+/* Fewer later rows are not answered anew; by hand. */
+enum { SMALL_FUTURE = 20 };
+
+static tab_status out_of(const tab_engine *e, tab_error *err)
+{
+    return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);
+}
+
+/* Adds the figures of one part's held rows, answered by m, to h->regimes. distance (held): NULL: none. */
+static bool add_regime(const tab_engine *e, const tab_held_part *s, size_t target,
+                       const Tabella__Prediction *m, const double *distance, const char *regime,
+                       Tabella__HeldOut *h)
+{
+    tab_arena *a = e->arena;
+    size_t n = m->results->n_row, classes = n > 0 ? m->results->n_probabilities / n : 0;
+    tab_regime_rows v = {
+        .m = m, .classes = classes, .fitted = s->present, .distance = distance, .regime = regime
+    };
+    if (s->task == TAB_TASK_REGRESSION) {
+        double *truth = tab_arena_new_of(a, double, n + 1),
+               *seen = tab_arena_new_of(a, double, s->present + 1);
+        if (tab_arena_full(a))
+            return false;
+        size_t fitted = tab_read_truth(s, target, truth, seen);
+        for (size_t i = 0; i < fitted; i++)
+            v.mean += (seen[i] - v.mean) / (double)(i + 1);
+        v.truth = truth;
+        return tab_regimes_add(a, &v, h);
+    }
+    const uint32_t *of = tab_truth_of(a, &s->train->col[target], s->train->rows, m->classes, classes);
+    double *share = tab_arena_new_of(a, double, classes + 1), all = 0.5 * (double)classes;
+    v.class = tab_truth_of(a, &s->held->col[target], n, m->classes, classes);
+    if (of == NULL || v.class == NULL || share == NULL)
+        return false;
+    for (size_t i = 0; i < s->train->rows; i++)
+        all += of[i] < classes, share[of[i]]++;
+    for (size_t k = 0; k < classes; k++)
+        share[k] = (share[k] + 0.5) / all;
+    v.share = share;
+    return tab_regimes_add(a, &v, h);
+}
+
+/* The last rows, answered by a model of the others as a serve call of tomorrow's rows would be. first: the
+ * part that was graded, and m its answers; where that was by time already they are the same. */
+tab_status tab_future(const tab_engine *e, const tab_evaluate_options *o, const tab_held_part *first,
+                      const Tabella__Prediction *m, Tabella__HeldOut *h, tab_error *err)
+{
+    tab_arena *a = e->arena;
+    size_t rows = first->p->table->rows;
+    bool later = o->split == TAB_SPLIT_TIME;
+    tab_held_part s = *first;
+    tab_series times;
+    tab_evaluate_options ahead = *o;
+    ahead.split = TAB_SPLIT_TIME; /* as an endpoint that nobody told how to keep rows apart */
+    if (s.task == TAB_TASK_ANOMALY)
+        return TAB_OK;
+    if (!later &&
+        !add_regime(e, first, o->target, m, NULL, o->split == TAB_SPLIT_GROUP ? "new_group" : "alike", h))
+        return out_of(e, err);
+    TAB_TRY(tab_series_find(a, s.p, o->target, NULL, &times, err));
+    if (times.kind != TAB_TIME_COLUMN && times.kind != TAB_TIME_PARTS)
+        return TAB_OK;
+    if (!later) {
+        tab_partition_by by = { .class = s.class, .time = times.when, .rows = rows, .seed = e->seed };
+        if (!tab_partition_rows(a, &by, &s.part))
+            return out_of(e, err);
+        if (s.part.held < SMALL_FUTURE || s.present < 2 * s.part.held)
+            return TAB_OK;
+        s.train = tab_partition_table(a, s.p->table, s.part.test, false);
+        s.held = tab_partition_table(a, s.p->table, s.part.test, true);
+        Tabella__Prediction *again = NULL;
+        if (s.train == NULL || s.held == NULL)
+            return out_of(e, err);
+        TAB_TRY(tab_answer_held(e, &ahead, s.task, s.part.test, s.train, s.held, &again, err));
+        m = again;
+    }
+    double *distance = tab_arena_new_of(a, double, rows + 1);
+    int64_t last = INT64_MIN;
+    for (size_t r = 0; distance != NULL && r < rows; r++)
+        if (!s.part.test[r] && s.class[r] != TAB_NULL && times.index[r] > last)
+            last = times.index[r];
+    for (size_t r = 0, n = 0; distance != NULL && r < rows; r++)
+        if (s.part.test[r])
+            distance[n++] = times.index[r] == INT64_MIN ? 0 : (double)(times.index[r] - last);
+    return distance != NULL && add_regime(e, &s, o->target, m, distance, "later", h) ? TAB_OK
+                                                                                     : out_of(e, err);
+}

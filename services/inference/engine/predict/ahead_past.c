@@ -1,0 +1,191 @@
+/* See ahead.h: what is learned from at a cut, and what the past alone says of it: examples at the distances that
+ * are asked, simple forecasts of each, the best of them, and the scale of its errors by series and by place in the
+ * period. ahead_cut.c reads. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "services/inference/engine/features/mix.h"
+#include "services/inference/engine/predict/ahead_parts.h"
+
+/* MOST: examples. FEW: rows below which each stands at several distances. SHRINK and PLACE_ROWS: rows that what is
+ * said of a series, or of a place in the period, weighs against all. By hand. */
+enum { MOST = 20000, FEW = 1500, COPIES = 3 };
+static const double SHRINK = 3, PLACE_ROWS = 10;
+
+static bool labelled(const tab_ahead_task *t, size_t r)
+{
+    return t->classification ? t->label[r] != TAB_NULL : !isnan(t->y[r]);
+}
+
+/* Labelled rows up to the cut, each at a distance drawn from those that are asked. */
+bool tab_ahead_examples(tab_ahead_view *c, double cut, const tab_moment *m, size_t n)
+{
+    tab_ahead_work *w = c->w;
+    const tab_series *s = &w->t->asked->series;
+    size_t present = 0;
+    for (size_t r = 0; r < w->rows; r++)
+        present += labelled(w->t, r) && w->pos[r] <= cut && s->series[r] != TAB_NULL;
+    size_t copies = present < FEW && !w->t->classification ? COPIES : 1;
+    double keep = present > MOST ? (double)MOST / (double)present : 1;
+    c->moment = tab_arena_new_of(c->a, tab_moment, present * copies + n + 1);
+    if (c->moment == NULL)
+        return false;
+    for (size_t r = 0; r < w->rows; r++) {
+        bool in = labelled(w->t, r) && w->pos[r] <= cut && s->series[r] != TAB_NULL;
+        for (size_t k = 0; in && k < copies; k++) {
+            double u = tab_unit(tab_mix2(r * COPIES + k, w->t->seed ^ 0xa4ead));
+            double d = w->distance[(size_t)(u * (double)w->distances)];
+            if (tab_unit(tab_mix2(r, w->t->seed ^ 0x5a3)) < keep)
+                c->moment[c->n++] = (tab_moment){ (uint32_t)r, s->series[r], w->pos[r], w->pos[r] - d };
+        }
+    }
+    memcpy(c->moment + c->n, m, n * sizeof *m);
+    c->asked = n;
+    return true;
+}
+
+/* The past of each class's indicator, or of the values. */
+bool tab_ahead_past(tab_ahead_view *c, double cut)
+{
+    tab_ahead_work *w = c->w;
+    const tab_ahead_task *t = w->t;
+    double *y = tab_arena_new_of(c->a, double, w->rows + 1);
+    size_t k = t->classification ? t->classes : 1;
+    k = t->classification && k == 2 ? 1 : k;
+    c->histories = k < TAB_AHEAD_CLASSES ? k : TAB_AHEAD_CLASSES;
+    for (size_t i = 0; y != NULL && i < c->histories; i++) {
+        for (size_t r = 0; r < w->rows; r++) {
+            bool in = labelled(t, r) && w->pos[r] <= cut;
+            y[r] = !in ? (double)NAN : t->classification ? t->label[r] == i : w->y[r];
+        }
+        c->h[i] = tab_history_new(c->a, &t->asked->series, w->pos, y, w->rows);
+        if (c->h[i] == NULL)
+            return false;
+    }
+    return y != NULL;
+}
+
+/* Each series' scale, the mean absolute error of the simple forecast k, drawn to that of all in proportion to
+ * how few rows it has. Gives the mean of squared errors in the series' own variation. */
+static double scales(tab_ahead_view *c, size_t k, const double *unit, double *scale)
+{
+    size_t series = c->w->t->asked->series.n;
+    double *n = calloc(series + 1, sizeof *n), all = 0, loss = 0, rows = 0;
+    for (size_t s = 0; s <= series; s++)
+        scale[s] = 0;
+    for (size_t i = 0; n != NULL && i < c->n; i++) {
+        const tab_moment *m = &c->moment[i];
+        double off = fabs(c->w->y[m->row] - c->simple[i * c->kinds + k]);
+        if (isnan(off))
+            continue;
+        scale[m->series] += off;
+        n[m->series]++;
+        off = fmin(off / unit[m->series], TAB_AHEAD_FAR);
+        loss += off * off;
+        rows++;
+    }
+    double weight = 0;
+    for (size_t s = 0; n != NULL && s < series; s++)
+        if (n[s] > 0 && scale[s] > 0) {
+            all += n[s] * log(scale[s] / n[s] / unit[s]);
+            weight += n[s];
+        }
+    all = weight > 0 ? all / weight : 0;
+    for (size_t s = 0; n != NULL && s <= series; s++) {
+        double own = n[s] > 0 && scale[s] > 0 ? log(scale[s] / n[s] / unit[s]) : all;
+        scale[s] = unit[s] * exp((n[s] * own + SHRINK * all) / (n[s] + SHRINK));
+    }
+    free(n);
+    return rows > 0 ? loss / rows : (double)INFINITY;
+}
+
+/* The variation of each series: the mean absolute change from row to row, or deviation from its mean. */
+static void variations(tab_ahead_view *c, double *unit)
+{
+    const tab_history *h = c->h[0];
+    double all = 0, n = 0;
+    for (size_t s = 0; s < h->series; s++) {
+        double sum = 0, off = 0;
+        size_t from = h->from[s], to = h->from[s + 1];
+        c->mean[s] = to > from ? h->sum[to] / (double)(to - from) : (double)NAN;
+        for (size_t i = from; i < to; i++) {
+            sum += i > from ? fabs(h->y[i] - h->y[i - 1]) : 0;
+            off += fabs(h->y[i] - c->mean[s]);
+        }
+        unit[s] = to - from > 1 ? fmax(sum, off) / (double)(to - from) : 0;
+        all += unit[s] > 0 ? log(unit[s]) : 0;
+        n += unit[s] > 0;
+    }
+    double typical = n > 0 ? exp(all / n) : 1;
+    for (size_t s = 0; s <= h->series; s++)
+        unit[s] = s < h->series && unit[s] > 0 ? unit[s] : typical;
+    c->mean[h->series] = h->rows > 0 ? 0 : (double)NAN;
+    for (size_t i = 0; i < h->rows; i++)
+        c->mean[h->series] += h->y[i] / (double)h->rows;
+}
+
+/* The place of a time in the first period; 0 where there is none. */
+size_t tab_ahead_place(const tab_history *h, double pos)
+{
+    double length = h->seasons > 0 ? floor(h->season[0] + 0.5) : 1;
+    if (!(length > 1) || length > TAB_AHEAD_PERIOD)
+        return 0;
+    double at = fmod(pos, length);
+    return (size_t)(at < 0 ? at + length : at);
+}
+
+/* How errors of the best simple forecast at each place in the period lie beside those of all: a place that no
+ * earlier cut judged may be worse to tell. Drawn to 1 in proportion to how few rows say so. */
+static bool by_place(tab_ahead_view *c)
+{
+    double square[TAB_AHEAD_PERIOD] = { 0 }, n[TAB_AHEAD_PERIOD] = { 0 }, all = 0, rows = 0;
+    const tab_history *h = c->h[0];
+    double length = h->seasons > 0 ? h->season[0] : 0;
+    c->place = tab_arena_new_of(c->a, double, TAB_AHEAD_PERIOD);
+    for (size_t i = 0; c->place != NULL && i < c->n; i++) {
+        const tab_moment *m = &c->moment[i];
+        double off = (c->w->y[m->row] - c->simple[i * c->kinds + c->base]) / c->scale[m->series];
+        if (isnan(off) || m->tau - h->pos[h->from[m->series]] < length)
+            continue; /* no period lies before it */
+        off = fmin(fabs(off), TAB_AHEAD_FAR);
+        size_t k = tab_ahead_place(c->h[0], m->pos);
+        square[k] += off * off, n[k]++;
+        all += off * off, rows++;
+    }
+    all = rows > 0 && all > 0 ? all / rows : 1;
+    for (size_t k = 0; c->place != NULL && k < TAB_AHEAD_PERIOD; k++)
+        c->place[k] = sqrt((square[k] + PLACE_ROWS * all) / ((n[k] + PLACE_ROWS) * all));
+    return c->place != NULL;
+}
+
+/* Simple forecasts of all moments, the best of them, and the scales. */
+bool tab_ahead_look_back(tab_ahead_view *c)
+{
+    size_t all = c->n + c->asked, series = c->w->t->asked->series.n;
+    c->kinds = c->h[0]->kinds;
+    c->simple = tab_arena_new_of(c->a, double, all * c->kinds + 1);
+    c->scale = tab_arena_new_of(c->a, double, series + 1);
+    c->mean = tab_arena_new_of(c->a, double, series + 1);
+    double *unit = tab_arena_new_of(c->a, double, series + 1);
+    double *own = tab_arena_new_of(c->a, double, series + 1), best = (double)INFINITY;
+    if (tab_arena_full(c->a))
+        return false;
+    variations(c, unit);
+    for (size_t i = 0; i < all; i++) {
+        const tab_moment *m = &c->moment[i];
+        if (tab_history_read(c->h[0], m->series, m->pos, m->tau, c->simple + i * c->kinds) == 0)
+            for (size_t k = 0; k < c->kinds; k++)
+                c->simple[i * c->kinds + k] = (double)NAN;
+    }
+    for (size_t k = 0; k < c->kinds; k++) {
+        double loss = scales(c, k, unit, own);
+        if (loss < best) {
+            best = loss;
+            c->base = k;
+            memcpy(c->scale, own, (series + 1) * sizeof *own);
+        }
+    }
+    if (!(best < (double)INFINITY))
+        memcpy(c->scale, unit, (series + 1) * sizeof *unit);
+    return by_place(c);
+}

@@ -1,0 +1,189 @@
+/* See history.h; ahead.c reads. Runs of a series are found by bisection, means by sums up to each row. */
+#include "services/inference/engine/predict/history.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* SLOPE: values that a trend is read from. BACK: periods that a place in one is averaged over. */
+enum { SLOPE = 12, BACK = 3 };
+static const double SMOOTH[2] = { 0.3, 0.1 }, DAMP = 0.5, NEAR = 0.5, GAP = 4;
+
+typedef struct {
+    uint32_t series, row;
+    double pos, y;
+} entry;
+
+static int by_time(const void *a, const void *b)
+{
+    const entry *x = a, *y = b;
+    if (x->series != y->series)
+        return x->series < y->series ? -1 : 1;
+    if (x->pos < y->pos || x->pos > y->pos)
+        return x->pos < y->pos ? -1 : 1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+/* Sums, and what is smoothed, of one series' run. */
+static void accumulate(tab_history *h, size_t from, size_t to)
+{
+    for (size_t i = from; i < to;) {
+        size_t end = i;
+        double mean = 0;
+        while (end < to && !(h->pos[end] > h->pos[i]))
+            mean += h->y[end++];
+        mean /= (double)(end - i);
+        for (size_t k = i; k < end; k++) {
+            h->sum[k + 1] = (k > from ? h->sum[k] : 0) + h->y[k];
+            h->last[k] = mean;
+            for (size_t s = 0; s < 2; s++)
+                h->smooth[s][k] =
+                    i == from ? mean : h->smooth[s][i - 1] + SMOOTH[s] * (mean - h->smooth[s][i - 1]);
+        }
+        i = end;
+    }
+}
+
+tab_history *tab_history_new(tab_arena *a, const tab_series *s, const double *pos, const double *y,
+                             size_t rows)
+{
+    tab_history *h = tab_arena_new_of(a, tab_history, 1);
+    entry *o = malloc((rows + 1) * sizeof *o);
+    size_t n = 0;
+    for (size_t r = 0; o != NULL && r < rows; r++)
+        if (!isnan(y[r]) && !isnan(pos[r]) && s->series[r] != TAB_NULL)
+            o[n++] = (entry){ s->series[r], (uint32_t)r, pos[r], y[r] };
+    if (h != NULL && o != NULL) {
+        *h = (tab_history){ .series = s->n, .rows = n, .seasons = s->seasons };
+        memcpy(h->season, s->season, sizeof h->season);
+        h->kinds = TAB_PAST_PLAIN + h->seasons * TAB_PAST_BY_SEASON;
+        h->from = tab_arena_new_of(a, size_t, s->n + 2);
+        h->row = tab_arena_new_of(a, uint32_t, n + 1);
+        double **of[] = { &h->pos, &h->y, &h->sum, &h->last, &h->smooth[0], &h->smooth[1] };
+        for (size_t k = 0; k < sizeof of / sizeof *of; k++)
+            *of[k] = tab_arena_new_of(a, double, n + 2);
+    }
+    if (h == NULL || o == NULL || tab_arena_full(a)) {
+        free(o);
+        return NULL;
+    }
+    qsort(o, n, sizeof *o, by_time);
+    for (size_t i = 0, k = 0; k <= s->n; k++) {
+        while (i < n && o[i].series < k)
+            i++;
+        h->from[k] = i;
+    }
+    for (size_t i = 0; i < n; i++) {
+        h->pos[i] = o[i].pos;
+        h->y[i] = o[i].y;
+        h->row[i] = o[i].row;
+    }
+    for (size_t k = 0; k < s->n; k++)
+        accumulate(h, h->from[k], h->from[k + 1]);
+    free(o);
+    return h;
+}
+
+/* Rows lo..hi that come up to x: the place behind the last of them. */
+static size_t until(const tab_history *h, size_t lo, size_t hi, double x)
+{
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (h->pos[mid] <= x)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+/* A run of rows: a series up to a moment. */
+typedef struct {
+    const tab_history *h;
+    size_t from, to;
+} past;
+
+/* The mean of the rows after `after` up to `upto`; NaN: none. */
+static double mean_of(const past *p, double after, double upto)
+{
+    size_t i = until(p->h, p->from, p->to, after), j = until(p->h, p->from, p->to, upto);
+    double before = i > p->from ? p->h->sum[i] : 0;
+    return j > i ? (p->h->sum[j] - before) / (double)(j - i) : (double)NAN;
+}
+
+/* The value at x: of the rows about it, else between its neighbours where they are near. */
+static double value_at(const past *p, double x)
+{
+    double near = mean_of(p, x - NEAR, x + NEAR);
+    size_t j = until(p->h, p->from, p->to, x);
+    if (!isnan(near) || j == p->from || j == p->to)
+        return near;
+    double a = p->h->pos[j - 1], b = p->h->pos[j];
+    if (b - a > GAP)
+        return (double)NAN;
+    return p->h->last[j - 1] + (p->h->last[j] - p->h->last[j - 1]) * (x - a) / (b - a);
+}
+
+/* The slope of the last values a step, by least squares. */
+static double slope(const past *p)
+{
+    size_t from = p->to - p->from > SLOPE ? p->to - SLOPE : p->from;
+    double n = (double)(p->to - from), x = 0, y = 0, xx = 0, xy = 0;
+    for (size_t i = from; i < p->to; i++)
+        x += p->h->pos[i] / n, y += p->h->y[i] / n;
+    for (size_t i = from; i < p->to; i++) {
+        double d = p->h->pos[i] - x;
+        xx += d * d, xy += d * (p->h->y[i] - y);
+    }
+    return xx > 0 ? xy / xx : 0;
+}
+
+/* The forecasts of one period. */
+static void by_season(const past *p, double length, double pos, double tau, double last, double *out)
+{
+    double back = ceil((pos - tau) / length - 1e-9), at = pos - back * length;
+    double mean = mean_of(p, tau - length, tau), before = mean_of(p, tau - 2 * length, tau - length);
+    out[TAB_PAST_SAME] = value_at(p, at);
+    out[TAB_PAST_CHANGE] = last + out[TAB_PAST_SAME] - value_at(p, tau - back * length);
+    out[TAB_PAST_GROWTH] = out[TAB_PAST_SAME] + back * (mean - before);
+    double off = 0, n = 0;
+    for (size_t k = 0; k < BACK; k++) {
+        double x = at - (double)k * length, own = value_at(p, x);
+        double about = mean_of(p, fmin(x + length / 2, tau) - length, fmin(x + length / 2, tau));
+        if (!isnan(own) && !isnan(about))
+            off += own - about, n++;
+    }
+    out[TAB_PAST_SHAPE] = n > 0 ? mean + off / n : (double)NAN;
+}
+
+size_t tab_history_read(const tab_history *h, uint32_t series, double pos, double tau, double *out)
+{
+    if (series == TAB_NULL || series >= h->series)
+        return 0;
+    past p = { h, h->from[series], 0 };
+    p.to = until(h, p.from, h->from[series + 1], tau);
+    if (p.to == p.from)
+        return 0;
+    size_t end = p.to - 1, n = p.to - p.from;
+    double last = h->last[end], ahead = pos - h->pos[end], span = h->pos[end] - h->pos[p.from];
+    out[TAB_PAST_LAST] = last;
+    out[TAB_PAST_THREE] = (h->sum[p.to] - (n > 3 ? h->sum[p.to - 3] : 0)) / (double)(n > 3 ? 3 : n);
+    out[TAB_PAST_SMOOTH] = h->smooth[0][end];
+    out[TAB_PAST_SLOW] = h->smooth[1][end];
+    out[TAB_PAST_MEAN] = h->sum[p.to] / (double)n;
+    out[TAB_PAST_DRIFT] = last + (span > 0 ? ahead * (last - h->last[p.from]) / span : 0);
+    out[TAB_PAST_TREND] = last + DAMP * ahead * slope(&p);
+    for (size_t s = 0; s < h->seasons; s++)
+        by_season(&p, h->season[s], pos, tau, last, out + TAB_PAST_PLAIN + s * TAB_PAST_BY_SEASON);
+    for (size_t k = 0; k < h->kinds; k++)
+        if (!isfinite(out[k]))
+            out[k] = last;
+    return n;
+}
+
+uint32_t tab_history_row(const tab_history *h, uint32_t series, double tau)
+{
+    if (series == TAB_NULL || series >= h->series)
+        return TAB_NULL;
+    size_t to = until(h, h->from[series], h->from[series + 1], tau);
+    return to > h->from[series] ? h->row[to - 1] : TAB_NULL;
+}

@@ -1,0 +1,50 @@
+/* What the past of a series says of a later moment: labelled rows by series and time, and for any moment the
+ * simple forecasts that were possible a given distance before it. No model is fitted here; ahead.c learns
+ * from these numbers. */
+#ifndef TAB_HISTORY_H
+#define TAB_HISTORY_H
+
+#include "services/inference/engine/predict/regime.h"
+
+/* Simple forecasts, each a value of the target. BY_SEASON: those that each period has; the others once. */
+enum {
+    TAB_PAST_LAST,   /* the last value; the mean of those of one time */
+    TAB_PAST_THREE,  /* the mean of the last three */
+    TAB_PAST_SMOOTH, /* exponential smoothing, 0.3 and 0.1 */
+    TAB_PAST_SLOW,
+    TAB_PAST_MEAN,  /* of the whole past */
+    TAB_PAST_DRIFT, /* the last value and the mean change a step since the first */
+    TAB_PAST_TREND, /* the last value and half the slope of the last values: a damped trend */
+    TAB_PAST_PLAIN  /* how many */
+};
+enum {
+    TAB_PAST_SAME,   /* the value a whole number of periods before */
+    TAB_PAST_CHANGE, /* the last value and the change of the period before over the same distance */
+    TAB_PAST_GROWTH, /* the value a period before and the growth of the mean from period to period */
+    TAB_PAST_SHAPE,  /* the mean of the last period and the mean deviation of this place in it */
+    TAB_PAST_BY_SEASON
+};
+enum { TAB_PAST_MOST = TAB_PAST_PLAIN + TAB_SEASONS * TAB_PAST_BY_SEASON };
+
+typedef struct {
+    size_t series, rows;
+    size_t *from;             /* (series + 1) */
+    double *pos, *y;          /* (rows) by series, then time */
+    uint32_t *row;            /* (rows) of the table */
+    double *sum;              /* (rows + 1) of y, from each series' first row on */
+    double *last, *smooth[2]; /* (rows) the mean of the rows of one time; smoothed up to it */
+    double season[TAB_SEASONS];
+    size_t seasons, kinds; /* simple forecasts */
+} tab_history;
+
+/* y (rows): NaN where a row is no part of the past. pos (rows): times in steps. NULL: the arena is full. */
+tab_history *tab_history_new(tab_arena *a, const tab_series *s, const double *pos, const double *y,
+                             size_t rows);
+
+/* The simple forecasts (kinds) of `pos` from the rows of a series up to `tau`; those that cannot be made are
+ * the last value. Gives how many rows there were: 0, nothing is written. */
+size_t tab_history_read(const tab_history *h, uint32_t series, double pos, double tau, double *out);
+
+/* The last row of the series up to tau, as a row of the table; TAB_NULL: none. */
+uint32_t tab_history_row(const tab_history *h, uint32_t series, double tau);
+#endif

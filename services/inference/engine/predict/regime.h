@@ -1,0 +1,36 @@
+/* In which regime rows are asked: how the rows without a target lie to those with one. A row of tomorrow, or
+ * of a customer never seen, is answered less well than one among the others; how much so is only told by
+ * labelled rows that were kept apart in the same way (decision 0390). */
+#ifndef TAB_REGIME_H
+#define TAB_REGIME_H
+
+#include "services/inference/engine/series/series.h"
+
+/* As Results.regime has them. */
+typedef enum {
+    TAB_REGIME_ALIKE,
+    TAB_REGIME_LATER,     /* after all labelled rows in time */
+    TAB_REGIME_NEW_GROUP, /* of a group that no labelled row is of */
+    TAB_REGIME_OUT_OF_RANGE
+} tab_regime;
+enum { TAB_REGIMES = 4 };
+
+typedef struct {
+    size_t asked;              /* rows without a target */
+    size_t rows[TAB_REGIMES];  /* of them */
+    uint8_t *of;               /* (rows) a tab_regime; ALIKE where a target is present */
+    size_t group;              /* the column whose groups are new; the table's width: none */
+    uint32_t *member;          /* (rows) which of its groups a row is of; NULL without one */
+    size_t groups, new_groups; /* labelled ones; asked ones without a labelled row */
+    bool timed;                /* rows are ordered in time, in `series` */
+    double last;               /* the time of the last labelled row */
+    tab_series series;
+} tab_asked;
+
+/* asked (rows): rows that lack a target. own: columns that are the table's own. All lives in a.
+ * Errors: INTERNAL (memory). */
+tab_status tab_regime_find(tab_arena *a, const tab_profile *p, size_t target, size_t own, const bool *asked,
+                           tab_asked *ret, tab_error *err) TAB_CHECKED;
+
+extern const char *const tab_regime_names[TAB_REGIMES];
+#endif

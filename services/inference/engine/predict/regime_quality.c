@@ -1,0 +1,304 @@
+/* What a prediction says of the regimes in which its rows are asked, for fitted.c: the regime of each row, the
+ * answers of later ones, and how good answers of each kind were for labelled rows kept apart in the same way.
+ * No figure is of rows that made it: later rows are judged by weights and bands of other cuts, the others by
+ * the quantiles of other folds (cross-conformal: Vovk, Annals of Mathematics and AI 2015). */
+#include <math.h>
+#include <stdlib.h>
+
+#include "common/order.h"
+#include "services/inference/engine/message.h"
+#include "services/inference/engine/predict/fitted_parts.h"
+
+static double limit(double v, double lo, double hi)
+{
+    return v < lo ? lo : v > hi ? hi : v;
+}
+
+/* Writes result `i` of a later row of the table. */
+void tab_ahead_write(const tab_fitted *f, Tabella__Results *r, size_t i, size_t row)
+{
+    const tab_ahead *h = f->ahead;
+    size_t best = 0;
+    for (size_t k = 0; f->task == TAB_TASK_CLASSIFICATION && k < f->classes; k++) {
+        r->probabilities[i * f->classes + k] = h->probability[row * f->classes + k];
+        best = h->probability[row * f->classes + k] > h->probability[row * f->classes + best] ? k : best;
+    }
+    if (f->task == TAB_TASK_CLASSIFICATION) {
+        r->label[i] = (uint32_t)best;
+        return;
+    }
+    /* a target that was never negative, or never positive, stays so; beyond its range it may go */
+    double least = f->least >= 0 ? 0 : -1.7e308, most = f->most <= 0 ? 0 : 1.7e308;
+    r->value[i] = limit(h->value[row], least, most);
+    r->std[i] = limit(h->spread[row], 0, 1e308);
+    for (size_t l = 0; l < TAB_LEVELS; l++)
+        r->quantiles[i * TAB_LEVELS + l] = limit(h->quantile[row * TAB_LEVELS + l], least, most);
+}
+
+/* The regime of each result; nothing where all rows are alike. False: the arena is full. */
+bool tab_regimes_write(tab_arena *a, const tab_fitted *f, Tabella__Results *r)
+{
+    bool any = false;
+    for (size_t i = 0; f->asked.of != NULL && i < r->n_row; i++)
+        any = any || f->asked.of[r->row[i]] != TAB_REGIME_ALIKE;
+    if (!any)
+        return true;
+    r->n_regime = r->n_row;
+    r->regime = tab_arena_new_of(a, uint32_t, r->n_row + 1);
+    for (size_t i = 0; r->regime != NULL && i < r->n_row; i++)
+        r->regime[i] = f->asked.of[r->row[i]];
+    return r->regime != NULL;
+}
+
+static const char *const split_names[] = { "auto", "random", "time", "group" };
+
+/* How the fitted rows were kept apart. NULL: the arena is full. */
+Tabella__Split *tab_split_message(tab_arena *a, const tab_fitted *f)
+{
+    Tabella__Split *m = tab_message(a, Tabella__Split, TABELLA__SPLIT__INIT);
+    if (m == NULL)
+        return NULL;
+    m->kind = tab_text(split_names[f->split.kind]);
+    m->reason = tab_text(tab_arena_copy(a, tab_str_of(f->split.reason)).p);
+    m->metric = tab_text(f->split.measured ? "skill" : "");
+    m->score = f->split.score;
+    m->random_score = f->split.random_score;
+    if (f->split.column == f->cols)
+        return m;
+    m->by = tab_message(a, Tabella__ColumnRef, TABELLA__COLUMN_REF__INIT);
+    if (m->by == NULL)
+        return NULL;
+    tab_str address = tab_arena_copy(a, f->column[f->split.column].address);
+    m->by->table = f->table;
+    m->by->column = (uint32_t)f->split.column;
+    m->by->address = (ProtobufCBinaryData){ address.n, (uint8_t *)tab_text(address.p) };
+    return m;
+}
+
+/* The split's score and reason by what earlier cuts bore out. False: the arena is full. */
+static bool says(tab_fitted *f)
+{
+    const tab_ahead *h = f->ahead;
+    double loss = 0;
+    if (h == NULL || f->split.kind != TAB_SPLIT_TIME)
+        return true;
+    for (size_t k = 0; k < h->ranges; k++)
+        loss += h->range[k].loss;
+    f->split.measured = true;
+    f->split.score = h->mean_loss > 0 ? 1 - loss / h->mean_loss : 0;
+    f->split.reason = tab_arena_printf(
+        f->arena,
+        "%s: judged on %zu rows after %zu earlier cut%s, which lose %.0f %% of their uncertainty; rows kept "
+        "apart at random lose %.0f %% to a small model. Answered by %s",
+        f->split.reason, h->judged, h->origins, h->origins == 1 ? "" : "s", 100 * fmax(0, f->split.score),
+        100 * fmax(0, f->split.random_score), h->method);
+    return f->split.reason != NULL;
+}
+
+/* Marks the asked rows with a number out of the range of the labelled rows. False: the arena is full. */
+static bool mark_far(const tab_profile *p, const bool *asked, tab_fitted *f)
+{
+    f->far = tab_arena_new_of(f->arena, float, f->rows + 1);
+    for (size_t c = 0; f->far != NULL && c < f->cols; c++) {
+        const double *x = p->col[c].number;
+        double least = (double)NAN, most = (double)NAN;
+        if (!f->column[c].used || x == NULL || p->col[c].type != TAB_NUMERIC)
+            continue;
+        for (size_t r = 0; r < f->rows; r++)
+            if (!asked[r])
+                least = fmin(least, x[r]), most = fmax(most, x[r]);
+        for (size_t r = 0; r < f->rows; r++) {
+            double d = asked[r] ? tab_beyond_range(least, most, x[r]) : 0;
+            if (!(d > 0) || f->asked.of[r] == TAB_REGIME_LATER)
+                continue;
+            f->far[r] += (float)(d * d);
+            if (f->asked.of[r] == TAB_REGIME_ALIKE) {
+                f->asked.of[r] = TAB_REGIME_OUT_OF_RANGE;
+                f->asked.rows[TAB_REGIME_ALIKE]--;
+                f->asked.rows[TAB_REGIME_OUT_OF_RANGE]++;
+            }
+        }
+    }
+    return f->far != NULL;
+}
+
+float tab_asked_beyond(const tab_fitted *f, size_t row, float *out)
+{
+    const tab_stack *s = f->stack;
+    if (f->asked.of == NULL)
+        return 0;
+    bool fresh = f->asked.of[row] == TAB_REGIME_NEW_GROUP && f->split.kind == TAB_SPLIT_RANDOM;
+    double left = f->split.fresh_left;
+    for (size_t k = 0; fresh && s->classification && k < s->outputs; k++)
+        out[k] = (float)log(left * exp((double)out[k]) + (1 - left) * exp((double)s->prior[k]) + 1e-12);
+    return (f->far != NULL ? f->far[row] : 0) + (fresh && !s->classification ? (float)f->split.fresh_gap : 0);
+}
+
+/* How the rows without a target lie to the others. */
+tab_status tab_fit_regimes(const tab_profile *p, size_t own, tab_fitted *f, tab_error *err)
+{
+    bool *asked = tab_arena_new_of(f->arena, bool, f->rows + 1);
+    if (asked == NULL)
+        return tab_no_memory(err);
+    for (size_t i = 0; i < f->rows; i++)
+        asked[i] = f->task == TAB_TASK_CLASSIFICATION ? f->label[i] == TAB_NULL : isnan(f->y[i]);
+    TAB_TRY(tab_regime_find(f->arena, p, f->target, own, asked, &f->asked, err));
+    return f->asked.asked == 0 || mark_far(p, asked, f) ? TAB_OK : tab_no_memory(err);
+}
+
+/* What answers the rows that come later. */
+tab_status tab_fit_ahead(const tab_engine *e, const tab_profile *p, const bool *use, tab_fitted *f,
+                         tab_error *err)
+{
+    double *y = tab_arena_new_of(f->arena, double, f->rows + 1);
+    if (y == NULL)
+        return tab_no_memory(err);
+    for (size_t i = 0; f->task == TAB_TASK_REGRESSION && i < f->rows; i++)
+        y[i] = isnan(f->y[i]) ? (double)NAN : tab_target_value(f, (double)f->y[i]);
+    tab_ahead_task t = { .p = p,
+                         .use = use,
+                         .classification = f->task == TAB_TASK_CLASSIFICATION,
+                         .classes = f->classes,
+                         .label = f->label,
+                         .y = y,
+                         .asked = &f->asked,
+                         .seed = e->seed };
+    TAB_TRY(tab_ahead_run(e, f->arena, &t, &f->ahead, err));
+    return says(f) ? TAB_OK : tab_no_memory(err);
+}
+
+Tabella__Results *tab_fitted_judged(tab_arena *a, const tab_fitted *f)
+{
+    const tab_ahead *h = f->ahead;
+    if (h == NULL || f->split.kind != TAB_SPLIT_TIME)
+        return NULL;
+    Tabella__Results *r = tab_results_new(a, f, h->judged);
+    if (r == NULL || tab_arena_full(a))
+        return NULL;
+    memcpy(r->row, h->row, h->judged * sizeof *r->row);
+    for (size_t i = 0; i < h->judged && f->task == TAB_TASK_CLASSIFICATION; i++) {
+        const double *p = h->judged_probability + i * f->classes;
+        for (size_t k = 0; k < f->classes; k++) {
+            r->probabilities[i * f->classes + k] = p[k];
+            r->label[i] = p[k] > p[r->label[i]] ? (uint32_t)k : r->label[i];
+        }
+    }
+    if (f->task == TAB_TASK_REGRESSION) {
+        memcpy(r->value, h->judged_value, h->judged * sizeof *r->value);
+        memcpy(r->quantiles, h->judged_quantile, h->judged * TAB_LEVELS * sizeof *r->quantiles);
+    }
+    return r;
+}
+
+/* A line of m->regimes; metric and regime are filled. NULL: the arena is full. */
+static Tabella__RegimeQuality *line(tab_arena *a, const tab_fitted *f, tab_regime regime,
+                                    Tabella__Prediction *m)
+{
+    Tabella__RegimeQuality *q = tab_message(a, Tabella__RegimeQuality, TABELLA__REGIME_QUALITY__INIT);
+    if (q == NULL)
+        return NULL;
+    q->regime = tab_text(tab_regime_names[regime]);
+    q->metric = tab_text(f->task == TAB_TASK_REGRESSION ? "rmse" : "log_loss");
+    m->regimes[m->n_regimes++] = q;
+    return q;
+}
+
+static double mean_of(const tab_fitted *f, double sum, double n)
+{
+    double mean = n > 0 ? sum / n : 0;
+    mean = f->task == TAB_TASK_REGRESSION ? sqrt(mean) : mean;
+    return isfinite(mean) ? mean : 0;
+}
+
+/* Later rows, by range of distances: the asked ones of each. */
+static bool later(tab_arena *a, const tab_fitted *f, Tabella__Prediction *m)
+{
+    const tab_ahead *h = f->ahead;
+    size_t rows[TAB_AHEAD_RANGES] = { 0 };
+    for (size_t r = 0; r < f->rows; r++)
+        if (h->answered[r]) { /* the range whose mean is nearest */
+            size_t best = 0;
+            for (size_t k = 1; k < h->ranges; k++)
+                if (fabs(h->range[k].distance - h->distance[r]) <
+                    fabs(h->range[best].distance - h->distance[r]))
+                    best = k;
+            rows[best]++;
+        }
+    for (size_t k = 0; k < h->ranges; k++) {
+        const tab_ahead_quality *own = &h->range[k];
+        if (own->judged == 0 && rows[k] == 0)
+            continue;
+        Tabella__RegimeQuality *q = line(a, f, TAB_REGIME_LATER, m);
+        if (q == NULL)
+            return false;
+        q->rows = rows[k];
+        q->judged = own->judged;
+        q->score = mean_of(f, own->loss, (double)own->judged);
+        q->baseline = mean_of(f, own->baseline, (double)own->judged);
+        q->has_coverage = h->banded && own->judged > 0;
+        q->coverage = q->has_coverage ? (double)own->covered / (double)own->judged : 0;
+        q->has_distance = true;
+        q->distance = own->distance;
+    }
+    return true;
+}
+
+/* The share of rows within the 80 % interval of the other folds' residuals. NaN: memory. */
+static double cross_coverage(const tab_fitted *f)
+{
+    const tab_stack *s = f->stack;
+    double *other = malloc((f->rows + 1) * sizeof *other);
+    size_t in = 0, all = 0;
+    for (size_t k = 0; other != NULL && k < s->folds; k++) {
+        size_t n = 0;
+        for (size_t i = 0; i < f->rows; i++)
+            if (!isnan(f->problem.y[i]) && s->fold[i] != k)
+                other[n++] = (double)(f->problem.y[i] - s->oof[i]) / (double)f->interval->oof_scale[i];
+        qsort(other, n, sizeof *other, tab_ascending_double);
+        if (n < 10)
+            continue;
+        double low = other[(size_t)(0.1 * ((double)n + 1)) - (n < 9 ? 0 : 1)];
+        double high = other[(size_t)fmin((double)n - 1, 0.9 * ((double)n + 1) - 1)];
+        for (size_t i = 0; i < f->rows; i++)
+            if (!isnan(f->problem.y[i]) && s->fold[i] == k) {
+                double u = (double)(f->problem.y[i] - s->oof[i]) / (double)f->interval->oof_scale[i];
+                in += u >= low && u <= high, all++;
+            }
+    }
+    bool ok = other != NULL;
+    free(other);
+    return ok && all > 0 ? (double)in / (double)all : (double)NAN;
+}
+
+/* Rows that are kept apart as the fitted ones were: alike, or of new groups. */
+static bool as_fitted(tab_arena *a, const tab_fitted *f, tab_regime regime, Tabella__Prediction *m)
+{
+    const tab_stack *s = f->stack;
+    Tabella__RegimeQuality *q = line(a, f, regime, m);
+    if (q == NULL)
+        return false;
+    q->rows = f->asked.rows[regime];
+    q->judged = f->rows - f->asked.asked;
+    bool number = f->task == TAB_TASK_REGRESSION;
+    q->score = (number ? sqrt(fmax(0, s->loss)) * f->scale : s->loss);
+    q->baseline = (number ? sqrt(fmax(0, s->prior_loss)) * f->scale : s->prior_loss);
+    double covered = number ? cross_coverage(f) : (double)NAN;
+    q->has_coverage = !isnan(covered);
+    q->coverage = q->has_coverage ? covered : 0;
+    return isfinite(q->score) && isfinite(q->baseline) ? true : (q->score = q->baseline = 0, true);
+}
+
+bool tab_regime_quality(tab_arena *a, const tab_fitted *f, Tabella__Prediction *m)
+{
+    if (f->task == TAB_TASK_ANOMALY || f->asked.asked == 0 || f->asked.asked == f->rows)
+        return true;
+    m->regimes = tab_arena_new_of(a, Tabella__RegimeQuality *, TAB_REGIMES + TAB_AHEAD_RANGES);
+    if (m->regimes == NULL || (f->ahead != NULL && !later(a, f, m)))
+        return false;
+    tab_regime kind = f->split.kind == TAB_SPLIT_GROUP    ? TAB_REGIME_NEW_GROUP
+                      : f->split.kind == TAB_SPLIT_RANDOM ? TAB_REGIME_ALIKE
+                                                          : TAB_REGIME_LATER;
+    if (kind != TAB_REGIME_LATER && f->asked.rows[kind] > 0 && !as_fitted(a, f, kind, m))
+        return false;
+    return !tab_arena_full(a);
+}

@@ -1,0 +1,153 @@
+/* See series.h: where asked rows lie in time, and of which groups they are. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "services/inference/engine/series/internal.h"
+
+/* CHANCE: how unlikely a random choice of rows must make it that all asked groups are new, in nats. SHARE:
+ * of the asked rows that are new where some are known. */
+static const double CHANCE = 9, SHARE = 0.2;
+
+bool tab_series_place(tab_arena *a, const tab_series *s, size_t rows, const bool *asked, tab_place **ret)
+{
+    tab_place *place = tab_arena_new_of(a, tab_place, rows + 1);
+    int64_t *least = malloc((s->n + 1) * sizeof *least), *most = malloc((s->n + 1) * sizeof *most);
+    *ret = place;
+    if (place == NULL || least == NULL || most == NULL) {
+        free(least), free(most);
+        return false;
+    }
+    for (size_t k = 0; k <= s->n; k++)
+        least[k] = INT64_MAX, most[k] = INT64_MIN;
+    for (size_t r = 0; s->kind != TAB_TIME_NONE && r < rows; r++) {
+        int64_t at = s->index[r];
+        size_t of[2] = { s->series[r] == TAB_NULL ? s->n : s->series[r], s->n };
+        for (size_t i = 0; !asked[r] && at != INT64_MIN && i < 2; i++) {
+            least[of[i]] = at < least[of[i]] ? at : least[of[i]];
+            most[of[i]] = at > most[of[i]] ? at : most[of[i]];
+        }
+    }
+    for (size_t r = 0; s->kind != TAB_TIME_NONE && r < rows; r++) {
+        size_t k = s->series[r] == TAB_NULL ? s->n : s->series[r];
+        if (!asked[r])
+            continue;
+        place[r].new_series = most[k] == INT64_MIN && most[s->n] != INT64_MIN;
+        k = place[r].new_series ? s->n : k;
+        int64_t at = s->index[r];
+        if (at == INT64_MIN || most[k] == INT64_MIN)
+            continue;
+        place[r].relation = at > most[k]    ? TAB_PLACE_AFTER
+                            : at < least[k] ? TAB_PLACE_BEFORE
+                                            : TAB_PLACE_AMONG;
+        place[r].ahead = at > most[k] ? at - most[k] : 0;
+    }
+    free(least), free(most);
+    return true;
+}
+
+/* ---- groups --------------------------------------------------------------------------------------- */
+
+/* level (rows) 0..n-1 of a column; TAB_NULL where it is missing. NULL: memory. */
+static const uint32_t *levels_of(const tab_column_profile *c, size_t rows, tab_ranked *r, size_t *n)
+{
+    if (c->column->layout == TAB_CODED) {
+        *n = c->code != NULL ? c->levels : c->column->levels;
+        return c->code != NULL ? c->code : c->column->code;
+    }
+    memcpy(r->when, c->column->num, rows * sizeof *r->when);
+    bool ok = tab_rank_times(rows, false, r);
+    *n = r->times;
+    return ok ? r->rank : NULL;
+}
+
+static double choose(double n, double k)
+{
+    int sign;
+    return lgamma_r(n + 1, &sign) - lgamma_r(k + 1, &sign) - lgamma_r(n - k + 1, &sign);
+}
+
+typedef struct {
+    size_t groups, asked, fresh, fresh_groups;
+    double nats;     /* against a random choice of rows */
+    double expected; /* new rows of a random choice */
+} grouping;
+
+static void measure(const uint32_t *level, size_t n, size_t rows, const bool *asked, uint32_t *given,
+                    uint32_t *wanted, grouping *g)
+{
+    double all = 0, m = 0;
+    *g = (grouping){ 0 };
+    memset(given, 0, n * sizeof *given);
+    memset(wanted, 0, n * sizeof *wanted);
+    for (size_t r = 0; r < rows; r++)
+        if (level[r] != TAB_NULL) {
+            *(asked[r] ? &wanted[level[r]] : &given[level[r]]) += 1;
+            all++, m += asked[r];
+        }
+    for (size_t k = 0; k < n; k++) {
+        g->groups += given[k] + wanted[k] > 0;
+        g->asked += wanted[k];
+        g->fresh += given[k] == 0 ? wanted[k] : 0;
+        g->fresh_groups += given[k] == 0 && wanted[k] > 0;
+        /* the other rows of a group are asked as well, each with a chance of m in all */
+        if (wanted[k] > 0)
+            g->expected += wanted[k] * pow(m / fmax(1, all), given[k] + wanted[k] - 1.0);
+    }
+    /* choices of whole groups among all choices of so many rows */
+    g->nats = choose(all, m) - choose((double)g->groups, (double)g->fresh_groups);
+}
+
+/* Whether a column may name groups: it repeats, is no measure and no time. */
+static bool may_group(const tab_profile *p, const tab_series *s, size_t target, size_t column)
+{
+    const tab_column_profile *c = &p->col[column];
+    for (size_t i = 0; s != NULL && i < s->times; i++)
+        if (s->time[i] == column)
+            return false;
+    bool measure = c->column->layout == TAB_NUMBERS && c->decimals > 0;
+    return column != target && c->use != TAB_USE_IGNORE && c->type != TAB_DATETIME && !measure &&
+           c->distinct >= 3 && 10 * c->distinct <= 9 * c->present;
+}
+
+bool tab_asked_groups(tab_arena *a, const tab_profile *p, const tab_series *s, size_t target,
+                      const bool *asked, size_t *ret_column, bool **ret_new_rows)
+{
+    size_t rows = p->table->rows, cols = p->table->cols, best_groups = SIZE_MAX, any = 0;
+    TAB_AUTO(tab_arena) *scratch = tab_arena_new((size_t)8 << 30);
+    bool *fresh = tab_arena_new_of(a, bool, rows + 1), best_whole = false;
+    *ret_column = cols, *ret_new_rows = fresh;
+    if (scratch == NULL || fresh == NULL)
+        return false;
+    uint32_t *given = tab_arena_new_of(scratch, uint32_t, rows + 1);
+    uint32_t *wanted = tab_arena_new_of(scratch, uint32_t, rows + 1);
+    tab_ranked ranked;
+    if (!tab_ranked_new(scratch, rows, &ranked) || tab_arena_full(scratch))
+        return false;
+    for (size_t r = 0; r < rows; r++)
+        any += asked[r];
+    for (size_t c = 0; c < cols && any > 0; c++) {
+        size_t n;
+        grouping g;
+        if (!may_group(p, s, target, c))
+            continue;
+        const uint32_t *level = levels_of(&p->col[c], rows, &ranked, &n);
+        if (level == NULL)
+            return false;
+        if (n > rows)
+            continue;
+        measure(level, n, rows, asked, given, wanted, &g);
+        bool whole = g.fresh == g.asked && g.asked > 0 && g.groups >= 3 && g.nats > CHANCE;
+        bool part = (double)g.fresh >= SHARE * (double)g.asked &&
+                    (double)g.fresh > 3 + g.expected + 8 * sqrt(g.expected + 1);
+        /* whole before part, then the coarsest */
+        bool better = best_groups == SIZE_MAX || (best_whole != whole ? whole : g.groups < best_groups);
+        if (!(whole || part) || !better)
+            continue;
+        best_whole = whole, best_groups = g.groups;
+        *ret_column = c;
+        for (size_t r = 0; r < rows; r++)
+            fresh[r] = asked[r] && level[r] != TAB_NULL && given[level[r]] == 0;
+    }
+    return true;
+}

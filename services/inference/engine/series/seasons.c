@@ -1,0 +1,119 @@
+/* See internal.h: periods of plain numbers, which no calendar suggests. A series less its mean over the
+ * period keeps the period and loses the trend; what is left is held against itself one period on. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "services/inference/engine/series/internal.h"
+
+/* ROOM: steps of a series, and ALL of all series, that are looked at. */
+enum { ROOM = 20000, ALL = 20000, COMMON = 12, LONGEST = 60, PERIODS = COMMON + LONGEST - 4 };
+static const size_t common[COMMON] = { 4, 5, 6, 7, 12, 24, 48, 52, 96, 144, 168, 365 };
+
+/* The common periods, then all from 5 to LONGEST. */
+static size_t period_at(size_t p)
+{
+    return p < COMMON ? common[p] : p - COMMON + 5;
+}
+
+typedef struct {
+    double *y, *sum, *rest; /* (ROOM + 1) */
+    uint32_t *count;
+} grid;
+
+/* The autocorrelation at lag p, times its pairs; *ret_pairs of them. */
+static double beat(const grid *g, size_t n, size_t p, size_t *ret_pairs)
+{
+    size_t half = p / 2, pairs = 0, all = 0;
+    double square = 0, product = 0;
+    for (size_t i = 0; i < n; i++) {
+        g->rest[i] = (double)NAN;
+        if (i < half || i + half >= n || isnan(g->y[i]))
+            continue;
+        /* the ends of an even window count half */
+        double sum = g->sum[i + half + 1] - g->sum[i - half];
+        size_t count = g->count[i + half + 1] - g->count[i - half];
+        bool even = p % 2 == 0 && !isnan(g->y[i - half]) && !isnan(g->y[i + half]);
+        double mean = even ? (sum - g->y[i - half] / 2 - g->y[i + half] / 2) / (double)(count - 1)
+                           : sum / (double)count;
+        if (2 * count > p)
+            g->rest[i] = g->y[i] - mean;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (isnan(g->rest[i]))
+            continue;
+        square += g->rest[i] * g->rest[i], all++;
+        if (i + p < n && !isnan(g->rest[i + p]))
+            product += g->rest[i] * g->rest[i + p], pairs++;
+    }
+    *ret_pairs = square > 0 ? pairs : 0;
+    return square > 0 ? product * (double)all / square : 0;
+}
+
+/* Puts rows from..to of the sequence, one series, on the grid; returns its steps. */
+static size_t lay_out(const tab_search *s, const tab_series *t, const double *y, size_t from, size_t to,
+                      grid *g)
+{
+    size_t n = 0;
+    int64_t first = INT64_MIN;
+    for (size_t i = from; i < to; i++) {
+        int64_t at = t->index[s->seq[i]];
+        if (at == INT64_MIN)
+            continue;
+        first = first == INT64_MIN ? at : first;
+        at -= first;
+        if (at < 0 || at >= ROOM)
+            break;
+        for (; n <= (size_t)at; n++)
+            g->y[n] = (double)NAN;
+        g->y[at] = isnan(y[s->seq[i]]) ? g->y[at] : y[s->seq[i]];
+    }
+    for (size_t i = 0; i < n; i++) {
+        bool known = !isnan(g->y[i]);
+        g->sum[i + 1] = g->sum[i] + (known ? g->y[i] : 0);
+        g->count[i + 1] = g->count[i] + known;
+    }
+    return n;
+}
+
+bool tab_series_seasons(tab_search *s, const tab_axis *x, tab_series *t, double longest)
+{
+    const double *y;
+    bool class;
+    size_t seq, all = 0, pairs[PERIODS] = { 0 };
+    double sum[PERIODS] = { 0 }, top = 0, best = 0, strength[PERIODS];
+    grid g = { tab_arena_new_of(s->scratch, double, ROOM + 2), tab_arena_new_of(s->scratch, double, ROOM + 2),
+               tab_arena_new_of(s->scratch, double, ROOM + 2),
+               tab_arena_new_of(s->scratch, uint32_t, ROOM + 2) };
+    if (tab_arena_full(s->scratch) || !tab_series_values(s, &y, &class) ||
+        !tab_series_ids(s, x->key, x->keys, s->series, &seq) || !tab_series_sequence(s, x, t->n, &seq))
+        return false;
+    if (y == NULL || class)
+        return true;
+    for (size_t from = 0, to; from < seq && all < ALL; from = to) {
+        for (to = from; to < seq && s->series[s->seq[to]] == s->series[s->seq[from]]; to++)
+            ;
+        size_t n = lay_out(s, t, y, from, to, &g);
+        all += n;
+        for (size_t p = 0; p < PERIODS; p++) {
+            size_t here = 0;
+            sum[p] += n >= 3 * period_at(p) ? beat(&g, n, period_at(p), &here) : 0;
+            pairs[p] += here;
+        }
+    }
+    for (size_t p = 0; p < PERIODS; p++) {
+        double r = pairs[p] > 0 ? sum[p] / (double)pairs[p] : 0;
+        double sure = r * sqrt((double)pairs[p]);
+        /* of unusual periods more is asked */
+        strength[p] = p < COMMON ? (sure > 3 ? r : 0) : sure > 5 ? r - 0.15 : 0;
+        top = fmax(top, strength[p]);
+    }
+    /* the shortest of those that say as much; one that is common if any does */
+    for (size_t p = 0; p < PERIODS; p++) {
+        bool first = best == 0 || (p < COMMON && (double)period_at(p) < best); // NOLINT: none yet
+        if (first && strength[p] > (p < COMMON ? 0.75 : 0.93) * top)
+            best = (double)period_at(p);
+    }
+    if (top > 0.2)
+        tab_series_add_season(t, best, longest);
+    return true;
+}

@@ -1,0 +1,11 @@
+/* What the summary says of the question itself (tools/tabella/ahead.c), on stdout. */
+#ifndef TABELLA_AHEAD_H
+#define TABELLA_AHEAD_H
+
+#include "common/table.h"
+#include "proto/bundle.pb-c.h"
+
+void print_regimes(const Tabella__Prediction *p); /* a line each of those that rows are asked in */
+void print_linked(const tab_table *const *tables, const Tabella__Prediction *p);
+void print_forecast(const Tabella__Forecast *f); /* how times were read, and the first rows */
+#endif
