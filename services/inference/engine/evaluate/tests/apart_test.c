@@ -31,7 +31,7 @@ static double sales(size_t day, size_t of)
            100;
 }
 
-typedef enum { DRIFT, STEADY, SHUFFLED } kind;
+typedef enum { DRIFT, STEADY, SHUFFLED, EVEN } kind; /* EVEN: no drift, no weekday */
 
 static const tab_table *days(tab_arena *a, size_t from, size_t n, kind k)
 {
@@ -50,7 +50,9 @@ static const tab_table *days(tab_arena *a, size_t from, size_t n, kind k)
             if (c == 0)
                 tab_builder_text(b, tab_str_of(text));
             else
-                tab_builder_number(b, sales(day, c) - (c == 2 && k == STEADY ? 0.2 * (double)day : 0));
+                tab_builder_number(b, sales(day, c) -
+                                          (c == 2 && (k == STEADY || k == EVEN) ? 0.2 * (double)day : 0) -
+                                          (c == 2 && k == EVEN ? 6 * (double)(day % 7 == 5) : 0));
         }
         cr_assert(tab_builder_finish(b, &col[c]));
     }
@@ -188,4 +190,56 @@ Test(apart, held_out_rows_are_the_last_or_whole_groups)
     cr_expect_lt(group->score, 0.5);
     o.by = 1;
     cr_expect_eq(tab_evaluate(&e, visits(a), &o, &group, NULL), TAB_VALIDATION);
+}
+
+/* What a report says of tomorrow is of rows that came later, at several distances. */
+Test(apart, a_report_says_how_good_the_future_is)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)4 << 30);
+    tab_engine e = { .arena = a };
+    Tabella__HeldOut *h = NULL;
+    tab_evaluate_options o = { .base = "base-1", .target = 2, .split = TAB_SPLIT_RANDOM };
+    cr_assert_eq(tab_evaluate(&e, days(a, 0, 600, DRIFT), &o, &h, NULL), TAB_OK);
+    cr_assert_geq(h->n_regimes, 4);
+    cr_expect_str_eq(h->regimes[0]->regime, "alike");
+    cr_expect_not(h->regimes[0]->has_distance);
+    for (size_t i = 1; i < h->n_regimes; i++) {
+        const Tabella__RegimeQuality *q = h->regimes[i];
+        cr_expect_str_eq(q->regime, "later");
+        cr_assert(q->has_distance && q->has_coverage);
+        cr_expect(i == 1 || q->distance > h->regimes[i - 1]->distance);
+    }
+    cr_expect_gt(h->regimes[h->n_regimes - 1]->score, h->regimes[0]->score, "a trend is not carried on");
+    o = (tab_evaluate_options){ .base = "base-1", .target = 3, .split = TAB_SPLIT_RANDOM };
+    cr_assert_eq(tab_evaluate(&e, visits(a), &o, &h, NULL), TAB_OK);
+    cr_expect_eq(h->n_regimes, 1, "no time orders visits");
+}
+
+/* 450 days that follow 300, none of which drifts: their errors do not grow, and no interval does much. */
+Test(apart, intervals_of_later_days_grow_as_errors_do)
+{
+    enum { FIRST = 300, FUTURE = 450 };
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)4 << 30);
+    TAB_AUTO(tab_fitted) *f = NULL;
+    predict(a, days(a, 0, FIRST, EVEN), "sales", TAB_SPLIT_AUTO, &f);
+    tab_engine e = { .arena = a };
+    Tabella__Prediction *m = NULL, *near = NULL;
+    cr_assert_eq(tab_score(&e, f, days(a, 0, FIRST, EVEN), false, &near, NULL), TAB_OK);
+    cr_assert_eq(tab_score(&e, f, days(a, FIRST, FUTURE, EVEN), false, &m, NULL), TAB_OK);
+    double covered = 0, width = 0, before = 0;
+    cr_assert_eq(m->results->n_regime, FUTURE);
+    cr_expect_eq(near->results->n_regime, 0);
+    for (size_t i = 0; i < FUTURE; i++) {
+        const double *q = m->results->quantiles + i * m->n_quantile_levels;
+        double truth = sales(FIRST + i, 2) - 0.2 * (double)(FIRST + i) - 6 * (double)((FIRST + i) % 7 == 5);
+        covered += (q[1] <= truth && truth <= q[5]) / (double)FUTURE;
+        width += (q[5] - q[1]) / FUTURE;
+        cr_expect_eq(m->results->regime[i], 1);
+    }
+    for (size_t i = 0; i < FIRST; i++) {
+        const double *q = near->results->quantiles + i * m->n_quantile_levels;
+        before += (q[5] - q[1]) / FIRST;
+    }
+    cr_expect(covered > 0.7 && covered < 0.93, "%g", covered);
+    cr_expect_lt(width, 1.6 * before, "%g, %g", width, before);
 }
