@@ -10,7 +10,7 @@
 
 /* TRIED: columns that are tried as the key of events. ALIKE: of the squared differences that such a key
  * leaves. */
-enum { LEAST = 12, BESIDE = 8, TRIED = 12 };
+enum { LEAST = 12, BESIDE = 8, TRIED = 12, BINS = 8 };
 static const double SURE = 4, ALIKE = 0.35;
 
 /* ---- values -------------------------------------------------------------------------------------- */
@@ -359,6 +359,31 @@ static bool sorted_by(const double *v, size_t rows)
     return (up <= astray || down <= astray) && up + down > 8;
 }
 
+/* Whether the last rows, all of them asked, were drawn from the whole table in its order, not cut off its end:
+ * in each of BINS parts their mean is near that of the labelled rows' same part, which are unlike each other. */
+static bool drawn_throughout(const tab_search *s, const double *v)
+{
+    double sum[2][BINS] = { { 0 } }, count[2][BINS] = { { 0 } }, mean = 0, apart = 0, off = 0;
+    size_t of[2] = { s->rows - s->n_asked, s->n_asked }, at[2] = { 0 };
+    for (size_t r = 0; r < s->rows; r++) {
+        size_t side = s->asked[r], bin = at[side]++ * BINS / of[side];
+        if (!isnan(v[r]))
+            sum[side][bin] += v[r], count[side][bin]++;
+    }
+    for (size_t side = 0; side < 2; side++)
+        for (size_t b = 0; b < BINS; b++) {
+            if (count[side][b] < 1)
+                return false;
+            sum[side][b] /= count[side][b];
+            mean += side == 0 ? sum[side][b] / BINS : 0;
+        }
+    for (size_t b = 0; b < BINS; b++) {
+        apart += (sum[0][b] - mean) * (sum[0][b] - mean);
+        off += (sum[1][b] - sum[0][b]) * (sum[1][b] - sum[0][b]);
+    }
+    return off < 0.4 * apart;
+}
+
 /* A counter of the rows: in the order of what it counts, not sorted by it. */
 static bool counts_rows(const tab_search *s, size_t column)
 {
@@ -372,7 +397,7 @@ bool tab_series_row_order(tab_search *s)
 {
     const double *y;
     bool class, sorted = false;
-    size_t said = 0, tried = 0;
+    size_t said = 0, tried = 0, drawn = 0;
     if (s->row_order >= 0)
         return true;
     s->row_order = 0;
@@ -390,9 +415,13 @@ bool tab_series_row_order(tab_search *s)
             sorted_by(p->number, s->rows))
             continue;
         tried++;
-        said += ordered_values(p->number, s->rows, sorted);
+        bool says = ordered_values(p->number, s->rows, sorted);
+        said += says;
+        drawn += says && s->at_end && s->n_asked >= 2 * BINS && drawn_throughout(s, p->number);
     }
     bool most = tried >= 2 && 3 * said >= 2 * tried;
+    if (drawn > 0 && 2 * drawn >= said)
+        return true;
     /* what a table is sorted by may well be followed by the target, and by nothing else */
     if (sorted ? target && tried > 0 && 3 * said >= 2 * tried
                : target || (most && y == NULL) || (most && class))
