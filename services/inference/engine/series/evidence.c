@@ -359,8 +359,9 @@ static bool sorted_by(const double *v, size_t rows)
     return (up <= astray || down <= astray) && up + down > 8;
 }
 
-/* Whether the last rows, all of them asked, were drawn from the whole table in its order, not cut off its end:
- * in each of BINS parts their mean is near that of the labelled rows' same part, which are unlike each other. */
+/* Whether the last rows, all of them asked, were drawn from the whole table in its order, not cut off its
+ * end: in each of BINS parts their mean is near that of the labelled rows' same part, which are unlike each
+ * other. */
 static bool drawn_throughout(const tab_search *s, const double *v)
 {
     double sum[2][BINS] = { { 0 } }, count[2][BINS] = { { 0 } }, mean = 0, apart = 0, off = 0;
