@@ -1,5 +1,5 @@
-/* See internal.h. Of plain numbers no calendar suggests a period: a series less its mean over the period keeps
- * the period and loses the trend; what is left is held against itself one period on. */
+/* See internal.h. Of plain numbers no calendar suggests a period: a series less its mean over the period
+ * keeps the period and loses the trend; what is left is held against itself one period on. */
 #include <math.h>
 #include <stdlib.h>
 
