@@ -8,9 +8,9 @@
 #include "services/inference/engine/profile/roles.h"
 #include "services/inference/engine/series/internal.h"
 
-/* TRIED: columns that are tried as the key of events. ALIKE: of the squared differences that such a key
- * leaves. */
-enum { LEAST = 12, BESIDE = 8, TRIED = 12, BINS = 8 };
+/* TRIED: columns that are tried as the key of events. FEW: values of a target by which the order of rows is
+ * not told, as sorting makes them runs. ALIKE: of the squared differences that a key of events leaves. */
+enum { LEAST = 12, BESIDE = 8, TRIED = 12, BINS = 8, FEW = 10 };
 static const double SURE = 4, ALIKE = 0.35;
 
 /* ---- values -------------------------------------------------------------------------------------- */
@@ -211,11 +211,15 @@ static double points_of(const tab_search *s, const tab_axis *x)
     if (count && !((lattice || visits) && (depends || told || (after && x->keys > 0 && x->z > 2.5))))
         return 0;
     /* a counter of the rows is their order, which the values must bear out */
-    if (count && x->keys == 0 && x->ordered >= 0.97 && !(s->row_order > 0))
+    if (count && x->keys == 0 && (x->ordered >= 0.97 || x->along > 0.9) && !(s->row_order > 0))
         return 0;
     if (year && x->alone < 0.9 && !told)
         return 0;
     if (x->yearless && loose && !told)
+        return 0;
+    /* a length of 60 to 90 may look like a year, and be followed by the target */
+    bool short_year = x->clues > 1 && x->role[0] == TAB_PART_YEAR && first->hi < 100;
+    if (short_year && !lattice && !told && x->ordered < 0.9)
         return 0;
     /* parts that neither order the rows nor make them stand alone describe what a row is about */
     if (x->clues > 1 && x->ordered < 0.9 && !lattice && !after && x->alone < 0.9)
@@ -409,7 +413,8 @@ bool tab_series_row_order(tab_search *s)
                  sorted_by(s->p->col[c].number, s->rows);
     if (!tab_series_values(s, &y, &class))
         return false;
-    bool target = y != NULL && !class && ordered_values(y, s->rows, sorted);
+    bool many = y != NULL && !class && s->p->col[s->target].distinct >= FEW;
+    bool target = many && ordered_values(y, s->rows, sorted);
     for (size_t c = 0; c < s->cols && tried < BESIDE; c++) {
         const tab_column_profile *p = &s->p->col[c];
         if (c == s->target || p->type != TAB_NUMERIC || p->number == NULL || p->distinct < LEAST ||
@@ -425,7 +430,7 @@ bool tab_series_row_order(tab_search *s)
         return true;
     /* what a table is sorted by may well be followed by the target, and by nothing else */
     if (sorted ? target && tried > 0 && 3 * said >= 2 * tried
-               : target || (most && y == NULL) || (most && class))
+               : target || (most && tried > 2 && (y == NULL || class)))
         s->row_order = target && most ? 0.9 : target ? 0.8 : 0.6;
     return true;
 }
