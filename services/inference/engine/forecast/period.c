@@ -96,6 +96,19 @@ static size_t settle(const double *r, size_t lags, double period, size_t from_mu
     return best;
 }
 
+/* Whether changes repeat after p steps too. A random walk wanders up and down as a season would, its changes do
+ * not come back. */
+static bool changes_repeat(const double *x, size_t n, size_t p)
+{
+    double same = 0, all = 0;
+    for (size_t t = 1; t < n; t++) {
+        double d = x[t] - x[t - 1];
+        all += d * d;
+        same += t > p ? d * (x[t - p] - x[t - p - 1]) : 0;
+    }
+    return same * (double)n > fmax(.1, 2 / sqrt((double)n)) * all * (double)(n - p);
+}
+
 static void add_found(tab_arena *a, const double *y, size_t n, size_t *list, size_t *count)
 {
     size_t used = n < SPECTRUM ? n : SPECTRUM, size = 1;
@@ -112,16 +125,16 @@ static void add_found(tab_arena *a, const double *y, size_t n, size_t *list, siz
         size_t top = 0;
         for (size_t k = 2; k < size / 2; k++) /* local maxima, strongest first */
             if (creal(z[k]) >= creal(z[k - 1]) && creal(z[k]) > creal(z[k + 1]) &&
-                (double)size / (double)k <= (double)used / 2.9 && (top == 0 || creal(z[k]) > creal(z[top])))
+                (double)size / (double)k <= (double)used / 4.9 && (top == 0 || creal(z[k]) > creal(z[top])))
                 top = k;
         if (top == 0)
             return;
         double least = fmax(.2, 2.6 / sqrt((double)used));
         size_t p = settle(r, lags, (double)size / (double)top, 1, 4, least);
-        if (p >= 2) {
+        if (p >= 2 && changes_repeat(x, used, p)) {
             add(list, count, p);
             size_t q = settle(r, lags, (double)p, 5, 12, fmax(least, r[p] + .02)); /* a week of days */
-            if (q >= 2)
+            if (q >= 2 && changes_repeat(x, used, q))
                 add(list, count, q);
         }
         size_t width = 2 * size / used + 1; /* the main lobe of this peak */
