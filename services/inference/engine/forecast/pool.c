@@ -358,7 +358,7 @@ bool tab_pool_learn(tab_forecast_pool *p, tab_arena *work)
         for (size_t o = 0; o < l->origins; o++)
             t.row[t.rows++] = l->error + o * TAB_MEMBERS * p->steps;
     }
-    learn_weights(&t, .05 + .5 / (trust + 1), p->weight);
+    learn_weights(&t, .05 + .3 / (trust + 1), p->weight);
     return learn_bands(p, pooled, trust, work);
 }
 
