@@ -96,8 +96,8 @@ static bool view_paths(const origin *o, const view *v, double *path, double erro
     return true;
 }
 
-/* After how many steps the whole pattern is back: the longer period where it holds the shorter one; else, as of
- * weeks in a year, the shorter one, which is known better. */
+/* After how many steps the whole pattern is back: the longer period where it holds the shorter one; else, as
+ * of weeks in a year, the shorter one, which is known better. */
 static size_t whole_period(const origin *o)
 {
     if (o->periods == 0)

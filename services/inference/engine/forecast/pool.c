@@ -259,7 +259,7 @@ static bool learn_quantiles(tab_forecast_pool *p, const band_errors *b, double t
     qsort(x, n, sizeof *x, by_counted);
     for (size_t q = 0; q < TAB_FORECAST_LEVELS; q++) {
         /* the finite sample's level: a step outwards by what `trust` independent errors cannot tell */
-        double level = levels[q] + (levels[q] - .5) / (trust + 1);
+        double level = levels[q] + .5 * (levels[q] - .5) / (trust + 1);
         double found = weighted_quantile(x, n, total, fmin(1, fmax(0, level)));
         double share = n > 0 ? trust / (trust + PRIOR) : 0;
         p->quantile[q] = share * found + (1 - share) * prior_quantile[q] * (1 + 1 / (trust + 3));
