@@ -274,7 +274,9 @@ static double independent(const tab_forecast_pool *p, const tab_learnt *l)
 {
     if (l->origins == 0)
         return 0;
-    double span = (double)(l->n - l->at[l->origins - 1]);
+    double span = 0;
+    for (size_t o = 0; o < l->origins; o++)
+        span = fmax(span, (double)(l->n - l->at[o]));
     return fmax(1, fmin((double)l->origins, span / (double)p->horizon));
 }
 
