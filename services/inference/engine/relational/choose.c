@@ -1,24 +1,27 @@
 /* What linked tables say is chosen in two steps, by at most SAMPLE rows. A candidate must tell of what a
  * cross-fitted model of the table's own columns left open, beyond what chance lets any of them all tell
  * (screen.h, decision 0393): where they are noise none comes in, and the score of the rows that chose stays
- * true; or rows that did not choose it must be answered better with it. Then models with the first few of
- * those, ranked by a model of them all, are held against the one of the own columns, row by row (decision
- * 0283). */
+ * true. Then models with the first few of those, ranked by a model of them all, are held against the one of
+ * the own columns, row by row (decision 0283). */
 #include <math.h>
 #include <stdlib.h>
 
 #include "services/inference/engine/features/fixed_by.h"
-#include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/learn/stack.h"
 #include "services/inference/engine/relational/parts.h"
 #include "services/inference/engine/relational/screen.h"
 
-enum { FOLDS = 5, SAMPLE = 4000, LEAST_ROWS = 40, MOST_CLASSES = 50, MOST_CHOSEN = 32 };
-enum { SCREENED = 8, STEPS = 3, LEAST_HALVES = 200, MOST_TOGETHER = 8 };
+enum {
+    FOLDS = 5,
+    SAMPLE = 4000,
+    LEAST_ROWS = 40,
+    MOST_CLASSES = 50,
+    MOST_CHOSEN = 32,
+    SCREENED = 8,
+    STEPS = 3
+};
 static const double TWIN = 0.985; /* a candidate that fixes the target is a copy of it: decision 0179 */
 static const double SURE = 2;     /* standard errors that the gain must lie above nothing */
-/* The same where many were tried at once, and rows that go together may make the error look small. */
-static const double SURER = 3;
 /* Of two trials with nearly the same gain the one with more columns is taken: all of them tell something, and
  * the stack reads finer than the trial does. */
 static const double NEARLY = 0.95;
@@ -149,7 +152,6 @@ typedef struct {
     uint32_t *label;
     float *y;
     const bool *hidden; /* (own) columns that are not looked at; NULL: none */
-    const bool *in;     /* (rows) those that have a target here; NULL: all */
 } encoded;
 
 static bool encode(const sample *s, encoded *ret)
@@ -217,7 +219,7 @@ static bool view(const sample *s, const encoded *n, const bool *taken, tab_arena
 }
 
 /* Adds the shares of the trees' gain, over the folds. */
-static void rank(const sample *s, const tab_encoder *all, const tab_stack *stack, double *told)
+static void rank(const sample *s, const tab_encoder *all, const tab_stack *stack)
 {
     for (size_t k = 0; k < stack->folds && stack->members > 0; k++) {
         const tab_member *b = &stack->member[0];
@@ -225,7 +227,7 @@ static void rank(const sample *s, const tab_encoder *all, const tab_stack *stack
         const float *share = b->model[k] == NULL ? NULL : b->learner->importance(b->model[k]);
         for (size_t f = 0; share != NULL && f < enc->n; f++)
             if (enc->f[f].source >= s->own && s->told[enc->f[f].source - s->own] >= 0)
-                told[enc->f[f].source - s->own] += (double)share[f];
+                s->told[enc->f[f].source - s->own] += (double)share[f];
     }
 }
 
@@ -246,10 +248,9 @@ static void leave(const sample *s, const encoded *n, const tab_stack *stack, flo
         }
 }
 
-/* The loss of each row with the table's own columns and those of `made` that are taken; told: what each tells
- * is added to it, left: what is left open (both NULL: not asked). */
-static bool trial(const sample *s, const encoded *n, const bool *taken, double *told, double *loss,
-                  float *left)
+/* The loss of each row with the table's own columns and those of `made` that are taken, and what is left open
+ * (NULL: not asked). */
+static bool trial(const sample *s, const encoded *n, const bool *taken, bool ranks, double *loss, float *left)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)4 << 30);
     tab_encoder enc;
@@ -271,13 +272,11 @@ static bool trial(const sample *s, const encoded *n, const bool *taken, double *
         return false;
     for (size_t i = 0; i < s->rows; i++) {
         const float *o = stack->oof + i * stack->outputs;
-        if (n->in != NULL && !n->in[i])
-            continue;
         double d = s->classification ? 0 : (double)(n->y[i] - o[0]);
         loss[i] = s->classification ? -(double)o[n->label[i]] : d * d;
     }
-    if (told != NULL)
-        rank(s, &enc, stack, told);
+    if (ranks)
+        rank(s, &enc, stack);
     if (left != NULL)
         leave(s, n, stack, left);
     return true;
@@ -337,7 +336,7 @@ static bool screen(const sample *s, const tab_links *l, const encoded *n, bool *
     q.left = left;
     bool more = true;
     for (size_t step = 0; more && step < STEPS; step++) {
-        if (!trial(s, &bare, beyond, NULL, loss, left) || !tab_links_screen(s->e, s->a, &q, found))
+        if (!trial(s, &bare, beyond, false, loss, left) || !tab_links_screen(s->e, s->a, &q, found))
             return false;
         more = false;
         for (size_t k = 0; k < q.features; k++) {
@@ -365,87 +364,17 @@ static int by_told(const void *a, const void *b)
     return (x->k > y->k) - (x->k < y->k);
 }
 
-/* The mean gain of `loss` over `own` in standard errors, over the rows that are in (NULL: all); *gain:
- * itself. */
-static double sure(const sample *s, const bool *in, const double *own, const double *loss, double *gain)
+/* The mean gain of `loss` over `own` in standard errors; *gain: itself. */
+static double sure(const double *own, const double *loss, size_t n, double *gain)
 {
-    double sum = 0, square = 0, n = 0;
-    for (size_t i = 0; i < s->rows; i++)
-        n += in == NULL || in[i];
-    for (size_t i = 0; i < s->rows; i++)
-        sum += in == NULL || in[i] ? (own[i] - loss[i]) / n : 0;
-    for (size_t i = 0; i < s->rows; i++)
-        if (in == NULL || in[i])
-            square += (own[i] - loss[i] - sum) * (own[i] - loss[i] - sum);
+    double sum = 0, square = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += (own[i] - loss[i]) / (double)n;
+    for (size_t i = 0; i < n; i++)
+        square += (own[i] - loss[i] - sum) * (own[i] - loss[i] - sum);
     *gain = sum;
-    double error = sqrt(square / (n - 1) / n);
+    double error = sqrt(square / ((double)n - 1) / (double)n);
     return error > 0 ? sum / error : 0;
-}
-
-/* The rows of one half alone have a target. False: the arena is full. */
-static bool half(const sample *s, const encoded *all, bool first, encoded *ret)
-{
-    bool *in = tab_arena_new_of(s->a, bool, s->rows + 1);
-    *ret = *all;
-    ret->in = in;
-    ret->label = tab_arena_new_of(s->a, uint32_t, s->rows + 1);
-    ret->y = tab_arena_new_of(s->a, float, s->rows + 1);
-    if (tab_arena_full(s->a))
-        return false;
-    for (size_t i = 0; i < s->rows; i++) {
-        in[i] = (tab_mix2(all->data->hash[i], 0x4a1f) & 1) == first;
-        ret->label[i] = in[i] ? all->label[i] : TAB_NULL;
-        ret->y[i] = in[i] ? all->y[i] : (float)NAN;
-    }
-    return true;
-}
-
-/* The candidates that told of the target, most first; returns how many. */
-static size_t by_rank(const sample *s, const double *told, const bool *which, ranked *order)
-{
-    size_t n = 0;
-    for (size_t k = 0; k < s->made; k++)
-        if (which[k] && told[k] > 0)
-            order[n++] = (ranked){ told[k], (uint32_t)k };
-    qsort(order, n, sizeof *order, by_told);
-    return n;
-}
-
-/* What tells only together with others: half of the rows ranks the candidates that did not come in, and the
- * first few of them do if the other half, which chose nothing, is answered better with them. */
-static bool together(const sample *s, const encoded *all, bool *beyond, bool *any)
-{
-    double *told = tab_arena_new_of(s->a, double, s->made + 1),
-           *own = tab_arena_new_of(s->a, double, s->rows + 1),
-           *loss = tab_arena_new_of(s->a, double, s->rows + 1), most = 0, gain = 0;
-    bool *some = tab_arena_new_of(s->a, bool, s->made + 1);
-    ranked *order = tab_arena_new_of(s->a, ranked, s->made + 1);
-    encoded ranks, judges;
-    if (s->rows < LEAST_HALVES)
-        return true;
-    if (tab_arena_full(s->a) || !half(s, all, true, &ranks) || !half(s, all, false, &judges))
-        return false;
-    for (size_t k = 0; k < s->made; k++)
-        some[k] = s->told[k] >= 0;
-    if (!trial(s, &ranks, some, told, loss, NULL) || !trial(s, &judges, beyond, NULL, own, NULL))
-        return false;
-    for (size_t k = 0; k < s->made; k++)
-        some[k] = some[k] && !beyond[k];
-    size_t n = by_rank(s, told, some, order), kept = 0;
-    memcpy(some, beyond, s->made * sizeof *some);
-    for (size_t many = 2, at = 0; at < n && many <= MOST_TOGETHER; many *= 2) {
-        while (at < n && at < many)
-            some[order[at++].k] = true;
-        if (!trial(s, &judges, some, NULL, loss, NULL))
-            return false;
-        if (sure(s, judges.in, own, loss, &gain) > SURER && gain > most) {
-            most = gain;
-            kept = at;
-        }
-    }
-    for (size_t i = 0; i < kept; i++)
-        beyond[order[i].k] = *any = true;
-    return true;
 }
 
 /* taken (made): the best of the ranked ones, doubling their number, or none. False: out of memory. */
@@ -461,21 +390,26 @@ static bool best_of(const sample *s, const tab_links *l, bool *taken)
     if (tab_arena_full(s->a) || !encode(s, &all))
         return false;
     leave_copies(s, &all);
-    if (!screen(s, l, &all, beyond, &any) || !together(s, &all, beyond, &any))
+    if (!screen(s, l, &all, beyond, &any))
         return false;
     if (!any)
         return true;
-    if (!trial(s, &all, some, NULL, own, NULL) || !trial(s, &all, beyond, s->told, loss, NULL))
+    if (!trial(s, &all, some, false, own, NULL) || !trial(s, &all, beyond, true, loss, NULL))
         return false;
-    size_t n = by_rank(s, s->told, beyond, order), kept = 0;
+    size_t n = 0, kept = 0;
+    for (size_t k = 0; k < s->made; k++) {
+        if (beyond[k] && s->told[k] > 0)
+            order[n++] = (ranked){ s->told[k], (uint32_t)k };
+    }
+    qsort(order, n, sizeof *order, by_told);
     double most = 0;
     for (size_t many = 1, at = 0; at < n && many <= MOST_CHOSEN; many *= 2) {
         double gain = 0;
         while (at < n && at < many)
             some[order[at++].k] = true;
-        if (!trial(s, &all, some, NULL, loss, NULL))
+        if (!trial(s, &all, some, false, loss, NULL))
             return false;
-        if (sure(s, NULL, own, loss, &gain) > SURE && gain > NEARLY * most) {
+        if (sure(own, loss, s->rows, &gain) > SURE && gain > NEARLY * most) {
             most = fmax(most, gain);
             kept = at;
         }
