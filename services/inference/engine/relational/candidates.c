@@ -37,12 +37,13 @@ static bool add(tab_arena *a, tab_links *l, const tab_way *w, tab_link_kind kind
                 uint32_t level)
 {
     static const char *const made[] = {
-        [TAB_LINK_NUMBER] = "",       [TAB_LINK_CODE] = "",
-        [TAB_LINK_AGE] = "age, days", [TAB_LINK_COUNT] = "count",
-        [TAB_LINK_SUM] = "sum",       [TAB_LINK_MEAN] = "mean",
-        [TAB_LINK_LEAST] = "min",     [TAB_LINK_MOST] = "max",
-        [TAB_LINK_LAST] = "last",     [TAB_LINK_SINCE] = "days since the last",
-        [TAB_LINK_SHARE] = "share",   [TAB_LINK_DISTINCT] = "distinct",
+        [TAB_LINK_NUMBER] = "",           [TAB_LINK_CODE] = "",
+        [TAB_LINK_AGE] = "age, days",     [TAB_LINK_COUNT] = "count",
+        [TAB_LINK_SUM] = "sum",           [TAB_LINK_MEAN] = "mean",
+        [TAB_LINK_LEAST] = "min",         [TAB_LINK_MOST] = "max",
+        [TAB_LINK_LAST] = "last",         [TAB_LINK_SINCE] = "days since the last",
+        [TAB_LINK_SHARE] = "share",       [TAB_LINK_HITS] = "count",
+        [TAB_LINK_DISTINCT] = "distinct",
     };
     if (l->features == TAB_LINK_FEATURES)
         return true;
@@ -50,14 +51,15 @@ static bool add(tab_arena *a, tab_links *l, const tab_way *w, tab_link_kind kind
     const tab_table *t = l->p[table]->table;
     bool whole = kind == TAB_LINK_COUNT || kind == TAB_LINK_SINCE;
     tab_str of = whole ? (tab_str){ "", 0 } : tab_column_address(a, t, column), value = { "", 0 };
-    if (kind == TAB_LINK_SHARE)
+    bool level_of = kind == TAB_LINK_SHARE || kind == TAB_LINK_HITS;
+    if (level_of)
         value = l->p[table]->col[column].level[level];
     const char *both = made[kind][0] != 0 && w->by[0] != 0 ? ", by " : w->by[0] != 0 ? "by " : "";
     bool said = made[kind][0] != 0 || w->by[0] != 0;
     char *name = tab_arena_printf(a, "%.*s%s%.*s%s%.*s%s%s%s%s%s", t->id.n > NAME ? NAME : (int)t->id.n,
                                   t->id.p, whole ? "" : ".", of.n > NAME ? NAME : (int)of.n, of.p,
-                                  kind == TAB_LINK_SHARE ? " = " : "", value.n > NAME ? NAME : (int)value.n,
-                                  value.p, said ? " (" : "", made[kind], both, w->by, said ? ")" : "");
+                                  level_of ? " = " : "", value.n > NAME ? NAME : (int)value.n, value.p,
+                                  said ? " (" : "", made[kind], both, w->by, said ? ")" : "");
     if (name == NULL)
         return false;
     l->feature[l->features++] = (tab_link_feature){
@@ -83,7 +85,7 @@ static bool add_categories(tab_arena *a, tab_links *l, const tab_way *w, size_t 
         if (c->levels == 0 || (double)count[best] < RARE * (double)c->present || count[best] == 0)
             break;
         count[best] = 0;
-        ok = add(a, l, w, TAB_LINK_SHARE, column, best);
+        ok = add(a, l, w, TAB_LINK_SHARE, column, best) && add(a, l, w, TAB_LINK_HITS, column, best);
     }
     free(count);
     return ok && (c->levels <= 2 || add(a, l, w, TAB_LINK_DISTINCT, column, 0));

@@ -104,7 +104,7 @@ static void add(const reader *r, size_t at, uint32_t mark, sums *s)
     row = w->side != NULL ? w->side[row] : row;
     if (row == TAB_NULL)
         return;
-    if (r->f->kind == TAB_LINK_SHARE || r->f->kind == TAB_LINK_DISTINCT) {
+    if (r->f->kind == TAB_LINK_SHARE || r->f->kind == TAB_LINK_HITS || r->f->kind == TAB_LINK_DISTINCT) {
         uint32_t code = r->code[row];
         if (code == TAB_NULL)
             return;
@@ -135,6 +135,8 @@ static double said(const reader *r, const sums *s, double until)
         return fmin(fmax(s->sum, -MOST), MOST);
     case TAB_LINK_DISTINCT:
         return s->distinct;
+    case TAB_LINK_HITS:
+        return s->hits;
     case TAB_LINK_SINCE:
         return (until - s->last) / DAY; /* NaN before any */
     default:

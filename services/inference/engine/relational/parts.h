@@ -77,6 +77,7 @@ typedef enum {
     TAB_LINK_LAST,
     TAB_LINK_SINCE, /* days since the last row */
     TAB_LINK_SHARE, /* of rows with the category `level` */
+    TAB_LINK_HITS,  /* how many of those */
     TAB_LINK_DISTINCT
 } tab_link_kind;
 

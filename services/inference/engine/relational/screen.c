@@ -6,8 +6,8 @@
  *   T[r]    = what the best split into two groups, and those without a value, take off its square
  *   z[r]    = T[r]'s cube root (Wilson & Hilferty 1931), by the mean and spread over r > 0
  *
- * so that features of two values and of many stand on one scale. If a feature tells nothing, what is left of a
- * unit is as likely to be of either sign whatever the feature says there, and round 0 is one among the others.
+ * so that features of two values and of many stand on one scale. If a feature tells nothing, what is left of
+ * a unit is as likely to be of either sign whatever the feature says there: round 0 is one among the others.
  * The draws are those of a unit's key: neither the order of rows nor that of columns is in them. */
 #include "services/inference/engine/relational/screen.h"
 
@@ -91,8 +91,8 @@ static void one_feature(void *ctx, size_t k)
     group_bins(p, f, group);
     for (size_t i = 0; i < p->data->rows; i++) {
         uint8_t g = group[p->data->bin[f][i]];
-        const float *drawn = j->drawn + i * DRAWS;
-        float *s = x->s[g];
+        const float *restrict drawn = j->drawn + i * DRAWS;
+        float *restrict s = x->s[g];
         x->n[g]++;
         for (size_t r = 0; r < DRAWS; r++)
             s[r] += drawn[r];

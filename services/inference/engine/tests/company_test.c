@@ -1,6 +1,6 @@
-/* A company of six tables: who leaves is told by how long ago the last order was and by tickets; the customer's
- * row has a date of sign-up and a store, and the store a date of its own. A sign-up is no moment that a
- * customer is asked about: the orders behind it count. */
+/* A company of six tables: who leaves is told by how long ago the last order was and by tickets; the
+ * customer's row has a date of sign-up and a store, and the store a date of its own. A sign-up is no moment
+ * that a customer is asked about: the orders behind it count. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>

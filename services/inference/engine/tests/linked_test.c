@@ -210,7 +210,8 @@ static void audit(world *w, bool one_class)
     cr_assert_not_null(w->b->prediction);
 }
 
-/* A table of the rows with a target alone tells nothing of those that are asked, well as it tells the others. */
+/* A table of the rows with a target alone tells nothing of those that are asked, well as it tells the
+ * others. */
 Test(linked, what_asked_rows_lack_is_left_out_and_named)
 {
     world w;

@@ -185,8 +185,8 @@ Test(relational, what_is_said_of_rows_is_what_counting_gives)
            mean = named(&w, "orders.amount (mean)"), least = named(&w, "orders.amount (min)"),
            most = named(&w, "orders.amount (max)"), last = named(&w, "orders.amount (last)"),
            since = named(&w, "orders (days since the last)"), late = named(&w, "orders.state = late (share)"),
-           items = named(&w, "items (count)"), weight = named(&w, "items.weight (sum)"),
-           kind = named(&w, "towns.kind");
+           hits = named(&w, "orders.state = late (count)"), items = named(&w, "items (count)"),
+           weight = named(&w, "items.weight (sum)"), kind = named(&w, "towns.kind");
     size_t before = 0;
     for (size_t i = 0; i < CUSTOMERS; i++) {
         bool dated = i < 10 || i >= 15;
@@ -199,6 +199,7 @@ Test(relational, what_is_said_of_rows_is_what_counting_gives)
         cr_assert(same(x[least][i], c.least) && same(x[most][i], c.most) && same(x[last][i], c.last));
         cr_assert(same(x[since][i], c.since));
         cr_assert(same(x[late][i], c.n > 0 ? c.late / c.n : (double)NAN));
+        cr_assert(same(x[hits][i], dated ? c.late : (double)NAN));
         cr_assert(same(x[items][i], dated ? c.items : (double)NAN) &&
                   same(x[weight][i], dated ? c.weight : (double)NAN));
         cr_assert_eq(v.code[kind][i] == TAB_NULL, i >= 15 && i < 20);
