@@ -56,6 +56,34 @@ class Table:
         self.id, self.columns, self.rows, self.read = id, [str(c) for c in columns], rows, read
         self.kind, self.frame = kind, frame
 
+    def called(self, columns: Sequence[str], last: Optional[Tuple[str, List[Any]]] = None) -> Table:
+        """The same rows under these names, and one more column last. A small table is sent from `read`, a
+        large one from its frame: both have these names and this column."""
+        if self.kind == "pandas":
+            frame = self.frame.copy(deep=False)
+            frame.columns = list(columns)
+            if last is not None:
+                more = library("pandas").Series(last[1], index=frame.index)
+                frame.insert(len(columns), last[0], more, allow_duplicates=True)
+            return table_of(self.id, frame)
+        if self.kind == "polars":
+            polars = library("polars")
+            frame = self.frame.rename(dict(zip(self.columns, columns)))
+            return table_of(
+                self.id, frame if last is None else frame.with_columns(polars.Series(last[0], last[1]))
+            )
+        if self.kind == "arrow":
+            arrow, frame = library("pyarrow"), self.frame
+            frame = arrow.Table.from_batches([frame]) if isinstance(frame, arrow.RecordBatch) else frame
+            frame = frame.rename_columns(list(columns))
+            return table_of(
+                self.id, frame if last is None else frame.append_column(last[0], _arrow_array(arrow, last[1]))
+            )
+        if last is None:
+            return Table(self.id, columns, self.rows, self.read, "", None)
+        name, cells = last
+        return Table(self.id, [*columns, name], self.rows, [*self.read, lambda a, b: cells[a:b]], "", None)
+
     def pieces(self) -> Iterator[bytes]:
         head = {"id": self.id, "columns": self.columns}
         yield json.dumps(head, separators=(",", ":"))[:-1].encode() + b',"rows":['
