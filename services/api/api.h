@@ -270,7 +270,11 @@ bool clock_agrees(int64_t signed_ms) TAB_CHECKED; /* by this machine's own clock
 tab_status call(request *r, const char *service, const char *method, const void *in,
                 const ProtobufCMessageDescriptor *reply, void *ret, tab_error *err) TAB_CHECKED;
 tab_status call_with(request *r, tab_ask *ask, tab_answer *ret, tab_error *err) TAB_CHECKED;
-/* The same without waiting: `done` gets the answer on the thread of answers.c and must not block. False: the
+/* promised.c. The same of a thing by its id: one that an answer has named and that is on its way to the service
+ * is waited for. */
+tab_status call_promised(request *r, const char *service, const char *method, const void *in,
+                         const ProtobufCMessageDescriptor *reply, void *ret, tab_error *err) TAB_CHECKED;
+/* As call_with without waiting: `done` gets the answer on the thread of answers.c and must not block. False: the
  * call was not started. What the ask points to must live until then. */
 bool call_start(request *r, tab_ask *ask, tab_rpc_done *done, void *arg, tab_error *err) TAB_CHECKED;
 struct api_answers *answers_open(api *a);

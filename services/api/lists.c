@@ -461,7 +461,7 @@ tab_status get_report(request *r, tab_error *err)
     Tabella__GetReportRequest q = TABELLA__GET_REPORT_REQUEST__INIT;
     const Tabella__Report *x;
     q.id = param_text(r, 0);
-    tab_status s = call(r, "reports", "Get", &q.base, &tabella__report__descriptor, &x, err);
+    tab_status s = call_promised(r, "reports", "Get", &q.base, &tabella__report__descriptor, &x, err);
     if (s == TAB_OK)
         report_json(&r->out, x);
     return s;
