@@ -192,8 +192,12 @@ tab_status query_page(request *r, const char *list, uint32_t otherwise, uint32_t
 void cursor_write(const request *r, tab_out *o, const char *list, tab_str position); /* as one JSON string */
 void next_cursor_member(request *r, const char *list, tab_str position); /* null when it is empty */
 
-/* Notes the fields of a body of run, create or serve that these do not have. Texts are the arena's. */
+/* warnings.c. Notes the fields of a body of run, create or serve that these do not have, texts of the arena;
+ * VALIDATION for one of a change of settings. */
 tab_status warnings_read(request *r, const tab_json *root, tab_error *err) TAB_CHECKED;
+/* VALIDATION for a field (of the member `within`, or "") that is none of the n known ones: names the nearest. */
+tab_status unknown_field(tab_str field, const char *within, const tab_str *known, size_t n,
+                         tab_error *err) TAB_CHECKED;
 
 /* Writes them, and those of the bundle (or NULL), as the member warnings[]; empty where there are none. */
 void warnings_member(request *r, const Tabella__Bundle *b);

@@ -42,6 +42,12 @@ static tab_status media_type(const request *r, bool parts, tab_error *err)
                          takes_parts(r) ? ", or multipart/form-data with tables as files" : "");
 }
 
+/* No body is the same as {}. */
+static bool says_nothing(const request *r)
+{
+    return r->body_n == 0 || strspn(r->body, " \t\r\n") == r->body_n;
+}
+
 tab_status body_read(request *r, tab_body *ret, tab_error *err)
 {
     const tab_body_limits limits = { 8, 64, 2000, r->route == TAB_POST_SERVE ? 10000 : 0,
@@ -56,7 +62,8 @@ tab_status body_read(request *r, tab_body *ret, tab_error *err)
     if (s == TAB_OK && parts)
         s = body_parts_read(r, &limits, ret, err);
     else if (s == TAB_OK)
-        s = tab_body_read(r->arena, (tab_str){ r->body, r->body_n }, &limits, ret, err);
+        s = tab_body_read(r->arena, says_nothing(r) ? TAB_S("{}") : (tab_str){ r->body, r->body_n }, &limits,
+                          ret, err);
     if (s == TAB_OK &&
         (r->route == TAB_POST_RUN || r->route == TAB_POST_ENDPOINTS || r->route == TAB_POST_SERVE ||
          r->route == TAB_POST_ENDPOINT_REFRESH || r->route == TAB_POST_DATA_GENERATE))

@@ -433,7 +433,7 @@ tab_status post_endpoint_refresh(request *r, tab_error *err)
     const Tabella__EndpointJob *y = NULL;
     const Tabella__Endpoint *e;
     tab_body b;
-    tab_status s = r->body_n > 0 ? body_read(r, &b, err) : TAB_OK;
+    tab_status s = body_read(r, &b, err);
     if (s == TAB_OK && r->dry_run)
         return refresh_dry(r, err);
     if (s == TAB_OK)
