@@ -174,9 +174,10 @@ static tab_status read_task(const tab_json *t, Tabella__RunOptions *o, tab_error
 tab_status body_options(request *r, const tab_body *b, Tabella__RunOptions **ret, bool *ret_batch,
                         tab_str *ret_out, tab_error *err)
 {
-    static const char *const members[] = { "confidence_threshold", "processing", "out", "explain", "columns",
-                                           "missing_values",       "split",      NULL },
-                             *const ways[] = { "realtime", "batch", NULL };
+    static const char
+        *const members[] = { "confidence_threshold", "processing", "out",      "explain", "columns",
+                             "missing_values",       "split",      "out_mode", NULL },
+               *const ways[] = { "realtime", "batch", NULL };
     Tabella__RunOptions *o = tab_arena_new_of(r->arena, Tabella__RunOptions, 1);
     const char *way;
     tab_str base;
@@ -213,6 +214,18 @@ tab_status body_options(request *r, const tab_body *b, Tabella__RunOptions **ret
         return tab_no_memory(err);
     *ret_batch = way != NULL && strcmp(way, "batch") == 0;
     *ret = o;
+    return TAB_OK;
+}
+
+tab_status body_out_mode(const tab_body *b, const char **ret, tab_error *err)
+{
+    static const char *const modes[] = { "new", "append", "replace", NULL };
+    const tab_json *options = tab_json_get(b->root, "options");
+    TAB_TRY(word(options, "options", "out_mode", modes, ret, err));
+    if (*ret != NULL && tab_json_get(options, "out") == NULL)
+        return tab_fail(err, TAB_VALIDATION, "options.out_mode",
+                        "`options.out_mode` says how `options.out` is written, and there is none");
+    *ret = *ret == NULL ? "" : *ret;
     return TAB_OK;
 }
 

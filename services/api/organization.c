@@ -290,8 +290,8 @@ static tab_status read_cap(const tab_json *cap, const char *name, Tabella__SetOr
         return TAB_OK;
     if (!none && (cap->kind != TAB_JSON_NUMBER || !(cap->num >= 0 && cap->num < 1e12)))
         return tab_fail(err, TAB_VALIDATION, name, "`%s` is an amount of 0 or more, or null", name);
-    bool same = q->spend_cap == 0 || (none ? q->spend_cap == TABELLA__SET_ORG_REQUEST__SWITCH__OFF
-                                           : q->spend_cap_usd == cap->num);
+    bool same = q->spend_cap == 0 ||
+                (none ? q->spend_cap == TABELLA__SET_ORG_REQUEST__SWITCH__OFF : q->spend_cap_usd == cap->num);
     if (!same)
         return tab_fail(err, TAB_VALIDATION, name, "`spend_cap_usd` is given twice, and not alike");
     q->spend_cap = none ? TABELLA__SET_ORG_REQUEST__SWITCH__OFF : TABELLA__SET_ORG_REQUEST__SWITCH__ON;

@@ -1,6 +1,6 @@
 /* Fields of a body that its request does not have. Those of run, create and serve are ignored, since a client
- * may be newer than the server, and named in warnings[], since one may be mistyped; warnings[] also holds what
- * the pass doubts. Those of a change of settings are refused. */
+ * may be newer than the server, and named in warnings[], since one may be mistyped; warnings[] also holds
+ * what the pass doubts. Those of a change of settings are refused. */
 #include <stdio.h>
 
 #include "common/nearest.h"
@@ -10,7 +10,13 @@ enum { MOST_WARNINGS = 16, SHOWN = 64 };
 
 /* The fields of each route. A change of settings on the platform refuses every other one: a cap that is
  * misspelt must not pass. */
-#define FIELDS(...) { __VA_ARGS__, { NULL, 0 } }
+#define FIELDS(...)  \
+    {                \
+        __VA_ARGS__, \
+        {            \
+            NULL, 0  \
+        }            \
+    }
 static const struct {
     tab_route_id route;
     bool refuses;

@@ -179,7 +179,8 @@ def of_any_size(check, client, ours, np):
             _arrow.CELLS = cells
             _arrow.library = library if arrow else lambda name: None if name == "pyarrow" else library(name)
             for name, frame in frames.items():
-                what = f"{name}, {'few' if cells > n * 9 else 'many'} cells, pyarrow {'' if arrow else 'not '}there"
+                size, there = "few" if cells > n * 9 else "many", "there" if arrow else "not there"
+                what = f"{name}, {size} cells, pyarrow {there}"
                 try:
                     number = ours.TabellaRegressor(client).fit(frame, y)
                     error = np.abs(number.predict(frame[:300]) - y[:300]).mean()
@@ -191,4 +192,6 @@ def of_any_size(check, client, ours, np):
                     check(f"estimators: {what}", False, f"{type(e).__name__}: {e}")
     _arrow.CELLS, _arrow.library = was
     columns = ours._names(["", "c0", "target", "z"])
-    check("estimators: a column without a name has one of its own", columns == ["c0_", "c0", "c2", "z"], columns)
+    check(
+        "estimators: a column without a name has one of its own", columns == ["c0_", "c0", "c2", "z"], columns
+    )

@@ -78,6 +78,7 @@ class Tabella:
         confidence_threshold: Optional[float] = None,
         processing: Optional[str] = None,
         out: Optional[str] = None,
+        out_mode: Optional[str] = None,
         explain: Optional[bool] = None,
         columns: Optional[Sequence[Mapping[str, Any]]] = None,
         missing_values: Union[str, Sequence[Union[str, float]], None] = None,
@@ -95,9 +96,10 @@ class Tabella:
         False for no prediction (default: the service chooses). task: classification, regression or anomaly
         (default: by the target). base: a model's id (default: the service's). confidence_threshold: of
         matches that are reported, 0 to 1 (default: 0.5). processing: `batch` is cheaper and may take a day.
-        out: where to write the bundle to. explain: each row's reasons. columns: what is known of columns,
-        each a dict of table, column and role, type or use. missing_values: marks that stand for "missing",
-        or "auto". split: auto, random, time or group. options: what newer services take besides.
+        out: where to write the bundle to. out_mode: of a table, new, append or replace (default: new).
+        explain: each row's reasons. columns: what is known of columns, each a dict of table, column and role,
+        type or use. missing_values: marks that stand for "missing", or "auto". split: auto, random, time or
+        group. options: what newer services take besides.
 
         A large run becomes a job, which is waited for. progress: draws a bar meanwhile. Ctrl-C cancels the
         job. idempotency_key: of a run that was perhaps sent before (default: a new one, kept over the
@@ -112,6 +114,7 @@ class Tabella:
             confidence_threshold=confidence_threshold,
             processing=processing,
             out=out,
+            out_mode=out_mode,
             explain=explain,
             columns=columns,
             missing_values=missing_values,
@@ -134,6 +137,7 @@ class Tabella:
         confidence_threshold: Optional[float] = None,
         processing: Optional[str] = None,
         out: Optional[str] = None,
+        out_mode: Optional[str] = None,
         explain: Optional[bool] = None,
         columns: Optional[Sequence[Mapping[str, Any]]] = None,
         missing_values: Union[str, Sequence[Union[str, float]], None] = None,
@@ -153,6 +157,7 @@ class Tabella:
             confidence_threshold=confidence_threshold,
             processing=processing,
             out=out,
+            out_mode=out_mode,
             explain=explain,
             columns=columns,
             missing_values=missing_values,
