@@ -208,6 +208,36 @@ static bool begins(tab_str s, const char *magic, size_t n)
     return s.n >= n && memcmp(s.p, magic, n) == 0;
 }
 
+/* A text's first sign that is neither a mark of its encoding nor blank. */
+static tab_str first_sign(tab_str s)
+{
+    size_t i = begins(s, "\xEF\xBB\xBF", 3) ? 3 : 0;
+    while (i < s.n && s.p[i] != 0 && strchr(" \t\r\n", s.p[i]) != NULL)
+        i++;
+    return (tab_str){ s.p + i, s.n - i };
+}
+
+/* Markup, which begins like no header of a table. */
+static tab_status markup(tab_str s, tab_error *err)
+{
+    static const struct {
+        const char *begin, *what;
+    } kinds[] = {
+        { "<!doctype html",
+          "it is a web page, perhaps one that asks to sign in; send the file that it offers" },
+        { "<html", "it is a web page, perhaps one that asks to sign in; send the file that it offers" },
+        { "<!doctype", "it is a document of markup; send its table as CSV, JSON or xlsx" },
+        { "<?xml", "it is XML; send its table as CSV, JSON or xlsx" },
+        { "<svg", "it is a picture; send its table as CSV or xlsx" },
+        { "{\\rtf", "it is a document of a word processor; send its table as CSV or xlsx" },
+    };
+    s = first_sign(s);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (s.n >= strlen(kinds[i].begin) && strncasecmp(s.p, kinds[i].begin, strlen(kinds[i].begin)) == 0)
+            return tab_fail(err, TAB_VALIDATION, "", "%s", kinds[i].what);
+    return TAB_OK;
+}
+
 /* What is known and not read, with the way out. */
 static tab_status refused(tab_str s, tab_error *err)
 {
@@ -222,11 +252,31 @@ static tab_status refused(tab_str s, tab_error *err)
         { "BZh", 3, "it is packed by bzip2; unpack it, or pack it by gzip" },
         { "\xFD\x37zXZ", 5, "it is packed by xz; unpack it, or pack it by gzip" },
         { "SQLite format 3", 15, "it is a SQLite database; export its tables as CSV" },
+        { "\0\1\0\0Standard ", 13, "it is an Access database; export its tables as CSV or xlsx" },
+        { "7z\xBC\xAF\x27\x1C", 6, "it is packed by 7-Zip; unpack it, or pack it by zip or gzip" },
+        { "Rar!", 4, "it is packed by RAR; unpack it, or pack it by zip or gzip" },
+        { "\x04\x22\x4D\x18", 4, "it is packed by lz4; unpack it, or pack it by gzip" },
+        { "\x89PNG", 4, "it is a picture; send its table as CSV or xlsx" },
+        { "\xFF\xD8\xFF", 3, "it is a picture; send its table as CSV or xlsx" },
+        { "GIF8", 4, "it is a picture; send its table as CSV or xlsx" },
+        { "II*\0", 4, "it is a picture; send its table as CSV or xlsx" },
+        { "MM\0*", 4, "it is a picture; send its table as CSV or xlsx" },
+        { "RIFF", 4, "it is a picture, a sound or a film, and no table" },
+        { "OggS", 4, "it is a sound or a film, and no table" },
+        { "ID3", 3, "it is a sound, and no table" },
+        { "\x7F"
+          "ELF",
+          4, "it is a program, and no table" },
+        { "MZ\x90\0", 4, "it is a program, and no table" },
     };
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         if (begins(s, formats[i].magic, formats[i].n))
             return tab_fail(err, TAB_VALIDATION, "", "%s", formats[i].what);
-    return TAB_OK;
+    if (s.n > 12 && memcmp(s.p + 4, "ftyp", 4) == 0)
+        return tab_fail(err, TAB_VALIDATION, "", "it is a film or a picture, and no table");
+    if (s.n > 262 && memcmp(s.p + 257, "ustar", 5) == 0)
+        return tab_fail(err, TAB_VALIDATION, "", "it is a tar archive; send its files, or pack them by zip");
+    return markup(s, err);
 }
 
 static bool is_json(tab_str name, tab_str s)
@@ -236,15 +286,16 @@ static bool is_json(tab_str name, tab_str s)
     };
     if (one_of(name, json))
         return true;
-    size_t i = begins(s, "\xEF\xBB\xBF", 3) ? 3 : 0;
-    while (i < s.n && s.p[i] != 0 && strchr(" \t\r\n", s.p[i]) != NULL)
-        i++;
-    return !one_of(name, text) && i < s.n && (s.p[i] == '{' || s.p[i] == '[');
+    s = first_sign(s);
+    return !one_of(name, text) && s.n > 0 && (*s.p == '{' || *s.p == '[');
 }
 
 static tab_status read_plain(reader *r, tab_str name, tab_str bytes)
 {
     TAB_TRY(refused(bytes, r->err));
+    if (first_sign(bytes).n == 0)
+        return tab_fail(r->err, TAB_VALIDATION, "",
+                        bytes.n == 0 ? "it is empty" : "it is empty: it holds blanks alone");
     if (tab_arrow_is(bytes))
         return read_arrow(r, name, bytes);
     if (tab_parquet_is(bytes))
