@@ -264,9 +264,7 @@ static tab_status refused(tab_str s, tab_error *err)
         { "RIFF", 4, "it is a picture, a sound or a film, and no table" },
         { "OggS", 4, "it is a sound or a film, and no table" },
         { "ID3", 3, "it is a sound, and no table" },
-        { "\x7F"
-          "ELF",
-          4, "it is a program, and no table" },
+        { "\177ELF", 4, "it is a program, and no table" },
         { "MZ\x90\0", 4, "it is a program, and no table" },
     };
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)

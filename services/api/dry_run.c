@@ -26,6 +26,13 @@ static void cells_by_op(tab_out *o, const char *name, const Tabella__ReserveRepl
 
 tab_status dry_run_answer(request *r, cost *c, tab_error *err)
 {
+    TAB_TRY(dry_run_open(r, c, err));
+    tab_out_close(&r->out, '}');
+    return TAB_OK;
+}
+
+tab_status dry_run_open(request *r, cost *c, tab_error *err)
+{
     Tabella__ReserveRequest q = TABELLA__RESERVE_REQUEST__INIT;
     const Tabella__ReserveReply *y;
     tab_out *o = &r->out;
@@ -46,7 +53,6 @@ tab_status dry_run_answer(request *r, cost *c, tab_error *err)
     bool_member(o, "allowed", y->allowed);
     text_member(o, "reason", y->allowed ? NULL : y->message);
     warnings_member(r, NULL);
-    tab_out_close(o, '}');
     return TAB_OK;
 }
 

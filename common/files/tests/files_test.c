@@ -232,10 +232,7 @@ Test(files, bytes_that_are_no_table_are_told_what_they_are)
         { "logo.csv", BYTES("\x89PNG\r\n\x1a\n\0\0\0\rIHDR,\n1,2\n3,4\n"), "a picture" },
         { "photo.csv", BYTES("\xFF\xD8\xFF\xE0\0\x10JFIF\0,,\n1,2\n"), "a picture" },
         { "song.csv", BYTES("ID3\4\0\0,\n1,2\n"), "a sound" },
-        { "a.csv",
-          BYTES("\x7F"
-                "ELF\2\1\1,\n1,2\n"),
-          "a program" },
+        { "a.csv", BYTES("\177ELF\2\1\1,\n1,2\n"), "a program" },
         { "a.csv", BYTES("\xEF\xBB\xBF \n<!DOCTYPE html>\n<html><p>Please, sign in, now</html>\n"),
           "a web page" },
         { "a.html", BYTES("<HTML lang=\"en\">\n<p>a,b</p>\n"), "a web page" },

@@ -138,6 +138,7 @@ class Cost(Answer):
     allowed: bool = True
     reason: Optional[str] = None
     warnings: List[str] = dataclasses.field(default_factory=list)
+    schema_changes: List[Any] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass(repr=False, eq=False)
