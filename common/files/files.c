@@ -176,6 +176,29 @@ static tab_status read_statistics(reader *r, tab_str name, tab_str bytes)
 typedef tab_status (*book_fn)(tab_arena *a, const tab_zip *z, tab_sheet_limits most, tab_sheet **ret,
                               size_t *ret_n, tab_error *err);
 
+static size_t words(tab_str s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s.n; i++)
+        n += s.p[i] != ' ' && (i == 0 || s.p[i - 1] == ' ');
+    return n;
+}
+
+/* Sentences, one below the other: what people write to each other beside their tables. */
+static bool holds_notes(const tab_table *t)
+{
+    enum { LINES = 100, WORDS = 4 };
+    if (t->cols != 1 || t->rows > LINES)
+        return false;
+    size_t lines = t->col[0].name.n > 0, sentences = words(t->col[0].name) >= WORDS;
+    for (size_t i = 0; i < t->rows; i++) {
+        tab_cell x = tab_cell_at(&t->col[0], i);
+        lines += x.kind != TAB_CELL_NULL;
+        sentences += x.kind == TAB_CELL_TEXT && words(x.text) >= WORDS;
+    }
+    return 2 * sentences > lines;
+}
+
 static tab_status read_book(reader *r, tab_str name, const tab_zip *z, book_fn fn)
 {
     tab_sheet *sheet;
@@ -184,12 +207,20 @@ static tab_status read_book(reader *r, tab_str name, const tab_zip *z, book_fn f
     TAB_TRY(fn(r->a, z, most, &sheet, &n, r->err));
     if (n == 0)
         return tab_fail(r->err, TAB_VALIDATION, "", "no visible sheet holds a value");
+    size_t tables = 0, kept = 0;
+    for (size_t i = 0; i < n; i++)
+        tables += !holds_notes(sheet[i].table);
+    kept = tables > 0 ? tables : n; /* of notes alone, all are read */
     for (size_t i = 0; i < n; i++) {
         tab_table *t = tab_arena_new_of(r->a, tab_table, 1);
         if (t == NULL)
             return tab_no_memory(r->err);
         *t = *sheet[i].table;
-        t->id = stem(r->a, name, n > 1 ? sheet[i].name : TAB_S(""));
+        t->id = stem(r->a, name, kept > 1 ? sheet[i].name : TAB_S(""));
+        if (kept < n && holds_notes(t)) {
+            note(r, stem(r->a, name, sheet[i].name), "the sheet holds notes and no table, and was left out");
+            continue;
+        }
         if (sheet[i].notes.skipped > 0)
             note(r, t->id, "%zu rows above the header were skipped", sheet[i].notes.skipped);
         if (!sheet[i].notes.header)
@@ -251,7 +282,7 @@ static tab_status refused(tab_str s, tab_error *err)
         { "\x28\xB5\x2F\xFD", 4, "it is packed by zstd; unpack it, or pack it by gzip" },
         { "BZh", 3, "it is packed by bzip2; unpack it, or pack it by gzip" },
         { "\xFD\x37zXZ", 5, "it is packed by xz; unpack it, or pack it by gzip" },
-        { "SQLite format 3", 15, "it is a SQLite database; export its tables as CSV" },
+        { "SQLite format 3", 15, "it is a SQLite database; upload it, or export its tables as CSV" },
         { "\0\1\0\0Standard ", 13, "it is an Access database; export its tables as CSV or xlsx" },
         { "7z\xBC\xAF\x27\x1C", 6, "it is packed by 7-Zip; unpack it, or pack it by zip or gzip" },
         { "Rar!", 4, "it is packed by RAR; unpack it, or pack it by zip or gzip" },

@@ -311,6 +311,28 @@ Test(files, xlsx_sheets_dates_and_gaps)
     expect(t, 2, 2, "18:00:00");
 }
 
+#define SHEET(rows) "<worksheet><sheetData>" rows "</sheetData></worksheet>"
+#define ROW(cells) "<row>" cells "</row>"
+#define TEXT(text) "<c t='inlineStr'><is><t>" text "</t></is></c>"
+
+Test(files, a_sheet_of_notes_is_no_table)
+{
+    static const char one[] = SHEET(ROW(TEXT("id") TEXT("name")) ROW("<c><v>1</v></c>" TEXT("ann")));
+    static const char two[] =
+        SHEET(ROW(TEXT("These figures were made by us.")) ROW(TEXT("Ask Ann for what is missing.")));
+    const char *const part[] = { BOOK, "xl/worksheets/one.xml", one, "xl/two.xml", two, NULL };
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
+    tab_grown g = zip_of(part, 0);
+    tab_file f = read_ok(a, "b.xlsx", g.p, g.n);
+    cr_assert(f.n == 1 && tab_str_eq(f.table[0]->id, TAB_S("b")) && f.table[0]->rows == 1);
+    cr_expect(strstr(f.notes.p, "notes and no table") != NULL, "%.*s", TAB_STR(f.notes));
+    free(g.p);
+    const char *const alone[] = { BOOK, "xl/worksheets/one.xml", "<worksheet/>", "xl/two.xml", two, NULL };
+    g = zip_of(alone, 0);
+    cr_expect_eq(read_ok(a, "b.xlsx", g.p, g.n).n, 1, "of notes alone, all are read");
+    free(g.p);
+}
+
 static void expect_sheet_refused(const char *sheet, const char *why)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 26);
