@@ -50,6 +50,11 @@ tab_status dry_run_open(request *r, cost *c, tab_error *err)
         tab_out_uint(o, y->left_milli / 1000);
     else
         tab_out_null(o);
+    tab_out_key(o, "amount_usd");
+    if (y->usd_per_million > 0)
+        tab_out_double(o, y->amount_usd);
+    else
+        tab_out_null(o);
     bool_member(o, "allowed", y->allowed);
     text_member(o, "reason", y->allowed ? NULL : y->message);
     warnings_member(r, NULL);
