@@ -140,6 +140,14 @@ static tab_table *subset(tab_arena *a, const tab_table *t, const bool *pick, boo
 }
 
 /* A metric that is not finite (an AUC of one class) is left out. */
+static double metric(const Tabella__HeldOut *h, const char *name)
+{
+    for (size_t i = 0; i < h->n_metrics; i++)
+        if (strcmp(h->metrics[i]->name, name) == 0)
+            return h->metrics[i]->value;
+    return 0;
+}
+
 static void add_metric(tab_arena *a, Tabella__HeldOut *h, const char *name, double value)
 {
     Tabella__Metric *m = tab_message(a, Tabella__Metric, TABELLA__METRIC__INIT);
@@ -611,8 +619,9 @@ static bool grade(const tab_engine *e, const partition *s, const tab_evaluate_op
     if (s->task != TAB_TASK_ANOMALY || labels)
         h->target = tab_column_ref(a, s->p->table, o->table, o->target);
     if (s->task != TAB_TASK_ANOMALY || anomalies > 0)
-        h->weakest_slice = tab_slices(a, s->p, s->test, o->target, error, s->task != TAB_TASK_REGRESSION,
-                                      o->table, &h->slices, &h->n_slices);
+        h->weakest_slice = tab_slices(a, s->p, s->test, o->target, error,
+                                      s->task != TAB_TASK_REGRESSION ? -1 : metric(h, "rmse"), o->table,
+                                      &h->slices, &h->n_slices);
     if (s->task != TAB_TASK_ANOMALY)
         interval(e, error, s->task == TAB_TASK_REGRESSION ? truth : NULL, h->test_rows, h);
     doubt(a, h, 1 - (double)s->present / (double)rows, labels, anomalies);
