@@ -112,7 +112,7 @@ static tab_status read_csv(reader *r, tab_str name, tab_str bytes)
         note(r, id, "%zu lines above the header were skipped", n.skipped);
     if (n.comments > 0)
         note(r, id, "%zu lines that begin with # are no rows", n.comments);
-    if (strncmp(n.encoding, "utf", 3) != 0 && strcmp(n.encoding, "windows-1252") != 0)
+    if (strcmp(n.encoding, "utf-8") != 0)
         note(r, id, "its letters were read as %s", n.encoding);
     if (n.zeros > 0)
         note(r, id, "%zu zero bytes were replaced", n.zeros);

@@ -223,6 +223,11 @@ def table_of(id: str, x: Any) -> Table:
     if isinstance(x, Sequence) and not isinstance(x, (str, bytes)) and all(isinstance(r, Mapping) for r in x):
         names = list(dict.fromkeys(k for r in x for k in r))
         return Table(id, names, len(x), [_key_column(x, k) for k in names], "", x)
+    if isinstance(x, (str, bytes)) or hasattr(x, "__fspath__"):
+        raise TypeError(
+            "a file is no table: client.data.upload(path) makes datasets of it (then data=[its id]), and a "
+            "library of frames reads it (pandas.read_csv(path))"
+        )
     raise TypeError(
         f"{type(x).__name__} is no table: a data frame of pandas or polars, an Arrow table, a list of dicts, "
         "a two-dimensional array, or a dict with `columns` and `rows`"
@@ -230,10 +235,19 @@ def table_of(id: str, x: Any) -> Table:
 
 
 def tables_of(x: Any, name: str) -> Tuple[List[Table], bool]:
-    """The tables of a call, and whether it is a single one that has no name of its own."""
+    """The tables of a call, and whether it is a single one that has no name of its own. Tables in the API's
+    own form ({"id", "columns", "rows"}, or a list of such) have theirs."""
+    if _is_api(x):
+        x = [x]
+    if isinstance(x, (list, tuple)) and x and all(_is_api(t) for t in x):
+        return [table_of(str(t["id"]), t) for t in x], False
     if isinstance(x, Mapping) and not ("columns" in x and "rows" in x):
         return [table_of(str(k), v) for k, v in x.items()], False
     return [table_of(name, x)], True
+
+
+def _is_api(x: Any) -> bool:
+    return isinstance(x, Mapping) and {"id", "columns", "rows"} <= set(x) and isinstance(x["id"], str)
 
 
 # ---- writing -----------------------------------------------------------------------------------
