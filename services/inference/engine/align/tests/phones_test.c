@@ -41,7 +41,8 @@ Test(phones, are_one_value_in_every_notation)
     for (int f = 0; f < FORMS; f++) {
         cr_assert_eq(tab_profile_table(&e, table_of(a, f), &p[f], NULL), TAB_OK);
         if (f == 1)
-            p[f]->col[0].role = TAB_ROLE_PHONE; /* as a caller may say: texts of numbers are read as amounts */
+            p[f]->col[0].role =
+                TAB_ROLE_PHONE; /* as a caller may say: texts of numbers are read as amounts */
         cr_assert_eq(p[f]->col[0].role, TAB_ROLE_PHONE, "%d: %s", f, tab_role_names[p[f]->col[0].role]);
     }
     cr_assert_eq(tab_views_new(&e, p, FORMS, &v, NULL), TAB_OK);
