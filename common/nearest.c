@@ -33,6 +33,22 @@ static size_t distance(tab_str a, tab_str b)
     return row[a.n % 3][b.n];
 }
 
+/* The only name that begins with the word; n: none or several. */
+static size_t beginning(tab_str word, const tab_str *known, size_t n)
+{
+    size_t found = n;
+    for (size_t i = 0; i < n && word.n >= 4; i++) {
+        size_t k = 0;
+        while (k < word.n && k < known[i].n && lower(word, k) == lower(known[i], k))
+            k++;
+        if (k == word.n && found < n)
+            return n;
+        if (k == word.n)
+            found = i;
+    }
+    return found;
+}
+
 size_t tab_nearest(tab_str word, const tab_str *known, size_t n)
 {
     size_t best = n, least = 0;
@@ -45,5 +61,5 @@ size_t tab_nearest(tab_str word, const tab_str *known, size_t n)
         if (3 * d <= longer && (best == n || d < least))
             best = i, least = d;
     }
-    return best;
+    return best < n ? best : beginning(word, known, n);
 }

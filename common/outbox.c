@@ -90,6 +90,22 @@ tab_status tab_outbox_put_all(tab_tx *tx, tab_arena *a, const char *schema, cons
         TAB_P(tab_p_text(subject), tab_p_text(column[0]), tab_p_text(column[1]), tab_p_text(column[2])));
 }
 
+tab_status tab_outbox_waiting(tab_pg *pg, const char *schema, const char *org, const char *service,
+                              int64_t up_to, tab_deadline d, int64_t *ret, tab_error *err)
+{
+    TAB_AUTO(tab_tx) *tx = NULL;
+    TAB_AUTO(tab_rows) *rows = NULL;
+    TAB_TRY(tab_tx_begin(pg, org, d, &tx, err));
+    TAB_TRY(run_sql(tx, schema, &rows, err,
+                    "SELECT greatest("
+                    "(SELECT max(seq) FROM @.outbox WHERE published IS NULL AND org = $1 AND seq <= $3), "
+                    "(SELECT max(o.seq) FROM @.outbox_due d JOIN @.outbox o USING (seq) "
+                    "WHERE d.service = $2 AND o.org = $1 AND o.seq <= $3), 0)",
+                    TAB_P(tab_p_text(org), tab_p_text(service), tab_p_int(up_to == 0 ? INT64_MAX : up_to))));
+    *ret = tab_rows_int(rows, 0, 0);
+    return TAB_OK;
+}
+
 /* ---- a thread that works while it is wanted -------------------------------------------------- */
 
 typedef struct {

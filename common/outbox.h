@@ -28,6 +28,12 @@ typedef struct {
 tab_status tab_outbox_put_all(tab_tx *tx, tab_arena *a, const char *schema, const char *subject,
                               const tab_outbox_event *e, size_t n, tab_error *err) TAB_CHECKED;
 
+/* The newest event of org that `service` has not taken yet, as its number; 0: none. up_to: no newer one
+ * (0: any). So a reader who does not find what an answer has named waits for what was on its way when it
+ * asked. */
+tab_status tab_outbox_waiting(tab_pg *pg, const char *schema, const char *org, const char *service,
+                              int64_t up_to, tab_deadline d, int64_t *ret, tab_error *err) TAB_CHECKED;
+
 /* Who reads what of a schema's outbox: a row for each pair, ended by TAB_EVENT_ROUTES_END. An event of a
  * subject without a row stays until a relay that knows it comes. */
 typedef struct {

@@ -70,10 +70,15 @@ static tab_status no_column(tab_arena *a, const tab_table *const *t, size_t n, t
         shown++;
     }
     const char *more = shown < count ? ", ..." : "";
+    int asked = (int)(name.n < LONGEST ? name.n : LONGEST);
+    while (asked > 0 && (size_t)asked < name.n && ((unsigned char)name.p[asked] & 0xc0) == 0x80)
+        asked--; /* within a letter */
     if (near < count && known[near].n <= LONGEST)
         return tab_fail(err, TAB_VALIDATION, "target.column",
-                        "no such column; nearest is %.*s; there are %s%s", TAB_STR(known[near]), all, more);
-    return tab_fail(err, TAB_VALIDATION, "target.column", "no such column; there are %s%s", all, more);
+                        "\"%.*s\" is no column; nearest is %.*s; there are %s%s", asked, name.p,
+                        TAB_STR(known[near]), all, more);
+    return tab_fail(err, TAB_VALIDATION, "target.column", "\"%.*s\" is no column; there are %s%s", asked,
+                    name.p, all, more);
 }
 
 tab_status tab_column_find(tab_arena *a, const tab_table *const *t, size_t n, tab_str name, size_t *ret_table,

@@ -280,18 +280,36 @@ static tab_status read_text(reader *r, tab_str text, tab_table *t)
     return TAB_OK;
 }
 
-/* A zero byte is a character that nobody can read, U+FFFD; where there are many it is no text. */
+/* Text has hardly a sign that a terminal or a printer would obey: bytes of something else have many. The
+ * separators of records and fields (28 to 31) are signs of a table. */
+static size_t control_signs(tab_str s)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        found += c < 28 && (c < 7 || c > 13) && c != 0x1A && c != 0x1B;
+    }
+    return found;
+}
+
+/* A zero byte is a character that nobody can read, U+FFFD; where there are many, or many other signs that are
+ * no text, it is none. */
 static tab_status without_zeros(tab_arena *a, tab_str *text, size_t *ret_zeros, tab_error *err)
 {
+    enum { LOOKED = 1 << 16 };
     size_t zeros = 0, n = 0;
+    tab_str head = { text->p, text->n < LOOKED ? text->n : LOOKED };
     for (const char *p = text->p, *end = p + text->n;
          p < end && (p = memchr(p, 0, (size_t)(end - p))) != NULL; p++)
         zeros++;
     *ret_zeros = zeros;
-    if (zeros == 0)
-        return TAB_OK;
     if (zeros > text->n / 100)
         return tab_fail(err, TAB_VALIDATION, "", "the file holds zero bytes: it is no text");
+    if (control_signs(head) > head.n / 100 + 1)
+        return tab_fail(err, TAB_VALIDATION, "",
+                        "the file's bytes are no text, and of no format that is read");
+    if (zeros == 0)
+        return TAB_OK;
     char *copy = tab_arena_alloc(a, text->n + 2 * zeros + 1, 1);
     if (copy == NULL)
         return tab_no_memory(err);

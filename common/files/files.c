@@ -112,7 +112,7 @@ static tab_status read_csv(reader *r, tab_str name, tab_str bytes)
         note(r, id, "%zu lines above the header were skipped", n.skipped);
     if (n.comments > 0)
         note(r, id, "%zu lines that begin with # are no rows", n.comments);
-    if (strncmp(n.encoding, "utf", 3) != 0 && strcmp(n.encoding, "windows-1252") != 0)
+    if (strcmp(n.encoding, "utf-8") != 0)
         note(r, id, "its letters were read as %s", n.encoding);
     if (n.zeros > 0)
         note(r, id, "%zu zero bytes were replaced", n.zeros);
@@ -176,6 +176,29 @@ static tab_status read_statistics(reader *r, tab_str name, tab_str bytes)
 typedef tab_status (*book_fn)(tab_arena *a, const tab_zip *z, tab_sheet_limits most, tab_sheet **ret,
                               size_t *ret_n, tab_error *err);
 
+static size_t words(tab_str s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s.n; i++)
+        n += s.p[i] != ' ' && (i == 0 || s.p[i - 1] == ' ');
+    return n;
+}
+
+/* Sentences, one below the other: what people write to each other beside their tables. */
+static bool holds_notes(const tab_table *t)
+{
+    enum { LINES = 100, WORDS = 4 };
+    if (t->cols != 1 || t->rows > LINES)
+        return false;
+    size_t lines = t->col[0].name.n > 0, sentences = words(t->col[0].name) >= WORDS;
+    for (size_t i = 0; i < t->rows; i++) {
+        tab_cell x = tab_cell_at(&t->col[0], i);
+        lines += x.kind != TAB_CELL_NULL;
+        sentences += x.kind == TAB_CELL_TEXT && words(x.text) >= WORDS;
+    }
+    return 2 * sentences > lines;
+}
+
 static tab_status read_book(reader *r, tab_str name, const tab_zip *z, book_fn fn)
 {
     tab_sheet *sheet;
@@ -184,12 +207,20 @@ static tab_status read_book(reader *r, tab_str name, const tab_zip *z, book_fn f
     TAB_TRY(fn(r->a, z, most, &sheet, &n, r->err));
     if (n == 0)
         return tab_fail(r->err, TAB_VALIDATION, "", "no visible sheet holds a value");
+    size_t tables = 0, kept = 0;
+    for (size_t i = 0; i < n; i++)
+        tables += !holds_notes(sheet[i].table);
+    kept = tables > 0 ? tables : n; /* of notes alone, all are read */
     for (size_t i = 0; i < n; i++) {
         tab_table *t = tab_arena_new_of(r->a, tab_table, 1);
         if (t == NULL)
             return tab_no_memory(r->err);
         *t = *sheet[i].table;
-        t->id = stem(r->a, name, n > 1 ? sheet[i].name : TAB_S(""));
+        t->id = stem(r->a, name, kept > 1 ? sheet[i].name : TAB_S(""));
+        if (kept < n && holds_notes(t)) {
+            note(r, stem(r->a, name, sheet[i].name), "the sheet holds notes and no table, and was left out");
+            continue;
+        }
         if (sheet[i].notes.skipped > 0)
             note(r, t->id, "%zu rows above the header were skipped", sheet[i].notes.skipped);
         if (!sheet[i].notes.header)
@@ -208,6 +239,36 @@ static bool begins(tab_str s, const char *magic, size_t n)
     return s.n >= n && memcmp(s.p, magic, n) == 0;
 }
 
+/* A text's first sign that is neither a mark of its encoding nor blank. */
+static tab_str first_sign(tab_str s)
+{
+    size_t i = begins(s, "\xEF\xBB\xBF", 3) ? 3 : 0;
+    while (i < s.n && s.p[i] != 0 && strchr(" \t\r\n", s.p[i]) != NULL)
+        i++;
+    return (tab_str){ s.p + i, s.n - i };
+}
+
+/* Markup, which begins like no header of a table. */
+static tab_status markup(tab_str s, tab_error *err)
+{
+    static const struct {
+        const char *begin, *what;
+    } kinds[] = {
+        { "<!doctype html",
+          "it is a web page, perhaps one that asks to sign in; send the file that it offers" },
+        { "<html", "it is a web page, perhaps one that asks to sign in; send the file that it offers" },
+        { "<!doctype", "it is a document of markup; send its table as CSV, JSON or xlsx" },
+        { "<?xml", "it is XML; send its table as CSV, JSON or xlsx" },
+        { "<svg", "it is a picture; send its table as CSV or xlsx" },
+        { "{\\rtf", "it is a document of a word processor; send its table as CSV or xlsx" },
+    };
+    s = first_sign(s);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (s.n >= strlen(kinds[i].begin) && strncasecmp(s.p, kinds[i].begin, strlen(kinds[i].begin)) == 0)
+            return tab_fail(err, TAB_VALIDATION, "", "%s", kinds[i].what);
+    return TAB_OK;
+}
+
 /* What is known and not read, with the way out. */
 static tab_status refused(tab_str s, tab_error *err)
 {
@@ -221,12 +282,30 @@ static tab_status refused(tab_str s, tab_error *err)
         { "\x28\xB5\x2F\xFD", 4, "it is packed by zstd; unpack it, or pack it by gzip" },
         { "BZh", 3, "it is packed by bzip2; unpack it, or pack it by gzip" },
         { "\xFD\x37zXZ", 5, "it is packed by xz; unpack it, or pack it by gzip" },
-        { "SQLite format 3", 15, "it is a SQLite database; export its tables as CSV" },
+        { "SQLite format 3", 15, "it is a SQLite database; upload it, or export its tables as CSV" },
+        { "\0\1\0\0Standard ", 13, "it is an Access database; export its tables as CSV or xlsx" },
+        { "7z\xBC\xAF\x27\x1C", 6, "it is packed by 7-Zip; unpack it, or pack it by zip or gzip" },
+        { "Rar!", 4, "it is packed by RAR; unpack it, or pack it by zip or gzip" },
+        { "\x04\x22\x4D\x18", 4, "it is packed by lz4; unpack it, or pack it by gzip" },
+        { "\x89PNG", 4, "it is a picture; send its table as CSV or xlsx" },
+        { "\xFF\xD8\xFF", 3, "it is a picture; send its table as CSV or xlsx" },
+        { "GIF8", 4, "it is a picture; send its table as CSV or xlsx" },
+        { "II*\0", 4, "it is a picture; send its table as CSV or xlsx" },
+        { "MM\0*", 4, "it is a picture; send its table as CSV or xlsx" },
+        { "RIFF", 4, "it is a picture, a sound or a film, and no table" },
+        { "OggS", 4, "it is a sound or a film, and no table" },
+        { "ID3", 3, "it is a sound, and no table" },
+        { "\177ELF", 4, "it is a program, and no table" },
+        { "MZ\x90\0", 4, "it is a program, and no table" },
     };
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         if (begins(s, formats[i].magic, formats[i].n))
             return tab_fail(err, TAB_VALIDATION, "", "%s", formats[i].what);
-    return TAB_OK;
+    if (s.n > 12 && memcmp(s.p + 4, "ftyp", 4) == 0)
+        return tab_fail(err, TAB_VALIDATION, "", "it is a film or a picture, and no table");
+    if (s.n > 262 && memcmp(s.p + 257, "ustar", 5) == 0)
+        return tab_fail(err, TAB_VALIDATION, "", "it is a tar archive; send its files, or pack them by zip");
+    return markup(s, err);
 }
 
 static bool is_json(tab_str name, tab_str s)
@@ -236,15 +315,16 @@ static bool is_json(tab_str name, tab_str s)
     };
     if (one_of(name, json))
         return true;
-    size_t i = begins(s, "\xEF\xBB\xBF", 3) ? 3 : 0;
-    while (i < s.n && s.p[i] != 0 && strchr(" \t\r\n", s.p[i]) != NULL)
-        i++;
-    return !one_of(name, text) && i < s.n && (s.p[i] == '{' || s.p[i] == '[');
+    s = first_sign(s);
+    return !one_of(name, text) && s.n > 0 && (*s.p == '{' || *s.p == '[');
 }
 
 static tab_status read_plain(reader *r, tab_str name, tab_str bytes)
 {
     TAB_TRY(refused(bytes, r->err));
+    if (first_sign(bytes).n == 0)
+        return tab_fail(r->err, TAB_VALIDATION, "",
+                        bytes.n == 0 ? "it is empty" : "it is empty: it holds blanks alone");
     if (tab_arrow_is(bytes))
         return read_arrow(r, name, bytes);
     if (tab_parquet_is(bytes))

@@ -14,8 +14,18 @@ static double whole(tab_str s)
     return s.n == 0 ? -1 : x;
 }
 
+/* Blanks alone, the one that does not break among them, are nothing to see. */
+static tab_str seen(tab_str s)
+{
+    size_t i = 0;
+    while (i < s.n && (s.p[i] == ' ' || s.p[i] == '\t' || (i + 1 < s.n && memcmp(s.p + i, "\u00a0", 2) == 0)))
+        i += s.p[i] == ' ' || s.p[i] == '\t' ? 1 : 2;
+    return i == s.n ? TAB_S("") : s;
+}
+
 void tab_top_cell(tab_top_record *r, size_t k, tab_str s)
 {
+    s = seen(s);
     if (r->width <= k)
         r->width = k + 1;
     r->after_gap |= s.n > 0 && r->filled != k;
@@ -84,9 +94,10 @@ static bool is_header(const tab_top_record *r, size_t n)
 tab_top tab_top_find(const tab_top_record *r, size_t n)
 {
     size_t m = median_filled(r, n), skip = 0;
-    /* A title fills the first of many fields, or is alone on its line. */
-    while (skip < n && (r[skip].filled == 0 ||
-                        (!r[skip].after_gap && 2 * r[skip].filled <= m && (m > 2 || r[skip].width < m))))
+    /* A title fills the first of many fields, or is alone on its line; or a blank line sets it off. */
+    while (skip < n &&
+           (r[skip].filled == 0 || ((!r[skip].after_gap || (skip + 2 < n && r[skip + 1].filled == 0)) &&
+                                    2 * r[skip].filled <= m && (m > 2 || r[skip].width < m))))
         skip++;
     return skip < n ? (tab_top){ skip, is_header(r + skip, n - skip) } : (tab_top){ 0, true };
 }

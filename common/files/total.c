@@ -27,39 +27,86 @@ static bool says_total(tab_str s)
     return false;
 }
 
+/* A number with groups of three, 1.234,50 or 1,234.50, or a decimal comma: what is no number of JSON. */
+static bool grouped(tab_str s, char decimal, double *ret)
+{
+    double x = 0, unit = 1;
+    bool fraction = false, minus = s.n > 0 && s.p[0] == '-';
+    size_t digits = 0, group = 0, groups = 0;
+    for (size_t i = minus; i < s.n; i++) {
+        char c = s.p[i];
+        if (c >= '0' && c <= '9') {
+            digits++;
+            group++;
+            x = 10 * x + (c - '0');
+            unit *= fraction ? 10 : 1;
+        } else if (c == decimal && !fraction && digits > 0 && (groups == 0 || group == 3)) {
+            fraction = true;
+        } else if ((c == '.' || c == ',') && !fraction && group > 0 &&
+                   (groups == 0 ? group <= 3 : group == 3)) {
+            groups++;
+            group = 0;
+        } else {
+            return false;
+        }
+    }
+    *ret = (minus ? -x : x) / unit;
+    return digits > 0 && digits <= 15 && (fraction || groups == 0 || group == 3);
+}
+
+/* Adds up the rows above, of which each that is filled is a number; false: one is none. */
+static bool add_up(const tab_column *c, size_t row, char decimal, double *ret_sum, double *ret_size,
+                   size_t *ret_nonzero)
+{
+    *ret_sum = *ret_size = 0;
+    *ret_nonzero = 0;
+    for (size_t i = 0; i < row; i++) {
+        tab_cell cell = tab_cell_at(c, i);
+        double x = cell.num;
+        if (cell.kind == TAB_CELL_NULL)
+            continue;
+        if (c->layout != TAB_NUMBERS && (cell.kind == TAB_CELL_BOOL || !grouped(cell.text, decimal, &x)))
+            return false;
+        *ret_sum += x;
+        *ret_size += fabs(x);
+        *ret_nonzero += x != 0;
+    }
+    return true;
+}
+
 /* Is the cell its column's sum? *ret_nonzero: how many summands are not 0. */
 static bool is_sum(const tab_column *c, size_t row, size_t *ret_nonzero)
 {
-    double sum = 0, size = 0;
-    *ret_nonzero = 0;
-    for (size_t i = 0; i < row; i++)
-        if (!isnan(c->num[i])) {
-            sum += c->num[i];
-            size += fabs(c->num[i]);
-            *ret_nonzero += c->num[i] != 0;
-        }
-    return fabs(sum - c->num[row]) <= 1e-9 * size;
+    tab_cell cell = tab_cell_at(c, row);
+    double sum, size, x = cell.num;
+    for (const char *decimal = ",."; *decimal != 0; decimal++) {
+        if (c->layout != TAB_NUMBERS && !grouped(cell.text, *decimal, &x))
+            continue;
+        if (add_up(c, row, *decimal, &sum, &size, ret_nonzero) && fabs(sum - x) <= 1e-9 * size)
+            return true;
+    }
+    return false;
 }
 
 static bool is_total(const tab_table *t, size_t row)
 {
-    size_t labels = 0, sums = 0;
-    bool said = false;
+    size_t labels = 0, numbers = 0, sums = 0;
     for (size_t k = 0; k < t->cols; k++) {
         tab_cell x = tab_cell_at(&t->col[k], row);
-        size_t nonzero;
+        size_t nonzero = 0;
         if (x.kind == TAB_CELL_NULL)
             continue;
-        if (t->col[k].layout == TAB_NUMBERS) {
-            if (!is_sum(&t->col[k], row, &nonzero))
-                return false;
-            sums += nonzero >= 3 && x.num != 0;
-        } else {
+        if (t->col[k].layout != TAB_NUMBERS && says_total(x.text)) {
             labels++;
-            said |= says_total(x.text);
+            continue;
         }
+        if (!is_sum(&t->col[k], row, &nonzero))
+            return false;
+        numbers++;
+        sums += nonzero >= 3;
     }
-    return sums > 0 && (labels == 0 ? sums > 1 && t->cols > sums : labels == 1 && said);
+    return labels == 0 ? sums > 1 && t->cols > sums
+                       : labels == 1 && t->cols > 1 && (numbers == 0 || sums > 0);
 }
 
 /* A level that the row alone has is its column's last: levels stand in order of first appearance. */
@@ -83,5 +130,7 @@ bool tab_total_row_cut(tab_table *t, tab_column *col)
     for (size_t k = 0; k < t->cols; k++)
         cut_level(&col[k], row - 1);
     t->rows = row - 1;
+    while (t->rows > 0 && empty_row(t, t->rows - 1))
+        t->rows--; /* what set it off */
     return true;
 }

@@ -1,9 +1,9 @@
 /* The record of totals that spreadsheets end with: no entity, and every learner and sum would be misled.
  *
- * It is the last row (behind it, only rows without any value), and every number in it is the sum of its
- * column, of at least three rows above. One such sum at least is of three numbers that are not 0. Of the
- * other cells one is filled and says "total" or its like; or none is, and two sums at least are of that
- * kind. */
+ * It is the last row (behind it, only rows without any value). One of its cells says "total" or its like,
+ * wherever it stands, and every other is empty (a formula without a stored value is) or the sum of its
+ * column; or none says so, and two sums at least are of three numbers that are not 0. Numbers may have groups
+ * and a decimal comma. Rows without any value that set it off go with it. */
 #ifndef TAB_FILES_TOTAL_H
 #define TAB_FILES_TOTAL_H
 

@@ -13,6 +13,14 @@ Test(nearest, finds_what_was_meant)
     cr_expect_eq(tab_nearest(TAB_S("x"), known, 0), 0);
 }
 
+Test(nearest, finds_the_only_name_that_begins_so)
+{
+    static const tab_str known[] = { TAB_S("spend_cap_usd"), TAB_S("add_usage"), TAB_S("add_members") };
+    cr_expect_eq(tab_nearest(TAB_S("spend_cap"), known, 3), 0);
+    cr_expect_eq(tab_nearest(TAB_S("add_"), known, 3), 3, "two of them");
+    cr_expect_eq(tab_nearest(TAB_S("spe"), known, 3), 3, "three letters say little");
+}
+
 Test(nearest, long_names_are_near_nothing)
 {
     char text[300];

@@ -1,7 +1,7 @@
 // What a call would be billed, asked of the service before it is made (dry_run), and what would be left.
 import { html, useState, useEffect } from "./ui.js";
 import { patient, post } from "./api.js";
-import { count, plural, words } from "./format.js";
+import { count, money, plural, words } from "./format.js";
 
 // The body of a call whose tables lie partly in files: JSON alone, or parts.
 export function bodyOf(request, files = []) {
@@ -42,7 +42,7 @@ export function Cost({ of: { cost, error, asking } }) {
     const raw = Object.entries(cost.by_op_raw).filter(([, n]) => n > 0);
     const parts = raw.length > 1 || (raw[0] && raw[0][1] !== cost.total_cells) ? raw.map(([op, n]) => `${words(op)} ${plural(n, "cell")}`).join(", ") : "";
     return html`<div class="stack tight cost" role="status">
-        <p class="small"><span class="strong">${plural(cost.total_cells, "cell")} will be counted.</span> <span class="soft">${parts && `Of ${parts}. `}${cost.left_cells == null ? "Your plan has no limit." : `${count(Math.max(0, cost.left_cells - cost.total_cells))} are left after it.`}</span></p>
+        <p class="small"><span class="strong">${plural(cost.total_cells, "cell")} will be counted.</span> <span class="soft">${parts && `Of ${parts}. `}${cost.left_cells == null ? "Your plan has no limit." : `${count(Math.max(0, cost.left_cells - cost.total_cells))} are left after it.`}${cost.amount_usd > 0 ? ` It costs ${money(cost.amount_usd)} USD.` : ""}</span></p>
         ${!cost.allowed && html`<div class="note warn small">It would be refused: ${cost.reason}</div>`}
         ${cost.warnings.map((w) => html`<div class="note warn small" key=${w}>${w}</div>`)}
     </div>`;

@@ -6,6 +6,9 @@ const four = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
 export const count = (n) => (n == null ? "–" : whole.format(n));
 export const percent = (x, digits = 0) => (x == null ? "–" : `${(100 * x).toFixed(digits)} %`);
 export const number = (x) => (x == null || x === "" ? "–" : typeof x === "number" ? four.format(x) : String(x));
+const cents = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+// An amount: cents, and of less than one its first digits.
+export const money = (x) => (x == null ? "–" : x > 0 && x < 0.01 ? number(x) : cents.format(x));
 export const plural = (n, one, many = one + "s") => `${count(n)} ${n === 1 ? one : many}`;
 
 export function bytes(n) {

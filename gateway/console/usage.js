@@ -1,7 +1,7 @@
 // The organization's meter. Every figure is a sum over the events below it.
 import { html, useState, useMemo, Bar, Dialog, Facts, Head, Loaded, Table, Empty, save, useAction, useLoad } from "./ui.js";
 import { api, get, may } from "./api.js";
-import { count, csv, number } from "./format.js";
+import { count, csv, money, number } from "./format.js";
 import { Bars } from "./plots.js";
 
 const BY = [["op", "operation"], ["key", "key"], ["endpoint_id", "endpoint"], ["surface", "surface"], ["model", "base"]];
@@ -59,7 +59,7 @@ export default function Usage() {
         <${Loaded} of=${load}>${(u) => {
             const days = [...u.events.reduce((m, e) => m.set(e.day, (m.get(e.day) || 0) + e.cells * (u.by_op_multiplier[e.op] ?? 1)), new Map())].sort();
             return html`<div class="stack">
-                <${Facts} of=${[["Used", u.plan === "api" ? "–" : number(u.used_pct) + " %", u.lifetime ? "of the allotment for life" : `of the week's allowance`], ["Cells", count(u.total_cells), u.window.replaceAll("T00:00:00Z", "")], ["Resets in", u.lifetime ? "never" : u.resets_in], ["Past the allowance", u.add_usage.enabled ? "goes on" : "stops", u.add_usage.spend_cap_set ? `cap ${number(u.add_usage.spend_cap_usd)} USD` : "no cap"], ["By the console", count(u.by_surface.ui), `${count(u.by_surface.api)} by API`]]} />
+                <${Facts} of=${[["Used", u.plan === "api" ? "–" : number(u.used_pct) + " %", u.lifetime ? "of the allotment for life" : `of the week's allowance`], ["Cells", count(u.total_cells), u.window.replaceAll("T00:00:00Z", "")], ...(u.amount_usd == null ? [] : [["Beyond the allowance", `${money(u.amount_usd)} USD`, u.add_usage.spend_cap_left_usd == null ? `${number(u.price_usd_per_million_cells)} USD a million cells` : `${money(u.add_usage.spend_cap_left_usd)} USD of the cap are left`]]), ["Resets in", u.lifetime ? "never" : u.resets_in], ["Past the allowance", u.add_usage.enabled ? "goes on" : "stops", u.add_usage.spend_cap_set ? `cap ${number(u.add_usage.spend_cap_usd)} USD` : "no cap"], ["By the console", count(u.by_surface.ui), `${count(u.by_surface.api)} by API`]]} />
                 ${u.plan !== "api" && html`<progress aria-label="Part of the allowance that is used" max="100" value=${u.used_pct}></progress>`}
                 ${u.events.length ? html`<section class="card"><header><h2>By day</h2></header><div class="body"><${Bars} bars=${days.map(([d, n]) => [d.slice(5), n])} text=${(v) => count(Math.round(v))} label=${"Cells by day: " + days.map(([d, n]) => `${d} ${Math.round(n)}`).join(", ")} /></div></section><${Events} events=${u.events} />` : html`<${Empty} title="Nothing was counted yet"><p>Run tables, and their cells are listed here.</p><a class="button" href="#/run">Run tables</a><//>`}
             </div>`;

@@ -2,7 +2,7 @@
  *
  * Two servers that disagree about where a request ends take its rest for the next one, of whoever comes next
  * on that connection. So what goes to the api on such a route has neither body nor Content-Length, whatever
- * the client sent: a GET, HEAD or DELETE with a body is refused; a POST may carry what clients send when
+ * the client sent: a GET or HEAD with a body is refused; every other method may carry what clients send when
  * they have nothing to say (nothing, white space, {}), which is read and dropped
  * (docs/decisions/0230). */
 #include "gateway/module/ngx_http_tab.h"
@@ -69,7 +69,8 @@ ngx_int_t ngx_http_tab_body(ngx_http_request_t *r, tab_ctx *ctx)
         drop(r);
         return NGX_OK;
     }
-    if (r->method != NGX_HTTP_POST || r->headers_in.content_length_n > NOTHING_MOST)
+    bool reads = r->method == NGX_HTTP_GET || r->method == NGX_HTTP_HEAD;
+    if (reads || r->headers_in.content_length_n > NOTHING_MOST)
         return refuse(r, ctx);
     ngx_int_t rc = ngx_http_read_client_request_body(r, on_read);
     if (rc >= NGX_HTTP_SPECIAL_RESPONSE)

@@ -36,6 +36,7 @@ void allowance_probe(api *a); /* once a second: closes the breaker when metering
 tab_status dry_run_read(request *r, const tab_json *root, tab_error *err) TAB_CHECKED;
 /* The answer to a request with `dry_run`: what it would be billed, and what is left. */
 tab_status dry_run_answer(request *r, cost *c, tab_error *err) TAB_CHECKED;
+tab_status dry_run_open(request *r, cost *c, tab_error *err) TAB_CHECKED; /* more members follow */
 
 /* What a dry run of a connection read is dropped; gives s. */
 tab_status dry_run_drop(request *r, size_t refs, const char *owner, tab_status s);

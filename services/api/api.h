@@ -192,8 +192,13 @@ tab_status query_page(request *r, const char *list, uint32_t otherwise, uint32_t
 void cursor_write(const request *r, tab_out *o, const char *list, tab_str position); /* as one JSON string */
 void next_cursor_member(request *r, const char *list, tab_str position); /* null when it is empty */
 
-/* Notes the fields of a body of run, create or serve that these do not have. Texts are the arena's. */
+/* warnings.c. Notes the fields of a body of run, create or serve that these do not have, texts of the arena;
+ * VALIDATION for one of a change of settings. */
 tab_status warnings_read(request *r, const tab_json *root, tab_error *err) TAB_CHECKED;
+/* VALIDATION for a field (of the member `within`, or "") that is none of the n known ones; names the
+ * nearest. */
+tab_status unknown_field(tab_str field, const char *within, const tab_str *known, size_t n,
+                         tab_error *err) TAB_CHECKED;
 
 /* Writes them, and those of the bundle (or NULL), as the member warnings[]; empty where there are none. */
 void warnings_member(request *r, const Tabella__Bundle *b);
@@ -226,6 +231,7 @@ tab_status target_check(request *r, const tab_body *b, const Tabella__RunOptions
                         Tabella__TableSource *const *source, size_t n, tab_error *err) TAB_CHECKED;
 tab_status body_text(const tab_json *of, const char *key, bool required, size_t most, tab_str *ret,
                      tab_error *err) TAB_CHECKED;
+tab_status body_out_mode(const tab_body *b, const char **ret, tab_error *err) TAB_CHECKED; /* "": not said */
 tab_status body_refs(request *r, const tab_body *b, size_t *ret_n, char ***ret, tab_error *err) TAB_CHECKED;
 
 /* cells.c: debits the organization's cells of the minute; RATE_LIMIT with r->retry_after. ahead: the calls
@@ -278,8 +284,12 @@ bool clock_agrees(int64_t signed_ms) TAB_CHECKED; /* by this machine's own clock
 tab_status call(request *r, const char *service, const char *method, const void *in,
                 const ProtobufCMessageDescriptor *reply, void *ret, tab_error *err) TAB_CHECKED;
 tab_status call_with(request *r, tab_ask *ask, tab_answer *ret, tab_error *err) TAB_CHECKED;
-/* The same without waiting: `done` gets the answer on the thread of answers.c and must not block. False: the
- * call was not started. What the ask points to must live until then. */
+/* promised.c. The same of a thing by its id: one that an answer has named and that is on its way to the
+ * service is waited for. */
+tab_status call_promised(request *r, const char *service, const char *method, const void *in,
+                         const ProtobufCMessageDescriptor *reply, void *ret, tab_error *err) TAB_CHECKED;
+/* As call_with without waiting: `done` gets the answer on the thread of answers.c and must not block. False:
+ * the call was not started. What the ask points to must live until then. */
 bool call_start(request *r, tab_ask *ask, tab_rpc_done *done, void *arg, tab_error *err) TAB_CHECKED;
 struct api_answers *answers_open(api *a);
 void answers_free(struct api_answers *w);

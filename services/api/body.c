@@ -42,6 +42,12 @@ static tab_status media_type(const request *r, bool parts, tab_error *err)
                          takes_parts(r) ? ", or multipart/form-data with tables as files" : "");
 }
 
+/* No body is the same as {}. */
+static bool says_nothing(const request *r)
+{
+    return r->body_n == 0 || strspn(r->body, " \t\r\n") == r->body_n;
+}
+
 tab_status body_read(request *r, tab_body *ret, tab_error *err)
 {
     const tab_body_limits limits = { 8, 64, 2000, r->route == TAB_POST_SERVE ? 10000 : 0,
@@ -56,7 +62,8 @@ tab_status body_read(request *r, tab_body *ret, tab_error *err)
     if (s == TAB_OK && parts)
         s = body_parts_read(r, &limits, ret, err);
     else if (s == TAB_OK)
-        s = tab_body_read(r->arena, (tab_str){ r->body, r->body_n }, &limits, ret, err);
+        s = tab_body_read(r->arena, says_nothing(r) ? TAB_S("{}") : (tab_str){ r->body, r->body_n }, &limits,
+                          ret, err);
     if (s == TAB_OK &&
         (r->route == TAB_POST_RUN || r->route == TAB_POST_ENDPOINTS || r->route == TAB_POST_SERVE ||
          r->route == TAB_POST_ENDPOINT_REFRESH || r->route == TAB_POST_DATA_GENERATE))
@@ -167,10 +174,18 @@ static tab_status read_task(const tab_json *t, Tabella__RunOptions *o, tab_error
 tab_status body_options(request *r, const tab_body *b, Tabella__RunOptions **ret, bool *ret_batch,
                         tab_str *ret_out, tab_error *err)
 {
-    static const char
-        *const members[] = { "confidence_threshold", "processing", "out",     "explain", "columns",
-                             "missing_values",       "split",      "horizon", "as_of",   NULL },
-               *const ways[] = { "realtime", "batch", NULL };
+    static const char *const members[] = { "confidence_threshold",
+                                           "processing",
+                                           "out",
+                                           "explain",
+                                           "columns",
+                                           "missing_values",
+                                           "split",
+                                           "out_mode",
+                                           "horizon",
+                                           "as_of",
+                                           NULL },
+                             *const ways[] = { "realtime", "batch", NULL };
     Tabella__RunOptions *o = tab_arena_new_of(r->arena, Tabella__RunOptions, 1);
     const char *way;
     tab_str base;
@@ -207,6 +222,18 @@ tab_status body_options(request *r, const tab_body *b, Tabella__RunOptions **ret
         return tab_no_memory(err);
     *ret_batch = way != NULL && strcmp(way, "batch") == 0;
     *ret = o;
+    return TAB_OK;
+}
+
+tab_status body_out_mode(const tab_body *b, const char **ret, tab_error *err)
+{
+    static const char *const modes[] = { "new", "append", "replace", NULL };
+    const tab_json *options = tab_json_get(b->root, "options");
+    TAB_TRY(word(options, "options", "out_mode", modes, ret, err));
+    if (*ret != NULL && tab_json_get(options, "out") == NULL)
+        return tab_fail(err, TAB_VALIDATION, "options.out_mode",
+                        "`options.out_mode` says how `options.out` is written, and there is none");
+    *ret = *ret == NULL ? "" : *ret;
     return TAB_OK;
 }
 

@@ -26,6 +26,13 @@ static void cells_by_op(tab_out *o, const char *name, const Tabella__ReserveRepl
 
 tab_status dry_run_answer(request *r, cost *c, tab_error *err)
 {
+    TAB_TRY(dry_run_open(r, c, err));
+    tab_out_close(&r->out, '}');
+    return TAB_OK;
+}
+
+tab_status dry_run_open(request *r, cost *c, tab_error *err)
+{
     Tabella__ReserveRequest q = TABELLA__RESERVE_REQUEST__INIT;
     const Tabella__ReserveReply *y;
     tab_out *o = &r->out;
@@ -43,10 +50,14 @@ tab_status dry_run_answer(request *r, cost *c, tab_error *err)
         tab_out_uint(o, y->left_milli / 1000);
     else
         tab_out_null(o);
+    tab_out_key(o, "amount_usd");
+    if (y->usd_per_million > 0)
+        tab_out_double(o, y->amount_usd);
+    else
+        tab_out_null(o);
     bool_member(o, "allowed", y->allowed);
     text_member(o, "reason", y->allowed ? NULL : y->message);
     warnings_member(r, NULL);
-    tab_out_close(o, '}');
     return TAB_OK;
 }
 

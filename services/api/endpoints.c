@@ -44,6 +44,21 @@ static void prompts_member(tab_out *o, const Tabella__Endpoint *e)
     tab_out_close(o, ']');
 }
 
+/* Since when what its data were read from may have changed unseen: the last refresh could not read it. */
+static void stale_member(tab_out *o, const Tabella__Endpoint *e)
+{
+    tab_out_key(o, "stale");
+    if (e->stale_job[0] == 0) {
+        tab_out_null(o);
+        return;
+    }
+    tab_out_open(o, '{');
+    time_member(o, "since", e->read_us != 0 ? e->read_us : e->data_version_us);
+    text_member(o, "job_id", e->stale_job);
+    text_member(o, "reason", e->stale_reason);
+    tab_out_close(o, '}');
+}
+
 static void data_member(tab_out *o, const Tabella__Endpoint *e)
 {
     bool pinned = e->n_datasets > 0;
@@ -67,6 +82,7 @@ static void data_member(tab_out *o, const Tabella__Endpoint *e)
     for (size_t i = 0; i < e->n_datasets; i++)
         tab_out_cstr(o, e->datasets[i]->dataset);
     tab_out_close(o, ']');
+    stale_member(o, e);
     tab_out_close(o, '}');
 }
 
@@ -424,7 +440,7 @@ tab_status endpoint_may_pass(request *r, const Tabella__Endpoint **ret, tab_erro
     return e->job_id[0] != 0 ? TAB_OK : cells_debit(r, e->pinned_cells, false, err);
 }
 
-/* What its snapshots and the newest ones differ by, as jobs counts it for the bill. */
+/* What its snapshots and the newest ones differ by, as jobs counts it for the bill, and in columns. */
 static tab_status refresh_dry(request *r, tab_error *err)
 {
     Tabella__RefreshRequest q = TABELLA__REFRESH_REQUEST__INIT;
@@ -438,7 +454,22 @@ static tab_status refresh_dry(request *r, tab_error *err)
     TAB_TRY(call(r, "jobs", "RefreshCost", &q.base, &tabella__refresh_cost__descriptor, &y, err));
     for (size_t i = 0; i < y->n_usage && i < 2; i++)
         cost_add(&c, y->usage[i]->op, y->usage[i]->cells);
-    return dry_run_answer(r, &c, err);
+    TAB_TRY(dry_run_open(r, &c, err));
+    tab_out *o = &r->out;
+    open_member(o, "schema_changes", '[');
+    for (size_t i = 0; i < y->n_schema; i++) {
+        const Tabella__SchemaChange *x = y->schema[i];
+        tab_out_open(o, '{');
+        text_member(o, "dataset", x->dataset);
+        text_member(o, "name", x->name);
+        texts_member(o, "columns_removed", x->n_removed, x->removed);
+        texts_member(o, "columns_added", x->n_added, x->added);
+        texts_member(o, "types_changed", x->n_retyped, x->retyped);
+        tab_out_close(o, '}');
+    }
+    tab_out_close(o, ']');
+    tab_out_close(o, '}');
+    return TAB_OK;
 }
 
 /* A refresh bills its unchanged rows at the cached rate, what changed at more; how much that is, is known
@@ -456,7 +487,11 @@ tab_status post_endpoint_refresh(request *r, tab_error *err)
     const Tabella__EndpointJob *y = NULL;
     const Tabella__Endpoint *e;
     tab_body b;
-    tab_status s = r->body_n > 0 ? body_read(r, &b, err) : TAB_OK;
+    tab_status s = body_read(r, &b, err);
+    const tab_json *accept = s == TAB_OK ? tab_json_get(b.root, "accept_schema") : NULL;
+    if (accept != NULL && accept->kind != TAB_JSON_BOOL)
+        return tab_fail(err, TAB_VALIDATION, "accept_schema", "`accept_schema` is true or false");
+    q.accept_schema = accept != NULL && accept->yes;
     if (s == TAB_OK && r->dry_run)
         return refresh_dry(r, err);
     if (s == TAB_OK)

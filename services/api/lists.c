@@ -463,7 +463,7 @@ tab_status get_report(request *r, tab_error *err)
     Tabella__GetReportRequest q = TABELLA__GET_REPORT_REQUEST__INIT;
     const Tabella__Report *x;
     q.id = param_text(r, 0);
-    tab_status s = call(r, "reports", "Get", &q.base, &tabella__report__descriptor, &x, err);
+    tab_status s = call_promised(r, "reports", "Get", &q.base, &tabella__report__descriptor, &x, err);
     if (s == TAB_OK)
         report_json(&r->out, x);
     return s;
@@ -532,6 +532,15 @@ static void storage_member(request *r)
     tab_out_close(o, '}');
 }
 
+static void usd_member(tab_out *o, const char *key, bool priced, double usd)
+{
+    tab_out_key(o, key);
+    if (priced)
+        tab_out_double(o, usd);
+    else
+        tab_out_null(o);
+}
+
 /* The name that an endpoint has now; the meter knows the one that it had when it was used last. */
 static const char *name_now(request *r, const char *id, const char *before)
 {
@@ -563,6 +572,9 @@ tab_status get_usage(request *r, tab_error *err)
     uint_member(o, "days", y->days);
     fixed_member(o, "used_pct", y->used_pct);
     uint_member(o, "total_cells", (uint64_t)y->total_cells);
+    bool priced = y->usd_per_million > 0;
+    usd_member(o, "price_usd_per_million_cells", priced, y->usd_per_million);
+    usd_member(o, "amount_usd", priced, y->amount_usd);
     open_member(o, "by_surface", '{');
     for (size_t i = 0; i < y->n_by_surface; i++) {
         tab_out_key_str(o, tab_str_of(y->by_surface[i]->surface));
@@ -589,6 +601,8 @@ tab_status get_usage(request *r, tab_error *err)
         tab_out_double(o, y->spend_cap_usd);
     else
         tab_out_null(o);
+    double left = y->spend_cap_usd - y->amount_usd;
+    usd_member(o, "spend_cap_left_usd", priced && y->spend_cap_set, left > 0 ? left : 0);
     text_member(o, "spend_cap_managed_in", "platform");
     tab_out_close(o, '}');
     events_member(o, y);

@@ -282,22 +282,69 @@ static tab_status read_alerts(request *r, const tab_json *m, Tabella__SetOrgRequ
     return TAB_OK;
 }
 
-static tab_status read_spending(const tab_json *body, Tabella__SetOrgRequest *q, tab_error *err)
+/* A cap: a number of 0 or more, or null for none. */
+static tab_status read_cap(const tab_json *cap, const char *name, Tabella__SetOrgRequest *q, tab_error *err)
 {
-    const tab_json *add = tab_json_get(body, "add_usage"), *cap = tab_json_get(body, "spend_cap_usd");
-    if (add != NULL && add->kind != TAB_JSON_BOOL)
-        return tab_fail(err, TAB_VALIDATION, "add_usage", "`add_usage` is true or false");
-    if (add != NULL)
-        q->add_usage =
-            add->yes ? TABELLA__SET_ORG_REQUEST__SWITCH__ON : TABELLA__SET_ORG_REQUEST__SWITCH__OFF;
     bool none = cap != NULL && cap->kind == TAB_JSON_NULL;
-    if (cap != NULL && !none && (cap->kind != TAB_JSON_NUMBER || !(cap->num >= 0 && cap->num < 1e12)))
-        return tab_fail(err, TAB_VALIDATION, "spend_cap_usd",
-                        "`spend_cap_usd` is an amount of 0 or more, or null");
-    if (cap != NULL)
-        q->spend_cap = none ? TABELLA__SET_ORG_REQUEST__SWITCH__OFF : TABELLA__SET_ORG_REQUEST__SWITCH__ON;
-    if (cap != NULL && !none)
-        q->spend_cap_usd = cap->num;
+    if (cap == NULL)
+        return TAB_OK;
+    if (!none && (cap->kind != TAB_JSON_NUMBER || !(cap->num >= 0 && cap->num < 1e12)))
+        return tab_fail(err, TAB_VALIDATION, name, "`%s` is an amount of 0 or more, or null", name);
+    bool same = q->spend_cap == 0 ||
+                (none ? q->spend_cap == TABELLA__SET_ORG_REQUEST__SWITCH__OFF : q->spend_cap_usd == cap->num);
+    if (!same)
+        return tab_fail(err, TAB_VALIDATION, name, "`spend_cap_usd` is given twice, and not alike");
+    q->spend_cap = none ? TABELLA__SET_ORG_REQUEST__SWITCH__OFF : TABELLA__SET_ORG_REQUEST__SWITCH__ON;
+    q->spend_cap_usd = none ? 0 : cap->num;
+    return TAB_OK;
+}
+
+/* `add_usage` is true or false, or what GET /v2/usage shows under this name, whose figures are told and not
+ * set: they may be sent back. */
+static tab_status read_add_usage(const tab_json *add, Tabella__SetOrgRequest *q, tab_error *err)
+{
+    static const tab_str KNOWN[] = { TAB_S("enabled"), TAB_S("spend_cap_usd"), TAB_S("spend_cap_set"),
+                                     TAB_S("spend_cap_managed_in"), TAB_S("spend_cap_left_usd") };
+    enum { N_KNOWN = sizeof KNOWN / sizeof *KNOWN };
+    const tab_json *on = add;
+    if (add == NULL)
+        return TAB_OK;
+    if (add->kind == TAB_JSON_OBJECT) {
+        for (const tab_json *m = add->first; m != NULL; m = m->next) {
+            size_t i = 0;
+            while (i < N_KNOWN && !tab_str_eq(m->key, KNOWN[i]))
+                i++;
+            if (i == N_KNOWN)
+                return unknown_field(m->key, "add_usage", KNOWN, N_KNOWN, err);
+        }
+        TAB_TRY(read_cap(tab_json_get(add, "spend_cap_usd"), "add_usage.spend_cap_usd", q, err));
+        on = tab_json_get(add, "enabled");
+    }
+    if (on != NULL && on->kind != TAB_JSON_BOOL)
+        return tab_fail(err, TAB_VALIDATION, on == add ? "add_usage" : "add_usage.enabled",
+                        "`add_usage` is true or false, or an object with `enabled` and `spend_cap_usd`");
+    if (on != NULL)
+        q->add_usage = on->yes ? TABELLA__SET_ORG_REQUEST__SWITCH__ON : TABELLA__SET_ORG_REQUEST__SWITCH__OFF;
+    return TAB_OK;
+}
+
+/* What the organization shows and this request does not change may be sent back as it is. */
+static tab_status read_shown(request *r, const tab_json *body, tab_error *err)
+{
+    static const char *const SHOWN[] = { "id", "plan", "created_at" };
+    const Tabella__Org *now = NULL;
+    for (size_t i = 0; i < sizeof SHOWN / sizeof *SHOWN; i++) {
+        char at[TAB_TIME_TEXT];
+        const tab_json *m = tab_json_get(body, SHOWN[i]);
+        if (m == NULL)
+            continue;
+        if (now == NULL)
+            TAB_TRY(organization(r, &now, err));
+        tab_time_text(now->created_at, at);
+        const char *is = i == 0 ? now->org : i == 1 ? now->plan : at;
+        if (m->kind != TAB_JSON_STRING || !tab_str_eq(m->text, tab_str_of(is)))
+            return tab_fail(err, TAB_VALIDATION, SHOWN[i], "`%s` is not changed here", SHOWN[i]);
+    }
     return TAB_OK;
 }
 
@@ -311,7 +358,9 @@ tab_status put_organization(request *r, tab_error *err)
     TAB_TRY(body_text(b.root, "name", false, NAME_MOST, &name, err));
     TAB_TRY(read_emails(r, tab_json_get(b.root, "emails"), &q, err));
     TAB_TRY(read_alerts(r, tab_json_get(b.root, "alerts"), &q, err));
-    TAB_TRY(read_spending(b.root, &q, err));
+    TAB_TRY(read_add_usage(tab_json_get(b.root, "add_usage"), &q, err));
+    TAB_TRY(read_cap(tab_json_get(b.root, "spend_cap_usd"), "spend_cap_usd", &q, err));
+    TAB_TRY(read_shown(r, b.root, err));
     q.org = r->who.org;
     q.actor = r->who.key;
     q.name = STR(tab_arena_copy(r->arena, name).p);

@@ -163,7 +163,7 @@ static tab_status star(request *r, bool starred, tab_error *err)
     const Tabella__Report *x = NULL;
     q.id = STR(tab_arena_copy(r->arena, r->param[0]).p);
     q.starred = starred;
-    tab_status s = call(r, "reports", "Star", &q.base, &tabella__report__descriptor, &x, err);
+    tab_status s = call_promised(r, "reports", "Star", &q.base, &tabella__report__descriptor, &x, err);
     if (s != TAB_OK)
         return s;
     tab_out_open(&r->out, '{');

@@ -25,6 +25,7 @@ typedef struct {
     Tabella__RunOptions *options;
     bool batch;
     tab_str out;
+    const char *out_mode; /* "": none was said */
     char **refs;
     size_t n_refs;
     Tabella__TableSource **source; /* inline tables first, then references */
@@ -57,7 +58,8 @@ static tab_status read_shape(request *r, run *x, tab_error *err)
 {
     tab_status s = body_read(r, &x->body, err);
     if (s != TAB_OK || (s = body_options(r, &x->body, &x->options, &x->batch, &x->out, err)) != TAB_OK ||
-        (s = body_refs(r, &x->body, &x->n_refs, &x->refs, err)) != TAB_OK)
+        (s = body_refs(r, &x->body, &x->n_refs, &x->refs, err)) != TAB_OK ||
+        (s = body_out_mode(&x->body, &x->out_mode, err)) != TAB_OK)
         return s;
     if (x->body.n_tables + x->n_refs == 0)
         return tab_fail(err, TAB_VALIDATION, "tables",
@@ -74,6 +76,8 @@ static tab_status check_out(request *r, run *x, tab_error *err)
         return TAB_OK;
     q.out = STR(tab_arena_copy(r->arena, x->out).p);
     q.check = true;
+    q.once = STR(x->job_id);
+    q.mode = STR(x->out_mode);
     if (q.out == NULL)
         return tab_no_memory(err);
     TAB_TRY(call(r, "data-connector", "Write", &q.base, &tabella__write_reply__descriptor, &y, err));
@@ -191,6 +195,8 @@ static void job_answer(request *r, const run *x, const Tabella__Job *j)
 {
     head(r, x, x->options->base_model, strcmp(j->status, "queued") != 0 ? "running" : "queued", NULL);
     text_member(&r->out, "processing", x->batch ? "batch" : "realtime");
+    if (x->out.n > 0)
+        text_member(&r->out, "out", x->out.p);
     result_member(r, x->job_id);
     tab_out_close(&r->out, '}');
     r->status = 202;
@@ -242,6 +248,7 @@ static tab_status as_job(request *r, run *x, bool suspect, tab_error *err)
     q.suspect = suspect;
     if (x->out.n > 0)
         q.out = STR(x->out.p);
+    q.out_mode = STR(x->out_mode);
     s = call(r, "jobs", "Submit", &q.base, &tabella__job__descriptor, &j, err);
     if (s == TAB_OK)
         job_answer(r, x, j);

@@ -306,6 +306,8 @@ tab_status post_data_upload(request *r, tab_error *err)
     if (r->upload == NULL)
         TAB_TRY(take_body(r, err));
     struct upload *u = r->upload;
+    if (u->bytes == 0)
+        return tab_fail(err, TAB_VALIDATION, "file", "the file is empty");
     tab_status s = idempotency_begin(r, err);
     if (s == PARKED)
         return s;

@@ -35,7 +35,7 @@ tab_status file_table(const source *s, tab_arena *a, tab_str name, tab_str bytes
 {
     const tab_file_limits most = { (uint64_t)s->read_mib << 20, DATA_MOST_CELLS, DATA_MOST_COLS, 64, false };
     tab_file f;
-    if (bytes.n >= 16 && memcmp(bytes.p, "SQLite format 3", 16) == 0)
+    if (sqlite_is(bytes))
         return sqlite_table(s, a, bytes, name, ret, err);
     tab_status st = tab_file_read(a, name, bytes, &most, &f, err);
     if (st == TAB_VALIDATION && err != NULL && err->param[0] == '\0')

@@ -3,6 +3,7 @@
 #ifndef DATA_FILE_TABLE_H
 #define DATA_FILE_TABLE_H
 
+#include "common/files/files.h"
 #include "services/data-connector/source.h"
 
 /* options.sheet chooses among several tables: by the sheet's name, or the table's. Notes go to s->notes.
@@ -18,6 +19,11 @@ tab_status tables_union(tab_arena *a, const tab_table *const *t, size_t n, tab_s
 /* A SQLite database from memory: the table of that name, or the only one. No file is touched. */
 tab_status sqlite_table(const source *s, tab_arena *a, tab_str bytes, tab_str id, const tab_table **ret,
                         tab_error *err) TAB_CHECKED;
+
+/* All tables of the database, with their names as sheets; at most `most`. */
+tab_status sqlite_tables(const source *s, tab_arena *a, tab_str bytes, size_t most, tab_file *ret,
+                         tab_error *err) TAB_CHECKED;
+bool sqlite_is(tab_str bytes); /* by its first bytes */
 
 /* Whether a name matches a pattern in which * stands for any text. */
 bool name_matches(const char *pattern, const char *name);

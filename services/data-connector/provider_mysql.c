@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "common/crypto.h"
 #include "common/json.h"
+#include "common/proto.h"
 #include "services/data-connector/cells.h"
 #include "services/data-connector/data.h"
 #include "services/data-connector/source.h"
@@ -387,9 +389,9 @@ static tab_status statement(const source *s, MYSQL *m, const char *sql, tab_erro
     return sql == NULL ? tab_no_memory(err) : run(s, m, sql, strlen(sql), err);
 }
 
-/* Whether the table is there, and whether this run wrote it: its comment says so. */
-static tab_status look(const source *s, MYSQL *m, tab_arena *a, const char *once, bool *ret_is,
-                       bool *ret_ours, tab_error *err)
+/* Comment (NULL: there is no such table) and columns of the table. */
+static tab_status look(const source *s, MYSQL *m, tab_arena *a, const char **ret_comment,
+                       const char *const **ret_columns, size_t *ret_n, tab_error *err)
 {
     const char *db = "", *table = "";
     TAB_TRY(escaped(m, a, tab_str_of(s->ref->segment[0]), &db, err));
@@ -397,25 +399,36 @@ static tab_status look(const source *s, MYSQL *m, tab_arena *a, const char *once
     TAB_TRY(
         statement(s, m,
                   tab_arena_printf(a,
-                                   "SELECT table_comment FROM information_schema.tables WHERE table_schema "
-                                   "= '%s' AND table_name = '%s'",
+                                   "SELECT t.table_comment, c.column_name FROM information_schema.tables t "
+                                   "JOIN information_schema.columns c USING (table_schema, table_name) "
+                                   "WHERE table_schema = '%s' AND table_name = '%s' "
+                                   "ORDER BY c.ordinal_position",
                                    db, table),
                   err));
     AUTO(result_freep) MYSQL_RES *r = mysql_store_result(m);
-    MYSQL_ROW row = r == NULL ? NULL : mysql_fetch_row(r);
-    *ret_is = row != NULL;
-    *ret_ours = row != NULL && row[0] != NULL && strcmp(row[0], once) == 0;
-    return r == NULL ? failed(s, m, err) : TAB_OK;
+    if (r == NULL)
+        return failed(s, m, err);
+    const char **columns = tab_arena_new_of(a, const char *, mysql_num_rows(r) + 1);
+    *ret_comment = NULL;
+    *ret_n = 0;
+    for (MYSQL_ROW row; columns != NULL && (row = mysql_fetch_row(r)) != NULL;) {
+        *ret_comment = tab_proto_text(a, row[0] == NULL ? "" : row[0]);
+        columns[(*ret_n)++] = tab_proto_text(a, row[1] == NULL ? "" : row[1]);
+    }
+    *ret_columns = columns;
+    return columns == NULL || tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;
 }
 
 static tab_status create(const source *s, MYSQL *m, tab_arena *a, const char *name, const output *o,
-                         tab_error *err)
+                         const char *comment, tab_error *err)
 {
     static const char *const types[] = {
         [CELLS_NUMBER] = "double", [CELLS_BOOL] = "boolean", [CELLS_TEXT] = "longtext"
     };
     const char *once = "", *sql = tab_arena_printf(a, "CREATE TABLE %s (", name);
-    TAB_TRY(escaped(m, a, tab_str_of(o->once), &once, err));
+    if (comment == NULL)
+        return tab_no_memory(err);
+    TAB_TRY(escaped(m, a, tab_str_of(comment), &once, err));
     for (size_t k = 0; k < o->table->cols && sql != NULL; k++) {
         const char *plain = tab_arena_copy(a, o->table->col[k].name).p;
         const char *column = plain == NULL ? NULL : quoted(a, plain);
@@ -477,31 +490,55 @@ static tab_status insert(const source *s, MYSQL *m, tab_arena *a, const char *na
     return st;
 }
 
+/* One writing of a table after the other: the table's lock, which ends with the connection. */
+static tab_status lock(const source *s, MYSQL *m, tab_arena *a, tab_error *err)
+{
+    uint8_t hash[TAB_SHA256];
+    char hex[2 * TAB_SHA256 + 1];
+    tab_sha256(tab_str_of(s->ref->text), hash); /* a lock's name has 64 characters at most */
+    tab_hex(hash, sizeof hash, hex);
+    TAB_TRY(statement(s, m, tab_arena_printf(a, "SELECT GET_LOCK('tabella_%.48s', 600)", hex), err));
+    AUTO(result_freep) MYSQL_RES *r = mysql_store_result(m);
+    MYSQL_ROW row = r == NULL ? NULL : mysql_fetch_row(r);
+    return row != NULL && row[0] != NULL && row[0][0] == '1'
+               ? TAB_OK
+               : tab_fail(err, TAB_UNAVAILABLE, "", "Another run writes this table.");
+}
+
 /* A statement that makes a table commits by itself here. So the table is made and filled under a name of the
- * run's own, and takes the wanted name at last, which fails where somebody else has taken it. */
+ * run's own (with the rows that it is to be added to), and takes the wanted name at last, in one step with
+ * that which had it; it fails where somebody else has taken it. */
 static tab_status write_mysql(const source *s, tab_arena *a, const output *o, tab_error *err)
 {
     AUTO(mysql_freep) MYSQL *m = NULL;
-    bool is, ours;
+    const char *comment = NULL, *const *columns = NULL;
+    size_t n = 0;
+    bool done;
     TAB_TRY(dial(s, &m, err));
-    TAB_TRY(look(s, m, a, o->once, &is, &ours, err));
-    if (is)
-        return ours
-                   ? TAB_OK
-                   : tab_fail(err, TAB_VALIDATION, "options.out",
-                              "options.out names a table that is there already; runs write new tables only.");
-    const char *own = tab_arena_printf(a, "tabella_%s", o->once);
+    if (!o->check)
+        TAB_TRY(lock(s, m, a, err));
+    TAB_TRY(look(s, m, a, &comment, &columns, &n, err));
+    TAB_TRY(output_may(o, comment, columns, n, &done, err));
+    if (o->check || done)
+        return TAB_OK;
+    const char *own = tab_arena_printf(a, "tabella_%s", o->once), *gone = tab_arena_printf(a, "%s_old", own);
     const char *name = own == NULL ? NULL : quoted(a, own), *last = quoted(a, s->ref->segment[1]);
-    if (name == NULL || last == NULL)
+    const char *old = gone == NULL ? NULL : quoted(a, gone);
+    if (name == NULL || last == NULL || old == NULL)
         return tab_no_memory(err);
-    const char *drop = tab_arena_printf(a, "DROP TABLE IF EXISTS %s", name);
+    const char *drop = tab_arena_printf(a, "DROP TABLE IF EXISTS %s, %s", name, old);
     TAB_TRY(statement(s, m, drop, err)); /* of an attempt that died */
-    tab_status st = create(s, m, a, name, o, err);
+    tab_status st = create(s, m, a, name, o, output_comment(o, a, comment), err);
+    if (st == TAB_OK && comment != NULL && o->mode == OUT_APPEND)
+        st = statement(s, m, tab_arena_printf(a, "INSERT INTO %s SELECT * FROM %s", name, last), err);
     if (st == TAB_OK)
         st = insert(s, m, a, name, o->table, err);
-    if (st == TAB_OK)
+    if (st == TAB_OK && comment == NULL)
         st = statement(s, m, tab_arena_printf(a, "RENAME TABLE %s TO %s", name, last), err);
-    if (st != TAB_OK)
+    else if (st == TAB_OK)
+        st = statement(s, m, tab_arena_printf(a, "RENAME TABLE %s TO %s, %s TO %s", last, old, name, last),
+                       err);
+    if (st != TAB_OK || comment != NULL)
         (void)mysql_query(m, drop);
     return st;
 }

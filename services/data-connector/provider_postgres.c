@@ -13,6 +13,7 @@
 
 #include "common/json.h"
 #include "common/log.h"
+#include "common/proto.h"
 #include "services/data-connector/cells.h"
 #include "services/data-connector/data.h"
 #include "services/data-connector/source.h"
@@ -501,7 +502,6 @@ static const char *const types[] = {
     [CELLS_NUMBER] = "double precision", [CELLS_BOOL] = "boolean", [CELLS_TEXT] = "text"
 };
 
-/* CREATE TABLE, and the comment that tells whose it is. */
 static tab_status create(const source *s, PGconn *c, tab_arena *a, const char *name, const output *o,
                          tab_error *err)
 {
@@ -513,14 +513,18 @@ static tab_status create(const source *s, PGconn *c, tab_arena *a, const char *n
                                                 types[cells_of(&o->table->col[k])]);
         PQfreemem(column);
     }
-    char *by = PQescapeLiteral(c, o->once, strlen(o->once));
-    const char *comment = by == NULL ? NULL : tab_arena_printf(a, "COMMENT ON TABLE %s IS %s", name, by);
-    PQfreemem(by);
     sql = sql == NULL ? NULL : tab_arena_printf(a, "%s)", sql);
-    if (sql == NULL || comment == NULL)
-        return tab_no_memory(err);
-    TAB_TRY(run(s, c, sql, 0, NULL, "making the table", NULL, err));
-    return run(s, c, comment, 0, NULL, "making the table", NULL, err);
+    return sql == NULL ? tab_no_memory(err) : run(s, c, sql, 0, NULL, "making the table", NULL, err);
+}
+
+/* Whose table it is. */
+static tab_status sign(const source *s, PGconn *c, tab_arena *a, const char *name, const char *comment,
+                       tab_error *err)
+{
+    char *by = comment == NULL ? NULL : PQescapeLiteral(c, comment, strlen(comment));
+    const char *sql = by == NULL ? NULL : tab_arena_printf(a, "COMMENT ON TABLE %s IS %s", name, by);
+    PQfreemem(by);
+    return sql == NULL ? tab_no_memory(err) : run(s, c, sql, 0, NULL, "making the table", NULL, err);
 }
 
 static tab_status insert(const source *s, PGconn *c, tab_arena *a, const char *name, const tab_table *t,
@@ -543,26 +547,56 @@ static tab_status insert(const source *s, PGconn *c, tab_arena *a, const char *n
     return TAB_OK;
 }
 
-/* In one transaction. A table that is there is left alone, and is the run's own where its comment says so. */
+/* Comment (NULL: there is no such table, "": it has none) and columns of the table. */
+static tab_status look(const source *s, PGconn *c, tab_arena *a, const char **ret_comment,
+                       const char *const **ret_columns, size_t *ret_n, tab_error *err)
+{
+    const char *there[] = { s->ref->segment[1], s->ref->segment[2] };
+    PGresult *r = NULL;
+    TAB_TRY(
+        run(s, c,
+            "SELECT coalesce(obj_description(t, 'pg_class'), ''), attname FROM (SELECT "
+            "to_regclass(format('%I.%I', $1::text, $2::text))) x(t) LEFT JOIN pg_attribute ON attrelid = t "
+            "AND attnum > 0 AND NOT attisdropped WHERE t IS NOT NULL ORDER BY attnum",
+            2, there, "looking for the table", &r, err));
+    size_t n = (size_t)PQntuples(r);
+    const char **columns = tab_arena_new_of(a, const char *, n + 1);
+    *ret_comment = n == 0 ? NULL : tab_proto_text(a, PQgetvalue(r, 0, 0));
+    for (*ret_n = 0; columns != NULL && *ret_n < n; ++*ret_n)
+        columns[*ret_n] = tab_proto_text(a, PQgetvalue(r, (int)*ret_n, 1));
+    PQclear(r);
+    *ret_columns = columns;
+    return columns == NULL || tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;
+}
+
+/* In one transaction; a table that is there is held from its second look on, so that writings follow each
+ * other. */
 static tab_status write_table(const source *s, PGconn *c, tab_arena *a, const output *o, tab_error *err)
 {
-    const char *there[] = { s->ref->segment[1], s->ref->segment[2], o->once }, *name = table_name(s, c, a);
-    PGresult *r = NULL;
+    const char *name = table_name(s, c, a), *comment, *const * columns;
+    size_t n;
+    bool done;
     if (name == NULL)
         return tab_no_memory(err);
     TAB_TRY(run(s, c, "BEGIN", 0, NULL, "beginning", NULL, err));
-    TAB_TRY(run(s, c,
-                "SELECT t IS NOT NULL, coalesce(obj_description(t, 'pg_class') = $3, false) "
-                "FROM (SELECT to_regclass(format('%I.%I', $1::text, $2::text))) x(t)",
-                3, there, "looking for the table", &r, err));
-    bool is = PQgetvalue(r, 0, 0)[0] == 't', ours = PQgetvalue(r, 0, 1)[0] == 't';
-    PQclear(r);
-    if (is)
-        return ours
-                   ? TAB_OK
-                   : tab_fail(err, TAB_VALIDATION, "options.out",
-                              "options.out names a table that is there already; runs write new tables only.");
-    TAB_TRY(create(s, c, a, name, o, err));
+    TAB_TRY(look(s, c, a, &comment, &columns, &n, err));
+    TAB_TRY(output_may(o, comment, columns, n, &done, err));
+    if (o->check || done)
+        return TAB_OK;
+    if (comment == NULL) {
+        TAB_TRY(create(s, c, a, name, o, err));
+    } else {
+        TAB_TRY(run(s, c, tab_arena_printf(a, "LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE", name), 0, NULL,
+                    "writing rows", NULL, err));
+        TAB_TRY(look(s, c, a, &comment, &columns, &n, err));
+        TAB_TRY(output_may(o, comment, columns, n, &done, err));
+        if (done)
+            return TAB_OK;
+        if (o->mode == OUT_REPLACE)
+            TAB_TRY(
+                run(s, c, tab_arena_printf(a, "DELETE FROM %s", name), 0, NULL, "writing rows", NULL, err));
+    }
+    TAB_TRY(sign(s, c, a, name, output_comment(o, a, comment), err));
     TAB_TRY(insert(s, c, a, name, o->table, err));
     return run(s, c, "COMMIT", 0, NULL, "committing", NULL, err);
 }

@@ -103,7 +103,12 @@ static tab_status work(const Tabella__SourceTask *t, tab_arena *a, const tab_tab
     guard_begin(t->allow, t->read_mib << 20);
     if (t->out[0] == '\0')
         return p->read(&s, a, ret, err);
-    output o = { .file = { (const char *)t->file.data, t->file.len }, .once = t->once };
+    output o = { .file = { (const char *)t->file.data, t->file.len },
+                 .once = t->once,
+                 .check = t->out_check };
+    o.mode = strcmp(t->out_mode, "append") == 0    ? OUT_APPEND
+             : strcmp(t->out_mode, "replace") == 0 ? OUT_REPLACE
+                                                   : OUT_NEW;
     if (t->table.len > 0) {
         const tab_table *const *tables;
         size_t n = 0;

@@ -118,3 +118,57 @@ tab_status source_broke(tab_error *err)
         return source_too_large(err);
     return tab_fail(err, TAB_UNAVAILABLE, "", "The source broke the connection.");
 }
+
+/* ---- tables that runs write ------------------------------------------------------------------ */
+
+enum { WRITERS = 40 }; /* names of runs that a comment holds; MySQL's has room for 2048 characters */
+
+static bool names(const char *comment, const char *once)
+{
+    size_t n = strlen(once);
+    for (const char *p = strstr(comment, once); p != NULL; p = strstr(p + 1, once))
+        if ((p == comment || p[-1] == ' ') && (p[n] == ' ' || p[n] == '\0'))
+            return true;
+    return false;
+}
+
+static bool same_columns(const tab_table *t, const char *const *columns, size_t n)
+{
+    bool same = t->cols == n;
+    for (size_t k = 0; same && k < n; k++)
+        same = tab_str_eq(t->col[k].name, tab_str_of(columns[k]));
+    return same;
+}
+
+tab_status output_may(const output *o, const char *comment, const char *const *columns, size_t n_columns,
+                      bool *ret_done, tab_error *err)
+{
+    *ret_done = comment != NULL && names(comment, o->once);
+    if (comment == NULL || *ret_done)
+        return TAB_OK;
+    if (o->mode == OUT_NEW)
+        return tab_fail(
+            err, TAB_CONFLICT, "options.out",
+            "this table is there already: name another, or say options.out_mode append or replace");
+    if (strncmp(comment, "job_", 4) != 0)
+        return tab_fail(err, TAB_CONFLICT, "options.out",
+                        "no run wrote this table, and runs change no other: name a new one");
+    /* before the pass it is not known yet which of its columns a run will write, but the first is */
+    bool fits = o->table != NULL ? same_columns(o->table, columns, n_columns)
+                                 : n_columns > 0 && strcmp(columns[0], "row") == 0;
+    if (!fits)
+        return tab_fail(err, TAB_CONFLICT, "options.out",
+                        "this table has other columns than the predictions: name a new one");
+    return TAB_OK;
+}
+
+const char *output_comment(const output *o, tab_arena *a, const char *before)
+{
+    size_t n = 0, names_left = WRITERS - 1;
+    if (before == NULL || o->mode != OUT_APPEND)
+        return o->once;
+    for (; before[n] != '\0'; n++)
+        if (before[n] == ' ' && --names_left == 0)
+            break;
+    return tab_arena_printf(a, "%s %.*s", o->once, (int)n, before);
+}

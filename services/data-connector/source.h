@@ -36,12 +36,24 @@ typedef struct {
     tab_str *notes; /* what was done that is not plain, a line each */
 } source;
 
-/* What a run writes: a file's content, or a table's rows. */
+/* What a run writes: a file's content, or a table's rows. A table that a run wrote holds in its comment the
+ * names of the runs that wrote it, newest first, blanks between: so a writing that is repeated is known, and
+ * nobody else's table is touched (docs/decisions/0397). */
+typedef enum { OUT_NEW, OUT_APPEND, OUT_REPLACE } out_mode;
 typedef struct {
     tab_str file;
     const tab_table *table; /* NULL: the file */
     const char *once;       /* written before under this name: nothing is left to do */
+    out_mode mode;          /* of a table */
+    bool check;             /* nothing is written: only whether it may be */
 } output;
+
+/* What is to be done about a table: comment is NULL where there is none of this name; columns are its own.
+ * *ret_done: nothing. CONFLICT on options.out where the mode does not allow it. */
+tab_status output_may(const output *o, const char *comment, const char *const *columns, size_t n_columns,
+                      bool *ret_done, tab_error *err) TAB_CHECKED;
+/* The comment after this writing. */
+const char *output_comment(const output *o, tab_arena *a, const char *before);
 
 typedef struct {
     const char *scheme;

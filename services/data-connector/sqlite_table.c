@@ -141,11 +141,10 @@ static tab_status read_rows(const source *s, sqlite3 *db, sqlite3_stmt *q, tab_a
     return TAB_OK;
 }
 
-static tab_status read_from(const source *s, sqlite3 *db, tab_arena *a, const tab_table **ret, tab_error *err)
+static tab_status read_named(const source *s, sqlite3 *db, tab_arena *a, const char *table,
+                             const tab_table **ret, tab_error *err)
 {
-    const char *table = NULL;
     sqlite3_stmt *q = NULL;
-    TAB_TRY(choose(s, db, a, &table, err));
     char *sql = sqlite3_mprintf("SELECT * FROM \"%w\"", table);
     if (sql == NULL)
         return tab_no_memory(err);
@@ -156,11 +155,63 @@ static tab_status read_from(const source *s, sqlite3 *db, tab_arena *a, const ta
     return st;
 }
 
-tab_status sqlite_table(const source *s, tab_arena *a, tab_str bytes, tab_str id, const tab_table **ret,
-                        tab_error *err)
+/* Names of its own tables, in their order; what another program's code would have to make is none of them. */
+static tab_status list(const source *s, sqlite3 *db, tab_arena *a, size_t most, tab_str *ret, size_t *ret_n,
+                       tab_error *err)
+{
+    static const char sql[] =
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 ORDER BY name";
+    sqlite3_stmt *q;
+    int e;
+    *ret_n = 0;
+    if (sqlite3_prepare_v2(db, sql, -1, &q, NULL) != SQLITE_OK)
+        return failed(s, db, err);
+    while ((e = sqlite3_step(q)) == SQLITE_ROW && *ret_n < most) {
+        const char *name = (const char *)sqlite3_column_text(q, 0);
+        if (name != NULL && cell_is_text(name, strlen(name)) && strncmp(name, "sqlite_", 7) != 0)
+            ret[(*ret_n)++] = tab_arena_copy(a, tab_str_of(name));
+    }
+    sqlite3_finalize(q);
+    if (e == SQLITE_ROW)
+        return tab_fail(err, TAB_VALIDATION, "", "the database holds more than %zu tables", most);
+    if (e != SQLITE_DONE)
+        return failed(s, db, err);
+    return *ret_n > 0 ? TAB_OK : tab_fail(err, TAB_VALIDATION, "", "the database holds no table");
+}
+
+static tab_status read_all(const source *s, sqlite3 *db, tab_arena *a, size_t most, tab_file *ret,
+                           tab_error *err)
+{
+    tab_str *name = tab_arena_new_of(a, tab_str, most);
+    const tab_table **table = tab_arena_new_of(a, const tab_table *, most);
+    uint64_t cells = 0;
+    size_t n = 0;
+    if (name == NULL || table == NULL)
+        return tab_no_memory(err);
+    TAB_TRY(list(s, db, a, most, name, &n, err));
+    for (size_t i = 0; i < n; i++) {
+        const tab_table *t = NULL;
+        TAB_TRY(read_named(s, db, a, name[i].p, &t, err));
+        cells += (uint64_t)t->rows * t->cols;
+        if (cells > DATA_MOST_CELLS)
+            return tab_fail(err, TAB_VALIDATION, "", "it has more than %d cells", DATA_MOST_CELLS);
+        tab_table *named = tab_arena_new_of(a, tab_table, 1);
+        char *id = (char *)(uintptr_t)tab_arena_copy(a, name[i]).p;
+        if (named == NULL || id == NULL)
+            return tab_no_memory(err);
+        for (char *dot = id; (dot = strchr(dot, '.')) != NULL;)
+            *dot = '_'; /* an id holds none */
+        *named = *t;
+        named->id = tab_str_of(id);
+        table[i] = named;
+    }
+    *ret = (tab_file){ .table = table, .sheet = name, .n = n };
+    return TAB_OK;
+}
+
+static tab_status opened(const source *s, tab_str bytes, sqlite3 **ret, tab_error *err)
 {
     sqlite3 *db = NULL;
-    (void)id; /* the table has a name of its own */
     if (sqlite3_open_v2(":memory:", &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK) {
         sqlite3_close(db);
         return tab_no_memory(err);
@@ -174,13 +225,42 @@ tab_status sqlite_table(const source *s, tab_arena *a, tab_str bytes, tab_str id
     sqlite3_limit(db, SQLITE_LIMIT_VDBE_OP, 25000);
     sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
     sqlite3_progress_handler(db, PROGRESS_STEPS, late, (void *)(uintptr_t)s);
-    tab_status st = TAB_OK;
     if (sqlite3_deserialize(db, "main", (unsigned char *)(uintptr_t)bytes.p, (sqlite3_int64)bytes.n,
-                            (sqlite3_int64)bytes.n, SQLITE_DESERIALIZE_READONLY) != SQLITE_OK ||
-        sqlite3_set_authorizer(db, only_reads, NULL) != SQLITE_OK)
-        st = failed(s, db, err);
-    if (st == TAB_OK)
-        st = read_from(s, db, a, ret, err);
+                            (sqlite3_int64)bytes.n, SQLITE_DESERIALIZE_READONLY) == SQLITE_OK &&
+        sqlite3_set_authorizer(db, only_reads, NULL) == SQLITE_OK) {
+        *ret = db;
+        return TAB_OK;
+    }
+    tab_status st = failed(s, db, err);
     sqlite3_close(db);
     return st;
+}
+
+tab_status sqlite_table(const source *s, tab_arena *a, tab_str bytes, tab_str id, const tab_table **ret,
+                        tab_error *err)
+{
+    sqlite3 *db = NULL;
+    const char *table = NULL;
+    (void)id; /* the table has a name of its own */
+    TAB_TRY(opened(s, bytes, &db, err));
+    tab_status st = choose(s, db, a, &table, err);
+    if (st == TAB_OK)
+        st = read_named(s, db, a, table, ret, err);
+    sqlite3_close(db);
+    return st;
+}
+
+tab_status sqlite_tables(const source *s, tab_arena *a, tab_str bytes, size_t most, tab_file *ret,
+                         tab_error *err)
+{
+    sqlite3 *db = NULL;
+    TAB_TRY(opened(s, bytes, &db, err));
+    tab_status st = read_all(s, db, a, most, ret, err);
+    sqlite3_close(db);
+    return st;
+}
+
+bool sqlite_is(tab_str bytes)
+{
+    return bytes.n >= 16 && memcmp(bytes.p, "SQLite format 3", 16) == 0;
 }

@@ -2,7 +2,8 @@
  *
  * `out` is {connection id}/path, or a ref; the connection was registered with options.write. It reaches
  * what lies beside its own source: the folder of its file, the schema or database of its table. Nothing
- * else there is changed, for a table that is there is not touched, and a file is put whole. */
+ * else there is changed: of tables that are there only those that runs wrote are added to or replaced, where
+ * the run says so (0397), and a file is put whole. */
 #include <stdio.h>
 #include <strings.h>
 
@@ -16,25 +17,36 @@ static tab_status bad_out(tab_error *err, tab_status s, const char *why)
     return tab_fail(err, s, "options.out", "%s", why);
 }
 
-/* The connection that covers a ref: of several, the one whose place is the longest. */
+static tab_status only_read(tab_error *err)
+{
+    return bad_out(err, TAB_AUTH_SCOPE,
+                   "This connection is only read. Register its source with options.write: true (POST "
+                   "/v2/data/connect, by a key with the scope manage) and name that connection.");
+}
+
+/* The connection that covers a ref: of several, the one whose place is the longest. AUTH_SCOPE where only
+ * connections that are read do; NULL where none does. */
 static tab_status covering(tab_tx *tx, tab_call *call, const char *text, const char **ret_id, tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
     size_t longest = 0;
+    bool read = false;
     *ret_id = NULL;
     TAB_TRY(tab_tx_query(tx, &r, err,
-                         "SELECT id, source FROM data_connector.connection WHERE org = $1 AND writable "
+                         "SELECT id, source, writable FROM data_connector.connection WHERE org = $1 "
                          "ORDER BY created, id",
                          TAB_P(tab_p_text(call->org))));
     for (size_t i = 0; i < tab_rows_count(r); i++) {
         const char *from = tab_rows_text(r, i, 1);
         size_t n = ref_location(from);
-        if (n > longest && strncmp(text, from, n) == 0) {
+        bool covers = n > 0 && strncmp(text, from, n) == 0;
+        read = read || covers;
+        if (covers && n > longest && tab_rows_bool(r, i, 2)) {
             longest = n;
             *ret_id = tab_proto_text(call->arena, tab_rows_text(r, i, 0));
         }
     }
-    return TAB_OK;
+    return *ret_id == NULL && read ? only_read(err) : TAB_OK;
 }
 
 /* "{connection id}/path": the ref below it, not parsed yet. */
@@ -46,11 +58,13 @@ static tab_status below(tab_tx *tx, tab_call *call, const char *out, const char 
     if (slash == NULL || slash[1] == '\0')
         return bad_out(err, TAB_VALIDATION, "options.out is {connection id}/path, or a ref.");
     *ret_id = tab_arena_copy(call->arena, (tab_str){ out, (size_t)(slash - out) }).p;
-    TAB_TRY(tab_tx_query(
-        tx, &r, err, "SELECT source FROM data_connector.connection WHERE org = $1 AND id = $2 AND writable",
-        TAB_P(tab_p_text(call->org), tab_p_text(*ret_id))));
+    TAB_TRY(tab_tx_query(tx, &r, err,
+                         "SELECT source, writable FROM data_connector.connection WHERE org = $1 AND id = $2",
+                         TAB_P(tab_p_text(call->org), tab_p_text(*ret_id))));
     if (tab_rows_count(r) == 0)
-        return TAB_OK;
+        return bad_out(err, TAB_NOT_FOUND, "There is no such connection.");
+    if (!tab_rows_bool(r, 0, 1))
+        return only_read(err);
     const char *from = tab_rows_text(r, 0, 0);
     *ret_text = tab_arena_printf(call->arena, "%.*s%s", (int)ref_location(from), from, slash + 1);
     return *ret_text == NULL ? tab_no_memory(err) : TAB_OK;
@@ -76,11 +90,8 @@ static tab_status find_target(data_service *self, tab_call *call, const char *ou
     bool by_id = strstr(out, "://") == NULL;
     tab_error why = { 0 };
     TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
-    if (by_id) {
+    if (by_id)
         TAB_TRY(below(tx, call, out, &id, &text, err));
-        if (text == NULL)
-            return bad_out(err, TAB_NOT_FOUND, "There is no such connection that runs may write to.");
-    }
     if (ref_parse(call->arena, by_id ? text : out, &ret->ref, &why) != TAB_OK)
         return bad_out(err, TAB_VALIDATION, why.message);
     if (!by_id)
@@ -155,6 +166,31 @@ static tab_status table_bytes(tab_arena *a, const tab_table *t, ProtobufCBinaryD
     return TAB_OK;
 }
 
+/* Whether a table may be written is asked at the source; a file is put in any case. */
+static tab_status may_write(data_service *self, tab_call *call, const target *t, tab_error *err)
+{
+    const Tabella__WriteRequest *q = call->in;
+    Tabella__SourceTask task = TABELLA__SOURCE_TASK__INIT;
+    connection c;
+    source_read none;
+    if (strcmp(t->kind, "table") != 0)
+        return q->mode[0] == '\0' || strcmp(q->mode, "append") != 0
+                   ? TAB_OK
+                   : tab_fail(err, TAB_VALIDATION, "options.out_mode",
+                              "Rows are added to tables only: a file is put whole.");
+    TAB_TRY(connection_load(self, call, t->connection, &c, err));
+    task.source = c.source;
+    task.out = (char *)t->ref.text;
+    task.once = q->once;
+    task.out_mode = q->mode;
+    task.out_check = true;
+    tab_status s = connection_task(self, call, &task, &none, err);
+    connection_forget(&c);
+    if (s == TAB_VALIDATION && strncmp(err->param, "options", 7) != 0)
+        snprintf(err->param, sizeof err->param, "options.out"); /* the request names no source */
+    return s;
+}
+
 static tab_status write_to(data_service *self, tab_call *call, const target *t, tab_error *err)
 {
     const Tabella__WriteRequest *q = call->in;
@@ -169,6 +205,7 @@ static tab_status write_to(data_service *self, tab_call *call, const target *t, 
     task.source = c.source;
     task.out = (char *)t->ref.text;
     task.once = q->once;
+    task.out_mode = q->mode;
     tab_status s = TAB_OK;
     if (strcmp(t->kind, "table") == 0) {
         s = table_bytes(call->arena, call->tables[0], &task.table, err);
@@ -197,7 +234,7 @@ tab_status data_write(void *arg, tab_call *call, tab_error *err)
     out->out = (char *)t.ref.text;
     out->kind = (char *)t.kind;
     if (q->check)
-        return TAB_OK;
+        return may_write(self, call, &t, err);
     TAB_TRY(write_to(self, call, &t, err));
     TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     TAB_TRY(store_audit(tx, call, "", "connection.write", t.connection, t.ref.text, err));

@@ -22,6 +22,26 @@ void refresh_bill(const refresh_cells *c, void (*add)(void *to, const char *op, 
         add(to, "cached", c->kept);
 }
 
+Tabella__SchemaChange *schema_change(tab_arena *a, const Tabella__PinnedDataset *d,
+                                     const Tabella__RowDiff *diff)
+{
+    Tabella__SchemaChange *x = tab_arena_new_of(a, Tabella__SchemaChange, 1);
+    if (x == NULL)
+        return NULL;
+    tabella__schema_change__init(x);
+    x->dataset = d->dataset;
+    x->name = d->table_id.len > 0
+                  ? (char *)tab_arena_copy(a, (tab_str){ (const char *)d->table_id.data, d->table_id.len }).p
+                  : d->name;
+    x->removed = diff->columns_removed;
+    x->n_removed = diff->n_columns_removed;
+    x->added = diff->columns_added;
+    x->n_added = diff->n_columns_added;
+    x->retyped = diff->types_changed;
+    x->n_retyped = diff->n_types_changed;
+    return x;
+}
+
 static tab_status ask_of(jobs *self, tab_call *call, const char *service, const char *method,
                          const ProtobufCMessage *in, const ProtobufCMessageDescriptor *reply, int64_t ms,
                          const void **ret, tab_error *err)
@@ -83,7 +103,8 @@ static tab_status newest(jobs *self, tab_call *call, const Tabella__PinnedDatase
 
 /* source: becomes the table as the refresh would pin it. */
 static tab_status add_dataset(jobs *self, tab_call *call, const Tabella__PinnedDataset *d, char *owner,
-                              Tabella__TableSource *source, refresh_cells *c, tab_error *err)
+                              Tabella__TableSource *source, refresh_cells *c, Tabella__RefreshCost *cost,
+                              tab_error *err)
 {
     Tabella__DiffRequest q = TABELLA__DIFF_REQUEST__INIT;
     const Tabella__Resolved *r = NULL;
@@ -98,6 +119,9 @@ static tab_status add_dataset(jobs *self, tab_call *call, const Tabella__PinnedD
     const Tabella__DiffReply *y = msg;
     if (y->diff != NULL)
         refresh_cells_add(c, y->diff, r->cols);
+    Tabella__SchemaChange *x = y->diff == NULL ? NULL : schema_change(call->arena, d, y->diff);
+    if (x != NULL && x->n_removed + x->n_added + x->n_retyped > 0)
+        cost->schema[cost->n_schema++] = x;
     return TAB_OK;
 }
 
@@ -148,15 +172,16 @@ tab_status jobs_refresh_cost(void *arg, tab_call *call, tab_error *err)
         TAB_TRY(endpoint_get(tx, call->arena, call->org, q->id_or_name, false, &e, err));
         TAB_TRY(tab_tx_commit(&tx, err));
     }
+    y->schema = tab_arena_new_of(call->arena, Tabella__SchemaChange *, e->n_datasets + 1);
     Tabella__TableSource *source = tab_arena_new_of(call->arena, Tabella__TableSource, e->n_datasets + 1);
     Tabella__TableSource **list = tab_arena_new_of(call->arena, Tabella__TableSource *, e->n_datasets + 1);
-    if (source == NULL || list == NULL)
+    if (y->schema == NULL || source == NULL || list == NULL)
         return tab_no_memory(err);
     tab_status s = TAB_OK;
     for (size_t i = 0; s == TAB_OK && i < e->n_datasets; i++) {
         tabella__table_source__init(&source[i]);
         list[i] = &source[i];
-        s = add_dataset(self, call, e->datasets[i], q->job_id, list[i], &cells, err);
+        s = add_dataset(self, call, e->datasets[i], q->job_id, list[i], &cells, y, err);
     }
     if (s == TAB_OK)
         s = add_horizon(self, call, e, list, &cells, err);

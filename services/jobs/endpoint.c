@@ -276,6 +276,23 @@ tab_status endpoint_put(tab_tx *tx, tab_arena *a, const char *org, const Tabella
     return s;
 }
 
+tab_status endpoint_stale(tab_tx *tx, tab_arena *a, const char *org, const char *endpoint_id,
+                          const char *job_id, const char *reason, tab_error *err)
+{
+    Tabella__Endpoint *e = NULL;
+    tab_status s = endpoint_get(tx, a, org, endpoint_id, true, &e, err);
+    if (s != TAB_OK)
+        return s == TAB_NOT_FOUND ? TAB_OK : s;
+    e->stale_job = (char *)(uintptr_t)job_id;
+    e->stale_reason = (char *)(uintptr_t)reason;
+    tab_str body = body_of(a, e);
+    if (body.p == NULL)
+        return tab_no_memory(err);
+    return tab_tx_query(tx, NULL, err,
+                        "UPDATE jobs.endpoint SET body = $3 WHERE org = $1 AND endpoint_id = $2",
+                        TAB_P(tab_p_text(org), tab_p_text(endpoint_id), tab_p_bytes(body)));
+}
+
 tab_status endpoints_gone(tab_tx *tx, tab_arena *a, const char *org, const char *ids, char ***ret,
                           size_t *ret_n, tab_error *err)
 {

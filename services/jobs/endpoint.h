@@ -33,6 +33,9 @@ tab_status endpoint_mutate(tab_tx *tx, const char *org, const Tabella__Endpoint 
  * JOBS_OUTPUT_HOURS. */
 tab_status endpoint_put(tab_tx *tx, tab_arena *a, const char *org, const Tabella__Endpoint *e,
                         const char *output_job, tab_error *err) TAB_CHECKED;
+/* Notes that its data could not be read by this job; what it serves stays as it is. */
+tab_status endpoint_stale(tab_tx *tx, tab_arena *a, const char *org, const char *endpoint_id,
+                          const char *job_id, const char *reason, tab_error *err) TAB_CHECKED;
 /* *ret_busy: nothing was done, for a job of it is being committed: roll back and ask again. *ret_attempt: as
  * of jobs_cancel. */
 tab_status endpoint_delete(tab_tx *tx, const tab_call *call, const Tabella__Endpoint *e, const char *actor,

@@ -171,6 +171,15 @@ static tab_status output(void *arg, tab_call *call, tab_error *err)
     return bundle_of(arg, call, q->job_id, err);
 }
 
+/* What a job has told its caller follows in events: how far they are. */
+static tab_status waiting(void *arg, tab_call *call, tab_error *err)
+{
+    const Tabella__WaitingRequest *q = call->in;
+    Tabella__WaitingReply *y = call->out;
+    return tab_outbox_waiting(((jobs *)arg)->pg, "jobs", call->org, q->service, q->up_to, call->deadline,
+                              &y->event, err);
+}
+
 /* ---- endpoints ------------------------------------------------------------------------------- */
 
 static bool slug(const char *s)
@@ -470,6 +479,7 @@ const tab_rpc_method jobs_methods[] = {
     METHOD("EndpointLogs", endpoint_logs_request, endpoint_logs_reply, endpoint_logs_of),
     METHOD("EndpointBundle", get_endpoint_request, output_reply, endpoint_bundle),
     METHOD("Gone", gone_request, gone_reply, gone),
+    METHOD("Waiting", waiting_request, waiting_reply, waiting),
     METHOD("Drift", drift_request, empty, drift_add),
     TAB_RPC_METHODS_END,
 };

@@ -159,6 +159,8 @@ static tab_status fail_job(work *w, const char *message, tab_error *err)
         if (s == TAB_OK)
             s = endpoint_log(tx, w->c->org, w->c->endpoint_id, event, w->c->job_id, "system", err, "%s",
                              message);
+        if (s == TAB_OK && w->unread)
+            s = endpoint_stale(tx, w->c->arena, w->c->org, w->c->endpoint_id, w->c->job_id, message, err);
     }
     if (s == TAB_OK && (s = tab_tx_commit(&tx, err)) == TAB_OK)
         jobs_count_end(w->c->kind, "failed");

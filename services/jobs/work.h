@@ -56,6 +56,7 @@ struct work {
     work *next;
     char call_id[TAB_ID + 24];
     atomic_bool lost; /* cancelled, expired, or another attempt has it */
+    bool unread;      /* its data could not be read: the endpoint serves what it has */
     atomic_bool gone; /* lost, or this process stops: what is called for it is given up */
     /* What the beat stores; under self->lock. */
     int progress;
@@ -95,6 +96,9 @@ tab_status work_out(work *w, tab_arena *a, const Tabella__SubmitRequest *q, cons
 typedef struct {
     uint64_t fresh, kept; /* cells */
 } refresh_cells;
+/* What a snapshot has in other columns than the pinned one; of the arena. NULL: out of memory. */
+Tabella__SchemaChange *schema_change(tab_arena *a, const Tabella__PinnedDataset *d,
+                                     const Tabella__RowDiff *diff);
 void refresh_cells_add(refresh_cells *c, const Tabella__RowDiff *d, uint64_t cols);
 /* Each line that has cells is given to add. */
 void refresh_bill(const refresh_cells *c, void (*add)(void *to, const char *op, uint64_t cells), void *to);

@@ -15,6 +15,7 @@
 #include "proto/data.pb-c.h"
 #include "proto/inference.pb-c.h"
 #include "proto/metering.pb-c.h"
+#include "services/jobs/columns.h"
 #include "services/jobs/work.h"
 
 enum { PASS_MS = 2 * 3600000, CALL_MS = 30000, SYNC_MS = 900000, RESERVE_MS = 2000 };
@@ -88,25 +89,49 @@ static tab_status newest(work *w, tab_arena *a, size_t i, Tabella__PinnedDataset
     sync.actor = (char *)w->c->key_id;
     s = work_call(w, "data-connector", "Sync", SYNC_MS, &sync.base, &tabella__sync_reply__descriptor, a, &msg,
                   err);
-    if (s == TAB_VALIDATION) /* its connection was deleted: its last snapshot is used */
+    if (s == TAB_VALIDATION &&
+        strcmp(err->param, "id") == 0) /* its connection was deleted: its last snapshot */
         return TAB_OK;
-    if (s == TAB_OK)
+    if (s == TAB_OK) {
         d->snapshot = ((const Tabella__SyncReply *)msg)->snapshot;
-    return s;
+        return TAB_OK;
+    }
+    tab_error why = *err;
+    w->unread = s != TAB_CANCELLED;
+    return s == TAB_CANCELLED
+               ? s
+               : tab_fail(err, s, "", "%.60s cannot be read, and the endpoint keeps what it has: %s", o->name,
+                          why.message);
 }
 
-static tab_status add_diff(work *w, tab_arena *a, const char *from, const char *to, Tabella__Diff *sum,
-                           refresh_cells *cells, const Tabella__Resolved *r, tab_error *err)
+/* Columns that callers send must be in the new snapshot too, unless the refresh was told that they need
+ * not. */
+static tab_status accept_columns(work *w, tab_arena *a, const Tabella__Endpoint *e,
+                                 const Tabella__PinnedDataset *d, const Tabella__RowDiff *diff,
+                                 tab_error *err)
+{
+    const Tabella__RefreshRequest *q =
+        tab_proto_read(a, &tabella__refresh_request__descriptor, w->c->request);
+    const Tabella__SchemaChange *x = schema_change(a, d, diff);
+    if (q == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "the job's request cannot be read");
+    return x == NULL ? tab_no_memory(err) : columns_accepted(x, e, q->accept_schema, err);
+}
+
+static tab_status add_diff(work *w, tab_arena *a, const Tabella__Endpoint *e, size_t i, const char *to,
+                           Tabella__Diff *sum, refresh_cells *cells, const Tabella__Resolved *r,
+                           tab_error *err)
 {
     Tabella__DiffRequest q = TABELLA__DIFF_REQUEST__INIT;
     const void *msg = NULL;
-    q.from = (char *)from;
+    q.from = e->datasets[i]->snapshot;
     q.to = (char *)to;
     tab_status s = work_call(w, "data-connector", "Diff", SYNC_MS, &q.base, &tabella__diff_reply__descriptor,
                              a, &msg, err);
     const Tabella__DiffReply *y = msg;
     if (s != TAB_OK || y->diff == NULL)
         return s;
+    TAB_TRY(accept_columns(w, a, e, e->datasets[i], y->diff, err));
     sum->rows_added += y->diff->rows_added;
     sum->rows_changed += y->diff->rows_changed;
     sum->rows_removed += y->diff->rows_removed;
@@ -342,15 +367,19 @@ static tab_status pin_data(work *w, tab_arena *a, change *x, tab_error *err)
     Tabella__Endpoint *next = x->next;
     Tabella__PinnedDataset *const *d = next->datasets;
     work_phase(w, x->refresh ? "syncing" : "pinning", 0.01, 0.05);
-    for (size_t i = 0; x->refresh && i < e->n_datasets; i++)
+    next->read_us = x->upgrade ? next->read_us : tab_now_us();
+    if (x->refresh)
+        next->stale_job = next->stale_reason = (char *)"";
+    for (size_t i = 0; x->refresh && i < e->n_datasets; i++) {
         TAB_TRY(newest(w, a, i, d[i], err));
+    }
     TAB_TRY(pin(w, a, e, d, next->n_datasets, &x->pins, err));
     if (x->refresh) {
         next->diff = NEW(a, Tabella__Diff, tabella__diff__init);
         if (next->diff == NULL)
             return tab_no_memory(err);
         for (size_t i = 0; i < e->n_datasets; i++)
-            TAB_TRY(add_diff(w, a, e->datasets[i]->snapshot, d[i]->snapshot, next->diff, &x->cells,
+            TAB_TRY(add_diff(w, a, e, i, d[i]->snapshot, next->diff, &x->cells,
                              resolved(x->pins, d[i]->snapshot), err));
     }
     next->pinned_cells = 0;

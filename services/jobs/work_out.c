@@ -123,6 +123,7 @@ tab_status work_out(work *w, tab_arena *a, const Tabella__SubmitRequest *q, cons
         return tab_fail(err, TAB_INTERNAL, "", "a pass whose bundle is damaged");
     ask.out = q->out;
     ask.once = q->job_id;
+    ask.mode = q->out_mode;
     if (json) {
         bundle_document(&text, q, y);
         ask.file = (ProtobufCBinaryData){ text.n, (uint8_t *)text.p };

@@ -19,6 +19,10 @@ static tab_status usage(void *self, tab_call *call, tab_error *err)
         return tab_fail(err, TAB_UNAVAILABLE, "", "the organization's plan cannot be read now");
     TAB_TRY(tab_tx_begin(m->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));
     TAB_TRY(metering_usage(tx, call->arena, org, &m->rates, call->in, call->out, err));
+    Tabella__UsageReply *y = call->out;
+    metering_terms t = metering_terms_of(org);
+    y->usd_per_million = m->usd_per_million;
+    y->amount_usd = metering_usd(&t, m->usd_per_million, 0, (int64_t)(1000 * y->total_cells));
     return tab_tx_commit(&tx, err);
 }
 

@@ -51,6 +51,10 @@ metering_terms metering_terms_of(const Tabella__Org *o);
 /* Thousandths of fresh cells that may be used in a window; INT64_MAX: any number. */
 int64_t metering_limit(const metering_terms *t, double usd_per_million);
 
+/* US dollars for cost_milli more than used_milli: what lies beyond the allowance is paid for, unless calls
+ * end with it. */
+double metering_usd(const metering_terms *t, double usd_per_million, int64_t used_milli, int64_t cost_milli);
+
 /* Why cost_milli more than used_milli is too much, as one sentence; and after how many seconds more may be
  * used. resets_us: what is left of the window. */
 void metering_refusal(const metering_terms *t, int64_t used_milli, int64_t cost_milli, int64_t resets_us,

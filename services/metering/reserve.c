@@ -112,7 +112,8 @@ tab_status metering_reserve(void *self, tab_call *call, tab_error *err)
     int64_t limit = metering_limit(&t, m->usd_per_million);
     y->limit = t.cells_per_minute;
     y->limited = limit != INT64_MAX;
-    if (!y->limited && q->instead_of[0] == 0)
+    y->usd_per_million = m->usd_per_million;
+    if (!y->limited && q->instead_of[0] == 0 && !q->dry)
         return TAB_OK;
     TAB_AUTO(tab_tx) *tx = NULL;
     outcome o;
@@ -122,6 +123,7 @@ tab_status metering_reserve(void *self, tab_call *call, tab_error *err)
     else
         TAB_TRY(hold(&tx, call->org, t.lifetime, q, cost, y->limited ? limit : INT64_MAX / 2, &o, err));
     int64_t left = limit - o.used - o.held, of_plan = (int64_t)t.allowance * 1000 - o.used - o.held;
+    y->amount_usd = metering_usd(&t, m->usd_per_million, o.used + o.held, cost);
     y->left_milli = y->limited && left > 0 ? (uint64_t)left : 0;
     y->remaining = of_plan > 0 ? (uint64_t)of_plan / 1000 : 0;
     y->granted_milli = o.granted > 0 ? (uint64_t)o.granted : 0;

@@ -30,6 +30,15 @@ int64_t metering_limit(const metering_terms *t, double usd_per_million)
     return allowance + (cap < (double)most * 1000 ? (int64_t)cap : most * 1000);
 }
 
+double metering_usd(const metering_terms *t, double usd_per_million, int64_t used_milli, int64_t cost_milli)
+{
+    double allowance = (double)t->allowance * 1000, before = (double)used_milli - allowance;
+    double after = before + (double)cost_milli;
+    if (t->allowance > 0 && !t->add_usage)
+        return 0;
+    return ((after > 0 ? after : 0) - (before > 0 ? before : 0)) / 1e9 * usd_per_million;
+}
+
 void metering_refusal(const metering_terms *t, int64_t used_milli, int64_t cost_milli, int64_t resets_us,
                       char *why, size_t size, uint32_t *ret_retry_s)
 {

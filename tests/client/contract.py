@@ -78,6 +78,8 @@ def arguments_of(doc, operation):
     body = next((x.get("schema") for x in content.values()), None)
     for name, schema in (resolved(doc, body).get("properties", {}) if body else {}).items():
         own = resolved(doc, schema).get("properties")
+        if schema.get("readOnly"):  # what is shown may be sent back; nothing is asked by it
+            continue
         if name == "options" and own:
             names |= set(own)
         else:

@@ -138,3 +138,60 @@ def with_frames(check, client, ours, np):
     check("frames with texts, dates and gaps", len(mixed.predict(X.head(5))) == 5)
     check("by their names", list(mixed.feature_names_in_) == list(X.columns))
     mixed.delete()
+    of_any_size(check, client, ours, np)
+
+
+def of_any_size(check, client, ours, np):
+    """Frames of every library and all types, few cells and many (which go as Arrow where it is there), with
+    pyarrow and as if it were not installed."""
+    import pandas as pd
+
+    from tabella import _arrow
+
+    if has("pyarrow"):
+        import pyarrow  # noqa: F401
+    n, r = 2500, np.random.default_rng(3)
+    day = pd.Timestamp("2026-01-01")
+    x = pd.DataFrame(
+        {
+            "price": np.round(r.gamma(2, 30, n), 2),
+            "share": r.random(n).astype("float32"),
+            "count": r.integers(0, 9, n).astype("int16"),
+            "gaps": pd.array(r.integers(0, 99, n), dtype="Int64"),
+            "kind": pd.Categorical(r.choice(["a", "b", "c"], n)),
+            "note": r.choice(["", "one", "two of them", None], n),
+            "paid": r.random(n) < 0.5,
+            "day": day + pd.to_timedelta(r.integers(0, 900, n), "D"),
+            "target": r.choice(["x", "y"], n),
+        }
+    )
+    x.loc[3:9, ["price", "gaps", "kind", "day"]] = None
+    x.index = x.index // 2  # of an index with repetitions
+    y, whether = 3.0 * x["share"].to_numpy(float) + x["count"].to_numpy(float), x["paid"].to_numpy()
+    frames = {"pandas": x}
+    if has("polars"):
+        import polars as pl
+
+        frames["polars"] = pl.from_pandas(x) if has("pyarrow") else pl.DataFrame(x.to_dict("list"))
+    was, library = (_arrow.CELLS, _arrow.library), _arrow.library
+    for arrow in (True, False) if has("pyarrow") else (False,):
+        for cells in (10**9, 1000):
+            _arrow.CELLS = cells
+            _arrow.library = library if arrow else lambda name: None if name == "pyarrow" else library(name)
+            for name, frame in frames.items():
+                size, there = "few" if cells > n * 9 else "many", "there" if arrow else "not there"
+                what = f"{name}, {size} cells, pyarrow {there}"
+                try:
+                    number = ours.TabellaRegressor(client).fit(frame, y)
+                    error = np.abs(number.predict(frame[:300]) - y[:300]).mean()
+                    classes = ours.TabellaClassifier(client).fit(frame, whether)
+                    right = (classes.predict(frame[:300]) == whether[:300]).mean()
+                    number.delete(), classes.delete()
+                    check(f"estimators: {what}", error < 0.8 and right > 0.95, (error, right))
+                except Exception as e:
+                    check(f"estimators: {what}", False, f"{type(e).__name__}: {e}")
+    _arrow.CELLS, _arrow.library = was
+    columns = ours._names(["", "c0", "target", "z"])
+    check(
+        "estimators: a column without a name has one of its own", columns == ["c0_", "c0", "c2", "z"], columns
+    )

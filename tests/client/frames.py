@@ -49,6 +49,19 @@ def plain(check):
     check("a long table goes in short pieces", max(map(len, pieces)) < 1 << 20 and len(pieces) > 8)
     check("and arrives whole", [t["rows"] == wide["rows"] for t in whole["tables"]] == [True, True])
     check("columns of one name stay two", whole["tables"][0]["columns"] == ["a", "a"])
+    own = {"id": "t", "columns": ["a"], "rows": [[1]]}
+    for given in (own, [own, {**own, "id": "u"}]):
+        tables, single = tables_of(given, "table")
+        names = [t.id for t in tables]
+        check("tables in the API's own form", names in (["t"], ["t", "u"]) and not single, names)
+    for path in ("orders.csv", pathlib.Path("orders.csv"), b"a,b"):
+        try:
+            tables_of(path, "t")
+            check("a path is no table", False)
+        except TypeError as e:
+            check(
+                "a path is no table, and what to do with it", "upload" in str(e) and "read_csv" in str(e), e
+            )
     check("an empty table", rows_of({"columns": ["a"], "rows": []})["rows"] == [])
 
 

@@ -151,6 +151,54 @@ Test(csv, titles_comments_and_totals_are_no_rows)
     cr_expect(t->rows == 4 && !notes.total, "a row that only happens to be the sum");
 }
 
+Test(csv, titles_of_every_form)
+{
+    static const char *const titles[] = {
+        "Sales 2026,,,\n", "Sales 2026,,,\n,,,\n", "  ,\u00a0,,\n", ",,,\n", "Sales,,,EUR\n,,,\n",
+    };
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {
+        TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+        char text[400];
+        int n = snprintf(text, sizeof text,
+                         "%sRegion,Jul,Aug,Sum\nNorth,10,20,30\nSouth,11,21,32\nEast,12,22,34\n", titles[i]);
+        tab_csv_notes notes;
+        const tab_table *t;
+        cr_assert(tab_csv_read(a, (tab_str){ text, (size_t)n }, TAB_S("t"), &t, &notes, NULL) == TAB_OK);
+        cr_expect(t->rows == 3 && tab_str_eq(t->col[0].name, TAB_S("Region")), "%s: %.*s", titles[i],
+                  TAB_STR(t->col[0].name));
+    }
+}
+
+Test(csv, totals_of_every_form)
+{
+    static const struct {
+        const char *name, *text;
+        size_t rows;
+        bool total;
+    } cases[] = {
+        { "a blank line before it", "who,where,n\nann,x,1\nbob,y,2\ncid,x,4\n,,\n\nTotal,,7\n", 3, true },
+        { "a formula without a value", "who,where,n\nann,x,1\nbob,y,2\ncid,x,4\nTotal,,\n", 3, true },
+        { "its label last", "n;who;where\n1.000,50;ann;x\n2,25;bob;y\n3,25;cid;x\n1.006,00;;Summe\n", 3,
+          true },
+        { "a label alone", "a;b;c\n4711;x;1\n4712;y;2\n4713;x;3\nSumme;;\n", 3, true },
+        { "groups and points", "who,n\nann,\"1,000.50\"\nbob,2.25\ncid,3.25\nTotal,\"1,006.00\"\n", 3, true },
+        { "no sum", "who,where,n\nann,x,1\nbob,y,2\ncid,x,4\nTotal,,8\n", 4, false },
+        { "no sum of texts", "n;who\n1,50;ann\n2,25;bob\n3,25;cid\n9,00;Summe\n", 4, false },
+        { "another label beside it", "who,where,n\nann,x,1\nbob,y,2\ncid,x,4\nTotal,z,7\n", 4, false },
+        { "a list of words", "word\nsum\napple\npear\ntotal\n", 4, false },
+        { "a value of its own", "who,n\nann,0\nbob,0\ncid,5\ntotal,5\n", 4, false },
+        { "blank lines without one", "who,n\nann,1\nbob,2\ncid,4\n,\n", 4, false },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+        tab_csv_notes notes;
+        const tab_table *t;
+        cr_assert(tab_csv_read(a, tab_str_of(cases[i].text), TAB_S("t"), &t, &notes, NULL) == TAB_OK);
+        cr_expect(t->rows == cases[i].rows && notes.total == cases[i].total, "%s: %zu rows", cases[i].name,
+                  t->rows);
+    }
+}
+
 Test(csv, a_first_line_may_declare_the_delimiter)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);

@@ -200,7 +200,7 @@ Test(files, what_is_not_read_says_the_way_out)
     EXPECT_REFUSED(a, "x.parquet", "PARE........PARE", 16, "encrypted");
     EXPECT_REFUSED(a, "x.xls", "\xD0\xCF\x11\xE0....", 8, "save it as .xlsx");
     EXPECT_REFUSED(a, "x.csv.zst", "\x28\xB5\x2F\xFD", 4, "gzip");
-    EXPECT_REFUSED(a, "empty.csv", "", 0, "no header");
+    EXPECT_REFUSED(a, "empty.csv", "", 0, "empty");
 }
 
 /* ---- workbooks ------------------------------------------------------------------------------------ */
@@ -219,6 +219,62 @@ Test(files, what_is_not_read_says_the_way_out)
         "<xf numFmtId='22'/><xf numFmtId='20'/></cellXfs></styleSheet>",                                    \
         "xl/sharedStrings.xml",                                                                             \
         "<sst><si><t>name</t></si><si><r><t>b</t></r><r><t>ob</t></r><rPh><t>no</t></rPh></si></sst>"
+
+Test(files, bytes_that_are_no_table_are_told_what_they_are)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)64 << 20);
+    static const struct {
+        const char *name, *bytes;
+        size_t n;
+        const char *why;
+    } cases[] = {
+#define BYTES(text) text, sizeof text - 1
+        { "logo.csv", BYTES("\x89PNG\r\n\x1a\n\0\0\0\rIHDR,\n1,2\n3,4\n"), "a picture" },
+        { "photo.csv", BYTES("\xFF\xD8\xFF\xE0\0\x10JFIF\0,,\n1,2\n"), "a picture" },
+        { "song.csv", BYTES("ID3\4\0\0,\n1,2\n"), "a sound" },
+        { "a.csv", BYTES("\177ELF\2\1\1,\n1,2\n"), "a program" },
+        { "a.csv", BYTES("\xEF\xBB\xBF \n<!DOCTYPE html>\n<html><p>Please, sign in, now</html>\n"),
+          "a web page" },
+        { "a.html", BYTES("<HTML lang=\"en\">\n<p>a,b</p>\n"), "a web page" },
+        { "a.csv", BYTES("<?xml version=\"1.0\"?><Error><Code>AccessDenied</Code></Error>"), "XML" },
+        { "a.csv", BYTES("{\\rtf1 a,b}\n1,2\n"), "a word processor" },
+        { "a.csv", BYTES(""), "it is empty" },
+        { "a.csv", BYTES(" \r\n\n\t"), "it is empty" },
+        { "a.json", BYTES("\n"), "it is empty" },
+        { "a.csv", BYTES("\0\0\0\0\0\0\0\0"), "zero bytes" },
+        { "a.csv", BYTES("a,b\n\1\2\3\4\5,\6\n\x0e\x0f\x10,\x11\n"), "no text" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        EXPECT_REFUSED(a, cases[i].name, cases[i].bytes, cases[i].n, cases[i].why);
+    cr_expect_eq(READ(a, "a.csv", "<script>,b\n1,2\n").n, 1, "a column may have such a name");
+    cr_expect_eq(READ(a, "a.csv",
+                      "a\x1f"
+                      "b\n1\x1f"
+                      "2\n")
+                     .n,
+                 1, "ASCII has separators of its own");
+}
+
+Test(files, a_gzip_that_is_cut_off_anywhere)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)64 << 20);
+    char plain[4000], packed[8000];
+    size_t n = (size_t)snprintf(plain, sizeof plain, "a,b\n");
+    for (int i = 0; i < 299; i++)
+        n += (size_t)snprintf(plain + n, sizeof plain - n, "%d,%d\n", i, i * 37 % 101);
+    z_stream z = { 0 };
+    cr_assert(deflateInit2(&z, 6, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY) == Z_OK);
+    z.next_in = (Bytef *)plain;
+    z.avail_in = (uInt)n;
+    z.next_out = (Bytef *)packed;
+    z.avail_out = sizeof packed;
+    cr_assert(deflate(&z, Z_FINISH) == Z_STREAM_END);
+    size_t whole = z.total_out;
+    deflateEnd(&z);
+    cr_expect_eq(read_ok(a, "t.csv.gz", packed, whole).table[0]->rows, 299);
+    for (size_t cut = 1; cut < whole - 2; cut++)
+        EXPECT_REFUSED(a, "t.csv.gz", packed, whole - cut, "cut off");
+}
 
 Test(files, xlsx_sheets_dates_and_gaps)
 {
@@ -253,6 +309,28 @@ Test(files, xlsx_sheets_dates_and_gaps)
     expect(t, 2, 0, "2.5");
     expect(t, 2, 1, "1900-01-01");
     expect(t, 2, 2, "18:00:00");
+}
+
+#define SHEET(rows) "<worksheet><sheetData>" rows "</sheetData></worksheet>"
+#define ROW(cells) "<row>" cells "</row>"
+#define TEXT(text) "<c t='inlineStr'><is><t>" text "</t></is></c>"
+
+Test(files, a_sheet_of_notes_is_no_table)
+{
+    static const char one[] = SHEET(ROW(TEXT("id") TEXT("name")) ROW("<c><v>1</v></c>" TEXT("ann")));
+    static const char two[] =
+        SHEET(ROW(TEXT("These figures were made by us.")) ROW(TEXT("Ask Ann for what is missing.")));
+    const char *const part[] = { BOOK, "xl/worksheets/one.xml", one, "xl/two.xml", two, NULL };
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
+    tab_grown g = zip_of(part, 0);
+    tab_file f = read_ok(a, "b.xlsx", g.p, g.n);
+    cr_assert(f.n == 1 && tab_str_eq(f.table[0]->id, TAB_S("b")) && f.table[0]->rows == 1);
+    cr_expect(strstr(f.notes.p, "notes and no table") != NULL, "%.*s", TAB_STR(f.notes));
+    free(g.p);
+    const char *const alone[] = { BOOK, "xl/worksheets/one.xml", "<worksheet/>", "xl/two.xml", two, NULL };
+    g = zip_of(alone, 0);
+    cr_expect_eq(read_ok(a, "b.xlsx", g.p, g.n).n, 1, "of notes alone, all are read");
+    free(g.p);
 }
 
 static void expect_sheet_refused(const char *sheet, const char *why)

@@ -45,6 +45,19 @@ Test(metering, limits_are_whole_thousandths)
     cr_expect(metering_limit(&t, 0.1) > 0 && metering_limit(&t, 0.1) < INT64_MAX / 2 + 2000, "saturates");
 }
 
+Test(metering, what_lies_beyond_the_allowance_is_paid_for)
+{
+    metering_terms t = { .allowance = 1000, .add_usage = true };
+    cr_expect_float_eq(metering_usd(&t, 0.1, 0, 1000000), 0, 1e-12, "within it");
+    cr_expect_float_eq(metering_usd(&t, 0.1, 500000, 1500000), 1000 * 0.1e-6, 1e-12, "half within");
+    cr_expect_float_eq(metering_usd(&t, 0.1, 2000000, 1000000), 1000 * 0.1e-6, 1e-12, "beyond it");
+    cr_expect_float_eq(metering_usd(&t, 0, 2000000, 1000000), 0, 1e-12, "no price");
+    t.add_usage = false;
+    cr_expect_float_eq(metering_usd(&t, 0.1, 500000, 1500000), 0, 1e-12, "calls end with it");
+    t.allowance = 0;
+    cr_expect_float_eq(metering_usd(&t, 0.1, 0, 1000000000), 0.1, 1e-12, "pay as you go");
+}
+
 Test(metering, pay_as_you_go_has_no_allowance)
 {
     metering_terms t = { 0 };

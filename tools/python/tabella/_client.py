@@ -78,6 +78,7 @@ class Tabella:
         confidence_threshold: Optional[float] = None,
         processing: Optional[str] = None,
         out: Optional[str] = None,
+        out_mode: Optional[str] = None,
         explain: Optional[bool] = None,
         columns: Optional[Sequence[Mapping[str, Any]]] = None,
         missing_values: Union[str, Sequence[Union[str, float]], None] = None,
@@ -97,8 +98,9 @@ class Tabella:
         False for no prediction (default: the service chooses). task: classification, regression or anomaly
         (default: by the target). base: a model's id (default: the service's). confidence_threshold: of
         matches that are reported, 0 to 1 (default: 0.5). processing: `batch` is cheaper and may take a day.
-        out: where to write the bundle to. explain: each row's reasons. columns: what is known of columns,
-        each a dict of table, column and role, type or use. missing_values: marks that stand for "missing",
+        out: where to write the bundle to. out_mode: of a table, new, append or replace (default: new).
+        explain: each row's reasons. columns: what is known of columns, each a dict of table, column and role,
+        type or use. missing_values: marks that stand for "missing",
         or "auto". split: auto, random, time or group. horizon: how many steps ahead of every series are asked
         besides (see forecast). as_of: the column that holds each row's own moment, as of which other tables
         count; "none": all their rows do. options: what newer services take besides.
@@ -116,6 +118,7 @@ class Tabella:
             confidence_threshold=confidence_threshold,
             processing=processing,
             out=out,
+            out_mode=out_mode,
             explain=explain,
             columns=columns,
             missing_values=missing_values,
@@ -149,6 +152,7 @@ class Tabella:
         confidence_threshold: Optional[float] = None,
         processing: Optional[str] = None,
         out: Optional[str] = None,
+        out_mode: Optional[str] = None,
         explain: Optional[bool] = None,
         columns: Optional[Sequence[Mapping[str, Any]]] = None,
         missing_values: Union[str, Sequence[Union[str, float]], None] = None,
@@ -170,6 +174,7 @@ class Tabella:
             confidence_threshold=confidence_threshold,
             processing=processing,
             out=out,
+            out_mode=out_mode,
             explain=explain,
             columns=columns,
             missing_values=missing_values,

@@ -169,12 +169,15 @@ class Endpoints(Resource):
         self,
         id: str,
         *,
+        accept_schema: bool = False,
         wait: bool = True,
         progress: bool = False,
         idempotency_key: Optional[str] = None,
     ) -> Endpoint:
-        """Moves the endpoint onto the newest snapshots of its data; `diff` says what changed."""
-        raw = self._call("POST_ENDPOINT_REFRESH", id, idempotency_key=idempotency_key).json
+        """Moves the endpoint onto the newest snapshots of its data; `diff` says what changed. accept_schema:
+        columns that callers send may be gone; else such a refresh fails."""
+        body = {"accept_schema": True} if accept_schema else None
+        raw = self._call("POST_ENDPOINT_REFRESH", id, body=body, idempotency_key=idempotency_key).json
         return self._followed(raw, wait, progress)
 
     def refresh_cost(self, id: str) -> Cost:

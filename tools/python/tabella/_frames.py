@@ -56,6 +56,34 @@ class Table:
         self.id, self.columns, self.rows, self.read = id, [str(c) for c in columns], rows, read
         self.kind, self.frame = kind, frame
 
+    def called(self, columns: Sequence[str], last: Optional[Tuple[str, List[Any]]] = None) -> Table:
+        """The same rows under these names, and one more column last. A small table is sent from `read`, a
+        large one from its frame: both have these names and this column."""
+        if self.kind == "pandas":
+            frame = self.frame.copy(deep=False)
+            frame.columns = list(columns)
+            if last is not None:
+                more = library("pandas").Series(last[1], index=frame.index)
+                frame.insert(len(columns), last[0], more, allow_duplicates=True)
+            return table_of(self.id, frame)
+        if self.kind == "polars":
+            polars = library("polars")
+            frame = self.frame.rename(dict(zip(self.columns, columns)))
+            return table_of(
+                self.id, frame if last is None else frame.with_columns(polars.Series(last[0], last[1]))
+            )
+        if self.kind == "arrow":
+            arrow, frame = library("pyarrow"), self.frame
+            frame = arrow.Table.from_batches([frame]) if isinstance(frame, arrow.RecordBatch) else frame
+            frame = frame.rename_columns(list(columns))
+            return table_of(
+                self.id, frame if last is None else frame.append_column(last[0], _arrow_array(arrow, last[1]))
+            )
+        if last is None:
+            return Table(self.id, columns, self.rows, self.read, "", None)
+        name, cells = last
+        return Table(self.id, [*columns, name], self.rows, [*self.read, lambda a, b: cells[a:b]], "", None)
+
     def pieces(self) -> Iterator[bytes]:
         head = {"id": self.id, "columns": self.columns}
         yield json.dumps(head, separators=(",", ":"))[:-1].encode() + b',"rows":['
@@ -195,6 +223,11 @@ def table_of(id: str, x: Any) -> Table:
     if isinstance(x, Sequence) and not isinstance(x, (str, bytes)) and all(isinstance(r, Mapping) for r in x):
         names = list(dict.fromkeys(k for r in x for k in r))
         return Table(id, names, len(x), [_key_column(x, k) for k in names], "", x)
+    if isinstance(x, (str, bytes)) or hasattr(x, "__fspath__"):
+        raise TypeError(
+            "a file is no table: client.data.upload(path) makes datasets of it (then data=[its id]), and a "
+            "library of frames reads it (pandas.read_csv(path))"
+        )
     raise TypeError(
         f"{type(x).__name__} is no table: a data frame of pandas or polars, an Arrow table, a list of dicts, "
         "a two-dimensional array, or a dict with `columns` and `rows`"
@@ -202,10 +235,19 @@ def table_of(id: str, x: Any) -> Table:
 
 
 def tables_of(x: Any, name: str) -> Tuple[List[Table], bool]:
-    """The tables of a call, and whether it is a single one that has no name of its own."""
+    """The tables of a call, and whether it is a single one that has no name of its own. Tables in the API's
+    own form ({"id", "columns", "rows"}, or a list of such) have theirs."""
+    if _is_api(x):
+        x = [x]
+    if isinstance(x, (list, tuple)) and x and all(_is_api(t) for t in x):
+        return [table_of(str(t["id"]), t) for t in x], False
     if isinstance(x, Mapping) and not ("columns" in x and "rows" in x):
         return [table_of(str(k), v) for k, v in x.items()], False
     return [table_of(name, x)], True
+
+
+def _is_api(x: Any) -> bool:
+    return isinstance(x, Mapping) and {"id", "columns", "rows"} <= set(x) and isinstance(x["id"], str)
 
 
 # ---- writing -----------------------------------------------------------------------------------

@@ -114,6 +114,8 @@ class Usage(Answer):
     days: int = 0
     used_pct: float = 0.0
     total_cells: int = 0
+    price_usd_per_million_cells: Optional[float] = None
+    amount_usd: Optional[float] = None
     by_surface: Dict[str, int] = dataclasses.field(default_factory=dict)
     by_op: Dict[str, int] = dataclasses.field(default_factory=dict)
     by_op_multiplier: Dict[str, float] = dataclasses.field(default_factory=dict)
@@ -135,9 +137,11 @@ class Cost(Answer):
     by_op: Dict[str, int] = dataclasses.field(default_factory=dict)
     by_op_raw: Dict[str, int] = dataclasses.field(default_factory=dict)
     left_cells: Optional[int] = None
+    amount_usd: Optional[float] = None
     allowed: bool = True
     reason: Optional[str] = None
     warnings: List[str] = dataclasses.field(default_factory=list)
+    schema_changes: List[Any] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass(repr=False, eq=False)

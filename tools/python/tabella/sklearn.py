@@ -56,14 +56,23 @@ def _table(X: Any, checked: Any, target: Optional[Sequence[Any]], named: bool) -
     """The rows as the service reads them: a frame's own columns, an array's as c0, c1 ... ; the target last.
     What no cell can hold is refused here and now."""
     table = table_of(ROWS, X if hasattr(X, "columns") else checked)
-    table.columns = [f"c{i}" if not c or c == TARGET else c for i, c in enumerate(table.columns)]
     for read in table.read:
         read(0, min(1, table.rows))
-    if named:
-        values = [None] * table.rows if target is None else [cell(v) for v in target]
-        table.columns.append(TARGET)
-        table.read = [*table.read, lambda a, b: values[a:b]]
-    return table
+    values = [None] * table.rows if target is None else [cell(v) for v in target]
+    return table.called(_names(table.columns), (TARGET, values) if named else None)
+
+
+def _names(columns: Sequence[str]) -> List[str]:
+    """A name for each column, none of them the target's; a column without one goes by its place."""
+    kept = {c for c in columns if c != TARGET}
+
+    def place(i: int) -> str:
+        name = f"c{i}"
+        while name in kept:
+            name += "_"
+        return name
+
+    return [place(i) if not c or c == TARGET else c for i, c in enumerate(columns)]
 
 
 def _joined(first: Table, second: Table) -> Table:

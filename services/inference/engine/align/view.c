@@ -16,6 +16,7 @@
 #include "common/order.h"
 #include "services/inference/engine/align/normalize_text.h"
 #include "services/inference/engine/profile/parse.h"
+#include "services/inference/engine/profile/roles.h"
 
 /* Growing arrays of the whole set of views; one thread builds them. */
 struct tab_view_scratch {
@@ -154,12 +155,14 @@ static double as_decimal(double x)
     return x == 0 ? 0 : x; /* no minus zero */
 }
 
-/* Digits of a cell that looks like a telephone number: 7 to 15 in two groups or more, and nothing but
- * punctuation. A country prefix is dropped: more than ten digits after a '+', or with a leading 1, keep
- * their last ten. */
-static size_t phone_digits(tab_str s, char out[24])
+/* Digits of a cell that looks like a telephone number: 7 to 15, and nothing but punctuation; in two groups
+ * or more, unless its column is known to hold such (bare: then a program's ".0" behind is none). A country
+ * prefix is dropped: more than ten digits after a '+', or with a leading 1, keep their last ten. */
+static size_t phone_digits(tab_str s, bool bare, char out[24])
 {
     size_t n = 0, groups = 0;
+    if (bare && s.n > 2 && memcmp(s.p + s.n - 2, ".0", 2) == 0)
+        s.n -= 2;
     /* groups: runs of digits; any other byte than these marks makes it no number */
     bool in = false, plus = false;
     for (size_t i = 0; i < s.n; i++) {
@@ -173,7 +176,7 @@ static size_t phone_digits(tab_str s, char out[24])
         groups += d && !in;
         in = d;
     }
-    if (n < 7 || n > 15 || (groups < 2 && !plus))
+    if (n < 7 || n > 15 || (groups < 2 && !plus && !bare))
         return 0;
     /* the prefix of the country differs between tables, the last ten digits do not */
     if (n > 10 && (plus || out[0] == '1')) {
@@ -200,8 +203,9 @@ static size_t date_text(double seconds, char *out)
     return (size_t)n;
 }
 
-/* One distinct value: its normal form is the number's or the date's own where the column is one. */
-static void fill_value(tab_views *v, tab_view_kind kind, tab_value *x, tab_str raw)
+/* One distinct value: its normal form is the number's or the date's own where the column is one. phones: the
+ * column is known to hold telephone numbers. */
+static void fill_value(tab_views *v, tab_view_kind kind, bool phones, tab_value *x, tab_str raw)
 {
     struct tab_view_scratch *o = v->own;
     char buf[TAB_NORMAL_MAX];
@@ -214,7 +218,7 @@ static void fill_value(tab_views *v, tab_view_kind kind, tab_value *x, tab_str r
     } else if (kind == TAB_VIEW_NUMBER && !isnan(x->number)) {
         n = tab_number_text(as_decimal(x->number), buf);
     } else {
-        n = phone_digits(raw, buf);
+        n = phone_digits(raw, phones, buf);
         if (n == 0) {
             n = tab_text_normal(raw, buf);
             tab_text_joined((tab_str){ raw.p, raw.n < 1024 ? raw.n : 1024 }, collect, v);
@@ -292,9 +296,13 @@ static bool column_coded(tab_views *v, const tab_column_profile *p, size_t rows,
     bool dated = p->type == TAB_DATETIME && p->number != NULL;
     /* dates first, then numbers, then numbers with units; else texts */
     reading r = read_numbers(c);
-    w->kind = dated ? TAB_VIEW_DATE : r.share >= 0.8 && !names(c) ? TAB_VIEW_NUMBER : TAB_VIEW_TEXT;
+    bool phones = p->role == TAB_ROLE_PHONE && !dated;
+    w->kind = dated                                    ? TAB_VIEW_DATE
+              : r.share >= 0.8 && !phones && !names(c) ? TAB_VIEW_NUMBER
+                                                       : TAB_VIEW_TEXT;
     /* a column that profile reads as numbers with units or currencies is compared by those numbers */
-    bool measured = !dated && w->kind == TAB_VIEW_TEXT && p->type == TAB_NUMERIC && p->number != NULL;
+    bool measured =
+        !dated && !phones && w->kind == TAB_VIEW_TEXT && p->type == TAB_NUMERIC && p->number != NULL;
     if (measured)
         w->kind = TAB_VIEW_NUMBER;
 
@@ -321,7 +329,7 @@ static bool column_coded(tab_views *v, const tab_column_profile *p, size_t rows,
                 x->number = p->number[row];
             else if (w->kind == TAB_VIEW_NUMBER && !tab_read_number(raw, r.decimal, &x->number))
                 x->number = (double)NAN;
-            fill_value(v, w->kind, x, raw);
+            fill_value(v, w->kind, phones, x, raw);
             value_of[code] = x->text_n == 0 ? TAB_NULL - 1 : w->values;
             if (v->own->failed)
                 return false;
@@ -351,7 +359,8 @@ static bool column_numbers(tab_views *v, const tab_column_profile *p, size_t row
     tab_value *values = NULL;
     bool ok = slot != NULL && w->code != NULL;
     bool dated = p->type == TAB_DATETIME && p->number != NULL;
-    w->kind = dated ? TAB_VIEW_DATE : TAB_VIEW_NUMBER;
+    bool phones = p->role == TAB_ROLE_PHONE && !dated;
+    w->kind = dated ? TAB_VIEW_DATE : phones ? TAB_VIEW_TEXT : TAB_VIEW_NUMBER;
     if (ok)
         memset(slot, 0xff, slots * sizeof *slot); /* TAB_NULL: the slot is free */
     const double *num = dated ? p->number : p->column->num;
@@ -371,7 +380,9 @@ static bool column_numbers(tab_views *v, const tab_column_profile *p, size_t row
                 break;
             }
             values[w->values] = (tab_value){ .number = x, .first = (uint32_t)row };
-            fill_value(v, w->kind, &values[w->values], (tab_str){ NULL, 0 });
+            char digits[32]; /* a telephone number that a program wrote as a number */
+            tab_str raw = phones ? (tab_str){ digits, tab_number_text(x, digits) } : (tab_str){ NULL, 0 };
+            fill_value(v, w->kind, phones, &values[w->values], raw);
             slot[i] = w->values++;
         }
         /* the row's value, new or known */

@@ -29,6 +29,15 @@ static const double UNLIKE = 0.7;
 /* Answers that are off by more are not called calibrated, however few rows there are to tell by. */
 static const double MOST_OFF = 0.1;
 
+/* The value of a metric that was added; 0 where it was left out. */
+static double metric(const Tabella__HeldOut *h, const char *name)
+{
+    for (size_t i = 0; i < h->n_metrics; i++)
+        if (strcmp(h->metrics[i]->name, name) == 0)
+            return h->metrics[i]->value;
+    return 0;
+}
+
 /* A metric that is not finite (an AUC of one class) is left out. */
 static void add_metric(tab_arena *a, Tabella__HeldOut *h, const char *name, double value)
 {
@@ -461,8 +470,8 @@ static bool grade(const tab_engine *e, const tab_held_part *s, const tab_evaluat
     if (s->task != TAB_TASK_ANOMALY || labels)
         h->target = tab_column_ref(a, s->p->table, o->table, o->target);
     if (s->task != TAB_TASK_ANOMALY || anomalies > 0)
-        h->weakest_slice = tab_slices(a, s->p, s->part.test, o->target, of.error, !numbers, o->table,
-                                      &h->slices, &h->n_slices);
+        h->weakest_slice = tab_slices(a, s->p, s->part.test, o->target, of.error,
+                                      numbers ? metric(h, "rmse") : -1, o->table, &h->slices, &h->n_slices);
     tab_doubts d = { .error = classes || numbers ? of.error : NULL,
                      .truth = numbers ? truth : NULL,
                      .gained = classes ? of.gained : NULL,

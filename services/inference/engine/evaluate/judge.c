@@ -187,7 +187,8 @@ bool tab_judge(const tab_engine *e, const tab_profile *p, uint32_t table, size_t
     m->error = misses ? all / (double)n : sqrt(all / (double)n);
     if (!isfinite(m->error))
         m->error = 0; /* squares beyond a double: nothing is told by slice either */
-    else if (tab_slices(a, p, j.known, target, j.error, misses, table, &m->slices, &m->n_slices) == NULL)
+    else if (tab_slices(a, p, j.known, target, j.error, misses ? -1 : m->error, table, &m->slices,
+                        &m->n_slices) == NULL)
         return false;
     return misses ? tab_calibration_classes(a, j.sure, j.missed, n, &m->calibration, &m->n_calibration)
                   : tab_calibration_quantiles(a, j.truth, m, r, n, &m->calibration, &m->n_calibration);

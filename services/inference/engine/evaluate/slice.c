@@ -101,8 +101,8 @@ static char *describe(tab_arena *a, const tab_profile *p, const slice *w, double
 }
 
 /* The list as the bundle shows it. False: the arena is full. */
-static bool list(tab_arena *a, const tab_profile *p, uint32_t table, const ranking *r, bool misses,
-                 Tabella__Slice ***ret, size_t *ret_n)
+static bool list(tab_arena *a, const tab_profile *p, uint32_t table, const ranking *r, double mean,
+                 double rmse, Tabella__Slice ***ret, size_t *ret_n)
 {
     *ret = tab_arena_new_of(a, Tabella__Slice *, r->n + 1);
     *ret_n = 0;
@@ -115,7 +115,7 @@ static bool list(tab_arena *a, const tab_profile *p, uint32_t table, const ranki
         m->column = tab_column_ref(a, p->table, table, w->column);
         m->slice = (ProtobufCBinaryData){ .len = strlen(which), .data = (uint8_t *)which };
         m->rows = (uint64_t)w->n;
-        m->error = misses ? w->mean : sqrt(w->mean);
+        m->error = rmse < 0 ? w->mean : mean > 0 ? sqrt(w->mean / mean) * rmse : 0;
         m->beyond_chance = w->out;
         (*ret)[(*ret_n)++] = m;
     }
@@ -124,7 +124,7 @@ static bool list(tab_arena *a, const tab_profile *p, uint32_t table, const ranki
 
 /* Categories are cut by level, numbers into thirds of the held-out rows. */
 char *tab_slices(tab_arena *a, const tab_profile *p, const bool *test, size_t target, const double *error,
-                 bool misses, uint32_t table, Tabella__Slice ***ret, size_t *ret_n)
+                 double rmse, uint32_t table, Tabella__Slice ***ret, size_t *ret_n)
 {
     size_t rows = p->table->rows, n = 0;
     /* mean and variance over all held rows */
@@ -177,9 +177,9 @@ char *tab_slices(tab_arena *a, const tab_profile *p, const bool *test, size_t ta
     }
     free(sorted);
     free(g);
-    if (!list(a, p, table, &r, misses, ret, ret_n))
+    if (!list(a, p, table, &r, mean, rmse, ret, ret_n))
         return NULL;
     /* the worst one is no better than all rows, or there is none */
     return r.n == 0 || !(r.at[0].mean > mean) ? tab_arena_printf(a, "%s", "")
-                                              : describe(a, p, &r.at[0], mean, misses);
+                                              : describe(a, p, &r.at[0], mean, rmse < 0);
 }

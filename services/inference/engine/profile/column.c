@@ -19,8 +19,8 @@
 
 /* ---- distinct trimmed values ----------------------------------------------------------------- */
 
-/* A column of marks alone ("?", "N/A", blanks) holds no value and reads as one of nulls (decision 0241). The
- * cells stay nulls of their own kind (r->marks): they do not count as missing in the report. */
+/* A column of marks alone ("?", "N/A", blanks, and words such as "none") holds no value and reads as one of
+ * nulls (decision 0241). The cells stay nulls of their own kind (r->marks): they do not count as missing in the report. */
 static bool forget_marks(tab_reading *r)
 {
     uint32_t *code = tab_arena_new_of(r->arena, uint32_t, r->rows);
@@ -28,10 +28,10 @@ static bool forget_marks(tab_reading *r)
         return false;
     memset(code, 0xff, r->rows * sizeof *code); /* TAB_NULL */
     r->code = code;
-    r->marks = r->strict;
+    r->marks = r->strict + r->words;
     r->mark_levels = r->levels;
     r->nulls = r->rows;
-    r->levels = r->strict = 0;
+    r->levels = r->strict = r->words = 0;
     return true;
 }
 
@@ -125,7 +125,10 @@ static bool distinct_levels(tab_reading *r)
     }
     keep_codes(r);
     count_cells(r);
-    return r->strict == 0 || r->strict < r->rows - r->nulls || forget_marks(r);
+    size_t marks = r->strict + r->words;
+    /* words that fill a column in several kinds may be kinds */
+    bool kinds = r->strict == 0 && r->nulls == 0 && r->levels > 1;
+    return marks == 0 || kinds || marks < r->rows - r->nulls || forget_marks(r);
 }
 
 /* ---- readings of levels ---------------------------------------------------------------------- */

@@ -108,6 +108,26 @@ Test(evaluate, finds_the_weak_slice)
     cr_expect_eq(h->per_class[0]->support + h->per_class[1]->support, h->test_rows);
 }
 
+/* The levels of a category make up all rows, and so do the squares of their errors. */
+Test(evaluate, slices_of_numbers_are_in_the_targets_unit)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
+    tab_engine e = { .arena = a, .seed = 3 };
+    Tabella__HeldOut *h = NULL;
+    tab_evaluate_options o = { .base = "base-1", .target = 2 };
+    cr_assert_eq(tab_evaluate(&e, table(a, 800), &o, &h, NULL), TAB_OK);
+    double squares = 0;
+    uint64_t rows = 0;
+    for (size_t i = 0; i < h->n_slices; i++)
+        if (h->slices[i]->slice.len == 4 && memcmp(h->slices[i]->slice.data, "= g", 3) == 0) {
+            squares += (double)h->slices[i]->rows * h->slices[i]->error * h->slices[i]->error;
+            rows += h->slices[i]->rows;
+        }
+    cr_assert_eq(rows, h->test_rows);
+    cr_expect_float_eq(sqrt(squares / (double)rows), metric(h, "rmse"), 1e-9, "%g of %g",
+                       sqrt(squares / (double)rows), metric(h, "rmse"));
+}
+
 /* Rows 0 .. 99: the first half is answered at 0.9 and right, the second at 0.6 and right in every other
  * row. */
 Test(judge, counts_by_hand)

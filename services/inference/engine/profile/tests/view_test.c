@@ -55,7 +55,9 @@ Test(view, of_marks_alone_is_empty)
     }
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
     cr_expect_neq(PROFILE(a, "?", NULL, "x", "?")->col[0].role, TAB_ROLE_EMPTY, "one value is a value");
-    cr_expect_neq(PROFILE(a, "unknown", NULL, "none")->col[0].role, TAB_ROLE_EMPTY, "words may be values");
+    cr_expect_neq(PROFILE(a, "unknown", "none")->col[0].role, TAB_ROLE_EMPTY, "words may be kinds");
+    cr_expect_eq(PROFILE(a, "none", NULL, "?")->col[0].role, TAB_ROLE_EMPTY, "a word beside marks is one");
+    cr_expect_eq(PROFILE(a, "none", NULL, "none")->col[0].role, TAB_ROLE_EMPTY, "and beside nulls");
 }
 
 Test(view, of_dates_uses_one_order_that_an_impossible_day_decides)
