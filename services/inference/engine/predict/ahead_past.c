@@ -152,6 +152,7 @@ static bool by_place(tab_ahead_view *c)
         square[k] += off * off, n[k]++;
         all += off * off, rows++;
     }
+    c->usual = rows > 0 ? sqrt(all / rows) : 0;
     all = rows > 0 && all > 0 ? all / rows : 1;
     for (size_t k = 0; c->place != NULL && k < TAB_AHEAD_PERIOD; k++)
         c->place[k] = sqrt((square[k] + PLACE_ROWS * all) / ((n[k] + PLACE_ROWS) * all));
