@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "common/order.h"
+#include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/predict/ahead_parts.h"
 
 /* ORIGINS: cuts whose later rows are judged. LEAST: labelled rows that the first must leave. WINDOWS: moments
@@ -207,12 +208,13 @@ static bool judged_rows(tab_ahead_work *w, origin *o)
     for (size_t r = 0; r < w->rows; r++)
         n += labelled(w->t, r) && w->pos[r] > o->cut && w->pos[r] <= o->cut + o->window;
     o->moment = tab_arena_new_of(w->a, tab_moment, n + 1);
-    size_t every = n / MOST_JUDGED + 1, at = 0;
+    double keep = n > MOST_JUDGED ? (double)MOST_JUDGED / (double)n : 1;
     for (size_t r = 0; o->moment != NULL && r < w->rows; r++) {
         if (!labelled(w->t, r) || !(w->pos[r] > o->cut && w->pos[r] <= o->cut + o->window))
             continue;
         double tau = o->cut + floor((w->pos[r] - o->cut - 1e-9) / o->step) * o->step;
-        if (w->pos[r] - tau <= fmax(w->most, 1) + 1e-9 && at++ % every == 0)
+        if (w->pos[r] - tau <= fmax(w->most, 1) + 1e-9 &&
+            tab_unit(tab_mix2(w->t->hash[r], w->t->seed ^ 0x3d6)) < keep)
             o->moment[o->n++] = (tab_moment){ (uint32_t)r, s->series[r], w->pos[r], tau };
     }
     return o->moment != NULL;

@@ -33,9 +33,9 @@ bool tab_ahead_examples(tab_ahead_view *c, double cut, const tab_moment *m, size
     for (size_t r = 0; r < w->rows; r++) {
         bool in = labelled(w->t, r) && w->pos[r] <= cut && s->series[r] != TAB_NULL;
         for (size_t k = 0; in && k < copies; k++) {
-            double u = tab_unit(tab_mix2(r * COPIES + k, w->t->seed ^ 0xa4ead));
+            double u = tab_unit(tab_mix2(w->t->hash[r] + k, w->t->seed ^ 0xa4ead));
             double d = w->distance[(size_t)(u * (double)w->distances)];
-            if (tab_unit(tab_mix2(r, w->t->seed ^ 0x5a3)) < keep)
+            if (tab_unit(tab_mix2(w->t->hash[r], w->t->seed ^ 0x5a3)) < keep)
                 c->moment[c->n++] = (tab_moment){ (uint32_t)r, s->series[r], w->pos[r], w->pos[r] - d };
         }
     }
