@@ -8,9 +8,9 @@
 #include "services/inference/engine/profile/roles.h"
 #include "services/inference/engine/series/internal.h"
 
-/* TRIED: columns that are tried as the key of events. ALIKE: of the squared differences that such a key
- * leaves. */
-enum { LEAST = 12, BESIDE = 8, TRIED = 12 };
+/* TRIED: columns that are tried as the key of events. FEW: values of a target by which the order of rows is
+ * not told, as sorting makes them runs. ALIKE: of the squared differences that a key of events leaves. */
+enum { LEAST = 12, BESIDE = 8, TRIED = 12, BINS = 8, FEW = 10 };
 static const double SURE = 4, ALIKE = 0.35;
 
 /* ---- values -------------------------------------------------------------------------------------- */
@@ -211,11 +211,15 @@ static double points_of(const tab_search *s, const tab_axis *x)
     if (count && !((lattice || visits) && (depends || told || (after && x->keys > 0 && x->z > 2.5))))
         return 0;
     /* a counter of the rows is their order, which the values must bear out */
-    if (count && x->keys == 0 && x->ordered >= 0.97 && !(s->row_order > 0))
+    if (count && x->keys == 0 && (x->ordered >= 0.97 || x->along > 0.9) && !(s->row_order > 0))
         return 0;
     if (year && x->alone < 0.9 && !told)
         return 0;
     if (x->yearless && loose && !told)
+        return 0;
+    /* a length of 60 to 90 may look like a year, and be followed by the target */
+    bool short_year = x->clues > 1 && x->role[0] == TAB_PART_YEAR && first->hi < 100;
+    if (short_year && !lattice && !told && x->ordered < 0.9)
         return 0;
     /* parts that neither order the rows nor make them stand alone describe what a row is about */
     if (x->clues > 1 && x->ordered < 0.9 && !lattice && !after && x->alone < 0.9)
@@ -359,6 +363,32 @@ static bool sorted_by(const double *v, size_t rows)
     return (up <= astray || down <= astray) && up + down > 8;
 }
 
+/* Whether the last rows, all of them asked, were drawn from the whole table in its order, not cut off its
+ * end: in each of BINS parts their mean is near that of the labelled rows' same part, which are unlike each
+ * other. */
+static bool drawn_throughout(const tab_search *s, const double *v)
+{
+    double sum[2][BINS] = { { 0 } }, count[2][BINS] = { { 0 } }, mean = 0, apart = 0, off = 0;
+    size_t of[2] = { s->rows - s->n_asked, s->n_asked }, at[2] = { 0 };
+    for (size_t r = 0; r < s->rows; r++) {
+        size_t side = s->asked[r], bin = at[side]++ * BINS / of[side];
+        if (!isnan(v[r]))
+            sum[side][bin] += v[r], count[side][bin]++;
+    }
+    for (size_t side = 0; side < 2; side++)
+        for (size_t b = 0; b < BINS; b++) {
+            if (count[side][b] < 1)
+                return false;
+            sum[side][b] /= count[side][b];
+            mean += side == 0 ? sum[side][b] / BINS : 0;
+        }
+    for (size_t b = 0; b < BINS; b++) {
+        apart += (sum[0][b] - mean) * (sum[0][b] - mean);
+        off += (sum[1][b] - sum[0][b]) * (sum[1][b] - sum[0][b]);
+    }
+    return off < 0.4 * apart;
+}
+
 /* A counter of the rows: in the order of what it counts, not sorted by it. */
 static bool counts_rows(const tab_search *s, size_t column)
 {
@@ -372,7 +402,7 @@ bool tab_series_row_order(tab_search *s)
 {
     const double *y;
     bool class, sorted = false;
-    size_t said = 0, tried = 0;
+    size_t said = 0, tried = 0, drawn = 0;
     if (s->row_order >= 0)
         return true;
     s->row_order = 0;
@@ -383,19 +413,24 @@ bool tab_series_row_order(tab_search *s)
                  sorted_by(s->p->col[c].number, s->rows);
     if (!tab_series_values(s, &y, &class))
         return false;
-    bool target = y != NULL && !class && ordered_values(y, s->rows, sorted);
+    bool many = y != NULL && !class && s->p->col[s->target].distinct >= FEW;
+    bool target = many && ordered_values(y, s->rows, sorted);
     for (size_t c = 0; c < s->cols && tried < BESIDE; c++) {
         const tab_column_profile *p = &s->p->col[c];
         if (c == s->target || p->type != TAB_NUMERIC || p->number == NULL || p->distinct < LEAST ||
             sorted_by(p->number, s->rows))
             continue;
         tried++;
-        said += ordered_values(p->number, s->rows, sorted);
+        bool says = ordered_values(p->number, s->rows, sorted);
+        said += says;
+        drawn += says && s->at_end && s->n_asked >= 2 * BINS && drawn_throughout(s, p->number);
     }
     bool most = tried >= 2 && 3 * said >= 2 * tried;
+    if (drawn > 0 && 2 * drawn >= said)
+        return true;
     /* what a table is sorted by may well be followed by the target, and by nothing else */
     if (sorted ? target && tried > 0 && 3 * said >= 2 * tried
-               : target || (most && y == NULL) || (most && class))
+               : target || (most && tried > 2 && (y == NULL || class)))
         s->row_order = target && most ? 0.9 : target ? 0.8 : 0.6;
     return true;
 }

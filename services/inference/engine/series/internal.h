@@ -122,11 +122,10 @@ bool tab_series_values(tab_search *s, const double **ret, bool *ret_class);
 /* s->seq: rows of known time and series by series (s->series, n of them), then by time. *ret_n of them. */
 bool tab_series_sequence(tab_search *s, const tab_axis *x, size_t n, size_t *ret_n);
 
-/* seasons.c: a period of plain numbers that the values bear out. longest: steps of the table. */
+/* seasons.c: periods that the calendar suggests, of plain numbers the values. longest: steps of the table. */
 bool tab_series_seasons(tab_search *s, const tab_axis *x, tab_series *t, double longest);
 
 /* step.c: unit, step, regular, index, seasons. */
-void tab_series_add_season(tab_series *t, double period, double longest);
 bool tab_series_step(tab_search *s, const tab_axis *x, tab_series *ret);
 
 #endif

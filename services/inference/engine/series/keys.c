@@ -56,7 +56,9 @@ bool tab_series_ids(tab_search *s, const size_t *key, size_t keys, uint32_t *ser
         if ((level[k] = levels_of(s, key[k])) == NULL)
             return false;
     slot *table = calloc(size, sizeof *table);
-    for (size_t r = 0; table != NULL && r < s->rows; r++) {
+    if (table == NULL)
+        return false;
+    for (size_t r = 0; r < s->rows; r++) {
         uint64_t h = keys == 0 ? 7 : 0;
         bool none = false;
         for (size_t k = 0; k < keys; k++)
@@ -88,9 +90,8 @@ bool tab_series_ids(tab_search *s, const size_t *key, size_t keys, uint32_t *ser
         series[r] = table[at].id - 1;
     }
     *ret_n = n;
-    bool ok = table != NULL;
     free(table);
-    return ok;
+    return true;
 }
 
 /* ---- sets of columns ---------------------------------------------------------------------------- */

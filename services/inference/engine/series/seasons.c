@@ -1,9 +1,46 @@
-/* See internal.h: periods of plain numbers, which no calendar suggests. A series less its mean over the
- * period keeps the period and loses the trend; what is left is held against itself one period on. */
+/* See internal.h. Of plain numbers no calendar suggests a period: a series less its mean over the period
+ * keeps the period and loses the trend; what is left is held against itself one period on. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "services/inference/engine/series/internal.h"
+
+static const double DAY = 86400;
+
+/* ---- of the calendar -------------------------------------------------------------------------- */
+
+static void add_season(tab_series *s, double period, double longest)
+{
+    for (size_t i = 0; i < s->seasons; i++)
+        if (s->season[i] == period) // NOLINT: the very period
+            return;
+    if (period > 1.5 && s->seasons < TAB_SEASONS && longest >= 2 * period)
+        s->season[s->seasons++] = period;
+}
+
+static void calendar_seasons(tab_series *s, double longest)
+{
+    if (s->unit == TAB_STEP_MONTHS && fmod(12, s->step) == 0) // NOLINT: whole
+        add_season(s, 12 / s->step, longest);
+    if (s->unit == TAB_STEP_WORKDAYS) {
+        add_season(s, 5, longest);
+        add_season(s, 261, longest);
+    }
+    if (s->unit == TAB_STEP_YEARS && !s->calendar && s->step < 1)
+        add_season(s, round(1 / s->step), longest);
+    if (s->unit != TAB_STEP_SECONDS || !s->regular)
+        return;
+    if (s->step == 7 * DAY) // NOLINT: a week
+        add_season(s, 52, longest);
+    if (s->step <= DAY / 2 && fmod(DAY, s->step) == 0) // NOLINT: whole
+        add_season(s, DAY / s->step, longest);
+    if (s->step <= DAY && fmod(7 * DAY, s->step) == 0) // NOLINT: whole
+        add_season(s, 7 * DAY / s->step, longest);
+    if (s->step == DAY) // NOLINT: a day
+        add_season(s, 365, longest);
+}
+
+/* ---- of plain numbers ------------------------------------------------------------------------- */
 
 /* ROOM: steps of a series, and ALL of all series, that are looked at. */
 enum { ROOM = 20000, ALL = 20000, COMMON = 12, LONGEST = 60, PERIODS = COMMON + LONGEST - 4 };
@@ -75,7 +112,7 @@ static size_t lay_out(const tab_search *s, const tab_series *t, const double *y,
     return n;
 }
 
-bool tab_series_seasons(tab_search *s, const tab_axis *x, tab_series *t, double longest)
+static bool plain_seasons(tab_search *s, const tab_axis *x, tab_series *t, double longest)
 {
     const double *y;
     bool class;
@@ -114,6 +151,13 @@ bool tab_series_seasons(tab_search *s, const tab_axis *x, tab_series *t, double 
             best = (double)period_at(p);
     }
     if (top > 0.2)
-        tab_series_add_season(t, best, longest);
+        add_season(t, best, longest);
     return true;
+}
+
+bool tab_series_seasons(tab_search *s, const tab_axis *x, tab_series *t, double longest)
+{
+    calendar_seasons(t, longest);
+    bool plain = !x->calendar && t->regular && t->seasons == 0;
+    return !plain || plain_seasons(s, x, t, longest);
 }

@@ -193,6 +193,13 @@ static bool whole_months(const tab_axis *x)
            (dense && c->distinct > 4 && x->clue[0]->distinct <= 2);
 }
 
+/* Days of more than two months reach the 30th; numbers that never do are something else. */
+static bool days_of_months(const tab_axis *x)
+{
+    const tab_clue *day = x->clue[x->clues - 1], *month = x->clue[x->clues - 2];
+    return day->hi >= 30 || month->distinct <= 2;
+}
+
 /* Tries the chain of finer parts below a base: of each part the clue that says most, of months each, as a day
  * may show which it is. role: parts of which one follows. */
 static bool chain(tab_search *s, const tab_axis *base, const unsigned *role, size_t n, tab_axis *best)
@@ -205,6 +212,8 @@ static bool chain(tab_search *s, const tab_axis *base, const unsigned *role, siz
         if (as == 0 || !with(base, &s->clue[i], as & TAB_PART_CLOCK ? TAB_PART_CLOCK : as, &x))
             continue;
         tried++;
+        if (as == TAB_PART_DAY && !days_of_months(&x))
+            continue;
         if (whole_months(&x) && !try_axis(s, &x, best))
             return false;
         if (as == TAB_PART_MONTH && !chain(s, &x, role + 1, n - 1, best))

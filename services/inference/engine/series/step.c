@@ -177,39 +177,6 @@ static void index_rows(size_t rows, const tab_axis *x, tab_series *ret)
     }
 }
 
-/* ---- seasons -------------------------------------------------------------------------------------- */
-
-void tab_series_add_season(tab_series *s, double period, double longest)
-{
-    for (size_t i = 0; i < s->seasons; i++)
-        if (s->season[i] == period) // NOLINT: the very period
-            return;
-    if (period > 1.5 && s->seasons < TAB_SEASONS && longest >= 2 * period)
-        s->season[s->seasons++] = period;
-}
-
-static void calendar_seasons(tab_series *s, double longest)
-{
-    if (s->unit == TAB_STEP_MONTHS && fmod(12, s->step) == 0) // NOLINT: whole
-        tab_series_add_season(s, 12 / s->step, longest);
-    if (s->unit == TAB_STEP_WORKDAYS) {
-        tab_series_add_season(s, 5, longest);
-        tab_series_add_season(s, 261, longest);
-    }
-    if (s->unit == TAB_STEP_YEARS && !s->calendar && s->step < 1)
-        tab_series_add_season(s, round(1 / s->step), longest);
-    if (s->unit != TAB_STEP_SECONDS || !s->regular)
-        return;
-    if (s->step == 7 * DAY) // NOLINT: a week
-        tab_series_add_season(s, 52, longest);
-    if (s->step <= DAY / 2 && fmod(DAY, s->step) == 0) // NOLINT: whole
-        tab_series_add_season(s, DAY / s->step, longest);
-    if (s->step <= DAY && fmod(7 * DAY, s->step) == 0) // NOLINT: whole
-        tab_series_add_season(s, 7 * DAY / s->step, longest);
-    if (s->step == DAY) // NOLINT: a day
-        tab_series_add_season(s, 365, longest);
-}
-
 bool tab_series_step(tab_search *s, const tab_axis *x, tab_series *ret)
 {
     size_t n;
@@ -246,7 +213,5 @@ bool tab_series_step(tab_search *s, const tab_axis *x, tab_series *ret)
             hi = ret->index[r] > hi ? ret->index[r] : hi;
         }
     double longest = hi >= lo ? (double)(hi - lo) + 1 : 0;
-    calendar_seasons(ret, longest);
-    bool plain = !x->calendar && ret->regular && ret->seasons == 0;
-    return !plain || tab_series_seasons(s, x, ret, longest);
+    return tab_series_seasons(s, x, ret, longest);
 }

@@ -176,6 +176,34 @@ Test(series, of_dates_newest_first_in_text_is_turned_over)
     free(o.p);
 }
 
+/* A walk without a column of time, a seventh of whose rows is asked: its last ones, or drawn and put last. */
+static tab_time_kind walk(bool drawn)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 28);
+    enum { ROWS = 700 };
+    double x[ROWS], y[ROWS], at = 50, noise = 0;
+    page o = { 0 };
+    for (size_t i = 0; i < ROWS; i++) {
+        at += die(i) + die(i + 7000) - 1;
+        noise = 0.8 * noise + die(i + 9000) - 0.5;
+        x[i] = at, y[i] = 100 - at + noise;
+    }
+    put(&o, "x,y\n");
+    for (size_t asked = 0; asked < 2; asked++)
+        for (size_t i = 0; i < ROWS; i++)
+            if ((drawn ? die(i + 333) < 1.0 / 7 : i >= ROWS - ROWS / 7) == asked)
+                put(&o, asked ? "%.4f,\n" : "%.4f,%.4f\n", x[i], y[i]);
+    found f = find(a, o.p);
+    free(o.p);
+    return f.s.kind;
+}
+
+Test(series, of_rows_in_order_is_seen_unless_the_last_were_drawn_from_all)
+{
+    cr_expect_eq(walk(false), TAB_TIME_ORDER);
+    cr_expect_eq(walk(true), TAB_TIME_NONE);
+}
+
 /* ---- places ---------------------------------------------------------------------------------------- */
 
 Test(series, says_how_many_steps_ahead_asked_rows_are)
