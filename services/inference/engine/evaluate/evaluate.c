@@ -486,9 +486,11 @@ static tab_status part_rows(const tab_engine *e, const tab_evaluate_options *o, 
         by.time = tab_times_of(&p->col[o->by], rows);
     by.apart = o->split == TAB_SPLIT_GROUP ? tab_groups_of(a, &p->col[o->by], rows) : o->entity;
     bool apart = by.time != NULL || (o->split == TAB_SPLIT_GROUP && by.apart != NULL);
-    if (!apart && s->task != TAB_TASK_ANOMALY &&
+    if (s->task != TAB_TASK_ANOMALY &&
         !tab_units_find(a, p, o->target, s->task == TAB_TASK_REGRESSION, &s->units))
         return failed(e, err);
+    if (apart && (by.time == NULL || s->units.kind != TAB_UNITS_COPIES))
+        s->units = (tab_units){ 0 };
     /* groups of one target need not be keys */
     bool found = s->units.kind == TAB_UNITS_GROUPS && s->units.column == o->by;
     if (!apart && (o->split == TAB_SPLIT_TIME || (o->split == TAB_SPLIT_GROUP && !found)))
@@ -501,6 +503,12 @@ static tab_status part_rows(const tab_engine *e, const tab_evaluate_options *o, 
     s->apart = by.time != NULL || by.apart != NULL;
     if (!tab_partition_rows(a, &by, &s->part))
         return failed(e, err);
+    if (by.time != NULL && by.unit != NULL && 10 * s->part.held < s->present) {
+        by.time = NULL; /* what comes late is copies: the others are held out at random */
+        s->apart = by.apart != NULL;
+        if (!tab_partition_rows(a, &by, &s->part))
+            return failed(e, err);
+    }
     h->test_rows = s->part.held;
     if (h->test_rows == 0 || h->test_rows == s->present) /* one entity: nothing can be held out */
         return tab_fail(err, TAB_VALIDATION, "target.column", "the rows cannot be split");

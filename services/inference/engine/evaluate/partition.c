@@ -112,6 +112,20 @@ static bool split_late(const tab_partition_by *by, bool *test, uint32_t *run)
     return true;
 }
 
+/* Late rows that are copies of earlier ones are no test: they stay with those. False: memory. */
+static bool keep_copies(const tab_partition_by *by, bool *test)
+{
+    bool *early = calloc(by->rows + 1, sizeof *early);
+    if (early == NULL)
+        return false;
+    for (size_t i = 0; i < by->rows; i++)
+        early[by->unit[i]] = early[by->unit[i]] || (by->class[i] != TAB_NULL && !test[i]);
+    for (size_t i = 0; i < by->rows; i++)
+        test[i] = test[i] && !early[by->unit[i]];
+    free(early);
+    return true;
+}
+
 /* A block and where it stands. */
 static int by_block(const void *a, const void *b)
 {
@@ -148,6 +162,8 @@ bool tab_partition_rows(tab_arena *a, const tab_partition_by *by, tab_partition 
     if (ret->test == NULL || (by->time != NULL && run == NULL))
         return false;
     if (by->time != NULL ? !split_late(by, ret->test, run) : !split(by, ret->test))
+        return false;
+    if (by->time != NULL && by->unit != NULL && !keep_copies(by, ret->test))
         return false;
     for (size_t i = 0; i < by->rows; i++)
         ret->held += ret->test[i];

@@ -18,7 +18,7 @@
 /* LEAST_PAIRS: fewer say nothing. SAMPLE: rows of one look at a large table; CELLS: of all looks together.
  * LARGEST: rows of the largest unit of near copies, and a 64th of the table: chains of rows that differ by a
  * cell each are a dense table. LEAST_GROUPS: levels with two rows and more. By hand. */
-enum { LEAST_PAIRS = 5, SAMPLE = 20000, CELLS = 8000000, LARGEST = 32, LEAST_GROUPS = 8 };
+enum { LEAST_PAIRS = 5, SAMPLE = 20000, CELLS = 4000000, LARGEST = 32, LEAST_GROUPS = 8 };
 /* How far targets agree: 0 as those of any two rows, 1 always. SAME and NEARLY_SAME: of copies and near
  * copies, of which one cell may be the target's, at least; by equality. ONE: of groups with one target.
  * ORDERED: of neighbouring levels, above which the column is a measure.
@@ -169,12 +169,22 @@ static bool hash_cells(const search *s, size_t column)
     return true;
 }
 
+/* Whether most of a text column's texts have several words: it says something, and is no name of the row. */
+static bool speaks(const tab_column_profile *c)
+{
+    size_t words = 0;
+    for (size_t l = 0; c->type == TAB_TEXT && c->code != NULL && l < c->levels; l++)
+        words += memchr(c->level[l].p, ' ', c->level[l].n) != NULL;
+    return 2 * words > c->levels;
+}
+
 /* Whether a column can tell that two rows are equal. Keys, moments and row numbers, whose values all differ,
- * cannot, as those of a copy are its own; a measure whose values all differ says that no two rows are. */
+ * cannot, as those of a copy are its own; a measure or a text whose values all differ says that no two rows
+ * are. */
 static bool tells(const tab_column_profile *c)
 {
     bool key = c->identifying && 2 * c->distinct > c->present;
-    bool measure = c->type == TAB_NUMERIC && c->decimals > 0 && !c->identifying;
+    bool measure = !c->identifying && ((c->type == TAB_NUMERIC && c->decimals > 0) || speaks(c));
     return c->distinct > 1 && (c->distinct < c->present || measure) && !key && c->use != TAB_USE_KEY &&
            c->use != TAB_USE_IGNORE && (c->code != NULL || c->number != NULL);
 }
@@ -243,47 +253,67 @@ typedef struct {
     double missed;      /* near pairs, by that */
 } nearness;
 
-/* Rows equal but for a column: counted in samples, joined where `join_all`. False: memory. */
-static bool look_near(search *s, const tally *equal, bool join_all, nearness *ret)
+/* Joins the rows that are equal but for a column. False: memory. */
+static bool join_near(search *s)
 {
-    size_t most = s->columns > 0 ? CELLS / s->columns : SAMPLE;
-    most = most < SAMPLE ? most : SAMPLE;
-    double all = (double)s->rows, odds = 0, weighed = 0;
-    nearness t = { .independent = log(all * (all - 1) / 2) };
     for (size_t c = 0; c < s->p->table->cols; c++) {
         if (!s->used[c])
             continue;
         if (!hash_cells(s, c))
             return false;
-        if (join_all) {
-            size_t n = pick(s, s->hash, s->rows);
-            qsort(s->k, n, sizeof *s->k, by_key);
-            join_keyed(s, n);
-            continue;
-        }
-        size_t n = pick(s, s->hash, most);
-        double scale = n > 0 && s->rows > most ? all / (double)most : 1;
-        tally without = count(s, n);
-        double near = fmax(0, without.pairs * scale - equal->pairs);
-        if (!(near > 0) && !(equal->pairs > 0))
-            continue; /* nothing to explain */
-        weighed += near * without.same;
-        t.pairs += near;
-        if (10 * s->p->col[c].distinct < 9 * s->p->col[c].present)
-            t.most = fmax(t.most, near);
-        /* what one value shares with another, in the column alone */
-        n = pick(s, NULL, most);
-        double same = count(s, n).pairs * scale / (all * (all - 1) / 2);
-        same = fmin(fmax(same, 1 / (all * all)), 1 - 1 / all);
-        t.independent += log(same);
-        odds += (1 - same) / same;
-        t.chance = fmax(t.chance, near * same / (1 - same));
+        size_t n = pick(s, s->hash, s->rows);
+        qsort(s->k, n, sizeof *s->k, by_key);
+        join_keyed(s, n);
     }
-    t.same = t.pairs > 0 ? weighed / t.pairs : 0;
-    t.missed = exp(t.independent) * odds;
-    if (!join_all)
-        *ret = t;
     return true;
+}
+
+/* What chance makes of equal and nearly equal rows, by how often two rows agree in each column. near (cols).
+ * False: memory. */
+static bool look_chance(search *s, const double *near, size_t most, nearness *t)
+{
+    double all = (double)s->rows, pairs = all * (all - 1) / 2, odds = 0;
+    t->independent = log(pairs);
+    for (size_t c = 0; c < s->p->table->cols; c++) {
+        if (!s->used[c])
+            continue;
+        if (!hash_cells(s, c))
+            return false;
+        double scale = s->rows > most ? all / (double)most : 1;
+        double same = count(s, pick(s, NULL, most)).pairs * scale / pairs;
+        same = fmin(fmax(same, 1 / (all * all)), 1 - 1 / all);
+        t->independent += log(same);
+        odds += (1 - same) / same;
+        t->chance = fmax(t->chance, near[c] * same / (1 - same));
+    }
+    t->missed = exp(t->independent) * odds;
+    return true;
+}
+
+/* Rows equal but for a column: counted in samples. False: memory. */
+static bool look_near(search *s, const tally *equal, nearness *t)
+{
+    size_t most = s->columns > 0 ? CELLS / s->columns : SAMPLE, cols = s->p->table->cols;
+    most = most < SAMPLE ? most : SAMPLE;
+    double weighed = 0, scale = s->rows > most ? (double)s->rows / (double)most : 1;
+    double *near = calloc(cols + 1, sizeof *near);
+    bool ok = near != NULL;
+    for (size_t c = 0; ok && c < cols; c++) {
+        if (!s->used[c])
+            continue;
+        ok = hash_cells(s, c);
+        tally without = count(s, ok ? pick(s, s->hash, most) : 0);
+        near[c] = fmax(0, without.pairs * scale - equal->pairs);
+        weighed += near[c] * without.same;
+        t->pairs += near[c];
+        if (10 * s->p->col[c].distinct < 9 * s->p->col[c].present)
+            t->most = fmax(t->most, near[c]);
+    }
+    t->same = t->pairs > 0 ? weighed / t->pairs : 0;
+    if (ok && (t->pairs > 0 || equal->pairs > 0)) /* else there is nothing to explain */
+        ok = look_chance(s, near, most, t);
+    free(near);
+    return ok;
 }
 
 /* Whether the classes of equal rows are more alike in size than those of draws from so many values, of which
@@ -308,7 +338,7 @@ static bool find_copies(search *s, uint32_t *size, tab_units *u)
     if (s->rows <= SAMPLE || equal.pairs > 0)
         equal = count(s, pick(s, s->hash, s->rows));
     join_keyed(s, equal.pairs > 0 ? s->rows : 0);
-    if (!look_near(s, &equal, false, &near))
+    if (!look_near(s, &equal, &near))
         return false;
     bool blind = s->target == s->p->table->cols;
     if (!blind && s->columns > 1 && near.pairs >= LEAST_PAIRS && near.pairs >= 0.02 * (double)s->rows &&
@@ -317,7 +347,7 @@ static bool find_copies(search *s, uint32_t *size, tab_units *u)
         if (before == NULL)
             return false;
         memcpy(before, s->unit, s->rows * sizeof *before);
-        if (!look_near(s, &equal, true, NULL)) {
+        if (!join_near(s)) {
             free(before);
             return false;
         }

@@ -396,24 +396,18 @@ static void weigh_apart(const tab_stack *s, tab_stack *t)
         t->member[l].weight /= sum;
 }
 
-/* The outputs of one fold's rows by temperatures and weights that its targets had no say in: t is the stack
- * with those of the other folds. some (n): their rows. z: the members' outputs as the stack calibrates them;
- * own, out: room. */
+/* The outputs of one fold's rows by weights and a last temperature that its targets had no say in: t is the
+ * stack with those of the other folds. some (n): their rows. z: the members' outputs as the stack calibrates
+ * them; out: room. A member's own temperature moves all classes alike, and is left as it is. */
 static void combine_apart(const pass *c, size_t fold, const uint32_t *some, size_t n, float *const *z,
-                          float *const *own, float *out)
+                          float *out)
 {
     const tab_problem *p = c->p;
     tab_stack t = *c->s;
     size_t rows = p->data->rows, k = t.outputs;
-    for (size_t l = 0; l < t.members; l++) {
-        memcpy(own[l], z[l], rows * k * sizeof **own);
-        double warm = t.classification ? temper_twice(1, tab_best_temperature(p, some, n, own[l])) : 1;
-        for (size_t i = 0; t.classification && i < rows; i++)
-            tab_log_softmax(own[l] + i * k, k, warm);
-    }
-    tab_pool_weights(p, &t, some, n, own);
+    tab_pool_weights(p, &t, some, n, z);
     weigh_apart(c->s, &t);
-    combine_rows(&t, rows, own, out);
+    combine_rows(&t, rows, z, out);
     double last = t.classification ? temper_twice(t.temperature, tab_best_temperature(p, some, n, out)) : 1;
     for (size_t i = 0; i < rows; i++)
         if (t.fold[i] == fold) {
@@ -423,31 +417,26 @@ static void combine_apart(const pass *c, size_t fold, const uint32_t *some, size
         }
 }
 
-/* Small tables: each fold's rows are answered with the temperatures and weights of the others. Where a dozen
- * numbers are found on a hundred rows, those rows are answered better by them than any other (decision
- * 0392); of TAB_CROSSED numbers it is a thousandth. False: memory or cancelled. */
+/* Small tables: each fold's rows are answered with the weights and the last temperature of the others. Where
+ * a dozen numbers are found on a hundred rows, those rows are answered better by them than any other
+ * (decision 0392); of TAB_CROSSED numbers it is a thousandth. False: memory or cancelled. */
 static bool cross_fit(const pass *c, const uint32_t *some, size_t n, float *const *z)
 {
     const tab_stack *s = c->s;
-    size_t rows = c->p->data->rows, k = s->outputs;
     if (!tab_stack_crossed(c) || s->members == 0)
         return true;
-    float *own[TAB_LEARNERS] = { NULL }, *out = malloc((rows * k + 1) * sizeof *out);
+    float *out = malloc((c->p->data->rows * s->outputs + 1) * sizeof *out);
     uint32_t *rest = malloc((n + 1) * sizeof *rest);
     bool ok = out != NULL && rest != NULL;
-    for (size_t l = 0; ok && l < s->members; l++)
-        ok = (own[l] = malloc((rows * k + 1) * sizeof **own)) != NULL;
     for (size_t f = 0; ok && f < s->folds; f++) {
         size_t m = 0;
         for (size_t i = 0; i < n; i++)
             if (s->fold[some[i]] != f)
                 rest[m++] = some[i];
         if (m > 0)
-            combine_apart(c, f, rest, m, z, own, out);
+            combine_apart(c, f, rest, m, z, out);
         ok = !tab_engine_cancelled(c->e);
     }
-    for (size_t l = 0; l < s->members; l++)
-        free(own[l]);
     free(out);
     free(rest);
     return ok;

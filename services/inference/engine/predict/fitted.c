@@ -77,8 +77,8 @@ static tab_status out_of_memory(const tab_engine *e, tab_error *err)
     return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);
 }
 
-/* The split as the units have it, for people: rows of one group are kept apart by it where nothing else is asked
- * for. False: the arena is full. */
+/* The split as the units have it, for people: rows of one group are kept apart by it where nothing else is
+ * asked for. False: the arena is full. */
 static bool say_units(const tab_profile *p, tab_split want, tab_fitted *f)
 {
     tab_arrangement *r = &f->split;

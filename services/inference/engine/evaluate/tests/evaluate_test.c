@@ -332,6 +332,28 @@ Test(evaluate, copies_are_held_out_together)
     }
 }
 
+/* Late rows that are copies of early ones tell nothing of the future either. */
+Test(evaluate, late_copies_are_no_test)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)4 << 30);
+    tab_engine e = { .arena = a, .seed = 5 };
+    const tab_table *t = coins(a, false);
+    tab_column col[5];
+    tab_builder *b = tab_builder_new(a, TAB_S("when"));
+    for (size_t i = 0; i < t->rows; i++)
+        tab_builder_text(b, tab_str_of(tab_arena_printf(a, "20%02zu-%02zu-%02zu", 10 + i / 336,
+                                                        1 + i % 336 / 28, 1 + i % 28)));
+    memcpy(col, t->col, 4 * sizeof *col);
+    cr_assert(tab_builder_finish(b, &col[4]));
+    const tab_table dated = { .id = t->id, .rows = t->rows, .cols = 5, .col = col };
+    tab_evaluate_options o = { .base = "base-1", .target = 3, .split = TAB_SPLIT_TIME, .by = 4 };
+    Tabella__HeldOut *h = NULL;
+    cr_assert_eq(tab_evaluate(&e, &dated, &o, &h, NULL), TAB_OK);
+    cr_expect_str_eq(h->unit, "copies");
+    cr_expect_lt(metric(h, "accuracy"), 0.72);
+    cr_expect(h->low_confidence);
+}
+
 /* A class of one row in eight: hits tell nothing of a good model, and it is not doubted for them. */
 Test(evaluate, a_rare_class_is_told_by_rank)
 {

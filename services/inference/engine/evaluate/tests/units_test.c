@@ -67,7 +67,8 @@ Test(units, known_groups_are_known_and_new_ones_are_not, .timeout = 600)
     }
 }
 
-/* A column that no key-like role groups rows by is taken all the same where its levels have one target each. */
+/* A column that no key-like role groups rows by is taken all the same where its levels have one target
+ * each. */
 Test(units, a_report_is_split_by_any_group_of_one_target, .timeout = 600)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);

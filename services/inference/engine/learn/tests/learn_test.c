@@ -147,7 +147,8 @@ static fixture made(size_t rows, bool classes)
     return f;
 }
 
-/* Rows of one unit are held by one fold; where equal rows are repeated measurements, each stands by itself. */
+/* Rows of one unit are held by one fold; where equal rows are repeated measurements, each stands by
+ * itself. */
 Test(stack, units_share_a_fold_and_repeats_do_not)
 {
     enum { ROWS = 300 };
@@ -181,8 +182,8 @@ Test(stack, units_share_a_fold_and_repeats_do_not)
     tab_arena_free(f.a);
 }
 
-/* Labels that are coins: what all folds' outputs chose would say that something is known (decision 0392):
- * 0.966 here. */
+/* Labels that are coins: what all folds' outputs chose would say that something is known, 0.966 here
+ * (decision 0392). */
 Test(stack, a_fold_has_no_say_in_its_calibration)
 {
     enum { ROWS = 100, TABLES = 60 };
