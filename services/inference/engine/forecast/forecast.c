@@ -75,13 +75,16 @@ static void learn_one(void *ctx, size_t i)
     size_t stride = (p->horizon + 1) / 2, least = l->periods > 0 ? 2 * l->period[0] + 2 : 7;
     if (stride > g.n / 5 + 1)
         stride = g.n / 5 + 1;
-    for (size_t j = 1; j <= p->origins && g.n > j * stride + 1; j++) {
-        size_t at = g.n - j * stride;
-        if (at < least && (j > 1 || at < 2))
-            break;
+    for (size_t j = 1; j <= p->origins; j++) {
+        /* Where less than a season lies ahead, every other origin is whole seasons back: a December is as
+         * hard to tell as Decembers were. */
+        bool whole = l->periods > 0 && p->horizon < l->period[0] && j % 2 == 0;
+        size_t back = whole ? j / 2 * l->period[0] : j * stride;
+        if (back + 1 >= g.n || g.n - back < (whole ? l->period[0] + 2 : j > 1 ? least : 2))
+            continue;
         if (tab_engine_cancelled(p->e))
             return;
-        learn_origin(p, l, &g, at);
+        learn_origin(p, l, &g, g.n - back);
     }
 }
 

@@ -96,10 +96,19 @@ static bool view_paths(const origin *o, const view *v, double *path, double erro
     return true;
 }
 
+/* After how many steps the whole pattern is back: the longer period where it holds the shorter one; else, as
+ * of weeks in a year, the shorter one, which is known better. */
+static size_t whole_period(const origin *o)
+{
+    if (o->periods == 0)
+        return 1;
+    return o->periods > 1 && o->period[1] % o->period[0] == 0 ? o->period[1] : o->period[0];
+}
+
 /* The last value of the phase, or the last one. */
 static void last_path(const origin *o, double *path)
 {
-    size_t m = o->periods > 0 ? o->period[o->periods - 1] : 1;
+    size_t m = whole_period(o);
     for (size_t h = 0; h < o->horizon; h++)
         path[h] = o->y[o->n - m + h % m];
 }
@@ -107,7 +116,7 @@ static void last_path(const origin *o, double *path)
 /* The mean of the last seasons at this phase, or of the last values. */
 static void mean_path(const origin *o, double *path)
 {
-    size_t m = o->periods > 0 ? o->period[o->periods - 1] : 1;
+    size_t m = whole_period(o);
     size_t most = o->periods > 0 ? 4 : o->n / 2 > 12 ? o->n / 2 : 12, times = o->n / m;
     times = times > most ? most : times;
     for (size_t h = 0; h < o->horizon; h++) {

@@ -42,8 +42,8 @@ size_t tab_periods_find(tab_arena *a, const double *y, size_t n, const double *c
  * chance (James & Stein 1961). False: no memory. */
 bool tab_season_estimate(tab_arena *a, const double *x, size_t n, const size_t *period, size_t periods,
                          size_t horizon, double *season) TAB_CHECKED;
-/* How much of the variance of x without its moving mean of `period` steps a fixed season explains, adjusted
- * for its parameters; 0 where the season is no longer than chance makes it. */
+/* The season of `period` steps in shape (period), from what a moving mean leaves of x; returns by how much it
+ * is to be shrunk: 1 less what chance would make of it, 0 where it is no longer than that. */
 double tab_season_strength(tab_arena *a, const double *x, size_t n, size_t period, double *shape);
 
 /* ---- smooth.c ---- */
@@ -66,8 +66,8 @@ typedef struct {
     double level, trend, damp;
 } tab_response;
 
-/* Paths (TAB_SMOOTH_KINDS, horizon): of each kind the mean of a grid of parameters, weighed by likelihood;
- * ret: the damped ones' response; error: the mean squared error one step ahead of each, by the same weights. */
+/* Paths (TAB_SMOOTH_KINDS, horizon): of each kind the mean of a grid of parameters, weighed by likelihood.
+ * ret: the damped ones' response; error: the mean squared error one step ahead of each kind. */
 void tab_smooth(const tab_smooth_view *v, double *path, double error[TAB_SMOOTH_KINDS], tab_response *ret);
 /* The same with a season of `period` states that change, from 0; returns the error. states: zeros. */
 enum { TAB_SEASON_STATES = 64 };

@@ -35,7 +35,7 @@ static void transform(double complex *z, size_t n)
         }
 }
 
-/* x less its straight line, and that less a line by halves would see: enough against leakage of a trend. */
+/* x less its straight line. */
 static void detrend(const double *y, size_t n, double *x)
 {
     double middle = 0.5 * ((double)n - 1), mean = 0, sxy = 0, sxx = 0;
@@ -57,8 +57,6 @@ static void correlations(const double *x, size_t n, double complex *z, size_t si
     transform(z, size);
     for (size_t k = 0; k < size; k++)
         z[k] = creal(z[k]) * creal(z[k]) + cimag(z[k]) * cimag(z[k]);
-    double *power = (double *)z; /* kept beside: real parts */
-    (void)power;
     double complex *w = z + size;
     memcpy(w, z, size * sizeof *z);
     transform(w, size);
@@ -96,6 +94,19 @@ static size_t settle(const double *r, size_t lags, double period, size_t from_mu
     return best;
 }
 
+/* Whether changes repeat after p steps too. A random walk wanders up and down as a season would, its changes
+ * do not come back. */
+static bool changes_repeat(const double *x, size_t n, size_t p)
+{
+    double same = 0, all = 0;
+    for (size_t t = 1; t < n; t++) {
+        double d = x[t] - x[t - 1];
+        all += d * d;
+        same += t > p ? d * (x[t - p] - x[t - p - 1]) : 0;
+    }
+    return same * (double)n > fmax(.1, 2 / sqrt((double)n)) * all * (double)(n - p);
+}
+
 static void add_found(tab_arena *a, const double *y, size_t n, size_t *list, size_t *count)
 {
     size_t used = n < SPECTRUM ? n : SPECTRUM, size = 1;
@@ -112,16 +123,16 @@ static void add_found(tab_arena *a, const double *y, size_t n, size_t *list, siz
         size_t top = 0;
         for (size_t k = 2; k < size / 2; k++) /* local maxima, strongest first */
             if (creal(z[k]) >= creal(z[k - 1]) && creal(z[k]) > creal(z[k + 1]) &&
-                (double)size / (double)k <= (double)used / 2.9 && (top == 0 || creal(z[k]) > creal(z[top])))
+                (double)size / (double)k <= (double)used / 4.9 && (top == 0 || creal(z[k]) > creal(z[top])))
                 top = k;
         if (top == 0)
             return;
         double least = fmax(.2, 2.6 / sqrt((double)used));
         size_t p = settle(r, lags, (double)size / (double)top, 1, 4, least);
-        if (p >= 2) {
+        if (p >= 2 && changes_repeat(x, used, p)) {
             add(list, count, p);
             size_t q = settle(r, lags, (double)p, 5, 12, fmax(least, r[p] + .02)); /* a week of days */
-            if (q >= 2)
+            if (q >= 2 && changes_repeat(x, used, q))
                 add(list, count, q);
         }
         size_t width = 2 * size / used + 1; /* the main lobe of this peak */
@@ -135,8 +146,8 @@ typedef struct {
     size_t period[MOST], own, n;
 } trial;
 
-/* The variance that a fixed season of m steps explains beyond chance; 0 where it does not stand out: of periods
- * that were searched for, the best of many does so by luck. Its shape, shrunk, is left in *shape. */
+/* The variance that a fixed season of m steps explains beyond chance; 0 where it does not stand out: of
+ * periods that were searched for, the best of many does so by luck. Its shape, shrunk, is left in *shape. */
 static double explained(tab_arena *a, const double *x, size_t n, size_t m, bool own, double **shape)
 {
     *shape = n < 2 * m + 2 ? NULL : tab_arena_new_of(a, double, m);
@@ -152,9 +163,9 @@ static double explained(tab_arena *a, const double *x, size_t n, size_t m, bool 
     return between;
 }
 
-/* The place in the list of the period that explains most of x; MOST: none does. A longer one holds the shorter
- * one's shape and must say a tenth more. with: 0, or the longer period that is to hold it, of which it explains
- * `least` or more. */
+/* The place in the list of the period that explains most of x; MOST: none does. A longer one holds the
+ * shorter one's shape and must say a tenth more. with: 0, or the longer period that is to hold it; least:
+ * what it must explain. */
 static size_t strongest(tab_arena *a, const double *x, size_t n, const trial *t, size_t with, double least,
                         double *most)
 {

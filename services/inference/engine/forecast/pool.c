@@ -259,7 +259,7 @@ static bool learn_quantiles(tab_forecast_pool *p, const band_errors *b, double t
     qsort(x, n, sizeof *x, by_counted);
     for (size_t q = 0; q < TAB_FORECAST_LEVELS; q++) {
         /* the finite sample's level: a step outwards by what `trust` independent errors cannot tell */
-        double level = levels[q] + (levels[q] - .5) / (trust + 1);
+        double level = levels[q] + .5 * (levels[q] - .5) / (trust + 1);
         double found = weighted_quantile(x, n, total, fmin(1, fmax(0, level)));
         double share = n > 0 ? trust / (trust + PRIOR) : 0;
         p->quantile[q] = share * found + (1 - share) * prior_quantile[q] * (1 + 1 / (trust + 3));
@@ -274,7 +274,9 @@ static double independent(const tab_forecast_pool *p, const tab_learnt *l)
 {
     if (l->origins == 0)
         return 0;
-    double span = (double)(l->n - l->at[l->origins - 1]);
+    double span = 0;
+    for (size_t o = 0; o < l->origins; o++)
+        span = fmax(span, (double)(l->n - l->at[o]));
     return fmax(1, fmin((double)l->origins, span / (double)p->horizon));
 }
 
@@ -358,7 +360,7 @@ bool tab_pool_learn(tab_forecast_pool *p, tab_arena *work)
         for (size_t o = 0; o < l->origins; o++)
             t.row[t.rows++] = l->error + o * TAB_MEMBERS * p->steps;
     }
-    learn_weights(&t, .05 + .5 / (trust + 1), p->weight);
+    learn_weights(&t, .05 + .3 / (trust + 1), p->weight);
     return learn_bands(p, pooled, trust, work);
 }
 

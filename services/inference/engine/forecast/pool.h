@@ -24,7 +24,7 @@ typedef struct {
 typedef struct {
     size_t n, period[TAB_PERIODS], periods;
     bool known;                               /* the periods are */
-    size_t origins, at[TAB_FORECAST_ORIGINS]; /* the latest first */
+    size_t origins, at[TAB_FORECAST_ORIGINS]; /* the first are of the latest */
     float *error;  /* (origins, TAB_MEMBERS, steps) forecast less truth, in units of noise; NaN: no truth */
     float *spread; /* (origins, steps) growth of errors as smoothing has it */
     double weight[TAB_MEMBERS], width, unit;

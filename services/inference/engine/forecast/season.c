@@ -7,20 +7,20 @@
  * A running sum, started anew every 512 steps, so that rounding does not pile up. */
 static void less_moving_mean(const double *x, size_t n, size_t m, double *d)
 {
-    size_t before = m / 2, after = m / 2;
+    const size_t reach = m / 2;
     double sum = 0;
     for (size_t t = 0; t < n; t++) {
         d[t] = NAN;
-        if (t < before || t + after >= n)
+        if (t < reach || t + reach >= n)
             continue;
-        if ((t - before) % 512 == 0) {
+        if ((t - reach) % 512 == 0) {
             sum = 0;
-            for (size_t i = t - before; i <= t + after; i++)
+            for (size_t i = t - reach; i <= t + reach; i++)
                 sum += x[i];
         } else {
-            sum += x[t + after] - x[t - before - 1];
+            sum += x[t + reach] - x[t - reach - 1];
         }
-        double window = m % 2 == 1 ? sum : sum - 0.5 * (x[t - before] + x[t + after]);
+        double window = m % 2 == 1 ? sum : sum - 0.5 * (x[t - reach] + x[t + reach]);
         d[t] = x[t] - window / (double)m;
     }
 }

@@ -241,6 +241,36 @@ Test(forecast, a_season_and_a_trend_are_carried_on)
     }
 }
 
+/* Thirty stores, 35 months, the next December asked, a third above the other months: the months before it are
+ * easier to tell, and their errors say too little of it. */
+Test(forecast, a_month_of_the_season_is_as_hard_as_such_months_were)
+{
+    enum { STORES = 30, MONTHS = 35, TABLES = 5 };
+    double in = 0, error = 0, naive = 0;
+    for (uint64_t table = 0; table < TABLES; table++) {
+        TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
+        double y[STORES][MONTHS + 1];
+        tab_track t[STORES];
+        for (uint64_t i = 0; i < STORES; i++) {
+            uint64_t seed = tab_mix2(table, i);
+            double base = 100 * pow(100, tab_unit(tab_mix2(seed, 7))),
+                   growth = .01 * tab_unit(tab_mix2(seed, 8));
+            for (size_t k = 0; k <= MONTHS; k++)
+                y[i][k] = base * exp(growth * (double)k + .04 * normal(&seed)) * (k % 12 == 11 ? 1.35 : 1);
+            t[i] = (tab_track){ y[i], MONTHS };
+        }
+        tab_forecast *f = forecast(a, t, STORES, 1, 12);
+        for (size_t i = 0; i < STORES; i++) {
+            double truth = y[i][MONTHS];
+            in += (truth >= low(f, i, 0) && truth <= high(f, i, 0)) / (double)(STORES * TABLES);
+            error += fabs(f->value[i] - truth) / truth;
+            naive += fabs(y[i][MONTHS - 12] - truth) / truth;
+        }
+    }
+    cr_assert(in > .72 && in < .96, "%.3f", in);
+    cr_assert(error < .9 * naive, "%.3f of last December", error / naive);
+}
+
 /* A day of 24 steps in a week of seven, told by nobody: the spectrum does. */
 Test(forecast, periods_are_found_without_being_told)
 {
