@@ -20,8 +20,8 @@
 #include "services/inference/engine/profile/roles.h"
 
 /* FEW_NUMBERS of 8 and 32 (with narrower and wider limits of `skewed` in encode_number.c) move log-loss by
- * 0.003 and RMSE by 0.005 of tuned XGBoost's (decision 0307). TEXT_REPEATS was not tried: no table there has
- * such texts. */
+ * 0.003 and RMSE by 0.005 of tuned XGBoost's (decision 0307). TEXT_REPEATS was not tried: no table there
+ * has such texts. */
 enum {
     FEW_NUMBERS = 16, /* beyond, levels that are numbers are read as numbers only */
     TEXT_REPEATS = 2, /* a text column whose texts stand twice on average is a category too */
@@ -302,8 +302,9 @@ static size_t list_features(const tab_column_profile *c, const tab_text_basis *t
             break;
         size_t numbers = number_levels(c);
         /* Levels that all are numbers have an order: read as numbers where there are many, both ways where
-         * few. */
-        if (numbers < c->levels || c->levels <= FEW_NUMBERS)
+         * they are few, or are the keys of something: its number says little of it, its other rows much
+         * (decision 0390). */
+        if (numbers < c->levels || c->levels <= FEW_NUMBERS || c->identifying)
             out[n++] = TAB_DERIVE_CODE;
         if (numbers == c->levels && c->levels > 2)
             out[n++] = TAB_DERIVE_LEVEL;
@@ -397,8 +398,8 @@ static bool is_used(const tab_profile *p, const bool *use, size_t c)
     return use != NULL ? use[c] : tab_explains(&p->col[c]);
 }
 
-/* Hashes the used columns and rows, and fits the directions of texts. *most: the features that there may be.
- * False: the arena is full or the pass was cancelled. */
+/* Hashes the used columns and rows, and fits the directions of texts. *most: the features that there may
+ * be. False: the arena is full or the pass was cancelled. */
 static bool hash_columns(const tab_engine *e, tab_arena *a, const tab_profile *p, const bool *use,
                          tab_encoder *enc, tab_values *values, uint64_t *row_hash, size_t *most)
 {
@@ -425,8 +426,8 @@ static bool hash_columns(const tab_engine *e, tab_arena *a, const tab_profile *p
     return true;
 }
 
-/* Lists the features of all used columns, fits them, drops those that say nothing and sorts the rest by their
- * columns' hashes. False: the arena is full. */
+/* Lists the features of all used columns, fits them, drops those that say nothing and sorts the rest by
+ * their columns' hashes. False: the arena is full. */
 static bool fit_features(const tab_engine *e, tab_arena *a, const tab_profile *p, const bool *use,
                          size_t most, job *j, tab_encoder *enc)
 {

@@ -52,6 +52,7 @@ typedef struct {
     float *out;               /* (members)(n, outputs): values as learned, or log-probabilities */
     bool has[TAB_AHEAD_MEMBERS];
     double *scale; /* (n) of the row's series */
+    double usual;  /* root mean square of the best simple forecast's errors before the cut, in that scale */
 } tab_ahead_answers;
 
 /* One cut at work: what is known up to it. */
@@ -67,13 +68,14 @@ typedef struct {
     double *mean;   /* (series + 1) */
     double *place;  /* (TAB_AHEAD_PERIOD) by place in the period: errors there beside all */
     size_t base;
+    double usual;      /* root mean square of its errors, in scales */
     tab_profile wide;  /* own columns of the examples, then the made ones */
     tab_values *value; /* (cols) of the asked */
     size_t cols;
 } tab_ahead_view;
 
-/* Labelled rows up to the cut, each at a distance drawn from those that are asked, and behind them the moments
- * m. False: memory, as below. */
+/* Labelled rows up to the cut, each at a distance drawn from those that are asked, and behind them the
+ * moments m. False: memory, as below. */
 bool tab_ahead_examples(tab_ahead_view *c, double cut, const tab_moment *m, size_t n);
 /* The past of the values, or of each class's indicator. */
 bool tab_ahead_past(tab_ahead_view *c, double cut);
@@ -82,7 +84,8 @@ bool tab_ahead_look_back(tab_ahead_view *c);
 /* The place of a time in the first period; 0 where there is none. */
 size_t tab_ahead_place(const tab_history *h, double pos);
 
-/* Fits on rows with pos <= cut and answers the moments, all of which come later. False: memory or cancelled. */
+/* Fits on rows with pos <= cut and answers the moments, all of which come later. False: memory or
+ * cancelled. */
 bool tab_ahead_cut(tab_ahead_work *w, double cut, const tab_moment *m, size_t n, tab_ahead_answers *ret);
 
 /* Weights (members) of least summed loss on the answers of several cuts but `without`; SIZE_MAX: of all. */

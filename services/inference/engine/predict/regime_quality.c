@@ -1,7 +1,7 @@
-/* What a prediction says of the regimes in which its rows are asked, for fitted.c: the regime of each row, the
- * answers of later ones, and how good answers of each kind were for labelled rows kept apart in the same way.
- * No figure is of rows that made it: later rows are judged by weights and bands of other cuts, the others by
- * the quantiles of other folds (cross-conformal: Vovk, Annals of Mathematics and AI 2015). */
+/* What a prediction says of the regimes in which its rows are asked, for fitted.c: the regime of each row,
+ * the answers of later ones, and how good answers of each kind were for labelled rows kept apart in the
+ * same way. No figure is of rows that made it: later rows are judged by weights and bands of other cuts,
+ * the others by the quantiles of other folds (cross-conformal: Vovk, Annals of Mathematics and AI 2015). */
 #include <math.h>
 #include <stdlib.h>
 
@@ -151,8 +151,11 @@ tab_status tab_fit_ahead(const tab_engine *e, const tab_profile *p, const bool *
                          tab_error *err)
 {
     double *y = tab_arena_new_of(f->arena, double, f->rows + 1);
-    if (y == NULL)
+    uint64_t *hash = tab_arena_new_of(f->arena, uint64_t, f->rows + 1);
+    if (y == NULL || hash == NULL)
         return tab_no_memory(err);
+    for (size_t i = 0; i < f->rows; i++)
+        hash[f->data->row[i]] = f->data->hash[i];
     for (size_t i = 0; f->task == TAB_TASK_REGRESSION && i < f->rows; i++)
         y[i] = isnan(f->y[i]) ? (double)NAN : tab_target_value(f, (double)f->y[i]);
     tab_ahead_task t = { .p = p,
@@ -162,6 +165,7 @@ tab_status tab_fit_ahead(const tab_engine *e, const tab_profile *p, const bool *
                          .label = f->label,
                          .y = y,
                          .asked = &f->asked,
+                         .hash = hash,
                          .seed = e->seed };
     TAB_TRY(tab_ahead_run(e, f->arena, &t, &f->ahead, err));
     return says(f) ? TAB_OK : tab_no_memory(err);
