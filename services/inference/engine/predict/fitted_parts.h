@@ -6,6 +6,7 @@
 #include "services/inference/engine/predict/ahead.h"
 #include "services/inference/engine/predict/anomaly.h"
 #include "services/inference/engine/predict/arrange.h"
+#include "services/inference/engine/predict/clock.h"
 #include "services/inference/engine/predict/exact_copies.h"
 #include "services/inference/engine/predict/fitted.h"
 #include "services/inference/engine/predict/interval.h"
@@ -47,6 +48,7 @@ struct tab_fitted {
     uint64_t *group_key; /* (rows) of the encoded rows' groups, or NULL */
     tab_anomaly *anomaly;
     tab_arrangement split; /* of the rows it was fitted on; without a target all zero */
+    tab_clock clock;       /* of times in parts */
     tab_asked asked;       /* its rows without a target; all zero where the split was told */
     float *far;            /* (rows) of asked rows out of range, what their squared error grows by; or NULL */
     tab_ahead *ahead;      /* answers of those that come later; NULL: there are none */
