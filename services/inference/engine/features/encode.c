@@ -301,9 +301,10 @@ static size_t list_features(const tab_column_profile *c, const tab_text_basis *t
         if (c->code == NULL)
             break;
         size_t numbers = number_levels(c);
-        /* Levels that all are numbers have an order: read as numbers where there are many, both ways where
-         * few. */
-        if (numbers < c->levels || c->levels <= FEW_NUMBERS)
+        /* Levels that all are numbers have an order: read as numbers where there are many, both ways where they
+         * are few, or are the keys of something: its number says little of it, its other rows much (decision
+         * 0390). */
+        if (numbers < c->levels || c->levels <= FEW_NUMBERS || c->identifying)
             out[n++] = TAB_DERIVE_CODE;
         if (numbers == c->levels && c->levels > 2)
             out[n++] = TAB_DERIVE_LEVEL;

@@ -33,9 +33,9 @@ bool tab_ahead_examples(tab_ahead_view *c, double cut, const tab_moment *m, size
     for (size_t r = 0; r < w->rows; r++) {
         bool in = labelled(w->t, r) && w->pos[r] <= cut && s->series[r] != TAB_NULL;
         for (size_t k = 0; in && k < copies; k++) {
-            double u = tab_unit(tab_mix2(r * COPIES + k, w->t->seed ^ 0xa4ead));
+            double u = tab_unit(tab_mix2(w->t->hash[r] + k, w->t->seed ^ 0xa4ead));
             double d = w->distance[(size_t)(u * (double)w->distances)];
-            if (tab_unit(tab_mix2(r, w->t->seed ^ 0x5a3)) < keep)
+            if (tab_unit(tab_mix2(w->t->hash[r], w->t->seed ^ 0x5a3)) < keep)
                 c->moment[c->n++] = (tab_moment){ (uint32_t)r, s->series[r], w->pos[r], w->pos[r] - d };
         }
     }
@@ -152,6 +152,7 @@ static bool by_place(tab_ahead_view *c)
         square[k] += off * off, n[k]++;
         all += off * off, rows++;
     }
+    c->usual = rows > 0 ? sqrt(all / rows) : 0;
     all = rows > 0 && all > 0 ? all / rows : 1;
     for (size_t k = 0; c->place != NULL && k < TAB_AHEAD_PERIOD; k++)
         c->place[k] = sqrt((square[k] + PLACE_ROWS * all) / ((n[k] + PLACE_ROWS) * all));
