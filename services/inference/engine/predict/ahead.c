@@ -9,10 +9,11 @@
 #include "services/inference/engine/predict/ahead_parts.h"
 
 /* ORIGINS: cuts whose later rows are judged. LEAST: labelled rows that the first must leave. FEWEST: judged
- * rows. WINDOWS: moments within a judged span from which it is answered anew. MOST_JUDGED: rows a cut. By hand. */
+ * rows. WINDOWS: moments within a judged span from which it is answered anew. MOST_JUDGED: rows a cut. By
+ * hand. */
 enum { ORIGINS = 3, LEAST = 6, FEWEST = 3, WINDOWS = 4, MOST_JUDGED = 3000 };
-/* Periods that must lie before a cut at the same place of one: of fewer no member has learned its shape. The
- * share of the time that the first cut must leave, and the one that a period may take to be followed. */
+/* Periods that must lie before a cut at the same place of one: of fewer no member has learned its shape.
+ * The share of the time that the first cut must leave, and the one that a period may take to be followed. */
 static const double PERIODS = 2, LEAVE = 0.4, FOLLOW = 0.15, HALF = 0.5, NEARLY_ALL = 0.98, CALMEST = 2;
 
 /* ---- what is asked --------------------------------------------------------------------------- */
@@ -91,8 +92,8 @@ static bool logs_of(const tab_history *h, size_t from, size_t to, double *level,
 }
 
 /* Whether values vary in proportion to their level: then their logarithms are learned. The rule of Guerrero
- * (Journal of Forecasting 1993) for the powers 0 and 1: the slope of log deviations on log means is nearer to 1
- * than to 0, of a series' blocks beside each other or, where they are too few, of the series. */
+ * (Journal of Forecasting 1993) for the powers 0 and 1: the slope of log deviations on log means is nearer
+ * to 1 than to 0, of a series' blocks beside each other or, where they are too few, of the series. */
 static bool in_proportion(const tab_history *h)
 {
     size_t block = h->seasons > 0 && h->season[0] >= 4 && h->season[0] <= 60 ? (size_t)h->season[0] : 8;
@@ -171,8 +172,8 @@ typedef struct {
     size_t n;
 } origin;
 
-/* The cuts, the latest first: a span of the asked length each, at the same place of the period where there is
- * one; over short distances a whole period is judged, where it is short. */
+/* The cuts, the latest first: a span of the asked length each, at the same place of the period where there
+ * is one; over short distances a whole period is judged, where it is short. */
 static size_t place_cuts(const tab_ahead_work *w, double last, origin *o)
 {
     const tab_series *s = &w->t->asked->series;
@@ -249,9 +250,9 @@ static size_t errors_of(const tab_ahead_work *w, const tab_ahead_answers *at, si
     return n;
 }
 
-/* Widens a band where the cuts that it is made of but `without` fell in a calm stretch: the errors of the best
- * simple forecast were less there than in all the past of `usual`, in the same scale. Half of that, as a factor,
- * is taken over: the mean, in logarithms, of what the cuts and what the past bear out. */
+/* Widens a band where the cuts that it is made of but `without` fell in a calm stretch: the errors of the
+ * best simple forecast were less there than in all the past of `usual`, in the same scale. Half of that, as
+ * a factor, is taken over: the mean, in logarithms, of what the cuts and what the past bear out. */
 static void widen(const tab_ahead_work *w, const tab_ahead_answers *at, size_t cuts, size_t without,
                   double usual, tab_ahead_band *b)
 {
@@ -264,7 +265,7 @@ static void widen(const tab_ahead_work *w, const tab_ahead_answers *at, size_t c
         }
     double ratio = square > 0 ? fmin(CALMEST, usual / sqrt(square / n)) : 1;
     if (ratio > 1)
-        b->flat *= ratio, b->slope *= ratio;
+        b->flat *= ratio, b->slope *= ratio, b->far *= ratio;
 }
 
 /* What one judged row adds to the quality at its distance. */

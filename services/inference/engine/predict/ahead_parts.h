@@ -74,8 +74,8 @@ typedef struct {
     size_t cols;
 } tab_ahead_view;
 
-/* Labelled rows up to the cut, each at a distance drawn from those that are asked, and behind them the moments
- * m. False: memory, as below. */
+/* Labelled rows up to the cut, each at a distance drawn from those that are asked, and behind them the
+ * moments m. False: memory, as below. */
 bool tab_ahead_examples(tab_ahead_view *c, double cut, const tab_moment *m, size_t n);
 /* The past of the values, or of each class's indicator. */
 bool tab_ahead_past(tab_ahead_view *c, double cut);
@@ -84,7 +84,8 @@ bool tab_ahead_look_back(tab_ahead_view *c);
 /* The place of a time in the first period; 0 where there is none. */
 size_t tab_ahead_place(const tab_history *h, double pos);
 
-/* Fits on rows with pos <= cut and answers the moments, all of which come later. False: memory or cancelled. */
+/* Fits on rows with pos <= cut and answers the moments, all of which come later. False: memory or
+ * cancelled. */
 bool tab_ahead_cut(tab_ahead_work *w, double cut, const tab_moment *m, size_t n, tab_ahead_answers *ret);
 
 /* Weights (members) of least summed loss on the answers of several cuts but `without`; SIZE_MAX: of all. */
@@ -93,9 +94,10 @@ bool tab_ahead_weigh(const tab_ahead_work *w, const tab_ahead_answers *at, size_
 void tab_ahead_combine(const tab_ahead_answers *at, size_t i, const double *weight, double temperature,
                        bool classification, double *out);
 
-/* Bands: the deviation by distance, sqrt(flat + slope d), and quantiles of errors in it. */
+/* Bands: the deviation by distance, sqrt(flat + slope d) up to reach, the longest distance that was judged, and
+ * on by `far` a step from there; and quantiles of errors in it. */
 typedef struct {
-    double flat, slope, spread;
+    double flat, slope, reach, far, spread;
     double quantile[TAB_LEVELS];
 } tab_ahead_band;
 

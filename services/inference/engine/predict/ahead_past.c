@@ -1,14 +1,14 @@
-/* See ahead.h: what is learned from at a cut, and what the past alone says of it: examples at the distances that
- * are asked, simple forecasts of each, the best of them, and the scale of its errors by series and by place in the
- * period. ahead_cut.c reads. */
+/* See ahead.h: what is learned from at a cut, and what the past alone says of it: examples at the distances
+ * that are asked, simple forecasts of each, the best of them, and the scale of its errors by series and by
+ * place in the period. ahead_cut.c reads. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/predict/ahead_parts.h"
 
-/* MOST: examples. FEW: rows below which each stands at several distances. SHRINK and PLACE_ROWS: rows that what is
- * said of a series, or of a place in the period, weighs against all. By hand. */
+/* MOST: examples. FEW: rows below which each stands at several distances. SHRINK and PLACE_ROWS: rows that
+ * what is said of a series, or of a place in the period, weighs against all. By hand. */
 enum { MOST = 20000, FEW = 1500, COPIES = 3 };
 static const double SHRINK = 3, PLACE_ROWS = 10;
 
@@ -65,8 +65,8 @@ bool tab_ahead_past(tab_ahead_view *c, double cut)
     return y != NULL;
 }
 
-/* Each series' scale, the mean absolute error of the simple forecast k, drawn to that of all in proportion to
- * how few rows it has. Gives the mean of squared errors in the series' own variation. */
+/* Each series' scale, the mean absolute error of the simple forecast k, drawn to that of all in proportion
+ * to how few rows it has. Gives the mean of squared errors in the series' own variation. */
 static double scales(tab_ahead_view *c, size_t k, const double *unit, double *scale)
 {
     size_t series = c->w->t->asked->series.n;
@@ -134,8 +134,8 @@ size_t tab_ahead_place(const tab_history *h, double pos)
     return (size_t)(at < 0 ? at + length : at);
 }
 
-/* How errors of the best simple forecast at each place in the period lie beside those of all: a place that no
- * earlier cut judged may be worse to tell. Drawn to 1 in proportion to how few rows say so. */
+/* How errors of the best simple forecast at each place in the period lie beside those of all: a place that
+ * no earlier cut judged may be worse to tell. Drawn to 1 in proportion to how few rows say so. */
 static bool by_place(tab_ahead_view *c)
 {
     double square[TAB_AHEAD_PERIOD] = { 0 }, n[TAB_AHEAD_PERIOD] = { 0 }, all = 0, rows = 0;

@@ -222,9 +222,9 @@ static int by_distance(const void *a, const void *b)
     return (x->distance > y->distance) - (x->distance < y->distance);
 }
 
-/* Least squares on the means of STEPS runs of distances: neither part is below 0, as an error of a later row
- * is taken for no smaller. A line, not a square: a random walk's error grows so, and what nobody looked at is
- * not made tenfold of what was (decision 0390). */
+/* Least squares on the means of STEPS runs of distances: neither part is below 0, as an error of a later
+ * row is taken for no smaller. A line, not a square: a random walk's error grows so, and what nobody looked
+ * at is not made tenfold of what was (decision 0390). */
 static void grow(far *v, size_t n, tab_arrangement *r)
 {
     enum { STEPS = 4 };
@@ -435,7 +435,8 @@ static const char *why(tab_arena *a, const tab_profile *p, tab_split want, const
                             100 * fmax(0, r->random_score));
 }
 
-/* The times of the table where columns hold them and rows came in their order, or stand by series; else NULL. */
+/* The times of the table where columns hold them and rows came in their order, or stand by series; else
+ * NULL. */
 static const double *times_of(const tab_asked *s, size_t rows)
 {
     bool told = s != NULL && (s->series.kind == TAB_TIME_COLUMN || s->series.kind == TAB_TIME_PARTS);

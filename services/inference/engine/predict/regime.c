@@ -49,7 +49,8 @@ static uint32_t *values_of(tab_arena *a, const tab_column_profile *c, size_t row
     return of;
 }
 
-/* Marks the asked rows of groups that no labelled row is of, by the column of the table's own that has them. */
+/* Marks the asked rows of groups that no labelled row is of, by the column of the table's own that has
+ * them. */
 static bool mark_new(tab_arena *a, const tab_profile *p, size_t target, size_t own, const bool *asked,
                      tab_asked *ret)
 {
@@ -69,8 +70,8 @@ static bool mark_new(tab_arena *a, const tab_profile *p, size_t target, size_t o
 
 /* ---- times ----------------------------------------------------------------------------------- */
 
-/* Marks the asked rows after all labelled ones. Where nearly all come after those of their own series, which
- * end at other times, each is later than these. */
+/* Marks the asked rows after all labelled ones. Where nearly all come after those of their own series,
+ * which end at other times, each is later than these. */
 static bool mark_later(size_t rows, const bool *asked, tab_asked *ret)
 {
     const tab_series *s = &ret->series;

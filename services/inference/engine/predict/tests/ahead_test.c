@@ -263,6 +263,31 @@ Test(ahead, the_band_of_a_random_walk_grows_with_the_distance, .timeout = 600)
     cr_expect(wider > 1.5 && wider < 12, "%g", wider);
 }
 
+/* Two hundred steps on when 24 could be judged: what was not seen is not taken for calm. */
+Test(ahead, bands_grow_beyond_the_distances_that_were_judged, .timeout = 600)
+{
+    static const char *const names[] = { "month", "index" };
+    double covered = 0, wider = 0;
+    for (size_t seed = 0; seed < 8; seed++) {
+        made m;
+        double y = 1000;
+        open_table(&m, names, 2);
+        for (size_t k = 0; k < 260; k++) {
+            y += 10 * bell(1000 * seed + k, 19);
+            month(&m, 0, k);
+            target(&m, round(100 * y) / 100, k >= 60);
+        }
+        worth w = answer(&m, "index");
+        const double *q = w.p->missing_target_results->quantiles;
+        size_t n = w.p->n_quantile_levels, near = 23 * n, last = 199 * n;
+        covered += w.covered / 8;
+        wider += (q[last + n - 2] - q[last + 1]) / (q[near + n - 2] - q[near + 1]) / 8;
+        tab_arena_free(m.a);
+    }
+    cr_expect(wider > 1.5 && wider < 10, "%g", wider);
+    cr_expect_geq(covered, 0.6, "%g", covered);
+}
+
 static void visits(made *m, bool whole)
 {
     static const char *const names[] = { "patient", "dose", "pulse" };
