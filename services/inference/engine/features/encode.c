@@ -278,14 +278,15 @@ static bool doubtful_number(const tab_column_profile *c)
            c->levels > 2 && number_levels(c) == c->levels;
 }
 
-/* Whether an identifying column of numbers names things that have rows of their own: its role is sure, or each
- * value comes more nearly as often as any other than in draws from so many (Fisher's index of dispersion, three
- * standard deviations below its mean), as the members of a panel do. A day's number, say, does neither. */
+/* Whether an identifying column of numbers names things that have rows of their own: its role is sure, it has so
+ * many values that learners read them by shrunken means (learn/levels.h), or each value comes more nearly as often
+ * as any other than in draws from so many (Fisher's index of dispersion, three standard deviations below its
+ * mean), as the members of a panel do. A day's number, say, does none of it. */
 static bool names_things(const tab_column_profile *c, size_t rows)
 {
     if (!c->identifying || c->levels < 2)
         return false;
-    if (c->role_confidence >= SURE_ROLE || c->use == TAB_USE_KEY)
+    if (c->role_confidence >= SURE_ROLE || c->use == TAB_USE_KEY || c->levels >= TAB_BINS)
         return true;
     size_t *count = calloc(c->levels, sizeof *count), n = 0;
     double square = 0, levels = (double)c->levels;
