@@ -326,7 +326,11 @@ static Tabella__Column *tell_times(tab_arena *a, const tab_horizon *h)
     if (s->times == 1)
         return tell_column(a, h, s->time[0]);
     bool days = s->unit != TAB_STEP_SECONDS;
-    tab_time_writing w = { .format = days ? "%Y-%m-%d" : "%Y-%m-%dT%H:%M:%S", .number = -1, .slope = 1 };
+    tab_time_writing w = { .format = days ? "%Y-%m-%d" : "%Y-%m-%dT%H:%M:%S",
+                           .number = -1,
+                           .slope = 1,
+                           .before = TAB_S(""),
+                           .after = TAB_S("") };
     tab_builder *b = tab_builder_new(a, TAB_S("time"));
     tab_column c;
     for (size_t i = 0; b != NULL && i < h->n; i++)

@@ -51,6 +51,9 @@ typedef struct {
     int number;         /* which of the numbers of a date; below 0: slope * when + start */
     double slope, start;
     int decimals;
+    double offset;         /* of local times from UTC, in seconds */
+    tab_str before, after; /* what stands around a number ("FY24"), or the zone behind a time; the column's */
+    size_t digits;         /* of a number in a text, zeros in front counted */
 } tab_time_writing;
 tab_time_writing tab_time_writing_of(const tab_column_profile *c, const tab_series *s, size_t rows);
 double tab_time_numbered(const tab_time_writing *w, double when);

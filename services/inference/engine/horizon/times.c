@@ -186,8 +186,6 @@ static const char *const FORMATS[] = {
     "%Y-%m-%dT%H:%M",
     "%Y-%m-%d %H:%M",
     "%Y-%m-%dT%H:%M:%S.000Z",
-    "%Y-%m-%d %H:%M:%S+00:00",
-    "%Y-%m-%dT%H:%M:%S+00:00",
     "%Y-%m",
     "%Y/%m/%d",
     "%Y/%n/%e",
@@ -280,16 +278,37 @@ static double number_of(int k, double when)
 }
 enum { NUMBERS = 12 };
 
+static bool digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* The bytes of a zone behind a time of day (+02:00), and how far it is from UTC in seconds. */
+static size_t zone_of(tab_str cell, double *ret_offset)
+{
+    *ret_offset = 0;
+    if (cell.n < 16)
+        return 0;
+    const char *z = cell.p + cell.n - 6;
+    if ((z[0] != '+' && z[0] != '-') || z[3] != ':' || !digit(z[-1]) || !digit(z[1]) || !digit(z[2]) ||
+        !digit(z[4]) || !digit(z[5]))
+        return 0;
+    double minutes = 600 * (z[1] - '0') + 60 * (z[2] - '0') + 10 * (z[4] - '0') + (z[5] - '0');
+    *ret_offset = z[0] == '-' ? -60 * minutes : 60 * minutes;
+    return 6;
+}
+
 static bool fits_text(const tab_column *c, const tab_series *s, size_t rows, const char *format)
 {
     size_t seen = 0;
+    double offset;
     char text[TEXT];
     for (size_t r = 0; r < rows && seen < SAMPLES; r += 1 + rows / (2 * SAMPLES)) {
         if (c->code[r] == TAB_NULL || isnan(s->when[r]))
             continue;
         tab_str cell = tab_level(c, c->code[r]);
-        size_t n = put_time(format, s->when[r], text);
-        if (cell.n != n || memcmp(cell.p, text, n) != 0)
+        size_t zone = zone_of(cell, &offset), n = put_time(format, s->when[r] + offset, text);
+        if (cell.n != n + zone || memcmp(cell.p, text, n) != 0)
             return false;
         seen++;
     }
@@ -324,11 +343,74 @@ static void line(const tab_column *c, const tab_series *s, size_t rows, tab_time
     w->start = lo < rows ? c->num[lo] - w->slope * s->when[lo] : 0;
 }
 
+/* The zone of the last time: later ones are written in it. */
+static void last_zone(const tab_column *c, const tab_series *s, size_t rows, tab_time_writing *w)
+{
+    double last = (double)-INFINITY;
+    for (size_t r = 0; r < rows; r++) {
+        if (c->code[r] == TAB_NULL || isnan(s->when[r]) || s->when[r] <= last)
+            continue;
+        tab_str cell = tab_level(c, c->code[r]);
+        size_t n = zone_of(cell, &w->offset);
+        w->after = (tab_str){ cell.p + cell.n - n, n };
+        last = s->when[r];
+    }
+}
+
+/* A number among other letters: FY24, day 007. */
+static size_t put_number(const tab_time_writing *w, double when, char out[TEXT])
+{
+    char number[TEXT];
+    size_t n = tab_number_text(when, number), at = w->before.n;
+    size_t zeros = w->digits > n && when >= 0 ? w->digits - n : 0;
+    memcpy(out, w->before.p, at);
+    memset(out + at, '0', zeros);
+    memcpy(out + at + zeros, number, n);
+    memcpy(out + at + zeros + n, w->after.p, w->after.n);
+    return at + zeros + n + w->after.n;
+}
+
+/* What stands around the numbers of a text, if it is the same in all. */
+static void around(const tab_column *c, const tab_series *s, size_t rows, tab_time_writing *w)
+{
+    static const tab_str none = TAB_S("");
+    char text[TEXT];
+    size_t seen = 0;
+    for (size_t r = 0; r < rows && seen < SAMPLES; r += 1 + rows / (2 * SAMPLES)) {
+        if (c->code[r] == TAB_NULL || isnan(s->when[r]))
+            continue;
+        tab_str cell = tab_level(c, c->code[r]);
+        size_t from = 0, to = cell.n, n = 0;
+        while (from < cell.n && !digit(cell.p[from]))
+            from++;
+        while (to > from && !digit(cell.p[to - 1]))
+            to--;
+        if (seen++ == 0 && cell.n < TEXT / 2) {
+            w->before = (tab_str){ cell.p, from };
+            w->after = (tab_str){ cell.p + to, cell.n - to };
+            w->digits = to - from;
+        }
+        if (cell.n < TEXT / 2)
+            w->digits = to - from < w->digits ? to - from : w->digits;
+        n = put_number(w, s->when[r], text);
+        if (cell.n != n || memcmp(cell.p, text, n) != 0) {
+            w->before = w->after = none, w->digits = 0;
+            return;
+        }
+    }
+}
+
 tab_time_writing tab_time_writing_of(const tab_column_profile *c, const tab_series *s, size_t rows)
 {
-    tab_time_writing w = { .number = -1, .slope = 1, .decimals = c->decimals };
+    tab_time_writing w = {
+        .number = -1, .slope = 1, .decimals = c->decimals, .before = TAB_S(""), .after = TAB_S("")
+    };
     if (c->column->layout == TAB_CODED) {
         w.format = "%Y-%m-%dT%H:%M:%S";
+        if (s->calendar)
+            last_zone(c->column, s, rows, &w);
+        else
+            around(c->column, s, rows, &w);
         for (size_t i = 0; s->calendar && i < sizeof FORMATS / sizeof *FORMATS; i++)
             if (fits_text(c->column, s, rows, FORMATS[i])) {
                 w.format = FORMATS[i];
@@ -359,7 +441,11 @@ tab_str tab_time_written(tab_arena *a, const tab_time_writing *w, const tab_seri
     char text[TEXT];
     size_t n;
     if (s->calendar) {
-        n = put_time(w->format, when, text);
+        n = put_time(w->format, when + w->offset, text);
+        memcpy(text + n, w->after.p, w->after.n);
+        n += w->after.n;
+    } else if (w->before.n + w->after.n > 0 || w->digits > 0) {
+        n = put_number(w, when, text);
     } else {
         n = tab_number_text(tab_time_numbered(w, when), text);
     }

@@ -8,9 +8,10 @@
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/predict/ahead_parts.h"
 
-/* ORIGINS: cuts whose later rows are judged. LEAST: labelled rows that the first must leave. WINDOWS:
- * moments within a judged span from which it is answered anew. MOST_JUDGED: rows a cut. By hand. */
-enum { ORIGINS = 3, LEAST = 16, WINDOWS = 4, MOST_JUDGED = 3000 };
+/* ORIGINS: cuts whose later rows are judged. LEAST: labelled rows that the first must leave. FEWEST: judged
+ * rows. WINDOWS: moments within a judged span from which it is answered anew. MOST_JUDGED: rows a cut. By
+ * hand. */
+enum { ORIGINS = 3, LEAST = 6, FEWEST = 3, WINDOWS = 4, MOST_JUDGED = 3000 };
 /* Periods that must lie before a cut at the same place of one: of fewer no member has learned its shape.
  * The share of the time that the first cut must leave, and the one that a period may take to be followed. */
 static const double PERIODS = 2, LEAVE = 0.4, FOLLOW = 0.15, HALF = 0.5, NEARLY_ALL = 0.98, CALMEST = 2;
@@ -57,7 +58,8 @@ static bool places(tab_ahead_work *w, double *last)
         }
     qsort(w->distance, w->distances, sizeof *w->distance, tab_ascending_double);
     if (w->distances > 0)
-        w->most = w->distance[(size_t)(NEARLY_ALL * (double)(w->distances - 1))];
+        w->most =
+            w->distance[(size_t)ceil(NEARLY_ALL * (double)(w->distances - 1))]; /* of few: the longest */
     return true;
 }
 
@@ -263,7 +265,7 @@ static void widen(const tab_ahead_work *w, const tab_ahead_answers *at, size_t c
         }
     double ratio = square > 0 ? fmin(CALMEST, usual / sqrt(square / n)) : 1;
     if (ratio > 1)
-        b->flat *= ratio, b->slope *= ratio;
+        b->flat *= ratio, b->slope *= ratio, b->far *= ratio;
 }
 
 /* What one judged row adds to the quality at its distance. */
@@ -384,8 +386,8 @@ static const char *method(tab_arena *a, const tab_ahead_work *w, const double *w
 {
     static const char *const names[2][TAB_AHEAD_MEMBERS] = {
         { "the best simple forecast", "the last value", "the mean of the series",
-          "boosted trees on changes since", "a linear model of changes since", "the row's own columns",
-          "the deviation from the series' mean", "closed forms of the series" },
+          "boosted trees upon a simple forecast", "a linear model upon a simple forecast",
+          "the row's own columns", "the deviation from the series' mean", "closed forms of the series" },
         { "shares of the classes", "recent shares", "the row's own columns", "the series' past" }
     };
     size_t first = 0, second = 0;
@@ -444,7 +446,7 @@ tab_status tab_ahead_run(const tab_engine *e, tab_arena *a, const tab_ahead_task
         judged += at[cuts].has[0] ? at[cuts].n : 0;
         cuts += at[cuts].has[0] && at[cuts].n > 0;
     }
-    if (cuts == 0 || judged < LEAST / 4)
+    if (cuts == 0 || judged < FEWEST)
         return TAB_OK;
     tab_ahead *h = tab_arena_new_of(a, tab_ahead, 1);
     tab_moment *m = tab_arena_new_of(a, tab_moment, w.rows + 1);

@@ -138,7 +138,8 @@ bool tab_ahead_weigh(const tab_ahead_work *w, const tab_ahead_answers *at, size_
 
 double tab_ahead_deviation(const tab_ahead_band *b, double distance)
 {
-    return sqrt(b->flat + b->slope * fmax(distance, 0));
+    return sqrt(b->flat + b->slope * fmax(fmin(distance, b->reach), 0) +
+                b->far * fmax(distance - b->reach, 0));
 }
 
 static int by_distance(const void *a, const void *b)
@@ -234,6 +235,7 @@ bool tab_ahead_bands(const tab_ahead_error *errors, size_t n, size_t origins, ta
         memcpy(v, errors, n * sizeof *v);
         qsort(v, n, sizeof *v, by_distance);
         growth(v, n, ret);
+        ret->reach = fmax(v[n - 1].distance, 1);
         qsort(v, n, sizeof *v, by_series);
         for (size_t i = 0; i < n; i++) {
             u[i] = v[i].error / tab_ahead_deviation(ret, v[i].distance);
@@ -241,6 +243,10 @@ bool tab_ahead_bands(const tab_ahead_error *errors, size_t n, size_t origins, ta
             square += u[i] * u[i] / (double)n;
         }
         double own = independent(v, u, n, origins), more = 1 + 1 / own;
+        /* Beyond what was judged nothing bears the slope out. One error more, of a random walk's growth, is
+         * counted beside the independent ones that told it. */
+        double far = (ret->flat + ret->slope * ret->reach) / ret->reach;
+        ret->far = (own * ret->slope + far) / (own + 1);
         qsort(u, n, sizeof *u, tab_ascending_double);
         qsort(size, n, sizeof *size, tab_ascending_double);
         for (size_t l = 0; l < TAB_LEVELS; l++) {

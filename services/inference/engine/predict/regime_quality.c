@@ -156,8 +156,10 @@ tab_status tab_fit_ahead(const tab_engine *e, const tab_profile *p, const bool *
         return tab_no_memory(err);
     for (size_t i = 0; i < f->rows; i++)
         hash[f->data->row[i]] = f->data->hash[i];
+    /* the cells themselves: f->y is rounded, and what it rounds to is neither 0 nor whole */
+    const double *number = p->col[f->target].number;
     for (size_t i = 0; f->task == TAB_TASK_REGRESSION && i < f->rows; i++)
-        y[i] = isnan(f->y[i]) ? (double)NAN : tab_target_value(f, (double)f->y[i]);
+        y[i] = isnan(f->y[i]) ? (double)NAN : number[i];
     tab_ahead_task t = { .p = p,
                          .use = use,
                          .classification = f->task == TAB_TASK_CLASSIFICATION,

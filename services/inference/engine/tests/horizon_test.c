@@ -104,6 +104,11 @@ static void hours(size_t i, char *out, size_t room)
     snprintf(out, room, "2026-03-%02zuT%02zu:00:00Z", 1 + i / 24, i % 24);
 }
 
+static void zone(size_t i, char *out, size_t room)
+{
+    snprintf(out, room, "2026-03-%02zu %02zu:00:00+02:00", 1 + i / 24, i % 24);
+}
+
 static void days(size_t i, char *out, size_t room)
 {
     snprintf(out, room, "2026-%02zu-%02zu", i < 31 ? (size_t)1 : (size_t)2, i < 31 ? i + 1 : i - 30);
@@ -126,6 +131,11 @@ Test(horizon, times_are_written_as_the_column_writes_them)
           hours,
           100,
           { "2026-03-05T04:00:00Z", "2026-03-05T05:00:00Z", "2026-03-05T06:00:00Z" },
+          "PT1H" },
+        { "hours of a zone",
+          zone,
+          100,
+          { "2026-03-05 04:00:00+02:00", "2026-03-05 05:00:00+02:00", "2026-03-05 06:00:00+02:00" },
           "PT1H" },
         { "days", days, 57, { "2026-02-27", "2026-02-28", "2026-03-01" }, "P1D" },
     };
@@ -156,6 +166,29 @@ Test(horizon, times_are_written_as_the_column_writes_them)
         cr_expect(strcmp(step, cases[i].step) == 0 && !number, "%s: %s", cases[i].name, step);
         tab_arena_free(m.a);
     }
+}
+
+/* A number keeps the letters around it, and the zeros in front. */
+Test(horizon, fiscal_years_keep_what_stands_around_their_number)
+{
+    maker m = start((const char *const[]){ "fiscal_year", "unit", "revenue" }, 3);
+    char text[40];
+    for (size_t unit = 0; unit < 8; unit++)
+        for (size_t r = 0; r < 14; r++) {
+            snprintf(text, sizeof text, "FY%02zu", r + 7);
+            tab_builder_text(m.b[0], tab_str_of(text));
+            snprintf(text, sizeof text, "unit %zu", unit);
+            tab_builder_text(m.b[1], tab_str_of(text));
+            double grown = 100 * ((double)unit + 1) * exp(0.06 * (double)r + 0.04 * noise(r, unit));
+            tab_builder_number(m.b[2], round(10 * grown) / 10);
+        }
+    tab_horizon h;
+    tab_error err = { 0 };
+    cr_assert(make(&m, done(&m), 2, 2, &h, &err) == TAB_OK, "%s", err.message);
+    cr_assert_eq(h.made, 16, "%zu", h.made);
+    for (size_t k = 0; k < h.made; k++)
+        cr_expect_str_eq(cell(m.a, h.table, 0, h.row[k]), k % 2 == 0 ? "FY21" : "FY22");
+    tab_arena_free(m.a);
 }
 
 static double decimal_year(size_t i)

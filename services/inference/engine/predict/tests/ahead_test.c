@@ -192,6 +192,52 @@ Test(ahead, days_of_several_stores_are_covered, .timeout = 600)
     tab_arena_free(m.a);
 }
 
+/* Demand that is mostly none: a zero is a zero, and no table of counts is learned as logarithms. */
+Test(ahead, counts_with_zeros_have_bands_of_their_own_size, .timeout = 600)
+{
+    static const char *const names[] = { "month", "part", "demand" };
+    made m;
+    open_table(&m, names, 3);
+    for (size_t k = 0; k < 84; k++)
+        for (size_t s = 0; s < 8; s++) {
+            size_t i = 8 * k + s;
+            month(&m, 0, k);
+            name(&m, 1, "part", s);
+            target(&m, draw(i, 16) < 0.7 ? 0 : 1 + floor(-3 * log(draw(i, 17) + 1e-3)), k >= 76);
+        }
+    worth w = answer(&m, "demand");
+    const Tabella__Results *r = w.p->missing_target_results;
+    size_t levels = w.p->n_quantile_levels;
+    all_are(&w, 1, "time");
+    cr_expect(w.covered >= 0.7, "%g", w.covered);
+    for (size_t i = 0; i < r->n_row; i++)
+        cr_expect(r->quantiles[(i + 1) * levels - 1] < 30, "row %u: %g", r->row[i],
+                  r->quantiles[(i + 1) * levels - 1]);
+    tab_arena_free(m.a);
+}
+
+/* Ten years are few, and yet a trend is carried on and the band holds what comes. */
+Test(ahead, few_years_are_carried_on, .timeout = 600)
+{
+    static const char *const names[] = { "year", "members" };
+    double covered = 0, error = 0;
+    for (size_t seed = 0; seed < 6; seed++) {
+        made m;
+        open_table(&m, names, 2);
+        for (size_t k = 0; k < 12; k++) {
+            tab_builder_number(m.b[0], 2013 + (double)k);
+            target(&m, round(100 * (50 + 2 * (double)k + 0.5 * bell(12 * seed + k, 18))) / 100, k >= 10);
+        }
+        worth w = answer(&m, "members");
+        all_are(&w, 1, "time");
+        covered += w.covered / 6;
+        error += w.error / 6;
+        tab_arena_free(m.a);
+    }
+    cr_expect_geq(covered, 0.6, "%g", covered);
+    cr_expect_lt(error, 2, "the last value is off by 3: %g", error);
+}
+
 /* A random walk: nothing tells where it goes, and the band says so. */
 Test(ahead, the_band_of_a_random_walk_grows_with_the_distance, .timeout = 600)
 {
@@ -215,6 +261,31 @@ Test(ahead, the_band_of_a_random_walk_grows_with_the_distance, .timeout = 600)
     }
     cr_expect(covered >= 0.6 && covered <= 1, "%g", covered);
     cr_expect(wider > 1.5 && wider < 12, "%g", wider);
+}
+
+/* Two hundred steps on when 24 could be judged: what was not seen is not taken for calm. */
+Test(ahead, bands_grow_beyond_the_distances_that_were_judged, .timeout = 600)
+{
+    static const char *const names[] = { "month", "index" };
+    double covered = 0, wider = 0;
+    for (size_t seed = 0; seed < 8; seed++) {
+        made m;
+        double y = 1000;
+        open_table(&m, names, 2);
+        for (size_t k = 0; k < 260; k++) {
+            y += 10 * bell(1000 * seed + k, 19);
+            month(&m, 0, k);
+            target(&m, round(100 * y) / 100, k >= 60);
+        }
+        worth w = answer(&m, "index");
+        const double *q = w.p->missing_target_results->quantiles;
+        size_t n = w.p->n_quantile_levels, near = 23 * n, last = 199 * n;
+        covered += w.covered / 8;
+        wider += (q[last + n - 2] - q[last + 1]) / (q[near + n - 2] - q[near + 1]) / 8;
+        tab_arena_free(m.a);
+    }
+    cr_expect(wider > 1.5 && wider < 10, "%g", wider);
+    cr_expect_geq(covered, 0.6, "%g", covered);
 }
 
 static void visits(made *m, bool whole)
