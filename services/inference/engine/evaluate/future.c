@@ -1,5 +1,5 @@
-/* See evaluate.h: how good the answers are for rows of tomorrow. evaluate.c asks after it has graded; the figures
- * are regimes.c's. */
+/* See evaluate.h: how good the answers are for rows of tomorrow. evaluate.c asks after it has graded; the
+ * figures are regimes.c's. */
 #include "services/inference/engine/evaluate/judge.h"
 #include "services/inference/engine/evaluate/parts.h"
 #include "services/inference/engine/evaluate/regimes.h"

@@ -48,7 +48,8 @@ bool tab_calibration_classes(tab_arena *a, const double *confidence, const doubl
 }
 
 bool tab_calibration_quantiles(tab_arena *a, const double *truth, const Tabella__Prediction *m,
-                               const Tabella__Results *r, size_t n, Tabella__Calibration ***ret, size_t *ret_n)
+                               const Tabella__Results *r, size_t n, Tabella__Calibration ***ret,
+                               size_t *ret_n)
 {
     size_t levels = m->n_quantile_levels;
     *ret = tab_arena_new_of(a, Tabella__Calibration *, levels + 1);

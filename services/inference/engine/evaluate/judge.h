@@ -23,5 +23,6 @@ bool tab_calibration_classes(tab_arena *a, const double *confidence, const doubl
 /* By each quantile of the results r of m, whose rows have these truths; NaN: not known. n: rows that are
  * known. */
 bool tab_calibration_quantiles(tab_arena *a, const double *truth, const Tabella__Prediction *m,
-                               const Tabella__Results *r, size_t n, Tabella__Calibration ***ret, size_t *ret_n) TAB_CHECKED;
+                               const Tabella__Results *r, size_t n, Tabella__Calibration ***ret,
+                               size_t *ret_n) TAB_CHECKED;
 #endif

@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <stdio.h> /*DBG*/
 
 #include "common/order.h"
 #include "services/inference/engine/predict/ahead_parts.h"
@@ -89,9 +88,10 @@ static bool logs_of(const tab_history *h, size_t from, size_t to, double *level,
     return square > 0;
 }
 
-/* Whether values vary in proportion to their level: then their logarithms are learned. The rule of Guerrero
- * (Journal of Forecasting 1993) for the powers 0 and 1: the slope of log deviations on log means is nearer to 1
- * than to 0, of a series' blocks beside each other or, where they are too few, of the series. */
+/* Whether values vary in proportion to their level: then their logarithms are learned. The rule of
+ * Guerrero (Journal of Forecasting 1993) for the powers 0 and 1: the slope of log deviations on log means
+ * is nearer to 1 than to 0, of a series' blocks beside each other or, where they are too few, of the
+ * series. */
 static bool in_proportion(const tab_history *h)
 {
     size_t block = h->seasons > 0 && h->season[0] >= 4 && h->season[0] <= 60 ? (size_t)h->season[0] : 8;
@@ -443,10 +443,6 @@ tab_status tab_ahead_run(const tab_engine *e, tab_arena *a, const tab_ahead_task
          answer(&w, &at[cuts], weight, heat[cuts], &b, h);
     if (!ok)
         return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);
-    if (getenv("TAB_DUMP")) { FILE *g = fopen(getenv("TAB_DUMP"), "w"); /*DBG*/
-        fprintf(g, "logged %d most %g last %g cuts %zu flat %g slope %g q90 %g spread %g\n", w.logged, w.most, last, cuts, b.flat, b.slope, b.quantile[5], b.spread);
-        for (size_t c = 0; c <= cuts; c++) { fprintf(g, "cut %zu n %zu w", c, at[c].n); for (size_t k = 0; k < at[c].members; k++) fprintf(g, " %g", c < cuts ? own[c][k] : weight[k]); fprintf(g, " heat %g\n", heat[c]); 
-          for (size_t i = 0; i < at[c].n && !t->classification; i++) { fprintf(g, "r %zu %u %u %g %g %g %g", c, at[c].moment[i].row, at[c].moment[i].series, at[c].moment[i].pos, at[c].moment[i].tau, at[c].scale[i], w.y[at[c].moment[i].row]); for (size_t k = 0; k < at[c].members; k++) fprintf(g, " %g", at[c].has[k] ? (double)at[c].out[k * at[c].n + i] : (double)NAN); fprintf(g, "\n"); } } fclose(g); } /*DBG*/
     h->method = method(a, &w, weight);
     *ret = h;
     return tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;

@@ -364,7 +364,8 @@ static void shares(const tab_ahead_view *c, bool recent, double cut, double *out
         out[k] /= n;
 }
 
-/* Classes: shares of all rows and of the last ones, the row's own columns, and with the past of its series. */
+/* Classes: shares of all rows and of the last ones, the row's own columns, and with the past of its
+ * series. */
 static bool answer_classes(tab_ahead_view *c, double cut, tab_ahead_answers *r)
 {
     size_t n = c->asked, k = c->w->t->classes;

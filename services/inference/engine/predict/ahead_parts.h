@@ -72,8 +72,8 @@ typedef struct {
     size_t cols;
 } tab_ahead_view;
 
-/* Labelled rows up to the cut, each at a distance drawn from those that are asked, and behind them the moments
- * m. False: memory, as below. */
+/* Labelled rows up to the cut, each at a distance drawn from those that are asked, and behind them the
+ * moments m. False: memory, as below. */
 bool tab_ahead_examples(tab_ahead_view *c, double cut, const tab_moment *m, size_t n);
 /* The past of the values, or of each class's indicator. */
 bool tab_ahead_past(tab_ahead_view *c, double cut);
@@ -82,7 +82,8 @@ bool tab_ahead_look_back(tab_ahead_view *c);
 /* The place of a time in the first period; 0 where there is none. */
 size_t tab_ahead_place(const tab_history *h, double pos);
 
-/* Fits on rows with pos <= cut and answers the moments, all of which come later. False: memory or cancelled. */
+/* Fits on rows with pos <= cut and answers the moments, all of which come later. False: memory or
+ * cancelled. */
 bool tab_ahead_cut(tab_ahead_work *w, double cut, const tab_moment *m, size_t n, tab_ahead_answers *ret);
 
 /* Weights (members) of least summed loss on the answers of several cuts but `without`; SIZE_MAX: of all. */

@@ -1,14 +1,14 @@
-/* See ahead.h: what is learned from at a cut, and what the past alone says of it: examples at the distances that
- * are asked, simple forecasts of each, the best of them, and the scale of its errors by series and by place in the
- * period. ahead_cut.c reads. */
+/* See ahead.h: what is learned from at a cut, and what the past alone says of it: examples at the
+ * distances that are asked, simple forecasts of each, the best of them, and the scale of its errors by
+ * series and by place in the period. ahead_cut.c reads. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/predict/ahead_parts.h"
 
-/* MOST: examples. FEW: rows below which each stands at several distances. SHRINK and PLACE_ROWS: rows that what is
- * said of a series, or of a place in the period, weighs against all. By hand. */
+/* MOST: examples. FEW: rows below which each stands at several distances. SHRINK and PLACE_ROWS: rows that
+ * what is said of a series, or of a place in the period, weighs against all. By hand. */
 enum { MOST = 20000, FEW = 1500, COPIES = 3 };
 static const double SHRINK = 3, PLACE_ROWS = 10;
 

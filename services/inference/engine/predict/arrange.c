@@ -435,7 +435,8 @@ static const char *why(tab_arena *a, const tab_profile *p, tab_split want, const
                             100 * fmax(0, r->random_score));
 }
 
-/* The times of the table where columns hold them and rows came in their order, or stand by series; else NULL. */
+/* The times of the table where columns hold them and rows came in their order, or stand by series; else
+ * NULL. */
 static const double *times_of(const tab_asked *s, size_t rows)
 {
     bool told = s != NULL && (s->series.kind == TAB_TIME_COLUMN || s->series.kind == TAB_TIME_PARTS);

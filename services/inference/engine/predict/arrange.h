@@ -18,8 +18,8 @@ typedef struct {
     bool measured;              /* of the column, or of the nearest rival of a random split */
     double score, random_score; /* shares of the baseline's loss that a small model takes off */
     size_t time;                /* a column of times; the table's width: none */
-    /* some rows are asked of new groups, where most are alike: the share of the baseline's loss that these lose
-     * more, and the share of what is known of the others that is known of them */
+    /* some rows are asked of new groups, where most are alike: the share of the baseline's loss that these
+     * lose more, and the share of what is known of the others that is known of them */
     double fresh_gap, fresh_left;
     /* regression: what the squared error of rows beyond the times is more than that of rows among them,
      * flat + slope d, d in ranges of the times, as far as `most`, the farthest that was judged */

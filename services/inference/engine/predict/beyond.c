@@ -1,8 +1,8 @@
-/* In which regime a served row is asked, for fitted.c. Rows beyond the fitted range of times or numbers are
- * answered as they are, marked, and their intervals widen: beyond the times by what a forward fit on the
- * pinned rows lost, as far as it looked and twice that (arrange.h, decision 0390), which holds what other numbers
- * lose that move with time; beyond a number's range as if the target might move by its own spread while the
- * number moves by its range (decision 0294). */
+/* In which regime a served row is asked, for fitted.c. Rows beyond the fitted range of times or numbers
+ * are answered as they are, marked, and their intervals widen: beyond the times by what a forward fit on
+ * the pinned rows lost, as far as it looked and twice that (arrange.h, decision 0390), which holds what
+ * other numbers lose that move with time; beyond a number's range as if the target might move by its own
+ * spread while the number moves by its range (decision 0294). */
 #include <math.h>
 
 #include "services/inference/engine/message.h"
@@ -55,8 +55,8 @@ static void mark_groups(const tab_fitted *f, const tab_data *d, uint32_t *regime
                 regime[r] = TAB_REGIME_NEW_GROUP;
 }
 
-/* One column's rows that lie beyond what was fitted: their regime, and what their squared errors grow by. True:
- * there is one that is to be doubted by this column. */
+/* One column's rows that lie beyond what was fitted: their regime, and what their squared errors grow by.
+ * True: there is one that is to be doubted by this column. */
 static bool read_column(const tab_fitted *f, size_t c, const double *number, size_t rows, tab_scoring *ret,
                         uint32_t *regime, uint32_t *doubt)
 {

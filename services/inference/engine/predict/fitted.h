@@ -74,8 +74,8 @@ double *tab_fitted_sureness(tab_arena *a, const tab_fitted *f, size_t *ret_n);
 const char *tab_fitted_ahead(const tab_fitted *f);
 
 /* Answers for labelled rows as those that are asked are answered, where these mostly come later: of rows
- * after earlier cuts, by what was fitted on the rows before. NULL: the results of the labelled rows are of the
- * same kind as those of the asked; or the arena is full. */
+ * after earlier cuts, by what was fitted on the rows before. NULL: the results of the labelled rows are of
+ * the same kind as those of the asked; or the arena is full. */
 Tabella__Results *tab_fitted_judged(tab_arena *a, const tab_fitted *f);
 
 /* What evaluation and benchmarks read beside the messages. */

@@ -80,8 +80,9 @@ tab_status tab_fit_regimes(const tab_profile *p, size_t own, tab_fitted *f, tab_
 tab_status tab_fit_ahead(const tab_engine *e, const tab_profile *p, const bool *use, tab_fitted *f,
                          tab_error *err) TAB_CHECKED;
 
-/* What the squared error of an asked row grows by over that of rows kept apart as the fitted ones were: of one
- * out of range, or of a new group where most are not; classes are drawn to their shares: out, log-probabilities. */
+/* What the squared error of an asked row grows by over that of rows kept apart as the fitted ones were: of
+ * one out of range, or of a new group where most are not; classes are drawn to their shares: out,
+ * log-probabilities. */
 float tab_asked_beyond(const tab_fitted *f, size_t row, float *out);
 
 /* By how many ranges x lies outside a column's numbers; 0 inside or near (beyond.c). */

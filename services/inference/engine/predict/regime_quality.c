@@ -1,7 +1,7 @@
-/* What a prediction says of the regimes in which its rows are asked, for fitted.c: the regime of each row, the
- * answers of later ones, and how good answers of each kind were for labelled rows kept apart in the same way.
- * No figure is of rows that made it: later rows are judged by weights and bands of other cuts, the others by
- * the quantiles of other folds (cross-conformal: Vovk, Annals of Mathematics and AI 2015). */
+/* What a prediction says of the regimes in which its rows are asked, for fitted.c: the regime of each row,
+ * the answers of later ones, and how good answers of each kind were for labelled rows kept apart in the
+ * same way. No figure is of rows that made it: later rows are judged by weights and bands of other cuts,
+ * the others by the quantiles of other folds (cross-conformal: Vovk, Annals of Mathematics and AI 2015). */
 #include <math.h>
 #include <stdlib.h>
 
