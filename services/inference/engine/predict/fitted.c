@@ -169,7 +169,7 @@ static tab_status fit_models(const tab_engine *e, const tab_profile *p, const ta
             return out_of_memory(e, err);
     }
     f->twins = tab_twins_fit(&f->problem, f->stack);
-    if (!fit_groups(p, f))
+    if (!fit_groups(p, f) || !tab_new_levels(f))
         return out_of_memory(e, err);
     return f->asked.rows[TAB_REGIME_LATER] > 0 ? tab_fit_ahead(e, p, use, f, err) : TAB_OK;
 }
