@@ -20,8 +20,9 @@
 #include "services/inference/engine/profile/roles.h"
 
 /* FEW_NUMBERS of 8 and 32 (with narrower and wider limits of `skewed` in encode_number.c) move log-loss by
- * 0.003 and RMSE by 0.005 of tuned XGBoost's (decision 0307). TEXT_REPEATS was not tried: no table there has
- * such texts. */
+ * 0.003 and RMSE by 0.005 of tuned XGBoost's (decision 0307). TEXT_REPEATS was not tried: no table there
+ * has such texts. */
+static const double SURE_ROLE = 0.5;
 enum {
     FEW_NUMBERS = 16, /* beyond, levels that are numbers are read as numbers only */
     TEXT_REPEATS = 2, /* a text column whose texts stand twice on average is a category too */
@@ -277,8 +278,32 @@ static bool doubtful_number(const tab_column_profile *c)
            c->levels > 2 && number_levels(c) == c->levels;
 }
 
+/* Whether an identifying column of numbers names things that have rows of their own: its role is sure, it
+ * has so many values that learners read them by shrunken means (learn/levels.h), or each value comes more
+ * nearly as often as any other than in draws from so many (Fisher's index of dispersion, three standard
+ * deviations below its mean), as the members of a panel do. A day's number, say, does none of it. */
+static bool names_things(const tab_column_profile *c, size_t rows)
+{
+    if (!c->identifying || c->levels < 2)
+        return false;
+    if (c->role_confidence >= SURE_ROLE || c->use == TAB_USE_KEY || c->levels >= TAB_BINS)
+        return true;
+    size_t *count = calloc(c->levels, sizeof *count), n = 0;
+    double square = 0, levels = (double)c->levels;
+    for (size_t r = 0; count != NULL && r < rows; r++)
+        if (c->code[r] != TAB_NULL)
+            count[c->code[r]]++, n++;
+    for (size_t l = 0; count != NULL && l < c->levels; l++)
+        square += (double)count[l] * (double)count[l];
+    bool known = count != NULL && n > 0;
+    free(count);
+    double mean = (double)n / levels;
+    return known && (square - (double)n * mean) / mean < levels - 1 - 3 * sqrt(2 * (levels - 1));
+}
+
 /* The features that a column may give; returns their number, at most MOST_DERIVED. */
-static size_t list_features(const tab_column_profile *c, const tab_text_basis *text, tab_derive *out)
+static size_t list_features(const tab_column_profile *c, size_t rows, const tab_text_basis *text,
+                            tab_derive *out)
 {
     size_t n = 0;
     switch (c->type) {
@@ -302,8 +327,9 @@ static size_t list_features(const tab_column_profile *c, const tab_text_basis *t
             break;
         size_t numbers = number_levels(c);
         /* Levels that all are numbers have an order: read as numbers where there are many, both ways where
-         * few. */
-        if (numbers < c->levels || c->levels <= FEW_NUMBERS)
+         * they are few, or are the keys of something: its number says little of it, its other rows much
+         * (decision 0390). */
+        if (numbers < c->levels || c->levels <= FEW_NUMBERS || names_things(c, rows))
             out[n++] = TAB_DERIVE_CODE;
         if (numbers == c->levels && c->levels > 2)
             out[n++] = TAB_DERIVE_LEVEL;
@@ -397,8 +423,8 @@ static bool is_used(const tab_profile *p, const bool *use, size_t c)
     return use != NULL ? use[c] : tab_explains(&p->col[c]);
 }
 
-/* Hashes the used columns and rows, and fits the directions of texts. *most: the features that there may be.
- * False: the arena is full or the pass was cancelled. */
+/* Hashes the used columns and rows, and fits the directions of texts. *most: the features that there may
+ * be. False: the arena is full or the pass was cancelled. */
 static bool hash_columns(const tab_engine *e, tab_arena *a, const tab_profile *p, const bool *use,
                          tab_encoder *enc, tab_values *values, uint64_t *row_hash, size_t *most)
 {
@@ -416,7 +442,7 @@ static bool hash_columns(const tab_engine *e, tab_arena *a, const tab_profile *p
             if (tab_arena_full(a))
                 return false;
         }
-        *most += list_features(col, enc->text[c], list);
+        *most += list_features(col, p->table->rows, enc->text[c], list);
         if (!hash_column(&values[c], p->table->rows, &enc->column_hash[c], row_hash))
             return false;
         if (tab_engine_cancelled(e))
@@ -425,8 +451,8 @@ static bool hash_columns(const tab_engine *e, tab_arena *a, const tab_profile *p
     return true;
 }
 
-/* Lists the features of all used columns, fits them, drops those that say nothing and sorts the rest by their
- * columns' hashes. False: the arena is full. */
+/* Lists the features of all used columns, fits them, drops those that say nothing and sorts the rest by
+ * their columns' hashes. False: the arena is full. */
 static bool fit_features(const tab_engine *e, tab_arena *a, const tab_profile *p, const bool *use,
                          size_t most, job *j, tab_encoder *enc)
 {
@@ -435,7 +461,8 @@ static bool fit_features(const tab_engine *e, tab_arena *a, const tab_profile *p
     bool *keep = tab_arena_new_of(a, bool, most + 1);
     size_t n = 0, kept = 0;
     for (size_t c = 0; c < enc->cols && !tab_arena_full(a); c++) {
-        size_t k = is_used(p, use, c) ? list_features(&p->col[c], enc->text[c], list) : 0, part = 0;
+        size_t k = is_used(p, use, c) ? list_features(&p->col[c], p->table->rows, enc->text[c], list) : 0,
+               part = 0;
         for (size_t i = 0; i < k; i++) {
             tab_feature *g = &f[n++];
             *g = (tab_feature){

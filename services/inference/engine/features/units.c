@@ -18,15 +18,26 @@
 /* LEAST_PAIRS: fewer say nothing. SAMPLE: rows of one look at a large table; CELLS: of all looks together.
  * LARGEST: rows of the largest unit of near copies, and a 64th of the table: chains of rows that differ by a
  * cell each are a dense table. LEAST_GROUPS: levels with two rows and more. By hand. */
-enum { LEAST_PAIRS = 5, SAMPLE = 20000, CELLS = 4000000, LARGEST = 32, LEAST_GROUPS = 8 };
+enum {
+    LEAST_PAIRS = 5,
+    SAMPLE = 20000,
+    CELLS = 4000000,
+    LARGEST = 32,
+    LEAST_GROUPS = 8,
+    COLUMN_PAIRS = 128,
+    PAIR_ROWS = 400000,
+    LEAST_LOOKS = 16
+};
 /* How far targets agree: 0 as those of any two rows, 1 always. SAME and NEARLY_SAME: of copies and near
  * copies, of which one cell may be the target's, at least; by equality. ONE: of groups with one target.
  * ORDERED: of neighbouring levels, above which the column is a measure.
  * BY_CHANCE: the share of equal pairs that chance must make. MOSTLY: rows with an equal, of a table of
  * repeats. BEYOND: near pairs by those of independent columns. ALL: near pairs that differ in one and the
- * same column, which are rows of one thing, unless that column hardly repeats. */
+ * same column, which are rows of one thing, unless that column hardly repeats. NEIGHBOURS: how far targets
+ * agree a column further, by how far they do so here. COLUMN_PAIRS: looked at
+ * for that, in a table of few rows; PAIR_ROWS: rows of all of them. */
 static const double SAME = 0.9, NEARLY_SAME = 0.6, ONE = 0.85, ORDERED = 0.25, BY_CHANCE = 0.5, MOSTLY = 0.5,
-                    BEYOND = 3, ALL = 0.9;
+                    BEYOND = 3, ALL = 0.9, NEIGHBOURS = 0.7;
 
 typedef struct {
     uint64_t key;
@@ -316,6 +327,41 @@ static bool look_near(search *s, const tally *equal, nearness *t)
     return ok;
 }
 
+/* Whether rows that are equal but for two columns, and stand in different units, have like targets as well:
+ * then those that are equal but for one are neighbours, of which the nearest tell most, and no copies. Some
+ * pairs of columns are looked at. *ret is false where there are too few such rows to tell. False: memory. */
+static bool are_neighbours(search *s, double same, bool *ret)
+{
+    size_t cols = s->p->table->cols, used = 0;
+    uint64_t *sum = malloc((s->rows + 1) * sizeof *sum);
+    size_t *column = malloc((cols + 1) * sizeof *column);
+    bool ok = sum != NULL && column != NULL;
+    size_t looks = PAIR_ROWS / (s->rows + 1);
+    looks = looks > COLUMN_PAIRS ? COLUMN_PAIRS : looks < LEAST_LOOKS ? LEAST_LOOKS : looks;
+    double pairs = 0, alike = 0;
+    for (size_t c = 0; ok && c < cols; c++)
+        if (s->used[c])
+            column[used++] = c;
+    s->once = true; /* no two rows of one unit */
+    for (size_t r = 0; r < s->rows; r++)
+        s->unit[r] = root(s->unit, (uint32_t)r);
+    for (size_t k = 0; ok && used > 2 && k < looks; k++) {
+        size_t i = (size_t)(tab_unit(tab_mix2(k, 1)) * (double)used);
+        size_t j = (i + 1 + (size_t)(tab_unit(tab_mix2(k, 2)) * (double)(used - 1))) % used;
+        ok = hash_cells(s, column[i]);
+        for (size_t r = 0; ok && r < s->rows; r++)
+            sum[r] = s->hash[r] - s->cell[r];
+        ok = ok && hash_cells(s, column[j]);
+        tally t = count(s, ok ? pick(s, sum, SAMPLE) : 0);
+        pairs += t.pairs;
+        alike += t.pairs * t.same;
+    }
+    s->once = false;
+    *ret = pairs >= LEAST_PAIRS && alike > NEIGHBOURS * same * pairs;
+    free(sum), free(column);
+    return ok;
+}
+
 /* Whether the classes of equal rows are more alike in size than those of draws from so many values, of which
  * the likeliest are equally likely: Fisher's index of dispersion, three standard deviations below its mean.
  * The rows stand joined. */
@@ -353,11 +399,16 @@ static bool find_copies(search *s, uint32_t *size, tab_units *u)
         }
         size_t most = LARGEST + s->rows / 64;
         most = most < s->rows / 4 ? most : s->rows / 4;
+        bool neighbours = true, ok = true;
         if (largest_unit(s, size) <= most)
+            ok = are_neighbours(s, near.same, &neighbours);
+        if (!neighbours)
             u->kind = TAB_UNITS_COPIES;
         else
             memcpy(s->unit, before, s->rows * sizeof *before);
         free(before);
+        if (!ok)
+            return false;
     }
     if (u->kind == TAB_UNITS_COPIES || equal.pairs < LEAST_PAIRS)
         return true;

@@ -5,14 +5,15 @@
 #include <stdlib.h>
 
 #include "common/order.h"
+#include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/predict/ahead_parts.h"
 
-/* ORIGINS: cuts whose later rows are judged. LEAST: labelled rows that the first must leave. WINDOWS: moments
- * within a judged span from which it is answered anew. MOST_JUDGED: rows a cut. By hand. */
+/* ORIGINS: cuts whose later rows are judged. LEAST: labelled rows that the first must leave. WINDOWS:
+ * moments within a judged span from which it is answered anew. MOST_JUDGED: rows a cut. By hand. */
 enum { ORIGINS = 3, LEAST = 16, WINDOWS = 4, MOST_JUDGED = 3000 };
-/* Periods that must lie before a cut at the same place of one: of fewer no member has learned its shape. The
- * share of the time that the first cut must leave, and the one that a period may take to be followed. */
-static const double PERIODS = 2, LEAVE = 0.4, FOLLOW = 0.15, HALF = 0.5, NEARLY_ALL = 0.98;
+/* Periods that must lie before a cut at the same place of one: of fewer no member has learned its shape.
+ * The share of the time that the first cut must leave, and the one that a period may take to be followed. */
+static const double PERIODS = 2, LEAVE = 0.4, FOLLOW = 0.15, HALF = 0.5, NEARLY_ALL = 0.98, CALMEST = 2;
 
 /* ---- what is asked --------------------------------------------------------------------------- */
 
@@ -88,10 +89,9 @@ static bool logs_of(const tab_history *h, size_t from, size_t to, double *level,
     return square > 0;
 }
 
-/* Whether values vary in proportion to their level: then their logarithms are learned. The rule of
- * Guerrero (Journal of Forecasting 1993) for the powers 0 and 1: the slope of log deviations on log means
- * is nearer to 1 than to 0, of a series' blocks beside each other or, where they are too few, of the
- * series. */
+/* Whether values vary in proportion to their level: then their logarithms are learned. The rule of Guerrero
+ * (Journal of Forecasting 1993) for the powers 0 and 1: the slope of log deviations on log means is nearer
+ * to 1 than to 0, of a series' blocks beside each other or, where they are too few, of the series. */
 static bool in_proportion(const tab_history *h)
 {
     size_t block = h->seasons > 0 && h->season[0] >= 4 && h->season[0] <= 60 ? (size_t)h->season[0] : 8;
@@ -170,8 +170,8 @@ typedef struct {
     size_t n;
 } origin;
 
-/* The cuts, the latest first: a span of the asked length each, at the same place of the period where there is
- * one; over short distances a whole period is judged, where it is short. */
+/* The cuts, the latest first: a span of the asked length each, at the same place of the period where there
+ * is one; over short distances a whole period is judged, where it is short. */
 static size_t place_cuts(const tab_ahead_work *w, double last, origin *o)
 {
     const tab_series *s = &w->t->asked->series;
@@ -208,12 +208,13 @@ static bool judged_rows(tab_ahead_work *w, origin *o)
     for (size_t r = 0; r < w->rows; r++)
         n += labelled(w->t, r) && w->pos[r] > o->cut && w->pos[r] <= o->cut + o->window;
     o->moment = tab_arena_new_of(w->a, tab_moment, n + 1);
-    size_t every = n / MOST_JUDGED + 1, at = 0;
+    double keep = n > MOST_JUDGED ? (double)MOST_JUDGED / (double)n : 1;
     for (size_t r = 0; o->moment != NULL && r < w->rows; r++) {
         if (!labelled(w->t, r) || !(w->pos[r] > o->cut && w->pos[r] <= o->cut + o->window))
             continue;
         double tau = o->cut + floor((w->pos[r] - o->cut - 1e-9) / o->step) * o->step;
-        if (w->pos[r] - tau <= fmax(w->most, 1) + 1e-9 && at++ % every == 0)
+        if (w->pos[r] - tau <= fmax(w->most, 1) + 1e-9 &&
+            tab_unit(tab_mix2(w->t->hash[r], w->t->seed ^ 0x3d6)) < keep)
             o->moment[o->n++] = (tab_moment){ (uint32_t)r, s->series[r], w->pos[r], tau };
     }
     return o->moment != NULL;
@@ -245,6 +246,24 @@ static size_t errors_of(const tab_ahead_work *w, const tab_ahead_answers *at, si
                                         (uint32_t)c, m->pos };
         }
     return n;
+}
+
+/* Widens a band where the cuts that it is made of but `without` fell in a calm stretch: the errors of the
+ * best simple forecast were less there than in all the past of `usual`, in the same scale. Half of that, as
+ * a factor, is taken over: the mean, in logarithms, of what the cuts and what the past bear out. */
+static void widen(const tab_ahead_work *w, const tab_ahead_answers *at, size_t cuts, size_t without,
+                  double usual, tab_ahead_band *b)
+{
+    double square = 0, n = 0;
+    for (size_t c = 0; c < cuts; c++)
+        for (size_t i = 0; c != without && i < at[c].n; i++) {
+            double off = w->y[at[c].moment[i].row] - (double)at[c].out[TAB_AHEAD_BASE * at[c].n + i];
+            off = fmin(fabs(off) / at[c].scale[i], TAB_AHEAD_FAR);
+            square += off * off, n++;
+        }
+    double ratio = square > 0 ? fmin(CALMEST, usual / sqrt(square / n)) : 1;
+    if (ratio > 1)
+        b->flat *= ratio, b->slope *= ratio;
 }
 
 /* What one judged row adds to the quality at its distance. */
@@ -307,6 +326,8 @@ static bool judge(tab_ahead_work *w, const tab_ahead_answers *at, const double *
         size_t n = w->t->classification ? 0 : errors_of(w, at, cuts, cuts > 1 ? c : SIZE_MAX, own, v);
         if (n > 0 && !tab_ahead_bands(v, n, cuts > 1 ? cuts - 1 : 1, &b))
             return false;
+        if (n > 0)
+            widen(w, at, cuts, cuts > 1 ? c : SIZE_MAX, at[c].usual, &b);
         for (size_t i = 0; i < at[c].n; i++) {
             const tab_moment *m = &at[c].moment[i];
             size_t j = h->judged++;
@@ -439,8 +460,10 @@ tab_status tab_ahead_run(const tab_engine *e, tab_arena *a, const tab_ahead_task
     if (ok && !t->classification)
         ok = tab_ahead_bands(v, errors_of(&w, at, cuts, SIZE_MAX, own[0], v), cuts, &b);
     size_t asked = asked_rows(&w, last, m);
-    ok = ok && judge(&w, at, cut, cuts, own[0], heat, v, h) && tab_ahead_cut(&w, last, m, asked, &at[cuts]) &&
-         answer(&w, &at[cuts], weight, heat[cuts], &b, h);
+    ok = ok && judge(&w, at, cut, cuts, own[0], heat, v, h) && tab_ahead_cut(&w, last, m, asked, &at[cuts]);
+    if (ok && !t->classification)
+        widen(&w, at, cuts, SIZE_MAX, at[cuts].usual, &b);
+    ok = ok && answer(&w, &at[cuts], weight, heat[cuts], &b, h);
     if (!ok)
         return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);
     h->method = method(a, &w, weight);

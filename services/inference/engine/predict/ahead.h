@@ -25,6 +25,8 @@ typedef struct {
     const uint32_t *label; /* (rows) classification; TAB_NULL: asked */
     const double *y;       /* (rows) regression, in the target's units; NaN: asked */
     const tab_asked *asked;
+    const uint64_t
+        *hash; /* (rows) of a row's cells: what is drawn of a row does not depend on where it stands */
     uint64_t seed;
 } tab_ahead_task;
 

@@ -318,6 +318,7 @@ static bool answer_numbers(tab_ahead_view *c, tab_ahead_answers *r)
         z[i] = c->w->y[c->moment[i].row];
     if (!fit_member(c, &plain, z, &MIXED, out[TAB_AHEAD_PLAIN]))
         return false;
+    r->usual = c->usual;
     r->has[TAB_AHEAD_LEVEL] = series > 1;
     for (size_t i = 0; i < c->n; i++)
         z[i] = (z[i] - c->mean[c->moment[i].series]) / c->scale[c->moment[i].series];

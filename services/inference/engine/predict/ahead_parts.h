@@ -52,6 +52,7 @@ typedef struct {
     float *out;               /* (members)(n, outputs): values as learned, or log-probabilities */
     bool has[TAB_AHEAD_MEMBERS];
     double *scale; /* (n) of the row's series */
+    double usual;  /* root mean square of the best simple forecast's errors before the cut, in that scale */
 } tab_ahead_answers;
 
 /* One cut at work: what is known up to it. */
@@ -67,6 +68,7 @@ typedef struct {
     double *mean;   /* (series + 1) */
     double *place;  /* (TAB_AHEAD_PERIOD) by place in the period: errors there beside all */
     size_t base;
+    double usual;      /* root mean square of its errors, in scales */
     tab_profile wide;  /* own columns of the examples, then the made ones */
     tab_values *value; /* (cols) of the asked */
     size_t cols;

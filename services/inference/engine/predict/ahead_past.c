@@ -1,6 +1,6 @@
-/* See ahead.h: what is learned from at a cut, and what the past alone says of it: examples at the
- * distances that are asked, simple forecasts of each, the best of them, and the scale of its errors by
- * series and by place in the period. ahead_cut.c reads. */
+/* See ahead.h: what is learned from at a cut, and what the past alone says of it: examples at the distances
+ * that are asked, simple forecasts of each, the best of them, and the scale of its errors by series and by
+ * place in the period. ahead_cut.c reads. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -33,9 +33,9 @@ bool tab_ahead_examples(tab_ahead_view *c, double cut, const tab_moment *m, size
     for (size_t r = 0; r < w->rows; r++) {
         bool in = labelled(w->t, r) && w->pos[r] <= cut && s->series[r] != TAB_NULL;
         for (size_t k = 0; in && k < copies; k++) {
-            double u = tab_unit(tab_mix2(r * COPIES + k, w->t->seed ^ 0xa4ead));
+            double u = tab_unit(tab_mix2(w->t->hash[r] + k, w->t->seed ^ 0xa4ead));
             double d = w->distance[(size_t)(u * (double)w->distances)];
-            if (tab_unit(tab_mix2(r, w->t->seed ^ 0x5a3)) < keep)
+            if (tab_unit(tab_mix2(w->t->hash[r], w->t->seed ^ 0x5a3)) < keep)
                 c->moment[c->n++] = (tab_moment){ (uint32_t)r, s->series[r], w->pos[r], w->pos[r] - d };
         }
     }
@@ -65,8 +65,8 @@ bool tab_ahead_past(tab_ahead_view *c, double cut)
     return y != NULL;
 }
 
-/* Each series' scale, the mean absolute error of the simple forecast k, drawn to that of all in proportion to
- * how few rows it has. Gives the mean of squared errors in the series' own variation. */
+/* Each series' scale, the mean absolute error of the simple forecast k, drawn to that of all in proportion
+ * to how few rows it has. Gives the mean of squared errors in the series' own variation. */
 static double scales(tab_ahead_view *c, size_t k, const double *unit, double *scale)
 {
     size_t series = c->w->t->asked->series.n;
@@ -134,8 +134,8 @@ size_t tab_ahead_place(const tab_history *h, double pos)
     return (size_t)(at < 0 ? at + length : at);
 }
 
-/* How errors of the best simple forecast at each place in the period lie beside those of all: a place that no
- * earlier cut judged may be worse to tell. Drawn to 1 in proportion to how few rows say so. */
+/* How errors of the best simple forecast at each place in the period lie beside those of all: a place that
+ * no earlier cut judged may be worse to tell. Drawn to 1 in proportion to how few rows say so. */
 static bool by_place(tab_ahead_view *c)
 {
     double square[TAB_AHEAD_PERIOD] = { 0 }, n[TAB_AHEAD_PERIOD] = { 0 }, all = 0, rows = 0;
@@ -152,6 +152,7 @@ static bool by_place(tab_ahead_view *c)
         square[k] += off * off, n[k]++;
         all += off * off, rows++;
     }
+    c->usual = rows > 0 ? sqrt(all / rows) : 0;
     all = rows > 0 && all > 0 ? all / rows : 1;
     for (size_t k = 0; c->place != NULL && k < TAB_AHEAD_PERIOD; k++)
         c->place[k] = sqrt((square[k] + PLACE_ROWS * all) / ((n[k] + PLACE_ROWS) * all));

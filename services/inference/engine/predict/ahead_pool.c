@@ -6,10 +6,10 @@
  * selection: Caruana et al., ICML 2004).
  *
  * A band's half is an error's deviation at its distance, sqrt(flat + slope d), the growth of a random
- * walk's error, times a quantile of the sizes of errors in that unit. Of n errors that go together as
- * these do, a new one is within the quantile at (1 + 1 / n) of the level (conformal prediction: Vovk et
- * al. 2005); n is how many are as good as independent, told from the correlation of neighbours in a series
- * and of series at a cut. */
+ * walk's error, times a quantile of the sizes of errors in that unit. Of n errors that go together as these
+ * do, a new one is within the quantile at (1 + 1 / n) of the level (conformal prediction: Vovk et al.
+ * 2005); n is how many are as good as independent, told from the correlation of neighbours in a series and
+ * of series at a cut. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -222,9 +222,9 @@ static int by_distance(const void *a, const void *b)
     return (x->distance > y->distance) - (x->distance < y->distance);
 }
 
-/* Least squares on the means of STEPS runs of distances: neither part is below 0, as an error of a later row
- * is taken for no smaller. A line, not a square: a random walk's error grows so, and what nobody looked at is
- * not made tenfold of what was (decision 0390). */
+/* Least squares on the means of STEPS runs of distances: neither part is below 0, as an error of a later
+ * row is taken for no smaller. A line, not a square: a random walk's error grows so, and what nobody looked
+ * at is not made tenfold of what was (decision 0390). */
 static void grow(far *v, size_t n, tab_arrangement *r)
 {
     enum { STEPS = 4 };

@@ -1,9 +1,9 @@
 /* How rows are kept apart where answers are judged. Rows that lie near each other in time, or that speak of
  * one person, tell of each other; a random split then says more than the future, or a new person, will bear
  * out. Where rows are to be answered, they say what is asked: rows are kept apart by time where these come
- * later, by the groups where theirs are new, at random where they are alike (decision 0390). Where none are,
- * the choice is made from the data (decision 0294): a column of times or of repeating keys is taken where
- * rows kept apart by it are answered worse than rows kept apart at random, beyond chance. */
+ * later, by the groups where theirs are new, at random where they are alike (decision 0390). Where none
+ * are, the choice is made from the data (decision 0294): a column of times or of repeating keys is taken
+ * where rows kept apart by it are answered worse than rows kept apart at random, beyond chance. */
 #ifndef TAB_ARRANGE_H
 #define TAB_ARRANGE_H
 
@@ -28,9 +28,8 @@ typedef struct {
 } tab_arrangement;
 
 /* q: the problem without a place; its data are those of p, target is its column. own: columns of p that are
- * the table's own, which alone may part rows. asked: what is to be answered, or NULL: not known. All lives in
- * a.
- * Errors: VALIDATION ("options.split": no column of times, or of groups), CANCELLED, INTERNAL. */
+ * the table's own, which alone may part rows. asked: what is to be answered, or NULL: not known. All lives
+ * in a. Errors: VALIDATION ("options.split": no column of times, or of groups), CANCELLED, INTERNAL. */
 tab_status tab_arrange(const tab_engine *e, tab_arena *a, const tab_profile *p, const tab_problem *q,
                        size_t target, size_t own, tab_split want, const tab_asked *asked,
                        tab_arrangement *ret, tab_error *err) TAB_CHECKED;

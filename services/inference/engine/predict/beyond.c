@@ -1,8 +1,8 @@
-/* In which regime a served row is asked, for fitted.c. Rows beyond the fitted range of times or numbers
- * are answered as they are, marked, and their intervals widen: beyond the times by what a forward fit on
- * the pinned rows lost, as far as it looked and twice that (arrange.h, decision 0390), which holds what
- * other numbers lose that move with time; beyond a number's range as if the target might move by its own
- * spread while the number moves by its range (decision 0294). */
+/* In which regime a served row is asked, for fitted.c. Rows beyond the fitted range of times or numbers are
+ * answered as they are, marked, and their intervals widen: beyond the times by what a forward fit on the
+ * pinned rows lost, as far as it looked and twice that (arrange.h, decision 0390), which holds what other
+ * numbers lose that move with time; beyond a number's range as if the target might move by its own spread
+ * while the number moves by its range (decision 0294). */
 #include <math.h>
 
 #include "services/inference/engine/message.h"
@@ -82,12 +82,14 @@ static bool mark_levels(tab_arena *a, const tab_fitted *f, tab_scoring *ret, uin
 
 /* One column's rows that lie beyond what was fitted: their regime, and what their squared errors grow by.
  * True: there is one that is to be doubted by this column. */
-static bool read_column(const tab_fitted *f, size_t c, const double *number, size_t rows, tab_scoring *ret,
-                        uint32_t *regime, uint32_t *doubt)
+static bool read_column(const tab_fitted *f, size_t c, const tab_values *values, size_t rows,
+                        tab_scoring *ret, uint32_t *regime, uint32_t *doubt)
 {
     bool time = c == f->split.time, any = false;
+    const double *number = values[c].number;
     for (size_t r = 0; r < rows; r++) {
-        double d = distance(&f->column[c], number[r], time);
+        double d = time && f->clock.parts > 0 ? tab_clock_ahead(&f->clock, values, r)
+                                              : distance(&f->column[c], number[r], time);
         if (!(d > 0))
             continue;
         if (time)
@@ -119,8 +121,9 @@ bool tab_beyond_read(tab_arena *a, const tab_fitted *f, const tab_values *values
     for (size_t pass = 0; pass < 2; pass++)
         for (size_t c = 0; c < f->cols; c++) {
             const tab_fitted_column *own = &f->column[c];
-            if ((c == f->split.time) != (pass == 0) || !own->used || values[c].number == NULL ||
-                own->type == TAB_BOOLEAN || !read_column(f, c, values[c].number, rows, ret, regime, doubt))
+            bool parts = c == f->split.time && f->clock.parts > 0;
+            if ((c == f->split.time) != (pass == 0) || !own->used || (values[c].number == NULL && !parts) ||
+                own->type == TAB_BOOLEAN || !read_column(f, c, values, rows, ret, regime, doubt))
                 continue;
             if ((m->doubts[m->n_doubts++] = words(a, own, pass == 0)) == NULL)
                 return false;

@@ -157,6 +157,7 @@ static tab_status fit_models(const tab_engine *e, const tab_profile *p, const ta
     if (o->split == TAB_SPLIT_AUTO || o->split == TAB_SPLIT_TIME)
         TAB_TRY(tab_fit_regimes(p, own, f, err));
     TAB_TRY(tab_arrange(e, a, p, &f->problem, f->target, own, o->split, &f->asked, &f->split, err));
+    f->clock = tab_clock_fit(p, &f->asked.series);
     if (!say_units(p, o->split, f))
         return out_of_memory(e, err);
     f->problem.place = f->split.place;

@@ -24,8 +24,8 @@ typedef struct {
     size_t own;       /* columns from here on are made of linked tables, and go by their names; 0: none */
 } tab_fit_options;
 
-/* Fits on p's rows. p and its table are not kept. Errors: VALIDATION ("target.column", "task.type", "base"),
- * CAPABILITY, CANCELLED, INTERNAL (memory). */
+/* Fits on p's rows. p and its table are not kept. Errors: VALIDATION ("target.column", "task.type",
+ * "base"), CAPABILITY, CANCELLED, INTERNAL (memory). */
 tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_options *o, tab_fitted **ret,
                    tab_error *err) TAB_CHECKED;
 void tab_fitted_free(tab_fitted *f); /* NULL is fine */
@@ -60,8 +60,8 @@ bool tab_score_together(const tab_engine *e, const tab_fitted *f, const tab_scor
 tab_status tab_score_end(const tab_engine *e, const tab_fitted *f, const tab_scoring *s, bool explain,
                          Tabella__Prediction **ret, tab_error *err) TAB_CHECKED;
 
-/* The same for rows that need not be clean (held-out rows of the fitted table): a value that cannot be of its
- * column's type reads as missing, as it does when fitting. */
+/* The same for rows that need not be clean (held-out rows of the fitted table): a value that cannot be of
+ * its column's type reads as missing, as it does when fitting. */
 tab_status tab_score_any(const tab_engine *e, const tab_fitted *f, const tab_table *t, bool explain,
                          Tabella__Prediction **ret, tab_error *err) TAB_CHECKED;
 

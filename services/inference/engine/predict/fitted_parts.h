@@ -6,6 +6,7 @@
 #include "services/inference/engine/predict/ahead.h"
 #include "services/inference/engine/predict/anomaly.h"
 #include "services/inference/engine/predict/arrange.h"
+#include "services/inference/engine/predict/clock.h"
 #include "services/inference/engine/predict/exact_copies.h"
 #include "services/inference/engine/predict/fitted.h"
 #include "services/inference/engine/predict/interval.h"
@@ -47,6 +48,7 @@ struct tab_fitted {
     uint64_t *group_key; /* (rows) of the encoded rows' groups, or NULL */
     tab_anomaly *anomaly;
     tab_arrangement split; /* of the rows it was fitted on; without a target all zero */
+    tab_clock clock;       /* of times in parts */
     tab_asked asked;       /* its rows without a target; all zero where the split was told */
     float *unknown;   /* (enc->n) of a row of a new level, what its squared error grows by; new_levels.c */
     float *far;       /* (rows) of asked rows out of range, what their squared error grows by; or NULL */
@@ -57,8 +59,8 @@ struct tab_fitted {
 tab_status tab_target_read(tab_fitted *f, const tab_profile *p, size_t col, tab_error *err) TAB_CHECKED;
 double tab_target_value(const tab_fitted *f, double y); /* back to the target's units */
 
-/* The parsed cells of new rows by the fitted table's columns (read_request.c). strict: a value that cannot be
- * of its column's type is an error. */
+/* The parsed cells of new rows by the fitted table's columns (read_request.c). strict: a value that cannot
+ * be of its column's type is an error. */
 tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *t, bool strict,
                             tab_values **ret, tab_error *err) TAB_CHECKED;
 
@@ -73,8 +75,8 @@ bool tab_new_levels(tab_fitted *f) TAB_CHECKED;
 /* How the fitted rows were kept apart. NULL: the arena is full. */
 Tabella__Split *tab_split_message(tab_arena *a, const tab_fitted *f);
 
-/* Result i of a later row of the table, and the regime of each result (regime_quality.c). False: the arena is
- * full. */
+/* Result i of a later row of the table, and the regime of each result (regime_quality.c). False: the arena
+ * is full. */
 void tab_ahead_write(const tab_fitted *f, Tabella__Results *r, size_t i, size_t row);
 bool tab_regimes_write(tab_arena *a, const tab_fitted *f, Tabella__Results *r) TAB_CHECKED;
 
@@ -92,8 +94,8 @@ float tab_asked_beyond(const tab_fitted *f, size_t row, float *out);
 /* By how many ranges x lies outside a column's numbers; 0 inside or near (beyond.c). */
 double tab_beyond_range(double least, double most, double x);
 
-/* How good the answers are for rows of each regime that are asked: m->regimes (regime_quality.c). False: the
- * arena is full. */
+/* How good the answers are for rows of each regime that are asked: m->regimes (regime_quality.c). False:
+ * the arena is full. */
 bool tab_regime_quality(tab_arena *a, const tab_fitted *f, Tabella__Prediction *m) TAB_CHECKED;
 
 /* Room for n results of the task; the caller checks whether the arena is full. */

@@ -16,14 +16,13 @@ typedef enum {
 enum { TAB_REGIMES = 4 };
 
 typedef struct {
-    size_t asked;              /* rows without a target */
-    size_t rows[TAB_REGIMES];  /* of them */
-    uint8_t *of;               /* (rows) a tab_regime; ALIKE where a target is present */
-    size_t group;              /* the column whose groups are new; the table's width: none */
-    uint32_t *member;          /* (rows) which of its groups a row is of; NULL without one */
-    size_t groups, new_groups; /* labelled ones; asked ones without a labelled row */
-    bool timed;                /* rows are ordered in time, in `series` */
-    double last;               /* the time of the last labelled row */
+    size_t asked;             /* rows without a target */
+    size_t rows[TAB_REGIMES]; /* of them */
+    uint8_t *of;              /* (rows) a tab_regime; ALIKE where a target is present */
+    size_t group;             /* the column whose groups are new; the table's width: none */
+    uint32_t *member;         /* (rows) which of its groups a row is of; NULL without one */
+    bool timed;               /* rows are ordered in time, in `series` */
+    double last;              /* the time of the last labelled row */
     tab_series series;
 } tab_asked;
 

@@ -151,8 +151,11 @@ tab_status tab_fit_ahead(const tab_engine *e, const tab_profile *p, const bool *
                          tab_error *err)
 {
     double *y = tab_arena_new_of(f->arena, double, f->rows + 1);
-    if (y == NULL)
+    uint64_t *hash = tab_arena_new_of(f->arena, uint64_t, f->rows + 1);
+    if (y == NULL || hash == NULL)
         return tab_no_memory(err);
+    for (size_t i = 0; i < f->rows; i++)
+        hash[f->data->row[i]] = f->data->hash[i];
     for (size_t i = 0; f->task == TAB_TASK_REGRESSION && i < f->rows; i++)
         y[i] = isnan(f->y[i]) ? (double)NAN : tab_target_value(f, (double)f->y[i]);
     tab_ahead_task t = { .p = p,
@@ -162,6 +165,7 @@ tab_status tab_fit_ahead(const tab_engine *e, const tab_profile *p, const bool *
                          .label = f->label,
                          .y = y,
                          .asked = &f->asked,
+                         .hash = hash,
                          .seed = e->seed };
     TAB_TRY(tab_ahead_run(e, f->arena, &t, &f->ahead, err));
     return says(f) ? TAB_OK : tab_no_memory(err);

@@ -19,9 +19,9 @@
 
 /* ---- distinct trimmed values ----------------------------------------------------------------- */
 
-/* A column of marks alone ("?", "N/A", blanks, and words such as "none") holds no value and reads as one
- * of nulls (decision 0241). The cells stay nulls of their own kind (r->marks): they do not count as
- * missing in the report. */
+/* A column of marks alone ("?", "N/A", blanks, and words such as "none") holds no value and reads as one of
+ * nulls (decision 0241). The cells stay nulls of their own kind (r->marks): they do not count as missing in
+ * the report. */
 static bool forget_marks(tab_reading *r)
 {
     uint32_t *code = tab_arena_new_of(r->arena, uint32_t, r->rows);

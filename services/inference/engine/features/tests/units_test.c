@@ -145,3 +145,34 @@ Test(units, known_groups_are_none)
         cr_expect_eq(u.kind, known == 1 ? TAB_UNITS_ROWS : TAB_UNITS_GROUPS, "%d: %d", known, u.kind);
     }
 }
+
+/* Rows of few kinds, each cell of which is now and then another kind's: those nearest to one another are
+ * equal but for a cell, and rows a cell further tell as much. */
+Test(units, neighbours_are_no_copies)
+{
+    enum { KINDS = 40, CELLS = 14 };
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 28);
+    tab_engine e = { .arena = a };
+    tab_column col[CELLS + 1];
+    for (size_t c = 0; c <= CELLS; c++) {
+        tab_builder *b = tab_builder_new(a, tab_str_of(tab_arena_printf(a, "c%zu", c)));
+        for (size_t i = 0; i < 2 * ROWS; i++) {
+            size_t kind = (size_t)(draw(i, 70) * KINDS);
+            size_t of = draw(i, 80 + c) < 0.2 ? (size_t)(draw(i, 90 + c) * KINDS) : kind;
+            if (c == 0) { /* a measure, so that no two rows are equal */
+                tab_builder_number(b, round(1e7 * draw(i, 71)) / 1e6);
+                continue;
+            }
+            const char *text = c == CELLS ? tab_arena_printf(a, "class %zu", kind % 5)
+                                          : tab_arena_printf(a, "v%d", (int)(draw(of, c) * 4));
+            tab_builder_text(b, tab_str_of(text));
+        }
+        cr_assert(tab_builder_finish(b, &col[c]));
+    }
+    tab_table t = { .id = TAB_S("t"), .rows = 2 * ROWS, .cols = CELLS + 1, .col = col };
+    tab_profile *p = NULL;
+    tab_units u;
+    cr_assert_eq(tab_profile_table(&e, &t, &p, NULL), TAB_OK);
+    cr_assert(tab_units_find(a, p, CELLS, false, &u));
+    cr_expect_neq(u.kind, TAB_UNITS_COPIES);
+}

@@ -284,3 +284,24 @@ Test(ahead, each_row_is_answered_in_its_own_regime, .timeout = 600)
     cr_expect_gt(width[3], 2 * width[0] / rows[0]);
     tab_arena_free(m.a);
 }
+
+/* Persons by number, each with a level of their own: a known one is answered by its other rows. */
+Test(ahead, keys_that_are_numbers_have_a_history, .timeout = 600)
+{
+    static const char *const names[] = { "person", "year", "x", "y" };
+    made m;
+    open_table(&m, names, 4);
+    for (size_t i = 0; i < 2400; i++) {
+        size_t who = (size_t)(300 * draw(i, 11));
+        double x = round(1000 * bell(i, 12)) / 1000;
+        tab_builder_number(m.b[0], 1000 + (double)who);
+        tab_builder_number(m.b[1], 2010 + floor(8 * draw(i, 13)));
+        tab_builder_number(m.b[2], x);
+        target(&m, round(1000 * (bell(who, 14) + 0.7 * x + 0.6 * bell(i, 15))) / 1000, draw(i, 16) < 0.2);
+    }
+    worth w = answer(&m, "y");
+    cr_expect_str_eq(w.p->split->kind, "random");
+    cr_expect_lt(w.error, 0.75, "%g: 0.6 is noise, 1.17 is known without the person", w.error);
+    cr_expect(w.covered > 0.72 && w.covered < 0.9, "%g", w.covered);
+    tab_arena_free(m.a);
+}
