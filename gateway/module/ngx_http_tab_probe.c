@@ -3,10 +3,10 @@
  *   wait --time--> ask --an answer--> (up) wait
  *                   |----none within a second, or no connection--> missed once more --> wait
  *
- * A process that stands still, or whose node has gone, goes on taking connections, or nothing ever refuses them:
- * without questions nginx would learn of it from calls that wait for it (docs/decisions/0399). A server that missed
- * two questions in a row gets no calls until it answers one. The last one that is left keeps its calls: where
- * no server answers, it is more likely that all are slow than that all are gone.
+ * A process that stands still, or whose node has gone, goes on taking connections, or nothing ever refuses
+ * them: without questions nginx would learn of it from calls that wait for it (docs/decisions/0399). A server
+ * that missed two questions in a row gets no calls until it answers one. The last one that is left keeps its
+ * calls: where no server answers, it is more likely that all are slow than that all are gone.
  *
  * What is known is a worker's own, in the memory of nginx's round robin; workers agree within a second. */
 #include "gateway/module/ngx_http_tab.h"

@@ -14,7 +14,8 @@
     "e.body, e.name, e.status, e.base, e.calls, e.config_revision, e.data_revision, "   \
     "e.state_version, e.created_at, e.updated_at, e.seq, j.job_id, j.status, j.error, " \
     "e.endpoint_id"
-/* Two look-ups, each by its own index: joined by OR they would read all of an organization's jobs, backwards. */
+/* Two look-ups, each by its own index: joined by OR they would read all of an organization's jobs,
+ * backwards. */
 #define FROM                                                                                   \
     " FROM jobs.endpoint e LEFT JOIN LATERAL (SELECT job_id, status, error FROM ("             \
     "SELECT k.job_id, k.status, k.error, k.seq FROM jobs.job k WHERE k.org = e.org "           \

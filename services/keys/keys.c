@@ -192,7 +192,8 @@ static tab_status rotate_key(void *arg, tab_call *call, tab_error *err)
         s = tab_tx_commit(&tx, err);
     tab_error late = { 0 };
     if (s == TAB_OK && keys_revoke(self, ended, n, call->deadline, &late) != TAB_OK)
-        /* Redis went between the two. Who loses the new secret loses the key; the old one ends by the chores. */
+        /* Redis went between the two. Who loses the new secret loses the key; the old one ends by the
+         * chores. */
         tab_log_fields(TAB_WARN, "a rotated key's old secret ends once Redis is back", "key", q->id, NULL);
     sodium_memzero(secret, sizeof secret);
     return s;

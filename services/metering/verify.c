@@ -276,6 +276,7 @@ struct metering_nightly *metering_nightly_start(metering *m)
     if (n == NULL)
         return NULL;
     n->m = m;
+    (void)different(), (void)unchecked(); /* told before the first night: what is absent alerts nobody */
     pthread_mutex_init(&n->lock, NULL);
     pthread_cond_init(&n->wake, NULL);
     if (pthread_create(&n->thread, NULL, nights, n) != 0) {

@@ -339,7 +339,7 @@ int main(void)
           j->result->diff->rows_unchanged == 300 && j->result->diff->rows_added == 0);
     const Tabella__Endpoint *e2 = get(ep, NULL);
     CHECK(e2 != NULL && e2->data_revision == 2 && e2->config_revision == 1 &&
-          strcmp(e2->report_id, e->report_id) != 0 && e2->held_out->seed != e->held_out->seed);
+          strcmp(e2->report_id, e->report_id) != 0 && e2->held_out->seed == e->held_out->seed);
 
     /* ---- upgrade --------------------------------------------------------------------------------- */
     char *upgrade = id("job_");

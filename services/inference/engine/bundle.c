@@ -153,11 +153,12 @@ static tab_status moment_of(const tab_engine *e, const tab_profile *p, size_t ta
             continue;
         *ret = c;
         if (c == target || p->col[c].type != TAB_DATETIME || p->col[c].number == NULL)
-            return tab_fail(err, TAB_VALIDATION, "options.as_of", "the column holds no time of its row%s",
-                            c == target ? ", it is the target" : "");
+            return tab_fail(err, TAB_VALIDATION, "options.as_of", "`%.*s` holds no time of its row%s",
+                            TAB_STR(as_of), c == target ? ", it is the target" : "");
         return TAB_OK;
     }
-    return tab_fail(err, TAB_VALIDATION, "options.as_of", "no such column in the target's table");
+    return tab_fail(err, TAB_VALIDATION, "options.as_of", "`%.*s` is no column of the target's table `%.*s`",
+                    TAB_STR(as_of), TAB_STR(t->id));
 }
 
 /* The ways from the target's table, and what they say that helps. */

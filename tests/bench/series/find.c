@@ -44,7 +44,7 @@ static void print_columns(const tab_table *t, const size_t *column, size_t n)
 static void print_places(tab_arena *a, const tab_series *s, const tab_profile *p, size_t target,
                          const bool *asked)
 {
-    tab_place *place;
+    tab_row_place *place;
     size_t n = 0, of[4] = { 0 }, fresh = 0, column, rows = p->table->rows;
     bool *rows_new;
     if (!tab_series_place(a, s, rows, asked, &place) ||

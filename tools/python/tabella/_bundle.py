@@ -224,8 +224,9 @@ class Bundle(Answer):
 
         Classification: label, confidence, and p(CLASS) for each class. Regression: value, median, std, and
         q(LEVEL) for each quantile. Anomaly: anomaly_score, is_anomaly. target_missing tells the rows whose
-        target the caller did not give; the others are answered by models that did not see their target. regime
-        says how a row stands to those whose target is known: alike, later, new_group or out_of_range."""
+        target the caller did not give; the others are answered by models that did not see their target.
+        regime says how a row stands to those whose target is known: alike, later, new_group or
+        out_of_range."""
         p = self.prediction
         if not p:
             return None
@@ -320,9 +321,10 @@ class Bundle(Answer):
         predictions: of rows whose target is known, predicted against actual (regression) or how often an
         answer is right by how sure it is (classification); the scores of anomalies. reasons: how far each
         column moved the answers (needs run(..., explain=True)). missing: by column, of one `table` or all.
-        distribution: of one `column`. forecast: the steps ahead of one series with their 80 % intervals, behind
-        what is known of it; `series` is its name, or a tuple of names (default: the first one's). Default:
-        distribution with a column, else forecast and predictions where there are any, else missing."""
+        distribution: of one `column`. forecast: the steps ahead of one series with their 80 % intervals,
+        behind what is known of it; `series` is its name, or a tuple of names (default: the first one's).
+        Default: distribution with a column, else forecast and predictions where there are any, else
+        missing."""
         from ._plots import bundle_plot, forecast_plot
 
         p = self.prediction or {}

@@ -135,9 +135,10 @@ class Tabella:
         """The next `horizon` steps of every series of a table with times, each with its 80 % interval: a data
         frame of the columns that name a series, time, value, low and high.
 
-        Times, series, step and seasons are found without being told. Rows of the table whose target is missing
-        and that lie ahead are what is known of the future (a price, a holiday). The other arguments are those
-        of `run`, whose bundle has the same as `forecast`. Each step of each series is billed as a row."""
+        Times, series, step and seasons are found without being told. Rows of the table whose target is
+        missing and that lie ahead are what is known of the future (a price, a holiday). The other arguments
+        are those of `run`, whose bundle has the same as `forecast`. Each step of each series is billed as a
+        row."""
         return self.run(tables, horizon=horizon, target=target, **arguments).forecast
 
     def submit(

@@ -214,8 +214,8 @@ class Endpoints(Resource):
         as_of: Optional[str] = None,
         options: Optional[Mapping[str, Any]] = None,
     ) -> Endpoint:
-        """Changes name, target, task, threshold, columns, missing marks, split, horizon or as_of, at once. To take a
-        horizon or as_of away: options={"horizon": None}."""
+        """Changes name, target, task, threshold, columns, missing marks, split, horizon or as_of, at once. To
+        take a horizon or as_of away: options={"horizon": None}."""
         fields = fields_of(
             None,
             target,

@@ -278,10 +278,10 @@ static bool doubtful_number(const tab_column_profile *c)
            c->levels > 2 && number_levels(c) == c->levels;
 }
 
-/* Whether an identifying column of numbers names things that have rows of their own: its role is sure, it has so
- * many values that learners read them by shrunken means (learn/levels.h), or each value comes more nearly as often
- * as any other than in draws from so many (Fisher's index of dispersion, three standard deviations below its
- * mean), as the members of a panel do. A day's number, say, does none of it. */
+/* Whether an identifying column of numbers names things that have rows of their own: its role is sure, it
+ * has so many values that learners read them by shrunken means (learn/levels.h), or each value comes more
+ * nearly as often as any other than in draws from so many (Fisher's index of dispersion, three standard
+ * deviations below its mean), as the members of a panel do. A day's number, say, does none of it. */
 static bool names_things(const tab_column_profile *c, size_t rows)
 {
     if (!c->identifying || c->levels < 2)

@@ -15,9 +15,9 @@ enum {
     JOINED = 300, /* rows that are joined for TOGETHER */
     LEAST_JOINED_COLUMNS = 8
 };
-/* Comparisons of values that TOGETHER may take over all candidates. Every column of a wide table of few rows may
- * be a key of every other, and each such pair would compare all other columns: columns^4. Past this, columns
- * are taken at even distances. */
+/* Comparisons of values that TOGETHER may take over all candidates. Every column of a wide table of few
+ * rows may be a key of every other, and each such pair would compare all other columns: columns^4. Past
+ * this, columns are taken at even distances. */
 static const double MOST_COMPARISONS = 5e8;
 /* Share of the child's values that a parent must hold to be a candidate: dirty data lacks a few. */
 static const double LEAST_HELD = 0.8;

@@ -55,6 +55,31 @@ static void mark_groups(const tab_fitted *f, const tab_data *d, uint32_t *regime
                 regime[r] = TAB_REGIME_NEW_GROUP;
 }
 
+/* Rows of a level that no fitted row is of, where such rows were not judged and levels matter: their
+ * regime, and what their squared errors grow by. False: the arena is full. */
+static bool mark_levels(tab_arena *a, const tab_fitted *f, tab_scoring *ret, uint32_t *regime,
+                        uint32_t *doubt)
+{
+    Tabella__Prediction *m = ret->m;
+    for (size_t k = 0; k < f->enc->n; k++) {
+        bool any = false;
+        const uint32_t *code = ret->d->code[k];
+        for (size_t r = 0; f->unknown[k] > 0 && r < ret->d->rows; r++) {
+            if (code[r] == TAB_NULL || code[r] < f->enc->f[k].levels)
+                continue;
+            regime[r] = TAB_REGIME_NEW_GROUP;
+            ret->beyond[r] = fmaxf(ret->beyond[r], f->unknown[k]);
+            if (doubt[r] == 0)
+                doubt[r] = (uint32_t)m->n_doubts + 1, any = true;
+        }
+        tab_str column = f->column[f->enc->f[k].source].address;
+        if (any && (m->doubts[m->n_doubts++] = tab_arena_printf(a, "%.*s has a value that no fitted row has",
+                                                                TAB_STR(column))) == NULL)
+            return false;
+    }
+    return true;
+}
+
 /* One column's rows that lie beyond what was fitted: their regime, and what their squared errors grow by.
  * True: there is one that is to be doubted by this column. */
 static bool read_column(const tab_fitted *f, size_t c, const tab_values *values, size_t rows,
@@ -86,10 +111,12 @@ bool tab_beyond_read(tab_arena *a, const tab_fitted *f, const tab_values *values
     ret->beyond = tab_arena_new_of(a, float, rows + 1);
     uint32_t *doubt = tab_arena_new_of(a, uint32_t, rows + 1);
     uint32_t *regime = tab_arena_new_of(a, uint32_t, rows + 1);
-    m->doubts = tab_arena_new_of(a, char *, f->cols + 1);
+    m->doubts = tab_arena_new_of(a, char *, f->cols + f->enc->n + 1);
     if (tab_arena_full(a) || f->task == TAB_TASK_ANOMALY)
         return !tab_arena_full(a);
     mark_groups(f, ret->d, regime);
+    if (!mark_levels(a, f, ret, regime, doubt))
+        return false;
     /* the times first: what other numbers lose that move with them is in their growth */
     for (size_t pass = 0; pass < 2; pass++)
         for (size_t c = 0; c < f->cols; c++) {

@@ -1,6 +1,6 @@
-/* See clock.h; beyond.c asks. Parts are compared from the coarsest on, which is exact. How far apart two times
- * are is the weighted sum of their parts' differences, by weights fitted to the times that series/ read: off by
- * a few days a month, which is nothing beside how far errors look ahead. */
+/* See clock.h; beyond.c asks. Parts are compared from the coarsest on, which is exact. How far apart two
+ * times are is the weighted sum of their parts' differences, by weights fitted to the times that series/
+ * read: off by a few days a month, which is nothing beside how far errors look ahead. */
 #include "services/inference/engine/predict/clock.h"
 
 #include <math.h>

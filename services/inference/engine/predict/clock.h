@@ -1,5 +1,5 @@
-/* When a served row is, where its table tells times in parts (year, month, day in columns of their own): whether
- * it comes after all fitted rows, and how far. */
+/* When a served row is, where its table tells times in parts (year, month, day in columns of their own):
+ * whether it comes after all fitted rows, and how far. */
 #ifndef TAB_CLOCK_H
 #define TAB_CLOCK_H
 
@@ -18,7 +18,7 @@ typedef struct {
 /* A clock of p's rows; parts is 0 where s has no parts that are numbers. */
 tab_clock tab_clock_fit(const tab_profile *p, const tab_series *s);
 
-/* How far row r of values (cols) comes after the last fitted time, in spans of the fitted times; 0: not after,
- * or not known. */
+/* How far row r of values (cols) comes after the last fitted time, in spans of the fitted times; 0: not
+ * after, or not known. */
 double tab_clock_ahead(const tab_clock *c, const tab_values *values, size_t r);
 #endif

@@ -170,7 +170,7 @@ static tab_status fit_models(const tab_engine *e, const tab_profile *p, const ta
             return out_of_memory(e, err);
     }
     f->twins = tab_twins_fit(&f->problem, f->stack);
-    if (!fit_groups(p, f))
+    if (!fit_groups(p, f) || !tab_new_levels(f))
         return out_of_memory(e, err);
     return f->asked.rows[TAB_REGIME_LATER] > 0 ? tab_fit_ahead(e, p, use, f, err) : TAB_OK;
 }
@@ -281,32 +281,6 @@ static Tabella__Prediction *prediction_of(tab_arena *a, const tab_fitted *f)
             memcpy(m->quantile_levels, tab_quantile_level, sizeof tab_quantile_level);
     }
     return m;
-}
-
-/* Room for n results of the task; the caller checks whether the arena is full. */
-Tabella__Results *tab_results_new(tab_arena *a, const tab_fitted *f, size_t n)
-{
-    Tabella__Results *r = tab_message(a, Tabella__Results, TABELLA__RESULTS__INIT);
-    if (r == NULL)
-        return NULL;
-    r->n_row = n;
-    r->row = tab_arena_new_of(a, uint32_t, n + 1);
-    if (f->task == TAB_TASK_CLASSIFICATION) {
-        r->n_label = n;
-        r->label = tab_arena_new_of(a, uint32_t, n + 1);
-        r->n_probabilities = n * f->classes;
-        r->probabilities = tab_arena_new_of(a, double, n * f->classes + 1);
-    } else if (f->task == TAB_TASK_REGRESSION) {
-        r->n_value = r->n_std = n;
-        r->value = tab_arena_new_of(a, double, n + 1);
-        r->std = tab_arena_new_of(a, double, n + 1);
-        r->n_quantiles = n * TAB_LEVELS;
-        r->quantiles = tab_arena_new_of(a, double, n *TAB_LEVELS + 1);
-    } else {
-        r->n_anomaly_score = n;
-        r->anomaly_score = tab_arena_new_of(a, double, n + 1);
-    }
-    return r;
 }
 
 /* v within lo and hi. */

@@ -50,8 +50,9 @@ struct tab_fitted {
     tab_arrangement split; /* of the rows it was fitted on; without a target all zero */
     tab_clock clock;       /* of times in parts */
     tab_asked asked;       /* its rows without a target; all zero where the split was told */
-    float *far;            /* (rows) of asked rows out of range, what their squared error grows by; or NULL */
-    tab_ahead *ahead;      /* answers of those that come later; NULL: there are none */
+    float *unknown;   /* (enc->n) of a row of a new level, what its squared error grows by; new_levels.c */
+    float *far;       /* (rows) of asked rows out of range, what their squared error grows by; or NULL */
+    tab_ahead *ahead; /* answers of those that come later; NULL: there are none */
 };
 
 /* Reads the target column into f: labels and classes, or standardised numbers; settles TAB_TASK_AUTO. */
@@ -67,6 +68,9 @@ tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *
  * grows (beyond.c). values (cols). False: the arena is full. */
 bool tab_beyond_read(tab_arena *a, const tab_fitted *f, const tab_values *values, size_t rows,
                      tab_scoring *ret);
+
+/* Fills f->unknown, for rows of levels that no fitted row is of. False: the arena is full, or memory. */
+bool tab_new_levels(tab_fitted *f) TAB_CHECKED;
 
 /* How the fitted rows were kept apart. NULL: the arena is full. */
 Tabella__Split *tab_split_message(tab_arena *a, const tab_fitted *f);

@@ -21,8 +21,9 @@ typedef struct tab_links tab_links;       /* the ways from one table and what th
 typedef struct tab_link_set tab_link_set; /* what was chosen of it */
 
 /* The ways from `table` of the n profiled ones by references between them. *ret: NULL where there is none.
- * target: column that no way may start from; the table's width where there is none. as_of: as above. It lives
- * in e->arena and reads p and its tables as long as it is used. Errors: CANCELLED, INTERNAL (out of memory). */
+ * target: column that no way may start from; the table's width where there is none. as_of: as above. It
+ * lives in e->arena and reads p and its tables as long as it is used. Errors: CANCELLED, INTERNAL (out of
+ * memory). */
 tab_status tab_links_new(const tab_engine *e, tab_profile *const *p, size_t n, const tab_references *refs,
                          size_t table, size_t target, size_t as_of, tab_links **ret,
                          tab_error *err) TAB_CHECKED;

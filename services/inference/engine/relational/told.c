@@ -127,9 +127,7 @@ static char *why(tab_arena *a, const look *k, bool later)
                                 TAB_STR(id), date_name(a, l, l->as_of));
     if (w->cut)
         return tab_arena_printf(
-            a,
-            "rows of `%.*s` count that are before %s%s, which lies among the times of what "
-            "is linked",
+            a, "rows of `%.*s` count that are before %s%s, which lies among the times of what is linked",
             TAB_STR(id), date_name(a, l, first_moment(l)),
             l->moments > 1 ? " (the least of the row's dates)" : "");
     if (!later)

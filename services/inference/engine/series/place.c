@@ -9,9 +9,9 @@
  * of the asked rows that are new where some are known. */
 static const double CHANCE = 9, SHARE = 0.2;
 
-bool tab_series_place(tab_arena *a, const tab_series *s, size_t rows, const bool *asked, tab_place **ret)
+bool tab_series_place(tab_arena *a, const tab_series *s, size_t rows, const bool *asked, tab_row_place **ret)
 {
-    tab_place *place = tab_arena_new_of(a, tab_place, rows + 1);
+    tab_row_place *place = tab_arena_new_of(a, tab_row_place, rows + 1);
     int64_t *least = malloc((s->n + 1) * sizeof *least), *most = malloc((s->n + 1) * sizeof *most);
     *ret = place;
     if (place == NULL || least == NULL || most == NULL) {

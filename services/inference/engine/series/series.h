@@ -63,11 +63,11 @@ typedef struct {
     tab_place_relation relation;
     int64_t ahead;   /* steps after the last labelled time, 1 or more; 0 unless AFTER */
     bool new_series; /* no labelled row has its keys */
-} tab_place;
+} tab_row_place;
 
 /* ret (rows): of rows that are not asked UNKNOWN. s->kind NONE: UNKNOWN for all. False: memory. */
 bool tab_series_place(tab_arena *a, const tab_series *s, size_t rows, const bool *asked,
-                      tab_place **ret) TAB_CHECKED;
+                      tab_row_place **ret) TAB_CHECKED;
 
 /* The repeating column that names groups of which the asked rows' are new where a random choice of rows
  * would have left known ones: *ret_column, the width of the table where there is none. new_rows (rows):

@@ -39,7 +39,7 @@ static bool keys_right(const made_table *m, const tab_table *t, const tab_series
 }
 
 /* Nine in ten asked rows lie where they were put. */
-static bool places_right(const made_table *m, const tab_place *place, const bool *asked, size_t rows)
+static bool places_right(const made_table *m, const tab_row_place *place, const bool *asked, size_t rows)
 {
     size_t n = 0, after = 0, fresh = 0;
     for (size_t r = 0; r < rows; r++)
@@ -78,7 +78,7 @@ bool hold_series(const made_table *m, held *h)
     tab_profile *p = NULL;
     tab_error err = { 0 };
     tab_series s;
-    tab_place *place;
+    tab_row_place *place;
     *h = (held){ 0 };
     if (a == NULL || tab_csv_read(a, (tab_str){ m->text, m->n }, TAB_S("t"), &t, &notes, &err) != TAB_OK ||
         tab_profile_table(&e, t, &p, &err) != TAB_OK)

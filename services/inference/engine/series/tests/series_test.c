@@ -219,7 +219,7 @@ Test(series, says_how_many_steps_ahead_asked_rows_are)
         }
     put(&o, "S1,,\n");
     found f = find(a, o.p);
-    tab_place *at;
+    tab_row_place *at;
     cr_assert_eq(f.s.kind, TAB_TIME_COLUMN);
     cr_assert(tab_series_place(a, &f.s, f.t->rows, f.asked, &at));
     cr_expect(at[28].relation == TAB_PLACE_AFTER && at[28].ahead == 1 && !at[28].new_series);
@@ -280,7 +280,7 @@ Test(series, of_what_is_hardly_a_table_is_none)
     for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
         TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 26);
         found f = find(a, text[i]);
-        tab_place *at;
+        tab_row_place *at;
         size_t column;
         bool *fresh;
         cr_expect_eq(f.s.kind, TAB_TIME_NONE, "%s", text[i]);
