@@ -18,6 +18,7 @@
 #include "services/inference/engine/predict/fitted_parts.h"
 
 static const size_t FITTED_LIMIT = (size_t)16 << 30; /* a bound against runaway fits */
+static const double NEAR_WHOLE = 0.02;               /* of a bound of counts, by hand */
 
 void tab_fitted_free(tab_fitted *f)
 {
@@ -289,6 +290,13 @@ static double limit(double v, double lo, double hi)
     return v < lo ? lo : v > hi ? hi : v;
 }
 
+/* The bound of an interval. Of counts many rows have the very same target, and a bound that misses it by a
+ * thousandth leaves all of them out: near a whole number it is that. */
+static double bound(const tab_fitted *f, double v)
+{
+    return f->whole && fabs(v - round(v)) < NEAR_WHOLE ? round(v) : v;
+}
+
 /* Writes result `i`, of row `row` of d, from the stack's outputs. Regression only: scale; wide: the same,
  * wider beyond the fitted range; reach: how far, in scaled units, the quantiles may then go beyond what the
  * target may be, else 0. */
@@ -323,7 +331,7 @@ static void write_result(const tab_fitted *f, Tabella__Results *r, size_t i, con
     tab_interval_quantiles(f->interval, d, row, out[0], scale, quantile);
     for (size_t l = 0; l < TAB_LEVELS; l++)
         r->quantiles[i * TAB_LEVELS + l] =
-            limit(tab_target_value(f, location + (double)wide * quantile[l]), least, most);
+            bound(f, limit(tab_target_value(f, location + (double)wide * quantile[l]), least, most));
 }
 
 /* The scale of a row whose squared error grows by `beyond`. */

@@ -36,6 +36,7 @@ struct tab_fitted {
     float *y;               /* regression: (value - shift) / scale; NaN where missing */
     double shift, scale;    /* of the target */
     double least, most;     /* answers stay within */
+    bool whole;             /* every fitted target is a whole number */
 
     tab_encoder *enc;
     tab_data *data;

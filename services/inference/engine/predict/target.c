@@ -134,10 +134,12 @@ static tab_status read_numbers(tab_fitted *f, const tab_column_profile *c, tab_e
     if (f->y == NULL)
         return tab_no_memory(err);
     double most = 0, mean = 0, square = 0, lo = INFINITY, hi = -INFINITY;
+    f->whole = true;
     for (size_t i = 0; i < rows; i++)
         if (!isnan(c->number[i])) {
             most = fmax(most, fabs(c->number[i]));
             lo = fmin(lo, c->number[i]), hi = fmax(hi, c->number[i]);
+            f->whole = f->whole && c->number[i] == round(c->number[i]); // NOLINT: whole
             n++;
         }
     if (n == 0)
