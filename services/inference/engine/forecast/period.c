@@ -24,11 +24,11 @@ static void transform(double complex *z, size_t n)
     for (size_t len = 2; len <= n; len <<= 1)
         for (size_t k = 0; k < len / 2; k++) {
             double angle = -2 * M_PI * (double)k / (double)len;
-            double complex w = CMPLX(cos(angle), sin(angle));
+            double complex w = __builtin_complex(cos(angle), sin(angle));
             for (size_t i = k; i < n; i += len) {
                 double complex u = z[i], v = z[i + len / 2];
-                v = CMPLX(creal(v) * creal(w) - cimag(v) * cimag(w),
-                          creal(v) * cimag(w) + cimag(v) * creal(w));
+                v = __builtin_complex(creal(v) * creal(w) - cimag(v) * cimag(w),
+                                      creal(v) * cimag(w) + cimag(v) * creal(w));
                 z[i] = u + v;
                 z[i + len / 2] = u - v;
             }

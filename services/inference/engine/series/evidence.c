@@ -121,10 +121,9 @@ static void lie(const tab_search *s, tab_axis *x, size_t n)
     const uint32_t *rank = x->at.rank;
     uint32_t *last = malloc((n + 1) * sizeof *last), *most = calloc(n + 1, sizeof *most), top = 0,
              before = TAB_NULL;
-    size_t up = 0, down = 0, own_up = 0, own_down = 0, breaks = 0, asked = 0, later = 0, later_own = 0;
+    size_t up = 0, down = 0, own_up = 0, own_down = 0, asked = 0, later = 0, later_own = 0;
     for (size_t k = 0; last != NULL && k <= n; k++)
         last[k] = TAB_NULL;
-    uint32_t series_before = TAB_NULL;
     for (size_t r = 0; last != NULL && most != NULL && r < s->rows; r++) {
         uint32_t k = s->series[r] == TAB_NULL ? (uint32_t)n : s->series[r];
         if (rank[r] == TAB_NULL)
@@ -133,9 +132,7 @@ static void lie(const tab_search *s, tab_axis *x, size_t n)
             up += rank[r] > before, down += rank[r] < before;
         if (last[k] != TAB_NULL)
             own_up += rank[r] > last[k], own_down += rank[r] < last[k];
-        breaks += k != series_before;
         before = last[k] = rank[r];
-        series_before = k;
         if (s->asked == NULL || !s->asked[r]) {
             top = rank[r] + 1 > top ? rank[r] + 1 : top;
             most[k] = rank[r] + 1 > most[k] ? rank[r] + 1 : most[k];
