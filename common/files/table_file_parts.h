@@ -1,0 +1,55 @@
+/* What table_file.c, arrow_file.c and parquet_file.c share; not for anybody else. */
+#ifndef TAB_FILES_TABLE_FILE_PARTS_H
+#define TAB_FILES_TABLE_FILE_PARTS_H
+
+#include "common/files/table_file.h"
+#include "common/json.h"
+
+/* A column's cells of the batch that is being made, one a row. */
+typedef struct {
+    tab_str name;
+    tab_file_type type;
+    tab_out valid;  /* a byte a row: 1, or 0 for null */
+    tab_out values; /* int64_t, double or a byte (BOOL) a row, 0 where null; TEXT: the texts, end to end */
+    tab_out length; /* TEXT: uint32_t a row */
+    size_t nulls;
+} tab_file_cells;
+
+struct tab_file {
+    tab_file_format format;
+    tab_file_send *send;
+    void *to;
+    size_t cols, rows; /* rows: of the batch */
+    tab_file_cells *c; /* (cols) */
+    tab_arena *names;
+    tab_out out;    /* what is to be sent */
+    uint64_t sent;  /* bytes that were */
+    tab_out groups; /* Parquet: metadata of the row groups so far */
+    size_t n_groups;
+    uint64_t all_rows;
+    bool begun;
+};
+
+tab_status tab_file_flush(tab_file *f, tab_error *err) TAB_CHECKED; /* sends `out`, empties it */
+
+tab_status arrow_file_begin(tab_file *f, tab_error *err) TAB_CHECKED;
+tab_status arrow_file_batch(tab_file *f, tab_error *err) TAB_CHECKED;
+tab_status arrow_file_end(tab_file *f, tab_error *err) TAB_CHECKED;
+tab_status parquet_file_begin(tab_file *f, tab_error *err) TAB_CHECKED;
+tab_status parquet_file_batch(tab_file *f, tab_error *err) TAB_CHECKED;
+tab_status parquet_file_end(tab_file *f, tab_error *err) TAB_CHECKED;
+
+/* Little-endian, as every machine that this runs on has it. */
+static inline void tab_file_put(tab_out *o, uint64_t x, size_t bytes)
+{
+    tab_out_bytes(o, &x, bytes);
+}
+
+static inline void tab_file_pad(tab_out *o, size_t to)
+{
+    static const char zeros[64];
+    if (o->n % to != 0)
+        tab_out_bytes(o, zeros, to - o->n % to);
+}
+
+#endif
