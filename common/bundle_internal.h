@@ -40,6 +40,7 @@ typedef struct {
     tab_column *series; /* (forecast.series) */
     tab_column at;      /* the forecast's times */
     size_t median;      /* index of level 0.5; SIZE_MAX without one */
+    size_t first;       /* place of the bundle's first entity among all; as bundle_first */
 } bundle_writer;
 
 static inline tab_str bundle_bytes(ProtobufCBinaryData d)
@@ -62,8 +63,15 @@ void bundle_fixed_or_null(tab_out *o, double x, const char *metric);
 bool bundle_writer_init(bundle_writer *w, tab_arena *a, const Tabella__Bundle *b);
 void bundle_writer_free(bundle_writer *w);
 
-/* How many elements an array has in all. */
+/* How many elements an array has in all, how many of them the bundle holds, and which is the first it does. */
 size_t bundle_total(const Tabella__Bundle *b, tab_paged array);
+size_t bundle_held(const Tabella__Bundle *b, tab_paged array);
+size_t bundle_first(const Tabella__Bundle *b, tab_paged array);
+/* What Bundle.parts says of an array (or of BUNDLE_CHILDREN); NULL: the bundle holds all of it. */
+const Tabella__BundlePart *bundle_part(const Tabella__Bundle *b, const char *array);
+#define BUNDLE_CHILDREN "cross_table_map.summary.children" /* not paged, but counted from what is */
+/* The first of `n` ascending entities that is e or after it. */
+size_t bundle_first_of(const uint32_t *entity, size_t n, size_t e);
 
 /* The first page as member `key`, then its cursor as member `cursor`; gives the number shown. */
 size_t bundle_paged(tab_out *o, const bundle_writer *w, tab_paged array, const char *key, const char *cursor,

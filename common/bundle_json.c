@@ -195,7 +195,11 @@ static void map_summary(tab_out *o, const Tabella__Bundle *b, const Tabella__Cro
     MEMBER(o, "tables", tab_out_uint(o, b->n_tables));
     MEMBER(o, "shared_attributes", tab_out_uint(o, m->n_shared));
     MEMBER(o, "entities_matched", tab_out_uint(o, m->entities_matched));
-    MEMBER(o, "children", tab_out_uint(o, b->unified_rows == NULL ? 0 : b->unified_rows->n_child_row));
+    const Tabella__BundlePart *children = bundle_part(b, BUNDLE_CHILDREN);
+    MEMBER(o, "children",
+           tab_out_uint(o, children != NULL          ? children->total
+                           : b->unified_rows == NULL ? 0
+                                                     : b->unified_rows->n_child_row));
     if (m->n_only >= 2) {
         MEMBER(o, "columns_only_in_a", tab_out_uint(o, m->only[0]->n_columns));
         MEMBER(o, "columns_only_in_b", tab_out_uint(o, m->only[1]->n_columns));
@@ -322,7 +326,7 @@ static void unified_rows(tab_out *o, const bundle_writer *w, const tab_bundle_vi
     MEMBER(o, "survivorship", tab_out_cstr(o, u->survivorship));
     tab_out_close(o, '}');
     size_t shown = bundle_paged(o, w, TAB_PAGE_UNIFIED, "rows", "next_cursor", view);
-    MEMBER(o, "total", tab_out_uint(o, u->records->rows));
+    MEMBER(o, "total", tab_out_uint(o, bundle_total(w->b, TAB_PAGE_UNIFIED)));
     MEMBER(o, "sample_shown", tab_out_uint(o, shown));
     tab_out_close(o, '}');
 }

@@ -129,7 +129,7 @@ static bool forecast_views(bundle_writer *w, tab_arena *a, const Tabella__Foreca
 
 bool bundle_writer_init(bundle_writer *w, tab_arena *a, const Tabella__Bundle *b)
 {
-    *w = (bundle_writer){ .b = b, .median = SIZE_MAX };
+    *w = (bundle_writer){ .b = b, .median = SIZE_MAX, .first = bundle_first(b, TAB_PAGE_UNIFIED) };
     const Tabella__UnifiedRows *u = b->unified_rows;
     if (u != NULL) {
         w->record = tab_arena_new_of(a, tab_column, u->records->n_columns + 1);
@@ -294,8 +294,7 @@ static void row_or_null(tab_out *o, uint32_t row)
         tab_out_uint(o, row);
 }
 
-/* The first of `n` ascending entities that is e or after it. */
-static size_t first_of(const uint32_t *entity, size_t n, size_t e)
+size_t bundle_first_of(const uint32_t *entity, size_t n, size_t e)
 {
     size_t lo = 0, hi = n;
     while (lo < hi) {
@@ -311,7 +310,7 @@ static size_t first_of(const uint32_t *entity, size_t n, size_t e)
 /* Rows of an entity beside the first of each table: table -> rows. */
 static void further_rows(tab_out *o, const Tabella__UnifiedRows *u, size_t e)
 {
-    size_t lo = first_of(u->also_entity, u->n_also_row, e);
+    size_t lo = bundle_first_of(u->also_entity, u->n_also_row, e);
     if (lo == u->n_also_row || u->also_entity[lo] != e)
         return;
     tab_out_key(o, "also");
@@ -339,7 +338,7 @@ static void further_rows(tab_out *o, const Tabella__UnifiedRows *u, size_t e)
 static void children(tab_out *o, const Tabella__UnifiedRows *u, size_t e)
 {
     tab_out_open(o, '[');
-    size_t k = first_of(u->child_entity, u->n_child_row, e);
+    size_t k = bundle_first_of(u->child_entity, u->n_child_row, e);
     while (k < u->n_child_row && u->child_entity[k] == e) {
         uint32_t table = u->child_table[k];
         size_t from = k, pinned = 0;
@@ -433,7 +432,7 @@ static void unified(tab_out *o, const bundle_writer *w, size_t e)
     const Tabella__UnifiedRows *u = w->b->unified_rows;
     const uint32_t *from = u->from_row + e * u->n_from_tables;
     tab_out_open(o, '{');
-    MEMBER(o, "entity", tab_out_uint(o, e));
+    MEMBER(o, "entity", tab_out_uint(o, w->first + e));
     MEMBER(o, "from", unified_from(o, u, e, from));
     MEMBER(o, "children", children(o, u, e));
     MEMBER(o, "confidence", tab_out_fixed(o, u->confidence[e]));
@@ -455,7 +454,7 @@ static const Tabella__Results *results_of(const Tabella__Bundle *b, tab_paged ar
     return array == TAB_PAGE_RESULTS ? b->prediction->results : b->prediction->missing_target_results;
 }
 
-size_t bundle_total(const Tabella__Bundle *b, tab_paged array)
+size_t bundle_held(const Tabella__Bundle *b, tab_paged array)
 {
     const Tabella__Results *r = results_of(b, array);
     switch (array) {
@@ -472,10 +471,30 @@ size_t bundle_total(const Tabella__Bundle *b, tab_paged array)
     }
 }
 
+const Tabella__BundlePart *bundle_part(const Tabella__Bundle *b, const char *array)
+{
+    for (size_t i = 0; i < b->n_parts; i++)
+        if (strcmp(b->parts[i]->array, array) == 0)
+            return b->parts[i];
+    return NULL;
+}
+
+size_t bundle_total(const Tabella__Bundle *b, tab_paged array)
+{
+    const Tabella__BundlePart *p = bundle_part(b, tab_paged_name(array));
+    return p != NULL ? p->total : bundle_held(b, array);
+}
+
+size_t bundle_first(const Tabella__Bundle *b, tab_paged array)
+{
+    const Tabella__BundlePart *p = bundle_part(b, tab_paged_name(array));
+    return p != NULL ? p->first : 0;
+}
+
+/* Elements [from, to) of those that the bundle holds, into an array that the caller opens and closes. */
 static void items(tab_out *o, const bundle_writer *w, tab_paged array, size_t from, size_t to)
 {
     const Tabella__Results *r = results_of(w->b, array);
-    tab_out_open(o, '[');
     for (size_t i = from; i < to; i++)
         if (array == TAB_PAGE_FILLED)
             filled(o, w, i);
@@ -485,13 +504,12 @@ static void items(tab_out *o, const bundle_writer *w, tab_paged array, size_t fr
             forecast_row(o, w, i);
         else
             result(o, w, r, i);
-    tab_out_close(o, ']');
 }
 
 static size_t first_page(const Tabella__Bundle *b, tab_paged array, const tab_bundle_view *view)
 {
-    size_t total = bundle_total(b, array);
-    return view == NULL || view->cursor == NULL || view->first[array] >= total ? total : view->first[array];
+    size_t held = bundle_held(b, array);
+    return view == NULL || view->cursor == NULL || view->first[array] >= held ? held : view->first[array];
 }
 
 static void next_cursor(tab_out *o, const tab_bundle_view *view, tab_paged array, size_t next, size_t total)
@@ -506,28 +524,43 @@ size_t bundle_paged(tab_out *o, const bundle_writer *w, tab_paged array, const c
                     const tab_bundle_view *view)
 {
     size_t shown = first_page(w->b, array, view);
-    MEMBER(o, key, items(o, w, array, 0, shown));
+    tab_out_key(o, key);
+    tab_out_open(o, '[');
+    items(o, w, array, 0, shown);
+    tab_out_close(o, ']');
     MEMBER(o, cursor, next_cursor(o, view, array, shown, bundle_total(w->b, array)));
     return shown;
 }
-void tab_bundle_page_json(tab_out *o, const Tabella__Bundle *b, tab_paged array, size_t from, size_t limit,
-                          const tab_bundle_view *view)
+
+/* What a piece has of elements [from, to). */
+static void piece_items(tab_out *o, const Tabella__Bundle *b, tab_paged array, size_t from, size_t to)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
     bundle_writer w = { 0 };
-    size_t total = bundle_total(b, array);
+    size_t first = bundle_first(b, array), end = first + bundle_held(b, array);
+    from = from > first ? from : first;
+    to = to < end ? to : end;
+    if (a == NULL || !bundle_writer_init(&w, a, b))
+        o->failed = true;
+    else if (from < to)
+        items(o, &w, array, from - first, to - first);
+    bundle_writer_free(&w);
+}
+
+void tab_bundle_page_json(tab_out *o, const Tabella__Bundle *const *piece, size_t pieces, tab_paged array,
+                          size_t from, size_t limit, const tab_bundle_view *view)
+{
+    size_t total = pieces > 0 ? bundle_total(piece[0], array) : 0;
     from = from < total ? from : total;
     size_t to = limit < total - from ? from + limit : total;
-    if (a == NULL || !bundle_writer_init(&w, a, b)) {
-        o->failed = true;
-        bundle_writer_free(&w);
-        return;
-    }
     tab_out_open(o, '{');
     MEMBER(o, "array", tab_out_cstr(o, tab_paged_name(array)));
-    MEMBER(o, "items", items(o, &w, array, from, to));
+    tab_out_key(o, "items");
+    tab_out_open(o, '[');
+    for (size_t i = 0; i < pieces; i++)
+        piece_items(o, piece[i], array, from, to);
+    tab_out_close(o, ']');
     MEMBER(o, "next_cursor", next_cursor(o, view, array, to, total));
     MEMBER(o, "total", tab_out_uint(o, total));
     tab_out_close(o, '}');
-    bundle_writer_free(&w);
 }

@@ -62,6 +62,8 @@ enum {
     X(GET_REPORT,            GET,    "/v2/reports/:id",               READ,   0) \
     X(GET_JOBS,              GET,    "/v2/jobs",                      READ,   TAB_ROUTE_PAGED) \
     X(GET_JOB,               GET,    "/v2/jobs/:id",                  READ,   TAB_ROUTE_PAGED) \
+    X(GET_RESULT_PART,       GET,    "/v2/jobs/:id/result/:sub",      READ,   0) \
+    X(GET_RESULT_FILLED,     GET,    "/v2/jobs/:id/result/filled/:sub", READ, 0) \
     X(POST_JOB_CANCEL,       POST,   "/v2/jobs/:id/cancel",           MANAGE, 0) \
     X(GET_MODELS,            GET,    "/v2/models",                    READ,   0) \
     X(GET_USAGE,             GET,    "/v2/usage",                     READ,   TAB_ROUTE_PAGED) \

@@ -128,6 +128,13 @@ static void cursor(void *arg, tab_out *o, tab_paged array, size_t next)
     tab_out_cstr(o, buf);
 }
 
+/* Of a bundle that holds all. */
+static void page(tab_out *o, const Tabella__Bundle *b, tab_paged array, size_t from, size_t limit,
+                 const tab_bundle_view *view)
+{
+    tab_bundle_page_json(o, &b, 1, array, from, limit, view);
+}
+
 static void expect_json(tab_out *o, const char *want)
 {
     tab_out_bytes(o, "", 0);
@@ -141,23 +148,23 @@ Test(bundle_json, pages_name_the_next_one_and_the_last_none)
     cr_assert(tab_bundle_sound(b));
     tab_bundle_view view = { .first = { 2, 2, 1, 1 }, .cursor = cursor };
     tab_out o = { 0 };
-    tab_bundle_page_json(&o, b, TAB_PAGE_RESULTS, 1, 2, &view);
+    page(&o, b, TAB_PAGE_RESULTS, 1, 2, &view);
     expect_json(
         &o,
         "{\"array\":\"prediction.results\",\"items\":[{\"row\":1,\"label\":\"no\",\"confidence\":0.666667,"
         "\"probabilities\":{\"10\":0.333333,\"no\":0.666667}},"
         "{\"row\":2,\"label\":10,\"confidence\":0.9,\"probabilities\":{\"10\":0.9,\"no\":0.1}}],"
         "\"next_cursor\":\"prediction.results@3\",\"total\":6}");
-    tab_bundle_page_json(&o, b, TAB_PAGE_RESULTS, 5, 100, &view);
+    page(&o, b, TAB_PAGE_RESULTS, 5, 100, &view);
     expect_json(&o,
                 "{\"array\":\"prediction.results\",\"items\":[{\"row\":5,\"label\":\"no\",\"confidence\":0.5,"
                 "\"probabilities\":{\"10\":0.5,\"no\":0.5}}],\"next_cursor\":null,\"total\":6}");
-    tab_bundle_page_json(&o, b, TAB_PAGE_FILLED, 0, 9, &view);
+    page(&o, b, TAB_PAGE_FILLED, 0, 9, &view);
     expect_json(
         &o, "{\"array\":\"imputation.filled\",\"items\":[{\"table\":\"a\",\"row\":3,\"column\":\"c1\","
             "\"value\":1.5,\"method\":\"median\"},{\"table\":\"a\",\"row\":4,\"column\":\"c0\",\"value\":2,"
             "\"method\":\"median\"}],\"next_cursor\":null,\"total\":2}");
-    tab_bundle_page_json(&o, b, TAB_PAGE_UNIFIED, 0, 2, &view);
+    page(&o, b, TAB_PAGE_UNIFIED, 0, 2, &view);
     expect_json(&o,
                 "{\"array\":\"unified_rows.rows\",\"items\":[{\"entity\":0,\"from\":{\"a_row\":0,\"b_row\":0,"
                 "\"rows\":{\"a\":0,\"b\":0}},\"children\":[],\"confidence\":0.5,\"record\":{\"attr\":7},"
@@ -166,13 +173,13 @@ Test(bundle_json, pages_name_the_next_one_and_the_last_none)
                 "\"children\":[{\"table\":\"a\",\"rows\":[7]},{\"table\":\"b\",\"rows\":[4,5]}],"
                 "\"confidence\":1,\"record\":{\"attr\":8},\"shared_variants\":{}}],"
                 "\"next_cursor\":\"unified_rows.rows@2\",\"total\":3}");
-    tab_bundle_page_json(&o, b, TAB_PAGE_UNIFIED, 2, 2, &view);
+    page(&o, b, TAB_PAGE_UNIFIED, 2, 2, &view);
     expect_json(
         &o, "{\"array\":\"unified_rows.rows\",\"items\":[{\"entity\":2,\"from\":{\"a_row\":null,\"b_row\":1,"
             "\"rows\":{\"b\":1},\"also\":{\"a\":[4],\"b\":[2,3]}},\"children\":[],"
             "\"confidence\":1,\"record\":{\"attr\":9},"
             "\"shared_variants\":{\"attr\":{\"b.y\\\"\":9}}}],\"next_cursor\":null,\"total\":3}");
-    tab_bundle_page_json(&o, b, TAB_PAGE_UNIFIED, 99, 2, &view);
+    page(&o, b, TAB_PAGE_UNIFIED, 99, 2, &view);
     expect_json(&o, "{\"array\":\"unified_rows.rows\",\"items\":[],\"next_cursor\":null,\"total\":3}");
 }
 
@@ -270,7 +277,7 @@ Test(bundle_json, a_forecast_is_paged_as_results_are)
     part = (tab_out){ 0 };
     b->prediction->forecast = steps_ahead();
     cr_assert(tab_bundle_sound(b));
-    tab_bundle_page_json(&o, b, TAB_PAGE_FORECAST, 1, 2, &view);
+    page(&o, b, TAB_PAGE_FORECAST, 1, 2, &view);
     expect_json(&o, "{\"array\":\"prediction.forecast.rows\",\"items\":[{\"series\":{\"b.shop\":null},"
                     "\"time\":\"2026-12-01\",\"value\":6,\"low\":4.5,\"high\":7.5},"
                     "{\"series\":{\"b.shop\":\"n\"},\"time\":\"2026-12-02\",\"value\":7,\"low\":5,"
@@ -325,7 +332,7 @@ Test(bundle_json, rows_say_their_regime_where_it_is_another_than_alike)
     static const char *const want[] = { NULL, "later", "new_group", "out_of_range", NULL, NULL };
     for (size_t i = 0; i < 6; i++) {
         tab_out o = { 0 };
-        tab_bundle_page_json(&o, b, TAB_PAGE_RESULTS, i, 1, NULL);
+        page(&o, b, TAB_PAGE_RESULTS, i, 1, NULL);
         tab_out_bytes(&o, "", 0);
         const char *at = strstr(o.p, "\"regime\":\"");
         cr_expect_eq(at == NULL, want[i] == NULL);

@@ -46,7 +46,7 @@ typedef struct {
     TAB_REDIS_CONFIG;
     const char *http, *secret, *base_url;
     int64_t workers, queue, body_most, run_cells, inline_cells, inline_s, redis_ms, held_org, held_all,
-        upload_most, upload_inline, uploads, uploads_org;
+        upload_most, upload_inline, uploads, uploads_org, downloads, downloads_org;
     bool bill_pinned;
 } api_config;
 
@@ -116,7 +116,7 @@ struct request {
     size_t body_n;
     uint32_t held; /* held.c */
     uint8_t body_sha256[32];
-    const char *content_type, *content_encoding, *idempotency_key; /* NULL: no such header */
+    const char *content_type, *content_encoding, *idempotency_key, *accept; /* NULL: no such header */
     const char *address; /* the client's, as the gateway saw it; NULL: it did not say */
     const char *session; /* hash of the token of the session that calls, in hex; NULL: none */
     int idempotency_headers;
@@ -135,6 +135,7 @@ struct request {
     unsigned retry_after;
     const char *allow;
     const char *cookie; /* Set-Cookie, or NULL */
+    const char *media;  /* of the answer; NULL: application/json */
     char grant[TAB_GRANT_TEXT];
     /* its way through the api */
     int64_t began;                /* tab_mono_ms of its arrival */
@@ -319,8 +320,11 @@ tab_status bundle_members(request *r, const Tabella__Bundle *b, const char *list
 /* The whole bundle, without cursors. memory, or NULL: what bundles of one answer share is written once. */
 tab_status bundle_whole(request *r, const Tabella__Bundle *b, tab_str held_out, tab_bundle_memory *memory,
                         tab_error *err) TAB_CHECKED;
+/* What holds element `from` of a bundle's array: a piece of it, or all. */
+typedef tab_status piece_of(request *r, const void *of, tab_paged array, size_t from,
+                            const Tabella__Bundle **ret, tab_error *err);
 /* One page of a bundle's array, by the position that its cursor held. */
-tab_status bundle_page(request *r, const Tabella__Bundle *b, const char *list, tab_str position,
+tab_status bundle_page(request *r, piece_of *piece, const void *of, const char *list, tab_str position,
                        uint32_t limit, tab_error *err) TAB_CHECKED;
 
 /* The answer of a route that lists: {NAME: [n entries], "next_cursor", "total"}. */
@@ -355,10 +359,16 @@ typedef struct {
     const Tabella__Bundle *bundle;
     const char *run_id, *report_id, *base, *feed;
     int64_t created_us;
+    /* where cells were filled: the run's inline tables, and the sources of the others; else 0 and NULL */
+    const tab_table *const *tables;
+    size_t n_tables;
+    const Tabella__JobResult *sources;
 } output;
 tab_status output_put(request *r, tab_tx *tx, const char *job_id, const output *o,
                       tab_error *err) TAB_CHECKED;
 tab_status output_get(request *r, const char *job_id, output *ret, tab_error *err) TAB_CHECKED;
+/* What filled tables are made of, into an output that output_get gave. */
+tab_status output_tables(request *r, const char *job_id, output *o, tab_error *err) TAB_CHECKED;
 
 /* endpoints.c */
 tab_status endpoint_of(request *r, const Tabella__Endpoint **ret,
@@ -379,7 +389,7 @@ handler get_models, get_keys, post_keys, post_key_rotate, delete_key, post_run, 
     serve_at_once, post_endpoint_refresh, post_endpoint_upgrade, get_endpoint_logs, delete_endpoint,
     patch_endpoint, post_prompts, patch_prompt, delete_prompt, post_report_star, post_report_unstar,
     get_audit, get_notifications, post_notification_read, get_organization, put_organization, get_openapi,
-    get_endpoint_openapi, post_session, get_session, delete_session;
+    get_endpoint_openapi, post_session, get_session, delete_session, get_result_part, get_result_filled;
 
 #define STR(literal) ((char *)(uintptr_t)(literal)) /* protobuf-c's texts are not const */
 

@@ -153,10 +153,30 @@ tab_status get_endpoints(request *r, tab_error *err)
     return TAB_OK;
 }
 
+static tab_status bundle_piece(request *r, const char *id, const char *array, size_t from,
+                               const Tabella__Bundle **ret, tab_error *err)
+{
+    Tabella__GetEndpointRequest q = TABELLA__GET_ENDPOINT_REQUEST__INIT;
+    const Tabella__OutputReply *y = NULL;
+    q.id_or_name = STR(id);
+    q.pieces = true;
+    q.array = STR(array);
+    q.from = from;
+    TAB_TRY(call(r, "jobs", "EndpointBundle", &q.base, &tabella__output_reply__descriptor, &y, err));
+    *ret = y->bundle;
+    return TAB_OK;
+}
+
+static tab_status page_piece(request *r, const void *e, tab_paged array, size_t from,
+                             const Tabella__Bundle **ret, tab_error *err)
+{
+    return bundle_piece(r, ((const Tabella__Endpoint *)e)->id, tab_paged_name(array), from, ret, err);
+}
+
 tab_status get_endpoint(request *r, tab_error *err)
 {
     const Tabella__Endpoint *e = NULL;
-    const Tabella__OutputReply *y = NULL;
+    const Tabella__Bundle *b = NULL;
     char list[96];
     uint32_t limit;
     tab_str position;
@@ -171,22 +191,17 @@ tab_status get_endpoint(request *r, tab_error *err)
     if (s != TAB_OK)
         return s;
     bool live = strcmp(e->status, "live") == 0;
-    if (live) {
-        Tabella__GetEndpointRequest q = TABELLA__GET_ENDPOINT_REQUEST__INIT;
-        q.id_or_name = e->id;
-        s = call(r, "jobs", "EndpointBundle", &q.base, &tabella__output_reply__descriptor, &y, err);
-        if (s != TAB_OK)
-            return s;
-    }
     if (position.n > 0)
-        return y != NULL ? bundle_page(r, y->bundle, list, position, limit, err)
-                         : tab_fail(err, TAB_VALIDATION, "cursor", "the cursor is damaged");
+        return live ? bundle_page(r, page_piece, e, list, position, limit, err)
+                    : tab_fail(err, TAB_VALIDATION, "cursor", "the cursor is damaged");
+    if (live)
+        TAB_TRY(bundle_piece(r, e->id, "", 0, &b, err));
     tab_out_open(&r->out, '{');
     endpoint_members(r, e, true);
     drift_member(&r->out, e->drift, e->held_out != NULL && strcmp(e->held_out->task, "regression") == 0);
-    if (y != NULL && y->bundle != NULL) {
+    if (b != NULL) {
         tab_out held = { 0 };
-        s = bundle_members(r, y->bundle, list, endpoint_held_out(e, &held), err);
+        s = bundle_members(r, b, list, endpoint_held_out(e, &held), err);
         tab_out_free(&held);
     }
     tab_out_close(&r->out, '}');

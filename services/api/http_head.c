@@ -15,6 +15,8 @@ bool http_header_in(request *r, const char *name, tab_str given, tab_str *identi
         r->content_type = value.p;
     else if (strcasecmp(name, "Content-Encoding") == 0)
         r->content_encoding = value.p;
+    else if (strcasecmp(name, "Accept") == 0)
+        r->accept = value.p;
     else if (strcasecmp(name, "X-Tabella-Trace") == 0)
         r->trace = value.p;
     else if (strcasecmp(name, "X-Tabella-Address") == 0 && value.n < 46) /* INET6_ADDRSTRLEN */
@@ -44,7 +46,7 @@ void http_headers_out(const request *r, void (*add)(void *to, const char *name, 
     char number[24], parts[128];
     add(to, "X-Request-Id", r->request_id);
     if (r->status != 204)
-        add(to, "Content-Type", "application/json");
+        add(to, "Content-Type", r->media != NULL && r->status == 200 ? r->media : "application/json");
     if (r->grant[0] != 0)
         add(to, TAB_GRANT_HEADER, r->grant);
     if (r->arrived_us > 0) { /* for the gateway's log; it goes no further */

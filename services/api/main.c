@@ -36,6 +36,9 @@ static const tab_option options[] = {
                "most bytes of an uploaded file that is read at once; a larger one becomes a job"),
     TAB_OPTION(api_config, uploads, INT, "TAB_UPLOADS", "32", "uploads taken at once; beyond it: 503"),
     TAB_OPTION(api_config, uploads_org, INT, "TAB_UPLOADS_ORG", "4", "of these, of one organization; 429"),
+    TAB_OPTION(api_config, downloads, INT, "TAB_DOWNLOADS", "32", "files sent at once; beyond it: 503"),
+    TAB_OPTION(api_config, downloads_org, INT, "TAB_DOWNLOADS_ORG", "4",
+               "of these, of one organization; 429"),
     TAB_OPTION(api_config, run_cells, INT, "TAB_RUN_CELLS", "50000000", "most cells of one run"),
     TAB_OPTION(api_config, inline_cells, INT, "TAB_INLINE_CELLS", "250000",
                "most cells of a run that is answered inline; a larger one becomes a job"),
@@ -64,7 +67,7 @@ static bool keys_set(api *a)
 /* Ready, until a signal says to stop. */
 static void serve_until_stopped(api *a, tab_health *health, http *h, sigset_t *stop)
 {
-    static tab_schema schema = { .schema = "api", .least = 2 };
+    static tab_schema schema = { .schema = "api", .least = 3 };
     schema.pg = a->pg;
     tab_health_watch(health, "postgres", tab_pg_alive, a->pg);
     tab_health_watch(health, "schema", tab_schema_fits, &schema);

@@ -42,6 +42,11 @@ static const struct {
     [TAB_GET_REPORT] = { "Retrieve a report", NULL, "Report", 200 },
     [TAB_GET_JOBS] = { "List jobs", NULL, NULL, 200 },
     [TAB_GET_JOB] = { "Retrieve a job, its result, or a page of its outputs", NULL, "Job", 200 },
+    [TAB_GET_RESULT_PART] = { "A part of a run's result as a file: results, filled, unified_rows, matches, "
+                              "duplicates, suspects or forecast",
+                              NULL, NULL, 200 },
+    [TAB_GET_RESULT_FILLED] = { "One of a run's tables, whole, with the cells that were filled, as a file",
+                                NULL, NULL, 200 },
     [TAB_POST_JOB_CANCEL] = { "Cancel a job", NULL, "Job", 200 },
     [TAB_GET_MODELS] = { "List bases", NULL, NULL, 200 },
     [TAB_GET_USAGE] = { "Usage of the organization", NULL, NULL, 200 },
@@ -116,6 +121,17 @@ static void answer(tab_out *o, const char *status, const char *what, const char 
     tab_out_close(o, '}');
 }
 
+/* Answers with a file, in the format asked for. */
+static bool file(tab_route_id id)
+{
+    return id == TAB_GET_RESULT_PART || id == TAB_GET_RESULT_FILLED;
+}
+
+static const char FILES[] = "{\"description\":\"The file, sent as it is made\",\"content\":{"
+                            "\"text/csv\":{\"schema\":{\"type\":\"string\"}},"
+                            "\"application/vnd.apache.arrow.stream\":{},"
+                            "\"application/vnd.apache.parquet\":{}}}";
+
 static void operation(tab_out *o, tab_route_id id)
 {
     const tab_route *t = &tab_routes[id];
@@ -146,6 +162,8 @@ static void operation(tab_out *o, tab_route_id id)
     if (id == TAB_GET_JOBS)
         parameter(o, "query", "status", false,
                   "{\"enum\":[\"queued\",\"running\",\"done\",\"failed\",\"cancelled\",\"expired\"]}");
+    if (file(id))
+        parameter(o, "query", "format", false, "{\"enum\":[\"csv\",\"arrow\",\"parquet\"]}");
     if (id == TAB_GET_NOTIFICATIONS)
         parameter(o, "query", "unread", false, "{\"type\":\"boolean\"}");
     if (id == TAB_GET_DATA_DIFF) {
@@ -187,7 +205,10 @@ static void operation(tab_out *o, tab_route_id id)
     }
     open_member(o, "responses", '{');
     snprintf(status, sizeof status, "%d", ROUTES[id].status);
-    answer(o, status, "The result", ROUTES[id].answer);
+    if (file(id))
+        raw_member(o, status, FILES);
+    else
+        answer(o, status, "The result", ROUTES[id].answer);
     if (id == TAB_POST_RUN || id == TAB_POST_DATA_GENERATE || id == TAB_POST_DATA_SYNC ||
         id == TAB_POST_DATA_UPLOAD)
         answer(o, "202", "A job was started", NULL);

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/bundle_json.h"
+#include "common/bundle_pieces.h"
 #include "proto/data.pb-c.h"
 #include "services/api/api.h"
 
@@ -284,7 +284,7 @@ tab_status bundle_whole(request *r, const Tabella__Bundle *b, tab_str held_out, 
     return write_bundle(r, b, &view, err);
 }
 
-tab_status bundle_page(request *r, const Tabella__Bundle *b, const char *list, tab_str position,
+tab_status bundle_page(request *r, piece_of *piece, const void *of, const char *list, tab_str position,
                        uint32_t limit, tab_error *err)
 {
     cursor_of c = { r, list };
@@ -292,13 +292,21 @@ tab_status bundle_page(request *r, const Tabella__Bundle *b, const char *list, t
     char *end;
     /* The signature held, so the cursor is ours; its text ends in the arena's 0. */
     unsigned long array = strtoul(position.p, &end, 10);
-    size_t from = *end == ':' ? strtoul(end + 1, NULL, 10) : 0;
+    size_t from = *end == ':' ? strtoul(end + 1, NULL, 10) : 0, n = 0;
     if (array >= TAB_PAGE_COUNT || *end != ':')
         return tab_fail(err, TAB_VALIDATION, "cursor", "the cursor is damaged");
-    if (b == NULL || !tab_bundle_sound(b))
-        return tab_fail(err, TAB_INTERNAL, "", "a bundle that is not sound");
-    tab_bundle_page_json(&r->out, b, (tab_paged)array, from,
-                         limit > 0 ? limit : tab_paged_first((tab_paged)array), &view);
+    limit = limit > 0 ? limit : (uint32_t)tab_paged_first((tab_paged)array);
+    const Tabella__Bundle **pieces = tab_arena_new_of(r->arena, const Tabella__Bundle *, limit + 1);
+    if (pieces == NULL)
+        return tab_no_memory(err);
+    for (size_t at = from, total = SIZE_MAX; n < limit && at < total && at < from + limit; n++) {
+        TAB_TRY(piece(r, of, (tab_paged)array, at, &pieces[n], err));
+        if (pieces[n] == NULL || !tab_bundle_sound(pieces[n]))
+            return tab_fail(err, TAB_INTERNAL, "", "a bundle that is not sound");
+        total = tab_bundle_total(pieces[n], (tab_paged)array);
+        at = tab_bundle_first(pieces[n], (tab_paged)array) + tab_bundle_held(pieces[n], (tab_paged)array);
+    }
+    tab_bundle_page_json(&r->out, pieces, n, (tab_paged)array, from, limit, &view);
     return TAB_OK;
 }
 

@@ -314,9 +314,15 @@ static tab_status event_put(request *r, run *x, const Tabella__Bundle *b, const 
 static tab_status commit(request *r, run *x, const Tabella__Bundle *b, const char *base, tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
-    const output o = {
-        .bundle = b, .run_id = x->run_id, .report_id = x->report_id, .base = base, .feed = x->feed
-    };
+    output o = { .bundle = b, .run_id = x->run_id, .report_id = x->report_id, .base = base, .feed = x->feed };
+    Tabella__JobResult sources = TABELLA__JOB_RESULT__INIT;
+    if (b->imputation != NULL && b->imputation->n_row > 0) {
+        o.tables = x->body.tables;
+        o.n_tables = x->body.n_tables;
+        sources.sources = x->source;
+        sources.n_sources = x->n;
+        o.sources = &sources;
+    }
     tab_status s =
         tab_tx_begin(r->api->pg, r->who.org, tab_within_ms(r->deadline, TAB_SMALL_TX_MS), &tx, err);
     if (s == TAB_OK)

@@ -15,7 +15,8 @@ tab_status call_with(request *r, tab_ask *ask, tab_answer *ret, tab_error *err)
     ask->request_id = r->request_id;
     ask->actor = r->who.key;
     ask->address = r->address;
-    ask->arena = r->arena;
+    if (ask->arena == NULL)
+        ask->arena = r->arena;
     if (ask->deadline == 0)
         ask->deadline = r->deadline;
     return tab_rpc_call(r->api->rpc, ask, ret, err);

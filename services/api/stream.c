@@ -54,6 +54,8 @@ struct stream {
     pthread_mutex_t lock;
     pthread_cond_t turn;
     bool ended;
+    bool download; /* its answer is what is long */
+    bool begun;    /* the head of its answer has left */
 };
 
 /* ---- bytes in -------------------------------------------------------------------------------- */
@@ -201,8 +203,10 @@ static tab_status read_headers(struct stream *s, tab_str *identity, tab_error *e
     for (;;) {
         tab_str line;
         TAB_TRY(read_line(s, &line, err));
-        if (line.n == 0)
-            return declared == 1 ? TAB_OK : unclear(err);
+        if (line.n == 0) {
+            s->over = declared == 0; /* as a GET has none */
+            return declared == 1 || s->download ? TAB_OK : unclear(err);
+        }
         const char *colon = memchr(line.p, ':', line.n);
         if ((bytes += line.n) > HEAD_MOST || colon == NULL || colon == line.p)
             return unclear(err);
@@ -237,21 +241,25 @@ static tab_status read_head(struct stream *s, tab_str *identity, tab_error *err)
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-static void send_all(struct stream *s, tab_str text)
+/* False: it does not read on, or has left. */
+static bool send_all(struct stream *s, tab_str text)
 {
     tab_deadline until = tab_in_ms(ANSWER_MS);
     while (text.n > 0) {
         struct pollfd p = { s->fd, POLLOUT, 0 };
         ssize_t n = send(s->fd, text.p, text.n, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0 && errno != EAGAIN && errno != EINTR)
-            return;
-        if (n > 0)
+            return false;
+        if (n > 0) {
             text = (tab_str){ text.p + n, text.n - (size_t)n };
-        else if (tab_left_ms(until, 1) == 0 || atomic_load(&s->of->stop))
-            return;
-        else
+            until = tab_in_ms(ANSWER_MS);
+        } else if (tab_left_ms(until, 1) == 0 || atomic_load(&s->of->stop)) {
+            return false;
+        } else {
             (void)poll(&p, 1, LOOK_MS);
+        }
     }
+    return true;
 }
 
 static void add_header(void *to, const char *name, const char *value)
@@ -263,23 +271,63 @@ static void add_header(void *to, const char *name, const char *value)
     tab_out_bytes(o, "\r\n", 2);
 }
 
-static void answer(struct stream *s)
+/* The head of an answer: `length` bytes follow; LONG: as many as there are, in chunks. */
+enum { LONG = SIZE_MAX };
+static bool send_head(struct stream *s, size_t length, const char *name)
 {
     request *r = &s->r;
     tab_out head = { 0 };
-    char line[64];
+    char line[256];
     snprintf(line, sizeof line, "HTTP/1.1 %d -\r\n", r->status);
     tab_out_bytes(&head, line, strlen(line));
     http_headers_out(r, add_header, &head);
-    snprintf(line, sizeof line, "%zu", r->out.n);
-    add_header(&head, "Content-Length", line);
+    snprintf(line, sizeof line, "%zu", length);
+    add_header(&head, length == LONG ? "Transfer-Encoding" : "Content-Length",
+               length == LONG ? "chunked" : line);
+    snprintf(line, sizeof line, "attachment; filename=\"%s\"", name == NULL ? "" : name);
+    if (name != NULL)
+        add_header(&head, "Content-Disposition", line);
     add_header(&head, "Connection", "close");
     tab_out_bytes(&head, "\r\n", 2);
-    if (!head.failed) {
-        send_all(s, tab_out_text(&head));
-        send_all(s, tab_out_text(&r->out));
-    }
+    bool sent = !head.failed && send_all(s, tab_out_text(&head));
     tab_out_free(&head);
+    return sent;
+}
+
+static void answer(struct stream *s)
+{
+    if (send_head(s, s->r.out.n, NULL))
+        (void)send_all(s, tab_out_text(&s->r.out));
+}
+
+static tab_status sent(struct stream *s, bool good, tab_error *err)
+{
+    if (good)
+        return TAB_OK;
+    atomic_store(&s->r.gone, true);
+    return tab_fail(err, TAB_CANCELLED, "", "the answer is not read on");
+}
+
+tab_status stream_begin(struct stream *s, const char *name, tab_error *err)
+{
+    s->begun = true;
+    return sent(s, send_head(s, LONG, name), err);
+}
+
+tab_status stream_push(struct stream *s, tab_str bytes, tab_error *err)
+{
+    char size[24];
+    if (bytes.n == 0)
+        return TAB_OK;
+    int n = snprintf(size, sizeof size, "%zx\r\n", bytes.n);
+    return sent(s,
+                send_all(s, (tab_str){ size, (size_t)n }) && send_all(s, bytes) && send_all(s, TAB_S("\r\n")),
+                err);
+}
+
+tab_status stream_finish(struct stream *s, tab_error *err)
+{
+    return sent(s, send_all(s, TAB_S("0\r\n\r\n")), err);
 }
 
 /* What still comes is read and dropped, so that no reset overtakes the answer. */
@@ -303,23 +351,25 @@ static tab_status find_place(struct stream *s, tab_error *err)
 {
     streams *of = s->of;
     const api_config *cfg = &of->a->cfg;
-    int64_t all = 0, org = 0;
+    int64_t all = 0, org = 0, most = s->download ? cfg->downloads : cfg->uploads,
+            most_org = s->download ? cfg->downloads_org : cfg->uploads_org;
     pthread_mutex_lock(&of->lock);
     for (struct stream *x = of->first; x != NULL; x = x->next) {
-        all += x->org[0] != 0;
-        org += strcmp(x->org, s->r.who.org) == 0;
+        all += x->org[0] != 0 && x->download == s->download;
+        org += strcmp(x->org, s->r.who.org) == 0 && x->download == s->download;
     }
-    bool room = all < cfg->uploads && org < cfg->uploads_org;
+    bool room = all < most && org < most_org;
     if (room)
         snprintf(s->org, sizeof s->org, "%s", s->r.who.org);
     pthread_mutex_unlock(&of->lock);
     if (room)
         return TAB_OK;
-    return org >= cfg->uploads_org
+    const char *what = s->download ? "downloads" : "uploads";
+    return org >= most_org
                ? tab_fail(err, TAB_RATE_LIMIT, "",
-                          "the organization uploads as many files at once as it may: %lld",
-                          (long long)cfg->uploads_org)
-               : tab_fail(err, TAB_UNAVAILABLE, "", "too many files are being uploaded; retry with backoff");
+                          "the organization %s as many files at once as it may: %lld", what,
+                          (long long)most_org)
+               : tab_fail(err, TAB_UNAVAILABLE, "", "too many %s are under way; retry with backoff", what);
 }
 
 void stream_end(request *r, tab_status status, tab_error *err)
@@ -385,10 +435,10 @@ static void serve(struct stream *s)
     }
     if (!api_dispatch(r))
         see_through(s);
-    if (!atomic_load(&r->gone)) {
-        answer(s);
-        linger(s);
-    }
+    if (s->begun || atomic_load(&r->gone))
+        return;
+    answer(s);
+    linger(s);
 }
 
 /* On the loop's thread: evhttp reads again, and finds the end. */
@@ -447,15 +497,31 @@ static bool start(streams *of, struct stream *s)
     return good;
 }
 
+/* What kind the request is whose first bytes these are. */
+typedef enum { OTHER, UPLOAD, DOWNLOAD } kind_of;
+static kind_of kind_first(const char *first, size_t n)
+{
+    static const char upload[] = "POST /platform/v1/data/upload", job[] = "GET /v2/jobs/";
+    if (n >= sizeof upload && memcmp(first, upload, sizeof upload - 1) == 0)
+        return first[sizeof upload - 1] == ' ' || first[sizeof upload - 1] == '?' ? UPLOAD : OTHER;
+    if (n < sizeof job || memcmp(first, job, sizeof job - 1) != 0)
+        return OTHER;
+    const char *id = first + sizeof job - 1, *end = memchr(id, '/', n - (sizeof job - 1));
+    static const char result[] = "/result/";
+    return end != NULL && (size_t)(first + n - end) >= sizeof result - 1 &&
+                   memcmp(end, result, sizeof result - 1) == 0
+               ? DOWNLOAD
+               : OTHER;
+}
+
 bool streams_take(void *arg, struct bufferevent *b, struct evbuffer *in)
 {
-    static const char begins[] = "POST /platform/v1/data/upload";
     streams *of = arg;
-    char first[sizeof begins];
+    char first[256];
     size_t n = evbuffer_get_length(in);
-    if (evbuffer_copyout(in, first, sizeof first) != (ev_ssize_t)sizeof first ||
-        memcmp(first, begins, sizeof begins - 1) != 0 || strchr(" ?", first[sizeof begins - 1]) == NULL ||
-        first[sizeof begins - 1] == 0 || n > IN)
+    ev_ssize_t got = evbuffer_copyout(in, first, sizeof first);
+    kind_of kind = got > 0 && n <= IN ? kind_first(first, (size_t)got) : OTHER;
+    if (kind == OTHER)
         return false;
     struct stream *s = calloc(1, sizeof *s);
     if (s == NULL || (s->fd = dup(bufferevent_getfd(b))) < 0) {
@@ -466,15 +532,16 @@ bool streams_take(void *arg, struct bufferevent *b, struct evbuffer *in)
     s->b = b;
     s->r.api = of->a;
     s->r.stream = s;
-    s->r.method = "POST";
-    s->r.arena = tab_arena_new((size_t)256 << 20);
+    s->download = kind == DOWNLOAD;
+    s->r.method = s->download ? "GET" : "POST";
+    s->r.arena = tab_arena_new(s->download ? (size_t)2 << 30 : (size_t)256 << 20);
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->turn, NULL);
     s->to = (size_t)evbuffer_copyout(in, s->in, n);
     of->hooks.began(of->hooks.arg);
     pthread_mutex_lock(&of->lock); /* those beyond the limits are told so, but not any number of them */
     bool good = s->r.arena != NULL && !atomic_load(&of->stop) &&
-                of->n < 2 * (size_t)(of->a->cfg.uploads > 0 ? of->a->cfg.uploads : 1) && start(of, s);
+                of->n < 2 * (size_t)(of->a->cfg.uploads + of->a->cfg.downloads) + 1 && start(of, s);
     pthread_mutex_unlock(&of->lock);
     if (good) {
         evbuffer_drain(in, n);

@@ -246,18 +246,8 @@ tab_status endpoint_put(tab_tx *tx, tab_arena *a, const char *org, const Tabella
     tab_str body = body_of(a, e);
     if (body.p == NULL)
         return tab_no_memory(err);
-    if (output_job != NULL) {
-        tab_status s = tab_tx_query(
-            tx, NULL, err,
-            "UPDATE jobs.output o "
-            "SET expires_at = now() + $4::int * interval '1 hour' "
-            "FROM jobs.endpoint e "
-            "WHERE e.org = $1 AND e.endpoint_id = $2 AND o.org = $1 AND o.job_id = e.output_job "
-            "AND o.job_id <> $3",
-            TAB_P(tab_p_text(org), tab_p_text(e->id), tab_p_text(output_job), tab_p_int(JOBS_OUTPUT_HOURS)));
-        if (s != TAB_OK)
-            return s;
-    }
+    if (output_job != NULL)
+        TAB_TRY(jobs_output_expire(tx, org, e->id, output_job, JOBS_OUTPUT_HOURS, err));
     TAB_AUTO(tab_rows) *rows = NULL;
     tab_status s =
         tab_tx_query(tx, &rows, err,
@@ -338,14 +328,10 @@ tab_status endpoint_delete(tab_tx *tx, const tab_call *call, const Tabella__Endp
     if (tab_rows_count(rows) == 0)
         return tab_fail(err, TAB_NOT_FOUND, "id", "no such endpoint");
     *ret_deleted_us = tab_rows_time(rows, 0, 0);
-    s = tab_tx_query(tx, NULL, err,
-                     "WITH gone AS (UPDATE jobs.output o "
-                     "SET expires_at = now() "
-                     "FROM jobs.endpoint e "
-                     "WHERE e.org = $1 AND e.endpoint_id = $2 AND o.org = $1 "
-                     "AND o.job_id = e.output_job) INSERT INTO jobs.chore (org, kind, owner) "
-                     "VALUES ($1, 'pins', $2)",
-                     TAB_P(tab_p_text(org), tab_p_text(e->id)));
+    s = jobs_output_expire(tx, org, e->id, "", 0, err);
+    if (s == TAB_OK)
+        s = tab_tx_query(tx, NULL, err, "INSERT INTO jobs.chore (org, kind, owner) VALUES ($1, 'pins', $2)",
+                         TAB_P(tab_p_text(org), tab_p_text(e->id)));
     if (s == TAB_OK)
         s = tab_tx_query(tx, NULL, err, "DELETE FROM jobs.drift WHERE org = $1 AND endpoint_id = $2",
                          TAB_P(tab_p_text(org), tab_p_text(e->id)));

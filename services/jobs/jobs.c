@@ -151,24 +151,20 @@ static tab_status cancel(void *arg, tab_call *call, tab_error *err)
     return TAB_OK;
 }
 
-static tab_status bundle_of(jobs *self, tab_call *call, const char *job_id, tab_error *err)
+static tab_status bundle_of(jobs *self, tab_call *call, const char *job_id, const jobs_wanted *w,
+                            tab_error *err)
 {
     Tabella__OutputReply *y = call->out;
     TAB_AUTO(tab_tx) *tx = NULL;
-    tab_str bytes = { NULL, 0 };
-    tab_status s;
-    if ((s = begin(self, call, &tx, err)) != TAB_OK ||
-        (s = jobs_output_get(tx, call->org, job_id, &self->run_keys, call->arena, &bytes, err)) != TAB_OK ||
-        (s = tab_tx_commit(&tx, err)) != TAB_OK)
-        return s;
-    y->bundle = tab_proto_read(call->arena, &tabella__bundle__descriptor, bytes);
-    return y->bundle == NULL ? tab_fail(err, TAB_INTERNAL, "", "a stored bundle cannot be read") : TAB_OK;
+    TAB_TRY(begin(self, call, &tx, err));
+    TAB_TRY(jobs_output_get(tx, call->org, job_id, &self->run_keys, w, call->arena, &y->bundle, err));
+    return tab_tx_commit(&tx, err);
 }
 
 static tab_status output(void *arg, tab_call *call, tab_error *err)
 {
     const Tabella__OutputRequest *q = call->in;
-    return bundle_of(arg, call, q->job_id, err);
+    return bundle_of(arg, call, q->job_id, &(jobs_wanted){ q->array, q->from, q->pieces }, err);
 }
 
 /* What a job has told its caller follows in events: how far they are. */
@@ -439,7 +435,7 @@ static tab_status endpoint_bundle(void *arg, tab_call *call, tab_error *err)
     }
     if (job[0] == 0)
         return tab_fail(err, TAB_NOT_FOUND, "id", "the endpoint has no bundle yet");
-    return bundle_of(self, call, job, err);
+    return bundle_of(self, call, job, &(jobs_wanted){ q->array, q->from, q->pieces }, err);
 }
 
 static tab_status gone(void *arg, tab_call *call, tab_error *err)

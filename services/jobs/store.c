@@ -214,7 +214,7 @@ tab_status jobs_requeue(tab_pg *pg, const jobs_claimed *c, int64_t delay_ms, job
 
 /* ---- ends ------------------------------------------------------------------------------------ */
 
-tab_status jobs_ended(tab_tx *tx, const char *org, const char *job_id, tab_error *err)
+tab_status jobs_ended(tab_tx *tx, const char *org, const char *job_id, bool keeps, tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
     tab_status s = tab_tx_query(tx, &rows, err,
@@ -240,7 +240,7 @@ tab_status jobs_ended(tab_tx *tx, const char *org, const char *job_id, tab_error
     s = tab_outbox_put(tx, "jobs", id, "tabella.event.job.ended", org, &e.base, err);
     if (s == TAB_OK)
         s = jobs_log(tx, org, job_id, err, "%s%s%s", e.status, e.error[0] != 0 ? ": " : "", e.error);
-    if (s == TAB_OK)
+    if (s == TAB_OK && !keeps)
         s = tab_tx_query(tx, NULL, err, "INSERT INTO jobs.chore (org, kind, owner) VALUES ($1, 'drop', $2)",
                          TAB_P(tab_p_text(org), tab_p_text(job_id)));
     return s;
@@ -270,7 +270,7 @@ tab_status jobs_finish(tab_tx *tx, const jobs_claimed *c, const jobs_end *e, tab
         return s;
     if (tab_rows_count(rows) == 0)
         return tab_fail(err, TAB_CANCELLED, "", "the lease of this attempt is gone");
-    return jobs_ended(tx, c->org, c->job_id, err);
+    return jobs_ended(tx, c->org, c->job_id, e->keeps, err);
 }
 
 tab_status jobs_bill(tab_tx *tx, const jobs_claimed *c, const Tabella__WorkDone *e, tab_error *err)
@@ -313,7 +313,7 @@ tab_status jobs_cancel(tab_tx *tx, const char *org, const char *job_id, const ch
         const char *kind = tab_rows_text(rows, 0, 0), *endpoint_id = tab_rows_text(rows, 0, 1);
         *ret_attempt = tab_rows_int(rows, 0, 2);
         jobs_count_end(kind, "cancelled");
-        s = jobs_ended(tx, org, job_id, err);
+        s = jobs_ended(tx, org, job_id, false, err);
         if (s == TAB_OK && endpoint_id[0] != 0)
             s = tab_tx_query(
                 tx, NULL, err,

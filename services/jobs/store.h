@@ -87,11 +87,14 @@ tab_status jobs_log(tab_tx *tx, const char *org, const char *job_id, tab_error *
 typedef struct {
     const char *status, *error, *report_id; /* report_id NULL: as it is */
     const Tabella__JobResult *result;       /* NULL: none */
+    bool keeps; /* what it spooled stays until it expires: its result refers to it */
 } jobs_end;
 tab_status jobs_finish(tab_tx *tx, const jobs_claimed *c, const jobs_end *e, tab_error *err) TAB_CHECKED;
 
-/* What belongs to every end of a job: the event JobEnded, and the chore that drops temporary snapshots. */
-tab_status jobs_ended(tab_tx *tx, const char *org, const char *job_id, tab_error *err) TAB_CHECKED;
+/* What belongs to every end of a job: the event JobEnded, and, unless it keeps them, the chore that drops
+ * temporary snapshots. */
+tab_status jobs_ended(tab_tx *tx, const char *org, const char *job_id, bool keeps,
+                      tab_error *err) TAB_CHECKED;
 
 /* The event of the job's usage, for the transaction that ends it. */
 tab_status jobs_bill(tab_tx *tx, const jobs_claimed *c, const Tabella__WorkDone *e,
@@ -121,13 +124,24 @@ tab_status jobs_list(tab_tx *tx, tab_arena *a, const char *org, const Tabella__L
 tab_status jobs_cancel(tab_tx *tx, const char *org, const char *job_id, const char *actor, bool *ret_busy,
                        int64_t *ret_attempt, tab_error *err) TAB_CHECKED;
 
-/* Stores a bundle, compressed, in parts. run: the bundle of a run, sealed under these keys and deleted after
- * JOBS_OUTPUT_HOURS. NULL: kept as long as its endpoint. */
+/* store_output.c. Stores a bundle, compressed; a large one in pieces. run: the bundle of a run, sealed under these
+ * keys and deleted after JOBS_OUTPUT_HOURS. NULL: kept as long as its endpoint. */
 tab_status jobs_output_put(tab_tx *tx, const char *org, const char *job_id, const Tabella__Bundle *b,
                            const tab_run_keys *run, tab_error *err) TAB_CHECKED;
-/* The Bundle's bytes, in the arena. NOT_FOUND when there is none (any more). */
+/* What of a bundle is wanted. array "": its first pages; else what holds element `from` of that array, at least.
+ * pieces: the caller reads Bundle.parts. */
+typedef struct {
+    const char *array;
+    uint64_t from;
+    bool pieces;
+} jobs_wanted;
+/* In the arena. NOT_FOUND when there is none (any more). */
 tab_status jobs_output_get(tab_tx *tx, const char *org, const char *job_id, const tab_run_keys *keys,
-                           tab_arena *a, tab_str *ret, tab_error *err) TAB_CHECKED;
+                           const jobs_wanted *w, tab_arena *a, Tabella__Bundle **ret,
+                           tab_error *err) TAB_CHECKED;
+/* The endpoint's bundle, unless it is the one of job `but`, is deleted after so many hours. */
+tab_status jobs_output_expire(tab_tx *tx, const char *org, const char *endpoint_id, const char *but,
+                              int64_t hours, tab_error *err) TAB_CHECKED;
 
 /* A quick run that the api answered inline, from its event: its row, done. */
 tab_status jobs_record_run(tab_tx *tx, tab_arena *a, const Tabella__WorkDone *e, tab_error *err) TAB_CHECKED;

@@ -1,7 +1,5 @@
-/* Reading jobs, and the bundles that finished ones keep. */
+/* Reading jobs. What finished ones keep is in store_output.c. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <zstd.h>
 
 #include "common/proto.h"
 #include "services/jobs/store.h"
@@ -143,96 +141,5 @@ tab_status jobs_list(tab_tx *tx, tab_arena *a, const char *org, const Tabella__L
             y->n_jobs = i + 1;
     if (s == TAB_OK && p.more)
         y->next = jobs_page_next(a, tab_rows_int(rows, n - 1, 14));
-    return s;
-}
-
-/* ---- bundles: zstd level 1 (262 MB/s, half the size), in parts of 1 MiB that a row holds well ---- */
-
-enum { PART = 1 << 20 };
-static const size_t OUTPUT_SCRATCH = (size_t)3 << 30;
-
-/* What a sealed bundle is bound to: its place. */
-static tab_str output_context(tab_arena *a, const char *org, const char *job_id)
-{
-    const char *text = tab_arena_printf(a, "jobs.output/%s/%s", org, job_id);
-    return text == NULL ? (tab_str){ NULL, 0 } : tab_str_of(text);
-}
-
-tab_status jobs_output_put(tab_tx *tx, const char *org, const char *job_id, const Tabella__Bundle *b,
-                           const tab_run_keys *run, tab_error *err)
-{
-    TAB_AUTO(tab_arena) *a = tab_arena_new(OUTPUT_SCRATCH);
-    size_t n = tabella__bundle__get_packed_size(b), room = ZSTD_compressBound(n);
-    uint8_t *raw = malloc(n + 1), *packed = malloc(room + 1);
-    tab_status s = TAB_OK;
-    size_t m = 0;
-    if (a == NULL || raw == NULL || packed == NULL) {
-        s = tab_no_memory(err);
-    } else {
-        tabella__bundle__pack(b, raw);
-        m = ZSTD_compress(packed, room, raw, n, 1);
-        if (ZSTD_isError(m))
-            s = tab_fail(err, TAB_INTERNAL, "", "a bundle cannot be compressed");
-    }
-    free(raw);
-    tab_str whole = { (const char *)packed, m };
-    if (s == TAB_OK && run != NULL)
-        s = tab_run_seal(run, a, whole, output_context(a, org, job_id), &whole, err);
-    if (s == TAB_OK) /* an attempt that lost its end may have left some */
-        s = tab_tx_query(tx, NULL, err, "DELETE FROM jobs.output WHERE org = $1 AND job_id = $2",
-                         TAB_P(tab_p_text(org), tab_p_text(job_id)));
-    for (size_t at = 0, part = 0; s == TAB_OK && at < whole.n; at += PART, part++) {
-        tab_str bytes = { whole.p + at, whole.n - at < PART ? whole.n - at : PART };
-        s = tab_tx_query(
-            tx, NULL, err,
-            "INSERT INTO jobs.output (org, job_id, part, data, expires_at) "
-            "VALUES ($1, $2, $3, $4, CASE WHEN $5::int > 0 THEN now() + $5::int * interval '1 hour' END)",
-            TAB_P(tab_p_text(org), tab_p_text(job_id), tab_p_int((int64_t)part), tab_p_bytes(bytes),
-                  tab_p_int(run == NULL ? 0 : JOBS_OUTPUT_HOURS)));
-    }
-    free(packed);
-    return s;
-}
-
-tab_status jobs_output_get(tab_tx *tx, const char *org, const char *job_id, const tab_run_keys *keys,
-                           tab_arena *a, tab_str *ret, tab_error *err)
-{
-    TAB_AUTO(tab_rows) *rows = NULL;
-    tab_status s = tab_tx_query_bytes(tx, &rows, err,
-                                      "SELECT data "
-                                      "FROM jobs.output "
-                                      "WHERE org = $1 AND job_id = $2 AND (expires_at IS NULL "
-                                      "OR expires_at > now()) "
-                                      "ORDER BY part",
-                                      TAB_P(tab_p_text(org), tab_p_text(job_id)));
-    if (s != TAB_OK)
-        return s;
-    size_t n = 0;
-    for (size_t i = 0; i < tab_rows_count(rows); i++)
-        n += tab_rows_bytes(rows, i, 0, a).n;
-    if (n == 0)
-        return tab_fail(err, TAB_NOT_FOUND, "id", "this job's outputs are not kept (any more)");
-    uint8_t *packed = malloc(n);
-    if (packed == NULL)
-        return tab_no_memory(err);
-    size_t at = 0;
-    for (size_t i = 0; i < tab_rows_count(rows); i++) {
-        tab_str part = tab_rows_bytes(rows, i, 0, a);
-        memcpy(packed + at, part.p, part.n);
-        at += part.n;
-    }
-    tab_str frame = { NULL, 0 };
-    s = tab_run_open(keys, a, (tab_str){ (char *)packed, n }, output_context(a, org, job_id), &frame, err);
-    if (s != TAB_OK) {
-        free(packed);
-        return s;
-    }
-    unsigned long long size = ZSTD_getFrameContentSize(frame.p, frame.n);
-    char *out = size >= ZSTD_CONTENTSIZE_ERROR ? NULL : tab_arena_alloc(a, size + 1, 1);
-    if (out == NULL || ZSTD_decompress(out, size, frame.p, frame.n) != size)
-        s = tab_fail(err, TAB_INTERNAL, "", "a stored bundle cannot be read");
-    else
-        *ret = (tab_str){ out, size };
-    free(packed);
     return s;
 }

@@ -21,7 +21,7 @@ static tab_status end_each(tab_tx *tx, const tab_rows *rows, size_t *count, tab_
         const char *kind = tab_rows_text(rows, i, 2), *endpoint = tab_rows_text(rows, i, 3);
         const char *status = tab_rows_text(rows, i, 4);
         jobs_count_end(kind, status);
-        s = jobs_ended(tx, org, job, err);
+        s = jobs_ended(tx, org, job, false, err);
         if (s == TAB_OK && endpoint[0] != 0)
             s = tab_tx_query(
                 tx, NULL, err,
@@ -94,15 +94,24 @@ static tab_status expire(tab_tx *tx, jobs_swept *ret, size_t *n, tab_error *err)
     return TAB_OK;
 }
 
+#define FORGET(table)                                                      \
+    "DELETE FROM " table " WHERE ctid = ANY(ARRAY(SELECT ctid FROM " table \
+    " WHERE expires_at < now() ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED)) RETURNING 1"
+
 static tab_status forget(tab_tx *tx, jobs_swept *ret, size_t *n, tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
     (void)ret;
-    TAB_TRY(tab_tx_query(tx, &rows, err,
-                         "DELETE FROM jobs.output WHERE ctid = ANY(ARRAY(SELECT ctid FROM jobs.output "
-                         "WHERE expires_at < now() ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED)) "
-                         "RETURNING 1",
-                         TAB_P(tab_p_int(BATCH))));
+    TAB_TRY(tab_tx_query(tx, &rows, err, FORGET("jobs.output"), TAB_P(tab_p_int(BATCH))));
+    *n = tab_rows_count(rows);
+    return TAB_OK;
+}
+
+static tab_status forget_pieces(tab_tx *tx, jobs_swept *ret, size_t *n, tab_error *err)
+{
+    TAB_AUTO(tab_rows) *rows = NULL;
+    (void)ret;
+    TAB_TRY(tab_tx_query(tx, &rows, err, FORGET("jobs.piece"), TAB_P(tab_p_int(BATCH))));
     *n = tab_rows_count(rows);
     return TAB_OK;
 }
@@ -113,10 +122,8 @@ static const struct {
     const char *name;
     tab_status (*batch)(tab_tx *tx, jobs_swept *ret, size_t *n, tab_error *err);
 } sweeps[] = {
-    { "lost leases", requeue },
-    { "jobs started too often", give_up },
-    { "missed windows", expire },
-    { "expired outputs", forget },
+    { "lost leases", requeue },    { "jobs started too often", give_up }, { "missed windows", expire },
+    { "expired outputs", forget }, { "expired pieces", forget_pieces },
 };
 enum { SWEEPS = sizeof sweeps / sizeof *sweeps };
 

@@ -6,6 +6,8 @@
 #include "proto/inference.pb-c.h"
 #include "services/jobs/work.h"
 
+enum { STORE_MS = 300000 }; /* of a result of 10 million rows */
+
 /* The run's record, made from what the pass found: as much as that of a run answered inline. It holds no
  * labels: they are cells, and the record is kept for good. */
 static void describe(const Tabella__SubmitRequest *q, const Tabella__Bundle *b, Tabella__InlineRun *r,
@@ -71,13 +73,17 @@ tab_status work_run(work *w, tab_arena *a, tab_error *err)
     result.base_model = y->base_model;
     result.feed = record.feed;
     result.out = q->out;
+    /* Filled tables are files that are made when they are asked for, of what the run read. */
+    bool filled = y->bundle->imputation != NULL && y->bundle->imputation->n_row > 0;
+    result.n_sources = filled ? q->n_sources : 0;
+    result.sources = q->sources;
 
     TAB_AUTO(tab_tx) *tx = NULL;
-    jobs_end end = { .status = "done", .result = &result };
-    if ((s = tab_tx_begin(w->self->pg, c->org, tab_in_ms(120000), &tx, err)) == TAB_OK &&
-        (s = jobs_finish(tx, c, &end, err)) == TAB_OK &&
+    jobs_end end = { .status = "done", .result = &result, .keeps = filled };
+    /* The output first: while it is written, the job's row is free to be cancelled. */
+    if ((s = tab_tx_begin(w->self->pg, c->org, tab_in_ms(STORE_MS), &tx, err)) == TAB_OK &&
         (s = jobs_output_put(tx, c->org, c->job_id, y->bundle, &w->self->run_keys, err)) == TAB_OK &&
-        (s = jobs_bill(tx, c, &done, err)) == TAB_OK)
+        (s = jobs_finish(tx, c, &end, err)) == TAB_OK && (s = jobs_bill(tx, c, &done, err)) == TAB_OK)
         s = tab_tx_commit(&tx, err);
     if (s == TAB_OK || s == TAB_CANCELLED) {
         jobs_wake(w->self);
