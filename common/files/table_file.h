@@ -10,7 +10,7 @@
 #ifndef TAB_FILES_TABLE_FILE_H
 #define TAB_FILES_TABLE_FILE_H
 
-#include "common/table.h"
+#include "common/table/table.h"
 
 typedef enum { TAB_FILE_CSV, TAB_FILE_ARROW, TAB_FILE_PARQUET, TAB_FILE_FORMATS } tab_file_format;
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <zstd.h>
 
-#include "common/bundle_pieces.h"
-#include "common/proto.h"
+#include "common/base/proto.h"
+#include "common/bundle/bundle_pieces.h"
 #include "services/jobs/store.h"
 
 enum { PART = 1 << 20, PIECE = 512 << 10, WHOLE_MOST = 1 << 20 };

@@ -1,7 +1,7 @@
 /* Reading jobs. What finished ones keep is in store_output.c. */
 #include <stdio.h>
 
-#include "common/proto.h"
+#include "common/base/proto.h"
 #include "services/jobs/store.h"
 
 /* Columns in the order that job_of reads; the result only where it is wanted. */

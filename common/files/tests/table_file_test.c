@@ -7,7 +7,7 @@
 
 #include "common/files/arrow.h"
 #include "common/files/parquet.h"
-#include "common/json.h"
+#include "common/json/json.h"
 
 enum { COLS = 9, CELLS = 10000000, UNPACKED = 1 << 30 };
 

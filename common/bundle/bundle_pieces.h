@@ -1,0 +1,29 @@
+/* A large bundle in pieces, so that a page of it, or a file made of it, costs what the page costs and not the
+ * whole (docs/decisions/0409).
+ *
+ *   head     the bundle with the first pages of its paged arrays, and how long each is (Bundle.parts)
+ *   slice    elements [from, to) of one array, with what their JSON needs besides: classes, quantile levels,
+ *            names of columns
+ *
+ * Both are bundles: what writes and checks a bundle works on them (bundle_json.h). */
+#ifndef TAB_BUNDLE_PIECES_H
+#define TAB_BUNDLE_PIECES_H
+
+#include "common/bundle/bundle_json.h"
+
+/* How many elements an array has in all, and which of them the bundle holds. */
+size_t tab_bundle_total(const Tabella__Bundle *b, tab_paged array);
+size_t tab_bundle_held(const Tabella__Bundle *b, tab_paged array);
+size_t tab_bundle_first(const Tabella__Bundle *b, tab_paged array);
+/* The array of that name; TAB_PAGE_COUNT: there is none. */
+tab_paged tab_paged_named(const char *name);
+
+/* Of a whole, sound bundle, which the results point into; NULL: the arena is full. */
+Tabella__Bundle *tab_bundle_head(tab_arena *a, const Tabella__Bundle *b);
+Tabella__Bundle *tab_bundle_slice(tab_arena *a, const Tabella__Bundle *b, tab_paged array, size_t from,
+                                  size_t to);
+
+/* How many elements of an array make a slice of about `bytes`. */
+size_t tab_bundle_stride(const Tabella__Bundle *b, tab_paged array, size_t bytes);
+
+#endif
