@@ -55,8 +55,8 @@ bool tab_bundle_sound(const Tabella__Bundle *b) TAB_CHECKED;
 /* The bundle's members, into an object that the caller opens and closes. view NULL: whole. */
 void tab_bundle_json(tab_out *o, const Tabella__Bundle *b, const tab_bundle_view *view);
 
-/* { "array", "items", "next_cursor", "total" }: the elements from `from`, at most `limit`. The bundles hold them,
- * each a part, in order (one of them that holds all will do). */
+/* { "array", "items", "next_cursor", "total" }: the elements from `from`, at most `limit`. The bundles hold
+ * them, each a part, in order (one that holds all will do). */
 void tab_bundle_page_json(tab_out *o, const Tabella__Bundle *const *piece, size_t pieces, tab_paged array,
                           size_t from, size_t limit, const tab_bundle_view *view);
 

@@ -1,5 +1,5 @@
-/* See bundle_pieces.h. What has one value an element is pointed into; dictionaries are made anew of the levels
- * that a slice uses, so that a slice of a million texts is no million texts. */
+/* See bundle_pieces.h. What has one value an element is pointed into; dictionaries are made anew of the
+ * levels that a slice uses, so that a slice of a million texts is no million texts. */
 #include "common/bundle/bundle_pieces.h"
 
 #include <string.h>

@@ -73,6 +73,13 @@ static const char *const each_schema[] = {
     "CREATE TABLE IF NOT EXISTS %s.inbox (event_id text PRIMARY KEY, org text NOT NULL, "
     "at timestamptz NOT NULL DEFAULT now())",
     "CREATE INDEX IF NOT EXISTS inbox_at ON %s.inbox (at)",
+    /* How long lists are (tally.h). */
+    "CREATE TABLE IF NOT EXISTS %s.tally (org text NOT NULL, list text NOT NULL, n bigint NOT NULL, "
+    "folded bool NOT NULL DEFAULT false, id bigint GENERATED ALWAYS AS IDENTITY)",
+    "CREATE INDEX IF NOT EXISTS tally_list ON %s.tally (org, list)",
+    "CREATE UNIQUE INDEX IF NOT EXISTS tally_folded ON %s.tally (org, list) WHERE folded",
+    "CREATE INDEX IF NOT EXISTS tally_new ON %s.tally (id) WHERE NOT folded",
+    "SELECT tab.protect('%s.tally')",
     "SELECT tab.protect('%s.outbox')",
     "SELECT tab.protect('%s.inbox')",
     /* tables whose policy is from before tab.org() */

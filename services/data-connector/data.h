@@ -1,9 +1,10 @@
-/* data-connector: its RPC methods (proto/data.proto) and its sweeper. */
+/* data-connector: its RPC methods (proto/data.proto) and its sweeps. */
 #ifndef DATA_H
 #define DATA_H
 
 #include <stdatomic.h>
 
+#include "common/pg/sweep.h"
 #include "common/rpc/outbox.h"
 #include "common/security/crypto.h"
 #include "services/data-connector/providers/reference.h"
@@ -43,9 +44,8 @@ tab_status data_profile(void *self, tab_call *call, tab_error *err);
 tab_status data_upload_part(void *self, tab_call *call, tab_error *err);
 tab_status data_upload_drop(void *self, tab_call *call, tab_error *err);
 tab_status data_load(void *self, tab_call *call, tab_error *err);
-/* Drops a job's uploads; those that were given up. */
+/* Drops a job's uploads. */
 tab_status data_upload_owned(tab_tx *tx, const char *org, const char *owner, tab_error *err) TAB_CHECKED;
-void data_upload_sweep(data_service *self);
 tab_status data_write(void *self, tab_call *call, tab_error *err); /* write.c */
 
 /* What a connection's credentials are sealed with: its place. */
@@ -65,7 +65,7 @@ tab_status data_sync_now(data_service *self, tab_call *call, const char *id, con
 tab_status data_diff_message(tab_arena *a, const row_diff *d, Tabella__RowDiff **ret,
                              tab_error *err) TAB_CHECKED;
 
-/* The thread that deletes what has expired; ends after stop. */
-void *data_sweep(void *self);
+/* sweep.c: the thread that drops what has expired. NULL: it does not start. */
+tab_sweeper *data_sweeps(data_service *self);
 
 #endif

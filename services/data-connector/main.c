@@ -103,9 +103,8 @@ int main(int argc, char **argv)
     TAB_AUTO(tab_health) *health = tab_health_open(cfg.port); /* last opened, first freed: it looks at all */
     if (relay == NULL || health == NULL)
         return EXIT_FAILURE;
-    pthread_t sweeper;
     tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
-    static tab_schema schema = { .schema = "data_connector", .least = 3 };
+    static tab_schema schema = { .schema = "data_connector", .least = 4 };
     schema.pg = pg;
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "schema", tab_schema_fits, &schema);
@@ -115,7 +114,8 @@ int main(int argc, char **argv)
     }; /* as the source, or the body, is */
     tab_rpc_heavy(rpc, cfg.threads, slow);
     tab_rpc_limits(rpc, cfg.threads, 0, (size_t)3 << 30);
-    if (pthread_create(&sweeper, NULL, data_sweep, &self) != 0)
+    tab_sweeper *sweeper = data_sweeps(&self);
+    if (sweeper == NULL)
         return EXIT_FAILURE;
     bool good = tab_rpc_serve(rpc, data_methods, &self);
     tab_health_ready(health, good);
@@ -125,6 +125,6 @@ int main(int argc, char **argv)
     }
     good = good && tab_rpc_drain(rpc, cfg.drain_s);
     atomic_store(&self.stop, true);
-    pthread_join(sweeper, NULL);
+    tab_sweeper_close(sweeper);
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -122,23 +122,6 @@ tab_status data_upload_owned(tab_tx *tx, const char *org, const char *owner, tab
                         TAB_P(tab_p_text(org), tab_p_text(owner)));
 }
 
-void data_upload_sweep(data_service *self)
-{
-    TAB_AUTO(tab_tx) *tx = NULL;
-    tab_error err = { 0 };
-    tab_status s = tab_tx_begin(self->pg, TAB_ORG_ALL, tab_in_ms(CHANGES_MS), &tx, &err);
-    if (s == TAB_OK)
-        s = tab_tx_query(tx, NULL, &err,
-                         "DELETE FROM data_connector.upload "
-                         "WHERE touched < now() - CASE WHEN owner = '' THEN make_interval(secs => $1::int) "
-                         "ELSE make_interval(hours => $2::int) END",
-                         TAB_P(tab_p_int(self->upload_idle_s), tab_p_int(DATA_TEMPORARY_HOURS)));
-    if (s == TAB_OK)
-        s = tab_tx_commit(&tx, &err);
-    if (s != TAB_OK)
-        tab_log_fields(TAB_WARN, "uploads that were given up are not dropped yet", "why", err.message, NULL);
-}
-
 /* ---- the file on this machine's disk --------------------------------------------------------- */
 
 /* Without a name: it is gone with the last process that has it open, however that ends. */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "common/base/proto.h"
+#include "common/pg/tally.h"
 #include "common/rpc/outbox.h"
 
 /* The `job` member: the endpoint's open job, else the one that created it. */
@@ -383,7 +384,7 @@ tab_status endpoint_logs(tab_tx *tx, tab_arena *a, const char *org, const Tabell
     s = jobs_page_of(q->after, q->limit, &p, err);
     if (s != TAB_OK)
         return s;
-    TAB_AUTO(tab_rows) *rows = NULL, *count = NULL;
+    TAB_AUTO(tab_rows) *rows = NULL;
     s = tab_tx_query(tx, &rows, err,
                      "SELECT at, event, job_id, actor, message, n "
                      "FROM jobs.endpoint_log "
@@ -391,10 +392,10 @@ tab_status endpoint_logs(tab_tx *tx, tab_arena *a, const char *org, const Tabell
                      "ORDER BY n DESC "
                      "LIMIT $4",
                      TAB_P(tab_p_text(org), tab_p_text(e->id), tab_p_int(p.before), tab_p_int(p.limit + 1)));
+    char list[TAB_ID + 8];
+    snprintf(list, sizeof list, "log/%s", e->id);
     if (s == TAB_OK)
-        s = tab_tx_query(tx, &count, err,
-                         "SELECT count(*) FROM jobs.endpoint_log WHERE org = $1 AND endpoint_id = $2",
-                         TAB_P(tab_p_text(org), tab_p_text(e->id)));
+        s = tab_tally_total(tx, "jobs", org, list, &y->total, err);
     if (s != TAB_OK)
         return s;
     size_t n = jobs_page_rows(&p, rows);
@@ -402,7 +403,6 @@ tab_status endpoint_logs(tab_tx *tx, tab_arena *a, const char *org, const Tabell
     Tabella__EndpointLog *l = tab_arena_new_of(a, Tabella__EndpointLog, n + 1);
     if (y->logs == NULL || l == NULL)
         return tab_no_memory(err);
-    y->total = (uint64_t)tab_rows_int(count, 0, 0);
     for (size_t i = 0; i < n; i++) {
         tabella__endpoint_log__init(&l[i]);
         l[i].at_us = tab_rows_time(rows, i, 0);

@@ -71,7 +71,7 @@ int main(int argc, char **argv)
     self.relay = relay;
     jobs_figures_start();
     tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
-    static tab_schema schema = { .schema = "jobs", .least = 9 };
+    static tab_schema schema = { .schema = "jobs", .least = 10 };
     schema.pg = pg;
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "schema", tab_schema_fits, &schema);

@@ -124,12 +124,12 @@ tab_status jobs_list(tab_tx *tx, tab_arena *a, const char *org, const Tabella__L
 tab_status jobs_cancel(tab_tx *tx, const char *org, const char *job_id, const char *actor, bool *ret_busy,
                        int64_t *ret_attempt, tab_error *err) TAB_CHECKED;
 
-/* store_output.c. Stores a bundle, compressed; a large one in pieces. run: the bundle of a run, sealed under these
- * keys and deleted after JOBS_OUTPUT_HOURS. NULL: kept as long as its endpoint. */
+/* store_output.c. Stores a bundle, compressed; a large one in pieces. run: the bundle of a run, sealed under
+ * these keys and deleted after JOBS_OUTPUT_HOURS. NULL: kept as long as its endpoint. */
 tab_status jobs_output_put(tab_tx *tx, const char *org, const char *job_id, const Tabella__Bundle *b,
                            const tab_run_keys *run, tab_error *err) TAB_CHECKED;
-/* What of a bundle is wanted. array "": its first pages; else what holds element `from` of that array, at least.
- * pieces: the caller reads Bundle.parts. */
+/* What of a bundle is wanted. array "": its first pages; else what holds element `from` of that array, at
+ * least. pieces: the caller reads Bundle.parts. */
 typedef struct {
     const char *array;
     uint64_t from;

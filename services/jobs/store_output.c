@@ -1,6 +1,6 @@
-/* Bundles that finished jobs keep: zstd level 1 (262 MB/s, half the size), in rows of about a mebibyte, which a
- * row holds well. A small one is one text in jobs.output; a large one lies in pieces, so that a page of it reads
- * the piece it stands in (docs/decisions/0409).
+/* Bundles that finished jobs keep: zstd level 1 (262 MB/s, half the size), in rows of about a mebibyte, which
+ * a row holds well. A small one is one text in jobs.output; a large one lies in pieces, so that a page of it
+ * reads the piece it stands in (docs/decisions/0409).
  *
  *   jobs.output   (job, part)            a small bundle
  *   jobs.piece    (job, '', part)        a large one's head: its first pages
@@ -13,7 +13,7 @@
 #include "common/bundle/bundle_pieces.h"
 #include "services/jobs/store.h"
 
-enum { PART = 1 << 20, PIECE = 512 << 10, WHOLE_MOST = 1 << 20 };
+enum { PART = 1 << 20, PIECE = 512 << 10, WHOLE_MOST = PIECE };
 static const size_t SCRATCH = (size_t)3 << 30;
 
 #define UNTIL(hours) "CASE WHEN " hours "::int > 0 THEN now() + " hours "::int * interval '1 hour' END"
@@ -126,12 +126,11 @@ tab_status jobs_output_put(tab_tx *tx, const char *org, const char *job_id, cons
 tab_status jobs_output_expire(tab_tx *tx, const char *org, const char *endpoint_id, const char *but,
                               int64_t hours, tab_error *err)
 {
-    static const char *const tables[] = {
-        "UPDATE jobs.output o SET expires_at = now() + $4::int * interval '1 hour' FROM jobs.endpoint e "
-        "WHERE e.org = $1 AND e.endpoint_id = $2 AND o.org = $1 AND o.job_id = e.output_job AND o.job_id <> $3",
-        "UPDATE jobs.piece o SET expires_at = now() + $4::int * interval '1 hour' FROM jobs.endpoint e "
-        "WHERE e.org = $1 AND e.endpoint_id = $2 AND o.org = $1 AND o.job_id = e.output_job AND o.job_id <> $3",
-    };
+#define EXPIRE(table)                                                                                  \
+    "UPDATE " table " o SET expires_at = now() + $4::int * interval '1 hour' FROM jobs.endpoint e "    \
+    "WHERE e.org = $1 AND e.endpoint_id = $2 AND o.org = $1 AND o.job_id = e.output_job AND o.job_id " \
+    "<> $3"
+    static const char *const tables[] = { EXPIRE("jobs.output"), EXPIRE("jobs.piece") };
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         TAB_TRY(
             tab_tx_query(tx, NULL, err, tables[i],

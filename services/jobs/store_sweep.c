@@ -3,14 +3,14 @@
  * has locked. */
 #include "services/jobs/store.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 
 #include "common/base/log.h"
 #include "common/base/metrics.h"
+#include "common/pg/sweep.h"
+#include "common/pg/tally.h"
 
-/* BATCH: rows of one transaction. SWEEP_MS: of one sweep in a turn, so that none keeps the others waiting. */
-enum { BATCH = 200, BATCH_MS = 5000, SWEEP_MS = 2000 };
+enum { FIGURES_MS = 5000 };
 
 /* Ends what the statement moved (columns org, job_id, kind, endpoint_id, status) as every end is ended. */
 static tab_status end_each(tab_tx *tx, const tab_rows *rows, size_t *count, tab_error *err)
@@ -39,8 +39,9 @@ static tab_status end_each(tab_tx *tx, const tab_rows *rows, size_t *count, tab_
 }
 
 /* Jobs that were started too often. */
-static tab_status give_up(tab_tx *tx, jobs_swept *ret, size_t *n, tab_error *err)
+static tab_status give_up(tab_tx *tx, void *arg, int64_t most, size_t *n, tab_error *err)
 {
+    jobs_swept *ret = arg;
     TAB_AUTO(tab_rows) *failed = NULL;
     TAB_TRY(tab_tx_query(
         tx, &failed, err,
@@ -51,15 +52,16 @@ static tab_status give_up(tab_tx *tx, jobs_swept *ret, size_t *n, tab_error *err
         "AND tries >= $1 AND staged IS NULL LIMIT $2 FOR UPDATE SKIP LOCKED) lost "
         "WHERE j.org = lost.org AND j.job_id = lost.job_id "
         "RETURNING j.org, j.job_id, kind, endpoint_id, status",
-        TAB_P(tab_p_int(JOBS_TRIES), tab_p_int(BATCH))));
+        TAB_P(tab_p_int(JOBS_TRIES), tab_p_int(most))));
     TAB_TRY(end_each(tx, failed, n, err));
     ret->failed += *n;
     return TAB_OK;
 }
 
 /* Jobs whose worker is lost. */
-static tab_status requeue(tab_tx *tx, jobs_swept *ret, size_t *n, tab_error *err)
+static tab_status requeue(tab_tx *tx, void *arg, int64_t most, size_t *n, tab_error *err)
 {
+    jobs_swept *ret = arg;
     TAB_AUTO(tab_rows) *queued = NULL;
     TAB_TRY(tab_tx_query(
         tx, &queued, err,
@@ -71,13 +73,14 @@ static tab_status requeue(tab_tx *tx, jobs_swept *ret, size_t *n, tab_error *err
         "WHERE j.org = l.org AND j.job_id = l.job_id "
         "RETURNING j.org, j.job_id) INSERT INTO jobs.log (org, job_id, line) "
         "SELECT org, job_id, 'queued again: its worker was lost' FROM lost RETURNING 1",
-        TAB_P(tab_p_int(JOBS_TRIES), tab_p_int(BATCH))));
+        TAB_P(tab_p_int(JOBS_TRIES), tab_p_int(most))));
     ret->requeued += *n = tab_rows_count(queued);
     return TAB_OK;
 }
 
-static tab_status expire(tab_tx *tx, jobs_swept *ret, size_t *n, tab_error *err)
+static tab_status expire(tab_tx *tx, void *arg, int64_t most, size_t *n, tab_error *err)
 {
+    jobs_swept *ret = arg;
     TAB_AUTO(tab_rows) *rows = NULL;
     TAB_TRY(
         tab_tx_query(tx, &rows, err,
@@ -88,78 +91,27 @@ static tab_status expire(tab_tx *tx, jobs_swept *ret, size_t *n, tab_error *err)
                      "AND due_at < clock_timestamp() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED) late "
                      "WHERE j.org = late.org AND j.job_id = late.job_id "
                      "RETURNING j.org, j.job_id, kind, endpoint_id, status",
-                     TAB_P(tab_p_int(BATCH))));
+                     TAB_P(tab_p_int(most))));
     TAB_TRY(end_each(tx, rows, n, err));
     ret->expired += *n;
     return TAB_OK;
 }
 
-#define FORGET(table)                                                      \
-    "DELETE FROM " table " WHERE ctid = ANY(ARRAY(SELECT ctid FROM " table \
-    " WHERE expires_at < now() ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED)) RETURNING 1"
-
-static tab_status forget(tab_tx *tx, jobs_swept *ret, size_t *n, tab_error *err)
+static tab_status fold(tab_tx *tx, void *arg, int64_t most, size_t *n, tab_error *err)
 {
-    TAB_AUTO(tab_rows) *rows = NULL;
-    (void)ret;
-    TAB_TRY(tab_tx_query(tx, &rows, err, FORGET("jobs.output"), TAB_P(tab_p_int(BATCH))));
-    *n = tab_rows_count(rows);
-    return TAB_OK;
+    (void)arg;
+    return tab_tally_fold(tx, "jobs", most, n, err);
 }
 
-static tab_status forget_pieces(tab_tx *tx, jobs_swept *ret, size_t *n, tab_error *err)
-{
-    TAB_AUTO(tab_rows) *rows = NULL;
-    (void)ret;
-    TAB_TRY(tab_tx_query(tx, &rows, err, FORGET("jobs.piece"), TAB_P(tab_p_int(BATCH))));
-    *n = tab_rows_count(rows);
-    return TAB_OK;
-}
-
-/* The sweeps, in the order of who waits for them. Each takes batches of BATCH rows in transactions of their
- * own, so that what was done stays done, and leaves what is locked to the next turn. */
-static const struct {
-    const char *name;
-    tab_status (*batch)(tab_tx *tx, jobs_swept *ret, size_t *n, tab_error *err);
-} sweeps[] = {
-    { "lost leases", requeue },    { "jobs started too often", give_up }, { "missed windows", expire },
-    { "expired outputs", forget }, { "expired pieces", forget_pieces },
+/* In the order of who waits for them. */
+static tab_sweep sweeps[] = {
+    { .name = "lost leases", .batch = requeue },
+    { .name = "jobs started too often", .batch = give_up },
+    { .name = "missed windows", .batch = expire },
+    { .name = "expired outputs", .sql = TAB_SWEEP_DELETE("jobs.output", "expires_at", "now()") },
+    { .name = "expired pieces", .sql = TAB_SWEEP_DELETE("jobs.piece", "expires_at", "now()"), .most = 50 },
+    { .name = "counts of jobs", .batch = fold, .most = 1000 },
 };
-enum { SWEEPS = sizeof sweeps / sizeof *sweeps };
-
-static tab_status sweep_batch(tab_pg *pg, size_t k, jobs_swept *ret, size_t *n, tab_error *err)
-{
-    TAB_AUTO(tab_tx) *tx = NULL;
-    TAB_TRY(tab_tx_begin(pg, TAB_ORG_ALL, tab_in_ms(BATCH_MS), &tx, err));
-    TAB_TRY(sweeps[k].batch(tx, ret, n, err));
-    return tab_tx_commit(&tx, err);
-}
-
-/* One sweep's part of a turn: until a batch is not full, or its time is over. */
-static void sweep_one(tab_pg *pg, size_t k, jobs_swept *ret)
-{
-    static _Atomic int64_t behind[SWEEPS]; /* tab_mono_ms since when it is not done; 0: it is */
-    char labels[80];
-    tab_deadline end = tab_in_ms(SWEEP_MS);
-    tab_status s = TAB_OK;
-    size_t n = BATCH;
-    while (n == BATCH && s == TAB_OK && tab_left_ms(end, 1) > 0) {
-        tab_error err = { 0 };
-        n = 0;
-        s = sweep_batch(pg, k, ret, &n, &err);
-        if (s != TAB_OK && s != TAB_UNAVAILABLE)
-            tab_log_fields(TAB_WARN, "a sweep did not end; tried again", "of", sweeps[k].name, "why",
-                           err.message, NULL);
-    }
-    bool left = s != TAB_OK || n == BATCH;
-    int64_t now = tab_mono_ms(), since = atomic_load(&behind[k]);
-    since = !left ? 0 : since > 0 ? since : now;
-    atomic_store(&behind[k], since);
-    snprintf(labels, sizeof labels, "sweep=\"%s\"", sweeps[k].name);
-    tab_metric_set(tab_gauge("tabella_sweep_behind_seconds",
-                             "How long there has been more to sweep than one turn does", labels),
-                   since > 0 ? (double)(now - since) / 1000 : 0);
-}
 
 /* Open jobs by kind. Jobs of a batch wait for their organization's cap, so the oldest is told by kind. */
 static tab_status open_jobs(tab_tx *tx, jobs_swept *ret, tab_error *err)
@@ -186,7 +138,7 @@ static tab_status figures(tab_pg *pg, jobs_swept *ret, tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     TAB_AUTO(tab_rows) *rows = NULL;
-    TAB_TRY(tab_tx_begin(pg, TAB_ORG_ALL, tab_in_ms(BATCH_MS), &tx, err));
+    TAB_TRY(tab_tx_begin(pg, TAB_ORG_ALL, tab_in_ms(FIGURES_MS), &tx, err));
     TAB_TRY(open_jobs(tx, ret, err));
     TAB_TRY(tab_tx_query(tx, &rows, err,
                          "SELECT coalesce(avg(extract(epoch FROM updated_at - started_at)), 2)::float8 "
@@ -204,7 +156,6 @@ static tab_status figures(tab_pg *pg, jobs_swept *ret, tab_error *err)
 tab_status jobs_sweep(tab_pg *pg, jobs_swept *ret, tab_error *err)
 {
     *ret = (jobs_swept){ 0 };
-    for (size_t k = 0; k < SWEEPS; k++)
-        sweep_one(pg, k, ret);
+    tab_sweep_turns(pg, sweeps, sizeof sweeps / sizeof *sweeps, ret, NULL);
     return figures(pg, ret, err);
 }

@@ -27,14 +27,13 @@ enum {
     LOG_MS = 60000,
 };
 #define GIVE_UP "interval '3 days'"
-#define KEPT "interval '30 days'"
 
 struct mail {
     tab_pg *pg;
     const mail_config *cfg;
     pthread_t thread;
     atomic_bool stop;
-    int64_t logged_ms, swept_ms;
+    int64_t logged_ms;
 };
 
 /* What is being sent, in an arena. */
@@ -265,25 +264,10 @@ static bool one(mail *m)
     return settle(m, &c, said, why, &err) == TAB_OK;
 }
 
-static void sweep(mail *m)
-{
-    TAB_AUTO(tab_tx) *tx = NULL;
-    tab_error err;
-    if (tab_mono_ms() < m->swept_ms)
-        return;
-    m->swept_ms = tab_mono_ms() + 3600000;
-    if (tab_tx_begin(m->pg, TAB_ORG_ALL, tab_in_ms(60000), &tx, &err) != TAB_OK ||
-        tab_tx_query(tx, NULL, &err, "DELETE FROM keys.delivery WHERE created < now() - " KEPT, TAB_P_NONE) !=
-            TAB_OK ||
-        tab_tx_commit(&tx, &err) != TAB_OK)
-        tab_log(TAB_WARN, "old deliveries were not deleted: %s", err.message);
-}
-
 static void *run(void *arg)
 {
     mail *m = arg;
     while (!atomic_load(&m->stop)) {
-        sweep(m);
         while (m->cfg->url[0] != '\0' && one(m) && !atomic_load(&m->stop))
             ;
         for (int ms = 0; ms < 1000 && !atomic_load(&m->stop); ms += 50)

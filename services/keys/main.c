@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "common/base/config.h"
+#include "common/pg/sweep.h"
+#include "common/pg/tally.h"
 #include "common/run/health.h"
 #include "common/run/signals.h"
 #include "common/run/trace.h"
@@ -41,6 +43,26 @@ static const tab_option keys_options[] = {
     TAB_OPTIONS_END,
 };
 
+static tab_status fold(tab_tx *tx, void *arg, int64_t most, size_t *n, tab_error *err)
+{
+    (void)arg;
+    return tab_tally_fold(tx, "keys", most, n, err);
+}
+
+enum { MINUTE_MS = 60000 };
+static tab_sweep sweeps[] = {
+    { .name = "counts of notices", .batch = fold, .most = 1000 },
+    { .name = "expired sessions",
+      .every_ms = MINUTE_MS,
+      .sql = TAB_SWEEP_DELETE("keys.session", "expires", "now()") },
+    { .name = "old deliveries",
+      .every_ms = MINUTE_MS,
+      .sql = TAB_SWEEP_DELETE("keys.delivery", "created", "now() - interval '30 days'") },
+    { .name = "old counts of uses",
+      .every_ms = MINUTE_MS,
+      .sql = TAB_SWEEP_DELETE("keys.use_batch", "at", "now() - interval '7 days'") },
+};
+
 int main(int argc, char **argv)
 {
     keys_config cfg;
@@ -75,7 +97,7 @@ int main(int argc, char **argv)
     self.cache.sign = cfg.grant_secret[0] == '\0' ? NULL : &sign;
     pthread_t chores;
     tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
-    static tab_schema schema = { .schema = "keys", .least = 7 };
+    static tab_schema schema = { .schema = "keys", .least = 8 };
     schema.pg = pg;
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "schema", tab_schema_fits, &schema);
@@ -84,7 +106,8 @@ int main(int argc, char **argv)
     tab_rpc_limits(rpc, cfg.threads, 0, 256u << 20);
     mail *post = mail_open(pg, &cfg.mail);
     bool works = post != NULL && pthread_create(&chores, NULL, keys_chores, &self) == 0;
-    bool good = works && tab_events_take(pg, rpc, "keys", keys_on_event, NULL, &self) &&
+    tab_sweeper *sweeper = tab_sweeper_open(pg, sweeps, sizeof sweeps / sizeof *sweeps, NULL);
+    bool good = works && sweeper != NULL && tab_events_take(pg, rpc, "keys", keys_on_event, NULL, &self) &&
                 tab_rpc_serve(rpc, keys_methods, &self);
     tab_health_ready(health, good);
     if (good) {
@@ -93,6 +116,7 @@ int main(int argc, char **argv)
     }
     good = good && tab_rpc_drain(rpc, cfg.drain_s);
     atomic_store(&self.stop, true);
+    tab_sweeper_close(sweeper);
     if (works)
         pthread_join(chores, NULL);
     mail_close(post);

@@ -5,6 +5,7 @@
 
 #include "common/base/proto.h"
 #include "common/json/json.h"
+#include "common/pg/tally.h"
 #include "proto/events.pb-c.h"
 #include "services/keys/keys.h"
 
@@ -154,15 +155,11 @@ tab_status keys_list_notices(void *arg, tab_call *call, tab_error *err)
     const Tabella__ListNoticesRequest *q = call->in;
     Tabella__ListNoticesReply *out = call->out;
     TAB_AUTO(tab_tx) *tx = NULL;
-    TAB_AUTO(tab_rows) *counts = NULL;
     TAB_AUTO(tab_rows) *r = NULL;
     uint32_t limit = q->limit == 0 || q->limit > PAGE ? PAGE : q->limit;
     TAB_TRY(tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));
-    TAB_TRY(tab_tx_query(tx, &counts, err,
-                         "SELECT count(*), count(*) FILTER (WHERE read_at IS NULL) "
-                         "FROM keys.notification "
-                         "WHERE org = $1",
-                         TAB_P(tab_p_text(call->org))));
+    TAB_TRY(tab_tally_total(tx, "keys", call->org, "unread", &out->unread, err));
+    TAB_TRY(tab_tally_total(tx, "keys", call->org, "notice", &out->total, err));
     TAB_TRY(tab_tx_query(
         tx, &r, err,
         "SELECT position, id, kind, subject, text, data, at, read_at "
@@ -172,8 +169,7 @@ tab_status keys_list_notices(void *arg, tab_call *call, tab_error *err)
         "ORDER BY position DESC "
         "LIMIT $4",
         TAB_P(tab_p_text(call->org), tab_p_int(q->before), tab_p_bool(q->unread), tab_p_int(limit))));
-    out->unread = (uint64_t)tab_rows_int(counts, 0, 1);
-    out->total = q->unread ? out->unread : (uint64_t)tab_rows_int(counts, 0, 0);
+    out->total = q->unread ? out->unread : out->total;
     TAB_TRY(fill(r, call->arena, out, err));
     return tab_tx_commit(&tx, err);
 }

@@ -372,8 +372,6 @@ tab_status keys_store_uses(tab_tx *tx, const char *batch, const char *ids, const
             TAB_P(tab_p_text(batch))));
         if (tab_rows_count(r) == 0)
             return TAB_OK; /* added before */
-        TAB_TRY(tab_tx_query(tx, NULL, err, "DELETE FROM keys.use_batch WHERE at < now() - interval '7 days'",
-                             TAB_P_NONE));
     }
     return tab_tx_query(tx, NULL, err,
                         "UPDATE keys.api_key k "

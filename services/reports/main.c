@@ -3,6 +3,8 @@
 #include <stdlib.h>
 
 #include "common/base/config.h"
+#include "common/pg/sweep.h"
+#include "common/pg/tally.h"
 #include "common/run/health.h"
 #include "common/run/signals.h"
 #include "common/run/trace.h"
@@ -13,6 +15,12 @@ typedef struct {
 } config;
 
 static const tab_option options[] = { TAB_COMMON_OPTIONS(config), TAB_OPTIONS_END };
+
+static tab_status fold(tab_tx *tx, void *arg, int64_t most, size_t *n, tab_error *err)
+{
+    (void)arg;
+    return tab_tally_fold(tx, "reports", most, n, err);
+}
 
 int main(int argc, char **argv)
 {
@@ -35,7 +43,7 @@ int main(int argc, char **argv)
     static reports self;
     self.pg = pg;
     tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
-    static tab_schema schema = { .schema = "reports", .least = 1 };
+    static tab_schema schema = { .schema = "reports", .least = 3 };
     schema.pg = pg;
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "schema", tab_schema_fits, &schema);
@@ -44,9 +52,14 @@ int main(int argc, char **argv)
     if (!tab_events_take(pg, rpc, "reports", reports_on_work, NULL, &self) ||
         !tab_rpc_serve(rpc, reports_methods, &self))
         return EXIT_FAILURE;
+    static tab_sweep sweeps[] = { { .name = "counts of reports", .batch = fold, .most = 1000 } };
+    tab_sweeper *sweeper = tab_sweeper_open(pg, sweeps, 1, NULL);
+    if (sweeper == NULL)
+        return EXIT_FAILURE;
     tab_health_ready(health, true);
 
     tab_log(TAB_INFO, "stopping on signal %d", tab_signals_wait(&stop));
     tab_health_leave(health, cfg.leave_s);
+    tab_sweeper_close(sweeper);
     return tab_rpc_drain(rpc, cfg.drain_s) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

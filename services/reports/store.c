@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "common/base/proto.h"
+#include "common/pg/tally.h"
 #include "common/security/crypto.h"
 #include "common/security/ids.h"
 
@@ -203,20 +204,20 @@ tab_status reports_list(const reports_at *at, const Tabella__ListReportsRequest 
     int64_t limit = q->limit == 0 ? 20 : q->limit > 100 ? 100 : q->limit;
 
     TAB_AUTO(tab_tx) *tx = NULL;
-    TAB_AUTO(tab_rows) *rows = NULL, *count = NULL;
+    TAB_AUTO(tab_rows) *rows = NULL;
     tab_status s = tab_tx_begin(at->pg, at->org, at->deadline, &tx, err);
     if (s == TAB_OK)
         s = tab_tx_query(tx, &rows, err,
                          "SELECT content, content_hash, starred, created_at, seq "
                          "FROM reports.report "
                          "WHERE org = $1 AND (starred::int, created_at, seq) < ($2::int, $5, $3::bigint) "
-                         "ORDER BY starred DESC, created_at DESC, seq DESC "
+                         "ORDER BY starred::int DESC, created_at DESC, seq DESC "
                          "LIMIT $4",
                          TAB_P(tab_p_text(at->org), tab_p_int(star), tab_p_int(seq), tab_p_int(limit + 1),
                                tab_p_time(us)));
+    uint64_t total = 0;
     if (s == TAB_OK)
-        s = tab_tx_query(tx, &count, err, "SELECT count(*) FROM reports.report WHERE org = $1",
-                         TAB_P(tab_p_text(at->org)));
+        s = tab_tally_total(tx, "reports", at->org, "report", &total, err);
     if (s != TAB_OK)
         return s;
 
@@ -229,7 +230,7 @@ tab_status reports_list(const reports_at *at, const Tabella__ListReportsRequest 
         return tab_no_memory(err);
     tabella__list_reports_reply__init(y);
     y->reports = list;
-    y->total = (uint64_t)tab_rows_int(count, 0, 0);
+    y->total = total;
     for (y->n_reports = 0; y->n_reports < n && s == TAB_OK; y->n_reports++)
         s = summary_of(rows, y->n_reports, at->arena, &list[y->n_reports], err);
     if (n > 0 && tab_rows_count(rows) > n) {

@@ -13,6 +13,7 @@ HELPERS = {
     "submit": "run, without waiting",
     "forecast": "run, with a horizon",
     "jobs.wait": "jobs.retrieve until it ends",
+    "jobs.frame": "jobs.download, read as a frame",
     "close": "connections",
     "run_cost": "run, with dry_run",
     "endpoints.create_cost": "endpoints.create, with dry_run",
@@ -24,8 +25,9 @@ HELPERS = {
 BROWSERS = {"POST_SESSION", "GET_SESSION", "DELETE_SESSION"}
 # Arguments that are the client's own, and those that carry a field under another name.
 OWN = {"self", "wait", "progress", "timeout", "options"}
-OF_CALL = {"run": {"name"}}  # the name of a single table
-NAMED = {"data.diff": {"from": "before", "to": "after"}}  # `from` is a word of Python's own
+OF_CALL = {"run": {"name"}, "jobs.download": {"path", "table"}}  # a single table's name; where a file goes
+# `from` is a word of Python's own; a part of a result is one
+NAMED = {"data.diff": {"from": "before", "to": "after"}, "jobs.download": {"sub": "part"}}
 ANSWERS = {
     "Bundle": Bundle,
     "Cost": _types.Cost,

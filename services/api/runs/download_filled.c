@@ -1,9 +1,9 @@
 /* See results.h: a run's tables, whole, with the cells that it filled.
  *
- *   rows from where the run read them (a snapshot, range by range; or, of an inline run, what is kept with its
- *   output) + filled cells, which are in the order of table, row and column
- *     -> the table's columns; for each that was filled in part, whether a row's cell was (NAME_filled); and how
- *        sure the filled cells of a row are (row_confidence) */
+ *   rows from where the run read them (a snapshot, range by range; or, of an inline run, what is kept with
+ *   its output) + filled cells, which are in the order of table, row and column
+ *     -> the table's columns; for each that was filled in part, whether a row's cell was (NAME_filled); and
+ *        how sure the filled cells of a row are (row_confidence) */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -108,63 +108,31 @@ tab_status store_dataset_drop(tab_tx *tx, const char *org, const char *id, const
                          "SET kept = false "
                          "FROM data_connector.dataset d "
                          "WHERE s.org = $1 AND s.kept AND s.dataset = d.id AND d.org = $1 "
-                         "AND CASE WHEN $2::text IS NOT NULL THEN d.id = $2 WHEN $3::text IS NOT NULL THEN "
-                         "d.temporary AND d.owner = $3 ELSE d.temporary AND d.expires < now() END "
+                         "AND (d.id = $2 OR (d.temporary AND d.owner = $3)) "
                          "RETURNING s.id), " DROP_PIECES,
                          TAB_P(tab_p_text(org), tab_p_text(id), tab_p_text(owner))));
     return tab_tx_query(tx, NULL, err,
                         "WITH gone AS (DELETE "
                         "FROM data_connector.dataset d "
-                        "WHERE d.org = $1 AND CASE WHEN $2::text IS NOT NULL THEN d.id = $2 WHEN $3::text "
-                        "IS NOT NULL THEN d.temporary AND d.owner = $3 ELSE d.temporary "
-                        "AND d.expires < now() END "
+                        "WHERE d.org = $1 AND (d.id = $2 OR (d.temporary AND d.owner = $3)) "
                         "RETURNING d.connection) DELETE "
                         "FROM data_connector.connection c USING gone "
                         "WHERE c.org = $1 AND c.id = gone.connection",
                         TAB_P(tab_p_text(org), tab_p_text(id), tab_p_text(owner)));
 }
 
-tab_status store_snapshots_expire(tab_tx *tx, const char *org, int64_t days, tab_error *err)
+tab_status store_snapshot_unkeep(tab_tx *tx, const char *org, const char *id, tab_error *err)
 {
     return tab_tx_query(tx, NULL, err,
                         "WITH unkept AS (UPDATE data_connector.snapshot s "
                         "SET kept = false "
-                        "WHERE s.org = $1 AND s.kept AND s.created < now() - make_interval(days => $2::int) "
-                        "AND NOT EXISTS (SELECT 1 "
+                        "WHERE s.org = $1 AND s.id = $2 AND s.kept AND NOT EXISTS (SELECT 1 "
                         "FROM data_connector.dataset d "
                         "WHERE d.org = $1 AND d.snapshot = s.id) AND NOT EXISTS (SELECT 1 "
                         "FROM data_connector.pin p "
                         "WHERE p.org = $1 AND p.snapshot = s.id) "
                         "RETURNING s.id), " DROP_PIECES,
-                        TAB_P(tab_p_text(org), tab_p_int(days)));
-}
-
-tab_status store_orgs_to_sweep(tab_tx *tx, tab_arena *a, int64_t days, const char ***ret, size_t *ret_n,
-                               tab_error *err)
-{
-    TAB_AUTO(tab_rows) *r = NULL;
-    TAB_TRY(tab_tx_query(
-        tx, &r, err,
-        "SELECT org "
-        "FROM data_connector.dataset "
-        "WHERE temporary AND expires < now() "
-        "UNION "
-        "SELECT s.org "
-        "FROM data_connector.snapshot s "
-        "WHERE s.kept AND s.created < now() - make_interval(days => $1::int) AND NOT EXISTS (SELECT 1 "
-        "FROM data_connector.dataset d "
-        "WHERE d.org = s.org AND d.snapshot = s.id) AND NOT EXISTS (SELECT 1 "
-        "FROM data_connector.pin p "
-        "WHERE p.org = s.org AND p.snapshot = s.id) "
-        "LIMIT 100",
-        TAB_P(tab_p_int(days))));
-    *ret_n = tab_rows_count(r);
-    *ret = tab_arena_new_of(a, const char *, *ret_n);
-    if (*ret == NULL)
-        return tab_no_memory(err);
-    for (size_t i = 0; i < *ret_n; i++)
-        (*ret)[i] = tab_proto_text(a, tab_rows_text(r, i, 0));
-    return TAB_OK;
+                        TAB_P(tab_p_text(org), tab_p_text(id)));
 }
 
 /* ---- snapshots ------------------------------------------------------------------------------- */

@@ -37,16 +37,13 @@ tab_status store_dataset_pin(tab_tx *tx, const char *org, const char *id, bool p
 /* What was done to its rows on their way, a line each. */
 tab_status store_dataset_noted(tab_tx *tx, const char *org, const char *id, tab_str notes,
                                tab_error *err) TAB_CHECKED;
-/* Drops datasets: by id, by owner (temporary ones), or the expired ones (both NULL). With them go their
+/* Drops datasets: by id, or by owner (temporary ones). With them go their
  * snapshots' rows, the blocks that nothing else holds, and the connection that feeds them. Needs
  * store_hold_blocks alone. */
 tab_status store_dataset_drop(tab_tx *tx, const char *org, const char *id, const char *owner,
                               tab_error *err) TAB_CHECKED;
-/* Deletes the rows of snapshots that are older than so many days and neither current nor pinned. */
-tab_status store_snapshots_expire(tab_tx *tx, const char *org, int64_t days, tab_error *err) TAB_CHECKED;
-/* Organizations that have something to drop, one a row; TAB_ORG_ALL. */
-tab_status store_orgs_to_sweep(tab_tx *tx, tab_arena *a, int64_t days, const char ***ret, size_t *ret_n,
-                               tab_error *err) TAB_CHECKED;
+/* Deletes the rows of a snapshot, unless it is current or pinned. Needs store_hold_blocks alone. */
+tab_status store_snapshot_unkeep(tab_tx *tx, const char *org, const char *id, tab_error *err) TAB_CHECKED;
 
 /* ---- snapshots */
 /* temporary: what seals its blocks, for a temporary dataset; else NULL. */

@@ -125,6 +125,8 @@ class AsyncJobs(Group):
     list = _paged(r.Jobs.list)
     retrieve = _threaded(r.Jobs.retrieve)
     cancel = _threaded(r.Jobs.cancel)
+    download = _threaded(r.Jobs.download)
+    frame = _threaded(r.Jobs.frame)
     wait = _threaded(r.Jobs.wait)
 
 

@@ -6,9 +6,11 @@ at once. A run's outputs are kept by the service for 24 hours."""
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Callable, Dict, List, Literal, Optional, Sequence, Tuple
+import os
+from typing import Any, Callable, Dict, List, Literal, Optional, Sequence, Tuple, Union
 
-from . import _frames
+from . import _download, _frames
+from ._errors import TabellaError
 from ._types import Answer, TableProfile
 
 Fetch = Callable[[str], Dict[str, Any]]  # a cursor to its page
@@ -87,6 +89,32 @@ class Bundle(Answer):
         for name in PAGED:
             self.array(name)
         return self
+
+    # ---- files ---------------------------------------------------------------------------------
+
+    def download(
+        self,
+        part: str,
+        path: "Union[str, os.PathLike[str]]",
+        *,
+        table: Optional[str] = None,
+        format: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> str:
+        """Writes a part of the result to a file, while the service keeps it: see `client.jobs.download`."""
+        return self._jobs().download(self.job_id, part, path, table=table, format=format, timeout=timeout)
+
+    def frame(self, part: str, *, table: Optional[str] = None, timeout: Optional[float] = None) -> Any:
+        """A part of the result as a data frame of the caller's library, in one request; it needs pyarrow (or
+        polars). `filled`: the whole table, with the columns NAME_filled that say which cells were filled."""
+        transport = self._jobs()._client._transport
+        return _download.frame(transport, self.job_id, part, table, self._kind, timeout)
+
+    def _jobs(self) -> Any:
+        jobs = getattr(self._fetch, "jobs", None)
+        if jobs is None or not self.job_id:
+            raise TabellaError("this bundle is of no run whose result the service keeps")
+        return jobs
 
     # ---- frames --------------------------------------------------------------------------------
 

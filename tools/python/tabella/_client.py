@@ -247,6 +247,7 @@ class Tabella:
         def fetch(cursor: str) -> Dict[str, Any]:
             return self._transport.call("GET_JOB", job_id, query={"cursor": cursor}).json
 
+        fetch.jobs = self.jobs  # type: ignore[attr-defined]
         return fetch if job_id else None
 
     def _bound(self, job: Job) -> Job:

@@ -3,12 +3,15 @@ route of _routes.py; what a route answers with 202 is followed to its end unless
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from typing import Any, Dict, List, Literal, Mapping, Optional, Sequence, Union
 
+from . import _download
 from ._bundle import Bundle
 from ._errors import APITimeoutError, JobCancelledError, JobExpiredError, JobFailedError
+from ._frames import kind_of
 from ._large import forget
 from ._resource import Page, Resource
 from ._transport import Stopped, pause
@@ -51,6 +54,29 @@ class Jobs(Resource):
 
     def cancel(self, id: str) -> Job:
         return self._client._bound(Job.read(self._call("POST_JOB_CANCEL", id).json))
+
+    def download(
+        self,
+        id: str,
+        part: str,
+        path: "Union[str, os.PathLike[str]]",
+        *,
+        table: Optional[str] = None,
+        format: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> str:
+        """Writes a part of a run's result to a file, whatever its length, and gives its path.
+
+        part: `results`, `filled`, `unified_rows`, `matches`, `duplicates`, `suspects` or `forecast`; one that
+        the result does not have is NotFoundError. table: of `filled`, which table, where several were filled.
+        format: csv, arrow or parquet (default: by the path's ending)."""
+        return _download.download(self._client._transport, id, part, path, table, format, timeout)
+
+    def frame(
+        self, id: str, part: str, *, table: Optional[str] = None, timeout: Optional[float] = None
+    ) -> Any:
+        """The same as a data frame (of pandas, where it is installed); it needs pyarrow."""
+        return _download.frame(self._client._transport, id, part, table, kind_of([]), timeout)
 
     def wait(self, job: Union[Job, str], *, progress: bool = False, timeout: Optional[float] = None) -> Job:
         """See Job.wait."""

@@ -40,6 +40,8 @@ ROUTES: Dict[str, Route] = {
     "GET_REPORT": Route("GET", "/v2/reports/{id}", "reports.retrieve"),
     "GET_JOBS": Route("GET", "/v2/jobs", "jobs.list"),
     "GET_JOB": Route("GET", "/v2/jobs/{id}", "jobs.retrieve"),
+    "GET_RESULT_PART": Route("GET", "/v2/jobs/{id}/result/{sub}", "jobs.download"),
+    "GET_RESULT_FILLED": Route("GET", "/v2/jobs/{id}/result/filled/{sub}", "jobs.download"),
     "POST_JOB_CANCEL": Route("POST", "/v2/jobs/{id}/cancel", "jobs.cancel"),
     "GET_MODELS": Route("GET", "/v2/models", "models.list"),
     "GET_USAGE": Route("GET", "/v2/usage", "usage.retrieve"),

@@ -25,6 +25,7 @@ from ._routes import ROUTES, Route
 CONNECT_S = 5.0  # a host that takes longer to accept is away
 IDLE_S = 50.0  # nginx closes a kept connection after 75 s by default
 KEPT = 16  # idle connections
+FILE_S = 300.0  # until a file's first byte: the service may look through the whole before
 WHOLE = 1 << 20  # bytes: a shorter body goes in one piece with its length
 FIRST_PAUSE_S, LONGEST_PAUSE_S, LONGEST_RETRY_AFTER_S = 0.5, 8.0, 120.0
 VERSION = "0.3.0"
@@ -327,6 +328,57 @@ class Transport:
                 raise error
             pause(self._pause_of(attempt, asked))
         raise AssertionError("a call has at least one attempt")
+
+    def stream(
+        self,
+        operation: str,
+        *ids: str,
+        query: Optional[Mapping[str, Any]] = None,
+        timeout: Optional[float] = None,
+    ) -> Pieces:
+        """The bytes of a file, as they come, over a connection of its own. It is asked for again until its
+        first byte is there. Raises APIError and APIConnectionError; one that breaks off is no file."""
+        route = ROUTES[operation]
+        path = self._path(route, ids, query)
+        head = {"Authorization": "Bearer " + self.key, "User-Agent": "tabella-python/" + VERSION}
+        limit = self.timeout if timeout is None else timeout
+        for attempt in range(self.max_retries + 1):
+            last, asked = attempt == self.max_retries, None
+            connection: Optional[http.client.HTTPConnection] = None
+            begun = False
+            try:
+                connection = self._new(limit)
+                if connection.sock is not None:
+                    connection.sock.settimeout(max(limit, FILE_S))
+                answer = self._send(connection, route.method, path, head, None)
+                if answer.status == 200:
+                    while True:
+                        piece = answer.read(1 << 18)
+                        begun = begun or bool(piece)
+                        if not piece:
+                            return
+                        yield piece
+                headers = {k.lower(): v for k, v in answer.getheaders()}
+                asked = retry_after_of(headers)
+                error = error_of(answer.status, headers, self._json_of(answer.read()), asked)
+                if last or not self._worth(error, route) or (asked or 0) > LONGEST_RETRY_AFTER_S:
+                    raise error
+            except (OSError, http.client.HTTPException) as e:
+                if last or begun:
+                    what = f"{type(e).__name__}: {e}".rstrip(": ")
+                    raise APIConnectionError(f"{self.host}: the file broke off: {what}") from e
+            finally:
+                if connection is not None:
+                    connection.close()
+            pause(self._pause_of(attempt, asked))
+        raise AssertionError("a call has at least one attempt")
+
+    @staticmethod
+    def _json_of(raw: bytes) -> Any:
+        try:
+            return json.loads(raw) if raw else None
+        except ValueError:
+            return None
 
     @staticmethod
     def _worth(error: APIError, route: Route) -> bool:

@@ -1,0 +1,81 @@
+"""Parts of a run's result as files, and as frames: what the bundle's pages hold, whole and in one request."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+from typing import TYPE_CHECKING, Any, Dict, Iterator, Optional
+
+from ._errors import TabellaError
+
+if TYPE_CHECKING:
+    from ._transport import Transport
+
+# How a file's ending names its format.
+ENDINGS: Dict[str, str] = {".csv": "csv", ".arrow": "arrow", ".arrows": "arrow", ".parquet": "parquet"}
+
+
+def format_of(path: str, format: Optional[str]) -> str:
+    """The format that is asked for, else the one of the file's ending."""
+    if format is not None:
+        return format
+    ending = os.path.splitext(path)[1].lower()
+    if ending not in ENDINGS:
+        raise TabellaError(
+            f"which format {path!r} is to have is not clear: end it in .csv, .arrow or .parquet"
+        )
+    return ENDINGS[ending]
+
+
+def pieces(
+    transport: "Transport", id: str, part: str, table: Optional[str], format: str, timeout: Optional[float]
+) -> Iterator[bytes]:
+    ids = (id, part) if table is None else (id, table)
+    if table is not None and part != "filled":
+        raise TabellaError("only `filled` has a table of its own")
+    operation = "GET_RESULT_PART" if table is None else "GET_RESULT_FILLED"
+    return transport.stream(operation, *ids, query={"format": format}, timeout=timeout)
+
+
+def download(
+    transport: "Transport",
+    id: str,
+    part: str,
+    path: "str | os.PathLike[str]",
+    table: Optional[str],
+    format: Optional[str],
+    timeout: Optional[float],
+) -> str:
+    """Writes beside the path, and moves what came in whole there: no half of a file is ever found under it."""
+    to = os.fspath(path)
+    beside = f"{to}.{os.getpid()}.part"
+    try:
+        with open(beside, "wb") as f:
+            for piece in pieces(transport, id, part, table, format_of(to, format), timeout):
+                f.write(piece)
+        os.replace(beside, to)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(beside)
+        raise
+    return to
+
+
+def frame(
+    transport: "Transport", id: str, part: str, table: Optional[str], kind: str, timeout: Optional[float]
+) -> Any:
+    """As a frame of the caller's library, with the types of Arrow; it needs pyarrow (or polars)."""
+    raw = b"".join(pieces(transport, id, part, table, "arrow", timeout))
+    if kind == "polars":
+        import polars
+
+        return polars.read_ipc_stream(io.BytesIO(raw))
+    try:
+        import pyarrow
+    except ImportError:
+        raise TabellaError(
+            "frames of downloads need pyarrow; download(part, path) writes files without it"
+        ) from None
+    whole = pyarrow.ipc.open_stream(pyarrow.BufferReader(raw)).read_all()
+    return whole if kind == "arrow" else whole.to_pandas() if kind == "pandas" else whole.to_pylist()
