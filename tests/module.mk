@@ -162,3 +162,8 @@ BENCH_PROGRAMS += $(B)/bench/series
 $(B)/bench/series: $(B)/tests/bench/series/series.o $(patsubst %,$(B)/services/inference/engine/series/tests/%.o,made made_times made_none held) \
     $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+# ---- statements beside the rows that tables have -----------------------------------------------
+## make bench-rows      each statement's time and plan, at 1,000 and 1 million rows a table; TAB_BENCH_ROWS=...
+.PHONY: bench-rows
+bench-rows: build
+	@tests/bench/rows/run

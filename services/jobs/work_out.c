@@ -7,14 +7,14 @@
 #include "proto/data.pb-c.h"
 #include "services/jobs/work.h"
 
-enum { WRITE_MS = 3600000, COLUMNS = 5 };
+enum { WRITE_MS = 3600000, COLUMNS = 5, SERIES_MOST = 64 };
 
 typedef struct {
     const Tabella__Prediction *p;
     tab_column classes;
     size_t n_classes, low, high; /* low, high: places of the quantiles 0.1 and 0.9, or the number of levels */
-    tab_builder *b[COLUMNS];
-    size_t cols;
+    tab_builder *b[COLUMNS + SERIES_MOST + 1]; /* those of every row; then series and time of steps ahead */
+    size_t own, cols;                          /* how many of every row; in all */
 } predictions;
 
 static void number_or_null(tab_builder *b, const double *of, size_t levels, size_t i, size_t level)
@@ -41,6 +41,33 @@ static void add_row(predictions *x, const Tabella__Results *r, size_t i, bool mi
         tab_builder_number(x->b[2], r->anomaly_score[i]);
         tab_builder_bool(x->b[3], r->anomaly_score[i] >= x->p->threshold);
     }
+    for (size_t k = x->own; k < x->cols; k++)
+        tab_builder_null(x->b[k]);
+}
+
+/* Steps ahead of every series: rows that the table does not have, so they have no number. */
+static bool add_steps(predictions *x, const Tabella__Forecast *f)
+{
+    tab_column at, series[SERIES_MOST];
+    size_t n = f == NULL ? 0 : f->n_value;
+    if (n == 0)
+        return true;
+    if (!tab_column_view(f->at, n, &at))
+        return false;
+    for (size_t k = 0; x->own + k + 1 < x->cols; k++)
+        if (!tab_column_view(f->series_value[k], n, &series[k]))
+            return false;
+    for (size_t i = 0; i < n; i++) {
+        tab_builder_null(x->b[0]);
+        tab_builder_bool(x->b[1], true);
+        tab_builder_number(x->b[2], f->value[i]);
+        tab_builder_number(x->b[3], f->low[i]);
+        tab_builder_number(x->b[4], f->high[i]);
+        for (size_t k = 0; x->own + k + 1 < x->cols; k++)
+            tab_builder_cell(x->b[x->own + k], tab_cell_at(&series[k], i));
+        tab_builder_cell(x->b[x->cols - 1], tab_cell_at(&at, i));
+    }
+    return true;
 }
 
 static size_t level(const Tabella__Prediction *p, double q)
@@ -49,6 +76,23 @@ static size_t level(const Tabella__Prediction *p, double q)
     while (k < p->n_quantile_levels && (p->quantile_levels[k] < q - 1e-9 || p->quantile_levels[k] > q + 1e-9))
         k++;
     return k;
+}
+
+/* The columns of steps ahead: those that name a series, by their own names, and the time. */
+static bool begin_steps(predictions *x, tab_arena *a, const Tabella__Forecast *f)
+{
+    size_t n = f == NULL || f->n_value == 0 ? 0 : f->n_series + 1;
+    for (size_t k = 0; k < n && n <= SERIES_MOST + 1; k++) {
+        tab_str name = TAB_S("time");
+        if (k + 1 < n)
+            name = (tab_str){ (const char *)f->series[k]->address.data, f->series[k]->address.len };
+        const char *dot = k + 1 < n ? memchr(name.p, '.', name.n) : NULL;
+        if (dot != NULL)
+            name = (tab_str){ dot + 1, (size_t)(name.p + name.n - dot - 1) };
+        if ((x->b[x->cols++] = tab_builder_new(a, name)) == NULL)
+            return false;
+    }
+    return n <= SERIES_MOST + 1;
 }
 
 /* Of what kind the results are decides the columns; their names are those of the command line's files. */
@@ -68,7 +112,8 @@ static bool begin(predictions *x, tab_arena *a, const Tabella__Results *r)
     for (; title[x->cols] != NULL; x->cols++)
         if ((x->b[x->cols] = tab_builder_new(a, tab_str_of(title[x->cols]))) == NULL)
             return false;
-    return true;
+    x->own = x->cols;
+    return x->own < COLUMNS || begin_steps(x, a, x->p->forecast);
 }
 
 /* In the order of rows: each part has it already. */
@@ -79,7 +124,7 @@ static tab_status predictions_table(tab_arena *a, const Tabella__Prediction *p, 
     const Tabella__Results *r = p->results != NULL ? p->results : &none,
                            *m = p->missing_target_results != NULL ? p->missing_target_results : &none;
     predictions x = { .p = p };
-    tab_column *col = tab_arena_new_of(a, tab_column, COLUMNS);
+    tab_column *col = tab_arena_new_of(a, tab_column, COLUMNS + SERIES_MOST + 1);
     tab_table *t = tab_arena_new_of(a, tab_table, 1);
     if (col == NULL || t == NULL || !begin(&x, a, r->n_row > 0 ? r : m))
         return tab_no_memory(err);
@@ -88,10 +133,15 @@ static tab_status predictions_table(tab_arena *a, const Tabella__Prediction *p, 
             add_row(&x, r, i++, false);
         else
             add_row(&x, m, k++, true);
+    size_t rows = r->n_row + m->n_row;
+    if (x.cols > x.own && !add_steps(&x, p->forecast))
+        return tab_no_memory(err);
+    if (x.cols > x.own)
+        rows += p->forecast->n_value;
     for (size_t k = 0; k < x.cols; k++)
         if (!tab_builder_finish(x.b[k], &col[k]))
             return tab_no_memory(err);
-    *t = (tab_table){ TAB_S("predictions"), r->n_row + m->n_row, x.cols, col };
+    *t = (tab_table){ TAB_S("predictions"), rows, x.cols, col };
     *ret = t;
     return TAB_OK;
 }

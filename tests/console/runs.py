@@ -60,12 +60,20 @@ def run(b, downloads):
     b.press("JSON")
     bundle = json.loads(b.downloaded("bundle.json"))
     check("the bundle is saved as JSON", len(bundle["tables"]) == 2)
-    b.press("CSV")
-    lines = b.downloaded("predictions.csv").splitlines()
-    check(
-        "predictions as CSV",
-        len(lines) == 1 + len(bundle["prediction"]["results"]) and "predicted_" in lines[0],
-    )
+    b.press("Files")
+    job, p = bundle["job_id"], bundle["prediction"]
+
+    def part(name):
+        b.script(f"document.querySelector('a[href*=\"/result/{name}?format=csv\"]').click()")
+        return b.downloaded(f"{job}-{name}.csv").splitlines()
+
+    rows = p["total"] + p["missing_target_total"]
+    lines = part("results")
+    check("predictions as a file", len(lines) == 1 + rows and lines[0].startswith("row,"), lines[:2])
+    check("unified rows too, all of them", len(part("unified_rows")) == 1 + 130)
+    matches = bundle["cross_table_map"]["entity_matches"]
+    check("and matches", len(part("matches")) == 1 + len(matches))
+    b.press("Files")
     b.press("HTML page")
     page = b.downloaded("tables.html")
     check("and all of it as a page without scripts", "<h2>Prediction of" in page and "<script" not in page)
@@ -174,9 +182,6 @@ def strangers_cells(b, folder):
         "and is no element",
         b.script("return window.broken === undefined && !document.querySelector('main img')"),
     )
-    b.press("CSV")
-    saved = b.downloaded("predictions.csv")
-    check("a formula is saved as text", "'=1+1" in saved and ",=1+1" not in saved, saved[:300])
     b.press("HTML page")
     check("and the page has no markup of strangers", "<img" not in b.downloaded("tables.html"))
     bad = folder / "torn.csv"

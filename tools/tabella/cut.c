@@ -262,8 +262,9 @@ static tab_status audit_step(cutter *k, archive *x, int64_t days, bool *ret_more
     "e.calls, 'lines', coalesce((SELECT json_agg(json_build_object('op', l.op, 'cells', l.cells, 'milli', "  \
     "l.milli) ORDER BY l.n) FROM metering.line l WHERE l.org = e.org AND l.event_id = e.event_id), "         \
     "'[]'))::text FROM metering.event e WHERE e.org = $1 AND e.at < now() - $2 * interval '1 day' AND "      \
-    "e.event_id > $3 AND (e.surface <> 'cut' OR EXISTS (SELECT FROM metering.line l WHERE l.org = e.org "    \
-    "AND l.event_id = e.event_id)) ORDER BY e.event_id LIMIT $4 FOR UPDATE OF e"
+    "e.event_id > $3 AND e.surface IS DISTINCT FROM 'cut' AND (e.surface IS NOT NULL OR EXISTS (SELECT "     \
+    "FROM metering.line l WHERE l.org = e.org AND l.event_id = e.event_id)) ORDER BY e.event_id LIMIT $4 "   \
+    "FOR UPDATE OF e"
 
 /* What is cut must be what is shown: a difference would be gone with its cause. */
 static tab_status ledger_holds(cutter *k, const char *org, tab_error *err)

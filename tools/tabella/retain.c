@@ -44,22 +44,20 @@ tab_pg *admin_owner(void)
     return configured(&cfg) ? tab_pg_open(cfg.postgres, NULL, 1) : NULL;
 }
 
-/* What goes with age. Jobs that have ended, less those whose output an endpoint shows; their logs; records of
- * runs. In steps, so that no lock is held for long. */
+/* What goes with age. Jobs that have ended, less those whose output an endpoint shows, each with its log;
+ * records of runs. In steps by an index of age, so that no lock is held for long, and the last step costs what
+ * the first did. */
 static const struct {
     const char *what, *sql;
     bool runs;
 } ages[] = {
-    { "jobs.log",
-      "DELETE FROM jobs.log WHERE (org, job_id, n) IN (SELECT l.org, l.job_id, l.n FROM jobs.log l JOIN "
-      "jobs.job j USING (org, job_id) WHERE j.status IN ('done', 'failed', 'cancelled', 'expired') AND "
-      "j.updated_at < now() - $1 * interval '1 day' LIMIT $2)",
-      false },
     { "jobs.job",
-      "DELETE FROM jobs.job WHERE (org, job_id) IN (SELECT j.org, j.job_id FROM jobs.job j WHERE j.status IN "
+      "WITH old AS MATERIALIZED (SELECT j.org, j.job_id FROM jobs.job j WHERE j.status IN "
       "('done', 'failed', 'cancelled', 'expired') AND j.updated_at < now() - $1 * interval '1 day' AND NOT "
       "EXISTS (SELECT FROM jobs.endpoint e WHERE e.org = j.org AND e.deleted_at IS NULL AND j.job_id IN "
-      "(e.create_job, e.output_job)) LIMIT $2)",
+      "(e.create_job, e.output_job)) ORDER BY j.updated_at LIMIT $2), logs AS (DELETE FROM jobs.log l USING "
+      "old WHERE l.org = old.org AND l.job_id = old.job_id) DELETE FROM jobs.job j USING old WHERE "
+      "j.org = old.org AND j.job_id = old.job_id",
       false },
     { "jobs.output",
       "DELETE FROM jobs.output WHERE (org, job_id, part) IN (SELECT o.org, o.job_id, o.part FROM jobs.output "
@@ -68,7 +66,7 @@ static const struct {
       false },
     { "reports.report",
       "DELETE FROM reports.report WHERE (org, report_id) IN (SELECT org, report_id FROM reports.report WHERE "
-      "kind = 'run' AND NOT starred AND created_at < now() - $1 * interval '1 day' LIMIT $2)",
+      "kind = 'run' AND NOT starred AND created_at < now() - $1 * interval '1 day' ORDER BY created_at LIMIT $2)",
       true },
 };
 

@@ -36,3 +36,5 @@ INSERT INTO jobs.tally (org, list, n, folded)
 
 -- A page of one status, without a look at the jobs of the others.
 CREATE INDEX job_newest_of ON jobs.job (org, status, seq DESC);
+-- What goes with age (tabella admin retain), the oldest first.
+CREATE INDEX job_ended ON jobs.job (updated_at) WHERE status IN ('done', 'failed', 'cancelled', 'expired');

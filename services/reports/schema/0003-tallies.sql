@@ -13,3 +13,4 @@ CREATE TRIGGER counted AFTER INSERT OR DELETE ON reports.report
 INSERT INTO reports.tally (org, list, n, folded)
     SELECT org, 'report', count(*), true FROM reports.report GROUP BY org;
 CREATE INDEX report_listed ON reports.report (org, (starred::int) DESC, created_at DESC, seq DESC);
+CREATE INDEX report_run_age ON reports.report (created_at) WHERE kind = 'run' AND NOT starred;
