@@ -167,3 +167,10 @@ $(B)/bench/series: $(B)/tests/bench/series/series.o $(patsubst %,$(B)/services/i
 .PHONY: bench-rows
 bench-rows: build
 	@tests/bench/rows/run
+## make bench-results   pages and files of a result of 10 million rows, and what api and jobs hold meanwhile
+BENCH_PROGRAMS += $(B)/bench/results-store
+$(B)/bench/results-store: $(B)/tests/bench/results/store.o $$(call body,services/jobs) $(B)/libcommon.a
+	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+.PHONY: bench-results
+bench-results: build $(B)/bench/results-store
+	@tests/bench/results/run $(B)/bench/results-store $(ARGS)

@@ -23,7 +23,7 @@ export function partsOf(b) {
     return parts;
 }
 
-export function Files({ id, bundle }) {
+export function ResultFiles({ id, bundle }) {
     const parts = partsOf(bundle);
     if (!parts.length) return html`<section class="card"><p class="body soft">This result has no part that is a file of its own.</p></section>`;
     return html`<section class="card" aria-label="Files"><header><h2>Files</h2><span class="small soft">each part whole, while the result is kept</span></header>

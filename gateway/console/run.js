@@ -5,7 +5,7 @@ import { bytes, plural, slug, splitRef } from "./format.js";
 import { INLINE_MOST, PARTS_MOST, isColumnar, nameOf, readFile, unlike } from "./files.js";
 import { Cost, bodyOf, useCost } from "./cost.js";
 import { Bundle } from "./bundle.js";
-import { Files } from "./downloads.js";
+import { ResultFiles } from "./downloads.js";
 import { pageOf } from "./page.js";
 
 // What this tab sent and got, by job. One run: tables are large, and files are not kept across a reload.
@@ -287,7 +287,7 @@ function Result({ id }) {
             <button type="button" aria-expanded=${files} onClick=${() => showFiles(!files)}>Files</button>
             <button type="button" onClick=${() => pageOf(b).then((page) => save("tables.html", "text/html", page))}>HTML page</button>
         <//>
-        ${files && html`<${Files} id=${id} bundle=${b} />`}
+        ${files && html`<${ResultFiles} id=${id} bundle=${b} />`}
         <${Bundle} bundle=${b} source=${{ path: p`/v2/jobs/${id}`, rows: rowsOf(inputs) }} choose=${inputs ? again : null} without=${inputs ? without : null} />
         ${inputs && html`<div class="stack" style=${{ marginTop: "24px" }}><${SameByCode} inputs=${inputs} /></div>`}
         ${inputs && html`<${MakeEndpoint} inputs=${inputs} bundle=${b} open=${making} close=${() => make(false)} />`}

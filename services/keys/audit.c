@@ -5,6 +5,7 @@
 
 #include "common/base/log.h"
 #include "common/base/proto.h"
+#include "common/pg/tally.h"
 #include "proto/events.pb-c.h"
 #include "services/keys/keys.h"
 
@@ -143,33 +144,46 @@ static tab_status checkpoint(tab_tx *tx, tab_arena *a, const char *org, Tabella_
     return TAB_OK;
 }
 
+/* How many entries match: of all, of an action or of an actor without counting them. */
+static tab_status total_of(tab_tx *tx, tab_arena *a, const char *org, const Tabella__ListAuditRequest *q,
+                           uint64_t *ret, tab_error *err)
+{
+    TAB_AUTO(tab_rows) *r = NULL;
+    bool timed = q->since != 0 || q->until != 0, action = q->action[0] != 0, actor = q->actor[0] != 0;
+    if (!timed && action != actor) {
+        const char *list =
+            tab_arena_printf(a, action ? "action/%s" : "actor/%s", action ? q->action : q->actor);
+        return list == NULL ? tab_no_memory(err) : tab_tally_total(tx, "keys", org, list, ret, err);
+    }
+    if (timed || action)
+        TAB_TRY(tab_tx_query(tx, &r, err, "SELECT count(*) FROM keys.audit WHERE " MATCHES,
+                             TAB_P(tab_p_text(org), tab_p_text(q->action), tab_p_text(q->actor),
+                                   time_or_null(q->since), time_or_null(q->until))));
+    else /* the chain has no gaps */
+        TAB_TRY(tab_tx_query(tx, &r, err,
+                             "SELECT coalesce(max(seq) - min(seq) + 1, 0) FROM keys.audit WHERE org = $1",
+                             TAB_P(tab_p_text(org))));
+    *ret = (uint64_t)tab_rows_int(r, 0, 0);
+    return TAB_OK;
+}
+
 static tab_status list(tab_tx *tx, tab_arena *a, const char *org, const Tabella__ListAuditRequest *q,
                        Tabella__ListAuditReply *ret, tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
-    TAB_AUTO(tab_rows) *total = NULL;
     TAB_AUTO(tab_rows) *head = NULL;
     uint32_t limit = q->limit == 0 || q->limit > PAGE ? PAGE : q->limit;
     tab_param since = time_or_null(q->since), until = time_or_null(q->until);
     TAB_TRY(tab_tx_query(tx, &head, err,
                          "SELECT seq, hash FROM keys.audit WHERE org = $1 ORDER BY seq DESC LIMIT 1",
                          TAB_P(tab_p_text(org))));
-    bool all = q->action[0] == 0 && q->actor[0] == 0 && q->since == 0 && q->until == 0;
-    if (all) /* the chain has no gaps: the last number less the first one tells */
-        TAB_TRY(tab_tx_query(tx, &total, err,
-                             "SELECT coalesce(max(seq) - min(seq) + 1, 0) FROM keys.audit WHERE org = $1",
-                             TAB_P(tab_p_text(org))));
-    else
-        TAB_TRY(
-            tab_tx_query(tx, &total, err, "SELECT count(*) FROM keys.audit WHERE " MATCHES,
-                         TAB_P(tab_p_text(org), tab_p_text(q->action), tab_p_text(q->actor), since, until)));
+    TAB_TRY(total_of(tx, a, org, q, &ret->total, err));
     TAB_TRY(tab_tx_query(tx, &r, err,
                          q->ascending ? ENTRY "WHERE " MATCHES "AND seq > $6::bigint ORDER BY seq LIMIT $7"
                                       : ENTRY "WHERE " MATCHES "AND ($6::bigint = 0 OR seq < $6::bigint) "
                                               "ORDER BY seq DESC LIMIT $7",
                          TAB_P(tab_p_text(org), tab_p_text(q->action), tab_p_text(q->actor), since, until,
                                tab_p_int(q->ascending ? q->after : q->before), tab_p_int(limit))));
-    ret->total = (uint64_t)tab_rows_int(total, 0, 0);
     if (tab_rows_count(head) == 1) {
         ret->head_seq = (uint64_t)tab_rows_int(head, 0, 0);
         ret->head_hash = tab_proto_bytes(a, tab_rows_bytes(head, 0, 1, a));

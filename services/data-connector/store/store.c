@@ -101,20 +101,23 @@ tab_status store_dataset_noted(tab_tx *tx, const char *org, const char *id, tab_
     "$1 AND "                                                                                     \
     "p.hash = b.hash AND p.snapshot NOT IN (SELECT snapshot FROM gone))"
 
+/* The datasets meant, each found by an index. */
+#define DROPPED                                                                     \
+    "dropped AS (SELECT id FROM data_connector.dataset WHERE org = $1 AND id = $2 " \
+    "UNION SELECT id FROM data_connector.dataset WHERE org = $1 AND owner = $3 AND temporary)"
+
 tab_status store_dataset_drop(tab_tx *tx, const char *org, const char *id, const char *owner, tab_error *err)
 {
     TAB_TRY(tab_tx_query(tx, NULL, err,
-                         "WITH unkept AS (UPDATE data_connector.snapshot s "
+                         "WITH " DROPPED ", unkept AS (UPDATE data_connector.snapshot s "
                          "SET kept = false "
-                         "FROM data_connector.dataset d "
-                         "WHERE s.org = $1 AND s.kept AND s.dataset = d.id AND d.org = $1 "
-                         "AND (d.id = $2 OR (d.temporary AND d.owner = $3)) "
+                         "WHERE s.org = $1 AND s.kept AND s.dataset IN (SELECT id FROM dropped) "
                          "RETURNING s.id), " DROP_PIECES,
                          TAB_P(tab_p_text(org), tab_p_text(id), tab_p_text(owner))));
     return tab_tx_query(tx, NULL, err,
-                        "WITH gone AS (DELETE "
+                        "WITH " DROPPED ", gone AS (DELETE "
                         "FROM data_connector.dataset d "
-                        "WHERE d.org = $1 AND (d.id = $2 OR (d.temporary AND d.owner = $3)) "
+                        "WHERE d.org = $1 AND d.id IN (SELECT id FROM dropped) "
                         "RETURNING d.connection) DELETE "
                         "FROM data_connector.connection c USING gone "
                         "WHERE c.org = $1 AND c.id = gone.connection",
@@ -123,16 +126,17 @@ tab_status store_dataset_drop(tab_tx *tx, const char *org, const char *id, const
 
 tab_status store_snapshot_unkeep(tab_tx *tx, const char *org, const char *id, tab_error *err)
 {
-    return tab_tx_query(tx, NULL, err,
-                        "WITH unkept AS (UPDATE data_connector.snapshot s "
-                        "SET kept = false "
-                        "WHERE s.org = $1 AND s.id = $2 AND s.kept AND NOT EXISTS (SELECT 1 "
-                        "FROM data_connector.dataset d "
-                        "WHERE d.org = $1 AND d.snapshot = s.id) AND NOT EXISTS (SELECT 1 "
-                        "FROM data_connector.pin p "
-                        "WHERE p.org = $1 AND p.snapshot = s.id) "
-                        "RETURNING s.id), " DROP_PIECES,
-                        TAB_P(tab_p_text(org), tab_p_text(id)));
+    return tab_tx_query(
+        tx, NULL, err,
+        "WITH unkept AS (UPDATE data_connector.snapshot s "
+        "SET kept = false "
+        "WHERE s.org = $1 AND s.id = $2 AND s.kept AND NOT EXISTS (SELECT 1 "
+        "FROM data_connector.dataset d "
+        "WHERE d.org = $1 AND d.id = s.dataset AND d.snapshot = s.id) AND NOT EXISTS (SELECT 1 "
+        "FROM data_connector.pin p "
+        "WHERE p.org = $1 AND p.dataset = s.dataset AND p.snapshot = s.id) "
+        "RETURNING s.id), " DROP_PIECES,
+        TAB_P(tab_p_text(org), tab_p_text(id)));
 }
 
 /* ---- snapshots ------------------------------------------------------------------------------- */
@@ -247,7 +251,9 @@ tab_status store_snapshot_get(tab_tx *tx, tab_arena *a, const char *org, const c
                          "WHERE p.org = $1 AND p.dataset = s.dataset) "
                          "FROM data_connector.snapshot s "
                          "LEFT JOIN data_connector.dataset d ON d.org = s.org AND d.id = s.dataset "
-                         "WHERE s.org = $1 AND (s.id = $2 OR (d.id = $2 AND d.snapshot = s.id))",
+                         "WHERE s.org = $1 AND s.id = coalesce((SELECT x.snapshot "
+                         "FROM data_connector.dataset x "
+                         "WHERE x.org = $1 AND x.id = $2), $2)",
                          TAB_P(tab_p_text(org), tab_p_text(id))));
     if (tab_rows_count(r) == 0)
         return tab_fail(err, TAB_NOT_FOUND, "snapshot", "There is no such snapshot.");
