@@ -1,5 +1,5 @@
-"""Who may include whom: the rooms of common/, services, tools and tests as common/README.md lists them, the floors
-of the engine, which knows no server, as its own README does.
+"""Who may include whom: the rooms of common/, services, tools and tests as common/README.md lists them, the
+floors of the engine, which knows no server, as its own README does.
 
 usage: includes.py [ROOT], default: the project's root. Prints what does not hold and exits 1 when
 there is something."""

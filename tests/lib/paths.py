@@ -1,5 +1,5 @@
-"""Every path that a guide of the project names is there: README.md, CONTRIBUTING.md, docs/architecture.md, and
-the README of common, of each of its rooms, of each service and of the engine.
+"""Every path that a guide of the project names is there: README.md, CONTRIBUTING.md, docs/architecture.md,
+and the README of common, of each of its rooms, of each service and of the engine.
 
 A path is the target of a link, or a word in backquotes that has a slash or the ending of a source file. It
 counts from the project's root, from the guide's folder, or from services/. Words in capitals stand for any
