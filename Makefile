@@ -29,7 +29,7 @@ SERVICES := $(patsubst services/%/main.c,%,$(wildcard services/*/main.c))
 PROTOS   := $(wildcard proto/*.proto)
 GENH     := $(PROTOS:proto/%.proto=$(GEN)/proto/%.pb-c.h)
 ENGINE_C := $(shell find services/inference/engine -name '*.c' -not -path '*/tests/*')
-COMMON_O := $(patsubst %.c,$(B)/%.o,$(wildcard common/*/*.c)) \
+COMMON_O := $(patsubst %.c,$(B)/%.o,$(filter-out common/files/tests/%,$(wildcard common/*/*.c common/files/*/*.c))) \
             $(patsubst %.cc,$(B)/%.o,$(wildcard common/*/*.cc)) \
             $(PROTOS:proto/%.proto=$(B)/gen/%.pb-c.o)
 TEST_DIRS := $(sort $(patsubst %/,%,$(dir $(shell find common services gateway tools tests -name '*_test.c'))))
