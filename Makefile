@@ -35,7 +35,7 @@ COMMON_O := $(patsubst %.c,$(B)/%.o,$(filter-out common/files/tests/%,$(wildcard
 TEST_DIRS := $(sort $(patsubst %/,%,$(dir $(shell find common services gateway tools tests -name '*_test.c'))))
 TESTS     := $(foreach d,$(TEST_DIRS),$(B)/test/$(subst /,-,$(d)))
 
-.PHONY: FORCE all build unit test up down bench deps help clean fuzz
+.PHONY: FORCE all build unit unit-programs test up down bench deps help clean fuzz
 .SECONDARY:
 all: build
 
@@ -93,6 +93,7 @@ $(foreach d,$(TEST_DIRS),$(eval $(call TEST_PROGRAM,$(d))))
 ## make help            this list
 deps:
 	@tools/install-deps
+unit-programs: $(TESTS)
 unit: $(TESTS)
 	@tests/run-unit $(TESTS)
 test:
