@@ -63,7 +63,7 @@ void bundle_fixed_or_null(tab_out *o, double x, const char *metric);
 bool bundle_writer_init(bundle_writer *w, tab_arena *a, const Tabella__Bundle *b);
 void bundle_writer_free(bundle_writer *w);
 
-/* How many elements an array has in all, how many of them the bundle holds, and which is the first of these. */
+/* How many elements an array has in all, how many of them the bundle holds, and the place of the first. */
 size_t bundle_total(const Tabella__Bundle *b, tab_paged array);
 size_t bundle_held(const Tabella__Bundle *b, tab_paged array);
 size_t bundle_first(const Tabella__Bundle *b, tab_paged array);

@@ -1,5 +1,5 @@
-/* Sweeps: what has expired goes in batches, each in a transaction of its own, so that what was done stays done,
- * a turn is short however much there is, and rows that somebody has locked wait for the next turn.
+/* Sweeps: what has expired goes in batches, each in a transaction of its own, so that what was done stays
+ * done, a turn is short however much there is, and rows that somebody has locked wait for the next turn.
  * docs/sweeps.md lists all of them.
  *
  * The gauge tabella_sweep_behind_seconds{sweep="NAME"} says since when a sweep has had more to do than one

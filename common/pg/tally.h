@@ -1,6 +1,6 @@
 /* How many rows a list of an organization has, without counting them (docs/decisions/0411).
  *
- * The transaction that adds a row to a list adds a row to its schema's tally: (org, list, +1), by a trigger of
+ * The transaction that adds a row to a list adds one to its schema's tally: (org, list, +1), by a trigger of
  * the listed table; one that takes a row away adds -1. The total is their sum: exact, and nobody waits for
  * anybody, for no row is changed. A sweep folds what was added into one row a list, so that sums stay short:
  *

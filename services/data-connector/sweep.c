@@ -1,5 +1,5 @@
-/* What data-connector drops by itself: temporary datasets whose time is over, rows of old snapshots that nobody
- * uses, uploads that nobody went on with, and what snapshots take of the disk, which is told.
+/* What data-connector drops by itself: temporary datasets whose time is over, rows of old snapshots that
+ * nobody uses, uploads that nobody went on with. And what snapshots take of the disk, which is told.
  *
  * Datasets and snapshots go one at a time, the oldest first, from where the turn before stopped: one that is
  * being written to (its organization's blocks are held), or that cannot be dropped, keeps nobody waiting
@@ -69,7 +69,8 @@ static tab_status drop_rows(tab_tx *tx, void *arg, int64_t most, size_t *ret_n, 
         tx, &r, err,
         "SELECT s.org, s.id, s.created, NOT EXISTS (SELECT 1 FROM data_connector.dataset d "
         "WHERE d.org = s.org AND d.id = s.dataset AND d.snapshot = s.id) AND NOT EXISTS "
-        "(SELECT 1 FROM data_connector.pin p WHERE p.org = s.org AND p.dataset = s.dataset AND p.snapshot = s.id) "
+        "(SELECT 1 FROM data_connector.pin p WHERE p.org = s.org AND p.dataset = s.dataset AND p.snapshot = "
+        "s.id) "
         "FROM data_connector.snapshot s WHERE s.kept AND s.created < now() - make_interval(days => $1::int) "
         "AND (s.created, s.id) > ($2, $3) ORDER BY s.created, s.id LIMIT $4",
         TAB_P(tab_p_int(self->keep_days), tab_p_time(p.at), tab_p_text(p.id), tab_p_int(most))));

@@ -13,7 +13,7 @@
 #include "common/bundle/bundle_pieces.h"
 #include "services/jobs/store.h"
 
-enum { PART = 1 << 20, PIECE = 512 << 10, WHOLE_MOST = PIECE };
+enum { PART = 1 << 20, PIECE = 256 << 10, WHOLE_MOST = PIECE };
 static const size_t SCRATCH = (size_t)3 << 30;
 
 #define UNTIL(hours) "CASE WHEN " hours "::int > 0 THEN now() + " hours "::int * interval '1 hour' END"
@@ -201,7 +201,7 @@ static tab_status get_piece(tab_tx *tx, tab_arena *a, const char *org, const cha
     *ret = NULL;
     TAB_TRY(tab_tx_query_bytes(
         tx, &rows, err,
-        "SELECT data, first::text FROM jobs.piece WHERE org = $1 AND job_id = $2 AND array_name = $3 "
+        "SELECT data, first::text AS said FROM jobs.piece WHERE org = $1 AND job_id = $2 AND array_name = $3 "
         "AND first <= $4 AND (expires_at IS NULL OR expires_at > now()) ORDER BY first DESC LIMIT 1",
         TAB_P(tab_p_text(org), tab_p_text(job_id), tab_p_text(w->array), tab_p_int((int64_t)w->from))));
     if (tab_rows_count(rows) == 0)

@@ -45,8 +45,8 @@ tab_pg *admin_owner(void)
 }
 
 /* What goes with age. Jobs that have ended, less those whose output an endpoint shows, each with its log;
- * records of runs. In steps by an index of age, so that no lock is held for long, and the last step costs what
- * the first did. */
+ * records of runs. In steps by an index of age, so that no lock is held for long, and the last step costs
+ * what the first did. */
 static const struct {
     const char *what, *sql;
     bool runs;
@@ -66,7 +66,8 @@ static const struct {
       false },
     { "reports.report",
       "DELETE FROM reports.report WHERE (org, report_id) IN (SELECT org, report_id FROM reports.report WHERE "
-      "kind = 'run' AND NOT starred AND created_at < now() - $1 * interval '1 day' ORDER BY created_at LIMIT $2)",
+      "kind = 'run' AND NOT starred AND created_at < now() - $1 * interval '1 day' ORDER BY created_at "
+      "LIMIT $2)",
       true },
 };
 

@@ -1,12 +1,12 @@
 /* Files that tables are written to, read again by arrow.h and parquet.h. tests/suite/downloads has them read
  * by pyarrow where it is installed. */
-#include "common/files/table_file.h"
+#include "common/files/written/table_file.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 
-#include "common/files/arrow.h"
-#include "common/files/parquet.h"
+#include "common/files/arrow/arrow.h"
+#include "common/files/parquet/parquet.h"
 #include "common/json/json.h"
 
 enum { COLS = 9, CELLS = 10000000, UNPACKED = 1 << 30 };

@@ -304,7 +304,11 @@ tab_status bundle_page(request *r, piece_of *piece, const void *of, const char *
         if (pieces[n] == NULL || !tab_bundle_sound(pieces[n]))
             return tab_fail(err, TAB_INTERNAL, "", "a bundle that is not sound");
         total = tab_bundle_total(pieces[n], (tab_paged)array);
-        at = tab_bundle_first(pieces[n], (tab_paged)array) + tab_bundle_held(pieces[n], (tab_paged)array);
+        size_t first = tab_bundle_first(pieces[n], (tab_paged)array);
+        size_t past = first + tab_bundle_held(pieces[n], (tab_paged)array);
+        if (at < total && (at < first || at >= past))
+            return tab_fail(err, TAB_INTERNAL, "", "a piece that does not hold what it should");
+        at = past;
     }
     tab_bundle_page_json(&r->out, pieces, n, (tab_paged)array, from, limit, &view);
     return TAB_OK;

@@ -1,6 +1,6 @@
 /* GET /v2/jobs/:id/result/:part, and .../filled/:table (docs/decisions/0410).
  *
- *   part (download_parts.c) --batches of rows--> file (common/files/table_file.h) --bytes--> the connection
+ *   part (download_parts.c) --batches of rows--> file (common/files/written) --bytes--> the connection
  *
  * Each on a connection and a thread of its own (stream.h), which waits where its reader is slow: what is held
  * is a batch, whatever the result's length. */

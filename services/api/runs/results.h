@@ -8,7 +8,7 @@
 #define TAB_API_RESULTS_H
 
 #include "common/bundle/bundle_pieces.h"
-#include "common/files/table_file.h"
+#include "common/files/written/table_file.h"
 #include "services/api/api.h"
 
 typedef struct {

@@ -39,7 +39,8 @@ static bool results(Tabella__Results *r, size_t n)
     return true;
 }
 
-static tab_status store(tab_pg *pg, const char *org, const char *job, const Tabella__Bundle *b, tab_error *err)
+static tab_status store(tab_pg *pg, const char *org, const char *job, const Tabella__Bundle *b,
+                        tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     const tab_run_keys none = { 0 };

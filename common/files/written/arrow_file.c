@@ -5,7 +5,7 @@
  *
  * FlatBuffers are written forwards: an offset leads to what comes later, so its place is noted and filled in
  * when its target is written (`refer`). Message.fbs and Schema.fbs of Arrow give the numbers of fields. */
-#include "common/files/table_file_parts.h"
+#include "common/files/written/table_file_parts.h"
 
 enum { MESSAGE_SCHEMA = 1, MESSAGE_ROWS = 3, VERSION_5 = 4 };
 enum { TYPE_INT = 2, TYPE_FLOAT = 3, TYPE_UTF8 = 5, TYPE_BOOL = 6, TYPE_DATE = 8, TYPE_TIMESTAMP = 10 };

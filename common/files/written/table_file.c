@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "common/files/iso.h"
-#include "common/files/table_file_parts.h"
+#include "common/files/written/table_file_parts.h"
 
 enum { BATCH_ROWS = 65536, BATCH_BYTES = 4 << 20, CSV_BYTES = 256 << 10 };
 

@@ -2,7 +2,7 @@
 #ifndef TAB_FILES_TABLE_FILE_PARTS_H
 #define TAB_FILES_TABLE_FILE_PARTS_H
 
-#include "common/files/table_file.h"
+#include "common/files/written/table_file.h"
 #include "common/json/json.h"
 
 /* A column's cells of the batch that is being made, one a row. */

@@ -6,8 +6,8 @@
  * parquet.thrift gives the numbers of fields, types and encodings. */
 #include <zstd.h>
 
-#include "common/files/table_file_parts.h"
-#include "common/files/thrift.h"
+#include "common/files/parquet/thrift.h"
+#include "common/files/written/table_file_parts.h"
 
 enum { BOOLEAN = 0, INT32 = 1, INT64 = 2, REAL64 = 5, BYTE_ARRAY = 6 };
 enum { OPTIONAL = 1, PLAIN = 0, RLE = 3, ZSTD = 6, DATA_PAGE = 0 };
