@@ -320,6 +320,9 @@ tab_status bundle_members(request *r, const Tabella__Bundle *b, const char *list
 /* The whole bundle, without cursors. memory, or NULL: what bundles of one answer share is written once. */
 tab_status bundle_whole(request *r, const Tabella__Bundle *b, tab_str held_out, tab_bundle_memory *memory,
                         tab_error *err) TAB_CHECKED;
+/* A bundle that jobs sent, by a version that sends it packed or by one that does not: sound. */
+tab_status bundle_of_reply(tab_arena *a, const Tabella__OutputReply *y, const Tabella__Bundle **ret,
+                           tab_error *err) TAB_CHECKED;
 /* What holds element `from` of a bundle's array: a piece of it, or all. */
 typedef tab_status piece_of(request *r, const void *of, tab_paged array, size_t from,
                             const Tabella__Bundle **ret, tab_error *err);
@@ -350,9 +353,9 @@ void upload_members(request *r, const Tabella__LoadReply *y);
 void data_json(tab_out *o, const Tabella__DataObject *d); /* as one object */
 
 /* datasets.c: makes a table of the body a dataset, named by its id. The same job and the same i give the
- * same dataset. temporary: the job drops it when it ends. */
+ * same dataset. until_us: it is temporary, dropped by its job or then; 0: it stays. */
 tab_status table_ingest(request *r, const char *job_id, size_t i, const tab_table *const *table,
-                        bool temporary, const Tabella__DataObject **ret, tab_error *err) TAB_CHECKED;
+                        int64_t until_us, const Tabella__DataObject **ret, tab_error *err) TAB_CHECKED;
 
 /* outputs.c: what inline runs leave for 24 hours. */
 typedef struct {

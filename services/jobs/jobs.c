@@ -151,20 +151,33 @@ static tab_status cancel(void *arg, tab_call *call, tab_error *err)
     return TAB_OK;
 }
 
-static tab_status bundle_of(jobs *self, tab_call *call, const char *job_id, const jobs_wanted *w,
+/* As it lies, where the caller reads it so. Callers of the version before, which do not, get bundles that are
+ * whole, and for a moment no large ones. */
+static tab_status bundle_of(jobs *self, tab_call *call, const char *job_id, const jobs_wanted *w, bool pieces,
                             tab_error *err)
 {
     Tabella__OutputReply *y = call->out;
     TAB_AUTO(tab_tx) *tx = NULL;
+    tab_str bytes;
     TAB_TRY(begin(self, call, &tx, err));
-    TAB_TRY(jobs_output_get(tx, call->org, job_id, &self->run_keys, w, call->arena, &y->bundle, err));
-    return tab_tx_commit(&tx, err);
+    TAB_TRY(jobs_output_get(tx, call->org, job_id, &self->run_keys, w, call->arena, &bytes, err));
+    TAB_TRY(tab_tx_commit(&tx, err));
+    if (pieces) {
+        y->packed = (ProtobufCBinaryData){ bytes.n, (uint8_t *)(uintptr_t)bytes.p };
+        return TAB_OK;
+    }
+    y->bundle = tab_proto_read(call->arena, &tabella__bundle__descriptor, bytes);
+    if (y->bundle == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "a stored bundle cannot be read");
+    return y->bundle->n_parts == 0
+               ? TAB_OK
+               : tab_fail(err, TAB_UNAVAILABLE, "", "this result is read in pieces; try again in a moment");
 }
 
 static tab_status output(void *arg, tab_call *call, tab_error *err)
 {
     const Tabella__OutputRequest *q = call->in;
-    return bundle_of(arg, call, q->job_id, &(jobs_wanted){ q->array, q->from, q->pieces }, err);
+    return bundle_of(arg, call, q->job_id, &(jobs_wanted){ q->array, q->from }, q->pieces, err);
 }
 
 /* What a job has told its caller follows in events: how far they are. */
@@ -435,7 +448,7 @@ static tab_status endpoint_bundle(void *arg, tab_call *call, tab_error *err)
     }
     if (job[0] == 0)
         return tab_fail(err, TAB_NOT_FOUND, "id", "the endpoint has no bundle yet");
-    return bundle_of(self, call, job, &(jobs_wanted){ q->array, q->from, q->pieces }, err);
+    return bundle_of(self, call, job, &(jobs_wanted){ q->array, q->from }, q->pieces, err);
 }
 
 static tab_status gone(void *arg, tab_call *call, tab_error *err)

@@ -129,16 +129,14 @@ tab_status jobs_cancel(tab_tx *tx, const char *org, const char *job_id, const ch
 tab_status jobs_output_put(tab_tx *tx, const char *org, const char *job_id, const Tabella__Bundle *b,
                            const tab_run_keys *run, tab_error *err) TAB_CHECKED;
 /* What of a bundle is wanted. array "": its first pages; else what holds element `from` of that array, at
- * least. pieces: the caller reads Bundle.parts. */
+ * least. */
 typedef struct {
     const char *array;
     uint64_t from;
-    bool pieces;
 } jobs_wanted;
-/* In the arena. NOT_FOUND when there is none (any more). */
+/* The Bundle's bytes, in the arena. NOT_FOUND when there is none (any more). */
 tab_status jobs_output_get(tab_tx *tx, const char *org, const char *job_id, const tab_run_keys *keys,
-                           const jobs_wanted *w, tab_arena *a, Tabella__Bundle **ret,
-                           tab_error *err) TAB_CHECKED;
+                           const jobs_wanted *w, tab_arena *a, tab_str *ret, tab_error *err) TAB_CHECKED;
 /* The endpoint's bundle, unless it is the one of job `but`, is deleted after so many hours. */
 tab_status jobs_output_expire(tab_tx *tx, const char *org, const char *endpoint_id, const char *but,
                               int64_t hours, tab_error *err) TAB_CHECKED;

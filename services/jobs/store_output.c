@@ -154,18 +154,9 @@ static tab_status unpack(tab_arena *a, tab_str stored, const tab_run_keys *keys,
     return TAB_OK;
 }
 
-static tab_status bundle_at(tab_arena *a, tab_str stored, const tab_run_keys *keys, tab_str place,
-                            Tabella__Bundle **ret, tab_error *err)
-{
-    tab_str plain;
-    TAB_TRY(unpack(a, stored, keys, place, &plain, err));
-    *ret = tab_proto_read(a, &tabella__bundle__descriptor, plain);
-    return *ret == NULL ? tab_fail(err, TAB_INTERNAL, "", "a stored bundle cannot be read") : TAB_OK;
-}
-
 /* A bundle that lies whole, or the head of one in pieces. */
 static tab_status get_first(tab_tx *tx, tab_arena *a, const char *org, const char *job_id,
-                            const tab_run_keys *keys, Tabella__Bundle **ret, tab_error *err)
+                            const tab_run_keys *keys, tab_str *ret, tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
     TAB_TRY(
@@ -189,16 +180,14 @@ static tab_status get_first(tab_tx *tx, tab_arena *a, const char *org, const cha
         memcpy(stored + at, part.p, part.n);
         at += part.n;
     }
-    return bundle_at(a, (tab_str){ stored, n }, keys, place_of(a, org, job_id, "", 0), ret, err);
+    return unpack(a, (tab_str){ stored, n }, keys, place_of(a, org, job_id, "", 0), ret, err);
 }
 
-/* The slice that element `from` stands in; NULL: the array is in no pieces. */
+/* The slice that element `from` stands in; p NULL: the array is in no pieces. */
 static tab_status get_piece(tab_tx *tx, tab_arena *a, const char *org, const char *job_id,
-                            const tab_run_keys *keys, const jobs_wanted *w, Tabella__Bundle **ret,
-                            tab_error *err)
+                            const tab_run_keys *keys, const jobs_wanted *w, tab_str *ret, tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
-    *ret = NULL;
     TAB_TRY(tab_tx_query_bytes(
         tx, &rows, err,
         "SELECT data, first::text AS said FROM jobs.piece WHERE org = $1 AND job_id = $2 AND array_name = $3 "
@@ -207,19 +196,15 @@ static tab_status get_piece(tab_tx *tx, tab_arena *a, const char *org, const cha
     if (tab_rows_count(rows) == 0)
         return TAB_OK;
     size_t first = strtoul(tab_rows_text(rows, 0, 1), NULL, 10);
-    return bundle_at(a, tab_rows_bytes(rows, 0, 0, a), keys, place_of(a, org, job_id, w->array, first), ret,
-                     err);
+    return unpack(a, tab_rows_bytes(rows, 0, 0, a), keys, place_of(a, org, job_id, w->array, first), ret,
+                  err);
 }
 
 tab_status jobs_output_get(tab_tx *tx, const char *org, const char *job_id, const tab_run_keys *keys,
-                           const jobs_wanted *w, tab_arena *a, Tabella__Bundle **ret, tab_error *err)
+                           const jobs_wanted *w, tab_arena *a, tab_str *ret, tab_error *err)
 {
-    *ret = NULL;
+    *ret = (tab_str){ NULL, 0 };
     if (w->array[0] != 0)
         TAB_TRY(get_piece(tx, a, org, job_id, keys, w, ret, err));
-    if (*ret == NULL)
-        TAB_TRY(get_first(tx, a, org, job_id, keys, ret, err));
-    if ((*ret)->n_parts > 0 && !w->pieces) /* by an api of the version before, beside this one for a moment */
-        return tab_fail(err, TAB_UNAVAILABLE, "", "this result is read in pieces; try again in a moment");
-    return TAB_OK;
+    return ret->p != NULL ? TAB_OK : get_first(tx, a, org, job_id, keys, ret, err);
 }

@@ -71,7 +71,7 @@ tab_status delete_data(request *r, tab_error *err)
 }
 
 tab_status table_ingest(request *r, const char *job_id, size_t i, const tab_table *const *table,
-                        bool temporary, const Tabella__DataObject **ret, tab_error *err)
+                        int64_t until_us, const Tabella__DataObject **ret, tab_error *err)
 {
     Tabella__IngestRequest q = TABELLA__INGEST_REQUEST__INIT;
     tab_answer answer;
@@ -79,8 +79,9 @@ tab_status table_ingest(request *r, const char *job_id, size_t i, const tab_tabl
     q.name = tab_arena_printf(r->arena, "%.*s", TAB_STR((*table)->id));
     if (tab_arena_full(r->arena))
         return tab_no_memory(err);
-    q.temporary = temporary;
-    if (temporary)
+    q.temporary = until_us > 0;
+    q.expires_at = until_us;
+    if (q.temporary)
         q.owner = STR(job_id);
     tab_ask ask = { .service = "data-connector",
                     .method = "Ingest",

@@ -163,8 +163,7 @@ static tab_status bundle_piece(request *r, const char *id, const char *array, si
     q.array = STR(array);
     q.from = from;
     TAB_TRY(call(r, "jobs", "EndpointBundle", &q.base, &tabella__output_reply__descriptor, &y, err));
-    *ret = y->bundle;
-    return TAB_OK;
+    return bundle_of_reply(r->arena, y, ret, err);
 }
 
 static tab_status page_piece(request *r, const void *e, tab_paged array, size_t from,
@@ -338,7 +337,7 @@ static tab_status ingest(request *r, creation *c, tab_error *err)
 {
     for (size_t i = 0; i < c->body.n_tables; i++) {
         const Tabella__DataObject *d;
-        TAB_TRY(table_ingest(r, c->job_id, i, &c->body.tables[i], false, &d, err));
+        TAB_TRY(table_ingest(r, c->job_id, i, &c->body.tables[i], 0, &d, err));
         if (!add_source(r, c, c->body.tables[i]->id, d->snapshot, d->id))
             return tab_fail(err, TAB_INTERNAL, "", "an ingest without a dataset");
         c->ingested++;

@@ -284,6 +284,17 @@ tab_status bundle_whole(request *r, const Tabella__Bundle *b, tab_str held_out, 
     return write_bundle(r, b, &view, err);
 }
 
+tab_status bundle_of_reply(tab_arena *a, const Tabella__OutputReply *y, const Tabella__Bundle **ret,
+                           tab_error *err)
+{
+    *ret = y->packed.len > 0 ? tab_proto_read(a, &tabella__bundle__descriptor,
+                                              (tab_str){ (const char *)y->packed.data, y->packed.len })
+                             : y->bundle;
+    return *ret != NULL && tab_bundle_sound(*ret)
+               ? TAB_OK
+               : tab_fail(err, TAB_INTERNAL, "", "a bundle that is not sound");
+}
+
 tab_status bundle_page(request *r, piece_of *piece, const void *of, const char *list, tab_str position,
                        uint32_t limit, tab_error *err)
 {

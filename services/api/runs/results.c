@@ -64,10 +64,7 @@ static tab_status ask(request *r, const char *id, tab_arena *a, const char *arra
     q.array = STR(array);
     q.from = from;
     TAB_TRY(call_with(r, &ask, &answer, err));
-    *ret = ((const Tabella__OutputReply *)answer.msg)->bundle;
-    return *ret != NULL && tab_bundle_sound(*ret)
-               ? TAB_OK
-               : tab_fail(err, TAB_INTERNAL, "", "a bundle that is not sound");
+    return bundle_of_reply(a, answer.msg, ret, err);
 }
 
 static bool done(const run_result *x)

@@ -16,7 +16,11 @@
 #include "services/api/runs/allowance.h"
 #include "services/api/serve/places.h"
 
-enum { JOB_LEASE_S = 26 * 3600 }; /* of a job's reservation: longer than a batch may take */
+enum {
+    KEPT_S = 26 * 3600,
+    BATCH_KEPT_S = 50 * 3600,
+    JOB_LEASE_S = 26 * 3600
+}; /* of a job's reservation: longer than a batch may take */
 
 /* In the request's arena. */
 typedef struct {
@@ -178,13 +182,14 @@ static void head(request *r, const run *x, const char *base, const char *status,
 
 /* ---- as a job -------------------------------------------------------------------------------- */
 
-/* The rows are kept as temporary snapshots under the job, which drops them when it ends, whatever
- * its end. */
+/* The rows are kept as temporary snapshots under the job, which drops them when it ends, unless its result
+ * refers to them: then they go by themselves, a day after a batch's window. */
 static tab_status spool(request *r, run *x, tab_error *err)
 {
+    int64_t until = tab_now_us() + (x->batch ? BATCH_KEPT_S : KEPT_S) * INT64_C(1000000);
     for (size_t i = 0; i < x->body.n_tables; i++) {
         const Tabella__DataObject *d;
-        TAB_TRY(table_ingest(r, x->job_id, i, &x->body.tables[i], true, &d, err));
+        TAB_TRY(table_ingest(r, x->job_id, i, &x->body.tables[i], until, &d, err));
         x->source[i]->snapshot = d->snapshot;
         x->source[i]->dataset = d->id;
     }
