@@ -163,7 +163,7 @@ $(B)/bench/series: $(B)/tests/bench/series/series.o $(patsubst %,$(B)/services/i
     $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 # ---- statements beside the rows that tables have -----------------------------------------------
-## make bench-rows      each statement's time and plan, at 1,000 and 1 million rows a table; TAB_BENCH_ROWS=...
+## make bench-rows      each statement's time and plan, at 1,000 and 1 million rows a table
 .PHONY: bench-rows
 bench-rows: build
 	@tests/bench/rows/run

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "common/base/proto.h"
 #include "common/bundle/bundle_internal.h"
 
 size_t tab_bundle_total(const Tabella__Bundle *b, tab_paged array)

@@ -37,7 +37,7 @@ static void field(tab_out *o, int *last, int id, int type)
 static void number(tab_out *o, int *last, int id, int type, int64_t x)
 {
     field(o, last, id, type);
-    varint(o, (uint64_t)x << 1 ^ (uint64_t)(x >> 63));
+    varint(o, (uint64_t)x << 1 ^ (x < 0 ? UINT64_MAX : 0));
 }
 
 static void text(tab_out *o, int *last, int id, tab_str s)

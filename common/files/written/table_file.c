@@ -381,17 +381,6 @@ void tab_file_free(tab_file *f)
     free(f);
 }
 
-tab_status tab_file_flush(tab_file *f, tab_error *err)
-{
-    if (f->out.failed)
-        return tab_no_memory(err);
-    if (f->out.n > 0)
-        TAB_TRY(f->send(f->to, tab_out_text(&f->out), err));
-    f->sent += f->out.n;
-    f->out.n = 0;
-    return TAB_OK;
-}
-
 static tab_status begin(tab_file *f, tab_error *err)
 {
     if (f->begun)

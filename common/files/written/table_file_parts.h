@@ -30,14 +30,24 @@ struct tab_file {
     bool begun;
 };
 
-tab_status tab_file_flush(tab_file *f, tab_error *err) TAB_CHECKED; /* sends `out`, empties it */
-
 tab_status arrow_file_begin(tab_file *f, tab_error *err) TAB_CHECKED;
 tab_status arrow_file_batch(tab_file *f, tab_error *err) TAB_CHECKED;
 tab_status arrow_file_end(tab_file *f, tab_error *err) TAB_CHECKED;
 tab_status parquet_file_begin(tab_file *f, tab_error *err) TAB_CHECKED;
 tab_status parquet_file_batch(tab_file *f, tab_error *err) TAB_CHECKED;
 tab_status parquet_file_end(tab_file *f, tab_error *err) TAB_CHECKED;
+
+/* Sends `out`, empties it. */
+static inline tab_status tab_file_flush(tab_file *f, tab_error *err)
+{
+    if (f->out.failed)
+        return tab_no_memory(err);
+    if (f->out.n > 0)
+        TAB_TRY(f->send(f->to, tab_out_text(&f->out), err));
+    f->sent += f->out.n;
+    f->out.n = 0;
+    return TAB_OK;
+}
 
 /* Little-endian, as every machine that this runs on has it. */
 static inline void tab_file_put(tab_out *o, uint64_t x, size_t bytes)

@@ -184,6 +184,16 @@ static tab_status send_file(download *d, tab_error *err)
 
 /* ---- the routes ------------------------------------------------------------------------------ */
 
+static const part_kind *part_named(tab_str name)
+{
+    if (tab_str_eq(name, tab_str_of(part_filled_kind.name)))
+        return &part_filled_kind;
+    for (const part_kind *k = part_kinds; k->name != NULL; k++)
+        if (tab_str_eq(name, tab_str_of(k->name)))
+            return k;
+    return NULL;
+}
+
 static tab_status find_part(request *r, const run_result *x, const part_kind *kind, tab_str table,
                             download *d, tab_error *err)
 {

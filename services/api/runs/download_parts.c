@@ -515,17 +515,11 @@ static tab_status suspects_open(part *p, tab_error *err)
 /* ---- all of them ----------------------------------------------------------------------------- */
 
 const part_kind part_kinds[] = {
-    { "results", results_open, results_next }, { "unified_rows", unified_open, unified_next },
-    { "matches", matches_open, matches_next }, { "duplicates", duplicates_open, duplicates_next },
-    { "suspects", suspects_open, NULL },       { "forecast", forecast_open, forecast_next },
+    { "results", results_open, results_next },
+    { "unified_rows", unified_open, unified_next },
+    { "matches", matches_open, matches_next },
+    { "duplicates", duplicates_open, duplicates_next },
+    { "suspects", suspects_open, NULL },
+    { "forecast", forecast_open, forecast_next },
+    { NULL, NULL, NULL },
 };
-
-const part_kind *part_named(tab_str name)
-{
-    if (tab_str_eq(name, tab_str_of(part_filled_kind.name)))
-        return &part_filled_kind;
-    for (size_t i = 0; i < sizeof part_kinds / sizeof *part_kinds; i++)
-        if (tab_str_eq(name, tab_str_of(part_kinds[i].name)))
-            return &part_kinds[i];
-    return NULL;
-}

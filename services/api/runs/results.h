@@ -63,8 +63,8 @@ struct part {
     struct part_filled *filled;
 };
 
-extern const part_kind part_kinds[], part_filled_kind;
-const part_kind *part_named(tab_str name);                   /* NULL: there is none of this name */
+extern const part_kind part_kinds[]; /* behind the last one without a name */
+extern const part_kind part_filled_kind;
 bool part_column(part *p, tab_str name, tab_file_type type); /* one more; false: the arena is full */
 bool part_open_column(part *p, tab_str name);
 tab_status part_absent(tab_error *err, const char *what);

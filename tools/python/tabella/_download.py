@@ -47,7 +47,7 @@ def download(
     format: Optional[str],
     timeout: Optional[float],
 ) -> str:
-    """Writes beside the path, and moves what came in whole there: no half of a file is ever found under it."""
+    """Writes beside the path, and moves what came in whole there: no half of a file is found under it."""
     to = os.fspath(path)
     beside = f"{to}.{os.getpid()}.part"
     try:
