@@ -111,13 +111,13 @@ tab_status store_dataset_drop(tab_tx *tx, const char *org, const char *id, const
     TAB_TRY(tab_tx_query(tx, NULL, err,
                          "WITH " DROPPED ", unkept AS (UPDATE data_connector.snapshot s "
                          "SET kept = false "
-                         "WHERE s.org = $1 AND s.kept AND s.dataset IN (SELECT id FROM dropped) "
+                         "WHERE s.org = $1 AND s.kept AND s.dataset = ANY(ARRAY(SELECT id FROM dropped)) "
                          "RETURNING s.id), " DROP_PIECES,
                          TAB_P(tab_p_text(org), tab_p_text(id), tab_p_text(owner))));
     return tab_tx_query(tx, NULL, err,
                         "WITH " DROPPED ", gone AS (DELETE "
                         "FROM data_connector.dataset d "
-                        "WHERE d.org = $1 AND d.id IN (SELECT id FROM dropped) "
+                        "WHERE d.org = $1 AND d.id = ANY(ARRAY(SELECT id FROM dropped)) "
                         "RETURNING d.connection) DELETE "
                         "FROM data_connector.connection c USING gone "
                         "WHERE c.org = $1 AND c.id = gone.connection",
@@ -239,10 +239,26 @@ tab_status store_snapshot_add(tab_tx *tx, const char *org, const char *dataset, 
     return store_snapshot_pieced(tx, org, dataset, id, sync_id, &size, err);
 }
 
+/* The current snapshot of a dataset: a look-up of its own, so that each of the two has its key. */
+static tab_status current_of(tab_tx *tx, tab_arena *a, const char *org, const char *dataset, const char **ret,
+                             tab_error *err)
+{
+    TAB_AUTO(tab_rows) *r = NULL;
+    TAB_TRY(tab_tx_query(tx, &r, err,
+                         "SELECT snapshot FROM data_connector.dataset WHERE org = $1 AND id = $2",
+                         TAB_P(tab_p_text(org), tab_p_text(dataset))));
+    if (tab_rows_count(r) == 0 || tab_rows_null(r, 0, 0))
+        return tab_fail(err, TAB_NOT_FOUND, "snapshot", "There is no such snapshot.");
+    *ret = tab_proto_text(a, tab_rows_text(r, 0, 0));
+    return TAB_OK;
+}
+
 tab_status store_snapshot_get(tab_tx *tx, tab_arena *a, const char *org, const char *id, store_snapshot *ret,
                               tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
+    if (strncmp(id, "ds_", 3) == 0)
+        TAB_TRY(current_of(tx, a, org, id, &id, err));
     TAB_TRY(tab_tx_query(tx, &r, err,
                          "SELECT s.id, s.dataset, coalesce(d.name, ''), s.rows, s.cols, s.kept, s.created, "
                          "d.last_used, coalesce(d.temporary, false), coalesce(d.pinned, "
@@ -251,9 +267,7 @@ tab_status store_snapshot_get(tab_tx *tx, tab_arena *a, const char *org, const c
                          "WHERE p.org = $1 AND p.dataset = s.dataset) "
                          "FROM data_connector.snapshot s "
                          "LEFT JOIN data_connector.dataset d ON d.org = s.org AND d.id = s.dataset "
-                         "WHERE s.org = $1 AND s.id = coalesce((SELECT x.snapshot "
-                         "FROM data_connector.dataset x "
-                         "WHERE x.org = $1 AND x.id = $2), $2)",
+                         "WHERE s.org = $1 AND s.id = $2",
                          TAB_P(tab_p_text(org), tab_p_text(id))));
     if (tab_rows_count(r) == 0)
         return tab_fail(err, TAB_NOT_FOUND, "snapshot", "There is no such snapshot.");
