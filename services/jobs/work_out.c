@@ -91,7 +91,7 @@ static tab_status predictions_table(tab_arena *a, const Tabella__Prediction *p, 
     for (size_t k = 0; k < x.cols; k++)
         if (!tab_builder_finish(x.b[k], &col[k]))
             return tab_no_memory(err);
-    *t = (tab_table){ TAB_S("predictions"), r->n_row + m->n_row, x.cols, col };
+    *t = (tab_table){ .id = TAB_S("predictions"), .rows = r->n_row + m->n_row, .cols = x.cols, .col = col };
     *ret = t;
     return TAB_OK;
 }
