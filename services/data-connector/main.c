@@ -105,7 +105,7 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
     pthread_t sweeper;
     tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
-    static tab_schema schema = { .schema = "data_connector", .least = 3 };
+    static tab_schema schema = { .schema = "data_connector", .least = 4 };
     schema.pg = pg;
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "schema", tab_schema_fits, &schema);

@@ -39,5 +39,5 @@ const double *tab_times_of(const tab_column_profile *c, size_t rows);
 
 /* The group of each row by the column's values, `rows` + row where it has none; NULL: it groups nothing, or
  * memory (a is full). */
-uint32_t *tab_groups_of(tab_arena *a, const tab_column_profile *c, size_t rows);
+uint32_t *tab_groups_of(tab_arena *a, const tab_column_profile *c, size_t rows, bool asked);
 #endif
