@@ -41,10 +41,16 @@ const double *tab_times_of(const tab_column_profile *c, size_t rows)
     return NULL;
 }
 
+/* A column of words that repeat may name what rows are of, though no key. */
+static bool words(const tab_column_profile *c)
+{
+    return c->type == TAB_CATEGORICAL || c->type == TAB_TEXT;
+}
+
 uint32_t *tab_groups_of(tab_arena *a, const tab_column_profile *c, size_t rows, bool asked)
 {
     bool key = c->identifying || c->use == TAB_USE_KEY;
-    if ((!key && !asked) || c->distinct < (asked ? FEWEST_GROUPS : LEAST_GROUPS) ||
+    if ((!key && !(asked && words(c))) || c->distinct < (asked ? FEWEST_GROUPS : LEAST_GROUPS) ||
         3 * c->distinct > 2 * c->present || c->use == TAB_USE_IGNORE)
         return NULL;
     bool coded = c->column->layout == TAB_CODED;
@@ -469,8 +475,7 @@ static size_t groups_asked(const tab_profile *p, size_t target, size_t own)
     size_t best = own;
     for (size_t c = 0; c < own; c++) {
         const tab_column_profile *q = &p->col[c];
-        bool words = q->type == TAB_CATEGORICAL || q->type == TAB_TEXT;
-        if (c != target && words && q->use != TAB_USE_IGNORE && q->distinct >= FEWEST_GROUPS &&
+        if (c != target && words(q) && q->use != TAB_USE_IGNORE && q->distinct >= FEWEST_GROUPS &&
             3 * q->distinct <= 2 * q->present && (best == own || q->distinct > p->col[best].distinct))
             best = c;
     }
