@@ -236,7 +236,7 @@ static tab_status finish(rows_reader *r, tab_str id, const tab_table **ret)
     }
     if (!ok)
         return tab_no_memory(r->err);
-    *t = (tab_table){ tab_arena_copy(r->a, id), r->rows, r->cols, col };
+    *t = (tab_table){ .id = tab_arena_copy(r->a, id), .rows = r->rows, .cols = r->cols, .col = col };
     *ret = t;
     return TAB_OK;
 }

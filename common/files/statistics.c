@@ -505,7 +505,7 @@ static tab_status finish(reader *r, tab_str id, const tab_table **ret)
             (r->v[i].labels.n > 0 && r->v[i].is == PLAIN && !put_labels(r, &r->v[i], &c[i])))
             return tab_no_memory(r->err);
     }
-    *t = (tab_table){ id, r->rows, r->cols, c };
+    *t = (tab_table){ .id = id, .rows = r->rows, .cols = r->cols, .col = c };
     *ret = t;
     return TAB_OK;
 }

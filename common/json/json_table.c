@@ -296,7 +296,7 @@ static bool finish(body *b, reading *t, tab_table *ret)
             return no_memory(b);
         col[k].name = t->names[k];
     }
-    *ret = (tab_table){ t->id, t->rows, t->width, col };
+    *ret = (tab_table){ .id = t->id, .rows = t->rows, .cols = t->width, .col = col };
     return true;
 }
 

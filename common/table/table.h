@@ -40,6 +40,7 @@ typedef struct {
     tab_str id;
     size_t rows, cols;
     const tab_column *col; /* (cols) */
+    bool file; /* of a file, whose cells know no null: marks that the values bear out are missing unasked */
 } tab_table;
 
 static inline tab_str tab_level(const tab_column *c, size_t i)

@@ -310,7 +310,9 @@ void result_member(request *r, const char *job_id);
 void deleted_json(tab_out *o, const char *id, int64_t at_us);
 void job_members(request *r, const Tabella__Job *j, bool logs);
 void held_out_json(tab_out *o, const Tabella__HeldOut *h, const char *snapshot, int64_t version_us,
-                   const char *report_id);
+                   const char *report_id,
+                   bool tables); /* with its slices and other tables, or its figures alone */
+void class_member(tab_out *o, const Tabella__HeldOut *h, size_t k); /* class k as a cell of its own type */
 void metrics_json(tab_out *o, const Tabella__HeldOut *h);
 void diff_json(tab_out *o, const Tabella__Diff *d);
 /* The bundle's members into r->out, first pages, with cursors of `list`. held_out: JSON or empty.
@@ -381,7 +383,8 @@ tab_status endpoint_live(const Tabella__Endpoint *e, tab_error *err) TAB_CHECKED
  * organization's minute. Whether a job of it is under way is checked by jobs. */
 tab_status endpoint_may_pass(request *r, const Tabella__Endpoint **ret, tab_error *err) TAB_CHECKED;
 void endpoint_members(request *r, const Tabella__Endpoint *e, bool prompts);
-tab_str endpoint_held_out(const Tabella__Endpoint *e, tab_out *scratch); /* its JSON, in the scratch */
+tab_str endpoint_held_out(const Tabella__Endpoint *e, bool tables,
+                          tab_out *scratch); /* its JSON, in the scratch */
 
 /* handlers.c: the table, by tab_route_id; and its handlers, one a route. */
 extern handler *const api_handlers[TAB_ROUTE_COUNT], *const api_at_once_handlers[TAB_ROUTE_COUNT];

@@ -274,7 +274,9 @@ static const tab_table *page_table(tab_arena *a, const stored *x, int side, cons
         if (build == NULL || !tab_builder_finish(build, &col[c]))
             return NULL;
     }
-    *t = (tab_table){ side == 0 ? TAB_S("before") : TAB_S("after"), n, cols, col };
+    *t = (tab_table){
+        .id = side == 0 ? TAB_S("before") : TAB_S("after"), .rows = n, .cols = cols, .col = col
+    };
     return t;
 }
 

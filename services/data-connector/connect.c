@@ -139,12 +139,21 @@ tab_status data_read_source(data_service *self, tab_call *call, const char *id, 
     return TAB_OK;
 }
 
+bool data_of_file(const char *ref)
+{
+    char scheme[32];
+    size_t n = strcspn(ref, ":");
+    snprintf(scheme, sizeof scheme, "%.*s", (int)(n < sizeof scheme ? n : 0), ref);
+    const provider *p = provider_of(scheme);
+    return p != NULL && p->files;
+}
+
 /* The last part of its path, without a file's endings. */
 static const char *default_name(tab_arena *a, const source_ref *r)
 {
-    static const char *const endings[] = { ".gz",  ".zip",    ".csv",     ".tsv",   ".psv",
-                                           ".txt", ".json",   ".ndjson",  ".jsonl", ".xlsx",
-                                           ".ods", ".sqlite", ".parquet", ".arrow" };
+    static const char *const endings[] = { ".gz",  ".zip",    ".csv",    ".tsv",     ".psv",
+                                           ".txt", ".json",   ".ndjson", ".jsonl",   ".xlsx",
+                                           ".ods", ".sqlite", ".db",     ".parquet", ".arrow" };
     const char *last = r->segments > 0 ? r->segment[r->segments - 1] : r->host;
     size_t n = strlen(last);
     for (size_t i = 0; i < sizeof endings / sizeof *endings && provider_of(r->scheme)->files; i++) {
@@ -242,7 +251,12 @@ static tab_status register_connection(data_service *self, tab_call *call, const 
                                tab_p_text(q->query), tab_p_text(key), tab_p_bytes(sealed),
                                tab_p_text(members), tab_p_text(dataset), tab_p_text(q->sheet),
                                tab_p_text(q->records), tab_p_bool(q->write))));
-    store_dataset d = { .id = dataset, .name = name, .source = ref->text, .connection = id, .owner = "" };
+    store_dataset d = { .id = dataset,
+                        .name = name,
+                        .source = ref->text,
+                        .connection = id,
+                        .owner = "",
+                        .file = data_of_file(ref->text) };
     TAB_TRY(store_dataset_add(tx, call->org, &d, err));
     TAB_TRY(store_dataset_noted(tx, call->org, dataset, got->notes, err));
     TAB_TRY(store_snapshot_add(tx, call->org, dataset, snapshot, NULL, got->table, NULL, err));

@@ -133,6 +133,7 @@ static tab_status read_snapshot(void *arg, tab_call *call, tab_error *err)
     out->rows = s.rows;
     out->cols = s.cols;
     out->snapshot_at = s.created;
+    out->file = s.file;
     call->out_tables = tables;
     call->n_out_tables = 1;
     return TAB_OK;
@@ -181,6 +182,7 @@ static void apart(Tabella__Resolved **t, size_t n)
 typedef struct {
     const char *id, *dataset, *name;
     source_ref plain;
+    bool file;
 } named;
 
 /* The connection that a ref names: its id, or the source it was registered with, however that is spelt. */
@@ -193,9 +195,10 @@ static tab_status connection_of(data_service *self, tab_call *call, const char *
     *ret = (named){ .id = NULL };
     if (source)
         TAB_TRY(ref_parse(call->arena, ref, &ret->plain, err));
+    ret->file = source && data_of_file(ref);
     TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     TAB_TRY(tab_tx_query(tx, &r, err,
-                         "SELECT id, dataset, name "
+                         "SELECT id, dataset, name, source "
                          "FROM data_connector.connection "
                          "WHERE org = $1 AND (id = $2 OR source = $2) "
                          "ORDER BY created "
@@ -207,6 +210,7 @@ static tab_status connection_of(data_service *self, tab_call *call, const char *
     ret->id = tab_proto_text(call->arena, tab_rows_text(r, 0, 0));
     ret->dataset = tab_proto_text(call->arena, tab_rows_text(r, 0, 1));
     ret->name = tab_proto_text(call->arena, tab_rows_text(r, 0, 2));
+    ret->file = data_of_file(tab_proto_text(call->arena, tab_rows_text(r, 0, 3)));
     return tab_tx_commit(&tx, err);
 }
 
@@ -221,9 +225,12 @@ static tab_status read_transient(data_service *self, tab_call *call, named *from
     else
         TAB_TRY(data_read_plain(self, call, &from->plain, &t, &from->name, err));
     tab_id_new(id, "ds_");
-    store_dataset d = {
-        .id = id, .name = from->name, .source = "connection", .owner = owner, .temporary = true
-    };
+    store_dataset d = { .id = id,
+                        .name = from->name,
+                        .source = "connection",
+                        .owner = owner,
+                        .temporary = true,
+                        .file = from->file };
     TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     return add_dataset(self, call, &tx, &d, t, err);
 }

@@ -54,6 +54,8 @@ char *data_seal_context(tab_arena *a, const char *org, const char *id);
 /* One source's table as it is now, in the call's arena. `id` of a connection; NOT_FOUND. */
 tab_status data_read_source(data_service *self, tab_call *call, const char *connection, const tab_table **ret,
                             tab_error *err) TAB_CHECKED;
+/* Whether what a ref names is a file, whose cells know no null. */
+bool data_of_file(const char *ref);
 /* The same of a ref that nothing registered, without credentials; and the name that its table has. */
 tab_status data_read_plain(data_service *self, tab_call *call, const source_ref *ref, const tab_table **ret,
                            const char **ret_name, tab_error *err) TAB_CHECKED;

@@ -104,7 +104,7 @@ int main(int argc, char **argv)
     if (relay == NULL || health == NULL)
         return EXIT_FAILURE;
     tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
-    static tab_schema schema = { .schema = "data_connector", .least = 4 };
+    static tab_schema schema = { .schema = "data_connector", .least = 5 };
     schema.pg = pg;
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "schema", tab_schema_fits, &schema);

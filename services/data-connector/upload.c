@@ -232,6 +232,7 @@ static tab_status on_tables(void *arg, Tabella__FileTable *const *t, size_t n, t
         store_dataset d = { .id = l->dataset[i],
                             .name = tab_proto_text(call->arena, t[i]->id),
                             .source = "upload",
+                            .file = true,
                             .ingest_id = tab_arena_printf(call->arena, "%s/%zu", q->ingest_id, i) };
         d.owner = "";
         if (t[i]->cols == 0)

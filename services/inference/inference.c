@@ -141,6 +141,7 @@ static tab_status held_out(tab_engine *e, const tab_table *const *tables, const 
                                .table = p->table,
                                .target = of == NULL ? t->cols : of->column,
                                .labels = of != NULL,
+                               .cut = options->anomaly,
                                .links = links,
                                .entity = entities(e->arena, b, p->table, t->rows) };
     o.task = strcmp(p->task_type, "classification") == 0 ? TAB_TASK_CLASSIFICATION

@@ -69,6 +69,15 @@ typedef struct {
     tab_error err;
 } part;
 
+/* A call of so many rows is answered at once, by itself. */
+static tab_status score_alone(const tab_engine *e, const serve_state *st, part *p, tab_error *err)
+{
+    const tab_scoring *only = &p->score;
+    if (!tab_score_together(e, st->fitted, &only, 1))
+        return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);
+    return tab_score_end(e, st->fitted, &p->score, st->explain, &p->b->prediction, err);
+}
+
 /* The request's tables held against the pinned ones and read for the models. */
 static tab_status begin(const tab_engine *e, serve_state *st, part *p, Tabella__ServePart *y, tab_error *err)
 {
@@ -100,14 +109,16 @@ static tab_status begin(const tab_engine *e, serve_state *st, part *p, Tabella__
                 return s;
             p->wide = rows = wide;
         }
-        s = p->scores ? tab_score_read(e, st->fitted, rows, &p->score, err)
-                      : tab_score(e, st->fitted, rows, st->explain, &b->prediction, err);
+        s = tab_score_read(e, st->fitted, rows, &p->score, err);
+        if (s == TAB_OK) {
+            p->score.m->table = (uint32_t)i;
+            b->warnings = p->score.strange;
+            b->n_warnings = p->score.stranges;
+        }
+        if (s == TAB_OK && !p->scores)
+            s = score_alone(e, st, p, err);
         if (s != TAB_OK)
             serve_request_param(r, i, err);
-        else if (p->scores)
-            p->score.m->table = (uint32_t)i;
-        else
-            b->prediction->table = (uint32_t)i;
     }
     return s;
 }

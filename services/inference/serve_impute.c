@@ -170,21 +170,24 @@ static bool grade(const tab_engine *e, const tab_column_profile *col, serve_impu
     return true;
 }
 
-/* A column that few rows have: the pass over the pinned rows decides alike (impute/impute.c). */
+/* Whether absence is a value of its own: the pass over the pinned rows decides alike (impute/impute.c). */
 static bool weigh_absence(const tab_engine *e, const tab_profile *p, size_t c, serve_imputer *m)
 {
-    const tab_column_profile *col = &p->col[c];
-    bool told = m->fitted == NULL || !(m->gain > TAB_FILL_TOLD);
-    if (1 - col->missing >= TAB_FILL_PRESENT)
+    double missing = p->col[c].missing;
+    bool few = 1 - missing < TAB_FILL_PRESENT, known = m->fitted != NULL && m->gain > TAB_FILL_TOLD;
+    char *why = NULL;
+    tab_data *d = NULL;
+    tab_encoder *enc = NULL;
+    if (!few && (known || missing < TAB_FILL_ABSENT))
         return true;
-    if (!told) {
-        tab_data *d = NULL;
-        tab_encoder *enc = tab_encode_fit(e, e->arena, p, NULL, &d);
-        if (enc == NULL || !tab_absence_told(e, e->arena, p, enc, d, c, &told))
-            return false;
-    }
-    if (told)
-        m->left = "few pinned rows have a value: absence is likelier";
+    if ((known || !few) && (enc = tab_encode_fit(e, e->arena, p, NULL, &d)) == NULL)
+        return false;
+    if (!tab_absence_weigh(e, p, enc, d, c, missing, known, &why))
+        return false;
+    if (why != NULL)
+        m->left = few ? "few pinned rows have a value: absence is likelier"
+                      : "other columns tell which pinned rows have a value, and nothing which value: absence "
+                        "is one of its own";
     return true;
 }
 

@@ -34,6 +34,7 @@ tab_status snapshot_load(inference *self, const tab_call *call, tab_arena *a,
         return tab_no_memory(err);
     *t = *answer.tables[0];
     t->id = id;
+    t->file = ((const Tabella__ReadReply *)answer.msg)->file;
     *ret = t;
     return TAB_OK;
 }
@@ -93,10 +94,25 @@ static tab_status given_of(tab_arena *a, const Tabella__RunOptions *o, tab_given
     *ret = (tab_given){ .column = column,
                         .columns = o->n_columns,
                         .missing_auto = o->missing_auto,
+                        .missing_told = o->missing_told,
                         .missing_text = text,
                         .missing_texts = o->n_missing_texts,
                         .missing_number = o->missing_numbers,
                         .missing_numbers = o->n_missing_numbers };
+    return TAB_OK;
+}
+
+static tab_status anomaly_cut_of(const Tabella__RunOptions *o, tab_anomaly_cut *ret, tab_error *err)
+{
+    bool share = strcmp(o->anomaly_cut, "share") == 0, cut = strcmp(o->anomaly_cut, "threshold") == 0;
+    *ret = (tab_anomaly_cut){ share ? TAB_CUT_SHARE
+                              : cut ? TAB_CUT_THRESHOLD
+                                    : TAB_CUT_TOLD,
+                              o->anomaly_value };
+    if (share && !(o->anomaly_value >= 0 && o->anomaly_value <= 0.5))
+        return tab_fail(err, TAB_VALIDATION, "options.anomaly_share", "a share is from 0 to 0.5");
+    if (cut && !(o->anomaly_value >= 0 && o->anomaly_value <= 1))
+        return tab_fail(err, TAB_VALIDATION, "options.anomaly_threshold", "a threshold is from 0 to 1");
     return TAB_OK;
 }
 
@@ -147,5 +163,6 @@ tab_status options_of(tab_arena *a, const Tabella__RunOptions *o, const char *ba
                         HORIZON_MOST);
     ret->horizon = o->horizon;
     ret->as_of = str_of(o->as_of);
+    TAB_TRY(anomaly_cut_of(o, &ret->anomaly, err));
     return given_of(a, o, &ret->given, err);
 }

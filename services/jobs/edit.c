@@ -13,11 +13,12 @@ static uint8_t *packed_given(const Tabella__RunOptions *o, size_t *n)
 {
     Tabella__RunOptions given = TABELLA__RUN_OPTIONS__INIT;
     given.n_columns = o->n_columns, given.columns = o->columns;
-    given.missing_auto = o->missing_auto;
+    given.missing_auto = o->missing_auto, given.missing_told = o->missing_told;
     given.n_missing_texts = o->n_missing_texts, given.missing_texts = o->missing_texts;
     given.n_missing_numbers = o->n_missing_numbers, given.missing_numbers = o->missing_numbers;
     given.split = o->split;
     given.horizon = o->horizon, given.as_of = o->as_of;
+    given.anomaly_cut = o->anomaly_cut, given.anomaly_value = o->anomaly_value;
     *n = tabella__run_options__get_packed_size(&given);
     uint8_t *p = malloc(*n + 1);
     if (p != NULL)
@@ -129,6 +130,7 @@ static void choose_options(edit *x, const Tabella__Endpoint *e)
     }
     if (q->options != NULL && q->set_missing_values) {
         x->options.missing_auto = q->options->missing_auto;
+        x->options.missing_told = q->options->missing_told;
         x->options.n_missing_texts = q->options->n_missing_texts;
         x->options.missing_texts = q->options->missing_texts;
         x->options.n_missing_numbers = q->options->n_missing_numbers;
@@ -140,6 +142,10 @@ static void choose_options(edit *x, const Tabella__Endpoint *e)
         x->options.horizon = q->options->horizon;
     if (q->options != NULL && q->set_as_of)
         x->options.as_of = q->options->as_of;
+    if (q->options != NULL && q->set_anomaly_cut) {
+        x->options.anomaly_cut = q->options->anomaly_cut;
+        x->options.anomaly_value = q->options->anomaly_value;
+    }
     x->changed = !same_options(&old, &x->options);
 }
 

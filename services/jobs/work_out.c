@@ -141,7 +141,7 @@ static tab_status predictions_table(tab_arena *a, const Tabella__Prediction *p, 
     for (size_t k = 0; k < x.cols; k++)
         if (!tab_builder_finish(x.b[k], &col[k]))
             return tab_no_memory(err);
-    *t = (tab_table){ TAB_S("predictions"), rows, x.cols, col };
+    *t = (tab_table){ .id = TAB_S("predictions"), .rows = rows, .cols = x.cols, .col = col };
     *ret = t;
     return TAB_OK;
 }

@@ -116,7 +116,7 @@ int main(void)
     for (size_t i = 0; i < rows; i++)
         x[i] = (double)i;
     tab_column c = { .name = TAB_S("x"), .num = x };
-    tab_table t = { TAB_S("t"), rows, 1, &c };
+    tab_table t = { .id = TAB_S("t"), .rows = rows, .cols = 1, .col = &c };
     const tab_table *p = &t;
     tab_ask q = ask_of(a, &in);
     q.tables = &p;

@@ -61,7 +61,7 @@ static const tab_table *made(const char *id, size_t rows, size_t cols)
         CHECK(tab_builder_finish(b, &col[c]));
     }
     tab_table *t = tab_arena_new_of(arena, tab_table, 1);
-    *t = (tab_table){ tab_str_of(id), rows, cols, col };
+    *t = (tab_table){ .id = tab_str_of(id), .rows = rows, .cols = cols, .col = col };
     return t;
 }
 

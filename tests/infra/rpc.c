@@ -35,7 +35,7 @@ static const tab_table *numbers(tab_arena *a, size_t rows, size_t cols)
             x[r] = (double)(r * (k + 1));
         c[k] = (tab_column){ .name = tab_str_of(tab_arena_printf(a, "c%zu", k)), .num = x };
     }
-    *t = (tab_table){ TAB_S("numbers"), rows, cols, c };
+    *t = (tab_table){ .id = TAB_S("numbers"), .rows = rows, .cols = cols, .col = c };
     return t;
 }
 

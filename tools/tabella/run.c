@@ -32,6 +32,8 @@ static const char HELP[] =
     "  --horizon N             the next N steps of every series as well, in a table with times (1 to 10000)\n"
     "  --as-of COLUMN          the column that holds each row's moment, as of which other tables count;\n"
     "                          none: all their rows do (default: as the values tell)\n"
+    "  --anomaly-share X       call so many rows anomalies, 0 to 0.5 of them (default: as the scores tell)\n"
+    "  --anomaly-threshold X   call rows anomalies that score so much, 0 to 1\n"
     "  --out FOLDER            write predictions, filled and joined tables as CSV, and a page to look at\n"
     "  --json                  the whole bundle as JSON on stdout, instead of a summary\n"
     "  --threads N             threads to use; the bundle does not depend on it (all processors)\n"
@@ -94,6 +96,14 @@ static bool parse_horizon(const char *s, size_t *ret)
     return *s != 0 && *end == 0 && n >= 1 && n <= HORIZON_MOST;
 }
 
+static bool parse_cut(const char *s, int by, double most, tab_anomaly_cut *ret)
+{
+    char *end;
+    double v = strtod(s, &end);
+    *ret = (tab_anomaly_cut){ by, v };
+    return *s != 0 && *end == 0 && v >= 0 && v <= most;
+}
+
 static int wrong(const char *what, const char *value)
 {
     fprintf(stderr, "tabella run: %s: %s\n", what, value);
@@ -104,10 +114,20 @@ static int wrong(const char *what, const char *value)
 static int parse(int argc, char **argv, arguments *a)
 {
     static const struct option options[] = {
-        { "target", 1, NULL, 't' },    { "task", 1, NULL, 'k' },    { "base", 1, NULL, 'b' },
-        { "threshold", 1, NULL, 'c' }, { "explain", 0, NULL, 'e' }, { "json", 0, NULL, 'j' },
-        { "threads", 1, NULL, 'n' },   { "help", 0, NULL, 'h' },    { "out", 1, NULL, 'o' },
-        { "na", 1, NULL, 'm' },        { "horizon", 1, NULL, 'z' }, { "as-of", 1, NULL, 'f' },
+        { "target", 1, NULL, 't' },
+        { "task", 1, NULL, 'k' },
+        { "base", 1, NULL, 'b' },
+        { "threshold", 1, NULL, 'c' },
+        { "explain", 0, NULL, 'e' },
+        { "json", 0, NULL, 'j' },
+        { "threads", 1, NULL, 'n' },
+        { "help", 0, NULL, 'h' },
+        { "out", 1, NULL, 'o' },
+        { "na", 1, NULL, 'm' },
+        { "horizon", 1, NULL, 'z' },
+        { "as-of", 1, NULL, 'f' },
+        { "anomaly-share", 1, NULL, 's' },
+        { "anomaly-threshold", 1, NULL, 'x' },
         { NULL, 0, NULL, 0 },
     };
     char *end;
@@ -145,6 +165,14 @@ static int parse(int argc, char **argv, arguments *a)
             break;
         case 'f':
             a->o.as_of = tab_str_of(optarg);
+            break;
+        case 's':
+            if (!parse_cut(optarg, TAB_CUT_SHARE, 0.5, &a->o.anomaly))
+                return wrong("--anomaly-share is a number from 0 to 0.5, not", optarg);
+            break;
+        case 'x':
+            if (!parse_cut(optarg, TAB_CUT_THRESHOLD, 1, &a->o.anomaly))
+                return wrong("--anomaly-threshold is a number from 0 to 1, not", optarg);
             break;
         case 'm':
             if (!parse_marks(optarg, a))

@@ -530,7 +530,7 @@ static tab_status finish(reader *r, tab_str id, const tab_table **ret)
     tab_column *col = tab_arena_new_of(r->a, tab_column, r->cols);
     if (t == NULL || col == NULL)
         return tab_no_memory(r->err);
-    *t = (tab_table){ id, r->rows, 0, col };
+    *t = (tab_table){ .id = id, .rows = r->rows, .cols = 0, .col = col };
     for (size_t i = 0; i < r->fields; i++)
         if (r->f[i].column.b != NULL)
             TAB_TRY(arrow_cells_end(&r->f[i].column, &col[t->cols++], r->err));

@@ -275,7 +275,7 @@ static tab_status read_text(reader *r, tab_str text, tab_table *t)
         return tab_no_memory(r->err);
     TAB_TRY(read_again(r));
     TAB_TRY(finish(r, col));
-    *t = (tab_table){ t->id, r->rows, r->cols, col };
+    *t = (tab_table){ .id = t->id, .rows = r->rows, .cols = r->cols, .col = col };
     r->notes.total = tab_total_row_cut(t, col);
     return TAB_OK;
 }

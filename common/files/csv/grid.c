@@ -155,7 +155,7 @@ tab_status tab_grid_table(tab_grid *g, tab_str id, const tab_table **ret, tab_gr
     }
     if (!ok)
         return tab_no_memory(err);
-    *t = (tab_table){ tab_arena_copy(g->a, id), g->rows, cols, col };
+    *t = (tab_table){ .id = tab_arena_copy(g->a, id), .rows = g->rows, .cols = cols, .col = col };
     g->notes.total = tab_total_row_cut(t, col);
     *ret = t;
     *notes = g->notes;

@@ -557,7 +557,7 @@ static tab_status finish(reader *r, tab_str id, const tab_table **ret)
     tab_column *leaf = tab_arena_new_of(r->a, tab_column, r->s.leaves);
     if (t == NULL || col == NULL || leaf == NULL)
         return tab_no_memory(r->err);
-    *t = (tab_table){ id, r->rows, r->s.cols, col };
+    *t = (tab_table){ .id = id, .rows = r->rows, .cols = r->s.cols, .col = col };
     for (size_t i = 0; i < r->s.leaves; i++) {
         parquet_column *c = &r->s.leaf[i];
         TAB_TRY(of_column(r, c, arrow_cells_end(&c->column, &leaf[i], r->err)));

@@ -40,7 +40,7 @@ static void expect_same(const char *arrow, const char *json)
     cr_expect(got->rows == want->rows && got->cols == want->cols, "%s: %zu x %zu", arrow, got->rows,
               got->cols);
     for (size_t c = 0; c < want->cols && c < got->cols; c++) {
-        tab_table x = { TAB_S("t"), got->rows, 1, &got->col[c] },
+        tab_table x = { .id = TAB_S("t"), .rows = got->rows, .cols = 1, .col = &got->col[c] },
                   y = { TAB_S("t"), want->rows, 1, &want->col[c] };
         cr_expect(tab_table_equal(&x, &y), "%s: column %.*s", arrow, TAB_STR(want->col[c].name));
     }

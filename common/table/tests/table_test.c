@@ -60,7 +60,8 @@ Test(builder, copies_cells_of_any_column)
             tab_builder_cell(b[3], tab_cell_at(&c[k], r));
         }
     cr_assert(tab_builder_finish(b[2], &c[2]) && tab_builder_finish(b[3], &c[3]));
-    tab_table copied = { TAB_S("t"), 12, 1, &c[2] }, told = { TAB_S("t"), 12, 1, &c[3] };
+    tab_table copied = { .id = TAB_S("t"), .rows = 12, .cols = 1, .col = &c[2] },
+              told = { .id = TAB_S("t"), .rows = 12, .cols = 1, .col = &c[3] };
     cr_expect(tab_table_equal(&copied, &told));
     cr_expect_eq(c[2].levels, c[3].levels);
     for (size_t r = 0; r < 12; r++)
@@ -83,7 +84,7 @@ Test(column, with_an_empty_or_repeated_name_is_addressed_by_position)
     tab_column cols[] = {
         { .name = TAB_S("x") }, { .name = TAB_S("") }, { .name = TAB_S("y") }, { .name = TAB_S("y") }
     };
-    tab_table t = { TAB_S("t"), 0, 4, cols };
+    tab_table t = { .id = TAB_S("t"), .rows = 0, .cols = 4, .col = cols };
     cr_expect(tab_str_eq(tab_column_address(a, &t, 0), TAB_S("x")));
     cr_expect(tab_str_eq(tab_column_address(a, &t, 1), TAB_S("c1")));
     cr_expect(tab_str_eq(tab_column_address(a, &t, 3), TAB_S("c3")));

@@ -30,7 +30,7 @@ static tab_table *sample(tab_arena *a, size_t rows)
     }
     for (size_t i = 0; i < 4; i++)
         cr_assert(tab_builder_finish(b[i], &c[i]));
-    *t = (tab_table){ TAB_S("sample"), rows, 4, c };
+    *t = (tab_table){ .id = TAB_S("sample"), .rows = rows, .cols = 4, .col = c };
     return t;
 }
 

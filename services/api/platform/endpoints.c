@@ -86,9 +86,9 @@ static void data_member(tab_out *o, const Tabella__Endpoint *e)
     tab_out_close(o, '}');
 }
 
-tab_str endpoint_held_out(const Tabella__Endpoint *e, tab_out *scratch)
+tab_str endpoint_held_out(const Tabella__Endpoint *e, bool tables, tab_out *scratch)
 {
-    held_out_json(scratch, e->held_out, e->data_snapshot, e->data_version_us, e->report_id);
+    held_out_json(scratch, e->held_out, e->data_snapshot, e->data_version_us, e->report_id, tables);
     return tab_out_text(scratch);
 }
 
@@ -114,7 +114,7 @@ void endpoint_members(request *r, const Tabella__Endpoint *e, bool prompts)
     text_member(o, "report", e->report[0] != 0 ? e->report : NULL);
     text_member(o, "report_id", e->report_id[0] != 0 ? e->report_id : NULL);
     tab_out_key(o, "held_out");
-    held_out_json(o, e->held_out, e->data_snapshot, e->data_version_us, e->report_id);
+    held_out_json(o, e->held_out, e->data_snapshot, e->data_version_us, e->report_id, true);
     if (e->diff != NULL) {
         tab_out_key(o, "diff");
         diff_json(o, e->diff);
@@ -200,7 +200,7 @@ tab_status get_endpoint(request *r, tab_error *err)
     drift_member(&r->out, e->drift, e->held_out != NULL && strcmp(e->held_out->task, "regression") == 0);
     if (b != NULL) {
         tab_out held = { 0 };
-        s = bundle_members(r, b, list, endpoint_held_out(e, &held), err);
+        s = bundle_members(r, b, list, endpoint_held_out(e, true, &held), err);
         tab_out_free(&held);
     }
     tab_out_close(&r->out, '}');

@@ -260,7 +260,9 @@ static void target_member(tab_out *o, const Tabella__Report *x)
     if (x->n_classes > 0) {
         open_member(o, "classes", '[');
         for (size_t i = 0; i < x->n_classes; i++)
-            tab_out_str(o, bytes_of(x->classes[i]));
+            x->held_out != NULL && x->held_out->n_classes == x->n_classes
+                ? class_member(o, x->held_out, i)
+                : tab_out_str(o, bytes_of(x->classes[i]));
         tab_out_close(o, ']');
     }
     tab_out_close(o, '}');

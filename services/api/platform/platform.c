@@ -39,13 +39,15 @@ tab_status patch_endpoint(request *r, tab_error *err)
     q.set_split = tab_json_get(options, "split") != NULL;
     q.set_horizon = tab_json_get(options, "horizon") != NULL;
     q.set_as_of = tab_json_get(options, "as_of") != NULL;
+    q.set_anomaly_cut =
+        tab_json_get(options, "anomaly_share") != NULL || tab_json_get(options, "anomaly_threshold") != NULL;
     bool any = q.set_target || q.set_task || q.set_threshold || q.set_columns || q.set_missing_values ||
-               q.set_split || q.set_horizon || q.set_as_of;
+               q.set_split || q.set_horizon || q.set_as_of || q.set_anomaly_cut;
     if (name.n == 0 && !any)
         return tab_fail(
             err, TAB_VALIDATION, "body",
-            "name, target, task, or confidence_threshold, columns, missing_values, split, horizon "
-            "or as_of of options: nothing to change");
+            "name, target, task, or confidence_threshold, columns, missing_values, split, horizon, "
+            "as_of, anomaly_share or anomaly_threshold of options: nothing to change");
     const Tabella__Endpoint *e;
     if (any && (s = endpoint_may_pass(r, &e, err)) != TAB_OK)
         return s;

@@ -445,6 +445,7 @@ static void serve_request(tab_out *o, const Tabella__Endpoint *e, const tab_tabl
                "{\"type\":\"object\",\"description\":\"In place of tables: the next steps of every pinned "
                "series\",\"properties\":{\"horizon\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":10000}},"
                "\"additionalProperties\":false}");
+    raw_member(o, "verbose", "{\"type\":\"boolean\"}");
     open_member(o, "tables", '{');
     text_member(o, "type", "array");
     open_member(o, "items", '{');

@@ -142,24 +142,18 @@ void diff_json(tab_out *o, const Tabella__Diff *d)
     tab_out_close(o, '}');
 }
 
-/* score, metric, the task's own figures and the baseline: members of held_out and of a report's
- * metrics. */
-static void metric_members(tab_out *o, const Tabella__HeldOut *h)
+void class_member(tab_out *o, const Tabella__HeldOut *h, size_t k)
 {
-    fixed_member(o, "score", h->score);
-    text_member(o, "metric", h->metric);
-    if (h->has_interval) {
-        fixed_member(o, "score_low", h->score_low);
-        fixed_member(o, "score_high", h->score_high);
-    }
-    for (size_t i = 0; i < h->n_metrics; i++) {
-        if (strcmp(h->metrics[i]->name, "score") == 0 || strcmp(h->metrics[i]->name, "metric") == 0)
-            continue;
-        real_member(o, h->metrics[i]->name, h->metrics[i]->value);
-    }
-    if (strcmp(h->metric, "score_separation") == 0) { /* no labels to grade against */
-        bool_member(o, "unsupervised", true);
-    }
+    tab_column cells;
+    if (h != NULL && h->class_cells != NULL && tab_column_view(h->class_cells, h->n_classes, &cells))
+        tab_out_cell(o, &cells, k);
+    else
+        tab_out_str(o, (tab_str){ (const char *)h->classes[k].data, h->classes[k].len });
+}
+
+/* By part of the rows, class and quantile: what an answer to a serve call does not repeat. */
+static void table_members(tab_out *o, const Tabella__HeldOut *h)
+{
     if (h->n_slices > 0) {
         tab_out_key(o, "slices");
         tab_slices_json(o, h->n_slices, h->slices);
@@ -177,7 +171,8 @@ static void metric_members(tab_out *o, const Tabella__HeldOut *h)
         for (size_t i = 0; i < h->n_per_class; i++) {
             const Tabella__ClassMetrics *c = h->per_class[i];
             tab_out_open(o, '{');
-            str_member(o, "label", (tab_str){ (const char *)c->label.data, c->label.len });
+            tab_out_key(o, "label");
+            class_member(o, h, i);
             fixed_member(o, "precision", c->precision);
             fixed_member(o, "recall", c->recall);
             fixed_member(o, "f1", c->f1);
@@ -198,18 +193,40 @@ static void metric_members(tab_out *o, const Tabella__HeldOut *h)
     }
 }
 
+/* score, metric, the task's own figures and the baseline: members of held_out and of a report's
+ * metrics. */
+static void metric_members(tab_out *o, const Tabella__HeldOut *h, bool tables)
+{
+    fixed_member(o, "score", h->score);
+    text_member(o, "metric", h->metric);
+    if (h->has_interval) {
+        fixed_member(o, "score_low", h->score_low);
+        fixed_member(o, "score_high", h->score_high);
+    }
+    for (size_t i = 0; i < h->n_metrics; i++) {
+        if (strcmp(h->metrics[i]->name, "score") == 0 || strcmp(h->metrics[i]->name, "metric") == 0)
+            continue;
+        real_member(o, h->metrics[i]->name, h->metrics[i]->value);
+    }
+    if (strcmp(h->metric, "score_separation") == 0) { /* no labels to grade against */
+        bool_member(o, "unsupervised", true);
+    }
+    if (tables)
+        table_members(o, h);
+}
+
 void metrics_json(tab_out *o, const Tabella__HeldOut *h)
 {
     tab_out_open(o, '{');
     if (h == NULL)
         text_member(o, "metric", "none");
     else
-        metric_members(o, h);
+        metric_members(o, h, true);
     tab_out_close(o, '}');
 }
 
 void held_out_json(tab_out *o, const Tabella__HeldOut *h, const char *snapshot, int64_t version_us,
-                   const char *report_id)
+                   const char *report_id, bool tables)
 {
     if (h == NULL) {
         tab_out_null(o);
@@ -217,7 +234,7 @@ void held_out_json(tab_out *o, const Tabella__HeldOut *h, const char *snapshot, 
     }
     char url[128];
     tab_out_open(o, '{');
-    metric_members(o, h);
+    metric_members(o, h, tables);
     open_member(o, "split", '{');
     text_member(o, "method", h->split_method);
     uint_member(o, "train_rows", h->train_rows);
@@ -369,14 +386,14 @@ static void result_json(request *r, const Tabella__Job *j)
         text_member(o, "id", x->endpoint_id);
         text_member(o, "report_id", x->report_id);
         tab_out_key(o, "held_out");
-        held_out_json(o, x->held_out, x->data_snapshot, x->data_version_us, x->report_id);
+        held_out_json(o, x->held_out, x->data_snapshot, x->data_version_us, x->report_id, true);
     } else if (strcmp(j->kind, "refresh") == 0) {
         text_member(o, "snapshot", x->snapshot);
         text_member(o, "previous_snapshot", x->previous_snapshot);
         tab_out_key(o, "diff");
         diff_json(o, x->diff);
         tab_out_key(o, "held_out");
-        held_out_json(o, x->held_out, x->data_snapshot, x->data_version_us, x->report_id);
+        held_out_json(o, x->held_out, x->data_snapshot, x->data_version_us, x->report_id, true);
         text_member(o, "report", x->report);
         text_member(o, "report_id", x->report_id);
     } else if (strcmp(j->kind, "upgrade") == 0) {

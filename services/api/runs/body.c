@@ -184,6 +184,8 @@ tab_status body_options(request *r, const tab_body *b, Tabella__RunOptions **ret
                                            "out_mode",
                                            "horizon",
                                            "as_of",
+                                           "anomaly_share",
+                                           "anomaly_threshold",
                                            NULL },
                              *const ways[] = { "realtime", "batch", NULL };
     Tabella__RunOptions *o = tab_arena_new_of(r->arena, Tabella__RunOptions, 1);

@@ -1,5 +1,6 @@
-/* options.columns, options.missing_values, options.split, options.horizon and options.as_of of a body:
- * what the caller says of columns, cells and times. body.c reads the other options. */
+/* options.columns, options.missing_values, options.split, options.horizon, options.as_of and
+ * options.anomaly_* of a body: what the caller says of columns, cells and times. body.c reads the other
+ * options. */
 #include <math.h>
 #include <stdio.h>
 
@@ -97,6 +98,7 @@ static tab_status read_marks(request *r, const tab_json *list, Tabella__RunOptio
 {
     if (list == NULL)
         return TAB_OK;
+    o->missing_told = 1;
     if (list->kind == TAB_JSON_STRING && tab_str_eq(list->text, TAB_S("auto"))) {
         o->missing_auto = 1;
         return TAB_OK;
@@ -140,6 +142,30 @@ static tab_status read_times(request *r, const tab_json *options, Tabella__RunOp
     return TAB_OK;
 }
 
+/* One of two ways to say which rows are flagged; null in an edit: as the scores tell again. */
+static tab_status read_anomaly_cut(const tab_json *options, Tabella__RunOptions *o, tab_error *err)
+{
+    static const struct {
+        const char *name, *cut, *path;
+        double most;
+    } ways[] = { { "anomaly_share", "share", "options.anomaly_share", 0.5 },
+                 { "anomaly_threshold", "threshold", "options.anomaly_threshold", 1 } };
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        const tab_json *v = tab_json_get(options, ways[i].name);
+        if (v == NULL || v->kind == TAB_JSON_NULL)
+            continue;
+        if (v->kind != TAB_JSON_NUMBER || !(v->num >= 0 && v->num <= ways[i].most))
+            return tab_fail(err, TAB_VALIDATION, ways[i].path, "`%s` is a number from 0 to %g", ways[i].path,
+                            ways[i].most);
+        if (o->anomaly_cut[0] != 0)
+            return tab_fail(err, TAB_VALIDATION, ways[i].path,
+                            "`options` has `anomaly_share` or `anomaly_threshold`, not both");
+        o->anomaly_cut = STR(ways[i].cut);
+        o->anomaly_value = v->num;
+    }
+    return TAB_OK;
+}
+
 tab_status body_horizon(request *r, const tab_json *options, uint32_t *ret, tab_error *err)
 {
     Tabella__RunOptions o = TABELLA__RUN_OPTIONS__INIT;
@@ -168,6 +194,7 @@ tab_status body_columns(request *r, const tab_json *options, Tabella__RunOptions
         return tab_fail(err, TAB_VALIDATION, "options.split",
                         "`options.split` is one of: auto, random, time, group");
     TAB_TRY(read_times(r, options, o, err));
+    TAB_TRY(read_anomaly_cut(options, o, err));
     o->split = STR(split == NULL ? "" : tab_arena_copy(r->arena, split->text).p);
     return tab_arena_full(r->arena) ? tab_no_memory(err) : TAB_OK;
 }
@@ -223,5 +250,13 @@ void given_options(tab_out *o, const Tabella__RunOptions *q)
         tab_out_null(o);
     else
         tab_out_str(o, (tab_str){ (const char *)q->as_of.data, q->as_of.len });
+    for (int i = 0; i < 2; i++) {
+        static const char *const cut[] = { "share", "threshold" };
+        tab_out_key(o, i == 0 ? "anomaly_share" : "anomaly_threshold");
+        if (q != NULL && strcmp(q->anomaly_cut, cut[i]) == 0)
+            tab_out_real(o, q->anomaly_value);
+        else
+            tab_out_null(o);
+    }
     tab_out_close(o, '}');
 }

@@ -17,7 +17,7 @@ typedef struct {
     atomic_size_t refs;
     tab_arena *arena;
     serve_row row;
-    tab_out held;
+    tab_out held, held_tables;
     char org[48], id[129], state[64];
     char worker[40]; /* under the lock of `rows` */
     int64_t asked;   /* tab_mono_ms before jobs was asked for it */
@@ -46,6 +46,7 @@ static void unref(void *arg)
     if (k == NULL || atomic_fetch_sub(&k->refs, 1) > 1)
         return;
     tab_out_free(&k->held);
+    tab_out_free(&k->held_tables);
     tab_arena_free(k->arena);
     free(k);
 }
@@ -89,7 +90,8 @@ const serve_row *serve_cache_put(request *r, const Tabella__Endpoint *e, int64_t
         unref(k);
         return NULL;
     }
-    k->row.held_out = endpoint_held_out(k->row.e, &k->held);
+    k->row.held_out = endpoint_held_out(k->row.e, false, &k->held);
+    k->row.held_out_tables = endpoint_held_out(k->row.e, true, &k->held_tables);
     snprintf(k->org, sizeof k->org, "%s", r->who.org);
     snprintf(k->id, sizeof k->id, "%.*s", TAB_STR(r->param[0]));
     snprintf(k->state, sizeof k->state, "%s", state);

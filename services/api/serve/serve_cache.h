@@ -11,7 +11,7 @@
 /* An endpoint as serving needs it. */
 typedef struct {
     const Tabella__Endpoint *e;
-    tab_str held_out; /* JSON */
+    tab_str held_out, held_out_tables; /* JSON: its figures; and with slices and other tables */
 } serve_row;
 
 /* The row of the request's endpoint, and the worker of inference that answered last for it, or "". The row

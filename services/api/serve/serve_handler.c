@@ -9,6 +9,15 @@
 #include "services/api/counts.h"
 #include "services/api/serve/serve_together.h"
 
+static tab_status read_verbose(serve_call *c, tab_error *err)
+{
+    const tab_json *m = tab_json_get(c->body.root, "verbose");
+    if (m != NULL && m->kind != TAB_JSON_BOOL)
+        return tab_fail(err, TAB_VALIDATION, "verbose", "`verbose` is true or false");
+    c->verbose = m != NULL && m->yes;
+    return TAB_OK;
+}
+
 /* On the loop's thread, where the endpoint is known, cells and hold are there, and the call is one to go with
  * others. Any status but PARKED: not so, and nothing has happened. */
 tab_status serve_at_once(request *r, tab_error *err)
@@ -17,6 +26,7 @@ tab_status serve_at_once(request *r, tab_error *err)
     if (c == NULL || body_has_parts(r)) /* files may unfold to much */
         return TAB_UNAVAILABLE;
     TAB_TRY(body_read(r, &c->body, err));
+    TAB_TRY(read_verbose(c, err));
     c->r = r;
     c->row = serve_cache_get(r, c->worker);
     if (c->row == NULL || r->dry_run || tab_json_get(c->body.root, "options") != NULL || !serve_may_join(c))
@@ -65,6 +75,7 @@ tab_status post_serve(request *r, tab_error *err)
     tab_status s = body_read(r, &c->body, err);
     if (s != TAB_OK)
         return s;
+    TAB_TRY(read_verbose(c, err));
     TAB_TRY(body_horizon(r, tab_json_get(c->body.root, "options"), &c->horizon, err));
     request_body_drop(r);
     c->r = r;

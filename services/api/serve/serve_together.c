@@ -173,7 +173,8 @@ static tab_status write_answer(serve_call *c, const Tabella__Bundle *b, tab_bund
     text_member(o, "feed", e->feed);
     text_member(o, "status", "complete");
     warnings_member(c->r, b);
-    tab_status s = bundle_whole(c->r, b, c->row->held_out, memory, err);
+    tab_status s =
+        bundle_whole(c->r, b, c->verbose ? c->row->held_out_tables : c->row->held_out, memory, err);
     tab_out_close(o, '}');
     if (s == TAB_OK && o->failed)
         s = tab_no_memory(err);

@@ -10,6 +10,7 @@ typedef struct serve_call {
     struct serve_call *next;
     request *r;
     tab_body body;
+    bool verbose;     /* with the tables of its report */
     uint32_t horizon; /* so many steps ahead in place of rows; 0: rows */
     const serve_row *row;
     struct serve_group *group; /* that it is the first of */

@@ -117,7 +117,7 @@ tab_status array_rows_finish(array_rows *r, tab_str id, const tab_table **ret, t
         good = tab_builder_finish(r->b[k], &col[k]);
     if (!good)
         return tab_no_memory(err);
-    *t = (tab_table){ tab_arena_copy(r->a, id), r->rows, r->cols, col };
+    *t = (tab_table){ .id = tab_arena_copy(r->a, id), .rows = r->rows, .cols = r->cols, .col = col };
     *ret = t;
     return TAB_OK;
 }

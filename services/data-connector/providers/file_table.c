@@ -125,7 +125,7 @@ tab_status tables_union(tab_arena *a, const tab_table *const *t, size_t n, tab_s
         if (col == NULL || !tab_builder_finish(b[k], &col[k]))
             return tab_no_memory(err);
     }
-    *all = (tab_table){ id, rows, cols, col };
+    *all = (tab_table){ .id = id, .rows = rows, .cols = cols, .col = col };
     *ret = all;
     return TAB_OK;
 }

@@ -377,7 +377,7 @@ static tab_status read_mysql(const source *s, tab_arena *a, const tab_table **re
             return tab_no_memory(err);
         TAB_TRY(booleans(a, &t.field[i], t.rows, &col[i], err));
     }
-    *table = (tab_table){ tab_str_of(s->ref->segment[1]), t.rows, t.cols, col };
+    *table = (tab_table){ .id = tab_str_of(s->ref->segment[1]), .rows = t.rows, .cols = t.cols, .col = col };
     *ret = table;
     return TAB_OK;
 }

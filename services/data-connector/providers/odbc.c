@@ -441,7 +441,7 @@ static tab_status read_table(session *c, const tab_table **ret, tab_error *err)
     for (size_t k = 0; k < (size_t)n; k++)
         if (tab_builder_rows(col[k].b) != rows || !tab_builder_finish(col[k].b, &made[k]))
             return tab_no_memory(err);
-    *t = (tab_table){ tab_str_of(c->table), rows, (size_t)n, made };
+    *t = (tab_table){ .id = tab_str_of(c->table), .rows = rows, .cols = (size_t)n, .col = made };
     *ret = t;
     return TAB_OK;
 }

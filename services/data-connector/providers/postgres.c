@@ -454,7 +454,9 @@ static tab_status read_postgres(const source *s, tab_arena *a, const tab_table *
     for (size_t i = 0; i < t.cols; i++)
         if (col == NULL || table == NULL || !tab_builder_finish(t.b[i], &col[i]))
             return tab_fail(err, TAB_INTERNAL, "", "the table does not fit in memory");
-    *table = (tab_table){ tab_str_of(s->ref->segment[s->ref->segments - 1]), t.rows, t.cols, col };
+    *table = (tab_table){
+        .id = tab_str_of(s->ref->segment[s->ref->segments - 1]), .rows = t.rows, .cols = t.cols, .col = col
+    };
     *ret = table;
     return TAB_OK;
 }

@@ -179,7 +179,7 @@ static tab_status columns(scroll *c, const tab_table *t, const tab_table **ret, 
     }
     for (size_t i = 0; i < c->n_vector; i++)
         TAB_TRY(constant(c, &col[n++], &c->vector[i], t->rows, err));
-    *out = (tab_table){ tab_str_of(c->s->ref->segment[0]), t->rows, n, col };
+    *out = (tab_table){ .id = tab_str_of(c->s->ref->segment[0]), .rows = t->rows, .cols = n, .col = col };
     *ret = out;
     return TAB_OK;
 }

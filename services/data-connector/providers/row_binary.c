@@ -521,7 +521,7 @@ tab_status row_binary_read(tab_arena *a, tab_str bytes, tab_str id, const tab_ta
     for (size_t k = 0; k < cols; k++)
         if (col == NULL || table == NULL || !tab_builder_finish(b[k], &col[k]))
             return tab_no_memory(err);
-    *table = (tab_table){ id, rows, cols, col };
+    *table = (tab_table){ .id = id, .rows = rows, .cols = cols, .col = col };
     *ret = table;
     return TAB_OK;
 }

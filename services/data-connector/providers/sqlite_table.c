@@ -136,7 +136,7 @@ static tab_status read_rows(const source *s, sqlite3 *db, sqlite3_stmt *q, tab_a
     for (size_t k = 0; k < cols; k++)
         if (!tab_builder_finish(b[k], &col[k]))
             return tab_no_memory(err);
-    *t = (tab_table){ id, rows, cols, col };
+    *t = (tab_table){ .id = id, .rows = rows, .cols = cols, .col = col };
     *ret = t;
     return TAB_OK;
 }

@@ -14,6 +14,21 @@ static tab_status bad_ref(tab_error *err, const char *why)
     return tab_fail(err, TAB_VALIDATION, "source", "The source is not a valid reference: %s.", why);
 }
 
+/* What there is instead. */
+static tab_status no_provider(const char *scheme, tab_error *err)
+{
+    const provider *const *all;
+    size_t n = provider_all(&all), at = 0;
+    char list[300] = "";
+    for (size_t i = 0; i < n && at < sizeof list; i++)
+        at += (size_t)snprintf(list + at, sizeof list - at, "%s%s://", i > 0 ? ", " : "", all[i]->scheme);
+    bool sqlite = strcmp(scheme, "sqlite") == 0 || strcmp(scheme, "sqlite3") == 0;
+    return tab_fail(
+        err, TAB_VALIDATION, "source", "This installation has no provider of `%.32s://`; %sthere are: %s",
+        scheme, sqlite ? "a SQLite file is uploaded, or named where it lies (https://host/file.db); " : "",
+        list);
+}
+
 bool looks_secret(const char *text)
 {
     const char *at = strchr(text, '@');
@@ -210,13 +225,13 @@ tab_status ref_parse(tab_arena *a, const char *text, source_ref *ret, tab_error 
     if (copy == NULL)
         return tab_no_memory(err);
     copy[sep - text] = '\0';
-    r.scheme = copy;
+    r.scheme = strcmp(copy, "postgresql") == 0 ? "postgres" : copy; /* libpq reads both */
     for (const char *p = copy; *p != '\0'; p++)
         if (!islower((unsigned char)*p) && !isdigit((unsigned char)*p) && *p != '+' && *p != '-')
             return bad_ref(err, "its scheme is not valid");
     const provider *p = provider_of(r.scheme);
     if (p == NULL)
-        return tab_fail(err, TAB_VALIDATION, "source", "This installation has no provider of that scheme.");
+        return no_provider(copy, err);
 
     char *rest = copy + (sep - text) + 3, *slash = strchr(rest, '/');
     if (slash == NULL && p->least > 0)

@@ -87,7 +87,7 @@ tab_status block_plain(tab_arena *a, const tab_table *t, block_range at, tab_str
         if (!slice(a, &t->col[at.first_col + i], at.first_row, at.rows, &col[i]))
             col = NULL;
     tab_wire *wire;
-    tab_table part = { TAB_S(""), at.rows, at.cols, col };
+    tab_table part = { .id = TAB_S(""), .rows = at.rows, .cols = at.cols, .col = col };
     const tab_table *parts[] = { &part };
     if (col == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "a block does not fit in memory");
@@ -322,7 +322,7 @@ tab_status block_joined(block_joiner *j, tab_str id, const tab_table **ret, tab_
             col[i].levels = c->levels;
         }
     }
-    *t = (tab_table){ tab_arena_copy(j->a, id), j->rows, j->n, col };
+    *t = (tab_table){ .id = tab_arena_copy(j->a, id), .rows = j->rows, .cols = j->n, .col = col };
     *ret = t;
     return TAB_OK;
 }

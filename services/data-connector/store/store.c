@@ -38,13 +38,13 @@ tab_status store_dataset_add(tab_tx *tx, const char *org, const store_dataset *d
                             DATASETS_MOST, "datasets", err));
     return tab_tx_query(tx, NULL, err,
                         "INSERT INTO data_connector.dataset (org, id, name, source, connection, ingest_id, "
-                        "temporary, owner, expires) "
-                        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, CASE WHEN $7 THEN "
+                        "temporary, owner, file, expires) "
+                        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $11, CASE WHEN $7 THEN "
                         "coalesce($9, now() + $10::int * interval '1 hour') END)",
                         TAB_P(tab_p_text(org), tab_p_text(d->id), tab_p_text(d->name), tab_p_text(d->source),
                               tab_p_text(d->connection), tab_p_text(d->ingest_id), tab_p_bool(d->temporary),
                               tab_p_text(d->owner), d->expires == 0 ? tab_p_null() : tab_p_time(d->expires),
-                              tab_p_int(DATA_TEMPORARY_HOURS)));
+                              tab_p_int(DATA_TEMPORARY_HOURS), tab_p_bool(d->file)));
 }
 
 tab_status store_dataset_ingested(tab_tx *tx, tab_arena *a, const char *org, const char *ingest_id,
@@ -264,7 +264,7 @@ tab_status store_snapshot_get(tab_tx *tx, tab_arena *a, const char *org, const c
                          "d.last_used, coalesce(d.temporary, false), coalesce(d.pinned, "
                          "false) OR EXISTS (SELECT 1 "
                          "FROM data_connector.pin p "
-                         "WHERE p.org = $1 AND p.dataset = s.dataset) "
+                         "WHERE p.org = $1 AND p.dataset = s.dataset), coalesce(d.file, false) "
                          "FROM data_connector.snapshot s "
                          "LEFT JOIN data_connector.dataset d ON d.org = s.org AND d.id = s.dataset "
                          "WHERE s.org = $1 AND s.id = $2",
@@ -279,6 +279,7 @@ tab_status store_snapshot_get(tab_tx *tx, tab_arena *a, const char *org, const c
                              tab_rows_bool(r, 0, 5),
                              tab_rows_bool(r, 0, 9),
                              tab_rows_bool(r, 0, 8),
+                             tab_rows_bool(r, 0, 10),
                              tab_rows_time(r, 0, 6),
                              tab_rows_time(r, 0, 7) };
     return TAB_OK;

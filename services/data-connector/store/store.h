@@ -22,6 +22,7 @@ typedef struct {
     const char *id, *name, *source, *connection, *ingest_id,
         *owner; /* connection, ingest_id: NULL for none */
     bool temporary;
+    bool file;       /* of a file, whose cells know no null */
     int64_t expires; /* of a temporary one; 0: in DATA_TEMPORARY_HOURS by the database's clock */
 } store_dataset;
 tab_status store_dataset_add(tab_tx *tx, const char *org, const store_dataset *d, tab_error *err) TAB_CHECKED;
@@ -63,7 +64,7 @@ tab_status store_snapshot_pieced(tab_tx *tx, const char *org, const char *datase
 typedef struct {
     const char *id, *dataset, *name;
     uint64_t rows, cols;
-    bool kept, pinned, temporary;
+    bool kept, pinned, temporary, file;
     int64_t created, last_used;
 } store_snapshot;
 /* By snapshot id or dataset id (its current one). NOT_FOUND. */

@@ -29,7 +29,7 @@ static const tab_table *made(tab_arena *a, size_t rows, size_t cols, unsigned se
         cr_assert(tab_builder_finish(b, &col[c]));
     }
     tab_table *t = tab_arena_new_of(a, tab_table, 1);
-    *t = (tab_table){ TAB_S("t"), rows, cols, col };
+    *t = (tab_table){ .id = TAB_S("t"), .rows = rows, .cols = cols, .col = col };
     return t;
 }
 

@@ -32,7 +32,7 @@ static const tab_table *table(tab_arena *a, const char *text)
     for (size_t c = 0; c < cols; c++)
         cr_assert(tab_builder_finish(b[c], &col[c]));
     tab_table *t = tab_arena_new_of(a, tab_table, 1);
-    *t = (tab_table){ TAB_S("t"), rows, cols, col };
+    *t = (tab_table){ .id = TAB_S("t"), .rows = rows, .cols = cols, .col = col };
     return t;
 }
 
@@ -180,7 +180,7 @@ static const tab_table *long_table(tab_arena *a, size_t rows, size_t first)
     }
     for (size_t c = 0; c < 3; c++)
         cr_assert(tab_builder_finish(b[c], &col[c]));
-    *t = (tab_table){ TAB_S("t"), rows, 3, col };
+    *t = (tab_table){ .id = TAB_S("t"), .rows = rows, .cols = 3, .col = col };
     return t;
 }
 

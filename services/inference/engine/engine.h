@@ -29,6 +29,13 @@ typedef enum { TAB_TASK_AUTO, TAB_TASK_CLASSIFICATION, TAB_TASK_REGRESSION, TAB_
 
 typedef enum { TAB_SPLIT_AUTO, TAB_SPLIT_RANDOM, TAB_SPLIT_TIME, TAB_SPLIT_GROUP } tab_split;
 
+/* Which rows are called anomalies: as many as the scores themselves tell, a share of the rows, or those that
+ * score at least so much. */
+typedef struct {
+    enum { TAB_CUT_TOLD, TAB_CUT_SHARE, TAB_CUT_THRESHOLD } by;
+    double value; /* share: 0..0.5; threshold: 0..1 */
+} tab_anomaly_cut;
+
 /* What the caller says of a column; it wins over what is read. */
 typedef struct {
     tab_str table,
@@ -42,6 +49,7 @@ typedef struct {
     const tab_column_option *column; /* (columns) */
     size_t columns;
     bool missing_auto;           /* cells that are marks by evidence are missing */
+    bool missing_told;           /* no others are; else those of a table that comes of a file, too */
     const tab_str *missing_text; /* (missing_texts) cells that equal one of these are missing */
     size_t missing_texts;
     const double *missing_number; /* (missing_numbers) */
@@ -60,6 +68,7 @@ typedef struct {
     size_t horizon;  /* steps ahead of every series that are asked (1 to 10,000); 0: none */
     tab_str as_of;   /* a column of the target's table, whose time is each row's moment; "none": all rows of
                       * linked tables count; empty: by evidence */
+    tab_anomaly_cut anomaly;
 } tab_run_options;
 
 #define TAB_RUN_DEFAULTS \

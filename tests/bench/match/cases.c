@@ -108,7 +108,7 @@ bool csv_table(tab_arena *a, const char *path, const char *id, tab_table *ret)
         if (!tab_builder_finish(b, &col[c]))
             return false;
     }
-    *ret = (tab_table){ tab_str_of(id), g.rows - 1, g.cols, col };
+    *ret = (tab_table){ .id = tab_str_of(id), .rows = g.rows - 1, .cols = g.cols, .col = col };
     return col != NULL;
 }
 

@@ -67,7 +67,7 @@ static void build(tab_arena *a, tab_table *t, const char *id, uint32_t from, siz
     bool ok = true;
     for (size_t c = 0; c < COLS; c++)
         ok = tab_builder_finish(b[c], &col[c]) && ok;
-    *t = (tab_table){ tab_str_of(id), ok ? rows : 0, COLS, col };
+    *t = (tab_table){ .id = tab_str_of(id), .rows = ok ? rows : 0, .cols = COLS, .col = col };
 }
 
 static double seconds(clockid_t clock)

@@ -85,6 +85,8 @@ class Tabella:
         split: Optional[str] = None,
         horizon: Optional[int] = None,
         as_of: Optional[str] = None,
+        anomaly_share: Optional[float] = None,
+        anomaly_threshold: Optional[float] = None,
         options: Optional[Mapping[str, Any]] = None,
         progress: bool = False,
         idempotency_key: Optional[str] = None,
@@ -103,7 +105,8 @@ class Tabella:
         type or use. missing_values: marks that stand for "missing",
         or "auto". split: auto, random, time or group. horizon: how many steps ahead of every series are asked
         besides (see forecast). as_of: the column that holds each row's own moment, as of which other tables
-        count; "none": all their rows do. options: what newer services take besides.
+        count; "none": all their rows do. anomaly_share, or anomaly_threshold: so many rows, or those that score
+        so much, are called anomalies (default: as the scores tell). options: what newer services take besides.
 
         A large run becomes a job, which is waited for. progress: draws a bar meanwhile. Ctrl-C cancels the
         job. idempotency_key: of a run that was perhaps sent before (default: a new one, kept over the
@@ -125,6 +128,8 @@ class Tabella:
             split=split,
             horizon=horizon,
             as_of=as_of,
+            anomaly_share=anomaly_share,
+            anomaly_threshold=anomaly_threshold,
             options=options,
             idempotency_key=idempotency_key,
             timeout=timeout,
@@ -160,6 +165,8 @@ class Tabella:
         split: Optional[str] = None,
         horizon: Optional[int] = None,
         as_of: Optional[str] = None,
+        anomaly_share: Optional[float] = None,
+        anomaly_threshold: Optional[float] = None,
         options: Optional[Mapping[str, Any]] = None,
         idempotency_key: Optional[str] = None,
         timeout: Optional[float] = None,
@@ -182,6 +189,8 @@ class Tabella:
             split=split,
             horizon=horizon,
             as_of=as_of,
+            anomaly_share=anomaly_share,
+            anomaly_threshold=anomaly_threshold,
         )
         sent, stored = stored_of(self, given, fields, idempotency_key)
         try:

@@ -32,6 +32,8 @@ class Endpoints(Resource):
         split: Optional[str] = None,
         horizon: Optional[int] = None,
         as_of: Optional[str] = None,
+        anomaly_share: Optional[float] = None,
+        anomaly_threshold: Optional[float] = None,
         options: Optional[Mapping[str, Any]] = None,
         wait: bool = True,
         progress: bool = False,
@@ -57,6 +59,8 @@ class Endpoints(Resource):
             split=split,
             horizon=horizon,
             as_of=as_of,
+            anomaly_share=anomaly_share,
+            anomaly_threshold=anomaly_threshold,
         )
         body = {"name": name, **fields}
         given, stored = stored_of(self._client, given, body, idempotency_key)
@@ -116,15 +120,20 @@ class Endpoints(Resource):
         tables: Any = None,
         *,
         horizon: Optional[int] = None,
+        verbose: bool = False,
         options: Optional[Mapping[str, Any]] = None,
         timeout: Optional[float] = None,
     ) -> Bundle:
         """The bundle of new rows, answered by the endpoint. A single table goes by the name of the endpoint's
         table; the target's column stays, its cells may be missing. At most 10,000 rows a call.
 
-        horizon: in place of rows, so many next steps of every pinned series (`forecast` of the bundle)."""
+        horizon: in place of rows, so many next steps of every pinned series (`forecast` of the bundle).
+        verbose: with the report's slices and calibration. `warnings` of the bundle name cells that are unlike
+        all pinned ones: a category that nobody has, a number far outside."""
         given, single = self._question(id, tables)
         fields = fields_of(None, None, None, None, options, horizon=horizon)
+        if verbose:
+            fields["verbose"] = True
         try:
             reply = self._call("POST_SERVE", id, body=body_of(given, fields), timeout=timeout)
         except (NotFoundError, ValidationError):
@@ -212,10 +221,12 @@ class Endpoints(Resource):
         split: Optional[str] = None,
         horizon: Optional[int] = None,
         as_of: Optional[str] = None,
+        anomaly_share: Optional[float] = None,
+        anomaly_threshold: Optional[float] = None,
         options: Optional[Mapping[str, Any]] = None,
     ) -> Endpoint:
-        """Changes name, target, task, threshold, columns, missing marks, split, horizon or as_of, at once. To
-        take a horizon or as_of away: options={"horizon": None}."""
+        """Changes name, target, task, threshold, columns, missing marks, split, horizon, as_of, anomaly_share
+        or anomaly_threshold, at once. To take one of the last four away: options={"horizon": None}."""
         fields = fields_of(
             None,
             target,
@@ -228,6 +239,8 @@ class Endpoints(Resource):
             split=split,
             horizon=horizon,
             as_of=as_of,
+            anomaly_share=anomaly_share,
+            anomaly_threshold=anomaly_threshold,
         )
         if target is True:
             fields["target"] = {"mode": "auto"}

@@ -140,7 +140,8 @@ static tab_table take(tab_arena *a, const match_case *m, const drawing *d, int s
         if (!tab_builder_finish(b, &col[c]))
             exit(1);
     }
-    return (tab_table){ tab_str_of(side ? "b" : "a"), d->rows[side], t->cols, col };
+    return (
+        tab_table){ .id = tab_str_of(side ? "b" : "a"), .rows = d->rows[side], .cols = t->cols, .col = col };
 }
 
 static int in_order(const void *a, const void *b)

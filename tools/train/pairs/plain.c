@@ -284,7 +284,7 @@ size_t samples_made(tab_arena *a, sample *s, size_t n, size_t most)
                 if (!tab_builder_finish(b, &col[c]))
                     return n;
             }
-            tab_table t = { tab_str_of("t"), rows, cols, col };
+            tab_table t = { .id = tab_str_of("t"), .rows = rows, .cols = cols, .col = col };
             s[n] = (sample){ .made = true, .counted = true };
             snprintf(s[n].name, sizeof s[n].name, "%s-%zu", kind[k].name, seed);
             snprintf(s[n].family, sizeof s[n].family, "%s", kind[k].name);

@@ -120,7 +120,7 @@ static bool both_tables(tab_arena *a, const tab_table *p, const tab_table *q, ta
         }
         same = same && tab_builder_finish(b, &col[c]);
     }
-    *ret = (tab_table){ tab_str_of("t"), p->rows + q->rows, p->cols, col };
+    *ret = (tab_table){ .id = tab_str_of("t"), .rows = p->rows + q->rows, .cols = p->cols, .col = col };
     return same;
 }
 

@@ -73,6 +73,7 @@ static bool add_classes(tab_arena *a, const Tabella__Prediction *m, const size_t
         h->per_class[h->n_per_class++] = c;
         h->classes[h->n_classes++] = c->label;
     }
+    h->class_cells = m->classes;
     return true;
 }
 
@@ -264,11 +265,12 @@ static bool separate(tab_arena *a, const Tabella__Prediction *m, Tabella__HeldOu
         flagged += hit;
         *(hit ? &above : &below) += r->anomaly_score[i];
     }
-    /* the mean score on either side; the share of flagged rows, with a two-sided test at 1 % of the expected
-     * 5 % */
+    /* the mean score on either side; the share of flagged rows, with a two-sided test at 1 % of what is
+     * expected */
     above /= flagged > 0 ? (double)flagged : 1;
     below /= flagged < n ? (double)(n - flagged) : 1;
-    double share = (double)flagged / (double)n, slack = 2.58 * sqrt(0.05 * 0.95 / (double)n) + 0.01;
+    double share = (double)flagged / (double)n,
+           slack = 2.58 * sqrt(m->expected_share * (1 - m->expected_share) / (double)n) + 0.01;
     h->metric = tab_text("score_separation");
     h->score = flagged > 0 && flagged < n ? above - below : 0;
     add_metric(a, h, "score_separation", h->score);
@@ -423,7 +425,7 @@ static tab_status part_rows(const tab_engine *e, const tab_evaluate_options *o, 
     tab_partition_by by = { .class = s->class, .rows = rows, .seed = e->seed };
     if (o->split == TAB_SPLIT_TIME)
         by.time = tab_times_of(&p->col[o->by], rows);
-    by.apart = o->split == TAB_SPLIT_GROUP ? tab_groups_of(a, &p->col[o->by], rows) : o->entity;
+    by.apart = o->split == TAB_SPLIT_GROUP ? tab_groups_of(a, &p->col[o->by], rows, true) : o->entity;
     bool apart = by.time != NULL || (o->split == TAB_SPLIT_GROUP && by.apart != NULL);
     if (s->task != TAB_TASK_ANOMALY &&
         !tab_units_find(a, p, o->target, s->task == TAB_TASK_REGRESSION, &s->units))

@@ -35,6 +35,7 @@ typedef struct {
     tab_split split;        /* AUTO is RANDOM here: predict/arrange.h decides */
     size_t by;              /* TIME and GROUP: the column of times or groups */
     const uint32_t *entity; /* (rows) rows with one number stay on one side of the split; NULL: by row */
+    tab_anomaly_cut cut;    /* ANOMALY: which rows are flagged */
     const tab_links *links; /* of t; what they say is chosen anew on the other rows; NULL: t alone */
 } tab_evaluate_options;
 

@@ -106,26 +106,20 @@ static void share_budget(tab_column_fill *f, size_t n, size_t rows, size_t featu
     }
 }
 
-/* Takes a fill back where few rows have the column and absence is the likelier truth: nothing tells its
- * values, or the other columns tell which rows have it. False: memory or cancelled. */
+/* Takes a fill back where absence is a value of its own. One that was not graded says nothing of more than
+ * few cells. False: memory or cancelled. */
 static bool weigh_absence(const tab_fill_pass *t, tab_column_fill *f)
 {
-    bool told = false;
-    if (1 - f->missing >= TAB_FILL_PRESENT || f->left != NULL)
+    char *why = NULL;
+    bool few = 1 - f->missing < TAB_FILL_PRESENT, graded = f->effort != TAB_FILL_PLAIN;
+    if (f->left != NULL || (!few && !graded))
         return true;
-    bool known = f->grade.gain > TAB_FILL_TOLD;
-    if (known) {
-        TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)8 << 30);
-        if (a == NULL || !tab_absence_told(t->e, a, t->p, t->enc, t->data, f->column, &told))
-            return false;
-    }
-    if (known && !told)
-        return true;
-    f->left = tab_arena_printf(t->e->arena, "%.1f %% of the rows have a value, and %s: absence is likelier",
-                               100 * (1 - f->missing),
-                               told ? "other columns tell which" : "nothing else tells which value");
-    f->n = 0;
-    return f->left != NULL;
+    if (!tab_absence_weigh(t->e, t->p, t->enc, t->data, f->column, f->missing, f->grade.gain > TAB_FILL_TOLD,
+                           &why))
+        return false;
+    if (why != NULL)
+        f->left = why, f->n = 0;
+    return true;
 }
 
 /* Fills w->fill (n), in that order. */

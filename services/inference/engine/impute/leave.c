@@ -111,3 +111,27 @@ bool tab_absence_told(const tab_engine *e, tab_arena *a, const tab_profile *p, c
     *ret = s->prior_loss > 0 && 1 - s->loss / s->prior_loss > TOLD;
     return true;
 }
+
+bool tab_absence_weigh(const tab_engine *e, const tab_profile *p, const tab_encoder *enc, const tab_data *d,
+                       size_t column, double missing, bool known, char **ret)
+{
+    bool few = 1 - missing < TAB_FILL_PRESENT, told = false;
+    *ret = NULL;
+    if (!few && (known || missing < TAB_FILL_ABSENT))
+        return true;
+    if (known || !few) {
+        TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)8 << 30);
+        if (a == NULL || !tab_absence_told(e, a, p, enc, d, column, &told))
+            return false;
+        if (!told)
+            return true;
+    }
+    *ret = few ? tab_arena_printf(e->arena, "%.1f %% of the rows have a value, and %s: absence is likelier",
+                                  100 * (1 - missing),
+                                  told ? "other columns tell which" : "nothing else tells which value")
+               : tab_arena_printf(e->arena,
+                                  "other columns tell which %.1f %% of the rows have a value, and nothing "
+                                  "which value: absence is one of its own",
+                                  100 * (1 - missing));
+    return *ret != NULL;
+}

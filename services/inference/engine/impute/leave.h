@@ -5,10 +5,18 @@
 
 #include "services/inference/engine/features/encode.h"
 
-/* Columns with a smaller share of present cells are asked whether absence is the truth. */
-static const double TAB_FILL_PRESENT = 0.1;
+/* Columns with a smaller share of present cells are left unless something speaks for filling them; others
+ * with more than TAB_FILL_ABSENT of missing ones are left where all speaks against it. */
+static const double TAB_FILL_PRESENT = 0.1, TAB_FILL_ABSENT = 0.2;
 /* Standard errors by which the fill of such a column must beat the plain one: chance at 1 %. */
 static const double TAB_FILL_TOLD = 2.58;
+
+/* Whether absence is a value of its own: missing, the share of cells without one; known: the column's values
+ * are told better than the plain answer does. Of few present cells one doubt is enough: nothing tells which
+ * value, or the others tell which rows have one. Of more, both must hold, and in doubt the cells are filled.
+ * *ret: why they are not; NULL. False: memory or cancelled. */
+bool tab_absence_weigh(const tab_engine *e, const tab_profile *p, const tab_encoder *enc, const tab_data *d,
+                       size_t column, double missing, bool known, char **ret);
 
 /* Why no cell of the column is ever filled; NULL: it may be. */
 const char *tab_leave_column(tab_arena *a, const tab_column_profile *c);

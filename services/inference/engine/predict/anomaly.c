@@ -21,6 +21,7 @@
 #include "common/base/order.h"
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/learn/linear/solve.h"
+#include "services/inference/engine/predict/anomaly_cut.h"
 
 /* BULK: rows that the forest and the ellipse are fitted on. REFERENCE: rows among which neighbours are
  * sought; of them one in NEAREST is near, and NEIGHBOUR at least (decision 0373). SAMPLE and HEIGHT: a tree
@@ -41,9 +42,6 @@ enum {
     WIDEST = 300,
     BLOCK = 240
 };
-/* Of the rows, as many are called anomalies as a rule: the 95th percentile, chosen by hand, not measured
- * (see set_threshold and decision 0180). */
-static const double EXPECTED_SHARE = 0.05;
 static const double MOST_PRODUCTS = 5e10; /* rows x BULK x coordinates */
 /* A reading that hardly varies is not magnified beyond its rounding: the least standard deviation. */
 static const double LEAST_SD = 0.01;
@@ -367,27 +365,6 @@ static void block(void *ctx, size_t b)
     }
 }
 
-/* The score above which EXPECTED_SHARE of the rows lie, score (rows) rising. Rows alike score alike: where
- * the share would cut through more of them than as many again, all of them are left out, and the share
- * says so. */
-static void set_threshold(tab_anomaly *an, const float *score, size_t rows)
-{
-    /* the first row of the run of equal scores in which the percentile falls */
-    size_t at = (size_t)((1 - EXPECTED_SHARE) * (double)rows), most = 2 * (rows - at);
-    at = at < rows ? at : rows - 1;
-    size_t first = at;
-    while (first > 0 && score[first - 1] >= score[at])
-        first--;
-    an->threshold = (double)score[at];
-    if (rows - first <= most && first > 0)
-        return;
-    /* too many rows are alike: the threshold is above them */
-    for (first = at; first < rows && score[first] <= score[at];)
-        first++;
-    an->expected_share = (double)(rows - first) / (double)rows;
-    an->threshold = first < rows ? (double)score[first] : fmin(1, (double)score[at] + 1e-6);
-}
-
 /* The rows of the bulk, row (rows), *n of them: how many goes by the work that they may cost. References are
  * taken among them at even steps: reference[i] says whether row i is one, *references how many are. */
 static void choose_bulk(const tab_data *d, size_t width, uint64_t seed, bool *reference, uint32_t *row,
@@ -464,7 +441,7 @@ static bool fit_bulk(const tab_engine *e, tab_anomaly_parts *m, const float *x, 
 
 /* The fitted rows' scores, and the threshold among them. False: out of memory or cancelled. */
 static bool score_fitted(const tab_engine *e, tab_anomaly *an, const tab_encoder *enc, const tab_data *d,
-                         const bool *reference)
+                         const bool *reference, tab_anomaly_cut cut)
 {
     tab_anomaly_parts *m = an->parts;
     size_t rows = d->rows;
@@ -490,7 +467,7 @@ static bool score_fitted(const tab_engine *e, tab_anomaly *an, const tab_encoder
         score[i] = an->score[i] = together(m, raw + i * DETECTORS);
     if (ok) {
         qsort(score, rows, sizeof *score, tab_ascending_float);
-        set_threshold(an, score, rows);
+        tab_anomaly_cut_find(cut, score, rows, &an->threshold, &an->expected_share);
     }
     free(raw), free(score);
     return ok;
@@ -498,7 +475,7 @@ static bool score_fitted(const tab_engine *e, tab_anomaly *an, const tab_encoder
 
 /* Order of work: the dense form, the references, forest and ellipse over them, and the scores of all rows. */
 tab_anomaly *tab_anomaly_fit(const tab_engine *e, tab_arena *a, const tab_encoder *enc, const tab_data *d,
-                             size_t trees, uint64_t seed)
+                             size_t trees, tab_anomaly_cut cut, uint64_t seed)
 {
     size_t rows = d->rows, sample, references;
     tab_anomaly *an = tab_arena_new_of(a, tab_anomaly, 1);
@@ -506,8 +483,7 @@ tab_anomaly *tab_anomaly_fit(const tab_engine *e, tab_arena *a, const tab_encode
     if (an == NULL || m == NULL)
         return NULL;
     an->parts = m;
-    an->expected_share = EXPECTED_SHARE;
-    an->threshold = 1;
+    an->threshold = cut.by == TAB_CUT_THRESHOLD ? cut.value : 1;
     an->score = tab_arena_new_of(a, float, rows + 1);
     m->dense = tab_dense_new(a, enc, TAB_DENSE_FAR, WIDEST, NULL);
     if (m->dense == NULL || an->score == NULL)
@@ -516,6 +492,7 @@ tab_anomaly *tab_anomaly_fit(const tab_engine *e, tab_arena *a, const tab_encode
     if (rows < 2 || m->width == 0) { /* nothing to compare with: every row is ordinary */
         for (size_t i = 0; i < rows; i++)
             an->score[i] = 0.5f;
+        an->expected_share = an->threshold <= 0.5;
         m->width = 0;
         return an;
     }
@@ -544,7 +521,7 @@ tab_anomaly *tab_anomaly_fit(const tab_engine *e, tab_arena *a, const tab_encode
     grow_forest(m, x, sample, seed);
     bool ok = fit_bulk(e, m, x, sample);
     free(x);
-    return ok && score_fitted(e, an, enc, d, reference) ? an : NULL;
+    return ok && score_fitted(e, an, enc, d, reference, cut) ? an : NULL;
 }
 
 /* New rows are never among the references, so no distance is left out. */

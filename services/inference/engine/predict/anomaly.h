@@ -16,13 +16,13 @@ typedef struct tab_anomaly_parts tab_anomaly_parts;
 typedef struct {
     float *score;          /* (rows) of the fitted rows, 0..1 */
     double threshold;      /* rows at or above it are anomalies */
-    double expected_share; /* of rows like the fitted ones */
+    double expected_share; /* of the fitted rows, and of rows like them */
     tab_anomaly_parts *parts;
 } tab_anomaly;
 
 /* NULL: the arena is full or the pass was cancelled. */
 tab_anomaly *tab_anomaly_fit(const tab_engine *e, tab_arena *a, const tab_encoder *enc, const tab_data *d,
-                             size_t trees, uint64_t seed);
+                             size_t trees, tab_anomaly_cut cut, uint64_t seed);
 /* out (n): scores of rows row[0..n) of q, each as if it came alone. False: out of memory. */
 bool tab_anomaly_scores(const tab_anomaly *m, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
                         size_t n, float *out);

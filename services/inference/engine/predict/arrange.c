@@ -8,9 +8,10 @@
 #include "common/base/order.h"
 #include "services/inference/engine/features/mix.h"
 
-/* SCAN: rows that the small models learn from. LEAST_TIMES and LEAST_GROUPS: fewer decide nothing. BINS: of
- * time, whose sums are what chance is told by. Chosen by hand, not measured. */
-enum { SCAN = 4000, LEAST_TIMES = 20, LEAST_GROUPS = 20, BINS = 20 };
+/* SCAN: rows that the small models learn from. LEAST_TIMES and LEAST_GROUPS: fewer decide nothing;
+ * FEWEST_GROUPS: that groups which were asked for may be. BINS: of time, whose sums are what chance is told
+ * by. Chosen by hand, not measured. */
+enum { SCAN = 4000, LEAST_TIMES = 20, LEAST_GROUPS = 20, FEWEST_GROUPS = 5, BINS = 20 };
 /* The gap must be beyond chance at 1 %, and be worth a word. LATER: the shares of the times that the
  * forward fits do not see. */
 static const double CHANCE = 2.58, WORTH = 0.03, LATER[] = { 0.25, 0.5 };
@@ -40,10 +41,17 @@ const double *tab_times_of(const tab_column_profile *c, size_t rows)
     return NULL;
 }
 
-uint32_t *tab_groups_of(tab_arena *a, const tab_column_profile *c, size_t rows)
+/* A column of words that repeat may name what rows are of, though no key. */
+static bool words(const tab_column_profile *c)
+{
+    return c->type == TAB_CATEGORICAL || c->type == TAB_TEXT;
+}
+
+uint32_t *tab_groups_of(tab_arena *a, const tab_column_profile *c, size_t rows, bool asked)
 {
     bool key = c->identifying || c->use == TAB_USE_KEY;
-    if (!key || c->distinct < LEAST_GROUPS || 3 * c->distinct > 2 * c->present || c->use == TAB_USE_IGNORE)
+    if ((!key && !(asked && words(c))) || c->distinct < (asked ? FEWEST_GROUPS : LEAST_GROUPS) ||
+        3 * c->distinct > 2 * c->present || c->use == TAB_USE_IGNORE)
         return NULL;
     bool coded = c->column->layout == TAB_CODED;
     double *sorted = coded ? NULL : tab_arena_new_of(a, double, rows + 1);
@@ -460,9 +468,24 @@ static bool learn_growth(const tab_engine *e, tab_arena *a, const tab_profile *p
     return true;
 }
 
-/* Whether a column of the table's own parts rows: the arrangement that is the worst, or the one asked for. */
+/* Where groups are asked for and no key repeats: the column of words with most values that do, a name, say.
+ * own: there is none. */
+static size_t groups_asked(const tab_profile *p, size_t target, size_t own)
+{
+    size_t best = own;
+    for (size_t c = 0; c < own; c++) {
+        const tab_column_profile *q = &p->col[c];
+        if (c != target && words(q) && q->use != TAB_USE_IGNORE && q->distinct >= FEWEST_GROUPS &&
+            3 * q->distinct <= 2 * q->present && (best == own || q->distinct > p->col[best].distinct))
+            best = c;
+    }
+    return best;
+}
+
+/* Whether a column of the table's own parts rows: the arrangement that is the worst, or the one asked for.
+ * only: this column alone; SIZE_MAX: any. */
 static bool by_evidence(const tab_engine *e, tab_arena *a, const tab_profile *p, const tab_problem *q,
-                        size_t target, size_t own, tab_split want, const tab_asked *asked,
+                        size_t target, size_t own, tab_split want, size_t only, const tab_asked *asked,
                         tab_arrangement *ret)
 {
     size_t rows = p->table->rows;
@@ -471,7 +494,10 @@ static bool by_evidence(const tab_engine *e, tab_arena *a, const tab_profile *p,
         TAB_AUTO(tab_arena) *work = tab_arena_new((size_t)8 << 30);
         bool found = times != NULL && c == asked->series.time[0];
         const double *when = c == target ? NULL : found ? times : tab_times_of(&p->col[c], rows);
-        uint32_t *group = c == target || work == NULL ? NULL : tab_groups_of(work, &p->col[c], rows);
+        if (only != SIZE_MAX && c != only)
+            continue;
+        bool told = c == only;
+        uint32_t *group = c == target || work == NULL ? NULL : tab_groups_of(work, &p->col[c], rows, told);
         if (work == NULL)
             return false;
         if (want == TAB_SPLIT_AUTO && when != NULL && !found && !in_order(when, rows))
@@ -497,8 +523,10 @@ tab_status tab_arrange(const tab_engine *e, tab_arena *a, const tab_profile *p, 
     size_t cols = p->table->cols;
     *ret = (tab_arrangement){ .kind = TAB_SPLIT_RANDOM, .column = cols, .time = cols };
     bool told = want == TAB_SPLIT_AUTO && asked != NULL && asked->asked > 0;
-    bool ok =
-        told ? as_asked(e, a, p, q, asked, ret) : by_evidence(e, a, p, q, target, own, want, asked, ret);
+    bool ok = told ? as_asked(e, a, p, q, asked, ret)
+                   : by_evidence(e, a, p, q, target, own, want, SIZE_MAX, asked, ret);
+    if (ok && want == TAB_SPLIT_GROUP && ret->kind != want)
+        ok = by_evidence(e, a, p, q, target, own, want, groups_asked(p, target, own), asked, ret);
     if (!ok || (want == TAB_SPLIT_AUTO && !learn_growth(e, a, p, q, asked, ret)))
         return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);
     if (want > TAB_SPLIT_RANDOM && ret->kind != want)

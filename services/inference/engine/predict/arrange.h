@@ -38,6 +38,6 @@ tab_status tab_arrange(const tab_engine *e, tab_arena *a, const tab_profile *p, 
 const double *tab_times_of(const tab_column_profile *c, size_t rows);
 
 /* The group of each row by the column's values, `rows` + row where it has none; NULL: it groups nothing, or
- * memory (a is full). */
-uint32_t *tab_groups_of(tab_arena *a, const tab_column_profile *c, size_t rows);
+ * memory (a is full). asked: a column of words will do that is no key, and of fewer values. */
+uint32_t *tab_groups_of(tab_arena *a, const tab_column_profile *c, size_t rows, bool asked);
 #endif

@@ -5,6 +5,8 @@
  *   twins    no single column fixes it. Group the rows by a feature's bins: the share of the target's
  *            variation between groups, adjusted for their number, stays below TWIN. So a redundant column
  *            cannot win merely because its twin predicts it
+ *   rules    it is no sum or product of others (identities.h), and no two columns fix its classes
+ *            (determined.h): decision 0419
  *
  * Each eligible column is then predicted from all others by a small cross-fitted model on at most SCAN rows.
  * Its skill is the share of the loss that the model takes off the base rate's. Where chance alone explains
@@ -20,6 +22,7 @@
 #include "services/inference/engine/features/units.h"
 #include "services/inference/engine/learn/stack/stack.h"
 #include "services/inference/engine/predict/beyond_chance.h"
+#include "services/inference/engine/predict/determined.h"
 #include "services/inference/engine/predict/foresight.h"
 #include "services/inference/engine/predict/identities.h"
 #include "services/inference/engine/profile/roles/roles.h"
@@ -31,9 +34,11 @@ enum { SCAN = 1200, LEAST_ROWS = 5, MOST_CLASSES = 50, MOST_SCANNED = 200, WIDE 
 /* LEAST_TOLD: fewer rows do not show that a skill is chance. AGAIN and AGAIN_ROWS: columns and rows of the
  * second look. */
 enum { LEAST_TOLD = 40, AGAIN = 5, AGAIN_ROWS = 20000 };
-/* TWIN: what one column may explain before the candidate is nearly a copy of it. MOST_MISSING: share of
- * missing cells. PART_OF_DATE: confidence of a role that is a part of a date. By hand, not measured. */
-static const double TWIN = 0.985, MOST_MISSING = 0.5, PART_OF_DATE = 0.5;
+/* TWIN: what one column may explain before the candidate is nearly a copy of it. COMPUTED: skill from which
+ * on two columns may fix it; FOLLOWS: decimals of its variance, of five, that a rule leaves. MOST_MISSING:
+ * share of missing cells. PART_OF_DATE: confidence of a role that is a part of a date. By hand, not measured.
+ * */
+static const double TWIN = 0.985, COMPUTED = 0.97, FOLLOWS = 0.8, MOST_MISSING = 0.5, PART_OF_DATE = 0.5;
 /* Of a table by chance alone, the share in which something is taken for predictable, at most. */
 static const double ALPHA = 0.05;
 
@@ -243,6 +248,51 @@ static bool find_closest(const scan *s, const trial_target *t, tab_contender *c)
     return false;
 }
 
+/* Classes that two columns fix, of which one is among those that tell most: then the reason says which. */
+static void find_pair(const scan *s, const trial_target *t, tab_contender *c)
+{
+    size_t first[TAB_CLOSEST], n = 0, pair[2];
+    for (size_t i = 0; i < TAB_CLOSEST; i++)
+        for (size_t f = t->enc.n; c->alone[i] > 0 && f-- > 0;)
+            if (t->enc.f[f].source == c->closest[i]) {
+                first[n++] = f;
+                break;
+            }
+    if (!tab_fixed_by_two(&t->enc, &t->data, t->label, t->classes, first, n, pair))
+        return;
+    char one[84], other[84];
+    tab_contender_name(s->p, pair[0], one, sizeof one);
+    tab_contender_name(s->p, pair[1], other, sizeof other);
+    c->eligible = false;
+    snprintf(c->reason, sizeof c->reason, "it follows from %s and %s", one, other);
+}
+
+/* Numbers that are a sum or product of two to TAB_IDENTITY_PARTS others: then the reason says of which.
+ * False: the arena is full. */
+static bool find_rule(tab_arena *a, const tab_profile *p, tab_contender *c)
+{
+    size_t part[TAB_IDENTITY_PARTS], n = 0, size = sizeof c->reason;
+    bool product = false;
+    if (!tab_identity_of(a, p, c->column, part, &n, &product))
+        return false;
+    if (n < 2)
+        return true;
+    c->eligible = false;
+    size_t at = (size_t)snprintf(c->reason, size, "it follows from ");
+    for (size_t i = 0; i < n && at < size; i++) {
+        char who[96];
+        tab_contender_name(p, part[i], who, sizeof who);
+        at += (size_t)snprintf(c->reason + at, size - at, "%s%s",
+                               i == 0       ? ""
+                               : i + 1 == n ? " and "
+                                            : ", ",
+                               who);
+    }
+    if (at < size)
+        snprintf(c->reason + at, size - at, product ? ", by their product" : ", by their sum");
+    return true;
+}
+
 /* What the values of the candidate look like. */
 static void describe(const trial_target *t, tab_contender *c)
 {
@@ -263,6 +313,8 @@ static void scan_one(void *ctx, size_t i)
     scan *s = ctx;
     i = s->again != NULL ? s->again[i] : i;
     tab_contender *c = &s->c[i];
+    if (!c->eligible)
+        return;
     trial_target t = { .p = &s->p->col[c->column] };
     /* no loops within: candidates run side by side */
     tab_engine e = *s->e;
@@ -306,6 +358,7 @@ static void scan_one(void *ctx, size_t i)
     }
     double z = tab_agreement_z(&q, stack);
     c->lucky = !(z > tab_chance_z(s->n, ALPHA));
+    c->told = !c->lucky && t.n >= LEAST_TOLD;
     if (t.n >= LEAST_TOLD) {
         s->z[i] = isnan(z) ? 0 : z;
         c->chance = c->lucky;
@@ -315,6 +368,8 @@ static void scan_one(void *ctx, size_t i)
     double skill = stack->prior_loss > 0 ? 1 - stack->loss / stack->prior_loss : 0;
     c->skill = skill > 0 ? skill : 0;
     c->alone[0] = fmin(c->alone[0], c->skill);
+    if (!c->numeric && c->skill > COMPUTED)
+        find_pair(s, &t, c);
 }
 
 /* Why a step gave up. */
@@ -365,8 +420,11 @@ static tab_status scan_table(const tab_engine *e, const tab_profile *p, tab_task
     tab_identity *of = s.enc == NULL ? NULL : tab_arena_new_of(a, tab_identity, p->table->cols + 1);
     if (of == NULL || !tab_identities(a, p, of))
         return failed(e, err);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         c[i].determined = of[c[i].column].share, c[i].positive = of[c[i].column].positive;
+        if (c[i].numeric && c[i].determined >= FOLLOWS && !find_rule(a, p, &c[i]))
+            return failed(e, err);
+    }
     s.data = data;
     s.n = n;
     s.z = tab_arena_new_of(a, double, n + 1);

@@ -22,6 +22,7 @@ typedef struct {
     double positive;     /* and the share of weights above 0 in it: 1 for a whole, less for a part */
     double score;        /* predict/rank.h */
     bool several;        /* columns of other tables compete with it */
+    bool told;           /* enough rows tell that the others tell of it, beyond chance */
 } tab_contender;
 
 /* Fills c[0..p->table->cols), of table number `table`, but for the score: the eligible ones first, *ret_open

@@ -58,13 +58,14 @@ static bool keep_columns(tab_fitted *f, const tab_profile *p, size_t own)
         const tab_column_profile *q = &p->col[c];
         f->column[c] = (tab_fitted_column){ .name = tab_arena_copy(a, q->column->name),
                                             .type = q->type,
-                                            .role = q->role };
+                                            .role = q->role,
+                                            .made = own > 0 && c >= own };
         /* the address outlives the table: reasons name columns by it */
         Tabella__ColumnRef *ref = tab_column_ref(a, p->table, f->table, c);
         if (ref == NULL)
             return false;
-        f->column[c].address = own > 0 && c >= own ? f->column[c].name
-                                                   : (tab_str){ (char *)ref->address.data, ref->address.len };
+        f->column[c].address =
+            f->column[c].made ? f->column[c].name : (tab_str){ (char *)ref->address.data, ref->address.len };
         f->column[c].least = f->column[c].most = (double)NAN;
         for (size_t r = 0; q->number != NULL && r < f->rows; r++) {
             f->column[c].least = fmin(f->column[c].least, q->number[r]);
@@ -219,7 +220,7 @@ tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_opti
 
     /* without a target: detectors, no stack */
     if (f->task == TAB_TASK_ANOMALY) {
-        f->anomaly = tab_anomaly_fit(e, a, f->enc, data, base->anomaly_trees, e->seed);
+        f->anomaly = tab_anomaly_fit(e, a, f->enc, data, base->anomaly_trees, o->cut, e->seed);
         if (f->anomaly == NULL)
             return out_of_memory(e, err);
         *ret = tab_take(&own);
@@ -478,7 +479,8 @@ static tab_status read_rows(const tab_engine *e, const tab_fitted *f, const tab_
     if (ret->d == NULL || ret->m == NULL)
         return out_of_memory(e, err);
     ret->m->results = tab_results_new(a, f, t->rows);
-    if (tab_arena_full(a) || !tab_beyond_read(a, f, values, t->rows, ret))
+    if (tab_arena_full(a) || !tab_beyond_read(a, f, values, t->rows, ret) ||
+        (strict && !tab_strange_cells(a, f, values, ret)))
         return out_of_memory(e, err);
     for (size_t i = 0; i < t->rows; i++)
         ret->m->results->row[i] = (uint32_t)i;

@@ -14,14 +14,15 @@
 typedef struct tab_fitted tab_fitted;
 
 typedef struct {
-    const char *base; /* NULL: the default */
-    tab_task task;    /* AUTO: by the target's type; ANOMALY: unsupervised */
-    size_t target;    /* column of the table */
-    bool labels;      /* ANOMALY: target holds the labels, which do not explain; else it is not read */
-    uint32_t table;   /* which table of the run this is: stands in column references */
-    tab_split split;  /* how rows are kept apart: AUTO decides (arrange.h) */
-    const bool *use;  /* (cols) columns that may explain the target; NULL: all that tab_explains */
-    size_t own;       /* columns from here on are made of linked tables, and go by their names; 0: none */
+    const char *base;    /* NULL: the default */
+    tab_task task;       /* AUTO: by the target's type; ANOMALY: unsupervised */
+    size_t target;       /* column of the table */
+    bool labels;         /* ANOMALY: target holds the labels, which do not explain; else it is not read */
+    uint32_t table;      /* which table of the run this is: stands in column references */
+    tab_split split;     /* how rows are kept apart: AUTO decides (arrange.h) */
+    tab_anomaly_cut cut; /* ANOMALY: which rows are flagged */
+    const bool *use;     /* (cols) columns that may explain the target; NULL: all that tab_explains */
+    size_t own;          /* columns from here on are made of linked tables, and go by their names; 0: none */
 } tab_fit_options;
 
 /* Fits on p's rows. p and its table are not kept. Errors: VALIDATION ("target.column", "task.type",
@@ -52,6 +53,8 @@ typedef struct {
     Tabella__Prediction *m;
     float *beyond;   /* (rows) regression: what the squared error grows by beyond the fitted range */
     uint64_t *group; /* (rows) the key of the group whose target is known; NULL: there are none */
+    char **strange;  /* (stranges) sentences: cells that are unlike all fitted ones, by row and column */
+    size_t stranges;
 } tab_scoring;
 tab_status tab_score_read(const tab_engine *e, const tab_fitted *f, const tab_table *t, tab_scoring *ret,
                           tab_error *err) TAB_CHECKED;

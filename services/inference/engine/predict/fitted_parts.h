@@ -17,6 +17,7 @@ typedef struct {
     tab_type type;
     int role;
     bool used;          /* a feature reads it */
+    bool made;          /* of linked tables */
     double least, most; /* of numbers and times; NaN: none */
 } tab_fitted_column;
 
@@ -69,6 +70,10 @@ tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *
  * grows (beyond.c). values (cols). False: the arena is full. */
 bool tab_beyond_read(tab_arena *a, const tab_fitted *f, const tab_values *values, size_t rows,
                      tab_scoring *ret);
+
+/* Fills ret->strange (strange.c). values (cols). False: the arena is full. */
+bool tab_strange_cells(tab_arena *a, const tab_fitted *f, const tab_values *values,
+                       tab_scoring *ret) TAB_CHECKED;
 
 /* Fills f->unknown, for rows of levels that no fitted row is of. False: the arena is full, or memory. */
 bool tab_new_levels(tab_fitted *f) TAB_CHECKED;

@@ -16,24 +16,54 @@ typedef struct {
     double c[M][2 * M];
 } normal_system;
 
-/* Column k's values as column s->m of the system; logs: of their logarithms. False: they do not vary, or have
- * no logarithms. */
-static bool add(normal_system *s, const tab_profile *p, size_t k, size_t step, bool logs)
+/* How values enter: as they are, for sums; by their logarithms, for products; and for products with what a
+ * share leaves over, those of shares (0 to 1, or percent with a 0 among them) by the logarithm of that. */
+enum { PLAIN, LOGS, LOGS_LEFT, FORMS };
+
+/* A value as the form has it: `whole` of a share is 1 or 100, 0 of a column that is none. NaN: missing. */
+static double formed(double x, int form, double whole)
 {
-    const double *v = p->col[k].number;
-    double most = 0, sum = 0, square = 0;
+    return form == PLAIN || isnan(x) ? x : whole > 0 ? log1p(-x / whole) : log(x);
+}
+
+/* The column's numbers, those of one that was taken for codes included where they repeat: a quantity of 1 to
+ * 9 may look like one. NULL: it has none. */
+static const double *numbers_of(const tab_column_profile *c)
+{
+    if (c->type == TAB_NUMERIC && c->number != NULL)
+        return c->number;
+    bool repeat = c->distinct > 2 && 2 * c->distinct <= c->present;
+    return c->column->layout == TAB_NUMBERS && repeat ? c->column->num : NULL;
+}
+
+/* Of which whole the column holds shares; 0: of none. */
+static double whole_of(const double *v, size_t rows, size_t step)
+{
+    double least = INFINITY, most = -INFINITY;
+    for (size_t i = 0; i < rows; i++)
+        least = fmin(least, v[i * step]), most = fmax(most, v[i * step]);
+    if (!(least >= 0))
+        return 0;
+    return most < 1 ? 1 : most < 100 && !(least > 0) ? 100 : 0;
+}
+
+/* Column k's values as column s->m of the system, in that form. False: they do not vary, or have no
+ * logarithms. */
+static bool add(normal_system *s, const tab_profile *p, size_t k, size_t step, int form)
+{
+    const double *v = numbers_of(&p->col[k]);
+    double most = 0, sum = 0, square = 0, whole = form == LOGS_LEFT ? whole_of(v, s->rows, step) : 0;
     size_t n = 0;
     for (size_t i = 0; i < s->rows; i++) {
         double x = v[i * step];
         if (isnan(x))
             continue;
-        if (logs && !(x > 0))
+        if (form != PLAIN && whole <= 0 && !(x > 0))
             return false;
-        most = fmax(most, fabs(logs ? log(x) : x));
+        most = fmax(most, fabs(formed(x, form, whole)));
     }
     for (size_t i = 0; most > 0 && i < s->rows; i++) {
-        double x = v[i * step];
-        x = (logs && !isnan(x) ? log(x) : x) / most;
+        double x = formed(v[i * step], form, whole) / most;
         s->z[i][s->m] = x;
         if (!isnan(x))
             sum += x, square += x * x, n++;
@@ -102,11 +132,11 @@ bool tab_identities(tab_arena *a, const tab_profile *p, tab_identity *ret)
     s->z = tab_arena_alloc(a, s->rows + 1, sizeof *s->z);
     if (s->z == NULL)
         return false;
-    for (int logs = 0; logs < 2; logs++) {
+    for (int form = PLAIN; form < FORMS; form++) {
         s->m = 0;
         for (size_t k = 0; k < p->table->cols && s->m < M; k++)
-            if (p->col[k].type == TAB_NUMERIC && p->col[k].number != NULL && !p->col[k].identifying)
-                add(s, p, k, step, logs == 1);
+            if (numbers_of(&p->col[k]) != NULL && (p->col[k].type != TAB_NUMERIC || !p->col[k].identifying))
+                add(s, p, k, step, form);
         /* three rows a column, or chance determines */
         if (s->m < 3 || s->rows < 3 * s->m)
             continue;
@@ -204,19 +234,18 @@ bool tab_identity_of(tab_arena *a, const tab_profile *p, size_t target, size_t *
     s->z = tab_arena_alloc(a, s->rows + 1, sizeof *s->z);
     if (s->z == NULL)
         return false;
-    for (int logs = 0; logs < 2 && *ret_n == 0; logs++) {
+    for (int form = PLAIN; form < FORMS && *ret_n == 0; form++) {
         s->m = 0;
-        if (p->col[target].number == NULL || !add(s, p, target, step, logs == 1))
+        if (numbers_of(&p->col[target]) == NULL || !add(s, p, target, step, form))
             continue;
         for (size_t k = 0; k < p->table->cols && s->m < M; k++)
-            if (k != target && p->col[k].type == TAB_NUMERIC && p->col[k].number != NULL &&
-                p->col[k].use != TAB_USE_IGNORE)
-                add(s, p, k, step, logs == 1);
+            if (k != target && numbers_of(&p->col[k]) != NULL && p->col[k].use != TAB_USE_IGNORE)
+                add(s, p, k, step, form);
         if (s->m < 2 || s->rows < 3 * s->m)
             continue;
         invert(s);
         *ret_n = fewest(s, 0, part);
-        *ret_product = logs == 1;
+        *ret_product = form != PLAIN;
     }
     return true;
 }

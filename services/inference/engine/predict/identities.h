@@ -15,9 +15,10 @@ typedef struct {
 } tab_identity;
 
 /* ret (cols), zeroed where a column is no number. Each numeric column against all others by least squares, on
- * the values and, where all are above 0, on their logarithms: 1 - R2 is one over the diagonal of the inverse
- * of their correlations (Marquardt, Generalized inverses, ridge regression, 1970), so that one inversion
- * answers for all columns. Missing cells count as the mean. False: the arena is full. */
+ * the values and, where all are above 0, on their logarithms, a share's also of what it leaves over: 1 - R2
+ * is one over the diagonal of the inverse of their correlations (Marquardt, Generalized inverses, ridge
+ * regression, 1970), so that one inversion answers for all columns. Missing cells count as the mean. False:
+ * the arena is full. */
 bool tab_identities(tab_arena *a, const tab_profile *p, tab_identity *ret) TAB_CHECKED;
 
 /* Which few columns (part, TAB_IDENTITY_PARTS) column `target` is a linear rule of, or of whose logarithms

@@ -51,15 +51,16 @@ static Tabella__Candidate *write_candidate(tab_arena *a, tab_profile *const *p, 
 }
 
 /* For qsort: eligible ones first, by falling score, then in the tables' order. Where there are several
- * tables, a column that its table tells something of goes before all that are told by chance: the weights of
- * predict/rank.h were learned within tables, and the last column of one that says nothing would win. */
+ * tables, a column that its table tells something of goes before all that may be told by chance, and those of
+ * tables too small to tell: the weights of predict/rank.h were learned within tables, and the last column of
+ * one that says nothing would win. */
 static int by_score(const void *a, const void *b)
 {
     const tab_contender *x = a, *y = b;
     if (x->eligible != y->eligible)
         return x->eligible ? -1 : 1;
-    if (x->eligible && x->several && x->chance != y->chance)
-        return x->chance ? 1 : -1;
+    if (x->eligible && x->several && x->told != y->told)
+        return x->told ? -1 : 1;
     if (x->eligible && x->score != y->score)
         return x->score > y->score ? -1 : 1;
     if (x->table != y->table)

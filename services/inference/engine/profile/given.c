@@ -220,8 +220,10 @@ tab_status tab_profile_given(const tab_engine *e, const tab_table *t, const tab_
 {
     tab_arena *a = e->arena;
     const struct tab_voids *v = NULL;
-    bool marks = g != NULL && (g->missing_auto || g->missing_texts + g->missing_numbers > 0);
-    if (marks && ((v = keep_voids(a, g)) == NULL || (t = clean(a, v, NULL, false, t)) == NULL))
+    tab_given told = g == NULL ? (tab_given){ 0 } : *g;
+    told.missing_auto |= t->file && !told.missing_told;
+    bool marks = told.missing_auto || told.missing_texts + told.missing_numbers > 0;
+    if (marks && ((v = keep_voids(a, &told)) == NULL || (t = clean(a, v, NULL, false, t)) == NULL))
         return tab_no_memory(err);
     tab_profile *p = NULL;
     TAB_TRY(tab_profile_table(e, t, &p, err));

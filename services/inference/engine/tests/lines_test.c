@@ -75,7 +75,7 @@ Test(lines, parcels_hang_under_what_lines_are_and_managers_are_staff)
                 cell(k, r, c, b);
             cr_assert(tab_builder_finish(b, &col[c]));
         }
-        t[k] = (tab_table){ tab_str_of(id[k]), rows[k], COLUMNS, col };
+        t[k] = (tab_table){ .id = tab_str_of(id[k]), .rows = rows[k], .cols = COLUMNS, .col = col };
         all[k] = &t[k];
     }
     tab_engine e = { .arena = a };

@@ -84,7 +84,7 @@ static Tabella__Bundle *shop(tab_arena *a)
                 cell(t, r, c, b);
             cr_assert(tab_builder_finish(b, &col[c]));
         }
-        table[t] = (tab_table){ tab_str_of(id[t]), rows[t], COLUMNS, col };
+        table[t] = (tab_table){ .id = tab_str_of(id[t]), .rows = rows[t], .cols = COLUMNS, .col = col };
         tables[t] = &table[t];
     }
     tab_engine e = { .arena = a };

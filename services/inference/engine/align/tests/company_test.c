@@ -73,7 +73,7 @@ static void aligned(const kind *x, const kind *y, size_t cols, float p[COLS * CO
                 cell(of[i], c, &seed, b);
             cr_assert(tab_builder_finish(b, &col[c]));
         }
-        t[i] = (tab_table){ i == 0 ? TAB_S("a") : TAB_S("b"), ROWS, cols, col };
+        t[i] = (tab_table){ .id = i == 0 ? TAB_S("a") : TAB_S("b"), .rows = ROWS, .cols = cols, .col = col };
         cr_assert_eq(tab_profile_table(&e, &t[i], &profile[i], &err), TAB_OK);
     }
     tab_views *v = NULL;

@@ -66,8 +66,8 @@ static world made(void)
         cr_assert(tab_builder_finish(b, &col[1][c]));
     }
     tab_table *t = tab_arena_new_of(w.arena, tab_table, 2);
-    t[0] = (tab_table){ TAB_S("a"), ROWS, COLS, col[0] };
-    t[1] = (tab_table){ TAB_S("b"), 8, LISTS, col[1] };
+    t[0] = (tab_table){ .id = TAB_S("a"), .rows = ROWS, .cols = COLS, .col = col[0] };
+    t[1] = (tab_table){ .id = TAB_S("b"), .rows = 8, .cols = LISTS, .col = col[1] };
     tab_profile *p[2];
     tab_error err = { 0 };
     tab_engine e = { .arena = w.arena };

@@ -6,10 +6,10 @@
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/impute/impute.h"
 
-enum { ROWS = 600, COLS = 8 };
+enum { ROWS = 600, COLS = 9 };
 
 /* The columns; gaps lie where `gap` says. */
-enum { SIZE, WEIGHT, NOISE, COUPON, SAMPLE, EMAIL, KIND, DEPOSIT };
+enum { SIZE, WEIGHT, NOISE, COUPON, SAMPLE, EMAIL, KIND, DEPOSIT, VOUCHER };
 
 static double draw(size_t row, size_t column)
 {
@@ -31,6 +31,8 @@ static bool gap(size_t row, size_t column)
         return d >= 0.08; /* measured in one row of twelve, by chance */
     case DEPOSIT:
         return draw(row, SIZE) < 0.95; /* only where there is much of it */
+    case VOUCHER:
+        return draw(row, SIZE) < 0.6; /* in four rows of ten, those with much of it */
     default:
         return false;
     }
@@ -59,8 +61,9 @@ static void add_cell(tab_builder *b, size_t row, size_t column)
     case NOISE:
         tab_builder_number(b, round(1000 * exp(2 * draw(row, NOISE))) / 1000);
         break;
+    case VOUCHER:
     case COUPON:
-        tab_builder_text(b, tab_str_of(coupons[draw(row, COUPON) < 0.5]));
+        tab_builder_text(b, tab_str_of(coupons[draw(row, column) < 0.5]));
         break;
     case SAMPLE:
         tab_builder_number(b, round(1000 * (10 - 4 * draw(row, SIZE))) / 1000);
@@ -119,8 +122,8 @@ static double number_at(const Tabella__Column *c, size_t i)
 
 static const Tabella__Imputation *whole(tab_arena *a)
 {
-    static const char *const names[] = { "size",   "weight", "noise", "coupon",
-                                         "sample", "email",  "kind",  "deposit" };
+    static const char *const names[] = { "size",  "weight", "noise",   "coupon", "sample",
+                                         "email", "kind",   "deposit", "voucher" };
     tab_table *t = tab_arena_new_of(a, tab_table, 1);
     tab_column *col = tab_arena_new_of(a, tab_column, COLS);
     for (size_t c = 0; c < COLS; c++) {
@@ -178,17 +181,17 @@ Test(leave, what_is_absent_by_its_nature_stays_so)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)2 << 30);
     const Tabella__Imputation *m = whole(a);
-    static const size_t absent[] = { COUPON, DEPOSIT, EMAIL };
-    static const char *const why[] = { "nothing else tells which value", "other columns tell which",
-                                       "email" };
-    for (size_t k = 0; k < 3; k++) {
+    static const size_t absent[] = { COUPON, DEPOSIT, EMAIL, VOUCHER };
+    static const char *const why[] = { "nothing else tells which value", "other columns tell which", "email",
+                                       "absence is one of its own" };
+    for (size_t k = 0; k < 4; k++) {
         const char *reason = left(m, absent[k]);
         cr_assert_not_null(reason, "column %zu is left", absent[k]);
         cr_expect(strstr(reason, why[k]) != NULL, "%s", reason);
         cr_expect_null(filled(m, absent[k]));
     }
     for (size_t i = 0; i < m->n_row; i++)
-        for (size_t k = 0; k < 3; k++)
+        for (size_t k = 0; k < 4; k++)
             cr_expect_neq(m->column[i], absent[k]);
 }
 

@@ -122,7 +122,7 @@ static void add(world *w, const char *id, uint32_t rows, size_t cols, cell_of *c
         }
         cr_assert(tab_builder_finish(b, &col[c]));
     }
-    w->table[w->n++] = (tab_table){ tab_str_of(id), rows, cols, col };
+    w->table[w->n++] = (tab_table){ .id = tab_str_of(id), .rows = rows, .cols = cols, .col = col };
 }
 
 static void find(world *w)

@@ -57,7 +57,7 @@ static tab_table people(tab_arena *a, const char *id, uint32_t from, size_t rows
     tab_column *col = tab_arena_new_of(a, tab_column, COLS);
     for (size_t c = 0; c < COLS; c++)
         cr_assert(tab_builder_finish(b[c], &col[c]));
-    return (tab_table){ tab_str_of(id), rows, COLS, col };
+    return (tab_table){ .id = tab_str_of(id), .rows = rows, .cols = COLS, .col = col };
 }
 
 static tab_status cross(world *w, const tab_engine *e)
@@ -162,7 +162,7 @@ Test(cross_tables, tables_with_nothing_in_common_have_no_matches)
     }
     tab_column *col = tab_arena_new_of(w.arena, tab_column, 2);
     cr_assert(tab_builder_finish(b[0], &col[0]) && tab_builder_finish(b[1], &col[1]));
-    w.table[1] = (tab_table){ TAB_S("b"), 150, 2, col };
+    w.table[1] = (tab_table){ .id = TAB_S("b"), .rows = 150, .cols = 2, .col = col };
     cr_assert_eq(cross(&w, &(tab_engine){ .arena = w.arena }), TAB_OK);
     cr_expect_eq(w.map->entity_matches->n_a_row, 0);
     cr_expect_eq(w.unified->records->rows, 350);
@@ -237,7 +237,7 @@ Test(cross_tables, values_that_stand_alone_and_repeat_are_no_entities)
                 c == 2 ? tab_builder_text(b, tab_str_of(town[(r * 7 + t) % 6])) : tab_builder_null(b);
             cr_assert(tab_builder_finish(b, &col[c]));
         }
-        w.table[t] = (tab_table){ t ? TAB_S("b") : TAB_S("a"), 400, COLS, col };
+        w.table[t] = (tab_table){ .id = t ? TAB_S("b") : TAB_S("a"), .rows = 400, .cols = COLS, .col = col };
     }
     cr_assert_eq(cross(&w, &(tab_engine){ .arena = w.arena }), TAB_OK);
     const Tabella__EntityMatches *m = w.map->entity_matches;
@@ -372,7 +372,7 @@ static tab_table texts(tab_arena *a, const char *id, size_t rows, void (*write)(
     }
     tab_column *col = tab_arena_new_of(a, tab_column, 2);
     cr_assert(tab_builder_finish(b, &col[0]) && tab_builder_finish(c, &col[1]));
-    return (tab_table){ tab_str_of(id), rows, 2, col };
+    return (tab_table){ .id = tab_str_of(id), .rows = rows, .cols = 2, .col = col };
 }
 
 static const char *const composed[] = { "Jos\xc3\xa9",
@@ -459,7 +459,7 @@ Test(cross_tables, empty_tables_null_columns_and_a_lone_row_are_tables)
         tab_builder_null(b);
     tab_column *col = tab_arena_new_of(w.arena, tab_column, 1);
     cr_assert(tab_builder_finish(b, col));
-    w.table[1] = (tab_table){ TAB_S("b"), 9, 1, col };
+    w.table[1] = (tab_table){ .id = TAB_S("b"), .rows = 9, .cols = 1, .col = col };
     cr_assert_eq(cross(&w, &(tab_engine){ .arena = w.arena }), TAB_OK);
     cr_expect_eq(w.map->entity_matches->n_a_row, 0);
     cr_expect_eq(w.map->n_column_alignment, 0);

@@ -37,7 +37,7 @@ static inline tab_table table_of(tab_arena *a, const char *id, size_t rows, size
         }
         cr_assert(tab_builder_finish(b, &col[c]));
     }
-    return (tab_table){ tab_str_of(id), rows, cols, col };
+    return (tab_table){ .id = tab_str_of(id), .rows = rows, .cols = cols, .col = col };
 }
 
 typedef struct {
