@@ -162,3 +162,12 @@ BENCH_PROGRAMS += $(B)/bench/series
 $(B)/bench/series: $(B)/tests/bench/series/series.o $(patsubst %,$(B)/services/inference/engine/series/tests/%.o,made made_times made_none held) \
     $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+# ---- cells that break what their table says: tests/bench/suspects ----------------------------------
+BENCH_PROGRAMS += $(B)/bench/suspect-candidates
+$(B)/bench/suspect-candidates: $(B)/tests/bench/suspects/candidates.o $(B)/libengine.a $(B)/libcommon.a
+	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+## make bench-suspects  cells that are likely wrong, on errors sown into public tables
+bench-suspects: $(B)/bench/suspect-candidates
+	@tests/bench/suspects/run $< $(ARGS)
+.PHONY: bench-suspects
