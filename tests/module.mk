@@ -174,3 +174,12 @@ $(B)/bench/results-store: $(B)/tests/bench/results/store.o $$(call body,services
 .PHONY: bench-results
 bench-results: build $(B)/bench/results-store
 	@tests/bench/results/run $(B)/bench/results-store $(ARGS)
+
+# ---- cells that break what their table says: tests/bench/suspects ----------------------------------
+BENCH_PROGRAMS += $(B)/bench/suspect-candidates
+$(B)/bench/suspect-candidates: $(B)/tests/bench/suspects/candidates.o $(B)/libengine.a $(B)/libcommon.a
+	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+## make bench-suspects  cells that are likely wrong, on errors sown into public tables
+bench-suspects: $(B)/bench/suspect-candidates
+	@tests/bench/suspects/run $< $(ARGS)
+.PHONY: bench-suspects

@@ -127,6 +127,23 @@ static bool imputation_sound(const Tabella__Bundle *b)
     return true;
 }
 
+static bool suspects_sound(const Tabella__Bundle *b)
+{
+    const Tabella__Suspects *s = b->suspects;
+    tab_column c;
+    if (s == NULL)
+        return true;
+    size_t n = s->n_row;
+    if (s->n_table != n || s->n_column != n || s->n_kind != n || s->n_confidence != n || s->n_reason != n ||
+        !tab_column_view(s->value, n, &c) || !tab_column_view(s->suggestion, n, &c) ||
+        !below(s->table, n, b->n_tables) || !below(s->kind, n, TAB_BUNDLE_SUSPECTS))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (s->column[i] >= b->tables[s->table[i]]->n_column_profile)
+            return false;
+    return true;
+}
+
 static bool map_sound(const Tabella__Bundle *b)
 {
     const Tabella__CrossTableMap *m = b->cross_table_map;
@@ -209,6 +226,7 @@ bool tab_bundle_sound(const Tabella__Bundle *b)
     const Tabella__Prediction *p = b->prediction;
     tab_column c;
     return map_sound(b) && unified_sound(b->unified_rows, b->n_tables) && imputation_sound(b) &&
+           suspects_sound(b) &&
            (p == NULL || ((p->classes == NULL || tab_column_view(p->classes, class_count(p), &c)) &&
                           forecast_sound(p->forecast) && linked_sound(b, p) && results_sound(p, p->results) &&
                           results_sound(p, p->missing_target_results)));

@@ -384,6 +384,14 @@ static void imputation(tab_out *o, const bundle_writer *w, const tab_bundle_view
     tab_out_close(o, '}');
 }
 
+static void suspects(tab_out *o, const bundle_writer *w, const tab_bundle_view *view)
+{
+    tab_out_open(o, '{');
+    bundle_paged(o, w, TAB_PAGE_SUSPECTS, "cells", "next_cursor", view);
+    MEMBER(o, "total", tab_out_uint(o, bundle_total(w->b, TAB_PAGE_SUSPECTS)));
+    tab_out_close(o, '}');
+}
+
 static void target_selection(tab_out *o, const Tabella__TargetSelection *t)
 {
     if (t == NULL) {
@@ -504,6 +512,7 @@ void tab_bundle_json(tab_out *o, const Tabella__Bundle *b, const tab_bundle_view
     MEMBER(o, "cross_table_map", cross_table_map(o, b));
     MEMBER(o, "unified_rows", unified_rows(o, &w, view));
     MEMBER(o, "imputation", imputation(o, &w, view));
+    MEMBER(o, "suspects", suspects(o, &w, view));
     MEMBER(o, "target_selection", target(o, b, view));
     MEMBER(o, "task_selection", task_selection(o, b->task_selection));
     MEMBER(o, "prediction", bundle_prediction(o, &w, view));

@@ -15,7 +15,8 @@
     X(MISSING_TARGET, "prediction.missing_target_results", 1000) \
     X(FILLED, "imputation.filled", 1000)                         \
     X(UNIFIED, "unified_rows.rows", 100)                         \
-    X(FORECAST, "prediction.forecast.rows", 1000)
+    X(FORECAST, "prediction.forecast.rows", 1000)                \
+    X(SUSPECTS, "suspects.cells", 1000)
 
 typedef enum {
 #define TAB_X(e, name, first) TAB_PAGE_##e,
@@ -27,6 +28,10 @@ typedef enum {
 /* Names of Results.regime, by its number. */
 enum { TAB_BUNDLE_REGIMES = 4 };
 extern const char *const tab_bundle_regime[TAB_BUNDLE_REGIMES];
+
+/* Names of Suspects.kind, by its number. */
+enum { TAB_BUNDLE_SUSPECTS = 6 };
+extern const char *const tab_bundle_suspect[TAB_BUNDLE_SUSPECTS];
 
 /* For several bundles, written one after the other, that share messages: the text of a shared message is
  * kept and copied into the next bundle. It is freed before the messages are. */

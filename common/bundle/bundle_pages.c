@@ -146,6 +146,9 @@ bool bundle_writer_init(bundle_writer *w, tab_arena *a, const Tabella__Bundle *b
         }
         qsort(w->variant, u->n_shared_variants, sizeof *w->variant, by_attribute);
     }
+    if (b->suspects != NULL && (!tab_column_view(b->suspects->value, b->suspects->n_row, &w->doubted) ||
+                                !tab_column_view(b->suspects->suggestion, b->suspects->n_row, &w->mended)))
+        return false;
     if (b->imputation != NULL && !tab_column_view(b->imputation->value, b->imputation->n_row, &w->fill))
         return false;
     if (!column_names(w, a))
@@ -264,6 +267,24 @@ static void filled(tab_out *o, const bundle_writer *w, size_t i)
     MEMBER(o, "column", tab_out_str(o, w->column_name[w->column_base[m->table[i]] + m->column[i]]));
     MEMBER(o, "value", tab_out_cell(o, &w->fill, i));
     MEMBER(o, "method", tab_out_cstr(o, m->method[m->method_of[i]]));
+    tab_out_close(o, '}');
+}
+
+const char *const tab_bundle_suspect[TAB_BUNDLE_SUSPECTS] = { "format",  "typo",  "rule",
+                                                              "outlier", "range", "swapped" };
+
+static void suspect(tab_out *o, const bundle_writer *w, size_t i)
+{
+    const Tabella__Suspects *s = w->b->suspects;
+    tab_out_open(o, '{');
+    MEMBER(o, "table", tab_out_str(o, bundle_bytes(w->b->tables[s->table[i]]->id)));
+    MEMBER(o, "row", tab_out_uint(o, s->row[i]));
+    MEMBER(o, "column", tab_out_str(o, w->column_name[w->column_base[s->table[i]] + s->column[i]]));
+    MEMBER(o, "value", tab_out_cell(o, &w->doubted, i));
+    MEMBER(o, "kind", tab_out_cstr(o, tab_bundle_suspect[s->kind[i]]));
+    MEMBER(o, "suggestion", tab_out_cell(o, &w->mended, i));
+    MEMBER(o, "confidence", tab_out_fixed(o, s->confidence[i]));
+    MEMBER(o, "reason", tab_out_cstr(o, s->reason[i]));
     tab_out_close(o, '}');
 }
 
@@ -466,6 +487,8 @@ size_t bundle_held(const Tabella__Bundle *b, tab_paged array)
     case TAB_PAGE_FORECAST:
         return b->prediction == NULL || b->prediction->forecast == NULL ? 0
                                                                         : b->prediction->forecast->n_value;
+    case TAB_PAGE_SUSPECTS:
+        return b->suspects == NULL ? 0 : b->suspects->n_row;
     default:
         return b->unified_rows == NULL ? 0 : b->unified_rows->records->rows;
     }
@@ -502,6 +525,8 @@ static void items(tab_out *o, const bundle_writer *w, tab_paged array, size_t fr
             unified(o, w, i);
         else if (array == TAB_PAGE_FORECAST)
             forecast_row(o, w, i);
+        else if (array == TAB_PAGE_SUSPECTS)
+            suspect(o, w, i);
         else
             result(o, w, r, i);
 }

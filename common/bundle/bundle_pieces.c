@@ -116,6 +116,22 @@ static Tabella__Imputation *filled(tab_arena *a, const Tabella__Imputation *i, s
     return m;
 }
 
+static Tabella__Suspects *suspects(tab_arena *a, const Tabella__Suspects *s, size_t from, size_t to)
+{
+    size_t n = to - from;
+    Tabella__Suspects *m = COPY(a, Tabella__Suspects, s);
+    if (m == NULL || (m->value = cells(a, s->value, s->n_row, from, to)) == NULL ||
+        (m->suggestion = cells(a, s->suggestion, s->n_row, from, to)) == NULL)
+        return NULL;
+    NARROW(m, table, 1);
+    NARROW(m, row, 1);
+    NARROW(m, column, 1);
+    NARROW(m, kind, 1);
+    NARROW(m, confidence, 1);
+    NARROW(m, reason, 1);
+    return m;
+}
+
 static Tabella__Forecast *forecast(tab_arena *a, const Tabella__Forecast *f, size_t from, size_t to)
 {
     size_t n = to - from;
@@ -259,7 +275,7 @@ Tabella__Bundle *tab_bundle_slice(tab_arena *a, const Tabella__Bundle *b, tab_pa
     if (m == NULL)
         return NULL;
     tabella__bundle__init(m);
-    if (!names(a, b, array == TAB_PAGE_FILLED, m) ||
+    if (!names(a, b, array == TAB_PAGE_FILLED || array == TAB_PAGE_SUSPECTS, m) ||
         !add_part(a, m, tab_paged_name(array), from, bundle_total(b, array)))
         return NULL;
     const Tabella__Prediction *p = b->prediction;
@@ -284,6 +300,9 @@ Tabella__Bundle *tab_bundle_slice(tab_arena *a, const Tabella__Bundle *b, tab_pa
             m->imputation->n_confidence_table = m->imputation->n_confidence_row = 0;
             m->imputation->n_row_confidence = m->imputation->n_columns = m->imputation->n_not_filled = 0;
         }
+        break;
+    case TAB_PAGE_SUSPECTS:
+        made = m->suspects = suspects(a, b->suspects, from, to);
         break;
     default:
         made = m->unified_rows = unified(a, b->unified_rows, from, to);
@@ -316,6 +335,8 @@ Tabella__Bundle *tab_bundle_head(tab_arena *a, const Tabella__Bundle *b)
         p->forecast = forecast(a, p->forecast, 0, to[TAB_PAGE_FORECAST]);
     if (b->imputation != NULL)
         m->imputation = filled(a, b->imputation, 0, to[TAB_PAGE_FILLED]);
+    if (b->suspects != NULL)
+        m->suspects = suspects(a, b->suspects, 0, to[TAB_PAGE_SUSPECTS]);
     if (b->unified_rows != NULL) {
         m->unified_rows = unified(a, b->unified_rows, 0, to[TAB_PAGE_UNIFIED]);
         if (to[TAB_PAGE_UNIFIED] < b->unified_rows->records->rows &&

@@ -12,6 +12,7 @@ from tabella._routes import ROUTES
 HELPERS = {
     "submit": "run, without waiting",
     "forecast": "run, with a horizon",
+    "check": "run, without a target",
     "jobs.wait": "jobs.retrieve until it ends",
     "jobs.frame": "jobs.download, read as a frame",
     "close": "connections",

@@ -17,6 +17,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SHELL = ("make ", "export ", "pip ")
 # What must be there when a page has run to its end: of each block's names, where it was not skipped.
 FOUND = {
+    "checks": lambda n: len(n["mended"]) == len(n["customers"])
+    and n["bundle"].raw["suspects"]["total"] == len(n["doubted"]),
     "data": lambda n: n["sales"].rows == 2
     and len(n["links"]) >= 3
     and {"billing", "sales", "orders"} <= n["names"]

@@ -13,6 +13,7 @@ static const struct {
     const char *help;
 } commands[] = {
     { "run", cmd_run, "understand CSV files here, with no server" },
+    { "check", cmd_check, "cells that are likely wrong, with no server" },
     { "page", cmd_page, "the page of a bundle that was kept as JSON" },
     { "generate", cmd_generate, "tables of a sector, made from nothing" },
     { "admin", cmd_admin, "organizations and bases of a running suite" },

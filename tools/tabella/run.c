@@ -39,7 +39,7 @@ static const char HELP[] =
     "  --threads N             threads to use; the bundle does not depend on it (all processors)\n"
     "  --help\n";
 
-enum { TABLES = 64, MARKS_MOST = 32, HORIZON_MOST = 10000 };
+enum { MARKS_MOST = 32, HORIZON_MOST = 10000 };
 enum { EXPLAINED = 20000 }; /* rows up to which predictions are explained unasked */
 
 typedef struct {
@@ -232,8 +232,7 @@ static bool slurp(const char *path, tab_str *ret)
     return true;
 }
 
-/* A file's tables behind the *n that there are. */
-static int read_file(tab_arena *a, const char *path, const tab_table **table, size_t *n)
+int read_file(tab_arena *a, const char *path, const tab_table **table, size_t *n)
 {
     const tab_file_limits most = { (uint64_t)1 << 40, (uint64_t)1 << 32, 1 << 17, TABLES, false };
     bool input = strcmp(path, "-") == 0;

@@ -7,6 +7,7 @@
 #include "tools/tabella/findings.h"
 
 int cmd_run(int argc, char **argv);
+int cmd_check(int argc, char **argv);
 int cmd_page(int argc, char **argv);
 int cmd_generate(int argc, char **argv);
 int cmd_admin(int argc, char **argv);
@@ -15,6 +16,10 @@ int cmd_admin(int argc, char **argv);
  * too. */
 void print_summary(const tab_engine *e, const tab_table *const *tables, const Tabella__Bundle *b,
                    const findings *f, bool explain, double seconds);
+
+/* A file's tables behind the *n that there are; table has room for TABLES. 0, or the exit code after a message. */
+enum { TABLES = 64 };
+int read_file(tab_arena *a, const char *path, const tab_table **table, size_t *n);
 
 enum { EXIT_USAGE = 64, EXIT_INPUT = 65 };
 

@@ -74,7 +74,7 @@ static const tab_table *example(tab_arena *a, size_t from, size_t rows)
             cell(b, k, i);
         cr_assert(tab_builder_finish(b, &col[k]));
     }
-    *t = (tab_table){ TAB_S("t"), rows, COLS, col };
+    *t = (tab_table){ .id = TAB_S("t"), .rows = rows, .cols = COLS, .col = col };
     return t;
 }
 

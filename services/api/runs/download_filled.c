@@ -192,7 +192,7 @@ static tab_status kept_rows(const part *p, tab_arena *a, size_t from, size_t to,
         else
             col[k].code += from;
     }
-    *t = (tab_table){ all->id, to - from, all->cols, col };
+    *t = (tab_table){ .id = all->id, .rows = to - from, .cols = all->cols, .col = col };
     *ret = t;
     return TAB_OK;
 }
@@ -295,7 +295,7 @@ static tab_status finish_rows(part *p, tab_arena *a, const tab_table *t, size_t 
     col[p->cols - 1] = (tab_column){ .name = p->column[p->cols - 1].name,
                                      .layout = TAB_NUMBERS,
                                      .num = confidences(p, a, from, t->rows) };
-    *made = (tab_table){ t->id, t->rows, p->cols, col };
+    *made = (tab_table){ .id = t->id, .rows = t->rows, .cols = p->cols, .col = col };
     *ret = made;
     return tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;
 }

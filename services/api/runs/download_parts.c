@@ -66,7 +66,7 @@ static tab_status finished(tab_arena *a, tab_builder *const *b, size_t cols, siz
     }
     if (!good)
         return tab_no_memory(err);
-    *t = (tab_table){ TAB_S(""), rows, cols, col };
+    *t = (tab_table){ .id = TAB_S(""), .rows = rows, .cols = cols, .col = col };
     *ret = t;
     return TAB_OK;
 }
@@ -268,7 +268,7 @@ static tab_status piece_next(part *p, tab_arena *a,
     tab_table *t = tab_arena_new_of(a, tab_table, 1);
     if (col == NULL || t == NULL || !fill(p, a, c->piece, col))
         return tab_no_memory(err);
-    *t = (tab_table){ TAB_S(""), c->held, p->cols, col };
+    *t = (tab_table){ .id = TAB_S(""), .rows = c->held, .cols = p->cols, .col = col };
     c->at = c->first + c->held;
     *ret = t;
     return TAB_OK;
@@ -508,8 +508,48 @@ static tab_status duplicates_next(part *p, tab_arena *a, const tab_table **ret, 
 
 static tab_status suspects_open(part *p, tab_error *err)
 {
-    (void)p;
-    return part_absent(err, "suspects");
+    if (tab_bundle_total(p->b, TAB_PAGE_SUSPECTS) == 0)
+        return part_absent(err, "suspects");
+    cursor_open(p, 0, TAB_PAGE_SUSPECTS);
+    (void)(part_column(p, TAB_S("table"), TAB_FILE_TEXT) && part_column(p, TAB_S("row"), TAB_FILE_INT) &&
+           part_column(p, TAB_S("column"), TAB_FILE_TEXT) && part_open_column(p, TAB_S("value")) &&
+           part_column(p, TAB_S("kind"), TAB_FILE_TEXT) && part_open_column(p, TAB_S("suggestion")) &&
+           part_column(p, TAB_S("confidence"), TAB_FILE_REAL) && part_column(p, TAB_S("reason"), TAB_FILE_TEXT));
+    return opened(p, err);
+}
+
+/* One suspect as a row; the columns' names are those of the head. */
+static void suspect_row(const part *p, tab_builder *const *b, const Tabella__Suspects *s, size_t i,
+                        const tab_column *value, const tab_column *suggestion)
+{
+    const Tabella__TableUnderstanding *t = p->b->tables[s->table[i]];
+    tab_builder_text(b[0], bytes_of(t->id));
+    tab_builder_number(b[1], s->row[i]);
+    tab_builder_text(b[2], bytes_of(t->column_profile[s->column[i]]->name));
+    tab_builder_cell(b[3], tab_cell_at(value, i));
+    tab_builder_text(b[4], tab_str_of(tab_bundle_suspect[s->kind[i]]));
+    tab_builder_cell(b[5], tab_cell_at(suggestion, i));
+    tab_builder_number(b[6], s->confidence[i]);
+    tab_builder_text(b[7], tab_str_of(s->reason[i]));
+}
+
+static tab_status suspects_next(part *p, tab_arena *a, const tab_table **ret, tab_error *err)
+{
+    part_cursor *c = &p->cursor[0];
+    tab_builder **b;
+    tab_column value, suggestion;
+    *ret = NULL;
+    if (c->at == c->total)
+        return TAB_OK;
+    TAB_TRY(part_seek(p, c, err));
+    const Tabella__Suspects *s = c->piece->suspects;
+    if (!tab_column_view(s->value, s->n_row, &value) || !tab_column_view(s->suggestion, s->n_row, &suggestion))
+        return tab_no_memory(err);
+    TAB_TRY(builders(p, a, &b, err));
+    for (size_t i = 0; i < c->held; i++)
+        suspect_row(p, b, s, i, &value, &suggestion);
+    c->at = c->first + c->held;
+    return finished(a, b, p->cols, c->held, ret, err);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
@@ -519,7 +559,7 @@ const part_kind part_kinds[] = {
     { "unified_rows", unified_open, unified_next },
     { "matches", matches_open, matches_next },
     { "duplicates", duplicates_open, duplicates_next },
-    { "suspects", suspects_open, NULL },
+    { "suspects", suspects_open, suspects_next },
     { "forecast", forecast_open, forecast_next },
     { NULL, NULL, NULL },
 };

@@ -25,6 +25,7 @@
 #include "services/inference/engine/profile/given.h"
 #include "services/inference/engine/profile/roles/roles.h"
 #include "services/inference/engine/sector/sectors.h"
+#include "services/inference/engine/suspects/suspects.h"
 
 static const size_t WIDE_LIMIT = (size_t)16 << 30; /* a bound against runaway fits */
 
@@ -482,6 +483,8 @@ tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, 
     if (parts != NULL)
         parts->key = key;
     TAB_TRY(tab_impute(e, p, n, key, &target, &b->imputation, err));
+    if (parts == NULL) /* of an endpoint nobody reads them */
+        TAB_TRY(tab_suspects(e, p, n, o->threshold, &b->suspects, err));
     if (!write_warnings(a, &linked.told, b))
         return tab_no_memory(err);
     tab_engine_progress(e, "done", 1);

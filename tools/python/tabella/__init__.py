@@ -81,8 +81,15 @@ __all__ = [
     "Usage",
     "ValidationError",
     "__version__",
+    "check",
     "forecast",
 ]
+
+
+def check(tables: Any = None, **arguments: Any) -> Any:
+    """`Tabella().check`, of a client that the environment names (TABELLA_URL and TABELLA_API_KEY)."""
+    with Tabella() as client:
+        return client.check(tables, **arguments)
 
 
 def forecast(tables: Any = None, *, horizon: int, target: Any = None, **arguments: Any) -> Any:

@@ -181,6 +181,7 @@ class AsyncTabella:
 
     run = _threaded(Tabella.run)
     submit = _threaded(Tabella.submit)
+    check = _threaded(Tabella.check)
     forecast = _threaded(Tabella.forecast)
     run_cost = _threaded(Tabella.run_cost)
     openapi = _threaded(Tabella.openapi)

@@ -25,6 +25,7 @@ PAGED: Dict[str, Tuple[str, str, str]] = {
     ),
     "imputation.filled": ("imputation", "filled", "next_cursor"),
     "unified_rows.rows": ("unified_rows", "rows", "next_cursor"),
+    "suspects.cells": ("suspects", "cells", "next_cursor"),
     "prediction.forecast.rows": ("prediction.forecast", "rows", "next_cursor"),
 }
 
@@ -245,6 +246,34 @@ class Bundle(Answer):
                 "method": [x["method"] for x in found],
             }
         )
+
+    @property
+    def suspects(self) -> Any:
+        """One row for each cell that breaks what the rest of its table says, the surest first: table, row (the
+        caller's label), column, value, kind, suggestion (None where no right value is likely), confidence and
+        reason. Nothing is changed by it; `repaired` makes a copy with the suggestions."""
+        found = self.array("suspects.cells")
+        fields = ("column", "value", "kind", "suggestion", "confidence", "reason")
+        cells = {name: [x[name] for x in found] for name in fields}
+        return self._frame(
+            {
+                "table": [x["table"] for x in found],
+                "row": [self._label(x["table"], x["row"]) for x in found],
+                **cells,
+            }
+        )
+
+    def repaired(self, min_confidence: float = 0.9) -> Any:
+        """A copy of the caller's table in which suspect cells of this confidence and more have the value that is
+        suggested, where one is; of several tables a dict by name."""
+        values: Dict[str, Dict[int, Dict[int, Any]]] = {}
+        names = {t.id: self._positions(t) for t in self.tables}
+        for x in self.array("suspects.cells"):
+            if x["confidence"] >= min_confidence and x["suggestion"] is not None:
+                c = names[x["table"]][x["column"]]
+                values.setdefault(x["table"], {}).setdefault(c, {})[x["row"]] = x["suggestion"]
+        made = {t.id: _frames.filled(t, values.get(t.id, {})) for t in self._given}
+        return made[self._given[0].id] if self._single and made else made
 
     @property
     def predictions(self) -> Any:

@@ -146,6 +146,13 @@ class Tabella:
         row."""
         return self.run(tables, horizon=horizon, target=target, **arguments).forecast
 
+    def check(self, tables: Any = None, **arguments: Any) -> Any:
+        """The cells that break what the rest of their table says: a data frame of table, row, column, value,
+        kind, suggestion, confidence and reason, the surest first. The arguments are those of `run`, whose
+        bundle has the same as `suspects`, and a copy of the table with the suggestions as `repaired`."""
+        arguments.setdefault("target", "none")
+        return self.run(tables, **arguments).suspects
+
     def submit(
         self,
         tables: Any = None,

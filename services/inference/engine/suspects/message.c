@@ -1,0 +1,124 @@
+/* Suspects of several tables as the bundle has them, each with a sentence that says why. */
+#include <stdlib.h>
+
+#include "services/inference/engine/message.h"
+#include "services/inference/engine/suspects/suspects.h"
+
+typedef struct {
+    uint32_t table;
+    const tab_suspect *s;
+} entry;
+
+static int by_confidence(const void *a, const void *b)
+{
+    const entry *x = a, *y = b;
+    if (x->s->confidence != y->s->confidence)
+        return x->s->confidence > y->s->confidence ? -1 : 1;
+    if (x->table != y->table)
+        return x->table < y->table ? -1 : 1;
+    if (x->s->row != y->s->row)
+        return x->s->row < y->s->row ? -1 : 1;
+    return (x->s->column > y->s->column) - (x->s->column < y->s->column);
+}
+
+const char *tab_suspect_reason(tab_arena *a, const tab_profile *p, const tab_suspect *s)
+{
+    tab_str other = s->other == UINT32_MAX ? TAB_S("") : tab_column_address(a, p->table, s->other);
+    switch ((tab_suspect_kind)s->kind) {
+    case TAB_SUSPECT_FORMAT:
+        return tab_arena_printf(a, "%u of %u cells of the column are written in another form", s->agree,
+                                s->of);
+    case TAB_SUSPECT_TYPO:
+        return tab_arena_printf(a, "one edit away from a value that stands %u times", s->agree);
+    case TAB_SUSPECT_RULE:
+        return tab_arena_printf(a, "%u of %u rows with the same `%.*s` have another value here", s->agree,
+                                s->of, TAB_STR(other));
+    case TAB_SUSPECT_OUTLIER:
+        return other.n > 0
+                   ? tab_arena_printf(a, "far from the other rows with the same `%.*s`", TAB_STR(other))
+                   : "far from what the row's other numbers say";
+    case TAB_SUSPECT_RANGE:
+        return tab_arena_printf(a, "far outside the range of the column's %u numbers", s->of);
+    default:
+        return tab_arena_printf(a, "a value of `%.*s`, whose cell in this row holds a value of this column",
+                                TAB_STR(other));
+    }
+}
+
+/* The suggestion in the form that the cell has: a number where the cell is one, or where its column holds them. */
+static void put_suggestion(tab_builder *b, const tab_column *c, const tab_suspect *s)
+{
+    double x;
+    size_t n;
+    bool number = c->layout == TAB_NUMBERS || tab_cell_at(c, s->row).kind == TAB_CELL_NUMBER;
+    if (s->suggestion.n == 0)
+        tab_builder_null(b);
+    else if (number &&
+             tab_number_read(s->suggestion.p, s->suggestion.p + s->suggestion.n, &n, &x) == TAB_NUMBER_EXACT)
+        tab_builder_number(b, x);
+    else
+        tab_builder_text(b, s->suggestion);
+}
+
+static bool write_entries(tab_arena *a, tab_profile *const *p, const entry *x, size_t n, Tabella__Suspects *m)
+{
+    tab_builder *value = tab_builder_new(a, TAB_S("value"));
+    tab_builder *suggestion = tab_builder_new(a, TAB_S("suggestion"));
+    tab_column values, suggestions;
+    if (value == NULL || suggestion == NULL)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        const tab_profile *q = p[x[i].table];
+        const tab_suspect *s = x[i].s;
+        m->table[i] = x[i].table;
+        m->row[i] = s->row;
+        m->column[i] = s->column;
+        m->kind[i] = s->kind;
+        m->confidence[i] = s->confidence;
+        m->reason[i] = tab_text(tab_suspect_reason(a, q, s));
+        tab_builder_cell(value, tab_cell_at(&q->table->col[s->column], s->row));
+        put_suggestion(suggestion, &q->table->col[s->column], s);
+    }
+    bool ok = tab_builder_finish(value, &values);
+    if (!tab_builder_finish(suggestion, &suggestions) || !ok)
+        return false;
+    m->value = tab_cells_message(a, &values, n);
+    m->suggestion = tab_cells_message(a, &suggestions, n);
+    return m->value != NULL && m->suggestion != NULL && !tab_arena_full(a);
+}
+
+tab_status tab_suspects(const tab_engine *e, tab_profile *const *p, size_t n, double least,
+                        Tabella__Suspects **ret, tab_error *err)
+{
+    tab_arena *a = e->arena;
+    tab_suspect **s = tab_arena_new_of(a, tab_suspect *, n + 1);
+    size_t *of = tab_arena_new_of(a, size_t, n + 1), total = 0;
+    Tabella__Suspects *m = tab_message(a, Tabella__Suspects, TABELLA__SUSPECTS__INIT);
+    if (s == NULL || of == NULL || m == NULL)
+        return tab_no_memory(err);
+    for (size_t t = 0; t < n; t++) {
+        TAB_TRY(tab_suspects_find(e, p[t], least, &s[t], &of[t], err));
+        total += of[t];
+    }
+    entry *x = tab_arena_new_of(a, entry, total + 1);
+    if (x == NULL)
+        return tab_no_memory(err);
+    total = 0;
+    for (size_t t = 0; t < n; t++)
+        for (size_t i = 0; i < of[t]; i++)
+            x[total++] = (entry){ (uint32_t)t, &s[t][i] };
+    if (total > 0)
+        qsort(x, total, sizeof *x, by_confidence);
+    total = total < TAB_MOST_SUSPECTS ? total : TAB_MOST_SUSPECTS;
+    m->n_table = m->n_row = m->n_column = m->n_kind = m->n_confidence = m->n_reason = total;
+    m->table = tab_arena_new_of(a, uint32_t, total + 1);
+    m->row = tab_arena_new_of(a, uint32_t, total + 1);
+    m->column = tab_arena_new_of(a, uint32_t, total + 1);
+    m->kind = tab_arena_new_of(a, uint32_t, total + 1);
+    m->confidence = tab_arena_new_of(a, double, total + 1);
+    m->reason = tab_arena_new_of(a, char *, total + 1);
+    if (tab_arena_full(a) || !write_entries(a, p, x, total, m))
+        return tab_no_memory(err);
+    *ret = m;
+    return TAB_OK;
+}

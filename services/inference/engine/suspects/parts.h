@@ -1,0 +1,53 @@
+/* The inside of suspects.h, shared by its files only. */
+#ifndef TAB_SUSPECTS_PARTS_H
+#define TAB_SUSPECTS_PARTS_H
+
+#include "services/inference/engine/suspects/suspects.h"
+
+enum {
+    TAB_SUSPECT_ROWS = 20,      /* a column of fewer cells says nothing of any of them */
+    TAB_SUSPECT_COLUMNS = 64,   /* of wider tables the first ones are held against each other */
+    TAB_SUSPECT_LEVELS = 20000, /* distinct values of a column that are held against each other */
+};
+
+/* A column as its distinct trimmed values, and as numbers where its cells are. */
+typedef struct {
+    const tab_column_profile *col;
+    size_t present;       /* cells that are neither null nor a mark */
+    size_t levels;        /* distinct values; 0 where they are not counted (numbers, nearly all distinct) */
+    const uint32_t *code; /* (rows) level of the cell; TAB_NULL: null or a mark */
+    const tab_str *text;  /* (levels) */
+    uint32_t *count;      /* (levels) cells of each */
+    const double *num;    /* (rows) NaN where the cell is no number; NULL: not a column of numbers */
+    bool key;             /* as good as every value stands once */
+} tab_seen;
+
+/* The candidates of one table, growing in the arena. */
+typedef struct {
+    const tab_engine *e;
+    tab_arena *scratch; /* of one finder, on one column */
+    const tab_profile *p;
+    size_t rows;
+    tab_seen *seen; /* (cols) */
+    tab_suspect *found;
+    size_t n, room;
+    bool full; /* memory ran out */
+} tab_search;
+
+/* False: the arena is full. */
+bool tab_suspects_view(tab_search *s) TAB_CHECKED;
+void tab_suspects_spelling(tab_search *s, size_t column);
+void tab_suspects_rules(tab_search *s);
+void tab_suspects_numbers(tab_search *s);
+void tab_suspects_swapped(tab_search *s);
+
+/* A candidate, its features zeroed; NULL: memory ran out or there are enough. */
+tab_suspect *tab_suspects_add(tab_search *s, size_t row, size_t column, tab_suspect_kind kind);
+
+/* Whether one edit (Damerau: a byte more, less, other, or two neighbours swapped) turns x into y. *ret_digit:
+ * a digit takes part in it. */
+bool tab_one_edit(tab_str x, tab_str y, bool *ret_digit);
+
+/* log10 of x, 0 for what is below 1. */
+double tab_log_count(double x);
+#endif

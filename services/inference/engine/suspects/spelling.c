@@ -1,0 +1,395 @@
+/* Values beside the other values of their column.
+ *
+ *   format   the form of a value (letters, digits and signs, runs as one) is one that next to no other cell has.
+ *            How much that says depends on the column: where forms abound (names, titles) a new one is nothing;
+ *            so what is measured is the share of all cells whose form is as rare.
+ *   typo     one edit away from a value that stands far more often (Damerau 1964; candidates by deletion
+ *            neighbourhoods, Mor & Fraenkel 1982), in a column whose frequent values are not themselves one edit
+ *            apart ("A1", "A2"). Of long texts that stand once, the same of their words. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "common/base/hash.h"
+#include "common/base/order.h"
+#include "services/inference/engine/suspects/parts.h"
+
+enum { LONGEST = 64, SHORTEST = 4 };
+
+/* ---- forms ------------------------------------------------------------------------------------------ */
+
+static char class_of(unsigned char c)
+{
+    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c >= 0x80)
+        return 'a';
+    return c >= '0' && c <= '9' ? '9' : (char)c;
+}
+
+/* exact: case tells letters apart, and a run of digits counts its digits. */
+static uint64_t form_of(tab_str t, bool exact)
+{
+    char form[LONGEST];
+    size_t n = 0;
+    for (size_t i = 0; i < t.n && n < LONGEST; i++) {
+        char c = class_of((unsigned char)t.p[i]);
+        if (exact && t.p[i] >= 'A' && t.p[i] <= 'Z')
+            c = 'A';
+        if (n > 0 && form[n - 1] == c && (c == 'a' || c == 'A' || (c == '9' && !exact)))
+            continue;
+        form[n++] = c;
+    }
+    return tab_fnv1a(TAB_FNV1A, form, n);
+}
+
+typedef struct {
+    uint64_t form;
+    uint32_t level;
+} formed;
+
+static int by_form(const void *a, const void *b)
+{
+    const formed *x = a, *y = b;
+    return x->form != y->form ? (x->form > y->form) - (x->form < y->form)
+                              : (x->level > y->level) - (x->level < y->level);
+}
+
+/* share (levels): of the column's cells, how many have a form that is as rare as this level's. *top: the share
+ * of the commonest form. */
+static bool rarities(tab_search *s, const tab_seen *v, bool exact, float *share, float *top)
+{
+    formed *f = tab_arena_new_of(s->scratch, formed, v->levels + 1);
+    uint32_t *of = tab_arena_new_of(s->scratch, uint32_t, v->levels + 1); /* cells of the level's form */
+    uint32_t *sorted = tab_arena_new_of(s->scratch, uint32_t, v->levels + 1);
+    uint64_t *below =
+        tab_arena_new_of(s->scratch, uint64_t, v->levels + 1); /* cells of forms up to this one */
+    if (f == NULL || of == NULL || sorted == NULL || below == NULL)
+        return false;
+    for (size_t l = 0; l < v->levels; l++)
+        f[l] = (formed){ form_of(v->text[l], exact), (uint32_t)l };
+    qsort(f, v->levels, sizeof *f, by_form);
+    size_t forms = 0;
+    for (size_t i = 0, k; i < v->levels; i = k) {
+        uint32_t cells = 0;
+        for (k = i; k < v->levels && f[k].form == f[i].form; k++)
+            cells += v->count[f[k].level];
+        for (size_t j = i; j < k; j++)
+            of[f[j].level] = cells;
+        sorted[forms++] = cells;
+    }
+    qsort(sorted, forms, sizeof *sorted, tab_ascending_u32);
+    *top = (float)sorted[forms - 1] / (float)v->present;
+    for (size_t i = 0; i < forms; i++)
+        below[i] = sorted[i] + (i > 0 ? below[i - 1] : 0);
+    for (size_t l = 0; l < v->levels; l++) {
+        size_t from = 0, to = forms; /* the first form of more cells */
+        while (from < to) {
+            size_t mid = (from + to) / 2;
+            if (sorted[mid] <= of[l])
+                from = mid + 1;
+            else
+                to = mid;
+        }
+        share[l] = (float)((double)below[from - 1] / (double)v->present);
+    }
+    return true;
+}
+
+/* What t would be without what sets its form apart: signs and blanks at its ends, its case. n = 0: nothing that
+ * the column holds. */
+static tab_str mended(const tab_seen *v, tab_str t, const float *share)
+{
+    tab_str cut = t;
+    while (cut.n > 0 && class_of((unsigned char)cut.p[cut.n - 1]) != 'a' &&
+           class_of((unsigned char)cut.p[cut.n - 1]) != '9')
+        cut.n--;
+    size_t digits = 0;
+    while (digits < t.n && (class_of((unsigned char)t.p[digits]) == '9' || t.p[digits] == '.'))
+        digits++;
+    const tab_str tries[] = { cut, { t.p, digits } };
+    for (size_t i = 0; i < 2; i++)
+        if (tries[i].n > 0 && tries[i].n < t.n) {
+            uint64_t form = form_of(tries[i], false);
+            for (size_t l = 0; l < v->levels && l < 2000; l++)
+                if (share[l] > 0.5F && form_of(v->text[l], false) == form)
+                    return tries[i];
+        }
+    return (tab_str){ NULL, 0 };
+}
+
+static void forms(tab_search *s, size_t column)
+{
+    const tab_seen *v = &s->seen[column];
+    float *rough = tab_arena_new_of(s->scratch, float, v->levels + 1), top = 0, exact_top = 0;
+    float *exact = tab_arena_new_of(s->scratch, float, v->levels + 1);
+    if (rough == NULL || exact == NULL || !rarities(s, v, false, rough, &top) ||
+        !rarities(s, v, true, exact, &exact_top)) {
+        s->full = true;
+        return;
+    }
+    for (size_t i = 0; i < s->rows; i++) {
+        uint32_t l = v->code[i];
+        if (l == TAB_NULL || (rough[l] > 0.03F && exact[l] > 0.01F))
+            continue;
+        tab_suspect *c = tab_suspects_add(s, i, column, TAB_SUSPECT_FORMAT);
+        if (c == NULL)
+            return;
+        double cells = (double)v->present;
+        c->f[0] = rough[l] <= 0.03F ? 1 : 0;
+        c->f[1] = (float)(-log10(rough[l]) / 3);
+        c->f[2] = (float)(-log10(exact[l]) / 3);
+        c->f[3] = top;
+        c->f[4] = exact_top;
+        c->f[5] = (float)(tab_log_count(cells) / 4);
+        c->f[6] = (v->col->type == TAB_NUMERIC || v->col->type == TAB_DATETIME) &&
+                  isnan(v->num == NULL ? 0 : v->num[i]);
+        c->f[7] = v->col->type == TAB_TEXT ? 1 : 0;
+        c->f[8] = (float)v->levels / (float)v->present;
+        c->f[9] = v->count[l] == 1;
+        c->suggestion = mended(v, v->text[l], rough);
+        c->agree = (uint32_t)((1 - rough[l]) * (float)v->present);
+        c->of = (uint32_t)v->present;
+    }
+}
+
+/* ---- typos ------------------------------------------------------------------------------------------ */
+
+bool tab_one_edit(tab_str x, tab_str y, bool *ret_digit)
+{
+    if (x.n > y.n) {
+        tab_str t = x;
+        x = y, y = t;
+    }
+    if (y.n - x.n > 1)
+        return false;
+    size_t i = 0, k = 0; /* equal bytes at both ends */
+    while (i < x.n && x.p[i] == y.p[i])
+        i++;
+    while (k < x.n - i && x.p[x.n - 1 - k] == y.p[y.n - 1 - k])
+        k++;
+    size_t left = x.n - i - k, right = y.n - i - k;
+    bool swap = left == 2 && right == 2 && x.p[i] == y.p[i + 1] && x.p[i + 1] == y.p[i];
+    if (right > 1 && !swap)
+        return false;
+    *ret_digit = false;
+    for (size_t j = i; j < i + right; j++)
+        *ret_digit |= class_of((unsigned char)y.p[j]) == '9';
+    for (size_t j = i; j < i + left; j++)
+        *ret_digit |= class_of((unsigned char)x.p[j]) == '9';
+    return right > 0 || left > 0;
+}
+
+typedef struct {
+    uint64_t key; /* a text with one byte left out, or whole */
+    uint32_t word;
+} deleted;
+
+static int by_key(const void *a, const void *b)
+{
+    const deleted *x = a, *y = b;
+    return x->key != y->key ? (x->key > y->key) - (x->key < y->key)
+                            : (x->word > y->word) - (x->word < y->word);
+}
+
+/* Words whose frequent neighbours are looked for: values of a column, or the words of its texts. */
+typedef struct {
+    const tab_str *text; /* (n) */
+    const uint32_t *count;
+    size_t n;
+    uint32_t *near; /* (n) the most frequent one an edit away; TAB_NULL: none */
+    bool *digit;    /* (n) a digit is what differs */
+    float twins;    /* share of frequent words that have a neighbour as frequent as they are */
+} words;
+
+static uint64_t without(tab_str t, size_t cut)
+{
+    uint64_t h = tab_fnv1a(TAB_FNV1A, t.p, cut);
+    return cut < t.n ? tab_fnv1a(h, t.p + cut + 1, t.n - cut - 1) : h;
+}
+
+static void meet(words *w, uint32_t a, uint32_t b)
+{
+    bool digit;
+    if (w->count[a] > w->count[b] || (w->count[a] == w->count[b] && a < b)) {
+        uint32_t t = a;
+        a = b, b = t;
+    }
+    if ((w->near[a] == TAB_NULL || w->count[w->near[a]] < w->count[b]) &&
+        tab_one_edit(w->text[a], w->text[b], &digit))
+        w->near[a] = b, w->digit[a] = digit;
+}
+
+/* Fills near, digit and twins. Buckets of more than 64 are looked at in part: what is near so many is no typo. */
+static bool neighbours(tab_arena *a, words *w)
+{
+    size_t n = 0, frequent = 0, twins = 0;
+    for (size_t i = 0; i < w->n; i++)
+        n += w->text[i].n >= SHORTEST && w->text[i].n <= LONGEST ? w->text[i].n + 1 : 0;
+    deleted *d = tab_arena_new_of(a, deleted, n + 1);
+    w->near = tab_arena_new_of(a, uint32_t, w->n + 1);
+    w->digit = tab_arena_new_of(a, bool, w->n + 1);
+    if (d == NULL || w->near == NULL || w->digit == NULL)
+        return false;
+    n = 0;
+    for (size_t i = 0; i < w->n; i++) {
+        w->near[i] = TAB_NULL;
+        if (w->text[i].n < SHORTEST || w->text[i].n > LONGEST)
+            continue;
+        for (size_t cut = 0; cut <= w->text[i].n; cut++)
+            d[n++] = (deleted){ without(w->text[i], cut), (uint32_t)i };
+    }
+    qsort(d, n, sizeof *d, by_key);
+    for (size_t i = 0, k; i < n; i = k) {
+        for (k = i; k < n && d[k].key == d[i].key; k++)
+            for (size_t j = k > i + 64 ? k - 64 : i; j < k; j++)
+                if (d[j].word != d[k].word)
+                    meet(w, d[j].word, d[k].word);
+    }
+    for (size_t i = 0; i < w->n; i++) {
+        bool often = w->count[i] >= 3;
+        frequent += often;
+        twins += often && w->near[i] != TAB_NULL && w->count[w->near[i]] < 5 * w->count[i];
+    }
+    w->twins = frequent > 0 ? (float)twins / (float)frequent : 0;
+    return true;
+}
+
+/* A word that stands where one an edit away stands far more often. */
+static bool rare_beside(const words *w, uint32_t i)
+{
+    return w->near[i] != TAB_NULL && w->count[w->near[i]] >= 3 * w->count[i] && w->count[w->near[i]] >= 3;
+}
+
+static void measure_typo(tab_suspect *c, const words *w, uint32_t i, const tab_seen *v, bool of_words)
+{
+    uint32_t k = w->near[i];
+    c->f[0] = (float)(tab_log_count(w->count[k]) / 3);
+    c->f[1] = (float)(tab_log_count((double)w->count[k] / w->count[i]) / 3);
+    c->f[2] = w->digit[i];
+    c->f[3] = w->twins;
+    c->f[4] = (float)w->text[i].n / 16;
+    c->f[5] = of_words;
+    c->f[6] = w->count[i] == 1;
+    c->f[7] = (float)w->n / (float)v->present;
+    c->f[8] = w->text[i].n > 0 && w->text[i].p[0] != w->text[k].p[0];
+    c->f[9] = v->col->type == TAB_NUMERIC || v->col->type == TAB_DATETIME;
+    c->agree = w->count[k];
+    c->of = w->count[k] + w->count[i];
+}
+
+static void values_misspelt(tab_search *s, size_t column)
+{
+    const tab_seen *v = &s->seen[column];
+    words w = { .text = v->text, .count = v->count, .n = v->levels };
+    if (!neighbours(s->scratch, &w)) {
+        s->full = true;
+        return;
+    }
+    for (size_t i = 0; i < s->rows; i++) {
+        uint32_t l = v->code[i];
+        if (l == TAB_NULL || !rare_beside(&w, l))
+            continue;
+        tab_suspect *c = tab_suspects_add(s, i, column, TAB_SUSPECT_TYPO);
+        if (c == NULL)
+            return;
+        measure_typo(c, &w, l, v, false);
+        c->suggestion = v->text[w.near[l]];
+    }
+}
+
+/* ---- words of texts --------------------------------------------------------------------------------- */
+
+enum { MOST_WORDS = 200000 };
+
+typedef struct {
+    tab_str text;
+    uint64_t hash;
+    uint32_t level, place; /* of the word's text in its column; where it begins there */
+} placed;
+
+static int by_hash(const void *a, const void *b)
+{
+    const placed *x = a, *y = b;
+    return x->hash != y->hash ? (x->hash > y->hash) - (x->hash < y->hash)
+                              : (x->level > y->level) - (x->level < y->level);
+}
+
+/* Letters alone, in runs: what can be misspelt. */
+static size_t cut_words(const tab_seen *v, placed *ret)
+{
+    size_t n = 0;
+    for (size_t l = 0; l < v->levels; l++)
+        for (size_t i = 0, k; i < v->text[l].n; i = k + 1) {
+            tab_str t = v->text[l];
+            for (k = i; k < t.n && class_of((unsigned char)t.p[k]) == 'a'; k++)
+                ;
+            if (k - i < SHORTEST || v->count[l] == 0 || n == MOST_WORDS)
+                continue;
+            tab_str word = { t.p + i, k - i };
+            ret[n++] = (placed){ word, tab_fnv1a(TAB_FNV1A, word.p, word.n), (uint32_t)l, (uint32_t)i };
+        }
+    return n;
+}
+
+static tab_str with_word(tab_arena *a, tab_str text, size_t place, tab_str was, tab_str word)
+{
+    char *p = tab_arena_printf(a, "%.*s%.*s%.*s", (int)place, text.p, TAB_STR(word),
+                               (int)(text.n - place - was.n), text.p + place + was.n);
+    return tab_str_of(p);
+}
+
+/* A column of texts that hardly repeat: a word that stands once beside one that stands often. */
+static void words_misspelt(tab_search *s, size_t column)
+{
+    tab_arena *a = s->scratch;
+    const tab_seen *v = &s->seen[column];
+    placed *at = tab_arena_new_of(a, placed, MOST_WORDS);
+    size_t n = at == NULL ? 0 : cut_words(v, at), kinds = 0;
+    uint32_t *row_of = tab_arena_new_of(a, uint32_t, v->levels + 1);
+    tab_str *text = tab_arena_new_of(a, tab_str, n + 1);
+    uint32_t *count = tab_arena_new_of(a, uint32_t, n + 1), *first = tab_arena_new_of(a, uint32_t, n + 1);
+    words w = { .text = text, .count = count };
+    if (at == NULL || row_of == NULL || text == NULL || count == NULL || first == NULL) {
+        s->full = true;
+        return;
+    }
+    for (size_t i = s->rows; i-- > 0;)
+        if (v->code[i] != TAB_NULL)
+            row_of[v->code[i]] = (uint32_t)i;
+    qsort(at, n, sizeof *at, by_hash);
+    for (size_t i = 0; i < n; i++) {
+        bool same = i > 0 && at[i].hash == at[i - 1].hash;
+        kinds += !same;
+        text[kinds - 1] = at[i].text;
+        first[kinds - 1] = (uint32_t)i;
+        count[kinds - 1] += v->count[at[i].level];
+    }
+    w.n = kinds;
+    if (!neighbours(a, &w)) {
+        s->full = true;
+        return;
+    }
+    for (size_t k = 0; k < kinds; k++) {
+        const placed *q = &at[first[k]];
+        if (count[k] != 1 || !rare_beside(&w, (uint32_t)k))
+            continue;
+        tab_suspect *c = tab_suspects_add(s, row_of[q->level], column, TAB_SUSPECT_TYPO);
+        if (c == NULL)
+            return;
+        measure_typo(c, &w, (uint32_t)k, v, true);
+        c->suggestion = with_word(s->e->arena, v->text[q->level], q->place, q->text, text[w.near[k]]);
+    }
+}
+
+void tab_suspects_spelling(tab_search *s, size_t column)
+{
+    const tab_seen *v = &s->seen[column];
+    if (v->present < TAB_SUSPECT_ROWS || v->levels < 2 || v->levels > TAB_SUSPECT_LEVELS)
+        return;
+    if (v->col->column->layout == TAB_CODED)
+        forms(s, column);
+    bool letters = v->col->type != TAB_NUMERIC && v->col->type != TAB_DATETIME;
+    if (letters && !s->full) {
+        values_misspelt(s, column);
+        if (v->levels > v->present / 2 && !s->full)
+            words_misspelt(s, column);
+    }
+}

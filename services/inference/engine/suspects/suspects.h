@@ -1,0 +1,61 @@
+/* Cells that break what the rest of their table says (docs/suspects.md): values alone, no labels, no rules given.
+ *
+ *   view.c       a column as its distinct values, their rows, and numbers
+ *      |
+ *      +--> spelling.c   format, typo: values beside the column's other values
+ *      +--> rules.c      rule: columns that fix others nearly always, and where they do not
+ *      +--> numbers.c    range, outlier: numbers alone, and given the row's other cells
+ *      +--> swapped.c    swapped: two cells that would each fit the other's column
+ *      |
+ *   judge.c      candidates become suspects with one confidence: a logistic regression for each kind over what
+ *                its finder measured, fitted on errors that were sown into public tables (weights.h)
+ *
+ * Nothing else reads suspects: a supplied cell is never overwritten. */
+#ifndef TAB_SUSPECTS_H
+#define TAB_SUSPECTS_H
+
+#include "services/inference/engine/profile/profile.h"
+
+typedef enum {
+    TAB_SUSPECT_FORMAT,
+    TAB_SUSPECT_TYPO,
+    TAB_SUSPECT_RULE,
+    TAB_SUSPECT_OUTLIER,
+    TAB_SUSPECT_RANGE,
+    TAB_SUSPECT_SWAPPED,
+    TAB_SUSPECT_KINDS
+} tab_suspect_kind;
+
+enum { TAB_SUSPECT_FEATURES = 12 };
+
+/* A cell with what a finder measured of it. Texts live in the arena or are views into the table. */
+typedef struct {
+    uint32_t row, column;
+    uint8_t kind;                  /* tab_suspect_kind */
+    float f[TAB_SUSPECT_FEATURES]; /* what its finder says they are; about 0..1 each */
+    tab_str suggestion;            /* the likely right value; n = 0: none is known */
+    uint32_t other;                /* column that speaks against it, UINT32_MAX: none */
+    uint32_t agree, of;            /* rows that show what is usual, of how many */
+    double confidence;             /* judge.c */
+} tab_suspect;
+
+/* At most one a cell, surest first (ties by row and column), none below `least`. At most TAB_MOST_SUSPECTS. */
+enum { TAB_MOST_SUSPECTS = 10000 };
+tab_status tab_suspects_find(const tab_engine *e, const tab_profile *p, double least, tab_suspect **ret,
+                             size_t *ret_n, tab_error *err) TAB_CHECKED;
+
+/* Every candidate with its features, as found (several a cell), for fitting the weights. */
+tab_status tab_suspects_candidates(const tab_engine *e, const tab_profile *p, tab_suspect **ret,
+                                   size_t *ret_n, tab_error *err) TAB_CHECKED;
+
+/* "format", "typo", ... */
+const char *tab_suspect_name(tab_suspect_kind k);
+
+/* Why the cell is doubted, a sentence for a person, in the arena. No value of another cell is told: the
+ * suggestion has its place. */
+const char *tab_suspect_reason(tab_arena *a, const tab_profile *p, const tab_suspect *s);
+
+/* The suspects of n tables as the bundle has them, surest first, none below `least`. */
+tab_status tab_suspects(const tab_engine *e, tab_profile *const *p, size_t n, double least,
+                        Tabella__Suspects **ret, tab_error *err) TAB_CHECKED;
+#endif
