@@ -291,6 +291,17 @@ static bool closed(tab_ahead_view *c, float *out)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+/* Keeps all members within `far` of the best simple forecast: a member that reads no scale of a series may be
+ * millions off in a small one, and were it to weigh a millionth, so would be the mean. */
+static void hold(tab_ahead_answers *r, size_t i, double far)
+{
+    double base = (double)r->out[TAB_AHEAD_BASE * r->n + i];
+    for (size_t m = 0; m < r->members; m++) {
+        float *out = &r->out[m * r->n + i];
+        *out = r->has[m] ? (float)fmax(base - far, fmin(base + far, (double)*out)) : *out;
+    }
+}
+
 /* Numbers: changes against the best simple forecast, values, and simple forecasts. */
 static bool answer_numbers(tab_ahead_view *c, tab_ahead_answers *r)
 {
@@ -304,7 +315,7 @@ static bool answer_numbers(tab_ahead_view *c, tab_ahead_answers *r)
         bool flat = m == TAB_AHEAD_LAST || m == TAB_AHEAD_MEAN;
         r->has[m] = m != TAB_AHEAD_CLOSED && m != TAB_AHEAD_LEVEL && !(flat && c->h[0]->seasons > 0);
     }
-    if (z == NULL || !encode(c, true, &past) || !encode(c, false, &plain))
+    if (z == NULL || !tab_ahead_past_errors(c, r) || !encode(c, true, &past) || !encode(c, false, &plain))
         return false;
     for (size_t i = 0; i < c->n; i++) {
         double off =
@@ -318,7 +329,6 @@ static bool answer_numbers(tab_ahead_view *c, tab_ahead_answers *r)
         z[i] = c->w->y[c->moment[i].row];
     if (!fit_member(c, &plain, z, &MIXED, out[TAB_AHEAD_PLAIN]))
         return false;
-    r->usual = c->usual;
     r->has[TAB_AHEAD_LEVEL] = series > 1;
     for (size_t i = 0; i < c->n; i++)
         z[i] = (z[i] - c->mean[c->moment[i].series]) / c->scale[c->moment[i].series];
@@ -344,6 +354,7 @@ static bool answer_numbers(tab_ahead_view *c, tab_ahead_answers *r)
                 (float)(none ? own : c->mean[s] + c->scale[s] * (double)out[TAB_AHEAD_LEVEL][i]);
         if (r->has[TAB_AHEAD_CLOSED] && (none || isnan(out[TAB_AHEAD_CLOSED][i])))
             out[TAB_AHEAD_CLOSED][i] = out[TAB_AHEAD_BASE][i];
+        hold(r, i, TAB_AHEAD_FAR * c->scale[s]);
     }
     return true;
 }

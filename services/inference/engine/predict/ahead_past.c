@@ -7,10 +7,11 @@
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/predict/ahead_parts.h"
 
-/* MOST: examples. FEW: rows below which each stands at several distances. SHRINK and PLACE_ROWS: rows that
+/* MOST: examples. FEW: rows below which each stands at several distances. WARM: steps before an
+ * error of the past. SHRINK and PLACE_ROWS: rows that
  * what is said of a series, or of a place in the period, weighs against all. By hand. */
 enum { MOST = 20000, FEW = 1500, COPIES = 3 };
-static const double SHRINK = 3, PLACE_ROWS = 10;
+static const double SHRINK = 3, PLACE_ROWS = 10, WARM = 4;
 
 static bool labelled(const tab_ahead_task *t, size_t r)
 {
@@ -152,7 +153,6 @@ static bool by_place(tab_ahead_view *c)
         square[k] += off * off, n[k]++;
         all += off * off, rows++;
     }
-    c->usual = rows > 0 ? sqrt(all / rows) : 0;
     all = rows > 0 && all > 0 ? all / rows : 1;
     for (size_t k = 0; c->place != NULL && k < TAB_AHEAD_PERIOD; k++)
         c->place[k] = sqrt((square[k] + PLACE_ROWS * all) / ((n[k] + PLACE_ROWS) * all));
@@ -189,4 +189,27 @@ bool tab_ahead_look_back(tab_ahead_view *c)
     if (!(best < (double)INFINITY))
         memcpy(c->scale, unit, (series + 1) * sizeof *unit);
     return by_place(c);
+}
+
+/* Errors of the best simple forecast at all examples that have a period, or a few rows, before them: in the
+ * unit in which those at the cuts are told. */
+bool tab_ahead_past_errors(const tab_ahead_view *c, tab_ahead_answers *ret)
+{
+    const tab_history *h = c->h[0];
+    double span = fmax(c->w->most, 1), length = fmax(h->seasons > 0 ? h->season[0] : 0, WARM);
+    ret->past = tab_arena_new_of(c->w->a, tab_ahead_error, c->n + 1);
+    uint32_t last = 0;
+    for (size_t i = 0; ret->past != NULL && i < c->n; i++) {
+        const tab_moment *m = &c->moment[i];
+        double at = c->scale[m->series] * c->place[tab_ahead_place(h, m->pos)];
+        double off = (c->w->y[m->row] - c->simple[i * c->kinds + c->base]) / at;
+        if (isnan(off) || m->tau - h->pos[h->from[m->series]] < length)
+            continue;
+        uint32_t origin = (uint32_t)fmin(floor(m->pos / span), 1e9);
+        last = origin > last ? origin : last;
+        ret->past[ret->pasts++] = (tab_ahead_error){ fmax(-TAB_AHEAD_FAR, fmin(TAB_AHEAD_FAR, off)),
+                                                     m->pos - m->tau, m->series, origin, m->pos };
+    }
+    ret->spans = (size_t)last + 1;
+    return ret->past != NULL;
 }
