@@ -36,7 +36,10 @@ def words(text):
 def is_there(guide, path):
     path = path.rstrip("/")
     roots = (guide.parent, Path("."), Path("services"))
-    return any(any(root.glob(p)) for root in roots for p in (path, PLACEHOLDER.sub("*", path)))
+    names = [path, PLACEHOLDER.sub("*", path)]
+    if "/" not in path:  # the name of a file alone is looked for in the rooms of the guide's folder
+        names += [f"*/{name}" for name in names]
+    return any(any(root.glob(p)) for root in roots for p in names)
 
 
 def main():
