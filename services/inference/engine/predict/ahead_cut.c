@@ -11,7 +11,7 @@
 
 /* LEAST: examples that a member learns from. LARGE: above so many one learner for values and one for lines are
  * enough, at a tenth of the time. LONGEST: steps of a series that closed forms read. By hand. */
-enum { LEAST = 12, LONGEST = 6000, LARGE = 3000 };
+enum { LEAST = 12, LONGEST = 6000, LARGE = 6000 };
 
 /* Learners of unlike kinds: the past is too short to tell which is best by much (decision 0390). */
 static const tab_recipe MIXED = { .learner = { &tab_learn_boost_fast, &tab_learn_linear,

@@ -42,7 +42,7 @@ typedef struct {
     size_t distances;
     double most;        /* distance */
     bool *known, *lost; /* (cols) numbers that are known ahead and move; columns that no asked row has */
-    size_t covariates;
+    size_t covariates, beside; /* beside: columns that are read and are neither time nor key */
 } tab_ahead_work;
 
 /* An error in its series' scale, at a distance. */
