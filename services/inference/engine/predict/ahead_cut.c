@@ -9,8 +9,8 @@
 
 #include "services/inference/engine/predict/ahead_parts.h"
 
-/* LEAST: examples that a member learns from. LARGE: above so many one learner for values and one for lines are
- * enough, at a tenth of the time. LONGEST: steps of a series that closed forms read. By hand. */
+/* LEAST: examples that a member learns from. LARGE: above so many boosted trees and lines
+ * are enough, at a fifth of the time. LONGEST: steps of a series that closed forms read. By hand. */
 enum { LEAST = 12, LONGEST = 6000, LARGE = 6000 };
 
 /* Learners of unlike kinds: the past is too short to tell which is best by much (decision 0390). */

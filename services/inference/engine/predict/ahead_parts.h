@@ -102,8 +102,8 @@ bool tab_ahead_weigh(const tab_ahead_work *w, const tab_ahead_answers *at, size_
 void tab_ahead_combine(const tab_ahead_answers *at, size_t i, const double *weight, double temperature,
                        bool classification, double *out);
 
-/* A band: the deviation by distance, sqrt(flat + slope d) up to `reach`, the longest distance that was judged,
- * and its square on by `far` a step from there; and quantiles of errors in it. */
+/* A band: the deviation by distance, sqrt(flat + slope d) up to `reach`, the longest distance that was
+ * judged, and its square on by `far` a step from there; and quantiles of errors in it. */
 typedef struct {
     double flat, slope, reach, far, spread;
     double quantile[TAB_LEVELS];

@@ -21,8 +21,8 @@
 #include "services/inference/engine/predict/ahead_parts.h"
 
 enum { PICKS = 20, RANGES = 6, SKEWED = 200 };
-/* LEAST_PAST: errors of the past that are looked at. GAIN, TRUST: independent errors at the cuts that half of a
- * gain, and half of a band, take. CLOSED: what closed forms weigh beside another member. Decision 0402. */
+/* LEAST_PAST: errors of the past that are looked at. GAIN, TRUST: independent errors at the cuts that half of
+ * a gain, and half of a band, take. CLOSED: what closed forms weigh beside another member. Decision 0402. */
 enum { LEAST_PAST = 12 };
 static const double FAR = 8, POWER = 3, GAIN = 4, TRUST = 40, CLOSED = 3;
 
@@ -68,8 +68,8 @@ static double loss_of(const tab_ahead_work *w, const tab_ahead_answers *at, size
     return loss;
 }
 
-/* Each member's share of one: its loss to the power -POWER. Closed forms are ten members in one; where columns
- * stand beside time and keys (not `alone`) they miss what these say. */
+/* Each member's share of one: its loss to the power -POWER. Closed forms are ten members in one; where
+ * columns stand beside time and keys (not `alone`) they miss what these say. */
 static void inverse(const double *loss, const bool *has, size_t members, bool alone, double *weight)
 {
     double least = (double)INFINITY, sum = 0;
