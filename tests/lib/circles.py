@@ -1,6 +1,6 @@
-"""The files of one house (common, a service, a floor of the engine, a tool), in whatever of its rooms they lie,
-use each other one way: no two .c files use functions or data of each other, nor does a longer chain of them
-lead back to its beginning (decision 0256).
+"""The files of one house (common, a service, a floor of the engine, a tool), in whatever of its rooms they
+lie, use each other one way: no two .c files use functions or data of each other, nor does a longer chain of
+them lead back to its beginning (decision 0256).
 
 Read from the symbols of the objects of a build: an arrow goes from the file that lacks a symbol to the file
 of the same house that defines it. A table of function pointers counts as a use of the functions in it.
