@@ -42,7 +42,7 @@ typedef struct {
     size_t distances;
     double most;        /* distance */
     bool *known, *lost; /* (cols) numbers that are known ahead and move; columns that no asked row has */
-    size_t covariates, beside; /* beside: columns that are read and are neither time nor key */
+    size_t covariates;
 } tab_ahead_work;
 
 /* An error in its series' scale, at a distance. */
@@ -58,9 +58,9 @@ typedef struct {
     const tab_moment *moment; /* (n) */
     float *out;               /* (members)(n, outputs): values as learned, or log-probabilities */
     bool has[TAB_AHEAD_MEMBERS];
-    double *scale;         /* (n) of the row's series */
-    tab_ahead_error *past; /* (pasts) of the best simple forecast at all times before the cut */
-    size_t pasts, spans;   /* spans of the longest distance that they fall in */
+    double *scale;                  /* (n) of the row's series */
+    tab_ahead_error *past;          /* (pasts) of the best simple forecast at all times before the cut */
+    size_t pasts, past_rows, spans; /* of so many rows; spans of the longest distance that they fall in */
 } tab_ahead_answers;
 
 /* One cut at work: what is known up to it. */
