@@ -9,8 +9,9 @@
 
 #include "services/inference/engine/predict/ahead_parts.h"
 
-/* LEAST: examples that a member learns from. LONGEST: steps of a series that closed forms read. By hand. */
-enum { LEAST = 12, LONGEST = 6000 };
+/* LEAST: examples that a member learns from. LARGE: above so many boosted trees and lines
+ * are enough, at a fifth of the time. LONGEST: steps of a series that closed forms read. By hand. */
+enum { LEAST = 12, LONGEST = 6000, LARGE = 6000 };
 
 /* Learners of unlike kinds: the past is too short to tell which is best by much (decision 0390). */
 static const tab_recipe MIXED = { .learner = { &tab_learn_boost_fast, &tab_learn_linear,
@@ -18,6 +19,9 @@ static const tab_recipe MIXED = { .learner = { &tab_learn_boost_fast, &tab_learn
                                   .n = 4,
                                   .folds = 5,
                                   .work = 1e12 };
+static const tab_recipe FAST = {
+    .learner = { &tab_learn_boost_fast, &tab_learn_linear }, .n = 2, .folds = 3, .work = 1e12
+};
 static const tab_recipe LINEAR = { .learner = { &tab_learn_linear }, .n = 1, .folds = 5, .work = 1e12 };
 
 /* ---- columns --------------------------------------------------------------------------------- */
@@ -291,12 +295,24 @@ static bool closed(tab_ahead_view *c, float *out)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+/* Keeps all members within `far` of the best simple forecast: a member that reads no scale of a series may be
+ * millions off in a small one, and were it to weigh a millionth, so would be the mean. */
+static void hold(tab_ahead_answers *r, size_t i, double far)
+{
+    double base = (double)r->out[TAB_AHEAD_BASE * r->n + i];
+    for (size_t m = 0; m < r->members; m++) {
+        float *out = &r->out[m * r->n + i];
+        *out = r->has[m] ? (float)fmax(base - far, fmin(base + far, (double)*out)) : *out;
+    }
+}
+
 /* Numbers: changes against the best simple forecast, values, and simple forecasts. */
 static bool answer_numbers(tab_ahead_view *c, tab_ahead_answers *r)
 {
     size_t n = c->asked, series = c->h[0]->series;
     double *z = tab_arena_new_of(c->a, double, c->n + 1);
     encoded past, plain;
+    const tab_recipe *mixed = c->n > LARGE ? &FAST : &MIXED;
     float *out[TAB_AHEAD_MEMBERS];
     for (size_t m = 0; m < TAB_AHEAD_MEMBERS; m++) {
         out[m] = r->out + m * n;
@@ -304,25 +320,24 @@ static bool answer_numbers(tab_ahead_view *c, tab_ahead_answers *r)
         bool flat = m == TAB_AHEAD_LAST || m == TAB_AHEAD_MEAN;
         r->has[m] = m != TAB_AHEAD_CLOSED && m != TAB_AHEAD_LEVEL && !(flat && c->h[0]->seasons > 0);
     }
-    if (z == NULL || !encode(c, true, &past) || !encode(c, false, &plain))
+    if (z == NULL || !tab_ahead_past_errors(c, r) || !encode(c, true, &past) || !encode(c, false, &plain))
         return false;
     for (size_t i = 0; i < c->n; i++) {
         double off =
             (c->w->y[c->moment[i].row] - c->simple[i * c->kinds + c->base]) / c->scale[c->moment[i].series];
         z[i] = isnan(off) ? off : fmax(-TAB_AHEAD_FAR, fmin(TAB_AHEAD_FAR, off));
     }
-    if (!fit_member(c, &past, z, &MIXED, out[TAB_AHEAD_TREES]) ||
+    if (!fit_member(c, &past, z, mixed, out[TAB_AHEAD_TREES]) ||
         !fit_member(c, &past, z, &LINEAR, out[TAB_AHEAD_LINEAR]))
         return false;
     for (size_t i = 0; i < c->n; i++)
         z[i] = c->w->y[c->moment[i].row];
-    if (!fit_member(c, &plain, z, &MIXED, out[TAB_AHEAD_PLAIN]))
+    if (!fit_member(c, &plain, z, mixed, out[TAB_AHEAD_PLAIN]))
         return false;
-    r->usual = c->usual;
     r->has[TAB_AHEAD_LEVEL] = series > 1;
     for (size_t i = 0; i < c->n; i++)
         z[i] = (z[i] - c->mean[c->moment[i].series]) / c->scale[c->moment[i].series];
-    if (series > 1 && !fit_member(c, &plain, z, &MIXED, out[TAB_AHEAD_LEVEL]))
+    if (series > 1 && !fit_member(c, &plain, z, mixed, out[TAB_AHEAD_LEVEL]))
         return false;
     r->has[TAB_AHEAD_CLOSED] = c->w->t->asked->series.regular;
     if (r->has[TAB_AHEAD_CLOSED] && !closed(c, out[TAB_AHEAD_CLOSED]))
@@ -344,6 +359,7 @@ static bool answer_numbers(tab_ahead_view *c, tab_ahead_answers *r)
                 (float)(none ? own : c->mean[s] + c->scale[s] * (double)out[TAB_AHEAD_LEVEL][i]);
         if (r->has[TAB_AHEAD_CLOSED] && (none || isnan(out[TAB_AHEAD_CLOSED][i])))
             out[TAB_AHEAD_CLOSED][i] = out[TAB_AHEAD_BASE][i];
+        hold(r, i, TAB_AHEAD_FAR * c->scale[s]);
     }
     return true;
 }
@@ -371,6 +387,7 @@ static bool answer_classes(tab_ahead_view *c, double cut, tab_ahead_answers *r)
 {
     size_t n = c->asked, k = c->w->t->classes;
     encoded past, plain;
+    const tab_recipe *mixed = c->n > LARGE ? &FAST : &MIXED;
     double *all = tab_arena_new_of(c->a, double, k + 1), *recent = tab_arena_new_of(c->a, double, k + 1);
     if (tab_arena_full(c->a) || !encode(c, true, &past) || !encode(c, false, &plain))
         return false;
@@ -387,8 +404,8 @@ static bool answer_classes(tab_ahead_view *c, double cut, tab_ahead_answers *r)
     }
     for (size_t m = 0; m < TAB_AHEAD_CLASS_MEMBERS; m++)
         r->has[m] = true;
-    return fit_member(c, &plain, NULL, &MIXED, r->out + TAB_AHEAD_OWN * n * k) &&
-           fit_member(c, &past, NULL, &MIXED, r->out + TAB_AHEAD_PAST * n * k);
+    return fit_member(c, &plain, NULL, mixed, r->out + TAB_AHEAD_OWN * n * k) &&
+           fit_member(c, &past, NULL, mixed, r->out + TAB_AHEAD_PAST * n * k);
 }
 
 bool tab_ahead_cut(tab_ahead_work *w, double cut, const tab_moment *m, size_t n, tab_ahead_answers *ret)

@@ -9,7 +9,7 @@
 
 /* MOST: examples. FEW: rows below which each stands at several distances. SHRINK and PLACE_ROWS: rows that
  * what is said of a series, or of a place in the period, weighs against all. By hand. */
-enum { MOST = 20000, FEW = 1500, COPIES = 3 };
+enum { MOST = 10000, FEW = 1500, COPIES = 3 };
 static const double SHRINK = 3, PLACE_ROWS = 10;
 
 static bool labelled(const tab_ahead_task *t, size_t r)
@@ -152,7 +152,6 @@ static bool by_place(tab_ahead_view *c)
         square[k] += off * off, n[k]++;
         all += off * off, rows++;
     }
-    c->usual = rows > 0 ? sqrt(all / rows) : 0;
     all = rows > 0 && all > 0 ? all / rows : 1;
     for (size_t k = 0; c->place != NULL && k < TAB_AHEAD_PERIOD; k++)
         c->place[k] = sqrt((square[k] + PLACE_ROWS * all) / ((n[k] + PLACE_ROWS) * all));
@@ -189,4 +188,29 @@ bool tab_ahead_look_back(tab_ahead_view *c)
     if (!(best < (double)INFINITY))
         memcpy(c->scale, unit, (series + 1) * sizeof *unit);
     return by_place(c);
+}
+
+/* Errors of the best simple forecast at all examples that have a period before them: in the
+ * unit in which those at the cuts are told. */
+bool tab_ahead_past_errors(const tab_ahead_view *c, tab_ahead_answers *ret)
+{
+    const tab_history *h = c->h[0];
+    double span = fmax(c->w->most, 1), length = h->seasons > 0 ? h->season[0] : 0;
+    ret->past = tab_arena_new_of(c->w->a, tab_ahead_error, c->n + 1);
+    uint32_t last = 0, seen = TAB_NULL;
+    for (size_t i = 0; ret->past != NULL && i < c->n; i++) {
+        const tab_moment *m = &c->moment[i];
+        double at = c->scale[m->series] * c->place[tab_ahead_place(h, m->pos)];
+        double off = (c->w->y[m->row] - c->simple[i * c->kinds + c->base]) / at;
+        if (isnan(off) || m->tau - h->pos[h->from[m->series]] < length)
+            continue;
+        uint32_t origin = (uint32_t)fmin(floor(m->pos / span), 1e9);
+        last = origin > last ? origin : last;
+        ret->past_rows += seen != m->row; /* a row stands at several distances, one after the other */
+        seen = m->row;
+        ret->past[ret->pasts++] = (tab_ahead_error){ fmax(-TAB_AHEAD_FAR, fmin(TAB_AHEAD_FAR, off)),
+                                                     m->pos - m->tau, m->series, origin, m->pos };
+    }
+    ret->spans = (size_t)last + 1;
+    return ret->past != NULL;
 }
