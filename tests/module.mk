@@ -162,3 +162,11 @@ BENCH_PROGRAMS += $(B)/bench/series
 $(B)/bench/series: $(B)/tests/bench/series/series.o $(patsubst %,$(B)/services/inference/engine/series/tests/%.o,made made_times made_none held) \
     $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+# ---- fitted states: what one takes, and many organizations: tests/bench/tenants ----------------------
+BENCH_PROGRAMS += $(B)/bench/state
+$(B)/bench/state: $(B)/tests/bench/tenants/state.o $$(call body,services/inference) $(B)/libengine.a $(B)/libcommon.a
+	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+## make bench-tenants   many organizations over two inference processes: TAB_BENCH_ORGS="1,64"
+.PHONY: bench-tenants
+bench-tenants: build $(B)/bench/state
+	@tests/bench/tenants/run

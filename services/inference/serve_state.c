@@ -72,10 +72,8 @@ void serve_state_free(void *p)
     tab_arena_free(st->arena); /* st lies in it */
 }
 
-tab_status serve_state_new(size_t n, const tab_run_options *options, serve_state **ret, tab_error *err)
+tab_status serve_state_empty(serve_state **ret, tab_error *err)
 {
-    if (n == 0 || n > MAX_TABLES)
-        return tab_fail(err, TAB_VALIDATION, "sources", "the endpoint pins no data");
     tab_arena *a = tab_arena_new((size_t)4 << 30);
     serve_state *st = a == NULL ? NULL : tab_arena_new_of(a, serve_state, 1);
     if (st == NULL) {
@@ -83,12 +81,23 @@ tab_status serve_state_new(size_t n, const tab_run_options *options, serve_state
         return tab_no_memory(err);
     }
     st->arena = a;
+    pthread_mutex_init(&st->batch.lock, NULL);
+    pthread_mutex_init(&st->lock, NULL);
+    *ret = st;
+    return TAB_OK;
+}
+
+tab_status serve_state_new(size_t n, const tab_run_options *options, serve_state **ret, tab_error *err)
+{
+    serve_state *st = NULL;
+    if (n == 0 || n > MAX_TABLES)
+        return tab_fail(err, TAB_VALIDATION, "sources", "the endpoint pins no data");
+    TAB_TRY(serve_state_empty(&st, err));
+    tab_arena *a = st->arena;
     st->base = options->base;
     st->threshold = options->threshold;
     st->explain = options->explain;
     st->n = n;
-    pthread_mutex_init(&st->batch.lock, NULL);
-    pthread_mutex_init(&st->lock, NULL);
     st->table = tab_arena_new_of(a, const tab_table *, n);
     st->profile = tab_arena_new_of(a, tab_profile *, n);
     if (tab_arena_full(a)) {

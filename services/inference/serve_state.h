@@ -58,6 +58,8 @@ tab_status serve_at_owner(inference *self, tab_call *call, const char *method, c
                           const ProtobufCMessage *in, const ProtobufCMessageDescriptor *reply,
                           const Tabella__ServeRequest *slot, const void *ret, tab_error *err) TAB_CHECKED;
 
+/* Locks and an arena. */
+tab_status serve_state_empty(serve_state **ret, tab_error *err) TAB_CHECKED;
 /* A state for n tables (1 to MAX_TABLES) with nothing in it yet. */
 tab_status serve_state_new(size_t n, const tab_run_options *options, serve_state **ret,
                            tab_error *err) TAB_CHECKED;

@@ -226,6 +226,49 @@ static const float *boost_importance(const void *model)
     return ((const tab_boost *)model)->importance;
 }
 
+/* The sets that the first n nodes ask. */
+static size_t sets_of(const tab_boost *m, size_t n)
+{
+    size_t sets = 0;
+    for (size_t i = 0; i < n; i++)
+        if (m->node[i].feature >= 0 && (m->node[i].split & TAB_SPLIT_SET) != 0) {
+            size_t set = (m->node[i].split ^ TAB_SPLIT_SET) + (size_t)1;
+            sets = set > sets ? set : sets;
+        }
+    return sets;
+}
+
+/* The rounds that answer, which come first. */
+static void pack(tab_pack *p, void *each, const void *context)
+{
+    (void)context;
+    tab_boost *m = each;
+    size_t trees = m->rounds * m->margins, nodes = m->nodes, sets = m->sets;
+    if (!tab_pack_reads(p)) {
+        nodes = m->rounds < m->grown ? m->root[trees] : m->nodes;
+        sets = sets_of(m, nodes);
+    }
+    TAB_PACK(p, m->base, m->margins);
+    TAB_PACK(p, m->node, nodes);
+    TAB_PACK(p, m->cover, nodes);
+    TAB_PACK(p, m->set, sets);
+    TAB_PACK(p, m->slopes, nodes);
+    TAB_PACK(p, m->number, m->numbers);
+    TAB_PACK(p, m->root, trees);
+    TAB_PACK(p, m->depth, trees);
+    TAB_PACK(p, m->importance, m->features);
+    if (tab_pack_clears(p)) {
+        m->nodes = nodes;
+        m->sets = sets;
+        m->grown = m->rounds;
+    }
+}
+
+static void boost_pack(tab_pack *p, void **model)
+{
+    tab_pack_each(p, model, 1, sizeof(tab_boost), pack, NULL);
+}
+
 const tab_learner tab_learn_boost = { .name = "boost",
                                       .configs = 1,
                                       .work = boost_work,
@@ -233,7 +276,8 @@ const tab_learner tab_learn_boost = { .name = "boost",
                                       .steps = STEPS,
                                       .stop = boost_stop,
                                       .predict = boost_predict,
-                                      .importance = boost_importance };
+                                      .importance = boost_importance,
+.pack = boost_pack };
 const tab_learner tab_learn_boost_shallow = { .name = "boost-shallow",
                                               .configs = 1,
                                               .work = boost_work,
@@ -241,7 +285,8 @@ const tab_learner tab_learn_boost_shallow = { .name = "boost-shallow",
                                               .steps = STEPS,
                                               .stop = boost_stop,
                                               .predict = boost_predict,
-                                              .importance = boost_importance };
+                                              .importance = boost_importance,
+.pack = boost_pack };
 const tab_learner tab_learn_boost_brisk = { .name = "boost-brisk",
                                             .configs = 1,
                                             .work = boost_work,
@@ -249,7 +294,8 @@ const tab_learner tab_learn_boost_brisk = { .name = "boost-brisk",
                                             .steps = BRISK_STEPS,
                                             .stop = boost_stop,
                                             .predict = boost_predict,
-                                            .importance = boost_importance };
+                                            .importance = boost_importance,
+.pack = boost_pack };
 const tab_learner tab_learn_boost_fast = { .name = "boost-fast",
                                            .configs = 1,
                                            .work = boost_work,
@@ -257,7 +303,8 @@ const tab_learner tab_learn_boost_fast = { .name = "boost-fast",
                                            .steps = FAST_STEPS,
                                            .stop = boost_stop,
                                            .predict = boost_predict,
-                                           .importance = boost_importance };
+                                           .importance = boost_importance,
+.pack = boost_pack };
 const tab_learner tab_learn_boost_quick = { .name = "boost-quick",
                                             .configs = 1,
                                             .work = boost_work,
@@ -265,4 +312,5 @@ const tab_learner tab_learn_boost_quick = { .name = "boost-quick",
                                             .steps = QUICK_STEPS,
                                             .stop = boost_stop,
                                             .predict = boost_predict,
-                                            .importance = boost_importance };
+                                            .importance = boost_importance,
+.pack = boost_pack };
