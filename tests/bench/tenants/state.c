@@ -99,7 +99,7 @@ int main(int argc, char **argv)
     tab_arena *a = tab_arena_new((size_t)8 << 30);
     const tab_table *t = made(a, 0, rows, cols, number), *asked = made(a, rows, 50, cols, number);
     double at = seconds();
-    serve_state *st = fitted(a, t, argc > 3 ? argv[3] : NULL, number), *again = NULL;
+    serve_state *st = fitted(a, t, argc > 3 ? argv[3] : "base-2", number), *again = NULL;
     double fit = seconds() - at;
     tab_error err = { 0 };
     uint8_t *bytes = NULL;
@@ -120,7 +120,7 @@ int main(int argc, char **argv)
     bool same = tab_str_eq(answer(a, st, asked), answer(a, again, asked));
     printf("state: %zu x %zu, %s, %s: pass %.0f ms; memory as fitted %.2f MB, as read %.2f; kept %.3f MB; "
            "written in %.1f ms, read in %.1f; answers %s\n",
-           rows, cols, st->base == NULL ? "default" : st->base, number ? "a number" : "two classes", 1e3 * fit,
+           rows, cols, st->base, number ? "a number" : "two classes", 1e3 * fit,
            (double)serve_state_bytes(st) / 1e6, (double)serve_state_bytes(again) / 1e6, (double)n / 1e6,
            1e3 * write, 1e3 * read, same ? "the same" : "NOT the same");
     serve_state_free(again);
