@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "common/proto.h"
+#include "common/base/proto.h"
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/state_pack.h"
 

@@ -4,8 +4,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "common/hash.h"
-#include "common/proto.h"
+#include "common/base/hash.h"
+#include "common/base/proto.h"
 #include "services/inference/engine/state/words.h"
 
 typedef enum { WRITES, CLEARS, READS } way;

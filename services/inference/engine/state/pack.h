@@ -27,7 +27,7 @@
 
 #include <protobuf-c/protobuf-c.h>
 
-#include "common/arena.h"
+#include "common/base/arena.h"
 
 typedef struct tab_pack tab_pack;
 typedef void tab_pack_fn(tab_pack *p, void *each, const void *context);

@@ -11,7 +11,7 @@
 #ifndef TAB_WORDS_H
 #define TAB_WORDS_H
 
-#include "common/base.h"
+#include "common/base/base.h"
 
 /* Most bytes that n elements of `size` bytes take. */
 size_t tab_words_room(size_t n, size_t size);
