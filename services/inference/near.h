@@ -12,7 +12,7 @@
 #define TAB_INFERENCE_NEAR_H
 
 #include "common/table/table.h"
-#include "services/inference/engine/state/pack.h"
+#include "services/inference/engine/pack/pack.h"
 
 typedef struct tab_near_index tab_near_index;
 

@@ -7,7 +7,7 @@
 #include <zstd.h>
 
 #include "services/inference/engine/learn/pfn/weights.h"
-#include "services/inference/engine/state/tables.h"
+#include "services/inference/engine/profile/pack_tables.h"
 #include "services/inference/engine_release.h"
 
 /* LEVEL: of zstd; above, half a per cent for twice the time. */

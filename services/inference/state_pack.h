@@ -3,7 +3,7 @@
  *   0    8 bytes    "TABS\r\n\x1a\n"
  *   8    u32        form, 1
  *   12   u32        bytes of the release
- *   16   u64        bytes of the body as packed (engine/state/pack.h)
+ *   16   u64        bytes of the body as packed (engine/pack/pack.h)
  *   24   32 bytes   keyed BLAKE2b of all else: this header with zeros here, the release, the state's name and
  *                   what follows
  *   56   release    the engine that wrote it; another one's is refitted, for answers may differ

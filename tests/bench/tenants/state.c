@@ -93,7 +93,8 @@ static tab_str answer(tab_arena *a, const serve_state *st, const tab_table *t)
 
 int main(int argc, char **argv)
 {
-    size_t rows = argc > 1 ? strtoul(argv[1], NULL, 10) : 300, cols = argc > 2 ? strtoul(argv[2], NULL, 10) : 9;
+    size_t rows = argc > 1 ? strtoul(argv[1], NULL, 10) : 300,
+           cols = argc > 2 ? strtoul(argv[2], NULL, 10) : 9;
     bool number = argc > 4 && strcmp(argv[4], "number") == 0;
     static const uint8_t key[STATE_KEY];
     tab_arena *a = tab_arena_new((size_t)8 << 30);

@@ -19,7 +19,7 @@
 #define TAB_ENCODE_H
 
 #include "services/inference/engine/profile/profile.h"
-#include "services/inference/engine/state/pack.h"
+#include "services/inference/engine/pack/pack.h"
 
 enum { TAB_BINS = 254, TAB_BIN_MISSING = 255, TAB_KNOTS = 33 };
 

@@ -179,4 +179,4 @@ const tab_learner tab_learn_knn = { .name = "knn",
                                     .work = knn_work,
                                     .fit = knn_fit,
                                     .predict = knn_predict,
-.pack = knn_pack };
+                                    .pack = knn_pack };

@@ -12,7 +12,7 @@
 #define TAB_LEARNER_H
 
 #include "services/inference/engine/features/encode.h"
-#include "services/inference/engine/state/pack.h"
+#include "services/inference/engine/pack/pack.h"
 
 enum { TAB_MANY_CLASSES = 100 }; /* above, work is bounded by cells, too: docs/decisions/0192 */
 

@@ -450,4 +450,4 @@ const tab_learner tab_learn_mlp = { .name = "mlp",
                                     .steps = STOPS,
                                     .stop = mlp_stop,
                                     .predict = mlp_predict,
-.pack = mlp_pack };
+                                    .pack = mlp_pack };

@@ -457,4 +457,4 @@ const tab_learner tab_learn_pfn = { .name = "pfn",
                                     .cheaper = cheaper,
                                     .fit = fit,
                                     .predict = predict,
-.pack = pfn_pack };
+                                    .pack = pfn_pack };

@@ -10,7 +10,7 @@
 
 #include "services/inference/engine/profile/profile.h"
 #include "services/inference/engine/recipes.h"
-#include "services/inference/engine/state/pack.h"
+#include "services/inference/engine/pack/pack.h"
 
 typedef struct tab_fitted tab_fitted;
 

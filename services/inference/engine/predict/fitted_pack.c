@@ -1,7 +1,7 @@
-/* A fitted model in few bytes (state/pack.h): the pointers of each structure that fitted_parts.h knows. A
+/* A fitted model in few bytes (pack/pack.h): the pointers of each structure that fitted_parts.h knows. A
  * pointer that is added there is a line here; states_test.c finds the one that was forgotten. */
 #include "services/inference/engine/predict/fitted_parts.h"
-#include "services/inference/engine/state/tables.h"
+#include "services/inference/engine/profile/pack_tables.h"
 
 /* context: how many rows. */
 static void pack_interval(tab_pack *p, void *each, const void *context)

@@ -4,7 +4,7 @@
 #define TAB_PROFILE_GIVEN_H
 
 #include "services/inference/engine/profile/profile.h"
-#include "services/inference/engine/state/pack.h"
+#include "services/inference/engine/pack/pack.h"
 
 /* tab_profile_table of the table as the caller says it is: (*ret)->table has null where a cell is void. All
  * lives in e->arena but t's own cells; nothing of g is kept. Entries of other tables are passed
@@ -17,6 +17,6 @@ tab_status tab_profile_given(const tab_engine *e, const tab_table *t, const tab_
  * is full. */
 const tab_table *tab_void_cells(tab_arena *a, const tab_profile *p, const tab_table *t);
 
-/* A profile's voids (state/pack.h). */
+/* A profile's voids (pack/pack.h). */
 void tab_pack_voids(tab_pack *p, const struct tab_voids *const *at);
 #endif

@@ -76,10 +76,9 @@ static bool place_rows(tab_arena *a, tab_keyed *k, size_t rows)
 
 bool tab_keyed_new(tab_arena *a, const tab_table *t, size_t table, size_t column, tab_keyed *ret)
 {
-    *ret = (tab_keyed){ .table = table,
-                        .column = column,
-                        .rows = t->rows,
-                        .hash = tab_arena_new_of(a, uint64_t, t->rows + 1) };
+    *ret = (tab_keyed){
+        .table = table, .column = column, .rows = t->rows, .hash = tab_arena_new_of(a, uint64_t, t->rows + 1)
+    };
     return ret->hash != NULL && tab_key_hashes(&t->col[column], t->rows, ret->hash) &&
            place_rows(a, ret, t->rows);
 }

@@ -1,6 +1,6 @@
-/* Links in few bytes (state/pack.h): what tab_links_rows and tab_links_doubt read of them, and all else. */
+/* Links in few bytes (pack/pack.h): what tab_links_rows and tab_links_doubt read of them, and all else. */
 #include "services/inference/engine/relational/parts.h"
-#include "services/inference/engine/state/tables.h"
+#include "services/inference/engine/profile/pack_tables.h"
 
 static void pack_a_profile(tab_pack *p, void *each, const void *context)
 {
@@ -23,8 +23,8 @@ static void pack_links(tab_pack *p, void *each, const void *context)
     (void)context;
     tab_links *l = each;
     TAB_PACK_EACH(p, l->p, l->n, pack_a_profile, NULL);
-    const tab_table *own = l->p == NULL || !(l->table < l->n) || l->p[l->table] == NULL ? NULL
-                                                                                      : l->p[l->table]->table;
+    const tab_table *own =
+        l->p == NULL || !(l->table < l->n) || l->p[l->table] == NULL ? NULL : l->p[l->table]->table;
     TAB_PACK(p, l->open, own == NULL ? 0 : own->rows);
     TAB_PACK(p, l->moment, own == NULL ? 0 : own->cols);
     TAB_PACK(p, l->date, own == NULL ? 0 : own->cols);

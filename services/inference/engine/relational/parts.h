@@ -49,11 +49,12 @@ typedef struct {
     uint32_t *leaf; /* rows, group by group, in order of time and row */
     double *time;   /* beside leaf; NULL: they have none */
     size_t side_rows;
-    uint32_t *side; /* (side_rows, of the leaf table) row of the side table, or TAB_NULL; NULL without a side */
-    double now;     /* the latest time */
-    bool own;       /* what it leads to belongs to one of the target's rows alone */
-    bool cut;       /* rows count that are before the target's row: the least of its moments */
-    bool absent;    /* rows without a target have nothing here, though those with one have: it is not read */
+    uint32_t
+        *side;   /* (side_rows, of the leaf table) row of the side table, or TAB_NULL; NULL without a side */
+    double now;  /* the latest time */
+    bool own;    /* what it leads to belongs to one of the target's rows alone */
+    bool cut;    /* rows count that are before the target's row: the least of its moments */
+    bool absent; /* rows without a target have nothing here, though those with one have: it is not read */
     double with, without; /* share of the rows with and without a target that have something here */
     const char *by;       /* the column that the way starts from, where its end is reached in several ways */
 } tab_way;

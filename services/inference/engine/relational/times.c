@@ -110,7 +110,7 @@ bool tab_way_group_rows(tab_arena *a, const tab_links *l, tab_way *w)
     return ok;
 }
 
-/* ---- in few bytes (state/pack.h) ------------------------------------------------------------- */
+/* ---- in few bytes (pack/pack.h) ------------------------------------------------------------- */
 
 /* Where a key stands is another place in each process: slots are made anew. */
 static bool place_groups(tab_arena *a, tab_way *w)

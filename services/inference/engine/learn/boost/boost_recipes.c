@@ -226,6 +226,8 @@ static const float *boost_importance(const void *model)
     return ((const tab_boost *)model)->importance;
 }
 
+/* ---- in few bytes ---------------------------------------------------------------------------- */
+
 /* The sets that the first n nodes ask. */
 static size_t sets_of(const tab_boost *m, size_t n)
 {
@@ -236,6 +238,72 @@ static size_t sets_of(const tab_boost *m, size_t n)
             sets = set > sets ? set : sets;
         }
     return sets;
+}
+
+static uint32_t bits_of(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+/* What is told of nodes and covers beside what follows from the others: children stand by how far behind
+ * their node, an inner node's value is nobody's, and its cover is the sum of its children's but for rounding.
+ */
+static void reduce(tab_tree_node *node, float *cover, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint32_t left = node[i].left;
+        node[i].left -= (uint32_t)i;
+        if (node[i].feature < 0)
+            continue;
+        uint32_t rounding = bits_of(cover[i]) - bits_of(cover[left] + cover[left + 1]);
+        node[i].value = 0;
+        memcpy(&cover[i], &rounding, sizeof rounding); /* children stand behind, and are whole yet */
+    }
+}
+
+/* Back. False: a child that is no node behind its parent. */
+static bool restore(tab_tree_node *node, float *cover, size_t n)
+{
+    for (size_t i = n; i-- > 0;) {
+        uint32_t left = node[i].left += (uint32_t)i;
+        if (node[i].feature < 0)
+            continue;
+        if (left <= i || left >= n - 1)
+            return false;
+        uint32_t bits = bits_of(cover[i]) + bits_of(cover[left] + cover[left + 1]);
+        memcpy(&cover[i], &bits, sizeof bits);
+    }
+    return true;
+}
+
+/* Nodes and covers, written from a reduced copy. */
+static void pack_nodes(tab_pack *p, tab_boost *m, size_t n)
+{
+    tab_tree_node *node = m->node;
+    float *cover = m->cover;
+    if (tab_pack_writes(p)) {
+        node = malloc((n + 1) * sizeof *node);
+        cover = malloc((n + 1) * sizeof *cover);
+        if (node == NULL || cover == NULL) {
+            tab_pack_no_memory(p);
+        } else {
+            memcpy(node, m->node, n * sizeof *node);
+            memcpy(cover, m->cover, n * sizeof *cover);
+            reduce(node, cover, n);
+        }
+    }
+    TAB_PACK_OWN(p, node, n);
+    TAB_PACK_OWN(p, cover, n);
+    if (tab_pack_writes(p)) {
+        free(node), free(cover);
+        return;
+    }
+    m->node = node;
+    m->cover = cover;
+    if (tab_pack_reads(p) && (node == NULL || cover == NULL || !restore(node, cover, n)))
+        tab_pack_refuse(p);
 }
 
 /* The rounds that answer, which come first. */
@@ -249,8 +317,7 @@ static void pack(tab_pack *p, void *each, const void *context)
         sets = sets_of(m, nodes);
     }
     TAB_PACK(p, m->base, m->margins);
-    TAB_PACK(p, m->node, nodes);
-    TAB_PACK(p, m->cover, nodes);
+    pack_nodes(p, m, nodes);
     TAB_PACK(p, m->set, sets);
     TAB_PACK(p, m->slopes, nodes);
     TAB_PACK(p, m->number, m->numbers);
@@ -277,7 +344,7 @@ const tab_learner tab_learn_boost = { .name = "boost",
                                       .stop = boost_stop,
                                       .predict = boost_predict,
                                       .importance = boost_importance,
-.pack = boost_pack };
+                                      .pack = boost_pack };
 const tab_learner tab_learn_boost_shallow = { .name = "boost-shallow",
                                               .configs = 1,
                                               .work = boost_work,
@@ -286,7 +353,7 @@ const tab_learner tab_learn_boost_shallow = { .name = "boost-shallow",
                                               .stop = boost_stop,
                                               .predict = boost_predict,
                                               .importance = boost_importance,
-.pack = boost_pack };
+                                              .pack = boost_pack };
 const tab_learner tab_learn_boost_brisk = { .name = "boost-brisk",
                                             .configs = 1,
                                             .work = boost_work,
@@ -295,7 +362,7 @@ const tab_learner tab_learn_boost_brisk = { .name = "boost-brisk",
                                             .stop = boost_stop,
                                             .predict = boost_predict,
                                             .importance = boost_importance,
-.pack = boost_pack };
+                                            .pack = boost_pack };
 const tab_learner tab_learn_boost_fast = { .name = "boost-fast",
                                            .configs = 1,
                                            .work = boost_work,
@@ -304,7 +371,7 @@ const tab_learner tab_learn_boost_fast = { .name = "boost-fast",
                                            .stop = boost_stop,
                                            .predict = boost_predict,
                                            .importance = boost_importance,
-.pack = boost_pack };
+                                           .pack = boost_pack };
 const tab_learner tab_learn_boost_quick = { .name = "boost-quick",
                                             .configs = 1,
                                             .work = boost_work,
@@ -313,4 +380,4 @@ const tab_learner tab_learn_boost_quick = { .name = "boost-quick",
                                             .stop = boost_stop,
                                             .predict = boost_predict,
                                             .importance = boost_importance,
-.pack = boost_pack };
+                                            .pack = boost_pack };

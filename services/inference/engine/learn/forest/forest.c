@@ -437,7 +437,7 @@ const tab_learner tab_learn_forest = { .name = "forest",
                                        .work = forest_work,
                                        .fit = forest_fit,
                                        .predict = forest_predict,
-.pack = forest_pack };
+                                       .pack = forest_pack };
 /* Leaves of single rows whatever they are worth alone: docs/decisions/0181. */
 const tab_learner tab_learn_forest_fine = { .name = "forest-fine",
                                             .configs = 1,
@@ -445,4 +445,4 @@ const tab_learner tab_learn_forest_fine = { .name = "forest-fine",
                                             .work = fine_work,
                                             .fit = fine_fit,
                                             .predict = forest_predict,
-.pack = forest_pack };
+                                            .pack = forest_pack };

@@ -379,7 +379,7 @@ const tab_learner tab_learn_kernel = { .name = "kernel",
                                        .steps = PATH,
                                        .stop = kernel_stop,
                                        .predict = kernel_predict,
-.pack = kernel_pack };
+                                       .pack = kernel_pack };
 const tab_learner tab_learn_kernel_small = { .name = "kernel-small",
                                              .weighs = true,
                                              .configs = 1,
@@ -389,4 +389,4 @@ const tab_learner tab_learn_kernel_small = { .name = "kernel-small",
                                              .steps = PATH,
                                              .stop = kernel_stop,
                                              .predict = kernel_predict,
-.pack = kernel_pack };
+                                             .pack = kernel_pack };

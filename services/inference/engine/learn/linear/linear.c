@@ -169,4 +169,4 @@ const tab_learner tab_learn_linear = { .name = "linear",
                                        .steps = PATH,
                                        .stop = linear_stop,
                                        .predict = linear_predict,
-.pack = linear_pack };
+                                       .pack = linear_pack };

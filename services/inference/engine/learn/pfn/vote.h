@@ -6,7 +6,7 @@
 
 #include "common/base/arena.h"
 #include "services/inference/engine/learn/pfn/weights.h"
-#include "services/inference/engine/state/pack.h"
+#include "services/inference/engine/pack/pack.h"
 
 enum { TAB_PFN_VOTES = 4 }; /* heads */
 

@@ -65,8 +65,8 @@ typedef struct {
     /* Matrices stay bf16, in the layout of tab_pfn_pack; tokens, labels, inducing rows, gains and scales
      * are plain. */
     char digest[TAB_PFN_DIGEST]; /* the file's, its first half in hexadecimal digits */
-    char note[1024]; /* the file's JSON, cut to fit */
-    float *numbers;  /* what the above point into */
+    char note[1024];             /* the file's JSON, cut to fit */
+    float *numbers;              /* what the above point into */
     uint16_t *halves;
 } tab_pfn;
 

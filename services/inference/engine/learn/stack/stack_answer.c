@@ -173,9 +173,10 @@ const tab_member *tab_stack_reasons(const tab_stack *s)
 void tab_pack_learner(tab_pack *p, const tab_learner **at)
 {
     static const tab_learner *const all[] = {
-        &tab_learn_boost, &tab_learn_boost_shallow, &tab_learn_boost_brisk, &tab_learn_boost_fast,
-        &tab_learn_boost_quick, &tab_learn_linear, &tab_learn_kernel, &tab_learn_kernel_small,
-        &tab_learn_forest, &tab_learn_forest_fine, &tab_learn_knn, &tab_learn_mlp, &tab_learn_pfn
+        &tab_learn_boost,       &tab_learn_boost_shallow, &tab_learn_boost_brisk, &tab_learn_boost_fast,
+        &tab_learn_boost_quick, &tab_learn_linear,        &tab_learn_kernel,      &tab_learn_kernel_small,
+        &tab_learn_forest,      &tab_learn_forest_fine,   &tab_learn_knn,         &tab_learn_mlp,
+        &tab_learn_pfn
     };
     enum { ALL = sizeof all / sizeof *all };
     size_t i = 0;

@@ -1,5 +1,5 @@
 /* See words.h; pack.c calls it for every array. */
-#include "services/inference/engine/state/words.h"
+#include "services/inference/engine/pack/words.h"
 
 #include <math.h>
 #include <stdlib.h>

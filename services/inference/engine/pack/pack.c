@@ -1,12 +1,12 @@
-/* See pack.h; state.c has the functions of what a fitted model is made of. */
-#include "services/inference/engine/state/pack.h"
+/* See pack.h; each structure has its function beside it. */
+#include "services/inference/engine/pack/pack.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
 #include "common/base/hash.h"
 #include "common/base/proto.h"
-#include "services/inference/engine/state/words.h"
+#include "services/inference/engine/pack/words.h"
 
 typedef enum { WRITES, CLEARS, READS } way;
 
@@ -60,7 +60,7 @@ void tab_pack_refuse(tab_pack *p)
     p->failed = true;
 }
 
-static void full(tab_pack *p)
+void tab_pack_no_memory(tab_pack *p)
 {
     p->failed = p->full = true;
 }
@@ -89,7 +89,7 @@ static bool reserve(tab_pack *p, size_t n)
     size_t room = 2 * p->room + n + 4096;
     uint8_t *to = realloc(p->to, room);
     if (to == NULL) {
-        full(p);
+        tab_pack_no_memory(p);
         return false;
     }
     p->to = to;
@@ -127,7 +127,7 @@ static void write_values(tab_pack *p, const void *from, size_t n, size_t size)
         return;
     size_t took = tab_words_write(from, n, size, p->to + p->n);
     if (took == 0)
-        full(p);
+        tab_pack_no_memory(p);
     p->n += took;
 }
 
@@ -142,7 +142,7 @@ static void *read_values(tab_pack *p, size_t n, size_t size)
     }
     void *to = tab_arena_alloc(p->arena, n * size + (size < 4 || n < 16 ? 4 : BEHIND), 1);
     if (to == NULL) {
-        full(p);
+        tab_pack_no_memory(p);
         return NULL;
     }
     if (n == 0)
@@ -169,7 +169,7 @@ static bool room_for_one(tab_pack *p)
         p->list = list;
         p->list_room = room;
     } else {
-        full(p);
+        tab_pack_no_memory(p);
     }
     return list != NULL;
 }
@@ -195,7 +195,7 @@ static bool grow_slots(tab_pack *p)
     size_t slots = 2 * p->slots + 1024;
     uint32_t *slot = calloc(slots, sizeof *slot);
     if (slot == NULL) {
-        full(p);
+        tab_pack_no_memory(p);
         return false;
     }
     free(p->slot);
@@ -271,12 +271,27 @@ void tab_pack_array(tab_pack *p, const void *at, size_t n, size_t size)
     set_pointer(at, to);
 }
 
+void tab_pack_own(tab_pack *p, const void *at, size_t n, size_t size)
+{
+    void *to = p->way == WRITES ? pointer_at(at) : NULL;
+    bound(p, n, size);
+    if (p->way == WRITES) {
+        write_number(p, to != NULL);
+        if (to != NULL)
+            write_values(p, to, n, size);
+        return;
+    }
+    if (p->way == READS && read_number(p) != 0)
+        to = read_values(p, n, size);
+    set_pointer(at, to);
+}
+
 /* The structures with cleared pointers, then what they point to. */
 static void write_each(tab_pack *p, void *from, size_t n, size_t size, tab_pack_fn *fn, const void *context)
 {
     uint8_t *copy = malloc(n * size + 1);
     if (copy == NULL) {
-        full(p);
+        tab_pack_no_memory(p);
         return;
     }
     memcpy(copy, from, n * size);
@@ -377,7 +392,7 @@ void tab_pack_str(tab_pack *p, const tab_str *at)
         p->from += n - 1;
         p->left -= n - 1;
         if (s.p == NULL)
-            full(p);
+            tab_pack_no_memory(p);
     } else if (n > 0) {
         p->failed = true;
     }
@@ -445,9 +460,7 @@ tab_status tab_pack_write(void *root, size_t size, tab_pack_fn *fn, uint8_t **re
 tab_status tab_pack_read(tab_arena *a, tab_str bytes, size_t size, tab_pack_fn *fn, void **ret,
                          tab_error *err)
 {
-    tab_pack p = {
-        .way = READS, .arena = a, .from = (const uint8_t *)bytes.p, .left = bytes.n
-    };
+    tab_pack p = { .way = READS, .arena = a, .from = (const uint8_t *)bytes.p, .left = bytes.n };
     tab_pack_each(&p, ret, 1, size, fn, NULL);
     free(p.list);
     if (p.full || tab_arena_full(a))

@@ -1,5 +1,5 @@
-/* See tables.h; linked.c, predict/fitted_pack.c and the daemon's states are made of these. */
-#include "services/inference/engine/state/tables.h"
+/* See pack_tables.h; relational/, predict/fitted_pack.c and the states of endpoints call these. */
+#include "services/inference/engine/profile/pack_tables.h"
 
 #include "services/inference/engine/profile/given.h"
 #include "services/inference/engine/sector/sectors.h"

@@ -1,12 +1,12 @@
-/* Structures with pointers as bytes, and back: what a fitted model is kept as (state.h; decision 0407).
+/* Structures with pointers as bytes, and back: what a fitted model is kept as (decision 0407).
  *
  * A structure is described once, by a function that names its pointers; all else of it travels as it lies:
  *
  *   static void pack_tree(tab_pack *p, void *each, const void *context)
  *   {
  *       tree *t = each;
- *       TAB_PACK(p, t->node, t->nodes);                          // an array of plain values
- *       TAB_PACK_EACH(p, t->child, t->children, pack_tree, NULL); // structures with pointers of their own
+ *       TAB_PACK(p, t->node, t->nodes);                           // an array of plain values
+ *       TAB_PACK_EACH(p, t->child, t->children, pack_tree, NULL); // of structures with pointers
  *   }
  *
  * The same function writes, reads, and clears the pointers of the copy that is written. Plain fields are there
@@ -49,15 +49,18 @@ tab_status tab_pack_read(tab_arena *a, tab_str bytes, size_t size, tab_pack_fn *
     tab_pack_inside((p), &(pointer), (array), (n), sizeof *(pointer))
 /* A message with its descriptor. */
 #define TAB_PACK_MESSAGE(p, pointer, descriptor) tab_pack_message((p), &(pointer), (descriptor))
+/* An array that no other pointer shares: one that was made for the bytes, say. */
+#define TAB_PACK_OWN(p, pointer, n) tab_pack_own((p), &(pointer), (n), sizeof *(pointer))
 /* n pointers to messages of one kind. */
 #define TAB_PACK_MESSAGES(p, pointer, n, descriptor) \
     TAB_PACK_EACH(p, pointer, n, tab_pack_each_message, descriptor)
 
 void tab_pack_array(tab_pack *p, const void *at, size_t n, size_t size);
+void tab_pack_own(tab_pack *p, const void *at, size_t n, size_t size);
 void tab_pack_each(tab_pack *p, const void *at, size_t n, size_t size, tab_pack_fn *fn, const void *context);
 void tab_pack_inside(tab_pack *p, const void *at, const void *array, size_t n, size_t size);
 void tab_pack_message(tab_pack *p, const void *at, const ProtobufCMessageDescriptor *d);
-tab_pack_fn tab_pack_each_message; /* context: the descriptor */
+tab_pack_fn tab_pack_each_message;                      /* context: the descriptor */
 void tab_pack_text(tab_pack *p, const char *const *at); /* up to its NUL */
 void tab_pack_str(tab_pack *p, const tab_str *at);      /* read, a NUL stands behind it */
 void tab_pack_strs(tab_pack *p, const tab_str *const *at, size_t n);
@@ -74,5 +77,6 @@ bool tab_pack_clears(const tab_pack *p); /* the structure is the copy that is wr
 bool tab_pack_reads(const tab_pack *p);
 tab_arena *tab_pack_arena(tab_pack *p); /* reading: where all lives */
 void tab_pack_refuse(tab_pack *p);      /* the bytes make no sense */
+void tab_pack_no_memory(tab_pack *p);
 
 #endif
