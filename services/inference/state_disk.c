@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/run/log.h"
+#include "common/base/log.h"
 
 enum { NAME = 40, DIGITS = 16, MOST_FILES = 1 << 20 };
 

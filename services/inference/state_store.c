@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/run/log.h"
+#include "common/base/log.h"
+#include "common/base/metrics.h"
 
 /* MOST_ROW: bytes of a state that PostgreSQL keeps; larger ones stay on the disks. KEPT: of one endpoint and
  * release, for a pass may fit the next while the last is served. */
@@ -33,7 +34,7 @@ tab_str state_owner_of(const char *key, tab_str *ret_org, tab_str *ret_endpoint)
 typedef struct {
     tab_str owner;
     char org[80], endpoint[80];
-    const char *name;    /* what follows the owner */
+    const char *name;   /* what follows the owner */
     char on_disk[NAME]; /* with the release */
 } parts;
 
@@ -86,24 +87,23 @@ static tab_status open_bytes(state_store *s, const char *key, tab_str bytes, ser
     *ret = NULL;
     if (st != TAB_VALIDATION)
         return tab_fail(err, st, why.param, "%s", why.message);
+    atomic_fetch_add(&s->broken, 1);
     tab_log_fields(TAB_WARN, "a kept state cannot be read, and is fitted again", "state", key, "why",
                    why.message, NULL);
     return TAB_OK;
 }
 
-tab_status state_store_read(state_store *s, const char *key, serve_state **ret, state_place *ret_from,
-                            tab_error *err)
+tab_status state_store_read(state_store *s, const char *key, serve_state **ret, tab_error *err)
 {
     parts p;
     *ret = NULL;
-    *ret_from = STATE_NOWHERE;
     if (!parts_of(key, &p))
         return TAB_OK;
     tab_str bytes = state_disk_read(s->disk, p.owner, tab_str_of(p.on_disk));
     if (bytes.p != NULL) {
         tab_status st = open_bytes(s, key, bytes, ret, err);
         free((char *)(uintptr_t)bytes.p);
-        *ret_from = STATE_ON_DISK;
+        atomic_fetch_add(&s->from_disk, *ret != NULL);
         if (st != TAB_OK || *ret != NULL)
             return st;
         state_disk_remove(s->disk, p.owner, tab_str_of(p.on_disk));
@@ -112,9 +112,10 @@ tab_status state_store_read(state_store *s, const char *key, serve_state **ret, 
     if (bytes.p == NULL)
         return TAB_OK;
     tab_status st = open_bytes(s, key, bytes, ret, err);
-    *ret_from = STATE_IN_DATABASE;
-    if (*ret != NULL)
+    if (*ret != NULL) {
+        atomic_fetch_add(&s->from_database, 1);
         (void)state_disk_write(s->disk, p.owner, tab_str_of(p.on_disk), bytes);
+    }
     free((char *)(uintptr_t)bytes.p);
     return st;
 }
@@ -144,17 +145,18 @@ static tab_status write_row(state_store *s, const parts *p, tab_str bytes, tab_e
         TAB_P(tab_p_text(p->org), tab_p_text(p->endpoint), tab_p_text(p->name), tab_p_text(state_release()),
               tab_p_bytes(bytes))));
     /* what is served no more, and what a release before has left */
-    return tab_tx_finish(&tx, NULL, err,
-                         "DELETE FROM inference.state s WHERE org = $1 AND endpoint_id = $2 AND CASE WHEN "
-                         "release = $3 THEN name NOT IN (SELECT t.name FROM inference.state t WHERE t.org = "
-                         "$1 AND t.endpoint_id = $2 AND t.release = $3 ORDER BY t.at DESC LIMIT $4::int) "
-                         "ELSE at < now() - interval '1 day' END",
-                         TAB_P(tab_p_text(p->org), tab_p_text(p->endpoint), tab_p_text(state_release()),
-                               tab_p_int(KEPT)));
+    return tab_tx_finish(
+        &tx, NULL, err,
+        "DELETE FROM inference.state s WHERE org = $1 AND endpoint_id = $2 AND CASE WHEN "
+        "release = $3 THEN name NOT IN (SELECT t.name FROM inference.state t WHERE t.org = "
+        "$1 AND t.endpoint_id = $2 AND t.release = $3 ORDER BY t.at DESC LIMIT $4::int) "
+        "ELSE at < now() - interval '1 day' END",
+        TAB_P(tab_p_text(p->org), tab_p_text(p->endpoint), tab_p_text(state_release()), tab_p_int(KEPT)));
 }
 
 static void keep(state_store *s, const char *key, tab_str bytes)
 {
+    atomic_fetch_add(&s->written, 1);
     parts p;
     tab_error err = { 0 };
     if (!parts_of(key, &p))
@@ -176,6 +178,16 @@ tab_status state_store_write(state_store *s, const char *key, serve_state *st, s
         keep(s, key, all);
     free(bytes);
     return status;
+}
+
+tab_status state_store_keep(state_store *s, const char *key, serve_state *st, tab_error *err)
+{
+    uint8_t *bytes = NULL;
+    size_t n = 0;
+    TAB_TRY(state_write(st, tab_str_of(key), s->key, &bytes, &n, err));
+    keep(s, key, (tab_str){ (const char *)bytes, n });
+    free(bytes);
+    return TAB_OK;
 }
 
 /* ---- dropping -------------------------------------------------------------------------------- */
@@ -210,4 +222,23 @@ tab_status state_store_owners(state_store *s, tab_arena *a, const char *after_or
                                    tab_arena_copy(a, tab_rows_str(rows, i, 1)).p };
     *ret_n = n;
     return tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;
+}
+
+void state_store_figures(state_store *s)
+{
+    state_disk_figures d = state_disk_look(s->disk);
+    const struct {
+        const char *name, *help;
+        double value;
+    } figure[] = {
+        { "tabella_states_from_disk", "States read from the process's disk", (double)s->from_disk },
+        { "tabella_states_from_database", "States read from PostgreSQL", (double)s->from_database },
+        { "tabella_states_broken", "Kept states that could not be read", (double)s->broken },
+        { "tabella_states_written", "States written", (double)s->written },
+        { "tabella_states_disk_files", "States on the process's disk", (double)d.count },
+        { "tabella_states_disk_bytes", "Bytes of states on the process's disk", (double)d.bytes },
+        { "tabella_states_disk_evicted", "States that left the disk for others", (double)d.evicted },
+    };
+    for (size_t i = 0; i < sizeof figure / sizeof *figure; i++)
+        tab_metric_set(tab_gauge(figure[i].name, figure[i].help, NULL), figure[i].value);
 }

@@ -12,27 +12,28 @@
 #include "services/inference/state_disk.h"
 #include "services/inference/state_pack.h"
 
-typedef struct {
+typedef struct state_store {
     tab_pg *pg;
-    state_disk *disk;       /* NULL: there is none */
-    uint8_t key[STATE_KEY]; /* of the digests */
+    state_disk *disk;                                        /* NULL: there is none */
+    uint8_t key[STATE_KEY];                                  /* of the digests */
+    atomic_ullong from_disk, from_database, broken, written; /* so far */
 } state_store;
 
 /* The digests' key, made of the installation's (TAB_ORG_KEY, the first of its list; "": none). */
 void state_store_key(const char *org_key, uint8_t ret[STATE_KEY]);
 
-typedef enum { STATE_NOWHERE, STATE_ON_DISK, STATE_IN_DATABASE } state_place;
-
 /* The state of a key from where it is; one that cannot be read counts as none, and is logged. Errors: those
  * of PostgreSQL and of memory; *ret is NULL where there is none. */
-tab_status state_store_read(state_store *s, const char *key, serve_state **ret, state_place *ret_from,
-                            tab_error *err) TAB_CHECKED;
+tab_status state_store_read(state_store *s, const char *key, serve_state **ret, tab_error *err) TAB_CHECKED;
 
 /* Keeps the state's bytes, and gives the state as they say it is, to be served from now on: *ret. The errors
  * are those of memory; that a server or the disk is away is logged, and the state is fitted again elsewhere.
  */
 tab_status state_store_write(state_store *s, const char *key, serve_state *st, serve_state **ret,
                              tab_error *err) TAB_CHECKED;
+
+/* Keeps its bytes alone. */
+tab_status state_store_keep(state_store *s, const char *key, serve_state *st, tab_error *err) TAB_CHECKED;
 
 /* Brings a state to the disk, unless it is there. */
 void state_store_fetch(state_store *s, const char *key);
@@ -47,6 +48,8 @@ typedef struct {
 } state_owner;
 tab_status state_store_owners(state_store *s, tab_arena *a, const char *after_org, const char *after_id,
                               size_t most, state_owner **ret, size_t *ret_n, tab_error *err) TAB_CHECKED;
+
+void state_store_figures(state_store *s); /* into the metrics */
 
 /* "ORG/ENDPOINT/" of a key. n = 0: it is no key. */
 tab_str state_owner_of(const char *key, tab_str *ret_org, tab_str *ret_endpoint);
