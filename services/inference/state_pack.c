@@ -120,22 +120,24 @@ static void pack_kept(tab_pack *p, void *each, const void *context)
     TAB_PACK_EACH(p, k->imputer, k->n, pack_imputers, &imputers);
 }
 
-static kept kept_of(const serve_state *st)
+/* Zeros between the fields as well: they are written. */
+static void kept_of(const serve_state *st, kept *k)
 {
-    return (kept){ .n = st->n,
-                   .cells = st->cells,
-                   .explain = st->explain,
-                   .threshold = st->threshold,
-                   .base = st->base,
-                   .table = st->table,
-                   .profile = st->profile,
-                   .seen = st->seen,
-                   .near = st->near,
-                   .sel = st->sel,
-                   .linked = st->linked,
-                   .key = st->key,
-                   .fitted = st->fitted,
-                   .imputer = st->imputer };
+    memset(k, 0, sizeof *k);
+    k->n = st->n;
+    k->cells = st->cells;
+    k->explain = st->explain;
+    k->threshold = st->threshold;
+    k->base = st->base;
+    k->table = st->table;
+    k->profile = st->profile;
+    k->seen = st->seen;
+    k->near = st->near;
+    k->sel = st->sel;
+    k->linked = st->linked;
+    k->key = st->key;
+    k->fitted = st->fitted;
+    k->imputer = st->imputer;
 }
 
 /* Whether all that a call follows is there. */
@@ -228,9 +230,10 @@ static uint8_t *enclose(const uint8_t *body, size_t n, size_t *ret_n)
 tab_status state_write(serve_state *st, tab_str name, const uint8_t key[STATE_KEY], uint8_t **ret,
                        size_t *ret_n, tab_error *err)
 {
-    kept k = kept_of(st);
+    kept k;
     uint8_t *body = NULL;
     size_t n = 0;
+    kept_of(st, &k);
     TAB_TRY(tab_pack_write(&k, sizeof k, pack_kept, &body, &n, err));
     *ret = enclose(body, n, ret_n);
     free(body);

@@ -19,8 +19,9 @@ typedef struct {
 
 struct tab_pack {
     way way;
-    bool failed; /* reading: the bytes make no sense; writing: memory is out */
-    bool full;   /* reading: memory is out */
+    bool failed;    /* reading: the bytes make no sense; writing: memory is out */
+    bool full;      /* reading: memory is out */
+    bool forgotten; /* writing: a structure has a pointer that its function does not name */
 
     uint8_t *to; /* writing */
     size_t n, room;
@@ -286,6 +287,19 @@ void tab_pack_own(tab_pack *p, const void *at, size_t n, size_t size)
     set_pointer(at, to);
 }
 
+/* Whether a word of cleared structures looks like an address of this process: a pointer that their function
+ * forgot would be followed by who reads it. */
+static bool forgotten(const uint8_t *copy, size_t n)
+{
+    uint64_t word;
+    for (size_t at = 0; at + sizeof word <= n; at += sizeof word) {
+        memcpy(&word, copy + at, sizeof word);
+        if (word >> 44 >= 5 && word >> 47 == 0 && word % 2 == 0)
+            return true;
+    }
+    return false;
+}
+
 /* The structures with cleared pointers, then what they point to. */
 static void write_each(tab_pack *p, void *from, size_t n, size_t size, tab_pack_fn *fn, const void *context)
 {
@@ -299,6 +313,8 @@ static void write_each(tab_pack *p, void *from, size_t n, size_t size, tab_pack_
     for (size_t i = 0; i < n; i++)
         fn(p, copy + i * size, context);
     p->way = WRITES;
+    p->forgotten = p->forgotten || forgotten(copy, n * size);
+    p->failed = p->failed || p->forgotten;
     write_values(p, copy, n, size);
     free(copy);
     for (size_t i = 0; i < n && !p->failed; i++)
@@ -450,7 +466,8 @@ tab_status tab_pack_write(void *root, size_t size, tab_pack_fn *fn, uint8_t **re
     free(p.list), free(p.slot);
     if (p.failed) {
         free(p.to);
-        return tab_no_memory(err);
+        return p.forgotten ? tab_fail(err, TAB_INTERNAL, "", "a pointer that is not packed")
+                           : tab_no_memory(err);
     }
     *ret = p.to;
     *ret_n = p.n;

@@ -11,7 +11,8 @@
  *
  * The same function writes, reads, and clears the pointers of the copy that is written. Plain fields are there
  * before it is called; a pointer may be followed once it has been packed, where it is not NULL then. A plain
- * field that is added needs nothing, a pointer one line.
+ * field that is added needs nothing, a pointer one line; where it is forgotten nothing is written. What is
+ * placed by a secret of the process (common/base/hash.h) is placed anew by who reads it.
  *
  *   a structure   its bytes with cleared pointers, then what they point to, in the order of the function
  *   a pointer     0: NULL; 1: what follows; k + 2: the array that came as the k-th: arrays that are shared

@@ -211,6 +211,8 @@ void tab_pack_stack(tab_pack *p, void *each, const void *context)
         tab_member *m = &s->member[l];
         pack_member(p, s, m, tab_pack_reads(p) || !(m->weight < IDLE) || m == reasons);
     }
+    if (tab_pack_clears(p)) /* what was tried and left */
+        memset(s->member + s->members, 0, (TAB_LEARNERS - s->members) * sizeof *s->member);
     for (size_t f = 0; f <= s->folds; f++)
         TAB_PACK_ONE(p, s->levels[f], tab_pack_levels);
     TAB_PACK(p, s->prior, s->outputs);
