@@ -25,6 +25,7 @@ FUZZ_OF_traceparent = $(B)/gateway/module/tab_trace.o
 FUZZ_OF_source = $(filter-out %/provider_postgres.o,$(call body,services/data-connector))
 FUZZ_OF_remote = $(filter-out %/provider_rest.o,$(call body,services/data-connector))
 FUZZ_OF_protocols = $(filter-out %/provider_bigquery.o,$(call body,services/data-connector))
+FUZZ_OF_state = $(call body,services/inference)
 FUZZ_OF_engine = $(call body,services/inference) $(B)/services/inference/tests/odd.o $(B)/services/inference/tests/odd_tables.o
 fuzz-programs: $(FUZZERS)
 $(B)/fuzz/%: $(B)/tests/fuzz/%_fuzz.o $$(FUZZ_OF_$$*) $(B)/libengine.a $(B)/libcommon.a

@@ -96,7 +96,8 @@ static void pack_linked(tab_pack *p, tab_linked *l)
 {
     tab_pack_links(p, &l->links, &l->set);
     tab_pack_link_told(p, &l->told, NULL);
-    for (size_t i = 0; tab_pack_within(p, l->copies.n, TAB_LINK_COPIES) && i < l->copies.n; i++)
+    size_t copies = tab_pack_count(p, l->copies.n, TAB_LINK_COPIES);
+    for (size_t i = 0; i < copies; i++)
         tab_pack_str(p, &l->copies.name[i]);
 }
 
@@ -105,8 +106,8 @@ static void pack_kept(tab_pack *p, void *each, const void *context)
     (void)context;
     kept *k = each;
     next_table keys = { k, 0 }, imputers = { k, 0 };
-    if (!tab_pack_within(p, k->n, MAX_TABLES))
-        return;
+    if (tab_pack_reads(p) && k->n > MAX_TABLES)
+        tab_pack_refuse(p);
     tab_pack_text(p, &k->base);
     TAB_PACK_EACH(p, k->table, k->n, pack_a_table, NULL);
     TAB_PACK_EACH(p, k->profile, k->n, pack_a_profile, NULL);
@@ -227,14 +228,19 @@ static uint8_t *enclose(const uint8_t *body, size_t n, size_t *ret_n)
     return to;
 }
 
+tab_status state_body_write(serve_state *st, uint8_t **ret, size_t *ret_n, tab_error *err)
+{
+    kept k;
+    kept_of(st, &k);
+    return tab_pack_write(&k, sizeof k, pack_kept, ret, ret_n, err);
+}
+
 tab_status state_write(serve_state *st, tab_str name, const uint8_t key[STATE_KEY], uint8_t **ret,
                        size_t *ret_n, tab_error *err)
 {
-    kept k;
     uint8_t *body = NULL;
     size_t n = 0;
-    kept_of(st, &k);
-    TAB_TRY(tab_pack_write(&k, sizeof k, pack_kept, &body, &n, err));
+    TAB_TRY(state_body_write(st, &body, &n, err));
     *ret = enclose(body, n, ret_n);
     free(body);
     if (*ret == NULL)

@@ -28,6 +28,8 @@ tab_status state_write(serve_state *st, tab_str name, const uint8_t key[STATE_KE
 tab_status state_read(tab_str bytes, tab_str name, const uint8_t key[STATE_KEY], serve_state **ret,
                       tab_error *err) TAB_CHECKED;
 
+/* What state_write compresses, malloc'd. */
+tab_status state_body_write(serve_state *st, uint8_t **ret, size_t *ret_n, tab_error *err) TAB_CHECKED;
 /* What state_read does once the digest has been held against the bytes. */
 tab_status state_body_read(tab_str body, serve_state **ret, tab_error *err) TAB_CHECKED;
 

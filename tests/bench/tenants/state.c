@@ -1,7 +1,9 @@
 /* What a fitted state takes and how soon it is there: memory as fitted and as read, bytes as kept, time to
  * write and to read, and that it answers the same.
  *
- *   usage: state ROWS COLUMNS [BASE [classes|number]] */
+ *   usage: state ROWS COLUMNS [BASE [classes|number [FILE]]]
+ *
+ * FILE is given the body of the state, before it is compressed: a seed of tests/fuzz/corpus/state. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,6 +93,17 @@ static tab_str answer(tab_arena *a, const serve_state *st, const tab_table *t)
     return tab_proto_write(a, &m->base);
 }
 
+static bool keep_body(serve_state *st, const char *path)
+{
+    uint8_t *body = NULL;
+    size_t n = 0;
+    tab_error err = { 0 };
+    FILE *f = state_body_write(st, &body, &n, &err) == TAB_OK ? fopen(path, "wb") : NULL;
+    bool ok = f != NULL && fwrite(body, 1, n, f) == n && fclose(f) == 0;
+    free(body);
+    return ok;
+}
+
 int main(int argc, char **argv)
 {
     size_t rows = argc > 1 ? strtoul(argv[1], NULL, 10) : 300,
@@ -109,6 +122,8 @@ int main(int argc, char **argv)
     if (state_write(st, TAB_S("x"), key, &bytes, &n, &err) != TAB_OK)
         return 1;
     double write = seconds() - at, read = INFINITY;
+    if (argc > 5 && !keep_body(st, argv[5]))
+        return 1;
     for (int i = 0; i < 5; i++) {
         serve_state_free(again);
         at = seconds();

@@ -95,10 +95,10 @@ void tab_pack_code(tab_pack *p, tab_feature *f)
     if (tab_pack_writes(p))
         return;
     f->slot = NULL;
+    for (f->slots = places ? 16 : 0; places && f->slots < 2 * f->levels; f->slots *= 2)
+        ;
     if (!tab_pack_reads(p) || !places)
         return;
-    for (f->slots = 16; f->slots < 2 * f->levels; f->slots *= 2)
-        ;
     f->slot = f->level_hash == NULL ? NULL : tab_arena_new_of(tab_pack_arena(p), uint32_t, f->slots);
     if (f->slot == NULL) {
         tab_pack_refuse(p);

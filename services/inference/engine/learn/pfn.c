@@ -437,9 +437,8 @@ static void pack(tab_pack *p, void *each, const void *context)
 {
     (void)context;
     model *m = each;
-    if (!tab_pack_within(p, m->members, MEMBERS))
-        return;
-    for (size_t r = 0; r < m->members; r++)
+    size_t members = tab_pack_count(p, m->members, MEMBERS);
+    for (size_t r = 0; r < members; r++)
         pack_member(p, &m->member[r], m);
 }
 

@@ -449,11 +449,11 @@ size_t tab_pack_choice(tab_pack *p, size_t i, size_t n)
     return p->failed ? 0 : (size_t)k;
 }
 
-bool tab_pack_within(tab_pack *p, size_t n, size_t most)
+size_t tab_pack_count(tab_pack *p, size_t n, size_t most)
 {
     assert(p->way == READS || n <= most);
     p->failed = p->failed || n > most;
-    return !p->failed;
+    return p->failed ? 0 : p->way == CLEARS ? most : n;
 }
 
 /* ---- the root -------------------------------------------------------------------------------- */

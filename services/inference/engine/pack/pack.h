@@ -69,9 +69,9 @@ void tab_pack_strs(tab_pack *p, const tab_str *const *at, size_t n);
 /* A number beside the structures: given when writing, else 0; read, it is below n. What stands for a pointer
  * to one of n things that every process has. */
 size_t tab_pack_choice(tab_pack *p, size_t i, size_t n);
-/* A count that bounds a loop over a part of the structure itself: false, and the bytes are refused, where it
- * is more. */
-bool tab_pack_within(tab_pack *p, size_t n, size_t most) TAB_CHECKED;
+/* How many of a list within the structure itself are to be packed: n; all of them where they are cleared; none,
+ * and the bytes are refused, where n is more than it holds. */
+size_t tab_pack_count(tab_pack *p, size_t n, size_t most) TAB_CHECKED;
 
 bool tab_pack_writes(const tab_pack *p);
 bool tab_pack_clears(const tab_pack *p); /* the structure is the copy that is written: it may be changed */

@@ -43,7 +43,8 @@ static void pack_series(tab_pack *p, tab_series *s, size_t rows)
     TAB_PACK(p, s->when, rows);
     TAB_PACK(p, s->series, rows);
     TAB_PACK(p, s->index, rows);
-    for (size_t i = 0; tab_pack_within(p, s->notes, NOTES) && i < s->notes; i++)
+    size_t notes = tab_pack_count(p, s->notes, NOTES);
+    for (size_t i = 0; i < notes; i++)
         tab_pack_text(p, &s->note[i]);
 }
 

@@ -44,7 +44,8 @@ static void pack_column_profile(tab_pack *p, void *each, const void *context)
 static void pack_hint(tab_pack *p, tab_sector_hint *h, const tab_column_profile *col, size_t cols)
 {
     TAB_PACK_INSIDE(p, h->col, col, cols);
-    for (size_t i = 0; tab_pack_within(p, h->words, TAB_HINT_WORDS) && i < h->words; i++)
+    size_t words = tab_pack_count(p, h->words, TAB_HINT_WORDS);
+    for (size_t i = 0; i < words; i++)
         tab_pack_str(p, &h->word[i]);
 }
 
@@ -56,7 +57,8 @@ void tab_pack_profile(tab_pack *p, void *each, const void *context)
     size_t cols = q->table == NULL ? 0 : q->table->cols;
     TAB_PACK_EACH(p, q->col, cols, pack_column_profile, q->table);
     TAB_PACK(p, q->sector, TAB_SECTORS);
-    for (size_t i = 0; tab_pack_within(p, q->hints, TAB_SECTOR_HINTS) && i < q->hints; i++)
+    size_t hints = tab_pack_count(p, q->hints, TAB_SECTOR_HINTS);
+    for (size_t i = 0; i < hints; i++)
         pack_hint(p, &q->hint[i], q->col, cols);
     tab_pack_voids(p, &q->voids);
 }

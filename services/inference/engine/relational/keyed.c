@@ -89,7 +89,7 @@ void tab_pack_keyed(tab_pack *p, void *each, const void *context)
     tab_keyed *k = each;
     TAB_PACK(p, k->hash, k->rows);
     if (!tab_pack_writes(p))
-        k->slot = NULL;
+        k->slot = NULL, k->slots = 0;
     if (tab_pack_reads(p) && (k->hash == NULL || !place_rows(tab_pack_arena(p), k, k->rows)))
         tab_pack_refuse(p);
 }

@@ -143,7 +143,7 @@ void tab_pack_way(tab_pack *p, void *each, const void *context)
     TAB_PACK(p, w->side, w->side_rows);
     tab_pack_text(p, &w->by);
     if (!tab_pack_writes(p))
-        w->slot = NULL;
+        w->slot = NULL, w->slots = 0;
     bool placed = tab_pack_reads(p) && w->downs > 0;
     if (placed && (w->key == NULL || !place_groups(tab_pack_arena(p), w)))
         tab_pack_refuse(p);

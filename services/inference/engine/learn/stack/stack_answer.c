@@ -185,10 +185,10 @@ void tab_pack_learner(tab_pack *p, const tab_learner **at)
     *at = tab_pack_clears(p) ? NULL : all[tab_pack_choice(p, i, ALL)];
 }
 
-static void pack_member(tab_pack *p, const tab_stack *s, tab_member *m, bool asked)
+static void pack_member(tab_pack *p, size_t folds, tab_member *m, bool asked)
 {
     tab_pack_learner(p, &m->learner);
-    for (size_t f = 0; f <= s->folds; f++) {
+    for (size_t f = 0; f < folds; f++) {
         void *none = NULL;
         if (tab_pack_clears(p))
             m->model[f] = NULL;
@@ -204,21 +204,19 @@ void tab_pack_stack(tab_pack *p, void *each, const void *context)
     const tab_member *reasons = tab_pack_writes(p) ? tab_stack_reasons(s) : NULL;
     TAB_PACK_ONE(p, s->data, tab_pack_data);
     size_t rows = s->data == NULL ? 0 : s->data->rows;
-    if (!tab_pack_within(p, s->members, TAB_LEARNERS) || !tab_pack_within(p, s->folds, TAB_FOLDS) ||
-        !tab_pack_within(p, s->skips, 2 * TAB_LEARNERS))
-        return;
-    for (size_t l = 0; l < s->members; l++) {
+    size_t members = tab_pack_count(p, s->members, TAB_LEARNERS);
+    size_t folds = tab_pack_count(p, s->folds + 1, TAB_FOLDS + 1); /* and of all rows */
+    size_t skips = tab_pack_count(p, s->skips, 2 * TAB_LEARNERS);
+    for (size_t l = 0; l < members; l++) {
         tab_member *m = &s->member[l];
-        pack_member(p, s, m, tab_pack_reads(p) || !(m->weight < IDLE) || m == reasons);
+        pack_member(p, folds, m, tab_pack_reads(p) || !(m->weight < IDLE) || m == reasons);
     }
-    if (tab_pack_clears(p)) /* what was tried and left */
-        memset(s->member + s->members, 0, (TAB_LEARNERS - s->members) * sizeof *s->member);
-    for (size_t f = 0; f <= s->folds; f++)
+    for (size_t f = 0; f < folds; f++)
         TAB_PACK_ONE(p, s->levels[f], tab_pack_levels);
     TAB_PACK(p, s->prior, s->outputs);
     TAB_PACK(p, s->fold, rows);
     TAB_PACK(p, s->oof, rows * s->outputs);
-    for (size_t i = 0; i < s->skips; i++)
+    for (size_t i = 0; i < skips; i++)
         tab_pack_text(p, &s->skipped[i]);
     if (tab_pack_clears(p))
         s->bytes = 0; /* what is read lives in one arena, which counts */
