@@ -1,7 +1,7 @@
 /* States of deleted endpoints: what was learned from a customer's rows leaves memory, disks and database soon
- * after the deletion, not when the room happens to be needed. Every process asks jobs about the endpoints that
- * it holds, and asks again: a message on each deletion could be lost, or overtake the fit that a last call has
- * begun (decision 0252). One of them asks about the database's rows as well.
+ * after the deletion, not when the room happens to be needed. Every process asks jobs about the endpoints
+ * that it holds, and asks again: a message on each deletion could be lost, or overtake the fit that a last
+ * call has begun (decision 0252). One of them asks about the database's rows as well.
  *
  * A round is one question about at most MOST endpoints of any organizations, and of more the next round goes
  * on where this one stopped: what it costs does not grow with them (decision 0408). */
@@ -18,7 +18,7 @@
 
 enum { ROUND_MS = 5000, STEP_MS = 200, MOST = 2000, SEND_EACH_MS = 2000, OWNER = 200 };
 
-/* Where a walk over owners ("ORG/ENDPOINT/", in their order) stands: behind this one; "": at the beginning. */
+/* Where a walk over owners ("ORG/ENDPOINT/", in their order) stands: behind this one; "": before all. */
 typedef struct {
     char after[OWNER];
 } walk;

@@ -1,5 +1,6 @@
-/* Where states belong: each key to two of the live workers, by rendezvous hashing. Calls go to the first, which
- * has the state in memory; the second has it on its disk, and answers when the first does not (decision 0408).
+/* Where states belong: each key to two of the live workers, by rendezvous hashing. Calls go to the first,
+ * which has the state in memory; the second has it on its disk, and answers when the first does not (decision
+ * 0408).
  *
  *   state written ──> told ──> Hold at the other home ──> fetched from the database to its disk */
 #include <stdio.h>

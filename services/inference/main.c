@@ -1,6 +1,6 @@
-/* inference: passes of the engine. Keeps which bases are retired or an organization's own, and the fitted states
- * of endpoints (Postgres schema `inference`; a folder and memory of each process before it). Start: configuration, log,
- * servers, helpers, methods, ready. Stop, on SIGTERM: not ready, drain, free. */
+/* inference: passes of the engine. Keeps which bases are retired or an organization's own, and the fitted
+ * states of endpoints (Postgres schema `inference`; a folder and memory of each process before it). Start:
+ * configuration, log, servers, helpers, methods, ready. Stop, on SIGTERM: not ready, drain, free. */
 #include <stdlib.h>
 
 #include "common/base/config.h"

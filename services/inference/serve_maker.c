@@ -1,5 +1,5 @@
-/* Fitted states: read from where they are kept, or made from snapshots, on a miss; or made of the parts of the
- * pass that a creation, a refresh, an upgrade or an edit ran over the same data anyway. What is served is
+/* Fitted states: read from where they are kept, or made from snapshots, on a miss; or made of the parts of
+ * the pass that a creation, a refresh, an upgrade or an edit ran over the same data anyway. What is served is
  * always what its bytes say (decision 0407). And the workers that each belongs to. */
 #include "services/inference/serve_state.h"
 

@@ -1,4 +1,5 @@
-/* See serve_state.h: what a state is made of; serve_maker.c makes them, state_pack.c writes and reads them. */
+/* See serve_state.h: what a state is made of; serve_maker.c makes them, state_pack.c writes and reads them.
+ * */
 #include "services/inference/serve_state.h"
 
 #include "services/inference/drift.h"

@@ -51,10 +51,10 @@ typedef struct {
 enum { SERVE_KEY = 400 };
 void serve_key(char key[SERVE_KEY], const char *org, const Tabella__ServeState *k, const char *base);
 
-/* Hands the call to the worker that the key belongs to, or to its second home where that one is away; *ret is a
- * message pointer. UNAVAILABLE with err untouched: this worker is the one, or both are away, so answer here. With err filled: the owner
- * died, perhaps of this call (tab_rpc_lost), and it is not answered here. slot, or NULL: the call takes one
- * of its endpoint's slots. */
+/* Hands the call to the worker that the key belongs to, or to its second home where that one is away; *ret is
+ * a message pointer. UNAVAILABLE with err untouched: this worker is the one, or both are away, so answer
+ * here. With err filled: the owner died, perhaps of this call (tab_rpc_lost), and it is not answered here.
+ * slot, or NULL: the call takes one of its endpoint's slots. */
 tab_status serve_at_owner(inference *self, tab_call *call, const char *method, const char *key,
                           const ProtobufCMessage *in, const ProtobufCMessageDescriptor *reply,
                           const Tabella__ServeRequest *slot, const void *ret, tab_error *err) TAB_CHECKED;

@@ -1,7 +1,8 @@
 /* Where states are kept (decision 0407): this process's disk, a bounded cache, and PostgreSQL, once for all.
  *
  *   read    disk ─> PostgreSQL, and from there to the disk
- *   write   disk, PostgreSQL, and a message to the other processes: the two whose homes the state has fetch it
+ *   write   disk, PostgreSQL, and a message to the other processes: the two whose homes the state has fetch
+ * it
  *
  * A state's key is "ORG/ENDPOINT/BASE/CONFIG/DATA" (serve_key): its first two words are its owner, what an
  * endpoint's end takes with it. */
@@ -41,8 +42,8 @@ void state_store_fetch(state_store *s, const char *key);
 /* Drops what an endpoint left: org and its id. False: PostgreSQL is away, and rows are left. */
 bool state_store_drop(state_store *s, const char *org, const char *endpoint_id);
 
-/* The next `most` endpoints with rows behind (after_org, after_id) in their order, of all organizations; fewer:
- * the end has come. For the sweep of those that live no more. */
+/* The next `most` endpoints with rows behind (after_org, after_id) in their order, of all organizations;
+ * fewer: the end has come. For the sweep of those that live no more. */
 typedef struct {
     const char *org, *endpoint_id;
 } state_owner;

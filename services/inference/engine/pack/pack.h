@@ -9,10 +9,10 @@
  *       TAB_PACK_EACH(p, t->child, t->children, pack_tree, NULL); // of structures with pointers
  *   }
  *
- * The same function writes, reads, and clears the pointers of the copy that is written. Plain fields are there
- * before it is called; a pointer may be followed once it has been packed, where it is not NULL then. A plain
- * field that is added needs nothing, a pointer one line; where it is forgotten nothing is written. What is
- * placed by a secret of the process (common/base/hash.h) is placed anew by who reads it.
+ * The same function writes, reads, and clears the pointers of the copy that is written. Plain fields are
+ * there before it is called; a pointer may be followed once it has been packed, where it is not NULL then. A
+ * plain field that is added needs nothing, a pointer one line; where it is forgotten nothing is written. What
+ * is placed by a secret of the process (common/base/hash.h) is placed anew by who reads it.
  *
  *   a structure   its bytes with cleared pointers, then what they point to, in the order of the function
  *   a pointer     0: NULL; 1: what follows; k + 2: the array that came as the k-th: arrays that are shared
@@ -69,8 +69,8 @@ void tab_pack_strs(tab_pack *p, const tab_str *const *at, size_t n);
 /* A number beside the structures: given when writing, else 0; read, it is below n. What stands for a pointer
  * to one of n things that every process has. */
 size_t tab_pack_choice(tab_pack *p, size_t i, size_t n);
-/* How many of a list within the structure itself are to be packed: n; all of them where they are cleared; none,
- * and the bytes are refused, where n is more than it holds. */
+/* How many of a list within the structure itself are to be packed: n; all of them where they are cleared;
+ * none, and the bytes are refused, where n is more than it holds. */
 size_t tab_pack_count(tab_pack *p, size_t n, size_t most) TAB_CHECKED;
 
 bool tab_pack_writes(const tab_pack *p);
