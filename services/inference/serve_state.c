@@ -1,5 +1,4 @@
-/* See serve_state.h: what a state is made of; serve_maker.c makes them, state_pack.c writes and reads them.
- * */
+/* See serve_state.h: what a state is made of. serve_maker.c makes them, state_pack.c writes and reads. */
 #include "services/inference/serve_state.h"
 
 #include "services/inference/drift.h"

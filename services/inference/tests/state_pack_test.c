@@ -257,6 +257,39 @@ Test(state_pack, what_is_damaged_moved_or_of_another_key_is_refused, .timeout = 
     free(p);
 }
 
+/* Behind the digest: bodies of other bytes are read within bounds, or refused. tests/fuzz/state_fuzz.c goes on
+ * from here. */
+Test(state_pack, bodies_of_other_bytes_are_read_within_bounds, .timeout = 600)
+{
+    enum { TRIES = 4000 };
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)2 << 30);
+    const tab_table *t = mixed(a, 0, 40, true);
+    serve_state *st = fitted(a, &t, 1, "base-1", "y", TAB_TASK_REGRESSION);
+    uint8_t *body = NULL;
+    size_t n = 0, read = 0;
+    tab_error err = { 0 };
+    cr_assert_eq(state_body_write(st, &body, &n, &err), TAB_OK);
+    for (size_t i = 0; i < TRIES; i++) {
+        uint8_t *own = malloc(n); /* of its very size, so that a sanitizer sees the byte behind it */
+        serve_state *again = NULL;
+        cr_assert_not_null(own);
+        memcpy(own, body, n);
+        for (size_t k = 0; k < 1 + i % 4; k++)
+            own[tab_mix2(i, 2 * k) % n] = (uint8_t)tab_mix2(i, 2 * k + 1);
+        size_t use = i % 5 == 4 ? tab_mix2(i, 99) % n : n;
+        tab_status s = state_body_read((tab_str){ (char *)own, use }, &again, &err);
+        cr_expect(s == TAB_OK || s == TAB_VALIDATION || s == TAB_INTERNAL);
+        read += s == TAB_OK;
+        if (s == TAB_OK)
+            serve_state_free(again);
+        free(own);
+    }
+    cr_expect_gt(read, 0);
+    cr_expect_lt(read, TRIES);
+    free(body);
+    serve_state_free(st);
+}
+
 /* ---- the disk -------------------------------------------------------------------------------- */
 
 static bool holds(state_disk *d, const char *owner, const char *name, const char *what)
