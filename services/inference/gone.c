@@ -161,7 +161,7 @@ static bool stopped(inference *self)
     return stop;
 }
 
-void *gone_states(void *arg)
+static void *gone_states(void *arg)
 {
     inference *self = arg;
     int64_t asked = tab_mono_ms(), sent = asked;
@@ -183,4 +183,17 @@ void *gone_states(void *arg)
     }
     drift_send(self, NULL); /* what was counted last */
     return NULL;
+}
+
+bool gone_start(inference *self)
+{
+    self->cleans = pthread_create(&self->cleaner, NULL, gone_states, self) == 0;
+    return self->cleans;
+}
+
+void gone_stop(inference *self)
+{
+    if (self->cleans)
+        pthread_join(self->cleaner, NULL);
+    self->cleans = false;
 }

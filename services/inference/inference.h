@@ -125,9 +125,10 @@ void homes_tell(inference *self, const char *key);
 void homes_send(inference *self);
 tab_status homes_hold(void *self, tab_call *call, tab_error *err);
 
-/* gone.c. Runs on a thread until self->stop: drops states of deleted endpoints, and does what else waits for
- * nobody. */
-void *gone_states(void *inference);
+/* gone.c. Starts a thread that drops states of deleted endpoints, and does what else waits for nobody; it ends
+ * with inference_stop, and is waited for. */
+bool gone_start(inference *self) TAB_CHECKED;
+void gone_stop(inference *self);
 
 /* bases.c. The engine's base that computes what the organization calls by this name: "" is the default
  * base; an unknown one, another organization's and a retired one are refused. */

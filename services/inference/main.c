@@ -119,8 +119,9 @@ int main(int argc, char **argv)
     int64_t heavy = 2 * 3 * slots;
     tab_rpc_heavy(rpc, heavy, passes);
     tab_rpc_limits(rpc, heavy + cfg.threads, 4096, (size_t)cfg.call_mib << 20);
-    if (!inference_start(&self) || !tab_rpc_serve(rpc, inference_methods, &self)) {
+    if (!inference_start(&self) || !gone_start(&self) || !tab_rpc_serve(rpc, inference_methods, &self)) {
         inference_stop(&self);
+        gone_stop(&self);
         return EXIT_FAILURE;
     }
     tab_health_ready(health, true);
@@ -133,5 +134,6 @@ int main(int argc, char **argv)
     if (!tab_rpc_drain(rpc, cfg.drain_s)) /* passes may take hours: none is waited for longer */
         tab_log(TAB_INFO, "what still computes is given back");
     inference_stop(&self);
+    gone_stop(&self);
     return EXIT_SUCCESS;
 }

@@ -315,10 +315,9 @@ bool inference_start(inference *self)
         !tab_rpc_listen(self->rpc, "tabella.inference.alive", on_alive, self))
         return false;
     self->ticks = pthread_create(&self->ticker, NULL, tick, self) == 0;
-    self->cleans = pthread_create(&self->cleaner, NULL, gone_states, self) == 0;
     pass_figures_start();
     tab_metrics_before(figures, self);
-    return self->ticks && self->cleans;
+    return self->ticks;
 }
 
 void inference_stop(inference *self)
@@ -334,6 +333,4 @@ void inference_stop(inference *self)
     tab_states_wait(self->states);
     if (self->ticks)
         pthread_join(self->ticker, NULL);
-    if (self->cleans)
-        pthread_join(self->cleaner, NULL);
 }

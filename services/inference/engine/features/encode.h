@@ -18,8 +18,8 @@
 #ifndef TAB_ENCODE_H
 #define TAB_ENCODE_H
 
-#include "services/inference/engine/profile/profile.h"
 #include "services/inference/engine/pack/pack.h"
+#include "services/inference/engine/profile/profile.h"
 
 enum { TAB_BINS = 254, TAB_BIN_MISSING = 255, TAB_KNOTS = 33 };
 

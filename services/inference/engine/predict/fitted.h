@@ -8,9 +8,9 @@
 #ifndef TAB_FITTED_H
 #define TAB_FITTED_H
 
+#include "services/inference/engine/pack/pack.h"
 #include "services/inference/engine/profile/profile.h"
 #include "services/inference/engine/recipes.h"
-#include "services/inference/engine/pack/pack.h"
 
 typedef struct tab_fitted tab_fitted;
 

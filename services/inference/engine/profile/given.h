@@ -3,8 +3,8 @@
 #ifndef TAB_PROFILE_GIVEN_H
 #define TAB_PROFILE_GIVEN_H
 
-#include "services/inference/engine/profile/profile.h"
 #include "services/inference/engine/pack/pack.h"
+#include "services/inference/engine/profile/profile.h"
 
 /* tab_profile_table of the table as the caller says it is: (*ret)->table has null where a cell is void. All
  * lives in e->arena but t's own cells; nothing of g is kept. Entries of other tables are passed

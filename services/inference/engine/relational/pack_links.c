@@ -1,6 +1,6 @@
 /* Links in few bytes (pack/pack.h): what tab_links_rows and tab_links_doubt read of them, and all else. */
-#include "services/inference/engine/relational/parts.h"
 #include "services/inference/engine/profile/pack_tables.h"
+#include "services/inference/engine/relational/parts.h"
 
 static void pack_a_profile(tab_pack *p, void *each, const void *context)
 {
