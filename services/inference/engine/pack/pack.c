@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "common/base/hash.h"
-#include "common/base/proto.h"
 #include "services/inference/engine/pack/words.h"
 
 typedef enum { WRITES, CLEARS, READS } way;
@@ -357,6 +356,18 @@ void tab_pack_inside(tab_pack *p, const void *at, const void *array, size_t n, s
     set_pointer(at, p->failed || k == 0 ? NULL : (void *)(uintptr_t)(base + (k - 1) * size));
 }
 
+/* Messages are read into the arena, whose parts are not freed one by one. */
+static void *from_arena(void *arena, size_t n)
+{
+    return tab_arena_alloc(arena, n, 1);
+}
+
+static void to_arena(void *arena, void *p)
+{
+    (void)arena;
+    (void)p;
+}
+
 void tab_pack_message(tab_pack *p, const void *at, const ProtobufCMessageDescriptor *d)
 {
     if (p->way == CLEARS) {
@@ -374,7 +385,8 @@ void tab_pack_message(tab_pack *p, const void *at, const ProtobufCMessageDescrip
     uint64_t n = read_number(p);
     void *to = NULL;
     if (!p->failed && n > 0 && n - 1 <= p->left) {
-        to = tab_proto_read(p->arena, d, (tab_str){ (const char *)p->from, n - 1 });
+        ProtobufCAllocator own = { from_arena, to_arena, p->arena };
+        to = protobuf_c_message_unpack(d, &own, n - 1, p->from);
         p->from += n - 1;
         p->left -= n - 1;
         p->failed = to == NULL;

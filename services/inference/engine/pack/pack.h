@@ -26,9 +26,8 @@
 #ifndef TAB_PACK_H
 #define TAB_PACK_H
 
-#include <protobuf-c/protobuf-c.h>
-
 #include "common/base/arena.h"
+#include "proto/bundle.pb-c.h"
 
 typedef struct tab_pack tab_pack;
 typedef void tab_pack_fn(tab_pack *p, void *each, const void *context);
