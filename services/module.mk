@@ -48,6 +48,14 @@ BENCH_PROGRAMS += $(B)/bench/columns-speed $(B)/bin/train
 $(B)/bench/columns-speed: $(B)/tests/bench/columns/speed.o $(B)/tools/train/labelled.o $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
+# What wrote a fitted state, and alone reads it (docs/decisions/0407): a digest of all that states follow from.
+RELEASE_OF = $(sort $(shell find services/inference -path '*/tests/*' -prune -o -type f \
+    \( -name '*.[ch]' -o -name '*.model' -o -name '*.txt' \) -print) common/table/table.h proto/bundle.proto)
+GENH += $(GEN)/services/inference/engine_release.h
+$(GEN)/services/inference/engine_release.h: $(RELEASE_OF)
+	@mkdir -p $(@D) && printf '#define ENGINE_RELEASE "%.32s"\n' "$$(cat $^ | sha256sum)" > $@.new && \
+	if cmp -s $@.new $@; then rm $@.new && touch $@; else mv $@.new $@; fi
+
 # The schemas of the whole API's description, as texts.
 GENH += $(GEN)/services/api/schemas_json.h
 $(GEN)/services/api/schemas_json.h: services/api/schemas.json

@@ -25,6 +25,7 @@ FUZZ_OF_traceparent = $(B)/gateway/module/tab_trace.o
 FUZZ_OF_source = $(filter-out %/provider_postgres.o,$(call body,services/data-connector))
 FUZZ_OF_remote = $(filter-out %/provider_rest.o,$(call body,services/data-connector))
 FUZZ_OF_protocols = $(filter-out %/provider_bigquery.o,$(call body,services/data-connector))
+FUZZ_OF_state = $(call body,services/inference)
 FUZZ_OF_engine = $(call body,services/inference) $(B)/services/inference/tests/odd.o $(B)/services/inference/tests/odd_tables.o
 fuzz-programs: $(FUZZERS)
 $(B)/fuzz/%: $(B)/tests/fuzz/%_fuzz.o $$(FUZZ_OF_$$*) $(B)/libengine.a $(B)/libcommon.a
@@ -187,3 +188,11 @@ $(B)/bench/suspect-candidates: $(B)/tests/bench/suspects/candidates.o $(B)/liben
 bench-suspects: $(B)/bench/suspect-candidates
 	@tests/bench/suspects/run $< $(ARGS)
 .PHONY: bench-suspects
+# ---- fitted states: what one takes, and many organizations: tests/bench/tenants ----------------------
+BENCH_PROGRAMS += $(B)/bench/state
+$(B)/bench/state: $(B)/tests/bench/tenants/state.o $$(call body,services/inference) $(B)/libengine.a $(B)/libcommon.a
+	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+## make bench-tenants   many organizations over two inference processes: TAB_BENCH_ORGS="1,64"
+.PHONY: bench-tenants
+bench-tenants: build $(B)/bench/state
+	@tests/bench/tenants/run

@@ -46,6 +46,7 @@ class Supervisor:
             env["TAB_HEALTH_PORT"] = str(self.ports[f"{name}-health"])
         if service_of(name) == "inference":
             env.setdefault("TAB_THREADS", str(os.cpu_count() or 1))
+            env["TAB_STATES_FOLDER"] = str(RUN / f"states-{name}")
         env.update(OWN.get(service_of(name), {}))
         parent = os.getpid()
 

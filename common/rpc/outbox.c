@@ -14,8 +14,10 @@
 #include "proto/events.pb-c.h"
 
 /* PACE_MS: how long a busy relay waits between two looks for new rows, so that it and its consumers take
- * events in groups. */
-enum { SORT = 500, BATCH = 100, IDLE_MS = 1000, AWAY_MS = 1000, CALL_MS = 20000, PACE_MS = 200 };
+ * events in groups. Who puts a row nudges; a look without a nudge is for rows of a process that died, and for
+ * those that are tried again. Each that finds nothing makes the next wait twice as long, from IDLE_MS up to
+ * IDLE_MOST_MS: what nobody uses asks next to nothing of the database. */
+enum { SORT = 500, BATCH = 100, IDLE_MS = 1000, IDLE_MOST_MS = 8000, CALL_MS = 20000, PACE_MS = 200 };
 enum { FORGET_ROWS = 1000, FORGET_MS = 5000, FORGET_SOON_MS = 1000, FORGET_EVERY_MS = 3600000 };
 enum { LAG_MS = 5000, LAG_MOST = 100000 }; /* what waits is counted so often, and so far */
 
@@ -111,6 +113,7 @@ tab_status tab_outbox_waiting(tab_pg *pg, const char *schema, const char *org, c
 typedef struct {
     pthread_t thread;
     bool started, nudged;
+    int64_t idle; /* ms that it waits without a nudge */
     atomic_bool stop;
     pthread_mutex_t lock;
     pthread_cond_t wake;
@@ -147,13 +150,16 @@ static void worker_end(worker *t)
     pthread_mutex_destroy(&t->lock);
 }
 
-/* Waits so long or until nudged; true: stop. */
-static bool worker_wait(worker *t, int64_t ms)
+/* Waits until nudged, or for its while: shortest where the last look found something. True: stop. */
+static bool worker_wait(worker *t, bool found)
 {
-    tab_deadline d = tab_in_ms(ms);
     pthread_mutex_lock(&t->lock);
+    t->idle = found || t->idle == 0 ? IDLE_MS : 2 * t->idle < IDLE_MOST_MS ? 2 * t->idle : IDLE_MOST_MS;
+    tab_deadline d = tab_in_ms(t->idle);
     while (!atomic_load(&t->stop) && !t->nudged && tab_left_ms(d, 1) > 0)
         tab_cond_wait(&t->wake, &t->lock, d);
+    if (t->nudged)
+        t->idle = 0; /* another process may have held the lock just then: once more soon */
     t->nudged = false;
     pthread_mutex_unlock(&t->lock);
     return atomic_load(&t->stop);
@@ -313,15 +319,20 @@ static void *sorter(void *arg)
 {
     tab_relay *r = arg;
     int64_t clean = tab_mono_ms() + FORGET_SOON_MS, measured = 0, began = 0;
-    while (!worker_wait(&r->t, IDLE_MS)) {
+    bool found = true;
+    while (!worker_wait(&r->t, found)) {
         int64_t early = PACE_MS - (tab_mono_ms() - began);
         if (early > 0)
             poll(NULL, 0, (int)early);
         began = tab_mono_ms();
         size_t n = 1;
+        found = false;
         while (n > 0 && !atomic_load(&r->t.stop)) {
-            if (!sort_batch(r, &n))
+            if (!sort_batch(r, &n)) {
+                found = true; /* the database is away */
                 n = 0;
+            }
+            found = found || n > 0;
             for (size_t i = 0; i < r->n_lanes && n > 0; i++)
                 worker_nudge(&r->lane[i].t);
         }
@@ -329,8 +340,11 @@ static void *sorter(void *arg)
             measured = tab_mono_ms();
             measure_lag(r);
         }
-        if (tab_mono_ms() >= clean)
-            clean = tab_mono_ms() + (forget_old(r) ? FORGET_SOON_MS : FORGET_EVERY_MS);
+        if (tab_mono_ms() >= clean) {
+            bool left = forget_old(r);
+            clean = tab_mono_ms() + (left ? FORGET_SOON_MS : FORGET_EVERY_MS);
+            found = found || left;
+        }
     }
     return NULL;
 }
@@ -397,8 +411,8 @@ static bool note_taken(tab_relay *r, tab_tx *tx, const char *service, const tab_
                                      TAB_P(tab_p_text(service), tab_p_text(seqs[0]))) == TAB_OK);
 }
 
-/* One batch under the lane's lock. *ret_more: there may be more at once. */
-static bool deliver_batch(lane *l, bool *ret_more)
+/* One batch under the lane's lock. *ret_more: there may be more at once; *ret_found: there was one. */
+static bool deliver_batch(lane *l, bool *ret_more, bool *ret_found)
 {
     tab_relay *r = l->relay;
     TAB_AUTO(tab_tx) *tx = NULL;
@@ -419,6 +433,7 @@ static bool deliver_batch(lane *l, bool *ret_more)
     size_t n = tab_rows_count(rows), taken;
     if (n == 0)
         return true;
+    *ret_found = true;
     const Tabella__EventsTaken *t = hand_over(l, rows, a);
     if (t == NULL || !note_taken(r, tx, l->service, rows, t, &taken) || tab_tx_commit(&tx, NULL) != TAB_OK)
         return false;
@@ -430,11 +445,13 @@ static bool deliver_batch(lane *l, bool *ret_more)
 static void *deliverer(void *arg)
 {
     lane *l = arg;
-    bool ok = true;
-    while (!worker_wait(&l->t, ok ? IDLE_MS : AWAY_MS)) {
+    bool found = true;
+    while (!worker_wait(&l->t, found)) {
         bool more = true;
+        found = false;
         while (more && !atomic_load(&l->t.stop))
-            ok = deliver_batch(l, &more);
+            if (!deliver_batch(l, &more, &found))
+                found = true; /* what was not taken, or asked, is soon again */
     }
     return NULL;
 }

@@ -296,6 +296,7 @@ const tab_rpc_method inference_methods[] = {
     METHOD("Evaluate", evaluate_request, evaluate_reply, evaluate),
     METHOD("Horizon", horizon_request, horizon_reply, inference_horizon),
     METHOD("Serve", serve_request, serve_reply, serve),
+    METHOD("Hold", hold_state, hold_reply, homes_hold),
     METHOD("Generate", generate_request, generate_reply, inference_generate),
     METHOD("Models", models_request, models_reply, models),
     METHOD("SetBase", set_base_request, models_reply, set_base),

@@ -23,7 +23,7 @@
 #include "services/inference/shares.h"
 #include "services/inference/states.h"
 
-enum { MAX_TABLES = 64, MAX_BASES = 256, MAX_WORKERS = 256 };
+enum { MAX_TABLES = 64, MAX_BASES = 256, MAX_WORKERS = 256, HOME_KEY = 400, HOMES_MOST = 256 };
 
 #define ALONE "inference-alone" /* the service that processes for one pass are */
 
@@ -45,9 +45,10 @@ typedef struct {
     tab_rpc *rpc;
     tab_pool *pool, *behind; /* helpers of passes; of those that step back (decision 0259) */
     tab_states *states;
-    bool alone;         /* this process is for one pass (alone.c) */
-    atomic_bool ends;   /* it is over: what nobody waits for ends too */
-    atomic_bool leaves; /* it stops: other workers are to own its states */
+    struct state_store *store; /* where states are kept; NULL: nowhere (alone, tests) */
+    bool alone;                /* this process is for one pass (alone.c) */
+    atomic_bool ends;          /* it is over: what nobody waits for ends too */
+    atomic_bool leaves;        /* it stops: other workers are to own its states */
 
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t slot;
@@ -55,7 +56,9 @@ typedef struct {
     tab_turns *slots;          /* places for passes */
     tab_shares *shares;
     pass *running;
-    struct drift *drifts; /* drift.c */
+    struct drift *drifts;   /* drift.c */
+    char (*told)[HOME_KEY]; /* (HOMES_MOST) states that another process is to be told of; homes.c */
+    size_t n_told;
     pthread_t ticker, cleaner;
     bool ticks, cleans, stop;
     peer peers[MAX_WORKERS];
@@ -111,11 +114,21 @@ void pass_phase(pass *p, const char *phase);
 void pass_count(const tab_call *call); /* its cells */
 void pass_figures_start(void);
 
-/* The live worker that a key belongs to (rendezvous hashing); NULL: this one. The text lives in buf. */
-const char *worker_of(inference *self, const char *key, char buf[40]);
+/* passes.c. Whether the other worker has been heard of lately. The lock is held. */
+bool peer_lives(const inference *self, const peer *p, int64_t now);
 
-/* gone.c. Runs on a thread until self->stop: drops states of deleted endpoints. */
-void *gone_states(void *inference);
+/* homes.c. The two live workers that a key belongs to, the better one first (rendezvous hashing): ret[1] is
+ * "" where one alone lives. This process counts as live unless it leaves. */
+void homes_of(inference *self, const char *key, char ret[2][40]);
+/* Notes that the state of a key was written; homes_send tells its other home, which fetches it. */
+void homes_tell(inference *self, const char *key);
+void homes_send(inference *self);
+tab_status homes_hold(void *self, tab_call *call, tab_error *err);
+
+/* gone.c. Starts a thread that drops states of deleted endpoints, and does what else waits for nobody; it ends
+ * with inference_stop, and is waited for. */
+bool gone_start(inference *self) TAB_CHECKED;
+void gone_stop(inference *self);
 
 /* bases.c. The engine's base that computes what the organization calls by this name: "" is the default
  * base; an unknown one, another organization's and a retired one are refused. */

@@ -1,6 +1,6 @@
-/* inference: passes of the engine. Keeps nothing but which bases are retired or an organization's own
- * (Postgres schema `inference`) and, in memory, the fitted states of endpoints. Start: configuration, log,
- * servers, helpers, methods, ready. Stop, on SIGTERM: not ready, drain, free. */
+/* inference: passes of the engine. Keeps which bases are retired or an organization's own, and the fitted
+ * states of endpoints (Postgres schema `inference`; a folder and memory of each process before it). Start:
+ * configuration, log, servers, helpers, methods, ready. Stop, on SIGTERM: not ready, drain, free. */
 #include <stdlib.h>
 
 #include "common/base/config.h"
@@ -11,12 +11,14 @@
 #include "common/run/trace.h"
 #include "services/inference/engine/learn/pfn/weights.h"
 #include "services/inference/inference.h"
+#include "services/inference/state_store.h"
 
 extern void openblas_set_num_threads(int n);
 
 typedef struct {
     TAB_COMMON_CONFIG;
-    int64_t passes, helpers, states_mib, call_mib, memory_mib;
+    int64_t passes, helpers, states_mib, states_disk_mib, call_mib, memory_mib;
+    const char *states_folder;
     bool alone;
 } config;
 
@@ -30,6 +32,10 @@ static const tab_option options[] = {
                "threads that passes share; 0: one fewer than cores"),
     TAB_OPTION(config, states_mib, INT, "TAB_STATES_MIB", "1024",
                "memory for fitted states of endpoints, in MiB"),
+    TAB_OPTION(config, states_folder, TEXT, "TAB_STATES_FOLDER", "",
+               "folder of this process alone for fitted states, a cache that may be lost; empty: none"),
+    TAB_OPTION(config, states_disk_mib, INT, "TAB_STATES_DISK_MIB", "4096",
+               "most that the folder may hold, in MiB"),
     TAB_OPTION(config, call_mib, INT, "TAB_CALL_MIB", "4096",
                "memory that one call may take, and as much again its pass, in MiB"),
     TAB_OPTION(
@@ -68,6 +74,14 @@ int main(int argc, char **argv)
 
     TAB_AUTO(tab_pg) *pg = tab_pg_open(cfg.postgres, cfg.org_key, cfg.pg_pool);
     TAB_AUTO(tab_states) *states = tab_states_new((size_t)cfg.states_mib << 20, serve_state_free);
+    static char told[HOMES_MOST][HOME_KEY];
+    static state_store store;
+    TAB_AUTO(state_disk) *disk = cfg.states_folder[0] == 0 || cfg.alone
+                                     ? NULL
+                                     : state_disk_open(cfg.states_folder, (size_t)cfg.states_disk_mib << 20);
+    store.pg = pg;
+    store.disk = disk;
+    state_store_key(cfg.org_key, store.key);
     TAB_AUTO(tab_pool) *pool = tab_pool_new((size_t)(helpers > 0 ? helpers : 0), false);
     TAB_AUTO(tab_pool) *behind = tab_pool_new((size_t)(helpers > 0 ? helpers : 0), true);
     TAB_AUTO(tab_shares) *shares = tab_shares_new();
@@ -88,12 +102,14 @@ int main(int argc, char **argv)
                         .behind = behind,
                         .shares = shares,
                         .states = states,
+                        .store = cfg.alone ? NULL : &store,
+                        .told = told,
                         .cores = cores,
                         .pass_bytes = cfg.call_mib << 20 < alone ? cfg.call_mib << 20 : alone,
                         .slots = turns,
                         .alone = cfg.alone };
     tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
-    static tab_schema schema = { .schema = "inference", .least = 2 };
+    static tab_schema schema = { .schema = "inference", .least = 3 };
     schema.pg = pg;
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "schema", tab_schema_fits, &schema);
@@ -103,8 +119,9 @@ int main(int argc, char **argv)
     int64_t heavy = 2 * 3 * slots;
     tab_rpc_heavy(rpc, heavy, passes);
     tab_rpc_limits(rpc, heavy + cfg.threads, 4096, (size_t)cfg.call_mib << 20);
-    if (!inference_start(&self) || !tab_rpc_serve(rpc, inference_methods, &self)) {
+    if (!inference_start(&self) || !gone_start(&self) || !tab_rpc_serve(rpc, inference_methods, &self)) {
         inference_stop(&self);
+        gone_stop(&self);
         return EXIT_FAILURE;
     }
     tab_health_ready(health, true);
@@ -117,5 +134,6 @@ int main(int argc, char **argv)
     if (!tab_rpc_drain(rpc, cfg.drain_s)) /* passes may take hours: none is waited for longer */
         tab_log(TAB_INFO, "what still computes is given back");
     inference_stop(&self);
+    gone_stop(&self);
     return EXIT_SUCCESS;
 }

@@ -176,3 +176,19 @@ size_t tab_near_rows(const tab_near_index *x, tab_near_space *s, const tab_table
         s->score[s->touched[i]] = 0;
     return found;
 }
+
+static void pack(tab_pack *p, void *each, const void *context)
+{
+    (void)context;
+    tab_near_index *x = each;
+    TAB_PACK(p, x->at, FEATURES + 2);
+    TAB_PACK(p, x->row, x->at == NULL ? 0 : x->at[FEATURES]);
+    TAB_PACK(p, x->length, x->rows);
+}
+
+void tab_pack_near(tab_pack *p, void *each, const void *context)
+{
+    (void)context;
+    tab_near_index **x = each;
+    TAB_PACK_ONE(p, *x, pack);
+}

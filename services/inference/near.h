@@ -12,11 +12,13 @@
 #define TAB_INFERENCE_NEAR_H
 
 #include "common/table/table.h"
+#include "services/inference/engine/pack/pack.h"
 
 typedef struct tab_near_index tab_near_index;
 
 /* In the arena; NULL when it is full. */
 tab_near_index *tab_near_new(tab_arena *a, const tab_table *t);
+tab_pack_fn tab_pack_near; /* a pointer to one */
 
 /* The `most` likest rows to row `row` of q, likest first, ties by row; returns how many share anything.
  * scratch belongs to one caller at a time and is made by tab_near_scratch (in its arena). */

@@ -8,6 +8,7 @@
 #include "common/base/log.h"
 #include "common/base/metrics.h"
 #include "services/inference/inference.h"
+#include "services/inference/state_store.h"
 
 enum { TICK_MS = 100, TELL_MS = 250, ALIVE_MS = 1000, DEAD_MS = 3000 };
 
@@ -231,44 +232,9 @@ static void on_alive(natsConnection *nc, natsSubscription *sub, natsMsg *m, void
     natsMsg_Destroy(m);
 }
 
-/* Whether the other worker has been heard of lately. The lock is held. */
-static bool lives(const inference *self, const peer *p, int64_t now)
+bool peer_lives(const inference *self, const peer *p, int64_t now)
 {
     return now - p->seen <= DEAD_MS && strcmp(p->id, tab_rpc_worker(self->rpc)) != 0;
-}
-
-/* Highest random weight (Thaler & Ravishankar, 1998): each worker's weight for the key is a hash of both.
- * A worker that comes or goes moves only the keys that are its own. */
-static uint64_t weight(const char *worker, const char *key)
-{
-    uint64_t h = tab_fnv1a(TAB_FNV1A, worker, strlen(worker));
-    h = tab_fnv1a(h, "\xff", 1);
-    h = tab_fnv1a(h, key, strlen(key));
-    h ^= h >> 33; /* FNV's low bits are weak: finish as MurmurHash3 does */
-    h *= 0xff51afd7ed558ccdu;
-    h ^= h >> 33;
-    h *= 0xc4ceb9fe1a85ec53u;
-    return h ^ (h >> 33);
-}
-
-const char *worker_of(inference *self, const char *key, char buf[40])
-{
-    const char *own = tab_rpc_worker(self->rpc), *best = own;
-    uint64_t most = weight(own, key);
-    int64_t now = tab_mono_ms();
-    pthread_mutex_lock(&self->lock);
-    for (size_t i = 0; i < self->n_peers; i++) {
-        if (!lives(self, &self->peers[i], now))
-            continue;
-        uint64_t w = weight(self->peers[i].id, key);
-        if (w > most || (w == most && strcmp(self->peers[i].id, best) > 0)) {
-            most = w;
-            best = self->peers[i].id;
-        }
-    }
-    snprintf(buf, 40, "%s", best);
-    pthread_mutex_unlock(&self->lock);
-    return strcmp(buf, own) == 0 ? NULL : buf;
 }
 
 /* ---- the ticker ------------------------------------------------------------------------------ */
@@ -283,7 +249,7 @@ static void figures(void *arg)
     for (const pass *p = self->running; p != NULL; p = p->next)
         *(p->waits ? &waiting : &running) += 1;
     for (size_t i = 0; i < self->n_peers; i++)
-        peers += lives(self, &self->peers[i], now);
+        peers += peer_lives(self, &self->peers[i], now);
     pthread_mutex_unlock(&self->lock);
     tab_metric_set(tab_gauge("tabella_inference_peers", "Other workers that live", NULL), (double)peers);
     tab_metric_set(tab_gauge("tabella_inference_running", "Calls that compute", NULL), (double)running);
@@ -295,12 +261,15 @@ static void figures(void *arg)
     tab_metric_set(tab_gauge("tabella_states_bytes", "Bytes of the fitted states", NULL), (double)f.bytes);
     tab_metric_set(tab_gauge("tabella_states_hits", "Serve calls that found their state", NULL),
                    (double)f.hits);
-    tab_metric_set(tab_gauge("tabella_states_misses", "Serve calls that fitted their state", NULL),
-                   (double)f.misses);
+    tab_metric_set(
+        tab_gauge("tabella_states_misses", "Serve calls that did not find their state in memory", NULL),
+        (double)f.misses);
     tab_metric_set(tab_gauge("tabella_states_joined", "Serve calls that waited for a fit", NULL),
                    (double)f.joined);
     tab_metric_set(tab_gauge("tabella_states_kept", "States handed over by the pass that made them", NULL),
                    (double)f.kept);
+    if (self->store != NULL)
+        state_store_figures(self->store);
     tab_metric_set(tab_gauge("tabella_states_evicted", "States pushed out", NULL), (double)f.evicted);
 }
 
@@ -346,10 +315,9 @@ bool inference_start(inference *self)
         !tab_rpc_listen(self->rpc, "tabella.inference.alive", on_alive, self))
         return false;
     self->ticks = pthread_create(&self->ticker, NULL, tick, self) == 0;
-    self->cleans = pthread_create(&self->cleaner, NULL, gone_states, self) == 0;
     pass_figures_start();
     tab_metrics_before(figures, self);
-    return self->ticks && self->cleans;
+    return self->ticks;
 }
 
 void inference_stop(inference *self)
@@ -365,6 +333,4 @@ void inference_stop(inference *self)
     tab_states_wait(self->states);
     if (self->ticks)
         pthread_join(self->ticker, NULL);
-    if (self->cleans)
-        pthread_join(self->cleaner, NULL);
 }

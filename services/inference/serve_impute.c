@@ -236,6 +236,8 @@ static tab_status imputer_of(const tab_engine *e, serve_state *st, size_t t, siz
         if (m->left == NULL)
             s = scratch == NULL ? TAB_INTERNAL : learn(&own, st->profile[t], t, c, m);
         m->tried = s == TAB_OK;
+        if (m->fitted != NULL)
+            atomic_store(&st->grown, true);
         if (s != TAB_OK) {
             tab_fitted_free(m->fitted);
             m->fitted = NULL;

@@ -42,6 +42,7 @@ typedef struct {
         int64_t leaders;     /* threads that score a group */
     } batch;                 /* serve_batch.c */
     pthread_mutex_t lock;    /* of the imputers' making, and of the counts' */
+    atomic_bool grown;       /* an imputer was made that is not kept yet */
     struct drift *drift;     /* drift.c: made with the first call */
     bool undrifted;          /* there is no memory for it */
     serve_imputer **imputer; /* (n)(cols) */
@@ -50,14 +51,16 @@ typedef struct {
 enum { SERVE_KEY = 400 };
 void serve_key(char key[SERVE_KEY], const char *org, const Tabella__ServeState *k, const char *base);
 
-/* Hands the call to the worker that the key belongs to; *ret is a message pointer. UNAVAILABLE with err
- * untouched: this worker is the owner, or the owner is away, so answer here. With err filled: the owner
- * died, perhaps of this call (tab_rpc_lost), and it is not answered here. slot, or NULL: the call takes one
- * of its endpoint's slots. */
+/* Hands the call to the worker that the key belongs to, or to its second home where that one is away; *ret is
+ * a message pointer. UNAVAILABLE with err untouched: this worker is the one, or both are away, so answer
+ * here. With err filled: the owner died, perhaps of this call (tab_rpc_lost), and it is not answered here.
+ * slot, or NULL: the call takes one of its endpoint's slots. */
 tab_status serve_at_owner(inference *self, tab_call *call, const char *method, const char *key,
                           const ProtobufCMessage *in, const ProtobufCMessageDescriptor *reply,
                           const Tabella__ServeRequest *slot, const void *ret, tab_error *err) TAB_CHECKED;
 
+/* Locks and an arena. */
+tab_status serve_state_empty(serve_state **ret, tab_error *err) TAB_CHECKED;
 /* A state for n tables (1 to MAX_TABLES) with nothing in it yet. */
 tab_status serve_state_new(size_t n, const tab_run_options *options, serve_state **ret,
                            tab_error *err) TAB_CHECKED;
@@ -89,5 +92,8 @@ tab_status serve_ahead(inference *self, tab_call *call, const Tabella__ServeRequ
 /* Hands a finished state to the cache and holds it until the call's arena ends. False: out of memory; the
  * state is gone. */
 bool serve_keep(inference *self, tab_call *call, const char *key, serve_state *st) TAB_CHECKED;
+
+/* Keeps states again that have grown an imputer since. */
+void serve_keep_grown(inference *self);
 
 #endif

@@ -309,6 +309,17 @@ tab_status tab_states_take(tab_states *s, tab_str key, const tab_states_maker *m
     return st;
 }
 
+tab_loan *tab_states_borrow(tab_states *s, tab_str key)
+{
+    pthread_mutex_lock(&s->lock);
+    entry *e = find(s, key);
+    e = e != NULL && e->phase == READY ? e : NULL;
+    if (e != NULL)
+        e->users++;
+    pthread_mutex_unlock(&s->lock);
+    return e;
+}
+
 void *tab_loan_state(const tab_loan *loan)
 {
     return loan->state;

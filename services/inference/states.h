@@ -37,6 +37,9 @@ tab_status tab_states_take(tab_states *s, tab_str key, const tab_states_maker *m
 void *tab_loan_state(const tab_loan *loan);
 void tab_states_give(tab_states *s, tab_loan *loan);
 
+/* Borrows a state that is there; NULL: it is not. No use of it, in the order of use. */
+tab_loan *tab_states_borrow(tab_states *s, tab_str key);
+
 /* Adds a state that was made elsewhere, and borrows it. Where the key is there or being fitted already, the
  * state serves this borrower alone and is freed at its end. False: out of memory, and the state is still the
  * caller's. */

@@ -302,6 +302,22 @@ tab_status endpoints_gone(tab_tx *tx, tab_arena *a, const char *org, const char 
     return tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;
 }
 
+tab_status endpoints_gone_of_all(tab_tx **tx, tab_arena *a, const char *orgs, const char *ids, uint32_t **ret,
+                                 size_t *ret_n, tab_error *err)
+{
+    TAB_AUTO(tab_rows) *rows = NULL;
+    TAB_TRY(
+        tab_tx_finish(tx, &rows, err,
+                      "SELECT n - 1 FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS asked(org, id, "
+                      "n) WHERE NOT EXISTS (SELECT 1 FROM jobs.endpoint e WHERE e.org = asked.org AND "
+                      "e.endpoint_id = asked.id AND e.deleted_at IS NULL) ORDER BY n",
+                      TAB_P(tab_p_text(orgs), tab_p_text(ids))));
+    *ret = tab_arena_new_of(a, uint32_t, tab_rows_count(rows) + 1);
+    for (size_t i = 0; *ret != NULL && i < tab_rows_count(rows); i++)
+        (*ret)[(*ret_n)++] = (uint32_t)tab_rows_int(rows, i, 0);
+    return tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;
+}
+
 tab_status endpoint_delete(tab_tx *tx, const tab_call *call, const Tabella__Endpoint *e, const char *actor,
                            int64_t *ret_deleted_us, int64_t *ret_attempt, bool *ret_busy, tab_error *err)
 {

@@ -466,6 +466,22 @@ static tab_status gone(void *arg, tab_call *call, tab_error *err)
     return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
 }
 
+static tab_status gone_of_all(void *arg, tab_call *call, tab_error *err)
+{
+    jobs *self = arg;
+    const Tabella__GoneRequest *q = call->in;
+    Tabella__GoneReply *y = call->out;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    if (strcmp(call->actor, "inference") != 0 || q->n_ids != q->n_orgs || q->n_ids > GONE_MOST)
+        return tab_fail(err, TAB_VALIDATION, "ids", "at most %d ids, each with its organization", GONE_MOST);
+    const char *ids = tab_pg_array(call->arena, q->ids, q->n_ids);
+    const char *orgs = tab_pg_array(call->arena, q->orgs, q->n_orgs);
+    if (ids == NULL || orgs == NULL)
+        return tab_no_memory(err);
+    TAB_TRY(tab_tx_begin(self->pg, TAB_ORG_ALL, tab_in_ms(5000), &tx, err));
+    return endpoints_gone_of_all(&tx, call->arena, orgs, ids, &y->places, &y->n_places, err);
+}
+
 #define METHOD(name, in, out, fn)                                             \
     {                                                                         \
         name, &tabella__##in##__descriptor, &tabella__##out##__descriptor, fn \
@@ -488,6 +504,7 @@ const tab_rpc_method jobs_methods[] = {
     METHOD("EndpointLogs", endpoint_logs_request, endpoint_logs_reply, endpoint_logs_of),
     METHOD("EndpointBundle", get_endpoint_request, output_reply, endpoint_bundle),
     METHOD("Gone", gone_request, gone_reply, gone),
+    METHOD("GoneOfAll", gone_request, gone_reply, gone_of_all),
     METHOD("Waiting", waiting_request, waiting_reply, waiting),
     METHOD("Drift", drift_request, empty, drift_add),
     TAB_RPC_METHODS_END,

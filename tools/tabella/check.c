@@ -127,7 +127,8 @@ static double print_json(const tab_engine *e, const tab_table *const *table, siz
     b.tables = told;
     b.suspects = s;
     tab_out o = { 0 };
-    tab_bundle_page_json(&o, &b, TAB_PAGE_SUSPECTS, 0, TAB_MOST_SUSPECTS, NULL);
+    const Tabella__Bundle *whole = &b;
+    tab_bundle_page_json(&o, &whole, 1, TAB_PAGE_SUSPECTS, 0, TAB_MOST_SUSPECTS, NULL);
     tab_out_bytes(&o, "\n", 1);
     bool ok = !o.failed && fwrite(o.p, 1, o.n, stdout) == o.n && fflush(stdout) == 0;
     tab_out_free(&o);

@@ -7,6 +7,7 @@
 #include "common/base/proto.h"
 #include "common/bundle/bundle_json.h"
 #include "services/inference/serve_state.h"
+#include "services/inference/state_pack.h"
 #include "services/inference/tests/odd_tables.h"
 
 /* ---- what must hold -------------------------------------------------------------------------- */
@@ -211,6 +212,41 @@ static serve_state *pinned(tab_arena *a, const odd *o, const char **why)
     return NULL;
 }
 
+/* The state again, from its bytes. */
+static serve_state *read_back(serve_state *st, const char **why)
+{
+    static const uint8_t key[STATE_KEY] = "odd";
+    serve_state *again = NULL;
+    uint8_t *bytes = NULL;
+    size_t n = 0;
+    tab_error err = { 0 };
+    tab_str name = TAB_S("org/endpoint");
+    tab_status s = state_write(st, name, key, &bytes, &n, &err);
+    if (s == TAB_OK)
+        s = state_read((tab_str){ (const char *)bytes, n }, name, key, &again, &err);
+    free(bytes);
+    if (s != TAB_OK)
+        *why = say("a state is not read back", err.message);
+    return again;
+}
+
+/* A state that was written and read answers the same bytes. */
+static const char *same_answer(tab_arena *a, const tab_call *call, const Tabella__ServeRequest *q,
+                               serve_state *st, const Tabella__ServeReply *y)
+{
+    const char *why = NULL;
+    serve_state *again = read_back(st, &why);
+    Tabella__ServeReply z = TABELLA__SERVE_REPLY__INIT;
+    tab_call own = *call;
+    tab_error err = { 0 };
+    if (again != NULL && serve_answer(daemon_of(), &own, q, again, &z, &err) != TAB_OK)
+        why = say("a state that was read does not serve", err.message);
+    if (why == NULL && !tab_str_eq(tab_proto_write(a, &y->base), tab_proto_write(a, &z.base)))
+        why = "a state that was read answers otherwise";
+    serve_state_free(again);
+    return why;
+}
+
 /* A serve call of every table, and one of the last alone beside it. */
 static const char *served(tab_arena *a, source *s, const odd *o)
 {
@@ -218,6 +254,7 @@ static const char *served(tab_arena *a, source *s, const odd *o)
     serve_state *st = pinned(a, o, &why);
     if (st == NULL)
         return why;
+    serve_state *fresh = read_back(st, &why); /* before anything was asked of it */
     tab_table row[4];
     const tab_table *rows[4];
     size_t most = 1 + odd_next(s, 5);
@@ -254,6 +291,11 @@ static const char *served(tab_arena *a, source *s, const odd *o)
         b.n_tables = first->n_tables;
         why = bundle_holds(&b, i == 0 ? rows : rows + o->n, calls[i]);
     }
+    if (why == NULL) /* without imputers, and with those that the call has fitted */
+        why = same_answer(a, &call, &q, fresh, &y);
+    if (why == NULL)
+        why = same_answer(a, &call, &q, st, &y);
+    serve_state_free(fresh);
     serve_state_free(st);
     return why;
 }

@@ -56,6 +56,7 @@ tab_dense *tab_dense_new(tab_arena *a, const tab_encoder *enc, tab_dense_kind ki
     if (s == NULL)
         return NULL;
     s->kind = kind;
+    s->features = enc->n;
     s->hinges = MAX_HINGES;
     s->onehot = MAX_ONEHOT;
     tab_number_scores(s->score);
@@ -87,6 +88,14 @@ tab_dense *tab_dense_new(tab_arena *a, const tab_encoder *enc, tab_dense_kind ki
             s->feature[k++] = (uint32_t)i;
     }
     return s;
+}
+
+void tab_pack_dense(tab_pack *p, void *each, const void *context)
+{
+    (void)context;
+    tab_dense *s = each;
+    TAB_PACK(p, s->feature, s->width);
+    TAB_PACK(p, s->skip, s->features);
 }
 
 /* How far a level is out, as a number would be: z of a standard normal whose density is that share of its

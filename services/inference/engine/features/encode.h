@@ -18,6 +18,7 @@
 #ifndef TAB_ENCODE_H
 #define TAB_ENCODE_H
 
+#include "services/inference/engine/pack/pack.h"
 #include "services/inference/engine/profile/profile.h"
 
 enum { TAB_BINS = 254, TAB_BIN_MISSING = 255, TAB_KNOTS = 33 };
@@ -81,6 +82,8 @@ typedef struct {
     uint32_t *row;   /* (rows) row of the table that stands here; tab_encode_fit sorts by hash */
 } tab_data;
 
+tab_pack_fn tab_pack_encoder, tab_pack_data;
+
 /* What a column's cells are once parsed: the profile's view without its statistics. */
 typedef struct {
     tab_type type;
@@ -135,6 +138,7 @@ float tab_number_of_score(const tab_feature *f, const float *score, float z);
 bool tab_code_fit(tab_feature *f, const tab_values *v, size_t rows);
 uint32_t tab_code_find(const tab_feature *f, tab_str text);
 uint8_t tab_code_bin(const tab_feature *f, uint32_t code);
+void tab_pack_code(tab_pack *p, tab_feature *f);
 
 /* The dense form, row-major float, that linear algebra reads (features/dense.c). */
 typedef enum {
@@ -148,9 +152,12 @@ typedef struct {
     size_t width;
     size_t hinges, onehot;  /* limits a feature: hinges a number, levels a category */
     uint32_t *feature;      /* (width) the feature that a dense column reads */
+    size_t features;        /* of the encoder */
     bool *skip;             /* (features) those left out, or NULL */
     float score[TAB_KNOTS]; /* tab_number_scores */
 } tab_dense;
+
+tab_pack_fn tab_pack_dense;
 
 /* Where there are more features than width_limit, half as many are read: the most important ones
  * (importance: a share a feature, or NULL: all are read). Else a feature is read more coarsely until all

@@ -33,6 +33,16 @@ static int by_count(const void *a, const void *b)
     return (x->hash > y->hash) - (x->hash < y->hash);
 }
 
+/* Level i is found by its hash from now on; of those with one hash the first is. */
+static void place(tab_feature *f, size_t i)
+{
+    size_t s = tab_place(f->level_hash[i]) & (f->slots - 1);
+    while (f->slot[s] != 0 && f->level_hash[f->slot[s] - 1] != f->level_hash[i])
+        s = (s + 1) & (f->slots - 1);
+    if (f->slot[s] == 0)
+        f->slot[s] = (uint32_t)i + 1;
+}
+
 /* Codes by falling frequency. Ties go by the text's hash, so that the order of rows does not matter. False:
  * out of memory. */
 bool tab_code_fit(tab_feature *f, const tab_values *v, size_t rows)
@@ -56,11 +66,7 @@ bool tab_code_fit(tab_feature *f, const tab_values *v, size_t rows)
         /* The text itself is not kept: a level of other rows is found by its hash. */
         f->level_hash[i] = c[i].hash;
         f->share[i] = (float)((double)c[i].count / (double)present);
-        size_t s = tab_place(c[i].hash) & (f->slots - 1);
-        while (f->slot[s] != 0 && f->level_hash[f->slot[s] - 1] != c[i].hash)
-            s = (s + 1) & (f->slots - 1);
-        if (f->slot[s] == 0) /* of those with one hash the first is found */
-            f->slot[s] = (uint32_t)i + 1;
+        place(f, i);
         f->levels++;
     }
     /* one bin more than levels, for texts that fitting has not seen */
@@ -78,4 +84,26 @@ uint32_t tab_code_find(const tab_feature *f, tab_str text)
             if (f->level_hash[f->slot[s] - 1] == h)
                 return f->slot[s] - 1;
     return (uint32_t)f->levels;
+}
+
+/* Where a hash stands is another place in each process: slots are made anew. */
+void tab_pack_code(tab_pack *p, tab_feature *f)
+{
+    bool places = f->slots > 0;
+    TAB_PACK(p, f->level_hash, f->levels);
+    TAB_PACK(p, f->share, f->levels);
+    if (tab_pack_writes(p))
+        return;
+    f->slot = NULL;
+    for (f->slots = places ? 16 : 0; places && f->slots < 2 * f->levels; f->slots *= 2)
+        ;
+    if (!tab_pack_reads(p) || !places)
+        return;
+    f->slot = f->level_hash == NULL ? NULL : tab_arena_new_of(tab_pack_arena(p), uint32_t, f->slots);
+    if (f->slot == NULL) {
+        tab_pack_refuse(p);
+        return;
+    }
+    for (size_t i = 0; i < f->levels; i++)
+        place(f, i);
 }

@@ -159,3 +159,9 @@ void tab_text_project(const tab_text_basis *b, size_t part, const tab_str *text,
         out[t] = y;
     }
 }
+
+void tab_pack_text_basis(tab_pack *p, void *each, const void *context)
+{
+    (void)context;
+    tab_pack_array(p, each, 1, sizeof(tab_text_basis));
+}

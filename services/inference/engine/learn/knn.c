@@ -145,6 +145,24 @@ static void knn_predict(const void *model, const tab_encoder *enc, const tab_dat
     free(d);
 }
 
+static void pack(tab_pack *p, void *each, const void *context)
+{
+    (void)context;
+    knn *m = each;
+    TAB_PACK_ONE(p, m->dense, tab_pack_dense);
+    TAB_PACK(p, m->scale, m->width);
+    TAB_PACK(p, m->point, m->width * m->n);
+    TAB_PACK(p, m->norm, m->n);
+    TAB_PACK(p, m->y, m->n);
+    TAB_PACK(p, m->label, m->n);
+    TAB_PACK(p, m->prior, m->k);
+}
+
+static void knn_pack(tab_pack *p, void **model)
+{
+    tab_pack_each(p, model, 1, sizeof(knn), pack, NULL);
+}
+
 /* For the budget: every row against every row. */
 static double knn_work(const tab_problem *p, size_t n)
 {
@@ -160,4 +178,5 @@ const tab_learner tab_learn_knn = { .name = "knn",
                                     .cap = 6000,
                                     .work = knn_work,
                                     .fit = knn_fit,
-                                    .predict = knn_predict };
+                                    .predict = knn_predict,
+                                    .pack = knn_pack };

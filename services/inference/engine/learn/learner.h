@@ -12,6 +12,7 @@
 #define TAB_LEARNER_H
 
 #include "services/inference/engine/features/encode.h"
+#include "services/inference/engine/pack/pack.h"
 
 enum { TAB_MANY_CLASSES = 100 }; /* above, work is bounded by cells, too: docs/decisions/0192 */
 
@@ -75,7 +76,13 @@ typedef struct tab_learner {
                     size_t n, float *out);
     /* share of gain a feature (features); NULL when the learner has none */
     const float *(*importance)(const void *model);
+    /* Packs a pointer to a model, as it answers: what `stop` left out, and what only a fit reads, stays away;
+     * a model that was read is not stopped again. */
+    void (*pack)(tab_pack *p, void **model);
 } tab_learner;
+
+/* The learner by its place among all, which stays as long as a build's bytes are read. */
+void tab_pack_learner(tab_pack *p, const tab_learner **at);
 
 extern const tab_learner tab_learn_boost, tab_learn_boost_shallow, tab_learn_boost_brisk,
     tab_learn_boost_fast, tab_learn_boost_quick, tab_learn_linear, tab_learn_kernel, tab_learn_kernel_small,

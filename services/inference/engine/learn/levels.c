@@ -224,3 +224,30 @@ void tab_levels_free(const tab_levels *v, tab_data *d)
     }
     free(d->x), free(d->code), free(d->bin);
 }
+
+/* The means of one category's levels after the other. */
+typedef struct {
+    const tab_levels *v;
+    size_t i;
+} next_mean;
+
+static void pack_mean(tab_pack *p, void *each, const void *context)
+{
+    float **mean = each;
+    next_mean *next = (next_mean *)(uintptr_t)context;
+    size_t n = tab_pack_clears(p) || next->v->levels == NULL ? 0 : next->v->levels[next->i++] + 2;
+    TAB_PACK(p, *mean, n);
+}
+
+void tab_pack_levels(tab_pack *p, void *each, const void *context)
+{
+    (void)context;
+    tab_levels *v = each;
+    next_mean next = { v, 0 };
+    tab_pack_encoder(p, &v->enc, NULL);
+    tab_pack_data(p, &v->data, NULL);
+    TAB_PACK(p, v->kept, v->plain);
+    TAB_PACK(p, v->code, v->n);
+    TAB_PACK(p, v->levels, v->n);
+    TAB_PACK_EACH(p, v->mean, v->n, pack_mean, &next);
+}

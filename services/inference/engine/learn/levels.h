@@ -33,5 +33,6 @@ bool tab_levels_fit(tab_arena *a, const tab_problem *p, const uint32_t *context,
 /* Other rows with the added features: *ret borrows q, and holds only rows row[0..n) of what is added.
  * False: memory; else tab_levels_free. */
 bool tab_levels_read(const tab_levels *v, const tab_data *q, const uint32_t *row, size_t n, tab_data *ret);
+tab_pack_fn tab_pack_levels;
 void tab_levels_free(const tab_levels *v, tab_data *d);
 #endif

@@ -57,7 +57,8 @@ typedef struct {
     bool classification;
     float *scale;      /* (width) */
     size_t step, kept; /* 0: the prior */
-    float *w;          /* (STOPS + 1, MEMBERS, size) */
+    size_t first;      /* stop that comes first; above 0: read from bytes, and the others are not there */
+    float *w;          /* (STOPS + 1, MEMBERS, size), or of stop `first` alone */
 } mlp;
 
 /* The networks at work. */
@@ -270,7 +271,7 @@ static void mlp_predict(const void *model, const tab_encoder *enc, const tab_dat
         size_t rows = n - at < TAB_TILE ? n - at : TAB_TILE;
         tab_dense_read_scaled(m->dense, enc, q, row + at, rows, m->scale, x);
         for (size_t member = 0; member < MEMBERS; member++) {
-            const float *w = m->w + (m->step * MEMBERS + member) * m->size, *from = x;
+            const float *w = m->w + ((m->step - m->first) * MEMBERS + member) * m->size, *from = x;
             /* layer by layer, from one small buffer to another */
             for (size_t l = 0; l < LAYERS; l++) {
                 float *to = l + 1 == LAYERS ? f : l == 0 ? a : b;
@@ -408,6 +409,26 @@ static void *mlp_fit(const tab_problem *p, const tab_fit_task *t, double *curve)
     return ok ? m : NULL;
 }
 
+static void pack(tab_pack *p, void *each, const void *context)
+{
+    (void)context;
+    mlp *m = each;
+    size_t n = MEMBERS * m->size;
+    float *w = tab_pack_writes(p) ? m->w + (m->step - m->first) * n : m->w;
+    TAB_PACK_ONE(p, m->dense, tab_pack_dense);
+    TAB_PACK(p, m->scale, m->in[0]);
+    TAB_PACK(p, w, n);
+    if (!tab_pack_writes(p))
+        m->w = w;
+    if (tab_pack_clears(p))
+        m->first = m->kept = m->step;
+}
+
+static void mlp_pack(tab_pack *p, void **model)
+{
+    tab_pack_each(p, model, 1, sizeof(mlp), pack, NULL);
+}
+
 /* For the budget: most steps x batch x weights, forward and twice back. */
 static double mlp_work(const tab_problem *p, size_t n)
 {
@@ -428,4 +449,5 @@ const tab_learner tab_learn_mlp = { .name = "mlp",
                                     .fit = mlp_fit,
                                     .steps = STOPS,
                                     .stop = mlp_stop,
-                                    .predict = mlp_predict };
+                                    .predict = mlp_predict,
+                                    .pack = mlp_pack };

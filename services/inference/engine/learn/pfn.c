@@ -416,6 +416,37 @@ static void predict(const void *fitted, const tab_encoder *enc, const tab_data *
     free(quantile);
 }
 
+/* A category's shuffled codes; NULL for numbers. */
+static void pack_level(tab_pack *p, void *each, const void *context)
+{
+    (void)context;
+    uint8_t **level = each;
+    TAB_PACK(p, *level, LEVELS);
+}
+
+static void pack_member(tab_pack *p, member *m, const model *of)
+{
+    tab_pack_context(p, &m->context);
+    TAB_PACK(p, m->feature, m->columns);
+    TAB_PACK_EACH(p, m->level, m->columns, pack_level, NULL);
+    TAB_PACK(p, m->cat, m->columns);
+    TAB_PACK(p, m->slot, of->classes);
+}
+
+static void pack(tab_pack *p, void *each, const void *context)
+{
+    (void)context;
+    model *m = each;
+    size_t members = tab_pack_count(p, m->members, MEMBERS);
+    for (size_t r = 0; r < members; r++)
+        pack_member(p, &m->member[r], m);
+}
+
+static void pfn_pack(tab_pack *p, void **fitted)
+{
+    tab_pack_each(p, fitted, 1, sizeof(model), pack, NULL);
+}
+
 const tab_learner tab_learn_pfn = { .name = "pfn",
                                     .weighs = true,
                                     .configs = 1,
@@ -424,4 +455,5 @@ const tab_learner tab_learn_pfn = { .name = "pfn",
                                     .share = 0.4,
                                     .cheaper = cheaper,
                                     .fit = fit,
-                                    .predict = predict };
+                                    .predict = predict,
+                                    .pack = pfn_pack };

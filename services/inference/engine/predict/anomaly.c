@@ -57,7 +57,8 @@ typedef struct {
 struct tab_anomaly_parts {
     tab_dense *dense;
     size_t width, trees, references, neighbours;
-    iso_node *node;
+    size_t nodes;
+    iso_node *node; /* (nodes) */
     uint32_t *root;
     float *reference; /* (width, references): columns are rows, for the product */
     float *norm;      /* (references) */
@@ -413,6 +414,7 @@ static void grow_forest(tab_anomaly_parts *m, const float *x, size_t sample, uin
         g.seed = tab_mix2(seed, t);
         m->root[t] = grow(&g, pick, n, 0);
     }
+    m->nodes = g.nodes;
 }
 
 /* The ellipse of the bulk, x (n, width), then twice of those that are not among the farthest tenth: what is
@@ -564,4 +566,26 @@ bool tab_anomaly_parts_of(const tab_anomaly *m, const tab_encoder *enc, const ta
     free(x);
     free(own);
     return ok;
+}
+
+/* ---- in few bytes ---------------------------------------------------------------------------- */
+
+static void pack_parts(tab_pack *p, void *each, const void *context)
+{
+    (void)context;
+    tab_anomaly_parts *m = each;
+    TAB_PACK_ONE(p, m->dense, tab_pack_dense);
+    TAB_PACK(p, m->node, m->nodes);
+    TAB_PACK(p, m->root, m->trees);
+    TAB_PACK(p, m->reference, m->width * m->references);
+    TAB_PACK(p, m->norm, m->references);
+    TAB_PACK(p, m->inverse, m->width * m->side);
+    TAB_PACK(p, m->mean, m->width);
+}
+
+void tab_pack_anomaly(tab_pack *p, void *each, const void *context)
+{
+    tab_anomaly *m = each;
+    TAB_PACK(p, m->score, *(const size_t *)context);
+    TAB_PACK_ONE(p, m->parts, pack_parts);
 }

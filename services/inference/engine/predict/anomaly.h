@@ -20,6 +20,8 @@ typedef struct {
     tab_anomaly_parts *parts;
 } tab_anomaly;
 
+tab_pack_fn tab_pack_anomaly; /* context: how many rows, a size_t */
+
 /* NULL: the arena is full or the pass was cancelled. */
 tab_anomaly *tab_anomaly_fit(const tab_engine *e, tab_arena *a, const tab_encoder *enc, const tab_data *d,
                              size_t trees, tab_anomaly_cut cut, uint64_t seed);

@@ -23,7 +23,7 @@ static const double NEAR_WHOLE = 0.02;               /* of a bound of counts, by
 void tab_fitted_free(tab_fitted *f)
 {
     if (f != NULL)
-        tab_arena_free(f->arena); /* f itself lives there */
+        tab_arena_free(f->arena); /* f itself lives there; NULL: another's */
 }
 
 size_t tab_fitted_bytes(const tab_fitted *f)
@@ -31,7 +31,7 @@ size_t tab_fitted_bytes(const tab_fitted *f)
     size_t models = f->stack == NULL ? 0 : f->stack->bytes;
     if (f->interval != NULL && f->interval->scale != NULL)
         models += f->interval->scale->bytes;
-    return tab_arena_used(f->arena) + models;
+    return (f->arena == NULL ? 0 : tab_arena_used(f->arena)) + models;
 }
 
 const char *tab_fitted_ahead(const tab_fitted *f)

@@ -8,6 +8,7 @@
 #ifndef TAB_FITTED_H
 #define TAB_FITTED_H
 
+#include "services/inference/engine/pack/pack.h"
 #include "services/inference/engine/profile/profile.h"
 #include "services/inference/engine/recipes.h"
 
@@ -32,6 +33,10 @@ tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_opti
 void tab_fitted_free(tab_fitted *f); /* NULL is fine */
 TAB_DEFINE_AUTO(tab_fitted)
 size_t tab_fitted_bytes(const tab_fitted *f); /* memory it holds, for a cache's bound */
+
+/* A pointer to one in few bytes (fitted_pack.c). What is read gives the same bytes for every row, and belongs
+ * to the arena that it is read into: tab_fitted_free does nothing. */
+void tab_pack_fitted(tab_pack *p, tab_fitted **at);
 
 /* The results of the rows it was fitted on, in row order: out of fold where the target is present, by the
  * whole stack (missing_target_results) where not. Lives in e->arena. */

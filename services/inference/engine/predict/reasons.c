@@ -146,16 +146,6 @@ void tab_boost_shap(const tab_boost *m, size_t margin, const tab_data *d, uint32
 
 /* ---- into messages --------------------------------------------------------------------------- */
 
-/* The boosted member that carries most weight, or NULL. */
-static const tab_member *boosted(const tab_stack *s)
-{
-    const tab_member *best = NULL;
-    for (size_t l = 0; s != NULL && l < s->members; l++)
-        if (s->member[l].learner->importance != NULL && (best == NULL || s->member[l].weight > best->weight))
-            best = &s->member[l];
-    return best;
-}
-
 typedef struct {
     const tab_engine *e;
     const tab_fitted *f;
@@ -172,7 +162,7 @@ static void explain_one(void *ctx, size_t i)
 {
     job *j = ctx;
     const tab_fitted *f = j->f;
-    const tab_member *m = boosted(f->stack);
+    const tab_member *m = f->stack == NULL ? NULL : tab_stack_reasons(f->stack);
     uint32_t at = j->place != NULL ? j->place[j->r->row[i]] : (uint32_t)i;
     /* the folds' models may read more features than the encoder has (learn/levels.h) */
     size_t most = f->enc->n;

@@ -250,3 +250,16 @@ tab_status tab_profile_given(const tab_engine *e, const tab_table *t, const tab_
     *ret = p;
     return TAB_OK;
 }
+
+static void pack_voids(tab_pack *p, void *each, const void *context)
+{
+    (void)context;
+    struct tab_voids *v = each;
+    tab_pack_strs(p, &v->text, v->texts);
+    TAB_PACK(p, v->number, v->numbers);
+}
+
+void tab_pack_voids(tab_pack *p, const struct tab_voids *const *at)
+{
+    TAB_PACK_ONE(p, *at, pack_voids);
+}

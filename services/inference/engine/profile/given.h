@@ -3,6 +3,7 @@
 #ifndef TAB_PROFILE_GIVEN_H
 #define TAB_PROFILE_GIVEN_H
 
+#include "services/inference/engine/pack/pack.h"
 #include "services/inference/engine/profile/profile.h"
 
 /* tab_profile_table of the table as the caller says it is: (*ret)->table has null where a cell is void. All
@@ -15,4 +16,7 @@ tab_status tab_profile_given(const tab_engine *e, const tab_table *t, const tab_
 /* t with null where a cell is void by p, whose columns it has: t itself where there is none. NULL: the arena
  * is full. */
 const tab_table *tab_void_cells(tab_arena *a, const tab_profile *p, const tab_table *t);
+
+/* A profile's voids (pack/pack.h). */
+void tab_pack_voids(tab_pack *p, const struct tab_voids *const *at);
 #endif

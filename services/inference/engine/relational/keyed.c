@@ -57,27 +57,41 @@ bool tab_key_hashes(const tab_column *c, size_t rows, uint64_t *hash)
     return true;
 }
 
+/* The slots of k's hashes (rows). Where a hash stands is another place in each process. */
+static bool place_rows(tab_arena *a, tab_keyed *k, size_t rows)
+{
+    for (k->slots = 16; k->slots < 2 * rows; k->slots *= 2)
+        ;
+    k->slot = tab_arena_new_of(a, uint32_t, k->slots);
+    for (size_t i = 0; k->slot != NULL && i < rows; i++) {
+        uint64_t h = k->hash[i];
+        size_t at = tab_place(h) & (k->slots - 1);
+        while (k->slot[at] != 0 && k->hash[k->slot[at] - 1] != h)
+            at = (at + 1) & (k->slots - 1);
+        if (h != 0 && k->slot[at] == 0)
+            k->slot[at] = (uint32_t)i + 1;
+    }
+    return k->slot != NULL;
+}
+
 bool tab_keyed_new(tab_arena *a, const tab_table *t, size_t table, size_t column, tab_keyed *ret)
 {
-    size_t slots = 16;
-    while (slots < 2 * t->rows)
-        slots *= 2;
-    *ret = (tab_keyed){ .table = table,
-                        .column = column,
-                        .hash = tab_arena_new_of(a, uint64_t, t->rows + 1),
-                        .slot = tab_arena_new_of(a, uint32_t, slots),
-                        .slots = slots };
-    if (ret->hash == NULL || ret->slot == NULL || !tab_key_hashes(&t->col[column], t->rows, ret->hash))
-        return false;
-    for (size_t i = 0; i < t->rows; i++) {
-        uint64_t h = ret->hash[i];
-        size_t at = tab_place(h) & (slots - 1);
-        while (ret->slot[at] != 0 && ret->hash[ret->slot[at] - 1] != h)
-            at = (at + 1) & (slots - 1);
-        if (h != 0 && ret->slot[at] == 0)
-            ret->slot[at] = (uint32_t)i + 1;
-    }
-    return true;
+    *ret = (tab_keyed){
+        .table = table, .column = column, .rows = t->rows, .hash = tab_arena_new_of(a, uint64_t, t->rows + 1)
+    };
+    return ret->hash != NULL && tab_key_hashes(&t->col[column], t->rows, ret->hash) &&
+           place_rows(a, ret, t->rows);
+}
+
+void tab_pack_keyed(tab_pack *p, void *each, const void *context)
+{
+    (void)context;
+    tab_keyed *k = each;
+    TAB_PACK(p, k->hash, k->rows);
+    if (!tab_pack_writes(p))
+        k->slot = NULL, k->slots = 0;
+    if (tab_pack_reads(p) && (k->hash == NULL || !place_rows(tab_pack_arena(p), k, k->rows)))
+        tab_pack_refuse(p);
 }
 
 uint32_t tab_keyed_row(const tab_keyed *k, uint64_t hash)

@@ -13,7 +13,7 @@ enum { TAB_WAY_HOPS = 3, TAB_WAYS = 40, TAB_LINK_FEATURES = 300, TAB_LINKED_ROWS
 
 /* The cells of a column that joins tables, as hashes of their normal form; 0: missing. */
 typedef struct {
-    size_t table, column;
+    size_t table, column, rows;
     uint64_t *hash; /* (rows) */
     uint32_t *slot; /* (slots) open addressing: row + 1 of the first row with a hash, or 0 */
     size_t slots;
@@ -22,6 +22,7 @@ typedef struct {
 /* hash (rows): of any rows of a column that joins. False: out of memory. */
 bool tab_key_hashes(const tab_column *c, size_t rows, uint64_t *hash) TAB_CHECKED;
 bool tab_keyed_new(tab_arena *a, const tab_table *t, size_t table, size_t column, tab_keyed *ret) TAB_CHECKED;
+tab_pack_fn tab_pack_keyed;
 /* The first row with the hash, or TAB_NULL. */
 uint32_t tab_keyed_row(const tab_keyed *k, uint64_t hash);
 
@@ -47,11 +48,13 @@ typedef struct {
     uint32_t *at;   /* (groups + 1) */
     uint32_t *leaf; /* rows, group by group, in order of time and row */
     double *time;   /* beside leaf; NULL: they have none */
-    uint32_t *side; /* (rows of the leaf table) row of the side table, or TAB_NULL; NULL without a side */
-    double now;     /* the latest time */
-    bool own;       /* what it leads to belongs to one of the target's rows alone */
-    bool cut;       /* rows count that are before the target's row: the least of its moments */
-    bool absent;    /* rows without a target have nothing here, though those with one have: it is not read */
+    size_t side_rows;
+    uint32_t
+        *side;   /* (side_rows, of the leaf table) row of the side table, or TAB_NULL; NULL without a side */
+    double now;  /* the latest time */
+    bool own;    /* what it leads to belongs to one of the target's rows alone */
+    bool cut;    /* rows count that are before the target's row: the least of its moments */
+    bool absent; /* rows without a target have nothing here, though those with one have: it is not read */
     double with, without; /* share of the rows with and without a target that have something here */
     const char *by;       /* the column that the way starts from, where its end is reached in several ways */
 } tab_way;
@@ -135,6 +138,7 @@ struct tab_link_set {
 bool tab_ways_find(tab_arena *a, tab_links *l, const tab_references *refs) TAB_CHECKED;
 /* Rows of a way's leaf table in groups, in order of time. False: out of memory. */
 bool tab_way_group_rows(tab_arena *a, const tab_links *l, tab_way *w) TAB_CHECKED;
+tab_pack_fn tab_pack_way; /* context: the links */
 /* The times of a table's rows; NULL: it has none. */
 const double *tab_link_clock(const tab_links *l, size_t table);
 /* Which dates of the target's table are when its rows are asked about, and which ways they cut. False: out of

@@ -70,6 +70,10 @@ tab_status tab_links_rows(const tab_engine *e, const tab_links *l, const tab_lin
 bool tab_links_doubt(tab_arena *a, const tab_link_set *s, const tab_table *wide,
                      Tabella__Prediction *m) TAB_CHECKED;
 
+/* Links, and what was chosen of them, in few bytes (pack/pack.h). */
+void tab_pack_links(tab_pack *p, tab_links **l, tab_link_set **s);
+tab_pack_fn tab_pack_link_told;
+
 size_t tab_link_set_size(const tab_link_set *s);
 /* The name of chosen column i. */
 tab_str tab_link_set_name(const tab_link_set *s, size_t i);

@@ -69,6 +69,7 @@ static bool find_sides(tab_arena *a, const tab_links *l, tab_way *w)
     const tab_hop *h = &w->hop[w->ups + w->downs];
     size_t rows = l->p[tab_way_leaf(w)]->table->rows;
     w->side = tab_arena_new_of(a, uint32_t, rows + 1);
+    w->side_rows = rows;
     for (size_t r = 0; w->side != NULL && r < rows; r++)
         w->side[r] = tab_keyed_row(h->to, h->from->hash[r]);
     return w->side != NULL;
@@ -107,4 +108,43 @@ bool tab_way_group_rows(tab_arena *a, const tab_links *l, tab_way *w)
     }
     free(x);
     return ok;
+}
+
+/* ---- in few bytes (pack/pack.h) ------------------------------------------------------------- */
+
+/* Where a key stands is another place in each process: slots are made anew. */
+static bool place_groups(tab_arena *a, tab_way *w)
+{
+    for (w->slots = 16; w->slots < 2 * w->groups; w->slots *= 2)
+        ;
+    w->slot = tab_arena_new_of(a, uint32_t, w->slots);
+    for (size_t g = 0; w->slot != NULL && g < w->groups; g++) {
+        size_t at = tab_place(w->key[g]) & (w->slots - 1);
+        while (w->slot[at] != 0)
+            at = (at + 1) & (w->slots - 1);
+        w->slot[at] = (uint32_t)g + 1;
+    }
+    return w->slot != NULL;
+}
+
+void tab_pack_way(tab_pack *p, void *each, const void *context)
+{
+    const tab_links *l = context;
+    tab_way *w = each;
+    for (size_t h = 0; h < TAB_WAY_HOPS; h++) {
+        TAB_PACK_INSIDE(p, w->hop[h].from, l->keyed, l->keys);
+        TAB_PACK_INSIDE(p, w->hop[h].to, l->keyed, l->keys);
+    }
+    TAB_PACK(p, w->key, w->groups);
+    TAB_PACK(p, w->at, w->groups + 1);
+    size_t n = w->at == NULL ? 0 : w->at[w->groups];
+    TAB_PACK(p, w->leaf, n);
+    TAB_PACK(p, w->time, n);
+    TAB_PACK(p, w->side, w->side_rows);
+    tab_pack_text(p, &w->by);
+    if (!tab_pack_writes(p))
+        w->slot = NULL, w->slots = 0;
+    bool placed = tab_pack_reads(p) && w->downs > 0;
+    if (placed && (w->key == NULL || !place_groups(tab_pack_arena(p), w)))
+        tab_pack_refuse(p);
 }

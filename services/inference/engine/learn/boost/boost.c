@@ -448,6 +448,8 @@ static bool keep_model(const work *w, size_t rounds, float *base, tab_boost *mod
                           .classification = p->classification,
                           .shared = w->r->shared,
                           .features = p->enc->n,
+                          .nodes = g->nodes,
+                          .sets = g->sets,
                           .base = base };
     /* the grower's arrays are larger than needed: the trees are copied to the fit's arena */
     model->node = tab_arena_new_of(a, tab_tree_node, g->nodes + 1);

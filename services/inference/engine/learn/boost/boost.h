@@ -39,9 +39,10 @@ typedef struct {
     size_t rounds, grown;              /* answered with; held */
     bool classification, shared; /* shared: a round's trees have one shape, and lie one behind the other */
     float *base;                 /* (margins) */
-    tab_tree_node *node;
+    size_t nodes, sets;
+    tab_tree_node *node;      /* (nodes) round after round */
     float *cover;             /* (nodes) sum of second derivatives that reached it */
-    uint64_t (*set)[4];       /* 256 bits by bin */
+    uint64_t (*set)[4];       /* (sets) 256 bits by bin */
     tab_leaf_slopes *slopes;  /* (nodes) of leaves, or NULL: leaves are constant */
     tab_slope_number *number; /* (numbers) that slopes read */
     size_t numbers;

@@ -226,6 +226,116 @@ static const float *boost_importance(const void *model)
     return ((const tab_boost *)model)->importance;
 }
 
+/* ---- in few bytes ---------------------------------------------------------------------------- */
+
+/* The sets that the first n nodes ask. */
+static size_t sets_of(const tab_boost *m, size_t n)
+{
+    size_t sets = 0;
+    for (size_t i = 0; i < n; i++)
+        if (m->node[i].feature >= 0 && (m->node[i].split & TAB_SPLIT_SET) != 0) {
+            size_t set = (m->node[i].split ^ TAB_SPLIT_SET) + (size_t)1;
+            sets = set > sets ? set : sets;
+        }
+    return sets;
+}
+
+static uint32_t bits_of(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+/* What is told of nodes and covers beside what follows from the others: children stand by how far behind
+ * their node, an inner node's value is nobody's, and its cover is the sum of its children's but for rounding.
+ */
+static void reduce(tab_tree_node *node, float *cover, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint32_t left = node[i].left;
+        node[i].left -= (uint32_t)i;
+        if (node[i].feature < 0)
+            continue;
+        uint32_t rounding = bits_of(cover[i]) - bits_of(cover[left] + cover[left + 1]);
+        node[i].value = 0;
+        memcpy(&cover[i], &rounding, sizeof rounding); /* children stand behind, and are whole yet */
+    }
+}
+
+/* Back. False: a child that is no node behind its parent. */
+static bool restore(tab_tree_node *node, float *cover, size_t n)
+{
+    for (size_t i = n; i-- > 0;) {
+        uint32_t left = node[i].left += (uint32_t)i;
+        if (node[i].feature < 0)
+            continue;
+        if (left <= i || left >= n - 1)
+            return false;
+        uint32_t bits = bits_of(cover[i]) + bits_of(cover[left] + cover[left + 1]);
+        memcpy(&cover[i], &bits, sizeof bits);
+    }
+    return true;
+}
+
+/* Nodes and covers, written from a reduced copy. */
+static void pack_nodes(tab_pack *p, tab_boost *m, size_t n)
+{
+    tab_tree_node *node = m->node;
+    float *cover = m->cover;
+    if (tab_pack_writes(p)) {
+        node = malloc((n + 1) * sizeof *node);
+        cover = malloc((n + 1) * sizeof *cover);
+        if (node == NULL || cover == NULL) {
+            tab_pack_no_memory(p);
+        } else {
+            memcpy(node, m->node, n * sizeof *node);
+            memcpy(cover, m->cover, n * sizeof *cover);
+            reduce(node, cover, n);
+        }
+    }
+    TAB_PACK_OWN(p, node, n);
+    TAB_PACK_OWN(p, cover, n);
+    if (tab_pack_writes(p)) {
+        free(node), free(cover);
+        return;
+    }
+    m->node = node;
+    m->cover = cover;
+    if (tab_pack_reads(p) && (node == NULL || cover == NULL || !restore(node, cover, n)))
+        tab_pack_refuse(p);
+}
+
+/* The rounds that answer, which come first. */
+static void pack(tab_pack *p, void *each, const void *context)
+{
+    (void)context;
+    tab_boost *m = each;
+    size_t trees = m->rounds * m->margins, nodes = m->nodes, sets = m->sets;
+    if (!tab_pack_reads(p)) {
+        nodes = m->rounds < m->grown ? m->root[trees] : m->nodes;
+        sets = sets_of(m, nodes);
+    }
+    TAB_PACK(p, m->base, m->margins);
+    pack_nodes(p, m, nodes);
+    TAB_PACK(p, m->set, sets);
+    TAB_PACK(p, m->slopes, nodes);
+    TAB_PACK(p, m->number, m->numbers);
+    TAB_PACK(p, m->root, trees);
+    TAB_PACK(p, m->depth, trees);
+    TAB_PACK(p, m->importance, m->features);
+    if (tab_pack_clears(p)) {
+        m->nodes = nodes;
+        m->sets = sets;
+        m->grown = m->rounds;
+    }
+}
+
+static void boost_pack(tab_pack *p, void **model)
+{
+    tab_pack_each(p, model, 1, sizeof(tab_boost), pack, NULL);
+}
+
 const tab_learner tab_learn_boost = { .name = "boost",
                                       .configs = 1,
                                       .work = boost_work,
@@ -233,7 +343,8 @@ const tab_learner tab_learn_boost = { .name = "boost",
                                       .steps = STEPS,
                                       .stop = boost_stop,
                                       .predict = boost_predict,
-                                      .importance = boost_importance };
+                                      .importance = boost_importance,
+                                      .pack = boost_pack };
 const tab_learner tab_learn_boost_shallow = { .name = "boost-shallow",
                                               .configs = 1,
                                               .work = boost_work,
@@ -241,7 +352,8 @@ const tab_learner tab_learn_boost_shallow = { .name = "boost-shallow",
                                               .steps = STEPS,
                                               .stop = boost_stop,
                                               .predict = boost_predict,
-                                              .importance = boost_importance };
+                                              .importance = boost_importance,
+                                              .pack = boost_pack };
 const tab_learner tab_learn_boost_brisk = { .name = "boost-brisk",
                                             .configs = 1,
                                             .work = boost_work,
@@ -249,7 +361,8 @@ const tab_learner tab_learn_boost_brisk = { .name = "boost-brisk",
                                             .steps = BRISK_STEPS,
                                             .stop = boost_stop,
                                             .predict = boost_predict,
-                                            .importance = boost_importance };
+                                            .importance = boost_importance,
+                                            .pack = boost_pack };
 const tab_learner tab_learn_boost_fast = { .name = "boost-fast",
                                            .configs = 1,
                                            .work = boost_work,
@@ -257,7 +370,8 @@ const tab_learner tab_learn_boost_fast = { .name = "boost-fast",
                                            .steps = FAST_STEPS,
                                            .stop = boost_stop,
                                            .predict = boost_predict,
-                                           .importance = boost_importance };
+                                           .importance = boost_importance,
+                                           .pack = boost_pack };
 const tab_learner tab_learn_boost_quick = { .name = "boost-quick",
                                             .configs = 1,
                                             .work = boost_work,
@@ -265,4 +379,5 @@ const tab_learner tab_learn_boost_quick = { .name = "boost-quick",
                                             .steps = QUICK_STEPS,
                                             .stop = boost_stop,
                                             .predict = boost_predict,
-                                            .importance = boost_importance };
+                                            .importance = boost_importance,
+                                            .pack = boost_pack };

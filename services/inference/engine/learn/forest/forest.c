@@ -30,6 +30,7 @@ typedef struct {
     bool classification, codes; /* codes: some node asks for a category */
     tab_forest_node *node;
     float *value;
+    size_t nodes, values;
     size_t trees;
     uint32_t root[TREES];
     float *prior; /* (k) */
@@ -294,6 +295,8 @@ static bool keep_trees(grower *g, tab_arena *a, bool grown)
     free(m->node), free(m->value);
     m->node = nodes;
     m->value = values;
+    m->nodes = g->nodes;
+    m->values = g->values;
     return ok;
 }
 
@@ -387,6 +390,20 @@ static void forest_predict(const void *model, const tab_encoder *enc, const tab_
     }
 }
 
+static void pack(tab_pack *p, void *each, const void *context)
+{
+    (void)context;
+    forest *m = each;
+    TAB_PACK(p, m->node, m->nodes);
+    TAB_PACK(p, m->value, m->values);
+    TAB_PACK(p, m->prior, m->k);
+}
+
+static void forest_pack(tab_pack *p, void **model)
+{
+    tab_pack_each(p, model, 1, sizeof(forest), pack, NULL);
+}
+
 static void *forest_fit(const tab_problem *p, const tab_fit_task *t, double *curve)
 {
     (void)curve;
@@ -419,11 +436,13 @@ const tab_learner tab_learn_forest = { .name = "forest",
                                        .cap = 20000,
                                        .work = forest_work,
                                        .fit = forest_fit,
-                                       .predict = forest_predict };
+                                       .predict = forest_predict,
+                                       .pack = forest_pack };
 /* Leaves of single rows whatever they are worth alone: docs/decisions/0181. */
 const tab_learner tab_learn_forest_fine = { .name = "forest-fine",
                                             .configs = 1,
                                             .cap = 20000,
                                             .work = fine_work,
                                             .fit = fine_fit,
-                                            .predict = forest_predict };
+                                            .predict = forest_predict,
+                                            .pack = forest_pack };

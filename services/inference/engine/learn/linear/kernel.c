@@ -51,12 +51,13 @@ static const struct {
 typedef struct {
     tab_dense *dense;
     size_t width, landmarks, k, outputs, step;
+    size_t first; /* step whose alpha comes first; above 1: read from bytes, and the others are not there */
     bool classification;
     float gamma;
     float *scale;  /* (width) square root of s */
     float *centre; /* (width, landmarks) */
     float *norm;   /* (landmarks) */
-    float *alpha;  /* (PATH, landmarks, k) */
+    float *alpha;  /* (PATH, landmarks, k), or of step `first` alone */
     float *bias;   /* (PATH + 1, k); at 0 the intercept alone */
 } kernel;
 
@@ -109,7 +110,7 @@ static void kernel_rows(const kernel *m, const float *x, size_t n, float *out)
 static void margins(const kernel *m, const float *k, size_t n, size_t step, float *out)
 {
     if (step > 0)
-        tab_apply(k, n, m->landmarks, m->alpha + (step - 1) * m->landmarks * m->k, m->k, out);
+        tab_apply(k, n, m->landmarks, m->alpha + (step - m->first) * m->landmarks * m->k, m->k, out);
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < m->k; j++)
             out[i * m->k + j] = (step > 0 ? out[i * m->k + j] : 0) + m->bias[step * m->k + j];
@@ -251,6 +252,7 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, size_t landmarks, 
     m->k = p->classification && p->outputs > 2 ? p->outputs : 1;
     m->landmarks = n <= landmarks ? n : landmarks;
     m->step = PATH;
+    m->first = 1;
     size_t w = m->width, c = m->landmarks, k = m->k;
     m->scale = tab_arena_new_of(t->arena, float, w);
     m->centre = tab_arena_new_of(t->arena, float, w *c);
@@ -305,6 +307,29 @@ static void kernel_predict(const void *model, const tab_encoder *enc, const tab_
     free(k);
 }
 
+static void pack(tab_pack *p, void *each, const void *context)
+{
+    (void)context;
+    kernel *m = each;
+    size_t n = m->step > 0 ? m->landmarks * m->k : 0;
+    float *alpha = tab_pack_writes(p) && m->step > 0 ? m->alpha + (m->step - m->first) * n : m->alpha;
+    TAB_PACK_ONE(p, m->dense, tab_pack_dense);
+    TAB_PACK(p, m->scale, m->width);
+    TAB_PACK(p, m->centre, m->width * m->landmarks);
+    TAB_PACK(p, m->norm, m->landmarks);
+    TAB_PACK(p, alpha, n);
+    TAB_PACK(p, m->bias, (PATH + 1) * m->k);
+    if (!tab_pack_writes(p))
+        m->alpha = alpha;
+    if (tab_pack_clears(p))
+        m->first = m->step;
+}
+
+static void kernel_pack(tab_pack *p, void **model)
+{
+    tab_pack_each(p, model, 1, sizeof(kernel), pack, NULL);
+}
+
 /* A target that the trees have learned in 40 steps is mostly noise, and half of the landmarks say as much;
  * one that they still learn after hundreds is a function of many turns, and more landmarks follow it. See
  * docs/decisions/0146. */
@@ -353,7 +378,8 @@ const tab_learner tab_learn_kernel = { .name = "kernel",
                                        .fit = kernel_fit,
                                        .steps = PATH,
                                        .stop = kernel_stop,
-                                       .predict = kernel_predict };
+                                       .predict = kernel_predict,
+                                       .pack = kernel_pack };
 const tab_learner tab_learn_kernel_small = { .name = "kernel-small",
                                              .weighs = true,
                                              .configs = 1,
@@ -362,4 +388,5 @@ const tab_learner tab_learn_kernel_small = { .name = "kernel-small",
                                              .fit = kernel_fit_small,
                                              .steps = PATH,
                                              .stop = kernel_stop,
-                                             .predict = kernel_predict };
+                                             .predict = kernel_predict,
+                                             .pack = kernel_pack };

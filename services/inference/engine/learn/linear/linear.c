@@ -17,9 +17,10 @@ static const double LAMBDA[PATH] = { 300, 60, 15, 4, 1, 0.2 };
 typedef struct {
     tab_dense *dense;
     size_t width, k, outputs, step; /* step 0: the intercept alone */
+    size_t first; /* step whose weights come first; above 1: read from bytes, and the others are not there */
     bool classification;
     float *prior; /* (k) margins of the intercept alone */
-    float *w;     /* (PATH, width + 1, k) */
+    float *w;     /* (PATH, width + 1, k), or of step `first` alone */
 } linear;
 
 /* z (n, width + 1): a constant, then the dense form. */
@@ -47,7 +48,7 @@ static void margins(const linear *m, const tab_encoder *enc, const tab_data *q, 
         return;
     }
     read_rows(m, enc, q, row, n, z, tile);
-    tab_apply(z, n, m->width + 1, m->w + (step - 1) * (m->width + 1) * m->k, m->k, out);
+    tab_apply(z, n, m->width + 1, m->w + (step - m->first) * (m->width + 1) * m->k, m->k, out);
 }
 
 /* NULL: fewer than two rows, cancelled, out of memory, or no solution in numbers. */
@@ -64,6 +65,7 @@ static void *linear_fit(const tab_problem *p, const tab_fit_task *t, double *cur
     m->outputs = p->outputs;
     m->k = p->classification && p->outputs > 2 ? p->outputs : 1;
     m->step = PATH;
+    m->first = 1;
     /* a column of ones stands before the dense form */
     size_t width = m->width + 1;
     m->w = tab_arena_new_of(t->arena, float, PATH *width * m->k);
@@ -131,6 +133,26 @@ static void linear_predict(const void *model, const tab_encoder *enc, const tab_
     free(tile);
 }
 
+static void pack(tab_pack *p, void *each, const void *context)
+{
+    (void)context;
+    linear *m = each;
+    size_t n = m->step > 0 ? (m->width + 1) * m->k : 0;
+    float *w = tab_pack_writes(p) && m->step > 0 ? m->w + (m->step - m->first) * n : m->w;
+    TAB_PACK_ONE(p, m->dense, tab_pack_dense);
+    TAB_PACK(p, m->prior, m->k);
+    TAB_PACK(p, w, n);
+    if (!tab_pack_writes(p))
+        m->w = w;
+    if (tab_pack_clears(p))
+        m->first = m->step;
+}
+
+static void linear_pack(tab_pack *p, void **model)
+{
+    tab_pack_each(p, model, 1, sizeof(linear), pack, NULL);
+}
+
 /* For the budget: the Gram matrix and the solver's steps. */
 static double linear_work(const tab_problem *p, size_t n)
 {
@@ -146,4 +168,5 @@ const tab_learner tab_learn_linear = { .name = "linear",
                                        .fit = linear_fit,
                                        .steps = PATH,
                                        .stop = linear_stop,
-                                       .predict = linear_predict };
+                                       .predict = linear_predict,
+                                       .pack = linear_pack };

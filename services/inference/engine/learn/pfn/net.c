@@ -572,3 +572,50 @@ bool tab_pfn_query_numeric(const tab_pfn_context *c, const tab_pfn_table *t, flo
 {
     return query(c, t, mean, quantile);
 }
+
+/* ---- in few bytes ---------------------------------------------------------------------------- */
+
+static void pack_stats(tab_pack *p, void *each, const void *context)
+{
+    (void)context;
+    tab_pfn_stats *s = each;
+    TAB_PACK(p, s->sorted, s->have);
+}
+
+/* context: the weights. */
+static void pack_cache(tab_pack *p, void *each, const void *context)
+{
+    const tab_pfn *w = context;
+    column_cache *c = each;
+    TAB_PACK(p, c->kt, w->inducing * w->e);
+    TAB_PACK(p, c->v, w->inducing * w->e);
+}
+
+static void pack_context(tab_pack *p, void *each, const void *context)
+{
+    (void)context;
+    tab_pfn_context *c = each;
+    const tab_pfn *w = tab_pfn_default(NULL);
+    size_t known = w->registers + c->n;
+    c->w = w;
+    TAB_PACK_EACH(p, c->stats, c->m, pack_stats, NULL);
+    TAB_PACK(p, c->code, c->m * w->e);
+    for (int s = 0; s < 2; s++)
+        TAB_PACK_EACH(p, c->column[s], c->m, pack_cache, w);
+    for (size_t i = 0; i < w->blocks; i++) {
+        TAB_PACK(p, c->k[i], tab_pfn_keys_room(known, ROW_HEAD));
+        TAB_PACK(p, c->v[i], known * ROW_HEAD);
+    }
+    tab_pack_voters(p, &c->vote, NULL);
+    if (tab_pack_clears(p))
+        c->w = NULL;
+}
+
+void tab_pack_context(tab_pack *p, tab_pfn_context **at)
+{
+    if (tab_pfn_default(NULL) == NULL) {
+        tab_pack_refuse(p);
+        return;
+    }
+    tab_pack_each(p, at, 1, sizeof **at, pack_context, NULL);
+}

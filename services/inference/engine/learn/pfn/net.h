@@ -16,6 +16,7 @@
 
 #include "common/base/arena.h"
 #include "services/inference/engine/learn/pfn/weights.h"
+#include "services/inference/engine/pack/pack.h"
 
 typedef struct {
     size_t n, m;
@@ -34,6 +35,9 @@ tab_pfn_context *tab_pfn_encode(const tab_pfn *w, tab_arena *a, const tab_pfn_ta
 /* The same with a numeric target (n), finite, of any scale; w->numeric. */
 tab_pfn_context *tab_pfn_encode_numeric(const tab_pfn *w, tab_arena *a, const tab_pfn_table *t,
                                         const float *target, const float *code, const atomic_bool *cancel);
+
+/* A pointer to one (pack/pack.h); it is read where the same weights are, else refused. */
+void tab_pack_context(tab_pack *p, tab_pfn_context **at);
 
 /* logp (n, TAB_PFN_SLOTS): log-probabilities of the slots that the context holds, the others at -INFINITY.
  * The table has the context's columns. False: memory. Thread-safe. */

@@ -131,3 +131,14 @@ void tab_pfn_vote_quantiles(const tab_pfn_voters *v, size_t n, const float *q, f
         read_quantiles(v, weight, quantile + i * TAB_PFN_LEVELS);
     }
 }
+
+void tab_pack_voters(tab_pack *p, void *each, const void *context)
+{
+    (void)context;
+    tab_pfn_voters *v = each;
+    for (size_t h = 0; h < TAB_PFN_VOTES; h++)
+        TAB_PACK(p, v->key[h], tab_pfn_keys_room(v->n, v->d / TAB_PFN_VOTES));
+    TAB_PACK(p, v->slot, v->n);
+    TAB_PACK(p, v->value, (v->n + 15) / 16 * 16); /* zeros behind them are read */
+    TAB_PACK(p, v->order, v->n);
+}

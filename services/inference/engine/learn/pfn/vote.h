@@ -6,6 +6,7 @@
 
 #include "common/base/arena.h"
 #include "services/inference/engine/learn/pfn/weights.h"
+#include "services/inference/engine/pack/pack.h"
 
 enum { TAB_PFN_VOTES = 4 }; /* heads */
 
@@ -24,6 +25,8 @@ typedef struct {
 bool tab_pfn_voters_new(tab_pfn_voters *v, tab_arena *a, size_t n, size_t d, const uint8_t *slot) TAB_CHECKED;
 /* Standardises and orders target (n). False: the arena is full. */
 bool tab_pfn_voters_values(tab_pfn_voters *v, tab_arena *a, const float *target) TAB_CHECKED;
+
+tab_pack_fn tab_pack_voters;
 
 /* q (n, d), scaled. logp (n, TAB_PFN_SLOTS), -INFINITY where no row holds the slot */
 void tab_pfn_vote_classes(const tab_pfn_voters *v, size_t n, const float *q, float *logp);

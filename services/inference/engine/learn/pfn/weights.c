@@ -253,6 +253,8 @@ static tab_status check_head(tab_str b, tab_pfn *w, uint32_t *tensors, size_t *e
     crypto_hash_sha256(digest, (const unsigned char *)b.p, b.n - DIGEST);
     if (memcmp(digest, b.p + b.n - DIGEST, DIGEST) != 0)
         return tab_fail(err, TAB_VALIDATION, "", "weights: damaged or truncated (the digest does not match)");
+    for (size_t i = 0; i < DIGEST / 2; i++)
+        snprintf(w->digest + 2 * i, 3, "%02x", digest[i]);
     uint32_t *size[] = { &w->e,     &w->cell_heads, &w->inducing, &w->tokens,   &w->blocks,
                          &w->heads, &w->registers,  &w->slots,    &w->features, &w->code };
     for (size_t i = 0; i < 10; i++)

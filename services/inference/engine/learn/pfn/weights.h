@@ -27,7 +27,8 @@ enum {
     TAB_PFN_CODE = 16,
     TAB_PFN_BLOCKS = 16,
     TAB_PFN_TARGET = 16,
-    TAB_PFN_LEVELS = 19 /* quantiles of a numeric target */
+    TAB_PFN_LEVELS = 19, /* quantiles of a numeric target */
+    TAB_PFN_DIGEST = 33
 };
 
 /* Queries of one set read another: q = rms(a) Q, k and v = rms(b) KV, a += attention O, a += MLP(a). */
@@ -63,8 +64,9 @@ typedef struct {
     const float *num_scale;
     /* Matrices stay bf16, in the layout of tab_pfn_pack; tokens, labels, inducing rows, gains and scales
      * are plain. */
-    char note[1024]; /* the file's JSON, cut to fit */
-    float *numbers;  /* what the above point into */
+    char digest[TAB_PFN_DIGEST]; /* the file's, its first half in hexadecimal digits */
+    char note[1024];             /* the file's JSON, cut to fit */
+    float *numbers;              /* what the above point into */
     uint16_t *halves;
 } tab_pfn;
 

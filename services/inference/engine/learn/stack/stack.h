@@ -68,6 +68,12 @@ bool tab_stack_predict(const tab_stack *s, const tab_encoder *enc, const tab_dat
 bool tab_stack_ambiguity(const tab_stack *s, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
                          size_t n, float *out);
 
+/* The boosted member whose trees give reasons: that of most weight; NULL: there is none. */
+const tab_member *tab_stack_reasons(const tab_stack *s);
+
+/* Members that nothing asks, for they have no weight and give no reasons, stay away. */
+tab_pack_fn tab_pack_stack;
+
 /* Rows as the models of a fold (or, at `folds`, of all rows) read them: q itself, or with the fold's
  * statistics of levels. */
 typedef struct {

@@ -10,6 +10,8 @@
 
 #include "services/inference/engine/learn/stack/opinion_pool.h"
 
+static const double IDLE = 1e-6; /* a member of less weight is not asked */
+
 /* The problem's own rows have their statistics already; new rows get them here. */
 bool tab_stack_view(const tab_stack *s, size_t fold, const tab_encoder *enc, const tab_data *q,
                     const uint32_t *row, size_t n, tab_fold_view *ret)
@@ -101,7 +103,7 @@ bool tab_stack_predict(const tab_stack *s, const tab_encoder *enc, const tab_dat
         ok = tab_stack_view(s, f, enc, q, row, n, &view[f]);
     for (size_t l = 0; ok && l < s->members; l++) {
         float *own = z + l * n * k;
-        if (s->member[l].weight < 1e-6) {
+        if (s->member[l].weight < IDLE) {
             memset(own, 0, n * k * sizeof *own);
             continue;
         }
@@ -137,7 +139,7 @@ bool tab_stack_ambiguity(const tab_stack *s, const tab_encoder *enc, const tab_d
         ok = tab_stack_view(s, f, enc, q, row, n, &view);
         for (size_t l = 0; ok && l < s->members; l++) {
             const tab_member *m = &s->member[l];
-            if (m->weight < 1e-6 || m->model[s->folds] != NULL)
+            if (m->weight < IDLE || m->model[s->folds] != NULL)
                 continue;
             m->learner->predict(m->model[f], view.enc, view.data, row, n, one);
             for (size_t i = 0; i < n; i++)
@@ -155,4 +157,67 @@ bool tab_stack_ambiguity(const tab_stack *s, const tab_encoder *enc, const tab_d
     }
     free(answer), free(one);
     return ok;
+}
+
+const tab_member *tab_stack_reasons(const tab_stack *s)
+{
+    const tab_member *best = NULL;
+    for (size_t l = 0; l < s->members; l++)
+        if (s->member[l].learner->importance != NULL && (best == NULL || s->member[l].weight > best->weight))
+            best = &s->member[l];
+    return best;
+}
+
+/* ---- in few bytes ---------------------------------------------------------------------------- */
+
+void tab_pack_learner(tab_pack *p, const tab_learner **at)
+{
+    static const tab_learner *const all[] = {
+        &tab_learn_boost,       &tab_learn_boost_shallow, &tab_learn_boost_brisk, &tab_learn_boost_fast,
+        &tab_learn_boost_quick, &tab_learn_linear,        &tab_learn_kernel,      &tab_learn_kernel_small,
+        &tab_learn_forest,      &tab_learn_forest_fine,   &tab_learn_knn,         &tab_learn_mlp,
+        &tab_learn_pfn
+    };
+    enum { ALL = sizeof all / sizeof *all };
+    size_t i = 0;
+    while (tab_pack_writes(p) && all[i] != *at)
+        i++;
+    *at = tab_pack_clears(p) ? NULL : all[tab_pack_choice(p, i, ALL)];
+}
+
+static void pack_member(tab_pack *p, size_t folds, tab_member *m, bool asked)
+{
+    tab_pack_learner(p, &m->learner);
+    for (size_t f = 0; f < folds; f++) {
+        void *none = NULL;
+        if (tab_pack_clears(p))
+            m->model[f] = NULL;
+        else
+            m->learner->pack(p, asked ? &m->model[f] : &none);
+    }
+}
+
+void tab_pack_stack(tab_pack *p, void *each, const void *context)
+{
+    (void)context;
+    tab_stack *s = each;
+    const tab_member *reasons = tab_pack_writes(p) ? tab_stack_reasons(s) : NULL;
+    TAB_PACK_ONE(p, s->data, tab_pack_data);
+    size_t rows = s->data == NULL ? 0 : s->data->rows;
+    size_t members = tab_pack_count(p, s->members, TAB_LEARNERS);
+    size_t folds = tab_pack_count(p, s->folds + 1, TAB_FOLDS + 1); /* and of all rows */
+    size_t skips = tab_pack_count(p, s->skips, 2 * TAB_LEARNERS);
+    for (size_t l = 0; l < members; l++) {
+        tab_member *m = &s->member[l];
+        pack_member(p, folds, m, tab_pack_reads(p) || !(m->weight < IDLE) || m == reasons);
+    }
+    for (size_t f = 0; f < folds; f++)
+        TAB_PACK_ONE(p, s->levels[f], tab_pack_levels);
+    TAB_PACK(p, s->prior, s->outputs);
+    TAB_PACK(p, s->fold, rows);
+    TAB_PACK(p, s->oof, rows * s->outputs);
+    for (size_t i = 0; i < skips; i++)
+        tab_pack_text(p, &s->skipped[i]);
+    if (tab_pack_clears(p))
+        s->bytes = 0; /* what is read lives in one arena, which counts */
 }
