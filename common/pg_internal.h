@@ -12,6 +12,7 @@
 
 #include <libpq-fe.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "common/metrics.h"
 #include "common/pg.h"
@@ -36,8 +37,10 @@ struct tab_pg {
     int64_t retry_at, retry_ms;
     pthread_mutex_t probe_lock;
     PGconn *probe; /* tab_pg_alive's own connection */
-    tab_pg *all;   /* the pool for TAB_ORG_ALL; NULL in that one */
-    bool proves;   /* org_key is given */
+    atomic_int missed,
+        *misses; /* of its questions, in a row; misses: where those of both pools are counted */
+    tab_pg *all; /* the pool for TAB_ORG_ALL; NULL in that one */
+    bool proves; /* org_key is given */
     uint8_t org_key[TAB_ORG_KEY];
     tab_metric *calls[2], *seconds, *in_use; /* calls: of outcome ok, of outcome error */
     tab_metric *waits, *refused, *open_now, *breaker;

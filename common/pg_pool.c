@@ -17,7 +17,8 @@
  *
  * After a failed connect nobody tries again before `retry_at` (0.1 s doubling to 3 s): callers get
  * UNAVAILABLE at once instead of piling up. */
-enum { POOL_MOST = 64, CONNECT_MS = 3000, RETRY_FIRST = 100, RETRY_MOST = 3000 };
+/* MISSED_MOST: questions of tab_pg_alive, one a second; then nobody waits for the server until it answers one. */
+enum { POOL_MOST = 64, CONNECT_MS = 3000, RETRY_FIRST = 100, RETRY_MOST = 1000, MISSED_MOST = 2 };
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
@@ -236,6 +237,8 @@ tab_pg *tab_pg_open(const char *conninfo, const char *org_key, int64_t pool)
         tab_pg_free(pg);
         pg = NULL;
     }
+    if (pg != NULL)
+        pg->misses = pg->all->misses = &pg->missed;
     explicit_bzero(key, sizeof key);
     return pg;
 }
@@ -292,6 +295,7 @@ bool tab_pg_alive(void *arg)
     pthread_mutex_lock(&pg->probe_lock);
     /* a second try with a fresh connection: the kept one may have died with the server's last restart */
     bool ok = turn(&pg->probe, pg->conninfo, d) || turn(&pg->probe, pg->conninfo, d);
+    atomic_store(&pg->missed, ok ? 0 : atomic_load(&pg->missed) + 1);
     pthread_mutex_unlock(&pg->probe_lock);
     return ok;
 }
@@ -318,6 +322,8 @@ pg_connection *pg_borrow(tab_pg *pg, tab_deadline deadline)
 {
     tab_deadline until = tab_in_ms(tab_left_ms(deadline, 10000));
     pthread_mutex_lock(&pg->lock);
+    if (atomic_load(pg->misses) >= MISSED_MOST)
+        goto none;
     int64_t from = pg->idle == NULL && pg->open == pg->most ? tab_mono_us() : 0;
     while (pg->idle == NULL && pg->open == pg->most)
         if (!tab_cond_wait(&pg->freed, &pg->lock, until)) {

@@ -1,4 +1,5 @@
 /* Calls that this process makes: asked, answered, streamed, given up. rpc.c connects, and counts the time. */
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -30,8 +31,10 @@ struct rpc_pending {
     void *arg;
     pthread_cond_t wake;
     bool ready, failed, listed, begun; /* begun: a worker has said that it works on it */
+    bool mute;                         /* no process of the service has spoken lately */
     char peer[256];                    /* where that worker is pinged; "": it is not known */
-    int64_t pinged;
+    char worker[40];                   /* whom it was sent to; "": whoever takes it */
+    int64_t pinged, patience;          /* patience: how long the worker may be silent */
     tab_error err;
     rpc_hold *hold; /* our body, where it is streamed */
     natsMsg *msg;   /* the answer, or its head */
@@ -62,13 +65,13 @@ static void make_ready(tab_rpc *rpc, rpc_pending *p)
     }
 }
 
-/* The first failure counts. */
-static void fail_pending(tab_rpc *rpc, rpc_pending *p, tab_status s, const char *why)
+/* The first failure counts. word: of RPC_..., or NULL. */
+static void fail_pending(tab_rpc *rpc, rpc_pending *p, tab_status s, const char *word, const char *why)
 {
     if (p->failed)
         return;
     p->failed = true;
-    tab_fail(&p->err, s, NULL, "%s", why);
+    tab_fail(&p->err, s, word, "%s", why);
     rpc_pull_stop(rpc, &p->pull);
     make_ready(rpc, p);
 }
@@ -79,7 +82,7 @@ static void abandon(tab_rpc *rpc, rpc_pending *p)
     char subject[128], reply[128];
     snprintf(subject, sizeof subject, "tabella.v1.%s-gone", p->service);
     snprintf(reply, sizeof reply, "%s.a.%llx", rpc->inbox, (unsigned long long)p->id);
-    fail_pending(rpc, p, TAB_CANCELLED, "the caller has gone");
+    fail_pending(rpc, p, TAB_CANCELLED, NULL, "the caller has gone");
     natsConnection_PublishString(rpc->nc, subject, reply);
 }
 
@@ -99,18 +102,30 @@ static bool elsewhere(tab_status s, const tab_error *err)
            (strcmp(err->param, RPC_STOPPED) == 0 || strcmp(err->param, RPC_UNREAD) == 0);
 }
 
+static bool failed_by(tab_status s, const tab_error *err, const char *word)
+{
+    return s == TAB_UNAVAILABLE && strcmp(err->param, word) == 0;
+}
+
 bool tab_rpc_own_param(tab_status s, const tab_error *err)
 {
-    return tab_rpc_lost(s, err) || elsewhere(s, err);
+    return tab_rpc_lost(s, err) || elsewhere(s, err) || failed_by(s, err, RPC_NOBODY) ||
+           failed_by(s, err, RPC_SILENT) || failed_by(s, err, RPC_CUT);
 }
 
 /* The worker had begun the call and is gone. The error says so, for tab_rpc_lost. */
 static void lose(tab_rpc *rpc, rpc_pending *p)
 {
-    if (p->failed)
-        return;
-    fail_pending(rpc, p, TAB_UNAVAILABLE, "the process that worked on this is gone, try again");
-    snprintf(p->err.param, sizeof p->err.param, RPC_LOST);
+    fail_pending(rpc, p, TAB_UNAVAILABLE, RPC_LOST, "the process that worked on this is gone, try again");
+}
+
+/* The worker answers no ping, or nobody that we know has taken the call. It may have begun. */
+static void leave(tab_rpc *rpc, rpc_pending *p)
+{
+    if (p->worker[0] != 0)
+        rpc_peer_silent(rpc, p->worker);
+    fail_pending(rpc, p, TAB_UNAVAILABLE, p->mute ? NULL : RPC_SILENT,
+                 "a service does not answer, try again");
 }
 
 static void ping(tab_rpc *rpc, rpc_pending *p, int64_t now)
@@ -128,7 +143,7 @@ static void pull_ended(void *owner, bool ok)
     if (ok)
         make_ready(p->rpc, p);
     else
-        fail_pending(p->rpc, p, TAB_UNAVAILABLE, "an answer was lost on its way, try again");
+        fail_pending(p->rpc, p, TAB_UNAVAILABLE, NULL, "an answer was lost on its way, try again");
 }
 
 static rpc_pending *find(tab_rpc *rpc, uint64_t id)
@@ -139,20 +154,23 @@ static rpc_pending *find(tab_rpc *rpc, uint64_t id)
     return p;
 }
 
-/* NATS found no listener for a ping or a beat of ours. Both have ids of one count, so one subject serves
- * both. Answers come on a thread of their own: one that was given before its worker left may be a little
- * later than this. */
+/* A worker's answer to a ping of ours, or NATS found no listener for it or for a beat. Both have ids of one
+ * count, so one subject serves both. Answers come on a thread of their own: one that was given before its
+ * worker left may be a little later than this. */
 void rpc_unheard(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *arg)
 {
     (void)nc;
     (void)sub;
     tab_rpc *rpc = arg;
-    uint64_t id = natsMsg_IsNoResponders(m) ? rpc_id_of(natsMsg_GetSubject(m)) : 0;
+    uint64_t id = rpc_id_of(natsMsg_GetSubject(m));
+    bool nobody = natsMsg_IsNoResponders(m);
     pthread_mutex_lock(&rpc->lock);
     rpc_pending *p = id == 0 ? NULL : find(rpc, id);
-    if (p != NULL && p->msg == NULL && p->unheard == 0)
+    if (p != NULL && !nobody)
+        p->heard = tab_mono_ms();
+    else if (p != NULL && p->msg == NULL && p->unheard == 0)
         p->unheard = tab_mono_ms();
-    if (id != 0)
+    if (nobody && id != 0)
         rpc_beat_unheard(rpc, id);
     pthread_mutex_unlock(&rpc->lock);
     rpc_msg_end(rpc, m);
@@ -174,7 +192,10 @@ void rpc_answered(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *a
         if (beat && natsMsg_GetReply(m) != NULL)
             snprintf(p->peer, sizeof p->peer, "%s", natsMsg_GetReply(m));
         if (nobody) {
-            fail_pending(rpc, p, TAB_UNAVAILABLE, "a service is away, try again");
+            bool chosen = p->worker[0] != 0;
+            if (chosen)
+                rpc_peer_silent(rpc, p->worker);
+            fail_pending(rpc, p, TAB_UNAVAILABLE, chosen ? RPC_NOBODY : NULL, "a service is away, try again");
         } else if (!beat) {
             p->msg = m;
             m = NULL;
@@ -238,10 +259,10 @@ static natsMsg *compose(tab_rpc *rpc, const tab_ask *ask, rpc_pending *p, rpc_bo
 {
     char subject[256], reply[128], number[32];
     natsMsg *m = NULL;
-    if (ask->worker == NULL)
+    if (p->worker[0] == 0)
         snprintf(subject, sizeof subject, "tabella.v1.%s.%s", ask->service, ask->method);
     else
-        snprintf(subject, sizeof subject, "tabella.v1.%s.at.%s.%s", ask->service, ask->worker, ask->method);
+        snprintf(subject, sizeof subject, "tabella.v1.%s.at.%s.%s", ask->service, p->worker, ask->method);
     snprintf(reply, sizeof reply, "%s.a.%llx", rpc->inbox, (unsigned long long)p->id);
     bool small = body->bytes <= RPC_INLINE;
     char *bytes = small ? malloc(body->bytes + 1) : NULL;
@@ -292,11 +313,26 @@ static natsMsg *compose(tab_rpc *rpc, const tab_ask *ask, rpc_pending *p, rpc_bo
     return m;
 }
 
-/* NULL: not asked. With a `done` the call may be over, and freed, when this returns. */
-static rpc_pending *ask_now(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done, void *arg, tab_error *err)
+/* Whom p is sent to, and how long that worker may be silent. The lock is held. */
+static void address(tab_rpc *rpc, rpc_pending *p, const tab_ask *ask, int64_t patience)
+{
+    if (ask->worker != NULL)
+        snprintf(p->worker, sizeof p->worker, "%s", ask->worker);
+    else if (patience > 0 && !rpc_peer_pick(rpc, ask->service, p->worker))
+        p->mute = rpc_peers_mute(rpc, ask->service);
+    if (p->worker[0] != 0)
+        snprintf(p->peer, sizeof p->peer, "tabella.v1.%s.at.%s." RPC_PING, ask->service, p->worker);
+    bool quick = patience > 0 && (p->mute || rpc_peer_known(rpc, p->worker));
+    p->patience = quick ? patience : RPC_SILENCE_MS;
+}
+
+/* NULL: not asked. With a `done` the call may be over, and freed, when this returns. patience: how long a
+ * worker that we choose may be silent; 0: we choose none. */
+static rpc_pending *ask_now(tab_rpc *rpc, const tab_ask *ask, int64_t patience, tab_rpc_done *done, void *arg,
+                            tab_error *err)
 {
     if (!rpc_connected(rpc)) {
-        tab_fail(err, TAB_UNAVAILABLE, NULL, "a server is away, try again");
+        tab_fail(err, TAB_UNAVAILABLE, RPC_CUT, "a server is away, try again");
         return NULL;
     }
     if (tab_left_ms(ask->deadline, 1) == 0) {
@@ -318,10 +354,9 @@ static rpc_pending *ask_now(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done
     p->arg = arg;
     p->asked = p->heard = tab_mono_ms();
     snprintf(p->service, sizeof p->service, "%s", ask->service);
-    if (ask->worker != NULL)
-        snprintf(p->peer, sizeof p->peer, "tabella.v1.%s.at.%s." RPC_PING, ask->service, ask->worker);
     pthread_cond_init(&p->wake, NULL);
     pthread_mutex_lock(&rpc->lock);
+    address(rpc, p, ask, patience);
     p->id = rpc_new_id(rpc);
     p->next = rpc->pending[p->id % BUCKETS];
     rpc->pending[p->id % BUCKETS] = p;
@@ -334,7 +369,8 @@ static rpc_pending *ask_now(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done
     rpc_msg_end(rpc, m);
     if (s == NATS_OK)
         return p;
-    tab_fail(err, s == NATS_NO_MEMORY ? TAB_INTERNAL : TAB_UNAVAILABLE, NULL, "a server is away, try again");
+    tab_fail(err, s == NATS_NO_MEMORY ? TAB_INTERNAL : TAB_UNAVAILABLE, RPC_CUT,
+             "a server is away, try again");
     pthread_mutex_lock(&rpc->lock);
     bool listed = p->listed; /* by a lost connection or the timer: dispatch ends it */
     if (listed)
@@ -417,10 +453,11 @@ static bool step(tab_rpc *rpc, rpc_pending *p, tab_status *ret, tab_answer *answ
 }
 
 /* One try. *own is filled unless the answer is. */
-static tab_status call_once(tab_rpc *rpc, const tab_ask *ask, tab_answer *answer, tab_error *own)
+static tab_status call_once(tab_rpc *rpc, const tab_ask *ask, int64_t patience, tab_answer *answer,
+                            tab_error *own)
 {
     tab_status s = TAB_OK;
-    rpc_pending *p = ask_now(rpc, ask, NULL, NULL, own);
+    rpc_pending *p = ask_now(rpc, ask, patience, NULL, NULL, own);
     if (p == NULL)
         return own->status;
     do {
@@ -433,14 +470,38 @@ static tab_status call_once(tab_rpc *rpc, const tab_ask *ask, tab_answer *answer
     return s;
 }
 
+/* Waits until NATS is back. False: not in time, or nobody waits any more. */
+static bool nats_is_back(tab_rpc *rpc, const tab_ask *ask, tab_deadline until)
+{
+    while (!rpc_connected(rpc)) {
+        if (tab_left_ms(until, 1) == 0 || (ask->gone != NULL && atomic_load(ask->gone)))
+            return false;
+        poll(NULL, 0, 20);
+    }
+    return tab_left_ms(until, 1) > 0;
+}
+
 tab_status tab_rpc_call(tab_rpc *rpc, const tab_ask *ask, tab_answer *ret, tab_error *err)
 {
     tab_error own = { 0 };
     tab_answer answer = { NULL, NULL, 0 };
-    int64_t from = tab_mono_us();
-    tab_status s = call_once(rpc, ask, &answer, &own);
-    for (int i = 0; i < TRIES_ELSEWHERE && !ask->returns && ask->worker == NULL && elsewhere(s, &own); i++)
-        s = call_once(rpc, ask, &answer, &own);
+    int64_t from = tab_mono_us(), patience = RPC_PATIENCE_MS;
+    tab_deadline nats = tab_within_ms(ask->deadline, RPC_NATS_MS);
+    bool any = ask->worker == NULL, repeats = ask->repeats || rpc_repeatable(ask->service, ask->method);
+    if (!repeats)
+        patience = RPC_SILENCE_MS;
+    tab_status s = call_once(rpc, ask, patience, &answer, &own);
+    for (int i = 0, silent = 0; s == TAB_UNAVAILABLE && i < TRIES_ELSEWHERE; i++) {
+        bool mute = repeats && failed_by(s, &own, RPC_SILENT);
+        bool again = any && ((!ask->returns && elsewhere(s, &own)) || failed_by(s, &own, RPC_NOBODY) ||
+                             (mute && ++silent <= RPC_PATIENCE_MOST));
+        if (repeats && failed_by(s, &own, RPC_CUT))
+            again = nats_is_back(rpc, ask, nats);
+        if (!again)
+            break;
+        patience = mute ? 2 * patience : patience;
+        s = call_once(rpc, ask, patience, &answer, &own);
+    }
     tab_spent_here.services_us += tab_mono_us() - from;
     if (s == TAB_OK)
         *ret = answer;
@@ -451,7 +512,7 @@ tab_status tab_rpc_call(tab_rpc *rpc, const tab_ask *ask, tab_answer *ret, tab_e
 
 bool tab_rpc_start(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done, void *arg, tab_error *err)
 {
-    return ask_now(rpc, ask, done, arg, err) != NULL;
+    return ask_now(rpc, ask, 0, done, arg, err) != NULL;
 }
 
 int tab_rpc_fd(const tab_rpc *rpc)
@@ -492,7 +553,7 @@ void rpc_calls_cut(tab_rpc *rpc)
     for (size_t b = 0; b < BUCKETS && rpc->n_pending > 0; b++)
         for (rpc_pending *p = rpc->pending[b]; p != NULL; p = p->next)
             if (p->msg == NULL)
-                fail_pending(rpc, p, TAB_UNAVAILABLE, "a server is away, try again");
+                fail_pending(rpc, p, TAB_UNAVAILABLE, RPC_CUT, "a server is away, try again");
 }
 
 void rpc_calls_tick(tab_rpc *rpc, int64_t now, int64_t *next)
@@ -502,16 +563,17 @@ void rpc_calls_tick(tab_rpc *rpc, int64_t now, int64_t *next)
             if (p->ask.gone != NULL && atomic_load(p->ask.gone) && !p->failed)
                 abandon(rpc, p);
             else if (now >= p->ask.deadline)
-                fail_pending(rpc, p, TAB_CANCELLED, "the deadline has passed");
+                fail_pending(rpc, p, TAB_CANCELLED, NULL, "the deadline has passed");
             else if (p->ask.deadline < *next)
                 *next = p->ask.deadline;
             if (p->msg != NULL || p->failed)
                 continue;
-            if ((now - p->heard > RPC_SILENCE_MS && p->begun) ||
-                (p->unheard > 0 && now - p->unheard >= RPC_LAST_WORD_MS))
+            bool silent = now - p->heard > p->patience,
+                 gone = p->unheard > 0 && now - p->unheard >= RPC_LAST_WORD_MS;
+            if (gone || (silent && p->begun && p->patience == RPC_SILENCE_MS))
                 lose(rpc, p);
-            else if (now - p->heard > RPC_SILENCE_MS)
-                fail_pending(rpc, p, TAB_UNAVAILABLE, "a service does not answer, try again");
+            else if (silent)
+                leave(rpc, p);
             else if (p->peer[0] != 0 && now - (p->pinged > 0 ? p->pinged : p->asked) >= RPC_PING_MS)
                 ping(rpc, p, now);
         }

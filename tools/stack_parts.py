@@ -231,6 +231,7 @@ def environment(ports, secret, process=None):
             "TAB_REDIS_USER": user,
             "TAB_REDIS_PASSWORD": redis_password(secret, user),
             "TAB_API_HTTP": f"127.0.0.1:{ports['api-http']}",
+            "TAB_API_JOURNAL": str(RUN / "journal"),
             "TAB_BASE_URL": f"http://127.0.0.1:{ports['gateway']}",
             "TAB_GATEWAY_SECRET": secret["gateway"],
             "TAB_GRANT_SECRET": hidden(secret, "grants"),
@@ -342,6 +343,8 @@ def write_configs(ports, secret, tests=FAST):
         f"""listen: 127.0.0.1:{ports['nats']}
 {monitor}max_payload: 8MB
 write_deadline: "10s"
+ping_interval: "2s"
+ping_max: 2
 {users}""",
         0o600,
     )

@@ -104,6 +104,8 @@ typedef enum {
 typedef struct {
     ngx_int_t (*process_header)(ngx_http_request_t *r);
     ngx_int_t (*reinit_request)(ngx_http_request_t *r);
+    ngx_http_request_t *request;
+    ngx_queue_t under_way; /* among those that wait for an api, while `request` is set */
 } tab_echo;
 
 /* What one request holds of the memory for bodies and answers. */
@@ -207,6 +209,10 @@ char *ngx_http_tab_echo(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 
 /* ngx_http_tab_probe.c: questions to the servers of each upstream with tab_probe, by this worker. */
 ngx_int_t ngx_http_tab_probe_start(ngx_cycle_t *cycle);
+/* The request is on its way to an api, until its context ends: it is taken away from one that is found not
+ * to answer. */
+void ngx_http_tab_under_way(ngx_http_request_t *r, tab_echo *echo);
+void ngx_http_tab_over(tab_echo *echo);
 /* A GET waits for its answer as long as tab_get_timeout says: the next server may be asked. */
 ngx_int_t ngx_http_tab_patience(ngx_http_request_t *r);
 
