@@ -20,7 +20,7 @@ FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fu
 FUZZ_SECONDS ?= 600
 .SECONDEXPANSION: # what else a target links
 FUZZ_OF_api    = $(call body,services/api)
-FUZZ_OF_journal = $(B)/services/api/journal.o
+FUZZ_OF_journal = $(B)/services/api/serve/journal.o
 FUZZ_OF_stream = $(filter-out %/stream.o,$(call body,services/api))
 FUZZ_OF_traceparent = $(B)/gateway/module/tab_trace.o
 FUZZ_OF_source = $(filter-out %/provider_postgres.o,$(call body,services/data-connector))
@@ -152,7 +152,7 @@ tsan:
 
 # ---- what taking tables in costs: tests/bench/ingest ------------------------------------------------
 BENCH_PROGRAMS += $(B)/bench/ingest
-$(B)/bench/ingest: $(B)/tests/bench/ingest/ingest.o $(B)/services/data-connector/blocks.o $(B)/services/data-connector/diff.o \
+$(B)/bench/ingest: $(B)/tests/bench/ingest/ingest.o $(B)/services/data-connector/store/blocks.o $(B)/services/data-connector/store/diff.o \
     $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 # ---- time structure found in tables: tests/bench/series ---------------------------------------------

@@ -1,5 +1,5 @@
 /* A file of the journal of bills, as a process that died may have left it. */
-#include "services/api/journal.h"
+#include "services/api/serve/journal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

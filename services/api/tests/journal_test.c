@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "services/api/journal.h"
+#include "services/api/serve/journal.h"
 
 typedef struct {
     size_t n;
