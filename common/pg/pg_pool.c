@@ -237,8 +237,10 @@ tab_pg *tab_pg_open(const char *conninfo, const char *org_key, int64_t pool)
         tab_pg_free(pg);
         pg = NULL;
     }
-    if (pg != NULL)
+    if (pg != NULL) {
         pg->misses = pg->all->misses = &pg->missed;
+        pg->breaks = pg->all->breaks = &pg->broken;
+    }
     explicit_bzero(key, sizeof key);
     return pg;
 }
@@ -300,9 +302,15 @@ bool tab_pg_alive(void *arg)
     return ok;
 }
 
+uint64_t tab_pg_breaks(const tab_pg *pg)
+{
+    return atomic_load(pg->breaks);
+}
+
 void pg_forget(tab_pg *pg, pg_connection *c)
 {
     close_connection(c);
+    atomic_fetch_add(pg->breaks, 1);
     pthread_mutex_lock(&pg->lock);
     pg->open--;
     tab_metric_add(pg->open_now, -1);
@@ -340,6 +348,7 @@ pg_connection *pg_borrow(tab_pg *pg, tab_deadline deadline)
             return c;
         }
         pg->open--;
+        atomic_fetch_add(pg->breaks, 1);
         tab_metric_add(pg->open_now, -1);
         close_connection(c);
     }

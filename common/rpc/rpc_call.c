@@ -31,10 +31,10 @@ struct rpc_pending {
     void *arg;
     pthread_cond_t wake;
     bool ready, failed, listed, begun; /* begun: a worker has said that it works on it */
-    bool mute;                         /* no process of the service has spoken lately */
+    bool mute, answers, repeats;       /* no process of the service has spoken lately; pings are answered; */
     char peer[256];                    /* where that worker is pinged; "": it is not known */
     char worker[40];                   /* whom it was sent to; "": whoever takes it */
-    int64_t pinged, patience;          /* patience: how long the worker may be silent */
+    int64_t pinged, patience;
     tab_error err;
     rpc_hold *hold; /* our body, where it is streamed */
     natsMsg *msg;   /* the answer, or its head */
@@ -107,10 +107,14 @@ static bool failed_by(tab_status s, const tab_error *err, const char *word)
     return s == TAB_UNAVAILABLE && strcmp(err->param, word) == 0;
 }
 
+bool tab_rpc_untaken(tab_status s, const tab_error *err)
+{
+    return failed_by(s, err, RPC_NOBODY) || failed_by(s, err, RPC_SILENT) || failed_by(s, err, RPC_CUT);
+}
+
 bool tab_rpc_own_param(tab_status s, const tab_error *err)
 {
-    return tab_rpc_lost(s, err) || elsewhere(s, err) || failed_by(s, err, RPC_NOBODY) ||
-           failed_by(s, err, RPC_SILENT) || failed_by(s, err, RPC_CUT);
+    return tab_rpc_lost(s, err) || elsewhere(s, err) || tab_rpc_untaken(s, err);
 }
 
 /* The worker had begun the call and is gone. The error says so, for tab_rpc_lost. */
@@ -313,21 +317,29 @@ static natsMsg *compose(tab_rpc *rpc, const tab_ask *ask, rpc_pending *p, rpc_bo
     return m;
 }
 
-/* Whom p is sent to, and how long that worker may be silent. The lock is held. */
-static void address(tab_rpc *rpc, rpc_pending *p, const tab_ask *ask, int64_t patience)
+/* Whom p is sent to: a process that lives, where the call names none and some are known. The lock is held. */
+static void address(tab_rpc *rpc, rpc_pending *p, const tab_ask *ask)
 {
     if (ask->worker != NULL)
         snprintf(p->worker, sizeof p->worker, "%s", ask->worker);
-    else if (patience > 0 && !rpc_peer_pick(rpc, ask->service, p->worker))
+    else if (!rpc_peer_pick(rpc, ask->service, p->worker))
         p->mute = rpc_peers_mute(rpc, ask->service);
     if (p->worker[0] != 0)
         snprintf(p->peer, sizeof p->peer, "tabella.v1.%s.at.%s." RPC_PING, ask->service, p->worker);
-    bool quick = patience > 0 && (p->mute || rpc_peer_known(rpc, p->worker));
-    p->patience = quick ? patience : RPC_SILENCE_MS;
+    p->answers = p->mute || rpc_peer_known(rpc, p->worker);
+    p->repeats = ask->repeats || rpc_repeatable(ask->service, ask->method);
 }
 
-/* NULL: not asked. With a `done` the call may be over, and freed, when this returns. patience: how long a
- * worker that we choose may be silent; 0: we choose none. */
+/* How long its worker may be silent. One that we know answers pings, whatever it works on. */
+static int64_t silence_of(const rpc_pending *p)
+{
+    if (!p->answers)
+        return RPC_SILENCE_MS;
+    return p->repeats || (p->ask.tell_begun && !p->begun) ? p->patience : RPC_FROZEN_MS;
+}
+
+/* NULL: not asked. With a `done` the call may be over, and freed, when this returns. patience: how long its
+ * worker may be silent, where the call may then be made again. */
 static rpc_pending *ask_now(tab_rpc *rpc, const tab_ask *ask, int64_t patience, tab_rpc_done *done, void *arg,
                             tab_error *err)
 {
@@ -356,7 +368,8 @@ static rpc_pending *ask_now(tab_rpc *rpc, const tab_ask *ask, int64_t patience, 
     snprintf(p->service, sizeof p->service, "%s", ask->service);
     pthread_cond_init(&p->wake, NULL);
     pthread_mutex_lock(&rpc->lock);
-    address(rpc, p, ask, patience);
+    address(rpc, p, ask);
+    p->patience = patience;
     p->id = rpc_new_id(rpc);
     p->next = rpc->pending[p->id % BUCKETS];
     rpc->pending[p->id % BUCKETS] = p;
@@ -488,11 +501,9 @@ tab_status tab_rpc_call(tab_rpc *rpc, const tab_ask *ask, tab_answer *ret, tab_e
     int64_t from = tab_mono_us(), patience = RPC_PATIENCE_MS;
     tab_deadline nats = tab_within_ms(ask->deadline, RPC_NATS_MS);
     bool any = ask->worker == NULL, repeats = ask->repeats || rpc_repeatable(ask->service, ask->method);
-    if (!repeats)
-        patience = RPC_SILENCE_MS;
     tab_status s = call_once(rpc, ask, patience, &answer, &own);
     for (int i = 0, silent = 0; s == TAB_UNAVAILABLE && i < TRIES_ELSEWHERE; i++) {
-        bool mute = repeats && failed_by(s, &own, RPC_SILENT);
+        bool mute = (repeats || ask->tell_begun) && failed_by(s, &own, RPC_SILENT);
         bool again = any && ((!ask->returns && elsewhere(s, &own)) || failed_by(s, &own, RPC_NOBODY) ||
                              (mute && ++silent <= RPC_PATIENCE_MOST));
         if (repeats && failed_by(s, &own, RPC_CUT))
@@ -512,7 +523,7 @@ tab_status tab_rpc_call(tab_rpc *rpc, const tab_ask *ask, tab_answer *ret, tab_e
 
 bool tab_rpc_start(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done, void *arg, tab_error *err)
 {
-    return ask_now(rpc, ask, 0, done, arg, err) != NULL;
+    return ask_now(rpc, ask, RPC_PATIENCE_MS, done, arg, err) != NULL;
 }
 
 int tab_rpc_fd(const tab_rpc *rpc)
@@ -568,9 +579,9 @@ void rpc_calls_tick(tab_rpc *rpc, int64_t now, int64_t *next)
                 *next = p->ask.deadline;
             if (p->msg != NULL || p->failed)
                 continue;
-            bool silent = now - p->heard > p->patience,
-                 gone = p->unheard > 0 && now - p->unheard >= RPC_LAST_WORD_MS;
-            if (gone || (silent && p->begun && p->patience == RPC_SILENCE_MS))
+            bool silent = now - p->heard > silence_of(p);
+            bool gone = p->unheard > 0 && now - p->unheard >= RPC_LAST_WORD_MS;
+            if (gone || (silent && p->begun && !p->repeats))
                 lose(rpc, p);
             else if (silent)
                 leave(rpc, p);

@@ -38,6 +38,8 @@ tab_status serve_at_owner(inference *self, tab_call *call, const char *method, c
                     .tables = call->tables,
                     .n_tables = call->n_tables,
                     .inner = true,
+                    .repeats =
+                        slot != NULL, /* a serve call changes nothing: we answer where the owner is mute */
                     .reply = reply,
                     .arena = call->arena };
     if (slot != NULL) {

@@ -16,7 +16,10 @@
 #include "services/api/runs/allowance.h"
 #include "services/api/serve/places.h"
 
-enum { JOB_LEASE_S = 26 * 3600 }; /* of a job's reservation: longer than a batch may take */
+enum {
+    TRIES = 3,
+    JOB_LEASE_S = 26 * 3600
+}; /* JOB_LEASE_S: of a job's reservation: longer than a batch may take */
 
 /* In the request's arena. */
 typedef struct {
@@ -36,6 +39,8 @@ typedef struct {
     const char *reserved; /* id of the reservation, NULL: there is none */
     /* while it computes */
     place place;
+    tab_deadline until;
+    int tries; /* of workers that had not begun it when they were gone */
     tab_status s;
     tab_error err;
     const Tabella__RunReply *reply;
@@ -348,6 +353,8 @@ static tab_status write_answer(request *r, run *x, tab_error *err)
     return commit(r, x, y->bundle, base, err);
 }
 
+static tab_status inline_run(request *r, run *x, tab_error *err);
+
 /* The pass has ended: on a worker's thread again. */
 static tab_status ended(void *arg, tab_error *err)
 {
@@ -356,6 +363,9 @@ static tab_status ended(void *arg, tab_error *err)
     bool lost = tab_rpc_lost(x->s, &x->err), stopped = tab_rpc_stopped(x->s, &x->err);
     bool late = (lost || stopped || x->s == TAB_CANCELLED) && !atomic_load(&r->gone);
     tab_status s = x->s;
+    if (tab_rpc_untaken(s, &x->err) && x->tries++ < TRIES && tab_left_ms(x->until, 1) > 0 &&
+        !atomic_load(&r->gone))
+        return unreserve(r, x, inline_run(r, x, err));
     if (s == TAB_OK)
         s = write_answer(r, x, err);
     else
@@ -380,7 +390,7 @@ static void answered(void *arg, tab_status s, const tab_answer *answer, const ta
 }
 
 /* PARKED, or the status where it ended at once. */
-static tab_status inline_run(request *r, run *x, tab_deadline until, tab_error *err)
+static tab_status inline_run(request *r, run *x, tab_error *err)
 {
     Tabella__RunRequest *q = tab_arena_new_of(r->arena, Tabella__RunRequest, 1);
     if (q == NULL)
@@ -394,7 +404,7 @@ static tab_status inline_run(request *r, run *x, tab_deadline until, tab_error *
                     .in = &q->base,
                     .tables = x->body.tables,
                     .n_tables = x->body.n_tables,
-                    .deadline = until,
+                    .deadline = x->until,
                     .gone = &r->gone,
                     .tell_begun = true,
                     .reply = &tabella__run_reply__descriptor };
@@ -463,9 +473,9 @@ tab_status post_run(request *r, tab_error *err)
         s = cells_debit(r, x->cells, false, err);
     if (s != TAB_OK)
         return unreserve(r, x, s);
-    tab_deadline until = r->began + 1000 * r->api->cfg.inline_s;
-    if (!job && tab_left_ms(until, 1) > 0 && place_take(r, &x->place, 1, until))
-        return unreserve(r, x, inline_run(r, x, until, err));
+    x->until = r->began + 1000 * r->api->cfg.inline_s;
+    if (!job && tab_left_ms(x->until, 1) > 0 && place_take(r, &x->place, 1, x->until))
+        return unreserve(r, x, inline_run(r, x, err));
     r->retry_after = 0;
     if (!job)
         s = target_check(r, &x->body, x->options, x->source, x->n, err);

@@ -48,7 +48,7 @@ extern struct bills {
     bool stop;           /* nobody begins any more */
     int64_t away;        /* tab_mono_ms since when PostgreSQL takes no bills; 0: it does, */
     int64_t well;        /* since then */
-    bool shaken;         /* it was away: what it had confirmed is looked up */
+    bool shaken;         /* it was away, or ended connections: what it had confirmed is looked up */
     tab_metric *waiting, *aside, *owed, *lost;
 } bills;
 

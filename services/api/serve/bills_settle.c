@@ -16,7 +16,7 @@
 #include "services/api/serve/bills_internal.h"
 
 enum { SETTLED_MOST = 1024, SETTLE_MS = 200, AWAY_MS = 1000 };
-enum { LOOK_MS = 2000, FOUND_MOST = 200, KEPT_MOST = 32768, KEPT_MS = 60000 };
+enum { LOOK_MS = 2000, FOUND_MOST = 200, KEPT_MOST = 32768, KEPT_MS = 60000, LAST_MS = 5000 };
 
 typedef struct settlement {
     struct settlement *next;
@@ -39,6 +39,7 @@ static struct {
     settlement *failed; /* made again before any other */
     kept *first, **last;
     size_t n_kept;
+    uint64_t breaks; /* of connections to PostgreSQL, as far as they are known */
 } own = { .last = &own.first };
 
 /* ---- events ----------------------------------------------------------------------------------- */
@@ -205,7 +206,7 @@ static void take_in(bill *b)
     pthread_mutex_unlock(&bills.lock);
 }
 
-/* PostgreSQL was away: whatever it had confirmed shortly before may have been lost with a server that did not
+/* PostgreSQL was away, or ended connections: whatever it had confirmed shortly before may have been lost with a server that did not
  * come back. Those bills are settled again, under the same names. */
 static tab_status look_up_kept(api *a, tab_error *err)
 {
@@ -417,10 +418,13 @@ static bool settle_some(api *a)
     return status == TAB_OK;
 }
 
-/* Once PostgreSQL is back: what it confirmed before is looked up; and rows of others are left alone as long
+/* Once PostgreSQL is there: what it confirmed before is looked up; and rows of others are left alone as long
  * as their owners may still say what became of them. The lock is held, and left meanwhile. */
 static void tend(api *a)
 {
+    uint64_t breaks = tab_pg_breaks(a->pg);
+    bills.shaken |= breaks != own.breaks;
+    own.breaks = breaks;
     bool any_open = bills.open > 0, shaken = bills.shaken && bills.away == 0;
     bool rested = bills.well != 0 && tab_mono_ms() - bills.well > LEASE_S * 1000;
     pthread_mutex_unlock(&bills.lock);
@@ -458,8 +462,11 @@ void *bills_settle_all(void *arg)
             tend(a);
         }
     }
-    while (settle_some(a) && bills.settled != NULL)
-        continue;
+    /* A volume may end with this process: what is owed is worth some seconds more. */
+    tab_deadline until = tab_in_ms(LAST_MS);
+    while ((bills.settled != NULL || own.failed != NULL) && tab_left_ms(until, 1) > 0)
+        if (!settle_some(a))
+            tab_cond_wait(&bills.certain, &bills.lock, tab_within_ms(until, AWAY_MS));
     pthread_mutex_unlock(&bills.lock);
     return NULL;
 }

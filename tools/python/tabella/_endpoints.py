@@ -117,16 +117,25 @@ class Endpoints(Resource):
         *,
         horizon: Optional[int] = None,
         options: Optional[Mapping[str, Any]] = None,
+        idempotency_key: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> Bundle:
         """The bundle of new rows, answered by the endpoint. A single table goes by the name of the endpoint's
         table; the target's column stays, its cells may be missing. At most 10,000 rows a call.
 
-        horizon: in place of rows, so many next steps of every pinned series (`forecast` of the bundle)."""
+        horizon: in place of rows, so many next steps of every pinned series (`forecast` of the bundle).
+        idempotency_key: of a call that was perhaps sent before (default: a new one, kept over the attempts of
+        this call): for ten minutes it has one answer and one bill."""
         given, single = self._question(id, tables)
         fields = fields_of(None, None, None, None, options, horizon=horizon)
         try:
-            reply = self._call("POST_SERVE", id, body=body_of(given, fields), timeout=timeout)
+            reply = self._call(
+                "POST_SERVE",
+                id,
+                body=body_of(given, fields),
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            )
         except (NotFoundError, ValidationError):
             self._client._table_names.pop(id, None)  # another endpoint may go by this name now
             raise
