@@ -36,7 +36,8 @@ struct tab_pg {
     size_t open, most; /* connections that exist, lent ones included */
     int64_t retry_at, retry_ms;
     pthread_mutex_t probe_lock;
-    PGconn *probe; /* tab_pg_alive's own connection */
+    PGconn *probe;                        /* tab_pg_alive's own connection */
+    atomic_uint_fast64_t broken, *breaks; /* connections that were lost; breaks: as misses */
     atomic_int missed,
         *misses; /* of its questions, in a row; misses: where those of both pools are counted */
     tab_pg *all; /* the pool for TAB_ORG_ALL; NULL in that one */
