@@ -31,7 +31,8 @@ struct rpc_pending {
     void *arg;
     pthread_cond_t wake;
     bool ready, failed, listed, begun; /* begun: a worker has said that it works on it */
-    bool mute, answers, repeats;       /* no process of the service has spoken lately; pings are answered; */
+    bool mute, answers;                /* no process of the service has spoken lately; pings are answered */
+    bool reads, repeats;               /* it changes nothing (rpc_peers.c); it may be made twice */
     char peer[256];                    /* where that worker is pinged; "": it is not known */
     char worker[40];                   /* whom it was sent to; "": whoever takes it */
     int64_t pinged, patience;
@@ -109,7 +110,8 @@ static bool failed_by(tab_status s, const tab_error *err, const char *word)
 
 bool tab_rpc_untaken(tab_status s, const tab_error *err)
 {
-    return failed_by(s, err, RPC_NOBODY) || failed_by(s, err, RPC_SILENT) || failed_by(s, err, RPC_CUT);
+    return failed_by(s, err, RPC_NOBODY) || failed_by(s, err, RPC_SILENT) || failed_by(s, err, RPC_MUTE) ||
+           failed_by(s, err, RPC_CUT);
 }
 
 bool tab_rpc_own_param(tab_status s, const tab_error *err)
@@ -128,7 +130,7 @@ static void leave(tab_rpc *rpc, rpc_pending *p)
 {
     if (p->worker[0] != 0)
         rpc_peer_silent(rpc, p->worker);
-    fail_pending(rpc, p, TAB_UNAVAILABLE, p->mute ? NULL : RPC_SILENT,
+    fail_pending(rpc, p, TAB_UNAVAILABLE, p->mute ? RPC_MUTE : RPC_SILENT,
                  "a service does not answer, try again");
 }
 
@@ -327,7 +329,8 @@ static void address(tab_rpc *rpc, rpc_pending *p, const tab_ask *ask)
     if (p->worker[0] != 0)
         snprintf(p->peer, sizeof p->peer, "tabella.v1.%s.at.%s." RPC_PING, ask->service, p->worker);
     p->answers = p->mute || rpc_peer_known(rpc, p->worker);
-    p->repeats = ask->repeats || rpc_repeatable(ask->service, ask->method);
+    p->reads = rpc_repeatable(ask->service, ask->method);
+    p->repeats = ask->repeats || p->reads;
 }
 
 /* How long its worker may be silent. One that we know answers pings, whatever it works on. */
@@ -581,9 +584,10 @@ void rpc_calls_tick(tab_rpc *rpc, int64_t now, int64_t *next)
                 continue;
             bool silent = now - p->heard > silence_of(p);
             bool gone = p->unheard > 0 && now - p->unheard >= RPC_LAST_WORD_MS;
-            if (gone || (silent && p->begun && !p->repeats))
+            bool untaken = p->ask.tell_begun && !p->begun;
+            if ((gone && !p->reads && !untaken) || (silent && p->begun && !p->repeats))
                 lose(rpc, p);
-            else if (silent)
+            else if (gone || silent)
                 leave(rpc, p);
             else if (p->peer[0] != 0 && now - (p->pinged > 0 ? p->pinged : p->asked) >= RPC_PING_MS)
                 ping(rpc, p, now);

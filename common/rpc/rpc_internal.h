@@ -76,6 +76,7 @@ enum {
  * away. */
 #define RPC_NOBODY "nobody"
 #define RPC_SILENT "silent"
+#define RPC_MUTE "mute" /* so do all processes of its service */
 #define RPC_CUT "cut"
 
 /* A body: a packed message, then, from a multiple of 8 on, tables. */

@@ -361,10 +361,10 @@ static tab_status ended(void *arg, tab_error *err)
     run *x = arg;
     request *r = x->r;
     bool lost = tab_rpc_lost(x->s, &x->err), stopped = tab_rpc_stopped(x->s, &x->err);
-    bool late = (lost || stopped || x->s == TAB_CANCELLED) && !atomic_load(&r->gone);
+    bool untaken = tab_rpc_untaken(x->s, &x->err);
+    bool late = (lost || stopped || untaken || x->s == TAB_CANCELLED) && !atomic_load(&r->gone);
     tab_status s = x->s;
-    if (tab_rpc_untaken(s, &x->err) && x->tries++ < TRIES && tab_left_ms(x->until, 1) > 0 &&
-        !atomic_load(&r->gone))
+    if (untaken && x->tries++ < TRIES && tab_left_ms(x->until, 1) > 0 && !atomic_load(&r->gone))
         return unreserve(r, x, inline_run(r, x, err));
     if (s == TAB_OK)
         s = write_answer(r, x, err);

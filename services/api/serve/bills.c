@@ -30,6 +30,7 @@ bill *bill_begin(api *a, const Tabella__WorkDone *const *work, size_t n)
         return NULL;
     }
     tab_id_new(b->id, "bill_");
+    b->row = b->bytes;
     pthread_mutex_lock(&bills.lock);
     bills.open++;
     if (bills.away != 0 && journal_kept()) {
@@ -64,7 +65,7 @@ static tab_status write_group(api *a, bill *const *b, size_t n, tab_error *err)
         return tab_no_memory(err);
     for (size_t i = 0; i < n; i++) {
         id[i] = b[i]->id;
-        if ((row[i] = hex(arena, b[i]->bytes)) == NULL)
+        if ((row[i] = hex(arena, b[i]->row)) == NULL)
             return tab_no_memory(err);
     }
     const char *ids = tab_pg_array(arena, id, n), *rows = tab_pg_array(arena, row, n);
@@ -171,7 +172,7 @@ static void await_row(bill *b, bool patient)
     }
 }
 
-/* Fewer of its calls were answered than it began with. */
+/* Fewer of its calls were answered than it began with. CONFLICT: another process has billed them all. */
 static tab_status change(bill *b, tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
@@ -184,7 +185,13 @@ static tab_status change(bill *b, tab_error *err)
     else
         TAB_TRY(tab_tx_finish(&tx, &rows, err, "DELETE FROM api.bill WHERE id = $1 RETURNING 1",
                               TAB_P(tab_p_text(b->id))));
-    return tab_rows_count(rows) == 1 ? TAB_OK : unknown(err); /* its lease had ended, or the row was lost */
+    if (tab_rows_count(rows) == 1)
+        return TAB_OK;
+    /* Its lease had ended, and it was billed as begun; or the row was lost. */
+    TAB_TRY(tab_tx_begin(b->a->pg, TAB_ORG_ALL, tab_in_ms(4 * PATIENCE_MS), &tx, err));
+    TAB_TRY(
+        tab_tx_finish(&tx, &rows, err, "SELECT 1 FROM api.settled WHERE id = $1", TAB_P(tab_p_text(b->id))));
+    return tab_rows_count(rows) == 1 ? TAB_CONFLICT : unknown(err);
 }
 
 /* The journal says what its calls are billed, whatever a row of it says. */
@@ -226,8 +233,11 @@ tab_status bill_end(bill *b, const Tabella__WorkDone *const *answered, size_t m,
         b->n = 0;
         b->bytes = (tab_str){ "", 0 };
     }
-    if (there && fewer && (s = change(b, err)) != TAB_OK)
-        there = false;
+    if (there && fewer && (s = change(b, err)) == TAB_CONFLICT) {
+        drop(b);
+        return unknown(err);
+    }
+    there = there && s == TAB_OK;
     if (there && m == 0) {
         drop(b);
     } else if (there) {

@@ -28,7 +28,7 @@ struct bill {
     Tabella__WorkDone *
         *event; /* (n): what its calls would be in the outbox; n 0: they are not to be billed */
     size_t n, calls;
-    tab_str bytes;                                      /* the same as the row and the journal have them */
+    tab_str bytes, row; /* the same as the journal has them; as its row began with */
     enum { QUEUED, WRITING, WRITTEN, UNWRITTEN } state; /* of its row; UNWRITTEN: nobody writes it */
     int64_t began;
     tab_status s;
