@@ -45,7 +45,8 @@ REDIS = {
     "+mget +get +set +hmget +hset +hincrby +expire +time +fcall|tab_settle (+fcall|tab_gate ~tab:g:*)",
     "keys": "~tab:g:* ~tab:v:* ~tab:use* +get +set +lindex +exists +rename +rpush +hgetall +lrem +del +ping "
     "+function|load +fcall|tab_key_put +fcall|tab_use_take +fcall|tab_use_taken",
-    "api": "~tab:c:* ~tab:o:* ~tab:i:* %R~tab:s:* +get +set +del +hgetall +hset +hdel +pexpire +time +ping +fcall|tab_cells "
+    "api": "~tab:c:* ~tab:o:* ~tab:i:* %R~tab:s:* +get +set +del +hgetall +hset +hdel +pexpire +time +ping "
+    "+fcall|tab_cells "
     "+fcall|tab_calls +fcall|tab_once +fcall|tab_once_done +fcall|tab_once_failed",
     "jobs": "~tab:s:* +get +set +del +eval +ping",
 }

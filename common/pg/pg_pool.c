@@ -17,7 +17,8 @@
  *
  * After a failed connect nobody tries again before `retry_at` (0.1 s doubling to 3 s): callers get
  * UNAVAILABLE at once instead of piling up. */
-/* MISSED_MOST: questions of tab_pg_alive, one a second; then nobody waits for the server until it answers one. */
+/* MISSED_MOST: questions of tab_pg_alive, one a second; then nobody waits for the server until it answers
+ * one. */
 enum { POOL_MOST = 64, CONNECT_MS = 3000, RETRY_FIRST = 100, RETRY_MOST = 1000, MISSED_MOST = 2 };
 
 /* ---- waiting --------------------------------------------------------------------------------- */

@@ -153,8 +153,8 @@ bool tab_rpc_lost(tab_status s, const tab_error *err);
  * another worker may begin at once. */
 bool tab_rpc_stopped(tab_status s, const tab_error *err);
 
-/* Of a call that ended UNAVAILABLE and was to tell when it begins (tell_begun): no worker had begun it. It may
- * be made again. */
+/* Of a call that ended UNAVAILABLE and was to tell when it begins (tell_begun): no worker had begun it. It
+ * may be made again. */
 bool tab_rpc_untaken(tab_status s, const tab_error *err);
 
 /* Whether the error's param is the RPC's own word, and no field of anybody's request. */

@@ -5,8 +5,8 @@
  *     |                               |
  *     +------- PATIENCE_MS -----------+--> the journal (owed); the row may be there or not
  *
- * Once PostgreSQL has let a bill wait for so long, those that follow go to the journal at once, until it takes
- * one again. */
+ * Once PostgreSQL has let a bill wait for so long, those that follow go to the journal at once, until it
+ * takes one again. */
 #include "services/api/serve/bills_internal.h"
 
 #include <stdio.h>

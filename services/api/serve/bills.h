@@ -9,8 +9,8 @@
  * its place until it can be settled: api.settled tells whether it was.
  *
  * An answer that was given is in a row or in the journal, then in the outbox, then in the ledger, whichever
- * process dies: a row whose owner is silent for LEASE_S is settled by whoever finds it, as if all of its calls
- * had been answered. So a refusal (4xx, 5xx) has changed its row before it is told, or stands in the
+ * process dies: a row whose owner is silent for LEASE_S is settled by whoever finds it, as if all of its
+ * calls had been answered. So a refusal (4xx, 5xx) has changed its row before it is told, or stands in the
  * journal; a process that lives annuls what it could do neither for. */
 #ifndef TAB_API_BILLS_H
 #define TAB_API_BILLS_H

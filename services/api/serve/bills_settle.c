@@ -1,9 +1,9 @@
 /* Settling: bills that are certain become events, every SETTLE_MS; and so do those that processes left which
  * died, as rows or in journals.
  *
- *   certain --settle--> settled --KEPT_MS, if PostgreSQL goes away meanwhile: is its mark still there?--> over
- *                          ^                                                           |
- *                          +-------------------- no: it was lost in a failover --------+
+ *   certain --settle--> settled --KEPT_MS, if PostgreSQL goes away meanwhile: is its mark there?--> over
+ *                          ^                                                        |
+ *                          +------------------- no: it was lost in a failover ------+
  *
  * A settlement is one transaction: its mark, its rows away, marks of the bills that others may settle, too,
  * and the events of those that nobody has settled. One that failed is made again as it was: where its mark is
@@ -206,8 +206,8 @@ static void take_in(bill *b)
     pthread_mutex_unlock(&bills.lock);
 }
 
-/* PostgreSQL was away, or ended connections: whatever it had confirmed shortly before may have been lost with a server that did not
- * come back. Those bills are settled again, under the same names. */
+/* PostgreSQL was away, or ended connections: whatever it had confirmed shortly before may have been lost with
+ * a server that did not come back. Those bills are settled again, under the same names. */
 static tab_status look_up_kept(api *a, tab_error *err)
 {
     TAB_AUTO(tab_arena) *arena = tab_arena_new((size_t)64 << 20);

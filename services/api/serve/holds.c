@@ -94,7 +94,8 @@ static void give_back(api *a, const struct hold *h)
 }
 
 /* Metering is away: the organization's calls may draw what it had left when metering was asked last, in each
- * process. Of one that was never asked for, or has no limit, what is owed alone limits its calls (bill_may). */
+ * process. Of one that was never asked for, or has no limit, what is owed alone limits its calls
+ * (bill_may). */
 static tab_status overdraw(request *r, const cost *c, tab_error *err)
 {
     struct hold *h = hold_of(r->who.org);
