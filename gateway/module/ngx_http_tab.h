@@ -148,11 +148,12 @@ struct tab_ctx_s {
     unsigned node_rates : 1; /* decided by this node's limits */
     unsigned body_seen : 1;  /* ngx_http_tab_body decided */
     unsigned session : 1;    /* a session calls: the token came in its cookie */
-    tab_grant grant;
+    tab_grant grant, last;   /* last: of an entry whose time is over */
     ngx_str_t path, state, identity, question;
     ngx_queue_t asked; /* among those that wait for Redis, while `waits` */
     ngx_uint_t group;  /* of its call, once that is sent */
     unsigned waits : 1;
+    unsigned last_holds : 1;      /* where nobody can be asked */
     tab_redis_answered *answered; /* gets Redis' answer, while `waits` */
     ngx_http_request_t *sub;
     ngx_uint_t sub_status;
