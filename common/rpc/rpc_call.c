@@ -509,6 +509,7 @@ tab_status tab_rpc_call(tab_rpc *rpc, const tab_ask *ask, tab_answer *ret, tab_e
         bool mute = (repeats || ask->tell_begun) && failed_by(s, &own, RPC_SILENT);
         bool again = any && ((!ask->returns && elsewhere(s, &own)) || failed_by(s, &own, RPC_NOBODY) ||
                              (mute && ++silent <= RPC_PATIENCE_MOST));
+        again |= any && repeats && failed_by(s, &own, RPC_MUTE) && rpc_peers_just_fell(rpc, ask->service);
         if (repeats && failed_by(s, &own, RPC_CUT))
             again = nats_is_back(rpc, ask, nats);
         if (!again)

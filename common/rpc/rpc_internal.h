@@ -199,6 +199,8 @@ void rpc_watch(tab_rpc *rpc, tab_deadline deadline);  /* lock held: something ne
 void rpc_peer_heard(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *rpc);
 bool rpc_peer_pick(tab_rpc *rpc, const char *service,
                    char ret[40]); /* one that lives; false: none is known */
+bool rpc_peers_just_fell(tab_rpc *rpc,
+                         const char *service); /* so lately that all may be back; takes the lock */
 bool rpc_peers_mute(const tab_rpc *rpc,
                     const char *service);               /* where none lives: some did, and fell silent */
 bool rpc_peer_known(tab_rpc *rpc, const char *worker);  /* it has spoken once: it answers pings */

@@ -9,7 +9,7 @@
 
 #include "common/rpc/rpc_internal.h"
 
-enum { HERE_MS = 1000, GONE_MS = 2500, FORGOTTEN_MS = 60000 };
+enum { HERE_MS = 1000, GONE_MS = 2500, BACK_MS = 5000, FORGOTTEN_MS = 60000 };
 
 #define HERE "tabella.here."
 
@@ -121,6 +121,17 @@ bool tab_rpc_lives(tab_rpc *rpc, const char *service)
         lives |= strcmp(rpc->peers[i].service, service) == 0 && tab_mono_ms() - rpc->peers[i].heard < GONE_MS;
     pthread_mutex_unlock(&rpc->lock);
     return lives;
+}
+
+/* They may have lost one NATS server together, and be on their way to another. */
+bool rpc_peers_just_fell(tab_rpc *rpc, const char *service)
+{
+    bool fell = false;
+    pthread_mutex_lock(&rpc->lock);
+    for (size_t i = 0; i < rpc->n_peers; i++)
+        fell |= strcmp(rpc->peers[i].service, service) == 0 && tab_mono_ms() - rpc->peers[i].heard < BACK_MS;
+    pthread_mutex_unlock(&rpc->lock);
+    return fell;
 }
 
 bool rpc_peers_mute(const tab_rpc *rpc, const char *service)

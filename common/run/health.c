@@ -22,7 +22,7 @@
 #include "common/base/time.h"
 #include "common/http/accept.h"
 
-enum { WATCHED = 16, LOOPS = 4, ROUND_MS = 1000, OLD_MS = 10000, SPARES = 4 };
+enum { WATCHED = 16, LOOPS = 4, ROUND_MS = 1000, SOON_MS = 250, OLD_MS = 10000, SPARES = 4 };
 
 static int64_t started_us; /* of the process, tab_now_us; set before any thread reads it */
 
@@ -81,16 +81,18 @@ static void *ask_servers(void *arg)
     tab_health *h = arg;
     pthread_mutex_lock(&h->lock);
     while (!h->stop) {
+        bool all = true;
         for (size_t i = 0; i < h->n && !h->stop; i++) {
             pthread_mutex_unlock(&h->lock);
             bool is = h->watched[i].alive(h->watched[i].arg);
             pthread_mutex_lock(&h->lock);
             h->watched[i].was = is;
             h->watched[i].once |= is;
+            all = all && is;
             h->watched[i].answered = tab_mono_ms();
         }
         if (!h->stop)
-            tab_cond_wait(&h->changed, &h->lock, tab_in_ms(ROUND_MS));
+            tab_cond_wait(&h->changed, &h->lock, tab_in_ms(all ? ROUND_MS : SOON_MS));
     }
     pthread_mutex_unlock(&h->lock);
     return NULL;

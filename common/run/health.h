@@ -18,7 +18,8 @@ void tab_health_free(tab_health *h);
 TAB_DEFINE_AUTO(tab_health)
 int tab_health_port(const tab_health *h);
 
-/* `alive` runs on the servers' thread, once a second, and should take a second at most. `name`: a literal. */
+/* `alive` runs on the servers' thread, once a second, and sooner while one is away; it should take a second
+ * at most. `name`: a literal. */
 void tab_health_watch(tab_health *h, const char *name, bool (*alive)(void *arg), void *arg);
 /* The same of what others share with us: its absence is told, and leaves us ready for what can be done
  * without it. Were all to leave at once, nobody would tell the caller anything. first: until it has answered

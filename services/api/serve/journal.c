@@ -124,12 +124,14 @@ static journal_file *begin(void)
 bool journal_open(const char *dir)
 {
     j.last = &j.first;
+    j.dir[0] = 0;
     if (dir == NULL || dir[0] == 0)
         return true;
     snprintf(j.dir, sizeof j.dir, "%s", dir);
     if (strlen(dir) >= sizeof j.dir || (mkdir(dir, 0700) != 0 && errno != EEXIST) ||
         access(dir, R_OK | W_OK | X_OK) != 0) {
         tab_log_fields(TAB_ERROR, "the folder of the journal cannot be used", "TAB_API_JOURNAL", dir, NULL);
+        j.dir[0] = 0;
         return false;
     }
     return true;
