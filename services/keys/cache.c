@@ -1,4 +1,4 @@
-/* See cache.h: one call of a Redis function each; the functions themselves are in common/limits.lua. */
+/* See cache.h: one call of a Redis function each; the functions themselves are in common/redis/limits.lua. */
 #include "services/keys/cache.h"
 
 #include <inttypes.h>
