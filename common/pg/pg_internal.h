@@ -22,6 +22,7 @@ enum { PG_PREPARED = 256 /* statements that one connection keeps prepared */ };
 typedef struct pg_connection {
     PGconn *pg;
     bool fresh;  /* nobody has used it before */
+    int of;      /* the number of `losses` when it was made */
     bool basics; /* what every transaction begins and ends with is prepared */
     size_t prepared;
     char *sql[PG_PREPARED]; /* statement i is named "s<i>" */
@@ -36,10 +37,12 @@ struct tab_pg {
     size_t open, most; /* connections that exist, lent ones included */
     int64_t retry_at, retry_ms;
     pthread_mutex_t probe_lock;
-    PGconn *probe;                        /* tab_pg_alive's own connection */
-    atomic_uint_fast64_t broken, *breaks; /* connections that were lost; breaks: as misses */
-    atomic_int missed,
-        *misses; /* of its questions, in a row; misses: where those of both pools are counted */
+    PGconn *probe; /* tab_pg_alive's own connection */
+    /* Counted here for both pools, and found there: its questions in a row that were not answered; how often
+     * the server has been silent, whose connections of before are not used again; connections that were
+     * lost. */
+    atomic_int missed, *misses, lost, *losses;
+    atomic_uint_fast64_t broken, *breaks;
     tab_pg *all; /* the pool for TAB_ORG_ALL; NULL in that one */
     bool proves; /* org_key is given */
     uint8_t org_key[TAB_ORG_KEY];

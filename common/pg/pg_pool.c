@@ -241,6 +241,7 @@ tab_pg *tab_pg_open(const char *conninfo, const char *org_key, int64_t pool)
     if (pg != NULL) {
         pg->misses = pg->all->misses = &pg->missed;
         pg->breaks = pg->all->breaks = &pg->broken;
+        pg->losses = pg->all->losses = &pg->lost;
     }
     explicit_bzero(key, sizeof key);
     return pg;
@@ -298,6 +299,8 @@ bool tab_pg_alive(void *arg)
     pthread_mutex_lock(&pg->probe_lock);
     /* a second try with a fresh connection: the kept one may have died with the server's last restart */
     bool ok = turn(&pg->probe, pg->conninfo, d) || turn(&pg->probe, pg->conninfo, d);
+    if (ok && atomic_load(&pg->missed) >= MISSED_MOST)
+        atomic_fetch_add(&pg->lost, 1); /* what was open may lead nowhere, and say nothing of it */
     atomic_store(&pg->missed, ok ? 0 : atomic_load(&pg->missed) + 1);
     pthread_mutex_unlock(&pg->probe_lock);
     return ok;
@@ -344,7 +347,7 @@ pg_connection *pg_borrow(tab_pg *pg, tab_deadline deadline)
     pg_connection *c;
     while ((c = pg->idle) != NULL) {
         pg->idle = c->next;
-        if (!hung_up(c->pg)) {
+        if (c->of == atomic_load(pg->losses) && !hung_up(c->pg)) {
             pthread_mutex_unlock(&pg->lock);
             return c;
         }
@@ -368,6 +371,7 @@ pg_connection *pg_borrow(tab_pg *pg, tab_deadline deadline)
         tab_metric_set(pg->breaker, 0);
         pthread_mutex_unlock(&pg->lock);
         c->fresh = true;
+        c->of = atomic_load(pg->losses);
         return c;
     }
     free(c);

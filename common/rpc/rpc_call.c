@@ -338,7 +338,9 @@ static int64_t silence_of(const rpc_pending *p)
 {
     if (!p->answers)
         return RPC_SILENCE_MS;
-    return p->repeats || (p->ask.tell_begun && !p->begun) ? p->patience : RPC_FROZEN_MS;
+    if (p->repeats)
+        return p->patience;
+    return p->ask.tell_begun && !p->begun ? RPC_UNTAKEN_MS : RPC_FROZEN_MS;
 }
 
 /* NULL: not asked. With a `done` the call may be over, and freed, when this returns. patience: how long its

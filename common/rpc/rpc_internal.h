@@ -32,6 +32,7 @@ enum {
     RPC_SILENCE_MS = 5000,   /* a server that does not is given up */
     RPC_PING_MS = 200,       /* a worker that is known is asked for so often; NATS says when it is gone */
     RPC_PATIENCE_MS = 600,   /* and one that answers no ping for so long is left for another, */
+    RPC_UNTAKEN_MS = 1500,   /* the same before it has begun, of a call that would cost much twice; */
     RPC_FROZEN_MS = 2500,    /* or, where it cannot be asked of another, is given up */
     RPC_PATIENCE_MOST = 3,   /* so many times; each time we wait twice as long */
     RPC_NATS_MS = 8000,      /* so long a call that may be repeated waits for NATS to be back */
