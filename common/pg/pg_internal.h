@@ -35,7 +35,7 @@ struct tab_pg {
     pthread_cond_t freed;
     pg_connection *idle;
     size_t open, most; /* connections that exist, lent ones included */
-    int64_t retry_at, retry_ms;
+    int64_t retry_at, retry_ms, try_at;
     pthread_mutex_t probe_lock;
     PGconn *probe; /* tab_pg_alive's own connection */
     /* Counted here for both pools, and found there: its questions in a row that were not answered; how often
@@ -58,6 +58,7 @@ struct tab_rows {
 /* A connection of the pool: an idle one, or a new one where there is room. Waits for one until the deadline.
  * NULL: none came free, or the server is away. */
 pg_connection *pg_borrow(tab_pg *pg, tab_deadline deadline);
+void pg_answered(tab_pg *pg);                    /* the server has, so it is not silent */
 void pg_give_back(tab_pg *pg, pg_connection *c); /* for the next one */
 void pg_forget(tab_pg *pg, pg_connection *c);    /* closes one that is of no more use */
 

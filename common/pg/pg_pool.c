@@ -19,7 +19,15 @@
  * UNAVAILABLE at once instead of piling up. */
 /* MISSED_MOST: questions of tab_pg_alive, one a second; then nobody waits for the server until it answers
  * one. */
-enum { POOL_MOST = 64, CONNECT_MS = 3000, RETRY_FIRST = 100, RETRY_MOST = 1000, MISSED_MOST = 2 };
+enum {
+    POOL_MOST = 64,
+    CONNECT_MS = 3000,
+    RETRY_FIRST = 100,
+    RETRY_MOST = 1000,
+    MISSED_MOST = 2,
+    ALIVE_MS = 1000,
+    TRY_MS = 1000
+};
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
@@ -276,13 +284,13 @@ void tab_pg_free(tab_pg *pg)
 }
 
 /* One round trip on *c, connected first where it is NULL; what failed is closed. */
-static bool turn(PGconn **c, const char *conninfo, tab_deadline d)
+static bool turn(PGconn **c, const char *conninfo, int64_t connect_ms)
 {
     if (*c == NULL)
-        *c = open_connection(conninfo, d);
+        *c = open_connection(conninfo, tab_in_ms(connect_ms));
     if (*c == NULL)
         return false;
-    PGresult *r = PQsendQuery(*c, "SELECT 1") ? pg_await(*c, d) : NULL;
+    PGresult *r = PQsendQuery(*c, "SELECT 1") ? pg_await(*c, tab_in_ms(ALIVE_MS)) : NULL;
     bool ok = r != NULL && PQresultStatus(r) == PGRES_TUPLES_OK;
     PQclear(r);
     if (!ok) {
@@ -295,15 +303,26 @@ static bool turn(PGconn **c, const char *conninfo, tab_deadline d)
 bool tab_pg_alive(void *arg)
 {
     tab_pg *pg = arg;
-    tab_deadline d = tab_in_ms(1000);
     pthread_mutex_lock(&pg->probe_lock);
+    bool silent = atomic_load(&pg->missed) >= MISSED_MOST;
+    int64_t began = tab_mono_ms(), connect_ms = silent ? CONNECT_MS : ALIVE_MS;
+    bool ok = turn(&pg->probe, pg->conninfo, connect_ms);
     /* a second try with a fresh connection: the kept one may have died with the server's last restart */
-    bool ok = turn(&pg->probe, pg->conninfo, d) || turn(&pg->probe, pg->conninfo, d);
-    if (ok && atomic_load(&pg->missed) >= MISSED_MOST)
-        atomic_fetch_add(&pg->lost, 1); /* what was open may lead nowhere, and say nothing of it */
-    atomic_store(&pg->missed, ok ? 0 : atomic_load(&pg->missed) + 1);
+    if (!ok && tab_mono_ms() - began < ALIVE_MS)
+        ok = turn(&pg->probe, pg->conninfo, connect_ms);
+    if (ok)
+        pg_answered(pg);
+    else
+        atomic_fetch_add(&pg->missed, 1);
     pthread_mutex_unlock(&pg->probe_lock);
     return ok;
+}
+
+/* What was open while the server was silent may lead nowhere, and say nothing of it. */
+void pg_answered(tab_pg *pg)
+{
+    if (atomic_exchange(pg->misses, 0) >= MISSED_MOST)
+        atomic_fetch_add(pg->losses, 1);
 }
 
 uint64_t tab_pg_breaks(const tab_pg *pg)
@@ -334,8 +353,11 @@ pg_connection *pg_borrow(tab_pg *pg, tab_deadline deadline)
 {
     tab_deadline until = tab_in_ms(tab_left_ms(deadline, 10000));
     pthread_mutex_lock(&pg->lock);
-    if (atomic_load(pg->misses) >= MISSED_MOST)
-        goto none;
+    if (atomic_load(pg->misses) >= MISSED_MOST) { /* one tries, once a second */
+        if (tab_mono_ms() < pg->try_at)
+            goto none;
+        pg->try_at = tab_mono_ms() + TRY_MS;
+    }
     int64_t from = pg->idle == NULL && pg->open == pg->most ? tab_mono_us() : 0;
     while (pg->idle == NULL && pg->open == pg->most)
         if (!tab_cond_wait(&pg->freed, &pg->lock, until)) {
