@@ -20,6 +20,7 @@ FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fu
 FUZZ_SECONDS ?= 600
 .SECONDEXPANSION: # what else a target links
 FUZZ_OF_api    = $(call body,services/api)
+FUZZ_OF_journal = $(B)/services/api/serve/journal.o
 FUZZ_OF_stream = $(filter-out %/stream.o,$(call body,services/api))
 FUZZ_OF_traceparent = $(B)/gateway/module/tab_trace.o
 FUZZ_OF_source = $(filter-out %/provider_postgres.o,$(call body,services/data-connector))

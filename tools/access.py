@@ -45,8 +45,9 @@ REDIS = {
     "+mget +get +set +hmget +hset +hincrby +expire +time +fcall|tab_settle (+fcall|tab_gate ~tab:g:*)",
     "keys": "~tab:g:* ~tab:v:* ~tab:use* +get +set +lindex +exists +rename +rpush +hgetall +lrem +del +ping "
     "+function|load +fcall|tab_key_put +fcall|tab_use_take +fcall|tab_use_taken",
-    "api": "~tab:c:* ~tab:o:* +get +set +del +hgetall +hset +hdel +pexpire +time +ping +fcall|tab_cells "
-    "+fcall|tab_calls",
+    "api": "~tab:c:* ~tab:o:* ~tab:i:* %R~tab:s:* +get +set +del +hgetall +hset +hdel +pexpire +time +ping "
+    "+fcall|tab_cells "
+    "+fcall|tab_calls +fcall|tab_once +fcall|tab_once_done +fcall|tab_once_failed",
     "jobs": "~tab:s:* +get +set +del +eval +ping",
 }
 
@@ -91,7 +92,9 @@ def nats_rights(user):
     # answers and chunks go both ways between two that talk
     inboxes = [f"_INBOX.{u}.>" for u in dict.fromkeys([*callees, *callers])]
     own = [*subjects([user, *also]), f"_INBOX.{user}.>"]
-    return sorted([*subjects([*callees, *also]), *inboxes, *publish]), sorted([*own, *subscribe])
+    own.append("tabella.here.*")  # who lives, of all services; each speaks for itself alone
+    here = [f"tabella.here.{s}" for s in (user, *also)]
+    return sorted([*subjects([*callees, *also]), *inboxes, *publish, *here]), sorted([*own, *subscribe])
 
 
 def nats_users(password, tests=False):

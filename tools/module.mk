@@ -1,4 +1,5 @@
-## make up              installs, builds, starts the suite on loopback and runs a sample through it
+## make up              installs, builds, starts the suite on loopback and runs a sample through it;
+##                      REPLICAS=2: two processes of each daemon, and two NATS servers
 ## make down            stops what `make up` started
 ## make status          lists what runs, and where
 
@@ -6,7 +7,7 @@
 up:
 	@tools/install-deps >&2
 	@$(MAKE) --no-print-directory -s -j$$(nproc) build MODE=release >&2
-	@tools/stack up
+	@$(if $(REPLICAS),TAB_STACK_REPLICAS="$(SERVICES:%=%=$(REPLICAS)) nats=$(REPLICAS)") tools/stack up
 down:
 	@tools/stack down
 status:

@@ -12,8 +12,9 @@ BIN = ROOT / "build" / MODE / "bin"
 MONITOR = os.environ.get("TAB_STACK_MONITOR", "") != ""  # tests that count subscriptions
 FAST = os.environ.get("TAB_STACK_FAST", "") != ""  # tests: no fsync; a killed process still loses nothing
 AS_ROOT = os.geteuid() == 0
-SERVERS = ["postgres", "nats", "redis"]
 REPLICAS = {k: int(n) for k, n in re.findall(r"([\w-]+)=(\d+)", os.environ.get("TAB_STACK_REPLICAS", ""))}
+NATS = ["nats", *[f"nats-{i}" for i in range(2, REPLICAS.get("nats", 1) + 1)]]  # several: one cluster
+SERVERS = ["postgres", *NATS, "redis"]
 VIA = json.loads(os.environ.get("TAB_STACK_VIA", "{}"))
 OWN = json.loads(os.environ.get("TAB_STACK_OWN", "{}"))  # {"inference": {"TAB_DRAIN_S": "3"}}
 ENV_FILE = RUN / "tabella.env"
@@ -147,7 +148,8 @@ def prepare_run():
         "gateway",
         "gateway-health",
         "postgres",
-        "nats",
+        *NATS,
+        *([f"{n}-cluster" for n in NATS] if len(NATS) > 1 else []),
         "nats-monitor",
         "redis",
         "api-http",
@@ -224,13 +226,14 @@ def environment(ports, secret, process=None):
         {
             "TAB_POSTGRES": postgres_of(ports, secret),
             "TAB_ORG_KEY": derived(secret, "organizations"),
-            "TAB_NATS": f"nats://127.0.0.1:{ports['nats']}",
+            "TAB_NATS": ",".join(f"nats://127.0.0.1:{ports[n]}" for n in NATS),
             "TAB_NATS_USER": user,
             "TAB_NATS_PASSWORD": nats_password(secret, user),
             "TAB_REDIS": f"127.0.0.1:{ports['redis']}",
             "TAB_REDIS_USER": user,
             "TAB_REDIS_PASSWORD": redis_password(secret, user),
             "TAB_API_HTTP": f"127.0.0.1:{ports['api-http']}",
+            "TAB_API_JOURNAL": str(RUN / "journal"),
             "TAB_BASE_URL": f"http://127.0.0.1:{ports['gateway']}",
             "TAB_GATEWAY_SECRET": secret["gateway"],
             "TAB_GRANT_SECRET": hidden(secret, "grants"),
@@ -333,18 +336,35 @@ def psql(ports, secret, sql, database="postgres"):
     )
 
 
+def nats_cluster(ports, secret, name):
+    """Where there are several: what one's clients are sent, the others' clients hear."""
+    if len(NATS) == 1:
+        return ""
+    word = nats_password(secret, "cluster")
+    routes = " ".join(
+        f'"nats-route://cluster:{word}@127.0.0.1:{ports[f"{n}-cluster"]}"' for n in NATS if n != name
+    )
+    return (
+        f"cluster {{ name: tabella, listen: 127.0.0.1:{ports[f'{name}-cluster']}, routes: [{routes}]\n"
+        f'  authorization {{ user: cluster, password: "{word}", timeout: 2 }} }}\n'
+    )
+
+
 def write_configs(ports, secret, tests=FAST):
     """tests: with a user who may do all."""
     monitor = f"http: 127.0.0.1:{ports['nats-monitor']}\n" if MONITOR else ""
     users = access.nats_users(lambda u: f'"{nats_password(secret, u)}"', tests)
-    write_file(
-        RUN / "nats.conf",
-        f"""listen: 127.0.0.1:{ports['nats']}
-{monitor}max_payload: 8MB
+    for name in NATS:
+        write_file(
+            RUN / f"{name}.conf",
+            f"""listen: 127.0.0.1:{ports[name]}
+{monitor if name == "nats" else ""}max_payload: 8MB
 write_deadline: "10s"
-{users}""",
-        0o600,
-    )
+ping_interval: "2s"
+ping_max: 2
+{nats_cluster(ports, secret, name)}{users}""",
+            0o600,
+        )
     operator = f"operator:{nats_password(secret, 'operator')}"
     write_file(
         RUN / "nats.url", f"nats://{operator}@127.0.0.1:{ports['nats']}\n", 0o600
@@ -430,7 +450,7 @@ def commands(ports):
             signal.SIGINT,
             postgres_user(),
         ),
-        "nats": (["nats-server", "-c", RUN / "nats.conf"], signal.SIGTERM, None),
+        **{n: (["nats-server", "-c", RUN / f"{n}.conf"], signal.SIGTERM, None) for n in NATS},
         "redis": (["redis-server", RUN / "redis.conf"], signal.SIGTERM, None),
     }
     for d in daemons():

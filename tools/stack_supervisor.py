@@ -1,8 +1,10 @@
 """The process that starts what a stack runs, and starts again what dies."""
-import collections, ctypes, os, pathlib, signal, subprocess, sys, time
+import collections, ctypes, os, pathlib, shutil, signal, subprocess, sys, time
 
 from stack_parts import *
 from stack_watch import Watch
+
+LOG_MOST = 64 << 20  # bytes of a log; with the one before it twice as many
 
 
 def log_of(name):
@@ -31,6 +33,7 @@ class Supervisor:
         self.stopping = False
         self.restarts = collections.Counter()
         self.phase, self.unsaved = "starting", False
+        self.logs_due = 0
         self.watch = Watch(environment(self.ports, self.secret, "nats-check"))
 
     def spawn(self, name):
@@ -176,9 +179,24 @@ class Supervisor:
             self.renew()
         self.reap()
         self.look()
+        self.bound_logs()
         if self.unsaved:
             self.save()
         return False
+
+    def bound_logs(self):
+        """A log that has grown to LOG_MOST is begun anew, and the one before it is kept. Who writes to it appends,
+        and goes on as before; lines of the moment between the two may be lost."""
+        if time.monotonic() < self.logs_due:
+            return
+        self.logs_due = time.monotonic() + 30
+        for f in [*(RUN / "log").glob("*.log"), *(RUN / "gateway").glob("*.log")]:
+            try:
+                if f.stat().st_size > LOG_MOST:
+                    shutil.copyfile(f, f"{f}.1")
+                    os.truncate(f, 0)
+            except OSError as e:
+                say(f"{f.name}: {e}")
 
     def look(self):
         """Kills a NATS server that delivers no messages; reap starts it again."""
@@ -256,12 +274,13 @@ class Supervisor:
         write_configs(self.ports, self.secret, FAST or self.servers_only)
         self.save("starting")
         try:
-            self.spawn("nats")
+            for name in NATS:
+                self.spawn(name)
             self.spawn("redis")
             init_postgres(self.ports, self.secret)
             (postgres_dir() / "postmaster.pid").unlink(missing_ok=True)  # of a killed stack: nobody holds it
             self.spawn("postgres")
-            for name, seconds in [("postgres", 60), ("nats", 20), ("redis", 20)]:
+            for name, seconds in [("postgres", 60), *((n, 20) for n in NATS), ("redis", 20)]:
                 if not self.until(lambda: listens(self.ports[name]), seconds, name):
                     self.stop()
                     sys.exit(1)
@@ -288,7 +307,7 @@ class Supervisor:
         self.save("stopping")
         stops = {n: c[1] for n, c in commands(self.ports).items()}
         apis = [d for d in daemons() if service_of(d) == "api"]
-        wave = [["gateway"], apis, [d for d in daemons() if d not in apis], ["nats", "redis", "postgres"]]
+        wave = [["gateway"], apis, [d for d in daemons() if d not in apis], [*NATS, "redis", "postgres"]]
         for names in wave:
             names = [n for n in names if n in self.running]
             for n in names:

@@ -51,7 +51,8 @@ enum {
     X(POST_ENDPOINTS,        POST,   "/v2/endpoints",                 MANAGE, TAB_ROUTE_IDEMPOTENT | TAB_ROUTE_BODY) \
     X(GET_ENDPOINTS,         GET,    "/v2/endpoints",                 READ,   TAB_ROUTE_PAGED) \
     X(GET_ENDPOINT,          GET,    "/v2/endpoints/:id",             READ,   TAB_ROUTE_PAGED) \
-    X(POST_SERVE,            POST,   "/v2/serve/:id",                 SERVE,  TAB_ROUTE_BODY | TAB_ROUTE_ENDPOINT) \
+    X(POST_SERVE,            POST,   "/v2/serve/:id",                 SERVE,                                         \
+      TAB_ROUTE_IDEMPOTENT | TAB_ROUTE_BODY | TAB_ROUTE_ENDPOINT)                                                    \
     X(POST_ENDPOINT_REFRESH, POST,   "/v2/endpoints/:id/refresh",     MANAGE, TAB_ROUTE_IDEMPOTENT | TAB_ROUTE_BODY) \
     X(POST_ENDPOINT_UPGRADE, POST,   "/v2/endpoints/:id/upgrade",     MANAGE, TAB_ROUTE_IDEMPOTENT | TAB_ROUTE_BODY) \
     X(GET_ENDPOINT_LOGS,     GET,    "/v2/endpoints/:id/logs",        READ,   TAB_ROUTE_PAGED) \

@@ -298,6 +298,8 @@ static tab_status query(tab_tx *tx, tab_rows **ret, tab_error *err, const char *
     tab_metric_observe(tx->pool->seconds, (double)took * 1e-6);
     if (s == TAB_OK)
         tab_metric_add(tx->pool->calls[0], 1);
+    if (s == TAB_OK && atomic_load(tx->pool->misses) > 0)
+        pg_answered(tx->pool);
     if (s != TAB_OK || ret == NULL) {
         PQclear(r);
         return s;

@@ -39,6 +39,8 @@ tab_pg *tab_pg_open(const char *conninfo, const char *org_key, int64_t pool);
 void tab_pg_free(tab_pg *pg);
 TAB_DEFINE_AUTO(tab_pg)
 bool tab_pg_alive(void *pg); /* a round trip on a connection of its own, within a second */
+/* How many connections were lost or given up so far: when a server was replaced by another, all were. */
+uint64_t tab_pg_breaks(const tab_pg *pg);
 
 typedef struct {
     enum { TAB_P_NULL, TAB_P_TEXT, TAB_P_BYTES } kind;

@@ -17,7 +17,17 @@
  *
  * After a failed connect nobody tries again before `retry_at` (0.1 s doubling to 3 s): callers get
  * UNAVAILABLE at once instead of piling up. */
-enum { POOL_MOST = 64, CONNECT_MS = 3000, RETRY_FIRST = 100, RETRY_MOST = 3000 };
+/* MISSED_MOST: questions of tab_pg_alive, one a second; then nobody waits for the server until it answers
+ * one. */
+enum {
+    POOL_MOST = 64,
+    CONNECT_MS = 3000,
+    RETRY_FIRST = 100,
+    RETRY_MOST = 1000,
+    MISSED_MOST = 2,
+    ALIVE_MS = 1000,
+    TRY_MS = 1000
+};
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
@@ -236,6 +246,11 @@ tab_pg *tab_pg_open(const char *conninfo, const char *org_key, int64_t pool)
         tab_pg_free(pg);
         pg = NULL;
     }
+    if (pg != NULL) {
+        pg->misses = pg->all->misses = &pg->missed;
+        pg->breaks = pg->all->breaks = &pg->broken;
+        pg->losses = pg->all->losses = &pg->lost;
+    }
     explicit_bzero(key, sizeof key);
     return pg;
 }
@@ -269,13 +284,13 @@ void tab_pg_free(tab_pg *pg)
 }
 
 /* One round trip on *c, connected first where it is NULL; what failed is closed. */
-static bool turn(PGconn **c, const char *conninfo, tab_deadline d)
+static bool turn(PGconn **c, const char *conninfo, int64_t connect_ms)
 {
     if (*c == NULL)
-        *c = open_connection(conninfo, d);
+        *c = open_connection(conninfo, tab_in_ms(connect_ms));
     if (*c == NULL)
         return false;
-    PGresult *r = PQsendQuery(*c, "SELECT 1") ? pg_await(*c, d) : NULL;
+    PGresult *r = PQsendQuery(*c, "SELECT 1") ? pg_await(*c, tab_in_ms(ALIVE_MS)) : NULL;
     bool ok = r != NULL && PQresultStatus(r) == PGRES_TUPLES_OK;
     PQclear(r);
     if (!ok) {
@@ -288,17 +303,37 @@ static bool turn(PGconn **c, const char *conninfo, tab_deadline d)
 bool tab_pg_alive(void *arg)
 {
     tab_pg *pg = arg;
-    tab_deadline d = tab_in_ms(1000);
     pthread_mutex_lock(&pg->probe_lock);
+    bool silent = atomic_load(&pg->missed) >= MISSED_MOST;
+    int64_t began = tab_mono_ms(), connect_ms = silent ? CONNECT_MS : ALIVE_MS;
+    bool ok = turn(&pg->probe, pg->conninfo, connect_ms);
     /* a second try with a fresh connection: the kept one may have died with the server's last restart */
-    bool ok = turn(&pg->probe, pg->conninfo, d) || turn(&pg->probe, pg->conninfo, d);
+    if (!ok && tab_mono_ms() - began < ALIVE_MS)
+        ok = turn(&pg->probe, pg->conninfo, connect_ms);
+    if (ok)
+        pg_answered(pg);
+    else
+        atomic_fetch_add(&pg->missed, 1);
     pthread_mutex_unlock(&pg->probe_lock);
     return ok;
+}
+
+/* What was open while the server was silent may lead nowhere, and say nothing of it. */
+void pg_answered(tab_pg *pg)
+{
+    if (atomic_exchange(pg->misses, 0) >= MISSED_MOST)
+        atomic_fetch_add(pg->losses, 1);
+}
+
+uint64_t tab_pg_breaks(const tab_pg *pg)
+{
+    return atomic_load(pg->breaks);
 }
 
 void pg_forget(tab_pg *pg, pg_connection *c)
 {
     close_connection(c);
+    atomic_fetch_add(pg->breaks, 1);
     pthread_mutex_lock(&pg->lock);
     pg->open--;
     tab_metric_add(pg->open_now, -1);
@@ -318,6 +353,11 @@ pg_connection *pg_borrow(tab_pg *pg, tab_deadline deadline)
 {
     tab_deadline until = tab_in_ms(tab_left_ms(deadline, 10000));
     pthread_mutex_lock(&pg->lock);
+    if (atomic_load(pg->misses) >= MISSED_MOST) { /* one tries, once a second */
+        if (tab_mono_ms() < pg->try_at)
+            goto none;
+        pg->try_at = tab_mono_ms() + TRY_MS;
+    }
     int64_t from = pg->idle == NULL && pg->open == pg->most ? tab_mono_us() : 0;
     while (pg->idle == NULL && pg->open == pg->most)
         if (!tab_cond_wait(&pg->freed, &pg->lock, until)) {
@@ -329,11 +369,12 @@ pg_connection *pg_borrow(tab_pg *pg, tab_deadline deadline)
     pg_connection *c;
     while ((c = pg->idle) != NULL) {
         pg->idle = c->next;
-        if (!hung_up(c->pg)) {
+        if (c->of == atomic_load(pg->losses) && !hung_up(c->pg)) {
             pthread_mutex_unlock(&pg->lock);
             return c;
         }
         pg->open--;
+        atomic_fetch_add(pg->breaks, 1);
         tab_metric_add(pg->open_now, -1);
         close_connection(c);
     }
@@ -352,6 +393,7 @@ pg_connection *pg_borrow(tab_pg *pg, tab_deadline deadline)
         tab_metric_set(pg->breaker, 0);
         pthread_mutex_unlock(&pg->lock);
         c->fresh = true;
+        c->of = atomic_load(pg->losses);
         return c;
     }
     free(c);

@@ -8,6 +8,7 @@
 --   tab:c:<org>         string the same for cells a minute
 --   tab:o:<org>         hash   realtime calls under way, by api process: how many
 --   tab:s:<org>:<id>    string state version of an endpoint, by id and by name; jobs writes it
+--   tab:i:<org>:<hash>  string a serve call's Idempotency-Key: at work, or its answer (services/api/serve_once.c)
 --   tab:use             hash   requests let through by key, until the keys service takes them
 --
 -- A bucket is GCRA (ITU-T I.371, virtual scheduling): one number, the time at which it would be full again.
@@ -297,6 +298,45 @@ local function calls(keys, args)
   return { 1, 0 }
 end
 
+-- Claim the key of a serve call. keys: tab:i:<org>:<hash>; args: digest of the body, token, lease in ms, seconds to
+-- live. -> { 1, seconds when the key was first used with this body } or, where it is answered or at work, { 0, what it is }.
+local function once(keys, args)
+  local now, lease, began = now_ticks(), 100 * tonumber(args[3]), nil
+  local have = redis.call('GET', keys[1])
+  if have then
+    local until_, began_, digest = string.match(have, '^o (%d+) (%d+) %S+ (%S+)$')
+    local over = until_ and (tonumber(until_) <= now or tonumber(until_) > now + lease) -- or the clock was set back
+    if not over then
+      return { 0, have }
+    end
+    began = digest == args[1] and began_
+  end
+  began = began or text(math.floor(wall_ms(now) / 1000))
+  redis.call('SET', keys[1], 'o ' .. text(now + lease) .. ' ' .. began .. ' ' .. args[2] .. ' ' .. args[1], 'EX', args[4])
+  return { 1, began }
+end
+
+-- The answer, as services/api/serve_once.c writes it, and its seconds to live. -> '' or the answer that was there first.
+local function once_done(keys, args)
+  local have = redis.call('GET', keys[1])
+  if have and string.sub(have, 1, 2) == 'd ' then
+    return have
+  end
+  redis.call('SET', keys[1], args[1], 'EX', args[2])
+  return ''
+end
+
+-- The call failed: another may begin at once. args: its token.
+local function once_failed(keys, args)
+  local have = redis.call('GET', keys[1])
+  local began, token, digest = string.match(have or '', '^o %d+ (%d+) (%S+) (%S+)$')
+  if token ~= args[1] then
+    return 0
+  end
+  redis.call('SET', keys[1], 'o 0 ' .. began .. ' - ' .. digest, 'KEEPTTL')
+  return 1
+end
+
 -- Take the counters of use. args: a fresh batch id. -> { batch, key, count, key, count, ... } or {}.
 -- A batch that was taken and not yet confirmed is given again under its first id.
 local function use_take(keys, args)
@@ -324,5 +364,8 @@ redis.register_function('tab_settle', settle)
 redis.register_function('tab_key_put', key_put)
 redis.register_function('tab_cells', cells)
 redis.register_function('tab_calls', calls)
+redis.register_function('tab_once', once)
+redis.register_function('tab_once_done', once_done)
+redis.register_function('tab_once_failed', once_failed)
 redis.register_function('tab_use_take', use_take)
 redis.register_function('tab_use_taken', use_taken)

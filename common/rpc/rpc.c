@@ -12,7 +12,7 @@
 #include "common/run/signals.h"
 #include "common/security/ids.h"
 
-enum { END_MS = 1000 }; /* for the last words */
+enum { END_MS = 1000, SERVERS_MOST = 16 }; /* END_MS: for the last words */
 
 /* ---- the connection -------------------------------------------------------------------------- */
 
@@ -101,6 +101,7 @@ static void *watch(void *arg)
         rpc_calls_tick(rpc, now, &next);
         rpc_streams_tick(rpc, now);
         rpc_serve_tick(rpc, now, &next);
+        rpc_peers_say(rpc, now, false);
         if (rpc->n_pending + rpc->n_holds + rpc->n_pulls == 0 && rpc->jobs == NULL) {
             rpc->watches_at = now + RPC_IDLE_MS;
             tab_cond_wait(&rpc->tick, &rpc->lock, rpc->watches_at);
@@ -152,6 +153,23 @@ static natsStatus introduce(natsOptions *o, const tab_access *a)
     return s;
 }
 
+/* One URL, or several of one cluster, with commas between them: where one server stands still or has gone the
+ * next is taken. */
+static natsStatus set_servers(natsOptions *o, const char *urls)
+{
+    const char *of[SERVERS_MOST];
+    char *copy = strdup(urls), *rest = NULL;
+    int n = 0;
+    if (copy == NULL)
+        return NATS_NO_MEMORY;
+    for (char *u = strtok_r(copy, ", ", &rest); u != NULL && n < SERVERS_MOST;
+         u = strtok_r(NULL, ", ", &rest))
+        of[n++] = u;
+    natsStatus s = n == 0 ? NATS_INVALID_ARG : natsOptions_SetServers(o, of, n);
+    free(copy);
+    return s;
+}
+
 static bool connect_nats(tab_rpc *rpc, const tab_access *a)
 {
     natsOptions *o = NULL;
@@ -159,7 +177,7 @@ static bool connect_nats(tab_rpc *rpc, const tab_access *a)
     pthread_once(&once, open_library);
     natsStatus s = natsOptions_Create(&o);
     if (s == NATS_OK)
-        s = natsOptions_SetURL(o, a->address);
+        s = set_servers(o, a->address);
     if (s == NATS_OK)
         s = introduce(o, a);
     if (s == NATS_OK)
@@ -171,7 +189,7 @@ static bool connect_nats(tab_rpc *rpc, const tab_access *a)
         natsOptions_SetReconnectWait(o, 100);
         natsOptions_SetReconnectJitter(o, 100, 100);
         natsOptions_SetTimeout(o, 2000);
-        natsOptions_SetPingInterval(o, 5000);
+        natsOptions_SetPingInterval(o, 1000); /* a server that stands still is left after 3 to 4 s */
         natsOptions_SetMaxPingsOut(o, 2);
         natsOptions_SetWriteDeadline(o, 5000);
         natsOptions_SetDisconnectedCB(o, cut_off, rpc);
@@ -226,6 +244,7 @@ tab_rpc *tab_rpc_open(const tab_access *nats, const char *service)
         snprintf(subject, sizeof subject, "%s.%c.*", rpc->inbox, inboxes[i].kind);
         ok = rpc_subscribe(rpc, subject, NULL, inboxes[i].fn, rpc);
     }
+    ok = ok && rpc_subscribe(rpc, "tabella.here.*", NULL, rpc_peer_heard, rpc);
     ok = ok && (rpc->timer_runs = pthread_create(&rpc->timer, NULL, watch, rpc) == 0);
     if (ok)
         return rpc;

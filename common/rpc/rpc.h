@@ -2,6 +2,7 @@
  *
  *   tabella.v1.SERVICE.METHOD               any worker of the service
  *   tabella.v1.SERVICE.at.WORKER.METHOD     that worker
+ *   tabella.here.SERVICE                    a worker lives: once a second
  *
  * A call carries a message and, behind it, tables; so does the answer. Organization, request id, actor and
  * the time left travel in headers; errors come back as values (status, param, message). What outgrows
@@ -34,6 +35,8 @@ tab_rpc *tab_rpc_open(const tab_access *nats, const char *service);
 void tab_rpc_free(tab_rpc *rpc);
 TAB_DEFINE_AUTO(tab_rpc)
 bool tab_rpc_alive(void *rpc);
+/* Whether a process of the service has said lately that it lives. */
+bool tab_rpc_lives(tab_rpc *rpc, const char *service);
 const _Atomic int64_t *tab_rpc_turned(const tab_rpc *rpc); /* when its thread that watches time turned last */
 const char *tab_rpc_worker(const tab_rpc *rpc);      /* this process's random name, for addressed calls */
 struct __natsConnection *tab_rpc_nats(tab_rpc *rpc); /* to publish to plain subjects; NULL: never connected */
@@ -123,6 +126,10 @@ typedef struct {
     /* A call that its worker gave back is for the caller to repeat (tab_rpc_stopped); else tab_rpc_call does,
      * where no worker is named. */
     bool returns;
+    /* The call may be made twice: where its worker answers no ping it is asked of another (where none is
+     * named), and where NATS is away it waits for it. So are methods that change nothing
+     * (common/rpc_peers.c). */
+    bool repeats;
 } tab_ask;
 
 typedef struct {
@@ -145,6 +152,10 @@ bool tab_rpc_lost(tab_status s, const tab_error *err);
 /* Of a call that ended UNAVAILABLE: its worker is stopping and gave it back. Nothing is wrong with it;
  * another worker may begin at once. */
 bool tab_rpc_stopped(tab_status s, const tab_error *err);
+
+/* Of a call that ended UNAVAILABLE and was to tell when it begins (tell_begun): no worker had begun it. It
+ * may be made again. */
+bool tab_rpc_untaken(tab_status s, const tab_error *err);
 
 /* Whether the error's param is the RPC's own word, and no field of anybody's request. */
 bool tab_rpc_own_param(tab_status s, const tab_error *err);

@@ -1,4 +1,5 @@
 /* Calls that this process makes: asked, answered, streamed, given up. rpc.c connects, and counts the time. */
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -30,8 +31,11 @@ struct rpc_pending {
     void *arg;
     pthread_cond_t wake;
     bool ready, failed, listed, begun; /* begun: a worker has said that it works on it */
+    bool mute, answers;                /* no process of the service has spoken lately; pings are answered */
+    bool reads, repeats;               /* it changes nothing (rpc_peers.c); it may be made twice */
     char peer[256];                    /* where that worker is pinged; "": it is not known */
-    int64_t pinged;
+    char worker[40];                   /* whom it was sent to; "": whoever takes it */
+    int64_t pinged, patience;
     tab_error err;
     rpc_hold *hold; /* our body, where it is streamed */
     natsMsg *msg;   /* the answer, or its head */
@@ -62,13 +66,13 @@ static void make_ready(tab_rpc *rpc, rpc_pending *p)
     }
 }
 
-/* The first failure counts. */
-static void fail_pending(tab_rpc *rpc, rpc_pending *p, tab_status s, const char *why)
+/* The first failure counts. word: of RPC_..., or NULL. */
+static void fail_pending(tab_rpc *rpc, rpc_pending *p, tab_status s, const char *word, const char *why)
 {
     if (p->failed)
         return;
     p->failed = true;
-    tab_fail(&p->err, s, NULL, "%s", why);
+    tab_fail(&p->err, s, word, "%s", why);
     rpc_pull_stop(rpc, &p->pull);
     make_ready(rpc, p);
 }
@@ -79,7 +83,7 @@ static void abandon(tab_rpc *rpc, rpc_pending *p)
     char subject[128], reply[128];
     snprintf(subject, sizeof subject, "tabella.v1.%s-gone", p->service);
     snprintf(reply, sizeof reply, "%s.a.%llx", rpc->inbox, (unsigned long long)p->id);
-    fail_pending(rpc, p, TAB_CANCELLED, "the caller has gone");
+    fail_pending(rpc, p, TAB_CANCELLED, NULL, "the caller has gone");
     natsConnection_PublishString(rpc->nc, subject, reply);
 }
 
@@ -99,18 +103,35 @@ static bool elsewhere(tab_status s, const tab_error *err)
            (strcmp(err->param, RPC_STOPPED) == 0 || strcmp(err->param, RPC_UNREAD) == 0);
 }
 
+static bool failed_by(tab_status s, const tab_error *err, const char *word)
+{
+    return s == TAB_UNAVAILABLE && strcmp(err->param, word) == 0;
+}
+
+bool tab_rpc_untaken(tab_status s, const tab_error *err)
+{
+    return failed_by(s, err, RPC_NOBODY) || failed_by(s, err, RPC_SILENT) || failed_by(s, err, RPC_MUTE) ||
+           failed_by(s, err, RPC_CUT);
+}
+
 bool tab_rpc_own_param(tab_status s, const tab_error *err)
 {
-    return tab_rpc_lost(s, err) || elsewhere(s, err);
+    return tab_rpc_lost(s, err) || elsewhere(s, err) || tab_rpc_untaken(s, err);
 }
 
 /* The worker had begun the call and is gone. The error says so, for tab_rpc_lost. */
 static void lose(tab_rpc *rpc, rpc_pending *p)
 {
-    if (p->failed)
-        return;
-    fail_pending(rpc, p, TAB_UNAVAILABLE, "the process that worked on this is gone, try again");
-    snprintf(p->err.param, sizeof p->err.param, RPC_LOST);
+    fail_pending(rpc, p, TAB_UNAVAILABLE, RPC_LOST, "the process that worked on this is gone, try again");
+}
+
+/* The worker answers no ping, or nobody that we know has taken the call. It may have begun. */
+static void leave(tab_rpc *rpc, rpc_pending *p)
+{
+    if (p->worker[0] != 0)
+        rpc_peer_silent(rpc, p->worker);
+    fail_pending(rpc, p, TAB_UNAVAILABLE, p->mute ? RPC_MUTE : RPC_SILENT,
+                 "a service does not answer, try again");
 }
 
 static void ping(tab_rpc *rpc, rpc_pending *p, int64_t now)
@@ -128,7 +149,7 @@ static void pull_ended(void *owner, bool ok)
     if (ok)
         make_ready(p->rpc, p);
     else
-        fail_pending(p->rpc, p, TAB_UNAVAILABLE, "an answer was lost on its way, try again");
+        fail_pending(p->rpc, p, TAB_UNAVAILABLE, NULL, "an answer was lost on its way, try again");
 }
 
 static rpc_pending *find(tab_rpc *rpc, uint64_t id)
@@ -139,20 +160,23 @@ static rpc_pending *find(tab_rpc *rpc, uint64_t id)
     return p;
 }
 
-/* NATS found no listener for a ping or a beat of ours. Both have ids of one count, so one subject serves
- * both. Answers come on a thread of their own: one that was given before its worker left may be a little
- * later than this. */
+/* A worker's answer to a ping of ours, or NATS found no listener for it or for a beat. Both have ids of one
+ * count, so one subject serves both. Answers come on a thread of their own: one that was given before its
+ * worker left may be a little later than this. */
 void rpc_unheard(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *arg)
 {
     (void)nc;
     (void)sub;
     tab_rpc *rpc = arg;
-    uint64_t id = natsMsg_IsNoResponders(m) ? rpc_id_of(natsMsg_GetSubject(m)) : 0;
+    uint64_t id = rpc_id_of(natsMsg_GetSubject(m));
+    bool nobody = natsMsg_IsNoResponders(m);
     pthread_mutex_lock(&rpc->lock);
     rpc_pending *p = id == 0 ? NULL : find(rpc, id);
-    if (p != NULL && p->msg == NULL && p->unheard == 0)
+    if (p != NULL && !nobody)
+        p->heard = tab_mono_ms();
+    else if (p != NULL && p->msg == NULL && p->unheard == 0)
         p->unheard = tab_mono_ms();
-    if (id != 0)
+    if (nobody && id != 0)
         rpc_beat_unheard(rpc, id);
     pthread_mutex_unlock(&rpc->lock);
     rpc_msg_end(rpc, m);
@@ -174,7 +198,10 @@ void rpc_answered(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *a
         if (beat && natsMsg_GetReply(m) != NULL)
             snprintf(p->peer, sizeof p->peer, "%s", natsMsg_GetReply(m));
         if (nobody) {
-            fail_pending(rpc, p, TAB_UNAVAILABLE, "a service is away, try again");
+            bool chosen = p->worker[0] != 0;
+            if (chosen)
+                rpc_peer_silent(rpc, p->worker);
+            fail_pending(rpc, p, TAB_UNAVAILABLE, chosen ? RPC_NOBODY : NULL, "a service is away, try again");
         } else if (!beat) {
             p->msg = m;
             m = NULL;
@@ -238,10 +265,10 @@ static natsMsg *compose(tab_rpc *rpc, const tab_ask *ask, rpc_pending *p, rpc_bo
 {
     char subject[256], reply[128], number[32];
     natsMsg *m = NULL;
-    if (ask->worker == NULL)
+    if (p->worker[0] == 0)
         snprintf(subject, sizeof subject, "tabella.v1.%s.%s", ask->service, ask->method);
     else
-        snprintf(subject, sizeof subject, "tabella.v1.%s.at.%s.%s", ask->service, ask->worker, ask->method);
+        snprintf(subject, sizeof subject, "tabella.v1.%s.at.%s.%s", ask->service, p->worker, ask->method);
     snprintf(reply, sizeof reply, "%s.a.%llx", rpc->inbox, (unsigned long long)p->id);
     bool small = body->bytes <= RPC_INLINE;
     char *bytes = small ? malloc(body->bytes + 1) : NULL;
@@ -292,11 +319,37 @@ static natsMsg *compose(tab_rpc *rpc, const tab_ask *ask, rpc_pending *p, rpc_bo
     return m;
 }
 
-/* NULL: not asked. With a `done` the call may be over, and freed, when this returns. */
-static rpc_pending *ask_now(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done, void *arg, tab_error *err)
+/* Whom p is sent to: a process that lives, where the call names none and some are known. The lock is held. */
+static void address(tab_rpc *rpc, rpc_pending *p, const tab_ask *ask)
+{
+    if (ask->worker != NULL)
+        snprintf(p->worker, sizeof p->worker, "%s", ask->worker);
+    else if (!rpc_peer_pick(rpc, ask->service, p->worker))
+        p->mute = rpc_peers_mute(rpc, ask->service);
+    if (p->worker[0] != 0)
+        snprintf(p->peer, sizeof p->peer, "tabella.v1.%s.at.%s." RPC_PING, ask->service, p->worker);
+    p->answers = p->mute || rpc_peer_known(rpc, p->worker);
+    p->reads = rpc_repeatable(ask->service, ask->method);
+    p->repeats = ask->repeats || p->reads;
+}
+
+/* How long its worker may be silent. One that we know answers pings, whatever it works on. */
+static int64_t silence_of(const rpc_pending *p)
+{
+    if (!p->answers)
+        return RPC_SILENCE_MS;
+    if (p->repeats)
+        return p->patience;
+    return p->ask.tell_begun && !p->begun ? RPC_UNTAKEN_MS : RPC_FROZEN_MS;
+}
+
+/* NULL: not asked. With a `done` the call may be over, and freed, when this returns. patience: how long its
+ * worker may be silent, where the call may then be made again. */
+static rpc_pending *ask_now(tab_rpc *rpc, const tab_ask *ask, int64_t patience, tab_rpc_done *done, void *arg,
+                            tab_error *err)
 {
     if (!rpc_connected(rpc)) {
-        tab_fail(err, TAB_UNAVAILABLE, NULL, "a server is away, try again");
+        tab_fail(err, TAB_UNAVAILABLE, RPC_CUT, "a server is away, try again");
         return NULL;
     }
     if (tab_left_ms(ask->deadline, 1) == 0) {
@@ -318,10 +371,10 @@ static rpc_pending *ask_now(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done
     p->arg = arg;
     p->asked = p->heard = tab_mono_ms();
     snprintf(p->service, sizeof p->service, "%s", ask->service);
-    if (ask->worker != NULL)
-        snprintf(p->peer, sizeof p->peer, "tabella.v1.%s.at.%s." RPC_PING, ask->service, ask->worker);
     pthread_cond_init(&p->wake, NULL);
     pthread_mutex_lock(&rpc->lock);
+    address(rpc, p, ask);
+    p->patience = patience;
     p->id = rpc_new_id(rpc);
     p->next = rpc->pending[p->id % BUCKETS];
     rpc->pending[p->id % BUCKETS] = p;
@@ -334,7 +387,8 @@ static rpc_pending *ask_now(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done
     rpc_msg_end(rpc, m);
     if (s == NATS_OK)
         return p;
-    tab_fail(err, s == NATS_NO_MEMORY ? TAB_INTERNAL : TAB_UNAVAILABLE, NULL, "a server is away, try again");
+    tab_fail(err, s == NATS_NO_MEMORY ? TAB_INTERNAL : TAB_UNAVAILABLE, RPC_CUT,
+             "a server is away, try again");
     pthread_mutex_lock(&rpc->lock);
     bool listed = p->listed; /* by a lost connection or the timer: dispatch ends it */
     if (listed)
@@ -417,10 +471,11 @@ static bool step(tab_rpc *rpc, rpc_pending *p, tab_status *ret, tab_answer *answ
 }
 
 /* One try. *own is filled unless the answer is. */
-static tab_status call_once(tab_rpc *rpc, const tab_ask *ask, tab_answer *answer, tab_error *own)
+static tab_status call_once(tab_rpc *rpc, const tab_ask *ask, int64_t patience, tab_answer *answer,
+                            tab_error *own)
 {
     tab_status s = TAB_OK;
-    rpc_pending *p = ask_now(rpc, ask, NULL, NULL, own);
+    rpc_pending *p = ask_now(rpc, ask, patience, NULL, NULL, own);
     if (p == NULL)
         return own->status;
     do {
@@ -433,14 +488,37 @@ static tab_status call_once(tab_rpc *rpc, const tab_ask *ask, tab_answer *answer
     return s;
 }
 
+/* Waits until NATS is back. False: not in time, or nobody waits any more. */
+static bool nats_is_back(tab_rpc *rpc, const tab_ask *ask, tab_deadline until)
+{
+    while (!rpc_connected(rpc)) {
+        if (tab_left_ms(until, 1) == 0 || (ask->gone != NULL && atomic_load(ask->gone)))
+            return false;
+        poll(NULL, 0, 20);
+    }
+    return tab_left_ms(until, 1) > 0;
+}
+
 tab_status tab_rpc_call(tab_rpc *rpc, const tab_ask *ask, tab_answer *ret, tab_error *err)
 {
     tab_error own = { 0 };
     tab_answer answer = { NULL, NULL, 0 };
-    int64_t from = tab_mono_us();
-    tab_status s = call_once(rpc, ask, &answer, &own);
-    for (int i = 0; i < TRIES_ELSEWHERE && !ask->returns && ask->worker == NULL && elsewhere(s, &own); i++)
-        s = call_once(rpc, ask, &answer, &own);
+    int64_t from = tab_mono_us(), patience = RPC_PATIENCE_MS;
+    tab_deadline nats = tab_within_ms(ask->deadline, RPC_NATS_MS);
+    bool any = ask->worker == NULL, repeats = ask->repeats || rpc_repeatable(ask->service, ask->method);
+    tab_status s = call_once(rpc, ask, patience, &answer, &own);
+    for (int i = 0, silent = 0; s == TAB_UNAVAILABLE && i < TRIES_ELSEWHERE; i++) {
+        bool mute = (repeats || ask->tell_begun) && failed_by(s, &own, RPC_SILENT);
+        bool again = any && ((!ask->returns && elsewhere(s, &own)) || failed_by(s, &own, RPC_NOBODY) ||
+                             (mute && ++silent <= RPC_PATIENCE_MOST));
+        again |= any && repeats && failed_by(s, &own, RPC_MUTE) && rpc_peers_just_fell(rpc, ask->service);
+        if (repeats && failed_by(s, &own, RPC_CUT))
+            again = nats_is_back(rpc, ask, nats);
+        if (!again)
+            break;
+        patience = mute ? 2 * patience : patience;
+        s = call_once(rpc, ask, patience, &answer, &own);
+    }
     tab_spent_here.services_us += tab_mono_us() - from;
     if (s == TAB_OK)
         *ret = answer;
@@ -451,7 +529,7 @@ tab_status tab_rpc_call(tab_rpc *rpc, const tab_ask *ask, tab_answer *ret, tab_e
 
 bool tab_rpc_start(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done, void *arg, tab_error *err)
 {
-    return ask_now(rpc, ask, done, arg, err) != NULL;
+    return ask_now(rpc, ask, RPC_PATIENCE_MS, done, arg, err) != NULL;
 }
 
 int tab_rpc_fd(const tab_rpc *rpc)
@@ -492,7 +570,7 @@ void rpc_calls_cut(tab_rpc *rpc)
     for (size_t b = 0; b < BUCKETS && rpc->n_pending > 0; b++)
         for (rpc_pending *p = rpc->pending[b]; p != NULL; p = p->next)
             if (p->msg == NULL)
-                fail_pending(rpc, p, TAB_UNAVAILABLE, "a server is away, try again");
+                fail_pending(rpc, p, TAB_UNAVAILABLE, RPC_CUT, "a server is away, try again");
 }
 
 void rpc_calls_tick(tab_rpc *rpc, int64_t now, int64_t *next)
@@ -502,16 +580,18 @@ void rpc_calls_tick(tab_rpc *rpc, int64_t now, int64_t *next)
             if (p->ask.gone != NULL && atomic_load(p->ask.gone) && !p->failed)
                 abandon(rpc, p);
             else if (now >= p->ask.deadline)
-                fail_pending(rpc, p, TAB_CANCELLED, "the deadline has passed");
+                fail_pending(rpc, p, TAB_CANCELLED, NULL, "the deadline has passed");
             else if (p->ask.deadline < *next)
                 *next = p->ask.deadline;
             if (p->msg != NULL || p->failed)
                 continue;
-            if ((now - p->heard > RPC_SILENCE_MS && p->begun) ||
-                (p->unheard > 0 && now - p->unheard >= RPC_LAST_WORD_MS))
+            bool silent = now - p->heard > silence_of(p);
+            bool gone = p->unheard > 0 && now - p->unheard >= RPC_LAST_WORD_MS;
+            bool untaken = p->ask.tell_begun && !p->begun;
+            if ((gone && !p->reads && !untaken) || (silent && p->begun && !p->repeats))
                 lose(rpc, p);
-            else if (now - p->heard > RPC_SILENCE_MS)
-                fail_pending(rpc, p, TAB_UNAVAILABLE, "a service does not answer, try again");
+            else if (gone || silent)
+                leave(rpc, p);
             else if (p->peer[0] != 0 && now - (p->pinged > 0 ? p->pinged : p->asked) >= RPC_PING_MS)
                 ping(rpc, p, now);
         }

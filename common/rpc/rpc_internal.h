@@ -8,6 +8,8 @@
  *      |
  *   rpc_stream.c   bodies that outgrow a message: held by the sender, pulled by the receiver
  *      |
+ *   rpc_peers.c    which processes of a service live
+ *      |
  *   rpc_link.c     subscriptions, headers, numbers of calls and streams
  *
  * What comes back up are NATS' callbacks and rpc_pull.ended. One lock, rpc->lock, is for all of them. */
@@ -28,15 +30,21 @@ enum {
     RPC_STALL_MS = 2000,     /* a silent stream is asked again */
     RPC_BEAT_MS = 1000,      /* a server at work says so */
     RPC_SILENCE_MS = 5000,   /* a server that does not is given up */
-    RPC_PING_MS = 500,       /* a worker that is known is asked for so often: NATS says when it is gone */
+    RPC_PING_MS = 200,       /* a worker that is known is asked for so often; NATS says when it is gone */
+    RPC_PATIENCE_MS = 600,   /* and one that answers no ping for so long is left for another, */
+    RPC_UNTAKEN_MS = 1500,   /* the same before it has begun, of a call that would cost much twice; */
+    RPC_FROZEN_MS = 2500,    /* or, where it cannot be asked of another, is given up */
+    RPC_PATIENCE_MOST = 3,   /* so many times; each time we wait twice as long */
+    RPC_NATS_MS = 8000,      /* so long a call that may be repeated waits for NATS to be back */
     RPC_LAST_WORD_MS = 500,  /* an answer may come so long after its worker is found gone */
-    RPC_TICK_MS = 250,
-    RPC_IDLE_MS = 2000, /* the timer turns so often though there is nothing to watch: it is looked at */
+    RPC_TICK_MS = 100,
+    RPC_IDLE_MS = 1000, /* the timer turns so often though there is nothing to watch: it is looked at */
     RPC_TIME_MOST = 24 * 3600 * 1000, /* milliseconds that a call may take */
     RPC_INBOXES = 4,
     RPC_PLAIN = 4,               /* subscriptions of tab_rpc_listen */
     RPC_SPENT = 16,              /* messages that are freed together, */
     RPC_SPENT_BYTES = 64 * 1024, /* the large ones at once */
+    RPC_PEERS = 128,
     BUCKETS = 1024
 };
 
@@ -61,10 +69,16 @@ enum {
 #define H_INNER "Tab-Inner"      /* made within another call, which waits for it */
 #define H_SLOT "Tab-Slot"        /* "MOST CALLS WORD": calls of the word at once, and in this one */
 
-/* Params of errors: tab_rpc_lost, tab_rpc_stopped, and that this build cannot read what another wrote. */
+/* Params of errors: tab_rpc_lost, tab_rpc_stopped, and that this build cannot read what another wrote; */
 #define RPC_LOST "worker"
 #define RPC_STOPPED "stopping"
 #define RPC_UNREAD "build"
+/* and of those that tab_rpc_call keeps to itself: nobody took the call; its worker answers no ping; NATS is
+ * away. */
+#define RPC_NOBODY "nobody"
+#define RPC_SILENT "silent"
+#define RPC_MUTE "mute" /* so do all processes of its service */
+#define RPC_CUT "cut"
 
 /* A body: a packed message, then, from a multiple of 8 on, tables. */
 typedef struct {
@@ -105,6 +119,12 @@ typedef struct rpc_pull {
     void *owner;
 } rpc_pull;
 
+/* A process of a service; under rpc->lock. */
+typedef struct {
+    char service[40], worker[40];
+    int64_t heard, silent; /* tab_mono_ms when it spoke last, and when it was found not to answer */
+} rpc_peer;
+
 typedef struct rpc_pending rpc_pending; /* a call of ours; rpc_call.c */
 typedef struct rpc_method_metrics rpc_method_metrics;
 typedef struct rpc_job rpc_job; /* a call of others; rpc_serve.c */
@@ -113,7 +133,7 @@ struct tab_rpc {
     natsConnection *nc;
     char service[40], worker[40],
         inbox[80]; /* inbox.a.ID answers, inbox.p.ID chunks, inbox.h.ID pulls, inbox.b.ID unheard beats */
-    natsSubscription *sub[RPC_INBOXES + RPC_PLAIN + 3];
+    natsSubscription *sub[RPC_INBOXES + RPC_PLAIN + 4];
     int n_sub;
     pthread_mutex_t lock;   /* of everything below */
     pthread_cond_t changed; /* jobs, holds, subscriptions that ended */
@@ -136,6 +156,9 @@ struct tab_rpc {
     char *chunk; /* the hold subscription's buffer */
     rpc_pending *ready, **ready_end;
     int fd;
+    rpc_peer peers[RPC_PEERS];
+    size_t n_peers, peer_turn;
+    int64_t said_here;
     struct {
         pthread_mutex_t lock;
         natsMsg *of[RPC_SPENT];
@@ -150,6 +173,7 @@ struct tab_rpc {
     const char *const *heavy;
     size_t arena_most;
     rpc_job *jobs; /* that wait or run */
+    bool serves;   /* calls may come */
     bool over;     /* no call is worked on any more: workers end */
     tab_turns *turns;
     pthread_cond_t work;
@@ -171,6 +195,19 @@ void rpc_say_refused(tab_rpc *rpc); /* the connection is closed for good, and no
 int64_t rpc_header_int(natsMsg *m, const char *name, int64_t most, int64_t otherwise);
 const char *rpc_header(natsMsg *m, const char *name); /* "" without */
 void rpc_watch(tab_rpc *rpc, tab_deadline deadline);  /* lock held: something new to watch */
+
+/* rpc_peers.c; the lock is held, but not in the callback. */
+void rpc_peer_heard(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *rpc);
+bool rpc_peer_pick(tab_rpc *rpc, const char *service,
+                   char ret[40]); /* one that lives; false: none is known */
+bool rpc_peers_just_fell(tab_rpc *rpc,
+                         const char *service); /* so lately that all may be back; takes the lock */
+bool rpc_peers_mute(const tab_rpc *rpc,
+                    const char *service);               /* where none lives: some did, and fell silent */
+bool rpc_peer_known(tab_rpc *rpc, const char *worker);  /* it has spoken once: it answers pings */
+void rpc_peer_silent(tab_rpc *rpc, const char *worker); /* no calls for it until it speaks again */
+void rpc_peers_say(tab_rpc *rpc, int64_t now, bool leaves);
+bool rpc_repeatable(const char *service, const char *method); /* needs no lock */
 
 /* rpc_call.c */
 void rpc_answered(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *rpc);

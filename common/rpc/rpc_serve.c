@@ -451,7 +451,7 @@ static void asked(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *a
     free(j);
 }
 
-/* Calls of this very worker, and pings, which only have to find it: they do so to its end. */
+/* Calls of this very worker; and pings, which it answers to its end. */
 static void asked_here(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *arg)
 {
     tab_rpc *rpc = arg;
@@ -464,6 +464,8 @@ static void asked_here(natsConnection *nc, natsSubscription *sub, natsMsg *m, vo
     }
     if (!ping)
         answer(rpc, natsMsg_GetReply(m), NULL, 0, stops(&err), &err, -1, NULL, 0);
+    else if (natsMsg_GetReply(m) != NULL)
+        natsConnection_PublishString(rpc->nc, natsMsg_GetReply(m), "");
     rpc_msg_end(rpc, m);
 }
 
@@ -549,8 +551,13 @@ bool tab_rpc_serve(tab_rpc *rpc, const tab_rpc_method *methods, void *self)
     snprintf(here, sizeof here, "tabella.v1.%s.at.%s.*", rpc->service, rpc->worker);
     snprintf(gone, sizeof gone, "tabella.v1.%s-gone", rpc->service);
     if (rpc_subscribe(rpc, gone, NULL, caller_gone, rpc) && rpc_subscribe(rpc, here, NULL, asked_here, rpc) &&
-        rpc_subscribe(rpc, all, rpc->service, asked, rpc))
+        rpc_subscribe(rpc, all, rpc->service, asked, rpc)) {
+        pthread_mutex_lock(&rpc->lock);
+        rpc->serves = true; /* from now on it says so (rpc_peers.c) */
+        pthread_cond_signal(&rpc->tick);
+        pthread_mutex_unlock(&rpc->lock);
         return true;
+    }
     rpc_serve_stop(rpc);
     return false;
 }
@@ -572,7 +579,10 @@ static void give_back(tab_rpc *rpc)
 bool tab_rpc_drain(tab_rpc *rpc, int64_t seconds)
 {
     tab_deadline until = tab_in_s(seconds);
+    pthread_mutex_lock(&rpc->lock);
+    rpc_peers_say(rpc, tab_mono_ms(), true);
     atomic_store(&rpc->draining, true);
+    pthread_mutex_unlock(&rpc->lock);
     int kept = rpc->n_sub - 1;
     natsSubscription_DrainTimeout(rpc->sub[kept], tab_left_ms(until, RPC_TIME_MOST));
     pthread_mutex_lock(&rpc->lock);

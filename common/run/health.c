@@ -22,7 +22,7 @@
 #include "common/base/time.h"
 #include "common/http/accept.h"
 
-enum { WATCHED = 16, LOOPS = 4, ROUND_MS = 1000, OLD_MS = 10000, SPARES = 4 };
+enum { WATCHED = 16, LOOPS = 4, ROUND_MS = 1000, SOON_MS = 250, OLD_MS = 10000, SPARES = 4 };
 
 static int64_t started_us; /* of the process, tab_now_us; set before any thread reads it */
 
@@ -41,8 +41,8 @@ struct tab_health {
         const char *name;
         bool (*alive)(void *);
         void *arg;
-        bool was;
-        int64_t answered; /* tab_mono_ms; 0: not yet */
+        bool was, shown, once; /* shown: it is not needed, once it was there (once) */
+        int64_t answered;      /* tab_mono_ms; 0: not yet */
     } watched[WATCHED];
     struct {
         const char *name;
@@ -81,15 +81,18 @@ static void *ask_servers(void *arg)
     tab_health *h = arg;
     pthread_mutex_lock(&h->lock);
     while (!h->stop) {
+        bool all = true;
         for (size_t i = 0; i < h->n && !h->stop; i++) {
             pthread_mutex_unlock(&h->lock);
             bool is = h->watched[i].alive(h->watched[i].arg);
             pthread_mutex_lock(&h->lock);
             h->watched[i].was = is;
+            h->watched[i].once |= is;
+            all = all && is;
             h->watched[i].answered = tab_mono_ms();
         }
         if (!h->stop)
-            tab_cond_wait(&h->changed, &h->lock, tab_in_ms(ROUND_MS));
+            tab_cond_wait(&h->changed, &h->lock, tab_in_ms(all ? ROUND_MS : SOON_MS));
     }
     pthread_mutex_unlock(&h->lock);
     return NULL;
@@ -104,7 +107,7 @@ static void readyz(struct evhttp_request *r, void *arg)
     pthread_mutex_lock(&h->lock);
     for (size_t i = 0; i < h->n; i++) {
         bool ok = h->watched[i].was && tab_mono_ms() - h->watched[i].answered < OLD_MS;
-        all = all && ok;
+        all = all && (ok || (h->watched[i].shown && h->watched[i].once));
         evbuffer_add_printf(servers, "%s\"%s\":\"%s\"", i == 0 ? "" : ",", h->watched[i].name,
                             ok ? "ok" : "away");
     }
@@ -254,19 +257,31 @@ int tab_health_port(const tab_health *h)
     return h->port;
 }
 
-void tab_health_watch(tab_health *h, const char *name, bool (*alive)(void *arg), void *arg)
+static void watch(tab_health *h, const char *name, bool (*alive)(void *arg), void *arg, bool shown, bool once)
 {
     pthread_mutex_lock(&h->lock);
     if (h->n < WATCHED) {
         h->watched[h->n].name = name;
         h->watched[h->n].alive = alive;
         h->watched[h->n].arg = arg;
+        h->watched[h->n].shown = shown;
+        h->watched[h->n].once = once;
         h->n++;
     }
     if (!h->asks)
         h->asks = pthread_create(&h->asker, NULL, ask_servers, h) == 0;
     pthread_cond_signal(&h->changed); /* the new one at once */
     pthread_mutex_unlock(&h->lock);
+}
+
+void tab_health_watch(tab_health *h, const char *name, bool (*alive)(void *arg), void *arg)
+{
+    watch(h, name, alive, arg, false, false);
+}
+
+void tab_health_show(tab_health *h, const char *name, bool first, bool (*alive)(void *arg), void *arg)
+{
+    watch(h, name, alive, arg, true, !first);
 }
 
 void tab_health_loop(tab_health *h, const char *name, const _Atomic int64_t *turned)

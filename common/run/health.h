@@ -18,8 +18,13 @@ void tab_health_free(tab_health *h);
 TAB_DEFINE_AUTO(tab_health)
 int tab_health_port(const tab_health *h);
 
-/* `alive` runs on the servers' thread, once a second, and should take a second at most. `name`: a literal. */
+/* `alive` runs on the servers' thread, once a second, and sooner while one is away; it should take a second
+ * at most. `name`: a literal. */
 void tab_health_watch(tab_health *h, const char *name, bool (*alive)(void *arg), void *arg);
+/* The same of what others share with us: its absence is told, and leaves us ready for what can be done
+ * without it. Were all to leave at once, nobody would tell the caller anything. first: until it has answered
+ * once it is needed. */
+void tab_health_show(tab_health *h, const char *name, bool first, bool (*alive)(void *arg), void *arg);
 /* A loop that is stuck where *turned (tab_mono_ms) is TAB_LOOP_STUCK_MS old; kept until tab_health_free. */
 enum { TAB_LOOP_STUCK_MS = 10000 };
 void tab_health_loop(tab_health *h, const char *name, const _Atomic int64_t *turned);

@@ -5,7 +5,8 @@
  *   tab:v:<org>                 epoch mac                 the organization's last revocation has this number
  *
  *   epoch   number of the organization's last revocation when the entry was written, 0: none
- *   until   seconds since 1970 after which it is worth nothing
+ *   until   seconds since 1970 after which it is asked about anew; where nobody can be asked it holds for
+ *           TAB_PAST_S more (docs/decisions/0404)
  *   mac     keyed BLAKE2b (RFC 7693), 32 bytes in hex, over a word for its kind, the hash (or organization),
  *           and all before it; the key is BLAKE2b of the secret that keys and gateway share
  *
@@ -19,7 +20,7 @@
 extern "C" {
 #endif
 
-enum { TAB_ENTRY_TEXT = TAB_GRANT_TEXT + 2 * 21 + 66, TAB_EPOCH_TEXT = 21 + 66 };
+enum { TAB_ENTRY_TEXT = TAB_GRANT_TEXT + 2 * 21 + 66, TAB_EPOCH_TEXT = 21 + 66, TAB_PAST_S = 1200 };
 
 typedef struct {
     tab_grant grant;

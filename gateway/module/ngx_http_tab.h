@@ -104,6 +104,8 @@ typedef enum {
 typedef struct {
     ngx_int_t (*process_header)(ngx_http_request_t *r);
     ngx_int_t (*reinit_request)(ngx_http_request_t *r);
+    ngx_http_request_t *request;
+    ngx_queue_t under_way; /* among those that wait for an api, while `request` is set */
 } tab_echo;
 
 /* What one request holds of the memory for bodies and answers. */
@@ -146,11 +148,12 @@ struct tab_ctx_s {
     unsigned node_rates : 1; /* decided by this node's limits */
     unsigned body_seen : 1;  /* ngx_http_tab_body decided */
     unsigned session : 1;    /* a session calls: the token came in its cookie */
-    tab_grant grant;
+    tab_grant grant, last;   /* last: of an entry whose time is over */
     ngx_str_t path, state, identity, question;
     ngx_queue_t asked; /* among those that wait for Redis, while `waits` */
     ngx_uint_t group;  /* of its call, once that is sent */
     unsigned waits : 1;
+    unsigned last_holds : 1;      /* where nobody can be asked */
     tab_redis_answered *answered; /* gets Redis' answer, while `waits` */
     ngx_http_request_t *sub;
     ngx_uint_t sub_status;
@@ -207,6 +210,10 @@ char *ngx_http_tab_echo(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 
 /* ngx_http_tab_probe.c: questions to the servers of each upstream with tab_probe, by this worker. */
 ngx_int_t ngx_http_tab_probe_start(ngx_cycle_t *cycle);
+/* The request is on its way to an api, until its context ends: it is taken away from one that is found not
+ * to answer. */
+void ngx_http_tab_under_way(ngx_http_request_t *r, tab_echo *echo);
+void ngx_http_tab_over(tab_echo *echo);
 /* A GET waits for its answer as long as tab_get_timeout says: the next server may be asked. */
 ngx_int_t ngx_http_tab_patience(ngx_http_request_t *r);
 

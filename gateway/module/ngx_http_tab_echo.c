@@ -72,6 +72,7 @@ static ngx_int_t init_peer(ngx_http_request_t *r, ngx_http_upstream_srv_conf_t *
     echo->reinit_request = r->upstream->reinit_request;
     r->upstream->reinit_request = reinit_request;
     stay(r, echo, process_header);
+    ngx_http_tab_under_way(r, echo);
     return ngx_http_tab_patience(r);
 }
 

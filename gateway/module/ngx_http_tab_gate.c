@@ -354,7 +354,9 @@ static ngx_int_t on_answer_about_key(ngx_http_request_t *r, tab_ctx *ctx, tab_ma
         key_is_bad(conf, ctx);
         return refuse_key(r, ctx, conf, TAB_KEY_UNKNOWN);
     }
-    if (ctx->sub_status != NGX_HTTP_NO_CONTENT || !grant_header(ctx->sub, &ctx->grant))
+    if (ctx->sub_status >= NGX_HTTP_INTERNAL_SERVER_ERROR && ctx->last_holds)
+        ctx->grant = ctx->last;
+    else if (ctx->sub_status != NGX_HTTP_NO_CONTENT || !grant_header(ctx->sub, &ctx->grant))
         return refuse(r, ctx, NGX_HTTP_SERVICE_UNAVAILABLE, "internal",
                       "The service cannot check API keys at the moment.", NULL, 1);
     ctx->granted = 1;
@@ -393,10 +395,23 @@ static tab_str org_of(tab_str text)
     return (tab_str){ p, n };
 }
 
+/* One whose time is over is asked about anew. It holds for TAB_PAST_S more where nobody can answer: what keys
+ * is not there to say, it has not changed either, but for a revocation, which Redis tells of
+ * (docs/decisions/0404). */
+static bool in_time(tab_ctx *ctx, const tab_entry *e, int64_t now)
+{
+    if (now <= e->until_s)
+        return true;
+    ctx->last_holds = now <= e->until_s + TAB_PAST_S && (e->grant.scopes & TAB_GRANT_SESSION) == 0;
+    if (ctx->last_holds)
+        ctx->last = e->grant;
+    return false;
+}
+
 /* An entry in Redis is not trusted as it is. It counts if the keys service signed it for this very key, if
  * its time is not over, and if no revocation of its organization is later: one that Redis tells of, or one
  * that this node has seen before (decision 0247). The time is this machine's, so Redis cannot lengthen it. */
-static bool entry_good(tab_main_conf *conf, const tab_ctx *ctx, const tab_redis_answer *a, tab_grant *ret)
+static bool entry_good(tab_main_conf *conf, tab_ctx *ctx, const tab_redis_answer *a, tab_grant *ret)
 {
     tab_str text = { (char *)a->grant.data, a->grant.len }, hash = { ctx->hash, sizeof ctx->hash - 1 };
     tab_str said = { (char *)a->epoch.data, a->epoch.len };
@@ -413,16 +428,15 @@ static bool entry_good(tab_main_conf *conf, const tab_ctx *ctx, const tab_redis_
     int64_t highest = highest_epoch(conf, org, revoked); /* noted even where the entry is refused */
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    if (!told || !tab_entry_read(&conf->grant_key, hash, text, &e) || now.tv_sec > e.until_s ||
-        (int64_t)e.epoch < highest)
+    if (!told || !tab_entry_read(&conf->grant_key, hash, text, &e) || (int64_t)e.epoch < highest)
         return false;
     (void)highest_epoch(conf, org, e.epoch);
     *ret = e.grant;
-    return true;
+    return in_time(ctx, &e, now.tv_sec);
 }
 
 /* The same of an entry whose signatures held before: what is left are its time and later revocations. */
-static bool word_good(tab_main_conf *conf, const tab_ahead_word *w)
+static bool word_good(tab_main_conf *conf, tab_ctx *ctx, const tab_ahead_word *w)
 {
     if (!conf->grant_key_set)
         return true;
@@ -430,7 +444,7 @@ static bool word_good(tab_main_conf *conf, const tab_ahead_word *w)
     int64_t highest = highest_epoch(conf, tab_str_of(w->entry.grant.org), seen);
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    return now.tv_sec <= w->entry.until_s && (int64_t)w->entry.epoch >= highest;
+    return (int64_t)w->entry.epoch >= highest && in_time(ctx, &w->entry, now.tv_sec);
 }
 
 static ngx_int_t judge(ngx_http_request_t *r, tab_ctx *ctx, const tab_redis_answer *a)
@@ -438,7 +452,7 @@ static ngx_int_t judge(ngx_http_request_t *r, tab_ctx *ctx, const tab_redis_answ
     tab_main_conf *conf = ngx_http_get_module_main_conf(r, ngx_http_tab_module);
     const tab_ahead_word *told = a->told;
     tab_grant g;
-    bool good = told != NULL ? word_good(conf, told) : a->code >= 0 && entry_good(conf, ctx, a, &g);
+    bool good = told != NULL ? word_good(conf, ctx, told) : a->code >= 0 && entry_good(conf, ctx, a, &g);
     if (a->code <= 0) { /* Redis is away, or has no entry */
         ctx->uncounted = a->code == 0;
         if (ctx->granted)

@@ -1,17 +1,21 @@
-/* Whether each server of an upstream answers, asked every half second by each worker.
+/* Whether each server of an upstream answers, asked four times a second by each worker.
  *
  *   wait --time--> ask --an answer--> (up) wait
- *                   |----none within a second, or no connection--> missed once more --> wait
+ *                   |----none within 0.4 s, or no connection--> missed once more --> wait
  *
  * A process that stands still, or whose node has gone, goes on taking connections, or nothing ever refuses
  * them: without questions nginx would learn of it from calls that wait for it (docs/decisions/0399). A server
  * that missed two questions in a row gets no calls until it answers one. The last one that is left keeps its
  * calls: where no server answers, it is more likely that all are slow than that all are gone.
  *
+ * Calls that are on their way to it go to another: at once where they may be asked twice (a GET, or one with
+ * an Idempotency-Key, which its taker claims), else they are answered 504 once it has missed CUT_MOST
+ * (docs/decisions/0405).
+ *
  * What is known is a worker's own, in the memory of nginx's round robin; workers agree within a second. */
 #include "gateway/module/ngx_http_tab.h"
 
-enum { PROBE_EVERY = 500, PROBE_LATE = 1000, MISSED_MOST = 2, ANSWER = 64 };
+enum { PROBE_EVERY = 250, PROBE_LATE = 400, MISSED_MOST = 2, CUT_MOST = 8, ANSWER = 64 };
 
 static const char question[] = "GET " TAB_LIVE_PATH " HTTP/1.1\r\nHost: tabella\r\nConnection: close\r\n\r\n";
 
@@ -34,10 +38,70 @@ static bool others_are_up(const tab_probe *p)
     return false;
 }
 
+/* ---- calls that are on their way -------------------------------------------------------------- */
+
+static ngx_queue_t under_way = { &under_way, &under_way };
+
+void ngx_http_tab_under_way(ngx_http_request_t *r, tab_echo *echo)
+{
+    if (echo->request == NULL) {
+        ngx_queue_insert_tail(&under_way, &echo->under_way);
+    }
+    echo->request = r;
+}
+
+void ngx_http_tab_over(tab_echo *echo)
+{
+    if (echo->request != NULL) {
+        ngx_queue_remove(&echo->under_way);
+    }
+    echo->request = NULL;
+}
+
+static bool keyed(const ngx_http_request_t *r)
+{
+    static const char name[] = "idempotency-key";
+    const ngx_list_part_t *part = &r->main->headers_in.headers.part;
+    for (; part != NULL; part = part->next) {
+        const ngx_table_elt_t *h = part->elts;
+        for (ngx_uint_t i = 0; i < part->nelts; i++)
+            if (h[i].key.len == sizeof name - 1 && ngx_memcmp(h[i].lowcase_key, name, sizeof name - 1) == 0)
+                return true;
+    }
+    return false;
+}
+
+/* r is the request itself, or the question about its key, which is a GET. */
+static bool may_repeat(const ngx_http_request_t *r)
+{
+    return r != r->main || (r->method & (NGX_HTTP_GET | NGX_HTTP_HEAD)) || keyed(r);
+}
+
+/* As if its time had passed, where nothing of an answer has come. nginx then asks the next server, or answers
+ * 504. */
+static void cut(const tab_probe *p, bool all)
+{
+    for (ngx_queue_t *q = ngx_queue_head(&under_way), *next; q != &under_way; q = next) {
+        const tab_echo *echo = ngx_queue_data(q, tab_echo, under_way);
+        ngx_http_upstream_t *u = echo->request->upstream;
+        next = ngx_queue_next(q);
+        if (u == NULL || u->peer.connection == NULL || u->peer.sockaddr != p->peer->sockaddr ||
+            u->header_sent || (!all && !may_repeat(echo->request)))
+            continue;
+        ngx_event_t *ev = u->request_sent ? u->peer.connection->read : u->peer.connection->write;
+        ev->timedout = 1;
+        ngx_post_event(ev, &ngx_posted_events);
+    }
+}
+
+/* ---- questions --------------------------------------------------------------------------------- */
+
 static void judge(tab_probe *p, bool answered)
 {
-    p->missed = answered ? 0 : ngx_min(p->missed + 1, MISSED_MOST);
-    bool down = p->missed == MISSED_MOST && others_are_up(p);
+    p->missed = answered ? 0 : ngx_min(p->missed + 1, CUT_MOST);
+    bool down = p->missed >= MISSED_MOST && others_are_up(p);
+    if (down)
+        cut(p, p->missed == CUT_MOST);
     if (down == (p->peer->down != 0))
         return;
     p->peer->down = down;
@@ -159,14 +223,18 @@ ngx_int_t ngx_http_tab_patience(ngx_http_request_t *r)
 {
     const tab_loc_conf *conf = ngx_http_get_module_loc_conf(r, ngx_http_tab_module);
     ngx_http_upstream_t *u = r->upstream;
-    if (!(r->method & (NGX_HTTP_GET | NGX_HTTP_HEAD)) || conf->get_timeout == 0 ||
-        conf->get_timeout >= u->conf->read_timeout)
+    bool reads = (r->method & (NGX_HTTP_GET | NGX_HTTP_HEAD)) && conf->get_timeout > 0 &&
+                 conf->get_timeout < u->conf->read_timeout;
+    if (!reads && !keyed(r))
         return NGX_OK;
     ngx_http_upstream_conf_t *own = ngx_palloc(r->pool, sizeof *own);
     if (own == NULL)
         return NGX_ERROR;
     *own = *u->conf;
-    own->read_timeout = conf->get_timeout;
+    if (reads)
+        own->read_timeout = conf->get_timeout;
+    else
+        own->next_upstream |= NGX_HTTP_UPSTREAM_FT_NON_IDEMPOTENT;
     u->conf = own;
     return NGX_OK;
 }

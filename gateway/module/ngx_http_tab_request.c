@@ -54,7 +54,10 @@ void ngx_http_tab_random(void *p, size_t n)
 
 static void on_cleanup(void *data)
 {
+    tab_ctx *ctx = data;
     one_less();
+    ngx_http_tab_over(&ctx->echo[0]);
+    ngx_http_tab_over(&ctx->echo[1]);
     ngx_http_tab_redis_forget(data);
     ngx_http_tab_held_end(data);
 }

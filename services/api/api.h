@@ -44,9 +44,9 @@ typedef struct {
     TAB_COMMON_CONFIG;
     TAB_RUN_KEY_CONFIG;
     TAB_REDIS_CONFIG;
-    const char *http, *secret, *base_url;
-    int64_t workers, queue, body_most, run_cells, inline_cells, inline_s, redis_ms, held_org, held_all,
-        upload_most, upload_inline, uploads, uploads_org, downloads, downloads_org;
+    const char *http, *secret, *base_url, *journal;
+    int64_t owed_s, owed_cells, workers, queue, body_most, run_cells, inline_cells, inline_s, redis_ms,
+        held_org, held_all, upload_most, upload_inline, uploads, uploads_org, downloads, downloads_org;
     bool bill_pinned;
 } api_config;
 

@@ -161,8 +161,8 @@ void api_arrived(request *r, tab_str identity_header)
     r->who_status = identify(r, identity_header, tab_str_of(r->method), &r->who_error, &r->internal);
     r->lane = r->internal ? LOOKUPS : reads ? READS : WORK;
     /* A daemon that is killed during a read never answers it: after 6 s the caller is told, and asks
-     * again. */
-    r->deadline = tab_in_ms(reads ? 6000 : 50000);
+     * again. The gateway waits for a serve call for 10 s; an answer that it no longer takes is not billed. */
+    r->deadline = tab_in_ms(reads ? 6000 : r->route == TAB_POST_SERVE ? 9000 : 50000);
 }
 
 /* The request whose handler this thread began last: what the thread waited for since is that request's. */

@@ -7,6 +7,7 @@
 #include "common/base/metrics.h"
 #include "services/api/serve/holds.h"
 #include "services/api/serve/places.h"
+#include "services/api/serve/serve_cache.h"
 
 enum {
     STATEMENT_MS = 2000,
@@ -114,6 +115,10 @@ static void *do_chores(void *arg)
           .one =
               "DELETE FROM api.output WHERE ctid = ANY(ARRAY(SELECT ctid FROM api.output "
               "WHERE expires_at < now() ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED)) RETURNING 1" },
+        { .table = "api.settled",
+          .labels = "table=\"api.settled\"",
+          .one = "DELETE FROM api.settled WHERE ctid = ANY(ARRAY(SELECT ctid FROM api.settled "
+                 "WHERE until < now() ORDER BY until LIMIT $1 FOR UPDATE SKIP LOCKED)) RETURNING 1" },
     };
     enum { SWEEPS = sizeof sweeps / sizeof *sweeps };
     for (size_t i = 0; i < SWEEPS; i++) {
@@ -123,6 +128,7 @@ static void *do_chores(void *arg)
     }
     while (goes_on(h)) {
         allowance_probe(h->a);
+        serve_cache_probe(h->a);
         holds_sweep(h->a);
         for (size_t i = 0; i < SWEEPS; i++)
             if (tab_mono_ms() >= sweeps[i].due)

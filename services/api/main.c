@@ -45,6 +45,12 @@ static const tab_option options[] = {
     TAB_OPTION(api_config, inline_s, INT, "TAB_INLINE_S", "30", "seconds until an inline run becomes a job"),
     TAB_OPTION(api_config, redis_ms, INT, "TAB_REDIS_MS", "100",
                "milliseconds to wait for Redis; without it each process counts cells per minute by itself"),
+    TAB_OPTION(api_config, journal, TEXT, "TAB_API_JOURNAL", "",
+               "folder that outlives this process, for bills of serve calls while PostgreSQL is away; empty: "
+               "calls fail then"),
+    TAB_OPTION(api_config, owed_s, INT, "TAB_OWED_S", "120", "seconds for which serve calls may be owed"),
+    TAB_OPTION(api_config, owed_cells, INT, "TAB_OWED_CELLS", "20000000",
+               "most cells that an organization may owe in this process"),
     TAB_OPTION(api_config, bill_pinned, BOOL, "TAB_BILL_PINNED", "1",
                "bill a serve call's pinned cells at the cached rate"),
     TAB_OPTIONS_END
@@ -64,14 +70,32 @@ static bool keys_set(api *a)
     return a->secrets > 0;
 }
 
-/* Ready, until a signal says to stop. */
+/* Whom it calls: told on /readyz. */
+static struct other {
+    const char *name;
+    tab_rpc *rpc;
+} others[] = { { "data-connector", NULL }, { "inference", NULL }, { "jobs", NULL },
+               { "keys", NULL },           { "metering", NULL },  { "reports", NULL } };
+
+static bool lives(void *arg)
+{
+    const struct other *o = arg;
+    return tab_rpc_lives(o->rpc, o->name);
+}
+
+/* Ready, until a signal says to stop: while PostgreSQL is away it serves what it knows, and says 503 to the
+ * rest. */
 static void serve_until_stopped(api *a, tab_health *health, http *h, sigset_t *stop)
 {
-    static tab_schema schema = { .schema = "api", .least = 3 };
+    static tab_schema schema = { .schema = "api", .least = 4 };
     schema.pg = a->pg;
-    tab_health_watch(health, "postgres", tab_pg_alive, a->pg);
-    tab_health_watch(health, "schema", tab_schema_fits, &schema);
+    tab_health_show(health, "postgres", true, tab_pg_alive, a->pg);
+    tab_health_show(health, "schema", true, tab_schema_fits, &schema);
     tab_health_watch(health, "nats", tab_rpc_alive, a->rpc);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        others[i].rpc = a->rpc;
+        tab_health_show(health, others[i].name, false, lives, &others[i]);
+    }
     tab_health_loop(health, "rpc", tab_rpc_turned(a->rpc));
     tab_health_loop(health, "http", http_turned(h));
     tab_health_ready(health, true);

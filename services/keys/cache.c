@@ -1,4 +1,4 @@
-/* See cache.h: one call of a Redis function each; the functions themselves are in common/limits.lua. */
+/* See cache.h: one call of a Redis function each; the functions themselves are in common/redis/limits.lua. */
 #include "services/keys/cache.h"
 
 #include <inttypes.h>
@@ -23,8 +23,10 @@ static tab_status put(const keys_cache *c, int timeout_ms, const uint8_t hash[TA
     snprintf(name, sizeof name, "tab:g:%s", hex);
     snprintf(revoked, sizeof revoked, "tab:v:%s", org);
     snprintf(v, sizeof v, "%" PRId64, version);
-    snprintf(ttl, sizeof ttl, "%" PRId64, seconds);
-    snprintf(epoch_ttl, sizeof epoch_ttl, "%d", 2 * KEYS_CACHE_ENTRY_S); /* longer than what it speaks of */
+    bool lasts =
+        g != NULL && c->sign != NULL && (g->scopes & TAB_GRANT_SESSION) == 0; /* while nobody can be asked */
+    snprintf(ttl, sizeof ttl, "%" PRId64, seconds + (lasts ? TAB_PAST_S : 0));
+    snprintf(epoch_ttl, sizeof epoch_ttl, "%d", 2 * (KEYS_CACHE_ENTRY_S + TAB_PAST_S)); /* longer than that */
     if (g != NULL) {
         tab_entry e = { *g, epoch, tab_now_us() / 1000000 + seconds, c->sign != NULL };
         if (tab_entry_write(c->sign, tab_str_of(hex), &e, entry, sizeof entry) == 0)

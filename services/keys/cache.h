@@ -1,5 +1,5 @@
 /* The gateway's key cache and the counters of use in Redis, through the functions of
- * common/limits.lua. All of it may be lost: a missing entry is asked for again; only tombstones are
+ * common/redis/limits.lua. All of it may be lost: a missing entry is asked for again; only tombstones are
  * waited for. */
 #ifndef KEYS_CACHE_H
 #define KEYS_CACHE_H

@@ -29,7 +29,7 @@ Tabella__UsageLine **cost_lines(cost *c)
     return c->usage;
 }
 
-tab_status allowance_ask(request *r, cost *c, const Tabella__ReserveRequest *with,
+tab_status allowance_ask(request *r, cost *c, const Tabella__ReserveRequest *with, int64_t wait_ms,
                          const Tabella__ReserveReply **ret, tab_error *err)
 {
     Tabella__ReserveRequest q = *with;
@@ -44,7 +44,7 @@ tab_status allowance_ask(request *r, cost *c, const Tabella__ReserveRequest *wit
     tab_ask ask = { .service = "metering",
                     .method = "Reserve",
                     .in = &q.base,
-                    .deadline = tab_in_ms(WAIT_MS),
+                    .deadline = tab_in_ms(wait_ms > 0 ? wait_ms : WAIT_MS),
                     .reply = &tabella__reserve_reply__descriptor };
     tab_status s = call_with(r, &ask, &answer, err);
     if (silent(s)) {
@@ -71,7 +71,7 @@ tab_status allowance_reserve(request *r, cost *c, const char *id, const char *in
     q.id = STR(id);
     q.instead_of = STR(instead_of);
     q.lease_s = lease_s;
-    return allowance_ask(r, c, &q, &y, err);
+    return allowance_ask(r, c, &q, 0, &y, err);
 }
 
 /* Any answer closes the breaker, a refusal too. */

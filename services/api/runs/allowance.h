@@ -26,8 +26,8 @@ tab_status allowance_reserve(request *r, cost *c, const char *id, const char *in
  * its lease ends. */
 void allowance_give_back(api *a, const char *org, const char *id, uint64_t milli);
 
-/* Metering's answer itself. *ret NULL: metering is away. */
-tab_status allowance_ask(request *r, cost *c, const Tabella__ReserveRequest *q,
+/* Metering's answer itself, waited for so long (0: as long as for anything). *ret NULL: metering is away. */
+tab_status allowance_ask(request *r, cost *c, const Tabella__ReserveRequest *q, int64_t wait_ms,
                          const Tabella__ReserveReply **ret, tab_error *err) TAB_CHECKED;
 
 void allowance_probe(api *a); /* once a second: closes the breaker when metering answers again */

@@ -37,7 +37,7 @@ tab_status dry_run_open(request *r, cost *c, tab_error *err)
     const Tabella__ReserveReply *y;
     tab_out *o = &r->out;
     q.dry = true;
-    TAB_TRY(allowance_ask(r, c, &q, &y, err));
+    TAB_TRY(allowance_ask(r, c, &q, 0, &y, err));
     if (y == NULL)
         return tab_fail(err, TAB_UNAVAILABLE, "", "the meter does not answer now, try again");
     tab_out_open(o, '{');

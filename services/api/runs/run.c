@@ -17,10 +17,11 @@
 #include "services/api/serve/places.h"
 
 enum {
+    TRIES = 3,
     KEPT_S = 26 * 3600,
     BATCH_KEPT_S = 50 * 3600,
     JOB_LEASE_S = 26 * 3600
-}; /* of a job's reservation: longer than a batch may take */
+}; /* JOB_LEASE_S: of a job's reservation: longer than a batch may take */
 
 /* In the request's arena. */
 typedef struct {
@@ -40,6 +41,8 @@ typedef struct {
     const char *reserved; /* id of the reservation, NULL: there is none */
     /* while it computes */
     place place;
+    tab_deadline until;
+    int tries; /* of workers that had not begun it when they were gone */
     tab_status s;
     tab_error err;
     const Tabella__RunReply *reply;
@@ -359,14 +362,19 @@ static tab_status write_answer(request *r, run *x, tab_error *err)
     return commit(r, x, y->bundle, base, err);
 }
 
+static tab_status inline_run(request *r, run *x, tab_error *err);
+
 /* The pass has ended: on a worker's thread again. */
 static tab_status ended(void *arg, tab_error *err)
 {
     run *x = arg;
     request *r = x->r;
     bool lost = tab_rpc_lost(x->s, &x->err), stopped = tab_rpc_stopped(x->s, &x->err);
-    bool late = (lost || stopped || x->s == TAB_CANCELLED) && !atomic_load(&r->gone);
+    bool untaken = tab_rpc_untaken(x->s, &x->err);
+    bool late = (lost || stopped || untaken || x->s == TAB_CANCELLED) && !atomic_load(&r->gone);
     tab_status s = x->s;
+    if (untaken && x->tries++ < TRIES && tab_left_ms(x->until, 1) > 0 && !atomic_load(&r->gone))
+        return unreserve(r, x, inline_run(r, x, err));
     if (s == TAB_OK)
         s = write_answer(r, x, err);
     else
@@ -391,7 +399,7 @@ static void answered(void *arg, tab_status s, const tab_answer *answer, const ta
 }
 
 /* PARKED, or the status where it ended at once. */
-static tab_status inline_run(request *r, run *x, tab_deadline until, tab_error *err)
+static tab_status inline_run(request *r, run *x, tab_error *err)
 {
     Tabella__RunRequest *q = tab_arena_new_of(r->arena, Tabella__RunRequest, 1);
     if (q == NULL)
@@ -405,7 +413,7 @@ static tab_status inline_run(request *r, run *x, tab_deadline until, tab_error *
                     .in = &q->base,
                     .tables = x->body.tables,
                     .n_tables = x->body.n_tables,
-                    .deadline = until,
+                    .deadline = x->until,
                     .gone = &r->gone,
                     .tell_begun = true,
                     .reply = &tabella__run_reply__descriptor };
@@ -474,9 +482,9 @@ tab_status post_run(request *r, tab_error *err)
         s = cells_debit(r, x->cells, false, err);
     if (s != TAB_OK)
         return unreserve(r, x, s);
-    tab_deadline until = r->began + 1000 * r->api->cfg.inline_s;
-    if (!job && tab_left_ms(until, 1) > 0 && place_take(r, &x->place, 1, until))
-        return unreserve(r, x, inline_run(r, x, until, err));
+    x->until = r->began + 1000 * r->api->cfg.inline_s;
+    if (!job && tab_left_ms(x->until, 1) > 0 && place_take(r, &x->place, 1, x->until))
+        return unreserve(r, x, inline_run(r, x, err));
     r->retry_after = 0;
     if (!job)
         s = target_check(r, &x->body, x->options, x->source, x->n, err);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "common/base/hash.h"
+#include "services/api/serve/bills.h"
 
 enum {
     SLOTS = 8192,
@@ -13,6 +14,7 @@ enum {
     FAR_MS = 4000, /* so long where FAR such holds are left: what it keeps is not missed */
     FAR = 64,
     ASK_MS = 3000,
+    FAR_ASK_MS = 900, /* and so long metering is waited for by those who are far from their limit */
     CALLS_AHEAD = 64
 };
 
@@ -23,9 +25,10 @@ static struct {
         char org[48], id[40];
         int64_t until;           /* tab_mono_ms; drawn on until then */
         uint64_t milli, granted; /* left; at first */
+        uint64_t left, over;     /* of its limit, when metering was asked last; drawn since without asking */
         uint64_t rate[3];        /* thousandths a cell, by line of a call */
         size_t lines;
-        bool unlimited, asking;
+        bool unlimited, asking, far;
     } of[SLOTS];
 } holds = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 
@@ -71,7 +74,9 @@ static void keep(struct hold *h, const char *org, const char *id, const cost *c,
     bool far = y->limited && y->granted_milli <= y->left_milli / FAR;
     *h = (struct hold){ .until = tab_mono_ms() + (far ? FAR_MS : HOLD_MS),
                         .unlimited = !y->limited,
-                        .asking = asking };
+                        .asking = asking,
+                        .far = far || !y->limited,
+                        .left = y->left_milli };
     snprintf(h->org, sizeof h->org, "%s", org);
     if (h->unlimited)
         return;
@@ -88,9 +93,31 @@ static void give_back(api *a, const struct hold *h)
         allowance_give_back(a, h->org, h->id, h->milli);
 }
 
+/* Metering is away: the organization's calls may draw what it had left when metering was asked last, in each
+ * process. Of one that was never asked for, or has no limit, what is owed alone limits its calls
+ * (bill_may). */
+static tab_status overdraw(request *r, const cost *c, tab_error *err)
+{
+    struct hold *h = hold_of(r->who.org);
+    uint64_t cells = 0;
+    for (size_t i = 0; i < c->n; i++)
+        cells += c->line[i].cells;
+    pthread_mutex_lock(&holds.lock);
+    bool known = strcmp(h->org, r->who.org) == 0 && !h->unlimited && h->left > 0;
+    uint64_t milli = known ? price(h, c) : 0;
+    milli = milli == UINT64_MAX ? 1000 * cells : milli;
+    bool may = !known || (milli <= h->left && h->over <= h->left - milli);
+    if (known && may)
+        h->over += milli;
+    pthread_mutex_unlock(&holds.lock);
+    return may ? TAB_OK
+               : tab_fail(err, TAB_UNAVAILABLE, "",
+                          "what is left of the allowance cannot be asked for now; try again");
+}
+
 /* Asks for a hold of its own. ahead: of this many thousandths more, for other calls, which then becomes the
  * organization's. */
-static tab_status ask(request *r, cost *c, uint64_t ahead, drawn *ret, tab_error *err)
+static tab_status ask(request *r, cost *c, uint64_t ahead, int64_t wait_ms, drawn *ret, tab_error *err)
 {
     Tabella__ReserveRequest q = TABELLA__RESERVE_REQUEST__INIT;
     const Tabella__ReserveReply *y;
@@ -99,9 +126,11 @@ static tab_status ask(request *r, cost *c, uint64_t ahead, drawn *ret, tab_error
     tab_id_new(id, "hold_");
     q.id = id;
     q.more_milli = ahead;
-    TAB_TRY(allowance_ask(r, c, &q, &y, err));
+    if (wait_ms > 0 && bill_away()) /* the ledger is away with it */
+        return overdraw(r, c, err);
+    TAB_TRY(allowance_ask(r, c, &q, wait_ms, &y, err));
     if (y == NULL)
-        return TAB_OK;
+        return overdraw(r, c, err);
     if (y->limited) {
         snprintf(ret->hold, sizeof ret->hold, "%s", id);
         ret->milli = y->cost_milli;
@@ -143,6 +172,7 @@ tab_status hold_draw(request *r, cost *c, drawn *ret, tab_error *err)
     bool mine = !h->asking;
     /* A hold that did not last its time was too small for the calls that come. */
     bool busy = strcmp(h->org, org) == 0 && !h->unlimited && tab_mono_ms() < h->until;
+    int64_t wait_ms = strcmp(h->org, org) == 0 && h->far ? FAR_ASK_MS : 0;
     uint64_t known = strcmp(h->org, org) == 0 ? price(h, c) : UINT64_MAX, ahead = 0;
     if (mine) {
         h->asking = true;
@@ -152,7 +182,7 @@ tab_status hold_draw(request *r, cost *c, drawn *ret, tab_error *err)
         ahead = ahead > 0 ? ahead : 1;
     }
     pthread_mutex_unlock(&holds.lock);
-    tab_status s = ask(r, c, ahead, ret, err);
+    tab_status s = ask(r, c, ahead, wait_ms, ret, err);
     if (mine) {
         pthread_mutex_lock(&holds.lock);
         h->asking = false;

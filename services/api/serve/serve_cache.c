@@ -5,12 +5,15 @@
 #include <stdlib.h>
 
 #include "common/base/hash.h"
+#include "common/base/log.h"
 
 /* SLOTS: two endpoints that meet in one are read anew by each call (docs/decisions/0384).
  * FRESH_MS: a version that Redis gives may have been written into it too late: a Redis that was frozen
  * carries out what lay before it. So a row is used no longer than jobs waits with the answer to a deletion
  * that did not reach Redis (services/jobs/state.c). */
-enum { SLOTS = 4096, FRESH_MS = 2000 };
+enum { SLOTS = 4096, FRESH_MS = 2000, STALE_MS = 80000, PROBE_MS = 900 };
+
+static atomic_bool jobs_away;
 
 /* An endpoint as serving needs it, read by any number of calls at once. */
 typedef struct {
@@ -37,7 +40,8 @@ static cached_row **slot_of(const request *r)
 static bool same(const cached_row *s, const request *r)
 {
     return strcmp(s->org, r->who.org) == 0 && strlen(s->id) == r->param[0].n &&
-           memcmp(s->id, r->param[0].p, r->param[0].n) == 0 && strcmp(s->state, r->state) == 0;
+           memcmp(s->id, r->param[0].p, r->param[0].n) == 0 &&
+           (r->state[0] == 0 || strcmp(s->state, r->state) == 0);
 }
 
 static void unref(void *arg)
@@ -51,14 +55,13 @@ static void unref(void *arg)
     free(k);
 }
 
-const serve_row *serve_cache_get(request *r, char worker[40])
+/* Where its state is known, the row of that state. */
+static const serve_row *get(request *r, int64_t age, char worker[40])
 {
     cached_row *k = NULL;
-    if (r->state[0] == 0)
-        return NULL;
     cached_row **s = slot_of(r);
     pthread_mutex_lock(&rows.lock);
-    if (*s != NULL && same(*s, r) && tab_mono_ms() - (*s)->asked < FRESH_MS) {
+    if (*s != NULL && same(*s, r) && tab_mono_ms() - (*s)->asked < age) {
         k = *s;
         atomic_fetch_add(&k->refs, 1);
         memcpy(worker, k->worker, sizeof k->worker);
@@ -69,6 +72,85 @@ const serve_row *serve_cache_get(request *r, char worker[40])
         k = NULL;
     }
     return k == NULL ? NULL : &k->row;
+}
+
+const serve_row *serve_cache_get(request *r, char worker[40])
+{
+    return r->state[0] == 0 ? NULL : get(r, FRESH_MS, worker);
+}
+
+static struct {
+    pthread_mutex_t lock;
+    char org[48], id[129];
+} unanswered = { .lock = PTHREAD_MUTEX_INITIALIZER }; /* the endpoint that jobs was asked for in vain */
+
+void serve_cache_jobs_silent(const request *r)
+{
+    pthread_mutex_lock(&unanswered.lock);
+    snprintf(unanswered.org, sizeof unanswered.org, "%s", r->who.org);
+    snprintf(unanswered.id, sizeof unanswered.id, "%.*s", TAB_STR(r->param[0]));
+    pthread_mutex_unlock(&unanswered.lock);
+    if (!atomic_exchange(&jobs_away, true))
+        tab_log(TAB_WARN, "jobs does not answer; endpoints that are known are served");
+}
+
+bool serve_cache_jobs_away(void)
+{
+    return atomic_load(&jobs_away);
+}
+
+void serve_cache_probe(api *a)
+{
+    Tabella__GetEndpointRequest q = TABELLA__GET_ENDPOINT_REQUEST__INIT;
+    char org[48], id[129];
+    tab_answer answer;
+    tab_error err;
+    if (!atomic_load(&jobs_away))
+        return;
+    pthread_mutex_lock(&unanswered.lock);
+    memcpy(org, unanswered.org, sizeof org);
+    memcpy(id, unanswered.id, sizeof id);
+    pthread_mutex_unlock(&unanswered.lock);
+    q.id_or_name = id;
+    TAB_AUTO(tab_arena) *arena = tab_arena_new((size_t)64 << 20);
+    tab_ask ask = { .service = "jobs",
+                    .method = "GetEndpoint",
+                    .org = org,
+                    .request_id = "",
+                    .actor = "",
+                    .in = &q.base,
+                    .deadline = tab_in_ms(PROBE_MS),
+                    .reply = &tabella__endpoint__descriptor,
+                    .arena = arena };
+    tab_status s = arena == NULL ? TAB_UNAVAILABLE : tab_rpc_call(a->rpc, &ask, &answer, &err);
+    if (s == TAB_UNAVAILABLE || s == TAB_CANCELLED)
+        return;
+    atomic_store(&jobs_away, false);
+    tab_log(TAB_INFO, "jobs answers again");
+}
+
+/* A deletion leaves its mark for longer than STALE_MS (services/jobs/state.c). */
+static bool deleted(request *r, const Tabella__Endpoint *e)
+{
+    redisReply *y = NULL;
+    if (tab_redis_command(r->api->redis, (int)r->api->cfg.redis_ms, &y, NULL, "GET tab:s:%s:%s", r->who.org,
+                          e->id) != TAB_OK)
+        return false;
+    bool gone = y->type == REDIS_REPLY_STRING && strcmp(y->str, "gone") == 0;
+    freeReplyObject(y);
+    return gone;
+}
+
+const serve_row *serve_cache_last(request *r, char worker[40])
+{
+    const serve_row *row = get(r, STALE_MS, worker);
+    return row == NULL || deleted(r, row->e) ? NULL : row;
+}
+
+bool serve_cache_has_last(request *r)
+{
+    char worker[40];
+    return get(r, STALE_MS, worker) != NULL;
 }
 
 const serve_row *serve_cache_put(request *r, const Tabella__Endpoint *e, int64_t asked)
@@ -99,7 +181,7 @@ const serve_row *serve_cache_put(request *r, const Tabella__Endpoint *e, int64_t
         unref(k);
         return NULL;
     }
-    if (strcmp(state, r->state) == 0) {
+    if (r->state[0] == 0 || strcmp(state, r->state) == 0) {
         cached_row **s = slot_of(r);
         atomic_fetch_add(&k->refs, 1);
         pthread_mutex_lock(&rows.lock);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "services/api/counts.h"
+#include "services/api/serve/bills.h"
 #include "services/api/serve/serve_together.h"
 
 static tab_status read_verbose(serve_call *c, tab_error *err)
@@ -17,6 +18,8 @@ static tab_status read_verbose(serve_call *c, tab_error *err)
     c->verbose = m != NULL && m->yes;
     return TAB_OK;
 }
+
+enum { JOBS_MS = 900 }; /* for jobs to answer, where there is a row to go on with */
 
 /* On the loop's thread, where the endpoint is known, cells and hold are there, and the call is one to go with
  * others. Any status but PARKED: not so, and nothing has happened. */
@@ -36,6 +39,10 @@ tab_status serve_at_once(request *r, tab_error *err)
     if (!serve_begin(id, r->who.endpoint_concurrency))
         return TAB_UNAVAILABLE;
     int64_t began = tab_mono_us();
+    if (bill_may(r->api, r->who.org, c->body.cells, err) != TAB_OK) {
+        serve_end(id);
+        return TAB_UNAVAILABLE; /* its turn will say why */
+    }
     if (cells_take(r, c->body.cells)) {
         if (hold_take(r, &c->cost, &c->drawn)) {
             count_meter(began);
@@ -66,39 +73,62 @@ static tab_status read_question(serve_call *c, uint64_t *ret, tab_error *err)
     return c->horizon == 0 ? TAB_OK : serve_count(c, ret, err);
 }
 
-tab_status post_serve(request *r, tab_error *err)
+static bool silent(tab_status s)
 {
+    return s == TAB_UNAVAILABLE || s == TAB_CANCELLED;
+}
+
+/* The endpoint's row: a kept one, or jobs' answer, or the last one while jobs does not answer. */
+static tab_status find_row(serve_call *c, tab_error *err)
+{
+    request *r = c->r;
+    const Tabella__Endpoint *e;
+    Tabella__GetEndpointRequest q = TABELLA__GET_ENDPOINT_REQUEST__INIT;
+    tab_answer answer;
+    int64_t asked = tab_mono_ms();
+    if ((c->row = serve_cache_get(r, c->worker)) != NULL)
+        return TAB_OK;
+    if ((serve_cache_jobs_away() || bill_away()) && (c->row = serve_cache_last(r, c->worker)) != NULL)
+        return TAB_OK;
+    q.id_or_name = STR(tab_arena_copy(r->arena, r->param[0]).p);
+    tab_ask ask = { .service = "jobs",
+                    .method = "GetEndpoint",
+                    .in = &q.base,
+                    .deadline = serve_cache_has_last(r) ? tab_within_ms(r->deadline, JOBS_MS) : r->deadline,
+                    .reply = &tabella__endpoint__descriptor };
+    tab_status s = call_with(r, &ask, &answer, err);
+    if (silent(s) && (c->row = serve_cache_last(r, c->worker)) != NULL) {
+        serve_cache_jobs_silent(r);
+        return TAB_OK;
+    }
+    if (s == TAB_CANCELLED)
+        return tab_fail(err, TAB_UNAVAILABLE, "", "a service does not answer, try again");
+    TAB_TRY(s);
+    e = answer.msg;
+    TAB_TRY(endpoint_live(e, err));
+    c->row = serve_cache_put(r, e, asked);
+    return c->row == NULL ? tab_no_memory(err) : TAB_OK;
+}
+
+/* Its key is claimed, if it has one. */
+static tab_status serve(serve_call *c, tab_error *err)
+{
+    request *r = c->r;
     uint64_t cells = 0;
-    serve_call *c = tab_arena_new_of(r->arena, serve_call, 1);
-    if (c == NULL)
-        return tab_no_memory(err);
-    tab_status s = body_read(r, &c->body, err);
-    if (s != TAB_OK)
-        return s;
     TAB_TRY(read_verbose(c, err));
     TAB_TRY(body_horizon(r, tab_json_get(c->body.root, "options"), &c->horizon, err));
     request_body_drop(r);
-    c->r = r;
-    c->row = serve_cache_get(r, c->worker);
-    if (c->row == NULL) {
-        const Tabella__Endpoint *e;
-        int64_t asked = tab_mono_ms();
-        if ((s = endpoint_of(r, &e, err)) != TAB_OK)
-            return s;
-        if ((s = endpoint_live(e, err)) != TAB_OK)
-            return s;
-        if ((c->row = serve_cache_put(r, e, asked)) == NULL)
-            return tab_no_memory(err);
-    }
+    TAB_TRY(find_row(c, err));
     TAB_TRY(read_question(c, &cells, err));
     const char *id = c->row->e->id;
     serve_cost(r, c->row->e, cells, &c->cost);
     if (r->dry_run)
         return dry_run_answer(r, &c->cost, err);
+    TAB_TRY(bill_may(r->api, r->who.org, cells, err));
     if (!serve_begin(id, r->who.endpoint_concurrency))
         return serve_too_many(r, err);
     int64_t began = tab_mono_us();
-    s = hold_draw(r, &c->cost, &c->drawn, err);
+    tab_status s = hold_draw(r, &c->cost, &c->drawn, err);
     count_meter(began);
     if (s == TAB_OK)
         s = cells_debit(r, cells, true, err);
@@ -106,5 +136,22 @@ tab_status post_serve(request *r, tab_error *err)
         return serve_together(c, err); /* which ends it */
     hold_return(r->api, r->who.org, &c->drawn);
     serve_end(id);
+    return s;
+}
+
+tab_status post_serve(request *r, tab_error *err)
+{
+    serve_call *c = tab_arena_new_of(r->arena, serve_call, 1);
+    if (c == NULL)
+        return tab_no_memory(err);
+    c->r = r;
+    TAB_TRY(body_read(r, &c->body, err));
+    if (!r->dry_run)
+        TAB_TRY(serve_once_begin(r, &c->once, err));
+    if (r->replayed)
+        return TAB_OK;
+    tab_status s = serve(c, err);
+    if (s != PARKED && s != TAB_OK) /* a batch that ended it has said so */
+        serve_once_failed(r, &c->once);
     return s;
 }

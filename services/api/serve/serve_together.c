@@ -111,6 +111,7 @@ static tab_status ask(tab_arena *a, serve_call *const *c, size_t n, bool count_o
                     .slot = state.endpoint_id,
                     .slots = q.at_once,
                     .slot_calls = (uint32_t)n,
+                    .repeats = true, /* what it changes is billed here */
                     .reply = &tabella__serve_reply__descriptor };
     ask.tell_begun = ask.worker == NULL; /* else it is known whose death to look for */
     s = tab_rpc_call(r->api->rpc, &ask, &answer, err);
@@ -191,7 +192,8 @@ static bool work_of(serve_call *c)
     w->usage = cost_lines(&c->cost);
     w->n_usage = c->cost.n;
     w->hold = c->drawn.hold;
-    w->event_id = STR(tab_arena_printf(r->arena, "serve_%s", r->seed));
+    w->event_id =
+        STR(c->once.event[0] != 0 ? c->once.event : tab_arena_printf(r->arena, "serve_%s", r->seed));
     w->org_id = r->who.org;
     w->at_us = tab_now_us();
     w->kind = STR("serve");
@@ -256,6 +258,12 @@ static void end_all(serve_call *const *c, size_t n, tab_status s, const tab_erro
     }
 }
 
+/* Whoever waited has gone, or is about to give up: the answer would be billed and not read. */
+static bool too_late(const serve_call *c)
+{
+    return atomic_load(&c->r->gone) || tab_left_ms(c->r->deadline, 1) == 0;
+}
+
 /* Bills what was answered; b: begun ahead, or NULL. Where that fails no answer leaves, and what the calls
  * have drawn stays, for they may be billed. */
 static void bill_answers(serve_call *const *c, size_t n, bill *b)
@@ -263,9 +271,12 @@ static void bill_answers(serve_call *const *c, size_t n, bill *b)
     const Tabella__WorkDone *work[BATCH_MOST];
     tab_error err = { 0 };
     size_t m = 0;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        if (c[i]->s == TAB_OK && too_late(c[i]))
+            c[i]->s = tab_fail(&c[i]->err, TAB_UNAVAILABLE, "", "the answer came too late, try again");
         if (c[i]->s == TAB_OK)
             work[m++] = &c[i]->work;
+    }
     if (n > m)
         atomic_store(refused_of(c[0]), tab_mono_ms());
     int64_t began = tab_mono_us();
@@ -403,6 +414,10 @@ static void run_batch(serve_call **c, size_t n, const serve_call *own, struct se
         bill_answers(c, n, b);
     place_release(owner, &p, p.n);
     for (size_t i = 0; i < n; i++) {
+        if (c[i]->s == TAB_OK)
+            serve_once_done(c[i]->r, &c[i]->once);
+        else
+            serve_once_failed(c[i]->r, &c[i]->once);
         serve_end(c[i]->row->e->id);
         if (c[i] != own)
             request_end(c[i]->r, c[i]->s, &c[i]->err);

@@ -4,6 +4,7 @@
 
 #include "services/api/serve/serve_cache.h"
 #include "services/api/serve/serve_limits.h"
+#include "services/api/serve/serve_once.h"
 
 /* In the request's arena. */
 typedef struct serve_call {
@@ -20,6 +21,7 @@ typedef struct serve_call {
     Tabella__WorkDone work; /* what it is billed */
     cost cost;              /* the same, before it started */
     drawn drawn;            /* where that is reserved */
+    serve_once once;
 } serve_call;
 
 /* The cells of the rows that c->horizon makes, from the worker that has the endpoint's state. */

@@ -122,6 +122,7 @@ class Endpoints(Resource):
         horizon: Optional[int] = None,
         verbose: bool = False,
         options: Optional[Mapping[str, Any]] = None,
+        idempotency_key: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> Bundle:
         """The bundle of new rows, answered by the endpoint. A single table goes by the name of the endpoint's
@@ -129,13 +130,21 @@ class Endpoints(Resource):
 
         horizon: in place of rows, so many next steps of every pinned series (`forecast` of the bundle).
         verbose: with the report's slices and calibration. `warnings` of the bundle name cells that are unlike
-        all pinned ones: a category that nobody has, a number far outside."""
+        all pinned ones: a category that nobody has, a number far outside. idempotency_key: of a call that was
+        perhaps sent before (default: a new one, kept over the attempts of this call): for ten minutes it has
+        one answer and one bill."""
         given, single = self._question(id, tables)
         fields = fields_of(None, None, None, None, options, horizon=horizon)
         if verbose:
             fields["verbose"] = True
         try:
-            reply = self._call("POST_SERVE", id, body=body_of(given, fields), timeout=timeout)
+            reply = self._call(
+                "POST_SERVE",
+                id,
+                body=body_of(given, fields),
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            )
         except (NotFoundError, ValidationError):
             self._client._table_names.pop(id, None)  # another endpoint may go by this name now
             raise

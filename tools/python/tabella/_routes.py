@@ -28,8 +28,7 @@ ROUTES: Dict[str, Route] = {
     "POST_ENDPOINTS": Route("POST", "/v2/endpoints", "endpoints.create", key=True),
     "GET_ENDPOINTS": Route("GET", "/v2/endpoints", "endpoints.list"),
     "GET_ENDPOINT": Route("GET", "/v2/endpoints/{id}", "endpoints.retrieve"),
-    # Serving changes nothing; a lost answer's cells are billed, and so are those of the call sent again.
-    "POST_SERVE": Route("POST", "/v2/serve/{id}", "endpoints.serve"),
+    "POST_SERVE": Route("POST", "/v2/serve/{id}", "endpoints.serve", key=True),
     "POST_ENDPOINT_REFRESH": Route("POST", "/v2/endpoints/{id}/refresh", "endpoints.refresh", key=True),
     "POST_ENDPOINT_UPGRADE": Route("POST", "/v2/endpoints/{id}/upgrade", "endpoints.upgrade", key=True),
     "GET_ENDPOINT_LOGS": Route("GET", "/v2/endpoints/{id}/logs", "endpoints.logs"),
