@@ -35,7 +35,7 @@ static void compute(void *arg)
             s = tab_references_find(&e, st->profile, st->n, &refs, w->err);
         if (s == TAB_OK)
             s = tab_fit_linked(&e, asked, st->n, &refs, &st->sel, st->base, w->options.split,
-                               w->options.as_of, &linked, &own, w->err);
+                               w->options.as_of, false, &linked, &own, w->err);
         f = own;
     }
     if (s == TAB_OK)

@@ -158,7 +158,7 @@ static tab_status fit(const tab_engine *e, serve_state *st, const tab_run_option
     if (s == TAB_OK && options->horizon > 0)
         s = tab_look_ahead(e, st->profile, st->n, &st->sel, options, &ahead, &asked, err);
     if (s == TAB_OK && !st->sel.none)
-        s = tab_fit_linked(e, asked, st->n, &refs, &st->sel, st->base, options->split, options->as_of,
+        s = tab_fit_linked(e, asked, st->n, &refs, &st->sel, st->base, options->split, options->as_of, true,
                            &st->linked, &st->fitted, err);
     if (s == TAB_OK && st->n > 1)
         s = tab_key_columns_named(e, st->profile, st->n, &st->key, err);

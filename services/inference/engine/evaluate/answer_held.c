@@ -52,6 +52,7 @@ tab_status tab_answer_held(const tab_engine *e, const tab_evaluate_options *o, t
                             .labels = o->labels,
                             .table = o->table,
                             .own = train->cols,
+                            .served = o->split == TAB_SPLIT_TIME,
                             .split = o->split == TAB_SPLIT_TIME || o->split == TAB_SPLIT_GROUP
                                          ? TAB_SPLIT_AUTO
                                          : TAB_SPLIT_RANDOM };

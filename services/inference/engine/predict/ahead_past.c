@@ -58,7 +58,7 @@ bool tab_ahead_past(tab_ahead_view *c, double cut)
             bool in = labelled(t, r) && w->pos[r] <= cut;
             y[r] = !in ? (double)NAN : t->classification ? t->label[r] == i : w->y[r];
         }
-        c->h[i] = tab_history_new(c->a, &t->asked->series, w->pos, y, w->rows);
+        c->h[i] = tab_history_new(c->keep, &t->asked->series, w->pos, y, w->rows);
         if (c->h[i] == NULL)
             return false;
     }
@@ -141,7 +141,7 @@ static bool by_place(tab_ahead_view *c)
     double square[TAB_AHEAD_PERIOD] = { 0 }, n[TAB_AHEAD_PERIOD] = { 0 }, all = 0, rows = 0;
     const tab_history *h = c->h[0];
     double length = h->seasons > 0 ? h->season[0] : 0;
-    c->place = tab_arena_new_of(c->a, double, TAB_AHEAD_PERIOD);
+    c->place = tab_arena_new_of(c->keep, double, TAB_AHEAD_PERIOD);
     for (size_t i = 0; c->place != NULL && i < c->n; i++) {
         const tab_moment *m = &c->moment[i];
         double off = (c->w->y[m->row] - c->simple[i * c->kinds + c->base]) / c->scale[m->series];
@@ -159,25 +159,30 @@ static bool by_place(tab_ahead_view *c)
     return c->place != NULL;
 }
 
+void tab_ahead_simple(tab_ahead_view *c, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const tab_moment *m = &c->moment[i];
+        if (tab_history_read(c->h[0], m->series, m->pos, m->tau, c->simple + i * c->kinds) == 0)
+            for (size_t k = 0; k < c->kinds; k++)
+                c->simple[i * c->kinds + k] = (double)NAN;
+    }
+}
+
 /* Simple forecasts of all moments, the best of them, and the scales. */
 bool tab_ahead_look_back(tab_ahead_view *c)
 {
     size_t all = c->n + c->asked, series = c->w->t->asked->series.n;
     c->kinds = c->h[0]->kinds;
     c->simple = tab_arena_new_of(c->a, double, all * c->kinds + 1);
-    c->scale = tab_arena_new_of(c->a, double, series + 1);
-    c->mean = tab_arena_new_of(c->a, double, series + 1);
+    c->scale = tab_arena_new_of(c->keep, double, series + 1);
+    c->mean = tab_arena_new_of(c->keep, double, series + 1);
     double *unit = tab_arena_new_of(c->a, double, series + 1);
     double *own = tab_arena_new_of(c->a, double, series + 1), best = (double)INFINITY;
-    if (tab_arena_full(c->a))
+    if (tab_arena_full(c->a) || tab_arena_full(c->keep))
         return false;
     variations(c, unit);
-    for (size_t i = 0; i < all; i++) {
-        const tab_moment *m = &c->moment[i];
-        if (tab_history_read(c->h[0], m->series, m->pos, m->tau, c->simple + i * c->kinds) == 0)
-            for (size_t k = 0; k < c->kinds; k++)
-                c->simple[i * c->kinds + k] = (double)NAN;
-    }
+    tab_ahead_simple(c, all);
     for (size_t k = 0; k < c->kinds; k++) {
         double loss = scales(c, k, unit, own);
         if (loss < best) {

@@ -22,6 +22,7 @@ typedef struct {
     tab_split split;  /* how rows are kept apart: AUTO decides (arrange.h) */
     const bool *use;  /* (cols) columns that may explain the target; NULL: all that tab_explains */
     size_t own;       /* columns from here on are made of linked tables, and go by their names; 0: none */
+    bool served;      /* rows will be scored: what answers those that come later is kept, too */
 } tab_fit_options;
 
 /* Fits on p's rows. p and its table are not kept. Errors: VALIDATION ("target.column", "task.type",
@@ -50,7 +51,9 @@ tab_status tab_score(const tab_engine *e, const tab_fitted *f, const tab_table *
 typedef struct {
     const tab_data *d;
     Tabella__Prediction *m;
-    float *beyond;   /* (rows) regression: what the squared error grows by beyond the fitted range */
+    float *beyond;            /* (rows) regression: what the squared error grows by beyond the fitted range */
+    const tab_values *values; /* (columns of the fitted table) the rows' cells */
+    size_t later;    /* rows that come after all fitted ones, which the past of their series answers */
     uint64_t *group; /* (rows) the key of the group whose target is known; NULL: there are none */
 } tab_scoring;
 tab_status tab_score_read(const tab_engine *e, const tab_fitted *f, const tab_table *t, tab_scoring *ret,
