@@ -15,7 +15,7 @@
 
 #include "common/files/arrow_cells.h"
 #include "common/files/flatbuffer.h"
-#include "common/json.h"
+#include "common/json/json.h"
 
 enum { SCHEMA = 1, DICTIONARY = 2, ROWS = 3 }; /* Message.fbs, union MessageHeader */
 enum { DEPTH = 8, NAME_MOST = 1024, NOT_CODED = -1 };

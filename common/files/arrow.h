@@ -8,7 +8,7 @@
 #ifndef TAB_FILES_ARROW_H
 #define TAB_FILES_ARROW_H
 
-#include "common/table.h"
+#include "common/table/table.h"
 
 bool tab_arrow_is(tab_str bytes); /* by its first bytes */
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/json.h"
+#include "common/json/json.h"
 
 enum { EXACT_BITS = 53, STAMP_TEXT = 40, DAY_S = 86400 };
 

@@ -2,7 +2,7 @@
 #ifndef TAB_FILES_ARROW_CELLS_H
 #define TAB_FILES_ARROW_CELLS_H
 
-#include "common/table.h"
+#include "common/table/table.h"
 
 /* The numbers of Schema.fbs, union Type. */
 typedef enum {

@@ -9,7 +9,7 @@
 #include "common/files/text.h"
 #include "common/files/top.h"
 #include "common/files/total.h"
-#include "common/json.h"
+#include "common/json/json.h"
 
 enum { FIELDS_MOST = 1 << 16 }; /* of a record: what has more is a file of commas, not of columns */
 enum { GUESS_RECORDS = 1000 };

@@ -11,7 +11,7 @@
 #define TAB_FILES_CSV_H
 
 #include "common/files/dialect.h"
-#include "common/table.h"
+#include "common/table/table.h"
 
 typedef struct {
     tab_csv_dialect dialect;

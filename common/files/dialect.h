@@ -13,7 +13,7 @@
 #ifndef TAB_FILES_DIALECT_H
 #define TAB_FILES_DIALECT_H
 
-#include "common/arena.h"
+#include "common/base/arena.h"
 
 typedef struct {
     char delimiter;

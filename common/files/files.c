@@ -13,7 +13,7 @@
 #include "common/files/sheets.h"
 #include "common/files/statistics.h"
 #include "common/files/text.h"
-#include "common/json.h"
+#include "common/json/json.h"
 
 enum { NOTES = 4096 };
 

@@ -7,7 +7,7 @@
 #ifndef TAB_FILES_FLATBUFFER_H
 #define TAB_FILES_FLATBUFFER_H
 
-#include "common/base.h"
+#include "common/base/base.h"
 
 typedef struct {
     const uint8_t *p;

@@ -4,7 +4,7 @@
 #ifndef TAB_FILES_GRID_H
 #define TAB_FILES_GRID_H
 
-#include "common/table.h"
+#include "common/table/table.h"
 
 typedef struct tab_grid tab_grid;
 typedef struct {

@@ -3,7 +3,7 @@
 #ifndef TAB_FILES_NUMBER_FORMAT_H
 #define TAB_FILES_NUMBER_FORMAT_H
 
-#include "common/base.h"
+#include "common/base/base.h"
 
 typedef enum { TAB_FORMAT_NUMBER, TAB_FORMAT_DATE, TAB_FORMAT_TIME, TAB_FORMAT_DATE_TIME } tab_number_format;
 

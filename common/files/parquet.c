@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "common/files/parquet_nested.h"
-#include "common/json.h"
+#include "common/json/json.h"
 
 enum { MAGIC = 4, TAIL = 8, PAGE_COST = 64 };
 enum { CELLS_COST = 64, CELLS_ROOM = 1 << 20 }; /* what cells of a dictionary's bytes need at most */

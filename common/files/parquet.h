@@ -9,7 +9,7 @@
 #ifndef TAB_FILES_PARQUET_H
 #define TAB_FILES_PARQUET_H
 
-#include "common/table.h"
+#include "common/table/table.h"
 
 bool tab_parquet_is(tab_str bytes); /* by its first bytes */
 

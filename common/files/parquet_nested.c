@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#include "common/json.h"
+#include "common/json/json.h"
 
 typedef struct {
     const parquet_column *leaf;

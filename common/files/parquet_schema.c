@@ -1,7 +1,7 @@
 /* See parquet_schema.h. The tree is written depth first; each group tells how many children follow it. */
 #include "common/files/parquet_schema.h"
 
-#include "common/json.h"
+#include "common/json/json.h"
 
 enum { FLAT_DEPTH = 8, NAME_MOST = 1024, NONE = -1, DIGITS_MOST = 38 };
 enum { REQUIRED = 0, OPTIONAL = 1, REPEATED = 2 }; /* FieldRepetitionType */

@@ -7,7 +7,7 @@
 #ifndef TAB_FILES_THRIFT_H
 #define TAB_FILES_THRIFT_H
 
-#include "common/base.h"
+#include "common/base/base.h"
 
 typedef enum {
     THRIFT_TRUE = 1,

@@ -5,7 +5,7 @@
 #ifndef TAB_FILES_TOP_H
 #define TAB_FILES_TOP_H
 
-#include "common/base.h"
+#include "common/base/base.h"
 
 enum { TAB_TOP_RECORDS = 64, TAB_TOP_COLS = 512 };
 

@@ -7,7 +7,7 @@
 #ifndef TAB_FILES_TOTAL_H
 #define TAB_FILES_TOTAL_H
 
-#include "common/table.h"
+#include "common/table/table.h"
 
 /* Cuts that row off t, whose columns are col; true when there was one. */
 bool tab_total_row_cut(tab_table *t, tab_column *col);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "common/files/csv.h"
-#include "services/inference/engine/profile/roles.h"
+#include "services/inference/engine/profile/roles/roles.h"
 #include "services/inference/engine/sector/sectors.h"
 
 /* ---- the folder ------------------------------------------------------------------------------ */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/files/csv.h"
-#include "services/inference/engine/profile/parse.h"
+#include "services/inference/engine/profile/cells/parse.h"
 #include "services/inference/engine/series/tests/held.h"
 
 /* ---- made tables ---------------------------------------------------------------------------------- */
