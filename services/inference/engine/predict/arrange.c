@@ -281,6 +281,28 @@ static bool by_new_groups(trial *t, tab_arena *a, const tab_asked *asked, bool f
     return group != NULL && try_column(t, a, asked->group, NULL, group, forced, r);
 }
 
+static double left_of(const tab_arrangement *r)
+{
+    return r->random_score > 0 ? fmax(0, fmin(1, r->score / r->random_score)) : 1;
+}
+
+bool tab_known_of_new(const tab_engine *e, const tab_profile *p, const tab_problem *q, const uint32_t *level,
+                      double *ret)
+{
+    TAB_AUTO(tab_arena) *work = tab_arena_new((size_t)8 << 30);
+    tab_arrangement own = { .time = p->table->cols };
+    size_t rows = p->table->rows;
+    trial t;
+    uint32_t *group = work == NULL ? NULL : tab_arena_new_of(work, uint32_t, rows + 1);
+    for (size_t i = 0; group != NULL && i < rows; i++)
+        group[i] = level[i] == TAB_NULL ? (uint32_t)(rows + i) : level[i];
+    if (group == NULL || !open_trial(e, p, q, work, &t) ||
+        !try_column(&t, work, p->table->cols, NULL, group, false, &own))
+        return false;
+    *ret = left_of(&own);
+    return true;
+}
+
 /* Rows kept apart as most of the asked ones lie to the others. False: memory or cancelled. */
 static bool as_asked(const tab_engine *e, tab_arena *a, const tab_profile *p, const tab_problem *q,
                      const tab_asked *asked, tab_arrangement *r)
@@ -302,7 +324,7 @@ static bool as_asked(const tab_engine *e, tab_arena *a, const tab_profile *p, co
     if (fresh > 0 && !by_new_groups(&t, a, asked, false, &own))
         return false;
     r->fresh_gap = fmax(0, own.random_score - own.score);
-    r->fresh_left = own.random_score > 0 ? fmax(0, fmin(1, own.score / own.random_score)) : 1;
+    r->fresh_left = left_of(&own);
     return true;
 }
 
@@ -339,11 +361,11 @@ static const char *why(tab_arena *a, const tab_profile *p, tab_split want, const
                    : "no column of times orders the rows, and none groups them";
     tab_str c = tab_column_address(a, p->table, r->column);
     const char *given = want == TAB_SPLIT_AUTO ? "" : "asked for; ";
-    return tab_arena_printf(a,
-                            "%srows kept apart by %.*s lose %.0f %% of their uncertainty to a small model, "
-                            "rows kept apart at random %.0f %%",
-                            given, (int)(c.n < 64 ? c.n : 64), c.p, 100 * fmax(0, r->score),
-                            100 * fmax(0, r->random_score));
+    return tab_arena_printf(
+        a,
+        "%sa small model takes off %.0f %% of the uncertainty of rows kept apart by %.*s, "
+        "%.0f %% of rows kept apart at random",
+        given, 100 * fmax(0, r->score), (int)(c.n < 64 ? c.n : 64), c.p, 100 * fmax(0, r->random_score));
 }
 
 const double *tab_times_told(const tab_asked *s, size_t rows)

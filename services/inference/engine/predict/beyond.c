@@ -59,6 +59,8 @@ static bool mark_levels(tab_arena *a, const tab_fitted *f, tab_scoring *ret, uin
                 continue;
             regime[r] = TAB_REGIME_NEW_GROUP;
             ret->beyond[r] = fmaxf(ret->beyond[r], f->unknown[k]);
+            if (ret->left != NULL)
+                ret->left[r] = fminf(ret->left[r], f->left[k]);
             if (doubt[r] == 0)
                 doubt[r] = (uint32_t)m->n_doubts + 1, any = true;
         }
@@ -121,6 +123,9 @@ bool tab_beyond_read(tab_arena *a, const tab_fitted *f, const tab_values *values
     uint32_t *doubt = tab_arena_new_of(a, uint32_t, rows + 1);
     uint32_t *regime = tab_arena_new_of(a, uint32_t, rows + 1);
     m->doubts = tab_arena_new_of(a, char *, f->cols + f->enc->n + 1);
+    ret->left = f->task == TAB_TASK_CLASSIFICATION ? tab_arena_new_of(a, float, rows + 1) : NULL;
+    for (size_t r = 0; ret->left != NULL && r < rows; r++)
+        ret->left[r] = 1;
     if (tab_arena_full(a) || f->task == TAB_TASK_ANOMALY)
         return !tab_arena_full(a);
     mark_groups(f, ret->d, regime);

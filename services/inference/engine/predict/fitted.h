@@ -52,6 +52,7 @@ typedef struct {
     const tab_data *d;
     Tabella__Prediction *m;
     float *beyond;            /* (rows) regression: what the squared error grows by beyond the fitted range */
+    float *left;              /* (rows) classes: how much of them is told; the rest is the classes' shares */
     const tab_values *values; /* (columns of the fitted table) the rows' cells */
     size_t later;    /* rows that come after all fitted ones, which the past of their series answers */
     uint64_t *group; /* (rows) the key of the group whose target is known; NULL: there are none */

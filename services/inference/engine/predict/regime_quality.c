@@ -93,6 +93,15 @@ static bool says(tab_fitted *f)
 {
     const tab_ahead *h = f->ahead;
     double loss = 0;
+    if (h == NULL && f->asked.rows[TAB_REGIME_LATER] > 0 && f->split.kind == TAB_SPLIT_TIME) {
+        f->split.measured = false;
+        f->split.reason =
+            tab_arena_printf(f->arena,
+                             "%s; too few rows lie before an earlier cut to judge such rows by, so "
+                             "that what is said is of the given rows, kept apart by time",
+                             f->split.reason);
+        return f->split.reason != NULL;
+    }
     if (h == NULL || f->split.kind != TAB_SPLIT_TIME)
         return true;
     for (size_t k = 0; k < h->ranges; k++)
@@ -101,10 +110,11 @@ static bool says(tab_fitted *f)
     f->split.score = h->mean_loss > 0 ? 1 - loss / h->mean_loss : 0;
     f->split.reason = tab_arena_printf(
         f->arena,
-        "%s: judged on %zu rows after %zu earlier cut%s, which lose %.0f %% of their uncertainty; rows kept "
-        "apart at random lose %.0f %% to a small model. Answered by %s",
+        "%s: judged on %zu rows after %zu earlier cut%s, where answers take off %.0f %% of the error of the %s "
+        "before the cut; of rows kept apart at random a small model takes off %.0f %%. Answered by %s",
         f->split.reason, h->judged, h->origins, h->origins == 1 ? "" : "s", 100 * fmax(0, f->split.score),
-        100 * fmax(0, f->split.random_score), h->method);
+        f->task == TAB_TASK_CLASSIFICATION ? "shares" : "mean", 100 * fmax(0, f->split.random_score),
+        h->method);
     return f->split.reason != NULL;
 }
 

@@ -73,20 +73,6 @@ double tab_series_when(const tab_series *s, const double *v);
 /* A time in steps, as s->index; INT64_MIN: not known. */
 int64_t tab_series_index(const tab_series *s, double when);
 
-/* Where a row's time lies beside the labelled rows of its series; of a new series, beside those of the
- * table. */
-typedef enum { TAB_PLACE_UNKNOWN, TAB_PLACE_BEFORE, TAB_PLACE_AMONG, TAB_PLACE_AFTER } tab_place_relation;
-
-typedef struct {
-    tab_place_relation relation;
-    int64_t ahead;   /* steps after the last labelled time, 1 or more; 0 unless AFTER */
-    bool new_series; /* no labelled row has its keys */
-} tab_row_place;
-
-/* ret (rows): of rows that are not asked UNKNOWN. s->kind NONE: UNKNOWN for all. False: memory. */
-bool tab_series_place(tab_arena *a, const tab_series *s, size_t rows, const bool *asked,
-                      tab_row_place **ret) TAB_CHECKED;
-
 /* The repeating column that names groups of which the asked rows' are new where a random choice of rows
  * would have left known ones: *ret_column, the width of the table where there is none. new_rows (rows):
  * asked rows whose value no labelled row has. s: its time columns name no groups; may be NULL. False:

@@ -1,5 +1,6 @@
 /* See held.h. */
 #include "services/inference/engine/series/tests/held.h"
+#include "services/inference/engine/series/tests/places.h"
 
 #include <math.h>
 #include <stdio.h>

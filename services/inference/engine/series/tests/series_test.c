@@ -8,6 +8,7 @@
 #include "common/files/csv.h"
 #include "services/inference/engine/profile/cells/parse.h"
 #include "services/inference/engine/series/tests/held.h"
+#include "services/inference/engine/series/tests/places.h"
 
 /* ---- made tables ---------------------------------------------------------------------------------- */
 
