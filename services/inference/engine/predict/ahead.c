@@ -18,7 +18,7 @@ enum { SERVED = 64, ANEW = 4 };
 static const double SERVED_AHEAD = 0.2;
 /* Periods that must lie before a cut at the same place of one: of fewer no member has learned its shape.
  * The share of the time that the first cut must leave, and the one that a period may take to be followed. */
-static const double PERIODS = 2, LEAVE = 0.4, FOLLOW = 0.15, HALF = 0.5, NEARLY_ALL = 0.98, CALMEST = 2;
+static const double PERIODS = 2, LEAVE = 0.4, FOLLOW = 0.15, HALF = 0.5, NEARLY_ALL = 0.98;
 
 /* ---- what is asked --------------------------------------------------------------------------- */
 
@@ -266,7 +266,7 @@ static double distance_of(const tab_moment *m)
 }
 
 size_t tab_ahead_errors(const tab_ahead_work *w, const tab_ahead_answers *at, size_t cuts, size_t without,
-                        const double *weight, tab_ahead_error *v)
+                        const double *weight, tab_ahead_error *v, double *base)
 {
     size_t n = 0;
     for (size_t c = 0; c < cuts; c++)
@@ -274,25 +274,11 @@ size_t tab_ahead_errors(const tab_ahead_work *w, const tab_ahead_answers *at, si
             const tab_moment *m = &at[c].moment[i];
             double out;
             tab_ahead_combine(&at[c], i, weight + c * TAB_AHEAD_MEMBERS, 1, false, &out);
+            base[n] = (w->y[m->row] - (double)at[c].out[TAB_AHEAD_BASE * at[c].n + i]) / at[c].scale[i];
             v[n++] = (tab_ahead_error){ (w->y[m->row] - out) / at[c].scale[i], distance_of(m), m->series,
                                         (uint32_t)c, m->pos };
         }
     return n;
-}
-
-void tab_ahead_widen(const tab_ahead_work *w, const tab_ahead_answers *at, size_t cuts, size_t without,
-                     double usual, tab_ahead_band *b)
-{
-    double square = 0, n = 0;
-    for (size_t c = 0; c < cuts; c++)
-        for (size_t i = 0; c != without && i < at[c].n; i++) {
-            double off = w->y[at[c].moment[i].row] - (double)at[c].out[TAB_AHEAD_BASE * at[c].n + i];
-            off = fmin(fabs(off) / at[c].scale[i], TAB_AHEAD_FAR);
-            square += off * off, n++;
-        }
-    double ratio = square > 0 ? fmin(CALMEST, usual / sqrt(square / n)) : 1;
-    if (ratio > 1)
-        b->flat *= ratio, b->slope *= ratio, b->far *= ratio;
 }
 
 /* What one judged row adds to the quality at its distance. */
@@ -345,18 +331,17 @@ static double mean_before(const tab_ahead_work *w, double cut)
 
 /* Judges each cut's rows by weights and bands of the other cuts. own (cuts, members), heat (cuts): theirs. */
 static bool judge(tab_ahead_work *w, const tab_ahead_answers *at, const double *cut, size_t cuts,
-                  const double *own, const double *heat, tab_ahead_error *v, tab_ahead *h)
+                  const double *own, const double *heat, tab_ahead_error *v, double *base, tab_ahead *h)
 {
     size_t k = w->t->classes;
     h->banded = cuts > 1 && !w->t->classification;
     for (size_t c = 0; c < cuts; c++) {
-        tab_ahead_band b = { 0 };
+        tab_ahead_bands b = { 0 };
         double mean = mean_before(w, cut[c]);
-        size_t n = w->t->classification ? 0 : tab_ahead_errors(w, at, cuts, cuts > 1 ? c : SIZE_MAX, own, v);
-        if (n > 0 && !tab_ahead_bands(v, n, cuts > 1 ? cuts - 1 : 1, &b))
+        size_t n =
+            w->t->classification ? 0 : tab_ahead_errors(w, at, cuts, cuts > 1 ? c : SIZE_MAX, own, v, base);
+        if (n > 0 && !tab_ahead_bands_of(v, base, n, cuts > 1 ? cuts - 1 : 1, &at[c], &b))
             return false;
-        if (n > 0)
-            tab_ahead_widen(w, at, cuts, cuts > 1 ? c : SIZE_MAX, at[c].usual, &b);
         for (size_t i = 0; i < at[c].n; i++) {
             const tab_moment *m = &at[c].moment[i];
             size_t j = h->judged++;
@@ -369,12 +354,12 @@ static bool judge(tab_ahead_work *w, const tab_ahead_answers *at, const double *
                 h->mean_loss -= prior;
                 continue;
             }
-            double out, scale = at[c].scale[i] * tab_ahead_deviation(&b, distance_of(m)),
-                        truth = w->t->y[m->row];
+            double out, scale = at[c].scale[i], truth = w->t->y[m->row];
             tab_ahead_combine(&at[c], i, own + c * TAB_AHEAD_MEMBERS, 1, false, &out);
             double value = h->judged_value[j] = tab_ahead_back(w, out);
             for (size_t l = 0; l < TAB_LEVELS; l++)
-                h->judged_quantile[j * TAB_LEVELS + l] = tab_ahead_back(w, out + scale * b.quantile[l]);
+                h->judged_quantile[j * TAB_LEVELS + l] =
+                    tab_ahead_back(w, out + scale * tab_ahead_quantile(&b, distance_of(m), l));
             double last = tab_ahead_back(w, (double)at[c].out[TAB_AHEAD_LAST * at[c].n + i]);
             bool in = truth >= h->judged_quantile[j * TAB_LEVELS + 1] &&
                       truth <= h->judged_quantile[j * TAB_LEVELS + TAB_LEVELS - 2];
@@ -387,7 +372,7 @@ static bool judge(tab_ahead_work *w, const tab_ahead_answers *at, const double *
 
 /* The answers to what is asked, fitted on all labelled rows. */
 static bool answer(tab_ahead_work *w, const tab_ahead_answers *z, const double *weight, double heat,
-                   const tab_ahead_band *b, tab_ahead *h)
+                   const tab_ahead_bands *b, tab_ahead *h)
 {
     size_t k = w->t->classes;
     for (size_t i = 0; i < z->n; i++) {
@@ -398,12 +383,13 @@ static bool answer(tab_ahead_work *w, const tab_ahead_answers *z, const double *
             tab_ahead_combine(z, i, weight, heat, true, h->probability + m->row * k);
             continue;
         }
-        double out, scale = z->scale[i] * tab_ahead_deviation(b, distance_of(m));
+        double out, scale = z->scale[i], spread = scale * tab_ahead_deviation(b, distance_of(m));
         tab_ahead_combine(z, i, weight, 1, false, &out);
         h->value[m->row] = tab_ahead_back(w, out);
         for (size_t l = 0; l < TAB_LEVELS; l++)
-            h->quantile[m->row * TAB_LEVELS + l] = tab_ahead_back(w, out + scale * b->quantile[l]);
-        h->spread[m->row] = w->logged ? h->value[m->row] * scale * b->spread : scale * b->spread;
+            h->quantile[m->row * TAB_LEVELS + l] =
+                tab_ahead_back(w, out + scale * tab_ahead_quantile(b, distance_of(m), l));
+        h->spread[m->row] = w->logged ? h->value[m->row] * spread : spread;
     }
     return true;
 }
@@ -478,20 +464,21 @@ tab_status tab_ahead_run(const tab_engine *e, tab_arena *a, const tab_ahead_task
     tab_ahead *h = tab_arena_new_of(a, tab_ahead, 1);
     tab_moment *m = tab_arena_new_of(a, tab_moment, w.rows + 1);
     tab_ahead_error *v = tab_arena_new_of(a, tab_ahead_error, judged + 1);
-    if (h == NULL || m == NULL || v == NULL || !open_answers(&w, judged, h))
+    double *base = tab_arena_new_of(a, double, judged + 1);
+    if (h == NULL || m == NULL || v == NULL || base == NULL || !open_answers(&w, judged, h))
         return tab_no_memory(err);
     h->origins = cuts;
     h->ranges = w.most > 3 && judged >= 100 ? TAB_AHEAD_RANGES : 1;
     bool ok = tab_ahead_weigh(&w, at, cuts, SIZE_MAX, weight, &heat[cuts]);
     for (size_t c = 0; ok && c < cuts; c++)
         ok = tab_ahead_weigh(&w, at, cuts, cuts > 1 ? c : SIZE_MAX, own[c], &heat[c]);
-    tab_ahead_band b = { 0 };
-    if (ok && !t->classification)
-        ok = tab_ahead_bands(v, tab_ahead_errors(&w, at, cuts, SIZE_MAX, own[0], v), cuts, &b);
+    tab_ahead_bands b = { 0 };
     size_t asked = asked_rows(&w, last, m);
-    ok = ok && judge(&w, at, cut, cuts, own[0], heat, v, h) && tab_ahead_cut(&w, last, m, asked, &at[cuts]);
+    ok = ok && judge(&w, at, cut, cuts, own[0], heat, v, base, h) &&
+         tab_ahead_cut(&w, last, m, asked, &at[cuts]);
     if (ok && !t->classification)
-        tab_ahead_widen(&w, at, cuts, SIZE_MAX, at[cuts].usual, &b);
+        ok = tab_ahead_bands_of(v, base, tab_ahead_errors(&w, at, cuts, SIZE_MAX, own[0], v, base), cuts,
+                                &at[cuts], &b);
     ok = ok && answer(&w, &at[cuts], weight, heat[cuts], &b, h);
     if (!ok)
         return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);

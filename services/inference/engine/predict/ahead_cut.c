@@ -398,6 +398,18 @@ static bool answer_member(const tab_ahead_view *c, const tab_ahead_model *m, ask
     return true;
 }
 
+/* Keeps all members within `far` of the best simple forecast: a member that reads no scale of a series may be
+ * millions off in a small one, and were it to weigh a millionth, so would be the mean. */
+static void hold(tab_ahead_answers *r, size_t i, double far)
+{
+    double base = (double)r->out[TAB_AHEAD_BASE * r->n + i];
+    for (size_t m = 0; m < r->members; m++) {
+        float *out = &r->out[m * r->n + i];
+        *out = r->has[m] ? (float)fmax(base - far, fmin(base + far, (double)*out)) : *out;
+    }
+}
+
+/* Numbers: changes against the best simple forecast, values, and simple forecasts. */
 static bool answer_numbers(tab_ahead_view *c, tab_ahead_answers *r)
 {
     size_t n = c->asked, series = c->h[0]->series;
@@ -415,7 +427,6 @@ static bool answer_numbers(tab_ahead_view *c, tab_ahead_answers *r)
         memcpy(out[TAB_AHEAD_PLAIN], c->plain, n * sizeof *c->plain);
     for (size_t i = 0; i < n && c->w->logged && (c->plain != NULL || c->w->plain != NULL); i++)
         out[TAB_AHEAD_PLAIN][i] = (float)log(fmax((double)out[TAB_AHEAD_PLAIN][i], exp(c->w->least - 1)));
-    r->usual = c->usual;
     r->has[TAB_AHEAD_LEVEL] = series > 1;
     r->has[TAB_AHEAD_CLOSED] = c->regular;
     if (r->has[TAB_AHEAD_CLOSED] && !closed(c, out[TAB_AHEAD_CLOSED]))
@@ -437,6 +448,7 @@ static bool answer_numbers(tab_ahead_view *c, tab_ahead_answers *r)
                 (float)(none ? own : c->mean[s] + c->scale[s] * (double)out[TAB_AHEAD_LEVEL][i]);
         if (r->has[TAB_AHEAD_CLOSED] && (none || isnan(out[TAB_AHEAD_CLOSED][i])))
             out[TAB_AHEAD_CLOSED][i] = out[TAB_AHEAD_BASE][i];
+        hold(r, i, TAB_AHEAD_FAR * c->scale[s]);
     }
     return true;
 }
@@ -500,5 +512,7 @@ bool tab_ahead_cut(tab_ahead_work *w, double cut, const tab_moment *m, size_t n,
     tab_ahead_view c = { .w = w, .a = own, .keep = own };
     if (own == NULL || !tab_ahead_room(w->a, w->t, m, n, ret) || !tab_ahead_learn(&c, cut, m, n))
         return false;
-    return c.n < TAB_AHEAD_LEAST || tab_ahead_members(&c, ret);
+    if (c.n < TAB_AHEAD_LEAST)
+        return true;
+    return (w->t->classification || tab_ahead_past_errors(&c, ret)) && tab_ahead_members(&c, ret);
 }

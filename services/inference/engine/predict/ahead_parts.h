@@ -60,20 +60,29 @@ typedef struct {
     double mean, sd;
 } tab_ahead_model;
 
+/* An error in its series' scale, at a distance. */
+typedef struct {
+    double error, distance;
+    uint32_t series, origin;
+    double pos;
+} tab_ahead_error;
+
 /* The answers of the members at one cut. */
 typedef struct {
     size_t n, outputs, members;
     const tab_moment *moment; /* (n) */
     float *out;               /* (members)(n, outputs): values as learned, or log-probabilities */
     bool has[TAB_AHEAD_MEMBERS];
-    double *scale; /* (n) of the row's series */
-    double usual;  /* root mean square of the best simple forecast's errors before the cut, in that scale */
+    double *scale;         /* (n) of the row's series */
+    tab_ahead_error *past; /* (pasts) of the best simple forecast at all times before the cut */
+    size_t pasts, spans;   /* spans of the longest distance that they fall in */
 } tab_ahead_answers;
 
 /* One cut at work: what is known up to it. */
 typedef struct {
     tab_ahead_work *w;
-    tab_arena *a;    /* of this cut alone */
+    tab_arena *a; /* of this cut alone */
+    double cut;
     tab_arena *keep; /* of the models and of what is read to answer by them */
     tab_history *h[TAB_AHEAD_CLASSES];
     size_t histories;
@@ -84,7 +93,6 @@ typedef struct {
     double *mean;   /* (series + 1) */
     double *place;  /* (TAB_AHEAD_PERIOD) by place in the period: errors there beside all */
     size_t base;
-    double usual;      /* root mean square of its errors, in scales */
     tab_profile wide;  /* own columns of the examples, then the made ones */
     tab_values *value; /* (cols) of the asked */
     size_t cols;
@@ -108,6 +116,7 @@ bool tab_ahead_past(tab_ahead_view *c, double cut);
 void tab_ahead_simple(tab_ahead_view *c, size_t n);
 /* Simple forecasts of all moments, the best of them, and the scales. */
 bool tab_ahead_look_back(tab_ahead_view *c);
+bool tab_ahead_past_errors(const tab_ahead_view *c, tab_ahead_answers *ret);
 /* The place of a time in the first period; 0 where there is none. */
 size_t tab_ahead_place(const tab_history *h, double pos);
 
@@ -154,27 +163,28 @@ bool tab_ahead_weigh(const tab_ahead_work *w, const tab_ahead_answers *at, size_
 void tab_ahead_combine(const tab_ahead_answers *at, size_t i, const double *weight, double temperature,
                        bool classification, double *out);
 
-/* Bands: the deviation by distance, sqrt(flat + slope d) up to `reach`, the longest distance that was judged,
+/* A band: the deviation by distance, sqrt(flat + slope d) up to `reach`, the longest distance that was judged,
  * and its square on by `far` a step from there; and quantiles of errors in it. */
 typedef struct {
     double flat, slope, reach, far, spread;
     double quantile[TAB_LEVELS];
+    double own; /* errors that are as good as independent */
 } tab_ahead_band;
 
-/* An error in its series' scale, at a distance. */
+/* Of the errors at the cuts, and of those of the best simple forecast at all times before, times how much
+ * better the members are; `share`: how much the first count. */
 typedef struct {
-    double error, distance;
-    uint32_t series, origin;
-    double pos;
-} tab_ahead_error;
-bool tab_ahead_bands(const tab_ahead_error *v, size_t n, size_t origins, tab_ahead_band *ret);
-double tab_ahead_deviation(const tab_ahead_band *b, double distance);
-/* Errors of the answers at the cuts but one, by weights (cuts, members) of each. */
+    tab_ahead_band cuts, past;
+    double share, gain;
+} tab_ahead_bands;
+bool tab_ahead_band_of(const tab_ahead_error *v, size_t n, size_t origins, tab_ahead_band *ret);
+bool tab_ahead_bands_of(const tab_ahead_error *v, const double *base, size_t n, size_t origins,
+                        const tab_ahead_answers *past, tab_ahead_bands *ret);
+/* How far the quantile of a level, and a standard deviation, are from the value at a distance. */
+double tab_ahead_quantile(const tab_ahead_bands *b, double distance, size_t level);
+double tab_ahead_deviation(const tab_ahead_bands *b, double distance);
+/* Errors of the answers at the cuts but one, by weights (cuts, members) of each, and those of the best simple
+ * forecast; gives how many. */
 size_t tab_ahead_errors(const tab_ahead_work *w, const tab_ahead_answers *at, size_t cuts, size_t without,
-                        const double *weight, tab_ahead_error *v);
-/* Widens a band where the cuts that it is made of but `without` fell in a calm stretch: the errors of the
- * best simple forecast were less there than in all the past of `usual`, in the same scale. Half of that, as
- * a factor, is taken over: the mean, in logarithms, of what the cuts and what the past bear out. */
-void tab_ahead_widen(const tab_ahead_work *w, const tab_ahead_answers *at, size_t cuts, size_t without,
-                     double usual, tab_ahead_band *b);
+                        const double *weight, tab_ahead_error *v, double *base);
 #endif

@@ -7,10 +7,11 @@
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/predict/ahead_parts.h"
 
-/* MOST: examples. FEW: rows below which each stands at several distances. SHRINK and PLACE_ROWS: rows that
+/* MOST: examples. FEW: rows below which each stands at several distances. WARM: steps before an
+ * error of the past. SHRINK and PLACE_ROWS: rows that
  * what is said of a series, or of a place in the period, weighs against all. By hand. */
 enum { MOST = 20000, FEW = 1500, COPIES = 3 };
-static const double SHRINK = 3, PLACE_ROWS = 10;
+static const double SHRINK = 3, PLACE_ROWS = 10, WARM = 4;
 
 static bool labelled(const tab_ahead_task *t, size_t r)
 {
@@ -47,6 +48,10 @@ bool tab_ahead_examples(tab_ahead_view *c, double cut, const tab_moment *m, size
 /* The past of each class's indicator, or of the values. */
 bool tab_ahead_past(tab_ahead_view *c, double cut)
 {
+    double upto = cut; /* a row that is asked from a moment after the cut sees what came up to it */
+    for (size_t i = c->n; i < c->n + c->asked; i++)
+        upto = fmax(upto, c->moment[i].tau);
+    c->cut = cut;
     tab_ahead_work *w = c->w;
     const tab_ahead_task *t = w->t;
     double *y = tab_arena_new_of(c->a, double, w->rows + 1);
@@ -55,7 +60,7 @@ bool tab_ahead_past(tab_ahead_view *c, double cut)
     c->histories = k < TAB_AHEAD_CLASSES ? k : TAB_AHEAD_CLASSES;
     for (size_t i = 0; y != NULL && i < c->histories; i++) {
         for (size_t r = 0; r < w->rows; r++) {
-            bool in = labelled(t, r) && w->pos[r] <= cut;
+            bool in = labelled(t, r) && w->pos[r] <= upto;
             y[r] = !in ? (double)NAN : t->classification ? t->label[r] == i : w->y[r];
         }
         c->h[i] = tab_history_new(c->keep, &t->asked->series, w->pos, y, w->rows);
@@ -106,7 +111,9 @@ static void variations(tab_ahead_view *c, double *unit)
     double all = 0, n = 0;
     for (size_t s = 0; s < h->series; s++) {
         double sum = 0, off = 0;
-        size_t from = h->from[s], to = h->from[s + 1];
+        size_t from = h->from[s], to = from;
+        while (to < h->from[s + 1] && h->pos[to] <= c->cut)
+            to++;
         c->mean[s] = to > from ? h->sum[to] / (double)(to - from) : (double)NAN;
         for (size_t i = from; i < to; i++) {
             sum += i > from ? fabs(h->y[i] - h->y[i - 1]) : 0;
@@ -119,9 +126,11 @@ static void variations(tab_ahead_view *c, double *unit)
     double typical = n > 0 ? exp(all / n) : 1;
     for (size_t s = 0; s <= h->series; s++)
         unit[s] = s < h->series && unit[s] > 0 ? unit[s] : typical;
-    c->mean[h->series] = h->rows > 0 ? 0 : (double)NAN;
+    double sum = 0, rows = 0;
     for (size_t i = 0; i < h->rows; i++)
-        c->mean[h->series] += h->y[i] / (double)h->rows;
+        if (h->pos[i] <= c->cut)
+            sum += h->y[i], rows++;
+    c->mean[h->series] = rows > 0 ? sum / rows : (double)NAN;
 }
 
 /* The place of a time in the first period; 0 where there is none. */
@@ -152,7 +161,6 @@ static bool by_place(tab_ahead_view *c)
         square[k] += off * off, n[k]++;
         all += off * off, rows++;
     }
-    c->usual = rows > 0 ? sqrt(all / rows) : 0;
     all = rows > 0 && all > 0 ? all / rows : 1;
     for (size_t k = 0; c->place != NULL && k < TAB_AHEAD_PERIOD; k++)
         c->place[k] = sqrt((square[k] + PLACE_ROWS * all) / ((n[k] + PLACE_ROWS) * all));
@@ -194,4 +202,27 @@ bool tab_ahead_look_back(tab_ahead_view *c)
     if (!(best < (double)INFINITY))
         memcpy(c->scale, unit, (series + 1) * sizeof *unit);
     return by_place(c);
+}
+
+/* Errors of the best simple forecast at all examples that have a period, or a few rows, before them: in the
+ * unit in which those at the cuts are told. */
+bool tab_ahead_past_errors(const tab_ahead_view *c, tab_ahead_answers *ret)
+{
+    const tab_history *h = c->h[0];
+    double span = fmax(c->w->most, 1), length = fmax(h->seasons > 0 ? h->season[0] : 0, WARM);
+    ret->past = tab_arena_new_of(c->w->a, tab_ahead_error, c->n + 1);
+    uint32_t last = 0;
+    for (size_t i = 0; ret->past != NULL && i < c->n; i++) {
+        const tab_moment *m = &c->moment[i];
+        double at = c->scale[m->series] * c->place[tab_ahead_place(h, m->pos)];
+        double off = (c->w->y[m->row] - c->simple[i * c->kinds + c->base]) / at;
+        if (isnan(off) || m->tau - h->pos[h->from[m->series]] < length)
+            continue;
+        uint32_t origin = (uint32_t)fmin(floor(m->pos / span), 1e9);
+        last = origin > last ? origin : last;
+        ret->past[ret->pasts++] = (tab_ahead_error){ fmax(-TAB_AHEAD_FAR, fmin(TAB_AHEAD_FAR, off)),
+                                                     m->pos - m->tau, m->series, origin, m->pos };
+    }
+    ret->spans = (size_t)last + 1;
+    return ret->past != NULL;
 }

@@ -9,7 +9,11 @@
  * walk's error, times a quantile of the sizes of errors in that unit. Of n errors that go together as these
  * do, a new one is within the quantile at (1 + 1 / n) of the level (conformal prediction: Vovk et al.
  * 2005); n is how many are as good as independent, told from the correlation of neighbours in a series and
- * of series at a cut. */
+ * of series at a cut.
+ *
+ * Three cuts know few such errors, and only those of one stretch. The best simple forecast has no parameters:
+ * its errors at all times of the past are as true. A band is the mean of what both say, the second times how
+ * much better the members are where both were judged. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -17,7 +21,11 @@
 #include "services/inference/engine/predict/ahead_parts.h"
 
 enum { PICKS = 20, RANGES = 6, SKEWED = 200 };
-static const double FAR = 8, POWER = 3;
+/* LEAST_PAST: errors of the past that are looked at. GAIN and TRUST: independent errors that what the cuts say,
+ * of the members beside the simple forecast and of errors, weighs against; TRUST by interval scores (decision
+ * 0402). */
+enum { LEAST_PAST = 12 };
+static const double FAR = 8, POWER = 3, GAIN = 4, TRUST = 40;
 
 /* ---- weights --------------------------------------------------------------------------------- */
 
@@ -136,7 +144,7 @@ bool tab_ahead_weigh(const tab_ahead_work *w, const tab_ahead_answers *at, size_
 
 /* ---- bands ----------------------------------------------------------------------------------- */
 
-double tab_ahead_deviation(const tab_ahead_band *b, double distance)
+static double deviation(const tab_ahead_band *b, double distance)
 {
     return sqrt(b->flat + b->slope * fmax(fmin(distance, b->reach), 0) +
                 b->far * fmax(distance - b->reach, 0));
@@ -225,7 +233,7 @@ static double at_rank(const double *sorted, size_t n, double tau)
     return i + 1 < n ? sorted[i] + (sorted[i + 1] - sorted[i]) * (at - (double)i) : sorted[n - 1];
 }
 
-bool tab_ahead_bands(const tab_ahead_error *errors, size_t n, size_t origins, tab_ahead_band *ret)
+bool tab_ahead_band_of(const tab_ahead_error *errors, size_t n, size_t origins, tab_ahead_band *ret)
 {
     tab_ahead_error *v = malloc((n + 1) * sizeof *v);
     double *u = malloc((n + 1) * sizeof *u), *size = malloc((n + 1) * sizeof *size), square = 0;
@@ -238,11 +246,11 @@ bool tab_ahead_bands(const tab_ahead_error *errors, size_t n, size_t origins, ta
         ret->reach = fmax(v[n - 1].distance, 1);
         qsort(v, n, sizeof *v, by_series);
         for (size_t i = 0; i < n; i++) {
-            u[i] = v[i].error / tab_ahead_deviation(ret, v[i].distance);
+            u[i] = v[i].error / deviation(ret, v[i].distance);
             size[i] = fabs(u[i]);
             square += u[i] * u[i] / (double)n;
         }
-        double own = independent(v, u, n, origins), more = 1 + 1 / own;
+        double own = ret->own = independent(v, u, n, origins), more = 1 + 1 / own;
         /* Beyond what was judged nothing bears the slope out. One error more, of a random walk's growth, is
          * counted beside the independent ones that told it. */
         double far = (ret->flat + ret->slope * ret->reach) / ret->reach;
@@ -258,4 +266,47 @@ bool tab_ahead_bands(const tab_ahead_error *errors, size_t n, size_t origins, ta
     }
     free(v), free(u), free(size);
     return ok;
+}
+
+/* How much better the members are than the best simple forecast where both were judged, drawn to alike in
+ * proportion to how few independent errors say so. */
+static double gain_of(const tab_ahead_error *v, const double *base, size_t n, double own)
+{
+    double members = 0, simple = 0;
+    for (size_t i = 0; i < n; i++) {
+        double e = fmin(fabs(v[i].error), TAB_AHEAD_FAR), b = fmin(fabs(base[i]), TAB_AHEAD_FAR);
+        members += e * e, simple += b * b;
+    }
+    double log_gain = members > 0 && simple > 0 ? 0.5 * log(members / simple) : 0;
+    return exp(log_gain * own / (own + GAIN));
+}
+
+bool tab_ahead_bands_of(const tab_ahead_error *v, const double *base, size_t n, size_t origins,
+                        const tab_ahead_answers *past, tab_ahead_bands *ret)
+{
+    *ret = (tab_ahead_bands){ .share = 1, .gain = 1 };
+    if (!tab_ahead_band_of(v, n, origins, &ret->cuts))
+        return false;
+    if (past->pasts < LEAST_PAST)
+        return true;
+    if (!tab_ahead_band_of(past->past, past->pasts, past->spans, &ret->past))
+        return false;
+    double own = ret->cuts.own, before = ret->past.own;
+    ret->gain = gain_of(v, base, n, own);
+    ret->share = own / (own + TRUST * before / (before + TRUST));
+    return true;
+}
+
+double tab_ahead_quantile(const tab_ahead_bands *b, double distance, size_t level)
+{
+    double cuts = deviation(&b->cuts, distance) * b->cuts.quantile[level];
+    double past = b->share < 1 ? b->gain * deviation(&b->past, distance) * b->past.quantile[level] : 0;
+    return b->share * cuts + (1 - b->share) * past;
+}
+
+double tab_ahead_deviation(const tab_ahead_bands *b, double distance)
+{
+    double cuts = deviation(&b->cuts, distance) * b->cuts.spread;
+    double past = b->share < 1 ? b->gain * deviation(&b->past, distance) * b->past.spread : 0;
+    return b->share * cuts + (1 - b->share) * past;
 }

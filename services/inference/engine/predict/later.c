@@ -13,7 +13,7 @@ enum { RANGES = 3, LEAST = 60, ROOM = 1 << 20 };
 /* What holds at distances about `centre`, in logarithms of steps. */
 typedef struct {
     double upto, centre, weight[TAB_AHEAD_MEMBERS], heat;
-    tab_ahead_band band;
+    tab_ahead_bands bands;
 } range;
 
 struct tab_later {
@@ -54,51 +54,47 @@ static bool pick(tab_arena *a, const tab_ahead_work *w, const tab_ahead_answers 
     return true;
 }
 
-/* Root mean square of the best simple forecast's errors over a range of distances before the last cut, in scales;
- * 0: not known. */
-static double usual(const tab_ahead_view *c, double after, double upto)
-{
-    double square = 0, n = 0;
-    for (size_t i = 0; i < c->n; i++) {
-        const tab_moment *m = &c->moment[i];
-        double off = (c->w->y[m->row] - c->simple[i * c->kinds + c->base]) / c->scale[m->series];
-        if (isnan(off) || !(distance_of(m) > after && distance_of(m) <= upto))
-            continue;
-        off = fmin(fabs(off), TAB_AHEAD_FAR);
-        square += off * off, n++;
-    }
-    return n > 0 ? sqrt(square / n) : 0;
-}
-
-static int by_moment(const void *a, const void *b)
-{
-    const tab_ahead_error *x = a, *y = b;
-    if (x->origin != y->origin)
-        return x->origin < y->origin ? -1 : 1;
-    double s = x->pos - x->distance, t = y->pos - y->distance;
-    return (s > t) - (s < t);
-}
-
-/* What is answered anew goes together no more than that: each moment is an origin. Gives how many there are. */
+/* What is answered anew goes together no more than that: each moment is an origin. Gives how many there are.
+ * Moments of one cut are few. */
 static size_t by_moments(tab_ahead_error *v, size_t n)
 {
+    enum { MOMENTS = 64 };
+    struct {
+        uint32_t cut;
+        double tau;
+    } seen[MOMENTS];
     size_t origins = 0;
-    qsort(v, n, sizeof *v, by_moment);
-    for (size_t i = 0, to; i < n; i = to, origins++) {
-        tab_ahead_error first = v[i];
-        for (to = i + 1; to < n && by_moment(&first, &v[to]) == 0;)
-            to++;
-        for (size_t k = i; k < to; k++)
-            v[k].origin = (uint32_t)origins;
+    for (size_t i = 0; i < n; i++) {
+        double tau = v[i].pos - v[i].distance;
+        size_t k = 0;
+        while (k < origins && (seen[k].cut != v[i].origin || fabs(seen[k].tau - tau) > 1e-6))
+            k++;
+        if (k == MOMENTS)
+            k = MOMENTS - 1;
+        else if (k == origins)
+            seen[origins].cut = v[i].origin, seen[origins++].tau = tau;
+        v[i].origin = (uint32_t)k;
     }
     return origins;
 }
 
-/* Weights and bands of one range from the answers at the cuts. False: memory. */
-static bool fit_range(tab_arena *a, const tab_ahead_work *w, const tab_ahead_view *c,
+/* The past errors of a range of distances. False: memory. */
+static bool pick_past(tab_arena *a, const tab_ahead_answers *of, double after, double upto,
+                      tab_ahead_answers *ret)
+{
+    *ret = (tab_ahead_answers){ .spans = of->spans,
+                                .past = tab_arena_new_of(a, tab_ahead_error, of->pasts + 1) };
+    for (size_t i = 0; ret->past != NULL && i < of->pasts; i++)
+        if (of->past[i].distance > after && of->past[i].distance <= upto)
+            ret->past[ret->pasts++] = of->past[i];
+    return ret->past != NULL;
+}
+
+/* Weights and bands of one range from the answers at the cuts, and from what the past says. False: memory. */
+static bool fit_range(tab_arena *a, const tab_ahead_work *w, const tab_ahead_answers *past,
                       const tab_ahead_answers *all, size_t cuts, double after, range *r)
 {
-    tab_ahead_answers at[TAB_AHEAD_ORIGINS];
+    tab_ahead_answers at[TAB_AHEAD_ORIGINS], before;
     double own[TAB_AHEAD_ORIGINS][TAB_AHEAD_MEMBERS] = { 0 }, heat, sum = 0;
     size_t n = 0;
     for (size_t k = 0; k < cuts; k++) {
@@ -110,20 +106,19 @@ static bool fit_range(tab_arena *a, const tab_ahead_work *w, const tab_ahead_vie
     }
     r->centre = n > 0 ? sum / (double)n : 0;
     tab_ahead_error *v = tab_arena_new_of(a, tab_ahead_error, n + 1);
-    bool ok = v != NULL && tab_ahead_weigh(w, at, cuts, SIZE_MAX, r->weight, &r->heat);
+    double *base = tab_arena_new_of(a, double, n + 1);
+    bool ok = v != NULL && base != NULL && tab_ahead_weigh(w, at, cuts, SIZE_MAX, r->weight, &r->heat);
     for (size_t k = 0; ok && k < cuts; k++)
         ok = tab_ahead_weigh(w, at, cuts, cuts > 1 ? k : SIZE_MAX, own[k], &heat);
     if (!ok || w->t->classification)
         return ok;
-    n = tab_ahead_errors(w, at, cuts, SIZE_MAX, own[0], v);
-    ok = tab_ahead_bands(v, n, by_moments(v, n), &r->band);
-    if (ok)
-        tab_ahead_widen(w, at, cuts, SIZE_MAX, usual(c, after, r->upto), &r->band);
-    return ok;
+    n = tab_ahead_errors(w, at, cuts, SIZE_MAX, own[0], v, base);
+    return pick_past(a, past, after, r->upto, &before) &&
+           tab_ahead_bands_of(v, base, n, by_moments(v, n), &before, &r->bands);
 }
 
 /* Ranges of distances with enough judged rows each; the last has no end. False: memory. */
-static bool fit_ranges(tab_arena *a, const tab_ahead_work *w, const tab_ahead_view *c,
+static bool fit_ranges(tab_arena *a, const tab_ahead_work *w, const tab_ahead_answers *past,
                        const tab_ahead_answers *at, size_t cuts, tab_later *l)
 {
     double after = 0;
@@ -139,7 +134,7 @@ static bool fit_ranges(tab_arena *a, const tab_ahead_work *w, const tab_ahead_vi
         if (k < RANGES && (n < LEAST || rest < LEAST))
             continue;
         l->range[l->ranges].upto = upto;
-        if (!fit_range(a, w, c, at, cuts, after, &l->range[l->ranges++]))
+        if (!fit_range(a, w, past, at, cuts, after, &l->range[l->ranges++]))
             return false;
         after = upto;
     }
@@ -200,7 +195,6 @@ static tab_later *keep(tab_arena *a, const tab_ahead_task *t, const tab_ahead_wo
                            .mean = c->mean,
                            .place = c->place,
                            .base = c->base,
-                           .usual = c->usual,
                            .cols = c->cols,
                            .before = c->before,
                            .pos = c->pos,
@@ -228,10 +222,12 @@ static bool fit_last(const tab_ahead_task *t, tab_ahead_work *w, tab_arena *a, t
         return false;
     tab_ahead_view *c = &l->view;
     *c = (tab_ahead_view){ .w = w, .a = own, .keep = a, .plain_elsewhere = true };
+    tab_ahead_answers past = { 0 };
     l->last = last;
     if (!tab_ahead_learn(c, last, NULL, 0) ||
         (!t->classification && c->regular && !tab_ahead_close(c, last, closed_steps(w, c->h[0]->series))) ||
-        !fit_ranges(own, w, c, at, cuts, l) || !keep_last_rows(a, t, c, w))
+        (!t->classification && !tab_ahead_past_errors(c, &past)) || !fit_ranges(own, w, &past, at, cuts, l) ||
+        !keep_last_rows(a, t, c, w))
         return false;
     tab_history *h[TAB_AHEAD_CLASSES];
     tab_ahead_model model[TAB_AHEAD_MEMBERS];
@@ -337,20 +333,20 @@ static void write_number(const tab_later *l, const tab_ahead_answers *z, size_t 
                          double *spread, double *quantile)
 {
     const range *r[2];
-    double d = distance_of(&z->moment[i]), part = between(l, d, &r[0], &r[1]), out[2], wide[2],
-           share[2] = { 1 - part, part };
-    double at = 0, sd = 0;
+    double d = distance_of(&z->moment[i]), part = between(l, d, &r[0], &r[1]), share[2] = { 1 - part, part };
+    double at = 0, sd = 0, off[TAB_LEVELS] = { 0 };
     for (size_t k = 0; k < 2; k++) {
-        tab_ahead_combine(z, i, r[k]->weight, 1, false, &out[k]);
-        wide[k] = z->scale[i] * tab_ahead_deviation(&r[k]->band, d);
-        at += share[k] * out[k];
-        sd += share[k] * wide[k] * r[k]->band.spread;
+        double out;
+        tab_ahead_combine(z, i, r[k]->weight, 1, false, &out);
+        at += share[k] * out;
+        sd += share[k] * z->scale[i] * tab_ahead_deviation(&r[k]->bands, d);
+        for (size_t q = 0; q < TAB_LEVELS; q++)
+            off[q] += share[k] * z->scale[i] * tab_ahead_quantile(&r[k]->bands, d, q);
     }
     *value = tab_ahead_back(&l->work, at);
     *spread = l->work.logged ? *value * sd : sd;
     for (size_t q = 0; q < TAB_LEVELS; q++)
-        quantile[q] = tab_ahead_back(&l->work, share[0] * (out[0] + wide[0] * r[0]->band.quantile[q]) +
-                                                   share[1] * (out[1] + wide[1] * r[1]->band.quantile[q]));
+        quantile[q] = tab_ahead_back(&l->work, at + off[q]);
 }
 
 static void write_classes(const tab_later *l, const tab_ahead_answers *z, size_t i, double *other, double *p)

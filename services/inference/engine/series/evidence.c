@@ -318,21 +318,27 @@ static bool neighbours(const double *y, size_t rows, double *r1, double *d1, siz
     return square > 0;
 }
 
-/* Rows that stand in blocks of a column's values, or in the order of one that repeats: an export by it. */
+/* Labelled rows that stand in blocks of a column's values, or in the order of one that repeats: an export by
+ * it, below which rows that are asked may have been put in blocks of their own. */
 static bool grouped(const tab_search *s)
 {
     for (size_t c = 0; c < s->cols; c++) {
         const tab_column_profile *p = &s->p->col[c];
-        size_t changes = 0, up = 0, down = 0;
+        size_t changes = 0, up = 0, down = 0, last = SIZE_MAX;
         if (c == s->target || p->distinct < 5 || 10 * p->distinct > 9 * p->present)
             continue;
         bool coded = p->column->layout == TAB_CODED;
         const double *v = coded ? NULL : p->column->num;
         size_t most = (size_t)(1.2 * (double)p->distinct) + 2;
-        for (size_t r = 1; r < s->rows && (changes <= most || (!coded && (up == 0 || down == 0))); r++) {
-            bool same = coded ? p->column->code[r] == p->column->code[r - 1] : v[r] == v[r - 1]; // NOLINT
-            changes += !same;
-            up += !coded && v[r] > v[r - 1], down += !coded && v[r] < v[r - 1];
+        for (size_t r = 0; r < s->rows && (changes <= most || (!coded && (up == 0 || down == 0))); r++) {
+            if (s->asked != NULL && s->asked[r])
+                continue;
+            if (last != SIZE_MAX) {
+                bool same = coded ? p->column->code[r] == p->column->code[last] : v[r] == v[last]; // NOLINT
+                changes += !same;
+                up += !coded && v[r] > v[last], down += !coded && v[r] < v[last];
+            }
+            last = r;
         }
         if (changes <= most && 2 * changes < s->rows)
             return true;
