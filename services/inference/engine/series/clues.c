@@ -62,9 +62,12 @@ static double read_text(tab_str t, text_kind kind)
         while (letters > 0 && t.p[letters - 1] >= '0' && t.p[letters - 1] <= '9')
             letters--;
         tab_str rest = { t.p + letters, t.n - letters };
-        return letters > 0 && letters <= 12 && rest.n > 0 && rest.n <= 9 && tab_parse_number(rest, '.', &n)
-                   ? n.value
-                   : (double)NAN;
+        if (!(letters > 0 && letters <= 12 && rest.n > 0 && rest.n <= 9 && tab_parse_number(rest, '.', &n)))
+            return (double)NAN;
+        /* FY98, FY05: years of an account */
+        bool year = letters == 2 && rest.n == 2 && (t.p[1] | 32) == 'y' &&
+                    ((t.p[0] | 32) == 'f' || (t.p[0] | 32) == 'c');
+        return !year ? n.value : n.value < 70 ? 2000 + n.value : 1900 + n.value;
     }
     default:
         return (double)NAN;
@@ -333,6 +336,7 @@ static bool clue_of(tab_search *s, size_t column, tab_clue *c)
         return false;
     c->v = v;
     c->text = (int)kind;
+    c->seconds = p->column->layout == TAB_NUMBERS && p->type == TAB_DATETIME && p->number != NULL;
     c->distinct = p->distinct;
     c->birth = p->role == TAB_ROLE_BIRTH_DATE;
     if (date) {

@@ -34,6 +34,7 @@ typedef struct {
     size_t column;
     const double *v; /* (rows) NaN: not known */
     int text;        /* how its texts are read (clues.c); 0: as numbers, or as dates */
+    bool seconds;    /* numbers as they stand, of which the profile makes seconds */
     tab_time_reading as;
     unsigned parts;   /* TAB_PART_* that it may be */
     bool birth;       /* its role says a date of birth */

@@ -127,17 +127,23 @@ double tab_series_cell(const tab_series *s, size_t k, double number, tab_str tex
 
 double tab_series_when(const tab_series *s, const double *v)
 {
+    tab_time_reader of[TAB_TIME_COLUMNS];
     bool wrong = false;
-    for (size_t k = 0; k < s->times; k++) /* years, months and hours are small numbers */
-        if (!(fabs(v[k]) < (s->times > 1 && s->reader[k].part != 0 ? 1e6 : 1e13)))
+    for (size_t k = 0; k < s->times; k++) {
+        of[k] = s->reader[k];
+        of[k].as = of[k].seconds ? TAB_AS_DATE : of[k].as;
+        /* years, months and hours are small numbers */
+        if (!(fabs(v[k]) < (s->times > 1 && of[k].part != 0 ? 1e6 : 1e13)))
             return (double)NAN;
-    return s->times > 0 ? when_of(s->reader, s->times, v, &wrong) : (double)NAN;
+    }
+    return s->times > 0 ? when_of(of, s->times, v, &wrong) : (double)NAN;
 }
 
 static void readers_of(const tab_axis *x, tab_time_reader *ret)
 {
     for (size_t i = 0; i < x->clues; i++)
-        ret[i] = (tab_time_reader){ x->clue[i]->text, (int)x->clue[i]->as, x->role[i], x->clue[i]->hi };
+        ret[i] = (tab_time_reader){ x->clue[i]->text, (int)x->clue[i]->as, x->clue[i]->seconds, x->role[i],
+                                    x->clue[i]->hi };
 }
 
 static void fill_when(const tab_search *s, tab_axis *x)

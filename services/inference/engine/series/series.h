@@ -31,6 +31,7 @@ enum { TAB_TIME_COLUMNS = 6, TAB_SERIES_KEYS = 4, TAB_SEASONS = 3 };
 typedef struct {
     int text;      /* how its texts are read; 0: as the numbers or dates that the profile made of them */
     int as;        /* what such a number is: a year, a day as 20170415, a count ... */
+    bool seconds;  /* the profile makes seconds of them, whatever such a number is */
     unsigned part; /* of times in several columns, which part it is; 0: a time by itself */
     double hi;     /* the greatest */
 } tab_time_reader;
