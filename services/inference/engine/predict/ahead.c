@@ -13,7 +13,7 @@
  * hand. */
 enum { LEAST = 6, FEWEST = 3, WINDOWS = 4, MOST_JUDGED = 3000 };
 /* Of rows that will be served: distances that are learned at, the farthest as a share of the labelled times,
- * and moments within a judged span from which it is answered anew. */
+ * which is that from cut to cut as well; and moments up to there from which rows are answered anew. */
 enum { SERVED = 64, ANEW = 4 };
 static const double SERVED_AHEAD = 0.2;
 /* Periods that must lie before a cut at the same place of one: of fewer no member has learned its shape.
@@ -201,7 +201,9 @@ size_t tab_ahead_origins(const tab_ahead_work *w, double last, tab_ahead_origin 
     for (size_t r = 0; r < w->rows; r++)
         if (labelled(w->t, r) && !isnan(w->pos[r]))
             first = fmin(first, w->pos[r]);
-    double span = last - first + 1, window = fmin(most, floor(span * LEAVE) + 1), stride = window;
+    double span = last - first + 1, window = fmin(most, floor(span * LEAVE) + 1);
+    window = w->t->served ? fmax(1, floor(span * SERVED_AHEAD)) : window;
+    double stride = window;
     double length = s->seasons > 0 ? s->season[0] : 0;
     if (length > window && length <= FOLLOW * span)
         window = stride = length;
@@ -217,19 +219,21 @@ size_t tab_ahead_origins(const tab_ahead_work *w, double last, tab_ahead_origin 
             before += labelled(w->t, r) && w->pos[r] <= cut;
         if (before < LEAST || cut - first + 1 < LEAVE * span)
             break;
-        o[n++] =
-            (tab_ahead_origin){ .cut = cut, .window = window, .step = fmax(most, ceil(window / WINDOWS)) };
+        o[n++] = (tab_ahead_origin){ .cut = cut,
+                                     .window = w->t->served ? last - cut : window,
+                                     .step = fmax(most, ceil(window / WINDOWS)) };
     }
     return n;
 }
 
 /* From which moment a row at pos after a cut is judged as a served one: one of a few after the cut, the latest
- * half of the time, so that all distances are seen. draw: 0 to 1. */
-static double any_moment(const tab_ahead_origin *o, double pos, double draw)
+ * half of the time, so that all distances are seen; of what lies farther than is learned at, the cut. draw: 0 to
+ * 1. */
+static double any_moment(const tab_ahead_work *w, const tab_ahead_origin *o, double pos, double draw)
 {
-    double step = fmax(1, o->window / ANEW), behind = floor((pos - o->cut - 1e-9) / step);
+    double step = fmax(1, w->most / ANEW), behind = floor((pos - o->cut - 1e-9) / step);
     double back = draw < HALF ? 0 : floor((2 * draw - 1) * (behind + 1));
-    return o->cut + floor((behind - fmin(back, behind)) * step);
+    return pos - o->cut > w->most ? o->cut : o->cut + floor((behind - fmin(back, behind)) * step);
 }
 
 bool tab_ahead_judged(tab_ahead_work *w, tab_ahead_origin *o)
@@ -244,9 +248,9 @@ bool tab_ahead_judged(tab_ahead_work *w, tab_ahead_origin *o)
         if (!labelled(w->t, r) || !(w->pos[r] > o->cut && w->pos[r] <= o->cut + o->window))
             continue;
         double tau = w->t->served
-                         ? any_moment(o, w->pos[r], tab_unit(tab_mix2(w->t->hash[r], w->t->seed ^ 0x7a0)))
+                         ? any_moment(w, o, w->pos[r], tab_unit(tab_mix2(w->t->hash[r], w->t->seed ^ 0x7a0)))
                          : o->cut + floor((w->pos[r] - o->cut - 1e-9) / o->step) * o->step;
-        if (w->pos[r] - tau <= fmax(w->most, 1) + 1e-9 &&
+        if ((w->t->served || w->pos[r] - tau <= fmax(w->most, 1) + 1e-9) &&
             tab_unit(tab_mix2(w->t->hash[r], w->t->seed ^ 0x3d6)) < keep)
             o->moment[o->n++] = (tab_moment){ (uint32_t)r, s->series[r], w->pos[r], tau };
     }

@@ -326,15 +326,19 @@ static double steps_of(const tab_ahead_view *c, const tab_moment *m)
     return m->pos - (before == TAB_NULL ? m->tau : c->pos[before]);
 }
 
-/* The closed form of a moment; beyond the last one the season before it, or the last. */
+/* The closed form of a moment; beyond the last one that of whole periods before, and what its line adds. */
 static float closed_at(const tab_ahead_view *c, const tab_moment *m)
 {
-    double step = steps_of(c, m), most = (double)c->horizon,
-           length = c->h[0]->seasons > 0 ? c->h[0]->season[0] : 0;
-    if (step > most && length >= 1 && length <= most)
-        step -= ceil((step - most) / length) * length;
-    size_t at = step < 1 ? 0 : step > most ? c->horizon - 1 : (size_t)step - 1;
-    return c->closed[m->series * c->horizon + at];
+    const float *v = c->closed + m->series * c->horizon;
+    double step = steps_of(c, m), most = (double)c->horizon;
+    if (step <= most)
+        return v[step < 1 ? 0 : (size_t)step - 1];
+    double length = c->h[0]->seasons > 0 ? c->h[0]->season[0] : 1;
+    length = length >= 1 && length < most ? length : 1;
+    double back = ceil((step - most) / length) * length;
+    size_t at = (size_t)fmax(0, step - back - 1), span = (size_t)(floor((most - 1) / length) * length);
+    double slope = span > 0 ? (double)(v[c->horizon - 1] - v[c->horizon - 1 - span]) / (double)span : 0;
+    return (float)((double)v[at] + back * slope);
 }
 
 /* At each tau of the asked, or as they are kept. */

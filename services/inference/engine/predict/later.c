@@ -6,14 +6,16 @@
 
 #include "services/inference/engine/predict/ahead_parts.h"
 
-/* RANGES: of distances, as wide as each other by order of size. LEAST: judged rows of one. ROOM: closed forms
+/* RANGES: of distances, as wide as each other by order of size up to the farthest that is learned at, and what
+ * lies beyond. LEAST: judged rows of one. ROOM: closed forms
  * that are kept, of all series. By hand. */
-enum { RANGES = 3, LEAST = 60, ROOM = 1 << 20 };
+enum { RANGES = 4, LEAST = 60, ROOM = 1 << 20 };
 
 /* What holds at distances about `centre`, in logarithms of steps. */
 typedef struct {
     double upto, centre, weight[TAB_AHEAD_MEMBERS], heat;
     tab_ahead_bands bands;
+    double distance, square; /* the means of the judged, of their errors */
 } range;
 
 struct tab_later {
@@ -113,8 +115,28 @@ static bool fit_range(tab_arena *a, const tab_ahead_work *w, const tab_ahead_ans
     if (!ok || w->t->classification)
         return ok;
     n = tab_ahead_errors(w, at, cuts, SIZE_MAX, own[0], v, base);
+    for (size_t i = 0; i < n; i++) {
+        r->distance += v[i].distance / (double)n;
+        r->square += v[i].error * v[i].error / (double)n;
+    }
     return pick_past(a, past, after, r->upto, &before) &&
            tab_ahead_bands_of(v, base, n, by_moments(v, n), &before, &r->bands);
+}
+
+/* What lies farther than is learned at is judged from hardly more than one moment, which tells no quantiles: its
+ * band is that of the range before, which grows beyond by no less than these errors, as few as they are, say. */
+static void go_on(const range *before, double most, range *far)
+{
+    double own = far->bands.cuts.own, gain = before->bands.gain;
+    tab_ahead_bands b = before->bands;
+    tab_ahead_band *of[] = { &b.cuts, &b.past };
+    for (size_t k = 0; k < 2; k++) {
+        double over = far->square / (k == 1 ? gain * gain : 1) - of[k]->flat - of[k]->slope * of[k]->reach;
+        double slope = fmax(0, over) / fmax(1, far->distance - of[k]->reach);
+        of[k]->far = fmax(of[k]->far, slope * own / (own + 1));
+    }
+    far->bands = b;
+    far->centre = log(fmax(most, 1)); /* its weights hold from there on */
 }
 
 /* Ranges of distances with enough judged rows each; the last has no end. False: memory. */
@@ -123,7 +145,7 @@ static bool fit_ranges(tab_arena *a, const tab_ahead_work *w, const tab_ahead_an
 {
     double after = 0;
     for (size_t k = 1; k <= RANGES; k++) {
-        double upto = k == RANGES ? (double)INFINITY : pow(w->most, (double)k / RANGES);
+        double upto = k == RANGES ? (double)INFINITY : pow(w->most, (double)k / (RANGES - 1));
         size_t n = 0, rest = 0;
         for (size_t j = 0; j < cuts; j++)
             for (size_t i = 0; i < at[j].n; i++) {
@@ -134,8 +156,11 @@ static bool fit_ranges(tab_arena *a, const tab_ahead_work *w, const tab_ahead_an
         if (k < RANGES && (n < LEAST || rest < LEAST))
             continue;
         l->range[l->ranges].upto = upto;
-        if (!fit_range(a, w, past, at, cuts, after, &l->range[l->ranges++]))
+        range *r = &l->range[l->ranges++];
+        if (!fit_range(a, w, past, at, cuts, after, r))
             return false;
+        if (!w->t->classification && k == RANGES && after >= w->most && r > l->range)
+            go_on(r - 1, w->most, r);
         after = upto;
     }
     return true;
