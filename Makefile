@@ -29,13 +29,13 @@ SERVICES := $(patsubst services/%/main.c,%,$(wildcard services/*/main.c))
 PROTOS   := $(wildcard proto/*.proto)
 GENH     := $(PROTOS:proto/%.proto=$(GEN)/proto/%.pb-c.h)
 ENGINE_C := $(shell find services/inference/engine -name '*.c' -not -path '*/tests/*')
-COMMON_O := $(patsubst %.c,$(B)/%.o,$(wildcard common/*/*.c)) \
+COMMON_O := $(patsubst %.c,$(B)/%.o,$(filter-out common/files/tests/%,$(wildcard common/*/*.c common/files/*/*.c))) \
             $(patsubst %.cc,$(B)/%.o,$(wildcard common/*/*.cc)) \
             $(PROTOS:proto/%.proto=$(B)/gen/%.pb-c.o)
 TEST_DIRS := $(sort $(patsubst %/,%,$(dir $(shell find common services gateway tools tests -name '*_test.c'))))
 TESTS     := $(foreach d,$(TEST_DIRS),$(B)/test/$(subst /,-,$(d)))
 
-.PHONY: FORCE all build unit test up down bench deps help clean fuzz
+.PHONY: FORCE all build unit unit-programs test up down bench deps help clean fuzz
 .SECONDARY:
 all: build
 
@@ -93,6 +93,7 @@ $(foreach d,$(TEST_DIRS),$(eval $(call TEST_PROGRAM,$(d))))
 ## make help            this list
 deps:
 	@tools/install-deps
+unit-programs: $(TESTS)
 unit: $(TESTS)
 	@tests/run-unit $(TESTS)
 test:

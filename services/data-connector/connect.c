@@ -6,7 +6,7 @@
 
 #include "common/base/proto.h"
 #include "services/data-connector/connection.h"
-#include "services/data-connector/providers/source.h"
+#include "services/data-connector/source/source.h"
 #include "services/data-connector/store/diff.h"
 
 /* ---- credentials ----------------------------------------------------------------------------- */

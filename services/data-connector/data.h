@@ -6,8 +6,8 @@
 
 #include "common/rpc/outbox.h"
 #include "common/security/crypto.h"
-#include "services/data-connector/providers/reference.h"
 #include "services/data-connector/reader/reads.h"
+#include "services/data-connector/source/reference.h"
 #include "services/data-connector/store/diff.h"
 #include "services/data-connector/store/store.h"
 

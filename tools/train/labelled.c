@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "common/files/csv.h"
+#include "common/files/csv/csv.h"
 #include "services/inference/engine/profile/roles/roles.h"
 #include "services/inference/engine/sector/sectors.h"
 

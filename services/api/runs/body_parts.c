@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <strings.h>
 
-#include "common/files/arrow.h"
+#include "common/files/arrow/arrow.h"
 #include "common/files/files.h"
 #include "common/files/multipart.h"
-#include "common/files/parquet.h"
+#include "common/files/parquet/parquet.h"
 #include "services/api/api.h"
 
 enum { PARTS = 65, AT_ONCE = 2, ID_MOST = 128, ROOM = 16 << 20, UNPACKED = 256 << 20 };

@@ -8,7 +8,7 @@
 
 #include "common/base/integer.h"
 #include "services/data-connector/providers/array_rows.h"
-#include "services/data-connector/providers/cells.h"
+#include "services/data-connector/source/cells.h"
 
 enum { OID = 12, DECIMAL = 16 };
 

@@ -5,7 +5,7 @@
 #define DATA_HTTP_H
 
 #include "services/data-connector/protocols/sigv4.h"
-#include "services/data-connector/providers/source.h"
+#include "services/data-connector/source/source.h"
 
 typedef struct {
     const char *method; /* GET, POST, PUT */

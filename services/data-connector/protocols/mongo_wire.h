@@ -3,7 +3,7 @@
 #define DATA_MONGO_WIRE_H
 
 #include "services/data-connector/protocols/bson.h"
-#include "services/data-connector/providers/source.h"
+#include "services/data-connector/source/source.h"
 
 typedef struct mongo_wire mongo_wire;
 

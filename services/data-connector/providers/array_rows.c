@@ -7,7 +7,7 @@
 
 #include "common/base/integer.h"
 #include "services/data-connector/data.h"
-#include "services/data-connector/providers/cells.h"
+#include "services/data-connector/source/cells.h"
 
 enum { DEPTH = 32, DIGITS_MOST = 127 };
 

@@ -14,8 +14,8 @@
 #include "common/json/json.h"
 #include "services/data-connector/data.h"
 #include "services/data-connector/providers/array_rows.h"
-#include "services/data-connector/providers/cells.h"
 #include "services/data-connector/providers/google.h"
+#include "services/data-connector/source/cells.h"
 
 enum { PAGES = 10000, META_DEPTH = 32, DEPTH = 3, NAME_MOST = 1024, WAIT_MS = 20000 };
 #define SCOPE "https://www.googleapis.com/auth/bigquery"

@@ -11,8 +11,8 @@
 #include "common/json/json.h"
 #include "services/data-connector/data.h"
 #include "services/data-connector/providers/array_rows.h"
-#include "services/data-connector/providers/cells.h"
 #include "services/data-connector/providers/json_api.h"
+#include "services/data-connector/source/cells.h"
 
 enum { CHUNKS = 10000, META_DEPTH = 16, HEADERS = 8 };
 #define PATH "/api/2.0/sql/statements"

@@ -4,7 +4,7 @@
 #define DATA_FILE_TABLE_H
 
 #include "common/files/files.h"
-#include "services/data-connector/providers/source.h"
+#include "services/data-connector/source/source.h"
 
 /* options.sheet chooses among several tables: by the sheet's name, or the table's. Notes go to s->notes.
  * bytes.p[bytes.n] is readable and 0. VALIDATION on `source` or `options.sheet`. */

@@ -15,8 +15,8 @@
 #include "common/json/json.h"
 #include "common/security/crypto.h"
 #include "services/data-connector/data.h"
-#include "services/data-connector/providers/cells.h"
-#include "services/data-connector/providers/source.h"
+#include "services/data-connector/source/cells.h"
+#include "services/data-connector/source/source.h"
 
 enum { BINARY = 63, PACKET_MOST = 64 << 20, IDLE_S = 30, QUERY_TIMEOUT = 3024, INSERT_BYTES = 1 << 20 };
 

@@ -15,8 +15,8 @@
 
 #include "common/json/json.h"
 #include "services/data-connector/data.h"
-#include "services/data-connector/providers/cells.h"
-#include "services/data-connector/providers/source.h"
+#include "services/data-connector/source/cells.h"
+#include "services/data-connector/source/source.h"
 
 enum { NAME_UNITS = 512, TEXT_UNITS = 8192, KEYS = 16 };
 

@@ -15,8 +15,8 @@
 #include "common/base/proto.h"
 #include "common/json/json.h"
 #include "services/data-connector/data.h"
-#include "services/data-connector/providers/cells.h"
-#include "services/data-connector/providers/source.h"
+#include "services/data-connector/source/cells.h"
+#include "services/data-connector/source/source.h"
 
 enum { FETCH = 5000 };
 enum {

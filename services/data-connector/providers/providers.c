@@ -1,5 +1,5 @@
 /* The source families that there are; a new one is one more row. Called by the methods of connections. */
-#include "services/data-connector/providers/source.h"
+#include "services/data-connector/source/source.h"
 
 extern const provider provider_postgres, provider_mysql, provider_mariadb, provider_https, provider_http,
     provider_s3, provider_s3_https, provider_s3_http, provider_rest, provider_rest_http, provider_graphql,

@@ -8,7 +8,7 @@
 
 #include "common/json/json.h"
 #include "services/data-connector/data.h"
-#include "services/data-connector/providers/cells.h"
+#include "services/data-connector/source/cells.h"
 
 enum { DEPTH = 16, TYPE_BYTES = 1 << 16, TEXT = 64, TYPES_MOST = 1 << 16 };
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "common/files/xml.h"
+#include "common/files/sheets/xml.h"
 #include "common/security/crypto.h"
 #include "services/data-connector/protocols/http.h"
 #include "services/data-connector/providers/file_table.h"

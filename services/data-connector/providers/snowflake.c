@@ -15,8 +15,8 @@
 #include "services/data-connector/data.h"
 #include "services/data-connector/protocols/jwt.h"
 #include "services/data-connector/providers/array_rows.h"
-#include "services/data-connector/providers/cells.h"
 #include "services/data-connector/providers/json_api.h"
+#include "services/data-connector/source/cells.h"
 
 enum { PARTITIONS = 10000, TOKEN_S = 3600, META_DEPTH = 8 };
 #define PATH "/api/v2/statements"

@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 #include "services/data-connector/data.h"
-#include "services/data-connector/providers/cells.h"
 #include "services/data-connector/providers/file_table.h"
+#include "services/data-connector/source/cells.h"
 
 enum { TABLES_NAMED = 8, PROGRESS_STEPS = 10000 };
 

@@ -14,7 +14,7 @@
 
 #include "common/files/files.h"
 #include "proto/source.pb-c.h"
-#include "services/data-connector/providers/source.h"
+#include "services/data-connector/source/source.h"
 
 #define CHILD_ARGUMENT "--read-source"
 enum { CHILD_FILE = 3 }; /* the descriptor of a file that it reads */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "common/base/hash.h"
-#include "services/data-connector/providers/source.h"
+#include "services/data-connector/source/source.h"
 
 enum { LOOK_MS = 200 }; /* how often a waiting one looks whether it is still wanted */
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/json/json.h"
-#include "services/data-connector/providers/source.h"
+#include "services/data-connector/source/source.h"
 
 static tab_arena *arena;
 static const tab_json *schemas;

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "common/files/csv.h"
+#include "common/files/csv/csv.h"
 #include "services/inference/engine/profile/cells/checksum.h"
 #include "services/inference/engine/profile/roles/roles.h"
 #include "services/inference/engine/profile/roles/stages.h"

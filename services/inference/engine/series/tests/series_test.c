@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/files/csv.h"
+#include "common/files/csv/csv.h"
 #include "services/inference/engine/profile/cells/parse.h"
 #include "services/inference/engine/series/tests/held.h"
 #include "services/inference/engine/series/tests/places.h"

@@ -1,5 +1,5 @@
 /* See cells.h. */
-#include "services/data-connector/providers/cells.h"
+#include "services/data-connector/source/cells.h"
 
 #include <ctype.h>
 #include <math.h>

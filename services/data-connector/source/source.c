@@ -1,5 +1,5 @@
 /* What every provider of source.h uses. */
-#include "services/data-connector/providers/source.h"
+#include "services/data-connector/source/source.h"
 
 #include <errno.h>
 #include <netdb.h>

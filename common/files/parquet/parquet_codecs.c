@@ -6,7 +6,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "common/files/parquet_pages.h"
+#include "common/files/parquet/parquet_pages.h"
 
 enum { NONE = 0, SNAPPY = 1, GZIP = 2, BROTLI = 4, LZ4 = 5, ZSTD = 6, LZ4_RAW = 7 }; /* CompressionCodec */
 

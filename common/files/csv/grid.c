@@ -1,10 +1,10 @@
 /* See grid.h. */
-#include "common/files/grid.h"
+#include "common/files/csv/grid.h"
 
 #include <stdlib.h>
 
-#include "common/files/top.h"
-#include "common/files/total.h"
+#include "common/files/csv/top.h"
+#include "common/files/csv/total.h"
 
 typedef struct {
     uint32_t row, col;

@@ -1,11 +1,11 @@
 /* See parquet_pages.h. Pages stand at any address, so numbers are copied out of them. */
-#include "common/files/parquet_pages.h"
+#include "common/files/parquet/parquet_pages.h"
 
 #include <endian.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/files/thrift.h"
+#include "common/files/parquet/thrift.h"
 
 enum { BLOCK_MOST = 1 << 20, UUID_TEXT = 36, INT128 = 16, JULIAN_EPOCH = 2440588 };
 enum { MADE = 3 }; /* slots of `made` before it are what an encoding needs */

@@ -5,7 +5,7 @@
  *                               level: how many of the optional and repeated fields are there
  *
  * One position a leaf, moved on by who reads its entry; a field looks at its first leaf. */
-#include "common/files/parquet_nested.h"
+#include "common/files/parquet/parquet_nested.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* See dialect.h. */
-#include "common/files/dialect.h"
+#include "common/files/csv/dialect.h"
 
 #include <endian.h>
 #include <strings.h>

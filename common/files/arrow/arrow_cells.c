@@ -1,5 +1,5 @@
 /* See arrow_cells.h. Buffers stand at any address, so numbers are copied out of them. */
-#include "common/files/arrow_cells.h"
+#include "common/files/arrow/arrow_cells.h"
 #include "common/files/iso.h"
 
 #include <math.h>

@@ -16,8 +16,8 @@
 #include "common/table/table.h"
 #include "proto/data.pb-c.h"
 #include "services/data-connector/protocols/address.h"
-#include "services/data-connector/providers/reference.h"
 #include "services/data-connector/reader/guard.h"
+#include "services/data-connector/source/reference.h"
 
 typedef struct {
     const source_ref *ref;

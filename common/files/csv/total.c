@@ -1,5 +1,5 @@
 /* See total.h. */
-#include "common/files/total.h"
+#include "common/files/csv/total.h"
 
 #include <math.h>
 #include <strings.h>

@@ -10,7 +10,7 @@
 #ifndef TAB_FILES_CSV_H
 #define TAB_FILES_CSV_H
 
-#include "common/files/dialect.h"
+#include "common/files/csv/dialect.h"
 #include "common/table/table.h"
 
 typedef struct {

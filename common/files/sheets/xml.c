@@ -1,5 +1,5 @@
 /* See xml.h. */
-#include "common/files/xml.h"
+#include "common/files/sheets/xml.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 #ifndef TAB_FILES_PARQUET_PAGES_H
 #define TAB_FILES_PARQUET_PAGES_H
 
-#include "common/files/arrow_cells.h"
+#include "common/files/arrow/arrow_cells.h"
 
 /* The numbers of parquet.thrift, enum Type. */
 typedef enum {

@@ -1,13 +1,13 @@
 /* See reference.h: takes scheme, host, port and path apart by hand, and refuses whatever another parser
  * might read in another way. */
-#include "services/data-connector/providers/reference.h"
+#include "services/data-connector/source/reference.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <stdio.h>
 
 #include "common/base/integer.h"
-#include "services/data-connector/providers/source.h"
+#include "services/data-connector/source/source.h"
 
 static tab_status bad_ref(tab_error *err, const char *why)
 {

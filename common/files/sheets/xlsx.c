@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/files/number_format.h"
-#include "common/files/sheets.h"
-#include "common/files/xml.h"
+#include "common/files/sheets/number_format.h"
+#include "common/files/sheets/sheets.h"
+#include "common/files/sheets/xml.h"
 
 enum { STRINGS_MOST = 1 << 24 };
 

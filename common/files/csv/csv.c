@@ -2,13 +2,13 @@
  * columns are texts; then one pass fills the columns, and a second one those whose numbers turned out to be
  * none (docs/decisions/0367). Texts of a column are added several at once, so that the places of its
  * dictionary are fetched together. */
-#include "common/files/csv.h"
+#include "common/files/csv/csv.h"
 
 #include <stdlib.h>
 
+#include "common/files/csv/top.h"
+#include "common/files/csv/total.h"
 #include "common/files/text.h"
-#include "common/files/top.h"
-#include "common/files/total.h"
 #include "common/json/json.h"
 
 enum { FIELDS_MOST = 1 << 16 }; /* of a record: what has more is a file of commas, not of columns */

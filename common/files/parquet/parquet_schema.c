@@ -1,5 +1,5 @@
 /* See parquet_schema.h. The tree is written depth first; each group tells how many children follow it. */
-#include "common/files/parquet_schema.h"
+#include "common/files/parquet/parquet_schema.h"
 
 #include "common/json/json.h"
 

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/files/sheets.h"
-#include "common/files/xml.h"
+#include "common/files/sheets/sheets.h"
+#include "common/files/sheets/xml.h"
 
 typedef struct {
     tab_arena *a;

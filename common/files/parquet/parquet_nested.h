@@ -3,7 +3,7 @@
 #ifndef TAB_FILES_PARQUET_NESTED_H
 #define TAB_FILES_PARQUET_NESTED_H
 
-#include "common/files/parquet_schema.h"
+#include "common/files/parquet/parquet_schema.h"
 
 /* The entries that follow: n levels each, at most 255; repeat NULL: each is a row. Errors: INTERNAL. */
 tab_status parquet_entries_add(parquet_column *c, const uint32_t *level, const uint32_t *repeat, size_t n,

@@ -3,8 +3,8 @@
 #ifndef TAB_FILES_PARQUET_SCHEMA_H
 #define TAB_FILES_PARQUET_SCHEMA_H
 
-#include "common/files/parquet_pages.h"
-#include "common/files/thrift.h"
+#include "common/files/parquet/parquet_pages.h"
+#include "common/files/parquet/thrift.h"
 
 /* A leaf. Those inside a list keep an entry for each value, and for each list without any. */
 typedef struct {

@@ -5,7 +5,7 @@
  *     batch: a node (rows, nulls) a field; buffers (place in the body) by field: validity, values, texts
  *
  * A file is such a stream between "ARROW1", two bytes, and an index, which is not needed. */
-#include "common/files/arrow.h"
+#include "common/files/arrow/arrow.h"
 
 #include <endian.h>
 #include <lz4frame.h>
@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <zstd.h>
 
-#include "common/files/arrow_cells.h"
-#include "common/files/flatbuffer.h"
+#include "common/files/arrow/arrow_cells.h"
+#include "common/files/arrow/flatbuffer.h"
 #include "common/json/json.h"
 
 enum { SCHEMA = 1, DICTIONARY = 2, ROWS = 3 }; /* Message.fbs, union MessageHeader */

@@ -1,7 +1,7 @@
 /* See top.h. */
-#include "common/files/top.h"
+#include "common/files/csv/top.h"
 
-#include "common/files/dialect.h"
+#include "common/files/csv/dialect.h"
 
 static double whole(tab_str s)
 {

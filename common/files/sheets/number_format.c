@@ -1,5 +1,5 @@
 /* See number_format.h. */
-#include "common/files/number_format.h"
+#include "common/files/sheets/number_format.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #ifndef TAB_FILES_SHEETS_H
 #define TAB_FILES_SHEETS_H
 
-#include "common/files/grid.h"
+#include "common/files/csv/grid.h"
 #include "common/files/unpack.h"
 
 typedef struct {

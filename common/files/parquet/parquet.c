@@ -7,12 +7,12 @@
  *
  * A chunk is read from its first page until it has all its rows. Pages may be shared by chunks of a file that
  * nobody wrote honestly; each time they are read they count against what may be unpacked. */
-#include "common/files/parquet.h"
+#include "common/files/parquet/parquet.h"
 
 #include <endian.h>
 #include <stdlib.h>
 
-#include "common/files/parquet_nested.h"
+#include "common/files/parquet/parquet_nested.h"
 #include "common/json/json.h"
 
 enum { MAGIC = 4, TAIL = 8, PAGE_COST = 64 };
