@@ -10,7 +10,7 @@
 /* MOST: examples. FEW: rows below which each stands at several distances. WARM: steps before an
  * error of the past. SHRINK and PLACE_ROWS: rows that
  * what is said of a series, or of a place in the period, weighs against all. By hand. */
-enum { MOST = 20000, FEW = 1500, COPIES = 3 };
+enum { MOST = 10000, FEW = 1500, COPIES = 3 };
 static const double SHRINK = 3, PLACE_ROWS = 10, WARM = 4;
 
 static bool labelled(const tab_ahead_task *t, size_t r)

@@ -22,10 +22,10 @@
 
 enum { PICKS = 20, RANGES = 6, SKEWED = 200 };
 /* LEAST_PAST: errors of the past that are looked at. GAIN and TRUST: independent errors that what the cuts say,
- * of the members beside the simple forecast and of errors, weighs against; TRUST by interval scores (decision
- * 0402). */
+ * of the members beside the simple forecast and of errors, weighs against; TRUST and CLOSED, what closed forms weigh beside
+ * another member, by scores on tables of other sources (decision 0402). */
 enum { LEAST_PAST = 12 };
-static const double FAR = 8, POWER = 3, GAIN = 4, TRUST = 40;
+static const double FAR = 8, POWER = 3, GAIN = 4, TRUST = 40, CLOSED = 3;
 
 /* ---- weights --------------------------------------------------------------------------------- */
 
@@ -69,7 +69,7 @@ static double loss_of(const tab_ahead_work *w, const tab_ahead_answers *at, size
     return loss;
 }
 
-/* Each member's share of one: its loss to the power -POWER. */
+/* Each member's share of one: its loss to the power -POWER. Closed forms are ten members in one. */
 static void inverse(const double *loss, const bool *has, size_t members, double *weight)
 {
     double least = (double)INFINITY, sum = 0;
@@ -77,6 +77,7 @@ static void inverse(const double *loss, const bool *has, size_t members, double 
         least = has[m] ? fmin(least, loss[m]) : least;
     for (size_t m = 0; m < members; m++) {
         weight[m] = !has[m] ? 0 : loss[m] > 0 ? pow(least / loss[m], POWER) : 1;
+        weight[m] *= m == TAB_AHEAD_CLOSED ? CLOSED : 1;
         sum += weight[m];
     }
     for (size_t m = 0; m < members; m++)
@@ -268,17 +269,22 @@ bool tab_ahead_band_of(const tab_ahead_error *errors, size_t n, size_t origins, 
     return ok;
 }
 
-/* How much better the members are than the best simple forecast where both were judged, drawn to alike in
- * proportion to how few independent errors say so. */
-static double gain_of(const tab_ahead_error *v, const double *base, size_t n, double own)
+/* How the errors of the past are to be told at the asked times: how much better the members are than the best
+ * simple forecast where both were judged, and how much worse the latter was there than over the past, if it
+ * was: a calm stretch promises nothing. Both drawn to alike in proportion to how few independent errors say
+ * so. */
+static double gain_of(const tab_ahead_error *v, const double *base, size_t n, double own,
+                      const tab_ahead_band *past)
 {
-    double members = 0, simple = 0;
+    double members = 0, simple = 0, unit = 0;
     for (size_t i = 0; i < n; i++) {
         double e = fmin(fabs(v[i].error), TAB_AHEAD_FAR), b = fmin(fabs(base[i]), TAB_AHEAD_FAR);
-        members += e * e, simple += b * b;
+        double u = b / (deviation(past, v[i].distance) * past->spread);
+        members += e * e, simple += b * b, unit += u * u / (double)n;
     }
     double log_gain = members > 0 && simple > 0 ? 0.5 * log(members / simple) : 0;
-    return exp(log_gain * own / (own + GAIN));
+    double wilder = fmax(0, 0.5 * log(fmax(unit, 1e-9)));
+    return exp((log_gain + wilder) * own / (own + GAIN));
 }
 
 bool tab_ahead_bands_of(const tab_ahead_error *v, const double *base, size_t n, size_t origins,
@@ -292,7 +298,7 @@ bool tab_ahead_bands_of(const tab_ahead_error *v, const double *base, size_t n, 
     if (!tab_ahead_band_of(past->past, past->pasts, past->spans, &ret->past))
         return false;
     double own = ret->cuts.own, before = ret->past.own;
-    ret->gain = gain_of(v, base, n, own);
+    ret->gain = gain_of(v, base, n, own, &ret->past);
     ret->share = own / (own + TRUST * before / (before + TRUST));
     return true;
 }

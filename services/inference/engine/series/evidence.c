@@ -121,7 +121,8 @@ static void lie(const tab_search *s, tab_axis *x, size_t n)
     const uint32_t *rank = x->at.rank;
     uint32_t *last = malloc((n + 1) * sizeof *last), *most = calloc(n + 1, sizeof *most), top = 0,
              before = TAB_NULL;
-    size_t up = 0, down = 0, own_up = 0, own_down = 0, asked = 0, later = 0, later_own = 0;
+    size_t up = 0, down = 0, own_up = 0, own_down = 0, asked = 0, later = 0, later_own = 0, widely = 0;
+    const uint32_t ASKED = TAB_NULL - 1;
     for (size_t k = 0; last != NULL && k <= n; k++)
         last[k] = TAB_NULL;
     for (size_t r = 0; last != NULL && most != NULL && r < s->rows; r++) {
@@ -143,6 +144,8 @@ static void lie(const tab_search *s, tab_axis *x, size_t n)
         if (!s->asked[r] || rank[r] == TAB_NULL)
             continue;
         asked++;
+        widely += last[k] != ASKED;
+        last[k] = ASKED;
         later += rank[r] + 1 > top;
         later_own += most[k] > 0 && rank[r] + 1 > most[k];
     }
@@ -155,6 +158,7 @@ static void lie(const tab_search *s, tab_axis *x, size_t n)
     x->falls = x->ordered >= 0.9 && (x->blocks ? own_down > own_up : down > up);
     x->after = asked > 0 ? (double)later / (double)asked : 0;
     x->after_own = asked > 0 ? (double)later_own / (double)asked : 0;
+    x->widely = n > 0 ? (double)widely / (double)n : 0;
     free(last);
     free(most);
 }
@@ -175,8 +179,10 @@ static double points_of(const tab_search *s, const tab_axis *x)
     bool lattice = x->alone >= 0.95 && x->next >= 0.7 &&
                    (x->at.even >= 0.6 || (x->keys > 0 && x->cover >= 0.9 && x->alone0 < 0.5));
     bool after = s->n_asked >= 2 && (x->after >= 0.95 || x->after_own >= 0.95);
-    /* the last rows of a table are the last by whatever it is sorted by */
-    bool told = after && s->n_asked >= 5 && !(s->at_end && (x->ordered >= 0.7 || x->along > 0.9));
+    /* the last rows of a table are the last by whatever it is sorted by; not where nearly every series, one
+     * below the other, has some */
+    bool each = x->keys > 0 && x->blocks && x->after_own >= 0.95 && x->widely >= 0.9;
+    bool told = after && s->n_asked >= 5 && (each || !(s->at_end && (x->ordered >= 0.7 || x->along > 0.9)));
     /* of few rows the order must say more, of two-digit years under keys less */
     double sure = fmax(2.6, fmin(SURE, 0.6 * sqrt((double)x->at.known)));
     if (count && first->lo >= 13 && first->hi <= 99 && lattice && x->keys > 0)

@@ -73,6 +73,7 @@ typedef struct {
     bool falls, blocks; /* rows come newest first; in order within series that stand together */
     double after;       /* asked rows that are later than all labelled ones; of their series */
     double after_own;
+    double widely; /* series of which rows are asked, of all */
     double eta;    /* mean squared successive difference beside the variance; 1: no order */
     double z;      /* how far below 1, in standard errors */
     double change; /* the mean squared successive difference itself */

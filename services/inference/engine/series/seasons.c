@@ -1,11 +1,14 @@
-/* See internal.h. Of plain numbers no calendar suggests a period: a series less its mean over the period
- * keeps the period and loses the trend; what is left is held against itself one period on. */
+/* See internal.h. A series less its mean over a period keeps the period and loses the trend; what is left is
+ * held against itself one period on. So are the periods that the calendar suggests, and of plain numbers,
+ * for which it suggests none, those that are common. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "services/inference/engine/series/internal.h"
 
-static const double DAY = 86400;
+/* BORNE_OUT: standard errors from which a period of the calendar is the values' too. */
+static const double DAY = 86400, BORNE_OUT = 2;
 
 /* ---- of the calendar -------------------------------------------------------------------------- */
 
@@ -112,15 +115,21 @@ static size_t lay_out(const tab_search *s, const tab_series *t, const double *y,
     return n;
 }
 
-static bool plain_seasons(tab_search *s, const tab_axis *x, tab_series *t, double longest)
+/* How well the target repeats with each of some periods: strength (n), the autocorrelation of what a mean over
+ * the period leaves, and how sure that is, in standard errors; NaN where no series has three periods. *ret_any:
+ * the target is a number, and something was looked at. False: memory. */
+static bool beats(tab_search *s, const tab_axis *x, const tab_series *t, const size_t *period, size_t n,
+                  double *strength, double *sure, bool *ret_any)
 {
     const double *y;
     bool class;
     size_t seq, all = 0, pairs[PERIODS] = { 0 };
-    double sum[PERIODS] = { 0 }, top = 0, best = 0, strength[PERIODS];
+    double sum[PERIODS] = { 0 };
     grid g = { tab_arena_new_of(s->scratch, double, ROOM + 2), tab_arena_new_of(s->scratch, double, ROOM + 2),
                tab_arena_new_of(s->scratch, double, ROOM + 2),
                tab_arena_new_of(s->scratch, uint32_t, ROOM + 2) };
+    assert(n <= PERIODS);
+    *ret_any = false;
     if (tab_arena_full(s->scratch) || !tab_series_values(s, &y, &class) ||
         !tab_series_ids(s, x->key, x->keys, s->series, &seq) || !tab_series_sequence(s, x, t->n, &seq))
         return false;
@@ -129,23 +138,40 @@ static bool plain_seasons(tab_search *s, const tab_axis *x, tab_series *t, doubl
     for (size_t from = 0, to; from < seq && all < ALL; from = to) {
         for (to = from; to < seq && s->series[s->seq[to]] == s->series[s->seq[from]]; to++)
             ;
-        size_t n = lay_out(s, t, y, from, to, &g);
-        all += n;
-        for (size_t p = 0; p < PERIODS; p++) {
+        size_t steps = lay_out(s, t, y, from, to, &g);
+        all += steps;
+        for (size_t p = 0; p < n; p++) {
             size_t here = 0;
-            sum[p] += n >= 3 * period_at(p) ? beat(&g, n, period_at(p), &here) : 0;
+            sum[p] += steps >= 3 * period[p] ? beat(&g, steps, period[p], &here) : 0;
             pairs[p] += here;
         }
     }
-    for (size_t p = 0; p < PERIODS; p++) {
-        double r = pairs[p] > 0 ? sum[p] / (double)pairs[p] : 0;
-        double sure = r * sqrt((double)pairs[p]);
+    for (size_t p = 0; p < n; p++) {
+        strength[p] = pairs[p] > 0 ? sum[p] / (double)pairs[p] : (double)NAN;
+        sure[p] = strength[p] * sqrt((double)pairs[p]);
+    }
+    *ret_any = true;
+    return true;
+}
+
+/* Of plain numbers. */
+static bool plain_seasons(tab_search *s, const tab_axis *x, tab_series *t, double longest)
+{
+    size_t period[PERIODS];
+    double r[PERIODS], sure[PERIODS], strength[PERIODS], top = 0, best = 0;
+    bool any;
+    for (size_t p = 0; p < PERIODS; p++)
+        period[p] = period_at(p);
+    if (!beats(s, x, t, period, PERIODS, r, sure, &any))
+        return false;
+    for (size_t p = 0; any && p < PERIODS; p++) {
         /* of unusual periods more is asked */
-        strength[p] = p < COMMON ? (sure > 3 ? r : 0) : sure > 5 ? r - 0.15 : 0;
+        bool said = p < COMMON ? sure[p] > 3 : sure[p] > 5;
+        strength[p] = !said ? 0 : p < COMMON ? r[p] : r[p] - 0.15;
         top = fmax(top, strength[p]);
     }
     /* the shortest of those that say as much; one that is common if any does */
-    for (size_t p = 0; p < PERIODS; p++) {
+    for (size_t p = 0; any && p < PERIODS; p++) {
         bool first = best == 0 || (p < COMMON && (double)period_at(p) < best); // NOLINT: none yet
         if (first && strength[p] > (p < COMMON ? 0.75 : 0.93) * top)
             best = (double)period_at(p);
@@ -155,9 +181,28 @@ static bool plain_seasons(tab_search *s, const tab_axis *x, tab_series *t, doubl
     return true;
 }
 
+/* Of those that the calendar suggests, the ones that the values bear out; where no series has three periods
+ * nothing can be said against one. */
+static bool borne_out(tab_search *s, const tab_axis *x, tab_series *t)
+{
+    size_t period[TAB_SEASONS], kept = 0;
+    double r[TAB_SEASONS], sure[TAB_SEASONS];
+    bool any;
+    for (size_t k = 0; k < t->seasons; k++)
+        period[k] = (size_t)t->season[k];
+    if (!beats(s, x, t, period, t->seasons, r, sure, &any))
+        return false;
+    for (size_t k = 0; any && k < t->seasons; k++)
+        if (isnan(r[k]) || sure[k] > BORNE_OUT)
+            t->season[kept++] = t->season[k];
+    t->seasons = any ? kept : t->seasons;
+    return true;
+}
+
 bool tab_series_seasons(tab_search *s, const tab_axis *x, tab_series *t, double longest)
 {
     calendar_seasons(t, longest);
-    bool plain = !x->calendar && t->regular && t->seasons == 0;
-    return !plain || plain_seasons(s, x, t, longest);
+    if (t->seasons > 0)
+        return borne_out(s, x, t);
+    return x->calendar || !t->regular || plain_seasons(s, x, t, longest);
 }
