@@ -12,7 +12,7 @@
 #include "services/inference/engine/predict/ahead_parts.h"
 
 /* LARGE: examples above which one learner for values and one for lines are enough, at a tenth of the time.
- * LONGEST: steps of a series that closed forms read. By hand. */
+ * An endpoint is fitted once and asked often. LONGEST: steps of a series that closed forms read. By hand. */
 enum { LONGEST = 6000, LARGE = 3000 };
 
 /* Learners of unlike kinds: the past is too short to tell which is best by much (decision 0390). */
@@ -217,7 +217,7 @@ static bool fit_member(tab_ahead_view *c, const encoded *v, const double *z, con
 /* Numbers: changes against the best simple forecast, and values. */
 static bool fit_numbers(tab_ahead_view *c)
 {
-    const tab_recipe *mixed = c->n > LARGE ? &FAST : &MIXED;
+    const tab_recipe *mixed = c->n > LARGE && !c->w->t->served ? &FAST : &MIXED;
     const double *y = c->w->y;
     double *z = tab_arena_new_of(c->a, double, c->n + 1);
     encoded past, plain, own;
@@ -269,7 +269,7 @@ static void shares(const tab_ahead_view *c, bool recent, double cut, double *out
  * series. */
 static bool fit_classes(tab_ahead_view *c, double cut)
 {
-    const tab_recipe *mixed = c->n > LARGE ? &FAST : &MIXED;
+    const tab_recipe *mixed = c->n > LARGE && !c->w->t->served ? &FAST : &MIXED;
     encoded past, plain;
     for (size_t k = 0; k < 2; k++)
         c->share[k] = tab_arena_new_of(c->keep, double, c->w->t->classes + 1);

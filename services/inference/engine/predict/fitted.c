@@ -31,7 +31,7 @@ size_t tab_fitted_bytes(const tab_fitted *f)
     size_t models = f->stack == NULL ? 0 : f->stack->bytes;
     if (f->interval != NULL && f->interval->scale != NULL)
         models += f->interval->scale->bytes;
-    return tab_arena_used(f->arena) + models;
+    return tab_arena_used(f->arena) + models + tab_later_bytes(f->later);
 }
 
 const char *tab_fitted_ahead(const tab_fitted *f)

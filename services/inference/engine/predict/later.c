@@ -289,6 +289,14 @@ tab_status tab_later_fit(const tab_engine *e, tab_arena *a, const tab_ahead_task
     return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);
 }
 
+size_t tab_later_bytes(const tab_later *l)
+{
+    size_t bytes = 0;
+    for (size_t m = 0; l != NULL && m < TAB_AHEAD_MEMBERS; m++)
+        bytes += l->view.model[m].stack != NULL ? l->view.model[m].stack->bytes : 0;
+    return bytes;
+}
+
 /* ---- serving ---------------------------------------------------------------------------------- */
 
 /* The cells of some rows of a column. */

@@ -16,6 +16,8 @@ typedef struct tab_later tab_later;
 tab_status tab_later_fit(const tab_engine *e, tab_arena *a, const tab_ahead_task *t, const tab_recipe *plain,
                          tab_later **ret, tab_error *err) TAB_CHECKED;
 
+size_t tab_later_bytes(const tab_later *l); /* of the members' own arenas; NULL is fine */
+
 /* Rows of one request. */
 typedef struct {
     const tab_values *values; /* (columns of the table) */
