@@ -111,16 +111,6 @@ static bool say_units(const tab_profile *p, tab_split want, tab_fitted *f)
     return r->reason != NULL;
 }
 
-/* The split's score is of the rows that all else is said of, out of fold. How much more rows kept apart at
- * random would have said, a small model told. */
-static void say_score(tab_fitted *f)
-{
-    tab_arrangement *r = &f->split;
-    double gap = r->kind == TAB_SPLIT_RANDOM ? 0 : r->random_score - r->score;
-    r->score = f->stack->prior_loss > 0 ? 1 - f->stack->loss / f->stack->prior_loss : 0;
-    r->random_score = fmin(1, r->score + gap);
-}
-
 /* What is known of a group whose rows have one target: its rows share a fold, so the stack has learned
  * nothing of it out of fold, and a new row of it is answered by theirs. False: the arena is full. */
 static bool fit_groups(const tab_profile *p, tab_fitted *f)
@@ -185,7 +175,7 @@ static tab_status fit_models(const tab_engine *e, const tab_profile *p, const ta
         if (f->interval == NULL)
             return out_of_memory(e, err);
     }
-    say_score(f);
+    tab_split_score(f);
     f->twins = tab_twins_fit(&f->problem, f->stack);
     if (!fit_groups(p, f) || !tab_new_levels(e, p, o->served, f))
         return out_of_memory(e, err);
@@ -437,13 +427,6 @@ static Tabella__Results *results_of(const score_job *j, size_t i, size_t *part, 
     return j->part[*part]->m->results;
 }
 
-/* Of log-probabilities only `left` is borne out: the rest is the classes' shares. */
-static void draw_to_shares(const tab_stack *s, double left, float *out)
-{
-    for (size_t k = 0; left < 1 && k < s->outputs; k++)
-        out[k] = (float)log(left * exp((double)out[k]) + (1 - left) * exp((double)s->prior[k]) + 1e-12);
-}
-
 /* Whether a row is answered by the past of its series, in the end. */
 static bool is_later(const tab_scoring *s, size_t row)
 {
@@ -487,7 +470,7 @@ static void score_block(void *ctx, size_t b)
             tab_twins_apply(&f->group, &f->problem, f->stack, f->interval, j->part[part]->group[at],
                             out + i * k, &scale[i]);
         if (j->part[part]->left != NULL)
-            draw_to_shares(f->stack, (double)j->part[part]->left[at], out + i * k);
+            tab_draw_to_shares(f->stack, (double)j->part[part]->left[at], out + i * k);
         float beyond = j->part[part]->beyond[at], own = f->interval != NULL ? scale[i] : 0;
         write_result(f, r, at, j->d, from + i, out + i * k, own,
                      f->interval != NULL ? wider(f, own, beyond) : 0, 3 * sqrt((double)beyond));

@@ -95,6 +95,12 @@ tab_status tab_fit_ahead(const tab_engine *e, const tab_profile *p, const bool *
 /* Answers of the rows of a request that come later, in place of those that are there. False: memory. */
 bool tab_later_write(const tab_engine *e, const tab_fitted *f, const tab_scoring *s) TAB_CHECKED;
 
+/* The split's score is of the rows that all else is said of, out of fold. */
+void tab_split_score(tab_fitted *f);
+
+/* Of log-probabilities only `left` is borne out: the rest is the classes' shares. */
+void tab_draw_to_shares(const tab_stack *s, double left, float *out);
+
 /* What the squared error of an asked row grows by over that of rows kept apart as the fitted ones were: of
  * one out of range, or of a new group where most are not; classes are drawn to their shares: out,
  * log-probabilities. */

@@ -88,6 +88,16 @@ Tabella__Split *tab_split_message(tab_arena *a, const tab_fitted *f)
     return m;
 }
 
+/* The split's score is of the rows that all else is said of, out of fold. How much more rows kept apart at
+ * random would have said, a small model told. */
+void tab_split_score(tab_fitted *f)
+{
+    tab_arrangement *r = &f->split;
+    double gap = r->kind == TAB_SPLIT_RANDOM ? 0 : r->random_score - r->score;
+    r->score = f->stack->prior_loss > 0 ? 1 - f->stack->loss / f->stack->prior_loss : 0;
+    r->random_score = fmin(1, r->score + gap);
+}
+
 /* The split's score and reason by what earlier cuts bore out. False: the arena is full. */
 static bool says(tab_fitted *f)
 {
@@ -145,15 +155,21 @@ static bool mark_far(const tab_profile *p, const bool *asked, tab_fitted *f)
     return f->far != NULL;
 }
 
+/* Of log-probabilities only `left` is borne out: the rest is the classes' shares. */
+void tab_draw_to_shares(const tab_stack *s, double left, float *out)
+{
+    for (size_t k = 0; left < 1 && k < s->outputs; k++)
+        out[k] = (float)log(left * exp((double)out[k]) + (1 - left) * exp((double)s->prior[k]) + 1e-12);
+}
+
 float tab_asked_beyond(const tab_fitted *f, size_t row, float *out)
 {
     const tab_stack *s = f->stack;
     if (f->asked.of == NULL)
         return 0;
     bool fresh = f->asked.of[row] == TAB_REGIME_NEW_GROUP && f->split.kind == TAB_SPLIT_RANDOM;
-    double left = f->split.fresh_left;
-    for (size_t k = 0; fresh && s->classification && k < s->outputs; k++)
-        out[k] = (float)log(left * exp((double)out[k]) + (1 - left) * exp((double)s->prior[k]) + 1e-12);
+    if (fresh && s->classification)
+        tab_draw_to_shares(s, f->split.fresh_left, out);
     return (f->far != NULL ? f->far[row] : 0) + (fresh && !s->classification ? (float)f->split.fresh_gap : 0);
 }
 
