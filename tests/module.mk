@@ -68,6 +68,10 @@ $(B)/bench/forecast: $(B)/tests/bench/forecast/bench.o $(B)/libengine.a $(B)/lib
 .PHONY: bench-forecast
 bench-forecast: $(B)/bench/forecast
 	@$(if $(PEERS),PEERS=$(PEERS)) tests/bench/forecast/run $(ARGS)
+## make bench-tables    forecasts of public tables of series, by the program, beside single peers (TAB_SERIES=FOLDER)
+.PHONY: bench-tables
+bench-tables: $(B)/bin/tabella
+	@$(if $(PEERS),PEERS=$(PEERS)) tests/bench/forecast/tables --program $< $(ARGS)
 # ---- the choice of targets beside an analyst's ---------------------------------------------------
 BENCH_PROGRAMS += $(B)/bench/targets
 $(B)/bench/targets: $(B)/tests/bench/targets/targets.o $(B)/libengine.a $(B)/libcommon.a

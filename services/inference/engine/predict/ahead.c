@@ -168,7 +168,7 @@ static bool covariates(tab_ahead_work *w)
     for (size_t c = 0; c < cols && w->covariates < TAB_AHEAD_COVARIATES; c++) {
         const tab_column_profile *q = &p->col[c];
         size_t there = 0, asked = 0;
-        bool time = false;
+        bool time = false, key = false;
         for (size_t k = 0; k < s->times; k++)
             time = time || s->time[k] == c;
         for (size_t r = 0; r < w->rows; r++)
@@ -176,8 +176,11 @@ static bool covariates(tab_ahead_work *w)
                 asked++;
                 there += q->number != NULL ? !isnan(q->number[r]) : q->code != NULL && q->code[r] != TAB_NULL;
             }
+        for (size_t k = 0; k < s->keys; k++)
+            key = key || s->key[k] == c;
         if (!w->t->use[c] || time || (q->number == NULL && q->code == NULL))
             continue;
+        w->beside += !key;
         w->lost[c] = 20 * there < asked && q->missing < 0.95;
         w->known[c] = !w->lost[c] && q->number != NULL && q->type == TAB_NUMERIC && q->distinct > 2;
         w->covariates += q->number != NULL && (w->lost[c] || w->known[c]);

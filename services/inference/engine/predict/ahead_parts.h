@@ -49,7 +49,7 @@ typedef struct {
     size_t distances;
     double most;        /* distance */
     bool *known, *lost; /* (cols) numbers that are known ahead and move; columns that no asked row has */
-    size_t covariates;
+    size_t covariates, beside; /* beside: columns that are read and are neither time nor key */
     const tab_recipe *plain; /* of the own columns' model, where the fitted model itself is that; else NULL */
 } tab_ahead_work;
 
@@ -163,8 +163,8 @@ bool tab_ahead_weigh(const tab_ahead_work *w, const tab_ahead_answers *at, size_
 void tab_ahead_combine(const tab_ahead_answers *at, size_t i, const double *weight, double temperature,
                        bool classification, double *out);
 
-/* A band: the deviation by distance, sqrt(flat + slope d) up to `reach`, the longest distance that was judged,
- * and its square on by `far` a step from there; and quantiles of errors in it. */
+/* A band: the deviation by distance, sqrt(flat + slope d) up to `reach`, the longest distance that was
+ * judged, and its square on by `far` a step from there; and quantiles of errors in it. */
 typedef struct {
     double flat, slope, reach, far, spread;
     double quantile[TAB_LEVELS];

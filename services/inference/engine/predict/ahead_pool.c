@@ -21,9 +21,8 @@
 #include "services/inference/engine/predict/ahead_parts.h"
 
 enum { PICKS = 20, RANGES = 6, SKEWED = 200 };
-/* LEAST_PAST: errors of the past that are looked at. GAIN and TRUST: independent errors that what the cuts say,
- * of the members beside the simple forecast and of errors, weighs against; TRUST and CLOSED, what closed forms weigh beside
- * another member, by scores on tables of other sources (decision 0402). */
+/* LEAST_PAST: errors of the past that are looked at. GAIN, TRUST: independent errors at the cuts that half of
+ * a gain, and half of a band, take. CLOSED: what closed forms weigh beside another member. Decision 0402. */
 enum { LEAST_PAST = 12 };
 static const double FAR = 8, POWER = 3, GAIN = 4, TRUST = 40, CLOSED = 3;
 
@@ -69,15 +68,16 @@ static double loss_of(const tab_ahead_work *w, const tab_ahead_answers *at, size
     return loss;
 }
 
-/* Each member's share of one: its loss to the power -POWER. Closed forms are ten members in one. */
-static void inverse(const double *loss, const bool *has, size_t members, double *weight)
+/* Each member's share of one: its loss to the power -POWER. Closed forms are ten members in one; where
+ * columns stand beside time and keys (not `alone`) they miss what these say. */
+static void inverse(const double *loss, const bool *has, size_t members, bool alone, double *weight)
 {
     double least = (double)INFINITY, sum = 0;
     for (size_t m = 0; m < members; m++)
         least = has[m] ? fmin(least, loss[m]) : least;
     for (size_t m = 0; m < members; m++) {
         weight[m] = !has[m] ? 0 : loss[m] > 0 ? pow(least / loss[m], POWER) : 1;
-        weight[m] *= m == TAB_AHEAD_CLOSED ? CLOSED : 1;
+        weight[m] *= m == TAB_AHEAD_CLOSED && alone ? CLOSED : 1;
         sum += weight[m];
     }
     for (size_t m = 0; m < members; m++)
@@ -128,7 +128,7 @@ bool tab_ahead_weigh(const tab_ahead_work *w, const tab_ahead_answers *at, size_
         loss[m] = has[m] ? loss_of(w, at, cuts, without, weight, 1, scratch) : 0;
     }
     if (!w->t->classification) {
-        inverse(loss, has, members, weight);
+        inverse(loss, has, members, w->beside == 0, weight);
         free(scratch);
         return true;
     }

@@ -115,9 +115,9 @@ static size_t lay_out(const tab_search *s, const tab_series *t, const double *y,
     return n;
 }
 
-/* How well the target repeats with each of some periods: strength (n), the autocorrelation of what a mean over
- * the period leaves, and how sure that is, in standard errors; NaN where no series has three periods. *ret_any:
- * the target is a number, and something was looked at. False: memory. */
+/* How well the target repeats with each of some periods: strength (n), the autocorrelation of what a mean
+ * over the period leaves, and how sure that is, in standard errors; NaN where no series has three periods.
+ * *ret_any: the target is a number, and something was looked at. False: memory. */
 static bool beats(tab_search *s, const tab_axis *x, const tab_series *t, const size_t *period, size_t n,
                   double *strength, double *sure, bool *ret_any)
 {

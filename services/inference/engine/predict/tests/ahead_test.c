@@ -192,6 +192,32 @@ Test(ahead, days_of_several_stores_are_covered, .timeout = 600)
     tab_arena_free(m.a);
 }
 
+/* Sales of a country, in billions, beside those of a stall: neither is answered in the other's size. */
+Test(ahead, series_of_unlike_scales_are_each_answered_in_their_own, .timeout = 600)
+{
+    static const char *const names[] = { "year", "series", "sales" };
+    made m;
+    double level[6], off = 0;
+    open_table(&m, names, 3);
+    for (size_t s = 0; s < 6; s++)
+        level[s] = pow(10, 2 * (double)s);
+    for (size_t k = 0; k < 40; k++)
+        for (size_t s = 0; s < 6; s++) {
+            level[s] *= 1 + 0.02 + 0.02 * bell(6 * k + s, 21);
+            tab_builder_number(m.b[0], 1980 + (double)k);
+            name(&m, 1, "series", s);
+            target(&m, level[s], k >= 36);
+        }
+    worth w = answer(&m, "sales");
+    all_are(&w, 1, "time");
+    const Tabella__Results *r = w.p->missing_target_results;
+    for (size_t i = 0; i < r->n_row; i++)
+        off = fmax(off, fabs(log(fmax(r->value[i], 1e-9) / m.truth[i])));
+    cr_expect_lt(off, 0.3, "the worst is off by a factor of %g", exp(off));
+    cr_expect(w.covered >= 0.6, "%g", w.covered);
+    tab_arena_free(m.a);
+}
+
 /* Demand that is mostly none: a zero is a zero, and no table of counts is learned as logarithms. */
 Test(ahead, counts_with_zeros_have_bands_of_their_own_size, .timeout = 600)
 {

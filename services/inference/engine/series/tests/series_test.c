@@ -285,6 +285,64 @@ Test(series, names_the_groups_of_which_all_that_are_asked_are_new)
     cr_expect(tab_str_eq(grouped(a, ASK_ROWS), TAB_S("none")), "rows at random");
 }
 
+/* ---- seasons, blocks --------------------------------------------------------------------------------- */
+
+/* Fifteen years of months; a year in them or none. */
+static size_t seasons_of(double swing)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 28);
+    page o = { 0 };
+    double y = 50;
+    put(&o, "month,y\n");
+    for (size_t k = 0; k < 180; k++) {
+        y += 2 * die(k) - 1;
+        put(&o, k < 170 ? "%zu-%02zu,%.3f\n" : "%zu-%02zu,\n", 2005 + k / 12, k % 12 + 1,
+            y + swing * sin(2 * 3.14159265 * (double)k / 12));
+    }
+    found f = find(a, o.p);
+    cr_assert_eq(f.s.unit, TAB_STEP_MONTHS);
+    free(o.p);
+    return f.s.seasons;
+}
+
+Test(series, has_the_calendars_season_where_the_values_have_it)
+{
+    cr_expect_eq(seasons_of(3), 1);
+    cr_expect_eq(seasons_of(0), 0, "a random walk has no year");
+}
+
+/* Nine series one below the other, then six rows of each to be answered, one below the other as well. */
+static found below(tab_arena *a, bool counted)
+{
+    page o = { 0 };
+    put(&o, counted ? "item,t,y\n" : "item,y\n");
+    for (size_t i = 0; i < 9 * 36; i++) {
+        bool asked = i >= 9 * 30;
+        size_t s = asked ? (i - 9 * 30) / 6 : i / 30, k = asked ? 30 + (i - 9 * 30) % 6 : i % 30;
+        put(&o, "%zu,", s);
+        if (counted)
+            put(&o, "%zu,", k + 1);
+        put(&o, asked ? "\n" : "%.2f\n", (double)(s + 1) * (10 + 4 * (double)(k % 4 == 1) + die(40 * s + k)));
+    }
+    found f = find(a, o.p);
+    free(o.p);
+    return f;
+}
+
+Test(series, one_below_the_other_are_no_order_of_rows)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 28);
+    cr_expect_eq(below(a, false).s.kind, TAB_TIME_NONE);
+}
+
+Test(series, are_by_a_count_after_which_rows_of_each_are_asked)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 28);
+    found f = below(a, true);
+    cr_assert_eq(f.s.kind, TAB_TIME_COLUMN);
+    cr_expect(is(&f, f.s.time[0], "t") && f.s.keys == 1 && is(&f, f.s.key[0], "item"));
+}
+
 /* ---- edges ----------------------------------------------------------------------------------------- */
 
 Test(series, of_what_is_hardly_a_table_is_none)
