@@ -48,8 +48,9 @@ bool tab_ahead_examples(tab_ahead_view *c, double cut, const tab_moment *m, size
 /* The past of each class's indicator, or of the values. */
 bool tab_ahead_past(tab_ahead_view *c, double cut)
 {
-    double upto = cut; /* a row that is asked from a moment after the cut sees what came up to it */
-    for (size_t i = c->n; i < c->n + c->asked; i++)
+    /* a row that is served is judged from moments after the cut, too: it sees what came up to them */
+    double upto = cut;
+    for (size_t i = c->n; w->t->served && i < c->n + c->asked; i++)
         upto = fmax(upto, c->moment[i].tau);
     c->cut = cut;
     tab_ahead_work *w = c->w;
