@@ -50,7 +50,7 @@ bool tab_ahead_past(tab_ahead_view *c, double cut)
 {
     /* a row that is served is judged from moments after the cut, too: it sees what came up to them */
     double upto = cut;
-    for (size_t i = c->n; w->t->served && i < c->n + c->asked; i++)
+    for (size_t i = c->n; c->w->t->served && i < c->n + c->asked; i++)
         upto = fmax(upto, c->moment[i].tau);
     c->cut = cut;
     tab_ahead_work *w = c->w;
