@@ -8,7 +8,8 @@
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/predict/ahead_parts.h"
 
-/* TAB_AHEAD_ORIGINS: cuts whose later rows are judged. LEAST: labelled rows that the first must leave. FEWEST: judged
+/* TAB_AHEAD_ORIGINS: cuts whose later rows are judged. LEAST: labelled rows that the first must leave.
+ * FEWEST: judged
  * rows. WINDOWS: moments within a judged span from which it is answered anew. MOST_JUDGED: rows a cut. By
  * hand. */
 enum { LEAST = 6, FEWEST = 3, WINDOWS = 4, MOST_JUDGED = 3000 };
@@ -168,7 +169,7 @@ static bool covariates(tab_ahead_work *w)
     for (size_t c = 0; c < cols && w->covariates < TAB_AHEAD_COVARIATES; c++) {
         const tab_column_profile *q = &p->col[c];
         size_t there = 0, asked = 0;
-        bool time = false, key = false;
+        bool time = false;
         for (size_t k = 0; k < s->times; k++)
             time = time || s->time[k] == c;
         for (size_t r = 0; r < w->rows; r++)
@@ -176,11 +177,8 @@ static bool covariates(tab_ahead_work *w)
                 asked++;
                 there += q->number != NULL ? !isnan(q->number[r]) : q->code != NULL && q->code[r] != TAB_NULL;
             }
-        for (size_t k = 0; k < s->keys; k++)
-            key = key || s->key[k] == c;
         if (!w->t->use[c] || time || (q->number == NULL && q->code == NULL))
             continue;
-        w->beside += !key;
         w->lost[c] = 20 * there < asked && q->missing < 0.95;
         w->known[c] = !w->lost[c] && q->number != NULL && q->type == TAB_NUMERIC && q->distinct > 2;
         w->covariates += q->number != NULL && (w->lost[c] || w->known[c]);
@@ -229,8 +227,10 @@ size_t tab_ahead_origins(const tab_ahead_work *w, double last, tab_ahead_origin 
     return n;
 }
 
-/* From which moment a row at pos after a cut is judged as a served one: one of a few after the cut, the latest
- * half of the time, so that all distances are seen; of what lies farther than is learned at, the cut. draw: 0 to
+/* From which moment a row at pos after a cut is judged as a served one: one of a few after the cut, the
+ * latest
+ * half of the time, so that all distances are seen; of what lies farther than is learned at, the cut.
+ * draw: 0 to
  * 1. */
 static double any_moment(const tab_ahead_work *w, const tab_ahead_origin *o, double pos, double draw)
 {

@@ -11,7 +11,8 @@
 
 #include "services/inference/engine/predict/ahead_parts.h"
 
-/* LARGE: examples above which boosted trees and lines are enough, at a fifth of the time; an endpoint is fitted
+/* LARGE: examples above which boosted trees and lines are enough, at a fifth of the time; an endpoint is
+ * fitted
  * once and asked often. LONGEST: steps of a series that closed forms read. By hand. */
 enum { LONGEST = 6000, LARGE = 6000 };
 

@@ -49,7 +49,7 @@ typedef struct {
     size_t distances;
     double most;        /* distance */
     bool *known, *lost; /* (cols) numbers that are known ahead and move; columns that no asked row has */
-    size_t covariates, beside; /* beside: columns that are read and are neither time nor key */
+    size_t covariates;
     const tab_recipe *plain; /* of the own columns' model, where the fitted model itself is that; else NULL */
 } tab_ahead_work;
 
@@ -73,9 +73,9 @@ typedef struct {
     const tab_moment *moment; /* (n) */
     float *out;               /* (members)(n, outputs): values as learned, or log-probabilities */
     bool has[TAB_AHEAD_MEMBERS];
-    double *scale;         /* (n) of the row's series */
-    tab_ahead_error *past; /* (pasts) of the best simple forecast at all times before the cut */
-    size_t pasts, spans;   /* spans of the longest distance that they fall in */
+    double *scale;                  /* (n) of the row's series */
+    tab_ahead_error *past;          /* (pasts) of the best simple forecast at all times before the cut */
+    size_t pasts, past_rows, spans; /* of so many rows; spans of the longest distance that they fall in */
 } tab_ahead_answers;
 
 /* One cut at work: what is known up to it. */
@@ -123,7 +123,8 @@ size_t tab_ahead_place(const tab_history *h, double pos);
 /* Columns that are made of one moment: how many, and those of moment i. */
 size_t tab_ahead_made(const tab_ahead_view *c);
 void tab_ahead_make(const tab_ahead_view *c, size_t i, double *out);
-/* Looks back from the cut and fits the members on what was known then; c->n is below TAB_AHEAD_LEAST where that
+/* Looks back from the cut and fits the members on what was known then; c->n is below TAB_AHEAD_LEAST where
+ * that
  * is too little. m (n): moments that will be asked. False: memory or cancelled, as below. */
 bool tab_ahead_learn(tab_ahead_view *c, double cut, const tab_moment *m, size_t n);
 /* Room for the members' answers to m (n). */
@@ -142,7 +143,8 @@ typedef struct {
 } tab_ahead_origin;
 enum { TAB_AHEAD_ORIGINS = 3 };
 
-/* Times, distances, the scale that is learned in, what is known ahead; *last: the last labelled time in steps.
+/* Times, distances, the scale that is learned in, what is known ahead; *last: the last labelled time in
+ * steps.
  * False: memory. */
 bool tab_ahead_open(tab_ahead_work *w, double *last);
 /* The cuts, the latest first: a span of the asked length each, at the same place of the period where there

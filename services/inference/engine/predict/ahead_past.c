@@ -7,11 +7,10 @@
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/predict/ahead_parts.h"
 
-/* MOST: examples. FEW: rows below which each stands at several distances. WARM: steps before an
- * error of the past. SHRINK and PLACE_ROWS: rows that
+/* MOST: examples. FEW: rows below which each stands at several distances. SHRINK and PLACE_ROWS: rows that
  * what is said of a series, or of a place in the period, weighs against all. By hand. */
 enum { MOST = 10000, FEW = 1500, COPIES = 3 };
-static const double SHRINK = 3, PLACE_ROWS = 10, WARM = 4;
+static const double SHRINK = 3, PLACE_ROWS = 10;
 
 static bool labelled(const tab_ahead_task *t, size_t r)
 {
@@ -205,14 +204,14 @@ bool tab_ahead_look_back(tab_ahead_view *c)
     return by_place(c);
 }
 
-/* Errors of the best simple forecast at all examples that have a period, or a few rows, before them: in the
+/* Errors of the best simple forecast at all examples that have a period before them: in the
  * unit in which those at the cuts are told. */
 bool tab_ahead_past_errors(const tab_ahead_view *c, tab_ahead_answers *ret)
 {
     const tab_history *h = c->h[0];
-    double span = fmax(c->w->most, 1), length = fmax(h->seasons > 0 ? h->season[0] : 0, WARM);
+    double span = fmax(c->w->most, 1), length = h->seasons > 0 ? h->season[0] : 0;
     ret->past = tab_arena_new_of(c->w->a, tab_ahead_error, c->n + 1);
-    uint32_t last = 0;
+    uint32_t last = 0, seen = TAB_NULL;
     for (size_t i = 0; ret->past != NULL && i < c->n; i++) {
         const tab_moment *m = &c->moment[i];
         double at = c->scale[m->series] * c->place[tab_ahead_place(h, m->pos)];
@@ -221,6 +220,8 @@ bool tab_ahead_past_errors(const tab_ahead_view *c, tab_ahead_answers *ret)
             continue;
         uint32_t origin = (uint32_t)fmin(floor(m->pos / span), 1e9);
         last = origin > last ? origin : last;
+        ret->past_rows += seen != m->row; /* a row stands at several distances, one after the other */
+        seen = m->row;
         ret->past[ret->pasts++] = (tab_ahead_error){ fmax(-TAB_AHEAD_FAR, fmin(TAB_AHEAD_FAR, off)),
                                                      m->pos - m->tau, m->series, origin, m->pos };
     }

@@ -21,10 +21,10 @@
 #include "services/inference/engine/predict/ahead_parts.h"
 
 enum { PICKS = 20, RANGES = 6, SKEWED = 200 };
-/* LEAST_PAST: errors of the past that are looked at. GAIN, TRUST: independent errors at the cuts that half of
- * a gain, and half of a band, take. CLOSED: what closed forms weigh beside another member. Decision 0402. */
+/* LEAST_PAST: rows of the past whose errors are looked at. GAIN, TRUST: independent errors at the cuts that
+ * half of a gain, and half of a band, take. Decision 0402. */
 enum { LEAST_PAST = 12 };
-static const double FAR = 8, POWER = 3, GAIN = 4, TRUST = 40, CLOSED = 3;
+static const double FAR = 8, POWER = 3, GAIN = 4, TRUST = 40, CALMEST = 2;
 
 /* ---- weights --------------------------------------------------------------------------------- */
 
@@ -68,16 +68,14 @@ static double loss_of(const tab_ahead_work *w, const tab_ahead_answers *at, size
     return loss;
 }
 
-/* Each member's share of one: its loss to the power -POWER. Closed forms are ten members in one; where
- * columns stand beside time and keys (not `alone`) they miss what these say. */
-static void inverse(const double *loss, const bool *has, size_t members, bool alone, double *weight)
+/* Each member's share of one: its loss to the power -POWER. */
+static void inverse(const double *loss, const bool *has, size_t members, double *weight)
 {
     double least = (double)INFINITY, sum = 0;
     for (size_t m = 0; m < members; m++)
         least = has[m] ? fmin(least, loss[m]) : least;
     for (size_t m = 0; m < members; m++) {
         weight[m] = !has[m] ? 0 : loss[m] > 0 ? pow(least / loss[m], POWER) : 1;
-        weight[m] *= m == TAB_AHEAD_CLOSED && alone ? CLOSED : 1;
         sum += weight[m];
     }
     for (size_t m = 0; m < members; m++)
@@ -128,7 +126,7 @@ bool tab_ahead_weigh(const tab_ahead_work *w, const tab_ahead_answers *at, size_
         loss[m] = has[m] ? loss_of(w, at, cuts, without, weight, 1, scratch) : 0;
     }
     if (!w->t->classification) {
-        inverse(loss, has, members, w->beside == 0, weight);
+        inverse(loss, has, members, weight);
         free(scratch);
         return true;
     }
@@ -287,17 +285,33 @@ static double gain_of(const tab_ahead_error *v, const double *base, size_t n, do
     return exp((log_gain + wilder) * own / (own + GAIN));
 }
 
+/* Widens the band of the cuts where these fell in a calm stretch: the errors of the best simple forecast were
+ * less there than over all the past. Half of that, as a factor, is taken over: the mean, in logarithms, of
+ * what the cuts and what the past bear out. */
+static void widen(const double *base, size_t n, const tab_ahead_answers *past, tab_ahead_band *b)
+{
+    double here = 0, usual = 0;
+    for (size_t i = 0; i < n; i++)
+        here += fmin(base[i] * base[i], TAB_AHEAD_FAR * TAB_AHEAD_FAR) / (double)n;
+    for (size_t i = 0; i < past->pasts; i++)
+        usual += past->past[i].error * past->past[i].error / (double)past->pasts;
+    double ratio = here > 0 ? fmin(CALMEST, sqrt(usual / here)) : 1;
+    if (ratio > 1)
+        b->flat *= ratio, b->slope *= ratio, b->far *= ratio;
+}
+
 bool tab_ahead_bands_of(const tab_ahead_error *v, const double *base, size_t n, size_t origins,
                         const tab_ahead_answers *past, tab_ahead_bands *ret)
 {
     *ret = (tab_ahead_bands){ .share = 1, .gain = 1 };
     if (!tab_ahead_band_of(v, n, origins, &ret->cuts))
         return false;
-    if (past->pasts < LEAST_PAST)
+    widen(base, n, past, &ret->cuts);
+    if (past->past_rows < LEAST_PAST)
         return true;
     if (!tab_ahead_band_of(past->past, past->pasts, past->spans, &ret->past))
         return false;
-    double own = ret->cuts.own, before = ret->past.own;
+    double own = ret->cuts.own, before = fmin(ret->past.own, (double)past->past_rows);
     ret->gain = gain_of(v, base, n, own, &ret->past);
     ret->share = own / (own + TRUST * before / (before + TRUST));
     return true;

@@ -30,7 +30,8 @@ tab_status tab_arrange(const tab_engine *e, tab_arena *a, const tab_profile *p, 
                        size_t target, size_t own, tab_split want, const tab_asked *asked,
                        tab_arrangement *ret, tab_error *err) TAB_CHECKED;
 
-/* The share of what rows kept apart at random tell of a row's class that those of other levels tell, by a small
+/* The share of what rows kept apart at random tell of a row's class that those of other levels tell, by a
+ * small
  * model: 0 to 1. level (rows of the table): TAB_NULL: none. False: memory or cancelled. */
 bool tab_known_of_new(const tab_engine *e, const tab_profile *p, const tab_problem *q, const uint32_t *level,
                       double *ret) TAB_CHECKED;

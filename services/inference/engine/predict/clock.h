@@ -17,7 +17,8 @@ typedef struct {
     size_t keys;
 } tab_clock;
 
-/* Of p's rows; asked is kept. s is NULL where times are not in columns, or where rows came in another order and
+/* Of p's rows; asked is kept. s is NULL where times are not in columns, or where rows came in another
+ * order and
  * stand by no series: then a time is what a row is about (the year of a house), not when it came. False: the
  * arena is full. */
 bool tab_clock_fit(tab_arena *a, const tab_profile *p, const tab_asked *asked, tab_clock *ret) TAB_CHECKED;

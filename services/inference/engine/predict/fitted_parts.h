@@ -74,7 +74,8 @@ tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *
 bool tab_beyond_read(tab_arena *a, const tab_fitted *f, const tab_values *values, size_t rows,
                      tab_scoring *ret);
 
-/* Fills f->unknown and, where rows are served, f->left, for rows of levels that no fitted row is of. False: the
+/* Fills f->unknown and, where rows are served, f->left, for rows of levels that no fitted row is of.
+ * False: the
  * arena is full, or memory. */
 bool tab_new_levels(const tab_engine *e, const tab_profile *p, bool served, tab_fitted *f) TAB_CHECKED;
 

@@ -6,7 +6,8 @@
 
 #include "services/inference/engine/predict/ahead_parts.h"
 
-/* RANGES: of distances, as wide as each other by order of size up to the farthest that is learned at, and what
+/* RANGES: of distances, as wide as each other by order of size up to the farthest that is learned at, and
+ * what
  * lies beyond. LEAST: judged rows of one. ROOM: closed forms
  * that are kept, of all series. By hand. */
 enum { RANGES = 4, LEAST = 60, ROOM = 1 << 20 };
@@ -89,6 +90,7 @@ static bool pick_past(tab_arena *a, const tab_ahead_answers *of, double after, d
     for (size_t i = 0; ret->past != NULL && i < of->pasts; i++)
         if (of->past[i].distance > after && of->past[i].distance <= upto)
             ret->past[ret->pasts++] = of->past[i];
+    ret->past_rows = ret->pasts < of->past_rows ? ret->pasts : of->past_rows;
     return ret->past != NULL;
 }
 
@@ -123,8 +125,10 @@ static bool fit_range(tab_arena *a, const tab_ahead_work *w, const tab_ahead_ans
            tab_ahead_bands_of(v, base, n, by_moments(v, n), &before, &r->bands);
 }
 
-/* What lies farther than is learned at is judged from hardly more than one moment, which tells no quantiles: its
- * band is that of the range before, which grows beyond by no less than these errors, as few as they are, say. */
+/* What lies farther than is learned at is judged from hardly more than one moment, which tells no
+ * quantiles: its
+ * band is that of the range before, which grows beyond by no less than these errors, as few as they are,
+ * say. */
 static void go_on(const range *before, double most, range *far)
 {
     double own = far->bands.cuts.own, gain = before->bands.gain;

@@ -10,7 +10,8 @@
 
 typedef struct tab_later tab_later;
 
-/* plain: the recipe that stands for the fitted model itself, which answers by a row's own columns; it is fitted
+/* plain: the recipe that stands for the fitted model itself, which answers by a row's own columns; it is
+ * fitted
  * on the rows before earlier cuts. *ret: NULL where the past is too short to tell anything by. What is kept
  * lies in a, all else in memory of its own. Errors: CANCELLED, INTERNAL. */
 tab_status tab_later_fit(const tab_engine *e, tab_arena *a, const tab_ahead_task *t, const tab_recipe *plain,
@@ -27,7 +28,8 @@ typedef struct {
         *plain; /* (n, outputs) what the fitted model says: numbers in the target's units, log-shares */
 } tab_later_rows;
 
-/* Numbers: value and spread (n), quantile (n, TAB_LEVELS). Classes: probability (n, classes). False: memory. */
+/* Numbers: value and spread (n), quantile (n, TAB_LEVELS). Classes: probability (n, classes). False:
+ * memory. */
 bool tab_later_answer(const tab_engine *e, const tab_later *l, const tab_clock *clock,
                       const tab_later_rows *q, double *value, double *spread, double *quantile,
                       double *probability) TAB_CHECKED;

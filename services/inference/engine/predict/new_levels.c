@@ -6,7 +6,8 @@
  * (Searle, Casella & McCulloch, Variance Components, 1992; decision 0390).
  *
  * Probabilities are drawn to the classes' shares: of what the model tells of a row as much is left as a small
- * model tells of levels that were left out, beside rows left out at random; of few levels, of which hardly any
+ * model tells of levels that were left out, beside rows left out at random; of few levels, of which hardly
+ * any
  * can be left out, what the variance between them leaves of it (decision 0401). */
 #include <math.h>
 #include <stdlib.h>
