@@ -120,7 +120,7 @@ static bool says(tab_fitted *f)
     f->split.score = h->mean_loss > 0 ? 1 - loss / h->mean_loss : 0;
     f->split.reason = tab_arena_printf(
         f->arena,
-        "%s: judged on %zu rows after %zu earlier cut%s, where answers take off %.0f %% of the error of the %s "
+        "%s: judged on %zu rows after %zu earlier cut%s, where answers take %.0f %% off the error of the %s "
         "before the cut; of rows kept apart at random a small model takes off %.0f %%. Answered by %s",
         f->split.reason, h->judged, h->origins, h->origins == 1 ? "" : "s", 100 * fmax(0, f->split.score),
         f->task == TAB_TASK_CLASSIFICATION ? "shares" : "mean", 100 * fmax(0, f->split.random_score),
