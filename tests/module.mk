@@ -162,10 +162,11 @@ $(B)/bench/ingest: $(B)/tests/bench/ingest/ingest.o $(B)/services/data-connector
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 # ---- time structure found in tables: tests/bench/series ---------------------------------------------
 BENCH_PROGRAMS += $(B)/bench/series-find
-$(B)/bench/series-find: $(B)/tests/bench/series/find.o $(B)/libengine.a $(B)/libcommon.a
+$(B)/bench/series-find: $(B)/tests/bench/series/find.o $(B)/services/inference/engine/series/tests/places.o \
+                       $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 BENCH_PROGRAMS += $(B)/bench/series
-$(B)/bench/series: $(B)/tests/bench/series/series.o $(patsubst %,$(B)/services/inference/engine/series/tests/%.o,made made_times made_none held) \
+$(B)/bench/series: $(B)/tests/bench/series/series.o $(patsubst %,$(B)/services/inference/engine/series/tests/%.o,made made_times made_none held places) \
     $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 # ---- statements beside the rows that tables have -----------------------------------------------

@@ -34,7 +34,7 @@ static void compute(void *arg)
         if (st->n > 1)
             s = tab_references_find(&e, st->profile, st->n, &refs, w->err);
         if (s == TAB_OK)
-            s = tab_fit_linked(&e, asked, st->n, &refs, &st->sel, &w->options, &linked, &own, w->err);
+            s = tab_fit_linked(&e, asked, st->n, &refs, &st->sel, &w->options, false, &linked, &own, w->err);
         f = own;
     }
     if (s == TAB_OK)

@@ -80,7 +80,7 @@ static tab_status fit(const tab_engine *e, serve_state *st, const tab_run_option
     if (s == TAB_OK && options->horizon > 0)
         s = tab_look_ahead(e, st->profile, st->n, &st->sel, options, &ahead, &asked, err);
     if (s == TAB_OK && !st->sel.none)
-        s = tab_fit_linked(e, asked, st->n, &refs, &st->sel, options, &st->linked, &st->fitted, err);
+        s = tab_fit_linked(e, asked, st->n, &refs, &st->sel, options, true, &st->linked, &st->fitted, err);
     if (s == TAB_OK && st->n > 1)
         s = tab_key_columns_named(e, st->profile, st->n, &st->key, err);
     return s == TAB_OK ? serve_state_ready(st, err) : s;

@@ -185,8 +185,8 @@ static tab_status link_target(const tab_engine *e, tab_profile *const *p, size_t
 }
 
 tab_status tab_fit_linked(const tab_engine *e, tab_profile *const *p, size_t n, const tab_references *refs,
-                          const tab_selection *s, const tab_run_options *o, tab_linked *ret_linked,
-                          tab_fitted **ret, tab_error *err)
+                          const tab_selection *s, const tab_run_options *o, bool served,
+                          tab_linked *ret_linked, tab_fitted **ret, tab_error *err)
 {
     tab_profile *of = p[s->table];
     tab_fit_options fit = { .base = o->base,
@@ -196,7 +196,8 @@ tab_status tab_fit_linked(const tab_engine *e, tab_profile *const *p, size_t n, 
                             .table = (uint32_t)s->table,
                             .own = of->table->cols,
                             .split = o->split,
-                            .cut = o->anomaly };
+                            .cut = o->anomaly,
+                            .served = served };
     TAB_AUTO(tab_arena) *wide = NULL; /* the made columns, which the model keeps in its own form */
     TAB_TRY(link_target(e, p, n, refs, s, o->as_of, ret_linked, err));
     if (ret_linked->set != NULL) {
@@ -255,7 +256,7 @@ static tab_status predict(const tab_engine *e, const tab_engine *keep, tab_profi
     /* freed at the end, unless the caller takes it */
     TAB_AUTO(tab_fitted) *f = NULL;
     tab_linked linked = { 0 };
-    tab_status st = tab_fit_linked(keep, p, n, refs, s, o, &linked, &f, err);
+    tab_status st = tab_fit_linked(keep, p, n, refs, s, o, parts != NULL, &linked, &f, err);
     if (st == TAB_OK)
         st = tab_fitted_results(e, f, o->explain, ret, err);
     if (st == TAB_OK)

@@ -23,11 +23,12 @@ typedef struct {
 } tab_linked;
 
 /* Fits the chosen target, with what linked tables say of it. refs: between the tables; of o: base, split,
- * as_of and anomaly. What is linked lives in e->arena; the model is the caller's to free. Errors as
- * tab_fit's, and VALIDATION on "options.as_of" (no such column, no time, nothing linked). */
+ * as_of and anomaly; served as in tab_fit_options. What is linked lives in e->arena; the model is the
+ * caller's to free. Errors as tab_fit's, and VALIDATION on "options.as_of" (no such column, no time, nothing
+ * linked). */
 tab_status tab_fit_linked(const tab_engine *e, tab_profile *const *p, size_t n, const tab_references *refs,
-                          const tab_selection *s, const tab_run_options *o, tab_linked *ret_linked,
-                          tab_fitted **ret, tab_error *err) TAB_CHECKED;
+                          const tab_selection *s, const tab_run_options *o, bool served,
+                          tab_linked *ret_linked, tab_fitted **ret, tab_error *err) TAB_CHECKED;
 
 /* The target as a pass chooses it: tab_select, and where steps ahead are asked a number unless another
  * task is named. VALIDATION on "options.horizon" where they are told of none. */

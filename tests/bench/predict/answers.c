@@ -240,7 +240,7 @@ int main(int argc, char **argv)
                     p->col[j].identifying ? " IDENTIFYING" : "", tab_role_names[p->col[j].role]);
     if (strcmp(task, "impute") == 0)
         return impute(&e, p);
-    tab_fit_options o = { .base = argv[4], .target = target };
+    tab_fit_options o = { .base = argv[4], .target = target, .served = true };
     o.task = classify                       ? TAB_TASK_CLASSIFICATION
              : strcmp(task, "anomaly") == 0 ? TAB_TASK_ANOMALY
                                             : TAB_TASK_REGRESSION;

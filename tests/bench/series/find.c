@@ -13,6 +13,7 @@
 
 #include "common/files/csv/csv.h"
 #include "services/inference/engine/series/series.h"
+#include "services/inference/engine/series/tests/places.h"
 
 static tab_str slurp(const char *path)
 {

@@ -53,6 +53,7 @@ tab_status tab_answer_held(const tab_engine *e, const tab_evaluate_options *o, t
                             .table = o->table,
                             .own = train->cols,
                             .cut = o->cut,
+                            .served = o->split == TAB_SPLIT_TIME,
                             .split = o->split == TAB_SPLIT_TIME || o->split == TAB_SPLIT_GROUP
                                          ? TAB_SPLIT_AUTO
                                          : TAB_SPLIT_RANDOM };

@@ -8,10 +8,15 @@
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/predict/ahead_parts.h"
 
-/* ORIGINS: cuts whose later rows are judged. LEAST: labelled rows that the first must leave. FEWEST: judged
+/* TAB_AHEAD_ORIGINS: cuts whose later rows are judged. LEAST: labelled rows that the first must leave.
+ * FEWEST: judged
  * rows. WINDOWS: moments within a judged span from which it is answered anew. MOST_JUDGED: rows a cut. By
  * hand. */
-enum { ORIGINS = 3, LEAST = 6, FEWEST = 3, WINDOWS = 4, MOST_JUDGED = 3000 };
+enum { LEAST = 6, FEWEST = 3, WINDOWS = 4, MOST_JUDGED = 3000 };
+/* Of rows that will be served: distances that are learned at, the farthest as a share of the labelled times,
+ * which is that from cut to cut as well; and moments up to there from which rows are answered anew. */
+enum { SERVED = 64, ANEW = 4 };
+static const double SERVED_AHEAD = 0.2;
 /* Periods that must lie before a cut at the same place of one: of fewer no member has learned its shape.
  * The share of the time that the first cut must leave, and the one that a period may take to be followed. */
 static const double PERIODS = 2, LEAVE = 0.4, FOLLOW = 0.15, HALF = 0.5, NEARLY_ALL = 0.98;
@@ -28,25 +33,39 @@ static bool later(const tab_ahead_work *w, size_t r)
     return w->t->asked->of[r] == TAB_REGIME_LATER && !isnan(w->pos[r]);
 }
 
+/* Distances that a served row may have, as many near as far ones by order of size. */
+static void any_distance(tab_ahead_work *w, double first, double last)
+{
+    w->most = fmax(1, floor(SERVED_AHEAD * (last - first + 1)));
+    for (size_t k = 0; k < SERVED; k++)
+        w->distance[w->distances++] = round(exp(log(w->most) * (double)k / (SERVED - 1)));
+}
+
 /* Times in steps, and for each asked row the moment it is asked at: the end of its own series, or of all. */
 static bool places(tab_ahead_work *w, double *last)
 {
     const tab_series *s = &w->t->asked->series;
     double *own = tab_arena_new_of(w->a, double, s->n + 1);
     w->pos = tab_arena_new_of(w->a, double, w->rows + 1);
-    w->distance = tab_arena_new_of(w->a, double, w->rows + 1);
+    w->distance = tab_arena_new_of(w->a, double, w->rows + SERVED + 1);
     if (tab_arena_full(w->a))
         return false;
+    double first = (double)INFINITY;
     *last = (double)-INFINITY;
     for (size_t k = 0; k <= s->n; k++)
         own[k] = (double)-INFINITY;
     for (size_t r = 0; r < w->rows; r++) {
         w->pos[r] = s->index[r] == INT64_MIN ? (double)NAN : (double)s->index[r];
         if (labelled(w->t, r) && !isnan(w->pos[r])) {
+            first = fmin(first, w->pos[r]);
             *last = fmax(*last, w->pos[r]);
             if (s->series[r] != TAB_NULL)
                 own[s->series[r]] = fmax(own[s->series[r]], w->pos[r]);
         }
+    }
+    if (w->t->served) {
+        any_distance(w, first, *last);
+        return true;
     }
     for (size_t r = 0; r < w->rows; r++)
         if (later(w, r)) {
@@ -129,8 +148,11 @@ static bool transform(tab_ahead_work *w)
     if (h == NULL)
         return false;
     w->logged = in_proportion(h);
-    for (size_t r = 0; r < w->rows; r++)
+    w->least = (double)INFINITY;
+    for (size_t r = 0; r < w->rows; r++) {
         w->y[r] = w->logged ? log(t->y[r]) : t->y[r];
+        w->least = fmin(w->least, w->y[r]);
+    }
     return true;
 }
 
@@ -164,46 +186,60 @@ static bool covariates(tab_ahead_work *w)
     return true;
 }
 
+bool tab_ahead_open(tab_ahead_work *w, double *last)
+{
+    w->rows = w->t->p->table->rows;
+    w->cols = w->t->p->table->cols;
+    return places(w, last) && transform(w) && covariates(w);
+}
+
 /* ---- cuts ------------------------------------------------------------------------------------ */
 
-typedef struct {
-    double cut, window, step; /* judged up to cut + window, answered anew every step */
-    tab_moment *moment;
-    size_t n;
-} origin;
-
-/* The cuts, the latest first: a span of the asked length each, at the same place of the period where there
- * is one; over short distances a whole period is judged, where it is short. */
-static size_t place_cuts(const tab_ahead_work *w, double last, origin *o)
+size_t tab_ahead_origins(const tab_ahead_work *w, double last, tab_ahead_origin *o)
 {
     const tab_series *s = &w->t->asked->series;
     double first = (double)INFINITY, most = fmax(w->most, 1);
     for (size_t r = 0; r < w->rows; r++)
         if (labelled(w->t, r) && !isnan(w->pos[r]))
             first = fmin(first, w->pos[r]);
-    double span = last - first + 1, window = fmin(most, floor(span * LEAVE) + 1), stride = window;
+    double span = last - first + 1, window = fmin(most, floor(span * LEAVE) + 1);
+    window = w->t->served ? fmax(1, floor(span * SERVED_AHEAD)) : window;
+    double stride = window;
     double length = s->seasons > 0 ? s->season[0] : 0;
     if (length > window && length <= FOLLOW * span)
         window = stride = length;
     else if (length > 1 && ceil(window / length) * length <= span - fmax(PERIODS * length, LEAVE * span))
         stride = ceil(window / length) * length;
-    else if (length <= 1 && window < FOLLOW * span / ORIGINS)
-        window = stride = ceil(FOLLOW * span / ORIGINS);
+    else if (length <= 1 && window < FOLLOW * span / TAB_AHEAD_ORIGINS)
+        window = stride = ceil(FOLLOW * span / TAB_AHEAD_ORIGINS);
     size_t n = 0;
-    for (size_t k = 1; k <= ORIGINS; k++) {
+    for (size_t k = 1; k <= TAB_AHEAD_ORIGINS; k++) {
         double cut = last - stride * (double)k;
         size_t before = 0;
         for (size_t r = 0; r < w->rows; r++)
             before += labelled(w->t, r) && w->pos[r] <= cut;
         if (before < LEAST || cut - first + 1 < LEAVE * span)
             break;
-        o[n++] = (origin){ .cut = cut, .window = window, .step = fmax(most, ceil(window / WINDOWS)) };
+        o[n++] = (tab_ahead_origin){ .cut = cut,
+                                     .window = w->t->served ? last - cut : window,
+                                     .step = fmax(most, ceil(window / WINDOWS)) };
     }
     return n;
 }
 
-/* The labelled rows in the window of an origin, each at its moment. False: memory. */
-static bool judged_rows(tab_ahead_work *w, origin *o)
+/* From which moment a row at pos after a cut is judged as a served one: one of a few after the cut, the
+ * latest
+ * half of the time, so that all distances are seen; of what lies farther than is learned at, the cut.
+ * draw: 0 to
+ * 1. */
+static double any_moment(const tab_ahead_work *w, const tab_ahead_origin *o, double pos, double draw)
+{
+    double step = fmax(1, w->most / ANEW), behind = floor((pos - o->cut - 1e-9) / step);
+    double back = draw < HALF ? 0 : floor((2 * draw - 1) * (behind + 1));
+    return pos - o->cut > w->most ? o->cut : o->cut + floor((behind - fmin(back, behind)) * step);
+}
+
+bool tab_ahead_judged(tab_ahead_work *w, tab_ahead_origin *o)
 {
     const tab_series *s = &w->t->asked->series;
     size_t n = 0;
@@ -214,8 +250,10 @@ static bool judged_rows(tab_ahead_work *w, origin *o)
     for (size_t r = 0; o->moment != NULL && r < w->rows; r++) {
         if (!labelled(w->t, r) || !(w->pos[r] > o->cut && w->pos[r] <= o->cut + o->window))
             continue;
-        double tau = o->cut + floor((w->pos[r] - o->cut - 1e-9) / o->step) * o->step;
-        if (w->pos[r] - tau <= fmax(w->most, 1) + 1e-9 &&
+        double tau = w->t->served
+                         ? any_moment(w, o, w->pos[r], tab_unit(tab_mix2(w->t->hash[r], w->t->seed ^ 0x7a0)))
+                         : o->cut + floor((w->pos[r] - o->cut - 1e-9) / o->step) * o->step;
+        if ((w->t->served || w->pos[r] - tau <= fmax(w->most, 1) + 1e-9) &&
             tab_unit(tab_mix2(w->t->hash[r], w->t->seed ^ 0x3d6)) < keep)
             o->moment[o->n++] = (tab_moment){ (uint32_t)r, s->series[r], w->pos[r], tau };
     }
@@ -224,7 +262,7 @@ static bool judged_rows(tab_ahead_work *w, origin *o)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-static double back(const tab_ahead_work *w, double v)
+double tab_ahead_back(const tab_ahead_work *w, double v)
 {
     return w->logged ? exp(fmin(v, 700)) : v;
 }
@@ -234,8 +272,7 @@ static double distance_of(const tab_moment *m)
     return m->pos - m->tau;
 }
 
-/* Errors of the answers at the cuts but one, by weights (cuts, members) of each. */
-static size_t errors_of(const tab_ahead_work *w, const tab_ahead_answers *at, size_t cuts, size_t without,
+size_t tab_ahead_errors(const tab_ahead_work *w, const tab_ahead_answers *at, size_t cuts, size_t without,
                         const double *weight, tab_ahead_error *v, double *base)
 {
     size_t n = 0;
@@ -308,7 +345,8 @@ static bool judge(tab_ahead_work *w, const tab_ahead_answers *at, const double *
     for (size_t c = 0; c < cuts; c++) {
         tab_ahead_bands b = { 0 };
         double mean = mean_before(w, cut[c]);
-        size_t n = w->t->classification ? 0 : errors_of(w, at, cuts, cuts > 1 ? c : SIZE_MAX, own, v, base);
+        size_t n =
+            w->t->classification ? 0 : tab_ahead_errors(w, at, cuts, cuts > 1 ? c : SIZE_MAX, own, v, base);
         if (n > 0 && !tab_ahead_bands_of(v, base, n, cuts > 1 ? cuts - 1 : 1, &at[c], &b))
             return false;
         for (size_t i = 0; i < at[c].n; i++) {
@@ -325,11 +363,11 @@ static bool judge(tab_ahead_work *w, const tab_ahead_answers *at, const double *
             }
             double out, scale = at[c].scale[i], truth = w->t->y[m->row];
             tab_ahead_combine(&at[c], i, own + c * TAB_AHEAD_MEMBERS, 1, false, &out);
-            double value = h->judged_value[j] = back(w, out);
+            double value = h->judged_value[j] = tab_ahead_back(w, out);
             for (size_t l = 0; l < TAB_LEVELS; l++)
                 h->judged_quantile[j * TAB_LEVELS + l] =
-                    back(w, out + scale * tab_ahead_quantile(&b, distance_of(m), l));
-            double last = back(w, (double)at[c].out[TAB_AHEAD_LAST * at[c].n + i]);
+                    tab_ahead_back(w, out + scale * tab_ahead_quantile(&b, distance_of(m), l));
+            double last = tab_ahead_back(w, (double)at[c].out[TAB_AHEAD_LAST * at[c].n + i]);
             bool in = truth >= h->judged_quantile[j * TAB_LEVELS + 1] &&
                       truth <= h->judged_quantile[j * TAB_LEVELS + TAB_LEVELS - 2];
             h->mean_loss += (truth - mean) * (truth - mean);
@@ -354,10 +392,10 @@ static bool answer(tab_ahead_work *w, const tab_ahead_answers *z, const double *
         }
         double out, scale = z->scale[i], spread = scale * tab_ahead_deviation(b, distance_of(m));
         tab_ahead_combine(z, i, weight, 1, false, &out);
-        h->value[m->row] = back(w, out);
+        h->value[m->row] = tab_ahead_back(w, out);
         for (size_t l = 0; l < TAB_LEVELS; l++)
             h->quantile[m->row * TAB_LEVELS + l] =
-                back(w, out + scale * tab_ahead_quantile(b, distance_of(m), l));
+                tab_ahead_back(w, out + scale * tab_ahead_quantile(b, distance_of(m), l));
         h->spread[m->row] = w->logged ? h->value[m->row] * spread : spread;
     }
     return true;
@@ -410,18 +448,18 @@ static size_t asked_rows(const tab_ahead_work *w, double last, tab_moment *m)
 tab_status tab_ahead_run(const tab_engine *e, tab_arena *a, const tab_ahead_task *t, tab_ahead **ret,
                          tab_error *err)
 {
-    tab_ahead_work w = { .e = e, .a = a, .t = t, .rows = t->p->table->rows };
-    origin o[ORIGINS];
-    tab_ahead_answers at[ORIGINS + 1];
-    double last, cut[ORIGINS], own[ORIGINS][TAB_AHEAD_MEMBERS], weight[TAB_AHEAD_MEMBERS] = { 0 },
-                                                                heat[ORIGINS + 1];
+    tab_ahead_work w = { .e = e, .a = a, .t = t };
+    tab_ahead_origin o[TAB_AHEAD_ORIGINS];
+    tab_ahead_answers at[TAB_AHEAD_ORIGINS + 1];
+    double last, cut[TAB_AHEAD_ORIGINS], own[TAB_AHEAD_ORIGINS][TAB_AHEAD_MEMBERS],
+        weight[TAB_AHEAD_MEMBERS] = { 0 }, heat[TAB_AHEAD_ORIGINS + 1];
     size_t judged = 0, cuts = 0;
     *ret = NULL;
-    if (!places(&w, &last) || !transform(&w) || !covariates(&w))
+    if (!tab_ahead_open(&w, &last))
         return tab_no_memory(err);
-    size_t n = place_cuts(&w, last, o);
+    size_t n = tab_ahead_origins(&w, last, o);
     for (size_t c = 0; c < n; c++) {
-        if (!judged_rows(&w, &o[c]) || !tab_ahead_cut(&w, o[c].cut, o[c].moment, o[c].n, &at[cuts]))
+        if (!tab_ahead_judged(&w, &o[c]) || !tab_ahead_cut(&w, o[c].cut, o[c].moment, o[c].n, &at[cuts]))
             return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled")
                                            : tab_no_memory(err);
         cut[cuts] = o[c].cut;
@@ -446,8 +484,8 @@ tab_status tab_ahead_run(const tab_engine *e, tab_arena *a, const tab_ahead_task
     ok = ok && judge(&w, at, cut, cuts, own[0], heat, v, base, h) &&
          tab_ahead_cut(&w, last, m, asked, &at[cuts]);
     if (ok && !t->classification)
-        ok = tab_ahead_bands_of(v, base, errors_of(&w, at, cuts, SIZE_MAX, own[0], v, base), cuts, &at[cuts],
-                                &b);
+        ok = tab_ahead_bands_of(v, base, tab_ahead_errors(&w, at, cuts, SIZE_MAX, own[0], v, base), cuts,
+                                &at[cuts], &b);
     ok = ok && answer(&w, &at[cuts], weight, heat[cuts], &b, h);
     if (!ok)
         return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);

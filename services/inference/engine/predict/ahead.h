@@ -3,6 +3,7 @@
  *   history.c    what the past of a series says of a moment some distance after it
  *   ahead_cut.c  members fitted on the rows up to a cut, which answer the rows after it
  *   ahead_pool.c weights of the members, and bands by distance, from the errors at earlier cuts
+ *   later.c      what is kept of that to answer rows that are served (later.h)
  *   ahead.c      the cuts (rolling origins: Tashman, International Journal of Forecasting 2000), the last of
  *                which is the end of the labelled rows
  *
@@ -28,6 +29,7 @@ typedef struct {
     const uint64_t
         *hash; /* (rows) of a row's cells: what is drawn of a row does not depend on where it stands */
     uint64_t seed;
+    bool served; /* nobody knows yet what will be asked: any distance may be (later.c) */
 } tab_ahead_task;
 
 /* How good the answers were at one range of distances. */

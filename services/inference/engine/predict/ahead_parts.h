@@ -6,7 +6,13 @@
 #include "services/inference/engine/predict/ahead.h"
 #include "services/inference/engine/predict/history.h"
 
-enum { TAB_AHEAD_MEMBERS = 8, TAB_AHEAD_COVARIATES = 12, TAB_AHEAD_CLASSES = 6, TAB_AHEAD_PERIOD = 96 };
+enum {
+    TAB_AHEAD_MEMBERS = 8,
+    TAB_AHEAD_COVARIATES = 12,
+    TAB_AHEAD_CLASSES = 6,
+    TAB_AHEAD_PERIOD = 96,
+    TAB_AHEAD_LEAST = 12 /* examples that members learn from */
+};
 static const double TAB_AHEAD_FAR = 12; /* errors and changes beyond so many scales are no more */
 
 /* Regression: simple forecasts, changes against the best of them, values. */
@@ -34,16 +40,25 @@ typedef struct {
     const tab_engine *e;
     tab_arena *a;
     const tab_ahead_task *t;
-    size_t rows;
+    size_t rows, cols;
     double *pos; /* (rows) times in steps */
     double *y;   /* (rows) as learned: the logarithm where `logged` */
     bool logged;
+    double least;     /* of y */
     double *distance; /* (distances) of the asked rows, ascending */
     size_t distances;
     double most;        /* distance */
     bool *known, *lost; /* (cols) numbers that are known ahead and move; columns that no asked row has */
     size_t covariates;
+    const tab_recipe *plain; /* of the own columns' model, where the fitted model itself is that; else NULL */
 } tab_ahead_work;
+
+/* What a member learned: a stack of the numbers (value - mean) / sd, or of classes. */
+typedef struct {
+    const tab_encoder *enc;
+    const tab_stack *stack; /* NULL: the member is not fitted */
+    double mean, sd;
+} tab_ahead_model;
 
 /* An error in its series' scale, at a distance. */
 typedef struct {
@@ -67,6 +82,8 @@ typedef struct {
 typedef struct {
     tab_ahead_work *w;
     tab_arena *a; /* of this cut alone */
+    double cut;
+    tab_arena *keep; /* of the models and of what is read to answer by them */
     tab_history *h[TAB_AHEAD_CLASSES];
     size_t histories;
     tab_moment *moment; /* (n + asked) examples, then the moments that are asked */
@@ -79,6 +96,15 @@ typedef struct {
     tab_profile wide;  /* own columns of the examples, then the made ones */
     tab_values *value; /* (cols) of the asked */
     size_t cols;
+    const double **at, **before; /* (columns of the table) numbers of moments' rows; of those that h has */
+    const double *pos;           /* of the latter */
+    const float *plain;          /* (asked, outputs) what another model says by own columns, where */
+    bool plain_elsewhere;        /* no member is fitted for that */
+    tab_ahead_model model[TAB_AHEAD_MEMBERS];
+    double *share[2]; /* (classes) log-shares of all rows and of the last */
+    bool regular;     /* closed forms are a member */
+    float *closed;    /* (series, horizon) theirs from one moment on; NULL: not made yet */
+    size_t horizon;
 } tab_ahead_view;
 
 /* Labelled rows up to the cut, each at a distance drawn from those that are asked, and behind them the
@@ -86,11 +112,48 @@ typedef struct {
 bool tab_ahead_examples(tab_ahead_view *c, double cut, const tab_moment *m, size_t n);
 /* The past of the values, or of each class's indicator. */
 bool tab_ahead_past(tab_ahead_view *c, double cut);
+/* c->simple of the first n moments. */
+void tab_ahead_simple(tab_ahead_view *c, size_t n);
 /* Simple forecasts of all moments, the best of them, and the scales. */
 bool tab_ahead_look_back(tab_ahead_view *c);
 bool tab_ahead_past_errors(const tab_ahead_view *c, tab_ahead_answers *ret);
 /* The place of a time in the first period; 0 where there is none. */
 size_t tab_ahead_place(const tab_history *h, double pos);
+
+/* Columns that are made of one moment: how many, and those of moment i. */
+size_t tab_ahead_made(const tab_ahead_view *c);
+void tab_ahead_make(const tab_ahead_view *c, size_t i, double *out);
+/* Looks back from the cut and fits the members on what was known then; c->n is below TAB_AHEAD_LEAST where
+ * that
+ * is too little. m (n): moments that will be asked. False: memory or cancelled, as below. */
+bool tab_ahead_learn(tab_ahead_view *c, double cut, const tab_moment *m, size_t n);
+/* Room for the members' answers to m (n). */
+bool tab_ahead_room(tab_arena *a, const tab_ahead_task *t, const tab_moment *m, size_t n,
+                    tab_ahead_answers *ret);
+/* Closed forms of every series from tau on, into c->closed. */
+bool tab_ahead_close(tab_ahead_view *c, double tau, size_t horizon);
+/* The members' answers to the asked, whose columns are in c->value. */
+bool tab_ahead_members(tab_ahead_view *c, tab_ahead_answers *r);
+
+/* A cut, after which rows are judged up to a window's end, answered anew every step. */
+typedef struct {
+    double cut, window, step;
+    tab_moment *moment;
+    size_t n;
+} tab_ahead_origin;
+enum { TAB_AHEAD_ORIGINS = 3 };
+
+/* Times, distances, the scale that is learned in, what is known ahead; *last: the last labelled time in
+ * steps.
+ * False: memory. */
+bool tab_ahead_open(tab_ahead_work *w, double *last);
+/* The cuts, the latest first: a span of the asked length each, at the same place of the period where there
+ * is one; over short distances a whole period is judged, where it is short. */
+size_t tab_ahead_origins(const tab_ahead_work *w, double last, tab_ahead_origin *o);
+/* The labelled rows in the window of an origin, each at its moment. False: memory. */
+bool tab_ahead_judged(tab_ahead_work *w, tab_ahead_origin *o);
+/* A value as learned, in the target's units. */
+double tab_ahead_back(const tab_ahead_work *w, double v);
 
 /* Fits on rows with pos <= cut and answers the moments, all of which come later. False: memory or
  * cancelled. */
@@ -122,4 +185,8 @@ bool tab_ahead_bands_of(const tab_ahead_error *v, const double *base, size_t n, 
 /* How far the quantile of a level, and a standard deviation, are from the value at a distance. */
 double tab_ahead_quantile(const tab_ahead_bands *b, double distance, size_t level);
 double tab_ahead_deviation(const tab_ahead_bands *b, double distance);
+/* Errors of the answers at the cuts but one, by weights (cuts, members) of each, and those of the best simple
+ * forecast; gives how many. */
+size_t tab_ahead_errors(const tab_ahead_work *w, const tab_ahead_answers *at, size_t cuts, size_t without,
+                        const double *weight, tab_ahead_error *v, double *base);
 #endif

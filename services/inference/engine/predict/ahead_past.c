@@ -47,6 +47,11 @@ bool tab_ahead_examples(tab_ahead_view *c, double cut, const tab_moment *m, size
 /* The past of each class's indicator, or of the values. */
 bool tab_ahead_past(tab_ahead_view *c, double cut)
 {
+    /* a row that is served is judged from moments after the cut, too: it sees what came up to them */
+    double upto = cut;
+    for (size_t i = c->n; c->w->t->served && i < c->n + c->asked; i++)
+        upto = fmax(upto, c->moment[i].tau);
+    c->cut = cut;
     tab_ahead_work *w = c->w;
     const tab_ahead_task *t = w->t;
     double *y = tab_arena_new_of(c->a, double, w->rows + 1);
@@ -55,10 +60,10 @@ bool tab_ahead_past(tab_ahead_view *c, double cut)
     c->histories = k < TAB_AHEAD_CLASSES ? k : TAB_AHEAD_CLASSES;
     for (size_t i = 0; y != NULL && i < c->histories; i++) {
         for (size_t r = 0; r < w->rows; r++) {
-            bool in = labelled(t, r) && w->pos[r] <= cut;
+            bool in = labelled(t, r) && w->pos[r] <= upto;
             y[r] = !in ? (double)NAN : t->classification ? t->label[r] == i : w->y[r];
         }
-        c->h[i] = tab_history_new(c->a, &t->asked->series, w->pos, y, w->rows);
+        c->h[i] = tab_history_new(c->keep, &t->asked->series, w->pos, y, w->rows);
         if (c->h[i] == NULL)
             return false;
     }
@@ -106,7 +111,9 @@ static void variations(tab_ahead_view *c, double *unit)
     double all = 0, n = 0;
     for (size_t s = 0; s < h->series; s++) {
         double sum = 0, off = 0;
-        size_t from = h->from[s], to = h->from[s + 1];
+        size_t from = h->from[s], to = from;
+        while (to < h->from[s + 1] && h->pos[to] <= c->cut)
+            to++;
         c->mean[s] = to > from ? h->sum[to] / (double)(to - from) : (double)NAN;
         for (size_t i = from; i < to; i++) {
             sum += i > from ? fabs(h->y[i] - h->y[i - 1]) : 0;
@@ -119,9 +126,11 @@ static void variations(tab_ahead_view *c, double *unit)
     double typical = n > 0 ? exp(all / n) : 1;
     for (size_t s = 0; s <= h->series; s++)
         unit[s] = s < h->series && unit[s] > 0 ? unit[s] : typical;
-    c->mean[h->series] = h->rows > 0 ? 0 : (double)NAN;
+    double sum = 0, rows = 0;
     for (size_t i = 0; i < h->rows; i++)
-        c->mean[h->series] += h->y[i] / (double)h->rows;
+        if (h->pos[i] <= c->cut)
+            sum += h->y[i], rows++;
+    c->mean[h->series] = rows > 0 ? sum / rows : (double)NAN;
 }
 
 /* The place of a time in the first period; 0 where there is none. */
@@ -141,7 +150,7 @@ static bool by_place(tab_ahead_view *c)
     double square[TAB_AHEAD_PERIOD] = { 0 }, n[TAB_AHEAD_PERIOD] = { 0 }, all = 0, rows = 0;
     const tab_history *h = c->h[0];
     double length = h->seasons > 0 ? h->season[0] : 0;
-    c->place = tab_arena_new_of(c->a, double, TAB_AHEAD_PERIOD);
+    c->place = tab_arena_new_of(c->keep, double, TAB_AHEAD_PERIOD);
     for (size_t i = 0; c->place != NULL && i < c->n; i++) {
         const tab_moment *m = &c->moment[i];
         double off = (c->w->y[m->row] - c->simple[i * c->kinds + c->base]) / c->scale[m->series];
@@ -158,25 +167,30 @@ static bool by_place(tab_ahead_view *c)
     return c->place != NULL;
 }
 
+void tab_ahead_simple(tab_ahead_view *c, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const tab_moment *m = &c->moment[i];
+        if (tab_history_read(c->h[0], m->series, m->pos, m->tau, c->simple + i * c->kinds) == 0)
+            for (size_t k = 0; k < c->kinds; k++)
+                c->simple[i * c->kinds + k] = (double)NAN;
+    }
+}
+
 /* Simple forecasts of all moments, the best of them, and the scales. */
 bool tab_ahead_look_back(tab_ahead_view *c)
 {
     size_t all = c->n + c->asked, series = c->w->t->asked->series.n;
     c->kinds = c->h[0]->kinds;
     c->simple = tab_arena_new_of(c->a, double, all * c->kinds + 1);
-    c->scale = tab_arena_new_of(c->a, double, series + 1);
-    c->mean = tab_arena_new_of(c->a, double, series + 1);
+    c->scale = tab_arena_new_of(c->keep, double, series + 1);
+    c->mean = tab_arena_new_of(c->keep, double, series + 1);
     double *unit = tab_arena_new_of(c->a, double, series + 1);
     double *own = tab_arena_new_of(c->a, double, series + 1), best = (double)INFINITY;
-    if (tab_arena_full(c->a))
+    if (tab_arena_full(c->a) || tab_arena_full(c->keep))
         return false;
     variations(c, unit);
-    for (size_t i = 0; i < all; i++) {
-        const tab_moment *m = &c->moment[i];
-        if (tab_history_read(c->h[0], m->series, m->pos, m->tau, c->simple + i * c->kinds) == 0)
-            for (size_t k = 0; k < c->kinds; k++)
-                c->simple[i * c->kinds + k] = (double)NAN;
-    }
+    tab_ahead_simple(c, all);
     for (size_t k = 0; k < c->kinds; k++) {
         double loss = scales(c, k, unit, own);
         if (loss < best) {

@@ -12,9 +12,8 @@
  * FEWEST_GROUPS: that groups which were asked for may be. BINS: of time, whose sums are what chance is told
  * by. Chosen by hand, not measured. */
 enum { SCAN = 4000, LEAST_TIMES = 20, LEAST_GROUPS = 20, FEWEST_GROUPS = 5, BINS = 20 };
-/* The gap must be beyond chance at 1 %, and be worth a word. LATER: the shares of the times that the
- * forward fits do not see. */
-static const double CHANCE = 2.58, WORTH = 0.03, LATER[] = { 0.25, 0.5 };
+/* The gap must be beyond chance at 1 %, and be worth a word. */
+static const double CHANCE = 2.58, WORTH = 0.03;
 static const tab_recipe QUICK = { .learner = { &tab_learn_boost_quick }, .n = 1, .folds = 5, .work = 1e12 };
 
 /* ---- columns --------------------------------------------------------------------------------- */
@@ -219,91 +218,6 @@ static void mask(const trial *t, const uint64_t *key, size_t present)
     }
 }
 
-/* A later row: how far it lies beyond the cut, and by how much its squared error is more. */
-typedef struct {
-    double distance, over;
-} far;
-
-static int by_distance(const void *a, const void *b)
-{
-    const far *x = a, *y = b;
-    return (x->distance > y->distance) - (x->distance < y->distance);
-}
-
-/* Least squares on the means of STEPS runs of distances: neither part is below 0, as an error of a later
- * row is taken for no smaller. A line, not a square: a random walk's error grows so, and what nobody looked
- * at is not made tenfold of what was (decision 0390). */
-static void grow(far *v, size_t n, tab_arrangement *r)
-{
-    enum { STEPS = 4 };
-    double d[STEPS] = { 0 }, s[STEPS] = { 0 }, x = 0, y = 0, xx = 0, xy = 0;
-    qsort(v, n, sizeof *v, by_distance);
-    for (size_t k = 0; k < STEPS; k++) {
-        size_t from = k * n / STEPS, to = (k + 1) * n / STEPS;
-        for (size_t i = from; i < to; i++)
-            d[k] += v[i].distance / (double)(to - from), s[k] += v[i].over / (double)(to - from);
-        x += d[k] / STEPS, y += s[k] / STEPS;
-    }
-    for (size_t k = 0; k < STEPS; k++)
-        xx += (d[k] - x) * (d[k] - x), xy += (d[k] - x) * (s[k] - y);
-    r->slope = xx > 0 && xy > 0 ? xy / xx : 0;
-    r->flat = y - r->slope * x;
-    if (r->flat < 0) {
-        r->flat = 0;
-        r->slope = x > 0 && y > 0 ? y / x : 0;
-    }
-    r->most = v[n - 1].distance;
-}
-
-/* Fits on the rows before the last `share` of the times and answers those: adds them to v. y: the targets. */
-static bool answer_later(const trial *t, const double *when, const float *place, const float *y, double near,
-                         double share, far *v, size_t *n)
-{
-    size_t rows = t->q->data->rows;
-    double lo = (double)INFINITY, cut = (double)-INFINITY, hi = (double)-INFINITY;
-    for (size_t i = 0; i < rows; i++) {
-        double x = when[t->q->data->row[i]];
-        if (isnan(y[i]) || isnan(x))
-            continue;
-        bool later = (double)place[i] > 1 - share;
-        t->y[i] = later ? NAN : y[i];
-        lo = fmin(lo, x), hi = fmax(hi, x);
-        cut = later ? cut : fmax(cut, x);
-    }
-    bool able = cut > lo && hi > cut;
-    const tab_stack *s = able ? small(t, NULL) : NULL;
-    for (size_t i = 0; s != NULL && i < rows; i++) {
-        double d = (when[t->q->data->row[i]] - cut) / (cut - lo), off = (double)(s->oof[i] - y[i]);
-        if (!isnan(y[i]) && isnan(t->y[i]) && d > 0)
-            v[(*n)++] = (far){ d, off * off - near };
-    }
-    memcpy(t->y, y, rows * sizeof *y);
-    return s != NULL || !able;
-}
-
-/* How the squared error of later rows grows with the distance, by two cuts. */
-static bool look_ahead(const trial *t, const double *when, const float *place, tab_arrangement *r)
-{
-    size_t rows = t->q->data->rows, n = 0, later = 0;
-    double near = 0, blocked = 0;
-    float *y = tab_arena_new_of(t->a, float, rows + 1);
-    far *v = tab_arena_new_of(t->a, far, 2 * rows + 1);
-    if (y == NULL || v == NULL)
-        return false;
-    memcpy(y, t->y, rows * sizeof *y);
-    for (size_t i = 0; i < rows; i++)
-        if (!isnan(y[i]))
-            near += t->loss[0][i], blocked += t->loss[1][i], n++;
-    near /= n > 0 ? (double)n : 1;
-    r->blocked = n > 0 ? fmax(0, blocked / (double)n - near) : 0;
-    for (size_t k = 0; k < sizeof LATER / sizeof *LATER; k++)
-        if (!answer_later(t, when, place, y, near, LATER[k], v, &later))
-            return false;
-    if (later >= LEAST_TIMES)
-        grow(v, later, r);
-    return true;
-}
-
 /* Compares a column's arrangement with a random one and keeps it in r where it is the worst so far. group
  * NULL: by time. forced: it is kept anyway. False: memory or cancelled. */
 static bool try_column(trial *t, tab_arena *keep, size_t column, const double *when, const uint32_t *group,
@@ -332,11 +246,8 @@ static bool try_column(trial *t, tab_arena *keep, size_t column, const double *w
     }
     if (!measure(t, NULL, t->loss[0], &skill[0]) || !measure(t, place, t->loss[1], &skill[1]))
         return false;
-    if (group == NULL && r->time == t->p->table->cols) {
+    if (group == NULL && r->time == t->p->table->cols)
         r->time = column;
-        if (!t->q->classification && !look_ahead(t, when, place, r))
-            return false;
-    }
     bool worse = gap(t, block, blocks) > CHANCE && skill[0] - skill[1] > WORTH;
     bool first = !r->measured, more = skill[0] - skill[1] > r->random_score - r->score;
     if (first || more) {
@@ -378,6 +289,28 @@ static bool by_new_groups(trial *t, tab_arena *a, const tab_asked *asked, bool f
     return group != NULL && try_column(t, a, asked->group, NULL, group, forced, r);
 }
 
+static double left_of(const tab_arrangement *r)
+{
+    return r->random_score > 0 ? fmax(0, fmin(1, r->score / r->random_score)) : 1;
+}
+
+bool tab_known_of_new(const tab_engine *e, const tab_profile *p, const tab_problem *q, const uint32_t *level,
+                      double *ret)
+{
+    TAB_AUTO(tab_arena) *work = tab_arena_new((size_t)8 << 30);
+    tab_arrangement own = { .time = p->table->cols };
+    size_t rows = p->table->rows;
+    trial t;
+    uint32_t *group = work == NULL ? NULL : tab_arena_new_of(work, uint32_t, rows + 1);
+    for (size_t i = 0; group != NULL && i < rows; i++)
+        group[i] = level[i] == TAB_NULL ? (uint32_t)(rows + i) : level[i];
+    if (group == NULL || !open_trial(e, p, q, work, &t) ||
+        !try_column(&t, work, p->table->cols, NULL, group, false, &own))
+        return false;
+    *ret = left_of(&own);
+    return true;
+}
+
 /* Rows kept apart as most of the asked ones lie to the others. False: memory or cancelled. */
 static bool as_asked(const tab_engine *e, tab_arena *a, const tab_profile *p, const tab_problem *q,
                      const tab_asked *asked, tab_arrangement *r)
@@ -399,7 +332,7 @@ static bool as_asked(const tab_engine *e, tab_arena *a, const tab_profile *p, co
     if (fresh > 0 && !by_new_groups(&t, a, asked, false, &own))
         return false;
     r->fresh_gap = fmax(0, own.random_score - own.score);
-    r->fresh_left = own.random_score > 0 ? fmax(0, fmin(1, own.score / own.random_score)) : 1;
+    r->fresh_left = left_of(&own);
     return true;
 }
 
@@ -436,36 +369,17 @@ static const char *why(tab_arena *a, const tab_profile *p, tab_split want, const
                    : "no column of times orders the rows, and none groups them";
     tab_str c = tab_column_address(a, p->table, r->column);
     const char *given = want == TAB_SPLIT_AUTO ? "" : "asked for; ";
-    return tab_arena_printf(a,
-                            "%srows kept apart by %.*s lose %.0f %% of their uncertainty to a small model, "
-                            "rows kept apart at random %.0f %%",
-                            given, (int)(c.n < 64 ? c.n : 64), c.p, 100 * fmax(0, r->score),
-                            100 * fmax(0, r->random_score));
+    return tab_arena_printf(
+        a,
+        "%sa small model takes off %.0f %% of the uncertainty of rows kept apart by %.*s, "
+        "%.0f %% of rows kept apart at random",
+        given, 100 * fmax(0, r->score), (int)(c.n < 64 ? c.n : 64), c.p, 100 * fmax(0, r->random_score));
 }
 
-/* The times of the table where columns hold them and rows came in their order, or stand by series; else
- * NULL. */
-static const double *times_of(const tab_asked *s, size_t rows)
+const double *tab_times_told(const tab_asked *s, size_t rows)
 {
     bool told = s != NULL && (s->series.kind == TAB_TIME_COLUMN || s->series.kind == TAB_TIME_PARTS);
     return told && (s->series.keys > 0 || in_order(s->series.when, rows)) ? s->series.when : NULL;
-}
-
-/* How errors grow beyond the times, where nothing was kept apart by them. False: memory or cancelled. */
-static bool learn_growth(const tab_engine *e, tab_arena *a, const tab_profile *p, const tab_problem *q,
-                         const tab_asked *asked, tab_arrangement *r)
-{
-    tab_arrangement own = { .time = p->table->cols };
-    TAB_AUTO(tab_arena) *work = tab_arena_new((size_t)8 << 30);
-    trial t;
-    if (q->classification || r->time < p->table->cols || times_of(asked, p->table->rows) == NULL)
-        return true;
-    if (work == NULL || !open_trial(e, p, q, work, &t) ||
-        !try_column(&t, a, asked->series.time[0], asked->series.when, NULL, false, &own))
-        return false;
-    r->time = own.time;
-    r->flat = own.flat, r->slope = own.slope, r->most = own.most, r->blocked = own.blocked;
-    return true;
 }
 
 /* Where groups are asked for and no key repeats: the column of words with most values that do, a name, say.
@@ -489,7 +403,7 @@ static bool by_evidence(const tab_engine *e, tab_arena *a, const tab_profile *p,
                         tab_arrangement *ret)
 {
     size_t rows = p->table->rows;
-    const double *times = times_of(asked, rows);
+    const double *times = tab_times_told(asked, rows);
     for (size_t c = 0; c < own && want != TAB_SPLIT_RANDOM && rows >= 2 * LEAST_TIMES; c++) {
         TAB_AUTO(tab_arena) *work = tab_arena_new((size_t)8 << 30);
         bool found = times != NULL && c == asked->series.time[0];
@@ -527,7 +441,7 @@ tab_status tab_arrange(const tab_engine *e, tab_arena *a, const tab_profile *p, 
                    : by_evidence(e, a, p, q, target, own, want, SIZE_MAX, asked, ret);
     if (ok && want == TAB_SPLIT_GROUP && ret->kind != want)
         ok = by_evidence(e, a, p, q, target, own, want, groups_asked(p, target, own), asked, ret);
-    if (!ok || (want == TAB_SPLIT_AUTO && !learn_growth(e, a, p, q, asked, ret)))
+    if (!ok)
         return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);
     if (want > TAB_SPLIT_RANDOM && ret->kind != want)
         return tab_fail(err, TAB_VALIDATION, "options.split",

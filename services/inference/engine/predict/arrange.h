@@ -21,10 +21,6 @@ typedef struct {
     /* some rows are asked of new groups, where most are alike: the share of the baseline's loss that these
      * lose more, and the share of what is known of the others that is known of them */
     double fresh_gap, fresh_left;
-    /* regression: what the squared error of rows beyond the times is more than that of rows among them,
-     * flat + slope d, d in ranges of the times, as far as `most`, the farthest that was judged */
-    double flat, slope, most;
-    double blocked; /* and by how much more that of rows kept apart by time is, which is theirs already */
 } tab_arrangement;
 
 /* q: the problem without a place; its data are those of p, target is its column. own: columns of p that are
@@ -34,8 +30,18 @@ tab_status tab_arrange(const tab_engine *e, tab_arena *a, const tab_profile *p, 
                        size_t target, size_t own, tab_split want, const tab_asked *asked,
                        tab_arrangement *ret, tab_error *err) TAB_CHECKED;
 
+/* The share of what rows kept apart at random tell of a row's class that those of other levels tell, by a
+ * small
+ * model: 0 to 1. level (rows of the table): TAB_NULL: none. False: memory or cancelled. */
+bool tab_known_of_new(const tab_engine *e, const tab_profile *p, const tab_problem *q, const uint32_t *level,
+                      double *ret) TAB_CHECKED;
+
 /* What a column says of times: its number of a row, or NaN. NULL: it orders nothing. */
 const double *tab_times_of(const tab_column_profile *c, size_t rows);
+
+/* The times of the table where columns hold them and rows came in their order, or stand by series; else
+ * NULL. */
+const double *tab_times_told(const tab_asked *s, size_t rows);
 
 /* The group of each row by the column's values, `rows` + row where it has none; NULL: it groups nothing, or
  * memory (a is full). asked: a column of words will do that is no key, and of fewer values. */

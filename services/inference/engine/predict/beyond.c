@@ -1,8 +1,8 @@
 /* In which regime a served row is asked, for fitted.c. Rows beyond the fitted range of times or numbers are
- * answered as they are, marked, and their intervals widen: beyond the times by what a forward fit on the
- * pinned rows lost, as far as it looked and twice that (arrange.h, decision 0390), which holds what other
- * numbers lose that move with time; beyond a number's range as if the target might move by its own spread
- * while the number moves by its range (decision 0294). */
+ * marked. Those beyond the times are answered by later.c, which knows what other numbers lose that move with
+ * time; where the past is too short for that, and beyond a number's range, answers stay as they are and their
+ * intervals widen as if the target might move by its own spread while the number, or time, moves by its range
+ * (decision 0294). */
 #include <math.h>
 
 #include "services/inference/engine/message.h"
@@ -11,9 +11,6 @@
 /* A number within a tenth of the range beyond its ends is no news; farther than FARTHEST ranges counts as
  * that. Chosen by hand, not measured. */
 static const double MARGIN = 0.1, FARTHEST = 10;
-/* Beyond so many times the distance that was judged an error is not said to grow any more: nothing bears it
- * out. */
-static const double REACH = 2;
 
 /* How far x lies outside, by the column's range; 0 where it is inside or near. */
 static double distance(const tab_fitted_column *c, double x, bool time)
@@ -39,13 +36,6 @@ static char *words(tab_arena *a, const tab_fitted_column *c, bool time)
                             TAB_STR(c->address), c->least, c->most);
 }
 
-/* By how much the squared error of a row at distance d beyond the times is more than its scale says. */
-static double later(const tab_arrangement *s, double d)
-{
-    double over = s->flat + s->slope * fmin(d, REACH * s->most);
-    return fmax(0, s->kind == TAB_SPLIT_TIME ? over - s->blocked : over);
-}
-
 /* Rows of a group that no fitted row is of, where rows were kept apart by groups. */
 static void mark_groups(const tab_fitted *f, const tab_data *d, uint32_t *regime)
 {
@@ -69,6 +59,8 @@ static bool mark_levels(tab_arena *a, const tab_fitted *f, tab_scoring *ret, uin
                 continue;
             regime[r] = TAB_REGIME_NEW_GROUP;
             ret->beyond[r] = fmaxf(ret->beyond[r], f->unknown[k]);
+            if (ret->left != NULL)
+                ret->left[r] = fminf(ret->left[r], f->left[k]);
             if (doubt[r] == 0)
                 doubt[r] = (uint32_t)m->n_doubts + 1, any = true;
         }
@@ -82,24 +74,43 @@ static bool mark_levels(tab_arena *a, const tab_fitted *f, tab_scoring *ret, uin
 
 /* One column's rows that lie beyond what was fitted: their regime, and what their squared errors grow by.
  * True: there is one that is to be doubted by this column. */
-static bool read_column(const tab_fitted *f, size_t c, const tab_values *values, size_t rows,
-                        tab_scoring *ret, uint32_t *regime, uint32_t *doubt)
+static bool read_column(const tab_fitted *f, size_t c, const double *number, tab_scoring *ret,
+                        uint32_t *regime, uint32_t *doubt)
 {
-    bool time = c == f->split.time, any = false;
-    const double *number = values[c].number;
-    for (size_t r = 0; r < rows; r++) {
-        double d = time && f->clock.parts > 0 ? tab_clock_ahead(&f->clock, values, r)
-                                              : distance(&f->column[c], number[r], time);
+    bool any = false;
+    for (size_t r = 0; r < ret->d->rows; r++) {
+        double d = distance(&f->column[c], number[r], false);
         if (!(d > 0))
             continue;
-        if (time)
-            regime[r] = TAB_REGIME_LATER;
-        else if (regime[r] == TAB_REGIME_ALIKE)
+        if (regime[r] == TAB_REGIME_ALIKE)
             regime[r] = TAB_REGIME_OUT_OF_RANGE;
-        if (time || regime[r] != TAB_REGIME_LATER)
-            ret->beyond[r] += (float)(time ? later(&f->split, d) : d * d);
+        if (regime[r] != TAB_REGIME_LATER)
+            ret->beyond[r] += (float)(d * d);
         if (doubt[r] == 0)
             doubt[r] = (uint32_t)ret->m->n_doubts + 1, any = true;
+    }
+    return any;
+}
+
+/* Rows after all labelled ones, as read_column. */
+static bool read_times(const tab_fitted *f, const tab_values *values, tab_scoring *ret, uint32_t *regime,
+                       uint32_t *doubt)
+{
+    const tab_clock *k = &f->clock;
+    const double *number = k->s == NULL ? values[f->split.time].number : NULL;
+    bool any = false;
+    for (size_t r = 0; r < ret->d->rows; r++) {
+        double d = 0;
+        if (k->s != NULL)
+            d = (tab_clock_when(k, values, r) - k->last) / (k->last - k->first);
+        else if (number != NULL)
+            d = distance(&f->column[f->split.time], number[r], true);
+        if (!(d > 0))
+            continue;
+        regime[r] = TAB_REGIME_LATER;
+        ret->later += f->later != NULL;
+        ret->beyond[r] += f->later != NULL ? 0 : (float)fmin(d * d, FARTHEST * FARTHEST);
+        doubt[r] = (uint32_t)ret->m->n_doubts + 1, any = true;
     }
     return any;
 }
@@ -112,22 +123,27 @@ bool tab_beyond_read(tab_arena *a, const tab_fitted *f, const tab_values *values
     uint32_t *doubt = tab_arena_new_of(a, uint32_t, rows + 1);
     uint32_t *regime = tab_arena_new_of(a, uint32_t, rows + 1);
     m->doubts = tab_arena_new_of(a, char *, f->cols + f->enc->n + 1);
+    ret->left = f->task == TAB_TASK_CLASSIFICATION ? tab_arena_new_of(a, float, rows + 1) : NULL;
+    for (size_t r = 0; ret->left != NULL && r < rows; r++)
+        ret->left[r] = 1;
     if (tab_arena_full(a) || f->task == TAB_TASK_ANOMALY)
         return !tab_arena_full(a);
     mark_groups(f, ret->d, regime);
     if (!mark_levels(a, f, ret, regime, doubt))
         return false;
-    /* the times first: what other numbers lose that move with them is in their growth */
-    for (size_t pass = 0; pass < 2; pass++)
-        for (size_t c = 0; c < f->cols; c++) {
-            const tab_fitted_column *own = &f->column[c];
-            bool parts = c == f->split.time && f->clock.parts > 0;
-            if ((c == f->split.time) != (pass == 0) || !own->used || (values[c].number == NULL && !parts) ||
-                own->type == TAB_BOOLEAN || !read_column(f, c, values, rows, ret, regime, doubt))
-                continue;
-            if ((m->doubts[m->n_doubts++] = words(a, own, pass == 0)) == NULL)
-                return false;
-        }
+    /* the times first: what other numbers lose that move with them is in what answers later rows */
+    size_t time = f->clock.s != NULL ? f->clock.s->time[0] : f->split.time;
+    if (time < f->cols && read_times(f, values, ret, regime, doubt) &&
+        (m->doubts[m->n_doubts++] = words(a, &f->column[time], true)) == NULL)
+        return false;
+    for (size_t c = 0; c < f->cols; c++) {
+        const tab_fitted_column *own = &f->column[c];
+        if (c == time || !own->used || values[c].number == NULL || own->type == TAB_BOOLEAN ||
+            !read_column(f, c, values[c].number, ret, regime, doubt))
+            continue;
+        if ((m->doubts[m->n_doubts++] = words(a, own, false)) == NULL)
+            return false;
+    }
     bool any = false;
     for (size_t r = 0; r < rows; r++)
         any = any || regime[r] != TAB_REGIME_ALIKE;

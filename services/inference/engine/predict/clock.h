@@ -1,24 +1,30 @@
-/* When a served row is, where its table tells times in parts (year, month, day in columns of their own):
- * whether it comes after all fitted rows, and how far. */
+/* When a served row is, and of which series: its cells are read as those of the fitted rows were. */
 #ifndef TAB_CLOCK_H
 #define TAB_CLOCK_H
 
 #include "services/inference/engine/features/encode.h"
-#include "services/inference/engine/series/series.h"
+#include "services/inference/engine/predict/regime.h"
 
 typedef struct {
-    size_t column[TAB_TIME_COLUMNS]; /* of the parts, the coarsest first */
-    size_t parts;                    /* 0: times are not told so */
-    double last[TAB_TIME_COLUMNS];   /* the greatest fitted time, part by part */
-    double weight
-        [TAB_TIME_COLUMNS]; /* what one of each part adds to a time, nearly: months are unlike in length */
-    double span;            /* of the fitted times, in the same unit */
+    uint64_t key;
+    uint32_t series;
+} tab_clock_key;
+
+typedef struct {
+    const tab_series *s; /* of the fitted rows; NULL: no column tells times that rows are ordered by */
+    double first, last;  /* the labelled times */
+    tab_clock_key *key;  /* (keys) ascending */
+    size_t keys;
 } tab_clock;
 
-/* A clock of p's rows; parts is 0 where s has no parts that are numbers. */
-tab_clock tab_clock_fit(const tab_profile *p, const tab_series *s);
+/* Of p's rows; asked is kept. s is NULL where times are not in columns, or where rows came in another
+ * order and
+ * stand by no series: then a time is what a row is about (the year of a house), not when it came. False: the
+ * arena is full. */
+bool tab_clock_fit(tab_arena *a, const tab_profile *p, const tab_asked *asked, tab_clock *ret) TAB_CHECKED;
 
-/* How far row r of values (cols) comes after the last fitted time, in spans of the fitted times; 0: not
- * after, or not known. */
-double tab_clock_ahead(const tab_clock *c, const tab_values *values, size_t r);
+/* When row r of values (columns of the table) is; NaN: not known. */
+double tab_clock_when(const tab_clock *c, const tab_values *values, size_t r);
+/* Its series; TAB_NULL: a new one, or not known. */
+uint32_t tab_clock_series(const tab_clock *c, const tab_values *values, size_t r);
 #endif

@@ -3,7 +3,7 @@
  *
  *   tab_fit    target.c ─> features/ ─> learn/stack ─> interval.c (numbers) ─> exact_copies.c
  *              anomaly.c alone, where there is no target
- *   tab_score  read_request.c ─> features/ ─> the same parts ─> reasons.c
+ *   tab_score  read_request.c ─> features/ ─> the same parts ─> later.c, for later rows ─> reasons.c
  *
  * The parts: target.c turns a column into labels or standardised numbers, features/ encodes the rows,
  * learn/stack fits and calibrates, interval.c gives regression its distribution. This file holds them
@@ -31,7 +31,7 @@ size_t tab_fitted_bytes(const tab_fitted *f)
     size_t models = f->stack == NULL ? 0 : f->stack->bytes;
     if (f->interval != NULL && f->interval->scale != NULL)
         models += f->interval->scale->bytes;
-    return (f->arena == NULL ? 0 : tab_arena_used(f->arena)) + models;
+    return (f->arena == NULL ? 0 : tab_arena_used(f->arena)) + models + tab_later_bytes(f->later);
 }
 
 const char *tab_fitted_ahead(const tab_fitted *f)
@@ -159,7 +159,12 @@ static tab_status fit_models(const tab_engine *e, const tab_profile *p, const ta
     if (o->split == TAB_SPLIT_AUTO || o->split == TAB_SPLIT_TIME)
         TAB_TRY(tab_fit_regimes(p, own, f, err));
     TAB_TRY(tab_arrange(e, a, p, &f->problem, f->target, own, o->split, &f->asked, &f->split, err));
-    f->clock = tab_clock_fit(p, &f->asked.series);
+    if (!tab_clock_fit(a, p, &f->asked, &f->clock))
+        return out_of_memory(e, err);
+    for (size_t k = 0; f->clock.s != NULL && k < f->clock.s->times; k++)
+        f->column[f->clock.s->time[k]].told = true;
+    for (size_t k = 0; f->clock.s != NULL && k < f->clock.s->keys; k++)
+        f->column[f->clock.s->key[k]].told = true;
     if (!say_units(p, o->split, f))
         return out_of_memory(e, err);
     f->problem.place = f->split.place;
@@ -171,10 +176,11 @@ static tab_status fit_models(const tab_engine *e, const tab_profile *p, const ta
         if (f->interval == NULL)
             return out_of_memory(e, err);
     }
+    tab_split_score(f);
     f->twins = tab_twins_fit(&f->problem, f->stack);
-    if (!fit_groups(p, f) || !tab_new_levels(f))
+    if (!fit_groups(p, f) || !tab_new_levels(e, p, o->served, f))
         return out_of_memory(e, err);
-    return f->asked.rows[TAB_REGIME_LATER] > 0 ? tab_fit_ahead(e, p, use, f, err) : TAB_OK;
+    return tab_fit_ahead(e, p, use, o->served, f, err);
 }
 
 tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_options *o, tab_fitted **ret,
@@ -422,6 +428,12 @@ static Tabella__Results *results_of(const score_job *j, size_t i, size_t *part, 
     return j->part[*part]->m->results;
 }
 
+/* Whether a row is answered by the past of its series, in the end. */
+static bool is_later(const tab_scoring *s, size_t row)
+{
+    return s->later > 0 && s->m->results->regime[row] == TAB_REGIME_LATER;
+}
+
 /* Answers of one block of rows, which may belong to several parts. */
 static void score_block(void *ctx, size_t b)
 {
@@ -458,9 +470,13 @@ static void score_block(void *ctx, size_t b)
         if (j->part[part]->group != NULL && j->part[part]->group[at] != 0)
             tab_twins_apply(&f->group, &f->problem, f->stack, f->interval, j->part[part]->group[at],
                             out + i * k, &scale[i]);
+        if (j->part[part]->left != NULL)
+            tab_draw_to_shares(f->stack, (double)j->part[part]->left[at], out + i * k);
         float beyond = j->part[part]->beyond[at], own = f->interval != NULL ? scale[i] : 0;
         write_result(f, r, at, j->d, from + i, out + i * k, own,
                      f->interval != NULL ? wider(f, own, beyond) : 0, 3 * sqrt((double)beyond));
+        if (is_later(j->part[part], at) && f->interval != NULL) /* a member of what answers it */
+            r->value[at] = tab_target_value(f, (double)out[i * k]);
     }
     if (!ok)
         atomic_store(&j->failed, true);
@@ -474,6 +490,7 @@ static tab_status read_rows(const tab_engine *e, const tab_fitted *f, const tab_
     tab_arena *a = e->arena;
     tab_values *values = NULL;
     TAB_TRY(tab_serve_values(a, f, t, strict, &values, err));
+    ret->values = values;
     ret->d = tab_encode_rows(e, a, f->enc, values, t->rows);
     ret->m = prediction_of(a, f);
     if (ret->d == NULL || ret->m == NULL)
@@ -541,6 +558,8 @@ bool tab_score_together(const tab_engine *e, const tab_fitted *f, const tab_scor
 tab_status tab_score_end(const tab_engine *e, const tab_fitted *f, const tab_scoring *s, bool explain,
                          Tabella__Prediction **ret, tab_error *err)
 {
+    if (s->later > 0 && !tab_later_write(e, f, s))
+        return out_of_memory(e, err);
     if (explain && !tab_reasons_rows(e, f, s->d, s->m->results))
         return out_of_memory(e, err);
     *ret = s->m;

@@ -24,6 +24,7 @@ typedef struct {
     tab_anomaly_cut cut; /* ANOMALY: which rows are flagged */
     const bool *use;     /* (cols) columns that may explain the target; NULL: all that tab_explains */
     size_t own;          /* columns from here on are made of linked tables, and go by their names; 0: none */
+    bool served;         /* rows will be scored: what answers those that come later is kept, too */
 } tab_fit_options;
 
 /* Fits on p's rows. p and its table are not kept. Errors: VALIDATION ("target.column", "task.type",
@@ -56,7 +57,10 @@ tab_status tab_score(const tab_engine *e, const tab_fitted *f, const tab_table *
 typedef struct {
     const tab_data *d;
     Tabella__Prediction *m;
-    float *beyond;   /* (rows) regression: what the squared error grows by beyond the fitted range */
+    float *beyond;            /* (rows) regression: what the squared error grows by beyond the fitted range */
+    float *left;              /* (rows) classes: how much of them is told; the rest is the classes' shares */
+    const tab_values *values; /* (columns of the fitted table) the rows' cells */
+    size_t later;    /* rows that come after all fitted ones, which the past of their series answers */
     uint64_t *group; /* (rows) the key of the group whose target is known; NULL: there are none */
     char **strange;  /* (stranges) sentences: cells that are unlike all fitted ones, by row and column */
     size_t stranges;

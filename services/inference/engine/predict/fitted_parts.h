@@ -10,6 +10,7 @@
 #include "services/inference/engine/predict/exact_copies.h"
 #include "services/inference/engine/predict/fitted.h"
 #include "services/inference/engine/predict/interval.h"
+#include "services/inference/engine/predict/later.h"
 
 typedef struct {
     tab_str name;
@@ -18,6 +19,7 @@ typedef struct {
     int role;
     bool used;          /* a feature reads it */
     bool made;          /* of linked tables */
+    bool told;          /* it tells when a row is, or of which series: it is read where it is there */
     double least, most; /* of numbers and times; NaN: none */
 } tab_fitted_column;
 
@@ -50,11 +52,13 @@ struct tab_fitted {
     uint64_t *group_key; /* (rows) of the encoded rows' groups, or NULL */
     tab_anomaly *anomaly;
     tab_arrangement split; /* of the rows it was fitted on; without a target all zero */
-    tab_clock clock;       /* of times in parts */
+    tab_clock clock;       /* when new rows are, and of which series */
     tab_asked asked;       /* its rows without a target; all zero where the split was told */
     float *unknown;   /* (enc->n) of a row of a new level, what its squared error grows by; new_levels.c */
+    float *left;      /* (enc->n) classes: how much of what is told of others is told of it, 0 to 1 */
     float *far;       /* (rows) of asked rows out of range, what their squared error grows by; or NULL */
     tab_ahead *ahead; /* answers of those that come later; NULL: there are none */
+    tab_later *later; /* what answers later rows that are served; NULL: as others, with a wider interval */
 };
 
 /* Reads the target column into f: labels and classes, or standardised numbers; settles TAB_TASK_AUTO. */
@@ -75,8 +79,9 @@ bool tab_beyond_read(tab_arena *a, const tab_fitted *f, const tab_values *values
 bool tab_strange_cells(tab_arena *a, const tab_fitted *f, const tab_values *values,
                        tab_scoring *ret) TAB_CHECKED;
 
-/* Fills f->unknown, for rows of levels that no fitted row is of. False: the arena is full, or memory. */
-bool tab_new_levels(tab_fitted *f) TAB_CHECKED;
+/* Fills f->unknown and, where rows are served, f->left, for rows of levels that no fitted row is of.
+ * False: the arena is full, or memory. */
+bool tab_new_levels(const tab_engine *e, const tab_profile *p, bool served, tab_fitted *f) TAB_CHECKED;
 
 /* How the fitted rows were kept apart. NULL: the arena is full. */
 Tabella__Split *tab_split_message(tab_arena *a, const tab_fitted *f);
@@ -89,8 +94,17 @@ bool tab_regimes_write(tab_arena *a, const tab_fitted *f, Tabella__Results *r) T
 /* How the rows without a target lie to the others; and what answers those that come later, with the split's
  * score and reason by what earlier cuts bore out. */
 tab_status tab_fit_regimes(const tab_profile *p, size_t own, tab_fitted *f, tab_error *err) TAB_CHECKED;
-tab_status tab_fit_ahead(const tab_engine *e, const tab_profile *p, const bool *use, tab_fitted *f,
-                         tab_error *err) TAB_CHECKED;
+tab_status tab_fit_ahead(const tab_engine *e, const tab_profile *p, const bool *use, bool served,
+                         tab_fitted *f, tab_error *err) TAB_CHECKED;
+
+/* Answers of the rows of a request that come later, in place of those that are there. False: memory. */
+bool tab_later_write(const tab_engine *e, const tab_fitted *f, const tab_scoring *s) TAB_CHECKED;
+
+/* The split's score is of the rows that all else is said of, out of fold. */
+void tab_split_score(tab_fitted *f);
+
+/* Of log-probabilities only `left` is borne out: the rest is the classes' shares. */
+void tab_draw_to_shares(const tab_stack *s, double left, float *out);
 
 /* What the squared error of an asked row grows by over that of rows kept apart as the fitted ones were: of
  * one out of range, or of a new group where most are not; classes are drawn to their shares: out,

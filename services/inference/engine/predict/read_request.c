@@ -54,11 +54,14 @@ tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *
     for (size_t c = 0; c < f->cols; c++) {
         size_t at = c;
         const tab_fitted_column *own = &f->column[c];
-        if (!own->used)
+        if (!own->used && !own->told)
             continue;
-        if (!ordered && !find_column(f, c, t, &at))
+        if (!ordered && !find_column(f, c, t, &at)) {
+            if (!own->used)
+                continue;
             return tab_fail(err, TAB_VALIDATION, "tables[0].columns",
                             "column %zu of the pinned table is missing", c);
+        }
         /* read as the fitted column's type, whatever the cells would look like alone */
         tab_column_profile p = { .index = at, .column = &t->col[at], .type = own->type, .role = own->role };
         tab_reading r;
@@ -67,7 +70,7 @@ tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *
         values[c] = tab_values_of(&p);
         /* A cell that is neither missing nor a mark like "?" nor of the type: the caller is told which. */
         bool number = own->type == TAB_NUMERIC || own->type == TAB_DATETIME;
-        if (strict && number && p.number != NULL && t->col[at].layout == TAB_CODED)
+        if (strict && own->used && number && p.number != NULL && t->col[at].layout == TAB_CODED)
             for (size_t i = 0; i < t->rows; i++) {
                 bool mark = r.code[i] == TAB_NULL || r.foreign[r.code[i]] != 0;
                 if (isnan(p.number[i]) && !mark) {

@@ -107,7 +107,8 @@ tab_status tab_regime_find(tab_arena *a, const tab_profile *p, size_t target, si
                            tab_asked *ret, tab_error *err)
 {
     size_t rows = p->table->rows;
-    *ret = (tab_asked){ .group = p->table->cols, .of = tab_arena_new_of(a, uint8_t, rows + 1) };
+    *ret =
+        (tab_asked){ .open = asked, .group = p->table->cols, .of = tab_arena_new_of(a, uint8_t, rows + 1) };
     if (ret->of == NULL)
         return tab_no_memory(err);
     for (size_t r = 0; r < rows; r++)

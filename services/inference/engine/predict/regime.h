@@ -17,6 +17,7 @@ enum { TAB_REGIMES = 4 };
 
 typedef struct {
     size_t asked;             /* rows without a target */
+    const bool *open;         /* (rows) which these are */
     size_t rows[TAB_REGIMES]; /* of them */
     uint8_t *of;              /* (rows) a tab_regime; ALIKE where a target is present */
     size_t group;             /* the column whose groups are new; the table's width: none */

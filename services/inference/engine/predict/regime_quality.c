@@ -9,30 +9,43 @@
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/predict/fitted_parts.h"
 
+/* What stands, before earlier cuts, for the fitted model, which is more: the cheapest base. */
+static const char PLAIN[] = "base-1";
+
 static double limit(double v, double lo, double hi)
 {
     return v < lo ? lo : v > hi ? hi : v;
+}
+
+static void write_classes(const tab_fitted *f, Tabella__Results *r, size_t i, const double *p)
+{
+    size_t best = 0;
+    for (size_t k = 0; k < f->classes; k++) {
+        r->probabilities[i * f->classes + k] = p[k];
+        best = p[k] > p[best] ? k : best;
+    }
+    r->label[i] = (uint32_t)best;
+}
+
+/* A target that was never negative, or never positive, stays so; beyond its range it may go. */
+static void write_number(const tab_fitted *f, Tabella__Results *r, size_t i, double value, double spread,
+                         const double *quantile)
+{
+    double least = f->least >= 0 ? 0 : -1.7e308, most = f->most <= 0 ? 0 : 1.7e308;
+    r->value[i] = limit(value, least, most);
+    r->std[i] = limit(spread, 0, 1e308);
+    for (size_t l = 0; l < TAB_LEVELS; l++)
+        r->quantiles[i * TAB_LEVELS + l] = limit(quantile[l], least, most);
 }
 
 /* Writes result `i` of a later row of the table. */
 void tab_ahead_write(const tab_fitted *f, Tabella__Results *r, size_t i, size_t row)
 {
     const tab_ahead *h = f->ahead;
-    size_t best = 0;
-    for (size_t k = 0; f->task == TAB_TASK_CLASSIFICATION && k < f->classes; k++) {
-        r->probabilities[i * f->classes + k] = h->probability[row * f->classes + k];
-        best = h->probability[row * f->classes + k] > h->probability[row * f->classes + best] ? k : best;
-    }
-    if (f->task == TAB_TASK_CLASSIFICATION) {
-        r->label[i] = (uint32_t)best;
-        return;
-    }
-    /* a target that was never negative, or never positive, stays so; beyond its range it may go */
-    double least = f->least >= 0 ? 0 : -1.7e308, most = f->most <= 0 ? 0 : 1.7e308;
-    r->value[i] = limit(h->value[row], least, most);
-    r->std[i] = limit(h->spread[row], 0, 1e308);
-    for (size_t l = 0; l < TAB_LEVELS; l++)
-        r->quantiles[i * TAB_LEVELS + l] = limit(h->quantile[row * TAB_LEVELS + l], least, most);
+    if (f->task == TAB_TASK_CLASSIFICATION)
+        write_classes(f, r, i, h->probability + row * f->classes);
+    else
+        write_number(f, r, i, h->value[row], h->spread[row], h->quantile + row * TAB_LEVELS);
 }
 
 /* The regime of each result; nothing where all rows are alike. False: the arena is full. */
@@ -75,11 +88,30 @@ Tabella__Split *tab_split_message(tab_arena *a, const tab_fitted *f)
     return m;
 }
 
+/* The split's score is of the rows that all else is said of, out of fold. How much more rows kept apart at
+ * random would have said, a small model told. */
+void tab_split_score(tab_fitted *f)
+{
+    tab_arrangement *r = &f->split;
+    double gap = r->kind == TAB_SPLIT_RANDOM ? 0 : r->random_score - r->score;
+    r->score = f->stack->prior_loss > 0 ? 1 - f->stack->loss / f->stack->prior_loss : 0;
+    r->random_score = fmin(1, r->score + gap);
+}
+
 /* The split's score and reason by what earlier cuts bore out. False: the arena is full. */
 static bool says(tab_fitted *f)
 {
     const tab_ahead *h = f->ahead;
     double loss = 0;
+    if (h == NULL && f->asked.rows[TAB_REGIME_LATER] > 0 && f->split.kind == TAB_SPLIT_TIME) {
+        f->split.measured = false;
+        f->split.reason =
+            tab_arena_printf(f->arena,
+                             "%s; too few rows lie before an earlier cut to judge such rows by, so "
+                             "that what is said is of the given rows, kept apart by time",
+                             f->split.reason);
+        return f->split.reason != NULL;
+    }
     if (h == NULL || f->split.kind != TAB_SPLIT_TIME)
         return true;
     for (size_t k = 0; k < h->ranges; k++)
@@ -88,10 +120,11 @@ static bool says(tab_fitted *f)
     f->split.score = h->mean_loss > 0 ? 1 - loss / h->mean_loss : 0;
     f->split.reason = tab_arena_printf(
         f->arena,
-        "%s: judged on %zu rows after %zu earlier cut%s, which lose %.0f %% of their uncertainty; rows kept "
-        "apart at random lose %.0f %% to a small model. Answered by %s",
+        "%s: judged on %zu rows after %zu earlier cut%s, where answers take %.0f %% off the error of the %s "
+        "before the cut; of rows kept apart at random a small model takes off %.0f %%. Answered by %s",
         f->split.reason, h->judged, h->origins, h->origins == 1 ? "" : "s", 100 * fmax(0, f->split.score),
-        100 * fmax(0, f->split.random_score), h->method);
+        f->task == TAB_TASK_CLASSIFICATION ? "shares" : "mean", 100 * fmax(0, f->split.random_score),
+        h->method);
     return f->split.reason != NULL;
 }
 
@@ -122,15 +155,21 @@ static bool mark_far(const tab_profile *p, const bool *asked, tab_fitted *f)
     return f->far != NULL;
 }
 
+/* Of log-probabilities only `left` is borne out: the rest is the classes' shares. */
+void tab_draw_to_shares(const tab_stack *s, double left, float *out)
+{
+    for (size_t k = 0; left < 1 && k < s->outputs; k++)
+        out[k] = (float)log(left * exp((double)out[k]) + (1 - left) * exp((double)s->prior[k]) + 1e-12);
+}
+
 float tab_asked_beyond(const tab_fitted *f, size_t row, float *out)
 {
     const tab_stack *s = f->stack;
     if (f->asked.of == NULL)
         return 0;
     bool fresh = f->asked.of[row] == TAB_REGIME_NEW_GROUP && f->split.kind == TAB_SPLIT_RANDOM;
-    double left = f->split.fresh_left;
-    for (size_t k = 0; fresh && s->classification && k < s->outputs; k++)
-        out[k] = (float)log(left * exp((double)out[k]) + (1 - left) * exp((double)s->prior[k]) + 1e-12);
+    if (fresh && s->classification)
+        tab_draw_to_shares(s, f->split.fresh_left, out);
     return (f->far != NULL ? f->far[row] : 0) + (fresh && !s->classification ? (float)f->split.fresh_gap : 0);
 }
 
@@ -146,10 +185,14 @@ tab_status tab_fit_regimes(const tab_profile *p, size_t own, tab_fitted *f, tab_
     return f->asked.asked == 0 || mark_far(p, asked, f) ? TAB_OK : tab_no_memory(err);
 }
 
-/* What answers the rows that come later. */
-tab_status tab_fit_ahead(const tab_engine *e, const tab_profile *p, const bool *use, tab_fitted *f,
-                         tab_error *err)
+/* What answers the rows that come later: those that are asked, and those that will be served. */
+tab_status tab_fit_ahead(const tab_engine *e, const tab_profile *p, const bool *use, bool served,
+                         tab_fitted *f, tab_error *err)
 {
+    bool asked = f->asked.rows[TAB_REGIME_LATER] > 0;
+    served = served && f->clock.s != NULL;
+    if (!asked && !served)
+        return TAB_OK;
     double *y = tab_arena_new_of(f->arena, double, f->rows + 1);
     uint64_t *hash = tab_arena_new_of(f->arena, uint64_t, f->rows + 1);
     if (y == NULL || hash == NULL)
@@ -157,7 +200,12 @@ tab_status tab_fit_ahead(const tab_engine *e, const tab_profile *p, const bool *
     for (size_t i = 0; i < f->rows; i++)
         hash[f->data->row[i]] = f->data->hash[i];
     /* the cells themselves: f->y is rounded, and what it rounds to is neither 0 nor whole */
-    const double *number = p->col[f->target].number;
+    tab_column_profile own = p->col[f->target];
+    bool numbers = true;
+    if (f->task == TAB_TASK_REGRESSION && own.type != TAB_DATETIME &&
+        !tab_view_as_number(f->arena, &own, f->rows, &numbers))
+        return tab_no_memory(err);
+    const double *number = own.number;
     for (size_t i = 0; f->task == TAB_TASK_REGRESSION && i < f->rows; i++)
         y[i] = isnan(f->y[i]) ? (double)NAN : number[i];
     tab_ahead_task t = { .p = p,
@@ -169,8 +217,47 @@ tab_status tab_fit_ahead(const tab_engine *e, const tab_profile *p, const bool *
                          .asked = &f->asked,
                          .hash = hash,
                          .seed = e->seed };
-    TAB_TRY(tab_ahead_run(e, f->arena, &t, &f->ahead, err));
+    const tab_base *plain = NULL;
+    if (asked)
+        TAB_TRY(tab_ahead_run(e, f->arena, &t, &f->ahead, err));
+    t.served = true;
+    if (served)
+        TAB_TRY(tab_base_find(PLAIN, &plain, err));
+    if (served)
+        TAB_TRY(tab_later_fit(e, f->arena, &t, &plain->recipe, &f->later, err));
     return says(f) ? TAB_OK : tab_no_memory(err);
+}
+
+bool tab_later_write(const tab_engine *e, const tab_fitted *f, const tab_scoring *s)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
+    Tabella__Results *r = s->m->results;
+    size_t n = s->later, k = f->task == TAB_TASK_CLASSIFICATION ? f->classes : 1, at = 0;
+    uint32_t *row = a == NULL ? NULL : tab_arena_new_of(a, uint32_t, n + 1);
+    float *plain = a == NULL ? NULL : tab_arena_new_of(a, float, n *k + 1);
+    double *value = a == NULL ? NULL : tab_arena_new_of(a, double, n *(TAB_LEVELS + 2) + 1);
+    double *p = a == NULL ? NULL : tab_arena_new_of(a, double, n *k + 1);
+    if (a == NULL || tab_arena_full(a))
+        return false;
+    for (size_t i = 0; i < r->n_row; i++) {
+        if (r->regime[i] != TAB_REGIME_LATER)
+            continue;
+        for (size_t j = 0; j < k; j++)
+            plain[at * k + j] =
+                (float)(f->task == TAB_TASK_CLASSIFICATION ? log(fmax(r->probabilities[i * k + j], 1e-12))
+                                                           : r->value[i]);
+        row[at++] = (uint32_t)i;
+    }
+    tab_later_rows q = { s->values, row, n, plain };
+    if (!tab_later_answer(e, f->later, &f->clock, &q, value, value + n, value + 2 * n, p))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        if (f->task == TAB_TASK_CLASSIFICATION)
+            write_classes(f, r, row[i], p + i * k);
+        else
+            write_number(f, r, row[i], value[i], value[n + i], value + 2 * n + i * TAB_LEVELS);
+    }
+    return true;
 }
 
 Tabella__Results *tab_fitted_judged(tab_arena *a, const tab_fitted *f)

@@ -62,13 +62,21 @@ static double read_text(tab_str t, text_kind kind)
         while (letters > 0 && t.p[letters - 1] >= '0' && t.p[letters - 1] <= '9')
             letters--;
         tab_str rest = { t.p + letters, t.n - letters };
-        return letters > 0 && letters <= 12 && rest.n > 0 && rest.n <= 9 && tab_parse_number(rest, '.', &n)
-                   ? n.value
-                   : (double)NAN;
+        if (!(letters > 0 && letters <= 12 && rest.n > 0 && rest.n <= 9 && tab_parse_number(rest, '.', &n)))
+            return (double)NAN;
+        /* FY98, FY05: years of an account */
+        bool year = letters == 2 && rest.n == 2 && (t.p[1] | 32) == 'y' &&
+                    ((t.p[0] | 32) == 'f' || (t.p[0] | 32) == 'c');
+        return !year ? n.value : n.value < 70 ? 2000 + n.value : 1900 + n.value;
     }
     default:
         return (double)NAN;
     }
+}
+
+double tab_series_text(int how, tab_str text)
+{
+    return read_text(text, how == TEXT_NONE ? TEXT_NUMBER : (text_kind)how);
 }
 
 /* Whether all levels begin with the letters of the first. */
@@ -106,9 +114,11 @@ static const double *dates_of(const tab_column_profile *c)
 }
 
 /* (rows) the cells as numbers; NULL: they are none, or the arena is full. *ret_date: they are seconds. */
-static const double *numbers_of(tab_search *s, const tab_column_profile *c, bool *ret_date, bool *ret_month)
+static const double *numbers_of(tab_search *s, const tab_column_profile *c, text_kind *ret_kind,
+                                bool *ret_date, bool *ret_month)
 {
     *ret_date = *ret_month = false;
+    *ret_kind = TEXT_NONE;
     if (c->column->layout == TAB_NUMBERS)
         return c->type == TAB_NUMERIC && c->number != NULL ? c->number : c->column->num;
     if (c->code == NULL || c->level == NULL || c->levels < 1)
@@ -139,6 +149,7 @@ static const double *numbers_of(tab_search *s, const tab_column_profile *c, bool
         v[r] = c->code[r] == TAB_NULL ? (double)NAN : of[c->code[r]];
     *ret_date = kind == TEXT_DATE_MDY || kind == TEXT_DATE_DMY || kind == TEXT_NTH_YEAR;
     *ret_month = kind == TEXT_MONTH;
+    *ret_kind = kind;
     return v;
 }
 
@@ -316,13 +327,16 @@ static bool clue_of(tab_search *s, size_t column, tab_clue *c)
 {
     const tab_column_profile *p = &s->p->col[column];
     bool date, month;
+    text_kind kind;
     *c = (tab_clue){ .column = column };
     if (p->use == TAB_USE_IGNORE || p->present == 0 || p->missing > 0.3)
         return false;
-    const double *v = numbers_of(s, p, &date, &month);
+    const double *v = numbers_of(s, p, &kind, &date, &month);
     if (v == NULL)
         return false;
     c->v = v;
+    c->text = (int)kind;
+    c->seconds = p->column->layout == TAB_NUMBERS && p->type == TAB_DATETIME && p->number != NULL;
     c->distinct = p->distinct;
     c->birth = p->role == TAB_ROLE_BIRTH_DATE;
     if (date) {

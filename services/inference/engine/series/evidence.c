@@ -10,7 +10,7 @@
 
 /* TRIED: columns that are tried as the key of events. FEW: values of a target by which the order of rows is
  * not told, as sorting makes them runs. ALIKE: of the squared differences that a key of events leaves. */
-enum { LEAST = 12, BESIDE = 8, TRIED = 12, BINS = 8, FEW = 10 };
+enum { LEAST = 12, BESIDE = 8, TRIED = 12, BINS = 8, FEW = 10, CENTURY = 100 };
 static const double SURE = 4, ALIKE = 0.35;
 
 /* ---- values -------------------------------------------------------------------------------------- */
@@ -217,6 +217,9 @@ static double points_of(const tab_search *s, const tab_axis *x)
     if (count && x->keys == 0 && (x->ordered >= 0.97 || x->along > 0.9) && !(s->row_order > 0))
         return 0;
     if (year && x->alone < 0.9 && !told)
+        return 0;
+    /* more than a hundred of them that no value follows are numbers of rows */
+    if (year && x->keys == 0 && first->distinct > CENTURY && !depends && !told && !(s->row_order > 0))
         return 0;
     if (x->yearless && loose && !told)
         return 0;

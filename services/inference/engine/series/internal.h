@@ -33,6 +33,8 @@ enum {
 typedef struct {
     size_t column;
     const double *v; /* (rows) NaN: not known */
+    int text;        /* how its texts are read (clues.c); 0: as numbers, or as dates */
+    bool seconds;    /* numbers as they stand, of which the profile makes seconds */
     tab_time_reading as;
     unsigned parts;   /* TAB_PART_* that it may be */
     bool birth;       /* its role says a date of birth */
@@ -94,8 +96,9 @@ typedef struct {
     uint32_t *series, *seq; /* (rows) scratch */
 } tab_search;
 
-/* clues.c: every column that may be a time or a part of one. */
+/* clues.c: every column that may be a time or a part of one; a text read as a clue's texts are. */
 bool tab_series_clues(tab_search *s);
+double tab_series_text(int how, tab_str text);
 
 /* ranks.c */
 bool tab_ranked_new(tab_arena *a, size_t rows, tab_ranked *ret);

@@ -45,17 +45,18 @@ static int month_days(int y, int m)
     return (int)(next - tab_days_from_civil(y, m, 1));
 }
 
-static double part_when(const tab_axis *x, size_t r, bool *ret_wrong)
+/* A time from its parts. */
+static double part_when(const tab_time_reader *of, size_t n, const double *cell, bool *ret_wrong)
 {
     double y = 2000, m = 1, d = 1, seconds = 0, base = (double)NAN;
     bool week = false, yearday = false;
-    for (size_t i = 0; i < x->clues; i++) {
-        double v = x->clue[i]->v[r];
+    for (size_t i = 0; i < n; i++) {
+        double v = cell[i];
         if (isnan(v))
             return v;
-        switch (x->role[i]) {
+        switch (of[i].part) {
         case TAB_PART_YEAR:
-            y = full_year(v, x->clue[i]->hi);
+            y = full_year(v, of[i].hi);
             break;
         case TAB_PART_QUARTER:
             m = 3 * v - 2;
@@ -82,20 +83,23 @@ static double part_when(const tab_axis *x, size_t r, bool *ret_wrong)
             seconds += v;
             break;
         default: /* a date */
-            base = x->clue[i]->as == TAB_AS_DAY8
+            base = of[i].as == TAB_AS_DAY8
                        ? from_civil(floor(v / 10000), fmod(floor(v / 100), 100), fmod(v, 100))
                        : v;
         }
     }
-    if (isnan(base) && !week && !yearday && d > 28 && d > month_days((int)y, (int)m))
+    if (isnan(base) && !week && !yearday &&
+        (!(m >= 1 && m <= 12) || (d > 28 && d > month_days((int)y, (int)m))))
         return *ret_wrong = true, (double)NAN;
     if (isnan(base))
         base = week ? from_week(y, d) : yearday ? from_civil(y, 1, 1) + (d - 1) * DAY : from_civil(y, m, d);
     return base + seconds;
 }
 
-static double single_when(const tab_clue *c, double v)
+static double single_when(const tab_time_reader *c, double v)
 {
+    if (isnan(v))
+        return v;
     switch (c->as) {
     case TAB_AS_DAY8:
         return from_civil(floor(v / 10000), fmod(floor(v / 100), 100), fmod(v, 100));
@@ -110,15 +114,50 @@ static double single_when(const tab_clue *c, double v)
     }
 }
 
+static double when_of(const tab_time_reader *of, size_t n, const double *cell, bool *ret_wrong)
+{
+    return n > 1 ? part_when(of, n, cell, ret_wrong) : single_when(of, cell[0]);
+}
+
+double tab_series_cell(const tab_series *s, size_t k, double number, tab_str text)
+{
+    int how = s->reader[k].text;
+    return text.n > 0 && (how != 0 || isnan(number)) ? tab_series_text(how, text) : number;
+}
+
+double tab_series_when(const tab_series *s, const double *v)
+{
+    tab_time_reader of[TAB_TIME_COLUMNS];
+    bool wrong = false;
+    for (size_t k = 0; k < s->times; k++) {
+        of[k] = s->reader[k];
+        of[k].as = of[k].seconds ? TAB_AS_DATE : of[k].as;
+        /* years, months and hours are small numbers */
+        if (!(fabs(v[k]) < (s->times > 1 && of[k].part != 0 ? 1e6 : 1e13)))
+            return (double)NAN;
+    }
+    return s->times > 0 ? when_of(of, s->times, v, &wrong) : (double)NAN;
+}
+
+static void readers_of(const tab_axis *x, tab_time_reader *ret)
+{
+    for (size_t i = 0; i < x->clues; i++)
+        ret[i] = (tab_time_reader){ x->clue[i]->text, (int)x->clue[i]->as, x->clue[i]->seconds, x->role[i],
+                                    x->clue[i]->hi };
+}
+
 static void fill_when(const tab_search *s, tab_axis *x)
 {
     const tab_clue *c = x->clue[0];
+    tab_time_reader of[TAB_TIME_COLUMNS];
+    readers_of(x, of);
     x->at.wrong = 0;
     for (size_t r = 0; r < s->rows; r++) {
+        double cell[TAB_TIME_COLUMNS];
         bool wrong = false;
-        x->at.when[r] = x->clues > 1     ? part_when(x, r, &wrong)
-                        : isnan(c->v[r]) ? (double)NAN
-                                         : single_when(c, c->v[r]);
+        for (size_t i = 0; i < x->clues; i++)
+            cell[i] = x->clue[i]->v[r];
+        x->at.when[r] = when_of(of, x->clues, cell, &wrong);
         x->at.wrong += wrong;
     }
     x->calendar =
@@ -261,6 +300,7 @@ static bool take_axis(tab_search *s, tab_axis *x, tab_series *ret)
     ret->times = x->clues;
     for (size_t i = 0; i < x->clues; i++)
         ret->time[i] = x->clue[i]->column;
+    readers_of(x, ret->reader);
     ret->calendar = x->calendar;
     ret->yearless = x->yearless;
     ret->falls = x->falls;

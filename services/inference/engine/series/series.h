@@ -27,20 +27,31 @@ typedef enum {
 
 enum { TAB_TIME_COLUMNS = 6, TAB_SERIES_KEYS = 4, TAB_SEASONS = 3 };
 
+/* How the cells of a time column are read, so that new rows are read as these were. */
+typedef struct {
+    int text;      /* how its texts are read; 0: as the numbers or dates that the profile made of them */
+    int as;        /* what such a number is: a year, a day as 20170415, a count ... */
+    bool seconds;  /* the profile makes seconds of them, whatever such a number is */
+    unsigned part; /* of times in several columns, which part it is; 0: a time by itself */
+    double hi;     /* the greatest */
+} tab_time_reader;
+
 typedef struct {
     tab_time_kind kind;
-    size_t time[TAB_TIME_COLUMNS]; /* columns that say when, the coarsest first */
-    size_t times;                  /* how many; 0: NONE or ORDER */
-    bool calendar;                 /* `when` is in seconds since 1970 (UTC); else a plain number */
-    double *when;                  /* (rows) NaN: not known */
-    size_t key[TAB_SERIES_KEYS];   /* columns that name the series */
-    size_t keys;                   /* 0: the table is one series */
-    uint32_t *series;              /* (rows) 0..n-1 in order of first appearance; TAB_NULL: no key */
-    size_t n;                      /* series */
+    size_t time[TAB_TIME_COLUMNS];            /* columns that say when, the coarsest first */
+    tab_time_reader reader[TAB_TIME_COLUMNS]; /* of them */
+    size_t times;                             /* how many; 0: NONE or ORDER */
+    bool calendar;                            /* `when` is in seconds since 1970 (UTC); else a plain number */
+    double *when;                             /* (rows) NaN: not known */
+    size_t key[TAB_SERIES_KEYS];              /* columns that name the series */
+    size_t keys;                              /* 0: the table is one series */
+    uint32_t *series; /* (rows) 0..n-1 in order of first appearance; TAB_NULL: no key */
+    size_t n;         /* series */
     tab_step_unit unit;
     double step;    /* of the unit: 0.25 for quarters of a year as a number, 900 for quarters of an hour */
     bool regular;   /* nine in ten neighbours of a series are one step apart, or whole steps */
-    int64_t *index; /* (rows) steps since the earliest time of the table; INT64_MIN: not known */
+    double start;   /* steps from 0 to the earliest time of the table */
+    int64_t *index; /* (rows) steps since that time; INT64_MIN: not known */
     double season[TAB_SEASONS]; /* periods in steps that the calendar suggests and the values bear out */
     size_t seasons;
     bool yearless;       /* the parts name no year: years are counted from 2000 on */
@@ -55,19 +66,13 @@ typedef struct {
 tab_status tab_series_find(tab_arena *a, const tab_profile *p, size_t target, const bool *asked,
                            tab_series *ret, tab_error *err) TAB_CHECKED;
 
-/* Where a row's time lies beside the labelled rows of its series; of a new series, beside those of the
- * table. */
-typedef enum { TAB_PLACE_UNKNOWN, TAB_PLACE_BEFORE, TAB_PLACE_AMONG, TAB_PLACE_AFTER } tab_place_relation;
-
-typedef struct {
-    tab_place_relation relation;
-    int64_t ahead;   /* steps after the last labelled time, 1 or more; 0 unless AFTER */
-    bool new_series; /* no labelled row has its keys */
-} tab_row_place;
-
-/* ret (rows): of rows that are not asked UNKNOWN. s->kind NONE: UNKNOWN for all. False: memory. */
-bool tab_series_place(tab_arena *a, const tab_series *s, size_t rows, const bool *asked,
-                      tab_row_place **ret) TAB_CHECKED;
+/* The cell of time column k of a new row as it is read: `number` as the profile reads it, or NaN; `text` as it
+ * stands, or empty. NaN: not known. */
+double tab_series_cell(const tab_series *s, size_t k, double number, tab_str text);
+/* When a row is whose time columns have the cells v (times), as s->when; NaN: not known. */
+double tab_series_when(const tab_series *s, const double *v);
+/* A time in steps, as s->index; INT64_MIN: not known. */
+int64_t tab_series_index(const tab_series *s, double when);
 
 /* The repeating column that names groups of which the asked rows' are new where a random choice of rows
  * would have left known ones: *ret_column, the width of the table where there is none. new_rows (rows):

@@ -166,15 +166,19 @@ static double steps_at(const tab_series *s, double when)
     }
 }
 
+int64_t tab_series_index(const tab_series *s, double when)
+{
+    double at = steps_at(s, when) - s->start;
+    if (isnan(at) || fabs(at) > 9e15)
+        return INT64_MIN;
+    return s->regular ? (int64_t)round(at) : (int64_t)floor(at + 1e-9);
+}
+
 static void index_rows(size_t rows, const tab_axis *x, tab_series *ret)
 {
-    double first = x->at.known > 0 ? x->at.when[x->at.order[0]] : 0, base = steps_at(ret, first);
-    for (size_t r = 0; r < rows; r++) {
-        double at = steps_at(ret, x->at.when[r]) - base;
-        ret->index[r] = isnan(at) || fabs(at) > 9e15 ? INT64_MIN
-                        : ret->regular               ? (int64_t)round(at)
-                                                     : (int64_t)floor(at + 1e-9);
-    }
+    ret->start = steps_at(ret, x->at.known > 0 ? x->at.when[x->at.order[0]] : 0);
+    for (size_t r = 0; r < rows; r++)
+        ret->index[r] = tab_series_index(ret, x->at.when[r]);
 }
 
 bool tab_series_step(tab_search *s, const tab_axis *x, tab_series *ret)

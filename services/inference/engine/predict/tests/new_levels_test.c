@@ -1,6 +1,7 @@
 /* A served row of a level that nobody saw is told from the others, and its interval is as wide as levels
  * differ; where levels say nothing, or each row has its own, it is a row like the others. */
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "services/inference/engine/features/mix.h"
@@ -97,4 +98,55 @@ Test(new_levels, that_say_nothing_are_rows_like_the_others, .timeout = 300)
     cr_expect_eq(m->results->n_regime, 0);
     cr_expect_lt(width[1], 1.5 * width[0]);
     tab_arena_free(a);
+}
+
+/* Persons of whom each buys or does not, and nothing else tells: of a new one the shares are all that is known. */
+Test(new_levels, classes_of_a_level_that_nobody_saw_are_drawn_to_their_shares, .timeout = 300)
+{
+    enum { PERSONS = 40, EACH = 20, NEW = 60 };
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
+    static const char *const name[] = { "person", "height", "basket", "buys" };
+    tab_engine e = { .arena = a };
+    tab_table t[2];
+    tab_column col[2][COLS];
+    for (size_t which = 0; which < 2; which++) {
+        tab_builder *b[COLS];
+        size_t from = which == 0 ? 0 : PERSONS, persons = which == 0 ? PERSONS : NEW;
+        for (size_t c = 0; c < COLS; c++)
+            b[c] = tab_builder_new(a, tab_str_of(name[c]));
+        for (size_t i = 0; i < persons * EACH; i++) {
+            size_t who = from + i % persons;
+            text(b[0], "person", who);
+            tab_builder_number(b[1], 150 + 50 * draw(who, 11));
+            tab_builder_number(b[2], draw(from + i, 12));
+            tab_builder_text(b[3], draw(from * EACH + i, 13) < (draw(who, 14) < 0.4 ? 0.9 : 0.1)
+                                       ? TAB_S("yes")
+                                       : TAB_S("no"));
+        }
+        for (size_t c = 0; c < COLS; c++)
+            cr_assert(tab_builder_finish(b[c], &col[which][c]));
+        t[which] = (tab_table){ .id = TAB_S("t"), .rows = persons * EACH, .cols = COLS, .col = col[which] };
+    }
+    double loss[2];
+    for (size_t served = 0; served < 2; served++) {
+        tab_profile *p = NULL;
+        TAB_AUTO(tab_fitted) *f = NULL;
+        Tabella__Prediction *m = NULL;
+        tab_fit_options o = { .base = "base-1",
+                              .target = COLS - 1,
+                              .task = TAB_TASK_CLASSIFICATION,
+                              .split = served == 0 ? TAB_SPLIT_RANDOM : TAB_SPLIT_AUTO,
+                              .served = true };
+        cr_assert_eq(tab_profile_table(&e, &t[0], &p, NULL), TAB_OK);
+        cr_assert_eq(tab_fit(&e, p, &o, &f, NULL), TAB_OK);
+        cr_assert_eq(tab_score_any(&e, f, &t[1], false, &m, NULL), TAB_OK);
+        loss[served] = 0;
+        for (size_t i = 0; i < NEW * EACH; i++) {
+            size_t who = PERSONS + i % NEW;
+            bool yes = draw(PERSONS * EACH + i, 13) < (draw(who, 14) < 0.4 ? 0.9 : 0.1);
+            loss[served] -= log(m->results->probabilities[2 * i + yes]) / (NEW * EACH);
+        }
+    }
+    cr_expect_lt(loss[0], 0.75, "the shares lose 0.68: %g", loss[0]);
+    cr_expect_lt(loss[1], 0.75, "the shares lose 0.68: %g", loss[1]);
 }

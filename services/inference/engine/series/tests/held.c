@@ -1,5 +1,6 @@
 /* See held.h. */
 #include "services/inference/engine/series/tests/held.h"
+#include "services/inference/engine/series/tests/places.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -51,6 +52,26 @@ static bool places_right(const made_table *m, const tab_row_place *place, const 
     return m->after ? 10 * after >= 9 * n : m->fresh ? fresh == n : 2 * after < n && 10 * fresh < n;
 }
 
+/* A row that is read by itself, as a served one is, is at the time that it has in its table. */
+static bool reads_alike(const tab_profile *p, const tab_series *s)
+{
+    for (size_t r = 0; s->times > 0 && r < p->table->rows; r++) {
+        double cell[TAB_TIME_COLUMNS], when;
+        for (size_t k = 0; k < s->times; k++) {
+            const tab_column_profile *c = &p->col[s->time[k]];
+            bool coded = c->code != NULL && c->code[r] != TAB_NULL;
+            cell[k] = tab_series_cell(s, k, c->number == NULL ? (double)NAN : c->number[r],
+                                      coded ? c->level[c->code[r]] : TAB_S(""));
+        }
+        when = tab_series_when(s, cell);
+        if (isnan(when) != isnan(s->when[r]) || fabs(when - s->when[r]) > 1e-6)
+            return false;
+        if (!isnan(when) && tab_series_index(s, when) != s->index[r])
+            return false;
+    }
+    return true;
+}
+
 static void describe(const tab_table *t, const tab_series *s, const made_table *m, held *h)
 {
     int n = snprintf(h->said, sizeof h->said, "kind %d", (int)s->kind);
@@ -94,7 +115,7 @@ bool hold_series(const made_table *m, held *h)
     h->seconds = cpu() - began;
     bool none = m->kind == TAB_TIME_NONE;
     h->is[HELD_KIND] = s.kind == m->kind;
-    h->is[HELD_COLUMNS] = columns_right(m, t, &s);
+    h->is[HELD_COLUMNS] = columns_right(m, t, &s) && reads_alike(p, &s);
     h->is[HELD_KEYS] = keys_right(m, t, &s);
     h->is[HELD_STEP] =
         none || !(m->step > 0) || (s.unit == m->unit && fabs(s.step - m->step) < 1e-6 * m->step);

@@ -8,6 +8,7 @@
 #include "common/files/csv/csv.h"
 #include "services/inference/engine/profile/cells/parse.h"
 #include "services/inference/engine/series/tests/held.h"
+#include "services/inference/engine/series/tests/places.h"
 
 /* ---- made tables ---------------------------------------------------------------------------------- */
 
@@ -116,6 +117,26 @@ Test(series, with_a_year_and_stores_numbered_like_months_is_by_store)
     cr_expect_eq(f.s.n, 12);
     cr_expect_eq(f.s.unit, TAB_STEP_YEARS);
     free(o.p);
+}
+
+Test(series, of_years_of_an_account_is_seen_and_of_numbers_like_years_is_not)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 28);
+    page fiscal = { 0 }, ids = { 0 };
+    put(&fiscal, "fiscal,revenue\n");
+    for (size_t y = 0; y < 20; y++)
+        put(&fiscal, "FY%02zu,%.2f\n", (95 + y) % 100, 100 + 4 * (double)y + 5 * die(y));
+    found f = find(a, fiscal.p);
+    cr_assert_eq(f.s.kind, TAB_TIME_COLUMN);
+    cr_expect_eq(f.s.unit, TAB_STEP_YEARS);
+    cr_expect_eq(f.s.index[19], 19, "over the turn of the century");
+    put(&ids, "id,x,y\n");
+    for (size_t k = 1900; k < 2100; k++)
+        put(&ids, "%zu,%.3f,%.3f\n", k, die(k), die(k + 5000));
+    f = find(a, ids.p);
+    cr_expect_eq(f.s.kind, TAB_TIME_NONE);
+    free(fiscal.p);
+    free(ids.p);
 }
 
 Test(series, of_two_dates_is_by_the_one_after_which_the_asked_rows_come)

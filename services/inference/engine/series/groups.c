@@ -1,4 +1,4 @@
-/* See series.h: where asked rows lie in time, and of which groups they are. */
+/* See series.h: of which groups asked rows are. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,45 +8,6 @@
 /* CHANCE: how unlikely a random choice of rows must make it that all asked groups are new, in nats. SHARE:
  * of the asked rows that are new where some are known. */
 static const double CHANCE = 9, SHARE = 0.2;
-
-bool tab_series_place(tab_arena *a, const tab_series *s, size_t rows, const bool *asked, tab_row_place **ret)
-{
-    tab_row_place *place = tab_arena_new_of(a, tab_row_place, rows + 1);
-    int64_t *least = malloc((s->n + 1) * sizeof *least), *most = malloc((s->n + 1) * sizeof *most);
-    *ret = place;
-    if (place == NULL || least == NULL || most == NULL) {
-        free(least), free(most);
-        return false;
-    }
-    for (size_t k = 0; k <= s->n; k++)
-        least[k] = INT64_MAX, most[k] = INT64_MIN;
-    for (size_t r = 0; s->kind != TAB_TIME_NONE && r < rows; r++) {
-        int64_t at = s->index[r];
-        size_t of[2] = { s->series[r] == TAB_NULL ? s->n : s->series[r], s->n };
-        for (size_t i = 0; !asked[r] && at != INT64_MIN && i < 2; i++) {
-            least[of[i]] = at < least[of[i]] ? at : least[of[i]];
-            most[of[i]] = at > most[of[i]] ? at : most[of[i]];
-        }
-    }
-    for (size_t r = 0; s->kind != TAB_TIME_NONE && r < rows; r++) {
-        size_t k = s->series[r] == TAB_NULL ? s->n : s->series[r];
-        if (!asked[r])
-            continue;
-        place[r].new_series = most[k] == INT64_MIN && most[s->n] != INT64_MIN;
-        k = place[r].new_series ? s->n : k;
-        int64_t at = s->index[r];
-        if (at == INT64_MIN || most[k] == INT64_MIN)
-            continue;
-        place[r].relation = at > most[k]    ? TAB_PLACE_AFTER
-                            : at < least[k] ? TAB_PLACE_BEFORE
-                                            : TAB_PLACE_AMONG;
-        place[r].ahead = at > most[k] ? at - most[k] : 0;
-    }
-    free(least), free(most);
-    return true;
-}
-
-/* ---- groups --------------------------------------------------------------------------------------- */
 
 /* level (rows) 0..n-1 of a column; TAB_NULL where it is missing. NULL: memory. */
 static const uint32_t *levels_of(const tab_column_profile *c, size_t rows, tab_ranked *r, size_t *n)
