@@ -111,7 +111,7 @@ static void table(tab_out *o, const Tabella__TableUnderstanding *t)
 
 /* ---- tables together ------------------------------------------------------------------------- */
 
-static double thousandths(double x)
+double bundle_thousandths(double x)
 {
     return round(x * 1000) / 1000;
 }
@@ -133,7 +133,7 @@ static void entity_matches(tab_out *o, const Tabella__Bundle *b, const Tabella__
         tab_out_key(o, "matched_on");
         tab_out_open(o, '[');
         for (size_t k = at; k < e->matched_on_end[i]; k++)
-            if (thousandths(e->weight[k]) > 0)
+            if (bundle_thousandths(e->weight[k]) > 0)
                 tab_out_str(o, bundle_bytes(e->attributes[e->matched_on[k]]));
         tab_out_close(o, ']');
         tab_out_key(o, "evidence");
@@ -141,8 +141,8 @@ static void entity_matches(tab_out *o, const Tabella__Bundle *b, const Tabella__
         for (; at < e->matched_on_end[i]; at++) {
             tab_out_open(o, '{');
             MEMBER(o, "attribute", tab_out_str(o, bundle_bytes(e->attributes[e->matched_on[at]])));
-            MEMBER(o, "similarity", tab_out_fixed(o, thousandths(e->similarity[at])));
-            MEMBER(o, "weight", tab_out_fixed(o, thousandths(e->weight[at])));
+            MEMBER(o, "similarity", tab_out_fixed(o, bundle_thousandths(e->similarity[at])));
+            MEMBER(o, "weight", tab_out_fixed(o, bundle_thousandths(e->weight[at])));
             tab_out_close(o, '}');
         }
         tab_out_close(o, ']');
@@ -499,6 +499,7 @@ void tab_bundle_json(tab_out *o, const Tabella__Bundle *b, const tab_bundle_view
     MEMBER(o, "tables", tables(o, b, view));
     MEMBER(o, "cross_table_map", cross_table_map(o, b));
     MEMBER(o, "unified_rows", unified_rows(o, &w, view));
+    MEMBER(o, "duplicates", bundle_duplicates(o, &w, view));
     MEMBER(o, "imputation", imputation(o, &w, view));
     MEMBER(o, "target_selection", target(o, b, view));
     MEMBER(o, "task_selection", task_selection(o, b->task_selection));

@@ -15,7 +15,8 @@
     X(MISSING_TARGET, "prediction.missing_target_results", 1000) \
     X(FILLED, "imputation.filled", 1000)                         \
     X(UNIFIED, "unified_rows.rows", 100)                         \
-    X(FORECAST, "prediction.forecast.rows", 1000)
+    X(FORECAST, "prediction.forecast.rows", 1000)                \
+    X(DUPLICATES, "duplicates[i].groups", 1000) /* i: the entry; elements are counted over all entries */
 
 typedef enum {
 #define TAB_X(e, name, first) TAB_PAGE_##e,

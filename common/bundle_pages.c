@@ -4,6 +4,7 @@
 #include "common/bundle_internal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -467,6 +468,8 @@ size_t bundle_total(const Tabella__Bundle *b, tab_paged array)
     case TAB_PAGE_FORECAST:
         return b->prediction == NULL || b->prediction->forecast == NULL ? 0
                                                                         : b->prediction->forecast->n_value;
+    case TAB_PAGE_DUPLICATES:
+        return bundle_groups_before(b, b->n_duplicates);
     default:
         return b->unified_rows == NULL ? 0 : b->unified_rows->records->rows;
     }
@@ -483,9 +486,26 @@ static void items(tab_out *o, const bundle_writer *w, tab_paged array, size_t fr
             unified(o, w, i);
         else if (array == TAB_PAGE_FORECAST)
             forecast_row(o, w, i);
+        else if (array == TAB_PAGE_DUPLICATES)
+            bundle_group(o, w, i);
         else
             result(o, w, r, i);
     tab_out_close(o, ']');
+}
+
+/* The list that element `from` is of: the whole array, but of duplicates those of one table. */
+static bundle_part part_of(const Tabella__Bundle *b, tab_paged array, size_t from)
+{
+    bundle_part p = { 0, bundle_total(b, array), 0 };
+    if (array != TAB_PAGE_DUPLICATES)
+        return p;
+    for (p.end = 0; p.entry < b->n_duplicates; p.entry++) {
+        p.from = p.end;
+        p.end = bundle_groups_before(b, p.entry + 1);
+        if (from < p.end)
+            break;
+    }
+    return p;
 }
 
 static size_t first_page(const Tabella__Bundle *b, tab_paged array, const tab_bundle_view *view)
@@ -502,6 +522,15 @@ static void next_cursor(tab_out *o, const tab_bundle_view *view, tab_paged array
         tab_out_null(o);
 }
 
+void bundle_paged_part(tab_out *o, const bundle_writer *w, tab_paged array, bundle_part p, const char *key,
+                       const tab_bundle_view *view)
+{
+    size_t n = p.end - p.from,
+           shown = view == NULL || view->cursor == NULL || view->first[array] >= n ? n : view->first[array];
+    MEMBER(o, key, items(o, w, array, p.from, p.from + shown));
+    MEMBER(o, "next_cursor", next_cursor(o, view, array, p.from + shown, p.end));
+}
+
 size_t bundle_paged(tab_out *o, const bundle_writer *w, tab_paged array, const char *key, const char *cursor,
                     const tab_bundle_view *view)
 {
@@ -515,19 +544,21 @@ void tab_bundle_page_json(tab_out *o, const Tabella__Bundle *b, tab_paged array,
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
     bundle_writer w = { 0 };
-    size_t total = bundle_total(b, array);
-    from = from < total ? from : total;
-    size_t to = limit < total - from ? from + limit : total;
+    bundle_part p = part_of(b, array, from);
+    char name[64];
+    snprintf(name, sizeof name, "duplicates[%zu].groups", p.entry);
+    from = from < p.end ? from : p.end;
+    size_t to = limit < p.end - from ? from + limit : p.end;
     if (a == NULL || !bundle_writer_init(&w, a, b)) {
         o->failed = true;
         bundle_writer_free(&w);
         return;
     }
     tab_out_open(o, '{');
-    MEMBER(o, "array", tab_out_cstr(o, tab_paged_name(array)));
+    MEMBER(o, "array", tab_out_cstr(o, array == TAB_PAGE_DUPLICATES ? name : tab_paged_name(array)));
     MEMBER(o, "items", items(o, &w, array, from, to));
-    MEMBER(o, "next_cursor", next_cursor(o, view, array, to, total));
-    MEMBER(o, "total", tab_out_uint(o, total));
+    MEMBER(o, "next_cursor", next_cursor(o, view, array, to, p.end));
+    MEMBER(o, "total", tab_out_uint(o, p.end - p.from));
     tab_out_close(o, '}');
     bundle_writer_free(&w);
 }

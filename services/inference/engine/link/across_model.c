@@ -185,7 +185,7 @@ tab_status tab_link_tables(const tab_engine *e, const tab_views *v, tab_link_tab
     for (size_t t = 0; t < v->n; t++) {
         twins[t] = (tab_twins){ .pairs = &s[t] };
         if (s[t].n > 0)
-            TAB_TRY(tab_twin_groups(&s[t], (float)fmax(threshold, 0.5), a, &twins[t].twin, &twins[t].n, err));
+            TAB_TRY(tab_twin_groups(&s[t], (float)threshold, a, &twins[t].twin, &twins[t].n, err));
     }
     return TAB_OK;
 }
