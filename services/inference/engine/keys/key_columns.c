@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/order.h"
+#include "common/base/order.h"
 
 /* A value while its column is sorted: its normal form, its rows, the first of them. */
 typedef struct {

@@ -1,6 +1,6 @@
 #include "services/inference/engine/unify/together.h"
 
-#include "services/inference/engine/profile/roles.h"
+#include "services/inference/engine/profile/roles/roles.h"
 
 /* What a role is a part of; alone: of nothing. */
 typedef enum { ALONE, A_NAME, AN_ADDRESS, A_PLACE, A_PRICE } whole;

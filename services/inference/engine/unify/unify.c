@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "services/inference/engine/profile/roles.h"
+#include "services/inference/engine/profile/roles/roles.h"
 #include "services/inference/engine/unify/together.h"
 
 static const char survivorship[] =
