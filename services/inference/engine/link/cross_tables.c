@@ -510,16 +510,21 @@ static tab_status cross(crossing *x, Tabella__Bundle *ret, tab_error *err)
     return TAB_OK;
 }
 
-/* (cols) columns of table t that many of its rows use to refer to one of another table. */
-static bool *referring(const crossing *x, size_t t)
+/* (cols) columns of table t that many of its rows use to refer to one of another table; or those by which
+ * another table refers to its rows. */
+static bool *referring(const crossing *x, size_t t, bool referred)
 {
-    bool *refers = tab_arena_new_of(x->work, bool, x->v->table[t].cols);
-    for (size_t i = 0; refers != NULL && i < x->plan.keys.n; i++) {
+    bool *is = tab_arena_new_of(x->work, bool, x->v->table[t].cols);
+    for (size_t i = 0; is != NULL && i < x->plan.keys.n; i++) {
         const tab_reference *q = &x->plan.keys.ref[i];
-        if (q->child_table == t && q->p >= 0.5 && !q->one_to_one && q->child2 == TAB_NULL)
-            refers[q->child] = true;
+        if (q->p < 0.5 || q->one_to_one || q->child2 != TAB_NULL)
+            continue;
+        if (!referred && q->child_table == t)
+            is[q->child] = true;
+        if (referred && q->parent_table == t && q->child_table != t)
+            is[q->parent] = true;
     }
-    return refers;
+    return is;
 }
 
 tab_status tab_cross_tables(const tab_engine *e, tab_profile *const *profiles, size_t n, double threshold,
@@ -536,17 +541,18 @@ tab_status tab_cross_tables(const tab_engine *e, tab_profile *const *profiles, s
     if (st != TAB_OK)
         return st;
     crossing x = { .e = e, .v = v, .work = work, .threshold = threshold };
-    const bool **refers = tab_arena_new_of(work, const bool *, n);
+    const bool **refers = tab_arena_new_of(work, const bool *, n),
+               **keys = tab_arena_new_of(work, const bool *, n);
     if (n > 1)
         st = tab_key_plan_new(e, v, threshold, work, &x.plan, err);
     x.twins = tab_arena_new_of(work, tab_twins, n);
-    if (st == TAB_OK && (x.twins == NULL || refers == NULL))
+    if (st == TAB_OK && (x.twins == NULL || refers == NULL || keys == NULL))
         st = tab_no_memory(err);
     for (size_t i = 0; st == TAB_OK && i < n; i++)
-        if ((refers[i] = referring(&x, i)) == NULL)
+        if ((refers[i] = referring(&x, i, false)) == NULL || (keys[i] = referring(&x, i, true)) == NULL)
             st = tab_no_memory(err);
     if (st == TAB_OK)
-        st = tab_link_tables(e, v, tables, &x.plan, tab_across_model_shipped(), threshold, refers, work,
+        st = tab_link_tables(e, v, tables, &x.plan, tab_across_model_shipped(), threshold, refers, keys, work,
                              &x.link, &x.links, x.twins, err);
     if (st == TAB_OK)
         st = tab_duplicates_write(e, v, x.twins, &ret->duplicates, &ret->n_duplicates, err);

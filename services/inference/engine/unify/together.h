@@ -14,6 +14,6 @@ typedef struct {
 
 /* Every attribute is of one unit; most are alone in theirs. Lives in a. False: out of memory. */
 bool tab_wholes_of(const tab_views *v, const tab_shared_attribute *attr, size_t attrs, tab_arena *a,
-                  tab_wholes *ret);
+                   tab_wholes *ret);
 
 #endif

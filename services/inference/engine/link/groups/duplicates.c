@@ -224,6 +224,21 @@ static void hear_references(tab_twin_pairs *s)
     }
 }
 
+void tab_twins_hear_keys(tab_twin_pairs *s, const bool *keys)
+{
+    static const float ODDS = 0.001f;
+    for (size_t c = 0; keys != NULL && c < s->t[0]->cols; c++) {
+        const tab_view *w = &s->t[0]->col[c];
+        for (size_t i = 0; keys[c] && i < s->n; i++) {
+            uint32_t x = w->code[s->a[i]], y = w->code[s->b[i]];
+            if (x == TAB_NULL || y == TAB_NULL || w->value[x].key == w->value[y].key)
+                continue;
+            s->p[i] = ODDS * s->p[i] / (1 - s->p[i] + ODDS * s->p[i]);
+            s->copy[i] = false;
+        }
+    }
+}
+
 tab_status tab_twins_judge(const tab_engine *e, const tab_views *v, const tab_link_table *tables,
                            size_t table, const bool *refers, tab_arena *a, tab_twin_pairs *s, tab_error *err)
 {
