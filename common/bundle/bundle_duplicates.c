@@ -1,5 +1,12 @@
-/* The bundle's `duplicates`: for each table that has any the groups of its rows that are one entity. */
+/* Groups of rows of one table that are one entity: elements of the bundle's `duplicates`. */
 #include "common/bundle/bundle_internal.h"
+
+#include <math.h>
+
+double bundle_thousandths(double x)
+{
+    return round(x * 1000) / 1000;
+}
 
 size_t bundle_groups_before(const Tabella__Bundle *b, size_t entry)
 {
@@ -43,19 +50,4 @@ void bundle_group(tab_out *o, const bundle_writer *w, size_t i)
     }
     tab_out_close(o, ']');
     tab_out_close(o, '}');
-}
-
-void bundle_duplicates(tab_out *o, const bundle_writer *w, const tab_bundle_view *view)
-{
-    const Tabella__Bundle *b = w->b;
-    tab_out_open(o, '[');
-    for (size_t i = 0; i < b->n_duplicates; i++) {
-        bundle_part p = { bundle_groups_before(b, i), bundle_groups_before(b, i + 1), i };
-        tab_out_open(o, '{');
-        MEMBER(o, "table", tab_out_str(o, bundle_bytes(b->tables[b->duplicates[i]->table]->id)));
-        bundle_paged_part(o, w, TAB_PAGE_DUPLICATES, p, "groups", view);
-        MEMBER(o, "rows_in_groups", tab_out_uint(o, b->duplicates[i]->n_row));
-        tab_out_close(o, '}');
-    }
-    tab_out_close(o, ']');
 }

@@ -79,9 +79,7 @@ typedef struct {
 void bundle_paged_part(tab_out *o, const bundle_writer *w, tab_paged array, bundle_part p, const char *key,
                        const tab_bundle_view *view);
 
-/* The member `duplicates`: one entry a table that has any. Groups are counted over all entries: how many
- * stand before an entry, and one of them. */
-void bundle_duplicates(tab_out *o, const bundle_writer *w, const tab_bundle_view *view);
+/* Groups of duplicates, counted over all entries: how many stand before an entry, and one of them. */
 size_t bundle_groups_before(const Tabella__Bundle *b, size_t entry);
 void bundle_group(tab_out *o, const bundle_writer *w, size_t i);
 

@@ -18,8 +18,8 @@ static const char survivorship[] =
     "the value that most sources agree on after format normalisation; "
     "then the one of the row that was written last, where each table has one column of dates with times; "
     "then the value of the source that agrees most often with the others; then the most complete form; "
-    "then the first table's; the parts of a name, an address or a place, and an amount and its currency, are of "
-    "one row";
+    "then the first table's; the parts of a name, an address or a place, and an amount and its currency, "
+    "are of one row";
 
 /* A built column as the bundle's message; points into the column. */
 static Tabella__Column *column_message(tab_arena *a, const tab_column *c, size_t rows)
@@ -287,9 +287,9 @@ static bool has_cell(const tab_views *v, const tab_shared_attribute *t, tab_memb
     return c->layout == TAB_CODED ? c->code[m.row] != TAB_NULL : !isnan(c->num[m.row]);
 }
 
-/* One column of the unified records: of each entity the value of the row that survives in the attribute's unit
- * (chosen), as its source wrote it; where it has none, of the first row that does not contradict it in the
- * unit. */
+/* One column of the unified records: of each entity the value of the row that survives in the attribute's
+ * unit (chosen), as its source wrote it; where it has none, of the first row that does not contradict it in
+ * the unit. */
 static tab_status record_column(const merging *g, const uint32_t *unit, size_t attrs, uint32_t attr,
                                 const size_t *chosen, Tabella__Column **ret, tab_error *err)
 {

@@ -1,4 +1,4 @@
-/* See chance.h. An entity of many rows makes many pairs: they are weighed, so that each entity counts once. */
+/* See chance.h. An entity of many rows makes many pairs: pairs are weighed, so that it counts once. */
 #include "services/inference/engine/link/evidence/chance.h"
 
 #include <math.h>
