@@ -118,7 +118,7 @@ def dist(check):
         )
         check("the unpacked wheel is imported", "unpacked" in told.stdout, told.stderr)
         version = told.stdout.split()[-1] if told.stdout else ""
-        config = (ROOT / "common" / "config.h").read_text()
+        config = (ROOT / "common" / "base" / "config.h").read_text()
         check(
             "its version is the product's", f'TAB_VERSION "{version}"' in config and version in wheels[0].name
         )
