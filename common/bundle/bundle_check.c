@@ -189,6 +189,32 @@ static bool map_sound(const Tabella__Bundle *b)
     return true;
 }
 
+static bool ascending_to(const uint32_t *end, size_t n, size_t all)
+{
+    uint32_t last = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (end[i] < last)
+            return false;
+        last = end[i];
+    }
+    return last == all;
+}
+
+static bool duplicates_sound(const Tabella__Bundle *b)
+{
+    for (size_t i = 0; i < b->n_duplicates; i++) {
+        const Tabella__DuplicateGroups *d = b->duplicates[i];
+        size_t n = d->n_confidence;
+        if (d->table >= b->n_tables || d->n_row_end != n || d->n_evidence_end != n ||
+            (d->n_pinned != 0 && d->n_pinned != d->n_row) || d->n_similarity != d->n_column ||
+            d->n_weight != d->n_column || !ascending_to(d->row_end, n, d->n_row) ||
+            !ascending_to(d->evidence_end, n, d->n_column) ||
+            !below(d->column, d->n_column, b->tables[d->table]->n_column_profile))
+            return false;
+    }
+    return true;
+}
+
 /* A number is written as it came: it has to be one of JSON's. */
 static bool is_number(const char *s)
 {
@@ -225,8 +251,8 @@ bool tab_bundle_sound(const Tabella__Bundle *b)
 {
     const Tabella__Prediction *p = b->prediction;
     tab_column c;
-    return map_sound(b) && unified_sound(b->unified_rows, b->n_tables) && imputation_sound(b) &&
-           suspects_sound(b) &&
+    return map_sound(b) && duplicates_sound(b) && unified_sound(b->unified_rows, b->n_tables) &&
+           imputation_sound(b) && suspects_sound(b) &&
            (p == NULL || ((p->classes == NULL || tab_column_view(p->classes, class_count(p), &c)) &&
                           forecast_sound(p->forecast) && linked_sound(b, p) && results_sound(p, p->results) &&
                           results_sound(p, p->missing_target_results)));

@@ -5,6 +5,7 @@
  *   bundle_prediction.c   the prediction's
  *      |
  *   bundle_pages.c   its paged arrays: how many elements, one page of them
+ *   bundle_duplicates.c   their elements of one kind
  *      |
  *   bundle_check.c   what another daemon sent, held against what a bundle is */
 #ifndef TAB_BUNDLE_INTERNAL_H
@@ -77,6 +78,22 @@ size_t bundle_first_of(const uint32_t *entity, size_t n, size_t e);
 /* The first page as member `key`, then its cursor as member `cursor`; gives the number shown. */
 size_t bundle_paged(tab_out *o, const bundle_writer *w, tab_paged array, const char *key, const char *cursor,
                     const tab_bundle_view *view);
+
+/* A list within a paged array: elements from .. end - 1 of the array; entry: of which member it is. */
+typedef struct {
+    size_t from, end, entry;
+} bundle_range;
+
+/* The same of a list within an array, with its cursor as member `next_cursor`. */
+void bundle_paged_part(tab_out *o, const bundle_writer *w, tab_paged array, bundle_range p, const char *key,
+                       const tab_bundle_view *view);
+
+/* Groups of duplicates, counted over all entries: how many stand before an entry, and one of them. */
+size_t bundle_groups_before(const Tabella__Bundle *b, size_t entry);
+void bundle_group(tab_out *o, const bundle_writer *w, size_t i);
+
+/* To three decimals, as evidence is written. */
+double bundle_thousandths(double x);
 
 /* The member `prediction`, or null. */
 void bundle_prediction(tab_out *o, const bundle_writer *w, const tab_bundle_view *view);

@@ -111,11 +111,6 @@ static void table(tab_out *o, const Tabella__TableUnderstanding *t)
 
 /* ---- tables together ------------------------------------------------------------------------- */
 
-static double thousandths(double x)
-{
-    return round(x * 1000) / 1000;
-}
-
 static void entity_matches(tab_out *o, const Tabella__Bundle *b, const Tabella__EntityMatches *e)
 {
     tab_out_open(o, '[');
@@ -133,7 +128,7 @@ static void entity_matches(tab_out *o, const Tabella__Bundle *b, const Tabella__
         tab_out_key(o, "matched_on");
         tab_out_open(o, '[');
         for (size_t k = at; k < e->matched_on_end[i]; k++)
-            if (thousandths(e->weight[k]) > 0)
+            if (bundle_thousandths(e->weight[k]) > 0)
                 tab_out_str(o, bundle_bytes(e->attributes[e->matched_on[k]]));
         tab_out_close(o, ']');
         tab_out_key(o, "evidence");
@@ -141,8 +136,8 @@ static void entity_matches(tab_out *o, const Tabella__Bundle *b, const Tabella__
         for (; at < e->matched_on_end[i]; at++) {
             tab_out_open(o, '{');
             MEMBER(o, "attribute", tab_out_str(o, bundle_bytes(e->attributes[e->matched_on[at]])));
-            MEMBER(o, "similarity", tab_out_fixed(o, thousandths(e->similarity[at])));
-            MEMBER(o, "weight", tab_out_fixed(o, thousandths(e->weight[at])));
+            MEMBER(o, "similarity", tab_out_fixed(o, bundle_thousandths(e->similarity[at])));
+            MEMBER(o, "weight", tab_out_fixed(o, bundle_thousandths(e->weight[at])));
             tab_out_close(o, '}');
         }
         tab_out_close(o, ']');
@@ -331,6 +326,22 @@ static void unified_rows(tab_out *o, const bundle_writer *w, const tab_bundle_vi
     tab_out_close(o, '}');
 }
 
+/* One entry a table that has any. */
+static void duplicate_groups(tab_out *o, const bundle_writer *w, const tab_bundle_view *view)
+{
+    const Tabella__Bundle *b = w->b;
+    tab_out_open(o, '[');
+    for (size_t i = 0; i < b->n_duplicates; i++) {
+        bundle_range p = { bundle_groups_before(b, i), bundle_groups_before(b, i + 1), i };
+        tab_out_open(o, '{');
+        MEMBER(o, "table", tab_out_str(o, bundle_bytes(b->tables[b->duplicates[i]->table]->id)));
+        bundle_paged_part(o, w, TAB_PAGE_DUPLICATES, p, "groups", view);
+        MEMBER(o, "rows_in_groups", tab_out_uint(o, b->duplicates[i]->n_row));
+        tab_out_close(o, '}');
+    }
+    tab_out_close(o, ']');
+}
+
 static void table_and_column(tab_out *o, const bundle_writer *w, size_t table, size_t column)
 {
     MEMBER(o, "table", tab_out_str(o, bundle_bytes(w->b->tables[table]->id)));
@@ -511,6 +522,7 @@ void tab_bundle_json(tab_out *o, const Tabella__Bundle *b, const tab_bundle_view
     MEMBER(o, "tables", tables(o, b, view));
     MEMBER(o, "cross_table_map", cross_table_map(o, b));
     MEMBER(o, "unified_rows", unified_rows(o, &w, view));
+    MEMBER(o, "duplicates", duplicate_groups(o, &w, view));
     MEMBER(o, "imputation", imputation(o, &w, view));
     MEMBER(o, "suspects", suspects(o, &w, view));
     MEMBER(o, "target_selection", target(o, b, view));

@@ -16,7 +16,8 @@
     X(FILLED, "imputation.filled", 1000)                         \
     X(UNIFIED, "unified_rows.rows", 100)                         \
     X(FORECAST, "prediction.forecast.rows", 1000)                \
-    X(SUSPECTS, "suspects.cells", 1000)
+    X(SUSPECTS, "suspects.cells", 1000)                          \
+    X(DUPLICATES, "duplicates[i].groups", 1000) /* i: the entry; elements are counted over all entries */
 
 typedef enum {
 #define TAB_X(e, name, first) TAB_PAGE_##e,

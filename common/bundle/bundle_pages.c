@@ -4,6 +4,7 @@
 #include "common/bundle/bundle_internal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -489,6 +490,8 @@ size_t bundle_held(const Tabella__Bundle *b, tab_paged array)
                                                                         : b->prediction->forecast->n_value;
     case TAB_PAGE_SUSPECTS:
         return b->suspects == NULL ? 0 : b->suspects->n_row;
+    case TAB_PAGE_DUPLICATES:
+        return bundle_groups_before(b, b->n_duplicates);
     default:
         return b->unified_rows == NULL ? 0 : b->unified_rows->records->rows;
     }
@@ -527,8 +530,25 @@ static void items(tab_out *o, const bundle_writer *w, tab_paged array, size_t fr
             forecast_row(o, w, i);
         else if (array == TAB_PAGE_SUSPECTS)
             suspect(o, w, i);
+        else if (array == TAB_PAGE_DUPLICATES)
+            bundle_group(o, w, i);
         else
             result(o, w, r, i);
+}
+
+/* The list that element `from` is of: the whole array, but of duplicates those of one table. */
+static bundle_range part_of(const Tabella__Bundle *b, tab_paged array, size_t from)
+{
+    bundle_range p = { 0, bundle_total(b, array), 0 };
+    if (array != TAB_PAGE_DUPLICATES)
+        return p;
+    for (p.end = 0; p.entry < b->n_duplicates; p.entry++) {
+        p.from = p.end;
+        p.end = bundle_groups_before(b, p.entry + 1);
+        if (from < p.end)
+            break;
+    }
+    return p;
 }
 
 static size_t first_page(const Tabella__Bundle *b, tab_paged array, const tab_bundle_view *view)
@@ -543,6 +563,18 @@ static void next_cursor(tab_out *o, const tab_bundle_view *view, tab_paged array
         view->cursor(view->arg, o, array, next);
     else
         tab_out_null(o);
+}
+
+void bundle_paged_part(tab_out *o, const bundle_writer *w, tab_paged array, bundle_range p, const char *key,
+                       const tab_bundle_view *view)
+{
+    size_t n = p.end - p.from,
+           shown = view == NULL || view->cursor == NULL || view->first[array] >= n ? n : view->first[array];
+    tab_out_key(o, key);
+    tab_out_open(o, '[');
+    items(o, w, array, p.from, p.from + shown);
+    tab_out_close(o, ']');
+    MEMBER(o, "next_cursor", next_cursor(o, view, array, p.from + shown, p.end));
 }
 
 size_t bundle_paged(tab_out *o, const bundle_writer *w, tab_paged array, const char *key, const char *cursor,
@@ -575,17 +607,19 @@ static void piece_items(tab_out *o, const Tabella__Bundle *b, tab_paged array, s
 void tab_bundle_page_json(tab_out *o, const Tabella__Bundle *const *piece, size_t pieces, tab_paged array,
                           size_t from, size_t limit, const tab_bundle_view *view)
 {
-    size_t total = pieces > 0 ? bundle_total(piece[0], array) : 0;
-    from = from < total ? from : total;
-    size_t to = limit < total - from ? from + limit : total;
+    bundle_range p = pieces > 0 ? part_of(piece[0], array, from) : (bundle_range){ 0 };
+    char name[64];
+    snprintf(name, sizeof name, "duplicates[%zu].groups", p.entry);
+    from = from < p.end ? from : p.end;
+    size_t to = limit < p.end - from ? from + limit : p.end;
     tab_out_open(o, '{');
-    MEMBER(o, "array", tab_out_cstr(o, tab_paged_name(array)));
+    MEMBER(o, "array", tab_out_cstr(o, array == TAB_PAGE_DUPLICATES ? name : tab_paged_name(array)));
     tab_out_key(o, "items");
     tab_out_open(o, '[');
     for (size_t i = 0; i < pieces; i++)
         piece_items(o, piece[i], array, from, to);
     tab_out_close(o, ']');
-    MEMBER(o, "next_cursor", next_cursor(o, view, array, to, total));
-    MEMBER(o, "total", tab_out_uint(o, total));
+    MEMBER(o, "next_cursor", next_cursor(o, view, array, to, p.end));
+    MEMBER(o, "total", tab_out_uint(o, p.end - p.from));
     tab_out_close(o, '}');
 }

@@ -322,7 +322,8 @@ Tabella__Bundle *tab_bundle_head(tab_arena *a, const Tabella__Bundle *b)
     for (int i = 0; i < TAB_PAGE_COUNT; i++) {
         size_t held = bundle_held(b, (tab_paged)i), first = tab_paged_first((tab_paged)i);
         to[i] = held < first ? held : first;
-        if (to[i] < held && !add_part(a, m, tab_paged_name((tab_paged)i), 0, held))
+        if (to[i] < held && i != TAB_PAGE_DUPLICATES && /* those stay whole */
+            !add_part(a, m, tab_paged_name((tab_paged)i), 0, held))
             return NULL;
     }
     Tabella__Prediction *p = b->prediction == NULL ? NULL : COPY(a, Tabella__Prediction, b->prediction);

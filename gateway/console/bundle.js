@@ -4,6 +4,7 @@ import { html, useState, useMemo, Bar, Facts, Panel, Tabs, Table, VirtualTable, 
 import { cell, columnNames, count, number, percent, plural, splitRef, words } from "./format.js";
 import { Spread, spread, spreadOf } from "./plots.js";
 import { TableMap } from "./map.js";
+import { Duplicates } from "./duplicates.js";
 import { Matches } from "./matches.js";
 import { Prediction } from "./prediction.js";
 import { Forecast } from "./forecast.js";
@@ -162,6 +163,7 @@ export function Bundle({ bundle: b, source, choose, without }) {
         ["tables", "Columns", b.tables.reduce((n, t) => n + t.cols, 0)],
         m && ["map", "Map", m.column_alignment.length],
         m && ["matches", "Matches", m.entity_matches.length + (m.duplicates || []).length],
+        (b.duplicates || []).length > 0 && ["duplicates", "Duplicates", b.duplicates.reduce((n, d) => n + d.rows_in_groups, 0)],
         b.unified_rows && ["rows", "Rows", b.unified_rows.total],
         ["filled", "Filled cells", b.imputation.total_filled],
         ["target", "Target"],
@@ -176,6 +178,7 @@ export function Bundle({ bundle: b, source, choose, without }) {
             ${at === "tables" && html`<${Tables} b=${b} source=${source} />`}
             ${at === "map" && html`<${Map_} b=${b} />`}
             ${at === "matches" && html`<${Matches} b=${b} source=${source} />`}
+            ${at === "duplicates" && html`<${Duplicates} b=${b} source=${source} />`}
             ${at === "rows" && html`<${Rows} b=${b} source=${source} />`}
             ${at === "filled" && html`<${Filled} b=${b} source=${source} />`}
             ${at === "target" && html`<${Target} b=${b} choose=${choose} />`}

@@ -3,7 +3,8 @@ import { html, useState, Problem } from "./ui.js";
 import { get, query } from "./api.js";
 import { count } from "./format.js";
 
-// An array whose first page is in the bundle: the next ones are asked for as they come into sight.
+// An array whose first page is in the bundle: the next ones are asked for as they come into sight. total: null
+// where the bundle does not say it.
 export function useArray(items, cursor, total, source) {
     const [state, set] = useState({ items, cursor, busy: false });
     const near = async (last) => {
@@ -17,7 +18,8 @@ export function useArray(items, cursor, total, source) {
         }
     };
     const retry = () => set((s) => ({ ...s, cursor: s.kept, error: null }));
-    const foot = html`<p class="small soft">${count(state.items.length)} of ${count(total)} loaded${state.items.length < total ? "; scroll for more" : ""}</p>
+    const more = total === null ? state.cursor : state.items.length < total;
+    const foot = html`<p class="small soft">${count(state.items.length)}${total === null ? "" : ` of ${count(total)}`} loaded${more ? "; scroll for more" : ""}</p>
         <${Problem} error=${state.error} retry=${retry} />`;
     return { items: state.items, total, near, foot };
 }

@@ -153,6 +153,54 @@ static bool keep_duplicates(tab_arena *a, const side *side_of, Tabella__Duplicat
     return true;
 }
 
+/* Of one table's groups those that hold a row of the request, where they are. */
+static bool keep_table_groups(tab_arena *a, const side *s, Tabella__DuplicateGroups *d)
+{
+    size_t n = 0, rows = 0, told = 0, row = 0, k = 0;
+    d->pinned = tab_arena_new_of(a, uint32_t, d->n_row + 1);
+    if (d->pinned == NULL)
+        return false;
+    for (size_t i = 0; i < d->n_row_end; i++) {
+        size_t from = rows, end = d->row_end[i], told_end = d->evidence_end[i];
+        bool asked = false, pinned;
+        for (; row < end; row++) {
+            d->row[rows] = moved(s, d->row[row], &pinned);
+            d->pinned[rows++] = pinned;
+            asked = asked || !pinned;
+        }
+        if (!asked)
+            rows = from;
+        for (; k < told_end; k++) {
+            d->column[told] = d->column[k];
+            d->similarity[told] = d->similarity[k];
+            d->weight[told] = d->weight[k];
+            told += asked;
+        }
+        if (!asked)
+            continue;
+        d->confidence[n] = d->confidence[i];
+        d->row_end[n] = (uint32_t)rows;
+        d->evidence_end[n++] = (uint32_t)told;
+    }
+    d->n_row = d->n_pinned = rows;
+    d->n_row_end = d->n_evidence_end = d->n_confidence = n;
+    d->n_column = d->n_similarity = d->n_weight = told;
+    return true;
+}
+
+static bool keep_groups(tab_arena *a, const side *side_of, Tabella__Bundle *b)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < b->n_duplicates; i++) {
+        if (!keep_table_groups(a, &side_of[b->duplicates[i]->table], b->duplicates[i]))
+            return false;
+        if (b->duplicates[i]->n_row > 0)
+            b->duplicates[n++] = b->duplicates[i];
+    }
+    b->n_duplicates = n;
+    return true;
+}
+
 /* Matches of each pair of tables, of those that are kept. */
 static void count_matches(Tabella__CrossTableMap *m)
 {
@@ -316,12 +364,11 @@ tab_status serve_cross(const tab_engine *e, const serve_state *st, const serve_r
         status = t == NULL ? tab_no_memory(err) : tab_profile_table(e, t, &p[i], err);
     }
     if (status == TAB_OK)
-        status = tab_cross_tables(e, p, n, st->threshold, &b->cross_table_map, &b->unified_rows,
-                                  &b->records_linked, NULL, err);
+        status = tab_cross_tables(e, p, n, st->threshold, b, NULL, err);
     if (status != TAB_OK)
         return status;
     if (!keep_matches(a, s, b->cross_table_map->entity_matches) ||
-        !keep_duplicates(a, s, b->cross_table_map->duplicates) ||
+        !keep_duplicates(a, s, b->cross_table_map->duplicates) || !keep_groups(a, s, b) ||
         !keep_entities(a, s, b->unified_rows, &b->records_linked))
         return tab_no_memory(err);
     count_matches(b->cross_table_map);

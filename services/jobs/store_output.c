@@ -90,7 +90,7 @@ static tab_status put_pieces(tab_tx *tx, const char *org, const char *job_id, co
     for (int k = 0; k < TAB_PAGE_COUNT; k++) {
         tab_paged array = (tab_paged)k;
         size_t total = tab_bundle_total(b, array), step = 0;
-        if (total <= tab_paged_first(array))
+        if (total <= tab_paged_first(array) || array == TAB_PAGE_DUPLICATES) /* those are the head's */
             continue;
         *ret_any = true;
         step = tab_bundle_stride(b, array, PIECE);

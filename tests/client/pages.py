@@ -23,6 +23,8 @@ FOUND = {
     and len(n["links"]) >= 3
     and {"billing", "sales", "orders"} <= n["names"]
     and n["linked"].prediction["target"] == "orders.returned",
+    "duplicates": lambda n: 60 < len(n["bundle"].duplicates) <= len(n["more"].duplicates)
+    and ("clean" not in n or 230 < len(n["clean"]) < 270),
     "endpoints": lambda n: len(n["served"].array("prediction.results")) == 3 and n["report"].metrics,
     "forecast": lambda n: len(n["bundle"].array("prediction.forecast.rows")) == 18
     and n["found"]["series"] == ["sales.shop"]

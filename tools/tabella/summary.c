@@ -173,16 +173,39 @@ static void together(const Tabella__Bundle *b)
         puts("");
     }
     matches(b, m->entity_matches);
-    const Tabella__Duplicates *d = m->duplicates;
-    for (size_t i = 0; d != NULL && i < d->n_row && i < 5; i++)
-        printf("  %s%.*s row %u and row %u are one  (%.0f %%)\n", i == 0 ? "within a table: " : "  ",
-               BYTES(b->tables[d->table[i]]->id), d->row[i], d->other_row[i], 100 * d->confidence[i]);
-    if (d != NULL && d->n_row > 5)
-        printf("    ... and %zu more duplicates\n", d->n_row - 5);
     if (b->unified_rows != NULL)
         printf("  unified: %llu entities, %llu of them matched, %zu rows under them\n",
                (unsigned long long)b->unified_rows->records->rows,
                (unsigned long long)b->unified_rows->matched, b->unified_rows->n_child_row);
+}
+
+/* The surest groups of each table: their rows, and the columns that speak for them. */
+static void duplicates(const Tabella__Bundle *b)
+{
+    enum { GROUPS = 10, ROWS = 12 };
+    for (size_t i = 0; i < b->n_duplicates; i++) {
+        const Tabella__DuplicateGroups *d = b->duplicates[i];
+        const Tabella__TableUnderstanding *t = b->tables[d->table];
+        printf("\nduplicates in %.*s: %zu of %llu rows in %zu groups\n", BYTES(t->id), d->n_row,
+               (unsigned long long)t->rows, d->n_confidence);
+        for (size_t g = 0, row = 0, k = 0; g < d->n_confidence && g < GROUPS; g++) {
+            printf("  rows");
+            for (size_t n = 0; row < d->row_end[g]; row++, n++)
+                if (n < ROWS)
+                    printf(" %u", d->row[row]);
+                else if (n == ROWS)
+                    printf(" ...");
+            printf("  (%.0f %%:", 100 * d->confidence[g]);
+            for (const char *comma = " "; k < d->evidence_end[g]; k++)
+                if (d->weight[k] > 0) {
+                    printf("%s%.*s", comma, BYTES(t->column_profile[d->column[k]]->name));
+                    comma = ", ";
+                }
+            puts(")");
+        }
+        if (d->n_confidence > GROUPS)
+            printf("  ... and %zu more groups\n", d->n_confidence - GROUPS);
+    }
 }
 
 static void prediction(const Tabella__Bundle *b)
@@ -286,6 +309,7 @@ void print_summary(const tab_engine *e, const tab_table *const *tables, const Ta
            b->base_model, seconds);
     understood(e, tables, b);
     together(b);
+    duplicates(b);
     filled(tables, f);
     unusual(tables, f);
     prediction(b);

@@ -183,6 +183,72 @@ Test(bundle_json, pages_name_the_next_one_and_the_last_none)
     expect_json(&o, "{\"array\":\"unified_rows.rows\",\"items\":[],\"next_cursor\":null,\"total\":3}");
 }
 
+/* Groups of duplicates of both tables, added to the example by hand: three of a, one of b. */
+static void add_duplicates(Tabella__Bundle *b)
+{
+    static uint32_t end[] = { 2, 4, 7 }, row[] = { 0, 3, 1, 2, 4, 5, 6 }, told[] = { 1, 1, 2 },
+                    column[] = { 1, 0 };
+    static double sure[] = { 0.9, 0.8, 0.6 }, like[] = { 1, 0.25 }, weight[] = { 4.0004, -1.5 };
+    static Tabella__DuplicateGroups x = TABELLA__DUPLICATE_GROUPS__INIT, y = TABELLA__DUPLICATE_GROUPS__INIT;
+    x.n_row_end = x.n_confidence = x.n_evidence_end = 3, x.row_end = end, x.confidence = sure;
+    x.n_row = 7, x.row = row, x.evidence_end = told, x.column = column, x.similarity = like,
+    x.weight = weight;
+    x.n_column = x.n_similarity = x.n_weight = 2;
+    static uint32_t of_request[] = { 0, 1 };
+    static Tabella__DuplicateGroups *both[] = { &x, &y };
+    y = x;
+    y.table = 1, y.n_row_end = y.n_confidence = y.n_evidence_end = 1, y.n_row = y.n_pinned = 2;
+    y.pinned = of_request, y.n_column = y.n_similarity = y.n_weight = 1, column[0] = 0;
+    b->n_duplicates = 2, b->duplicates = both;
+}
+
+Test(bundle_json, duplicates_are_paged_table_by_table)
+{
+    Tabella__Bundle *b = example();
+    add_duplicates(b);
+    cr_assert(tab_bundle_sound(b));
+    tab_bundle_view view = { .cursor = cursor };
+    tab_out o = { 0 };
+    tab_bundle_page_json(&o, b, TAB_PAGE_DUPLICATES, 1, 1, &view);
+    expect_json(&o, "{\"array\":\"duplicates[0].groups\",\"items\":[{\"rows\":[1,2],\"confidence\":0.8,"
+                    "\"evidence\":[]}],\"next_cursor\":\"duplicates[i].groups@2\",\"total\":3}");
+    tab_bundle_page_json(&o, b, TAB_PAGE_DUPLICATES, 2, 9, &view);
+    expect_json(&o, "{\"array\":\"duplicates[0].groups\",\"items\":[{\"rows\":[4,5,6],\"confidence\":0.6,"
+                    "\"evidence\":[{\"column\":\"c0\",\"similarity\":0.25,\"weight\":-1.5}]}],"
+                    "\"next_cursor\":null,\"total\":3}");
+    tab_bundle_page_json(&o, b, TAB_PAGE_DUPLICATES, 3, 9, &view);
+    expect_json(&o, "{\"array\":\"duplicates[1].groups\",\"items\":[{\"rows\":[0],\"pinned_rows\":[3],"
+                    "\"confidence\":0.9,\"evidence\":[{\"column\":\"y\\\"\",\"similarity\":1,"
+                    "\"weight\":4}]}],\"next_cursor\":null,\"total\":1}");
+    tab_bundle_page_json(&o, b, TAB_PAGE_DUPLICATES, 99, 9, &view);
+    cr_expect(strstr(o.p, "\"items\":[],") != NULL, "%s", o.p);
+    tab_out_free(&o);
+    b->n_duplicates = 0;
+    tab_bundle_page_json(&o, b, TAB_PAGE_DUPLICATES, 0, 9, &view);
+    cr_expect(strstr(o.p, "\"items\":[],") != NULL, "%s", o.p);
+    tab_out_free(&o);
+}
+
+Test(bundle_json, duplicates_out_of_bounds_are_not_sound)
+{
+    Tabella__Bundle *b = example();
+    add_duplicates(b);
+    Tabella__DuplicateGroups *d = b->duplicates[0];
+    d->row_end[2] = 8;
+    cr_expect_not(tab_bundle_sound(b));
+    d->row_end[2] = 7;
+    d->column[1] = 2;
+    cr_expect_not(tab_bundle_sound(b));
+    d->column[1] = 0;
+    d->evidence_end[0] = 3;
+    cr_expect_not(tab_bundle_sound(b));
+    d->evidence_end[0] = 1;
+    d->table = 2;
+    cr_expect_not(tab_bundle_sound(b));
+    d->table = 0;
+    cr_expect(tab_bundle_sound(b));
+}
+
 Test(bundle_json, is_json_with_every_field_and_whole_without_cursors)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);

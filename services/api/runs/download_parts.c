@@ -412,8 +412,7 @@ static tab_status matches_next(part *p, tab_arena *a, const tab_table **ret, tab
 
 static tab_status duplicates_open(part *p, tab_error *err)
 {
-    const Tabella__CrossTableMap *m = p->b->cross_table_map;
-    if (m == NULL || m->duplicates == NULL || m->duplicates->n_row == 0)
+    if (p->b->n_duplicates == 0)
         return part_absent(err, "duplicates");
     static const tab_file_column columns[] = { { TAB_S("table"), TAB_FILE_TEXT },
                                                { TAB_S("group"), TAB_FILE_INT },
@@ -424,86 +423,27 @@ static tab_status duplicates_open(part *p, tab_error *err)
     return opened(p, err);
 }
 
-/* A row of a group of rows that are one entity. */
-typedef struct {
-    uint32_t table, row;
-    size_t group; /* place of its root while groups are found, then the group's number */
-    double confidence;
-} grouped;
-
-static int by_row(const void *a, const void *b)
-{
-    const grouped *x = a, *y = b;
-    return x->table != y->table ? (x->table > y->table) - (x->table < y->table)
-                                : (x->row > y->row) - (x->row < y->row);
-}
-
-static int by_group(const void *a, const void *b)
-{
-    const grouped *x = a, *y = b;
-    return x->group != y->group ? (x->group > y->group) - (x->group < y->group) : by_row(a, b);
-}
-
-static size_t root(grouped *g, size_t i)
-{
-    while (g[i].group != i)
-        i = g[i].group = g[g[i].group].group;
-    return i;
-}
-
-/* Rows that pairs lead to, by group; a group has the place of its first row. NULL: the arena is full. */
-static grouped *groups(tab_arena *a, const Tabella__Duplicates *d, size_t *ret_n)
-{
-    size_t n = 0;
-    grouped *g = tab_arena_new_of(a, grouped, 2 * d->n_row + 1);
-    for (size_t i = 0; g != NULL && i < d->n_row; i++) {
-        g[2 * i] = (grouped){ d->table[i], d->row[i], 0, d->confidence[i] };
-        g[2 * i + 1] = (grouped){ d->table[i], d->other_row[i], 0, d->confidence[i] };
-    }
-    if (g == NULL)
-        return NULL;
-    qsort(g, 2 * d->n_row, sizeof *g, by_row);
-    for (size_t i = 0; i < 2 * d->n_row; i++)
-        if (n > 0 && by_row(&g[n - 1], &g[i]) == 0)
-            g[n - 1].confidence =
-                g[i].confidence > g[n - 1].confidence ? g[i].confidence : g[n - 1].confidence;
-        else
-            g[n++] = g[i];
-    for (size_t i = 0; i < n; i++)
-        g[i].group = i;
-    for (size_t i = 0; i < d->n_row; i++) {
-        const grouped x = { d->table[i], d->row[i], 0, 0 }, y = { d->table[i], d->other_row[i], 0, 0 };
-        size_t s = root(g, (size_t)((grouped *)bsearch(&x, g, n, sizeof *g, by_row) - g)),
-               t = root(g, (size_t)((grouped *)bsearch(&y, g, n, sizeof *g, by_row) - g));
-        g[s > t ? s : t].group = s < t ? s : t;
-    }
-    for (size_t i = 0; i < n; i++)
-        g[i].group = g[g[i].group].group; /* a root comes before all that lead to it */
-    qsort(g, n, sizeof *g, by_group);
-    *ret_n = n;
-    return g;
-}
-
+/* One line a grouped row; groups are numbered over all tables. The table at hand is a batch. */
 static tab_status duplicates_next(part *p, tab_arena *a, const tab_table **ret, tab_error *err)
 {
     tab_builder **b;
-    size_t n = 0;
+    size_t rows = 0, number = 0;
     *ret = NULL;
-    if (p->at > 0)
+    if (p->at == p->b->n_duplicates)
         return TAB_OK;
-    p->at = 1;
-    grouped *g = groups(a, p->b->cross_table_map->duplicates, &n);
-    if (g == NULL)
-        return tab_no_memory(err);
+    const Tabella__DuplicateGroups *d = p->b->duplicates[p->at];
+    for (size_t t = 0; t < p->at; t++)
+        number += p->b->duplicates[t]->n_confidence;
+    p->at++;
     TAB_TRY(builders(p, a, &b, err));
-    for (size_t i = 0, number = 0; i < n; i++) {
-        number += i > 0 && g[i].group != g[i - 1].group;
-        tab_builder_text(b[0], bytes_of(p->b->tables[g[i].table]->id));
-        tab_builder_number(b[1], (double)number);
-        tab_builder_number(b[2], g[i].row);
-        tab_builder_number(b[3], g[i].confidence);
-    }
-    return finished(a, b, p->cols, n, ret, err);
+    for (size_t g = 0; g < d->n_confidence; g++, number++)
+        for (; rows < d->row_end[g]; rows++) {
+            tab_builder_text(b[0], bytes_of(p->b->tables[d->table]->id));
+            tab_builder_number(b[1], (double)number);
+            tab_builder_number(b[2], d->row[rows]);
+            tab_builder_number(b[3], d->confidence[g]);
+        }
+    return finished(a, b, p->cols, rows, ret, err);
 }
 
 static tab_status suspects_open(part *p, tab_error *err)
@@ -514,7 +454,8 @@ static tab_status suspects_open(part *p, tab_error *err)
     (void)(part_column(p, TAB_S("table"), TAB_FILE_TEXT) && part_column(p, TAB_S("row"), TAB_FILE_INT) &&
            part_column(p, TAB_S("column"), TAB_FILE_TEXT) && part_open_column(p, TAB_S("value")) &&
            part_column(p, TAB_S("kind"), TAB_FILE_TEXT) && part_open_column(p, TAB_S("suggestion")) &&
-           part_column(p, TAB_S("confidence"), TAB_FILE_REAL) && part_column(p, TAB_S("reason"), TAB_FILE_TEXT));
+           part_column(p, TAB_S("confidence"), TAB_FILE_REAL) &&
+           part_column(p, TAB_S("reason"), TAB_FILE_TEXT));
     return opened(p, err);
 }
 
@@ -543,7 +484,8 @@ static tab_status suspects_next(part *p, tab_arena *a, const tab_table **ret, ta
         return TAB_OK;
     TAB_TRY(part_seek(p, c, err));
     const Tabella__Suspects *s = c->piece->suspects;
-    if (!tab_column_view(s->value, s->n_row, &value) || !tab_column_view(s->suggestion, s->n_row, &suggestion))
+    if (!tab_column_view(s->value, s->n_row, &value) ||
+        !tab_column_view(s->suggestion, s->n_row, &suggestion))
         return tab_no_memory(err);
     TAB_TRY(builders(p, a, &b, err));
     for (size_t i = 0; i < c->held; i++)

@@ -3,7 +3,7 @@
  * serving.
  *
  *   tables ─> profile ─> sector
- *                ├────> cross-table map and unified rows      (two or more tables)
+ *                ├────> duplicates; cross-table map and unified rows  (two or more tables)
  *                ├────> target and task ─> steps ahead ─> what linked tables say ─> fit ─> results
  *                └────> imputation (the target's missing cells take the prediction) */
 #include "services/inference/engine/bundle.h"
@@ -418,8 +418,7 @@ tab_status tab_horizon_rows(const tab_engine *e, const tab_table *const *tables,
     } else {
         TAB_TRY(profile_all(e, e, tables, n, &o->given, p, b, err));
         if (n > 1)
-            TAB_TRY(tab_cross_tables(e, p, n, o->threshold, &b->cross_table_map, &b->unified_rows,
-                                     &b->records_linked, &refs, err));
+            TAB_TRY(tab_cross_tables(e, p, n, o->threshold, b, &refs, err));
         TAB_TRY(tab_select_target(e, p, n, &refs, o, &s, err));
         *ret_table = s.table;
     }
@@ -449,14 +448,11 @@ tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, 
         return tab_no_memory(err);
     /* every table is profiled before anything is compared */
     TAB_TRY(profile_all(e, &keep, tables, n, &o->given, p, b, err));
-    /* one table has nothing to be linked with */
     tab_references refs = { 0 };
-    if (n > 1) {
-        tab_engine_progress(e, "link", 0);
-        TAB_TRY(tab_cross_tables(e, p, n, o->threshold, &b->cross_table_map, &b->unified_rows,
-                                 &b->records_linked, &refs, err));
+    tab_engine_progress(e, "link", 0);
+    TAB_TRY(tab_cross_tables(e, p, n, o->threshold, b, &refs, err));
+    if (n > 1) /* one table has nothing to be linked with but itself */
         b->shared_attributes = (uint32_t)b->cross_table_map->n_shared;
-    }
     TAB_TRY(understand(e, &keep, p, n, &refs, b, err));
 
     /* the target is chosen, predicted, and its answers fill its missing cells */

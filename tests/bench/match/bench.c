@@ -293,8 +293,8 @@ static bool run(const char *dir, const char *name, outcome *ret)
         printf("  key %.2f %s\n", plan.keys.ref[i].p, tab_reference_words(a, v, &plan.keys.ref[i]));
     tab_twins *twins = tab_arena_new_of(a, tab_twins, m.n);
     if (st == TAB_OK)
-        st = tab_link_tables(&e, v, tables, &plan, rules ? NULL : tab_across_model_shipped(), 0.5, NULL, a,
-                             &link, &links, twins, &err);
+        st = tab_link_tables(&e, v, tables, &plan, rules ? NULL : tab_across_model_shipped(), 0.5, NULL, NULL,
+                             a, &link, &links, twins, &err);
     for (size_t i = 0; st == TAB_OK && i < links; i++)
         st = tab_link_confirm(v, &link[i], 0.5, &err);
     for (size_t i = 0; verbose && st == TAB_OK && i < m.n; i++)

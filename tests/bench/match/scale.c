@@ -134,9 +134,7 @@ void scale_run(size_t rows, size_t threads)
     tab_engine e = { .arena = a, .parallel_for = threads > 1 ? on_threads : NULL, .parallel_arg = &threads };
     tab_profile *p[2];
     tab_error err = { 0 };
-    Tabella__CrossTableMap *map;
-    Tabella__UnifiedRows *unified;
-    uint64_t linked;
+    Tabella__Bundle b = TABELLA__BUNDLE__INIT;
     double from = seconds(CLOCK_PROCESS_CPUTIME_ID), wall = seconds(CLOCK_MONOTONIC);
     double mine = seconds(CLOCK_THREAD_CPUTIME_ID);
     for (size_t i = 0; i < 2; i++)
@@ -145,11 +143,12 @@ void scale_run(size_t rows, size_t threads)
             return;
         }
     double mid = seconds(CLOCK_PROCESS_CPUTIME_ID);
-    if (tab_cross_tables(&e, p, 2, 0.5, &map, &unified, &linked, NULL, &err) != TAB_OK) {
+    if (tab_cross_tables(&e, p, 2, 0.5, &b, NULL, &err) != TAB_OK) {
         printf("cross tables: %s\n", err.message);
         return;
     }
     double end = seconds(CLOCK_PROCESS_CPUTIME_ID);
+    const Tabella__CrossTableMap *map = b.cross_table_map;
     size_t right = 0, said = map->entity_matches->n_a_row;
     for (size_t i = 0; i < said; i++)
         right += map->entity_matches->a_row[i] == map->entity_matches->b_row[i] + rows * 3 / 10;
@@ -160,5 +159,5 @@ void scale_run(size_t rows, size_t threads)
            rows, threads, threads > 1 ? "s" : "", mid - from, end - mid,
            seconds(CLOCK_THREAD_CPUTIME_ID) - mine, seconds(CLOCK_MONOTONIC) - wall, u.ru_maxrss / 1024,
            said > 0 ? (double)right / (double)said : 0, (double)right / (double)(rows - rows * 3 / 10),
-           (unsigned long long)digest(map, unified));
+           (unsigned long long)digest(map, b.unified_rows));
 }

@@ -76,8 +76,9 @@ class Bundle(Answer):
         inside: Any = self.raw
         for part in holder.split("."):
             inside = inside.get(part) if isinstance(inside, dict) else None
-        if not isinstance(inside, dict):
-            return []
+        return self._pages(inside, field, cursor) if isinstance(inside, dict) else []
+
+    def _pages(self, inside: Dict[str, Any], field: str, cursor: str) -> List[Dict[str, Any]]:
         found: List[Dict[str, Any]] = inside.setdefault(field, [])
         while inside.get(cursor) and self._fetch is not None:
             page = self._fetch(inside[cursor])
@@ -85,10 +86,15 @@ class Bundle(Answer):
             inside[cursor] = page.get("next_cursor")
         return found
 
+    def _groups(self) -> List[Tuple[str, List[Dict[str, Any]]]]:
+        """The groups of duplicates of each table that has any."""
+        return [(d["table"], self._pages(d, "groups", "next_cursor")) for d in self.raw.get("duplicates", [])]
+
     def load(self) -> "Bundle":
         """Fetches every page now."""
         for name in PAGED:
             self.array(name)
+        self._groups()
         return self
 
     # ---- files ---------------------------------------------------------------------------------
@@ -168,6 +174,26 @@ class Bundle(Answer):
                 "matched_on": [", ".join(x.get("matched_on", [])) for x in found],
             }
         )
+
+    @property
+    def duplicates(self) -> Any:
+        """Rows of one table that are one entity: one row for each grouped row, with its table, the group's
+        number, row (the caller's label), the group's confidence and the columns that speak for it
+        (matched_on). Surest groups first."""
+        cells: Dict[str, List[Any]] = {n: [] for n in ("table", "group", "row", "confidence", "matched_on")}
+        group = 0
+        for id, groups in self._groups():
+            for g in groups:
+                speaks = ", ".join(x["column"] for x in g["evidence"] if x["weight"] > 0)
+                rows = [(r, False) for r in g["rows"]] + [(r, True) for r in g.get("pinned_rows", [])]
+                for row, pinned in rows:
+                    cells["table"].append(id)
+                    cells["group"].append(group)
+                    cells["row"].append(self._label(id, row, pinned))
+                    cells["confidence"].append(g["confidence"])
+                    cells["matched_on"].append(speaks)
+                group += 1
+        return self._frame(cells)
 
     @property
     def unified(self) -> Any:

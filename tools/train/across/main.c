@@ -312,8 +312,8 @@ static void judge(const source *s, int kind, const tab_across_model *model, tall
     tab_linkage *link;
     size_t links;
     tab_twins *twins = tab_arena_new_of(a, tab_twins, m.n);
-    if (tab_link_tables(&p.e, p.v, p.tables, &p.plan, model, 0.5, NULL, a, &link, &links, twins, &err) !=
-            TAB_OK ||
+    if (tab_link_tables(&p.e, p.v, p.tables, &p.plan, model, 0.5, NULL, NULL, a, &link, &links, twins,
+                        &err) != TAB_OK ||
         tab_clusters_build(p.v, link, links, twins, 0.5, a, &cl, &err) != TAB_OK)
         exit(1);
     double right = 0, said = (double)cl.matches, there = (double)m.rows;

@@ -5,6 +5,7 @@
 
 #include "services/inference/engine/link/evidence/across_model.h"
 #include "services/inference/engine/link/groups/confirm.h"
+#include "services/inference/engine/link/groups/duplicate_groups.h"
 #include "services/inference/engine/link/groups/relations.h"
 #include "services/inference/engine/link/pairs/geo.h"
 #include "services/inference/engine/message.h"
@@ -465,8 +466,7 @@ static tab_status write_schema(const crossing *x, Tabella__CrossTableMap *m, tab
 
 /* ---- in order -------------------------------------------------------------------------------- */
 
-static tab_status cross(crossing *x, Tabella__CrossTableMap **ret_map, Tabella__UnifiedRows **ret_unified,
-                        uint64_t *ret_linked, tab_error *err)
+static tab_status cross(crossing *x, Tabella__Bundle *ret, tab_error *err)
 {
     tab_clusters cl;
     tab_children children;
@@ -500,31 +500,35 @@ static tab_status cross(crossing *x, Tabella__CrossTableMap **ret_map, Tabella__
     if (st == TAB_OK)
         st = tab_children_hang(x->v, &x->plan.keys, &x->plan, x->e->arena, &cl.entities, &children, err);
     if (st == TAB_OK)
-        st = tab_unify(x->e, x->v, x->attr, x->attrs, &cl.entities, x->threshold, ret_unified, err);
+        st = tab_unify(x->e, x->v, x->attr, x->attrs, &cl.entities, x->threshold, &ret->unified_rows, err);
     if (st != TAB_OK)
         return st;
-    tab_children_write(&children, *ret_unified);
-    m->entities_matched = (*ret_unified)->matched;
-    *ret_map = m;
-    *ret_linked = cl.linked;
+    tab_children_write(&children, ret->unified_rows);
+    m->entities_matched = ret->unified_rows->matched;
+    ret->cross_table_map = m;
+    ret->records_linked = cl.linked;
     return TAB_OK;
 }
 
-/* (cols) columns of table t that many of its rows use to refer to one of another table. */
-static bool *referring(const crossing *x, size_t t)
+/* (cols) columns of table t that many of its rows use to refer to one of another table; or those by which
+ * another table refers to its rows. */
+static bool *referring(const crossing *x, size_t t, bool referred)
 {
-    bool *refers = tab_arena_new_of(x->work, bool, x->v->table[t].cols);
-    for (size_t i = 0; refers != NULL && i < x->plan.keys.n; i++) {
+    bool *is = tab_arena_new_of(x->work, bool, x->v->table[t].cols);
+    for (size_t i = 0; is != NULL && i < x->plan.keys.n; i++) {
         const tab_reference *q = &x->plan.keys.ref[i];
-        if (q->child_table == t && q->p >= 0.5 && !q->one_to_one && q->child2 == TAB_NULL)
-            refers[q->child] = true;
+        if (q->p < 0.5 || q->one_to_one || q->child2 != TAB_NULL)
+            continue;
+        if (!referred && q->child_table == t)
+            is[q->child] = true;
+        if (referred && q->parent_table == t && q->child_table != t)
+            is[q->parent] = true;
     }
-    return refers;
+    return is;
 }
 
 tab_status tab_cross_tables(const tab_engine *e, tab_profile *const *profiles, size_t n, double threshold,
-                            Tabella__CrossTableMap **ret_map, Tabella__UnifiedRows **ret_unified,
-                            uint64_t *ret_linked, tab_references *ret_references, tab_error *err)
+                            Tabella__Bundle *ret, tab_references *ret_references, tab_error *err)
 {
     TAB_AUTO(tab_views) *v = NULL;
     TAB_AUTO(tab_arena) *work = tab_arena_new(SIZE_MAX / 2);
@@ -537,19 +541,23 @@ tab_status tab_cross_tables(const tab_engine *e, tab_profile *const *profiles, s
     if (st != TAB_OK)
         return st;
     crossing x = { .e = e, .v = v, .work = work, .threshold = threshold };
-    const bool **refers = tab_arena_new_of(work, const bool *, n);
-    st = tab_key_plan_new(e, v, threshold, work, &x.plan, err);
+    const bool **refers = tab_arena_new_of(work, const bool *, n),
+               **keys = tab_arena_new_of(work, const bool *, n);
+    if (n > 1)
+        st = tab_key_plan_new(e, v, threshold, work, &x.plan, err);
     x.twins = tab_arena_new_of(work, tab_twins, n);
-    if (st == TAB_OK && (x.twins == NULL || refers == NULL))
+    if (st == TAB_OK && (x.twins == NULL || refers == NULL || keys == NULL))
         st = tab_no_memory(err);
     for (size_t i = 0; st == TAB_OK && i < n; i++)
-        if ((refers[i] = referring(&x, i)) == NULL)
+        if ((refers[i] = referring(&x, i, false)) == NULL || (keys[i] = referring(&x, i, true)) == NULL)
             st = tab_no_memory(err);
     if (st == TAB_OK)
-        st = tab_link_tables(e, v, tables, &x.plan, tab_across_model_shipped(), threshold, refers, work,
+        st = tab_link_tables(e, v, tables, &x.plan, tab_across_model_shipped(), threshold, refers, keys, work,
                              &x.link, &x.links, x.twins, err);
     if (st == TAB_OK)
-        st = cross(&x, ret_map, ret_unified, ret_linked, err);
+        st = tab_duplicates_write(e, v, x.twins, &ret->duplicates, &ret->n_duplicates, err);
+    if (st == TAB_OK && n > 1)
+        st = cross(&x, ret, err);
     if (st == TAB_OK && ret_references != NULL && !tab_references_of(&x.plan.keys, e->arena, ret_references))
         st = tab_no_memory(err);
     tab_link_tables_free(tables, n);

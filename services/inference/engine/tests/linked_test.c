@@ -249,11 +249,9 @@ Test(linked, references_are_the_same_either_way)
 {
     world w;
     run(&w, TABLES, true, false);
-    Tabella__CrossTableMap *map;
-    Tabella__UnifiedRows *rows;
-    uint64_t linked;
+    Tabella__Bundle found = TABELLA__BUNDLE__INIT;
     tab_references a, b;
-    cr_assert_eq(tab_cross_tables(&w.e, w.p, TABLES, 0.2, &map, &rows, &linked, &a, NULL), TAB_OK);
+    cr_assert_eq(tab_cross_tables(&w.e, w.p, TABLES, 0.2, &found, &a, NULL), TAB_OK);
     cr_assert_eq(tab_references_find(&w.e, w.p, TABLES, &b, NULL), TAB_OK);
     cr_assert_gt(a.n, 0);
     cr_assert_eq(a.n, b.n);

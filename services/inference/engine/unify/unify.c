@@ -1,7 +1,7 @@
 /* See unify.h and decision 0139: one record an entity, for link/cross_tables.c. For each attribute and entity
  * one value survives, as its source wrote it; every source's own value stands beside it.
  *
- *   stamp_of, reliability ─> survivor ─> record_column    the records, a column an attribute
+ *   stamp_of, reliability, units (together.h) ─> survivor ─> record_column   the records
  *                                     ─> variants         each source's own values
  *   list_further_rows, count_matched                      rows beyond a table's first; who matched
  *
@@ -12,12 +12,14 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/profile/roles/roles.h"
+#include "services/inference/engine/unify/together.h"
 
 static const char survivorship[] =
     "the value that most sources agree on after format normalisation; "
     "then the one of the row that was written last, where each table has one column of dates with times; "
     "then the value of the source that agrees most often with the others; then the most complete form; "
-    "then the first table's";
+    "then the first table's; the parts of a name, an address or a place, and an amount and its currency, "
+    "are of one row";
 
 /* A built column as the bundle's message; points into the column. */
 static Tabella__Column *column_message(tab_arena *a, const tab_column *c, size_t rows)
@@ -107,52 +109,91 @@ static double written(const tab_views *v, const uint32_t *stamp, tab_member m)
     return w->code[m.row] == TAB_NULL ? (double)NAN : w->value[w->code[m.row]].number;
 }
 
-/* The row whose value survives for entity i, as an index into n->member, or n->at[i + 1] where no row has
- * one. Each table has one vote, which its rows share. */
-static size_t survivor(const tab_views *v, const tab_shared_attribute *t, const tab_entities *n, size_t i,
-                       const double *r, const uint32_t *stamp)
+/* What speaks for a row of an entity. */
+typedef struct {
+    double votes, date, trust;
+    uint32_t length; /* of its values */
+} standing;
+
+/* A table has one vote on each attribute, which its rows share. */
+static double votes_for(const tab_views *v, const tab_shared_attribute *t, const tab_entities *n, size_t i,
+                        const tab_value *x)
 {
-    size_t from = n->at[i], end = n->at[i + 1], best = end;
-    /* most entities are one row */
-    if (end == from + 1)
-        return value_of(v, t, n->member[from]) != NULL ? from : end;
-    double best_votes = 0, best_date = 0, best_trust = 0;
-    uint32_t best_length = 0;
-    for (size_t k = from; k < end; k++) {
-        const tab_value *x = value_of(v, t, n->member[k]);
-        if (x == NULL)
-            continue;
-        /* a table's vote is divided among its rows of the entity */
-        double votes = 0;
-        /* members stand by table: a table's rows are a run */
-        for (size_t o = from; o < end;) {
-            size_t rows = 0, same = 0;
-            uint32_t table = n->member[o].table;
-            for (; o < end && n->member[o].table == table; o++) {
-                const tab_value *y = value_of(v, t, n->member[o]);
-                rows += y != NULL;
-                same += y != NULL && y->key == x->key;
-            }
-            votes += rows > 0 ? (double)same / (double)rows : 0;
+    double votes = 0;
+    for (size_t o = n->at[i]; o < n->at[i + 1];) { /* members stand by table: a table's rows are a run */
+        size_t rows = 0, same = 0;
+        uint32_t table = n->member[o].table;
+        for (; o < n->at[i + 1] && n->member[o].table == table; o++) {
+            const tab_value *y = value_of(v, t, n->member[o]);
+            rows += y != NULL;
+            same += y != NULL && y->key == x->key;
         }
-        /* NaN, where it is not known, is neither later nor earlier */
-        double date = written(v, stamp, n->member[k]);
-        double trust = floor(r[n->member[k].table] * 100);
-        bool later = date > best_date, earlier = date < best_date; /* neither, where one is not known */
-        /* votes, then the date, then the source's reliability in hundredths, then the longer form; ties keep
-         * the first */
-        if (best == end || votes > best_votes ||
-            (votes == best_votes &&
-             (later ||
-              (!earlier && (trust > best_trust || (trust == best_trust && x->text_n > best_length)))))) {
+        votes += rows > 0 ? (double)same / (double)rows : 0;
+    }
+    return votes;
+}
+
+/* Votes, then the date, then the source's reliability in hundredths, then the longer form; ties keep the
+ * first. A date that is not known (NaN) is neither later nor earlier. */
+static bool better(const standing *x, const standing *best)
+{
+    if (x->votes != best->votes)
+        return x->votes > best->votes;
+    if (x->date > best->date || x->date < best->date)
+        return x->date > best->date;
+    if (x->trust != best->trust)
+        return x->trust > best->trust;
+    return x->length > best->length;
+}
+
+/* What the records of the entities are made of. */
+typedef struct {
+    const tab_engine *e;
+    const tab_views *v;
+    const tab_shared_attribute *attr;
+    const tab_entities *n;
+    const uint32_t *stamp; /* (tables) when each says that a row was written */
+    double *trust;         /* (attrs, tables) */
+} merging;
+
+/* The row whose values survive for entity i in the attributes of a unit, as an index into n->member, or
+ * n->at[i + 1] where no row has one. */
+static size_t survivor(const merging *g, const uint32_t *unit, size_t attrs, size_t i)
+{
+    const tab_entities *n = g->n;
+    size_t from = n->at[i], end = n->at[i + 1], best = end;
+    standing top = { 0 };
+    for (size_t k = from; k < end; k++) {
+        standing s = { .date = written(g->v, g->stamp, n->member[k]) };
+        bool any = false;
+        for (size_t q = 0; q < attrs; q++) {
+            const tab_value *x = value_of(g->v, &g->attr[unit[q]], n->member[k]);
+            if (x == NULL)
+                continue;
+            any = true;
+            if (end == from + 1)
+                break; /* most entities are one row */
+            s.votes += votes_for(g->v, &g->attr[unit[q]], n, i, x);
+            s.trust += floor(g->trust[unit[q] * g->v->n + n->member[k].table] * 100);
+            s.length += x->text_n;
+        }
+        if (any && (best == end || better(&s, &top))) {
             best = k;
-            best_votes = votes;
-            best_date = date;
-            best_trust = trust;
-            best_length = x->text_n;
+            top = s;
         }
     }
     return best;
+}
+
+/* Whether two rows differ in no attribute of the unit in which both have a value. */
+static bool agree(const merging *g, const uint32_t *unit, size_t attrs, tab_member x, tab_member y)
+{
+    for (size_t q = 0; q < attrs; q++) {
+        const tab_value *p = value_of(g->v, &g->attr[unit[q]], x), *o = value_of(g->v, &g->attr[unit[q]], y);
+        if (p != NULL && o != NULL && p->key != o->key)
+            return false;
+    }
+    return true;
 }
 
 /* A view as the message's bytes; nothing is copied. */
@@ -237,32 +278,39 @@ static uint32_t **known_levels(const tab_views *v, const tab_shared_attribute *t
     return known;
 }
 
-/* One column of the unified records: the surviving value of each entity, as its source wrote it. */
-static tab_status record_column(const tab_engine *e, const tab_views *v, const tab_shared_attribute *t,
-                                const tab_entities *n, double *r, const uint32_t *stamp,
-                                Tabella__Column **ret, tab_error *err)
+/* Whether a row has a cell of an attribute, also one without letters or digits, which has no normal form. */
+static bool has_cell(const tab_views *v, const tab_shared_attribute *t, tab_member m)
 {
-    /* sources agree more or less on each attribute, so reliability is the attribute's own */
-    tab_arena *a = e->arena;
-    reliability(v, t, n, r);
+    if (t->col[m.table] == TAB_NULL)
+        return false;
+    const tab_column *c = source_column(v, t, m.table);
+    return c->layout == TAB_CODED ? c->code[m.row] != TAB_NULL : !isnan(c->num[m.row]);
+}
+
+/* One column of the unified records: of each entity the value of the row that survives in the attribute's
+ * unit (chosen), as its source wrote it; where it has none, of the first row that does not contradict it in
+ * the unit. */
+static tab_status record_column(const merging *g, const uint32_t *unit, size_t attrs, uint32_t attr,
+                                const size_t *chosen, Tabella__Column **ret, tab_error *err)
+{
+    tab_arena *a = g->e->arena;
+    const tab_entities *n = g->n;
+    const tab_shared_attribute *t = &g->attr[attr];
     tab_builder *b = tab_builder_new(a, t->name);
-    uint32_t **known = known_levels(v, t);
+    uint32_t **known = known_levels(g->v, t);
     for (size_t i = 0; b != NULL && known != NULL && i < n->n; i++) {
-        size_t end = n->at[i + 1], k = survivor(v, t, n, i, r, stamp);
-        bool kept = false;
-        /* a value without letters or digits has no normal form; it still survives as it stands */
-        for (size_t m = k == end ? n->at[i] : k; m < end && !kept; m++) {
-            /* the surviving row, or the first one that has a cell at all */
-            uint32_t s = n->member[m].table, row = n->member[m].row;
-            if (t->col[s] == TAB_NULL)
-                continue;
-            const tab_column *c = source_column(v, t, s);
-            kept = c->layout == TAB_CODED ? c->code[row] != TAB_NULL : !isnan(c->num[row]);
-            if (kept)
-                tab_builder_copy(b, c, row, known[s]);
-        }
-        if (!kept)
+        size_t end = n->at[i + 1], k = chosen[i], kept = end;
+        if (k < end && has_cell(g->v, t, n->member[k]))
+            kept = k;
+        for (size_t m = n->at[i]; m < end && kept == end; m++)
+            if (has_cell(g->v, t, n->member[m]) &&
+                (k == end || agree(g, unit, attrs, n->member[k], n->member[m])))
+                kept = m;
+        if (kept == end)
             tab_builder_null(b);
+        else
+            tab_builder_copy(b, source_column(g->v, t, n->member[kept].table), n->member[kept].row,
+                             known[n->member[kept].table]);
     }
     if (known != NULL)
         free(known[0]);
@@ -272,6 +320,30 @@ static tab_status record_column(const tab_engine *e, const tab_views *v, const t
     if (!all || b == NULL || built == NULL || !tab_builder_finish(b, built) ||
         (*ret = column_message(a, built, n->n)) == NULL)
         return tab_no_memory(err);
+    return TAB_OK;
+}
+
+/* The columns of the unified records, unit by unit. */
+static tab_status record_columns(const merging *g, size_t attrs, Tabella__Table *records, tab_error *err)
+{
+    tab_wholes u;
+    TAB_AUTO(tab_arena) *own = tab_arena_new(SIZE_MAX / 2);
+    size_t *chosen = own == NULL ? NULL : tab_arena_new_of(own, size_t, g->n->n);
+    if (chosen == NULL || !tab_wholes_of(g->v, g->attr, attrs, own, &u))
+        return tab_no_memory(err);
+    for (size_t k = 0; k < attrs; k++) /* sources agree more or less on each attribute */
+        reliability(g->v, &g->attr[k], g->n, g->trust + k * g->v->n);
+    for (size_t k = 0; k < u.n; k++) {
+        const uint32_t *unit = u.attr + u.at[k];
+        size_t parts = u.at[k + 1] - u.at[k];
+        if (tab_engine_cancelled(g->e))
+            return tab_fail(err, TAB_CANCELLED, "", "cancelled");
+        for (size_t i = 0; i < g->n->n; i++)
+            chosen[i] = survivor(g, unit, parts, i);
+        for (size_t q = 0; q < parts; q++)
+            TAB_TRY(record_column(g, unit, parts, unit[q], chosen, &records->columns[unit[q]], err));
+    }
+    records->n_columns = attrs;
     return TAB_OK;
 }
 
@@ -319,12 +391,12 @@ tab_status tab_unify(const tab_engine *e, const tab_views *v, const tab_shared_a
     tab_arena *a = e->arena;
     Tabella__UnifiedRows *u = tab_arena_new_of(a, Tabella__UnifiedRows, 1);
     Tabella__Table *records = tab_arena_new_of(a, Tabella__Table, 1);
-    double *r = tab_arena_new_of(a, double, v->n);
+    double *trust = tab_arena_new_of(a, double, v->n *attrs);
     uint32_t *stamp = tab_arena_new_of(a, uint32_t, v->n);
     size_t sources = 0;
     for (size_t k = 0; k < attrs; k++)
         sources += attr[k].sources > 1 ? attr[k].sources : 0;
-    if (u == NULL || records == NULL || r == NULL || stamp == NULL)
+    if (u == NULL || records == NULL || trust == NULL || stamp == NULL)
         return tab_no_memory(err);
     /* by which column each table says when a row was written */
     for (size_t t = 0; t < v->n; t++)
@@ -353,14 +425,11 @@ tab_status tab_unify(const tab_engine *e, const tab_views *v, const tab_shared_a
     u->confidence_threshold = threshold;
     u->survivorship = (char *)(uintptr_t)survivorship;
     /* a column an attribute; variants only where several sources have it */
-    for (size_t k = 0; k < attrs; k++) {
-        if (tab_engine_cancelled(e))
-            return tab_fail(err, TAB_CANCELLED, "", "cancelled");
-        TAB_TRY(record_column(e, v, &attr[k], n, r, stamp, &records->columns[k], err));
-        records->n_columns = k + 1;
+    merging g = { e, v, attr, n, stamp, trust };
+    TAB_TRY(record_columns(&g, attrs, records, err));
+    for (size_t k = 0; k < attrs; k++)
         if (attr[k].sources > 1 && !variants(e, v, &attr[k], n, u))
             return tab_no_memory(err);
-    }
     *ret = u;
     return TAB_OK;
 }

@@ -5,6 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "services/inference/engine/link/evidence/chance.h"
+#include "services/inference/engine/link/evidence/twin_model.h"
+
 enum { CHUNKS = 64 };
 
 /* The model's bytes, by their first and last address. */
@@ -106,18 +109,36 @@ static const double MANY = 0.25; /* share of rows with twins from which tables a
 /* Before the pairs are judged: whether the model can be asked at all. */
 static bool may_stand(const tab_across_view *g)
 {
-    static const double TWINS = 0.15, EXCESS = 0.05, EXCESS_MANY = 0.125, WHOLE = 0.6;
-    return g->twins >= TWINS && g->excess >= (g->twins >= MANY ? EXCESS_MANY : EXCESS) && g->whole < WHOLE;
+    static const double TWINS = 0.15, WHOLE = 0.6;
+    return g->twins >= TWINS && g->whole < WHOLE;
 }
 
 bool tab_across_stands(const tab_across_view *g)
 {
-    static const double SOME = 0.15, EXCESS = 0.155, MOST = 0.5;
+    static const double SOME = 0.15, EXCESS = 0.155, MOST = 0.5, LEAST = 0.05, LEAST_MANY = 0.125;
     static const double RULES = 0.9, RULES_MANY = 0.35, RULES_MORE = 0.2;
     /* One partner a row explains the tables, and the rules find it. */
-    if (!may_stand(g) || g->rules >= RULES * g->model + (g->twins > RULES_MANY ? RULES_MORE : 0))
+    if (!may_stand(g) || g->excess < (g->twins >= MANY ? LEAST_MANY : LEAST) ||
+        g->rules >= RULES * g->model + (g->twins > RULES_MANY ? RULES_MORE : 0))
         return false;
     return g->twins >= MANY ? g->model < SOME || g->excess >= EXCESS : g->model >= MOST;
+}
+
+/* Where too little speaks for the model's answers as a whole, a pair is one entity as far as the model and
+ * the twins' model agree, beyond what chance makes (chance.h). */
+static tab_status judge_by_chance(const tab_engine *e, const tab_twin_pairs *const twins[2],
+                                  tab_twin_pairs *s, tab_arena *a, tab_error *err)
+{
+    float *p = tab_arena_new_of(a, float, s->n);
+    if (p == NULL)
+        return tab_no_memory(err);
+    memcpy(p, s->p, s->n * sizeof *p);
+    TAB_TRY(tab_twin_model_run(e, tab_twin_model_shipped(), s, err));
+    if (!tab_across_chance(s, twins))
+        return tab_no_memory(err);
+    for (size_t i = 0; i < s->n; i++)
+        s->p[i] = fminf(s->p[i], p[i]);
+    return TAB_OK;
 }
 
 /* The model's pairs and probabilities take the place of the rules', where tables hold duplicates: the rules'
@@ -159,8 +180,13 @@ static tab_status judge(const tab_engine *e, const tab_views *v, const tab_link_
         return tab_no_memory(err);
     g.rules = rules.share;
     g.model = model.share;
-    if (!tab_across_stands(&g))
-        return TAB_OK;
+    if (!tab_across_stands(&g)) {
+        TAB_TRY(judge_by_chance(e, two, &x.s, a, err));
+        if (!count_partners(&c, na, nb, &model))
+            return tab_no_memory(err);
+        if (model.share <= rules.share)
+            return TAB_OK;
+    }
     memset(c.kept, true, c.n);
     l->c = c;
     l->many_a = model.many_a;
@@ -171,21 +197,23 @@ static tab_status judge(const tab_engine *e, const tab_views *v, const tab_link_
 
 tab_status tab_link_tables(const tab_engine *e, const tab_views *v, tab_link_table *tables,
                            const tab_key_plan *plan, const tab_across_model *m, double threshold,
-                           const bool *const *refers, tab_arena *a, tab_linkage **ret, size_t *ret_n,
-                           tab_twins *twins, tab_error *err)
+                           const bool *const *refers, const bool *const *keys, tab_arena *a,
+                           tab_linkage **ret, size_t *ret_n, tab_twins *twins, tab_error *err)
 {
     tab_twin_pairs *s = tab_arena_new_of(a, tab_twin_pairs, v->n);
     if (s == NULL)
         return tab_no_memory(err);
-    for (size_t t = 0; t < v->n; t++)
+    for (size_t t = 0; t < v->n; t++) {
         TAB_TRY(tab_twins_judge(e, v, tables, t, refers == NULL ? NULL : refers[t], a, &s[t], err));
+        tab_twins_hear_keys(&s[t], keys == NULL ? NULL : keys[t]);
+    }
     TAB_TRY(tab_link_pairs(e, v, tables, plan, a, ret, ret_n, err));
     for (size_t i = 0; m != NULL && i < *ret_n; i++)
         TAB_TRY(judge(e, v, tables, s, m, a, &(*ret)[i], err));
     for (size_t t = 0; t < v->n; t++) {
         twins[t] = (tab_twins){ .pairs = &s[t] };
         if (s[t].n > 0)
-            TAB_TRY(tab_twin_groups(&s[t], (float)fmax(threshold, 0.5), a, &twins[t].twin, &twins[t].n, err));
+            TAB_TRY(tab_twin_groups(&s[t], (float)threshold, a, &twins[t].twin, &twins[t].n, err));
     }
     return TAB_OK;
 }

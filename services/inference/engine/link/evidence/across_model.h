@@ -1,5 +1,5 @@
 /* How likely a pair of rows of two tables is one entity: boosted trees over what the rules and the pair
- * itself say (decisions 0346, 0375), and the linkage of all tables with it. */
+ * itself say (decisions 0346, 0375, 0412), and the linkage of all tables with it. */
 #ifndef TAB_LINK_ACROSS_MODEL_H
 #define TAB_LINK_ACROSS_MODEL_H
 
@@ -45,9 +45,9 @@ tab_status tab_across_model_run(const tab_engine *e, const tab_across_model *m, 
 
 /* Links every pair of tables as tab_link_pairs does, first by the rules and then by the model (NULL: by
  * the rules alone), and finds the twins of each, (n). refers: of each table, columns that refer to another
- * one, or NULL. All of it lives in arena a. */
+ * one, or NULL; keys: those that another one refers to, or NULL. All of it lives in arena a. */
 tab_status tab_link_tables(const tab_engine *e, const tab_views *v, tab_link_table *tables,
                            const tab_key_plan *plan, const tab_across_model *m, double threshold,
-                           const bool *const *refers, tab_arena *a, tab_linkage **ret, size_t *ret_n,
-                           tab_twins *twins, tab_error *err) TAB_CHECKED;
+                           const bool *const *refers, const bool *const *keys, tab_arena *a,
+                           tab_linkage **ret, size_t *ret_n, tab_twins *twins, tab_error *err) TAB_CHECKED;
 #endif

@@ -18,6 +18,7 @@ static const float SURE = 0.97f; /* decision 0318 */
 typedef struct {
     const tab_twin_pairs *s;
     uint32_t *up, *next, *size;
+    double least; /* log-odds of the least that joins: of 0.5, or of what is asked for where that is lower */
 } grouping;
 
 static int likeliest_first(const void *a, const void *b)
@@ -30,11 +31,16 @@ static int likeliest_first(const void *a, const void *b)
     return (x->b > y->b) - (x->b < y->b);
 }
 
-static double weight(float p)
+static double log_odds(double p)
+{
+    double q = fmin(fmax(p, 1e-4), 1 - 1e-4);
+    return log(q / (1 - q));
+}
+
+static double weight(const grouping *g, float p)
 {
     static const double MOST = 5;
-    double q = fmin(fmax((double)p, 1e-4), 1 - 1e-4);
-    return fmin(fmax(log(q / (1 - q)), -MOST), MOST);
+    return fmin(fmax(log_odds((double)p) - g->least, -MOST), MOST);
 }
 
 /* The sum over known pairs between two groups, at most MOST rows of the smaller one. */
@@ -54,7 +60,7 @@ static double between(grouping *g, uint32_t x, uint32_t y)
         for (uint64_t k = s->at[i]; k < s->at[i + 1]; k++) {
             uint32_t q = s->pair[k], o = s->a[q] == i ? s->b[q] : s->a[q];
             if (tab_root(g->up, o) == other)
-                sum += weight(s->p[q]);
+                sum += weight(g, s->p[q]);
         }
         i = g->next[i];
     } while (i != x && --left > 0);
@@ -140,7 +146,7 @@ static void group(grouping *g, const found *f)
     }
     for (size_t i = 0; i < f->n; i++) {
         const tab_twin *w = &f->twin[i];
-        if (tab_root(g->up, w->a) != tab_root(g->up, w->b) && between(g, w->a, w->b) > 0)
+        if (tab_root(g->up, w->a) != tab_root(g->up, w->b) && between(g, w->a, w->b) >= 0)
             join(g, w->a, w->b);
     }
 }
@@ -148,9 +154,12 @@ static void group(grouping *g, const found *f)
 tab_status tab_twin_groups(const tab_twin_pairs *s, float least, tab_arena *a, tab_twin **ret, size_t *ret_n,
                            tab_error *err)
 {
+    static const float NEVER = 0.001f; /* what is less likely than that is no answer, whatever is asked for */
     size_t rows = s->rows, kept = 0;
     found f = { 0 };
-    grouping g = { s, malloc((rows + 1) * 4), malloc((rows + 1) * 4), malloc((rows + 1) * 4) };
+    least = fmaxf(least, NEVER);
+    grouping g = { s, malloc((rows + 1) * 4), malloc((rows + 1) * 4), malloc((rows + 1) * 4),
+                   log_odds(fmin((double)least, 0.5)) };
     float *best = calloc(rows + 1, sizeof *best);
     uint32_t *touched = malloc((rows + 1) * sizeof *touched);
     for (size_t i = 0; i < s->n && !f.failed; i++)
@@ -211,6 +220,21 @@ static void hear_references(tab_twin_pairs *s)
                 s->p[i] = 0;
                 s->copy[i] = false;
             }
+        }
+    }
+}
+
+void tab_twins_hear_keys(tab_twin_pairs *s, const bool *keys)
+{
+    static const float ODDS = 0.001f;
+    for (size_t c = 0; keys != NULL && c < s->t[0]->cols; c++) {
+        const tab_view *w = &s->t[0]->col[c];
+        for (size_t i = 0; keys[c] && i < s->n; i++) {
+            uint32_t x = w->code[s->a[i]], y = w->code[s->b[i]];
+            if (x == TAB_NULL || y == TAB_NULL || w->value[x].key == w->value[y].key)
+                continue;
+            s->p[i] = ODDS * s->p[i] / (1 - s->p[i] + ODDS * s->p[i]);
+            s->copy[i] = false;
         }
     }
 }

@@ -18,6 +18,10 @@ tab_status tab_twins_judge(const tab_engine *e, const tab_views *v, const tab_li
                            size_t table, const bool *refers, tab_arena *a, tab_twin_pairs *ret,
                            tab_error *err) TAB_CHECKED;
 
+/* Rows that other tables refer to by a key, keys (cols), are two where their keys differ: somebody keeps them
+ * apart, however alike they are. The odds that they are one fall a thousandfold. keys: or NULL. */
+void tab_twins_hear_keys(tab_twin_pairs *s, const bool *keys);
+
 /* Of those the pairs with p >= least that lie within groups of rows which are one entity as a whole, the
  * likeliest first; *ret lives in arena a. */
 tab_status tab_twin_groups(const tab_twin_pairs *s, float least, tab_arena *a, tab_twin **ret, size_t *ret_n,

@@ -67,7 +67,12 @@ static tab_status cross(world *w, const tab_engine *e)
     for (size_t i = 0; i < 2; i++)
         cr_assert_eq(tab_profile_table(&(tab_engine){ .arena = w->arena }, &w->table[i], &p[i], &err),
                      TAB_OK);
-    return tab_cross_tables(e, p, 2, 0.5, &w->map, &w->unified, &w->linked, NULL, &err);
+    Tabella__Bundle b = TABELLA__BUNDLE__INIT;
+    tab_status st = tab_cross_tables(e, p, 2, 0.5, &b, NULL, &err);
+    w->map = b.cross_table_map;
+    w->unified = b.unified_rows;
+    w->linked = b.records_linked;
+    return st;
 }
 
 static tab_arena *arena(void)
