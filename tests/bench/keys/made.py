@@ -238,9 +238,166 @@ def schema(out, style, structure):
         f.write(f"made-{style}\n")
 
 
+# ---- schemas without a given structure ------------------------------------------------------------------
+
+
+def lookup_rows(rng):
+    return rng.choice([2, 3, 3, 4, 4, 5, 5, 6, 7, 8, 9, 10, 12, 16, 20, 30])
+
+
+def measure(rng, n):
+    """Whole numbers that mean an amount: many schemas have them within the range of a key."""
+    kind = rng.randrange(12)
+    if kind == 0:
+        return [max(0, int(rng.gauss(rng.choice([8, 40, 120, 600]), rng.choice([2, 8, 30])))) for _ in range(n)]
+    if kind == 1:
+        return [rng.choice([12, 24, 36, 48, 60]) for _ in range(n)]
+    if kind == 2:
+        return [1 + i % rng.choice([4, 7, 12, 31]) for i in range(n)]
+    if kind == 3:
+        return [min(5, max(1, int(rng.gauss(3.8, 1.1)))) for _ in range(n)]
+    if kind == 4:
+        return [int(rng.expovariate(1 / rng.choice([2, 10, 50]))) for _ in range(n)]
+    if kind == 5:
+        return [rng.randrange(1, rng.choice([7, 13, 32, 54])) for _ in range(n)]
+    if kind == 6:
+        return [5 * rng.randrange(1, rng.choice([4, 12, 40])) for _ in range(n)]
+    if kind == 7:
+        return [rng.randrange(0, 2) for _ in range(n)]
+    if kind == 8:
+        return [rng.randrange(1, rng.choice([3, 4, 5, 6])) for _ in range(n)]
+    if kind == 9:
+        return [len(rng.choice(WORDS)) + rng.randrange(8) for _ in range(n)]
+    if kind == 10:
+        return [int(rng.lognormvariate(3, 0.8)) for _ in range(n)]
+    return [rng.randrange(1995, 2025) for _ in range(n)]
+
+
+def texts(rng, n, unique):
+    kind = rng.randrange(4)
+    if kind == 0 and not unique:
+        few = rng.sample(WORDS, rng.randrange(2, 9))
+        return [rng.choice(few) for _ in range(n)]
+    if kind == 1 and not unique:
+        return [" ".join(rng.choice(WORDS) for _ in range(rng.randrange(4, 12))) for _ in range(n)]
+    x, seen = [], set()
+    while len(x) < n:
+        t = " ".join(rng.choice(WORDS).title() for _ in range(rng.randrange(1, 4)))
+        if not unique or t not in seen:
+            x.append(t)
+            seen.add(t)
+    return x
+
+
+def own_keys(rng, style, n):
+    if style == "mixed":
+        style = rng.choice(["dense", "dense", "gaps", "offset", "letters", "code"])
+    return getattr(Keys(rng), style)(n)
+
+
+def some_of(rng, keys, n, none):
+    """References to all or a part of the keys, in no order or in that of the parent's rows."""
+    k = len(keys)
+    share = rng.choice([1.0, 1.0, 1.0, 0.9, 0.7, 0.5, 0.25])
+    some = keys if share == 1 else rng.sample(keys, max(1, int(k * share)))
+    if share < 1 and rng.random() < 0.3:
+        some = keys[: max(1, int(k * share))]
+    if rng.random() < 0.25 and k > 20:
+        out = sorted((rng.randrange(len(some)) for _ in range(n)))
+        out = [some[i] for i in out]
+    else:
+        flat = rng.random() < 0.5
+        out = rng.choices(some, [1.0 if flat else rng.paretovariate(1.1) for _ in some], k=n)
+    return [None if rng.random() < none else x for x in out]
+
+
+def at_random(out, number):
+    """Lookups, things, what is between two things, lines and extensions, under keys of one style mostly."""
+    rng = random.Random(f"at random {number}")
+    style = rng.choice(["dense"] * 6 + ["mixed"] * 3 + ["shuffled", "offset", "gaps", "code", "uuid", "letters"])
+    size = rng.choice([0.3, 1, 1, 2])
+    tables, truth, keys, copies = {}, [], {}, {}
+    index = rng.random() < 0.25  # tables that were written with an index, here and there
+
+    def add(name, own, columns):
+        n = len(columns[0][1]) if columns else len(own)
+        for _ in range(rng.choice([0, 1, 2, 3, 5])):
+            x = measure(rng, n) if rng.random() < 0.65 else texts(rng, n, False)
+            columns.insert(rng.randrange(len(columns) + 1), (f"a{len(columns)}", x))
+        if own is not None:
+            columns.insert(0 if rng.random() < 0.95 else rng.randrange(len(columns) + 1), ("id", own))
+            keys[name] = own
+        if index and rng.random() < 0.6:
+            columns.insert(0, ("index", list(range(n))))
+        tables[name] = columns
+
+    for i in range(rng.randrange(1, 7)):
+        n = lookup_rows(rng)
+        own = own_keys(rng, style, n)
+        names = texts(rng, n, True)
+        copies[f"lookup{i}"] = names
+        add(f"lookup{i}", own, [("name", names)] if rng.random() < 0.9 else [("b", measure(rng, n))])
+    things = rng.randrange(2, 7)
+    for i in range(things + rng.randrange(0, 4)):
+        name, columns = f"thing{i}" if i < things else f"line{i}", []
+        n = max(5, int(size * rng.choice([20, 60, 200, 600, 1500])))
+        if i >= things:
+            n = int(n * 2.5)
+        if i > 0 and i < things and rng.random() < 0.12:
+            of = rng.choice([t for t in keys if t.startswith("thing")] or [None])
+            if of is not None and len(keys[of]) >= 8:
+                some = keys[of] if rng.random() < 0.5 else sorted(rng.sample(keys[of], len(keys[of]) // 2), key=str)
+                columns.append(("same", list(some)))
+                truth.append((name, "same", of, "id"))
+                keys.pop(name, None)
+                add(name, None, columns)
+                continue
+        own = own_keys(rng, style, n)
+        parents = rng.sample(sorted(keys), min(len(keys), rng.choice([0, 1, 1, 2, 2, 3, 4]) + (i >= things)))
+        if parents and rng.random() < 0.25:
+            parents.append(rng.choice(parents))
+        for j, of in enumerate(parents):
+            x = some_of(rng, keys[of], n, rng.choice([0, 0, 0, 0.1, 0.6]))
+            columns.append((f"{of}_{j}", x))
+            truth.append((name, f"{of}_{j}", of, "id"))
+            if of in copies and rng.random() < 0.15:
+                at = dict(zip(keys[of], copies[of]))
+                columns.append((f"{of}_{j}_name", [at.get(v) for v in x]))
+        if i < things and rng.random() < 0.5:
+            names = texts(rng, n, True) if n < 800 else texts(rng, n, False)
+            columns.append(("name", names))
+            if n < 800:
+                copies[name] = names
+        add(name, own if i < things or rng.random() < 0.6 else None, columns)
+    write(out, f"made-random-{number:02d}", f"made-random{number % 6}", tables, truth)
+
+
+def write(out, name, family, tables, truth):
+    folder = os.path.join(out, name)
+    os.makedirs(folder, exist_ok=True)
+    for table, columns in tables.items():
+        with open(os.path.join(folder, table + ".csv"), "w", newline="") as f:
+            w = csv.writer(f, lineterminator="\n")
+            w.writerow([c for c, _ in columns])
+            w.writerows(zip(*[["" if v is None else v for v in x] for _, x in columns]))
+    # a name that a lookup lost, or a column that holds nothing, is no key
+    has = {t: {c: x for c, x in columns} for t, columns in tables.items()}
+    good = [
+        k for k in truth if k[1] in has[k[0]] and k[3] in has[k[2]] and any(v is not None for v in has[k[0]][k[1]])
+    ]
+    with open(os.path.join(folder, "truth.csv"), "w", newline="") as f:
+        w = csv.writer(f, lineterminator="\n")
+        w.writerow(["child", "columns", "parent", "parent_columns"])
+        w.writerows(good)
+    with open(os.path.join(folder, "family.txt"), "w") as f:
+        f.write(family + "\n")
+
+
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     for s in STYLES:
         for t in STRUCTURES:
             schema(sys.argv[1], s, t)
+    for i in range(54):
+        at_random(sys.argv[1], i)

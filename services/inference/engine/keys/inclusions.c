@@ -21,6 +21,8 @@ enum {
 static const double MOST_COMPARISONS = 5e8;
 /* Share of the child's values that a parent must hold to be a candidate: dirty data lacks a few. */
 static const double LEAST_HELD = 0.8;
+/* Share of a parent's values from which a counter may be its key over again. */
+static const double NUMBERED = 0.98;
 
 /* Whether the parent holds a key; keys ascend, so the search goes on at `from`. *at: where it stands. */
 static bool holds(const tab_key_column *p, uint32_t key, uint32_t from, uint32_t *at)
@@ -60,10 +62,11 @@ static bool of_one_kind(const tab_key_column *c, const tab_key_column *p)
     return c->kind == TAB_KEY_DATE ? p->kind == TAB_KEY_DATE : p->kind != TAB_KEY_DATE;
 }
 
-/* Columns of two tables and of one kind, where the parent identifies rows. */
+/* Columns of two tables and of one kind, where the parent identifies rows. A counter of rows refers to
+ * nothing, unless it is the key that two tables of one size share. */
 static bool comparable(const tab_key_column *c, const tab_key_column *p)
 {
-    return c->table != p->table && p->unique && of_one_kind(c, p);
+    return c->table != p->table && p->unique && of_one_kind(c, p) && !(c->counter && c->n < NUMBERED * p->n);
 }
 
 static double share(double part, double whole)
@@ -166,8 +169,29 @@ static void compare_ranges(const tab_key_column *c, const tab_key_column *p, dou
     f[TAB_KEY_F_CHILD_LEAST] = (float)fmin(c->least, 1e4);
 }
 
+/* Columns of a table, but for a row index. */
+static double columns_of(const tab_views *v, const tab_key_columns *k, uint32_t table)
+{
+    const tab_key_column *first = &k->col[k->at[table]];
+    return (double)v->table[table].cols - (first->counter && first->kind == TAB_KEY_OTHER);
+}
+
+/* Features of where two columns stand in their tables. */
+static void say_places(const tab_views *v, const tab_key_columns *k, const tab_key_column *c,
+                       const tab_key_column *p, float *f)
+{
+    f[TAB_KEY_F_CHILD_PLACE] = (float)(c->place < 9 ? c->place : 9);
+    f[TAB_KEY_F_PARENT_PLACE] = (float)(p->place < 9 ? p->place : 9);
+    f[TAB_KEY_F_PARENT_NTH] = (float)p->nth;
+    f[TAB_KEY_F_CHILD_NTH] = (float)(c->unique ? (double)c->nth : -1);
+    f[TAB_KEY_F_CHILD_KEYED] = (float)(c->nth > 0);
+    f[TAB_KEY_F_CHILD_COLS] = (float)log(columns_of(v, k, c->table));
+    f[TAB_KEY_F_PARENT_COLS] = (float)log(columns_of(v, k, p->table));
+}
+
 /* Compares two columns in full. False: too little is held. */
-static bool compare(const tab_views *v, const tab_key_column *c, const tab_key_column *p, tab_inclusion *r)
+static bool compare(const tab_views *v, const tab_key_columns *k, const tab_key_column *c,
+                    const tab_key_column *p, tab_inclusion *r)
 {
     tally t;
     if (!count_held(c, p, &t))
@@ -192,12 +216,7 @@ static bool compare(const tab_views *v, const tab_key_column *c, const tab_key_c
     f[TAB_KEY_F_CLIMBING] = (float)c->climbing;
     f[TAB_KEY_F_CHILD_ONCE] = (float)share(c->n, (double)c->present);
     f[TAB_KEY_F_CHILD_NULL] = (float)(1 - share((double)c->present, (double)child_rows));
-    f[TAB_KEY_F_CHILD_PLACE] = (float)(c->column < 9 ? c->column : 9);
-    f[TAB_KEY_F_PARENT_PLACE] = (float)(p->column < 9 ? p->column : 9);
-    f[TAB_KEY_F_PARENT_NTH] = (float)p->nth;
     f[TAB_KEY_F_PARENT_NULL] = (float)(1 - share((double)p->present, (double)parent_rows));
-    f[TAB_KEY_F_CHILD_NTH] = (float)(c->unique ? (double)c->nth : -1);
-    f[TAB_KEY_F_CHILD_KEYED] = (float)(c->nth > 0);
     f[TAB_KEY_F_KIND] = (float)(c->kind == TAB_KEY_DATE ? 2 : c->kind == TAB_KEY_WHOLE ? 1 : 0);
     f[TAB_KEY_F_LENGTH] = (float)c->length;
     f[TAB_KEY_F_LENGTHS] = (float)share(fabs(c->length - p->length), fmax(c->length, p->length));
@@ -205,8 +224,10 @@ static bool compare(const tab_views *v, const tab_key_column *c, const tab_key_c
     f[TAB_KEY_F_WORDS] = (float)c->words;
     f[TAB_KEY_F_LEAST] = f[TAB_KEY_F_CHILD_LEAST] = -1;
     f[TAB_KEY_F_PARENT_CLIMB] = (float)p->climbing;
-    f[TAB_KEY_F_CHILD_COLS] = (float)log((double)v->table[c->table].cols);
-    f[TAB_KEY_F_PARENT_COLS] = (float)log((double)v->table[p->table].cols);
+    f[TAB_KEY_F_SMOOTH] = (float)c->smooth;
+    f[TAB_KEY_F_ROUND] = (float)c->round;
+    f[TAB_KEY_F_COUNTERS] = (float)(p->counter + 2 * c->counter);
+    say_places(v, k, c, p, f);
     f[TAB_KEY_F_ROWS] = (float)log(share((double)child_rows, (double)parent_rows));
     if (c->kind == TAB_KEY_WHOLE && p->kind == TAB_KEY_WHOLE)
         compare_ranges(c, p, m, f);
@@ -317,7 +338,7 @@ static bool find_candidates(const tab_engine *e, const tab_views *v, const tab_k
             tab_inclusion *r = more(l);
             if (r == NULL)
                 return false;
-            if (compare(v, c, p, r)) {
+            if (compare(v, k, c, p, r)) {
                 r->child = (uint32_t)i;
                 r->parent = (uint32_t)q;
                 l->n++;
@@ -368,4 +389,18 @@ tab_status tab_inclusions_find(const tab_engine *e, const tab_views *v, const ta
     if (tab_engine_cancelled(e))
         return tab_fail(err, TAB_CANCELLED, "", "cancelled");
     return *ret != NULL ? TAB_OK : tab_no_memory(err);
+}
+
+size_t tab_inclusions_drop(const tab_views *v, const tab_key_columns *k, tab_inclusion *x, size_t n, bool *ok)
+{
+    size_t to = 0;
+    for (size_t i = 0; i < n; i++) {
+        const tab_key_column *c = &k->col[x[i].child], *p = &k->col[x[i].parent];
+        if (c->kind == TAB_KEY_OTHER || p->kind == TAB_KEY_OTHER)
+            continue;
+        x[to] = x[i];
+        say_places(v, k, c, p, x[to++].f);
+    }
+    *ok = tab_inclusions_compete(k, x, to, k->at[v->n]);
+    return to;
 }

@@ -59,8 +59,8 @@ static bool repeats(const tab_views *v, const tab_reference *r)
     free(to);
     for (size_t i = 0; i < A->cols; i++) {
         double most = 0;
-        for (size_t j = 0; j < B->cols && i != r->child && i != r->child2 && most < 0.5; j++)
-            if (j != r->parent && j != r->parent2)
+        for (size_t j = 0; j < B->cols && !tab_reference_child(r, i) && most < 0.5; j++)
+            if (!tab_reference_parent(r, j))
                 most = fmax(most, copied(&A->col[i], &B->col[j], ra, rb, n));
         copies += most >= 0.5;
     }

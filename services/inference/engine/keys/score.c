@@ -32,17 +32,6 @@ void tab_key_stage_run(const tab_key_stage *s, const tab_inclusion *x, size_t n,
     }
 }
 
-/* 0.49: just below the half from which references count. */
-bool tab_keys_settle(const tab_key_columns *k, size_t columns, const tab_inclusion *x, size_t n, float *p)
-{
-    for (size_t i = 0; i < n; i++) {
-        const tab_key_column *c = &k->col[x[i].child];
-        if (c->kind == TAB_KEY_WHOLE && c->n <= TAB_KEY_FEW)
-            p[i] = fminf(p[i], 0.49f);
-    }
-    return tab_keys_choose(columns, x, n, p);
-}
-
 bool tab_keys_score(const tab_key_model *m, const tab_key_columns *k, size_t columns, tab_inclusion *x,
                     size_t n, float *p)
 {
@@ -50,5 +39,5 @@ bool tab_keys_score(const tab_key_model *m, const tab_key_columns *k, size_t col
     if (!tab_inclusions_context(k, x, n, p))
         return false;
     tab_key_stage_run(&m->stage[1], x, n, p);
-    return tab_keys_settle(k, columns, x, n, p);
+    return tab_keys_choose(columns, x, n, p);
 }

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/keys/inclusions_internal.h"
-#include "services/inference/engine/keys/score.h"
 
 /* Chosen on made schemas; the public ones measure (decision 0349). */
 static const double PRIOR = -3.5, BOUND = 7, LEAST_HELD = 0.9, SELVES = 0.1;
@@ -102,8 +101,6 @@ static void find_parent(const tab_views *v, const tab_key_columns *k, uint32_t c
             circles(up, t->rows, seen))
             continue;
         double x = 1 / (1 + exp(-log_odds(c, p, t->rows, &s, held)));
-        if (c->kind == TAB_KEY_WHOLE && c->n <= TAB_KEY_FEW)
-            x = fmin(x, 0.49);
         if (x > r->p) {
             r->parent = (uint32_t)q;
             r->held = held;

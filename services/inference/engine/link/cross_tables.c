@@ -516,7 +516,7 @@ static bool *referring(const crossing *x, size_t t)
     bool *refers = tab_arena_new_of(x->work, bool, x->v->table[t].cols);
     for (size_t i = 0; refers != NULL && i < x->plan.keys.n; i++) {
         const tab_reference *q = &x->plan.keys.ref[i];
-        if (q->child_table == t && q->p >= 0.5 && !q->one_to_one && q->child2 == TAB_NULL)
+        if (q->child_table == t && q->p >= 0.5 && !q->one_to_one && q->also == 0)
             refers[q->child] = true;
     }
     return refers;

@@ -224,10 +224,12 @@ static void heed_keys(const tab_keys *k, tab_linkage *l)
             continue;
         float *p = &l->column_p[(there ? q->child : q->parent) * l->cols_b + (there ? q->parent : q->child)];
         *p = fmaxf(*p, (float)q->p);
-        if (q->child2 == TAB_NULL)
-            continue;
-        p = &l->column_p[(there ? q->child2 : q->parent2) * l->cols_b + (there ? q->parent2 : q->child2)];
-        *p = fmaxf(*p, (float)q->p);
+        for (uint32_t i = 0; i < q->also; i++) {
+            const uint32_t *x = there ? q->child_also : q->parent_also,
+                           *y = there ? q->parent_also : q->child_also;
+            p = &l->column_p[x[i] * l->cols_b + y[i]];
+            *p = fmaxf(*p, (float)q->p);
+        }
     }
 }
 

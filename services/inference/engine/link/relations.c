@@ -20,18 +20,19 @@ bool tab_relations_same(const tab_relations *x, size_t i)
     return x->plan->again[i] || matches_of(x->clusters, q) * 5 > x->v->table[q->child_table].rows;
 }
 
-/* One column or two; second may be TAB_NULL. */
-static bool add_columns(const tab_relations *x, size_t table, uint32_t col, uint32_t second, size_t *n,
-                        Tabella__ColumnRef ***to)
+/* The columns of one side of a reference. */
+static bool add_columns(const tab_relations *x, size_t table, uint32_t first, const uint32_t *also, uint32_t n,
+                        size_t *ret_n, Tabella__ColumnRef ***to)
 {
     const tab_table *t = x->v->table[table].profile->table;
-    *to = tab_arena_new_of(x->e->arena, Tabella__ColumnRef *, 2);
-    if (*to == NULL)
-        return false;
-    (*to)[(*n)++] = tab_column_ref(x->e->arena, t, (uint32_t)table, col);
-    if (second != TAB_NULL)
-        (*to)[(*n)++] = tab_column_ref(x->e->arena, t, (uint32_t)table, second);
-    return (*to)[0] != NULL && (*to)[*n - 1] != NULL;
+    *to = tab_arena_new_of(x->e->arena, Tabella__ColumnRef *, n + 1);
+    for (uint32_t i = 0; *to != NULL && i <= n; i++) {
+        (*to)[i] = tab_column_ref(x->e->arena, t, (uint32_t)table, i == 0 ? first : also[i - 1]);
+        if ((*to)[i] == NULL)
+            return false;
+    }
+    *ret_n = n + 1;
+    return *to != NULL;
 }
 
 /* One reference, told from the table that was supplied first; within a table from the column that refers. */
@@ -49,11 +50,14 @@ static bool write_reference(const tab_relations *x, const tab_reference *q, Tabe
     r->key = 1;
     r->confidence = q->p;
     r->evidence = tab_reference_words(x->e->arena, x->v, q);
-    uint32_t mine[] = { q->child, q->child2 }, theirs[] = { q->parent, q->parent2 };
-    const uint32_t *a = child_first ? mine : theirs, *b = child_first ? theirs : mine;
-    return ok && r->evidence != NULL &&
-           add_columns(x, r->a_table, a[0], a[1], &r->n_a_columns, &r->a_columns) &&
-           add_columns(x, r->b_table, b[0], b[1], &r->n_b_columns, &r->b_columns);
+    if (!ok || r->evidence == NULL)
+        return false;
+    size_t *mine_n = child_first ? &r->n_a_columns : &r->n_b_columns,
+           *their_n = child_first ? &r->n_b_columns : &r->n_a_columns;
+    Tabella__ColumnRef ***mine = child_first ? &r->a_columns : &r->b_columns,
+                       ***theirs = child_first ? &r->b_columns : &r->a_columns;
+    return add_columns(x, q->child_table, q->child, q->child_also, q->also, mine_n, mine) &&
+           add_columns(x, q->parent_table, q->parent, q->parent_also, q->also, their_n, theirs);
 }
 
 /* Two tables that share entities; of exactly two tables without a reference also that they share none. */
