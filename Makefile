@@ -29,13 +29,13 @@ SERVICES := $(patsubst services/%/main.c,%,$(wildcard services/*/main.c))
 PROTOS   := $(wildcard proto/*.proto)
 GENH     := $(PROTOS:proto/%.proto=$(GEN)/proto/%.pb-c.h)
 ENGINE_C := $(shell find services/inference/engine -name '*.c' -not -path '*/tests/*')
-COMMON_O := $(patsubst %.c,$(B)/%.o,$(wildcard common/*.c common/files/*.c)) \
-            $(patsubst %.cc,$(B)/%.o,$(wildcard common/*.cc)) \
+COMMON_O := $(patsubst %.c,$(B)/%.o,$(filter-out common/files/tests/%,$(wildcard common/*/*.c common/files/*/*.c))) \
+            $(patsubst %.cc,$(B)/%.o,$(wildcard common/*/*.cc)) \
             $(PROTOS:proto/%.proto=$(B)/gen/%.pb-c.o)
 TEST_DIRS := $(sort $(patsubst %/,%,$(dir $(shell find common services gateway tools tests -name '*_test.c'))))
 TESTS     := $(foreach d,$(TEST_DIRS),$(B)/test/$(subst /,-,$(d)))
 
-.PHONY: FORCE all build unit test up down bench deps help clean fuzz
+.PHONY: FORCE all build unit unit-programs test up down bench deps help clean fuzz
 .SECONDARY:
 all: build
 
@@ -56,7 +56,7 @@ $(GEN)/commit.h: FORCE
 	@mkdir -p $(@D) && echo '#define TAB_COMMIT "$(COMMIT)"' > $@.new && \
 	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 FORCE:
-$(B)/common/build.o: $(GEN)/commit.h
+$(B)/common/run/build.o: $(GEN)/commit.h
 
 # ---- objects, libraries, programs -----------------------------------------------------------
 $(B)/%.o: %.c | $(GENH)
@@ -69,7 +69,8 @@ $(B)/libengine.a: $(ENGINE_C:%.c=$(B)/%.o)
 	@mkdir -p $(@D) && rm -f $@ && ar rcs $@ $^
 
 .SECONDEXPANSION:
-objs = $(patsubst %.c,$(B)/%.o,$(wildcard $(addsuffix /*.c,$(1))))
+# a folder's objects with those of its rooms; the engine is a library of its own
+objs = $(patsubst %.c,$(B)/%.o,$(filter-out $(1)/tests/% $(1)/engine/%,$(wildcard $(1)/*.c $(1)/*/*.c)))
 # services/NAME's own objects without its main: what its tests link
 body = $(filter-out %/main.o,$(call objs,$(1)))
 engine_of = $(if $(filter services/inference% tools% tests%,$(1)),$(B)/libengine.a)
@@ -92,6 +93,7 @@ $(foreach d,$(TEST_DIRS),$(eval $(call TEST_PROGRAM,$(d))))
 ## make help            this list
 deps:
 	@tools/install-deps
+unit-programs: $(TESTS)
 unit: $(TESTS)
 	@tests/run-unit $(TESTS)
 test:

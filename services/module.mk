@@ -1,15 +1,15 @@
 # Large blocks of memory are counted (services/inference/memory.h).
 $(B)/bin/inference: LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=free
 # Loops that the compiler does several at a time: kernel values, distances (docs/decisions/0050).
-CFLAGS_services_inference_engine_learn_kernel = -O3
+CFLAGS_services_inference_engine_learn_linear_kernel = -O3
 # What the engine knows, compiled: word lists and trained models are linked in as read-only data.
 LEXICON_TXT := $(wildcard services/inference/engine/lexicon/*.txt)
-LEXICON_C    = tools/compile_lexicon.c common/base.c services/inference/engine/lexicon/fold_text.c services/inference/engine/sector/sectors.c
+LEXICON_C    = tools/compile_lexicon.c common/base/base.c services/inference/engine/lexicon/fold_text.c services/inference/engine/sector/sectors.c
 $(GEN)/lexicon.bin: $(LEXICON_C) $(LEXICON_TXT) services/inference/engine/lexicon/lexicon.h | $(GENH)
 	@mkdir -p $(@D) && $(CC) $(CPPFLAGS) -std=gnu17 -O2 $(LEXICON_C) -o $(GEN)/lexicon-tool.$$$$ && \
 	 $(GEN)/lexicon-tool.$$$$ services/inference/engine/lexicon $@.$$$$ && mv $@.$$$$ $@ && rm -f $(GEN)/lexicon-tool.$$$$
 $(B)/services/inference/engine/lexicon/lexicon.o: $(GEN)/lexicon.bin
-$(B)/services/inference/engine/profile/models.o: services/inference/engine/profile/stage1.model \
+$(B)/services/inference/engine/profile/roles/models.o: services/inference/engine/profile/stage1.model \
     services/inference/engine/profile/stage2.model \
     services/inference/engine/profile/stage2-hidden.model \
     services/inference/engine/profile/stage2-top.model services/inference/engine/sector/sector.model
@@ -24,7 +24,7 @@ CFLAGS_tools_train_perceptron = $(CFLAGS_tools_train_softmax)
 TRAIN_O = $(patsubst %.c,$(B)/%.o,$(wildcard tools/train/*.c))
 $(B)/bin/train: $(TRAIN_O) $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
-CFLAGS_services_inference_engine_profile_logistic = -O3
+CFLAGS_services_inference_engine_profile_roles_logistic = -O3
 $(B)/services/inference/engine/keys/score.o: services/inference/engine/keys/keys.model
 # The trainer of engine/keys (tools/train/keys), which also measures them.
 $(B)/bin/train-keys: $(patsubst %.c,$(B)/%.o,$(wildcard tools/train/keys/*.c)) $(B)/tools/train/trees.o \
@@ -32,8 +32,8 @@ $(B)/bin/train-keys: $(patsubst %.c,$(B)/%.o,$(wildcard tools/train/keys/*.c)) $
     $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 BENCH_PROGRAMS += $(B)/bin/train-keys
-$(B)/services/inference/engine/link/twin_model.o: services/inference/engine/link/twins.model
-$(B)/services/inference/engine/link/across_model.o: services/inference/engine/link/across.model
+$(B)/services/inference/engine/link/evidence/twin_model.o: services/inference/engine/link/twins.model
+$(B)/services/inference/engine/link/evidence/across_model.o: services/inference/engine/link/across.model
 # The trainer of pairs of rows (tools/train/pairs), which also measures them.
 CFLAGS_tools_train_trees = -O3
 $(B)/bin/train-pairs: $(patsubst %.c,$(B)/%.o,$(wildcard tools/train/pairs/*.c)) $(B)/tools/train/trees.o \

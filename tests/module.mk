@@ -151,7 +151,7 @@ tsan:
 
 # ---- what taking tables in costs: tests/bench/ingest ------------------------------------------------
 BENCH_PROGRAMS += $(B)/bench/ingest
-$(B)/bench/ingest: $(B)/tests/bench/ingest/ingest.o $(B)/services/data-connector/blocks.o $(B)/services/data-connector/diff.o \
+$(B)/bench/ingest: $(B)/tests/bench/ingest/ingest.o $(B)/services/data-connector/store/blocks.o $(B)/services/data-connector/store/diff.o \
     $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 # ---- time structure found in tables: tests/bench/series ---------------------------------------------

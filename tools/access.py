@@ -13,7 +13,7 @@ import hashlib, pathlib, sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# Whom a service calls, with calls or with events (common/rpc.h); itself it may always call.
+# Whom a service calls, with calls or with events (common/rpc/rpc.h); itself it may always call.
 CALLS = {
     "api": ["data-connector", "inference", "jobs", "keys", "metering", "reports"],
     "data-connector": ["keys"],
@@ -38,7 +38,7 @@ SUBJECTS = {
     "jobs": (["tabella.cancel.*", "tabella.jobs.wake"], ["tabella.progress.*", "tabella.jobs.wake"]),
 }
 
-# What common/limits.lua and services/jobs/state.c do in the name of each. A function's own commands are
+# What common/redis/limits.lua and services/jobs/state.c do in the name of each. A function's own commands are
 # checked.
 REDIS = {
     "gateway": "%R~tab:g:* %R~tab:v:* %R~tab:s:* ~tab:r:* ~tab:e:* ~tab:use "

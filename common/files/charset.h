@@ -2,7 +2,7 @@
 #ifndef TAB_FILES_CHARSET_H
 #define TAB_FILES_CHARSET_H
 
-#include "common/arena.h"
+#include "common/base/arena.h"
 
 /* Its name as iconv has it, from the bytes at the beginning (docs/decisions/0366):
  *

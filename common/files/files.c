@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <strings.h>
 
-#include "common/files/arrow.h"
-#include "common/files/csv.h"
+#include "common/files/arrow/arrow.h"
+#include "common/files/csv/csv.h"
 #include "common/files/json_rows.h"
-#include "common/files/parquet.h"
-#include "common/files/sheets.h"
+#include "common/files/parquet/parquet.h"
+#include "common/files/sheets/sheets.h"
 #include "common/files/statistics.h"
 #include "common/files/text.h"
-#include "common/json.h"
+#include "common/json/json.h"
 
 enum { NOTES = 4096 };
 

@@ -8,7 +8,7 @@
 #ifndef TAB_FILES_FILES_H
 #define TAB_FILES_FILES_H
 
-#include "common/table.h"
+#include "common/table/table.h"
 
 typedef struct {
     uint64_t bytes, cells; /* of the file, and unpacked; of all its tables */

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-#include "common/hash.h"
-#include "common/json_scan.h"
+#include "common/base/hash.h"
+#include "common/json/json_scan.h"
 
 enum { PATH_BYTES = 1024, DEPTH = 32 };
 

@@ -6,7 +6,7 @@
 #ifndef TAB_FILES_JSON_ROWS_H
 #define TAB_FILES_JSON_ROWS_H
 
-#include "common/table.h"
+#include "common/table/table.h"
 
 /* text is UTF-8, text.p[text.n] readable and 0. Errors: VALIDATION (the grammar, with the byte; depth; more
  * than `cols` columns or `cells` cells; a name twice in a row; nothing there), INTERNAL (memory). */

@@ -2,7 +2,7 @@
 #ifndef TAB_FILES_MULTIPART_H
 #define TAB_FILES_MULTIPART_H
 
-#include "common/base.h"
+#include "common/base/base.h"
 
 typedef struct {
     tab_str name, file_name; /* as they stand between their quotes; file_name may be empty */

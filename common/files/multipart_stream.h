@@ -3,7 +3,7 @@
 #ifndef TAB_FILES_MULTIPART_STREAM_H
 #define TAB_FILES_MULTIPART_STREAM_H
 
-#include "common/arena.h"
+#include "common/base/arena.h"
 #include "common/files/multipart.h"
 
 /* Writes 1 to `most` of the next bytes; *ret_n 0: there are no more. */

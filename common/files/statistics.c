@@ -9,7 +9,7 @@
 
 #include "common/files/iso.h"
 #include "common/files/text.h"
-#include "common/json.h"
+#include "common/json/json.h"
 
 enum { DAY_S = 86400, NAME = 64, TEXT = 48 };
 

@@ -12,7 +12,7 @@
 #ifndef TAB_FILES_STATISTICS_H
 #define TAB_FILES_STATISTICS_H
 
-#include "common/table.h"
+#include "common/table/table.h"
 
 typedef struct {
     size_t labelled;  /* columns whose values are labels */

@@ -2,7 +2,7 @@
 #include "common/files/text.h"
 
 #include "common/files/charset.h"
-#include "common/json.h"
+#include "common/json/json.h"
 
 /* UTF-16 with unpaired surrogates replaced by U+FFFD. */
 static tab_str from_utf16(tab_arena *a, tab_str s, bool big)

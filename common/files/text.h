@@ -3,7 +3,7 @@
 #ifndef TAB_FILES_TEXT_H
 #define TAB_FILES_TEXT_H
 
-#include "common/arena.h"
+#include "common/base/arena.h"
 
 /* UTF-8 without a mark: a part of s, or made in the arena (p NULL when that is full). *ret_encoding is
  * "utf-8", "utf-16le", "utf-16be" or "windows-1252". */

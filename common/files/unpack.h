@@ -4,7 +4,7 @@
 #ifndef TAB_FILES_UNPACK_H
 #define TAB_FILES_UNPACK_H
 
-#include "common/arena.h"
+#include "common/base/arena.h"
 
 /* Takes a piece of what was unpacked. */
 typedef tab_status (*tab_unpack_fn)(void *arg, const char *p, size_t n, tab_error *err);

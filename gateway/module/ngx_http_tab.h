@@ -39,9 +39,9 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
-#include "common/bodies.h"
-#include "common/entry.h"
-#include "common/routes.h"
+#include "common/http/bodies.h"
+#include "common/http/routes.h"
+#include "common/security/entry.h"
 #include "gateway/module/tab_ahead.h"
 #include "gateway/module/tab_limits.h"
 

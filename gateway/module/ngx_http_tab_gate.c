@@ -16,7 +16,7 @@
  * nginx forwards and what the api dispatches cannot be three different things. */
 #include "gateway/module/ngx_http_tab.h"
 
-#include "common/secret.h"
+#include "common/security/secret.h"
 
 static const char unauthorized[] = "The API key is missing or invalid.";
 enum { SIGN_INS = 60 }; /* a minute from one address, at this node */

@@ -11,7 +11,7 @@
 #include <hiredis/hiredis.h>
 #include <netdb.h>
 
-#include "common/limits_lua.h"
+#include "common/redis/limits_lua.h"
 
 enum {
     FIRST_BACKOFF = 100,

@@ -7,7 +7,7 @@
 #include "gateway/module/ngx_http_tab.h"
 
 #include "commit.h"
-#include "common/config.h"
+#include "common/base/config.h"
 
 enum { NO_ROUTE = TAB_ROUTE_COUNT, ROUTES = TAB_ROUTE_COUNT + 1, BOUNDS_MOST = 12 };
 enum { LINE = 256, EVERY_LINES = 6000 };

@@ -1,7 +1,7 @@
 /* One request's context, and the JSON envelope of what the gateway itself answers. */
 #include "gateway/module/ngx_http_tab.h"
 
-#include "common/secret.h"
+#include "common/security/secret.h"
 
 /* ---- one request's context ------------------------------------------------------------------- */
 enum { ALIVE_MS = 60000 };

@@ -16,7 +16,7 @@
 #ifndef TAB_AHEAD_H
 #define TAB_AHEAD_H
 
-#include "common/entry.h"
+#include "common/security/entry.h"
 
 enum {
     TAB_AHEAD_BUCKETS = 3,        /* key, organization, endpoint */

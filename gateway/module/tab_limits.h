@@ -1,5 +1,5 @@
 /* Request rates kept on this node, for the time in which Redis is away, and the rate of refused
- * keys from one address. The same GCRA as common/limits.lua in a table of fixed size, to lie in
+ * keys from one address. The same GCRA as common/redis/limits.lua in a table of fixed size, to lie in
  * nginx's shared memory:
  *
  *   slot (sets x 4 ways)   tag   64-bit keyed hash of what is limited; 0 = free
@@ -10,7 +10,7 @@
 #ifndef TAB_LIMITS_H
 #define TAB_LIMITS_H
 
-#include "common/base.h"
+#include "common/base/base.h"
 
 enum { TAB_LIMIT_WAYS = 4 };
 

@@ -3,7 +3,7 @@
 #ifndef TAB_TRACE_H
 #define TAB_TRACE_H
 
-#include "common/base.h"
+#include "common/base/base.h"
 
 enum {
     TAB_HEX_TRACE = 32,

@@ -21,24 +21,24 @@
 
 #include <pthread.h>
 
-#include "common/bundle_json.h"
-#include "common/config.h"
-#include "common/crypto.h"
-#include "common/health.h"
-#include "common/identity.h"
-#include "common/ids.h"
-#include "common/outbox.h"
-#include "common/proto.h"
-#include "common/redis.h"
-#include "common/routes.h"
-#include "common/rpc.h"
-#include "common/spent.h"
-#include "common/trace.h"
+#include "common/base/config.h"
+#include "common/base/proto.h"
+#include "common/base/spent.h"
+#include "common/bundle/bundle_json.h"
+#include "common/http/routes.h"
+#include "common/redis/redis.h"
+#include "common/rpc/outbox.h"
+#include "common/rpc/rpc.h"
+#include "common/run/health.h"
+#include "common/run/trace.h"
+#include "common/security/crypto.h"
+#include "common/security/identity.h"
+#include "common/security/ids.h"
 #include "proto/data.pb-c.h"
 #include "proto/events.pb-c.h"
 #include "proto/inference.pb-c.h"
 #include "proto/jobs.pb-c.h"
-#include "services/api/members.h"
+#include "services/api/render/members.h"
 
 typedef struct {
     TAB_COMMON_CONFIG;

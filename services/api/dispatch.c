@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <strings.h>
 
-#include "common/crypto.h"
-#include "common/log.h"
+#include "common/base/log.h"
+#include "common/security/crypto.h"
 #include "proto/keys.pb-c.h"
 #include "services/api/api.h"
 #include "services/api/counts.h"

@@ -3,10 +3,10 @@
  * and deletes what has expired, a batch at a time. */
 #include <stdlib.h>
 
-#include "common/log.h"
-#include "common/metrics.h"
-#include "services/api/holds.h"
-#include "services/api/places.h"
+#include "common/base/log.h"
+#include "common/base/metrics.h"
+#include "services/api/serve/holds.h"
+#include "services/api/serve/places.h"
 
 enum {
     STATEMENT_MS = 2000,

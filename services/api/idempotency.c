@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "common/log.h"
+#include "common/base/log.h"
 #include "services/api/api.h"
 
 tab_status idempotency_key_check(const request *r, tab_error *err)

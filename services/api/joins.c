@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "common/log.h"
+#include "common/base/log.h"
 #include "services/api/api.h"
 
 enum { LOOK_MS = 50, LEFT_MS = 500, MOST = 4096, AT_ONCE = 256 };

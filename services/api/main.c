@@ -4,13 +4,13 @@
 #include <malloc.h>
 #include <stdlib.h>
 
-#include "common/crypto.h"
-#include "common/log.h"
-#include "common/signals.h"
-#include "common/trace.h"
-#include "services/api/bills.h"
+#include "common/base/log.h"
+#include "common/run/signals.h"
+#include "common/run/trace.h"
+#include "common/security/crypto.h"
 #include "services/api/counts.h"
-#include "services/api/http.h"
+#include "services/api/http/http.h"
+#include "services/api/serve/bills.h"
 
 static const tab_option options[] = {
     TAB_COMMON_OPTIONS(api_config),

@@ -1,7 +1,7 @@
 /* What an answer has named can be read by the next request, on any instance.
  *
- * A run's record and its row in jobs are made from the run's event (common/outbox.h), which is delivered a
- * moment after the answer. A reader who does not find what he asks for waits until the events that his
+ * A run's record and its row in jobs are made from the run's event (common/rpc/outbox.h), which is delivered
+ * a moment after the answer. A reader who does not find what he asks for waits until the events that his
  * organization had under way when he asked have arrived, then asks once more (docs/decisions/0396). Only
  * those who find nothing pay for it. */
 #include <poll.h>

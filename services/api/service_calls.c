@@ -1,7 +1,7 @@
 /* Calls to other daemons on behalf of a request. */
 #include <stdio.h>
 
-#include "common/crypto.h"
+#include "common/security/crypto.h"
 #include "services/api/api.h"
 
 char *request_surface(const request *r)

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/proto.h"
-#include "common/spread.h"
+#include "common/base/proto.h"
+#include "common/json/spread.h"
 #include "services/data-connector/data.h"
-#include "services/data-connector/diff.h"
+#include "services/data-connector/store/diff.h"
 
 /* MOST_KEY: columns of a declared key. COMPARED: cells of the snapshots that one call looks at, which lie in
  * memory as a whole. EXAMPLES: values that stand for a column. */

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <strings.h>
 
-#include "common/proto.h"
+#include "common/base/proto.h"
 #include "services/data-connector/connection.h"
-#include "services/data-connector/diff.h"
-#include "services/data-connector/source.h"
+#include "services/data-connector/source/source.h"
+#include "services/data-connector/store/diff.h"
 
 /* ---- credentials ----------------------------------------------------------------------------- */
 

@@ -2,8 +2,8 @@
 #ifndef DATA_CONNECTION_H
 #define DATA_CONNECTION_H
 
-#include "services/data-connector/child.h"
 #include "services/data-connector/data.h"
+#include "services/data-connector/reader/child.h"
 
 typedef struct {
     const char *id, *name, *dataset;

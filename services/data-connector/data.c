@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "common/log.h"
-#include "common/metrics.h"
-#include "common/proto.h"
+#include "common/base/log.h"
+#include "common/base/metrics.h"
+#include "common/base/proto.h"
 
 /* ---- tables in and out ----------------------------------------------------------------------- */
 

@@ -4,12 +4,12 @@
 
 #include <stdatomic.h>
 
-#include "common/crypto.h"
-#include "common/outbox.h"
-#include "services/data-connector/diff.h"
-#include "services/data-connector/reads.h"
-#include "services/data-connector/reference.h"
-#include "services/data-connector/store.h"
+#include "common/rpc/outbox.h"
+#include "common/security/crypto.h"
+#include "services/data-connector/reader/reads.h"
+#include "services/data-connector/source/reference.h"
+#include "services/data-connector/store/diff.h"
+#include "services/data-connector/store/store.h"
 
 typedef struct {
     tab_pg *pg;

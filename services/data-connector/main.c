@@ -6,12 +6,12 @@
 #include <sodium.h>
 #include <stdlib.h>
 
-#include "common/config.h"
-#include "common/health.h"
-#include "common/signals.h"
-#include "common/trace.h"
-#include "services/data-connector/child.h"
+#include "common/base/config.h"
+#include "common/run/health.h"
+#include "common/run/signals.h"
+#include "common/run/trace.h"
 #include "services/data-connector/data.h"
+#include "services/data-connector/reader/child.h"
 
 typedef struct {
     TAB_COMMON_CONFIG;

@@ -3,8 +3,8 @@
  * tabella admin connections reseal. */
 #include <sodium.h>
 
-#include "common/log.h"
-#include "common/proto.h"
+#include "common/base/log.h"
+#include "common/base/proto.h"
 #include "services/data-connector/data.h"
 
 enum { AT_ONCE = 50, NAMED_MOST = 100 };

@@ -13,10 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/log.h"
-#include "common/proto.h"
-#include "services/data-connector/child.h"
+#include "common/base/log.h"
+#include "common/base/proto.h"
 #include "services/data-connector/data.h"
+#include "services/data-connector/reader/child.h"
 
 enum {
     PIECE_MOST = 4 << 20,

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <strings.h>
 
-#include "common/json.h"
-#include "common/proto.h"
-#include "common/table_wire.h"
+#include "common/base/proto.h"
+#include "common/json/json.h"
+#include "common/table/table_wire.h"
 #include "services/data-connector/connection.h"
 
 static tab_status bad_out(tab_error *err, tab_status s, const char *why)

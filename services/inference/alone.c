@@ -19,8 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/log.h"
-#include "common/metrics.h"
+#include "common/base/log.h"
+#include "common/base/metrics.h"
 #include "services/inference/inference.h"
 
 enum { START_MS = 30000, STOP_MS = 5000, LOOK_MS = 20, NAME = 40 };

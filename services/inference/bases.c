@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/log.h"
-#include "common/proto.h"
+#include "common/base/log.h"
+#include "common/base/proto.h"
 #include "services/inference/inference.h"
 
 enum { FRESH_MS = 1000 };

@@ -6,12 +6,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/log.h"
-#include "common/order.h"
+#include "common/base/log.h"
+#include "common/base/order.h"
 #include "proto/data.pb-c.h"
 #include "proto/jobs.pb-c.h"
 #include "services/inference/engine/message.h"
-#include "services/inference/engine/profile/column.h"
+#include "services/inference/engine/profile/features/column.h"
 
 /* MOST_COLUMNS: that are looked at. TENTHS: bins of numbers; VALUES: of values. SAMPLE: pinned rows that
  * tenths are made of. */

@@ -1,7 +1,7 @@
 /* Passes and states as metrics. */
 #include <stdio.h>
 
-#include "common/metrics.h"
+#include "common/base/metrics.h"
 #include "services/inference/inference.h"
 
 /* queue: waits for a slot; read: before the engine's first word; then the engine's own. */

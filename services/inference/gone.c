@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "common/log.h"
+#include "common/base/log.h"
 #include "proto/jobs.pb-c.h"
 #include "services/inference/drift.h"
 #include "services/inference/inference.h"

@@ -1,8 +1,8 @@
 /* The RPC methods of proto/inference.proto. */
 #include "services/inference/serve_state.h"
 
-#include "common/hash.h"
-#include "common/proto.h"
+#include "common/base/hash.h"
+#include "common/base/proto.h"
 #include "services/inference/engine/evaluate/evaluate.h"
 #include "services/inference/engine/message.h"
 

@@ -12,10 +12,10 @@
 
 #include <pthread.h>
 
-#include "common/outbox.h"
-#include "common/pg.h"
-#include "common/rpc.h"
-#include "common/turns.h"
+#include "common/pg/pg.h"
+#include "common/rpc/outbox.h"
+#include "common/rpc/rpc.h"
+#include "common/rpc/turns.h"
 #include "proto/inference.pb-c.h"
 #include "services/inference/engine/engine.h"
 #include "services/inference/memory.h"

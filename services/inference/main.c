@@ -3,12 +3,12 @@
  * servers, helpers, methods, ready. Stop, on SIGTERM: not ready, drain, free. */
 #include <stdlib.h>
 
-#include "common/config.h"
-#include "common/health.h"
-#include "common/log.h"
-#include "common/machine.h"
-#include "common/signals.h"
-#include "common/trace.h"
+#include "common/base/config.h"
+#include "common/base/log.h"
+#include "common/run/health.h"
+#include "common/run/machine.h"
+#include "common/run/signals.h"
+#include "common/run/trace.h"
 #include "services/inference/engine/learn/pfn/weights.h"
 #include "services/inference/inference.h"
 

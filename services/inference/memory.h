@@ -11,7 +11,7 @@
 
 #include <stdatomic.h>
 
-#include "common/base.h"
+#include "common/base/base.h"
 
 typedef struct {
     atomic_llong used; /* bytes */

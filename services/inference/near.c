@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/hash.h"
-#include "common/order.h"
+#include "common/base/hash.h"
+#include "common/base/order.h"
 
 enum {
     FEATURES = 1 << 18,

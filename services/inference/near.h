@@ -11,7 +11,7 @@
 #ifndef TAB_INFERENCE_NEAR_H
 #define TAB_INFERENCE_NEAR_H
 
-#include "common/table.h"
+#include "common/table/table.h"
 
 typedef struct tab_near_index tab_near_index;
 

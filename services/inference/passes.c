@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "common/hash.h"
-#include "common/log.h"
-#include "common/metrics.h"
+#include "common/base/hash.h"
+#include "common/base/log.h"
+#include "common/base/metrics.h"
 #include "services/inference/inference.h"
 
 enum { TICK_MS = 100, TELL_MS = 250, ALIVE_MS = 1000, DEAD_MS = 3000 };

@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "common/log.h"
+#include "common/base/log.h"
 #include "services/inference/memory.h"
 
 enum { BEHIND = 10 }; /* a weight of 110 beside 1,024 (sched(7)) */

@@ -7,7 +7,7 @@
 #ifndef TAB_INFERENCE_POOL_H
 #define TAB_INFERENCE_POOL_H
 
-#include "common/base.h"
+#include "common/base/base.h"
 
 typedef struct tab_pool tab_pool;
 tab_pool *tab_pool_new(size_t helpers, bool behind); /* 0 is fine: every loop is the caller's */

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "services/inference/engine/profile/column.h"
+#include "services/inference/engine/profile/features/column.h"
 #include "services/inference/engine/profile/given.h"
 
 typedef struct {

@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/log.h"
-#include "common/proto.h"
+#include "common/base/log.h"
+#include "common/base/proto.h"
 #include "services/inference/drift.h"
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/predict/fitted.h"

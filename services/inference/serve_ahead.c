@@ -1,7 +1,7 @@
 /* A serve call that asks the next steps of every pinned series in place of rows (decision 0394). An
  * endpoint whose configuration asks for as many steps was fitted with them, and answers at once; for
  * another number the model is fitted anew, as a run of the pinned tables would be, and answers the same. */
-#include "common/proto.h"
+#include "common/base/proto.h"
 #include "services/inference/engine/horizon/horizon.h"
 #include "services/inference/engine/keys/keys.h"
 #include "services/inference/engine/message.h"

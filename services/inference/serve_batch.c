@@ -2,7 +2,7 @@
  * context once for all of them, and a tile of their products has room for 48 rows. A lone call waits for
  * nobody; what comes while a group is scored is the next group, and begins beside it where there is a core
  * and a crowd. */
-#include "common/metrics.h"
+#include "common/base/metrics.h"
 #include "services/inference/request.h"
 
 enum {

@@ -9,7 +9,7 @@
  * and not by the endpoint's. */
 #include <stdlib.h>
 
-#include "common/bundle_json.h"
+#include "common/bundle/bundle_json.h"
 #include "services/inference/engine/link/cross_tables.h"
 #include "services/inference/engine/message.h"
 #include "services/inference/near.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/order.h"
+#include "common/base/order.h"
 #include "services/inference/engine/impute/grade.h"
 #include "services/inference/engine/impute/leave.h"
 #include "services/inference/engine/message.h"

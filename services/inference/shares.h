@@ -5,7 +5,7 @@
 #ifndef TAB_INFERENCE_SHARES_H
 #define TAB_INFERENCE_SHARES_H
 
-#include "common/base.h"
+#include "common/base/base.h"
 
 typedef struct tab_shares tab_shares;
 tab_shares *tab_shares_new(void);

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "common/time.h"
+#include "common/base/time.h"
 
 /* absent -> FITTING -> READY -> (evicted) freed when nobody borrows it
  *                  \-> FAILED  freed when the last who waited has read the error */

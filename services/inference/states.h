@@ -9,8 +9,8 @@
 
 #include <stdatomic.h>
 
-#include "common/arena.h"
-#include "common/base.h"
+#include "common/base/arena.h"
+#include "common/base/base.h"
 
 typedef struct tab_states tab_states;
 typedef struct tab_loan tab_loan; /* a borrowed state */

@@ -3,9 +3,9 @@
  * Each says how things are to be, so that doing it twice is doing it once. */
 #include <stdio.h>
 
-#include "common/log.h"
-#include "common/metrics.h"
-#include "common/proto.h"
+#include "common/base/log.h"
+#include "common/base/metrics.h"
+#include "common/base/proto.h"
 #include "proto/data.pb-c.h"
 #include "services/jobs/work.h"
 

@@ -2,7 +2,7 @@
  * cached one. The job counts it for its bill, and `RefreshCost` for who asks before. */
 #include <stdio.h>
 
-#include "common/proto.h"
+#include "common/base/proto.h"
 #include "proto/inference.pb-c.h"
 #include "services/jobs/jobs.h"
 

@@ -2,7 +2,7 @@
  * before, so that what was served long ago is forgotten. */
 #include "services/jobs/drift.h"
 
-#include "common/proto.h"
+#include "common/base/proto.h"
 #include "services/jobs/endpoint.h"
 
 enum { WINDOW = 20000, MOST_COLUMNS = 256, MOST_BINS = 32, CONTENT_MOST = 1 << 20 };

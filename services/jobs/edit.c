@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/proto.h"
+#include "common/base/proto.h"
 #include "proto/inference.pb-c.h"
 #include "services/jobs/jobs.h"
 

@@ -1,13 +1,13 @@
 /* See endpoint.h: the SQL of endpoints, in the transactions of their jobs. */
 #include "services/jobs/endpoint.h"
-#include "common/json.h"
+#include "common/json/json.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "common/outbox.h"
-#include "common/proto.h"
+#include "common/base/proto.h"
+#include "common/rpc/outbox.h"
 
 /* The `job` member: the endpoint's open job, else the one that created it. */
 #define COLUMNS                                                                         \

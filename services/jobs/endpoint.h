@@ -8,7 +8,7 @@
 #ifndef TAB_JOBS_ENDPOINT_H
 #define TAB_JOBS_ENDPOINT_H
 
-#include "common/rpc.h"
+#include "common/rpc/rpc.h"
 #include "services/jobs/store.h"
 
 /* An endpoint with its row's columns filled in over its stored body. Lives in the arena.

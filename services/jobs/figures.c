@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "common/metrics.h"
+#include "common/base/metrics.h"
 
 const char *const jobs_kinds[JOBS_KINDS] = { "run",      "create", "refresh", "upgrade",
                                              "generate", "batch",  "sync" };

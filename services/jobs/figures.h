@@ -2,7 +2,7 @@
 #ifndef TAB_JOBS_FIGURES_H
 #define TAB_JOBS_FIGURES_H
 
-#include "common/base.h"
+#include "common/base/base.h"
 
 enum { JOBS_KINDS = 7 };
 extern const char *const jobs_kinds[JOBS_KINDS];

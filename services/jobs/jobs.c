@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "common/log.h"
-#include "common/proto.h"
+#include "common/base/log.h"
+#include "common/base/proto.h"
 #include "proto/data.pb-c.h"
 #include "proto/inference.pb-c.h"
 

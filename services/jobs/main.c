@@ -3,10 +3,10 @@
  * drain, free. */
 #include <stdlib.h>
 
-#include "common/config.h"
-#include "common/health.h"
-#include "common/signals.h"
-#include "common/trace.h"
+#include "common/base/config.h"
+#include "common/run/health.h"
+#include "common/run/signals.h"
+#include "common/run/trace.h"
 #include "services/jobs/jobs.h"
 
 typedef struct {

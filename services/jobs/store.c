@@ -5,9 +5,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "common/outbox.h"
-#include "common/proto.h"
-#include "common/trace.h"
+#include "common/base/proto.h"
+#include "common/rpc/outbox.h"
+#include "common/run/trace.h"
 
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)

@@ -9,9 +9,9 @@
 #ifndef TAB_JOBS_STORE_H
 #define TAB_JOBS_STORE_H
 
-#include "common/crypto.h"
-#include "common/ids.h"
-#include "common/pg.h"
+#include "common/pg/pg.h"
+#include "common/security/crypto.h"
+#include "common/security/ids.h"
 #include "proto/events.pb-c.h"
 #include "proto/jobs.pb-c.h"
 #include "services/jobs/figures.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <zstd.h>
 
-#include "common/proto.h"
+#include "common/base/proto.h"
 #include "services/jobs/store.h"
 
 /* Columns in the order that job_of reads; the result only where it is wanted. */

@@ -6,8 +6,8 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include "common/log.h"
-#include "common/metrics.h"
+#include "common/base/log.h"
+#include "common/base/metrics.h"
 
 /* BATCH: rows of one transaction. SWEEP_MS: of one sweep in a turn, so that none keeps the others waiting. */
 enum { BATCH = 200, BATCH_MS = 5000, SWEEP_MS = 2000 };

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "common/log.h"
-#include "common/proto.h"
-#include "common/trace.h"
+#include "common/base/log.h"
+#include "common/base/proto.h"
+#include "common/run/trace.h"
 
 /* Of the attempts of jobs that no request made so many are traced, where TAB_OTLP is set; what fails is,
  * always. The others are in their request's trace. */

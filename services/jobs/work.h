@@ -20,9 +20,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "common/outbox.h"
-#include "common/redis.h"
-#include "common/rpc.h"
+#include "common/redis/redis.h"
+#include "common/rpc/outbox.h"
+#include "common/rpc/rpc.h"
 #include "proto/data.pb-c.h"
 #include "services/jobs/endpoint.h"
 

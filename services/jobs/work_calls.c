@@ -2,7 +2,7 @@
 #include <nats/nats.h>
 #include <stdio.h>
 
-#include "common/hash.h"
+#include "common/base/hash.h"
 #include "services/jobs/work.h"
 
 void work_phase(work *w, const char *phase, double from, double to)

@@ -10,8 +10,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "common/log.h"
-#include "common/proto.h"
+#include "common/base/log.h"
+#include "common/base/proto.h"
 #include "proto/data.pb-c.h"
 #include "proto/inference.pb-c.h"
 #include "proto/metering.pb-c.h"

@@ -1,8 +1,8 @@
 /* A generation as a job: one call of inference under the job's id, which takes the tables in under
  * that id, so that a repeated attempt finds what an earlier one made; then the bill and the answer in
  * one transaction. */
-#include "common/generated_json.h"
-#include "common/proto.h"
+#include "common/base/proto.h"
+#include "common/bundle/generated_json.h"
 #include "services/jobs/work.h"
 
 enum { GENERATE_MS = 3600000 };

@@ -3,7 +3,7 @@
  * the job's end is repeated, and writes the same again. */
 #include <strings.h>
 
-#include "common/bundle_json.h"
+#include "common/bundle/bundle_json.h"
 #include "proto/data.pb-c.h"
 #include "services/jobs/work.h"
 

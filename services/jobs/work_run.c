@@ -2,7 +2,7 @@
  * day. */
 #include <stdio.h>
 
-#include "common/proto.h"
+#include "common/base/proto.h"
 #include "proto/inference.pb-c.h"
 #include "services/jobs/work.h"
 

@@ -1,6 +1,6 @@
 /* A large sync, and the reading of a large uploaded file, as a job: one call of data-connector under the
  * job's id, so that a repeated attempt finds what an earlier one minted. Not metered. */
-#include "common/proto.h"
+#include "common/base/proto.h"
 #include "proto/data.pb-c.h"
 #include "services/jobs/work.h"
 

@@ -3,8 +3,8 @@
  * rows itself (schema/0004-audit-chain.sql). */
 #include <sodium.h>
 
-#include "common/log.h"
-#include "common/proto.h"
+#include "common/base/log.h"
+#include "common/base/proto.h"
 #include "proto/events.pb-c.h"
 #include "services/keys/keys.h"
 

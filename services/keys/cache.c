@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/integer.h"
-#include "common/limits.h"
-#include "common/log.h"
-#include "common/time.h"
+#include "common/base/integer.h"
+#include "common/base/log.h"
+#include "common/base/time.h"
+#include "common/redis/limits.h"
 
 enum { FILL_MS = 50, BURY_MS = 500, COUNT_MS = 500 };
 

@@ -4,9 +4,9 @@
 #ifndef KEYS_CACHE_H
 #define KEYS_CACHE_H
 
-#include "common/arena.h"
-#include "common/entry.h"
-#include "common/redis.h"
+#include "common/base/arena.h"
+#include "common/redis/redis.h"
+#include "common/security/entry.h"
 #include "services/keys/store.h"
 
 enum { KEYS_CACHE_ENTRY_S = 600, KEYS_CACHE_TOMBSTONE_S = 86400 };

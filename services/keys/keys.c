@@ -1,16 +1,16 @@
 /* See keys.h. A change is committed first, then told to Redis, then answered; only a revocation waits for
  * Redis. */
 #include "services/keys/keys.h"
-#include "common/json.h"
+#include "common/json/json.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "common/limits.h"
-#include "common/log.h"
-#include "common/metrics.h"
-#include "common/proto.h"
-#include "common/routes.h"
+#include "common/base/log.h"
+#include "common/base/metrics.h"
+#include "common/base/proto.h"
+#include "common/http/routes.h"
+#include "common/redis/limits.h"
 #include "services/keys/cache.h"
 #include "services/keys/mail.h"
 

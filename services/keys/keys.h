@@ -4,9 +4,9 @@
 
 #include <pthread.h>
 
-#include "common/json.h"
-#include "common/outbox.h"
-#include "common/redis.h"
+#include "common/json/json.h"
+#include "common/redis/redis.h"
+#include "common/rpc/outbox.h"
 #include "services/keys/cache.h"
 #include "services/keys/store.h"
 

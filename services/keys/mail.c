@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "common/ids.h"
-#include "common/log.h"
-#include "common/metrics.h"
+#include "common/base/log.h"
+#include "common/base/metrics.h"
+#include "common/security/ids.h"
 
 enum {
     LEASE_S = 300, /* longer than one sending takes */

@@ -5,8 +5,8 @@
 
 #include <stdatomic.h>
 
-#include "common/json.h"
-#include "common/pg.h"
+#include "common/json/json.h"
+#include "common/pg/pg.h"
 
 typedef struct {
     const char *url;  /* smtp://host:587 (STARTTLS) or smtps://host; "": nothing is mailed */

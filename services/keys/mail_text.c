@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/time.h"
+#include "common/base/time.h"
 #include "services/keys/mail.h"
 
 enum { LINE = 57 }; /* bytes that give a line of 76 characters */

@@ -4,10 +4,10 @@
 #include <sodium.h>
 #include <stdlib.h>
 
-#include "common/config.h"
-#include "common/health.h"
-#include "common/signals.h"
-#include "common/trace.h"
+#include "common/base/config.h"
+#include "common/run/health.h"
+#include "common/run/signals.h"
+#include "common/run/trace.h"
 #include "services/keys/keys.h"
 #include "services/keys/mail.h"
 

@@ -3,8 +3,8 @@
  * sends them. */
 #include <inttypes.h>
 
-#include "common/json.h"
-#include "common/proto.h"
+#include "common/base/proto.h"
+#include "common/json/json.h"
 #include "proto/events.pb-c.h"
 #include "services/keys/keys.h"
 

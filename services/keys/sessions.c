@@ -8,9 +8,9 @@
  * session ends as fast as a key does, and cannot outlive it. */
 #include <stdio.h>
 
-#include "common/integer.h"
-#include "common/log.h"
-#include "common/proto.h"
+#include "common/base/integer.h"
+#include "common/base/log.h"
+#include "common/base/proto.h"
 #include "services/keys/keys.h"
 
 enum { SESSIONS_MOST = 1000 }; /* of an organization */

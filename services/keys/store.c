@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-#include "common/proto.h"
-#include "common/routes.h"
+#include "common/base/proto.h"
+#include "common/http/routes.h"
 
 static void copy(char *to, size_t size, const char *from)
 {

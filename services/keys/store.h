@@ -2,10 +2,10 @@
 #ifndef KEYS_STORE_H
 #define KEYS_STORE_H
 
-#include "common/identity.h"
-#include "common/ids.h"
-#include "common/pg.h"
-#include "common/secret.h"
+#include "common/pg/pg.h"
+#include "common/security/identity.h"
+#include "common/security/ids.h"
+#include "common/security/secret.h"
 #include "proto/keys.pb-c.h"
 
 /* A secret that stopped working, and the version at which it did. */

@@ -2,8 +2,8 @@
  * signatures, against one another, and against the sums that are kept of what was cut. */
 #include <stdio.h>
 
-#include "common/checkpoint.h"
-#include "common/crypto.h"
+#include "common/security/checkpoint.h"
+#include "common/security/crypto.h"
 #include "services/metering/metering.h"
 
 /* The n-th of them; NULL: it holds. */

@@ -4,10 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/config.h"
-#include "common/health.h"
-#include "common/signals.h"
-#include "common/trace.h"
+#include "common/base/config.h"
+#include "common/run/health.h"
+#include "common/run/signals.h"
+#include "common/run/trace.h"
 #include "services/metering/metering.h"
 
 typedef struct {

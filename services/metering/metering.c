@@ -3,9 +3,9 @@
 
 #include <stdio.h>
 
-#include "common/log.h"
-#include "common/metrics.h"
-#include "common/proto.h"
+#include "common/base/log.h"
+#include "common/base/metrics.h"
+#include "common/base/proto.h"
 
 /* ---- usage ----------------------------------------------------------------------------------- */
 

@@ -13,7 +13,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "common/outbox.h"
+#include "common/rpc/outbox.h"
 #include "services/metering/store.h"
 
 enum { METERING_SLOTS = 1024, METERING_KEYS_AWAY_MS = 2000 };

@@ -6,7 +6,7 @@
  *                                first, and what was reserved is what is billed: so used never passes it */
 #include <stdio.h>
 
-#include "common/proto.h"
+#include "common/base/proto.h"
 #include "services/metering/metering.h"
 #include "services/metering/whole_cells.h"
 

@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "common/outbox.h"
-#include "common/proto.h"
+#include "common/base/proto.h"
+#include "common/rpc/outbox.h"
 
 const char *const metering_op_names[METERING_OP_COUNT] = {
 #define X(e, name, ratio) name,

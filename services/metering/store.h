@@ -2,7 +2,7 @@
 #ifndef TAB_METERING_STORE_H
 #define TAB_METERING_STORE_H
 
-#include "common/pg.h"
+#include "common/pg/pg.h"
 #include "proto/events.pb-c.h"
 #include "proto/keys.pb-c.h"
 #include "proto/metering.pb-c.h"

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "common/hash.h"
-#include "common/proto.h"
+#include "common/base/hash.h"
+#include "common/base/proto.h"
 #include "services/metering/metering.h"
 
 metering_terms metering_terms_of(const Tabella__Org *o)

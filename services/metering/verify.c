@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/log.h"
-#include "common/metrics.h"
-#include "common/proto.h"
+#include "common/base/log.h"
+#include "common/base/metrics.h"
+#include "common/base/proto.h"
 #include "services/metering/metering.h"
 
 enum { SHOWN = 100, PAGE = 500, ORG_MS = 600000, LOOK_MS = 20000 };

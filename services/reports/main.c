@@ -2,10 +2,10 @@
  * Start: configuration, log, servers, methods, ready. Stop, on SIGTERM: not ready, drain, free. */
 #include <stdlib.h>
 
-#include "common/config.h"
-#include "common/health.h"
-#include "common/signals.h"
-#include "common/trace.h"
+#include "common/base/config.h"
+#include "common/run/health.h"
+#include "common/run/signals.h"
+#include "common/run/trace.h"
 #include "services/reports/reports.h"
 
 typedef struct {

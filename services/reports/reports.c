@@ -1,8 +1,8 @@
 /* See reports.h: each method is one transaction of store.c. */
 #include "services/reports/reports.h"
 
-#include "common/log.h"
-#include "common/proto.h"
+#include "common/base/log.h"
+#include "common/base/proto.h"
 #include "services/reports/store.h"
 
 static reports_at at_of(void *self, tab_call *call)

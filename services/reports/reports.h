@@ -2,8 +2,8 @@
 #ifndef TAB_REPORTS_H
 #define TAB_REPORTS_H
 
-#include "common/outbox.h"
-#include "common/rpc.h"
+#include "common/rpc/outbox.h"
+#include "common/rpc/rpc.h"
 
 typedef struct {
     tab_pg *pg;

@@ -4,9 +4,9 @@
 
 #include <stdio.h>
 
-#include "common/crypto.h"
-#include "common/ids.h"
-#include "common/proto.h"
+#include "common/base/proto.h"
+#include "common/security/crypto.h"
+#include "common/security/ids.h"
 
 static tab_str text(const char *s)
 {

@@ -2,7 +2,7 @@
 #ifndef TAB_REPORTS_STORE_H
 #define TAB_REPORTS_STORE_H
 
-#include "common/pg.h"
+#include "common/pg/pg.h"
 #include "proto/events.pb-c.h"
 #include "proto/reports.pb-c.h"
 

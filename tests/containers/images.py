@@ -4,7 +4,7 @@ import pathlib, re, subprocess
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PUBLIC = {"postgres": "postgres:15", "nats": "nats:2.9-alpine", "redis": "redis:7.0"}
-VERSION = re.search(r'TAB_VERSION "(.*)"', (ROOT / "common/config.h").read_text())[1]
+VERSION = re.search(r'TAB_VERSION "(.*)"', (ROOT / "common/base/config.h").read_text())[1]
 
 
 def commit():

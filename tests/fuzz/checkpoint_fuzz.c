@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/checkpoint.h"
-#include "common/crypto.h"
+#include "common/security/checkpoint.h"
+#include "common/security/crypto.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
  * header's width. */
 #include <stdlib.h>
 
-#include "common/files/csv.h"
+#include "common/files/csv/csv.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,9 +1,9 @@
 /* Whatever a client sends as method, path and Authorization: a path that matches a route is plain
  * (no percent, no dot segment, no empty segment), its parameters lie inside it, and what is signed
  * for it verifies as exactly that; a secret that is accepted has the one form there is. */
-#include "common/entry.h"
-#include "common/routes.h"
-#include "common/secret.h"
+#include "common/http/routes.h"
+#include "common/security/entry.h"
+#include "common/security/secret.h"
 
 #include <stdlib.h>
 

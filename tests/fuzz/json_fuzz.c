@@ -1,6 +1,6 @@
 /* Whatever the bytes: reading a body neither crashes nor outgrows its arena, and a table that was
  * read, written and read again is the same table. */
-#include "common/json.h"
+#include "common/json/json.h"
 
 #include <stdlib.h>
 

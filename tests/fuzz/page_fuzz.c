@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/page.h"
+#include "common/bundle/page.h"
 
 /* A template with every kind of tag; the page's own is text of the same kind. */
 static const char TEMPLATE[] =

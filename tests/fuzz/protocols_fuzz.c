@@ -1,14 +1,14 @@
 /* What servers of warehouses and stores answer, whatever they send: rows as arrays, BigQuery's rows, BSON,
  * a login by SCRAM, Supabase's ranges; and what a caller gives: a key, a filter. The first byte chooses. A
  * table that comes out can be written and read again; a document that is read is JSON that can be read. */
-#include "services/data-connector/provider_bigquery.c"
+#include "services/data-connector/providers/bigquery.c"
 
 #include <stdlib.h>
 
-#include "common/table_wire.h"
-#include "services/data-connector/bson.h"
-#include "services/data-connector/jwt.h"
-#include "services/data-connector/scram.h"
+#include "common/table/table_wire.h"
+#include "services/data-connector/protocols/bson.h"
+#include "services/data-connector/protocols/jwt.h"
+#include "services/data-connector/protocols/scram.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

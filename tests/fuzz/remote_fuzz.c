@@ -1,13 +1,13 @@
 /* What servers answer, whatever they send: ClickHouse's binary rows, JSON of which parts are taken, a
  * SQLite database; and a caller's GraphQL document. The first byte chooses. A table that comes out can be
  * written and read again; a part of a JSON text lies within it. */
-#include "services/data-connector/provider_rest.c"
+#include "services/data-connector/providers/rest.c"
 
 #include <stdlib.h>
 
-#include "common/table_wire.h"
-#include "services/data-connector/file_table.h"
-#include "services/data-connector/row_binary.h"
+#include "common/table/table_wire.h"
+#include "services/data-connector/providers/file_table.h"
+#include "services/data-connector/providers/row_binary.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,8 +3,8 @@
  * first byte chooses the message, the next two say where it ends and tables begin (65535: there are none). */
 #include <stdlib.h>
 
-#include "common/proto.h"
-#include "common/rpc_internal.h"
+#include "common/base/proto.h"
+#include "common/rpc/rpc_internal.h"
 #include "proto/data.pb-c.h"
 #include "proto/events.pb-c.h"
 #include "proto/inference.pb-c.h"

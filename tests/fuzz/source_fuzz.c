@@ -2,10 +2,10 @@
  * cell: a ref that is accepted has one spelling and no secret in it, and a cell becomes a value that the
  * rest can hold. The first byte chooses; for a cell it is the type, and the reader's own file is part of
  * this one. */
-#include "services/data-connector/provider_postgres.c"
+#include "services/data-connector/providers/postgres.c"
 
-#include "common/json.h"
-#include "common/table_wire.h"
+#include "common/json/json.h"
+#include "common/table/table_wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

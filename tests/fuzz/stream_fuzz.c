@@ -1,6 +1,6 @@
 /* Whatever comes over a connection whose body is taken as it comes: its head and its framing are read or
  * refused, and the body is no longer than what came. */
-#include "services/api/stream.c"
+#include "services/api/http/stream.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

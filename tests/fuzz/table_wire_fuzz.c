@@ -2,7 +2,7 @@
  * read again is the same. */
 #include <stdlib.h>
 
-#include "common/table_wire.h"
+#include "common/table/table_wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/lexicon/fold_text.h"
-#include "services/inference/engine/profile/checksum.h"
-#include "services/inference/engine/profile/parse.h"
-#include "services/inference/engine/profile/roles.h"
+#include "services/inference/engine/profile/cells/checksum.h"
+#include "services/inference/engine/profile/cells/parse.h"
+#include "services/inference/engine/profile/roles/roles.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#include "common/log.h"
-#include "common/rpc.h"
-#include "common/signals.h"
+#include "common/base/log.h"
+#include "common/rpc/rpc.h"
+#include "common/run/signals.h"
 #include "proto/events.pb-c.h"
 
 enum { CALLS = 4000, MB = 64 };

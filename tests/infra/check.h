@@ -5,7 +5,7 @@
 #include <poll.h>
 #include <stdio.h>
 
-#include "common/rpc.h"
+#include "common/rpc/rpc.h"
 
 /* How long a test waits for what must come, in milliseconds: no machine is so slow. */
 #define PATIENCE_MS 120000

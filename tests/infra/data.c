@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "common/rpc.h"
+#include "common/rpc/rpc.h"
 #include "proto/data.pb-c.h"
 #include "tests/infra/check.h"
 

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "common/ids.h"
-#include "common/pg.h"
-#include "common/proto.h"
-#include "common/rpc.h"
+#include "common/base/proto.h"
+#include "common/pg/pg.h"
+#include "common/rpc/rpc.h"
+#include "common/security/ids.h"
 #include "proto/data.pb-c.h"
 #include "proto/jobs.pb-c.h"
 #include "proto/keys.pb-c.h"

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "common/identity.h"
-#include "common/redis.h"
-#include "common/rpc.h"
-#include "common/secret.h"
+#include "common/redis/redis.h"
+#include "common/rpc/rpc.h"
+#include "common/security/identity.h"
+#include "common/security/secret.h"
 #include "proto/keys.pb-c.h"
 #include "tests/infra/check.h"
 

@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 
-#include "common/rpc.h"
+#include "common/rpc/rpc.h"
 #include "proto/events.pb-c.h"
 #include "tests/infra/check.h"
 

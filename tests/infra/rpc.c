@@ -7,9 +7,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "common/ids.h"
-#include "common/log.h"
-#include "common/signals.h"
+#include "common/base/log.h"
+#include "common/run/signals.h"
+#include "common/security/ids.h"
 #include "tests/infra/methods.h"
 
 int passed, failed;

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "common/ids.h"
-#include "common/outbox.h"
-#include "common/proto.h"
+#include "common/base/proto.h"
+#include "common/rpc/outbox.h"
+#include "common/security/ids.h"
 #include "proto/events.pb-c.h"
 #include "proto/inference.pb-c.h"
 #include "proto/jobs.pb-c.h"

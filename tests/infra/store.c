@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "common/ids.h"
-#include "common/log.h"
-#include "common/outbox.h"
-#include "common/redis.h"
-#include "common/signals.h"
+#include "common/base/log.h"
+#include "common/redis/redis.h"
+#include "common/rpc/outbox.h"
+#include "common/run/signals.h"
+#include "common/security/ids.h"
 #include "proto/events.pb-c.h"
 #include "tests/infra/check.h"
 

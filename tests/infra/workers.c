@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/log.h"
-#include "common/signals.h"
+#include "common/base/log.h"
+#include "common/run/signals.h"
 #include "tests/infra/methods.h"
 
 int passed, failed;

@@ -1,8 +1,9 @@
-"""The files of one folder use each other one way: no two .c files use functions or data of each other, nor
-does a longer chain of them lead back to its beginning (decision 0256).
+"""The files of one house (common, a service, a floor of the engine, a tool), in whatever of its rooms they
+lie, use each other one way: no two .c files use functions or data of each other, nor does a longer chain of
+them lead back to its beginning (decision 0256).
 
 Read from the symbols of the objects of a build: an arrow goes from the file that lacks a symbol to the file
-of the same folder that defines it. A table of function pointers counts as a use of the functions in it.
+of the same house that defines it. A table of function pointers counts as a use of the functions in it.
 
 What a build has no objects of (programs of tools/ that `make build` leaves out) is not looked at. NGINX is
 where nginx builds its module.
@@ -15,6 +16,7 @@ from collections import defaultdict
 from pathlib import Path
 
 ROOMS = ("common", "services", "gateway", "tools")
+ENGINE = Path("services/inference/engine")
 # Folders that may have cycles for now, each with the reason.
 EXCEPTED = {
     "services/inference/engine/link": "its inside is being designed anew",
@@ -46,8 +48,19 @@ def object_of(path, build, nginx):
     return build / path.with_suffix(".o")
 
 
+def house(path):
+    """The folder whose files, and those of its rooms, use each other one way."""
+    if path.parts[0] == "common":
+        return Path("common")
+    for floors in (ENGINE, Path("services")):
+        if floors in path.parents:
+            inside = path.relative_to(floors).parts
+            return floors / inside[0] if len(inside) > 1 else floors
+    return path.parent
+
+
 def folders(build, nginx):
-    """folder -> file -> the files of the same folder that it uses, each with the names it uses there."""
+    """house -> file -> the files of the same house that it uses, each with the names it uses there."""
     sources = {}
     for path in sorted(p for room in ROOMS for p in Path(room).rglob("*.c")):
         made = object_of(path, build, nginx)
@@ -58,7 +71,8 @@ def folders(build, nginx):
     of = symbols(list(sources))
     rooms = defaultdict(dict)
     for made, path in sources.items():
-        rooms[path.parent][path.name] = of[made]
+        folder = house(path)
+        rooms[folder][str(path.relative_to(folder))] = of[made]
     for folder, files in rooms.items():
         arrows = {}
         for name, (_, needs) in files.items():

@@ -258,7 +258,7 @@ class Rig:
         )
 
     def sign(self, text, kind, about, secret=None):
-        """An entry signed as the keys service signs it (common/entry.h)."""
+        """An entry signed as the keys service signs it (common/security/entry.h)."""
         key = hashlib.blake2b((secret or self.GRANT_SECRET).encode(), digest_size=32).digest()
         return (
             text

@@ -1,5 +1,5 @@
-"""Every path that a guide of the project names is there: README.md, CONTRIBUTING.md, and the README of each
-service and of the engine.
+"""Every path that a guide of the project names is there: README.md, CONTRIBUTING.md, docs/architecture.md,
+and the README of common, of each of its rooms, of each service and of the engine.
 
 A path is the target of a link, or a word in backquotes that has a slash or the ending of a source file. It
 counts from the project's root, from the guide's folder, or from services/. Words in capitals stand for any
@@ -10,7 +10,8 @@ import re
 import sys
 from pathlib import Path
 
-GUIDES = ["README.md", "CONTRIBUTING.md", "services/*/README.md", "services/inference/engine/README.md"]
+GUIDES = ["README.md", "CONTRIBUTING.md", "common/**/README.md", "services/*/README.md"]
+GUIDES += ["services/inference/engine/README.md", "docs/architecture.md"]
 WORD = re.compile(r"[A-Za-z0-9_.*-]+(/[A-Za-z0-9_.*-]+)*/?")
 SOURCE = re.compile(r"\.(c|h|cc|py|md|mk|json|lua|txt|proto|sql|sh|yml|yaml)$")
 NO_FILE = re.compile(r"build/|(application|text)/")
@@ -36,7 +37,10 @@ def words(text):
 def is_there(guide, path):
     path = path.rstrip("/")
     roots = (guide.parent, Path("."), Path("services"))
-    return any(any(root.glob(p)) for root in roots for p in (path, PLACEHOLDER.sub("*", path)))
+    names = [path, PLACEHOLDER.sub("*", path)]
+    if "/" not in path:  # the name of a file alone is looked for in the rooms of the guide's folder
+        names += [f"*/{name}" for name in names]
+    return any(any(root.glob(p)) for root in roots for p in names)
 
 
 def main():

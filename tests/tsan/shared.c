@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "common/ids.h"
-#include "common/log.h"
-#include "common/metrics.h"
+#include "common/base/log.h"
+#include "common/base/metrics.h"
+#include "common/security/ids.h"
 #include "services/inference/pool.h"
 #include "services/inference/states.h"
 #include "tests/infra/check.h"

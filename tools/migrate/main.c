@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/config.h"
-#include "common/pg.h"
+#include "common/base/config.h"
+#include "common/pg/pg.h"
 
 enum { PAUSE_MS = 200, PAUSE_MOST_MS = 3000 };
 

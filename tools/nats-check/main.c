@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/config.h"
-#include "common/health.h"
-#include "common/rpc.h"
-#include "common/signals.h"
+#include "common/base/config.h"
+#include "common/rpc/rpc.h"
+#include "common/run/health.h"
+#include "common/run/signals.h"
 #include "proto/events.pb-c.h"
 
 typedef struct {

@@ -2,9 +2,9 @@
 #ifndef TABELLA_ADMIN_H
 #define TABELLA_ADMIN_H
 
-#include "common/json.h"
-#include "common/pg.h"
-#include "common/rpc.h"
+#include "common/json/json.h"
+#include "common/pg/pg.h"
+#include "common/rpc/rpc.h"
 #include "tools/tabella/tabella.h"
 
 /* One call over NATS; the answer lives in the arena. Else the exit status, with a line on stderr. */

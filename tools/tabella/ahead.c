@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/bundle_json.h"
+#include "common/bundle/bundle_json.h"
 #include "tools/tabella/distribution.h"
 
 static const struct {

@@ -2,7 +2,7 @@
 #ifndef TABELLA_AHEAD_H
 #define TABELLA_AHEAD_H
 
-#include "common/table.h"
+#include "common/table/table.h"
 #include "proto/bundle.pb-c.h"
 
 void print_regimes(const Tabella__Prediction *p); /* a line each of those that rows are asked in */

@@ -2,7 +2,7 @@
 #include <sodium.h>
 #include <stdlib.h>
 
-#include "common/integer.h"
+#include "common/base/integer.h"
 #include "tools/tabella/admin.h"
 #include "tools/tabella/cut.h"
 

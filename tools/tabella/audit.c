@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/time.h"
+#include "common/base/time.h"
 #include "tools/tabella/admin.h"
 #include "tools/tabella/cut.h"
 

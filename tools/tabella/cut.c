@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "common/time.h"
+#include "common/base/time.h"
 #include "tools/tabella/admin.h"
 
 enum { STEP_MS = 600000 };

@@ -5,10 +5,10 @@
 
 #include <stdio.h>
 
-#include "common/checkpoint.h"
-#include "common/crypto.h"
-#include "common/json.h"
-#include "common/pg.h"
+#include "common/json/json.h"
+#include "common/pg/pg.h"
+#include "common/security/checkpoint.h"
+#include "common/security/crypto.h"
 #include "proto/keys.pb-c.h"
 
 enum { CUT_LINE_MOST = 1 << 20, CUT_BATCH = 5000 };

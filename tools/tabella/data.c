@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/ids.h"
-#include "common/integer.h"
+#include "common/base/integer.h"
+#include "common/security/ids.h"
 #include "proto/keys.pb-c.h"
 #include "tools/tabella/admin.h"
 

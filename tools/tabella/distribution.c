@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "services/inference/engine/lexicon/fold_text.h"
-#include "services/inference/engine/profile/roles.h"
+#include "services/inference/engine/profile/roles/roles.h"
 
 /* Columns that a character takes (Unicode's East Asian Width, in blocks). */
 static int width_of(uint32_t c)

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/bundle_json.h"
+#include "common/bundle/bundle_json.h"
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/predict/fitted.h"
 #include "services/inference/engine/profile/profile.h"

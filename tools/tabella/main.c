@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/config.h"
+#include "common/base/config.h"
 #include "tools/tabella/tabella.h"
 
 static const struct {

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/json.h"
+#include "common/json/json.h"
 #include "proto/metering.pb-c.h"
 #include "tools/tabella/admin.h"
 #include "tools/tabella/cut.h"

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "common/config.h"
-#include "common/ids.h"
-#include "common/log.h"
+#include "common/base/config.h"
+#include "common/base/log.h"
+#include "common/security/ids.h"
 #include "tools/tabella/admin.h"
 
 const char admin_help[] =

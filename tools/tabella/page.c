@@ -2,13 +2,13 @@
  * with the bundle and, after a run here, with what was found beside it. One file of HTML with its style and
  * its pictures (SVG) inside, no script, nothing fetched; every text from outside is escaped by
  * common/page.c. */
-#include "common/page.h"
+#include "common/bundle/page.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/bundle_json.h"
+#include "common/bundle/bundle_json.h"
 #include "tools/tabella/out.h"
 #include "tools/tabella/page_html.h"
 

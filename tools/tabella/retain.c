@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/config.h"
-#include "common/integer.h"
-#include "common/log.h"
+#include "common/base/config.h"
+#include "common/base/integer.h"
+#include "common/base/log.h"
 #include "tools/tabella/admin.h"
 #include "tools/tabella/cut.h"
 

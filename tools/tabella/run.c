@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "common/files/files.h"
-#include "common/machine.h"
+#include "common/run/machine.h"
 #include "services/inference/pool.h"
 #include "tools/tabella/out.h"
 

@@ -2,7 +2,7 @@
 #ifndef TABELLA_H
 #define TABELLA_H
 
-#include "common/bundle_json.h"
+#include "common/bundle/bundle_json.h"
 #include "services/inference/engine/engine.h"
 #include "tools/tabella/findings.h"
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "services/inference/engine/profile/checksum.h"
-#include "services/inference/engine/profile/numbering.h"
+#include "services/inference/engine/profile/cells/checksum.h"
+#include "services/inference/engine/profile/cells/numbering.h"
 #include "tools/train/identifiers.h"
 
 /* One value to make: from what, in which of ten ways (drawn once a column), and where it goes. */

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-#include "common/files/csv.h"
-#include "services/inference/engine/profile/roles.h"
+#include "common/files/csv/csv.h"
+#include "services/inference/engine/profile/roles/roles.h"
 #include "services/inference/engine/sector/sectors.h"
 
 /* ---- the folder ------------------------------------------------------------------------------ */

@@ -3,7 +3,7 @@
 #ifndef TAB_LABELLED_H
 #define TAB_LABELLED_H
 
-#include "common/table.h"
+#include "common/table/table.h"
 
 typedef struct {
     char name[96];

@@ -6,8 +6,8 @@
 #ifndef TAB_TRAIN_MAKER_H
 #define TAB_TRAIN_MAKER_H
 
-#include "common/arena.h"
-#include "services/inference/engine/profile/roles.h"
+#include "common/base/arena.h"
+#include "services/inference/engine/profile/roles/roles.h"
 
 typedef struct {
     uint64_t s;

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "services/inference/engine/profile/stages.h"
+#include "services/inference/engine/profile/roles/stages.h"
 #include "tools/train/labelled.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Fits the perceptron beside stage 2 (profile/stages.h): one hidden layer,
+/* Fits the perceptron beside stage 2 (profile/roles/stages.h): one hidden layer,
  *
  *   h = max(0, W_1' x + b_1),  s = W_2' h + b_2
  *

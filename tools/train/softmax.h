@@ -1,9 +1,10 @@
-/* Fits the engine's linear models (profile/logistic.h) by stochastic gradient descent with per-weight steps
- * (Adagrad, Duchi et al., JMLR 2011), weights drawn to a starting model by an L2 term. Deterministic. */
+/* Fits the engine's linear models (profile/roles/logistic.h) by stochastic gradient descent with per-weight
+ * steps (Adagrad, Duchi et al., JMLR 2011), weights drawn to a starting model by an L2 term. Deterministic.
+ * */
 #ifndef TAB_SOFTMAX_H
 #define TAB_SOFTMAX_H
 
-#include "services/inference/engine/profile/logistic.h"
+#include "services/inference/engine/profile/roles/logistic.h"
 
 typedef struct {
     uint32_t classes, inputs, tied;

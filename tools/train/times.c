@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "services/inference/engine/profile/parse.h"
+#include "services/inference/engine/profile/cells/parse.h"
 #include "tools/train/maker.h"
 
 static const char *const months[][12] = {

@@ -20,8 +20,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/machine.h"
-#include "services/inference/engine/profile/stages.h"
+#include "common/run/machine.h"
+#include "services/inference/engine/profile/roles/stages.h"
 #include "tools/train/generate.h"
 #include "tools/train/labelled.h"
 #include "tools/train/measure.h"

@@ -1,6 +1,6 @@
 /* Arrow streams of pyarrow and polars (tests/arrow/make.py) beside the same rows as NDJSON; and damaged
  * ones. */
-#include "common/files/arrow.h"
+#include "common/files/arrow/arrow.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "common/files/csv.h"
+#include "common/files/csv/csv.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Parquet files of pyarrow, polars and fastparquet (tests/parquet/make.py) beside the same rows as NDJSON;
  * and damaged ones. */
-#include "common/files/parquet.h"
+#include "common/files/parquet/parquet.h"
 
 #include <criterion/criterion.h>
 #include <lz4.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "common/files/json_rows.h"
-#include "common/files/parquet_pages.h"
+#include "common/files/parquet/parquet_pages.h"
 
 #define FOLDER "common/files/tests/parquet/"
 enum { COLS = 100, CELLS = 10000, UNPACKED = 4 << 20, FILE_MOST = 1 << 17 };

@@ -1,6 +1,6 @@
 #include <criterion/criterion.h>
 
-#include "services/api/bills.h"
+#include "services/api/serve/bills.h"
 
 typedef struct {
     Tabella__WorkDone work;

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "services/api/drift.h"
+#include "services/api/serve/drift.h"
 
 enum { BINS = 11, TRIALS = 4000 };
 

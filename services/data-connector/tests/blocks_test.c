@@ -1,4 +1,4 @@
-#include "services/data-connector/blocks.h"
+#include "services/data-connector/store/blocks.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

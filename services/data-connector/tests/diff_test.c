@@ -1,4 +1,4 @@
-#include "services/data-connector/diff.h"
+#include "services/data-connector/store/diff.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -7,12 +7,12 @@
 #include <sodium.h>
 #include <stdio.h>
 
-#include "services/data-connector/array_rows.h"
-#include "services/data-connector/bson.h"
 #include "services/data-connector/data.h"
-#include "services/data-connector/json_api.h"
-#include "services/data-connector/jwt.h"
-#include "services/data-connector/scram.h"
+#include "services/data-connector/protocols/bson.h"
+#include "services/data-connector/protocols/jwt.h"
+#include "services/data-connector/protocols/scram.h"
+#include "services/data-connector/providers/array_rows.h"
+#include "services/data-connector/providers/json_api.h"
 
 static tab_arena *arena(void)
 {

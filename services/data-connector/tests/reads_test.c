@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "services/data-connector/reads.h"
+#include "services/data-connector/reader/reads.h"
 
 static const atomic_bool never;
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/json.h"
-#include "services/data-connector/source.h"
+#include "common/json/json.h"
+#include "services/data-connector/source/source.h"
 
 static tab_arena *arena;
 static const tab_json *schemas;

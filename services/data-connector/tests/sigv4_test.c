@@ -1,8 +1,8 @@
-#include "services/data-connector/sigv4.h"
+#include "services/data-connector/protocols/sigv4.h"
 
 #include <criterion/criterion.h>
 
-#include "common/crypto.h"
+#include "common/security/crypto.h"
 
 #define EMPTY "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 

@@ -1,4 +1,4 @@
-#include "services/data-connector/source.h"
+#include "services/data-connector/source/source.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>

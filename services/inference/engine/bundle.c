@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/spread.h"
+#include "common/json/spread.h"
 #include "services/inference/engine/evaluate/judge.h"
 #include "services/inference/engine/horizon/horizon.h"
 #include "services/inference/engine/impute/impute.h"
@@ -23,7 +23,7 @@
 #include "services/inference/engine/predict/leaks.h"
 #include "services/inference/engine/predict/select.h"
 #include "services/inference/engine/profile/given.h"
-#include "services/inference/engine/profile/roles.h"
+#include "services/inference/engine/profile/roles/roles.h"
 #include "services/inference/engine/sector/sectors.h"
 
 static const size_t WIDE_LIMIT = (size_t)16 << 30; /* a bound against runaway fits */

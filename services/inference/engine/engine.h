@@ -7,7 +7,7 @@
 
 #include <stdatomic.h>
 
-#include "common/table.h"
+#include "common/table/table.h"
 #include "proto/bundle.pb-c.h"
 
 /* What the caller lends for one pass. Zeroed members are fine but `arena`. */
@@ -31,9 +31,10 @@ typedef enum { TAB_SPLIT_AUTO, TAB_SPLIT_RANDOM, TAB_SPLIT_TIME, TAB_SPLIT_GROUP
 
 /* What the caller says of a column; it wins over what is read. */
 typedef struct {
-    tab_str table, column; /* table: empty where there is one only; column: its address (common/table.h) */
-    tab_str role, type;    /* empty: as read */
-    tab_str use;           /* "feature", "key", "ignore"; empty: as read */
+    tab_str table,
+        column;         /* table: empty where there is one only; column: its address (common/table/table.h) */
+    tab_str role, type; /* empty: as read */
+    tab_str use;        /* "feature", "key", "ignore"; empty: as read */
 } tab_column_option;
 
 /* What the caller says of the tables' cells and columns. */

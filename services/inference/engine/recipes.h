@@ -2,7 +2,7 @@
 #ifndef TAB_RECIPES_H
 #define TAB_RECIPES_H
 
-#include "services/inference/engine/learn/stack.h"
+#include "services/inference/engine/learn/stack/stack.h"
 
 typedef struct {
     const char *name;

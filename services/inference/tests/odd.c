@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/bundle_json.h"
-#include "common/proto.h"
+#include "common/base/proto.h"
+#include "common/bundle/bundle_json.h"
 #include "services/inference/serve_state.h"
 #include "services/inference/tests/odd_tables.h"
 

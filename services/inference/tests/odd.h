@@ -4,7 +4,7 @@
 #ifndef TAB_ODD_H
 #define TAB_ODD_H
 
-#include "common/base.h"
+#include "common/base/base.h"
 
 /* The first byte chooses between the pass with its report and the pass with serve calls. Any bytes will do.
  * NULL: every answer is sound, its numbers are finite, its confidences and probabilities lie in 0 to 1 and no

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "common/json.h"
+#include "common/json/json.h"
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/tests/odd.h"
 

@@ -2,7 +2,7 @@
 #ifndef TAB_ODD_TABLES_H
 #define TAB_ODD_TABLES_H
 
-#include "common/table.h"
+#include "common/table/table.h"
 
 typedef struct {
     const uint8_t *p, *end;

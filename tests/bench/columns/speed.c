@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "services/inference/engine/profile/roles.h"
+#include "services/inference/engine/profile/roles/roles.h"
 #include "tools/train/labelled.h"
 
 static double seconds(void)

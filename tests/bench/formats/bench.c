@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "common/files/csv.h"
+#include "common/files/csv/csv.h"
 #include "common/files/files.h"
 #include "common/files/text.h"
-#include "common/json.h"
+#include "common/json/json.h"
 
 static tab_str slurp(const char *path)
 {

@@ -14,9 +14,9 @@
 #include <sys/resource.h>
 
 #include "common/files/files.h"
-#include "common/json.h"
-#include "services/data-connector/blocks.h"
-#include "services/data-connector/diff.h"
+#include "common/json/json.h"
+#include "services/data-connector/store/blocks.h"
+#include "services/data-connector/store/diff.h"
 
 static double seconds(void)
 {

@@ -4,7 +4,7 @@
 //
 // usage: json-bench   (four bodies of 16 MB made here: measurements, texts, mixed, digits as %.17g prints
 // them)
-#include "common/json.h"
+#include "common/json/json.h"
 
 #include <simdjson.h>
 

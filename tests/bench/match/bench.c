@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "services/inference/engine/link/across_model.h"
-#include "services/inference/engine/link/confirm.h"
+#include "services/inference/engine/link/evidence/across_model.h"
+#include "services/inference/engine/link/groups/confirm.h"
 #include "tests/bench/match/cases.h"
 
 static double cpu(void)

@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "services/inference/engine/features/mix.h"
-#include "services/inference/engine/learn/boost_grow.h"
+#include "services/inference/engine/learn/boost/boost_grow.h"
 #include "services/inference/engine/predict/fitted.h"
 #include "services/inference/pool.h"
 

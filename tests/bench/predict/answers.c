@@ -12,7 +12,7 @@
 
 #include "services/inference/engine/impute/impute.h"
 #include "services/inference/engine/predict/fitted.h"
-#include "services/inference/engine/profile/roles.h"
+#include "services/inference/engine/profile/roles/roles.h"
 
 typedef struct {
     char *text;

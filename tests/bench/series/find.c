@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/files/csv.h"
+#include "common/files/csv/csv.h"
 #include "services/inference/engine/series/series.h"
 
 static tab_str slurp(const char *path)

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/files/csv.h"
+#include "common/files/csv/csv.h"
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/predict/rank.h"
 

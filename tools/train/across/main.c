@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/align/normalize_text.h"
-#include "services/inference/engine/link/across_model.h"
+#include "services/inference/engine/link/evidence/across_model.h"
 #include "tools/train/across/variants.h"
 #include "tools/train/trees.h"
 

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/align/normalize_text.h"
-#include "services/inference/engine/link/duplicates.h"
-#include "services/inference/engine/link/twin_model.h"
+#include "services/inference/engine/link/evidence/twin_model.h"
+#include "services/inference/engine/link/groups/duplicates.h"
 #include "tools/train/pairs/samples.h"
 #include "tools/train/trees.h"
 

@@ -2,7 +2,7 @@
 #ifndef TAB_TRAIN_SAMPLES_H
 #define TAB_TRAIN_SAMPLES_H
 
-#include "services/inference/engine/link/twin_pairs.h"
+#include "services/inference/engine/link/evidence/twin_pairs.h"
 
 typedef struct {
     char name[96], family[64]; /* family: what one source is; left out as a whole */

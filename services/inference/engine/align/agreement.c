@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "services/inference/engine/profile/roles.h"
+#include "services/inference/engine/profile/roles/roles.h"
 
 /* Two columns are not judged by rows whose shared words they hold more than this part of: those rows were
  * chosen for them (decision 0220). */

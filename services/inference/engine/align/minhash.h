@@ -3,7 +3,7 @@
 #ifndef TAB_MINHASH_H
 #define TAB_MINHASH_H
 
-#include "common/base.h"
+#include "common/base/base.h"
 
 enum {
     TAB_BANDS = 8,

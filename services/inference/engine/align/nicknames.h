@@ -2,7 +2,7 @@
 #ifndef TAB_ALIGN_NICKNAMES_H
 #define TAB_ALIGN_NICKNAMES_H
 
-#include "common/base.h"
+#include "common/base/base.h"
 
 /* Names in normal form (align/normalize_text.h). A name belongs to at most four groups ("alex" is Alexander
  * or Alexandra); 0: to none. */

@@ -10,7 +10,7 @@
 #ifndef TAB_ALIGN_NORMALIZE_TEXT_H
 #define TAB_ALIGN_NORMALIZE_TEXT_H
 
-#include "common/base.h"
+#include "common/base/base.h"
 
 enum { TAB_NORMAL_MAX = 1536 }; /* bytes of normal text; what is longer is cut */
 

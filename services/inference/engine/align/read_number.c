@@ -1,10 +1,11 @@
 /* See view.h: numbers as two tables may write them differently, for view.c. Looser than profile's reader
- * (profile/parse_number.c): there a column's role is at stake, here only whether two values are equal. */
+ * (profile/cells/parse_number.c): there a column's role is at stake, here only whether two values are equal.
+ * */
 #include <math.h>
 #include <stdlib.h>
 
 #include "services/inference/engine/align/view.h"
-#include "services/inference/engine/profile/ascii.h"
+#include "services/inference/engine/profile/cells/ascii.h"
 
 /* "3:18", "1:02:03", "3:18.5": seconds. */
 static bool read_clock(const char *p, size_t n, double *ret)

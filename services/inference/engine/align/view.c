@@ -12,11 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/hash.h"
-#include "common/order.h"
+#include "common/base/hash.h"
+#include "common/base/order.h"
 #include "services/inference/engine/align/normalize_text.h"
-#include "services/inference/engine/profile/parse.h"
-#include "services/inference/engine/profile/roles.h"
+#include "services/inference/engine/profile/cells/parse.h"
+#include "services/inference/engine/profile/roles/roles.h"
 
 /* Growing arrays of the whole set of views; one thread builds them. */
 struct tab_view_scratch {
@@ -288,7 +288,7 @@ static bool names(const tab_column *c)
 }
 
 /* A column of texts: of dates where its profile says so, of numbers where 80 % of the values are (the
- * share that profile/column.h asks for), else of texts. */
+ * share that profile/features/column.h asks for), else of texts. */
 static bool column_coded(tab_views *v, const tab_column_profile *p, size_t rows, tab_view *w)
 {
     const tab_column *c = p->column;

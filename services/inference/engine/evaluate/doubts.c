@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/order.h"
+#include "common/base/order.h"
 #include "services/inference/engine/evaluate/quality_metrics.h"
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/message.h"

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/order.h"
+#include "common/base/order.h"
 #include "services/inference/engine/evaluate/doubts.h"
 #include "services/inference/engine/evaluate/judge.h"
 #include "services/inference/engine/evaluate/parts.h"

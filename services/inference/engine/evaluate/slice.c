@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/order.h"
+#include "common/base/order.h"
 #include "services/inference/engine/message.h"
 
 /* LEAST: rows of a slice, and beside it. MOST_LEVELS: categories of more levels have no slices of that

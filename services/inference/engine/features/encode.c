@@ -16,8 +16,8 @@
 #include "services/inference/engine/features/encode_text.h"
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/lexicon/fold_text.h"
-#include "services/inference/engine/profile/parse.h"
-#include "services/inference/engine/profile/roles.h"
+#include "services/inference/engine/profile/cells/parse.h"
+#include "services/inference/engine/profile/roles/roles.h"
 
 /* FEW_NUMBERS of 8 and 32 (with narrower and wider limits of `skewed` in encode_number.c) move log-loss by
  * 0.003 and RMSE by 0.005 of tuned XGBoost's (decision 0307). TEXT_REPEATS was not tried: no table there

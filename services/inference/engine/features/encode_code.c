@@ -5,7 +5,7 @@
  *   slot (slots)                 open addressing by hash; a code + 1, 0 is free */
 #include <stdlib.h>
 
-#include "common/hash.h"
+#include "common/base/hash.h"
 #include "services/inference/engine/features/encode.h"
 #include "services/inference/engine/lexicon/fold_text.h"
 

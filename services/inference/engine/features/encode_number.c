@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/order.h"
+#include "common/base/order.h"
 #include "services/inference/engine/features/encode.h"
 #include "services/inference/engine/features/mix.h"
 

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/order.h"
+#include "common/base/order.h"
 #include "services/inference/engine/forecast/pool.h"
 
 /* The steps at which errors are looked at: all, or some that lie ever farther apart. */

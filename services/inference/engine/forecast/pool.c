@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/order.h"
+#include "common/base/order.h"
 #include "services/inference/engine/forecast/pool.h"
 
 static const char *const names[TAB_MEMBERS] = {

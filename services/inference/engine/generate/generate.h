@@ -12,8 +12,8 @@
 
 #include <stdatomic.h>
 
-#include "common/arena.h"
-#include "common/table.h"
+#include "common/base/arena.h"
+#include "common/table/table.h"
 
 #define TAB_GENERATE_MOST_ROWS UINT64_C(1000000000)
 enum { TAB_GENERATE_TABLES = 8, TAB_GENERATE_COLS = 64 };

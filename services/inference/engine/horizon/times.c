@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "services/inference/engine/horizon/horizon.h"
-#include "services/inference/engine/profile/parse.h"
+#include "services/inference/engine/profile/cells/parse.h"
 
 static const double DAY = 86400;
 enum { SAMPLES = 200, TEXT = 64 };

@@ -4,8 +4,8 @@
  *                            └─> gaps left open ------------------------------> sureness --------┘
  *
  * The learners read a view of the table without the column's own features, in which gaps of other columns
- * hold what a joint normal model expects there (decision 0095). The model is a stack (learn/stack.h) of fast
- * learners, so its statements about its own answers are calibrated on rows it did not see:
+ * hold what a joint normal model expects there (decision 0095). The model is a stack (learn/stack/stack.h) of
+ * fast learners, so its statements about its own answers are calibrated on rows it did not see:
  *
  *   classes  confidence of a cell = probability of the class that was filled: the likeliest one, or, where
  *            the classes are consecutive whole numbers (a scale from 1 to 5), the one nearest to their
@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/order.h"
+#include "common/base/order.h"
 #include "services/inference/engine/impute/fill.h"
-#include "services/inference/engine/learn/stack.h"
+#include "services/inference/engine/learn/stack/stack.h"
 
 /* LEAST_ROWS: with fewer present cells the median or the commonest class is filled. SURE_ROWS: from here on a
  * confidence is learned for each cell, below it is one share for all; 30 and 200 change nothing on the

@@ -3,7 +3,7 @@
  * by impute.c. */
 #include <stdlib.h>
 
-#include "common/order.h"
+#include "common/base/order.h"
 #include "services/inference/engine/impute/fill.h"
 
 /* Whether class k of a prediction's classes is this cell. Classes travel as a column: numbers as doubles,

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/impute/joint_parts.h"
-#include "services/inference/engine/learn/solve.h"
+#include "services/inference/engine/learn/linear/solve.h"
 
 /* Sizes and bounds: rows that expectation-maximisation reads, least rows of a table, most coordinates,
  * rounds on all rows and then on each fold, levels of a category. Not sensitive: a quarter of FIT_ROWS, half

@@ -4,9 +4,9 @@
 #include <math.h>
 
 #include "services/inference/engine/impute/fill.h"
-#include "services/inference/engine/learn/stack.h"
+#include "services/inference/engine/learn/stack/stack.h"
 #include "services/inference/engine/message.h"
-#include "services/inference/engine/profile/roles.h"
+#include "services/inference/engine/profile/roles/roles.h"
 
 /* A number that repeats and is an id by plurality only is more likely something else, a counter of months for
  * one, than an id (decision 0178). */

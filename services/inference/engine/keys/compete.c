@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/order.h"
+#include "common/base/order.h"
 #include "services/inference/engine/keys/inclusions_internal.h"
 
 /* Whether the pair (child, parent) is among the inclusions, which are sorted by both. */

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/order.h"
+#include "common/base/order.h"
 
 enum { FEWEST_SMOOTH = 8, LEAST_COUNTED = 2 };
 /* Share of a range that a counter fills, and of its rows that come after the row before. */

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "common/hash.h"
+#include "common/base/hash.h"
 #include "services/inference/engine/align/view.h"
 
 typedef struct {

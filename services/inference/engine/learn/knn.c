@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/learn/learner.h"
-#include "services/inference/engine/learn/solve.h"
+#include "services/inference/engine/learn/linear/solve.h"
 
 /* WIDEST bounds the columns of the dense form; beyond MOST_OUTPUTS classes the votes of 15 neighbours are
  * too few. The learner rarely has a weight (decision 0050), so its numbers matter little; it stays for

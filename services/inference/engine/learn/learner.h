@@ -4,9 +4,9 @@
  *   classification   natural logarithms of class probabilities, up to a constant a row (outputs = classes)
  *   regression       the location, in the problem's standardised units (outputs = 1)
  *
- * The driver (learn/stack.h) gives each learner the same folds, calibrates its out-of-fold outputs, weighs
- * the learners and averages the fold models for rows that no fold held. A learner is a constant table of
- * functions; it draws random numbers from tab_mix of row hashes and `seed` only, uses no thread of its own
+ * The driver (learn/stack/stack.h) gives each learner the same folds, calibrates its out-of-fold outputs,
+ * weighs the learners and averages the fold models for rows that no fold held. A learner is a constant table
+ * of functions; it draws random numbers from tab_mix of row hashes and `seed` only, uses no thread of its own
  * and reads no clock. */
 #ifndef TAB_LEARNER_H
 #define TAB_LEARNER_H

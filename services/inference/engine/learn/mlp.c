@@ -22,8 +22,8 @@
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/learn/clones.h"
 #include "services/inference/engine/learn/learner.h"
-#include "services/inference/engine/learn/opinion_pool.h"
-#include "services/inference/engine/learn/solve.h"
+#include "services/inference/engine/learn/linear/solve.h"
+#include "services/inference/engine/learn/stack/opinion_pool.h"
 
 /* WIDEST, HIDDEN, LAYERS, MEMBERS and BATCH: the network of decision 0145. MOST_OUTPUTS bounds a stack
  * buffer. */

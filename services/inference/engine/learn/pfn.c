@@ -18,9 +18,9 @@
 
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/learn/learner.h"
-#include "services/inference/engine/learn/opinion_pool.h"
 #include "services/inference/engine/learn/pfn/net.h"
 #include "services/inference/engine/learn/pfn/sample.h"
+#include "services/inference/engine/learn/stack/opinion_pool.h"
 
 /* MEMBERS and CONTEXT: decision 0160. LEVELS: as the prior that it is trained on makes them. COLUMNS and
  * MOST_CLASSES bound the cost of wide tables and of codes, FEWEST (context rows) keeps the network from

@@ -2,7 +2,7 @@
 #ifndef TAB_LEXICON_FOLD_TEXT_H
 #define TAB_LEXICON_FOLD_TEXT_H
 
-#include "common/base.h"
+#include "common/base/base.h"
 
 /* Decode one code point and step past it. Broken UTF-8 gives U+FFFD and steps one byte. s->n > 0. */
 uint32_t tab_utf8_next(tab_str *s);

@@ -10,7 +10,7 @@
 #ifndef TAB_LEXICON_H
 #define TAB_LEXICON_H
 
-#include "common/base.h"
+#include "common/base/base.h"
 
 /* clang-format off */
 #define TAB_LEXICON_LISTS(X)                                                                        \

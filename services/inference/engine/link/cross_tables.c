@@ -3,12 +3,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "services/inference/engine/link/across_model.h"
-#include "services/inference/engine/link/confirm.h"
-#include "services/inference/engine/link/geo.h"
-#include "services/inference/engine/link/relations.h"
+#include "services/inference/engine/link/evidence/across_model.h"
+#include "services/inference/engine/link/groups/confirm.h"
+#include "services/inference/engine/link/groups/relations.h"
+#include "services/inference/engine/link/pairs/geo.h"
 #include "services/inference/engine/message.h"
-#include "services/inference/engine/profile/roles.h"
+#include "services/inference/engine/profile/roles/roles.h"
 #include "services/inference/engine/unify/children.h"
 
 typedef struct {

@@ -12,7 +12,7 @@
 #ifndef TAB_AHEAD_H
 #define TAB_AHEAD_H
 
-#include "services/inference/engine/learn/stack.h"
+#include "services/inference/engine/learn/stack/stack.h"
 #include "services/inference/engine/predict/interval.h"
 #include "services/inference/engine/predict/regime.h"
 

@@ -18,9 +18,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/order.h"
+#include "common/base/order.h"
 #include "services/inference/engine/features/mix.h"
-#include "services/inference/engine/learn/solve.h"
+#include "services/inference/engine/learn/linear/solve.h"
 
 /* BULK: rows that the forest and the ellipse are fitted on. REFERENCE: rows among which neighbours are
  * sought; of them one in NEAREST is near, and NEIGHBOUR at least (decision 0373). SAMPLE and HEIGHT: a tree

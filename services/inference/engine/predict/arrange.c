@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/order.h"
+#include "common/base/order.h"
 #include "services/inference/engine/features/mix.h"
 
 /* SCAN: rows that the small models learn from. LEAST_TIMES and LEAST_GROUPS: fewer decide nothing. BINS: of

@@ -7,7 +7,7 @@
 #ifndef TAB_ARRANGE_H
 #define TAB_ARRANGE_H
 
-#include "services/inference/engine/learn/stack.h"
+#include "services/inference/engine/learn/stack/stack.h"
 #include "services/inference/engine/predict/regime.h"
 
 typedef struct {

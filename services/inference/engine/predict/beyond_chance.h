@@ -2,7 +2,7 @@
 #ifndef TAB_BEYOND_CHANCE_H
 #define TAB_BEYOND_CHANCE_H
 
-#include "services/inference/engine/learn/stack.h"
+#include "services/inference/engine/learn/stack/stack.h"
 
 /* By how many standard deviations of a random order of the targets the answers of s, out of fold, agree with
  * them: of numbers by ranks (Spearman 1904), of classes by the probability of the true class. One far value

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "services/inference/engine/learn/solve.h"
+#include "services/inference/engine/learn/linear/solve.h"
 
 enum { PART_TEXT = 24 };
 

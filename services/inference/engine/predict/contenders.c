@@ -18,11 +18,11 @@
 
 #include "services/inference/engine/features/fixed_by.h"
 #include "services/inference/engine/features/units.h"
-#include "services/inference/engine/learn/stack.h"
+#include "services/inference/engine/learn/stack/stack.h"
 #include "services/inference/engine/predict/beyond_chance.h"
 #include "services/inference/engine/predict/foresight.h"
 #include "services/inference/engine/predict/identities.h"
-#include "services/inference/engine/profile/roles.h"
+#include "services/inference/engine/profile/roles/roles.h"
 
 /* SCAN: rows that skill is measured on. LEAST_ROWS: with a value. MOST_CLASSES: of a target that was not
  * asked for. MOST_SCANNED: eligible columns of one table that are tried, of a table of up to WIDE columns;

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/order.h"
+#include "common/base/order.h"
 
 enum {
     MOST_ROWS = 32768, /* rows stand in hash order: the first are a fair sample */

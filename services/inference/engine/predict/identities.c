@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/order.h"
+#include "common/base/order.h"
 
 enum { M = TAB_IDENTITY_COLUMNS, ROWS = 400 };
 static const double RIDGE = 1e-7; /* keeps exact identities invertible: 1 - R2 of 1e-5 still shows */

@@ -11,7 +11,7 @@
 #ifndef TAB_INTERVAL_H
 #define TAB_INTERVAL_H
 
-#include "services/inference/engine/learn/stack.h"
+#include "services/inference/engine/learn/stack/stack.h"
 #include "services/inference/engine/predict/group_quantiles.h"
 
 enum { TAB_LEVELS = 7 };

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "services/inference/engine/predict/target_weights.h"
-#include "services/inference/engine/profile/roles.h"
+#include "services/inference/engine/profile/roles/roles.h"
 
 static const double COMPUTED = 0.97; /* more skill: as good as computed from the others */
 static const double CHANCE = 0.03;   /* less: next to nothing */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "services/inference/engine/predict/fitted_parts.h"
-#include "services/inference/engine/profile/column.h"
+#include "services/inference/engine/profile/features/column.h"
 
 /* Whether exactly one column of t has the name; *at: which. */
 static bool unique_name(const tab_table *t, tab_str name, size_t *at)

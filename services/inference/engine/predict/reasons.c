@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "services/inference/engine/learn/boost.h"
+#include "services/inference/engine/learn/boost/boost.h"
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/predict/fitted_parts.h"
 #include "services/inference/engine/predict/reasons.h"

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/order.h"
+#include "common/base/order.h"
 
 const char *const tab_regime_names[TAB_REGIMES] = { "alike", "later", "new_group", "out_of_range" };
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/order.h"
+#include "common/base/order.h"
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/predict/fitted_parts.h"
 

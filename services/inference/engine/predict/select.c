@@ -8,7 +8,7 @@
 
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/predict/rank.h"
-#include "services/inference/engine/profile/roles.h"
+#include "services/inference/engine/profile/roles/roles.h"
 
 /* Why a step gave up. */
 static tab_status failed(const tab_engine *e, tab_error *err)

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/order.h"
+#include "common/base/order.h"
 #include "services/inference/engine/predict/fitted_parts.h"
 
 /* Bounds of a target of classes; a target beyond them is refused. Chosen by hand, not measured. */

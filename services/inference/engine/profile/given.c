@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "services/inference/engine/profile/column.h"
-#include "services/inference/engine/profile/roles.h"
+#include "services/inference/engine/profile/features/column.h"
+#include "services/inference/engine/profile/roles/roles.h"
 
 /* What counts as missing. `by` says which texts of a column do, beside the named ones. */
 struct tab_voids {

@@ -9,9 +9,9 @@
 
 #include <math.h>
 
-#include "services/inference/engine/profile/column.h"
-#include "services/inference/engine/profile/roles.h"
-#include "services/inference/engine/profile/sector_hints.h"
+#include "services/inference/engine/profile/features/column.h"
+#include "services/inference/engine/profile/roles/roles.h"
+#include "services/inference/engine/profile/roles/sector_hints.h"
 
 /* The sum of the probabilities of the personal roles from which a column counts as personal data. Chosen
  * for a recall of at least 0.93, cross-validated over sources; tests/bench/columns prints the curve and

@@ -16,7 +16,7 @@ typedef struct {
     const tab_column *column;
     tab_type type;
     double type_confidence;
-    int role; /* index into tab_role_names[] (profile/roles.h) */
+    int role; /* index into tab_role_names[] (profile/roles/roles.h) */
     double role_confidence;
     bool pii;
     double pii_confidence;

@@ -1,7 +1,7 @@
 /* What the ways could say: a column each, with its name. */
 #include <stdlib.h>
 
-#include "services/inference/engine/profile/roles.h"
+#include "services/inference/engine/profile/roles/roles.h"
 #include "services/inference/engine/relational/parts.h"
 
 enum { SHARES = 5, NAME = 80 };

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/features/fixed_by.h"
-#include "services/inference/engine/learn/stack.h"
+#include "services/inference/engine/learn/stack/stack.h"
 #include "services/inference/engine/relational/parts.h"
 #include "services/inference/engine/relational/screen.h"
 

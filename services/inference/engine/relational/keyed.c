@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/hash.h"
+#include "common/base/hash.h"
 #include "services/inference/engine/align/normalize_text.h"
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/relational/parts.h"

@@ -1,7 +1,7 @@
 /* See relational.h: the ways of one table, and its rows with what was chosen of them. */
 #include <math.h>
 
-#include "services/inference/engine/profile/roles.h"
+#include "services/inference/engine/profile/roles/roles.h"
 #include "services/inference/engine/relational/parts.h"
 
 /* Which rows have no target. */

@@ -1,7 +1,7 @@
 /* Rows of the target's table by what ways read of them: keys and dates. */
 #include <math.h>
 
-#include "services/inference/engine/profile/column.h"
+#include "services/inference/engine/profile/features/column.h"
 #include "services/inference/engine/relational/parts.h"
 
 static bool begin(tab_arena *a, const tab_links *l, size_t rows, tab_subjects *ret)

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/hash.h"
+#include "common/base/hash.h"
 #include "services/inference/engine/relational/parts.h"
 
 typedef struct {

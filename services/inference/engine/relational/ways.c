@@ -1,6 +1,6 @@
 /* Ways from the target's table over references: the short ones first, never over a table twice, never
  * back. */
-#include "common/hash.h"
+#include "common/base/hash.h"
 #include "services/inference/engine/relational/parts.h"
 
 size_t tab_way_leaf(const tab_way *w)

@@ -1,5 +1,6 @@
 /* See sectors.h: the list of sectors as an array, in the order of the sector model's classes. The model
- * itself stands beside (sector.model) and is opened by profile/models.c; profile.c computes the posterior. */
+ * itself stands beside (sector.model) and is opened by profile/roles/models.c; profile.c computes the
+ * posterior. */
 #include "services/inference/engine/sector/sectors.h"
 
 const tab_sector tab_sectors[TAB_SECTORS] = {

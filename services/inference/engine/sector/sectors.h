@@ -2,7 +2,7 @@
 #ifndef TAB_SECTORS_H
 #define TAB_SECTORS_H
 
-#include "common/base.h"
+#include "common/base/base.h"
 
 /* clang-format off */
 #define TAB_SECTOR_LIST(X)                                                  \

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "services/inference/engine/profile/parse.h"
-#include "services/inference/engine/profile/roles.h"
+#include "services/inference/engine/profile/cells/parse.h"
+#include "services/inference/engine/profile/roles/roles.h"
 #include "services/inference/engine/series/internal.h"
 
 /* LOOK: levels, or rows, by which a column is refused before it is read whole. SMALL: whole values of which

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "services/inference/engine/profile/roles.h"
+#include "services/inference/engine/profile/roles/roles.h"
 #include "services/inference/engine/series/internal.h"
 
 /* TRIED: columns that are tried as the key of events. FEW: values of a target by which the order of rows is

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/order.h"
+#include "common/base/order.h"
 #include "services/inference/engine/series/internal.h"
 
 /* WINDOW: rows that sets of columns are compared on; TIMES: of at least so many times. POOL: columns of

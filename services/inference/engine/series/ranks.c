@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/order.h"
-#include "services/inference/engine/profile/parse.h"
+#include "common/base/order.h"
+#include "services/inference/engine/profile/cells/parse.h"
 #include "services/inference/engine/series/internal.h"
 
 bool tab_ranked_new(tab_arena *a, size_t rows, tab_ranked *ret)

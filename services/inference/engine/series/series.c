@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "services/inference/engine/profile/parse.h"
+#include "services/inference/engine/profile/cells/parse.h"
 #include "services/inference/engine/series/internal.h"
 
 /* POINTS: an axis with fewer is none. PARTS: columns that are tried as one part. Chosen by hand on made

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/order.h"
-#include "services/inference/engine/profile/parse.h"
+#include "common/base/order.h"
+#include "services/inference/engine/profile/cells/parse.h"
 #include "services/inference/engine/series/internal.h"
 
 static const double DAY = 86400;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/files/csv.h"
+#include "common/files/csv/csv.h"
 #include "services/inference/engine/bundle.h"
 #include "services/inference/engine/evaluate/evaluate.h"
 #include "services/inference/engine/features/mix.h"

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "services/inference/engine/profile/roles.h"
+#include "services/inference/engine/profile/roles/roles.h"
 
 static const char survivorship[] =
     "the value that most sources agree on after format normalisation; "

@@ -4,7 +4,7 @@
 
 #include "services/inference/engine/align/view.h"
 #include "services/inference/engine/profile/profile.h"
-#include "services/inference/engine/profile/roles.h"
+#include "services/inference/engine/profile/roles/roles.h"
 
 enum { ROWS = 60, FORMS = 4 };
 

@@ -16,7 +16,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/order.h"
+#include "common/base/order.h"
 #include "services/inference/engine/learn/pfn/tensor_ops.h"
 
 /* Mean, deviation, and the sorted values of one column of the context; x (n), NaN where missing. */

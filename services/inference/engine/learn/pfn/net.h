@@ -14,7 +14,7 @@
 
 #include <stdatomic.h>
 
-#include "common/arena.h"
+#include "common/base/arena.h"
 #include "services/inference/engine/learn/pfn/weights.h"
 
 typedef struct {

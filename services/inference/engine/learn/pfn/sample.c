@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "common/order.h"
+#include "common/base/order.h"
 #include "services/inference/engine/features/mix.h"
 
 enum { LEAST = 50, RARE = 100 /* one row in so many */ }; /* decision 0160 */

@@ -4,7 +4,7 @@
 #ifndef TAB_PFN_VOTE_H
 #define TAB_PFN_VOTE_H
 
-#include "common/arena.h"
+#include "common/base/arena.h"
 #include "services/inference/engine/learn/pfn/weights.h"
 
 enum { TAB_PFN_VOTES = 4 }; /* heads */

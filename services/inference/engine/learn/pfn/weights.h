@@ -19,7 +19,7 @@
 #ifndef TAB_PFN_WEIGHTS_H
 #define TAB_PFN_WEIGHTS_H
 
-#include "common/base.h"
+#include "common/base/base.h"
 
 enum {
     TAB_PFN_SLOTS = 10,

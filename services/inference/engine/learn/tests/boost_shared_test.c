@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/features/mix.h"
-#include "services/inference/engine/learn/boost_grow.h"
+#include "services/inference/engine/learn/boost/boost_grow.h"
 
 enum { ROWS = 3000, CONTEXT = 2400, CLASSES = 21, COLS = 4 };
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/features/mix.h"
-#include "services/inference/engine/learn/boost.h"
-#include "services/inference/engine/learn/solve.h"
-#include "services/inference/engine/learn/stack.h"
+#include "services/inference/engine/learn/boost/boost.h"
+#include "services/inference/engine/learn/linear/solve.h"
+#include "services/inference/engine/learn/stack/stack.h"
 #include "services/inference/engine/predict/reasons.h"
 
 static double unit(size_t i, size_t j)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/features/mix.h"
-#include "services/inference/engine/learn/stack.h"
+#include "services/inference/engine/learn/stack/stack.h"
 
 enum { ROWS = 400, WHOLE = 4 };
 

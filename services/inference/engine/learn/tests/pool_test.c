@@ -1,5 +1,5 @@
 /* Calibration and weights where no row is answered wrongly (opinion_pool.h): how sure they may become. */
-#include "services/inference/engine/learn/opinion_pool.h"
+#include "services/inference/engine/learn/stack/opinion_pool.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/features/mix.h"
-#include "services/inference/engine/learn/boost.h"
-#include "services/inference/engine/learn/forest_walk.h"
+#include "services/inference/engine/learn/boost/boost.h"
+#include "services/inference/engine/learn/forest/forest_walk.h"
 
 enum { FEATURES = 7, ROWS = 260, TREES = 19, MOST = 4096, NUMBERS = 4, LEAVES = 28 };
 

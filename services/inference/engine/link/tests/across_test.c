@@ -2,7 +2,7 @@
  * nobody. */
 #include <stdio.h>
 
-#include "services/inference/engine/link/across_model.h"
+#include "services/inference/engine/link/evidence/across_model.h"
 #include "services/inference/engine/link/tests/tables.h"
 
 /* Person k: name, telephone, town, street, e-mail; the second record of one has lost a cell or has a letter

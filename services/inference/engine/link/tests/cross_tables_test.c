@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "services/inference/engine/link/compare.h"
 #include "services/inference/engine/link/cross_tables.h"
+#include "services/inference/engine/link/pairs/compare.h"
 
 enum { COLS = 5 };
 

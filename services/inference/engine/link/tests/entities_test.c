@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/bundle_json.h"
+#include "common/bundle/bundle_json.h"
 #include "services/inference/engine/align/normalize_text.h"
-#include "services/inference/engine/link/clusters.h"
 #include "services/inference/engine/link/cross_tables.h"
-#include "services/inference/engine/link/geo.h"
+#include "services/inference/engine/link/groups/clusters.h"
+#include "services/inference/engine/link/pairs/geo.h"
 #include "services/inference/engine/link/tests/tables.h"
 
 static size_t twins_of(const tab_table *t, tab_arena *a, tab_twin **ret)

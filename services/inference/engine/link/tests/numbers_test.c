@@ -1,7 +1,7 @@
 /* Values that stand once are as telling as their column says (docs/decisions/0341). */
 #include <stdio.h>
 
-#include "common/files/csv.h"
+#include "common/files/csv/csv.h"
 #include "services/inference/engine/link/tests/tables.h"
 
 enum { CALLERS = 40, SHARED = 30, FROM = CALLERS - SHARED };

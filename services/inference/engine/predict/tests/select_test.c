@@ -7,7 +7,7 @@
 
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/predict/select.h"
-#include "services/inference/engine/profile/roles.h"
+#include "services/inference/engine/profile/roles/roles.h"
 
 enum { ROWS = 900, COLS = 6 };
 

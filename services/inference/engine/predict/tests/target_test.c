@@ -6,7 +6,7 @@
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/predict/fitted.h"
 #include "services/inference/engine/predict/select.h"
-#include "services/inference/engine/profile/roles.h"
+#include "services/inference/engine/profile/roles/roles.h"
 
 /* Evenly drawn whole numbers lo..hi. */
 static double drawn(size_t i, size_t j, double lo, double hi)

@@ -5,7 +5,7 @@
 #include "services/inference/engine/features/encode.h"
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/profile/given.h"
-#include "services/inference/engine/profile/roles.h"
+#include "services/inference/engine/profile/roles/roles.h"
 
 enum { ROWS = 200 };
 

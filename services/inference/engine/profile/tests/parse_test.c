@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "services/inference/engine/lexicon/fold_text.h"
-#include "services/inference/engine/profile/parse.h"
+#include "services/inference/engine/profile/cells/parse.h"
 
 Test(number, is_read_through_its_affixes)
 {

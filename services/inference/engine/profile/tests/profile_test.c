@@ -2,10 +2,10 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "common/files/csv.h"
-#include "services/inference/engine/profile/checksum.h"
-#include "services/inference/engine/profile/roles.h"
-#include "services/inference/engine/profile/stages.h"
+#include "common/files/csv/csv.h"
+#include "services/inference/engine/profile/cells/checksum.h"
+#include "services/inference/engine/profile/roles/roles.h"
+#include "services/inference/engine/profile/roles/stages.h"
 
 static tab_column column_of(tab_arena *a, const char *name, const char *const *cells, size_t n)
 {

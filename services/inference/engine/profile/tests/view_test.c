@@ -2,9 +2,9 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "services/inference/engine/profile/column.h"
-#include "services/inference/engine/profile/parse.h"
-#include "services/inference/engine/profile/roles.h"
+#include "services/inference/engine/profile/cells/parse.h"
+#include "services/inference/engine/profile/features/column.h"
+#include "services/inference/engine/profile/roles/roles.h"
 
 /* A table of one column from texts; NULL is a null. */
 static tab_profile *profile_of(tab_arena *a, const char *const *cells, size_t n)

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/lexicon/fold_text.h"
-#include "services/inference/engine/profile/roles.h"
-#include "services/inference/engine/profile/stages.h"
+#include "services/inference/engine/profile/roles/roles.h"
+#include "services/inference/engine/profile/roles/stages.h"
 
 static tab_profile *profile_of(tab_arena *a, tab_column *c, size_t cols, size_t rows)
 {

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 
 #include "services/inference/engine/lexicon/fold_text.h"
-#include "services/inference/engine/profile/features_internal.h"
+#include "services/inference/engine/profile/features/features_internal.h"
 
 enum { CELLS = 12 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/files/csv.h"
+#include "common/files/csv/csv.h"
 
 static double cpu(void)
 {

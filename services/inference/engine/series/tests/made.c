@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "services/inference/engine/profile/parse.h"
+#include "services/inference/engine/profile/cells/parse.h"
 
 typedef struct {
     size_t series, step;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "services/inference/engine/profile/parse.h"
+#include "services/inference/engine/profile/cells/parse.h"
 
 typedef struct {
     double x[3], y, key;

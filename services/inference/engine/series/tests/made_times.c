@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "services/inference/engine/profile/parse.h"
+#include "services/inference/engine/profile/cells/parse.h"
 
 /* ---- chance --------------------------------------------------------------------------------------- */
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/files/csv.h"
-#include "services/inference/engine/profile/parse.h"
+#include "common/files/csv/csv.h"
+#include "services/inference/engine/profile/cells/parse.h"
 #include "services/inference/engine/series/tests/held.h"
 
 /* ---- made tables ---------------------------------------------------------------------------------- */

@@ -1,0 +1,127 @@
+/* See config.h: reads the environment by a table of options. A wrong value stops the daemon before it
+ * opens anything (exit code 78, EX_CONFIG of sysexits.h; 64, EX_USAGE, for an unknown argument). */
+#include "common/base/config.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/base/integer.h"
+
+enum { BAD_VALUE = 78, BAD_USE = 64, FILE_MOST = 64 * 1024 };
+#define INT_MOST \
+    INT64_C(1000000000000000) /* so that a thousand times it, milliseconds of seconds, is a number too */
+
+/* The whole file without its last newline; never freed: configuration lives as long as the process. */
+static char *read_file(const char *path)
+{
+    FILE *f = fopen(path, "re");
+    char *text = f == NULL ? NULL : calloc(1, FILE_MOST + 1);
+    if (text != NULL) {
+        size_t n = fread(text, 1, FILE_MOST, f);
+        while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == '\r'))
+            text[--n] = 0;
+    }
+    if (f != NULL)
+        fclose(f);
+    return text;
+}
+
+static const char *value_of(const tab_option *o)
+{
+    const char *v = getenv(o->name);
+    if (v == NULL && (o->kind == TAB_OPTION_TEXT || o->kind == TAB_OPTION_SECRET)) {
+        char name[128];
+        snprintf(name, sizeof name, "%s_FILE", o->name);
+        const char *path = getenv(name);
+        if (path != NULL)
+            return read_file(path); /* NULL: refused by the caller */
+    }
+    return v == NULL ? o->otherwise : v;
+}
+
+static char read_line[1024]; /* what the last tab_config_read read: "NAME=value NAME=value" */
+
+static void note(const tab_option *o, const char *v)
+{
+    size_t n = strlen(read_line);
+    snprintf(read_line + n, sizeof read_line - n, "%s%s=%s", n == 0 ? "" : " ", o->name,
+             o->kind == TAB_OPTION_SECRET && v[0] != 0 ? "***" : v);
+}
+
+void tab_config_log(void)
+{
+    if (read_line[0] != 0)
+        tab_log_fields(TAB_INFO, "configuration", "values", read_line, NULL);
+}
+
+static bool set_bool(const char *v, bool *ret)
+{
+    static const char *const words[] = { "0", "false", "no", "off", "1", "true", "yes", "on" };
+    for (size_t i = 0; i < 8; i++)
+        if (strcmp(v, words[i]) == 0) {
+            *ret = i >= 4;
+            return true;
+        }
+    return false;
+}
+
+static bool set(const tab_option *o, const char *v, void *at)
+{
+    char *end = NULL;
+    switch (o->kind) {
+    case TAB_OPTION_TEXT:
+    case TAB_OPTION_SECRET:
+        *(const char **)at = v;
+        return true;
+    case TAB_OPTION_INT:
+        return tab_integer_read(tab_str_of(v), 0, INT_MOST, at);
+    case TAB_OPTION_REAL: {
+        double x = strtod(v, &end);
+        *(double *)at = x;
+        return end != v && *end == 0 && isfinite(x) && x >= 0;
+    }
+    case TAB_OPTION_BOOL:
+        return set_bool(v, at);
+    case TAB_OPTION_LEVEL:
+        return tab_log_level_of(v, at);
+    }
+    return false;
+}
+
+static void help(const tab_option *options, const char *program)
+{
+    printf("%s: a daemon of Tabella. Its configuration is environment variables.\n\n", program);
+    for (const tab_option *o = options; o->name != NULL; o++)
+        printf("  %-24s %s (default: %s)\n", o->name, o->help, o->otherwise[0] == 0 ? "empty" : o->otherwise);
+    printf("\n  --help  --version  --check (read the configuration and print it)\n");
+}
+
+int tab_config_read(const tab_option *options, void *cfg, int argc, char **argv)
+{
+    bool check = false;
+    read_line[0] = 0;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0)
+            return help(options, argv[0]), 0;
+        if (strcmp(argv[i], "--version") == 0)
+            return printf(TAB_VERSION " %s\n", tab_commit), 0;
+        if (strcmp(argv[i], "--check") != 0) {
+            fprintf(stderr, "%s: unknown argument %s (see --help)\n", argv[0], argv[i]);
+            return BAD_USE;
+        }
+        check = true;
+    }
+    for (const tab_option *o = options; o->name != NULL; o++) {
+        const char *v = value_of(o);
+        if (v == NULL || !set(o, v, (char *)cfg + o->at)) {
+            fprintf(stderr, "%s: bad value of %s (%s)\n", argv[0], o->name, o->help);
+            return BAD_VALUE;
+        }
+        note(o, v);
+        if (check)
+            printf("%s=%s\n", o->name, o->kind == TAB_OPTION_SECRET && v[0] != 0 ? "***" : v);
+    }
+    return check ? 0 : -1;
+}

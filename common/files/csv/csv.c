@@ -1,0 +1,347 @@
+/* See csv.h. Bytes become UTF-8 first, then the dialect is chosen on the first records, which also say which
+ * columns are texts; then one pass fills the columns, and a second one those whose numbers turned out to be
+ * none (docs/decisions/0367). Texts of a column are added several at once, so that the places of its
+ * dictionary are fetched together. */
+#include "common/files/csv/csv.h"
+
+#include <stdlib.h>
+
+#include "common/files/csv/top.h"
+#include "common/files/csv/total.h"
+#include "common/files/text.h"
+#include "common/json/json.h"
+
+enum { FIELDS_MOST = 1 << 16 }; /* of a record: what has more is a file of commas, not of columns */
+enum { GUESS_RECORDS = 1000 };
+
+typedef struct {
+    tab_str name;
+    bool text;  /* some field is no number */
+    bool wrong; /* and that was not known when the first of them was added */
+    tab_builder *b;
+    tab_str wait[TAB_BUILDER_AT_ONCE]; /* (n_wait) texts for b, p NULL: missing */
+    uint32_t n_wait;
+} column;
+
+typedef struct {
+    tab_arena *a;
+    tab_csv_lexer top; /* at the header, or at the first row without one */
+    column **col;      /* (cols) */
+    size_t cols, cap, rows, rows_hint;
+    bool header;
+    tab_csv_notes notes;
+    tab_error *err;
+} reader;
+
+static bool number(tab_str s, double *ret)
+{
+    size_t n = 0;
+    return s.n > 0 && tab_number_read(s.p, s.p + s.n, &n, ret) == TAB_NUMBER_EXACT && n == s.n;
+}
+
+static tab_status widen(reader *r, size_t cols)
+{
+    if (cols > FIELDS_MOST)
+        return tab_fail(r->err, TAB_VALIDATION, "", "a line has more than %d fields", FIELDS_MOST);
+    if (cols > r->cap) {
+        size_t cap = cols * 2 + 16;
+        column **c = tab_arena_new_of(r->a, column *, cap);
+        if (c == NULL)
+            return tab_no_memory(r->err);
+        if (r->cols > 0)
+            memcpy(c, r->col, r->cols * sizeof *c);
+        r->col = c;
+        r->cap = cap;
+    }
+    for (; r->cols < cols; r->cols++)
+        if ((r->col[r->cols] = tab_arena_new_of(r->a, column, 1)) == NULL)
+            return tab_no_memory(r->err);
+    return TAB_OK;
+}
+
+static tab_status names(reader *r, tab_csv_lexer *f)
+{
+    tab_str s;
+    bool last = false;
+    while (!last && tab_csv_field(f, &s, &last)) {
+        TAB_TRY(widen(r, r->cols + 1));
+        r->col[r->cols - 1]->name = tab_arena_copy(r->a, s);
+    }
+    return TAB_OK;
+}
+
+/* The next record, unread. */
+static bool pass_by(tab_csv_lexer *f)
+{
+    tab_str s;
+    bool is = tab_csv_record(f, NULL);
+    for (bool last = !is; !last && tab_csv_field(f, &s, &last);)
+        ;
+    return is;
+}
+
+static tab_status whole(const tab_csv_lexer *f, tab_error *err)
+{
+    if (f->too_long)
+        return tab_fail(err, TAB_VALIDATION, "",
+                        "line %zu: a quoted field is longer than %d MiB; is its quote never closed?",
+                        f->quote_line, TAB_CSV_FIELD_MOST >> 20);
+    if (f->unclosed)
+        return tab_fail(err, TAB_VALIDATION, "", "line %zu: a quote is opened and never closed",
+                        f->quote_line);
+    return TAB_OK;
+}
+
+/* ---- what the first records say ------------------------------------------------------------------ */
+
+/* Which columns are texts, about how many rows there are, and how wide the first record is. A column that
+ * looks like one of numbers may still turn out to be none. */
+static tab_status guess(reader *r, tab_csv_lexer f, size_t *ret_width)
+{
+    const char *begin = f.p;
+    size_t n = 0;
+    tab_str s;
+    double x;
+    *ret_width = r->cols;
+    for (; n < GUESS_RECORDS && !f.too_long && tab_csv_record(&f, NULL); n++) {
+        bool last = false, first = r->cols == 0;
+        for (size_t k = 0; !last && tab_csv_field(&f, &s, &last); k++) {
+            if (k >= r->cols && (first || s.n > 0))
+                TAB_TRY(widen(r, k + 1));
+            if (s.n > 0)
+                r->col[k]->text |= !number(s, &x);
+        }
+        if (first)
+            *ret_width = r->cols;
+    }
+    size_t bytes = (size_t)(f.p - begin);
+    r->rows_hint = bytes > 0 ? (size_t)((double)(f.end - begin) / (double)bytes * (double)n * 1.05) + 1 : 0;
+    return TAB_OK;
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------- */
+
+/* A builder for columns [from, to), which are met in row r->rows. */
+static tab_status begin_columns(reader *r, size_t from, size_t to)
+{
+    for (size_t k = from; k < to; k++) {
+        column *c = r->col[k];
+        c->b = tab_builder_new(r->a, c->name.p != NULL ? c->name : TAB_S(""));
+        if (c->b == NULL)
+            return tab_no_memory(r->err);
+        tab_builder_reserve(c->b, r->rows_hint);
+        tab_builder_pad(c->b, r->rows);
+    }
+    return TAB_OK;
+}
+
+static void add_waiting(column *c)
+{
+    tab_builder_texts(c->b, c->wait, c->n_wait);
+    c->n_wait = 0;
+}
+
+/* A field that is not the file's own bytes is gone with the next one, and cannot wait. */
+static void add_field(column *c, tab_str s, bool stays)
+{
+    double x = 0;
+    if (c->text) {
+        c->wait[c->n_wait++] = s.n > 0 ? s : (tab_str){ NULL, 0 };
+        if (c->n_wait == TAB_BUILDER_AT_ONCE || !stays)
+            add_waiting(c);
+    } else if (s.n == 0) {
+        tab_builder_null(c->b);
+    } else if (number(s, &x)) {
+        tab_builder_number(c->b, x);
+    } else {
+        c->wrong = c->text = true;
+    }
+}
+
+/* The next record to the columns that were guessed right, or to the others. */
+static tab_status add_record(reader *r, tab_csv_lexer *f, bool wrong, size_t *ret_width)
+{
+    tab_str s;
+    bool last = false;
+    size_t k = 0;
+    for (; !last && tab_csv_field(f, &s, &last); k++) {
+        size_t cols = r->cols;
+        if (k >= cols && s.n > 0) {
+            TAB_TRY(widen(r, k + 1));
+            TAB_TRY(begin_columns(r, cols, r->cols));
+        }
+        if (k < r->cols && r->col[k]->wrong == wrong)
+            add_field(r->col[k], s, s.p != f->scratch);
+    }
+    *ret_width = k;
+    for (; k < r->cols; k++)
+        if (r->col[k]->wrong == wrong)
+            add_field(r->col[k], TAB_S(""), true);
+    return TAB_OK;
+}
+
+static tab_status read_rows(reader *r)
+{
+    tab_csv_lexer f = r->top;
+    size_t width, n;
+    if (r->header && tab_csv_record(&f, NULL))
+        TAB_TRY(names(r, &f));
+    TAB_TRY(guess(r, f, &width));
+    TAB_TRY(begin_columns(r, 0, r->cols));
+    while (!f.too_long && tab_csv_record(&f, &r->notes.empty)) {
+        TAB_TRY(add_record(r, &f, false, &n));
+        r->notes.padded += n < width;
+        r->notes.widened += n > width;
+        r->rows++;
+    }
+    r->notes.comments = f.comments;
+    return whole(&f, r->err);
+}
+
+/* Columns that looked like numbers and are texts, from the first row on. */
+static tab_status read_again(reader *r)
+{
+    tab_csv_lexer f = r->top;
+    size_t n = 0, rows = r->rows;
+    r->rows_hint = rows;
+    r->rows = 0;
+    for (size_t k = 0; k < r->cols; k++)
+        if (r->col[k]->wrong) {
+            tab_builder_drop(r->col[k]->b);
+            TAB_TRY(begin_columns(r, k, k + 1));
+            n++;
+        }
+    r->rows = rows;
+    if (n == 0)
+        return TAB_OK;
+    if (r->header)
+        pass_by(&f);
+    while (tab_csv_record(&f, NULL))
+        TAB_TRY(add_record(r, &f, true, &n));
+    return TAB_OK;
+}
+
+static tab_status finish(reader *r, tab_column *ret)
+{
+    bool ok = true;
+    for (size_t k = 0; k < r->cols; k++) {
+        add_waiting(r->col[k]);
+        ok = tab_builder_finish(r->col[k]->b, &ret[k]) && ok;
+    }
+    return ok ? TAB_OK : tab_no_memory(r->err);
+}
+
+/* Of the first records, whose number is bounded by bytes as well: a field may be long. */
+static bool top_of(tab_csv_lexer f, tab_top *ret)
+{
+    enum { BYTES = 1 << 18 };
+    tab_top_record *record = malloc(TAB_TOP_RECORDS * sizeof *record);
+    const char *most = f.end - f.p > BYTES ? f.p + BYTES : f.end;
+    size_t n = 0;
+    if (record == NULL)
+        return false;
+    while (n < TAB_TOP_RECORDS && f.p < most && tab_csv_record(&f, NULL)) {
+        tab_str s;
+        bool last = false;
+        record[n] = (tab_top_record){ 0 };
+        for (size_t k = 0; !last && tab_csv_field(&f, &s, &last); k++)
+            tab_top_cell(&record[n], k, s);
+        n++;
+    }
+    *ret = tab_top_find(record, n);
+    free(record);
+    return true;
+}
+
+static tab_status read_text(reader *r, tab_str text, tab_table *t)
+{
+    tab_csv_lexer *f = &r->top;
+    char declared = tab_csv_declared(&text);
+    f->d = r->notes.dialect = tab_csv_dialect_of(text, declared, f->scratch);
+    f->p = text.p;
+    f->end = text.p + text.n;
+    f->line = 1 + (declared != 0);
+    tab_top top;
+    if (!top_of(*f, &top))
+        return tab_no_memory(r->err);
+    while (r->notes.skipped < top.skip && pass_by(f))
+        r->notes.skipped++;
+    r->header = r->notes.header = top.header;
+    TAB_TRY(read_rows(r));
+    if (r->cols == 0)
+        return tab_fail(r->err, TAB_VALIDATION, "", "the file holds no header and no rows");
+    tab_column *col = tab_arena_new_of(r->a, tab_column, r->cols);
+    if (col == NULL)
+        return tab_no_memory(r->err);
+    TAB_TRY(read_again(r));
+    TAB_TRY(finish(r, col));
+    *t = (tab_table){ t->id, r->rows, r->cols, col };
+    r->notes.total = tab_total_row_cut(t, col);
+    return TAB_OK;
+}
+
+/* Text has hardly a sign that a terminal or a printer would obey: bytes of something else have many. The
+ * separators of records and fields (28 to 31) are signs of a table. */
+static size_t control_signs(tab_str s)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        found += c < 28 && (c < 7 || c > 13) && c != 0x1A && c != 0x1B;
+    }
+    return found;
+}
+
+/* A zero byte is a character that nobody can read, U+FFFD; where there are many, or many other signs that are
+ * no text, it is none. */
+static tab_status without_zeros(tab_arena *a, tab_str *text, size_t *ret_zeros, tab_error *err)
+{
+    enum { LOOKED = 1 << 16 };
+    size_t zeros = 0, n = 0;
+    tab_str head = { text->p, text->n < LOOKED ? text->n : LOOKED };
+    for (const char *p = text->p, *end = p + text->n;
+         p < end && (p = memchr(p, 0, (size_t)(end - p))) != NULL; p++)
+        zeros++;
+    *ret_zeros = zeros;
+    if (zeros > text->n / 100)
+        return tab_fail(err, TAB_VALIDATION, "", "the file holds zero bytes: it is no text");
+    if (control_signs(head) > head.n / 100 + 1)
+        return tab_fail(err, TAB_VALIDATION, "",
+                        "the file's bytes are no text, and of no format that is read");
+    if (zeros == 0)
+        return TAB_OK;
+    char *copy = tab_arena_alloc(a, text->n + 2 * zeros + 1, 1);
+    if (copy == NULL)
+        return tab_no_memory(err);
+    for (size_t i = 0; i < text->n; i++)
+        if (text->p[i] != 0) {
+            copy[n++] = text->p[i];
+        } else {
+            memcpy(copy + n, "\xEF\xBF\xBD", 3);
+            n += 3;
+        }
+    *text = (tab_str){ copy, n };
+    return TAB_OK;
+}
+
+tab_status tab_csv_read(tab_arena *a, tab_str bytes, tab_str id, const tab_table **ret, tab_csv_notes *notes,
+                        tab_error *err)
+{
+    reader r = { .a = a, .err = err };
+    tab_str text = tab_text_utf8(a, bytes, &r.notes.encoding);
+    TAB_TRY(without_zeros(a, &text, &r.notes.zeros, err));
+    tab_table *t = tab_arena_new_of(a, tab_table, 1);
+    r.top.scratch = malloc(tab_csv_scratch(text.n));
+    tab_status s = tab_no_memory(err);
+    if (t != NULL && r.top.scratch != NULL && (bytes.n == 0 || text.p != NULL)) {
+        t->id = tab_arena_copy(a, id);
+        s = read_text(&r, text, t);
+    }
+    free(r.top.scratch);
+    if (s != TAB_OK)
+        return s;
+    *ret = t;
+    if (notes != NULL)
+        *notes = r.notes;
+    return TAB_OK;
+}

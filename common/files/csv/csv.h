@@ -1,0 +1,31 @@
+/* CSV (RFC 4180, and what people call CSV) straight into columns.
+ *
+ * The encoding is found as text.h says, delimiter, quotes and comments as dialect.h says. Titles above the
+ * table are skipped; the first record behind them is the header, unless it holds values where the columns
+ * below hold values. A last record that sums up the others is left out (total.h). An empty field is null. A
+ * column in which every present field is a JSON number whose digits a double holds becomes numbers, any other
+ * text: a code such as 007 keeps its zeros. Records of another width lose nothing: short ones are padded with
+ * null, long ones widen the table by columns without a name. A line without any character is no record; one
+ * whose fields are all empty is a row. */
+#ifndef TAB_FILES_CSV_H
+#define TAB_FILES_CSV_H
+
+#include "common/files/csv/dialect.h"
+#include "common/table/table.h"
+
+typedef struct {
+    tab_csv_dialect dialect;
+    const char *encoding;          /* "utf-8", "utf-16le", "utf-16be", or of charset.h */
+    size_t padded, widened, empty; /* records; lines without any character below the first record */
+    size_t skipped, comments;      /* records above the header; lines */
+    size_t zeros;                  /* zero bytes, which became U+FFFD */
+    bool header, total;            /* there is one; a record of totals was left out */
+} tab_csv_notes;
+
+/* The bytes need no terminator. Errors: VALIDATION (message names the line: an unclosed quote, a quoted field
+ * beyond TAB_CSV_FIELD_MOST; nothing in it, more than a hundredth NUL bytes), INTERNAL (memory). notes may
+ * be NULL. */
+tab_status tab_csv_read(tab_arena *a, tab_str bytes, tab_str id, const tab_table **ret, tab_csv_notes *notes,
+                        tab_error *err) TAB_CHECKED;
+
+#endif

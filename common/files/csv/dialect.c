@@ -1,0 +1,287 @@
+/* See dialect.h. */
+#include "common/files/csv/dialect.h"
+
+#include <endian.h>
+#include <strings.h>
+
+enum { SNIFF_RECORDS = 100, SNIFF_BYTES = 1 << 18, WIDTHS = 256 };
+
+/* ---- fields ---------------------------------------------------------------------------------- */
+
+static bool ends(const tab_csv_lexer *f, char c)
+{
+    return c == f->d.delimiter || c == '\n' || c == '\r';
+}
+
+static void end_line(tab_csv_lexer *f)
+{
+    f->line++;
+    if (*f->p == '\r' && f->p + 1 < f->end && f->p[1] == '\n')
+        f->p++;
+    f->p++;
+}
+
+bool tab_csv_record(tab_csv_lexer *f, size_t *blank)
+{
+    while (f->p < f->end) {
+        bool empty = *f->p == '\n' || *f->p == '\r';
+        if (!empty && (f->d.comment == 0 || *f->p != f->d.comment))
+            return true;
+        if (empty && blank != NULL)
+            ++*blank;
+        f->comments += !empty;
+        while (f->p < f->end && *f->p != '\n' && *f->p != '\r')
+            f->p++;
+        if (f->p < f->end)
+            end_line(f);
+    }
+    return false;
+}
+
+/* From behind the opening quote to behind the closing one, and what follows it up to the delimiter. */
+static tab_str quoted(tab_csv_lexer *f)
+{
+    const char *open = f->p, *stop = f->end - open > TAB_CSV_FIELD_MOST ? open + TAB_CSV_FIELD_MOST : f->end;
+    const char quote = f->d.quote, escape = f->d.escape;
+    bool plain = true;
+    f->quote_line = f->line;
+    for (; f->p < stop; f->p++) {
+        f->line += *f->p == '\n';
+        bool escapes = escape != 0 && *f->p == escape;
+        if (*f->p != quote && !escapes)
+            continue;
+        if (!escapes && (f->p + 1 == stop || f->p[1] != quote))
+            break;
+        plain = false;
+        if (f->p + 1 < stop)
+            f->p++;
+    }
+    f->too_long |= f->p == stop && stop < f->end;
+    f->unclosed |= f->p == f->end;
+    const char *close = f->p;
+    f->p += f->p < f->end;
+    f->torn = f->p < f->end && !ends(f, *f->p);
+    if (plain && !f->torn)
+        return (tab_str){ open, (size_t)(close - open) };
+    size_t n = 0;
+    for (const char *q = open; q < close; q++) {
+        if ((*q == quote || (escape != 0 && *q == escape)) && q + 1 < close)
+            q++;
+        f->scratch[n++] = *q;
+    }
+    for (; f->p < f->end && !ends(f, *f->p); f->p++)
+        if (n < TAB_CSV_FIELD_MOST)
+            f->scratch[n++] = *f->p;
+        else
+            f->too_long = true;
+    return (tab_str){ f->scratch, n };
+}
+
+/* A field without quotes in which the character behind an escape is itself. */
+static tab_str escaped(tab_csv_lexer *f)
+{
+    size_t n = 0;
+    for (; f->p < f->end && !ends(f, *f->p); f->p++) {
+        if (*f->p == f->d.escape && f->p + 1 < f->end)
+            f->line += *++f->p == '\n';
+        if (n < TAB_CSV_FIELD_MOST)
+            f->scratch[n++] = *f->p;
+        else
+            f->too_long = true;
+    }
+    return (tab_str){ f->scratch, n };
+}
+
+/* Where the next delimiter or end of a line stands, eight bytes at a time: x ^ c has a zero byte where x has
+ * c, and of the zero bytes that v - 01.. & ~v & 80.. tells the lowest is one (Mycroft 1987). */
+static const char *field_end(const tab_csv_lexer *f)
+{
+    const uint64_t ones = 0x0101010101010101u, high = ones << 7;
+    const uint64_t d = ones * (uint8_t)f->d.delimiter, n = ones * '\n', r = ones * '\r';
+    const char *p = f->p;
+    for (uint64_t x; f->end - p >= 8; p += 8) {
+        memcpy(&x, p, sizeof x);
+        x = le64toh(x);
+        uint64_t hit =
+            ((((x ^ d) - ones) & ~(x ^ d)) | (((x ^ n) - ones) & ~(x ^ n)) | (((x ^ r) - ones) & ~(x ^ r))) &
+            high;
+        if (hit != 0)
+            return p + __builtin_ctzll(hit) / 8;
+    }
+    while (p < f->end && !ends(f, *p))
+        p++;
+    return p;
+}
+
+bool tab_csv_field(tab_csv_lexer *f, tab_str *ret, bool *ret_last)
+{
+    while (f->d.space && f->p < f->end && *f->p == ' ')
+        f->p++;
+    const char *from = f->p;
+    f->quoted = f->p < f->end && *f->p == f->d.quote;
+    if (f->quoted) {
+        f->p++;
+        *ret = quoted(f);
+    } else if (f->d.escape != 0) {
+        *ret = escaped(f);
+    } else {
+        f->p = field_end(f);
+        *ret = (tab_str){ from, (size_t)(f->p - from) };
+    }
+    *ret_last = true;
+    if (f->too_long)
+        return false;
+    if (f->p == f->end)
+        return true;
+    if (*f->p == f->d.delimiter) {
+        f->p++;
+        *ret_last = false;
+    } else {
+        end_line(f);
+    }
+    return true;
+}
+
+/* ---- consistency ------------------------------------------------------------------------------- */
+
+/* RARE ones also stand in texts, so they are taken only where they cut clearly better than the others. */
+static const char DELIMITERS[] = ",;\t|", RARE[] = "#~^* ";
+static const double RARE_LEAST = 0.74, RARE_BETTER = 1.15;
+
+bool tab_csv_value(tab_str s)
+{
+    static const char *const signs[] = { "\u20ac", "\u00a3", "\u00a5", "\u2212" };
+    size_t digits = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        bool letter = digits > 0 && (c == 'T' || c == 'Z' || c == 'e' || c == 'E');
+        digits += c >= '0' && c <= '9';
+        if ((c >= '0' && c <= '9') || letter || (c != 0 && strchr("+-.,/:%$ ()'", c) != NULL))
+            continue;
+        size_t k = 0;
+        while (k < sizeof signs / sizeof *signs &&
+               (s.n - i < strlen(signs[k]) || memcmp(s.p + i, signs[k], strlen(signs[k])) != 0))
+            k++;
+        if (k == sizeof signs / sizeof *signs)
+            return false;
+        i += strlen(signs[k]) - 1;
+    }
+    return digits > 0;
+}
+
+/* Does a field without quotes need no other dialect? A delimiter before a space is a text's own mark. */
+static bool at_home(tab_str s)
+{
+    if (s.n == 0)
+        return true;
+    if (s.p[0] == '"' || s.p[0] == '\'' || s.p[s.n - 1] == '"' || s.p[s.n - 1] == '\\')
+        return false;
+    size_t spaces = 0;
+    while (spaces < s.n && s.p[spaces] == ' ')
+        spaces++;
+    tab_str bare = { s.p + spaces, s.n - spaces };
+    if (tab_csv_value(bare))
+        return spaces == 0;
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] == '"' || s.p[i] == '\t')
+            return false;
+        if (s.p[i] != 0 && strchr(DELIMITERS, s.p[i]) != NULL && (i + 1 == s.n || s.p[i + 1] != ' '))
+            return false;
+    }
+    return true;
+}
+
+static double consistency(tab_str text, bool cut, tab_csv_dialect d, char *scratch)
+{
+    size_t count[WIDTHS] = { 0 }, n = 0, fields = 0, good = 0;
+    double pattern = 0;
+    tab_csv_lexer f = { .p = text.p, .end = text.p + text.n, .d = d, .scratch = scratch };
+    while (n < SNIFF_RECORDS && tab_csv_record(&f, NULL)) {
+        size_t width = 0, bytes = 0, home = 0;
+        bool last = false;
+        tab_str s;
+        while (!last && tab_csv_field(&f, &s, &last)) {
+            width++;
+            bytes += s.n;
+            home += f.quoted ? !f.torn : at_home(s);
+        }
+        if (f.too_long || (f.unclosed && !cut))
+            return 0;
+        if (bytes == 0 || (cut && f.p == f.end && n > 0)) /* the last record may be half of one */
+            continue;
+        count[width < WIDTHS ? width : WIDTHS - 1]++;
+        n++;
+        fields += width;
+        good += home;
+    }
+    for (size_t w = 1; w < WIDTHS && n > 0; w++) {
+        double p = (double)count[w] / (double)n;
+        pattern += p * p * (w == 1 ? 0.4 : (double)(w - 1) / (double)w);
+    }
+    return fields == 0 ? 0 : pattern * (double)good / (double)fields;
+}
+
+/* Is there a (or the start of a line, for a = '\n') right before b? */
+static bool adjacent(tab_str s, char a, char b)
+{
+    for (const char *p = s.p, *end = s.p + s.n; (p = memchr(p, b, (size_t)(end - p))) != NULL; p++)
+        if (p == s.p ? a == '\n' : p[-1] == a || (a == '\n' && p[-1] == '\r'))
+            return true;
+    return false;
+}
+
+char tab_csv_declared(tab_str *text)
+{
+    tab_str s = *text;
+    if (s.n < 6 || strncasecmp(s.p, "sep=", 4) != 0 || s.p[4] == '"' || (s.p[5] != '\n' && s.p[5] != '\r'))
+        return 0;
+    size_t n = s.p[5] == '\r' && s.n > 6 && s.p[6] == '\n' ? 7 : 6;
+    *text = (tab_str){ s.p + n, s.n - n };
+    return s.p[4];
+}
+
+/* The best dialect of one delimiter, and its score. */
+static tab_csv_dialect best_of(tab_str text, bool cut, char c, char *scratch, double *ret_score)
+{
+    tab_csv_dialect best = { c, '"', 0, false, 0 };
+    bool single = adjacent(text, c, '\'') || adjacent(text, '\n', '\''), hash = adjacent(text, '\n', '#');
+    bool escape = adjacent(text, '\\', '"') || adjacent(text, '\\', '\'') || adjacent(text, '\\', c),
+         space = adjacent(text, c, ' ');
+    *ret_score = 0;
+    for (unsigned k = 0; k < 16; k++) { /* the plainest first: of equals it stays */
+        if (((k & 1) && !space) || ((k & 2) && !escape) || ((k & 4) && !single) ||
+            ((k & 8) && (!hash || c == '#')))
+            continue;
+        tab_csv_dialect d = { c, k & 4 ? '\'' : '"', k & 2 ? '\\' : 0, k & 1, k & 8 ? '#' : 0 };
+        double score = consistency(text, cut, d, scratch);
+        if (score > *ret_score)
+            *ret_score = score, best = d;
+    }
+    return best;
+}
+
+tab_csv_dialect tab_csv_dialect_of(tab_str text, char declared, char *scratch)
+{
+    const char only[2] = { declared, 0 }, *candidates = declared != 0 ? only : DELIMITERS;
+    tab_csv_dialect best = { candidates[0], '"', 0, false, 0 };
+    double best_score = 0, usual, score;
+    bool cut = text.n > SNIFF_BYTES;
+    if (cut)
+        text.n = SNIFF_BYTES;
+    for (size_t i = 0; candidates[i] != 0; i++) {
+        if (i > 0 && memchr(text.p, candidates[i], text.n) == NULL)
+            continue; /* one column: as a comma has it */
+        tab_csv_dialect d = best_of(text, cut, candidates[i], scratch, &score);
+        if (score > best_score)
+            best_score = score, best = d;
+    }
+    usual = best_score;
+    for (size_t i = 0; declared == 0 && RARE[i] != 0; i++) {
+        if (memchr(text.p, RARE[i], text.n) == NULL)
+            continue;
+        tab_csv_dialect d = best_of(text, cut, RARE[i], scratch, &score);
+        if (score >= RARE_LEAST && score > RARE_BETTER * usual && score > best_score)
+            best_score = score, best = d;
+    }
+    return best;
+}

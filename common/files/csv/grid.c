@@ -1,0 +1,163 @@
+/* See grid.h. */
+#include "common/files/csv/grid.h"
+
+#include <stdlib.h>
+
+#include "common/files/csv/top.h"
+#include "common/files/csv/total.h"
+
+typedef struct {
+    uint32_t row, col;
+    tab_cell x;
+} early;
+
+struct tab_grid {
+    tab_arena *a;
+    size_t cols_most;
+    uint64_t cells_most;
+    early *cell; /* (n) of the first rows */
+    size_t n, cap;
+    bool any, decided;
+    size_t base, row, col;   /* the first row with a cell; the cell before */
+    size_t first;            /* row of the first record */
+    tab_str *name;           /* (cols_most) */
+    tab_builder **b;         /* (cols_most) */
+    size_t from, cols, rows; /* columns [from, cols) */
+    tab_grid_notes notes;
+};
+
+tab_grid *tab_grid_new(tab_arena *a, size_t cols, uint64_t cells)
+{
+    tab_grid *g = tab_arena_new_of(a, tab_grid, 1);
+    if (g == NULL)
+        return NULL;
+    *g = (tab_grid){ .a = a, .cols_most = cols, .cells_most = cells, .from = cols };
+    g->name = tab_arena_new_of(a, tab_str, cols);
+    g->b = tab_arena_new_of(a, tab_builder *, cols);
+    return g->name == NULL || g->b == NULL ? NULL : g;
+}
+
+/* Rows are padded up to the widest, so both count. */
+static tab_status place(tab_grid *g, size_t row, size_t col, tab_error *err)
+{
+    if (col >= g->cols_most)
+        return tab_fail(err, TAB_VALIDATION, "", "row %zu: the sheet has more than %zu columns", row + 1,
+                        g->cols_most);
+    g->from = col < g->from ? col : g->from;
+    g->cols = col + 1 > g->cols ? col + 1 : g->cols;
+    if (row - g->base >= g->cells_most / g->cols)
+        return tab_fail(err, TAB_VALIDATION, "", "row %zu: the sheet has more than %llu cells", row + 1,
+                        (unsigned long long)g->cells_most);
+    return TAB_OK;
+}
+
+static tab_status put(tab_grid *g, size_t row, size_t col, tab_cell x, tab_error *err)
+{
+    size_t at = row - g->first;
+    if (g->b[col] == NULL)
+        g->b[col] = tab_builder_new(g->a, g->name[col].p != NULL ? g->name[col] : TAB_S(""));
+    if (g->b[col] == NULL)
+        return tab_no_memory(err);
+    tab_builder_pad(g->b[col], at);
+    tab_builder_cell(g->b[col], x);
+    g->rows = at + 1 > g->rows ? at + 1 : g->rows;
+    return TAB_OK;
+}
+
+static tab_str text_of(tab_cell x, char buf[32])
+{
+    return x.kind == TAB_CELL_NUMBER ? (tab_str){ buf, tab_number_text(x.num, buf) } : x.text;
+}
+
+/* Where the table begins; then what was kept goes where it belongs. */
+static tab_status decide(tab_grid *g, tab_error *err)
+{
+    tab_top_record *record = calloc(TAB_TOP_RECORDS, sizeof *record);
+    char buf[32];
+    size_t records = 0;
+    if (record == NULL)
+        return tab_no_memory(err);
+    for (size_t i = 0; i < g->n; i++) {
+        records = g->cell[i].row - g->base + 1;
+        tab_top_cell(&record[records - 1], g->cell[i].col - g->from, text_of(g->cell[i].x, buf));
+    }
+    for (size_t i = 0; i < records; i++) /* as in CSV, where all lines of a sheet are of one width */
+        record[i].width = g->cols - g->from;
+    tab_top top = tab_top_find(record, records);
+    free(record);
+    g->notes = (tab_grid_notes){ .skipped = top.skip, .header = top.header };
+    g->first = g->base + top.skip + top.header;
+    g->decided = true;
+    for (size_t i = 0; i < g->n; i++) {
+        const early *e = &g->cell[i];
+        if (e->row >= g->first)
+            TAB_TRY(put(g, e->row, e->col, e->x, err));
+        else if (top.header && e->row + 1 == g->first)
+            g->name[e->col] = tab_arena_copy(g->a, text_of(e->x, buf));
+    }
+    return TAB_OK;
+}
+
+static tab_status keep(tab_grid *g, size_t row, size_t col, tab_cell x, tab_error *err)
+{
+    if (g->n == g->cap) {
+        size_t cap = 2 * g->cap + 256;
+        early *e = tab_arena_new_of(g->a, early, cap);
+        if (e == NULL)
+            return tab_no_memory(err);
+        if (g->n > 0)
+            memcpy(e, g->cell, g->n * sizeof *e);
+        g->cell = e;
+        g->cap = cap;
+    }
+    x.text = tab_arena_copy(g->a, x.text);
+    g->cell[g->n++] = (early){ (uint32_t)row, (uint32_t)col, x };
+    return TAB_OK;
+}
+
+tab_status tab_grid_cell(tab_grid *g, size_t row, size_t col, tab_cell x, tab_error *err)
+{
+    if (g->any && (row < g->row || (row == g->row && col <= g->col)))
+        return tab_fail(err, TAB_VALIDATION, "", "row %zu: the sheet's cells are not in order", row + 1);
+    if (!g->any)
+        g->base = row;
+    g->any = true;
+    g->row = row;
+    g->col = col;
+    TAB_TRY(place(g, row, col, err));
+    if (row - g->base < TAB_TOP_RECORDS)
+        return keep(g, row, col, x, err);
+    if (!g->decided)
+        TAB_TRY(decide(g, err));
+    return put(g, row, col, x, err);
+}
+
+tab_status tab_grid_table(tab_grid *g, tab_str id, const tab_table **ret, tab_grid_notes *notes,
+                          tab_error *err)
+{
+    *ret = NULL;
+    if (!g->any)
+        return TAB_OK;
+    if (!g->decided)
+        TAB_TRY(decide(g, err));
+    while (g->from + 1 < g->cols && g->b[g->from] == NULL && g->name[g->from].p == NULL)
+        g->from++; /* a title alone stood there */
+    size_t cols = g->cols - g->from;
+    tab_table *t = tab_arena_new_of(g->a, tab_table, 1);
+    tab_column *col = tab_arena_new_of(g->a, tab_column, cols);
+    bool ok = t != NULL && col != NULL;
+    for (size_t k = 0; k < cols && ok; k++) {
+        tab_builder **b = &g->b[g->from + k];
+        if (*b == NULL)
+            *b = tab_builder_new(g->a, g->name[g->from + k].p != NULL ? g->name[g->from + k] : TAB_S(""));
+        tab_builder_pad(*b, g->rows);
+        ok = *b != NULL && tab_builder_finish(*b, &col[k]);
+    }
+    if (!ok)
+        return tab_no_memory(err);
+    *t = (tab_table){ tab_arena_copy(g->a, id), g->rows, cols, col };
+    g->notes.total = tab_total_row_cut(t, col);
+    *ret = t;
+    *notes = g->notes;
+    return TAB_OK;
+}

@@ -1,0 +1,189 @@
+/* See crypto.h. Digests are OpenSSL's. Sealing is XChaCha20-Poly1305 of libsodium with a random nonce:
+ *
+ *   sealed = [ length of key id, 1 byte ][ key id ][ nonce, 24 bytes ][ ciphertext and tag ]
+ *
+ * The newest key seals; the id in front finds the one that opens, so that keys can be rotated. */
+#include "common/security/crypto.h"
+
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <sodium.h>
+#include <stdlib.h>
+
+#include "common/base/log.h"
+
+enum {
+    KEYS = 8,
+    KEY_ID = 32,
+    NONCE = crypto_aead_xchacha20poly1305_ietf_NPUBBYTES,
+    TAG = crypto_aead_xchacha20poly1305_ietf_ABYTES,
+    KEY = crypto_aead_xchacha20poly1305_ietf_KEYBYTES
+};
+
+struct tab_keyring {
+    size_t n;
+    struct {
+        char id[KEY_ID + 1];
+        size_t id_n;
+        uint8_t key[KEY];
+    } at[KEYS];
+};
+
+void tab_sha256(tab_str bytes, uint8_t ret[TAB_SHA256])
+{
+    unsigned n = TAB_SHA256;
+    if (EVP_Digest(bytes.p, bytes.n, ret, &n, EVP_sha256(), NULL) != 1)
+        abort(); /* libcrypto without SHA-256: nothing here may go on */
+}
+
+void tab_sha256_hex(tab_str bytes, char ret[TAB_SHA256_HEX])
+{
+    uint8_t d[TAB_SHA256];
+    tab_sha256(bytes, d);
+    tab_hex(d, sizeof d, ret);
+}
+
+void tab_hmac_sha256(tab_str key, tab_str bytes, uint8_t ret[TAB_SHA256])
+{
+    unsigned n = TAB_SHA256;
+    if (HMAC(EVP_sha256(), key.p, (int)key.n, (const uint8_t *)bytes.p, bytes.n, ret, &n) == NULL)
+        abort();
+}
+
+bool tab_equal_secret(const void *a, const void *b, size_t n)
+{
+    return sodium_memcmp(a, b, n) == 0;
+}
+
+void tab_hex(const uint8_t *bytes, size_t n, char *ret)
+{
+    sodium_bin2hex(ret, 2 * n + 1, bytes, n);
+}
+
+/* text: "ID:64 hex digits,ID:...", the newest first. */
+tab_keyring *tab_keyring_new(const char *text)
+{
+    tab_keyring *k = sodium_init() < 0 ? NULL : calloc(1, sizeof *k);
+    if (k == NULL)
+        return NULL;
+    for (const char *p = text; *p != 0;) {
+        const char *colon = strchr(p, ':'), *end = strchr(p, ',');
+        if (end == NULL)
+            end = p + strlen(p);
+        size_t id_n = colon == NULL || colon > end ? 0 : (size_t)(colon - p), got = 0;
+        if (id_n == 0 || id_n > KEY_ID || k->n == KEYS || end - colon - 1 != 2 * KEY ||
+            sodium_hex2bin(k->at[k->n].key, KEY, colon + 1, 2 * KEY, NULL, &got, NULL) != 0 || got != KEY)
+            goto bad;
+        memcpy(k->at[k->n].id, p, id_n);
+        k->at[k->n++].id_n = id_n;
+        p = *end == ',' ? end + 1 : end;
+    }
+    if (k->n > 0)
+        return k;
+bad:
+    tab_keyring_free(k);
+    return NULL;
+}
+
+void tab_keyring_free(tab_keyring *k)
+{
+    if (k != NULL)
+        sodium_memzero(k, sizeof *k);
+    free(k);
+}
+
+const char *tab_keyring_newest(const tab_keyring *k)
+{
+    return k->at[0].id;
+}
+
+bool tab_sealed_newest(const tab_keyring *k, tab_str sealed)
+{
+    size_t n = k->at[0].id_n;
+    return sealed.n > n && (uint8_t)sealed.p[0] == n && memcmp(sealed.p + 1, k->at[0].id, n) == 0;
+}
+
+tab_status tab_seal(const tab_keyring *k, tab_arena *a, tab_str plain, tab_str context, tab_str *ret,
+                    tab_error *err)
+{
+    size_t id_n = k->at[0].id_n, n = 1 + id_n + NONCE + plain.n + TAG;
+    uint8_t *out = tab_arena_alloc(a, n, 1);
+    if (out == NULL)
+        return tab_no_memory(err);
+    out[0] = (uint8_t)id_n;
+    memcpy(out + 1, k->at[0].id, id_n);
+    uint8_t *nonce = out + 1 + id_n;
+    randombytes_buf(nonce, NONCE);
+    crypto_aead_xchacha20poly1305_ietf_encrypt(nonce + NONCE, NULL, (const uint8_t *)plain.p, plain.n,
+                                               (const uint8_t *)context.p, context.n, NULL, nonce,
+                                               k->at[0].key);
+    *ret = (tab_str){ (const char *)out, n };
+    return TAB_OK;
+}
+
+/* The key whose id stands in front of what is sealed; *ret_head: where the nonce begins. NULL: there is none,
+ * or the value is too short to be sealed. */
+static const uint8_t *key_of(const tab_keyring *k, tab_str sealed, size_t *ret_head)
+{
+    size_t id_n = sealed.n == 0 ? 0 : (uint8_t)sealed.p[0];
+    if (id_n == 0 || sealed.n < 1 + id_n + NONCE + TAG)
+        return NULL;
+    *ret_head = 1 + id_n;
+    for (size_t i = 0; i < k->n; i++)
+        if (k->at[i].id_n == id_n && memcmp(k->at[i].id, sealed.p + 1, id_n) == 0)
+            return k->at[i].key;
+    return NULL;
+}
+
+tab_status tab_unseal(const tab_keyring *k, tab_arena *a, tab_str sealed, tab_str context, tab_str *ret,
+                      tab_error *err)
+{
+    if (tab_arena_full(a)) /* what is to be opened may be missing for it */
+        return tab_no_memory(err);
+    size_t head = 0;
+    const uint8_t *key = key_of(k, sealed, &head);
+    if (key == NULL)
+        return tab_fail(err, TAB_INTERNAL, NULL, "sealed under a key that is not in the keyring");
+    const uint8_t *nonce = (const uint8_t *)sealed.p + head;
+    size_t n = sealed.n - head - NONCE;
+    uint8_t *out = tab_arena_alloc(a, n, 1);
+    if (out == NULL)
+        return tab_no_memory(err);
+    if (crypto_aead_xchacha20poly1305_ietf_decrypt(out, NULL, NULL, nonce + NONCE, n,
+                                                   (const uint8_t *)context.p, context.n, nonce, key) != 0)
+        return tab_fail(err, TAB_INTERNAL, NULL, "a sealed value does not open: damaged, or moved");
+    *ret = (tab_str){ (const char *)out, n - TAG };
+    return TAB_OK;
+}
+
+bool tab_run_keys_read(const char *text, bool seals, tab_run_keys *ret)
+{
+    *ret = (tab_run_keys){ text[0] == 0 ? NULL : tab_keyring_new(text), seals };
+    if (text[0] == 0)
+        tab_log(TAB_WARN, "TAB_RUN_KEY is empty: what runs leave for a while is not sealed");
+    if (text[0] == 0 || ret->ring != NULL)
+        return true;
+    tab_log(TAB_ERROR, "TAB_RUN_KEY is not a valid keyring");
+    return false;
+}
+
+tab_status tab_run_seal(const tab_run_keys *k, tab_arena *a, tab_str plain, tab_str context, tab_str *ret,
+                        tab_error *err)
+{
+    *ret = plain;
+    return k->ring == NULL || !k->seals || plain.n == 0 ? TAB_OK
+                                                        : tab_seal(k->ring, a, plain, context, ret, err);
+}
+
+tab_status tab_run_open(const tab_run_keys *k, tab_arena *a, tab_str stored, tab_str context, tab_str *ret,
+                        tab_error *err)
+{
+    if (tab_arena_full(a)) /* none of it was read, perhaps: that is not an empty text */
+        return tab_no_memory(err);
+    *ret = stored;
+    if (stored.n == 0 || (uint8_t)stored.p[0] > KEY_ID) /* no length of an id: not sealed */
+        return TAB_OK;
+    if (k->ring == NULL)
+        return tab_fail(err, TAB_INTERNAL, NULL, "sealed, and TAB_RUN_KEY is empty");
+    return tab_unseal(k->ring, a, stored, context, ret, err);
+}

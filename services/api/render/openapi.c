@@ -1,0 +1,469 @@
+/* GET /v2/openapi: the API's description (OpenAPI 3.1), made from the route table that dispatches
+ * it, the platform's routes included (tag `platform`): clients are tested against it. GET
+ * /v2/openapi/:id: one endpoint's serve call, its request schema made from the pinned tables. */
+#include <stdio.h>
+
+#include "proto/data.pb-c.h"
+#include "services/api/api.h"
+#include "services/api/schemas_json.h"
+#include "services/inference/engine/profile/roles/roles.h"
+#include "services/inference/engine/sector/sectors.h"
+
+/* What the route table does not say of a route: a sentence, the schema of the body, the status of success
+ * and its schema. */
+static const struct {
+    const char *summary, *body, *answer;
+    int status;
+} ROUTES[TAB_ROUTE_COUNT] = {
+    [TAB_POST_RUN] = { "Quick run: understand tables and predict, nothing kept", "RunRequest", "BundleOrCost",
+                       200 },
+    [TAB_POST_DATA_CONNECT] = { "Connect a source", "ConnectRequest", NULL, 201 },
+    [TAB_GET_DATA_LIST] = { "List datasets and connections", NULL, NULL, 200 },
+    [TAB_GET_DATA] = { "Retrieve a dataset or a connection", NULL, "Data", 200 },
+    [TAB_POST_DATA_SYNC] = { "Sync a connection", NULL, NULL, 200 },
+    [TAB_POST_DATA_PIN] = { "Pin a dataset", NULL, "Data", 200 },
+    [TAB_POST_DATA_UNPIN] = { "Unpin a dataset", NULL, "Data", 200 },
+    [TAB_POST_DATA_GENERATE] = { "Generate a sector's tables from nothing", "GenerateRequest",
+                                 "GeneratedOrCost", 200 },
+    [TAB_DELETE_DATA] = { "Delete data", NULL, "Deleted", 200 },
+    [TAB_POST_ENDPOINTS] = { "Create an endpoint", "EndpointRequest", "EndpointJob", 202 },
+    [TAB_GET_ENDPOINTS] = { "List endpoints", NULL, NULL, 200 },
+    [TAB_GET_ENDPOINT] = { "Retrieve an endpoint and its bundle", NULL, "Endpoint", 200 },
+    [TAB_POST_SERVE] = { "Serve an endpoint", "ServeRequest", "BundleOrCost", 200 },
+    [TAB_POST_ENDPOINT_REFRESH] = { "Move an endpoint onto the newest snapshots", "RefreshRequest",
+                                    "EndpointJob", 202 },
+    [TAB_POST_ENDPOINT_UPGRADE] = { "Move an endpoint to another base", "UpgradeRequest", "EndpointJob",
+                                    202 },
+    [TAB_GET_ENDPOINT_LOGS] = { "An endpoint's operation log", NULL, NULL, 200 },
+    [TAB_GET_OPENAPI] = { "This description", NULL, NULL, 200 },
+    [TAB_GET_ENDPOINT_OPENAPI] = { "An endpoint's own description", NULL, NULL, 200 },
+    [TAB_DELETE_ENDPOINT] = { "Delete an endpoint", NULL, "Deleted", 200 },
+    [TAB_GET_REPORTS] = { "List reports", NULL, NULL, 200 },
+    [TAB_GET_REPORT] = { "Retrieve a report", NULL, "Report", 200 },
+    [TAB_GET_JOBS] = { "List jobs", NULL, NULL, 200 },
+    [TAB_GET_JOB] = { "Retrieve a job, its result, or a page of its outputs", NULL, "Job", 200 },
+    [TAB_POST_JOB_CANCEL] = { "Cancel a job", NULL, "Job", 200 },
+    [TAB_GET_MODELS] = { "List bases", NULL, NULL, 200 },
+    [TAB_GET_USAGE] = { "Usage of the organization", NULL, NULL, 200 },
+    [TAB_GET_KEYS] = { "List keys", NULL, NULL, 200 },
+    [TAB_POST_KEYS] = { "Create a key; its secret is shown once", "KeyRequest", "Key", 201 },
+    [TAB_POST_KEY_ROTATE] = { "Give a key a new secret", NULL, "Key", 200 },
+    [TAB_DELETE_KEY] = { "Revoke a key", NULL, NULL, 200 },
+    [TAB_POST_DATA_UPLOAD] = { "Upload a file; its tables become datasets", "UploadRequest", "Uploaded",
+                               201 },
+    [TAB_PATCH_ENDPOINT] = { "Change name, target, task or threshold", "EndpointEdit", "Endpoint", 200 },
+    [TAB_POST_PROMPTS] = { "Add a system prompt fragment", "PromptRequest", "Endpoint", 200 },
+    [TAB_PATCH_PROMPT] = { "Change a system prompt fragment", "PromptEdit", "Endpoint", 200 },
+    [TAB_DELETE_PROMPT] = { "Remove a system prompt fragment", NULL, "Endpoint", 200 },
+    [TAB_POST_REPORT_STAR] = { "Star a report", NULL, NULL, 200 },
+    [TAB_POST_REPORT_UNSTAR] = { "Unstar a report", NULL, NULL, 200 },
+    [TAB_GET_AUDIT] = { "List the audit log", NULL, "AuditPage", 200 },
+    [TAB_GET_NOTIFICATIONS] = { "List notifications", NULL, "NotificationPage", 200 },
+    [TAB_POST_NOTIFICATION_READ] = { "Mark a notification as read", NULL, "Notification", 200 },
+    [TAB_GET_ORGANIZATION] = { "Settings of the organization", NULL, "Organization", 200 },
+    [TAB_PUT_ORGANIZATION] = { "Change settings of the organization", "OrganizationEdit", "Organization",
+                               200 },
+    [TAB_POST_SESSION] = { "Sign in: a key becomes a session in a cookie", "SessionRequest", "Session", 201 },
+    [TAB_GET_SESSION] = { "The session that calls", NULL, "Session", 200 },
+    [TAB_GET_DATA_SNAPSHOTS] = { "List a dataset's snapshots", NULL, "SnapshotPage", 200 },
+    [TAB_GET_DATA_DIFF] = { "What two snapshots of a dataset differ by", NULL, "SnapshotDiff", 200 },
+    [TAB_GET_DATA_PROFILE] = { "How a snapshot's values are spread", NULL, "SnapshotProfile", 200 },
+    [TAB_DELETE_SESSION] = { "Sign out: the session ends", NULL, NULL, 200 },
+};
+
+static void head(request *r, const char *title)
+{
+    tab_out *o = &r->out;
+    text_member(o, "openapi", "3.1.0");
+    open_member(o, "info", '{');
+    text_member(o, "title", title);
+    text_member(o, "version", "2.0.0");
+    tab_out_close(o, '}');
+    open_member(o, "servers", '[');
+    tab_out_open(o, '{');
+    text_member(o, "url", r->api->cfg.base_url);
+    tab_out_close(o, '}');
+    tab_out_close(o, ']');
+    raw_member(o, "security", "[{\"key\":[]}]");
+}
+
+static void parameter(tab_out *o, const char *in, const char *name, bool required, const char *schema)
+{
+    tab_out_open(o, '{');
+    text_member(o, "name", name);
+    text_member(o, "in", in);
+    bool_member(o, "required", required);
+    raw_member(o, "schema", schema);
+    tab_out_close(o, '}');
+}
+
+static void answer(tab_out *o, const char *status, const char *what, const char *schema)
+{
+    open_member(o, status, '{');
+    text_member(o, "description", what);
+    open_member(o, "content", '{');
+    open_member(o, "application/json", '{');
+    open_member(o, "schema", '{');
+    char ref[80];
+    snprintf(ref, sizeof ref, "#/components/schemas/%s", schema != NULL ? schema : "");
+    if (schema != NULL)
+        text_member(o, "$ref", ref);
+    else
+        text_member(o, "type", "object");
+    tab_out_close(o, '}');
+    tab_out_close(o, '}');
+    tab_out_close(o, '}');
+    tab_out_close(o, '}');
+}
+
+static void operation(tab_out *o, tab_route_id id)
+{
+    const tab_route *t = &tab_routes[id];
+    char method[8], ref[96], status[8];
+    size_t n = 0;
+    for (; t->method[n] != 0 && n < sizeof method - 1; n++)
+        method[n] = (char)(t->method[n] | 0x20);
+    method[n] = 0;
+    open_member(o, method, '{');
+    text_member(o, "operationId", t->name);
+    text_member(o, "summary", ROUTES[id].summary);
+    text_member(o, "x-scope", t->scope == TAB_SCOPE_ALL ? "any" : tab_scope_name(t->scope));
+    if ((t->flags & TAB_ROUTE_OPEN) != 0)
+        raw_member(o, "security", "[]");
+    if ((t->flags & TAB_ROUTE_PLATFORM) != 0)
+        raw_member(o, "tags", "[\"platform\"]");
+    open_member(o, "parameters", '[');
+    if (strstr(t->path, ":id") != NULL)
+        parameter(o, "path", "id", true, "{\"type\":\"string\",\"maxLength\":128}");
+    if (strstr(t->path, ":sub") != NULL)
+        parameter(o, "path", "sub", true, "{\"type\":\"string\",\"maxLength\":128}");
+    if ((t->flags & TAB_ROUTE_PAGED) != 0) {
+        parameter(o, "query", "limit", false, "{\"type\":\"integer\",\"minimum\":1,\"maximum\":100}");
+        parameter(o, "query", "cursor", false,
+                  "{\"type\":\"string\",\"minLength\":1,\"maxLength\":1024,"
+                  "\"description\":\"`next_cursor` of the page before\"}");
+    }
+    if (id == TAB_GET_JOBS)
+        parameter(o, "query", "status", false,
+                  "{\"enum\":[\"queued\",\"running\",\"done\",\"failed\",\"cancelled\",\"expired\"]}");
+    if (id == TAB_GET_NOTIFICATIONS)
+        parameter(o, "query", "unread", false, "{\"type\":\"boolean\"}");
+    if (id == TAB_GET_DATA_DIFF) {
+        parameter(o, "query", "before", false, "{\"type\":\"string\",\"maxLength\":128}");
+        parameter(o, "query", "after", false, "{\"type\":\"string\",\"maxLength\":128}");
+        parameter(o, "query", "change", false, "{\"enum\":[\"added\",\"removed\",\"changed\"]}");
+    }
+    if (id == TAB_GET_DATA_PROFILE)
+        parameter(o, "query", "snapshot", false, "{\"type\":\"string\",\"maxLength\":128}");
+    if (id == TAB_GET_AUDIT) {
+        parameter(o, "query", "event", false, "{\"type\":\"string\",\"maxLength\":128}");
+        parameter(o, "query", "actor", false, "{\"type\":\"string\",\"maxLength\":128}");
+        parameter(o, "query", "since", false, "{\"type\":\"string\",\"format\":\"date-time\"}");
+        parameter(o, "query", "until", false, "{\"type\":\"string\",\"format\":\"date-time\"}");
+    }
+    if ((t->flags & TAB_ROUTE_IDEMPOTENT) != 0)
+        parameter(o, "header", "Idempotency-Key", false,
+                  "{\"type\":\"string\",\"minLength\":1,\"maxLength\":255,\"pattern\":\"^[ -~]+$\"}");
+    tab_out_close(o, ']');
+    if ((t->flags & TAB_ROUTE_BODY) != 0) {
+        static const char form[] = ",\"multipart/form-data\":{\"schema\":";
+        snprintf(ref, sizeof ref, "{\"$ref\":\"#/components/schemas/%s\"}", ROUTES[id].body);
+        raw_member(o, "requestBody",
+                   id == TAB_POST_DATA_UPLOAD
+                       ? "{\"required\":true,\"content\":{\"multipart/form-data\":{\"schema\":"
+                   : id == TAB_POST_ENDPOINT_REFRESH
+                       ? "{\"required\":false,\"content\":{\"application/json\":{\"schema\":"
+                       : "{\"required\":true,\"content\":{\"application/json\":{\"schema\":");
+        o->comma = false;
+        tab_out_raw(o, tab_str_of(ref));
+        tab_out_bytes(o, "}", 1);
+        if (id == TAB_POST_RUN || id == TAB_POST_ENDPOINTS || id == TAB_POST_SERVE) {
+            snprintf(ref, sizeof ref, "{\"$ref\":\"#/components/schemas/%s\"}}",
+                     id == TAB_POST_ENDPOINTS ? "EndpointForm" : "TablesForm");
+            tab_out_bytes(o, form, sizeof form - 1);
+            tab_out_bytes(o, ref, strlen(ref));
+        }
+        tab_out_bytes(o, "}}", 2);
+    }
+    open_member(o, "responses", '{');
+    snprintf(status, sizeof status, "%d", ROUTES[id].status);
+    answer(o, status, "The result", ROUTES[id].answer);
+    if (id == TAB_POST_RUN || id == TAB_POST_DATA_GENERATE || id == TAB_POST_DATA_SYNC ||
+        id == TAB_POST_DATA_UPLOAD)
+        answer(o, "202", "A job was started", NULL);
+    if (id == TAB_POST_ENDPOINTS || id == TAB_POST_ENDPOINT_REFRESH)
+        answer(o, "200", "With `dry_run`", "Cost");
+    answer(o, "default", "An error", "Error");
+    tab_out_close(o, '}');
+    tab_out_close(o, '}');
+}
+
+/* A route's path as OpenAPI writes it: /v2/jobs/:id/cancel is /v2/jobs/{id}/cancel. */
+static void template_of(const char *path, char *ret, size_t size)
+{
+    size_t n = 0;
+    bool inside = false;
+    for (const char *p = path; *p != 0 && n + 2 < size; p++) {
+        if (inside && *p == '/')
+            ret[n++] = '}';
+        inside = *p == ':' || (inside && *p != '/');
+        ret[n++] = *p == ':' ? '{' : *p;
+    }
+    if (inside)
+        ret[n++] = '}';
+    ret[n] = 0;
+}
+
+static void words_schema(tab_out *o, const char *name, const char *what, const char *const *word, size_t n)
+{
+    open_member(o, name, '{');
+    text_member(o, "description", what);
+    open_member(o, "enum", '[');
+    for (size_t i = 0; i < n; i++)
+        tab_out_cstr(o, word[i]);
+    tab_out_close(o, ']');
+    tab_out_close(o, '}');
+}
+
+/* The schemas of schemas.json, behind those that tables of the engine make. */
+static void schemas(tab_out *o)
+{
+    static const char *const roles[] = {
+#define TAB_X(e, name, family, type, pii, ident) name,
+        TAB_ROLE_LIST(TAB_X)
+#undef TAB_X
+    };
+    static const char *const sectors[] = {
+#define TAB_X(slug, name) slug, name,
+        TAB_SECTOR_LIST(TAB_X)
+#undef TAB_X
+    };
+    open_member(o, "schemas", '{');
+    words_schema(o, "Role", "what a column's values are", roles, sizeof roles / sizeof *roles);
+    words_schema(o, "Sector", "a slug, or a name as a run's `sector` says it", sectors,
+                 sizeof sectors / sizeof *sectors);
+    tab_out_bytes(o, ",", 1);
+    tab_out_bytes(o, API_SCHEMAS + 1, strlen(API_SCHEMAS) - 2);
+    tab_out_close(o, '}');
+}
+
+tab_status get_openapi(request *r, tab_error *err)
+{
+    (void)err;
+    tab_out *o = &r->out;
+    tab_out_open(o, '{');
+    head(r, "Tabella");
+    open_member(o, "paths", '{');
+    bool written[TAB_ROUTE_COUNT] = { false };
+    for (int i = 0; i < TAB_ROUTE_COUNT; i++) {
+        if (written[i] || !api_serves(r->api, (tab_route_id)i))
+            continue;
+        char path[96];
+        template_of(tab_routes[i].path, path, sizeof path);
+        open_member(o, path, '{');
+        for (int k = i; k < TAB_ROUTE_COUNT; k++)
+            if (strcmp(tab_routes[k].path, tab_routes[i].path) == 0 && api_serves(r->api, (tab_route_id)k)) {
+                operation(o, (tab_route_id)k);
+                written[k] = true;
+            }
+        tab_out_close(o, '}');
+    }
+    tab_out_close(o, '}');
+    open_member(o, "components", '{');
+    raw_member(o, "securitySchemes", "{\"key\":{\"type\":\"http\",\"scheme\":\"bearer\"}}");
+    schemas(o);
+    tab_out_close(o, '}');
+    tab_out_close(o, '}');
+    return TAB_OK;
+}
+
+/* ---- one endpoint ---------------------------------------------------------------------------- */
+
+enum { SAMPLE_ROWS = 100 };
+
+/* The kinds of cells that a column's first rows hold, and null. */
+static void cell_type(tab_out *o, const tab_column *c, size_t rows)
+{
+    bool seen[TAB_CELL_BOOL + 1] = { false };
+    for (size_t i = 0; i < rows; i++)
+        seen[tab_cell_at(c, i).kind] = true;
+    tab_out_open(o, '{');
+    open_member(o, "type", '[');
+    bool none = !seen[TAB_CELL_NUMBER] && !seen[TAB_CELL_TEXT] && !seen[TAB_CELL_BOOL];
+    if (seen[TAB_CELL_NUMBER] || none)
+        tab_out_cstr(o, "number");
+    if (seen[TAB_CELL_TEXT] || none)
+        tab_out_cstr(o, "string");
+    if (seen[TAB_CELL_BOOL] || none)
+        tab_out_cstr(o, "boolean");
+    tab_out_cstr(o, "null");
+    tab_out_close(o, ']');
+    tab_out_close(o, '}');
+}
+
+static void columns_json(tab_out *o, const tab_table *t)
+{
+    tab_out_open(o, '[');
+    for (size_t c = 0; c < t->cols; c++)
+        tab_out_str(o, t->col[c].name);
+    tab_out_close(o, ']');
+}
+
+static void table_schema(tab_out *o, const tab_table *t)
+{
+    tab_out_open(o, '{');
+    text_member(o, "type", "object");
+    raw_member(o, "required", "[\"id\",\"columns\",\"rows\"]");
+    open_member(o, "properties", '{');
+    open_member(o, "id", '{');
+    str_member(o, "const", t->id);
+    tab_out_close(o, '}');
+    open_member(o, "columns", '{');
+    text_member(o, "description", "these columns; in any order where names are unique");
+    text_member(o, "type", "array");
+    uint_member(o, "minItems", t->cols);
+    uint_member(o, "maxItems", t->cols);
+    open_member(o, "items", '{');
+    tab_out_key(o, "enum");
+    columns_json(o, t);
+    tab_out_close(o, '}');
+    tab_out_close(o, '}');
+    open_member(o, "rows", '{');
+    text_member(o, "type", "array");
+    open_member(o, "items", '{');
+    text_member(o, "type", "array");
+    text_member(o, "description",
+                "cells in the order of `columns`; the types are those of the pinned columns in their order");
+    open_member(o, "prefixItems", '[');
+    for (size_t c = 0; c < t->cols; c++)
+        cell_type(o, &t->col[c], t->rows);
+    tab_out_close(o, ']');
+    tab_out_close(o, '}');
+    tab_out_close(o, '}');
+    tab_out_close(o, '}');
+    tab_out_close(o, '}');
+}
+
+static void table_example(tab_out *o, const tab_table *t)
+{
+    tab_out_open(o, '{');
+    str_member(o, "id", t->id);
+    tab_out_key(o, "columns");
+    columns_json(o, t);
+    open_member(o, "rows", '[');
+    if (t->rows > 0) {
+        tab_out_open(o, '[');
+        for (size_t c = 0; c < t->cols; c++)
+            tab_out_cell(o, &t->col[c], 0);
+        tab_out_close(o, ']');
+    }
+    tab_out_close(o, ']');
+    tab_out_close(o, '}');
+}
+
+/* The first rows of each pinned table. */
+static tab_status read_pinned(request *r, const Tabella__Endpoint *e, const tab_table **ret, tab_error *err)
+{
+    for (size_t i = 0; i < e->n_datasets; i++) {
+        Tabella__ReadRequest q = TABELLA__READ_REQUEST__INIT;
+        tab_answer answer_;
+        q.snapshot = e->datasets[i]->snapshot;
+        q.rows = SAMPLE_ROWS;
+        q.table_id = tab_arena_printf(r->arena, "%.*s", (int)e->datasets[i]->table_id.len,
+                                      (const char *)e->datasets[i]->table_id.data);
+        tab_ask ask = { .service = "data-connector",
+                        .method = "Read",
+                        .in = &q.base,
+                        .reply = &tabella__read_reply__descriptor };
+        tab_status s = call_with(r, &ask, &answer_, err);
+        if (s != TAB_OK)
+            return s;
+        if (answer_.n_tables != 1)
+            return tab_fail(err, TAB_INTERNAL, "", "a snapshot without its table");
+        ret[i] = answer_.tables[0];
+    }
+    return TAB_OK;
+}
+
+/* The one path that the endpoint has, with an example of its own columns. */
+static void serve_path(tab_out *o, const Tabella__Endpoint *e, const tab_table *const *table)
+{
+    char path[96];
+    snprintf(path, sizeof path, "/v2/serve/%.40s", e->id);
+    open_member(o, path, '{');
+    raw_member(
+        o, "post",
+        "{\"operationId\":\"serve\",\"summary\":\"Score rows with this endpoint\","
+        "\"requestBody\":{\"required\":true,"
+        "\"content\":{\"application/json\":{\"schema\":{\"$ref\":\"#/components/schemas/ServeRequest\"},"
+        "\"example\":");
+    /* the members of `post` go on behind the example */
+    o->comma = false;
+    tab_out_open(o, '{');
+    open_member(o, "tables", '[');
+    for (size_t i = 0; i < e->n_datasets; i++)
+        table_example(o, table[i]);
+    tab_out_close(o, ']');
+    tab_out_close(o, '}');
+    tab_out_bytes(o, "}}}", 3);
+    open_member(o, "responses", '{');
+    answer(o, "200", "The bundle of the request rows", "Bundle");
+    answer(o, "default", "An error", "Error");
+    tab_out_close(o, '}');
+    tab_out_bytes(o, "}", 1); /* post */
+    tab_out_close(o, '}');    /* the path */
+}
+
+static void serve_request(tab_out *o, const Tabella__Endpoint *e, const tab_table *const *table)
+{
+    open_member(o, "ServeRequest", '{');
+    text_member(o, "type", "object");
+    raw_member(o, "anyOf", "[{\"required\":[\"tables\"]},{\"required\":[\"options\"]}]");
+    open_member(o, "properties", '{');
+    raw_member(o, "options",
+               "{\"type\":\"object\",\"description\":\"In place of tables: the next steps of every pinned "
+               "series\",\"properties\":{\"horizon\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":10000}},"
+               "\"additionalProperties\":false}");
+    open_member(o, "tables", '{');
+    text_member(o, "type", "array");
+    open_member(o, "items", '{');
+    open_member(o, "anyOf", '[');
+    for (size_t i = 0; i < e->n_datasets; i++)
+        table_schema(o, table[i]);
+    tab_out_close(o, ']');
+    tab_out_close(o, '}');
+    tab_out_close(o, '}');
+    tab_out_close(o, '}');
+    tab_out_close(o, '}');
+}
+
+tab_status get_endpoint_openapi(request *r, tab_error *err)
+{
+    const Tabella__Endpoint *e = NULL;
+    tab_out *o = &r->out;
+    tab_status s = endpoint_of(r, &e, err);
+    if (s != TAB_OK)
+        return s;
+    if (strcmp(e->status, "live") != 0)
+        return tab_fail(err, TAB_CONFLICT, "", "the endpoint is not live yet");
+    const tab_table **table = tab_arena_new_of(r->arena, const tab_table *, e->n_datasets + 1);
+    if (table == NULL)
+        return tab_no_memory(err);
+    if ((s = read_pinned(r, e, table, err)) != TAB_OK)
+        return s;
+    tab_out_open(o, '{');
+    head(r, e->name);
+    open_member(o, "paths", '{');
+    serve_path(o, e, table);
+    tab_out_close(o, '}');
+    open_member(o, "components", '{');
+    raw_member(o, "securitySchemes", "{\"key\":{\"type\":\"http\",\"scheme\":\"bearer\"}}");
+    open_member(o, "schemas", '{');
+    raw_member(o, "Error", API_SCHEMA_ERROR);
+    raw_member(o, "Bundle", "{\"type\":\"object\"}");
+    serve_request(o, e, table);
+    tab_out_close(o, '}'); /* schemas */
+    tab_out_close(o, '}'); /* components */
+    tab_out_close(o, '}');
+    return TAB_OK;
+}

@@ -1,0 +1,166 @@
+/* Cells a minute of an organization: debited in Redis (tab_cells of common/redis/limits.lua) before the work
+ * starts.
+ *
+ *   prepaid (SLOTS, by organization)   cells   debited already, for serve calls to come: a call of one row
+ *                                              does not pay for a round trip
+ *                                      tat     the bucket of this process alone, which counts while Redis is
+ *                                              away
+ *
+ * Two organizations that meet in a slot take turns; what was prepaid goes back to Redis. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/base/hash.h"
+#include "common/base/time.h"
+#include "common/redis/limits.h"
+#include "services/api/api.h"
+#include "services/api/counts.h"
+
+enum { SLOTS = 1024, MINUTE_MS = 60000, RETRY_MOST_MS = 24 * 3600 * 1000, SHARE = 64 };
+
+static struct {
+    pthread_mutex_t lock;
+    struct prepaid {
+        char org[48];
+        uint64_t cells, limit;
+        double tat; /* milliseconds of tab_mono_ms() */
+    } of[SLOTS];
+} prepaid = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static struct prepaid *prepaid_of(const char *org)
+{
+    return &prepaid.of[tab_text_slot(org, SLOTS)];
+}
+
+/* cells < 0 gives back. *retry_ms: 0 when they were debited. */
+static tab_status debit(api *a, const char *org, int64_t cells, uint64_t limit, int64_t *retry_ms)
+{
+    char key[64], n[24], most[24];
+    redisReply *y = NULL;
+    snprintf(key, sizeof key, "tab:c:%s", org);
+    snprintf(n, sizeof n, "%lld", (long long)cells);
+    snprintf(most, sizeof most, "%llu", (unsigned long long)limit);
+    const char *argv[] = { "tab_cells", "1", key, n, most };
+    tab_status s = tab_limits_call(a->redis, a->cfg.redis_ms, &y, NULL, 5, argv);
+    if (s != TAB_OK)
+        return s;
+    bool good = y->type == REDIS_REPLY_ARRAY && y->elements == 2 &&
+                y->element[0]->type == REDIS_REPLY_INTEGER && y->element[1]->type == REDIS_REPLY_INTEGER &&
+                y->element[1]->integer >= 0 && y->element[1]->integer <= RETRY_MOST_MS;
+    if (good)
+        *retry_ms = y->element[0]->integer == 1 ? 0 : y->element[1]->integer;
+    freeReplyObject(y);
+    return good ? TAB_OK : TAB_UNAVAILABLE;
+}
+
+/* The same rule (GCRA) for this process alone, while Redis is away. cells < 0 gives back. */
+static int64_t debit_here(const char *org, int64_t cells, uint64_t limit)
+{
+    double now = (double)tab_mono_ms(), cost = (double)cells * MINUTE_MS / (double)limit, retry = 0;
+    struct prepaid *p = prepaid_of(org);
+    pthread_mutex_lock(&prepaid.lock);
+    if (strcmp(p->org, org) != 0) {
+        *p = (struct prepaid){ 0 };
+        snprintf(p->org, sizeof p->org, "%s", org);
+    }
+    double tat = p->tat > now ? p->tat : now;
+    if (cost > 0 && tat > now &&
+        tat + cost - now > MINUTE_MS) /* one larger than a minute waits for a full bucket */
+        retry = cost > MINUTE_MS ? tat - now : tat + cost - now - MINUTE_MS;
+    else
+        p->tat = tat + cost;
+    pthread_mutex_unlock(&prepaid.lock);
+    return retry > 0 ? (int64_t)retry + 1 : 0;
+}
+
+static bool take_prepaid(const char *org, uint64_t cells)
+{
+    struct prepaid *p = prepaid_of(org);
+    pthread_mutex_lock(&prepaid.lock);
+    bool yes = strcmp(p->org, org) == 0 && p->cells >= cells;
+    p->cells -= yes ? cells : 0;
+    pthread_mutex_unlock(&prepaid.lock);
+    return yes;
+}
+
+bool cells_take(request *r, uint64_t cells)
+{
+    bool yes = r->who.cells_per_minute == 0 || cells == 0 || take_prepaid(r->who.org, cells);
+    r->debited += yes && r->who.cells_per_minute > 0 ? cells : 0;
+    return yes;
+}
+
+void cells_untake(request *r, uint64_t cells)
+{
+    struct prepaid *p = prepaid_of(r->who.org);
+    if (r->debited < cells)
+        return; /* nothing limits its cells */
+    r->debited -= cells;
+    pthread_mutex_lock(&prepaid.lock);
+    if (strcmp(p->org, r->who.org) == 0) /* else another has the slot: they are lost to the minute */
+        p->cells += cells;
+    pthread_mutex_unlock(&prepaid.lock);
+}
+
+static void add_prepaid(api *a, const char *org, uint64_t cells, uint64_t limit)
+{
+    struct prepaid *p = prepaid_of(org), old = { 0 };
+    int64_t none;
+    pthread_mutex_lock(&prepaid.lock);
+    if (strcmp(p->org, org) != 0) {
+        old = *p;
+        *p = (struct prepaid){ 0 };
+        snprintf(p->org, sizeof p->org, "%s", org);
+    }
+    p->cells += cells;
+    p->limit = limit;
+    pthread_mutex_unlock(&prepaid.lock);
+    if (old.cells > 0)
+        (void)!debit(a, old.org, -(int64_t)old.cells, old.limit, &none);
+}
+
+tab_status cells_debit(request *r, uint64_t cells, bool ahead, tab_error *err)
+{
+    const char *org = r->who.org;
+    uint64_t limit = r->who.cells_per_minute, more = 0;
+    int64_t retry = 0;
+    if (limit == 0 || cells == 0)
+        return TAB_OK;
+    if (ahead && take_prepaid(org, cells)) {
+        r->debited += cells;
+        return TAB_OK;
+    }
+    if (ahead && cells < limit / SHARE)
+        more = limit / SHARE - cells;
+    tab_status s = debit(r->api, org, (int64_t)(cells + more), limit, &retry);
+    if (s == TAB_OK && retry > 0 && more > 0) {
+        more = 0;
+        s = debit(r->api, org, (int64_t)cells, limit, &retry);
+    }
+    if (s != TAB_OK)
+        retry = debit_here(org, (int64_t)cells, limit);
+    else if (retry == 0 && more > 0)
+        add_prepaid(r->api, org, more, limit);
+    if (retry == 0) {
+        r->debited += cells;
+        return TAB_OK;
+    }
+    r->retry_after = (unsigned)((retry + 999) / 1000);
+    count_limited(LIMIT_CELLS);
+    return tab_fail(
+        err, TAB_RATE_LIMIT, "",
+        "The organization's %llu cells a minute are used up. Retry after the time in Retry-After.",
+        (unsigned long long)limit);
+}
+
+void cells_give_back(request *r, tab_status s)
+{
+    int64_t none, cells = (int64_t)r->debited;
+    /* The caller's body was wrong, or the caller left: that may have cost the work all the same, so nothing
+     * is given back. */
+    if (cells == 0 || s == TAB_OK || s == TAB_VALIDATION || s == TAB_CANCELLED)
+        return;
+    r->debited = 0;
+    if (debit(r->api, r->who.org, -cells, r->who.cells_per_minute, &none) != TAB_OK)
+        (void)!debit_here(r->who.org, -cells, r->who.cells_per_minute);
+}

@@ -1,0 +1,121 @@
+/* See serve_cache.h: rows are shared by reference counts, so that a call keeps the row it began with. */
+#include "services/api/serve/serve_cache.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/base/hash.h"
+
+/* SLOTS: two endpoints that meet in one are read anew by each call (docs/decisions/0384).
+ * FRESH_MS: a version that Redis gives may have been written into it too late: a Redis that was frozen
+ * carries out what lay before it. So a row is used no longer than jobs waits with the answer to a deletion
+ * that did not reach Redis (services/jobs/state.c). */
+enum { SLOTS = 4096, FRESH_MS = 2000 };
+
+/* An endpoint as serving needs it, read by any number of calls at once. */
+typedef struct {
+    atomic_size_t refs;
+    tab_arena *arena;
+    serve_row row;
+    tab_out held;
+    char org[48], id[129], state[64];
+    char worker[40]; /* under the lock of `rows` */
+    int64_t asked;   /* tab_mono_ms before jobs was asked for it */
+} cached_row;
+
+static struct {
+    pthread_mutex_t lock;
+    cached_row *slot[SLOTS];
+} rows = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static cached_row **slot_of(const request *r)
+{
+    uint64_t h = tab_fnv1a(TAB_FNV1A, r->who.org, strlen(r->who.org));
+    return &rows.slot[tab_hash_slot(tab_fnv1a(h, r->param[0].p, r->param[0].n), SLOTS)];
+}
+
+static bool same(const cached_row *s, const request *r)
+{
+    return strcmp(s->org, r->who.org) == 0 && strlen(s->id) == r->param[0].n &&
+           memcmp(s->id, r->param[0].p, r->param[0].n) == 0 && strcmp(s->state, r->state) == 0;
+}
+
+static void unref(void *arg)
+{
+    cached_row *k = arg;
+    if (k == NULL || atomic_fetch_sub(&k->refs, 1) > 1)
+        return;
+    tab_out_free(&k->held);
+    tab_arena_free(k->arena);
+    free(k);
+}
+
+const serve_row *serve_cache_get(request *r, char worker[40])
+{
+    cached_row *k = NULL;
+    if (r->state[0] == 0)
+        return NULL;
+    cached_row **s = slot_of(r);
+    pthread_mutex_lock(&rows.lock);
+    if (*s != NULL && same(*s, r) && tab_mono_ms() - (*s)->asked < FRESH_MS) {
+        k = *s;
+        atomic_fetch_add(&k->refs, 1);
+        memcpy(worker, k->worker, sizeof k->worker);
+    }
+    pthread_mutex_unlock(&rows.lock);
+    if (k != NULL && !tab_arena_defer(r->arena, unref, k)) {
+        unref(k);
+        k = NULL;
+    }
+    return k == NULL ? NULL : &k->row;
+}
+
+const serve_row *serve_cache_put(request *r, const Tabella__Endpoint *e, int64_t asked)
+{
+    char state[64];
+    snprintf(state, sizeof state, "%.40s:%llu", e->id, (unsigned long long)e->state_version);
+    Tabella__Endpoint small = *e; /* what serving needs */
+    small.n_system_prompts = 0;
+    cached_row *k = calloc(1, sizeof *k);
+    if (k == NULL)
+        return NULL;
+    atomic_init(&k->refs, 1);
+    k->asked = asked;
+    k->arena = tab_arena_new((size_t)64 << 20);
+    tab_str bytes = tab_proto_write(r->arena, &small.base);
+    if (k->arena != NULL && bytes.p != NULL)
+        k->row.e = tab_proto_read(k->arena, &tabella__endpoint__descriptor, bytes);
+    if (k->row.e == NULL) {
+        unref(k);
+        return NULL;
+    }
+    k->row.held_out = endpoint_held_out(k->row.e, &k->held);
+    snprintf(k->org, sizeof k->org, "%s", r->who.org);
+    snprintf(k->id, sizeof k->id, "%.*s", TAB_STR(r->param[0]));
+    snprintf(k->state, sizeof k->state, "%s", state);
+    if (!tab_arena_defer(r->arena, unref, k)) {
+        unref(k);
+        return NULL;
+    }
+    if (strcmp(state, r->state) == 0) {
+        cached_row **s = slot_of(r);
+        atomic_fetch_add(&k->refs, 1);
+        pthread_mutex_lock(&rows.lock);
+        cached_row *old = *s;
+        if (old != NULL && same(old, r))
+            memcpy(k->worker, old->worker, sizeof k->worker);
+        *s = k;
+        pthread_mutex_unlock(&rows.lock);
+        unref(old);
+    }
+    return &k->row;
+}
+
+void serve_cache_worker(const request *r, const char *worker)
+{
+    cached_row **s = slot_of(r);
+    pthread_mutex_lock(&rows.lock);
+    if (*s != NULL && same(*s, r))
+        snprintf((*s)->worker, sizeof(*s)->worker, "%s", worker);
+    pthread_mutex_unlock(&rows.lock);
+}

@@ -1,0 +1,174 @@
+/* What every provider of source.h uses. */
+#include "services/data-connector/source/source.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+const char *credential(const source *s, const char *name)
+{
+    for (size_t i = 0; i < s->n_credentials; i++)
+        if (strcmp(s->credentials[i]->name, name) == 0)
+            return s->credentials[i]->value;
+    return "";
+}
+
+int64_t source_left_ms(const source *s, int64_t most)
+{
+    return *s->cancel ? 0 : tab_left_ms(s->deadline, most);
+}
+
+tab_status source_plain(const source *s, bool *ret, tab_error *err)
+{
+    const char *tls = credential(s, "tls");
+    *ret = strcmp(tls, "disable") == 0;
+    if (tls[0] != '\0' && !*ret && strcmp(tls, "verify-full") != 0)
+        return tab_fail(err, TAB_VALIDATION, "credentials.tls", "tls is verify-full or disable.");
+    if (*ret && s->is_public)
+        return tab_fail(err, TAB_VALIDATION, "credentials.tls",
+                        "TLS can only be left out in networks that the operator allows.");
+    return TAB_OK;
+}
+
+tab_status source_roots(const source *s, char path[64], int *ret, tab_error *err)
+{
+    const char *ca = credential(s, "ca");
+    size_t n = strlen(ca), at = 0;
+    *ret = -1;
+    snprintf(path, 64, "/etc/ssl/certs/ca-certificates.crt");
+    if (n == 0)
+        return TAB_OK;
+    if (strstr(ca, "-----BEGIN CERTIFICATE-----") == NULL)
+        return tab_fail(err, TAB_VALIDATION, "credentials.ca", "ca is one or more certificates in PEM form.");
+    int fd = memfd_create("ca", MFD_CLOEXEC);
+    while (fd >= 0 && at < n) {
+        ssize_t w = write(fd, ca + at, n - at);
+        if (w <= 0)
+            break;
+        at += (size_t)w;
+    }
+    if (fd < 0 || at < n) {
+        if (fd >= 0)
+            close(fd);
+        return tab_fail(err, TAB_INTERNAL, "", "no room for the certificates");
+    }
+    snprintf(path, 64, "/proc/self/fd/%d", fd);
+    *ret = fd;
+    return TAB_OK;
+}
+
+bool source_refuses(const source *s)
+{
+    struct addrinfo hints = { .ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM }, *to = NULL;
+    char port[8];
+    int why = 0;
+    socklen_t n = sizeof why;
+    snprintf(port, sizeof port, "%u", s->ref->port);
+    if (getaddrinfo(s->address, port, &hints, &to) != 0)
+        return false;
+    int fd = socket(to->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, to->ai_addr, to->ai_addrlen) != 0)
+        why = errno;
+    struct pollfd p = { fd, POLLOUT, 0 };
+    if (why == EINPROGRESS && (poll(&p, 1, 1000) != 1 || getsockopt(fd, SOL_SOCKET, SO_ERROR, &why, &n) != 0))
+        why = 0;
+    if (fd >= 0)
+        close(fd);
+    freeaddrinfo(to);
+    return why == ECONNREFUSED;
+}
+
+tab_status source_refuses_login(tab_error *err)
+{
+    return tab_fail(err, TAB_VALIDATION, "credentials", "The source refuses these credentials.");
+}
+
+tab_status source_without_tls(tab_error *err)
+{
+    return tab_fail(err, TAB_VALIDATION, "source",
+                    "The source offers no TLS that can be verified. Turn TLS on there and give its "
+                    "authority's certificate as credentials.ca; in a network that the operator allows, "
+                    "credentials.tls may be disable.");
+}
+
+tab_status source_not_listening(tab_error *err)
+{
+    return tab_fail(err, TAB_VALIDATION, "source",
+                    "Nothing listens at the source's address and port. Check both, and that the server "
+                    "takes connections from other machines.");
+}
+
+tab_status source_too_large(tab_error *err)
+{
+    return tab_fail(err, TAB_VALIDATION, "source", "The source sends more than can be read.");
+}
+
+tab_status source_too_late(tab_error *err)
+{
+    return tab_fail(err, TAB_CANCELLED, "", "Reading the source took too long.");
+}
+
+tab_status source_broke(tab_error *err)
+{
+    if (guard_spent())
+        return source_too_large(err);
+    return tab_fail(err, TAB_UNAVAILABLE, "", "The source broke the connection.");
+}
+
+/* ---- tables that runs write ------------------------------------------------------------------ */
+
+enum { WRITERS = 40 }; /* names of runs that a comment holds; MySQL's has room for 2048 characters */
+
+static bool names(const char *comment, const char *once)
+{
+    size_t n = strlen(once);
+    for (const char *p = strstr(comment, once); p != NULL; p = strstr(p + 1, once))
+        if ((p == comment || p[-1] == ' ') && (p[n] == ' ' || p[n] == '\0'))
+            return true;
+    return false;
+}
+
+static bool same_columns(const tab_table *t, const char *const *columns, size_t n)
+{
+    bool same = t->cols == n;
+    for (size_t k = 0; same && k < n; k++)
+        same = tab_str_eq(t->col[k].name, tab_str_of(columns[k]));
+    return same;
+}
+
+tab_status output_may(const output *o, const char *comment, const char *const *columns, size_t n_columns,
+                      bool *ret_done, tab_error *err)
+{
+    *ret_done = comment != NULL && names(comment, o->once);
+    if (comment == NULL || *ret_done)
+        return TAB_OK;
+    if (o->mode == OUT_NEW)
+        return tab_fail(
+            err, TAB_CONFLICT, "options.out",
+            "this table is there already: name another, or say options.out_mode append or replace");
+    if (strncmp(comment, "job_", 4) != 0)
+        return tab_fail(err, TAB_CONFLICT, "options.out",
+                        "no run wrote this table, and runs change no other: name a new one");
+    /* before the pass it is not known yet which of its columns a run will write, but the first is */
+    bool fits = o->table != NULL ? same_columns(o->table, columns, n_columns)
+                                 : n_columns > 0 && strcmp(columns[0], "row") == 0;
+    if (!fits)
+        return tab_fail(err, TAB_CONFLICT, "options.out",
+                        "this table has other columns than the predictions: name a new one");
+    return TAB_OK;
+}
+
+const char *output_comment(const output *o, tab_arena *a, const char *before)
+{
+    size_t n = 0, names_left = WRITERS - 1;
+    if (before == NULL || o->mode != OUT_APPEND)
+        return o->once;
+    for (; before[n] != '\0'; n++)
+        if (before[n] == ' ' && --names_left == 0)
+            break;
+    return tab_arena_printf(a, "%s %.*s", o->once, (int)n, before);
+}

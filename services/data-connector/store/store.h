@@ -1,0 +1,104 @@
+/* data-connector's SQL. Every function runs in the caller's transaction, which is bound to `org`.
+ */
+#ifndef DATA_STORE_H
+#define DATA_STORE_H
+
+#include "common/pg/pg.h"
+#include "common/rpc/rpc.h"
+#include "common/security/crypto.h"
+#include "common/security/ids.h"
+#include "common/table/table.h"
+#include "proto/data.pb-c.h"
+#include "services/data-connector/store/blocks.h"
+
+/* A transaction that writes pieces holds the organization's blocks shared; one that deletes blocks holds
+ * them alone. So no block is deleted while a snapshot that is not committed yet uses it. Ends with the
+ * transaction. */
+tab_status store_hold_blocks(tab_tx *tx, const char *org, bool alone, tab_error *err) TAB_CHECKED;
+
+/* ---- datasets */
+enum { DATA_TEMPORARY_HOURS = 26 }; /* a temporary one lives so long */
+typedef struct {
+    const char *id, *name, *source, *connection, *ingest_id,
+        *owner; /* connection, ingest_id: NULL for none */
+    bool temporary;
+    int64_t expires; /* of a temporary one; 0: in DATA_TEMPORARY_HOURS by the database's clock */
+} store_dataset;
+tab_status store_dataset_add(tab_tx *tx, const char *org, const store_dataset *d, tab_error *err) TAB_CHECKED;
+/* The dataset of an ingest id; NOT_FOUND. */
+tab_status store_dataset_ingested(tab_tx *tx, tab_arena *a, const char *org, const char *ingest_id,
+                                  const char **ret, tab_error *err) TAB_CHECKED;
+/* Locks the row; NOT_FOUND with param "id" for a temporary one too, unless `any`. */
+tab_status store_dataset_lock(tab_tx *tx, tab_arena *a, const char *org, const char *id, bool any,
+                              const char **ret_snapshot, const char **ret_connection,
+                              tab_error *err) TAB_CHECKED;
+tab_status store_dataset_pin(tab_tx *tx, const char *org, const char *id, bool pinned,
+                             tab_error *err) TAB_CHECKED;
+/* What was done to its rows on their way, a line each. */
+tab_status store_dataset_noted(tab_tx *tx, const char *org, const char *id, tab_str notes,
+                               tab_error *err) TAB_CHECKED;
+/* Drops datasets: by id, by owner (temporary ones), or the expired ones (both NULL). With them go their
+ * snapshots' rows, the blocks that nothing else holds, and the connection that feeds them. Needs
+ * store_hold_blocks alone. */
+tab_status store_dataset_drop(tab_tx *tx, const char *org, const char *id, const char *owner,
+                              tab_error *err) TAB_CHECKED;
+/* Deletes the rows of snapshots that are older than so many days and neither current nor pinned. */
+tab_status store_snapshots_expire(tab_tx *tx, const char *org, int64_t days, tab_error *err) TAB_CHECKED;
+/* Organizations that have something to drop, one a row; TAB_ORG_ALL. */
+tab_status store_orgs_to_sweep(tab_tx *tx, tab_arena *a, int64_t days, const char ***ret, size_t *ret_n,
+                               tab_error *err) TAB_CHECKED;
+
+/* ---- snapshots */
+/* temporary: what seals its blocks, for a temporary dataset; else NULL. */
+tab_status store_snapshot_add(tab_tx *tx, const char *org, const char *dataset, const char *id,
+                              const char *sync_id, const tab_table *t, const tab_run_keys *temporary,
+                              tab_error *err) TAB_CHECKED; /* becomes the current one */
+/* The same in steps, for a table of which only pieces are at hand: each of its pieces, packed under the
+ * organization's key, then the snapshot. bytes: of the packed pieces. */
+typedef struct {
+    size_t rows, cols, bytes;
+} store_size;
+tab_status store_org_key(tab_tx *tx, const char *org, uint8_t ret[BLOCK_KEY], tab_error *err) TAB_CHECKED;
+tab_status store_piece_add(tab_tx *tx, const char *org, const char *snapshot, block_range at, const block *b,
+                           tab_error *err) TAB_CHECKED;
+tab_status store_snapshot_pieced(tab_tx *tx, const char *org, const char *dataset, const char *id,
+                                 const char *sync_id, const store_size *size, tab_error *err) TAB_CHECKED;
+typedef struct {
+    const char *id, *dataset, *name;
+    uint64_t rows, cols;
+    bool kept, pinned, temporary;
+    int64_t created, last_used;
+} store_snapshot;
+/* By snapshot id or dataset id (its current one). NOT_FOUND. */
+tab_status store_snapshot_get(tab_tx *tx, tab_arena *a, const char *org, const char *id, store_snapshot *ret,
+                              tab_error *err) TAB_CHECKED;
+/* Rows [first, first + rows) of columns by index; n 0: all columns. NOT_FOUND when they are no
+ * longer kept. */
+tab_status store_snapshot_read(tab_tx *tx, tab_arena *a, const char *org, const store_snapshot *s,
+                               uint64_t first, uint64_t rows, const uint32_t *columns, size_t n,
+                               const char *table_id, const tab_run_keys *keys, const tab_table **ret,
+                               tab_error *err) TAB_CHECKED;
+tab_status store_used(tab_tx *tx, const char *org, const char *dataset, tab_error *err) TAB_CHECKED;
+
+/* ---- pins */
+tab_status store_pins_set(tab_tx *tx, const char *org, const char *endpoint_id, const char *endpoint,
+                          const store_snapshot *s, size_t n,
+                          tab_error *err) TAB_CHECKED; /* n 0: none any more */
+/* Names of the endpoints that pin the dataset, comma between; "" for none. */
+tab_status store_pins_names(tab_tx *tx, tab_arena *a, const char *org, const char *dataset, const char **ret,
+                            tab_error *err) TAB_CHECKED;
+/* The endpoints that pin what a connection feeds, whose dataset is locked: "a, b", or "". */
+tab_status store_connection_pins(tab_tx *tx, tab_arena *a, const char *org, const char *connection,
+                                 const char **ret, tab_error *err) TAB_CHECKED;
+
+/* ---- what is shown */
+tab_status store_object(tab_tx *tx, tab_arena *a, const char *org, const char *id, Tabella__DataObject **ret,
+                        tab_error *err) TAB_CHECKED; /* ds_... or conn_...; NOT_FOUND, param "id" */
+tab_status store_objects(tab_tx *tx, tab_arena *a, const char *org, uint32_t limit, const char *after,
+                         Tabella__ListDataReply *ret, tab_error *err) TAB_CHECKED;
+
+/* An audit event of the call into the outbox. actor "": the call's own. */
+tab_status store_audit(tab_tx *tx, const tab_call *call, const char *actor, const char *action,
+                       const char *subject, const char *detail, tab_error *err) TAB_CHECKED;
+
+#endif

@@ -1,0 +1,191 @@
+/* See across_model.h. The model is a file of numbers that the linker takes in as it is (tools/train/pairs
+ * writes it), read as a tab_across_model. */
+#include "services/inference/engine/link/evidence/across_model.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { CHUNKS = 64 };
+
+/* The model's bytes, by their first and last address. */
+__asm__(".section .rodata\n.balign 16\n.global tab_blob_across\n.hidden tab_blob_across\ntab_blob_across:\n"
+        ".incbin \"services/inference/engine/link/across.model\"\n.global tab_blob_across_end\n"
+        ".hidden tab_blob_across_end\ntab_blob_across_end:\n.previous\n");
+extern const char tab_blob_across[] __attribute__((visibility("hidden")));
+extern const char tab_blob_across_end[] __attribute__((visibility("hidden")));
+
+/* The blob is part of the program: one that does not fit is our own mistake, and a build error in effect. */
+const tab_across_model *tab_across_model_shipped(void)
+{
+    const void *blob = tab_blob_across;
+    if ((size_t)(tab_blob_across_end - tab_blob_across) != sizeof(tab_across_model) ||
+        memcmp(blob, TAB_ACROSS_MARK, sizeof TAB_ACROSS_MARK) != 0)
+        abort();
+    return blob;
+}
+
+typedef struct {
+    const tab_engine *e;
+    const tab_across_model *m;
+    tab_across *x;
+} answering;
+
+/* Most pairs are plainly two entities: they are known after the first trees. */
+static void answer_chunk(void *ctx, size_t chunk)
+{
+    enum { GLANCE = 40 };
+    static const double NONE = -6;
+    answering *w = ctx;
+    tab_twin_pairs *s = &w->x->s;
+    const tab_across_model *m = w->m;
+    float f[TAB_ACROSS_FEATURES];
+    for (size_t i = s->n * chunk / CHUNKS; i < s->n * (chunk + 1) / CHUNKS; i++) {
+        if ((i & 255) == 0 && tab_engine_cancelled(w->e))
+            return;
+        tab_across_features(w->x, i, f);
+        double z = tab_trees_add((double)m->start, m->tree, GLANCE, f);
+        if (z > NONE)
+            z = tab_trees_add(z, m->tree + GLANCE, TAB_ACROSS_TREES - GLANCE, f);
+        s->p[i] = (float)(1 / (1 + exp(-z)));
+    }
+}
+
+tab_status tab_across_model_run(const tab_engine *e, const tab_across_model *m, tab_across *x, tab_error *err)
+{
+    answering w = { e, m, x };
+    tab_engine_for(e, CHUNKS, answer_chunk, &w);
+    return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : TAB_OK;
+}
+
+bool tab_across_twins(const tab_twin_pairs *const two[2], double *ret)
+{
+    *ret = 0;
+    for (int side = 0; side < 2; side++) {
+        size_t n = 0;
+        bool *has = calloc(two[side]->rows + 1, 1);
+        for (size_t i = 0; has != NULL && i < two[side]->n; i++)
+            if (two[side]->p[i] >= 0.5f)
+                has[two[side]->a[i]] = has[two[side]->b[i]] = true;
+        for (size_t r = 0; has != NULL && r < two[side]->rows; r++)
+            n += has[r];
+        free(has);
+        if (has == NULL)
+            return false;
+        *ret += 0.5 * (double)n / fmax((double)two[side]->rows, 1);
+    }
+    return true;
+}
+
+/* What partners rows have in two tables; pairs of p >= 0.5. */
+typedef struct {
+    double share;        /* of the rows of both that have one */
+    bool many_a, many_b; /* a tenth of those have several: rows of b, rows of a */
+} partnership;
+
+static bool count_partners(const tab_candidates *c, size_t na, size_t nb, partnership *ret)
+{
+    size_t some[2] = { 0 }, several[2] = { 0 };
+    uint8_t *partners = calloc(na + nb + 1, 1);
+    for (size_t i = 0; partners != NULL && i < c->n; i++) {
+        size_t row[2] = { c->a[i], na + c->b[i] };
+        for (int k = 0; k < 2 && c->p[i] >= 0.5f; k++)
+            if (partners[row[k]] < 2) {
+                some[k] += partners[row[k]] == 0;
+                several[k] += partners[row[k]]++ == 1;
+            }
+    }
+    ret->many_b = several[0] * 10 > some[0];
+    ret->many_a = several[1] * 10 > some[1];
+    ret->share = (double)(some[0] + some[1]) / fmax((double)(na + nb), 1);
+    free(partners);
+    return partners != NULL;
+}
+
+static const double MANY = 0.25; /* share of rows with twins from which tables are full of them */
+
+/* Before the pairs are judged: whether the model can be asked at all. */
+static bool may_stand(const tab_across_view *g)
+{
+    static const double TWINS = 0.15, EXCESS = 0.05, EXCESS_MANY = 0.125, WHOLE = 0.6;
+    return g->twins >= TWINS && g->excess >= (g->twins >= MANY ? EXCESS_MANY : EXCESS) && g->whole < WHOLE;
+}
+
+bool tab_across_stands(const tab_across_view *g)
+{
+    static const double SOME = 0.15, EXCESS = 0.155, MOST = 0.5;
+    static const double RULES = 0.9, RULES_MANY = 0.35, RULES_MORE = 0.2;
+    /* One partner a row explains the tables, and the rules find it. */
+    if (!may_stand(g) || g->rules >= RULES * g->model + (g->twins > RULES_MANY ? RULES_MORE : 0))
+        return false;
+    return g->twins >= MANY ? g->model < SOME || g->excess >= EXCESS : g->model >= MOST;
+}
+
+/* The model's pairs and probabilities take the place of the rules', where tables hold duplicates: the rules'
+ * assignments, which find what chance looks like by giving each row one partner, do not hold there. */
+static tab_status judge(const tab_engine *e, const tab_views *v, const tab_link_table *tables,
+                        const tab_twin_pairs *twins, const tab_across_model *m, tab_arena *a, tab_linkage *l,
+                        tab_error *err)
+{
+    const tab_twin_pairs *const two[2] = { &twins[l->ta], &twins[l->tb] };
+    size_t na = v->table[l->ta].rows, nb = v->table[l->tb].rows;
+    tab_across_view g = { .excess = 1, .whole = l->share };
+    partnership rules, model;
+    tab_across x;
+    if (na + nb > TAB_ACROSS_ROWS_MOST)
+        return TAB_OK;
+    if (!tab_across_twins(two, &g.twins) || !count_partners(&l->c, na, nb, &rules))
+        return tab_no_memory(err);
+    if (!may_stand(&g))
+        return TAB_OK;
+    TAB_TRY(tab_across_new(e, v, tables, l, two, a, &x, err));
+    if (x.s.n == 0)
+        return TAB_OK;
+    double part = (double)na / (double)(na + nb);
+    g.excess = (double)x.nearer - 2 * part * (1 - part) * (1 - g.twins);
+    if (!may_stand(&g))
+        return TAB_OK;
+    TAB_TRY(tab_across_model_run(e, m, &x, err));
+    tab_candidates c = { .n = x.s.n,
+                         .attrs = x.s.l.attrs,
+                         .a = x.s.a,
+                         .b = x.s.b,
+                         .agree = x.s.agree,
+                         .cosine = x.s.cosine,
+                         .evidence = x.s.evidence,
+                         .p = x.s.p,
+                         .elsewhere = tab_arena_new_of(a, float, x.s.n), /* within the evidence */
+                         .kept = tab_arena_new_of(a, bool, x.s.n) };
+    if (c.kept == NULL || c.elsewhere == NULL || !count_partners(&c, na, nb, &model))
+        return tab_no_memory(err);
+    g.rules = rules.share;
+    g.model = model.share;
+    if (!tab_across_stands(&g))
+        return TAB_OK;
+    memset(c.kept, true, c.n);
+    l->c = c;
+    l->many_a = model.many_a;
+    l->many_b = model.many_b;
+    l->learned = true;
+    return TAB_OK;
+}
+
+tab_status tab_link_tables(const tab_engine *e, const tab_views *v, tab_link_table *tables,
+                           const tab_key_plan *plan, const tab_across_model *m, double threshold,
+                           const bool *const *refers, tab_arena *a, tab_linkage **ret, size_t *ret_n,
+                           tab_twins *twins, tab_error *err)
+{
+    tab_twin_pairs *s = tab_arena_new_of(a, tab_twin_pairs, v->n);
+    if (s == NULL)
+        return tab_no_memory(err);
+    for (size_t t = 0; t < v->n; t++)
+        TAB_TRY(tab_twins_judge(e, v, tables, t, refers == NULL ? NULL : refers[t], a, &s[t], err));
+    TAB_TRY(tab_link_pairs(e, v, tables, plan, a, ret, ret_n, err));
+    for (size_t i = 0; m != NULL && i < *ret_n; i++)
+        TAB_TRY(judge(e, v, tables, s, m, a, &(*ret)[i], err));
+    for (size_t t = 0; t < v->n; t++) {
+        twins[t] = (tab_twins){ .pairs = &s[t] };
+        if (s[t].n > 0)
+            TAB_TRY(tab_twin_groups(&s[t], (float)fmax(threshold, 0.5), a, &twins[t].twin, &twins[t].n, err));
+    }
+    return TAB_OK;
+}

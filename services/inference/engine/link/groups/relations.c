@@ -1,0 +1,108 @@
+#include "services/inference/engine/link/groups/relations.h"
+
+#include <stdlib.h>
+
+#include "services/inference/engine/message.h"
+
+/* Matches between the two tables of a reference. */
+static size_t matches_of(const tab_clusters *cl, const tab_reference *q)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < cl->matches; i++)
+        n += (cl->match[i].ta == q->child_table && cl->match[i].tb == q->parent_table) ||
+             (cl->match[i].tb == q->child_table && cl->match[i].ta == q->parent_table);
+    return n;
+}
+
+bool tab_relations_same(const tab_relations *x, size_t i)
+{
+    const tab_reference *q = &x->plan->keys.ref[i];
+    return x->plan->again[i] || matches_of(x->clusters, q) * 5 > x->v->table[q->child_table].rows;
+}
+
+/* The columns of one side of a reference. */
+static bool add_columns(const tab_relations *x, size_t table, uint32_t first, const uint32_t *also, uint32_t n,
+                        size_t *ret_n, Tabella__ColumnRef ***to)
+{
+    const tab_table *t = x->v->table[table].profile->table;
+    *to = tab_arena_new_of(x->e->arena, Tabella__ColumnRef *, n + 1);
+    for (uint32_t i = 0; *to != NULL && i <= n; i++) {
+        (*to)[i] = tab_column_ref(x->e->arena, t, (uint32_t)table, i == 0 ? first : also[i - 1]);
+        if ((*to)[i] == NULL)
+            return false;
+    }
+    *ret_n = n + 1;
+    return *to != NULL;
+}
+
+/* One reference, told from the table that was supplied first; within a table from the column that refers. */
+static bool write_reference(const tab_relations *x, const tab_reference *q, Tabella__TableRelation *r)
+{
+    bool child_first = q->child_table <= q->parent_table;
+    uint32_t *to = tab_reference_rows(x->v, q);
+    for (size_t i = 0; to != NULL && i < x->v->table[q->child_table].rows; i++)
+        r->matches += to[i] != TAB_NULL;
+    bool ok = to != NULL;
+    free(to);
+    r->a_table = child_first ? q->child_table : q->parent_table;
+    r->b_table = child_first ? q->parent_table : q->child_table;
+    r->relation = tab_text(q->one_to_one ? "one_to_one" : child_first ? "many_to_one" : "one_to_many");
+    r->key = 1;
+    r->confidence = q->p;
+    r->evidence = tab_reference_words(x->e->arena, x->v, q);
+    if (!ok || r->evidence == NULL)
+        return false;
+    size_t *mine_n = child_first ? &r->n_a_columns : &r->n_b_columns,
+           *their_n = child_first ? &r->n_b_columns : &r->n_a_columns;
+    Tabella__ColumnRef ***mine = child_first ? &r->a_columns : &r->b_columns,
+                       ***theirs = child_first ? &r->b_columns : &r->a_columns;
+    return add_columns(x, q->child_table, q->child, q->child_also, q->also, mine_n, mine) &&
+           add_columns(x, q->parent_table, q->parent, q->parent_also, q->also, their_n, theirs);
+}
+
+/* Two tables that share entities; of exactly two tables without a reference also that they share none. */
+static bool write_shared(const tab_relations *x, size_t link, size_t matches, double sum,
+                         Tabella__TableRelation *r)
+{
+    static const char *const name[2][2] = { { "one_to_one", "one_to_many" },
+                                            { "many_to_one", "many_to_many" } };
+    const tab_linkage *l = &x->link[link];
+    r->a_table = (uint32_t)l->ta;
+    r->b_table = (uint32_t)l->tb;
+    r->relation = tab_text(name[l->many_a][l->many_b]);
+    r->matches = matches;
+    r->confidence = matches > 0 ? sum / (double)matches : 0;
+    r->evidence = tab_arena_printf(x->e->arena, "%zu pairs of rows of %.*s and %.*s are one entity", matches,
+                                   TAB_STR(x->v->table[l->ta].profile->table->id),
+                                   TAB_STR(x->v->table[l->tb].profile->table->id));
+    return r->evidence != NULL;
+}
+
+tab_status tab_relations_write(const tab_relations *x, Tabella__CrossTableMap *m, tab_error *err)
+{
+    tab_arena *a = x->e->arena;
+    size_t said = 0;
+    size_t *matches = calloc(x->links + 1, sizeof *matches);
+    double *sum = calloc(x->links + 1, sizeof *sum);
+    m->relation = tab_arena_new_of(a, Tabella__TableRelation *, x->links + x->plan->keys.n);
+    bool ok = matches != NULL && sum != NULL && m->relation != NULL;
+    for (size_t i = 0; ok && i < x->clusters->matches; i++) {
+        matches[x->clusters->match[i].link]++;
+        sum[x->clusters->match[i].link] += (double)x->clusters->match[i].p;
+    }
+    for (size_t i = 0; ok && i < x->plan->keys.n + x->links; i++) {
+        bool key = i < x->plan->keys.n;
+        size_t k = i - x->plan->keys.n;
+        if (key ? x->plan->keys.ref[i].p < x->threshold || tab_relations_same(x, i)
+                : matches[k] == 0 && (x->v->n > 2 || said > 0))
+            continue;
+        Tabella__TableRelation *r = tab_message(a, Tabella__TableRelation, TABELLA__TABLE_RELATION__INIT);
+        ok = r != NULL &&
+             (key ? write_reference(x, &x->plan->keys.ref[i], r) : write_shared(x, k, matches[k], sum[k], r));
+        m->relation[m->n_relation++] = r;
+        said++;
+    }
+    free(matches);
+    free(sum);
+    return ok ? TAB_OK : tab_no_memory(err);
+}

@@ -1,0 +1,11 @@
+/* The strict patterns among tab_checks_of's tests: what needs no arithmetic. */
+#ifndef TAB_PATTERN_H
+#define TAB_PATTERN_H
+
+#include "common/base/base.h"
+
+/* The bits of the patterns (checksum.h) that a text of 2 to 400 bytes matches; *any_digit: whether it
+ * holds a digit. Linear in its length. */
+uint64_t tab_patterns_of(tab_str s, bool *any_digit);
+
+#endif

@@ -1,0 +1,42 @@
+/* A column as a vector: what the models see. Computed from the summary alone. No feature reads a name or
+ * depends on the layout: a number that arrives as text and one that arrives as a number are one text.
+ *
+ *   dense   (TAB_DENSE)  shares in 0..1, logarithms, flags; every value finite and within +-16
+ *   gram    (TAB_GRAMS)  share of the distinct values that hold the hashed character 1- to 3-gram, as
+ *                        square roots scaled to unit length
+ *   sector  (TAB_SECTORS) evidence of the values' words for each sector, see words.c */
+#ifndef TAB_FEATURES_H
+#define TAB_FEATURES_H
+
+#include "services/inference/engine/lexicon/lexicon.h"
+#include "services/inference/engine/profile/cells/checksum.h"
+#include "services/inference/engine/profile/features/column_summary.h"
+#include "services/inference/engine/sector/sectors.h"
+
+enum {
+    TAB_DENSE_PLAIN = 176,
+    TAB_CROSSED = 98,
+    TAB_DENSE_OTHER = TAB_DENSE_PLAIN + TAB_CROSSED,
+    TAB_DENSE = TAB_DENSE_OTHER + 2 * TAB_LISTS + TAB_CHECK_COUNT,
+    TAB_GRAMS = 2048,
+    TAB_LOOKED_AT = 160 /* values of the summary whose words, characters and readings are looked at */
+};
+
+typedef struct {
+    float dense[TAB_DENSE];
+    float gram[TAB_GRAMS];
+    float sector[TAB_SECTORS];
+    /* What the rules and the table pass need in plain. */
+    double present, distinct, marks; /* marks: cells like "?" */
+    double check[TAB_CHECK_COUNT];   /* share of distinct non-mark values that pass */
+    size_t values;                   /* distinct non-mark values looked at */
+    double number_share, date_share, clock_share, duration_share;
+    double min, max, q50;
+    bool fraction; /* numbers that are not all whole */
+    bool drawn;    /* whole numbers that repeat as often as draws from their range would */
+    bool heaped;   /* whole numbers that repeat, with last digits that people prefer */
+    bool counted;  /* 1, 1, 1, 2, 2, 2, 3 ...: counted up through the rows, many rows a number */
+} tab_features;
+
+void tab_features_of(const tab_summary *s, tab_features *ret);
+#endif
