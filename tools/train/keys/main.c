@@ -359,6 +359,17 @@ static void count_others(const schema *s, tally *all)
     }
 }
 
+static void name_grains(const schema *s)
+{
+    for (size_t t = 0; t < s->tables; t++) {
+        printf("  rows    %.2f %.*s: %s", s->grain[t].confidence, TAB_STR(s->table[t]),
+               tab_grain_names[s->grain[t].kind]);
+        for (uint32_t i = 0; i < s->grain[t].n; i++)
+            printf(" %s", s->title[s->k.at[t] + s->grain[t].of[i]]);
+        printf("\n");
+    }
+}
+
 static void report_others(const schema *s, size_t n)
 {
     static const char *const kind[] = { "by one column", "by several columns", "within a table" };
@@ -367,6 +378,8 @@ static void report_others(const schema *s, size_t n)
         tally one[KINDS] = { 0 }, sum = { 0 };
         if (verbose)
             printf("%s\n", s[i].name);
+        if (verbose)
+            name_grains(&s[i]);
         count_others(&s[i], one);
         for (int q = 0; q < KINDS; q++) {
             add(&all[strncmp(s[i].family, "made", 4) == 0][q], &one[q]);

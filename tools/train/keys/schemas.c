@@ -150,7 +150,11 @@ bool schema_read(tab_arena *a, const char *dir, const char *name, bool wanted, s
     ok = ok && tab_views_new(&e, profile, s->tables, &v, &err) == TAB_OK;
     ok = ok && tab_key_columns_new(&e, v, a, &s->k, &err) == TAB_OK;
     ok = ok && tab_inclusions_find(&e, v, &s->k, a, &s->x, &s->n, &err) == TAB_OK;
-    ok = ok && (!wanted || tab_keys_find(&e, v, 0.5, a, &s->keys, &err) == TAB_OK);
+    ok = ok && (!wanted || (tab_keys_find(&e, v, 0.5, a, &s->keys, &err) == TAB_OK &&
+                            tab_grains_find(v, &s->keys, a, &s->grain, &err) == TAB_OK));
+    s->table = tab_arena_new_of(a, tab_str, TABLES);
+    for (size_t i = 0; ok && i < s->tables; i++)
+        s->table[i] = tab_arena_copy(a, t[i].id);
     if (ok) {
         s->columns = s->k.at[s->tables];
         s->title = tab_arena_new_of(a, char *, s->columns);

@@ -3,7 +3,7 @@
 #define TAB_TRAIN_SCHEMAS_H
 
 #include "services/inference/engine/keys/inclusions.h"
-#include "services/inference/engine/keys/keys.h"
+#include "services/inference/engine/keys/grain.h"
 
 /* A known foreign key of one or more columns; columns are of tab_key_columns.col. */
 typedef struct {
@@ -22,6 +22,8 @@ typedef struct {
     size_t n;
     float *p;      /* (n) for the caller */
     tab_keys keys; /* all references, as the engine finds them; where they are wanted */
+    tab_grain *grain; /* (tables) likewise */
+    tab_str *table;   /* (tables) names */
 } schema;
 
 /* Reads folder dir/name and finds its inclusions, and its references where they are `wanted`. All of it lives

@@ -40,6 +40,7 @@ tab_status tab_keys_find(const tab_engine *e, const tab_views *v, double least, 
 typedef struct {
     size_t n;
     tab_reference *ref;
+    const struct tab_grain *grain; /* of each table, where it was asked (grain.h) */
 } tab_references;
 
 /* Those between n profiled tables; none of one table. They live in e->arena. Errors as above. */

@@ -1,12 +1,14 @@
 /* See plan.h: from references between columns to what holds of whole tables. Tables that references join, at
  * once or through others, form a group (union-find); within a group rows of two tables are no entity in
- * common, unless a reference between the two is one to one or the child repeats the parent's rows. */
+ * common, unless a reference between the two is one to one and the child repeats the parent's attributes. */
 #include "services/inference/engine/keys/plan.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "services/inference/engine/align/union_find.h"
+
+static const double HALF = 0.5;
 
 /* Two tables of one making, as the orders of two years: as many columns, four in five of one role and type,
  * one of which refers to the same key in both. */
@@ -43,9 +45,10 @@ static double copied(const tab_view *a, const tab_view *b, const uint32_t *ra, c
     return seen >= ENOUGH ? ((double)same - (double)other) / (double)seen : 0;
 }
 
-/* Whether the child says of each row little but what the parent says of the row that it refers to: three in
- * five of its columns are copies. Such rows are the parent's entities over again, as in a list of visitors
- * with name and address. False also when out of memory: the rows then hang. */
+/* Whether a child whose rows are one to one with the parent's says again what the parent says of them: a third
+ * of its columns are copies. Such rows are the parent's entities over again, as in two lists of customers under
+ * one number. A child with many rows a parent that repeats its address, and one to one parts that share nothing
+ * but the key, refer to it. False also when out of memory: the rows then hang. */
 static bool repeats(const tab_views *v, const tab_reference *r)
 {
     const tab_table_view *A = &v->table[r->child_table], *B = &v->table[r->parent_table];
@@ -64,7 +67,12 @@ static bool repeats(const tab_views *v, const tab_reference *r)
                 most = fmax(most, copied(&A->col[i], &B->col[j], ra, rb, n));
         copies += most >= 0.5;
     }
-    return copies > 0 && (copies + 1) * 5 >= A->cols * 3;
+    return copies > 0 && (copies + 1) * 3 >= A->cols;
+}
+
+static bool observes(const tab_grain *g)
+{
+    return g->kind == TAB_GRAIN_OBSERVATION && g->confidence >= HALF;
 }
 
 typedef struct {
@@ -114,7 +122,10 @@ tab_status tab_key_plan_new(const tab_engine *e, const tab_views *v, double thre
     tab_keys keys;
     TAB_TRY(tab_keys_find(e, v, threshold < 0.5 ? threshold : 0.5, a, &keys, err));
     const tab_keys *k = &keys;
-    *ret = (tab_key_plan){ .keys = keys,
+    tab_grain *grain;
+    TAB_TRY(tab_grains_find(v, k, a, &grain, err));
+    *ret = (tab_key_plan){ .grain = grain,
+                           .keys = keys,
                            .tables = n,
                            .apart = tab_arena_new_of(a, bool, n *n),
                            .under = tab_arena_new_of(a, uint32_t, n) };
@@ -136,16 +147,18 @@ tab_status tab_key_plan_new(const tab_engine *e, const tab_views *v, double thre
         if (r->p < least || r->child_table == r->parent_table)
             continue;
         any[tab_union_root(any, r->child_table)] = tab_union_root(any, r->parent_table);
-        again[i] = repeats(v, r);
+        again[i] = r->one_to_one && repeats(v, r);
     }
-    /* tables of one group are apart, unless they are alike or a reference between the two says otherwise */
+    /* tables of one group are apart, unless they are alike or a reference between the two says otherwise; and so
+     * are observations, which have things in common but no moments */
     for (uint32_t s = 0; s < n; s++)
         for (uint32_t t = 0; t < n; t++)
             ret->apart[s * n + t] =
-                s != t && tab_union_root(any, s) == tab_union_root(any, t) && !alike(v, k, s, t);
+                s != t && ((tab_union_root(any, s) == tab_union_root(any, t) && !alike(v, k, s, t)) ||
+                           (observes(&ret->grain[s]) && observes(&ret->grain[t])));
     for (size_t i = 0; i < k->n; i++) {
         const tab_reference *r = &k->ref[i];
-        if (r->p >= least && r->child_table != r->parent_table && (r->one_to_one || again[i]))
+        if (again[i])
             ret->apart[r->child_table * n + r->parent_table] =
                 ret->apart[r->parent_table * n + r->child_table] = false;
     }

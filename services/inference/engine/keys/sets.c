@@ -36,6 +36,7 @@ static const double EXACT = 0.99, PRESENT = 0.98, ONCE = 0.98;
 /* FREE: what a tuple counts, since tuples of one row's values are seldom free of one another. Chosen on made
  * schemas, FREE with an eye on public ones (decision 0348). */
 static const double PRIOR = -4, KEPT = 0.99, BOUND = 8, LEAST_HELD = 0.9, FREE = 1.0 / 3;
+static const double STEPS = 50; /* what is held is compared in */
 
 /* A few columns that name the rows of their table; columns of tab_key_columns.col. */
 typedef struct {
@@ -296,7 +297,7 @@ static bool children_of(const search *s, const set_key *q, parts *w, found *l)
 static int likeliest_first(const void *a, const void *b)
 {
     const tab_key_set *x = a, *y = b;
-    double hx = (double)x->held / x->tuples, hy = (double)y->held / y->tuples;
+    int hx = (int)(STEPS * x->held / x->tuples), hy = (int)(STEPS * y->held / y->tuples);
     if (x->told != y->told)
         return x->told > y->told ? -1 : 1;
     if (x->n != y->n)
@@ -410,7 +411,8 @@ static bool say_the_same(const search *s, size_t a, size_t b)
     return set.n <= most;
 }
 
-/* Marks columns that may be part of a key that other tables refer to. */
+/* Marks columns that may be part of a key that other tables refer to. Moments are none: what two tables tell of
+ * one thing on one day need not be one thing more. */
 static void mark_held(const search *s, bool *held)
 {
     size_t columns = s->k->at[s->v->n];
@@ -418,7 +420,7 @@ static void mark_held(const search *s, bool *held)
         uint32_t n = 0;
         for (size_t p = s->k->at[t]; p < s->k->at[t + 1] && n < PARTS; p++) {
             const tab_key_column *c = &s->k->col[p];
-            if (c->kind == TAB_KEY_OTHER || c->unique || c->n < 2 ||
+            if (c->kind == TAB_KEY_OTHER || c->kind == TAB_KEY_DATE || c->unique || c->n < 2 ||
                 (double)c->present < PRESENT * (double)s->v->table[t].rows)
                 continue;
             for (size_t x = 0; x < columns && !held[p]; x++)

@@ -550,7 +550,9 @@ tab_status tab_cross_tables(const tab_engine *e, tab_profile *const *profiles, s
                              &x.link, &x.links, x.twins, err);
     if (st == TAB_OK)
         st = cross(&x, ret_map, ret_unified, ret_linked, err);
-    if (st == TAB_OK && ret_references != NULL && !tab_references_of(&x.plan.keys, e->arena, ret_references))
+    if (st == TAB_OK && ret_references != NULL &&
+        (!tab_references_of(&x.plan.keys, e->arena, ret_references) ||
+         (ret_references->grain = tab_grains_copy(e->arena, x.plan.grain, n)) == NULL))
         st = tab_no_memory(err);
     tab_link_tables_free(tables, n);
     return st;

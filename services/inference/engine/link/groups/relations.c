@@ -78,14 +78,89 @@ static bool write_shared(const tab_relations *x, size_t link, size_t matches, do
     return r->evidence != NULL;
 }
 
+/* How many values two columns have in common. */
+static size_t shared_values(const tab_view *a, const tab_view *b, size_t terms)
+{
+    bool *has = calloc(terms + 1, sizeof *has);
+    size_t n = 0;
+    for (uint32_t i = 0; has != NULL && i < a->values; i++)
+        has[a->value[i].key] = true;
+    for (uint32_t i = 0; has != NULL && i < b->values; i++)
+        n += has[b->value[i].key];
+    free(has);
+    return n;
+}
+
+/* The columns in which observations of two tables name the same things: most of the values of the one are the
+ * other's, too. *ret of their number; false: none. */
+static bool same_things(const tab_relations *x, size_t s, size_t t, uint32_t *ret_a, uint32_t *ret_b, size_t *ret)
+{
+    const tab_grain *a = &x->plan->grain[s], *b = &x->plan->grain[t];
+    *ret = 0;
+    for (uint32_t i = 0; i < a->n; i++)
+        for (uint32_t j = 0; j < b->n; j++) {
+            const tab_view *p = &x->v->table[s].col[a->of[i]], *q = &x->v->table[t].col[b->of[j]];
+            size_t least = p->values < q->values ? p->values : q->values;
+            size_t n = p->kind == TAB_VIEW_TEXT && q->kind == TAB_VIEW_TEXT ? shared_values(p, q, x->v->terms) : 0;
+            if (n < 3 || 2 * n < least || n <= *ret)
+                continue;
+            *ret = n;
+            *ret_a = a->of[i];
+            *ret_b = b->of[j];
+        }
+    return *ret > 0;
+}
+
+/* Observations of the same things, of which neither table is a list: many to many through the thing
+ * (decision 0417). */
+static bool write_things(const tab_relations *x, size_t s, size_t t, uint32_t a, uint32_t b, size_t n,
+                         Tabella__TableRelation *r)
+{
+    const tab_table *p = x->v->table[s].profile->table, *q = x->v->table[t].profile->table;
+    const tab_grain *g = x->plan->grain;
+    tab_str by = tab_column_address(x->e->arena, p, a), of = tab_column_address(x->e->arena, q, b);
+    r->a_table = (uint32_t)s;
+    r->b_table = (uint32_t)t;
+    r->relation = tab_text("many_to_many");
+    r->confidence = g[s].confidence < g[t].confidence ? g[s].confidence : g[t].confidence;
+    r->evidence = tab_arena_printf(x->e->arena,
+                                   "rows of both are observations; %zu of what they are of is in %.*s.%.*s and "
+                                   "in %.*s.%.*s",
+                                   n, TAB_STR(p->id), TAB_STR(by), TAB_STR(q->id), TAB_STR(of));
+    return r->evidence != NULL && add_columns(x, s, a, NULL, 0, &r->n_a_columns, &r->a_columns) &&
+           add_columns(x, t, b, NULL, 0, &r->n_b_columns, &r->b_columns);
+}
+
+/* Adds a relation to m for each two tables of observations of the same things. */
+static bool add_things(const tab_relations *x, Tabella__CrossTableMap *m)
+{
+    const tab_grain *g = x->plan->grain;
+    for (size_t s = 0; s < x->v->n; s++)
+        for (size_t t = s + 1; t < x->v->n; t++) {
+            uint32_t a, b;
+            size_t n;
+            if (g[s].kind != TAB_GRAIN_OBSERVATION || g[t].kind != TAB_GRAIN_OBSERVATION ||
+                !same_things(x, s, t, &a, &b, &n))
+                continue;
+            Tabella__TableRelation *r =
+                tab_message(x->e->arena, Tabella__TableRelation, TABELLA__TABLE_RELATION__INIT);
+            if (r == NULL || !write_things(x, s, t, a, b, n, r))
+                return false;
+            m->relation[m->n_relation++] = r;
+        }
+    return true;
+}
+
 tab_status tab_relations_write(const tab_relations *x, Tabella__CrossTableMap *m, tab_error *err)
 {
     tab_arena *a = x->e->arena;
     size_t said = 0;
     size_t *matches = calloc(x->links + 1, sizeof *matches);
     double *sum = calloc(x->links + 1, sizeof *sum);
-    m->relation = tab_arena_new_of(a, Tabella__TableRelation *, x->links + x->plan->keys.n);
-    bool ok = matches != NULL && sum != NULL && m->relation != NULL;
+    m->relation = tab_arena_new_of(a, Tabella__TableRelation *,
+                                   x->links + x->plan->keys.n + x->v->n * x->v->n);
+    bool ok = matches != NULL && sum != NULL && m->relation != NULL && add_things(x, m);
+    said = m->n_relation;
     for (size_t i = 0; ok && i < x->clusters->matches; i++) {
         matches[x->clusters->match[i].link]++;
         sum[x->clusters->match[i].link] += (double)x->clusters->match[i].p;
