@@ -13,12 +13,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "services/inference/engine/keys/choose.h"
 #include "services/inference/engine/keys/score.h"
 #include "tools/train/keys/schemas.h"
 #include "tools/train/trees.h"
 
-enum { SCHEMAS = 512, FEW = 6 /* values: counted for themselves */ };
+enum { SCHEMAS = 512 };
 /* SAMPLE: share of the inclusions that each tree learns on. RANDOM: weight of schemas that are made at random,
  * which are many. */
 static const float RATE = 0.1f, RANDOM = 0.3f;
@@ -102,14 +101,14 @@ static void fit_both(schema *s, size_t n, const char *without, tab_key_model *m)
 
 static int class_of(const schema *s, uint32_t column)
 {
-    return s->k.col[column].kind != TAB_KEY_WHOLE ? TEXTS : s->k.col[column].n > FEW ? MANY : FEWER;
+    return s->k.col[column].kind != TAB_KEY_WHOLE ? TEXTS : s->k.col[column].n > TAB_KEY_FEW ? MANY : FEWER;
 }
 
 /* The probabilities of a schema's inclusions, after the choice. */
 static void last_answer(const tab_key_stage *m, schema *s)
 {
     tab_key_stage_run(m, s->x, s->n, s->p);
-    if (!tab_keys_choose(s->columns, s->x, s->n, s->p))
+    if (!tab_keys_settle(&s->k, s->columns, s->x, s->n, s->p))
         exit(1);
 }
 

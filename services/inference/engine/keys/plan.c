@@ -45,10 +45,11 @@ static double copied(const tab_view *a, const tab_view *b, const uint32_t *ra, c
     return seen >= ENOUGH ? ((double)same - (double)other) / (double)seen : 0;
 }
 
-/* Whether a child whose rows are one to one with the parent's says again what the parent says of them: a third
- * of its columns are copies. Such rows are the parent's entities over again, as in two lists of customers under
- * one number. A child with many rows a parent that repeats its address, and one to one parts that share nothing
- * but the key, refer to it. False also when out of memory: the rows then hang. */
+/* Whether a child says of each row little but what the parent says of the row that it refers to. Such rows are
+ * the parent's entities over again, as in a list of visitors with name and address. One to one a third of the
+ * columns has to be the key and copies, as in two lists of customers under one number; else four in five, for
+ * an invoice that repeats its customer's address is no customer. False also when out of memory: the rows then
+ * hang. */
 static bool repeats(const tab_views *v, const tab_reference *r)
 {
     const tab_table_view *A = &v->table[r->child_table], *B = &v->table[r->parent_table];
@@ -67,7 +68,8 @@ static bool repeats(const tab_views *v, const tab_reference *r)
                 most = fmax(most, copied(&A->col[i], &B->col[j], ra, rb, n));
         copies += most >= 0.5;
     }
-    return copies > 0 && (copies + 1) * 3 >= A->cols;
+    size_t same = copies + r->also + 1;
+    return copies > 0 && (r->one_to_one ? same * 3 >= A->cols : same * 5 >= A->cols * 4);
 }
 
 static bool observes(const tab_grain *g)
@@ -147,7 +149,7 @@ tab_status tab_key_plan_new(const tab_engine *e, const tab_views *v, double thre
         if (r->p < least || r->child_table == r->parent_table)
             continue;
         any[tab_union_root(any, r->child_table)] = tab_union_root(any, r->parent_table);
-        again[i] = r->one_to_one && repeats(v, r);
+        again[i] = repeats(v, r);
     }
     /* tables of one group are apart, unless they are alike or a reference between the two says otherwise; and so
      * are observations, which have things in common but no moments */

@@ -6,8 +6,7 @@
 
 typedef struct {
     tab_keys keys;
-    bool *again;      /* (keys.n) the child holds the parent's entities over again: each once, with their
-                         attributes */
+    bool *again;      /* (keys.n) the child holds the parent's entities over again, with their attributes */
     tab_grain *grain; /* (tables) what their rows are */
     size_t tables;
     /* (tables, tables) a row of one is no entity of the other: references join the tables, at once or through
