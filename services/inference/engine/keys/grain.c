@@ -10,7 +10,10 @@ const char *const tab_grain_names[] = { "entity", "observation", "line", "bridge
 
 /* UNIQUE: share of rows that a key tells apart. AGAIN: rows that each thing needs on the average to be observed.
  * NAMED: share of rows from which distinct texts are names of the rows themselves. SURE and DOUBTFUL: confidence
- * where no reference tells. */
+ * where no reference tells. LEAST_SHARED: things that two tables have in common. TOGETHER: share of rows that
+ * are of one thing at one moment in both, from which these may be the same rows. */
+enum { LEAST_SHARED = 3 };
+static const double TOGETHER = 0.02;
 static const double HALF = 0.5, UNIQUE = 0.98, MOMENTS = 0.9, AGAIN = 3, NAMED = 0.5, SURE = 0.9, DOUBTFUL = 0.5;
 
 /* What is known of one table while its kind is sought. */
@@ -77,6 +80,17 @@ static double told_apart(const subject *s, const uint32_t *col, uint32_t n)
     return share;
 }
 
+/* The column of moments that differs most from row to row; TAB_NULL: none. */
+static uint32_t when(const subject *s)
+{
+    uint32_t best = TAB_NULL;
+    for (uint32_t c = 0; c < s->v->table[s->t].cols; c++)
+        if (moment(s, c) && view_of(s, c)->values > 1 &&
+            (best == TAB_NULL || view_of(s, c)->values > view_of(s, best)->values))
+            best = c;
+    return best;
+}
+
 static bool say(const subject *s, tab_grain *g, int kind, const uint32_t *of, uint32_t n, double confidence,
                 const char *reason)
 {
@@ -85,6 +99,7 @@ static bool say(const subject *s, tab_grain *g, int kind, const uint32_t *of, ui
     g->of = tab_arena_new_of(s->a, uint32_t, n + 1);
     g->confidence = confidence;
     g->reason = reason;
+    g->when = kind == TAB_GRAIN_OBSERVATION ? when(s) : TAB_NULL;
     if (g->of != NULL && n > 0)
         memcpy(g->of, of, n * sizeof *of);
     return g->of != NULL;
@@ -134,17 +149,6 @@ static uint32_t own_key(const subject *s)
         if (!s->is_reference[c] && !s->k->counted[s->t][c] && may_name(s, c) && unique(s, c))
             return c;
     return TAB_NULL;
-}
-
-/* The column of moments that differs most from row to row; TAB_NULL: none. */
-static uint32_t when(const subject *s)
-{
-    uint32_t best = TAB_NULL;
-    for (uint32_t c = 0; c < s->v->table[s->t].cols; c++)
-        if (moment(s, c) && view_of(s, c)->values > 1 &&
-            (best == TAB_NULL || view_of(s, c)->values > view_of(s, best)->values))
-            best = c;
-    return best;
 }
 
 /* The column without reference whose values stand in several rows each, at other moments: what is observed. Of
@@ -269,6 +273,64 @@ tab_grain *tab_grains_copy(tab_arena *a, const tab_grain *g, size_t n)
             memcpy(to[t].of, g[t].of, g[t].n * sizeof *to[t].of);
     }
     return to;
+}
+
+/* How many values two columns have in common. */
+static size_t shared_values(const tab_view *a, const tab_view *b, size_t terms)
+{
+    bool *has = calloc(terms + 1, sizeof *has);
+    size_t n = 0;
+    for (uint32_t i = 0; has != NULL && i < a->values; i++)
+        has[a->value[i].key] = true;
+    for (uint32_t i = 0; has != NULL && i < b->values; i++)
+        n += has[b->value[i].key];
+    free(has);
+    return n;
+}
+
+bool tab_grains_same_things(const tab_views *v, const tab_grain *g, size_t s, size_t t, uint32_t *ret_a,
+                            uint32_t *ret_b, size_t *ret)
+{
+    const tab_grain *a = &g[s], *b = &g[t];
+    *ret = 0;
+    if (a->kind != TAB_GRAIN_OBSERVATION || b->kind != TAB_GRAIN_OBSERVATION)
+        return false;
+    for (uint32_t i = 0; i < a->n; i++)
+        for (uint32_t j = 0; j < b->n; j++) {
+            const tab_view *p = &v->table[s].col[a->of[i]], *q = &v->table[t].col[b->of[j]];
+            size_t least = p->values < q->values ? p->values : q->values;
+            size_t n = p->kind == TAB_VIEW_TEXT && q->kind == TAB_VIEW_TEXT ? shared_values(p, q, v->terms) : 0;
+            if (n < LEAST_SHARED || (double)n < HALF * (double)least || n <= *ret)
+                continue;
+            *ret = n;
+            *ret_a = a->of[i];
+            *ret_b = b->of[j];
+        }
+    return *ret > 0;
+}
+
+bool tab_grains_other_moments(const tab_views *v, const tab_grain *g, size_t s, size_t t)
+{
+    uint32_t a[2], b[2];
+    size_t n, both = 0, all = 0;
+    const tab_table_view *x = &v->table[s], *y = &v->table[t];
+    tab_tuple_set set;
+    uint64_t tuple;
+    if (!tab_grains_same_things(v, g, s, t, &a[0], &b[0], &n) || g[s].when == TAB_NULL || g[t].when == TAB_NULL ||
+        !tab_tuple_set_new(&set, x->rows + 1))
+        return false;
+    a[1] = g[s].when;
+    b[1] = g[t].when;
+    for (size_t r = 0; r < x->rows; r++)
+        if (tab_tuple_of(x, a, 2, r, 2, 0, &tuple))
+            (void)tab_tuple_set_add(&set, tuple, (uint32_t)r);
+    for (size_t r = 0; r < y->rows; r++)
+        if (tab_tuple_of(y, b, 2, r, 2, 0, &tuple)) {
+            all++;
+            both += tab_tuple_set_row(&set, tuple) != TAB_NULL;
+        }
+    tab_tuple_set_free(&set);
+    return (double)both < TOGETHER * (double)(all < x->rows ? all : x->rows);
 }
 
 tab_status tab_grain_alone(const tab_engine *e, tab_profile *p, tab_grain **ret, tab_error *err)

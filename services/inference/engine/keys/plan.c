@@ -8,8 +8,6 @@
 
 #include "services/inference/engine/align/union_find.h"
 
-static const double HALF = 0.5;
-
 /* Two tables of one making, as the orders of two years: as many columns, four in five of one role and type,
  * one of which refers to the same key in both. */
 static bool alike(const tab_views *v, const tab_keys *k, size_t s, size_t t)
@@ -72,11 +70,6 @@ static bool repeats(const tab_views *v, const tab_reference *r)
     return copies > 0 && (r->one_to_one ? same * 3 >= A->cols : same * 5 >= A->cols * 4);
 }
 
-static bool observes(const tab_grain *g)
-{
-    return g->kind == TAB_GRAIN_OBSERVATION && g->confidence >= HALF;
-}
-
 typedef struct {
     size_t rows;
     double p;
@@ -130,11 +123,12 @@ tab_status tab_key_plan_new(const tab_engine *e, const tab_views *v, double thre
                            .keys = keys,
                            .tables = n,
                            .apart = tab_arena_new_of(a, bool, n *n),
+                           .moments = tab_arena_new_of(a, bool, n *n),
                            .under = tab_arena_new_of(a, uint32_t, n) };
     uint32_t *any = malloc((n + 1) * sizeof *any);
     ranked *order = malloc((k->n + 1) * sizeof *order);
     bool *again = ret->again = tab_arena_new_of(a, bool, k->n);
-    if (ret->apart == NULL || ret->under == NULL || any == NULL || order == NULL || again == NULL) {
+    if (ret->apart == NULL || ret->moments == NULL || ret->under == NULL || any == NULL || order == NULL || again == NULL) {
         free(any);
         free(order);
         return tab_no_memory(err);
@@ -151,13 +145,13 @@ tab_status tab_key_plan_new(const tab_engine *e, const tab_views *v, double thre
         any[tab_union_root(any, r->child_table)] = tab_union_root(any, r->parent_table);
         again[i] = repeats(v, r);
     }
-    /* tables of one group are apart, unless they are alike or a reference between the two says otherwise; and so
-     * are observations, which have things in common but no moments */
+    /* tables of one group are apart, unless they are alike or a reference between the two says otherwise */
     for (uint32_t s = 0; s < n; s++)
-        for (uint32_t t = 0; t < n; t++)
+        for (uint32_t t = 0; t < n; t++) {
             ret->apart[s * n + t] =
-                s != t && ((tab_union_root(any, s) == tab_union_root(any, t) && !alike(v, k, s, t)) ||
-                           (observes(&ret->grain[s]) && observes(&ret->grain[t])));
+                s != t && tab_union_root(any, s) == tab_union_root(any, t) && !alike(v, k, s, t);
+            ret->moments[s * n + t] = s < t ? tab_grains_other_moments(v, grain, s, t) : ret->moments[t * n + s];
+        }
     for (size_t i = 0; i < k->n; i++) {
         const tab_reference *r = &k->ref[i];
         if (again[i])

@@ -78,39 +78,6 @@ static bool write_shared(const tab_relations *x, size_t link, size_t matches, do
     return r->evidence != NULL;
 }
 
-/* How many values two columns have in common. */
-static size_t shared_values(const tab_view *a, const tab_view *b, size_t terms)
-{
-    bool *has = calloc(terms + 1, sizeof *has);
-    size_t n = 0;
-    for (uint32_t i = 0; has != NULL && i < a->values; i++)
-        has[a->value[i].key] = true;
-    for (uint32_t i = 0; has != NULL && i < b->values; i++)
-        n += has[b->value[i].key];
-    free(has);
-    return n;
-}
-
-/* The columns in which observations of two tables name the same things: most of the values of the one are the
- * other's, too. *ret of their number; false: none. */
-static bool same_things(const tab_relations *x, size_t s, size_t t, uint32_t *ret_a, uint32_t *ret_b, size_t *ret)
-{
-    const tab_grain *a = &x->plan->grain[s], *b = &x->plan->grain[t];
-    *ret = 0;
-    for (uint32_t i = 0; i < a->n; i++)
-        for (uint32_t j = 0; j < b->n; j++) {
-            const tab_view *p = &x->v->table[s].col[a->of[i]], *q = &x->v->table[t].col[b->of[j]];
-            size_t least = p->values < q->values ? p->values : q->values;
-            size_t n = p->kind == TAB_VIEW_TEXT && q->kind == TAB_VIEW_TEXT ? shared_values(p, q, x->v->terms) : 0;
-            if (n < 3 || 2 * n < least || n <= *ret)
-                continue;
-            *ret = n;
-            *ret_a = a->of[i];
-            *ret_b = b->of[j];
-        }
-    return *ret > 0;
-}
-
 /* Observations of the same things, of which neither table is a list: many to many through the thing
  * (decision 0417). */
 static bool write_things(const tab_relations *x, size_t s, size_t t, uint32_t a, uint32_t b, size_t n,
@@ -139,8 +106,7 @@ static bool add_things(const tab_relations *x, Tabella__CrossTableMap *m)
         for (size_t t = s + 1; t < x->v->n; t++) {
             uint32_t a, b;
             size_t n;
-            if (g[s].kind != TAB_GRAIN_OBSERVATION || g[t].kind != TAB_GRAIN_OBSERVATION ||
-                !same_things(x, s, t, &a, &b, &n))
+            if (!x->plan->moments[s * x->v->n + t] || !tab_grains_same_things(x->v, g, s, t, &a, &b, &n))
                 continue;
             Tabella__TableRelation *r =
                 tab_message(x->e->arena, Tabella__TableRelation, TABELLA__TABLE_RELATION__INIT);

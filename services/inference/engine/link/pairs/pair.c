@@ -331,6 +331,9 @@ tab_status tab_link_pair(const tab_engine *e, const tab_views *v, tab_link_table
     st = choose_seeds(e, &tables[ta], &tables[tb], &qa, &qb, a, &seeds, err);
     if (st == TAB_OK)
         st = align(e, v, tables, &plan->keys, l, &seeds, l->features, err);
+    /* observations of the same things at other moments have columns in common, but no rows */
+    if (plan->moments[ta * v->n + tb])
+        return st;
     if (st == TAB_OK)
         st = match_rows(e, v, tables, l, &seeds, large ? NULL : &qa, large ? NULL : &qb, a, err);
     /* The matches know the columns better than the seeds do; where they say otherwise, once more. */
