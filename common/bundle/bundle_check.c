@@ -217,7 +217,8 @@ bool tab_bundle_sound(const Tabella__Bundle *b)
 {
     const Tabella__Prediction *p = b->prediction;
     tab_column c;
-    return grains_sound(b) && map_sound(b) && unified_sound(b->unified_rows, b->n_tables) && imputation_sound(b) &&
+    return grains_sound(b) && map_sound(b) && unified_sound(b->unified_rows, b->n_tables) &&
+           imputation_sound(b) &&
            (p == NULL || ((p->classes == NULL || tab_column_view(p->classes, class_count(p), &c)) &&
                           forecast_sound(p->forecast) && linked_sound(b, p) && results_sound(p, p->results) &&
                           results_sound(p, p->missing_target_results)));

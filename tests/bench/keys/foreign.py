@@ -24,7 +24,10 @@ def worldcup(out, repo):
             continue
         tables[os.path.basename(p)[:-4]] = (columns, rows)
     parents = {
-        **{f"{t}_id": (t + "s", f"{t}_id") for t in "tournament team stadium match player manager referee award".split()},
+        **{
+            f"{t}_id": (t + "s", f"{t}_id")
+            for t in "tournament team stadium match player manager referee award".split()
+        },
         "confederation_id": ("confederations", "confederation_id"),
         "home_team_id": ("teams", "team_id"),
         "away_team_id": ("teams", "team_id"),
@@ -83,7 +86,9 @@ GTFS = """trips.route_id>routes.route_id; trips.service_id>calendar.service_id;
  transfers.from_stop_id>stops.stop_id; transfers.to_stop_id>stops.stop_id"""
 
 MARCH = []
-for T in "MConferenceTourneyGames MGameCities MNCAATourneyCompactResults MNCAATourneyDetailedResults".split() + [
+for (
+    T
+) in "MConferenceTourneyGames MGameCities MNCAATourneyCompactResults MNCAATourneyDetailedResults".split() + [
     "MSecondaryTourneyCompactResults"
 ]:
     MARCH += [f"{T}.season,{w}teamid>MTeamConferences.season,teamid" for w in "wl"]
@@ -92,10 +97,13 @@ for T in "MNCAATourneySeeds MSecondaryTourneyTeams MTeamCoaches MTeamConferences
     MARCH += [f"{T}.teamid>MTeams.teamid"]
     if T not in ("MTeamConferences", "MTeamSpellings"):
         MARCH += [f"{T}.season,teamid>MTeamConferences.season,teamid"]
-for T in "MGameCities MNCAATourneyCompactResults MNCAATourneyDetailedResults MNCAATourneySeeds".split() + (
-    "MNCAATourneySlots MSecondaryTourneyCompactResults MSecondaryTourneyTeams MTeamCoaches MTeamConferences"
-    " MConferenceTourneyGames"
-).split():
+for T in (
+    "MGameCities MNCAATourneyCompactResults MNCAATourneyDetailedResults MNCAATourneySeeds".split()
+    + (
+        "MNCAATourneySlots MSecondaryTourneyCompactResults MSecondaryTourneyTeams MTeamCoaches MTeamConferences"
+        " MConferenceTourneyGames"
+    ).split()
+):
     MARCH += [f"{T}.season>MSeasons.season"]
 MARCH += [
     "MConferenceTourneyGames.confabbrev>Conferences.confabbrev",
@@ -139,13 +147,13 @@ FOREIGN = [
     ("jfjelstul/worldcup", worldcup),
     (
         "archp4/DALecture4",
-        lambda o, r: files(o, "mimic", "mimic", r, [p for p in listing(r, "data/") if p.endswith(".csv")], MIMIC),
+        lambda o, r: files(
+            o, "mimic", "mimic", r, [p for p in listing(r, "data/") if p.endswith(".csv")], MIMIC
+        ),
     ),
     (
         "Football-Supporters-Group/amtrak-data",
-        lambda o, r: files(
-            o, "amtrak", "gtfs", r, listing(r, "src/test/resources/unzip/"), GTFS
-        ),
+        lambda o, r: files(o, "amtrak", "gtfs", r, listing(r, "src/test/resources/unzip/"), GTFS),
     ),
     (
         "tjurjevich/march_madness_2025",
@@ -154,13 +162,25 @@ FOREIGN = [
             "march",
             "march",
             r,
-            [p for p in listing(r, "data/") if os.path.basename(p)[:2] in ("MC", "MG", "MN", "MS", "MT", "Ci", "Co")],
+            [
+                p
+                for p in listing(r, "data/")
+                if os.path.basename(p)[:2] in ("MC", "MG", "MN", "MS", "MT", "Ci", "Co")
+            ],
             "; ".join(MARCH).lower(),
         ),
     ),
     (
         "ullenboom/mondial-database",
-        lambda o, r: dump(o, "mondial", "mondial", r, ["mondial-schema-mysql.sql", "mondial-inputs-mysql.sql"], True, MONDIAL),
+        lambda o, r: dump(
+            o,
+            "mondial",
+            "mondial",
+            r,
+            ["mondial-schema-mysql.sql", "mondial-inputs-mysql.sql"],
+            True,
+            MONDIAL,
+        ),
     ),
 ]
 
@@ -170,7 +190,8 @@ def counted(save_plain):
 
     def with_counter(out, name, family, tables, truth):
         tables = {
-            t: ([""] + list(c), [[str(i)] + list(r) for i, r in enumerate(rows)]) for t, (c, rows) in tables.items()
+            t: ([""] + list(c), [[str(i)] + list(r) for i, r in enumerate(rows)])
+            for t, (c, rows) in tables.items()
         }
         save_plain(out, name, family, tables, truth)
 

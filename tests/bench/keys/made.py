@@ -249,7 +249,9 @@ def measure(rng, n):
     """Whole numbers that mean an amount: many schemas have them within the range of a key."""
     kind = rng.randrange(12)
     if kind == 0:
-        return [max(0, int(rng.gauss(rng.choice([8, 40, 120, 600]), rng.choice([2, 8, 30])))) for _ in range(n)]
+        return [
+            max(0, int(rng.gauss(rng.choice([8, 40, 120, 600]), rng.choice([2, 8, 30])))) for _ in range(n)
+        ]
     if kind == 1:
         return [rng.choice([12, 24, 36, 48, 60]) for _ in range(n)]
     if kind == 2:
@@ -314,7 +316,9 @@ def some_of(rng, keys, n, none):
 def at_random(out, number):
     """Lookups, things, what is between two things, lines and extensions, under keys of one style mostly."""
     rng = random.Random(f"at random {number}")
-    style = rng.choice(["dense"] * 6 + ["mixed"] * 3 + ["shuffled", "offset", "gaps", "code", "uuid", "letters"])
+    style = rng.choice(
+        ["dense"] * 6 + ["mixed"] * 3 + ["shuffled", "offset", "gaps", "code", "uuid", "letters"]
+    )
     size = rng.choice([0.3, 1, 1, 2])
     tables, truth, keys, copies = {}, [], {}, {}
     index = rng.random() < 0.25  # tables that were written with an index, here and there
@@ -346,7 +350,11 @@ def at_random(out, number):
         if i > 0 and i < things and rng.random() < 0.12:
             of = rng.choice([t for t in keys if t.startswith("thing")] or [None])
             if of is not None and len(keys[of]) >= 8:
-                some = keys[of] if rng.random() < 0.5 else sorted(rng.sample(keys[of], len(keys[of]) // 2), key=str)
+                some = (
+                    keys[of]
+                    if rng.random() < 0.5
+                    else sorted(rng.sample(keys[of], len(keys[of]) // 2), key=str)
+                )
                 columns.append(("same", list(some)))
                 truth.append((name, "same", of, "id"))
                 keys.pop(name, None)
@@ -383,7 +391,9 @@ def write(out, name, family, tables, truth):
     # a name that a lookup lost, or a column that holds nothing, is no key
     has = {t: {c: x for c, x in columns} for t, columns in tables.items()}
     good = [
-        k for k in truth if k[1] in has[k[0]] and k[3] in has[k[2]] and any(v is not None for v in has[k[0]][k[1]])
+        k
+        for k in truth
+        if k[1] in has[k[0]] and k[3] in has[k[2]] and any(v is not None for v in has[k[0]][k[1]])
     ]
     with open(os.path.join(folder, "truth.csv"), "w", newline="") as f:
         w = csv.writer(f, lineterminator="\n")

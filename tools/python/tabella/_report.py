@@ -160,7 +160,9 @@ def grain(t: "TableProfile") -> str:
     if t.grain is None or t.grain.kind == "entity":
         return ""
     of = ", ".join(x.split(".", 1)[-1] for x in t.grain.of)
-    kind = {"observation": "an observation", "line": "a line", "bridge": "a bridge"}.get(t.grain.kind, t.grain.kind)
+    kind = {"observation": "an observation", "line": "a line", "bridge": "a bridge"}.get(
+        t.grain.kind, t.grain.kind
+    )
     return f"; a row is {kind}" + (f" of {of}" if of else "")
 
 

@@ -97,7 +97,8 @@ static void label_copies(schema *s, const tab_views *v)
         for (size_t k = 0; k < s->truths && s->label[i] == 0; k++) {
             const true_key *t = &s->truth[k];
             const tab_key_column *c = &s->k.col[s->x[i].child], *p = &s->k.col[s->x[i].parent];
-            if (t->n > 1 || s->k.col[t->child[0]].table != c->table || s->k.col[t->parent[0]].table != p->table)
+            if (t->n > 1 || s->k.col[t->child[0]].table != c->table ||
+                s->k.col[t->parent[0]].table != p->table)
                 continue;
             tab_reference x = { .child_table = c->table,
                                 .child = c->column,

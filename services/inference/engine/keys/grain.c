@@ -14,7 +14,8 @@ const char *const tab_grain_names[] = { "entity", "observation", "line", "bridge
  * are of one thing at one moment in both, from which these may be the same rows. */
 enum { LEAST_SHARED = 3 };
 static const double TOGETHER = 0.02;
-static const double HALF = 0.5, UNIQUE = 0.98, MOMENTS = 0.9, AGAIN = 3, NAMED = 0.5, SURE = 0.9, DOUBTFUL = 0.5;
+static const double HALF = 0.5, UNIQUE = 0.98, MOMENTS = 0.9, AGAIN = 3, NAMED = 0.5, SURE = 0.9,
+                    DOUBTFUL = 0.5;
 
 /* What is known of one table while its kind is sought. */
 typedef struct {
@@ -175,7 +176,8 @@ static bool named(const subject *s)
 {
     for (uint32_t c = 0; c < s->v->table[s->t].cols; c++) {
         const tab_view *w = view_of(s, c);
-        if (w->kind == TAB_VIEW_TEXT && !s->is_reference[c] && (double)w->values >= NAMED * (double)w->present &&
+        if (w->kind == TAB_VIEW_TEXT && !s->is_reference[c] &&
+            (double)w->values >= NAMED * (double)w->present &&
             (double)w->present >= HALF * (double)s->v->table[s->t].rows)
             return true;
     }
@@ -232,7 +234,8 @@ static bool by_itself(const subject *s, tab_grain *g)
     if (thing != TAB_NULL)
         return say(s, g, TAB_GRAIN_OBSERVATION, &thing, 1, apart * SURE,
                    "each value stands in several rows, at other moments; no column names a row by itself");
-    return say(s, g, TAB_GRAIN_ENTITY, NULL, 0, DOUBTFUL, "no column names its rows, and nothing tells otherwise");
+    return say(s, g, TAB_GRAIN_ENTITY, NULL, 0, DOUBTFUL,
+               "no column names its rows, and nothing tells otherwise");
 }
 
 static bool find(subject *s, tab_grain *g)
@@ -248,7 +251,8 @@ static bool find(subject *s, tab_grain *g)
     return s->references > 0 ? of_others(s, g) : by_itself(s, g);
 }
 
-tab_status tab_grains_find(const tab_views *v, const tab_keys *k, tab_arena *a, tab_grain **ret, tab_error *err)
+tab_status tab_grains_find(const tab_views *v, const tab_keys *k, tab_arena *a, tab_grain **ret,
+                           tab_error *err)
 {
     *ret = tab_arena_new_of(a, tab_grain, v->n + 1);
     if (*ret == NULL)
@@ -299,7 +303,8 @@ bool tab_grains_same_things(const tab_views *v, const tab_grain *g, size_t s, si
         for (uint32_t j = 0; j < b->n; j++) {
             const tab_view *p = &v->table[s].col[a->of[i]], *q = &v->table[t].col[b->of[j]];
             size_t least = p->values < q->values ? p->values : q->values;
-            size_t n = p->kind == TAB_VIEW_TEXT && q->kind == TAB_VIEW_TEXT ? shared_values(p, q, v->terms) : 0;
+            size_t n =
+                p->kind == TAB_VIEW_TEXT && q->kind == TAB_VIEW_TEXT ? shared_values(p, q, v->terms) : 0;
             if (n < LEAST_SHARED || (double)n < HALF * (double)least || n <= *ret)
                 continue;
             *ret = n;
@@ -316,8 +321,8 @@ bool tab_grains_other_moments(const tab_views *v, const tab_grain *g, size_t s, 
     const tab_table_view *x = &v->table[s], *y = &v->table[t];
     tab_tuple_set set;
     uint64_t tuple;
-    if (!tab_grains_same_things(v, g, s, t, &a[0], &b[0], &n) || g[s].when == TAB_NULL || g[t].when == TAB_NULL ||
-        !tab_tuple_set_new(&set, x->rows + 1))
+    if (!tab_grains_same_things(v, g, s, t, &a[0], &b[0], &n) || g[s].when == TAB_NULL ||
+        g[t].when == TAB_NULL || !tab_tuple_set_new(&set, x->rows + 1))
         return false;
     a[1] = g[s].when;
     b[1] = g[t].when;

@@ -97,7 +97,8 @@ tab_status tab_inclusions_find(const tab_engine *e, const tab_views *v, const ta
 
 /* Leaves out the inclusions of columns that became row indexes (tab_key_columns_index), as if these were not
  * there. Returns how many are left. False in *ok: out of memory. */
-size_t tab_inclusions_drop(const tab_views *v, const tab_key_columns *k, tab_inclusion *x, size_t n, bool *ok);
+size_t tab_inclusions_drop(const tab_views *v, const tab_key_columns *k, tab_inclusion *x, size_t n,
+                           bool *ok);
 
 /* Fills the features of the second answer. p: (n) of the first. False: out of memory. */
 bool tab_inclusions_context(const tab_key_columns *k, tab_inclusion *x, size_t n, const float *p);

@@ -16,8 +16,8 @@ typedef struct {
     uint32_t *rank;    /* (n) place among the others: of numbers by size, of texts by first row */
     double *number;    /* (n) WHOLE: ascending, not aligned with key; else NULL */
     size_t present;
-    bool unique;  /* each value stands in one row, but for one value in fifty */
-    bool counter; /* it numbers the rows of its table from 0 or 1 on, in their order (decision 0415) */
+    bool unique;         /* each value stands in one row, but for one value in fifty */
+    bool counter;        /* it numbers the rows of its table from 0 or 1 on, in their order (decision 0415) */
     uint32_t place, nth; /* columns before it in its table, and unique ones; row indexes are not counted */
     double least, most;
     double slope;    /* rank correlation of a value's size with its rows: counts fall as they grow */

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/align/union_find.h"
-#include "services/inference/engine/keys/sets.h"
 #include "services/inference/engine/keys/score.h"
+#include "services/inference/engine/keys/sets.h"
 #include "services/inference/engine/keys/within.h"
 
 /* HALF: probability from which a reference counts for domains, and share of a range from which a unique
@@ -55,7 +55,8 @@ static bool same_rows(const tab_views *v, const tab_reference *a, const tab_refe
 
 /* Leaves of references between the same tables that lead to the same rows the one to the first column of the
  * parent: the others repeat the parent's attributes beside its key (decision 0416). */
-static void leave_copies(const tab_views *v, const tab_key_columns *k, const tab_inclusion *x, size_t n, float *p)
+static void leave_copies(const tab_views *v, const tab_key_columns *k, const tab_inclusion *x, size_t n,
+                         float *p)
 {
     for (size_t i = 0; i < n; i++)
         for (size_t o = 0; o < n && (double)p[i] >= HALF; o++) {
@@ -273,8 +274,8 @@ static char *address(tab_arena *a, const tab_views *v, uint32_t table, uint32_t 
 }
 
 /* "table.column", of several columns "table.column, table.other and table.third". */
-static char *addresses(tab_arena *a, const tab_views *v, uint32_t table, uint32_t column, const uint32_t *also,
-                       uint32_t n)
+static char *addresses(tab_arena *a, const tab_views *v, uint32_t table, uint32_t column,
+                       const uint32_t *also, uint32_t n)
 {
     char *all = address(a, v, table, column);
     for (uint32_t i = 0; all != NULL && i < n; i++) {
@@ -290,7 +291,9 @@ char *tab_reference_words(tab_arena *a, const tab_views *v, const tab_reference 
     const char *parent = addresses(a, v, r->parent_table, r->parent, r->parent_also, r->also);
     if (child == NULL || parent == NULL)
         return NULL;
-    const char *of = r->also == 0 ? "values" : r->also == 1 ? "pairs of values" : "sets of values",
+    const char *of = r->also == 0   ? "values"
+                     : r->also == 1 ? "pairs of values"
+                                    : "sets of values",
                *end = r->child_table == r->parent_table ? "; no row leads back to itself"
                       : r->one_to_one                   ? "; each stands once in both"
                                                         : "",

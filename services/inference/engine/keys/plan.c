@@ -128,7 +128,8 @@ tab_status tab_key_plan_new(const tab_engine *e, const tab_views *v, double thre
     uint32_t *any = malloc((n + 1) * sizeof *any);
     ranked *order = malloc((k->n + 1) * sizeof *order);
     bool *again = ret->again = tab_arena_new_of(a, bool, k->n);
-    if (ret->apart == NULL || ret->moments == NULL || ret->under == NULL || any == NULL || order == NULL || again == NULL) {
+    if (ret->apart == NULL || ret->moments == NULL || ret->under == NULL || any == NULL || order == NULL ||
+        again == NULL) {
         free(any);
         free(order);
         return tab_no_memory(err);
@@ -150,7 +151,8 @@ tab_status tab_key_plan_new(const tab_engine *e, const tab_views *v, double thre
         for (uint32_t t = 0; t < n; t++) {
             ret->apart[s * n + t] =
                 s != t && tab_union_root(any, s) == tab_union_root(any, t) && !alike(v, k, s, t);
-            ret->moments[s * n + t] = s < t ? tab_grains_other_moments(v, grain, s, t) : ret->moments[t * n + s];
+            ret->moments[s * n + t] =
+                s < t ? tab_grains_other_moments(v, grain, s, t) : ret->moments[t * n + s];
         }
     for (size_t i = 0; i < k->n; i++) {
         const tab_reference *r = &k->ref[i];

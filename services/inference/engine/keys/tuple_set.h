@@ -10,8 +10,8 @@
 
 typedef struct {
     uint64_t *tuple; /* (slots) */
-    uint32_t *row;  /* (slots) the first row that holds the tuple; TAB_NULL: free */
-    size_t slots;   /* a power of 2 */
+    uint32_t *row;   /* (slots) the first row that holds the tuple; TAB_NULL: free */
+    size_t slots;    /* a power of 2 */
     uint32_t n;
 } tab_tuple_set;
 

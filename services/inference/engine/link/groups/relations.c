@@ -21,8 +21,8 @@ bool tab_relations_same(const tab_relations *x, size_t i)
 }
 
 /* The columns of one side of a reference. */
-static bool add_columns(const tab_relations *x, size_t table, uint32_t first, const uint32_t *also, uint32_t n,
-                        size_t *ret_n, Tabella__ColumnRef ***to)
+static bool add_columns(const tab_relations *x, size_t table, uint32_t first, const uint32_t *also,
+                        uint32_t n, size_t *ret_n, Tabella__ColumnRef ***to)
 {
     const tab_table *t = x->v->table[table].profile->table;
     *to = tab_arena_new_of(x->e->arena, Tabella__ColumnRef *, n + 1);
@@ -90,10 +90,11 @@ static bool write_things(const tab_relations *x, size_t s, size_t t, uint32_t a,
     r->b_table = (uint32_t)t;
     r->relation = tab_text("many_to_many");
     r->confidence = g[s].confidence < g[t].confidence ? g[s].confidence : g[t].confidence;
-    r->evidence = tab_arena_printf(x->e->arena,
-                                   "rows of both are observations; %zu of what they are of is in %.*s.%.*s and "
-                                   "in %.*s.%.*s",
-                                   n, TAB_STR(p->id), TAB_STR(by), TAB_STR(q->id), TAB_STR(of));
+    r->evidence =
+        tab_arena_printf(x->e->arena,
+                         "rows of both are observations; %zu of what they are of is in %.*s.%.*s and "
+                         "in %.*s.%.*s",
+                         n, TAB_STR(p->id), TAB_STR(by), TAB_STR(q->id), TAB_STR(of));
     return r->evidence != NULL && add_columns(x, s, a, NULL, 0, &r->n_a_columns, &r->a_columns) &&
            add_columns(x, t, b, NULL, 0, &r->n_b_columns, &r->b_columns);
 }
@@ -123,8 +124,8 @@ tab_status tab_relations_write(const tab_relations *x, Tabella__CrossTableMap *m
     size_t said = 0;
     size_t *matches = calloc(x->links + 1, sizeof *matches);
     double *sum = calloc(x->links + 1, sizeof *sum);
-    m->relation = tab_arena_new_of(a, Tabella__TableRelation *,
-                                   x->links + x->plan->keys.n + x->v->n * x->v->n);
+    m->relation =
+        tab_arena_new_of(a, Tabella__TableRelation *, x->links + x->plan->keys.n + x->v->n * x->v->n);
     bool ok = matches != NULL && sum != NULL && m->relation != NULL && add_things(x, m);
     said = m->n_relation;
     for (size_t i = 0; ok && i < x->clusters->matches; i++) {
