@@ -18,9 +18,8 @@
 #include "tools/train/trees.h"
 
 enum { SCHEMAS = 512 };
-/* SAMPLE: share of the inclusions that each tree learns on. RANDOM: weight of schemas that are made at random,
- * which are many. */
-static const float RATE = 0.1f, RANDOM = 0.3f;
+/* SAMPLE: share of the inclusions that each tree learns on. */
+static const float RATE = 0.1f;
 static const double SAMPLE = 0.5;
 
 static const char *const feature_name[] = {
@@ -61,7 +60,7 @@ static bool fit(const schema *s, size_t n, size_t d, const char *without, const 
                 continue;
             memcpy(x + k * TAB_KEY_ALL, s[i].x[q].f, sizeof s[i].x[q].f);
             y[k] = s[i].label[q] == 1;
-            w[k++] = strncmp(s[i].family, "made-random", 11) == 0 ? RANDOM : 1;
+            w[k++] = 1;
         }
     }
     bool ok = k > 0 && trees_fit(&(trees_data){ k, d, TAB_KEY_ALL, x, y, w }, RATE, SAMPLE, TAB_KEY_TREES,

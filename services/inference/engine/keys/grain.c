@@ -1,6 +1,7 @@
-/* See grain.h. In order: a table whose rows others refer to holds things; one whose references name its rows,
- * with next to nothing beside them, is a bridge; one without a key of its own that tells things at moments holds
- * observations, else it holds lines of what it refers to. A count of the rows is no key of its own. */
+/* See grain.h. In order: a table whose rows others refer to holds things; one whose references name its
+ * rows, with next to nothing beside them, is a bridge; one without a key of its own that tells things at
+ * moments holds observations, else it holds lines of what it refers to. A count of the rows is no key of
+ * its own. */
 #include "services/inference/engine/keys/grain.h"
 
 #include "services/inference/engine/align/normalize_text.h"
@@ -8,10 +9,11 @@
 
 const char *const tab_grain_names[] = { "entity", "observation", "line", "bridge" };
 
-/* UNIQUE: share of rows that a key tells apart. AGAIN: rows that each thing needs on the average to be observed.
- * NAMED: share of rows from which distinct texts are names of the rows themselves. SURE and DOUBTFUL: confidence
- * where no reference tells. LEAST_SHARED: things that two tables have in common. TOGETHER: share of rows that
- * are of one thing at one moment in both, from which these may be the same rows. */
+/* UNIQUE: share of rows that a key tells apart. AGAIN: rows that each thing needs on the average to be
+ * observed. NAMED: share of rows from which distinct texts are names of the rows themselves. SURE and
+ * DOUBTFUL: confidence where no reference tells. LEAST_SHARED: things that two tables have in common.
+ * TOGETHER: share of rows that are of one thing at one moment in both, from which these may be the same
+ * rows. */
 enum { LEAST_SHARED = 3 };
 static const double TOGETHER = 0.02;
 static const double HALF = 0.5, UNIQUE = 0.98, MOMENTS = 0.9, AGAIN = 3, NAMED = 0.5, SURE = 0.9,
@@ -143,7 +145,8 @@ static const tab_reference *referred(const subject *s)
     return best;
 }
 
-/* The first column of names, codes or numbers that is another in each row and no count of them; TAB_NULL: none. */
+/* The first column of names, codes or numbers that is another in each row and no count of them; TAB_NULL:
+ * none. */
 static uint32_t own_key(const subject *s)
 {
     for (uint32_t c = 0; c < s->v->table[s->t].cols; c++)
@@ -152,8 +155,9 @@ static uint32_t own_key(const subject *s)
     return TAB_NULL;
 }
 
-/* The column without reference whose values stand in several rows each, at other moments: what is observed. Of
- * several the one of most values. TAB_NULL: none; *apart: the share of rows that it tells apart with them. */
+/* The column without reference whose values stand in several rows each, at other moments: what is
+ * observed. Of several the one of most values. TAB_NULL: none; *apart: the share of rows that it tells
+ * apart with them. */
 static uint32_t observed(const subject *s, uint32_t at, double *apart)
 {
     uint32_t best = TAB_NULL;

@@ -23,6 +23,7 @@
  * SAME: share of rows that two references lead to the same row. BELOW: of what is no reference after all. */
 static const double HALF = 0.5, DENSE = 0.05, INDEX = 0.5, SAME = 0.95;
 static const float BELOW = 0.49f;
+enum { MOST_COPIES = 12 }; /* references that one is compared with */
 
 /* A reference of columns c and q, all but its values. */
 static tab_reference between(const tab_key_column *c, const tab_key_column *q, double p)
@@ -53,22 +54,35 @@ static bool same_rows(const tab_views *v, const tab_reference *a, const tab_refe
     return both > 0 && (double)same >= SAME * (double)both;
 }
 
-/* Leaves of references between the same tables that lead to the same rows the one to the first column of the
- * parent: the others repeat the parent's attributes beside its key (decision 0416). */
-static void leave_copies(const tab_views *v, const tab_key_columns *k, const tab_inclusion *x, size_t n,
+/* Leaves of references between the same tables that lead to the same rows the one to the first column of
+ * the parent: the others repeat the parent's attributes beside its key (decision 0416). A few are compared
+ * with each, so that wide tables cost no more. False: out of memory. */
+static bool leave_copies(const tab_views *v, const tab_key_columns *k, const tab_inclusion *x, size_t n,
                          float *p)
 {
-    for (size_t i = 0; i < n; i++)
-        for (size_t o = 0; o < n && (double)p[i] >= HALF; o++) {
-            const tab_key_column *c = &k->col[x[i].child], *q = &k->col[x[i].parent];
-            bool first = x[o].parent < x[i].parent || (x[o].parent == x[i].parent && o < i);
-            if (!first || (double)p[o] < HALF || k->col[x[o].child].table != c->table ||
-                k->col[x[o].parent].table != q->table)
+    size_t m = 0, *likely = malloc((n + 1) * sizeof *likely);
+    for (size_t i = 0; likely != NULL && i < n; i++)
+        if ((double)p[i] >= HALF)
+            likely[m++] = i;
+    for (size_t i = 0; i < m; i++) {
+        const tab_inclusion *r = &x[likely[i]];
+        const tab_key_column *c = &k->col[r->child], *q = &k->col[r->parent];
+        size_t asked = 0;
+        for (size_t o = 0; o < m && asked < MOST_COPIES && (double)p[likely[i]] >= HALF; o++) {
+            const tab_inclusion *other = &x[likely[o]];
+            bool first = other->parent < r->parent || (other->parent == r->parent && o < i);
+            if (!first || (double)p[likely[o]] < HALF || k->col[other->child].table != c->table ||
+                k->col[other->parent].table != q->table)
                 continue;
-            tab_reference a = between(c, q, 1), b = between(&k->col[x[o].child], &k->col[x[o].parent], 1);
-            if (same_rows(v, &a, &b))
-                p[i] = BELOW;
+            tab_reference one = between(c, q, 1),
+                          two = between(&k->col[other->child], &k->col[other->parent], 1);
+            asked++;
+            if (same_rows(v, &one, &two))
+                p[likely[i]] = BELOW;
         }
+    }
+    free(likely);
+    return likely != NULL;
 }
 
 /* Columns that references join have one domain, the number of its first column. */
@@ -221,8 +235,7 @@ tab_status tab_keys_find(const tab_engine *e, const tab_views *v, double least, 
     float *p = tab_arena_new_of(work, float, n);
     if (p == NULL || !score(v, &k, work, x, &n, p))
         return tab_no_memory(err);
-    leave_copies(v, &k, x, n, p);
-    if (!domains(v, &k, x, n, p, a, ret))
+    if (!leave_copies(v, &k, x, n, p) || !domains(v, &k, x, n, p, a, ret))
         return tab_no_memory(err);
     /* inclusions are sorted by child, and so are the references */
     ret->ref = tab_arena_new_of(work, tab_reference, n);

@@ -10,8 +10,8 @@
 
 enum { TAB_KEY_ALSO = 3 /* columns of a reference beside the first */ };
 
-/* Column child of table child_table refers to column parent of table parent_table; by several columns, each of
- * child_also to the one of parent_also besides. A table may refer to itself. */
+/* Column child of table child_table refers to column parent of table parent_table; by several columns,
+ * each of child_also to the one of parent_also besides. A table may refer to itself. */
 typedef struct {
     uint32_t child_table, child, parent_table, parent;
     uint32_t also, child_also[TAB_KEY_ALSO], parent_also[TAB_KEY_ALSO];

@@ -43,11 +43,11 @@ static double copied(const tab_view *a, const tab_view *b, const uint32_t *ra, c
     return seen >= ENOUGH ? ((double)same - (double)other) / (double)seen : 0;
 }
 
-/* Whether a child says of each row little but what the parent says of the row that it refers to. Such rows are
- * the parent's entities over again, as in a list of visitors with name and address. One to one a third of the
- * columns has to be the key and copies, as in two lists of customers under one number; else four in five, for
- * an invoice that repeats its customer's address is no customer. False also when out of memory: the rows then
- * hang. */
+/* Whether a child says of each row little but what the parent says of the row that it refers to. Such rows
+ * are the parent's entities over again, as in a list of visitors with name and address. One to one a third
+ * of the columns has to be the key and copies, as in two lists of customers under one number; else four in
+ * five, for an invoice that repeats its customer's address is no customer. False also when out of memory:
+ * the rows then hang. */
 static bool repeats(const tab_views *v, const tab_reference *r)
 {
     const tab_table_view *A = &v->table[r->child_table], *B = &v->table[r->parent_table];

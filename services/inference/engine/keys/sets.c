@@ -1,13 +1,13 @@
-/* See sets.h. First the keys of each table: the smallest sets of two to four columns that name its rows, among
- * the columns that hold values of other tables. Then, for each, as many columns of another table whose values
- * lie in its columns, compared tuple by tuple:
+/* See sets.h. First the keys of each table: the smallest sets of two to four columns that name its rows,
+ * among the columns that hold values of other tables. Then, for each, as many columns of another table
+ * whose values lie in its columns, compared tuple by tuple:
  *
  *   h of the child's m tuples are held; were one of their values put in anew, a share u of them would be
  *
  *   logit p = PRIOR + min(FREE (h log(KEPT / u) + (m - h) log((1 - KEPT) / (1 - u))), BOUND)
  *
- * u is the greatest over the columns, so that each of them has to tell something. The sum is bounded: values
- * of two columns may go together for a reason that both tables share. */
+ * u is the greatest over the columns, so that each of them has to tell something. The sum is bounded:
+ * values of two columns may go together for a reason that both tables share. */
 #include "services/inference/engine/keys/sets.h"
 
 #include <math.h>
@@ -16,10 +16,10 @@
 #include "services/inference/engine/keys/inclusions_internal.h"
 #include "services/inference/engine/keys/tuple_set.h"
 
-/* LEAST_ROWS: of a table with such a key. SAMPLED: rows that are looked at before all are. PARTS: columns of a
- * table that may be part of one, the first ones, and where sets of four are asked, FEW_PARTS. MOST_KEYS: of a
- * table. MOST_CHECKED: sets of which all rows are looked at. MOST_WAYS: in which columns of one table may
- * refer to one key. JOINED: rows of a child. */
+/* LEAST_ROWS: of a table with such a key. SAMPLED: rows that are looked at before all are. PARTS: columns
+ * of a table that may be part of one, the first ones, and where sets of four are asked, FEW_PARTS.
+ * MOST_KEYS: of a table. MOST_CHECKED: sets of which all rows are looked at. MOST_WAYS: in which columns
+ * of one table may refer to one key. JOINED: rows of a child. */
 enum {
     LEAST_ROWS = 8,
     SAMPLED = 1000,
@@ -68,8 +68,8 @@ static const tab_table_view *table_of(const search *s, uint32_t column, const ui
     return &s->v->table[s->k->col[column].table];
 }
 
-/* Whether rows [from, to) of a table hold each tuple of q once, but for one in a hundred. False also when out
- * of memory. */
+/* Whether rows [from, to) of a table hold each tuple of q once, but for one in a hundred. False also when
+ * out of memory. */
 static bool once_in(const search *s, const set_key *q, size_t from, size_t to)
 {
     uint32_t col[TAB_KEY_WIDEST];
@@ -88,7 +88,8 @@ static bool once_in(const search *s, const set_key *q, size_t from, size_t to)
     return twice <= most && (double)all >= PRESENT * (double)(to - from);
 }
 
-/* Whether a set of columns names the rows of its table; *checked counts those of which all rows were asked. */
+/* Whether a set of columns names the rows of its table; *checked counts those of which all rows were
+ * asked. */
 static bool names_rows(const search *s, const set_key *q, size_t *checked)
 {
     size_t rows = s->v->table[s->k->col[q->col[0]].table].rows;
@@ -134,8 +135,8 @@ static bool next_set(uint32_t *at, uint32_t size, uint32_t n)
     return false;
 }
 
-/* The keys of one table, at most MOST_KEYS: sets of two columns, then of three, then of four. held (columns):
- * whether a column holds most values of one of another table. */
+/* The keys of one table, at most MOST_KEYS: sets of two columns, then of three, then of four. held
+ * (columns): whether a column holds most values of one of another table. */
 static size_t keys_of(const search *s, size_t table, const bool *held, set_key *ret)
 {
     uint32_t part[PARTS], n = 0;
@@ -222,8 +223,8 @@ static bool one_key(uint32_t a, uint32_t b)
     return a == b || a == TAB_NULL || b == TAB_NULL;
 }
 
-/* Whether column c may refer to part p of a key of another table. A column that names the rows of its own table
- * needs no second one. */
+/* Whether column c may refer to part p of a key of another table. A column that names the rows of its own
+ * table needs no second one. */
 static bool may_refer(const search *s, size_t c, size_t p)
 {
     const tab_key_column *x = &s->k->col[c], *y = &s->k->col[p];
@@ -231,8 +232,8 @@ static bool may_refer(const search *s, size_t c, size_t p)
            !s->linked[x->table * s->v->n + y->table] && tab_key_holds_most(x, y);
 }
 
-/* All ways in which columns of table `child` refer to key q, whose tuples are in `set`; part[i] lists the n[i]
- * columns that may refer to its column i. False: out of memory. */
+/* All ways in which columns of table `child` refer to key q, whose tuples are in `set`; part[i] lists the
+ * n[i] columns that may refer to its column i. False: out of memory. */
 static bool ways(const search *s, const tab_tuple_set *set, const set_key *q, uint32_t *const *part,
                  const uint32_t *n, found *l)
 {
@@ -292,8 +293,8 @@ static bool children_of(const search *s, const set_key *q, parts *w, found *l)
     return ok;
 }
 
-/* For qsort: what most speaks for first, then the fewest columns, what is held, and the smallest parent, which
- * has the least room for chance. */
+/* For qsort: what most speaks for first, then the fewest columns, what is held, and the smallest parent,
+ * which has the least room for chance. */
 static int likeliest_first(const void *a, const void *b)
 {
     const tab_key_set *x = a, *y = b;
@@ -310,16 +311,18 @@ static int likeliest_first(const void *a, const void *b)
     return c != 0 ? c : memcmp(x->parent, y->parent, sizeof x->parent);
 }
 
-/* Whether the child's columns repeat what one column of its table that refers elsewhere leads to: the name and
- * the date of a match, beside the match's number. False also when out of memory. */
+/* Whether the child's columns repeat what one column of its table that refers elsewhere leads to: the name
+ * and the date of a match, beside the match's number. False also when out of memory. */
 static bool repeats(const search *s, const tab_key_set *x)
 {
     size_t table = s->k->col[x->child[0]].table;
-    for (size_t i = s->k->at[table]; i < s->k->at[table + 1]; i++) {
+    size_t asked = 0;
+    for (size_t i = s->k->at[table]; i < s->k->at[table + 1] && asked < PARTS; i++) {
         set_key q = { .n = x->n };
         uint32_t col[TAB_KEY_WIDEST], own = s->k->col[i].column;
         if (!s->refers[i] || (uint32_t)i == x->child[0] || (uint32_t)i == x->child[1])
             continue;
+        asked++;
         memcpy(q.col, x->child, sizeof q.col);
         const tab_table_view *t = table_of(s, q.col[0], q.col, q.n, col);
         size_t values = t->col[own].values, other = 0, rows = 0;
@@ -361,9 +364,9 @@ static uint32_t shared(const uint32_t *a, uint32_t n, const uint32_t *b, uint32_
     return same;
 }
 
-/* Whether a set says nothing beside one that was taken: the same columns of the child, or some of them; or the
- * same two tables, the other way round or by other columns of the parent. (A row may refer to two rows of one
- * table: the winner and the loser.) */
+/* Whether a set says nothing beside one that was taken: the same columns of the child, or some of them; or
+ * the same two tables, the other way round or by other columns of the parent. (A row may refer to two rows
+ * of one table: the winner and the loser.) */
 static bool said(const tab_key_columns *k, const tab_key_set *x, const tab_key_set *y)
 {
     uint32_t child = k->col[x->child[0]].table, parent = k->col[x->parent[0]].table;
@@ -411,8 +414,8 @@ static bool say_the_same(const search *s, size_t a, size_t b)
     return set.n <= most;
 }
 
-/* Marks columns that may be part of a key that other tables refer to. Moments are none: what two tables tell of
- * one thing on one day need not be one thing more. */
+/* Marks columns that may be part of a key that other tables refer to. Moments are none: what two tables
+ * tell of one thing on one day need not be one thing more. */
 static void mark_held(const search *s, bool *held)
 {
     size_t columns = s->k->at[s->v->n];

@@ -1,5 +1,5 @@
-/* References by two columns and more: the values of a few columns identify the rows of a table where fewer do
- * not (the lines of an order by order and line), and as many columns of another table hold such tuples
+/* References by two columns and more: the values of a few columns identify the rows of a table where fewer
+ * do not (the lines of an order by order and line), and as many columns of another table hold such tuples
  * (decisions 0348, 0416). */
 #ifndef TAB_KEY_SETS_H
 #define TAB_KEY_SETS_H
@@ -22,9 +22,10 @@ typedef struct {
 } tab_key_set;
 
 /* linked (tables, tables): [child * tables + parent], a single column refers to the parent already; sets
- * between these are not sought. refers (columns): a column refers by itself. key (columns): the number of the key that a column belongs to by itself, or
- * TAB_NULL: columns of different keys make no set. The result is by child table, child columns; each set
- * of child columns has one parent. It lives in a. Errors: CANCELLED, INTERNAL (out of memory). */
+ * between these are not sought. refers (columns): a column refers by itself. key (columns): the number of
+ * the key that a column belongs to by itself, or TAB_NULL: columns of different keys make no set. The
+ * result is by child table, child columns; each set of child columns has one parent. It lives in a.
+ * Errors: CANCELLED, INTERNAL (out of memory). */
 tab_status tab_key_sets_find(const tab_engine *e, const tab_views *v, const tab_key_columns *k,
                              const bool *linked, const bool *refers, const uint32_t *key, tab_arena *a,
                              tab_key_set **ret, size_t *ret_n, tab_error *err) TAB_CHECKED;

@@ -1,5 +1,5 @@
-/* A set of tuples of values, by a fingerprint of the ids of their normal forms: open addressing, with the first
- * row of each. Of two columns the fingerprint is the tuple itself; of more it is a hash of 64 bits. */
+/* A set of tuples of values, by a fingerprint of the ids of their normal forms: open addressing, with the
+ * first row of each. Of two columns the fingerprint is the tuple itself; of more it is a hash of 64 bits. */
 #ifndef TAB_KEY_TUPLE_SET_H
 #define TAB_KEY_TUPLE_SET_H
 

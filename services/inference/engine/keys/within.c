@@ -1,15 +1,15 @@
-/* See within.h. Who is above whom has no circle: following the managers up, one ends at somebody without one.
- * Values that are among the table's own keys by chance lead in circles. A random map of m values in which a
- * share r of the rows leads nowhere is free of circles with a chance of r; where a value may also lead to
- * itself, and ends there, of r + e / m (the forests among all maps, (m + 1)^(m - 1) / m^m). So
+/* See within.h. Who is above whom has no circle: following the managers up, one ends at somebody without
+ * one. Values that are among the table's own keys by chance lead in circles. A random map of m values in
+ * which a share r of the rows leads nowhere is free of circles with a chance of r; where a value may also
+ * lead to itself, and ends there, of r + e / m (the forests among all maps, (m + 1)^(m - 1) / m^m). So
  *
- *   logit p = PRIOR - log(chance to have no circle) - log(chance to be held)
+ * logit p = PRIOR - log(chance to have no circle) - log(chance to be held)
  *
- * the second by the share of the numbers in the range of both that the key holds. Where every row leads to an
- * earlier one, as of people who were hired by whom they report to, the chance of that counts instead, if it is
- * smaller: of all orders of the column's values over its rows, the share in which each leads back. A column that never
- * falls from row to row tells nothing: it numbers groups of rows, and points back by itself; nor does one
- * that says the key again in many rows. */
+ * the second by the share of the numbers in the range of both that the key holds. Where every row leads to
+ * an earlier one, as of people who were hired by whom they report to, the chance of that counts instead,
+ * if it is smaller: of all orders of the column's values over its rows, the share in which each leads
+ * back. A column that never falls from row to row tells nothing: it numbers groups of rows, and points
+ * back by itself; nor does one that says the key again in many rows. */
 #include "services/inference/engine/keys/within.h"
 
 #include <math.h>
@@ -72,9 +72,9 @@ static int falling(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* The logarithm of the share of all orders of a column's values over its rows in which each row leads to an
- * earlier one; 0 where not all do. Values are tried from the last row down: of the rows behind the i-th, i are
- * taken. up (rows): where each leads, itself where it ends; scratch (rows): to. */
+/* The logarithm of the share of all orders of a column's values over its rows in which each row leads to
+ * an earlier one; 0 where not all do. Values are tried from the last row down: of the rows behind the
+ * i-th, i are taken. up (rows): where each leads, itself where it ends; scratch (rows): to. */
 static double leads_back(const uint32_t *up, size_t rows, uint32_t *to)
 {
     size_t n = 0;

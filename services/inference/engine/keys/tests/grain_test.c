@@ -1,4 +1,5 @@
-/* What a row is, row indexes, and keys of three columns, on tables of a shop, a league and weather stations. */
+/* What a row is, row indexes, and keys of three columns, on tables of a shop, a league and weather
+ * stations. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 #include "services/inference/engine/align/agreement.h"
 
 enum { MOST = 1000 }; /* matched rows that are looked at */
-/* What is as likely as this in view of all evidence, the matched rows among it, is not taken back: the ward and the
- * diagnosis of a patient differ from visit to visit. */
+/* What is as likely as this in view of all evidence, the matched rows among it, is not taken back: the
+ * ward and the diagnosis of a patient differ from visit to visit. */
 static const float SURE = 0.9f;
 
 /* Of tab_row_agreement's features: chosen by hand so that no column of tests/bench/match that is right
