@@ -13,6 +13,7 @@ enum {
     PROBES = 24,  /* values of the child that are looked up before all are */
     BUCKETS = 64, /* of the parent's places, for the spread */
     JOINED = 300, /* rows that are joined for TOGETHER */
+    LEAST_JOINED = 24,
     LEAST_JOINED_COLUMNS = 8
 };
 /* Comparisons of values that TOGETHER may take over all candidates. Every column of a wide table of few
@@ -249,16 +250,25 @@ static size_t most_columns(size_t n)
     return most > LEAST_JOINED_COLUMNS ? (size_t)most : LEAST_JOINED_COLUMNS;
 }
 
+/* How many rows TOGETHER may join for one of n candidates; fewer than JOINED only where the fewest columns are
+ * compared. */
+static size_t most_rows(size_t n)
+{
+    double most = MOST_COMPARISONS / ((double)n * LEAST_JOINED_COLUMNS * LEAST_JOINED_COLUMNS);
+    return most >= JOINED ? JOINED : most > LEAST_JOINED ? (size_t)most : LEAST_JOINED;
+}
+
 /* How much the other columns of both tables agree over rows joined by the candidate: the greatest share of
- * equal values above that of rows joined at random. At most `most` columns of each table are looked at. */
+ * equal values above that of rows joined at random. At most `most` columns of each table and `joined` rows are
+ * looked at. */
 static float together(const tab_views *v, const tab_key_columns *k, const tab_key_column *c,
-                      const tab_key_column *p, const uint32_t *first_of_key, size_t most)
+                      const tab_key_column *p, const uint32_t *first_of_key, size_t most, size_t joined)
 {
     const tab_table_view *A = &v->table[c->table], *B = &v->table[p->table];
     const tab_view *wc = &A->col[c->column];
     uint32_t ra[JOINED], rb[JOINED];
-    size_t n = 0, step = A->rows / JOINED + 1;
-    for (size_t r = 0; r < A->rows && n < JOINED; r += step) {
+    size_t n = 0, step = A->rows / joined + 1;
+    for (size_t r = 0; r < A->rows && n < joined; r += step) {
         uint32_t code = wc->code[r];
         if (code == TAB_NULL || first_of_key[wc->value[code].key] == TAB_NULL)
             continue;
@@ -353,7 +363,7 @@ static bool find_candidates(const tab_engine *e, const tab_views *v, const tab_k
 static bool join_candidates(const tab_engine *e, const tab_views *v, const tab_key_columns *k, found *l)
 {
     uint32_t *first = malloc((v->terms + 1) * sizeof *first); /* of the parent at hand */
-    size_t most = most_columns(l->n + 1);
+    size_t most = most_columns(l->n + 1), joined = most_rows(l->n + 1);
     bool ok = first != NULL;
     for (size_t i = 0; ok && i <= v->terms; i++)
         first[i] = TAB_NULL;
@@ -363,7 +373,7 @@ static bool join_candidates(const tab_engine *e, const tab_views *v, const tab_k
         for (uint32_t i = 0; i < w->values; i++)
             first[w->value[i].key] = w->value[i].first;
         for (to = from; ok && to < l->n && l->x[to].parent == l->x[from].parent; to++) {
-            l->x[to].f[TAB_KEY_F_TOGETHER] = together(v, k, &k->col[l->x[to].child], p, first, most);
+            l->x[to].f[TAB_KEY_F_TOGETHER] = together(v, k, &k->col[l->x[to].child], p, first, most, joined);
             ok = !tab_engine_cancelled(e);
         }
         for (uint32_t i = 0; i < w->values; i++)
