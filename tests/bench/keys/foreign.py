@@ -199,7 +199,7 @@ def counted(save_plain):
 
 
 if __name__ == "__main__":
-    args = [a for a in sys.argv[1:] if a != "--counter"]
+    args = [a for a in sys.argv[1:] if a not in ("--counter", "--all")]
     if len(args) != 2:
         sys.exit(__doc__)
     if "--counter" in sys.argv:
