@@ -100,8 +100,8 @@ for T in "MNCAATourneySeeds MSecondaryTourneyTeams MTeamCoaches MTeamConferences
 for T in (
     "MGameCities MNCAATourneyCompactResults MNCAATourneyDetailedResults MNCAATourneySeeds".split()
     + (
-        "MNCAATourneySlots MSecondaryTourneyCompactResults MSecondaryTourneyTeams MTeamCoaches MTeamConferences"
-        " MConferenceTourneyGames"
+        "MNCAATourneySlots MSecondaryTourneyCompactResults MSecondaryTourneyTeams MTeamCoaches"
+        " MTeamConferences MConferenceTourneyGames"
     ).split()
 ):
     MARCH += [f"{T}.season>MSeasons.season"]

@@ -250,8 +250,8 @@ static size_t most_columns(size_t n)
     return most > LEAST_JOINED_COLUMNS ? (size_t)most : LEAST_JOINED_COLUMNS;
 }
 
-/* How many rows TOGETHER may join for one of n candidates; fewer than JOINED only where the fewest columns are
- * compared. */
+/* How many rows TOGETHER may join for one of n candidates; fewer than JOINED only where the fewest columns
+ * are compared. */
 static size_t most_rows(size_t n)
 {
     double most = MOST_COMPARISONS / ((double)n * LEAST_JOINED_COLUMNS * LEAST_JOINED_COLUMNS);
@@ -259,8 +259,8 @@ static size_t most_rows(size_t n)
 }
 
 /* How much the other columns of both tables agree over rows joined by the candidate: the greatest share of
- * equal values above that of rows joined at random. At most `most` columns of each table and `joined` rows are
- * looked at. */
+ * equal values above that of rows joined at random. At most `most` columns of each table and `joined` rows
+ * are looked at. */
 static float together(const tab_views *v, const tab_key_columns *k, const tab_key_column *c,
                       const tab_key_column *p, const uint32_t *first_of_key, size_t most, size_t joined)
 {
