@@ -144,6 +144,15 @@ static bool suspects_sound(const Tabella__Bundle *b)
     return true;
 }
 
+static bool grains_sound(const Tabella__Bundle *b)
+{
+    for (size_t t = 0; t < b->n_tables; t++)
+        for (size_t i = 0; b->tables[t]->grain != NULL && i < b->tables[t]->grain->n_of; i++)
+            if (b->tables[t]->grain->of[i] == NULL)
+                return false;
+    return true;
+}
+
 static bool map_sound(const Tabella__Bundle *b)
 {
     const Tabella__CrossTableMap *m = b->cross_table_map;
@@ -251,8 +260,8 @@ bool tab_bundle_sound(const Tabella__Bundle *b)
 {
     const Tabella__Prediction *p = b->prediction;
     tab_column c;
-    return map_sound(b) && duplicates_sound(b) && unified_sound(b->unified_rows, b->n_tables) &&
-           imputation_sound(b) && suspects_sound(b) &&
+    return grains_sound(b) && map_sound(b) && duplicates_sound(b) &&
+           unified_sound(b->unified_rows, b->n_tables) && imputation_sound(b) && suspects_sound(b) &&
            (p == NULL || ((p->classes == NULL || tab_column_view(p->classes, class_count(p), &c)) &&
                           forecast_sound(p->forecast) && linked_sound(b, p) && results_sound(p, p->results) &&
                           results_sound(p, p->missing_target_results)));

@@ -68,6 +68,17 @@ static void sector_evidence(tab_out *o, const Tabella__TableUnderstanding *t)
     tab_out_close(o, ']');
 }
 
+static void grain(tab_out *o, const Tabella__Grain *g)
+{
+    tab_out_key(o, "grain");
+    tab_out_open(o, '{');
+    MEMBER(o, "kind", tab_out_cstr(o, g->kind));
+    MEMBER(o, "of", bundle_addresses(o, g->n_of, g->of));
+    MEMBER(o, "confidence", tab_out_fixed(o, g->confidence));
+    MEMBER(o, "reason", tab_out_cstr(o, g->reason));
+    tab_out_close(o, '}');
+}
+
 static void table(tab_out *o, const Tabella__TableUnderstanding *t)
 {
     tab_out_open(o, '{');
@@ -86,6 +97,8 @@ static void table(tab_out *o, const Tabella__TableUnderstanding *t)
     tab_out_close(o, ']');
     sector_evidence(o, t);
     tab_out_close(o, '}');
+    if (t->grain != NULL)
+        grain(o, t->grain);
     tab_out_key(o, "column_profile");
     tab_out_open(o, '[');
     for (size_t i = 0; i < t->n_column_profile; i++) {

@@ -11,6 +11,8 @@ import { Forecast } from "./forecast.js";
 import { Doubts } from "./doubts.js";
 import { useArray } from "./paged.js";
 
+const ROW_IS = { entity: "A row is a thing of its own", observation: "A row is an observation", line: "A row is a line", bridge: "A row joins two things" };
+const grainOf = (t) => t.grain && ROW_IS[t.grain.kind] + (t.grain.of.length ? (t.grain.kind === "entity" ? ", named by " : ": ") + t.grain.of.map((a) => a.slice(a.indexOf(".") + 1)).join(", ") : "") + ` (${percent(t.grain.confidence)})`;
 const sectorOf = (t) => t.sector && t.sector.top1;
 
 function Overview({ b, go }) {
@@ -28,6 +30,7 @@ function Overview({ b, go }) {
         <div class="two">
             ${b.tables.map((x) => html`<section class="card" key=${x.id}><header><h2 class="break">${x.id}</h2><span class="soft small">${plural(x.rows, "row")}, ${plural(x.cols, "column")}</span></header>
                 <div class="body stack tight">
+                    ${grainOf(x) && html`<p title=${x.grain.reason}>${grainOf(x)}</p>`}
                     <h3>Looks like</h3>
                     ${sectorOf(x) ? x.sector.top5.slice(0, 3).map((y) => html`<div class="spread" key=${y.slug}><span>${y.name}</span><${Bar} value=${y.confidence} label=${percent(y.confidence)} /></div>`) : html`<p class="soft">No sector shows in the values.</p>`}
                     ${x.sector && x.sector.evidence && x.sector.evidence.length > 0 && html`<p class="small soft">From ${x.sector.evidence.slice(0, 3).map((e) => (e.words.length ? `${e.column || "c" + e.index} (${e.words.slice(0, 3).join(", ")})` : e.column || "c" + e.index)).join("; ")}</p>`}

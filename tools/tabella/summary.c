@@ -17,6 +17,11 @@ static void understood(const tab_engine *e, const tab_table *const *tables, cons
         printf("\n%.*s   %llu rows, %u columns", BYTES(u->id), (unsigned long long)u->rows, u->cols);
         if (u->n_sector_top5 > 0)
             printf("   sector: %s (%.0f %%)", u->sector_top5[0]->name, 100 * u->sector_top5[0]->confidence);
+        if (u->grain != NULL && strcmp(u->grain->kind, "entity") != 0) {
+            printf("   a row is: %s", u->grain->kind);
+            for (size_t i = 0; i < u->grain->n_of; i++)
+                printf("%s %.*s", i == 0 ? " of" : ",", BYTES(u->grain->of[i]->address));
+        }
         puts("");
         tab_profile *values = NULL;
         tab_error err;

@@ -15,7 +15,7 @@
 #include "services/inference/engine/evaluate/judge.h"
 #include "services/inference/engine/horizon/horizon.h"
 #include "services/inference/engine/impute/impute.h"
-#include "services/inference/engine/keys/keys.h"
+#include "services/inference/engine/keys/grain.h"
 #include "services/inference/engine/link/cross_tables.h"
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/pool.h"
@@ -323,6 +323,21 @@ static tab_status profile_all(const tab_engine *e, const tab_engine *keep, const
     return TAB_OK;
 }
 
+/* What one row of table t is. NULL: the arena is full. */
+static Tabella__Grain *grain(tab_arena *a, const tab_profile *p, uint32_t t, const tab_grain *g)
+{
+    Tabella__Grain *m = tab_message(a, Tabella__Grain, TABELLA__GRAIN__INIT);
+    if (m == NULL || (m->of = tab_arena_new_of(a, Tabella__ColumnRef *, g->n + 1)) == NULL)
+        return NULL;
+    m->kind = tab_text(tab_grain_names[g->kind]);
+    m->confidence = g->confidence;
+    m->reason = tab_text(g->reason);
+    for (; m->n_of < g->n; m->n_of++)
+        if ((m->of[m->n_of] = tab_column_ref(a, p->table, t, g->of[m->n_of])) == NULL)
+            return NULL;
+    return m;
+}
+
 /* What the bundle says of each table, now that it is known which ones belong together. */
 static tab_status understand(const tab_engine *e, const tab_engine *keep, tab_profile *const *p, size_t n,
                              const tab_references *refs, Tabella__Bundle *b, tab_error *err)
@@ -332,6 +347,9 @@ static tab_status understand(const tab_engine *e, const tab_engine *keep, tab_pr
     for (size_t t = 0; t < n; t++) {
         b->tables[t] = tab_understanding(e->arena, p[t]);
         if (b->tables[t] == NULL || !spread(e->arena, p[t], b->tables[t]) || tab_arena_full(e->arena))
+            return tab_no_memory(err);
+        if (refs->grain != NULL &&
+            (b->tables[t]->grain = grain(e->arena, p[t], (uint32_t)t, &refs->grain[t])) == NULL)
             return tab_no_memory(err);
     }
     return TAB_OK;
@@ -453,6 +471,11 @@ tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, 
     TAB_TRY(tab_cross_tables(e, p, n, o->threshold, b, &refs, err));
     if (n > 1) /* one table has nothing to be linked with but itself */
         b->shared_attributes = (uint32_t)b->cross_table_map->n_shared;
+    tab_grain *alone = NULL;
+    if (n == 1)
+        TAB_TRY(tab_grain_alone(e, p[0], &alone, err));
+    if (n == 1)
+        refs.grain = alone;
     TAB_TRY(understand(e, &keep, p, n, &refs, b, err));
 
     /* the target is chosen, predicted, and its answers fill its missing cells */

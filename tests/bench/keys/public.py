@@ -263,6 +263,10 @@ LAHMAN = """allstarfull.playerid>people.playerid; appearances.playerid>people.pl
  managers.teamid,yearid>teams.teamid,yearid; managershalf.teamid,yearid>teams.teamid,yearid;
  salaries.teamid,yearid>teams.teamid,yearid; battingpost.teamid,yearid>teams.teamid,yearid;
  fieldingpost.teamid,yearid>teams.teamid,yearid; pitchingpost.teamid,yearid>teams.teamid,yearid;
+ allstarfull.teamid,yearid>teams.teamid,yearid; fieldingofsplit.teamid,yearid>teams.teamid,yearid;
+ battingpost.yearid,round>seriespost.yearid,round; fieldingpost.yearid,round>seriespost.yearid,round;
+ pitchingpost.yearid,round>seriespost.yearid,round;
+ managershalf.playerid,yearid,inseason>managers.playerid,yearid,inseason;
  teamshalf.teamid,yearid>teams.teamid,yearid; homegames.team.key,year.key>teams.teamid,yearid;
  seriespost.teamidwinner,yearid>teams.teamid,yearid; seriespost.teamidloser,yearid>teams.teamid,yearid"""
 

@@ -155,10 +155,21 @@ def rows_of(t: "TableProfile", given: Optional["Table"]) -> List[List[str]]:
     return out
 
 
+def grain(t: "TableProfile") -> str:
+    """What one row is, where it is no thing of its own: ", a row is a line of order_id"."""
+    if t.grain is None or t.grain.kind == "entity":
+        return ""
+    of = ", ".join(x.split(".", 1)[-1] for x in t.grain.of)
+    kind = {"observation": "an observation", "line": "a line", "bridge": "a bridge"}.get(
+        t.grain.kind, t.grain.kind
+    )
+    return f"; a row is {kind}" + (f" of {of}" if of else "")
+
+
 def headline(t: "TableProfile") -> str:
     sector = t.sector.top1 if t.sector else None
     told = f", {sector.name} ({percent(sector.confidence)})" if sector else ""
-    return f"{t.rows:,} rows, {t.cols} columns{told}"
+    return f"{t.rows:,} rows, {t.cols} columns{told}{grain(t)}"
 
 
 def text_summary(bundle: "Bundle") -> str:

@@ -497,6 +497,17 @@ class ColumnProfile(Answer):
 
 
 @dataclasses.dataclass(repr=False, eq=False)
+class Grain(Answer):
+    """What one row of a table is: kind is entity, observation, line or bridge; of: the columns that name the
+    thing."""
+
+    kind: str = ""
+    of: List[str] = dataclasses.field(default_factory=list)
+    confidence: float = 0.0
+    reason: str = ""
+
+
+@dataclasses.dataclass(repr=False, eq=False)
 class TableProfile(Answer):
     """What one table is."""
 
@@ -504,6 +515,7 @@ class TableProfile(Answer):
     rows: int = 0
     cols: int = 0
     sector: Optional[Sector] = None
+    grain: Optional[Grain] = None
     column_profile: List[ColumnProfile] = dataclasses.field(default_factory=list)
 
 

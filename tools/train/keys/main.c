@@ -4,7 +4,8 @@
  *   train-keys --cv DIR...         leaves out one family of schemas at a time and prints what is found in it
  *   train-keys --shipped DIR...    the same with the weights that are linked in
  *   train-keys --write FILE DIR... fits on all and writes the weights as a header
- *   train-keys --others DIR...     references by two columns and within a table, which have no weights
+ *   train-keys --engine DIR...     all references, of several columns and within a table too, as the engine
+ *                                  answers
  *
  * DIR holds one folder a schema (tests/bench/keys writes them). --verbose names what is wrong and missed. */
 #include <dirent.h>
@@ -17,7 +18,9 @@
 #include "tools/train/trees.h"
 
 enum { SCHEMAS = 512 };
+/* SAMPLE: share of the inclusions that each tree learns on. */
 static const float RATE = 0.1f;
+static const double SAMPLE = 0.5;
 
 static const char *const feature_name[] = {
 #define TAB_X(name) #name,
@@ -60,7 +63,7 @@ static bool fit(const schema *s, size_t n, size_t d, const char *without, const 
             w[k++] = 1;
         }
     }
-    bool ok = k > 0 && trees_fit(&(trees_data){ k, d, TAB_KEY_ALL, x, y, w }, RATE, 1, TAB_KEY_TREES,
+    bool ok = k > 0 && trees_fit(&(trees_data){ k, d, TAB_KEY_ALL, x, y, w }, RATE, SAMPLE, TAB_KEY_TREES,
                                  &m->start, m->tree) == 0;
     free(x);
     free(w);
@@ -295,73 +298,101 @@ static void report(const schema *s, size_t n)
 
 /* ---- two columns, and one table ---------------------------------------------------------------- */
 
-/* Whether the engine's reference is key t: the same columns, in either order. */
+/* Whether the engine's reference is key t: the same columns, in any order. */
 static bool is_key(const schema *s, const tab_reference *r, const true_key *t)
 {
     uint32_t c = (uint32_t)s->k.at[r->child_table], p = (uint32_t)s->k.at[r->parent_table];
-    if (r->child2 == TAB_NULL)
-        return t->n == 1 && t->child[0] == c + r->child && t->parent[0] == p + r->parent;
-    if (t->n != 2)
-        return false;
-    int q = t->child[0] != c + r->child;
-    return t->child[q] == c + r->child && t->parent[q] == p + r->parent && t->child[!q] == c + r->child2 &&
-           t->parent[!q] == p + r->parent2;
+    uint32_t mine[TAB_KEY_ALSO + 1] = { r->child }, theirs[TAB_KEY_ALSO + 1] = { r->parent }, same = 0;
+    memcpy(mine + 1, r->child_also, sizeof r->child_also);
+    memcpy(theirs + 1, r->parent_also, sizeof r->parent_also);
+    for (uint32_t i = 0; i <= r->also; i++)
+        for (uint32_t q = 0; q < t->n; q++)
+            same += t->child[q] == c + mine[i] && t->parent[q] == p + theirs[i];
+    return t->n == r->also + 1 && same == t->n;
 }
 
 static void name_reference(const schema *s, const tab_reference *r, const char *what)
 {
     size_t c = s->k.at[r->child_table], p = s->k.at[r->parent_table];
     printf("  %s   %.2f %s", what, r->p, s->title[c + r->child]);
-    if (r->child2 != TAB_NULL)
-        printf(", %s", s->title[c + r->child2]);
+    for (uint32_t i = 0; i < r->also; i++)
+        printf(", %s", s->title[c + r->child_also[i]]);
     printf(" > %s", s->title[p + r->parent]);
-    if (r->parent2 != TAB_NULL)
-        printf(", %s", s->title[p + r->parent2]);
+    for (uint32_t i = 0; i < r->also; i++)
+        printf(", %s", s->title[p + r->parent_also[i]]);
     printf("\n");
 }
 
-/* Counts of one schema: [0] by two columns, [1] within a table. */
+enum { PLAIN, SEVERAL, OWN, KINDS };
+
+/* What kind of reference a key, or what the engine says, is. */
+static int kind_of(bool several, bool own)
+{
+    return several ? SEVERAL : own ? OWN : PLAIN;
+}
+
+/* Counts of one schema, as the engine answers. */
 static void count_others(const schema *s, tally *all)
 {
     for (size_t i = 0; i < s->keys.n; i++) {
         const tab_reference *r = &s->keys.ref[i];
         bool right = false;
-        if (tab_reference_plain(r))
-            continue;
         for (size_t k = 0; k < s->truths && !right; k++)
             right = is_key(s, r, &s->truth[k]);
-        all[r->child2 == TAB_NULL].right += right;
-        all[r->child2 == TAB_NULL].wrong += !right;
+        tally *t = &all[kind_of(r->also > 0, r->child_table == r->parent_table)];
+        t->right += right;
+        t->wrong += !right;
         if (verbose && !right)
             name_reference(s, r, "wrong ");
     }
     for (size_t k = 0; k < s->truths; k++) {
         const true_key *t = &s->truth[k];
         bool found = false;
-        if (t->n > 2 || (t->n == 1 && !within(s, t)))
-            continue;
         for (size_t i = 0; i < s->keys.n && !found; i++)
             found = is_key(s, &s->keys.ref[i], t);
-        all[t->n == 1].missed += !found;
+        all[kind_of(t->n > 1, within(s, t))].missed += !found;
         if (verbose && !found)
-            printf("  missed  %s > %s (%u values)\n", s->title[t->child[0]], s->title[t->parent[0]],
-                   s->k.col[t->child[0]].n);
+            printf("  missed  %s (%u columns) > %s (%u values)\n", s->title[t->child[0]], t->n,
+                   s->title[t->parent[0]], s->k.col[t->child[0]].n);
+    }
+}
+
+static void name_grains(const schema *s)
+{
+    for (size_t t = 0; t < s->tables; t++) {
+        printf("  rows    %.2f %.*s: %s", s->grain[t].confidence, TAB_STR(s->table[t]),
+               tab_grain_names[s->grain[t].kind]);
+        for (uint32_t i = 0; i < s->grain[t].n; i++)
+            printf(" %s", s->title[s->k.at[t] + s->grain[t].of[i]]);
+        printf("\n");
     }
 }
 
 static void report_others(const schema *s, size_t n)
 {
-    static const char *const kind[] = { "by two columns", "within a table" };
-    tally all[2][2] = { 0 };
+    static const char *const kind[] = { "by one column", "by several columns", "within a table" };
+    tally all[2][KINDS] = { 0 };
     for (size_t i = 0; i < n; i++) {
+        tally one[KINDS] = { 0 }, sum = { 0 };
         if (verbose)
             printf("%s\n", s[i].name);
-        count_others(&s[i], all[strncmp(s[i].family, "made", 4) == 0]);
+        if (verbose)
+            name_grains(&s[i]);
+        count_others(&s[i], one);
+        for (int q = 0; q < KINDS; q++) {
+            add(&all[strncmp(s[i].family, "made", 4) == 0][q], &one[q]);
+            add(&sum, &one[q]);
+        }
+        say(s[i].name, &sum);
     }
     for (int made = 0; made < 2; made++) {
+        tally sum = { 0 };
         printf("---- %s\n", made ? "made" : "public");
-        for (int q = 0; q < 2; q++)
+        for (int q = 0; q < KINDS; q++) {
             say(kind[q], &all[made][q]);
+            add(&sum, &all[made][q]);
+        }
+        say("all", &sum);
     }
 }
 
@@ -376,13 +407,13 @@ int main(int argc, char **argv)
     for (; from < argc && argv[from][0] == '-'; from++) {
         verbose = verbose || strcmp(argv[from], "--verbose") == 0;
         nested = nested || strcmp(argv[from], "--nested") == 0;
-        others = others || strcmp(argv[from], "--others") == 0;
+        others = others || strcmp(argv[from], "--engine") == 0;
         shipped = shipped || strcmp(argv[from], "--shipped") == 0;
         if (strcmp(argv[from], "--write") == 0 && from + 1 < argc)
             write = argv[++from];
     }
     if (from == argc) {
-        fprintf(stderr, "usage: train-keys --cv [--nested] | --shipped | --others | --write FILE [--verbose] "
+        fprintf(stderr, "usage: train-keys --cv [--nested] | --shipped | --engine | --write FILE [--verbose] "
                         "DIR...\n");
         return 2;
     }

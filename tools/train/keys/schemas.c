@@ -74,6 +74,44 @@ static tab_str cell(tab_arena *a, const tab_table *t, size_t col, size_t row)
     return c.text;
 }
 
+/* Whether two references between the same tables lead each row to the same one: the columns of one are copies
+ * that stand beside those of the other. */
+static bool same_rows(const tab_views *v, const tab_reference *a, const tab_reference *b)
+{
+    uint32_t *x = tab_reference_rows(v, a), *y = tab_reference_rows(v, b);
+    size_t rows = v->table[a->child_table].rows, same = 0, both = 0;
+    for (size_t i = 0; x != NULL && y != NULL && i < rows; i++)
+        if (x[i] != TAB_NULL && y[i] != TAB_NULL) {
+            both++;
+            same += x[i] == y[i];
+        }
+    free(x);
+    free(y);
+    return both > 0 && (double)same >= 0.95 * (double)both;
+}
+
+/* Copies of attributes of a row that is referred to are not asked. */
+static void label_copies(schema *s, const tab_views *v)
+{
+    for (size_t i = 0; i < s->n; i++)
+        for (size_t k = 0; k < s->truths && s->label[i] == 0; k++) {
+            const true_key *t = &s->truth[k];
+            const tab_key_column *c = &s->k.col[s->x[i].child], *p = &s->k.col[s->x[i].parent];
+            if (t->n > 1 || s->k.col[t->child[0]].table != c->table ||
+                s->k.col[t->parent[0]].table != p->table)
+                continue;
+            tab_reference x = { .child_table = c->table,
+                                .child = c->column,
+                                .parent_table = p->table,
+                                .parent = p->column },
+                          y = x;
+            y.child = s->k.col[t->child[0]].column;
+            y.parent = s->k.col[t->parent[0]].column;
+            if (same_rows(v, &x, &y))
+                s->label[i] = -1;
+        }
+}
+
 static void label(schema *s)
 {
     for (size_t i = 0; i < s->n; i++) {
@@ -113,7 +151,11 @@ bool schema_read(tab_arena *a, const char *dir, const char *name, bool wanted, s
     ok = ok && tab_views_new(&e, profile, s->tables, &v, &err) == TAB_OK;
     ok = ok && tab_key_columns_new(&e, v, a, &s->k, &err) == TAB_OK;
     ok = ok && tab_inclusions_find(&e, v, &s->k, a, &s->x, &s->n, &err) == TAB_OK;
-    ok = ok && (!wanted || tab_keys_find(&e, v, 0.5, a, &s->keys, &err) == TAB_OK);
+    ok = ok && (!wanted || (tab_keys_find(&e, v, 0.5, a, &s->keys, &err) == TAB_OK &&
+                            tab_grains_find(v, &s->keys, a, &s->grain, &err) == TAB_OK));
+    s->table = tab_arena_new_of(a, tab_str, TABLES);
+    for (size_t i = 0; ok && i < s->tables; i++)
+        s->table[i] = tab_arena_copy(a, t[i].id);
     if (ok) {
         s->columns = s->k.at[s->tables];
         s->title = tab_arena_new_of(a, char *, s->columns);
@@ -140,6 +182,7 @@ bool schema_read(tab_arena *a, const char *dir, const char *name, bool wanted, s
         for (size_t i = 0; i < s->tables; i++)
             s->rows += t[i].rows;
         label(s);
+        label_copies(s, v);
     } else {
         fprintf(stderr, "%s/%s: cannot be read\n", dir, name);
     }

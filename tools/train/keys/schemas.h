@@ -2,8 +2,8 @@
 #ifndef TAB_TRAIN_SCHEMAS_H
 #define TAB_TRAIN_SCHEMAS_H
 
+#include "services/inference/engine/keys/grain.h"
 #include "services/inference/engine/keys/inclusions.h"
-#include "services/inference/engine/keys/keys.h"
 
 /* A known foreign key of one or more columns; columns are of tab_key_columns.col. */
 typedef struct {
@@ -20,8 +20,10 @@ typedef struct {
     tab_inclusion *x;
     int8_t *label; /* (n) 1 a key, 0 none, -1 not asked: part of a key of several columns */
     size_t n;
-    float *p;      /* (n) for the caller */
-    tab_keys keys; /* all references, as the engine finds them; where they are wanted */
+    float *p;         /* (n) for the caller */
+    tab_keys keys;    /* all references, as the engine finds them; where they are wanted */
+    tab_grain *grain; /* (tables) likewise */
+    tab_str *table;   /* (tables) names */
 } schema;
 
 /* Reads folder dir/name and finds its inclusions, and its references where they are `wanted`. All of it lives

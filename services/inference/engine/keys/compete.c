@@ -181,9 +181,14 @@ static void say_tables(const tab_key_columns *k, tab_inclusion *x, size_t n, con
 }
 
 /* The features of one child's inclusions, x[0..n). */
-static void say_child(tab_inclusion *x, size_t n, const float *p, const standing *s)
+static void say_child(const tab_key_columns *k, size_t columns, tab_inclusion *x, size_t n, const float *p,
+                      const standing *s)
 {
     best_two b = { 1e-4, 1e-4, n };
+    size_t c = n > 0 ? x[0].child : 0;
+    double beside = c > 0 && k->col[c - 1].table == k->col[c].table ? s->best[c - 1] : 0;
+    if (c + 1 < columns && k->col[c + 1].table == k->col[c].table)
+        beside = fmax(beside, s->best[c + 1]);
     for (size_t i = 0; i < n; i++)
         take(&b, (double)p[i], i);
     for (size_t i = 0; i < n; i++) {
@@ -197,6 +202,7 @@ static void say_child(tab_inclusion *x, size_t n, const float *p, const standing
         f[TAB_KEY_F_RISES] = (float)s->rises[parent];
         f[TAB_KEY_F_CHILD_FAME] = (float)s->fame[child];
         f[TAB_KEY_F_TABLE_REFERS] = (float)(refer->before + refer->after);
+        f[TAB_KEY_F_BESIDE] = (float)beside;
     }
 }
 
@@ -228,7 +234,7 @@ bool tab_inclusions_context(const tab_key_columns *k, tab_inclusion *x, size_t n
     for (size_t from = 0, to; ok && from < n; from = to) {
         for (to = from; to < n && x[to].child == x[from].child; to++)
             ;
-        say_child(x + from, to - from, p + from, &s);
+        say_child(k, columns, x + from, to - from, p + from, &s);
     }
     double *sum = number + 3 * columns, *of = sum + tables;
     for (size_t from = 0, to; ok && from < n; from = to) {

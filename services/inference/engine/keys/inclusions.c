@@ -13,6 +13,7 @@ enum {
     PROBES = 24,  /* values of the child that are looked up before all are */
     BUCKETS = 64, /* of the parent's places, for the spread */
     JOINED = 300, /* rows that are joined for TOGETHER */
+    LEAST_JOINED = 24,
     LEAST_JOINED_COLUMNS = 8
 };
 /* Comparisons of values that TOGETHER may take over all candidates. Every column of a wide table of few
@@ -21,6 +22,8 @@ enum {
 static const double MOST_COMPARISONS = 5e8;
 /* Share of the child's values that a parent must hold to be a candidate: dirty data lacks a few. */
 static const double LEAST_HELD = 0.8;
+/* Share of a parent's values from which a counter may be its key over again. */
+static const double NUMBERED = 0.98;
 
 /* Whether the parent holds a key; keys ascend, so the search goes on at `from`. *at: where it stands. */
 static bool holds(const tab_key_column *p, uint32_t key, uint32_t from, uint32_t *at)
@@ -60,10 +63,11 @@ static bool of_one_kind(const tab_key_column *c, const tab_key_column *p)
     return c->kind == TAB_KEY_DATE ? p->kind == TAB_KEY_DATE : p->kind != TAB_KEY_DATE;
 }
 
-/* Columns of two tables and of one kind, where the parent identifies rows. */
+/* Columns of two tables and of one kind, where the parent identifies rows. A counter of rows refers to
+ * nothing, unless it is the key that two tables of one size share. */
 static bool comparable(const tab_key_column *c, const tab_key_column *p)
 {
-    return c->table != p->table && p->unique && of_one_kind(c, p);
+    return c->table != p->table && p->unique && of_one_kind(c, p) && !(c->counter && c->n < NUMBERED * p->n);
 }
 
 static double share(double part, double whole)
@@ -166,8 +170,29 @@ static void compare_ranges(const tab_key_column *c, const tab_key_column *p, dou
     f[TAB_KEY_F_CHILD_LEAST] = (float)fmin(c->least, 1e4);
 }
 
+/* Columns of a table, but for a row index. */
+static double columns_of(const tab_views *v, const tab_key_columns *k, uint32_t table)
+{
+    const tab_key_column *first = &k->col[k->at[table]];
+    return (double)v->table[table].cols - (first->counter && first->kind == TAB_KEY_OTHER);
+}
+
+/* Features of where two columns stand in their tables. */
+static void say_places(const tab_views *v, const tab_key_columns *k, const tab_key_column *c,
+                       const tab_key_column *p, float *f)
+{
+    f[TAB_KEY_F_CHILD_PLACE] = (float)(c->place < 9 ? c->place : 9);
+    f[TAB_KEY_F_PARENT_PLACE] = (float)(p->place < 9 ? p->place : 9);
+    f[TAB_KEY_F_PARENT_NTH] = (float)p->nth;
+    f[TAB_KEY_F_CHILD_NTH] = (float)(c->unique ? (double)c->nth : -1);
+    f[TAB_KEY_F_CHILD_KEYED] = (float)(c->nth > 0);
+    f[TAB_KEY_F_CHILD_COLS] = (float)log(columns_of(v, k, c->table));
+    f[TAB_KEY_F_PARENT_COLS] = (float)log(columns_of(v, k, p->table));
+}
+
 /* Compares two columns in full. False: too little is held. */
-static bool compare(const tab_views *v, const tab_key_column *c, const tab_key_column *p, tab_inclusion *r)
+static bool compare(const tab_views *v, const tab_key_columns *k, const tab_key_column *c,
+                    const tab_key_column *p, tab_inclusion *r)
 {
     tally t;
     if (!count_held(c, p, &t))
@@ -192,12 +217,7 @@ static bool compare(const tab_views *v, const tab_key_column *c, const tab_key_c
     f[TAB_KEY_F_CLIMBING] = (float)c->climbing;
     f[TAB_KEY_F_CHILD_ONCE] = (float)share(c->n, (double)c->present);
     f[TAB_KEY_F_CHILD_NULL] = (float)(1 - share((double)c->present, (double)child_rows));
-    f[TAB_KEY_F_CHILD_PLACE] = (float)(c->column < 9 ? c->column : 9);
-    f[TAB_KEY_F_PARENT_PLACE] = (float)(p->column < 9 ? p->column : 9);
-    f[TAB_KEY_F_PARENT_NTH] = (float)p->nth;
     f[TAB_KEY_F_PARENT_NULL] = (float)(1 - share((double)p->present, (double)parent_rows));
-    f[TAB_KEY_F_CHILD_NTH] = (float)(c->unique ? (double)c->nth : -1);
-    f[TAB_KEY_F_CHILD_KEYED] = (float)(c->nth > 0);
     f[TAB_KEY_F_KIND] = (float)(c->kind == TAB_KEY_DATE ? 2 : c->kind == TAB_KEY_WHOLE ? 1 : 0);
     f[TAB_KEY_F_LENGTH] = (float)c->length;
     f[TAB_KEY_F_LENGTHS] = (float)share(fabs(c->length - p->length), fmax(c->length, p->length));
@@ -205,8 +225,10 @@ static bool compare(const tab_views *v, const tab_key_column *c, const tab_key_c
     f[TAB_KEY_F_WORDS] = (float)c->words;
     f[TAB_KEY_F_LEAST] = f[TAB_KEY_F_CHILD_LEAST] = -1;
     f[TAB_KEY_F_PARENT_CLIMB] = (float)p->climbing;
-    f[TAB_KEY_F_CHILD_COLS] = (float)log((double)v->table[c->table].cols);
-    f[TAB_KEY_F_PARENT_COLS] = (float)log((double)v->table[p->table].cols);
+    f[TAB_KEY_F_SMOOTH] = (float)c->smooth;
+    f[TAB_KEY_F_ROUND] = (float)c->round;
+    f[TAB_KEY_F_COUNTERS] = (float)(p->counter + 2 * c->counter);
+    say_places(v, k, c, p, f);
     f[TAB_KEY_F_ROWS] = (float)log(share((double)child_rows, (double)parent_rows));
     if (c->kind == TAB_KEY_WHOLE && p->kind == TAB_KEY_WHOLE)
         compare_ranges(c, p, m, f);
@@ -228,16 +250,25 @@ static size_t most_columns(size_t n)
     return most > LEAST_JOINED_COLUMNS ? (size_t)most : LEAST_JOINED_COLUMNS;
 }
 
+/* How many rows TOGETHER may join for one of n candidates; fewer than JOINED only where the fewest columns
+ * are compared. */
+static size_t most_rows(size_t n)
+{
+    double most = MOST_COMPARISONS / ((double)n * LEAST_JOINED_COLUMNS * LEAST_JOINED_COLUMNS);
+    return most >= JOINED ? JOINED : most > LEAST_JOINED ? (size_t)most : LEAST_JOINED;
+}
+
 /* How much the other columns of both tables agree over rows joined by the candidate: the greatest share of
- * equal values above that of rows joined at random. At most `most` columns of each table are looked at. */
+ * equal values above that of rows joined at random. At most `most` columns of each table and `joined` rows
+ * are looked at. */
 static float together(const tab_views *v, const tab_key_columns *k, const tab_key_column *c,
-                      const tab_key_column *p, const uint32_t *first_of_key, size_t most)
+                      const tab_key_column *p, const uint32_t *first_of_key, size_t most, size_t joined)
 {
     const tab_table_view *A = &v->table[c->table], *B = &v->table[p->table];
     const tab_view *wc = &A->col[c->column];
     uint32_t ra[JOINED], rb[JOINED];
-    size_t n = 0, step = A->rows / JOINED + 1;
-    for (size_t r = 0; r < A->rows && n < JOINED; r += step) {
+    size_t n = 0, step = A->rows / joined + 1;
+    for (size_t r = 0; r < A->rows && n < joined; r += step) {
         uint32_t code = wc->code[r];
         if (code == TAB_NULL || first_of_key[wc->value[code].key] == TAB_NULL)
             continue;
@@ -317,7 +348,7 @@ static bool find_candidates(const tab_engine *e, const tab_views *v, const tab_k
             tab_inclusion *r = more(l);
             if (r == NULL)
                 return false;
-            if (compare(v, c, p, r)) {
+            if (compare(v, k, c, p, r)) {
                 r->child = (uint32_t)i;
                 r->parent = (uint32_t)q;
                 l->n++;
@@ -332,7 +363,7 @@ static bool find_candidates(const tab_engine *e, const tab_views *v, const tab_k
 static bool join_candidates(const tab_engine *e, const tab_views *v, const tab_key_columns *k, found *l)
 {
     uint32_t *first = malloc((v->terms + 1) * sizeof *first); /* of the parent at hand */
-    size_t most = most_columns(l->n + 1);
+    size_t most = most_columns(l->n + 1), joined = most_rows(l->n + 1);
     bool ok = first != NULL;
     for (size_t i = 0; ok && i <= v->terms; i++)
         first[i] = TAB_NULL;
@@ -342,7 +373,7 @@ static bool join_candidates(const tab_engine *e, const tab_views *v, const tab_k
         for (uint32_t i = 0; i < w->values; i++)
             first[w->value[i].key] = w->value[i].first;
         for (to = from; ok && to < l->n && l->x[to].parent == l->x[from].parent; to++) {
-            l->x[to].f[TAB_KEY_F_TOGETHER] = together(v, k, &k->col[l->x[to].child], p, first, most);
+            l->x[to].f[TAB_KEY_F_TOGETHER] = together(v, k, &k->col[l->x[to].child], p, first, most, joined);
             ok = !tab_engine_cancelled(e);
         }
         for (uint32_t i = 0; i < w->values; i++)
@@ -368,4 +399,18 @@ tab_status tab_inclusions_find(const tab_engine *e, const tab_views *v, const ta
     if (tab_engine_cancelled(e))
         return tab_fail(err, TAB_CANCELLED, "", "cancelled");
     return *ret != NULL ? TAB_OK : tab_no_memory(err);
+}
+
+size_t tab_inclusions_drop(const tab_views *v, const tab_key_columns *k, tab_inclusion *x, size_t n, bool *ok)
+{
+    size_t to = 0;
+    for (size_t i = 0; i < n; i++) {
+        const tab_key_column *c = &k->col[x[i].child], *p = &k->col[x[i].parent];
+        if (c->kind == TAB_KEY_OTHER || p->kind == TAB_KEY_OTHER)
+            continue;
+        x[to] = x[i];
+        say_places(v, k, c, p, x[to++].f);
+    }
+    *ok = tab_inclusions_compete(k, x, to, k->at[v->n]);
+    return to;
 }

@@ -54,7 +54,10 @@
     X(CHILD_LIKED) /* logarithm of one and the columns that the child holds */                      \
     X(LIKED_BEST)  /* LIKED less the greatest of the child's parents */                             \
     X(TOP_BEST)    /* TOP less the greatest of the child's parents */                               \
-    X(SPREAD_BEST) /* SPREAD less the least of the child's parents */
+    X(SPREAD_BEST) /* SPREAD less the least of the child's parents */                               \
+    X(SMOOTH)      /* correlation of the rows of the child's neighbouring numbers */                \
+    X(ROUND)       /* rows of the child's multiples of five beyond their share of its values */     \
+    X(COUNTERS)    /* 1 the parent counts its rows, 2 the child, 3 both */
 /* What a first answer for all candidates tells of each. p is the answer's probability. */
 #define TAB_KEY_CONTEXT_LIST(X)                                                                     \
     X(FIRST)       /* log-odds of the first answer */                                               \
@@ -64,7 +67,8 @@
     X(RISES)       /* sum of p of the parent as a child */                                          \
     X(CHILD_FAME)  /* sum of p of the child as a parent */                                          \
     X(TABLE_REFERS)/* sum of p of the other columns of the child's table, each with its best */     \
-    X(TABLES)      /* sum of p of other columns of the child's table to the parent's table */
+    X(TABLES)      /* sum of p of other columns of the child's table to the parent's table */       \
+    X(BESIDE)      /* the greatest p of the columns before and after the child in its table */
 /* clang-format on */
 
 enum {
@@ -87,9 +91,14 @@ typedef struct {
     float f[TAB_KEY_ALL];
 } tab_inclusion;
 
-/* By child, then parent. Lives in a. */
+/* By child, then parent. Those of a row index are none. Lives in a. */
 tab_status tab_inclusions_find(const tab_engine *e, const tab_views *v, const tab_key_columns *k,
                                tab_arena *a, tab_inclusion **ret, size_t *ret_n, tab_error *err) TAB_CHECKED;
+
+/* Leaves out the inclusions of columns that became row indexes (tab_key_columns_index), as if these were not
+ * there. Returns how many are left. False in *ok: out of memory. */
+size_t tab_inclusions_drop(const tab_views *v, const tab_key_columns *k, tab_inclusion *x, size_t n,
+                           bool *ok);
 
 /* Fills the features of the second answer. p: (n) of the first. False: out of memory. */
 bool tab_inclusions_context(const tab_key_columns *k, tab_inclusion *x, size_t n, const float *p);

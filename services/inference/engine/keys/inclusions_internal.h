@@ -1,5 +1,5 @@
 /* Inside inclusions.h: inclusions.c finds and compares pairs of columns, compete.c compares the pairs; what
- * pairs.c and within.c ask of two columns. */
+ * sets.c and within.c ask of two columns. */
 #ifndef TAB_INCLUSIONS_INTERNAL_H
 #define TAB_INCLUSIONS_INTERNAL_H
 

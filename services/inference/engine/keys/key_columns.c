@@ -8,6 +8,10 @@
 
 #include "common/base/order.h"
 
+enum { FEWEST_SMOOTH = 8, LEAST_COUNTED = 2 };
+/* Share of a range that a counter fills, and of its rows that come after the row before. */
+static const double COUNTED = 0.9;
+
 /* A value while its column is sorted: its normal form, its rows, the first of them. */
 typedef struct {
     uint32_t key, rows, first;
@@ -104,6 +108,47 @@ static double climbing_of(const tab_view *w, size_t rows, bool number)
     return n > 0 ? (double)up / (double)n : 0;
 }
 
+/* Correlation of the logarithms of the rows of neighbouring numbers, where there are enough of them. The
+ * column's values stand in the order of their rank. */
+static double smooth_of(const uint32_t *rows, uint32_t n)
+{
+    double mean = 0, all = 0, next = 0;
+    if (n < FEWEST_SMOOTH)
+        return 0;
+    for (uint32_t i = 0; i < n; i++)
+        mean += log((double)rows[i]) / n;
+    for (uint32_t i = 0; i < n; i++) {
+        double d = log((double)rows[i]) - mean;
+        all += d * d;
+        next += i + 1 < n ? d * (log((double)rows[i + 1]) - mean) : 0;
+    }
+    return all > 1e-9 ? next / all : 0;
+}
+
+/* Share of rows that are multiples of five, less the share of values that are. */
+static double round_of(const tab_view *w)
+{
+    double rows = 0, fives = 0, values = 0, five_values = 0;
+    for (uint32_t i = 0; i < w->values; i++) {
+        double x = w->value[i].number;
+        bool five = !isnan(x) && fmod(x, 5) == 0;
+        rows += w->value[i].rows;
+        values++;
+        fives += five ? w->value[i].rows : 0;
+        five_values += five;
+    }
+    return rows > 0 ? fives / rows - five_values / values : 0;
+}
+
+/* Whether whole numbers count the rows: from 0 or 1 on, by one at a time but for a few gaps, all there, in
+ * the order of the rows but for a few. */
+static bool counts_rows(const tab_key_column *c, size_t rows)
+{
+    return c->kind == TAB_KEY_WHOLE && c->n == rows && c->present == rows && rows >= LEAST_COUNTED &&
+           (c->least == 0 || c->least == 1) && c->n >= COUNTED * (c->most - c->least + 1) &&
+           c->climbing >= COUNTED;
+}
+
 /* Mean length, share of digits and words of at most 500 values. */
 static void looks(const tab_views *v, const tab_view *w, tab_key_column *c)
 {
@@ -133,7 +178,8 @@ static bool fill(const tab_views *v, const tab_view *w, size_t rows, tab_arena *
         return true;
     entry *e = malloc(w->values * sizeof *e);
     placed *p = malloc(w->values * sizeof *p);
-    bool ok = e != NULL && p != NULL;
+    uint32_t *by_rank = malloc(w->values * sizeof *by_rank);
+    bool ok = e != NULL && p != NULL && by_rank != NULL;
     /* distinct values, by the id of their normal form; equal ones are joined */
     for (uint32_t i = 0; ok && i < w->values; i++)
         e[i] = (entry){ w->value[i].key, w->value[i].rows, w->value[i].first, w->value[i].number };
@@ -158,8 +204,14 @@ static bool fill(const tab_views *v, const tab_view *w, size_t rows, tab_arena *
         }
         if (ok) {
             qsort(p, c->n, sizeof *p, by_place);
-            for (uint32_t i = 0; i < c->n; i++)
+            for (uint32_t i = 0; i < c->n; i++) {
                 c->rank[p[i].at] = i;
+                by_rank[i] = c->rows[p[i].at];
+            }
+            if (c->kind == TAB_KEY_WHOLE) {
+                c->smooth = smooth_of(by_rank, c->n);
+                c->round = round_of(w);
+            }
             if (numbers > 0) {
                 qsort(c->number, numbers, sizeof *c->number, tab_ascending_double);
                 c->least = c->number[0];
@@ -174,7 +226,41 @@ static bool fill(const tab_views *v, const tab_view *w, size_t rows, tab_arena *
     }
     free(e);
     free(p);
+    free(by_rank);
+    c->counter = ok && counts_rows(c, rows);
     return ok;
+}
+
+bool tab_key_columns_lead(const tab_views *v, const tab_key_columns *k)
+{
+    for (size_t t = 0; t < v->n; t++) {
+        const tab_key_column *c = &k->col[k->at[t]];
+        if (k->at[t] == k->at[t + 1] || !c->counter || c->least != k->col[k->at[0]].least)
+            return false;
+    }
+    return v->n > 1;
+}
+
+/* Fills place and nth. */
+static void say_places(const tab_views *v, tab_key_columns *k)
+{
+    for (size_t t = 0; t < v->n; t++) {
+        uint32_t nth = 0, place = 0;
+        for (size_t i = k->at[t]; i < k->at[t + 1]; i++) {
+            tab_key_column *c = &k->col[i];
+            c->nth = nth;
+            c->place = place;
+            nth += c->unique && c->n > 1 && c->kind != TAB_KEY_OTHER;
+            place += !(c->counter && c->kind == TAB_KEY_OTHER);
+        }
+    }
+}
+
+void tab_key_columns_index(const tab_views *v, tab_key_columns *k, bool index)
+{
+    for (size_t t = 0; t < v->n; t++)
+        k->col[k->at[t]].kind = index ? TAB_KEY_OTHER : TAB_KEY_WHOLE;
+    say_places(v, k);
 }
 
 tab_status tab_key_columns_new(const tab_engine *e, const tab_views *v, tab_arena *a, tab_key_columns *ret,
@@ -191,7 +277,6 @@ tab_status tab_key_columns_new(const tab_engine *e, const tab_views *v, tab_aren
         return tab_no_memory(err);
     ret->at[v->n] = n;
     for (size_t t = 0; t < v->n; t++) {
-        uint32_t nth = 0;
         for (size_t i = 0; i < v->table[t].cols; i++) {
             tab_key_column *c = &ret->col[ret->at[t] + i];
             c->table = (uint32_t)t;
@@ -200,9 +285,8 @@ tab_status tab_key_columns_new(const tab_engine *e, const tab_views *v, tab_aren
                 return tab_fail(err, TAB_CANCELLED, "", "cancelled");
             if (!fill(v, &v->table[t].col[i], v->table[t].rows, a, c))
                 return tab_no_memory(err);
-            c->nth = nth;
-            nth += c->unique && c->n > 1 && c->kind != TAB_KEY_OTHER;
         }
     }
+    say_places(v, ret);
     return TAB_OK;
 }

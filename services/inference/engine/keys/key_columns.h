@@ -16,11 +16,14 @@ typedef struct {
     uint32_t *rank;    /* (n) place among the others: of numbers by size, of texts by first row */
     double *number;    /* (n) WHOLE: ascending, not aligned with key; else NULL */
     size_t present;
-    bool unique;  /* each value stands in one row, but for one value in fifty */
-    uint32_t nth; /* unique columns before it in its table */
+    bool unique;         /* each value stands in one row, but for one value in fifty */
+    bool counter;        /* it numbers the rows of its table from 0 or 1 on, in their order (decision 0415) */
+    uint32_t place, nth; /* columns before it in its table, and unique ones; row indexes are not counted */
     double least, most;
     double slope;    /* rank correlation of a value's size with its rows: counts fall as they grow */
     double climbing; /* share of neighbouring rows whose value is greater than the one before */
+    double smooth; /* correlation of the rows of neighbouring numbers: a measure's frequencies form a curve */
+    double round;  /* rows of multiples of five beyond their share of the values: people round measures */
     double length, digits, words; /* means over values: characters, share of digits, words */
 } tab_key_column;
 
@@ -29,6 +32,12 @@ typedef struct {
     size_t *at;
     tab_key_column *col;
 } tab_key_columns;
+
+/* Whether every table leads with a counter of its rows, all from one start. */
+bool tab_key_columns_lead(const tab_views *v, const tab_key_columns *k);
+/* Takes these counters for row indexes, or no longer: their kind becomes OTHER, and the others' places are
+ * told without them. */
+void tab_key_columns_index(const tab_views *v, tab_key_columns *k, bool index);
 
 /* Lives in a. TAB_INTERNAL: out of memory. */
 tab_status tab_key_columns_new(const tab_engine *e, const tab_views *v, tab_arena *a, tab_key_columns *ret,

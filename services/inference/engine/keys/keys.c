@@ -4,7 +4,7 @@
  *   inclusions.c    pairs of columns in which one holds the other's values, with features (compete.c: of
  *                   rivals)
  *   score.c         a probability for each, by two stages of trees; choose.c leaves one parent a column
- *   pairs.c         pairs of columns that name rows, and pairs that hold them; within.c: references within a
+ *   sets.c          sets of columns that name rows, and those that hold them; within.c: references within a
  *                   table
  *   here            references, and the columns that references join: one domain */
 #include "services/inference/engine/keys/keys.h"
@@ -13,14 +13,77 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/align/union_find.h"
-#include "services/inference/engine/keys/pairs.h"
 #include "services/inference/engine/keys/score.h"
+#include "services/inference/engine/keys/sets.h"
 #include "services/inference/engine/keys/within.h"
 
 /* HALF: probability from which a reference counts for domains, and share of a range from which a unique
  * column of whole numbers is a counter of rows. DENSE: share of a range from which a parent's numbers are
- * counted ones. */
-static const double HALF = 0.5, DENSE = 0.05;
+ * counted ones. INDEX: share of the references that are found without counters where these are indexes.
+ * SAME: share of rows that two references lead to the same row. BELOW: of what is no reference after all. */
+static const double HALF = 0.5, DENSE = 0.05, INDEX = 0.5, SAME = 0.95;
+static const float BELOW = 0.49f;
+enum { MOST_COPIES = 12 }; /* references that one is compared with */
+
+/* A reference of columns c and q, all but its values. */
+static tab_reference between(const tab_key_column *c, const tab_key_column *q, double p)
+{
+    return (tab_reference){ .child_table = c->table,
+                            .child = c->column,
+                            .parent_table = q->table,
+                            .parent = q->column,
+                            .child_values = c->n,
+                            .parent_values = q->n,
+                            .p = p,
+                            .one_to_one = c->unique };
+}
+
+/* Whether two references between the same tables lead each row to the same one. False also when out of
+ * memory. */
+static bool same_rows(const tab_views *v, const tab_reference *a, const tab_reference *b)
+{
+    uint32_t *x = tab_reference_rows(v, a), *y = tab_reference_rows(v, b);
+    size_t rows = v->table[a->child_table].rows, same = 0, both = 0;
+    for (size_t i = 0; x != NULL && y != NULL && i < rows; i++)
+        if (x[i] != TAB_NULL && y[i] != TAB_NULL) {
+            both++;
+            same += x[i] == y[i];
+        }
+    free(x);
+    free(y);
+    return both > 0 && (double)same >= SAME * (double)both;
+}
+
+/* Leaves of references between the same tables that lead to the same rows the one to the first column of
+ * the parent: the others repeat the parent's attributes beside its key (decision 0416). A few are compared
+ * with each, so that wide tables cost no more. False: out of memory. */
+static bool leave_copies(const tab_views *v, const tab_key_columns *k, const tab_inclusion *x, size_t n,
+                         float *p)
+{
+    size_t m = 0, *likely = malloc((n + 1) * sizeof *likely);
+    for (size_t i = 0; likely != NULL && i < n; i++)
+        if ((double)p[i] >= HALF)
+            likely[m++] = i;
+    for (size_t i = 0; i < m; i++) {
+        const tab_inclusion *r = &x[likely[i]];
+        const tab_key_column *c = &k->col[r->child], *q = &k->col[r->parent];
+        size_t asked = 0;
+        for (size_t o = 0; o < m && asked < MOST_COPIES && (double)p[likely[i]] >= HALF; o++) {
+            const tab_inclusion *other = &x[likely[o]];
+            bool first = other->parent < r->parent || (other->parent == r->parent && o < i);
+            if (!first || (double)p[likely[o]] < HALF || k->col[other->child].table != c->table ||
+                k->col[other->parent].table != q->table)
+                continue;
+            tab_reference one = between(c, q, 1),
+                          two = between(&k->col[other->child], &k->col[other->parent], 1);
+            asked++;
+            if (same_rows(v, &one, &two))
+                p[likely[i]] = BELOW;
+        }
+    }
+    free(likely);
+    return likely != NULL;
+}
 
 /* Columns that references join have one domain, the number of its first column. */
 static bool domains(const tab_views *v, const tab_key_columns *k, const tab_inclusion *x, size_t n,
@@ -54,8 +117,8 @@ static bool domains(const tab_views *v, const tab_key_columns *k, const tab_incl
             ret->domain[t][c] = any[i] ? tab_union_root(up, i) : TAB_NULL;
             /* a counter of the table's own rows: unique whole numbers that nearly fill their range */
             const tab_key_column *q = &k->col[i];
-            bool counter =
-                q->kind == TAB_KEY_WHOLE && q->unique && q->n > 1 && q->n > HALF * (q->most - q->least + 1);
+            bool counter = q->counter || (q->kind == TAB_KEY_WHOLE && q->unique && q->n > 1 &&
+                                          q->n > HALF * (q->most - q->least + 1));
             ret->counted[t][c] = counter || (any[i] && counted[tab_union_root(up, i)]);
         }
     }
@@ -65,28 +128,55 @@ static bool domains(const tab_views *v, const tab_key_columns *k, const tab_incl
     return ok;
 }
 
-/* A reference of columns c and q, all but its values. */
-static tab_reference between(const tab_key_column *c, const tab_key_column *q, double p)
+/* The sum of the probabilities of references. */
+static double said(const float *p, size_t n)
 {
-    return (tab_reference){ .child_table = c->table,
-                            .child = c->column,
-                            .parent_table = q->table,
-                            .parent = q->column,
-                            .child2 = TAB_NULL,
-                            .parent2 = TAB_NULL,
-                            .child_values = c->n,
-                            .parent_values = q->n,
-                            .p = p,
-                            .one_to_one = c->unique };
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += (double)p[i] >= HALF ? (double)p[i] : 0;
+    return sum;
 }
 
-/* Adds references of two columns and those within a table to ret, whose list moves to a. */
+/* Probabilities p of the inclusions x. Where every table leads with a counter of its rows, it is each one's
+ * key, or an index that was written along: then most references are found without it as well, and it is left
+ * out (decision 0415). False: out of memory. */
+static bool score(const tab_views *v, tab_key_columns *k, tab_arena *work, tab_inclusion *x, size_t *n,
+                  float *p)
+{
+    const tab_key_model *m = tab_key_model_shipped();
+    size_t columns = k->at[v->n];
+    if (!tab_keys_score(m, k, columns, x, *n, p))
+        return false;
+    if (!tab_key_columns_lead(v, k))
+        return true;
+    tab_inclusion *y = tab_arena_new_of(work, tab_inclusion, *n + 1);
+    float *q = tab_arena_new_of(work, float, *n + 1);
+    if (y == NULL || q == NULL)
+        return false;
+    if (*n > 0)
+        memcpy(y, x, *n * sizeof *y);
+    bool ok;
+    tab_key_columns_index(v, k, true);
+    size_t left = tab_inclusions_drop(v, k, y, *n, &ok);
+    if (!ok || !tab_keys_score(m, k, columns, y, left, q))
+        return false;
+    if (said(q, left) >= INDEX * said(p, *n)) {
+        memcpy(x, y, left * sizeof *x);
+        memcpy(p, q, left * sizeof *p);
+        *n = left;
+    } else {
+        tab_key_columns_index(v, k, false);
+    }
+    return true;
+}
+
+/* Adds references of several columns and those within a table to ret, whose list moves to a. */
 static tab_status add_others(const tab_engine *e, const tab_views *v, const tab_key_columns *k,
                              tab_arena *work, tab_arena *a, tab_keys *ret, tab_error *err)
 {
-    tab_key_pair *pair;
+    tab_key_set *set;
     tab_key_within *own;
-    size_t pairs = 0, owns = 0;
+    size_t sets = 0, owns = 0;
     bool *linked = tab_arena_new_of(work, bool, v->n * v->n),
          *taken = tab_arena_new_of(work, bool, k->at[v->n]);
     uint32_t *key = tab_arena_new_of(work, uint32_t, k->at[v->n]);
@@ -100,22 +190,24 @@ static tab_status add_others(const tab_engine *e, const tab_views *v, const tab_
             linked[ret->ref[i].child_table * v->n + ret->ref[i].parent_table] = true;
             taken[k->at[ret->ref[i].child_table] + ret->ref[i].child] = true;
         }
-    TAB_TRY(tab_key_pairs_find(e, v, k, linked, key, work, &pair, &pairs, err));
+    TAB_TRY(tab_key_sets_find(e, v, k, linked, taken, key, work, &set, &sets, err));
     TAB_TRY(tab_key_within_find(e, v, k, taken, work, &own, &owns, err));
-    tab_reference *all = tab_arena_new_of(a, tab_reference, ret->n + pairs + owns);
+    tab_reference *all = tab_arena_new_of(a, tab_reference, ret->n + sets + owns);
     if (all == NULL)
         return tab_no_memory(err);
     if (ret->n > 0)
         memcpy(all, ret->ref, ret->n * sizeof *all);
     ret->ref = all;
-    for (size_t i = 0; i < pairs; i++) {
-        const tab_key_pair *x = &pair[i];
+    for (size_t i = 0; i < sets; i++) {
+        const tab_key_set *x = &set[i];
         tab_reference *r = &all[ret->n++];
         *r = between(&k->col[x->child[0]], &k->col[x->parent[0]], x->p);
-        r->child2 = k->col[x->child[1]].column;
-        r->parent2 = k->col[x->parent[1]].column;
-        r->child_values = x->pairs;
-        r->parent_values = x->parent_pairs;
+        for (r->also = 0; r->also + 1 < x->n; r->also++) {
+            r->child_also[r->also] = k->col[x->child[r->also + 1]].column;
+            r->parent_also[r->also] = k->col[x->parent[r->also + 1]].column;
+        }
+        r->child_values = x->tuples;
+        r->parent_values = x->parent_tuples;
         r->held = x->held;
         r->one_to_one = x->once;
     }
@@ -141,8 +233,9 @@ tab_status tab_keys_find(const tab_engine *e, const tab_views *v, double least, 
     TAB_TRY(tab_key_columns_new(e, v, work, &k, err));
     TAB_TRY(tab_inclusions_find(e, v, &k, work, &x, &n, err));
     float *p = tab_arena_new_of(work, float, n);
-    if (p == NULL || !tab_keys_score(tab_key_model_shipped(), &k, k.at[v->n], x, n, p) ||
-        !domains(v, &k, x, n, p, a, ret))
+    if (p == NULL || !score(v, &k, work, x, &n, p))
+        return tab_no_memory(err);
+    if (!leave_copies(v, &k, x, n, p) || !domains(v, &k, x, n, p, a, ret))
         return tab_no_memory(err);
     /* inclusions are sorted by child, and so are the references */
     ret->ref = tab_arena_new_of(work, tab_reference, n);
@@ -193,26 +286,31 @@ static char *address(tab_arena *a, const tab_views *v, uint32_t table, uint32_t 
     return tab_arena_printf(a, "%.*s.%.*s", TAB_STR(t->id), TAB_STR(c));
 }
 
-/* "table.column", of two columns "table.column and table.other". */
-static char *addresses(tab_arena *a, const tab_views *v, uint32_t table, uint32_t column, uint32_t second)
+/* "table.column", of several columns "table.column, table.other and table.third". */
+static char *addresses(tab_arena *a, const tab_views *v, uint32_t table, uint32_t column,
+                       const uint32_t *also, uint32_t n)
 {
-    char *one = address(a, v, table, column), *two = second == TAB_NULL ? NULL : address(a, v, table, second);
-    if (second == TAB_NULL || one == NULL || two == NULL)
-        return second == TAB_NULL ? one : NULL;
-    return tab_arena_printf(a, "%s and %s", one, two);
+    char *all = address(a, v, table, column);
+    for (uint32_t i = 0; all != NULL && i < n; i++) {
+        char *next = address(a, v, table, also[i]);
+        all = next == NULL ? NULL : tab_arena_printf(a, i + 1 < n ? "%s, %s" : "%s and %s", all, next);
+    }
+    return all;
 }
 
 char *tab_reference_words(tab_arena *a, const tab_views *v, const tab_reference *r)
 {
-    const char *child = addresses(a, v, r->child_table, r->child, r->child2);
-    const char *parent = addresses(a, v, r->parent_table, r->parent, r->parent2);
+    const char *child = addresses(a, v, r->child_table, r->child, r->child_also, r->also);
+    const char *parent = addresses(a, v, r->parent_table, r->parent, r->parent_also, r->also);
     if (child == NULL || parent == NULL)
         return NULL;
-    const char *of = r->child2 == TAB_NULL ? "values" : "pairs of values",
+    const char *of = r->also == 0   ? "values"
+                     : r->also == 1 ? "pairs of values"
+                                    : "sets of values",
                *end = r->child_table == r->parent_table ? "; no row leads back to itself"
                       : r->one_to_one                   ? "; each stands once in both"
                                                         : "",
-               *identify = r->child2 == TAB_NULL ? "identify" : "together identify";
+               *identify = r->also == 0 ? "identify" : "together identify";
     if (r->held == r->child_values)
         return tab_arena_printf(a, "all %u %s of %s are among the %u of %s, which %s its rows%s",
                                 r->child_values, of, child, r->parent_values, parent, identify, end);
@@ -224,9 +322,12 @@ uint32_t *tab_reference_rows(const tab_views *v, const tab_reference *r)
 {
     const tab_table_view *A = &v->table[r->child_table], *B = &v->table[r->parent_table];
     const tab_view *c = &A->col[r->child], *p = &B->col[r->parent];
-    if (r->child2 != TAB_NULL)
-        return tab_key_pair_rows(A, (uint32_t[]){ r->child, r->child2 }, B,
-                                 (uint32_t[]){ r->parent, r->parent2 });
+    if (r->also > 0) {
+        uint32_t mine[TAB_KEY_ALSO + 1] = { r->child }, theirs[TAB_KEY_ALSO + 1] = { r->parent };
+        memcpy(mine + 1, r->child_also, sizeof r->child_also);
+        memcpy(theirs + 1, r->parent_also, sizeof r->parent_also);
+        return tab_key_set_rows(A, mine, B, theirs, r->also + 1);
+    }
     uint32_t *to = malloc((A->rows + 1) * sizeof *to), *first = malloc((v->terms + 1) * sizeof *first);
     /* the first row of the parent that holds each term; then a look-up for each row of the child */
     for (size_t i = 0; first != NULL && i < v->terms; i++)

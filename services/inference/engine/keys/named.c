@@ -31,13 +31,13 @@ tab_status tab_key_columns_named(const tab_engine *e, tab_profile *const *p, siz
         if (of == NULL || by == NULL)
             return tab_no_memory(err);
         why[r->child_table][r->child] = tab_arena_printf(e->arena, "it refers to %s", of);
-        if (r->child2 != TAB_NULL) {
-            const char *second = address(e->arena, parent, r->parent2);
-            if (second == NULL)
+        for (uint32_t q = 0; q < r->also; q++) {
+            const char *further = address(e->arena, parent, r->parent_also[q]);
+            if (further == NULL)
                 return tab_no_memory(err);
-            why[r->child_table][r->child2] = tab_arena_printf(e->arena, "it refers to %s", second);
-            if (why[r->parent_table][r->parent2] == NULL)
-                why[r->parent_table][r->parent2] = tab_arena_printf(e->arena, "%s refers to it", by);
+            why[r->child_table][r->child_also[q]] = tab_arena_printf(e->arena, "it refers to %s", further);
+            if (why[r->parent_table][r->parent_also[q]] == NULL)
+                why[r->parent_table][r->parent_also[q]] = tab_arena_printf(e->arena, "%s refers to it", by);
         }
         if (why[r->parent_table][r->parent] == NULL)
             why[r->parent_table][r->parent] = tab_arena_printf(e->arena, "%s refers to it", by);

@@ -1,6 +1,6 @@
 /* See plan.h: from references between columns to what holds of whole tables. Tables that references join, at
  * once or through others, form a group (union-find); within a group rows of two tables are no entity in
- * common, unless a reference between the two is one to one or the child repeats the parent's rows. */
+ * common, unless a reference between the two is one to one and the child repeats the parent's attributes. */
 #include "services/inference/engine/keys/plan.h"
 
 #include <math.h>
@@ -43,9 +43,11 @@ static double copied(const tab_view *a, const tab_view *b, const uint32_t *ra, c
     return seen >= ENOUGH ? ((double)same - (double)other) / (double)seen : 0;
 }
 
-/* Whether the child says of each row little but what the parent says of the row that it refers to: three in
- * five of its columns are copies. Such rows are the parent's entities over again, as in a list of visitors
- * with name and address. False also when out of memory: the rows then hang. */
+/* Whether a child says of each row little but what the parent says of the row that it refers to. Such rows
+ * are the parent's entities over again, as in a list of visitors with name and address. One to one a third
+ * of the columns has to be the key and copies, as in two lists of customers under one number; else four in
+ * five, for an invoice that repeats its customer's address is no customer. False also when out of memory:
+ * the rows then hang. */
 static bool repeats(const tab_views *v, const tab_reference *r)
 {
     const tab_table_view *A = &v->table[r->child_table], *B = &v->table[r->parent_table];
@@ -59,12 +61,13 @@ static bool repeats(const tab_views *v, const tab_reference *r)
     free(to);
     for (size_t i = 0; i < A->cols; i++) {
         double most = 0;
-        for (size_t j = 0; j < B->cols && i != r->child && i != r->child2 && most < 0.5; j++)
-            if (j != r->parent && j != r->parent2)
+        for (size_t j = 0; j < B->cols && !tab_reference_child(r, i) && most < 0.5; j++)
+            if (!tab_reference_parent(r, j))
                 most = fmax(most, copied(&A->col[i], &B->col[j], ra, rb, n));
         copies += most >= 0.5;
     }
-    return copies > 0 && (copies + 1) * 5 >= A->cols * 3;
+    size_t same = copies + r->also + 1;
+    return copies > 0 && (r->one_to_one ? same * 3 >= A->cols : same * 5 >= A->cols * 4);
 }
 
 typedef struct {
@@ -114,14 +117,19 @@ tab_status tab_key_plan_new(const tab_engine *e, const tab_views *v, double thre
     tab_keys keys;
     TAB_TRY(tab_keys_find(e, v, threshold < 0.5 ? threshold : 0.5, a, &keys, err));
     const tab_keys *k = &keys;
-    *ret = (tab_key_plan){ .keys = keys,
+    tab_grain *grain;
+    TAB_TRY(tab_grains_find(v, k, a, &grain, err));
+    *ret = (tab_key_plan){ .grain = grain,
+                           .keys = keys,
                            .tables = n,
                            .apart = tab_arena_new_of(a, bool, n *n),
+                           .moments = tab_arena_new_of(a, bool, n *n),
                            .under = tab_arena_new_of(a, uint32_t, n) };
     uint32_t *any = malloc((n + 1) * sizeof *any);
     ranked *order = malloc((k->n + 1) * sizeof *order);
     bool *again = ret->again = tab_arena_new_of(a, bool, k->n);
-    if (ret->apart == NULL || ret->under == NULL || any == NULL || order == NULL || again == NULL) {
+    if (ret->apart == NULL || ret->moments == NULL || ret->under == NULL || any == NULL || order == NULL ||
+        again == NULL) {
         free(any);
         free(order);
         return tab_no_memory(err);
@@ -140,12 +148,15 @@ tab_status tab_key_plan_new(const tab_engine *e, const tab_views *v, double thre
     }
     /* tables of one group are apart, unless they are alike or a reference between the two says otherwise */
     for (uint32_t s = 0; s < n; s++)
-        for (uint32_t t = 0; t < n; t++)
+        for (uint32_t t = 0; t < n; t++) {
             ret->apart[s * n + t] =
                 s != t && tab_union_root(any, s) == tab_union_root(any, t) && !alike(v, k, s, t);
+            ret->moments[s * n + t] =
+                s < t ? tab_grains_other_moments(v, grain, s, t) : ret->moments[t * n + s];
+        }
     for (size_t i = 0; i < k->n; i++) {
         const tab_reference *r = &k->ref[i];
-        if (r->p >= least && r->child_table != r->parent_table && (r->one_to_one || again[i]))
+        if (again[i])
             ret->apart[r->child_table * n + r->parent_table] =
                 ret->apart[r->parent_table * n + r->child_table] = false;
     }

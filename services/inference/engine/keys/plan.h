@@ -2,15 +2,18 @@
 #ifndef TAB_KEYS_PLAN_H
 #define TAB_KEYS_PLAN_H
 
-#include "services/inference/engine/keys/keys.h"
+#include "services/inference/engine/keys/grain.h"
 
 typedef struct {
     tab_keys keys;
-    bool *again; /* (keys.n) the child holds the parent's entities over again, with their attributes */
+    bool *again;      /* (keys.n) the child holds the parent's entities over again, with their attributes */
+    tab_grain *grain; /* (tables) what their rows are */
     size_t tables;
-    /* (tables, tables) references join the tables, at once or through others, and none of them is one to one
-     * between these two: a row of one is no entity of the other, or is so through a third */
+    /* (tables, tables) a row of one is no entity of the other: references join the tables, at once or through
+     * others, and none between the two holds the parent's entities over again */
     bool *apart;
+    bool
+        *moments; /* (tables, tables) both hold observations of the same things, at other moments (grain.h) */
     uint32_t *under; /* (tables) index of the reference by which a table's rows hang under a parent's, or
                          TAB_NULL */
 } tab_key_plan;

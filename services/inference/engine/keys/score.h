@@ -10,7 +10,7 @@
 
 enum {
     TAB_KEY_TREES = 150,
-    TAB_KEY_FEW = 6 /* whole numbers of no more values than this are never said to be references */
+    TAB_KEY_FEW = 6 /* whole numbers of no more values than this are said to be references when it is sure */
 };
 
 typedef struct {
@@ -31,8 +31,8 @@ const tab_key_model *tab_key_model_shipped(void);
 /* One stage's probabilities p of n inclusions. */
 void tab_key_stage_run(const tab_key_stage *s, const tab_inclusion *x, size_t n, float *p);
 
-/* The last steps: whole numbers of few values stay under one half, and one parent a child is chosen
- * (choose.h). False: out of memory. */
+/* The last steps: whole numbers of few values that are not sure stay under one half, and one parent a
+ * child is chosen (choose.h). False: out of memory. */
 bool tab_keys_settle(const tab_key_columns *k, size_t columns, const tab_inclusion *x, size_t n, float *p);
 
 /* All of it. False: out of memory. */

@@ -1,20 +1,21 @@
-/* See within.h. Who is above whom has no circle: following the managers up, one ends at somebody without one.
- * Values that are among the table's own keys by chance lead in circles. A random map of m values in which a
- * share r of the rows leads nowhere is free of circles with a chance of r; where a value may also lead to
- * itself, and ends there, of r + e / m (the forests among all maps, (m + 1)^(m - 1) / m^m). So
+/* See within.h. Who is above whom has no circle: following the managers up, one ends at somebody without
+ * one. Values that are among the table's own keys by chance lead in circles. A random map of m values in
+ * which a share r of the rows leads nowhere is free of circles with a chance of r; where a value may also
+ * lead to itself, and ends there, of r + e / m (the forests among all maps, (m + 1)^(m - 1) / m^m). So
  *
- *   logit p = PRIOR - log(chance to have no circle) - log(chance to be held)
+ * logit p = PRIOR - log(chance to have no circle) - log(chance to be held)
  *
- * the second by the share of the numbers in the range of both that the key holds. A column that never
- * falls from row to row tells nothing: it numbers groups of rows, and points back by itself; nor does one
- * that says the key again in many rows. */
+ * the second by the share of the numbers in the range of both that the key holds. Where every row leads to
+ * an earlier one, as of people who were hired by whom they report to, the chance of that counts instead,
+ * if it is smaller: of all orders of the column's values over its rows, the share in which each leads
+ * back. A column that never falls from row to row tells nothing: it numbers groups of rows, and points
+ * back by itself; nor does one that says the key again in many rows. */
 #include "services/inference/engine/keys/within.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "services/inference/engine/keys/inclusions_internal.h"
-#include "services/inference/engine/keys/score.h"
 
 /* Chosen on made schemas; the public ones measure (decision 0349). */
 static const double PRIOR = -3.5, BOUND = 7, LEAST_HELD = 0.9, SELVES = 0.1;
@@ -65,14 +66,45 @@ static bool circles(const uint32_t *up, size_t rows, uint32_t *seen)
     return false;
 }
 
-/* The log-odds that column c refers to p, of the same table; held values in *held. */
+static int falling(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x < y) - (x > y);
+}
+
+/* The logarithm of the share of all orders of a column's values over its rows in which each row leads to
+ * an earlier one; 0 where not all do. Values are tried from the last row down: of the rows behind the
+ * i-th, i are taken. up (rows): where each leads, itself where it ends; scratch (rows): to. */
+static double leads_back(const uint32_t *up, size_t rows, uint32_t *to)
+{
+    size_t n = 0;
+    double sum = 0;
+    for (size_t r = 0; r < rows; r++) {
+        if (up[r] > r)
+            return 0;
+        if (up[r] < r)
+            to[n++] = up[r];
+    }
+    qsort(to, n, sizeof *to, falling);
+    size_t behind = 0, at = rows; /* rows at `at` and behind it that lead somewhere */
+    for (size_t i = 0; i < n; i++) {
+        while (at > (size_t)to[i] + 1) {
+            at--;
+            behind += up[at] != at;
+        }
+        sum += log((double)(behind - i) / (double)(n - i));
+    }
+    return sum;
+}
+
+/* The log-odds that column c refers to p, of the same table; held values in *held. back: leads_back. */
 static double log_odds(const tab_key_column *c, const tab_key_column *p, size_t rows, const shape *s,
-                       uint32_t held)
+                       uint32_t held, double back)
 {
     double m = held, chance = (double)s->roots / (double)rows + (s->selves > 0 ? M_E / m : 0);
     double dense = c->kind == TAB_KEY_WHOLE ? tab_key_density(c, p) : 0;
     double lucky = -m * log(fmin(fmax(dense, 1e-9), 1));
-    return PRIOR + fmin(fmax(-log(fmax(chance, 1e-9)), 0) + lucky, BOUND);
+    return PRIOR + fmin(fmax(fmax(-log(fmax(chance, 1e-9)), -back), 0) + lucky, BOUND);
 }
 
 /* Whether c may refer to p. A column that stands once each is a chain, or another name of the row. */
@@ -101,9 +133,7 @@ static void find_parent(const tab_views *v, const tab_key_columns *k, uint32_t c
         if (!s.falls || s.roots + s.selves == 0 || s.selves > SELVES * (double)t->rows ||
             circles(up, t->rows, seen))
             continue;
-        double x = 1 / (1 + exp(-log_odds(c, p, t->rows, &s, held)));
-        if (c->kind == TAB_KEY_WHOLE && c->n <= TAB_KEY_FEW)
-            x = fmin(x, 0.49);
+        double x = 1 / (1 + exp(-log_odds(c, p, t->rows, &s, held, leads_back(up, t->rows, seen))));
         if (x > r->p) {
             r->parent = (uint32_t)q;
             r->held = held;

@@ -517,7 +517,7 @@ static bool *referring(const crossing *x, size_t t, bool referred)
     bool *is = tab_arena_new_of(x->work, bool, x->v->table[t].cols);
     for (size_t i = 0; is != NULL && i < x->plan.keys.n; i++) {
         const tab_reference *q = &x->plan.keys.ref[i];
-        if (q->p < 0.5 || q->one_to_one || q->child2 != TAB_NULL)
+        if (q->p < 0.5 || q->one_to_one || q->also > 0)
             continue;
         if (!referred && q->child_table == t)
             is[q->child] = true;
@@ -558,7 +558,9 @@ tab_status tab_cross_tables(const tab_engine *e, tab_profile *const *profiles, s
         st = tab_duplicates_write(e, v, x.twins, &ret->duplicates, &ret->n_duplicates, err);
     if (st == TAB_OK && n > 1)
         st = cross(&x, ret, err);
-    if (st == TAB_OK && ret_references != NULL && !tab_references_of(&x.plan.keys, e->arena, ret_references))
+    if (st == TAB_OK && n > 1 && ret_references != NULL &&
+        (!tab_references_of(&x.plan.keys, e->arena, ret_references) ||
+         (ret_references->grain = tab_grains_copy(e->arena, x.plan.grain, n)) == NULL))
         st = tab_no_memory(err);
     tab_link_tables_free(tables, n);
     return st;

@@ -53,7 +53,7 @@ Test(pool, tables_that_refer_to_one_another_share_a_sector)
     /* 1 refers to 0, 2 to 1: one group; 3 stands alone */
     tab_reference ref[] = { { .child_table = 1, .parent_table = 0 },
                             { .child_table = 2, .parent_table = 1 } };
-    cr_assert(tab_sectors_pool(a, w.p, TABLES, &(tab_references){ 2, ref }));
+    cr_assert(tab_sectors_pool(a, w.p, TABLES, &(tab_references){ .n = 2, .ref = ref }));
     for (size_t t = 0; t < 3; t++) {
         cr_expect_eq(first(w.p[t]), A, "table %zu", t);
         cr_expect_lt(fabs(sum(w.p[t]) - 1), 1e-9);
@@ -74,7 +74,7 @@ Test(pool, a_table_without_cells_says_nothing)
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 20);
     w.table[0].rows = 0;
     tab_reference ref[] = { { .child_table = 1, .parent_table = 0 } };
-    cr_assert(tab_sectors_pool(a, w.p, TABLES, &(tab_references){ 1, ref }));
+    cr_assert(tab_sectors_pool(a, w.p, TABLES, &(tab_references){ .n = 1, .ref = ref }));
     cr_expect_eq(first(w.p[1]), B);
     cr_expect_lt(fabs(w.p[1]->sector[B] - 0.2), 1e-9);
     cr_expect_eq(w.p[0]->sector, w.sector[0]);

@@ -6,6 +6,9 @@
 #include "services/inference/engine/align/agreement.h"
 
 enum { MOST = 1000 }; /* matched rows that are looked at */
+/* What is as likely as this in view of all evidence, the matched rows among it, is not taken back: the
+ * ward and the diagnosis of a patient differ from visit to visit. */
+static const float SURE = 0.9f;
 
 /* Of tab_row_agreement's features: chosen by hand so that no column of tests/bench/match that is right
  * falls. */
@@ -40,7 +43,7 @@ tab_status tab_link_confirm(const tab_views *v, tab_linkage *l, double threshold
         tab_row_pairs rows = { m, at, at + n };
         tab_agreement_scratch scratch = { point, at + 2 * n, at + 3 * n };
         float f[TAB_ALIGN_ROW_FEATURES] = { 0 };
-        if (l->match[i] == TAB_NULL)
+        if (l->match[i] == TAB_NULL || l->column_p[i * l->cols_b + l->match[i]] >= SURE)
             continue;
         tab_row_agreement(v, &v->table[l->ta].col[i], &v->table[l->tb].col[l->match[i]], &rows, all, &scratch,
                           f);

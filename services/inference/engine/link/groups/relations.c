@@ -20,18 +20,19 @@ bool tab_relations_same(const tab_relations *x, size_t i)
     return x->plan->again[i] || matches_of(x->clusters, q) * 5 > x->v->table[q->child_table].rows;
 }
 
-/* One column or two; second may be TAB_NULL. */
-static bool add_columns(const tab_relations *x, size_t table, uint32_t col, uint32_t second, size_t *n,
-                        Tabella__ColumnRef ***to)
+/* The columns of one side of a reference. */
+static bool add_columns(const tab_relations *x, size_t table, uint32_t first, const uint32_t *also,
+                        uint32_t n, size_t *ret_n, Tabella__ColumnRef ***to)
 {
     const tab_table *t = x->v->table[table].profile->table;
-    *to = tab_arena_new_of(x->e->arena, Tabella__ColumnRef *, 2);
-    if (*to == NULL)
-        return false;
-    (*to)[(*n)++] = tab_column_ref(x->e->arena, t, (uint32_t)table, col);
-    if (second != TAB_NULL)
-        (*to)[(*n)++] = tab_column_ref(x->e->arena, t, (uint32_t)table, second);
-    return (*to)[0] != NULL && (*to)[*n - 1] != NULL;
+    *to = tab_arena_new_of(x->e->arena, Tabella__ColumnRef *, n + 1);
+    for (uint32_t i = 0; *to != NULL && i <= n; i++) {
+        (*to)[i] = tab_column_ref(x->e->arena, t, (uint32_t)table, i == 0 ? first : also[i - 1]);
+        if ((*to)[i] == NULL)
+            return false;
+    }
+    *ret_n = n + 1;
+    return *to != NULL;
 }
 
 /* One reference, told from the table that was supplied first; within a table from the column that refers. */
@@ -49,11 +50,14 @@ static bool write_reference(const tab_relations *x, const tab_reference *q, Tabe
     r->key = 1;
     r->confidence = q->p;
     r->evidence = tab_reference_words(x->e->arena, x->v, q);
-    uint32_t mine[] = { q->child, q->child2 }, theirs[] = { q->parent, q->parent2 };
-    const uint32_t *a = child_first ? mine : theirs, *b = child_first ? theirs : mine;
-    return ok && r->evidence != NULL &&
-           add_columns(x, r->a_table, a[0], a[1], &r->n_a_columns, &r->a_columns) &&
-           add_columns(x, r->b_table, b[0], b[1], &r->n_b_columns, &r->b_columns);
+    if (!ok || r->evidence == NULL)
+        return false;
+    size_t *mine_n = child_first ? &r->n_a_columns : &r->n_b_columns,
+           *their_n = child_first ? &r->n_b_columns : &r->n_a_columns;
+    Tabella__ColumnRef ***mine = child_first ? &r->a_columns : &r->b_columns,
+                       ***theirs = child_first ? &r->b_columns : &r->a_columns;
+    return add_columns(x, q->child_table, q->child, q->child_also, q->also, mine_n, mine) &&
+           add_columns(x, q->parent_table, q->parent, q->parent_also, q->also, their_n, theirs);
 }
 
 /* Two tables that share entities; of exactly two tables without a reference also that they share none. */
@@ -74,14 +78,56 @@ static bool write_shared(const tab_relations *x, size_t link, size_t matches, do
     return r->evidence != NULL;
 }
 
+/* Observations of the same things, of which neither table is a list: many to many through the thing
+ * (decision 0417). */
+static bool write_things(const tab_relations *x, size_t s, size_t t, uint32_t a, uint32_t b, size_t n,
+                         Tabella__TableRelation *r)
+{
+    const tab_table *p = x->v->table[s].profile->table, *q = x->v->table[t].profile->table;
+    const tab_grain *g = x->plan->grain;
+    tab_str by = tab_column_address(x->e->arena, p, a), of = tab_column_address(x->e->arena, q, b);
+    r->a_table = (uint32_t)s;
+    r->b_table = (uint32_t)t;
+    r->relation = tab_text("many_to_many");
+    r->confidence = g[s].confidence < g[t].confidence ? g[s].confidence : g[t].confidence;
+    r->evidence =
+        tab_arena_printf(x->e->arena,
+                         "rows of both are observations; %zu of what they are of is in %.*s.%.*s and "
+                         "in %.*s.%.*s",
+                         n, TAB_STR(p->id), TAB_STR(by), TAB_STR(q->id), TAB_STR(of));
+    return r->evidence != NULL && add_columns(x, s, a, NULL, 0, &r->n_a_columns, &r->a_columns) &&
+           add_columns(x, t, b, NULL, 0, &r->n_b_columns, &r->b_columns);
+}
+
+/* Adds a relation to m for each two tables of observations of the same things. */
+static bool add_things(const tab_relations *x, Tabella__CrossTableMap *m)
+{
+    const tab_grain *g = x->plan->grain;
+    for (size_t s = 0; s < x->v->n; s++)
+        for (size_t t = s + 1; t < x->v->n; t++) {
+            uint32_t a, b;
+            size_t n;
+            if (!x->plan->moments[s * x->v->n + t] || !tab_grains_same_things(x->v, g, s, t, &a, &b, &n))
+                continue;
+            Tabella__TableRelation *r =
+                tab_message(x->e->arena, Tabella__TableRelation, TABELLA__TABLE_RELATION__INIT);
+            if (r == NULL || !write_things(x, s, t, a, b, n, r))
+                return false;
+            m->relation[m->n_relation++] = r;
+        }
+    return true;
+}
+
 tab_status tab_relations_write(const tab_relations *x, Tabella__CrossTableMap *m, tab_error *err)
 {
     tab_arena *a = x->e->arena;
     size_t said = 0;
     size_t *matches = calloc(x->links + 1, sizeof *matches);
     double *sum = calloc(x->links + 1, sizeof *sum);
-    m->relation = tab_arena_new_of(a, Tabella__TableRelation *, x->links + x->plan->keys.n);
-    bool ok = matches != NULL && sum != NULL && m->relation != NULL;
+    m->relation =
+        tab_arena_new_of(a, Tabella__TableRelation *, x->links + x->plan->keys.n + x->v->n * x->v->n);
+    bool ok = matches != NULL && sum != NULL && m->relation != NULL && add_things(x, m);
+    said = m->n_relation;
     for (size_t i = 0; ok && i < x->clusters->matches; i++) {
         matches[x->clusters->match[i].link]++;
         sum[x->clusters->match[i].link] += (double)x->clusters->match[i].p;

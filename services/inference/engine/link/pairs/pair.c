@@ -224,10 +224,12 @@ static void heed_keys(const tab_keys *k, tab_linkage *l)
             continue;
         float *p = &l->column_p[(there ? q->child : q->parent) * l->cols_b + (there ? q->parent : q->child)];
         *p = fmaxf(*p, (float)q->p);
-        if (q->child2 == TAB_NULL)
-            continue;
-        p = &l->column_p[(there ? q->child2 : q->parent2) * l->cols_b + (there ? q->parent2 : q->child2)];
-        *p = fmaxf(*p, (float)q->p);
+        for (uint32_t i = 0; i < q->also; i++) {
+            const uint32_t *x = there ? q->child_also : q->parent_also,
+                           *y = there ? q->parent_also : q->child_also;
+            p = &l->column_p[x[i] * l->cols_b + y[i]];
+            *p = fmaxf(*p, (float)q->p);
+        }
     }
 }
 
@@ -329,6 +331,9 @@ tab_status tab_link_pair(const tab_engine *e, const tab_views *v, tab_link_table
     st = choose_seeds(e, &tables[ta], &tables[tb], &qa, &qb, a, &seeds, err);
     if (st == TAB_OK)
         st = align(e, v, tables, &plan->keys, l, &seeds, l->features, err);
+    /* observations of the same things at other moments have columns in common, but no rows */
+    if (plan->moments[ta * v->n + tb])
+        return st;
     if (st == TAB_OK)
         st = match_rows(e, v, tables, l, &seeds, large ? NULL : &qa, large ? NULL : &qb, a, err);
     /* The matches know the columns better than the seeds do; where they say otherwise, once more. */

@@ -146,7 +146,7 @@ static void end(world *w)
 static const tab_reference *pair_of(const world *w, uint32_t table)
 {
     for (size_t i = 0; i < w->plan.keys.n; i++)
-        if (w->plan.keys.ref[i].child_table == table && w->plan.keys.ref[i].child2 != TAB_NULL)
+        if (w->plan.keys.ref[i].child_table == table && w->plan.keys.ref[i].also > 0)
             return &w->plan.keys.ref[i];
     return NULL;
 }
@@ -169,7 +169,8 @@ Test(key_pairs, shipments_refer_to_lines_by_order_and_line)
     const tab_reference *r = pair_of(&w, 1);
     cr_assert_not_null(r);
     cr_expect_eq(r->parent_table, 0);
-    cr_expect(r->child == 1 && r->child2 == 2 && r->parent == 0 && r->parent2 == 1);
+    cr_expect(r->child == 1 && r->also == 1 && r->child_also[0] == 2 && r->parent == 0 &&
+              r->parent_also[0] == 1);
     cr_expect_eq(r->held, r->child_values);
     cr_expect_geq(r->p, 0.9);
     cr_expect_not(r->one_to_one);
@@ -205,7 +206,7 @@ Test(key_within, an_employees_manager_is_an_employee)
     find(&w);
     const tab_reference *r = own_of(&w, 0);
     cr_assert_not_null(r);
-    cr_expect(r->child == 2 && r->parent == 0 && r->child2 == TAB_NULL);
+    cr_expect(r->child == 2 && r->parent == 0 && r->also == 0);
     cr_expect_geq(r->p, 0.7);
     cr_expect_null(own_of(&w, 1), "an order's number and a quantity are among nothing's keys");
     /* it joins no tables and no domains, and prediction does not walk it */
