@@ -202,6 +202,12 @@ static void add_duplicates(Tabella__Bundle *b)
     b->n_duplicates = 2, b->duplicates = both;
 }
 
+static void page_of(tab_out *o, const Tabella__Bundle *b, size_t from, size_t limit,
+                    const tab_bundle_view *view)
+{
+    tab_bundle_page_json(o, &b, 1, TAB_PAGE_DUPLICATES, from, limit, view);
+}
+
 Test(bundle_json, duplicates_are_paged_table_by_table)
 {
     Tabella__Bundle *b = example();
@@ -209,22 +215,22 @@ Test(bundle_json, duplicates_are_paged_table_by_table)
     cr_assert(tab_bundle_sound(b));
     tab_bundle_view view = { .cursor = cursor };
     tab_out o = { 0 };
-    tab_bundle_page_json(&o, b, TAB_PAGE_DUPLICATES, 1, 1, &view);
+    page_of(&o, b, 1, 1, &view);
     expect_json(&o, "{\"array\":\"duplicates[0].groups\",\"items\":[{\"rows\":[1,2],\"confidence\":0.8,"
                     "\"evidence\":[]}],\"next_cursor\":\"duplicates[i].groups@2\",\"total\":3}");
-    tab_bundle_page_json(&o, b, TAB_PAGE_DUPLICATES, 2, 9, &view);
+    page_of(&o, b, 2, 9, &view);
     expect_json(&o, "{\"array\":\"duplicates[0].groups\",\"items\":[{\"rows\":[4,5,6],\"confidence\":0.6,"
                     "\"evidence\":[{\"column\":\"c0\",\"similarity\":0.25,\"weight\":-1.5}]}],"
                     "\"next_cursor\":null,\"total\":3}");
-    tab_bundle_page_json(&o, b, TAB_PAGE_DUPLICATES, 3, 9, &view);
+    page_of(&o, b, 3, 9, &view);
     expect_json(&o, "{\"array\":\"duplicates[1].groups\",\"items\":[{\"rows\":[0],\"pinned_rows\":[3],"
                     "\"confidence\":0.9,\"evidence\":[{\"column\":\"y\\\"\",\"similarity\":1,"
                     "\"weight\":4}]}],\"next_cursor\":null,\"total\":1}");
-    tab_bundle_page_json(&o, b, TAB_PAGE_DUPLICATES, 99, 9, &view);
+    page_of(&o, b, 99, 9, &view);
     cr_expect(strstr(o.p, "\"items\":[],") != NULL, "%s", o.p);
     tab_out_free(&o);
     b->n_duplicates = 0;
-    tab_bundle_page_json(&o, b, TAB_PAGE_DUPLICATES, 0, 9, &view);
+    page_of(&o, b, 0, 9, &view);
     cr_expect(strstr(o.p, "\"items\":[],") != NULL, "%s", o.p);
     tab_out_free(&o);
 }

@@ -52,7 +52,17 @@ static void pack_asked(tab_pack *p, tab_asked *a, size_t rows)
 {
     TAB_PACK(p, a->of, rows);
     TAB_PACK(p, a->member, rows);
+    TAB_PACK(p, a->open, rows);
     pack_series(p, &a->series, rows);
+}
+
+/* The series that it reads by are those of the fitted rows. */
+static void pack_clock(tab_pack *p, tab_clock *c, const tab_series *own)
+{
+    bool told = tab_pack_choice(p, c->s != NULL, 2) == 1;
+    if (!tab_pack_writes(p))
+        c->s = tab_pack_reads(p) && told ? own : NULL;
+    TAB_PACK(p, c->key, c->keys);
 }
 
 static void pack_column(tab_pack *p, void *each, const void *context)
@@ -109,7 +119,9 @@ static void pack_fitted(tab_pack *p, void *each, const void *context)
     TAB_PACK(p, f->split.place, rows);
     tab_pack_text(p, &f->split.reason);
     pack_asked(p, &f->asked, rows);
+    pack_clock(p, &f->clock, &f->asked.series);
     TAB_PACK(p, f->unknown, f->enc == NULL ? 0 : f->enc->n);
+    TAB_PACK(p, f->left, f->enc == NULL ? 0 : f->enc->n);
     TAB_PACK(p, f->far, rows);
     TAB_PACK_EACH(p, f->ahead, 1, pack_ahead, f);
 }
