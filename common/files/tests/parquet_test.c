@@ -43,7 +43,7 @@ static void expect_same(const char *parquet, const char *json)
               got->cols);
     for (size_t c = 0; c < want->cols && c < got->cols; c++) {
         tab_table x = { .id = TAB_S("t"), .rows = got->rows, .cols = 1, .col = &got->col[c] },
-                  y = { TAB_S("t"), want->rows, 1, &want->col[c] };
+                  y = { .id = TAB_S("t"), .rows = want->rows, .cols = 1, .col = &want->col[c] };
         cr_expect(tab_table_equal(&x, &y), "%s: column %.*s", parquet, TAB_STR(want->col[c].name));
     }
 }

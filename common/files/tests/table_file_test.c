@@ -158,7 +158,7 @@ Test(table_file, csv_is_safe_for_spreadsheets)
         tab_builder_number(n, -1.5);
     }
     cr_assert(tab_builder_finish(b, &col[0]) && tab_builder_finish(n, &col[1]));
-    tab_table t = { TAB_S("t"), sizeof text / sizeof *text, 2, col };
+    tab_table t = { .id = TAB_S("t"), .rows = sizeof text / sizeof *text, .cols = 2, .col = col };
     const tab_file_column column[] = { { col[0].name, TAB_FILE_TEXT }, { col[1].name, TAB_FILE_REAL } };
     TAB_AUTO(tab_file) *f = tab_file_new(TAB_FILE_CSV, column, 2, keep, &out);
     cr_assert_eq(tab_file_rows(f, &t, &err), TAB_OK);
