@@ -48,7 +48,8 @@ BENCH_PROGRAMS += $(B)/bench/columns-speed $(B)/bin/train
 $(B)/bench/columns-speed: $(B)/tests/bench/columns/speed.o $(B)/tools/train/labelled.o $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-# What wrote a fitted state, and alone reads it (docs/decisions/0407): a digest of all that states follow from.
+# What wrote a fitted state, and alone reads it (docs/decisions/0407): a digest of all that states follow
+# from.
 RELEASE_OF = $(sort $(shell find services/inference -path '*/tests/*' -prune -o -type f \
     \( -name '*.[ch]' -o -name '*.model' -o -name '*.txt' \) -print) common/table/table.h proto/bundle.proto)
 GENH += $(GEN)/services/inference/engine_release.h

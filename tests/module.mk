@@ -70,7 +70,7 @@ $(B)/bench/forecast: $(B)/tests/bench/forecast/bench.o $(B)/libengine.a $(B)/lib
 .PHONY: bench-forecast
 bench-forecast: $(B)/bench/forecast
 	@$(if $(PEERS),PEERS=$(PEERS)) tests/bench/forecast/run $(ARGS)
-## make bench-tables    forecasts of public tables of series, by the program, beside single peers (TAB_SERIES=FOLDER)
+## make bench-tables    forecasts of public tables of series beside single peers (TAB_SERIES=FOLDER)
 .PHONY: bench-tables
 bench-tables: $(B)/bin/tabella
 	@$(if $(PEERS),PEERS=$(PEERS)) tests/bench/forecast/tables --program $< $(ARGS)

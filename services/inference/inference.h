@@ -125,8 +125,8 @@ void homes_tell(inference *self, const char *key);
 void homes_send(inference *self);
 tab_status homes_hold(void *self, tab_call *call, tab_error *err);
 
-/* gone.c. Starts a thread that drops states of deleted endpoints, and does what else waits for nobody; it ends
- * with inference_stop, and is waited for. */
+/* gone.c. Starts a thread that drops states of deleted endpoints, and does what else waits for nobody; it
+ * ends with inference_stop, and is waited for. */
 bool gone_start(inference *self) TAB_CHECKED;
 void gone_stop(inference *self);
 

@@ -25,8 +25,8 @@ static tab_status at_home(inference *self, tab_call *call, const char *method, c
                     .in = in,
                     .tables = call->tables,
                     .n_tables = call->n_tables,
-                     .inner = true,
-                     .repeats = slot != NULL, /* a serve call changes nothing */
+                    .inner = true,
+                    .repeats = slot != NULL, /* a serve call changes nothing */
                     .reply = reply,
                     .arena = call->arena };
     if (slot != NULL) {

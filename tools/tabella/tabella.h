@@ -17,7 +17,8 @@ int cmd_admin(int argc, char **argv);
 void print_summary(const tab_engine *e, const tab_table *const *tables, const Tabella__Bundle *b,
                    const findings *f, bool explain, double seconds);
 
-/* A file's tables behind the *n that there are; table has room for TABLES. 0, or the exit code after a message. */
+/* A file's tables behind the *n that there are; table has room for TABLES. 0, or the exit code after a
+ * message. */
 enum { TABLES = 64 };
 int read_file(tab_arena *a, const char *path, const tab_table **table, size_t *n);
 

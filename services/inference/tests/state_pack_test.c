@@ -252,8 +252,8 @@ Test(state_pack, what_is_damaged_moved_or_of_another_key_is_refused, .timeout = 
     free(p);
 }
 
-/* Behind the digest: bodies of other bytes are read within bounds, or refused. tests/fuzz/state_fuzz.c goes on
- * from here. */
+/* Behind the digest: bodies of other bytes are read within bounds, or refused. tests/fuzz/state_fuzz.c goes
+ * on from here. */
 Test(state_pack, bodies_of_other_bytes_are_read_within_bounds, .timeout = 600)
 {
     enum { TRIES = 4000 };

@@ -2,8 +2,8 @@
  *
  *   suspect-candidates [--judged] FILE.csv ...
  *
- * A line a candidate, tabs between: file, row, column (both from 0), kind, confidence, suggestion, features. --judged:
- * suspects alone, as the bundle has them. Each file ends with a line "file, cells, CPU seconds". */
+ * A line a candidate, tabs between: file, row, column (both from 0), kind, confidence, suggestion, features.
+ * --judged: suspects alone, as the bundle has them. Each file ends with a line "file, cells, CPU seconds". */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

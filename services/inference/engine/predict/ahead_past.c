@@ -39,7 +39,8 @@ bool tab_ahead_examples(tab_ahead_view *c, double cut, const tab_moment *m, size
                 c->moment[c->n++] = (tab_moment){ (uint32_t)r, s->series[r], w->pos[r], w->pos[r] - d };
         }
     }
-    memcpy(c->moment + c->n, m, n * sizeof *m);
+    if (n > 0)
+        memcpy(c->moment + c->n, m, n * sizeof *m);
     c->asked = n;
     return true;
 }

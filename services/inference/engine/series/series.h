@@ -66,8 +66,8 @@ typedef struct {
 tab_status tab_series_find(tab_arena *a, const tab_profile *p, size_t target, const bool *asked,
                            tab_series *ret, tab_error *err) TAB_CHECKED;
 
-/* The cell of time column k of a new row as it is read: `number` as the profile reads it, or NaN; `text` as it
- * stands, or empty. NaN: not known. */
+/* The cell of time column k of a new row as it is read: `number` as the profile reads it, or NaN; `text` as
+ * it stands, or empty. NaN: not known. */
 double tab_series_cell(const tab_series *s, size_t k, double number, tab_str text);
 /* When a row is whose time columns have the cells v (times), as s->when; NaN: not known. */
 double tab_series_when(const tab_series *s, const double *v);

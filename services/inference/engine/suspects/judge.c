@@ -15,33 +15,6 @@ const char *tab_suspect_name(tab_suspect_kind k)
     return NAMES[k];
 }
 
-double tab_log_count(double x)
-{
-    return x > 1 ? log10(x) : 0;
-}
-
-tab_suspect *tab_suspects_add(tab_search *s, size_t row, size_t column, tab_suspect_kind kind)
-{
-    enum { MOST_FOUND = 200000 }; /* what more is doubted of one table is a property of it */
-    if (s->n == s->room) {
-        size_t room = s->room == 0 ? 256 : 2 * s->room;
-        tab_suspect *more = room > MOST_FOUND ? NULL : tab_arena_new_of(s->e->arena, tab_suspect, room);
-        if (more == NULL) {
-            s->full = true;
-            return NULL;
-        }
-        if (s->n > 0)
-            memcpy(more, s->found, s->n * sizeof *more);
-        s->found = more;
-        s->room = room;
-    }
-    tab_suspect *c = &s->found[s->n++];
-    *c = (tab_suspect){
-        .row = (uint32_t)row, .column = (uint32_t)column, .kind = (uint8_t)kind, .other = UINT32_MAX
-    };
-    return c;
-}
-
 /* Each finder with memory of its own, given back before the next. */
 static bool with_scratch(tab_search *s, void (*find)(tab_search *s))
 {

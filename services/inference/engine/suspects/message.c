@@ -45,7 +45,8 @@ const char *tab_suspect_reason(tab_arena *a, const tab_profile *p, const tab_sus
     }
 }
 
-/* The suggestion in the form that the cell has: a number where the cell is one, or where its column holds them. */
+/* The suggestion in the form that the cell has: a number where the cell is one, or where its column holds
+ * them. */
 static void put_suggestion(tab_builder *b, const tab_column *c, const tab_suspect *s)
 {
     double x;

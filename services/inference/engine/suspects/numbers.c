@@ -1,7 +1,8 @@
 /* Numbers that lie far out, alone and given the row's other numbers and groups.
  *
  *   alone   the distance from the median in units of the middle half (robust z), on the scale, plain or
- *           logarithmic, on which the middle half is the more even; beside where the outermost hundredth begins,
+ *           logarithmic, on which the middle half is the more even; beside where the outermost hundredth
+ * begins,
  *           since a long tail is no error
  *   given   the same of what is left over by two models of the column: the median of the row's group, for the
  *           column whose groups tell most, and a least trimmed squares fit on all other numbers, plain and
@@ -207,7 +208,8 @@ static size_t complete(const tab_search *s, const numbers *u, bool log_scale, ui
     return n;
 }
 
-/* Number j by all others: least squares, twice again on the rows that are left over least (Rousseeuw 1984). */
+/* Number j by all others: least squares, twice again on the rows that are left over least (Rousseeuw 1984).
+ * */
 static bool by_numbers(tab_search *s, const numbers *u, size_t j, bool log_scale, model *m)
 {
     tab_arena *a = s->scratch;

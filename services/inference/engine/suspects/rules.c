@@ -1,10 +1,10 @@
 /* Columns that fix others nearly always, and the cells where they do not.
  *
  * X -> Y is an approximate functional dependency (Kivinen & Mannila, Approximate inference of functional
- * dependencies from relations, 1995): among rows of one X the share that has not the majority's Y, g3, is small,
- * and far smaller than with Y shuffled, which says what chance alone would make. Which of the two cells is wrong
- * is told by the others: a wrong Y is contradicted by every column that fixes it, a wrong X contradicts every
- * column that it fixes. */
+ * dependencies from relations, 1995): among rows of one X the share that has not the majority's Y, g3, is
+ * small, and far smaller than with Y shuffled, which says what chance alone would make. Which of the two
+ * cells is wrong is told by the others: a wrong Y is contradicted by every column that fixes it, a wrong X
+ * contradicts every column that it fixes. */
 #include <math.h>
 
 #include "services/inference/engine/suspects/parts.h"
@@ -53,7 +53,8 @@ static bool group(tab_search *s, const tab_seen *v, grouped *g)
     return true;
 }
 
-/* The majority's level among rows [from, to) of g, NULL cells apart; *ret_k: its rows, *ret_n: rows with a value. */
+/* The majority's level among rows [from, to) of g, NULL cells apart; *ret_k: its rows, *ret_n: rows with a
+ * value. */
 static uint32_t majority(const rules *u, const tab_seen *y, const grouped *g, size_t from, size_t to,
                          const uint32_t *shuffle, uint32_t *ret_k, uint32_t *ret_n)
 {

@@ -1,10 +1,13 @@
 /* Values beside the other values of their column.
  *
- *   format   the form of a value (letters, digits and signs, runs as one) is one that next to no other cell has.
- *            How much that says depends on the column: where forms abound (names, titles) a new one is nothing;
+ *   format   the form of a value (letters, digits and signs, runs as one) is one that next to no other cell
+ * has.
+ *            How much that says depends on the column: where forms abound (names, titles) a new one is
+ * nothing;
  *            so what is measured is the share of all cells whose form is as rare.
  *   typo     one edit away from a value that stands far more often (Damerau 1964; candidates by deletion
- *            neighbourhoods, Mor & Fraenkel 1982), in a column whose frequent values are not themselves one edit
+ *            neighbourhoods, Mor & Fraenkel 1982), in a column whose frequent values are not themselves one
+ * edit
  *            apart ("A1", "A2"). Of long texts that stand once, the same of their words. */
 #include <math.h>
 #include <stdlib.h>
@@ -52,8 +55,8 @@ static int by_form(const void *a, const void *b)
                               : (x->level > y->level) - (x->level < y->level);
 }
 
-/* share (levels): of the column's cells, how many have a form that is as rare as this level's. *top: the share
- * of the commonest form. */
+/* share (levels): of the column's cells, how many have a form that is as rare as this level's. *top: the
+ * share of the commonest form. */
 static bool rarities(tab_search *s, const tab_seen *v, bool exact, float *share, float *top)
 {
     formed *f = tab_arena_new_of(s->scratch, formed, v->levels + 1);
@@ -93,8 +96,8 @@ static bool rarities(tab_search *s, const tab_seen *v, bool exact, float *share,
     return true;
 }
 
-/* What t would be without what sets its form apart: signs and blanks at its ends, its case. n = 0: nothing that
- * the column holds. */
+/* What t would be without what sets its form apart: signs and blanks at its ends, its case. n = 0: nothing
+ * that the column holds. */
 static tab_str mended(const tab_seen *v, tab_str t, const float *share)
 {
     tab_str cut = t;
@@ -152,31 +155,6 @@ static void forms(tab_search *s, size_t column)
 
 /* ---- typos ------------------------------------------------------------------------------------------ */
 
-bool tab_one_edit(tab_str x, tab_str y, bool *ret_digit)
-{
-    if (x.n > y.n) {
-        tab_str t = x;
-        x = y, y = t;
-    }
-    if (y.n - x.n > 1)
-        return false;
-    size_t i = 0, k = 0; /* equal bytes at both ends */
-    while (i < x.n && x.p[i] == y.p[i])
-        i++;
-    while (k < x.n - i && x.p[x.n - 1 - k] == y.p[y.n - 1 - k])
-        k++;
-    size_t left = x.n - i - k, right = y.n - i - k;
-    bool swap = left == 2 && right == 2 && x.p[i] == y.p[i + 1] && x.p[i + 1] == y.p[i];
-    if (right > 1 && !swap)
-        return false;
-    *ret_digit = false;
-    for (size_t j = i; j < i + right; j++)
-        *ret_digit |= class_of((unsigned char)y.p[j]) == '9';
-    for (size_t j = i; j < i + left; j++)
-        *ret_digit |= class_of((unsigned char)x.p[j]) == '9';
-    return right > 0 || left > 0;
-}
-
 typedef struct {
     uint64_t key; /* a text with one byte left out, or whole */
     uint32_t word;
@@ -217,7 +195,8 @@ static void meet(words *w, uint32_t a, uint32_t b)
         w->near[a] = b, w->digit[a] = digit;
 }
 
-/* Fills near, digit and twins. Buckets of more than 64 are looked at in part: what is near so many is no typo. */
+/* Fills near, digit and twins. Buckets of more than 64 are looked at in part: what is near so many is no
+ * typo. */
 static bool neighbours(tab_arena *a, words *w)
 {
     size_t n = 0, frequent = 0, twins = 0;

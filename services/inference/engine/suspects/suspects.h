@@ -1,4 +1,5 @@
-/* Cells that break what the rest of their table says (docs/suspects.md): values alone, no labels, no rules given.
+/* Cells that break what the rest of their table says (docs/suspects.md): values alone, no labels, no rules
+ * given.
  *
  *   view.c       a column as its distinct values, their rows, and numbers
  *      |
@@ -7,7 +8,8 @@
  *      +--> numbers.c    range, outlier: numbers alone, and given the row's other cells
  *      +--> swapped.c    swapped: two cells that would each fit the other's column
  *      |
- *   judge.c      candidates become suspects with one confidence: a logistic regression for each kind over what
+ *   judge.c      candidates become suspects with one confidence: a logistic regression for each kind over
+ * what
  *                its finder measured, fitted on errors that were sown into public tables (weights.h)
  *
  * Nothing else reads suspects: a supplied cell is never overwritten. */
@@ -39,7 +41,8 @@ typedef struct {
     double confidence;             /* judge.c */
 } tab_suspect;
 
-/* At most one a cell, surest first (ties by row and column), none below `least`. At most TAB_MOST_SUSPECTS. */
+/* At most one a cell, surest first (ties by row and column), none below `least`. At most TAB_MOST_SUSPECTS.
+ * */
 enum { TAB_MOST_SUSPECTS = 10000 };
 tab_status tab_suspects_find(const tab_engine *e, const tab_profile *p, double least, tab_suspect **ret,
                              size_t *ret_n, tab_error *err) TAB_CHECKED;

@@ -1,6 +1,6 @@
-/* Two cells of a row that would each fit the other's column: each value is at home in the other column, where it
- * stands in other rows, and stands nowhere else in its own. Between columns that share values anyway (home team,
- * away team) this says nothing. */
+/* Two cells of a row that would each fit the other's column: each value is at home in the other column, where
+ * it stands in other rows, and stands nowhere else in its own. Between columns that share values anyway (home
+ * team, away team) this says nothing. */
 #include <stdlib.h>
 
 #include "common/base/hash.h"

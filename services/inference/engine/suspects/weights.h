@@ -1,5 +1,5 @@
-/* The weights of each kind's logistic regression, in the order of its finder's features, the constant last. Made by
- * `make bench-suspects ARGS=--fit`. */
+/* The weights of each kind's logistic regression, in the order of its finder's features, the constant last.
+ * Made by `make bench-suspects ARGS=--fit`. */
 #ifndef TAB_SUSPECTS_WEIGHTS_H
 #define TAB_SUSPECTS_WEIGHTS_H
 

@@ -52,7 +52,7 @@ static void add(world *w, const char *id, uint32_t rows, size_t cols, bool index
         }
         cr_assert(tab_builder_finish(b, &col[c]));
     }
-    w->table[w->n++] = (tab_table){ tab_str_of(id), rows, cols + index, col };
+    w->table[w->n++] = (tab_table){ .id = tab_str_of(id), .rows = rows, .cols = cols + index, .col = col };
 }
 
 static void find(world *w)

@@ -100,7 +100,8 @@ Test(new_levels, that_say_nothing_are_rows_like_the_others, .timeout = 300)
     tab_arena_free(a);
 }
 
-/* Persons of whom each buys or does not, and nothing else tells: of a new one the shares are all that is known. */
+/* Persons of whom each buys or does not, and nothing else tells: of a new one the shares are all that is
+ * known. */
 Test(new_levels, classes_of_a_level_that_nobody_saw_are_drawn_to_their_shares, .timeout = 300)
 {
     enum { PERSONS = 40, EACH = 20, NEW = 60 };

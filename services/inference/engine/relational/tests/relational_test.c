@@ -96,7 +96,8 @@ static tab_reference known[] = {
     { .child_table = ITEM, .child = 0, .parent_table = ORDER, .parent = O_ID, .p = 0.9 },
 };
 
-static const tab_references all = { 3, known }, town = { 1, known }, below = { 2, &known[1] };
+static const tab_references all = { .n = 3, .ref = known }, town = { .n = 1, .ref = known },
+                            below = { .n = 2, .ref = &known[1] };
 
 static world begin(bool later)
 {

@@ -1,0 +1,61 @@
+/* What the finders share. */
+#include <math.h>
+
+#include "services/inference/engine/suspects/parts.h"
+
+double tab_log_count(double x)
+{
+    return x > 1 ? log10(x) : 0;
+}
+
+tab_suspect *tab_suspects_add(tab_search *s, size_t row, size_t column, tab_suspect_kind kind)
+{
+    enum { MOST_FOUND = 200000 }; /* what more is doubted of one table is a property of it */
+    if (s->n == s->room) {
+        size_t room = s->room == 0 ? 256 : 2 * s->room;
+        tab_suspect *more = room > MOST_FOUND ? NULL : tab_arena_new_of(s->e->arena, tab_suspect, room);
+        if (more == NULL) {
+            s->full = true;
+            return NULL;
+        }
+        if (s->n > 0)
+            memcpy(more, s->found, s->n * sizeof *more);
+        s->found = more;
+        s->room = room;
+    }
+    tab_suspect *c = &s->found[s->n++];
+    *c = (tab_suspect){
+        .row = (uint32_t)row, .column = (uint32_t)column, .kind = (uint8_t)kind, .other = UINT32_MAX
+    };
+    return c;
+}
+
+static bool digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+bool tab_one_edit(tab_str x, tab_str y, bool *ret_digit)
+{
+    if (x.n > y.n) {
+        tab_str t = x;
+        x = y, y = t;
+    }
+    if (y.n - x.n > 1)
+        return false;
+    size_t i = 0, k = 0; /* equal bytes at both ends */
+    while (i < x.n && x.p[i] == y.p[i])
+        i++;
+    while (k < x.n - i && x.p[x.n - 1 - k] == y.p[y.n - 1 - k])
+        k++;
+    size_t left = x.n - i - k, right = y.n - i - k;
+    bool swap = left == 2 && right == 2 && x.p[i] == y.p[i + 1] && x.p[i + 1] == y.p[i];
+    if (right > 1 && !swap)
+        return false;
+    *ret_digit = false;
+    for (size_t j = i; j < i + right; j++)
+        *ret_digit |= digit(y.p[j]);
+    for (size_t j = i; j < i + left; j++)
+        *ret_digit |= digit(x.p[j]);
+    return right > 0 || left > 0;
+}
