@@ -10,8 +10,8 @@
 
 static const char HELP[] =
     "usage: tabella check FILE [FILE ...] [options]\n\n"
-    "Lists cells that are likely wrong: another form than the column's, a misspelling, a rule between columns that is\n"
-    "broken, a number out of range, two cells that changed places. Reads what `tabella run` reads.\n\n"
+    "Lists cells that are likely wrong: another form than the column's, a misspelling, a broken rule of\n"
+    "columns, a number out of range, two cells that changed places. Reads what `tabella run` reads.\n\n"
     "  --least X     least confidence of what is listed, 0 to 1 (0.5)\n"
     "  --fail-at X   exit with 1 where a cell is listed with this confidence or more\n"
     "  --json        the list as JSON on stdout\n"
