@@ -144,7 +144,11 @@ def findings(doc, client):
     for name in sorted(told - {"type", "message", "param", "request_id", "running_job_id"}):
         out.append(f"error field {name}")
     for name, kind in ANSWERS.items():
-        fields = set(inspect.signature(kind).parameters) | {"summary", "duplicates"}  # made of the JSON
+        fields = set(inspect.signature(kind).parameters) | {
+            "summary",
+            "duplicates",
+            "suspects",
+        }  # made of the JSON
         for p in sorted(set(schemas[name]["properties"]) - fields):
             out.append(f"{name}.{p}: the client has no such field")
     return out

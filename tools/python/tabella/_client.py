@@ -150,7 +150,7 @@ class Tabella:
         """The cells that break what the rest of their table says: a data frame of table, row, column, value,
         kind, suggestion, confidence and reason, the surest first. The arguments are those of `run`, whose
         bundle has the same as `suspects`, and a copy of the table with the suggestions as `repaired`."""
-        arguments.setdefault("target", "none")
+        arguments.setdefault("target", False)
         return self.run(tables, **arguments).suspects
 
     def submit(
