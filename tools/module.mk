@@ -1,5 +1,4 @@
-## make up              installs, builds, starts the suite on loopback and runs a sample through it;
-##                      REPLICAS=2: two processes of each daemon, and two NATS servers
+## make up              installs, builds, starts the suite, runs a sample through it; REPLICAS=2: two of each
 ## make down            stops what `make up` started
 ## make status          lists what runs, and where
 

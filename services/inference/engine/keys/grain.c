@@ -108,6 +108,13 @@ static bool say(const subject *s, tab_grain *g, int kind, const uint32_t *of, ui
     return g->of != NULL;
 }
 
+/* Whether hardly a row shares with another what it refers to: such rows are things beside those, as in a list
+ * with duplicates, and not their lines. */
+static bool once(const subject *s, const tab_reference *r)
+{
+    return r->one_to_one || s->v->table[s->t].rows * 4 <= (size_t)r->child_values * 5;
+}
+
 /* Fills the columns by which the table refers to others. False: out of memory. */
 static bool references_of(subject *s)
 {
@@ -119,7 +126,7 @@ static bool references_of(subject *s)
         return false;
     for (size_t i = 0; i < s->k->n; i++) {
         const tab_reference *r = &s->k->ref[i];
-        if (r->child_table != s->t || r->parent_table == s->t || r->p < HALF || r->one_to_one)
+        if (r->child_table != s->t || r->parent_table == s->t || r->p < HALF || once(s, r))
             continue;
         s->least = r->p < s->least ? r->p : s->least;
         s->is_reference[r->child] = true;
@@ -203,7 +210,7 @@ static const tab_reference *document(const subject *s)
     const tab_reference *best = NULL;
     for (size_t i = 0; i < s->k->n; i++) {
         const tab_reference *r = &s->k->ref[i];
-        if (r->child_table == s->t && r->parent_table != s->t && r->p >= HALF && !r->one_to_one &&
+        if (r->child_table == s->t && r->parent_table != s->t && r->p >= HALF && !once(s, r) &&
             (best == NULL || s->v->table[r->parent_table].rows > s->v->table[best->parent_table].rows))
             best = r;
     }

@@ -45,9 +45,9 @@ static double copied(const tab_view *a, const tab_view *b, const uint32_t *ra, c
 
 /* Whether a child says of each row little but what the parent says of the row that it refers to. Such rows
  * are the parent's entities over again, as in a list of visitors with name and address. One to one a third
- * of the columns has to be the key and copies, as in two lists of customers under one number; else four in
- * five, for an invoice that repeats its customer's address is no customer. False also when out of memory:
- * the rows then hang. */
+ * of the columns has to be the key and copies, as in two lists of customers under one number; half, where
+ * hardly a value stands twice, as in a list that holds duplicates; else four in five, for an invoice that
+ * repeats its customer's address is no customer. False also when out of memory: the rows then hang. */
 static bool repeats(const tab_views *v, const tab_reference *r)
 {
     const tab_table_view *A = &v->table[r->child_table], *B = &v->table[r->parent_table];
@@ -67,7 +67,10 @@ static bool repeats(const tab_views *v, const tab_reference *r)
         copies += most >= 0.5;
     }
     size_t same = copies + r->also + 1;
-    return copies > 0 && (r->one_to_one ? same * 3 >= A->cols : same * 5 >= A->cols * 4);
+    bool nearly_once = A->rows * 4 <= (size_t)r->child_values * 5;
+    if (r->one_to_one)
+        return copies > 0 && same * 3 >= A->cols;
+    return copies > 0 && (nearly_once ? same * 2 >= A->cols : same * 5 >= A->cols * 4);
 }
 
 typedef struct {
