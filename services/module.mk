@@ -1,6 +1,6 @@
 # Large blocks of memory are counted (services/inference/memory.h).
 $(B)/bin/inference: LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=free
-# Loops that the compiler does several at a time: kernel values, distances (docs/decisions/0050).
+# Loops that the compiler does several at a time: kernel values, distances (decision 0050).
 CFLAGS_services_inference_engine_learn_linear_kernel = -O3
 # What the engine knows, compiled: word lists and trained models are linked in as read-only data.
 LEXICON_TXT := $(wildcard services/inference/engine/lexicon/*.txt)
@@ -48,7 +48,7 @@ BENCH_PROGRAMS += $(B)/bench/columns-speed $(B)/bin/train
 $(B)/bench/columns-speed: $(B)/tests/bench/columns/speed.o $(B)/tools/train/labelled.o $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-# What wrote a fitted state, and alone reads it (docs/decisions/0407): a digest of all that states follow
+# What wrote a fitted state, and alone reads it (decision 0407): a digest of all that states follow
 # from.
 RELEASE_OF = $(sort $(shell find services/inference -path '*/tests/*' -prune -o -type f \
     \( -name '*.[ch]' -o -name '*.model' -o -name '*.txt' \) -print) common/table/table.h proto/bundle.proto)

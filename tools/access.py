@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who may do what at NATS and Redis, and who gets which secret: the one table (docs/decisions/0248).
+"""Who may do what at NATS and Redis, and who gets which secret: the one table (decision 0248).
 
     tools/access.py nats     the users of NATS: deploy/nats-users.conf, passwords from $NATS_PASSWORD_API and
                              so on

@@ -83,7 +83,7 @@ typedef struct {
     TAB_OPTION(type, redis.address, TEXT, "TAB_REDIS", "127.0.0.1:6379", "Redis: host:port, or unix:/path"), \
         TAB_ACCESS_OPTIONS(type, redis, "TAB_REDIS", "Redis")
 
-/* Who we say we are to a server, and TLS (docs/decisions/0246). */
+/* Who we say we are to a server, and TLS (decision 0246). */
 #define TAB_ACCESS_OPTIONS(type, member, name, what)                                                  \
     TAB_OPTION(type, member.user, TEXT, name "_USER", "", what "' user; used with a password"),       \
         TAB_OPTION(type, member.password, SECRET, name "_PASSWORD", "", what "' password"),           \

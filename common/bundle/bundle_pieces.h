@@ -1,5 +1,5 @@
 /* A large bundle in pieces, so that a page of it, or a file made of it, costs what the page costs and not the
- * whole (docs/decisions/0409).
+ * whole (decision 0409).
  *
  *   head     the bundle with the first pages of its paged arrays, and how long each is (Bundle.parts)
  *   slice    elements [from, to) of one array, with what their JSON needs besides: classes, quantile levels,

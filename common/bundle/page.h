@@ -1,6 +1,6 @@
 /* A template of HTML, filled with a JSON document: the page of a bundle. The template is the one of the
  * console and of the Python client (gateway/console/page.html), and they read it as this does, so that one
- * bundle gives one page, byte for byte (docs/decisions/0358).
+ * bundle gives one page, byte for byte (decision 0358).
  *
  *   {{E}}                        a value, escaped
  *   {{let x = E}}                a name for it, from here on

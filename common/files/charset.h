@@ -4,7 +4,7 @@
 
 #include "common/base/arena.h"
 
-/* Its name as iconv has it, from the bytes at the beginning (docs/decisions/0366):
+/* Its name as iconv has it, from the bytes at the beginning (decision 0366):
  *
  *   letters beside letters of the upper half           Cyrillic: windows-1251, koi8-r
  *   pairs of bytes of the upper half                   gb18030, euc-kr; shift_jis by its kana

@@ -1,4 +1,4 @@
-/* A file as people have it, as tables (docs/decisions/0310): CSV and its kin, JSON and NDJSON, xlsx, ods,
+/* A file as people have it, as tables (decision 0310): CSV and its kin, JSON and NDJSON, xlsx, ods,
  * Arrow, Parquet, SAS, SPSS, Stata, each also packed (gz, or several in a zip). What it is, its first bytes
  * say; where those are text, its name's ending, else its first character. One reader for the command line,
  * for uploads and for connections.

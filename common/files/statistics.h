@@ -1,5 +1,5 @@
 /* Files of statistics programs as tables: SAS (.sas7bdat, .xpt), SPSS (.sav, .zsav, .por) and Stata (.dta),
- * read by the library readstat (docs/decisions/0366).
+ * read by the library readstat (decision 0366).
  *
  * A column whose present values all have labels holds the labels. Where most have none (a scale of which only
  * "98 or older" is named) it keeps its numbers; between the two, labels stand for those values that have

@@ -8,7 +8,7 @@
  *   second at most.
  *
  * Those who wait stay in the kernel's queue. A connection that says CONNECT is shut: evhttp would keep it
- * whatever was answered (docs/decisions/0230). */
+ * whatever was answered (decision 0230). */
 #ifndef TAB_ACCEPT_H
 #define TAB_ACCEPT_H
 

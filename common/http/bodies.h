@@ -1,6 +1,6 @@
 /* How many bytes of bodies and answers are under way, by organization and in all, in a table of fixed
  * size: of the api in its memory, of the gateway in memory that all its processes share
- * (docs/decisions/0234).
+ * (decision 0234).
  *
  *   hold (one a body)   tag      64-bit keyed hash of the organization
  *                       bytes    what it may hold

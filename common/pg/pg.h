@@ -125,7 +125,7 @@ size_t tab_org_keys_read(const char *text, uint8_t ret[TAB_ORG_KEYS][TAB_ORG_KEY
 
 /* The versions of a service's schema that this build runs on: from `least`, the last migration that it needs,
  * up to the next hundred. Migrations within a hundred only widen, so that the build before runs on them; one
- * that takes something away begins a new hundred (docs/decisions/0304). */
+ * that takes something away begins a new hundred (decision 0304). */
 typedef struct {
     tab_pg *pg;
     const char *schema; /* its name in PostgreSQL */

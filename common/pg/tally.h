@@ -1,4 +1,4 @@
-/* How many rows a list of an organization has, without counting them (docs/decisions/0411).
+/* How many rows a list of an organization has, without counting them (decision 0411).
  *
  * The transaction that adds a row to a list adds one to its schema's tally: (org, list, +1), by a trigger of
  * the listed table; one that takes a row away adds -1. The total is their sum: exact, and nobody waits for

@@ -187,7 +187,7 @@ local function gate(keys, args)
   return ret
 end
 
--- Requests that a gateway let in ahead (docs/decisions/0371): they are counted whether there is room or not.
+-- Requests that a gateway let in ahead (decision 0371): they are counted whether there is room or not.
 -- args, for each caller: organization, key, endpoint or '', requests a minute of the three, how many were let in
 -- -> this server's clock in ms; then for each caller the ticks until the buckets of the three are full
 local function settle(keys, args)

@@ -19,7 +19,7 @@
 #include "common/security/tls.h"
 
 /* IDLE_MOST: as many as threads ask at once, or each call above it connects and says who it is
- * (docs/decisions/0384). */
+ * (decision 0384). */
 enum { IDLE_MOST = 64, RETRY_FIRST = 100, RETRY_MOST = 3000, READ = 16 * 1024, SLACK_MS = 10 };
 
 /* hiredis connects, writes commands and reads replies; the bytes between go through here, since hiredis 0.14

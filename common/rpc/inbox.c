@@ -52,7 +52,7 @@ static size_t of_one_org(Tabella__Event *const *e, size_t n)
 }
 
 /* 0 < n <= GROUP_MOST events in one transaction. It sees no other organizations than theirs where they are of
- * one, and all where they are of several (docs/decisions/0354). */
+ * one, and all where they are of several (decision 0354). */
 static tab_status take_group(consumer *c, Tabella__Event *const *e, size_t n, tab_error *err)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)256 << 20);

@@ -30,7 +30,7 @@ typedef struct tab_rpc tab_rpc;
 
 /* Connects in the background and for ever; `service` names this process's queue group and log lines. Answers
  * come to inboxes below _INBOX.USER (without a user: _INBOX.SERVICE), so that the server can keep every user
- * out of the others' (docs/decisions/0248). */
+ * out of the others' (decision 0248). */
 tab_rpc *tab_rpc_open(const tab_access *nats, const char *service);
 void tab_rpc_free(tab_rpc *rpc);
 TAB_DEFINE_AUTO(tab_rpc)

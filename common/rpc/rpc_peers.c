@@ -1,6 +1,6 @@
 /* Which processes of a service live: each says so once a second, and callers choose among those that have
  * spoken lately. So a process that stands still, or whose node has gone, gets no calls three seconds later,
- * though NATS counts it among the listeners until its own pings tell (docs/decisions/0405).
+ * though NATS counts it among the listeners until its own pings tell (decision 0405).
  *
  * Where none is known (a process of a build before this one, NATS that does not let us listen), calls go to
  * the service's queue group as ever. */

@@ -1,4 +1,4 @@
-/* Checkpoints: what is said where a log is cut, signed by the operator (Ed25519; docs/decisions/0352).
+/* Checkpoints: what is said where a log is cut, signed by the operator (Ed25519; decision 0352).
  *
  * The text that is signed is one line of words, NAME=VALUE with one space between, no space in a value:
  *

@@ -1,12 +1,12 @@
 /* What the gateway finds in Redis about a key, signed by the keys service, so that whoever can write to Redis
- * can neither make a key nor revive one (docs/decisions/0247).
+ * can neither make a key nor revive one (decision 0247).
  *
  *   tab:g:<hash>   GRANT, or    GRANT epoch until mac     the key whose SHA-256 is <hash> has this grant
  *   tab:v:<org>                 epoch mac                 the organization's last revocation has this number
  *
  *   epoch   number of the organization's last revocation when the entry was written, 0: none
  *   until   seconds since 1970 after which it is asked about anew; where nobody can be asked it holds for
- *           TAB_PAST_S more (docs/decisions/0404)
+ *           TAB_PAST_S more (decision 0404)
  *   mac     keyed BLAKE2b (RFC 7693), 32 bytes in hex, over a word for its kind, the hash (or organization),
  *           and all before it; the key is BLAKE2b of the secret that keys and gateway share
  *

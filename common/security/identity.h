@@ -14,12 +14,12 @@
  *   path       the raw path that was matched, without its query
  *   state      state version of the endpoint that :id names (TAB_ROUTE_ENDPOINT routes), or "-"
  *   signature  keyed BLAKE2b (RFC 7693), 32 bytes in hex, over everything before it; the key is BLAKE2b of
- *              the shared secret (docs/decisions/0131)
+ *              the shared secret (decision 0131)
  *
  *   time_ms    milliseconds since 1970 by the clock of Redis where the gateway knows it, else by its own
  *
  * The api accepts a request only if the signature holds, the time is within 60 s of its own clock or of
- * Redis's (docs/decisions/0233), and its own tab_route_find of its own method and path gives the same
+ * Redis's (decision 0233), and its own tab_route_find of its own method and path gives the same
  * route and path. Nothing else that a client sends says who it is.
  *
  * Where the gateway needs a key looked up (no entry in Redis, or Redis away) it asks the api:

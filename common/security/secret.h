@@ -23,7 +23,7 @@ void tab_secret_new(char buf[TAB_SECRET_LENGTH + 1]);
 bool tab_secret_valid(tab_str secret); /* form and checksum; not whether anyone holds it */
 void tab_secret_hash(tab_str secret, uint8_t ret[TAB_SECRET_HASH]);
 
-/* The token of a session (docs/decisions/0337): "cs_" and 43 random base62 characters, in a cookie that no
+/* The token of a session (decision 0337): "cs_" and 43 random base62 characters, in a cookie that no
  * script reads. It stands for the key that signed in; only its SHA-256 is stored. */
 void tab_session_new(char buf[TAB_SESSION_LENGTH + 1]);
 bool tab_session_valid(tab_str token); /* its form */

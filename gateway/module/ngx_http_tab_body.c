@@ -4,7 +4,7 @@
  * on that connection. So what goes to the api on such a route has neither body nor Content-Length, whatever
  * the client sent: a GET or HEAD with a body is refused; every other method may carry what clients send when
  * they have nothing to say (nothing, white space, {}), which is read and dropped
- * (docs/decisions/0230). */
+ * (decision 0230). */
 #include "gateway/module/ngx_http_tab.h"
 
 enum { NOTHING_MOST = 1024 }; /* bytes that still may say nothing */

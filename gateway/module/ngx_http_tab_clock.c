@@ -1,5 +1,5 @@
 /* The clock by which identities are dated: that of Redis, which gateway and api both can see, so that
- * neither's own needs to be right (docs/decisions/0233). Redis says it with its answers; between them, and
+ * neither's own needs to be right (decision 0233). Redis says it with its answers; between them, and
  * while it is away, this worker's monotonic clock carries it on. Until its first answer, the machine's own
  * clock serves. */
 #include "gateway/module/ngx_http_tab.h"

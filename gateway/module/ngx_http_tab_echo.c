@@ -4,7 +4,7 @@
  * answer of the request before), the next caller would be given another's answer. The api names in
  * X-Request-Id the request that it answers, and takes the name from the signed identity alone. The
  * name is 131 random bits that are drawn for each call and shown to its caller with the answer, not before:
- * nobody can prepare an answer for another's call (docs/decisions/0231).
+ * nobody can prepare an answer for another's call (decision 0231).
  *
  * Checked where nginx reads the header of the answer, of requests and of questions about keys alike: before
  * any byte of it leaves, and whatever follows (a body, an error page, another try). */

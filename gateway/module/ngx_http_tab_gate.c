@@ -9,7 +9,7 @@
  *   REDIS again, which now counts; or, with Redis away, the limits of this node
  *
  * In place of a key a request may carry a session's cookie; what a page of another origin could send with
- * it is refused (docs/decisions/0337). An open route (TAB_ROUTE_OPEN) is let in with a grant of nothing.
+ * it is refused (decision 0337). An open route (TAB_ROUTE_OPEN) is let in with a grant of nothing.
  *
  * Order of checks (decisions.md): key, route, scope, rates. The route is decided from the raw path alone,
  * and only if nginx's own normalised path is byte for byte the same, so what is authorized, what
@@ -397,7 +397,7 @@ static tab_str org_of(tab_str text)
 
 /* One whose time is over is asked about anew. It holds for TAB_PAST_S more where nobody can answer: what keys
  * is not there to say, it has not changed either, but for a revocation, which Redis tells of
- * (docs/decisions/0404). */
+ * (decision 0404). */
 static bool in_time(tab_ctx *ctx, const tab_entry *e, int64_t now)
 {
     if (now <= e->until_s)

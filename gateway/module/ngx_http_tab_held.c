@@ -1,4 +1,4 @@
-/* What bodies and answers may hold of this machine's memory, and for how long (docs/decisions/0234).
+/* What bodies and answers may hold of this machine's memory, and for how long (decision 0234).
  *
  *   body with a length    its length is held from the verdict to the end of the request, or it is refused
  *                         before a byte of it is read

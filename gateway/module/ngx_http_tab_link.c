@@ -5,7 +5,7 @@
  *     +-------- closed, refused, late, dropped ---------+
  *
  * hiredis 0.14 knows no TLS, and its asynchronous half owns the socket: so only its parser is used here
- * (docs/decisions/0246). Replies come in the order of what was sent. */
+ * (decision 0246). Replies come in the order of what was sent. */
 #include "gateway/module/ngx_http_tab.h"
 
 #include <hiredis/hiredis.h>

@@ -4,13 +4,13 @@
  *                   |----none within 0.4 s, or no connection--> missed once more --> wait
  *
  * A process that stands still, or whose node has gone, goes on taking connections, or nothing ever refuses
- * them: without questions nginx would learn of it from calls that wait for it (docs/decisions/0399). A server
+ * them: without questions nginx would learn of it from calls that wait for it (decision 0399). A server
  * that missed two questions in a row gets no calls until it answers one. The last one that is left keeps its
  * calls: where no server answers, it is more likely that all are slow than that all are gone.
  *
  * Calls that are on their way to it go to another: at once where they may be asked twice (a GET, or one with
  * an Idempotency-Key, which its taker claims), else they are answered 504 once it has missed CUT_MOST
- * (docs/decisions/0405).
+ * (decision 0405).
  *
  * What is known is a worker's own, in the memory of nginx's round robin; workers agree within a second. */
 #include "gateway/module/ngx_http_tab.h"

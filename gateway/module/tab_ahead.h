@@ -1,5 +1,5 @@
 /* Requests let in ahead of Redis: what a worker remembers of callers that it has let in, and how many of
- * their requests Redis has not counted yet (docs/decisions/0371).
+ * their requests Redis has not counted yet (decision 0371).
  *
  *   caller   a key at an endpoint, or at none: what Redis said of it last, and its buckets
  *   bucket   of a key, an organization or an endpoint, which callers share:
@@ -41,7 +41,7 @@ tab_ahead_caller *tab_ahead_find(tab_ahead *t, const char hash[64], tab_str endp
 
 /* What is remembered of a caller. entry and revoked are Redis' tab:g: and tab:v:, which the advance rests on;
  * told is what they say, if the signatures of both hold: while they are the same bytes, nobody needs to
- * verify them again (docs/decisions/0383). */
+ * verify them again (decision 0383). */
 typedef struct {
     tab_entry entry;
     uint64_t revoked; /* number of the organization's last revocation; 0: none, or entries are unsigned */

@@ -2,7 +2,7 @@
  *
  * A run's record and its row in jobs are made from the run's event (common/rpc/outbox.h), which is delivered
  * a moment after the answer. A reader who does not find what he asks for waits until the events that his
- * organization had under way when he asked have arrived, then asks once more (docs/decisions/0396). Only
+ * organization had under way when he asked have arrived, then asks once more (decision 0396). Only
  * those who find nothing pay for it. */
 #include <poll.h>
 

@@ -72,7 +72,7 @@ static void ask_models(request *r, int64_t ms)
     tab_arena_free(arena);
 }
 
-/* A base that belongs to another organization is none (docs/decisions/0333). */
+/* A base that belongs to another organization is none (decision 0333). */
 static void drop_foreign(Tabella__ModelsReply *m, const char *org)
 {
     size_t n = 0;

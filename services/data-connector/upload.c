@@ -1,4 +1,4 @@
-/* Files on their way in (docs/decisions/0365). The api sends a file in pieces, as it comes; they are rows of
+/* Files on their way in (decision 0365). The api sends a file in pieces, as it comes; they are rows of
  * the database, so that any process of this service may read it and none of them holds it. Reading it:
  *
  *   rows -> an unnamed file on this machine's disk -> a process that reads it (child.h) -> pieces of tables,

@@ -1,4 +1,4 @@
-/* Write: what a run leaves at a source (docs/decisions/0327).
+/* Write: what a run leaves at a source (decision 0327).
  *
  * `out` is {connection id}/path, or a ref; the connection was registered with options.write. It reaches
  * what lies beside its own source: the folder of its file, the schema or database of its table. Nothing

@@ -1,6 +1,6 @@
 /* Bundles that finished jobs keep: zstd level 1 (262 MB/s, half the size), in rows of about a mebibyte, which
  * a row holds well. A small one is one text in jobs.output; a large one lies in pieces, so that a page of it
- * reads the piece it stands in (docs/decisions/0409).
+ * reads the piece it stands in (decision 0409).
  *
  *   jobs.output   (job, part)            a small bundle
  *   jobs.piece    (job, '', part)        a large one's head: its first pages

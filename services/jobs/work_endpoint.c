@@ -413,7 +413,7 @@ static tab_status count_horizon(work *w, tab_arena *a, change *x, tab_error *err
 }
 
 /* A refresh reserves what it will bill, now that it is known, in place of what it was let in for: at least
- * what stays, at the cached rate (docs/decisions/0355). While metering is away the work goes on (0238). */
+ * what stays, at the cached rate (decision 0355). While metering is away the work goes on (0238). */
 static tab_status reserve(work *w, tab_arena *a, const change *x, tab_error *err)
 {
     Tabella__WorkDone lines = TABELLA__WORK_DONE__INIT;

@@ -1,5 +1,5 @@
 /* options.out: a run's bundle or its predictions, handed to data-connector before the job ends
- * (docs/decisions/0327). What cannot be written fails the run; an attempt that dies between writing and
+ * (decision 0327). What cannot be written fails the run; an attempt that dies between writing and
  * the job's end is repeated, and writes the same again. */
 #include <strings.h>
 

@@ -1,5 +1,5 @@
 /* The audit log: one entry for each thing that was done, in the transaction that did it or from another
- * service's event, and linked to the entry before (docs/decisions/0315). The table numbers and hashes its
+ * service's event, and linked to the entry before (decision 0315). The table numbers and hashes its
  * rows itself (schema/0004-audit-chain.sql). */
 #include <sodium.h>
 
@@ -122,7 +122,7 @@ static tab_status fill(const tab_rows *r, tab_arena *a, const char *org, Tabella
     return tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;
 }
 
-/* Up to where the log was cut (docs/decisions/0352). */
+/* Up to where the log was cut (decision 0352). */
 static tab_status checkpoint(tab_tx *tx, tab_arena *a, const char *org, Tabella__Checkpoint **ret,
                              tab_error *err)
 {

@@ -1,4 +1,4 @@
-/* E-mail of notices (docs/decisions/0317): what keys.delivery holds goes to an SMTP server, at least once,
+/* E-mail of notices (decision 0317): what keys.delivery holds goes to an SMTP server, at least once,
  * each mail under one Message-ID whatever is repeated. */
 #ifndef KEYS_MAIL_H
 #define KEYS_MAIL_H

@@ -1,5 +1,5 @@
 /* Notices: what the platform shows to an organization and mails to its addresses. A notice is frozen when
- * it fires, in the transaction of its cause, together with its deliveries (docs/decisions/0316); mail.c
+ * it fires, in the transaction of its cause, together with its deliveries (decision 0316); mail.c
  * sends them. */
 #include <inttypes.h>
 

@@ -1,4 +1,4 @@
-/* Sessions of the console (docs/decisions/0337).
+/* Sessions of the console (decision 0337).
  *
  *   a key's secret --StartSession--> session (hash of a token) --Authenticate--> the key's grant, with
  *                                        |                                       TAB_GRANT_SESSION

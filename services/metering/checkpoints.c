@@ -1,4 +1,4 @@
-/* Up to where the ledger was cut (docs/decisions/0352): what its checkpoints say is held against their
+/* Up to where the ledger was cut (decision 0352): what its checkpoints say is held against their
  * signatures, against one another, and against the sums that are kept of what was cut. */
 #include <stdio.h>
 

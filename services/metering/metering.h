@@ -1,12 +1,12 @@
 /* metering: its RPC methods (proto/metering.proto), the consumer that fills the ledger, and the check of it.
  *
  *   metering.c   Charge, Usage, events: what was used
- *   reserve.c    Reserve, Release: what may be used (docs/decisions/0331)
+ *   reserve.c    Reserve, Release: what may be used (decision 0331)
  *   terms.c      by an organization's plan and settings, as keys says them; while keys is away, as it said
  *                last
- *   verify.c     every night, and when an operator asks: all sums anew (docs/decisions/0332)
+ *   verify.c     every night, and when an operator asks: all sums anew (decision 0332)
  *   checkpoints.c  up to where the ledger was cut, and whether that is what was signed
- *                (docs/decisions/0352) */
+ *                (decision 0352) */
 #ifndef TAB_METERING_H
 #define TAB_METERING_H
 
@@ -34,7 +34,7 @@ void metering_figures_start(void); /* counters that are told from the start */
 extern const tab_rpc_method metering_methods[];
 
 /* tabella.event.work.>: counted, once, and alerts where a threshold was passed; all events of a
- * transaction at once, of whatever organizations (docs/decisions/0354). tabella.event.job.ended:
+ * transaction at once, of whatever organizations (decision 0354). tabella.event.job.ended:
  * reservations. */
 tab_status metering_on_work(void *self, tab_tx *tx, const tab_event *event, size_t n, tab_error *err);
 

@@ -1,4 +1,4 @@
-/* Reserve and settle (docs/decisions/0331): what work will bill counts as used before it starts, until the
+/* Reserve and settle (decision 0331): what work will bill counts as used before it starts, until the
  * event that bills it is counted (metering.count_work takes the reservation away in the same transaction),
  * the work ends without a bill (Release, job.ended), or its lease ends.
  *

@@ -1,4 +1,4 @@
-/* The meter's own check (docs/decisions/0332): every sum that the usage object shows is computed anew from
+/* The meter's own check (decision 0332): every sum that the usage object shows is computed anew from
  * the ledger's events and lines, in one statement an organization, so that what is counted meanwhile is in
  * both or in neither. Once a day, whichever process comes first; and when an operator asks. */
 #include <stdio.h>

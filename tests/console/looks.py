@@ -50,7 +50,7 @@ def parts(b, places):
 
 
 # Where the main parts of three pages lie at 1280 px: [left, top, width], in px; the height is the content's.
-# Fonts differ between machines, so boxes are compared and not pictures (docs/decisions/0345).
+# Fonts differ between machines, so boxes are compared and not pictures (decision 0345).
 BOXES = {
     "run": {
         ".side": [0, 0, 216],

@@ -1,5 +1,5 @@
 """What the OpenAPI document says of requests and what the service does with them, both ways: the short form
-of what `make fuzz-openapi` found (docs/decisions/0360). A request is valid by its schema exactly where the
+of what `make fuzz-openapi` found (decision 0360). A request is valid by its schema exactly where the
 service takes it. Where python3-jsonschema is missing, the schemas' half is left out."""
 
 try:

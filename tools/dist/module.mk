@@ -1,5 +1,5 @@
 ## make dist            a release under build/dist: sources, .deb, Python's packages, SBOM, notes, checksums
-# docs/decisions/0344. One commit gives the same bytes: times are the commit's. The sources are the commit's,
+# decision 0344. One commit gives the same bytes: times are the commit's. The sources are the commit's,
 # so what is built must be too; DIRTY=1 builds a tree with changes all the same.
 .PHONY: dist
 dist: build

@@ -3,7 +3,7 @@
 
   export.py weights DIR --out NAME.tabw [--init SIZE]   ship.w (or, without a decay yet, stable.w) to a file
   export.py vectors NAME.tabw --out FILE                32 tables through PyTorch: the test's expectations
-  export.py state NAME.tabw --out DIR                   a state to train on from (docs/decisions/0387)
+  export.py state NAME.tabw --out DIR                   a state to train on from (decision 0387)
 """
 import argparse
 import json

@@ -1,6 +1,6 @@
 /* `tabella admin audit`: an organization's audit log as lines of JSON, and the proof that none of them was
- * changed or taken away (docs/decisions/0315). The check needs no server: it computes the chain again, from
- * the first entry or from the checkpoint up to which the log was cut (docs/decisions/0352). */
+ * changed or taken away (decision 0315). The check needs no server: it computes the chain again, from
+ * the first entry or from the checkpoint up to which the log was cut (decision 0352). */
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Exports what is old of the audit log and of the ledger, and cuts it at a signed checkpoint (cut.h,
- * docs/decisions/0352). In steps of one transaction each:
+ * decision 0352). In steps of one transaction each:
  *
  *   lock the organization -> read -> hold it together -> cut (not yet committed) -> sign
  *     -> write the lines and the checkpoint, fsync -> keep the checkpoint, commit

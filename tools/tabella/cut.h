@@ -1,5 +1,5 @@
 /* What is exported of the audit log and the ledger, and how it is held against its checkpoints
- * (docs/decisions/0352): lines of JSON; a checkpoint's line stands behind what it was signed for. */
+ * (decision 0352): lines of JSON; a checkpoint's line stands behind what it was signed for. */
 #ifndef TABELLA_CUT_H
 #define TABELLA_CUT_H
 

@@ -1,4 +1,4 @@
-/* `tabella admin erase`: an organization goes from the database for good (docs/decisions/0336). It works as
+/* `tabella admin erase`: an organization goes from the database for good (decision 0336). It works as
  * the owner of the tables, TAB_POSTGRES as `migrate` has it, for no daemon may delete so much, and asks keys
  * over NATS, so that the organization's keys end before its rows do. */
 #include <getopt.h>

@@ -1,5 +1,5 @@
-/* `tabella admin retain`: what goes from the database with age (docs/decisions/0336), and what is exported
- * and cut at a signed checkpoint (docs/decisions/0352). It works as the owner of the tables, TAB_POSTGRES as
+/* `tabella admin retain`: what goes from the database with age (decision 0336), and what is exported
+ * and cut at a signed checkpoint (decision 0352). It works as the owner of the tables, TAB_POSTGRES as
  * `migrate` has it, for no daemon may delete so much. */
 #include <getopt.h>
 #include <stdio.h>

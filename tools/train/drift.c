@@ -2,7 +2,7 @@
  * (correlation above 0.04), of independent draws one in four: tables are sorted, come in blocks, or run
  * through time, and columns that follow the same order follow each other. One standard normal series a
  * table says what neighbours share; each column mixes it with noise of its own (a one-factor Gaussian
- * copula; docs/decisions/0207). */
+ * copula; decision 0207). */
 #include <math.h>
 
 #include "tools/train/maker.h"

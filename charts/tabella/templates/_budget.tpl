@@ -24,7 +24,7 @@ run. jobs has one for each worker, thread and lane (services/jobs/main.c). A rol
 Connections to PostgreSQL, at most:
 {{ join "\n" $b.lines }}
   {{ $b.sum }} in all, {{ add $b.sum $b.surge }} during a rolling update. PostgreSQL needs max_connections = {{ $b.needed }} or more, or a
-  pooler that keeps sessions before it (docs/decisions/0250: no transaction pooling). For PgBouncer:
+  pooler that keeps sessions before it (decision 0250: no transaction pooling). For PgBouncer:
     pool_mode = session
     max_client_conn = {{ $b.needed }}
     default_pool_size = {{ $b.largest }}

@@ -1,5 +1,5 @@
 /* An Arrow IPC stream, or an Arrow file (Feather 2), as a table: "Arrow Columnar Format", version 1.5,
- * sections "Serialization and Interprocess Communication". docs/decisions/0340 says why it is read here.
+ * sections "Serialization and Interprocess Communication". Decision 0340 says why it is read here.
  *
  * Cells are what the JSON of the same frame would hold: numbers (beyond 2^53 by their digits, floats of 32
  * bits by their own shortest ones), texts, booleans; dates and times as ISO 8601 texts, a column of midnights

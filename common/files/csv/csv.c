@@ -1,6 +1,6 @@
 /* See csv.h. Bytes become UTF-8 first, then the dialect is chosen on the first records, which also say which
  * columns are texts; then one pass fills the columns, and a second one those whose numbers turned out to be
- * none (docs/decisions/0367). Texts of a column are added several at once, so that the places of its
+ * none (decision 0367). Texts of a column are added several at once, so that the places of its
  * dictionary are fetched together. */
 #include "common/files/csv/csv.h"
 

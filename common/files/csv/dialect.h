@@ -9,7 +9,7 @@
  *            that hold no delimiter and no quote of another candidate; a space before a number needs one
  *
  * Squares are ours: with the paper's plain shares, one text column whose texts hold a | is two columns
- * (docs/decisions/0309). */
+ * (decision 0309). */
 #ifndef TAB_FILES_DIALECT_H
 #define TAB_FILES_DIALECT_H
 

@@ -1,4 +1,4 @@
-/* A Parquet file as a table: the format's description and parquet.thrift, version 2.11. docs/decisions/0343
+/* A Parquet file as a table: the format's description and parquet.thrift, version 2.11. Decision 0343
  * says why it is read here.
  *
  * Cells are those of the same table as an Arrow stream (arrow.h): numbers, texts, booleans; dates and times

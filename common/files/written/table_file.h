@@ -1,6 +1,6 @@
 /* Tables as files: CSV (RFC 4180), an Arrow IPC stream ("Arrow Columnar Format", 1.5), Parquet (its format's
  * description, 2.11). Rows come batch by batch and leave as soon as they make a record batch or a row group,
- * so that a writer holds a few mebibytes, whatever the table's length (docs/decisions/0410).
+ * so that a writer holds a few mebibytes, whatever the table's length (decision 0410).
  *
  *   tab_file_seen   every batch, once: which types the cells have      (not for CSV: text is text)
  *   tab_file_new -> tab_file_rows, for each batch -> tab_file_end

@@ -1,4 +1,4 @@
-/* POST /v2/data/generate: a sector's tables, from nothing, as datasets (docs/decisions/0330).
+/* POST /v2/data/generate: a sector's tables, from nothing, as datasets (decision 0330).
  *
  * inference says first how many cells there will be; so many are reserved and billed, at the synthetic rate.
  * A small request is answered when the tables are there; a large one, or a batch, becomes a job that does the

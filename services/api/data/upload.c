@@ -1,4 +1,4 @@
-/* POST /platform/v1/data/upload: a file's tables become datasets (docs/decisions/0365).
+/* POST /platform/v1/data/upload: a file's tables become datasets (decision 0365).
  *
  * multipart/form-data: `file`; `name` of the dataset where the file holds one table; `options` {"sheet"}.
  * The file goes on to the data-connector piece by piece as it comes (stream.h), and is read there by a

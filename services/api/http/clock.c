@@ -1,5 +1,5 @@
 /* Is the time in an identity near enough to now? The gateway dates what it signs by the clock of Redis,
- * which both see, so neither machine's own clock needs to be right (docs/decisions/0233). As long as this
+ * which both see, so neither machine's own clock needs to be right (decision 0233). As long as this
  * machine's agrees, nobody is asked. Where it does not, Redis is, and the monotonic clock carries its
  * answer on. */
 #include <stdio.h>

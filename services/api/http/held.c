@@ -1,4 +1,4 @@
-/* What bodies and answers hold of this process's memory, by organization and in all (docs/decisions/0234): a
+/* What bodies and answers hold of this process's memory, by organization and in all (decision 0234): a
  * body from its arrival to the end of its request, for what is made of it takes about as much; then the
  * answer, until the gateway has taken it. The same sums as the gateway's, which bounds what one gateway
  * sends; here meet all of them. */

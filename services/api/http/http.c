@@ -3,7 +3,7 @@
  *   event thread: parse --> turns --> worker: handler --> done list --> event thread: send
  *                   |                   ^
  *                   +-- at once --soon--+    a serve call joins its batch here; one worker is woken for all
- *                                            that came in a turn of the loop (docs/decisions/0369)
+ *                                            that came in a turn of the loop (decision 0369)
  *
  * A request is an `exchange`. Only the event thread touches libevent: when the client leaves it drops
  * `req`, and the worker's answer goes nowhere. */

@@ -1,4 +1,4 @@
-/* Requests whose bodies are taken as they come (docs/decisions/0365), and those whose answers leave as they
+/* Requests whose bodies are taken as they come (decision 0365), and those whose answers leave as they
  * are made (0410): POST /platform/v1/data/upload and GET /v2/jobs/:id/result/:part, where it is the first
  * request of its connection, as the gateway sends it. evhttp has a whole body before its handler hears of it,
  * and a whole answer before it sends it; so the connection is taken from it before it has read a byte, and

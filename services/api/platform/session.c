@@ -1,4 +1,4 @@
-/* /platform/v1/session: a key given once becomes a session in a cookie (docs/decisions/0337).
+/* /platform/v1/session: a key given once becomes a session in a cookie (decision 0337).
  *
  * The token is made here, goes into the cookie and is forgotten; keys stores its hash. Later requests are the
  * gateway's matter: it finds the grant by the cookie as by a key, and says which session it was in

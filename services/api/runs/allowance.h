@@ -1,7 +1,7 @@
 /* What work costs, and whether metering lets it start.
  *
  * A piece of work has one `cost`, the lines that its bill will have. The same lines are asked for (dry_run),
- * reserved before the work starts, and billed when it is done (docs/decisions/0331). */
+ * reserved before the work starts, and billed when it is done (decision 0331). */
 #ifndef TAB_API_ALLOWANCE_H
 #define TAB_API_ALLOWANCE_H
 

@@ -1,4 +1,4 @@
-/* GET /v2/jobs/:id/result/:part, and .../filled/:table (docs/decisions/0410).
+/* GET /v2/jobs/:id/result/:part, and .../filled/:table (decision 0410).
  *
  *   part (download_parts.c) --batches of rows--> file (common/files/written) --bytes--> the connection
  *

@@ -1,4 +1,4 @@
-/* What options.horizon asks is billed as rows that were sent (docs/decisions/0394). How many they are
+/* What options.horizon asks is billed as rows that were sent (decision 0394). How many they are
  * depends on the series that are in the tables, which inference tells before the request is let in:
  * limits, reservation, cells a minute and the bill are then those of any other cells. */
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* See results.h: where the result of a job lies, and GET /v2/jobs/:id. Results of inline runs are here
- * (outputs.c), the others in jobs, large ones in pieces (docs/decisions/0409). */
+ * (outputs.c), the others in jobs, large ones in pieces (decision 0409). */
 #include "services/api/runs/results.h"
 
 #include <stdio.h>

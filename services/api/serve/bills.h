@@ -1,4 +1,4 @@
-/* The bills of serve calls (docs/decisions/0354, 0404).
+/* The bills of serve calls (decision 0354, 0404).
  *
  *   bill_begin --> a row of api.bill, committed while the calls are computed
  *   bill_end   --> the row is there, and says what was answered: now the answers may leave

@@ -1,5 +1,5 @@
 /* See holds.h: one hold an organization in a table of fixed size. Two organizations that meet in a slot take
- * turns, and what the first one had goes back: so there are many slots (docs/decisions/0384). */
+ * turns, and what the first one had goes back: so there are many slots (decision 0384). */
 #include "services/api/serve/holds.h"
 
 #include <math.h>

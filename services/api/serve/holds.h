@@ -2,7 +2,7 @@
  * organization's calls draw on a hold, a reservation of metering's for some calls to come. The bill of a call
  * names its hold, and what metering counts leaves the hold in the same step, so that calls at once never pass
  * the allowance or the cap. A hold serves for a second, or for four while its organization is far from its
- * limit (docs/decisions/0370); then what nobody drew goes back. */
+ * limit (decision 0370); then what nobody drew goes back. */
 #ifndef TAB_API_HOLDS_H
 #define TAB_API_HOLDS_H
 

@@ -1,5 +1,5 @@
 /* What serve calls owe while PostgreSQL does not take their bills: a file of this process in a folder that
- * outlives it (docs/decisions/0404).
+ * outlives it (decision 0404).
  *
  *   journal_put --> the record is on the disk, with all that came at the same moment (one fdatasync)
  *   settled in PostgreSQL --> journal_settled; a file all of whose records are settled is deleted

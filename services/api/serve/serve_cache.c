@@ -7,7 +7,7 @@
 #include "common/base/hash.h"
 #include "common/base/log.h"
 
-/* SLOTS: two endpoints that meet in one are read anew by each call (docs/decisions/0384).
+/* SLOTS: two endpoints that meet in one are read anew by each call (decision 0384).
  * FRESH_MS: a version that Redis gives may have been written into it too late: a Redis that was frozen
  * carries out what lay before it. So a row is used no longer than jobs waits with the answer to a deletion
  * that did not reach Redis (services/jobs/state.c). */

@@ -5,7 +5,7 @@
  * two seconds after it was asked for, the row is read anew.
  *
  * While jobs or its database does not answer, the last row serves for STALE_MS, unless Redis says that the
- * endpoint was deleted: nobody can change or delete one meanwhile (docs/decisions/0404). */
+ * endpoint was deleted: nobody can change or delete one meanwhile (decision 0404). */
 #ifndef TAB_API_SERVE_CACHE_H
 #define TAB_API_SERVE_CACHE_H
 

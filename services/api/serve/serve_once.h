@@ -1,4 +1,4 @@
-/* The Idempotency-Key of a serve call (docs/decisions/0406).
+/* The Idempotency-Key of a serve call (decision 0406).
  *
  *   Redis, tab:i:ORG:HASH   at work (who, until when) --> answered: the bytes, for ten minutes
  *   the bill                its event has an id made from organization, path, key, body and time, so that

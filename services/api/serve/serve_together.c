@@ -7,10 +7,10 @@
  *                                  ends them
  *
  * Calls come from a worker, or at once from the loop's thread; where many come, batches leave at a distance
- * from each other (docs/decisions/0369). A lone call waits for nobody. Each call is answered, refused and
+ * from each other (decision 0369). A lone call waits for nobody. Each call is answered, refused and
  * billed as if it had been alone. The bill is committed while inference computes; where a call of the
  * endpoint was refused a moment ago it is written after the answer, so that refusals cost the database
- * nothing (docs/decisions/0354). */
+ * nothing (decision 0354). */
 #include "services/api/serve/serve_together.h"
 #include "services/api/counts.h"
 

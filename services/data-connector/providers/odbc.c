@@ -1,6 +1,6 @@
 /* What a driver of ODBC reaches: odbc://NAME/table, NAME/schema/table, NAME/catalog/schema/table. NAME is an
  * entry of the operator's odbc.ini (TAB_ODBC), which says the driver, the server and its TLS
- * (docs/decisions/0368).
+ * (decision 0368).
  *
  * A caller gives names and a login, never a part of a connection string: in one, DRIVER= loads any library by
  * its path. So the entry must be there, and SQLConnect takes it, user and password as values of their own.

@@ -8,7 +8,7 @@
  *   kill, where the caller left or it is late
  *
  * So a fault, a leak or an endless loop in a library that reads hostile bytes ends there, and what it could
- * reach is one caller's credentials for one source (docs/decisions/0326). */
+ * reach is one caller's credentials for one source (decision 0326). */
 #ifndef DATA_CHILD_H
 #define DATA_CHILD_H
 

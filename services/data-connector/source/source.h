@@ -38,7 +38,7 @@ typedef struct {
 
 /* What a run writes: a file's content, or a table's rows. A table that a run wrote holds in its comment the
  * names of the runs that wrote it, newest first, blanks between: so a writing that is repeated is known, and
- * nobody else's table is touched (docs/decisions/0397). */
+ * nobody else's table is touched (decision 0397). */
 typedef enum { OUT_NEW, OUT_APPEND, OUT_REPLACE } out_mode;
 typedef struct {
     tab_str file;

@@ -183,7 +183,7 @@ static bool key_hashes(tab_arena *a, const search *s, int side, const size_t *se
 
 /* Whether the first rows of one table already hold a value twice: then nothing else needs to be looked at. Of
  * d equally frequent values two are alike among 1.2 sqrt(d) rows, so that few sets that are no key get past
- * 16,384 rows (docs/decisions/0367). */
+ * 16,384 rows (decision 0367). */
 static bool repeats_early(const search *s, int side, const size_t *set, size_t n)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)PROBE_ROWS * 512 + (1 << 20));

@@ -1,4 +1,4 @@
-/* The sector of tables that refer to one another (docs/decisions/0362). */
+/* The sector of tables that refer to one another (decision 0362). */
 #ifndef TAB_POOL_H
 #define TAB_POOL_H
 

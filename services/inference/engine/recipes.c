@@ -8,7 +8,7 @@
     &tab_learn_boost, &tab_learn_boost_shallow, &tab_learn_linear, &tab_learn_kernel, &tab_learn_forest, \
         &tab_learn_forest_fine, &tab_learn_knn, &tab_learn_mlp
 
-/* The budget is in rows x features (or multiply-adds) of all fits together; see docs/decisions/0051. */
+/* The budget is in rows x features (or multiply-adds) of all fits together; see decision 0051. */
 static const tab_base bases[] = {
     { .name = "base-1",
       .recipe = { .learner = { &tab_learn_boost_brisk, &tab_learn_linear },
@@ -21,8 +21,7 @@ static const tab_base bases[] = {
       .recipe = { .learner = { BASE_2 }, .n = 8, .work = 4e13 },
       .anomaly_trees = 200,
       .scaled_residuals = true },
-    { .name =
-          "base-3", /* base-2 and the in-context transformer; docs/decisions/0081 says why not the default */
+    { .name = "base-3", /* base-2 and the in-context transformer; decision 0081 says why not the default */
       .recipe = { .learner = { BASE_2, &tab_learn_pfn }, .n = 9, .work = 4e13 },
       .anomaly_trees = 200,
       .scaled_residuals = true },

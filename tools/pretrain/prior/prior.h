@@ -8,7 +8,7 @@
  * The mixture (structural causal models after Hollmann et al., Nature 2025, and Qu et al., TabICL, 2025;
  * rules and level effects are our additions) is docs/pretraining.md; families.c, additive.c and levels.c
  * draw columns and a numeric target, ordered.c lets some of the tables drift along their rows
- * (docs/decisions/0387), prior.c makes a table of it: classes, quantised and warped columns, missing cells;
+ * (decision 0387), prior.c makes a table of it: classes, quantised and warped columns, missing cells;
  * filter.c drops tasks that nobody could learn. */
 #ifndef TAB_PRIOR_H
 #define TAB_PRIOR_H

@@ -5,7 +5,7 @@ route's row says that twice does no harm; where the service takes an idempotency
 carry the same one. Between attempts lie 0.5, 1, 2 ... 8 s, less up to a quarter by chance so that many
 callers do not come back at one moment, or what Retry-After asks for, up to two minutes.
 
-Why so: docs/decisions/0290."""
+Why so: Decision 0290."""
 
 from __future__ import annotations
 

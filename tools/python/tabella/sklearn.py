@@ -8,7 +8,7 @@
 
 An endpoint answers each row by itself. With `endpoint=False` nothing is kept by the service: fit stores the
 rows here, and each prediction sends them along with the rows in question, whose answers may then depend on
-which rows are asked together (docs/decisions/0291)."""
+which rows are asked together (decision 0291)."""
 
 from __future__ import annotations
 

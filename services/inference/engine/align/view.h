@@ -65,7 +65,7 @@ bool tab_read_number(tab_str s, char decimal, double *ret);
 
 /* In how many rows of strangers a value of column w would stand, were there as many as w has: its own
  * row is not one of them. Of values that stand once Good and Turing's estimate, 2 N2 / N1 (Good 1953),
- * so that texts which all stand once tell the more, the more there are (docs/decisions/0341). */
+ * so that texts which all stand once tell the more, the more there are (decision 0341). */
 static inline float tab_value_count(const tab_view *w, const tab_value *x)
 {
     return (float)(x->rows - 1) + w->once;

@@ -5,7 +5,7 @@
  * read them): tables, their columns, how each is drawn from those before it. One interpreter makes the
  * rows. Chance is counted, not carried along: every draw is a hash of the seed, its place in the plan
  * and the row, so row i of a table is a function of sector, rows asked for, seed and i. Rows can be
- * made in any order, by any number of threads, and streamed without end (docs/decisions/0329). No
+ * made in any order, by any number of threads, and streamed without end (decision 0329). No
  * customer's data is read anywhere. */
 #ifndef TAB_GENERATE_H
 #define TAB_GENERATE_H

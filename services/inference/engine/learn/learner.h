@@ -14,7 +14,7 @@
 #include "services/inference/engine/features/encode.h"
 #include "services/inference/engine/pack/pack.h"
 
-enum { TAB_MANY_CLASSES = 100 }; /* above, work is bounded by cells, too: docs/decisions/0192 */
+enum { TAB_MANY_CLASSES = 100 }; /* above, work is bounded by cells, too: Decision 0192 */
 
 typedef struct {
     const tab_encoder *enc;

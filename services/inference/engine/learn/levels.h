@@ -10,7 +10,7 @@
  * recoverable from those of its level; so a context row reads the rows before it only, in the order of
  * row hashes, which is random (ordered statistics: Prokhorenkova et al., CatBoost, NeurIPS 2018).
  * Other rows read all context rows. The early rows' statistics are noisy, which is their price: where
- * the trees can hold the levels themselves, they do better without (docs/decisions/0096). */
+ * the trees can hold the levels themselves, they do better without (decision 0096). */
 #ifndef TAB_LEVELS_H
 #define TAB_LEVELS_H
 

@@ -218,7 +218,7 @@ static int by_hash(const void *a, const void *b)
 
 /* In proportion to the steps that the trees took before they learned no more: noise is learned in a few, a
  * smooth function of many columns wants them all, and only there are they worth their time. See
- * docs/decisions/0145. */
+ * decision 0145. */
 static size_t steps_of(const mlp *m, const tab_fit_task *t)
 {
     if (t->lead_steps < 0)

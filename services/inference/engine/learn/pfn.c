@@ -1,4 +1,4 @@
-/* The in-context transformer as a learner (docs/decisions/0080): to fit is to read the context once, to
+/* The in-context transformer as a learner (decision 0080): to fit is to read the context once, to
  * predict is one forward pass. Its members see the columns under other codes and the classes in other slots,
  * and their probabilities are averaged. Codes and slots are drawn from the columns' contents and the seed, so
  * that the order of columns and rows cannot change an answer.
@@ -31,13 +31,13 @@ enum {
     LEVELS = 64,
     FEWEST = 20,
     MOST_CLASSES = 100,
-    CONTEXT = 512, /* what the weights have been trained on; docs/decisions/0160 */
+    CONTEXT = 512, /* what the weights have been trained on; decision 0160 */
     CODED = 4      /* fewest members where classes are told apart by codes */
 };
 static const double FLOOR = 1e-5; /* of a class that the context does not hold */
 
 /* What it is cut down to where the budget is short: fewer members first, then smaller contexts;
- * docs/decisions/0200. */
+ * decision 0200. */
 static const struct {
     size_t members, context;
 } forms[] = { { MEMBERS, CONTEXT }, { 4, CONTEXT },     { 2, CONTEXT },

@@ -11,7 +11,7 @@
 
 #include "services/inference/engine/learn/learner.h"
 
-enum { TAB_SCREEN_KEPT = 300 }; /* features that a fold's models read at most: docs/decisions/0372 */
+enum { TAB_SCREEN_KEPT = 300 }; /* features that a fold's models read at most: Decision 0372 */
 
 /* *ret (*ret_n): positions of the features kept, ascending; NULL where the problem has no more than
  * TAB_SCREEN_KEPT: all are. Categories of more levels than bins are kept first, as what they say stands in

@@ -20,7 +20,7 @@ enum {
     SCREENED = 8,
     STEPS = 3
 };
-static const double TWIN = 0.985; /* a candidate that fixes the target is a copy of it: decision 0179 */
+static const double TWIN = 0.985; /* a candidate that fixes the target is a copy of it: decision 0298 */
 static const double SURE = 2;     /* standard errors that the gain must lie above nothing */
 /* Of two trials with nearly the same gain the one with more columns is taken: all of them tell something, and
  * the stack reads finer than the trial does. */

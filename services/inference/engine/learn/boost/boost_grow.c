@@ -39,7 +39,7 @@ static inline double h_of(int64_t packed)
 
 /* *to += v with the address in a register of its own: an x86 store to base + 8 x index takes a port that
  * loads need, one to a plain address does not. The empty statement keeps the compiler from folding the two
- * (docs/decisions/0148). */
+ * (decision 0148). */
 static inline void add_at(int64_t *to, int64_t v)
 {
     __asm__("" : "+r"(to));

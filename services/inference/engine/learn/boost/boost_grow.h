@@ -4,7 +4,7 @@
  * h 2^30 / sum h, packed as (g << 32) + h: one addition of 64 bits adds both, no sum of any rows
  * overflows, and sums are exact, so that neither the order of rows nor a subtraction of histograms rounds.
  * What is lost is less than a thousandth of the mean gradient a row at a million rows (coarser ones serve
- * too: Shi et al., NeurIPS 2022), and a histogram is half as wide as one of doubles. docs/decisions/0090. */
+ * too: Shi et al., NeurIPS 2022), and a histogram is half as wide as one of doubles. Decision 0090. */
 #ifndef TAB_BOOST_GROW_H
 #define TAB_BOOST_GROW_H
 

@@ -1,4 +1,4 @@
-/* Slopes in the leaves of shallow trees, for regression (docs/decisions/0379). */
+/* Slopes in the leaves of shallow trees, for regression (decision 0379). */
 #ifndef TAB_BOOST_SLOPES_H
 #define TAB_BOOST_SLOPES_H
 

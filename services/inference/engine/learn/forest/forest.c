@@ -438,7 +438,7 @@ const tab_learner tab_learn_forest = { .name = "forest",
                                        .fit = forest_fit,
                                        .predict = forest_predict,
                                        .pack = forest_pack };
-/* Leaves of single rows whatever they are worth alone: docs/decisions/0181. */
+/* Leaves of single rows whatever they are worth alone: Decision 0181. */
 const tab_learner tab_learn_forest_fine = { .name = "forest-fine",
                                             .configs = 1,
                                             .cap = 20000,

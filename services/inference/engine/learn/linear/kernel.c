@@ -332,7 +332,7 @@ static void kernel_pack(tab_pack *p, void **model)
 
 /* A target that the trees have learned in 40 steps is mostly noise, and half of the landmarks say as much;
  * one that they still learn after hundreds is a function of many turns, and more landmarks follow it. See
- * docs/decisions/0146. */
+ * decision 0146. */
 static double landmarks_for(size_t n, double lead_steps)
 {
     double most = fmin(MOST_LANDMARKS, sqrt(MOST_PRODUCTS / (double)(n + 1)));

@@ -192,7 +192,7 @@ tab_status tab_twin_groups(const tab_twin_pairs *s, float least, tab_arena *a, t
     return ok ? TAB_OK : tab_no_memory(err);
 }
 
-/* Rows that differ in nothing but spelling are known by Bayes' rule alone (decision 0135): the model, which
+/* Rows that differ in nothing but spelling are known by Bayes' rule alone (decision 0318): the model, which
  * has seen tables of look-alikes, may be less sure of them. */
 static bool hear_copies(const tab_views *v, size_t table, tab_arena *a, tab_twin_pairs *s)
 {

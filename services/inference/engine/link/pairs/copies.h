@@ -1,4 +1,4 @@
-/* Rows of one table in which no column contradicts (decision 0135): what ties.c and duplicates.c ask of two
+/* Rows of one table in which no column contradicts (decision 0318): what ties.c and duplicates.c ask of two
  * rows. */
 #ifndef TAB_LINK_COPIES_H
 #define TAB_LINK_COPIES_H

@@ -1,4 +1,4 @@
-/* Values that stand once are as telling as their column says (docs/decisions/0341). */
+/* Values that stand once are as telling as their column says (decision 0341). */
 #include <stdio.h>
 
 #include "common/files/csv/csv.h"
