@@ -23,9 +23,9 @@ FUZZ_OF_api    = $(call body,services/api)
 FUZZ_OF_journal = $(B)/services/api/serve/journal.o
 FUZZ_OF_stream = $(filter-out %/stream.o,$(call body,services/api))
 FUZZ_OF_traceparent = $(B)/gateway/module/tab_trace.o
-FUZZ_OF_source = $(filter-out %/provider_postgres.o,$(call body,services/data-connector))
-FUZZ_OF_remote = $(filter-out %/provider_rest.o,$(call body,services/data-connector))
-FUZZ_OF_protocols = $(filter-out %/provider_bigquery.o,$(call body,services/data-connector))
+FUZZ_OF_source = $(filter-out %/providers/postgres.o,$(call body,services/data-connector))
+FUZZ_OF_remote = $(filter-out %/providers/rest.o,$(call body,services/data-connector))
+FUZZ_OF_protocols = $(filter-out %/providers/bigquery.o,$(call body,services/data-connector))
 FUZZ_OF_state = $(call body,services/inference)
 FUZZ_OF_engine = $(call body,services/inference) $(B)/services/inference/tests/odd.o $(B)/services/inference/tests/odd_tables.o
 fuzz-programs: $(FUZZERS)

@@ -185,8 +185,8 @@ class Supervisor:
         return False
 
     def bound_logs(self):
-        """A log that has grown to LOG_MOST is begun anew, and the one before it is kept. Who writes to it appends,
-        and goes on as before; lines of the moment between the two may be lost."""
+        """A log that has grown to LOG_MOST is begun anew, and the one before it is kept. Who writes to it
+        appends, and goes on as before; lines of the moment between the two may be lost."""
         if time.monotonic() < self.logs_due:
             return
         self.logs_due = time.monotonic() + 30

@@ -215,7 +215,7 @@ bool state_disk_has(state_disk *d, tab_str owner, tab_str name)
 static bool write_file(int folder, const char *name, tab_str bytes)
 {
     char beside[NAME + 40];
-    snprintf(beside, sizeof beside, "%s-%d-%p.new", name, (int)getpid(), (void *)beside);
+    snprintf(beside, sizeof beside, "%s-%d-%p.new", name, (int)getpid(), (const void *)&folder);
     int fd = openat(folder, beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     size_t at = 0;
     while (fd >= 0 && at < bytes.n) {

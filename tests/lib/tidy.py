@@ -1,8 +1,8 @@
-"""The tree stays easy to find one's way in: functions of at most 70 lines, files of at most 700, folders of at
-most 30 files, one title a document, links of documents that lead somewhere, no large file.
+"""The tree stays easy to find one's way in: functions of at most 70 lines, files of at most 700, folders of
+at most 30 files, one title a document, links of documents that lead somewhere, no large file.
 
-Folders of data (word lists, corpora, samples, decisions, migrations) hold what they hold: FULL names them with
-the reason. In the manner of TigerBeetle's tidy.zig.
+Folders of data (word lists, corpora, samples, decisions, migrations) hold what they hold: FULL names them
+with the reason. In the manner of TigerBeetle's tidy.zig.
 
 usage: tidy.py, from the project's root. Prints what does not hold and exits 1 when there is something."""
 import re

@@ -145,7 +145,7 @@ void diff_json(tab_out *o, const Tabella__Diff *d)
 void class_member(tab_out *o, const Tabella__HeldOut *h, size_t k)
 {
     tab_column cells;
-    if (h != NULL && h->class_cells != NULL && tab_column_view(h->class_cells, h->n_classes, &cells))
+    if (h->class_cells != NULL && tab_column_view(h->class_cells, h->n_classes, &cells))
         tab_out_cell(o, &cells, k);
     else
         tab_out_str(o, (tab_str){ (const char *)h->classes[k].data, h->classes[k].len });

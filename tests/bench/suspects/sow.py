@@ -1,7 +1,9 @@
-"""Errors sown into tables whose cells are taken for right: eight kinds, each as a person or a program makes them.
+"""Errors sown into tables whose cells are taken for right: eight kinds, each as a person or a program makes
+them.
 
-Kinds: typo, format, outlier, slip (of scale), sign, rule (another value of the column), swapped, foreign (text in
-a column of numbers). What is sown is a change of the cell's text; a change that leaves it equal does not count."""
+Kinds: typo, format, outlier, slip (of scale), sign, rule (another value of the column), swapped, foreign
+(text in a column of numbers). What is sown is a change of the cell's text; a change that leaves it equal does
+not count."""
 import random
 import string
 

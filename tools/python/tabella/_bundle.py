@@ -275,9 +275,9 @@ class Bundle(Answer):
 
     @property
     def suspects(self) -> Any:
-        """One row for each cell that breaks what the rest of its table says, the surest first: table, row (the
-        caller's label), column, value, kind, suggestion (None where no right value is likely), confidence and
-        reason. Nothing is changed by it; `repaired` makes a copy with the suggestions."""
+        """One row for each cell that breaks what the rest of its table says, the surest first: table, row
+        (the caller's label), column, value, kind, suggestion (None where no right value is likely),
+        confidence and reason. Nothing is changed by it; `repaired` makes a copy with the suggestions."""
         found = self.array("suspects.cells")
         fields = ("column", "value", "kind", "suggestion", "confidence", "reason")
         cells = {name: [x[name] for x in found] for name in fields}
@@ -290,8 +290,8 @@ class Bundle(Answer):
         )
 
     def repaired(self, min_confidence: float = 0.9) -> Any:
-        """A copy of the caller's table in which suspect cells of this confidence and more have the value that is
-        suggested, where one is; of several tables a dict by name."""
+        """A copy of the caller's table in which suspect cells of this confidence and more have the value that
+        is suggested, where one is; of several tables a dict by name."""
         values: Dict[str, Dict[int, Dict[int, Any]]] = {}
         names = {t.id: self._positions(t) for t in self.tables}
         for x in self.array("suspects.cells"):

@@ -102,11 +102,11 @@ class Tabella:
         matches that are reported, 0 to 1 (default: 0.5). processing: `batch` is cheaper and may take a day.
         out: where to write the bundle to. out_mode: of a table, new, append or replace (default: new).
         explain: each row's reasons. columns: what is known of columns, each a dict of table, column and role,
-        type or use. missing_values: marks that stand for "missing",
-        or "auto". split: auto, random, time or group. horizon: how many steps ahead of every series are asked
-        besides (see forecast). as_of: the column that holds each row's own moment, as of which other tables
-        count; "none": all their rows do. anomaly_share, or anomaly_threshold: so many rows, or those that score
-        so much, are called anomalies (default: as the scores tell). options: what newer services take besides.
+        type or use. missing_values: marks that stand for "missing", or "auto". split: auto, random, time or
+        group. horizon: how many steps ahead of every series are asked besides (see forecast). as_of: the
+        column that holds each row's own moment, as of which other tables count; "none": all their rows do.
+        anomaly_share, or anomaly_threshold: so many rows, or those that score so much, are called anomalies
+        (default: as the scores tell). options: what newer services take besides.
 
         A large run becomes a job, which is waited for. progress: draws a bar meanwhile. Ctrl-C cancels the
         job. idempotency_key: of a run that was perhaps sent before (default: a new one, kept over the

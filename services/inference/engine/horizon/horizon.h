@@ -54,6 +54,7 @@ typedef struct {
     double offset;         /* of local times from UTC, in seconds */
     tab_str before, after; /* what stands around a number ("FY24"), or the zone behind a time; the column's */
     size_t digits;         /* of a number in a text, zeros in front counted */
+    bool short_year;       /* of the year the last two digits are written */
 } tab_time_writing;
 tab_time_writing tab_time_writing_of(const tab_column_profile *c, const tab_series *s, size_t rows);
 double tab_time_numbered(const tab_time_writing *w, double when);

@@ -361,7 +361,7 @@ static void last_zone(const tab_column *c, const tab_series *s, size_t rows, tab
 static size_t put_number(const tab_time_writing *w, double when, char out[TEXT])
 {
     char number[TEXT];
-    size_t n = tab_number_text(when, number), at = w->before.n;
+    size_t n = tab_number_text(w->short_year ? fmod(when, 100) : when, number), at = w->before.n;
     size_t zeros = w->digits > n && when >= 0 ? w->digits - n : 0;
     memcpy(out, w->before.p, at);
     memset(out + at, '0', zeros);
@@ -389,12 +389,13 @@ static void around(const tab_column *c, const tab_series *s, size_t rows, tab_ti
             w->before = (tab_str){ cell.p, from };
             w->after = (tab_str){ cell.p + to, cell.n - to };
             w->digits = to - from;
+            w->short_year = w->digits == 2 && s->when[r] >= 1000; /* FY05 is 2005 */
         }
         if (cell.n < TEXT / 2)
             w->digits = to - from < w->digits ? to - from : w->digits;
         n = put_number(w, s->when[r], text);
         if (cell.n != n || memcmp(cell.p, text, n) != 0) {
-            w->before = w->after = none, w->digits = 0;
+            w->before = w->after = none, w->digits = 0, w->short_year = false;
             return;
         }
     }
