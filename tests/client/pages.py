@@ -110,7 +110,7 @@ def everything(check):
     os.environ["MPLBACKEND"] = "Agg"
     paths = [ROOT / "docs" / "python.md", *sorted((ROOT / "docs" / "python").glob("*.md"))]
     check("every page says what must be found", sorted(p.stem for p in paths) == sorted(FOUND))
-    before = os.getcwd()
+    before, there = os.getcwd(), set(os.listdir(ROOT))
     os.chdir(ROOT)  # files are named from there
     try:
         for path in paths:
@@ -127,3 +127,6 @@ def everything(check):
                 check.skip(f"{path.name}, blocks of it", f"not installed: {', '.join(sorted(lacking))}")
     finally:
         os.chdir(before)
+        for name in set(os.listdir(ROOT)) - there:  # what a page wrote
+            if (ROOT / name).is_file():
+                (ROOT / name).unlink()

@@ -44,6 +44,7 @@ def main():
             numbers[number] = page.name
             if f"| {number} |" not in index:
                 found.append(f"{page} {number}: not in the index")
+    replaced = set(re.findall(r"\d{4}", index.partition("\n## ")[0]))
     for number in re.findall(r"^\| (\d{4}) \|", index, re.M):
         if number not in numbers:
             found.append(f"the index names {number}, which is not there")
@@ -53,7 +54,8 @@ def main():
         text=True,
     )
     for line in cited.stdout.splitlines():
-        if line[-4:] not in numbers and not line.startswith("CHANGELOG.md"):
+        before = line.startswith("docs/decisions/") and line[-4:] in replaced  # told as history
+        if line[-4:] not in numbers and not before and not line.startswith("CHANGELOG.md"):
             found.append(f"{line}: no such decision")
     print("\n".join(found) or f"{len(numbers)} decisions")
     return 1 if found else 0

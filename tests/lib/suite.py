@@ -101,8 +101,15 @@ class Stack:
         )
 
     def sql(self, text, database="tabella"):
-        p = self.open_psql("-v", "ON_ERROR_STOP=1", "-c", text, database=database)
-        out, err = p.communicate()
+        """A server that is just coming up is waited for."""
+        end = time.monotonic() + 20
+        while True:
+            p = self.open_psql("-v", "ON_ERROR_STOP=1", "-c", text, database=database)
+            out, err = p.communicate()
+            coming = "starting up" in err or "not yet accepting connections" in err
+            if p.returncode == 0 or not coming or time.monotonic() > end:
+                break
+            time.sleep(0.2)
         if p.returncode != 0:
             raise RuntimeError(f"{text[:60]}: {err}")
         return out.strip()

@@ -4,6 +4,8 @@
  * its own. */
 #include "services/inference/engine/keys/grain.h"
 
+#include <math.h>
+
 #include "services/inference/engine/align/normalize_text.h"
 #include "services/inference/engine/keys/tuple_set.h"
 
@@ -52,7 +54,7 @@ static bool moment(const subject *s, size_t c)
 static bool whole(const tab_view *w)
 {
     for (uint32_t i = 0; i < w->values; i++)
-        if (w->value[i].number != (double)(int64_t)w->value[i].number)
+        if (w->value[i].number != floor(w->value[i].number))
             return false;
     return true;
 }

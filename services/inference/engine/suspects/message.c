@@ -29,7 +29,8 @@ const char *tab_suspect_reason(tab_arena *a, const tab_profile *p, const tab_sus
         return tab_arena_printf(a, "%u of %u cells of the column are written in another form", s->agree,
                                 s->of);
     case TAB_SUSPECT_TYPO:
-        return tab_arena_printf(a, "one edit away from a value that stands %u times", s->agree);
+        return tab_arena_printf(a, "%s one edit away from one that stands %u times",
+                                s->f[TAB_TYPO_OF_WORDS] > 0 ? "a word of it is" : "the value is", s->agree);
     case TAB_SUSPECT_RULE:
         return tab_arena_printf(a, "%u of %u rows with the same `%.*s` have another value here", s->agree,
                                 s->of, TAB_STR(other));

@@ -245,7 +245,7 @@ static void measure_typo(tab_suspect *c, const words *w, uint32_t i, const tab_s
     c->f[2] = w->digit[i];
     c->f[3] = w->twins;
     c->f[4] = (float)w->text[i].n / 16;
-    c->f[5] = of_words;
+    c->f[TAB_TYPO_OF_WORDS] = of_words;
     c->f[6] = w->count[i] == 1;
     c->f[7] = (float)w->n / (float)v->present;
     c->f[8] = w->text[i].n > 0 && w->text[i].p[0] != w->text[k].p[0];

@@ -28,7 +28,7 @@ typedef enum {
     TAB_SUSPECT_KINDS
 } tab_suspect_kind;
 
-enum { TAB_SUSPECT_FEATURES = 12 };
+enum { TAB_SUSPECT_FEATURES = 12, TAB_TYPO_OF_WORDS = 5 /* whether a word of a text is misspelt */ };
 
 /* A cell with what a finder measured of it. Texts live in the arena or are views into the table. */
 typedef struct {
