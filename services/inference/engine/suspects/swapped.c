@@ -77,12 +77,18 @@ static void pair(tab_search *s, const home *h, size_t n, size_t a, size_t b, uin
     }
 }
 
+/* Columns whose values are looked for in others. */
+static bool takes_part(const tab_seen *v)
+{
+    return v->levels > 1 && v->levels <= TAB_SUSPECT_LEVELS && v->num == NULL;
+}
+
 void tab_suspects_swapped(tab_search *s)
 {
     size_t cols = s->p->table->cols < TAB_SUSPECT_COLUMNS ? s->p->table->cols : TAB_SUSPECT_COLUMNS;
     size_t n = 0, most = 0;
     for (size_t c = 0; c < cols; c++)
-        if (s->seen[c].levels <= TAB_SUSPECT_LEVELS && s->seen[c].num == NULL)
+        if (takes_part(&s->seen[c]))
             n += s->seen[c].levels, most = s->seen[c].levels > most ? s->seen[c].levels : most;
     home *h = tab_arena_new_of(s->scratch, home, n + 1);
     uint32_t *ab = tab_arena_new_of(s->scratch, uint32_t, most + 1);
@@ -94,7 +100,7 @@ void tab_suspects_swapped(tab_search *s)
     n = 0;
     for (size_t c = 0; c < cols; c++) {
         const tab_seen *v = &s->seen[c];
-        if (v->levels <= TAB_SUSPECT_LEVELS && v->num == NULL)
+        if (takes_part(v))
             for (size_t l = 0; l < v->levels; l++)
                 h[n++] = (home){ tab_fnv1a(TAB_FNV1A, v->text[l].p, v->text[l].n), (uint32_t)c, (uint32_t)l };
     }
@@ -110,7 +116,6 @@ void tab_suspects_swapped(tab_search *s)
     }
     for (size_t a = 0; shared > 0 && a < cols; a++)
         for (size_t b = a + 1; b < cols; b++)
-            if (s->seen[a].levels > 1 && s->seen[b].levels > 1 && s->seen[a].num == NULL &&
-                s->seen[b].num == NULL)
+            if (takes_part(&s->seen[a]) && takes_part(&s->seen[b]))
                 pair(s, h, shared, a, b, ab, ba);
 }
