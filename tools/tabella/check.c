@@ -94,8 +94,8 @@ static double check(const tab_engine *e, const tab_table *t, double least)
         fprintf(stderr, "tabella check: %s\n", err.message);
         return -1;
     }
-    printf("%.*s   %zu rows, %zu columns: %zu cells are likely wrong%s\n", TAB_STR(t->id), t->rows, t->cols,
-           n, n == TAB_MOST_SUSPECTS ? " (the surest)" : "");
+    printf("%.*s   %zu rows, %zu columns: %zu cell%s likely wrong%s\n", TAB_STR(t->id), t->rows, t->cols, n,
+           n == 1 ? " is" : "s are", n == TAB_MOST_SUSPECTS ? " (the surest)" : "");
     for (size_t i = 0; i < n; i++) {
         printf("  %3.0f %%  row %u, %.*s: ", 100 * s[i].confidence, s[i].row,
                TAB_STR(tab_column_address(e->arena, t, s[i].column)));

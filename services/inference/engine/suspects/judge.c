@@ -15,45 +15,52 @@ const char *tab_suspect_name(tab_suspect_kind k)
     return NAMES[k];
 }
 
-/* Each finder with memory of its own, given back before the next. */
-static bool with_scratch(tab_search *s, void (*find)(tab_search *s))
+/* Every candidate into s->found: each finder with memory of its own, given back before the next. */
+static tab_status search(tab_search *s, tab_error *err)
 {
-    TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX);
-    s->scratch = a;
-    if (a != NULL)
-        find(s);
-    s->scratch = NULL;
-    return a != NULL;
+    void (*const find[])(tab_search *) = { tab_suspects_spelling, tab_suspects_rules, tab_suspects_numbers,
+                                           tab_suspects_swapped };
+    s->failed = !tab_suspects_view(s);
+    for (size_t i = 0; i < sizeof find / sizeof *find && !s->failed && !tab_engine_cancelled(s->e); i++) {
+        TAB_AUTO(tab_arena) *a = tab_arena_new(TAB_SUSPECT_BYTES);
+        s->scratch = a;
+        s->failed = a == NULL;
+        if (a != NULL)
+            find[i](s);
+        s->scratch = NULL;
+    }
+    if (tab_engine_cancelled(s->e))
+        return tab_fail(err, TAB_CANCELLED, "", "cancelled");
+    return s->failed || tab_arena_full(s->arena) ? tab_no_memory(err) : TAB_OK;
 }
 
-static void spelling(tab_search *s)
+/* n of them into the engine's arena, with their texts. */
+static tab_status keep(const tab_engine *e, const tab_suspect *s, size_t n, tab_suspect **ret, tab_error *err)
 {
-    for (size_t c = 0; c < s->p->table->cols && !s->full && !tab_engine_cancelled(s->e); c++)
-        tab_suspects_spelling(s, c);
+    tab_suspect *own = tab_arena_new_of(e->arena, tab_suspect, n + 1);
+    for (size_t i = 0; own != NULL && i < n; i++) {
+        own[i] = s[i];
+        own[i].suggestion =
+            s[i].suggestion.n > 0 ? tab_arena_copy(e->arena, s[i].suggestion) : (tab_str){ NULL, 0 };
+    }
+    *ret = own;
+    return tab_arena_full(e->arena) ? tab_no_memory(err) : TAB_OK;
 }
 
 tab_status tab_suspects_candidates(const tab_engine *e, const tab_profile *p, tab_suspect **ret,
                                    size_t *ret_n, tab_error *err)
 {
-    tab_search s = { .e = e, .p = p, .rows = p->table->rows };
-    void (*const find[])(tab_search *) = { spelling, tab_suspects_rules, tab_suspects_numbers,
-                                           tab_suspects_swapped };
+    TAB_AUTO(tab_arena) *a = tab_arena_new(TAB_SUSPECT_BYTES);
+    tab_search s = { .e = e, .arena = a, .p = p, .rows = p->table->rows };
     *ret = NULL;
     *ret_n = 0;
     if (s.rows < TAB_SUSPECT_ROWS)
         return TAB_OK;
-    if (!tab_suspects_view(&s))
+    if (a == NULL)
         return tab_no_memory(err);
-    for (size_t i = 0; i < sizeof find / sizeof *find; i++) {
-        if (!with_scratch(&s, find[i]))
-            return tab_no_memory(err);
-        if (tab_engine_cancelled(e))
-            return tab_fail(err, TAB_CANCELLED, "", "cancelled");
-        s.full = false;
-    }
-    *ret = s.found;
+    TAB_TRY(search(&s, err));
     *ret_n = s.n;
-    return TAB_OK;
+    return keep(e, s.found, s.n, ret, err);
 }
 
 static double confidence_of(const tab_suspect *c)
@@ -84,25 +91,45 @@ static int by_confidence(const void *a, const void *b)
     return by_cell(a, b);
 }
 
-tab_status tab_suspects_find(const tab_engine *e, const tab_profile *p, double least, tab_suspect **ret,
-                             size_t *ret_n, tab_error *err)
+size_t tab_suspects_surest(tab_suspect *s, size_t n, size_t most)
 {
-    size_t n = 0, cells = 0;
-    TAB_TRY(tab_suspects_candidates(e, p, ret, &n, err));
-    tab_suspect *s = *ret;
     for (size_t i = 0; i < n; i++)
         s[i].confidence = confidence_of(&s[i]);
     if (n > 0)
+        qsort(s, n, sizeof *s, by_confidence);
+    return n < most ? n : most;
+}
+
+/* The surest candidate of each cell of at least `least`, in place, surest first; how many they are. A
+ * suggestion that it lacks comes from the next. */
+static size_t best_of_cells(tab_suspect *s, size_t n, double least)
+{
+    size_t cells = 0;
+    n = tab_suspects_surest(s, n, n);
+    if (n > 0)
         qsort(s, n, sizeof *s, by_cell);
     for (size_t i = 0; i < n; i++) {
-        bool same = i > 0 && cells > 0 && s[cells - 1].row == s[i].row && s[cells - 1].column == s[i].column;
+        bool same = cells > 0 && s[cells - 1].row == s[i].row && s[cells - 1].column == s[i].column;
         if (same && s[cells - 1].suggestion.n == 0)
-            s[cells - 1].suggestion = s[i].suggestion; /* of another finder */
+            s[cells - 1].suggestion = s[i].suggestion;
         if (!same && s[i].confidence >= least)
             s[cells++] = s[i];
     }
-    if (cells > 0)
-        qsort(s, cells, sizeof *s, by_confidence);
-    *ret_n = cells < TAB_MOST_SUSPECTS ? cells : TAB_MOST_SUSPECTS;
-    return TAB_OK;
+    return tab_suspects_surest(s, cells, TAB_MOST_SUSPECTS);
+}
+
+tab_status tab_suspects_find(const tab_engine *e, const tab_profile *p, double least, tab_suspect **ret,
+                             size_t *ret_n, tab_error *err)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(TAB_SUSPECT_BYTES);
+    tab_search s = { .e = e, .arena = a, .p = p, .rows = p->table->rows };
+    *ret = NULL;
+    *ret_n = 0;
+    if (s.rows < TAB_SUSPECT_ROWS)
+        return TAB_OK;
+    if (a == NULL)
+        return tab_no_memory(err);
+    TAB_TRY(search(&s, err));
+    *ret_n = best_of_cells(s.found, s.n, least);
+    return keep(e, s.found, *ret_n, ret, err);
 }

@@ -10,12 +10,13 @@ double tab_log_count(double x)
 
 tab_suspect *tab_suspects_add(tab_search *s, size_t row, size_t column, tab_suspect_kind kind)
 {
-    enum { MOST_FOUND = 200000 }; /* what more is doubted of one table is a property of it */
+    if (s->n == TAB_SUSPECT_CANDIDATES)
+        s->n = tab_suspects_surest(s->found, s->n, s->n / 2);
     if (s->n == s->room) {
         size_t room = s->room == 0 ? 256 : 2 * s->room;
-        tab_suspect *more = room > MOST_FOUND ? NULL : tab_arena_new_of(s->e->arena, tab_suspect, room);
+        tab_suspect *more = tab_arena_new_of(s->arena, tab_suspect, room);
         if (more == NULL) {
-            s->full = true;
+            s->failed = true;
             return NULL;
         }
         if (s->n > 0)

@@ -5,10 +5,12 @@
 #include "services/inference/engine/suspects/suspects.h"
 
 enum {
-    TAB_SUSPECT_ROWS = 20,      /* a column of fewer cells says nothing of any of them */
-    TAB_SUSPECT_COLUMNS = 64,   /* of wider tables the first ones are held against each other */
+    TAB_SUSPECT_ROWS = 20,    /* a column of fewer cells says nothing of any of them */
+    TAB_SUSPECT_COLUMNS = 64, /* of wider tables the first ones are held against each other */
+    TAB_SUSPECT_CANDIDATES = 1 << 18,
     TAB_SUSPECT_LEVELS = 20000, /* distinct values of a column that are held against each other */
 };
+#define TAB_SUSPECT_BYTES ((size_t)8 << 30) /* of any one arena of a finder */
 
 /* A column as its distinct trimmed values, and as numbers where its cells are. */
 typedef struct {
@@ -22,27 +24,34 @@ typedef struct {
     bool key;             /* as good as every value stands once */
 } tab_seen;
 
-/* The candidates of one table, growing in the arena. */
+/* The candidates of one table. */
 typedef struct {
     const tab_engine *e;
-    tab_arena *scratch; /* of one finder, on one column */
+    tab_arena *arena;   /* of the search: what the columns are seen as, the candidates, their texts */
+    tab_arena *scratch; /* of one finder; of spelling.c on one column */
     const tab_profile *p;
     size_t rows;
     tab_seen *seen; /* (cols) */
     tab_suspect *found;
     size_t n, room;
-    bool full; /* memory ran out */
+    bool failed; /* memory ran out */
 } tab_search;
 
-/* False: the arena is full. */
+/* False: memory ran out. */
 bool tab_suspects_view(tab_search *s) TAB_CHECKED;
-void tab_suspects_spelling(tab_search *s, size_t column);
+
+/* The finders. Spelling has scratch memory of each column's own. */
+void tab_suspects_spelling(tab_search *s);
 void tab_suspects_rules(tab_search *s);
 void tab_suspects_numbers(tab_search *s);
 void tab_suspects_swapped(tab_search *s);
 
-/* A candidate, its features zeroed; NULL: memory ran out or there are enough. */
+/* A candidate, its features zeroed, to be filled before the next is asked for; NULL: memory ran out. Past
+ * TAB_SUSPECT_CANDIDATES of them the surer half is kept. */
 tab_suspect *tab_suspects_add(tab_search *s, size_t row, size_t column, tab_suspect_kind kind);
+
+/* Puts the surest `most` of n candidates first, their confidence set; how many they are. */
+size_t tab_suspects_surest(tab_suspect *s, size_t n, size_t most);
 
 /* Whether one edit (Damerau: a byte more, less, other, or two neighbours swapped) turns x into y. *ret_digit:
  * a digit takes part in it. */

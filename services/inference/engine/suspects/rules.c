@@ -245,13 +245,13 @@ static bool tell(rules *u, const grouped *g)
             return false;
     for (size_t i = 0; i < u->deps; i++)
         each_row(u, &u->dep[i], &g[u->dep[i].x], &v, count_broken);
-    for (size_t y = 0; y < cols && !s->full; y++) {
+    for (size_t y = 0; y < cols && !s->failed; y++) {
         bool any = false;
         memset(v.said, 0, s->rows * sizeof *v.said);
         for (size_t i = 0; i < u->deps; i++)
             if (u->dep[i].y == y)
                 each_row(u, &u->dep[i], &g[u->dep[i].x], &v, hear), any = true;
-        for (size_t r = 0; any && r < s->rows && !s->full; r++)
+        for (size_t r = 0; any && r < s->rows && !s->failed; r++)
             if (v.said[r].against > 0)
                 emit(s, y, &v.said[r], r);
     }
@@ -291,5 +291,5 @@ void tab_suspects_rules(tab_search *s)
             ok = search_from(&u, x, &g[x]);
     if (ok && u.deps > 0)
         ok = tell(&u, g);
-    s->full |= !ok;
+    s->failed |= !ok;
 }

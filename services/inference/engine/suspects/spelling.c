@@ -125,7 +125,7 @@ static void forms(tab_search *s, size_t column)
     float *exact = tab_arena_new_of(s->scratch, float, v->levels + 1);
     if (rough == NULL || exact == NULL || !rarities(s, v, false, rough, &top) ||
         !rarities(s, v, true, exact, &exact_top)) {
-        s->full = true;
+        s->failed = true;
         return;
     }
     for (size_t i = 0; i < s->rows; i++) {
@@ -148,7 +148,7 @@ static void forms(tab_search *s, size_t column)
         c->f[8] = (float)v->levels / (float)v->present;
         c->f[9] = v->count[l] == 1;
         c->suggestion = mended(v, v->text[l], rough);
-        c->agree = (uint32_t)((1 - rough[l]) * (float)v->present);
+        c->agree = (uint32_t)((1 - (rough[l] <= 0.03F ? rough[l] : exact[l])) * (float)v->present);
         c->of = (uint32_t)v->present;
     }
 }
@@ -259,7 +259,7 @@ static void values_misspelt(tab_search *s, size_t column)
     const tab_seen *v = &s->seen[column];
     words w = { .text = v->text, .count = v->count, .n = v->levels };
     if (!neighbours(s->scratch, &w)) {
-        s->full = true;
+        s->failed = true;
         return;
     }
     for (size_t i = 0; i < s->rows; i++) {
@@ -327,7 +327,7 @@ static void words_misspelt(tab_search *s, size_t column)
     uint32_t *count = tab_arena_new_of(a, uint32_t, n + 1), *first = tab_arena_new_of(a, uint32_t, n + 1);
     words w = { .text = text, .count = count };
     if (at == NULL || row_of == NULL || text == NULL || count == NULL || first == NULL) {
-        s->full = true;
+        s->failed = true;
         return;
     }
     for (size_t i = s->rows; i-- > 0;)
@@ -343,7 +343,7 @@ static void words_misspelt(tab_search *s, size_t column)
     }
     w.n = kinds;
     if (!neighbours(a, &w)) {
-        s->full = true;
+        s->failed = true;
         return;
     }
     for (size_t k = 0; k < kinds; k++) {
@@ -354,11 +354,11 @@ static void words_misspelt(tab_search *s, size_t column)
         if (c == NULL)
             return;
         measure_typo(c, &w, (uint32_t)k, v, true);
-        c->suggestion = with_word(s->e->arena, v->text[q->level], q->place, q->text, text[w.near[k]]);
+        c->suggestion = with_word(s->arena, v->text[q->level], q->place, q->text, text[w.near[k]]);
     }
 }
 
-void tab_suspects_spelling(tab_search *s, size_t column)
+static void of_column(tab_search *s, size_t column)
 {
     const tab_seen *v = &s->seen[column];
     if (v->present < TAB_SUSPECT_ROWS || v->levels < 2 || v->levels > TAB_SUSPECT_LEVELS)
@@ -366,9 +366,22 @@ void tab_suspects_spelling(tab_search *s, size_t column)
     if (v->col->column->layout == TAB_CODED)
         forms(s, column);
     bool letters = v->col->type != TAB_NUMERIC && v->col->type != TAB_DATETIME;
-    if (letters && !s->full) {
+    if (letters && !s->failed) {
         values_misspelt(s, column);
-        if (v->levels > v->present / 2 && !s->full)
+        if (v->levels > v->present / 2 && !s->failed)
             words_misspelt(s, column);
+    }
+}
+
+void tab_suspects_spelling(tab_search *s)
+{
+    tab_arena *given = s->scratch;
+    for (size_t c = 0; c < s->p->table->cols && !s->failed && !tab_engine_cancelled(s->e); c++) {
+        TAB_AUTO(tab_arena) *a = tab_arena_new(TAB_SUSPECT_BYTES);
+        s->scratch = a;
+        s->failed = a == NULL;
+        if (a != NULL)
+            of_column(s, c);
+        s->scratch = given;
     }
 }

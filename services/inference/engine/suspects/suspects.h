@@ -5,12 +5,11 @@
  *      |
  *      +--> spelling.c   format, typo: values beside the column's other values
  *      +--> rules.c      rule: columns that fix others nearly always, and where they do not
- *      +--> numbers.c    range, outlier: numbers alone, and given the row's other cells
+ *      +--> numbers.c    range, outlier: numbers alone, and given the row's other cells (given.c)
  *      +--> swapped.c    swapped: two cells that would each fit the other's column
  *      |
  *   judge.c      candidates become suspects with one confidence: a logistic regression for each kind over
- * what
- *                its finder measured, fitted on errors that were sown into public tables (weights.h)
+ *                what its finder measured, fitted on errors that were sown into public tables (weights.h)
  *
  * Nothing else reads suspects: a supplied cell is never overwritten. */
 #ifndef TAB_SUSPECTS_H
@@ -30,7 +29,7 @@ typedef enum {
 
 enum { TAB_SUSPECT_FEATURES = 12, TAB_TYPO_OF_WORDS = 5 /* whether a word of a text is misspelt */ };
 
-/* A cell with what a finder measured of it. Texts live in the arena or are views into the table. */
+/* A cell with what a finder measured of it. Texts live in the engine's arena. */
 typedef struct {
     uint32_t row, column;
     uint8_t kind;                  /* tab_suspect_kind */
@@ -41,8 +40,8 @@ typedef struct {
     double confidence;             /* judge.c */
 } tab_suspect;
 
-/* At most one a cell, surest first (ties by row and column), none below `least`. At most TAB_MOST_SUSPECTS.
- * */
+/* At most one a cell, surest first (ties by row and column), none below `least`, at most TAB_MOST_SUSPECTS.
+ * Memory beside the result: about 12 bytes a cell, given back. TAB_CANCELLED; TAB_INTERNAL: memory ran out. */
 enum { TAB_MOST_SUSPECTS = 10000 };
 tab_status tab_suspects_find(const tab_engine *e, const tab_profile *p, double least, tab_suspect **ret,
                              size_t *ret_n, tab_error *err) TAB_CHECKED;

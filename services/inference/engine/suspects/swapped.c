@@ -65,7 +65,7 @@ static void pair(tab_search *s, const home *h, size_t n, size_t a, size_t b, uin
     const tab_seen *x = &s->seen[a], *y = &s->seen[b];
     if (!translate(s, h, n, a, b, ab, &in_b) || !translate(s, h, n, b, a, ba, &in_a))
         return;
-    for (size_t r = 0; r < s->rows && !s->full; r++) {
+    for (size_t r = 0; r < s->rows && !s->failed; r++) {
         uint32_t i = x->code[r], k = y->code[r];
         if (i == TAB_NULL || k == TAB_NULL || ab[i] == TAB_NULL || ba[k] == TAB_NULL || ab[i] == k)
             continue;
@@ -94,7 +94,7 @@ void tab_suspects_swapped(tab_search *s)
     uint32_t *ab = tab_arena_new_of(s->scratch, uint32_t, most + 1);
     uint32_t *ba = tab_arena_new_of(s->scratch, uint32_t, most + 1);
     if (h == NULL || ab == NULL || ba == NULL) {
-        s->full = true;
+        s->failed = true;
         return;
     }
     n = 0;

@@ -5,22 +5,30 @@
 #include "services/inference/engine/profile/features/column.h"
 #include "services/inference/engine/suspects/parts.h"
 
-/* The level of each cell, marks ("?", "N/A") left out, and how many cells each level has. */
-static bool codes_of(tab_search *s, const tab_reading *r, tab_seen *v)
+static void free_arena(void *a)
 {
-    tab_arena *a = s->e->arena;
-    uint32_t *code = tab_arena_new_of(a, uint32_t, s->rows + 1);
+    tab_arena_free(a);
+}
+
+/* The level of each cell, marks ("?", "N/A") left out, and how many cells each level has. */
+static bool codes_of(const tab_search *s, tab_arena *a, const tab_reading *r, tab_seen *v)
+{
+    bool marks = false;
     uint32_t *count = tab_arena_new_of(a, uint32_t, r->levels + 1);
-    if (code == NULL || count == NULL)
+    for (size_t l = 0; r->foreign != NULL && l < r->levels; l++)
+        marks |= r->foreign[l] != TAB_FOREIGN_NO;
+    uint32_t *code = marks ? tab_arena_new_of(a, uint32_t, s->rows + 1) : NULL;
+    if (count == NULL || (marks && code == NULL))
         return false;
     for (size_t i = 0; i < s->rows; i++) {
         uint32_t l = r->code[i];
-        bool mark = l != TAB_NULL && r->foreign != NULL && r->foreign[l] != TAB_FOREIGN_NO;
-        code[i] = mark ? TAB_NULL : l;
-        if (code[i] != TAB_NULL)
+        l = l != TAB_NULL && marks && r->foreign[l] != TAB_FOREIGN_NO ? TAB_NULL : l;
+        if (marks)
+            code[i] = l;
+        if (l != TAB_NULL)
             count[l]++, v->present++;
     }
-    v->code = code;
+    v->code = marks ? code : r->code;
     v->count = count;
     v->text = r->level;
     v->levels = r->levels;
@@ -28,25 +36,10 @@ static bool codes_of(tab_search *s, const tab_reading *r, tab_seen *v)
 }
 
 /* The cells as numbers: of numbers, amounts and the like, or of dates; names of things are none. */
-static bool numbers_of(tab_search *s, const tab_reading *r, tab_seen *v)
+static const double *numbers_of(const tab_reading *r, const tab_column_profile *c)
 {
-    const tab_column_profile *c = v->col;
-    const double *of = c->type == TAB_NUMERIC && r->can_number  ? r->num
-                       : c->type == TAB_DATETIME && r->can_date ? r->time
-                                                                : NULL;
-    if (of == NULL || c->identifying)
-        return true;
-    double *num = tab_arena_new_of(s->e->arena, double, s->rows + 1);
-    if (num == NULL)
-        return false;
-    bool by_row = c->column->layout == TAB_NUMBERS && c->type == TAB_NUMERIC;
-    for (size_t i = 0; i < s->rows; i++) {
-        num[i] = by_row ? of[i] : r->code[i] != TAB_NULL ? of[r->code[i]] : (double)NAN;
-        if (num[i] == r->sentinel)
-            num[i] = (double)NAN;
-    }
-    v->num = num;
-    return true;
+    bool has = (c->type == TAB_NUMERIC && r->can_number) || (c->type == TAB_DATETIME && r->can_date);
+    return has && !c->identifying ? c->number : NULL;
 }
 
 static bool view_column(tab_search *s, size_t c)
@@ -56,23 +49,30 @@ static bool view_column(tab_search *s, size_t c)
     v->col = &s->p->col[c];
     if (v->col->use == TAB_USE_IGNORE)
         return true;
-    if (!tab_read_column(s->e->arena, v->col->column, s->rows, &r))
+    tab_arena *own = tab_arena_new(TAB_SUSPECT_BYTES); /* goes at once where no levels are kept */
+    if (own == NULL || !tab_read_column(own, v->col->column, s->rows, &r)) {
+        tab_arena_free(own);
         return false;
-    bool numbers = v->col->column->layout == TAB_NUMBERS;
+    }
+    bool numbers = v->col->column->layout == TAB_NUMBERS, ok = true;
     for (size_t i = 0; numbers && i < s->rows; i++)
         v->present += !isnan(v->col->column->num[i]);
-    if (!numbers || (r.levels > 0 && r.levels <= v->present / 2)) {
+    v->num = numbers_of(&r, v->col);
+    bool keep = !numbers || (r.levels > 0 && r.levels <= v->present / 2);
+    if (keep) {
         v->present = 0;
-        if (!tab_read_levels(&r) || !codes_of(s, &r, v))
-            return false;
+        ok = tab_read_levels(&r) && codes_of(s, own, &r, v);
     }
     v->key = v->col->proven_key || (v->levels > 0 && v->levels >= v->present - v->present / 50);
-    return numbers_of(s, &r, v);
+    ok = ok && (!keep || tab_arena_defer(s->arena, free_arena, own));
+    if (!keep || !ok)
+        tab_arena_free(own);
+    return ok;
 }
 
 bool tab_suspects_view(tab_search *s)
 {
-    s->seen = tab_arena_new_of(s->e->arena, tab_seen, s->p->table->cols + 1);
+    s->seen = tab_arena_new_of(s->arena, tab_seen, s->p->table->cols + 1);
     for (size_t c = 0; s->seen != NULL && c < s->p->table->cols; c++)
         if (!view_column(s, c))
             return false;

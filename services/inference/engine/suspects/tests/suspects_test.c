@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "common/files/csv/csv.h"
-#include "services/inference/engine/suspects/parts.h"
+#include "services/inference/engine/suspects/given.h"
 
 enum { ROWS = 400, PLACES = 8 };
 
@@ -21,6 +21,18 @@ typedef struct {
 static uint32_t next(uint32_t *x)
 {
     return *x = *x * 1664525u + 1013904223u; /* Knuth, Lewis: a linear congruential generator */
+}
+
+static tab_suspect *suspects_in(tab_arena *a, tab_str csv, double least, size_t *ret_n)
+{
+    const tab_table *t;
+    tab_profile *p;
+    tab_suspect *s = NULL;
+    tab_engine e = { .arena = a };
+    cr_assert(tab_csv_read(a, csv, TAB_S("t"), &t, NULL, NULL) == TAB_OK);
+    cr_assert(tab_profile_table(&e, t, &p, NULL) == TAB_OK);
+    cr_assert(tab_suspects_find(&e, p, least, &s, ret_n, NULL) == TAB_OK);
+    return s;
 }
 
 /* id, city, state (of the city), height, price, amount (price times count), count; with the changes. */
@@ -49,13 +61,7 @@ static tab_suspect *suspects_of(tab_arena *a, const change *c, size_t changes, s
             fprintf(f, "%s%s", cell[k], k < 6 ? "," : "\n");
     }
     fclose(f);
-    const tab_table *t;
-    tab_profile *p;
-    tab_suspect *s = NULL;
-    tab_engine e = { .arena = a };
-    cr_assert(tab_csv_read(a, (tab_str){ csv, n }, TAB_S("t"), &t, NULL, NULL) == TAB_OK);
-    cr_assert(tab_profile_table(&e, t, &p, NULL) == TAB_OK);
-    cr_assert(tab_suspects_find(&e, p, 0.5, &s, ret_n, NULL) == TAB_OK);
+    tab_suspect *s = suspects_in(a, (tab_str){ csv, n }, 0.5, ret_n);
     free(csv);
     return s;
 }
@@ -107,6 +113,74 @@ Test(suspects, a_short_table_says_nothing)
     cr_assert(tab_profile_table(&e, t, &p, NULL) == TAB_OK);
     cr_assert(tab_suspects_find(&e, p, 0, &s, &n, NULL) == TAB_OK);
     cr_assert(n == 0);
+}
+
+/* More distinct ids than columns are held against each other with; a number that its shop fixes, for many
+ * small shops or a few large ones; one cell a hundred times too much for its shop, and usual elsewhere. */
+static tab_suspect *of_long_table(tab_arena *a, size_t shops, size_t *ret_n)
+{
+    enum { LONG = 25000, ODD = 12345 };
+    char *csv = NULL;
+    size_t n = 0;
+    FILE *f = open_memstream(&csv, &n);
+    uint32_t x = 3;
+    fputs("id,shop,colour,level\n", f);
+    for (size_t r = 0; r < LONG; r++) {
+        size_t shop = r % shops;
+        double level = pow(10, (double)(shop % 4)) * (1 + (double)(next(&x) >> 16) / 655360);
+        fprintf(f, "K-%06zu,shop %zu,%s,%.3f\n", r, shop, shop % 2 == 0 ? "red" : "blue",
+                r == ODD ? level * (shop % 4 < 2 ? 100 : 0.01) : level);
+    }
+    fclose(f);
+    tab_suspect *s = suspects_in(a, (tab_str){ csv, n }, 0, ret_n);
+    free(csv);
+    cr_assert(at(s, *ret_n, ODD, 3) != NULL, "%zu shops, %zu suspects", shops, *ret_n);
+    return s;
+}
+
+Test(suspects, a_long_table_is_searched_by_samples)
+{
+    const size_t shops[] = { 4, 37, 2000 };
+    for (size_t i = 0; i < sizeof shops / sizeof *shops; i++) {
+        TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX);
+        size_t n = 0;
+        const tab_suspect *s = of_long_table(a, shops[i], &n);
+        for (size_t k = 0; k < n; k++)
+            cr_assert(s[k].column != 3 || s[k].row == 12345, "%zu shops, row %u", shops[i], s[k].row);
+    }
+}
+
+Test(suspects, memory_that_ran_out_is_no_clean_table)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX);
+    const tab_table *t;
+    tab_profile *p;
+    tab_suspect *s;
+    size_t n = 9;
+    tab_error err = { 0 };
+    char csv[64 * 40], *end = csv + sprintf(csv, "a,b\n");
+    for (int i = 0; i < 40; i++)
+        end += sprintf(end, "%d,%s\n", i == 7 ? 90000 : 40 + i % 5, i == 9 ? "gren" : "green");
+    cr_assert(tab_csv_read(a, tab_str_of(csv), TAB_S("t"), &t, NULL, NULL) == TAB_OK);
+    cr_assert(tab_profile_table(&(tab_engine){ .arena = a }, t, &p, NULL) == TAB_OK);
+    TAB_AUTO(tab_arena) *small = tab_arena_new(64);
+    cr_assert(tab_suspects_find(&(tab_engine){ .arena = small }, p, 0, &s, &n, &err) == TAB_INTERNAL);
+    cr_assert(err.message[0] != 0);
+}
+
+Test(suspects, a_sample_of_rows_is_in_order_within_the_table_and_follows_no_cycle)
+{
+    enum { OF = 1000003, MOST = 4000, CYCLE = 24 };
+    size_t last = 0, hour[CYCLE] = { 0 };
+    for (size_t i = 0; i < MOST; i++) {
+        size_t r = tab_sampled_row(OF, MOST, i);
+        cr_assert(r < OF && (i == 0 || r > last));
+        hour[r % CYCLE]++;
+        last = r;
+        cr_assert(tab_sampled_row(MOST, MOST, i) == i);
+    }
+    for (size_t h = 0; h < CYCLE; h++)
+        cr_assert(hour[h] > MOST / CYCLE / 2 && hour[h] < MOST / CYCLE * 2, "%zu: %zu", h, hour[h]);
 }
 
 Test(suspects, one_edit_is_one_byte_or_two_neighbours_swapped)
