@@ -60,7 +60,7 @@ tab_status tab_suspects_candidates(const tab_engine *e, const tab_profile *p, ta
         return tab_no_memory(err);
     TAB_TRY(search(&s, err));
     *ret_n = s.n;
-    return keep(e, s.found, s.n, ret, err);
+    return tab_suspects_repair(&s, s.found, s.n) ? keep(e, s.found, s.n, ret, err) : tab_no_memory(err);
 }
 
 static double confidence_of(const tab_suspect *c)
@@ -131,5 +131,7 @@ tab_status tab_suspects_find(const tab_engine *e, const tab_profile *p, double l
         return tab_no_memory(err);
     TAB_TRY(search(&s, err));
     *ret_n = best_of_cells(s.found, s.n, least);
+    if (!tab_suspects_repair(&s, s.found, *ret_n))
+        return tab_no_memory(err);
     return keep(e, s.found, *ret_n, ret, err);
 }

@@ -53,6 +53,13 @@ tab_suspect *tab_suspects_add(tab_search *s, size_t row, size_t column, tab_susp
 /* Puts the surest `most` of n candidates first, their confidence set; how many they are. */
 size_t tab_suspects_surest(tab_suspect *s, size_t n, size_t most);
 
+/* The hash of a text's form: letters, digits, and each other sign as it is, runs of one class as one. exact:
+ * case tells letters apart, and a run of digits counts its digits. Of long texts the first 64 runs. */
+uint64_t tab_suspects_form(tab_str t, bool exact);
+
+/* What each of n cells likely was, where no finder knew. False: memory ran out. */
+bool tab_suspects_repair(tab_search *s, tab_suspect *c, size_t n) TAB_CHECKED;
+
 /* Whether one edit (Damerau: a byte more, less, other, or two neighbours swapped) turns x into y. *ret_digit:
  * a digit takes part in it. */
 bool tab_one_edit(tab_str x, tab_str y, bool *ret_digit);

@@ -1,14 +1,11 @@
 /* Values beside the other values of their column.
  *
  *   format   the form of a value (letters, digits and signs, runs as one) is one that next to no other cell
- * has.
- *            How much that says depends on the column: where forms abound (names, titles) a new one is
- * nothing;
- *            so what is measured is the share of all cells whose form is as rare.
+ *            has. How much that says depends on the column: where forms abound (names, titles) a new one is
+ *            nothing; so what is measured is the share of all cells whose form is as rare.
  *   typo     one edit away from a value that stands far more often (Damerau 1964; candidates by deletion
  *            neighbourhoods, Mor & Fraenkel 1982), in a column whose frequent values are not themselves one
- * edit
- *            apart ("A1", "A2"). Of long texts that stand once, the same of their words. */
+ *            edit apart ("A1", "A2"). Of long texts that stand once, the same of their words. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -27,8 +24,7 @@ static char class_of(unsigned char c)
     return c >= '0' && c <= '9' ? '9' : (char)c;
 }
 
-/* exact: case tells letters apart, and a run of digits counts its digits. */
-static uint64_t form_of(tab_str t, bool exact)
+uint64_t tab_suspects_form(tab_str t, bool exact)
 {
     char form[LONGEST];
     size_t n = 0;
@@ -67,7 +63,7 @@ static bool rarities(tab_search *s, const tab_seen *v, bool exact, float *share,
     if (f == NULL || of == NULL || sorted == NULL || below == NULL)
         return false;
     for (size_t l = 0; l < v->levels; l++)
-        f[l] = (formed){ form_of(v->text[l], exact), (uint32_t)l };
+        f[l] = (formed){ tab_suspects_form(v->text[l], exact), (uint32_t)l };
     qsort(f, v->levels, sizeof *f, by_form);
     size_t forms = 0;
     for (size_t i = 0, k; i < v->levels; i = k) {
@@ -94,28 +90,6 @@ static bool rarities(tab_search *s, const tab_seen *v, bool exact, float *share,
         share[l] = (float)((double)below[from - 1] / (double)v->present);
     }
     return true;
-}
-
-/* What t would be without what sets its form apart: signs and blanks at its ends, its case. n = 0: nothing
- * that the column holds. */
-static tab_str mended(const tab_seen *v, tab_str t, const float *share)
-{
-    tab_str cut = t;
-    while (cut.n > 0 && class_of((unsigned char)cut.p[cut.n - 1]) != 'a' &&
-           class_of((unsigned char)cut.p[cut.n - 1]) != '9')
-        cut.n--;
-    size_t digits = 0;
-    while (digits < t.n && (class_of((unsigned char)t.p[digits]) == '9' || t.p[digits] == '.'))
-        digits++;
-    const tab_str tries[] = { cut, { t.p, digits } };
-    for (size_t i = 0; i < 2; i++)
-        if (tries[i].n > 0 && tries[i].n < t.n) {
-            uint64_t form = form_of(tries[i], false);
-            for (size_t l = 0; l < v->levels && l < 2000; l++)
-                if (share[l] > 0.5F && form_of(v->text[l], false) == form)
-                    return tries[i];
-        }
-    return (tab_str){ NULL, 0 };
 }
 
 static void forms(tab_search *s, size_t column)
@@ -147,7 +121,6 @@ static void forms(tab_search *s, size_t column)
         c->f[7] = v->col->type == TAB_TEXT ? 1 : 0;
         c->f[8] = (float)v->levels / (float)v->present;
         c->f[9] = v->count[l] == 1;
-        c->suggestion = mended(v, v->text[l], rough);
         c->agree = (uint32_t)((1 - (rough[l] <= 0.03F ? rough[l] : exact[l])) * (float)v->present);
         c->of = (uint32_t)v->present;
     }

@@ -100,6 +100,35 @@ Test(suspects, each_kind_is_found_where_it_was_sown_and_nowhere_else)
     cr_assert(s[0].confidence >= s[n - 1].confidence && s[n - 1].confidence >= 0.5);
 }
 
+Test(suspects, what_a_cell_likely_was_is_said)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX);
+    const struct {
+        change c;
+        const char *was;
+    } slip[] = { { { 120, 1, "BIRMINGHAM" }, "Birmingham" },
+                 { { 137, 1, "Montgomery;" }, "Montgomery" },
+                 { { 145, 3, "$164.7" }, "164.7" },
+                 { { 161, 3, "16O.5" }, "160.5" },
+                 { { 170, 3, "-171.0" }, "171.0" },
+                 { { 186, 3, "157.0 157.0" }, "157.0" },
+                 { { 202, 3, "ca. 163.3" }, "163.3" },
+                 { { 210, 1, "TN" }, "Huntsville" },
+                 { { 218, 3, "see note" }, "" } };
+    enum { SLIPS = sizeof slip / sizeof *slip };
+    change c[SLIPS];
+    size_t n = 0;
+    for (size_t i = 0; i < SLIPS; i++)
+        c[i] = slip[i].c;
+    const tab_suspect *s = suspects_of(a, c, SLIPS, &n);
+    for (size_t i = 0; i < SLIPS; i++) {
+        const tab_suspect *x = at(s, n, c[i].row, c[i].column);
+        cr_assert(x != NULL, "%s", c[i].text);
+        cr_assert(tab_str_eq(x->suggestion, tab_str_of(slip[i].was)), "%s: %.*s", c[i].text,
+                  TAB_STR(x->suggestion));
+    }
+}
+
 Test(suspects, a_short_table_says_nothing)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX);
