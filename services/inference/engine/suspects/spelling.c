@@ -104,7 +104,9 @@ static void forms(tab_search *s, size_t column)
     }
     for (size_t i = 0; i < s->rows; i++) {
         uint32_t l = v->code[i];
-        if (l == TAB_NULL || (rough[l] > 0.03F && exact[l] > 0.01F))
+        bool read =
+            v->num != NULL && !isnan(v->num[i]); /* 4/2/15 and 11/15/13 are of one form, 9 and 10 too */
+        if (l == TAB_NULL || (rough[l] > 0.03F && (exact[l] > 0.01F || read)))
             continue;
         tab_suspect *c = tab_suspects_add(s, i, column, TAB_SUSPECT_FORMAT);
         if (c == NULL)
