@@ -589,6 +589,47 @@ bool tab_encode_without(tab_arena *a, const tab_encoder *enc, const tab_data *d,
     return true;
 }
 
+/* The x that tab_mix made y of. */
+static uint64_t unmixed(uint64_t y)
+{
+    y = (y ^ y >> 31 ^ y >> 62) * 0x319642b2d24d8ec3u; /* inverses of its factors, modulo 2^64 */
+    y = (y ^ y >> 27 ^ y >> 54) * 0x96de1b173f119089u;
+    return (y ^ y >> 30 ^ y >> 60) - 0x9e3779b97f4a7c15u;
+}
+
+bool tab_encode_unhash(tab_arena *a, const tab_encoder *enc, const tab_column_profile *c, size_t source,
+                       tab_data *d, uint32_t **ret_order)
+{
+    uint64_t column = enc->column_hash[source];
+    tab_values v = tab_values_of(c);
+    size_t equal = 0, rows = d->rows;
+    *ret_order = NULL;
+    if (column == 0)
+        return true;
+    uint64_t *own = calloc(rows + 1, sizeof *own);
+    keyed *order = malloc((rows + 1) * sizeof *order);
+    bool ok = own != NULL && order != NULL && hash_column(&v, rows, &column, own);
+    for (size_t i = 0; ok && i < rows; i++)
+        order[i] = (keyed){ tab_mix(unmixed(d->hash[i]) - own[d->row[i]]), (uint32_t)i };
+    if (ok)
+        qsort(order, rows, sizeof *order, by_key);
+    for (size_t i = 1; ok && i < rows; i++)
+        equal += order[i].hash == order[i - 1].hash;
+    if (ok && equal > rows / TAB_FEW_EQUAL) {
+        uint64_t *hash = tab_arena_new_of(a, uint64_t, rows + 1);
+        *ret_order = tab_arena_new_of(a, uint32_t, rows + 1);
+        ok = hash != NULL && *ret_order != NULL;
+        for (size_t i = 0; ok && i < rows; i++) {
+            (*ret_order)[i] = order[i].row;
+            hash[order[i].row] = order[i].hash;
+        }
+        d->hash = ok ? hash : d->hash;
+    }
+    free(own);
+    free(order);
+    return ok;
+}
+
 tab_data *tab_encode_pick(tab_arena *a, const tab_encoder *enc, const tab_data *d, const uint32_t *row,
                           size_t n)
 {

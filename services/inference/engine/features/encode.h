@@ -118,6 +118,14 @@ tab_data *tab_encode_rows(const tab_engine *e, tab_arena *a, const tab_encoder *
 bool tab_encode_without(tab_arena *a, const tab_encoder *enc, const tab_data *d, size_t source, size_t rows,
                         tab_encoder *ret_enc, tab_data *ret_data);
 
+/* The hashes of d's rows (all of the table's, c its column `source`) without the column's cells, where rows
+ * that are equal but for these are more than one in TAB_FEW_EQUAL: by hashes that know the cell, such rows
+ * would be told apart by what is to be found. *ret_order: the rows by these hashes, for tab_encode_pick, since
+ * equal rows have to be neighbours; else NULL, and nothing changed. False: memory. */
+enum { TAB_FEW_EQUAL = 50 };
+bool tab_encode_unhash(tab_arena *a, const tab_encoder *enc, const tab_column_profile *c, size_t source,
+                       tab_data *d, uint32_t **ret_order);
+
 /* A copy of rows row[0..n) of d, in that order. NULL when the arena is full. */
 tab_data *tab_encode_pick(tab_arena *a, const tab_encoder *enc, const tab_data *d, const uint32_t *row,
                           size_t n);

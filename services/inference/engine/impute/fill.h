@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "services/inference/engine/impute/apart.h"
 #include "services/inference/engine/impute/grade.h"
 #include "services/inference/engine/impute/impute.h"
 #include "services/inference/engine/impute/joint.h"
@@ -42,8 +43,9 @@ typedef struct {
     const tab_profile *p;
     const tab_encoder *enc;
     const tab_data *data;
-    uint32_t total;           /* a row of totals, which is neither filled nor learned from, or TAB_NULL */
-    const tab_joint *joint;   /* NULL: the table does not carry one */
+    uint32_t total;         /* a row of totals, which is neither filled nor learned from, or TAB_NULL */
+    const tab_joint *joint; /* NULL: the table does not carry one */
+    const tab_apart *apart;
     tab_joint_filled *filled; /* (knowns) numbers of the columns that came before */
     size_t knowns;
 } tab_fill_pass;

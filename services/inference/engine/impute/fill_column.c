@@ -17,6 +17,7 @@
 
 #include "common/base/order.h"
 #include "services/inference/engine/impute/fill.h"
+#include "services/inference/engine/impute/leave.h"
 #include "services/inference/engine/learn/stack/stack.h"
 
 /* LEAST_ROWS: with fewer present cells the median or the commonest class is filled. SURE_ROWS: from here on a
@@ -64,6 +65,9 @@ typedef struct {
     uint32_t *first;       /* (classes) a table row that holds each class */
     size_t classes;        /* in order of appearance among the encoded rows */
     size_t present;        /* present cells: numbers of the column, or classes that are learned from */
+    tab_asked asked;       /* how the missing cells lie to the present ones */
+    bool repeats;          /* more than few rows are equal but for the column: each is its own */
+    double fresh_left;     /* of what is known of a cell, what is known in a new group; where few are new */
 } column_job;
 
 /* ---- what is learned ------------------------------------------------------------------------- */
@@ -96,20 +100,22 @@ static bool is_known(const column_job *q, uint32_t row)
     return q->number != NULL ? !isnan(q->number[row]) : q->c->code != NULL && q->c->code[row] != TAB_NULL;
 }
 
-/* The bare view of a long table to the rows that are read: those that will be learned from, which are the
- * first in the order of their hashes, and those whose cell is asked. */
-static bool pick_rows(column_job *q)
+/* The bare view to the rows that are read, in the order given (NULL: as they stand). Of a long table these are
+ * those that will be learned from, which are the first in the order of their hashes, and those whose cell is
+ * asked. */
+static bool pick_rows(column_job *q, const uint32_t *order)
 {
     size_t n = 0, used = 0;
+    bool all = q->rows <= PICK_ROWS;
     q->at = tab_arena_new_of(q->a, uint32_t, q->rows + 1);
     if (q->at == NULL)
         return false;
     for (size_t i = 0; i < q->rows; i++) {
-        uint32_t row = q->bare.row[i];
+        uint32_t at = order != NULL ? order[i] : (uint32_t)i, row = q->bare.row[at];
         bool learned = used < TAB_FILL_ROWS && is_known(q, row);
         used += learned;
-        if (learned || (row != q->t->total && tab_fill_missing(q->c->column, row)))
-            q->at[n++] = (uint32_t)i;
+        if (all || learned || (row != q->t->total && tab_fill_missing(q->c->column, row)))
+            q->at[n++] = at;
     }
     tab_data *d = tab_encode_pick(q->a, &q->bare_enc, &q->bare, q->at, n);
     if (d == NULL)
@@ -131,7 +137,11 @@ static bool make_views(column_job *q)
     }
     if (!tab_encode_without(q->a, t->enc, t->data, q->f->column, q->rows, &q->bare_enc, &q->bare))
         return false;
-    if (q->rows > PICK_ROWS && !pick_rows(q))
+    uint32_t *order = NULL;
+    if (!tab_encode_unhash(q->a, t->enc, &t->p->col[q->f->column], q->f->column, &q->bare, &order))
+        return false;
+    q->repeats = order != NULL && tab_apart_units(t->apart)->kind != TAB_UNITS_COPIES;
+    if ((q->rows > PICK_ROWS || order != NULL) && !pick_rows(q, order))
         return false;
     q->enc = q->bare_enc;
     q->data = q->bare;
@@ -422,6 +432,30 @@ static size_t missing_cells(const column_job *q, uint64_t *place)
     return n;
 }
 
+/* How often the median, or the class `best`, is right of the cells that are present. */
+static double plain_share(const column_job *q, uint32_t best)
+{
+    size_t right = 0, n = 0;
+    double median = q->number == NULL ? 0 : tab_lower_median(q->seen, q->present);
+    for (size_t i = 0; i < q->rows; i++) {
+        bool known = q->number == NULL ? q->label[i] != TAB_NULL : !isnan(q->y[i]);
+        double off = (median / q->unit - q->mean) / q->sd - (double)q->y[i];
+        n += known;
+        right += known && (q->number == NULL ? q->label[i] == best : fabs(off) <= TAB_FILL_TOLERANCE);
+    }
+    return n > 0 ? (double)right / (double)n : 0;
+}
+
+/* A confidence that was learned of rows of known groups, for a row of a new one: what is known of it is less
+ * (decision 0390). */
+static float of_group(const column_job *q, size_t row, uint32_t best, float confidence)
+{
+    if (q->fresh_left >= 1 || q->asked.of[row] != TAB_REGIME_NEW_GROUP)
+        return confidence;
+    double plain = plain_share(q, best);
+    return (float)(plain + q->fresh_left * ((double)confidence - plain));
+}
+
 /* Writes the answers for the missing cells to f. */
 static bool write_cells(const column_job *q, const tab_engine *e, const tab_problem *problem,
                         const tab_stack *s)
@@ -440,12 +474,39 @@ static bool write_cells(const column_job *q, const tab_engine *e, const tab_prob
         f->row[k] = (uint32_t)(place[k] >> 32);
         if (f->numeric) {
             f->value[k] = answer[i];
-            f->confidence[k] = sure[i];
+            f->confidence[k] = of_group(q, f->row[k], 0, sure[i]);
             continue;
         }
         f->source[k] = q->first[best[i]];
-        f->confidence[k] = fminf(expf(s->oof[i * q->classes + best[i]]), tab_fill_surest(q->present));
+        float p = fminf(expf(s->oof[i * q->classes + best[i]]), tab_fill_surest(q->present));
+        f->confidence[k] = of_group(q, f->row[k], best[i], p);
     }
+    return true;
+}
+
+/* Rows are kept apart as the missing cells lie to the present ones (apart.h). False: memory or cancelled. */
+static bool keep_apart(column_job *q, const tab_engine *e, tab_problem *problem)
+{
+    const tab_profile *p = q->t->p;
+    size_t cols = p->table->cols, column = q->f->column, rows = p->table->rows;
+    tab_arrangement way;
+    uint32_t *unit = NULL;
+    bool *open = tab_arena_new_of(q->a, bool, rows + 1);
+    for (size_t r = 0; open != NULL && r < rows; r++)
+        open[r] = r != q->t->total && tab_fill_missing(q->c->column, r);
+    if (open == NULL || !tab_units_of(q->a, tab_apart_units(q->t->apart), &q->data, &unit))
+        return false;
+    problem->unit = unit;
+    problem->repeats = q->repeats;
+    if (1 - q->f->missing < TAB_FILL_PRESENT) /* it will be left: what matters is whether it could be told */
+        return true;
+    if (!tab_apart_looks(q->t->apart, column, open))
+        return true;
+    if (tab_regime_find(q->a, p, column, cols, open, &q->asked, NULL) != TAB_OK ||
+        tab_arrange(e, q->a, p, problem, column, cols, TAB_SPLIT_AUTO, &q->asked, &way, NULL) != TAB_OK)
+        return false;
+    problem->place = way.place;
+    q->fresh_left = way.fresh_gap > 0 ? way.fresh_left : 1;
     return true;
 }
 
@@ -455,7 +516,7 @@ bool tab_fill_column(const tab_fill_pass *t, tab_column_fill *f)
     /* An arena of its own, freed at the end: a column's models are not needed by the next one. Its ceiling
      * of 8 GiB is a bound against runaway growth only. */
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)8 << 30);
-    column_job q = { .t = t, .f = f, .c = &t->p->col[f->column], .a = a, .rows = rows };
+    column_job q = { .t = t, .f = f, .c = &t->p->col[f->column], .a = a, .rows = rows, .fresh_left = 1 };
     q.number = numbers_of(q.c, rows);
     f->numeric = q.number != NULL;
     if (!tab_fill_room(t->e->arena, f, f->n) || a == NULL || !make_views(&q))
@@ -478,6 +539,8 @@ bool tab_fill_column(const tab_fill_pass *t, tab_column_fill *f)
     tab_engine e = *t->e; /* the pass's threads, but this column's memory; progress is counted in columns */
     e.progress = NULL;
     e.arena = a;
+    if (f->effort != TAB_FILL_PLAIN && !keep_apart(&q, &e, &problem))
+        return false;
     tab_stack *s = fit(&q, &e, &problem);
     if (s == NULL)
         return false;

@@ -165,6 +165,9 @@ static tab_status fill_table(const tab_engine *e, const tab_profile *p, const ch
         return failed(e, err);
     t.data = data;
     t.joint = joint;
+    t.apart = tab_apart_new(a, p);
+    if (t.apart == NULL)
+        return failed(e, err);
     t.filled = tab_arena_new_of(a, tab_joint_filled, w->n);
     return t.filled == NULL ? failed(e, err) : fill_columns(e, &t, target, w, err);
 }

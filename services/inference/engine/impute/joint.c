@@ -277,6 +277,18 @@ static bool fit_models(const tab_engine *e, tab_arena *a, tab_joint *j)
     return !atomic_load(&g.failed);
 }
 
+/* (rows) What a row's fold is drawn from: its content, and which of equal rows it is. A fold of all rows that
+ * are equal would leave out one class of a cell, and its models would say which. NULL: the arena is full. */
+static const uint64_t *draws(tab_arena *a, const tab_data *d)
+{
+    uint64_t *draw = tab_arena_new_of(a, uint64_t, d->rows + 1);
+    for (size_t i = 0, same = 0; draw != NULL && i < d->rows; i++) {
+        same = i > 0 && d->hash[i] == d->hash[i - 1] ? same + 1 : 0;
+        draw[i] = same == 0 ? d->hash[i] : tab_mix2(d->hash[i], same);
+    }
+    return draw;
+}
+
 /* *ret stays NULL where the table is too small or too wide for it. Where the levels of categories take more
  * than WIDEST coordinates, fewer levels of each are told apart. */
 bool tab_joint_fit(const tab_engine *e, tab_arena *a, const tab_encoder *enc, const tab_data *d,
@@ -293,8 +305,10 @@ bool tab_joint_fit(const tab_engine *e, tab_arena *a, const tab_encoder *enc, co
     while (lay_out(enc, levels, p) > WIDEST && levels > 1)
         levels /= 2;
     *j = (tab_joint){
-        .m = lay_out(enc, levels, p), .parts = enc->n, .hash = d->hash, .rows = d->rows, .cols = enc->cols
+        .m = lay_out(enc, levels, p), .parts = enc->n, .draw = draws(a, d), .rows = d->rows, .cols = enc->cols
     };
+    if (j->draw == NULL)
+        return false;
     if (j->m == 0 || j->m > WIDEST)
         return true;
     if (!order_parts(a, j, p) || !read_rows(e, a, enc, d, j) || !fit_models(e, a, j))

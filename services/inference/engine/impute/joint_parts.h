@@ -28,17 +28,17 @@ struct tab_joint {
     tab_joint_part *part; /* (parts) those of one column stand together */
     float score[TAB_KNOTS];
     const float *x;       /* (rows, m) coordinates, NaN where missing */
-    const uint64_t *hash; /* (rows) */
+    const uint64_t *draw; /* (rows) of its fold */
     uint32_t *place;      /* (rows) of a row of the table, among the encoded ones */
     size_t rows, cols;
     size_t *from, *to;                     /* (cols) coordinates of a column; from = to: it has none */
     tab_joint_model fold[TAB_JOINT_FOLDS]; /* fold[f] is fitted without the rows of fold f */
 };
 
-/* A row's fold, by its content: copies share one. */
+/* A row's fold. */
 static inline size_t tab_joint_fold_of(const tab_joint *j, size_t row)
 {
-    return (size_t)(tab_mix2(j->hash[row], 0x1017) % TAB_JOINT_FOLDS);
+    return (size_t)(tab_mix2(j->draw[row], 0x1017) % TAB_JOINT_FOLDS);
 }
 
 /* Scratch of one row's completion. */

@@ -4,7 +4,6 @@
 
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/suspects/parts.h"
-#include "services/inference/engine/suspects/weights.h"
 
 static const char *const NAMES[TAB_SUSPECT_KINDS] = {
     "format", "typo", "rule", "outlier", "range", "swapped"
@@ -63,43 +62,6 @@ tab_status tab_suspects_candidates(const tab_engine *e, const tab_profile *p, ta
     return tab_suspects_repair(&s, s.found, s.n) ? keep(e, s.found, s.n, ret, err) : tab_no_memory(err);
 }
 
-static double confidence_of(const tab_suspect *c)
-{
-    double z = tab_suspect_weights[c->kind][TAB_SUSPECT_FEATURES];
-    for (size_t i = 0; i < TAB_SUSPECT_FEATURES; i++)
-        z += tab_suspect_weights[c->kind][i] * (double)c->f[i];
-    return 1 / (1 + exp(-z));
-}
-
-static int by_cell(const void *a, const void *b)
-{
-    const tab_suspect *x = a, *y = b;
-    if (x->row != y->row)
-        return x->row < y->row ? -1 : 1;
-    if (x->column != y->column)
-        return x->column < y->column ? -1 : 1;
-    if (x->confidence != y->confidence)
-        return x->confidence > y->confidence ? -1 : 1;
-    return (x->kind > y->kind) - (x->kind < y->kind);
-}
-
-static int by_confidence(const void *a, const void *b)
-{
-    const tab_suspect *x = a, *y = b;
-    if (x->confidence != y->confidence)
-        return x->confidence > y->confidence ? -1 : 1;
-    return by_cell(a, b);
-}
-
-size_t tab_suspects_surest(tab_suspect *s, size_t n, size_t most)
-{
-    for (size_t i = 0; i < n; i++)
-        s[i].confidence = confidence_of(&s[i]);
-    if (n > 0)
-        qsort(s, n, sizeof *s, by_confidence);
-    return n < most ? n : most;
-}
-
 /* The surest candidate of each cell of at least `least`, in place, surest first; how many they are. A
  * suggestion that it lacks comes from the next. */
 static size_t best_of_cells(tab_suspect *s, size_t n, double least)
@@ -107,7 +69,7 @@ static size_t best_of_cells(tab_suspect *s, size_t n, double least)
     size_t cells = 0;
     n = tab_suspects_surest(s, n, n);
     if (n > 0)
-        qsort(s, n, sizeof *s, by_cell);
+        qsort(s, n, sizeof *s, tab_suspect_by_cell);
     for (size_t i = 0; i < n; i++) {
         bool same = cells > 0 && s[cells - 1].row == s[i].row && s[cells - 1].column == s[i].column;
         if (same && s[cells - 1].suggestion.n == 0)

@@ -50,6 +50,9 @@ void tab_suspects_swapped(tab_search *s);
  * TAB_SUSPECT_CANDIDATES of them the surer half is kept. */
 tab_suspect *tab_suspects_add(tab_search *s, size_t row, size_t column, tab_suspect_kind kind);
 
+/* For qsort of tab_suspect: by row and column, the surest of a cell first. */
+int tab_suspect_by_cell(const void *a, const void *b);
+
 /* Puts the surest `most` of n candidates first, their confidence set; how many they are. */
 size_t tab_suspects_surest(tab_suspect *s, size_t n, size_t most);
 

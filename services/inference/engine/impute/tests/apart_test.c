@@ -1,0 +1,121 @@
+/* A fill is as sure as its cells lie to those that it was learned from: equal rows, groups of which no cell is
+ * known, later rows. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/files/csv/csv.h"
+#include "services/inference/engine/features/mix.h"
+#include "services/inference/engine/impute/impute.h"
+
+enum { ROWS = 600 };
+
+static double draw(size_t row, size_t what)
+{
+    return tab_unit(tab_mix2(row, what + 900));
+}
+
+/* The last column's fills of a table in which truth(row) stands where hole(row) does not say that it is
+ * missing; the mean confidence and the share of right ones. */
+static void fill(const char *head, void (*cells)(FILE *f, size_t row), bool (*hole)(size_t row),
+                 const char *(*truth)(size_t row), double *ret_sure, double *ret_right)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX);
+    char *csv = NULL;
+    size_t n = 0, right = 0;
+    FILE *f = open_memstream(&csv, &n);
+    fprintf(f, "%s\n", head);
+    for (size_t r = 0; r < ROWS; r++) {
+        cells(f, r);
+        fprintf(f, "%s\n", hole(r) ? "" : truth(r));
+    }
+    fclose(f);
+    const tab_table *t;
+    tab_profile *p;
+    Tabella__Imputation *m;
+    tab_engine e = { .arena = a };
+    tab_impute_target none = { 0 };
+    cr_assert_eq(tab_csv_read(a, (tab_str){ csv, n }, TAB_S("t"), &t, NULL, NULL), TAB_OK);
+    cr_assert_eq(tab_profile_table(&e, t, &p, NULL), TAB_OK);
+    cr_assert_eq(tab_impute(&e, &p, 1, NULL, &none, &m, NULL), TAB_OK);
+    cr_assert(m->n_row > 20 && m->n_row_confidence == m->n_row, "%zu", m->n_row);
+    *ret_sure = 0;
+    for (size_t i = 0; i < m->n_row; i++) {
+        uint32_t code;
+        char text[64] = { 0 };
+        memcpy(&code, m->value->codes.data + 4 * i, 4);
+        uint32_t from = 0, to;
+        if (code > 0)
+            memcpy(&from, m->value->level_end.data + 4 * (code - 1), 4);
+        memcpy(&to, m->value->level_end.data + 4 * code, 4);
+        memcpy(text, m->value->level_text.data + from, to - from);
+        right += strcmp(text, truth(m->row[i])) == 0;
+        *ret_sure += m->row_confidence[i] / (double)m->n_row;
+    }
+    *ret_right = (double)right / (double)m->n_row;
+    free(csv);
+}
+
+/* ---- a survey of eight unlike rows, of which nothing follows from anything -------------------------------- */
+
+static double share;
+
+static void survey(FILE *f, size_t row)
+{
+    fprintf(f, "%s,%d,", draw(row, 1) < 0.5 ? "town" : "land", draw(row, 2) < 0.5);
+}
+
+static bool tenth(size_t row)
+{
+    return draw(row, 3) < 0.1;
+}
+
+static const char *coin(size_t row)
+{
+    return draw(row, 4) < share ? "yes" : "no";
+}
+
+Test(apart, equal_rows_tell_nothing_where_nothing_is_known)
+{
+    const double shares[] = { 0.03, 0.3, 0.5 };
+    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
+        double sure, right, commonest = fmax(shares[i], 1 - shares[i]);
+        share = shares[i];
+        fill("place,member,answer", survey, tenth, coin, &sure, &right);
+        cr_assert(fabs(sure - commonest) < 0.06, "%g: sure %g", share, sure);
+        cr_assert(right > commonest - 0.15, "%g: right %g", share, right);
+    }
+}
+
+/* ---- groups with a value each ------------------------------------------------------------------------- */
+
+static void visits(FILE *f, size_t row)
+{
+    fprintf(f, "site %zu,%.2f,", row / 10, draw(row, 5));
+}
+
+static const char *of_site(size_t row)
+{
+    static const char *const kind[] = { "A", "B", "C" };
+    return kind[(size_t)(3 * draw(row / 10, 6))];
+}
+
+static bool whole_sites(size_t row)
+{
+    return draw(row / 10, 7) < 0.2;
+}
+
+static bool single_cells(size_t row)
+{
+    return draw(row, 7) < 0.2;
+}
+
+Test(apart, a_group_of_which_no_cell_is_known_is_no_known_group)
+{
+    double sure, right;
+    fill("site,reading,kind", visits, whole_sites, of_site, &sure, &right);
+    cr_assert(sure < 0.55, "whole groups: sure %g, right %g", sure, right);
+    fill("site,reading,kind", visits, single_cells, of_site, &sure, &right);
+    cr_assert(sure > 0.8 && right > 0.9, "single cells: sure %g, right %g", sure, right);
+}

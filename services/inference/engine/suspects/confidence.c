@@ -1,0 +1,43 @@
+/* How sure a candidate is (suspects.h): a logistic regression for each kind, with the weights of weights.h. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "services/inference/engine/suspects/parts.h"
+#include "services/inference/engine/suspects/weights.h"
+
+static double confidence_of(const tab_suspect *c)
+{
+    double z = tab_suspect_weights[c->kind][TAB_SUSPECT_FEATURES];
+    for (size_t i = 0; i < TAB_SUSPECT_FEATURES; i++)
+        z += tab_suspect_weights[c->kind][i] * (double)c->f[i];
+    return 1 / (1 + exp(-z));
+}
+
+int tab_suspect_by_cell(const void *a, const void *b)
+{
+    const tab_suspect *x = a, *y = b;
+    if (x->row != y->row)
+        return x->row < y->row ? -1 : 1;
+    if (x->column != y->column)
+        return x->column < y->column ? -1 : 1;
+    if (x->confidence != y->confidence)
+        return x->confidence > y->confidence ? -1 : 1;
+    return (x->kind > y->kind) - (x->kind < y->kind);
+}
+
+static int by_confidence(const void *a, const void *b)
+{
+    const tab_suspect *x = a, *y = b;
+    if (x->confidence != y->confidence)
+        return x->confidence > y->confidence ? -1 : 1;
+    return tab_suspect_by_cell(a, b);
+}
+
+size_t tab_suspects_surest(tab_suspect *s, size_t n, size_t most)
+{
+    for (size_t i = 0; i < n; i++)
+        s[i].confidence = confidence_of(&s[i]);
+    if (n > 0)
+        qsort(s, n, sizeof *s, by_confidence);
+    return n < most ? n : most;
+}
