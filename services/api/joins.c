@@ -6,6 +6,8 @@
 
 #include "common/base/log.h"
 #include "services/api/api.h"
+#include "services/api/idempotency.h"
+#include "services/api/render/members.h"
 
 enum { LOOK_MS = 50, LEFT_MS = 500, MOST = 4096, AT_ONCE = 256 };
 

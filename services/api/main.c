@@ -5,12 +5,18 @@
 #include <stdlib.h>
 
 #include "common/base/log.h"
+#include "common/run/health.h"
 #include "common/run/signals.h"
 #include "common/run/trace.h"
 #include "common/security/crypto.h"
 #include "services/api/counts.h"
+#include "services/api/handlers.h"
+#include "services/api/housekeeping.h"
+#include "services/api/http/held.h"
 #include "services/api/http/http.h"
+#include "services/api/idempotency.h"
 #include "services/api/serve/bills.h"
+#include "services/api/service_calls.h"
 
 static const tab_option options[] = {
     TAB_COMMON_OPTIONS(api_config),

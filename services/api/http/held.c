@@ -7,6 +7,7 @@
 
 #include "common/http/bodies.h"
 #include "services/api/api.h"
+#include "services/api/http/held.h"
 
 enum {
     HOLDS = 1 << 14,

@@ -30,6 +30,8 @@
 #include "common/http/accept.h"
 #include "common/rpc/turns.h"
 #include "services/api/counts.h"
+#include "services/api/dispatch.h"
+#include "services/api/http/held.h"
 #include "services/api/http/http_end.h"
 #include "services/api/http/http_head.h"
 #include "services/api/http/stream.h"

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/base/log.h"
+#include "services/api/http/held.h"
 #include "services/api/http/http_end.h"
 #include "services/api/http/http_head.h"
 

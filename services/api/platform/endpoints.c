@@ -2,9 +2,22 @@
  * jobs'. */
 #include <stdio.h>
 
+#include "common/bundle/bundle_json.h"
 #include "proto/data.pb-c.h"
+#include "proto/inference.pb-c.h"
+#include "proto/jobs.pb-c.h"
+#include "services/api/data/datasets.h"
+#include "services/api/handlers.h"
+#include "services/api/http/params.h"
+#include "services/api/idempotency.h"
+#include "services/api/platform/endpoints.h"
+#include "services/api/render/members.h"
+#include "services/api/render/render.h"
 #include "services/api/runs/allowance.h"
+#include "services/api/runs/body.h"
+#include "services/api/serve/cells.h"
 #include "services/api/serve/drift.h"
+#include "services/api/service_calls.h"
 
 tab_status endpoint_of(request *r, const Tabella__Endpoint **ret, tab_error *err)
 {

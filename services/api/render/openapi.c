@@ -4,8 +4,13 @@
 #include <stdio.h>
 
 #include "proto/data.pb-c.h"
+#include "proto/jobs.pb-c.h"
 #include "services/api/api.h"
+#include "services/api/handlers.h"
+#include "services/api/platform/endpoints.h"
+#include "services/api/render/members.h"
 #include "services/api/schemas_json.h"
+#include "services/api/service_calls.h"
 #include "services/inference/engine/profile/roles/roles.h"
 #include "services/inference/engine/sector/sectors.h"
 

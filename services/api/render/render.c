@@ -2,9 +2,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/bundle/bundle_json.h"
 #include "common/bundle/bundle_pieces.h"
 #include "proto/data.pb-c.h"
+#include "proto/jobs.pb-c.h"
 #include "services/api/api.h"
+#include "services/api/http/params.h"
+#include "services/api/render/members.h"
+#include "services/api/render/render.h"
 
 void time_member(tab_out *o, const char *key, int64_t us)
 {

@@ -9,6 +9,7 @@
 #include "common/files/multipart.h"
 #include "common/files/parquet/parquet.h"
 #include "services/api/api.h"
+#include "services/api/runs/body.h"
 
 enum { PARTS = 65, AT_ONCE = 2, ID_MOST = 128, ROOM = 16 << 20, UNPACKED = 256 << 20 };
 
