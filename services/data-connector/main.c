@@ -55,6 +55,22 @@ static const tab_option options[] = {
     TAB_OPTIONS_END,
 };
 
+static void configure(data_service *self, const config *cfg)
+{
+    self->allow = cfg->allow;
+    self->odbc = cfg->odbc;
+    self->keep_days = cfg->keep_days;
+    self->connect_s = cfg->connect_s;
+    self->read_s = cfg->read_s;
+    self->read_mib = cfg->read_mib;
+    self->memory_mib = cfg->memory_mib;
+    self->upload_org = cfg->upload_org;
+    self->upload_all = cfg->upload_all;
+    self->upload_idle_s = cfg->upload_idle_s;
+    self->upload_dir = cfg->upload_dir;
+    reads_init(&self->reads, cfg->reads_org, cfg->reads_place);
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], CHILD_ARGUMENT) == 0)
@@ -75,18 +91,7 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
 
     static data_service self;
-    self.allow = cfg.allow;
-    self.odbc = cfg.odbc;
-    self.keep_days = cfg.keep_days;
-    self.connect_s = cfg.connect_s;
-    self.read_s = cfg.read_s;
-    self.read_mib = cfg.read_mib;
-    self.memory_mib = cfg.memory_mib;
-    self.upload_org = cfg.upload_org;
-    self.upload_all = cfg.upload_all;
-    self.upload_idle_s = cfg.upload_idle_s;
-    self.upload_dir = cfg.upload_dir;
-    reads_init(&self.reads, cfg.reads_org, cfg.reads_place);
+    configure(&self, &cfg);
     if (!tab_run_keys_read(cfg.run_key, cfg.run_seal, &self.run_keys))
         return EXIT_FAILURE;
     TAB_AUTO(tab_keyring) *kek = self.kek = cfg.kek[0] == '\0' ? NULL : tab_keyring_new(cfg.kek);

@@ -47,6 +47,40 @@ static const tab_option options[] = {
     TAB_OPTIONS_END,
 };
 
+static void ready_engine(void)
+{
+    openblas_set_num_threads(1); /* one order of summation, whatever the machine */
+    const char *why;
+    if (tab_pfn_default(&why) == NULL) /* base-3 goes on without its transformer, others never had it */
+        tab_log(TAB_WARN, "%s", why);
+}
+
+/* Who watches the process, and how much it takes at once. */
+static void watch_and_limit(tab_health *health, tab_rpc *rpc, tab_pg *pg, const config *cfg, int64_t slots)
+{
+    tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
+    static tab_schema schema = { .schema = "inference", .least = 3 };
+    schema.pg = pg;
+    tab_health_watch(health, "postgres", tab_pg_alive, pg);
+    tab_health_watch(health, "schema", tab_schema_fits, &schema);
+    tab_health_watch(health, "nats", tab_rpc_alive, rpc);
+    /* A pass holds a thread from when its tables come, before it waits for a slot: twice as many. */
+    static const char *const passes[] = { "Run", "Evaluate", NULL };
+    int64_t heavy = 2 * 3 * slots;
+    tab_rpc_heavy(rpc, heavy, passes);
+    tab_rpc_limits(rpc, heavy + cfg->threads, 4096, (size_t)cfg->call_mib << 20);
+}
+
+static void leave(inference *self, tab_health *health, tab_rpc *rpc, const config *cfg)
+{
+    atomic_store(&self->leaves, true);
+    tab_health_leave(health, cfg->leave_s);
+    if (!tab_rpc_drain(rpc, cfg->drain_s)) /* passes may take hours: none is waited for longer */
+        tab_log(TAB_INFO, "what still computes is given back");
+    inference_stop(self);
+    gone_stop(self);
+}
+
 int main(int argc, char **argv)
 {
     config cfg;
@@ -58,11 +92,7 @@ int main(int argc, char **argv)
     sigset_t stop = tab_signals_hold();
     if (!tab_trace_open(cfg.otlp))
         return EXIT_FAILURE;
-    openblas_set_num_threads(1); /* one order of summation, whatever the machine */
-    const char *why;
-    if (tab_pfn_default(&why) ==
-        NULL) /* base-3 goes on without its transformer, the other bases never had it */
-        tab_log(TAB_WARN, "%s", why);
+    ready_engine();
     const tab_machine machine = tab_machine_look();
     int64_t cores = machine.cores;
     const size_t memory = cfg.memory_mib > 0 ? (size_t)cfg.memory_mib << 20 : machine.memory / 5 * 4;
@@ -108,17 +138,7 @@ int main(int argc, char **argv)
                         .pass_bytes = cfg.call_mib << 20 < alone ? cfg.call_mib << 20 : alone,
                         .slots = turns,
                         .alone = cfg.alone };
-    tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
-    static tab_schema schema = { .schema = "inference", .least = 3 };
-    schema.pg = pg;
-    tab_health_watch(health, "postgres", tab_pg_alive, pg);
-    tab_health_watch(health, "schema", tab_schema_fits, &schema);
-    tab_health_watch(health, "nats", tab_rpc_alive, rpc);
-    /* A pass holds a thread from when its tables come, before it waits for a slot: twice as many. */
-    static const char *const passes[] = { "Run", "Evaluate", NULL };
-    int64_t heavy = 2 * 3 * slots;
-    tab_rpc_heavy(rpc, heavy, passes);
-    tab_rpc_limits(rpc, heavy + cfg.threads, 4096, (size_t)cfg.call_mib << 20);
+    watch_and_limit(health, rpc, pg, &cfg, slots);
     if (!inference_start(&self) || !gone_start(&self) || !tab_rpc_serve(rpc, inference_methods, &self)) {
         inference_stop(&self);
         gone_stop(&self);
@@ -129,11 +149,6 @@ int main(int argc, char **argv)
         alone_begin(&self);
 
     tab_log(TAB_INFO, "stopping on signal %d", tab_signals_wait(&stop));
-    atomic_store(&self.leaves, true);
-    tab_health_leave(health, cfg.leave_s);
-    if (!tab_rpc_drain(rpc, cfg.drain_s)) /* passes may take hours: none is waited for longer */
-        tab_log(TAB_INFO, "what still computes is given back");
-    inference_stop(&self);
-    gone_stop(&self);
+    leave(&self, health, rpc, &cfg);
     return EXIT_SUCCESS;
 }
