@@ -197,7 +197,6 @@ void ngx_http_tab_count_here(ngx_http_request_t *r); /* decided without Redis */
 ngx_int_t ngx_http_tab_count(ngx_http_request_t *r);
 ngx_int_t ngx_http_tab_metrics(ngx_http_request_t *r);
 ngx_int_t ngx_http_tab_metrics_zone(ngx_conf_t *cf, tab_main_conf *conf);
-ngx_uint_t ngx_http_tab_status(const ngx_http_request_t *r);
 ngx_uint_t ngx_http_tab_ms(const ngx_http_request_t *r); /* since its first byte */
 
 /* ngx_http_tab_log.c */

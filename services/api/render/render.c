@@ -66,7 +66,8 @@ void sync_members(request *r, const Tabella__SyncReply *y)
     tab_out_close(o, '}');
 }
 
-void sync_json(request *r, tab_str reply)
+/* The same of a serialized one: a job's answer. */
+static void sync_json(request *r, tab_str reply)
 {
     const Tabella__SyncReply *y = tab_proto_read(r->arena, &tabella__sync_reply__descriptor, reply);
     if (y == NULL)

@@ -51,7 +51,6 @@ void list_answer_with(request *r, const list_page *p, void (*more)(request *r, c
 
 void row_diff_member(tab_out *o, const Tabella__RowDiff *d); /* as the member diff */
 void sync_members(request *r, const Tabella__SyncReply *y);  /* as one object */
-void sync_json(request *r, tab_str reply); /* the same of a serialized one: a job's answer */
 
 /* The answer of an uploaded file that was read, as one object. */
 void upload_members(request *r, const Tabella__LoadReply *y);

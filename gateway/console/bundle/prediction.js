@@ -1,10 +1,10 @@
 // The prediction: how good it is on rows whose value is known, by slice with the weakest first, and each row with its
 // interval and its reasons. The service judges; the true values beside the rows are those that this tab sent.
-import { html, useState, useMemo, breakable, Bar, Facts, Table, VirtualTable } from "./ui.js";
-import { columnNames, count, isNumber, number, percent, splitRef, words } from "./format.js";
+import { html, useState, useMemo, breakable, Bar, Facts, Table, VirtualTable } from "../ui.js";
+import { columnNames, count, isNumber, number, percent, splitRef, words } from "../format.js";
 import { Calibration, Scatter } from "./plots.js";
 import { Linked, Regimes } from "./forecast.js";
-import { useArray } from "./paged.js";
+import { useArray } from "../paged.js";
 
 const same = (a, b) => a === b || String(a) === String(b);
 

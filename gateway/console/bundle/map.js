@@ -1,7 +1,7 @@
 // How tables hang together: each a box with its columns, lines between columns that hold the same attribute; thick
 // ones are keys, by which rows of one table refer to rows of another.
-import { html } from "./ui.js";
-import { columnNames, percent, splitRef } from "./format.js";
+import { html } from "../ui.js";
+import { columnNames, percent, splitRef } from "../format.js";
 
 const WIDTH = 200, ROW = 22, GAP = 140, HEAD = 30;
 

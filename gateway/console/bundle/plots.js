@@ -1,6 +1,6 @@
 // Small pictures of our own, in SVG. Each says in its label what it shows; no meaning is in colour alone.
-import { html } from "./ui.js";
-import { isNumber, number, percent } from "./format.js";
+import { html } from "../ui.js";
+import { isNumber, number, percent } from "../format.js";
 
 // How a column's values are spread: bars of a histogram, or the shares of the most frequent values.
 export function spread(values) {

@@ -1,8 +1,8 @@
 // The parts of a run's result that are there, each a file of any of three formats. The service sends them whole, as they are
 // made, so that nothing of them lies in this tab, however long they are.
-import { html } from "./ui.js";
-import { p } from "./api.js";
-import { count } from "./format.js";
+import { html } from "../ui.js";
+import { p } from "../api.js";
+import { count } from "../format.js";
 
 const FORMATS = [["csv", "CSV"], ["parquet", "Parquet"], ["arrow", "Arrow"]];
 

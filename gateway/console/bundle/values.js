@@ -1,7 +1,7 @@
 // How the values of a stored table are spread. What they mean is said by a run, which is counted; this is not.
-import { html, Bar, Loaded, Table, useLoad } from "./ui.js";
-import { get, p, query } from "./api.js";
-import { count, percent } from "./format.js";
+import { html, Bar, Loaded, Table, useLoad } from "../ui.js";
+import { get, p, query } from "../api.js";
+import { count, percent } from "../format.js";
 import { Spread, spreadOf } from "./plots.js";
 
 export function Values({ id, snapshot }) {

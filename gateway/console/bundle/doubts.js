@@ -1,6 +1,6 @@
 // What the service doubts, in words: columns that may give the target away, and its other warnings.
-import { html } from "./ui.js";
-import { percent } from "./format.js";
+import { html } from "../ui.js";
+import { percent } from "../format.js";
 
 const KIND = { copy: "is the target in other units", computed: "is a part that the target is computed from", alone: "tells the target alone, where all other columns do not" };
 

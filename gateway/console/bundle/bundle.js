@@ -1,7 +1,7 @@
 // A bundle as people read it: what the tables are, how they hang together, what was filled, what can be predicted.
 // `source` says where its further pages are, and has the tables' rows where this tab sent them.
-import { html, useState, useMemo, Bar, Facts, Panel, Tabs, Table, VirtualTable, Empty } from "./ui.js";
-import { cell, columnNames, count, number, percent, plural, splitRef, words } from "./format.js";
+import { html, useState, useMemo, Bar, Facts, Panel, Tabs, Table, VirtualTable, Empty } from "../ui.js";
+import { cell, columnNames, count, number, percent, plural, splitRef, words } from "../format.js";
 import { Spread, spread, spreadOf } from "./plots.js";
 import { TableMap } from "./map.js";
 import { Duplicates } from "./duplicates.js";
@@ -9,7 +9,7 @@ import { Matches } from "./matches.js";
 import { Prediction } from "./prediction.js";
 import { Forecast } from "./forecast.js";
 import { Doubts } from "./doubts.js";
-import { useArray } from "./paged.js";
+import { useArray } from "../paged.js";
 
 const ROW_IS = { entity: "A row is a thing of its own", observation: "A row is an observation", line: "A row is a line", bridge: "A row joins two things" };
 const grainOf = (t) => t.grain && ROW_IS[t.grain.kind] + (t.grain.of.length ? (t.grain.kind === "entity" ? ", named by " : ": ") + t.grain.of.map((a) => a.slice(a.indexOf(".") + 1)).join(", ") : "") + ` (${percent(t.grain.confidence)})`;

@@ -1,8 +1,8 @@
 // Steps ahead of every series as a fan: what is known of a series where this tab sent it, then each step's value within
 // its 80 % interval. Beside it the question itself in words: in which regimes rows are asked, what linked tables leave out.
-import { html, useState, useMemo, useEffect, save, Facts, Problem, Table, VirtualTable } from "./ui.js";
-import { get, query } from "./api.js";
-import { cell, columnNames, count, csv, isNumber, number, percent, plural, splitRef } from "./format.js";
+import { html, useState, useMemo, useEffect, save, Facts, Problem, Table, VirtualTable } from "../ui.js";
+import { get, query } from "../api.js";
+import { cell, columnNames, count, csv, isNumber, number, percent, plural, splitRef } from "../format.js";
 
 const REGIMES = {
     alike: "like those whose target is known",

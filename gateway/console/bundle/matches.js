@@ -1,6 +1,6 @@
 // Rows that are one entity: the list, and the two rows beside each other, attribute by attribute.
-import { html, useState, useMemo, Empty, VirtualTable } from "./ui.js";
-import { cell, count, columnNames, percent, splitRef } from "./format.js";
+import { html, useState, useMemo, Empty, VirtualTable } from "../ui.js";
+import { cell, count, columnNames, percent, splitRef } from "../format.js";
 
 // The value of a row's column, where this tab has the rows.
 function valueOf(source, table, names, row, column) {

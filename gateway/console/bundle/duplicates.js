@@ -1,7 +1,7 @@
 // Rows of one table that are one entity: the groups, and the rows of the chosen one side by side.
-import { html, useState, VirtualTable } from "./ui.js";
-import { cell, columnNames, count, number, percent } from "./format.js";
-import { useArray } from "./paged.js";
+import { html, useState, VirtualTable } from "../ui.js";
+import { cell, columnNames, count, number, percent } from "../format.js";
+import { useArray } from "../paged.js";
 
 const SIDES = 6; // rows beside one another
 
