@@ -149,7 +149,7 @@ cluster:
 TSAN := $(patsubst tests/tsan/%.c,$(B)/tsan/%,$(wildcard tests/tsan/*.c))
 .PHONY: tsan tsan-programs
 tsan-programs: $(TSAN)
-$(B)/tsan/%: $(B)/tests/tsan/%.o $(B)/services/inference/states.o $(B)/services/inference/pool.o $(B)/services/inference/memory.o \
+$(B)/tsan/%: $(B)/tests/tsan/%.o $(B)/services/inference/states/states.o $(B)/services/inference/pool.o $(B)/services/inference/memory.o \
     $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 tsan:

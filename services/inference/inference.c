@@ -1,5 +1,5 @@
 /* The RPC methods of proto/inference.proto. */
-#include "services/inference/serve_state.h"
+#include "services/inference/states/serve_state.h"
 
 #include "common/base/hash.h"
 #include "common/base/proto.h"

@@ -21,7 +21,7 @@
 #include "services/inference/memory.h"
 #include "services/inference/pool.h"
 #include "services/inference/shares.h"
-#include "services/inference/states.h"
+#include "services/inference/states/states.h"
 
 enum { MAX_TABLES = 64, MAX_BASES = 256, MAX_WORKERS = 256, HOME_KEY = 400, HOMES_MOST = 256 };
 

@@ -11,7 +11,7 @@
 #include "common/run/trace.h"
 #include "services/inference/engine/learn/pfn/weights.h"
 #include "services/inference/inference.h"
-#include "services/inference/state_store.h"
+#include "services/inference/states/state_store.h"
 
 extern void openblas_set_num_threads(int n);
 

@@ -8,7 +8,7 @@
 #include "common/base/log.h"
 #include "common/base/metrics.h"
 #include "services/inference/inference.h"
-#include "services/inference/state_store.h"
+#include "services/inference/states/state_store.h"
 
 enum { TICK_MS = 100, TELL_MS = 250, ALIVE_MS = 1000, DEAD_MS = 3000 };
 

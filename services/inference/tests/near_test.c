@@ -1,6 +1,6 @@
 #include <criterion/criterion.h>
 
-#include "services/inference/near.h"
+#include "services/inference/serve/near.h"
 
 static const tab_table *table(tab_arena *a, size_t n, const char *const *cell)
 {

@@ -6,8 +6,8 @@
 
 #include "common/base/proto.h"
 #include "common/bundle/bundle_json.h"
-#include "services/inference/serve_state.h"
-#include "services/inference/state_pack.h"
+#include "services/inference/states/serve_state.h"
+#include "services/inference/states/state_pack.h"
 #include "services/inference/tests/odd_tables.h"
 
 /* ---- what must hold -------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* See drift.h. Bins are made of the pinned rows: tenths of a column's numbers and times, its commonest
  * values, or, where cells identify or are free text, whether there is one. They live with the state; the
  * counts wait in a list until they are sent, also when the state has gone. */
-#include "services/inference/drift.h"
+#include "services/inference/serve/drift.h"
 
 #include <math.h>
 #include <stdlib.h>

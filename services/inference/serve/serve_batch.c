@@ -3,7 +3,7 @@
  * nobody; what comes while a group is scored is the next group, and begins beside it where there is a core
  * and a crowd. */
 #include "common/base/metrics.h"
-#include "services/inference/request.h"
+#include "services/inference/serve/request.h"
 
 enum {
     GROUP_CALLS = 64, /* calls of one group: no more are taken in once there are so many */

@@ -15,13 +15,13 @@
 
 #include "common/base/log.h"
 #include "common/base/proto.h"
-#include "services/inference/drift.h"
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/predict/fitted.h"
 #include "services/inference/engine/predict/select.h"
 #include "services/inference/inference.h"
-#include "services/inference/request.h"
-#include "services/inference/serve_state.h"
+#include "services/inference/serve/drift.h"
+#include "services/inference/serve/request.h"
+#include "services/inference/states/serve_state.h"
 
 /* ---- answering ------------------------------------------------------------------------------- */
 

@@ -7,7 +7,7 @@
 
 #include "common/base/hash.h"
 #include "services/inference/inference.h"
-#include "services/inference/state_store.h"
+#include "services/inference/states/state_store.h"
 
 enum { HOLD_MS = 2000 };
 

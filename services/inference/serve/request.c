@@ -1,6 +1,6 @@
 /* See request.h: which pinned table and columns the tables of a serve call belong to, and what of them
  * differs. */
-#include "services/inference/request.h"
+#include "services/inference/serve/request.h"
 
 #include <math.h>
 #include <stdio.h>

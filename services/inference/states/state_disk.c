@@ -1,6 +1,6 @@
 /* See state_disk.h: a list of the files in order of use under one lock, which is not held while one is read
  * or written. A file is written beside and moved into place. */
-#include "services/inference/state_disk.h"
+#include "services/inference/states/state_disk.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -10,8 +10,8 @@
 #define TAB_STATE_STORE_H
 
 #include "common/pg/pg.h"
-#include "services/inference/state_disk.h"
-#include "services/inference/state_pack.h"
+#include "services/inference/states/state_disk.h"
+#include "services/inference/states/state_pack.h"
 
 typedef struct state_store {
     tab_pg *pg;

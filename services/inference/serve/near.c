@@ -1,6 +1,6 @@
 /* See near.h: an inverted index from hashed features to pinned rows; a query adds up weights of the rows
  * that share a feature with it. */
-#include "services/inference/near.h"
+#include "services/inference/serve/near.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* See serve_state.h: what a state is made of. serve_maker.c makes them, state_pack.c writes and reads. */
-#include "services/inference/serve_state.h"
+#include "services/inference/states/serve_state.h"
 
-#include "services/inference/drift.h"
+#include "services/inference/serve/drift.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/pool.h"
 #include "services/inference/engine/profile/given.h"
-#include "services/inference/request.h"
+#include "services/inference/serve/request.h"
 
 /* The key begins with the organization, so that a state is never another's. */
 void serve_key(char key[SERVE_KEY], const char *org, const Tabella__ServeState *k, const char *base)

@@ -11,10 +11,10 @@
 
 #include "common/base/log.h"
 #include "proto/jobs.pb-c.h"
-#include "services/inference/drift.h"
 #include "services/inference/inference.h"
-#include "services/inference/serve_state.h"
-#include "services/inference/state_store.h"
+#include "services/inference/serve/drift.h"
+#include "services/inference/states/serve_state.h"
+#include "services/inference/states/state_store.h"
 
 enum { ROUND_MS = 5000, STEP_MS = 200, MOST = 2000, SEND_EACH_MS = 2000, OWNER = 200 };
 

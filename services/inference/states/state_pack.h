@@ -14,7 +14,7 @@
 #ifndef TAB_STATE_PACK_H
 #define TAB_STATE_PACK_H
 
-#include "services/inference/serve_state.h"
+#include "services/inference/states/serve_state.h"
 
 enum { STATE_KEY = 32 };
 

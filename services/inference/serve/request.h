@@ -2,7 +2,7 @@
 #ifndef TAB_SERVE_REQUEST_H
 #define TAB_SERVE_REQUEST_H
 
-#include "services/inference/serve_state.h"
+#include "services/inference/states/serve_state.h"
 
 typedef struct {
     size_t n;

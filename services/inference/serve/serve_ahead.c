@@ -5,7 +5,7 @@
 #include "services/inference/engine/horizon/horizon.h"
 #include "services/inference/engine/keys/keys.h"
 #include "services/inference/engine/message.h"
-#include "services/inference/request.h"
+#include "services/inference/serve/request.h"
 
 typedef struct {
     pass p;

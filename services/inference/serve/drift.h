@@ -5,8 +5,8 @@
 #define TAB_DRIFT_H
 
 #include "services/inference/inference.h"
-#include "services/inference/request.h"
-#include "services/inference/serve_state.h"
+#include "services/inference/serve/request.h"
+#include "services/inference/states/serve_state.h"
 
 typedef struct drift drift;
 

@@ -1,5 +1,5 @@
 /* See state_store.h; serve_maker.c reads and writes states, gone.c drops them. */
-#include "services/inference/state_store.h"
+#include "services/inference/states/state_store.h"
 
 #include <sodium.h>
 #include <stdio.h>

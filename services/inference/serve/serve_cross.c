@@ -12,8 +12,8 @@
 #include "common/bundle/bundle_json.h"
 #include "services/inference/engine/link/cross_tables.h"
 #include "services/inference/engine/message.h"
-#include "services/inference/near.h"
-#include "services/inference/request.h"
+#include "services/inference/serve/near.h"
+#include "services/inference/serve/request.h"
 
 enum {
     CONTEXT = 200,  /* evenly spaced rows of a pinned table, and their likest in the others */

@@ -1,7 +1,7 @@
 /* Fitted states: read from where they are kept, or made from snapshots, on a miss; or made of the parts of
  * the pass that a creation, a refresh, an upgrade or an edit ran over the same data anyway. What is served is
  * always what its bytes say (decision 0407). And the workers that each belongs to. */
-#include "services/inference/serve_state.h"
+#include "services/inference/states/serve_state.h"
 
 #include <stdlib.h>
 
@@ -11,8 +11,8 @@
 #include "services/inference/engine/keys/keys.h"
 #include "services/inference/engine/pool.h"
 #include "services/inference/engine/profile/given.h"
-#include "services/inference/request.h"
-#include "services/inference/state_store.h"
+#include "services/inference/serve/request.h"
+#include "services/inference/states/state_store.h"
 
 /* At one of the key's homes. */
 static tab_status at_home(inference *self, tab_call *call, const char *method, const char *home,

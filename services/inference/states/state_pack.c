@@ -1,5 +1,5 @@
 /* See state_pack.h; state_store.c says where the bytes are. */
-#include "services/inference/state_pack.h"
+#include "services/inference/states/state_pack.h"
 
 #include <sodium.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 
 #include "services/inference/engine/bundle.h"
 #include "services/inference/inference.h"
-#include "services/inference/near.h"
+#include "services/inference/serve/near.h"
 
 /* What fills the missing cells of a column: fitted when a request first lacks one. */
 typedef struct {

@@ -1,5 +1,5 @@
 /* See states.h: a list in order of use under one lock, which is not held while a state is fitted. */
-#include "services/inference/states.h"
+#include "services/inference/states/states.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "services/inference/engine/impute/grade.h"
 #include "services/inference/engine/impute/leave.h"
 #include "services/inference/engine/message.h"
-#include "services/inference/request.h"
+#include "services/inference/serve/request.h"
 
 enum { MODEL, MEDIAN, MODE, PREDICTION };
 static const char *const methods[] = { "model", "median", "mode", "prediction" };
