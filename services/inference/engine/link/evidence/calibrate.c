@@ -496,8 +496,8 @@ static tab_status choose_sets(const tab_engine *e, const tab_linkage *l, const f
 }
 
 /* Where a row's target is false, its decoy is second among what is not a match, and the target first. Of an
- * exponential tail the gap between first and second is twice that between second and third (Renyi 1953), which
- * is known: with it a decoy becomes a first. The values of texts' rivals, variants of one another, lie
+ * exponential tail the gap between first and second is twice that between second and third (Renyi 1953),
+ * which is known: with it a decoy becomes a first. The values of texts' rivals, variants of one another, lie
  * closer. */
 static void raise_decoys(const tab_linkage *l, const double *w, double text, bool last, calibration *k)
 {

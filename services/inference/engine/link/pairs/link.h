@@ -76,7 +76,7 @@ tab_status tab_block_pairs(const tab_engine *e, const tab_views *v, size_t ta, s
                            const tab_near *extra_ba, tab_arena *a, tab_candidates *ret,
                            tab_error *err) TAB_CHECKED;
 
-/* score.c: levels, weights and probabilities of the candidates. */
+/* agreement.c, score.c: levels, weights and probabilities of the candidates. */
 tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_table *tables, tab_linkage *l,
                            const tab_row_pairs *seeds, tab_arena *a, tab_error *err) TAB_CHECKED;
 
@@ -116,7 +116,7 @@ double tab_pair_ratio(const tab_candidates *c, const float *self, size_t rows_a,
 float tab_pair_key(const tab_pair_scale *s, double evidence, double cosine, double ratio);
 
 /* Evidence of words that two rows share in any columns, above what the aligned ones explain (tab_agree's
- * exact), and the rows' cosine. score.c. */
+ * exact), and the rows' cosine. agreement.c. */
 double tab_elsewhere(const tab_views *v, const tab_sparse *a, const tab_sparse *b, uint32_t ra, uint32_t rb,
                      double explained, float *ret_cosine);
 
