@@ -1,6 +1,6 @@
 /* The api's own things: the daemon and one request. What handlers share has a door in its room:
  *
- *   http/params.h, http/held.h, http/clock.h        what is asked, what is held, whose time counts
+ *   http/params.h, http/body_quota.h, http/clock.h  what is asked, bytes that are here, whose time counts
  *   idempotency.h, service_calls.h                  keys of requests; calls to the other daemons
  *   runs/body.h, runs/outputs.h, runs/allowance.h   bodies of runs, what they leave, what they cost
  *   serve/cells.h and serve/serve_*.h               cells of a minute; serve calls
@@ -20,7 +20,7 @@
  *   http.c -> dispatch.c                              api.handlers and api.parked are called by request.c
  *   handlers.c -> the routes' files -> joins.c
  *                                        |
- *   idempotency.c, cells.c, held.c, bills.c, body.c, params.c, render.c, service_calls.c ...
+ *   idempotency.c, cells.c, body_quota.c, bills.c, body.c, params.c, render.c, service_calls.c ...
  *                                        |
  *   request.c                         the request itself */
 #ifndef TAB_API_H
@@ -116,7 +116,7 @@ struct request {
     struct upload *upload; /* what of an upload has been taken (upload.c) */
     char *body;            /* NUL behind; malloc'ed; request_body_drop frees it early */
     size_t body_n;
-    uint32_t held; /* held.c */
+    uint32_t held; /* body_quota.c */
     uint8_t body_sha256[32];
     const char *content_type, *content_encoding, *idempotency_key, *accept; /* NULL: no such header */
     const char *address; /* the client's, as the gateway saw it; NULL: it did not say */

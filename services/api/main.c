@@ -12,7 +12,7 @@
 #include "services/api/counts.h"
 #include "services/api/handlers.h"
 #include "services/api/housekeeping.h"
-#include "services/api/http/held.h"
+#include "services/api/http/body_quota.h"
 #include "services/api/http/http.h"
 #include "services/api/idempotency.h"
 #include "services/api/serve/bills.h"
@@ -130,7 +130,7 @@ int main(int argc, char **argv)
     pthread_mutex_init(&self.models.lock, NULL);
     pthread_mutex_init(&self.claims.lock, NULL);
     if (!keys_set(&self) || !tab_run_keys_read(self.cfg.run_key, self.cfg.run_seal, &self.run_keys) ||
-        !held_open())
+        !body_quota_open())
         return EXIT_FAILURE;
 
     TAB_AUTO(tab_pg) *pg = tab_pg_open(self.cfg.postgres, self.cfg.org_key, self.cfg.pg_pool);

@@ -31,7 +31,7 @@
 #include "common/rpc/turns.h"
 #include "services/api/counts.h"
 #include "services/api/dispatch.h"
-#include "services/api/http/held.h"
+#include "services/api/http/body_quota.h"
 #include "services/api/http/http_end.h"
 #include "services/api/http/http_head.h"
 #include "services/api/http/stream.h"
@@ -168,7 +168,7 @@ static void on_request(struct evhttp_request *req, void *arg)
     bool fits = take_headers(x);
     if (fits)
         api_arrived(&x->r, x->identity);
-    tab_status room = fits ? held_arrive(&x->r, evbuffer_get_length(x->input)) : TAB_OK;
+    tab_status room = fits ? body_quota_arrive(&x->r, evbuffer_get_length(x->input)) : TAB_OK;
     pthread_mutex_lock(&h->lock);
     h->open++;
     pthread_mutex_unlock(&h->lock);

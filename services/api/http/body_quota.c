@@ -7,7 +7,7 @@
 
 #include "common/http/bodies.h"
 #include "services/api/api.h"
-#include "services/api/http/held.h"
+#include "services/api/http/body_quota.h"
 
 enum {
     HOLDS = 1 << 14,
@@ -20,7 +20,7 @@ static struct {
     tab_bodies *bodies;
 } table = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-bool held_open(void)
+bool body_quota_open(void)
 {
     unsigned char seed[16];
     void *memory = malloc(tab_bodies_size(HOLDS));
@@ -31,7 +31,7 @@ bool held_open(void)
     return true;
 }
 
-tab_status held_arrive(request *r, size_t bytes)
+tab_status body_quota_arrive(request *r, size_t bytes)
 {
     if (bytes <= SMALL)
         return TAB_OK;
@@ -43,7 +43,7 @@ tab_status held_arrive(request *r, size_t bytes)
 }
 
 /* Never refused: the answer is made and paid for. */
-uint32_t held_answer(request *r)
+uint32_t body_quota_answer(request *r)
 {
     static const tab_bodies_limits any = { 0, 0 };
     uint32_t held = r->held;
@@ -59,7 +59,7 @@ uint32_t held_answer(request *r)
     return held;
 }
 
-void held_give(uint32_t held)
+void body_quota_give(uint32_t held)
 {
     if (held == 0)
         return;

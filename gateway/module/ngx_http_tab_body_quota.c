@@ -22,7 +22,7 @@ enum {
     STEP = 64 * 1024   /* of a chunked body's hold */
 };
 
-const char ngx_http_tab_held_message[] =
+const char ngx_http_tab_body_quota_message[] =
     "Too many bytes of request bodies are under way in this organization. Retry when some have arrived.";
 
 static ngx_http_request_body_filter_pt next_body_filter;
@@ -44,7 +44,7 @@ static ngx_int_t init_zone(ngx_shm_zone_t *zone, void *old)
     return NGX_OK;
 }
 
-ngx_int_t ngx_http_tab_held_zone(ngx_conf_t *cf, tab_main_conf *conf)
+ngx_int_t ngx_http_tab_body_quota_zone(ngx_conf_t *cf, tab_main_conf *conf)
 {
     ngx_str_t name = ngx_string("tab_bodies");
     conf->bodies = ngx_shared_memory_add(cf, &name, tab_bodies_size(HOLDS) + 64 * 1024, &ngx_http_tab_module);
@@ -64,7 +64,7 @@ static ngx_slab_pool_t *lock(ngx_http_request_t *r)
 
 /* A worker that was killed gave nothing back. The worker that takes its slot among nginx's processes gives
  * it back. */
-void ngx_http_tab_held_start(tab_main_conf *conf)
+void ngx_http_tab_body_quota_start(tab_main_conf *conf)
 {
     ngx_slab_pool_t *pool = (ngx_slab_pool_t *)conf->bodies->shm.addr;
     ngx_shmtx_lock(&pool->mutex);
@@ -75,7 +75,7 @@ void ngx_http_tab_held_start(tab_main_conf *conf)
 /* The request holds so many bytes from now on, if the limits let it. */
 static tab_bodies_verdict hold(ngx_http_request_t *r, tab_ctx *ctx, uint64_t bytes, tab_bodies_limits most)
 {
-    tab_held *f = &ctx->held;
+    tab_body_quota *f = &ctx->held;
     ngx_slab_pool_t *pool = lock(r);
     tab_bodies_verdict v = f->hold == 0
                                ? tab_bodies_take(pool->data, tab_str_of(ctx->grant.org),
@@ -87,10 +87,10 @@ static tab_bodies_verdict hold(ngx_http_request_t *r, tab_ctx *ctx, uint64_t byt
     return v;
 }
 
-void ngx_http_tab_held_end(tab_ctx *ctx)
+void ngx_http_tab_body_quota_end(tab_ctx *ctx)
 {
-    tab_held *f = &ctx->held;
-    ngx_http_tab_held_quiet(ctx);
+    tab_body_quota *f = &ctx->held;
+    ngx_http_tab_body_quota_quiet(ctx);
     if (f->hold == 0)
         return;
     ngx_slab_pool_t *pool = lock(ctx->request);
@@ -105,7 +105,7 @@ static void on_tick(ngx_event_t *ev)
     tab_ctx *ctx = ev->data;
     ngx_http_request_t *r = ctx->request;
     ngx_connection_t *c = r->connection;
-    tab_held *f = &ctx->held;
+    tab_body_quota *f = &ctx->held;
     const ngx_http_request_body_t *rb = r->request_body;
     if (rb != NULL && rb->rest == 0 && rb->last_saved)
         return; /* all is here */
@@ -121,7 +121,7 @@ static void on_tick(ngx_event_t *ev)
     c->read->handler(c->read);
 }
 
-void ngx_http_tab_held_quiet(tab_ctx *ctx)
+void ngx_http_tab_body_quota_quiet(tab_ctx *ctx)
 {
     if (ctx->held.tick.timer_set)
         ngx_del_timer(&ctx->held.tick);
@@ -133,7 +133,7 @@ static void watch(ngx_http_request_t *r, tab_ctx *ctx)
     tab_loc_conf *loc = ngx_http_get_module_loc_conf(r, ngx_http_tab_module);
     if (loc->body_rate == 0)
         return;
-    tab_held *f = &ctx->held;
+    tab_body_quota *f = &ctx->held;
     f->every = core->client_body_timeout;
     f->least = (off_t)(loc->body_rate / 1000 * f->every + loc->body_rate % 1000 * f->every / 1000);
     f->tick.handler = on_tick;
@@ -145,7 +145,7 @@ static void watch(ngx_http_request_t *r, tab_ctx *ctx)
 }
 
 /* ---- bodies ---------------------------------------------------------------------------------- */
-tab_bodies_verdict ngx_http_tab_held_begin(ngx_http_request_t *r, tab_ctx *ctx)
+tab_bodies_verdict ngx_http_tab_body_quota_begin(ngx_http_request_t *r, tab_ctx *ctx)
 {
     ngx_http_core_loc_conf_t *core = ngx_http_get_module_loc_conf(r, ngx_http_core_module);
     tab_loc_conf *loc = ngx_http_get_module_loc_conf(r, ngx_http_tab_module);
@@ -197,7 +197,7 @@ static ngx_buf_t *add_piece(ngx_http_request_t *r, ngx_chain_t ***at, const ngx_
 
 /* Appends each piece to the one before it, where both lie in one buffer; else it begins another. Bytes are
  * moved only over the headers of chunks, and the space is given back to nginx as read. */
-static ngx_int_t put_together(ngx_http_request_t *r, tab_held *f, ngx_chain_t *in, ngx_chain_t **ret)
+static ngx_int_t put_together(ngx_http_request_t *r, tab_body_quota *f, ngx_chain_t *in, ngx_chain_t **ret)
 {
     ngx_chain_t **at = ret;
     if (r->request_body->bufs == NULL)
@@ -256,7 +256,7 @@ static ngx_int_t header_filter(ngx_http_request_t *r)
     return next_header_filter(r);
 }
 
-void ngx_http_tab_held_install(void)
+void ngx_http_tab_body_quota_install(void)
 {
     next_body_filter = ngx_http_top_request_body_filter;
     ngx_http_top_request_body_filter = body_filter;
@@ -265,7 +265,7 @@ void ngx_http_tab_held_install(void)
 }
 
 /* tab_body_bytes ORGANIZATION ALL; */
-char *ngx_http_tab_held_bytes(ngx_conf_t *cf, ngx_command_t *cmd, void *c)
+char *ngx_http_tab_body_quota_bytes(ngx_conf_t *cf, ngx_command_t *cmd, void *c)
 {
     tab_loc_conf *conf = c;
     ngx_str_t *args = cf->args->elts;
