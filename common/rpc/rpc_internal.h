@@ -19,8 +19,8 @@
 #include <nats/nats.h>
 #include <pthread.h>
 
+#include "common/rpc/fair_queue.h"
 #include "common/rpc/rpc.h"
-#include "common/rpc/turns.h"
 #include "common/table/table_wire.h"
 
 enum {
@@ -175,7 +175,7 @@ struct tab_rpc {
     rpc_job *jobs; /* that wait or run */
     bool serves;   /* calls may come */
     bool over;     /* no call is worked on any more: workers end */
-    tab_turns *turns;
+    tab_fair_queue *turns;
     pthread_cond_t work;
     pthread_t *workers;
     int64_t n_workers;

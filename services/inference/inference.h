@@ -13,9 +13,9 @@
 #include <pthread.h>
 
 #include "common/pg/pg.h"
+#include "common/rpc/fair_queue.h"
 #include "common/rpc/outbox.h"
 #include "common/rpc/rpc.h"
-#include "common/rpc/turns.h"
 #include "proto/inference.pb-c.h"
 #include "services/inference/engine/engine.h"
 #include "services/inference/memory.h"
@@ -53,7 +53,7 @@ typedef struct {
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t slot;
     int64_t cores, pass_bytes; /* most of a pass */
-    tab_turns *slots;          /* places for passes */
+    tab_fair_queue *slots;     /* places for passes */
     tab_shares *shares;
     pass *running;
     struct drift *drifts;   /* drift.c */

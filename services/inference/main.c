@@ -117,7 +117,7 @@ int main(int argc, char **argv)
     TAB_AUTO(tab_shares) *shares = tab_shares_new();
     /* What is waited for is small (TAB_INLINE_CELLS): three organizations find a place at once. */
     const size_t places[SLOT_LANES] = { [AWAITED] = 2 * (size_t)slots, [JOBS] = (size_t)slots };
-    TAB_AUTO(tab_turns) *turns = tab_turns_new(SLOT_LANES, places, SIZE_MAX);
+    TAB_AUTO(tab_fair_queue) *turns = tab_fair_queue_new(SLOT_LANES, places, SIZE_MAX);
     TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(&cfg.nats, cfg.alone ? ALONE : "inference");
     /* Last opened, first freed: it looks at all others. */
     TAB_AUTO(tab_health) *health = tab_health_open(cfg.alone ? 0 : cfg.port);

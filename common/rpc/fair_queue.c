@@ -1,5 +1,5 @@
-/* See turns.h: a ring of tenants a lane, a queue of work a tenant. */
-#include "common/rpc/turns.h"
+/* See fair_queue.h: a ring of tenants a lane, a queue of work a tenant. */
+#include "common/rpc/fair_queue.h"
 
 #include <stdlib.h>
 
@@ -22,19 +22,19 @@ typedef struct {
     tab_turn_tenant *ring;
 } lane;
 
-struct tab_turns {
+struct tab_fair_queue {
     size_t lanes, waiting, waiting_most;
-    lane lane[TAB_TURNS_LANES];
+    lane lane[TAB_FAIR_QUEUE_LANES];
     tab_turn *unbound, **unbound_last;
     tab_turn_tenant *of[BUCKETS];
 };
 
-tab_turns *tab_turns_new(size_t lanes, const size_t *places, size_t waiting_most)
+tab_fair_queue *tab_fair_queue_new(size_t lanes, const size_t *places, size_t waiting_most)
 {
-    tab_turns *t = calloc(1, sizeof *t);
+    tab_fair_queue *t = calloc(1, sizeof *t);
     if (t == NULL)
         return NULL;
-    t->lanes = lanes < TAB_TURNS_LANES ? lanes : TAB_TURNS_LANES;
+    t->lanes = lanes < TAB_FAIR_QUEUE_LANES ? lanes : TAB_FAIR_QUEUE_LANES;
     t->waiting_most = waiting_most;
     t->unbound_last = &t->unbound;
     for (size_t i = 0; i < t->lanes; i++)
@@ -42,7 +42,7 @@ tab_turns *tab_turns_new(size_t lanes, const size_t *places, size_t waiting_most
     return t;
 }
 
-void tab_turns_free(tab_turns *t)
+void tab_fair_queue_free(tab_fair_queue *t)
 {
     if (t == NULL)
         return;
@@ -56,7 +56,7 @@ void tab_turns_free(tab_turns *t)
 
 /* ---- tenants --------------------------------------------------------------------------------- */
 
-static tab_turn_tenant *tenant_of(tab_turns *t, size_t in, const char *name)
+static tab_turn_tenant *tenant_of(tab_fair_queue *t, size_t in, const char *name)
 {
     size_t n = strlen(name) + 1, bucket = tab_hash_slot(tab_fnv1a(TAB_FNV1A + in, name, n - 1), BUCKETS);
     for (tab_turn_tenant *x = t->of[bucket]; x != NULL; x = x->next)
@@ -74,7 +74,7 @@ static tab_turn_tenant *tenant_of(tab_turns *t, size_t in, const char *name)
     return x;
 }
 
-static void forget_idle(tab_turns *t, tab_turn_tenant *x)
+static void forget_idle(tab_fair_queue *t, tab_turn_tenant *x)
 {
     if (x->waiting + x->held + x->unbound > 0)
         return;
@@ -105,7 +105,7 @@ static void ring_out(lane *l, tab_turn_tenant *x)
 }
 
 /* A turn waits, or no longer does, in its tenant's queue. */
-static void count_waiting(tab_turns *t, tab_turn_tenant *x, bool more)
+static void count_waiting(tab_fair_queue *t, tab_turn_tenant *x, bool more)
 {
     t->waiting += more ? 1 : (size_t)-1;
     x->waiting += more ? 1 : (size_t)-1;
@@ -117,7 +117,7 @@ static void count_waiting(tab_turns *t, tab_turn_tenant *x, bool more)
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-bool tab_turns_put(tab_turns *t, size_t in, const char *tenant, tab_turn *turn)
+bool tab_fair_queue_put(tab_fair_queue *t, size_t in, const char *tenant, tab_turn *turn)
 {
     tab_turn_tenant *x = tenant_of(t, in, tenant);
     size_t room = t->waiting_most > t->waiting ? t->waiting_most - t->waiting : 0;
@@ -134,7 +134,7 @@ bool tab_turns_put(tab_turns *t, size_t in, const char *tenant, tab_turn *turn)
     return true;
 }
 
-bool tab_turns_put_first(tab_turns *t, size_t in, const char *tenant, tab_turn *turn)
+bool tab_fair_queue_put_first(tab_fair_queue *t, size_t in, const char *tenant, tab_turn *turn)
 {
     tab_turn_tenant *x = tenant_of(t, in, tenant);
     if (x == NULL)
@@ -147,7 +147,7 @@ bool tab_turns_put_first(tab_turns *t, size_t in, const char *tenant, tab_turn *
     return true;
 }
 
-static void wait_unbound(tab_turns *t, tab_turn *turn)
+static void wait_unbound(tab_fair_queue *t, tab_turn *turn)
 {
     turn->unbound = true;
     turn->next = NULL;
@@ -157,7 +157,7 @@ static void wait_unbound(tab_turns *t, tab_turn *turn)
     turn->tenant->unbound++;
 }
 
-bool tab_turns_put_unbound(tab_turns *t, size_t in, const char *tenant, tab_turn *turn)
+bool tab_fair_queue_put_unbound(tab_fair_queue *t, size_t in, const char *tenant, tab_turn *turn)
 {
     tab_turn_tenant *x = tenant_of(t, in, tenant);
     if (x == NULL)
@@ -179,7 +179,7 @@ static void pick(tab_turn **first, tab_turn ***last, tab_turn *turn)
     turn->next = NULL;
 }
 
-void tab_turns_hurry(tab_turns *t, tab_turn *turn)
+void tab_fair_queue_hurry(tab_fair_queue *t, tab_turn *turn)
 {
     tab_turn_tenant *x = turn->tenant;
     if (x == NULL || turn->unbound || turn->started)
@@ -205,7 +205,7 @@ static tab_turn_tenant *next_of(const lane *l)
     return NULL;
 }
 
-bool tab_turns_any(const tab_turns *t)
+bool tab_fair_queue_any(const tab_fair_queue *t)
 {
     bool any = t->unbound != NULL;
     for (size_t i = 0; !any && i < t->lanes; i++)
@@ -213,7 +213,7 @@ bool tab_turns_any(const tab_turns *t)
     return any;
 }
 
-tab_turn *tab_turns_take(tab_turns *t)
+tab_turn *tab_fair_queue_take(tab_fair_queue *t)
 {
     tab_turn *turn = t->unbound;
     if (turn != NULL) {
@@ -239,7 +239,7 @@ tab_turn *tab_turns_take(tab_turns *t)
     return NULL;
 }
 
-void tab_turns_end(tab_turns *t, tab_turn *turn)
+void tab_fair_queue_end(tab_fair_queue *t, tab_turn *turn)
 {
     tab_turn_tenant *x = turn->tenant;
     if (x == NULL)
