@@ -127,14 +127,14 @@ static bool answer_ok(tab_rpc *rpc, rpc_job *j, tab_call *call, tab_error *err, 
         free(body.head);
         return false;
     }
-    rpc_hold *h = rpc_hold_new(rpc, &body, call->arena, call->deadline);
+    rpc_kept_body *h = rpc_kept_body_new(rpc, &body, call->arena, call->deadline);
     if (h == NULL) {
         free(body.head);
         *ret = tab_no_memory(err);
         return false;
     }
     char subject[128];
-    rpc_hold_subject(rpc, h, subject);
+    rpc_kept_body_subject(rpc, h, subject);
     /* h may end at once: its receiver is quick; body is a copy of its sizes */
     answer(rpc, to, NULL, 0, TAB_OK, NULL, body.packed, subject, body.bytes);
     return true;
