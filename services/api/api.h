@@ -18,7 +18,7 @@
  * Calls go one way, down (decision 0256); main.c hands the top in at the bottom:
  *
  *   http.c -> dispatch.c                              api.handlers and api.parked are called by request.c
- *   handlers.c -> the routes' files -> joins.c
+ *   handlers.c -> the routes' files -> idempotency_wait.c
  *                                        |
  *   idempotency.c, cells.c, body_quota.c, bills.c, body.c, params.c, render.c, service_calls.c ...
  *                                        |
@@ -86,12 +86,12 @@ typedef struct api {
     struct {
         pthread_mutex_t lock;
         request *first;
-    } claims;                 /* requests that hold a row of an idempotency key now */
-    struct api_joins *joins;  /* requests that wait for the first with their key (joins.c) */
-    atomic_int arriving;      /* serve calls in this process, neither in a batch nor done */
-    handler *const *handlers; /* one a route, NULL for none: handlers.c's table */
-    handler *const *at_once;  /* the same, for what the loop's thread may try first */
-    request_parked parked;    /* http.c's */
+    } claims;                         /* requests that hold a row of an idempotency key now */
+    struct idempotency_wait *waiting; /* for the first request with their key */
+    atomic_int arriving;              /* serve calls in this process, neither in a batch nor done */
+    handler *const *handlers;         /* one a route, NULL for none: handlers.c's table */
+    handler *const *at_once;          /* the same, for what the loop's thread may try first */
+    request_parked parked;            /* http.c's */
 } api;
 
 /* Each lane has worker threads of its own, so a key is looked up and a list is read however much else

@@ -4,13 +4,13 @@
 
 #include "services/api/api.h"
 
-/* joins.c. Claims the request's Idempotency-Key. r->replayed: the answer of the first request is in r->out.
- * PARKED: the first request with the key is still at work. Then the handler returns at once and does not
- * touch the request again; it is called anew, from its beginning, if the first request fails. A parked
- * request holds no thread. */
+/* idempotency_wait.c. Claims the request's Idempotency-Key. r->replayed: the answer of the first request is
+ * in r->out. PARKED: the first request with the key is still at work. Then the handler returns at once and
+ * does not touch the request again; it is called anew, from its beginning, if the first request fails. A
+ * parked request holds no thread. */
 tab_status idempotency_begin(request *r, tab_error *err) TAB_CHECKED;
-struct api_joins *joins_open(api *a);
-void joins_free(struct api_joins *j);
+struct idempotency_wait *idempotency_wait_open(api *a);
+void idempotency_wait_free(struct idempotency_wait *j);
 
 /* idempotency.c: the rows of keys. */
 tab_status idempotency_key_check(const request *r, tab_error *err) TAB_CHECKED; /* the header's form */

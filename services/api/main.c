@@ -152,19 +152,19 @@ int main(int argc, char **argv)
     self.handlers = api_handlers;
     self.at_once = api_at_once_handlers;
     self.housekeeping = housekeeping_open(&self);
-    self.joins = joins_open(&self);
+    self.waiting = idempotency_wait_open(&self);
     struct api_answers *answers = answers_open(&self);
     bool billing = bills_open(&self);
     TAB_AUTO(http) *h = http_open(&self);
     TAB_AUTO(tab_health) *health = tab_health_open(self.cfg.port); /* last opened, first freed */
-    bool good = relay != NULL && self.housekeeping != NULL && self.joins != NULL && answers != NULL &&
+    bool good = relay != NULL && self.housekeeping != NULL && self.waiting != NULL && answers != NULL &&
                 billing && h != NULL && health != NULL;
     if (good) {
         serve_until_stopped(&self, health, h, &stop);
         good = http_drain(h, self.cfg.drain_s);
     }
     http_end(h); /* handlers use what follows, and no more run */
-    joins_free(self.joins);
+    idempotency_wait_free(self.waiting);
     answers_free(answers);
     housekeeping_free(self.housekeeping);
     if (billing)

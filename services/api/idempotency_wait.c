@@ -17,7 +17,7 @@ typedef struct joiner {
     bool goes;
 } joiner;
 
-struct api_joins {
+struct idempotency_wait {
     api *a;
     pthread_t thread;
     pthread_mutex_t lock;
@@ -48,7 +48,7 @@ static tab_status give_up(void *arg, tab_error *err)
 /* PARKED, or UNAVAILABLE. */
 static tab_status join(request *r, tab_error *err)
 {
-    struct api_joins *j = r->api->joins;
+    struct idempotency_wait *j = r->api->waiting;
     joiner *w = tab_left_ms(r->deadline, LEFT_MS) < LEFT_MS ? NULL : calloc(1, sizeof *w);
     if (w == NULL)
         return give_up(NULL, err);
@@ -117,7 +117,7 @@ static tab_status look(api *a, joiner *const *w, size_t n, tab_error *err)
 }
 
 /* Takes those off the list that go on, or have waited long enough; the lock is held. */
-static joiner *take(struct api_joins *j)
+static joiner *take(struct idempotency_wait *j)
 {
     joiner *gone = NULL;
     for (joiner **at = &j->first; *at != NULL;) {
@@ -139,7 +139,7 @@ static joiner *take(struct api_joins *j)
 
 static void *watch(void *arg)
 {
-    struct api_joins *j = arg;
+    struct idempotency_wait *j = arg;
     pthread_mutex_lock(&j->lock);
     while (!j->stop) {
         if (j->first == NULL) {
@@ -178,9 +178,9 @@ static void *watch(void *arg)
     return NULL;
 }
 
-struct api_joins *joins_open(api *a)
+struct idempotency_wait *idempotency_wait_open(api *a)
 {
-    struct api_joins *j = calloc(1, sizeof *j);
+    struct idempotency_wait *j = calloc(1, sizeof *j);
     if (j == NULL)
         return NULL;
     j->a = a;
@@ -195,7 +195,7 @@ struct api_joins *joins_open(api *a)
     return j;
 }
 
-void joins_free(struct api_joins *j)
+void idempotency_wait_free(struct idempotency_wait *j)
 {
     if (j == NULL)
         return;
