@@ -1,7 +1,7 @@
 /* Weights without labels. Fellegi and Sunter's model with levels of agreement (agreement.c), its m from rows
  * believed matched and then from its own posterior (EM, rows competing for partners), its u from random pairs
  * and, for equal values, from how often the value occurs (term-frequency adjustment). Then what lies above
- * one candidate: repeats.c, calibrate.c, ties.c, own.c. */
+ * one candidate: rows_per_entity.c, calibrate.c, tied_matches.c, within_table_null.c. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -320,7 +320,7 @@ tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_tab
     TAB_TRY(fit_rounds(e, l, &s, err));
     float *self = NULL;
     double text = text_share(s.A, s.B);
-    tab_status st = tab_link_repeats(e, v, l, &self, err);
+    tab_status st = tab_rows_per_entity(e, v, l, &self, err);
     if (st == TAB_OK && (l->many_a || l->many_b))
         compete(l, s.A->rows, s.B->rows, s.sum_a, s.sum_b, c->p);
     if (st == TAB_OK && l->many_a && l->many_b)
@@ -328,7 +328,7 @@ tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_tab
             c->kept[i] = true;
     else if (st == TAB_OK)
         st = tab_calibrate(e, v, l, self, text, err);
-    if (st == TAB_OK && !(l->many_a && l->many_b) && !tab_link_ties(v, l, self))
+    if (st == TAB_OK && !(l->many_a && l->many_b) && !tab_tied_matches(v, l, self))
         st = tab_fail(err, TAB_INTERNAL, "", "out of memory");
     if (st == TAB_OK && !l->many_a && !l->many_b)
         st = tab_link_doubt(e, v, tables, l, self, text, err);

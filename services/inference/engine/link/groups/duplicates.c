@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/link/evidence/twin_model.h"
-#include "services/inference/engine/link/pairs/copies.h"
+#include "services/inference/engine/link/pairs/twin_rules.h"
 
 /* ---- groups -----------------------------------------------------------------------------------
  *
@@ -196,12 +196,12 @@ tab_status tab_twin_groups(const tab_twin_pairs *s, float least, tab_arena *a, t
  * has seen tables of look-alikes, may be less sure of them. */
 static bool hear_copies(const tab_views *v, size_t table, tab_arena *a, tab_twin_pairs *s)
 {
-    const tab_twin_teller *told = tab_twin_teller_new(v, table, a);
+    const tab_twin_rules *told = tab_twin_rules_new(v, table, a);
     s->copy = tab_arena_new_of(a, bool, s->n);
     if (told == NULL || s->copy == NULL)
         return false;
     for (size_t i = 0; i < s->n; i++) {
-        float p = tab_twin_judge(told, s->a[i], s->b[i]);
+        float p = tab_twin_rules_p(told, s->a[i], s->b[i]);
         s->copy[i] = p >= 0.5f;
         s->p[i] = fmaxf(s->p[i], p);
     }

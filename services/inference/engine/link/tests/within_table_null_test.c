@@ -106,7 +106,7 @@ static void match(cell_of *of, size_t both, size_t *ret_said, size_t *ret_right)
     }
 }
 
-Test(own, what_chance_makes_alike_within_a_table_is_no_match_across_two)
+Test(within_table_null, what_chance_makes_alike_within_a_table_is_no_match_across_two)
 {
     static const struct {
         const char *name;

@@ -3,8 +3,8 @@
  * (decision 0211). Rows of one table that are one entity (duplicates.h) share nothing. */
 #include <stdlib.h>
 
-#include "services/inference/engine/link/pairs/copies.h"
 #include "services/inference/engine/link/pairs/link.h"
+#include "services/inference/engine/link/pairs/twin_rules.h"
 
 /* Counts of the row's other candidates, one of which is `x` with score `key`: it is as good as the row's
  * match, and its own row has no better one. */
@@ -14,17 +14,17 @@ static bool as_good(const float *key, uint32_t match, uint32_t other, float x)
     return match != TAB_NULL && x >= key[match] - SAME && (other == TAB_NULL || key[other] <= x + SAME);
 }
 
-bool tab_link_ties(const tab_views *v, tab_linkage *l, const float *self)
+bool tab_tied_matches(const tab_views *v, tab_linkage *l, const float *self)
 {
     size_t na = v->table[l->ta].rows, nb = v->table[l->tb].rows;
     tab_candidates *c = &l->c;
     if (c->n == 0)
         return true;
     TAB_AUTO(tab_arena) *own = tab_arena_new(SIZE_MAX / 2);
-    const tab_twin_teller *told[2] = { NULL, NULL };
+    const tab_twin_rules *told[2] = { NULL, NULL };
     if (own != NULL) {
-        told[0] = tab_twin_teller_new(v, l->ta, own);
-        told[1] = tab_twin_teller_new(v, l->tb, own);
+        told[0] = tab_twin_rules_new(v, l->ta, own);
+        told[1] = tab_twin_rules_new(v, l->tb, own);
     }
     float *key = malloc(c->n * sizeof *key);
     uint32_t *match = malloc((na + nb) * sizeof *match), *ties = calloc(2 * c->n, sizeof *ties);
@@ -44,9 +44,9 @@ bool tab_link_ties(const tab_views *v, tab_linkage *l, const float *self)
         uint32_t a = match[c->a[i]], b = match[na + c->b[i]];
         if (c->kept[i])
             continue;
-        if (as_good(key, a, b, key[i]) && tab_twin_judge(told[1], c->b[a], c->b[i]) < 0.5f)
+        if (as_good(key, a, b, key[i]) && tab_twin_rules_p(told[1], c->b[a], c->b[i]) < 0.5f)
             ties[2 * a]++;
-        if (as_good(key, b, a, key[i]) && tab_twin_judge(told[0], c->a[b], c->a[i]) < 0.5f)
+        if (as_good(key, b, a, key[i]) && tab_twin_rules_p(told[0], c->a[b], c->a[i]) < 0.5f)
             ties[2 * b + 1]++;
     }
     for (size_t i = 0; ok && i < c->n; i++) {

@@ -183,8 +183,8 @@ static void relate(tab_linkage *l, const best_few *best, const float *self, size
     l->many_a = both || (sure && b.several - b.noise >= MANY && a.several <= NONE);
 }
 
-tab_status tab_link_repeats(const tab_engine *e, const tab_views *v, tab_linkage *l, float **ret_self,
-                            tab_error *err)
+tab_status tab_rows_per_entity(const tab_engine *e, const tab_views *v, tab_linkage *l, float **ret_self,
+                               tab_error *err)
 {
     const tab_table_view *A = &v->table[l->ta], *B = &v->table[l->tb];
     const tab_candidates *c = &l->c;

@@ -1,4 +1,4 @@
-#include "services/inference/engine/link/pairs/copies.h"
+#include "services/inference/engine/link/pairs/twin_rules.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ typedef enum {
     NAMED     /* what an entity is called or described by */
 } voice;
 
-typedef struct tab_twin_teller {
+typedef struct tab_twin_rules {
     const tab_views *v;
     const tab_table_view *t;
     voice *voice; /* (cols) */
@@ -118,7 +118,7 @@ static const tab_value *value_at(const tab_view *w, uint32_t row)
     return &w->value[w->code[row]];
 }
 
-float tab_twin_judge(const telling *s, uint32_t i, uint32_t j)
+float tab_twin_rules_p(const telling *s, uint32_t i, uint32_t j)
 {
     account k = { 0 };
     const uint32_t *p = s->key + i * s->heard, *q = s->key + j * s->heard;
@@ -155,7 +155,7 @@ float tab_twin_judge(const telling *s, uint32_t i, uint32_t j)
     return (float)(0.99 / (1 + exp(-z)));
 }
 
-const telling *tab_twin_teller_new(const tab_views *v, size_t table, tab_arena *a)
+const telling *tab_twin_rules_new(const tab_views *v, size_t table, tab_arena *a)
 {
     static const double SHARE = 0.05; /* of rows that have a twin, before anything is seen */
     const tab_table_view *t = &v->table[table];
