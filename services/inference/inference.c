@@ -3,7 +3,7 @@
 
 #include "common/base/hash.h"
 #include "common/base/proto.h"
-#include "services/inference/engine/evaluate/evaluate.h"
+#include "services/inference/engine/evaluate/held_out.h"
 #include "services/inference/engine/message.h"
 
 /* One run, or one evaluation, between the beginning and the end of its pass. */

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "common/json/spread.h"
-#include "services/inference/engine/evaluate/judge.h"
+#include "services/inference/engine/evaluate/answer_quality.h"
 #include "services/inference/engine/horizon/horizon.h"
 #include "services/inference/engine/impute/impute.h"
 #include "services/inference/engine/keys/grain.h"
@@ -263,7 +263,8 @@ static tab_status predict(const tab_engine *e, const tab_engine *keep, tab_profi
     if (st == TAB_OK)
         st = tab_leaks(e, f, p[s->table], *ret, err);
     if (st == TAB_OK && s->task != TAB_TASK_ANOMALY &&
-        !tab_judge(e, p[s->table], (uint32_t)s->table, s->column, tab_fitted_judged(e->arena, f), *ret))
+        !tab_answer_quality(e, p[s->table], (uint32_t)s->table, s->column, tab_fitted_judged(e->arena, f),
+                            *ret))
         st = tab_no_memory(err);
     if (st == TAB_OK && !tell_linked(e, p[s->table], s->table, &linked, *ret))
         st = tab_no_memory(err);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/base/order.h"
-#include "services/inference/engine/impute/grade.h"
+#include "services/inference/engine/impute/fill_quality.h"
 #include "services/inference/engine/impute/leave.h"
 #include "services/inference/engine/message.h"
 #include "services/inference/serve/request.h"
@@ -133,7 +133,7 @@ static bool grade(const tab_engine *e, const tab_column_profile *col, serve_impu
     const Tabella__Results *r = p->results;
     size_t n = r->n_row < GRADED ? r->n_row : GRADED,
            classes = r->n_row > 0 ? r->n_probabilities / r->n_row : 0;
-    tab_grade g;
+    tab_fill_quality g;
     if (r->n_value > 0 && col->number == NULL) {
         tab_fitted_free(m->fitted); /* numbers are no answer for cells that are none */
         m->fitted = NULL;
@@ -146,7 +146,7 @@ static bool grade(const tab_engine *e, const tab_column_profile *col, serve_impu
         for (size_t i = 0; i < n; i++)
             truth[i] = sorted[i] = col->number[r->row[i]];
         qsort(sorted, n, sizeof *sorted, tab_ascending_double);
-        g = tab_grade_numbers(truth, r->value, sorted, n);
+        g = tab_fill_quality_numbers(truth, r->value, sorted, n);
     } else {
         uint32_t *truth = tab_arena_new_of(a, uint32_t, n + 1), common = 0;
         size_t *count = tab_arena_new_of(a, size_t, classes + 1);
@@ -156,7 +156,7 @@ static bool grade(const tab_engine *e, const tab_column_profile *col, serve_impu
             count[truth[i]]++;
         for (uint32_t k = 1; k < classes; k++)
             common = count[k] > count[common] ? k : common;
-        g = tab_grade_classes(truth, r->label, n, common);
+        g = tab_fill_quality_classes(truth, r->label, n, common);
     }
     m->metric = g.metric;
     m->score = g.better ? g.score : g.baseline;

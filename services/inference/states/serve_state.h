@@ -12,7 +12,7 @@ typedef struct {
     const char *left;   /* why nothing is filled; NULL: it is */
     tab_fitted *fitted; /* NULL after a try: nothing is better than the usual value */
     const char *method, *metric;
-    double score, baseline, gain; /* of cells hidden from the fill (impute/grade.h) */
+    double score, baseline, gain; /* of cells hidden from the fill (impute/fill_quality.h) */
     double median, sd;   /* numeric columns: of the present values, far ones held within the fences */
     double median_share; /* of them, within half an sd of the median */
     uint32_t mode;       /* coded columns: the most frequent level, TAB_NULL without any */

@@ -13,7 +13,7 @@
 
 #include "common/files/csv/csv.h"
 #include "services/inference/engine/bundle.h"
-#include "services/inference/engine/evaluate/evaluate.h"
+#include "services/inference/engine/evaluate/held_out.h"
 
 enum { TABLES = 64 };
 

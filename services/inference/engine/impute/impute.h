@@ -14,8 +14,8 @@ typedef struct {
 
 /* ret lives in e->arena. key: [table][column] why a column is a reference or a key and stays as it is, or
  * NULL; the whole or a table's list may be NULL. A numeric cell counts as right within half of its column's
- * standard deviation, far values held within its fences (grade.h); a row's confidence is the expected share
- * of its filled cells that are right. */
+ * standard deviation, far values held within its fences (fill_quality.h); a row's confidence is the expected
+ * share of its filled cells that are right. */
 tab_status tab_impute(const tab_engine *e, tab_profile *const *p, size_t n, const char *const *const *key,
                       const tab_impute_target *target, Tabella__Imputation **ret, tab_error *err) TAB_CHECKED;
 #endif

@@ -8,9 +8,8 @@
  *      +--> numbers.c    range, outlier: numbers alone, and given the row's other cells
  *      +--> swapped.c    swapped: two cells that would each fit the other's column
  *      |
- *   judge.c      candidates become suspects with one confidence: a logistic regression for each kind over
- * what
- *                its finder measured, fitted on errors that were sown into public tables (weights.h)
+ *   candidates.c      candidates become suspects with one confidence: a logistic regression for each kind over
+ *                     what its finder measured, fitted on errors sown into public tables (weights.h)
  *
  * Nothing else reads suspects: a supplied cell is never overwritten. */
 #ifndef TAB_SUSPECTS_H
@@ -38,7 +37,7 @@ typedef struct {
     tab_str suggestion;            /* the likely right value; n = 0: none is known */
     uint32_t other;                /* column that speaks against it, UINT32_MAX: none */
     uint32_t agree, of;            /* rows that show what is usual, of how many */
-    double confidence;             /* judge.c */
+    double confidence;             /* candidates.c */
 } tab_suspect;
 
 /* At most one a cell, surest first (ties by row and column), none below `least`. At most TAB_MOST_SUSPECTS.

@@ -6,8 +6,8 @@
  *
  * One far value decides nothing: where at most one cell in fifty lies beyond fences as Tukey's (Exploratory
  * Data Analysis, 1977), such cells count as the fence. Decision 0292. */
-#ifndef TAB_IMPUTE_GRADE_H
-#define TAB_IMPUTE_GRADE_H
+#ifndef TAB_IMPUTE_FILL_QUALITY_H
+#define TAB_IMPUTE_FILL_QUALITY_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@ typedef struct {
     double score, baseline; /* of the answers, and of the plain one; NaN without a cell */
     double gain; /* over the plain answers, in standard errors; 0 where the plain ones are better */
     bool better; /* the gain is above one standard error */
-} tab_grade;
+} tab_fill_quality;
 
 /* How many widths of the middle half the fences stand from it: for grades Tukey's outer ones; for learning
  * farther out, as other columns may tell a far value. */
@@ -35,6 +35,8 @@ static inline double tab_lower_median(const double *sorted, size_t n)
 }
 
 /* truth and answer (n), finite. sorted (n): the truth, ascending. */
-tab_grade tab_grade_numbers(const double *truth, const double *answer, const double *sorted, size_t n);
-tab_grade tab_grade_classes(const uint32_t *truth, const uint32_t *answer, size_t n, uint32_t commonest);
+tab_fill_quality tab_fill_quality_numbers(const double *truth, const double *answer, const double *sorted,
+                                          size_t n);
+tab_fill_quality tab_fill_quality_classes(const uint32_t *truth, const uint32_t *answer, size_t n,
+                                          uint32_t commonest);
 #endif

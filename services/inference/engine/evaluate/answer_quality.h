@@ -1,15 +1,15 @@
 /* What a run's own answers are worth: those of rows whose target is known, which no answering model had seen,
  * beside that target. The figures of a picture: calibration, error by slice. */
-#ifndef TAB_JUDGE_H
-#define TAB_JUDGE_H
+#ifndef TAB_ANSWER_QUALITY_H
+#define TAB_ANSWER_QUALITY_H
 
 #include "services/inference/engine/profile/profile.h"
 
 /* Fills m's slices, calibration, error, baseline and judged from answers for labelled rows, where twenty and
  * more of the rows are known: r, made as those for the rows that are asked (tab_fitted_judged), or NULL: m's
  * results. p: the predicted table; table: its number. False: the arena is full. */
-bool tab_judge(const tab_engine *e, const tab_profile *p, uint32_t table, size_t target,
-               const Tabella__Results *r, Tabella__Prediction *m) TAB_CHECKED;
+bool tab_answer_quality(const tab_engine *e, const tab_profile *p, uint32_t table, size_t target,
+                        const Tabella__Results *r, Tabella__Prediction *m) TAB_CHECKED;
 
 /* The class of each row by the classes of a prediction; cells unknown to them get `count`. NULL: the arena is
  * full. */

@@ -19,8 +19,8 @@
  * the RMSE of always answering the mean. Of two classes, one of which has 70 % of the rows, the score is the
  * AUC. lift_pp is the gain over the baseline in percentage points (accuracy; share of the RMSE removed).
  * nrmse = rmse / the held-out target's standard deviation. */
-#ifndef TAB_EVALUATE_H
-#define TAB_EVALUATE_H
+#ifndef TAB_HELD_OUT_H
+#define TAB_HELD_OUT_H
 
 #include "services/inference/engine/predict/fitted.h"
 #include "services/inference/engine/relational/relational.h"

@@ -1,4 +1,4 @@
-#include "services/inference/engine/evaluate/judge.h"
+#include "services/inference/engine/evaluate/answer_quality.h"
 
 #include <math.h>
 #include <string.h>
@@ -160,8 +160,8 @@ static bool judge_numbers(tab_arena *a, const tab_profile *p, size_t target, con
     return true;
 }
 
-bool tab_judge(const tab_engine *e, const tab_profile *p, uint32_t table, size_t target,
-               const Tabella__Results *r, Tabella__Prediction *m)
+bool tab_answer_quality(const tab_engine *e, const tab_profile *p, uint32_t table, size_t target,
+                        const Tabella__Results *r, Tabella__Prediction *m)
 {
     tab_arena *a = e->arena;
     r = r != NULL ? r : m->results;

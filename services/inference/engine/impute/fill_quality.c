@@ -1,5 +1,5 @@
-/* See grade.h. fill_column.c grades its out-of-fold answers, serve_impute.c those of its models. */
-#include "services/inference/engine/impute/grade.h"
+/* See fill_quality.h. fill_column.c grades its out-of-fold answers, serve_impute.c those of its models. */
+#include "services/inference/engine/impute/fill_quality.h"
 
 #include <math.h>
 
@@ -43,9 +43,10 @@ static double in_errors(double sum, double square, size_t n)
     return !(mean > 0) || n < 2 ? 0 : error > 1e-9 * mean ? mean / error : 1e9;
 }
 
-tab_grade tab_grade_numbers(const double *truth, const double *answer, const double *sorted, size_t n)
+tab_fill_quality tab_fill_quality_numbers(const double *truth, const double *answer, const double *sorted,
+                                          size_t n)
 {
-    tab_grade g = { .metric = "r2", .score = (double)NAN, .baseline = (double)NAN };
+    tab_fill_quality g = { .metric = "r2", .score = (double)NAN, .baseline = (double)NAN };
     double lo, hi, mean = 0, all = 0, plain = 0, own = 0, gain = 0, square = 0;
     if (n == 0)
         return g;
@@ -70,9 +71,10 @@ tab_grade tab_grade_numbers(const double *truth, const double *answer, const dou
     return g;
 }
 
-tab_grade tab_grade_classes(const uint32_t *truth, const uint32_t *answer, size_t n, uint32_t commonest)
+tab_fill_quality tab_fill_quality_classes(const uint32_t *truth, const uint32_t *answer, size_t n,
+                                          uint32_t commonest)
 {
-    tab_grade g = { .metric = "accuracy", .score = (double)NAN, .baseline = (double)NAN };
+    tab_fill_quality g = { .metric = "accuracy", .score = (double)NAN, .baseline = (double)NAN };
     double hits = 0, plain = 0, square = 0;
     if (n == 0)
         return g;

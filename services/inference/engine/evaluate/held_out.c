@@ -1,18 +1,18 @@
-/* See evaluate.h: how good the answers for one target are, for an endpoint's report. The daemon calls
+/* See held_out.h: how good the answers for one target are, for an endpoint's report. The daemon calls
  * tab_evaluate on the rows that an endpoint is pinned to.
  *
  *   strata ─> units, partition.c ─> (train, held) ─> answer_held.c   profile and fit on train, score held
  *          ─> grade    classify, regress, detect or separate; the weakest slice (slice.c); doubts.c
  *          ─> future   the last rows held out as well, where time orders them; future.c */
-#include "services/inference/engine/evaluate/evaluate.h"
+#include "services/inference/engine/evaluate/held_out.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "common/base/order.h"
+#include "services/inference/engine/evaluate/answer_quality.h"
 #include "services/inference/engine/evaluate/doubts.h"
-#include "services/inference/engine/evaluate/judge.h"
 #include "services/inference/engine/evaluate/parts.h"
 #include "services/inference/engine/evaluate/quality_metrics.h"
 #include "services/inference/engine/evaluate/slice.h"
