@@ -4,7 +4,7 @@
  *
  * Passes (Run, Evaluate, the fit of a serve call) are bounded by slots, which organizations take in turn
  * (decision 0236), and serve calls, which are short, find threads of their own.
- * A pass that is suspected of having killed a worker runs in a process of its own (alone.c).
+ * A pass that is suspected of having killed a worker runs in a process of its own (isolated_pass.c).
  * A pass ends early when its deadline passes, its caller goes, or a message names it on
  * tabella.cancel.CALL. */
 #ifndef TAB_INFERENCE_H
@@ -46,7 +46,7 @@ typedef struct {
     tab_pool *pool, *behind; /* helpers of passes; of those that step back (decision 0259) */
     tab_states *states;
     struct state_store *store; /* where states are kept; NULL: nowhere (alone, tests) */
-    bool alone;                /* this process is for one pass (alone.c) */
+    bool alone;                /* this process is for one pass (isolated_pass.c) */
     atomic_bool ends;          /* it is over: what nobody waits for ends too */
     atomic_bool leaves;        /* it stops: other workers are to own its states */
 
@@ -125,10 +125,10 @@ void homes_tell(inference *self, const char *key);
 void homes_send(inference *self);
 tab_status homes_hold(void *self, tab_call *call, tab_error *err);
 
-/* gone.c. Starts a thread that drops states of deleted endpoints, and does what else waits for nobody; it
- * ends with inference_stop, and is waited for. */
-bool gone_start(inference *self) TAB_CHECKED;
-void gone_stop(inference *self);
+/* deleted_endpoints.c. Starts a thread that drops states of deleted endpoints, and does what else waits for
+ * nobody; it ends with inference_stop, and is waited for. */
+bool deleted_endpoints_start(inference *self) TAB_CHECKED;
+void deleted_endpoints_stop(inference *self);
 
 /* bases.c. The engine's base that computes what the organization calls by this name: "" is the default
  * base; an unknown one, another organization's and a retired one are refused. */
@@ -160,11 +160,12 @@ tab_status serve(void *self, tab_call *call, tab_error *err);              /* se
 tab_status inference_generate(void *self, tab_call *call, tab_error *err); /* generate.c */
 tab_status inference_horizon(void *self, tab_call *call, tab_error *err);  /* horizon.c */
 
-/* alone.c: runs the call in a process of its own; *ret is a message pointer. JOB_FAILED: the process died of
- * it. UNAVAILABLE: none could be started. */
-tab_status alone_call(inference *self, tab_call *call, const char *method,
-                      const ProtobufCMessageDescriptor *reply, const void *ret, tab_error *err) TAB_CHECKED;
-void alone_begin(inference *self);  /* in that process, once it serves */
-void serve_state_free(void *state); /* serve_state.c */
+/* isolated_pass.c: runs the call in a process of its own; *ret is a message pointer. JOB_FAILED: the process
+ * died of it. UNAVAILABLE: none could be started. */
+tab_status isolated_pass_call(inference *self, tab_call *call, const char *method,
+                              const ProtobufCMessageDescriptor *reply, const void *ret,
+                              tab_error *err) TAB_CHECKED;
+void isolated_pass_begin(inference *self); /* in that process, once it serves */
+void serve_state_free(void *state);        /* serve_state.c */
 
 #endif

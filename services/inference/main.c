@@ -78,7 +78,7 @@ static void leave(inference *self, tab_health *health, tab_rpc *rpc, const confi
     if (!tab_rpc_drain(rpc, cfg->drain_s)) /* passes may take hours: none is waited for longer */
         tab_log(TAB_INFO, "what still computes is given back");
     inference_stop(self);
-    gone_stop(self);
+    deleted_endpoints_stop(self);
 }
 
 int main(int argc, char **argv)
@@ -139,14 +139,15 @@ int main(int argc, char **argv)
                         .slots = turns,
                         .alone = cfg.alone };
     watch_and_limit(health, rpc, pg, &cfg, slots);
-    if (!inference_start(&self) || !gone_start(&self) || !tab_rpc_serve(rpc, inference_methods, &self)) {
+    if (!inference_start(&self) || !deleted_endpoints_start(&self) ||
+        !tab_rpc_serve(rpc, inference_methods, &self)) {
         inference_stop(&self);
-        gone_stop(&self);
+        deleted_endpoints_stop(&self);
         return EXIT_FAILURE;
     }
     tab_health_ready(health, true);
     if (cfg.alone)
-        alone_begin(&self);
+        isolated_pass_begin(&self);
 
     tab_log(TAB_INFO, "stopping on signal %d", tab_signals_wait(&stop));
     leave(&self, health, rpc, &cfg);

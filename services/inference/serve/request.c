@@ -19,7 +19,7 @@ static void give(void *arg)
     tab_states_give(h->self->states, h->loan);
 }
 
-bool serve_hold(inference *self, tab_call *call, tab_loan *loan)
+bool loan_until_packed(inference *self, tab_call *call, tab_loan *loan)
 {
     hold *h = tab_arena_new_of(call->arena, hold, 1);
     if (h == NULL)

@@ -41,6 +41,6 @@ tab_status serve_cross(const tab_engine *e, const serve_state *st, const serve_r
                        tab_error *err) TAB_CHECKED;
 
 /* Keeps the loan until the call's arena ends. */
-bool serve_hold(inference *self, tab_call *call, tab_loan *loan) TAB_CHECKED;
+bool loan_until_packed(inference *self, tab_call *call, tab_loan *loan) TAB_CHECKED;
 
 #endif

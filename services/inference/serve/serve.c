@@ -267,7 +267,7 @@ tab_status serve(void *arg, tab_call *call, tab_error *err)
                        : serve_answer(self, call, q, tab_loan_state(loan), y, err);
     /* What the answer points to in the state is copied by packing it after this returns: hold it until
      * then. */
-    if (s == TAB_OK && !serve_hold(self, call, loan))
+    if (s == TAB_OK && !loan_until_packed(self, call, loan))
         s = tab_no_memory(err);
     if (s != TAB_OK)
         tab_states_give(self->states, loan);

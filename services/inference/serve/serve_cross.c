@@ -12,8 +12,8 @@
 #include "common/bundle/bundle_json.h"
 #include "services/inference/engine/link/cross_tables.h"
 #include "services/inference/engine/message.h"
-#include "services/inference/serve/near.h"
 #include "services/inference/serve/request.h"
+#include "services/inference/serve/row_index.h"
 
 enum {
     CONTEXT = 200,  /* evenly spaced rows of a pinned table, and their likest in the others */
@@ -28,8 +28,8 @@ typedef struct {
     bool *chosen, *own;    /* (pinned rows) taken in; likest to a request row of this very table */
     uint32_t *from;        /* (n_pinned) */
     size_t n_rows, n_pinned;
-    const tab_near_index *index;
-    tab_near_space *space;
+    const tab_row_index *index;
+    tab_row_index_space *space;
 } side;
 
 /* The pinned rows that the call needs. A pinned row that is a request row over again would compete with it
@@ -45,8 +45,8 @@ static void choose(const serve_state *st, side *side_of, size_t n)
     for (size_t i = 0; i < n; i++)
         for (size_t r = 0; r < side_of[i].n_rows; r++)
             for (size_t k = 0; k < n; k++) {
-                size_t found = tab_near_rows(side_of[k].index, side_of[k].space, side_of[i].rows, r,
-                                             k == i ? 1 : most, near);
+                size_t found = tab_row_index_rows(side_of[k].index, side_of[k].space, side_of[i].rows, r,
+                                                  k == i ? 1 : most, near);
                 for (size_t m = 0; m < found; m++)
                     (k == i ? side_of[k].own : side_of[k].chosen)[near[m]] = true;
             }
@@ -58,7 +58,7 @@ static void choose(const serve_state *st, side *side_of, size_t n)
                 continue;
             side_of[i].chosen[r] = true;
             for (size_t k = 0; k < n; k++)
-                if (k != i && tab_near_rows(side_of[k].index, side_of[k].space, t, r, 1, near) == 1)
+                if (k != i && tab_row_index_rows(side_of[k].index, side_of[k].space, t, r, 1, near) == 1)
                     side_of[k].chosen[near[0]] = true;
         }
     }
@@ -353,7 +353,7 @@ tab_status serve_cross(const tab_engine *e, const serve_state *st, const serve_r
         s[i].chosen = tab_arena_new_of(a, bool, rows + 1);
         s[i].own = tab_arena_new_of(a, bool, rows + 1);
         s[i].from = tab_arena_new_of(a, uint32_t, rows + 1);
-        s[i].space = tab_near_scratch(a, s[i].index);
+        s[i].space = tab_row_index_scratch(a, s[i].index);
         if (s[i].space == NULL)
             return tab_no_memory(err);
     }

@@ -211,7 +211,7 @@ bool serve_keep(inference *self, tab_call *call, const char *key, serve_state *s
         serve_state_free(kept);
         return false;
     }
-    if (serve_hold(self, call, loan))
+    if (loan_until_packed(self, call, loan))
         return true;
     tab_states_give(self->states, loan);
     return false;

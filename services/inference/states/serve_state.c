@@ -101,9 +101,9 @@ tab_status serve_state_ready(serve_state *st, tab_error *err)
         imputer[t] = tab_arena_new_of(a, serve_imputer, st->table[t]->cols + 1);
     }
     if (st->n > 1)
-        st->near = tab_arena_new_of(a, tab_near_index *, st->n);
+        st->near = tab_arena_new_of(a, tab_row_index *, st->n);
     for (size_t t = 0; st->near != NULL && t < st->n; t++)
-        st->near[t] = tab_near_new(a, st->table[t]);
+        st->near[t] = tab_row_index_new(a, st->table[t]);
     if (tab_arena_full(a))
         return tab_no_memory(err);
     st->imputer = imputer;

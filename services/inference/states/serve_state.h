@@ -4,7 +4,7 @@
 
 #include "services/inference/engine/bundle.h"
 #include "services/inference/inference.h"
-#include "services/inference/serve/near.h"
+#include "services/inference/serve/row_index.h"
 
 /* What fills the missing cells of a column: fitted when a request first lacks one. */
 typedef struct {
@@ -26,7 +26,7 @@ typedef struct {
     const tab_table **table;            /* (n) pinned */
     tab_profile **profile;              /* (n) */
     Tabella__TableUnderstanding **seen; /* (n) */
-    tab_near_index **near;              /* (n) with two tables or more; else NULL */
+    tab_row_index **near;               /* (n) with two tables or more; else NULL */
     uint64_t cells;
     bool explain;
     double threshold;

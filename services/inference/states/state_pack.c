@@ -27,7 +27,7 @@ typedef struct {
     const tab_table **table;
     tab_profile **profile;
     Tabella__TableUnderstanding **seen;
-    tab_near_index **near;
+    tab_row_index **near;
     tab_selection sel;
     tab_linked linked;
     const char *const *const *key;
@@ -112,7 +112,7 @@ static void pack_kept(tab_pack *p, void *each, const void *context)
     TAB_PACK_EACH(p, k->table, k->n, pack_a_table, NULL);
     TAB_PACK_EACH(p, k->profile, k->n, pack_a_profile, NULL);
     TAB_PACK_MESSAGES(p, k->seen, k->n, &tabella__table_understanding__descriptor);
-    TAB_PACK_EACH(p, k->near, k->n, tab_pack_near, NULL);
+    TAB_PACK_EACH(p, k->near, k->n, tab_pack_row_index, NULL);
     TAB_PACK_MESSAGE(p, k->sel.target, &tabella__target_selection__descriptor);
     TAB_PACK_MESSAGE(p, k->sel.how, &tabella__task_selection__descriptor);
     pack_linked(p, &k->linked);

@@ -1,4 +1,4 @@
-/* See state_store.h; serve_maker.c reads and writes states, gone.c drops them. */
+/* See state_store.h; serve_maker.c reads and writes states, deleted_endpoints.c drops them. */
 #include "services/inference/states/state_store.h"
 
 #include <sodium.h>

@@ -8,8 +8,8 @@
  *      +--> numbers.c    range, outlier: numbers alone, and given the row's other cells
  *      +--> swapped.c    swapped: two cells that would each fit the other's column
  *      |
- *   candidates.c      candidates become suspects with one confidence: a logistic regression for each kind over
- *                     what its finder measured, fitted on errors sown into public tables (weights.h)
+ *   candidates.c      they become suspects with one confidence: a logistic regression for each kind over what
+ *                     its finder measured, fitted on errors sown into public tables (weights.h)
  *
  * Nothing else reads suspects: a supplied cell is never overwritten. */
 #ifndef TAB_SUSPECTS_H

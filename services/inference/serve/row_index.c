@@ -1,6 +1,6 @@
-/* See near.h: an inverted index from hashed features to pinned rows; a query adds up weights of the rows
+/* See row_index.h: an inverted index from hashed features to pinned rows; a query adds up weights of the rows
  * that share a feature with it. */
-#include "services/inference/serve/near.h"
+#include "services/inference/serve/row_index.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,14 +15,14 @@ enum {
     BUDGET = 20000   /* postings that one query reads */
 };
 
-struct tab_near_index {
+struct tab_row_index {
     size_t rows;
     uint32_t *at;  /* (FEATURES + 1) into row */
     uint32_t *row; /* ascending within a feature */
     float *length; /* (rows) sqrt of the sum of idf^2 */
 };
 
-struct tab_near_space {
+struct tab_row_index_space {
     float *score;      /* (rows) */
     uint32_t *touched; /* (rows) */
     uint32_t feature[ROW_MOST];
@@ -85,16 +85,16 @@ static size_t features_of(const tab_table *t, size_t row, uint32_t feature[ROW_M
     return m;
 }
 
-static float weight(const tab_near_index *x, uint32_t f)
+static float weight(const tab_row_index *x, uint32_t f)
 {
     uint32_t n = x->at[f + 1] - x->at[f];
     float idf = n == 0 ? 0 : logf(1.0f + (float)x->rows / (float)n);
     return idf * idf;
 }
 
-tab_near_index *tab_near_new(tab_arena *a, const tab_table *t)
+tab_row_index *tab_row_index_new(tab_arena *a, const tab_table *t)
 {
-    tab_near_index *x = tab_arena_new_of(a, tab_near_index, 1);
+    tab_row_index *x = tab_arena_new_of(a, tab_row_index, 1);
     uint32_t *feature = malloc(ROW_MOST * sizeof *feature);
     if (x == NULL || feature == NULL || (x->at = tab_arena_new_of(a, uint32_t, FEATURES + 2)) == NULL) {
         free(feature);
@@ -128,9 +128,9 @@ tab_near_index *tab_near_new(tab_arena *a, const tab_table *t)
     return tab_arena_full(a) ? NULL : x;
 }
 
-tab_near_space *tab_near_scratch(tab_arena *a, const tab_near_index *x)
+tab_row_index_space *tab_row_index_scratch(tab_arena *a, const tab_row_index *x)
 {
-    tab_near_space *s = tab_arena_new_of(a, tab_near_space, 1);
+    tab_row_index_space *s = tab_arena_new_of(a, tab_row_index_space, 1);
     if (s == NULL)
         return NULL;
     s->score = tab_arena_new_of(a, float, x->rows + 1);
@@ -138,8 +138,8 @@ tab_near_space *tab_near_scratch(tab_arena *a, const tab_near_index *x)
     return s->touched == NULL ? NULL : s;
 }
 
-size_t tab_near_rows(const tab_near_index *x, tab_near_space *s, const tab_table *q, size_t row, size_t most,
-                     uint32_t *ret)
+size_t tab_row_index_rows(const tab_row_index *x, tab_row_index_space *s, const tab_table *q, size_t row,
+                          size_t most, uint32_t *ret)
 {
     size_t n = features_of(q, row, s->feature), touched = 0, found = 0, spent = 0;
     /* Reads the rarest features first. How many postings a feature may have doubles until the budget is
@@ -180,15 +180,15 @@ size_t tab_near_rows(const tab_near_index *x, tab_near_space *s, const tab_table
 static void pack(tab_pack *p, void *each, const void *context)
 {
     (void)context;
-    tab_near_index *x = each;
+    tab_row_index *x = each;
     TAB_PACK(p, x->at, FEATURES + 2);
     TAB_PACK(p, x->row, x->at == NULL ? 0 : x->at[FEATURES]);
     TAB_PACK(p, x->length, x->rows);
 }
 
-void tab_pack_near(tab_pack *p, void *each, const void *context)
+void tab_pack_row_index(tab_pack *p, void *each, const void *context)
 {
     (void)context;
-    tab_near_index **x = each;
+    tab_row_index **x = each;
     TAB_PACK_ONE(p, *x, pack);
 }

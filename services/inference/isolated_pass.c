@@ -27,7 +27,7 @@ enum { START_MS = 30000, STOP_MS = 5000, LOOK_MS = 20, NAME = 40 };
 
 extern char **environ;
 
-void alone_begin(inference *self)
+void isolated_pass_begin(inference *self)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     prctl(PR_SET_NAME, ALONE); /* so that a list of processes tells them apart */
@@ -117,8 +117,8 @@ static void end_child(pid_t child)
     }
 }
 
-tab_status alone_call(inference *self, tab_call *call, const char *method,
-                      const ProtobufCMessageDescriptor *reply, const void *ret, tab_error *err)
+tab_status isolated_pass_call(inference *self, tab_call *call, const char *method,
+                              const ProtobufCMessageDescriptor *reply, const void *ret, tab_error *err)
 {
     pass p;
     int out = -1, status = 0;

@@ -185,13 +185,13 @@ static void *gone_states(void *arg)
     return NULL;
 }
 
-bool gone_start(inference *self)
+bool deleted_endpoints_start(inference *self)
 {
     self->cleans = pthread_create(&self->cleaner, NULL, gone_states, self) == 0;
     return self->cleans;
 }
 
-void gone_stop(inference *self)
+void deleted_endpoints_stop(inference *self)
 {
     if (self->cleans)
         pthread_join(self->cleaner, NULL);
