@@ -71,14 +71,19 @@ static void watch_and_limit(tab_health *health, tab_rpc *rpc, tab_pg *pg, const 
     tab_rpc_limits(rpc, heavy + cfg->threads, 4096, (size_t)cfg->call_mib << 20);
 }
 
+static void stop_threads(inference *self)
+{
+    inference_stop(self);
+    deleted_endpoints_stop(self);
+}
+
 static void leave(inference *self, tab_health *health, tab_rpc *rpc, const config *cfg)
 {
     atomic_store(&self->leaves, true);
     tab_health_leave(health, cfg->leave_s);
     if (!tab_rpc_drain(rpc, cfg->drain_s)) /* passes may take hours: none is waited for longer */
         tab_log(TAB_INFO, "what still computes is given back");
-    inference_stop(self);
-    deleted_endpoints_stop(self);
+    stop_threads(self);
 }
 
 int main(int argc, char **argv)
@@ -141,8 +146,7 @@ int main(int argc, char **argv)
     watch_and_limit(health, rpc, pg, &cfg, slots);
     if (!inference_start(&self) || !deleted_endpoints_start(&self) ||
         !tab_rpc_serve(rpc, inference_methods, &self)) {
-        inference_stop(&self);
-        deleted_endpoints_stop(&self);
+        stop_threads(&self);
         return EXIT_FAILURE;
     }
     tab_health_ready(health, true);
