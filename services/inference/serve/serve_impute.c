@@ -6,12 +6,12 @@
 
 #include "common/base/order.h"
 #include "services/inference/engine/impute/fill_quality.h"
+#include "services/inference/engine/impute/impute.h"
 #include "services/inference/engine/impute/leave.h"
 #include "services/inference/engine/message.h"
 #include "services/inference/serve/request.h"
 
-enum { MODEL, MEDIAN, MODE, PREDICTION };
-static const char *const methods[] = { "model", "median", "mode", "prediction" };
+enum { MODEL, MEDIAN, MODE, PREDICTION }; /* tab_fill_methods */
 
 typedef struct {
     uint32_t table, row, column, method;
@@ -203,7 +203,7 @@ static tab_status learn(const tab_engine *e, const tab_profile *p, size_t t, siz
     memcpy(own.col, p->col, p->table->cols * sizeof *own.col);
     if (number != NULL)
         own.col[c].number = number; /* one far value drives no fill: decision 0292 */
-    m->method = p->col[c].type == TAB_NUMERIC ? methods[MEDIAN] : methods[MODE];
+    m->method = p->col[c].type == TAB_NUMERIC ? tab_fill_methods[MEDIAN] : tab_fill_methods[MODE];
     m->metric = p->col[c].type == TAB_NUMERIC ? "r2" : "accuracy";
     m->score = m->baseline = (double)NAN;
     if (p->col[c].type != TAB_NUMERIC)
@@ -215,7 +215,7 @@ static tab_status learn(const tab_engine *e, const tab_profile *p, size_t t, siz
     if (s == TAB_OK && !grade(e, &p->col[c], m))
         return TAB_INTERNAL;
     if (m->fitted != NULL)
-        m->method = methods[MODEL];
+        m->method = tab_fill_methods[MODEL];
     return weigh_absence(e, p, c, m) ? TAB_OK : TAB_INTERNAL;
 }
 
@@ -342,7 +342,7 @@ static tab_status say_how(tab_arena *a, filling *w, size_t i, size_t c, const se
     x->table = (uint32_t)i;
     x->column = (uint32_t)c;
     /* the target's own score stands in the endpoint's report */
-    x->method = tab_text(m == NULL ? methods[PREDICTION] : m->method);
+    x->method = tab_text(m == NULL ? tab_fill_methods[PREDICTION] : m->method);
     bool graded = m != NULL && isfinite(m->baseline);
     x->metric = tab_text(graded ? m->metric : "");
     x->score = graded ? m->score : 0;
@@ -441,26 +441,6 @@ static tab_status fill_all(const tab_engine *e, serve_state *st, const serve_req
     return TAB_OK;
 }
 
-/* Room for n cells. */
-static tab_status begin_message(tab_arena *a, Tabella__Imputation *m, size_t n, tab_error *err)
-{
-    m->table = tab_arena_new_of(a, uint32_t, n + 1);
-    m->row = tab_arena_new_of(a, uint32_t, n + 1);
-    m->column = tab_arena_new_of(a, uint32_t, n + 1);
-    m->method_of = tab_arena_new_of(a, uint32_t, n + 1);
-    m->confidence_table = tab_arena_new_of(a, uint32_t, n + 1);
-    m->confidence_row = tab_arena_new_of(a, uint32_t, n + 1);
-    m->row_confidence = tab_arena_new_of(a, double, n + 1);
-    m->n_method = sizeof methods / sizeof *methods;
-    m->method = tab_arena_new_of(a, char *, m->n_method);
-    if (tab_arena_full(a))
-        return tab_no_memory(err);
-    for (size_t k = 0; k < m->n_method; k++)
-        m->method[k] = tab_text(methods[k]);
-    m->n_table = m->n_row = m->n_column = m->n_method_of = n;
-    return TAB_OK;
-}
-
 /* A row's confidence is the mean of its cells'. */
 static tab_status write_cells(tab_arena *a, Tabella__Imputation *m, const filled *f, size_t n, tab_error *err)
 {
@@ -505,7 +485,8 @@ tab_status serve_impute(const tab_engine *e, serve_state *st, const serve_reques
     if (tab_arena_full(a))
         return tab_no_memory(err);
     TAB_TRY(fill_all(e, st, r, prediction, &w, err));
-    TAB_TRY(begin_message(a, w.m, w.n, err));
+    if (!tab_imputation_room(a, w.n, w.m))
+        return tab_no_memory(err);
     TAB_TRY(write_cells(a, w.m, w.f, w.n, err));
     *ret = w.m;
     return TAB_OK;
