@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "common/base/config.h"
+#include "common/rpc/daemon.h"
 #include "common/run/health.h"
 #include "common/run/signals.h"
 #include "common/run/trace.h"
@@ -108,12 +109,8 @@ int main(int argc, char **argv)
     TAB_AUTO(tab_health) *health = tab_health_open(cfg.port); /* last opened, first freed: it looks at all */
     if (relay == NULL || health == NULL)
         return EXIT_FAILURE;
-    tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
     static tab_schema schema = { .schema = "data_connector", .least = 5 };
-    schema.pg = pg;
-    tab_health_watch(health, "postgres", tab_pg_alive, pg);
-    tab_health_watch(health, "schema", tab_schema_fits, &schema);
-    tab_health_watch(health, "nats", tab_rpc_alive, rpc);
+    tab_daemon_watch(health, rpc, pg, &schema);
     static const char *const slow[] = {
         "Ingest", "Load", "Connect", "Sync", "Write", NULL
     }; /* as the source, or the body, is */
@@ -123,11 +120,7 @@ int main(int argc, char **argv)
     if (sweeper == NULL)
         return EXIT_FAILURE;
     bool good = tab_rpc_serve(rpc, data_methods, &self);
-    tab_health_ready(health, good);
-    if (good) {
-        tab_log(TAB_INFO, "stopping on signal %d", tab_signals_wait(&stop));
-        tab_health_leave(health, cfg.leave_s);
-    }
+    tab_daemon_until_stopped(health, good, &stop, cfg.leave_s);
     good = good && tab_rpc_drain(rpc, cfg.drain_s);
     atomic_store(&self.stop, true);
     tab_sweeper_close(sweeper);

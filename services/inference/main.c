@@ -5,6 +5,7 @@
 
 #include "common/base/config.h"
 #include "common/base/log.h"
+#include "common/rpc/daemon.h"
 #include "common/run/health.h"
 #include "common/run/machine.h"
 #include "common/run/signals.h"
@@ -58,12 +59,8 @@ static void ready_engine(void)
 /* Who watches the process, and how much it takes at once. */
 static void watch_and_limit(tab_health *health, tab_rpc *rpc, tab_pg *pg, const config *cfg, int64_t slots)
 {
-    tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
     static tab_schema schema = { .schema = "inference", .least = 3 };
-    schema.pg = pg;
-    tab_health_watch(health, "postgres", tab_pg_alive, pg);
-    tab_health_watch(health, "schema", tab_schema_fits, &schema);
-    tab_health_watch(health, "nats", tab_rpc_alive, rpc);
+    tab_daemon_watch(health, rpc, pg, &schema);
     /* A pass holds a thread from when its tables come, before it waits for a slot: twice as many. */
     static const char *const passes[] = { "Run", "Evaluate", NULL };
     int64_t heavy = 2 * 3 * slots;
