@@ -21,7 +21,7 @@ typedef struct {
     double least; /* log-odds of the least that joins: of 0.5, or of what is asked for where that is lower */
 } grouping;
 
-static int likeliest_first(const void *a, const void *b)
+int tab_twins_likeliest_first(const void *a, const void *b)
 {
     const tab_twin *x = a, *y = b;
     if (x->p != y->p)
@@ -169,14 +169,14 @@ tab_status tab_twin_groups(const tab_twin_pairs *s, float least, tab_arena *a, t
     f.failed =
         f.failed || g.up == NULL || g.next == NULL || g.size == NULL || best == NULL || touched == NULL;
     if (!f.failed && f.n > 0) {
-        qsort(f.twin, f.n, sizeof *f.twin, likeliest_first);
+        qsort(f.twin, f.n, sizeof *f.twin, tab_twins_likeliest_first);
         group(&g, &f);
         for (size_t i = 0; i < f.n; i++)
             if (tab_root(g.up, f.twin[i].a) == tab_root(g.up, f.twin[i].b))
                 f.twin[kept++] = f.twin[i];
         f.n = kept;
         follow(&g, least, best, touched, &f);
-        qsort(f.twin, f.n, sizeof *f.twin, likeliest_first);
+        qsort(f.twin, f.n, sizeof *f.twin, tab_twins_likeliest_first);
     }
     *ret = f.failed ? NULL : tab_arena_new_of(a, tab_twin, f.n);
     bool ok = *ret != NULL;
