@@ -82,6 +82,11 @@ BENCH_PROGRAMS += $(B)/bench/leaks
 $(B)/bench/leaks: $(B)/tests/bench/targets/leaks.o $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 # ---- frozen answers -----------------------------------------------------------------------------
+## make tidy            sizes of functions, files and folders, titles, links, declarations, large files
+.PHONY: tidy
+tidy:
+	@python3 tests/lib/tidy.py
+
 ## make golden          writes the frozen answers of base-1 and base-2 again, after an intended change
 .PHONY: golden
 golden: $(B)/test/services-inference-engine-tests
@@ -149,7 +154,7 @@ cluster:
 TSAN := $(patsubst tests/tsan/%.c,$(B)/tsan/%,$(wildcard tests/tsan/*.c))
 .PHONY: tsan tsan-programs
 tsan-programs: $(TSAN)
-$(B)/tsan/%: $(B)/tests/tsan/%.o $(B)/services/inference/states.o $(B)/services/inference/pool.o $(B)/services/inference/memory.o \
+$(B)/tsan/%: $(B)/tests/tsan/%.o $(B)/services/inference/states/states.o $(B)/services/inference/pool.o $(B)/services/inference/memory.o \
     $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 tsan:

@@ -19,20 +19,20 @@ static _Atomic int least = TAB_INFO;
 static _Thread_local char at_request[64], at_org[64], at_trace[64];
 static const char *const level_names[] = { "debug", "info", "warn", "error" };
 
+static void set_level(tab_log_level level)
+{
+    atomic_store(&least, (int)level);
+}
+
 void tab_log_open(const char *daemon, tab_log_level level)
 {
     daemon_name = daemon;
-    tab_log_set_level(level);
+    set_level(level);
 }
 
 const char *tab_log_daemon(void)
 {
     return daemon_name;
-}
-
-void tab_log_set_level(tab_log_level level)
-{
-    atomic_store(&least, (int)level);
 }
 
 bool tab_log_level_of(const char *text, tab_log_level *ret)

@@ -9,7 +9,6 @@ typedef enum { TAB_DEBUG, TAB_INFO, TAB_WARN, TAB_ERROR } tab_log_level;
 
 void tab_log_open(const char *daemon, tab_log_level level); /* before any thread; daemon is a literal */
 const char *tab_log_daemon(void);
-void tab_log_set_level(tab_log_level level);
 bool tab_log_level_of(const char *text, tab_log_level *ret) TAB_CHECKED; /* "debug" ... "error" */
 
 void tab_log(tab_log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

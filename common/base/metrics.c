@@ -88,7 +88,8 @@ void tab_metric_observe(tab_metric *m, double seconds)
     tab_metric_add(m, seconds);
 }
 
-double tab_metric_value(const tab_metric *m)
+/* Of a histogram how many were observed. */
+static double value_of(const tab_metric *m)
 {
     if (m->kind != HISTOGRAM)
         return atomic_load_explicit(&m->value, memory_order_relaxed);
@@ -148,7 +149,7 @@ void tab_metrics_write(struct evbuffer *out)
             write_histogram(m, out);
         else
             evbuffer_add_printf(out, m->labels[0] == 0 ? "%s%s %.17g\n" : "%s{%s} %.17g\n", m->name,
-                                m->labels, tab_metric_value(m));
+                                m->labels, value_of(m));
     }
     pthread_mutex_unlock(&lock);
 }

@@ -17,7 +17,6 @@ tab_metric *tab_histogram(const char *name, const char *help, const char *labels
 void tab_metric_add(tab_metric *m, double by);                                     /* counter, gauge */
 void tab_metric_set(tab_metric *m, double to);                                     /* gauge */
 void tab_metric_observe(tab_metric *m, double seconds);
-double tab_metric_value(const tab_metric *m); /* histogram: how many were observed */
 
 /* Before each tab_metrics_write, fn sets gauges that would be costly to keep exact all the time. One a
  * process. NULL removes it; when that call returns, fn is not running. */

@@ -12,14 +12,15 @@ static void keep(void *arena, void *p)
     (void)p;
 }
 
-ProtobufCAllocator tab_proto_allocator(tab_arena *a)
+/* An allocator over the arena (its free does nothing), to hand to __unpack. */
+static ProtobufCAllocator allocator_of(tab_arena *a)
 {
     return (ProtobufCAllocator){ take, keep, a };
 }
 
 void *tab_proto_read(tab_arena *a, const ProtobufCMessageDescriptor *d, tab_str bytes)
 {
-    ProtobufCAllocator from = tab_proto_allocator(a);
+    ProtobufCAllocator from = allocator_of(a);
     return protobuf_c_message_unpack(d, &from, bytes.n, (const uint8_t *)bytes.p);
 }
 

@@ -6,9 +6,6 @@
 
 #include "common/base/arena.h"
 
-/* An allocator over the arena (its free does nothing), to hand to __unpack. */
-ProtobufCAllocator tab_proto_allocator(tab_arena *a);
-
 /* NULL: not a legal message, or the arena is full (tab_arena_full tells). Lives in the arena. */
 void *tab_proto_read(tab_arena *a, const ProtobufCMessageDescriptor *d, tab_str bytes) TAB_CHECKED;
 

@@ -21,14 +21,6 @@ size_t tab_bundle_first(const Tabella__Bundle *b, tab_paged array)
     return bundle_first(b, array);
 }
 
-tab_paged tab_paged_named(const char *name)
-{
-    int i = 0;
-    while (i < TAB_PAGE_COUNT && strcmp(tab_paged_name((tab_paged)i), name) != 0)
-        i++;
-    return (tab_paged)i;
-}
-
 /* A message of the arena, as `of` is. A full arena gives NULL. */
 #define COPY(a, type, of) ((type *)copied((a), (of), sizeof(type)))
 static void *copied(tab_arena *a, const void *of, size_t size)

@@ -15,8 +15,6 @@
 size_t tab_bundle_total(const Tabella__Bundle *b, tab_paged array);
 size_t tab_bundle_held(const Tabella__Bundle *b, tab_paged array);
 size_t tab_bundle_first(const Tabella__Bundle *b, tab_paged array);
-/* The array of that name; TAB_PAGE_COUNT: there is none. */
-tab_paged tab_paged_named(const char *name);
 
 /* Of a whole, sound bundle, which the results point into; NULL: the arena is full. */
 Tabella__Bundle *tab_bundle_head(tab_arena *a, const Tabella__Bundle *b);

@@ -296,7 +296,8 @@ static page_value first_of(tab_arena *a, const page_value *x, size_t n)
     return list;
 }
 
-page_value page_list_of(tab_arena *a, const page_value *x, size_t n)
+/* Of numbers. */
+static page_value list_of(tab_arena *a, const page_value *x, size_t n)
 {
     tab_json *j = tab_arena_new_of(a, tab_json, n + 1);
     for (size_t i = 0; j != NULL && i < n; i++) {
@@ -357,7 +358,7 @@ bool page_call(tab_arena *a, tab_str name, const page_value *x, size_t n, page_v
     } functions[] = {
         { "count", count_of }, { "number", number_of }, { "percent", percent_of }, { "fix", fix_of },
         { "text", text_of },   { "cut", cut_of },       { "words", words_of },     { "date", date_of },
-        { "size", size_of },   { "first", first_of },   { "list", page_list_of },  { "most", most_of },
+        { "size", size_of },   { "first", first_of },   { "list", list_of },       { "most", most_of },
         { "least", least_of }, { "max", max_of },       { "min", min_of },
     };
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)

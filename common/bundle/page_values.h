@@ -21,10 +21,9 @@ page_value page_of_json(const tab_json *j);
 page_value page_member(page_value of, page_value key);
 bool page_truth(page_value x);
 bool page_equal(page_value a, page_value b);
-bool page_is_number(page_value x);                                    /* and finite */
-page_value page_number(double x);                                     /* null where it is not finite */
-tab_str page_text(tab_arena *a, page_value x);                        /* as it is printed, not yet escaped */
-page_value page_list_of(tab_arena *a, const page_value *x, size_t n); /* of numbers */
+bool page_is_number(page_value x);             /* and finite */
+page_value page_number(double x);              /* null where it is not finite */
+tab_str page_text(tab_arena *a, page_value x); /* as it is printed, not yet escaped */
 
 /* A function by its name. False: there is none. */
 bool page_call(tab_arena *a, tab_str name, const page_value *x, size_t n, page_value *ret);

@@ -178,7 +178,7 @@ bool json_enter(json_scan *s)
     return false;
 }
 
-bool json_leave(json_scan *s)
+static bool leave(json_scan *s)
 {
     s->depth--;
     s->p++;
@@ -191,7 +191,7 @@ bool json_next_item(json_scan *s, bool *first, bool *ret_done)
     *ret_done = false;
     if (*s->p == ']') {
         *ret_done = true;
-        return json_leave(s);
+        return leave(s);
     }
     if (*first) {
         *first = false;
@@ -261,7 +261,7 @@ bool json_next_key(json_scan *s, bool *first, tab_str *ret_key, bool *ret_done)
     *ret_done = false;
     if (*s->p == '}') {
         *ret_done = true;
-        return json_leave(s);
+        return leave(s);
     }
     bool opening = *first;
     if (!opening) {

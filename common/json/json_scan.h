@@ -39,7 +39,6 @@ bool json_literal(json_scan *s, const char *rest, size_t n); /* after its first 
 /* Objects: enter at '{' passed, then keys until false; look at *ret_done. Repeated keys are errors.
  */
 bool json_enter(json_scan *s);
-bool json_leave(json_scan *s);
 bool json_next_key(json_scan *s, bool *first, tab_str *ret_key, bool *ret_done);
 bool json_next_item(json_scan *s, bool *first, bool *ret_done); /* arrays, likewise */
 

@@ -26,7 +26,8 @@ static tab_status one_batch(tab_pg *pg, const tab_sweep *s, void *arg, size_t *r
     return tab_tx_commit(&tx, err);
 }
 
-void tab_sweep_told(tab_sweep *s, tab_status status, bool more, const tab_error *err)
+/* For what is no statement of one transaction: says how a turn went, and when the next is. */
+static void told(tab_sweep *s, tab_status status, bool more, const tab_error *err)
 {
     char labels[80];
     int64_t now = tab_mono_ms();
@@ -51,7 +52,7 @@ static void turn(tab_pg *pg, tab_sweep *s, void *arg, const atomic_bool *stop)
     tab_status status = TAB_OK;
     while (n == most && status == TAB_OK && tab_left_ms(end, 1) > 0 && (stop == NULL || !atomic_load(stop)))
         status = one_batch(pg, s, arg, &n, &err);
-    tab_sweep_told(s, status, n == most, &err);
+    told(s, status, n == most, &err);
 }
 
 void tab_sweep_turns(tab_pg *pg, tab_sweep *sweep, size_t n, void *arg, const atomic_bool *stop)

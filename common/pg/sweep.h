@@ -38,7 +38,4 @@ typedef struct tab_sweeper tab_sweeper;
 tab_sweeper *tab_sweeper_open(tab_pg *pg, tab_sweep *sweep, size_t n, void *arg);
 void tab_sweeper_close(tab_sweeper *s);
 
-/* For what is no statement of one transaction: says how a turn went, and when the next is. */
-void tab_sweep_told(tab_sweep *s, tab_status status, bool more, const tab_error *err);
-
 #endif

@@ -238,7 +238,7 @@ tab_rpc *tab_rpc_open(const tab_access *nats, const char *service)
         char kind;
         natsMsgHandler fn;
     } inboxes[RPC_INBOXES] = {
-        { 'a', rpc_answered }, { 'p', rpc_pull_chunk }, { 'h', rpc_hold_asked }, { 'b', rpc_unheard }
+        { 'a', rpc_answered }, { 'p', rpc_pull_chunk }, { 'h', rpc_kept_body_asked }, { 'b', rpc_unheard }
     };
     for (size_t i = 0; i < RPC_INBOXES && ok; i++) {
         snprintf(subject, sizeof subject, "%s.%c.*", rpc->inbox, inboxes[i].kind);
@@ -292,8 +292,8 @@ void tab_rpc_free(tab_rpc *rpc)
         natsSubscription_Destroy(rpc->sub[i]);
     rpc_calls_drop(rpc);
     for (size_t b = 0; b < BUCKETS; b++)
-        while (rpc->holds[b] != NULL)
-            rpc_hold_release(rpc, rpc->holds[b]);
+        while (rpc->kept[b] != NULL)
+            rpc_kept_body_release(rpc, rpc->kept[b]);
     for (size_t i = 0; i < rpc->spent.n; i++)
         natsMsg_Destroy(rpc->spent.of[i]);
     natsConnection_Destroy(rpc->nc);

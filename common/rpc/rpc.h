@@ -79,7 +79,7 @@ typedef struct {
 
 /* Serves the methods on `threads` workers (default: 8); a full queue (default: 64 a thread) answers
  * UNAVAILABLE. The arena of one call may grow to arena_most bytes (default: 2 GiB). Organizations take turns,
- * and one holds no more workers, and no more of the queue, than it leaves (common/rpc/turns.h; decision
+ * and one holds no more workers, and no more of the queue, than it leaves (common/rpc/fair_queue.h; decision
  * 0236). */
 void tab_rpc_limits(tab_rpc *rpc, int64_t threads, int64_t queue, size_t arena_most);
 /* The methods named (NULL behind the last) compute for long. At most so many of their calls run at once, on

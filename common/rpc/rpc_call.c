@@ -37,8 +37,8 @@ struct rpc_pending {
     char worker[40];                   /* whom it was sent to; "": whoever takes it */
     int64_t pinged, patience;
     tab_error err;
-    rpc_hold *hold; /* our body, where it is streamed */
-    natsMsg *msg;   /* the answer, or its head */
+    rpc_kept_body *kept; /* our body, where it is streamed */
+    natsMsg *msg;        /* the answer, or its head */
     bool pulled;
     rpc_pull pull;
     int64_t packed, asked, heard;
@@ -244,7 +244,7 @@ static void unlist(tab_rpc *rpc, rpc_pending *p)
 
 static void free_pending(tab_rpc *rpc, rpc_pending *p)
 {
-    rpc_hold_release(rpc, p->hold);
+    rpc_kept_body_release(rpc, p->kept);
     rpc_msg_end(rpc, p->msg);
     pthread_cond_destroy(&p->wake);
     free(p);
@@ -306,13 +306,13 @@ static natsMsg *compose(tab_rpc *rpc, const tab_ask *ask, rpc_pending *p, rpc_bo
         free(body->head);
         return m;
     }
-    p->hold = rpc_hold_new(rpc, body, NULL, TAB_NO_DEADLINE);
-    if (p->hold == NULL) {
+    p->kept = rpc_kept_body_new(rpc, body, NULL, TAB_NO_DEADLINE);
+    if (p->kept == NULL) {
         free(body->head);
         rpc_msg_end(rpc, m);
         return NULL;
     }
-    rpc_hold_subject(rpc, p->hold, subject);
+    rpc_kept_body_subject(rpc, p->kept, subject);
     set_header(m, H_STREAM, subject);
     snprintf(number, sizeof number, "%zu", body->bytes);
     set_header(m, H_BYTES, number);

@@ -19,8 +19,8 @@
 #include <nats/nats.h>
 #include <pthread.h>
 
+#include "common/rpc/fair_queue.h"
 #include "common/rpc/rpc.h"
-#include "common/rpc/turns.h"
 #include "common/table/table_wire.h"
 
 enum {
@@ -97,15 +97,15 @@ tab_status rpc_body_read(tab_arena *a, tab_str bytes, int64_t packed, const Prot
                          const void **ret_msg, const tab_table *const **ret_tables, size_t *ret_n,
                          tab_error *err) TAB_CHECKED;
 
-/* A body that is held for its receiver, in rpc->holds until released. */
-typedef struct rpc_hold {
+/* A body that is held for its receiver, in rpc->kept until released. */
+typedef struct rpc_kept_body {
     uint64_t id;
-    struct rpc_hold *next;
+    struct rpc_kept_body *next;
     rpc_body body;
     tab_arena *owned;      /* ends with the hold; NULL: the owner releases it */
     tab_deadline deadline; /* of an owned one */
     int readers;
-} rpc_hold;
+} rpc_kept_body;
 
 /* A body that is being pulled into buf, in rpc->pulls until it ended or was stopped. */
 typedef struct rpc_pull {
@@ -149,7 +149,7 @@ struct tab_rpc {
     uint64_t next_id;
     rpc_pending *pending[BUCKETS];
     size_t n_pending;
-    rpc_hold *holds[BUCKETS];
+    rpc_kept_body *kept[BUCKETS];
     size_t n_holds;
     rpc_pull *pulls[BUCKETS];
     size_t n_pulls;
@@ -175,7 +175,7 @@ struct tab_rpc {
     rpc_job *jobs; /* that wait or run */
     bool serves;   /* calls may come */
     bool over;     /* no call is worked on any more: workers end */
-    tab_turns *turns;
+    tab_fair_queue *turns;
     pthread_cond_t work;
     pthread_t *workers;
     int64_t n_workers;
@@ -219,10 +219,10 @@ void rpc_calls_tick(tab_rpc *rpc, int64_t now, int64_t *next);
 void rpc_calls_drop(tab_rpc *rpc); /* at the end: frees calls that nobody waits for */
 
 /* rpc_stream.c; the lock is not held unless said so */
-rpc_hold *rpc_hold_new(tab_rpc *rpc, const rpc_body *body, tab_arena *owned, tab_deadline deadline);
-void rpc_hold_subject(const tab_rpc *rpc, const rpc_hold *h, char ret[128]);
-void rpc_hold_release(tab_rpc *rpc, rpc_hold *h); /* frees body.head, not an arena */
-void rpc_hold_asked(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *rpc);
+rpc_kept_body *rpc_kept_body_new(tab_rpc *rpc, const rpc_body *body, tab_arena *owned, tab_deadline deadline);
+void rpc_kept_body_subject(const tab_rpc *rpc, const rpc_kept_body *h, char ret[128]);
+void rpc_kept_body_release(tab_rpc *rpc, rpc_kept_body *h); /* frees body.head, not an arena */
+void rpc_kept_body_asked(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *rpc);
 void rpc_pull_start(tab_rpc *rpc, rpc_pull *p); /* fields set but id, next; lock held */
 void rpc_pull_stop(tab_rpc *rpc, rpc_pull *p);  /* lock held; fine when it has ended */
 void rpc_pull_chunk(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *rpc);

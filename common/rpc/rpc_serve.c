@@ -1,5 +1,5 @@
-/* The serving side of common/rpc/rpc.h: calls wait by organization (common/rpc/turns.h) between NATS' thread
- * and the workers.
+/* The serving side of common/rpc/rpc.h: calls wait by organization (common/rpc/fair_queue.h) between NATS'
+ * thread and the workers.
  *
  *   NATS' thread: job into its organization's queue, or UNAVAILABLE when it is full
  *   worker:       pulls the body where it is streamed, unpacks, fn, answers
@@ -127,14 +127,14 @@ static bool answer_ok(tab_rpc *rpc, rpc_job *j, tab_call *call, tab_error *err, 
         free(body.head);
         return false;
     }
-    rpc_hold *h = rpc_hold_new(rpc, &body, call->arena, call->deadline);
+    rpc_kept_body *h = rpc_kept_body_new(rpc, &body, call->arena, call->deadline);
     if (h == NULL) {
         free(body.head);
         *ret = tab_no_memory(err);
         return false;
     }
     char subject[128];
-    rpc_hold_subject(rpc, h, subject);
+    rpc_kept_body_subject(rpc, h, subject);
     /* h may end at once: its receiver is quick; body is a copy of its sizes */
     answer(rpc, to, NULL, 0, TAB_OK, NULL, body.packed, subject, body.bytes);
     return true;
@@ -327,7 +327,7 @@ static void unlist(tab_rpc *rpc, rpc_job *j)
             *at = j->next;
             break;
         }
-    tab_turns_end(rpc->turns, &j->turn);
+    tab_fair_queue_end(rpc->turns, &j->turn);
     pthread_cond_broadcast(&rpc->changed);
 }
 
@@ -337,7 +337,7 @@ static void *worker(void *arg)
     pthread_mutex_lock(&rpc->lock);
     for (;;) {
         tab_turn *turn = NULL;
-        while ((turn = tab_turns_take(rpc->turns)) == NULL && !rpc->over)
+        while ((turn = tab_fair_queue_take(rpc->turns)) == NULL && !rpc->over)
             pthread_cond_wait(&rpc->work, &rpc->lock);
         if (turn == NULL)
             break;
@@ -346,7 +346,7 @@ static void *worker(void *arg)
         rpc->n_waiting--;
         tab_metric_set(rpc->waiting, (double)rpc->n_waiting);
         tab_metric_observe(rpc->waited, (double)(tab_mono_us() - j->came_us) * 1e-6);
-        if (tab_turns_any(rpc->turns)) /* an end may let more than one start */
+        if (tab_fair_queue_any(rpc->turns)) /* an end may let more than one start */
             pthread_cond_signal(&rpc->work);
         pthread_mutex_unlock(&rpc->lock);
         work_off(rpc, j);
@@ -388,8 +388,9 @@ static bool wait_for_turn(tab_rpc *rpc, rpc_job *j)
     for (const char *const *m = rpc->heavy; m != NULL && *m != NULL; m++)
         if (dot != NULL && strcmp(*m, dot + 1) == 0)
             lane = HEAVY;
-    bool fits = rpc_header(j->msg, H_INNER)[0] != 0 ? tab_turns_put_unbound(rpc->turns, lane, org, &j->turn)
-                                                    : tab_turns_put(rpc->turns, lane, org, &j->turn);
+    bool fits = rpc_header(j->msg, H_INNER)[0] != 0
+                    ? tab_fair_queue_put_unbound(rpc->turns, lane, org, &j->turn)
+                    : tab_fair_queue_put(rpc->turns, lane, org, &j->turn);
     if (fits) {
         j->next = rpc->jobs;
         rpc->jobs = j;
@@ -405,7 +406,7 @@ static void cancel(tab_rpc *rpc, rpc_job *j)
     if (atomic_exchange(&j->cancel, true))
         return;
     if (!j->runs) {
-        tab_turns_hurry(rpc->turns, &j->turn);
+        tab_fair_queue_hurry(rpc->turns, &j->turn);
         pthread_cond_signal(&rpc->work);
     }
     pthread_cond_broadcast(&rpc->changed);
@@ -540,7 +541,7 @@ bool tab_rpc_serve(tab_rpc *rpc, const tab_rpc_method *methods, void *self)
     const size_t places[] = { (size_t)rpc->threads, (size_t)rpc->heavy_places };
     int64_t threads = rpc->threads + rpc->heavy_places + INNER;
     rpc->workers = calloc((size_t)threads, sizeof *rpc->workers);
-    rpc->turns = tab_turns_new(2, places, (size_t)rpc->queue_most);
+    rpc->turns = tab_fair_queue_new(2, places, (size_t)rpc->queue_most);
     if (rpc->workers == NULL || rpc->turns == NULL || !prepare_metrics(rpc))
         return false;
     for (int64_t i = 0; i < threads; i++, rpc->n_workers++)
@@ -612,7 +613,7 @@ void rpc_serve_stop(tab_rpc *rpc)
         pthread_join(rpc->workers[i], NULL);
     pthread_mutex_lock(&rpc->lock);
     rpc_job *left = rpc->jobs;
-    tab_turns *turns = rpc->turns;
+    tab_fair_queue *turns = rpc->turns;
     rpc->jobs = NULL;
     rpc->turns = NULL;
     pthread_mutex_unlock(&rpc->lock);
@@ -621,7 +622,7 @@ void rpc_serve_stop(tab_rpc *rpc)
         rpc_msg_end(rpc, j->msg);
         free(j);
     }
-    tab_turns_free(turns);
+    tab_fair_queue_free(turns);
     free(rpc->workers);
     free(rpc->metrics);
     rpc->metrics = NULL;

@@ -78,9 +78,9 @@ tab_status rpc_body_read(tab_arena *a, tab_str bytes, int64_t packed, const Prot
 
 /* ---- holding --------------------------------------------------------------------------------- */
 
-rpc_hold *rpc_hold_new(tab_rpc *rpc, const rpc_body *body, tab_arena *owned, tab_deadline deadline)
+rpc_kept_body *rpc_kept_body_new(tab_rpc *rpc, const rpc_body *body, tab_arena *owned, tab_deadline deadline)
 {
-    rpc_hold *h = calloc(1, sizeof *h);
+    rpc_kept_body *h = calloc(1, sizeof *h);
     if (h == NULL)
         return NULL;
     h->body = *body;
@@ -88,22 +88,22 @@ rpc_hold *rpc_hold_new(tab_rpc *rpc, const rpc_body *body, tab_arena *owned, tab
     h->deadline = deadline;
     pthread_mutex_lock(&rpc->lock);
     h->id = rpc_new_id(rpc);
-    h->next = rpc->holds[h->id % BUCKETS];
-    rpc->holds[h->id % BUCKETS] = h;
+    h->next = rpc->kept[h->id % BUCKETS];
+    rpc->kept[h->id % BUCKETS] = h;
     rpc->n_holds++;
     pthread_cond_signal(&rpc->tick);
     pthread_mutex_unlock(&rpc->lock);
     return h;
 }
 
-void rpc_hold_subject(const tab_rpc *rpc, const rpc_hold *h, char ret[128])
+void rpc_kept_body_subject(const tab_rpc *rpc, const rpc_kept_body *h, char ret[128])
 {
     snprintf(ret, 128, "%s.h.%llx", rpc->inbox, (unsigned long long)h->id);
 }
 
-static bool take_hold(tab_rpc *rpc, rpc_hold *h)
+static bool take_kept(tab_rpc *rpc, rpc_kept_body *h)
 {
-    for (rpc_hold **at = &rpc->holds[h->id % BUCKETS]; *at != NULL; at = &(*at)->next)
+    for (rpc_kept_body **at = &rpc->kept[h->id % BUCKETS]; *at != NULL; at = &(*at)->next)
         if (*at == h) {
             *at = h->next;
             rpc->n_holds--;
@@ -113,23 +113,23 @@ static bool take_hold(tab_rpc *rpc, rpc_hold *h)
     return false;
 }
 
-static void free_hold(rpc_hold *h)
+static void free_kept(rpc_kept_body *h)
 {
     free(h->body.head);
     tab_arena_free(h->owned);
     free(h);
 }
 
-void rpc_hold_release(tab_rpc *rpc, rpc_hold *h)
+void rpc_kept_body_release(tab_rpc *rpc, rpc_kept_body *h)
 {
     if (h == NULL)
         return;
     pthread_mutex_lock(&rpc->lock);
-    take_hold(rpc, h);
+    take_kept(rpc, h);
     while (h->readers > 0)
         pthread_cond_wait(&rpc->changed, &rpc->lock);
     pthread_mutex_unlock(&rpc->lock);
-    free_hold(h);
+    free_kept(h);
 }
 
 static void publish_chunk(tab_rpc *rpc, const char *to, uint64_t at, size_t n)
@@ -138,7 +138,7 @@ static void publish_chunk(tab_rpc *rpc, const char *to, uint64_t at, size_t n)
     natsConnection_Publish(rpc->nc, to, rpc->chunk, (int)(sizeof at + n));
 }
 
-void rpc_hold_asked(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *arg)
+void rpc_kept_body_asked(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *arg)
 {
     (void)nc;
     (void)sub;
@@ -153,18 +153,18 @@ void rpc_hold_asked(natsConnection *nc, natsSubscription *sub, natsMsg *m, void 
     const char *reply = natsMsg_GetReply(m);
 
     pthread_mutex_lock(&rpc->lock);
-    rpc_hold *h = rpc->holds[id % BUCKETS];
+    rpc_kept_body *h = rpc->kept[id % BUCKETS];
     while (h != NULL && h->id != id)
         h = h->next;
     bool done = h != NULL && asked && from == h->body.bytes && h->owned != NULL;
     if (done)
-        take_hold(rpc, h); /* the last reader is this thread */
+        take_kept(rpc, h); /* the last reader is this thread */
     else if (h != NULL)
         h->readers++;
     pthread_mutex_unlock(&rpc->lock);
 
     if (done) {
-        free_hold(h);
+        free_kept(h);
     } else if (h == NULL) {
         if (reply != NULL)
             publish_chunk(rpc, reply, UINT64_MAX, 0); /* it is gone: do not wait */
@@ -281,13 +281,13 @@ void rpc_streams_tick(tab_rpc *rpc, int64_t now)
     if (rpc->n_holds == 0)
         return;
     for (size_t b = 0; b < BUCKETS; b++)
-        for (rpc_hold **at = &rpc->holds[b]; *at != NULL;) {
-            rpc_hold *h = *at;
+        for (rpc_kept_body **at = &rpc->kept[b]; *at != NULL;) {
+            rpc_kept_body *h = *at;
             if (h->owned != NULL && now > h->deadline && h->readers == 0) {
                 *at = h->next;
                 rpc->n_holds--;
                 pthread_cond_broadcast(&rpc->changed);
-                free_hold(h);
+                free_kept(h);
             } else {
                 at = &h->next;
             }

@@ -7,7 +7,8 @@
 
 static const char base62[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-void tab_random_base62(char *buf, size_t n)
+/* n random base62 characters without bias, NUL-terminated: buf holds n + 1. */
+static void random_base62(char *buf, size_t n)
 {
     uint8_t pool[64];
     size_t left = 0, done = 0;
@@ -29,7 +30,7 @@ void tab_id_new(char ret[TAB_ID], const char *prefix)
     if (n > TAB_ID - 23)
         n = TAB_ID - 23;
     memcpy(ret, prefix, n);
-    tab_random_base62(ret + n, 22);
+    random_base62(ret + n, 22);
 }
 
 void tab_id_hex(char ret[TAB_ID], const char *prefix)

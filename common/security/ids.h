@@ -14,7 +14,4 @@ void tab_id_hex(char ret[TAB_ID], const char *prefix); /* prefix and 32 hexadeci
  * what is not need not be looked for. */
 bool tab_id_valid(tab_str id, const char *prefix);
 
-/* n random base62 characters without bias, NUL-terminated: buf holds n + 1. */
-void tab_random_base62(char *buf, size_t n);
-
 #endif

@@ -39,14 +39,15 @@ void tab_random_id_from(void (*draw)(void *p, size_t n), const char *prefix, siz
     sodium_memzero(pool, sizeof pool);
 }
 
-void tab_random_id(const char *prefix, size_t n, char *buf)
+/* prefix and n random base62 characters and a NUL, without modulo bias: ids of every kind. */
+static void random_id(const char *prefix, size_t n, char *buf)
 {
     tab_random_id_from(randombytes_buf, prefix, n, buf);
 }
 
 void tab_secret_new(char buf[TAB_SECRET_LENGTH + 1])
 {
-    tab_random_id(TAB_SECRET_PREFIX, CHECKED - (sizeof TAB_SECRET_PREFIX - 1), buf);
+    random_id(TAB_SECRET_PREFIX, CHECKED - (sizeof TAB_SECRET_PREFIX - 1), buf);
     checksum(buf, buf + CHECKED);
     buf[TAB_SECRET_LENGTH] = '\0';
 }
@@ -73,7 +74,7 @@ bool tab_secret_valid(tab_str secret)
 
 void tab_session_new(char buf[TAB_SESSION_LENGTH + 1])
 {
-    tab_random_id(TAB_SESSION_PREFIX, TAB_SESSION_LENGTH - (sizeof TAB_SESSION_PREFIX - 1), buf);
+    random_id(TAB_SESSION_PREFIX, TAB_SESSION_LENGTH - (sizeof TAB_SESSION_PREFIX - 1), buf);
 }
 
 bool tab_session_valid(tab_str token)

@@ -31,8 +31,6 @@ bool tab_session_valid(tab_str token); /* its form */
 /* The prefix, an ellipsis, the last 4 characters. */
 void tab_secret_preview(tab_str secret, char buf[TAB_SECRET_PREVIEW + 1]);
 
-/* prefix and n random base62 characters and a NUL, without modulo bias: ids of every kind. */
-void tab_random_id(const char *prefix, size_t n, char *buf);
 /* The same of the bytes that draw gives, 32 a call, which must be as good as the kernel's. */
 void tab_random_id_from(void (*draw)(void *p, size_t n), const char *prefix, size_t n, char *buf);
 

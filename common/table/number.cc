@@ -81,14 +81,22 @@ static bool is_print_of(uint64_t m, long q, double x)
            memcmp(buf + 2, want + 1, static_cast<size_t>(w.ptr - want) - 1) == 0;
 }
 
-extern "C" tab_number_kind tab_number_read(const char *p, const char *end, size_t *ret_n, double *ret)
+// What is written: (negative ? -1 : 1) * m * 10^exp10, where m has no more than 19 digits.
+struct written {
+    uint64_t m;    // the first 19 significant digits
+    size_t digits; // how many there are
+    long exp10;
+    bool negative, integer;
+};
+
+// Reads one by JSON's grammar; NULL: there is none. Else where it ends.
+static const char *scan(const char *p, const char *end, written *ret)
 {
-    const char *start = p;
     bool negative = p < end && *p == '-', integer = true;
     p += negative;
     if (p == end || !digit(*p))
-        return TAB_NUMBER_NONE;
-    uint64_t m = 0; // the first 19 significant digits
+        return nullptr;
+    uint64_t m = 0;
     size_t digits = 0;
     long exp10 = 0;
     if (*p == '0') {
@@ -103,7 +111,7 @@ extern "C" tab_number_kind tab_number_read(const char *p, const char *end, size_
     if (p < end && *p == '.') {
         integer = false;
         if (++p == end || !digit(*p))
-            return TAB_NUMBER_NONE;
+            return nullptr;
         for (; p < end && digit(*p); p++) {
             if (digits < 19) {
                 m = m * 10 + static_cast<uint64_t>(*p - '0');
@@ -119,12 +127,23 @@ extern "C" tab_number_kind tab_number_read(const char *p, const char *end, size_
         if (p < end && (*p == '-' || *p == '+'))
             p++;
         if (p == end || !digit(*p))
-            return TAB_NUMBER_NONE;
+            return nullptr;
         long e = 0;
         for (; p < end && digit(*p); p++)
             e = e < 100000 ? e * 10 + (*p - '0') : e;
         exp10 += minus ? -e : e;
     }
+    *ret = { m, digits, exp10, negative, integer };
+    return p;
+}
+
+extern "C" tab_number_kind tab_number_read(const char *start, const char *end, size_t *ret_n, double *ret)
+{
+    written w;
+    const char *p = scan(start, end, &w);
+    if (p == nullptr)
+        return TAB_NUMBER_NONE;
+    auto [m, digits, exp10, negative, integer] = w;
     *ret_n = static_cast<size_t>(p - start);
     if (m == 0) {
         *ret = negative ? -0.0 : 0.0;

@@ -4,7 +4,7 @@ import { api, get, may, newKey, p, post, query, upload } from "./api.js";
 import { ago, bytes, count, plural, time } from "./format.js";
 import { Connect } from "./connect.js";
 import { Snapshots } from "./snapshots.js";
-import { Values } from "./values.js";
+import { Values } from "./bundle/values.js";
 
 // The names of sectors by which data are made; the service refuses what it does not know by name.
 const SECTORS = "agriculture energy-utilities manufacturing automotive real-estate retail food-beverage transportation hospitality banking capital-markets insurance healthcare life-sciences education government public-safety nonprofit media sports telecom technology marketing human-resources environment".split(" ");

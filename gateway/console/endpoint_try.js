@@ -2,7 +2,7 @@
 import { html, useState, useMemo, Code, Problem, save, useAction } from "./ui.js";
 import { may, p, post } from "./api.js";
 import { bytes, cell, csv, plural } from "./format.js";
-import { Results } from "./prediction.js";
+import { Results } from "./bundle/prediction.js";
 import { cellOf } from "./files.js";
 import { bodyOf } from "./cost.js";
 

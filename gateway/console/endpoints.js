@@ -2,11 +2,11 @@
 import { html, useState, Empty, Facts, Head, Loaded, Panel, Problem, State, Table, Tabs, useEvery, useLoad, usePages } from "./ui.js";
 import { get, may, p, patient, query } from "./api.js";
 import { ago, cell, count, number, time } from "./format.js";
-import { Score } from "./plots.js";
-import { Bundle } from "./bundle.js";
-import { Doubts } from "./doubts.js";
-import { Regimes } from "./forecast.js";
-import { Reliability, Slices } from "./prediction.js";
+import { Score } from "./bundle/plots.js";
+import { Bundle } from "./bundle/bundle.js";
+import { Doubts } from "./bundle/doubts.js";
+import { Regimes } from "./bundle/forecast.js";
+import { Reliability, Slices } from "./bundle/prediction.js";
 import { Drift } from "./drift.js";
 import { Try } from "./endpoint_try.js";
 import { Prompts, Refresh, Remove, Settings, Upgrade } from "./endpoint_change.js";

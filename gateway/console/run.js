@@ -4,8 +4,8 @@ import { api, get, may, newKey, p, patient, pause, post, tab, upload } from "./a
 import { bytes, plural, slug, splitRef } from "./format.js";
 import { INLINE_MOST, PARTS_MOST, isColumnar, nameOf, readFile, unlike } from "./files.js";
 import { Cost, bodyOf, useCost } from "./cost.js";
-import { Bundle } from "./bundle.js";
-import { ResultFiles } from "./downloads.js";
+import { Bundle } from "./bundle/bundle.js";
+import { ResultFiles } from "./bundle/downloads.js";
 import { pageOf } from "./page.js";
 
 // What this tab sent and got, by job. One run: tables are large, and files are not kept across a reload.

@@ -2,7 +2,7 @@
 import { html, useState, useMemo, Bar, Dialog, Facts, Head, Loaded, Table, Empty, save, useAction, useLoad } from "./ui.js";
 import { api, get, may } from "./api.js";
 import { count, csv, money, number } from "./format.js";
-import { Bars } from "./plots.js";
+import { Bars } from "./bundle/plots.js";
 
 const BY = [["op", "operation"], ["key", "key"], ["endpoint_id", "endpoint"], ["surface", "surface"], ["model", "base"]];
 

@@ -13,7 +13,7 @@
  *   ngx_http_tab_call.c     how a call is written
  *   tab_ahead.c             requests let in ahead of Redis' count, and what is owed to it
  *   ngx_http_tab_link.c     the connection to Redis, one a worker, with user, password and TLS
- *   ngx_http_tab_held.c     what bodies and answers hold of memory: limits, and the rate at which a body
+ *   ngx_http_tab_body_quota.c  what bodies and answers hold of memory: limits, and the rate at which a body
  *                           comes
  *   ngx_http_tab_clock.c    the time that identities carry
  *   tab_limits.c            request rates kept on this node, for when Redis is away
@@ -119,7 +119,7 @@ typedef struct {
     ngx_buf_t *tail;         /* the piece that the next one is put behind */
     tab_bodies_verdict over; /* why it was refused on its way */
     unsigned answered : 1;   /* the answer is counted */
-} tab_held;
+} tab_body_quota;
 
 /* What tab_gate answered; code -1: Redis did not answer. */
 typedef struct {
@@ -158,7 +158,7 @@ struct tab_ctx_s {
     ngx_http_request_t *sub;
     ngx_uint_t sub_status;
     tab_echo echo[2]; /* of the request itself, and of the question about its key */
-    tab_held held;
+    tab_body_quota held;
     ngx_uint_t limit, remaining, reset_s;
     unsigned rates : 1;  /* the three figures hold */
     unsigned let_in : 1; /* gate_ms holds */
@@ -197,7 +197,6 @@ void ngx_http_tab_count_here(ngx_http_request_t *r); /* decided without Redis */
 ngx_int_t ngx_http_tab_count(ngx_http_request_t *r);
 ngx_int_t ngx_http_tab_metrics(ngx_http_request_t *r);
 ngx_int_t ngx_http_tab_metrics_zone(ngx_conf_t *cf, tab_main_conf *conf);
-ngx_uint_t ngx_http_tab_status(const ngx_http_request_t *r);
 ngx_uint_t ngx_http_tab_ms(const ngx_http_request_t *r); /* since its first byte */
 
 /* ngx_http_tab_log.c */
@@ -237,14 +236,14 @@ ngx_int_t ngx_http_tab_link_send(const u_char *p, size_t n); /* NGX_ERROR: `lost
 void ngx_http_tab_link_drop(void);                           /* soon, outside of the callers */
 
 /* The request was let in: may its body come? From then on it is watched and counted, until _end. */
-tab_bodies_verdict ngx_http_tab_held_begin(ngx_http_request_t *r, tab_ctx *ctx);
-extern const char ngx_http_tab_held_message[]; /* of the organization that holds too much */
-void ngx_http_tab_held_quiet(tab_ctx *ctx);    /* an answer leaves: no matter how its body comes */
-void ngx_http_tab_held_end(tab_ctx *ctx);
-ngx_int_t ngx_http_tab_held_zone(ngx_conf_t *cf, tab_main_conf *conf);
-void ngx_http_tab_held_install(void);
-void ngx_http_tab_held_start(tab_main_conf *conf); /* of a worker */
-char *ngx_http_tab_held_bytes(ngx_conf_t *cf, ngx_command_t *cmd, void *c);
+tab_bodies_verdict ngx_http_tab_body_quota_begin(ngx_http_request_t *r, tab_ctx *ctx);
+extern const char ngx_http_tab_body_quota_message[]; /* of the organization that holds too much */
+void ngx_http_tab_body_quota_quiet(tab_ctx *ctx);    /* an answer leaves: no matter how its body comes */
+void ngx_http_tab_body_quota_end(tab_ctx *ctx);
+ngx_int_t ngx_http_tab_body_quota_zone(ngx_conf_t *cf, tab_main_conf *conf);
+void ngx_http_tab_body_quota_install(void);
+void ngx_http_tab_body_quota_start(tab_main_conf *conf); /* of a worker */
+char *ngx_http_tab_body_quota_bytes(ngx_conf_t *cf, ngx_command_t *cmd, void *c);
 
 /* Milliseconds since 1970 by the clock of Redis, as far as it is known; and what Redis said of it. */
 int64_t ngx_http_tab_clock_ms(void);

@@ -236,11 +236,12 @@ static ngx_int_t let_in(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf
         tab_identity_sign(&conf->identity_key, &id, (char *)ctx->identity.data, TAB_IDENTITY_TEXT);
     if (ctx->identity.len == 0)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    tab_bodies_verdict v = ngx_http_tab_held_begin(r, ctx);
+    tab_bodies_verdict v = ngx_http_tab_body_quota_begin(r, ctx);
     if (v == TAB_BODIES_ORG)
         ngx_http_tab_count_limited(r, TAB_LIMITED_BYTES);
     if (v == TAB_BODIES_ORG)
-        return refuse(r, ctx, NGX_HTTP_TOO_MANY_REQUESTS, "rate_limit", ngx_http_tab_held_message, NULL, 1);
+        return refuse(r, ctx, NGX_HTTP_TOO_MANY_REQUESTS, "rate_limit", ngx_http_tab_body_quota_message, NULL,
+                      1);
     if (v == TAB_BODIES_ALL)
         return refuse(r, ctx, NGX_HTTP_SERVICE_UNAVAILABLE, "internal",
                       "The service holds as many request bodies as it may. Retry with backoff.", NULL, 1);

@@ -118,7 +118,7 @@ static void observe(tab_histogram *h, const tab_scale *s, ngx_uint_t units)
     add(&h->sum, units);
 }
 
-ngx_uint_t ngx_http_tab_status(const ngx_http_request_t *r)
+static ngx_uint_t status_of(const ngx_http_request_t *r)
 {
     return r->err_status ? r->err_status : r->headers_out.status;
 }
@@ -140,7 +140,7 @@ ngx_int_t ngx_http_tab_count(ngx_http_request_t *r)
     if (!loc->count || ctx == NULL || c == NULL)
         return NGX_OK;
     ngx_uint_t route = ctx->routed ? (ngx_uint_t)ctx->route.id : NO_ROUTE, i = 0;
-    while (codes[i] != 0 && codes[i] != ngx_http_tab_status(r))
+    while (codes[i] != 0 && codes[i] != status_of(r))
         i++;
     add(&c->requests[route][i], 1);
     observe(&c->of[0][route], &scales[0], ngx_http_tab_ms(r));

@@ -17,7 +17,7 @@ static ngx_int_t envelope_handler(ngx_http_request_t *r)
     if (loc->status == NGX_HTTP_TOO_MANY_REQUESTS)
         ngx_http_tab_count_limited(
             r, ctx != NULL && ctx->held.over == TAB_BODIES_ORG ? TAB_LIMITED_BYTES : TAB_LIMITED_CONNECTIONS);
-    const char *message = ctx != NULL && ctx->held.over == TAB_BODIES_ORG ? ngx_http_tab_held_message
+    const char *message = ctx != NULL && ctx->held.over == TAB_BODIES_ORG ? ngx_http_tab_body_quota_message
                                                                           : (const char *)loc->message.data;
     return ngx_http_tab_send(r, loc->status, (const char *)loc->type.data, message,
                              (const char *)loc->param.data, retry);
@@ -267,7 +267,7 @@ static char *init_main(ngx_conf_t *cf, void *c)
     if (conf->zone == NULL)
         return NGX_CONF_ERROR;
     conf->zone->init = init_zone;
-    return ngx_http_tab_held_zone(cf, conf) == NGX_OK && ngx_http_tab_metrics_zone(cf, conf) == NGX_OK
+    return ngx_http_tab_body_quota_zone(cf, conf) == NGX_OK && ngx_http_tab_metrics_zone(cf, conf) == NGX_OK
                ? NGX_CONF_OK
                : NGX_CONF_ERROR;
 }
@@ -475,8 +475,8 @@ static ngx_command_t commands[] = {
     { ngx_string("tab_echo"), NGX_HTTP_UPS_CONF | NGX_CONF_NOARGS, ngx_http_tab_echo,
       NGX_HTTP_SRV_CONF_OFFSET, 0, NULL },
     { ngx_string("tab_body_bytes"),
-      NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE2, ngx_http_tab_held_bytes,
-      NGX_HTTP_LOC_CONF_OFFSET, 0, NULL },
+      NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE2,
+      ngx_http_tab_body_quota_bytes, NGX_HTTP_LOC_CONF_OFFSET, 0, NULL },
     { ngx_string("tab_body_rate"),
       NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE1, ngx_conf_set_size_slot,
       NGX_HTTP_LOC_CONF_OFFSET, offsetof(tab_loc_conf, body_rate), NULL },
@@ -495,7 +495,7 @@ static ngx_int_t install(ngx_conf_t *cf)
     if ((h = ngx_array_push(&core->phases[NGX_HTTP_LOG_PHASE].handlers)) == NULL)
         return NGX_ERROR;
     *h = ngx_http_tab_count;
-    ngx_http_tab_held_install();
+    ngx_http_tab_body_quota_install();
     return NGX_OK;
 }
 
@@ -506,7 +506,7 @@ static ngx_int_t init_process(ngx_cycle_t *cycle)
     tab_main_conf *conf = ngx_http_cycle_get_module_main_conf(cycle, ngx_http_tab_module);
     if (conf == NULL || conf->redis.len == 0)
         return NGX_OK;
-    ngx_http_tab_held_start(conf);
+    ngx_http_tab_body_quota_start(conf);
     return ngx_http_tab_probe_start(cycle) == NGX_OK ? ngx_http_tab_redis_start(cycle, conf) : NGX_ERROR;
 }
 

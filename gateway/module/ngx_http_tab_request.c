@@ -59,7 +59,7 @@ static void on_cleanup(void *data)
     ngx_http_tab_over(&ctx->echo[0]);
     ngx_http_tab_over(&ctx->echo[1]);
     ngx_http_tab_redis_forget(data);
-    ngx_http_tab_held_end(data);
+    ngx_http_tab_body_quota_end(data);
 }
 
 tab_ctx *ngx_http_tab_ctx(ngx_http_request_t *r)
@@ -123,7 +123,7 @@ ngx_int_t ngx_http_tab_send(ngx_http_request_t *r, ngx_uint_t status, const char
     b->last_in_chain = 1;
 
     ctx->error_type = type;
-    ngx_http_tab_held_quiet(ctx);
+    ngx_http_tab_body_quota_quiet(ctx);
     if (ngx_http_discard_request_body(r) != NGX_OK)
         r->keepalive = 0;
     r->err_status = 0; /* set by the error_page that led here; the verdict's status is kept */

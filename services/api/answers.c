@@ -5,6 +5,7 @@
 
 #include "common/base/log.h"
 #include "services/api/api.h"
+#include "services/api/service_calls.h"
 
 struct api_answers {
     api *a;

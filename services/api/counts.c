@@ -1,6 +1,7 @@
 /* See counts.h. Metrics of the common case are looked up once; others are rare enough to be looked up each
  * time. */
 #include "services/api/counts.h"
+#include "common/base/metrics.h"
 
 #include <stdio.h>
 

@@ -12,6 +12,12 @@
 #include "proto/keys.pb-c.h"
 #include "services/api/api.h"
 #include "services/api/counts.h"
+#include "services/api/dispatch.h"
+#include "services/api/http/clock.h"
+#include "services/api/idempotency.h"
+#include "services/api/render/members.h"
+#include "services/api/serve/cells.h"
+#include "services/api/service_calls.h"
 
 /* ---- the gateway's question about a key ------------------------------------------------------ */
 

@@ -1,4 +1,5 @@
 /* Which handler answers which route. A route without a handler is not_found and is left out of OpenAPI. */
+#include "services/api/handlers.h"
 #include "services/api/api.h"
 
 /* What most often needs nothing but what this process has: the loop's thread tries it before a worker is

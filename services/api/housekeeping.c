@@ -5,6 +5,8 @@
 
 #include "common/base/log.h"
 #include "common/base/metrics.h"
+#include "services/api/housekeeping.h"
+#include "services/api/idempotency.h"
 #include "services/api/serve/holds.h"
 #include "services/api/serve/places.h"
 #include "services/api/serve/serve_cache.h"

@@ -18,6 +18,8 @@
 
 #include "common/base/log.h"
 #include "services/api/api.h"
+#include "services/api/idempotency.h"
+#include "services/api/render/members.h"
 
 tab_status idempotency_key_check(const request *r, tab_error *err)
 {

@@ -5,12 +5,18 @@
 #include <stdlib.h>
 
 #include "common/base/log.h"
+#include "common/run/health.h"
 #include "common/run/signals.h"
 #include "common/run/trace.h"
 #include "common/security/crypto.h"
 #include "services/api/counts.h"
+#include "services/api/handlers.h"
+#include "services/api/housekeeping.h"
+#include "services/api/http/body_quota.h"
 #include "services/api/http/http.h"
+#include "services/api/idempotency.h"
 #include "services/api/serve/bills.h"
+#include "services/api/service_calls.h"
 
 static const tab_option options[] = {
     TAB_COMMON_OPTIONS(api_config),
@@ -124,7 +130,7 @@ int main(int argc, char **argv)
     pthread_mutex_init(&self.models.lock, NULL);
     pthread_mutex_init(&self.claims.lock, NULL);
     if (!keys_set(&self) || !tab_run_keys_read(self.cfg.run_key, self.cfg.run_seal, &self.run_keys) ||
-        !held_open())
+        !body_quota_open())
         return EXIT_FAILURE;
 
     TAB_AUTO(tab_pg) *pg = tab_pg_open(self.cfg.postgres, self.cfg.org_key, self.cfg.pg_pool);
@@ -146,19 +152,19 @@ int main(int argc, char **argv)
     self.handlers = api_handlers;
     self.at_once = api_at_once_handlers;
     self.housekeeping = housekeeping_open(&self);
-    self.joins = joins_open(&self);
+    self.waiting = idempotency_wait_open(&self);
     struct api_answers *answers = answers_open(&self);
     bool billing = bills_open(&self);
     TAB_AUTO(http) *h = http_open(&self);
     TAB_AUTO(tab_health) *health = tab_health_open(self.cfg.port); /* last opened, first freed */
-    bool good = relay != NULL && self.housekeeping != NULL && self.joins != NULL && answers != NULL &&
+    bool good = relay != NULL && self.housekeeping != NULL && self.waiting != NULL && answers != NULL &&
                 billing && h != NULL && health != NULL;
     if (good) {
         serve_until_stopped(&self, health, h, &stop);
         good = http_drain(h, self.cfg.drain_s);
     }
     http_end(h); /* handlers use what follows, and no more run */
-    joins_free(self.joins);
+    idempotency_wait_free(self.waiting);
     answers_free(answers);
     housekeeping_free(self.housekeeping);
     if (billing)

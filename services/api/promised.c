@@ -6,7 +6,9 @@
  * those who find nothing pay for it. */
 #include <poll.h>
 
+#include "proto/jobs.pb-c.h"
 #include "services/api/api.h"
+#include "services/api/service_calls.h"
 
 enum { PROMISED_MS = 5000, PAUSE_MS = 10, LONGEST_PAUSE_MS = 80 };
 

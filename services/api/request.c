@@ -1,5 +1,5 @@
-/* What handlers, dispatch.c and joins.c do with a request: answer it later, hand it back to a worker, drop
- * its body. Includes none of them. */
+/* What handlers, dispatch.c and idempotency_wait.c do with a request: answer it later, hand it back to a
+ * worker, drop its body. Includes none of them. */
 #include <stdlib.h>
 
 #include "services/api/api.h"

@@ -3,6 +3,7 @@
 
 #include "common/security/crypto.h"
 #include "services/api/api.h"
+#include "services/api/service_calls.h"
 
 char *request_surface(const request *r)
 {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "common/base/config.h"
+#include "common/rpc/daemon.h"
 #include "common/run/health.h"
 #include "common/run/signals.h"
 #include "common/run/trace.h"
@@ -55,6 +56,22 @@ static const tab_option options[] = {
     TAB_OPTIONS_END,
 };
 
+static void configure(data_service *self, const config *cfg)
+{
+    self->allow = cfg->allow;
+    self->odbc = cfg->odbc;
+    self->keep_days = cfg->keep_days;
+    self->connect_s = cfg->connect_s;
+    self->read_s = cfg->read_s;
+    self->read_mib = cfg->read_mib;
+    self->memory_mib = cfg->memory_mib;
+    self->upload_org = cfg->upload_org;
+    self->upload_all = cfg->upload_all;
+    self->upload_idle_s = cfg->upload_idle_s;
+    self->upload_dir = cfg->upload_dir;
+    reads_init(&self->reads, cfg->reads_org, cfg->reads_place);
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], CHILD_ARGUMENT) == 0)
@@ -75,18 +92,7 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
 
     static data_service self;
-    self.allow = cfg.allow;
-    self.odbc = cfg.odbc;
-    self.keep_days = cfg.keep_days;
-    self.connect_s = cfg.connect_s;
-    self.read_s = cfg.read_s;
-    self.read_mib = cfg.read_mib;
-    self.memory_mib = cfg.memory_mib;
-    self.upload_org = cfg.upload_org;
-    self.upload_all = cfg.upload_all;
-    self.upload_idle_s = cfg.upload_idle_s;
-    self.upload_dir = cfg.upload_dir;
-    reads_init(&self.reads, cfg.reads_org, cfg.reads_place);
+    configure(&self, &cfg);
     if (!tab_run_keys_read(cfg.run_key, cfg.run_seal, &self.run_keys))
         return EXIT_FAILURE;
     TAB_AUTO(tab_keyring) *kek = self.kek = cfg.kek[0] == '\0' ? NULL : tab_keyring_new(cfg.kek);
@@ -103,12 +109,8 @@ int main(int argc, char **argv)
     TAB_AUTO(tab_health) *health = tab_health_open(cfg.port); /* last opened, first freed: it looks at all */
     if (relay == NULL || health == NULL)
         return EXIT_FAILURE;
-    tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
     static tab_schema schema = { .schema = "data_connector", .least = 5 };
-    schema.pg = pg;
-    tab_health_watch(health, "postgres", tab_pg_alive, pg);
-    tab_health_watch(health, "schema", tab_schema_fits, &schema);
-    tab_health_watch(health, "nats", tab_rpc_alive, rpc);
+    tab_daemon_watch(health, rpc, pg, &schema);
     static const char *const slow[] = {
         "Ingest", "Load", "Connect", "Sync", "Write", NULL
     }; /* as the source, or the body, is */
@@ -118,11 +120,7 @@ int main(int argc, char **argv)
     if (sweeper == NULL)
         return EXIT_FAILURE;
     bool good = tab_rpc_serve(rpc, data_methods, &self);
-    tab_health_ready(health, good);
-    if (good) {
-        tab_log(TAB_INFO, "stopping on signal %d", tab_signals_wait(&stop));
-        tab_health_leave(health, cfg.leave_s);
-    }
+    tab_daemon_until_stopped(health, good, &stop, cfg.leave_s);
     good = good && tab_rpc_drain(rpc, cfg.drain_s);
     atomic_store(&self.stop, true);
     tab_sweeper_close(sweeper);

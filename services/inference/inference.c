@@ -1,9 +1,9 @@
 /* The RPC methods of proto/inference.proto. */
-#include "services/inference/serve_state.h"
+#include "services/inference/states/serve_state.h"
 
 #include "common/base/hash.h"
 #include "common/base/proto.h"
-#include "services/inference/engine/evaluate/evaluate.h"
+#include "services/inference/engine/evaluate/held_out.h"
 #include "services/inference/engine/message.h"
 
 /* One run, or one evaluation, between the beginning and the end of its pass. */
@@ -43,7 +43,8 @@ static tab_status run(void *arg, tab_call *call, tab_error *err)
     tab_status s;
     if (q->alone && !self->alone) {
         const Tabella__RunReply *theirs = NULL;
-        if ((s = alone_call(self, call, "Run", &tabella__run_reply__descriptor, &theirs, err)) == TAB_OK)
+        if ((s = isolated_pass_call(self, call, "Run", &tabella__run_reply__descriptor, &theirs, err)) ==
+            TAB_OK)
             *y = *theirs;
         return s;
     }
@@ -235,7 +236,7 @@ static tab_status evaluate(void *arg, tab_call *call, tab_error *err)
     const Tabella__EvaluateReply *theirs = NULL;
     tab_status s;
     if (q->alone && !self->alone) {
-        s = alone_call(self, call, "Evaluate", &tabella__evaluate_reply__descriptor, &theirs, err);
+        s = isolated_pass_call(self, call, "Evaluate", &tabella__evaluate_reply__descriptor, &theirs, err);
         if (s == TAB_OK)
             *y = *theirs;
         return s;

@@ -4,7 +4,7 @@
  *
  * Passes (Run, Evaluate, the fit of a serve call) are bounded by slots, which organizations take in turn
  * (decision 0236), and serve calls, which are short, find threads of their own.
- * A pass that is suspected of having killed a worker runs in a process of its own (alone.c).
+ * A pass that is suspected of having killed a worker runs in a process of its own (isolated_pass.c).
  * A pass ends early when its deadline passes, its caller goes, or a message names it on
  * tabella.cancel.CALL. */
 #ifndef TAB_INFERENCE_H
@@ -13,15 +13,15 @@
 #include <pthread.h>
 
 #include "common/pg/pg.h"
+#include "common/rpc/fair_queue.h"
 #include "common/rpc/outbox.h"
 #include "common/rpc/rpc.h"
-#include "common/rpc/turns.h"
 #include "proto/inference.pb-c.h"
 #include "services/inference/engine/engine.h"
 #include "services/inference/memory.h"
 #include "services/inference/pool.h"
 #include "services/inference/shares.h"
-#include "services/inference/states.h"
+#include "services/inference/states/states.h"
 
 enum { MAX_TABLES = 64, MAX_BASES = 256, MAX_WORKERS = 256, HOME_KEY = 400, HOMES_MOST = 256 };
 
@@ -46,14 +46,14 @@ typedef struct {
     tab_pool *pool, *behind; /* helpers of passes; of those that step back (decision 0259) */
     tab_states *states;
     struct state_store *store; /* where states are kept; NULL: nowhere (alone, tests) */
-    bool alone;                /* this process is for one pass (alone.c) */
+    bool alone;                /* this process is for one pass (isolated_pass.c) */
     atomic_bool ends;          /* it is over: what nobody waits for ends too */
     atomic_bool leaves;        /* it stops: other workers are to own its states */
 
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t slot;
     int64_t cores, pass_bytes; /* most of a pass */
-    tab_turns *slots;          /* places for passes */
+    tab_fair_queue *slots;     /* places for passes */
     tab_shares *shares;
     pass *running;
     struct drift *drifts;   /* drift.c */
@@ -125,10 +125,10 @@ void homes_tell(inference *self, const char *key);
 void homes_send(inference *self);
 tab_status homes_hold(void *self, tab_call *call, tab_error *err);
 
-/* gone.c. Starts a thread that drops states of deleted endpoints, and does what else waits for nobody; it
- * ends with inference_stop, and is waited for. */
-bool gone_start(inference *self) TAB_CHECKED;
-void gone_stop(inference *self);
+/* deleted_endpoints.c. Starts a thread that drops states of deleted endpoints, and does what else waits for
+ * nobody; it ends with inference_stop, and is waited for. */
+bool deleted_endpoints_start(inference *self) TAB_CHECKED;
+void deleted_endpoints_stop(inference *self);
 
 /* bases.c. The engine's base that computes what the organization calls by this name: "" is the default
  * base; an unknown one, another organization's and a retired one are refused. */
@@ -160,11 +160,12 @@ tab_status serve(void *self, tab_call *call, tab_error *err);              /* se
 tab_status inference_generate(void *self, tab_call *call, tab_error *err); /* generate.c */
 tab_status inference_horizon(void *self, tab_call *call, tab_error *err);  /* horizon.c */
 
-/* alone.c: runs the call in a process of its own; *ret is a message pointer. JOB_FAILED: the process died of
- * it. UNAVAILABLE: none could be started. */
-tab_status alone_call(inference *self, tab_call *call, const char *method,
-                      const ProtobufCMessageDescriptor *reply, const void *ret, tab_error *err) TAB_CHECKED;
-void alone_begin(inference *self);  /* in that process, once it serves */
-void serve_state_free(void *state); /* serve_state.c */
+/* isolated_pass.c: runs the call in a process of its own; *ret is a message pointer. JOB_FAILED: the process
+ * died of it. UNAVAILABLE: none could be started. */
+tab_status isolated_pass_call(inference *self, tab_call *call, const char *method,
+                              const ProtobufCMessageDescriptor *reply, const void *ret,
+                              tab_error *err) TAB_CHECKED;
+void isolated_pass_begin(inference *self); /* in that process, once it serves */
+void serve_state_free(void *state);        /* serve_state.c */
 
 #endif

@@ -5,13 +5,14 @@
 
 #include "common/base/config.h"
 #include "common/base/log.h"
+#include "common/rpc/daemon.h"
 #include "common/run/health.h"
 #include "common/run/machine.h"
 #include "common/run/signals.h"
 #include "common/run/trace.h"
 #include "services/inference/engine/learn/pfn/weights.h"
 #include "services/inference/inference.h"
-#include "services/inference/state_store.h"
+#include "services/inference/states/state_store.h"
 
 extern void openblas_set_num_threads(int n);
 
@@ -47,6 +48,41 @@ static const tab_option options[] = {
     TAB_OPTIONS_END,
 };
 
+static void ready_engine(void)
+{
+    openblas_set_num_threads(1); /* one order of summation, whatever the machine */
+    const char *why;
+    if (tab_pfn_default(&why) == NULL) /* base-3 goes on without its transformer, others never had it */
+        tab_log(TAB_WARN, "%s", why);
+}
+
+/* Who watches the process, and how much it takes at once. */
+static void watch_and_limit(tab_health *health, tab_rpc *rpc, tab_pg *pg, const config *cfg, int64_t slots)
+{
+    static tab_schema schema = { .schema = "inference", .least = 3 };
+    tab_daemon_watch(health, rpc, pg, &schema);
+    /* A pass holds a thread from when its tables come, before it waits for a slot: twice as many. */
+    static const char *const passes[] = { "Run", "Evaluate", NULL };
+    int64_t heavy = 2 * 3 * slots;
+    tab_rpc_heavy(rpc, heavy, passes);
+    tab_rpc_limits(rpc, heavy + cfg->threads, 4096, (size_t)cfg->call_mib << 20);
+}
+
+static void stop_threads(inference *self)
+{
+    inference_stop(self);
+    deleted_endpoints_stop(self);
+}
+
+static void leave(inference *self, tab_health *health, tab_rpc *rpc, const config *cfg)
+{
+    atomic_store(&self->leaves, true);
+    tab_health_leave(health, cfg->leave_s);
+    if (!tab_rpc_drain(rpc, cfg->drain_s)) /* passes may take hours: none is waited for longer */
+        tab_log(TAB_INFO, "what still computes is given back");
+    stop_threads(self);
+}
+
 int main(int argc, char **argv)
 {
     config cfg;
@@ -58,11 +94,7 @@ int main(int argc, char **argv)
     sigset_t stop = tab_signals_hold();
     if (!tab_trace_open(cfg.otlp))
         return EXIT_FAILURE;
-    openblas_set_num_threads(1); /* one order of summation, whatever the machine */
-    const char *why;
-    if (tab_pfn_default(&why) ==
-        NULL) /* base-3 goes on without its transformer, the other bases never had it */
-        tab_log(TAB_WARN, "%s", why);
+    ready_engine();
     const tab_machine machine = tab_machine_look();
     int64_t cores = machine.cores;
     const size_t memory = cfg.memory_mib > 0 ? (size_t)cfg.memory_mib << 20 : machine.memory / 5 * 4;
@@ -87,7 +119,7 @@ int main(int argc, char **argv)
     TAB_AUTO(tab_shares) *shares = tab_shares_new();
     /* What is waited for is small (TAB_INLINE_CELLS): three organizations find a place at once. */
     const size_t places[SLOT_LANES] = { [AWAITED] = 2 * (size_t)slots, [JOBS] = (size_t)slots };
-    TAB_AUTO(tab_turns) *turns = tab_turns_new(SLOT_LANES, places, SIZE_MAX);
+    TAB_AUTO(tab_fair_queue) *turns = tab_fair_queue_new(SLOT_LANES, places, SIZE_MAX);
     TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(&cfg.nats, cfg.alone ? ALONE : "inference");
     /* Last opened, first freed: it looks at all others. */
     TAB_AUTO(tab_health) *health = tab_health_open(cfg.alone ? 0 : cfg.port);
@@ -108,32 +140,17 @@ int main(int argc, char **argv)
                         .pass_bytes = cfg.call_mib << 20 < alone ? cfg.call_mib << 20 : alone,
                         .slots = turns,
                         .alone = cfg.alone };
-    tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
-    static tab_schema schema = { .schema = "inference", .least = 3 };
-    schema.pg = pg;
-    tab_health_watch(health, "postgres", tab_pg_alive, pg);
-    tab_health_watch(health, "schema", tab_schema_fits, &schema);
-    tab_health_watch(health, "nats", tab_rpc_alive, rpc);
-    /* A pass holds a thread from when its tables come, before it waits for a slot: twice as many. */
-    static const char *const passes[] = { "Run", "Evaluate", NULL };
-    int64_t heavy = 2 * 3 * slots;
-    tab_rpc_heavy(rpc, heavy, passes);
-    tab_rpc_limits(rpc, heavy + cfg.threads, 4096, (size_t)cfg.call_mib << 20);
-    if (!inference_start(&self) || !gone_start(&self) || !tab_rpc_serve(rpc, inference_methods, &self)) {
-        inference_stop(&self);
-        gone_stop(&self);
+    watch_and_limit(health, rpc, pg, &cfg, slots);
+    if (!inference_start(&self) || !deleted_endpoints_start(&self) ||
+        !tab_rpc_serve(rpc, inference_methods, &self)) {
+        stop_threads(&self);
         return EXIT_FAILURE;
     }
     tab_health_ready(health, true);
     if (cfg.alone)
-        alone_begin(&self);
+        isolated_pass_begin(&self);
 
     tab_log(TAB_INFO, "stopping on signal %d", tab_signals_wait(&stop));
-    atomic_store(&self.leaves, true);
-    tab_health_leave(health, cfg.leave_s);
-    if (!tab_rpc_drain(rpc, cfg.drain_s)) /* passes may take hours: none is waited for longer */
-        tab_log(TAB_INFO, "what still computes is given back");
-    inference_stop(&self);
-    gone_stop(&self);
+    leave(&self, health, rpc, &cfg);
     return EXIT_SUCCESS;
 }

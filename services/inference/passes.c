@@ -8,7 +8,7 @@
 #include "common/base/log.h"
 #include "common/base/metrics.h"
 #include "services/inference/inference.h"
-#include "services/inference/state_store.h"
+#include "services/inference/states/state_store.h"
 
 enum { TICK_MS = 100, TELL_MS = 250, ALIVE_MS = 1000, DEAD_MS = 3000 };
 
@@ -58,7 +58,7 @@ static bool plain(const char *s)
 static void give_slots(inference *self)
 {
     bool any = false;
-    for (tab_turn *t; (t = tab_turns_take(self->slots)) != NULL; any = true)
+    for (tab_turn *t; (t = tab_fair_queue_take(self->slots)) != NULL; any = true)
         ((pass *)(void *)((char *)t - offsetof(pass, turn)))->slotted = true;
     if (any)
         pthread_cond_broadcast(&self->slot);
@@ -96,7 +96,7 @@ tab_status pass_begin(pass *p, inference *self, const tab_call *call, const char
     p->next = self->running;
     self->running = p;
     bool waits =
-        heavy && tab_turns_put(self->slots, p->call_id[0] == 0 ? AWAITED : JOBS, call->org, &p->turn);
+        heavy && tab_fair_queue_put(self->slots, p->call_id[0] == 0 ? AWAITED : JOBS, call->org, &p->turn);
     give_slots(self);
     pass_phase(p, waits ? "queue" : NULL);
     p->waits = waits;
@@ -131,7 +131,7 @@ void pass_end(pass *p)
             *at = p->next;
             break;
         }
-    tab_turns_end(self->slots, &p->turn);
+    tab_fair_queue_end(self->slots, &p->turn);
     give_slots(self);
     pthread_mutex_unlock(&self->lock);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "common/base/config.h"
+#include "common/rpc/daemon.h"
 #include "common/run/health.h"
 #include "common/run/signals.h"
 #include "common/run/trace.h"
@@ -70,22 +71,14 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
     self.relay = relay;
     jobs_figures_start();
-    tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
     static tab_schema schema = { .schema = "jobs", .least = 10 };
-    schema.pg = pg;
-    tab_health_watch(health, "postgres", tab_pg_alive, pg);
-    tab_health_watch(health, "schema", tab_schema_fits, &schema);
-    tab_health_watch(health, "nats", tab_rpc_alive, rpc);
+    tab_daemon_watch(health, rpc, pg, &schema);
     static const char *const slow[] = { "EditEndpoint", "RefreshCost", NULL }; /* they wait for others */
     tab_rpc_heavy(rpc, cfg.threads, slow);
     tab_rpc_limits(rpc, cfg.threads, 0, 0);
     bool good = tab_events_take(pg, rpc, "jobs", NULL, jobs_on_work, &self) && jobs_work_start(&self) &&
                 tab_rpc_serve(rpc, jobs_methods, &self);
-    tab_health_ready(health, good);
-    if (good) {
-        tab_log(TAB_INFO, "stopping on signal %d", tab_signals_wait(&stop));
-        tab_health_leave(health, cfg.leave_s);
-    }
+    tab_daemon_until_stopped(health, good, &stop, cfg.leave_s);
     jobs_work_stop(&self);
     return good && tab_rpc_drain(rpc, cfg.drain_s) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -17,6 +17,18 @@ static const char *or_empty(const char *s)
     return s == NULL ? "" : s;
 }
 
+static tab_status __attribute__((format(printf, 5, 6)))
+write_log(tab_tx *tx, const char *org, const char *job_id, tab_error *err, const char *fmt, ...)
+{
+    char line[400];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(line, sizeof line, fmt, args);
+    va_end(args);
+    return tab_tx_query(tx, NULL, err, "INSERT INTO jobs.log (org, job_id, line) VALUES ($1, $2, $3)",
+                        TAB_P(tab_p_text(org), tab_p_text(job_id), tab_p_text(line)));
+}
+
 /* ---- submitting ------------------------------------------------------------------------------ */
 
 tab_status jobs_insert(tab_tx *tx, const char *org, const jobs_new *j, tab_error *err)
@@ -43,7 +55,7 @@ tab_status jobs_insert(tab_tx *tx, const char *org, const jobs_new *j, tab_error
     if (s != TAB_OK)
         return s;
     if (tab_rows_count(rows) == 1)
-        return jobs_log(tx, org, j->job_id, err, "%s submitted", j->kind);
+        return write_log(tx, org, j->job_id, err, "%s submitted", j->kind);
 
     /* Why nothing was inserted: the job is there already, or the endpoint has another open job. */
     TAB_AUTO(tab_rows) *have = NULL;
@@ -82,17 +94,6 @@ tab_status jobs_queue_room(tab_tx *tx, const char *org, uint32_t batch_cap, tab_
                           "%lld jobs of this organization wait, the most that its plan allows: submit again "
                           "when some have ended",
                           (long long)most);
-}
-
-tab_status jobs_log(tab_tx *tx, const char *org, const char *job_id, tab_error *err, const char *fmt, ...)
-{
-    char line[400];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(line, sizeof line, fmt, args);
-    va_end(args);
-    return tab_tx_query(tx, NULL, err, "INSERT INTO jobs.log (org, job_id, line) VALUES ($1, $2, $3)",
-                        TAB_P(tab_p_text(org), tab_p_text(job_id), tab_p_text(line)));
 }
 
 /* ---- leases ---------------------------------------------------------------------------------- */
@@ -154,7 +155,7 @@ tab_status jobs_claim(tab_pg *pg, const char *full, jobs_claimed **ret, tab_erro
     c->trace = keep(a, rows, 21);
     s = tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;
     if (s == TAB_OK)
-        s = jobs_log(tx, c->org, c->job_id, err, "started, attempt %lld", (long long)c->attempt);
+        s = write_log(tx, c->org, c->job_id, err, "started, attempt %lld", (long long)c->attempt);
     if (s == TAB_OK)
         s = tab_tx_commit(&tx, err);
     if (s == TAB_OK)
@@ -208,7 +209,7 @@ tab_status jobs_requeue(tab_pg *pg, const jobs_claimed *c, int64_t delay_ms, job
                                tab_p_int(blame == JOBS_TRIED ? 0 : 1), tab_p_int(delay_ms),
                                tab_p_bool(blame == JOBS_SUSPECTED), tab_p_int(blame == JOBS_KILLER ? 1 : 0)));
     if (s == TAB_OK && tab_rows_count(rows) == 1)
-        s = jobs_log(tx, c->org, c->job_id, err, "queued again: %s", why);
+        s = write_log(tx, c->org, c->job_id, err, "queued again: %s", why);
     return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
 }
 
@@ -239,7 +240,7 @@ tab_status jobs_ended(tab_tx *tx, const char *org, const char *job_id, bool keep
     e.at_us = tab_rows_time(rows, 0, 6);
     s = tab_outbox_put(tx, "jobs", id, "tabella.event.job.ended", org, &e.base, err);
     if (s == TAB_OK)
-        s = jobs_log(tx, org, job_id, err, "%s%s%s", e.status, e.error[0] != 0 ? ": " : "", e.error);
+        s = write_log(tx, org, job_id, err, "%s%s%s", e.status, e.error[0] != 0 ? ": " : "", e.error);
     if (s == TAB_OK && !keeps)
         s = tab_tx_query(tx, NULL, err, "INSERT INTO jobs.chore (org, kind, owner) VALUES ($1, 'drop', $2)",
                          TAB_P(tab_p_text(org), tab_p_text(job_id)));

@@ -78,8 +78,6 @@ typedef enum {
 /* Back to the queue, ready after delay_ms. */
 tab_status jobs_requeue(tab_pg *pg, const jobs_claimed *c, int64_t delay_ms, jobs_blame blame,
                         const char *why, tab_error *err) TAB_CHECKED;
-tab_status jobs_log(tab_tx *tx, const char *org, const char *job_id, tab_error *err, const char *fmt,
-                    ...) TAB_CHECKED __attribute__((format(printf, 5, 6)));
 
 /* Ends a job in the caller's transaction: status, result, event, log line, and the chore that drops what it
  * spooled. CANCELLED: the attempt no longer holds the job (cancelled, expired or taken over), so roll

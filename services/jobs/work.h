@@ -72,6 +72,9 @@ void jobs_work_stop(jobs *self);              /* hands back what is at work, joi
 void jobs_wake(jobs *self); /* after a commit: here and in other processes */
 void jobs_cancel_call(jobs *self, const char *job_id, int64_t attempt);
 void work_phase(work *w, const char *phase, double from, double to);
+/* After the transaction that ends the job. A job that was cancelled, has expired or was taken over meanwhile
+ * has ended, too: nothing was written. */
+tab_status work_ended(work *w, tab_status s) TAB_CHECKED;
 /* A call to another service for this job: its organization, request id and deadline filled in. */
 tab_status work_call(work *w, const char *service, const char *method, int64_t ms, const ProtobufCMessage *in,
                      const ProtobufCMessageDescriptor *reply, tab_arena *a, const void **ret,

@@ -60,6 +60,14 @@ void jobs_cancel_call(jobs *self, const char *job_id, int64_t attempt)
         natsConnection_Flush(nc);
 }
 
+tab_status work_ended(work *w, tab_status s)
+{
+    if (s != TAB_OK && s != TAB_CANCELLED)
+        return s;
+    jobs_wake(w->self);
+    return TAB_OK;
+}
+
 void jobs_wake(jobs *self)
 {
     natsConnection *nc = tab_rpc_nats(self->rpc);

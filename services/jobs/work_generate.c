@@ -53,9 +53,5 @@ tab_status work_generate(work *w, tab_arena *a, tab_error *err)
     if ((s = tab_tx_begin(w->self->pg, c->org, tab_in_ms(60000), &tx, err)) == TAB_OK &&
         (s = jobs_finish(tx, c, &end, err)) == TAB_OK && (s = jobs_bill(tx, c, &done, err)) == TAB_OK)
         s = tab_tx_commit(&tx, err);
-    if (s == TAB_OK || s == TAB_CANCELLED) {
-        jobs_wake(w->self);
-        return TAB_OK; /* cancelled, expired or taken over meanwhile: nothing was written */
-    }
-    return s;
+    return work_ended(w, s);
 }

@@ -14,11 +14,7 @@ static tab_status end_job(work *w, Tabella__JobResult *result, tab_error *err)
     if ((s = tab_tx_begin(w->self->pg, w->c->org, tab_in_ms(60000), &tx, err)) == TAB_OK &&
         (s = jobs_finish(tx, w->c, &end, err)) == TAB_OK)
         s = tab_tx_commit(&tx, err);
-    if (s == TAB_OK || s == TAB_CANCELLED) {
-        jobs_wake(w->self);
-        return TAB_OK; /* cancelled or taken over meanwhile: nothing was written */
-    }
-    return s;
+    return work_ended(w, s);
 }
 
 static tab_status load_file(work *w, tab_arena *a, tab_str request, tab_error *err)

@@ -16,7 +16,8 @@
 
 enum { LOAD_MS = 500, NAME_MOST = 128, ADDRESSES_MOST = 10 };
 
-tab_status keys_scopes(char **names, size_t n, unsigned *ret, tab_error *err)
+/* Bits of the scopes named, each once, at least one; else VALIDATION with param "scopes". */
+static tab_status scopes_of(char **names, size_t n, unsigned *ret, tab_error *err)
 {
     unsigned bits = 0;
     for (size_t i = 0; i < n; i++) {
@@ -137,11 +138,11 @@ static tab_status create_key(void *arg, tab_call *call, tab_error *err)
     keys *self = arg;
     const Tabella__CreateKeyRequest *q = call->in;
     TAB_AUTO(tab_tx) *tx = NULL;
-    unsigned scopes;
+    unsigned scopes = 0;
     char id[TAB_ID], secret[TAB_SECRET_LENGTH + 1], detail[64] = "scopes ";
     tab_status s = name_good(q->name, err);
     if (s == TAB_OK)
-        s = keys_scopes(q->scopes, q->n_scopes, &scopes, err);
+        s = scopes_of(q->scopes, q->n_scopes, &scopes, err);
     if (s != TAB_OK)
         return s;
     for (unsigned bit = 1; bit <= TAB_SCOPE_ALL; bit <<= 1)

@@ -59,8 +59,6 @@ typedef struct {
     int64_t at;
     unsigned alert;
 } keys_notice;
-tab_status keys_notify(tab_tx *tx, tab_arena *a, const char *org, const keys_notice *n,
-                       tab_error *err) TAB_CHECKED;
 /* what: "created", "rotated" or "deleted". */
 tab_status keys_notify_key(tab_tx *tx, const tab_call *call, bool created, const char *key_id,
                            const char *what, tab_error *err) TAB_CHECKED;
@@ -85,8 +83,5 @@ tab_status keys_revoke(keys *self, const keys_tombstone *t, size_t n, tab_deadli
 /* The thread of chores: confirms tombstones, adds counted uses; once in KEYS_CHORES_MS until stop,
  * and once more then. Gives NULL. */
 void *keys_chores(void *self);
-
-/* Bits of the scopes named, each once, at least one; else VALIDATION with param "scopes". */
-tab_status keys_scopes(char **names, size_t n, unsigned *ret, tab_error *err) TAB_CHECKED;
 
 #endif

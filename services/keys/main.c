@@ -7,6 +7,7 @@
 #include "common/base/config.h"
 #include "common/pg/sweep.h"
 #include "common/pg/tally.h"
+#include "common/rpc/daemon.h"
 #include "common/run/health.h"
 #include "common/run/signals.h"
 #include "common/run/trace.h"
@@ -96,24 +97,16 @@ int main(int argc, char **argv)
     self.session_s = cfg.session_s;
     self.cache.sign = cfg.grant_secret[0] == '\0' ? NULL : &sign;
     pthread_t chores;
-    tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
     static tab_schema schema = { .schema = "keys", .least = 8 };
-    schema.pg = pg;
-    tab_health_watch(health, "postgres", tab_pg_alive, pg);
-    tab_health_watch(health, "schema", tab_schema_fits, &schema);
+    tab_daemon_watch(health, rpc, pg, &schema);
     tab_health_watch(health, "redis", tab_redis_alive, redis);
-    tab_health_watch(health, "nats", tab_rpc_alive, rpc);
     tab_rpc_limits(rpc, cfg.threads, 0, 256u << 20);
     mail *post = mail_open(pg, &cfg.mail);
     bool works = post != NULL && pthread_create(&chores, NULL, keys_chores, &self) == 0;
     tab_sweeper *sweeper = tab_sweeper_open(pg, sweeps, sizeof sweeps / sizeof *sweeps, NULL);
     bool good = works && sweeper != NULL && tab_events_take(pg, rpc, "keys", keys_on_event, NULL, &self) &&
                 tab_rpc_serve(rpc, keys_methods, &self);
-    tab_health_ready(health, good);
-    if (good) {
-        tab_log(TAB_INFO, "stopping on signal %d", tab_signals_wait(&stop));
-        tab_health_leave(health, cfg.leave_s);
-    }
+    tab_daemon_until_stopped(health, good, &stop, cfg.leave_s);
     good = good && tab_rpc_drain(rpc, cfg.drain_s);
     atomic_store(&self.stop, true);
     tab_sweeper_close(sweeper);

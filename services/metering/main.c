@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "common/base/config.h"
+#include "common/rpc/daemon.h"
 #include "common/run/health.h"
 #include "common/run/signals.h"
 #include "common/run/trace.h"
@@ -70,12 +71,8 @@ int main(int argc, char **argv)
     for (int i = 0; i < METERING_OP_COUNT; i++)
         self.rates.milli[i] = llround(cfg.ratio[i] * 1000);
     metering_figures_start();
-    tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
     static tab_schema schema = { .schema = "metering", .least = 6 };
-    schema.pg = pg;
-    tab_health_watch(health, "postgres", tab_pg_alive, pg);
-    tab_health_watch(health, "schema", tab_schema_fits, &schema);
-    tab_health_watch(health, "nats", tab_rpc_alive, rpc);
+    tab_daemon_watch(health, rpc, pg, &schema);
     static const char *const slow[] = { "Verify", NULL };
     tab_rpc_heavy(rpc, 1, slow);
     tab_rpc_limits(rpc, cfg.threads, 0, 0);
@@ -83,11 +80,7 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
     struct metering_nightly *nightly = metering_nightly_start(&self);
     bool good = nightly != NULL && tab_rpc_serve(rpc, metering_methods, &self);
-    tab_health_ready(health, good);
-    if (good) {
-        tab_log(TAB_INFO, "stopping on signal %d", tab_signals_wait(&stop));
-        tab_health_leave(health, cfg.leave_s);
-    }
+    tab_daemon_until_stopped(health, good, &stop, cfg.leave_s);
     metering_nightly_stop(nightly);
     return good && tab_rpc_drain(rpc, cfg.drain_s) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -115,8 +115,8 @@ tab_status metering_count(tab_tx *tx, tab_arena *a, const metering_rates *r,
 
 #define WEEK "(date_trunc('week', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')" /* Monday 00:00 UTC */
 
-tab_status metering_window_read(tab_tx *tx, const char *org, bool lifetime, metering_window *ret,
-                                tab_error *err)
+static tab_status window_read(tab_tx *tx, const char *org, bool lifetime, metering_window *ret,
+                              tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
     static const char weekly[] =
@@ -332,7 +332,7 @@ tab_status metering_usage(tab_tx *tx, tab_arena *a, const Tabella__Org *org, con
     tab_status s = tab_tx_query(
         tx, NULL, err, "SELECT set_config('plan_cache_mode', 'force_custom_plan', true)", TAB_P_NONE);
     if (s == TAB_OK)
-        s = metering_window_read(tx, org->org, org->lifetime, &w, err);
+        s = window_read(tx, org->org, org->lifetime, &w, err);
     if (s != TAB_OK)
         return s;
     char start[TAB_TIME_TEXT], end[TAB_TIME_TEXT] = "lifetime", window[2 * TAB_TIME_TEXT + 8];
@@ -417,43 +417,14 @@ static tab_status used_by(tab_tx *tx, tab_arena *a, char *const *org, size_t n, 
                         : tab_tx_query(tx, ret, err, lifetime ? forever : weekly, TAB_P(tab_p_text(orgs)));
 }
 
-tab_status metering_alerts_of(tab_tx *tx, tab_arena *a, char *const *org, size_t n, tab_error *err)
-{
-    TAB_AUTO(tab_rows) *rows = NULL;
-    const char *orgs = tab_pg_array(a, org, n);
-    const Tabella__Org **of[2] = { tab_arena_new_of(a, const Tabella__Org *, n + 1),
-                                   tab_arena_new_of(a, const Tabella__Org *, n + 1) };
-    char **name = tab_arena_new_of(a, char *, n + 1);
-    size_t m[2] = { 0, 0 };
-    if (orgs == NULL || of[0] == NULL || of[1] == NULL || name == NULL)
-        return tab_no_memory(err);
-    TAB_TRY(tab_tx_query(tx, &rows, err, "SELECT settings FROM metering.account WHERE org = ANY($1::text[])",
-                         TAB_P(tab_p_text(orgs))));
-    for (size_t i = 0; i < tab_rows_count(rows); i++) {
-        const Tabella__Org *o = tab_proto_read(a, &tabella__org__descriptor, tab_rows_bytes(rows, i, 0, a));
-        if (o != NULL && o->allowance_cells > 0)
-            of[o->lifetime][m[o->lifetime]++] = o;
-    }
-    for (int k = 0; k < 2; k++) {
-        for (size_t i = 0; i < m[k]; i++)
-            name[i] = of[k][i]->org;
-        if (m[k] > 0)
-            TAB_TRY(used_by(tx, a, name, m[k], k == 1, &rows, err));
-        for (size_t i = 0; m[k] > 0 && i < tab_rows_count(rows); i++) {
-            const Tabella__Org *o = of[k][(size_t)tab_rows_int(rows, i, 0) - 1];
-            if ((double)tab_rows_int(rows, i, 1) / 10.0 >= (double)ALERT_FIRST * (double)o->allowance_cells)
-                TAB_TRY(metering_alerts(tx, o, err));
-        }
-    }
-    return TAB_OK;
-}
-
-tab_status metering_alerts(tab_tx *tx, const Tabella__Org *org, tab_error *err)
+/* Records that 80 % or 100 % of the allowance was reached, each once a window, with the event for its
+ * notification. Does nothing without an allowance. */
+static tab_status note_alerts(tab_tx *tx, const Tabella__Org *org, tab_error *err)
 {
     if (org->allowance_cells == 0)
         return TAB_OK;
     metering_window w;
-    tab_status s = metering_window_read(tx, org->org, org->lifetime, &w, err);
+    tab_status s = window_read(tx, org->org, org->lifetime, &w, err);
     static const uint32_t percents[] = { ALERT_FIRST, 100 };
     for (size_t i = 0; s == TAB_OK && i < 2; i++) {
         if ((double)w.used_milli / 10.0 < (double)percents[i] * (double)org->allowance_cells)
@@ -482,4 +453,35 @@ tab_status metering_alerts(tab_tx *tx, const Tabella__Org *org, tab_error *err)
         s = tab_outbox_put(tx, "metering", id, "tabella.event.usage.alert", org->org, &alert.base, err);
     }
     return s;
+}
+
+tab_status metering_alerts_of(tab_tx *tx, tab_arena *a, char *const *org, size_t n, tab_error *err)
+{
+    TAB_AUTO(tab_rows) *rows = NULL;
+    const char *orgs = tab_pg_array(a, org, n);
+    const Tabella__Org **of[2] = { tab_arena_new_of(a, const Tabella__Org *, n + 1),
+                                   tab_arena_new_of(a, const Tabella__Org *, n + 1) };
+    char **name = tab_arena_new_of(a, char *, n + 1);
+    size_t m[2] = { 0, 0 };
+    if (orgs == NULL || of[0] == NULL || of[1] == NULL || name == NULL)
+        return tab_no_memory(err);
+    TAB_TRY(tab_tx_query(tx, &rows, err, "SELECT settings FROM metering.account WHERE org = ANY($1::text[])",
+                         TAB_P(tab_p_text(orgs))));
+    for (size_t i = 0; i < tab_rows_count(rows); i++) {
+        const Tabella__Org *o = tab_proto_read(a, &tabella__org__descriptor, tab_rows_bytes(rows, i, 0, a));
+        if (o != NULL && o->allowance_cells > 0)
+            of[o->lifetime][m[o->lifetime]++] = o;
+    }
+    for (int k = 0; k < 2; k++) {
+        for (size_t i = 0; i < m[k]; i++)
+            name[i] = of[k][i]->org;
+        if (m[k] > 0)
+            TAB_TRY(used_by(tx, a, name, m[k], k == 1, &rows, err));
+        for (size_t i = 0; m[k] > 0 && i < tab_rows_count(rows); i++) {
+            const Tabella__Org *o = of[k][(size_t)tab_rows_int(rows, i, 0) - 1];
+            if ((double)tab_rows_int(rows, i, 1) / 10.0 >= (double)ALERT_FIRST * (double)o->allowance_cells)
+                TAB_TRY(note_alerts(tx, o, err));
+        }
+    }
+    return TAB_OK;
 }

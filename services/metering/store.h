@@ -46,8 +46,6 @@ typedef struct {
     int64_t now_us, start_us, end_us; /* end_us 0: lifetime */
     int64_t used_milli;
 } metering_window;
-tab_status metering_window_read(tab_tx *tx, const char *org, bool lifetime, metering_window *ret,
-                                tab_error *err) TAB_CHECKED;
 
 /* Fills in the usage object, an initialised message, from the arena; its events are the page that q asks
  * for. */
@@ -59,10 +57,6 @@ tab_status metering_usage(tab_tx *tx, tab_arena *a, const Tabella__Org *org, con
 tab_status metering_account_put(tab_tx *tx, const Tabella__Org *org, tab_error *err) TAB_CHECKED;
 tab_status metering_account_get(tab_tx *tx, tab_arena *a, const char *org, Tabella__Org **ret,
                                 tab_error *err) TAB_CHECKED;
-
-/* Records that 80 % or 100 % of the allowance was reached, each once a window, with the event for its
- * notification. Does nothing without an allowance. */
-tab_status metering_alerts(tab_tx *tx, const Tabella__Org *org, tab_error *err) TAB_CHECKED;
 
 /* The same for n organizations whose sums may have grown, by their settings as last known: a call to keys
  * would hold the transaction. */

@@ -5,6 +5,7 @@
 #include "common/base/config.h"
 #include "common/pg/sweep.h"
 #include "common/pg/tally.h"
+#include "common/rpc/daemon.h"
 #include "common/run/health.h"
 #include "common/run/signals.h"
 #include "common/run/trace.h"
@@ -42,12 +43,8 @@ int main(int argc, char **argv)
 
     static reports self;
     self.pg = pg;
-    tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
     static tab_schema schema = { .schema = "reports", .least = 3 };
-    schema.pg = pg;
-    tab_health_watch(health, "postgres", tab_pg_alive, pg);
-    tab_health_watch(health, "schema", tab_schema_fits, &schema);
-    tab_health_watch(health, "nats", tab_rpc_alive, rpc);
+    tab_daemon_watch(health, rpc, pg, &schema);
     tab_rpc_limits(rpc, cfg.threads, 0, 0);
     if (!tab_events_take(pg, rpc, "reports", reports_on_work, NULL, &self) ||
         !tab_rpc_serve(rpc, reports_methods, &self))
@@ -56,10 +53,7 @@ int main(int argc, char **argv)
     tab_sweeper *sweeper = tab_sweeper_open(pg, sweeps, 1, NULL);
     if (sweeper == NULL)
         return EXIT_FAILURE;
-    tab_health_ready(health, true);
-
-    tab_log(TAB_INFO, "stopping on signal %d", tab_signals_wait(&stop));
-    tab_health_leave(health, cfg.leave_s);
+    tab_daemon_until_stopped(health, true, &stop, cfg.leave_s);
     tab_sweeper_close(sweeper);
     return tab_rpc_drain(rpc, cfg.drain_s) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

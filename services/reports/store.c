@@ -31,8 +31,9 @@ static void report_name(const char *subject, const char *base, const char *kind,
     snprintf(buf, size, "%s.%s.%s.%.10s", subject, b, kind, day);
 }
 
-tab_status reports_mint_in(tab_tx *tx, tab_arena *a, const char *org, const Tabella__Report *given,
-                           tab_error *err)
+/* The same within the caller's transaction, without reading it back. */
+static tab_status mint_in(tab_tx *tx, tab_arena *a, const char *org, const Tabella__Report *given,
+                          tab_error *err)
 {
     if (!tab_id_valid(text(given->id), "r_"))
         return tab_fail(err, TAB_VALIDATION, "id", "a report's id is r_ and 32 hexadecimal digits");
@@ -125,7 +126,7 @@ tab_status reports_mint(const reports_at *at, const Tabella__Report *r, Tabella_
     TAB_AUTO(tab_tx) *tx = NULL;
     tab_status s = tab_tx_begin(at->pg, at->org, at->deadline, &tx, err);
     if (s == TAB_OK)
-        s = reports_mint_in(tx, at->arena, at->org, r, err);
+        s = mint_in(tx, at->arena, at->org, r, err);
     return s != TAB_OK ? s : read_and_commit(&tx, at, r->id, ret, err);
 }
 
@@ -266,5 +267,5 @@ tab_status reports_record_run(tab_tx *tx, tab_arena *a, const Tabella__WorkDone 
     for (size_t i = 0; r.classes != NULL && i < run->n_classes; i++)
         r.classes[r.n_classes++] =
             (ProtobufCBinaryData){ strlen(run->classes[i]), (uint8_t *)run->classes[i] };
-    return reports_mint_in(tx, a, e->org_id, &r, err);
+    return mint_in(tx, a, e->org_id, &r, err);
 }

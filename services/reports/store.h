@@ -18,9 +18,6 @@ typedef struct {
  * that is none. A name that is empty is made: {endpoint}.b{n}.{kind}.{YYYY-MM-DD}. */
 tab_status reports_mint(const reports_at *at, const Tabella__Report *r, Tabella__Report **ret,
                         tab_error *err) TAB_CHECKED;
-/* The same within the caller's transaction, without reading it back. */
-tab_status reports_mint_in(tab_tx *tx, tab_arena *a, const char *org, const Tabella__Report *r,
-                           tab_error *err) TAB_CHECKED;
 tab_status reports_get(const reports_at *at, const char *id, Tabella__Report **ret,
                        tab_error *err) TAB_CHECKED;
 /* Starred first, then newest first. VALIDATION on "cursor" when `after` is no cursor of this list. */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 
 #include "services/api/api.h"
+#include "services/api/http/params.h"
+#include "services/api/runs/body.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
  * is in the unit tests. */
 #include <stdlib.h>
 
-#include "services/inference/state_pack.h"
+#include "services/inference/states/state_pack.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 

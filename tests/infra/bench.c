@@ -58,6 +58,29 @@ static tab_ask ask_of(tab_arena *a, const Tabella__UsageLine *in)
                       .arena = a };
 }
 
+static bool send_table(tab_rpc *client, const Tabella__UsageLine *in)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)256 << 20);
+    size_t rows = (size_t)MB * 1048576 / 8;
+    double *x = tab_arena_new_of(a, double, rows);
+    for (size_t i = 0; i < rows; i++)
+        x[i] = (double)i;
+    tab_column c = { .name = TAB_S("x"), .num = x };
+    tab_table t = { .id = TAB_S("t"), .rows = rows, .cols = 1, .col = &c };
+    const tab_table *p = &t;
+    tab_ask q = ask_of(a, in);
+    q.tables = &p;
+    q.n_tables = 1;
+    tab_answer answer;
+    double from = cpu();
+    int64_t at = tab_now_us();
+    if (tab_rpc_call(client, &q, &answer, NULL) != TAB_OK)
+        return false;
+    double s = (double)(tab_now_us() - at) * 1e-6;
+    printf("64 MiB table to a service: %.0f MB/s (processor, both sides: %.2f s)\n", MB / s, cpu() - from);
+    return true;
+}
+
 int main(void)
 {
     static int64_t took[CALLS];
@@ -110,24 +133,8 @@ int main(void)
            "ratio %.2f (processor, client and server together: %.0f and %.0f us)\n",
            bare, (double)took[CALLS / 2], (double)took[CALLS / 2] / bare, bare_cpu, rpc_cpu);
 
-    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)256 << 20);
-    size_t rows = (size_t)MB * 1048576 / 8;
-    double *x = tab_arena_new_of(a, double, rows);
-    for (size_t i = 0; i < rows; i++)
-        x[i] = (double)i;
-    tab_column c = { .name = TAB_S("x"), .num = x };
-    tab_table t = { .id = TAB_S("t"), .rows = rows, .cols = 1, .col = &c };
-    const tab_table *p = &t;
-    tab_ask q = ask_of(a, &in);
-    q.tables = &p;
-    q.n_tables = 1;
-    tab_answer answer;
-    from = cpu();
-    int64_t at = tab_now_us();
-    if (tab_rpc_call(client, &q, &answer, NULL) != TAB_OK)
+    if (!send_table(client, &in))
         return 1;
-    double s = (double)(tab_now_us() - at) * 1e-6;
-    printf("64 MiB table to a service: %.0f MB/s (processor, both sides: %.2f s)\n", MB / s, cpu() - from);
     natsSubscription_Destroy(sub);
     natsConnection_Destroy(nc[0]);
     natsConnection_Destroy(nc[1]);

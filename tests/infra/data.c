@@ -142,6 +142,88 @@ static const Tabella__ResolveReply *resolve(const char *org, const char *one, co
                                                                                                  : NULL;
 }
 
+static void pinned(const Tabella__DataObject *d)
+{
+    const Tabella__DataObject *o;
+    CHECK((o = with_id("org_a", "Pin", d->id)) != NULL && o->pinned && o->n_pinned_by == 0);
+    CHECK((o = with_id("org_a", "Unpin", d->id)) != NULL && !o->pinned);
+    CHECK(acquire("org_a", "churn", d->snapshot) == TAB_OK);
+    o = with_id("org_a", "Get", d->id);
+    CHECK(o != NULL && o->pinned && o->n_pinned_by == 1 && !strcmp(o->pinned_by[0], "id-of-churn"));
+    CHECK(with_id("org_a", "Unpin", d->id) == NULL && err.status == TAB_CONFLICT &&
+          strstr(err.message, "churn"));
+    CHECK(delete ("org_a", d->id) == TAB_CONFLICT && strstr(err.message, "churn"));
+    CHECK(acquire("org_a", "churn", "dsv_gone") == TAB_CONFLICT);
+    CHECK(with_id("org_a", "Get", d->id)->pinned); /* all or nothing */
+    Tabella__ReleaseRequest q = TABELLA__RELEASE_REQUEST__INIT;
+    q.endpoint_id = text("id-of-churn");
+    CHECK(call("org_a", "Release", &q.base, &tabella__empty__descriptor, NULL, 0) == TAB_OK);
+    CHECK(!with_id("org_a", "Get", d->id)->pinned);
+}
+
+static void resolved(const Tabella__DataObject *d, const Tabella__DataObject *again)
+{
+    const Tabella__ResolveReply *r = resolve("org_a", d->id, again->id, "");
+    CHECK(r != NULL && r->n_tables == 2 && !strcmp(r->tables[0]->name, d->id) &&
+          !strcmp(r->tables[1]->name, again->id));
+    CHECK((r = resolve("org_a", d->id, "", "")) != NULL && !strcmp(r->tables[0]->name, "my_table") &&
+          r->tables[0]->last_used > 0 && r->tables[0]->rows == 70000);
+    CHECK(resolve("org_a", d->id, "conn_none", "") == NULL && err.status == TAB_NOT_FOUND &&
+          !strcmp(err.param, "data[1]"));
+    CHECK(resolve("org_b", d->id, "", "") == NULL && err.status == TAB_NOT_FOUND);
+}
+
+/* Datasets of a job; their blocks are shared with those of d. */
+static void temporary(const tab_table *t, const Tabella__DataObject *d)
+{
+    const Tabella__DataObject *spool = ingest("org_a", t, "job_2:0", "job_2");
+    CHECK(spool != NULL && with_id("org_a", "Get", spool->id) == NULL && list("org_a", 10, "")->total == 2);
+    CHECK(read_back("org_a", spool->snapshot, 0, 1, NULL, 0) != NULL);
+    Tabella__DropRequest drop = TABELLA__DROP_REQUEST__INIT;
+    drop.owner = text("job_2");
+    CHECK(call("org_a", "Drop", &drop.base, &tabella__empty__descriptor, NULL, 0) == TAB_OK);
+    CHECK(read_back("org_a", spool->snapshot, 0, 1, NULL, 0) == NULL && err.status == TAB_NOT_FOUND);
+    const tab_table *back = read_back("org_a", d->snapshot, 0, 0, NULL, 0);
+    CHECK(back != NULL && tab_table_equal(t, back)); /* its blocks were shared and are still there */
+}
+
+static void paged(void)
+{
+    for (int i = 0; i < 5; i++)
+        CHECK(ingest("org_c", made("t", 3, 1), "", "") != NULL);
+    const char *after = "";
+    size_t seen = 0;
+    char ids[8][48];
+    do {
+        const Tabella__ListDataReply *l = list("org_c", 2, after);
+        CHECK(l != NULL && l->total >= 5);
+        for (size_t i = 0; l != NULL && i < l->n_data && seen < 8; i++)
+            snprintf(ids[seen++], sizeof ids[0], "%s", l->data[i]->id);
+        after = l == NULL ? "" : l->next;
+        CHECK(ingest("org_c", made("t", 3, 1), "", "") !=
+              NULL); /* what comes meanwhile neither repeats nor hides */
+    } while (after[0] != 0 && seen < 8);
+    CHECK(seen == 5);
+    for (size_t i = 0; i < seen; i++)
+        for (size_t k = 0; k < i; k++)
+            CHECK(strcmp(ids[i], ids[k]) != 0);
+    CHECK(list("org_c", 2, "nonsense") == NULL && err.status == TAB_VALIDATION &&
+          !strcmp(err.param, "cursor"));
+}
+
+/* No rows, and many columns. */
+static void of_odd_sizes(void)
+{
+    const Tabella__DataObject *d;
+    const tab_table *back, *t;
+    CHECK((d = ingest("org_d", made("t", 0, 3), "", "")) != NULL &&
+          (back = read_back("org_d", d->id, 0, 0, NULL, 0)) != NULL && back->rows == 0 && back->cols == 3);
+    t = made("t", 10, 2000);
+    CHECK((d = ingest("org_d", t, "", "")) != NULL &&
+          (back = read_back("org_d", d->id, 0, 0, NULL, 0)) != NULL && tab_table_equal(t, back));
+    CHECK(ingest("org_d", made("t", 1, 2001), "", "") == NULL && err.status == TAB_VALIDATION);
+}
+
 static void datasets(void)
 {
     const tab_table *t = made("t", 70000, 4);
@@ -170,77 +252,16 @@ static void datasets(void)
     o = ingest("org_a", made("u", 9, 2), "job_1:0", "");
     CHECK(again != NULL && o != NULL && !strcmp(again->id, o->id) && o->rows == 5);
 
-    /* pins */
-    CHECK((o = with_id("org_a", "Pin", d->id)) != NULL && o->pinned && o->n_pinned_by == 0);
-    CHECK((o = with_id("org_a", "Unpin", d->id)) != NULL && !o->pinned);
-    CHECK(acquire("org_a", "churn", d->snapshot) == TAB_OK);
-    o = with_id("org_a", "Get", d->id);
-    CHECK(o != NULL && o->pinned && o->n_pinned_by == 1 && !strcmp(o->pinned_by[0], "id-of-churn"));
-    CHECK(with_id("org_a", "Unpin", d->id) == NULL && err.status == TAB_CONFLICT &&
-          strstr(err.message, "churn"));
-    CHECK(delete ("org_a", d->id) == TAB_CONFLICT && strstr(err.message, "churn"));
-    CHECK(acquire("org_a", "churn", "dsv_gone") == TAB_CONFLICT);
-    CHECK(with_id("org_a", "Get", d->id)->pinned); /* all or nothing */
-    Tabella__ReleaseRequest q = TABELLA__RELEASE_REQUEST__INIT;
-    q.endpoint_id = text("id-of-churn");
-    CHECK(call("org_a", "Release", &q.base, &tabella__empty__descriptor, NULL, 0) == TAB_OK);
-    CHECK(!with_id("org_a", "Get", d->id)->pinned);
-
-    /* resolving */
-    const Tabella__ResolveReply *r = resolve("org_a", d->id, again->id, "");
-    CHECK(r != NULL && r->n_tables == 2 && !strcmp(r->tables[0]->name, d->id) &&
-          !strcmp(r->tables[1]->name, again->id));
-    CHECK((r = resolve("org_a", d->id, "", "")) != NULL && !strcmp(r->tables[0]->name, "my_table") &&
-          r->tables[0]->last_used > 0 && r->tables[0]->rows == 70000);
-    CHECK(resolve("org_a", d->id, "conn_none", "") == NULL && err.status == TAB_NOT_FOUND &&
-          !strcmp(err.param, "data[1]"));
-    CHECK(resolve("org_b", d->id, "", "") == NULL && err.status == TAB_NOT_FOUND);
-
-    /* temporary ones */
-    const Tabella__DataObject *spool = ingest("org_a", t, "job_2:0", "job_2");
-    CHECK(spool != NULL && with_id("org_a", "Get", spool->id) == NULL && list("org_a", 10, "")->total == 2);
-    CHECK(read_back("org_a", spool->snapshot, 0, 1, NULL, 0) != NULL);
-    Tabella__DropRequest drop = TABELLA__DROP_REQUEST__INIT;
-    drop.owner = text("job_2");
-    CHECK(call("org_a", "Drop", &drop.base, &tabella__empty__descriptor, NULL, 0) == TAB_OK);
-    CHECK(read_back("org_a", spool->snapshot, 0, 1, NULL, 0) == NULL && err.status == TAB_NOT_FOUND);
-    back = read_back("org_a", d->snapshot, 0, 0, NULL, 0);
-    CHECK(back != NULL && tab_table_equal(t, back)); /* its blocks were shared and are still there */
-
-    /* pages */
-    for (int i = 0; i < 5; i++)
-        CHECK(ingest("org_c", made("t", 3, 1), "", "") != NULL);
-    const char *after = "";
-    size_t seen = 0;
-    char ids[8][48];
-    do {
-        const Tabella__ListDataReply *l = list("org_c", 2, after);
-        CHECK(l != NULL && l->total >= 5);
-        for (size_t i = 0; l != NULL && i < l->n_data && seen < 8; i++)
-            snprintf(ids[seen++], sizeof ids[0], "%s", l->data[i]->id);
-        after = l == NULL ? "" : l->next;
-        CHECK(ingest("org_c", made("t", 3, 1), "", "") !=
-              NULL); /* what comes meanwhile neither repeats nor hides */
-    } while (after[0] != 0 && seen < 8);
-    CHECK(seen == 5);
-    for (size_t i = 0; i < seen; i++)
-        for (size_t k = 0; k < i; k++)
-            CHECK(strcmp(ids[i], ids[k]) != 0);
-    CHECK(list("org_c", 2, "nonsense") == NULL && err.status == TAB_VALIDATION &&
-          !strcmp(err.param, "cursor"));
+    pinned(d);
+    resolved(d, again);
+    temporary(t, d);
+    paged();
 
     /* deletion is immediate */
     CHECK(delete ("org_a", d->id) == TAB_OK && with_id("org_a", "Get", d->id) == NULL);
     CHECK(read_back("org_a", d->snapshot, 0, 1, NULL, 0) == NULL && err.status == TAB_NOT_FOUND);
     CHECK(delete ("org_a", d->id) == TAB_NOT_FOUND);
-
-    /* no rows, and many columns */
-    CHECK((d = ingest("org_d", made("t", 0, 3), "", "")) != NULL &&
-          (back = read_back("org_d", d->id, 0, 0, NULL, 0)) != NULL && back->rows == 0 && back->cols == 3);
-    t = made("t", 10, 2000);
-    CHECK((d = ingest("org_d", t, "", "")) != NULL &&
-          (back = read_back("org_d", d->id, 0, 0, NULL, 0)) != NULL && tab_table_equal(t, back));
-    CHECK(ingest("org_d", made("t", 1, 2001), "", "") == NULL && err.status == TAB_VALIDATION);
+    of_odd_sizes();
 }
 
 static tab_status connect_to(const char *org, const char *ref, const char *query, const char *tls,
@@ -261,7 +282,8 @@ static tab_status connect_to(const char *org, const char *ref, const char *query
     return call(org, "Connect", &q.base, &tabella__connect_reply__descriptor, NULL, 0);
 }
 
-static void refused(const char *port)
+/* What names no source, or one that may not be reached. */
+static void refused_sources(void)
 {
     static const struct {
         const char *ref, *param;
@@ -299,22 +321,10 @@ static void refused(const char *port)
         if (s != TAB_VALIDATION)
             printf("  %s: %d %s\n", cases[i].ref, s, err.message);
     }
-    const char *ref = tab_arena_printf(arena, "postgres://127.0.0.1:%s/src/public/orders", port);
-    CHECK(connect_to("org_s", ref, "", "nonsense", "tab") == TAB_VALIDATION &&
-          !strcmp(err.param, "credentials.tls"));
-    CHECK(connect_to("org_s", ref, "", "verify-full", "tab") == TAB_VALIDATION && /* the source has no TLS */
-          !strcmp(err.param, "source"));
-    CHECK(connect_to("org_s", ref, "", "disable", "nobody_here") == TAB_VALIDATION &&
-          !strcmp(err.param, "credentials"));
-    CHECK(connect_to("org_s", tab_arena_printf(arena, "postgres://127.0.0.1:%s/src/public/nothing", port), "",
-                     "disable", "tab") == TAB_VALIDATION &&
-          !strcmp(err.param, "source"));
-    CHECK(connect_to("org_s", tab_arena_printf(arena, "postgres://127.0.0.1:%s/nodb/public/orders", port), "",
-                     "disable", "tab") == TAB_VALIDATION &&
-          !strcmp(err.param, "source"));
-    CHECK(connect_to("org_s", "postgres://127.0.0.1:1/src/public/orders", "", "disable", "tab") ==
-              TAB_VALIDATION && /* refused */
-          !strcmp(err.param, "source"));
+}
+
+static void refused_queries(const char *ref)
+{
     static const char *const queries[] = {
         "SELECT 1; SELECT 2",
         "DROP TABLE orders",
@@ -333,6 +343,28 @@ static void refused(const char *port)
             printf("  %s: %d %s\n", queries[i], s, err.message);
     }
     CHECK(list("org_s", 10, "")->total == 0);
+}
+
+static void refused(const char *port)
+{
+    refused_sources();
+    const char *ref = tab_arena_printf(arena, "postgres://127.0.0.1:%s/src/public/orders", port);
+    CHECK(connect_to("org_s", ref, "", "nonsense", "tab") == TAB_VALIDATION &&
+          !strcmp(err.param, "credentials.tls"));
+    CHECK(connect_to("org_s", ref, "", "verify-full", "tab") == TAB_VALIDATION && /* the source has no TLS */
+          !strcmp(err.param, "source"));
+    CHECK(connect_to("org_s", ref, "", "disable", "nobody_here") == TAB_VALIDATION &&
+          !strcmp(err.param, "credentials"));
+    CHECK(connect_to("org_s", tab_arena_printf(arena, "postgres://127.0.0.1:%s/src/public/nothing", port), "",
+                     "disable", "tab") == TAB_VALIDATION &&
+          !strcmp(err.param, "source"));
+    CHECK(connect_to("org_s", tab_arena_printf(arena, "postgres://127.0.0.1:%s/nodb/public/orders", port), "",
+                     "disable", "tab") == TAB_VALIDATION &&
+          !strcmp(err.param, "source"));
+    CHECK(connect_to("org_s", "postgres://127.0.0.1:1/src/public/orders", "", "disable", "tab") ==
+              TAB_VALIDATION && /* refused */
+          !strcmp(err.param, "source"));
+    refused_queries(ref);
 }
 
 static void connects(const char *port)

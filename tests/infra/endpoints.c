@@ -181,6 +181,71 @@ static void *call_once(void *arg)
     return NULL;
 }
 
+static void refusals(const Tabella__Endpoint *e, const tab_table *rows, const tab_table *stranger)
+{
+    tab_error err = { 0 };
+    CHECK(serve(e, flowers(2, 1, other, false), &err) == NULL && err.status == TAB_VALIDATION &&
+          strcmp(err.param, "tables[0].columns") == 0 && strstr(err.message, "missing \"width\"") != NULL &&
+          strstr(err.message, "unexpected \"breadth\"") != NULL);
+    CHECK(serve(e, stranger, &err) == NULL && err.status == TAB_VALIDATION &&
+          strcmp(err.param, "tables[0].id") == 0);
+    tab_builder *b = tab_builder_new(a, TAB_S("width"));
+    tab_builder_number(b, 1);
+    tab_builder_text(b, TAB_S("wide, I should say"));
+    tab_builder_number(b, 2);
+    tab_column odd;
+    CHECK(tab_builder_finish(b, &odd));
+    tab_column cols[] = { rows->col[0], odd, rows->col[2] };
+    tab_table retyped = { .id = rows->id, .rows = 3, .cols = 3, .col = cols };
+    CHECK(serve(e, &retyped, &err) == NULL && err.status == TAB_VALIDATION &&
+          strcmp(err.param, "tables[0].rows[1][1]") == 0);
+}
+
+/* Several calls in one message: each is answered or refused as if it were alone, and what they share comes
+ * once. */
+static void together(const Tabella__Endpoint *e, const tab_table *const three[4],
+                     const Tabella__ServeReply *warm)
+{
+    tab_error err = { 0 };
+    const Tabella__ServeReply *many = serve_at(a, e, 0, three, 4, &err);
+    CHECK(many != NULL && many->n_parts == 4 && many->parts[1]->status == TAB_VALIDATION &&
+          many->parts[1]->bundle == NULL && strcmp(many->parts[1]->param, "tables[0].id") == 0);
+    for (size_t i = 0; many != NULL && many->n_parts == 4 && warm != NULL && i < 4; i += 2) {
+        Tabella__Bundle *part = many->parts[i]->bundle;
+        CHECK(part != NULL && many->parts[i]->tables_of == 0 && part->n_tables == (i == 0) &&
+              (part->target_selection == NULL) == (i > 0) && many->parts[i]->request_cells == 9);
+        if (part != NULL && i > 0) {
+            part->tables = bundle_of(many)->tables;
+            part->n_tables = bundle_of(many)->n_tables;
+            part->target_selection = bundle_of(many)->target_selection;
+            part->task_selection = bundle_of(many)->task_selection;
+        }
+        CHECK(part != NULL &&
+              tab_str_eq(tab_proto_write(a, &part->base), tab_proto_write(a, &bundle_of(warm)->base)));
+    }
+    CHECK(many != NULL && many->parts[3]->tables_of == 3 && /* other rows are merged in */
+          many->parts[3]->bundle->n_tables == 1);
+}
+
+static void at_once(const Tabella__Endpoint *e, const tab_table *rows, const Tabella__ServeReply *warm)
+{
+    one_call calls[12];
+    pthread_t threads[12];
+    for (size_t i = 0; i < 12; i++) {
+        calls[i] = (one_call){ .e = e, .t = rows };
+        pthread_create(&threads[i], NULL, call_once, &calls[i]);
+    }
+    for (size_t i = 0; i < 12; i++) {
+        pthread_join(threads[i], NULL);
+        CHECK(calls[i].ok && tab_str_eq(calls[i].got, calls[0].got));
+    }
+    /* A state fitted from the snapshot answers as the one handed over does. */
+    CHECK(warm != NULL && calls[0].ok &&
+          tab_str_eq(calls[0].got, tab_proto_write(a, &bundle_of(warm)->base)));
+    for (size_t i = 0; i < 12; i++)
+        free((void *)(uintptr_t)calls[i].got.p);
+}
+
 static void serving(const Tabella__Endpoint *e)
 {
     const tab_table *rows = flowers(3, 99, in_order, false), *turned = flowers(3, 99, shuffled, false);
@@ -203,62 +268,11 @@ static void serving(const Tabella__Endpoint *e)
     CHECK(filled != NULL && bundle_of(filled)->imputation->n_row == 6 &&
           bundle_of(filled)->imputation->n_row_confidence == 4);
 
-    tab_error err = { 0 };
-    CHECK(serve(e, flowers(2, 1, other, false), &err) == NULL && err.status == TAB_VALIDATION &&
-          strcmp(err.param, "tables[0].columns") == 0 && strstr(err.message, "missing \"width\"") != NULL &&
-          strstr(err.message, "unexpected \"breadth\"") != NULL);
     tab_table stranger = *rows;
     stranger.id = TAB_S("trees");
-    CHECK(serve(e, &stranger, &err) == NULL && err.status == TAB_VALIDATION &&
-          strcmp(err.param, "tables[0].id") == 0);
-    tab_builder *b = tab_builder_new(a, TAB_S("width"));
-    tab_builder_number(b, 1);
-    tab_builder_text(b, TAB_S("wide, I should say"));
-    tab_builder_number(b, 2);
-    tab_column odd;
-    CHECK(tab_builder_finish(b, &odd));
-    tab_column cols[] = { rows->col[0], odd, rows->col[2] };
-    tab_table retyped = { .id = rows->id, .rows = 3, .cols = 3, .col = cols };
-    CHECK(serve(e, &retyped, &err) == NULL && err.status == TAB_VALIDATION &&
-          strcmp(err.param, "tables[0].rows[1][1]") == 0);
-
-    /* Several calls in one message: each is answered or refused as if it were alone, and what they share
-     * comes once. */
-    const tab_table *three[] = { rows, &stranger, turned, one };
-    const Tabella__ServeReply *many = serve_at(a, e, 0, three, 4, &err);
-    CHECK(many != NULL && many->n_parts == 4 && many->parts[1]->status == TAB_VALIDATION &&
-          many->parts[1]->bundle == NULL && strcmp(many->parts[1]->param, "tables[0].id") == 0);
-    for (size_t i = 0; many != NULL && many->n_parts == 4 && warm != NULL && i < 4; i += 2) {
-        Tabella__Bundle *part = many->parts[i]->bundle;
-        CHECK(part != NULL && many->parts[i]->tables_of == 0 && part->n_tables == (i == 0) &&
-              (part->target_selection == NULL) == (i > 0) && many->parts[i]->request_cells == 9);
-        if (part != NULL && i > 0) {
-            part->tables = bundle_of(many)->tables;
-            part->n_tables = bundle_of(many)->n_tables;
-            part->target_selection = bundle_of(many)->target_selection;
-            part->task_selection = bundle_of(many)->task_selection;
-        }
-        CHECK(part != NULL &&
-              tab_str_eq(tab_proto_write(a, &part->base), tab_proto_write(a, &bundle_of(warm)->base)));
-    }
-    CHECK(many != NULL && many->parts[3]->tables_of == 3 && /* other rows are merged in */
-          many->parts[3]->bundle->n_tables == 1);
-
-    one_call calls[12];
-    pthread_t threads[12];
-    for (size_t i = 0; i < 12; i++) {
-        calls[i] = (one_call){ .e = e, .t = rows };
-        pthread_create(&threads[i], NULL, call_once, &calls[i]);
-    }
-    for (size_t i = 0; i < 12; i++) {
-        pthread_join(threads[i], NULL);
-        CHECK(calls[i].ok && tab_str_eq(calls[i].got, calls[0].got));
-    }
-    /* A state fitted from the snapshot answers as the one handed over does. */
-    CHECK(warm != NULL && calls[0].ok &&
-          tab_str_eq(calls[0].got, tab_proto_write(a, &bundle_of(warm)->base)));
-    for (size_t i = 0; i < 12; i++)
-        free((void *)(uintptr_t)calls[i].got.p);
+    refusals(e, rows, &stranger);
+    together(e, (const tab_table *const[]){ rows, &stranger, turned, one }, warm);
+    at_once(e, rows, warm);
 }
 
 static const Tabella__EndpointJob *mutate(const char *what, const char *endpoint, const char *job,
@@ -284,17 +298,11 @@ static const Tabella__Report *report(const char *report_id)
     return ASK("reports", "Get", q, Tabella__Report, tabella__report__descriptor, NULL);
 }
 
-int main(void)
+/* The endpoint, once it is live; NULL: it did not come so far. */
+static const Tabella__Endpoint *created(const Tabella__DataObject *d, char *ep)
 {
-    CHECK(joined());
     tab_error err = { 0 };
-
-    /* ---- create ---------------------------------------------------------------------------------- */
-    const Tabella__DataObject *d = ingest(flowers(300, 1, in_order, false));
-    CHECK(d != NULL && d->snapshot[0] != 0);
-    if (d == NULL)
-        return 1;
-    char *ep = id(""), *job = id("job_");
+    char *job = id("job_");
     const Tabella__EndpointJob *y = create("flower-kind", ep, job, d, "base-1", "kind", NULL);
     CHECK(y != NULL && strcmp(y->endpoint->status, "creating") == 0 && strcmp(y->endpoint->id, ep) == 0);
     CHECK((y = create("flower-kind", ep, job, d, "base-1", "kind", NULL)) != NULL &&
@@ -314,7 +322,12 @@ int main(void)
           e->held_out != NULL && e->held_out->score > 0.5 && e->pinned_cells == 900 &&
           strncmp(e->report, "flower-kind.b1.create.", 22) == 0);
     if (e == NULL || strcmp(e->status, "live") != 0)
-        return 1;
+        return NULL;
+    return e;
+}
+
+static void reported(const Tabella__Endpoint *e, const Tabella__DataObject *d, char *ep)
+{
     const Tabella__Report *r = report(e->report_id);
     CHECK(r != NULL && strcmp(r->kind, "create") == 0 && r->held_out->score == e->held_out->score &&
           strcmp(r->target, "flowers.kind") == 0 && r->data->rows == 300 &&
@@ -326,51 +339,84 @@ int main(void)
         ASK("jobs", "EndpointBundle", ge, Tabella__OutputReply, tabella__output_reply__descriptor, NULL);
     CHECK(out != NULL && out->bundle != NULL && out->bundle->prediction != NULL &&
           out->bundle->prediction->results->n_row == 300);
+}
 
-    serving(e);
-
-    /* ---- refresh: the same data, then new data would need a connection --------------------------- */
+/* The same data: new data would need a connection. */
+static const Tabella__Endpoint *refreshed(const Tabella__Endpoint *e, char *ep)
+{
+    tab_error err = { 0 };
+    const Tabella__EndpointJob *y;
     char *refresh = id("job_");
     CHECK((y = mutate("Refresh", ep, refresh, NULL, NULL)) != NULL && strcmp(y->job->kind, "refresh") == 0);
     if (mutate("Upgrade", ep, id("job_"), "base-2", &err) == NULL)
         CHECK(err.status == TAB_CONFLICT && strncmp(err.param, "running_job_id:job_", 19) == 0);
-    j = job_end(refresh);
+    const Tabella__Job *j = job_end(refresh);
     CHECK(j != NULL && strcmp(j->status, "done") == 0 && j->result->diff != NULL &&
           j->result->diff->rows_unchanged == 300 && j->result->diff->rows_added == 0);
     const Tabella__Endpoint *e2 = get(ep, NULL);
     CHECK(e2 != NULL && e2->data_revision == 2 && e2->config_revision == 1 &&
           strcmp(e2->report_id, e->report_id) != 0 && e2->held_out->seed == e->held_out->seed);
+    return e2;
+}
 
-    /* ---- upgrade --------------------------------------------------------------------------------- */
+static void upgraded(const Tabella__Endpoint *e2, char *ep)
+{
+    tab_error err = { 0 };
     char *upgrade = id("job_");
     CHECK(mutate("Upgrade", ep, id("job_"), "base-1", &err) == NULL && err.status == TAB_CONFLICT);
     CHECK(mutate("Upgrade", ep, upgrade, "base-2", NULL) != NULL);
     const Tabella__ServeReply *meanwhile = serve(e2, flowers(2, 5, in_order, false), NULL);
     CHECK(meanwhile != NULL && strcmp(bundle_of(meanwhile)->base_model, "base-1") == 0);
-    j = job_end(upgrade);
+    const Tabella__Job *j = job_end(upgrade);
     CHECK(j != NULL && strcmp(j->status, "done") == 0 && j->result->has_delta &&
           strcmp(j->result->previous_base, "base-1") == 0);
     const Tabella__Endpoint *e3 = get(ep, NULL);
     CHECK(e3 != NULL && strcmp(e3->base_model, "base-2") == 0 && e3->held_out->seed == e2->held_out->seed);
-    const Tabella__ServeReply *upgraded = e3 == NULL ? NULL : serve(e3, flowers(2, 5, in_order, false), NULL);
-    CHECK(upgraded != NULL && upgraded->warm && strcmp(bundle_of(upgraded)->base_model, "base-2") == 0);
-    r = e3 == NULL ? NULL : report(e3->report_id);
+    const Tabella__ServeReply *after = e3 == NULL ? NULL : serve(e3, flowers(2, 5, in_order, false), NULL);
+    CHECK(after != NULL && after->warm && strcmp(bundle_of(after)->base_model, "base-2") == 0);
+    const Tabella__Report *r = e3 == NULL ? NULL : report(e3->report_id);
     CHECK(r != NULL && r->previous != NULL && strcmp(r->previous->report_id, e2->report_id) == 0 &&
           fabs(r->previous->delta - (e3->held_out->score - e2->held_out->score)) < 1e-12);
+}
 
-    /* ---- cancel: the old state, byte for byte ---------------------------------------------------- */
+/* Leaves the old state, byte for byte. */
+static void cancelled(char *ep)
+{
+    tab_error err = { 0 };
     char *gone = id("job_");
     tab_str before = tab_proto_write(a, &get(ep, NULL)->base);
     CHECK(mutate("Refresh", ep, gone, NULL, NULL) != NULL);
     Tabella__CancelJobRequest cq = TABELLA__CANCEL_JOB_REQUEST__INIT;
     cq.job_id = gone;
-    const Tabella__Job *cancelled = ASK("jobs", "Cancel", cq, Tabella__Job, tabella__job__descriptor, &err);
-    if (cancelled != NULL) {
-        CHECK(strcmp(cancelled->status, "cancelled") == 0);
+    const Tabella__Job *ended = ASK("jobs", "Cancel", cq, Tabella__Job, tabella__job__descriptor, &err);
+    if (ended != NULL) {
+        CHECK(strcmp(ended->status, "cancelled") == 0);
         CHECK(tab_str_eq(before, tab_proto_write(a, &get(ep, NULL)->base)));
     }
+}
 
-    /* ---- edit ------------------------------------------------------------------------------------ */
+static void reworded(const Tabella__Endpoint *e4, char *ep)
+{
+    Tabella__EditEndpointRequest words = TABELLA__EDIT_ENDPOINT_REQUEST__INIT;
+    Tabella__SystemPrompt p0 = *e4->system_prompts[0], p1 = TABELLA__SYSTEM_PROMPT__INIT,
+                          *list[] = { &p1, &p0 };
+    p0.body = (char *)"Be brief.";
+    p1.name = (char *)"tone";
+    p1.body = (char *)"Be kind.";
+    words.id_or_name = ep;
+    words.set_prompts = true;
+    words.prompts = list;
+    words.n_prompts = 2;
+    const Tabella__Endpoint *e5 =
+        ASK("jobs", "EditEndpoint", words, Tabella__Endpoint, tabella__endpoint__descriptor, NULL);
+    CHECK(e5 != NULL && e5->n_system_prompts == 2 && e5->config_revision == 3 &&
+          e5->system_prompts[1]->version == 2 && e5->system_prompts[0]->version == 1 &&
+          e5->system_prompts[1]->order == 1);
+}
+
+static void edited(char *ep)
+{
+    tab_error err = { 0 };
     Tabella__EditEndpointRequest edit = TABELLA__EDIT_ENDPOINT_REQUEST__INIT;
     Tabella__RunOptions o = TABELLA__RUN_OPTIONS__INIT;
     edit.id_or_name = ep;
@@ -388,26 +434,14 @@ int main(void)
           get("flower-width", NULL) != NULL);
     const Tabella__ServeReply *wide = e4 == NULL ? NULL : serve(e4, flowers(2, 5, in_order, false), NULL);
     CHECK(wide != NULL && strcmp(bundle_of(wide)->prediction->task_type, "regression") == 0);
-    Tabella__EditEndpointRequest words = TABELLA__EDIT_ENDPOINT_REQUEST__INIT;
-    if (e4 != NULL) {
-        Tabella__SystemPrompt p0 = *e4->system_prompts[0], p1 = TABELLA__SYSTEM_PROMPT__INIT,
-                              *list[] = { &p1, &p0 };
-        p0.body = (char *)"Be brief.";
-        p1.name = (char *)"tone";
-        p1.body = (char *)"Be kind.";
-        words.id_or_name = ep;
-        words.set_prompts = true;
-        words.prompts = list;
-        words.n_prompts = 2;
-        const Tabella__Endpoint *e5 =
-            ASK("jobs", "EditEndpoint", words, Tabella__Endpoint, tabella__endpoint__descriptor, NULL);
-        CHECK(e5 != NULL && e5->n_system_prompts == 2 && e5->config_revision == 3 &&
-              e5->system_prompts[1]->version == 2 && e5->system_prompts[0]->version == 1 &&
-              e5->system_prompts[1]->order == 1);
-    }
+    if (e4 != NULL)
+        reworded(e4, ep);
     CHECK(number("SELECT count(*) FROM jobs.outbox WHERE subject = 'tabella.event.audit'") == 2);
+}
 
-    /* ---- delete ---------------------------------------------------------------------------------- */
+static void deleted(const Tabella__Endpoint *e, const Tabella__DataObject *d, char *ep)
+{
+    tab_error err = { 0 };
     Tabella__DeleteEndpointRequest del = TABELLA__DELETE_ENDPOINT_REQUEST__INIT;
     del.id_or_name = ep;
     CHECK(ASK("jobs", "DeleteEndpoint", del, Tabella__DeleteEndpointReply,
@@ -423,8 +457,13 @@ int main(void)
     const Tabella__DataObject *free_again =
         ASK("data-connector", "Get", dq, Tabella__DataObject, tabella__data_object__descriptor, NULL);
     CHECK(free_again != NULL && free_again->n_pinned_by == 0 && !free_again->pinned);
+}
 
-    /* ---- a creation that is cancelled leaves the name to the next one ---------------------------- */
+/* A creation that is cancelled leaves the name to the next one. */
+static void half_created(const Tabella__DataObject *d)
+{
+    tab_error err = { 0 };
+    Tabella__CancelJobRequest cq = TABELLA__CANCEL_JOB_REQUEST__INIT;
     char *half = id("job_");
     CHECK(create("second", id(""), half, d, "", NULL, NULL) != NULL);
     cq.job_id = half;
@@ -434,6 +473,27 @@ int main(void)
               strcmp(left->job_status, "cancelled") == 0);
         CHECK(create("second", id(""), id("job_"), d, "", NULL, NULL) != NULL);
     }
+}
+
+int main(void)
+{
+    CHECK(joined());
+    const Tabella__DataObject *d = ingest(flowers(300, 1, in_order, false));
+    CHECK(d != NULL && d->snapshot[0] != 0);
+    if (d == NULL)
+        return 1;
+    char *ep = id("");
+    const Tabella__Endpoint *e = created(d, ep);
+    if (e == NULL)
+        return 1;
+    reported(e, d, ep);
+    serving(e);
+    const Tabella__Endpoint *e2 = refreshed(e, ep);
+    upgraded(e2, ep);
+    cancelled(ep);
+    edited(ep);
+    deleted(e, d, ep);
+    half_created(d);
     /* Billed: once a job that was done, never else. */
     CHECK(until("SELECT count(*) FROM metering.event WHERE event_id LIKE 'job/%'",
                 number("SELECT count(*) FROM jobs.job WHERE status = 'done' AND NOT output_at_api")));

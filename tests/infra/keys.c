@@ -124,11 +124,36 @@ static long gate(tab_redis *redis, const char *secret, int scope)
     return code;
 }
 
+/* A change of the plan is in the keys' entries at once. */
+static void replanned(tab_redis *redis, const Tabella__CreateOrgReply *a)
+{
+    char pro[] = "pro";
+    Tabella__SetOrgRequest q = TABELLA__SET_ORG_REQUEST__INIT;
+    const void *o;
+    q.org = a->org;
+    q.plan = pro;
+    q.add_usage = TABELLA__SET_ORG_REQUEST__SWITCH__ON;
+    q.spend_cap = TABELLA__SET_ORG_REQUEST__SWITCH__ON;
+    q.spend_cap_usd = 12.5;
+    CHECK(call("", "SetOrg", &q.base, &tabella__org__descriptor, &o) == TAB_OK);
+    const Tabella__Org *org = o;
+    CHECK(!strcmp(org->plan, "pro") && !strcmp(org->name, "Acme") && org->add_usage_enabled &&
+          org->spend_cap_usd == 12.5 && org->allowance_cells == 200000000 && org->limits->key_rpm == 1200);
+    redisReply *limit = NULL;
+    uint8_t hash[TAB_SECRET_HASH];
+    char hex[65];
+    tab_secret_hash(tab_str_of(a->key), hash);
+    sodium_bin2hex(hex, sizeof hex, hash, sizeof hash);
+    CHECK(tab_redis_command(redis, 500, &limit, &err, "GET tab:g:%s", hex) == TAB_OK && limit->str != NULL &&
+          strstr(limit->str, " pro 1200 ") != NULL);
+    freeReplyObject(limit);
+}
+
 static void whole_life(tab_redis *redis)
 {
     const Tabella__CreateOrgReply *a = create_org("Acme", "plus"), *b = create_org("Other", "free");
     const Tabella__Grant *g = NULL;
-    char reads[] = "read", serve[] = "serve", admin[] = "admin", pro[] = "pro";
+    char reads[] = "read", serve[] = "serve", admin[] = "admin";
     char *both[] = { reads, serve }, *twice[] = { reads, reads }, *odd[] = { admin };
     CHECK(a != NULL && b != NULL);
     if (a == NULL || b == NULL)
@@ -181,26 +206,7 @@ static void whole_life(tab_redis *redis)
         CHECK(strstr(log->entries[4]->action, "org.create") != NULL);
     }
     CHECK(audit(b->org)->n_entries == 2);
-
-    Tabella__SetOrgRequest q = TABELLA__SET_ORG_REQUEST__INIT;
-    const void *o;
-    q.org = a->org;
-    q.plan = pro;
-    q.add_usage = TABELLA__SET_ORG_REQUEST__SWITCH__ON;
-    q.spend_cap = TABELLA__SET_ORG_REQUEST__SWITCH__ON;
-    q.spend_cap_usd = 12.5;
-    CHECK(call("", "SetOrg", &q.base, &tabella__org__descriptor, &o) == TAB_OK);
-    const Tabella__Org *org = o;
-    CHECK(!strcmp(org->plan, "pro") && !strcmp(org->name, "Acme") && org->add_usage_enabled &&
-          org->spend_cap_usd == 12.5 && org->allowance_cells == 200000000 && org->limits->key_rpm == 1200);
-    redisReply *limit = NULL;
-    uint8_t hash[TAB_SECRET_HASH];
-    char hex[65];
-    tab_secret_hash(tab_str_of(a->key), hash);
-    sodium_bin2hex(hex, sizeof hex, hash, sizeof hash);
-    CHECK(tab_redis_command(redis, 500, &limit, &err, "GET tab:g:%s", hex) == TAB_OK && limit->str != NULL &&
-          strstr(limit->str, " pro 1200 ") != NULL);
-    freeReplyObject(limit);
+    replanned(redis, a);
 }
 
 static void counts(tab_redis *redis)

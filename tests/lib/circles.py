@@ -5,11 +5,16 @@ them lead back to its beginning (decision 0256).
 Read from the symbols of the objects of a build: an arrow goes from the file that lacks a symbol to the file
 of the same house that defines it. A table of function pointers counts as a use of the functions in it.
 
+The same holds for the modules of the Python client (what they import when they run; names of types for a
+reader alone make no arrow) and for those of the console.
+
 What a build has no objects of (programs of tools/ that `make build` leaves out) is not looked at. NGINX is
 where nginx builds its module.
 
 usage: circles.py [BUILD [NGINX]], default: build/release build/nginx/objs/addon/module. Prints the cycles and
 exits 1 when there is one."""
+import ast
+import re
 import subprocess
 import sys
 from collections import defaultdict
@@ -17,10 +22,6 @@ from pathlib import Path
 
 ROOMS = ("common", "services", "gateway", "tools")
 ENGINE = Path("services/inference/engine")
-# Folders that may have cycles for now, each with the reason.
-EXCEPTED = {
-    "services/inference/engine/link": "its inside is being designed anew",
-}
 # Symbols that make no arrow, each with the reason.
 FRAMEWORK = {
     "ngx_http_tab_module": "nginx's record of the module, by which each of its files finds the configuration",
@@ -81,6 +82,48 @@ def folders(build, nginx):
         yield folder, arrows
 
 
+def python_imports(tree, package):
+    """module of this package -> the names taken from it, but for those that only a reader of types needs."""
+    found = defaultdict(set)
+    todo = list(ast.iter_child_nodes(tree))
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            todo += node.orelse
+            continue
+        if isinstance(node, ast.ImportFrom):
+            names = {a.name for a in node.names}
+            if node.level == 1 and node.module:
+                found[node.module] |= names
+            elif node.level == 1 or node.module == package:
+                for name in names:
+                    found[name].add(name)
+            elif (node.module or "").startswith(package + "."):
+                found[node.module[len(package) + 1 :]] |= names
+        todo += ast.iter_child_nodes(node)
+    return found
+
+
+def modules():
+    """house -> module -> the modules of the same house that it imports, with the names."""
+    package = Path("tools/python/tabella")
+    arrows = {}
+    for path in sorted(package.glob("*.py")):
+        imports = python_imports(ast.parse(path.read_text(encoding="utf-8")), package.name)
+        arrows[path.stem] = {m: names for m, names in imports.items() if m != path.stem}
+    yield package, arrows
+    console = Path("gateway/console")
+    arrows = {}
+    for path in sorted(console.rglob("*.js")):
+        text = path.read_text(encoding="utf-8")
+        found = re.findall(
+            r"""^(?:import|export)\s[^;]*?["'](\.{1,2}/[^"']+)["']|import\(["'](\.[^"']+)""", text, re.M
+        )
+        uses = [(path.parent / (a or b)).resolve().relative_to(console.resolve()) for a, b in found]
+        arrows[str(path.relative_to(console))] = {str(u): {"its exports"} for u in uses}
+    yield console, arrows
+
+
 def cycles(arrows):
     """The strongly connected components of more than one file (Tarjan 1972)."""
     index, low, stack, found = {}, {}, [], []
@@ -88,7 +131,7 @@ def cycles(arrows):
     def visit(v):
         index[v] = low[v] = len(index)
         stack.append(v)
-        for w in arrows[v]:
+        for w in arrows.get(v, ()):
             if w not in index:
                 visit(w)
                 low[v] = min(low[v], low[w])
@@ -109,10 +152,8 @@ def cycles(arrows):
 def main():
     bad = False
     given = sys.argv[1:] + ["build/release", "build/nginx/objs/addon/module"][len(sys.argv) - 1 :]
-    for folder, arrows in folders(Path(given[0]), Path(given[1])):
+    for folder, arrows in [*folders(Path(given[0]), Path(given[1])), *modules()]:
         for group in cycles(arrows):
-            if str(folder) in EXCEPTED:
-                continue
             bad = True
             print(f"{folder}: {', '.join(group)} use each other")
             for name in group:

@@ -11,7 +11,7 @@
 #include "common/base/metrics.h"
 #include "common/security/ids.h"
 #include "services/inference/pool.h"
-#include "services/inference/states.h"
+#include "services/inference/states/states.h"
 #include "tests/infra/check.h"
 
 enum { THREADS = 8, TURNS = 300, KEYS = 12, STATE = 64 };

@@ -110,90 +110,101 @@ static int wrong(const char *what, const char *value)
     return EXIT_USAGE;
 }
 
+static const struct option options[] = {
+    { "target", 1, NULL, 't' },
+    { "task", 1, NULL, 'k' },
+    { "base", 1, NULL, 'b' },
+    { "threshold", 1, NULL, 'c' },
+    { "explain", 0, NULL, 'e' },
+    { "json", 0, NULL, 'j' },
+    { "threads", 1, NULL, 'n' },
+    { "help", 0, NULL, 'h' },
+    { "out", 1, NULL, 'o' },
+    { "na", 1, NULL, 'm' },
+    { "horizon", 1, NULL, 'z' },
+    { "as-of", 1, NULL, 'f' },
+    { "anomaly-share", 1, NULL, 's' },
+    { "anomaly-threshold", 1, NULL, 'x' },
+    { NULL, 0, NULL, 0 },
+};
+
+/* One option, with its argument in optarg: -1 to go on, else the exit code. */
+static int parse_option(int c, arguments *a)
+{
+    char *end;
+    switch (c) {
+    case 't':
+        a->o.target = strcmp(optarg, "none") == 0   ? TAB_TARGET_NONE
+                      : strcmp(optarg, "auto") == 0 ? TAB_TARGET_AUTO
+                                                    : TAB_TARGET_COLUMN;
+        a->o.target_column = a->o.target == TAB_TARGET_COLUMN ? tab_str_of(optarg) : TAB_S("");
+        break;
+    case 'k':
+        if (!parse_task(optarg, &a->o.task))
+            return wrong("--task is classification, regression or anomaly, not", optarg);
+        break;
+    case 'b':
+        a->o.base = optarg;
+        break;
+    case 'c':
+        a->o.threshold = strtod(optarg, &end);
+        if (*optarg == 0 || *end != 0 || !(a->o.threshold >= 0 && a->o.threshold <= 1))
+            return wrong("--threshold is a number from 0 to 1, not", optarg);
+        break;
+    case 'n':
+        a->threads = strtol(optarg, &end, 10);
+        if (*optarg == 0 || *end != 0 || a->threads < 1 || a->threads > 256)
+            return wrong("--threads is a number from 1 to 256, not", optarg);
+        break;
+    case 'z':
+        if (!parse_horizon(optarg, &a->o.horizon))
+            return wrong("--horizon is a whole number from 1 to 10000, not", optarg);
+        break;
+    case 'f':
+        a->o.as_of = tab_str_of(optarg);
+        break;
+    case 's':
+        if (!parse_cut(optarg, TAB_CUT_SHARE, 0.5, &a->o.anomaly))
+            return wrong("--anomaly-share is a number from 0 to 0.5, not", optarg);
+        break;
+    case 'x':
+        if (!parse_cut(optarg, TAB_CUT_THRESHOLD, 1, &a->o.anomaly))
+            return wrong("--anomaly-threshold is a number from 0 to 1, not", optarg);
+        break;
+    case 'm':
+        if (!parse_marks(optarg, a))
+            return wrong("--na is auto, none or at most 32 values parted by commas, not", optarg);
+        break;
+    case 'e':
+        a->o.explain = true;
+        break;
+    case 'o':
+        a->out = optarg;
+        break;
+    case 'j':
+        a->json = true;
+        break;
+    case 'h':
+        fputs(HELP, stdout);
+        return 0;
+    default:
+        fputs("tabella run --help says what there is\n", stderr);
+        return EXIT_USAGE;
+    }
+    return -1;
+}
+
 /* -1 to go on, else the exit code. */
 static int parse(int argc, char **argv, arguments *a)
 {
-    static const struct option options[] = {
-        { "target", 1, NULL, 't' },
-        { "task", 1, NULL, 'k' },
-        { "base", 1, NULL, 'b' },
-        { "threshold", 1, NULL, 'c' },
-        { "explain", 0, NULL, 'e' },
-        { "json", 0, NULL, 'j' },
-        { "threads", 1, NULL, 'n' },
-        { "help", 0, NULL, 'h' },
-        { "out", 1, NULL, 'o' },
-        { "na", 1, NULL, 'm' },
-        { "horizon", 1, NULL, 'z' },
-        { "as-of", 1, NULL, 'f' },
-        { "anomaly-share", 1, NULL, 's' },
-        { "anomaly-threshold", 1, NULL, 'x' },
-        { NULL, 0, NULL, 0 },
-    };
-    char *end;
     *a = (arguments){ .o = TAB_RUN_DEFAULTS, .threads = tab_machine_look().cores };
     a->o.given.missing_auto = true;
     optind = 1;
-    for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;)
-        switch (c) {
-        case 't':
-            a->o.target = strcmp(optarg, "none") == 0   ? TAB_TARGET_NONE
-                          : strcmp(optarg, "auto") == 0 ? TAB_TARGET_AUTO
-                                                        : TAB_TARGET_COLUMN;
-            a->o.target_column = a->o.target == TAB_TARGET_COLUMN ? tab_str_of(optarg) : TAB_S("");
-            break;
-        case 'k':
-            if (!parse_task(optarg, &a->o.task))
-                return wrong("--task is classification, regression or anomaly, not", optarg);
-            break;
-        case 'b':
-            a->o.base = optarg;
-            break;
-        case 'c':
-            a->o.threshold = strtod(optarg, &end);
-            if (*optarg == 0 || *end != 0 || !(a->o.threshold >= 0 && a->o.threshold <= 1))
-                return wrong("--threshold is a number from 0 to 1, not", optarg);
-            break;
-        case 'n':
-            a->threads = strtol(optarg, &end, 10);
-            if (*optarg == 0 || *end != 0 || a->threads < 1 || a->threads > 256)
-                return wrong("--threads is a number from 1 to 256, not", optarg);
-            break;
-        case 'z':
-            if (!parse_horizon(optarg, &a->o.horizon))
-                return wrong("--horizon is a whole number from 1 to 10000, not", optarg);
-            break;
-        case 'f':
-            a->o.as_of = tab_str_of(optarg);
-            break;
-        case 's':
-            if (!parse_cut(optarg, TAB_CUT_SHARE, 0.5, &a->o.anomaly))
-                return wrong("--anomaly-share is a number from 0 to 0.5, not", optarg);
-            break;
-        case 'x':
-            if (!parse_cut(optarg, TAB_CUT_THRESHOLD, 1, &a->o.anomaly))
-                return wrong("--anomaly-threshold is a number from 0 to 1, not", optarg);
-            break;
-        case 'm':
-            if (!parse_marks(optarg, a))
-                return wrong("--na is auto, none or at most 32 values parted by commas, not", optarg);
-            break;
-        case 'e':
-            a->o.explain = true;
-            break;
-        case 'o':
-            a->out = optarg;
-            break;
-        case 'j':
-            a->json = true;
-            break;
-        case 'h':
-            fputs(HELP, stdout);
-            return 0;
-        default:
-            fputs("tabella run --help says what there is\n", stderr);
-            return EXIT_USAGE;
-        }
+    for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
+        int end = parse_option(c, a);
+        if (end >= 0)
+            return end;
+    }
     a->file = argv + optind;
     a->n = (size_t)(argc - optind);
     if (a->n == 0 || a->n > TABLES)

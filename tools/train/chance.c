@@ -5,7 +5,7 @@
 
 #include "tools/train/maker.h"
 
-uint64_t chance_next(chance *c)
+static uint64_t draw(chance *c)
 {
     uint64_t z = c->s += 0x9e3779b97f4a7c15ULL;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
@@ -15,12 +15,12 @@ uint64_t chance_next(chance *c)
 
 double chance_unit(chance *c)
 {
-    return (double)(chance_next(c) >> 11) * 0x1p-53;
+    return (double)(draw(c) >> 11) * 0x1p-53;
 }
 
 size_t chance_below(chance *c, size_t n)
 {
-    return n == 0 ? 0 : (size_t)(chance_next(c) % n);
+    return n == 0 ? 0 : (size_t)(draw(c) % n);
 }
 
 double chance_normal(chance *c)

@@ -13,7 +13,6 @@ typedef struct {
     uint64_t s;
 } chance;
 
-uint64_t chance_next(chance *c);
 double chance_unit(chance *c);            /* [0, 1) */
 size_t chance_below(chance *c, size_t n); /* 0 .. n-1 */
 double chance_normal(chance *c);

@@ -10,6 +10,79 @@
         sizeof(s) - 1, (uint8_t *)(uintptr_t)(s) \
     }
 
+static Tabella__ColumnRef *reference(void)
+{
+    static Tabella__ColumnRef ref = TABELLA__COLUMN_REF__INIT;
+    ref.address = (ProtobufCBinaryData)B("b.y\"");
+    ref.table = 1;
+    return &ref;
+}
+
+static Tabella__Prediction *predicted(void)
+{
+    static uint32_t codes[] = { 0, 1 }, ends[] = { 2, 4 };
+    static uint8_t kinds[] = { TAB_CELL_NUMBER, TAB_CELL_TEXT };
+    static Tabella__Column classes = TABELLA__COLUMN__INIT;
+    classes.coded = 1;
+    classes.codes = (ProtobufCBinaryData){ 8, (uint8_t *)codes };
+    classes.level_end = (ProtobufCBinaryData){ 8, (uint8_t *)ends };
+    classes.level_kind = (ProtobufCBinaryData){ 2, kinds };
+    classes.level_text = (ProtobufCBinaryData)B("10no");
+    static uint32_t row[] = { 0, 1, 2, 3, 4, 5 }, label[] = { 0, 1, 0, 1, 0, 1 };
+    static double prob[] = { 0.75, 0.25, 1.0 / 3, 2.0 / 3, 0.9, 0.1, 0.2, 0.8, 0.6, 0.4, 0.5, 0.5 };
+    static Tabella__Results results = TABELLA__RESULTS__INIT;
+    results.n_row = results.n_label = 6, results.row = row, results.label = label;
+    results.n_probabilities = 12, results.probabilities = prob;
+    static Tabella__Prediction p = TABELLA__PREDICTION__INIT;
+    p.target = reference(), p.task_type = (char *)(uintptr_t) "classification",
+    p.tier = (char *)(uintptr_t) "in_context";
+    p.classes = &classes, p.results = &results, p.table = 1;
+    return &p;
+}
+
+static Tabella__Imputation *filled(void)
+{
+    static double fills[] = { 1.5, 2 };
+    static uint32_t zero[] = { 0, 0 }, fill_row[] = { 3, 4 }, fill_col[] = { 1, 0 };
+    static char *method[] = { (char *)(uintptr_t) "median" };
+    static Tabella__Column fill = TABELLA__COLUMN__INIT;
+    fill.numbers = (ProtobufCBinaryData){ 16, (uint8_t *)fills };
+    static Tabella__Imputation imp = TABELLA__IMPUTATION__INIT;
+    imp.n_table = imp.n_row = imp.n_column = imp.n_method_of = 2;
+    imp.table = zero, imp.row = fill_row, imp.column = fill_col, imp.method_of = zero;
+    imp.n_method = 1, imp.method = method, imp.value = &fill;
+    return &imp;
+}
+
+static Tabella__UnifiedRows *unified(void)
+{
+    static double values[] = { 7, 8, 9 }, conf[] = { 0.5, 1, 1 };
+    static Tabella__Column rec = TABELLA__COLUMN__INIT;
+    rec.name = (ProtobufCBinaryData)B("attr");
+    rec.numbers = (ProtobufCBinaryData){ 24, (uint8_t *)values };
+    static Tabella__Column *recs[] = { &rec };
+    static Tabella__Table records = TABELLA__TABLE__INIT;
+    records.rows = 3, records.n_columns = 1, records.columns = recs;
+    static Tabella__SharedVariants variant = TABELLA__SHARED_VARIANTS__INIT;
+    variant.attribute = (ProtobufCBinaryData)B("attr");
+    variant.from = reference(), variant.values = &rec;
+    static Tabella__SharedVariants *variants[] = { &variant };
+    static ProtobufCBinaryData ids[] = { B("a"), B("b") };
+    static uint32_t from[] = { 0, 0, 1, UINT32_MAX, UINT32_MAX, 1 };
+    static uint64_t unmatched[] = { 1, 1 };
+    static Tabella__UnifiedRows u = TABELLA__UNIFIED_ROWS__INIT;
+    u.records = &records, u.n_from_tables = 2, u.from_tables = ids, u.n_from_row = 6, u.from_row = from;
+    u.n_confidence = 3, u.confidence = conf, u.n_shared_variants = 1, u.shared_variants = variants;
+    u.n_unmatched = 2, u.unmatched = unmatched, u.matched = 1;
+    static uint32_t also_entity[] = { 2, 2, 2 }, also_table[] = { 0, 1, 1 }, also_row[] = { 4, 2, 3 };
+    u.n_also_entity = u.n_also_table = u.n_also_row = 3;
+    u.also_entity = also_entity, u.also_table = also_table, u.also_row = also_row;
+    static uint32_t child_entity[] = { 1, 1, 1 }, child_table[] = { 0, 1, 1 }, child_row[] = { 7, 4, 5 };
+    u.n_child_entity = u.n_child_table = u.n_child_row = 3;
+    u.child_entity = child_entity, u.child_table = child_table, u.child_row = child_row;
+    return &u;
+}
+
 static Tabella__Bundle *example(void)
 {
     static Tabella__ColumnProfile c0 = TABELLA__COLUMN_PROFILE__INIT, c1 = TABELLA__COLUMN_PROFILE__INIT,
@@ -27,64 +100,9 @@ static Tabella__Bundle *example(void)
     tb.n_column_profile = 1, tb.column_profile = cb;
     static Tabella__TableUnderstanding *tables[] = { &ta, &tb };
 
-    static Tabella__ColumnRef ref = TABELLA__COLUMN_REF__INIT;
-    ref.address = (ProtobufCBinaryData)B("b.y\"");
-    ref.table = 1;
-    static uint32_t codes[] = { 0, 1 }, ends[] = { 2, 4 };
-    static uint8_t kinds[] = { TAB_CELL_NUMBER, TAB_CELL_TEXT };
-    static Tabella__Column classes = TABELLA__COLUMN__INIT;
-    classes.coded = 1;
-    classes.codes = (ProtobufCBinaryData){ 8, (uint8_t *)codes };
-    classes.level_end = (ProtobufCBinaryData){ 8, (uint8_t *)ends };
-    classes.level_kind = (ProtobufCBinaryData){ 2, kinds };
-    classes.level_text = (ProtobufCBinaryData)B("10no");
-    static uint32_t row[] = { 0, 1, 2, 3, 4, 5 }, label[] = { 0, 1, 0, 1, 0, 1 };
-    static double prob[] = { 0.75, 0.25, 1.0 / 3, 2.0 / 3, 0.9, 0.1, 0.2, 0.8, 0.6, 0.4, 0.5, 0.5 };
-    static Tabella__Results results = TABELLA__RESULTS__INIT;
-    results.n_row = results.n_label = 6, results.row = row, results.label = label;
-    results.n_probabilities = 12, results.probabilities = prob;
-    static Tabella__Prediction p = TABELLA__PREDICTION__INIT;
-    p.target = &ref, p.task_type = (char *)(uintptr_t) "classification",
-    p.tier = (char *)(uintptr_t) "in_context";
-    p.classes = &classes, p.results = &results, p.table = 1;
-
-    static double fills[] = { 1.5, 2 };
-    static uint32_t zero[] = { 0, 0 }, fill_row[] = { 3, 4 }, fill_col[] = { 1, 0 };
-    static char *method[] = { (char *)(uintptr_t) "median" };
-    static Tabella__Column fill = TABELLA__COLUMN__INIT;
-    fill.numbers = (ProtobufCBinaryData){ 16, (uint8_t *)fills };
-    static Tabella__Imputation imp = TABELLA__IMPUTATION__INIT;
-    imp.n_table = imp.n_row = imp.n_column = imp.n_method_of = 2;
-    imp.table = zero, imp.row = fill_row, imp.column = fill_col, imp.method_of = zero;
-    imp.n_method = 1, imp.method = method, imp.value = &fill;
-
-    static double values[] = { 7, 8, 9 }, conf[] = { 0.5, 1, 1 };
-    static Tabella__Column rec = TABELLA__COLUMN__INIT;
-    rec.name = (ProtobufCBinaryData)B("attr");
-    rec.numbers = (ProtobufCBinaryData){ 24, (uint8_t *)values };
-    static Tabella__Column *recs[] = { &rec };
-    static Tabella__Table records = TABELLA__TABLE__INIT;
-    records.rows = 3, records.n_columns = 1, records.columns = recs;
-    static Tabella__SharedVariants variant = TABELLA__SHARED_VARIANTS__INIT;
-    variant.attribute = (ProtobufCBinaryData)B("attr");
-    variant.from = &ref, variant.values = &rec;
-    static Tabella__SharedVariants *variants[] = { &variant };
-    static ProtobufCBinaryData ids[] = { B("a"), B("b") };
-    static uint32_t from[] = { 0, 0, 1, UINT32_MAX, UINT32_MAX, 1 };
-    static uint64_t unmatched[] = { 1, 1 };
-    static Tabella__UnifiedRows u = TABELLA__UNIFIED_ROWS__INIT;
-    u.records = &records, u.n_from_tables = 2, u.from_tables = ids, u.n_from_row = 6, u.from_row = from;
-    u.n_confidence = 3, u.confidence = conf, u.n_shared_variants = 1, u.shared_variants = variants;
-    u.n_unmatched = 2, u.unmatched = unmatched, u.matched = 1;
-    static uint32_t also_entity[] = { 2, 2, 2 }, also_table[] = { 0, 1, 1 }, also_row[] = { 4, 2, 3 };
-    u.n_also_entity = u.n_also_table = u.n_also_row = 3;
-    u.also_entity = also_entity, u.also_table = also_table, u.also_row = also_row;
-    static uint32_t child_entity[] = { 1, 1, 1 }, child_table[] = { 0, 1, 1 }, child_row[] = { 7, 4, 5 };
-    u.n_child_entity = u.n_child_table = u.n_child_row = 3;
-    u.child_entity = child_entity, u.child_table = child_table, u.child_row = child_row;
-
     static Tabella__Bundle b = TABELLA__BUNDLE__INIT;
-    b.n_tables = 2, b.tables = tables, b.prediction = &p, b.imputation = &imp, b.unified_rows = &u;
+    b.n_tables = 2, b.tables = tables, b.prediction = predicted(), b.imputation = filled(),
+    b.unified_rows = unified();
     return &b;
 }
 

@@ -4,7 +4,15 @@
 #include <stdio.h>
 
 #include "proto/data.pb-c.h"
+#include "proto/jobs.pb-c.h"
 #include "services/api/api.h"
+#include "services/api/data/datasets.h"
+#include "services/api/handlers.h"
+#include "services/api/http/params.h"
+#include "services/api/render/members.h"
+#include "services/api/render/render.h"
+#include "services/api/runs/body.h"
+#include "services/api/service_calls.h"
 
 enum { CREDENTIALS = 64 };
 

@@ -6,7 +6,16 @@
 #include <math.h>
 
 #include "common/bundle/generated_json.h"
+#include "proto/events.pb-c.h"
+#include "proto/inference.pb-c.h"
+#include "proto/jobs.pb-c.h"
+#include "services/api/handlers.h"
+#include "services/api/idempotency.h"
+#include "services/api/render/members.h"
 #include "services/api/runs/allowance.h"
+#include "services/api/runs/body.h"
+#include "services/api/serve/cells.h"
+#include "services/api/service_calls.h"
 
 enum { JOB_LEASE_S = 26 * 3600 }; /* of a job's reservation: longer than a batch may take */
 

@@ -5,6 +5,11 @@
 #include "common/json/spread.h"
 #include "proto/data.pb-c.h"
 #include "services/api/api.h"
+#include "services/api/handlers.h"
+#include "services/api/http/params.h"
+#include "services/api/render/members.h"
+#include "services/api/render/render.h"
+#include "services/api/service_calls.h"
 
 static tab_str text_of(ProtobufCBinaryData d)
 {

@@ -9,8 +9,16 @@
 #include <stdlib.h>
 
 #include "common/files/multipart_stream.h"
+#include "proto/data.pb-c.h"
+#include "proto/jobs.pb-c.h"
 #include "services/api/api.h"
+#include "services/api/handlers.h"
 #include "services/api/http/stream.h"
+#include "services/api/idempotency.h"
+#include "services/api/render/members.h"
+#include "services/api/render/render.h"
+#include "services/api/runs/body.h"
+#include "services/api/service_calls.h"
 
 enum { PARTS = 8, PIECE = 1 << 20, TEXT_MOST = 64 * 1024, CALL_MS = 50000, ROOM = 1 << 20 };
 

@@ -8,6 +8,7 @@
 #include "common/base/integer.h"
 #include "common/base/log.h"
 #include "services/api/api.h"
+#include "services/api/http/clock.h"
 
 enum { ASK_AGAIN_MS = 1000, SAY_AGAIN_MS = 60000 };
 

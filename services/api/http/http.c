@@ -28,8 +28,10 @@
 #include "common/base/integer.h"
 #include "common/base/log.h"
 #include "common/http/accept.h"
-#include "common/rpc/turns.h"
+#include "common/rpc/fair_queue.h"
 #include "services/api/counts.h"
+#include "services/api/dispatch.h"
+#include "services/api/http/body_quota.h"
 #include "services/api/http/http_end.h"
 #include "services/api/http/http_head.h"
 #include "services/api/http/stream.h"
@@ -166,7 +168,7 @@ static void on_request(struct evhttp_request *req, void *arg)
     bool fits = take_headers(x);
     if (fits)
         api_arrived(&x->r, x->identity);
-    tab_status room = fits ? held_arrive(&x->r, evbuffer_get_length(x->input)) : TAB_OK;
+    tab_status room = fits ? body_quota_arrive(&x->r, evbuffer_get_length(x->input)) : TAB_OK;
     pthread_mutex_lock(&h->lock);
     h->open++;
     pthread_mutex_unlock(&h->lock);
@@ -175,7 +177,7 @@ static void on_request(struct evhttp_request *req, void *arg)
         return;
     pthread_mutex_lock(&h->lock);
     x->r.arrives = arrives;
-    bool goes_on = good && tab_turns_put(h->turns, x->r.lane, tenant_of(&x->r), &x->turn);
+    bool goes_on = good && tab_fair_queue_put(h->turns, x->r.lane, tenant_of(&x->r), &x->turn);
     atomic_fetch_add(&h->a->arriving, goes_on && arrives);
     pthread_mutex_unlock(&h->lock);
     if (goes_on) {
@@ -216,7 +218,7 @@ static bool put_again(exchange *x)
 {
     http *h = x->h;
     pthread_mutex_lock(&h->lock);
-    bool waits = tab_turns_put_first(h->turns, x->r.lane, tenant_of(&x->r), &x->turn);
+    bool waits = tab_fair_queue_put_first(h->turns, x->r.lane, tenant_of(&x->r), &x->turn);
     pthread_mutex_unlock(&h->lock);
     pthread_cond_signal(&h->work);
     return waits;
@@ -294,18 +296,18 @@ static void *work(void *arg)
     pthread_mutex_lock(&h->lock);
     for (;;) {
         tab_turn *next = NULL;
-        while ((next = tab_turns_take(h->turns)) == NULL && !h->stop)
+        while ((next = tab_fair_queue_take(h->turns)) == NULL && !h->stop)
             pthread_cond_wait(&h->work, &h->lock);
         if (next == NULL)
             break;
-        tab_turn turn = *next;       /* parked, the request may have another before this one has ended */
-        if (tab_turns_any(h->turns)) /* an end may let more than one start */
+        tab_turn turn = *next;            /* parked, the request may have another before this one has ended */
+        if (tab_fair_queue_any(h->turns)) /* an end may let more than one start */
             pthread_cond_signal(&h->work);
         pthread_mutex_unlock(&h->lock);
         exchange *x = (exchange *)(void *)next;
         bool ends = worked_on(x);
         pthread_mutex_lock(&h->lock);
-        tab_turns_end(h->turns, &turn);
+        tab_fair_queue_end(h->turns, &turn);
         if (ends) {
             pthread_mutex_unlock(&h->lock);
             http_give_back(h, x);
@@ -385,7 +387,7 @@ http *http_open(api *a)
     };
     size_t workers = places[LOOKUPS] + places[READS] + places[WORK];
     h->worker = calloc(workers, sizeof *h->worker);
-    h->turns = tab_turns_new(LANES, places, (size_t)a->cfg.queue);
+    h->turns = tab_fair_queue_new(LANES, places, (size_t)a->cfg.queue);
     if (h->wake_fd < 0 || h->server == NULL || h->worker == NULL || h->turns == NULL)
         goto fail;
     evhttp_set_max_headers_size(h->server, 32768);
@@ -515,7 +517,7 @@ void http_free(http *h)
         event_base_free(h->base);
     if (h->wake_fd >= 0)
         close(h->wake_fd);
-    tab_turns_free(h->turns);
+    tab_fair_queue_free(h->turns);
     free(h->worker);
     free(h);
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/base/log.h"
+#include "services/api/http/body_quota.h"
 #include "services/api/http/http_end.h"
 #include "services/api/http/http_head.h"
 
@@ -33,7 +34,7 @@ void http_exchange_free(exchange *x)
         event_free(x->closed);
     if (x->input != NULL)
         evbuffer_free(x->input);
-    held_give(x->r.held);
+    body_quota_give(x->r.held);
     free(x->r.body);
     tab_out_free(&x->r.out);
     tab_arena_free(x->r.arena);
@@ -43,7 +44,7 @@ void http_exchange_free(exchange *x)
 static void free_text(const void *data, size_t n, void *arg)
 {
     (void)n;
-    held_give((uint32_t)(uintptr_t)arg);
+    body_quota_give((uint32_t)(uintptr_t)arg);
     free((void *)(uintptr_t)data);
 }
 
@@ -125,7 +126,7 @@ void http_answer(exchange *x)
             snprintf(number, sizeof number, "%zu", r->out.n);
             header(x->req, "Content-Length", number);
         }
-        r->held = held_answer(r);
+        r->held = body_quota_answer(r);
         if (body != NULL && r->out.n > 0 && !head &&
             evbuffer_add_reference(body, r->out.p, r->out.n, free_text, (void *)(uintptr_t)r->held) == 0) {
             r->out = (tab_out){ 0 };

@@ -6,7 +6,7 @@
 #include <event2/http.h>
 
 #include "common/http/accept.h"
-#include "common/rpc/turns.h"
+#include "common/rpc/fair_queue.h"
 #include "services/api/http/http.h"
 #include "services/api/http/stream.h"
 
@@ -37,10 +37,10 @@ struct http {
     size_t workers;
     pthread_mutex_t lock;
     pthread_cond_t work, idle;
-    streams *streams; /* requests whose bodies are taken as they come */
-    tab_turns *turns; /* what is to be worked on */
-    exchange *done;   /* to be answered */
-    size_t open;      /* from arrival to the end of the answer */
+    streams *streams;      /* requests whose bodies are taken as they come */
+    tab_fair_queue *turns; /* what is to be worked on */
+    exchange *done;        /* to be answered */
+    size_t open;           /* from arrival to the end of the answer */
     bool stop;
     atomic_bool leaves;
     struct event *turn;           /* each second */

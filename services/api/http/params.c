@@ -7,6 +7,7 @@
 
 #include "common/security/crypto.h"
 #include "services/api/api.h"
+#include "services/api/http/params.h"
 
 enum { MAC = 16, CURSOR_MAX = 1024 };
 

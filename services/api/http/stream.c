@@ -14,6 +14,7 @@
 
 #include "common/base/integer.h"
 #include "common/base/log.h"
+#include "services/api/dispatch.h"
 #include "services/api/http/http_head.h"
 
 enum {

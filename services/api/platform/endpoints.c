@@ -2,9 +2,22 @@
  * jobs'. */
 #include <stdio.h>
 
+#include "common/bundle/bundle_json.h"
 #include "proto/data.pb-c.h"
+#include "proto/inference.pb-c.h"
+#include "proto/jobs.pb-c.h"
+#include "services/api/data/datasets.h"
+#include "services/api/handlers.h"
+#include "services/api/http/params.h"
+#include "services/api/idempotency.h"
+#include "services/api/platform/endpoints.h"
+#include "services/api/render/members.h"
+#include "services/api/render/render.h"
 #include "services/api/runs/allowance.h"
+#include "services/api/runs/body.h"
+#include "services/api/serve/cells.h"
 #include "services/api/serve/drift.h"
+#include "services/api/service_calls.h"
 
 tab_status endpoint_of(request *r, const Tabella__Endpoint **ret, tab_error *err)
 {
@@ -495,10 +508,22 @@ static tab_status reserve_pass(request *r, const Tabella__Endpoint *e, const cha
     return e->job_id[0] != 0 ? TAB_OK : job_reserve(r, &c, job_id, err);
 }
 
+/* Reserves the pass that q asks for, and hands it to jobs. */
+static tab_status submit_pass(request *r, const char *method, const ProtobufCMessage *q,
+                              const Tabella__Endpoint *e, char *job_id, tab_error *err)
+{
+    const Tabella__EndpointJob *y = NULL;
+    TAB_TRY(reserve_pass(r, e, job_id, err));
+    tab_status s = call(r, "jobs", method, q, &tabella__endpoint_job__descriptor, &y, err);
+    if (s != TAB_OK)
+        return job_unreserve(r, job_id, s);
+    job_answer(r, y, job_id);
+    return TAB_OK;
+}
+
 tab_status post_endpoint_refresh(request *r, tab_error *err)
 {
     Tabella__RefreshRequest q = TABELLA__REFRESH_REQUEST__INIT;
-    const Tabella__EndpointJob *y = NULL;
     const Tabella__Endpoint *e;
     tab_body b;
     tab_status s = body_read(r, &b, err);
@@ -516,19 +541,12 @@ tab_status post_endpoint_refresh(request *r, tab_error *err)
     q.job_id = tab_arena_printf(r->arena, "job_%s", r->seed);
     q.key_id = r->who.key;
     q.surface = request_surface(r);
-    if ((s = reserve_pass(r, e, q.job_id, err)) != TAB_OK)
-        return s;
-    s = call(r, "jobs", "Refresh", &q.base, &tabella__endpoint_job__descriptor, &y, err);
-    if (s != TAB_OK)
-        return job_unreserve(r, q.job_id, s);
-    job_answer(r, y, q.job_id);
-    return TAB_OK;
+    return submit_pass(r, "Refresh", &q.base, e, q.job_id, err);
 }
 
 tab_status post_endpoint_upgrade(request *r, tab_error *err)
 {
     Tabella__UpgradeRequest q = TABELLA__UPGRADE_REQUEST__INIT;
-    const Tabella__EndpointJob *y = NULL;
     const Tabella__Endpoint *e;
     tab_body b;
     tab_str base;
@@ -543,13 +561,7 @@ tab_status post_endpoint_upgrade(request *r, tab_error *err)
     q.job_id = tab_arena_printf(r->arena, "job_%s", r->seed);
     q.key_id = r->who.key;
     q.surface = request_surface(r);
-    if ((s = reserve_pass(r, e, q.job_id, err)) != TAB_OK)
-        return s;
-    s = call(r, "jobs", "Upgrade", &q.base, &tabella__endpoint_job__descriptor, &y, err);
-    if (s != TAB_OK)
-        return job_unreserve(r, q.job_id, s);
-    job_answer(r, y, q.job_id);
-    return TAB_OK;
+    return submit_pass(r, "Upgrade", &q.base, e, q.job_id, err);
 }
 
 tab_status delete_endpoint(request *r, tab_error *err)

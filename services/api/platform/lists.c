@@ -2,10 +2,19 @@
  * Each calls one service and writes its reply as JSON. */
 #include <stdio.h>
 
+#include "proto/data.pb-c.h"
+#include "proto/jobs.pb-c.h"
 #include "proto/keys.pb-c.h"
 #include "proto/metering.pb-c.h"
 #include "proto/reports.pb-c.h"
 #include "services/api/api.h"
+#include "services/api/handlers.h"
+#include "services/api/http/params.h"
+#include "services/api/render/members.h"
+#include "services/api/render/render.h"
+#include "services/api/runs/body.h"
+#include "services/api/runs/outputs.h"
+#include "services/api/service_calls.h"
 
 static tab_str bytes_of(ProtobufCBinaryData d)
 {

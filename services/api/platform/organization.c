@@ -5,6 +5,12 @@
 #include "common/base/time.h"
 #include "proto/keys.pb-c.h"
 #include "services/api/api.h"
+#include "services/api/handlers.h"
+#include "services/api/http/params.h"
+#include "services/api/render/members.h"
+#include "services/api/render/render.h"
+#include "services/api/runs/body.h"
+#include "services/api/service_calls.h"
 
 enum { NAME_MOST = 128, ADDRESS_MOST = 254, ADDRESSES_MOST = 10 };
 

@@ -2,8 +2,14 @@
  * stars; the same keys and scopes as /v2. */
 #include <stdio.h>
 
+#include "proto/jobs.pb-c.h"
 #include "proto/reports.pb-c.h"
 #include "services/api/api.h"
+#include "services/api/handlers.h"
+#include "services/api/platform/endpoints.h"
+#include "services/api/render/members.h"
+#include "services/api/runs/body.h"
+#include "services/api/service_calls.h"
 
 static tab_status edit(request *r, Tabella__EditEndpointRequest *q, tab_error *err)
 {

@@ -8,6 +8,11 @@
 #include "common/security/secret.h"
 #include "proto/keys.pb-c.h"
 #include "services/api/api.h"
+#include "services/api/handlers.h"
+#include "services/api/render/members.h"
+#include "services/api/render/render.h"
+#include "services/api/runs/body.h"
+#include "services/api/service_calls.h"
 
 static tab_status stranger(tab_error *err)
 {

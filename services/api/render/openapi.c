@@ -4,8 +4,13 @@
 #include <stdio.h>
 
 #include "proto/data.pb-c.h"
+#include "proto/jobs.pb-c.h"
 #include "services/api/api.h"
+#include "services/api/handlers.h"
+#include "services/api/platform/endpoints.h"
+#include "services/api/render/members.h"
 #include "services/api/schemas_json.h"
+#include "services/api/service_calls.h"
 #include "services/inference/engine/profile/roles/roles.h"
 #include "services/inference/engine/sector/sectors.h"
 
@@ -132,22 +137,9 @@ static const char FILES[] = "{\"description\":\"The file, sent as it is made\",\
                             "\"application/vnd.apache.arrow.stream\":{},"
                             "\"application/vnd.apache.parquet\":{}}}";
 
-static void operation(tab_out *o, tab_route_id id)
+static void parameters(tab_out *o, tab_route_id id)
 {
     const tab_route *t = &tab_routes[id];
-    char method[8], ref[96], status[8];
-    size_t n = 0;
-    for (; t->method[n] != 0 && n < sizeof method - 1; n++)
-        method[n] = (char)(t->method[n] | 0x20);
-    method[n] = 0;
-    open_member(o, method, '{');
-    text_member(o, "operationId", t->name);
-    text_member(o, "summary", ROUTES[id].summary);
-    text_member(o, "x-scope", t->scope == TAB_SCOPE_ALL ? "any" : tab_scope_name(t->scope));
-    if ((t->flags & TAB_ROUTE_OPEN) != 0)
-        raw_member(o, "security", "[]");
-    if ((t->flags & TAB_ROUTE_PLATFORM) != 0)
-        raw_member(o, "tags", "[\"platform\"]");
     open_member(o, "parameters", '[');
     if (strstr(t->path, ":id") != NULL)
         parameter(o, "path", "id", true, "{\"type\":\"string\",\"maxLength\":128}");
@@ -183,26 +175,50 @@ static void operation(tab_out *o, tab_route_id id)
         parameter(o, "header", "Idempotency-Key", false,
                   "{\"type\":\"string\",\"minLength\":1,\"maxLength\":255,\"pattern\":\"^[ -~]+$\"}");
     tab_out_close(o, ']');
-    if ((t->flags & TAB_ROUTE_BODY) != 0) {
-        static const char form[] = ",\"multipart/form-data\":{\"schema\":";
-        snprintf(ref, sizeof ref, "{\"$ref\":\"#/components/schemas/%s\"}", ROUTES[id].body);
-        raw_member(o, "requestBody",
-                   id == TAB_POST_DATA_UPLOAD
-                       ? "{\"required\":true,\"content\":{\"multipart/form-data\":{\"schema\":"
-                   : id == TAB_POST_ENDPOINT_REFRESH
-                       ? "{\"required\":false,\"content\":{\"application/json\":{\"schema\":"
-                       : "{\"required\":true,\"content\":{\"application/json\":{\"schema\":");
-        o->comma = false;
-        tab_out_raw(o, tab_str_of(ref));
-        tab_out_bytes(o, "}", 1);
-        if (id == TAB_POST_RUN || id == TAB_POST_ENDPOINTS || id == TAB_POST_SERVE) {
-            snprintf(ref, sizeof ref, "{\"$ref\":\"#/components/schemas/%s\"}}",
-                     id == TAB_POST_ENDPOINTS ? "EndpointForm" : "TablesForm");
-            tab_out_bytes(o, form, sizeof form - 1);
-            tab_out_bytes(o, ref, strlen(ref));
-        }
-        tab_out_bytes(o, "}}", 2);
+}
+
+static void request_body(tab_out *o, tab_route_id id)
+{
+    static const char form[] = ",\"multipart/form-data\":{\"schema\":";
+    char ref[96];
+    snprintf(ref, sizeof ref, "{\"$ref\":\"#/components/schemas/%s\"}", ROUTES[id].body);
+    raw_member(o, "requestBody",
+               id == TAB_POST_DATA_UPLOAD
+                   ? "{\"required\":true,\"content\":{\"multipart/form-data\":{\"schema\":"
+               : id == TAB_POST_ENDPOINT_REFRESH
+                   ? "{\"required\":false,\"content\":{\"application/json\":{\"schema\":"
+                   : "{\"required\":true,\"content\":{\"application/json\":{\"schema\":");
+    o->comma = false;
+    tab_out_raw(o, tab_str_of(ref));
+    tab_out_bytes(o, "}", 1);
+    if (id == TAB_POST_RUN || id == TAB_POST_ENDPOINTS || id == TAB_POST_SERVE) {
+        snprintf(ref, sizeof ref, "{\"$ref\":\"#/components/schemas/%s\"}}",
+                 id == TAB_POST_ENDPOINTS ? "EndpointForm" : "TablesForm");
+        tab_out_bytes(o, form, sizeof form - 1);
+        tab_out_bytes(o, ref, strlen(ref));
     }
+    tab_out_bytes(o, "}}", 2);
+}
+
+static void operation(tab_out *o, tab_route_id id)
+{
+    const tab_route *t = &tab_routes[id];
+    char method[8], status[8];
+    size_t n = 0;
+    for (; t->method[n] != 0 && n < sizeof method - 1; n++)
+        method[n] = (char)(t->method[n] | 0x20);
+    method[n] = 0;
+    open_member(o, method, '{');
+    text_member(o, "operationId", t->name);
+    text_member(o, "summary", ROUTES[id].summary);
+    text_member(o, "x-scope", t->scope == TAB_SCOPE_ALL ? "any" : tab_scope_name(t->scope));
+    if ((t->flags & TAB_ROUTE_OPEN) != 0)
+        raw_member(o, "security", "[]");
+    if ((t->flags & TAB_ROUTE_PLATFORM) != 0)
+        raw_member(o, "tags", "[\"platform\"]");
+    parameters(o, id);
+    if ((t->flags & TAB_ROUTE_BODY) != 0)
+        request_body(o, id);
     open_member(o, "responses", '{');
     snprintf(status, sizeof status, "%d", ROUTES[id].status);
     if (file(id))

@@ -2,9 +2,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/bundle/bundle_json.h"
 #include "common/bundle/bundle_pieces.h"
 #include "proto/data.pb-c.h"
+#include "proto/jobs.pb-c.h"
 #include "services/api/api.h"
+#include "services/api/http/params.h"
+#include "services/api/render/members.h"
+#include "services/api/render/render.h"
 
 void time_member(tab_out *o, const char *key, int64_t us)
 {
@@ -61,7 +66,8 @@ void sync_members(request *r, const Tabella__SyncReply *y)
     tab_out_close(o, '}');
 }
 
-void sync_json(request *r, tab_str reply)
+/* The same of a serialized one: a job's answer. */
+static void sync_json(request *r, tab_str reply)
 {
     const Tabella__SyncReply *y = tab_proto_read(r->arena, &tabella__sync_reply__descriptor, reply);
     if (y == NULL)

@@ -4,6 +4,9 @@
 #include "services/api/counts.h"
 
 #include "common/base/log.h"
+#include "proto/events.pb-c.h"
+#include "proto/metering.pb-c.h"
+#include "services/api/service_calls.h"
 
 enum { WAIT_MS = 2000, PROBE_MS = 1000 };
 

@@ -5,6 +5,7 @@
 #ifndef TAB_API_ALLOWANCE_H
 #define TAB_API_ALLOWANCE_H
 
+#include "proto/events.pb-c.h"
 #include "proto/metering.pb-c.h"
 #include "services/api/api.h"
 

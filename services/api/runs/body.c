@@ -4,7 +4,10 @@
 #include <strings.h>
 
 #include "proto/data.pb-c.h"
+#include "proto/inference.pb-c.h"
 #include "services/api/runs/allowance.h"
+#include "services/api/runs/body.h"
+#include "services/api/service_calls.h"
 
 static bool takes_parts(const request *r)
 {

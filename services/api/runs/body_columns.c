@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "services/api/api.h"
+#include "services/api/runs/body.h"
 #include "services/inference/engine/profile/roles/roles.h"
 
 enum { COLUMNS_MOST = 2000, MARKS_MOST = 32, MARK_BYTES = 256, HORIZON_MOST = 10000 };

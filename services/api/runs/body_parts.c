@@ -9,6 +9,7 @@
 #include "common/files/multipart.h"
 #include "common/files/parquet/parquet.h"
 #include "services/api/api.h"
+#include "services/api/runs/body.h"
 
 enum { PARTS = 65, AT_ONCE = 2, ID_MOST = 128, ROOM = 16 << 20, UNPACKED = 256 << 20 };
 
@@ -42,7 +43,7 @@ static tab_status check_id(const tab_body *b, tab_str id, const char *param, tab
 }
 
 /* Few packed files are unpacked at once in one process; what an Arrow stream unpacks to is bounded by its
- * size, as the body was that was counted on its arrival (held.c). */
+ * size, as the body was that was counted on its arrival (body_quota.c). */
 static tab_status read_file(request *r, tab_str name, tab_str bytes, const tab_body_limits *limits,
                             tab_file *ret, tab_error *err)
 {

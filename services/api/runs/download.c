@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "services/api/handlers.h"
+#include "services/api/http/params.h"
 #include "services/api/http/stream.h"
 
 enum { STEP_MS = 30000, HELD_MOST = 64 << 20 };

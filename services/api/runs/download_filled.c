@@ -7,7 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/bundle/bundle_json.h"
+#include "proto/data.pb-c.h"
+#include "proto/jobs.pb-c.h"
+#include "services/api/runs/outputs.h"
 #include "services/api/runs/results.h"
+#include "services/api/service_calls.h"
 
 enum { RANGE_CELLS = 4 << 20, RANGE_MOST = 65536, RANGE_LEAST = 1024 };
 

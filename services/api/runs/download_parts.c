@@ -1,5 +1,6 @@
 /* See results.h: the parts of a result as tables. What lies in pieces is read piece by piece; matches and
  * duplicates are the head's. */
+#include "common/bundle/bundle_json.h"
 #include "services/api/runs/results.h"
 
 #include <math.h>

@@ -1,7 +1,12 @@
 /* `dry_run: true` in run, create, serve, refresh and generate: what the call would be billed, by
  * operation, and what is left. Nothing is done, kept or billed, and an Idempotency-Key is not claimed,
  * so that the call itself may follow under it. */
+#include "proto/data.pb-c.h"
+#include "proto/metering.pb-c.h"
+#include "services/api/render/members.h"
 #include "services/api/runs/allowance.h"
+#include "services/api/runs/body.h"
+#include "services/api/service_calls.h"
 
 tab_status dry_run_read(request *r, const tab_json *root, tab_error *err)
 {

@@ -3,7 +3,10 @@
  * limits, reservation, cells a minute and the bill are then those of any other cells. */
 #include <stdio.h>
 
+#include "proto/inference.pb-c.h"
 #include "services/api/runs/allowance.h"
+#include "services/api/runs/body.h"
+#include "services/api/service_calls.h"
 
 tab_status horizon_cells(request *r, const tab_body *b, const Tabella__RunOptions *o,
                          Tabella__TableSource *const *source, size_t n, uint64_t cells, uint64_t *ret_made,

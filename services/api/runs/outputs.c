@@ -3,7 +3,9 @@
 #include <zstd.h>
 
 #include "common/table/table_wire.h"
+#include "proto/jobs.pb-c.h"
 #include "services/api/api.h"
+#include "services/api/runs/outputs.h"
 
 static tab_str output_context(request *r, const char *job_id)
 {

@@ -1,6 +1,15 @@
 /* See results.h: where the result of a job lies, and GET /v2/jobs/:id. Results of inline runs are here
  * (outputs.c), the others in jobs, large ones in pieces (decision 0409). */
 #include "services/api/runs/results.h"
+#include "common/bundle/bundle_json.h"
+#include "proto/jobs.pb-c.h"
+#include "services/api/handlers.h"
+#include "services/api/http/params.h"
+#include "services/api/render/members.h"
+#include "services/api/render/render.h"
+#include "services/api/runs/body.h"
+#include "services/api/runs/outputs.h"
+#include "services/api/service_calls.h"
 
 #include <stdio.h>
 

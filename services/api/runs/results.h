@@ -7,9 +7,12 @@
 #ifndef TAB_API_RESULTS_H
 #define TAB_API_RESULTS_H
 
+#include "common/bundle/bundle_json.h"
 #include "common/bundle/bundle_pieces.h"
 #include "common/files/written/table_file.h"
+#include "proto/jobs.pb-c.h"
 #include "services/api/api.h"
+#include "services/api/runs/outputs.h"
 
 typedef struct {
     const char *id;

@@ -13,8 +13,20 @@
 
 #include "common/base/log.h"
 #include "proto/data.pb-c.h"
+#include "proto/events.pb-c.h"
+#include "proto/inference.pb-c.h"
+#include "proto/jobs.pb-c.h"
+#include "services/api/data/datasets.h"
+#include "services/api/handlers.h"
+#include "services/api/idempotency.h"
+#include "services/api/render/members.h"
+#include "services/api/render/render.h"
 #include "services/api/runs/allowance.h"
+#include "services/api/runs/body.h"
+#include "services/api/runs/outputs.h"
+#include "services/api/serve/cells.h"
 #include "services/api/serve/places.h"
+#include "services/api/service_calls.h"
 
 enum {
     TRIES = 3,

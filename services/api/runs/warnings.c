@@ -5,6 +5,8 @@
 
 #include "common/base/nearest.h"
 #include "services/api/api.h"
+#include "services/api/render/members.h"
+#include "services/api/runs/body.h"
 
 enum { MOST_WARNINGS = 16, SHOWN = 64 };
 

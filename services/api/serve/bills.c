@@ -13,8 +13,10 @@
 #include <stdlib.h>
 
 #include "common/base/log.h"
+#include "common/base/metrics.h"
 #include "common/base/proto.h"
 #include "common/base/spent.h"
+#include "proto/events.pb-c.h"
 
 /* GROUP: rows a transaction. PATIENCE_MS: so long a row is waited for where there is a journal. */
 enum { GROUP = 256, PATIENCE_MS = 300 };

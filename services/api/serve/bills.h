@@ -15,6 +15,7 @@
 #ifndef TAB_API_BILLS_H
 #define TAB_API_BILLS_H
 
+#include "proto/events.pb-c.h"
 #include "services/api/api.h"
 
 typedef struct bill bill;

@@ -13,6 +13,7 @@
 #define TAB_API_BILLS_INTERNAL_H
 
 #include "common/base/metrics.h"
+#include "proto/events.pb-c.h"
 #include "services/api/serve/bills.h"
 #include "services/api/serve/journal.h"
 

@@ -3,6 +3,8 @@
 
 #include "common/base/hash.h"
 #include "common/base/log.h"
+#include "common/base/metrics.h"
+#include "proto/events.pb-c.h"
 #include "services/api/serve/bills_internal.h"
 
 /* SLOW_MS: so long it may be slow and is not yet away. PROBES: entries that an organization may lie in. */

@@ -12,7 +12,9 @@
 #include <stdlib.h>
 
 #include "common/base/log.h"
+#include "common/base/metrics.h"
 #include "common/base/proto.h"
+#include "proto/events.pb-c.h"
 #include "services/api/serve/bills_internal.h"
 
 enum { SETTLED_MOST = 1024, SETTLE_MS = 200, AWAY_MS = 1000 };

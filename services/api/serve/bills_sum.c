@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "common/base/proto.h"
+#include "proto/events.pb-c.h"
 #include "services/api/serve/bills_internal.h"
 #include "services/api/serve/serve_once.h"
 

@@ -15,6 +15,7 @@
 #include "common/redis/limits.h"
 #include "services/api/api.h"
 #include "services/api/counts.h"
+#include "services/api/serve/cells.h"
 
 enum { SLOTS = 1024, MINUTE_MS = 60000, RETRY_MOST_MS = 24 * 3600 * 1000, SHARE = 64 };
 

@@ -11,6 +11,9 @@
  * share ALPHA shows any; and where the population stability index is at least SMALL, for with many rows the
  * least difference is none of chance. */
 #include "services/api/serve/drift.h"
+#include "proto/jobs.pb-c.h"
+#include "services/api/render/members.h"
+#include "services/api/render/render.h"
 
 #include <math.h>
 

@@ -2,6 +2,7 @@
 #ifndef TAB_API_DRIFT_H
 #define TAB_API_DRIFT_H
 
+#include "proto/jobs.pb-c.h"
 #include "services/api/api.h"
 
 typedef struct {

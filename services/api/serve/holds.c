@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "common/base/hash.h"
+#include "proto/metering.pb-c.h"
 #include "services/api/serve/bills.h"
 
 enum {

@@ -6,6 +6,8 @@
 
 #include "common/base/hash.h"
 #include "common/base/log.h"
+#include "proto/jobs.pb-c.h"
+#include "services/api/platform/endpoints.h"
 
 /* SLOTS: two endpoints that meet in one are read anew by each call (decision 0384).
  * FRESH_MS: a version that Redis gives may have been written into it too late: a Redis that was frozen

@@ -9,6 +9,7 @@
 #ifndef TAB_API_SERVE_CACHE_H
 #define TAB_API_SERVE_CACHE_H
 
+#include "proto/jobs.pb-c.h"
 #include "services/api/api.h"
 
 /* An endpoint as serving needs it. */

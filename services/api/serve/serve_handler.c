@@ -6,9 +6,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "proto/inference.pb-c.h"
+#include "proto/jobs.pb-c.h"
 #include "services/api/counts.h"
+#include "services/api/handlers.h"
+#include "services/api/platform/endpoints.h"
+#include "services/api/runs/body.h"
 #include "services/api/serve/bills.h"
+#include "services/api/serve/cells.h"
 #include "services/api/serve/serve_together.h"
+#include "services/api/service_calls.h"
 
 static tab_status read_verbose(serve_call *c, tab_error *err)
 {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "common/base/hash.h"
+#include "proto/jobs.pb-c.h"
 
 enum { SLOTS = 1024 };
 

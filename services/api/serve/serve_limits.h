@@ -3,6 +3,7 @@
 #ifndef TAB_API_SERVE_LIMITS_H
 #define TAB_API_SERVE_LIMITS_H
 
+#include "proto/jobs.pb-c.h"
 #include "services/api/serve/holds.h"
 
 /* What a call of so many cells is billed: these, and what the endpoint pins where the operator bills it. */

@@ -11,6 +11,7 @@
 
 #include "common/base/log.h"
 #include "common/redis/limits.h"
+#include "services/api/idempotency.h"
 
 /* LEASE_MS: longer than a serve call may take. MOST: of one answer; a larger one is computed again. */
 enum { LEASE_MS = 10000, KEPT_S = 600, PAUSE_MS = 40, LEFT_MS = 500, WAIT_MOST = 8, MOST = 1 << 20 };

@@ -19,8 +19,16 @@
 #include <time.h>
 
 #include "common/base/hash.h"
+#include "common/bundle/bundle_json.h"
+#include "proto/events.pb-c.h"
+#include "proto/inference.pb-c.h"
+#include "proto/jobs.pb-c.h"
+#include "services/api/render/members.h"
+#include "services/api/render/render.h"
+#include "services/api/runs/body.h"
 #include "services/api/serve/bills.h"
 #include "services/api/serve/places.h"
+#include "services/api/service_calls.h"
 
 enum {
     SLOTS = 1024,

@@ -2,6 +2,7 @@
 #ifndef TAB_API_SERVE_TOGETHER_H
 #define TAB_API_SERVE_TOGETHER_H
 
+#include "proto/events.pb-c.h"
 #include "services/api/serve/serve_cache.h"
 #include "services/api/serve/serve_limits.h"
 #include "services/api/serve/serve_once.h"

@@ -1,5 +1,6 @@
 #include <criterion/criterion.h>
 
+#include "proto/events.pb-c.h"
 #include "services/api/serve/bills.h"
 
 typedef struct {

@@ -1,4 +1,5 @@
 #include "services/api/api.h"
+#include "services/api/serve/cells.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

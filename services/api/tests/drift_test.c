@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
+#include "proto/jobs.pb-c.h"
 #include "services/api/serve/drift.h"
 
 enum { BINS = 11, TRIALS = 4000 };

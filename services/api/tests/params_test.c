@@ -2,6 +2,8 @@
 #include <stdlib.h>
 
 #include "services/api/api.h"
+#include "services/api/http/params.h"
+#include "services/api/runs/body.h"
 
 static request *asked(tab_arena *a, const char *query, const char *org)
 {

@@ -1,6 +1,7 @@
 /* Rows of endpoints that serving keeps: under one state version, of one organization, for two seconds. */
 #include <criterion/criterion.h>
 
+#include "proto/jobs.pb-c.h"
 #include "services/api/serve/serve_cache.h"
 
 static request *asked_by(tab_arena *a, const char *org, const char *endpoint, const char *state)

@@ -178,10 +178,8 @@ static void on_end(tab_xml *x, const char *name)
     x->text.n = 0;
     if (strcmp(name, "Blob") != 0)
         return;
-    size_t n = strlen(l->folder);
     l->inside = false;
-    if (l->name == NULL || strncmp(l->name, l->folder, n) != 0 || l->name[n] == '\0' ||
-        !name_matches(l->pattern, l->name + n))
+    if (!key_matches(l->folder, l->pattern, l->name))
         return;
     if (l->n == BLOBS)
         l->too_many = true;

@@ -135,13 +135,9 @@ static tab_status add_fields(session *c, const tab_json *fields, const char *pre
 /* Of an answer that holds a schema: a table, or a query's first page. */
 static tab_status columns(session *c, tab_str body, tab_error *err)
 {
-    tab_str span;
     const tab_json *all;
-    tab_error why = { 0 };
-    TAB_TRY(json_span(c->a, body, "/schema/fields", &span, err));
-    tab_str text = span.p == NULL ? span : tab_arena_copy(c->a, span);
-    if (text.p == NULL || tab_json_read(c->a, text, META_DEPTH, &all, &why) != TAB_OK ||
-        all->kind != TAB_JSON_ARRAY)
+    TAB_TRY(api_part(c->a, body, "/schema/fields", META_DEPTH, &all, err));
+    if (all->kind != TAB_JSON_ARRAY)
         return api_other_format(err);
     TAB_TRY(array_rows_new(c->a, leaves(all), put_cell, &c->rows, err));
     return add_fields(c, all, "", 1, &c->fields, err);
@@ -179,25 +175,32 @@ static bool value(session *c, json_scan *s, const field *f)
     return true;
 }
 
-/* {"v": ...} */
-static bool wrapped(session *c, json_scan *s, const field *f)
+/* An object whose member of that name `read` takes; other members are passed over. none: it is no object. */
+static bool member(session *c, json_scan *s, const field *f, char name, const char *none,
+                   bool (*read)(session *c, json_scan *s, const field *f))
 {
     bool first = true, done = false, seen = false;
     tab_str key;
     if (*s->p != '{')
-        return json_bad(s, "a value that is none");
+        return json_bad(s, none);
     s->p++;
     if (!json_enter(s))
         return false;
     while (json_next_key(s, &first, &key, &done)) {
         if (done)
             return seen;
-        bool is_v = key.n == 1 && key.p[0] == 'v';
-        if (!(is_v ? value(c, s, f) : json_skip(s)))
+        bool is = key.n == 1 && key.p[0] == name;
+        if (!(is ? read(c, s, f) : json_skip(s)))
             return false;
-        seen = seen || is_v;
+        seen = seen || is;
     }
     return false;
+}
+
+/* {"v": ...} */
+static bool wrapped(session *c, json_scan *s, const field *f)
+{
+    return member(c, s, f, 'v', "a value that is none", value);
 }
 
 static bool list(session *c, json_scan *s, const field *f)
@@ -220,22 +223,7 @@ static bool list(session *c, json_scan *s, const field *f)
 /* {"f": [...]} */
 static bool record(session *c, json_scan *s, const field *f)
 {
-    bool first = true, done = false, seen = false;
-    tab_str key;
-    if (*s->p != '{')
-        return json_bad(s, "a record that is none");
-    s->p++;
-    if (!json_enter(s))
-        return false;
-    while (json_next_key(s, &first, &key, &done)) {
-        if (done)
-            return seen;
-        bool is_f = key.n == 1 && key.p[0] == 'f';
-        if (!(is_f ? list(c, s, f) : json_skip(s)))
-            return false;
-        seen = seen || is_f;
-    }
-    return false;
+    return member(c, s, f, 'f', "a record that is none", list);
 }
 
 static bool rows(session *c, json_scan *s)

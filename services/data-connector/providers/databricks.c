@@ -170,13 +170,8 @@ static bool count_of(const tab_json *m, const char *name, int64_t most, int64_t 
 
 static tab_status columns(session *c, tab_str body, tab_error *err)
 {
-    tab_str span;
     const tab_json *m;
-    tab_error why = { 0 };
-    TAB_TRY(json_span(c->a, body, "/manifest", &span, err));
-    tab_str text = span.p == NULL ? span : tab_arena_copy(c->a, span);
-    if (text.p == NULL || tab_json_read(c->a, text, META_DEPTH, &m, &why) != TAB_OK)
-        return api_other_format(err);
+    TAB_TRY(api_part(c->a, body, "/manifest", META_DEPTH, &m, err));
     const tab_json *cut = tab_json_get(m, "truncated"),
                    *all = tab_json_get(tab_json_get(m, "schema"), "columns");
     if (all == NULL || all->kind != TAB_JSON_ARRAY ||
@@ -186,13 +181,7 @@ static tab_status columns(session *c, tab_str body, tab_error *err)
     if (cut != NULL && cut->yes)
         return source_too_large(err);
     TAB_TRY(array_rows_new(c->a, all->count, put_cell, &c->rows, err));
-    for (const tab_json *t = all->first; t != NULL; t = t->next) {
-        const tab_json *name = tab_json_get(t, "name"), *type = tab_json_get(t, "type_name");
-        if (name == NULL || name->kind != TAB_JSON_STRING || type == NULL || type->kind != TAB_JSON_STRING)
-            return api_other_format(err);
-        TAB_TRY(array_rows_column(&c->rows, name->text, type_of(type->text), err));
-    }
-    return TAB_OK;
+    return api_columns(&c->rows, all, "type_name", type_of, err);
 }
 
 static bool header_of(tab_arena *a, const tab_json *m, http_pair *ret)
@@ -230,14 +219,10 @@ static tab_status follow(session *c, tab_arena *page, const tab_json *link, tab_
 static tab_status take(session *c, tab_arena *page, tab_str body, const char *pointer, int64_t chunk,
                        tab_error *err)
 {
-    tab_str span;
     const tab_json *links;
-    tab_error why = { 0 };
     int64_t index;
-    TAB_TRY(json_span(page, body, pointer, &span, err));
-    tab_str text = span.p == NULL ? span : tab_arena_copy(page, span);
-    if (text.p == NULL || tab_json_read(page, text, META_DEPTH, &links, &why) != TAB_OK ||
-        links->kind != TAB_JSON_ARRAY)
+    TAB_TRY(api_part(page, body, pointer, META_DEPTH, &links, err));
+    if (links->kind != TAB_JSON_ARRAY)
         return api_other_format(err);
     for (const tab_json *l = links->first; l != NULL; l = l->next)
         if (count_of(l, "chunk_index", CHUNKS, &index) && index == chunk)

@@ -67,6 +67,12 @@ bool name_matches(const char *pattern, const char *name)
     return *pattern == '\0';
 }
 
+bool key_matches(const char *folder, const char *pattern, const char *key)
+{
+    size_t n = strlen(folder);
+    return key != NULL && strncmp(key, folder, n) == 0 && key[n] != '\0' && name_matches(pattern, key + n);
+}
+
 /* The union's column for column k of t: the one of its name, where t has the name once; the n-th of it
  * for the n-th. */
 static size_t place(const tab_str *names, size_t n, const tab_table *t, size_t k)

@@ -27,5 +27,7 @@ bool sqlite_is(tab_str bytes); /* by its first bytes */
 
 /* Whether a name matches a pattern in which * stands for any text. */
 bool name_matches(const char *pattern, const char *name);
+/* Whether a key is the folder and, behind it, a name that matches. key NULL: no. */
+bool key_matches(const char *folder, const char *pattern, const char *key);
 
 #endif

@@ -69,6 +69,29 @@ tab_status api_text(tab_arena *a, tab_str body, const char *pointer, const char 
     return *ret == NULL ? tab_no_memory(err) : TAB_OK;
 }
 
+tab_status api_part(tab_arena *a, tab_str body, const char *pointer, size_t depth, const tab_json **ret,
+                    tab_error *err)
+{
+    tab_str span;
+    tab_error why = { 0 };
+    TAB_TRY(json_span(a, body, pointer, &span, err));
+    tab_str text = span.p == NULL ? span : tab_arena_copy(a, span);
+    return text.p != NULL && tab_json_read(a, text, depth, ret, &why) == TAB_OK ? TAB_OK
+                                                                                : api_other_format(err);
+}
+
+tab_status api_columns(array_rows *rows, const tab_json *all, const char *type,
+                       int (*type_of)(tab_str spelling), tab_error *err)
+{
+    for (const tab_json *t = all->first; t != NULL; t = t->next) {
+        const tab_json *name = tab_json_get(t, "name"), *is = tab_json_get(t, type);
+        if (name == NULL || name->kind != TAB_JSON_STRING || is == NULL || is->kind != TAB_JSON_STRING)
+            return api_other_format(err);
+        TAB_TRY(array_rows_column(rows, name->text, type_of(is->text), err));
+    }
+    return TAB_OK;
+}
+
 bool api_token(const char *s)
 {
     for (; *s != '\0'; s++)

@@ -4,6 +4,7 @@
 
 #include "services/data-connector/protocols/http.h"
 #include "services/data-connector/protocols/json_spans.h"
+#include "services/data-connector/providers/array_rows.h"
 
 typedef struct {
     const source *s;
@@ -25,6 +26,15 @@ bool api_link(tab_arena *a, const char *url, http_request *ret) TAB_CHECKED;
 /* Text at a JSON pointer; "" where there is none. VALIDATION on source where the answer is no JSON. */
 tab_status api_text(tab_arena *a, tab_str body, const char *pointer, const char **ret,
                     tab_error *err) TAB_CHECKED;
+
+/* The value at a JSON pointer, read. VALIDATION on source: there is none, or it is deeper than `depth`. */
+tab_status api_part(tab_arena *a, tab_str body, const char *pointer, size_t depth, const tab_json **ret,
+                    tab_error *err) TAB_CHECKED;
+
+/* Adds the columns of a schema: an array of objects that have a `name` and, under `type`, how the source
+ * spells its type, which type_of reads. */
+tab_status api_columns(array_rows *rows, const tab_json *all, const char *type,
+                       int (*type_of)(tab_str spelling), tab_error *err) TAB_CHECKED;
 
 /* Whether a token can be a header's value: printable ASCII without a space. */
 bool api_token(const char *s);

@@ -543,19 +543,9 @@ static tab_status write_mysql(const source *s, tab_arena *a, const output *o, ta
     return st;
 }
 
-const provider provider_mysql = { .scheme = "mysql",
-                                  .port = 3306,
-                                  .least = 2,
-                                  .most = 2,
-                                  .credentials = members,
-                                  .options = options,
-                                  .read = read_mysql,
-                                  .write = write_mysql };
-const provider provider_mariadb = { .scheme = "mariadb",
-                                    .port = 3306,
-                                    .least = 2,
-                                    .most = 2,
-                                    .credentials = members,
-                                    .options = options,
-                                    .read = read_mysql,
-                                    .write = write_mysql };
+#define MYSQL(text)                                                                                      \
+    {                                                                                                    \
+        .scheme = text, .port = 3306, .least = 2, .most = 2, .credentials = members, .options = options, \
+        .read = read_mysql, .write = write_mysql                                                         \
+    }
+const provider provider_mysql = MYSQL("mysql"), provider_mariadb = MYSQL("mariadb");

@@ -112,30 +112,55 @@ static size_t decimal_bytes(unsigned long digits)
     return digits <= 9 ? 4 : digits <= 18 ? 8 : digits <= 38 ? 16 : 0;
 }
 
+static const struct {
+    const char *name;
+    kind kind;
+    size_t bytes;
+} plain_types[] = {
+    { "UInt8", OF_UINT, 1 },    { "UInt16", OF_UINT, 2 },     { "UInt32", OF_UINT, 4 },
+    { "UInt64", OF_UINT, 8 },   { "UInt128", OF_UINT, 16 },   { "Int8", OF_INT, 1 },
+    { "Int16", OF_INT, 2 },     { "Int32", OF_INT, 4 },       { "Int64", OF_INT, 8 },
+    { "Int128", OF_INT, 16 },   { "Float32", OF_FLOAT, 4 },   { "Float64", OF_FLOAT, 8 },
+    { "Bool", OF_BOOL, 1 },     { "String", OF_STRING, 0 },   { "Date", OF_DATE, 2 },
+    { "Date32", OF_DATE32, 4 }, { "UUID", OF_UUID, 16 },      { "IPv4", OF_IPV4, 4 },
+    { "IPv6", OF_IPV6, 16 },    { "Nothing", OF_NOTHING, 0 },
+};
+
+/* FixedString(bytes), DateTime64(scale, ...), Decimal(digits, scale) at *p, into t; NULL: it is not read. */
+static const type *read_sized(const char **p, type *t)
+{
+    bool fixed = named(p, "FixedString"), time = !fixed && named(p, "DateTime64"),
+         decimal = !fixed && !time && named(p, "Decimal");
+    if ((!fixed && !time && !decimal) || *(*p)++ != '(')
+        return NULL;
+    char *end;
+    unsigned long first = strtoul(*p, &end, 10), second = 0;
+    if (decimal && *end == ',')
+        second = strtoul(end + 1, &end, 10);
+    *p = end + strcspn(end, ")");
+    *p += **p == ')';
+    *t = (type){ .kind = fixed  ? OF_FIXED
+                         : time ? OF_TIME64
+                                : OF_DECIMAL,
+                 .bytes = fixed  ? first
+                          : time ? 8
+                                 : decimal_bytes(first),
+                 .scale = (unsigned)(time ? first : second) };
+    return t->scale > 38 || (t->kind == OF_TIME64 && t->scale > 9) || t->bytes == 0 || t->bytes > TYPE_BYTES
+               ? NULL
+               : t;
+}
+
 /* The type at *p; NULL: it is not read. */
 static const type *read_type(reader *r, const char **p, int depth)
 {
-    static const struct {
-        const char *name;
-        kind kind;
-        size_t bytes;
-    } plain[] = {
-        { "UInt8", OF_UINT, 1 },    { "UInt16", OF_UINT, 2 },     { "UInt32", OF_UINT, 4 },
-        { "UInt64", OF_UINT, 8 },   { "UInt128", OF_UINT, 16 },   { "Int8", OF_INT, 1 },
-        { "Int16", OF_INT, 2 },     { "Int32", OF_INT, 4 },       { "Int64", OF_INT, 8 },
-        { "Int128", OF_INT, 16 },   { "Float32", OF_FLOAT, 4 },   { "Float64", OF_FLOAT, 8 },
-        { "Bool", OF_BOOL, 1 },     { "String", OF_STRING, 0 },   { "Date", OF_DATE, 2 },
-        { "Date32", OF_DATE32, 4 }, { "UUID", OF_UUID, 16 },      { "IPv4", OF_IPV4, 4 },
-        { "IPv6", OF_IPV6, 16 },    { "Nothing", OF_NOTHING, 0 },
-    };
     type *t = depth > DEPTH || ++r->types > TYPES_MOST ? NULL : tab_arena_new_of(r->a, type, 1);
-    char *end;
     if (t == NULL)
         return NULL;
-    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
-        if (named(p, plain[i].name)) {
-            t->kind = plain[i].kind;
-            t->bytes = plain[i].bytes;
+    for (size_t i = 0; i < sizeof plain_types / sizeof *plain_types; i++)
+        if (named(p, plain_types[i].name)) {
+            t->kind = plain_types[i].kind;
+            t->bytes = plain_types[i].bytes;
             return t;
         }
     if (named(p, "DateTime")) {
@@ -165,25 +190,7 @@ static const type *read_type(reader *r, const char **p, int depth)
         }
         return t;
     }
-    bool fixed = named(p, "FixedString"), time = !fixed && named(p, "DateTime64"),
-         decimal = !fixed && !time && named(p, "Decimal");
-    if ((!fixed && !time && !decimal) || *(*p)++ != '(')
-        return NULL;
-    unsigned long first = strtoul(*p, &end, 10), second = 0;
-    if (decimal && *end == ',')
-        second = strtoul(end + 1, &end, 10);
-    *p = end + strcspn(end, ")");
-    *p += **p == ')';
-    *t = (type){ .kind = fixed  ? OF_FIXED
-                         : time ? OF_TIME64
-                                : OF_DECIMAL,
-                 .bytes = fixed  ? first
-                          : time ? 8
-                                 : decimal_bytes(first),
-                 .scale = (unsigned)(time ? first : second) };
-    return t->scale > 38 || (t->kind == OF_TIME64 && t->scale > 9) || t->bytes == 0 || t->bytes > TYPE_BYTES
-               ? NULL
-               : t;
+    return read_sized(p, t);
 }
 
 /* ---- values --------------------------------------------------------------------------------------- */

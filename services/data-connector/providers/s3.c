@@ -176,9 +176,7 @@ static void on_start(tab_xml *x, const char *name, const char **attributes)
 
 static void keep(listing *l)
 {
-    size_t n = strlen(l->prefix);
-    if (l->key == NULL || strncmp(l->key, l->prefix, n) != 0 || l->key[n] == '\0' ||
-        !name_matches(l->pattern, l->key + n))
+    if (!key_matches(l->prefix, l->pattern, l->key))
         return;
     if (l->n == OBJECTS)
         l->too_many = true;

@@ -257,13 +257,8 @@ static tab_status cancelled(const session *c, tab_arena *page, tab_status why)
 
 static tab_status columns(session *c, tab_str body, tab_error *err)
 {
-    tab_str meta;
     const tab_json *m;
-    tab_error why = { 0 };
-    TAB_TRY(json_span(c->a, body, "/resultSetMetaData", &meta, err));
-    tab_str text = meta.p == NULL ? meta : tab_arena_copy(c->a, meta);
-    if (text.p == NULL || tab_json_read(c->a, text, META_DEPTH, &m, &why) != TAB_OK)
-        return api_other_format(err);
+    TAB_TRY(api_part(c->a, body, "/resultSetMetaData", META_DEPTH, &m, err));
     const tab_json *types = tab_json_get(m, "rowType"), *parts = tab_json_get(m, "partitionInfo"),
                    *n = tab_json_get(m, "numRows");
     if (types == NULL || types->kind != TAB_JSON_ARRAY || n == NULL || n->kind != TAB_JSON_NUMBER ||
@@ -273,13 +268,7 @@ static tab_status columns(session *c, tab_str body, tab_error *err)
     if (c->partitions > PARTITIONS)
         return tab_fail(err, TAB_VALIDATION, "source", "The source has more than %d partitions.", PARTITIONS);
     TAB_TRY(array_rows_new(c->a, types->count, put_cell, &c->rows, err));
-    for (const tab_json *t = types->first; t != NULL; t = t->next) {
-        const tab_json *name = tab_json_get(t, "name"), *type = tab_json_get(t, "type");
-        if (name == NULL || name->kind != TAB_JSON_STRING || type == NULL || type->kind != TAB_JSON_STRING)
-            return api_other_format(err);
-        TAB_TRY(array_rows_column(&c->rows, name->text, type_of(type->text), err));
-    }
-    return TAB_OK;
+    return api_columns(&c->rows, types, "type", type_of, err);
 }
 
 static tab_status take(session *c, tab_str body, tab_error *err)

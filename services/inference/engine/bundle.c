@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "common/json/spread.h"
-#include "services/inference/engine/evaluate/judge.h"
+#include "services/inference/engine/evaluate/answer_quality.h"
 #include "services/inference/engine/horizon/horizon.h"
 #include "services/inference/engine/impute/impute.h"
 #include "services/inference/engine/keys/grain.h"
@@ -124,8 +124,9 @@ Tabella__TableUnderstanding *tab_understanding(tab_arena *a, const tab_profile *
     return top_sectors(a, p, m) && sector_evidence(a, p, m) ? m : NULL;
 }
 
-tab_status tab_reference_columns(const tab_engine *e, tab_profile *const *p, size_t n,
-                                 const tab_references *refs, const bool *const **ret, tab_error *err)
+/* [table][column]: the columns that refer to rows of another table; NULL where none does. */
+static tab_status reference_columns(const tab_engine *e, tab_profile *const *p, size_t n,
+                                    const tab_references *refs, const bool *const **ret, tab_error *err)
 {
     bool **of = refs->n == 0 ? NULL : tab_arena_new_of(e->arena, bool *, n + 1);
     for (size_t t = 0; of != NULL && t < n; t++)
@@ -262,7 +263,8 @@ static tab_status predict(const tab_engine *e, const tab_engine *keep, tab_profi
     if (st == TAB_OK)
         st = tab_leaks(e, f, p[s->table], *ret, err);
     if (st == TAB_OK && s->task != TAB_TASK_ANOMALY &&
-        !tab_judge(e, p[s->table], (uint32_t)s->table, s->column, tab_fitted_judged(e->arena, f), *ret))
+        !tab_answer_quality(e, p[s->table], (uint32_t)s->table, s->column, tab_fitted_judged(e->arena, f),
+                            *ret))
         st = tab_no_memory(err);
     if (st == TAB_OK && !tell_linked(e, p[s->table], s->table, &linked, *ret))
         st = tab_no_memory(err);
@@ -379,7 +381,7 @@ tab_status tab_select_target(const tab_engine *e, tab_profile *const *p, size_t 
     bool number = o->horizon > 0 && o->task == TAB_TASK_AUTO;
     if (number)
         own.task = TAB_TASK_REGRESSION;
-    TAB_TRY(tab_reference_columns(e, p, n, refs, &refers, err));
+    TAB_TRY(reference_columns(e, p, n, refs, &refers, err));
     tab_status st = tab_select(e, p, n, refers, &own, s, &why);
     if (st == TAB_VALIDATION && number && strcmp(why.param, "task.type") == 0)
         return tab_fail(err, st, "options.horizon",

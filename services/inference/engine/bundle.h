@@ -9,11 +9,6 @@
 /* A profiled table as the bundle's `tables[]` shows it. Lives in the arena; NULL when it is full. */
 Tabella__TableUnderstanding *tab_understanding(tab_arena *a, const tab_profile *p);
 
-/* [table][column]: the columns that refer to rows of another table; NULL where none does. */
-tab_status tab_reference_columns(const tab_engine *e, tab_profile *const *p, size_t n,
-                                 const tab_references *refs, const bool *const **ret,
-                                 tab_error *err) TAB_CHECKED;
-
 /* What tables that are linked with the target's say of its rows; both NULL where they say nothing. */
 typedef struct {
     tab_links *links;

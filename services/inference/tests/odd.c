@@ -6,8 +6,8 @@
 
 #include "common/base/proto.h"
 #include "common/bundle/bundle_json.h"
-#include "services/inference/serve_state.h"
-#include "services/inference/state_pack.h"
+#include "services/inference/states/serve_state.h"
+#include "services/inference/states/state_pack.h"
 #include "services/inference/tests/odd_tables.h"
 
 /* ---- what must hold -------------------------------------------------------------------------- */
@@ -132,7 +132,7 @@ static inference *daemon_of(void)
         self.pool = tab_pool_new(0, false);
         self.behind = tab_pool_new(0, true);
         self.shares = tab_shares_new();
-        self.slots = tab_turns_new(SLOT_LANES, places, 1);
+        self.slots = tab_fair_queue_new(SLOT_LANES, places, 1);
     }
     self.retired_at = tab_mono_ms(); /* no base is retired, and nobody is asked */
     return &self;

@@ -99,41 +99,79 @@ static bool put_raw(tab_builder *b, source *s)
     return true;
 }
 
-#define PICK(list) put(b, list[h % (sizeof list / sizeof *list)])
+/* The kinds of columns that hold numbers; false: it is none of them. */
+static bool number_of(size_t kind, size_t h, size_t row, double *ret)
+{
+    double u = tab_unit(tab_mix2(h, 77));
+    switch (kind) {
+    case 8:
+        *ret = extremes[h % (sizeof extremes / sizeof *extremes)];
+        return true;
+    case 12:
+        *ret = (double)row;
+        return true;
+    case 13:
+        *ret = 7;
+        return true;
+    case 15:
+        *ret = floor(u * 5);
+        return true;
+    case 16:
+        *ret = (2 * u - 1) * 1.7e308;
+        return true;
+    case 17:
+        *ret = u * 1e-307;
+        return true;
+    case 18:
+        *ret = 1e300 + u * 1e290;
+        return true;
+    case 19:
+        *ret = round(u * 10000) / 100;
+        return true;
+    case 20:
+        *ret = h % 3 == 0 ? 0 : 1;
+        return true;
+    case 21:
+        *ret = 1.5e9 + floor(u * 1e8);
+        return true;
+    case 22:
+        *ret = h % 2 == 0 ? u * 180 - 90 : u * 1e12;
+        return true;
+    case 28:
+        *ret = ldexp(1 + u, (int)(h % 2040) - 1020);
+        return true;
+    default:
+        return false;
+    }
+}
+
+#define OF(list)                           \
+    {                                      \
+        list, sizeof list / sizeof *(list) \
+    }
 
 /* One cell of a column of the kind; h is its own number, row its place. */
 static void put_kind(tab_builder *b, size_t kind, size_t h, size_t row, source *s)
 {
-    double u = tab_unit(tab_mix2(h, 77));
+    static const struct {
+        const char *const *text;
+        size_t n;
+    } lists[] = {
+        [0] = OF(marks),      [1] = OF(words), [2] = OF(number_texts), [3] = OF(date_texts),
+        [4] = OF(categories), [5] = OF(bools), [6] = OF(unicode),      [7] = OF(persons),
+    };
+    double x;
     char text[64];
+    if (number_of(kind, h, row, &x)) {
+        tab_builder_number(b, x);
+        return;
+    }
+    size_t list = kind == 27 ? 3 : kind; /* dates are twice as likely */
+    if (list < sizeof lists / sizeof *lists) {
+        put(b, lists[list].text[h % lists[list].n]);
+        return;
+    }
     switch (kind) {
-    case 0:
-        PICK(marks);
-        break;
-    case 1:
-        PICK(words);
-        break;
-    case 2:
-        PICK(number_texts);
-        break;
-    case 3:
-        PICK(date_texts);
-        break;
-    case 4:
-        PICK(categories);
-        break;
-    case 5:
-        PICK(bools);
-        break;
-    case 6:
-        PICK(unicode);
-        break;
-    case 7:
-        PICK(persons);
-        break;
-    case 8:
-        tab_builder_number(b, extremes[h % (sizeof extremes / sizeof *extremes)]);
-        break;
     case 9:
         put_long(b, h);
         break;
@@ -143,38 +181,8 @@ static void put_kind(tab_builder *b, size_t kind, size_t h, size_t row, source *
     case 11:
         tab_builder_bool(b, h % 2 == 0);
         break;
-    case 12:
-        tab_builder_number(b, (double)row);
-        break;
-    case 13:
-        tab_builder_number(b, 7);
-        break;
     case 14:
         put(b, "same");
-        break;
-    case 15:
-        tab_builder_number(b, floor(u * 5));
-        break;
-    case 16:
-        tab_builder_number(b, (2 * u - 1) * 1.7e308);
-        break;
-    case 17:
-        tab_builder_number(b, u * 1e-307);
-        break;
-    case 18:
-        tab_builder_number(b, 1e300 + u * 1e290);
-        break;
-    case 19:
-        tab_builder_number(b, round(u * 10000) / 100);
-        break;
-    case 20:
-        tab_builder_number(b, h % 3 == 0 ? 0 : 1);
-        break;
-    case 21:
-        tab_builder_number(b, 1.5e9 + floor(u * 1e8));
-        break;
-    case 22:
-        tab_builder_number(b, h % 2 == 0 ? u * 180 - 90 : u * 1e12);
         break;
     case 23:
         tab_builder_null(b);
@@ -189,12 +197,6 @@ static void put_kind(tab_builder *b, size_t kind, size_t h, size_t row, source *
         break;
     case 26:
         tab_builder_number_text(b, TAB_S("12345678901234567890.5"));
-        break;
-    case 27:
-        PICK(date_texts);
-        break;
-    case 28:
-        tab_builder_number(b, ldexp(1 + u, (int)(h % 2040) - 1020));
         break;
     default:
         tab_builder_text(b, (tab_str){ "a\0b", 3 });

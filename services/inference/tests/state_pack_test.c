@@ -1,6 +1,6 @@
 /* States as bytes: what is read back answers the same, and nothing that is not such bytes is read. What the
  * daemon does with states of odd tables is in odd.c. */
-#include "services/inference/state_pack.h"
+#include "services/inference/states/state_pack.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -10,7 +10,7 @@
 
 #include "common/base/proto.h"
 #include "services/inference/engine/features/mix.h"
-#include "services/inference/state_disk.h"
+#include "services/inference/states/state_disk.h"
 
 enum { COLS = 8 };
 static const uint8_t key[STATE_KEY] = "a key";

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "services/inference/states.h"
+#include "services/inference/states/states.h"
 
 static atomic_int freed;
 

@@ -134,9 +134,22 @@ static void print_twins(const match_case *m, size_t t, const tab_twins *w)
         printf("      rows %u and %u  %.3f\n", w->twin[i].a, w->twin[i].b, (double)w->twin[i].p);
 }
 
-static outcome judge(const match_case *m, const tab_linkage *link, size_t links, const tab_clusters *cl)
+/* Columns that are one attribute and were not said to be. */
+static void print_missed(const match_case *m, const tab_linkage *link, size_t links)
 {
-    outcome o = { .has_rows = m->has_rows };
+    for (size_t t = 0; t < m->columns; t++)
+        for (size_t l = 0; l < links; l++)
+            if (link[l].ta == m->column[t].ta && link[l].tb == m->column[t].tb) {
+                float p = link[l].column_p[m->column[t].a * link[l].cols_b + m->column[t].b];
+                if (link[l].match[m->column[t].a] != m->column[t].b || p < 0.5f)
+                    printf("    missed column t%zu %.*s = t%zu %.*s  %.3f\n", link[l].ta,
+                           TAB_STR(m->table[link[l].ta].col[m->column[t].a].name), link[l].tb,
+                           TAB_STR(m->table[link[l].tb].col[m->column[t].b].name), (double)p);
+            }
+}
+
+static void judge_columns(const match_case *m, const tab_linkage *link, size_t links, outcome *o)
+{
     double right = 0, said = 0;
     judged *cols = calloc(100000, sizeof *cols);
     for (size_t l = 0; l < links; l++)
@@ -154,44 +167,59 @@ static outcome judge(const match_case *m, const tab_linkage *link, size_t links,
                        TAB_STR(m->table[link[l].tb].col[k].name),
                        (double)link[l].column_p[i * link[l].cols_b + k]);
         }
-    for (size_t t = 0; verbose && t < m->columns; t++)
-        for (size_t l = 0; l < links; l++)
-            if (link[l].ta == m->column[t].ta && link[l].tb == m->column[t].tb) {
-                float p = link[l].column_p[m->column[t].a * link[l].cols_b + m->column[t].b];
-                if (link[l].match[m->column[t].a] != m->column[t].b || p < 0.5f)
-                    printf("    missed column t%zu %.*s = t%zu %.*s  %.3f\n", link[l].ta,
-                           TAB_STR(m->table[link[l].ta].col[m->column[t].a].name), link[l].tb,
-                           TAB_STR(m->table[link[l].tb].col[m->column[t].b].name), (double)p);
-            }
-    o.column = score(right, said, (double)m->columns);
-    o.column_ece = calibration_error(cols, (size_t)said);
+    if (verbose)
+        print_missed(m, link, links);
+    o->column = score(right, said, (double)m->columns);
+    o->column_ece = calibration_error(cols, (size_t)said);
     free(cols);
-    rank_columns(m, link, links, &o);
-    o.reported = cl->matches;
-    if (!m->has_rows)
-        return o;
+    rank_columns(m, link, links, o);
+}
 
+static void judge_rows(const match_case *m, const tab_clusters *cl, outcome *o)
+{
     judged *j = malloc((cl->matches + 1) * sizeof *j);
-    right = 0;
-    double sure_right = 0;
+    double right = 0, sure_right = 0;
     for (size_t i = 0; i < cl->matches; i++) {
         const tab_match *q = &cl->match[i];
         j[i] = (judged){ (double)q->p, is_true(m->row, m->rows, q->ta, q->tb, q->a, q->b) };
         right += j[i].right;
         if (q->p >= 0.9f) {
-            o.sure++;
+            o->sure++;
             sure_right += j[i].right;
         }
     }
-    o.reported = cl->matches;
-    o.row = score(right, (double)cl->matches, (double)m->rows);
-    o.ece = calibration_error(j, cl->matches);
-    o.sure_precision = o.sure > 0 ? sure_right / (double)o.sure : 1;
+    o->reported = cl->matches;
+    o->row = score(right, (double)cl->matches, (double)m->rows);
+    o->ece = calibration_error(j, cl->matches);
+    o->sure_precision = o->sure > 0 ? sure_right / (double)o->sure : 1;
     free(j);
+}
+
+/* What was said of one pair of tables, beside the best that its candidates allow. */
+static void print_pair(const match_case *m, const tab_linkage *link, size_t l, const tab_clusters *cl,
+                       double there, double best)
+{
+    double said_here = 0, right_here = 0;
+    for (size_t i = 0; i < cl->matches; i++)
+        if (cl->match[i].link == l) {
+            said_here++;
+            right_here += is_true(m->row, m->rows, link[l].ta, link[l].tb, cl->match[i].a, cl->match[i].b);
+        }
+    prf r = score(right_here, said_here, there);
+    printf("    t%zu t%zu  P %.3f R %.3f F1 %.3f oracle %.3f share %.3f %s\n", link[l].ta + 1, link[l].tb + 1,
+           r.precision, r.recall, r.f1, best, link[l].share,
+           link[l].many_a   ? (link[l].many_b ? "m:n" : "n:1")
+           : link[l].many_b ? "1:n"
+                            : "1:1");
+}
+
+static void judge_candidates(const match_case *m, const tab_linkage *link, size_t links,
+                             const tab_clusters *cl, outcome *o)
+{
     size_t n = 0, blocked = 0;
     for (size_t l = 0; l < links; l++)
         n += link[l].c.n;
-    j = malloc((n + 1) * sizeof *j);
+    judged *j = malloc((n + 1) * sizeof *j);
     n = 0;
     for (size_t l = 0; l < links; l++) {
         double best = 0, hits = 0, there = 0;
@@ -210,27 +238,24 @@ static outcome judge(const match_case *m, const tab_linkage *link, size_t links,
             if (i + 1 == n || j[i + 1].p != j[i].p)
                 best = fmax(best, score(hits, (double)(i + 1 - from), there).f1);
         }
-        o.oracle += best / (double)links;
+        o->oracle += best / (double)links;
         if (verbose)
             printf("    share %.3f\n", link[l].share);
-        if (verbose && links > 1) {
-            double said_here = 0, right_here = 0;
-            for (size_t i = 0; i < cl->matches; i++)
-                if (cl->match[i].link == l) {
-                    said_here++;
-                    right_here +=
-                        is_true(m->row, m->rows, link[l].ta, link[l].tb, cl->match[i].a, cl->match[i].b);
-                }
-            prf r = score(right_here, said_here, there);
-            printf("    t%zu t%zu  P %.3f R %.3f F1 %.3f oracle %.3f share %.3f %s\n", link[l].ta + 1,
-                   link[l].tb + 1, r.precision, r.recall, r.f1, best, link[l].share,
-                   link[l].many_a   ? (link[l].many_b ? "m:n" : "n:1")
-                   : link[l].many_b ? "1:n"
-                                    : "1:1");
-        }
+        if (verbose && links > 1)
+            print_pair(m, link, l, cl, there, best);
     }
-    o.complete = m->rows > 0 ? (double)blocked / (double)m->rows : 1;
+    o->complete = m->rows > 0 ? (double)blocked / (double)m->rows : 1;
     free(j);
+}
+
+static outcome judge(const match_case *m, const tab_linkage *link, size_t links, const tab_clusters *cl)
+{
+    outcome o = { .has_rows = m->has_rows, .reported = cl->matches };
+    judge_columns(m, link, links, &o);
+    if (m->has_rows) {
+        judge_rows(m, cl, &o);
+        judge_candidates(m, link, links, cl, &o);
+    }
     return o;
 }
 
@@ -318,18 +343,89 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+static const char *const groups[] = { "real",      "gdc",    "union0",    "union0fmt",
+                                      "view30fmt", "join50", "join50fmt", "same100fmt" };
+enum { GROUPS = 8 };
+
+static void scale_all(int argc, char **argv)
+{
+    size_t threads = 1;
+    for (int i = 2; i < argc; i++)
+        if (strcmp(argv[i], "--threads") == 0 && i + 1 < argc)
+            threads = (size_t)fmin(fmax(atof(argv[++i]), 1), 16);
+        else
+            scale_run(strtoul(argv[i], NULL, 10), threads);
+}
+
+static size_t group_of(const char *name)
+{
+    size_t g = strncmp(name, "gdc-", 4) == 0 ? 1 : 0;
+    const char *recipe = strrchr(name, '-');
+    if (strncmp(name, "fab-", 4) == 0)
+        for (size_t k = 2; k < GROUPS; k++)
+            if (strcmp(recipe + 1, groups[k]) == 0)
+                g = k;
+    return g;
+}
+
+static void print_outcome(const char *name, const outcome *o)
+{
+    printf("%-30s   %.3f %.3f %.3f %.3f %.3f %.3f |", name, o->column.precision, o->column.recall,
+           o->column.f1, o->at_gt, o->mrr, o->column_ece);
+    if (o->has_rows)
+        printf("   %.3f %.3f %.3f  %.3f %.3f %.3f  %.3f %6zu", o->row.precision, o->row.recall, o->row.f1,
+               o->oracle, o->complete, o->ece, o->sure_precision, o->reported);
+    else
+        printf("   no row is shared; reported %23zu", o->reported);
+    printf("  %.2f\n", o->seconds);
+    fflush(stdout);
+}
+
+static void add_outcome(const outcome *o, outcome *s)
+{
+    s->column.precision += o->column.precision;
+    s->column.recall += o->column.recall;
+    s->column.f1 += o->column.f1;
+    s->at_gt += o->at_gt;
+    s->mrr += o->mrr;
+    s->column_ece += o->column_ece;
+    s->row.precision += o->row.precision;
+    s->row.recall += o->row.recall;
+    s->row.f1 += o->row.f1;
+    s->oracle += o->oracle;
+    s->complete += o->complete;
+    s->ece += o->ece;
+    s->seconds += o->seconds;
+    s->reported += o->reported;
+}
+
+static void print_means(const outcome *sum, const double *count, double worst_sure)
+{
+    printf("\nmeans\n");
+    for (size_t g = 0; g < GROUPS; g++)
+        if (count[g] > 0)
+            printf("%-30s   %.3f %.3f %.3f %.3f %.3f %.3f |   %.3f %.3f %.3f  %.3f %.3f %.3f %13zu  %.2f\n",
+                   groups[g], sum[g].column.precision / count[g], sum[g].column.recall / count[g],
+                   sum[g].column.f1 / count[g], sum[g].at_gt / count[g], sum[g].mrr / count[g],
+                   sum[g].column_ece / count[g], sum[g].row.precision / count[g],
+                   sum[g].row.recall / count[g], sum[g].row.f1 / count[g], sum[g].oracle / count[g],
+                   sum[g].complete / count[g], sum[g].ece / count[g], sum[g].reported, sum[g].seconds);
+    double f = 0, fn = 0;
+    for (size_t g = 2; g < GROUPS; g++) {
+        f += sum[g].column.f1;
+        fn += count[g];
+    }
+    printf("fabricated columns F1 %.3f; real cases: lowest precision at confidence >= 0.9: %.3f\n",
+           fn > 0 ? f / fn : 0, worst_sure);
+}
+
 int main(int argc, char **argv)
 {
     const char *dir = NULL, *shared = getenv("TAB_SHARED");
     char where[512], *names[512];
     size_t n = 0;
     if (argc > 2 && strcmp(argv[1], "--scale") == 0) {
-        size_t threads = 1;
-        for (int i = 2; i < argc; i++)
-            if (strcmp(argv[i], "--threads") == 0 && i + 1 < argc)
-                threads = (size_t)fmin(fmax(atof(argv[++i]), 1), 16);
-            else
-                scale_run(strtoul(argv[i], NULL, 10), threads);
+        scale_all(argc, argv);
         return 0;
     }
     for (int i = 1; i < argc; i++) {
@@ -361,9 +457,6 @@ int main(int argc, char **argv)
             names[n++] = strdup(x->d_name);
     closedir(d);
     qsort(names, n, sizeof *names, by_name);
-    static const char *const groups[] = { "real",      "gdc",    "union0",    "union0fmt",
-                                          "view30fmt", "join50", "join50fmt", "same100fmt" };
-    enum { GROUPS = 8 };
     outcome sum[GROUPS] = { 0 };
     double count[GROUPS] = { 0 }, worst_sure = 1;
     printf("%-30s cols: P     R     F1    @GT   MRR   ece  | rows: "
@@ -373,55 +466,13 @@ int main(int argc, char **argv)
         outcome o = { 0 };
         if (!run(dir, names[i], &o))
             continue;
-        size_t g = strncmp(names[i], "gdc-", 4) == 0 ? 1 : 0;
-        const char *recipe = strrchr(names[i], '-');
-        if (strncmp(names[i], "fab-", 4) == 0)
-            for (size_t k = 2; k < GROUPS; k++)
-                if (strcmp(recipe + 1, groups[k]) == 0)
-                    g = k;
-        printf("%-30s   %.3f %.3f %.3f %.3f %.3f %.3f |", names[i], o.column.precision, o.column.recall,
-               o.column.f1, o.at_gt, o.mrr, o.column_ece);
-        if (o.has_rows)
-            printf("   %.3f %.3f %.3f  %.3f %.3f %.3f  %.3f %6zu", o.row.precision, o.row.recall, o.row.f1,
-                   o.oracle, o.complete, o.ece, o.sure_precision, o.reported);
-        else
-            printf("   no row is shared; reported %23zu", o.reported);
-        printf("  %.2f\n", o.seconds);
-        fflush(stdout);
+        size_t g = group_of(names[i]);
+        print_outcome(names[i], &o);
+        add_outcome(&o, &sum[g]);
         count[g]++;
-        outcome *s = &sum[g];
-        s->column.precision += o.column.precision;
-        s->column.recall += o.column.recall;
-        s->column.f1 += o.column.f1;
-        s->at_gt += o.at_gt;
-        s->mrr += o.mrr;
-        s->column_ece += o.column_ece;
-        s->row.precision += o.row.precision;
-        s->row.recall += o.row.recall;
-        s->row.f1 += o.row.f1;
-        s->oracle += o.oracle;
-        s->complete += o.complete;
-        s->ece += o.ece;
-        s->seconds += o.seconds;
-        s->reported += o.reported;
         if (g == 0 && o.sure > 0)
             worst_sure = fmin(worst_sure, o.sure_precision);
     }
-    printf("\nmeans\n");
-    for (size_t g = 0; g < GROUPS; g++)
-        if (count[g] > 0)
-            printf("%-30s   %.3f %.3f %.3f %.3f %.3f %.3f |   %.3f %.3f %.3f  %.3f %.3f %.3f %13zu  %.2f\n",
-                   groups[g], sum[g].column.precision / count[g], sum[g].column.recall / count[g],
-                   sum[g].column.f1 / count[g], sum[g].at_gt / count[g], sum[g].mrr / count[g],
-                   sum[g].column_ece / count[g], sum[g].row.precision / count[g],
-                   sum[g].row.recall / count[g], sum[g].row.f1 / count[g], sum[g].oracle / count[g],
-                   sum[g].complete / count[g], sum[g].ece / count[g], sum[g].reported, sum[g].seconds);
-    double f = 0, fn = 0;
-    for (size_t g = 2; g < GROUPS; g++) {
-        f += sum[g].column.f1;
-        fn += count[g];
-    }
-    printf("fabricated columns F1 %.3f; real cases: lowest precision at confidence >= 0.9: %.3f\n",
-           fn > 0 ? f / fn : 0, worst_sure);
+    print_means(sum, count, worst_sure);
     return 0;
 }

@@ -13,7 +13,7 @@
 
 #include "common/files/csv/csv.h"
 #include "services/inference/engine/bundle.h"
-#include "services/inference/engine/evaluate/evaluate.h"
+#include "services/inference/engine/evaluate/held_out.h"
 
 enum { TABLES = 64 };
 
@@ -135,7 +135,7 @@ static bool measure(const char *folder, int seeds, mean *of)
         st = tab_references_find(&e, p, n, &refs, &err);
     double began = cpu();
     if (st == TAB_OK)
-        st = tab_fit_linked(&e, p, n, &refs, &s, &o, &linked, &f, &err);
+        st = tab_fit_linked(&e, p, n, &refs, &s, &o, false, &linked, &f, &err);
     double took = cpu() - began;
     tab_fitted_free(f);
     if (st != TAB_OK) {

@@ -11,7 +11,7 @@
 
 #include "common/base/proto.h"
 #include "services/inference/engine/features/mix.h"
-#include "services/inference/state_pack.h"
+#include "services/inference/states/state_pack.h"
 
 static double seconds(void)
 {

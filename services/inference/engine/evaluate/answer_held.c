@@ -1,4 +1,4 @@
-/* See parts.h: a model of the rows that are not held out, and its answers for the held ones. evaluate.c
+/* See parts.h: a model of the rows that are not held out, and its answers for the held ones. held_out.c
  * asks for the graded part, future.c for the last rows. */
 #include "services/inference/engine/evaluate/parts.h"
 #include "services/inference/engine/profile/given.h"

@@ -1,4 +1,4 @@
-/* See doubts.h. evaluate.c asks when the metrics stand. */
+/* See doubts.h. held_out.c asks when the metrics stand. */
 #include "services/inference/engine/evaluate/doubts.h"
 
 #include <math.h>

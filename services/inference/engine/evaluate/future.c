@@ -1,6 +1,6 @@
-/* See evaluate.h: how good the answers are for rows of tomorrow. evaluate.c asks after it has graded; the
+/* See held_out.h: how good the answers are for rows of tomorrow. held_out.c asks after it has graded; the
  * figures are regimes.c's. */
-#include "services/inference/engine/evaluate/judge.h"
+#include "services/inference/engine/evaluate/answer_quality.h"
 #include "services/inference/engine/evaluate/parts.h"
 #include "services/inference/engine/evaluate/regimes.h"
 #include "services/inference/engine/series/series.h"

@@ -1,8 +1,8 @@
-/* The inside of evaluate.h, shared by its files only. */
+/* The inside of held_out.h, shared by its files only. */
 #ifndef TAB_EVALUATE_PARTS_H
 #define TAB_EVALUATE_PARTS_H
 
-#include "services/inference/engine/evaluate/evaluate.h"
+#include "services/inference/engine/evaluate/held_out.h"
 #include "services/inference/engine/evaluate/partition.h"
 #include "services/inference/engine/features/units.h"
 

@@ -1,4 +1,4 @@
-/* See quality_metrics.h: the figures of a report, for evaluate.c and the benchmarks. NaN stands for a figure
+/* See quality_metrics.h: the figures of a report, for held_out.c and the benchmarks. NaN stands for a figure
  * that the rows do not carry (an AUC of one class), and memory that ends. */
 #include "services/inference/engine/evaluate/quality_metrics.h"
 

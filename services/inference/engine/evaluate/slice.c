@@ -1,4 +1,4 @@
-/* See slice.h and decision 0191: the part of the held-out rows on which a model does worst, for evaluate.c. A
+/* See slice.h and decision 0191: the part of the held-out rows on which a model does worst, for held_out.c. A
  * slice is a level of a category or a third of a number. Columns of personal, identifying or free text values
  * are left out: such a slice would name somebody. */
 #include "services/inference/engine/evaluate/slice.h"

@@ -516,6 +516,43 @@ static double function(const step *s, const double *x, uint64_t row)
     }
 }
 
+/* Of values on the stack, the deepest first. */
+static double operation(const step *s, const double *x, uint64_t row)
+{
+    switch (s->op) {
+    case OP_ADD:
+        return x[0] + x[1];
+    case OP_SUB:
+        return x[0] - x[1];
+    case OP_MUL:
+        return x[0] * x[1];
+    case OP_DIV:
+        return x[1] == 0 ? 0 : x[0] / x[1];
+    case OP_LT:
+        return x[0] < x[1];
+    case OP_LE:
+        return x[0] <= x[1];
+    case OP_GT:
+        return x[0] > x[1];
+    case OP_GE:
+        return x[0] >= x[1];
+    case OP_EQ:
+        return x[0] == x[1];
+    case OP_NE:
+        return x[0] != x[1];
+    case OP_AND:
+        return x[0] != 0 && x[1] != 0;
+    case OP_OR:
+        return x[0] != 0 || x[1] != 0;
+    case OP_NEG:
+        return -x[0];
+    case OP_NOT:
+        return x[0] == 0;
+    default:
+        return function(s, x, row);
+    }
+}
+
 double rows_formula(tab_generate_reader *r, context *c, const formula *f, bool own)
 {
     double st[STACK + 1];
@@ -561,50 +598,8 @@ double rows_formula(tab_generate_reader *r, context *c, const formula *f, bool o
             st[n++] =
                 generate_when(&g->calendar[s->a], generate_unit(s->key, row), generate_unit(s->key + 1, row));
             continue;
-        case OP_ADD:
-            x[0] = x[0] + x[1];
-            break;
-        case OP_SUB:
-            x[0] = x[0] - x[1];
-            break;
-        case OP_MUL:
-            x[0] = x[0] * x[1];
-            break;
-        case OP_DIV:
-            x[0] = x[1] == 0 ? 0 : x[0] / x[1];
-            break;
-        case OP_LT:
-            x[0] = x[0] < x[1];
-            break;
-        case OP_LE:
-            x[0] = x[0] <= x[1];
-            break;
-        case OP_GT:
-            x[0] = x[0] > x[1];
-            break;
-        case OP_GE:
-            x[0] = x[0] >= x[1];
-            break;
-        case OP_EQ:
-            x[0] = x[0] == x[1];
-            break;
-        case OP_NE:
-            x[0] = x[0] != x[1];
-            break;
-        case OP_AND:
-            x[0] = x[0] != 0 && x[1] != 0;
-            break;
-        case OP_OR:
-            x[0] = x[0] != 0 || x[1] != 0;
-            break;
-        case OP_NEG:
-            x[0] = -x[0];
-            break;
-        case OP_NOT:
-            x[0] = x[0] == 0;
-            break;
         default:
-            x[0] = function(s, x, row);
+            x[0] = operation(s, x, row);
         }
         n -= s->args - 1U;
     }

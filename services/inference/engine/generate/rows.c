@@ -134,6 +134,40 @@ static void make_sum(tab_generate_reader *r, context *c, const column *col, valu
     v->x = rounded(col->agg == 1 ? (double)n : x, col->decimals);
 }
 
+static void make_pick(tab_generate_reader *r, context *c, const column *col, value *v)
+{
+    const float *w = &col->weight[decided(r, c, col, col->groups) * col->labels];
+    float u = (float)generate_unit(col->key, counter(c, col));
+    size_t n = 0;
+    while (n + 1 < col->labels && u >= w[n])
+        n++;
+    v->x = (double)n;
+    v->text = col->label[n];
+}
+
+static void make_code(context *c, const column *col, value *v)
+{
+    uint64_t row = counter(c, col);
+    char buf[256];
+    v->text = col->pattern;
+    if (col->list[0] != NULL)
+        v->text = col->list[0]->text[record(col->list[0], col->key + 1, row) * col->list[0]->fields];
+    size_t n = generate_fill(col->key, row, v->text, buf, sizeof buf);
+    generate_check_digits(col->code, buf, n);
+    v->text = keep(c, buf, n);
+}
+
+static void make_copy(tab_generate_reader *r, context *c, const column *col, value *v)
+{
+    char buf[256];
+    context *of = rows_parent(r, c, (size_t)col->of_parent - 1);
+    const column *there = &of->t->col[col->of_col];
+    const value *w = r->value(r, of, (size_t)col->of_col);
+    v->x = w->x;
+    if (w->text.p != NULL || there->kind == KIND_DATE || there->kind == KIND_TIME)
+        v->text = keep(c, buf, shown_text(there, w, buf, sizeof buf));
+}
+
 static void make(tab_generate_reader *r, context *c, const column *col, value *v)
 {
     uint64_t row = counter(c, col);
@@ -148,15 +182,9 @@ static void make(tab_generate_reader *r, context *c, const column *col, value *v
     case KIND_REF:
         make_reference(r, c, col, v);
         return;
-    case KIND_PICK: {
-        const float *w = &col->weight[decided(r, c, col, col->groups) * col->labels];
-        float u = (float)generate_unit(col->key, row);
-        for (n = 0; n + 1 < col->labels && u >= w[n];)
-            n++;
-        v->x = (double)n;
-        v->text = col->label[n];
+    case KIND_PICK:
+        make_pick(r, c, col, v);
         return;
-    }
     case KIND_CHOOSE: {
         double x = rows_formula(r, c, &col->e, col->own);
         v->x = !(x > 0) ? 0 : x >= (double)col->labels ? (double)col->labels - 1 : floor(x);
@@ -199,22 +227,11 @@ static void make(tab_generate_reader *r, context *c, const column *col, value *v
         v->x = rounded(v->x, col->decimals);
         return;
     case KIND_CODE:
-        v->text = col->pattern;
-        if (col->list[0] != NULL)
-            v->text = col->list[0]->text[record(col->list[0], col->key + 1, row) * col->list[0]->fields];
-        n = generate_fill(col->key, row, v->text, buf, sizeof buf);
-        generate_check_digits(col->code, buf, n);
-        v->text = keep(c, buf, n);
+        make_code(c, col, v);
         return;
-    case KIND_COPY: {
-        context *of = rows_parent(r, c, (size_t)col->of_parent - 1);
-        const column *there = &of->t->col[col->of_col];
-        const value *w = r->value(r, of, (size_t)col->of_col);
-        v->x = w->x;
-        if (w->text.p != NULL || there->kind == KIND_DATE || there->kind == KIND_TIME)
-            v->text = keep(c, buf, shown_text(there, w, buf, sizeof buf));
+    case KIND_COPY:
+        make_copy(r, c, col, v);
         return;
-    }
     default:
         make_sum(r, c, col, v);
     }

@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "services/inference/engine/impute/apart.h"
-#include "services/inference/engine/impute/grade.h"
+#include "services/inference/engine/impute/fill_quality.h"
 #include "services/inference/engine/impute/impute.h"
 #include "services/inference/engine/impute/joint.h"
 
@@ -32,9 +32,9 @@ typedef struct {
     double *value;    /* (n) numbers */
     uint32_t *source; /* (n) classes: a row of the table whose cell this one repeats, or TAB_NULL */
     float *confidence;
-    const char *method; /* one of the message's method names */
-    tab_grade grade;    /* by its answers for cells that were hidden */
-    const char *left;   /* why nothing was filled after all; NULL: it was */
+    const char *method;     /* one of the message's method names */
+    tab_fill_quality grade; /* by its answers for cells that were hidden */
+    const char *left;       /* why nothing was filled after all; NULL: it was */
 } tab_column_fill;
 
 /* What the columns of one table are filled from. */

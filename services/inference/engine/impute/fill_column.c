@@ -58,7 +58,7 @@ typedef struct {
 
     const double *number;  /* (table rows) the column as numbers, NaN where missing; NULL: classes */
     double *seen;          /* numbers: the (present) values, ascending */
-    double lo, hi;         /* numbers: far values are learned as these (grade.h) */
+    double lo, hi;         /* numbers: far values are learned as these (fill_quality.h) */
     double unit, mean, sd; /* numbers: a value v is learned as (v / unit - mean) / sd */
     float *y;              /* (encoded rows) numbers: the target; NaN where missing or not used */
     uint32_t *label;       /* (encoded rows) classes: the target; TAB_NULL where missing or not used */
@@ -298,7 +298,7 @@ static bool grade_numbers(const column_job *q, double *answer)
             own[n++] = answer[i];
         }
     qsort(sorted, n, sizeof *sorted, tab_ascending_double);
-    q->f->grade = tab_grade_numbers(truth, own, sorted, n);
+    q->f->grade = tab_fill_quality_numbers(truth, own, sorted, n);
     for (size_t i = 0; !q->f->grade.better && i < q->rows; i++)
         answer[i] = tab_lower_median(q->seen, q->present);
     return true;
@@ -413,8 +413,8 @@ static bool answer_classes(const column_job *q, const tab_stack *s, uint32_t *be
         n++;
     }
     qsort(sorted, n, sizeof *sorted, tab_ascending_double);
-    q->f->grade =
-        scale ? tab_grade_numbers(number, said, sorted, n) : tab_grade_classes(truth, own, n, plain);
+    q->f->grade = scale ? tab_fill_quality_numbers(number, said, sorted, n)
+                        : tab_fill_quality_classes(truth, own, n, plain);
     for (size_t i = 0; !q->f->grade.better && i < q->rows; i++)
         best[i] = plain;
     return true;

@@ -79,14 +79,14 @@ static bool grade(tab_arena *a, const Tabella__Results *r, const tab_column_prof
         for (size_t i = 0; i < n; i++)
             truth[i] = sorted[i] = c->number[r->row[i]];
         qsort(sorted, n, sizeof *sorted, tab_ascending_double);
-        f->grade = tab_grade_numbers(truth, r->value, sorted, n);
+        f->grade = tab_fill_quality_numbers(truth, r->value, sorted, n);
         return true;
     }
     for (size_t i = 0; i < n; i++)
         count[class[i] = class_of(c, r->row[i], first, classes)]++;
     for (uint32_t k = 1; k < classes; k++)
         plain = count[k] > count[plain] ? k : plain;
-    f->grade = tab_grade_classes(class, r->label, n, plain);
+    f->grade = tab_fill_quality_classes(class, r->label, n, plain);
     return true;
 }
 

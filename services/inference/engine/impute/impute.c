@@ -205,30 +205,32 @@ static void list_cells(const table_fill *w, size_t n, cell *c, size_t total)
     qsort(c, total, sizeof *c, by_cell);
 }
 
-/* What a cell can have been filled by; method_of[] of the message points into this list. */
-static const char *const methods[] = { "model", "median", "mode", "prediction" };
+const char *const tab_fill_methods[TAB_FILL_METHODS] = { "model", "median", "mode", "prediction" };
+
+bool tab_imputation_room(tab_arena *a, size_t n, Tabella__Imputation *m)
+{
+    m->table = tab_arena_new_of(a, uint32_t, n + 1);
+    m->row = tab_arena_new_of(a, uint32_t, n + 1);
+    m->column = tab_arena_new_of(a, uint32_t, n + 1);
+    m->method_of = tab_arena_new_of(a, uint32_t, n + 1);
+    m->confidence_table = tab_arena_new_of(a, uint32_t, n + 1);
+    m->confidence_row = tab_arena_new_of(a, uint32_t, n + 1);
+    m->row_confidence = tab_arena_new_of(a, double, n + 1);
+    m->n_table = m->n_row = m->n_column = m->n_method_of = n;
+    m->n_method = TAB_FILL_METHODS;
+    m->method = tab_arena_new_of(a, char *, TAB_FILL_METHODS);
+    if (tab_arena_full(a))
+        return false;
+    for (size_t q = 0; q < TAB_FILL_METHODS; q++)
+        m->method[q] = tab_text(tab_fill_methods[q]);
+    return true;
+}
 
 /* A message with room for `total` cells; NULL: the arena is full. */
 static Tabella__Imputation *new_message(tab_arena *a, size_t total)
 {
     Tabella__Imputation *m = tab_message(a, Tabella__Imputation, TABELLA__IMPUTATION__INIT);
-    if (m == NULL)
-        return NULL;
-    m->table = tab_arena_new_of(a, uint32_t, total + 1);
-    m->row = tab_arena_new_of(a, uint32_t, total + 1);
-    m->column = tab_arena_new_of(a, uint32_t, total + 1);
-    m->method_of = tab_arena_new_of(a, uint32_t, total + 1);
-    m->confidence_table = tab_arena_new_of(a, uint32_t, total + 1);
-    m->confidence_row = tab_arena_new_of(a, uint32_t, total + 1);
-    m->row_confidence = tab_arena_new_of(a, double, total + 1);
-    m->n_table = m->n_row = m->n_column = m->n_method_of = total;
-    m->n_method = sizeof methods / sizeof *methods;
-    m->method = tab_arena_new_of(a, char *, m->n_method);
-    if (tab_arena_full(a))
-        return NULL;
-    for (size_t q = 0; q < m->n_method; q++)
-        m->method[q] = tab_text(methods[q]);
-    return m;
+    return m != NULL && tab_imputation_room(a, total, m) ? m : NULL;
 }
 
 /* One filled cell: the number itself, or a copy of the cell that its class stands for. */
@@ -260,7 +262,7 @@ static bool write_cells(tab_arena *a, tab_profile *const *p, const cell *c, size
         m->row[i] = c[i].row;
         m->column[i] = c[i].column;
         for (uint32_t q = 0; q < m->n_method; q++)
-            if (strcmp(methods[q], c[i].fill->method) == 0)
+            if (strcmp(tab_fill_methods[q], c[i].fill->method) == 0)
                 m->method_of[i] = q;
         add_value(b, p[c[i].table], &c[i]);
         sum += (double)c[i].fill->confidence[c[i].at];

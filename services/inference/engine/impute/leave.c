@@ -87,8 +87,10 @@ uint32_t tab_row_of_totals(const tab_profile *p)
 static const double TOLD = 0.5;
 static const tab_recipe QUICK = { .learner = { &tab_learn_boost_quick }, .n = 1, .folds = 2, .work = 2e11 };
 
-bool tab_absence_told(const tab_engine *e, tab_arena *a, const tab_profile *p, const tab_encoder *enc,
-                      const tab_data *d, size_t column, bool *ret)
+/* Whether the other columns say for the most part which rows have a cell of `column`: the others are without
+ * one by their nature. Scratch lives in a. False: memory or cancelled. */
+static bool absence_told(const tab_engine *e, tab_arena *a, const tab_profile *p, const tab_encoder *enc,
+                         const tab_data *d, size_t column, bool *ret)
 {
     tab_encoder view;
     tab_data rows;
@@ -121,7 +123,7 @@ bool tab_absence_weigh(const tab_engine *e, const tab_profile *p, const tab_enco
         return true;
     if (known || !few) {
         TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)8 << 30);
-        if (a == NULL || !tab_absence_told(e, a, p, enc, d, column, &told))
+        if (a == NULL || !absence_told(e, a, p, enc, d, column, &told))
             return false;
         if (!told)
             return true;

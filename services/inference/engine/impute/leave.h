@@ -24,8 +24,4 @@ const char *tab_leave_column(tab_arena *a, const tab_column_profile *c);
 /* The row whose numbers are the sums of all other rows', or TAB_NULL. */
 uint32_t tab_row_of_totals(const tab_profile *p);
 
-/* Whether the other columns say for the most part which rows have a cell of `column`: the others are without
- * one by their nature. Scratch lives in a. False: memory or cancelled. */
-bool tab_absence_told(const tab_engine *e, tab_arena *a, const tab_profile *p, const tab_encoder *enc,
-                      const tab_data *d, size_t column, bool *ret);
 #endif

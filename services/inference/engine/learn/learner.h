@@ -81,9 +81,6 @@ typedef struct tab_learner {
     void (*pack)(tab_pack *p, void **model);
 } tab_learner;
 
-/* The learner by its place among all, which stays as long as a build's bytes are read. */
-void tab_pack_learner(tab_pack *p, const tab_learner **at);
-
 extern const tab_learner tab_learn_boost, tab_learn_boost_shallow, tab_learn_boost_brisk,
     tab_learn_boost_fast, tab_learn_boost_quick, tab_learn_linear, tab_learn_kernel, tab_learn_kernel_small,
     tab_learn_forest, tab_learn_forest_fine, tab_learn_knn, tab_learn_mlp, tab_learn_pfn;

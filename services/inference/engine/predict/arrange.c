@@ -1,4 +1,4 @@
-/* See arrange.h; fitted.c and evaluate.c ask. */
+/* See arrange.h; fitted.c and held_out.c ask. */
 #include "services/inference/engine/predict/arrange.h"
 
 #include <math.h>

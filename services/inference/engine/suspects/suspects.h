@@ -8,8 +8,9 @@
  *      +--> numbers.c    range, outlier: numbers alone, and given the row's other cells (given.c)
  *      +--> swapped.c    swapped: two cells that would each fit the other's column
  *      |
- *   judge.c      candidates become suspects with one confidence: a logistic regression for each kind over
- *                what its finder measured, fitted on errors that were sown into public tables (weights.h)
+ *   candidates.c      they become suspects with one confidence (confidence.c: a logistic regression for each
+ *                     kind over what its finder measured, fitted on errors sown into public tables, weights.h)
+ *                     and the likely right value (repair.c)
  *
  * Nothing else reads suspects: a supplied cell is never overwritten. */
 #ifndef TAB_SUSPECTS_H
@@ -37,7 +38,7 @@ typedef struct {
     tab_str suggestion;            /* the likely right value; n = 0: none is known */
     uint32_t other;                /* column that speaks against it, UINT32_MAX: none */
     uint32_t agree, of;            /* rows that show what is usual, of how many */
-    double confidence;             /* judge.c */
+    double confidence;             /* confidence.c */
 } tab_suspect;
 
 /* At most one a cell, surest first (ties by row and column), none below `least`, at most TAB_MOST_SUSPECTS.

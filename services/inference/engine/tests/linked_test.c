@@ -5,7 +5,7 @@
 
 #include "common/files/csv/csv.h"
 #include "services/inference/engine/bundle.h"
-#include "services/inference/engine/evaluate/evaluate.h"
+#include "services/inference/engine/evaluate/held_out.h"
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/link/cross_tables.h"
 

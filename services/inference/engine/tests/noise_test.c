@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "services/inference/engine/evaluate/evaluate.h"
-#include "services/inference/engine/evaluate/judge.h"
+#include "services/inference/engine/evaluate/answer_quality.h"
+#include "services/inference/engine/evaluate/held_out.h"
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/predict/fitted.h"
 
@@ -223,7 +223,7 @@ static told measure(const kind *k, uint64_t seed)
     tab_fit_options o = { .task = task, .target = target };
     cr_assert_eq(tab_fit(&e, p, &o, &f, NULL), TAB_OK);
     cr_assert_eq(tab_fitted_results(&e, f, false, &m, NULL), TAB_OK);
-    cr_assert(tab_judge(&e, p, 0, target, NULL, m));
+    cr_assert(tab_answer_quality(&e, p, 0, target, NULL, m));
     ret.run = m->error / m->baseline;
     cr_assert_eq(tab_score_any(&e, f, fresh, false, &of, NULL), TAB_OK);
     ret.truth = true_share(a, k, of, t, fresh);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "services/inference/engine/bundle.h"
-#include "services/inference/engine/evaluate/evaluate.h"
+#include "services/inference/engine/evaluate/held_out.h"
 #include "services/inference/engine/features/mix.h"
 
 static double draw(size_t row, size_t what)

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "services/inference/engine/evaluate/evaluate.h"
-#include "services/inference/engine/evaluate/judge.h"
+#include "services/inference/engine/evaluate/answer_quality.h"
+#include "services/inference/engine/evaluate/held_out.h"
 #include "services/inference/engine/evaluate/quality_metrics.h"
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/predict/fitted.h"
@@ -161,7 +161,7 @@ Test(judge, a_runs_own_answers)
                               .target = target };
         cr_assert_eq(tab_fit(&e, p, &o, &f, NULL), TAB_OK);
         cr_assert_eq(tab_fitted_results(&e, f, false, &m, NULL), TAB_OK);
-        cr_assert(tab_judge(&e, p, 0, target, NULL, m));
+        cr_assert(tab_answer_quality(&e, p, 0, target, NULL, m));
         cr_assert_eq(m->judged, 400);
         double error = 0;
         for (size_t i = 0; i < 400; i++) {

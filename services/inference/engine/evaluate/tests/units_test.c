@@ -2,8 +2,8 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "services/inference/engine/evaluate/evaluate.h"
-#include "services/inference/engine/evaluate/judge.h"
+#include "services/inference/engine/evaluate/answer_quality.h"
+#include "services/inference/engine/evaluate/held_out.h"
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/predict/fitted.h"
 

@@ -170,7 +170,8 @@ const tab_member *tab_stack_reasons(const tab_stack *s)
 
 /* ---- in few bytes ---------------------------------------------------------------------------- */
 
-void tab_pack_learner(tab_pack *p, const tab_learner **at)
+/* The learner by its place among all, which stays as long as a build's bytes are read. */
+static void pack_learner(tab_pack *p, const tab_learner **at)
 {
     static const tab_learner *const all[] = {
         &tab_learn_boost,       &tab_learn_boost_shallow, &tab_learn_boost_brisk, &tab_learn_boost_fast,
@@ -187,7 +188,7 @@ void tab_pack_learner(tab_pack *p, const tab_learner **at)
 
 static void pack_member(tab_pack *p, size_t folds, tab_member *m, bool asked)
 {
-    tab_pack_learner(p, &m->learner);
+    pack_learner(p, &m->learner);
     for (size_t f = 0; f < folds; f++) {
         void *none = NULL;
         if (tab_pack_clears(p))

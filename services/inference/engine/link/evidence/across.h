@@ -43,7 +43,7 @@ enum {
 typedef struct {
     float cosine, evidence;             /* of all */
     float other_cosine, other_evidence; /* of those that are not its twins */
-    float twins;                        /* rows that differ from it in nothing but spelling (copies.h) */
+    float twins;                        /* rows that differ from it in nothing but spelling (twin_rules.h) */
     float rule;                         /* p of its assigned pairs: the greatest */
 } tab_own_near;
 

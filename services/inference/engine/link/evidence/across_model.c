@@ -53,14 +53,16 @@ static void answer_chunk(void *ctx, size_t chunk)
     }
 }
 
-tab_status tab_across_model_run(const tab_engine *e, const tab_across_model *m, tab_across *x, tab_error *err)
+/* The probabilities of all pairs, into x->s.p. */
+static tab_status model_run(const tab_engine *e, const tab_across_model *m, tab_across *x, tab_error *err)
 {
     answering w = { e, m, x };
     tab_engine_for(e, CHUNKS, answer_chunk, &w);
     return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : TAB_OK;
 }
 
-bool tab_across_twins(const tab_twin_pairs *const two[2], double *ret)
+/* The mean over two tables of the share of rows that have a twin. False: out of memory. */
+static bool twin_share(const tab_twin_pairs *const two[2], double *ret)
 {
     *ret = 0;
     for (int side = 0; side < 2; side++) {
@@ -154,7 +156,7 @@ static tab_status judge(const tab_engine *e, const tab_views *v, const tab_link_
     tab_across x;
     if (na + nb > TAB_ACROSS_ROWS_MOST)
         return TAB_OK;
-    if (!tab_across_twins(two, &g.twins) || !count_partners(&l->c, na, nb, &rules))
+    if (!twin_share(two, &g.twins) || !count_partners(&l->c, na, nb, &rules))
         return tab_no_memory(err);
     if (!may_stand(&g))
         return TAB_OK;
@@ -165,7 +167,7 @@ static tab_status judge(const tab_engine *e, const tab_views *v, const tab_link_
     g.excess = (double)x.nearer - 2 * part * (1 - part) * (1 - g.twins);
     if (!may_stand(&g))
         return TAB_OK;
-    TAB_TRY(tab_across_model_run(e, m, &x, err));
+    TAB_TRY(model_run(e, m, &x, err));
     tab_candidates c = { .n = x.s.n,
                          .attrs = x.s.l.attrs,
                          .a = x.s.a,

@@ -36,13 +36,6 @@ typedef struct {
 /* The model that is linked in (tools/train/pairs writes it). */
 const tab_across_model *tab_across_model_shipped(void);
 
-/* The mean over two tables of the share of rows that have a twin. False: out of memory. */
-bool tab_across_twins(const tab_twin_pairs *const two[2], double *ret);
-
-/* The probabilities of all pairs, into x->s.p. */
-tab_status tab_across_model_run(const tab_engine *e, const tab_across_model *m, tab_across *x,
-                                tab_error *err) TAB_CHECKED;
-
 /* Links every pair of tables as tab_link_pairs does, first by the rules and then by the model (NULL: by
  * the rules alone), and finds the twins of each, (n). refers: of each table, columns that refer to another
  * one, or NULL; keys: those that another one refers to, or NULL. All of it lives in arena a. */

@@ -421,132 +421,179 @@ static float low_evidence(const tab_candidates *c, float *scratch)
     return scratch[n / 20];
 }
 
-tab_status tab_calibrate(const tab_engine *e, const tab_views *v, tab_linkage *l, const float *self,
-                         double text, tab_error *err)
-{
-    tab_candidates *c = &l->c;
-    size_t na = v->table[l->ta].rows, nb = v->table[l->tb].rows, rows = na + nb,
-           least = l->many_b   ? nb
-                   : l->many_a ? na
-                   : na < nb   ? na
-                               : nb,
-           other = rows - least, count[3];
-    if (c->n == 0)
-        return TAB_OK;
-    ranked *order = malloc(c->n * sizeof *order);
-    bool *open = malloc(c->n), *used = malloc(rows);
-    best_two *s = malloc(rows * sizeof *s), *q = malloc(rows * sizeof *q);
-    chosen *set[3] = { calloc(least, sizeof **set), calloc(least, sizeof **set),
-                       calloc(least, sizeof **set) };
-    chosen *t = set[0], *d = set[1], *third = set[2];
-    float *real = malloc(rows * sizeof *real), *of = calloc(rows, sizeof *of),
-          *next = calloc(rows, sizeof *next), *low = malloc(20001 * sizeof *low);
-    pooled *pool = malloc(2 * least * sizeof *pool);
-    block *stack = malloc(2 * least * sizeof *stack);
-    tab_status st = TAB_OK;
-    if (!order || !open || !used || !s || !q || !t || !d || !third || !of || !next || !low || !pool ||
-        !stack || !real || !tab_link_real(&v->table[l->ta], real) ||
-        !tab_link_real(&v->table[l->tb], real + na)) {
-        st = tab_fail(err, TAB_INTERNAL, "", "out of memory");
-        goto done;
-    }
-    float floor = low_evidence(c, low);
-    rank(c, self, na, order);
-    memset(open, true, c->n);
-    for (int g = 0; g < 3; g++) {
-        if (tab_engine_cancelled(e)) {
-            st = tab_fail(err, TAB_CANCELLED, "", "cancelled");
-            goto done;
-        }
-        count[g] = assign(l, order, na, rows, open, used, set[g]);
-        features(l, self, na, rows, floor, open, s, q, set[g], count[g]);
-        for (size_t k = 0; k < count[g]; k++)
-            open[set[g][k].i] = false;
-    }
-    standardise(set, count);
-    size_t n = count[0], m = count[1];
+/* What the steps of one calibration share. */
+typedef struct {
+    size_t na, rows, least;   /* rows of the one table, of both, of the one that has fewer partners */
+    ranked *order;            /* (candidates) */
+    bool *open, *used;        /* (candidates), (rows) */
+    best_two *first, *second; /* (rows) */
+    chosen *set[3];           /* (least): targets, decoys, and the decoys' own; count of each */
+    size_t count[3];
+    float *real, *of, *next; /* (rows): is one thing, has a true target, what comes behind its decoy */
+    float *low;
+    pooled *pool;
+    block *stack;
+} calibration;
 
+static void calibration_free(calibration *k)
+{
+    free(k->order);
+    free(k->open);
+    free(k->used);
+    free(k->first);
+    free(k->second);
+    for (int g = 0; g < 3; g++)
+        free(k->set[g]);
+    free(k->next);
+    free(k->real);
+    free(k->of);
+    free(k->low);
+    free(k->pool);
+    free(k->stack);
+}
+
+static bool calibration_new(const tab_views *v, const tab_linkage *l, calibration *k)
+{
+    size_t n = l->c.n, na = v->table[l->ta].rows, nb = v->table[l->tb].rows, rows = na + nb;
+    size_t least = l->many_b ? nb : l->many_a ? na : na < nb ? na : nb;
+    *k = (calibration){ .na = na, .rows = rows, .least = least };
+    k->order = malloc(n * sizeof *k->order);
+    k->open = malloc(n);
+    k->used = malloc(rows);
+    k->first = malloc(rows * sizeof *k->first);
+    k->second = malloc(rows * sizeof *k->second);
+    for (int g = 0; g < 3; g++)
+        k->set[g] = calloc(least, sizeof **k->set);
+    k->real = malloc(rows * sizeof *k->real);
+    k->of = calloc(rows, sizeof *k->of);
+    k->next = calloc(rows, sizeof *k->next);
+    k->low = malloc(20001 * sizeof *k->low);
+    k->pool = malloc(2 * least * sizeof *k->pool);
+    k->stack = malloc(2 * least * sizeof *k->stack);
+    return k->order && k->open && k->used && k->first && k->second && k->set[0] && k->set[1] && k->set[2] &&
+           k->real && k->of && k->next && k->low && k->pool && k->stack &&
+           tab_link_real(&v->table[l->ta], k->real) && tab_link_real(&v->table[l->tb], k->real + na);
+}
+
+/* Targets, decoys and the decoys' own: each the best candidates that are left. */
+static tab_status choose_sets(const tab_engine *e, const tab_linkage *l, const float *self, calibration *k,
+                              tab_error *err)
+{
+    const tab_candidates *c = &l->c;
+    float floor = low_evidence(c, k->low);
+    rank(c, self, k->na, k->order);
+    memset(k->open, true, c->n);
+    for (int g = 0; g < 3; g++) {
+        if (tab_engine_cancelled(e))
+            return tab_fail(err, TAB_CANCELLED, "", "cancelled");
+        k->count[g] = assign(l, k->order, k->na, k->rows, k->open, k->used, k->set[g]);
+        features(l, self, k->na, k->rows, floor, k->open, k->first, k->second, k->set[g], k->count[g]);
+        for (size_t i = 0; i < k->count[g]; i++)
+            k->open[k->set[g][i].i] = false;
+    }
+    standardise(k->set, k->count);
+    return TAB_OK;
+}
+
+/* Where a row's target is false, its decoy is second among what is not a match, and the target first. Of an
+ * exponential tail the gap between first and second is twice that between second and third (Renyi 1953),
+ * which is known: with it a decoy becomes a first. The values of texts' rivals, variants of one another, lie
+ * closer. */
+static void raise_decoys(const tab_linkage *l, const double *w, double text, bool last, calibration *k)
+{
+    const tab_candidates *c = &l->c;
+    chosen *d = k->set[1], *third = k->set[2];
+    for (size_t i = 0; i < k->rows; i++)
+        k->next[i] = -FLT_MAX;
+    for (size_t i = 0; i < k->count[2]; i++)
+        note_row(l, k->na, third[i].i, (float)margin(w, third[i].x), k->next);
+    for (size_t i = 0; last && i < k->count[1]; i++) {
+        float after = fmaxf(k->next[c->a[d[i].i]], k->next[k->na + c->b[d[i].i]]);
+        if (after > -FLT_MAX)
+            d[i].score += (1 - d[i].w) * (2 - (float)text) * fmaxf(d[i].score - after, 0);
+        d[i].w = 1;
+    }
+}
+
+/* The targets' p, by what tells them from the decoys: learnt in rounds. */
+static tab_status tell_apart(const tab_engine *e, const tab_linkage *l, double text, calibration *k,
+                             tab_error *err)
+{
+    const tab_candidates *c = &l->c;
+    chosen *t = k->set[0], *d = k->set[1];
+    size_t n = k->count[0], m = k->count[1];
     double w[WIDE];
     for (size_t f = 0; f < FEATURES; f++)
         w[f] = USUAL;
     w[FEATURES] = 0;
-    for (size_t k = 0; k < m; k++)
-        d[k].w = 1;
+    for (size_t i = 0; i < m; i++)
+        d[i].w = 1;
     sample pick = { t, d, n, m, n / FITTED + 1, m / FITTED + 1 };
     for (int round = 0; round < ROUNDS; round++) {
         bool last = round + 1 == ROUNDS;
-        if (tab_engine_cancelled(e)) {
-            st = tab_fail(err, TAB_CANCELLED, "", "cancelled");
-            goto done;
-        }
-        for (size_t k = 0; k < n; k++)
-            t[k].score = (float)margin(w, t[k].x);
-        for (size_t k = 0; k < m; k++)
-            d[k].score = (float)margin(w, d[k].x);
+        if (tab_engine_cancelled(e))
+            return tab_fail(err, TAB_CANCELLED, "", "cancelled");
+        for (size_t i = 0; i < n; i++)
+            t[i].score = (float)margin(w, t[i].x);
+        for (size_t i = 0; i < m; i++)
+            d[i].score = (float)margin(w, d[i].x);
         if (last) { /* as the rounds before saw it: each decoy as far as it is first of what is not a match */
-            discover(t, n, d, m, 0, pool, stack);
-            for (size_t k = 0; k < n; k++)
-                t[k].w = t[k].p;
+            discover(t, n, d, m, 0, k->pool, k->stack);
+            for (size_t i = 0; i < n; i++)
+                t[i].w = t[i].p;
         }
-        /* Where a row's target is false, its decoy is second among what is not a match, and the target first.
-         * Of an exponential tail the gap between first and second is twice that between second and third
-         * (Renyi 1953), which is known: with it a decoy becomes a first. The values of texts' rivals,
-         * variants of one another, lie closer. */
-        for (size_t i = 0; i < rows; i++)
-            next[i] = -FLT_MAX;
-        for (size_t k = 0; k < count[2]; k++)
-            note_row(l, na, third[k].i, (float)margin(w, third[k].x), next);
-        for (size_t k = 0; k < m; k++) {
-            float after = fmaxf(next[c->a[d[k].i]], next[na + c->b[d[k].i]]);
-            if (last && after > -FLT_MAX)
-                d[k].score += (1 - d[k].w) * (2 - (float)text) * fmaxf(d[k].score - after, 0);
-            if (last)
-                d[k].w = 1;
-        }
-        discover(t, n, d, m, last ? 1 : 0, pool, stack);
+        raise_decoys(l, w, text, last, k);
+        discover(t, n, d, m, last ? 1 : 0, k->pool, k->stack);
         if (last)
             break;
-        for (size_t k = 0; k < n; k++)
-            note_row(l, na, t[k].i, t[k].p, of);
+        for (size_t i = 0; i < n; i++)
+            note_row(l, k->na, t[i].i, t[i].p, k->of);
         /* a decoy counts as far as its rows' targets are true: only then is it the best of what is not */
-        for (size_t k = 0; k < m; k++)
-            d[k].w = 0.02f + 0.98f * fmaxf(of[c->a[d[k].i]], of[na + c->b[d[k].i]]);
+        for (size_t i = 0; i < m; i++)
+            d[i].w = 0.02f + 0.98f * fmaxf(k->of[c->a[d[i].i]], k->of[k->na + c->b[d[i].i]]);
         learn(&pick, w);
     }
     second_opinion(t, n);
-    /* where rows are too few for densities, the model of score.c says more, within what such a model can
-     * know */
+    return TAB_OK;
+}
+
+/* Where rows are too few for densities, the model of score.c says more, within what such a model can know. */
+static void settle(double text, const calibration *k, tab_candidates *c)
+{
     static const double MODEL = 3;
+    chosen *t = k->set[0];
+    size_t n = k->count[0], na = k->na;
     double trust = (double)n / (double)(n + FEW);
     /* a row meets `rows - least` others: evidence under the log of that comes by chance, where values are
      * independent; the evidence of words is inflated, or damped, by what is not known */
-    double chance = (1 - text) * log((double)other);
-    for (size_t k = 0; k < n; k++) {
-        size_t i = t[k].i;
+    double chance = (1 - text) * log((double)(k->rows - k->least));
+    for (size_t j = 0; j < n; j++) {
+        size_t i = t[j].i;
         double model = fmin(fmax(log_odds((double)c->p[i]), -MODEL), MODEL);
-        double z = trust * log_odds((double)t[k].p) + (1 - trust) * model;
+        double z = trust * log_odds((double)t[j].p) + (1 - trust) * model;
         double likelier = 1 / (1 + exp(chance - (double)c->evidence[i]));
-        t[k].p = real[c->a[i]] * real[na + c->b[i]] * (float)(likelier / (1 + exp(-z)));
+        t[j].p = k->real[c->a[i]] * k->real[na + c->b[i]] * (float)(likelier / (1 + exp(-z)));
     }
     for (size_t i = 0; i < c->n; i++)
         c->p[i] = 0;
-    for (size_t k = 0; k < n; k++) {
-        c->p[t[k].i] = t[k].p;
-        c->kept[t[k].i] = true;
+    for (size_t j = 0; j < n; j++) {
+        c->p[t[j].i] = t[j].p;
+        c->kept[t[j].i] = true;
     }
-done:
-    free(order);
-    free(open);
-    free(used);
-    free(s);
-    free(q);
-    for (int g = 0; g < 3; g++)
-        free(set[g]);
-    free(next);
-    free(real);
-    free(of);
-    free(low);
-    free(pool);
-    free(stack);
-    return st;
+}
+
+tab_status tab_calibrate(const tab_engine *e, const tab_views *v, tab_linkage *l, const float *self,
+                         double text, tab_error *err)
+{
+    calibration k;
+    if (l->c.n == 0)
+        return TAB_OK;
+    tab_status s = calibration_new(v, l, &k) ? choose_sets(e, l, self, &k, err)
+                                             : tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    if (s == TAB_OK)
+        s = tell_apart(e, l, text, &k, err);
+    if (s == TAB_OK)
+        settle(text, &k, &l->c);
+    calibration_free(&k);
+    return s;
 }

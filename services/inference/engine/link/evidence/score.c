@@ -1,6 +1,7 @@
-/* Weights without labels. Fellegi and Sunter's model with levels of agreement, its m from rows believed
- * matched and then from its own posterior (EM, rows competing for partners), its u from random pairs and,
- * for equal values, from how often the value occurs (term-frequency adjustment). */
+/* Weights without labels. Fellegi and Sunter's model with levels of agreement (agreement.c), its m from rows
+ * believed matched and then from its own posterior (EM, rows competing for partners), its u from random pairs
+ * and, for equal values, from how often the value occurs (term-frequency adjustment). Then what lies above
+ * one candidate: rows_per_entity.c, calibrate.c, tied_matches.c, within_table_null.c. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -22,57 +23,6 @@ typedef struct {
     const tab_sparse *wa, *wb; /* whole rows, for the two below; else all NULL */
     float *cosine, *elsewhere;
 } comparing;
-
-/* Whole rows at once. A word in another column is worth less, and a common one nothing. */
-double tab_elsewhere(const tab_views *v, const tab_sparse *a, const tab_sparse *b, uint32_t ra, uint32_t rb,
-                     double explained, float *ret_cosine)
-{
-    uint64_t p = a->at[ra], pn = a->at[ra + 1], q = b->at[rb], qn = b->at[rb + 1];
-    double sum = -fmax(explained, 0);
-    float cosine = 0;
-    while (p < pn && q < qn) {
-        uint32_t x = a->id[p], y = b->id[q];
-        if (x == y) {
-            cosine += a->w[p] * b->w[q];
-            if (x < v->terms)
-                sum += fmax(0, (double)v->rarity[x] - 2.5);
-        }
-        p += x <= y;
-        q += y <= x;
-    }
-    *ret_cosine = cosine;
-    return sum <= 0 ? 0 : 0.5 * sum / (1 + 0.05 * sum);
-}
-
-tab_agreement tab_agree(const tab_views *v, const tab_table_view *a, const tab_table_view *b,
-                        const tab_attribute *t, uint32_t ra, uint32_t rb, double *exact)
-{
-    const tab_view *x = &a->col[t->a], *y = &b->col[t->b];
-    uint32_t p = x->code[ra], q = y->code[rb];
-    tab_agreement g = { .level = TAB_MISSING };
-    if (p == TAB_NULL || q == TAB_NULL)
-        return g;
-    if (t->other != NULL)
-        g.level = tab_geo_compare(a, b, t, ra, rb, NULL);
-    if (g.level != TAB_MISSING) {
-        if (g.level == TAB_EQUAL)
-            g.rare = logf((tab_value_count(x, &x->value[p]) + tab_value_count(y, &y->value[q])) /
-                          (float)(x->present + y->present));
-        return g;
-    }
-    tab_token_match m;
-    g.level = tab_compare(v, t, &x->value[p], &y->value[q], &m);
-    g.gain = m.gain;
-    g.shared = m.shared;
-    g.left_a = m.left_a;
-    g.left_b = m.left_b;
-    if (exact != NULL)
-        *exact += (double)m.exact - 2.5 * m.shared;
-    if (g.level == TAB_EQUAL)
-        g.rare = logf((tab_value_count(x, &x->value[p]) + tab_value_count(y, &y->value[q])) /
-                      (float)(x->present + y->present));
-    return g;
-}
 
 /* The value of attribute k on either side of pair i; NULL: none. */
 static const tab_value *side_value(const comparing *c, size_t i, size_t k, bool second)
@@ -123,29 +73,6 @@ static void compare_chunk(void *ctx, size_t chunk)
             c->elsewhere[i] =
                 (float)tab_elsewhere(c->v, c->wa, c->wb, c->ra[i], c->rb[i], explained, &c->cosine[i]);
     }
-}
-
-static double evidence(const tab_linkage *l, size_t attr, const tab_agreement *g)
-{
-    if (g->level == TAB_MISSING)
-        return 0;
-    double equal =
-        g->level == TAB_EQUAL ? l->log_m[attr * TAB_LEVELS + TAB_EQUAL] - (double)g->rare : (double)-INFINITY;
-    if (g->shared + g->left_a <= 1 && g->shared + g->left_b <= 1)
-        return g->level == TAB_EQUAL ? equal : l->weight[attr * TAB_LEVELS + g->level];
-    const double *kept = l->log_kept + 3 * attr;
-    double damp = 1 / (1 + 0.15 * (double)(g->shared + g->left_a + g->left_b - 1));
-    double e =
-        damp * ((double)g->gain + g->shared * kept[0] + 0.6 * (g->left_a * kept[1] + g->left_b * kept[2]));
-    return fmax(e, equal); /* an equal value is at least as telling as its frequency says */
-}
-
-double tab_evidence(const tab_linkage *l, size_t attr, const tab_agreement *g)
-{
-    /* a distance is one piece of evidence that two attributes share; equal numbers are two, as rare as
-     * they are */
-    bool half = l->attr[attr].other != NULL && g->level != TAB_EQUAL;
-    return evidence(l, attr, g) * (half ? 0.5 : 1);
 }
 
 /* Probability of the candidate under competition: its odds against no partner and against every other
@@ -244,13 +171,25 @@ static double text_share(const tab_table_view *a, const tab_table_view *b)
     return fmin(fmax((least - 5) / 3, 0), 1);
 }
 
-tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_table *tables, tab_linkage *l,
-                           const tab_row_pairs *seeds, tab_arena *a, tab_error *err)
+/* What the steps of scoring one pair of tables share. */
+typedef struct {
+    const tab_table_view *A, *B;
+    double *u;                      /* (attrs, TAB_LEVELS): how often pairs by chance agree so far */
+    double *sum_a, *sum_b;          /* (rows) */
+    uint32_t *ra, *rb;              /* (r): pairs by chance */
+    size_t r;                       /* small tables: all pairs */
+    tab_agreement *random, *seeded; /* (r, attrs), (seeds, attrs) */
+    fitting fit;
+} scoring;
+
+static bool scoring_new(const tab_engine *e, const tab_views *v, tab_linkage *l, const tab_row_pairs *seeds,
+                        tab_arena *a, scoring *k)
 {
     tab_candidates *c = &l->c;
-    const tab_table_view *A = &v->table[l->ta], *B = &v->table[l->tb];
-    size_t attrs = l->attrs, na = A->rows, nb = B->rows;
-    size_t r = na * nb < RANDOM_PAIRS ? na * nb : RANDOM_PAIRS; /* small tables: all pairs */
+    size_t attrs = l->attrs, na = v->table[l->ta].rows, nb = v->table[l->tb].rows;
+    *k = (scoring){ .A = &v->table[l->ta],
+                    .B = &v->table[l->tb],
+                    .r = na * nb < RANDOM_PAIRS ? na * nb : RANDOM_PAIRS };
     c->agree = tab_arena_new_of(a, tab_agreement, c->n * attrs);
     c->cosine = tab_arena_new_of(a, float, c->n);
     c->elsewhere = tab_arena_new_of(a, float, c->n);
@@ -260,21 +199,29 @@ tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_tab
     l->weight = tab_arena_new_of(a, double, attrs *TAB_LEVELS);
     l->log_m = tab_arena_new_of(a, double, attrs *TAB_LEVELS);
     l->log_kept = tab_arena_new_of(a, double, attrs * 3);
-    double *u = tab_arena_new_of(a, double, attrs *TAB_LEVELS);
-    double *sum_a = tab_arena_new_of(a, double, na), *sum_b = tab_arena_new_of(a, double, nb);
-    uint32_t *ra = tab_arena_new_of(a, uint32_t, r), *rb = tab_arena_new_of(a, uint32_t, r);
-    tab_agreement *random = tab_arena_new_of(a, tab_agreement, r * attrs);
-    tab_agreement *seeded = tab_arena_new_of(a, tab_agreement, seeds->n * attrs);
-    fitting fit = { e, l, tab_arena_new_of(a, tab_tally, CHUNKS * attrs) };
-    if (tab_arena_full(a))
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    k->u = tab_arena_new_of(a, double, attrs *TAB_LEVELS);
+    k->sum_a = tab_arena_new_of(a, double, na);
+    k->sum_b = tab_arena_new_of(a, double, nb);
+    k->ra = tab_arena_new_of(a, uint32_t, k->r);
+    k->rb = tab_arena_new_of(a, uint32_t, k->r);
+    k->random = tab_arena_new_of(a, tab_agreement, k->r * attrs);
+    k->seeded = tab_arena_new_of(a, tab_agreement, seeds->n * attrs);
+    k->fit = (fitting){ e, l, tab_arena_new_of(a, tab_tally, CHUNKS * attrs) };
+    return !tab_arena_full(a);
+}
 
+/* How candidates, pairs by chance and seeds agree, by attribute. */
+static void compare_all(const tab_engine *e, const tab_views *v, const tab_link_table *tables, tab_linkage *l,
+                        const tab_row_pairs *seeds, scoring *k)
+{
+    tab_candidates *c = &l->c;
+    size_t na = k->A->rows, nb = k->B->rows;
     comparing job = { e,
                       v,
-                      A,
-                      B,
+                      k->A,
+                      k->B,
                       l->attr,
-                      attrs,
+                      l->attrs,
                       c->n,
                       c->a,
                       c->b,
@@ -284,71 +231,104 @@ tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_tab
                       c->cosine,
                       c->elsewhere };
     tab_engine_for(e, CHUNKS, compare_chunk, &job);
-    for (size_t i = 0; i < r; i++) {
-        ra[i] = (uint32_t)(r < RANDOM_PAIRS ? i / nb : tab_hash_mix(i, 11) % na);
-        rb[i] = (uint32_t)(r < RANDOM_PAIRS ? i % nb : tab_hash_mix(i, 13) % nb);
+    for (size_t i = 0; i < k->r; i++) {
+        k->ra[i] = (uint32_t)(k->r < RANDOM_PAIRS ? i / nb : tab_hash_mix(i, 11) % na);
+        k->rb[i] = (uint32_t)(k->r < RANDOM_PAIRS ? i % nb : tab_hash_mix(i, 13) % nb);
     }
-    comparing chance = { e, v, A, B, l->attr, attrs, r, ra, rb, random, NULL, NULL, NULL, NULL };
+    comparing chance = { e,     v,     k->A,      k->B, l->attr, l->attrs, k->r,
+                         k->ra, k->rb, k->random, NULL, NULL,    NULL,     NULL };
     tab_engine_for(e, CHUNKS, compare_chunk, &chance);
-    comparing sure = { e,        v,        A,      B,    l->attr, attrs, seeds->n,
-                       seeds->a, seeds->b, seeded, NULL, NULL,    NULL,  NULL };
+    comparing sure = { e,        v,        k->A,      k->B, l->attr, l->attrs, seeds->n,
+                       seeds->a, seeds->b, k->seeded, NULL, NULL,    NULL,     NULL };
     tab_engine_for(e, CHUNKS, compare_chunk, &sure);
+}
 
+/* The first weights: u by pairs by chance, m by the seeds. */
+static void weigh_first(tab_linkage *l, const tab_row_pairs *seeds, scoring *s)
+{
+    size_t attrs = l->attrs;
     for (size_t k = 0; k < attrs; k++) {
-        double total = 0, *uk = u + k * TAB_LEVELS;
+        double total = 0, *uk = s->u + k * TAB_LEVELS;
         tab_tally t = { 0 };
-        for (size_t i = 0; i < r; i++) {
-            uk[random[i * attrs + k].level]++;
-            total += random[i * attrs + k].level != TAB_MISSING;
+        for (size_t i = 0; i < s->r; i++) {
+            uk[s->random[i * attrs + k].level]++;
+            total += s->random[i * attrs + k].level != TAB_MISSING;
         }
         for (size_t q = 1; q < TAB_LEVELS; q++)
             uk[q] = (uk[q] + 0.5) / (total + 0.5 * (TAB_LEVELS - 1));
         for (uint8_t q = 2; q < TAB_LEVELS && l->attr[k].other != NULL; q++)
             uk[q] = tab_geo_chance(q) > 0 ? tab_geo_chance(q) : uk[q];
         for (size_t i = 0; i < seeds->n; i++)
-            tab_tally_add(&t, &seeded[i * attrs + k], 1);
-        tab_weights_learn(l, k, &t, u);
+            tab_tally_add(&t, &s->seeded[i * attrs + k], 1);
+        tab_weights_learn(l, k, &t, s->u);
     }
+}
+
+/* The weights again, by how the candidates agree as far as they are matches. */
+static void weigh_again(tab_linkage *l, const scoring *s)
+{
+    size_t attrs = l->attrs;
+    for (size_t k = 0; k < attrs; k++) {
+        tab_tally t = s->fit.part[k];
+        for (size_t p = 1; p < CHUNKS; p++) {
+            const tab_tally *x = &s->fit.part[p * attrs + k];
+            for (size_t q = 0; q < TAB_LEVELS; q++)
+                t.level[q] += x->level[q];
+            t.shared += x->shared;
+            t.left_a += x->left_a;
+            t.left_b += x->left_b;
+        }
+        tab_weights_learn(l, k, &t, s->u);
+    }
+}
+
+/* Evidence, competition, weights, share: in rounds. */
+static tab_status fit_rounds(const tab_engine *e, tab_linkage *l, scoring *s, tab_error *err)
+{
+    tab_candidates *c = &l->c;
+    size_t na = s->A->rows, nb = s->B->rows;
     double least = (double)(na < nb ? na : nb), share = 0.5;
     l->many_a = l->many_b = false;
     for (int round = 0; round < ROUNDS; round++) {
         if (tab_engine_cancelled(e))
             return tab_fail(err, TAB_CANCELLED, "", "cancelled");
-        tab_engine_for(e, CHUNKS, evidence_chunk, &fit);
+        tab_engine_for(e, CHUNKS, evidence_chunk, &s->fit);
         l->log_none = log((double)na * (double)nb / least * (1 - share) / share);
-        compete(l, na, nb, sum_a, sum_b, c->p);
+        compete(l, na, nb, s->sum_a, s->sum_b, c->p);
         if (round + 1 == ROUNDS)
             break;
-        tab_engine_for(e, CHUNKS, tally_chunk, &fit);
+        tab_engine_for(e, CHUNKS, tally_chunk, &s->fit);
         double expected = 0;
         for (size_t i = 0; i < c->n; i++)
             expected += (double)c->p[i];
         share = fmin(fmax(expected / least, 0.002), 0.98);
-        for (size_t k = 0; k < attrs; k++) {
-            tab_tally t = fit.part[k];
-            for (size_t p = 1; p < CHUNKS; p++) {
-                const tab_tally *x = &fit.part[p * attrs + k];
-                for (size_t q = 0; q < TAB_LEVELS; q++)
-                    t.level[q] += x->level[q];
-                t.shared += x->shared;
-                t.left_a += x->left_a;
-                t.left_b += x->left_b;
-            }
-            tab_weights_learn(l, k, &t, u);
-        }
+        weigh_again(l, s);
     }
     l->share = share;
+    return TAB_OK;
+}
+
+tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_table *tables, tab_linkage *l,
+                           const tab_row_pairs *seeds, tab_arena *a, tab_error *err)
+{
+    tab_candidates *c = &l->c;
+    scoring s;
+    if (!scoring_new(e, v, l, seeds, a, &s))
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    compare_all(e, v, tables, l, seeds, &s);
+    weigh_first(l, seeds, &s);
+    TAB_TRY(fit_rounds(e, l, &s, err));
     float *self = NULL;
-    double text = text_share(A, B);
-    tab_status st = tab_link_repeats(e, v, l, &self, err);
+    double text = text_share(s.A, s.B);
+    tab_status st = tab_rows_per_entity(e, v, l, &self, err);
     if (st == TAB_OK && (l->many_a || l->many_b))
-        compete(l, na, nb, sum_a, sum_b, c->p);
+        compete(l, s.A->rows, s.B->rows, s.sum_a, s.sum_b, c->p);
     if (st == TAB_OK && l->many_a && l->many_b)
         for (size_t i = 0; i < c->n; i++)
             c->kept[i] = true;
     else if (st == TAB_OK)
         st = tab_calibrate(e, v, l, self, text, err);
-    if (st == TAB_OK && !(l->many_a && l->many_b) && !tab_link_ties(v, l, self))
+    if (st == TAB_OK && !(l->many_a && l->many_b) && !tab_tied_matches(v, l, self))
         st = tab_fail(err, TAB_INTERNAL, "", "out of memory");
     if (st == TAB_OK && !l->many_a && !l->many_b)
         st = tab_link_doubt(e, v, tables, l, self, text, err);

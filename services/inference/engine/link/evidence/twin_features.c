@@ -179,15 +179,34 @@ static void jointly(const tab_twin_pairs *s, const tab_agreement *g, float *x)
     x[TAB_TWIN_EQUAL_USUAL] = (float)usual;
 }
 
+/* What numbers and dates of a pair of rows say. */
+typedef struct {
+    double numbers, level, same, far, dates;
+} measured;
+
+static void measure(const tab_twin_pairs *s, size_t k, const tab_agreement *g, measured *m)
+{
+    enum { FARTHER = 6 }; /* a level */
+    bool is = g->level == TAB_EQUAL;
+    if (s->l.attr[k].numeric) {
+        m->numbers++;
+        m->level += g->level;
+        m->same += is;
+        m->far += g->level >= FARTHER;
+    }
+    if (s->t[0]->col[s->l.attr[k].a].kind == TAB_VIEW_DATE)
+        m->dates += is ? -1 : 1;
+}
+
 static void columns(const tab_twin_pairs *s, size_t pair, float *x)
 {
     enum { NEARLY = 4, FAR = 7 }; /* levels */
     uint32_t a = s->a[pair], b = s->b[pair];
     const tab_agreement *g = s->agree + pair * s->l.attrs;
     extremes e = { { 0, 0 }, { 0, 0 }, 0 };
+    measured n = { 0 };
     double both = 0, equal = 0, alike = 0, apart = 0, missing = 0, bits = 0, equal_bits = 0, apart_bits = 0;
     double top = 1e-9, apart_tells = 0, equal_tells = 0, rarest = 0, rare = 0;
-    double numbers = 0, level = 0, same = 0, far = 0, dates = 0;
     x[TAB_TWIN_NAMED_APART] = 0;
     x[TAB_TWIN_NAMED_TELLS] = 0;
     x[TAB_TWIN_NAMED_LIKE] = 1;
@@ -217,14 +236,7 @@ static void columns(const tab_twin_pairs *s, size_t pair, float *x)
             apart_bits += h;
             apart_tells = fmax(apart_tells, h);
         }
-        if (s->l.attr[k].numeric) {
-            numbers++;
-            level += g[k].level;
-            same += is;
-            far += g[k].level >= FAR - 1;
-        }
-        if (s->t[0]->col[s->l.attr[k].a].kind == TAB_VIEW_DATE)
-            dates += is ? -1 : 1;
+        measure(s, k, &g[k], &n);
         if (!is && !s->l.attr[k].numeric)
             named_apart(s, k, p, q, x);
     }
@@ -248,10 +260,10 @@ static void columns(const tab_twin_pairs *s, size_t pair, float *x)
         (float)(rarest + 0.6 * (rare - rarest) - log(0.5 * (double)(s->t[0]->rows + s->t[1]->rows)));
     x[TAB_TWIN_RAREST] = (float)rarest;
     jointly(s, g, x);
-    x[TAB_TWIN_NUMBERS] = (float)part(level, numbers);
-    x[TAB_TWIN_NUMBERS_EQUAL] = (float)same;
-    x[TAB_TWIN_NUMBERS_APART] = (float)far;
-    x[TAB_TWIN_DATES_APART] = (float)dates;
+    x[TAB_TWIN_NUMBERS] = (float)part(n.level, n.numbers);
+    x[TAB_TWIN_NUMBERS_EQUAL] = (float)n.same;
+    x[TAB_TWIN_NUMBERS_APART] = (float)n.far;
+    x[TAB_TWIN_DATES_APART] = (float)n.dates;
 }
 
 /* ---- rivals ---------------------------------------------------------------------------------- */

@@ -106,7 +106,7 @@ typedef struct {
     float *cosine, *evidence;
     float *self;    /* (rows) evidence of a node's row with itself */
     float *p;       /* an answer */
-    bool *copy;     /* (n) no column contradicts, and chance does not explain it (copies.h); or NULL */
+    bool *copy;     /* (n) no column contradicts, and chance does not explain it (twin_rules.h); or NULL */
     uint64_t *at;   /* (rows + 1) into pair */
     uint32_t *pair; /* (2 n) of each node, ascending by the other */
 } tab_twin_pairs;

@@ -20,16 +20,6 @@ typedef struct {
     double *held; /* (rows) of a row: the sum of p of its twins */
 } groups;
 
-static int likeliest_first(const void *a, const void *b)
-{
-    const tab_twin *x = a, *y = b;
-    if (x->p != y->p)
-        return x->p > y->p ? -1 : 1;
-    if (x->a != y->a)
-        return x->a < y->a ? -1 : 1;
-    return (x->b > y->b) - (x->b < y->b);
-}
-
 typedef struct {
     double confidence;
     uint32_t first, root; /* row */
@@ -67,7 +57,7 @@ static bool scratch_new(tab_arena *a, const tab_twins *w, size_t rows, scratch *
 static void join_rows(const tab_twins *w, size_t rows, scratch *s, double *held)
 {
     memcpy(s->twin, w->twin, w->n * sizeof *s->twin);
-    qsort(s->twin, w->n, sizeof *s->twin, likeliest_first);
+    qsort(s->twin, w->n, sizeof *s->twin, tab_twins_likeliest_first);
     for (uint32_t r = 0; r < rows; r++) {
         s->up[r] = s->next[r] = r;
         s->size[r] = 1;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/link/evidence/twin_model.h"
-#include "services/inference/engine/link/pairs/copies.h"
+#include "services/inference/engine/link/pairs/twin_rules.h"
 
 /* ---- groups -----------------------------------------------------------------------------------
  *
@@ -21,7 +21,7 @@ typedef struct {
     double least; /* log-odds of the least that joins: of 0.5, or of what is asked for where that is lower */
 } grouping;
 
-static int likeliest_first(const void *a, const void *b)
+int tab_twins_likeliest_first(const void *a, const void *b)
 {
     const tab_twin *x = a, *y = b;
     if (x->p != y->p)
@@ -169,14 +169,14 @@ tab_status tab_twin_groups(const tab_twin_pairs *s, float least, tab_arena *a, t
     f.failed =
         f.failed || g.up == NULL || g.next == NULL || g.size == NULL || best == NULL || touched == NULL;
     if (!f.failed && f.n > 0) {
-        qsort(f.twin, f.n, sizeof *f.twin, likeliest_first);
+        qsort(f.twin, f.n, sizeof *f.twin, tab_twins_likeliest_first);
         group(&g, &f);
         for (size_t i = 0; i < f.n; i++)
             if (tab_root(g.up, f.twin[i].a) == tab_root(g.up, f.twin[i].b))
                 f.twin[kept++] = f.twin[i];
         f.n = kept;
         follow(&g, least, best, touched, &f);
-        qsort(f.twin, f.n, sizeof *f.twin, likeliest_first);
+        qsort(f.twin, f.n, sizeof *f.twin, tab_twins_likeliest_first);
     }
     *ret = f.failed ? NULL : tab_arena_new_of(a, tab_twin, f.n);
     bool ok = *ret != NULL;
@@ -196,12 +196,12 @@ tab_status tab_twin_groups(const tab_twin_pairs *s, float least, tab_arena *a, t
  * has seen tables of look-alikes, may be less sure of them. */
 static bool hear_copies(const tab_views *v, size_t table, tab_arena *a, tab_twin_pairs *s)
 {
-    const tab_twin_teller *told = tab_twin_teller_new(v, table, a);
+    const tab_twin_rules *told = tab_twin_rules_new(v, table, a);
     s->copy = tab_arena_new_of(a, bool, s->n);
     if (told == NULL || s->copy == NULL)
         return false;
     for (size_t i = 0; i < s->n; i++) {
-        float p = tab_twin_judge(told, s->a[i], s->b[i]);
+        float p = tab_twin_rules_p(told, s->a[i], s->b[i]);
         s->copy[i] = p >= 0.5f;
         s->p[i] = fmaxf(s->p[i], p);
     }

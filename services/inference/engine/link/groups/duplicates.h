@@ -10,6 +10,7 @@ typedef struct {
     float p;
     bool sure; /* enough to join entities across tables: no column contradicts, or 0.97 and more */
 } tab_twin;
+int tab_twins_likeliest_first(const void *a, const void *b); /* for qsort, of tab_twin; ties by row */
 
 /* Pairs of rows of table `table` that may be one entity, and their p: a model's that was learnt on other
  * tables and calibrated on tables left out (decision 0318). refers: (cols) columns that refer to another

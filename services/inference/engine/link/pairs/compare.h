@@ -26,7 +26,7 @@ typedef struct tab_attribute {
     size_t far_n;
 } tab_attribute;
 
-/* Tokens of two values of one attribute, for their evidence in link/score.c. */
+/* Tokens of two values of one attribute, for their evidence in link/evidence/agreement.c. */
 typedef struct {
     float gain;  /* sum over shared tokens of -log of the token's share of all rows; near tokens in part */
     float exact; /* the part of gain from equal tokens */

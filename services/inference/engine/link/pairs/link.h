@@ -50,7 +50,7 @@ typedef struct {
     double share;    /* of the smaller table's rows that have a partner, estimated */
     double log_none; /* log-odds against a random pair that evidence has to beat */
     /* Whether a row of b may be one entity with several of a's, and a row of a with several of b's: both
-     * false, one to one; many_b alone, one to many; both, many to many (repeats.c). */
+     * false, one to one; many_b alone, one to many; both, many to many (rows_per_entity.c). */
     bool many_a, many_b;
     bool learned; /* c is a learned model's (across_model.h), no longer the rules' */
 } tab_linkage;
@@ -76,7 +76,7 @@ tab_status tab_block_pairs(const tab_engine *e, const tab_views *v, size_t ta, s
                            const tab_near *extra_ba, tab_arena *a, tab_candidates *ret,
                            tab_error *err) TAB_CHECKED;
 
-/* score.c: levels, weights and probabilities of the candidates. */
+/* agreement.c, score.c: levels, weights and probabilities of the candidates. */
 tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_table *tables, tab_linkage *l,
                            const tab_row_pairs *seeds, tab_arena *a, tab_error *err) TAB_CHECKED;
 
@@ -98,12 +98,12 @@ typedef struct {
 void tab_tally_add(tab_tally *t, const tab_agreement *g, double p);
 void tab_weights_learn(tab_linkage *l, size_t attr, const tab_tally *t, const double *u);
 
-/* repeats.c: the evidence of each row with itself (rows of a, then of b; malloc'd), and whether entities
- * have several rows in a table (many_a, many_b). */
-tab_status tab_link_repeats(const tab_engine *e, const tab_views *v, tab_linkage *l, float **ret_self,
-                            tab_error *err) TAB_CHECKED;
+/* rows_per_entity.c: the evidence of each row with itself (rows of a, then of b; malloc'd), and whether
+ * entities have several rows in a table (many_a, many_b). */
+tab_status tab_rows_per_entity(const tab_engine *e, const tab_views *v, tab_linkage *l, float **ret_self,
+                               tab_error *err) TAB_CHECKED;
 
-/* Whether a row is an entity, by its table: repeats.c. real is (rows). False: out of memory. */
+/* Whether a row is an entity, by its table: rows_per_entity.c. real is (rows). False: out of memory. */
 bool tab_link_real(const tab_table_view *t, float *real);
 
 /* How candidates are ranked before anything is learned: the sum of evidence, cosine and share of the
@@ -116,15 +116,15 @@ double tab_pair_ratio(const tab_candidates *c, const float *self, size_t rows_a,
 float tab_pair_key(const tab_pair_scale *s, double evidence, double cosine, double ratio);
 
 /* Evidence of words that two rows share in any columns, above what the aligned ones explain (tab_agree's
- * exact), and the rows' cosine. score.c. */
+ * exact), and the rows' cosine. agreement.c. */
 double tab_elsewhere(const tab_views *v, const tab_sparse *a, const tab_sparse *b, uint32_t ra, uint32_t rb,
                      double explained, float *ret_cosine);
 
-/* ties.c: shares the p of matches among rows that cannot be told apart. False: out of memory. */
-bool tab_link_ties(const tab_views *v, tab_linkage *l, const float *self);
+/* tied_matches.c: shares the p of matches among rows that cannot be told apart. False: out of memory. */
+bool tab_tied_matches(const tab_views *v, tab_linkage *l, const float *self);
 
-/* own.c: lowers the p of matches that are not more than what chance makes alike within each table
- * (decision 0210). */
+/* within_table_null.c: lowers the p of matches that are not more than what chance makes alike within each
+ * table (decision 0210). */
 tab_status tab_link_doubt(const tab_engine *e, const tab_views *v, const tab_link_table *tables,
                           tab_linkage *l, const float *self, double text, tab_error *err) TAB_CHECKED;
 

@@ -276,6 +276,20 @@ static tab_status sure_pairs(const tab_linkage *l, tab_arena *a, tab_row_pairs *
     return TAB_OK;
 }
 
+/* The rows of B that a sample of A's found, each once. */
+static void found_rows(const queried *qa, size_t rows, queried *qb)
+{
+    for (size_t i = 0; i < qa->n; i++)
+        if (qa->cross[i * TAB_NEAR].row != TAB_NULL && qb->n < rows)
+            qb->row[qb->n++] = qa->cross[i * TAB_NEAR].row;
+    qsort(qb->row, qb->n, sizeof *qb->row, ascending);
+    size_t n = 0;
+    for (size_t i = 0; i < qb->n; i++)
+        if (i == 0 || qb->row[i] != qb->row[i - 1])
+            qb->row[n++] = qb->row[i];
+    qb->n = n;
+}
+
 tab_status tab_link_pair(const tab_engine *e, const tab_views *v, tab_link_table *tables,
                          const tab_key_plan *plan, size_t ta, size_t tb, tab_arena *a, tab_linkage *l,
                          tab_error *err)
@@ -311,19 +325,10 @@ tab_status tab_link_pair(const tab_engine *e, const tab_views *v, tab_link_table
     tab_status st = near_rows(e, &tables[ta], &tables[tb], a, &qa, err);
     if (st != TAB_OK)
         return st;
-    if (large) { /* only the rows that the sample found */
-        for (size_t i = 0; i < qa.n; i++)
-            if (qa.cross[i * TAB_NEAR].row != TAB_NULL && qb.n < B->rows)
-                qb.row[qb.n++] = qa.cross[i * TAB_NEAR].row;
-        qsort(qb.row, qb.n, sizeof *qb.row, ascending);
-        size_t n = 0;
-        for (size_t i = 0; i < qb.n; i++)
-            if (i == 0 || qb.row[i] != qb.row[i - 1])
-                qb.row[n++] = qb.row[i];
-        qb.n = n;
-    } else {
+    if (large)
+        found_rows(&qa, B->rows, &qb);
+    else
         all_rows(&qb, B->rows);
-    }
     st = near_rows(e, &tables[tb], &tables[ta], a, &qb, err);
     if (st != TAB_OK)
         return st;

@@ -1,0 +1,18 @@
+/* The handlers, one a route, and the table of them. */
+#ifndef TAB_API_HANDLERS_H
+#define TAB_API_HANDLERS_H
+
+#include "services/api/api.h"
+
+/* By tab_route_id. */
+extern handler *const api_handlers[TAB_ROUTE_COUNT], *const api_at_once_handlers[TAB_ROUTE_COUNT];
+handler get_models, get_keys, post_keys, post_key_rotate, delete_key, post_run, get_jobs, get_job,
+    post_job_cancel, get_reports, get_report, get_usage, get_data_list, get_data, get_data_snapshots,
+    get_data_diff, get_data_profile, post_data_connect, post_data_upload, post_data_generate, post_data_sync,
+    post_data_pin, post_data_unpin, delete_data, post_endpoints, get_endpoints, get_endpoint, post_serve,
+    serve_at_once, post_endpoint_refresh, post_endpoint_upgrade, get_endpoint_logs, delete_endpoint,
+    patch_endpoint, post_prompts, patch_prompt, delete_prompt, post_report_star, post_report_unstar,
+    get_audit, get_notifications, post_notification_read, get_organization, put_organization, get_openapi,
+    get_endpoint_openapi, post_session, get_session, delete_session, get_result_part, get_result_filled;
+
+#endif

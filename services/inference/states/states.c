@@ -1,0 +1,366 @@
+/* See states.h: a list in order of use under one lock, which is not held while a state is fitted. */
+#include "services/inference/states/states.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "common/base/time.h"
+
+/* absent -> FITTING -> READY -> (evicted) freed when nobody borrows it
+ *                  \-> FAILED  freed when the last who waited has read the error */
+typedef enum { FITTING, READY, FAILED } phase;
+
+typedef struct tab_loan entry;
+struct tab_loan {
+    entry *older, *newer; /* order of use; linked while in the cache */
+    phase phase;
+    bool linked;
+    size_t users; /* borrowers and waiters */
+    void *state;
+    size_t bytes;
+    tab_error error;
+    size_t key_n;
+    char key[];
+};
+
+struct tab_states {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    entry *oldest, *newest;
+    size_t budget, fits;
+    void (*free_state)(void *state);
+    tab_states_figures fig;
+};
+
+tab_states *tab_states_new(size_t budget_bytes, void (*free_state)(void *state))
+{
+    tab_states *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return NULL;
+    s->budget = budget_bytes;
+    s->free_state = free_state;
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->changed, NULL);
+    return s;
+}
+
+static void link_newest(tab_states *s, entry *e)
+{
+    e->newer = NULL;
+    e->older = s->newest;
+    *(s->newest != NULL ? &s->newest->newer : &s->oldest) = e;
+    s->newest = e;
+    e->linked = true;
+}
+
+static void unlink_entry(tab_states *s, entry *e)
+{
+    *(e->older != NULL ? &e->older->newer : &s->oldest) = e->newer;
+    *(e->newer != NULL ? &e->newer->older : &s->newest) = e->older;
+    e->linked = false;
+}
+
+static void entry_drop(tab_states *s, entry *e)
+{
+    if (e->state != NULL)
+        s->free_state(e->state);
+    free(e);
+}
+
+/* Takes e out of the cache; its memory goes when nobody uses it. */
+static void evict(tab_states *s, entry *e)
+{
+    unlink_entry(s, e);
+    s->fig.count--;
+    s->fig.bytes -= e->bytes;
+    if (e->users == 0)
+        entry_drop(s, e);
+}
+
+void tab_states_free(tab_states *s)
+{
+    if (s == NULL)
+        return;
+    tab_states_wait(s);
+    while (s->oldest != NULL) {
+        entry *e = s->oldest;
+        unlink_entry(s, e);
+        entry_drop(s, e);
+    }
+    pthread_cond_destroy(&s->changed);
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+}
+
+void tab_states_wait(tab_states *s)
+{
+    pthread_mutex_lock(&s->lock);
+    while (s->fits > 0)
+        pthread_cond_wait(&s->changed, &s->lock);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static entry *find(tab_states *s, tab_str key)
+{
+    for (entry *e = s->newest; e != NULL; e = e->older)
+        if (e->key_n == key.n && memcmp(e->key, key.p, key.n) == 0)
+            return e;
+    return NULL;
+}
+
+/* Waits until e is no longer FITTING. False when the caller gave up. */
+static bool wait_for(tab_states *s, entry *e, const atomic_bool *cancel)
+{
+    while (e->phase == FITTING) {
+        if (cancel != NULL && *cancel)
+            return false;
+        tab_cond_wait(&s->changed, &s->lock, tab_in_ms(100));
+    }
+    return true;
+}
+
+static void release(tab_states *s, entry *e)
+{
+    if (--e->users == 0 && !e->linked)
+        entry_drop(s, e);
+}
+
+static entry *entry_new(tab_str key)
+{
+    entry *e = calloc(1, sizeof *e + key.n);
+    if (e == NULL)
+        return NULL;
+    e->key_n = key.n;
+    memcpy(e->key, key.p, key.n);
+    e->users = 1;
+    return e;
+}
+
+/* Makes room for e: removes the least recently used, but neither e nor what is being fitted. */
+static void make_room(tab_states *s, const entry *e)
+{
+    for (entry *o = s->oldest, *next; o != NULL && s->fig.bytes > s->budget; o = next) {
+        next = o->newer;
+        if (o != e && o->phase == READY) {
+            s->fig.evicted++;
+            evict(s, o);
+        }
+    }
+}
+
+bool tab_states_put(tab_states *s, tab_str key, void *state, size_t bytes, tab_loan **ret)
+{
+    entry *e = entry_new(key);
+    if (e == NULL)
+        return false;
+    e->state = state;
+    e->bytes = bytes;
+    e->phase = READY;
+    pthread_mutex_lock(&s->lock);
+    if (find(s, key) == NULL) {
+        link_newest(s, e);
+        s->fig.count++;
+        s->fig.kept++;
+        s->fig.bytes += bytes;
+        make_room(s, e);
+    }
+    pthread_mutex_unlock(&s->lock);
+    *ret = e;
+    return true;
+}
+
+/* Waits for a state that is there or being fitted, and gives up the caller's use of it where it cannot be
+ * had. The lock is held. */
+static tab_status join_entry(tab_states *s, entry *e, const atomic_bool *cancel, tab_loan **ret,
+                             tab_error *err)
+{
+    bool there = wait_for(s, e, cancel);
+    if (there && e->phase == READY) {
+        if (e->linked) {
+            unlink_entry(s, e);
+            link_newest(s, e);
+        }
+        *ret = e;
+        return TAB_OK;
+    }
+    tab_error failed = e->error;
+    release(s, e);
+    if (!there)
+        return tab_fail(err, TAB_CANCELLED, "", "the call ended before its endpoint was ready");
+    return tab_fail(err, failed.status, failed.param, "%s", failed.message);
+}
+
+typedef struct {
+    tab_states *s;
+    entry *e;
+    const tab_states_maker *maker;
+    void *own;
+} fitting;
+
+/* The fit has ended, in `why` or in a state: those that wait are told. The lock is held; the fit's own use of
+ * the entry ends. */
+static void end_fit(tab_states *s, entry *e, void *state, size_t bytes, const tab_error *why)
+{
+    if (why->status != TAB_OK) {
+        e->phase = FAILED;
+        e->error = *why;
+        if (e->linked)
+            unlink_entry(s, e), s->fig.count--;
+    } else {
+        e->state = state;
+        e->phase = READY;
+        if (e->linked) {
+            e->bytes = bytes;
+            s->fig.bytes += bytes;
+            make_room(s, e);
+        }
+    }
+    s->fits--;
+    pthread_cond_broadcast(&s->changed);
+    release(s, e);
+}
+
+static void *run_fit(void *arg)
+{
+    fitting f = *(fitting *)arg;
+    void *state = NULL;
+    size_t bytes = 0;
+    tab_error why = { 0 };
+    free(arg);
+    why.status = f.maker->fit(f.own, &state, &bytes, &why);
+    f.maker->disown(f.own);
+    pthread_mutex_lock(&f.s->lock);
+    end_fit(f.s, f.e, state, bytes, &why);
+    pthread_mutex_unlock(&f.s->lock);
+    return NULL;
+}
+
+/* False: nothing was begun. */
+static bool begin_fit(tab_states *s, entry *e, const tab_states_maker *maker, void *arg)
+{
+    fitting *f = malloc(sizeof *f);
+    void *own = f == NULL ? NULL : maker->own(arg);
+    pthread_attr_t detached;
+    pthread_t t;
+    if (own == NULL) {
+        free(f);
+        return false;
+    }
+    *f = (fitting){ s, e, maker, own };
+    pthread_attr_init(&detached);
+    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+    bool begun = pthread_create(&t, &detached, run_fit, f) == 0;
+    pthread_attr_destroy(&detached);
+    if (!begun) {
+        maker->disown(own);
+        free(f);
+    }
+    return begun;
+}
+
+/* A new entry that is being fitted, used by its fit and by the caller; NULL after filling err. The lock is
+ * held. */
+static entry *add_entry(tab_states *s, tab_str key, tab_error *err)
+{
+    if (s->fits >= TAB_STATES_FITS) {
+        tab_fail(err, TAB_UNAVAILABLE, "", "too many endpoints are being made ready, try again");
+        return NULL;
+    }
+    entry *e = entry_new(key);
+    if (e == NULL) {
+        tab_no_memory(err);
+        return NULL;
+    }
+    e->phase = FITTING;
+    e->users = 2;
+    link_newest(s, e);
+    s->fits++;
+    s->fig.count++;
+    s->fig.misses++;
+    return e;
+}
+
+tab_status tab_states_take(tab_states *s, tab_str key, const tab_states_maker *maker, void *arg,
+                           const atomic_bool *cancel, tab_loan **ret, bool *ret_warm, tab_error *err)
+{
+    tab_error none = { 0 };
+    pthread_mutex_lock(&s->lock);
+    entry *e = find(s, key);
+    bool warm = e != NULL && e->phase == READY;
+    if (e != NULL) {
+        e->users++;
+        *(warm ? &s->fig.hits : &s->fig.joined) += 1;
+    } else if ((e = add_entry(s, key, &none)) == NULL) {
+        pthread_mutex_unlock(&s->lock);
+        return tab_fail(err, none.status, none.param, "%s", none.message);
+    } else {
+        pthread_mutex_unlock(&s->lock);
+        bool begun = begin_fit(s, e, maker, arg);
+        pthread_mutex_lock(&s->lock);
+        if (!begun) {
+            (void)tab_no_memory(&none);
+            end_fit(s, e, NULL, 0, &none);
+        }
+    }
+    tab_status st = join_entry(s, e, cancel, ret, err);
+    pthread_mutex_unlock(&s->lock);
+    if (st == TAB_OK)
+        *ret_warm = warm;
+    return st;
+}
+
+tab_loan *tab_states_borrow(tab_states *s, tab_str key)
+{
+    pthread_mutex_lock(&s->lock);
+    entry *e = find(s, key);
+    e = e != NULL && e->phase == READY ? e : NULL;
+    if (e != NULL)
+        e->users++;
+    pthread_mutex_unlock(&s->lock);
+    return e;
+}
+
+void *tab_loan_state(const tab_loan *loan)
+{
+    return loan->state;
+}
+
+void tab_states_give(tab_states *s, tab_loan *loan)
+{
+    if (loan == NULL)
+        return;
+    pthread_mutex_lock(&s->lock);
+    release(s, loan);
+    pthread_mutex_unlock(&s->lock);
+}
+
+void tab_states_drop(tab_states *s, tab_str prefix)
+{
+    pthread_mutex_lock(&s->lock);
+    for (entry *e = s->oldest, *next; e != NULL; e = next) {
+        next = e->newer;
+        if (e->phase == READY && e->key_n >= prefix.n && memcmp(e->key, prefix.p, prefix.n) == 0)
+            evict(s, e);
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+const char **tab_states_keys(tab_states *s, tab_arena *a, size_t *ret_n)
+{
+    pthread_mutex_lock(&s->lock);
+    size_t n = 0;
+    const char **key = tab_arena_new_of(a, const char *, s->fig.count + 1);
+    for (entry *e = s->oldest; key != NULL && e != NULL; e = e->newer)
+        key[n++] = tab_arena_copy(a, (tab_str){ e->key, e->key_n }).p;
+    pthread_mutex_unlock(&s->lock);
+    *ret_n = n;
+    return tab_arena_full(a) ? NULL : key;
+}
+
+tab_states_figures tab_states_look(tab_states *s)
+{
+    pthread_mutex_lock(&s->lock);
+    tab_states_figures f = s->fig;
+    pthread_mutex_unlock(&s->lock);
+    return f;
+}
