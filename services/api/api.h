@@ -217,8 +217,9 @@ tab_status body_parts_read(request *r, const tab_body_limits *limits, tab_body *
  * the same as a member of an endpoint. */
 tab_status body_columns(request *r, const tab_json *options, Tabella__RunOptions *o,
                         tab_error *err) TAB_CHECKED;
-/* The same of a serve call, whose options hold a horizon alone; 0: none. */
-tab_status body_horizon(request *r, const tab_json *options, uint32_t *ret, tab_error *err) TAB_CHECKED;
+/* The same of a serve call, whose options hold a horizon (0: none) and whether receipts are wanted alone. */
+tab_status body_serve(request *r, const tab_json *options, uint32_t *ret_horizon, bool *ret_receipts,
+                      tab_error *err) TAB_CHECKED;
 void given_options(tab_out *o, const Tabella__RunOptions *q);
 /* The cells of the rows that options.horizon makes, beside `cells` of the tables; 0 without one. source:
  * of all tables, inline ones first. VALIDATION on options.horizon: no times, or more cells than a run may
@@ -320,7 +321,7 @@ void diff_json(tab_out *o, const Tabella__Diff *d);
 tab_status bundle_members(request *r, const Tabella__Bundle *b, const char *list, tab_str held_out,
                           tab_error *err) TAB_CHECKED;
 /* The whole bundle, without cursors. memory, or NULL: what bundles of one answer share is written once. */
-tab_status bundle_whole(request *r, const Tabella__Bundle *b, tab_str held_out, tab_bundle_memory *memory,
+tab_status bundle_whole(request *r, const Tabella__Bundle *b, const tab_bundle_view *view,
                         tab_error *err) TAB_CHECKED;
 /* A bundle that jobs sent, by a version that sends it packed or by one that does not: sound. */
 tab_status bundle_of_reply(tab_arena *a, const Tabella__OutputReply *y, const Tabella__Bundle **ret,
@@ -393,9 +394,10 @@ handler get_models, get_keys, post_keys, post_key_rotate, delete_key, post_run, 
     get_data_diff, get_data_profile, post_data_connect, post_data_upload, post_data_generate, post_data_sync,
     post_data_pin, post_data_unpin, delete_data, post_endpoints, get_endpoints, get_endpoint, post_serve,
     serve_at_once, post_endpoint_refresh, post_endpoint_upgrade, get_endpoint_logs, delete_endpoint,
-    patch_endpoint, post_prompts, patch_prompt, delete_prompt, post_report_star, post_report_unstar,
-    get_audit, get_notifications, post_notification_read, get_organization, put_organization, get_openapi,
-    get_endpoint_openapi, post_session, get_session, delete_session, get_result_part, get_result_filled;
+    post_outcomes, get_outcomes, patch_endpoint, post_prompts, patch_prompt, delete_prompt, post_report_star,
+    post_report_unstar, get_audit, get_notifications, post_notification_read, get_organization,
+    put_organization, get_openapi, get_endpoint_openapi, post_session, get_session, delete_session,
+    get_result_part, get_result_filled;
 
 #define STR(literal) ((char *)(uintptr_t)(literal)) /* protobuf-c's texts are not const */
 
