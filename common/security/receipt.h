@@ -1,5 +1,5 @@
-/* Receipts: what an endpoint has predicted for one row, as a signed text that the caller keeps until the truth
- * is known. Nothing is stored for it (decision 0421).
+/* Receipts: what an endpoint has predicted for one row, as a signed text that the caller keeps until the
+ * truth is known. Nothing is stored for it (decision 0421).
  *
  *   "rct_" + base64url( version, task, regime, id, time, revisions, what was predicted, signature )
  *

@@ -111,8 +111,8 @@ static void uuid_text(const uint8_t id[TAB_RECEIPT_ID], char ret[UUID + 1])
     snprintf(ret, UUID + 1, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16, hex + 20);
 }
 
-/* The arrays of ids, and of the seconds since 1970 at which they are forgotten, as PostgreSQL writes them: a day
- * after their receipts are no longer taken. False: out of memory. */
+/* The arrays of ids, and of the seconds since 1970 at which they are forgotten, as PostgreSQL writes them: a
+ * day after their receipts are no longer taken. False: out of memory. */
 static bool arrays(put *p, int64_t kept_days, const char **ret_ids, const char **ret_ends)
 {
     char *ids = tab_arena_alloc(p->a, p->n + 1, UUID + 1), *ends = tab_arena_alloc(p->a, p->n + 1, 24);

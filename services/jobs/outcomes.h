@@ -6,8 +6,8 @@
 
 enum { OUTCOMES_MOST = 10000 }; /* rows of a call */
 
-/* RPC Outcomes: rows whose receipts hold count, once over all calls and instances; the others are refused, each
- * with its reason. VALIDATION: more than OUTCOMES_MOST rows. NOT_FOUND: no such endpoint. */
+/* RPC Outcomes: rows whose receipts hold count, once over all calls and instances; the others are refused,
+ * each with its reason. VALIDATION: more than OUTCOMES_MOST rows. NOT_FOUND: no such endpoint. */
 tab_status outcomes_put(void *self, tab_call *call, tab_error *err);
 /* RPC OutcomeQuality. */
 tab_status outcomes_read(void *self, tab_call *call, tab_error *err);

@@ -1,5 +1,5 @@
-/* Whatever a caller sends as a receipt: it is read within its bytes, and what is taken is sound and signs to a
- * text that says the same. Signatures are made here, so that what lies behind them is reached. */
+/* Whatever a caller sends as a receipt: it is read within its bytes, and what is taken is sound and signs to
+ * a text that says the same. Signatures are made here, so that what lies behind them is reached. */
 #include <stdlib.h>
 
 #include "common/security/receipt.h"

@@ -447,8 +447,8 @@ static void serve_request(tab_out *o, const Tabella__Endpoint *e, const tab_tabl
     open_member(o, "properties", '{');
     raw_member(o, "options",
                "{\"type\":\"object\",\"description\":\"In place of tables: the next steps of every pinned "
-               "series\",\"properties\":{\"horizon\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":10000},"
-               "\"receipts\":{\"type\":\"boolean\"}},"
+               "series; receipts of the results\",\"properties\":{\"receipts\":{\"type\":\"boolean\"},"
+               "\"horizon\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":10000}},"
                "\"additionalProperties\":false}");
     raw_member(o, "verbose", "{\"type\":\"boolean\"}");
     open_member(o, "tables", '{');

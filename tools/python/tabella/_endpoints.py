@@ -187,29 +187,28 @@ class Endpoints(Resource):
             names[id] = found[0]
         return names[id]
 
-    def report_outcomes(self, id: str, outcomes: Any) -> Dict[str, Any]:
+    def report_outcomes(self, id: str, rows: Any) -> Dict[str, Any]:
         """What became true of rows that were served with receipts=True, however much later: pairs of receipt
         and outcome, dicts with receipt, outcome and perhaps at, or a data frame with these columns. Sends
         10,000 a call; answers how many were accepted, ignored (known before) and refused, with the reason of
         each row refused. Sending again counts nothing twice."""
-        if hasattr(outcomes, "to_dict"):
-            outcomes = [
+        if hasattr(rows, "to_dict"):
+            rows = [
                 {k: v for k, v in row.items() if not (isinstance(v, float) and v != v)}
-                for row in outcomes.to_dict("records")
+                for row in rows.to_dict("records")
             ]
-        rows = [
-            dict(row) if isinstance(row, Mapping) else {"receipt": row[0], "outcome": row[1]}
-            for row in outcomes
+        given = [
+            dict(row) if isinstance(row, Mapping) else {"receipt": row[0], "outcome": row[1]} for row in rows
         ]
-        for row in rows:
+        for row in given:
             for key, value in row.items():
                 if hasattr(value, "isoformat"):
                     row[key] = value.isoformat()
                 elif hasattr(value, "item"):
                     row[key] = value.item()
         said: Dict[str, Any] = {"accepted": 0, "ignored": 0, "refused": []}
-        for at in range(0, len(rows), 10000):
-            raw = self._call("POST_OUTCOMES", id, body={"rows": rows[at : at + 10000]}).json
+        for at in range(0, len(given), 10000):
+            raw = self._call("POST_OUTCOMES", id, body={"rows": given[at : at + 10000]}).json
             said["accepted"] += raw["accepted"]
             said["ignored"] += raw["ignored"]
             said["refused"] += [{**r, "row": r["row"] + at} for r in raw["refused"]]
