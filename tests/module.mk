@@ -203,3 +203,7 @@ $(B)/bench/state: $(B)/tests/bench/tenants/state.o $$(call body,services/inferen
 .PHONY: bench-tenants
 bench-tenants: build $(B)/bench/state
 	@tests/bench/tenants/run
+## make bench-outcomes  what receipts cost a serve call, and outcomes that are taken in a second
+.PHONY: bench-outcomes
+bench-outcomes: build
+	@tests/bench/outcomes/run $(ARGS)

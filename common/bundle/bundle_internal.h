@@ -38,11 +38,12 @@ typedef struct {
     size_t n_classes;
     tab_out quantile_key;
     size_t *quantile_end;
-    tab_column *series;         /* (forecast.series) */
-    tab_column at;              /* the forecast's times */
-    tab_column doubted, mended; /* values and suggestions of suspects */
-    size_t median;              /* index of level 0.5; SIZE_MAX without one */
-    size_t first;               /* place of the bundle's first entity among all; as bundle_first */
+    tab_column *series;          /* (forecast.series) */
+    tab_column at;               /* the forecast's times */
+    tab_column doubted, mended;  /* values and suggestions of suspects */
+    size_t median;               /* index of level 0.5; SIZE_MAX without one */
+    const tab_bundle_view *view; /* whose receipts are written; or NULL */
+    size_t first;                /* place of the bundle's first entity among all; as bundle_first */
 } bundle_writer;
 
 static inline tab_str bundle_bytes(ProtobufCBinaryData d)

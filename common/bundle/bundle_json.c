@@ -531,6 +531,7 @@ void tab_bundle_json(tab_out *o, const Tabella__Bundle *b, const tab_bundle_view
         bundle_writer_free(&w);
         return;
     }
+    w.view = view;
     MEMBER(o, "summary", summary(o, b, view));
     MEMBER(o, "tables", tables(o, b, view));
     MEMBER(o, "cross_table_map", cross_table_map(o, b));

@@ -48,7 +48,11 @@ typedef struct {
     void (*cursor)(void *arg, tab_out *o, tab_paged array, size_t next);
     void *arg;
     tab_bundle_memory *memory; /* or NULL */
-    tab_str held_out;          /* JSON for summary.prediction.held_out; empty: null */
+    /* Writes the receipt of result i, of results[] alone, as one JSON string; from several threads. NULL:
+     * none. */
+    void (*receipt)(const void *arg, tab_out *o, size_t i);
+    const void *receipt_arg;
+    tab_str held_out; /* JSON for summary.prediction.held_out; empty: null */
 } tab_bundle_view;
 
 const char *tab_paged_name(tab_paged array);

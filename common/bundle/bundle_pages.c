@@ -239,6 +239,8 @@ static void result(tab_out *o, const bundle_writer *w, const Tabella__Results *r
         MEMBER(o, "anomaly_score", tab_out_fixed(o, r->anomaly_score[i]));
         MEMBER(o, "is_anomaly", tab_out_bool(o, rounded(r->anomaly_score[i]) >= rounded(p->threshold)));
     }
+    if (w->view != NULL && w->view->receipt != NULL && r == p->results)
+        MEMBER(o, "receipt", w->view->receipt(w->view->receipt_arg, o, i));
     if (r->n_regime > 0 && r->regime[i] > 0)
         MEMBER(o, "regime", tab_out_cstr(o, tab_bundle_regime[r->regime[i]]));
     if (r->n_doubt > 0 && r->doubt[i] > 0) {

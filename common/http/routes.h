@@ -56,6 +56,8 @@ enum {
     X(POST_ENDPOINT_REFRESH, POST,   "/v2/endpoints/:id/refresh",     MANAGE, TAB_ROUTE_IDEMPOTENT | TAB_ROUTE_BODY) \
     X(POST_ENDPOINT_UPGRADE, POST,   "/v2/endpoints/:id/upgrade",     MANAGE, TAB_ROUTE_IDEMPOTENT | TAB_ROUTE_BODY) \
     X(GET_ENDPOINT_LOGS,     GET,    "/v2/endpoints/:id/logs",        READ,   TAB_ROUTE_PAGED) \
+    X(POST_OUTCOMES,         POST,   "/v2/endpoints/:id/outcomes",    MANAGE, TAB_ROUTE_BODY | TAB_ROUTE_ENDPOINT) \
+    X(GET_OUTCOMES,          GET,    "/v2/endpoints/:id/outcomes",    READ,   0) \
     X(GET_OPENAPI,           GET,    "/v2/openapi",                   READ,   0) \
     X(GET_ENDPOINT_OPENAPI,  GET,    "/v2/openapi/:id",               READ,   0) \
     X(DELETE_ENDPOINT,       DELETE, "/v2/endpoints/:id",             DELETE, 0) \

@@ -14,7 +14,7 @@
 #define COLUMNS                                                                         \
     "e.body, e.name, e.status, e.base, e.calls, e.config_revision, e.data_revision, "   \
     "e.state_version, e.created_at, e.updated_at, e.seq, j.job_id, j.status, j.error, " \
-    "e.endpoint_id"
+    "e.endpoint_id, e.receipt_key"
 /* Two look-ups, each by its own index: joined by OR they would read all of an organization's jobs,
  * backwards. */
 #define FROM                                                                                   \
@@ -44,6 +44,8 @@ static tab_status endpoint_of(const tab_rows *r, size_t i, tab_arena *a, Tabella
     e->job_status = tab_proto_text(a, tab_rows_text(r, i, 12));
     e->job_error = tab_proto_text(a, tab_rows_text(r, i, 13));
     e->id = tab_proto_text(a, tab_rows_text(r, i, 14));
+    tab_str key = tab_rows_bytes(r, i, 15, a);
+    e->receipt_key = (ProtobufCBinaryData){ key.n, (uint8_t *)(uintptr_t)key.p };
     *ret = e;
     return TAB_OK;
 }
@@ -105,6 +107,7 @@ static tab_str body_of(tab_arena *a, const Tabella__Endpoint *e)
     char *const empty = (char *)protobuf_c_empty_string;
     b.job_id = b.job_status = b.job_error = empty;
     b.calls = 0;
+    b.receipt_key = (ProtobufCBinaryData){ 0 };
     return tab_proto_write(a, &b.base);
 }
 
@@ -351,6 +354,9 @@ tab_status endpoint_delete(tab_tx *tx, const tab_call *call, const Tabella__Endp
                          TAB_P(tab_p_text(org), tab_p_text(e->id)));
     if (s == TAB_OK)
         s = tab_tx_query(tx, NULL, err, "DELETE FROM jobs.drift WHERE org = $1 AND endpoint_id = $2",
+                         TAB_P(tab_p_text(org), tab_p_text(e->id)));
+    if (s == TAB_OK)
+        s = tab_tx_query(tx, NULL, err, "DELETE FROM jobs.outcome_day WHERE org = $1 AND endpoint_id = $2",
                          TAB_P(tab_p_text(org), tab_p_text(e->id)));
     if (s == TAB_OK)
         s = endpoint_log(tx, org, e->id, "deleted", "", actor, err, "endpoint deleted");

@@ -2,6 +2,7 @@
 #include "services/jobs/jobs.h"
 
 #include "services/jobs/drift.h"
+#include "services/jobs/outcomes.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -507,6 +508,8 @@ const tab_rpc_method jobs_methods[] = {
     METHOD("GoneOfAll", gone_request, gone_reply, gone_of_all),
     METHOD("Waiting", waiting_request, waiting_reply, waiting),
     METHOD("Drift", drift_request, empty, drift_add),
+    METHOD("Outcomes", outcomes_request, outcomes_reply, outcomes_put),
+    METHOD("OutcomeQuality", get_endpoint_request, outcome_quality, outcomes_read),
     TAB_RPC_METHODS_END,
 };
 

@@ -14,7 +14,7 @@ typedef struct {
     TAB_COMMON_CONFIG;
     TAB_RUN_KEY_CONFIG;
     TAB_REDIS_CONFIG;
-    int64_t workers, window_s, give_up_s;
+    int64_t workers, window_s, give_up_s, outcome_days;
 } config;
 
 static const tab_option options[] = {
@@ -26,6 +26,8 @@ static const tab_option options[] = {
                "completion window of a batch job, in seconds"),
     TAB_OPTION(config, give_up_s, INT, "TAB_JOBS_GIVE_UP_S", "3600",
                "age in seconds at which a job fails while servers that it needs are away"),
+    TAB_OPTION(config, outcome_days, INT, "TAB_OUTCOME_DAYS", "90",
+               "days from a receipt to the last moment at which its outcome counts, 1 to 1000"),
     TAB_OPTIONS_END,
 };
 
@@ -55,7 +57,10 @@ int main(int argc, char **argv)
                    .rpc = rpc,
                    .workers = cfg.workers > 0 ? cfg.workers : 1,
                    .window_s = cfg.window_s,
-                   .give_up_s = cfg.give_up_s };
+                   .give_up_s = cfg.give_up_s,
+                   .outcome_days = cfg.outcome_days < 1      ? 1
+                                   : cfg.outcome_days > 1000 ? 1000
+                                                             : cfg.outcome_days };
     if (!tab_run_keys_read(cfg.run_key, cfg.run_seal, &self.run_keys))
         return EXIT_FAILURE;
     static const tab_event_route routes[] = { { "tabella.event.work.done", "metering" },
@@ -71,7 +76,7 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
     self.relay = relay;
     jobs_figures_start();
-    static tab_schema schema = { .schema = "jobs", .least = 10 };
+    static tab_schema schema = { .schema = "jobs", .least = 11 };
     tab_daemon_watch(health, rpc, pg, &schema);
     static const char *const slow[] = { "EditEndpoint", "RefreshCost", NULL }; /* they wait for others */
     tab_rpc_heavy(rpc, cfg.threads, slow);

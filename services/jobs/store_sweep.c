@@ -110,6 +110,9 @@ static tab_sweep sweeps[] = {
     { .name = "missed windows", .batch = expire },
     { .name = "expired outputs", .sql = TAB_SWEEP_DELETE("jobs.output", "expires_at", "now()") },
     { .name = "expired pieces", .sql = TAB_SWEEP_DELETE("jobs.piece", "expires_at", "now()"), .most = 50 },
+    { .name = "outcomes of receipts too old to be taken",
+      .sql = TAB_SWEEP_DELETE("jobs.outcome", "expires_at", "now()"),
+      .most = 5000 },
     { .name = "counts of jobs", .batch = fold, .most = 1000 },
 };
 

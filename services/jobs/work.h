@@ -35,6 +35,7 @@ typedef struct {
     tab_relay *relay;
     tab_run_keys run_keys; /* seal a run's bundle */
     int64_t workers, window_s, give_up_s;
+    int64_t outcome_days; /* for so long a receipt is taken */
 
     pthread_mutex_t take; /* held by the worker that asks or waits for the next job */
     pthread_cond_t wake;

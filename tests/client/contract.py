@@ -28,7 +28,11 @@ BROWSERS = {"POST_SESSION", "GET_SESSION", "DELETE_SESSION"}
 OWN = {"self", "wait", "progress", "timeout", "options"}
 OF_CALL = {"run": {"name"}, "jobs.download": {"path", "table"}}  # a single table's name; where a file goes
 # `from` is a word of Python's own; a part of a result is one
-NAMED = {"data.diff": {"from": "before", "to": "after"}, "jobs.download": {"sub": "part"}}
+NAMED = {
+    "endpoints.report_outcomes": {"tables": "rows"},
+    "data.diff": {"from": "before", "to": "after"},
+    "jobs.download": {"sub": "part"},
+}
 ANSWERS = {
     "Bundle": Bundle,
     "Cost": _types.Cost,

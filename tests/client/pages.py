@@ -25,7 +25,9 @@ FOUND = {
     and n["linked"].prediction["target"] == "orders.returned",
     "duplicates": lambda n: 60 < len(n["bundle"].duplicates) <= len(n["more"].duplicates)
     and ("clean" not in n or 230 < len(n["clean"]) < 270),
-    "endpoints": lambda n: len(n["served"].array("prediction.results")) == 3 and n["report"].metrics,
+    "endpoints": lambda n: len(n["served"].array("prediction.results")) == 3
+    and n["told"]["accepted"] == 3
+    and n["report"].metrics,
     "forecast": lambda n: len(n["bundle"].array("prediction.forecast.rows")) == 18
     and n["found"]["series"] == ["sales.shop"]
     and n["cost"].total_cells > 0

@@ -40,6 +40,9 @@ static const struct {
     [TAB_POST_ENDPOINT_UPGRADE] = { "Move an endpoint to another base", "UpgradeRequest", "EndpointJob",
                                     202 },
     [TAB_GET_ENDPOINT_LOGS] = { "An endpoint's operation log", NULL, NULL, 200 },
+    [TAB_POST_OUTCOMES] = { "What became true of rows that were served with receipts", "OutcomesRequest",
+                            "OutcomesTaken", 200 },
+    [TAB_GET_OUTCOMES] = { "What of an endpoint's answers came true", NULL, "Outcomes", 200 },
     [TAB_GET_OPENAPI] = { "This description", NULL, NULL, 200 },
     [TAB_GET_ENDPOINT_OPENAPI] = { "An endpoint's own description", NULL, NULL, 200 },
     [TAB_DELETE_ENDPOINT] = { "Delete an endpoint", NULL, "Deleted", 200 },
@@ -191,7 +194,7 @@ static void request_body(tab_out *o, tab_route_id id)
     o->comma = false;
     tab_out_raw(o, tab_str_of(ref));
     tab_out_bytes(o, "}", 1);
-    if (id == TAB_POST_RUN || id == TAB_POST_ENDPOINTS || id == TAB_POST_SERVE) {
+    if (id == TAB_POST_RUN || id == TAB_POST_ENDPOINTS || id == TAB_POST_SERVE || id == TAB_POST_OUTCOMES) {
         snprintf(ref, sizeof ref, "{\"$ref\":\"#/components/schemas/%s\"}}",
                  id == TAB_POST_ENDPOINTS ? "EndpointForm" : "TablesForm");
         tab_out_bytes(o, form, sizeof form - 1);
@@ -459,7 +462,8 @@ static void serve_request(tab_out *o, const Tabella__Endpoint *e, const tab_tabl
     open_member(o, "properties", '{');
     raw_member(o, "options",
                "{\"type\":\"object\",\"description\":\"In place of tables: the next steps of every pinned "
-               "series\",\"properties\":{\"horizon\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":10000}},"
+               "series; receipts of the results\",\"properties\":{\"receipts\":{\"type\":\"boolean\"},"
+               "\"horizon\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":10000}},"
                "\"additionalProperties\":false}");
     raw_member(o, "verbose", "{\"type\":\"boolean\"}");
     open_member(o, "tables", '{');

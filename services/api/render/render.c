@@ -300,11 +300,9 @@ tab_status bundle_members(request *r, const Tabella__Bundle *b, const char *list
     return write_bundle(r, b, &view, err);
 }
 
-tab_status bundle_whole(request *r, const Tabella__Bundle *b, tab_str held_out, tab_bundle_memory *memory,
-                        tab_error *err)
+tab_status bundle_whole(request *r, const Tabella__Bundle *b, const tab_bundle_view *view, tab_error *err)
 {
-    tab_bundle_view view = { .held_out = held_out, .memory = memory };
-    return write_bundle(r, b, &view, err);
+    return write_bundle(r, b, view, err);
 }
 
 tab_status bundle_of_reply(tab_arena *a, const Tabella__OutputReply *y, const Tabella__Bundle **ret,

@@ -24,7 +24,7 @@ void diff_json(tab_out *o, const Tabella__Diff *d);
 tab_status bundle_members(request *r, const Tabella__Bundle *b, const char *list, tab_str held_out,
                           tab_error *err) TAB_CHECKED;
 /* The whole bundle, without cursors. memory, or NULL: what bundles of one answer share is written once. */
-tab_status bundle_whole(request *r, const Tabella__Bundle *b, tab_str held_out, tab_bundle_memory *memory,
+tab_status bundle_whole(request *r, const Tabella__Bundle *b, const tab_bundle_view *view,
                         tab_error *err) TAB_CHECKED;
 /* A bundle that jobs sent, by a version that sends it packed or by one that does not: sound. */
 tab_status bundle_of_reply(tab_arena *a, const Tabella__OutputReply *y, const Tabella__Bundle **ret,

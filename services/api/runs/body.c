@@ -11,7 +11,8 @@
 
 static bool takes_parts(const request *r)
 {
-    return r->route == TAB_POST_RUN || r->route == TAB_POST_ENDPOINTS || r->route == TAB_POST_SERVE;
+    return r->route == TAB_POST_RUN || r->route == TAB_POST_ENDPOINTS || r->route == TAB_POST_SERVE ||
+           r->route == TAB_POST_OUTCOMES;
 }
 
 static tab_status media_type(const request *r, bool parts, tab_error *err)
@@ -53,7 +54,8 @@ static bool says_nothing(const request *r)
 
 tab_status body_read(request *r, tab_body *ret, tab_error *err)
 {
-    const tab_body_limits limits = { 8, 64, 2000, r->route == TAB_POST_SERVE ? 10000 : 0,
+    const tab_body_limits limits = { 8, 64, 2000,
+                                     r->route == TAB_POST_SERVE || r->route == TAB_POST_OUTCOMES ? 10000 : 0,
                                      (uint64_t)r->api->cfg.run_cells };
     if (r->body_n > (size_t)r->api->cfg.body_most)
         return tab_fail(err, TAB_VALIDATION, "body", "the body is larger than the limit of %lld bytes",

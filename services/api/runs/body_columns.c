@@ -167,21 +167,27 @@ static tab_status read_anomaly_cut(const tab_json *options, Tabella__RunOptions 
     return TAB_OK;
 }
 
-tab_status body_horizon(request *r, const tab_json *options, uint32_t *ret, tab_error *err)
+tab_status body_serve(request *r, const tab_json *options, uint32_t *ret_horizon, bool *ret_receipts,
+                      tab_error *err)
 {
     Tabella__RunOptions o = TABELLA__RUN_OPTIONS__INIT;
-    *ret = 0;
+    *ret_horizon = 0;
+    *ret_receipts = false;
     if (options != NULL && options->kind != TAB_JSON_OBJECT)
         return tab_fail(err, TAB_VALIDATION, "options", "`options` is an object");
     for (const tab_json *m = options == NULL ? NULL : options->first; m != NULL; m = m->next)
-        if (!tab_str_eq(m->key, TAB_S("horizon"))) {
+        if (!tab_str_eq(m->key, TAB_S("horizon")) && !tab_str_eq(m->key, TAB_S("receipts"))) {
             char path[96];
             snprintf(path, sizeof path, "options.%.*s", (int)(m->key.n < 64 ? m->key.n : 64), m->key.p);
             return tab_fail(err, TAB_VALIDATION, path,
-                            "`options` of a serve call has no such member; there is: horizon");
+                            "`options` of a serve call has no such member; there are: horizon, receipts");
         }
+    const tab_json *receipts = tab_json_get(options, "receipts");
+    if (receipts != NULL && receipts->kind != TAB_JSON_BOOL)
+        return tab_fail(err, TAB_VALIDATION, "options.receipts", "`options.receipts` is true or false");
     TAB_TRY(read_times(r, options, &o, err));
-    *ret = o.horizon;
+    *ret_horizon = o.horizon;
+    *ret_receipts = receipts != NULL && receipts->yes;
     return TAB_OK;
 }
 

@@ -36,6 +36,7 @@ static const struct {
       FIELDS(TAB_S("name"), TAB_S("emails"), TAB_S("alerts"), TAB_S("add_usage"), TAB_S("spend_cap_usd"),
              TAB_S("id"), TAB_S("plan"), TAB_S("created_at")) },
     { TAB_PATCH_ENDPOINT, true, FIELDS(TAB_S("name"), TAB_S("target"), TAB_S("task"), TAB_S("options")) },
+    { TAB_POST_OUTCOMES, true, FIELDS(TAB_S("rows"), TAB_S("tables")) },
     { TAB_POST_PROMPTS, true, FIELDS(TAB_S("name"), TAB_S("body"), TAB_S("active"), TAB_S("order")) },
     { TAB_PATCH_PROMPT, true, FIELDS(TAB_S("name"), TAB_S("body"), TAB_S("active"), TAB_S("order")) },
     { TAB_POST_SESSION, true, FIELDS(TAB_S("key")) },

@@ -123,9 +123,11 @@ static tab_status serve(serve_call *c, tab_error *err)
     request *r = c->r;
     uint64_t cells = 0;
     TAB_TRY(read_verbose(c, err));
-    TAB_TRY(body_horizon(r, tab_json_get(c->body.root, "options"), &c->horizon, err));
+    TAB_TRY(body_serve(r, tab_json_get(c->body.root, "options"), &c->horizon, &c->receipts, err));
     request_body_drop(r);
     TAB_TRY(find_row(c, err));
+    if (c->receipts && c->row->e->receipt_key.len != TAB_RECEIPT_KEY) /* from jobs of the version before */
+        return tab_fail(err, TAB_UNAVAILABLE, "", "receipts are not given yet: the service is being updated");
     TAB_TRY(read_question(c, &cells, err));
     const char *id = c->row->e->id;
     serve_cost(r, c->row->e, cells, &c->cost);

@@ -28,6 +28,7 @@
 #include "services/api/runs/body.h"
 #include "services/api/serve/bills.h"
 #include "services/api/serve/places.h"
+#include "services/api/serve/serve_receipts.h"
 #include "services/api/service_calls.h"
 
 enum {
@@ -182,8 +183,12 @@ static tab_status write_answer(serve_call *c, const Tabella__Bundle *b, tab_bund
     text_member(o, "feed", e->feed);
     text_member(o, "status", "complete");
     warnings_member(c->r, b);
-    tab_status s =
-        bundle_whole(c->r, b, c->verbose ? c->row->held_out_tables : c->row->held_out, memory, err);
+    tab_bundle_view view = { .held_out = c->verbose ? c->row->held_out_tables : c->row->held_out,
+                             .memory = memory };
+    serve_receipts receipts;
+    if (c->receipts)
+        TAB_TRY(serve_receipts_begin(&receipts, c->r->arena, e, &c->work, b, &view, err));
+    tab_status s = bundle_whole(c->r, b, &view, err);
     tab_out_close(o, '}');
     if (s == TAB_OK && o->failed)
         s = tab_no_memory(err);

@@ -2,6 +2,7 @@
 #ifndef TAB_API_SERVE_TOGETHER_H
 #define TAB_API_SERVE_TOGETHER_H
 
+#include "common/security/receipt.h"
 #include "proto/events.pb-c.h"
 #include "services/api/serve/serve_cache.h"
 #include "services/api/serve/serve_limits.h"
@@ -13,6 +14,7 @@ typedef struct serve_call {
     request *r;
     tab_body body;
     bool verbose;     /* with the tables of its report */
+    bool receipts;    /* a receipt a row */
     uint32_t horizon; /* so many steps ahead in place of rows; 0: rows */
     const serve_row *row;
     struct serve_group *group; /* that it is the first of */

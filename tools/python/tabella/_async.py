@@ -83,6 +83,8 @@ class AsyncEndpoints(Group):
     retrieve = _threaded(endpoints.Endpoints.retrieve)
     serve = _threaded(endpoints.Endpoints.serve)
     serve_cost = _threaded(endpoints.Endpoints.serve_cost)
+    report_outcomes = _threaded(endpoints.Endpoints.report_outcomes)
+    outcomes = _threaded(endpoints.Endpoints.outcomes)
     refresh = _threaded(endpoints.Endpoints.refresh)
     refresh_cost = _threaded(endpoints.Endpoints.refresh_cost)
     upgrade = _threaded(endpoints.Endpoints.upgrade)

@@ -121,6 +121,7 @@ class Endpoints(Resource):
         *,
         horizon: Optional[int] = None,
         verbose: bool = False,
+        receipts: bool = False,
         options: Optional[Mapping[str, Any]] = None,
         idempotency_key: Optional[str] = None,
         timeout: Optional[float] = None,
@@ -129,7 +130,8 @@ class Endpoints(Resource):
         table; the target's column stays, its cells may be missing. At most 10,000 rows a call.
 
         horizon: in place of rows, so many next steps of every pinned series (`forecast` of the bundle).
-        verbose: with the report's slices and calibration. `warnings` of the bundle name cells that are unlike
+        verbose: with the report's slices and calibration. receipts: each result has a `receipt`, to be given
+        to `report_outcomes` when the truth is known. `warnings` of the bundle name cells that are unlike
         all pinned ones: a category that nobody has, a number far outside. idempotency_key: of a call that was
         perhaps sent before (default: a new one, kept over the attempts of this call): for ten minutes it has
         one answer and one bill."""
@@ -137,6 +139,8 @@ class Endpoints(Resource):
         fields = fields_of(None, None, None, None, options, horizon=horizon)
         if verbose:
             fields["verbose"] = True
+        if receipts:
+            fields["options"] = {**fields.get("options", {}), "receipts": True}
         try:
             reply = self._call(
                 "POST_SERVE",
@@ -182,6 +186,38 @@ class Endpoints(Resource):
                 raise ValueError(f"endpoint {id} has {len(found)} tables: give a dict of tables by name")
             names[id] = found[0]
         return names[id]
+
+    def report_outcomes(self, id: str, rows: Any) -> Dict[str, Any]:
+        """What became true of rows that were served with receipts=True, however much later: pairs of receipt
+        and outcome, dicts with receipt, outcome and perhaps at, or a data frame with these columns. Sends
+        10,000 a call; answers how many were accepted, ignored (known before) and refused, with the reason of
+        each row refused. Sending again counts nothing twice."""
+        if hasattr(rows, "to_dict"):
+            rows = [
+                {k: v for k, v in row.items() if not (isinstance(v, float) and v != v)}
+                for row in rows.to_dict("records")
+            ]
+        given = [
+            dict(row) if isinstance(row, Mapping) else {"receipt": row[0], "outcome": row[1]} for row in rows
+        ]
+        for row in given:
+            for key, value in row.items():
+                if hasattr(value, "isoformat"):
+                    row[key] = value.isoformat()
+                elif hasattr(value, "item"):
+                    row[key] = value.item()
+        said: Dict[str, Any] = {"accepted": 0, "ignored": 0, "refused": []}
+        for at in range(0, len(given), 10000):
+            raw = self._call("POST_OUTCOMES", id, body={"rows": given[at : at + 10000]}).json
+            said["accepted"] += raw["accepted"]
+            said["ignored"] += raw["ignored"]
+            said["refused"] += [{**r, "row": r["row"] + at} for r in raw["refused"]]
+        return said
+
+    def outcomes(self, id: str) -> Dict[str, Any]:
+        """What of the endpoint's answers came true: score, coverage and calibration in all and by day of
+        serving, each with its slices, beside the held-out report and what chance would do."""
+        return self._call("GET_OUTCOMES", id).json
 
     def refresh(
         self,

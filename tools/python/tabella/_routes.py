@@ -32,6 +32,8 @@ ROUTES: Dict[str, Route] = {
     "POST_ENDPOINT_REFRESH": Route("POST", "/v2/endpoints/{id}/refresh", "endpoints.refresh", key=True),
     "POST_ENDPOINT_UPGRADE": Route("POST", "/v2/endpoints/{id}/upgrade", "endpoints.upgrade", key=True),
     "GET_ENDPOINT_LOGS": Route("GET", "/v2/endpoints/{id}/logs", "endpoints.logs"),
+    "POST_OUTCOMES": Route("POST", "/v2/endpoints/{id}/outcomes", "endpoints.report_outcomes"),
+    "GET_OUTCOMES": Route("GET", "/v2/endpoints/{id}/outcomes", "endpoints.outcomes"),
     "GET_OPENAPI": Route("GET", "/v2/openapi", "openapi"),
     "GET_ENDPOINT_OPENAPI": Route("GET", "/v2/openapi/{id}", "endpoints.openapi"),
     "DELETE_ENDPOINT": Route("DELETE", "/v2/endpoints/{id}", "endpoints.delete"),

@@ -1,0 +1,183 @@
+/* See receipt.h. The bytes are written and read by one walk each, in the order of the struct. */
+#include "common/security/receipt.h"
+
+#include <assert.h>
+#include <math.h>
+#include <sodium.h>
+
+#include "common/base/hash.h"
+
+enum { VERSION = 1, SIGNATURE = 16, BYTES = 960, PREFIX = 4 };
+static const char prefix[PREFIX + 1] = "rct_";
+
+_Static_assert(sizeof(double) == 8 && sizeof(float) == 4, "IEEE 754");
+
+typedef struct {
+    uint8_t *p;
+    size_t n, most;
+    bool bad; /* read: too few bytes */
+} walk;
+
+static void put(walk *w, uint64_t x, size_t bytes)
+{
+    assert(w->n + bytes <= w->most);
+    for (size_t i = 0; i < bytes; i++)
+        w->p[w->n++] = (uint8_t)(x >> (8 * i));
+}
+
+static void put_double(walk *w, double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    put(w, bits, 8);
+}
+
+static uint64_t get(walk *w, size_t bytes)
+{
+    uint64_t x = 0;
+    w->bad |= w->most - w->n < bytes;
+    for (size_t i = 0; !w->bad && i < bytes; i++)
+        x |= (uint64_t)w->p[w->n++] << (8 * i);
+    return x;
+}
+
+static double get_double(walk *w)
+{
+    uint64_t bits = get(w, 8);
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static bool share(double x)
+{
+    return x >= 0 && x <= 1.000001;
+}
+
+bool tab_receipt_sound(const tab_receipt *r)
+{
+    bool ok = r->at_us > 0 && r->regime < 4;
+    switch (r->task) {
+    case TAB_RECEIPT_NUMBER:
+        return ok && isfinite(r->value) && isfinite(r->low) && isfinite(r->median) && isfinite(r->high);
+    case TAB_RECEIPT_ANOMALY:
+        return ok && isfinite(r->score);
+    case TAB_RECEIPT_CLASS:
+        ok = ok && r->classes > 0 && r->classes <= TAB_RECEIPT_CLASSES && share(r->rest);
+        for (size_t k = 0; ok && k < r->classes; k++)
+            ok = share((double)r->of[k].share);
+        return ok;
+    }
+    return false;
+}
+
+uint64_t tab_receipt_class(tab_str text)
+{
+    return tab_fnv1a(TAB_FNV1A, text.p, text.n);
+}
+
+static void write_body(walk *w, const tab_receipt *r)
+{
+    put(w, VERSION, 1);
+    put(w, r->task, 1);
+    put(w, r->regime, 1);
+    for (size_t i = 0; i < TAB_RECEIPT_ID; i++)
+        put(w, r->id[i], 1);
+    put(w, (uint64_t)r->at_us, 8);
+    put(w, r->config_revision, 4);
+    put(w, r->data_revision, 4);
+    if (r->task == TAB_RECEIPT_NUMBER) {
+        put_double(w, r->value);
+        put_double(w, r->low);
+        put_double(w, r->median);
+        put_double(w, r->high);
+    } else if (r->task == TAB_RECEIPT_ANOMALY) {
+        put_double(w, r->score);
+        put(w, r->flagged, 1);
+    } else {
+        put(w, r->classes, 1);
+        put(w, r->others, 4);
+        put_double(w, r->rest);
+        for (size_t k = 0; k < r->classes; k++) {
+            uint32_t bits;
+            memcpy(&bits, &r->of[k].share, sizeof bits);
+            put(w, r->of[k].hash, 8);
+            put(w, bits, 4);
+        }
+    }
+}
+
+static bool read_body(walk *w, tab_receipt *r)
+{
+    *r = (tab_receipt){ 0 };
+    bool ok = get(w, 1) == VERSION;
+    r->task = (tab_receipt_task)get(w, 1);
+    r->regime = (uint8_t)get(w, 1);
+    for (size_t i = 0; i < TAB_RECEIPT_ID; i++)
+        r->id[i] = (uint8_t)get(w, 1);
+    r->at_us = (int64_t)get(w, 8);
+    r->config_revision = (uint32_t)get(w, 4);
+    r->data_revision = (uint32_t)get(w, 4);
+    if (r->task == TAB_RECEIPT_NUMBER) {
+        r->value = get_double(w);
+        r->low = get_double(w);
+        r->median = get_double(w);
+        r->high = get_double(w);
+    } else if (r->task == TAB_RECEIPT_ANOMALY) {
+        r->score = get_double(w);
+        r->flagged = get(w, 1) != 0;
+    } else {
+        r->classes = (size_t)get(w, 1);
+        r->others = (uint32_t)get(w, 4);
+        r->rest = get_double(w);
+        ok = ok && r->classes <= TAB_RECEIPT_CLASSES;
+        for (size_t k = 0; ok && k < r->classes; k++) {
+            r->of[k].hash = get(w, 8);
+            uint32_t bits = (uint32_t)get(w, 4);
+            memcpy(&r->of[k].share, &bits, sizeof bits);
+        }
+    }
+    return ok && !w->bad && w->n == w->most && tab_receipt_sound(r);
+}
+
+static void signature(const uint8_t *key, tab_str endpoint, const uint8_t *p, size_t n,
+                      uint8_t ret[SIGNATURE])
+{
+    crypto_generichash_state s;
+    (void)crypto_generichash_init(&s, key, TAB_RECEIPT_KEY, SIGNATURE);
+    (void)crypto_generichash_update(&s, p, n);
+    (void)crypto_generichash_update(&s, (const uint8_t *)endpoint.p, endpoint.n);
+    (void)crypto_generichash_final(&s, ret, SIGNATURE);
+}
+
+size_t tab_receipt_sign(const uint8_t key[TAB_RECEIPT_KEY], tab_str endpoint, const tab_receipt *r,
+                        char ret[TAB_RECEIPT_TEXT])
+{
+    uint8_t bytes[BYTES];
+    walk w = { bytes, 0, BYTES - SIGNATURE, false };
+    assert(tab_receipt_sound(r));
+    write_body(&w, r);
+    signature(key, endpoint, bytes, w.n, bytes + w.n);
+    memcpy(ret, prefix, PREFIX);
+    (void)sodium_bin2base64(ret + PREFIX, TAB_RECEIPT_TEXT - PREFIX, bytes, w.n + SIGNATURE,
+                            sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+    return PREFIX + strlen(ret + PREFIX);
+}
+
+bool tab_receipt_read(const uint8_t key[TAB_RECEIPT_KEY], tab_str endpoint, tab_str text, tab_receipt *ret)
+{
+    uint8_t bytes[BYTES], want[SIGNATURE];
+    size_t n = 0;
+    if (text.n <= PREFIX || text.n >= TAB_RECEIPT_TEXT || memcmp(text.p, prefix, PREFIX) != 0 ||
+        sodium_base642bin(bytes, sizeof bytes, text.p + PREFIX, text.n - PREFIX, NULL, &n, NULL,
+                          sodium_base64_VARIANT_URLSAFE_NO_PADDING) != 0 ||
+        n <= SIGNATURE)
+        return false;
+    walk w = { bytes, 0, n - SIGNATURE, false };
+    signature(key, endpoint, bytes, w.most, want);
+    tab_receipt r;
+    if (sodium_memcmp(want, bytes + w.most, SIGNATURE) != 0 || !read_body(&w, &r))
+        return false;
+    *ret = r;
+    return true;
+}

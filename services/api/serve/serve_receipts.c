@@ -1,0 +1,135 @@
+/* See serve_receipts.h. Nothing is stored or asked for: the endpoint's key came with its row. */
+#include "services/api/serve/serve_receipts.h"
+#include "common/bundle/bundle_json.h"
+#include "proto/events.pb-c.h"
+#include "proto/jobs.pb-c.h"
+
+#include <math.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* A class by its JSON text; numbers however they were written: 1 and 1.0 are one. */
+static uint64_t hash_of(const tab_column *classes, size_t k)
+{
+    tab_out o = { 0 };
+    char number[40], *end;
+    tab_out_cell(&o, classes, k);
+    tab_out_bytes(&o, "", 1);
+    uint64_t h = 0;
+    if (!o.failed) {
+        double x = strtod(o.p, &end);
+        bool is = o.p[0] != '"' && end == o.p + o.n - 1 && isfinite(x);
+        int n = is ? snprintf(number, sizeof number, "%.17g", x) : 0;
+        h = tab_receipt_class(is ? (tab_str){ number, (size_t)n } : (tab_str){ o.p, o.n - 1 });
+    }
+    tab_out_free(&o);
+    return h;
+}
+
+static size_t level(const Tabella__Prediction *p, double at)
+{
+    for (size_t k = 0; k < p->n_quantile_levels; k++)
+        if (fabs(p->quantile_levels[k] - at) < 1e-9)
+            return k;
+    return SIZE_MAX;
+}
+
+/* The likeliest classes, the label first, the others by falling share. */
+static void fill_classes(const serve_receipts *s, const Tabella__Results *r, size_t i, tab_receipt *ret)
+{
+    const double *p = r->probabilities + i * s->classes;
+    double rest = 1;
+    ret->classes = 1;
+    for (size_t n = 0; n < s->classes; n++) {
+        size_t k = n == 0 ? r->label[i] : n <= r->label[i] ? n - 1 : n; /* the label is looked at first */
+        size_t at = n == 0 ? 0 : ret->classes;
+        float share = (float)fmin(fmax(p[k], 0), 1);
+        while (at > 1 && ret->of[at - 1].share < share)
+            at--;
+        if (at == TAB_RECEIPT_CLASSES)
+            continue;
+        ret->classes += n > 0 && ret->classes < TAB_RECEIPT_CLASSES;
+        memmove(&ret->of[at + 1], &ret->of[at], (ret->classes - at - 1) * sizeof *ret->of);
+        ret->of[at].hash = s->class_hash[k];
+        ret->of[at].share = share;
+    }
+    for (size_t k = 0; k < ret->classes; k++)
+        rest -= (double)ret->of[k].share;
+    ret->others = (uint32_t)(s->classes - ret->classes);
+    ret->rest = fmin(fmax(rest, 0), 1);
+}
+
+static void row_id(const serve_receipts *s, size_t i, uint8_t ret[TAB_RECEIPT_ID])
+{
+    char text[32];
+    int n = snprintf(text, sizeof text, "/%zu", i);
+    crypto_generichash_state h;
+    (void)crypto_generichash_init(&h, s->e->receipt_key.data, TAB_RECEIPT_KEY, TAB_RECEIPT_ID);
+    (void)crypto_generichash_update(&h, (const uint8_t *)s->event, strlen(s->event));
+    (void)crypto_generichash_update(&h, (const uint8_t *)text, (size_t)n);
+    (void)crypto_generichash_final(&h, ret, TAB_RECEIPT_ID);
+}
+
+static void write_receipt(const void *arg, tab_out *o, size_t i)
+{
+    const serve_receipts *s = arg;
+    const Tabella__Results *r = s->p->results;
+    char text[TAB_RECEIPT_TEXT];
+    tab_receipt t = { .at_us = s->at_us,
+                      .regime = (uint8_t)(r->n_regime > 0 ? r->regime[i] : 0),
+                      .config_revision = (uint32_t)s->e->config_revision,
+                      .data_revision = (uint32_t)s->e->data_revision };
+    row_id(s, i, t.id);
+    if (r->n_label > 0) {
+        t.task = TAB_RECEIPT_CLASS;
+        fill_classes(s, r, i, &t);
+    } else if (r->n_value > 0) {
+        const double *q = r->quantiles + i * s->p->n_quantile_levels;
+        t.task = TAB_RECEIPT_NUMBER;
+        t.value = r->value[i];
+        t.low = s->low == SIZE_MAX ? t.value : q[s->low];
+        t.median = s->median == SIZE_MAX ? t.value : q[s->median];
+        t.high = s->high == SIZE_MAX ? t.value : q[s->high];
+    } else {
+        t.task = TAB_RECEIPT_ANOMALY;
+        t.score = r->anomaly_score[i];
+        t.flagged = round(t.score * 1e6) >= round(s->p->threshold * 1e6);
+    }
+    if (!tab_receipt_sound(&t)) /* a figure that is none: nothing to be held to */
+        tab_out_null(o);
+    else
+        tab_out_str(
+            o, (tab_str){ text, tab_receipt_sign(s->e->receipt_key.data, tab_str_of(s->e->id), &t, text) });
+}
+
+tab_status serve_receipts_begin(serve_receipts *ret, tab_arena *a, const Tabella__Endpoint *e,
+                                const Tabella__WorkDone *work, const Tabella__Bundle *b,
+                                tab_bundle_view *view, tab_error *err)
+{
+    const Tabella__Prediction *p = b->prediction;
+    if (p == NULL || p->results == NULL)
+        return TAB_OK;
+    *ret = (serve_receipts){ .e = e,
+                             .p = p,
+                             .event = work->event_id,
+                             .at_us = work->at_us,
+                             .low = level(p, 0.1),
+                             .median = level(p, 0.5),
+                             .high = level(p, 0.9) };
+    if (p->results->n_label > 0) {
+        tab_column classes;
+        size_t rows = p->results->n_label;
+        ret->classes = p->results->n_probabilities / rows;
+        ret->class_hash = tab_arena_new_of(a, uint64_t, ret->classes + 1);
+        if (ret->class_hash == NULL)
+            return tab_no_memory(err);
+        if (p->classes == NULL || !tab_column_view(p->classes, ret->classes, &classes))
+            return tab_fail(err, TAB_INTERNAL, "", "an answer is damaged");
+        for (size_t k = 0; k < ret->classes; k++)
+            ret->class_hash[k] = hash_of(&classes, k);
+    }
+    view->receipt = write_receipt;
+    view->receipt_arg = ret;
+    return TAB_OK;
+}

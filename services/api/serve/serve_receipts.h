@@ -1,0 +1,24 @@
+/* Receipts of the rows of an answer (common/security/receipt.h). */
+#ifndef TAB_API_SERVE_RECEIPTS_H
+#define TAB_API_SERVE_RECEIPTS_H
+
+#include "common/security/receipt.h"
+#include "services/api/api.h"
+
+/* What all receipts of an answer have in common; read by the threads that write it. */
+typedef struct {
+    const Tabella__Endpoint *e;
+    const Tabella__Prediction *p;
+    const char *event; /* of the call: what it is billed under */
+    int64_t at_us;
+    size_t classes, low, median, high; /* places of these quantiles; SIZE_MAX: not there */
+    uint64_t *class_hash;              /* (classes) */
+} serve_receipts;
+
+/* Has the view write them, of what work is billed: the same call again, under its key, has the same ids.
+ * An answer without a prediction has none. ret, b and work outlive the view. */
+tab_status serve_receipts_begin(serve_receipts *ret, tab_arena *a, const Tabella__Endpoint *e,
+                                const Tabella__WorkDone *work, const Tabella__Bundle *b,
+                                tab_bundle_view *view, tab_error *err) TAB_CHECKED;
+
+#endif
