@@ -388,9 +388,10 @@ bool tab_regime_quality(tab_arena *a, const tab_fitted *f, Tabella__Prediction *
     m->regimes = tab_arena_new_of(a, Tabella__RegimeQuality *, TAB_REGIMES + TAB_AHEAD_RANGES);
     if (m->regimes == NULL || (f->ahead != NULL && !later(a, f, m)))
         return false;
-    tab_regime kind = f->split.kind == TAB_SPLIT_GROUP    ? TAB_REGIME_NEW_GROUP
-                      : f->split.kind == TAB_SPLIT_RANDOM ? TAB_REGIME_ALIKE
-                                                          : TAB_REGIME_LATER;
+    bool gaps = f->split.kind == TAB_SPLIT_TIME && f->asked.rows[TAB_REGIME_LATER] == 0; /* gaps.h */
+    tab_regime kind = f->split.kind == TAB_SPLIT_GROUP            ? TAB_REGIME_NEW_GROUP
+                      : gaps || f->split.kind == TAB_SPLIT_RANDOM ? TAB_REGIME_ALIKE
+                                                                  : TAB_REGIME_LATER;
     if (kind != TAB_REGIME_LATER && f->asked.rows[kind] > 0 && !as_fitted(a, f, kind, m))
         return false;
     return !tab_arena_full(a);
