@@ -170,7 +170,8 @@ float tab_asked_beyond(const tab_fitted *f, size_t row, float *out)
     bool fresh = f->asked.of[row] == TAB_REGIME_NEW_GROUP && f->split.kind == TAB_SPLIT_RANDOM;
     if (fresh && s->classification)
         tab_draw_to_shares(s, f->split.fresh_left, out);
-    return (f->far != NULL ? f->far[row] : 0) + (fresh && !s->classification ? (float)f->split.fresh_gap : 0);
+    return (f->far != NULL ? f->far[row] : 0) + (f->few != NULL ? f->few[row] : 0) +
+           (fresh && !s->classification ? (float)f->split.fresh_gap : 0);
 }
 
 /* How the rows without a target lie to the others. */

@@ -337,6 +337,28 @@ Test(ahead, a_level_that_just_moved_is_in_the_band, .timeout = 600)
     cr_expect_geq(covered, 0.7, "%g", covered);
 }
 
+/* Sixty clients of six rows, sixty of one; another row of each of the latter is asked. */
+Test(ahead, rows_of_clients_seen_once_are_not_answered_as_those_of_known_ones, .timeout = 600)
+{
+    static const char *const names[] = { "client", "dose", "index" };
+    double covered = 0;
+    for (size_t seed = 0; seed < 4; seed++) {
+        made m;
+        open_table(&m, names, 3);
+        for (size_t i = 0; i < 480; i++) {
+            size_t who = i < 360 ? i % 60 : 60 + i % 60;
+            double dose = round(100 * bell(1000 * seed + i, 34)) / 100;
+            double y = 50 + 10 * bell(200 * seed + who, 35) + 2 * dose + 2 * bell(1000 * seed + i, 36);
+            name(&m, 0, "client", who);
+            tab_builder_number(m.b[1], dose);
+            target(&m, round(100 * y) / 100, i >= 420);
+        }
+        covered += answer(&m, "index").covered / 4;
+        tab_arena_free(m.a);
+    }
+    cr_expect_geq(covered, 0.65, "%g", covered);
+}
+
 /* Twenty months of a walk that nobody measured, between others; and as many drawn at random. */
 Test(ahead, rows_in_a_gap_are_answered_as_far_from_others_as_they_are, .timeout = 600)
 {
