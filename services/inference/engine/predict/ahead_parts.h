@@ -183,8 +183,8 @@ typedef struct {
  * nothing to do with one another. span: the steps that are known. */
 tab_ahead_growth tab_ahead_grows(const tab_ahead_square *v, size_t n, size_t ranges, double at, double span);
 
-/* A band: the deviation by distance, sqrt(flat + slope d + curve d d) up to `reach`, the longest distance that
- * was judged, and its square on by `far` a step from there; and quantiles of errors in it. */
+/* A band: the deviation by distance, sqrt(flat + slope d + curve d d) up to `reach`, the longest distance
+ * that was judged, and its square on by `far` a step from there; and quantiles of errors in it. */
 typedef struct {
     double flat, slope, curve, reach, far, spread;
     double quantile[TAB_LEVELS];

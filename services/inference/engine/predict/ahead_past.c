@@ -11,8 +11,8 @@
  * what is said of a series, or of a place in the period, weighs against all. By hand. */
 enum { MOST = 10000, FEW = 1500, COPIES = 3 };
 static const double SHRINK = 3, PLACE_ROWS = 10;
-/* OFTEN: runs of errors before the last that tell how far one is off. OFF: how many times the farthest of them
- * the last one is where the level may have moved. By hand (decision 0447). */
+/* OFTEN: runs of errors before the last that tell how far one is off. OFF: how many times the farthest of
+ * them the last one is where the level may have moved. By hand (decision 0447). */
 enum { OFTEN = 15 };
 static const double OFF = 1.5;
 
@@ -231,8 +231,8 @@ static bool last_is_off(const tab_ahead_error *v, size_t n, size_t run)
     return own > OFF * most;
 }
 
-/* c->moved: the last values of a series were missed as no run of values before them was, so that its level may
- * have moved. v (n): errors at all times. False: memory. */
+/* c->moved: the last values of a series were missed as no run of values before them was, so that its level
+ * may have moved. v (n): errors at all times. False: memory. */
 static bool levels_moved(tab_ahead_view *c, const tab_ahead_error *v, size_t n)
 {
     static const size_t runs[] = { 3, 6, 12 };

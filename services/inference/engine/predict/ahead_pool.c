@@ -25,8 +25,8 @@ enum { PICKS = 20, RANGES = 6, SKEWED = 200, LAGS = 128 };
  * half of a gain, and half of a band, take. Decision 0402. */
 enum { LEAST_PAST = 12 };
 static const double FAR = 8, POWER = 3, GAIN = 4, TRUST = 40, CALMEST = 2, NONE = 0.05;
-/* TURNS: how likely it is beforehand that errors grow by the square of the distance. ENOUGH: independent errors
- * of a distance, more of which say no more: shapes are rough. */
+/* TURNS: how likely it is beforehand that errors grow by the square of the distance. ENOUGH: independent
+ * errors of a distance, more of which say no more: shapes are rough. */
 static const double TURNS = 0.1, ENOUGH = 100;
 
 /* ---- weights --------------------------------------------------------------------------------- */
@@ -353,8 +353,8 @@ bool tab_ahead_bands_of(const tab_ahead_error *v, const double *base, size_t n, 
 /* The growth that is expected of those whose shapes are tried: of a part that stays and a part that grows by
  * the distance, as a random walk's errors do, or by its square, as those of a trend that turns. Each counts
  * by how likely it makes the mean squares: a logarithm of one, of n independent squares, varies by 2 / n. So
- * errors beyond all that were judged grow as far as the past does not exclude it. What grows as a walk may drift,
- * and its drift is known as well as a walk of the span tells it: the variance is d (1 + d / span). */
+ * errors beyond all that were judged grow as far as the past does not exclude it. What grows as a walk may
+ * drift, and its drift is known as well as a walk of the span tells it: the variance is d (1 + d / span). */
 tab_ahead_growth tab_ahead_grows(const tab_ahead_square *v, size_t n, size_t ranges, double at, double span)
 {
     static const double part[] = { 0, 0.125, 0.25, 0.5, 0.75, 0.9, 1 };

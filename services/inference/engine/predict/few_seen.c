@@ -8,8 +8,8 @@
 
 #include "services/inference/engine/predict/fitted_parts.h"
 
-/* LEVELS: of fewer, none is seen once but by chance. FEWEST: labelled rows with hardly another. SURE: standard
- * errors by which they must err more. By hand. */
+/* LEVELS: of fewer, none is seen once but by chance. FEWEST: labelled rows with hardly another. SURE:
+ * standard errors by which they must err more. By hand. */
 enum { LEVELS = 20, FEWEST = 20 };
 static const double SURE = 2.58;
 

@@ -83,8 +83,8 @@ static double measure(const tab_asked *asked, size_t rows, moment *known, double
     return far ? fmax(1, middle(gap, in)) : 0;
 }
 
-/* Places (rows of the encoded data, 0 to 1) that keep runs of time as long as the gaps apart, dealt at random;
- * *place NULL: the asked rows lie in none. False: memory. */
+/* Places (rows of the encoded data, 0 to 1) that keep runs of time as long as the gaps apart, dealt at
+ * random; *place NULL: the asked rows lie in none. False: memory. */
 static bool places(tab_arena *a, const tab_asked *asked, const tab_data *data, size_t rows, uint64_t seed,
                    float **place, double *steps)
 {

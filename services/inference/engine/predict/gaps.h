@@ -6,7 +6,7 @@
 
 #include "services/inference/engine/predict/fitted.h"
 
-/* Where folds would be drawn at random and most of the asked rows lie in gaps of time, the fitted rows are kept
- * apart in runs of time as long as these, which folds are dealt. False: the arena is full. */
+/* Where folds would be drawn at random and most of the asked rows lie in gaps of time, the fitted rows are
+ * kept apart in runs of time as long as these, which folds are dealt. False: the arena is full. */
 bool tab_gaps_apart(const tab_engine *e, const tab_profile *p, tab_split want, tab_fitted *f) TAB_CHECKED;
 #endif

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* SLOPE: values that a trend is read from. BACK, OFTEN: periods that a place in one is averaged over, beside a
- * period's mean and beside a line. LINED: values that a line needs. */
+/* SLOPE: values that a trend is read from. BACK, OFTEN: periods that a place in one is averaged over, beside
+ * a period's mean and beside a line. LINED: values that a line needs. */
 enum { SLOPE = 12, BACK = 3, OFTEN = 6, LINED = 8 };
 static const double SMOOTH[2] = { 0.3, 0.1 }, DAMP = 0.5, NEAR = 0.5, GAP = 4;
 
