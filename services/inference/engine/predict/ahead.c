@@ -347,7 +347,7 @@ static bool judge(tab_ahead_work *w, const tab_ahead_answers *at, const double *
         double mean = mean_before(w, cut[c]);
         size_t n =
             w->t->classification ? 0 : tab_ahead_errors(w, at, cuts, cuts > 1 ? c : SIZE_MAX, own, v, base);
-        if (n > 0 && !tab_ahead_bands_of(v, base, n, cuts > 1 ? cuts - 1 : 1, &at[c], &b))
+        if (n > 0 && !tab_ahead_bands_of(v, base, n, cuts > 1 ? cuts - 1 : 1, NULL, &at[c], &b))
             return false;
         for (size_t i = 0; i < at[c].n; i++) {
             const tab_moment *m = &at[c].moment[i];
@@ -391,11 +391,14 @@ static bool answer(tab_ahead_work *w, const tab_ahead_answers *z, const double *
             continue;
         }
         double out, scale = z->scale[i], spread = scale * tab_ahead_deviation(b, distance_of(m));
+        double off[TAB_LEVELS], at[TAB_LEVELS];
         tab_ahead_combine(z, i, weight, 1, false, &out);
         h->value[m->row] = tab_ahead_back(w, out);
         for (size_t l = 0; l < TAB_LEVELS; l++)
-            h->quantile[m->row * TAB_LEVELS + l] =
-                tab_ahead_back(w, out + scale * tab_ahead_quantile(b, distance_of(m), l));
+            off[l] = scale * tab_ahead_quantile(b, distance_of(m), l);
+        tab_ahead_reach(z, i, out, off, at);
+        for (size_t l = 0; l < TAB_LEVELS; l++)
+            h->quantile[m->row * TAB_LEVELS + l] = tab_ahead_back(w, at[l]);
         h->spread[m->row] = w->logged ? h->value[m->row] * spread : spread;
     }
     return true;
@@ -405,7 +408,7 @@ static bool answer(tab_ahead_work *w, const tab_ahead_answers *z, const double *
 static const char *method(tab_arena *a, const tab_ahead_work *w, const double *weight)
 {
     static const char *const names[2][TAB_AHEAD_MEMBERS] = {
-        { "the best simple forecast", "the last value", "the mean of the series",
+        { "the best simple forecast", "the last value", "the mean of the series", "the line through the past",
           "boosted trees upon a simple forecast", "a linear model upon a simple forecast",
           "the row's own columns", "the deviation from the series' mean", "closed forms of the series" },
         { "shares of the classes", "recent shares", "the row's own columns", "the series' past" }
@@ -485,7 +488,7 @@ tab_status tab_ahead_run(const tab_engine *e, tab_arena *a, const tab_ahead_task
          tab_ahead_cut(&w, last, m, asked, &at[cuts]);
     if (ok && !t->classification)
         ok = tab_ahead_bands_of(v, base, tab_ahead_errors(&w, at, cuts, SIZE_MAX, own[0], v, base), cuts,
-                                &at[cuts], &b);
+                                NULL, &at[cuts], &b);
     ok = ok && answer(&w, &at[cuts], weight, heat[cuts], &b, h);
     if (!ok)
         return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);

@@ -453,11 +453,16 @@ static bool answer_numbers(tab_ahead_view *c, tab_ahead_answers *r)
         out[TAB_AHEAD_BASE][i] = (float)(none ? own : simple[c->base]);
         out[TAB_AHEAD_LAST][i] = (float)(none ? own : simple[TAB_PAST_LAST]);
         out[TAB_AHEAD_MEAN][i] = (float)(none ? own : simple[TAB_PAST_MEAN]);
+        size_t line = c->h[0]->seasons > 0 ? TAB_PAST_PLAIN + TAB_PAST_SLOPED : TAB_PAST_LINE;
+        out[TAB_AHEAD_LINE][i] = (float)(none ? own : simple[line]);
         for (size_t k = TAB_AHEAD_TREES; k <= TAB_AHEAD_LINEAR; k++)
             out[k][i] = (float)(none ? own : simple[c->base] + c->scale[s] * (double)out[k][i]);
         if (series > 1)
             out[TAB_AHEAD_LEVEL][i] =
                 (float)(none ? own : c->mean[s] + c->scale[s] * (double)out[TAB_AHEAD_LEVEL][i]);
+        /* the last values, or the last one and what the season adds to it */
+        size_t stays = c->h[0]->seasons > 0 ? TAB_PAST_PLAIN + TAB_PAST_CHANGE : TAB_PAST_THREE;
+        r->moved[i] = !none && c->moved != NULL && c->moved[s] ? simple[stays] : (double)NAN;
         if (r->has[TAB_AHEAD_CLOSED] && (none || isnan(out[TAB_AHEAD_CLOSED][i])))
             out[TAB_AHEAD_CLOSED][i] = out[TAB_AHEAD_BASE][i];
         hold(r, i, TAB_AHEAD_FAR * c->scale[s]);
@@ -515,6 +520,7 @@ bool tab_ahead_room(tab_arena *a, const tab_ahead_task *t, const tab_moment *m, 
     *ret = (tab_ahead_answers){ .n = n, .outputs = outputs, .members = members, .moment = m };
     ret->out = tab_arena_new_of(a, float, members *n *outputs + 1);
     ret->scale = tab_arena_new_of(a, double, n + 1);
+    ret->moved = tab_arena_new_of(a, double, n + 1);
     return !tab_arena_full(a);
 }
 

@@ -7,7 +7,7 @@
 #include "services/inference/engine/predict/history.h"
 
 enum {
-    TAB_AHEAD_MEMBERS = 8,
+    TAB_AHEAD_MEMBERS = 9,
     TAB_AHEAD_COVARIATES = 12,
     TAB_AHEAD_CLASSES = 6,
     TAB_AHEAD_PERIOD = 96,
@@ -20,6 +20,7 @@ enum {
     TAB_AHEAD_BASE,   /* the simple forecast that was nearest in the past */
     TAB_AHEAD_LAST,   /* the last value */
     TAB_AHEAD_MEAN,   /* the mean of the series */
+    TAB_AHEAD_LINE,   /* the line through its past, and its season about it */
     TAB_AHEAD_TREES,  /* the best simple forecast and its error as trees see it */
     TAB_AHEAD_LINEAR, /* the same, linear */
     TAB_AHEAD_PLAIN,  /* the row's own columns */
@@ -74,6 +75,7 @@ typedef struct {
     float *out;               /* (members)(n, outputs): values as learned, or log-probabilities */
     bool has[TAB_AHEAD_MEMBERS];
     double *scale;                  /* (n) of the row's series */
+    double *moved;                  /* (n) the value, should a level that just moved stay; NaN: none did */
     tab_ahead_error *past;          /* (pasts) of the best simple forecast at all times before the cut */
     size_t pasts, past_rows, spans; /* of so many rows; spans of the longest distance that they fall in */
 } tab_ahead_answers;
@@ -91,6 +93,7 @@ typedef struct {
     double *simple; /* (n + asked, kinds) */
     double *scale;  /* (series + 1) */
     double *mean;   /* (series + 1) */
+    bool *moved;    /* (series + 1) whose last values are off as none before were */
     double *place;  /* (TAB_AHEAD_PERIOD) by place in the period: errors there beside all */
     size_t base;
     tab_profile wide;  /* own columns of the examples, then the made ones */
@@ -116,7 +119,8 @@ bool tab_ahead_past(tab_ahead_view *c, double cut);
 void tab_ahead_simple(tab_ahead_view *c, size_t n);
 /* Simple forecasts of all moments, the best of them, and the scales. */
 bool tab_ahead_look_back(tab_ahead_view *c);
-bool tab_ahead_past_errors(const tab_ahead_view *c, tab_ahead_answers *ret);
+/* The errors of the best simple forecast at all times, and c->moved, which they tell. False: memory. */
+bool tab_ahead_past_errors(tab_ahead_view *c, tab_ahead_answers *ret);
 /* The place of a time in the first period; 0 where there is none. */
 size_t tab_ahead_place(const tab_history *h, double pos);
 
@@ -165,10 +169,24 @@ bool tab_ahead_weigh(const tab_ahead_work *w, const tab_ahead_answers *at, size_
 void tab_ahead_combine(const tab_ahead_answers *at, size_t i, const double *weight, double temperature,
                        bool classification, double *out);
 
-/* A band: the deviation by distance, sqrt(flat + slope d) up to `reach`, the longest distance that was
- * judged, and its square on by `far` a step from there; and quantiles of errors in it. */
+/* How squared errors grow with the distance d, in proportion: flat + slope d + curve d d, 1 at `at`. */
 typedef struct {
-    double flat, slope, reach, far, spread;
+    double flat, slope, curve, at;
+} tab_ahead_growth;
+
+/* The mean square of errors at a mean distance, of so many that are as good as independent. */
+typedef struct {
+    double distance, square, own;
+} tab_ahead_square;
+
+/* What mean squares at several distances say of the growth: sources (n) of `ranges` each, whose levels have
+ * nothing to do with one another. span: the steps that are known. */
+tab_ahead_growth tab_ahead_grows(const tab_ahead_square *v, size_t n, size_t ranges, double at, double span);
+
+/* A band: the deviation by distance, sqrt(flat + slope d + curve d d) up to `reach`, the longest distance
+ * that was judged, and its square on by `far` a step from there; and quantiles of errors in it. */
+typedef struct {
+    double flat, slope, curve, reach, far, spread;
     double quantile[TAB_LEVELS];
     double own; /* errors that are as good as independent */
 } tab_ahead_band;
@@ -179,9 +197,14 @@ typedef struct {
     tab_ahead_band cuts, past;
     double share, gain;
 } tab_ahead_bands;
-bool tab_ahead_band_of(const tab_ahead_error *v, size_t n, size_t origins, tab_ahead_band *ret);
+/* g: the growth where it is known, at any distance; NULL: as the errors have it. */
+bool tab_ahead_band_of(const tab_ahead_error *v, size_t n, size_t origins, const tab_ahead_growth *g,
+                       tab_ahead_band *ret);
 bool tab_ahead_bands_of(const tab_ahead_error *v, const double *base, size_t n, size_t origins,
-                        const tab_ahead_answers *past, tab_ahead_bands *ret);
+                        const tab_ahead_growth *g, const tab_ahead_answers *past, tab_ahead_bands *ret);
+/* The quantiles (TAB_LEVELS), as learned, of an answer at a distance from its bands' (off, in values); where
+ * the level just moved they reach from those about the answer to those about what is if it stays. */
+void tab_ahead_reach(const tab_ahead_answers *at, size_t i, double value, const double *off, double *out);
 /* How far the quantile of a level, and a standard deviation, are from the value at a distance. */
 double tab_ahead_quantile(const tab_ahead_bands *b, double distance, size_t level);
 double tab_ahead_deviation(const tab_ahead_bands *b, double distance);

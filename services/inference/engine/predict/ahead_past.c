@@ -11,6 +11,10 @@
  * what is said of a series, or of a place in the period, weighs against all. By hand. */
 enum { MOST = 10000, FEW = 1500, COPIES = 3 };
 static const double SHRINK = 3, PLACE_ROWS = 10;
+/* OFTEN: runs of errors before the last that tell how far one is off. OFF: how many times the farthest of
+ * them the last one is where the level may have moved. By hand (decision 0447). */
+enum { OFTEN = 15 };
+static const double OFF = 1.5;
 
 static bool labelled(const tab_ahead_task *t, size_t r)
 {
@@ -205,9 +209,62 @@ bool tab_ahead_look_back(tab_ahead_view *c)
     return by_place(c);
 }
 
+static int by_series_and_time(const void *a, const void *b)
+{
+    const tab_ahead_error *x = a, *y = b;
+    if (x->series != y->series)
+        return x->series < y->series ? -1 : 1;
+    return (x->pos > y->pos) - (x->pos < y->pos);
+}
+
+/* Whether the mean of the last `run` errors (n, by time) is farther off than that of any run before them. */
+static bool last_is_off(const tab_ahead_error *v, size_t n, size_t run)
+{
+    double sum = 0, most = 0, own = 0;
+    if (n < run + OFTEN)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        sum += v[i].error - (i >= run ? v[i - run].error : 0);
+        own = fabs(sum) / (double)run;
+        most = i + 1 >= run && i + run < n ? fmax(most, own) : most;
+    }
+    return own > OFF * most;
+}
+
+/* c->moved: the last values of a series were missed as no run of values before them was, so that its level
+ * may have moved. v (n): errors at all times. False: memory. */
+static bool levels_moved(tab_ahead_view *c, const tab_ahead_error *v, size_t n)
+{
+    static const size_t runs[] = { 3, 6, 12 };
+    size_t series = c->w->t->asked->series.n;
+    tab_ahead_error *o = malloc((n + 1) * sizeof *o);
+    c->moved = tab_arena_new_of(c->keep, bool, series + 1);
+    if (o == NULL || c->moved == NULL) {
+        free(o);
+        return false;
+    }
+    memcpy(o, v, n * sizeof *o);
+    qsort(o, n, sizeof *o, by_series_and_time);
+    for (size_t from = 0, to; from < n; from = to) {
+        size_t rows = from; /* the errors of one time are one */
+        for (to = from; to < n && o[to].series == o[from].series;) {
+            tab_ahead_error own = o[to];
+            double count = 0;
+            for (own.error = 0; to < n && o[to].series == own.series && !(o[to].pos > own.pos); to++)
+                own.error += (o[to].error - own.error) / ++count;
+            o[rows++] = own;
+        }
+        for (size_t k = 0; k < sizeof runs / sizeof *runs; k++)
+            c->moved[o[from].series] =
+                c->moved[o[from].series] || last_is_off(o + from, rows - from, runs[k]);
+    }
+    free(o);
+    return true;
+}
+
 /* Errors of the best simple forecast at all examples that have a period before them: in the
  * unit in which those at the cuts are told. */
-bool tab_ahead_past_errors(const tab_ahead_view *c, tab_ahead_answers *ret)
+bool tab_ahead_past_errors(tab_ahead_view *c, tab_ahead_answers *ret)
 {
     const tab_history *h = c->h[0];
     double span = fmax(c->w->most, 1), length = h->seasons > 0 ? h->season[0] : 0;
@@ -227,5 +284,5 @@ bool tab_ahead_past_errors(const tab_ahead_view *c, tab_ahead_answers *ret)
                                                      m->pos - m->tau, m->series, origin, m->pos };
     }
     ret->spans = (size_t)last + 1;
-    return ret->past != NULL;
+    return ret->past != NULL && levels_moved(c, ret->past, ret->pasts);
 }

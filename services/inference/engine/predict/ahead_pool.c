@@ -20,11 +20,14 @@
 #include "common/base/order.h"
 #include "services/inference/engine/predict/ahead_parts.h"
 
-enum { PICKS = 20, RANGES = 6, SKEWED = 200 };
+enum { PICKS = 20, RANGES = 6, SKEWED = 200, LAGS = 128 };
 /* LEAST_PAST: rows of the past whose errors are looked at. GAIN, TRUST: independent errors at the cuts that
  * half of a gain, and half of a band, take. Decision 0402. */
 enum { LEAST_PAST = 12 };
-static const double FAR = 8, POWER = 3, GAIN = 4, TRUST = 40, CALMEST = 2;
+static const double FAR = 8, POWER = 3, GAIN = 4, TRUST = 40, CALMEST = 2, NONE = 0.05;
+/* TURNS: how likely it is beforehand that errors grow by the square of the distance. ENOUGH: independent
+ * errors of a distance, more of which say no more: shapes are rough. */
+static const double TURNS = 0.1, ENOUGH = 100;
 
 /* ---- weights --------------------------------------------------------------------------------- */
 
@@ -145,8 +148,8 @@ bool tab_ahead_weigh(const tab_ahead_work *w, const tab_ahead_answers *at, size_
 
 static double deviation(const tab_ahead_band *b, double distance)
 {
-    return sqrt(b->flat + b->slope * fmax(fmin(distance, b->reach), 0) +
-                b->far * fmax(distance - b->reach, 0));
+    double near = fmax(fmin(distance, b->reach), 0);
+    return sqrt(b->flat + b->slope * near + b->curve * near * near + b->far * fmax(distance - b->reach, 0));
 }
 
 static int by_distance(const void *a, const void *b)
@@ -197,19 +200,33 @@ static void growth(const tab_ahead_error *v, size_t n, tab_ahead_band *b)
         b->flat = 1e-18;
 }
 
+/* How much longer a mean of a chain's errors takes to become sure than that of independent ones: 1 + 2 times
+ * the correlations at all lags up to the first that is none (initial positive sequence: Geyer, Statistical
+ * Science 1992). One lag alone would take a walk beneath noise for noise. mean: rows of a chain. */
+static double correlation_time(const tab_ahead_error *v, const double *u, size_t n, double mean)
+{
+    double time = 1;
+    for (size_t lag = 1; lag < LAGS && (double)lag < mean; lag++) {
+        double both = 0, own = 0;
+        for (size_t i = lag; i < n; i++)
+            if (v[i].origin == v[i - lag].origin && v[i].series == v[i - lag].series) {
+                both += u[i] * u[i - lag];
+                own += (u[i] * u[i] + u[i - lag] * u[i - lag]) / 2;
+            }
+        if (!(both > NONE * own))
+            break;
+        time += 2 * (1 - (double)lag / mean) * both / own;
+    }
+    return time;
+}
+
 /* How many of the errors are as good as independent. u (n): in the band's unit, by series and time. */
 static double independent(const tab_ahead_error *v, const double *u, size_t n, size_t origins)
 {
-    double own = 0, next = 0, pairs = 0, square = 0, common = 0, chains = 0;
+    double square = 0, common = 0, chains = 0;
     for (size_t i = 0; i < n; i++) {
         square += u[i] * u[i] / (double)n;
-        bool chained = i > 0 && v[i].origin == v[i - 1].origin && v[i].series == v[i - 1].series;
-        chains += !chained;
-        if (chained) {
-            next += u[i] * u[i - 1];
-            own += (u[i] * u[i] + u[i - 1] * u[i - 1]) / 2;
-            pairs++;
-        }
+        chains += !(i > 0 && v[i].origin == v[i - 1].origin && v[i].series == v[i - 1].series);
     }
     for (size_t from = 0, to; from < n; from = to) {
         double sum = 0;
@@ -218,8 +235,7 @@ static double independent(const tab_ahead_error *v, const double *u, size_t n, s
         double mean = sum / (double)(to - from);
         common += mean * mean * (double)(to - from) / (double)n;
     }
-    double along = own > 0 ? fmax(0, fmin(0.99, next / own)) : 0;
-    double free_of = chains + pairs * (1 - along) / (1 + along);
+    double free_of = fmax(chains, (double)n / correlation_time(v, u, n, (double)n / chains));
     double per = fmax(1, free_of / (double)origins);
     double across = square > 0 ? fmax(0, (common / square - 1 / per) / (1 - 1 / (per + 1))) : 0;
     return fmax((double)origins, free_of / (1 + (per - 1) * fmin(1, across)));
@@ -232,7 +248,19 @@ static double at_rank(const double *sorted, size_t n, double tau)
     return i + 1 < n ? sorted[i] + (sorted[i + 1] - sorted[i]) * (at - (double)i) : sorted[n - 1];
 }
 
-bool tab_ahead_band_of(const tab_ahead_error *errors, size_t n, size_t origins, tab_ahead_band *ret)
+/* The growth that is known, at the errors' own level. */
+static void as_known(const tab_ahead_error *v, size_t n, const tab_ahead_growth *g, tab_ahead_band *b)
+{
+    double level = 0;
+    *b = (tab_ahead_band){ .flat = g->flat, .slope = g->slope, .curve = g->curve, .reach = (double)INFINITY };
+    for (size_t i = 0; i < n; i++)
+        level += v[i].error * v[i].error / pow(deviation(b, v[i].distance), 2) / (double)n;
+    level = fmax(level, 1e-18);
+    b->flat *= level, b->slope *= level, b->curve *= level;
+}
+
+bool tab_ahead_band_of(const tab_ahead_error *errors, size_t n, size_t origins, const tab_ahead_growth *g,
+                       tab_ahead_band *ret)
 {
     tab_ahead_error *v = malloc((n + 1) * sizeof *v);
     double *u = malloc((n + 1) * sizeof *u), *size = malloc((n + 1) * sizeof *size), square = 0;
@@ -241,8 +269,11 @@ bool tab_ahead_band_of(const tab_ahead_error *errors, size_t n, size_t origins, 
     if (ok) {
         memcpy(v, errors, n * sizeof *v);
         qsort(v, n, sizeof *v, by_distance);
-        growth(v, n, ret);
-        ret->reach = fmax(v[n - 1].distance, 1);
+        if (g != NULL)
+            as_known(v, n, g, ret);
+        else
+            growth(v, n, ret);
+        ret->reach = g != NULL ? ret->reach : fmax(v[n - 1].distance, 1);
         qsort(v, n, sizeof *v, by_series);
         for (size_t i = 0; i < n; i++) {
             u[i] = v[i].error / deviation(ret, v[i].distance);
@@ -253,7 +284,7 @@ bool tab_ahead_band_of(const tab_ahead_error *errors, size_t n, size_t origins, 
         /* Beyond what was judged nothing bears the slope out. One error more, of a random walk's growth, is
          * counted beside the independent ones that told it. */
         double far = (ret->flat + ret->slope * ret->reach) / ret->reach;
-        ret->far = (own * ret->slope + far) / (own + 1);
+        ret->far = g != NULL ? 0 : (own * ret->slope + far) / (own + 1);
         qsort(u, n, sizeof *u, tab_ascending_double);
         qsort(size, n, sizeof *size, tab_ascending_double);
         for (size_t l = 0; l < TAB_LEVELS; l++) {
@@ -297,24 +328,69 @@ static void widen(const double *base, size_t n, const tab_ahead_answers *past, t
         usual += past->past[i].error * past->past[i].error / (double)past->pasts;
     double ratio = here > 0 ? fmin(CALMEST, sqrt(usual / here)) : 1;
     if (ratio > 1)
-        b->flat *= ratio, b->slope *= ratio, b->far *= ratio;
+        b->flat *= ratio, b->slope *= ratio, b->curve *= ratio, b->far *= ratio;
 }
 
 bool tab_ahead_bands_of(const tab_ahead_error *v, const double *base, size_t n, size_t origins,
-                        const tab_ahead_answers *past, tab_ahead_bands *ret)
+                        const tab_ahead_growth *g, const tab_ahead_answers *past, tab_ahead_bands *ret)
 {
     *ret = (tab_ahead_bands){ .share = 1, .gain = 1 };
-    if (!tab_ahead_band_of(v, n, origins, &ret->cuts))
+    if (!tab_ahead_band_of(v, n, origins, g, &ret->cuts))
         return false;
     widen(base, n, past, &ret->cuts);
     if (past->past_rows < LEAST_PAST)
         return true;
-    if (!tab_ahead_band_of(past->past, past->pasts, past->spans, &ret->past))
+    if (!tab_ahead_band_of(past->past, past->pasts, past->spans, g, &ret->past))
         return false;
     double own = ret->cuts.own, before = fmin(ret->past.own, (double)past->past_rows);
     ret->gain = gain_of(v, base, n, own, &ret->past);
     ret->share = own / (own + TRUST * before / (before + TRUST));
     return true;
+}
+
+/* ---- growth ---------------------------------------------------------------------------------- */
+
+/* The growth that is expected of those whose shapes are tried: of a part that stays and a part that grows by
+ * the distance, as a random walk's errors do, or by its square, as those of a trend that turns. Each counts
+ * by how likely it makes the mean squares: a logarithm of one, of n independent squares, varies by 2 / n. So
+ * errors beyond all that were judged grow as far as the past does not exclude it. What grows as a walk may
+ * drift, and its drift is known as well as a walk of the span tells it: the variance is d (1 + d / span). */
+tab_ahead_growth tab_ahead_grows(const tab_ahead_square *v, size_t n, size_t ranges, double at, double span)
+{
+    static const double part[] = { 0, 0.125, 0.25, 0.5, 0.75, 0.9, 1 };
+    enum { PARTS = sizeof part / sizeof *part };
+    double likely[2][PARTS], most = (double)-INFINITY, sum = 0;
+    for (size_t power = 1; power <= 2; power++)
+        for (size_t k = 0; k < PARTS; k++) {
+            double *l = &likely[power - 1][k];
+            *l = power == 2 ? log(TURNS) : 0;
+            for (size_t s = 0; s < n; s++) {
+                double own = 0, mean = 0, square = 0;
+                for (size_t r = 0; r < ranges; r++) {
+                    const tab_ahead_square *q = &v[s * ranges + r];
+                    if (!(q->square > 0 && q->own > 0))
+                        continue;
+                    double shape = 1 - part[k] + part[k] * pow(q->distance / at, (double)power);
+                    double off = log(q->square / shape), each = fmin(q->own, ENOUGH) / 2, d = off - mean;
+                    own += each;
+                    mean += d * each / own;
+                    square += each * d * (off - mean);
+                }
+                *l -= square / 2;
+            }
+            most = fmax(most, *l);
+        }
+    tab_ahead_growth g = { .at = at };
+    for (size_t power = 0; power < 2; power++)
+        for (size_t k = 0; k < PARTS; k++) {
+            double p = exp(likely[power][k] - most);
+            sum += p;
+            g.flat += p * (1 - part[k]);
+            *(power == 0 ? &g.slope : &g.curve) += p * part[k];
+        }
+    g.flat /= sum, g.slope /= sum * at * (1 + at / span), g.curve /= sum * at * at;
+    g.curve += g.slope / span;
+    return g;
 }
 
 double tab_ahead_quantile(const tab_ahead_bands *b, double distance, size_t level)
@@ -329,4 +405,16 @@ double tab_ahead_deviation(const tab_ahead_bands *b, double distance)
     double cuts = deviation(&b->cuts, distance) * b->cuts.spread;
     double past = b->share < 1 ? b->gain * deviation(&b->past, distance) * b->past.spread : 0;
     return b->share * cuts + (1 - b->share) * past;
+}
+
+void tab_ahead_reach(const tab_ahead_answers *at, size_t i, double value, const double *off, double *out)
+{
+    double stays = at->moved[i];
+    for (size_t l = 0; l < TAB_LEVELS; l++) {
+        out[l] = value + off[l];
+        if (!isnan(stays) && tab_quantile_level[l] < 0.5)
+            out[l] = fmin(out[l], stays + off[l]);
+        if (!isnan(stays) && tab_quantile_level[l] > 0.5)
+            out[l] = fmax(out[l], stays + off[l]);
+    }
 }

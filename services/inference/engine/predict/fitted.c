@@ -16,6 +16,7 @@
 
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/predict/fitted_parts.h"
+#include "services/inference/engine/predict/gaps.h"
 
 static const size_t FITTED_LIMIT = (size_t)16 << 30; /* a bound against runaway fits */
 static const double NEAR_WHOLE = 0.02;               /* of a bound of counts, by hand */
@@ -164,7 +165,7 @@ static tab_status fit_models(const tab_engine *e, const tab_profile *p, const ta
     if (o->split == TAB_SPLIT_AUTO || o->split == TAB_SPLIT_TIME)
         TAB_TRY(tab_fit_regimes(p, own, f, err));
     TAB_TRY(tab_arrange(e, a, p, &f->problem, f->target, own, o->split, &f->asked, &f->split, err));
-    if (!tab_clock_fit(a, p, &f->asked, &f->clock))
+    if (!tab_gaps_apart(e, p, o->split, f) || !tab_clock_fit(a, p, &f->asked, &f->clock))
         return out_of_memory(e, err);
     for (size_t k = 0; f->clock.s != NULL && k < f->clock.s->times; k++)
         f->column[f->clock.s->time[k]].told = true;
@@ -183,7 +184,7 @@ static tab_status fit_models(const tab_engine *e, const tab_profile *p, const ta
     }
     tab_split_score(f);
     f->twins = tab_twins_fit(&f->problem, f->stack);
-    if (!fit_groups(p, f) || !tab_new_levels(e, p, o->served, f))
+    if (!fit_groups(p, f) || !tab_new_levels(e, p, o->served, f) || !tab_few_seen(f))
         return out_of_memory(e, err);
     return tab_fit_ahead(e, p, use, o->served, f, err);
 }

@@ -57,6 +57,7 @@ struct tab_fitted {
     float *unknown;   /* (enc->n) of a row of a new level, what its squared error grows by; new_levels.c */
     float *left;      /* (enc->n) classes: how much of what is told of others is told of it, 0 to 1 */
     float *far;       /* (rows) of asked rows out of range, what their squared error grows by; or NULL */
+    float *few;       /* (rows) by what the squared error of rows of a level hardly seen grows; NULL: none */
     tab_ahead *ahead; /* answers of those that come later; NULL: there are none */
     tab_later *later; /* what answers later rows that are served; NULL: as others, with a wider interval */
 };
@@ -82,6 +83,8 @@ bool tab_strange_cells(tab_arena *a, const tab_fitted *f, const tab_values *valu
 /* Fills f->unknown and, where rows are served, f->left, for rows of levels that no fitted row is of.
  * False: the arena is full, or memory. */
 bool tab_new_levels(const tab_engine *e, const tab_profile *p, bool served, tab_fitted *f) TAB_CHECKED;
+/* Writes f->few, which runs read. False: memory. */
+bool tab_few_seen(tab_fitted *f) TAB_CHECKED;
 
 /* How the fitted rows were kept apart. NULL: the arena is full. */
 Tabella__Split *tab_split_message(tab_arena *a, const tab_fitted *f);

@@ -4,8 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* SLOPE: values that a trend is read from. BACK: periods that a place in one is averaged over. */
-enum { SLOPE = 12, BACK = 3 };
+/* SLOPE: values that a trend is read from. BACK, OFTEN: periods that a place in one is averaged over, beside
+ * a period's mean and beside a line. LINED: values that a line needs. */
+enum { SLOPE = 12, BACK = 3, OFTEN = 6, LINED = 8 };
 static const double SMOOTH[2] = { 0.3, 0.1 }, DAMP = 0.5, NEAR = 0.5, GAP = 4;
 
 typedef struct {
@@ -33,7 +34,10 @@ static void accumulate(tab_history *h, size_t from, size_t to)
             mean += h->y[end++];
         mean /= (double)(end - i);
         for (size_t k = i; k < end; k++) {
+            double x = h->pos[k] - h->pos[from], add[3] = { x, x * x, x * h->y[k] };
             h->sum[k + 1] = (k > from ? h->sum[k] : 0) + h->y[k];
+            for (size_t s = 0; s < 3; s++)
+                h->line[s][k + 1] = (k > from ? h->line[s][k] : 0) + add[s];
             h->last[k] = mean;
             for (size_t s = 0; s < 2; s++)
                 h->smooth[s][k] =
@@ -58,7 +62,8 @@ tab_history *tab_history_new(tab_arena *a, const tab_series *s, const double *po
         h->kinds = TAB_PAST_PLAIN + h->seasons * TAB_PAST_BY_SEASON;
         h->from = tab_arena_new_of(a, size_t, s->n + 2);
         h->row = tab_arena_new_of(a, uint32_t, n + 1);
-        double **of[] = { &h->pos, &h->y, &h->sum, &h->last, &h->smooth[0], &h->smooth[1] };
+        double **of[] = { &h->pos,       &h->y,       &h->sum,     &h->last,   &h->smooth[0],
+                          &h->smooth[1], &h->line[0], &h->line[1], &h->line[2] };
         for (size_t k = 0; k < sizeof of / sizeof *of; k++)
             *of[k] = tab_arena_new_of(a, double, n + 2);
     }
@@ -137,8 +142,19 @@ static double slope(const past *p)
     return xx > 0 ? xy / xx : 0;
 }
 
-/* The forecasts of one period. */
-static void by_season(const past *p, double length, double pos, double tau, double last, double *out)
+/* The line through all values, by least squares: its value at the series' first row and its slope. */
+static void line_of(const past *p, double *at, double *slope_of)
+{
+    const tab_history *h = p->h;
+    double n = (double)(p->to - p->from), y = h->sum[p->to] / n, x = h->line[0][p->to] / n;
+    double xx = h->line[1][p->to] / n - x * x, xy = h->line[2][p->to] / n - x * y;
+    *slope_of = n >= LINED && xx > 0 ? xy / xx : 0;
+    *at = y - *slope_of * x;
+}
+
+/* The forecasts of one period. line: that through all values. */
+static void by_season(const past *p, double length, double pos, double tau, double last, const double *line,
+                      double *out)
 {
     double back = ceil((pos - tau) / length - 1e-9), at = pos - back * length;
     double mean = mean_of(p, tau - length, tau), before = mean_of(p, tau - 2 * length, tau - length);
@@ -153,6 +169,14 @@ static void by_season(const past *p, double length, double pos, double tau, doub
             off += own - about, n++;
     }
     out[TAB_PAST_SHAPE] = n > 0 ? mean + off / n : (double)NAN;
+    double first = p->h->pos[p->from];
+    off = n = 0;
+    for (size_t k = 0; k < OFTEN; k++) {
+        double x = at - (double)k * length, own = value_at(p, x);
+        if (!isnan(own))
+            off += own - line[0] - line[1] * (x - first), n++;
+    }
+    out[TAB_PAST_SLOPED] = n > 0 ? line[0] + line[1] * (pos - first) + off / n : (double)NAN;
 }
 
 size_t tab_history_read(const tab_history *h, uint32_t series, double pos, double tau, double *out)
@@ -172,8 +196,11 @@ size_t tab_history_read(const tab_history *h, uint32_t series, double pos, doubl
     out[TAB_PAST_MEAN] = h->sum[p.to] / (double)n;
     out[TAB_PAST_DRIFT] = last + (span > 0 ? ahead * (last - h->last[p.from]) / span : 0);
     out[TAB_PAST_TREND] = last + DAMP * ahead * slope(&p);
+    double line[2];
+    line_of(&p, &line[0], &line[1]);
+    out[TAB_PAST_LINE] = line[0] + line[1] * (pos - h->pos[p.from]);
     for (size_t s = 0; s < h->seasons; s++)
-        by_season(&p, h->season[s], pos, tau, last, out + TAB_PAST_PLAIN + s * TAB_PAST_BY_SEASON);
+        by_season(&p, h->season[s], pos, tau, last, line, out + TAB_PAST_PLAIN + s * TAB_PAST_BY_SEASON);
     for (size_t k = 0; k < h->kinds; k++)
         if (!isfinite(out[k]))
             out[k] = last;

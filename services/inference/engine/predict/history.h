@@ -15,6 +15,7 @@ enum {
     TAB_PAST_MEAN,  /* of the whole past */
     TAB_PAST_DRIFT, /* the last value and the mean change a step since the first */
     TAB_PAST_TREND, /* the last value and half the slope of the last values: a damped trend */
+    TAB_PAST_LINE,  /* the line through the whole past; of few values their mean */
     TAB_PAST_PLAIN  /* how many */
 };
 enum {
@@ -22,6 +23,7 @@ enum {
     TAB_PAST_CHANGE, /* the last value and the change of the period before over the same distance */
     TAB_PAST_GROWTH, /* the value a period before and the growth of the mean from period to period */
     TAB_PAST_SHAPE,  /* the mean of the last period and the mean deviation of this place in it */
+    TAB_PAST_SLOPED, /* the line and the mean deviation from it of this place in the last periods */
     TAB_PAST_BY_SEASON
 };
 enum { TAB_PAST_MOST = TAB_PAST_PLAIN + TAB_SEASONS * TAB_PAST_BY_SEASON };
@@ -32,6 +34,7 @@ typedef struct {
     double *pos, *y;          /* (rows) by series, then time */
     uint32_t *row;            /* (rows) of the table */
     double *sum;              /* (rows + 1) of y, from each series' first row on */
+    double *line[3];          /* (rows + 1) sums of x, x x and x y, x the steps since the series' first row */
     double *last, *smooth[2]; /* (rows) the mean of the rows of one time; smoothed up to it */
     double season[TAB_SEASONS];
     size_t seasons, kinds; /* simple forecasts */

@@ -16,7 +16,7 @@ enum { RANGES = 4, LEAST = 60, ROOM = 1 << 20 };
 typedef struct {
     double upto, centre, weight[TAB_AHEAD_MEMBERS], heat;
     tab_ahead_bands bands;
-    double distance, square; /* the means of the judged, of their errors */
+    tab_ahead_square judged, before; /* of errors at the cuts and of all the past */
 } range;
 
 struct tab_later {
@@ -94,9 +94,21 @@ static bool pick_past(tab_arena *a, const tab_ahead_answers *of, double after, d
     return ret->past != NULL;
 }
 
-/* Weights and bands of one range from the answers at the cuts, and from what the past says. False: memory. */
+static tab_ahead_square square_of(const tab_ahead_error *v, size_t n, double own)
+{
+    tab_ahead_square q = { .own = own };
+    for (size_t i = 0; i < n; i++) {
+        q.distance += v[i].distance / (double)n;
+        q.square += v[i].error * v[i].error / (double)n;
+    }
+    return q;
+}
+
+/* Weights and bands of one range from the answers at the cuts, and from what the past says. g: how errors
+ * grow, where that is known. False: memory. */
 static bool fit_range(tab_arena *a, const tab_ahead_work *w, const tab_ahead_answers *past,
-                      const tab_ahead_answers *all, size_t cuts, double after, range *r)
+                      const tab_ahead_answers *all, size_t cuts, double after, const tab_ahead_growth *g,
+                      range *r)
 {
     tab_ahead_answers at[TAB_AHEAD_ORIGINS], before;
     double own[TAB_AHEAD_ORIGINS][TAB_AHEAD_MEMBERS] = { 0 }, heat, sum = 0;
@@ -117,35 +129,37 @@ static bool fit_range(tab_arena *a, const tab_ahead_work *w, const tab_ahead_ans
     if (!ok || w->t->classification)
         return ok;
     n = tab_ahead_errors(w, at, cuts, SIZE_MAX, own[0], v, base);
-    for (size_t i = 0; i < n; i++) {
-        r->distance += v[i].distance / (double)n;
-        r->square += v[i].error * v[i].error / (double)n;
-    }
-    return pick_past(a, past, after, r->upto, &before) &&
-           tab_ahead_bands_of(v, base, n, by_moments(v, n), &before, &r->bands);
+    if (!pick_past(a, past, after, r->upto, &before) ||
+        !tab_ahead_bands_of(v, base, n, by_moments(v, n), g, &before, &r->bands))
+        return false;
+    r->judged = square_of(v, n, r->bands.cuts.own);
+    r->before = square_of(before.past, before.pasts, r->bands.past.own);
+    return true;
 }
 
-/* What lies farther than is learned at is judged from hardly more than one moment, which tells no
- * quantiles: its
- * band is that of the range before, which grows beyond by no less than these errors, as few as they are,
- * say. */
+/* What lies farther than is learned at is judged from hardly more than one moment, which tells no quantiles:
+ * its band is that of the range before, which grows on. */
 static void go_on(const range *before, double most, range *far)
 {
-    double own = far->bands.cuts.own, gain = before->bands.gain;
-    tab_ahead_bands b = before->bands;
-    tab_ahead_band *of[] = { &b.cuts, &b.past };
-    for (size_t k = 0; k < 2; k++) {
-        double over = far->square / (k == 1 ? gain * gain : 1) - of[k]->flat - of[k]->slope * of[k]->reach;
-        double slope = fmax(0, over) / fmax(1, far->distance - of[k]->reach);
-        of[k]->far = fmax(of[k]->far, slope * own / (own + 1));
-    }
-    far->bands = b;
+    far->bands = before->bands;
     far->centre = log(fmax(most, 1)); /* its weights hold from there on */
 }
 
-/* Ranges of distances with enough judged rows each; the last has no end. False: memory. */
-static bool fit_ranges(tab_arena *a, const tab_ahead_work *w, const tab_ahead_answers *past,
-                       const tab_ahead_answers *at, size_t cuts, tab_later *l)
+/* How errors grow, told from the ranges together: within one there are too few to tell. */
+static tab_ahead_growth growth_of(const tab_later *l, const tab_ahead_work *w)
+{
+    double first = l->last;
+    for (size_t r = 0; r < w->rows; r++)
+        if (!isnan(w->y[r]) && w->pos[r] < first)
+            first = w->pos[r];
+    tab_ahead_square v[2 * RANGES];
+    for (size_t k = 0; k < l->ranges; k++)
+        v[k] = l->range[k].judged, v[l->ranges + k] = l->range[k].before;
+    return tab_ahead_grows(v, 2, l->ranges, w->most, l->last - first + 1);
+}
+
+/* Ranges of distances with enough judged rows each; the last has no end. */
+static void part_ranges(const tab_ahead_work *w, const tab_ahead_answers *at, size_t cuts, tab_later *l)
 {
     double after = 0;
     for (size_t k = 1; k <= RANGES; k++) {
@@ -159,14 +173,25 @@ static bool fit_ranges(tab_arena *a, const tab_ahead_work *w, const tab_ahead_an
             }
         if (k < RANGES && (n < LEAST || rest < LEAST))
             continue;
-        l->range[l->ranges].upto = upto;
-        range *r = &l->range[l->ranges++];
-        if (!fit_range(a, w, past, at, cuts, after, r))
-            return false;
-        if (!w->t->classification && k == RANGES && after >= w->most && r > l->range)
-            go_on(r - 1, w->most, r);
-        after = upto;
+        l->range[l->ranges++].upto = after = upto;
     }
+}
+
+/* Weights and bands of all ranges: of each by itself, then by what all say of the growth. False: memory. */
+static bool fit_ranges(tab_arena *a, const tab_ahead_work *w, const tab_ahead_answers *past,
+                       const tab_ahead_answers *at, size_t cuts, tab_later *l)
+{
+    part_ranges(w, at, cuts, l);
+    bool far = l->ranges > 1 && l->range[l->ranges - 2].upto >= w->most;
+    for (int round = 0; round < (l->ranges > 1 && !w->t->classification ? 2 : 1); round++) {
+        tab_ahead_growth g = round > 0 ? growth_of(l, w) : (tab_ahead_growth){ 0 };
+        for (size_t k = 0; k < l->ranges; k++)
+            if (!fit_range(a, w, past, at, cuts, k > 0 ? l->range[k - 1].upto : 0, round > 0 ? &g : NULL,
+                           &l->range[k]))
+                return false;
+    }
+    if (far && !w->t->classification)
+        go_on(&l->range[l->ranges - 2], w->most, &l->range[l->ranges - 1]);
     return true;
 }
 
@@ -222,6 +247,7 @@ static tab_later *keep(tab_arena *a, const tab_ahead_task *t, const tab_ahead_wo
                            .kinds = c->kinds,
                            .scale = c->scale,
                            .mean = c->mean,
+                           .moved = c->moved,
                            .place = c->place,
                            .base = c->base,
                            .cols = c->cols,
@@ -380,10 +406,12 @@ static void write_number(const tab_later *l, const tab_ahead_answers *z, size_t 
         for (size_t q = 0; q < TAB_LEVELS; q++)
             off[q] += share[k] * z->scale[i] * tab_ahead_quantile(&r[k]->bands, d, q);
     }
+    double reach[TAB_LEVELS];
+    tab_ahead_reach(z, i, at, off, reach);
     *value = tab_ahead_back(&l->work, at);
     *spread = l->work.logged ? *value * sd : sd;
     for (size_t q = 0; q < TAB_LEVELS; q++)
-        quantile[q] = tab_ahead_back(&l->work, at + off[q]);
+        quantile[q] = tab_ahead_back(&l->work, reach[q]);
 }
 
 static void write_classes(const tab_later *l, const tab_ahead_answers *z, size_t i, double *other, double *p)

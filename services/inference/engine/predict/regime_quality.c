@@ -170,7 +170,8 @@ float tab_asked_beyond(const tab_fitted *f, size_t row, float *out)
     bool fresh = f->asked.of[row] == TAB_REGIME_NEW_GROUP && f->split.kind == TAB_SPLIT_RANDOM;
     if (fresh && s->classification)
         tab_draw_to_shares(s, f->split.fresh_left, out);
-    return (f->far != NULL ? f->far[row] : 0) + (fresh && !s->classification ? (float)f->split.fresh_gap : 0);
+    return (f->far != NULL ? f->far[row] : 0) + (f->few != NULL ? f->few[row] : 0) +
+           (fresh && !s->classification ? (float)f->split.fresh_gap : 0);
 }
 
 /* How the rows without a target lie to the others. */
@@ -388,9 +389,10 @@ bool tab_regime_quality(tab_arena *a, const tab_fitted *f, Tabella__Prediction *
     m->regimes = tab_arena_new_of(a, Tabella__RegimeQuality *, TAB_REGIMES + TAB_AHEAD_RANGES);
     if (m->regimes == NULL || (f->ahead != NULL && !later(a, f, m)))
         return false;
-    tab_regime kind = f->split.kind == TAB_SPLIT_GROUP    ? TAB_REGIME_NEW_GROUP
-                      : f->split.kind == TAB_SPLIT_RANDOM ? TAB_REGIME_ALIKE
-                                                          : TAB_REGIME_LATER;
+    bool gaps = f->split.kind == TAB_SPLIT_TIME && f->asked.rows[TAB_REGIME_LATER] == 0; /* gaps.h */
+    tab_regime kind = f->split.kind == TAB_SPLIT_GROUP            ? TAB_REGIME_NEW_GROUP
+                      : gaps || f->split.kind == TAB_SPLIT_RANDOM ? TAB_REGIME_ALIKE
+                                                                  : TAB_REGIME_LATER;
     if (kind != TAB_REGIME_LATER && f->asked.rows[kind] > 0 && !as_fitted(a, f, kind, m))
         return false;
     return !tab_arena_full(a);

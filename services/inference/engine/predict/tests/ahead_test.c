@@ -314,6 +314,78 @@ Test(ahead, bands_grow_beyond_the_distances_that_were_judged, .timeout = 600)
     cr_expect_geq(covered, 0.6, "%g", covered);
 }
 
+/* A level that rose by half in the last eight days: whether it stays nobody knows, so the band holds both. */
+Test(ahead, a_level_that_just_moved_is_in_the_band, .timeout = 600)
+{
+    static const char *const names[] = { "day", "index" };
+    double covered = 0;
+    for (size_t seed = 0; seed < 8; seed++) {
+        made m;
+        open_table(&m, names, 2);
+        for (size_t k = 0; k < 200; k++) {
+            double y = (k < 162 ? 100 : 150) + 6 * bell(1000 * seed + k, 31);
+            char day[32];
+            snprintf(day, sizeof day, "%zu-%02zu-%02zu", 2020 + k / 336, 1 + k % 336 / 28, 1 + k % 28);
+            tab_builder_text(m.b[0], tab_str_of(day));
+            target(&m, round(100 * y) / 100, k >= 170);
+        }
+        worth w = answer(&m, "index");
+        all_are(&w, 1, "time");
+        covered += w.covered / 8;
+        tab_arena_free(m.a);
+    }
+    cr_expect_geq(covered, 0.7, "%g", covered);
+}
+
+/* Sixty clients of six rows, sixty of one; another row of each of the latter is asked. */
+Test(ahead, rows_of_clients_seen_once_are_not_answered_as_those_of_known_ones, .timeout = 600)
+{
+    static const char *const names[] = { "client", "dose", "index" };
+    double covered = 0;
+    for (size_t seed = 0; seed < 4; seed++) {
+        made m;
+        open_table(&m, names, 3);
+        for (size_t i = 0; i < 480; i++) {
+            size_t who = i < 360 ? i % 60 : 60 + i % 60;
+            double dose = round(100 * bell(1000 * seed + i, 34)) / 100;
+            double y = 50 + 10 * bell(200 * seed + who, 35) + 2 * dose + 2 * bell(1000 * seed + i, 36);
+            name(&m, 0, "client", who);
+            tab_builder_number(m.b[1], dose);
+            target(&m, round(100 * y) / 100, i >= 420);
+        }
+        covered += answer(&m, "index").covered / 4;
+        tab_arena_free(m.a);
+    }
+    cr_expect_geq(covered, 0.65, "%g", covered);
+}
+
+/* Twenty months of a walk that nobody measured, between others; and as many drawn at random. */
+Test(ahead, rows_in_a_gap_are_answered_as_far_from_others_as_they_are, .timeout = 600)
+{
+    static const char *const names[] = { "month", "index" };
+    double covered[2] = { 0 }, wide[2] = { 0 };
+    for (size_t seed = 0; seed < 16; seed++) {
+        made m;
+        double y = 1000;
+        open_table(&m, names, 2);
+        for (size_t k = 0; k < 200; k++) {
+            bool gap = k >= 90 && k < 110, some = draw(100 * seed + k, 33) < 0.1 && k > 1 && k < 198;
+            y += 10 * bell(1000 * seed + k, 32);
+            month(&m, 0, k);
+            target(&m, round(100 * y) / 100, seed < 8 ? gap : some);
+        }
+        worth w = answer(&m, "index");
+        all_are(&w, 0, seed < 8 ? "time" : "random");
+        covered[seed >= 8] += w.covered / 8;
+        const double *q = w.p->missing_target_results->quantiles;
+        wide[seed >= 8] += q[w.p->n_quantile_levels - 2] - q[1];
+        tab_arena_free(m.a);
+    }
+    cr_expect_geq(covered[0], 0.6, "%g", covered[0]);
+    cr_expect_geq(covered[1], 0.65, "%g", covered[1]);
+    cr_expect_gt(wide[0], 1.5 * wide[1]);
+}
+
 static void visits(made *m, bool whole)
 {
     static const char *const names[] = { "patient", "dose", "pulse" };

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "services/inference/engine/features/mix.h"
+#include "services/inference/engine/predict/ahead_parts.h"
 #include "services/inference/engine/predict/fitted.h"
 
 enum { COLS = 3, DAYS = 360, AHEAD = 60, SHOPS = 4, SEEDS = 5 };
@@ -119,6 +120,49 @@ Test(later, a_trend_goes_on_and_its_intervals_stay_narrow, .timeout = 600)
     }
     cr_expect_lt(sqrt(error), 2, "noise is 1: %g", sqrt(error));
     cr_expect_lt(wide, 6, "80 %% of the noise is 2.6 wide: %g", wide);
+}
+
+/* Days as far ahead as one and a half times what is known: a trend of 0.2 a day, noise of 1. */
+Test(later, a_trend_goes_on_far_beyond_what_was_judged, .timeout = 600)
+{
+    enum { KNOWN = 160, FAR = 240 };
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)2 << 30);
+    double *known, *truth, error = 0, in = 0;
+    TAB_AUTO(tab_fitted) *f = fit(a, walks(a, 4, 0, KNOWN, 0.2, &known));
+    const Tabella__Prediction *m = serve(a, f, walks(a, 4, KNOWN, FAR, 0.2, &truth));
+    for (size_t r = 0; r < FAR * SHOPS; r++) {
+        double off = (m->results->value[r] - truth[r]) / step_of(r % SHOPS);
+        const double *q = m->results->quantiles + r * m->n_quantile_levels;
+        error += off * off / (FAR * SHOPS);
+        in += (truth[r] >= q[1] && truth[r] <= q[m->n_quantile_levels - 2]) / (double)(FAR * SHOPS);
+    }
+    cr_expect_lt(sqrt(error), 6, "the last value is off by 28: %g", sqrt(error));
+    cr_expect_geq(in, 0.7, "covered %g", in);
+}
+
+static tab_ahead_growth grown(double near, double middle, double far, double own)
+{
+    tab_ahead_square v[] = { { 5, near, own }, { 20, middle, own }, { 80, far, own } };
+    return tab_ahead_grows(v, 1, 3, 100, 500);
+}
+
+static double share_of(const tab_ahead_growth *g, double d)
+{
+    return g->flat + g->slope * d + g->curve * d * d;
+}
+
+/* What is expected of errors five times as far as any that were judged. */
+Test(later, errors_grow_beyond_what_was_judged_as_far_as_the_past_does_not_exclude_it)
+{
+    tab_ahead_growth walk = grown(5, 20, 80, 30), steady = grown(2, 2, 2, 30), few = grown(2, 2, 2, 2);
+    tab_ahead_growth none = tab_ahead_grows(NULL, 0, 0, 100, 500);
+    cr_expect_float_eq(share_of(&walk, 100), 1, 0.05);
+    cr_expect_gt(share_of(&walk, 500), 5);
+    cr_expect_lt(share_of(&steady, 500), 2.5, "%g", share_of(&steady, 500));
+    cr_expect_gt(share_of(&few, 500), 1.5 * share_of(&steady, 500), "two errors exclude little");
+    cr_expect_gt(share_of(&none, 500), share_of(&few, 500));
+    cr_expect_gt(share_of(&walk, 5) / share_of(&walk, 100), 0.03);
+    cr_expect_lt(share_of(&walk, 5) / share_of(&walk, 100), 0.12);
 }
 
 /* Rows answered alone, and those among the fitted times. */
