@@ -2,7 +2,7 @@
 #include "services/jobs/jobs.h"
 
 #include "services/jobs/drift.h"
-#include "services/jobs/outcomes.h"
+#include "services/jobs/outcomes/outcomes.h"
 
 #include <stdio.h>
 #include <time.h>

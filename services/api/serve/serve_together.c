@@ -24,11 +24,11 @@
 #include "proto/inference.pb-c.h"
 #include "proto/jobs.pb-c.h"
 #include "services/api/render/members.h"
+#include "services/api/render/receipts.h"
 #include "services/api/render/render.h"
 #include "services/api/runs/body.h"
 #include "services/api/serve/bills.h"
 #include "services/api/serve/places.h"
-#include "services/api/serve/serve_receipts.h"
 #include "services/api/service_calls.h"
 
 enum {

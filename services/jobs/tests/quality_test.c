@@ -1,4 +1,4 @@
-#include "services/jobs/quality.h"
+#include "services/jobs/outcomes/quality.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,5 +1,5 @@
-/* See serve_receipts.h. Nothing is stored or asked for: the endpoint's key came with its row. */
-#include "services/api/serve/serve_receipts.h"
+/* See receipts.h. Nothing is stored or asked for: the endpoint's key came with its row. */
+#include "services/api/render/receipts.h"
 #include "common/bundle/bundle_json.h"
 #include "proto/events.pb-c.h"
 #include "proto/jobs.pb-c.h"

@@ -4,7 +4,7 @@
  *
  * so what was counted is what is known as counted, whoever dies where, and a call that is sent again counts
  * nothing twice. Ids are forgotten when their receipts are no longer taken (store_sweep.c). */
-#include "services/jobs/outcomes.h"
+#include "services/jobs/outcomes/outcomes.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 #include "common/base/proto.h"
 #include "services/jobs/endpoint.h"
-#include "services/jobs/quality.h"
+#include "services/jobs/outcomes/quality.h"
 #include "services/jobs/work.h"
 
 enum { DAYS_SHOWN = 400, TASKS = 3, UUID = 36 };

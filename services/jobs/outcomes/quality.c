@@ -1,6 +1,6 @@
 /* See quality.h. Means and squares are joined by the update of Chan, Golub & LeVeque (1983), so that large
  * outcomes of small spread lose no digits. */
-#include "services/jobs/quality.h"
+#include "services/jobs/outcomes/quality.h"
 
 #include <ctype.h>
 #include <math.h>

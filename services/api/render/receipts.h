@@ -1,8 +1,10 @@
 /* Receipts of the rows of an answer (common/security/receipt.h). */
-#ifndef TAB_API_SERVE_RECEIPTS_H
-#define TAB_API_SERVE_RECEIPTS_H
+#ifndef TAB_API_RENDER_RECEIPTS_H
+#define TAB_API_RENDER_RECEIPTS_H
 
+#include "common/bundle/bundle_json.h"
 #include "common/security/receipt.h"
+#include "proto/jobs.pb-c.h"
 #include "services/api/api.h"
 
 /* What all receipts of an answer have in common; read by the threads that write it. */
