@@ -102,7 +102,7 @@ static tab_status add(reader *r, const tab_table *t, tab_str sheet)
                                               (unsigned long long)r->most->cells);
 }
 
-/* What a part is called among several: its title, else its number; behind the sheet's name, if there is one. */
+/* What a part is called among several: its title, else its number; behind the sheet's name, if any. */
 static tab_str part_name(reader *r, tab_str sheet, tab_str title, size_t k)
 {
     enum { TITLE = 48 };

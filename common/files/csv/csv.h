@@ -6,8 +6,8 @@
  * column in which every present field is a JSON number whose digits a double holds becomes numbers, any other
  * text: a code such as 007 keeps its zeros. Records of another width lose nothing: short ones are padded with
  * null, long ones widen the table by columns without a name. A line without any character is no record; one
- * whose fields are all empty is a row. What is read is one table: layout.h says whether several lie in it, and
- * names columns by all rows of the header. */
+ * whose fields are all empty is a row. What is read is one table: layout.h says whether several lie in it,
+ * and names columns by all rows of the header. */
 #ifndef TAB_FILES_CSV_H
 #define TAB_FILES_CSV_H
 

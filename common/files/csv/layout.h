@@ -12,8 +12,8 @@
  *   Ulm        9
  *   Source: ...                    -> notes, which are no rows
  *
- * A gap alone parts nothing: a table may stand in groups, and a header that is repeated is dropped. Line classes
- * and the order of these decisions follow Christodoulakis et al. 2020 (Pytheas); there is no learnt part. */
+ * A gap alone parts nothing: a table may stand in groups, and a header that is repeated is dropped. Line
+ * classes follow Christodoulakis et al. 2020 (Pytheas); there is no learnt part (decision 0425). */
 #ifndef TAB_FILES_LAYOUT_H
 #define TAB_FILES_LAYOUT_H
 
@@ -40,7 +40,8 @@ typedef struct {
     bool total;             /* a row of totals was left out */
 } tab_layout_part;
 
-/* ret: (TAB_LAYOUT_PARTS). One part at least; where nothing is to be done it is t itself. Errors: INTERNAL. */
+/* ret: (TAB_LAYOUT_PARTS). One part at least; where nothing is to be done it is t itself. Errors: INTERNAL
+ * (memory). */
 tab_status tab_layout_parts(tab_arena *a, const tab_table *t, const tab_layout_seen *seen,
                             tab_layout_part *ret, size_t *ret_n, tab_error *err) TAB_CHECKED;
 

@@ -126,8 +126,8 @@ static bool is_header(const tab_top_record *r, size_t n)
 }
 
 /* Is the last of h records a row of names, above columns of values in the n records behind it? Each of these
- * columns has a name in one of them, none a value in the last. The number of columns that the last names; 0: it is
- * no such row. */
+ * columns has a name in one of them, none a value in the last. The number of columns that the last names; 0:
+ * it is no such row. */
 static size_t names_values(const tab_top_record *r, size_t h, size_t n)
 {
     size_t over = 0;
@@ -181,8 +181,8 @@ static size_t block_end(const tab_top_record *r, size_t i, size_t n)
     return end;
 }
 
-/* Among the first n records of all, which look like titles: the one at which a table of its own begins, which a
- * gap ends; n: there is none. */
+/* Among the first n records of all, which look like titles: the one at which a table of its own begins, which
+ * a gap ends; n: there is none. */
 static size_t table_above(const tab_top_record *r, size_t n, size_t all)
 {
     enum { RECORDS_LEAST = 4 };
@@ -199,8 +199,8 @@ static size_t table_above(const tab_top_record *r, size_t n, size_t all)
     return n;
 }
 
-/* A title fills the first of many fields, or is alone on its line; or a gap sets it off, or names of three columns
- * stand right below. m: the usual number of filled fields. */
+/* A title fills the first of many fields, or is alone on its line; or a gap sets it off, or names of three
+ * columns stand right below. m: the usual number of filled fields. */
 static bool is_title(const tab_top_record *r, size_t n, size_t m)
 {
     bool gap = n > 2 && (r[1].filled == 0 || r[1].below_gap);

@@ -1,9 +1,9 @@
 /* Where a table begins among the first records of a file or a sheet: how many stand above it (titles,
- * notes), and whether the next ones, up to three, are its header. Titles are leading records that fill half of
- * the usual number of fields or less, from the left; a table of its own that is narrower than what follows a
- * gap is none. The first record is data where it holds values in columns of values, holds no name there, and is
- * no row of years or of positions. A second and third record are of the header where they name two columns of
- * values at least, and every one together with what stands above. */
+ * notes), and whether the next ones, up to three, are its header. Titles are leading records that fill half
+ * of the usual number of fields or less, from the left; a table of its own that is narrower than what follows
+ * a gap is none. The first record is data where it holds values in columns of values, holds no name there,
+ * and is no row of years or of positions. A second and third record are of the header where they name two
+ * columns of values at least, and every one together with what stands above. */
 #ifndef TAB_FILES_TOP_H
 #define TAB_FILES_TOP_H
 
