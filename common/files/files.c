@@ -102,6 +102,53 @@ static tab_status add(reader *r, const tab_table *t, tab_str sheet)
                                               (unsigned long long)r->most->cells);
 }
 
+/* What a part is called among several: its title, else its number; behind the sheet's name, if any. */
+static tab_str part_name(reader *r, tab_str sheet, tab_str title, size_t k)
+{
+    enum { TITLE = 48 };
+    char text[128];
+    while (title.n > 0 && strchr(" :\t", title.p[title.n - 1]) != NULL)
+        title.n--;
+    size_t n = title.n < TITLE ? title.n : TITLE;
+    while (n > 0 && !tab_utf8_valid((tab_str){ title.p, n }))
+        n--;
+    int len = snprintf(text, sizeof text, "%.*s%s", (int)(sheet.n < 64 ? sheet.n : 64), sheet.p,
+                       sheet.n > 0 ? "_" : "");
+    size_t room = sizeof text - (size_t)len;
+    len += n > 0 ? snprintf(text + len, room, "%.*s", (int)n, title.p)
+                 : snprintf(text + len, room, "%zu", k + 1);
+    return tab_arena_copy(r->a, (tab_str){ text, (size_t)len });
+}
+
+/* The tables that lie in one that was read from a file or a sheet of it. */
+static tab_status add_parts(reader *r, tab_str name, const tab_table *t, const tab_layout_seen *seen,
+                            tab_str sheet, bool named)
+{
+    tab_layout_part part[TAB_LAYOUT_PARTS];
+    size_t n;
+    TAB_TRY(tab_layout_parts(r->a, t, seen, part, &n, r->err));
+    if (n > 1)
+        note(r, t->id, "%zu tables were found in it", n);
+    for (size_t i = 0; i < n; i++) {
+        tab_table *own = tab_arena_new_of(r->a, tab_table, 1);
+        tab_str suffix = n > 1 ? part_name(r, named ? sheet : TAB_S(""), part[i].title, i) : sheet;
+        if (own == NULL)
+            return tab_no_memory(r->err);
+        *own = *part[i].table;
+        own->id = n > 1 ? stem(r->a, name, suffix) : t->id;
+        if (part[i].heads > 1)
+            note(r, own->id, "the header has %zu rows; names are of all of them", part[i].heads);
+        if (part[i].notes > 0)
+            note(r, own->id, "notes on lines below: %zu, which are no rows", part[i].notes);
+        if (part[i].repeated > 0)
+            note(r, own->id, "headers that come again: %zu, which are no rows", part[i].repeated);
+        if (part[i].total)
+            note(r, own->id, "the last record sums up the others and is no row");
+        TAB_TRY(add(r, own, suffix));
+    }
+    return TAB_OK;
+}
+
 static tab_status read_csv(reader *r, tab_str name, tab_str bytes)
 {
     const tab_table *t;
@@ -124,7 +171,7 @@ static tab_status read_csv(reader *r, tab_str name, tab_str bytes)
         note(r, id, "%zu long records are kept in columns without a name", n.widened);
     if (n.total)
         note(r, id, "the last record sums up the others and is no row");
-    return add(r, t, TAB_S(""));
+    return add_parts(r, name, t, &n.seen, TAB_S(""), false);
 }
 
 static tab_status read_json(reader *r, tab_str name, tab_str bytes)
@@ -227,7 +274,7 @@ static tab_status read_book(reader *r, tab_str name, const tab_zip *z, book_fn f
             note(r, t->id, "the first row holds values, so columns have no names");
         if (sheet[i].notes.total)
             note(r, t->id, "the last row sums up the others and is no row");
-        TAB_TRY(add(r, t, sheet[i].name));
+        TAB_TRY(add_parts(r, name, t, &sheet[i].notes.seen, sheet[i].name, kept > 1));
     }
     return TAB_OK;
 }

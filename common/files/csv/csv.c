@@ -12,7 +12,7 @@
 #include "common/json/json.h"
 
 enum { FIELDS_MOST = 1 << 16 }; /* of a record: what has more is a file of commas, not of columns */
-enum { GUESS_RECORDS = 1000 };
+enum { GUESS_RECORDS = 1000, GAPS = 256 }; /* a file with more gaps is written so, line by line */
 
 typedef struct {
     tab_str name;
@@ -27,8 +27,10 @@ typedef struct {
     tab_arena *a;
     tab_csv_lexer top; /* at the header, or at the first row without one */
     column **col;      /* (cols) */
-    size_t cols, cap, rows, rows_hint;
-    bool header;
+    size_t cols, cap, rows, rows_hint, heads;
+    tab_str *upper[TAB_TOP_HEADS]; /* (cols of it) the header's rows above the names */
+    size_t upper_n[TAB_TOP_HEADS];
+    uint32_t *gap; /* (GAPS) */
     tab_csv_notes notes;
     tab_error *err;
 } reader;
@@ -70,14 +72,50 @@ static tab_status names(reader *r, tab_csv_lexer *f)
     return TAB_OK;
 }
 
-/* The next record, unread. */
-static bool pass_by(tab_csv_lexer *f)
+/* A row of the header that stands above the names. */
+static tab_status upper(reader *r, tab_csv_lexer *f, size_t head)
 {
-    tab_str s;
+    tab_str s, *cell = tab_arena_new_of(r->a, tab_str, TAB_TOP_COLS);
+    bool last = false;
+    size_t k = 0;
+    if (cell == NULL)
+        return tab_no_memory(r->err);
+    for (; !last && tab_csv_field(f, &s, &last); k++)
+        if (k < TAB_TOP_COLS)
+            cell[k] = tab_arena_copy(r->a, s);
+    r->upper[head] = cell;
+    r->upper_n[head] = k < TAB_TOP_COLS ? k : TAB_TOP_COLS;
+    return TAB_OK;
+}
+
+static tab_status header(reader *r, tab_csv_lexer *f)
+{
+    for (size_t i = 0; i < r->heads && tab_csv_record(f, NULL); i++)
+        TAB_TRY(i + 1 < r->heads ? upper(r, f, i) : names(r, f));
+    return TAB_OK;
+}
+
+/* The next record, unread but for its only filled field. */
+static bool pass_by(tab_csv_lexer *f, tab_arena *a, tab_str *ret_line)
+{
+    tab_str s, line = TAB_S("");
+    size_t filled = 0;
     bool is = tab_csv_record(f, NULL);
     for (bool last = !is; !last && tab_csv_field(f, &s, &last);)
-        ;
+        if (s.n > 0 && filled++ == 0 && ret_line != NULL)
+            line = tab_arena_copy(a, s);
+    if (filled == 1 && ret_line != NULL)
+        *ret_line = line;
     return is;
+}
+
+static tab_status note_gap(reader *r, size_t row)
+{
+    if (r->gap == NULL && (r->gap = tab_arena_new_of(r->a, uint32_t, GAPS)) == NULL)
+        return tab_no_memory(r->err);
+    if (r->notes.seen.gaps < GAPS && row < UINT32_MAX)
+        r->gap[r->notes.seen.gaps++] = (uint32_t)row;
+    return TAB_OK;
 }
 
 static tab_status whole(const tab_csv_lexer *f, tab_error *err)
@@ -184,11 +222,12 @@ static tab_status read_rows(reader *r)
 {
     tab_csv_lexer f = r->top;
     size_t width, n;
-    if (r->header && tab_csv_record(&f, NULL))
-        TAB_TRY(names(r, &f));
+    TAB_TRY(header(r, &f));
     TAB_TRY(guess(r, f, &width));
     TAB_TRY(begin_columns(r, 0, r->cols));
-    while (!f.too_long && tab_csv_record(&f, &r->notes.empty)) {
+    for (size_t empty = 0; !f.too_long && tab_csv_record(&f, &r->notes.empty); empty = r->notes.empty) {
+        if (r->notes.empty > empty && r->rows > 0)
+            TAB_TRY(note_gap(r, r->rows));
         TAB_TRY(add_record(r, &f, false, &n));
         r->notes.padded += n < width;
         r->notes.widened += n > width;
@@ -214,8 +253,8 @@ static tab_status read_again(reader *r)
     r->rows = rows;
     if (n == 0)
         return TAB_OK;
-    if (r->header)
-        pass_by(&f);
+    for (size_t i = 0; i < r->heads; i++)
+        pass_by(&f, NULL, NULL);
     while (tab_csv_record(&f, NULL))
         TAB_TRY(add_record(r, &f, true, &n));
     return TAB_OK;
@@ -240,10 +279,10 @@ static bool top_of(tab_csv_lexer f, tab_top *ret)
     size_t n = 0;
     if (record == NULL)
         return false;
-    while (n < TAB_TOP_RECORDS && f.p < most && tab_csv_record(&f, NULL)) {
+    for (size_t blank = 0; n < TAB_TOP_RECORDS && f.p < most && tab_csv_record(&f, &blank); blank = 0) {
         tab_str s;
         bool last = false;
-        record[n] = (tab_top_record){ 0 };
+        record[n] = (tab_top_record){ .below_gap = blank > 0 };
         for (size_t k = 0; !last && tab_csv_field(&f, &s, &last); k++)
             tab_top_cell(&record[n], k, s);
         n++;
@@ -251,6 +290,26 @@ static bool top_of(tab_csv_lexer f, tab_top *ret)
     *ret = tab_top_find(record, n);
     free(record);
     return true;
+}
+
+/* For layout.h. */
+static tab_status seen(reader *r)
+{
+    tab_layout_seen *s = &r->notes.seen;
+    size_t uppers = r->heads > 1 ? r->heads - 1 : 0;
+    s->header = r->notes.header;
+    s->texts = true;
+    s->gap = r->gap;
+    tab_str *cell = uppers > 0 ? tab_arena_new_of(r->a, tab_str, uppers * r->cols) : NULL;
+    if (cell == NULL)
+        return uppers > 0 ? tab_no_memory(r->err) : TAB_OK;
+    for (size_t i = 0; i < uppers; i++)
+        for (size_t k = 0; k < r->cols && k < r->upper_n[i]; k++)
+            cell[i * r->cols + k] = r->upper[i][k];
+    s->upper = cell;
+    s->uppers = uppers;
+    s->cols = r->cols;
+    return TAB_OK;
 }
 
 static tab_status read_text(reader *r, tab_str text, tab_table *t)
@@ -264,9 +323,10 @@ static tab_status read_text(reader *r, tab_str text, tab_table *t)
     tab_top top;
     if (!top_of(*f, &top))
         return tab_no_memory(r->err);
-    while (r->notes.skipped < top.skip && pass_by(f))
+    while (r->notes.skipped < top.skip && pass_by(f, r->a, &r->notes.seen.title))
         r->notes.skipped++;
-    r->header = r->notes.header = top.header;
+    r->heads = top.heads;
+    r->notes.header = top.heads > 0;
     TAB_TRY(read_rows(r));
     if (r->cols == 0)
         return tab_fail(r->err, TAB_VALIDATION, "", "the file holds no header and no rows");
@@ -277,7 +337,7 @@ static tab_status read_text(reader *r, tab_str text, tab_table *t)
     TAB_TRY(finish(r, col));
     *t = (tab_table){ .id = t->id, .rows = r->rows, .cols = r->cols, .col = col };
     r->notes.total = tab_total_row_cut(t, col);
-    return TAB_OK;
+    return seen(r);
 }
 
 /* Text has hardly a sign that a terminal or a printer would obey: bytes of something else have many. The

@@ -6,12 +6,13 @@
  * column in which every present field is a JSON number whose digits a double holds becomes numbers, any other
  * text: a code such as 007 keeps its zeros. Records of another width lose nothing: short ones are padded with
  * null, long ones widen the table by columns without a name. A line without any character is no record; one
- * whose fields are all empty is a row. */
+ * whose fields are all empty is a row. What is read is one table: layout.h says whether several lie in it,
+ * and names columns by all rows of the header. */
 #ifndef TAB_FILES_CSV_H
 #define TAB_FILES_CSV_H
 
 #include "common/files/csv/dialect.h"
-#include "common/table/table.h"
+#include "common/files/csv/layout.h"
 
 typedef struct {
     tab_csv_dialect dialect;
@@ -20,6 +21,7 @@ typedef struct {
     size_t skipped, comments;      /* records above the header; lines */
     size_t zeros;                  /* zero bytes, which became U+FFFD */
     bool header, total;            /* there is one; a record of totals was left out */
+    tab_layout_seen seen;          /* for layout.h; its parts are in the arena */
 } tab_csv_notes;
 
 /* The bytes need no terminator. Errors: VALIDATION (message names the line: an unclosed quote, a quoted field

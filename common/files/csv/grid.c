@@ -18,9 +18,11 @@ struct tab_grid {
     early *cell; /* (n) of the first rows */
     size_t n, cap;
     bool any, decided;
-    size_t base, row, col;   /* the first row with a cell; the cell before */
-    size_t first;            /* row of the first record */
-    tab_str *name;           /* (cols_most) */
+    size_t base, row, col;         /* the first row with a cell; the cell before */
+    size_t first;                  /* row of the first record */
+    tab_str *name;                 /* (cols_most) */
+    tab_str *upper[TAB_TOP_HEADS]; /* (cols_most) the header's rows above the names */
+    size_t uppers;
     tab_builder **b;         /* (cols_most) */
     size_t from, cols, rows; /* columns [from, cols) */
     tab_grid_notes notes;
@@ -69,6 +71,14 @@ static tab_str text_of(tab_cell x, char buf[32])
     return x.kind == TAB_CELL_NUMBER ? (tab_str){ buf, tab_number_text(x.num, buf) } : x.text;
 }
 
+/* The last line of one text among the first rows. */
+static void title_of(tab_grid *g, const tab_top_record *record, size_t rows)
+{
+    for (size_t i = 0; i < g->n && g->cell[i].row - g->base < rows; i++)
+        if (record[g->cell[i].row - g->base].filled == 1 && g->cell[i].x.kind == TAB_CELL_TEXT)
+            g->notes.seen.title = g->cell[i].x.text;
+}
+
 /* Where the table begins; then what was kept goes where it belongs. */
 static tab_status decide(tab_grid *g, tab_error *err)
 {
@@ -84,16 +94,23 @@ static tab_status decide(tab_grid *g, tab_error *err)
     for (size_t i = 0; i < records; i++) /* as in CSV, where all lines of a sheet are of one width */
         record[i].width = g->cols - g->from;
     tab_top top = tab_top_find(record, records);
+    g->notes = (tab_grid_notes){ .skipped = top.skip, .header = top.heads > 0 };
+    title_of(g, record, top.skip);
     free(record);
-    g->notes = (tab_grid_notes){ .skipped = top.skip, .header = top.header };
-    g->first = g->base + top.skip + top.header;
+    g->first = g->base + top.skip + top.heads;
     g->decided = true;
+    g->uppers = top.heads > 1 ? top.heads - 1 : 0;
+    for (size_t i = 0; i < g->uppers; i++)
+        if ((g->upper[i] = tab_arena_new_of(g->a, tab_str, g->cols_most)) == NULL)
+            return tab_no_memory(err);
     for (size_t i = 0; i < g->n; i++) {
         const early *e = &g->cell[i];
         if (e->row >= g->first)
             TAB_TRY(put(g, e->row, e->col, e->x, err));
-        else if (top.header && e->row + 1 == g->first)
+        else if (e->row + 1 == g->first && top.heads > 0)
             g->name[e->col] = tab_arena_copy(g->a, text_of(e->x, buf));
+        else if (e->row + top.heads >= g->first)
+            g->upper[e->row + top.heads - g->first][e->col] = tab_arena_copy(g->a, text_of(e->x, buf));
     }
     return TAB_OK;
 }
@@ -132,6 +149,24 @@ tab_status tab_grid_cell(tab_grid *g, size_t row, size_t col, tab_cell x, tab_er
     return put(g, row, col, x, err);
 }
 
+/* For layout.h, of a table whose columns begin at g->from. */
+static tab_status seen(tab_grid *g, size_t cols, tab_error *err)
+{
+    tab_layout_seen *s = &g->notes.seen;
+    s->header = g->notes.header;
+    tab_str *cell = g->uppers > 0 ? tab_arena_new_of(g->a, tab_str, g->uppers * cols) : NULL;
+    if (cell == NULL)
+        return g->uppers > 0 ? tab_no_memory(err) : TAB_OK;
+    for (size_t i = 0; i < g->uppers; i++)
+        for (size_t k = 0; k < cols; k++)
+            if (g->upper[i][g->from + k].p != NULL)
+                cell[i * cols + k] = g->upper[i][g->from + k];
+    s->upper = cell;
+    s->uppers = g->uppers;
+    s->cols = cols;
+    return TAB_OK;
+}
+
 tab_status tab_grid_table(tab_grid *g, tab_str id, const tab_table **ret, tab_grid_notes *notes,
                           tab_error *err)
 {
@@ -157,6 +192,7 @@ tab_status tab_grid_table(tab_grid *g, tab_str id, const tab_table **ret, tab_gr
         return tab_no_memory(err);
     *t = (tab_table){ .id = tab_arena_copy(g->a, id), .rows = g->rows, .cols = cols, .col = col };
     g->notes.total = tab_total_row_cut(t, col);
+    TAB_TRY(seen(g, cols, err));
     *ret = t;
     *notes = g->notes;
     return TAB_OK;

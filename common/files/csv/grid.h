@@ -4,12 +4,13 @@
 #ifndef TAB_FILES_GRID_H
 #define TAB_FILES_GRID_H
 
-#include "common/table/table.h"
+#include "common/files/csv/layout.h"
 
 typedef struct tab_grid tab_grid;
 typedef struct {
     size_t skipped; /* rows above the header, from the first that holds something */
     bool header, total;
+    tab_layout_seen seen; /* for layout.h; its parts are in the arena */
 } tab_grid_notes;
 
 /* Everything is made in the arena; at most so many columns, and rows x columns. */

@@ -1,6 +1,8 @@
 /* See top.h. */
 #include "common/files/csv/top.h"
 
+#include <strings.h>
+
 #include "common/files/csv/dialect.h"
 
 static double whole(tab_str s)
@@ -23,6 +25,37 @@ static tab_str seen(tab_str s)
     return i == s.n ? TAB_S("") : s;
 }
 
+/* What stands in a cell that is not known: no name of a column. */
+static bool is_mark(tab_str s)
+{
+    static const char *const marks[] = { "n/a", "na",   "nan", "null",    "none",          "nil",
+                                         "k.a", "k.A.", "tbd", "missing", "not available", "unknown" };
+    size_t letters = 0;
+    for (size_t i = 0; i < s.n; i++)
+        letters += (s.p[i] | 32) >= 'a' ? 1 : 0;
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (s.n == strlen(marks[i]) && strncasecmp(s.p, marks[i], s.n) == 0)
+            return true;
+    return letters == 0;
+}
+
+tab_top_kind tab_top_kind_of(tab_str s)
+{
+    s = seen(s);
+    if (s.n == 0)
+        return TAB_TOP_EMPTY;
+    return tab_csv_value(s) ? TAB_TOP_VALUE : is_mark(s) ? TAB_TOP_MARK : TAB_TOP_TEXT;
+}
+
+static bool is_sentence(tab_str s)
+{
+    enum { WORDS = 4 };
+    size_t n = 0;
+    for (size_t i = 0; i < s.n && n < WORDS; i++)
+        n += s.p[i] != ' ' && (i == 0 || s.p[i - 1] == ' ');
+    return n == WORDS;
+}
+
 void tab_top_cell(tab_top_record *r, size_t k, tab_str s)
 {
     s = seen(s);
@@ -30,8 +63,9 @@ void tab_top_cell(tab_top_record *r, size_t k, tab_str s)
         r->width = k + 1;
     r->after_gap |= s.n > 0 && r->filled != k;
     r->filled += s.n > 0;
+    r->sentence |= is_sentence(s);
     if (k < TAB_TOP_COLS) {
-        r->kind[k] = s.n == 0 ? 0 : tab_csv_value(s) ? 1 : 2;
+        r->kind[k] = (uint8_t)tab_top_kind_of(s);
         r->number[k] = whole(s);
     }
 }
@@ -59,7 +93,7 @@ static bool counts_up(const tab_top_record *h, const tab_top_record *body)
     double before = -1, body_before = -1;
     size_t n = 0;
     for (size_t k = 0; k < h->width && k < TAB_TOP_COLS; k++) {
-        if (h->kind[k] != 1)
+        if (h->kind[k] != TAB_TOP_VALUE)
             continue;
         double x = h->number[k], y = body->number[k];
         years &= x >= 1800 && x <= 2100;
@@ -80,24 +114,120 @@ static bool is_header(const tab_top_record *r, size_t n)
     for (size_t k = 0; k < r[0].width && k < TAB_TOP_COLS; k++) {
         size_t filled = 0, value = 0;
         for (size_t i = 1; i < n; i++) {
-            filled += r[i].kind[k] != 0;
-            value += r[i].kind[k] == 1;
+            filled += r[i].kind[k] != TAB_TOP_EMPTY;
+            value += r[i].kind[k] == TAB_TOP_VALUE;
         }
-        if (filled == 0 || value * 10 < filled * 9 || r[0].kind[k] == 0)
+        if (filled == 0 || value * 10 < filled * 9 || r[0].kind[k] == TAB_TOP_EMPTY)
             continue; /* a tenth may be marks of what is missing */
-        names += r[0].kind[k] == 2;
-        values += r[0].kind[k] == 1;
+        names += r[0].kind[k] >= TAB_TOP_TEXT;
+        values += r[0].kind[k] == TAB_TOP_VALUE;
     }
     return names > 0 || values == 0 || counts_up(&r[0], &r[1]);
+}
+
+/* Is the last of h records a row of names, above columns of values in the n records behind it? Each of these
+ * columns has a name in one of them, none a value in the last. The number of columns that the last names; 0:
+ * it is no such row. */
+static size_t names_values(const tab_top_record *r, size_t h, size_t n)
+{
+    size_t over = 0;
+    for (size_t k = 0; k < TAB_TOP_COLS; k++) {
+        size_t filled = 0, value = 0, above = 0;
+        for (size_t i = h; i < h + n; i++) {
+            filled += k < r[i].width && r[i].kind[k] != TAB_TOP_EMPTY;
+            value += k < r[i].width && r[i].kind[k] == TAB_TOP_VALUE;
+        }
+        if (filled == 0 || value * 10 < filled * 9)
+            continue;
+        tab_top_kind own = k < r[h - 1].width ? (tab_top_kind)r[h - 1].kind[k] : TAB_TOP_EMPTY;
+        for (size_t i = 0; i + 1 < h; i++)
+            above += k < r[i].width && r[i].kind[k] == TAB_TOP_TEXT;
+        if (own != TAB_TOP_TEXT && (own != TAB_TOP_EMPTY || above == 0))
+            return 0;
+        over += own == TAB_TOP_TEXT;
+    }
+    return over;
+}
+
+/* A row above the last of a header holds texts, and no values besides years. */
+static bool is_upper(const tab_top_record *r)
+{
+    for (size_t k = 0; k < r->width && k < TAB_TOP_COLS; k++)
+        if (r->kind[k] == TAB_TOP_VALUE && !(r->number[k] >= 1800 && r->number[k] <= 2100))
+            return false;
+    return r->filled > 0;
+}
+
+/* Of n records of which the first is known to be of the header. */
+static size_t head_rows(const tab_top_record *r, size_t n)
+{
+    enum { ROWS_LEAST = 3, NAMED_LEAST = 2 };
+    for (size_t h = TAB_TOP_HEADS; h > 1; h--) {
+        bool upper = n >= h + ROWS_LEAST;
+        for (size_t i = 0; i + 1 < h && upper; i++)
+            upper = is_upper(&r[i]) && !r[i + 1].below_gap;
+        if (upper && names_values(r, h, n - h) >= NAMED_LEAST)
+            return h;
+    }
+    return 1;
+}
+
+/* The end of what stands together from record i on; one line alone with what follows it. */
+static size_t block_end(const tab_top_record *r, size_t i, size_t n)
+{
+    size_t end = i + 1;
+    while (end < n && ((r[end].filled > 0 && !r[end].below_gap) || end == i + 1))
+        end++;
+    return end;
+}
+
+/* Among the first n records of all, which look like titles: the one at which a table of its own begins, which
+ * a gap ends; n: there is none. */
+static size_t table_above(const tab_top_record *r, size_t n, size_t all)
+{
+    enum { RECORDS_LEAST = 4 };
+    for (size_t i = 0; i < n; i++) {
+        size_t end = i;
+        while (end < n && r[end].filled > 1 && (end == i || !r[end].below_gap))
+            end++;
+        size_t least = r[i].filled > 2 ? RECORDS_LEAST : RECORDS_LEAST + 1;
+        bool gap = end < all && (r[end].below_gap || r[end].filled == 0);
+        if (end - i >= least && gap && names_values(r + i, 1, end - i - 1) > 0)
+            return i;
+        i = end > i ? end - 1 : i;
+    }
+    return n;
+}
+
+/* A title fills the first of many fields, or is alone on its line; or a gap sets it off, or names of three
+ * columns stand right below. m: the usual number of filled fields. */
+static bool is_title(const tab_top_record *r, size_t n, size_t m)
+{
+    bool gap = n > 2 && (r[1].filled == 0 || r[1].below_gap);
+    if ((!r[0].after_gap || gap) && 2 * r[0].filled <= m && (m > 2 || r[0].width < m || gap))
+        return true;
+    if (r[0].filled != 1 || r[0].kind[0] != TAB_TOP_TEXT || n < 3 || r[0].width < r[1].width ||
+        r[1].filled < 3)
+        return false;
+    for (size_t k = 0; k < r[1].width && k < TAB_TOP_COLS; k++)
+        if (r[1].kind[k] == TAB_TOP_VALUE || r[1].kind[k] == TAB_TOP_MARK)
+            return false;
+    return true;
 }
 
 tab_top tab_top_find(const tab_top_record *r, size_t n)
 {
     size_t m = median_filled(r, n), skip = 0;
-    /* A title fills the first of many fields, or is alone on its line; or a blank line sets it off. */
-    while (skip < n &&
-           (r[skip].filled == 0 || ((!r[skip].after_gap || (skip + 2 < n && r[skip + 1].filled == 0)) &&
-                                    2 * r[skip].filled <= m && (m > 2 || r[skip].width < m))))
+    while (skip < n && (r[skip].filled == 0 || is_title(r + skip, n - skip, m)))
         skip++;
-    return skip < n ? (tab_top){ skip, is_header(r + skip, n - skip) } : (tab_top){ 0, true };
+    skip = table_above(r, skip, n);
+    if (skip == n)
+        return (tab_top){ 0, 1 };
+    size_t end = block_end(r, skip, n);
+    if (end - skip < 3)
+        end = n;
+    size_t heads = is_header(r + skip, end - skip) ? head_rows(r + skip, end - skip) : 0;
+    for (; heads > 1 && r[skip].filled == 1 && (r[skip].kind[0] == TAB_TOP_TEXT || r[skip].sentence); heads--)
+        skip++; /* a title right above the names */
+    return (tab_top){ skip, heads };
 }

@@ -333,6 +333,30 @@ Test(files, a_sheet_of_notes_is_no_table)
     free(g.p);
 }
 
+#define N(x) "<c><v>" x "</v></c>"
+
+Test(files, tables_of_one_sheet)
+{
+    static const char one[] = SHEET(
+        ROW(TEXT("Sales")) ROW("") ROW(TEXT("Region") TEXT("Jul") TEXT("Aug"))
+            ROW(TEXT("North") N("1") N("2")) ROW(TEXT("South") N("2") N("3")) ROW("") ROW(TEXT("Staff"))
+                ROW(TEXT("Name") TEXT("Age") TEXT("City")) ROW(TEXT("Ann") N("31") TEXT("Bonn"))
+                    ROW(TEXT("Bob") N("44") TEXT("Ulm")) ROW("") ROW(TEXT("Source: the ledger of 2024")));
+    const char *const part[] = { BOOK, "xl/worksheets/one.xml", one, "xl/two.xml", "<worksheet/>", NULL };
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
+    tab_grown g = zip_of(part, 0);
+    tab_file f = read_ok(a, "b.xlsx", g.p, g.n);
+    free(g.p);
+    cr_assert(f.n == 2 && tab_str_eq(f.table[0]->id, TAB_S("b_Sales")) &&
+              tab_str_eq(f.table[1]->id, TAB_S("b_Staff")));
+    cr_expect(f.table[0]->rows == 2 && f.table[0]->col[1].layout == TAB_NUMBERS);
+    cr_expect(f.table[1]->rows == 2 && f.table[1]->col[1].layout == TAB_NUMBERS);
+    expect(f.table[1], 1, 2, "Ulm");
+    cr_expect(strstr(f.notes.p, "2 tables were found") != NULL &&
+                  strstr(f.notes.p, "notes on lines below: 1") != NULL,
+              "%.*s", TAB_STR(f.notes));
+}
+
 static void expect_sheet_refused(const char *sheet, const char *why)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 26);
