@@ -412,13 +412,20 @@ tab_status keys_on_event(void *self, tab_tx *tx, const tab_event *event, tab_err
 
 /* ---- chores ---------------------------------------------------------------------------------- */
 
+/* In a second again while this process has one that waits; those of a process that died are looked for from
+ * time to time. */
 static void confirm_tombstones(keys *self)
 {
+    enum { LEFT_MS = 8000 };
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
     TAB_AUTO(tab_tx) *tx = NULL;
     keys_tombstone *t;
     size_t n;
     tab_error err;
+    bool own = atomic_exchange(&self->unconfirmed, false);
+    if (!own && tab_mono_ms() < self->left_due)
+        return;
+    self->left_due = 0; /* what fails below is tried again at once */
     if (a == NULL || tab_tx_begin(self->pg, TAB_ORG_ALL, tab_in_ms(5000), &tx, &err) != TAB_OK ||
         keys_store_pending(tx, a, 100, &t, &n, &err) != TAB_OK)
         return;
@@ -428,6 +435,8 @@ static void confirm_tombstones(keys *self)
             return;
     if (tab_tx_commit(&tx, &err) != TAB_OK)
         return; /* they are revoked again, which changes nothing */
+    if (n == 0)
+        self->left_due = tab_mono_ms() + LEFT_MS;
 }
 
 static tab_status add_uses(keys *self, tab_arena *a, const keys_uses *u, tab_error *err)
@@ -497,7 +506,10 @@ void *keys_chores(void *arg)
         confirm_tombstones(self);
         count_gateways(self);
         count_own(self);
-        keys_log_heads(self);
+        if (last || tab_mono_ms() >= self->heads_due) {
+            self->heads_due = tab_mono_ms() + KEYS_HEADS_MS;
+            keys_log_heads(self);
+        }
         for (int ms = 0; ms < KEYS_CHORES_MS && !last && !atomic_load(&self->stop); ms += 50)
             nanosleep(&(struct timespec){ .tv_nsec = 50 * 1000000 }, NULL);
     } while (!last);

@@ -51,7 +51,7 @@ static tab_status fold(tab_tx *tx, void *arg, int64_t most, size_t *n, tab_error
 
 enum { MINUTE_MS = 60000 };
 static tab_sweep sweeps[] = {
-    { .name = "counts of notices", .batch = fold, .most = 1000 },
+    { .name = "counts of notices", .batch = fold, .most = 1000, .idle_ms = 8000 },
     { .name = "expired sessions",
       .every_ms = MINUTE_MS,
       .sql = TAB_SWEEP_DELETE("keys.session", "expires", "now()") },

@@ -184,10 +184,11 @@ tab_status keys_session_end_all(tab_tx *tx, tab_arena *a, const keys_tombstone *
 tab_status keys_revoke(keys *self, const keys_tombstone *t, size_t n, tab_deadline deadline, tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
-    for (size_t i = 0; i < n; i++)
-        TAB_TRY(keys_cache_revoke(&self->cache, &t[i], err));
     if (n == 0)
         return TAB_OK;
+    atomic_store(&self->unconfirmed, true); /* until the chores have looked once more */
+    for (size_t i = 0; i < n; i++)
+        TAB_TRY(keys_cache_revoke(&self->cache, &t[i], err));
     /* From here on every gateway refuses the secrets. If the clean-up fails, the chores repeat it. */
     tab_error ignored;
     tab_status s = tab_tx_begin(self->pg, t->org, deadline, &tx, &ignored);
