@@ -32,7 +32,8 @@ static tab_status show(tab_tx *tx, tab_call *call, ProtobufCBinaryData token, ta
                      "FROM keys.session s "
                      "JOIN keys.api_key k ON k.org = s.org AND k.id = s.key_id "
                      "JOIN keys.org o ON o.org = s.org "
-                     "WHERE s.hash = $1 AND s.expires > clock_timestamp() AND k.deleted IS NULL",
+                     "WHERE s.hash = $1 AND s.expires > clock_timestamp() AND k.deleted IS NULL "
+                     "AND o.suspended IS NULL",
                      TAB_P(bytes_param(token))));
     if (tab_rows_count(r) != 1)
         return TAB_OK;
