@@ -76,14 +76,13 @@ tab_status keys_store_list(tab_tx *tx, tab_arena *a, const char *org, const char
     TAB_AUTO(tab_rows) *r = NULL;
     TAB_TRY(tab_tx_query(
         tx, &r, err,
-        "SELECT k.id, k.name, k.preview, k.scopes, " OWN(
-            "key_rpm") ", k.requests, k.created, "
-                       "k.last_used "
-                       "FROM keys.api_key k "
-                       "JOIN keys.org o ON o.org = k.org "
-                       "JOIN keys.plan p ON p.name = o.plan "
-                       "WHERE k.org = $1 AND k.deleted IS NULL AND ($2::text IS NULL OR k.id = $2) "
-                       "ORDER BY k.created DESC, k.id",
+        "SELECT k.id, k.name, k.preview, k.scopes, coalesce(o.own_key_rpm, p.key_rpm), k.requests, "
+        "k.created, k.last_used "
+        "FROM keys.api_key k "
+        "JOIN keys.org o ON o.org = k.org "
+        "JOIN keys.plan p ON p.name = o.plan "
+        "WHERE k.org = $1 AND k.deleted IS NULL AND ($2::text IS NULL OR k.id = $2) "
+        "ORDER BY k.created DESC, k.id",
         TAB_P(tab_p_text(org), tab_p_text(id))));
     size_t n = tab_rows_count(r);
     Tabella__ApiKey **keys = tab_arena_new_of(a, Tabella__ApiKey *, n);
