@@ -130,9 +130,13 @@ typedef struct {
     tab_pg *pg;
     const char *schema; /* its name in PostgreSQL */
     int least;
-    bool said; /* that it does not fit */
+    /* kept here, zero at first */
+    bool said, fits; /* that it does not fit; at the last look it did */
+    int64_t due;     /* tab_mono_ms of the next look */
 } tab_schema;
-/* For tab_health_watch; arg is a tab_schema. False also where the database does not answer. */
+/* For tab_health_watch; arg is a tab_schema. False also where the database does not answer. What fitted is
+ * looked at again after TAB_SCHEMA_MS: a schema changes once a release, and all daemons ask. */
+enum { TAB_SCHEMA_MS = 5000 };
 bool tab_schema_fits(void *schema);
 
 #endif

@@ -228,13 +228,18 @@ bool tab_schema_fits(void *arg)
     TAB_AUTO(tab_rows) *rows = NULL;
     tab_error err = { 0 };
     char sql[160];
+    if (x->fits && tab_mono_ms() < x->due)
+        return true;
+    x->due = tab_mono_ms() + TAB_SCHEMA_MS;
     snprintf(sql, sizeof sql, "SELECT CASE WHEN to_regclass('%s.schema_version') IS NULL THEN 0 ELSE 1 END",
              x->schema);
+    bool there = x->fits; /* a schema that was there is not asked for by name again */
+    x->fits = false;
     if (tab_tx_begin(x->pg, TAB_ORG_ALL, tab_in_ms(1000), &tx, &err) != TAB_OK ||
-        tab_tx_query(tx, &rows, &err, sql, TAB_P_NONE) != TAB_OK)
+        (!there && tab_tx_query(tx, &rows, &err, sql, TAB_P_NONE) != TAB_OK))
         return false;
     int64_t at = 0;
-    if (tab_rows_int(rows, 0, 0) == 1) {
+    if (there || tab_rows_int(rows, 0, 0) == 1) {
         TAB_AUTO(tab_rows) *number = NULL;
         snprintf(sql, sizeof sql, "SELECT coalesce(max(number), 0)::bigint FROM %s.schema_version",
                  x->schema);
@@ -248,5 +253,5 @@ bool tab_schema_fits(void *arg)
                 (long long)at, x->least, (x->least / 100 + 1) * 100 - 1,
                 at < x->least ? "run its migrate" : "run a newer build");
     x->said = !fits;
-    return fits;
+    return x->fits = fits;
 }

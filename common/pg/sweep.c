@@ -47,19 +47,31 @@ static void told(tab_sweep *s, tab_status status, bool more, const tab_error *er
 static void turn(tab_pg *pg, tab_sweep *s, void *arg, const atomic_bool *stop)
 {
     size_t most = s->most > 0 ? (size_t)s->most : TAB_SWEEP_BATCH, n = most;
+    size_t took = 0;
     tab_deadline end = tab_in_ms(TAB_SWEEP_TURN_MS);
     tab_error err = { 0 };
     tab_status status = TAB_OK;
-    while (n == most && status == TAB_OK && tab_left_ms(end, 1) > 0 && (stop == NULL || !atomic_load(stop)))
+    while (n == most && status == TAB_OK && tab_left_ms(end, 1) > 0 && (stop == NULL || !atomic_load(stop))) {
         status = one_batch(pg, s, arg, &n, &err);
+        took += n;
+    }
     told(s, status, n == most, &err);
+    if (s->idle_ms == 0 || s->since > 0)
+        return;
+    s->wait = took > 0 || s->wait == 0 ? TAB_SWEEP_SOON_MS : 2 * s->wait;
+    s->wait = s->wait < s->idle_ms ? s->wait : s->idle_ms;
+    s->due = tab_mono_ms() + s->wait;
 }
 
 void tab_sweep_turns(tab_pg *pg, tab_sweep *sweep, size_t n, void *arg, const atomic_bool *stop)
 {
-    for (size_t i = 0; i < n && (stop == NULL || !atomic_load(stop)); i++)
-        if (tab_mono_ms() >= sweep[i].due)
-            turn(pg, &sweep[i], arg, stop);
+    for (size_t i = 0; i < n && (stop == NULL || !atomic_load(stop)); i++) {
+        tab_sweep *s = &sweep[i];
+        if (s->rests && (s->since > 0 || s->due == 0))
+            told(s, TAB_OK, false, NULL); /* no longer behind; or for the first time */
+        else if (!s->rests && tab_mono_ms() >= s->due)
+            turn(pg, s, arg, stop);
+    }
 }
 
 /* ---- a thread -------------------------------------------------------------------------------- */

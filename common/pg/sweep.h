@@ -21,8 +21,11 @@ typedef struct {
     tab_status (*batch)(tab_tx *tx, void *arg, int64_t most, size_t *ret_n, tab_error *err);
     int64_t most;     /* rows of a batch; 0: TAB_SWEEP_BATCH */
     int64_t batch_ms; /* that one may take; 0: TAB_SWEEP_BATCH_MS */
+    int64_t idle_ms; /* a turn that took nothing makes the next wait twice as long, up to this; 0: every_ms */
+    bool rests;      /* whoever owns it has looked: there is nothing to take */
     /* kept here, zero at first */
-    int64_t due, since; /* tab_mono_ms of its next turn; since when it is behind */
+    int64_t due, since,
+        wait; /* tab_mono_ms of its next turn; since when it is behind; ms after an idle turn */
 } tab_sweep;
 
 /* Rows whose column `at` lies before `before` go, the oldest first. */

@@ -185,33 +185,25 @@ struct tab_relay {
     tab_metric *delivered, *unsorted, *oldest_unsorted;
 };
 
-/* Settings of a relay's transaction. If the database server crashes, losing it only repeats work, so its
+/* A relay's transaction, which alone does `what` where *ret_mine, and its settings. If the database server crashes, losing it only repeats work, so its
  * commit need not wait for the disk. Its tables are empty most of the time, so the statistics say nothing of
  * a backlog: without bitmap scans a batch is read in the index' order, however many rows wait behind it. */
-static tab_status begin_lazy(tab_relay *r, int64_t ms, tab_tx **ret)
+static tab_status begin_lazy(tab_relay *r, const char *what, tab_tx **ret, bool *ret_mine)
 {
+    enum { MS = 60000 };
     TAB_AUTO(tab_tx) *tx = NULL;
-    tab_status s = tab_tx_begin(r->pg, TAB_ORG_ALL, tab_in_ms(ms), &tx, NULL);
-    if (s == TAB_OK)
-        s = tab_tx_query(tx, NULL, NULL,
-                         "SELECT set_config('synchronous_commit', 'off', true), "
-                         "set_config('enable_bitmapscan', 'off', true)",
-                         TAB_P_NONE);
-    if (s == TAB_OK)
-        *ret = tab_take(&tx);
-    return s;
-}
-
-static bool lock_it(tab_relay *r, tab_tx *tx, const char *what, bool *ret_mine)
-{
     TAB_AUTO(tab_rows) *rows = NULL;
     char key[100];
     snprintf(key, sizeof key, "outbox.%s.%s", r->schema, what);
-    if (tab_tx_query(tx, &rows, NULL, "SELECT pg_try_advisory_xact_lock(hashtext($1))",
-                     TAB_P(tab_p_text(key))) != TAB_OK)
-        return false;
+    TAB_TRY(tab_tx_begin(r->pg, TAB_ORG_ALL, tab_in_ms(MS), &tx, NULL));
+    TAB_TRY(tab_tx_query(tx, &rows, NULL,
+                         "SELECT pg_try_advisory_xact_lock(hashtext($1)), "
+                         "set_config('synchronous_commit', 'off', true), "
+                         "set_config('enable_bitmapscan', 'off', true)",
+                         TAB_P(tab_p_text(key))));
     *ret_mine = tab_rows_bool(rows, 0, 0);
-    return true;
+    *ret = tab_take(&tx);
+    return TAB_OK;
 }
 
 #define SORT_ROWS(which)                                                                       \
@@ -232,7 +224,7 @@ static bool sort_batch(tab_relay *r, size_t *ret_n)
     TAB_AUTO(tab_rows) *rows = NULL, *kept = NULL;
     bool mine;
     *ret_n = 0;
-    if (begin_lazy(r, 60000, &tx) != TAB_OK || !lock_it(r, tx, "sort", &mine))
+    if (begin_lazy(r, "sort", &tx, &mine) != TAB_OK)
         return false;
     if (!mine)
         return true; /* another process does */
@@ -420,7 +412,7 @@ static bool deliver_batch(lane *l, bool *ret_more, bool *ret_found)
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)256 << 20);
     bool mine;
     *ret_more = false;
-    if (a == NULL || begin_lazy(r, 60000, &tx) != TAB_OK || !lock_it(r, tx, l->service, &mine))
+    if (a == NULL || begin_lazy(r, l->service, &tx, &mine) != TAB_OK)
         return false;
     if (!mine)
         return true; /* another process does */

@@ -96,10 +96,9 @@ static void chore_failed(const char *kind, const char *owner, int64_t tries, con
 static tab_status take_chores(jobs *self, tab_rows **ret, tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
-    TAB_AUTO(tab_rows) *open = NULL;
     TAB_TRY(tab_tx_begin(self->pg, TAB_ORG_ALL, tab_in_ms(5000), &tx, err));
     TAB_TRY(tab_tx_query(tx, ret, err,
-                         "UPDATE jobs.chore "
+                         "WITH taken AS (UPDATE jobs.chore "
                          "SET tries = tries + 1, after = now() + least(30 * 2 ^ least(tries, 10), 3600) * "
                          "interval '1 second' "
                          "WHERE n IN (SELECT n "
@@ -108,11 +107,14 @@ static tab_status take_chores(jobs *self, tab_rows **ret, tab_error *err)
                          "ORDER BY n "
                          "LIMIT 50 "
                          "FOR UPDATE SKIP LOCKED) "
-                         "RETURNING org, n, kind, owner, tries",
+                         "RETURNING org, n, kind, owner, tries) "
+                         "SELECT org, n, kind, owner, tries, many "
+                         "FROM (SELECT count(*) AS many FROM jobs.chore) all_of_them "
+                         "LEFT JOIN taken ON true "
+                         "ORDER BY n",
                          TAB_P_NONE));
-    TAB_TRY(tab_tx_query(tx, &open, err, "SELECT count(*) FROM jobs.chore", TAB_P_NONE));
     tab_metric_set(tab_gauge("tabella_jobs_chores", "Chores that are to be done", NULL),
-                   (double)tab_rows_int(open, 0, 0));
+                   (double)tab_rows_int(*ret, 0, 5));
     return tab_tx_commit(&tx, err);
 }
 
@@ -123,6 +125,8 @@ void chores_do(jobs *self)
     if (take_chores(self, &rows, &err) != TAB_OK)
         return;
     for (size_t i = 0; i < tab_rows_count(rows) && !atomic_load(&self->stop); i++) {
+        if (tab_rows_null(rows, i, 0))
+            continue; /* none was due */
         const char *org = tab_rows_text(rows, i, 0), *kind = tab_rows_text(rows, i, 2),
                    *owner = tab_rows_text(rows, i, 3);
         TAB_AUTO(tab_arena) *a = tab_arena_new(16 << 20);

@@ -103,7 +103,7 @@ static tab_status fold(tab_tx *tx, void *arg, int64_t most, size_t *n, tab_error
     return tab_tally_fold(tx, "jobs", most, n, err);
 }
 
-/* In the order of who waits for them. */
+/* In the order of who waits for them; DUE tells in the same order whether there is anything to take. */
 static tab_sweep sweeps[] = {
     { .name = "lost leases", .batch = requeue },
     { .name = "jobs started too often", .batch = give_up },
@@ -115,50 +115,59 @@ static tab_sweep sweeps[] = {
       .most = 5000 },
     { .name = "counts of jobs", .batch = fold, .most = 1000 },
 };
+enum { SWEEPS = sizeof sweeps / sizeof *sweeps };
+#define LOST "EXISTS (SELECT FROM jobs.job WHERE status = 'running' AND lease_until < clock_timestamp())"
+#define DUE                                                                    \
+    LOST ", " LOST ", "                                                        \
+         "EXISTS (SELECT FROM jobs.job WHERE status IN ('queued', 'running') " \
+         "AND due_at < clock_timestamp()), "                                   \
+         "EXISTS (SELECT FROM jobs.output WHERE expires_at < now()), "         \
+         "EXISTS (SELECT FROM jobs.piece WHERE expires_at < now()), "          \
+         "EXISTS (SELECT FROM jobs.tally WHERE NOT folded)"
 
-/* Open jobs by kind. Jobs of a batch wait for their organization's cap, so the oldest is told by kind. */
-static tab_status open_jobs(tab_tx *tx, jobs_swept *ret, tab_error *err)
-{
-    TAB_AUTO(tab_rows) *rows = NULL;
-    tab_status s = tab_tx_query(tx, &rows, err,
-                                "SELECT kind, count(*) FILTER (WHERE status = 'queued'), "
-                                "count(*) FILTER (WHERE status = 'running'), "
-                                "min(greatest(created_at, ready_at)) FILTER (WHERE status = 'queued') "
-                                "FROM jobs.job WHERE status IN ('queued', 'running') GROUP BY kind",
-                                TAB_P_NONE);
-    for (size_t i = 0; s == TAB_OK && i < tab_rows_count(rows); i++)
-        for (size_t k = 0; k < JOBS_KINDS; k++)
-            if (strcmp(jobs_kinds[k], tab_rows_text(rows, i, 0)) == 0)
-                ret->of[k] =
-                    (jobs_open){ .queued = tab_rows_int(rows, i, 1),
-                                 .running = tab_rows_int(rows, i, 2),
-                                 .oldest_us = tab_rows_null(rows, i, 3) ? 0 : tab_rows_time(rows, i, 3) };
-    return s;
-}
-
-/* What is told of all jobs: how many are open, how long the last ones took. */
-static tab_status figures(tab_pg *pg, jobs_swept *ret, tab_error *err)
+/* One statement, so that a quiet installation asks once a second: what there is to sweep, how long the last
+ * jobs took, and the open ones by kind. Jobs of a batch wait for their organization's cap, so the oldest is
+ * told by kind. */
+static tab_status look(tab_pg *pg, jobs_swept *ret, tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     TAB_AUTO(tab_rows) *rows = NULL;
+    for (size_t i = 0; i < SWEEPS; i++)
+        sweeps[i].rests = false; /* where this look fails each looks for itself */
     TAB_TRY(tab_tx_begin(pg, TAB_ORG_ALL, tab_in_ms(FIGURES_MS), &tx, err));
-    TAB_TRY(open_jobs(tx, ret, err));
-    TAB_TRY(tab_tx_query(tx, &rows, err,
-                         "SELECT coalesce(avg(extract(epoch FROM updated_at - started_at)), 2)::float8 "
-                         "FROM (SELECT updated_at, started_at FROM jobs.job "
-                         "WHERE status = 'done' AND started_at IS NOT NULL ORDER BY seq DESC LIMIT 50) t",
-                         TAB_P_NONE));
+    TAB_TRY(tab_tx_finish(&tx, &rows, err,
+                          "SELECT a.*, o.* FROM (SELECT "
+                          "coalesce(avg(extract(epoch FROM updated_at - started_at)), 2)::float8, " DUE
+                          " FROM (SELECT updated_at, started_at FROM jobs.job "
+                          "WHERE status = 'done' AND started_at IS NOT NULL ORDER BY seq DESC LIMIT 50) t) a "
+                          "LEFT JOIN (SELECT kind, count(*) FILTER (WHERE status = 'queued'), "
+                          "count(*) FILTER (WHERE status = 'running'), "
+                          "min(greatest(created_at, ready_at)) FILTER (WHERE status = 'queued') "
+                          "FROM jobs.job WHERE status IN ('queued', 'running') GROUP BY kind) o ON true",
+                          TAB_P_NONE));
+    enum { KIND = 1 + SWEEPS };
+    for (size_t i = 0; i < tab_rows_count(rows); i++)
+        for (size_t k = 0; k < JOBS_KINDS && !tab_rows_null(rows, i, KIND); k++)
+            if (strcmp(jobs_kinds[k], tab_rows_text(rows, i, KIND)) == 0)
+                ret->of[k] = (jobs_open){ .queued = tab_rows_int(rows, i, KIND + 1),
+                                          .running = tab_rows_int(rows, i, KIND + 2),
+                                          .oldest_us = tab_rows_null(rows, i, KIND + 3)
+                                                           ? 0
+                                                           : tab_rows_time(rows, i, KIND + 3) };
     for (size_t k = 0; k < JOBS_KINDS; k++) {
         ret->queued += ret->of[k].queued;
         ret->running += ret->of[k].running;
     }
     ret->mean_s = tab_rows_real(rows, 0, 0);
-    return tab_tx_commit(&tx, err);
+    for (size_t i = 0; i < SWEEPS; i++)
+        sweeps[i].rests = !tab_rows_bool(rows, 0, 1 + i);
+    return TAB_OK;
 }
 
 tab_status jobs_sweep(tab_pg *pg, jobs_swept *ret, tab_error *err)
 {
     *ret = (jobs_swept){ 0 };
-    tab_sweep_turns(pg, sweeps, sizeof sweeps / sizeof *sweeps, ret, NULL);
-    return figures(pg, ret, err);
+    tab_status s = look(pg, ret, err);
+    tab_sweep_turns(pg, sweeps, SWEEPS, ret, NULL);
+    return s;
 }

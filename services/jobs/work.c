@@ -292,26 +292,41 @@ static void full_ones(jobs *self, char *ret, size_t size)
     ret[used] = 0;
 }
 
+/* With `take` held: sleeps until woken, or a poll's time after anybody found nothing: however many workers
+ * are idle, one asks a second. True: somebody may have asked meanwhile. */
+static bool wait_turn(jobs *self, int64_t back_off)
+{
+    int64_t left = self->none_at + POLL_MS + 1000 * back_off - tab_mono_ms();
+    if (self->none_at == 0 || left <= 0 || atomic_load(&self->woken) || atomic_load(&self->stop))
+        return false;
+    tab_cond_wait(&self->wake, &self->take, tab_in_ms(left));
+    return true;
+}
+
 static void *worker(void *arg)
 {
     jobs *self = arg;
     int64_t back_off = 0;
+    bool ended = false; /* a job, whose end may let another begin */
     while (!atomic_load(&self->stop)) {
         jobs_claimed *c = NULL;
         tab_error err = { 0 };
         pthread_mutex_lock(&self->take);
+        if (!ended && wait_turn(self, back_off)) {
+            pthread_mutex_unlock(&self->take);
+            continue;
+        }
         atomic_store(&self->woken, false);
         char full[4096];
         full_ones(self, full, sizeof full);
         tab_status s = atomic_load(&self->stop) ? TAB_OK : jobs_claim(self->pg, full, &c, &err);
-        if (c == NULL && !atomic_load(&self->woken) && !atomic_load(&self->stop)) {
-            back_off = s == TAB_OK ? 0 : back_off < 4 ? back_off + 1 : 4;
-            tab_cond_wait(&self->wake, &self->take, tab_in_ms(POLL_MS + 1000 * back_off));
-        }
+        self->none_at = c == NULL ? tab_mono_ms() : 0;
+        back_off = c != NULL || s == TAB_OK ? 0 : back_off < 4 ? back_off + 1 : 4;
         work w = { .self = self, .c = c, .phase = "starting", .to = 1 };
         if (c != NULL)
             hold(&w);
         pthread_mutex_unlock(&self->take);
+        ended = c != NULL;
         if (c != NULL) {
             work_on(&w);
             jobs_claimed_free(c);

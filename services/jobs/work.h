@@ -39,6 +39,7 @@ typedef struct {
 
     pthread_mutex_t take; /* held by the worker that asks or waits for the next job */
     pthread_cond_t wake;
+    int64_t none_at; /* tab_mono_ms when somebody last asked and found nothing; under `take` */
     atomic_bool stop, woken,
         beats_end;        /* stop: no job is begun, no step of one; the beat outlives the workers */
     pthread_mutex_t lock; /* of the list of what is at work */

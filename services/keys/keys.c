@@ -308,10 +308,19 @@ static const char *org_change(tab_arena *a, const Tabella__SetOrgRequest *q)
 {
     static const char *const alerts[] = { "", ", alerts" };
     static const char *const email[] = { "", ", email" };
+    static const char *const suspended[] = { "", ", suspended", ", resumed" };
+    const char *own = "";
+    for (size_t i = 0; i < q->n_limits && own != NULL; i++)
+        own = q->limits[i]->plan
+                  ? tab_arena_printf(a, "%s, %s plan", own, q->limits[i]->name)
+                  : tab_arena_printf(a, "%s, %s %" PRIu64, own, q->limits[i]->name, q->limits[i]->value);
+    if (own == NULL)
+        return NULL;
     return tab_arena_printf(
-        a, "plan %s, add_usage %d, spend_cap %d%s%s", q->plan[0] ? q->plan : "-", (int)q->add_usage,
+        a, "plan %s, add_usage %d, spend_cap %d%s%s%s%s", q->plan[0] ? q->plan : "-", (int)q->add_usage,
         (int)q->spend_cap, email[q->email[0] != '\0' || q->set_email == TABELLA__SET_ORG_REQUEST__SWITCH__ON],
-        alerts[q->set_alerts == TABELLA__SET_ORG_REQUEST__SWITCH__ON]);
+        alerts[q->set_alerts == TABELLA__SET_ORG_REQUEST__SWITCH__ON],
+        suspended[q->suspended <= TABELLA__SET_ORG_REQUEST__SWITCH__OFF ? q->suspended : 0], own);
 }
 
 /* The id of an organization that the operator names by its id or its name. */
@@ -331,6 +340,8 @@ static tab_status set_org(void *arg, tab_call *call, tab_error *err)
     keys *self = arg;
     const Tabella__SetOrgRequest *q = call->in;
     TAB_AUTO(tab_tx) *tx = NULL;
+    keys_tombstone *ended = NULL;
+    size_t n = 0;
     const char *org = NULL, *actor = q->actor[0] != '\0' ? q->actor : "operator",
                *change = org_change(call->arena, q);
     if (q->spend_cap == TABELLA__SET_ORG_REQUEST__SWITCH__ON && !(q->spend_cap_usd >= 0))
@@ -346,6 +357,11 @@ static tab_status set_org(void *arg, tab_call *call, tab_error *err)
     const Tabella__Org *now = call->out;
     TAB_TRY(keys_store_org(&tx, false, call->arena, org, &before, err));
     TAB_TRY(keys_store_org_set(tx, org, q, err));
+    for (size_t i = 0; i < q->n_limits; i++)
+        TAB_TRY(keys_store_org_limit(tx, org, q->limits[i], err));
+    if (q->suspended != TABELLA__SET_ORG_REQUEST__SWITCH__KEEP)
+        TAB_TRY(keys_store_org_suspend(
+            tx, call->arena, org, q->suspended == TABELLA__SET_ORG_REQUEST__SWITCH__ON, &ended, &n, err));
     TAB_TRY(keys_audit(tx, call, org, actor, "org.set", org, change, err));
     TAB_TRY(keys_store_org(&tx, false, call->arena, org, call->out, err));
     if (strcmp(before.plan, now->plan) != 0) {
@@ -355,6 +371,8 @@ static tab_status set_org(void *arg, tab_call *call, tab_error *err)
         TAB_TRY(keys_audit(tx, call, org, actor, "plan.change", org, change, err));
     }
     TAB_TRY(tab_tx_commit(&tx, err));
+    if (n > 0)
+        return keys_revoke(self, ended, n, call->deadline, err);
     refill(self, call, org);
     return TAB_OK;
 }
@@ -364,9 +382,22 @@ static tab_status get_org(void *arg, tab_call *call, tab_error *err)
     keys *self = arg;
     const Tabella__GetOrgRequest *q = call->in;
     TAB_AUTO(tab_tx) *tx = NULL;
-    const char *org = q->org[0] != '\0' ? q->org : call->org;
+    const char *org = call->org;
+    if (q->org[0] != '\0')
+        TAB_TRY(org_named(self, call, q->org, &org, err));
     TAB_TRY(tab_tx_begin(self->pg, org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));
     return keys_store_org(&tx, true, call->arena, org, call->out, err);
+}
+
+static tab_status list_orgs(void *arg, tab_call *call, tab_error *err)
+{
+    keys *self = arg;
+    const Tabella__ListOrgsRequest *q = call->in;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    if (q->limit < 1 || q->limit > 1000)
+        return tab_fail(err, TAB_VALIDATION, "limit", "limit is 1 to 1000.");
+    TAB_TRY(tab_tx_begin(self->pg, TAB_ORG_ALL, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));
+    return keys_store_orgs(&tx, call->arena, q->after, q->limit, call->out, err);
 }
 
 #define METHOD(name, in, out, fn)                                             \
@@ -389,6 +420,7 @@ const tab_rpc_method keys_methods[] = {
     METHOD("CreateOrg", create_org_request, create_org_reply, create_org),
     METHOD("SetOrg", set_org_request, org, set_org),
     METHOD("GetOrg", get_org_request, org, get_org),
+    METHOD("ListOrgs", list_orgs_request, list_orgs_reply, list_orgs),
     TAB_RPC_METHODS_END,
 };
 
@@ -413,13 +445,20 @@ tab_status keys_on_event(void *self, tab_tx *tx, const tab_event *event, tab_err
 
 /* ---- chores ---------------------------------------------------------------------------------- */
 
+/* In a second again while this process has one that waits; those of a process that died are looked for from
+ * time to time. */
 static void confirm_tombstones(keys *self)
 {
+    enum { LEFT_MS = 8000 };
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
     TAB_AUTO(tab_tx) *tx = NULL;
     keys_tombstone *t;
     size_t n;
     tab_error err;
+    bool own = atomic_exchange(&self->unconfirmed, false);
+    if (!own && tab_mono_ms() < self->left_due)
+        return;
+    self->left_due = 0; /* what fails below is tried again at once */
     if (a == NULL || tab_tx_begin(self->pg, TAB_ORG_ALL, tab_in_ms(5000), &tx, &err) != TAB_OK ||
         keys_store_pending(tx, a, 100, &t, &n, &err) != TAB_OK)
         return;
@@ -429,6 +468,8 @@ static void confirm_tombstones(keys *self)
             return;
     if (tab_tx_commit(&tx, &err) != TAB_OK)
         return; /* they are revoked again, which changes nothing */
+    if (n == 0)
+        self->left_due = tab_mono_ms() + LEFT_MS;
 }
 
 static tab_status add_uses(keys *self, tab_arena *a, const keys_uses *u, tab_error *err)
@@ -498,7 +539,10 @@ void *keys_chores(void *arg)
         confirm_tombstones(self);
         count_gateways(self);
         count_own(self);
-        keys_log_heads(self);
+        if (last || tab_mono_ms() >= self->heads_due) {
+            self->heads_due = tab_mono_ms() + KEYS_HEADS_MS;
+            keys_log_heads(self);
+        }
         for (int ms = 0; ms < KEYS_CHORES_MS && !last && !atomic_load(&self->stop); ms += 50)
             nanosleep(&(struct timespec){ .tv_nsec = 50 * 1000000 }, NULL);
     } while (!last);

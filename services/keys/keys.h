@@ -10,7 +10,7 @@
 #include "services/keys/cache.h"
 #include "services/keys/store.h"
 
-enum { KEYS_COUNTED = 1024, KEYS_CHORES_MS = 1000 };
+enum { KEYS_COUNTED = 1024, KEYS_CHORES_MS = 1000, KEYS_HEADS_MS = 4000 };
 
 typedef struct {
     tab_pg *pg;
@@ -22,9 +22,11 @@ typedef struct {
         char key_id[TAB_ID];
         int64_t n;
     } count[KEYS_COUNTED];
-    /* The chores': up to which row the heads of audit logs were logged. */
+    /* The chores': up to which row the heads of audit logs were logged, and when they and tombstones that
+     * another process left are looked for again. */
     bool heads_begun;
-    int64_t heads;
+    int64_t heads, heads_due, left_due;
+    atomic_bool unconfirmed; /* a tombstone of this process waits for Redis */
     atomic_bool stop;
     int64_t session_s; /* how long a session of the console lasts */
 } keys;

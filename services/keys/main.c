@@ -52,7 +52,7 @@ static tab_status fold(tab_tx *tx, void *arg, int64_t most, size_t *n, tab_error
 
 enum { MINUTE_MS = 60000 };
 static tab_sweep sweeps[] = {
-    { .name = "counts of notices", .batch = fold, .most = 1000 },
+    { .name = "counts of notices", .batch = fold, .most = 1000, .idle_ms = 8000 },
     { .name = "expired sessions",
       .every_ms = MINUTE_MS,
       .sql = TAB_SWEEP_DELETE("keys.session", "expires", "now()") },
@@ -97,7 +97,7 @@ int main(int argc, char **argv)
     self.session_s = cfg.session_s;
     self.cache.sign = cfg.grant_secret[0] == '\0' ? NULL : &sign;
     pthread_t chores;
-    static tab_schema schema = { .schema = "keys", .least = 8 };
+    static tab_schema schema = { .schema = "keys", .least = 9 };
     tab_daemon_watch(health, rpc, pg, &schema);
     tab_health_watch(health, "redis", tab_redis_alive, redis);
     tab_rpc_limits(rpc, cfg.threads, 0, 256u << 20);

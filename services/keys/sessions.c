@@ -32,7 +32,8 @@ static tab_status show(tab_tx *tx, tab_call *call, ProtobufCBinaryData token, ta
                      "FROM keys.session s "
                      "JOIN keys.api_key k ON k.org = s.org AND k.id = s.key_id "
                      "JOIN keys.org o ON o.org = s.org "
-                     "WHERE s.hash = $1 AND s.expires > clock_timestamp() AND k.deleted IS NULL",
+                     "WHERE s.hash = $1 AND s.expires > clock_timestamp() AND k.deleted IS NULL "
+                     "AND o.suspended IS NULL",
                      TAB_P(bytes_param(token))));
     if (tab_rows_count(r) != 1)
         return TAB_OK;
@@ -184,10 +185,11 @@ tab_status keys_session_end_all(tab_tx *tx, tab_arena *a, const keys_tombstone *
 tab_status keys_revoke(keys *self, const keys_tombstone *t, size_t n, tab_deadline deadline, tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
-    for (size_t i = 0; i < n; i++)
-        TAB_TRY(keys_cache_revoke(&self->cache, &t[i], err));
     if (n == 0)
         return TAB_OK;
+    atomic_store(&self->unconfirmed, true); /* until the chores have looked once more */
+    for (size_t i = 0; i < n; i++)
+        TAB_TRY(keys_cache_revoke(&self->cache, &t[i], err));
     /* From here on every gateway refuses the secrets. If the clean-up fails, the chores repeat it. */
     tab_error ignored;
     tab_status s = tab_tx_begin(self->pg, t->org, deadline, &tx, &ignored);

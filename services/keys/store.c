@@ -28,24 +28,29 @@ static tab_status hash_of(const tab_rows *rows, size_t row, size_t col, tab_aren
     return TAB_OK;
 }
 
+/* An organization o's limits, its own ones before those of its plan p. */
+#define OWN(name) "coalesce(o.own_" name ", p." name ")"
+#define LIMITS                                                                          \
+    OWN("key_rpm")                                                                      \
+    ", " OWN("org_rpm") ", " OWN("endpoint_rpm") ", " OWN("cells_per_minute") ", " OWN( \
+        "endpoint_concurrency") ", " OWN("batch_concurrency")
+
 tab_status keys_store_grant(tab_tx *tx, const uint8_t hash[TAB_SECRET_HASH], bool *ret_known,
                             keys_granted *ret, tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
-    TAB_TRY(
-        tab_tx_query(tx, &r, err,
-                     "SELECT k.org, k.id, k.scopes, o.plan, p.key_rpm, p.org_rpm, p.endpoint_rpm, "
-                     "p.cells_per_minute, p.endpoint_concurrency, p.batch_concurrency, k.version, o.epoch, "
-                     "k.ends "
-                     "FROM (SELECT org, id, scopes, version, NULL::timestamptz AS ends "
-                     "FROM keys.api_key WHERE hash = $1 AND deleted IS NULL "
-                     "UNION ALL "
-                     "SELECT a.org, a.id, a.scopes | 32, greatest(a.version, s.version), s.expires "
-                     "FROM keys.session s JOIN keys.api_key a ON a.org = s.org AND a.id = s.key_id "
-                     "WHERE s.hash = $1 AND s.expires > clock_timestamp() AND a.deleted IS NULL) k "
-                     "JOIN keys.org o ON o.org = k.org "
-                     "JOIN keys.plan p ON p.name = o.plan",
-                     TAB_P(hash_param(hash))));
+    TAB_TRY(tab_tx_query(tx, &r, err,
+                         "SELECT k.org, k.id, k.scopes, o.plan, " LIMITS ", k.version, o.epoch, k.ends "
+                         "FROM (SELECT org, id, scopes, version, NULL::timestamptz AS ends "
+                         "FROM keys.api_key WHERE hash = $1 AND deleted IS NULL "
+                         "UNION ALL "
+                         "SELECT a.org, a.id, a.scopes | 32, greatest(a.version, s.version), s.expires "
+                         "FROM keys.session s JOIN keys.api_key a ON a.org = s.org AND a.id = s.key_id "
+                         "WHERE s.hash = $1 AND s.expires > clock_timestamp() AND a.deleted IS NULL) k "
+                         "JOIN keys.org o ON o.org = k.org "
+                         "JOIN keys.plan p ON p.name = o.plan "
+                         "WHERE o.suspended IS NULL",
+                         TAB_P(hash_param(hash))));
     *ret_known = tab_rows_count(r) == 1; /* an unknown key is an answer, not an error */
     if (!*ret_known)
         return TAB_OK;
@@ -71,7 +76,8 @@ tab_status keys_store_list(tab_tx *tx, tab_arena *a, const char *org, const char
     TAB_AUTO(tab_rows) *r = NULL;
     TAB_TRY(tab_tx_query(
         tx, &r, err,
-        "SELECT k.id, k.name, k.preview, k.scopes, p.key_rpm, k.requests, k.created, k.last_used "
+        "SELECT k.id, k.name, k.preview, k.scopes, coalesce(o.own_key_rpm, p.key_rpm), k.requests, "
+        "k.created, k.last_used "
         "FROM keys.api_key k "
         "JOIN keys.org o ON o.org = k.org "
         "JOIN keys.plan p ON p.name = o.plan "
@@ -302,46 +308,148 @@ tab_status keys_store_org_find(tab_tx *tx, tab_arena *a, const char *name, const
     return TAB_OK;
 }
 
+/* Names of limits, each a column of keys.plan; and that of an organization's own. */
+#define LIMIT(name)                                                  \
+    {                                                                \
+        name, "UPDATE keys.org SET own_" name " = $2 WHERE org = $1" \
+    }
+static const struct {
+    const char *name, *set;
+} limits[] = {
+    LIMIT("allowance"),         LIMIT("key_rpm"),          LIMIT("org_rpm"),
+    LIMIT("endpoint_rpm"),      LIMIT("cells_per_minute"), LIMIT("endpoint_concurrency"),
+    LIMIT("batch_concurrency"),
+};
+enum { LIMITS_MOST = sizeof limits / sizeof *limits };
+
+tab_status keys_store_org_limit(tab_tx *tx, const char *org, const Tabella__OwnLimit *l, tab_error *err)
+{
+    size_t i = 0;
+    while (i < LIMITS_MOST && strcmp(limits[i].name, l->name) != 0)
+        i++;
+    if (i == LIMITS_MOST)
+        return tab_fail(err, TAB_VALIDATION, "limits",
+                        "There is no such limit; there are allowance, key_rpm, org_rpm, endpoint_rpm, "
+                        "cells_per_minute, endpoint_concurrency and batch_concurrency.");
+    uint64_t least = i == 0 ? 0 : 1;
+    if (!l->plan && (l->value < least || l->value > INT32_MAX * (i == 0 || i == 4 ? INT64_C(1000000) : 1)))
+        return tab_fail(err, TAB_VALIDATION, "limits", "%s is a whole number from %d on, or \"plan\".",
+                        l->name, (int)least);
+    return tab_tx_query(tx, NULL, err, limits[i].set,
+                        TAB_P(tab_p_text(org), l->plan ? tab_p_null() : tab_p_int((int64_t)l->value)));
+}
+
+tab_status keys_store_org_suspend(tab_tx *tx, tab_arena *a, const char *org, bool on, keys_tombstone **ret,
+                                  size_t *ret_n, tab_error *err)
+{
+    TAB_AUTO(tab_rows) *r = NULL;
+    *ret_n = 0;
+    TAB_TRY(
+        tab_tx_query(tx, NULL, err,
+                     "UPDATE keys.org SET suspended = CASE WHEN $2::bool THEN coalesce(suspended, now()) END "
+                     "WHERE org = $1",
+                     TAB_P(tab_p_text(org), tab_p_bool(on))));
+    if (!on)
+        return TAB_OK;
+    /* as if each secret had been replaced, but that its key stays: later versions bring it back */
+    TAB_TRY(tab_tx_query(tx, &r, err,
+                         "INSERT INTO keys.tombstone AS t (org, key_id, hash, version) "
+                         "SELECT org, id, hash, nextval('keys.version') FROM keys.api_key "
+                         "WHERE org = $1 AND deleted IS NULL UNION ALL "
+                         "SELECT org, key_id, hash, nextval('keys.version') FROM keys.session WHERE org = $1 "
+                         "ON CONFLICT (org, hash) DO UPDATE SET version = excluded.version "
+                         "RETURNING key_id, hash, version",
+                         TAB_P(tab_p_text(org))));
+    size_t n = tab_rows_count(r);
+    keys_tombstone *t = tab_arena_new_of(a, keys_tombstone, n + 1);
+    int64_t newest = 0;
+    if (t == NULL)
+        return tab_no_memory(err);
+    for (size_t i = 0; i < n; i++) {
+        copy(t[i].org, sizeof t[i].org, org);
+        copy(t[i].key_id, sizeof t[i].key_id, tab_rows_text(r, i, 0));
+        TAB_TRY(hash_of(r, i, 1, a, t[i].hash, err));
+        t[i].version = tab_rows_int(r, i, 2);
+        newest = t[i].version > newest ? t[i].version : newest;
+    }
+    *ret = t;
+    *ret_n = n;
+    return keys_store_raise_epoch(tx, org, newest, err);
+}
+
+#define ORGS                                                                                                \
+    "SELECT o.name, o.plan, o.email, o.add_usage, o.spend_cap_usd, o.created, " LIMITS ", " OWN(            \
+        "allowance") ", p.lifetime, o.alerts, o.suspended, o.own_allowance, o.own_key_rpm, o.own_org_rpm, " \
+                     "o.own_endpoint_rpm, o.own_cells_per_minute, o.own_endpoint_concurrency, "             \
+                     "o.own_batch_concurrency, o.org "                                                      \
+                     "FROM keys.org o "                                                                     \
+                     "JOIN keys.plan p ON p.name = o.plan "
+
+static tab_status read_org(const tab_rows *r, size_t row, tab_arena *a, Tabella__Org *ret, tab_error *err)
+{
+    enum { SUSPENDED = 15, OWN_LIMITS = 16, ID = OWN_LIMITS + LIMITS_MOST };
+    Tabella__Grant *g = tab_arena_new_of(a, Tabella__Grant, 1);
+    char **own = tab_arena_new_of(a, char *, LIMITS_MOST);
+    if (g == NULL || own == NULL)
+        return tab_no_memory(err);
+    tabella__grant__init(g);
+    ret->org = tab_proto_text(a, tab_rows_text(r, row, ID));
+    ret->name = tab_proto_text(a, tab_rows_text(r, row, 0));
+    ret->plan = tab_proto_text(a, tab_rows_text(r, row, 1));
+    ret->email = tab_proto_text(a, tab_rows_text(r, row, 2));
+    ret->add_usage_enabled = tab_rows_bool(r, row, 3);
+    ret->spend_cap_set = !tab_rows_null(r, row, 4);
+    ret->spend_cap_usd = tab_rows_real(r, row, 4);
+    ret->created_at = tab_rows_time(r, row, 5);
+    g->org = ret->org;
+    g->plan = ret->plan;
+    g->key_rpm = (uint32_t)tab_rows_int(r, row, 6);
+    g->org_rpm = (uint32_t)tab_rows_int(r, row, 7);
+    g->endpoint_rpm = (uint32_t)tab_rows_int(r, row, 8);
+    g->cells_per_minute = (uint64_t)tab_rows_int(r, row, 9);
+    g->endpoint_concurrency = (uint32_t)tab_rows_int(r, row, 10);
+    g->batch_concurrency = (uint32_t)tab_rows_int(r, row, 11);
+    ret->limits = g;
+    ret->allowance_cells = (uint64_t)tab_rows_int(r, row, 12);
+    ret->lifetime = tab_rows_bool(r, row, 13);
+    ret->alerts = (uint32_t)tab_rows_int(r, row, 14);
+    ret->suspended_at = tab_rows_null(r, row, SUSPENDED) ? 0 : tab_rows_time(r, row, SUSPENDED);
+    ret->own_limits = own;
+    for (size_t i = 0; i < LIMITS_MOST; i++)
+        if (!tab_rows_null(r, row, OWN_LIMITS + i))
+            own[ret->n_own_limits++] = tab_proto_text(a, limits[i].name);
+    return tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;
+}
+
 tab_status keys_store_org(tab_tx **tx, bool last, tab_arena *a, const char *org, Tabella__Org *ret,
                           tab_error *err)
 {
-    static const char text[] =
-        "SELECT o.name, o.plan, o.email, o.add_usage, o.spend_cap_usd, o.created, p.key_rpm, "
-        "p.org_rpm, p.endpoint_rpm, p.cells_per_minute, p.endpoint_concurrency, "
-        "p.batch_concurrency, p.allowance, p.lifetime, o.alerts "
-        "FROM keys.org o "
-        "JOIN keys.plan p ON p.name = o.plan "
-        "WHERE o.org = $1";
+    static const char text[] = ORGS "WHERE o.org = $1";
     TAB_AUTO(tab_rows) *r = NULL;
     TAB_TRY(last ? tab_tx_finish(tx, &r, err, text, TAB_P(tab_p_text(org)))
                  : tab_tx_query(*tx, &r, err, text, TAB_P(tab_p_text(org))));
     if (tab_rows_count(r) == 0)
         return tab_fail(err, TAB_NOT_FOUND, "org", "There is no such organization.");
-    Tabella__Grant *g = tab_arena_new_of(a, Tabella__Grant, 1);
-    if (g == NULL)
-        return tab_no_memory(err);
-    tabella__grant__init(g);
-    ret->org = tab_proto_text(a, org);
-    ret->name = tab_proto_text(a, tab_rows_text(r, 0, 0));
-    ret->plan = tab_proto_text(a, tab_rows_text(r, 0, 1));
-    ret->email = tab_proto_text(a, tab_rows_text(r, 0, 2));
-    ret->add_usage_enabled = tab_rows_bool(r, 0, 3);
-    ret->spend_cap_set = !tab_rows_null(r, 0, 4);
-    ret->spend_cap_usd = tab_rows_real(r, 0, 4);
-    ret->created_at = tab_rows_time(r, 0, 5);
-    g->org = ret->org;
-    g->plan = ret->plan;
-    g->key_rpm = (uint32_t)tab_rows_int(r, 0, 6);
-    g->org_rpm = (uint32_t)tab_rows_int(r, 0, 7);
-    g->endpoint_rpm = (uint32_t)tab_rows_int(r, 0, 8);
-    g->cells_per_minute = (uint64_t)tab_rows_int(r, 0, 9);
-    g->endpoint_concurrency = (uint32_t)tab_rows_int(r, 0, 10);
-    g->batch_concurrency = (uint32_t)tab_rows_int(r, 0, 11);
-    ret->limits = g;
-    ret->allowance_cells = (uint64_t)tab_rows_int(r, 0, 12);
-    ret->lifetime = tab_rows_bool(r, 0, 13);
-    ret->alerts = (uint32_t)tab_rows_int(r, 0, 14);
-    return TAB_OK;
+    return read_org(r, 0, a, ret, err);
+}
+
+tab_status keys_store_orgs(tab_tx **tx, tab_arena *a, const char *after, int64_t most,
+                           Tabella__ListOrgsReply *ret, tab_error *err)
+{
+    TAB_AUTO(tab_rows) *r = NULL;
+    TAB_TRY(tab_tx_finish(tx, &r, err, ORGS "WHERE o.org > $1 ORDER BY o.org LIMIT $2",
+                          TAB_P(tab_p_text(after), tab_p_int(most))));
+    size_t n = tab_rows_count(r);
+    ret->orgs = tab_arena_new_of(a, Tabella__Org *, n + 1);
+    for (size_t i = 0; ret->orgs != NULL && i < n; i++) {
+        Tabella__Org *o = ret->orgs[i] = tab_arena_new_of(a, Tabella__Org, 1);
+        if (o == NULL)
+            break;
+        tabella__org__init(o);
+        TAB_TRY(read_org(r, i, a, o, err));
+        ret->n_orgs++;
+    }
+    return tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;
 }
 
 tab_status keys_store_hashes(tab_tx *tx, tab_arena *a, const char *org, uint8_t (**ret)[TAB_SECRET_HASH],

@@ -61,6 +61,16 @@ tab_status keys_store_org_find(tab_tx *tx, tab_arena *a, const char *name, const
 /* *tx ends with it where `last`. */
 tab_status keys_store_org(tab_tx **tx, bool last, tab_arena *a, const char *org, Tabella__Org *ret,
                           tab_error *err) TAB_CHECKED;
+/* One of its own limits, or the plan's again. VALIDATION. */
+tab_status keys_store_org_limit(tab_tx *tx, const char *org, const Tabella__OwnLimit *l,
+                                tab_error *err) TAB_CHECKED;
+/* on: no key of it is known from now on; the tombstones of all its secrets wait for Redis. Off: keys that get
+ * later versions (keys_store_org_set) are known again. */
+tab_status keys_store_org_suspend(tab_tx *tx, tab_arena *a, const char *org, bool on, keys_tombstone **ret,
+                                  size_t *ret_n, tab_error *err) TAB_CHECKED;
+/* By id, behind `after`, up to `most`; *tx, of all organizations, ends with it. */
+tab_status keys_store_orgs(tab_tx **tx, tab_arena *a, const char *after, int64_t most,
+                           Tabella__ListOrgsReply *ret, tab_error *err) TAB_CHECKED;
 /* Of live keys and of their sessions. */
 tab_status keys_store_hashes(tab_tx *tx, tab_arena *a, const char *org, uint8_t (**ret)[TAB_SECRET_HASH],
                              size_t *ret_n, tab_error *err) TAB_CHECKED;

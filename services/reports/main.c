@@ -49,7 +49,9 @@ int main(int argc, char **argv)
     if (!tab_events_take(pg, rpc, "reports", reports_on_work, NULL, &self) ||
         !tab_rpc_serve(rpc, reports_methods, &self))
         return EXIT_FAILURE;
-    static tab_sweep sweeps[] = { { .name = "counts of reports", .batch = fold, .most = 1000 } };
+    static tab_sweep sweeps[] = {
+        { .name = "counts of reports", .batch = fold, .most = 1000, .idle_ms = 8000 },
+    };
     tab_sweeper *sweeper = tab_sweeper_open(pg, sweeps, 1, NULL);
     if (sweeper == NULL)
         return EXIT_FAILURE;

@@ -18,6 +18,8 @@ void admin_print(tab_out *o); /* as a line on stdout; frees its text */
 extern const char admin_help[];
 int admin_usage(const char *why);
 
+/* org.c: argv[0] is list, show, plan, limits, suspend, resume or delete */
+int admin_org(tab_arena *a, int argc, char **argv);
 int admin_audit(int argc, char **argv);  /* audit.c: argv[0] is "audit" */
 int admin_meter(int argc, char **argv);  /* meter.c: argv[0] is "usage" */
 int admin_erase(int argc, char **argv);  /* data.c: argv[0] is "erase" */

@@ -146,7 +146,7 @@ static serve_state *settled(inference *self, const char *key, serve_state *st)
 {
     serve_state *kept = NULL;
     tab_error err = { 0 };
-    if (self->store == NULL || !serve_state_is_data(st))
+    if (self->store == NULL)
         return st;
     tab_status s = state_store_write(self->store, key, st, &kept, &err);
     if (s == TAB_OK) {
@@ -226,7 +226,7 @@ void serve_keep_grown(inference *self)
         tab_error err = { 0 };
         tab_loan *loan = tab_states_borrow(self->states, tab_str_of(key[i]));
         serve_state *st = loan == NULL ? NULL : tab_loan_state(loan);
-        if (st != NULL && serve_state_is_data(st) && atomic_exchange(&st->grown, false)) {
+        if (st != NULL && atomic_exchange(&st->grown, false)) {
             pthread_mutex_lock(&st->lock);
             tab_status s = state_store_keep(self->store, key[i], st, &err);
             pthread_mutex_unlock(&st->lock);

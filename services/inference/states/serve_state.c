@@ -110,11 +110,6 @@ tab_status serve_state_ready(serve_state *st, tab_error *err)
     return TAB_OK;
 }
 
-bool serve_state_is_data(const serve_state *st)
-{
-    return st->fitted == NULL || tab_fitted_is_data(st->fitted);
-}
-
 size_t serve_state_bytes(const serve_state *st)
 {
     return tab_arena_used(st->arena) + (st->fitted == NULL ? 0 : tab_fitted_bytes(st->fitted));

@@ -71,8 +71,6 @@ tab_status serve_state_load(inference *self, const tab_call *call, Tabella__Tabl
 /* Fills in what follows from profiles, selection and fitted model; they are set before. */
 tab_status serve_state_ready(serve_state *st, tab_error *err) TAB_CHECKED;
 size_t serve_state_bytes(const serve_state *st);
-/* Whether it may be kept as bytes: tab_fitted_is_data. */
-bool serve_state_is_data(const serve_state *st);
 
 /* For tab_states_take: the whole state, by a pass over the snapshots. It belongs to the endpoint, not to the
  * call that came first: it ends by itself, or with the process. */

@@ -1,8 +1,9 @@
 /* What a fitted state takes and how soon it is there: memory as fitted and as read, bytes as kept, time to
  * write and to read, and that it answers the same.
  *
- *   usage: state ROWS COLUMNS [BASE [classes|number [FILE]]]
+ *   usage: state ROWS COLUMNS [BASE [classes|number|days [FILE]]]
  *
+ * days: a number whose rows are a day each, so that those that are asked come later than all fitted ones.
  * FILE is given the body of the state, before it is compressed: a seed of tests/fuzz/corpus/state. */
 #include <math.h>
 #include <stdio.h>
@@ -26,8 +27,17 @@ static double normal(size_t i, size_t j)
     return sqrt(-2 * log(a + 1e-12)) * cos(6.283185307179586 * b);
 }
 
+static tab_str day(tab_arena *a, size_t i)
+{
+    time_t at = 1704067200 + 86400 * (time_t)i;
+    struct tm tm;
+    char text[16];
+    strftime(text, sizeof text, "%Y-%m-%d", gmtime_r(&at, &tm));
+    return tab_arena_copy(a, tab_str_of(text));
+}
+
 /* Numbers of three decimals, one category, and a target of both. */
-static const tab_table *made(tab_arena *a, size_t from, size_t rows, size_t cols, bool number)
+static const tab_table *made(tab_arena *a, size_t from, size_t rows, size_t cols, bool number, bool days)
 {
     static const char *const colours[] = { "red", "green", "blue", "black" };
     tab_column *col = tab_arena_new_of(a, tab_column, cols);
@@ -41,7 +51,9 @@ static const tab_table *made(tab_arena *a, size_t from, size_t rows, size_t cols
             for (size_t k = 0; k + 2 < cols; k++)
                 z += normal(r, k) * normal(k, 7777);
             z += tab_mix2(r, 5) % 4 % 2 == 0;
-            if (c + 2 == cols)
+            if (c == 0 && days)
+                tab_builder_text(b, day(a, r));
+            else if (c + 2 == cols)
                 tab_builder_text(b, tab_str_of(colours[tab_mix2(r, 5) % 4]));
             else if (c + 1 < cols)
                 tab_builder_number(b, round(1000 * normal(r, c)) / 1000);
@@ -108,10 +120,11 @@ int main(int argc, char **argv)
 {
     size_t rows = argc > 1 ? strtoul(argv[1], NULL, 10) : 300,
            cols = argc > 2 ? strtoul(argv[2], NULL, 10) : 9;
-    bool number = argc > 4 && strcmp(argv[4], "number") == 0;
+    bool days = argc > 4 && strcmp(argv[4], "days") == 0;
+    bool number = days || (argc > 4 && strcmp(argv[4], "number") == 0);
     static const uint8_t key[STATE_KEY];
     tab_arena *a = tab_arena_new((size_t)8 << 30);
-    const tab_table *t = made(a, 0, rows, cols, number), *asked = made(a, rows, 50, cols, number);
+    const tab_table *t = made(a, 0, rows, cols, number, days), *asked = made(a, rows, 50, cols, number, days);
     double at = seconds();
     serve_state *st = fitted(a, t, argc > 3 ? argv[3] : "base-2", number), *again = NULL;
     double fit = seconds() - at;
@@ -136,9 +149,12 @@ int main(int argc, char **argv)
     bool same = tab_str_eq(answer(a, st, asked), answer(a, again, asked));
     printf("state: %zu x %zu, %s, %s: pass %.0f ms; memory as fitted %.2f MB, as read %.2f; kept %.3f MB; "
            "written in %.1f ms, read in %.1f; answers %s\n",
-           rows, cols, st->base, number ? "a number" : "two classes", 1e3 * fit,
-           (double)serve_state_bytes(st) / 1e6, (double)serve_state_bytes(again) / 1e6, (double)n / 1e6,
-           1e3 * write, 1e3 * read, same ? "the same" : "NOT the same");
+           rows, cols, st->base,
+           days     ? "a number of days"
+           : number ? "a number"
+                    : "two classes",
+           1e3 * fit, (double)serve_state_bytes(st) / 1e6, (double)serve_state_bytes(again) / 1e6,
+           (double)n / 1e6, 1e3 * write, 1e3 * read, same ? "the same" : "NOT the same");
     serve_state_free(again);
     serve_state_free(st);
     free(bytes);

@@ -35,11 +35,6 @@ size_t tab_fitted_bytes(const tab_fitted *f)
     return (f->arena == NULL ? 0 : tab_arena_used(f->arena)) + models + tab_later_bytes(f->later);
 }
 
-bool tab_fitted_is_data(const tab_fitted *f)
-{
-    return f->later == NULL;
-}
-
 const char *tab_fitted_ahead(const tab_fitted *f)
 {
     return f->ahead == NULL ? NULL : f->ahead->method;

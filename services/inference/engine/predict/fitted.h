@@ -84,8 +84,6 @@ double *tab_fitted_sureness(tab_arena *a, const tab_fitted *f, size_t *ret_n);
 
 /* How rows later than all labelled ones are answered, for people; NULL: as all others. */
 const char *tab_fitted_ahead(const tab_fitted *f);
-/* Whether its bytes (pack/pack.h) would say all of it: what answers later rows is not told by them. */
-bool tab_fitted_is_data(const tab_fitted *f);
 
 /* Answers for labelled rows as those that are asked are answered, where these mostly come later: of rows
  * after earlier cuts, by what was fitted on the rows before. NULL: the results of the labelled rows are of

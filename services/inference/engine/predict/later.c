@@ -319,6 +319,66 @@ tab_status tab_later_fit(const tab_engine *e, tab_arena *a, const tab_ahead_task
     return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);
 }
 
+/* ---- in few bytes ---------------------------------------------------------------------------- */
+
+static void pack_history(tab_pack *p, void *each, const void *context)
+{
+    (void)context;
+    tab_history *h = each;
+    TAB_PACK(p, h->from, h->series + 1);
+    TAB_PACK(p, h->pos, h->rows);
+    TAB_PACK(p, h->y, h->rows);
+    TAB_PACK(p, h->row, h->rows);
+    TAB_PACK(p, h->sum, h->rows + 1);
+    TAB_PACK(p, h->last, h->rows);
+    for (size_t k = 0; k < 2; k++)
+        TAB_PACK(p, h->smooth[k], h->rows);
+}
+
+/* context: how many series there are. */
+static void pack_before(tab_pack *p, void *each, const void *context)
+{
+    const double **x = each;
+    TAB_PACK(p, *x, *(const size_t *)context);
+}
+
+static void pack_view(tab_pack *p, tab_ahead_view *c, size_t cols, size_t classes)
+{
+    size_t histories = tab_pack_count(p, c->histories, TAB_AHEAD_CLASSES), closed = 0;
+    for (size_t i = 0; i < histories; i++)
+        TAB_PACK_ONE(p, c->h[i], pack_history);
+    bool follows = histories > 0 && c->h[0] != NULL;
+    size_t series = follows ? c->h[0]->series : 0;
+    if (__builtin_mul_overflow(series, c->horizon, &closed))
+        tab_pack_refuse(p);
+    TAB_PACK(p, c->scale, series + 1);
+    TAB_PACK(p, c->mean, series + 1);
+    TAB_PACK(p, c->place, TAB_AHEAD_PERIOD);
+    TAB_PACK_EACH(p, c->before, cols, pack_before, &series);
+    TAB_PACK(p, c->pos, series);
+    for (size_t k = 0; k < 2; k++)
+        TAB_PACK(p, c->share[k], classes);
+    TAB_PACK(p, c->closed, closed);
+    for (size_t m = 0; m < TAB_AHEAD_MEMBERS; m++) {
+        TAB_PACK_ONE(p, c->model[m].enc, tab_pack_encoder);
+        TAB_PACK_ONE(p, c->model[m].stack, tab_pack_stack);
+    }
+}
+
+static void pack_later(tab_pack *p, void *each, const void *context)
+{
+    (void)context;
+    tab_later *l = each;
+    TAB_PACK(p, l->work.known, l->work.cols);
+    TAB_PACK(p, l->work.lost, l->work.cols);
+    pack_view(p, &l->view, l->work.cols, l->task.classes);
+}
+
+void tab_pack_later(tab_pack *p, tab_later **at)
+{
+    TAB_PACK_ONE(p, *at, pack_later);
+}
+
 size_t tab_later_bytes(const tab_later *l)
 {
     size_t bytes = 0;

@@ -5,6 +5,7 @@
 #ifndef TAB_LATER_H
 #define TAB_LATER_H
 
+#include "services/inference/engine/pack/pack.h"
 #include "services/inference/engine/predict/ahead.h"
 #include "services/inference/engine/predict/clock.h"
 
@@ -17,7 +18,8 @@ typedef struct tab_later tab_later;
 tab_status tab_later_fit(const tab_engine *e, tab_arena *a, const tab_ahead_task *t, const tab_recipe *plain,
                          tab_later **ret, tab_error *err) TAB_CHECKED;
 
-size_t tab_later_bytes(const tab_later *l); /* of the members' own arenas; NULL is fine */
+size_t tab_later_bytes(const tab_later *l);       /* of the members' own arenas; NULL is fine */
+void tab_pack_later(tab_pack *p, tab_later **at); /* a pointer to one in few bytes, as tab_pack_fitted */
 
 /* Rows of one request. */
 typedef struct {
