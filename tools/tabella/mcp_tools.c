@@ -41,8 +41,10 @@ static const struct {
       "for\"},\"rows\":" FILE_IN "," RUNS,
       "\"rows\"" },
     { "forecast", "The next steps of every series of a table with times, with intervals.",
-      "\"series\":" FILE_IN ",\"horizon\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":10000}," RUNS,
-      "\"series\",\"horizon\"" },
+      "\"series\":" FILE_IN ",\"target\":{\"type\":\"string\",\"description\":\"the column whose next "
+      "steps are wanted\"},\"horizon\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":"
+      "10000}," RUNS,
+      "\"series\",\"target\",\"horizon\"" },
     { "check", "Cells that are likely wrong, with confidences and suggestions.",
       "\"table\":" FILE_IN "," RUNS, "\"table\"" },
     { "ask", "A part of a run that was made: lists page by page.",
@@ -245,6 +247,8 @@ static tab_status computed(tab_engine *e, tab_str tool, const tab_json *args, co
     const tab_json *target = tab_json_get(args, "target"), *horizon = tab_json_get(args, "horizon");
     opt.given.missing_auto = true;
     opt.target = tab_str_eq(tool, TAB_S("predict")) ? TAB_TARGET_AUTO : TAB_TARGET_NONE;
+    if (target == NULL && (horizon != NULL || tab_str_eq(tool, TAB_S("forecast"))))
+        return tab_fail(err, TAB_VALIDATION, "target", "name the column whose next steps are wanted");
     if (target != NULL && target->kind != TAB_JSON_STRING)
         return tab_fail(err, TAB_VALIDATION, "target", "target is a column's name");
     if (target != NULL && !tab_str_eq(target->text, TAB_S("none"))) {
