@@ -16,6 +16,7 @@ static const struct {
     { "check", cmd_check, "cells that are likely wrong, with no server" },
     { "page", cmd_page, "the page of a bundle that was kept as JSON" },
     { "generate", cmd_generate, "tables of a sector, made from nothing" },
+    { "mcp", cmd_mcp, "a server for agents (Model Context Protocol), on stdin and stdout" },
     { "admin", cmd_admin, "organizations and bases of a running suite" },
 };
 

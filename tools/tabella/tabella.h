@@ -10,6 +10,7 @@ int cmd_run(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_page(int argc, char **argv);
 int cmd_generate(int argc, char **argv);
+int cmd_mcp(int argc, char **argv);
 int cmd_admin(int argc, char **argv);
 
 /* What a person wants to see of the bundle of these tables, on stdout. explain: the first rows' reasons

@@ -1,0 +1,431 @@
+/* The tools of `tabella mcp`, each a pass of the engine over files below the folders given. */
+#include "tools/tabella/mcp.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/bundle/bundle_json.h"
+#include "common/files/files.h"
+#include "services/inference/engine/bundle.h"
+#include "services/inference/engine/suspects/suspects.h"
+#include "tools/tabella/tabella.h"
+
+enum { BYTES_MOST = 1 << 30, PATH_MOST = 4096, PART_DEPTH = 32 };
+
+#define FILE_IN "{\"type\":\"string\",\"description\":\"a file's path, from a folder that was given\"}"
+#define COMMON                                                                                                 \
+    "\"max_tokens\":{\"type\":\"integer\",\"minimum\":500,\"maximum\":1000000,\"description\":\"the answer's " \
+    "budget, characters / 4 (4000)\"}"
+#define RUNS                                                                                         \
+    COMMON ",\"dry_run\":{\"type\":\"boolean\",\"description\":\"only say how many cells it is and " \
+           "what it costs\"}"
+
+static const struct {
+    const char *name, *words, *properties, *required;
+} TOOLS[] = {
+    { "understand", "What tables are: columns, roles, links, matches, what can be predicted.",
+      "\"tables\":{\"type\":\"array\",\"minItems\":1,\"maxItems\":64,\"items\":" FILE_IN "},"
+      "\"target\":{\"type\":\"string\",\"description\":\"TABLE.COLUMN to predict; none (default)\"}," RUNS,
+      "\"tables\"" },
+    { "match", "Which rows of two tables are one entity, with confidences.",
+      "\"a\":" FILE_IN ",\"b\":" FILE_IN "," RUNS, "\"a\",\"b\"" },
+    { "predict", "Predict the empty cells of a column from the other rows, with confidences.",
+      "\"target\":{\"type\":\"string\",\"description\":\"the column; default: one an analyst would ask "
+      "for\"},\"rows\":" FILE_IN "," RUNS,
+      "\"rows\"" },
+    { "forecast", "The next steps of every series of a table with times, with intervals.",
+      "\"series\":" FILE_IN ",\"target\":{\"type\":\"string\",\"description\":\"the column whose next "
+      "steps are wanted\"},\"horizon\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":"
+      "10000}," RUNS,
+      "\"series\",\"target\",\"horizon\"" },
+    { "check", "Cells that are likely wrong, with confidences and suggestions.",
+      "\"table\":" FILE_IN "," RUNS, "\"table\"" },
+    { "ask", "A part of a run that was made: lists page by page.",
+      "\"run\":{\"type\":\"string\"},\"part\":{\"type\":\"string\",\"description\":\"as left_out names it: "
+      "tables[0].column_profile; default: all\"},\"filter\":{\"type\":\"string\",\"description\":\"only "
+      "a list's items with a text that contains this\"},\"offset\":{\"type\":\"integer\",\"minimum\":0},"
+      "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":100000}," COMMON,
+      "\"run\"" },
+};
+enum { TOOLS_N = sizeof TOOLS / sizeof *TOOLS };
+
+/* One shape for all: the answer's own members are those of the route's documented answer. */
+static const char OUTPUT[] =
+    "{\"type\":\"object\",\"properties\":{\"run\":{\"type\":[\"string\",\"null\"]},\"answer\":{},"
+    "\"left_out\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"part\":{\"type\":"
+    "\"string\"},\"shown\":{\"type\":\"integer\"},\"of\":{\"type\":\"integer\"}},\"required\":[\"part\","
+    "\"shown\",\"of\"]}},\"ask\":{\"type\":\"string\"}},\"required\":[\"run\",\"answer\",\"left_out\","
+    "\"ask\"],\"additionalProperties\":false}";
+
+void mcp_tools_list(tab_out *o)
+{
+    tab_out_open(o, '[');
+    for (size_t i = 0; i < TOOLS_N; i++) {
+        tab_out_open(o, '{');
+        tab_out_key(o, "name");
+        tab_out_cstr(o, TOOLS[i].name);
+        tab_out_key(o, "description");
+        tab_out_cstr(o, TOOLS[i].words);
+        tab_out_key(o, "inputSchema");
+        tab_out_raw(o, TAB_S("{\"type\":\"object\",\"properties\":{"));
+        tab_out_bytes(o, TOOLS[i].properties, strlen(TOOLS[i].properties));
+        tab_out_bytes(o, "},\"required\":[", 14);
+        tab_out_bytes(o, TOOLS[i].required, strlen(TOOLS[i].required));
+        tab_out_bytes(o, "],\"additionalProperties\":false}", 31);
+        tab_out_key(o, "outputSchema");
+        tab_out_raw(o, tab_str_of(OUTPUT));
+        tab_out_key(o, "annotations");
+        tab_out_raw(o, TAB_S("{\"readOnlyHint\":true,\"destructiveHint\":false,\"idempotentHint\":true,"
+                             "\"openWorldHint\":false}"));
+        tab_out_close(o, '}');
+    }
+    tab_out_close(o, ']');
+}
+
+bool mcp_tools_know(tab_str name)
+{
+    for (size_t i = 0; i < TOOLS_N; i++)
+        if (tab_str_eq(name, tab_str_of(TOOLS[i].name)))
+            return true;
+    return false;
+}
+
+/* ---- files ------------------------------------------------------------------------------------- */
+
+/* Beneath a folder, by no symbolic link: the kernel itself refuses what leads out. */
+static int open_below(const mcp_tools *t, const char *path)
+{
+    struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+                            .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+    int fd = -1;
+    for (size_t i = 0; i < t->folders && fd < 0; i++)
+        fd = (int)syscall(SYS_openat2, t->folder[i], path, &how, sizeof how);
+    return fd;
+}
+
+static tab_status slurp(int fd, const char *path, char **ret, size_t *ret_n, tab_error *err)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > BYTES_MOST)
+        return tab_fail(err, TAB_VALIDATION, path, "not a file of at most 1 GiB: name one that is");
+    size_t size = (size_t)st.st_size, n = 0;
+    char *p = malloc(size + 1);
+    if (p == NULL)
+        return tab_no_memory(err);
+    for (ssize_t got = 1; n < size && got > 0; n += got > 0 ? (size_t)got : 0)
+        got = read(fd, p + n, size - n);
+    *ret = p;
+    *ret_n = n;
+    return TAB_OK;
+}
+
+typedef struct {
+    const tab_table *table[TABLES];
+    size_t n;
+} tables;
+
+static tab_status read_one(const mcp_tools *t, tab_arena *a, const tab_json *name, tables *to, tab_error *err)
+{
+    const tab_file_limits most = { (uint64_t)1 << 32, (uint64_t)1 << 30, 1 << 17, TABLES, false };
+    char path[PATH_MOST], *bytes = NULL;
+    size_t n = 0;
+    tab_file file;
+    if (name == NULL || name->kind != TAB_JSON_STRING || name->text.n == 0 || name->text.n >= sizeof path ||
+        memchr(name->text.p, 0, name->text.n) != NULL)
+        return tab_fail(err, TAB_VALIDATION, "tables", "give a file's path, from a folder that was given");
+    memcpy(path, name->text.p, name->text.n);
+    path[name->text.n] = 0;
+    int fd = open_below(t, path);
+    if (fd < 0 && errno == ENOENT)
+        return tab_fail(err, TAB_NOT_FOUND, path, "no such file below the folders given");
+    if (fd < 0)
+        return tab_fail(err, TAB_VALIDATION, path,
+                        "not readable below the folders given: paths are relative, without links and .. out "
+                        "of them; start tabella mcp with --folder for another one");
+    tab_status s = slurp(fd, path, &bytes, &n, err);
+    close(fd);
+    if (s == TAB_OK)
+        s = tab_file_read(a, name->text, (tab_str){ bytes, n }, &most, &file, err);
+    free(bytes);
+    for (size_t i = 0; s == TAB_OK && i < file.n; i++) {
+        for (size_t k = 0; k < to->n; k++)
+            if (tab_str_eq(to->table[k]->id, file.table[i]->id))
+                return tab_fail(err, TAB_VALIDATION, path, "two tables have this name: rename a file");
+        if (to->n == TABLES)
+            return tab_fail(err, TAB_VALIDATION, path, "at most 64 tables at once: name fewer files");
+        to->table[to->n++] = file.table[i];
+    }
+    return s;
+}
+
+static tab_status read_tables(const mcp_tools *t, tab_arena *a, const tab_json *args, tables *to,
+                              tab_error *err)
+{
+    static const char *const NAMES[] = { "a", "b", "rows", "series", "table" };
+    const tab_json *list = tab_json_get(args, "tables");
+    if (list != NULL && list->kind != TAB_JSON_ARRAY)
+        return tab_fail(err, TAB_VALIDATION, "tables", "tables is a list of paths");
+    for (const tab_json *f = list != NULL ? list->first : NULL; f != NULL; f = f->next)
+        TAB_TRY(read_one(t, a, f, to, err));
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
+        if (tab_json_get(args, NAMES[i]) != NULL)
+            TAB_TRY(read_one(t, a, tab_json_get(args, NAMES[i]), to, err));
+    return to->n > 0 ? TAB_OK
+                     : tab_fail(err, TAB_VALIDATION, "arguments", "name a file: see this tool's inputSchema");
+}
+
+/* ---- runs -------------------------------------------------------------------------------------- */
+
+static void forget(mcp_run *r)
+{
+    tab_arena_free(r->arena);
+    free(r->text);
+    *r = (mcp_run){ 0 };
+}
+
+void mcp_tools_free(mcp_tools *t)
+{
+    for (size_t i = 0; i < MCP_RUNS; i++)
+        forget(&t->run[i]);
+}
+
+/* Keeps the text as a run; the text's memory is the run's from here. */
+static tab_status keep(mcp_tools *t, tab_out *text, const mcp_run **ret, tab_error *err)
+{
+    mcp_run r = { .arena = tab_arena_new((size_t)1 << 34) };
+    tab_out_bytes(text, "", 1);
+    if (text->failed || r.arena == NULL) {
+        tab_arena_free(r.arena);
+        return tab_no_memory(err);
+    }
+    tab_status s = tab_json_read(r.arena, (tab_str){ text->p, text->n - 1 }, 64, &r.bundle, err);
+    if (s != TAB_OK) {
+        tab_arena_free(r.arena);
+        return s;
+    }
+    mcp_run *place = &t->run[t->runs++ % MCP_RUNS];
+    forget(place);
+    snprintf(r.name, sizeof r.name, "run-%zu", t->runs);
+    r.text = text->p;
+    *text = (tab_out){ 0 };
+    *place = r;
+    *ret = place;
+    return TAB_OK;
+}
+
+static tab_status checked(tab_engine *e, const tables *in, tab_out *o, tab_error *err)
+{
+    tab_profile *p[TABLES];
+    Tabella__TableUnderstanding *told[TABLES];
+    Tabella__Bundle b = TABELLA__BUNDLE__INIT;
+    const Tabella__Bundle *whole = &b;
+    for (size_t i = 0; i < in->n; i++) {
+        TAB_TRY(tab_profile_table(e, in->table[i], &p[i], err));
+        if ((told[i] = tab_understanding(e->arena, p[i])) == NULL)
+            return tab_no_memory(err);
+    }
+    TAB_TRY(tab_suspects(e, p, in->n, 0.5, &b.suspects, err));
+    b.n_tables = in->n;
+    b.tables = told;
+    tab_bundle_page_json(o, &whole, 1, TAB_PAGE_SUSPECTS, 0, TAB_MOST_SUSPECTS, NULL);
+    return TAB_OK;
+}
+
+static tab_status computed(tab_engine *e, tab_str tool, const tab_json *args, const tables *in, tab_out *o,
+                           tab_error *err)
+{
+    if (tab_str_eq(tool, TAB_S("check")))
+        return checked(e, in, o, err);
+    tab_run_options opt = TAB_RUN_DEFAULTS;
+    const tab_json *target = tab_json_get(args, "target"), *horizon = tab_json_get(args, "horizon");
+    opt.given.missing_auto = true;
+    opt.target = tab_str_eq(tool, TAB_S("predict")) ? TAB_TARGET_AUTO : TAB_TARGET_NONE;
+    if (target == NULL && (horizon != NULL || tab_str_eq(tool, TAB_S("forecast"))))
+        return tab_fail(err, TAB_VALIDATION, "target", "name the column whose next steps are wanted");
+    if (target != NULL && target->kind != TAB_JSON_STRING)
+        return tab_fail(err, TAB_VALIDATION, "target", "target is a column's name");
+    if (target != NULL && !tab_str_eq(target->text, TAB_S("none"))) {
+        opt.target = TAB_TARGET_COLUMN;
+        opt.target_column = target->text;
+    }
+    if (tab_str_eq(tool, TAB_S("forecast")) || horizon != NULL) {
+        if (horizon == NULL || horizon->kind != TAB_JSON_NUMBER ||
+            !(horizon->num >= 1 && horizon->num <= 10000))
+            return tab_fail(err, TAB_VALIDATION, "horizon", "horizon is a whole number from 1 to 10000");
+        opt.horizon = (size_t)horizon->num;
+    }
+    Tabella__Bundle *b = NULL;
+    TAB_TRY(tab_engine_run(e, in->table, in->n, &opt, &b, err));
+    tab_out_open(o, '{');
+    tab_bundle_json(o, b, NULL);
+    tab_out_close(o, '}');
+    return TAB_OK;
+}
+
+/* ---- calls ------------------------------------------------------------------------------------- */
+
+static bool whole(const tab_json *args, const char *key, double least, double most, size_t *ret)
+{
+    const tab_json *x = tab_json_get(args, key);
+    if (x == NULL)
+        return true;
+    if (x->kind != TAB_JSON_NUMBER || !(x->num >= least && x->num <= most))
+        return false;
+    *ret = (size_t)x->num;
+    return true;
+}
+
+/* The part that a path names: names parted by dots, places in brackets. NULL: none. */
+static const tab_json *part_of(const tab_json *of, tab_str path)
+{
+    size_t i = 0;
+    while (of != NULL && i < path.n) {
+        if (path.p[i] == '[') {
+            size_t k = 0;
+            for (i++; i < path.n && path.p[i] >= '0' && path.p[i] <= '9' && k < 1000000000; i++)
+                k = 10 * k + (size_t)(path.p[i] - '0');
+            if (of->kind != TAB_JSON_ARRAY || i == path.n || path.p[i++] != ']')
+                return NULL;
+            for (of = of->first; of != NULL && k > 0; k--)
+                of = of->next;
+            continue;
+        }
+        i += path.p[i] == '.';
+        size_t from = i;
+        while (i < path.n && path.p[i] != '.' && path.p[i] != '[')
+            i++;
+        const tab_json *m = of->kind == TAB_JSON_OBJECT && i > from ? of->first : NULL;
+        while (m != NULL && !tab_str_eq(m->key, (tab_str){ path.p + from, i - from }))
+            m = m->next;
+        of = m;
+    }
+    return of;
+}
+
+static bool holds(const tab_json *of, tab_str word)
+{
+    if (of->kind == TAB_JSON_STRING && memmem(of->text.p, of->text.n, word.p, word.n) != NULL)
+        return true;
+    bool container = of->kind == TAB_JSON_ARRAY || of->kind == TAB_JSON_OBJECT;
+    for (const tab_json *m = container ? of->first : NULL; m != NULL; m = m->next)
+        if (holds(m, word))
+            return true;
+    return false;
+}
+
+/* Items of a list from offset on that hold the word, at most limit of them. */
+static const tab_json *page(tab_arena *a, const tab_json *list, tab_str word, size_t offset, size_t limit)
+{
+    tab_json *copy = tab_arena_alloc(a, 1, sizeof *copy), **end;
+    if (copy == NULL)
+        return NULL;
+    *copy = (tab_json){ .kind = TAB_JSON_ARRAY };
+    end = &copy->first;
+    for (const tab_json *m = list->first; m != NULL && copy->count < limit; m = m->next) {
+        if ((word.n > 0 && !holds(m, word)) || (offset > 0 && offset-- > 0))
+            continue;
+        tab_json *item = tab_arena_alloc(a, 1, sizeof *item);
+        if (item == NULL)
+            return NULL;
+        *item = *m;
+        item->next = NULL;
+        *end = item;
+        end = &item->next;
+        copy->count++;
+    }
+    return copy;
+}
+
+static tab_status ask(mcp_tools *t, tab_arena *a, const tab_json *args, size_t most, tab_out *o,
+                      tab_error *err)
+{
+    const tab_json *name = tab_json_get(args, "run"), *part = tab_json_get(args, "part"),
+                   *filter = tab_json_get(args, "filter");
+    size_t offset = 0, limit = 100000;
+    const mcp_run *r = NULL;
+    for (size_t i = 0; i < MCP_RUNS && name != NULL && name->kind == TAB_JSON_STRING; i++)
+        if (t->run[i].bundle != NULL && tab_str_eq(name->text, tab_str_of(t->run[i].name)))
+            r = &t->run[i];
+    if (r == NULL)
+        return tab_fail(err, TAB_NOT_FOUND, "run", "no such run: the last 8 are kept; run the tool again");
+    if (!whole(args, "offset", 0, 1e9, &offset) || !whole(args, "limit", 1, 100000, &limit) ||
+        (part != NULL && part->kind != TAB_JSON_STRING) ||
+        (filter != NULL && filter->kind != TAB_JSON_STRING))
+        return tab_fail(err, TAB_VALIDATION, "arguments",
+                        "part and filter are texts, offset is from 0, limit from 1 to 100000");
+    tab_str path = part != NULL ? part->text : TAB_S("");
+    const tab_json *of = part_of(r->bundle, path);
+    if (of == NULL)
+        return tab_fail(err, TAB_NOT_FOUND, "part", "no such part: name one as left_out does");
+    if (of->kind == TAB_JSON_ARRAY)
+        of = page(a, of, filter != NULL ? filter->text : TAB_S(""), offset, limit);
+    if (of == NULL)
+        return tab_no_memory(err);
+    tab_mcp_fit(o, of, r->name, path, most);
+    return TAB_OK;
+}
+
+static tab_status dry(tab_arena *a, const tables *in, size_t most, tab_out *o, tab_error *err)
+{
+    uint64_t cells = 0;
+    char text[160];
+    const tab_json *tree;
+    for (size_t i = 0; i < in->n; i++)
+        cells += (uint64_t)in->table[i]->rows * in->table[i]->cols;
+    int n = snprintf(text, sizeof text,
+                     "{\"dry_run\":true,\"tables\":%zu,\"cells\":%llu,\"amount_usd\":0,"
+                     "\"where\":\"computed on this machine\"}",
+                     in->n, (unsigned long long)cells);
+    TAB_TRY(tab_json_read(a, (tab_str){ text, (size_t)n }, 4, &tree, err));
+    tab_mcp_fit(o, tree, NULL, TAB_S(""), most);
+    return TAB_OK;
+}
+
+static tab_status call(mcp_tools *t, tab_engine *e, tab_str name, const tab_json *args, tab_out *o,
+                       tab_error *err)
+{
+    size_t tokens = TAB_MCP_TOKENS;
+    tables in = { .n = 0 };
+    tab_out text = { 0 };
+    const mcp_run *r = NULL;
+    if (!whole(args, "max_tokens", TAB_MCP_TOKENS_LEAST, TAB_MCP_TOKENS_MOST, &tokens))
+        return tab_fail(err, TAB_VALIDATION, "max_tokens", "max_tokens is from 500 to 1000000");
+    if (tab_str_eq(name, TAB_S("ask")))
+        return ask(t, e->arena, args, 4 * tokens, o, err);
+    TAB_TRY(read_tables(t, e->arena, args, &in, err));
+    const tab_json *dry_run = tab_json_get(args, "dry_run");
+    if (dry_run != NULL && dry_run->yes)
+        return dry(e->arena, &in, 4 * tokens, o, err);
+    tab_status s = computed(e, name, args, &in, &text, err);
+    if (s == TAB_OK)
+        s = keep(t, &text, &r, err);
+    tab_out_free(&text);
+    if (s == TAB_OK)
+        tab_mcp_fit(o, r->bundle, r->name, TAB_S(""), 4 * tokens);
+    return s;
+}
+
+tab_status mcp_tools_call(mcp_tools *t, tab_engine *e, tab_str name, const tab_json *arguments, tab_out *o)
+{
+    tab_error err = { 0 };
+    char words[sizeof err.param + sizeof err.message + 4];
+    tab_status s = call(t, e, name, arguments, o, &err);
+    if (s == TAB_OK || s == TAB_CANCELLED)
+        return s;
+    snprintf(words, sizeof words, "%s%s%s", err.param, err.param[0] != 0 ? ": " : "", err.message);
+    tab_out_key(o, "content");
+    tab_out_raw(o, TAB_S("[{\"type\":\"text\",\"text\":"));
+    o->comma = false;
+    tab_out_cstr(o, words);
+    tab_out_bytes(o, "}]", 2);
+    tab_out_key(o, "isError");
+    tab_out_bool(o, true);
+    return TAB_OK;
+}
