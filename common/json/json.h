@@ -66,6 +66,10 @@ typedef struct {
 tab_status tab_json_read(tab_arena *a, tab_str text, size_t depth, const tab_json **ret,
                          tab_error *err) TAB_CHECKED;
 
+/* The same of what this program wrote itself: as many values as the arena holds. */
+tab_status tab_json_read_own(tab_arena *a, tab_str text, size_t depth, const tab_json **ret,
+                             tab_error *err) TAB_CHECKED;
+
 /* A request body: an object whose member `tables` becomes columns. text as above.
  * Errors: as tab_json_read; and, only where the syntax of the whole document is right, VALIDATION
  * with the path of what is wrong: "tables", "tables[1].rows", "tables[i].rows[j][k]", ... */

@@ -45,6 +45,7 @@ static bool no_memory(json_scan *s)
 tab_status json_scan_init(json_scan *s, tab_arena *a, tab_str text, size_t depth_max, tab_error *err)
 {
     *s = (json_scan){ .start = text.p, .p = text.p, .end = text.p + text.n, .a = a, .err = err };
+    s->nodes_max = JSON_NODES_MAX;
     s->depth_max = depth_max < JSON_DEPTH_MAX ? depth_max : JSON_DEPTH_MAX;
     if (text.n >= 3 && memcmp(text.p, "\xEF\xBB\xBF", 3) == 0)
         return tab_fail(err, TAB_VALIDATION, "body", "the body starts with a byte order mark");
@@ -353,7 +354,7 @@ static bool keep(json_scan *s, tab_str text, tab_str *ret)
 
 static bool tree_member(json_scan *s, tab_json *of, tab_json **last, tab_str key)
 {
-    if (++s->nodes > JSON_NODES_MAX)
+    if (++s->nodes > s->nodes_max)
         return json_bad(s, "more values outside tables than the limit of 262144");
     tab_json *m = tab_arena_new_of(s->a, tab_json, 1);
     if (m == NULL || !keep(s, key, &m->key))
@@ -417,7 +418,8 @@ bool json_end(json_scan *s)
     return s->p == s->end || json_bad(s, "something after the document");
 }
 
-tab_status tab_json_read(tab_arena *a, tab_str text, size_t depth, const tab_json **ret, tab_error *err)
+static tab_status read_tree(tab_arena *a, tab_str text, size_t depth, size_t nodes, const tab_json **ret,
+                            tab_error *err)
 {
     tab_error own;
     json_scan s;
@@ -425,6 +427,7 @@ tab_status tab_json_read(tab_arena *a, tab_str text, size_t depth, const tab_jso
     tab_status st = json_scan_init(&s, a, text, depth, err);
     if (st != TAB_OK)
         return st;
+    s.nodes_max = nodes;
     tab_json *root = tab_arena_new_of(a, tab_json, 1);
     bool ok = root == NULL ? no_memory(&s) : json_tree(&s, root) && json_end(&s);
     json_scan_free(&s);
@@ -432,6 +435,16 @@ tab_status tab_json_read(tab_arena *a, tab_str text, size_t depth, const tab_jso
         return err->status;
     *ret = root;
     return TAB_OK;
+}
+
+tab_status tab_json_read(tab_arena *a, tab_str text, size_t depth, const tab_json **ret, tab_error *err)
+{
+    return read_tree(a, text, depth, JSON_NODES_MAX, ret, err);
+}
+
+tab_status tab_json_read_own(tab_arena *a, tab_str text, size_t depth, const tab_json **ret, tab_error *err)
+{
+    return read_tree(a, text, depth, SIZE_MAX, ret, err);
 }
 
 const tab_json *tab_json_get(const tab_json *of, const char *key)

@@ -17,7 +17,7 @@ typedef struct {
     const char *start, *p, *end;
     tab_arena *a;
     tab_error *err;
-    size_t depth_max, depth, nodes;
+    size_t depth_max, depth, nodes, nodes_max;
     bool syntax;   /* the failure is one of syntax, not of shape */
     bool nul;      /* the last string held \u0000, which no cell or name may */
     char *scratch; /* the last string with escapes, decoded */

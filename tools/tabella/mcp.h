@@ -13,6 +13,7 @@ typedef struct {
     tab_arena *arena; /* NULL: none yet */
     char *text;
     const tab_json *bundle;
+    size_t bytes; /* that text and bundle hold */
 } mcp_run;
 
 typedef struct {

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +18,14 @@
 #include "services/inference/engine/suspects/suspects.h"
 #include "tools/tabella/tabella.h"
 
-enum { BYTES_MOST = 1 << 30, PATH_MOST = 4096, PART_DEPTH = 32 };
+enum { BYTES_MOST = 1 << 30, PATH_MOST = 4096 };
+/* What runs that are kept may hold; the oldest give way, but never the newest. */
+static const size_t KEPT_BYTES = (size_t)1 << 30;
 
 #define FILE_IN "{\"type\":\"string\",\"description\":\"a file's path, from a folder that was given\"}"
-#define COMMON                                                                                                 \
-    "\"max_tokens\":{\"type\":\"integer\",\"minimum\":500,\"maximum\":1000000,\"description\":\"the answer's " \
-    "budget, characters / 4 (4000)\"}"
+#define COMMON                                                                  \
+    "\"max_tokens\":{\"type\":\"integer\",\"minimum\":500,\"maximum\":1000000," \
+    "\"description\":\"the answer's budget, characters / 4 (4000)\"}"
 #define RUNS                                                                                         \
     COMMON ",\"dry_run\":{\"type\":\"boolean\",\"description\":\"only say how many cells it is and " \
            "what it costs\"}"
@@ -199,16 +202,24 @@ void mcp_tools_free(mcp_tools *t)
 /* Keeps the text as a run; the text's memory is the run's from here. */
 static tab_status keep(mcp_tools *t, tab_out *text, const mcp_run **ret, tab_error *err)
 {
-    mcp_run r = { .arena = tab_arena_new((size_t)1 << 34) };
+    mcp_run r = { .arena = tab_arena_new(SIZE_MAX / 2) };
     tab_out_bytes(text, "", 1);
     if (text->failed || r.arena == NULL) {
         tab_arena_free(r.arena);
         return tab_no_memory(err);
     }
-    tab_status s = tab_json_read(r.arena, (tab_str){ text->p, text->n - 1 }, 64, &r.bundle, err);
+    tab_status s = tab_json_read_own(r.arena, (tab_str){ text->p, text->n - 1 }, 64, &r.bundle, err);
     if (s != TAB_OK) {
         tab_arena_free(r.arena);
         return s;
+    }
+    r.bytes = text->n + tab_arena_used(r.arena);
+    size_t held = r.bytes;
+    for (size_t i = 1; i < MCP_RUNS; i++) { /* from the newest on */
+        mcp_run *old = &t->run[(t->runs + MCP_RUNS - i) % MCP_RUNS];
+        held += old->bytes;
+        if (held > KEPT_BYTES)
+            forget(old);
     }
     mcp_run *place = &t->run[t->runs++ % MCP_RUNS];
     forget(place);
@@ -218,6 +229,17 @@ static tab_status keep(mcp_tools *t, tab_out *text, const mcp_run **ret, tab_err
     *place = r;
     *ret = place;
     return TAB_OK;
+}
+
+static bool whole(const tab_json *args, const char *key, double least, double most, size_t *ret)
+{
+    const tab_json *x = tab_json_get(args, key);
+    if (x == NULL)
+        return true;
+    if (x->kind != TAB_JSON_NUMBER || !(x->num >= least && x->num <= most) || x->num != floor(x->num))
+        return false;
+    *ret = (size_t)x->num;
+    return true;
 }
 
 static tab_status checked(tab_engine *e, const tables *in, tab_out *o, tab_error *err)
@@ -256,10 +278,8 @@ static tab_status computed(tab_engine *e, tab_str tool, const tab_json *args, co
         opt.target_column = target->text;
     }
     if (tab_str_eq(tool, TAB_S("forecast")) || horizon != NULL) {
-        if (horizon == NULL || horizon->kind != TAB_JSON_NUMBER ||
-            !(horizon->num >= 1 && horizon->num <= 10000))
+        if (horizon == NULL || !whole(args, "horizon", 1, 10000, &opt.horizon))
             return tab_fail(err, TAB_VALIDATION, "horizon", "horizon is a whole number from 1 to 10000");
-        opt.horizon = (size_t)horizon->num;
     }
     Tabella__Bundle *b = NULL;
     TAB_TRY(tab_engine_run(e, in->table, in->n, &opt, &b, err));
@@ -270,17 +290,6 @@ static tab_status computed(tab_engine *e, tab_str tool, const tab_json *args, co
 }
 
 /* ---- calls ------------------------------------------------------------------------------------- */
-
-static bool whole(const tab_json *args, const char *key, double least, double most, size_t *ret)
-{
-    const tab_json *x = tab_json_get(args, key);
-    if (x == NULL)
-        return true;
-    if (x->kind != TAB_JSON_NUMBER || !(x->num >= least && x->num <= most))
-        return false;
-    *ret = (size_t)x->num;
-    return true;
-}
 
 /* The part that a path names: names parted by dots, places in brackets. NULL: none. */
 static const tab_json *part_of(const tab_json *of, tab_str path)
@@ -388,6 +397,24 @@ static tab_status dry(tab_arena *a, const tables *in, size_t most, tab_out *o, t
     return TAB_OK;
 }
 
+/* Only what the tool's inputSchema names. */
+static tab_status known_arguments(tab_str name, const tab_json *args, tab_error *err)
+{
+    const char *properties = "";
+    for (size_t i = 0; i < TOOLS_N; i++)
+        if (tab_str_eq(name, tab_str_of(TOOLS[i].name)))
+            properties = TOOLS[i].properties;
+    for (const tab_json *m = args != NULL ? args->first : NULL; m != NULL; m = m->next) {
+        char key[64];
+        int n = snprintf(key, sizeof key, "\"%.*s\":{", TAB_STR(m->key));
+        if (m->key.n >= 32 || n < 0 || strstr(properties, key) == NULL)
+            return tab_fail(err, TAB_VALIDATION, "arguments",
+                            "%.*s is no argument of this tool: see its inputSchema",
+                            (int)(m->key.n < 32 ? m->key.n : 32), m->key.p);
+    }
+    return TAB_OK;
+}
+
 static tab_status call(mcp_tools *t, tab_engine *e, tab_str name, const tab_json *args, tab_out *o,
                        tab_error *err)
 {
@@ -395,6 +422,7 @@ static tab_status call(mcp_tools *t, tab_engine *e, tab_str name, const tab_json
     tables in = { .n = 0 };
     tab_out text = { 0 };
     const mcp_run *r = NULL;
+    TAB_TRY(known_arguments(name, args, err));
     if (!whole(args, "max_tokens", TAB_MCP_TOKENS_LEAST, TAB_MCP_TOKENS_MOST, &tokens))
         return tab_fail(err, TAB_VALIDATION, "max_tokens", "max_tokens is from 500 to 1000000");
     if (tab_str_eq(name, TAB_S("ask")))

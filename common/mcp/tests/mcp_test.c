@@ -1,0 +1,87 @@
+/* Messages that are none, and answers that stay within their budget whatever they are cut from. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/mcp/mcp.h"
+
+static tab_mcp_message read_text(tab_arena *a, const char *text)
+{
+    return tab_mcp_read(a, tab_arena_copy(a, tab_str_of(text)));
+}
+
+Test(mcp, a_message_is_read_or_says_what_is_wrong)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    tab_mcp_message m =
+        read_text(a, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\",\"params\":{\"x\":1}}");
+    cr_assert(m.code == 0 && tab_str_eq(m.method, TAB_S("ping")) && m.params != NULL && m.id->num == 7);
+    cr_assert(read_text(a, "{\"jsonrpc\":\"2.0\",\"method\":\"ping\"}").id == NULL);
+    const struct {
+        const char *text;
+        int code;
+    } bad[] = { { "", TAB_MCP_PARSE },
+                { "{\"jsonrpc\":", TAB_MCP_PARSE },
+                { "[]", TAB_MCP_REQUEST },
+                { "{\"id\":1,\"method\":\"ping\"}", TAB_MCP_REQUEST },
+                { "{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"ping\"}", TAB_MCP_REQUEST },
+                { "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":2}", TAB_MCP_REQUEST },
+                { "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":[]}", TAB_MCP_PARAMS } };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        m = read_text(a, bad[i].text);
+        cr_assert(m.code == bad[i].code && m.wrong != NULL, "%s: %d", bad[i].text, m.code);
+    }
+}
+
+/* The bytes of an answer cut from a table of so many columns. */
+static size_t size_of(size_t columns, size_t tokens, bool *ret_cut)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
+    tab_out text = { 0 }, o = { 0 };
+    tab_out_open(&text, '{');
+    tab_out_key(&text, "columns");
+    tab_out_open(&text, '[');
+    for (size_t i = 0; i < columns; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "column \"number\" %zu", i);
+        tab_out_open(&text, '{');
+        tab_out_key(&text, "name");
+        tab_out_cstr(&text, name);
+        tab_out_key(&text, "confidence");
+        tab_out_raw(&text, TAB_S("0.125"));
+        tab_out_close(&text, '}');
+    }
+    tab_out_close(&text, ']');
+    tab_out_close(&text, '}');
+    tab_out_bytes(&text, "", 1);
+    const tab_json *tree;
+    tab_error err = { 0 };
+    tab_status st = tab_json_read_own(a, (tab_str){ text.p, text.n - 1 }, 16, &tree, &err);
+    cr_assert(st == TAB_OK, "%zu columns: %s %.60s", columns, err.message, text.p);
+    tab_out_open(&o, '{');
+    tab_mcp_fit(&o, tree, "run-1", TAB_S(""), 4 * tokens);
+    tab_out_close(&o, '}');
+    cr_assert(!o.failed);
+    size_t n = o.n;
+    tab_out_bytes(&o, "", 1);
+    const tab_json *answer;
+    cr_assert(tab_json_read(a, (tab_str){ o.p, o.n - 1 }, 32, &answer, NULL) == TAB_OK);
+    const tab_json *content = tab_json_get(answer, "structuredContent");
+    cr_assert(content != NULL && tab_json_get(content, "answer") != NULL);
+    *ret_cut = tab_json_get(content, "left_out")->count > 0;
+    tab_out_free(&text);
+    tab_out_free(&o);
+    return n;
+}
+
+Test(mcp, an_answer_keeps_its_budget_and_says_what_it_left_out)
+{
+    const size_t columns[] = { 3, 300, 10000, 200000 }, tokens[] = { TAB_MCP_TOKENS_LEAST, TAB_MCP_TOKENS };
+    for (size_t i = 0; i < 4; i++)
+        for (size_t k = 0; k < 2; k++) {
+            bool cut;
+            size_t n = size_of(columns[i], tokens[k], &cut);
+            cr_assert(n <= 4 * tokens[k], "%zu columns, %zu tokens: %zu bytes", columns[i], tokens[k], n);
+            cr_assert(cut == (i > 0), "%zu columns", columns[i]);
+        }
+}
