@@ -185,9 +185,10 @@ struct tab_relay {
     tab_metric *delivered, *unsorted, *oldest_unsorted;
 };
 
-/* A relay's transaction, which alone does `what` where *ret_mine, and its settings. If the database server crashes, losing it only repeats work, so its
- * commit need not wait for the disk. Its tables are empty most of the time, so the statistics say nothing of
- * a backlog: without bitmap scans a batch is read in the index' order, however many rows wait behind it. */
+/* A relay's transaction, which alone does `what` where *ret_mine, and its settings. If the database server
+ * crashes, losing it only repeats work, so its commit need not wait for the disk. Its tables are empty most
+ * of the time, so the statistics say nothing of a backlog: without bitmap scans a batch is read in the index'
+ * order, however many rows wait behind it. */
 static tab_status begin_lazy(tab_relay *r, const char *what, tab_tx **ret, bool *ret_mine)
 {
     enum { MS = 60000 };

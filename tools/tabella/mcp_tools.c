@@ -45,8 +45,7 @@ static const struct {
       "\"rows\"" },
     { "forecast", "The next steps of every series of a table with times, with intervals.",
       "\"series\":" FILE_IN ",\"target\":{\"type\":\"string\",\"description\":\"the column whose next "
-      "steps are wanted\"},\"horizon\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":"
-      "10000}," RUNS,
+      "steps are wanted\"},\"horizon\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":10000}," RUNS,
       "\"series\",\"target\",\"horizon\"" },
     { "check", "Cells that are likely wrong, with confidences and suggestions.",
       "\"table\":" FILE_IN "," RUNS, "\"table\"" },

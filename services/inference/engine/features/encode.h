@@ -120,8 +120,8 @@ bool tab_encode_without(tab_arena *a, const tab_encoder *enc, const tab_data *d,
 
 /* The hashes of d's rows (all of the table's, c its column `source`) without the column's cells, where rows
  * that are equal but for these are more than one in TAB_FEW_EQUAL: by hashes that know the cell, such rows
- * would be told apart by what is to be found. *ret_order: the rows by these hashes, for tab_encode_pick, since
- * equal rows have to be neighbours; else NULL, and nothing changed. False: memory. */
+ * would be told apart by what is to be found. *ret_order: the rows by these hashes, for tab_encode_pick,
+ * since equal rows have to be neighbours; else NULL, and nothing changed. False: memory. */
 enum { TAB_FEW_EQUAL = 50 };
 bool tab_encode_unhash(tab_arena *a, const tab_encoder *enc, const tab_column_profile *c, size_t source,
                        tab_data *d, uint32_t **ret_order);

@@ -75,7 +75,7 @@ tab_apart *tab_apart_new(tab_arena *a, const tab_profile *p)
     return t;
 }
 
-/* The k-th of LOOKS rows of those that `missing` says of them, or that it does not; `rows`: there are none. */
+/* The k-th of LOOKS rows of those that `missing` says of them, or does not; `rows`: there are none. */
 static size_t look(const bool *missing, bool which, size_t rows, size_t k)
 {
     size_t from = k * rows / LOOKS;

@@ -9,12 +9,12 @@
 
 typedef struct tab_apart tab_apart;
 
-/* What is the same for every column of the table: copies, and the columns that could group rows or order them.
- * Lives in a. NULL: memory. */
+/* What is the same for every column of the table: copies, and the columns that could group rows or order
+ * them. Lives in a. NULL: memory. */
 tab_apart *tab_apart_new(tab_arena *a, const tab_profile *p) TAB_CHECKED;
 
-/* Whether missing cells of the column (rows: a bool of each) may lie by groups or behind the others in time: a
- * look at few of them, since most columns lack cells here and there. */
+/* Whether missing cells of the column (rows: a bool of each) may lie by groups or behind the others in time:
+ * a look at few of them, since most columns lack cells here and there. */
 bool tab_apart_looks(const tab_apart *t, size_t column, const bool *missing);
 
 /* The units of the table's rows. */

@@ -100,9 +100,9 @@ static bool is_known(const column_job *q, uint32_t row)
     return q->number != NULL ? !isnan(q->number[row]) : q->c->code != NULL && q->c->code[row] != TAB_NULL;
 }
 
-/* The bare view to the rows that are read, in the order given (NULL: as they stand). Of a long table these are
- * those that will be learned from, which are the first in the order of their hashes, and those whose cell is
- * asked. */
+/* The bare view to the rows that are read, in the order given (NULL: as they stand). Of a long table these
+ * are those that will be learned from, which are the first in the order of their hashes, and those whose cell
+ * is asked. */
 static bool pick_rows(column_job *q, const uint32_t *order)
 {
     size_t n = 0, used = 0;

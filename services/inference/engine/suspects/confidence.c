@@ -1,4 +1,4 @@
-/* How sure a candidate is (suspects.h): a logistic regression for each kind, with the weights of weights.h. */
+/* How sure a candidate is (suspects.h): a logistic regression a kind, with the weights of weights.h. */
 #include <math.h>
 #include <stdlib.h>
 

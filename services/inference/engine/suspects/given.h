@@ -52,8 +52,8 @@ double tab_on_scale(const tab_scale *q, double x);
  * from i alone, so that a cycle of the rows meets no cycle of the sample. All of them where rows <= most. */
 size_t tab_sampled_row(size_t rows, size_t most, size_t i);
 
-/* Of x (rows), n of which are finite, those that stand for them, at most TAB_SUSPECT_QUANTILES, in their order.
- * How many these are. */
+/* Of x (rows), n of which are finite, those that stand for them, at most TAB_SUSPECT_QUANTILES, in their
+ * order. How many these are. */
 size_t tab_sampled_numbers(const double *x, size_t rows, size_t n, double *ret);
 
 /* The samples of every column that can group: (columns of the table), groups = 0 where it can not. In the

@@ -3,8 +3,8 @@
  * what comes out is taken where the column knows it:
  *
  *   key       a more frequent value that is equal but for case, blanks and signs
- *   number    digits written as letters ("1O0"), a unit or a sign too many, a value written twice, a comma for
- *             the point, a minus too many; where that is a number as the column has them
+ *   number    digits written as letters ("1O0"), a unit or a sign too many, a value written twice, a comma
+ *             for the point, a minus too many; where that is a number as the column has them
  *   swapped   the value of another doubted cell of the row, where each fits the other's column
  *   variant   another case, no signs at the ends, one sign less, another sign between; where a fifth of the
  *             column's cells have that form */
@@ -279,7 +279,7 @@ static tab_str repair_of(const lookup *k, tab_str t, uint32_t own, try *x)
     return variant_of(k, t, x);
 }
 
-/* ---- the doubted cells ---------------------------------------------------------------------------------- */
+/* ---- the doubted cells --------------------------------------------------------------------------------- */
 
 /* n doubted cells. */
 typedef struct {

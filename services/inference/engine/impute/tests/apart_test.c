@@ -1,5 +1,5 @@
-/* A fill is as sure as its cells lie to those that it was learned from: equal rows, groups of which no cell is
- * known, later rows. */
+/* A fill is as sure as its cells lie to those that it was learned from: equal rows, groups of which no cell
+ * is known, later rows. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -57,7 +57,7 @@ static void fill(const char *head, void (*cells)(FILE *f, size_t row), bool (*ho
     free(csv);
 }
 
-/* ---- a survey of eight unlike rows, of which nothing follows from anything -------------------------------- */
+/* ---- a survey of eight unlike rows, of which nothing follows ------------------------------------------ */
 
 static double share;
 
