@@ -8,9 +8,11 @@
  *      +--> numbers.c    range, outlier: numbers alone, and given the row's other cells (given.c)
  *      +--> swapped.c    swapped: two cells that would each fit the other's column
  *      |
- *   candidates.c      they become suspects with one confidence (confidence.c: a logistic regression for each
- * kind over what its finder measured, fitted on errors sown into public tables, weights.h)
- *                     and the likely right value (repair.c)
+ *   candidates.c      they become suspects with one confidence and the likely right value
+ *      |
+ *      +--> confidence.c   a logistic regression for each kind over what its finder measured, fitted on errors
+ *      |                   that were sown into public tables (weights.h)
+ *      +--> repair.c       the cell with one slip undone
  *
  * Nothing else reads suspects: a supplied cell is never overwritten. */
 #ifndef TAB_SUSPECTS_H
@@ -42,8 +44,7 @@ typedef struct {
 } tab_suspect;
 
 /* At most one a cell, surest first (ties by row and column), none below `least`, at most TAB_MOST_SUSPECTS.
- * Memory beside the result: about 12 bytes a cell, given back. TAB_CANCELLED; TAB_INTERNAL: memory ran out.
- * */
+ * Memory beside the result: about 12 bytes a cell, given back. TAB_CANCELLED, TAB_INTERNAL. */
 enum { TAB_MOST_SUSPECTS = 10000 };
 tab_status tab_suspects_find(const tab_engine *e, const tab_profile *p, double least, tab_suspect **ret,
                              size_t *ret_n, tab_error *err) TAB_CHECKED;
