@@ -10,8 +10,8 @@
  *      |
  *   candidates.c      they become suspects with one confidence and the likely right value
  *      |
- *      +--> confidence.c   a logistic regression for each kind over what its finder measured, fitted on errors
- *      |                   that were sown into public tables (weights.h)
+ *      +--> confidence.c   a logistic regression for each kind over what its finder measured, fitted on
+ *      |                   errors that were sown into public tables (weights.h)
  *      +--> repair.c       the cell with one slip undone
  *
  * Nothing else reads suspects: a supplied cell is never overwritten. */
