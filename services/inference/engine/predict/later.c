@@ -331,6 +331,8 @@ static void pack_history(tab_pack *p, void *each, const void *context)
     TAB_PACK(p, h->row, h->rows);
     TAB_PACK(p, h->sum, h->rows + 1);
     TAB_PACK(p, h->last, h->rows);
+    for (size_t k = 0; k < 3; k++)
+        TAB_PACK(p, h->line[k], h->rows + 1);
     for (size_t k = 0; k < 2; k++)
         TAB_PACK(p, h->smooth[k], h->rows);
 }
@@ -353,6 +355,7 @@ static void pack_view(tab_pack *p, tab_ahead_view *c, size_t cols, size_t classe
         tab_pack_refuse(p);
     TAB_PACK(p, c->scale, series + 1);
     TAB_PACK(p, c->mean, series + 1);
+    TAB_PACK(p, c->moved, series + 1);
     TAB_PACK(p, c->place, TAB_AHEAD_PERIOD);
     TAB_PACK_EACH(p, c->before, cols, pack_before, &series);
     TAB_PACK(p, c->pos, series);

@@ -209,13 +209,15 @@ Test(apart, a_report_says_how_good_the_future_is)
         cr_assert(q->has_distance && q->has_coverage);
         cr_expect(i == 1 || q->distance > h->regimes[i - 1]->distance);
     }
-    cr_expect_gt(h->regimes[h->n_regimes - 1]->score, h->regimes[0]->score, "a trend is not carried on");
+    double far = h->regimes[h->n_regimes - 1]->score;
+    cr_expect_lt(far, 1.5 * h->regimes[0]->score, "the trend is carried on: %g", far);
     o = (tab_evaluate_options){ .base = "base-1", .target = 3, .split = TAB_SPLIT_RANDOM };
     cr_assert_eq(tab_evaluate(&e, visits(a), &o, &h, NULL), TAB_OK);
     cr_expect_eq(h->n_regimes, 1, "no time orders visits");
 }
 
-/* 450 days that follow 300, none of which drifts: their errors do not grow, and no interval does much. */
+/* 450 days that follow 300, none of which drifts: their errors do not grow, and no interval grows as if they
+ * walked. That they do not is known from 300 days, so far ahead not surely (decision 0445). */
 Test(apart, intervals_of_later_days_grow_as_errors_do)
 {
     enum { FIRST = 300, FUTURE = 450 };
@@ -240,6 +242,6 @@ Test(apart, intervals_of_later_days_grow_as_errors_do)
         const double *q = near->results->quantiles + i * m->n_quantile_levels;
         before += (q[5] - q[1]) / FIRST;
     }
-    cr_expect(covered > 0.7 && covered < 0.93, "%g", covered);
-    cr_expect_lt(width, 1.6 * before, "%g, %g", width, before);
+    cr_expect(covered > 0.7 && covered < 0.96, "%g", covered);
+    cr_expect_lt(width, 1.8 * before, "%g, %g", width, before);
 }
