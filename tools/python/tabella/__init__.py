@@ -47,6 +47,7 @@ from ._types import (
 
 if TYPE_CHECKING:
     from ._async import AsyncTabella
+    from ._local import Local
 
 __all__ = [
     "APIConnectionError",
@@ -67,6 +68,7 @@ __all__ = [
     "JobExpiredError",
     "JobFailedError",
     "Key",
+    "Local",
     "Model",
     "NotFoundError",
     "Page",
@@ -83,6 +85,7 @@ __all__ = [
     "__version__",
     "check",
     "forecast",
+    "run",
 ]
 
 
@@ -98,8 +101,19 @@ def forecast(tables: Any = None, *, horizon: int, target: Any = None, **argument
         return client.forecast(tables, horizon=horizon, target=target, **arguments)
 
 
+def run(tables: Any, **arguments: Any) -> Bundle:
+    """`Local().run`: with the engine in this process, no server and no key."""
+    from ._local import Local
+
+    return Local().run(tables, **arguments)
+
+
 def __getattr__(name: str) -> Any:
-    """The asynchronous client brings asyncio along, which most callers do without."""
+    """The asynchronous client brings asyncio along and the local engine ctypes, which most callers do without."""
+    if name == "Local":
+        from ._local import Local
+
+        return Local
     if name == "AsyncTabella":
         from ._async import AsyncTabella
 
