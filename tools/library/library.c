@@ -47,7 +47,6 @@ tabella *tabella_new(void)
     t->threads = 1;
     t->notes = "";
     t->o = (tab_run_options)TAB_RUN_DEFAULTS;
-    t->o.given.missing_auto = true;
     if (t->arena != NULL)
         return t;
     free(t);
@@ -200,6 +199,10 @@ int tabella_option(tabella *t, const char *name, const char *value)
     if (strcmp(name, "explain") == 0) {
         o->explain = strcmp(s, "yes") == 0;
         return o->explain || strcmp(s, "no") == 0 ? 0 : failed(t, name, "yes or no");
+    }
+    if (strcmp(name, "na") == 0) {
+        o->given.missing_auto = o->given.missing_told = strcmp(s, "auto") == 0;
+        return o->given.missing_auto ? 0 : failed(t, name, "auto");
     }
     if (strcmp(name, "base") == 0)
         o->base = s;

@@ -9,8 +9,8 @@
  *
  * A tabella is one run: tables and options go in, tabella_run once, the bundle comes out. Nothing is shared
  * between two of them: each may be used in a thread or a forked process of its own, a single one by one
- * thread at a time (but tabella_cancel). Nothing is printed, no network and no file is touched. Same input, options
- * and version: the same bytes for any number of threads, and those of `tabella run --json`.
+ * thread at a time (but tabella_cancel). Nothing is printed, no network and no file is touched. Same input,
+ * options and version: the same bytes for any number of threads, and those of `tabella run --json`.
  *
  * Functions that give an int give 0, or -1 and a message in tabella_error. */
 #ifndef TABELLA_LIBRARY_H
@@ -44,9 +44,9 @@ TABELLA_API int tabella_add_file(tabella *t, const char *name, const void *bytes
  * tables are in one run, with ids that differ. */
 TABELLA_API int tabella_add_json(tabella *t, const char *json, size_t n);
 
-/* One option, as the command line has it, without its dashes: target, task, base, threshold, explain ("yes" or
- * "no"), horizon, as-of, anomaly-share, anomaly-threshold, threads (1, the default, to 256). The value is
- * copied. */
+/* One option, as the command line has it, without its dashes: target, task, base, threshold, explain ("yes"
+ * or "no"), horizon, as-of, anomaly-share, anomaly-threshold, threads (1, the default, to 256); na, which is
+ * "auto": marks of missing values by evidence, which files have unasked. The value is copied. */
 TABELLA_API int tabella_option(tabella *t, const char *name, const char *value);
 
 /* report(arg, phase, done) is called from the thread of tabella_run; done: 0 to 1. NULL: no reports. */

@@ -109,7 +109,7 @@ def run(tables: Any, **arguments: Any) -> Bundle:
 
 
 def __getattr__(name: str) -> Any:
-    """The asynchronous client brings asyncio along and the local engine ctypes, which most callers do without."""
+    """The asynchronous client brings asyncio along, the local engine ctypes: most callers do without."""
     if name == "Local":
         from ._local import Local
 

@@ -1,4 +1,4 @@
-"""The engine in this process: libtabella (tools/library/tabella.h) through ctypes, without a server or a key."""
+"""The engine in this process: libtabella (tools/library/tabella.h) through ctypes, with no server."""
 
 from __future__ import annotations
 
@@ -86,6 +86,7 @@ class Local:
         base: Optional[str] = None,
         confidence_threshold: Optional[float] = None,
         explain: bool = False,
+        missing_values: Optional[str] = None,
         horizon: Optional[int] = None,
         as_of: Optional[str] = None,
         anomaly_share: Optional[float] = None,
@@ -94,7 +95,7 @@ class Local:
     ) -> Bundle:
         """What tables are, how they relate, what is missing, and what can be predicted.
 
-        Arguments as of `Tabella.run`; cells that are marks of missing values by evidence are missing.
+        Arguments as of `Tabella.run`; of missing_values "auto" is known here.
         progress: called with the phase and the share that is done, 0 to 1, from another thread. Ctrl-C
         cancels. Raises TabellaError with what is wrong, MemoryError."""
         given, single = tables_of(tables, name)
@@ -109,6 +110,8 @@ class Local:
             anomaly_share,
             anomaly_threshold,
         )
+        if missing_values is not None:
+            options["na"] = missing_values
         body = b"".join(TablesBody(given, {}).pieces())
         raw = self._run([lambda t: self._lib.tabella_add_json(t, body, len(body))], options, progress)
         return Bundle.of(json.loads(raw), given, single, None)
