@@ -20,7 +20,7 @@ struct tabella {
     size_t n, threads;
     tab_run_options o;
     atomic_bool cancel;
-    bool ran;
+    bool ran, tables_given; /* not only files */
     void (*report)(void *arg, const char *phase, double done);
     void *report_arg;
     tab_out result;
@@ -125,6 +125,7 @@ int tabella_add_json(tabella *t, const char *json, size_t n)
         return failed(t, "", "out of memory");
     if (tab_body_read(t->arena, (tab_str){ p, n }, &most, &body, &err) != TAB_OK)
         return failed(t, err.param, err.message);
+    t->tables_given = true;
     return add(t, body.tables, body.n_tables);
 }
 
@@ -248,6 +249,10 @@ int tabella_run(tabella *t)
     if (t->n == 0)
         return failed(t, "tables", "give 1 to 64");
     t->ran = true;
+    /* as the command line, for the marks of rows that are served later as well; a table that was given needs
+     * to be asked for */
+    if (!t->o.given.missing_told && !t->tables_given)
+        t->o.given.missing_auto = true;
     TAB_AUTO(tab_pool) *pool = tab_pool_new(t->threads - 1, false);
     tab_engine e = { .arena = t->arena,
                      .cancel = &t->cancel,
