@@ -10,10 +10,11 @@ OPT_release = -O2
 OPT_asan = -O1
 OPT_tsan = -O1
 OPT_fuzz = -O1
+OPT_pic = -O2
 WARN   = -Wall -Wextra -Werror -Wshadow -Wwrite-strings -Wformat=2 -Wundef -Wvla -Wdouble-promotion
 CWARN  = -Wstrict-prototypes -Wmissing-prototypes
-HARDEN = $(if $(filter release,$(MODE)),-D_FORTIFY_SOURCE=2) -fstack-protector-strong \
-         -fno-omit-frame-pointer -fPIE
+HARDEN = $(if $(filter release pic,$(MODE)),-D_FORTIFY_SOURCE=2) -fstack-protector-strong \
+         -fno-omit-frame-pointer $(if $(filter pic,$(MODE)),-fPIC -fvisibility=hidden,-fPIE)
 PKGS   = libpq openblas
 override CPPFLAGS += -I. -I$(GEN) -I$(B) $(shell pkg-config --cflags $(PKGS) 2>/dev/null) -D_GNU_SOURCE
 override BASEFLAGS += -g $(OPT_$(MODE)) -ffp-contract=off -pthread $(HARDEN) $(SAN_$(MODE)) -MMD -MP

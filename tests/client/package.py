@@ -38,6 +38,32 @@ def imports(check):
         "and brings no library of the caller's", not loaded & set(OF_THE_CALLER), loaded & set(OF_THE_CALLER)
     )
     check("nor asyncio", "asyncio" not in loaded)
+    slow = (
+        "ctypes",
+        "dataclasses",
+        "datetime",
+        "email",
+        "http",
+        "inspect",
+        "json",
+        "socket",
+        "ssl",
+        "tempfile",
+    )
+    told = subprocess.run(
+        [
+            *(sys.executable, "-S", "-c"),
+            "import sys; before = set(sys.modules); import tabella; print(*sorted(set(sys.modules) - before)); "
+            "missing = [n for n in tabella.__all__ if not hasattr(tabella, n)]; print(*missing)",
+        ],
+        env={"PYTHONPATH": str(SOURCE), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+    )
+    first, missing = (told.stdout.split("\n") + ["", "none of it"])[:2]
+    parts = [m for m in first.split() if m.startswith("tabella.") or m.split(".")[0] in slow]
+    check("nothing of it comes before it is asked for", "tabella" in first.split() and not parts, first)
+    check("and each name is there when it is", missing == "", missing or told.stderr)
 
 
 def language(check):

@@ -9,44 +9,44 @@
 
 from typing import TYPE_CHECKING, Any
 
-from ._bundle import Bundle
-from ._client import Tabella
-from ._errors import (
-    APIConnectionError,
-    APIError,
-    APITimeoutError,
-    AuthenticationError,
-    CapabilityUnavailableError,
-    ConflictError,
-    InternalError,
-    JobCancelledError,
-    JobExpiredError,
-    JobFailedError,
-    NotFoundError,
-    PermissionDeniedError,
-    RateLimitError,
-    TabellaError,
-    ValidationError,
-)
-from ._resource import Page
-from ._transport import VERSION as __version__
-from ._types import (
-    Cost,
-    Data,
-    Endpoint,
-    Generated,
-    Job,
-    Key,
-    Model,
-    Report,
-    ReportSummary,
-    Sync,
-    Uploaded,
-    Usage,
-)
-
 if TYPE_CHECKING:
     from ._async import AsyncTabella
+    from ._bundle import Bundle
+    from ._client import Tabella
+    from ._errors import (
+        APIConnectionError,
+        APIError,
+        APITimeoutError,
+        AuthenticationError,
+        CapabilityUnavailableError,
+        ConflictError,
+        InternalError,
+        JobCancelledError,
+        JobExpiredError,
+        JobFailedError,
+        NotFoundError,
+        PermissionDeniedError,
+        RateLimitError,
+        TabellaError,
+        ValidationError,
+    )
+    from ._local import Local
+    from ._resource import Page
+    from ._transport import VERSION as __version__
+    from ._types import (
+        Cost,
+        Data,
+        Endpoint,
+        Generated,
+        Job,
+        Key,
+        Model,
+        Report,
+        ReportSummary,
+        Sync,
+        Uploaded,
+        Usage,
+    )
 
 __all__ = [
     "APIConnectionError",
@@ -67,6 +67,7 @@ __all__ = [
     "JobExpiredError",
     "JobFailedError",
     "Key",
+    "Local",
     "Model",
     "NotFoundError",
     "Page",
@@ -83,25 +84,61 @@ __all__ = [
     "__version__",
     "check",
     "forecast",
+    "run",
 ]
 
 
 def check(tables: Any = None, **arguments: Any) -> Any:
     """`Tabella().check`, of a client that the environment names (TABELLA_URL and TABELLA_API_KEY)."""
+    from ._client import Tabella
+
     with Tabella() as client:
         return client.check(tables, **arguments)
 
 
 def forecast(tables: Any = None, *, horizon: int, target: Any = None, **arguments: Any) -> Any:
     """`Tabella().forecast`, of a client that the environment names (TABELLA_URL and TABELLA_API_KEY)."""
+    from ._client import Tabella
+
     with Tabella() as client:
         return client.forecast(tables, horizon=horizon, target=target, **arguments)
 
 
-def __getattr__(name: str) -> Any:
-    """The asynchronous client brings asyncio along, which most callers do without."""
-    if name == "AsyncTabella":
-        from ._async import AsyncTabella
+def run(tables: Any, **arguments: Any) -> "Bundle":
+    """`Local().run`: with the engine in this process, no server and no key."""
+    from ._local import Local
 
-        return AsyncTabella
-    raise AttributeError(f"module tabella has no attribute {name}")
+    return Local().run(tables, **arguments)
+
+
+# Where each name is: a module is imported when a name of it is asked for, so that `import tabella` costs nothing
+# (http, ssl, dataclasses and ctypes are slow to come).
+_NAMES = {
+    "_async": "AsyncTabella",
+    "_bundle": "Bundle",
+    "_client": "Tabella",
+    "_errors": "APIConnectionError APIError APITimeoutError AuthenticationError CapabilityUnavailableError "
+    "ConflictError InternalError JobCancelledError JobExpiredError JobFailedError NotFoundError "
+    "PermissionDeniedError RateLimitError TabellaError ValidationError",
+    "_local": "Local",
+    "_resource": "Page",
+    "_types": "Cost Data Endpoint Generated Job Key Model Report ReportSummary Sync Uploaded Usage",
+}
+_WHERE = {name: module for module, names in _NAMES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from ._transport import VERSION
+
+        return VERSION
+    if name not in _WHERE:
+        raise AttributeError(f"module tabella has no attribute {name}")
+    from importlib import import_module
+
+    value = globals()[name] = getattr(import_module("." + _WHERE[name], __name__), name)
+    return value
+
+
+def __dir__() -> "list[str]":
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,289 @@
+/* See tabella.h. */
+#include "tools/library/tabella.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/config.h"
+#include "common/bundle/bundle_json.h"
+#include "common/files/files.h"
+#include "services/inference/engine/engine.h"
+#include "services/inference/pool.h"
+
+enum { TABLES = 64, COLUMNS = 1 << 17, THREADS_MOST = 256, HORIZON_MOST = 10000 };
+
+struct tabella {
+    tab_arena *arena;
+    const tab_table *table[TABLES];
+    size_t n, threads;
+    tab_run_options o;
+    atomic_bool cancel;
+    bool ran, tables_given; /* not only files */
+    void (*report)(void *arg, const char *phase, double done);
+    void *report_arg;
+    tab_out result;
+    const char *notes;
+    char error[1024];
+};
+
+int tabella_interface(void)
+{
+    return TABELLA_INTERFACE;
+}
+
+const char *tabella_version(void)
+{
+    return TAB_VERSION;
+}
+
+tabella *tabella_new(void)
+{
+    tabella *t = calloc(1, sizeof *t);
+    if (t == NULL)
+        return NULL;
+    t->arena = tab_arena_new(SIZE_MAX / 2);
+    t->threads = 1;
+    t->notes = "";
+    t->o = (tab_run_options)TAB_RUN_DEFAULTS;
+    if (t->arena != NULL)
+        return t;
+    free(t);
+    return NULL;
+}
+
+void tabella_free(tabella *t)
+{
+    if (t == NULL)
+        return;
+    tab_out_free(&t->result);
+    tab_arena_free(t->arena);
+    free(t);
+}
+
+static int failed(tabella *t, const char *param, const char *message)
+{
+    snprintf(t->error, sizeof t->error, "%s%s%s", param, param[0] != 0 ? ": " : "", message);
+    return -1;
+}
+
+/* A copy with a 0 behind; NULL: out of memory. */
+static char *copy(tabella *t, const void *p, size_t n)
+{
+    char *ret = n < SIZE_MAX ? tab_arena_alloc(t->arena, n + 1, 1) : NULL;
+    if (ret != NULL && n > 0)
+        memcpy(ret, p, n);
+    return ret;
+}
+
+/* All of them, or none. */
+static int add(tabella *t, const tab_table *const *table, size_t n)
+{
+    if (n > TABLES - t->n)
+        return failed(t, "tables", "at most 64 are read at once");
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < t->n + i; k++)
+            if (tab_str_eq((k < t->n ? t->table[k] : table[k - t->n])->id, table[i]->id))
+                return failed(t, "tables", "two have one id: give each its own");
+    }
+    for (size_t i = 0; i < n; i++)
+        t->table[t->n++] = table[i];
+    return 0;
+}
+
+int tabella_add_file(tabella *t, const char *name, const void *bytes, size_t n)
+{
+    const tab_file_limits most = { (uint64_t)1 << 40, (uint64_t)1 << 32, COLUMNS, TABLES, false };
+    char *p = copy(t, bytes, n), *called = copy(t, name, strlen(name));
+    tab_file file;
+    tab_error err = { 0 };
+    if (p == NULL || called == NULL)
+        return failed(t, "", "out of memory");
+    if (tab_file_read(t->arena, tab_str_of(called), (tab_str){ p, n }, &most, &file, &err) != TAB_OK)
+        return failed(t, "", err.message);
+    if (file.notes.n > 0) {
+        size_t before = strlen(t->notes);
+        char *all = tab_arena_alloc(t->arena, before + file.notes.n + 2, 1);
+        if (all == NULL)
+            return failed(t, "", "out of memory");
+        memcpy(all, t->notes, before);
+        memcpy(all + before, file.notes.p, file.notes.n);
+        all[before + file.notes.n] = '\n';
+        t->notes = all;
+    }
+    return add(t, file.table, file.n);
+}
+
+int tabella_add_json(tabella *t, const char *json, size_t n)
+{
+    const tab_body_limits most = { 8, TABLES, COLUMNS, 0, (uint64_t)1 << 32 };
+    char *p = copy(t, json, n);
+    tab_body body;
+    tab_error err = { 0 };
+    if (p == NULL)
+        return failed(t, "", "out of memory");
+    if (tab_body_read(t->arena, (tab_str){ p, n }, &most, &body, &err) != TAB_OK)
+        return failed(t, err.param, err.message);
+    t->tables_given = true;
+    return add(t, body.tables, body.n_tables);
+}
+
+static bool number(const char *s, double least, double most, double *ret)
+{
+    char *end;
+    double v = strtod(s, &end);
+    if (*s == 0 || *end != 0 || !(v >= least && v <= most))
+        return false;
+    *ret = v;
+    return true;
+}
+
+static bool whole(const char *s, double most, size_t *ret)
+{
+    double v;
+    if (!number(s, 1, most, &v) || v != floor(v))
+        return false;
+    *ret = (size_t)v;
+    return true;
+}
+
+static bool cut(const char *s, int by, double most, tab_anomaly_cut *ret)
+{
+    double v;
+    if (!number(s, 0, most, &v))
+        return false;
+    *ret = (tab_anomaly_cut){ by, v };
+    return true;
+}
+
+static bool task(const char *s, tab_task *ret)
+{
+    static const char *const names[] = { "auto", "classification", "regression", "anomaly" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(s, names[i]) == 0) {
+            *ret = (tab_task)i;
+            return true;
+        }
+    return false;
+}
+
+static bool target(const char *s, tab_run_options *o)
+{
+    o->target = strcmp(s, "none") == 0   ? TAB_TARGET_NONE
+                : strcmp(s, "auto") == 0 ? TAB_TARGET_AUTO
+                                         : TAB_TARGET_COLUMN;
+    o->target_column = o->target == TAB_TARGET_COLUMN ? tab_str_of(s) : TAB_S("");
+    return *s != 0;
+}
+
+int tabella_option(tabella *t, const char *name, const char *value)
+{
+    char *s = copy(t, value, strlen(value));
+    if (s == NULL)
+        return failed(t, "", "out of memory");
+    tab_run_options *o = &t->o;
+    if (strcmp(name, "target") == 0)
+        return target(s, o) ? 0 : failed(t, name, "a column, auto or none");
+    if (strcmp(name, "task") == 0)
+        return task(s, &o->task) ? 0 : failed(t, name, "auto, classification, regression or anomaly");
+    if (strcmp(name, "threshold") == 0)
+        return number(s, 0, 1, &o->threshold) ? 0 : failed(t, name, "a number from 0 to 1");
+    if (strcmp(name, "horizon") == 0)
+        return whole(s, HORIZON_MOST, &o->horizon) ? 0 : failed(t, name, "a whole number from 1 to 10000");
+    if (strcmp(name, "threads") == 0)
+        return whole(s, THREADS_MOST, &t->threads) ? 0 : failed(t, name, "a whole number from 1 to 256");
+    if (strcmp(name, "anomaly-share") == 0)
+        return cut(s, TAB_CUT_SHARE, 0.5, &o->anomaly) ? 0 : failed(t, name, "a number from 0 to 0.5");
+    if (strcmp(name, "anomaly-threshold") == 0)
+        return cut(s, TAB_CUT_THRESHOLD, 1, &o->anomaly) ? 0 : failed(t, name, "a number from 0 to 1");
+    if (strcmp(name, "explain") == 0) {
+        o->explain = strcmp(s, "yes") == 0;
+        return o->explain || strcmp(s, "no") == 0 ? 0 : failed(t, name, "yes or no");
+    }
+    if (strcmp(name, "na") == 0) {
+        o->given.missing_auto = o->given.missing_told = strcmp(s, "auto") == 0;
+        return o->given.missing_auto ? 0 : failed(t, name, "auto");
+    }
+    if (strcmp(name, "base") == 0)
+        o->base = s;
+    else if (strcmp(name, "as-of") == 0)
+        o->as_of = tab_str_of(s);
+    else
+        return failed(t, name, "no such option; the header of libtabella lists them");
+    return 0;
+}
+
+void tabella_progress(tabella *t, void (*report)(void *arg, const char *phase, double done), void *arg)
+{
+    t->report = report;
+    t->report_arg = arg;
+}
+
+static int print(tabella *t, const Tabella__Bundle *b)
+{
+    tab_out *o = &t->result;
+    tab_out_open(o, '{');
+    tab_out_key(o, "mode");
+    tab_out_cstr(o, "run");
+    tab_out_key(o, "base");
+    tab_out_cstr(o, b->base_model);
+    tab_out_key(o, "feed");
+    tab_out_cstr(o, t->n > 1 ? "multi_table" : "single_table");
+    tab_out_key(o, "status");
+    tab_out_cstr(o, "complete");
+    tab_bundle_json(o, b, NULL);
+    tab_out_close(o, '}');
+    tab_out_bytes(o, "\n", 2); /* and the 0 */
+    if (!o->failed)
+        return 0;
+    tab_out_free(o);
+    *o = (tab_out){ 0 };
+    return failed(t, "", "out of memory");
+}
+
+int tabella_run(tabella *t)
+{
+    if (t->ran)
+        return failed(t, "", "this run is over: tabella_new makes another");
+    if (t->n == 0)
+        return failed(t, "tables", "give 1 to 64");
+    t->ran = true;
+    /* as the command line, for the marks of rows that are served later as well; a table that was given needs
+     * to be asked for */
+    if (!t->o.given.missing_told && !t->tables_given)
+        t->o.given.missing_auto = true;
+    TAB_AUTO(tab_pool) *pool = tab_pool_new(t->threads - 1, false);
+    tab_engine e = { .arena = t->arena,
+                     .cancel = &t->cancel,
+                     .progress = t->report,
+                     .progress_arg = t->report_arg,
+                     .parallel_for = pool != NULL ? tab_pool_for : NULL,
+                     .parallel_arg = pool };
+    Tabella__Bundle *b = NULL;
+    tab_error err = { 0 };
+    if (tab_engine_run(&e, t->table, t->n, &t->o, &b, &err) != TAB_OK)
+        return failed(t, err.param, err.message);
+    return print(t, b);
+}
+
+void tabella_cancel(tabella *t)
+{
+    atomic_store(&t->cancel, true);
+}
+
+const char *tabella_result(const tabella *t, size_t *n)
+{
+    *n = t->result.n > 0 ? t->result.n - 1 : 0;
+    return t->result.p;
+}
+
+const char *tabella_error(const tabella *t)
+{
+    return t->error;
+}
+
+const char *tabella_notes(const tabella *t)
+{
+    return t->notes;
+}

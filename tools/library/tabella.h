@@ -1,0 +1,72 @@
+/* libtabella: the engine in the caller's process, for C and for whatever calls C. Version 1 of the interface.
+ *
+ *   tabella *t = tabella_new();
+ *   if (t != NULL && tabella_add_file(t, "orders.csv", bytes, n) == 0 && tabella_run(t) == 0)
+ *       fwrite(tabella_result(t, &size), 1, size, stdout);
+ *   else
+ *       fputs(t != NULL ? tabella_error(t) : "out of memory", stderr);
+ *   tabella_free(t);
+ *
+ * A tabella is one run: tables and options go in, tabella_run once, the bundle comes out. Nothing is shared
+ * between two of them: each may be used in a thread or a forked process of its own, a single one by one
+ * thread at a time (but tabella_cancel). Nothing is printed, no network and no file is touched. Same input,
+ * options and version: the same bytes for any number of threads, and those of `tabella run --json`.
+ *
+ * Functions that give an int give 0, or -1 and a message in tabella_error. */
+#ifndef TABELLA_LIBRARY_H
+#define TABELLA_LIBRARY_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TABELLA_API __attribute__((visibility("default")))
+#define TABELLA_INTERFACE 1 /* grows when a function changes; new functions leave it */
+
+typedef struct tabella tabella;
+
+/* What was linked: TABELLA_INTERFACE, and the engine's version such as "0.3.0" (static). */
+TABELLA_API int tabella_interface(void);
+TABELLA_API const char *tabella_version(void);
+
+/* NULL: out of memory. tabella_free takes NULL, and no running one. */
+TABELLA_API tabella *tabella_new(void);
+TABELLA_API void tabella_free(tabella *t);
+
+/* The tables of a file, by its bytes (copied): CSV, JSON, xlsx, ods, Parquet, Arrow, SAS, SPSS, Stata, packed
+ * or not. name: the file's, of which ids of tables are made. Notes of what was done to it that is not plain
+ * are in tabella_notes. */
+TABELLA_API int tabella_add_file(tabella *t, const char *name, const void *bytes, size_t n);
+
+/* Tables in the API's own form (copied): {"tables": [{"id", "columns", "rows"}, ...]}, UTF-8. At most 64
+ * tables are in one run, with ids that differ. */
+TABELLA_API int tabella_add_json(tabella *t, const char *json, size_t n);
+
+/* One option, as the command line has it, without its dashes: target, task, base, threshold, explain ("yes"
+ * or "no"), horizon, as-of, anomaly-share, anomaly-threshold, threads (1, the default, to 256); na, which is
+ * "auto": marks of missing values by evidence, which files have unasked. The value is copied. */
+TABELLA_API int tabella_option(tabella *t, const char *name, const char *value);
+
+/* report(arg, phase, done) is called from the thread of tabella_run; done: 0 to 1. NULL: no reports. */
+TABELLA_API void tabella_progress(tabella *t, void (*report)(void *arg, const char *phase, double done),
+                                  void *arg);
+
+/* Runs, once. Blocks; helper threads live only within the call. */
+TABELLA_API int tabella_run(tabella *t);
+
+/* From any thread: a run in progress, or the one to come, ends soon with -1. */
+TABELLA_API void tabella_cancel(tabella *t);
+
+/* The bundle as JSON, *n bytes and a 0 behind, until tabella_free; NULL before a run that succeeded. */
+TABELLA_API const char *tabella_result(const tabella *t, size_t *n);
+
+/* What went wrong last, and notes of files, a line each; "" where there is none. Until the next call. */
+TABELLA_API const char *tabella_error(const tabella *t);
+TABELLA_API const char *tabella_notes(const tabella *t);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

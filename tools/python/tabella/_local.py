@@ -1,0 +1,219 @@
+"""The engine in this process: libtabella (tools/library/tabella.h) through ctypes, with no server."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import threading
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
+
+from ._bundle import Bundle
+from ._errors import TabellaError
+from ._frames import TablesBody, tables_of
+from ._resource import Target
+
+INTERFACE = 1  # of the library, that this file is written for
+Path = Union[str, "os.PathLike[str]"]
+_Report = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_double)
+
+
+def _load(path: Optional[Path]) -> ctypes.CDLL:
+    """The library at `path`, at TABELLA_LIBRARY, or beside this file."""
+    beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "libtabella.so")
+    found = os.fspath(path or os.environ.get("TABELLA_LIBRARY") or beside)
+    try:
+        lib = ctypes.CDLL(found)
+    except OSError as e:
+        raise TabellaError(
+            f"the engine's library is not there ({e}): `make library` builds it, and TABELLA_LIBRARY names it"
+        ) from None
+    pointer, text, size = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t
+    types: Dict[str, Tuple[Any, List[Any]]] = {
+        "interface": (ctypes.c_int, []),
+        "version": (text, []),
+        "new": (pointer, []),
+        "free": (None, [pointer]),
+        "add_file": (ctypes.c_int, [pointer, text, text, size]),
+        "add_json": (ctypes.c_int, [pointer, text, size]),
+        "option": (ctypes.c_int, [pointer, text, text]),
+        "progress": (None, [pointer, _Report, pointer]),
+        "run": (ctypes.c_int, [pointer]),
+        "cancel": (None, [pointer]),
+        "result": (pointer, [pointer, ctypes.POINTER(size)]),
+        "error": (text, [pointer]),
+        "notes": (text, [pointer]),
+    }
+    for name, (gives, takes) in types.items():
+        function = getattr(lib, "tabella_" + name)
+        function.restype, function.argtypes = gives, takes
+    if lib.tabella_interface() != INTERFACE:
+        raise TabellaError(f"{found} has interface {lib.tabella_interface()}, and {INTERFACE} is needed")
+    return lib
+
+
+class Local:
+    """The engine in this process. Its `run` takes tables as `Tabella.run` does and gives the same `Bundle`;
+    nothing leaves the process. The bytes are those of `tabella run --json` for the same tables.
+
+    library: where libtabella.so lies (default: TABELLA_LIBRARY, else beside this package). threads: of each
+    run (default: the processors that this process may use); answers do not depend on them. One Local may be
+    used by several threads at once, and in forked processes."""
+
+    def __init__(self, *, library: Optional[Path] = None, threads: Optional[int] = None) -> None:
+        self._given = (library, threads)
+        self._lib = _load(library)
+        self.threads = min(256, len(os.sched_getaffinity(0))) if threads is None else threads
+
+    def __reduce__(self) -> Any:
+        return _again, self._given
+
+    def __repr__(self) -> str:
+        return f"Local(threads={self.threads})"
+
+    @property
+    def version(self) -> str:
+        """The engine's, such as 0.3.0."""
+        return str(self._lib.tabella_version().decode())
+
+    def run(
+        self,
+        tables: Any,
+        *,
+        name: str = "table",
+        target: Target = None,
+        task: Optional[str] = None,
+        base: Optional[str] = None,
+        confidence_threshold: Optional[float] = None,
+        explain: bool = False,
+        missing_values: Optional[str] = None,
+        horizon: Optional[int] = None,
+        as_of: Optional[str] = None,
+        anomaly_share: Optional[float] = None,
+        anomaly_threshold: Optional[float] = None,
+        progress: Optional[Callable[[str, float], None]] = None,
+    ) -> Bundle:
+        """What tables are, how they relate, what is missing, and what can be predicted.
+
+        Arguments as of `Tabella.run`; of missing_values "auto" is known here.
+        progress: called with the phase and the share that is done, 0 to 1, from another thread. Ctrl-C
+        cancels. Raises TabellaError with what is wrong, MemoryError."""
+        given, single = tables_of(tables, name)
+        options = self._options(
+            target,
+            task,
+            base,
+            confidence_threshold,
+            explain,
+            horizon,
+            as_of,
+            anomaly_share,
+            anomaly_threshold,
+        )
+        if missing_values is not None:
+            options["na"] = missing_values
+        body = b"".join(TablesBody(given, {}).pieces())
+        raw = self._run([lambda t: self._lib.tabella_add_json(t, body, len(body))], options, progress)
+        return Bundle.of(json.loads(raw), given, single, None)
+
+    def run_files(
+        self,
+        paths: Sequence[Path],
+        *,
+        target: Target = None,
+        task: Optional[str] = None,
+        base: Optional[str] = None,
+        confidence_threshold: Optional[float] = None,
+        explain: bool = False,
+        horizon: Optional[int] = None,
+        as_of: Optional[str] = None,
+        anomaly_share: Optional[float] = None,
+        anomaly_threshold: Optional[float] = None,
+        progress: Optional[Callable[[str, float], None]] = None,
+    ) -> Bundle:
+        """`run` of the tables in files, of every form that `tabella run` reads; ids are the files' names."""
+        options = self._options(
+            target,
+            task,
+            base,
+            confidence_threshold,
+            explain,
+            horizon,
+            as_of,
+            anomaly_share,
+            anomaly_threshold,
+        )
+
+        def adder(path: Path) -> Callable[[int], int]:
+            def add(t: int) -> int:
+                with open(path, "rb") as f:
+                    held = f.read()
+                return int(self._lib.tabella_add_file(t, os.fsencode(path), held, len(held)))
+
+            return add
+
+        raw = self._run([adder(p) for p in paths], options, progress)
+        return Bundle.of(json.loads(raw), [], False, None)
+
+    def _options(self, target: Target, *rest: Any) -> Dict[str, str]:
+        names = ("task", "base", "threshold", "explain", "horizon", "as-of", "anomaly-share")
+        given = dict(zip((*names, "anomaly-threshold"), rest))
+        given["explain"] = "yes" if given["explain"] else "no"
+        given["target"] = "none" if target is False else target
+        given["threads"] = self.threads
+        for k, v in given.items():
+            if v is not None and (isinstance(v, bool) or not isinstance(v, (str, int, float))):
+                raise TypeError(f"{k}: {type(v).__name__} is neither a text nor a number")
+        return {k: str(v) for k, v in given.items() if v is not None}
+
+    def _run(self, adders: Sequence[Callable[[int], int]], options: Dict[str, str], progress: Any) -> bytes:
+        """The bundle's JSON, byte for byte that of the command line."""
+        lib = self._lib
+        t = lib.tabella_new()
+        if not t:
+            raise MemoryError("out of memory")
+        try:
+            for add in adders:
+                self._must(t, add(t))
+            for key, value in options.items():
+                self._must(t, lib.tabella_option(t, key.encode(), value.encode()))
+            report = _Report(lambda _, phase, done: progress(phase.decode(), done) if progress else None)
+            if progress is not None:
+                lib.tabella_progress(t, report, None)
+            self._must(t, self._wait(t))
+            n = ctypes.c_size_t()
+            at = lib.tabella_result(t, ctypes.byref(n))
+            return ctypes.string_at(at, n.value)
+        finally:
+            lib.tabella_free(t)
+
+    def _wait(self, t: int) -> int:
+        """Computes in a thread: the calling one stays free to be interrupted."""
+        answer: List[int] = []
+        over = threading.Event()
+
+        def compute() -> None:
+            try:
+                answer.append(self._lib.tabella_run(t))
+            finally:
+                over.set()
+
+        worker = threading.Thread(target=compute, name="tabella")
+        worker.start()
+        try:
+            over.wait()
+        except BaseException:
+            self._lib.tabella_cancel(t)
+            raise
+        finally:
+            worker.join()
+        return answer[0]
+
+    def _must(self, t: int, rc: int) -> None:
+        if rc != 0:
+            said = self._lib.tabella_error(t).decode("utf-8", "replace")
+            raise MemoryError(said) if said == "out of memory" else TabellaError(said)
+
+
+def _again(library: Optional[Path], threads: Optional[int]) -> Local:
+    return Local(library=library, threads=threads)
