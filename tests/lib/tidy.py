@@ -83,6 +83,10 @@ def document(root, path, text):
                 yield f"{path}: no heading {target}"
 
 
+# What it declares is for programs elsewhere.
+OTHERS = ("tools/library/tabella.h",)
+
+
 def declarations(texts):
     """Functions of headers that nobody needs but the file that defines them: those are its own. A header's
     macros (TAB_AUTO's among them) need what they name."""
@@ -93,7 +97,7 @@ def declarations(texts):
             users[word].add(path)
     kept = set()
     for path, text in bare.items():
-        if path.suffix != ".h":
+        if path.suffix != ".h" or path.as_posix().endswith(OTHERS):
             continue
         autos = {name + "_free" for name in re.findall(r"^TAB_DEFINE_AUTO\((\w+)\)", text, re.M)}
         for m in PROTOTYPE.finditer(text):
