@@ -320,7 +320,10 @@ static bool repeats(const search *s, const tab_key_set *x)
     for (size_t i = s->k->at[table]; i < s->k->at[table + 1] && asked < PARTS; i++) {
         set_key q = { .n = x->n };
         uint32_t col[TAB_KEY_WIDEST], own = s->k->col[i].column;
-        if (!s->refers[i] || (uint32_t)i == x->child[0] || (uint32_t)i == x->child[1])
+        bool part = false;
+        for (size_t k = 0; k < x->n; k++)
+            part |= x->child[k] == (uint32_t)i;
+        if (!s->refers[i] || part)
             continue;
         asked++;
         memcpy(q.col, x->child, sizeof q.col);

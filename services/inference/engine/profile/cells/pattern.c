@@ -393,6 +393,20 @@ static bool plate(tab_str s)
     return digits >= 1 && letters >= 2 && letters <= 5 && digits <= 5 && marks <= 2;
 }
 
+/* "10.1000/182": a registrant of four to nine digits (ISO 26324), which no network (10.3.0.0/16) has. */
+static bool doi(tab_str s)
+{
+    size_t n = 3;
+    if (!starts(s, "10."))
+        return false;
+    while (n < s.n && s.p[n] >= '0' && s.p[n] <= '9')
+        n++;
+    bool registrant = n >= 7 && n <= 12;
+    while (n < s.n && (s.p[n] == '.' || (s.p[n] >= '0' && s.p[n] <= '9')))
+        n++;
+    return registrant && n + 1 < s.n && s.p[n] == '/';
+}
+
 /* Plates in the forms that countries issue, blanks and dashes where they stand. */
 static bool plate_form(tab_str s)
 {
@@ -518,7 +532,7 @@ uint64_t tab_patterns_of(tab_str s, bool *any_digit)
     SET(PLATE, plate(s));
     SET(PLATE_FORM, plate_form(s));
     SET(STREET, street(s));
-    SET(DOI, starts(s, "10.") && slash);
+    SET(DOI, doi(s));
     SET(CRYPTO, crypto(s));
     SET(HEX_DIGEST, hex_run(s));
     SET(UUID, template_of(s, "HHHHHHHH-HHHH-HHHH-HHHH-HHHHHHHHHHHH") ||

@@ -490,6 +490,27 @@ Test(profile, takes_big_numbers_for_what_their_digits_prove)
     cr_expect_eq(p->col[10].role, TAB_ROLE_PHONE, "%s", tab_role_names[p->col[10].role]);
 }
 
+/* "10.3.0.0/16" begins as a DOI does and is a network. */
+Test(profile, tells_networks_from_names_of_documents)
+{
+    enum { ROWS = 60 };
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 28);
+    tab_builder *net = tab_builder_new(a, TAB_S("a")), *paper = tab_builder_new(a, TAB_S("b"));
+    tab_column c[2];
+    uint64_t s = 9;
+    for (int i = 0; i < ROWS; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "10.%.0f.%d.0/%d", fmod(digits_of(&s, 4), 250), i % 3, i % 2 ? 16 : 24);
+        tab_builder_text(net, tab_arena_copy(a, tab_str_of(text)));
+        snprintf(text, sizeof text, "10.%.0f/j.%d", 1000 + digits_of(&s, 4), i);
+        tab_builder_text(paper, tab_arena_copy(a, tab_str_of(text)));
+    }
+    cr_assert(tab_builder_finish(net, &c[0]) && tab_builder_finish(paper, &c[1]));
+    tab_profile *p = profile_of(a, c, 2, ROWS);
+    cr_expect_eq(p->col[0].role, TAB_ROLE_IP_ADDRESS, "%s", tab_role_names[p->col[0].role]);
+    cr_expect_eq(p->col[1].role, TAB_ROLE_DOI, "%s", tab_role_names[p->col[1].role]);
+}
+
 /* Seconds since 1970 with a fraction, postal codes that begin with zero, departments "3.1". */
 Test(profile, takes_fractions_and_leading_zeros_for_what_they_prove)
 {
