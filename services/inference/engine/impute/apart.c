@@ -8,7 +8,8 @@
 enum {
     MOST_GROUPS = 32, /* columns that could group rows; of more the first */
     MOST_TIMES = 4,
-    LOOKS = 16 /* missing cells that are looked at */
+    MOST_NUMBERS = 64, /* columns that missing cells could lie beyond; of more the first */
+    LOOKS = 16         /* missing cells that are looked at */
 };
 
 /* The rows of each level of a column. */
@@ -138,6 +139,41 @@ bool tab_apart_looks(const tab_apart *t, size_t column, const bool *missing)
         if (t->time_column[k] != column && behind(t->time[k], missing, rows))
             return true;
     return false;
+}
+
+/* Whether half of the missing cells' rows, of those that are looked at, have numbers beyond those of all rows
+ * that have the cell. */
+static bool beyond(const double *x, const bool *missing, size_t rows, double *ret_low, double *ret_high)
+{
+    size_t out = 0;
+    double low = INFINITY, high = -INFINITY;
+    for (size_t r = 0; r < rows; r++)
+        if (!missing[r] && !isnan(x[r])) {
+            low = x[r] < low ? x[r] : low;
+            high = x[r] > high ? x[r] : high;
+        }
+    for (size_t k = 0; k < LOOKS && low < high; k++) {
+        size_t r = look(missing, true, rows, k);
+        out += r < rows && (x[r] < low || x[r] > high);
+    }
+    *ret_low = low;
+    *ret_high = high;
+    return out >= LOOKS / 2;
+}
+
+const double *tab_apart_beyond(const tab_apart *t, size_t column, const bool *missing, double *ret_low,
+                               double *ret_high)
+{
+    size_t numbers = 0;
+    for (size_t c = 0; c < t->p->table->cols && numbers < MOST_NUMBERS; c++) {
+        const tab_column_profile *q = &t->p->col[c];
+        if (c == column || q->number == NULL || q->type != TAB_NUMERIC || q->identifying)
+            continue;
+        numbers++;
+        if (beyond(q->number, missing, t->p->table->rows, ret_low, ret_high))
+            return q->number;
+    }
+    return NULL;
 }
 
 const tab_units *tab_apart_units(const tab_apart *t)

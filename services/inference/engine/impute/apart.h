@@ -17,6 +17,11 @@ tab_apart *tab_apart_new(tab_arena *a, const tab_profile *p) TAB_CHECKED;
  * a look at few of them, since most columns lack cells here and there. */
 bool tab_apart_looks(const tab_apart *t, size_t column, const bool *missing);
 
+/* The numbers (rows) of a column that most of the missing cells' rows lie beyond, and the least and the most
+ * of the rows that have the cell. NULL: there is none. */
+const double *tab_apart_beyond(const tab_apart *t, size_t column, const bool *missing, double *ret_low,
+                               double *ret_high);
+
 /* The units of the table's rows. */
 const tab_units *tab_apart_units(const tab_apart *t);
 #endif

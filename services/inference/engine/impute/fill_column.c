@@ -67,6 +67,9 @@ typedef struct {
     size_t present;        /* present cells: numbers of the column, or classes that are learned from */
     tab_asked asked;       /* how the missing cells lie to the present ones */
     bool repeats;          /* more than few rows are equal but for the column: each is its own */
+    const double *beyond;  /* (table rows) numbers that most missing cells lie beyond; NULL: none */
+    double low, high;      /* of the rows that have the cell */
+    double follows;        /* how strongly the column follows them */
     double fresh_left;     /* of what is known of a cell, what is known in a new group; where few are new */
 } column_job;
 
@@ -446,14 +449,19 @@ static double plain_share(const column_job *q, uint32_t best)
     return n > 0 ? (double)right / (double)n : 0;
 }
 
-/* A confidence that was learned of rows of known groups, for a row of a new one: what is known of it is less
- * (decision 0390). */
-static float of_group(const column_job *q, size_t row, uint32_t best, float confidence)
+/* A confidence that was learned of rows of known groups and within the numbers that are known, for a row of a
+ * new group, or beyond them: what is known of it is less (decisions 0390, 0460). */
+static float of_row(const column_job *q, size_t row, uint32_t best, float confidence)
 {
-    if (q->fresh_left >= 1 || q->asked.of[row] != TAB_REGIME_NEW_GROUP)
+    double left = 1;
+    if (q->fresh_left < 1 && q->asked.of[row] == TAB_REGIME_NEW_GROUP)
+        left = q->fresh_left;
+    if (q->beyond != NULL && (q->beyond[row] < q->low || q->beyond[row] > q->high))
+        left = fmin(left, 1 - q->follows);
+    if (left >= 1)
         return confidence;
     double plain = plain_share(q, best);
-    return (float)(plain + q->fresh_left * ((double)confidence - plain));
+    return (float)(plain + left * ((double)confidence - plain));
 }
 
 /* Writes the answers for the missing cells to f. */
@@ -474,14 +482,39 @@ static bool write_cells(const column_job *q, const tab_engine *e, const tab_prob
         f->row[k] = (uint32_t)(place[k] >> 32);
         if (f->numeric) {
             f->value[k] = answer[i];
-            f->confidence[k] = of_group(q, f->row[k], 0, sure[i]);
+            f->confidence[k] = of_row(q, f->row[k], 0, sure[i]);
             continue;
         }
         f->source[k] = q->first[best[i]];
         float p = fminf(expf(s->oof[i * q->classes + best[i]]), tab_fill_surest(q->present));
-        f->confidence[k] = of_group(q, f->row[k], best[i], p);
+        f->confidence[k] = of_row(q, f->row[k], best[i], p);
     }
     return true;
+}
+
+/* How strongly the column follows x (table rows), where it is known: the correlation ratio of classes, the
+ * absolute correlation of numbers, 0 to 1. */
+static double follows(const column_job *q, const double *x)
+{
+    double n = 0, sx = 0, sxx = 0, sy = 0, syy = 0, sxy = 0, between = 0;
+    double *sum = tab_arena_new_of(q->a, double, 2 * q->classes + 1), *count = sum + q->classes;
+    for (size_t i = 0; sum != NULL && i < q->rows; i++) {
+        bool known = q->number == NULL ? q->label[i] != TAB_NULL : !isnan(q->y[i]);
+        double v = x[q->data.row[i]], y = q->number == NULL ? 0 : (double)q->y[i];
+        if (!known || isnan(v))
+            continue;
+        n++, sx += v, sxx += v * v, sy += y, syy += y * y, sxy += v * y;
+        if (q->number == NULL)
+            sum[q->label[i]] += v, count[q->label[i]]++;
+    }
+    double vx = n > 0 ? sxx - sx * sx / n : 0, vy = n > 0 ? syy - sy * sy / n : 0;
+    if (!(vx > 0))
+        return 0;
+    if (q->number != NULL)
+        return vy > 0 ? fmin(1, fabs(sxy - sx * sy / n) / sqrt(vx * vy)) : 0;
+    for (size_t k = 0; k < q->classes; k++)
+        between += count[k] > 0 ? sum[k] * sum[k] / count[k] : 0;
+    return sqrt(fmin(1, fmax(0, between - sx * sx / n) / vx));
 }
 
 /* Rows are kept apart as the missing cells lie to the present ones (apart.h). False: memory or cancelled. */
@@ -500,6 +533,8 @@ static bool keep_apart(column_job *q, const tab_engine *e, tab_problem *problem)
     problem->repeats = q->repeats;
     if (1 - q->f->missing < TAB_FILL_PRESENT) /* it will be left: what matters is whether it could be told */
         return true;
+    q->beyond = tab_apart_beyond(q->t->apart, column, open, &q->low, &q->high);
+    q->follows = q->beyond == NULL ? 0 : follows(q, q->beyond);
     if (!tab_apart_looks(q->t->apart, column, open))
         return true;
     if (tab_regime_find(q->a, p, column, cols, open, &q->asked, NULL) != TAB_OK ||

@@ -119,3 +119,29 @@ Test(apart, a_group_of_which_no_cell_is_known_is_no_known_group)
     fill("site,reading,kind", visits, single_cells, of_site, &sure, &right);
     cr_assert(sure > 0.8 && right > 0.9, "single cells: sure %g, right %g", sure, right);
 }
+
+/* ---- a class that stands beyond all others ------------------------------------------------------------- */
+
+static void sized(FILE *f, size_t row)
+{
+    fprintf(f, "%.3f,%d,", draw(row, 8), draw(row, 9) < 0.5);
+}
+
+static const char *of_size(size_t row)
+{
+    return draw(row, 8) < 0.3 ? "small" : draw(row, 8) < 0.7 ? "middle" : "large";
+}
+
+static bool the_large(size_t row)
+{
+    return draw(row, 8) >= 0.7;
+}
+
+Test(apart, what_lies_beyond_all_that_is_known_is_not_sure)
+{
+    double sure, right;
+    fill("size,flag,kind", sized, the_large, of_size, &sure, &right);
+    cr_assert(sure < 0.75, "beyond: sure %g, right %g", sure, right);
+    fill("size,flag,kind", sized, single_cells, of_size, &sure, &right);
+    cr_assert(sure > 0.9 && right > 0.9, "among: sure %g, right %g", sure, right);
+}
