@@ -3,6 +3,7 @@
  * has locked. */
 #include "services/jobs/store.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "common/base/log.h"
@@ -117,13 +118,27 @@ static tab_sweep sweeps[] = {
 };
 enum { SWEEPS = sizeof sweeps / sizeof *sweeps };
 #define LOST "EXISTS (SELECT FROM jobs.job WHERE status = 'running' AND lease_until < clock_timestamp())"
-#define DUE                                                                    \
-    LOST ", " LOST ", "                                                        \
-         "EXISTS (SELECT FROM jobs.job WHERE status IN ('queued', 'running') " \
-         "AND due_at < clock_timestamp()), "                                   \
-         "EXISTS (SELECT FROM jobs.output WHERE expires_at < now()), "         \
-         "EXISTS (SELECT FROM jobs.piece WHERE expires_at < now()), "          \
-         "EXISTS (SELECT FROM jobs.tally WHERE NOT folded)"
+#define PAST(table) "EXISTS (SELECT FROM jobs." table " WHERE expires_at < now())"
+static const char *const DUE[] = {
+    LOST,
+    LOST,
+    "EXISTS (SELECT FROM jobs.job WHERE status IN ('queued', 'running') AND due_at < clock_timestamp())",
+    PAST("output"),
+    PAST("piece"),
+    PAST("outcome"),
+    "EXISTS (SELECT FROM jobs.tally WHERE NOT folded)",
+};
+_Static_assert(sizeof DUE / sizeof *DUE == SWEEPS, "each sweep says when there is anything to take");
+
+/* DUE as the columns of a statement, in buf. */
+static const char *all_due(char *buf, size_t size)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < SWEEPS; i++)
+        n += (size_t)snprintf(buf + n, size - n, ", %s", DUE[i]);
+    assert(n < size);
+    return buf;
+}
 
 /* One statement, so that a quiet installation asks once a second: what there is to sweep, how long the last
  * jobs took, and the open ones by kind. Jobs of a batch wait for their organization's cap, so the oldest is
@@ -132,19 +147,21 @@ static tab_status look(tab_pg *pg, jobs_swept *ret, tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     TAB_AUTO(tab_rows) *rows = NULL;
+    char due[2048], sql[4096];
     for (size_t i = 0; i < SWEEPS; i++)
         sweeps[i].rests = false; /* where this look fails each looks for itself */
     TAB_TRY(tab_tx_begin(pg, TAB_ORG_ALL, tab_in_ms(FIGURES_MS), &tx, err));
-    TAB_TRY(tab_tx_finish(&tx, &rows, err,
-                          "SELECT a.*, o.* FROM (SELECT "
-                          "coalesce(avg(extract(epoch FROM updated_at - started_at)), 2)::float8, " DUE
-                          " FROM (SELECT updated_at, started_at FROM jobs.job "
-                          "WHERE status = 'done' AND started_at IS NOT NULL ORDER BY seq DESC LIMIT 50) t) a "
-                          "LEFT JOIN (SELECT kind, count(*) FILTER (WHERE status = 'queued'), "
-                          "count(*) FILTER (WHERE status = 'running'), "
-                          "min(greatest(created_at, ready_at)) FILTER (WHERE status = 'queued') "
-                          "FROM jobs.job WHERE status IN ('queued', 'running') GROUP BY kind) o ON true",
-                          TAB_P_NONE));
+    snprintf(sql, sizeof sql,
+             "SELECT a.*, o.* FROM (SELECT "
+             "coalesce(avg(extract(epoch FROM updated_at - started_at)), 2)::float8%s "
+             "FROM (SELECT updated_at, started_at FROM jobs.job "
+             "WHERE status = 'done' AND started_at IS NOT NULL ORDER BY seq DESC LIMIT 50) t) a "
+             "LEFT JOIN (SELECT kind, count(*) FILTER (WHERE status = 'queued'), "
+             "count(*) FILTER (WHERE status = 'running'), "
+             "min(greatest(created_at, ready_at)) FILTER (WHERE status = 'queued') "
+             "FROM jobs.job WHERE status IN ('queued', 'running') GROUP BY kind) o ON true",
+             all_due(due, sizeof due));
+    TAB_TRY(tab_tx_finish(&tx, &rows, err, sql, TAB_P_NONE));
     enum { KIND = 1 + SWEEPS };
     for (size_t i = 0; i < tab_rows_count(rows); i++)
         for (size_t k = 0; k < JOBS_KINDS && !tab_rows_null(rows, i, KIND); k++)
