@@ -128,13 +128,42 @@ static bool says(tab_fitted *f)
     return f->split.reason != NULL;
 }
 
-/* Marks the asked rows with a number out of the range of the labelled rows. False: the arena is full. */
+/* How strongly the target follows x (rows) where it is known, 0 to 1: the correlation ratio of classes, the
+ * absolute correlation of numbers. *ret_sd: of x. */
+static double follows(const tab_fitted *f, const double *x, const bool *asked, double *ret_sd)
+{
+    double n = 0, sx = 0, sxx = 0, sy = 0, syy = 0, sxy = 0, between = 0;
+    bool classes = f->task == TAB_TASK_CLASSIFICATION;
+    double *sum = calloc(2 * f->classes + 1, sizeof *sum), *count = sum == NULL ? NULL : sum + f->classes;
+    for (size_t r = 0; sum != NULL && r < f->rows; r++) {
+        double y = classes || asked[r] ? 0 : (double)f->y[r];
+        if (asked[r] || isnan(x[r]))
+            continue;
+        n++, sx += x[r], sxx += x[r] * x[r], sy += y, syy += y * y, sxy += x[r] * y;
+        if (classes)
+            sum[f->label[r]] += x[r], count[f->label[r]]++;
+    }
+    double vx = n > 0 ? sxx - sx * sx / n : 0, vy = n > 0 ? syy - sy * sy / n : 0;
+    for (size_t k = 0; classes && sum != NULL && k < f->classes; k++)
+        between += count[k] > 0 ? sum[k] * sum[k] / count[k] : 0;
+    free(sum);
+    *ret_sd = vx > 0 ? sqrt(vx / n) : 0;
+    if (!(vx > 0))
+        return 0;
+    if (classes)
+        return sqrt(fmin(1, fmax(0, between - sx * sx / n) / vx));
+    return vy > 0 ? fmin(1, fabs(sxy - sx * sy / n) / sqrt(vx * vy)) : 0;
+}
+
+/* Marks the asked rows with a number out of the range of the labelled rows. Numbers may move by their own
+ * spread while it moves by its range, or as far as the straight line through both; of classes that part is
+ * not known which they follow it in. False: the arena is full. */
 static bool mark_far(const tab_profile *p, const bool *asked, tab_fitted *f)
 {
     f->far = tab_arena_new_of(f->arena, float, f->rows + 1);
     for (size_t c = 0; f->far != NULL && c < f->cols; c++) {
         const double *x = p->col[c].number;
-        double least = (double)NAN, most = (double)NAN;
+        double least = (double)NAN, most = (double)NAN, line = -1, sd = 0;
         if (!f->column[c].used || x == NULL || p->col[c].type != TAB_NUMERIC)
             continue;
         for (size_t r = 0; r < f->rows; r++)
@@ -144,7 +173,13 @@ static bool mark_far(const tab_profile *p, const bool *asked, tab_fitted *f)
             double d = asked[r] ? tab_beyond_range(least, most, x[r]) : 0;
             if (!(d > 0) || f->asked.of[r] == TAB_REGIME_LATER)
                 continue;
-            f->far[r] += (float)(d * d);
+            if (line < 0)
+                line = follows(f, x, asked, &sd);
+            double moves = sd > 0 ? fmax(1, line * (most - least) / sd) * d : d;
+            if (f->task == TAB_TASK_CLASSIFICATION)
+                f->far[r] = fmaxf(f->far[r], (float)line);
+            else
+                f->far[r] += (float)(moves * moves);
             if (f->asked.of[r] == TAB_REGIME_ALIKE) {
                 f->asked.of[r] = TAB_REGIME_OUT_OF_RANGE;
                 f->asked.rows[TAB_REGIME_ALIKE]--;
@@ -170,7 +205,10 @@ float tab_asked_beyond(const tab_fitted *f, size_t row, float *out)
     bool fresh = f->asked.of[row] == TAB_REGIME_NEW_GROUP && f->split.kind == TAB_SPLIT_RANDOM;
     if (fresh && s->classification)
         tab_draw_to_shares(s, f->split.fresh_left, out);
-    return (f->far != NULL ? f->far[row] : 0) + (f->few != NULL ? f->few[row] : 0) +
+    float far = f->far != NULL ? f->far[row] : 0;
+    if (s->classification)
+        tab_draw_to_shares(s, 1 - (double)far, out);
+    return far + (f->few != NULL ? f->few[row] : 0) +
            (fresh && !s->classification ? (float)f->split.fresh_gap : 0);
 }
 
