@@ -111,8 +111,8 @@ def run(tables: Any, **arguments: Any) -> "Bundle":
     return Local().run(tables, **arguments)
 
 
-# Where each name is: a module is imported when a name of it is asked for, so that `import tabella` costs nothing
-# (http, ssl, dataclasses and ctypes are slow to come).
+# Where each name is: a module is imported when a name of it is asked for, so that `import tabella` costs
+# nothing (http, ssl, dataclasses and ctypes are slow to come).
 _NAMES = {
     "_async": "AsyncTabella",
     "_bundle": "Bundle",
