@@ -53,7 +53,8 @@ def imports(check):
     told = subprocess.run(
         [
             *(sys.executable, "-S", "-c"),
-            "import sys; before = set(sys.modules); import tabella; print(*sorted(set(sys.modules) - before)); "
+            "import sys; before = set(sys.modules); import tabella; "
+            "print(*sorted(set(sys.modules) - before)); "
             "missing = [n for n in tabella.__all__ if not hasattr(tabella, n)]; print(*missing)",
         ],
         env={"PYTHONPATH": str(SOURCE), "PATH": "/usr/bin:/bin"},
