@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         Uploaded,
         Usage,
     )
+    from ._verbs import check, dedupe, fill, forecast, match, profile, run
 
 __all__ = [
     "APIConnectionError",
@@ -83,32 +84,13 @@ __all__ = [
     "ValidationError",
     "__version__",
     "check",
+    "dedupe",
+    "fill",
     "forecast",
+    "match",
+    "profile",
     "run",
 ]
-
-
-def check(tables: Any = None, **arguments: Any) -> Any:
-    """`Tabella().check`, of a client that the environment names (TABELLA_URL and TABELLA_API_KEY)."""
-    from ._client import Tabella
-
-    with Tabella() as client:
-        return client.check(tables, **arguments)
-
-
-def forecast(tables: Any = None, *, horizon: int, target: Any = None, **arguments: Any) -> Any:
-    """`Tabella().forecast`, of a client that the environment names (TABELLA_URL and TABELLA_API_KEY)."""
-    from ._client import Tabella
-
-    with Tabella() as client:
-        return client.forecast(tables, horizon=horizon, target=target, **arguments)
-
-
-def run(tables: Any, **arguments: Any) -> "Bundle":
-    """`Local().run`: with the engine in this process, no server and no key."""
-    from ._local import Local
-
-    return Local().run(tables, **arguments)
 
 
 # Where each name is: a module is imported when a name of it is asked for, so that `import tabella` costs
@@ -123,6 +105,7 @@ _NAMES = {
     "_local": "Local",
     "_resource": "Page",
     "_types": "Cost Data Endpoint Generated Job Key Model Report ReportSummary Sync Uploaded Usage",
+    "_verbs": "check dedupe fill forecast match profile run",
 }
 _WHERE = {name: module for module, names in _NAMES.items() for name in names.split()}
 
