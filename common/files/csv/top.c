@@ -32,7 +32,7 @@ static bool is_mark(tab_str s)
                                          "k.a", "k.A.", "tbd", "missing", "not available", "unknown" };
     size_t letters = 0;
     for (size_t i = 0; i < s.n; i++)
-        letters += (s.p[i] | 32) >= 'a' ? 1 : 0;
+        letters += ((unsigned char)s.p[i] | 32) >= 'a'; /* bytes of other scripts as well */
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
         if (s.n == strlen(marks[i]) && strncasecmp(s.p, marks[i], s.n) == 0)
             return true;

@@ -41,6 +41,14 @@ Test(layout, tables_one_above_the_other)
                   "r_1: Code|Rate# (4) + r_2: a#|b#|c#|d#|e#|f#|g#|h# (6)");
 }
 
+Test(layout, names_of_any_script_are_names)
+{
+    expect_tables("имя,город\nИван,Москва\nПётр,Тверь\nАнна,Омск\n\nтовар,цена\nчай,3\nсок,4\nхлеб,2\n",
+                  "r_1: имя|город (3) + r_2: товар|цена# (3)");
+    expect_tables("名前,市\n太郎,東京\n花子,大阪\n次郎,京都\n\n品,値\n茶,3\n水,4\n米,2\n",
+                  "r_1: 名前|市 (3) + r_2: 品|値# (3)");
+}
+
 Test(layout, a_gap_alone_parts_nothing)
 {
     expect_tables(ONE "\nEast,5,7\nMid,1,1\n\nFar,2,2\n", "r: Region|Jul#|Aug# (6)");
