@@ -171,8 +171,8 @@ static const double INTERVAL = 0.8, Z95 = 1.959964;
  * rows, then by the normal distribution. */
 static void by_chance(uint64_t n, double p, double *ret_low, double *ret_high)
 {
-    enum { EXACT = 2000 };
-    double rows = (double)n, sum = 0;
+    enum { EXACT = 200 }; /* a page has hundreds of these, and by here both say the same to a hundredth */
+    double rows = (double)n, term = pow(1 - p, rows), sum = 0;
     uint64_t low = n, high = 0;
     if (n > EXACT) {
         double d = Z95 * sqrt(p * (1 - p) / rows);
@@ -180,15 +180,13 @@ static void by_chance(uint64_t n, double p, double *ret_low, double *ret_high)
         *ret_high = p + d;
         return;
     }
-    for (uint64_t k = 0; k <= n; k++) {
-        double x = (double)k;
-        sum += exp(lgamma(rows + 1) - lgamma(x + 1) - lgamma(rows - x + 1) + x * log(p) +
-                   (rows - x) * log1p(-p));
-        if (low == n && sum > 0.025)
-            low = k;
+    for (uint64_t k = 0; k <= n; k++) { /* term: that k rows of n hit */
+        sum += term;
+        low = low == n && sum > 0.025 ? k : low;
         high = k;
         if (sum >= 0.975)
             break;
+        term *= (rows - (double)k) / ((double)k + 1) * p / (1 - p);
     }
     *ret_low = (double)low / rows;
     *ret_high = (double)high / rows;

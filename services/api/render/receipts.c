@@ -1,13 +1,14 @@
 /* See receipts.h. Nothing is stored or asked for: the endpoint's key came with its row. */
 #include "services/api/render/receipts.h"
-#include "common/bundle/bundle_json.h"
-#include "proto/events.pb-c.h"
-#include "proto/jobs.pb-c.h"
 
 #include <math.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "common/bundle/bundle_json.h"
+#include "proto/events.pb-c.h"
+#include "proto/jobs.pb-c.h"
 
 /* A class by its JSON text; numbers however they were written: 1 and 1.0 are one. */
 static uint64_t hash_of(const tab_column *classes, size_t k)

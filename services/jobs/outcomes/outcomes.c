@@ -152,7 +152,7 @@ static tab_status day_sums(put *p, tab_tx *tx, const char *org, const tab_receip
                          TAB_P(tab_p_text(org), tab_p_text(p->e->id), tab_p_int(day), tab_p_int(r->task))));
     if (tab_rows_count(rows) > 0)
         kept = tab_proto_read(p->a, &tabella__outcome_day__descriptor, tab_rows_bytes(rows, 0, 0, p->a));
-    if (tab_rows_count(rows) > 0 && kept == NULL)
+    if (tab_rows_count(rows) > 0 && (kept == NULL || !quality_sound(kept)))
         return tab_fail(err, TAB_INTERNAL, "", "stored sums of outcomes cannot be read");
     *ret = p->day[p->days++] = quality_day(p->a, day, r->task, kept);
     return *ret == NULL ? tab_no_memory(err) : TAB_OK;
@@ -252,7 +252,7 @@ tab_status outcomes_read(void *arg, tab_call *call, tab_error *err)
     for (size_t i = 0; i < n; i++) {
         Tabella__OutcomeDay *d = tab_proto_read(call->arena, &tabella__outcome_day__descriptor,
                                                 tab_rows_bytes(rows, i, 0, call->arena));
-        if (d == NULL || d->sums == NULL || d->task == 0 || d->task > TASKS)
+        if (d == NULL || !quality_sound(d))
             return tab_fail(err, TAB_INTERNAL, "", "stored sums of outcomes cannot be read");
         size_t k = 0;
         while (k < y->n_total && y->total[k]->task != d->task)

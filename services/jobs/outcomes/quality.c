@@ -2,6 +2,7 @@
  * outcomes of small spread lose no digits. */
 #include "services/jobs/outcomes/quality.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -186,7 +187,8 @@ static bool sound(const Tabella__OutcomeSums *s)
 
 static void sums_merge(Tabella__OutcomeSums *s, const Tabella__OutcomeSums *f)
 {
-    if (!sound(f) || f->rows == 0)
+    assert(sound(f));
+    if (f->rows == 0)
         return;
     add_moments(s, f->rows, f->mean, f->squares);
     s->rows += f->rows;
@@ -240,6 +242,15 @@ static bool slice_of(tab_arena *a, Tabella__OutcomeDay *d, const char *name, Tab
     return true;
 }
 
+bool quality_sound(const Tabella__OutcomeDay *d)
+{
+    bool ok = sound(d->sums) && d->n_slices <= QUALITY_SLICES && d->task >= TAB_RECEIPT_NUMBER &&
+              d->task <= TAB_RECEIPT_ANOMALY;
+    for (size_t i = 0; ok && i < d->n_slices; i++)
+        ok = sound(d->slices[i]->sums);
+    return ok;
+}
+
 Tabella__OutcomeDay *quality_day(tab_arena *a, int32_t day, tab_receipt_task task,
                                  const Tabella__OutcomeDay *kept)
 {
@@ -277,10 +288,10 @@ bool quality_merge(tab_arena *a, Tabella__OutcomeDay *into, const Tabella__Outco
 {
     Tabella__OutcomeSums *s;
     sums_merge(into->sums, from->sums);
-    for (size_t i = 0; i < from->n_slices && i < QUALITY_SLICES; i++) {
+    for (size_t i = 0; i < from->n_slices; i++) {
         if (!slice_of(a, into, from->slices[i]->slice, &s))
             return false;
-        if (s != NULL && from->slices[i]->sums != NULL)
+        if (s != NULL)
             sums_merge(s, from->slices[i]->sums);
     }
     return true;

@@ -22,8 +22,11 @@ typedef struct {
 /* NULL, or in a sentence why the outcome is none for such a receipt. */
 const char *outcome_read(const tab_receipt *r, const Tabella__OutcomeRow *row, outcome *ret) TAB_CHECKED;
 
-/* Of one day and task, empty; NULL: out of memory. kept: one that was stored, or NULL: its sums go on. One
- * that is damaged counts as none. */
+/* Whether sums that were stored are such as these functions write. */
+bool quality_sound(const Tabella__OutcomeDay *d) TAB_CHECKED;
+
+/* Of one day and task, empty; NULL: out of memory. kept: a sound one that was stored, or NULL: its sums go
+ * on. */
 Tabella__OutcomeDay *quality_day(tab_arena *a, int32_t day, tab_receipt_task task,
                                  const Tabella__OutcomeDay *kept) TAB_CHECKED;
 /* False: out of memory. delay_us: from the answer to its outcome. */
