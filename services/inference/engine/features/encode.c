@@ -10,6 +10,7 @@
  * feature. No step reads a target, so one encoder serves every target and fold. */
 #include "services/inference/engine/features/encode.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -609,8 +610,10 @@ bool tab_encode_unhash(tab_arena *a, const tab_encoder *enc, const tab_column_pr
     uint64_t *own = calloc(rows + 1, sizeof *own);
     keyed *order = malloc((rows + 1) * sizeof *order);
     bool ok = own != NULL && order != NULL && hash_column(&v, rows, &column, own);
-    for (size_t i = 0; ok && i < rows; i++)
+    for (size_t i = 0; ok && i < rows; i++) {
+        assert(d->row[i] < rows);
         order[i] = (keyed){ tab_mix(unmixed(d->hash[i]) - own[d->row[i]]), (uint32_t)i };
+    }
     if (ok)
         qsort(order, rows, sizeof *order, by_key);
     for (size_t i = 1; ok && i < rows; i++)

@@ -19,6 +19,7 @@
 #include "services/inference/engine/impute/fill.h"
 #include "services/inference/engine/impute/leave.h"
 #include "services/inference/engine/learn/stack/stack.h"
+#include "services/inference/engine/predict/follows.h"
 
 /* LEAST_ROWS: with fewer present cells the median or the commonest class is filled. SURE_ROWS: from here on a
  * confidence is learned for each cell, below it is one share for all; 30 and 200 change nothing on the
@@ -492,29 +493,15 @@ static bool write_cells(const column_job *q, const tab_engine *e, const tab_prob
     return true;
 }
 
-/* How strongly the column follows x (table rows), where it is known: the correlation ratio of classes, the
- * absolute correlation of numbers, 0 to 1. */
-static double follows(const column_job *q, const double *x)
+/* How strongly the column follows q->beyond, where it is known. False: memory. */
+static bool find_follows(column_job *q)
 {
-    double n = 0, sx = 0, sxx = 0, sy = 0, syy = 0, sxy = 0, between = 0;
-    double *sum = tab_arena_new_of(q->a, double, 2 * q->classes + 1), *count = sum + q->classes;
-    for (size_t i = 0; sum != NULL && i < q->rows; i++) {
-        bool known = q->number == NULL ? q->label[i] != TAB_NULL : !isnan(q->y[i]);
-        double v = x[q->data.row[i]], y = q->number == NULL ? 0 : (double)q->y[i];
-        if (!known || isnan(v))
-            continue;
-        n++, sx += v, sxx += v * v, sy += y, syy += y * y, sxy += v * y;
-        if (q->number == NULL)
-            sum[q->label[i]] += v, count[q->label[i]]++;
-    }
-    double vx = n > 0 ? sxx - sx * sx / n : 0, vy = n > 0 ? syy - sy * sy / n : 0;
-    if (!(vx > 0))
-        return 0;
-    if (q->number != NULL)
-        return vy > 0 ? fmin(1, fabs(sxy - sx * sy / n) / sqrt(vx * vy)) : 0;
-    for (size_t k = 0; k < q->classes; k++)
-        between += count[k] > 0 ? sum[k] * sum[k] / count[k] : 0;
-    return sqrt(fmin(1, fmax(0, between - sx * sx / n) / vx));
+    double sd, *x = tab_arena_new_of(q->a, double, q->rows + 1);
+    for (size_t i = 0; x != NULL && i < q->rows; i++)
+        x[i] = q->beyond[q->data.row[i]];
+    bool classes = q->number == NULL;
+    return x != NULL && tab_follows(x, classes ? q->label : NULL, classes ? NULL : q->y, q->rows, q->classes,
+                                    &q->follows, &sd);
 }
 
 /* Rows are kept apart as the missing cells lie to the present ones (apart.h). False: memory or cancelled. */
@@ -534,7 +521,8 @@ static bool keep_apart(column_job *q, const tab_engine *e, tab_problem *problem)
     if (1 - q->f->missing < TAB_FILL_PRESENT) /* it will be left: what matters is whether it could be told */
         return true;
     q->beyond = tab_apart_beyond(q->t->apart, column, open, &q->low, &q->high);
-    q->follows = q->beyond == NULL ? 0 : follows(q, q->beyond);
+    if (q->beyond != NULL && !find_follows(q))
+        return false;
     if (!tab_apart_looks(q->t->apart, column, open))
         return true;
     if (tab_regime_find(q->a, p, column, cols, open, &q->asked, NULL) != TAB_OK ||

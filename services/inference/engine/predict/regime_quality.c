@@ -8,6 +8,7 @@
 #include "common/base/order.h"
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/predict/fitted_parts.h"
+#include "services/inference/engine/predict/follows.h"
 
 /* What stands, before earlier cuts, for the fitted model, which is more: the cheapest base. */
 static const char PLAIN[] = "base-1";
@@ -128,33 +129,6 @@ static bool says(tab_fitted *f)
     return f->split.reason != NULL;
 }
 
-/* How strongly the target follows x (rows) where it is known, 0 to 1: the correlation ratio of classes, the
- * absolute correlation of numbers. *ret_sd: of x. */
-static double follows(const tab_fitted *f, const double *x, const bool *asked, double *ret_sd)
-{
-    double n = 0, sx = 0, sxx = 0, sy = 0, syy = 0, sxy = 0, between = 0;
-    bool classes = f->task == TAB_TASK_CLASSIFICATION;
-    double *sum = calloc(2 * f->classes + 1, sizeof *sum), *count = sum == NULL ? NULL : sum + f->classes;
-    for (size_t r = 0; sum != NULL && r < f->rows; r++) {
-        double y = classes || asked[r] ? 0 : (double)f->y[r];
-        if (asked[r] || isnan(x[r]))
-            continue;
-        n++, sx += x[r], sxx += x[r] * x[r], sy += y, syy += y * y, sxy += x[r] * y;
-        if (classes)
-            sum[f->label[r]] += x[r], count[f->label[r]]++;
-    }
-    double vx = n > 0 ? sxx - sx * sx / n : 0, vy = n > 0 ? syy - sy * sy / n : 0;
-    for (size_t k = 0; classes && sum != NULL && k < f->classes; k++)
-        between += count[k] > 0 ? sum[k] * sum[k] / count[k] : 0;
-    free(sum);
-    *ret_sd = vx > 0 ? sqrt(vx / n) : 0;
-    if (!(vx > 0))
-        return 0;
-    if (classes)
-        return sqrt(fmin(1, fmax(0, between - sx * sx / n) / vx));
-    return vy > 0 ? fmin(1, fabs(sxy - sx * sy / n) / sqrt(vx * vy)) : 0;
-}
-
 /* Marks the asked rows with a number out of the range of the labelled rows. Numbers may move by their own
  * spread while it moves by its range, or as far as the straight line through both; of classes that part is
  * not known which they follow it in. False: the arena is full. */
@@ -173,8 +147,10 @@ static bool mark_far(const tab_profile *p, const bool *asked, tab_fitted *f)
             double d = asked[r] ? tab_beyond_range(least, most, x[r]) : 0;
             if (!(d > 0) || f->asked.of[r] == TAB_REGIME_LATER)
                 continue;
-            if (line < 0)
-                line = follows(f, x, asked, &sd);
+            if (line < 0 && !tab_follows(x, f->task == TAB_TASK_CLASSIFICATION ? f->label : NULL,
+                                         f->task == TAB_TASK_CLASSIFICATION ? NULL : f->y, f->rows,
+                                         f->classes, &line, &sd))
+                return false;
             double moves = sd > 0 ? fmax(1, line * (most - least) / sd) * d : d;
             if (f->task == TAB_TASK_CLASSIFICATION)
                 f->far[r] = fmaxf(f->far[r], (float)line);
