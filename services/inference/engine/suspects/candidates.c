@@ -14,17 +14,24 @@ const char *tab_suspect_name(tab_suspect_kind k)
     return NAMES[k];
 }
 
-/* Every candidate into s->found: each finder with memory of its own, given back before the next. */
-static tab_status search(tab_search *s, tab_error *err)
+/* Every candidate of the table into s->found, none of a short one; what is seen and found lives in a. Each
+ * finder has memory of its own, given back before the next. */
+static tab_status search(const tab_engine *e, const tab_profile *p, tab_arena *a, tab_search *s,
+                         tab_error *err)
 {
+    *s = (tab_search){ .e = e, .arena = a, .p = p, .rows = p->table->rows };
+    if (a == NULL)
+        return tab_no_memory(err);
+    if (s->rows < TAB_SUSPECT_ROWS)
+        return TAB_OK;
     void (*const find[])(tab_search *) = { tab_suspects_spelling, tab_suspects_rules, tab_suspects_numbers,
                                            tab_suspects_swapped };
     s->failed = !tab_suspects_view(s);
     for (size_t i = 0; i < sizeof find / sizeof *find && !s->failed && !tab_engine_cancelled(s->e); i++) {
-        TAB_AUTO(tab_arena) *a = tab_arena_new(TAB_SUSPECT_BYTES);
-        s->scratch = a;
-        s->failed = a == NULL;
-        if (a != NULL)
+        TAB_AUTO(tab_arena) *own = tab_arena_new(TAB_SUSPECT_BYTES);
+        s->scratch = own;
+        s->failed = own == NULL;
+        if (own != NULL)
             find[i](s);
         s->scratch = NULL;
     }
@@ -33,33 +40,29 @@ static tab_status search(tab_search *s, tab_error *err)
     return s->failed || tab_arena_full(s->arena) ? tab_no_memory(err) : TAB_OK;
 }
 
-/* n of them into the engine's arena, with their texts. */
-static tab_status keep(const tab_engine *e, const tab_suspect *s, size_t n, tab_suspect **ret, tab_error *err)
+/* The first n into the engine's arena, with their texts and what each likely was. */
+static tab_status keep(tab_search *s, size_t n, tab_suspect **ret, size_t *ret_n, tab_error *err)
 {
-    tab_suspect *own = tab_arena_new_of(e->arena, tab_suspect, n + 1);
-    for (size_t i = 0; own != NULL && i < n; i++) {
-        own[i] = s[i];
-        own[i].suggestion =
-            s[i].suggestion.n > 0 ? tab_arena_copy(e->arena, s[i].suggestion) : (tab_str){ NULL, 0 };
+    tab_arena *a = s->e->arena;
+    tab_suspect *own = tab_arena_new_of(a, tab_suspect, n + 1);
+    if (own == NULL || !tab_suspects_repair(s, s->found, n))
+        return tab_no_memory(err);
+    for (size_t i = 0; i < n; i++) {
+        own[i] = s->found[i];
+        own[i].suggestion = own[i].suggestion.n > 0 ? tab_arena_copy(a, own[i].suggestion) : TAB_S("");
     }
     *ret = own;
-    return tab_arena_full(e->arena) ? tab_no_memory(err) : TAB_OK;
+    *ret_n = n;
+    return tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;
 }
 
 tab_status tab_suspects_candidates(const tab_engine *e, const tab_profile *p, tab_suspect **ret,
                                    size_t *ret_n, tab_error *err)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(TAB_SUSPECT_BYTES);
-    tab_search s = { .e = e, .arena = a, .p = p, .rows = p->table->rows };
-    *ret = NULL;
-    *ret_n = 0;
-    if (s.rows < TAB_SUSPECT_ROWS)
-        return TAB_OK;
-    if (a == NULL)
-        return tab_no_memory(err);
-    TAB_TRY(search(&s, err));
-    *ret_n = s.n;
-    return tab_suspects_repair(&s, s.found, s.n) ? keep(e, s.found, s.n, ret, err) : tab_no_memory(err);
+    tab_search s;
+    TAB_TRY(search(e, p, a, &s, err));
+    return keep(&s, s.n, ret, ret_n, err);
 }
 
 /* The surest candidate of each cell of at least `least`, in place, surest first; how many they are. A
@@ -84,16 +87,7 @@ tab_status tab_suspects_find(const tab_engine *e, const tab_profile *p, double l
                              size_t *ret_n, tab_error *err)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(TAB_SUSPECT_BYTES);
-    tab_search s = { .e = e, .arena = a, .p = p, .rows = p->table->rows };
-    *ret = NULL;
-    *ret_n = 0;
-    if (s.rows < TAB_SUSPECT_ROWS)
-        return TAB_OK;
-    if (a == NULL)
-        return tab_no_memory(err);
-    TAB_TRY(search(&s, err));
-    *ret_n = best_of_cells(s.found, s.n, least);
-    if (!tab_suspects_repair(&s, s.found, *ret_n))
-        return tab_no_memory(err);
-    return keep(e, s.found, *ret_n, ret, err);
+    tab_search s;
+    TAB_TRY(search(e, p, a, &s, err));
+    return keep(&s, best_of_cells(s.found, s.n, least), ret, ret_n, err);
 }
