@@ -544,3 +544,18 @@ void tab_bundle_json(tab_out *o, const Tabella__Bundle *b, const tab_bundle_view
     MEMBER(o, "prediction", bundle_prediction(o, &w, view));
     bundle_writer_free(&w);
 }
+
+void tab_bundle_run_json(tab_out *o, const Tabella__Bundle *b)
+{
+    const char *const members[][2] = { { "mode", "run" },
+                                       { "base", b->base_model },
+                                       { "feed", b->n_tables > 1 ? "multi_table" : "single_table" },
+                                       { "status", "complete" } };
+    tab_out_open(o, '{');
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        tab_out_key(o, members[i][0]);
+        tab_out_cstr(o, members[i][1]);
+    }
+    tab_bundle_json(o, b, NULL);
+    tab_out_close(o, '}');
+}

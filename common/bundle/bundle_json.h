@@ -64,6 +64,8 @@ bool tab_bundle_sound(const Tabella__Bundle *b) TAB_CHECKED;
 
 /* The bundle's members, into an object that the caller opens and closes. view NULL: whole. */
 void tab_bundle_json(tab_out *o, const Tabella__Bundle *b, const tab_bundle_view *view);
+/* A run that is over, as one object: how it was made, and the bundle whole. */
+void tab_bundle_run_json(tab_out *o, const Tabella__Bundle *b);
 
 /* { "array", "items", "next_cursor", "total" }: the elements from `from`, at most `limit`. The bundles hold
  * them, each a part, in order (one that holds all will do). */

@@ -223,17 +223,7 @@ void tabella_progress(tabella *t, void (*report)(void *arg, const char *phase, d
 static int print(tabella *t, const Tabella__Bundle *b)
 {
     tab_out *o = &t->result;
-    tab_out_open(o, '{');
-    tab_out_key(o, "mode");
-    tab_out_cstr(o, "run");
-    tab_out_key(o, "base");
-    tab_out_cstr(o, b->base_model);
-    tab_out_key(o, "feed");
-    tab_out_cstr(o, t->n > 1 ? "multi_table" : "single_table");
-    tab_out_key(o, "status");
-    tab_out_cstr(o, "complete");
-    tab_bundle_json(o, b, NULL);
-    tab_out_close(o, '}');
+    tab_bundle_run_json(o, b);
     tab_out_bytes(o, "\n", 2); /* and the 0 */
     if (!o->failed)
         return 0;

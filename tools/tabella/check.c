@@ -1,4 +1,5 @@
 /* `tabella check`: the cells of files that break what the rest of their table says. */
+#include <assert.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,34 +106,39 @@ static double check(const tab_engine *e, const tab_table *t, double least)
     return n > 0 ? s[0].confidence : 0;
 }
 
-/* The same as JSON: what a bundle has as `suspects`. */
+tab_status check_json(const tab_engine *e, const tab_table *const *table, size_t n, double least, tab_out *o,
+                      double *ret_surest, tab_error *err)
+{
+    tab_profile *p[TABLES];
+    Tabella__TableUnderstanding *told[TABLES];
+    Tabella__Bundle b = TABELLA__BUNDLE__INIT;
+    const Tabella__Bundle *whole = &b;
+    assert(n <= TABLES);
+    for (size_t t = 0; t < n; t++) {
+        TAB_TRY(tab_profile_table(e, table[t], &p[t], err));
+        if ((told[t] = tab_understanding(e->arena, p[t])) == NULL)
+            return tab_no_memory(err);
+    }
+    TAB_TRY(tab_suspects(e, p, n, least, &b.suspects, err));
+    b.n_tables = n;
+    b.tables = told;
+    tab_bundle_page_json(o, &whole, 1, TAB_PAGE_SUSPECTS, 0, TAB_MOST_SUSPECTS, NULL);
+    *ret_surest = b.suspects->n_row > 0 ? b.suspects->confidence[0] : 0;
+    return TAB_OK;
+}
+
+/* As check, of all tables as JSON. */
 static double print_json(const tab_engine *e, const tab_table *const *table, size_t n, double least)
 {
     tab_error err = { 0 };
-    tab_profile *p[TABLES];
-    Tabella__Suspects *s = NULL;
-    Tabella__Bundle b = TABELLA__BUNDLE__INIT;
-    Tabella__TableUnderstanding *told[TABLES];
-    for (size_t t = 0; t < n; t++)
-        if (tab_profile_table(e, table[t], &p[t], &err) != TAB_OK ||
-            (told[t] = tab_understanding(e->arena, p[t])) == NULL) {
-            fprintf(stderr, "tabella check: %s\n", err.message);
-            return -1;
-        }
-    if (tab_suspects(e, p, n, least, &s, &err) != TAB_OK) {
-        fprintf(stderr, "tabella check: %s\n", err.message);
-        return -1;
-    }
-    b.n_tables = n;
-    b.tables = told;
-    b.suspects = s;
     tab_out o = { 0 };
-    const Tabella__Bundle *whole = &b;
-    tab_bundle_page_json(&o, &whole, 1, TAB_PAGE_SUSPECTS, 0, TAB_MOST_SUSPECTS, NULL);
+    double surest = -1;
+    if (check_json(e, table, n, least, &o, &surest, &err) != TAB_OK)
+        fprintf(stderr, "tabella check: %s\n", err.message);
     tab_out_bytes(&o, "\n", 1);
-    bool ok = !o.failed && fwrite(o.p, 1, o.n, stdout) == o.n && fflush(stdout) == 0;
+    bool ok = surest >= 0 && !o.failed && fwrite(o.p, 1, o.n, stdout) == o.n && fflush(stdout) == 0;
     tab_out_free(&o);
-    return !ok ? -1 : s->n_row > 0 ? s->confidence[0] : 0;
+    return ok ? surest : -1;
 }
 
 int cmd_check(int argc, char **argv)

@@ -15,7 +15,6 @@
 #include "common/bundle/bundle_json.h"
 #include "common/files/files.h"
 #include "services/inference/engine/bundle.h"
-#include "services/inference/engine/suspects/suspects.h"
 #include "tools/tabella/tabella.h"
 
 enum { BYTES_MOST = 1 << 30, PATH_MOST = 4096 };
@@ -241,29 +240,12 @@ static bool whole(const tab_json *args, const char *key, double least, double mo
     return true;
 }
 
-static tab_status checked(tab_engine *e, const tables *in, tab_out *o, tab_error *err)
-{
-    tab_profile *p[TABLES];
-    Tabella__TableUnderstanding *told[TABLES];
-    Tabella__Bundle b = TABELLA__BUNDLE__INIT;
-    const Tabella__Bundle *whole = &b;
-    for (size_t i = 0; i < in->n; i++) {
-        TAB_TRY(tab_profile_table(e, in->table[i], &p[i], err));
-        if ((told[i] = tab_understanding(e->arena, p[i])) == NULL)
-            return tab_no_memory(err);
-    }
-    TAB_TRY(tab_suspects(e, p, in->n, 0.5, &b.suspects, err));
-    b.n_tables = in->n;
-    b.tables = told;
-    tab_bundle_page_json(o, &whole, 1, TAB_PAGE_SUSPECTS, 0, TAB_MOST_SUSPECTS, NULL);
-    return TAB_OK;
-}
-
 static tab_status computed(tab_engine *e, tab_str tool, const tab_json *args, const tables *in, tab_out *o,
                            tab_error *err)
 {
+    double surest;
     if (tab_str_eq(tool, TAB_S("check")))
-        return checked(e, in, o, err);
+        return check_json(e, in->table, in->n, 0.5, o, &surest, err);
     tab_run_options opt = TAB_RUN_DEFAULTS;
     const tab_json *target = tab_json_get(args, "target"), *horizon = tab_json_get(args, "horizon");
     opt.given.missing_auto = true;

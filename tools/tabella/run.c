@@ -301,20 +301,10 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int print_json(const Tabella__Bundle *b, const arguments *args)
+static int print_json(const Tabella__Bundle *b)
 {
     tab_out o = { 0 };
-    tab_out_open(&o, '{');
-    tab_out_key(&o, "mode");
-    tab_out_cstr(&o, "run");
-    tab_out_key(&o, "base");
-    tab_out_cstr(&o, b->base_model);
-    tab_out_key(&o, "feed");
-    tab_out_cstr(&o, args->n > 1 ? "multi_table" : "single_table");
-    tab_out_key(&o, "status");
-    tab_out_cstr(&o, "complete");
-    tab_bundle_json(&o, b, NULL);
-    tab_out_close(&o, '}');
+    tab_bundle_run_json(&o, b);
     tab_out_bytes(&o, "\n", 1);
     bool ok = !o.failed && fwrite(o.p, 1, o.n, stdout) == o.n && fflush(stdout) == 0;
     tab_out_free(&o);
@@ -363,7 +353,7 @@ int cmd_run(int argc, char **argv)
     if (args.out != NULL && !write_out(&e, args.out, tables, b, &f))
         return EXIT_FAILURE;
     if (args.json)
-        return print_json(b, &args);
+        return print_json(b);
     print_summary(&e, tables, b, &f, explain, took);
     return EXIT_SUCCESS;
 }
