@@ -66,7 +66,7 @@ function Options({ inputs, set }) {
         <label class="field">Task<select value=${inputs.task} onChange=${(e) => set({ task: e.target.value })}>
             <option value="auto">as the target says</option><option value="classification">classification</option><option value="regression">regression</option><option value="anomaly">anomalies, no target</option>
         </select></label>
-        ${inputs.tables.length + inputs.files.length + inputs.data.length > 1 && html`<label class="field">Matches from (%)<input type="number" min="0" max="100" step="any" placeholder="50" value=${inputs.threshold ?? ""} onInput=${(e) => set({ threshold: e.target.value })} /></label>`}
+        ${inputs.tables.length + inputs.files.length + inputs.data.length > 1 && html`<label class="field">Minimum match confidence (%)<input type="number" min="0" max="100" step="any" placeholder="50" value=${inputs.threshold ?? ""} onInput=${(e) => set({ threshold: e.target.value })} /></label>`}
         <label class="field">Steps ahead<input type="number" min="1" max="10000" step="1" placeholder="none" title="The next steps of every series, in a table with times" value=${inputs.horizon ?? ""} onInput=${(e) => set({ horizon: e.target.value })} /></label>
         <label class="row"><input type="checkbox" checked=${inputs.explain} onChange=${(e) => set({ explain: e.target.checked })} /> Reasons of each row</label>
         ${(inputs.ignore || []).map((c) => html`<span class="tag" key=${c}>without ${c} <button type="button" class="plain" onClick=${() => set({ ignore: inputs.ignore.filter((x) => x !== c) })}>×<span class="hidden"> use ${c}</span></button></span>`)}
