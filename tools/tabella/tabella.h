@@ -23,8 +23,8 @@ void print_summary(const tab_engine *e, const tab_table *const *tables, const Ta
 enum { TABLES = 64 };
 int read_file(tab_arena *a, const char *path, const tab_table **table, size_t *n);
 
-/* The cells of n tables (TABLES at most) that are likely wrong, at least so surely, as a bundle has them, into
- * o. *ret_surest: the highest confidence, 0: none is doubted. Profiles live in the engine's arena. */
+/* The cells of n tables (TABLES at most) that are likely wrong, at least so surely, as a bundle has them,
+ * into o. *ret_surest: the highest confidence, 0: none is doubted. Profiles live in the engine's arena. */
 tab_status check_json(const tab_engine *e, const tab_table *const *table, size_t n, double least, tab_out *o,
                       double *ret_surest, tab_error *err) TAB_CHECKED;
 

@@ -168,51 +168,60 @@ class Local:
 
     def _run(self, adders: Sequence[Callable[[int], int]], options: Dict[str, str], progress: Any) -> bytes:
         """The bundle's JSON, byte for byte that of the command line."""
-        lib = self._lib
-        t = lib.tabella_new()
-        if not t:
-            raise MemoryError("out of memory")
-        try:
-            for add in adders:
-                self._must(t, add(t))
-            for key, value in options.items():
-                self._must(t, lib.tabella_option(t, key.encode(), value.encode()))
-            report = _Report(lambda _, phase, done: progress(phase.decode(), done) if progress else None)
-            if progress is not None:
-                lib.tabella_progress(t, report, None)
-            self._must(t, self._wait(t))
-            n = ctypes.c_size_t()
-            at = lib.tabella_result(t, ctypes.byref(n))
-            return ctypes.string_at(at, n.value)
-        finally:
-            lib.tabella_free(t)
+        lib, task = self._lib, _Task(self._lib, progress)
+        t = task.at
+        for add in adders:
+            self._must(t, add(t))
+        for key, value in options.items():
+            self._must(t, lib.tabella_option(t, key.encode(), value.encode()))
+        self._must(t, task.wait())
+        n = ctypes.c_size_t()
+        at = lib.tabella_result(t, ctypes.byref(n))
+        return ctypes.string_at(at, n.value)
 
-    def _wait(self, t: int) -> int:
+    def _must(self, t: int, rc: int) -> None:
+        if rc != 0:
+            said = self._lib.tabella_error(t).decode("utf-8", "replace")
+            raise MemoryError(said) if said == "out of memory" else TabellaError(said)
+
+
+class _Task:
+    """The library's run, which its last holder frees: an interrupt may come at any instruction, and the
+    thread that computes holds it for as long as it does."""
+
+    def __init__(self, lib: ctypes.CDLL, progress: Any) -> None:
+        self._lib = lib
+        self.at = lib.tabella_new()
+        if not self.at:
+            raise MemoryError("out of memory")
+        self._report = _Report(lambda _, phase, done: progress(phase.decode(), done))
+        if progress is not None:
+            lib.tabella_progress(self.at, self._report, None)
+
+    def __del__(self) -> None:
+        self._lib.tabella_free(self.at)
+
+    def wait(self) -> int:
         """Computes in a thread: the calling one stays free to be interrupted."""
         answer: List[int] = []
         over = threading.Event()
 
         def compute() -> None:
             try:
-                answer.append(self._lib.tabella_run(t))
+                answer.append(self._lib.tabella_run(self.at))
             finally:
                 over.set()
 
         worker = threading.Thread(target=compute, name="tabella")
-        worker.start()
         try:
+            worker.start()
             over.wait()
         except BaseException:
-            self._lib.tabella_cancel(t)
+            self._lib.tabella_cancel(self.at)
+            if worker.is_alive():
+                worker.join()
             raise
-        finally:
-            worker.join()
         return answer[0]
-
-    def _must(self, t: int, rc: int) -> None:
-        if rc != 0:
-            said = self._lib.tabella_error(t).decode("utf-8", "replace")
-            raise MemoryError(said) if said == "out of memory" else TabellaError(said)
 
 
 def _again(library: Optional[Path], threads: Optional[int]) -> Local:
