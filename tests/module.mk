@@ -203,6 +203,9 @@ $(B)/bench/state: $(B)/tests/bench/tenants/state.o $$(call body,services/inferen
 .PHONY: bench-tenants
 bench-tenants: build $(B)/bench/state
 	@tests/bench/tenants/run
+BENCH_PROGRAMS += $(B)/bench/streams
+$(B)/bench/streams: $(B)/tests/bench/outcomes/streams.o $(B)/libcommon.a
+	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 ## make bench-outcomes  what receipts cost a serve call, and outcomes that are taken in a second
 .PHONY: bench-outcomes
 bench-outcomes: build

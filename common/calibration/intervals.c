@@ -38,15 +38,12 @@ static double rank_of(const tab_bands_state *s, double x)
     return ((double)below(s->sorted, N, x) + 0.5) / (N + 1);
 }
 
-/* Score at a level. A level beyond the outermost scores goes on as steeply as between the deciles. */
+/* Score at a level; of levels at the ends the outermost one. */
 static double score_at(const tab_bands_state *s, double level)
 {
-    double x = level * (N + 1) - 1;
-    double inner = fmin(fmax(x, 0), N - 1), i = fmin(floor(inner), N - 2);
+    double x = fmin(fmax(level * (N + 1) - 1, 0), N - 1), i = fmin(floor(x), N - 2);
     size_t k = (size_t)i;
-    double slope = (double)(s->sorted[N * 9 / 10] - s->sorted[N / 10]) / 0.8;
-    double q = (double)s->sorted[k] + (inner - i) * (double)(s->sorted[k + 1] - s->sorted[k]);
-    return fmin(fmax(q + (x - inner) / (N + 1) * slope, -FARTHEST), FARTHEST);
+    return (double)s->sorted[k] + (x - i) * (double)(s->sorted[k + 1] - s->sorted[k]);
 }
 
 static double normal_at(double p)
@@ -103,7 +100,7 @@ bool tab_bands_restore(tab_bands_state *s)
     for (size_t t = 0; t < LEVELS; t++) {
         double sum = 0;
         for (size_t k = 0; k < K; k++) {
-            ok = ok && s->level[t][k] >= -1 && s->level[t][k] <= 2 && s->weight[t][k] >= 0;
+            ok = ok && s->level[t][k] >= 0 && s->level[t][k] <= 1 && s->weight[t][k] >= 0;
             sum += s->weight[t][k];
         }
         ok = ok && fabs(sum - 1) < 1e-6;
@@ -156,7 +153,7 @@ void tab_bands_tell(tab_bands_state *s, const float served[LEVELS][K], double sc
         for (size_t k = 1; k < K; k++) {
             double step = fmin(ldexp(STEP, (int)k - 1), most),
                    miss = level_of[t] - (score <= (double)served[t][k]);
-            s->level[t][k] = fmin(fmax(s->level[t][k] + step * miss, -1), 2);
+            s->level[t][k] = fmin(fmax(s->level[t][k] + step * miss, 0), 1);
         }
     }
     put_score(s, (float)score);
@@ -166,12 +163,25 @@ void tab_bands_tell(tab_bands_state *s, const float served[LEVELS][K], double sc
 
 static bool has_width(double low, double median, double high)
 {
-    return isfinite(low) && isfinite(high) && low < median && median < high;
+    return isfinite(low) && isfinite(high) && low <= median && median <= high && low < high;
+}
+
+/* Score of what lies d >= 0 from the median on a side of that width. A side may have none, where the model
+ * ends its quantiles at the largest value that it knows: beyond it the other side's width counts. */
+static double score_of(double d, double width, double other)
+{
+    return width > 0 ? d / width : d > 0 ? 1 + d / other : 0;
+}
+
+static double distance_of(double score, double width, double other)
+{
+    return width > 0 ? score * width : fmax(score - 1, 0) * other;
 }
 
 static double place(double low, double median, double high, double x)
 {
-    return x < median ? (x - median) / (median - low) : (x - median) / (high - median);
+    double left = median - low, right = high - median;
+    return x < median ? -score_of(median - x, left, right) : score_of(x - median, right, left);
 }
 
 bool tab_bands_score(double low, double median, double high, double value, double *ret)
@@ -182,13 +192,13 @@ bool tab_bands_score(double low, double median, double high, double value, doubl
     return true;
 }
 
-double tab_bands_move(const double at[LEVELS], double low, double median, double high, double x)
+double tab_bands_move(const double at[LEVELS], double low, double median, double high, double x, int end)
 {
-    if (!has_width(low, median, high) || !isfinite(x))
+    if (!has_width(low, median, high) || !isfinite(x) || (at[0] == -1 && at[1] == 0 && at[2] == 1))
         return x;
-    if (at[0] == -1 && at[1] == 0 && at[2] == 1)
-        return x;
-    double u = place(low, median, high, x);
-    double moved = at[1] + (u < 0 ? u * (at[1] - at[0]) : u * (at[2] - at[1]));
-    return median + (moved < 0 ? moved * (median - low) : moved * (high - median));
+    double left = median - low, right = high - median, u = place(low, median, high, x);
+    if (u == 0 && ((end < 0 && !(left > 0)) || (end > 0 && !(right > 0))))
+        u = end;
+    double v = at[1] + (u < 0 ? u * (at[1] - at[0]) : u * (at[2] - at[1]));
+    return v < 0 ? median - distance_of(-v, left, right) : median + distance_of(v, right, left);
 }

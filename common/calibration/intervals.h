@@ -8,7 +8,7 @@
  *
  *   scores     ring of the last TAB_BANDS_SCORES; a normal distribution's to begin with
  *   threshold  of expert k at level t:  Q(scores, a[t][k]);   expert 0 stays at -1, 0, 1
- *   outcome    a[t][k] += g[k] (t - [score <= the threshold that k had when the row was served])
+ *   outcome    a[t][k] += g[k] (t - [score <= the threshold that k had when the row was served]), in [0, 1]
  *   weight     falls by exp(-eta pinball loss of that threshold, in ranks), then a small equal share
  *
  * Thresholds as they were served come back with the outcome, so experts are judged by what they said at the
@@ -48,7 +48,9 @@ void tab_bands_tell(tab_bands_state *s, const float served[TAB_BANDS_LEVELS][TAB
 /* False: the forecast has no width, or is none; nothing can be told of it. */
 bool tab_bands_score(double low, double median, double high, double value, double *ret) TAB_CHECKED;
 /* The value that is served in place of x, one of the forecast's quantiles or values. Ascending in x; x itself
- * where thresholds are -1, 0, 1 or the forecast has no width. */
-double tab_bands_move(const double at[TAB_BANDS_LEVELS], double low, double median, double high, double x);
+ * where thresholds are -1, 0, 1 or the forecast has no width. end: -1 for quantiles below the median, 1 for
+ * those above, 0 for others: what x stands for where it is the median, since its side has no width. */
+double tab_bands_move(const double at[TAB_BANDS_LEVELS], double low, double median, double high, double x,
+                      int end);
 
 #endif

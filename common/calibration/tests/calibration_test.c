@@ -114,7 +114,7 @@ Test(intervals, a_forecast_without_width_and_strange_outcomes_are_harmless)
     double score = 5;
     tab_bands b;
     tab_bands_state s;
-    cr_expect(!tab_bands_score(1, 1, 2, 1, &score) && !tab_bands_score(0, 1, 2, NAN, &score) && score == 5);
+    cr_expect(!tab_bands_score(1, 1, 1, 1, &score) && !tab_bands_score(0, 1, 2, NAN, &score) && score == 5);
     cr_expect(!tab_bands_score(0, 1, INFINITY, 1, &score));
     tab_bands_begin(&s);
     for (int i = 0; i < 3000; i++)
@@ -122,7 +122,7 @@ Test(intervals, a_forecast_without_width_and_strange_outcomes_are_harmless)
     cr_assert(tab_bands_restore(&s));
     tab_bands_of(&s, &b);
     cr_expect(isfinite(b.at[0]) && b.at[0] <= b.at[1] && b.at[1] <= b.at[2] && isfinite(b.at[2]));
-    cr_expect_float_eq(tab_bands_move(b.at, 1, 1, 1, 7), 7, 0);
+    cr_expect_float_eq(tab_bands_move(b.at, 1, 1, 1, 7, 0), 7, 0);
     s.weight[1][2] += 0.5;
     cr_expect(!tab_bands_restore(&s));
 }
@@ -131,12 +131,25 @@ Test(intervals, quantiles_stay_in_order_and_in_place)
 {
     const double x[] = { -3, -1, -0.5, 0, 0.7, 2, 5 }, at[] = { -0.2, 0.4, 3 };
     for (size_t i = 0; i < 7; i++) {
-        cr_expect_float_eq(tab_bands_move(tab_bands_static.at, -1, 0, 2, x[i]), x[i], 0);
+        cr_expect_float_eq(tab_bands_move(tab_bands_static.at, -1, 0, 2, x[i], 0), x[i], 0);
         if (i > 0)
-            cr_expect(tab_bands_move(at, -1, 0, 2, x[i - 1]) < tab_bands_move(at, -1, 0, 2, x[i]));
+            cr_expect(tab_bands_move(at, -1, 0, 2, x[i - 1], 0) < tab_bands_move(at, -1, 0, 2, x[i], 0));
     }
-    cr_expect_float_eq(tab_bands_move(at, -1, 0, 2, -1), -0.2, 1e-12); /* the score -0.2, below the median */
-    cr_expect_float_eq(tab_bands_move(at, -1, 0, 2, 2), 6, 1e-12);     /* the score 3, of 2 a unit */
+    cr_expect_float_eq(tab_bands_move(at, -1, 0, 2, -1, -1), -0.2,
+                       1e-12);                                        /* the score -0.2, below the median */
+    cr_expect_float_eq(tab_bands_move(at, -1, 0, 2, 2, 1), 6, 1e-12); /* the score 3, of 2 a unit */
+}
+
+Test(intervals, a_side_without_width_takes_the_other_ones)
+{
+    const double at[] = { -1.5, 0, 3 };
+    double score;
+    cr_assert(tab_bands_score(-2, 0, 0, 4, &score));
+    cr_expect_float_eq(score, 3, 1e-12); /* the end, and two widths of the other side beyond it */
+    cr_expect_float_eq(tab_bands_move(at, -2, 0, 0, 0, 1), 4, 1e-12);
+    cr_expect_float_eq(tab_bands_move(at, -2, 0, 0, 0, 0), 0, 0);
+    cr_expect_float_eq(tab_bands_move(at, -2, 0, 0, -2, -1), -3, 1e-12);
+    cr_expect_float_eq(tab_bands_move(at, 0, 0, 2, 0, -1), -1, 1e-12);
 }
 
 /* ---- shares ---------------------------------------------------------------------------------- */

@@ -191,6 +191,7 @@ tab_status body_options(request *r, const tab_body *b, Tabella__RunOptions **ret
                                            "as_of",
                                            "anomaly_share",
                                            "anomaly_threshold",
+                                           "adapt",
                                            NULL },
                              *const ways[] = { "realtime", "batch", NULL };
     Tabella__RunOptions *o = tab_arena_new_of(r->arena, Tabella__RunOptions, 1);

@@ -4,7 +4,6 @@
 #include "common/base/proto.h"
 #include "common/calibration/live.h"
 #include "common/rpc/outbox.h"
-#include "services/jobs/endpoint.h"
 
 /* ---- what is stored -------------------------------------------------------------------------- */
 
@@ -23,8 +22,13 @@ static Tabella__LiveCalibration *fresh(tab_arena *a, const Tabella__Endpoint *e,
 tab_status calibration_served(tab_arena *a, Tabella__Endpoint *e, tab_str served, tab_error *err)
 {
     Tabella__LiveCalibration *c = tab_proto_read(a, &tabella__live_calibration__descriptor, served);
-    if (c == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "a stored calibration cannot be read");
+    if (c == NULL) { /* serve calls say so, until the next outcome begins anew */
+        e->calibration = fresh(a, e, 0);
+        if (e->calibration == NULL)
+            return tab_no_memory(err);
+        e->calibration->task = UINT32_MAX;
+        return TAB_OK;
+    }
     if (c->config_revision != e->config_revision || c->data_revision != e->data_revision)
         c = fresh(a, e, c->state + 1);
     e->calibration = c;
@@ -40,11 +44,18 @@ typedef struct {
     tab_shares shares;
 } live;
 
-/* The endpoint's state of that task; where there is none, as before any outcome. */
-static tab_status restore(tab_tx *tx, tab_call *call, const Tabella__Endpoint *e, tab_receipt_task task,
-                          live *l, tab_error *err)
+/* The endpoint's state of that task; where there is none, as before any outcome. It is read under the endpoint's
+ * lock: what came with the endpoint's row is of before the wait for it. */
+static tab_status restore(tab_tx *tx, tab_call *call, Tabella__Endpoint *e, tab_receipt_task task, live *l,
+                          tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
+    TAB_TRY(tab_tx_query(tx, &rows, err,
+                         "SELECT served, bands FROM jobs.calibration WHERE org = $1 AND endpoint_id = $2",
+                         TAB_P(tab_p_text(call->org), tab_p_text(e->id))));
+    e->calibration = NULL;
+    if (tab_rows_count(rows) > 0)
+        TAB_TRY(calibration_served(call->arena, e, tab_rows_bytes(rows, 0, 0, call->arena), err));
     const Tabella__LiveCalibration *c = e->calibration;
     bool goes_on = c != NULL && c->task == task, good = true;
     l->task = task;
@@ -57,13 +68,8 @@ static tab_status restore(tab_tx *tx, tab_call *call, const Tabella__Endpoint *e
     if (task == TAB_RECEIPT_CLASS) {
         good = tab_live_get_shares(c, &l->shares);
     } else {
-        TAB_TRY(tab_tx_query(tx, &rows, err,
-                             "SELECT bands FROM jobs.calibration WHERE org = $1 AND endpoint_id = $2",
-                             TAB_P(tab_p_text(call->org), tab_p_text(e->id))));
-        const Tabella__LiveBands *b = NULL;
-        if (tab_rows_count(rows) > 0)
-            b = tab_proto_read(call->arena, &tabella__live_bands__descriptor,
-                               tab_rows_bytes(rows, 0, 0, call->arena));
+        const Tabella__LiveBands *b = tab_proto_read(call->arena, &tabella__live_bands__descriptor,
+                                                     tab_rows_bytes(rows, 0, 1, call->arena));
         good = b != NULL && tab_live_get_state(b, &l->bands);
     }
     return good ? TAB_OK : tab_fail(err, TAB_INTERNAL, "", "a stored calibration cannot be read");
