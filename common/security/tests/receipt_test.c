@@ -87,7 +87,6 @@ Test(receipt, figures_that_are_none_are_not_sound)
 
 Test(receipt, of_an_endpoint_that_follows_outcomes_it_says_how_it_was_served)
 {
-    uint8_t key[TAB_RECEIPT_KEY] = { 9 };
     char text[TAB_RECEIPT_TEXT];
     tab_receipt r[] = { number(), classes(TAB_RECEIPT_CLASSES) }, got;
     for (size_t i = 0; i < 2; i++) {

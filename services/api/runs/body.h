@@ -15,6 +15,11 @@ tab_status body_options(request *r, const tab_body *b, Tabella__RunOptions **ret
 bool body_has_parts(const request *r);
 tab_status body_parts_read(request *r, const tab_body_limits *limits, tab_body *ret,
                            tab_error *err) TAB_CHECKED;
+/* body_parts.c. Whether the body is one file by its media type, where the route takes such; and that file as
+ * a table. */
+bool body_is_file(const request *r);
+tab_status body_file_read(request *r, const tab_body_limits *limits, tab_body *ret,
+                          tab_error *err) TAB_CHECKED;
 /* body_columns.c: columns, missing_values, split, horizon and as_of of `options`, which may be NULL; and
  * the same as a member of an endpoint. */
 tab_status body_columns(request *r, const tab_json *options, Tabella__RunOptions *o,
