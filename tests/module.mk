@@ -206,6 +206,11 @@ bench-tenants: build $(B)/bench/state
 BENCH_PROGRAMS += $(B)/bench/streams
 $(B)/bench/streams: $(B)/tests/bench/outcomes/streams.o $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+## make bench-streams   intervals that follow outcomes: made streams whose world moves, and public ones
+.PHONY: bench-streams
+bench-streams: build $(B)/bench/streams
+	@$(B)/bench/streams
+	@tests/bench/outcomes/public $(B)/bench/streams
 ## make bench-outcomes  what receipts cost a serve call, and outcomes that are taken in a second
 .PHONY: bench-outcomes
 bench-outcomes: build

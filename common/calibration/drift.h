@@ -1,8 +1,8 @@
 /* Whether an endpoint serves other rows than it pins, a test a column (decision 0322).
  *
- * A column has drifted where a two-sample chi-square test's tail is below ALPHA over the number of columns, so
- * that of endpoints that serve what they pin at most a share ALPHA shows any; and where the population
- * stability index is at least SMALL, for with many rows the least difference is none of chance. */
+ * A column has drifted where a two-sample chi-square test's tail is below ALPHA over the number of
+ * columns, so that of endpoints that serve what they pin at most a share ALPHA shows any; and where the
+ * population stability index is at least SMALL, for with many rows the least difference is none of chance. */
 #ifndef TAB_CALIBRATION_DRIFT_H
 #define TAB_CALIBRATION_DRIFT_H
 

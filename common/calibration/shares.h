@@ -1,11 +1,12 @@
 /* Shares of classes that follow their outcomes: temperature and prior shift, online.
  *
- * Of the model's shares p an expert makes  p'_k ~ p_k^(1/T) exp(b_k).  Experts are TEMPERATURES of T, a fixed
- * grid about 1, by SHIFTS ways in which b follows the classes: not at all, slowly, fast (gradient steps on the
- * log-loss, whose gradient is  [class is k] - p'_k). What is served is the mixture of all by their weights:
- * a posterior by Bayes' rule that begins at the model as it is, with a small equal share to each so that none is forgotten (Herbster & Warmuth,
- * Machine Learning 1998). So over any stretch the log-loss is that of the best expert and a constant; the
- * model as it is, T = 1 and b = 0, is one of them. No step is chosen, and nothing can diverge. */
+ * Of the model's shares p an expert makes  p'_k ~ p_k^(1/T) exp(b_k).  Experts are TEMPERATURES of T, a
+ * fixed grid about 1, by SHIFTS ways in which b follows the classes: not at all, slowly, fast (gradient
+ * steps on the log-loss, whose gradient is  [class is k] - p'_k). What is served is the mixture of all by
+ * their weights: a posterior by Bayes' rule that begins at the model as it is, with a small equal share to
+ * each so that none is forgotten (Herbster & Warmuth, Machine Learning 1998). So over any stretch the
+ * log-loss is that of the best expert and a constant; the model as it is, T = 1 and b = 0, is one of them.
+ * No step is chosen, and nothing can diverge. */
 #ifndef TAB_CALIBRATION_SHARES_H
 #define TAB_CALIBRATION_SHARES_H
 

@@ -1,5 +1,5 @@
-/* GET /v2/endpoints/:id/outcomes: what of the answers held. jobs keeps the sums; figures are made of them here,
- * each beside what chance would do, and written as JSON or as lines of a file. */
+/* GET /v2/endpoints/:id/outcomes: what of the answers held. jobs keeps the sums; figures are made of them
+ * here, each beside what chance would do, and written as JSON or as lines of a file. */
 #include <math.h>
 #include <stdio.h>
 #include <strings.h>

@@ -1,4 +1,5 @@
-/* POST /v2/endpoints/:id/outcomes: what became true of rows that were served, as a list, a table or a file. */
+/* POST /v2/endpoints/:id/outcomes: what became true of rows that were served, as a list, a table or a
+ * file. */
 #include <stdio.h>
 
 #include "common/security/receipt.h"

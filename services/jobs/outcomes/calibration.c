@@ -44,8 +44,8 @@ typedef struct {
     tab_shares shares;
 } live;
 
-/* The endpoint's state of that task; where there is none, as before any outcome. It is read under the endpoint's
- * lock: what came with the endpoint's row is of before the wait for it. */
+/* The endpoint's state of that task; where there is none, as before any outcome. It is read under the
+ * endpoint's lock: what came with the endpoint's row is of before the wait for it. */
 static tab_status restore(tab_tx *tx, tab_call *call, Tabella__Endpoint *e, tab_receipt_task task, live *l,
                           tab_error *err)
 {

@@ -1,6 +1,7 @@
-/* Intervals that follow outcomes on streams whose world moves, with truth that comes 0, 100 and 1,000 rows late,
- * and in batches of 100: for each the coverage of the 80 % interval, its extremes over all windows of 500 rows,
- * and its width over the static one's. Beside them the static bands and plain ACI of one step (0.01).
+/* Intervals that follow outcomes on streams whose world moves, with truth that comes 0, 100 and 1,000 rows
+ * late, and in batches of 100: for each the coverage of the 80 % interval, its extremes over all windows
+ * of 500 rows, and its width over the static one's. Beside them the static bands and plain ACI of one step
+ * (0.01).
  *
  *   streams           made ones, SEEDS of each
  *   streams FILE...   rows `low,median,high,value` in time's order, as an endpoint served them
