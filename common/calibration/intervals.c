@@ -9,7 +9,7 @@
 #include "common/base/order.h"
 
 enum { N = TAB_BANDS_SCORES, LEVELS = TAB_BANDS_LEVELS, K = TAB_BANDS_EXPERTS, SPAN = TAB_BANDS_SCORES };
-static const double level_of[LEVELS] = { 0.1, 0.5, 0.9 }, STEP = 0.001, FARTHEST = 1e6,
+static const double level_of[LEVELS] = { 0.1, 0.5, 0.9 }, STEP = 0.001, FARTHEST = 1e6, OFFSET_MOST = 0.5,
                     TENTH = 1.2815515655446004;
 
 #define STATIC(x)              \
@@ -103,7 +103,7 @@ bool tab_bands_restore(tab_bands_state *s)
             ok = ok && s->level[t][k] >= 0 && s->level[t][k] <= 1 && s->weight[t][k] >= 0;
             sum += s->weight[t][k];
         }
-        ok = ok && fabs(sum - 1) < 1e-6;
+        ok = ok && fabs(sum - 1) < 1e-6 && fabs(s->offset[t]) <= OFFSET_MOST;
     }
     if (ok)
         sort(s);
@@ -119,6 +119,10 @@ void tab_bands_of(const tab_bands_state *s, tab_bands *ret)
             ret->expert[t][k] = (float)score_at(s, s->level[t][k]);
             ret->at[t] += s->weight[t][k] * (double)ret->expert[t][k];
         }
+    }
+    for (size_t t = 0; t < LEVELS; t++) {
+        double rank = rank_of(s, ret->at[t]);
+        ret->at[t] += score_at(s, rank + s->offset[t]) - score_at(s, rank);
     }
     ret->at[0] = fmin(ret->at[0], ret->at[1]);
     ret->at[2] = fmax(ret->at[2], ret->at[1]);
@@ -144,15 +148,24 @@ static void judge(tab_bands_state *s, size_t t, const float served[K], double sc
         s->weight[t][k] = (1 - share) * s->weight[t][k] / sum + share / K;
 }
 
-void tab_bands_tell(tab_bands_state *s, const float served[LEVELS][K], double score, uint64_t delay)
+/* So small that over SPAN rows chance alone hardly moves it: by a third of the tails. */
+static double offset_step(double delay)
+{
+    return level_of[0] / sqrt(SPAN) / (delay + 1);
+}
+
+void tab_bands_tell(tab_bands_state *s, const float served[LEVELS][K], const bool below_served[LEVELS],
+                    double score, uint64_t delay)
 {
     double most = 1 / (M_E * ((double)delay + 1));
     score = fmin(fmax(score, -FARTHEST), FARTHEST);
     for (size_t t = 0; t < LEVELS; t++) {
         judge(s, t, served[t], score);
+        s->offset[t] += offset_step((double)delay) * (level_of[t] - below_served[t]);
+        s->offset[t] = fmin(fmax(s->offset[t], -OFFSET_MOST), OFFSET_MOST);
         for (size_t k = 1; k < K; k++) {
-            double step = fmin(ldexp(STEP, (int)k - 1), most),
-                   miss = level_of[t] - (score <= (double)served[t][k]);
+            double step = fmin(ldexp(STEP, (int)k - 1), most);
+            double miss = level_of[t] - (score <= (double)served[t][k]);
             s->level[t][k] = fmin(fmax(s->level[t][k] + step * miss, 0), 1);
         }
     }

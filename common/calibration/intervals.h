@@ -11,6 +11,9 @@
  *   outcome    a[t][k] += g[k] (t - [score <= the threshold that k had when the row was served]), in [0, 1]
  *   weight     falls by exp(-eta pinball loss of that threshold, in ranks), then a small equal share
  *
+ * What is served is the weighted mean of the thresholds, moved by an offset that follows its own misses in the
+ * same way: each expert holds its level in the long run, a mean of them need not.
+ *
  * Thresholds as they were served come back with the outcome, so experts are judged by what they said at the
  * time, however late the truth is. An integrator that hears of its errors d outcomes late oscillates unless
  * its step is below pi / 2 d; no step is above 1 / e (d + 1), where it is critically damped. */
@@ -32,6 +35,7 @@ typedef struct {
     float sorted[TAB_BANDS_SCORES]; /* the same, ascending */
     uint32_t next;                  /* place of the oldest */
     double level[TAB_BANDS_LEVELS][TAB_BANDS_EXPERTS], weight[TAB_BANDS_LEVELS][TAB_BANDS_EXPERTS];
+    double offset[TAB_BANDS_LEVELS]; /* of what the experts come to, as a level */
 } tab_bands_state;
 
 /* As before any outcome: -1, 0 and 1. */
@@ -41,9 +45,10 @@ void tab_bands_begin(tab_bands_state *s);
 /* Fills `sorted` and says whether the rest may have been written by these functions: for what was stored. */
 bool tab_bands_restore(tab_bands_state *s) TAB_CHECKED;
 void tab_bands_of(const tab_bands_state *s, tab_bands *ret);
-/* An outcome of that score. served: the row's experts; delay: outcomes that moved the state since. */
-void tab_bands_tell(tab_bands_state *s, const float served[TAB_BANDS_LEVELS][TAB_BANDS_EXPERTS], double score,
-                    uint64_t delay);
+/* An outcome of that score. served: the row's experts; below: whether it lies at or below each threshold that
+ * was served; delay: outcomes that moved the state since. */
+void tab_bands_tell(tab_bands_state *s, const float served[TAB_BANDS_LEVELS][TAB_BANDS_EXPERTS],
+                    const bool below[TAB_BANDS_LEVELS], double score, uint64_t delay);
 
 /* False: the forecast has no width, or is none; nothing can be told of it. */
 bool tab_bands_score(double low, double median, double high, double value, double *ret) TAB_CHECKED;

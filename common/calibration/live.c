@@ -75,17 +75,20 @@ Tabella__LiveBands *tab_live_of_state(tab_arena *a, const tab_bands_state *s)
     b->score = copy(a, s->score, b->n_score = TAB_BANDS_SCORES, sizeof *b->score);
     b->level = copy(a, s->level, b->n_level = BANDS, sizeof *b->level);
     b->weight = copy(a, s->weight, b->n_weight = BANDS, sizeof *b->weight);
+    b->offset = copy(a, s->offset, b->n_offset = LEVELS, sizeof *b->offset);
     b->next = s->next;
-    return b->score == NULL || b->level == NULL || b->weight == NULL ? NULL : b;
+    return b->score == NULL || b->level == NULL || b->weight == NULL || b->offset == NULL ? NULL : b;
 }
 
 bool tab_live_get_state(const Tabella__LiveBands *b, tab_bands_state *ret)
 {
-    if (b->n_score != TAB_BANDS_SCORES || b->n_level != BANDS || b->n_weight != BANDS)
+    if (b->n_score != TAB_BANDS_SCORES || b->n_level != BANDS || b->n_weight != BANDS ||
+        b->n_offset != LEVELS)
         return false;
     memcpy(ret->score, b->score, sizeof ret->score);
     memcpy(ret->level, b->level, sizeof ret->level);
     memcpy(ret->weight, b->weight, sizeof ret->weight);
+    memcpy(ret->offset, b->offset, sizeof ret->offset);
     ret->next = b->next;
     return tab_bands_restore(ret);
 }

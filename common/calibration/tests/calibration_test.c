@@ -24,6 +24,12 @@ typedef struct {
     double coverage, least, most, width;
 } covered;
 
+static void tell(tab_bands_state *s, const tab_bands *served, double score, uint64_t delay)
+{
+    const bool below[] = { score <= served->at[0], score <= served->at[1], score <= served->at[2] };
+    tab_bands_tell(s, (const float(*)[TAB_BANDS_EXPERTS])served->expert, below, score, delay);
+}
+
 /* Rows are served in order, each outcome is told `delay` rows later; e: what a row's error is. */
 static covered stream(double (*e)(size_t i, uint64_t *r), size_t delay, bool follow)
 {
@@ -37,7 +43,7 @@ static covered stream(double (*e)(size_t i, uint64_t *r), size_t delay, bool fol
     tab_bands_begin(&s);
     for (size_t i = 0; i < N; i++) {
         if (i > delay && follow)
-            tab_bands_tell(&s, served[i - 1 - delay].expert, score[i - 1 - delay], delay);
+            tell(&s, &served[i - 1 - delay], score[i - 1 - delay], delay);
         served[i] = tab_bands_static;
         if (follow)
             tab_bands_of(&s, &served[i]);
@@ -118,7 +124,7 @@ Test(intervals, a_forecast_without_width_and_strange_outcomes_are_harmless)
     cr_expect(!tab_bands_score(0, 1, INFINITY, 1, &score));
     tab_bands_begin(&s);
     for (int i = 0; i < 3000; i++)
-        tab_bands_tell(&s, tab_bands_static.expert, i % 2 == 0 ? 1e300 : -1e300, (uint64_t)i << 50);
+        tell(&s, &tab_bands_static, i % 2 == 0 ? 1e300 : -1e300, (uint64_t)i << 50);
     cr_assert(tab_bands_restore(&s));
     tab_bands_of(&s, &b);
     cr_expect(isfinite(b.at[0]) && b.at[0] <= b.at[1] && b.at[1] <= b.at[2] && isfinite(b.at[2]));

@@ -101,8 +101,10 @@ static void tell(live *l, const counted *c)
     }
     if (!tab_bands_score(r->own_low, r->own_median, r->own_high, c->outcome.number, &score))
         return;
+    const double y = c->outcome.number;
+    const bool below[TAB_BANDS_LEVELS] = { y <= r->low, y <= r->median, y <= r->high };
     memcpy(expert, r->expert, sizeof expert);
-    tab_bands_tell(&l->bands, (const float(*)[TAB_BANDS_EXPERTS])expert, score,
+    tab_bands_tell(&l->bands, (const float(*)[TAB_BANDS_EXPERTS])expert, below, score,
                    now > r->state ? now - r->state : 0);
     l->moved++;
 }

@@ -165,13 +165,12 @@ static void serve(size_t way, const row *of, size_t n, served *s)
             double score;
             if (!tab_bands_score(r->low, r->median, r->high, r->value, &score))
                 continue;
-            if (way == 1) {
-                level += 0.01 * (0.8 - (score >= s[told].band.at[0] && score <= s[told].band.at[2]));
-                tab_bands_tell(&b, tab_bands_static.expert, score, 0);
-            } else {
-                tab_bands_tell(&b, (const float(*)[TAB_BANDS_EXPERTS])s[told].band.expert, score,
-                               told - known[told]);
-            }
+            const tab_bands *then = &s[told].band;
+            const bool below[] = { score <= then->at[0], score <= then->at[1], score <= then->at[2] };
+            if (way == 1)
+                level += 0.01 * (0.8 - (score >= then->at[0] && score <= then->at[2]));
+            tab_bands_tell(&b, (const float(*)[TAB_BANDS_EXPERTS])then->expert, below, score,
+                           told - known[told]);
         }
         known[i] = told;
         s[i].band = tab_bands_static;
