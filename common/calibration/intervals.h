@@ -8,11 +8,11 @@
  *
  *   scores     ring of the last TAB_BANDS_SCORES; a normal distribution's to begin with
  *   threshold  of expert k at level t:  Q(scores, a[t][k]);   expert 0 stays at -1, 0, 1
- *   outcome    a[t][k] += g[k] (t - [score <= the threshold that k had when the row was served]), in [0, 1]
+ *   outcome    a[t][k] += g[k] (t - [score <= the threshold of k when the row was served]), in [0, 1]
  *   weight     falls by exp(-eta pinball loss of that threshold, in ranks), then a small equal share
  *
- * What is served is the weighted mean of the thresholds, moved by an offset that follows its own misses in the
- * same way: each expert holds its level in the long run, a mean of them need not.
+ * What is served is the weighted mean of the thresholds, moved by an offset that follows its own misses in
+ * the same way: each expert holds its level in the long run, a mean of them need not.
  *
  * Thresholds as they were served come back with the outcome, so experts are judged by what they said at the
  * time, however late the truth is. An integrator that hears of its errors d outcomes late oscillates unless
