@@ -4,8 +4,9 @@
 ifeq ($(MODE),pic)
 LIBRARY_LD = $(filter-out -pie,$(LDFLAGS)) -shared -Wl,-z,defs,--exclude-libs,ALL,--gc-sections \
              -Wl,--version-script=tools/library/symbols.map -Wl,-soname,libtabella.so.1
-$(B)/libtabella.so: $(B)/tools/library/library.o $(B)/services/inference/pool.o \
-        $(B)/services/inference/memory.o $(B)/libengine.a $(B)/libcommon.a tools/library/symbols.map
+LIBRARY_O = $(patsubst %.c,$(B)/%.o,$(wildcard tools/library/*.c)) $(B)/services/inference/pool.o \
+            $(B)/services/inference/memory.o
+$(B)/libtabella.so: $(LIBRARY_O) $(B)/libengine.a $(B)/libcommon.a tools/library/symbols.map
 	@echo "  ld $@" && $(CC) $(LIBRARY_LD) $(filter %.o %.a,$^) $(LDLIBS) -o $@
 # For the wheel: what Debian has as an archive that can stand at any address is linked in, of OpenBLAS what is
 # used, so that little has to come along (decision 0431).
@@ -14,8 +15,7 @@ WHEEL_LIBS = -Wl,-z,text -Wl,-Bstatic -lprotobuf-c -lsodium -l:openblas-pthread/
              -lreadstat -lz -lm
 $(B)/wheel/libtabella.so: $(B)/libtabella.so
 	@mkdir -p $(@D) && echo "  ld $@" && \
-	$(CC) $(LIBRARY_LD) $(B)/tools/library/library.o $(B)/services/inference/pool.o \
-	    $(B)/services/inference/memory.o $(B)/libengine.a $(B)/libcommon.a $(WHEEL_LIBS) -o $@
+	$(CC) $(LIBRARY_LD) $(LIBRARY_O) $(B)/libengine.a $(B)/libcommon.a $(WHEEL_LIBS) -o $@
 endif
 .PHONY: library wheel
 ## make wheel           the Python package with the engine inside, in build/dist

@@ -56,6 +56,16 @@ TABELLA_API void tabella_progress(tabella *t, void (*report)(void *arg, const ch
 /* Runs, once. Blocks; helper threads live only within the call. */
 TABELLA_API int tabella_run(tabella *t);
 
+/* In place of tabella_run: learns the target (option target, task) from the one table, and keeps the model
+ * until tabella_free; there is no result. */
+TABELLA_API int tabella_fit(tabella *t);
+
+/* In place of tabella_run: answers the rows of t's one table, which has the columns of the fitted one in its
+ * order (cells of the target are not read). A row's answer does not depend on the rows beside it. The result
+ * is a bundle with its `prediction` alone. Of t's options explain and threads are read. A fitted tabella may
+ * serve several threads at once. */
+TABELLA_API int tabella_serve(tabella *t, const tabella *fitted);
+
 /* From any thread: a run in progress, or the one to come, ends soon with -1. */
 TABELLA_API void tabella_cancel(tabella *t);
 
