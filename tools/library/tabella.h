@@ -9,7 +9,7 @@
  *
  * A tabella is one run: tables and options go in, tabella_run once, the bundle comes out. Nothing is shared
  * between two of them: each may be used in a thread or a forked process of its own, a single one by one
- * thread at a time (but tabella_cancel). Nothing is printed, no network and no file is touched. Same input,
+ * thread at a time (but tabella_cancel). Nothing is printed, no network and no file is touched (but by tabella_main). Same input,
  * options and version: the same bytes for any number of threads, and those of `tabella run --json`.
  *
  * Functions that give an int give 0, or -1 and a message in tabella_error. */
@@ -75,6 +75,10 @@ TABELLA_API const char *tabella_result(const tabella *t, size_t *n);
 /* What went wrong last, and notes of files, a line each; "" where there is none. Until the next call. */
 TABELLA_API const char *tabella_error(const tabella *t);
 TABELLA_API const char *tabella_notes(const tabella *t);
+
+/* The program `tabella` with these arguments (argv[0] is its name): reads and writes files, prints, and gives
+ * the exit code. For the main of a program, once a process: it sets signals and may end the process. */
+TABELLA_API int tabella_main(int argc, char **argv);
 
 #ifdef __cplusplus
 }
