@@ -68,8 +68,9 @@ typedef struct {
 int tab_mcp_version(const tab_json *v);
 /* The version that a request of the stateless form states; NULL: a legacy one. */
 const tab_json *tab_mcp_stated(const tab_mcp_message *m);
-/* {"jsonrpc", "id", "result": {"resultType", ... the caller writes members, and the end of both. */
-void tab_mcp_begin(tab_out *o, const tab_json *id);
+/* {"jsonrpc", "id", "result": { ... the caller writes members, and the end of both. stateless: of a request that
+ * states its version; its result says that it is complete. */
+void tab_mcp_begin(tab_out *o, const tab_json *id, bool stateless);
 void tab_mcp_end(tab_out *o);
 
 /* The whole answer to a request that needs no tool: 0, or the code of the error that was written.

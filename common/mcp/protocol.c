@@ -20,12 +20,14 @@ const tab_json *tab_mcp_stated(const tab_mcp_message *m)
     return tab_json_get(tab_json_get(m->params, "_meta"), "io.modelcontextprotocol/protocolVersion");
 }
 
-void tab_mcp_begin(tab_out *o, const tab_json *id)
+void tab_mcp_begin(tab_out *o, const tab_json *id, bool stateless)
 {
     tab_mcp_open(o, id);
     tab_out_key(o, "result");
     tab_out_open(o, '{');
-    tab_out_key(o, "resultType"); /* older clients pass over members that they do not know */
+    if (!stateless) /* older clients take no member in a result that is empty */
+        return;
+    tab_out_key(o, "resultType");
     tab_out_cstr(o, "complete");
 }
 
@@ -117,7 +119,7 @@ int tab_mcp_answer(tab_out *o, const tab_mcp_message *m, const tab_mcp_tool *too
                       "no such method: initialize, server/discover, ping, tools/list, tools/call");
         return TAB_MCP_METHOD;
     }
-    tab_mcp_begin(o, m->id);
+    tab_mcp_begin(o, m->id, v != NULL);
     if (begins)
         initialize(o, m);
     if (finds)

@@ -134,7 +134,7 @@ static void call(server *s, const tab_mcp_message *m)
         s->token = NULL;
     s->percent = -1;
     tab_out o = { 0 };
-    tab_mcp_begin(&o, m->id);
+    tab_mcp_begin(&o, m->id, tab_mcp_stated(m) != NULL);
     if (a != NULL && mcp_tools_call(&s->tools, &e, name->text, args, &o) == TAB_OK) {
         tab_mcp_end(&o);
         send_line(&o);
