@@ -112,6 +112,34 @@ tab_rpc *tab_rpc_open(const tab_access *nats, const char *service)
     return NULL;
 }
 
+/* What NATS had already handed to this connection is worked off too: unsubscribing in the drain form
+ * delivers it first. The subject of this very worker stays, and the one that tells of callers that went.
+ * While NATS is away there is nobody to confirm that, and nothing more can come. No method runs after this:
+ * what methods use may be freed. */
+bool tab_rpc_drain(tab_rpc *rpc, int64_t seconds)
+{
+    tab_deadline until = tab_in_s(seconds);
+    rpc_renewer_end(rpc);
+    pthread_mutex_lock(&rpc->lock);
+    rpc_peers_say(rpc, tab_mono_ms(), true);
+    atomic_store(&rpc->draining, true);
+    pthread_mutex_unlock(&rpc->lock);
+    int kept = rpc->n_sub - 1;
+    natsSubscription_DrainTimeout(rpc->sub[kept], tab_left_ms(until, RPC_TIME_MOST));
+    pthread_mutex_lock(&rpc->lock);
+    while (((rpc->live_subs > kept || rpc->n_holds > 0) && rpc_connected(rpc)) || rpc->jobs != NULL) {
+        if (tab_left_ms(until, 1) == 0)
+            break;
+        tab_cond_wait(&rpc->changed, &rpc->lock, tab_within_ms(until, 100));
+    }
+    bool all = rpc->jobs == NULL;
+    pthread_mutex_unlock(&rpc->lock);
+    rpc_serve_stop(rpc);
+    if (rpc->nc != NULL)
+        natsConnection_FlushTimeout(rpc->nc, 1000);
+    return all;
+}
+
 /* What the server had sent by now is heard, and answered as stopped, before the connection closes: a call by
  * this worker's name that were lost on the way would look as if we had died of it. */
 static void end_subscriptions(tab_rpc *rpc)

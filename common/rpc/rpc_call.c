@@ -10,7 +10,8 @@
 #include "common/rpc/rpc_internal.h"
 #include "common/run/trace.h"
 
-enum { TRIES_ELSEWHERE = 10 }; /* of a call that a worker gave back, before its caller hears of it */
+/* TRIES_ELSEWHERE: of a call that a worker gave back, before its caller hears of it. */
+enum { TRIES_ELSEWHERE = 10, CUT_MS = 20 };
 
 /* A call of ours. What NATS' threads and the timer bring makes it `ready`; its owner (the thread that waits,
  * or the one that dispatches) then takes the next step:
@@ -20,8 +21,8 @@ enum { TRIES_ELSEWHERE = 10 }; /* of a call that a worker gave back, before its 
  *   any ----failed (deadline, silence, nobody there, abandoned)--> ready --> done with the error
  *
  * A worker that is known (the call names it, or a beat has come) is pinged: NATS answers for one that has
- * died that nobody listens there, seconds before its silence would tell; and it says whether it still works on
- * the call: one that was answered, and whose answer does not come, was lost on its way. */
+ * died that nobody listens there, seconds before its silence would tell; and it says whether it still works
+ * on the call: one that was answered, and whose answer does not come, was lost on its way. */
 struct rpc_pending {
     tab_rpc *rpc;
     uint64_t id;
@@ -516,8 +517,11 @@ tab_status tab_rpc_call(tab_rpc *rpc, const tab_ask *ask, tab_answer *ret, tab_e
         bool again = any && ((!ask->returns && elsewhere(s, &own)) || failed_by(s, &own, RPC_NOBODY) ||
                              (mute && ++silent <= RPC_PATIENCE_MOST));
         again |= any && repeats && failed_by(s, &own, RPC_MUTE) && rpc_peers_just_fell(rpc, ask->service);
-        if (repeats && failed_by(s, &own, RPC_CUT))
+        if (repeats && failed_by(s, &own, RPC_CUT)) { /* however often, in its time */
+            poll(NULL, 0, CUT_MS);
             again = tab_rpc_await(rpc, ask->gone, nats);
+            i -= again;
+        }
         if (!again)
             break;
         patience = mute ? 2 * patience : patience;

@@ -1,5 +1,5 @@
-/* The connection to NATS: made, watched, and replaced by another one, with the newest password and certificates
- * and without a lost message (decision 0481).
+/* The connection to NATS: made, watched, and replaced by another one that has the newest password and
+ * certificates, without a lost message (decision 0481).
  *
  *   renewed on SIGHUP, and where NATS refuses what we log in with:
  *
