@@ -240,19 +240,23 @@ char tab_csv_declared(tab_str *text)
     return s.p[4];
 }
 
-/* The best dialect of one delimiter, and its score. */
-static tab_csv_dialect best_of(tab_str text, bool cut, char c, char *scratch, double *ret_score)
+/* The best dialect of one delimiter, and its score. quote: the only one, or 0. */
+static tab_csv_dialect best_of(tab_str text, bool cut, char c, char quote, char *scratch, double *ret_score)
 {
-    tab_csv_dialect best = { c, '"', 0, false, 0 };
+    tab_csv_dialect best = { c, quote != 0 ? quote : '"', 0, false, 0 };
     bool single = adjacent(text, c, '\'') || adjacent(text, '\n', '\''), hash = adjacent(text, '\n', '#');
     bool escape = adjacent(text, '\\', '"') || adjacent(text, '\\', '\'') || adjacent(text, '\\', c),
          space = adjacent(text, c, ' ');
     *ret_score = 0;
     for (unsigned k = 0; k < 16; k++) { /* the plainest first: of equals it stays */
-        if (((k & 1) && !space) || ((k & 2) && !escape) || ((k & 4) && !single) ||
+        if (((k & 1) && !space) || ((k & 2) && !escape) || ((k & 4) && (quote != 0 || !single)) ||
             ((k & 8) && (!hash || c == '#')))
             continue;
-        tab_csv_dialect d = { c, k & 4 ? '\'' : '"', k & 2 ? '\\' : 0, k & 1, k & 8 ? '#' : 0 };
+        tab_csv_dialect d = { c,
+                              quote != 0 ? quote
+                              : k & 4    ? '\''
+                                         : '"',
+                              k & 2 ? '\\' : 0, k & 1, k & 8 ? '#' : 0 };
         double score = consistency(text, cut, d, scratch);
         if (score > *ret_score)
             *ret_score = score, best = d;
@@ -260,28 +264,42 @@ static tab_csv_dialect best_of(tab_str text, bool cut, char c, char *scratch, do
     return best;
 }
 
-tab_csv_dialect tab_csv_dialect_of(tab_str text, char declared, char *scratch)
+/* Of several delimiters' scores the best and the next one; true where this is the best so far. */
+static bool better(tab_csv_scores *s, double score)
+{
+    bool is = score > s->best;
+    double next = is ? s->best : score;
+    s->next = next > s->next ? next : s->next;
+    s->best = is ? score : s->best;
+    return is;
+}
+
+tab_csv_dialect tab_csv_dialect_of(tab_str text, char declared, char quote, char *scratch,
+                                   tab_csv_scores *ret_scores)
 {
     const char only[2] = { declared, 0 }, *candidates = declared != 0 ? only : DELIMITERS;
-    tab_csv_dialect best = { candidates[0], '"', 0, false, 0 };
-    double best_score = 0, usual, score;
+    tab_csv_dialect best = { candidates[0], quote != 0 ? quote : '"', 0, false, 0 };
+    tab_csv_scores scores = { 0, 0 };
+    double usual, score;
     bool cut = text.n > SNIFF_BYTES;
     if (cut)
         text.n = SNIFF_BYTES;
     for (size_t i = 0; candidates[i] != 0; i++) {
         if (i > 0 && memchr(text.p, candidates[i], text.n) == NULL)
             continue; /* one column: as a comma has it */
-        tab_csv_dialect d = best_of(text, cut, candidates[i], scratch, &score);
-        if (score > best_score)
-            best_score = score, best = d;
+        tab_csv_dialect d = best_of(text, cut, candidates[i], quote, scratch, &score);
+        if (better(&scores, score))
+            best = d;
     }
-    usual = best_score;
+    usual = scores.best;
     for (size_t i = 0; declared == 0 && RARE[i] != 0; i++) {
         if (memchr(text.p, RARE[i], text.n) == NULL)
             continue;
-        tab_csv_dialect d = best_of(text, cut, RARE[i], scratch, &score);
-        if (score >= RARE_LEAST && score > RARE_BETTER * usual && score > best_score)
-            best_score = score, best = d;
+        tab_csv_dialect d = best_of(text, cut, RARE[i], quote, scratch, &score);
+        bool clear = score >= RARE_LEAST && score > RARE_BETTER * usual;
+        if (clear && better(&scores, score))
+            best = d;
     }
+    *ret_scores = scores;
     return best;
 }

@@ -55,7 +55,13 @@ bool tab_csv_value(tab_str s);
  * 0 where there is none. */
 char tab_csv_declared(tab_str *text);
 
-/* UTF-8 text; declared as above; scratch as above. */
-tab_csv_dialect tab_csv_dialect_of(tab_str text, char declared, char *scratch);
+/* Consistencies, 0 to 1: of what was chosen, and of the next delimiter's best. */
+typedef struct {
+    double best, next;
+} tab_csv_scores;
+
+/* UTF-8 text; declared as above; quote: the only one, 0: found as well; scratch as above. */
+tab_csv_dialect tab_csv_dialect_of(tab_str text, char declared, char quote, char *scratch,
+                                   tab_csv_scores *ret_scores);
 
 #endif

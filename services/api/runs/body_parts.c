@@ -72,7 +72,7 @@ static tab_status add_table(request *r, const tab_part *part, tab_str id, const 
         return tab_fail(err, TAB_VALIDATION, "tables", "a request has at most %zu tables", limits->tables);
     r->body[part->bytes.p + part->bytes.n - r->body] = 0; /* of the boundary, which is done with */
     tab_status s = read_file(r, part->file_name.n > 0 ? part->file_name : id, part->bytes, limits, &f, err);
-    if (s == TAB_VALIDATION)
+    if (s == TAB_VALIDATION && err->param[0] == 0)
         memcpy(err->param, param, sizeof param);
     TAB_TRY(s);
     if (f.n != 1)
