@@ -108,7 +108,7 @@ static tab_status can_ask(reader *r, bool text, bool lines, const char *format)
     return tab_fail(r->err, TAB_VALIDATION, param, "it is %s, whose %s is not open", format, key);
 }
 
-static tab_status add(reader *r, const tab_table *t, tab_str sheet, const tab_reading *how)
+static tab_status add(reader *r, const tab_table *t, tab_str sheet, const tab_file_reading *how)
 {
     if (r->n == r->most->tables)
         return tab_fail(r->err, TAB_VALIDATION, "", "it holds more than %zu tables", r->most->tables);
@@ -148,7 +148,7 @@ static tab_str part_name(reader *r, tab_str sheet, tab_str title, size_t k)
 
 /* The tables that lie in one that was read from a file or a sheet of it. */
 static tab_status add_parts(reader *r, tab_str name, const tab_table *t, const tab_layout_seen *seen,
-                            tab_str sheet, bool named, tab_reading how)
+                            tab_str sheet, bool named, tab_file_reading how)
 {
     tab_layout_part part[TAB_LAYOUT_PARTS] = { { .table = t, .heads = seen->header } };
     size_t n = 1;
@@ -171,7 +171,7 @@ static tab_status add_parts(reader *r, tab_str name, const tab_table *t, const t
             note(r, own->id, "headers that come again: %zu, which are no rows", part[i].repeated);
         if (part[i].total)
             note(r, own->id, "the last record sums up the others and is no row");
-        tab_reading each = how; /* what stands above the first is not said again */
+        tab_file_reading each = how; /* what stands above the first is not said again */
         how.skips = 0;
         each.header_rows = (int)part[i].heads;
         tab_reading_skipped(&each, part[i].notes, "notes below the table");
@@ -189,14 +189,14 @@ static double confidence_of(const tab_csv_notes *n)
     return n->told ? 1 : 1 / (1 + exp(-(2.38 + 2.54 * m)));
 }
 
-static tab_reading csv_reading(const reader *r, const tab_csv_notes *n)
+static tab_file_reading csv_reading(const reader *r, const tab_csv_notes *n)
 {
-    tab_reading how = { .format = "csv",
-                        .encoding = n->encoding,
-                        .delimiter = n->dialect.delimiter,
-                        .quote = n->dialect.quote,
-                        .header_rows = n->header,
-                        .confidence = confidence_of(n) };
+    tab_file_reading how = { .format = "csv",
+                             .encoding = n->encoding,
+                             .delimiter = n->dialect.delimiter,
+                             .quote = n->dialect.quote,
+                             .header_rows = n->header,
+                             .confidence = confidence_of(n) };
     tab_reading_skipped(&how, n->skipped, r->asked->skip_lines >= 0 ? "as asked" : "above the header");
     tab_reading_skipped(&how, n->comments, "comments");
     tab_reading_skipped(&how, n->empty, "without any character");
@@ -242,7 +242,7 @@ static tab_status read_json(reader *r, tab_str name, tab_str bytes)
                                r->err));
     if (strcmp(encoding, "utf-8") != 0)
         note(r, t->id, "its letters were read as %s", encoding);
-    return add(r, t, TAB_S(""), &(tab_reading){ .format = "json", .encoding = encoding, OF_ITS_OWN });
+    return add(r, t, TAB_S(""), &(tab_file_reading){ .format = "json", .encoding = encoding, OF_ITS_OWN });
 }
 
 static tab_status read_arrow(reader *r, tab_str name, tab_str bytes)
@@ -251,7 +251,7 @@ static tab_status read_arrow(reader *r, tab_str name, tab_str bytes)
     TAB_TRY(can_ask(r, false, false, "Arrow"));
     TAB_TRY(tab_arrow_read(r->a, bytes, stem(r->a, name, TAB_S("")), r->most->cols, r->most->cells,
                            r->most->bytes, &t, r->err));
-    return add(r, t, TAB_S(""), &(tab_reading){ .format = "arrow", OF_ITS_OWN });
+    return add(r, t, TAB_S(""), &(tab_file_reading){ .format = "arrow", OF_ITS_OWN });
 }
 
 static tab_status read_parquet(reader *r, tab_str name, tab_str bytes)
@@ -260,7 +260,7 @@ static tab_status read_parquet(reader *r, tab_str name, tab_str bytes)
     TAB_TRY(can_ask(r, false, false, "Parquet"));
     TAB_TRY(tab_parquet_read(r->a, bytes, stem(r->a, name, TAB_S("")), r->most->cols, r->most->cells,
                              r->most->bytes, &t, r->err));
-    return add(r, t, TAB_S(""), &(tab_reading){ .format = "parquet", OF_ITS_OWN });
+    return add(r, t, TAB_S(""), &(tab_file_reading){ .format = "parquet", OF_ITS_OWN });
 }
 
 static tab_status read_statistics(reader *r, tab_str name, tab_str bytes)
@@ -279,7 +279,7 @@ static tab_status read_statistics(reader *r, tab_str name, tab_str bytes)
         note(r, id, "%zu columns keep their numbers, since few of their values have labels", n.partly);
     if (n.missing > 0)
         note(r, id, "%llu values that the file declares as missing are null", (unsigned long long)n.missing);
-    return add(r, t, TAB_S(""), &(tab_reading){ .format = "statistics", OF_ITS_OWN });
+    return add(r, t, TAB_S(""), &(tab_file_reading){ .format = "statistics", OF_ITS_OWN });
 }
 
 typedef tab_status (*book_fn)(tab_arena *a, const tab_zip *z, tab_sheet_limits most, tab_sheet **ret,
@@ -337,7 +337,7 @@ static tab_status read_book(reader *r, tab_str name, const tab_zip *z, book_fn f
             note(r, t->id, "the first row holds values, so columns have no names");
         if (sheet[i].notes.total)
             note(r, t->id, "the last row sums up the others and is no row");
-        tab_reading how = { .format = format, .header_rows = sheet[i].notes.header, .confidence = -1 };
+        tab_file_reading how = { .format = format, .header_rows = sheet[i].notes.header, .confidence = -1 };
         tab_reading_skipped(&how, sheet[i].notes.skipped,
                             r->asked->skip_lines >= 0 ? "as asked" : "above the header");
         tab_reading_skipped(&how, sheet[i].notes.total, "totals of the others");

@@ -192,7 +192,7 @@ void tab_reading_asked_json(tab_out *o, const tab_reading_asked *r)
 
 /* ---- what was decided --------------------------------------------------------------------------- */
 
-void tab_reading_skipped(tab_reading *r, size_t lines, const char *reason)
+void tab_reading_skipped(tab_file_reading *r, size_t lines, const char *reason)
 {
     if (lines == 0 || r->skips == TAB_READING_SKIPS)
         return;
@@ -200,7 +200,7 @@ void tab_reading_skipped(tab_reading *r, size_t lines, const char *reason)
     r->skip[r->skips++].lines = lines;
 }
 
-tab_str tab_reading_json(tab_arena *a, const tab_reading *r)
+tab_str tab_reading_json(tab_arena *a, const tab_file_reading *r)
 {
     tab_out o = { 0 };
     tab_out_open(&o, '{');

@@ -43,10 +43,10 @@ typedef struct {
     } skip[TAB_READING_SKIPS]; /* (skips) lines that are no rows of the table */
     size_t skips;
     double confidence; /* that the delimiter is the file's; below 0: there is none */
-} tab_reading;
+} tab_file_reading;
 
-void tab_reading_skipped(tab_reading *r, size_t lines, const char *reason); /* 0 lines: nothing */
+void tab_reading_skipped(tab_file_reading *r, size_t lines, const char *reason); /* 0 lines: nothing */
 /* In the arena; p NULL: out of memory. */
-tab_str tab_reading_json(tab_arena *a, const tab_reading *r);
+tab_str tab_reading_json(tab_arena *a, const tab_file_reading *r);
 
 #endif
