@@ -75,6 +75,7 @@ static void decide_one(void *ctx, size_t i)
     tab_restrict_roles(c, c->p2);
     tab_deny_keys(c, c->p2);
     tab_weigh_numbers(c, c->p2);
+    tab_hear_identity(c, c->p2);
 
     /* from here on only the typed profile is written */
     tab_column_profile *p = &j->col[i];

@@ -192,6 +192,7 @@ typedef struct {
     size_t numbers, dates;
     uint64_t shape[TAB_SAMPLE], exact[TAB_SAMPLE]; /* hashed shapes of the values that are looked at */
     size_t shapes;
+    tab_identity identity;
     double cells; /* of all sampled values, marks among them */
     double bools; /* cells that read as yes or no */
     char decimal;
@@ -293,6 +294,7 @@ static void look_at(sampled *q, tab_str t, double w, tab_features *f)
     read_time(q, t, &x, plain, w);
     for (uint64_t m = tab_checks_of(t); m != 0; m &= m - 1)
         g->check[__builtin_ctzll(m)]++;
+    tab_identity_show(&q->identity, t);
     if (!plain || x.leading_zero) {
         g->month += tab_month_name(t) > 0;
         g->weekday += tab_weekday_name(t) > 0;
@@ -487,6 +489,7 @@ void tab_features_of(const tab_summary *s, tab_features *f)
         put(&c, share(g->token[i], g->values));
     for (int i = 0; i < TAB_CHECK_COUNT; i++) /* values that pass each test of checksum.h */
         put(&c, f->check[i] = share(g->check[i], g->values));
+    tab_identity_weigh(&q.identity, f->identity);
 
     scale_grams(f->gram);
     /* Evidence over a column grows with its logarithm: one long list of cars is not thirty of them. Where the

@@ -55,6 +55,10 @@ void tab_deny_keys(const tab_staged *c, float *p);
  * before six are elapsed times: a correction of stage 2's answer (decision 0262). */
 void tab_weigh_numbers(const tab_staged *c, float *p);
 
+/* Numbers of persons and companies prove themselves by their check digits: a correction of stage 2's answer
+ * (decision 0489). */
+void tab_hear_identity(const tab_staged *c, float *p);
+
 /* The reported role: the likeliest one of the likeliest type, so that role and type agree. */
 int tab_pick_role(const tab_staged *c, const float *p);
 
