@@ -130,7 +130,6 @@ static const family families[] = {
     F("HU ADO", T, PLAIN, "99999999999", { BY(10, 7, "9731973", DOWN10) }),
     F("HU SZEM", T, PLAIN, "8999999999", { BY(11, 9, "123456789", ID11) }),
     F("HU TAJ", P, PLAIN, "999999999", { BY(10, 8, "37373737", ID10) }),
-    F("ID NIK", P, DAY_40, "999999ddmmyy9999", { { NONE, 0, 0, 0, NULL, NULL, NULL } }),
     F("IE PPS 8", P, PLAIN, "9999999A", { BY(23, 7, "8765432", "WABCDEFGHIJKLMNOPQRSTUV") }),
     F("IE PPS 9", P, PLAIN, "9999999AA", { { SUM, 23, 7, 11, "876543209", "WABCDEFGHIJKLMNOPQRSTUV", NULL } }),
     F("IN AADHAAR", P, PLAIN, "999999999999", { { DIHEDRAL, 10, 0, 0, NULL, NULL, NULL } }),
@@ -145,7 +144,6 @@ static const family families[] = {
     F("MX CURP", P, PLAIN, "AAAAyymmddAAAAAAN9", { { SUM, 10, 17, 0, "87654321098765432", DOWN10, "01234567890123567890123456" } }),
     F("MX RFC 13", T, PLAIN, "AAAAyymmddNNN", { { SUM, 11, 12, 0, "210a98765432", "0A987654321", "a0123456789a013456789a0123" } }),
     F("MX RFC 12", T, PLAIN, "AAAyymmddNNN", { { SUM, 11, 11, 8, "10a98765432", "0A987654321", "a0123456789a013456789a0123" } }),
-    F("MY NRIC", P, PLAIN, "yymmdd999999", { { NONE, 0, 0, 0, NULL, NULL, NULL } }),
     F("NL BSN", P, PLAIN, "999999999", { ZERO(11, 0, "98765432a") }),
     F("NO FNR", P, DAY_40, "ddmmyy99999", { BY(11, 9, "376189452", DOWN11), BY(11, 10, "5432765432", DOWN11) }),
     F("NO ORG", T, PLAIN, "999999999", { BY(11, 8, "32765432", DOWN11) }),
@@ -389,8 +387,9 @@ void tab_identity_show(tab_identity *t, tab_str value)
     t->shown++;
 }
 
-/* The share of values without the family that its checks let pass. A date or a letter alone is held for no
- * more than a digit: other numbers begin with dates, too. */
+/* The share of other values that its checks let pass. Of a form without one, which has letters at places of
+ * their own, a tenth is held to pass. A date within counts for nothing: many numbers begin with the day that
+ * they were given. */
 static double chance_of(const family *f)
 {
     double chance = f->check[0].way == NONE ? 0.1 : 1;

@@ -31,7 +31,9 @@ typedef struct {
     double present, distinct, marks;     /* marks: cells like "?" */
     double check[TAB_CHECK_COUNT];       /* share of distinct non-mark values that pass */
     double identity[TAB_IDENTITY_KINDS]; /* what they prove by their check digits, tab_identity_weigh */
-    size_t values;                       /* distinct non-mark values looked at */
+    double beyond_ascii; /* share of values without a digit whose letters are mostly no ASCII */
+    double contacts;     /* values that hold a mail address or telephone number among words */
+    size_t values;       /* distinct non-mark values looked at */
     double number_share, date_share, clock_share, duration_share;
     double min, max, q50;
     bool fraction; /* numbers that are not all whole */

@@ -59,6 +59,10 @@ void tab_weigh_numbers(const tab_staged *c, float *p);
  * (decision 0489). */
 void tab_hear_identity(const tab_staged *c, float *p);
 
+/* The probability that the column is personal data: of its personal roles together, or that texts of it hold
+ * addresses of mail or telephone numbers. */
+double tab_personal(const tab_staged *c, const float *p);
+
 /* The reported role: the likeliest one of the likeliest type, so that role and type agree. */
 int tab_pick_role(const tab_staged *c, const float *p);
 

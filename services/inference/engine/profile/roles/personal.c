@@ -1,11 +1,13 @@
-/* What check digits add to stage 2's answer (decision 0489). cells/identity.h says how many times likelier a
- * column's values are where it is of a kind; Bayes' rule multiplies the kind's role by it and scales. Books,
- * goods and banks check their numbers alike (a Portuguese tax number is an ISBN without its zero): what speaks
- * for them multiplies every other role, so that where both hold the models decide. */
+/* What makes a column personal data besides its models' answer: check digits (decision 0489), and addresses of
+ * mail and telephone numbers that stand within texts (decision 0492). */
 #include <math.h>
 
 #include "services/inference/engine/profile/roles/stages.h"
 
+/* cells/identity.h says how many times likelier a column's values are where it is of a kind; Bayes' rule
+ * multiplies the kind's role by it and scales. Books, goods and banks check their numbers alike (a Portuguese
+ * tax number is an ISBN without its zero): what speaks for them multiplies every other role, so that where both
+ * hold the models decide. */
 void tab_hear_identity(const tab_staged *c, float *p)
 {
     static const uint8_t role[TAB_IDENTITY_OTHER] = {
@@ -36,4 +38,25 @@ void tab_hear_identity(const tab_staged *c, float *p)
         sum += by[r] * (double)p[r];
     for (int r = 0; r < TAB_ROLES; r++)
         p[r] = (float)(by[r] * (double)p[r] / sum);
+}
+
+/* A test of CONTACT passes a cell that holds none once in a thousand (as TAB_CHECK_EMAIL), so that of n such
+ * cells k pass with the tail of Poisson's law. What is left is the probability that the cells do hold some. */
+static double holds_contacts(const tab_features *f)
+{
+    static const double CHANCE = 1e-3;
+    double mean = CHANCE * (double)f->values, term = exp(-mean), below = 0;
+    for (double j = 0; j < f->contacts; j++) {
+        below += term;
+        term *= mean / (j + 1);
+    }
+    return f->contacts > 0 ? fmin(1, below) : 0;
+}
+
+double tab_personal(const tab_staged *c, const float *p)
+{
+    double sum = 0;
+    for (int r = 0; r < TAB_ROLES; r++)
+        sum += tab_role_pii[r] != 0 ? (double)p[r] : 0;
+    return fmin(1, fmax(sum, holds_contacts(&c->features)));
 }
