@@ -99,7 +99,7 @@ bench-noise: $(B)/test/services-inference-engine-tests
 # ---- matching beside its baselines: tests/bench/match/README.md ---------------------------------
 BENCH_PROGRAMS += $(B)/bench/match
 $(B)/bench/match: $(B)/tests/bench/match/bench.o $(B)/tests/bench/match/cases.o $(B)/tests/bench/match/scale.o \
-    $(B)/libengine.a $(B)/libcommon.a
+    $(B)/tests/bench/match/within.o $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 # ---- prediction with linked tables: tests/bench/relational ------------------------------------------
