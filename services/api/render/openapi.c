@@ -81,6 +81,8 @@ static const struct {
     [TAB_GET_DATA_SNAPSHOTS] = { "List a dataset's snapshots", NULL, "SnapshotPage", 200 },
     [TAB_GET_DATA_DIFF] = { "What two snapshots of a dataset differ by", NULL, "SnapshotDiff", 200 },
     [TAB_GET_DATA_PROFILE] = { "How a snapshot's values are spread", NULL, "SnapshotProfile", 200 },
+    [TAB_POST_MCP] = { "Model Context Protocol: one JSON-RPC message, stateless; tools of agents",
+                       "McpMessage", NULL, 200 },
     [TAB_DELETE_SESSION] = { "Sign out: the session ends", NULL, NULL, 200 },
 };
 

@@ -79,7 +79,7 @@ static tab_status add_table(request *r, const tab_part *part, tab_str id, const 
 {
     tab_file f;
     tab_status s = read_file(r, part->file_name.n > 0 ? part->file_name : id, part->bytes, limits, &f, err);
-    if (s == TAB_VALIDATION)
+    if (s == TAB_VALIDATION && err->param[0] == 0)
         snprintf(err->param, sizeof err->param, "%s", param);
     TAB_TRY(s);
     if (f.n != 1)
