@@ -7,6 +7,16 @@
 #include "services/inference/engine/engine.h"
 #include "tools/tabella/findings.h"
 
+typedef struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *help;
+} command;
+
+/* Runs the command that argv[1] names, one that needs no server or `more` (or NULL): the exit code
+ * (tools/library/command.c). */
+int command_line(int argc, char **argv, const command *more);
+
 int cmd_run(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_page(int argc, char **argv);

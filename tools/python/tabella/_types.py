@@ -398,6 +398,7 @@ class Endpoint(Answer):
     base: str = ""
     feed: str = ""
     drift: Optional[Dict[str, Any]] = None
+    calibration_state: Optional[int] = None
     created_at: Optional[str] = None
     calls: int = 0
     data: Optional[Dict[str, Any]] = None

@@ -74,6 +74,7 @@ static void place_one(void *ctx, size_t i)
     tab_restrict_roles(c, c->p2);
     tab_deny_keys(c, c->p2);
     tab_weigh_numbers(c, c->p2);
+    tab_hear_identity(c, c->p2);
 }
 
 /* Its role, type and typed view. */
@@ -90,15 +91,13 @@ static void decide_one(void *ctx, size_t i)
     p->role = tab_pick_role(c, c->p2);
     p->role_confidence = (double)c->p2[p->role];
     p->type = tab_role_type(p->role, p->distinct, p->present);
-    /* The probability of a type is the sum over its roles, and so is that of personal data. */
-    double pii = 0, type = 0;
-    for (int q = 0; q < TAB_ROLES; q++) {
-        pii += tab_role_pii[q] != 0 ? (double)c->p2[q] : 0;
+    /* The probability of a type is the sum over its roles. */
+    double type = 0;
+    for (int q = 0; q < TAB_ROLES; q++)
         type += tab_role_type(q, p->distinct, p->present) == p->type ? (double)c->p2[q] : 0;
-    }
     p->type_confidence = fmin(1, type);
-    p->pii_confidence = fmin(1, pii);
-    p->pii = pii >= PII_FROM;
+    p->pii_confidence = tab_personal(c, c->p2);
+    p->pii = p->pii_confidence >= PII_FROM;
     /* What may be a person is treated as a name would be: never imputed, never a target. */
     p->identifying =
         tab_role_identifying[p->role] != 0 || (p->pii && tab_role_kinds[p->role] != TAB_KIND_NUM);

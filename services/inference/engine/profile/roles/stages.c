@@ -442,6 +442,9 @@ static bool possible(const tab_staged *c, int role)
         return (f->present == 0) == (role == TAB_ROLE_EMPTY);
     if (role == TAB_ROLE_ID && f->fraction)
         return false;
+    /* keys and codes are written in ASCII, whatever the country */
+    if (f->beyond_ascii > 0.5 && (role == TAB_ROLE_ID || role == TAB_ROLE_CODE || role == TAB_ROLE_HASH))
+        return false;
     if (role == TAB_ROLE_PHONE && !as_phones(f) && !(number && f->max < 1e13))
         return false;
     switch ((tab_role_kind)tab_role_kinds[role]) {
