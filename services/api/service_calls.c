@@ -113,7 +113,11 @@ tab_status base_check(request *r, char **base, tab_error *err)
     if (s != TAB_OK)
         return s;
     bool any = *base == NULL || **base == 0;
+    char known[160] = "";
     for (size_t i = 0; i < m->n_models; i++) {
+        size_t n = strlen(known);
+        if (strcmp(m->models[i]->status, "available") == 0)
+            snprintf(known + n, sizeof known - n, "%s%s", n > 0 ? ", " : "", m->models[i]->id);
         if (any ? !m->models[i]->default_base : strcmp(m->models[i]->id, *base) != 0)
             continue;
         if (strcmp(m->models[i]->status, "available") != 0)
@@ -122,7 +126,7 @@ tab_status base_check(request *r, char **base, tab_error *err)
         return TAB_OK;
     }
     return any ? tab_fail(err, TAB_UNAVAILABLE, "", "no base is available")
-               : tab_fail(err, TAB_VALIDATION, "base", "there is no such base");
+               : tab_fail(err, TAB_VALIDATION, "base", "there is no such base; there are: %s", known);
 }
 
 tab_str request_id_hex(request *r, const char *prefix)

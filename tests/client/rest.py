@@ -117,6 +117,16 @@ def endpoints(check, c, other):
     none = raises(tabella.ValidationError, lambda: c.data.upload(("x.pdf", b"%PDF-1.7")))
     check("a file that is no table", none and none.param == "file" and "PDF" in str(none), none)
     check("is deleted", c.data.delete(up.dataset.id).id == up.dataset.id)
+    told, rows = io.StringIO(), b"".join(b"%d|x%d\n" % (i, i % 7) for i in range(60000))
+    with contextlib.redirect_stderr(told):
+        up = c.data.upload(("plain.txt", rows), reading={"delimiter": "|", "header_rows": 0}, progress=True)
+    said = told.getvalue()
+    check(
+        "what is sent is drawn to the end", "100" in said and ("sent" in said or "plain" in said), said[-200:]
+    )
+    how = up.dataset.reading
+    check("a file is read as said", (up.dataset.rows, how.delimiter, how.header_rows) == (60000, "|", 0), up)
+    c.data.delete(up.dataset.id)
     made = c.data.generate("telecom", 30, tables=True, seed=7)
     check("a sector's tables are made", len(made.datasets) == 3 and made.rows == 30, made)
     check("and waited for as a batch", c.data.generate("retail", 20, processing="batch").rows == 20)

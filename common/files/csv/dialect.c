@@ -281,8 +281,8 @@ static tab_csv_dialect best_of(tab_str text, bool cut, char c, char quote, char 
     return best;
 }
 
-/* Is the text more consistent where quotes may stand undoubled? Asked of what was chosen alone: delimiters that
- * stand in quoted fields would win by it. */
+/* Is the text more consistent where quotes may stand undoubled? Asked of what was chosen alone: delimiters
+ * that stand in quoted fields would win by it. */
 static bool has_inner(tab_str text, bool cut, tab_csv_dialect d, char *scratch)
 {
     bool torn = false;

@@ -9,8 +9,8 @@
  *            that hold no delimiter and no quote of another candidate; a space before a number needs one
  *
  * Whether quotes stand undoubled in quoted fields is asked of the best one, where some field goes on behind
- * its closing quote. Squares are ours: with the paper's plain shares, one text column whose texts hold a | is two columns
- * (decision 0309). */
+ * its closing quote (decision 0470). Squares are ours: with the paper's plain shares, one text column whose
+ * texts hold a | is two columns (decision 0309). */
 #ifndef TAB_FILES_DIALECT_H
 #define TAB_FILES_DIALECT_H
 
@@ -22,8 +22,7 @@ typedef struct {
     char escape;  /* 0, or \: the character behind it is itself */
     bool space;   /* spaces behind a delimiter are no part of the field */
     char comment; /* 0, or #: a line that begins with it is none */
-    bool
-        inner; /* quotes stand undoubled in quoted fields: only one before a delimiter or a line's end closes */
+    bool inner;   /* quotes stand undoubled in quoted fields: one closes before a delimiter or a line's end */
 } tab_csv_dialect;
 
 enum { TAB_CSV_FIELD_MOST = 16 << 20 }; /* bytes of one quoted field */

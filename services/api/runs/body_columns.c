@@ -55,7 +55,8 @@ static tab_status read_column(request *r, const tab_json *x, size_t i, Tabella__
         snprintf(path, sizeof path, "options.columns[%zu].%.*s", i, (int)(m->key.n < 64 ? m->key.n : 64),
                  m->key.p);
         if (k == MEMBERS)
-            return tab_fail(err, TAB_VALIDATION, path, "`options.columns` has no such member");
+            return tab_fail(err, TAB_VALIDATION, path, "an entry of `options.columns` has no member `%.*s`",
+                            (int)(m->key.n < 64 ? m->key.n : 64), m->key.p);
         bool fits = m->kind == TAB_JSON_STRING && (m->text.n > 0 || k == 1) && m->text.n <= 4096 &&
                     (members[k].words == NULL || one_of(m->text, members[k].words));
         if (!fits)

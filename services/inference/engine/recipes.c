@@ -3,6 +3,8 @@
  * 0050, why the transformer is not in the default decision 0081. */
 #include "services/inference/engine/recipes.h"
 
+#include <stdio.h>
+
 /* What base-2 is made of; base-3 adds to it. */
 #define BASE_2                                                                                           \
     &tab_learn_boost, &tab_learn_boost_shallow, &tab_learn_linear, &tab_learn_kernel, &tab_learn_forest, \
@@ -37,8 +39,12 @@ const tab_base *tab_bases(size_t *n)
 /* NULL asks for the default. Errors: CAPABILITY for a retired base, VALIDATION for a name that is none. */
 tab_status tab_base_find(const char *name, const tab_base **ret, tab_error *err)
 {
+    char known[160] = "";
     for (size_t i = 0; i < sizeof bases / sizeof *bases; i++) {
         const tab_base *b = &bases[i];
+        size_t n = strlen(known);
+        if (!b->retired)
+            snprintf(known + n, sizeof known - n, "%s%s", n > 0 ? ", " : "", b->name);
         if (name == NULL ? !b->is_default : strcmp(b->name, name) != 0)
             continue;
         if (b->retired)
@@ -46,5 +52,5 @@ tab_status tab_base_find(const char *name, const tab_base **ret, tab_error *err)
         *ret = b;
         return TAB_OK;
     }
-    return tab_fail(err, TAB_VALIDATION, "base", "no such base");
+    return tab_fail(err, TAB_VALIDATION, "base", "no such base; there are: %s", known);
 }

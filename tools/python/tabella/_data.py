@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from typing import Any, Dict, Literal, Mapping, Optional, Sequence
+from typing import Any, Dict, Iterator, Literal, Mapping, Optional, Sequence
 
 from ._resource import Page, Resource
+from ._resources import Bar
 from ._transport import File, FormBody
 from ._types import A, Connected, Cost, Data, Deleted, Generated, Job, Snapshot, SnapshotDiff
 from ._types import SnapshotProfile, Sync, Uploaded
@@ -15,6 +17,21 @@ def _generation(sector: str, rows: int, name: Optional[str], **options: Any) -> 
     given = {k: v for k, v in options.items() if v is not None}
     fields = {"sector": sector, "rows": rows, "name": name, "options": given or None}
     return {k: v for k, v in fields.items() if v is not None}
+
+
+@contextlib.contextmanager
+def _sending(body: FormBody, progress: bool) -> Iterator[None]:
+    """A bar of what is sent."""
+    size = body.size() if progress else 0
+    if size == 0:
+        yield
+        return
+    bar = Bar(body.name)
+    body.told = lambda sent: bar.at(100 * sent // size, "sent")
+    try:
+        yield
+    finally:
+        bar.close()
 
 
 class DataSets(Resource):
@@ -61,13 +78,15 @@ class DataSets(Resource):
         SPSS or Stata, packed (gz, zip) or not, up to 1 GiB, read as it is sent. Its tables become datasets:
         of a large file by a job, which is waited for. name: of its only table; sheet: the one of a
         workbook; reading: how the file is to be read (delimiter, quote, encoding, header_rows, skip_lines,
-        one_table) where `dataset.reading` shows that it was read wrongly."""
+        one_table) where `dataset.reading` shows that it was read wrongly. progress: draws a bar while the
+        file is sent, and while a job reads it."""
         texts = {} if name is None else {"name": name}
         options = {k: v for k, v in (("sheet", sheet), ("reading", reading)) if v is not None}
         if options:
             texts["options"] = json.dumps(options)
         body = FormBody(texts, file)
-        reply = self._call("POST_DATA_UPLOAD", body=body, idempotency_key=idempotency_key)
+        with _sending(body, progress):
+            reply = self._call("POST_DATA_UPLOAD", body=body, idempotency_key=idempotency_key)
         if reply.status != 202:
             return Uploaded.read(reply.json)
         job = self._client._bound(Job.read(reply.json))

@@ -129,7 +129,8 @@ class Jobs(Resource):
 
 
 class Bar:
-    """A job's progress on standard error: tqdm's bar where it is installed, else one line that changes."""
+    """Progress on standard error, of a job or of what is sent: tqdm's bar where it is installed, else one
+    line that changes."""
 
     def __init__(self, id: str) -> None:
         self.id, self.bar, self.last = id, None, ""
@@ -141,12 +142,15 @@ class Bar:
             pass
 
     def show(self, job: Job) -> None:
+        self.at(job.progress, job.phase or job.status)
+
+    def at(self, percent: int, phase: str) -> None:
         if self.bar is not None:
-            self.bar.set_description(job.phase or job.status)
-            self.bar.update(max(0, job.progress - self.bar.n))
+            self.bar.set_description(phase)
+            self.bar.update(max(0, percent - self.bar.n))
             return
-        done = 20 * job.progress // 100
-        line = f"{self.id} [{'#' * done}{'.' * (20 - done)}] {job.progress} % {job.phase or job.status}"
+        done = 20 * percent // 100
+        line = f"{self.id} [{'#' * done}{'.' * (20 - done)}] {percent} % {phase}"
         if line != self.last:
             sys.stderr.write("\r" + line.ljust(len(self.last)))
             sys.stderr.flush()

@@ -16,7 +16,7 @@ import select
 import socket
 import threading
 import time
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple, Union
 from urllib.parse import quote, urlencode, urlsplit
 
 from ._errors import APIConnectionError, APIError, APITimeoutError, TabellaError, error_of
@@ -82,9 +82,13 @@ class JsonBody(Body):
 
 
 class FormBody(Body):
-    """multipart/form-data: texts, and a file that is read as it is sent."""
+    """multipart/form-data: texts, and a file that is read as it is sent. told: hears how many bytes of the
+    file are sent, each time from nothing on that the request is made anew."""
 
-    def __init__(self, texts: Mapping[str, str], file: File) -> None:
+    def __init__(
+        self, texts: Mapping[str, str], file: File, told: Optional[Callable[[int], None]] = None
+    ) -> None:
+        self.told = told
         self.mark = b"tabella-" + os.urandom(16).hex().encode()
         self.type = "multipart/form-data; boundary=" + self.mark.decode()
         self.texts, self.file = texts, file
@@ -94,16 +98,30 @@ class FormBody(Body):
         for name, text in self.texts.items():
             yield self._head(name) + text.encode() + b"\r\n"
         yield self._head("file", self.name)
+        sent = 0
+        for piece in self._content():
+            yield piece
+            sent += len(piece)
+            if self.told is not None:
+                self.told(sent)
+        yield b"\r\n--" + self.mark + b"--\r\n"
+
+    def _content(self) -> Pieces:
         if isinstance(self.file, tuple):
             content = self.file[1]
             if isinstance(content, Stream):
                 yield from content.pieces()
             else:
-                yield content
+                yield from (content[i : i + (1 << 18)] for i in range(0, len(content), 1 << 18))
         else:
             with open(self.file, "rb") as f:
                 yield from iter(lambda: f.read(1 << 18), b"")
-        yield b"\r\n--" + self.mark + b"--\r\n"
+
+    def size(self) -> int:
+        """Of the file, in bytes; 0 where it is not known before it is sent."""
+        if not isinstance(self.file, tuple):
+            return os.path.getsize(self.file)
+        return 0 if isinstance(self.file[1], Stream) else len(self.file[1])
 
     def _head(self, name: str, file_name: str = "") -> bytes:
         plain = file_name.replace('"', "_").replace("\r", "_").replace("\n", "_")

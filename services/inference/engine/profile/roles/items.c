@@ -1,6 +1,6 @@
 /* Items of a questionnaire (see stages.h). How people spread over a scale's points differs from item to
- * item, and the models read a rating from one spread, a count from the next. That several columns have the same ends
- * says more than each of them does. */
+ * item, and the models read a rating from one spread, a count from the next. That several columns have the
+ * same ends says more than each of them does. */
 #include <math.h>
 
 #include "services/inference/engine/profile/roles/stages.h"
