@@ -282,8 +282,12 @@ size_t tab_ahead_errors(const tab_ahead_work *w, const tab_ahead_answers *at, si
             double out;
             tab_ahead_combine(&at[c], i, weight + c * TAB_AHEAD_MEMBERS, 1, false, &out);
             base[n] = (w->y[m->row] - (double)at[c].out[TAB_AHEAD_BASE * at[c].n + i]) / at[c].scale[i];
-            v[n++] = (tab_ahead_error){ (w->y[m->row] - out) / at[c].scale[i], distance_of(m), m->series,
-                                        (uint32_t)c, m->pos };
+            v[n++] = (tab_ahead_error){ (w->y[m->row] - out) / at[c].scale[i],
+                                        at[c].distance[i],
+                                        m->series,
+                                        (uint32_t)c,
+                                        m->pos,
+                                        m->tau };
         }
     return n;
 }
@@ -366,7 +370,7 @@ static bool judge(tab_ahead_work *w, const tab_ahead_answers *at, const double *
             double value = h->judged_value[j] = tab_ahead_back(w, out);
             for (size_t l = 0; l < TAB_LEVELS; l++)
                 h->judged_quantile[j * TAB_LEVELS + l] =
-                    tab_ahead_back(w, out + scale * tab_ahead_quantile(&b, distance_of(m), l));
+                    tab_ahead_back(w, out + scale * tab_ahead_quantile(&b, at[c].distance[i], l));
             double last = tab_ahead_back(w, (double)at[c].out[TAB_AHEAD_LAST * at[c].n + i]);
             bool in = truth >= h->judged_quantile[j * TAB_LEVELS + 1] &&
                       truth <= h->judged_quantile[j * TAB_LEVELS + TAB_LEVELS - 2];
@@ -377,10 +381,25 @@ static bool judge(tab_ahead_work *w, const tab_ahead_answers *at, const double *
     return true;
 }
 
+/* By what the scale of the asked at each place in the period (place) grows, for `better`: how the errors at a
+ * place lie beside others is known of the best simple forecast alone (ahead_past.c). That the members err less
+ * than it is known of the places that were judged; of the others half of that is taken over, as a factor. */
+static void places_judged(const tab_ahead_work *w, const tab_ahead_answers *at, size_t cuts, double better,
+                          double *place)
+{
+    const tab_series *s = &w->t->asked->series;
+    for (size_t k = 0; k < TAB_AHEAD_PERIOD; k++)
+        place[k] = better < 1 ? 1 / sqrt(better) : 1;
+    for (size_t c = 0; c < cuts; c++)
+        for (size_t i = 0; i < at[c].n; i++)
+            place[tab_ahead_place(s->season, s->seasons, at[c].moment[i].pos)] = 1;
+}
+
 /* The answers to what is asked, fitted on all labelled rows. */
 static bool answer(tab_ahead_work *w, const tab_ahead_answers *z, const double *weight, double heat,
-                   const tab_ahead_bands *b, tab_ahead *h)
+                   const tab_ahead_bands *b, const double *place, tab_ahead *h)
 {
+    const tab_series *s = &w->t->asked->series;
     size_t k = w->t->classes;
     for (size_t i = 0; i < z->n; i++) {
         const tab_moment *m = &z->moment[i];
@@ -390,12 +409,13 @@ static bool answer(tab_ahead_work *w, const tab_ahead_answers *z, const double *
             tab_ahead_combine(z, i, weight, heat, true, h->probability + m->row * k);
             continue;
         }
-        double out, scale = z->scale[i], spread = scale * tab_ahead_deviation(b, distance_of(m));
+        double out, scale = z->scale[i] * place[tab_ahead_place(s->season, s->seasons, m->pos)],
+                    spread = scale * tab_ahead_deviation(b, z->distance[i]);
         double off[TAB_LEVELS], at[TAB_LEVELS];
         tab_ahead_combine(z, i, weight, 1, false, &out);
         h->value[m->row] = tab_ahead_back(w, out);
         for (size_t l = 0; l < TAB_LEVELS; l++)
-            off[l] = scale * tab_ahead_quantile(b, distance_of(m), l);
+            off[l] = scale * tab_ahead_quantile(b, z->distance[i], l);
         tab_ahead_reach(z, i, out, off, at);
         for (size_t l = 0; l < TAB_LEVELS; l++)
             h->quantile[m->row * TAB_LEVELS + l] = tab_ahead_back(w, at[l]);
@@ -489,7 +509,9 @@ tab_status tab_ahead_run(const tab_engine *e, tab_arena *a, const tab_ahead_task
     if (ok && !t->classification)
         ok = tab_ahead_bands_of(v, base, tab_ahead_errors(&w, at, cuts, SIZE_MAX, own[0], v, base), cuts,
                                 NULL, &at[cuts], &b);
-    ok = ok && answer(&w, &at[cuts], weight, heat[cuts], &b, h);
+    double place[TAB_AHEAD_PERIOD];
+    places_judged(&w, at, cuts, b.better, place);
+    ok = ok && answer(&w, &at[cuts], weight, heat[cuts], &b, place, h);
     if (!ok)
         return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);
     h->method = method(a, &w, weight);
