@@ -340,6 +340,13 @@ static double mean_before(const tab_ahead_work *w, double cut)
     return mean;
 }
 
+/* What the last class of the series says of a row's class, whose log-share is given: a logarithm. */
+static double stays(const tab_ahead_answers *at, size_t i, uint32_t class, double share)
+{
+    double part = at->last[i] == TAB_NULL ? 0 : at->stays;
+    return log(fmax((at->last[i] == class ? part : 0) + (1 - part) * exp(share), 1e-12));
+}
+
 /* Judges each cut's rows by weights and bands of the other cuts. own (cuts, members), heat (cuts): theirs. */
 static bool judge(tab_ahead_work *w, const tab_ahead_answers *at, const double *cut, size_t cuts,
                   const double *own, const double *heat, tab_ahead_error *v, double *base, tab_ahead *h)
@@ -361,7 +368,8 @@ static bool judge(tab_ahead_work *w, const tab_ahead_answers *at, const double *
                 double *p = h->judged_probability + j * k;
                 tab_ahead_combine(&at[c], i, own + c * TAB_AHEAD_MEMBERS, heat[c], true, p);
                 double prior = (double)at[c].out[(TAB_AHEAD_SHARES * at[c].n + i) * k + w->t->label[m->row]];
-                add_quality(w, h, m, -log(fmax(p[w->t->label[m->row]], 1e-12)), -prior, false);
+                add_quality(w, h, m, -log(fmax(p[w->t->label[m->row]], 1e-12)),
+                            -stays(&at[c], i, w->t->label[m->row], prior), false);
                 h->mean_loss -= prior;
                 continue;
             }
@@ -381,9 +389,10 @@ static bool judge(tab_ahead_work *w, const tab_ahead_answers *at, const double *
     return true;
 }
 
-/* By what the scale of the asked at each place in the period (place) grows, for `better`: how the errors at a
- * place lie beside others is known of the best simple forecast alone (ahead_past.c). That the members err less
- * than it is known of the places that were judged; of the others half of that is taken over, as a factor. */
+/* By what the scale of the asked at each place in the period (place) grows, for `better`: how the errors
+ * at a place lie beside others is known of the best simple forecast alone (ahead_past.c). That the members
+ * err less than it is known of the places that were judged; of the others half of that is taken over, as a
+ * factor. */
 static void places_judged(const tab_ahead_work *w, const tab_ahead_answers *at, size_t cuts, double better,
                           double *place)
 {

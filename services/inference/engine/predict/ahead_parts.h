@@ -77,6 +77,8 @@ typedef struct {
     double *scale;         /* (n) of the row's series */
     double *distance;      /* (n) from the last row of its series that is known, where bands are read */
     double *moved;         /* (n) the value, should a level that just moved stay; NaN: none did */
+    uint32_t *last;        /* (n) classes: that of the last row of its series; TAB_NULL: none is judged */
+    double stays;          /* how much of it is borne out; the rest is the shares */
     tab_ahead_error *past; /* (pasts) of the best simple forecast at all times before the cut */
     size_t pasts, past_rows, spans; /* of so many rows; spans of the longest distance that they fall in */
 } tab_ahead_answers;

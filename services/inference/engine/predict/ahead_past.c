@@ -175,6 +175,12 @@ static void variations(tab_ahead_view *c, double *unit)
     c->mean[h->series] = rows > 0 ? sum / rows : (double)NAN;
 }
 
+double tab_ahead_steps(const tab_ahead_view *c, const tab_moment *m)
+{
+    uint32_t before = tab_history_row(c->h[0], m->series, m->tau);
+    return m->pos - (before == TAB_NULL ? m->tau : c->pos[before]);
+}
+
 /* The place of a time in the first period; 0 where there is none. */
 size_t tab_ahead_place(const double *season, size_t seasons, double pos)
 {

@@ -141,7 +141,8 @@ static bool says(tab_fitted *f)
     return f->split.reason != NULL;
 }
 
-/* How far out, by the range before, the rows after the middle of the labelled ones' times lie. False: memory. */
+/* How far out, by the range before, the rows after the middle of the labelled ones' times lie. False:
+ * memory. */
 static bool drifted(const tab_asked *asked, size_t rows, const double *x, double *ret)
 {
     const double *when = asked->series.when;
