@@ -340,6 +340,13 @@ static double mean_before(const tab_ahead_work *w, double cut)
     return mean;
 }
 
+/* What the last class of the series says of a row's class, whose log-share is given: a logarithm. */
+static double stays(const tab_ahead_answers *at, size_t i, uint32_t class, double share)
+{
+    double part = at->last[i] == TAB_NULL ? 0 : at->stays;
+    return log(fmax((at->last[i] == class ? part : 0) + (1 - part) * exp(share), 1e-12));
+}
+
 /* Judges each cut's rows by weights and bands of the other cuts. own (cuts, members), heat (cuts): theirs. */
 static bool judge(tab_ahead_work *w, const tab_ahead_answers *at, const double *cut, size_t cuts,
                   const double *own, const double *heat, tab_ahead_error *v, double *base, tab_ahead *h)
@@ -361,7 +368,8 @@ static bool judge(tab_ahead_work *w, const tab_ahead_answers *at, const double *
                 double *p = h->judged_probability + j * k;
                 tab_ahead_combine(&at[c], i, own + c * TAB_AHEAD_MEMBERS, heat[c], true, p);
                 double prior = (double)at[c].out[(TAB_AHEAD_SHARES * at[c].n + i) * k + w->t->label[m->row]];
-                add_quality(w, h, m, -log(fmax(p[w->t->label[m->row]], 1e-12)), -prior, false);
+                add_quality(w, h, m, -log(fmax(p[w->t->label[m->row]], 1e-12)),
+                            -stays(&at[c], i, w->t->label[m->row], prior), false);
                 h->mean_loss -= prior;
                 continue;
             }
@@ -381,10 +389,26 @@ static bool judge(tab_ahead_work *w, const tab_ahead_answers *at, const double *
     return true;
 }
 
+/* By what the scale of the asked at each place in the period (place) grows, for `better`: how the errors
+ * at a place lie beside others is known of the best simple forecast alone (ahead_past.c). That the members
+ * err less than it is known of the places that were judged; of the others half of that is taken over, as a
+ * factor. */
+static void places_judged(const tab_ahead_work *w, const tab_ahead_answers *at, size_t cuts, double better,
+                          double *place)
+{
+    const tab_series *s = &w->t->asked->series;
+    for (size_t k = 0; k < TAB_AHEAD_PERIOD; k++)
+        place[k] = better < 1 ? 1 / sqrt(better) : 1;
+    for (size_t c = 0; c < cuts; c++)
+        for (size_t i = 0; i < at[c].n; i++)
+            place[tab_ahead_place(s->season, s->seasons, at[c].moment[i].pos)] = 1;
+}
+
 /* The answers to what is asked, fitted on all labelled rows. */
 static bool answer(tab_ahead_work *w, const tab_ahead_answers *z, const double *weight, double heat,
-                   const tab_ahead_bands *b, tab_ahead *h)
+                   const tab_ahead_bands *b, const double *place, tab_ahead *h)
 {
+    const tab_series *s = &w->t->asked->series;
     size_t k = w->t->classes;
     for (size_t i = 0; i < z->n; i++) {
         const tab_moment *m = &z->moment[i];
@@ -394,7 +418,8 @@ static bool answer(tab_ahead_work *w, const tab_ahead_answers *z, const double *
             tab_ahead_combine(z, i, weight, heat, true, h->probability + m->row * k);
             continue;
         }
-        double out, scale = z->scale[i], spread = scale * tab_ahead_deviation(b, z->distance[i]);
+        double out, scale = z->scale[i] * place[tab_ahead_place(s->season, s->seasons, m->pos)],
+                    spread = scale * tab_ahead_deviation(b, z->distance[i]);
         double off[TAB_LEVELS], at[TAB_LEVELS];
         tab_ahead_combine(z, i, weight, 1, false, &out);
         h->value[m->row] = tab_ahead_back(w, out);
@@ -493,7 +518,9 @@ tab_status tab_ahead_run(const tab_engine *e, tab_arena *a, const tab_ahead_task
     if (ok && !t->classification)
         ok = tab_ahead_bands_of(v, base, tab_ahead_errors(&w, at, cuts, SIZE_MAX, own[0], v, base), cuts,
                                 NULL, &at[cuts], &b);
-    ok = ok && answer(&w, &at[cuts], weight, heat[cuts], &b, h);
+    double place[TAB_AHEAD_PERIOD];
+    places_judged(&w, at, cuts, b.better, place);
+    ok = ok && answer(&w, &at[cuts], weight, heat[cuts], &b, place, h);
     if (!ok)
         return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);
     h->method = method(a, &w, weight);

@@ -36,7 +36,7 @@ typedef struct {
 typedef struct {
     double distance; /* the mean, in steps */
     size_t judged, covered;
-    double loss, baseline; /* sums: of squares, or of log-losses; of the last value, or the classes' shares */
+    double loss, baseline; /* sums: of squares, or of log-losses; of the last value or class */
 } tab_ahead_quality;
 enum { TAB_AHEAD_RANGES = 4 };
 

@@ -249,7 +249,7 @@ static bool fit_numbers(tab_ahead_view *c)
     return c->h[0]->series <= 1 || fit_member(c, &plain, z, mixed, &c->model[TAB_AHEAD_LEVEL]);
 }
 
-/* Log of the shares of the classes among rows of a run, half a row of each more. */
+/* The shares of the classes among rows of a run, half a row of each more. */
 static void shares(const tab_ahead_view *c, bool recent, double cut, double *out)
 {
     const tab_ahead_task *t = c->w->t;
@@ -325,12 +325,6 @@ bool tab_ahead_close(tab_ahead_view *c, double tau, size_t horizon)
                                : f->value[i] > 0 ? log(f->value[i])
                                                  : (double)NAN);
     return true;
-}
-
-double tab_ahead_steps(const tab_ahead_view *c, const tab_moment *m)
-{
-    uint32_t before = tab_history_row(c->h[0], m->series, m->tau);
-    return m->pos - (before == TAB_NULL ? m->tau : c->pos[before]);
 }
 
 /* The closed form of a moment; beyond the last one that of whole periods before, and what its line adds. */
@@ -420,8 +414,8 @@ static void hold(tab_ahead_answers *r, size_t i, double far)
     }
 }
 
-/* A level that is the mean of n values is off by its own error, too: by 1 / n of their variance. The last value
- * alone is not such a mean. */
+/* A level that is the mean of n values is off by its own error, too: by 1 / n of their variance. The last
+ * value alone is not such a mean. */
 static double level_error(const tab_ahead_view *c, const tab_moment *m)
 {
     size_t n = c->base == TAB_PAST_LAST ? 0 : tab_history_rows(c->h[0], m->series, m->tau);
@@ -456,7 +450,8 @@ static bool answer_numbers(tab_ahead_view *c, tab_ahead_answers *r)
         size_t s = m->series < series ? m->series : series;
         bool none = s == series || isnan(simple[0]); /* no past of its own */
         double own = (double)out[TAB_AHEAD_PLAIN][i];
-        r->scale[i] = c->scale[s] * c->place[tab_ahead_place(c->h[0], m->pos)] * level_error(c, m);
+        r->scale[i] = c->scale[s] * c->place[tab_ahead_place(c->h[0]->season, c->h[0]->seasons, m->pos)] *
+                      level_error(c, m);
         r->distance[i] = tab_ahead_steps(c, m);
         out[TAB_AHEAD_BASE][i] = (float)(none ? own : simple[c->base]);
         out[TAB_AHEAD_LAST][i] = (float)(none ? own : simple[TAB_PAST_LAST]);
@@ -478,10 +473,46 @@ static bool answer_numbers(tab_ahead_view *c, tab_ahead_answers *r)
     return true;
 }
 
+/* The class of the last row of a moment's series; TAB_NULL: it has none. */
+static uint32_t class_before(const tab_ahead_view *c, const tab_moment *m)
+{
+    uint32_t row = tab_history_row(c->h[0], m->series, m->tau);
+    return row == TAB_NULL ? TAB_NULL : c->w->t->label[row];
+}
+
+/* The part of the last class in the mixture with the shares that makes the examples likeliest, by expectation
+ * and maximization; *ret. False: the arena is full. */
+static bool persistence(tab_ahead_view *c, double *ret)
+{
+    enum { ROUNDS = 50 };
+    double n = 0, *same = tab_arena_new_of(c->a, double, c->w->t->classes + 1);
+    if (same == NULL)
+        return false;
+    for (size_t i = 0; i < c->n; i++) {
+        uint32_t last = class_before(c, &c->moment[i]), own = c->w->t->label[c->moment[i].row];
+        n += last != TAB_NULL;
+        same[own] += last == own;
+    }
+    *ret = 0.5;
+    for (int round = 0; round < ROUNDS; round++) {
+        double sum = 0;
+        for (size_t k = 0; k < c->w->t->classes; k++)
+            sum += same[k] * *ret / (*ret + (1 - *ret) * c->share[0][k]);
+        *ret = n > 0 ? sum / n : 0;
+    }
+    return true;
+}
+
 static bool answer_classes(tab_ahead_view *c, tab_ahead_answers *r)
 {
     size_t n = c->asked, k = c->w->t->classes;
     asked_rows rows = { 0 };
+    if (c->w->t->label != NULL) { /* served rows are judged by nobody */
+        if (!persistence(c, &r->stays))
+            return false;
+        for (size_t i = 0; i < n; i++)
+            r->last[i] = class_before(c, &c->moment[c->n + i]);
+    }
     for (size_t i = 0; i < n; i++) {
         r->scale[i] = 1;
         for (size_t j = 0; j < k; j++) {
@@ -530,6 +561,7 @@ bool tab_ahead_room(tab_arena *a, const tab_ahead_task *t, const tab_moment *m, 
     ret->scale = tab_arena_new_of(a, double, n + 1);
     ret->moved = tab_arena_new_of(a, double, n + 1);
     ret->distance = tab_arena_new_of(a, double, n + 1);
+    ret->last = tab_arena_new_of(a, uint32_t, n + 1);
     return !tab_arena_full(a);
 }
 

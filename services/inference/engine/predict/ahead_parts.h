@@ -77,6 +77,8 @@ typedef struct {
     double *scale;         /* (n) of the row's series */
     double *distance;      /* (n) from the last row of its series that is known, where bands are read */
     double *moved;         /* (n) the value, should a level that just moved stay; NaN: none did */
+    uint32_t *last;        /* (n) classes: that of the last row of its series; TAB_NULL: none is judged */
+    double stays;          /* how much of it is borne out; the rest is the shares */
     tab_ahead_error *past; /* (pasts) of the best simple forecast at all times before the cut */
     size_t pasts, past_rows, spans; /* of so many rows; spans of the longest distance that they fall in */
 } tab_ahead_answers;
@@ -125,7 +127,7 @@ bool tab_ahead_past_errors(tab_ahead_view *c, tab_ahead_answers *ret);
 /* Steps from the last row of the moment's series that is known at it. */
 double tab_ahead_steps(const tab_ahead_view *c, const tab_moment *m);
 /* The place of a time in the first period; 0 where there is none. */
-size_t tab_ahead_place(const tab_history *h, double pos);
+size_t tab_ahead_place(const double *season, size_t seasons, double pos);
 
 /* Columns that are made of one moment: how many, and those of moment i. */
 size_t tab_ahead_made(const tab_ahead_view *c);
@@ -199,6 +201,7 @@ typedef struct {
 typedef struct {
     tab_ahead_band cuts, past;
     double share, gain;
+    double better; /* what the members' errors are of the best simple forecast's, where both were judged */
 } tab_ahead_bands;
 /* g: the growth where it is known, at any distance; NULL: as the errors have it. */
 bool tab_ahead_band_of(const tab_ahead_error *v, size_t n, size_t origins, const tab_ahead_growth *g,

@@ -175,10 +175,16 @@ static void variations(tab_ahead_view *c, double *unit)
     c->mean[h->series] = rows > 0 ? sum / rows : (double)NAN;
 }
 
-/* The place of a time in the first period; 0 where there is none. */
-size_t tab_ahead_place(const tab_history *h, double pos)
+double tab_ahead_steps(const tab_ahead_view *c, const tab_moment *m)
 {
-    double length = h->seasons > 0 ? floor(h->season[0] + 0.5) : 1;
+    uint32_t before = tab_history_row(c->h[0], m->series, m->tau);
+    return m->pos - (before == TAB_NULL ? m->tau : c->pos[before]);
+}
+
+/* The place of a time in the first period; 0 where there is none. */
+size_t tab_ahead_place(const double *season, size_t seasons, double pos)
+{
+    double length = seasons > 0 ? floor(season[0] + 0.5) : 1;
     if (!(length > 1) || length > TAB_AHEAD_PERIOD)
         return 0;
     double at = fmod(pos, length);
@@ -199,7 +205,7 @@ static bool by_place(tab_ahead_view *c)
         if (isnan(off) || m->tau - h->pos[h->from[m->series]] < length)
             continue; /* no period lies before it */
         off = fmin(fabs(off), TAB_AHEAD_FAR);
-        size_t k = tab_ahead_place(c->h[0], m->pos);
+        size_t k = tab_ahead_place(h->season, h->seasons, m->pos);
         square[k] += off * off, n[k]++;
         all += off * off, rows++;
     }
@@ -309,7 +315,7 @@ bool tab_ahead_past_errors(tab_ahead_view *c, tab_ahead_answers *ret)
     uint32_t last = 0, seen = TAB_NULL;
     for (size_t i = 0; ret->past != NULL && i < c->n; i++) {
         const tab_moment *m = &c->moment[i];
-        double at = c->scale[m->series] * c->place[tab_ahead_place(h, m->pos)];
+        double at = c->scale[m->series] * c->place[tab_ahead_place(h->season, h->seasons, m->pos)];
         double off = (c->w->y[m->row] - c->simple[i * c->kinds + c->base]) / at;
         if (isnan(off) || m->tau - h->pos[h->from[m->series]] < length)
             continue;

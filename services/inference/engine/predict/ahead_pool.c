@@ -303,7 +303,7 @@ bool tab_ahead_band_of(const tab_ahead_error *errors, size_t n, size_t origins, 
  * was: a calm stretch promises nothing. Both drawn to alike in proportion to how few independent errors say
  * so. */
 static double gain_of(const tab_ahead_error *v, const double *base, size_t n, double own,
-                      const tab_ahead_band *past)
+                      const tab_ahead_band *past, double *better)
 {
     double members = 0, simple = 0, unit = 0;
     for (size_t i = 0; i < n; i++) {
@@ -313,6 +313,7 @@ static double gain_of(const tab_ahead_error *v, const double *base, size_t n, do
     }
     double log_gain = members > 0 && simple > 0 ? 0.5 * log(members / simple) : 0;
     double wilder = fmax(0, 0.5 * log(fmax(unit, 1e-9)));
+    *better = exp(log_gain * own / (own + GAIN));
     return exp((log_gain + wilder) * own / (own + GAIN));
 }
 
@@ -334,7 +335,7 @@ static void widen(const double *base, size_t n, const tab_ahead_answers *past, t
 bool tab_ahead_bands_of(const tab_ahead_error *v, const double *base, size_t n, size_t origins,
                         const tab_ahead_growth *g, const tab_ahead_answers *past, tab_ahead_bands *ret)
 {
-    *ret = (tab_ahead_bands){ .share = 1, .gain = 1 };
+    *ret = (tab_ahead_bands){ .share = 1, .gain = 1, .better = 1 };
     if (!tab_ahead_band_of(v, n, origins, g, &ret->cuts))
         return false;
     widen(base, n, past, &ret->cuts);
@@ -343,7 +344,7 @@ bool tab_ahead_bands_of(const tab_ahead_error *v, const double *base, size_t n, 
     if (!tab_ahead_band_of(past->past, past->pasts, past->spans, g, &ret->past))
         return false;
     double own = ret->cuts.own, before = fmin(ret->past.own, (double)past->past_rows);
-    ret->gain = gain_of(v, base, n, own, &ret->past);
+    ret->gain = gain_of(v, base, n, own, &ret->past, &ret->better);
     ret->share = own / (own + TRUST * before / (before + TRUST));
     return true;
 }

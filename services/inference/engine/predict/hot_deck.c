@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* SELDOM: of fewer fitted rows with a gap nothing is learned. DECK: rows that may be donors; DONORS: rows that
- * are. By hand. */
+/* SELDOM: of fewer fitted rows with a gap nothing is learned. DECK: rows that may be donors; DONORS: rows
+ * that are. By hand. */
 enum { SELDOM = 20, DECK = 256, DONORS = 16 };
 
 typedef struct {

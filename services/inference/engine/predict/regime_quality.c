@@ -141,7 +141,8 @@ static bool says(tab_fitted *f)
     return f->split.reason != NULL;
 }
 
-/* How far out, by the range before, the rows after the middle of the labelled ones' times lie. False: memory. */
+/* How far out, by the range before, the rows after the middle of the labelled ones' times lie. False:
+ * memory. */
 static bool drifted(const tab_asked *asked, size_t rows, const double *x, double *ret)
 {
     const double *when = asked->series.when;
@@ -165,9 +166,9 @@ static bool drifted(const tab_asked *asked, size_t rows, const double *x, double
     return true;
 }
 
-/* Marks the asked rows with a number out of the range of the labelled rows. Later rows are judged by rows after
- * earlier cuts, and are out of range where they lie farther out than these did. False: the arena is full, or
- * memory. */
+/* Marks the asked rows with a number out of the range of the labelled rows. Later rows are judged by rows
+ * after earlier cuts, and are out of range where they lie farther out than these did. False: the arena is
+ * full, or memory. */
 static bool mark_far(const tab_profile *p, const bool *asked, tab_fitted *f)
 {
     f->far = tab_arena_new_of(f->arena, float, f->rows + 1);

@@ -91,8 +91,9 @@ Test(beyond, classes_are_not_sure_and_intervals_hold)
     cr_assert_not_null(strstr(p->split->reason, "have numbers beyond"), "%s", p->split->reason);
 }
 
-/* Cases numbered in time, the last of them measured in another unit: later rows did not lie so far out before,
- * and what is said of them is drawn to the shares. In the same unit they are answered as surely as before. */
+/* Cases numbered in time, the last of them measured in another unit: later rows did not lie so far out
+ * before, and what is said of them is drawn to the shares. In the same unit they are answered as surely as
+ * before. */
 static double sure_of_later(double unit)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)4 << 30);

@@ -73,13 +73,13 @@ typedef struct {
     const Tabella__Prediction *p;
 } worth;
 
-static worth answer(made *m, const char *target_name)
+static const Tabella__Prediction *run(made *m, const char *target_name, tab_task task)
 {
     tab_engine e = { .arena = m->a };
     tab_run_options o = { .threshold = 0.5,
                           .base = "base-1",
                           .target = TAB_TARGET_COLUMN,
-                          .task = TAB_TASK_REGRESSION,
+                          .task = task,
                           .target_column = tab_str_of(target_name) };
     tab_error err = { 0 };
     Tabella__Bundle *b = NULL;
@@ -88,7 +88,12 @@ static worth answer(made *m, const char *target_name)
     m->t = (tab_table){ .id = TAB_S("t"), .rows = m->rows, .cols = m->cols, .col = m->col };
     const tab_table *t = &m->t;
     cr_assert_eq(tab_engine_run(&e, &t, 1, &o, &b, &err), TAB_OK, "%s", err.message);
-    worth w = { .p = b->prediction };
+    return b->prediction;
+}
+
+static worth answer(made *m, const char *target_name)
+{
+    worth w = { .p = run(m, target_name, TAB_TASK_REGRESSION) };
     const Tabella__Results *r = w.p->missing_target_results;
     cr_assert_eq(r->n_row, m->asked);
     for (size_t i = 0; i < r->n_row; i++) {
@@ -449,6 +454,38 @@ Test(ahead, rows_in_a_gap_are_answered_as_far_from_others_as_they_are, .timeout 
     cr_expect_geq(covered[0], 0.6, "%g", covered[0]);
     cr_expect_geq(covered[1], 0.65, "%g", covered[1]);
     cr_expect_gt(wide[0], 1.5 * wide[1]);
+}
+
+/* Machines that run or stand for weeks: who says that each stays as it is knows more than half, and the
+ * answers are beside that. */
+Test(ahead, classes_are_beside_the_last_class, .timeout = 600)
+{
+    enum { MACHINES = 6, DAYS = 160, NOW = 154 };
+    static const char *const names[] = { "day", "machine", "state" };
+    made m;
+    bool runs[MACHINES] = { false };
+    open_table(&m, names, 3);
+    for (size_t d = 0; d < DAYS; d++)
+        for (size_t s = 0; s < MACHINES; s++) {
+            char day[32];
+            runs[s] = draw(10 * d + s, 41) < 0.05 ? !runs[s] : d == 0 ? s % 2 == 0 : runs[s];
+            snprintf(day, sizeof day, "2021-%02zu-%02zu", 1 + d / 28, 1 + d % 28);
+            tab_builder_text(m.b[0], tab_str_of(day));
+            name(&m, 1, "machine", s);
+            if (d >= NOW)
+                tab_builder_null(m.b[2]);
+            else
+                tab_builder_text(m.b[2], runs[s] ? TAB_S("runs") : TAB_S("stands"));
+            m.rows++;
+        }
+    const Tabella__Prediction *p = run(&m, "state", TAB_TASK_CLASSIFICATION);
+    cr_assert_geq(p->n_regimes, 1);
+    for (size_t k = 0; k < p->n_regimes; k++) {
+        cr_assert_str_eq(p->regimes[k]->regime, "later");
+        cr_expect(p->regimes[k]->baseline > 0.1 && p->regimes[k]->baseline < 0.6, "at %g days %g",
+                  p->regimes[k]->distance, p->regimes[k]->baseline);
+    }
+    tab_arena_free(m.a);
 }
 
 static void visits(made *m, bool whole)
