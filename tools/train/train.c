@@ -263,6 +263,7 @@ static void apply_stage2(const model *m, sample *s)
         tab_weigh_numbers(&s->col[k], p);
         tab_hear_identity(&s->col[k], p);
     }
+    tab_agree_items(s->ptr, s->label->table->cols);
     free(x);
 }
 
@@ -425,6 +426,7 @@ static void apply_shipped(sample *s)
         tab_weigh_numbers(&s->col[k], s->col[k].p2);
         tab_hear_identity(&s->col[k], s->col[k].p2);
     }
+    tab_agree_items(s->ptr, n);
 }
 
 /* Tables that no fit has seen: generated ones of another seed. */
