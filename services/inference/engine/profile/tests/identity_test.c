@@ -212,7 +212,7 @@ static bool of_things(const char *family)
     static const char *const alike[] = { "EE KMKR", "GB NHS", "GTIN",   "HU SZEM", "ISBN",
                                          "ISSN",    "PT NIF", "US ABA", "US NPI" };
     for (size_t i = 0; i < sizeof alike / sizeof *alike; i++)
-        if (memcmp(family, alike[i], strlen(alike[i])) == 0)
+        if (strncmp(family, alike[i], strlen(alike[i])) == 0)
             return true;
     return false;
 }
