@@ -1,6 +1,6 @@
-/* See street.h. A text is read word by word, in small letters as far as they are ASCII. Words that stand alone
- * are looked up by their first byte; those that grow together with the street's name by their ends; scripts
- * without blanks have marks that stand anywhere. */
+/* See street.h. A text is read word by word, in small letters as far as they are ASCII. Words that stand
+ * alone are looked up by their first byte; those that grow together with the street's name by their ends;
+ * scripts without blanks have marks that stand anywhere. */
 #include "services/inference/engine/profile/cells/street.h"
 
 #include "services/inference/engine/profile/cells/ascii.h"

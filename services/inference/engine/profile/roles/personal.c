@@ -1,13 +1,13 @@
-/* What makes a column personal data besides its models' answer: check digits (decision 0489), and addresses of
- * mail and telephone numbers that stand within texts (decision 0492). */
+/* What makes a column personal data besides its models' answer: check digits (decision 0489), and addresses
+ * of mail and telephone numbers that stand within texts (decision 0492). */
 #include <math.h>
 
 #include "services/inference/engine/profile/roles/stages.h"
 
 /* cells/identity.h says how many times likelier a column's values are where it is of a kind; Bayes' rule
  * multiplies the kind's role by it and scales. Books, goods and banks check their numbers alike (a Portuguese
- * tax number is an ISBN without its zero): what speaks for them multiplies every other role, so that where both
- * hold the models decide. */
+ * tax number is an ISBN without its zero): what speaks for them multiplies every other role, so that where
+ * both hold the models decide. */
 void tab_hear_identity(const tab_staged *c, float *p)
 {
     static const uint8_t role[TAB_IDENTITY_OTHER] = {
@@ -40,8 +40,8 @@ void tab_hear_identity(const tab_staged *c, float *p)
         p[r] = (float)(by[r] * (double)p[r] / sum);
 }
 
-/* A test of CONTACT passes a cell that holds none once in a thousand (as TAB_CHECK_EMAIL), so that of n such
- * cells k pass with the tail of Poisson's law. What is left is the probability that the cells do hold some. */
+/* The test passes a cell that holds none once in a thousand (as TAB_CHECK_EMAIL): of n such cells k or more
+ * pass with the tail of Poisson's law. What is left is the probability that the cells do hold some. */
 static double holds_contacts(const tab_features *f)
 {
     static const double CHANCE = 1e-3;
