@@ -99,6 +99,8 @@ static void table(tab_out *o, const Tabella__TableUnderstanding *t)
     tab_out_close(o, '}');
     if (t->grain != NULL)
         grain(o, t->grain);
+    if (t->reading.len > 0)
+        MEMBER(o, "reading", tab_out_raw(o, bundle_bytes(t->reading)));
     tab_out_key(o, "column_profile");
     tab_out_open(o, '[');
     for (size_t i = 0; i < t->n_column_profile; i++) {
@@ -557,5 +559,12 @@ void tab_bundle_run_json(tab_out *o, const Tabella__Bundle *b)
         tab_out_cstr(o, members[i][1]);
     }
     tab_bundle_json(o, b, NULL);
+    if (b->n_warnings > 0) {
+        tab_out_key(o, "warnings");
+        tab_out_open(o, '[');
+        for (size_t i = 0; i < b->n_warnings; i++)
+            tab_out_cstr(o, b->warnings[i]);
+        tab_out_close(o, ']');
+    }
     tab_out_close(o, '}');
 }

@@ -21,6 +21,7 @@ typedef struct {
     bool made;          /* of linked tables */
     bool told;          /* it tells when a row is, or of which series: it is read where it is there */
     double least, most; /* of numbers and times; NaN: none */
+    double beyond;      /* what is not known beyond them: tab_beyond_of */
 } tab_fitted_column;
 
 struct tab_fitted {
@@ -54,11 +55,13 @@ struct tab_fitted {
     tab_arrangement split; /* of the rows it was fitted on; without a target all zero */
     tab_clock clock;       /* when new rows are, and of which series */
     tab_asked asked;       /* its rows without a target; all zero where the split was told */
-    float *unknown; /* (enc->n) of a row of a new level, what its squared error grows by; new_levels.c */
-    float *left;    /* (enc->n) classes: how much of what is told of others is told of it, 0 to 1 */
-    float *far;     /* (rows) of asked rows out of range: numbers, what their squared error grows by; classes,
+    float *unknown;      /* (enc->n) of a row of a new level, what its squared error grows by; new_levels.c */
+    float *left;         /* (enc->n) classes: how much of what is told of others is told of it, 0 to 1 */
+    const char *lacking; /* what missing_shift.c found, for people; NULL: nothing */
+    bool *seldom;        /* (enc->n) hardly a labelled row lacks it; hot_deck.c */
+    float *far; /* (rows) of asked rows out of range: numbers, what their squared error grows by; classes,
                        * the share of what is told of others that is not known of them; or NULL */
-    float *few;     /* (rows) by what the squared error of rows of a level hardly seen grows; NULL: none */
+    float *few; /* (rows) by what the squared error of rows of a level hardly seen grows; NULL: none */
     tab_ahead *ahead; /* answers of those that come later; NULL: there are none */
     tab_later *later; /* what answers later rows that are served; NULL: as others, with a wider interval */
 };
@@ -71,6 +74,14 @@ double tab_target_value(const tab_fitted *f, double y); /* back to the target's 
  * be of its column's type is an error. */
 tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *t, bool strict,
                             tab_values **ret, tab_error *err) TAB_CHECKED;
+
+/* What is not known of rows beyond the range of the numbers x (rows), which goes from least to most: of
+ * numbers how many of their deviations they may move by while x moves by its range, at least one, or as far
+ * as the straight line through both; of classes the share of what is told of others, which is how far they
+ * follow x (beyond.c). False: memory. */
+bool tab_beyond_of(const tab_fitted *f, const double *x, double least, double most, double *ret) TAB_CHECKED;
+/* The same of each column, for rows that will be served. False: memory. */
+bool tab_beyond_fit(const tab_profile *p, tab_fitted *f) TAB_CHECKED;
 
 /* Says of each row of a request whether it lies beyond what was fitted, and by how much its squared error
  * grows (beyond.c). values (cols). False: the arena is full. */
