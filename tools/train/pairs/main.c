@@ -6,9 +6,9 @@
  *   train-pairs --shipped DIR...       the same with the model that is linked in
  *
  * DIR holds one folder a case: CSV files and duplicates.csv (table,row,other_row). --plain DIR adds CSV files
- * of which nobody says that they hold duplicates, --judge DIR such that are judged and not learnt from, --apart
- * DIR cases that are judged and not learnt from, --not SOURCE leaves a source's cases to be judged alone (its
- * licence, say); --verbose prints each case. */
+ * of which nobody says that they hold duplicates, --judge DIR such that are judged and not learnt from,
+ * --apart DIR cases that are judged and not learnt from, --not SOURCE leaves a source's cases to be judged
+ * alone (its licence, say); --verbose prints each case. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -184,16 +184,31 @@ static void say_bins(const char *what, const bins *b)
            error / fmax(n, 1), sure_right / fmax(sure, 1), sure, b->right[10] / fmax(b->n[10], 1), b->n[10]);
 }
 
-static void report(void)
+/* Cases that are told together. */
+enum { REAL, MADE, NONE_CASES, NONE_MADE, NONE_PLAIN, APART, NONE_APART, GROUPS };
+
+/* Sums over the cases of a group. */
+static void say_group(int g, const tally *t, double mean, double p, double r, double reach, double cases)
 {
-    static const char *const group_name[] = { "real",
+    static const char *const name[GROUPS] = { "real",
                                               "made",
                                               "no duplicates, made cases",
                                               "no duplicates, plain made",
                                               "no duplicates, plain tables",
                                               "apart",
                                               "no duplicates, apart" };
-    enum { APART = 5, GROUPS = 7 };
+    if (cases <= 0)
+        return;
+    if (g == REAL || g == MADE || g == APART)
+        printf("%-28s mean F1 %.3f, precision %.3f, recall %.3f, candidates %.3f over %.0f cases\n", name[g],
+               mean / cases, p / cases, r / cases, reach / cases, cases);
+    else
+        printf("%-28s %.0f pairs said in %.0f rows of %.0f: %.1f in 1,000 rows\n", name[g], t->said, t->rows,
+               cases, 1000 * t->said / t->rows);
+}
+
+static void report(void)
+{
     tab_arena *a = tab_arena_new(SIZE_MAX / 2);
     tally group[GROUPS] = { 0 };
     double mean[GROUPS] = { 0 }, reach[GROUPS] = { 0 }, count[GROUPS] = { 0 }, p[GROUPS] = { 0 },
@@ -218,7 +233,10 @@ static void report(void)
             for (size_t q = 0; q < all[k].s.n; q++)
                 held += all[k].label[q];
         }
-        int g = plain ? 4 : all[i].apart ? APART + none : none ? (case_made ? 2 : 3) : all[i].made;
+        int g = plain          ? NONE_PLAIN
+                : all[i].apart ? APART + none
+                : none         ? (case_made ? NONE_CASES : NONE_MADE)
+                               : all[i].made;
         group[g].right += t.right;
         group[g].said += t.said;
         group[g].rows += t.rows;
@@ -236,13 +254,7 @@ static void report(void)
         i = end;
     }
     for (int g = 0; g < GROUPS; g++)
-        if (count[g] > 0 && (g < 2 || g == APART))
-            printf("%-28s mean F1 %.3f, precision %.3f, recall %.3f, candidates %.3f over %.0f cases\n",
-                   group_name[g], mean[g] / count[g], p[g] / count[g], r[g] / count[g], reach[g] / count[g],
-                   count[g]);
-        else if (count[g] > 0)
-            printf("%-28s %.0f pairs said in %.0f rows of %.0f: %.1f in 1,000 rows\n", group_name[g],
-                   group[g].said, group[g].rows, count[g], 1000 * group[g].said / group[g].rows);
+        say_group(g, &group[g], mean[g], p[g], r[g], reach[g], count[g]);
     say_bins("real", &b[0]);
     say_bins("made", &b[1]);
     if (count[APART] > 0)

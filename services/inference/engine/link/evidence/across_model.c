@@ -117,7 +117,7 @@ static bool may_stand(const tab_across_view *g)
 
 bool tab_across_stands(const tab_across_view *g)
 {
-    static const double SOME = 0.15, EXCESS = 0.155, MOST = 0.5, LEAST = 0.05, LEAST_MANY = 0.125;
+    static const double SOME = 0.15, EXCESS = 0.155, MOST = 0.5, LEAST = 0.05, LEAST_MANY = 0.13;
     static const double RULES = 0.9, RULES_MANY = 0.35, RULES_MORE = 0.2;
     /* One partner a row explains the tables, and the rules find it. */
     if (!may_stand(g) || g->excess < (g->twins >= MANY ? LEAST_MANY : LEAST) ||

@@ -1,0 +1,74 @@
+/* Who moved is found: equal name, e-mail, telephone and birth date, another address. Whoever shares an address
+ * is no twin for that. */
+#include <stdio.h>
+
+#include "services/inference/engine/link/tests/tables.h"
+
+enum { PEOPLE = 400, HOUSEHOLD = 5, MOVED = 80, COLS = 7 };
+
+static const char *word(uint32_t k, char out[CELL])
+{
+    snprintf(out, CELL, "%s%c%s", family[k % 18], 'a' + (char)(k / 18 % 20), town[k % 7] + 1);
+    return out;
+}
+
+/* Some live with the one before; those behind the first PEOPLE are the first ones at another address, whose
+ * telephone is written otherwise. */
+static void customer(size_t r, size_t col, char out[CELL])
+{
+    size_t k = r < PEOPLE ? r : r - PEOPLE, head = k - (k % HOUSEHOLD == 1),
+           home = r < PEOPLE ? head : 5000 + k;
+    char last[CELL], road[CELL];
+    const char *first = given[chance(k, 1, 18)];
+    word(chance(head, 2, 360), last);
+    if (col == 0)
+        snprintf(out, CELL, "%s", first);
+    else if (col == 1)
+        snprintf(out, CELL, "%s", last);
+    else if (col == 2)
+        snprintf(out, CELL, "%s.%.40s%u@mail.example", first, last, chance(k, 3, 1000));
+    else if (col == 3)
+        snprintf(out, CELL, r < PEOPLE ? "(212) %u-%u" : "212 %u %u", 100 + chance(k, 4, 900),
+                 1000 + chance(k, 5, 9000));
+    else if (col == 4)
+        snprintf(out, CELL, "%u-%02u-%02u", 1940 + chance(k, 6, 60), 1 + chance(k, 7, 12),
+                 1 + chance(k, 8, 28));
+    else if (col == 5)
+        snprintf(out, CELL, "%u %.40s Lane", 1 + chance(home, 9, 200), word(chance(home, 10, 360), road));
+    else
+        word(chance(home, 11, 120), out);
+}
+
+static Tabella__Bundle *found(tab_arena *a, size_t rows)
+{
+    tab_engine e = { .arena = a };
+    tab_error err = { 0 };
+    tab_table t = table_of(a, "customers", rows, COLS, customer);
+    const tab_table *list[] = { &t };
+    tab_run_options o = TAB_RUN_DEFAULTS;
+    o.target = TAB_TARGET_NONE;
+    o.threshold = 0.5;
+    Tabella__Bundle *b;
+    cr_assert_eq(tab_engine_run(&e, list, 1, &o, &b, &err), TAB_OK, "%s", err.message);
+    return b;
+}
+
+Test(movers, are_found_and_households_are_not)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX / 2);
+    Tabella__Bundle *b = found(a, PEOPLE + MOVED);
+    cr_assert_eq(b->n_duplicates, 1);
+    const Tabella__DuplicateGroups *d = b->duplicates[0];
+    size_t right = 0;
+    for (size_t g = 0, row = 0; g < d->n_confidence; row = d->row_end[g++])
+        right += d->row_end[g] == row + 2 && d->row[row + 1] == d->row[row] + PEOPLE;
+    cr_expect_geq(right * 100, 95 * MOVED, "%zu of %d", right, MOVED);
+    cr_expect_leq((d->n_confidence - right) * 100, 5 * d->n_confidence, "%zu wrong", d->n_confidence - right);
+}
+
+Test(movers, households_alone_are_no_twins)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX / 2);
+    Tabella__Bundle *b = found(a, PEOPLE);
+    cr_expect(b->n_duplicates == 0 || b->duplicates[0]->n_confidence <= PEOPLE / 200);
+}
