@@ -112,8 +112,8 @@ enum { DROPPED_AT_ONCE = 500 };
 
 tab_status store_dataset_drop(tab_tx *tx, const char *org, const char *id, const char *owner, tab_error *err)
 {
-    /* A page of each dataset's at a time, in the order of their index: whoever drops a few reads a few, however
-     * many others have. */
+    /* A page of each dataset's at a time, in an order that only the index by datasets has: whoever drops a few
+     * reads a few, however many the others have. */
     for (int64_t n = DROPPED_AT_ONCE; n >= DROPPED_AT_ONCE;) {
         TAB_AUTO(tab_rows) *r = NULL;
         TAB_TRY(tab_tx_query(
@@ -123,7 +123,7 @@ tab_status store_dataset_drop(tab_tx *tx, const char *org, const char *id, const
             "WHERE s.org = $1 AND s.id = ANY(ARRAY(SELECT k.id FROM dropped d CROSS JOIN "
             "LATERAL (SELECT o.id FROM data_connector.snapshot o "
             "WHERE o.org = $1 AND o.dataset = d.id AND o.kept "
-            "ORDER BY o.created DESC LIMIT $4) k)) "
+            "ORDER BY o.sync_id LIMIT $4) k)) "
             "RETURNING s.id), " DROP_PIECES,
             TAB_P(tab_p_text(org), tab_p_text(id), tab_p_text(owner), tab_p_int(DROPPED_AT_ONCE))));
         n = tab_rows_int(r, 0, 0);
