@@ -91,8 +91,8 @@ tab_status store_dataset_noted(tab_tx *tx, const char *org, const char *id, tab_
                         TAB_P(tab_p_text(org), tab_p_text(id), tab_p_str(notes)));
 }
 
-/* Removes the pieces of snapshots whose rows are dropped, and the blocks that no other snapshot holds; says how
- * many snapshots. */
+/* Removes the pieces of snapshots whose rows are dropped, and the blocks that no other snapshot holds; says
+ * how many snapshots. */
 #define DROP_PIECES                                                                                 \
     "gone AS (DELETE FROM data_connector.piece p USING unkept u WHERE p.org = $1 AND p.snapshot "   \
     "= u.id "                                                                                       \
@@ -112,8 +112,8 @@ enum { DROPPED_AT_ONCE = 500 };
 
 tab_status store_dataset_drop(tab_tx *tx, const char *org, const char *id, const char *owner, tab_error *err)
 {
-    /* A page of each dataset's at a time, in an order that only the index by datasets has: whoever drops a few
-     * reads a few, however many the others have. */
+    /* A page of each dataset's at a time, in an order that only the index by datasets has: whoever drops a
+     * few reads a few, however many the others have. */
     for (int64_t n = DROPPED_AT_ONCE; n >= DROPPED_AT_ONCE;) {
         TAB_AUTO(tab_rows) *r = NULL;
         TAB_TRY(tab_tx_query(

@@ -3,9 +3,9 @@
  *
  *   shapes [CANCELS [SHAPE ...]]   each shape once to its end, then CANCELS times (6) to a random moment
  *
- * Prints CPU per cell beside the median of all shapes (goal: at most 5 x), and of the cancels the longest time
- * until the pass had ended, by the clock and by the CPU of one thread (goal: 0.2 s), with the phase in which
- * it came. Each pass is a process of its own, on two threads. */
+ * Prints CPU per cell beside the median of all shapes (goal: at most 5 x), and of the cancels the longest
+ * time until the pass had ended, by the clock and by the CPU of one thread (goal: 0.2 s), with the phase in
+ * which it came. Each pass is a process of its own, on two threads. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
