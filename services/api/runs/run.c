@@ -84,6 +84,9 @@ static tab_status read_shape(request *r, run *x, tab_error *err)
     if (x->body.n_tables + x->n_refs == 0)
         return tab_fail(err, TAB_VALIDATION, "tables",
                         "a run needs at least one table in `tables`, or `data`");
+    if (tab_json_get(tab_json_get(x->body.root, "options"), "adapt") != NULL)
+        return tab_fail(err, TAB_VALIDATION, "options.adapt",
+                        "`options.adapt` is an endpoint's: a run has no outcomes to follow");
     return TAB_OK;
 }
 
