@@ -93,29 +93,43 @@ tab_status store_dataset_noted(tab_tx *tx, const char *org, const char *id, tab_
         TAB_P(tab_p_text(org), tab_p_text(id), tab_p_str(notes), tab_p_str(reading)));
 }
 
-/* Removes the pieces of snapshots whose rows are dropped, and the blocks that no other snapshot holds. */
-#define DROP_PIECES                                                                               \
-    "gone AS (DELETE FROM data_connector.piece p USING unkept u WHERE p.org = $1 AND p.snapshot " \
-    "= u.id "                                                                                     \
-    "RETURNING p.snapshot, p.hash) DELETE FROM data_connector.block b WHERE b.org = $1 AND "      \
-    "b.hash IN "                                                                                  \
-    "(SELECT hash FROM gone) AND NOT EXISTS (SELECT 1 FROM data_connector.piece p WHERE p.org = " \
-    "$1 AND "                                                                                     \
-    "p.hash = b.hash AND p.snapshot NOT IN (SELECT snapshot FROM gone))"
+/* Removes the pieces of snapshots whose rows are dropped, and the blocks that no other snapshot holds; says
+ * how many snapshots. */
+#define DROP_PIECES                                                                                 \
+    "gone AS (DELETE FROM data_connector.piece p USING unkept u WHERE p.org = $1 AND p.snapshot "   \
+    "= u.id "                                                                                       \
+    "RETURNING p.snapshot, p.hash), freed AS (DELETE FROM data_connector.block b WHERE b.org = $1 " \
+    "AND b.hash IN "                                                                                \
+    "(SELECT hash FROM gone) AND NOT EXISTS (SELECT 1 FROM data_connector.piece p WHERE p.org = "   \
+    "$1 AND "                                                                                       \
+    "p.hash = b.hash AND p.snapshot NOT IN (SELECT snapshot FROM gone))) "                          \
+    "SELECT count(*) FROM unkept"
 
 /* The datasets meant, each found by an index. */
 #define DROPPED                                                                     \
     "dropped AS (SELECT id FROM data_connector.dataset WHERE org = $1 AND id = $2 " \
     "UNION SELECT id FROM data_connector.dataset WHERE org = $1 AND owner = $3 AND temporary)"
 
+enum { DROPPED_AT_ONCE = 500 };
+
 tab_status store_dataset_drop(tab_tx *tx, const char *org, const char *id, const char *owner, tab_error *err)
 {
-    TAB_TRY(tab_tx_query(tx, NULL, err,
-                         "WITH " DROPPED ", unkept AS (UPDATE data_connector.snapshot s "
-                         "SET kept = false "
-                         "WHERE s.org = $1 AND s.kept AND s.dataset = ANY(ARRAY(SELECT id FROM dropped)) "
-                         "RETURNING s.id), " DROP_PIECES,
-                         TAB_P(tab_p_text(org), tab_p_text(id), tab_p_text(owner))));
+    /* A page of each dataset's at a time, in an order that only the index by datasets has: whoever drops a
+     * few reads a few, however many the others have. */
+    for (int64_t n = DROPPED_AT_ONCE; n >= DROPPED_AT_ONCE;) {
+        TAB_AUTO(tab_rows) *r = NULL;
+        TAB_TRY(tab_tx_query(
+            tx, &r, err,
+            "WITH " DROPPED ", unkept AS (UPDATE data_connector.snapshot s "
+            "SET kept = false "
+            "WHERE s.org = $1 AND s.id = ANY(ARRAY(SELECT k.id FROM dropped d CROSS JOIN "
+            "LATERAL (SELECT o.id FROM data_connector.snapshot o "
+            "WHERE o.org = $1 AND o.dataset = d.id AND o.kept "
+            "ORDER BY o.sync_id LIMIT $4) k)) "
+            "RETURNING s.id), " DROP_PIECES,
+            TAB_P(tab_p_text(org), tab_p_text(id), tab_p_text(owner), tab_p_int(DROPPED_AT_ONCE))));
+        n = tab_rows_int(r, 0, 0);
+    }
     return tab_tx_query(tx, NULL, err,
                         "WITH " DROPPED ", gone AS (DELETE "
                         "FROM data_connector.dataset d "

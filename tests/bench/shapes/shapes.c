@@ -3,9 +3,9 @@
  *
  *   shapes [CANCELS [SHAPE ...]]   each shape once to its end, then CANCELS times (6) to a random moment
  *
- * Prints CPU per cell beside the median of all shapes (goal: at most 5 x), and of the cancels the longest time
- * until the pass had ended, by the clock and by the CPU of one thread (goal: 0.2 s), with the phase in which
- * it came. Each pass is a process of its own, on two threads. */
+ * Prints CPU per cell beside the median of all shapes (goal: at most 5 x), and of the cancels the longest
+ * time until the pass had ended, by the clock and by the CPU of one thread (goal: 0.2 s), with the phase in
+ * which it came. Each pass is a process of its own, on two threads. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -106,7 +106,7 @@ static const struct shape {
     { "plain", 1, 50000, 20, mixed, false },
     { "10,000 columns", 1, 100, 10000, mixed, false },
     { "64 tables", 64, 800, 20, mixed, false },
-    { "5,000 classes", 1, 100000, 10, of_classes, true },
+    { "5,000 classes", 1, 10000, 10, of_classes, true },
     { "1M rows", 1, 1000000, 4, mixed, false },
     { "all equal", 1, 50000, 20, equal, false },
     { "all unlike texts", 1, 50000, 20, unlike_texts, false },
@@ -277,9 +277,13 @@ int main(int argc, char **argv)
         const struct shape *s = &shapes[i];
         if (!wanted(s->name, argc, argv))
             continue;
-        if (!apart(s, 0, &whole[n]) || !cancels(s, n_cancels, whole[n].wall, &late[n]))
-            return EXIT_FAILURE;
-        fprintf(stderr, "# %s: %.1f s of CPU\n", s->name, whole[n].cpu);
+        if (!apart(s, 0, &whole[n]) || !cancels(s, n_cancels, whole[n].wall, &late[n])) {
+            fprintf(stderr, "# %s did not end\n", s->name);
+            continue;
+        }
+        fprintf(stderr, "# %s: %.1f s of CPU, %s %.1f; a cancel in %s was heard after %.2f s, %.2f of CPU\n",
+                s->name, whole[n].cpu, whole[n].slowest, whole[n].slowest_cpu, late[n].phase, late[n].heard,
+                late[n].heard_cpu / THREADS);
         of[n] = s;
         sorted[n] = per_cell[n] = 1e6 * whole[n].cpu / (double)(s->tables * s->rows * s->cols);
         n++;
