@@ -13,7 +13,7 @@ import sys
 
 from made import WORDS, Keys, attribute
 
-VARIANTS = 6
+VARIANTS = 20
 STYLES = ("dense", "dense", "shuffled", "gaps", "offset", "nine", "code", "letters")
 
 
@@ -38,6 +38,9 @@ class World:
         named = list(zip(columns, cells))
         for i in range(rng.randrange(1, 5)):
             what, x = attribute(rng, len(rows), len(rows))
+            if rng.random() < 0.3:  # not told of all
+                told = rng.random()
+                x = [v if rng.random() < told else None for v in x]
             named.append((f"{what}{i}", x))
         if rng.random() < 0.1:
             rng.shuffle(named)

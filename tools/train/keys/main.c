@@ -8,6 +8,7 @@
  *                                  answers
  *   train-keys --sets DIR...       references of several columns, one family left out
  *   train-keys --sets-write FILE   fits these on all and writes their weights as a header
+ *   train-keys --within DIR..., --within-write FILE   the same of references within a table
  *
  * DIR holds one folder a schema (tests/bench/keys writes them). --verbose names what is wrong and missed.
  * --not FAMILY: judges, and teaches nothing. */
@@ -19,6 +20,7 @@
 #include "services/inference/engine/keys/score.h"
 #include "tools/train/keys/schemas.h"
 #include "tools/train/keys/sets.h"
+#include "tools/train/keys/within.h"
 #include "tools/train/trees.h"
 
 enum { SCHEMAS = 512 };
@@ -404,8 +406,8 @@ int main(int argc, char **argv)
 {
     static schema s[SCHEMAS];
     static tab_key_model m;
-    const char *write = NULL, *write_sets = NULL, *silent[SCHEMAS];
-    bool shipped = false, sets = false;
+    const char *write = NULL, *write_sets = NULL, *write_within = NULL, *silent[SCHEMAS];
+    bool shipped = false, sets = false, within_table = false;
     size_t n = 0, silents = 0;
     int from = 1;
     for (; from < argc && argv[from][0] == '-'; from++) {
@@ -414,17 +416,21 @@ int main(int argc, char **argv)
         others = others || strcmp(argv[from], "--engine") == 0;
         shipped = shipped || strcmp(argv[from], "--shipped") == 0;
         sets = sets || strcmp(argv[from], "--sets") == 0;
+        within_table = within_table || strcmp(argv[from], "--within") == 0;
         if (strcmp(argv[from], "--write") == 0 && from + 1 < argc)
             write = argv[++from];
         else if (strcmp(argv[from], "--sets-write") == 0 && from + 1 < argc)
             write_sets = argv[++from];
+        else if (strcmp(argv[from], "--within-write") == 0 && from + 1 < argc)
+            write_within = argv[++from];
         else if (strcmp(argv[from], "--not") == 0 && from + 1 < argc && silents < SCHEMAS)
             silent[silents++] = argv[++from];
     }
-    others = others || sets || write_sets != NULL;
+    others = others || sets || within_table || write_sets != NULL || write_within != NULL;
     if (from == argc) {
-        fprintf(stderr, "usage: train-keys --cv [--nested] | --shipped | --engine | --write FILE | --sets | "
-                        "--sets-write FILE [--not FAMILY] [--verbose] DIR...\n");
+        fprintf(stderr,
+                "usage: train-keys --cv [--nested] | --shipped | --engine | --write FILE | --sets | "
+                "--sets-write FILE | --within | --within-write FILE [--not FAMILY] [--verbose] DIR...\n");
         return 2;
     }
     tab_arena *a = tab_arena_new(SIZE_MAX / 2);
@@ -436,6 +442,10 @@ int main(int argc, char **argv)
     bool ok = true;
     if (write_sets != NULL) {
         ok = sets_write(s, n, write_sets);
+    } else if (write_within != NULL) {
+        ok = within_write(s, n, write_within);
+    } else if (within_table) {
+        ok = within_leave_out(s, n, verbose);
     } else if (sets) {
         ok = sets_leave_out(s, n, verbose);
     } else if (write != NULL) {

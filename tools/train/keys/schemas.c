@@ -145,7 +145,13 @@ bool schema_has_set(const schema *s, const tab_key_set *x)
 static bool find_all(tab_arena *a, const tab_engine *e, const tab_views *v, schema *s)
 {
     tab_error err;
-    return tab_keys_find(e, v, 0.5, a, &s->keys, &err) == TAB_OK &&
+    bool *taken = tab_arena_new_of(a, bool, s->k.at[v->n]);
+    if (taken == NULL || tab_keys_find(e, v, 0.5, a, &s->keys, &err) != TAB_OK)
+        return false;
+    for (size_t i = 0; i < s->keys.n; i++)
+        if (tab_reference_plain(&s->keys.ref[i]))
+            taken[s->k.at[s->keys.ref[i].child_table] + s->keys.ref[i].child] = true;
+    return tab_key_within_find(e, v, &s->k, taken, a, &s->own, &s->owns, &err) == TAB_OK &&
            tab_grains_find(v, &s->keys, a, &s->grain, &err) == TAB_OK &&
            tab_key_set_search_new(e, v, &s->k, &s->keys, a, &s->search) &&
            tab_key_sets_candidates(&s->search, a, &s->set, &s->sets, &err) == TAB_OK;

@@ -5,6 +5,7 @@
 #include "services/inference/engine/keys/grain.h"
 #include "services/inference/engine/keys/inclusions.h"
 #include "services/inference/engine/keys/sets.h"
+#include "services/inference/engine/keys/within.h"
 
 /* A known foreign key of one or more columns; columns are of tab_key_columns.col. */
 typedef struct {
@@ -26,6 +27,8 @@ typedef struct {
     tab_grain *grain; /* (tables) likewise */
     tab_key_set *set; /* (sets) candidates of several columns, likewise */
     size_t sets;
+    tab_key_within *own; /* (owns) columns that may refer to another one of their table, likewise */
+    size_t owns;
     tab_key_set_search search; /* of these; where they are wanted */
     bool silent;               /* teaches nothing */
     tab_engine e;              /* of the search */

@@ -1,128 +1,34 @@
-/* See sets.h: a logistic regression by Newton's method on standardized features, with an L2 term that does not
- * touch the constant. */
+/* See sets.h. */
 #include "tools/train/keys/sets.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { D = TAB_KEY_SET_FEATURES, W = D + 1, STEPS = 50, BINS = 3 };
+#include "tools/train/keys/newton.h"
+
+enum { D = TAB_KEY_SET_FEATURES, W = D + 1, BINS = 3 };
 /* L2: of 1, 3 and 10 the one of the least log loss on kinds that are left out. */
 static const double L2 = 3;
 
-typedef struct {
-    size_t n;
-    double *x; /* (n, W), the last 1 */
-    double *y; /* (n) */
-} sample;
-
-/* Solves the symmetric a (W, W) x = b in place, by Cholesky. */
-static void solve(double a[W][W], double *b)
-{
-    for (int i = 0; i < W; i++)
-        for (int j = 0; j <= i; j++) {
-            double sum = a[i][j];
-            for (int k = 0; k < j; k++)
-                sum -= a[i][k] * a[j][k];
-            a[i][j] = i == j ? sqrt(sum) : sum / a[j][j];
-        }
-    for (int i = 0; i < W; i++) {
-        for (int k = 0; k < i; k++)
-            b[i] -= a[i][k] * b[k];
-        b[i] /= a[i][i];
-    }
-    for (int i = W - 1; i >= 0; i--) {
-        for (int k = i + 1; k < W; k++)
-            b[i] -= a[k][i] * b[k];
-        b[i] /= a[i][i];
-    }
-}
-
-/* One step of Newton's method on standardized features; the greatest change. */
-static double step(const sample *s, double *w)
-{
-    static double hessian[W][W];
-    double gradient[W], most = 0;
-    for (int i = 0; i < W; i++) {
-        gradient[i] = i < D ? L2 * w[i] : 0;
-        for (int j = 0; j < W; j++)
-            hessian[i][j] = i == j ? (i < D ? L2 : 1e-6) : 0;
-    }
-    for (size_t r = 0; r < s->n; r++) {
-        const double *x = s->x + r * W;
-        double z = 0;
-        for (int i = 0; i < W; i++)
-            z += w[i] * x[i];
-        double p = 1 / (1 + exp(-z));
-        for (int i = 0; i < W; i++) {
-            gradient[i] += (p - s->y[r]) * x[i];
-            for (int j = 0; j <= i; j++)
-                hessian[i][j] += p * (1 - p) * x[i] * x[j];
-        }
-    }
-    solve(hessian, gradient);
-    for (int i = 0; i < W; i++) {
-        w[i] -= gradient[i];
-        most = fmax(most, fabs(gradient[i]));
-    }
-    return most;
-}
-
-/* Standardizes the features and says how; a feature that never varies weighs nothing. */
-static void standardize(sample *s, double *mean, double *scale)
-{
-    for (int i = 0; i < D; i++) {
-        double sum = 0, square = 0, n = (double)s->n;
-        for (size_t r = 0; r < s->n; r++)
-            sum += s->x[r * W + i];
-        mean[i] = sum / n;
-        for (size_t r = 0; r < s->n; r++)
-            square += (s->x[r * W + i] - mean[i]) * (s->x[r * W + i] - mean[i]);
-        scale[i] = square > 0 ? sqrt(square / n) : HUGE_VAL;
-        for (size_t r = 0; r < s->n; r++)
-            s->x[r * W + i] = (s->x[r * W + i] - mean[i]) / scale[i];
-    }
-}
-
-/* The weights of all schemas that teach and are not of the family `without`; of raw features. */
+/* The weights of all schemas that teach and are not of the family `without`. */
 static bool fit(const schema *s, size_t n, const char *without, double *w)
 {
-    sample t = { 0 };
-    double mean[D], scale[D];
+    newton_rows t;
+    size_t most = 0;
     for (size_t i = 0; i < n; i++)
-        t.n += s[i].sets;
-    t.x = malloc((t.n + 1) * W * sizeof *t.x);
-    t.y = malloc((t.n + 1) * sizeof *t.y);
-    t.n = 0;
-    for (size_t i = 0; t.x != NULL && t.y != NULL && i < n; i++)
-        for (size_t q = 0; q < s[i].sets; q++) {
-            if (s[i].silent || (without != NULL && strcmp(s[i].family, without) == 0))
-                continue;
-            for (int k = 0; k < D; k++)
-                t.x[t.n * W + k] = (double)s[i].set[q].f[k];
-            t.x[t.n * W + D] = 1;
-            t.y[t.n++] = schema_has_set(&s[i], &s[i].set[q]);
-        }
-    bool ok = t.n > 0;
-    for (int i = 0; i < W; i++)
-        w[i] = 0;
-    if (ok) {
-        standardize(&t, mean, scale);
-        for (int i = 0; i < STEPS && step(&t, w) > 1e-9; i++)
-            ;
-        for (int i = 0; i < D; i++) {
-            w[i] /= scale[i];
-            w[D] -= w[i] * mean[i];
-        }
-    }
-    free(t.x);
-    free(t.y);
-    if (!ok)
-        fprintf(stderr, "train-keys: nothing to learn references of several columns from\n");
+        most += s[i].sets;
+    bool ok = newton_rows_new(&t, most, D);
+    for (size_t i = 0; ok && i < n; i++)
+        for (size_t q = 0; q < s[i].sets; q++)
+            if (!s[i].silent && (without == NULL || strcmp(s[i].family, without) != 0))
+                newton_rows_add(&t, s[i].set[q].f, schema_has_set(&s[i], &s[i].set[q]));
+    ok = ok && newton_fit(&t, L2, w);
+    newton_rows_free(&t);
     return ok;
 }
 
-bool sets_write(schema *s, size_t n, const char *path)
+bool sets_write(const schema *s, size_t n, const char *path)
 {
     static const char *const name[] = {
 #define TAB_X(name) #name,
@@ -130,27 +36,7 @@ bool sets_write(schema *s, size_t n, const char *path)
 #undef TAB_X
     };
     double w[W];
-    if (!fit(s, n, NULL, w))
-        return false;
-    FILE *f = fopen(path, "w");
-    if (f == NULL) {
-        fprintf(stderr, "%s: cannot be written\n", path);
-        return false;
-    }
-    fprintf(
-        f,
-        "/* The weights of references by several columns: of each feature of sets.h, the constant last. Made"
-        " by\n * `train-keys --sets-write FILE`. */\n#ifndef TAB_KEY_SET_WEIGHTS_H\n"
-        "#define TAB_KEY_SET_WEIGHTS_H\n\n#include \"services/inference/engine/keys/sets.h\"\n\n"
-        "static const double tab_key_set_weights[TAB_KEY_SET_FEATURES + 1] = {\n");
-    for (int i = 0; i < D; i++)
-        fprintf(f, "    [TAB_KEY_SET_F_%s] = %.4f,\n", name[i], w[i]);
-    fprintf(f, "    [TAB_KEY_SET_FEATURES] = %.4f,\n};\n\n#endif\n", w[D]);
-    if (fclose(f) != 0) {
-        fprintf(stderr, "%s: cannot be written\n", path);
-        return false;
-    }
-    return true;
+    return fit(s, n, NULL, w) && newton_write(path, "set", "SET", "sets.h", name, D, w);
 }
 
 /* What is chosen in some schemas, and how sure of it. */

@@ -3,22 +3,23 @@
  * which a share r of the rows leads nowhere is free of circles with a chance of r; where a value may also
  * lead to itself, and ends there, of r + e / m (the forests among all maps, (m + 1)^(m - 1) / m^m). So
  *
- * logit p = PRIOR - log(chance to have no circle) - log(chance to be held)
- *
- * the second by the share of the numbers in the range of both that the key holds. Where every row leads to
- * an earlier one, as of people who were hired by whom they report to, the chance of that counts instead,
- * if it is smaller: of all orders of the column's values over its rows, the share in which each leads
- * back. A column that never falls from row to row tells nothing: it numbers groups of rows, and points
- * back by itself; nor does one that says the key again in many rows. */
+ * the chance to have no circle speaks for a reference, and the chance to be held, by the share of the numbers
+ * in the range of both that the key holds. Where every row leads to an earlier one, as of people who were hired
+ * by whom they report to, the chance of that counts as well: of all orders of the column's values over its
+ * rows, the share in which each leads back. And nobody is above himself, and he who is above all has no value.
+ * A logistic regression weighs these (within_weights.h, decision 0462). A column that never falls from row to
+ * row tells nothing: it numbers groups of rows, and points back by itself; nor does one that says the key again
+ * in many rows. */
 #include "services/inference/engine/keys/within.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "services/inference/engine/keys/inclusions_internal.h"
+#include "services/inference/engine/keys/within_weights.h"
 
-/* Chosen on made schemas; the public ones measure (decision 0349). */
-static const double PRIOR = -3.5, BOUND = 7, LEAST_HELD = 0.9, SELVES = 0.1;
+/* BOUND: what evidence counts at the most. */
+static const double BOUND = 7, LEAST_HELD = 0.9, SELVES = 0.1;
 
 /* Where rows lead to. */
 typedef struct {
@@ -97,14 +98,25 @@ static double leads_back(const uint32_t *up, size_t rows, uint32_t *to)
     return sum;
 }
 
-/* The log-odds that column c refers to p, of the same table; held values in *held. back: leads_back. */
-static double log_odds(const tab_key_column *c, const tab_key_column *p, size_t rows, const shape *s,
-                       uint32_t held, double back)
+double tab_key_within_p(const tab_key_within *x, const double *weights)
 {
-    double m = held, chance = (double)s->roots / (double)rows + (s->selves > 0 ? M_E / m : 0);
+    double z = weights[TAB_KEY_WITHIN_FEATURES];
+    for (size_t i = 0; i < TAB_KEY_WITHIN_FEATURES; i++)
+        z += weights[i] * (double)x->f[i];
+    return 1 / (1 + exp(-z));
+}
+
+/* What speaks for column c to refer to p, of the same table; held values in x. back: leads_back. */
+static void say(const tab_key_column *c, const tab_key_column *p, size_t rows, const shape *s, double back,
+                tab_key_within *x)
+{
+    double m = x->held, chance = (double)s->roots / (double)rows + (s->selves > 0 ? M_E / m : 0);
     double dense = c->kind == TAB_KEY_WHOLE ? tab_key_density(c, p) : 0;
     double lucky = -m * log(fmin(fmax(dense, 1e-9), 1));
-    return PRIOR + fmin(fmax(fmax(-log(fmax(chance, 1e-9)), -back), 0) + lucky, BOUND);
+    x->f[TAB_KEY_WITHIN_F_EVIDENCE] =
+        (float)fmin(fmax(fmax(-log(fmax(chance, 1e-9)), -back), 0) + lucky, BOUND);
+    x->f[TAB_KEY_WITHIN_F_NONE] = s->roots > 0 && s->roots == rows - c->present;
+    x->f[TAB_KEY_WITHIN_F_SELVES] = s->selves > 0;
 }
 
 /* Whether c may refer to p. A column that stands once each is a chain, or another name of the row. */
@@ -133,12 +145,11 @@ static void find_parent(const tab_views *v, const tab_key_columns *k, uint32_t c
         if (!s.falls || s.roots + s.selves == 0 || s.selves > SELVES * (double)t->rows ||
             circles(up, t->rows, seen))
             continue;
-        double x = 1 / (1 + exp(-log_odds(c, p, t->rows, &s, held, leads_back(up, t->rows, seen))));
-        if (x > r->p) {
-            r->parent = (uint32_t)q;
-            r->held = held;
-            r->p = x;
-        }
+        tab_key_within x = { .child = child, .parent = (uint32_t)q, .held = held };
+        say(c, p, t->rows, &s, leads_back(up, t->rows, seen), &x);
+        x.p = tab_key_within_p(&x, tab_key_within_weights);
+        if (x.p > r->p)
+            *r = x;
     }
 }
 

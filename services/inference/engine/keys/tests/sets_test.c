@@ -7,6 +7,7 @@
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/keys/plan.h"
 #include "services/inference/engine/keys/sets.h"
+#include "services/inference/engine/keys/within_weights.h"
 
 enum { ORDERS = 200, LINES = 5, SHIPMENTS = 400, EMPLOYEES = 150, CELL = 32 };
 
@@ -295,4 +296,26 @@ Test(key_within, ages_and_numbered_groups_refer_to_no_row)
     cr_expect_null(own_of(&w, 0));
     cr_expect_null(own_of(&w, 1));
     end(&w);
+}
+
+/* Among the ids as managers are, and in no circle by luck; what tells them apart is where rows end. */
+Test(key_within, an_end_without_a_value_speaks_for_a_manager_and_oneself_above_oneself_against)
+{
+    static const struct {
+        const char *name;
+        float evidence, none, selves;
+        double least, most;
+    } cases[] = {
+        { "one director of 150", 5, 1, 0, 0.8, 1 },
+        { "the same, but the director has a number as well", 5, 0, 0, 0, 0.5 },
+        { "a row is above itself", 5, 0, 1, 0, 0.05 },
+        { "a measure that half of the rows do not have", 0.7f, 1, 0, 0, 0.2 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tab_key_within x = { .f = { [TAB_KEY_WITHIN_F_EVIDENCE] = cases[i].evidence,
+                                    [TAB_KEY_WITHIN_F_NONE] = cases[i].none,
+                                    [TAB_KEY_WITHIN_F_SELVES] = cases[i].selves } };
+        double p = tab_key_within_p(&x, tab_key_within_weights);
+        cr_expect(p >= cases[i].least && p <= cases[i].most, "%s: %.3f", cases[i].name, p);
+    }
 }
