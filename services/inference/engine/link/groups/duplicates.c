@@ -239,6 +239,39 @@ void tab_twins_hear_keys(tab_twin_pairs *s, const bool *keys)
     }
 }
 
+/* A table in which chance explains nearly all that is said has no twins. Of its pairs a likelihood ratio of w and
+ * more comes by chance to at most one in w (Markov's inequality), so the odds of a pair are at most w times the
+ * share of the pairs that are twins, which follows from what is then said of all (expectation-maximisation): of
+ * numbers that agree now and then it falls to nothing. Where it does not, the model has seen more than the
+ * columns' evidence, and stands (decision 0494). False: memory. */
+static bool hear_chance(tab_twin_pairs *s)
+{
+    enum { ROUNDS = 20 };
+    static const double NEARLY = 0.9;
+    double pairs = (double)s->rows * ((double)s->rows - 1) / 2, said = 0, twins;
+    float *own = malloc((s->n + 1) * sizeof *own);
+    if (own == NULL)
+        return false;
+    for (size_t i = 0; i < s->n; i++)
+        said += (double)s->p[i];
+    twins = said;
+    for (size_t round = 0; round < ROUNDS; round++) {
+        double sum = 0;
+        for (size_t i = 0; i < s->n; i++) {
+            double odds = exp(fmin((double)s->evidence[i], 300)) * twins / pairs;
+            own[i] = fminf(s->p[i], (float)(odds / (1 + odds)));
+            sum += (double)own[i];
+        }
+        if (sum > 0.99 * twins)
+            break;
+        twins = sum;
+    }
+    if (twins < (1 - NEARLY) * said)
+        memcpy(s->p, own, s->n * sizeof *own);
+    free(own);
+    return true;
+}
+
 tab_status tab_twins_judge(const tab_engine *e, const tab_views *v, const tab_link_table *tables,
                            size_t table, const bool *refers, tab_arena *a, tab_twin_pairs *s, tab_error *err)
 {
@@ -248,5 +281,7 @@ tab_status tab_twins_judge(const tab_engine *e, const tab_views *v, const tab_li
         return tab_no_memory(err);
     if (s->n > 0)
         hear_references(s);
+    if (s->n > 0 && !hear_chance(s))
+        return tab_no_memory(err);
     return TAB_OK;
 }

@@ -85,3 +85,32 @@ Test(duplicate_groups, of_less_confidence_are_told_where_they_are_asked_for)
     }
     cr_expect_geq(last, TWINS);
 }
+
+/* Measurements: a code, a score of three decimals and a region; two rows that agree in score and region are a
+ * coincidence, of which 600 rows make a dozen. */
+static void measurement(size_t r, size_t col, char out[CELL])
+{
+    double bell = 0;
+    for (size_t i = 0; i < 12; i++)
+        bell += (double)chance(r, 20 + i, 1000) / 1000;
+    if (col == 0)
+        snprintf(out, CELL, "%06x", chance(r, 11, 1 << 24));
+    else if (col == 1)
+        snprintf(out, CELL, "%.3f", bell - 6);
+    else
+        snprintf(out, CELL, "%c", "ABC"[chance(r, 12, 3)]);
+}
+
+Test(duplicate_groups, are_none_where_numbers_agree_now_and_then)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX / 2);
+    tab_engine e = { .arena = a };
+    tab_error err = { 0 };
+    tab_table t = table_of(a, "measured", 600, 3, measurement);
+    const tab_table *list[] = { &t };
+    tab_run_options o = TAB_RUN_DEFAULTS;
+    o.target = TAB_TARGET_NONE;
+    Tabella__Bundle *b;
+    cr_assert_eq(tab_engine_run(&e, list, 1, &o, &b, &err), TAB_OK, "%s", err.message);
+    cr_expect_eq(b->n_duplicates, 0);
+}
