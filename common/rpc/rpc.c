@@ -102,7 +102,8 @@ tab_rpc *tab_rpc_open(const tab_access *nats, const char *service)
     };
     for (size_t i = 0; i < RPC_INBOXES && ok; i++) {
         snprintf(subject, sizeof subject, "%s.%c.*", rpc->inbox, inboxes[i].kind);
-        ok = rpc_subscribe(rpc, subject, NULL, inboxes[i].fn, rpc);
+        /* twice the same answer, chunk or echo does no harm; a chunk that is asked for twice comes twice */
+        ok = rpc_subscribe(rpc, subject, inboxes[i].kind == 'h' ? NULL : "", inboxes[i].fn, rpc);
     }
     ok = ok && rpc_subscribe(rpc, "tabella.here.*", NULL, rpc_peer_heard, rpc);
     ok = ok && (rpc->timer_runs = pthread_create(&rpc->timer, NULL, watch, rpc) == 0);

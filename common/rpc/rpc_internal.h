@@ -224,6 +224,7 @@ void rpc_say_away(tab_rpc *rpc);    /* once a minute */
 void rpc_publish(tab_rpc *rpc, natsMsg *m);
 void rpc_publish_unsent(tab_rpc *rpc);
 bool rpc_subscribe_on(tab_rpc *rpc, natsConnection *nc, const rpc_sub *of, natsSubscription **ret);
+/* group NULL: this process is one; "": none. */
 bool rpc_subscribe(tab_rpc *rpc, const char *subject, const char *group, natsMsgHandler fn, void *arg);
 uint64_t rpc_new_id(tab_rpc *rpc);          /* lock held */
 uint64_t rpc_id_of(const char *subject);    /* of its last token; 0: none */

@@ -75,10 +75,13 @@ void rpc_msg_end(tab_rpc *rpc, natsMsg *m)
         natsMsg_Destroy(list[i]);
 }
 
-/* In a group of its own a process gets each message once, however many connections it has (rpc_nats.c). */
+/* In a group of its own a process gets each message once, however many connections it has (rpc_nats.c). Without
+ * one it gets it by each; NATS tells only such subscriptions that nobody listens. */
 bool rpc_subscribe_on(tab_rpc *rpc, natsConnection *nc, const rpc_sub *of, natsSubscription **ret)
 {
-    natsStatus st = natsConnection_QueueSubscribe(ret, nc, of->subject, of->group, of->fn, of->arg);
+    natsStatus st = of->group[0] == 0
+                        ? natsConnection_Subscribe(ret, nc, of->subject, of->fn, of->arg)
+                        : natsConnection_QueueSubscribe(ret, nc, of->subject, of->group, of->fn, of->arg);
     if (st == NATS_CONNECTION_CLOSED) { /* this thread may learn it before NATS' callback runs */
         rpc_say_refused(rpc);
         return false;

@@ -6,8 +6,8 @@
  *   connect --> subscribe to all that the old one has, in the same groups --> publish by it
  *           --> some time for what is on its way --> drain and close the old one
  *
- * Every subscription has a group, of this process at least: while both connections have it each message
- * comes once. Where the new one cannot be made the old one goes on. */
+ * Calls come to subscriptions in a group, of this process at least: while both connections have it each
+ * comes once. Answers may come twice. Where the new one cannot be made the old one goes on. */
 #include "common/rpc/rpc.h"
 
 #include <poll.h>
