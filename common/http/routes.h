@@ -92,6 +92,7 @@ enum {
     X(DELETE_SESSION, DELETE, "/platform/v1/session", ALL, TAB_ROUTE_PLATFORM) \
     X(GET_DATA_SNAPSHOTS, GET, "/platform/v1/data/:id/snapshots", READ, TAB_ROUTE_PAGED | TAB_ROUTE_PLATFORM) \
     X(GET_DATA_DIFF, GET, "/platform/v1/data/:id/diff", READ, TAB_ROUTE_PAGED | TAB_ROUTE_PLATFORM) \
+    X(POST_MCP, POST, "/mcp", ALL, TAB_ROUTE_BODY | TAB_ROUTE_PLATFORM) \
     X(GET_DATA_PROFILE, GET, "/platform/v1/data/:id/profile", READ, TAB_ROUTE_PLATFORM)
 /* clang-format on */
 

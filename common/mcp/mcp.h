@@ -9,7 +9,9 @@ enum {
     TAB_MCP_REQUEST = -32600,
     TAB_MCP_METHOD = -32601,
     TAB_MCP_PARAMS = -32602,
-    TAB_MCP_VERSION = -32022
+    TAB_MCP_HEADERS = -32020,
+    TAB_MCP_VERSION = -32022,
+    TAB_MCP_CALL = 1 /* no error: a call of a tool that there is */
 };
 enum { TAB_MCP_TOKENS = 4000, TAB_MCP_TOKENS_LEAST = 500, TAB_MCP_TOKENS_MOST = 1000000 };
 
@@ -38,5 +40,59 @@ void tab_mcp_tree(tab_out *o, const tab_json *of);
  * Lists and texts of `answer` are cut to the longest of a ladder of lengths with which both together have
  * at most `most` bytes; so characters / 4 are at most the budget. at: the path of `of` within the run. */
 void tab_mcp_fit(tab_out *o, const tab_json *of, const char *run, tab_str at, size_t most);
+
+/* ---- protocol.c: what every server answers alike ------------------------------------------------ */
+
+/* A tool: a sentence, its arguments as members of a JSON schema, the required ones, and the schema of its
+ * answer. */
+typedef struct {
+    const char *name, *words, *properties, *required, *answer;
+} tab_mcp_tool;
+
+/* Answers' schemas: the API's documented bundle, whose members may be left out, and cells in doubt. */
+#define TAB_MCP_BUNDLE                                                                                            \
+    "{\"type\":\"object\",\"properties\":{\"tables\":{\"type\":\"array\",\"items\":{\"type\":\"object\","         \
+    "\"properties\":{\"id\":{\"type\":\"string\"},\"rows\":{\"type\":\"integer\"},\"column_profile\":{\"type\":"  \
+    "\"array\"}}}},\"cross_table_map\":{\"type\":[\"object\",\"null\"]},\"unified_rows\":{\"type\":"              \
+    "[\"object\",\"null\"]},\"imputation\":{\"type\":[\"object\",\"null\"]},\"target_selection\":{\"type\":"      \
+    "[\"object\",\"null\"]},\"task_selection\":{\"type\":[\"object\",\"null\"]},\"prediction\":{\"type\":"        \
+    "[\"object\",\"null\"],\"properties\":{\"task_type\":{\"type\":\"string\"},\"results\":{\"type\":\"array\"}," \
+    "\"missing_target_results\":{\"type\":\"array\"},\"forecast\":{\"type\":[\"object\",\"null\"]}}},"            \
+    "\"warnings\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}}}"
+#define TAB_MCP_SUSPECTS                                                                                 \
+    "{\"type\":\"object\",\"properties\":{\"items\":{\"type\":\"array\",\"items\":{\"type\":\"object\"," \
+    "\"properties\":{\"column\":{\"type\":\"string\"},\"kind\":{\"type\":\"string\"},\"confidence\":{"   \
+    "\"type\":\"number\"},\"reason\":{\"type\":\"string\"}}}}}}"
+
+/* The place of a version among those that are spoken, the stateless one first; -1: none of them. */
+int tab_mcp_version(const tab_json *v);
+/* The version that a request of the stateless form states; NULL: a legacy one. */
+const tab_json *tab_mcp_stated(const tab_mcp_message *m);
+/* {"jsonrpc", "id", "result": { ... the caller writes members, and the end of both. stateless: of a request that
+ * states its version; its result says that it is complete. */
+void tab_mcp_begin(tab_out *o, const tab_json *id, bool stateless);
+void tab_mcp_end(tab_out *o);
+
+/* The whole answer to a request that needs no tool: 0, or the code of the error that was written.
+ * TAB_MCP_CALL: it calls one of these, and nothing was written. */
+int tab_mcp_answer(tab_out *o, const tab_mcp_message *m, const tab_mcp_tool *tool, size_t tools);
+
+/* ---- tools.c ------------------------------------------------------------------------------------- */
+
+void tab_mcp_tools(tab_out *o, const tab_mcp_tool *tool, size_t n); /* a JSON array */
+const tab_mcp_tool *tab_mcp_tool_find(const tab_mcp_tool *tool, size_t n, tab_str name);
+
+/* VALIDATION for an argument that the tool has not. *ret_bytes: what an answer may have. */
+tab_status tab_mcp_arguments(const tab_mcp_tool *tool, const tab_json *args, size_t *ret_bytes,
+                             tab_error *err) TAB_CHECKED;
+/* A whole number within bounds; *ret stays where it was not given. False: it is none. */
+bool tab_mcp_whole(const tab_json *args, const char *key, double least, double most, size_t *ret);
+
+/* The part of an answer that the arguments part, filter, offset and limit name, and its path. */
+tab_status tab_mcp_part(tab_arena *a, const tab_json *whole, const tab_json *args, tab_str *ret_path,
+                        const tab_json **ret, tab_error *err) TAB_CHECKED;
+
+/* The members of a tool's result that says what is wrong. */
+void tab_mcp_failed(tab_out *o, const tab_error *err);
 
 #endif

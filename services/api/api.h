@@ -6,6 +6,7 @@
  *   serve/cells.h and serve/serve_*.h               cells of a minute; serve calls
  *   data/datasets.h, platform/endpoints.h           tables as datasets; endpoints
  *   render/render.h, render/members.h               answers as JSON
+ *   mcp/mcp.h                                       tools of agents, as requests of these routes
  *
  *   event loop (http.c) --request--> its lane --> worker thread: dispatch.c -> handler --answer--> event loop
  *                                                                      |
@@ -124,6 +125,10 @@ struct request {
     int idempotency_headers;
     bool uncounted; /* internal authenticate */
     bool dry_run;   /* the body says so (dry_run.c) */
+    struct {
+        const char *version, *method, *name, *origin; /* NULL: no such header */
+    } mcp_header;
+    struct mcp_call *mcp; /* the tool's call that became this request (mcp/mcp.h); NULL: none */
     /* idempotency (idempotency.c) */
     char seed[TAB_ID]; /* the ids that this request's work makes are derived from it */
     bool claimed, replayed, completed;

@@ -15,6 +15,7 @@
 #include "services/api/dispatch.h"
 #include "services/api/http/clock.h"
 #include "services/api/idempotency.h"
+#include "services/api/mcp/mcp.h"
 #include "services/api/render/members.h"
 #include "services/api/serve/cells.h"
 #include "services/api/service_calls.h"
@@ -303,6 +304,7 @@ void request_finish(request *r, tab_status s, tab_error *err)
         envelope(r, err);
     }
     count_answer(r);
+    mcp_finish(r);
     tell_spent(r);
     end_span(r);
     api_leave();

@@ -58,5 +58,6 @@ handler *const api_handlers[TAB_ROUTE_COUNT] = {
     [TAB_GET_DATA_DIFF] = get_data_diff,
     [TAB_GET_DATA_PROFILE] = get_data_profile,
     [TAB_GET_OPENAPI] = get_openapi,
+    [TAB_POST_MCP] = post_mcp,
     [TAB_GET_ENDPOINT_OPENAPI] = get_endpoint_openapi,
 };

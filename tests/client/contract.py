@@ -22,8 +22,8 @@ HELPERS = {
     "endpoints.refresh_cost": "endpoints.refresh, with dry_run",
     "data.generate_cost": "data.generate, with dry_run",
 }
-# A session is a browser's: a program has its key.
-BROWSERS = {"POST_SESSION", "GET_SESSION", "DELETE_SESSION"}
+# A session is a browser's: a program has its key. An agent's client speaks a protocol of its own.
+BROWSERS = {"POST_SESSION", "GET_SESSION", "DELETE_SESSION", "POST_MCP"}
 # Arguments that are the client's own, and those that carry a field under another name.
 OWN = {"self", "wait", "progress", "timeout", "options"}
 OF_CALL = {"run": {"name"}, "jobs.download": {"path", "table"}}  # a single table's name; where a file goes

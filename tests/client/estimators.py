@@ -14,7 +14,10 @@ from rest import raises
 EXPECTED = {
     "TabellaClassifier": {},
     "TabellaRegressor": {},
-    "TabellaAnomaly": {},
+    "TabellaAnomaly": {
+        "check_outliers_train": "of three round clouds no row is set apart, and none is called an anomaly",
+        "check_outliers_fit_predict": "as check_outliers_train",
+    },
     "TabellaMatcher": {},
 }
 
@@ -31,7 +34,8 @@ def checks_of(estimator):
 
 
 def all_checks(check, show=False):
-    """Address and key come from the environment. Some minutes."""
+    """Address and key come from the environment; without them the engine in this process answers. Some
+    minutes at a service."""
     import unittest
 
     from tabella import sklearn as ours
@@ -121,6 +125,45 @@ def short(check, client):
     check("nothing is left behind", client.endpoints.list().total == 0 and client.data.list().total == 0)
     if has("pandas"):
         with_frames(check, client, ours, np)
+
+
+def local(check):
+    """Without an address: the model is in this process."""
+    if not has("sklearn", "numpy"):
+        return check.skip("scikit-learn without a service", "not installed")
+    import numpy as np
+
+    import tabella
+    from tabella import sklearn as ours
+
+    rng = np.random.RandomState(0)
+    X, Q = rng.randn(200, 3), rng.randn(40, 3)
+    y = np.where(X[:, 0] > 0, "up", "down")
+    one = ours.TabellaClassifier().fit(X, y)
+    shares = one.predict_proba(Q)
+    check("local: good classes", np.mean(one.predict(Q) == np.where(Q[:, 0] > 0, "up", "down")) > 0.85)
+    check("local: a row asked alone is answered alike", (one.predict_proba(Q[7:8]) == shares[7]).all())
+    again = pickle.loads(pickle.dumps(one))
+    check("local: pickled, it holds no model", getattr(again, "_model", None) is None)
+    check("and answers the same", (again.predict_proba(Q) == shares).all())
+    given = ours.TabellaClassifier(tabella.Local(threads=1)).fit(X, y)
+    kept = pickle.loads(pickle.dumps(given))
+    check("a Local that was given is kept in a pickle", kept.client.threads == 1)
+    check("one thread: the same", (kept.predict_proba(Q) == shares).all())
+    number = ours.TabellaRegressor().fit(X, 1000 + 50 * X[:, 0])
+    q = number.predict_quantiles(Q, [0.1, 0.5, 0.9])
+    check("local: quantiles rise", q.shape == (40, 3) and (np.diff(q, axis=1) >= 0).all())
+    error = np.mean(np.abs(number.predict(Q) - 1000 - 50 * Q[:, 0]))
+    check("local: in the target's own unit", error < 15, error)
+    away = ours.TabellaRegressor(endpoint=False).fit(X, 50 * X[:, 0])
+    check("local: rows asked together, no model", np.mean(np.abs(away.predict(Q) - 50 * Q[:, 0])) < 15)
+    strange = ours.TabellaAnomaly().fit(X).predict(np.array([[40.0, -40.0, 40.0], [0.0, 0.1, -0.1]]))
+    check("local: anomalies", list(strange) == [-1, 1], strange)
+    one.delete()
+    check("local: delete frees the model", raises(ValueError, lambda: one.predict(Q)))
+    all_checks(check)
+    if has("pandas"):
+        of_any_size(check, tabella.Local(), ours, np)
 
 
 def with_frames(check, client, ours, np):

@@ -1,5 +1,5 @@
-/* See tabella.h. */
-#include "tools/library/tabella.h"
+/* See tabella.h: what goes in, a run, and what comes out. */
+#include "tools/library/library.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,24 +9,8 @@
 #include "common/base/config.h"
 #include "common/bundle/bundle_json.h"
 #include "common/files/files.h"
-#include "services/inference/engine/engine.h"
-#include "services/inference/pool.h"
 
-enum { TABLES = 64, COLUMNS = 1 << 17, THREADS_MOST = 256, HORIZON_MOST = 10000 };
-
-struct tabella {
-    tab_arena *arena;
-    const tab_table *table[TABLES];
-    size_t n, threads;
-    tab_run_options o;
-    atomic_bool cancel;
-    bool ran, tables_given; /* not only files */
-    void (*report)(void *arg, const char *phase, double done);
-    void *report_arg;
-    tab_out result;
-    const char *notes;
-    char error[1024];
-};
+enum { THREADS_MOST = 256, HORIZON_MOST = 10000 };
 
 int tabella_interface(void)
 {
@@ -58,11 +42,12 @@ void tabella_free(tabella *t)
     if (t == NULL)
         return;
     tab_out_free(&t->result);
+    tab_fitted_free(t->fitted);
     tab_arena_free(t->arena);
     free(t);
 }
 
-static int failed(tabella *t, const char *param, const char *message)
+int library_failed(tabella *t, const char *param, const char *message)
 {
     snprintf(t->error, sizeof t->error, "%s%s%s", param, param[0] != 0 ? ": " : "", message);
     return -1;
@@ -77,15 +62,14 @@ static char *copy(tabella *t, const void *p, size_t n)
     return ret;
 }
 
-/* All of them, or none. */
-static int add(tabella *t, const tab_table *const *table, size_t n)
+int library_add(tabella *t, const tab_table *const *table, size_t n)
 {
-    if (n > TABLES - t->n)
-        return failed(t, "tables", "at most 64 are read at once");
+    if (n > LIBRARY_TABLES - t->n)
+        return library_failed(t, "tables", "at most 64 are read at once");
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < t->n + i; k++)
             if (tab_str_eq((k < t->n ? t->table[k] : table[k - t->n])->id, table[i]->id))
-                return failed(t, "tables", "two have one id: give each its own");
+                return library_failed(t, "tables", "two have one id: give each its own");
     }
     for (size_t i = 0; i < n; i++)
         t->table[t->n++] = table[i];
@@ -94,39 +78,40 @@ static int add(tabella *t, const tab_table *const *table, size_t n)
 
 int tabella_add_file(tabella *t, const char *name, const void *bytes, size_t n)
 {
-    const tab_file_limits most = { (uint64_t)1 << 40, (uint64_t)1 << 32, COLUMNS, TABLES, false };
+    const tab_file_limits most = { (uint64_t)1 << 40, (uint64_t)1 << 32, LIBRARY_COLUMNS, LIBRARY_TABLES,
+                                   false };
     char *p = copy(t, bytes, n), *called = copy(t, name, strlen(name));
     tab_file file;
     tab_error err = { 0 };
     if (p == NULL || called == NULL)
-        return failed(t, "", "out of memory");
+        return library_failed(t, "", "out of memory");
     if (tab_file_read(t->arena, tab_str_of(called), (tab_str){ p, n }, &most, &file, &err) != TAB_OK)
-        return failed(t, "", err.message);
+        return library_failed(t, "", err.message);
     if (file.notes.n > 0) {
         size_t before = strlen(t->notes);
         char *all = tab_arena_alloc(t->arena, before + file.notes.n + 2, 1);
         if (all == NULL)
-            return failed(t, "", "out of memory");
+            return library_failed(t, "", "out of memory");
         memcpy(all, t->notes, before);
         memcpy(all + before, file.notes.p, file.notes.n);
         all[before + file.notes.n] = '\n';
         t->notes = all;
     }
-    return add(t, file.table, file.n);
+    return library_add(t, file.table, file.n);
 }
 
 int tabella_add_json(tabella *t, const char *json, size_t n)
 {
-    const tab_body_limits most = { 8, TABLES, COLUMNS, 0, (uint64_t)1 << 32 };
+    const tab_body_limits most = { 8, LIBRARY_TABLES, LIBRARY_COLUMNS, 0, (uint64_t)1 << 32 };
     char *p = copy(t, json, n);
     tab_body body;
     tab_error err = { 0 };
     if (p == NULL)
-        return failed(t, "", "out of memory");
+        return library_failed(t, "", "out of memory");
     if (tab_body_read(t->arena, (tab_str){ p, n }, &most, &body, &err) != TAB_OK)
-        return failed(t, err.param, err.message);
+        return library_failed(t, err.param, err.message);
     t->tables_given = true;
-    return add(t, body.tables, body.n_tables);
+    return library_add(t, body.tables, body.n_tables);
 }
 
 static bool number(const char *s, double least, double most, double *ret)
@@ -181,36 +166,41 @@ int tabella_option(tabella *t, const char *name, const char *value)
 {
     char *s = copy(t, value, strlen(value));
     if (s == NULL)
-        return failed(t, "", "out of memory");
+        return library_failed(t, "", "out of memory");
     tab_run_options *o = &t->o;
     if (strcmp(name, "target") == 0)
-        return target(s, o) ? 0 : failed(t, name, "a column, auto or none");
+        return target(s, o) ? 0 : library_failed(t, name, "a column, auto or none");
     if (strcmp(name, "task") == 0)
-        return task(s, &o->task) ? 0 : failed(t, name, "auto, classification, regression or anomaly");
+        return task(s, &o->task) ? 0 : library_failed(t, name, "auto, classification, regression or anomaly");
     if (strcmp(name, "threshold") == 0)
-        return number(s, 0, 1, &o->threshold) ? 0 : failed(t, name, "a number from 0 to 1");
+        return number(s, 0, 1, &o->threshold) ? 0 : library_failed(t, name, "a number from 0 to 1");
     if (strcmp(name, "horizon") == 0)
-        return whole(s, HORIZON_MOST, &o->horizon) ? 0 : failed(t, name, "a whole number from 1 to 10000");
+        return whole(s, HORIZON_MOST, &o->horizon)
+                   ? 0
+                   : library_failed(t, name, "a whole number from 1 to 10000");
     if (strcmp(name, "threads") == 0)
-        return whole(s, THREADS_MOST, &t->threads) ? 0 : failed(t, name, "a whole number from 1 to 256");
+        return whole(s, THREADS_MOST, &t->threads) ? 0
+                                                   : library_failed(t, name, "a whole number from 1 to 256");
     if (strcmp(name, "anomaly-share") == 0)
-        return cut(s, TAB_CUT_SHARE, 0.5, &o->anomaly) ? 0 : failed(t, name, "a number from 0 to 0.5");
+        return cut(s, TAB_CUT_SHARE, 0.5, &o->anomaly) ? 0
+                                                       : library_failed(t, name, "a number from 0 to 0.5");
     if (strcmp(name, "anomaly-threshold") == 0)
-        return cut(s, TAB_CUT_THRESHOLD, 1, &o->anomaly) ? 0 : failed(t, name, "a number from 0 to 1");
+        return cut(s, TAB_CUT_THRESHOLD, 1, &o->anomaly) ? 0
+                                                         : library_failed(t, name, "a number from 0 to 1");
     if (strcmp(name, "explain") == 0) {
         o->explain = strcmp(s, "yes") == 0;
-        return o->explain || strcmp(s, "no") == 0 ? 0 : failed(t, name, "yes or no");
+        return o->explain || strcmp(s, "no") == 0 ? 0 : library_failed(t, name, "yes or no");
     }
     if (strcmp(name, "na") == 0) {
         o->given.missing_auto = o->given.missing_told = strcmp(s, "auto") == 0;
-        return o->given.missing_auto ? 0 : failed(t, name, "auto");
+        return o->given.missing_auto ? 0 : library_failed(t, name, "auto");
     }
     if (strcmp(name, "base") == 0)
         o->base = s;
     else if (strcmp(name, "as-of") == 0)
         o->as_of = tab_str_of(s);
     else
-        return failed(t, name, "no such option; the header of libtabella lists them");
+        return library_failed(t, name, "no such option; the header of libtabella lists them");
     return 0;
 }
 
@@ -220,7 +210,7 @@ void tabella_progress(tabella *t, void (*report)(void *arg, const char *phase, d
     t->report_arg = arg;
 }
 
-static int print(tabella *t, const Tabella__Bundle *b)
+int library_print(tabella *t, const Tabella__Bundle *b)
 {
     tab_out *o = &t->result;
     tab_bundle_run_json(o, b);
@@ -229,32 +219,41 @@ static int print(tabella *t, const Tabella__Bundle *b)
         return 0;
     tab_out_free(o);
     *o = (tab_out){ 0 };
-    return failed(t, "", "out of memory");
+    return library_failed(t, "", "out of memory");
 }
 
-int tabella_run(tabella *t)
+int library_begin(tabella *t, tab_engine *e, tab_pool **pool)
 {
     if (t->ran)
-        return failed(t, "", "this run is over: tabella_new makes another");
+        return library_failed(t, "", "this run is over: tabella_new makes another");
     if (t->n == 0)
-        return failed(t, "tables", "give 1 to 64");
+        return library_failed(t, "tables", "give 1 to 64");
     t->ran = true;
     /* as the command line, for the marks of rows that are served later as well; a table that was given needs
      * to be asked for */
     if (!t->o.given.missing_told && !t->tables_given)
         t->o.given.missing_auto = true;
-    TAB_AUTO(tab_pool) *pool = tab_pool_new(t->threads - 1, false);
-    tab_engine e = { .arena = t->arena,
-                     .cancel = &t->cancel,
-                     .progress = t->report,
-                     .progress_arg = t->report_arg,
-                     .parallel_for = pool != NULL ? tab_pool_for : NULL,
-                     .parallel_arg = pool };
+    *pool = tab_pool_new(t->threads - 1, false);
+    *e = (tab_engine){ .arena = t->arena,
+                       .cancel = &t->cancel,
+                       .progress = t->report,
+                       .progress_arg = t->report_arg,
+                       .parallel_for = *pool != NULL ? tab_pool_for : NULL,
+                       .parallel_arg = *pool };
+    return 0;
+}
+
+int tabella_run(tabella *t)
+{
+    TAB_AUTO(tab_pool) *pool = NULL;
+    tab_engine e;
     Tabella__Bundle *b = NULL;
     tab_error err = { 0 };
+    if (library_begin(t, &e, &pool) != 0)
+        return -1;
     if (tab_engine_run(&e, t->table, t->n, &t->o, &b, &err) != TAB_OK)
-        return failed(t, err.param, err.message);
-    return print(t, b);
+        return library_failed(t, err.param, err.message);
+    return library_print(t, b);
 }
 
 void tabella_cancel(tabella *t)

@@ -4,18 +4,34 @@
 ifeq ($(MODE),pic)
 LIBRARY_LD = $(filter-out -pie,$(LDFLAGS)) -shared -Wl,-z,defs,--exclude-libs,ALL,--gc-sections \
              -Wl,--version-script=tools/library/symbols.map -Wl,-soname,libtabella.so.1
-$(B)/libtabella.so: $(B)/tools/library/library.o $(B)/services/inference/pool.o \
-        $(B)/services/inference/memory.o $(B)/libengine.a $(B)/libcommon.a tools/library/symbols.map
-	@echo "  ld $@" && $(CC) $(LIBRARY_LD) $(filter %.o %.a,$^) $(LDLIBS) -o $@
+# of the command line what needs no server: the linker takes what is asked for
+$(B)/libcommands.a: $(patsubst %.c,$(B)/%.o,$(filter-out %/main.c,$(wildcard tools/tabella/*.c)))
+	@mkdir -p $(@D) && rm -f $@ && ar rcs $@ $^
+LIBRARY_O = $(patsubst %.c,$(B)/%.o,$(wildcard tools/library/*.c)) $(B)/services/inference/pool.o \
+            $(B)/services/inference/memory.o $(B)/services/data-connector/providers/sqlite_table.o \
+            $(B)/services/data-connector/source/cells.o
+$(B)/libtabella.so: $(LIBRARY_O) $(B)/libcommands.a $(B)/libengine.a $(B)/libcommon.a tools/library/symbols.map
+	@echo "  ld $@" && $(CC) $(LIBRARY_LD) $(filter %.o %.a,$^) $(LDLIBS) -lsqlite3 -o $@
 # For the wheel: what Debian has as an archive that can stand at any address is linked in, of OpenBLAS what is
-# used, so that little has to come along (decision 0431).
+# used, so that little has to come along (decision 0431). OpenBLAS' tables name every kernel of every
+# processor: those of complex and bfloat16 numbers, two thirds of them, are given one that traps (decision
+# 0486).
+BLAS_A = $(shell $(CC) -print-file-name=openblas-pthread/libopenblas.a)
 WHEEL_LIBS = -Wl,-z,text -Wl,-Bstatic -lprotobuf-c -lsodium -l:openblas-pthread/libopenblas.a -llz4 -lzstd \
-             -lsnappy -lbrotlidec -lbrotlicommon -lexpat -lutf8proc -Wl,-Bdynamic -levent -lsimdjson -lstdc++ \
+             -lsnappy -lbrotlidec -lbrotlicommon -lexpat -lutf8proc -lsqlite3 -Wl,-Bdynamic -levent -lsimdjson -lstdc++ \
              -lreadstat -lz -lm
-$(B)/wheel/libtabella.so: $(B)/libtabella.so
-	@mkdir -p $(@D) && echo "  ld $@" && \
-	$(CC) $(LIBRARY_LD) $(B)/tools/library/library.o $(B)/services/inference/pool.o \
-	    $(B)/services/inference/memory.o $(B)/libengine.a $(B)/libcommon.a $(WHEEL_LIBS) -o $@
+$(B)/wheel/no_kernels.s: tools/library/module.mk
+	@mkdir -p $(@D) && { printf '.section .note.GNU-stack,"",@progbits\n.text\nno_kernel: ud2\n'; \
+	nm $(BLAS_A) 2>/dev/null \
+	    | awk '/^[^ ]+:$$/ { table = /^setparam/ } table && $$1 == "U" && $$2 ~ /^([cz]|sb).*_[A-Z][A-Z0-9]+$$/ \
+	           { print $$2 }' | sort -u \
+	    | sed 's/.*/.globl &\n.hidden &\n.set &, no_kernel/'; } > $@
+$(B)/wheel/no_kernels.o: $(B)/wheel/no_kernels.s
+	@$(CC) -c $< -o $@
+$(B)/wheel/libtabella.so: $(B)/libtabella.so $(B)/wheel/no_kernels.o
+	@echo "  ld $@" && \
+	$(CC) $(LIBRARY_LD) $(LIBRARY_O) $(B)/wheel/no_kernels.o $(B)/libcommands.a \
+	    $(B)/libengine.a $(B)/libcommon.a $(WHEEL_LIBS) -o $@
 endif
 .PHONY: library wheel
 ## make wheel           the Python package with the engine inside, in build/dist

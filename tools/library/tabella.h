@@ -9,7 +9,7 @@
  *
  * A tabella is one run: tables and options go in, tabella_run once, the bundle comes out. Nothing is shared
  * between two of them: each may be used in a thread or a forked process of its own, a single one by one
- * thread at a time (but tabella_cancel). Nothing is printed, no network and no file is touched. Same input,
+ * thread at a time (but tabella_cancel). Nothing is printed, no network and no file is touched (but by tabella_main). Same input,
  * options and version: the same bytes for any number of threads, and those of `tabella run --json`.
  *
  * Functions that give an int give 0, or -1 and a message in tabella_error. */
@@ -56,6 +56,16 @@ TABELLA_API void tabella_progress(tabella *t, void (*report)(void *arg, const ch
 /* Runs, once. Blocks; helper threads live only within the call. */
 TABELLA_API int tabella_run(tabella *t);
 
+/* In place of tabella_run: learns the target (option target, task) from the one table, and keeps the model
+ * until tabella_free; there is no result. */
+TABELLA_API int tabella_fit(tabella *t);
+
+/* In place of tabella_run: answers the rows of t's one table, which has the columns of the fitted one in its
+ * order (cells of the target are not read). A row's answer does not depend on the rows beside it. The result
+ * is a bundle with its `prediction` alone. Of t's options explain and threads are read. A fitted tabella may
+ * serve several threads at once. */
+TABELLA_API int tabella_serve(tabella *t, const tabella *fitted);
+
 /* From any thread: a run in progress, or the one to come, ends soon with -1. */
 TABELLA_API void tabella_cancel(tabella *t);
 
@@ -65,6 +75,10 @@ TABELLA_API const char *tabella_result(const tabella *t, size_t *n);
 /* What went wrong last, and notes of files, a line each; "" where there is none. Until the next call. */
 TABELLA_API const char *tabella_error(const tabella *t);
 TABELLA_API const char *tabella_notes(const tabella *t);
+
+/* The program `tabella` with these arguments (argv[0] is its name): reads and writes files, prints, and gives
+ * the exit code. For the main of a program, once a process: it sets signals and may end the process. */
+TABELLA_API int tabella_main(int argc, char **argv);
 
 #ifdef __cplusplus
 }

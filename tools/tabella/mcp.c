@@ -1,6 +1,5 @@
 /* `tabella mcp`: the Model Context Protocol over stdin and stdout, a JSON-RPC message a line. One call at a
- * time; while the engine computes, its progress callback looks for a cancellation among the lines that wait.
- * Legacy clients open with initialize; those of 2026-07-28 state the version in each request. */
+ * time; while the engine computes, its progress callback looks for a cancellation among the lines that wait. */
 #include "tools/tabella/mcp.h"
 
 #include <errno.h>
@@ -27,9 +26,6 @@ static const char HELP[] =
     "  --help\n";
 
 enum { LINE_MOST = 1 << 20 };
-static const char *const VERSIONS[] = { "2026-07-28", "2025-11-25", "2025-06-18" };
-enum { VERSIONS_N = sizeof VERSIONS / sizeof *VERSIONS };
-static const char INFO[] = "{\"name\":\"tabella\",\"version\":\"" TAB_VERSION "\"}";
 
 typedef struct {
     mcp_tools tools;
@@ -121,107 +117,9 @@ static void progress(void *arg, const char *phase, double done)
     send_line(&o);
 }
 
-/* ---- methods ----------------------------------------------------------------------------------- */
-
-static int version_of(const tab_json *v)
-{
-    for (int i = 0; i < VERSIONS_N && v != NULL && v->kind == TAB_JSON_STRING; i++)
-        if (tab_str_eq(v->text, tab_str_of(VERSIONS[i])))
-            return i;
-    return -1;
-}
-
-static void begin(tab_out *o, const tab_mcp_message *m)
-{
-    tab_mcp_open(o, m->id);
-    tab_out_key(o, "result");
-    tab_out_open(o, '{');
-    tab_out_key(o, "resultType"); /* older clients pass over members that they do not know */
-    tab_out_cstr(o, "complete");
-}
-
-static void end(tab_out *o)
-{
-    tab_out_close(o, '}');
-    tab_out_close(o, '}');
-    send_line(o);
-}
-
-static void versions(tab_out *o)
-{
-    tab_out_open(o, '[');
-    for (int i = 0; i < VERSIONS_N; i++)
-        tab_out_cstr(o, VERSIONS[i]);
-    tab_out_close(o, ']');
-}
-
-static void cacheable(tab_out *o)
-{
-    tab_out_key(o, "ttlMs");
-    tab_out_int(o, 3600000);
-    tab_out_key(o, "cacheScope");
-    tab_out_cstr(o, "public");
-}
-
-static void initialize(server *s, const tab_mcp_message *m)
-{
-    (void)s;
-    int v = version_of(tab_json_get(m->params, "protocolVersion"));
-    tab_out o = { 0 };
-    begin(&o, m);
-    tab_out_key(&o, "protocolVersion"); /* this method belongs to the legacy versions alone */
-    tab_out_cstr(&o, VERSIONS[v > 0 ? v : 1]);
-    tab_out_key(&o, "capabilities");
-    tab_out_raw(&o, TAB_S("{\"tools\":{}}"));
-    tab_out_key(&o, "serverInfo");
-    tab_out_raw(&o, tab_str_of(INFO));
-    end(&o);
-}
-
-static void discover(server *s, const tab_mcp_message *m)
-{
-    (void)s;
-    tab_out o = { 0 };
-    begin(&o, m);
-    tab_out_key(&o, "supportedVersions");
-    versions(&o);
-    tab_out_key(&o, "capabilities");
-    tab_out_raw(&o, TAB_S("{\"tools\":{}}"));
-    tab_out_key(&o, "_meta");
-    tab_out_open(&o, '{');
-    tab_out_key(&o, "io.modelcontextprotocol/serverInfo");
-    tab_out_raw(&o, tab_str_of(INFO));
-    tab_out_close(&o, '}');
-    cacheable(&o);
-    end(&o);
-}
-
-static void ping(server *s, const tab_mcp_message *m)
-{
-    (void)s;
-    tab_out o = { 0 };
-    begin(&o, m);
-    end(&o);
-}
-
-static void list(server *s, const tab_mcp_message *m)
-{
-    (void)s;
-    tab_out o = { 0 };
-    begin(&o, m);
-    tab_out_key(&o, "tools");
-    mcp_tools_list(&o);
-    cacheable(&o);
-    end(&o);
-}
-
 static void call(server *s, const tab_mcp_message *m)
 {
     const tab_json *name = tab_json_get(m->params, "name"), *args = tab_json_get(m->params, "arguments");
-    if (name == NULL || name->kind != TAB_JSON_STRING || !mcp_tools_know(name->text)) {
-        fail(m->id, TAB_MCP_PARAMS, "no such tool: tools/list names those that there are");
-        return;
-    }
     TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX / 2);
     tab_engine e = { .arena = a,
                      .cancel = &s->cancel,
@@ -236,42 +134,14 @@ static void call(server *s, const tab_mcp_message *m)
         s->token = NULL;
     s->percent = -1;
     tab_out o = { 0 };
-    begin(&o, m);
-    if (a != NULL && mcp_tools_call(&s->tools, &e, name->text, args, &o) == TAB_OK)
-        end(&o);
-    else if (a == NULL)
+    tab_mcp_begin(&o, m->id, tab_mcp_stated(m) != NULL);
+    if (a != NULL && mcp_tools_call(&s->tools, &e, name->text, args, &o) == TAB_OK) {
+        tab_mcp_end(&o);
+        send_line(&o);
+    } else if (a == NULL)
         fail(m->id, -32603, "out of memory");
     tab_out_free(&o); /* of what was cancelled nothing is said */
     s->id = s->token = NULL;
-}
-
-static const struct {
-    const char *name;
-    void (*run)(server *s, const tab_mcp_message *m);
-} METHODS[] = { { "initialize", initialize },
-                { "server/discover", discover },
-                { "ping", ping },
-                { "tools/list", list },
-                { "tools/call", call } };
-
-static void unsupported(const tab_mcp_message *m, const tab_json *asked)
-{
-    tab_out o = { 0 };
-    tab_mcp_open(&o, m->id);
-    tab_out_key(&o, "error");
-    tab_out_open(&o, '{');
-    tab_out_key(&o, "code");
-    tab_out_int(&o, TAB_MCP_VERSION);
-    tab_out_key(&o, "message");
-    tab_out_cstr(&o, "Unsupported protocol version");
-    tab_out_key(&o, "data");
-    tab_out_open(&o, '{');
-    tab_out_key(&o, "supported");
-    versions(&o);
-    tab_out_key(&o, "requested");
-    tab_mcp_tree(&o, asked);
-    tab_out_close(&o, '}');
-    end(&o);
 }
 
 static void answer(server *s, tab_str line)
@@ -284,18 +154,13 @@ static void answer(server *s, tab_str line)
     }
     if (m.id == NULL) /* a notification: initialized, or a cancellation that came too late */
         return;
-    const tab_json *v =
-        tab_json_get(tab_json_get(m.params, "_meta"), "io.modelcontextprotocol/protocolVersion");
-    if (v != NULL && version_of(v) < 0) {
-        unsupported(&m, v);
-        return;
-    }
-    for (size_t i = 0; i < sizeof METHODS / sizeof *METHODS; i++)
-        if (tab_str_eq(m.method, tab_str_of(METHODS[i].name))) {
-            METHODS[i].run(s, &m);
-            return;
-        }
-    fail(m.id, TAB_MCP_METHOD, "no such method: initialize, server/discover, ping, tools/list, tools/call");
+    size_t tools;
+    const tab_mcp_tool *tool = mcp_tools_all(&tools);
+    tab_out o = { 0 };
+    if (tab_mcp_answer(&o, &m, tool, tools) == TAB_MCP_CALL)
+        call(s, &m);
+    else
+        send_line(&o);
 }
 
 static void serve(server *s)

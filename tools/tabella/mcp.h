@@ -23,11 +23,8 @@ typedef struct {
     size_t runs; /* ever made */
 } mcp_tools;
 
-/* The list of tools, a JSON array: schemas and hints. */
-void mcp_tools_list(tab_out *o);
-
-/* Whether there is a tool of that name. */
-bool mcp_tools_know(tab_str name);
+/* The tools that there are. */
+const tab_mcp_tool *mcp_tools_all(size_t *ret);
 
 /* One call: the members of its result (content, structuredContent, isError). e: with the caller's cancel
  * and progress; its arena lives for the call. CANCELLED: nothing was written. */

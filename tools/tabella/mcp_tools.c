@@ -29,73 +29,36 @@ static const size_t KEPT_BYTES = (size_t)1 << 30;
     COMMON ",\"dry_run\":{\"type\":\"boolean\",\"description\":\"only say how many cells it is and " \
            "what it costs\"}"
 
-static const struct {
-    const char *name, *words, *properties, *required;
-} TOOLS[] = {
+static const tab_mcp_tool TOOLS[] = {
     { "understand", "What tables are: columns, roles, links, matches, what can be predicted.",
       "\"tables\":{\"type\":\"array\",\"minItems\":1,\"maxItems\":64,\"items\":" FILE_IN "},"
       "\"target\":{\"type\":\"string\",\"description\":\"TABLE.COLUMN to predict; none (default)\"}," RUNS,
-      "\"tables\"" },
+      "\"tables\"", TAB_MCP_BUNDLE },
     { "match", "Which rows of two tables are one entity, with confidences.",
-      "\"a\":" FILE_IN ",\"b\":" FILE_IN "," RUNS, "\"a\",\"b\"" },
+      "\"a\":" FILE_IN ",\"b\":" FILE_IN "," RUNS, "\"a\",\"b\"", TAB_MCP_BUNDLE },
     { "predict", "Predict the empty cells of a column from the other rows, with confidences.",
       "\"target\":{\"type\":\"string\",\"description\":\"the column; default: one an analyst would ask "
       "for\"},\"rows\":" FILE_IN "," RUNS,
-      "\"rows\"" },
+      "\"rows\"", TAB_MCP_BUNDLE },
     { "forecast", "The next steps of every series of a table with times, with intervals.",
       "\"series\":" FILE_IN ",\"target\":{\"type\":\"string\",\"description\":\"the column whose next "
       "steps are wanted\"},\"horizon\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":10000}," RUNS,
-      "\"series\",\"target\",\"horizon\"" },
+      "\"series\",\"target\",\"horizon\"", TAB_MCP_BUNDLE },
     { "check", "Cells that are likely wrong, with confidences and suggestions.",
-      "\"table\":" FILE_IN "," RUNS, "\"table\"" },
+      "\"table\":" FILE_IN "," RUNS, "\"table\"", TAB_MCP_SUSPECTS },
     { "ask", "A part of a run that was made: lists page by page.",
       "\"run\":{\"type\":\"string\"},\"part\":{\"type\":\"string\",\"description\":\"as left_out names it: "
       "tables[0].column_profile; default: all\"},\"filter\":{\"type\":\"string\",\"description\":\"only "
       "a list's items with a text that contains this\"},\"offset\":{\"type\":\"integer\",\"minimum\":0},"
       "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":100000}," COMMON,
-      "\"run\"" },
+      "\"run\"", "{}" },
 };
 enum { TOOLS_N = sizeof TOOLS / sizeof *TOOLS };
 
-/* One shape for all: the answer's own members are those of the route's documented answer. */
-static const char OUTPUT[] =
-    "{\"type\":\"object\",\"properties\":{\"run\":{\"type\":[\"string\",\"null\"]},\"answer\":{},"
-    "\"left_out\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"part\":{\"type\":"
-    "\"string\"},\"shown\":{\"type\":\"integer\"},\"of\":{\"type\":\"integer\"}},\"required\":[\"part\","
-    "\"shown\",\"of\"]}},\"ask\":{\"type\":\"string\"}},\"required\":[\"run\",\"answer\",\"left_out\","
-    "\"ask\"],\"additionalProperties\":false}";
-
-void mcp_tools_list(tab_out *o)
+const tab_mcp_tool *mcp_tools_all(size_t *ret)
 {
-    tab_out_open(o, '[');
-    for (size_t i = 0; i < TOOLS_N; i++) {
-        tab_out_open(o, '{');
-        tab_out_key(o, "name");
-        tab_out_cstr(o, TOOLS[i].name);
-        tab_out_key(o, "description");
-        tab_out_cstr(o, TOOLS[i].words);
-        tab_out_key(o, "inputSchema");
-        tab_out_raw(o, TAB_S("{\"type\":\"object\",\"properties\":{"));
-        tab_out_bytes(o, TOOLS[i].properties, strlen(TOOLS[i].properties));
-        tab_out_bytes(o, "},\"required\":[", 14);
-        tab_out_bytes(o, TOOLS[i].required, strlen(TOOLS[i].required));
-        tab_out_bytes(o, "],\"additionalProperties\":false}", 31);
-        tab_out_key(o, "outputSchema");
-        tab_out_raw(o, tab_str_of(OUTPUT));
-        tab_out_key(o, "annotations");
-        tab_out_raw(o, TAB_S("{\"readOnlyHint\":true,\"destructiveHint\":false,\"idempotentHint\":true,"
-                             "\"openWorldHint\":false}"));
-        tab_out_close(o, '}');
-    }
-    tab_out_close(o, ']');
-}
-
-bool mcp_tools_know(tab_str name)
-{
-    for (size_t i = 0; i < TOOLS_N; i++)
-        if (tab_str_eq(name, tab_str_of(TOOLS[i].name)))
-            return true;
-    return false;
+    *ret = TOOLS_N;
+    return TOOLS;
 }
 
 /* ---- files ------------------------------------------------------------------------------------- */
@@ -229,17 +192,6 @@ static tab_status keep(mcp_tools *t, tab_out *text, const mcp_run **ret, tab_err
     return TAB_OK;
 }
 
-static bool whole(const tab_json *args, const char *key, double least, double most, size_t *ret)
-{
-    const tab_json *x = tab_json_get(args, key);
-    if (x == NULL)
-        return true;
-    if (x->kind != TAB_JSON_NUMBER || !(x->num >= least && x->num <= most) || x->num != floor(x->num))
-        return false;
-    *ret = (size_t)x->num;
-    return true;
-}
-
 static tab_status computed(tab_engine *e, tab_str tool, const tab_json *args, const tables *in, tab_out *o,
                            tab_error *err)
 {
@@ -259,7 +211,7 @@ static tab_status computed(tab_engine *e, tab_str tool, const tab_json *args, co
         opt.target_column = target->text;
     }
     if (tab_str_eq(tool, TAB_S("forecast")) || horizon != NULL) {
-        if (horizon == NULL || !whole(args, "horizon", 1, 10000, &opt.horizon))
+        if (horizon == NULL || !tab_mcp_whole(args, "horizon", 1, 10000, &opt.horizon))
             return tab_fail(err, TAB_VALIDATION, "horizon", "horizon is a whole number from 1 to 10000");
     }
     Tabella__Bundle *b = NULL;
@@ -272,92 +224,18 @@ static tab_status computed(tab_engine *e, tab_str tool, const tab_json *args, co
 
 /* ---- calls ------------------------------------------------------------------------------------- */
 
-/* The part that a path names: names parted by dots, places in brackets. NULL: none. */
-static const tab_json *part_of(const tab_json *of, tab_str path)
-{
-    size_t i = 0;
-    while (of != NULL && i < path.n) {
-        if (path.p[i] == '[') {
-            size_t k = 0;
-            for (i++; i < path.n && path.p[i] >= '0' && path.p[i] <= '9' && k < 1000000000; i++)
-                k = 10 * k + (size_t)(path.p[i] - '0');
-            if (of->kind != TAB_JSON_ARRAY || i == path.n || path.p[i++] != ']')
-                return NULL;
-            for (of = of->first; of != NULL && k > 0; k--)
-                of = of->next;
-            continue;
-        }
-        i += path.p[i] == '.';
-        size_t from = i;
-        while (i < path.n && path.p[i] != '.' && path.p[i] != '[')
-            i++;
-        const tab_json *m = of->kind == TAB_JSON_OBJECT && i > from ? of->first : NULL;
-        while (m != NULL && !tab_str_eq(m->key, (tab_str){ path.p + from, i - from }))
-            m = m->next;
-        of = m;
-    }
-    return of;
-}
-
-static bool holds(const tab_json *of, tab_str word)
-{
-    if (of->kind == TAB_JSON_STRING && memmem(of->text.p, of->text.n, word.p, word.n) != NULL)
-        return true;
-    bool container = of->kind == TAB_JSON_ARRAY || of->kind == TAB_JSON_OBJECT;
-    for (const tab_json *m = container ? of->first : NULL; m != NULL; m = m->next)
-        if (holds(m, word))
-            return true;
-    return false;
-}
-
-/* Items of a list from offset on that hold the word, at most limit of them. */
-static const tab_json *page(tab_arena *a, const tab_json *list, tab_str word, size_t offset, size_t limit)
-{
-    tab_json *copy = tab_arena_alloc(a, 1, sizeof *copy), **end;
-    if (copy == NULL)
-        return NULL;
-    *copy = (tab_json){ .kind = TAB_JSON_ARRAY };
-    end = &copy->first;
-    for (const tab_json *m = list->first; m != NULL && copy->count < limit; m = m->next) {
-        if ((word.n > 0 && !holds(m, word)) || (offset > 0 && offset-- > 0))
-            continue;
-        tab_json *item = tab_arena_alloc(a, 1, sizeof *item);
-        if (item == NULL)
-            return NULL;
-        *item = *m;
-        item->next = NULL;
-        *end = item;
-        end = &item->next;
-        copy->count++;
-    }
-    return copy;
-}
-
 static tab_status ask(mcp_tools *t, tab_arena *a, const tab_json *args, size_t most, tab_out *o,
                       tab_error *err)
 {
-    const tab_json *name = tab_json_get(args, "run"), *part = tab_json_get(args, "part"),
-                   *filter = tab_json_get(args, "filter");
-    size_t offset = 0, limit = 100000;
+    const tab_json *name = tab_json_get(args, "run"), *of;
     const mcp_run *r = NULL;
+    tab_str path;
     for (size_t i = 0; i < MCP_RUNS && name != NULL && name->kind == TAB_JSON_STRING; i++)
         if (t->run[i].bundle != NULL && tab_str_eq(name->text, tab_str_of(t->run[i].name)))
             r = &t->run[i];
     if (r == NULL)
         return tab_fail(err, TAB_NOT_FOUND, "run", "no such run: the last 8 are kept; run the tool again");
-    if (!whole(args, "offset", 0, 1e9, &offset) || !whole(args, "limit", 1, 100000, &limit) ||
-        (part != NULL && part->kind != TAB_JSON_STRING) ||
-        (filter != NULL && filter->kind != TAB_JSON_STRING))
-        return tab_fail(err, TAB_VALIDATION, "arguments",
-                        "part and filter are texts, offset is from 0, limit from 1 to 100000");
-    tab_str path = part != NULL ? part->text : TAB_S("");
-    const tab_json *of = part_of(r->bundle, path);
-    if (of == NULL)
-        return tab_fail(err, TAB_NOT_FOUND, "part", "no such part: name one as left_out does");
-    if (of->kind == TAB_JSON_ARRAY)
-        of = page(a, of, filter != NULL ? filter->text : TAB_S(""), offset, limit);
-    if (of == NULL)
-        return tab_no_memory(err);
+    TAB_TRY(tab_mcp_part(a, r->bundle, args, &path, &of, err));
     tab_mcp_fit(o, of, r->name, path, most);
     return TAB_OK;
 }
@@ -378,63 +256,37 @@ static tab_status dry(tab_arena *a, const tables *in, size_t most, tab_out *o, t
     return TAB_OK;
 }
 
-/* Only what the tool's inputSchema names. */
-static tab_status known_arguments(tab_str name, const tab_json *args, tab_error *err)
+static tab_status call(mcp_tools *t, tab_engine *e, const tab_mcp_tool *tool, const tab_json *args,
+                       tab_out *o, tab_error *err)
 {
-    const char *properties = "";
-    for (size_t i = 0; i < TOOLS_N; i++)
-        if (tab_str_eq(name, tab_str_of(TOOLS[i].name)))
-            properties = TOOLS[i].properties;
-    for (const tab_json *m = args != NULL ? args->first : NULL; m != NULL; m = m->next) {
-        char key[64];
-        int n = snprintf(key, sizeof key, "\"%.*s\":{", TAB_STR(m->key));
-        if (m->key.n >= 32 || n < 0 || strstr(properties, key) == NULL)
-            return tab_fail(err, TAB_VALIDATION, "arguments",
-                            "%.*s is no argument of this tool: see its inputSchema",
-                            (int)(m->key.n < 32 ? m->key.n : 32), m->key.p);
-    }
-    return TAB_OK;
-}
-
-static tab_status call(mcp_tools *t, tab_engine *e, tab_str name, const tab_json *args, tab_out *o,
-                       tab_error *err)
-{
-    size_t tokens = TAB_MCP_TOKENS;
+    size_t most = 0;
     tables in = { .n = 0 };
     tab_out text = { 0 };
     const mcp_run *r = NULL;
-    TAB_TRY(known_arguments(name, args, err));
-    if (!whole(args, "max_tokens", TAB_MCP_TOKENS_LEAST, TAB_MCP_TOKENS_MOST, &tokens))
-        return tab_fail(err, TAB_VALIDATION, "max_tokens", "max_tokens is from 500 to 1000000");
+    tab_str name = tab_str_of(tool->name);
+    TAB_TRY(tab_mcp_arguments(tool, args, &most, err));
     if (tab_str_eq(name, TAB_S("ask")))
-        return ask(t, e->arena, args, 4 * tokens, o, err);
+        return ask(t, e->arena, args, most, o, err);
     TAB_TRY(read_tables(t, e->arena, args, &in, err));
     const tab_json *dry_run = tab_json_get(args, "dry_run");
     if (dry_run != NULL && dry_run->yes)
-        return dry(e->arena, &in, 4 * tokens, o, err);
+        return dry(e->arena, &in, most, o, err);
     tab_status s = computed(e, name, args, &in, &text, err);
     if (s == TAB_OK)
         s = keep(t, &text, &r, err);
     tab_out_free(&text);
     if (s == TAB_OK)
-        tab_mcp_fit(o, r->bundle, r->name, TAB_S(""), 4 * tokens);
+        tab_mcp_fit(o, r->bundle, r->name, TAB_S(""), most);
     return s;
 }
 
 tab_status mcp_tools_call(mcp_tools *t, tab_engine *e, tab_str name, const tab_json *arguments, tab_out *o)
 {
     tab_error err = { 0 };
-    char words[sizeof err.param + sizeof err.message + 4];
-    tab_status s = call(t, e, name, arguments, o, &err);
-    if (s == TAB_OK || s == TAB_CANCELLED)
-        return s;
-    snprintf(words, sizeof words, "%s%s%s", err.param, err.param[0] != 0 ? ": " : "", err.message);
-    tab_out_key(o, "content");
-    tab_out_raw(o, TAB_S("[{\"type\":\"text\",\"text\":"));
-    o->comma = false;
-    tab_out_cstr(o, words);
-    tab_out_bytes(o, "}]", 2);
-    tab_out_key(o, "isError");
-    tab_out_bool(o, true);
-    return TAB_OK;
+    const tab_mcp_tool *tool = tab_mcp_tool_find(TOOLS, TOOLS_N, name);
+    tab_status s = tool != NULL ? call(t, e, tool, arguments, o, &err)
+                                : tab_fail(&err, TAB_NOT_FOUND, "name", "no such tool");
+    if (s != TAB_OK && s != TAB_CANCELLED)
+        tab_mcp_failed(o, &err);
+    return s == TAB_CANCELLED ? s : TAB_OK;
 }

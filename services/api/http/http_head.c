@@ -17,6 +17,14 @@ bool http_header_in(request *r, const char *name, tab_str given, tab_str *identi
         r->content_encoding = value.p;
     else if (strcasecmp(name, "Accept") == 0)
         r->accept = value.p;
+    else if (strcasecmp(name, "MCP-Protocol-Version") == 0)
+        r->mcp_header.version = value.p;
+    else if (strcasecmp(name, "Mcp-Method") == 0)
+        r->mcp_header.method = value.p;
+    else if (strcasecmp(name, "Mcp-Name") == 0)
+        r->mcp_header.name = value.p;
+    else if (strcasecmp(name, "Origin") == 0)
+        r->mcp_header.origin = value.p;
     else if (strcasecmp(name, "X-Tabella-Trace") == 0)
         r->trace = value.p;
     else if (strcasecmp(name, "X-Tabella-Address") == 0 && value.n < 46) /* INET6_ADDRSTRLEN */

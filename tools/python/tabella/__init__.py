@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         Uploaded,
         Usage,
     )
-    from ._verbs import check, dedupe, fill, forecast, match, profile, run
+    from ._verbs import check, dedupe, fill, forecast, match, predict, profile, run
 
 __all__ = [
     "APIConnectionError",
@@ -88,6 +88,7 @@ __all__ = [
     "fill",
     "forecast",
     "match",
+    "predict",
     "profile",
     "run",
 ]
@@ -105,7 +106,7 @@ _NAMES = {
     "_local": "Local",
     "_resource": "Page",
     "_types": "Cost Data Endpoint Generated Job Key Model Report ReportSummary Sync Uploaded Usage",
-    "_verbs": "check dedupe fill forecast match profile run",
+    "_verbs": "check dedupe fill forecast match predict profile run",
 }
 _WHERE = {name: module for module, names in _NAMES.items() for name in names.split()}
 

@@ -234,6 +234,25 @@ def table_of(id: str, x: Any) -> Table:
     )
 
 
+def behind(first: Table, second: Table) -> Table:
+    """The first one's rows and behind them the second's, by the first one's columns; a column that the second
+    lacks is missing there."""
+    n, at = first.rows, {c: i for i, c in reversed(list(enumerate(second.columns)))}
+    same = second.columns == first.columns
+
+    def both(one: Column, two: Optional[Column]) -> Column:
+        def read(a: int, b: int) -> List[Any]:
+            known = one(a, min(b, n)) if a < n else []
+            start, end = max(a - n, 0), max(b - n, 0)
+            return [*known, *(two(start, end) if two is not None and end > 0 else [None] * (end - start))]
+
+        return read
+
+    places = [i if same else at.get(c) for i, c in enumerate(first.columns)]
+    reads = [both(r, None if i is None else second.read[i]) for r, i in zip(first.read, places)]
+    return Table(first.id, first.columns, n + second.rows, reads, "", None)
+
+
 def tables_of(x: Any, name: str) -> Tuple[List[Table], bool]:
     """The tables of a call, and whether it is a single one that has no name of its own. Tables in the API's
     own form ({"id", "columns", "rows"}, or a list of such) have theirs."""

@@ -10,7 +10,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 from ._bundle import Bundle
 from ._errors import TabellaError
-from ._frames import TablesBody, tables_of
+from ._frames import Table, TablesBody, tables_of
 from ._resource import Target
 
 INTERFACE = 1  # of the library, that this file is written for
@@ -39,6 +39,8 @@ def _load(path: Optional[Path]) -> ctypes.CDLL:
         "option": (ctypes.c_int, [pointer, text, text]),
         "progress": (None, [pointer, _Report, pointer]),
         "run": (ctypes.c_int, [pointer]),
+        "fit": (ctypes.c_int, [pointer]),
+        "serve": (ctypes.c_int, [pointer, pointer]),
         "cancel": (None, [pointer]),
         "result": (pointer, [pointer, ctypes.POINTER(size)]),
         "error": (text, [pointer]),
@@ -112,8 +114,7 @@ class Local:
         )
         if missing_values is not None:
             options["na"] = missing_values
-        body = b"".join(TablesBody(given, {}).pieces())
-        raw = self._run([lambda t: self._lib.tabella_add_json(t, body, len(body))], options, progress)
+        raw = self._run(self._adders(given), options, progress)
         return Bundle.of(json.loads(raw), given, single, None)
 
     def run_files(
@@ -155,11 +156,40 @@ class Local:
         raw = self._run([adder(p) for p in paths], options, progress)
         return Bundle.of(json.loads(raw), [], False, None)
 
+    def fit(
+        self,
+        table: Any,
+        *,
+        target: Target = None,
+        task: Optional[str] = None,
+        base: Optional[str] = None,
+        missing_values: Optional[str] = None,
+        anomaly_share: Optional[float] = None,
+        anomaly_threshold: Optional[float] = None,
+        progress: Optional[Callable[[str, float], None]] = None,
+    ) -> Fitted:
+        """A model of one table, as an endpoint of the service is one: rows are asked of it again and again,
+        and each is answered by itself. Arguments as of `run`."""
+        given, _ = tables_of(table, "table")
+        names = ("task", "base", "anomaly-share", "anomaly-threshold", "na")
+        told = dict(zip(names, (task, base, anomaly_share, anomaly_threshold, missing_values)))
+        options = self._said({**told, "target": target})
+        done = self._task(self._adders(given), options, progress, self._lib.tabella_fit)
+        return Fitted(self, done, given[0].id)
+
+    def _adders(self, tables: Sequence[Table]) -> List[Callable[[int], int]]:
+        body = b"".join(TablesBody(tables, {}).pieces())
+        return [lambda t: int(self._lib.tabella_add_json(t, body, len(body)))]
+
     def _options(self, target: Target, *rest: Any) -> Dict[str, str]:
         names = ("task", "base", "threshold", "explain", "horizon", "as-of", "anomaly-share")
         given = dict(zip((*names, "anomaly-threshold"), rest))
         given["explain"] = "yes" if given["explain"] else "no"
-        given["target"] = "none" if target is False else target
+        return self._said({**given, "target": target})
+
+    def _said(self, given: Dict[str, Any]) -> Dict[str, str]:
+        """Options as the library takes them."""
+        given["target"] = "none" if given.get("target") is False else given.get("target")
         given["threads"] = self.threads
         for k, v in given.items():
             if v is not None and (isinstance(v, bool) or not isinstance(v, (str, int, float))):
@@ -168,15 +198,27 @@ class Local:
 
     def _run(self, adders: Sequence[Callable[[int], int]], options: Dict[str, str], progress: Any) -> bytes:
         """The bundle's JSON, byte for byte that of the command line."""
-        lib, task = self._lib, _Task(self._lib, progress)
-        t = task.at
+        return self._result(self._task(adders, options, progress, self._lib.tabella_run))
+
+    def _task(
+        self,
+        adders: Sequence[Callable[[int], int]],
+        options: Dict[str, str],
+        progress: Any,
+        call: Callable[[int], int],
+    ) -> _Task:
+        """One of the library's that is over: tables and options in, then this call."""
+        task = _Task(self._lib, progress)
         for add in adders:
-            self._must(t, add(t))
+            self._must(task.at, add(task.at))
         for key, value in options.items():
-            self._must(t, lib.tabella_option(t, key.encode(), value.encode()))
-        self._must(t, task.wait())
+            self._must(task.at, self._lib.tabella_option(task.at, key.encode(), value.encode()))
+        self._must(task.at, task.wait(call))
+        return task
+
+    def _result(self, task: _Task) -> bytes:
         n = ctypes.c_size_t()
-        at = lib.tabella_result(t, ctypes.byref(n))
+        at = self._lib.tabella_result(task.at, ctypes.byref(n))
         return ctypes.string_at(at, n.value)
 
     def _must(self, t: int, rc: int) -> None:
@@ -201,14 +243,14 @@ class _Task:
     def __del__(self) -> None:
         self._lib.tabella_free(self.at)
 
-    def wait(self) -> int:
+    def wait(self, call: Callable[[int], int]) -> int:
         """Computes in a thread: the calling one stays free to be interrupted."""
         answer: List[int] = []
         over = threading.Event()
 
         def compute() -> None:
             try:
-                answer.append(self._lib.tabella_run(self.at))
+                answer.append(call(self.at))
             finally:
                 over.set()
 
@@ -222,6 +264,26 @@ class _Task:
                 worker.join()
             raise
         return answer[0]
+
+
+class Fitted:
+    """A model in this process, which `Local.fit` made. Several threads may ask it at once."""
+
+    def __init__(self, local: Local, task: _Task, name: str) -> None:
+        self._local, self._held, self._name = local, task, name
+
+    def serve(
+        self, rows: Any, *, explain: bool = False, progress: Optional[Callable[[str, float], None]] = None
+    ) -> Bundle:
+        """The bundle of new rows, of which `predictions` is known: one for each. The rows have the columns
+        of the fitted table in its order, the target's too, whose cells may be missing.
+        """
+        local, fitted = self._local, self._held.at
+        given, single = tables_of(rows, self._name)
+        options = {"explain": "yes" if explain else "no", "threads": str(local.threads)}
+        call = local._lib.tabella_serve
+        done = local._task(local._adders(given), options, progress, lambda t: int(call(t, fitted)))
+        return Bundle.of(json.loads(local._result(done)), given, single, None)
 
 
 def _again(library: Optional[Path], threads: Optional[int]) -> Local:

@@ -1,29 +1,32 @@
-"""Estimators of scikit-learn that fit and predict by the service. Needs scikit-learn 1.2 or later.
+"""Estimators of scikit-learn, by the engine in this process or by the service. Needs scikit-learn 1.2 or later.
 
     from tabella.sklearn import TabellaClassifier
 
-    model = TabellaClassifier().fit(X, y)       # an endpoint is made of X and y
+    model = TabellaClassifier().fit(X, y)
     model.predict_proba(X_new)
-    model.delete()                              # the endpoint and its data
 
-An endpoint answers each row by itself. With `endpoint=False` nothing is kept by the service: fit stores the
-rows here, and each prediction sends them along with the rows in question, whose answers may then depend on
-which rows are asked together (decision 0291)."""
+Where no TABELLA_URL is set, fit keeps the rows and a model of them here; a pickle holds the rows, of which what
+is read back makes the same model when it is asked. With the address of a service fit makes an endpoint of X and
+y, which `model.delete()` ends. Either answers each row by itself. With `endpoint=False` no model is kept: each
+prediction reads the fitted rows along with the rows in question, whose answers may then depend on which rows
+are asked together (decisions 0291, 0485)."""
 
 from __future__ import annotations
 
 import functools
 import os
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin, RegressorMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from ._client import Tabella
 from ._errors import ConflictError, TabellaError
-from ._frames import Table, cell, table_of
+from ._frames import Table, behind, cell, table_of
+from ._local import Fitted, Local
 from ._transport import pause
 
 try:
@@ -37,12 +40,14 @@ UNIT = (1 + 5**0.5) / 2  # no ratio of whole numbers
 SERVED = 10_000  # rows of one serve call, the service's limit
 UNPINNED_S = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)  # a deleted endpoint lets go of its data a moment later
 
+Client = Union[Tabella, Local]
+
 __all__ = ["TabellaAnomaly", "TabellaClassifier", "TabellaMatcher", "TabellaRegressor"]
 
 
 @functools.lru_cache(maxsize=4)
-def _from_environment(url: Optional[str], key: Optional[str]) -> Tabella:
-    return Tabella(key, url)
+def _from_environment(url: str, key: Optional[str]) -> Client:
+    return Tabella(key, url) if url else Local()
 
 
 def _checked(estimator: Any, X: Any, reset: bool, **more: Any) -> Any:
@@ -75,19 +80,6 @@ def _names(columns: Sequence[str]) -> List[str]:
     return [place(i) if not c or c == TARGET else c for i, c in enumerate(columns)]
 
 
-def _joined(first: Table, second: Table) -> Table:
-    n = first.rows
-
-    def both(one: Any, two: Any) -> Any:
-        return lambda a, b: [
-            *(one(a, min(b, n)) if a < n else []),
-            *(two(max(a - n, 0), b - n) if b > n else []),
-        ]
-
-    read = [both(one, two) for one, two in zip(first.read, second.read)]
-    return Table(ROWS, first.columns, n + second.rows, read, "", None)
-
-
 def _part(table: Table, start: int, end: int) -> Table:
     def shifted(read: Any) -> Any:
         return lambda a, b: read(a + start, b + start)
@@ -98,18 +90,28 @@ def _part(table: Table, start: int, end: int) -> Table:
 class _Common(BaseEstimator):  # type: ignore[misc]
     """What all of them share: the client, and what scikit-learn asks of every estimator."""
 
-    client: Optional[Tabella]
+    client: Optional[Client]
 
-    def _service(self) -> Tabella:
+    def _engine(self) -> Client:
+        """What answers: the client given, the service of the environment, or the engine in this process."""
         if self.client is not None:
             return self.client
-        return _from_environment(os.environ.get("TABELLA_URL"), os.environ.get("TABELLA_API_KEY"))
+        url = (os.environ.get("TABELLA_URL") or "").strip()
+        return _from_environment(url, os.environ.get("TABELLA_API_KEY"))
+
+    def _service(self) -> Tabella:
+        engine = self._engine()
+        if isinstance(engine, Local):
+            raise TabellaError("an endpoint of the service needs one: set TABELLA_URL, or give a client")
+        return engine
 
     def __getstate__(self) -> Dict[str, Any]:
-        """A pickle holds no client, which has a key: what is read back takes the environment's."""
+        """A pickle holds no client of the service, which has a key: what is read back takes the
+        environment's."""
         state = dict(super().__getstate__())
-        if "client" in state:
+        if isinstance(state.get("client"), Tabella):
             state["client"] = None
+        state.pop("_model", None)
         return state
 
     def _more_tags(self) -> Dict[str, Any]:  # before scikit-learn 1.6
@@ -123,13 +125,14 @@ class _Common(BaseEstimator):  # type: ignore[misc]
 
 
 class _Estimator(_Common):
-    """client: a Tabella (default: of the environment, TABELLA_URL and TABELLA_API_KEY). endpoint: False keeps
-    nothing at the service (default: True). base: (default: the service's)."""
+    """client: a Tabella or a Local (default: the service that TABELLA_URL names, with TABELLA_API_KEY; the
+    engine in this process where it names none). endpoint: False keeps no model (default: True). base:
+    (default: the newest)."""
 
     _task = ""
 
     def __init__(
-        self, client: Optional[Tabella] = None, endpoint: bool = True, base: Optional[str] = None
+        self, client: Optional[Client] = None, endpoint: bool = True, base: Optional[str] = None
     ) -> None:
         self.client = client
         self.endpoint = endpoint
@@ -140,7 +143,8 @@ class _Estimator(_Common):
         self.endpoint_: Optional[str] = None
         self.context_: Optional[Table] = None
         self.threshold_: Optional[float] = None
-        if self.endpoint:
+        self._model: Optional[Fitted] = None
+        if self.endpoint and not isinstance(self._engine(), Local):
             made = self._service().endpoints.create(
                 "sk-" + os.urandom(8).hex(), {ROWS: _Given(table)}, **self._asked()
             )
@@ -151,6 +155,7 @@ class _Estimator(_Common):
             self.threshold_ = prediction.get("threshold")
         else:
             self.context_ = _stored(table)
+            self._fitted()
         if before is not None:
             self._delete(before)
 
@@ -158,16 +163,31 @@ class _Estimator(_Common):
         target = None if self._task == "anomaly" else TARGET
         return {"target": target, "task": self._task, "base": self.base}
 
+    def _fitted(self) -> Optional[Fitted]:
+        """The model in this process; None where another place answers. A pickle left it out."""
+        engine = self._engine()
+        if not self.endpoint or self.context_ is None or not isinstance(engine, Local):
+            return None
+        if getattr(self, "_model", None) is None:
+            self._model = engine.fit({ROWS: _Given(self.context_)}, **self._asked())
+        return self._model
+
     def _predictions(self, X: Any) -> Tuple[Dict[str, Any], List[Dict[str, Any]]]:
         """The prediction without its rows, and one result for each row of X."""
         check_is_fitted(self)
         checked = _checked(self, X, reset=False)
+        if self.context_ is None and self.endpoint_ is None:
+            raise NotFittedError("delete took the model away: fit makes another")
         table = _table(X, checked, None, self._task != "anomaly")
         found: List[Dict[str, Any]] = []
         prediction: Dict[str, Any] = {}
-        if self.context_ is not None:
+        model = self._fitted()
+        if model is not None:
+            bundle = model.serve({ROWS: _Given(table)})
+            prediction, found = bundle.prediction or {}, bundle.array("prediction.results")
+        elif self.context_ is not None:
             n = self.context_.rows
-            bundle = self._service().run({ROWS: _Given(_joined(self.context_, table))}, **self._asked())
+            bundle = self._engine().run({ROWS: _Given(behind(self.context_, table))}, **self._asked())
             name = "results" if self._task == "anomaly" else "missing_target_results"
             found = [{**x, "row": x["row"] - n} for x in bundle.array(f"prediction.{name}") if x["row"] >= n]
             prediction = bundle.prediction or {}
@@ -178,13 +198,15 @@ class _Estimator(_Common):
                 prediction = bundle.prediction or {}
                 found.extend({**x, "row": x["row"] + start} for x in bundle.array("prediction.results"))
         if [x["row"] for x in found] != list(range(table.rows)):
-            raise TabellaError(f"the service answered {len(found)} of {table.rows} rows")
+            raise TabellaError(f"the engine answered {len(found)} of {table.rows} rows")
         return prediction, found
 
     def delete(self) -> None:
-        """Ends the endpoint that fit made, and deletes its rows at the service."""
+        """Ends the endpoint that fit made, and deletes its rows at the service; here, model and rows. It is to
+        be fitted again."""
         check_is_fitted(self)
         id, self.endpoint_ = self.endpoint_, None
+        self.context_, self._model = None, None
         if id is not None:
             self._delete(id)
 
@@ -310,8 +332,12 @@ class TabellaAnomaly(OutlierMixin, _Estimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None) -> "TabellaAnomaly":
         checked = _checked(self, X, reset=True, ensure_min_samples=2)
         self._fit(_table(X, checked, None, False))
-        if self.threshold_ is None:
-            bundle = self._service().run({ROWS: _Given(self.context_)}, **self._asked())
+        model = self._fitted()
+        if model is not None and self.context_ is not None:
+            first = _part(self.context_, 0, 1)
+            self.threshold_ = (model.serve({ROWS: _Given(first)}).prediction or {}).get("threshold")
+        elif self.threshold_ is None:
+            bundle = self._engine().run({ROWS: _Given(self.context_)}, **self._asked())
             self.threshold_ = (bundle.prediction or {}).get("threshold")
         # At the threshold a row is an anomaly, at 0 of decision_function it is none.
         self.offset_ = float(np.nextafter(-float(self.threshold_ or 1.0), 1.0))
@@ -337,7 +363,7 @@ class TabellaMatcher(_Common):
     the service's)."""
 
     def __init__(
-        self, client: Optional[Tabella] = None, threshold: float = 0.5, base: Optional[str] = None
+        self, client: Optional[Client] = None, threshold: float = 0.5, base: Optional[str] = None
     ) -> None:
         self.client = client
         self.threshold = threshold
@@ -353,7 +379,7 @@ class TabellaMatcher(_Common):
         have other columns than the fitted table."""
         check_is_fitted(self)
         given = table_of("given", X if hasattr(X, "columns") else np.asarray(X))
-        bundle = self._service().run(
+        bundle = self._engine().run(
             {"fitted": _Given(self.fitted_), "given": _Given(given)},
             target=False,
             base=self.base,

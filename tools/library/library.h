@@ -1,0 +1,38 @@
+/* What the library's files share: what is behind a tabella. */
+#ifndef TABELLA_LIBRARY_OWN_H
+#define TABELLA_LIBRARY_OWN_H
+
+#include "common/json/json.h"
+#include "services/inference/engine/bundle.h"
+#include "services/inference/pool.h"
+#include "tools/library/tabella.h"
+
+enum { LIBRARY_TABLES = 64, LIBRARY_COLUMNS = 1 << 17 };
+
+struct tabella {
+    tab_arena *arena;
+    const tab_table *table[LIBRARY_TABLES];
+    size_t n, threads;
+    tab_run_options o;
+    atomic_bool cancel;
+    bool ran, tables_given; /* not only files */
+    void (*report)(void *arg, const char *phase, double done);
+    void *report_arg;
+    tab_out result;
+    tab_profile *profile; /* of tabella_fit; in the arena */
+    tab_fitted *fitted;
+    const char *notes;
+    char error[1024];
+};
+
+/* Says what is wrong; gives -1. */
+int library_failed(tabella *t, const char *param, const char *message);
+/* All of these tables, or none. */
+int library_add(tabella *t, const tab_table *const *table, size_t n);
+
+/* The one computation of a tabella: 0 with an engine and, where threads were asked for, its pool. */
+int library_begin(tabella *t, tab_engine *e, tab_pool **pool);
+/* The bundle as the result. */
+int library_print(tabella *t, const Tabella__Bundle *b);
+
+#endif

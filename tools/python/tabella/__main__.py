@@ -1,0 +1,27 @@
+"""`tabella` in a terminal, or `python -m tabella`: the command line, which is a function of the engine's
+library. It asks no service."""
+
+import ctypes
+import os
+import signal
+import sys
+
+
+def main() -> int:
+    from ._errors import TabellaError
+    from ._local import _load
+
+    try:
+        lib = _load(None)
+    except TabellaError as e:
+        print(f"tabella: {e}", file=sys.stderr)
+        return 1
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python's own handler would wait for the command's end
+    words = [b"tabella", *map(os.fsencode, sys.argv[1:])]
+    lib.tabella_main.argtypes, lib.tabella_main.restype = [ctypes.c_int, ctypes.c_void_p], ctypes.c_int
+    argv = (ctypes.c_char_p * (len(words) + 1))(*words, None)
+    return int(lib.tabella_main(len(words), argv))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
