@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Makes schemas whose keys have several columns, for tests/bench/keys: several.py OUT.
 
-Eleven kinds, each a family that is left out as a whole: seasons, cups, races, places, courses, games, stock, ledgers,
-sensors, languages, seats.  Each has tables that refer to such a key and tables that only look like it: other
-facts about the same pair of things, numbers that start anew in each group, small grids that hold everything.
-The same bytes on each run."""
+Eleven kinds, each a family that is left out as a whole: seasons, cups, races, places, courses, games, stock,
+ledgers, sensors, languages, seats.  Each has tables that refer to such a key and tables that only look like
+it: other facts about the same pair of things, numbers that start anew in each group, small grids that hold
+everything.  The same bytes on each run."""
 
 import csv
 import os
@@ -127,8 +127,8 @@ def seasons(w):
 
 
 def cups(w):
-    """Of the teams of a season some are seeded, and those play: whether a match is said to refer to the seed or
-    to the season's team is a matter of taste, and is drawn."""
+    """Of the teams of a season some are seeded, and those play: whether a match is said to refer to the seed
+    or to the season's team is a matter of taste, and is drawn."""
     rng = w.rng
     team, season = w.keys(w.size(16, 90)), list(range(1990, 2024))[-w.size(6, 30) :]
     there = w.grid(season, team, rng.choice([0.5, 0.8, 0.95]))

@@ -121,24 +121,23 @@ bool newton_write(const char *path, const char *name, const char *upper, const c
                   const char *const *feature, size_t d, const double *w)
 {
     FILE *f = fopen(path, "w");
-    bool ok = f != NULL;
-    if (ok) {
-        fprintf(
-            f,
-            "/* The weights of each feature of %s, the constant last. Made by `train-keys` (tests/bench/keys).",
-            from);
-        fprintf(f, " */\n#ifndef TAB_KEY_%s_WEIGHTS_H\n#define TAB_KEY_%s_WEIGHTS_H\n\n", upper, upper);
-        fprintf(f, "#include \"services/inference/engine/keys/%s\"\n\n", from);
-        fprintf(
-            f,
-            "/* clang-format off */\nstatic const double tab_key_%s_weights[TAB_KEY_%s_FEATURES + 1] = {\n",
-            name, upper);
-        for (size_t i = 0; i < d; i++)
-            fprintf(f, "    [TAB_KEY_%s_F_%s] = %.4f,\n", upper, feature[i], w[i]);
-        fprintf(f, "    [TAB_KEY_%s_FEATURES] = %.4f,\n};\n/* clang-format on */\n\n#endif\n", upper, w[d]);
-        ok = fclose(f) == 0;
-    }
-    if (!ok)
+    if (f == NULL) {
         fprintf(stderr, "%s: cannot be written\n", path);
-    return ok;
+        return false;
+    }
+    fprintf(
+        f,
+        "/* The weights of each feature of %s, the constant last. Made by `train-keys` (tests/bench/keys).",
+        from);
+    fprintf(f, " */\n#ifndef TAB_KEY_%s_WEIGHTS_H\n#define TAB_KEY_%s_WEIGHTS_H\n\n", upper, upper);
+    fprintf(f, "#include \"services/inference/engine/keys/%s\"\n\n/* clang-format off */\n", from);
+    fprintf(f, "static const double tab_key_%s_weights[TAB_KEY_%s_FEATURES + 1] = {\n", name, upper);
+    for (size_t i = 0; i < d; i++)
+        fprintf(f, "    [TAB_KEY_%s_F_%s] = %.4f,\n", upper, feature[i], w[i]);
+    fprintf(f, "    [TAB_KEY_%s_FEATURES] = %.4f,\n};\n/* clang-format on */\n\n#endif\n", upper, w[d]);
+    if (fclose(f) != 0) {
+        fprintf(stderr, "%s: cannot be written\n", path);
+        return false;
+    }
+    return true;
 }

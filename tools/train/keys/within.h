@@ -4,7 +4,8 @@
 
 #include "tools/train/keys/schemas.h"
 
-/* Fits on all schemas that are not silent and writes the weights as a header. False: printed what is wrong. */
+/* Fits on all schemas that are not silent and writes the weights as a header. False: printed what is
+ * wrong. */
 bool within_write(const schema *s, size_t n, const char *path);
 
 /* Judges each family by weights that learnt on the others: what is found, and how sure it is. verbose: names

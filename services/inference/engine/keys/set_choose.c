@@ -10,7 +10,8 @@
 enum { ASKED = 24 /* columns of the child that may say what a candidate says */ };
 /* TWICE: share of rows in which a column may lead elsewhere than a candidate that says the same. */
 static const double HALF = 0.5, TWICE = 0.01;
-/* FREE: what a tuple counts, since tuples of one row's values are seldom free of one another (decision 0348). */
+/* FREE: what a tuple counts, since tuples of one row's values are seldom free of one another
+ * (decision 0348). */
 static const double FREE = 1.0 / 3;
 
 const double *tab_key_set_weights_shipped(void)

@@ -3,13 +3,13 @@
  * which a share r of the rows leads nowhere is free of circles with a chance of r; where a value may also
  * lead to itself, and ends there, of r + e / m (the forests among all maps, (m + 1)^(m - 1) / m^m). So
  *
- * the chance to have no circle speaks for a reference, and the chance to be held, by the share of the numbers
- * in the range of both that the key holds. Where every row leads to an earlier one, as of people who were hired
- * by whom they report to, the chance of that counts as well: of all orders of the column's values over its
- * rows, the share in which each leads back. And nobody is above himself, and he who is above all has no value.
- * A logistic regression weighs these (within_weights.h, decision 0462). A column that never falls from row to
- * row tells nothing: it numbers groups of rows, and points back by itself; nor does one that says the key again
- * in many rows. */
+ * the chance to have no circle speaks for a reference, and the chance to be held, by the share of the
+ * numbers in the range of both that the key holds. Where every row leads to an earlier one, as of people who
+ * were hired by whom they report to, the chance of that counts instead, if it is smaller: of all orders of
+ * the column's values over its rows, the share in which each leads back. And nobody is above himself, and he
+ * who is above all has no value. A logistic regression weighs these (within_weights.h, decision 0462). A
+ * column that never falls from row to row tells nothing: it numbers groups of rows, and points back by
+ * itself; nor does one that says the key again in many rows. */
 #include "services/inference/engine/keys/within.h"
 
 #include <math.h>
