@@ -557,5 +557,12 @@ void tab_bundle_run_json(tab_out *o, const Tabella__Bundle *b)
         tab_out_cstr(o, members[i][1]);
     }
     tab_bundle_json(o, b, NULL);
+    if (b->n_warnings > 0) {
+        tab_out_key(o, "warnings");
+        tab_out_open(o, '[');
+        for (size_t i = 0; i < b->n_warnings; i++)
+            tab_out_cstr(o, b->warnings[i]);
+        tab_out_close(o, ']');
+    }
     tab_out_close(o, '}');
 }

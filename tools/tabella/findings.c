@@ -235,12 +235,17 @@ static void warn(findings *f, const char *text)
         f->warning[f->warnings++] = text;
 }
 
-static void doubts(tab_arena *a, const Tabella__Prediction *p, findings *f)
+static void doubts(tab_arena *a, const Tabella__Bundle *b, findings *f)
 {
+    static const char leak[] = "likely_leak: "; /* told below, as the prediction has them */
+    const Tabella__Prediction *p = b->prediction;
     if (f->metric != NULL && !(f->low > f->plain))
         warn(f, "nothing here is predictable with any certainty: the interval holds the plain guess");
     for (size_t i = 0; i < p->n_leaks; i++)
         warn(f, tab_arena_printf(a, "a likely leak: %s", p->leaks[i]->reason));
+    for (size_t i = 0; i < b->n_warnings; i++)
+        if (strncmp(b->warnings[i], leak, sizeof leak - 1) != 0)
+            warn(f, b->warnings[i]);
     if (f->metric != NULL && f->rows < FEW_ROWS)
         warn(f, tab_arena_printf(a, "%zu rows are few: another sample may say otherwise", f->rows));
     double all = (double)(p->missing_target + (p->results != NULL ? p->results->n_row : 0));
@@ -266,6 +271,6 @@ bool findings_of(const tab_engine *e, const tab_table *const *tables, const Tabe
     if (!find_unusual(e, t, ret))
         return false;
     if (p != NULL)
-        doubts(e->arena, p, ret);
+        doubts(e->arena, b, ret);
     return !tab_arena_full(e->arena);
 }

@@ -246,17 +246,18 @@ static bool tell_linked(const tab_engine *e, const tab_profile *p, size_t table,
     return !tab_arena_full(e->arena);
 }
 
-/* Fits the chosen target and answers every row; steps, or NULL: those that are told apart. The fitted
- * model stays with the caller where parts are wanted. keep: the engine whose arena holds what is served
- * with. */
+/* Fits the chosen target and answers every row; steps, or NULL: those that are told apart. The fitted model
+ * stays with the caller where parts are wanted. keep: the engine whose arena holds what is served with.
+ * *ret_shift: as tab_fitted_shift. */
 static tab_status predict(const tab_engine *e, const tab_engine *keep, tab_profile *const *p, size_t n,
                           const tab_references *refs, const tab_selection *s, const tab_run_options *o,
                           const tab_horizon *steps, tab_pass_parts *parts, tab_linked *ret_linked,
-                          Tabella__Prediction **ret, tab_error *err)
+                          const char **ret_shift, Tabella__Prediction **ret, tab_error *err)
 {
     /* freed at the end, unless the caller takes it */
     TAB_AUTO(tab_fitted) *f = NULL;
     tab_linked linked = { 0 };
+    *ret_shift = NULL;
     tab_status st = tab_fit_linked(keep, p, n, refs, s, o, parts != NULL, &linked, &f, err);
     if (st == TAB_OK)
         st = tab_fitted_results(e, f, o->explain, ret, err);
@@ -270,6 +271,9 @@ static tab_status predict(const tab_engine *e, const tab_engine *keep, tab_profi
         st = tab_no_memory(err);
     if (st == TAB_OK && steps != NULL &&
         !tab_horizon_tell(e->arena, steps, (uint32_t)s->table, tab_fitted_ahead(f), *ret))
+        st = tab_no_memory(err);
+    if (st == TAB_OK && tab_fitted_shift(f) != NULL &&
+        (*ret_shift = tab_arena_printf(e->arena, "%s", tab_fitted_shift(f))) == NULL)
         st = tab_no_memory(err);
     *ret_linked = linked;
     if (st == TAB_OK && parts != NULL) {
@@ -358,10 +362,12 @@ static tab_status understand(const tab_engine *e, const tab_engine *keep, tab_pr
 }
 
 /* What the caller should doubt, as sentences that begin with a word to look for. False: the arena is full. */
-static bool write_warnings(tab_arena *a, const tab_link_told *told, Tabella__Bundle *b)
+static bool write_warnings(tab_arena *a, const tab_link_told *told, const char *shift, Tabella__Bundle *b)
 {
     size_t n = b->prediction == NULL ? 0 : b->prediction->n_leaks;
-    b->warnings = tab_arena_new_of(a, char *, n + told->warnings + 1);
+    b->warnings = tab_arena_new_of(a, char *, n + told->warnings + 2);
+    if (b->warnings != NULL && shift != NULL)
+        b->warnings[b->n_warnings++] = tab_text(tab_arena_printf(a, "missing_shift: %s", shift));
     for (size_t i = 0; b->warnings != NULL && i < n; i++)
         b->warnings[b->n_warnings++] =
             tab_text(tab_arena_printf(a, "likely_leak: %s", b->prediction->leaks[i]->reason));
@@ -491,11 +497,12 @@ tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, 
     tab_profile *const *asked = p;
     tab_horizon ahead;
     tab_linked linked = { 0 };
+    const char *shift = NULL;
     if (o->horizon > 0)
         TAB_TRY(tab_look_ahead(&keep, p, n, &s, o, &ahead, &asked, err));
     if (!s.none)
         TAB_TRY(predict(e, &keep, asked, n, &refs, &s, o, o->horizon > 0 ? &ahead : NULL, parts, &linked,
-                        &b->prediction, err));
+                        &shift, &b->prediction, err));
     tab_impute_target target = { s.table, s.column,
                                  s.none || s.task == TAB_TASK_ANOMALY ? NULL : b->prediction };
     const char *const *const *key = NULL;
@@ -507,7 +514,7 @@ tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, 
     TAB_TRY(tab_impute(e, p, n, key, &target, &b->imputation, err));
     if (parts == NULL) /* of an endpoint nobody reads them */
         TAB_TRY(tab_suspects(e, p, n, o->threshold, &b->suspects, err));
-    if (!write_warnings(a, &linked.told, b))
+    if (!write_warnings(a, &linked.told, shift, b))
         return tab_no_memory(err);
     tab_engine_progress(e, "done", 1);
     *ret = b;

@@ -340,12 +340,17 @@ static bool as_asked(const tab_engine *e, tab_arena *a, const tab_profile *p, co
 static const char *why_asked(tab_arena *a, const tab_profile *p, const tab_asked *s, const tab_arrangement *r)
 {
     size_t n = r->kind == TAB_SPLIT_TIME ? s->rows[TAB_REGIME_LATER] : s->rows[TAB_REGIME_NEW_GROUP];
+    size_t far = s->rows[TAB_REGIME_OUT_OF_RANGE];
+    if (r->kind == TAB_SPLIT_RANDOM && far > 0)
+        return tab_arena_printf(a,
+                                "%zu of %zu rows to be answered are like the others; %zu have numbers beyond "
+                                "theirs, and no other row says how good answers there are",
+                                s->rows[TAB_REGIME_ALIKE], s->asked, far);
     if (r->kind == TAB_SPLIT_RANDOM)
         return tab_arena_printf(a,
                                 "%zu of %zu rows to be answered are like the others: not later, and of "
                                 "no new group",
-                                s->asked - s->rows[TAB_REGIME_LATER] - s->rows[TAB_REGIME_NEW_GROUP],
-                                s->asked);
+                                s->rows[TAB_REGIME_ALIKE], s->asked);
     if (r->kind == TAB_SPLIT_TIME)
         return tab_arena_printf(a, "%zu of %zu rows to be answered come after all others in time", n,
                                 s->asked);

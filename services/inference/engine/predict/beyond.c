@@ -7,6 +7,7 @@
 
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/predict/fitted_parts.h"
+#include "services/inference/engine/predict/hot_deck.h"
 
 /* A number within a tenth of the range beyond its ends is no news; farther than FARTHEST ranges counts as
  * that. Chosen by hand, not measured. */
@@ -122,14 +123,14 @@ bool tab_beyond_read(tab_arena *a, const tab_fitted *f, const tab_values *values
     ret->beyond = tab_arena_new_of(a, float, rows + 1);
     uint32_t *doubt = tab_arena_new_of(a, uint32_t, rows + 1);
     uint32_t *regime = tab_arena_new_of(a, uint32_t, rows + 1);
-    m->doubts = tab_arena_new_of(a, char *, f->cols + f->enc->n + 1);
+    m->doubts = tab_arena_new_of(a, char *, f->cols + 2 * f->enc->n + 1);
     ret->left = f->task == TAB_TASK_CLASSIFICATION ? tab_arena_new_of(a, float, rows + 1) : NULL;
     for (size_t r = 0; ret->left != NULL && r < rows; r++)
         ret->left[r] = 1;
     if (tab_arena_full(a) || f->task == TAB_TASK_ANOMALY)
         return !tab_arena_full(a);
     mark_groups(f, ret->d, regime);
-    if (!mark_levels(a, f, ret, regime, doubt))
+    if (!mark_levels(a, f, ret, regime, doubt) || !tab_hot_deck_mark(a, f, ret, doubt))
         return false;
     /* the times first: what other numbers lose that move with them is in what answers later rows */
     size_t time = f->clock.s != NULL ? f->clock.s->time[0] : f->split.time;

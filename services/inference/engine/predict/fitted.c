@@ -17,6 +17,8 @@
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/predict/fitted_parts.h"
 #include "services/inference/engine/predict/gaps.h"
+#include "services/inference/engine/predict/hot_deck.h"
+#include "services/inference/engine/predict/missing_shift.h"
 
 static const size_t FITTED_LIMIT = (size_t)16 << 30; /* a bound against runaway fits */
 static const double NEAR_WHOLE = 0.02;               /* of a bound of counts, by hand */
@@ -38,6 +40,11 @@ size_t tab_fitted_bytes(const tab_fitted *f)
 const char *tab_fitted_ahead(const tab_fitted *f)
 {
     return f->ahead == NULL ? NULL : f->ahead->method;
+}
+
+const char *tab_fitted_shift(const tab_fitted *f)
+{
+    return f->lacking;
 }
 
 const tab_stack *tab_fitted_stack(const tab_fitted *f)
@@ -179,7 +186,7 @@ static tab_status fit_models(const tab_engine *e, const tab_profile *p, const ta
     }
     tab_split_score(f);
     f->twins = tab_twins_fit(&f->problem, f->stack);
-    if (!fit_groups(p, f) || !tab_new_levels(e, p, o->served, f) || !tab_few_seen(f))
+    if (!tab_hot_deck_fit(f) || !fit_groups(p, f) || !tab_new_levels(e, p, o->served, f) || !tab_few_seen(f))
         return out_of_memory(e, err);
     return tab_fit_ahead(e, p, use, o->served, f, err);
 }
@@ -218,6 +225,9 @@ tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_opti
         TAB_TRY(tab_target_read(f, p, o->target, err));
         f->address = tab_column_ref(a, p->table, o->table, o->target);
     }
+    /* served rows are others than those that lack a target */
+    if (f->task != TAB_TASK_ANOMALY && !o->served)
+        TAB_TRY(tab_missing_shift(p, use, f, &p, err));
     tab_data *data = NULL;
     f->enc = tab_encode_fit(e, a, p, use, &data);
     if (f->enc == NULL || !keep_columns(f, p, o->own))
@@ -234,6 +244,10 @@ tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_opti
         return TAB_OK;
     }
     TAB_TRY(fit_models(e, p, o, use, f, base, err));
+    if (f->lacking != NULL &&
+        (f->split.reason = tab_arena_printf(a, "%s; %s: others are judged as if they lacked it as often",
+                                            f->split.reason, f->lacking)) == NULL)
+        return out_of_memory(e, err);
     tab_engine_progress(e, "learn", 1);
     *ret = tab_take(&own);
     return TAB_OK;
@@ -396,7 +410,10 @@ tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool exp
         memcpy(own, f->stack->oof + i * outputs, outputs * sizeof *own);
         if (absent && f->group.strength > 0 && f->group_key[i] != 0)
             tab_twins_apply(&f->group, &f->problem, f->stack, f->interval, f->group_key[i], own, &scale);
-        float beyond = absent ? tab_asked_beyond(f, row, own) : 0;
+        float between = 0;
+        if (absent && !tab_hot_deck_answer(f, f->data, i, own, &between))
+            return out_of_memory(e, err);
+        float beyond = absent ? tab_asked_beyond(f, row, own) + between : 0;
         write_result(f, r, k, f->data, i, own, scale, f->interval != NULL ? wider(f, scale, beyond) : 0,
                      3 * sqrt((double)beyond));
     }
@@ -462,6 +479,9 @@ static void score_block(void *ctx, size_t b)
     bool ok = out != NULL && tab_stack_predict(f->stack, f->enc, j->d, row, n, out);
     if (ok && f->interval != NULL)
         ok = tab_interval_scale(f->interval, f->enc, j->d, row, n, scale);
+    float between[SCORE_ROWS] = { 0 };
+    for (size_t i = 0; ok && i < n; i++)
+        ok = tab_hot_deck_answer(f, j->d, from + i, out + i * k, &between[i]);
     for (size_t i = 0; ok && i < n; i++)
         tab_twins_apply(&f->twins, &f->problem, f->stack, f->interval, j->d->hash[from + i], out + i * k,
                         &scale[i]);
@@ -473,7 +493,7 @@ static void score_block(void *ctx, size_t b)
                             out + i * k, &scale[i]);
         if (j->part[part]->left != NULL)
             tab_draw_to_shares(f->stack, (double)j->part[part]->left[at], out + i * k);
-        float beyond = j->part[part]->beyond[at], own = f->interval != NULL ? scale[i] : 0;
+        float beyond = j->part[part]->beyond[at] + between[i], own = f->interval != NULL ? scale[i] : 0;
         write_result(f, r, at, j->d, from + i, out + i * k, own,
                      f->interval != NULL ? wider(f, own, beyond) : 0, 3 * sqrt((double)beyond));
         if (is_later(j->part[part], at) && f->interval != NULL) /* a member of what answers it */

@@ -85,6 +85,9 @@ double *tab_fitted_sureness(tab_arena *a, const tab_fitted *f, size_t *ret_n);
 /* How rows later than all labelled ones are answered, for people; NULL: as all others. */
 const char *tab_fitted_ahead(const tab_fitted *f);
 
+/* Which columns the rows to be answered lack more often than the others, for people; NULL: none. */
+const char *tab_fitted_shift(const tab_fitted *f);
+
 /* Answers for labelled rows as those that are asked are answered, where these mostly come later: of rows
  * after earlier cuts, by what was fitted on the rows before. NULL: the results of the labelled rows are of
  * the same kind as those of the asked; or the arena is full. */

@@ -118,10 +118,12 @@ static void pack_fitted(tab_pack *p, void *each, const void *context)
     TAB_PACK_EACH(p, f->anomaly, 1, tab_pack_anomaly, &f->rows);
     TAB_PACK(p, f->split.place, rows);
     tab_pack_text(p, &f->split.reason);
+    tab_pack_text(p, &f->lacking);
     pack_asked(p, &f->asked, rows);
     pack_clock(p, &f->clock, &f->asked.series);
     TAB_PACK(p, f->unknown, f->enc == NULL ? 0 : f->enc->n);
     TAB_PACK(p, f->left, f->enc == NULL ? 0 : f->enc->n);
+    TAB_PACK(p, f->seldom, f->enc == NULL ? 0 : f->enc->n);
     TAB_PACK(p, f->far, rows);
     TAB_PACK(p, f->few, rows);
     TAB_PACK_EACH(p, f->ahead, 1, pack_ahead, f);

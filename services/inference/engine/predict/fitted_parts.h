@@ -54,11 +54,13 @@ struct tab_fitted {
     tab_arrangement split; /* of the rows it was fitted on; without a target all zero */
     tab_clock clock;       /* when new rows are, and of which series */
     tab_asked asked;       /* its rows without a target; all zero where the split was told */
-    float *unknown; /* (enc->n) of a row of a new level, what its squared error grows by; new_levels.c */
-    float *left;    /* (enc->n) classes: how much of what is told of others is told of it, 0 to 1 */
-    float *far;     /* (rows) of asked rows out of range: numbers, what their squared error grows by; classes,
+    float *unknown;      /* (enc->n) of a row of a new level, what its squared error grows by; new_levels.c */
+    float *left;         /* (enc->n) classes: how much of what is told of others is told of it, 0 to 1 */
+    const char *lacking; /* what missing_shift.c found, for people; NULL: nothing */
+    bool *seldom;        /* (enc->n) hardly a labelled row lacks it; hot_deck.c */
+    float *far; /* (rows) of asked rows out of range: numbers, what their squared error grows by; classes,
                        * the share of what is told of others that is not known of them; or NULL */
-    float *few;     /* (rows) by what the squared error of rows of a level hardly seen grows; NULL: none */
+    float *few; /* (rows) by what the squared error of rows of a level hardly seen grows; NULL: none */
     tab_ahead *ahead; /* answers of those that come later; NULL: there are none */
     tab_later *later; /* what answers later rows that are served; NULL: as others, with a wider interval */
 };

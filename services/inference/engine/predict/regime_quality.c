@@ -39,14 +39,27 @@ static void write_number(const tab_fitted *f, Tabella__Results *r, size_t i, dou
         r->quantiles[i * TAB_LEVELS + l] = limit(quantile[l], least, most);
 }
 
-/* Writes result `i` of a later row of the table. */
+/* Writes result `i` of a later row of the table: drawn to the shares, or wider, where its numbers lie farther
+ * out than later rows did before. */
 void tab_ahead_write(const tab_fitted *f, Tabella__Results *r, size_t i, size_t row)
 {
     const tab_ahead *h = f->ahead;
-    if (f->task == TAB_TASK_CLASSIFICATION)
+    double far = f->far != NULL ? (double)f->far[row] : 0, quantile[TAB_LEVELS];
+    if (f->task == TAB_TASK_CLASSIFICATION) {
         write_classes(f, r, i, h->probability + row * f->classes);
-    else
-        write_number(f, r, i, h->value[row], h->spread[row], h->quantile + row * TAB_LEVELS);
+        double *p = r->probabilities + i * f->classes;
+        for (size_t k = 0; far > 0 && k < f->classes; k++)
+            p[k] = (1 - far) * p[k] + far * exp((double)f->stack->prior[k]);
+        if (far > 0)
+            write_classes(f, r, i, p);
+        return;
+    }
+    double value = h->value[row], spread = h->spread[row], wide = 1;
+    if (far > 0 && spread > 0)
+        wide = sqrt(1 + far * f->scale * f->scale / (spread * spread));
+    for (size_t l = 0; l < TAB_LEVELS; l++)
+        quantile[l] = value + wide * (h->quantile[row * TAB_LEVELS + l] - value);
+    write_number(f, r, i, value, wide * spread, quantile);
 }
 
 /* The regime of each result; nothing where all rows are alike. False: the arena is full. */
@@ -129,15 +142,40 @@ static bool says(tab_fitted *f)
     return f->split.reason != NULL;
 }
 
+/* How far out, by the range before, the rows after the middle of the labelled ones' times lie. False: memory. */
+static bool drifted(const tab_asked *asked, size_t rows, const double *x, double *ret)
+{
+    const double *when = asked->series.when;
+    double *time = malloc((rows + 1) * sizeof *time), least = (double)NAN, most = (double)NAN;
+    size_t n = 0;
+    *ret = 0;
+    if (time == NULL)
+        return false;
+    for (size_t r = 0; r < rows; r++)
+        if (!asked->open[r] && !isnan(when[r]))
+            time[n++] = when[r];
+    qsort(time, n, sizeof *time, tab_ascending_double);
+    double middle = n > 0 ? time[n / 2] : 0;
+    free(time);
+    for (size_t r = 0; r < rows; r++)
+        if (!asked->open[r] && when[r] < middle)
+            least = fmin(least, x[r]), most = fmax(most, x[r]);
+    for (size_t r = 0; r < rows; r++)
+        if (!asked->open[r] && when[r] >= middle)
+            *ret = fmax(*ret, tab_beyond_range(least, most, x[r]));
+    return true;
+}
+
 /* Marks the asked rows with a number out of the range of the labelled rows. Numbers may move by their own
  * spread while it moves by its range, or as far as the straight line through both; of classes that part is
- * not known which they follow it in. False: the arena is full. */
+ * not known which they follow it in. Later rows are judged by rows after earlier cuts, and are out of range
+ * where they lie farther out than these did. False: the arena is full, or memory. */
 static bool mark_far(const tab_profile *p, const bool *asked, tab_fitted *f)
 {
     f->far = tab_arena_new_of(f->arena, float, f->rows + 1);
     for (size_t c = 0; f->far != NULL && c < f->cols; c++) {
         const double *x = p->col[c].number;
-        double least = (double)NAN, most = (double)NAN, line = -1, sd = 0;
+        double least = (double)NAN, most = (double)NAN, line = -1, sd = 0, drift = -1;
         if (!f->column[c].used || x == NULL || p->col[c].type != TAB_NUMERIC)
             continue;
         for (size_t r = 0; r < f->rows; r++)
@@ -145,7 +183,10 @@ static bool mark_far(const tab_profile *p, const bool *asked, tab_fitted *f)
                 least = fmin(least, x[r]), most = fmax(most, x[r]);
         for (size_t r = 0; r < f->rows; r++) {
             double d = asked[r] ? tab_beyond_range(least, most, x[r]) : 0;
-            if (!(d > 0) || f->asked.of[r] == TAB_REGIME_LATER)
+            bool later = d > 0 && f->asked.of[r] == TAB_REGIME_LATER;
+            if (later && drift < 0 && !drifted(&f->asked, f->rows, x, &drift))
+                return false;
+            if (!(d > 0) || (later && d <= drift))
                 continue;
             if (line < 0 && !tab_follows(x, f->task == TAB_TASK_CLASSIFICATION ? f->label : NULL,
                                          f->task == TAB_TASK_CLASSIFICATION ? NULL : f->y, f->rows,
@@ -400,7 +441,7 @@ bool tab_regime_quality(tab_arena *a, const tab_fitted *f, Tabella__Prediction *
 {
     if (f->task == TAB_TASK_ANOMALY || f->asked.asked == 0 || f->asked.asked == f->rows)
         return true;
-    m->regimes = tab_arena_new_of(a, Tabella__RegimeQuality *, TAB_REGIMES + TAB_AHEAD_RANGES);
+    m->regimes = tab_arena_new_of(a, Tabella__RegimeQuality *, TAB_REGIMES + TAB_AHEAD_RANGES + 1);
     if (m->regimes == NULL || (f->ahead != NULL && !later(a, f, m)))
         return false;
     bool gaps = f->split.kind == TAB_SPLIT_TIME && f->asked.rows[TAB_REGIME_LATER] == 0; /* gaps.h */
@@ -409,5 +450,11 @@ bool tab_regime_quality(tab_arena *a, const tab_fitted *f, Tabella__Prediction *
                                                                   : TAB_REGIME_LATER;
     if (kind != TAB_REGIME_LATER && f->asked.rows[kind] > 0 && !as_fitted(a, f, kind, m))
         return false;
+    for (size_t g = 0; g < TAB_REGIMES; g++) {
+        bool told = g == kind || (g == TAB_REGIME_LATER && f->ahead != NULL) || f->asked.rows[g] == 0;
+        Tabella__RegimeQuality *q = told ? NULL : line(a, f, (tab_regime)g, m);
+        if (q != NULL)
+            q->rows = f->asked.rows[g];
+    }
     return !tab_arena_full(a);
 }
