@@ -45,9 +45,8 @@ TABELLA_API int tabella_add_file(tabella *t, const char *name, const void *bytes
  * tables are in one run, with ids that differ. */
 TABELLA_API int tabella_add_json(tabella *t, const char *json, size_t n);
 
-/* A table of another library in this process, by the Arrow C stream interface, which its own header or another
- * one defines: read where it lies, and released. Cells are those of the same table in JSON. id: the table's;
- * empty is none. */
+/* A table of another library in this process, by the Arrow C stream interface, which another header defines:
+ * read where it lies, and released. Cells are those of the same table in JSON. id: the table's. */
 struct ArrowArrayStream;
 TABELLA_API int tabella_add_stream(tabella *t, const char *id, struct ArrowArrayStream *stream);
 

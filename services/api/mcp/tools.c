@@ -48,8 +48,8 @@ static const tab_mcp_tool TOOLS[TOOLS_N] = {
               "names it: tables[0].column_profile; default: all\"},\"cursor\":{\"type\":\"string\","
               "\"description\":\"an answer's next_cursor: the next page of that list\"},\"filter\":{\"type\":"
               "\"string\",\"description\":\"only a list's items with a text that contains this\"},\"offset\":"
-              "{\"type\":\"integer\",\"minimum\":0},\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":"
-              "100000}," COMMON,
+              "{\"type\":\"integer\",\"minimum\":0},\"limit\":{\"type\":\"integer\",\"minimum\":1,"
+              "\"maximum\":100000}," COMMON,
               "\"run\"", "{}" },
     [SERVE] = { "serve", "Answers of an endpoint for new rows, each by itself.",
                 "\"endpoint\":{\"type\":\"string\",\"description\":\"its id or name\"},\"rows\":{\"type\":"

@@ -182,7 +182,7 @@ class Local:
         return Fitted(self, done, given[0].id)
 
     def _adders(self, tables: Sequence[Table]) -> List[Callable[[int], int]]:
-        """Each table as a stream of Arrow, from where it lies, or else as JSON. In the order of the tables."""
+        """Each table as a stream of Arrow, from where it lies, or else as JSON, in their order."""
 
         def adder(table: Table) -> Callable[[int], int]:
             capsule, wrong = capsule_of(table)
