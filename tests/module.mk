@@ -99,7 +99,7 @@ bench-noise: $(B)/test/services-inference-engine-tests
 # ---- matching beside its baselines: tests/bench/match/README.md ---------------------------------
 BENCH_PROGRAMS += $(B)/bench/match
 $(B)/bench/match: $(B)/tests/bench/match/bench.o $(B)/tests/bench/match/cases.o $(B)/tests/bench/match/scale.o \
-    $(B)/libengine.a $(B)/libcommon.a
+    $(B)/tests/bench/match/within.o $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 # ---- prediction with linked tables: tests/bench/relational ------------------------------------------
@@ -114,6 +114,13 @@ $(B)/bench/pass: $(B)/tests/bench/pass/pass.o $(B)/services/inference/pool.o $(B
 BENCH_PROGRAMS += $(B)/bench/whole
 $(B)/bench/whole: $(B)/tests/bench/pass/whole.o $(B)/tests/bench/match/cases.o $(B)/services/inference/pool.o $(B)/services/inference/memory.o $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CXX) $(LDFLAGS) $^ $(LDLIBS) -o $@
+BENCH_PROGRAMS += $(B)/bench/shapes
+$(B)/bench/shapes: $(B)/tests/bench/shapes/shapes.o $(B)/services/inference/pool.o $(B)/services/inference/memory.o $(B)/libengine.a $(B)/libcommon.a
+	@mkdir -p $(@D) && echo "  ld $@" && $(CXX) $(LDFLAGS) $^ $(LDLIBS) -o $@
+## make bench-shapes    whole passes by shape: CPU per cell, how soon a cancel is heard; ARGS="6 'all equal'"
+.PHONY: bench-shapes
+bench-shapes: $(B)/bench/shapes
+	@tests/bench/shapes/run $(ARGS)
 BENCH_PROGRAMS += $(B)/bench/pfn-bench
 $(B)/bench/pfn-bench: $(B)/tests/bench/pfn/bench.o $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
@@ -203,6 +210,14 @@ $(B)/bench/state: $(B)/tests/bench/tenants/state.o $$(call body,services/inferen
 .PHONY: bench-tenants
 bench-tenants: build $(B)/bench/state
 	@tests/bench/tenants/run
+BENCH_PROGRAMS += $(B)/bench/streams
+$(B)/bench/streams: $(B)/tests/bench/outcomes/streams.o $(B)/libcommon.a
+	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+## make bench-streams   intervals that follow outcomes: made streams whose world moves, and public ones
+.PHONY: bench-streams
+bench-streams: build $(B)/bench/streams
+	@$(B)/bench/streams
+	@tests/bench/outcomes/public $(B)/bench/streams
 ## make bench-outcomes  what receipts cost a serve call, and outcomes that are taken in a second
 .PHONY: bench-outcomes
 bench-outcomes: build

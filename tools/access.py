@@ -23,7 +23,7 @@ CALLS = {
     "metering": ["keys"],
     "reports": [],
     "nats-check": [],
-    "operator": ["data-connector", "inference", "keys", "metering"],  # `tabella admin`
+    "operator": ["data-connector", "inference", "jobs", "keys", "metering"],  # `tabella admin`
 }
 
 # What else a user's processes serve, for that user alone.

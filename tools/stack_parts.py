@@ -17,6 +17,10 @@ NATS = ["nats", *[f"nats-{i}" for i in range(2, REPLICAS.get("nats", 1) + 1)]]  
 SERVERS = ["postgres", *NATS, "redis"]
 VIA = json.loads(os.environ.get("TAB_STACK_VIA", "{}"))
 OWN = json.loads(os.environ.get("TAB_STACK_OWN", "{}"))  # {"inference": {"TAB_DRAIN_S": "3"}}
+# A folder with authority.pem, server.pem, server.key, client.pem and client.key: all servers by TLS, and NATS
+# asks for a certificate. Secrets then come from files, too, as they do where secrets are mounted.
+TLS = pathlib.Path(os.environ["TAB_STACK_TLS"]) if "TAB_STACK_TLS" in os.environ else None
+FROM_FILES = ("TAB_POSTGRES", "TAB_NATS_PASSWORD", "TAB_REDIS_PASSWORD")
 ENV_FILE = RUN / "tabella.env"
 
 
@@ -189,7 +193,8 @@ def postgres_of(ports, secret, service=None):
     """Where a service connects; without one, the role that owns the tables, for migrations."""
     role = role_of(service) if service else "tabella"
     password = derived(secret, role) if service else secret["postgres"]
-    return f"host=127.0.0.1 port={ports['postgres']} dbname=tabella user={role} password={password}"
+    tls = f" sslmode=verify-full sslrootcert={TLS}/authority.pem" if TLS else ""
+    return f"host=127.0.0.1 port={ports['postgres']} dbname=tabella user={role} password={password}{tls}"
 
 
 def roles_sql(secret):
@@ -251,7 +256,24 @@ def environment(ports, secret, process=None):
         env["TAB_NATS"] = f"nats://tests:{env.pop('TAB_NATS_PASSWORD')}@127.0.0.1:{ports['nats']}"
         env.pop("TAB_NATS_USER")
     env.setdefault("TAB_DRAIN_S", "10")
+    for server in ("NATS", "REDIS") if TLS else ():
+        env[f"TAB_{server}_TLS"] = "1"
+        for what, file in (("CA", "authority.pem"), ("CERT", "client.pem"), ("KEY", "client.key")):
+            env[f"TAB_{server}_{what}_FILE"] = str(TLS / file)
     return env
+
+
+def into_files(name, env):
+    """A daemon's secrets as files of its own; one that is there has been changed since."""
+    folder = RUN / "secrets"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    for secret in FROM_FILES:
+        if secret in env:
+            path = folder / f"{name}.{secret}"
+            if not path.exists():
+                write_file(path, env[secret] + "\n", 0o400)
+            del env[secret]
+            env[f"{secret}_FILE"] = str(path)
 
 
 # ---- servers --------------------------------------------------------------------------------------------
@@ -299,6 +321,16 @@ def init_postgres(ports, secret):
     if done.returncode != 0:
         shutil.rmtree(data, ignore_errors=True)
         die(f"initdb: {done.stderr.strip()}")
+
+
+def postgres_certificate():
+    """PostgreSQL's own copy, as its user reads it."""
+    user = postgres_user()
+    for file in ("server.pem", "server.key"):
+        path = postgres_dir() / file.replace("pem", "crt")
+        write_file(path, (TLS / file).read_text(), 0o600)
+        if user:
+            os.chown(path, user.pw_uid, user.pw_gid)
 
 
 def become(user):
@@ -350,6 +382,24 @@ def nats_cluster(ports, secret, name):
     )
 
 
+def nats_tls():
+    if not TLS:
+        return ""
+    return (
+        f'tls {{ cert_file: "{TLS}/server.pem", key_file: "{TLS}/server.key", '
+        f'ca_file: "{TLS}/authority.pem", verify: true }}\n'
+    )
+
+
+def redis_listens(port):
+    if not TLS:
+        return f"port {port}"
+    return (
+        f"port 0\ntls-port {port}\ntls-cert-file {TLS}/server.pem\ntls-key-file {TLS}/server.key\n"
+        f"tls-ca-cert-file {TLS}/authority.pem\ntls-auth-clients no"
+    )
+
+
 def write_configs(ports, secret, tests=FAST):
     """tests: with a user who may do all."""
     monitor = f"http: 127.0.0.1:{ports['nats-monitor']}\n" if MONITOR else ""
@@ -362,7 +412,7 @@ def write_configs(ports, secret, tests=FAST):
 write_deadline: "10s"
 ping_interval: "2s"
 ping_max: 2
-{nats_cluster(ports, secret, name)}{users}""",
+{nats_cluster(ports, secret, name)}{nats_tls()}{users}""",
             0o600,
         )
     operator = f"operator:{nats_password(secret, 'operator')}"
@@ -373,7 +423,7 @@ ping_max: 2
     write_file(
         RUN / "redis.conf",
         f"""bind 127.0.0.1
-port {ports['redis']}
+{redis_listens(ports['redis'])}
 dir {RUN}/redis
 save ""
 appendonly yes
@@ -396,7 +446,7 @@ appendfsync everysec
         "HEALTH": f"127.0.0.1:{ports['gateway-health']}",
         "REDIS": f"127.0.0.1:{ports['redis']}",
         "ACCESS": f"tab_redis_user gateway; tab_redis_password_file {RUN}/gateway-redis.secret; "
-        f"tab_grant_secret_file {RUN}/gateway-grant.secret;{trace()}",
+        f"tab_grant_secret_file {RUN}/gateway-grant.secret;{redis_trusted()}{trace()}",
         "SECRET_FILE": str(RUN / "gateway.secret"),
         "API": api_servers([f"127.0.0.1:{ports[p]}" for p in api_ports() or ["api-http"]]),
         "SERVER": "",
@@ -415,6 +465,10 @@ def api_servers(at):
     return " ".join(lines)
 
 
+def redis_trusted():
+    return f" tab_redis_tls on; tab_redis_trusted_certificate {TLS}/authority.pem;" if TLS else ""
+
+
 def trace():
     """As deploy/gateway-start has it."""
     how = os.environ.get("TAB_GATEWAY_TRACE", "")
@@ -425,6 +479,7 @@ def trace():
 def commands(ports):
     """Each process: argv, the signal that stops it gracefully, the user that it runs as."""
     fsync = ["-c", "fsync=off", "-c", "full_page_writes=off"] if FAST else []
+    tls = ["-c", "ssl=on"] if TLS else []  # its certificate is in its folder, for it alone reads the key
     c = {
         "postgres": (
             [
@@ -446,6 +501,7 @@ def commands(ports):
                 "-c",
                 "max_wal_size=512MB",
                 *fsync,
+                *tls,
             ],
             signal.SIGINT,
             postgres_user(),

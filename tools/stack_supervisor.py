@@ -51,6 +51,8 @@ class Supervisor:
             env.setdefault("TAB_THREADS", str(os.cpu_count() or 1))
             env["TAB_STATES_FOLDER"] = str(RUN / f"states-{name}")
         env.update(OWN.get(service_of(name), {}))
+        if TLS and name in daemons():
+            into_files(name, env)
         parent = os.getpid()
 
         def before():
@@ -278,6 +280,8 @@ class Supervisor:
                 self.spawn(name)
             self.spawn("redis")
             init_postgres(self.ports, self.secret)
+            if TLS:
+                postgres_certificate()
             (postgres_dir() / "postmaster.pid").unlink(missing_ok=True)  # of a killed stack: nobody holds it
             self.spawn("postgres")
             for name, seconds in [("postgres", 60), *((n, 20) for n in NATS), ("redis", 20)]:

@@ -4,12 +4,13 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "common/base/integer.h"
 
-enum { BAD_VALUE = 78, BAD_USE = 64, FILE_MOST = 64 * 1024 };
+enum { BAD_VALUE = 78, BAD_USE = 64, FILE_MOST = 64 * 1024, FILES = 64 };
 #define INT_MOST \
     INT64_C(1000000000000000) /* so that a thousand times it, milliseconds of seconds, is a number too */
 
@@ -28,6 +29,27 @@ static char *read_file(const char *path)
     return text;
 }
 
+/* What was read from files: the text that was given first, which names it, and its newest value. */
+static struct {
+    pthread_mutex_t lock;
+    struct {
+        const char *path, *first, *now;
+    } of[FILES];
+    size_t n;
+    tab_config_listener *listeners;
+} files = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static void remember(const char *path, const char *text)
+{
+    pthread_mutex_lock(&files.lock);
+    if (text != NULL && files.n < FILES) {
+        files.of[files.n].path = path;
+        files.of[files.n].first = files.of[files.n].now = text;
+        files.n++;
+    }
+    pthread_mutex_unlock(&files.lock);
+}
+
 static const char *value_of(const tab_option *o)
 {
     const char *v = getenv(o->name);
@@ -35,8 +57,11 @@ static const char *value_of(const tab_option *o)
         char name[128];
         snprintf(name, sizeof name, "%s_FILE", o->name);
         const char *path = getenv(name);
-        if (path != NULL)
-            return read_file(path); /* NULL: refused by the caller */
+        if (path != NULL) {
+            v = read_file(path); /* NULL: refused by the caller */
+            remember(path, v);
+            return v;
+        }
     }
     return v == NULL ? o->otherwise : v;
 }
@@ -124,4 +149,72 @@ int tab_config_read(const tab_option *options, void *cfg, int argc, char **argv)
             printf("%s=%s\n", o->name, o->kind == TAB_OPTION_SECRET && v[0] != 0 ? "***" : v);
     }
     return check ? 0 : -1;
+}
+
+/* ---- read again ------------------------------------------------------------------------------ */
+
+const char *tab_config_now(const char *text)
+{
+    pthread_mutex_lock(&files.lock);
+    for (size_t i = 0; i < files.n; i++)
+        if (files.of[i].first == text) {
+            text = files.of[i].now;
+            break;
+        }
+    pthread_mutex_unlock(&files.lock);
+    return text;
+}
+
+tab_access tab_access_now(const tab_access *a)
+{
+    return (tab_access){ .address = tab_config_now(a->address),
+                         .user = tab_config_now(a->user),
+                         .password = tab_config_now(a->password),
+                         .tls = a->tls,
+                         .ca = tab_config_now(a->ca),
+                         .cert = tab_config_now(a->cert),
+                         .key = tab_config_now(a->key) };
+}
+
+void tab_config_again(void)
+{
+    pthread_mutex_lock(&files.lock);
+    for (size_t i = 0; i < files.n; i++) {
+        char *text = read_file(files.of[i].path);
+        if (text != NULL && text[0] != '\0' && strcmp(text, files.of[i].now) != 0)
+            files.of[i].now = text;
+        else
+            free(text);
+    }
+    pthread_mutex_unlock(&files.lock);
+}
+
+void tab_config_told(void)
+{
+    tab_config_again();
+    tab_log(TAB_INFO, "files of the configuration are read again");
+    pthread_mutex_lock(&files.lock);
+    tab_config_listener *l = files.listeners;
+    pthread_mutex_unlock(&files.lock);
+    for (; l != NULL; l = l->next) /* main alone opens, frees and is told */
+        l->told(l->arg);
+}
+
+void tab_config_listen(tab_config_listener *l)
+{
+    pthread_mutex_lock(&files.lock);
+    l->next = files.listeners;
+    files.listeners = l;
+    pthread_mutex_unlock(&files.lock);
+}
+
+void tab_config_forget(const tab_config_listener *l)
+{
+    pthread_mutex_lock(&files.lock);
+    for (tab_config_listener **at = &files.listeners; *at != NULL; at = &(*at)->next)
+        if (*at == l) {
+            *at = l->next;
+            break;
+        }
+    pthread_mutex_unlock(&files.lock);
 }

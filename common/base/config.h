@@ -104,4 +104,23 @@ extern const char tab_commit[]; /* that was built: 12 hex digits, or "unknown" *
 void tab_config_log(void); /* what was read, secrets masked, as one line of the log (tab_health_open does) */
 int tab_config_read(const tab_option *options, void *cfg, int argc, char **argv) TAB_CHECKED;
 
+/* What came from files can change while the process runs (decision 0481). Whoever connects with a text of
+ * the configuration asks for its newest value; what was given before lives on.
+ *
+ *   tab_config_now(cfg.password)   its file's text, as read last; of any other text: itself
+ *   tab_config_again()             reads the files again; a file that is empty or away changes nothing
+ *   tab_config_told()              SIGHUP: reads again, then tells all listeners, in the caller's thread */
+const char *tab_config_now(const char *text);
+tab_access tab_access_now(const tab_access *a);
+void tab_config_again(void);
+void tab_config_told(void);
+
+typedef struct tab_config_listener {
+    void (*told)(void *arg);
+    void *arg;
+    struct tab_config_listener *next;
+} tab_config_listener;
+void tab_config_listen(tab_config_listener *l); /* is the caller's, until it is forgotten */
+void tab_config_forget(const tab_config_listener *l);
+
 #endif

@@ -99,6 +99,8 @@ static void table(tab_out *o, const Tabella__TableUnderstanding *t)
     tab_out_close(o, '}');
     if (t->grain != NULL)
         grain(o, t->grain);
+    if (t->reading.len > 0)
+        MEMBER(o, "reading", tab_out_raw(o, bundle_bytes(t->reading)));
     tab_out_key(o, "column_profile");
     tab_out_open(o, '[');
     for (size_t i = 0; i < t->n_column_profile; i++) {

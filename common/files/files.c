@@ -1,6 +1,7 @@
 /* See files.h. */
 #include "common/files/files.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,11 +18,15 @@
 
 enum { NOTES = 4096 };
 
+/* Of a reading whose format says what its columns are called, and knows no delimiter. */
+#define OF_ITS_OWN .header_rows = -1, .confidence = -1
+
 typedef struct {
     tab_arena *a;
     const tab_file_limits *most;
-    const tab_table **table; /* (most->tables) */
-    tab_str *sheet;          /* (most->tables) */
+    const tab_reading_asked *asked;
+    const tab_table **table;  /* (most->tables) */
+    tab_str *sheet, *reading; /* (most->tables) */
     size_t n;
     char *notes; /* (NOTES) */
     size_t notes_n;
@@ -85,7 +90,25 @@ static tab_str stem(tab_arena *a, tab_str name, tab_str sheet)
 
 /* ---- one format each --------------------------------------------------------------------------- */
 
-static tab_status add(reader *r, const tab_table *t, tab_str sheet)
+/* What was asked for must be something that the format leaves open. */
+static tab_status can_ask(reader *r, bool text, bool lines, const char *format)
+{
+    const tab_reading_asked *q = r->asked;
+    const char *key = q->delimiter != 0 && !(text && lines) ? "delimiter"
+                      : q->quote != 0 && !(text && lines)   ? "quote"
+                      : q->encoding != NULL && !text        ? "encoding"
+                      : q->header_rows >= 0 && !lines       ? "header_rows"
+                      : q->skip_lines >= 0 && !lines        ? "skip_lines"
+                      : q->one_table && !lines              ? "one_table"
+                                                            : NULL;
+    char param[64];
+    if (key == NULL)
+        return TAB_OK;
+    snprintf(param, sizeof param, "options.reading.%s", key);
+    return tab_fail(r->err, TAB_VALIDATION, param, "it is %s, whose %s is not open", format, key);
+}
+
+static tab_status add(reader *r, const tab_table *t, tab_str sheet, const tab_file_reading *how)
 {
     if (r->n == r->most->tables)
         return tab_fail(r->err, TAB_VALIDATION, "", "it holds more than %zu tables", r->most->tables);
@@ -94,6 +117,9 @@ static tab_status add(reader *r, const tab_table *t, tab_str sheet)
                         r->most->cols);
     uint64_t cells = 0;
     r->sheet[r->n] = sheet;
+    r->reading[r->n] = tab_reading_json(r->a, how);
+    if (r->reading[r->n].p == NULL)
+        return tab_no_memory(r->err);
     r->table[r->n++] = t;
     for (size_t i = 0; i < r->n; i++)
         cells += (uint64_t)r->table[i]->rows * r->table[i]->cols;
@@ -122,11 +148,12 @@ static tab_str part_name(reader *r, tab_str sheet, tab_str title, size_t k)
 
 /* The tables that lie in one that was read from a file or a sheet of it. */
 static tab_status add_parts(reader *r, tab_str name, const tab_table *t, const tab_layout_seen *seen,
-                            tab_str sheet, bool named)
+                            tab_str sheet, bool named, tab_file_reading how)
 {
-    tab_layout_part part[TAB_LAYOUT_PARTS];
-    size_t n;
-    TAB_TRY(tab_layout_parts(r->a, t, seen, part, &n, r->err));
+    tab_layout_part part[TAB_LAYOUT_PARTS] = { { .table = t, .heads = seen->header } };
+    size_t n = 1;
+    if (!r->asked->one_table)
+        TAB_TRY(tab_layout_parts(r->a, t, seen, part, &n, r->err));
     if (n > 1)
         note(r, t->id, "%zu tables were found in it", n);
     for (size_t i = 0; i < n; i++) {
@@ -144,9 +171,37 @@ static tab_status add_parts(reader *r, tab_str name, const tab_table *t, const t
             note(r, own->id, "headers that come again: %zu, which are no rows", part[i].repeated);
         if (part[i].total)
             note(r, own->id, "the last record sums up the others and is no row");
-        TAB_TRY(add(r, own, suffix));
+        tab_file_reading each = how; /* what stands above the first is not said again */
+        how.skips = 0;
+        each.header_rows = (int)part[i].heads;
+        tab_reading_skipped(&each, part[i].notes, "notes below the table");
+        tab_reading_skipped(&each, part[i].repeated, "the header again");
+        tab_reading_skipped(&each, part[i].total, "totals of the others");
+        TAB_TRY(add(r, own, suffix, &each));
     }
     return TAB_OK;
+}
+
+/* That the delimiter is the file's (decision 0469): m is the distance of its consistency to the next's. */
+static double confidence_of(const tab_csv_notes *n)
+{
+    double m = n->scores.best - n->scores.next;
+    return n->told ? 1 : 1 / (1 + exp(-(2.38 + 2.54 * m)));
+}
+
+static tab_file_reading csv_reading(const reader *r, const tab_csv_notes *n)
+{
+    tab_file_reading how = { .format = "csv",
+                             .encoding = n->encoding,
+                             .delimiter = n->dialect.delimiter,
+                             .quote = n->dialect.quote,
+                             .header_rows = n->header,
+                             .confidence = confidence_of(n) };
+    tab_reading_skipped(&how, n->skipped, r->asked->skip_lines >= 0 ? "as asked" : "above the header");
+    tab_reading_skipped(&how, n->comments, "comments");
+    tab_reading_skipped(&how, n->empty, "without any character");
+    tab_reading_skipped(&how, n->total, "totals of the others");
+    return how;
 }
 
 static tab_status read_csv(reader *r, tab_str name, tab_str bytes)
@@ -154,7 +209,8 @@ static tab_status read_csv(reader *r, tab_str name, tab_str bytes)
     const tab_table *t;
     tab_csv_notes n;
     tab_str id = stem(r->a, name, TAB_S(""));
-    TAB_TRY(tab_csv_read(r->a, bytes, id, &t, &n, r->err));
+    TAB_TRY(can_ask(r, true, true, "a text"));
+    TAB_TRY(tab_csv_read_as(r->a, bytes, id, r->asked, &t, &n, r->err));
     if (n.skipped > 0)
         note(r, id, "%zu lines above the header were skipped", n.skipped);
     if (n.comments > 0)
@@ -171,35 +227,40 @@ static tab_status read_csv(reader *r, tab_str name, tab_str bytes)
         note(r, id, "%zu long records are kept in columns without a name", n.widened);
     if (n.total)
         note(r, id, "the last record sums up the others and is no row");
-    return add_parts(r, name, t, &n.seen, TAB_S(""), false);
+    return add_parts(r, name, t, &n.seen, TAB_S(""), false, csv_reading(r, &n));
 }
 
 static tab_status read_json(reader *r, tab_str name, tab_str bytes)
 {
     const char *encoding;
     const tab_table *t;
-    tab_str text = tab_text_utf8(r->a, bytes, &encoding);
+    TAB_TRY(can_ask(r, true, false, "JSON"));
+    tab_str text = tab_text_utf8_as(r->a, bytes, r->asked->encoding, &encoding);
     if (bytes.n > 0 && text.p == NULL)
         return tab_no_memory(r->err);
     TAB_TRY(tab_json_rows_read(r->a, text, stem(r->a, name, TAB_S("")), r->most->cols, r->most->cells, &t,
                                r->err));
-    return add(r, t, TAB_S(""));
+    if (strcmp(encoding, "utf-8") != 0)
+        note(r, t->id, "its letters were read as %s", encoding);
+    return add(r, t, TAB_S(""), &(tab_file_reading){ .format = "json", .encoding = encoding, OF_ITS_OWN });
 }
 
 static tab_status read_arrow(reader *r, tab_str name, tab_str bytes)
 {
     const tab_table *t;
+    TAB_TRY(can_ask(r, false, false, "Arrow"));
     TAB_TRY(tab_arrow_read(r->a, bytes, stem(r->a, name, TAB_S("")), r->most->cols, r->most->cells,
                            r->most->bytes, &t, r->err));
-    return add(r, t, TAB_S(""));
+    return add(r, t, TAB_S(""), &(tab_file_reading){ .format = "arrow", OF_ITS_OWN });
 }
 
 static tab_status read_parquet(reader *r, tab_str name, tab_str bytes)
 {
     const tab_table *t;
+    TAB_TRY(can_ask(r, false, false, "Parquet"));
     TAB_TRY(tab_parquet_read(r->a, bytes, stem(r->a, name, TAB_S("")), r->most->cols, r->most->cells,
                              r->most->bytes, &t, r->err));
-    return add(r, t, TAB_S(""));
+    return add(r, t, TAB_S(""), &(tab_file_reading){ .format = "parquet", OF_ITS_OWN });
 }
 
 static tab_status read_statistics(reader *r, tab_str name, tab_str bytes)
@@ -210,6 +271,7 @@ static tab_status read_statistics(reader *r, tab_str name, tab_str bytes)
     if (r->most->shared)
         return tab_fail(r->err, TAB_VALIDATION, "",
                         "a file of SAS, SPSS or Stata is not taken along with a request; upload it first");
+    TAB_TRY(can_ask(r, false, false, "a file of SAS, SPSS or Stata"));
     TAB_TRY(tab_statistics_read(r->a, bytes, id, r->most->cols, r->most->cells, &t, &n, r->err));
     if (n.labelled > 0)
         note(r, id, "values of %zu columns are given by their labels", n.labelled);
@@ -217,7 +279,7 @@ static tab_status read_statistics(reader *r, tab_str name, tab_str bytes)
         note(r, id, "%zu columns keep their numbers, since few of their values have labels", n.partly);
     if (n.missing > 0)
         note(r, id, "%llu values that the file declares as missing are null", (unsigned long long)n.missing);
-    return add(r, t, TAB_S(""));
+    return add(r, t, TAB_S(""), &(tab_file_reading){ .format = "statistics", OF_ITS_OWN });
 }
 
 typedef tab_status (*book_fn)(tab_arena *a, const tab_zip *z, tab_sheet_limits most, tab_sheet **ret,
@@ -246,11 +308,12 @@ static bool holds_notes(const tab_table *t)
     return 2 * sentences > lines;
 }
 
-static tab_status read_book(reader *r, tab_str name, const tab_zip *z, book_fn fn)
+static tab_status read_book(reader *r, tab_str name, const tab_zip *z, book_fn fn, const char *format)
 {
     tab_sheet *sheet;
     size_t n = 0;
-    tab_sheet_limits most = { r->most->bytes, r->most->cells, r->most->cols, r->most->tables };
+    tab_sheet_limits most = { r->most->bytes, r->most->cells, r->most->cols, r->most->tables, r->asked };
+    TAB_TRY(can_ask(r, false, true, "a workbook"));
     TAB_TRY(fn(r->a, z, most, &sheet, &n, r->err));
     if (n == 0)
         return tab_fail(r->err, TAB_VALIDATION, "", "no visible sheet holds a value");
@@ -274,7 +337,11 @@ static tab_status read_book(reader *r, tab_str name, const tab_zip *z, book_fn f
             note(r, t->id, "the first row holds values, so columns have no names");
         if (sheet[i].notes.total)
             note(r, t->id, "the last row sums up the others and is no row");
-        TAB_TRY(add_parts(r, name, t, &sheet[i].notes.seen, sheet[i].name, kept > 1));
+        tab_file_reading how = { .format = format, .header_rows = sheet[i].notes.header, .confidence = -1 };
+        tab_reading_skipped(&how, sheet[i].notes.skipped,
+                            r->asked->skip_lines >= 0 ? "as asked" : "above the header");
+        tab_reading_skipped(&how, sheet[i].notes.total, "totals of the others");
+        TAB_TRY(add_parts(r, name, t, &sheet[i].notes.seen, sheet[i].name, kept > 1, how));
     }
     return TAB_OK;
 }
@@ -410,9 +477,9 @@ static tab_status read_zip(reader *r, tab_str name, tab_str bytes, bool packed)
     tab_zip z;
     TAB_TRY(tab_zip_open(r->a, bytes, &z, r->err));
     if (tab_zip_find(&z, TAB_S("xl/workbook.xml")) != NULL)
-        return read_book(r, name, &z, tab_xlsx_read);
+        return read_book(r, name, &z, tab_xlsx_read, "xlsx");
     if (tab_zip_find(&z, TAB_S("content.xml")) != NULL)
-        return read_book(r, name, &z, tab_ods_read);
+        return read_book(r, name, &z, tab_ods_read, "ods");
     if (tab_zip_find(&z, TAB_S("xl/workbook.bin")) != NULL)
         return tab_fail(r->err, TAB_VALIDATION, "", "it is an .xlsb; save it as .xlsx");
     return read_entries(r, &z, packed);
@@ -465,22 +532,32 @@ static tab_status apart(reader *r)
     return TAB_OK;
 }
 
-tab_status tab_file_read(tab_arena *a, tab_str name, tab_str bytes, const tab_file_limits *most,
-                         tab_file *ret, tab_error *err)
+tab_status tab_file_read_as(tab_arena *a, tab_str name, tab_str bytes, const tab_file_limits *most,
+                            const tab_reading_asked *asked, tab_file *ret, tab_error *err)
 {
-    reader r = { .a = a, .most = most, .err = err };
+    reader r = { .a = a, .most = most, .asked = asked, .err = err };
     r.table = tab_arena_new_of(a, const tab_table *, most->tables);
     r.sheet = tab_arena_new_of(a, tab_str, most->tables);
+    r.reading = tab_arena_new_of(a, tab_str, most->tables);
     r.notes = tab_arena_alloc(a, NOTES, 1);
-    if (r.table == NULL || r.sheet == NULL || r.notes == NULL)
+    if (r.table == NULL || r.sheet == NULL || r.reading == NULL || r.notes == NULL)
         return tab_no_memory(err);
     tab_status s = read_any(&r, name, bytes, false);
     if (s == TAB_OK)
         s = apart(&r);
     if (s != TAB_OK) {
         tab_error why = *err;
-        return tab_fail(err, s, "", "%.*s: %s", (int)(name.n < 80 ? name.n : 80), name.p, why.message);
+        bool asked_for = strncmp(why.param, "options.", 8) == 0;
+        return tab_fail(err, s, asked_for ? why.param : "", "%.*s: %s", (int)(name.n < 80 ? name.n : 80),
+                        name.p, why.message);
     }
-    *ret = (tab_file){ r.table, r.sheet, r.n, { r.notes, r.notes_n } };
+    *ret = (tab_file){ r.table, r.sheet, r.reading, r.n, { r.notes, r.notes_n } };
     return TAB_OK;
+}
+
+tab_status tab_file_read(tab_arena *a, tab_str name, tab_str bytes, const tab_file_limits *most,
+                         tab_file *ret, tab_error *err)
+{
+    static const tab_reading_asked found = TAB_READING_FOUND;
+    return tab_file_read_as(a, name, bytes, most, &found, ret, err);
 }

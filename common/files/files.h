@@ -8,7 +8,7 @@
 #ifndef TAB_FILES_FILES_H
 #define TAB_FILES_FILES_H
 
-#include "common/table/table.h"
+#include "common/files/reading.h"
 
 typedef struct {
     uint64_t bytes, cells; /* of the file, and unpacked; of all its tables */
@@ -24,6 +24,7 @@ typedef struct {
 typedef struct {
     const tab_table **table; /* (n) */
     const tab_str *sheet;    /* (n) its name; "" where it is none */
+    const tab_str *reading;  /* (n) how it was read, a JSON object (reading.h) */
     size_t n;
     tab_str notes; /* what was done to it that is not plain, a line each; "" */
 } tab_file;
@@ -32,5 +33,8 @@ typedef struct {
  * what to do; INTERNAL (memory). err is needed. */
 tab_status tab_file_read(tab_arena *a, tab_str name, tab_str bytes, const tab_file_limits *most,
                          tab_file *ret, tab_error *err) TAB_CHECKED;
+/* The same, read as its sender says. Errors besides: VALIDATION, param options.reading.KEY. */
+tab_status tab_file_read_as(tab_arena *a, tab_str name, tab_str bytes, const tab_file_limits *most,
+                            const tab_reading_asked *asked, tab_file *ret, tab_error *err) TAB_CHECKED;
 
 #endif

@@ -84,3 +84,18 @@ tab_str tab_text_utf8(tab_arena *a, tab_str s, const char **ret_encoding)
     }
     return from_windows_1252(a, s);
 }
+
+tab_str tab_text_utf8_as(tab_arena *a, tab_str s, const char *encoding, const char **ret_encoding)
+{
+    if (encoding == NULL)
+        return tab_text_utf8(a, s, ret_encoding);
+    *ret_encoding = encoding;
+    bool marked = s.n >= 2 && (memcmp(s.p, "\xFF\xFE", 2) == 0 || memcmp(s.p, "\xFE\xFF", 2) == 0);
+    if (strncmp(encoding, "utf-16", 6) == 0)
+        return from_utf16(a, (tab_str){ s.p + 2 * marked, s.n - 2 * marked }, encoding[6] == 'b');
+    if (strcmp(encoding, "windows-1252") == 0)
+        return from_windows_1252(a, s);
+    if (strcmp(encoding, "utf-8") == 0 && s.n >= 3 && memcmp(s.p, "\xEF\xBB\xBF", 3) == 0)
+        s = (tab_str){ s.p + 3, s.n - 3 };
+    return tab_charset_utf8(a, s, encoding);
+}

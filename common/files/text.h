@@ -8,5 +8,8 @@
 /* UTF-8 without a mark: a part of s, or made in the arena (p NULL when that is full). *ret_encoding is
  * "utf-8", "utf-16le", "utf-16be" or "windows-1252". */
 tab_str tab_text_utf8(tab_arena *a, tab_str s, const char **ret_encoding);
+/* The same of a text whose encoding is known, NULL: it is not. What is no character of it is U+FFFD; p NULL
+ * also where this system does not know it. */
+tab_str tab_text_utf8_as(tab_arena *a, tab_str s, const char *encoding, const char **ret_encoding);
 
 #endif

@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "common/base/config.h"
 #include "common/base/metrics.h"
 #include "common/pg/pg.h"
 
@@ -30,7 +31,11 @@ typedef struct pg_connection {
 } pg_connection;
 
 struct tab_pg {
-    char *conninfo;
+    char *conninfo;    /* the first */
+    const char *given; /* names it in the configuration */
+    /* The one that served last, of both pools (decision 0481). */
+    _Atomic(const char *) served, *serves;
+    tab_config_listener told;
     pthread_mutex_t lock; /* of idle, open, retry_at, retry_ms */
     pthread_cond_t freed;
     pg_connection *idle;

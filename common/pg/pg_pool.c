@@ -84,9 +84,20 @@ static void say_away(const char *conninfo, const PGconn *c)
     tab_log_fields(TAB_WARN, "no connection to PostgreSQL", "server", server, "why", line, "do", todo, NULL);
 }
 
+/* Whether it is the password or a certificate that the server, or we, do not take. */
+static bool refused(const PGconn *c)
+{
+    static const char *const words[] = { "authentication failed", "certificate", "SSL error", "pg_hba.conf" };
+    for (size_t i = 0; c != NULL && i < sizeof words / sizeof *words; i++)
+        if (strstr(PQerrorMessage(c), words[i]) != NULL)
+            return true;
+    return false;
+}
+
 /* Connects without ever waiting past the deadline: libpq's connect_timeout does not cover a server that
- * accepts and then says nothing within a shorter time. */
-static PGconn *open_connection(const char *conninfo, tab_deadline deadline)
+ * accepts and then says nothing within a shorter time. *ret_refused is told in place of the log, NULL: in
+ * the log. */
+static PGconn *connect_with(const char *conninfo, tab_deadline deadline, bool *ret_refused)
 {
     static const char *const names[] = { "options",         "dbname",          "tcp_user_timeout",
                                          "keepalives_idle", "client_encoding", NULL };
@@ -109,10 +120,30 @@ static PGconn *open_connection(const char *conninfo, tab_deadline deadline)
     if (PQsetnonblocking(c, 1) == 0)
         return c;
 bad:
-    say_away(conninfo, c);
+    if (ret_refused != NULL && refused(c))
+        *ret_refused = true;
+    else
+        say_away(conninfo, c);
     if (c != NULL)
         PQfinish(c);
     return NULL;
+}
+
+/* With what served last; where that is refused, with what its file says by now. Whichever of server and file
+ * has the new password first, one of the two is right. */
+static PGconn *open_connection(tab_pg *pg, tab_deadline deadline)
+{
+    bool no = false;
+    const char *last = atomic_load(pg->serves), *now;
+    PGconn *c = connect_with(last, deadline, &no);
+    if (!no)
+        return c;
+    tab_config_again();
+    now = tab_config_now(pg->given);
+    c = connect_with(now == pg->given ? pg->conninfo : now, deadline, NULL);
+    if (c != NULL)
+        atomic_store(pg->serves, now == pg->given ? pg->conninfo : now);
+    return c;
 }
 
 /* Until all is sent and a result can be taken without waiting. */
@@ -199,6 +230,9 @@ static tab_pg *pool_new(const char *conninfo, const uint8_t *org_key, int64_t po
         free(pg);
         return NULL;
     }
+    pg->given = conninfo;
+    atomic_init(&pg->served, pg->conninfo);
+    pg->serves = &pg->served;
     pg->proves = org_key != NULL;
     if (pg->proves)
         memcpy(pg->org_key, org_key, TAB_ORG_KEY);
@@ -229,6 +263,57 @@ static tab_pg *pool_new(const char *conninfo, const uint8_t *org_key, int64_t po
     return pg;
 }
 
+static void close_connection(pg_connection *c)
+{
+    if (c->pg != NULL)
+        PQfinish(c->pg);
+    for (size_t i = 0; i < c->prepared; i++)
+        free(c->sql[i]);
+    free(c);
+}
+
+static void close_idle(tab_pg *pg)
+{
+    pthread_mutex_lock(&pg->lock);
+    pg_connection *idle = pg->idle;
+    pg->idle = NULL;
+    for (pg_connection *c = idle; c != NULL; c = c->next) {
+        pg->open--;
+        tab_metric_add(pg->open_now, -1);
+    }
+    pthread_cond_broadcast(&pg->freed);
+    pthread_mutex_unlock(&pg->lock);
+    for (pg_connection *c = idle, *next; c != NULL; c = next) {
+        next = c->next;
+        close_connection(c);
+    }
+}
+
+/* SIGHUP. Where the newest text connects, it serves from now on, and what was opened before is closed when
+ * nobody uses it; else all goes on as it is. Certificates that the text names are read by libpq itself. */
+static void renew(void *arg)
+{
+    tab_pg *pg = arg;
+    const char *now = tab_config_now(pg->given);
+    now = now == pg->given ? pg->conninfo : now;
+    PGconn *c = connect_with(now, tab_in_ms(CONNECT_MS), NULL);
+    if (c == NULL) {
+        tab_log(TAB_WARN, "PostgreSQL is used as before: TAB_POSTGRES, as it is now, does not connect");
+        return;
+    }
+    PQfinish(c);
+    atomic_store(pg->serves, now);
+    atomic_fetch_add(pg->losses, 1);
+    close_idle(pg);
+    close_idle(pg->all);
+    pthread_mutex_lock(&pg->probe_lock);
+    if (pg->probe != NULL)
+        PQfinish(pg->probe);
+    pg->probe = NULL;
+    pthread_mutex_unlock(&pg->probe_lock);
+    tab_log(TAB_INFO, "PostgreSQL is connected anew");
+}
+
 /* Two pools. A connection of the ordinary one never sees all organizations, so what an injected statement
  * leaves behind on it (a setting, a prepared statement) cannot be used there. */
 tab_pg *tab_pg_open(const char *conninfo, const char *org_key, int64_t pool)
@@ -250,24 +335,19 @@ tab_pg *tab_pg_open(const char *conninfo, const char *org_key, int64_t pool)
         pg->misses = pg->all->misses = &pg->missed;
         pg->breaks = pg->all->breaks = &pg->broken;
         pg->losses = pg->all->losses = &pg->lost;
+        pg->all->serves = &pg->served;
+        pg->told = (tab_config_listener){ .told = renew, .arg = pg };
+        tab_config_listen(&pg->told);
     }
     explicit_bzero(key, sizeof key);
     return pg;
-}
-
-static void close_connection(pg_connection *c)
-{
-    if (c->pg != NULL)
-        PQfinish(c->pg);
-    for (size_t i = 0; i < c->prepared; i++)
-        free(c->sql[i]);
-    free(c);
 }
 
 void tab_pg_free(tab_pg *pg)
 {
     if (pg == NULL)
         return;
+    tab_config_forget(&pg->told);
     tab_pg_free(pg->all);
     explicit_bzero(pg->org_key, sizeof pg->org_key);
     for (pg_connection *c = pg->idle, *next; c != NULL; c = next) {
@@ -284,10 +364,10 @@ void tab_pg_free(tab_pg *pg)
 }
 
 /* One round trip on *c, connected first where it is NULL; what failed is closed. */
-static bool turn(PGconn **c, const char *conninfo, int64_t connect_ms)
+static bool turn(tab_pg *pg, PGconn **c, int64_t connect_ms)
 {
     if (*c == NULL)
-        *c = open_connection(conninfo, tab_in_ms(connect_ms));
+        *c = open_connection(pg, tab_in_ms(connect_ms));
     if (*c == NULL)
         return false;
     PGresult *r = PQsendQuery(*c, "SELECT 1") ? pg_await(*c, tab_in_ms(ALIVE_MS)) : NULL;
@@ -306,10 +386,10 @@ bool tab_pg_alive(void *arg)
     pthread_mutex_lock(&pg->probe_lock);
     bool silent = atomic_load(&pg->missed) >= MISSED_MOST;
     int64_t began = tab_mono_ms(), connect_ms = silent ? CONNECT_MS : ALIVE_MS;
-    bool ok = turn(&pg->probe, pg->conninfo, connect_ms);
+    bool ok = turn(pg, &pg->probe, connect_ms);
     /* a second try with a fresh connection: the kept one may have died with the server's last restart */
     if (!ok && tab_mono_ms() - began < ALIVE_MS)
-        ok = turn(&pg->probe, pg->conninfo, connect_ms);
+        ok = turn(pg, &pg->probe, connect_ms);
     if (ok)
         pg_answered(pg);
     else
@@ -385,7 +465,7 @@ pg_connection *pg_borrow(tab_pg *pg, tab_deadline deadline)
 
     c = calloc(1, sizeof *c);
     if (c != NULL)
-        c->pg = open_connection(pg->conninfo, tab_in_ms(tab_left_ms(deadline, CONNECT_MS)));
+        c->pg = open_connection(pg, tab_in_ms(tab_left_ms(deadline, CONNECT_MS)));
     pthread_mutex_lock(&pg->lock);
     if (c != NULL && c->pg != NULL) {
         pg->retry_ms = RETRY_FIRST;

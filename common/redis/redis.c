@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/base/config.h"
 #include "common/base/integer.h"
 #include "common/base/log.h"
 #include "common/base/metrics.h"
@@ -20,7 +21,14 @@
 
 /* IDLE_MOST: as many as threads ask at once, or each call above it connects and says who it is
  * (decision 0384). */
-enum { IDLE_MOST = 64, RETRY_FIRST = 100, RETRY_MOST = 3000, READ = 16 * 1024, SLACK_MS = 10 };
+enum {
+    IDLE_MOST = 64,
+    RETRY_FIRST = 100,
+    RETRY_MOST = 3000,
+    RENEW_MS = 3000,
+    READ = 16 * 1024,
+    SLACK_MS = 10
+};
 
 /* hiredis connects, writes commands and reads replies; the bytes between go through here, since hiredis 0.14
  * knows no TLS and no deadline of a whole reply. */
@@ -28,15 +36,26 @@ typedef struct {
     redisContext *c; /* NULL: no connection */
     SSL *ssl;        /* NULL: plain */
     int64_t waits;   /* milliseconds that its socket waits at most */
+    unsigned of;     /* number of the login that it was made with */
 } wire;
 
-struct tab_redis {
-    char *host;
-    int port;    /* 0: host is a socket's path */
+/* How we log in, made of texts of the configuration; `texts` tells whether they are still the newest. */
+typedef struct {
+    tab_access texts;
     char *hello; /* the command that says who we are; NULL: none */
     int hello_n;
     tab_tls *tls; /* NULL: plain */
+    int users;    /* under the lock of its redis */
+    unsigned number;
+} login;
+
+struct tab_redis {
+    char *host;
+    int port; /* 0: host is a socket's path */
+    tab_access given;
+    tab_config_listener told;
     pthread_mutex_t lock;
+    login *login; /* the one that served last (decision 0481) */
     wire idle[IDLE_MOST];
     size_t n;
     int64_t retry_at, retry_ms;
@@ -44,48 +63,63 @@ struct tab_redis {
     _Atomic int64_t said_away;
 };
 
-static bool set_hello(tab_redis *r, const tab_access *a)
+/* ---- logins ---------------------------------------------------------------------------------- */
+
+static void login_free(login *l)
 {
-    if (!tab_access_has(a->password)) {
-        tab_log(TAB_WARN, "Redis is used without a password (TAB_REDIS_PASSWORD)");
-        return true;
+    if (l == NULL)
+        return;
+    tab_tls_free(l->tls);
+    if (l->hello != NULL) {
+        OPENSSL_cleanse(l->hello, (size_t)l->hello_n);
+        redisFreeCommand(l->hello);
     }
-    r->hello_n = tab_access_has(a->user) ? redisFormatCommand(&r->hello, "AUTH %s %s", a->user, a->password)
-                                         : redisFormatCommand(&r->hello, "AUTH %s", a->password);
-    return r->hello_n > 0;
+    free(l);
+}
+TAB_DEFINE_AUTO(login)
+
+static login *login_new(const tab_redis *r, const tab_access *a)
+{
+    TAB_AUTO(login) *l = calloc(1, sizeof *l);
+    if (l == NULL)
+        return NULL;
+    l->texts = *a;
+    l->users = 1;
+    if (tab_access_has(a->password))
+        l->hello_n = tab_access_has(a->user)
+                         ? redisFormatCommand(&l->hello, "AUTH %s %s", a->user, a->password)
+                         : redisFormatCommand(&l->hello, "AUTH %s", a->password);
+    if (l->hello_n < 0 || (a->tls && (l->tls = tab_tls_new(a, r->host, "Redis")) == NULL))
+        return NULL;
+    return tab_take(&l);
 }
 
-tab_redis *tab_redis_open(const tab_access *a)
+static login *login_use(tab_redis *r)
 {
-    const char *address = a->address, *colon = strrchr(address, ':');
-    bool path = strncmp(address, "unix:", 5) == 0;
-    int64_t port = 0;
-    bool good = path ? !a->tls : colon != NULL && tab_integer_read(tab_str_of(colon + 1), 1, 65535, &port);
-    if (!good) {
-        tab_log(TAB_ERROR, "TAB_REDIS is neither host:port nor, without TLS, unix:/path");
-        return NULL;
-    }
-    tab_redis *r = calloc(1, sizeof *r);
-    if (r == NULL)
-        return NULL;
-    pthread_mutex_init(&r->lock, NULL);
-    r->host = path ? strdup(address + 5) : strndup(address, (size_t)(colon - address));
-    r->port = (int)port;
-    r->retry_ms = RETRY_FIRST;
-    if (r->host == NULL || !set_hello(r, a) ||
-        (a->tls && (r->tls = tab_tls_new(a, r->host, "Redis")) == NULL)) {
-        tab_redis_free(r);
-        return NULL;
-    }
-    r->calls[0] = tab_counter("tabella_dependency_calls_total", "Calls of servers",
-                              "dependency=\"redis\",outcome=\"ok\"");
-    r->calls[1] = tab_counter("tabella_dependency_calls_total", "Calls of servers",
-                              "dependency=\"redis\",outcome=\"error\"");
-    r->seconds = tab_histogram("tabella_dependency_call_duration_seconds", "Duration of calls of servers",
-                               "dependency=\"redis\"");
-    r->breaker = tab_gauge("tabella_breaker_open", "1: a server refused, and is tried again later",
-                           "dependency=\"redis\"");
-    return r;
+    pthread_mutex_lock(&r->lock);
+    login *l = r->login;
+    l->users++;
+    pthread_mutex_unlock(&r->lock);
+    return l;
+}
+
+static void login_unuse(tab_redis *r, login *l)
+{
+    pthread_mutex_lock(&r->lock);
+    bool last = --l->users == 0;
+    pthread_mutex_unlock(&r->lock);
+    if (last)
+        login_free(l);
+}
+
+/* Of the newest texts; NULL: they are those of `old`, or cannot be used. */
+static login *login_other(const tab_redis *r, const login *old)
+{
+    tab_access now = tab_access_now(&r->given);
+    const tab_access *was = &old->texts;
+    bool same = now.user == was->user && now.password == was->password && now.ca == was->ca &&
+                now.cert == was->cert && now.key == was->key;
+    return same ? NULL : login_new(r, &now);
 }
 
 static void wire_close(wire *w)
@@ -93,23 +127,7 @@ static void wire_close(wire *w)
     SSL_free(w->ssl);
     if (w->c != NULL)
         redisFree(w->c);
-    *w = (wire){ NULL, NULL, 0 };
-}
-
-void tab_redis_free(tab_redis *r)
-{
-    if (r == NULL)
-        return;
-    for (size_t i = 0; i < r->n; i++)
-        wire_close(&r->idle[i]);
-    pthread_mutex_destroy(&r->lock);
-    tab_tls_free(r->tls);
-    if (r->hello != NULL) {
-        OPENSSL_cleanse(r->hello, (size_t)r->hello_n);
-        redisFreeCommand(r->hello);
-    }
-    free(r->host);
-    free(r);
+    *w = (wire){ NULL, NULL, 0, 0 };
 }
 
 /* ---- one connection -------------------------------------------------------------------------- */
@@ -164,21 +182,22 @@ static redisReply *wire_ask(wire *w, const char *bytes, size_t n, tab_deadline u
     return wire_write(w, bytes, n, until) ? wire_reply(w, until) : NULL;
 }
 
-/* TLS and who we are. What the server or its certificate says against us is for the log alone. */
-static bool greet(tab_redis *r, wire *w, tab_deadline until)
+/* TLS and who we are. What the server or its certificate says against us is for the log alone; quiet: not
+ * even that. */
+static bool greet(tab_redis *r, const login *l, wire *w, tab_deadline until, bool quiet)
 {
     char why[160];
-    if (r->tls != NULL &&
-        (!in_time(w, until) || (w->ssl = tab_tls_connect(r->tls, w->c->fd, why, sizeof why)) == NULL)) {
-        if (tab_log_due(&r->said_away))
+    if (l->tls != NULL &&
+        (!in_time(w, until) || (w->ssl = tab_tls_connect(l->tls, w->c->fd, why, sizeof why)) == NULL)) {
+        if (!quiet && tab_log_due(&r->said_away))
             tab_log_fields(TAB_ERROR, "no TLS with Redis", "why", why, NULL);
         return false;
     }
-    if (r->hello == NULL)
+    if (l->hello == NULL)
         return true;
-    redisReply *reply = wire_ask(w, r->hello, (size_t)r->hello_n, until);
+    redisReply *reply = wire_ask(w, l->hello, (size_t)l->hello_n, until);
     bool known = reply != NULL && reply->type == REDIS_REPLY_STATUS;
-    if (!known && tab_log_due(&r->said_away))
+    if (!known && !quiet && tab_log_due(&r->said_away))
         tab_log(TAB_ERROR, reply == NULL ? "Redis does not let us log in"
                                          : "Redis refuses our user or password: TAB_REDIS_USER and "
                                            "TAB_REDIS_PASSWORD are to be those of its configuration");
@@ -187,22 +206,60 @@ static bool greet(tab_redis *r, wire *w, tab_deadline until)
     return known;
 }
 
-static wire wire_open(tab_redis *r, tab_deadline until)
+/* *ret_reached: there is a server, whatever it says. */
+static wire wire_with(tab_redis *r, const login *l, tab_deadline until, bool quiet, bool *ret_reached)
 {
     struct timeval t = timeval_of(tab_left_ms(until, 1 << 30));
     wire w = { r->port == 0 ? redisConnectUnixWithTimeout(r->host, t)
                             : redisConnectWithTimeout(r->host, r->port, t),
-               NULL, 0 };
-    bool reached = w.c != NULL && w.c->err == 0;
-    if (!reached && tab_log_due(&r->said_away)) {
+               NULL, 0, 0 };
+    *ret_reached = w.c != NULL && w.c->err == 0;
+    if (!*ret_reached && tab_log_due(&r->said_away)) {
         char server[160];
         snprintf(server, sizeof server, r->port == 0 ? "%s" : "%s:%d", r->host, r->port);
         tab_log_fields(TAB_WARN, "no connection to Redis", "server", server, "why",
                        w.c == NULL ? "memory is out" : w.c->errstr, "do",
                        "see whether it runs where TAB_REDIS says", NULL);
     }
-    if (!reached || !greet(r, &w, until))
+    if (!*ret_reached || !greet(r, l, &w, until, quiet))
         wire_close(&w);
+    return w;
+}
+
+/* Takes l, with which w was made: it serves from now on, and what others made is used no more. */
+static void serve_with(tab_redis *r, login *l, wire *w)
+{
+    wire old[IDLE_MOST];
+    pthread_mutex_lock(&r->lock);
+    login *before = r->login;
+    size_t n = r->n;
+    r->login = l;
+    w->of = l->number = before->number + 1;
+    memcpy(old, r->idle, n * sizeof *old);
+    r->n = 0;
+    pthread_mutex_unlock(&r->lock);
+    for (size_t i = 0; i < n; i++)
+        wire_close(&old[i]);
+    login_unuse(r, before);
+}
+
+/* With what served last; where that is refused, with what the files say by now. */
+static wire wire_open(tab_redis *r, tab_deadline until)
+{
+    bool reached;
+    login *last = login_use(r);
+    wire w = wire_with(r, last, until, true, &reached);
+    w.of = last->number;
+    if (w.c == NULL && reached) {
+        tab_config_again();
+        login *other = login_other(r, last);
+        w = wire_with(r, other != NULL ? other : last, until, false, &reached);
+        if (w.c != NULL && other != NULL)
+            serve_with(r, other, &w);
+        else
+            login_free(other);
+    }
+    login_unuse(r, last);
     return w;
 }
 
@@ -210,7 +267,7 @@ static wire wire_open(tab_redis *r, tab_deadline until)
 
 static wire borrow(tab_redis *r, tab_deadline until, bool *ret_kept)
 {
-    wire w = { NULL, NULL, 0 };
+    wire w = { NULL, NULL, 0, 0 };
     pthread_mutex_lock(&r->lock);
     if (r->n > 0)
         w = r->idle[--r->n];
@@ -236,12 +293,84 @@ static wire borrow(tab_redis *r, tab_deadline until, bool *ret_kept)
 static void give_back(tab_redis *r, wire w)
 {
     pthread_mutex_lock(&r->lock);
-    bool kept = r->n < IDLE_MOST;
+    bool kept = r->n < IDLE_MOST && w.of == r->login->number;
     if (kept)
         r->idle[r->n++] = w;
     pthread_mutex_unlock(&r->lock);
     if (!kept)
         wire_close(&w);
+}
+
+/* SIGHUP. Where the newest texts log in, they serve from now on; else all goes on as it is. */
+static void renew(void *arg)
+{
+    tab_redis *r = arg;
+    bool reached;
+    login *last = login_use(r), *other = login_other(r, last);
+    login_unuse(r, last);
+    if (other == NULL)
+        return;
+    wire w = wire_with(r, other, tab_in_ms(RENEW_MS), false, &reached);
+    if (w.c == NULL) {
+        login_free(other);
+        tab_log(TAB_WARN, "Redis is used as before: what its files say now does not log in");
+        return;
+    }
+    serve_with(r, other, &w);
+    give_back(r, w);
+    tab_log(TAB_INFO, "Redis is connected anew");
+}
+
+/* ---- open and close -------------------------------------------------------------------------- */
+
+void tab_redis_free(tab_redis *r)
+{
+    if (r == NULL)
+        return;
+    tab_config_forget(&r->told);
+    for (size_t i = 0; i < r->n; i++)
+        wire_close(&r->idle[i]);
+    pthread_mutex_destroy(&r->lock);
+    login_free(r->login);
+    free(r->host);
+    free(r);
+}
+
+tab_redis *tab_redis_open(const tab_access *a)
+{
+    const char *address = a->address, *colon = strrchr(address, ':');
+    bool path = strncmp(address, "unix:", 5) == 0;
+    int64_t port = 0;
+    bool good = path ? !a->tls : colon != NULL && tab_integer_read(tab_str_of(colon + 1), 1, 65535, &port);
+    if (!good) {
+        tab_log(TAB_ERROR, "TAB_REDIS is neither host:port nor, without TLS, unix:/path");
+        return NULL;
+    }
+    tab_redis *r = calloc(1, sizeof *r);
+    if (r == NULL)
+        return NULL;
+    pthread_mutex_init(&r->lock, NULL);
+    r->host = path ? strdup(address + 5) : strndup(address, (size_t)(colon - address));
+    r->port = (int)port;
+    r->retry_ms = RETRY_FIRST;
+    r->given = *a;
+    if (!tab_access_has(a->password))
+        tab_log(TAB_WARN, "Redis is used without a password (TAB_REDIS_PASSWORD)");
+    if (r->host == NULL || (r->login = login_new(r, a)) == NULL) {
+        tab_redis_free(r);
+        return NULL;
+    }
+    r->told = (tab_config_listener){ .told = renew, .arg = r };
+    tab_config_listen(&r->told);
+    r->calls[0] = tab_counter("tabella_dependency_calls_total", "Calls of servers",
+                              "dependency=\"redis\",outcome=\"ok\"");
+    r->calls[1] = tab_counter("tabella_dependency_calls_total", "Calls of servers",
+                              "dependency=\"redis\",outcome=\"error\"");
+    r->seconds = tab_histogram("tabella_dependency_call_duration_seconds", "Duration of calls of servers",
+                               "dependency=\"redis\"");
+    r->breaker = tab_gauge("tabella_breaker_open", "1: a server refused, and is tried again later",
+                           "dependency=\"redis\"");
+    return r;
 }
 
 /* ---- commands -------------------------------------------------------------------------------- */

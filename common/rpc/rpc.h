@@ -160,6 +160,9 @@ bool tab_rpc_untaken(tab_status s, const tab_error *err);
 /* Whether the error's param is the RPC's own word, and no field of anybody's request. */
 bool tab_rpc_own_param(tab_status s, const tab_error *err);
 
+/* Waits until NATS is there. False: not in time, or nobody waits any more. */
+bool tab_rpc_await(tab_rpc *rpc, const atomic_bool *gone, tab_deadline until);
+
 /* For an event loop: `done` runs on the thread that calls tab_rpc_dispatch, exactly once for each started
  * call, also when ask.gone turned true (then with CANCELLED). Watch tab_rpc_fd for reading and dispatch when
  * it is ready. The arena is touched only inside dispatch. */

@@ -10,7 +10,8 @@
 #include "common/rpc/rpc_internal.h"
 #include "common/run/trace.h"
 
-enum { TRIES_ELSEWHERE = 10 }; /* of a call that a worker gave back, before its caller hears of it */
+/* TRIES_ELSEWHERE: of a call that a worker gave back, before its caller hears of it. */
+enum { TRIES_ELSEWHERE = 10, CUT_MS = 20 };
 
 /* A call of ours. What NATS' threads and the timer bring makes it `ready`; its owner (the thread that waits,
  * or the one that dispatches) then takes the next step:
@@ -20,7 +21,8 @@ enum { TRIES_ELSEWHERE = 10 }; /* of a call that a worker gave back, before its 
  *   any ----failed (deadline, silence, nobody there, abandoned)--> ready --> done with the error
  *
  * A worker that is known (the call names it, or a beat has come) is pinged: NATS answers for one that has
- * died that nobody listens there, seconds before its silence would tell. */
+ * died that nobody listens there, seconds before its silence would tell; and it says whether it still works
+ * on the call: one that was answered, and whose answer does not come, was lost on its way. */
 struct rpc_pending {
     tab_rpc *rpc;
     uint64_t id;
@@ -31,6 +33,7 @@ struct rpc_pending {
     void *arg;
     pthread_cond_t wake;
     bool ready, failed, listed, begun; /* begun: a worker has said that it works on it */
+    bool forgotten;                    /* its worker says that it has no such call */
     bool mute, answers;                /* no process of the service has spoken lately; pings are answered */
     bool reads, repeats;               /* it changes nothing (rpc_peers.c); it may be made twice */
     char peer[256];                    /* where that worker is pinged; "": it is not known */
@@ -169,12 +172,15 @@ void rpc_unheard(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *ar
     (void)sub;
     tab_rpc *rpc = arg;
     uint64_t id = rpc_id_of(natsMsg_GetSubject(m));
-    bool nobody = natsMsg_IsNoResponders(m);
+    bool nobody = natsMsg_IsNoResponders(m), forgotten = !nobody && natsMsg_GetDataLength(m) > 0;
     pthread_mutex_lock(&rpc->lock);
     rpc_pending *p = id == 0 ? NULL : find(rpc, id);
-    if (p != NULL && !nobody)
+    if (p != NULL && !nobody) {
         p->heard = tab_mono_ms();
-    else if (p != NULL && p->msg == NULL && p->unheard == 0)
+        if (forgotten != p->forgotten)
+            p->unheard = forgotten ? p->heard : 0;
+        p->forgotten = forgotten;
+    } else if (p != NULL && p->msg == NULL && p->unheard == 0)
         p->unheard = tab_mono_ms();
     if (nobody && id != 0)
         rpc_beat_unheard(rpc, id);
@@ -488,11 +494,10 @@ static tab_status call_once(tab_rpc *rpc, const tab_ask *ask, int64_t patience, 
     return s;
 }
 
-/* Waits until NATS is back. False: not in time, or nobody waits any more. */
-static bool nats_is_back(tab_rpc *rpc, const tab_ask *ask, tab_deadline until)
+bool tab_rpc_await(tab_rpc *rpc, const atomic_bool *gone, tab_deadline until)
 {
     while (!rpc_connected(rpc)) {
-        if (tab_left_ms(until, 1) == 0 || (ask->gone != NULL && atomic_load(ask->gone)))
+        if (tab_left_ms(until, 1) == 0 || (gone != NULL && atomic_load(gone)))
             return false;
         poll(NULL, 0, 20);
     }
@@ -512,8 +517,11 @@ tab_status tab_rpc_call(tab_rpc *rpc, const tab_ask *ask, tab_answer *ret, tab_e
         bool again = any && ((!ask->returns && elsewhere(s, &own)) || failed_by(s, &own, RPC_NOBODY) ||
                              (mute && ++silent <= RPC_PATIENCE_MOST));
         again |= any && repeats && failed_by(s, &own, RPC_MUTE) && rpc_peers_just_fell(rpc, ask->service);
-        if (repeats && failed_by(s, &own, RPC_CUT))
-            again = nats_is_back(rpc, ask, nats);
+        if (repeats && failed_by(s, &own, RPC_CUT)) { /* however often, in its time */
+            poll(NULL, 0, CUT_MS);
+            again = tab_rpc_await(rpc, ask->gone, nats);
+            i -= again;
+        }
         if (!again)
             break;
         patience = mute ? 2 * patience : patience;
@@ -588,7 +596,9 @@ void rpc_calls_tick(tab_rpc *rpc, int64_t now, int64_t *next)
             bool silent = now - p->heard > silence_of(p);
             bool gone = p->unheard > 0 && now - p->unheard >= RPC_LAST_WORD_MS;
             bool untaken = p->ask.tell_begun && !p->begun;
-            if ((gone && !p->reads && !untaken) || (silent && p->begun && !p->repeats))
+            if (gone && p->forgotten)
+                fail_pending(rpc, p, TAB_UNAVAILABLE, RPC_CUT, "an answer was lost on its way, try again");
+            else if ((gone && !p->reads && !untaken) || (silent && p->begun && !p->repeats))
                 lose(rpc, p);
             else if (gone || silent)
                 leave(rpc, p);

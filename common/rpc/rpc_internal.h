@@ -2,6 +2,8 @@
  *
  *   rpc.c          opens and closes; the thread that watches deadlines and silences
  *      |
+ *   rpc_nats.c     the connection: made, and replaced by a newer one
+ *      |
  *   rpc_call.c     calls of ours: asked, answered, given up
  *      |
  *   rpc_serve.c    calls of others: the queue, the workers, the answers
@@ -19,6 +21,7 @@
 #include <nats/nats.h>
 #include <pthread.h>
 
+#include "common/base/config.h"
 #include "common/rpc/fair_queue.h"
 #include "common/rpc/rpc.h"
 #include "common/table/table_wire.h"
@@ -44,11 +47,14 @@ enum {
     RPC_PLAIN = 4,               /* subscriptions of tab_rpc_listen */
     RPC_SPENT = 16,              /* messages that are freed together, */
     RPC_SPENT_BYTES = 64 * 1024, /* the large ones at once */
+    RPC_UNSENT = 1024,           /* answers that wait for NATS */
+    RPC_RETIRED = 8,             /* connections that were replaced */
     RPC_PEERS = 128,
     BUCKETS = 1024
 };
 
 #define RPC_BODY_MOST ((int64_t)1 << 40) /* bytes that a header may name; memory ends long before */
+#define RPC_NOT_HERE "?"                 /* the answer to a ping: that call neither waits nor runs here */
 #define RPC_PING "Ping"                  /* no method: a message that only has to find its listener */
 
 #define H_STATUS "Tab-Status"
@@ -129,13 +135,30 @@ typedef struct rpc_pending rpc_pending; /* a call of ours; rpc_call.c */
 typedef struct rpc_method_metrics rpc_method_metrics;
 typedef struct rpc_job rpc_job; /* a call of others; rpc_serve.c */
 
+/* What a subscription was made of. */
+typedef struct {
+    char subject[160], group[48];
+    natsMsgHandler fn;
+    void *arg;
+} rpc_sub;
+
 struct tab_rpc {
-    natsConnection *nc;
+    _Atomic(natsConnection *) nc;
+    tab_access given, used; /* as it was opened, and what it is connected with now */
+    tab_config_listener told;
     char service[40], worker[40],
         inbox[80]; /* inbox.a.ID answers, inbox.p.ID chunks, inbox.h.ID pulls, inbox.b.ID unheard beats */
     natsSubscription *sub[RPC_INBOXES + RPC_PLAIN + 4];
+    rpc_sub sub_of[RPC_INBOXES + RPC_PLAIN + 4];
     int n_sub;
-    pthread_mutex_t lock;   /* of everything below */
+    pthread_mutex_t lock; /* of everything below */
+    pthread_t renewer;
+    pthread_cond_t renew; /* the renewer has something to do */
+    int renew_why;
+    bool renews, renew_ends;
+    int open_links; /* connections whose end was not told yet */
+    natsConnection *retired[RPC_RETIRED];
+    size_t n_retired;
     pthread_cond_t changed; /* jobs, holds, subscriptions that ended */
     pthread_cond_t tick;    /* the timer has something to watch earlier than `watches_at` */
     int64_t watches_at;     /* tab_mono_ms when the timer looks next; 0: when it is told */
@@ -143,7 +166,7 @@ struct tab_rpc {
     _Atomic int64_t turned; /* tab_mono_ms of the timer's last turn */
     _Atomic int64_t said_away;
     char server[120]; /* where NATS is, without user and password */
-    bool timer_runs, closing, closed, said_refused;
+    bool timer_runs, closing, said_refused;
     atomic_bool draining;
     int live_subs;
     uint64_t next_id;
@@ -154,6 +177,7 @@ struct tab_rpc {
     rpc_pull *pulls[BUCKETS];
     size_t n_pulls;
     char *chunk; /* the hold subscription's buffer */
+    pthread_mutex_t chunk_lock;
     rpc_pending *ready, **ready_end;
     int fd;
     rpc_peer peers[RPC_PEERS];
@@ -164,6 +188,11 @@ struct tab_rpc {
         natsMsg *of[RPC_SPENT];
         size_t n;
     } spent; /* rpc_msg_end */
+    struct {
+        pthread_mutex_t lock;
+        natsMsg *of[RPC_UNSENT];
+        size_t n;
+    } unsent; /* rpc_publish */
 
     /* serving */
     const tab_rpc_method *methods, *also; /* also: one beside the table, or NULL */
@@ -184,7 +213,17 @@ struct tab_rpc {
     struct tab_metric *waiting, *waited, *full;
 };
 
+/* rpc_nats.c */
+bool rpc_link_open(tab_rpc *rpc, const tab_access *a);
+bool rpc_renewer_start(tab_rpc *rpc);
+void rpc_renewer_end(tab_rpc *rpc); /* waits for it; fine more than once, and where it was not started */
+void rpc_say_away(tab_rpc *rpc);    /* once a minute */
+
 /* rpc_link.c */
+/* Takes m. While NATS is away it waits, so that no answer is lost with the connection. */
+void rpc_publish(tab_rpc *rpc, natsMsg *m);
+void rpc_publish_unsent(tab_rpc *rpc);
+bool rpc_subscribe_on(tab_rpc *rpc, natsConnection *nc, const rpc_sub *of, natsSubscription **ret);
 bool rpc_subscribe(tab_rpc *rpc, const char *subject, const char *group, natsMsgHandler fn, void *arg);
 uint64_t rpc_new_id(tab_rpc *rpc);          /* lock held */
 uint64_t rpc_id_of(const char *subject);    /* of its last token; 0: none */

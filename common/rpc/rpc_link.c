@@ -1,4 +1,5 @@
 /* Subscriptions, headers, numbers of calls and streams: what every part of the RPC stands on. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "common/base/integer.h"
@@ -74,27 +75,67 @@ void rpc_msg_end(tab_rpc *rpc, natsMsg *m)
         natsMsg_Destroy(list[i]);
 }
 
-bool rpc_subscribe(tab_rpc *rpc, const char *subject, const char *group, natsMsgHandler fn, void *arg)
+/* In a group of its own a process gets each message once, however many connections it has (rpc_nats.c). */
+bool rpc_subscribe_on(tab_rpc *rpc, natsConnection *nc, const rpc_sub *of, natsSubscription **ret)
 {
-    natsSubscription *s = NULL;
-    if (rpc->n_sub == sizeof rpc->sub / sizeof *rpc->sub)
-        return false;
-    natsStatus st = group == NULL ? natsConnection_Subscribe(&s, rpc->nc, subject, fn, arg)
-                                  : natsConnection_QueueSubscribe(&s, rpc->nc, subject, group, fn, arg);
+    natsStatus st = natsConnection_QueueSubscribe(ret, nc, of->subject, of->group, of->fn, of->arg);
     if (st == NATS_CONNECTION_CLOSED) { /* this thread may learn it before NATS' callback runs */
         rpc_say_refused(rpc);
         return false;
     }
     if (st != NATS_OK) {
-        tab_log(TAB_ERROR, "cannot subscribe %s: %s", subject, natsStatus_GetText(st));
+        tab_log(TAB_ERROR, "cannot subscribe %s: %s", of->subject, natsStatus_GetText(st));
         return false;
     }
-    natsSubscription_SetPendingLimits(s, -1, -1);
+    natsSubscription_SetPendingLimits(*ret, -1, -1);
     pthread_mutex_lock(&rpc->lock);
-    rpc->sub[rpc->n_sub++] = s;
-    rpc->live_subs += natsSubscription_SetOnCompleteCB(s, sub_ended, rpc) == NATS_OK;
+    rpc->live_subs += natsSubscription_SetOnCompleteCB(*ret, sub_ended, rpc) == NATS_OK;
     pthread_mutex_unlock(&rpc->lock);
     return true;
+}
+
+bool rpc_subscribe(tab_rpc *rpc, const char *subject, const char *group, natsMsgHandler fn, void *arg)
+{
+    natsSubscription *s = NULL;
+    if (rpc->n_sub == sizeof rpc->sub / sizeof *rpc->sub)
+        return false;
+    rpc_sub *of = &rpc->sub_of[rpc->n_sub];
+    snprintf(of->subject, sizeof of->subject, "%s", subject);
+    snprintf(of->group, sizeof of->group, "%s", group == NULL ? rpc->worker : group);
+    of->fn = fn;
+    of->arg = arg;
+    if (!rpc_subscribe_on(rpc, rpc->nc, of, &s))
+        return false;
+    pthread_mutex_lock(&rpc->lock);
+    rpc->sub[rpc->n_sub++] = s;
+    pthread_mutex_unlock(&rpc->lock);
+    return true;
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+void rpc_publish(tab_rpc *rpc, natsMsg *m)
+{
+    pthread_mutex_lock(&rpc->unsent.lock);
+    bool waits = !rpc_connected(rpc) && rpc->unsent.n < RPC_UNSENT;
+    if (waits)
+        rpc->unsent.of[rpc->unsent.n++] = m;
+    pthread_mutex_unlock(&rpc->unsent.lock);
+    if (waits)
+        return;
+    natsConnection_PublishMsg(rpc->nc, m);
+    rpc_msg_end(rpc, m);
+}
+
+void rpc_publish_unsent(tab_rpc *rpc)
+{
+    pthread_mutex_lock(&rpc->unsent.lock);
+    for (size_t i = 0; i < rpc->unsent.n; i++) {
+        natsConnection_PublishMsg(rpc->nc, rpc->unsent.of[i]);
+        rpc_msg_end(rpc, rpc->unsent.of[i]);
+    }
+    rpc->unsent.n = 0;
+    pthread_mutex_unlock(&rpc->unsent.lock);
 }
 
 bool tab_rpc_listen(tab_rpc *rpc, const char *subject, tab_rpc_heard *heard, void *arg)

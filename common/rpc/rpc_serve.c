@@ -75,8 +75,7 @@ static void answer(tab_rpc *rpc, const char *to, const char *body, size_t n, tab
         snprintf(number, sizeof number, "%zu", stream_bytes);
         natsMsgHeader_Set(m, H_BYTES, number);
     }
-    natsConnection_PublishMsg(rpc->nc, m);
-    rpc_msg_end(rpc, m);
+    rpc_publish(rpc, m);
 }
 
 /* A header is one line of printable text: what a message quotes from a caller may not be. */
@@ -452,6 +451,23 @@ static void asked(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *a
     free(j);
 }
 
+/* Whether the call that a ping asks about waits or runs here. The subjects of their answers differ in one
+ * letter (tab_rpc.inbox). */
+static bool at_work(tab_rpc *rpc, const char *ping)
+{
+    const char *dot = strrchr(ping, '.');
+    size_t at = dot == NULL ? 0 : (size_t)(dot - ping);
+    bool here = at == 0 || ping[at - 1] != 'b';
+    pthread_mutex_lock(&rpc->lock);
+    for (rpc_job *j = rpc->jobs; j != NULL && !here; j = j->next) {
+        const char *call = natsMsg_GetReply(j->msg);
+        here = call != NULL && strlen(call) == strlen(ping) && memcmp(call, ping, at - 1) == 0 &&
+               strcmp(call + at, dot) == 0;
+    }
+    pthread_mutex_unlock(&rpc->lock);
+    return here;
+}
+
 /* Calls of this very worker; and pings, which it answers to its end. */
 static void asked_here(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *arg)
 {
@@ -466,7 +482,8 @@ static void asked_here(natsConnection *nc, natsSubscription *sub, natsMsg *m, vo
     if (!ping)
         answer(rpc, natsMsg_GetReply(m), NULL, 0, stops(&err), &err, -1, NULL, 0);
     else if (natsMsg_GetReply(m) != NULL)
-        natsConnection_PublishString(rpc->nc, natsMsg_GetReply(m), "");
+        natsConnection_PublishString(rpc->nc, natsMsg_GetReply(m),
+                                     at_work(rpc, natsMsg_GetReply(m)) ? "" : RPC_NOT_HERE);
     rpc_msg_end(rpc, m);
 }
 
@@ -571,33 +588,6 @@ static void give_back(tab_rpc *rpc)
             atomic_store(&j->stopped, true);
             cancel(rpc, j);
         }
-}
-
-/* What NATS had already handed to this connection is worked off too: unsubscribing in the drain form
- * delivers it first. The subject of this very worker stays, and the one that tells of callers that went.
- * While NATS is away there is nobody to confirm that, and nothing more can come. No method runs after this:
- * what methods use may be freed. */
-bool tab_rpc_drain(tab_rpc *rpc, int64_t seconds)
-{
-    tab_deadline until = tab_in_s(seconds);
-    pthread_mutex_lock(&rpc->lock);
-    rpc_peers_say(rpc, tab_mono_ms(), true);
-    atomic_store(&rpc->draining, true);
-    pthread_mutex_unlock(&rpc->lock);
-    int kept = rpc->n_sub - 1;
-    natsSubscription_DrainTimeout(rpc->sub[kept], tab_left_ms(until, RPC_TIME_MOST));
-    pthread_mutex_lock(&rpc->lock);
-    while (((rpc->live_subs > kept || rpc->n_holds > 0) && rpc_connected(rpc)) || rpc->jobs != NULL) {
-        if (tab_left_ms(until, 1) == 0)
-            break;
-        tab_cond_wait(&rpc->changed, &rpc->lock, tab_within_ms(until, 100));
-    }
-    bool all = rpc->jobs == NULL;
-    pthread_mutex_unlock(&rpc->lock);
-    rpc_serve_stop(rpc);
-    if (rpc->nc != NULL)
-        natsConnection_FlushTimeout(rpc->nc, 1000);
-    return all;
 }
 
 /* The timer and NATS' threads go on, and may look at what is under way: the calls that handlers make still

@@ -166,9 +166,12 @@ void rpc_kept_body_asked(natsConnection *nc, natsSubscription *sub, natsMsg *m, 
     if (done) {
         free_kept(h);
     } else if (h == NULL) {
+        pthread_mutex_lock(&rpc->chunk_lock);
         if (reply != NULL)
             publish_chunk(rpc, reply, UINT64_MAX, 0); /* it is gone: do not wait */
+        pthread_mutex_unlock(&rpc->chunk_lock);
     } else {
+        pthread_mutex_lock(&rpc->chunk_lock); /* while a connection replaces another, two threads come here */
         if (to > h->body.bytes)
             to = h->body.bytes;
         while (asked && reply != NULL && from < to) {
@@ -177,6 +180,7 @@ void rpc_kept_body_asked(natsConnection *nc, natsSubscription *sub, natsMsg *m, 
             publish_chunk(rpc, reply, from, k);
             from += k;
         }
+        pthread_mutex_unlock(&rpc->chunk_lock);
         pthread_mutex_lock(&rpc->lock);
         h->readers--;
         pthread_cond_broadcast(&rpc->changed);

@@ -8,6 +8,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "common/base/config.h"
+
 static atomic_bool held_now;
 static pthread_t holder;
 
@@ -25,13 +27,14 @@ sigset_t tab_signals_hold(void)
     sigemptyset(&s);
     sigaddset(&s, SIGTERM);
     sigaddset(&s, SIGINT);
+    sigaddset(&s, SIGHUP);
     holder = pthread_self();
     pthread_sigmask(SIG_BLOCK, &s, NULL);
     signal(SIGTERM, pass_on);
     signal(SIGINT, pass_on);
+    signal(SIGHUP, pass_on);
     atomic_store(&held_now, true);
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGHUP, SIG_IGN); /* a terminal that goes, a rotation of logs: nothing to us */
     /* No dump of our memory: 0 would do for files, 1 keeps the kernel from a core_pattern's pipe too. */
     setrlimit(RLIMIT_CORE, &(struct rlimit){ 1, 1 });
     struct rlimit files;
@@ -45,8 +48,10 @@ sigset_t tab_signals_hold(void)
 int tab_signals_wait(const sigset_t *held)
 {
     int got = 0;
-    while (sigwait(held, &got) != 0)
-        ;
+    while (sigwait(held, &got) != 0 || got == SIGHUP)
+        if (got == SIGHUP)
+            tab_config_told();
+    signal(SIGHUP, SIG_IGN); /* what stops reads nothing any more */
     atomic_store(&held_now, false);
     sigset_t stop;
     sigemptyset(&stop);

@@ -7,7 +7,7 @@
 
 #include "common/base/hash.h"
 
-enum { VERSION = 1, SIGNATURE = 16, BYTES = 960, PREFIX = 4 };
+enum { PLAIN = 1, FOLLOWED = 2, SIGNATURE = 16, BYTES = 1136, PREFIX = 4 };
 static const char prefix[PREFIX + 1] = "rct_";
 
 _Static_assert(sizeof(double) == 8 && sizeof(float) == 4, "IEEE 754");
@@ -32,6 +32,13 @@ static void put_double(walk *w, double x)
     put(w, bits, 8);
 }
 
+static void put_float(walk *w, float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    put(w, bits, 4);
+}
+
 static uint64_t get(walk *w, size_t bytes)
 {
     uint64_t x = 0;
@@ -49,6 +56,14 @@ static double get_double(walk *w)
     return x;
 }
 
+static float get_float(walk *w)
+{
+    uint32_t bits = (uint32_t)get(w, 4);
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
 static bool share(double x)
 {
     return x >= 0 && x <= 1.000001;
@@ -59,13 +74,17 @@ bool tab_receipt_sound(const tab_receipt *r)
     bool ok = r->at_us > 0 && r->regime < 4;
     switch (r->task) {
     case TAB_RECEIPT_NUMBER:
+        for (size_t i = 0; i < TAB_RECEIPT_EXPERTS && r->followed; i++)
+            ok = ok && isfinite(r->expert[i]);
+        ok = ok &&
+             (!r->followed || (isfinite(r->own_low) && isfinite(r->own_median) && isfinite(r->own_high)));
         return ok && isfinite(r->value) && isfinite(r->low) && isfinite(r->median) && isfinite(r->high);
     case TAB_RECEIPT_ANOMALY:
         return ok && isfinite(r->score);
     case TAB_RECEIPT_CLASS:
         ok = ok && r->classes > 0 && r->classes <= TAB_RECEIPT_CLASSES && share(r->rest);
         for (size_t k = 0; ok && k < r->classes; k++)
-            ok = share((double)r->of[k].share);
+            ok = share((double)r->of[k].share) && (!r->followed || share((double)r->of[k].own));
         return ok;
     }
     return false;
@@ -76,9 +95,38 @@ uint64_t tab_receipt_class(tab_str text)
     return tab_fnv1a(TAB_FNV1A, text.p, text.n);
 }
 
+/* What a receipt of version 2 has besides. */
+static void write_followed(walk *w, const tab_receipt *r)
+{
+    put(w, r->state, 8);
+    for (size_t k = 0; r->task == TAB_RECEIPT_CLASS && k < r->classes; k++)
+        put_float(w, r->of[k].own);
+    if (r->task != TAB_RECEIPT_NUMBER)
+        return;
+    put_double(w, r->own_low);
+    put_double(w, r->own_median);
+    put_double(w, r->own_high);
+    for (size_t i = 0; i < TAB_RECEIPT_EXPERTS; i++)
+        put_float(w, r->expert[i]);
+}
+
+static void read_followed(walk *w, tab_receipt *r)
+{
+    r->state = get(w, 8);
+    for (size_t k = 0; r->task == TAB_RECEIPT_CLASS && k < r->classes; k++)
+        r->of[k].own = get_float(w);
+    if (r->task != TAB_RECEIPT_NUMBER)
+        return;
+    r->own_low = get_double(w);
+    r->own_median = get_double(w);
+    r->own_high = get_double(w);
+    for (size_t i = 0; i < TAB_RECEIPT_EXPERTS; i++)
+        r->expert[i] = get_float(w);
+}
+
 static void write_body(walk *w, const tab_receipt *r)
 {
-    put(w, VERSION, 1);
+    put(w, r->followed ? FOLLOWED : PLAIN, 1);
     put(w, r->task, 1);
     put(w, r->regime, 1);
     for (size_t i = 0; i < TAB_RECEIPT_ID; i++)
@@ -99,18 +147,20 @@ static void write_body(walk *w, const tab_receipt *r)
         put(w, r->others, 4);
         put_double(w, r->rest);
         for (size_t k = 0; k < r->classes; k++) {
-            uint32_t bits;
-            memcpy(&bits, &r->of[k].share, sizeof bits);
             put(w, r->of[k].hash, 8);
-            put(w, bits, 4);
+            put_float(w, r->of[k].share);
         }
     }
+    if (r->followed)
+        write_followed(w, r);
 }
 
 static bool read_body(walk *w, tab_receipt *r)
 {
     *r = (tab_receipt){ 0 };
-    bool ok = get(w, 1) == VERSION;
+    uint64_t version = get(w, 1);
+    bool ok = version == PLAIN || version == FOLLOWED;
+    r->followed = version == FOLLOWED;
     r->task = (tab_receipt_task)get(w, 1);
     r->regime = (uint8_t)get(w, 1);
     for (size_t i = 0; i < TAB_RECEIPT_ID; i++)
@@ -133,10 +183,11 @@ static bool read_body(walk *w, tab_receipt *r)
         ok = ok && r->classes <= TAB_RECEIPT_CLASSES;
         for (size_t k = 0; ok && k < r->classes; k++) {
             r->of[k].hash = get(w, 8);
-            uint32_t bits = (uint32_t)get(w, 4);
-            memcpy(&r->of[k].share, &bits, sizeof bits);
+            r->of[k].share = get_float(w);
         }
     }
+    if (ok && r->followed)
+        read_followed(w, r);
     return ok && !w->bad && w->n == w->most && tab_receipt_sound(r);
 }
 

@@ -3,6 +3,9 @@
  *
  *   "rct_" + base64url( version, task, regime, id, time, revisions, what was predicted, signature )
  *
+ * Of an endpoint whose answers follow outcomes it also holds the model's own figures and those of the experts
+ * that were weighed, as they were when the row was served (version 2; decision 0477).
+ *
  * Integers and doubles are little-endian. The signature is keyed BLAKE2b (RFC 7693), 16 bytes, over all that
  * stands before it and the endpoint's id, under the endpoint's own key: a receipt of another endpoint, of
  * another organization, or a changed one, does not hold.
@@ -18,7 +21,8 @@ enum {
     TAB_RECEIPT_KEY = 32,
     TAB_RECEIPT_ID = 16,
     TAB_RECEIPT_CLASSES = 64,
-    TAB_RECEIPT_TEXT = 1280 /* bytes that hold any receipt's text and its NUL */
+    TAB_RECEIPT_EXPERTS = 24,
+    TAB_RECEIPT_TEXT = 1536 /* bytes that hold any receipt's text and its NUL */
 };
 
 typedef enum { TAB_RECEIPT_NUMBER = 1, TAB_RECEIPT_CLASS, TAB_RECEIPT_ANOMALY } tab_receipt_task;
@@ -38,7 +42,12 @@ typedef struct {
     struct {
         uint64_t hash; /* tab_receipt_class of its text */
         float share;
+        float own; /* followed: the model's own share */
     } of[TAB_RECEIPT_CLASSES];
+    bool followed;                        /* the endpoint's answers follow outcomes: */
+    uint64_t state;                       /* its calibration_state, */
+    double own_low, own_median, own_high; /* numbers: the model's own quantiles, */
+    float expert[TAB_RECEIPT_EXPERTS];    /* and what each expert had for thresholds */
 } tab_receipt;
 
 /* Of a class as JSON text. */

@@ -1,4 +1,4 @@
-/* See tls.h: one OpenSSL context a server, made at the start; new certificates need a new process. */
+/* See tls.h: one OpenSSL context a server; new certificates make a new one. */
 #include "common/security/tls.h"
 
 #include <arpa/inet.h>

@@ -8,6 +8,7 @@ import { Doubts } from "./bundle/doubts.js";
 import { Regimes } from "./bundle/forecast.js";
 import { Reliability, Slices } from "./bundle/prediction.js";
 import { Drift } from "./drift.js";
+import { Outcomes } from "./outcomes.js";
 import { Try } from "./endpoint_try.js";
 import { Prompts, Refresh, Remove, Settings, Upgrade } from "./endpoint_change.js";
 
@@ -102,11 +103,12 @@ function One({ id }) {
             ]} />
             ${e.status !== "live" ? html`${waits ? html`<div class="note" role="status"><span class="waiting">The data are pinned and scored. This page shows it when it is live.</span></div>` : html`<${Problem} error=${{ message: (e.job && e.job.error) || "The creation was cancelled." }} />`}` : html`
             <dl class="pairs small"><dt>URL</dt><dd><code>${e.url}</code></dd><dt>Id</dt><dd><code>${e.id}</code></dd><dt>Data</dt><dd>${e.data.datasets.map((d, i) => html`${i > 0 && ", "}<a href=${"#/data/" + d.dataset} key=${d.dataset}>${d.name}</a>`)}</dd></dl>
-            <${Tabs} label="Parts of the endpoint" at=${at} go=${show} tabs=${[["score", "Score"], ["try", "Try it"], ["drift", "Drift", e.drift ? e.drift.columns_drifted : null], ["understanding", "Understanding"], ["history", "History"], ["prompts", "System prompts", (e.system_prompts || []).length]]} />
+            <${Tabs} label="Parts of the endpoint" at=${at} go=${show} tabs=${[["score", "Score"], ["try", "Try it"], ["drift", "Drift", e.drift ? e.drift.columns_drifted : null], ["outcomes", "Outcomes"], ["understanding", "Understanding"], ["history", "History"], ["prompts", "System prompts", (e.system_prompts || []).length]]} />
             <${Panel} at=${at}>
                 ${at === "score" && html`<div class="stack"><${HeldOut} h=${e.held_out} />${e.report_id && html`<p><a href=${"#/reports/" + e.report_id}>Report ${e.report}</a></p>`}</div>`}
                 ${at === "try" && html`<${Loaded} of=${openapi}>${(o) => html`<${Try} key=${e.data_revision} e=${e} openapi=${o} />`}<//>`}
                 ${at === "drift" && html`<${Drift} d=${e.drift} />`}
+                ${at === "outcomes" && html`<${Outcomes} e=${e} />`}
                 ${at === "understanding" && html`<${Bundle} bundle=${e} source=${{ path: p`/v2/endpoints/${e.id}` }} />`}
                 ${at === "history" && html`<${History} e=${e} />`}
                 ${at === "prompts" && html`<${Prompts} e=${e} done=${load.reload} />`}

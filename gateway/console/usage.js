@@ -11,7 +11,7 @@ function Settings({ open, close, done }) {
     const [act, busy, error] = useAction(async (form) => {
         const cap = form.get("cap");
         await api("PUT", "/platform/v1/organization", { add_usage: form.get("add") === "on", spend_cap_usd: cap === "" ? null : Number(cap), emails: form.get("emails").split(/[\s,]+/).filter(Boolean),
-            alerts: { jobs: form.get("jobs") === "on", usage: form.get("usage") === "on", keys: form.get("keys") === "on", connections: form.get("connections") === "on" } });
+            alerts: { jobs: form.get("jobs") === "on", usage: form.get("usage") === "on", keys: form.get("keys") === "on", connections: form.get("connections") === "on", quality: form.get("quality") === "on" } });
         close();
         done();
     });
@@ -20,7 +20,7 @@ function Settings({ open, close, done }) {
         ${o && html`<label class="row"><input type="checkbox" name="add" checked=${o.add_usage} /> Go on past the allowance</label>
         <label class="field">Spend cap in USD<input name="cap" type="number" min="0" step="0.01" value=${o.spend_cap_usd ?? ""} placeholder="no cap" /></label>
         <label class="field">Mail to<input name="emails" value=${o.emails.join(", ")} placeholder="ann@example.org" /></label>
-        <fieldset class="stack tight"><legend class="strong small">Mail about</legend>${["jobs", "usage", "keys", "connections"].map((a) => html`<label class="row" key=${a}><input type="checkbox" name=${a} checked=${o.alerts[a]} /> ${a}</label>`)}</fieldset>`}
+        <fieldset class="stack tight"><legend class="strong small">Mail about</legend>${["jobs", "usage", "keys", "connections", "quality"].map((a) => html`<label class="row" key=${a}><input type="checkbox" name=${a} checked=${o.alerts[a]} /> ${a}</label>`)}</fieldset>`}
     <//>`;
 }
 

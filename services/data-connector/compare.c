@@ -360,6 +360,15 @@ tab_status data_compare(void *arg, tab_call *call, tab_error *err)
 
 /* ---- how values are spread ------------------------------------------------------------------- */
 
+static tab_status reading_of(tab_tx *tx, const tab_call *call, const char *id, char **ret, tab_error *err)
+{
+    TAB_AUTO(tab_rows) *r = NULL;
+    TAB_TRY(tab_tx_query(tx, &r, err, "SELECT reading FROM data_connector.dataset WHERE org = $1 AND id = $2",
+                         TAB_P(tab_p_text(call->org), tab_p_text(id))));
+    *ret = tab_proto_text(call->arena, tab_rows_count(r) > 0 ? tab_rows_text(r, 0, 0) : "");
+    return *ret != NULL ? TAB_OK : tab_no_memory(err);
+}
+
 tab_status data_profile(void *arg, tab_call *call, tab_error *err)
 {
     data_service *self = arg;
@@ -373,6 +382,7 @@ tab_status data_profile(void *arg, tab_call *call, tab_error *err)
         return tab_fail(err, TAB_VALIDATION, "id", "A snapshot of more than %d cells is not looked at here.",
                         COMPARED);
     TAB_TRY(load(self, tx, call, &x, err));
+    TAB_TRY(reading_of(tx, call, q->id, &out->reading, err));
     TAB_TRY(tab_tx_commit(&tx, err));
     out->snapshot = (char *)x.s.id;
     out->created = x.s.created;

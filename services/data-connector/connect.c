@@ -258,7 +258,7 @@ static tab_status register_connection(data_service *self, tab_call *call, const 
                         .owner = "",
                         .file = data_of_file(ref->text) };
     TAB_TRY(store_dataset_add(tx, call->org, &d, err));
-    TAB_TRY(store_dataset_noted(tx, call->org, dataset, got->notes, err));
+    TAB_TRY(store_dataset_noted(tx, call->org, dataset, got->notes, TAB_S(""), err));
     TAB_TRY(store_snapshot_add(tx, call->org, dataset, snapshot, NULL, got->table, NULL, err));
     TAB_TRY(store_audit(tx, call, q->actor, "connection.create", id,
                         q->write ? tab_arena_printf(a, "%s; runs may write below it", ref->text) : ref->text,
@@ -352,7 +352,7 @@ static tab_status mint(data_service *self, tab_call *call, const connection *c, 
     tab_id_new(snapshot, "dsv_");
     TAB_TRY(store_snapshot_add(tx, call->org, c->dataset, snapshot, sync_id[0] != '\0' ? sync_id : NULL,
                                got->table, NULL, err));
-    TAB_TRY(store_dataset_noted(tx, call->org, c->dataset, got->notes, err));
+    TAB_TRY(store_dataset_noted(tx, call->org, c->dataset, got->notes, TAB_S(""), err));
 
     Tabella__SyncReply *m = tab_arena_new_of(a, Tabella__SyncReply, 1);
     if (m == NULL)

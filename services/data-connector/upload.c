@@ -238,7 +238,7 @@ static tab_status on_tables(void *arg, Tabella__FileTable *const *t, size_t n, t
         if (t[i]->cols == 0)
             return tab_fail(err, TAB_VALIDATION, "file", "A table has 1 to %d columns.", DATA_MOST_COLS);
         TAB_TRY(store_dataset_add(l->tx, call->org, &d, err));
-        TAB_TRY(store_dataset_noted(l->tx, call->org, d.id, l->notes, err));
+        TAB_TRY(store_dataset_noted(l->tx, call->org, d.id, l->notes, tab_str_of(t[i]->reading), err));
         TAB_TRY(store_audit(l->tx, call, call->actor, "dataset.create", d.id, d.source, err));
     }
     l->n = n;
@@ -302,6 +302,7 @@ static tab_status read_file(loading *l, int fd, int64_t bytes, tab_error *err)
     TAB_TRY(reads_enter(&self->reads, &turn, call->org, "upload://", until, call->cancel, err));
     int64_t left = tab_left_ms(until, INT32_MAX);
     no_source.sheet = q->sheet;
+    no_source.reading = q->reading;
     task.source = &no_source;
     task.file_bytes = (uint64_t)bytes;
     task.file_name = q->file_name;

@@ -105,7 +105,7 @@ typedef struct {
     Tabella__RunOptions options;
     bool changed;                    /* of anything but the name: the endpoint is evaluated anew */
     const Tabella__EvaluateReply *y; /* what came of that; else NULL */
-    bool renamed;
+    bool renamed, told;  /* told: whether answers follow outcomes is said anew; nothing is evaluated for it */
     char output[TAB_ID]; /* the id that its new bundle is kept under, like a job's; "" without */
 } edit;
 
@@ -177,6 +177,9 @@ static tab_status apply(edit *x, tab_call *call, tab_tx *tx, Tabella__Endpoint *
     } else if (q->set_prompts) {
         now->config_revision++;
     }
+    x->told = q->set_adapt && q->adapt != now->adapt;
+    if (x->told)
+        now->adapt = q->adapt;
     if (x->renamed)
         TAB_TRY(rename_to(call, now, q->rename, err));
     if (q->set_prompts)
@@ -188,9 +191,9 @@ static tab_status apply(edit *x, tab_call *call, tab_tx *tx, Tabella__Endpoint *
 static tab_status store(const edit *x, tab_call *call, tab_tx **tx, const Tabella__Endpoint *now,
                         tab_error *err)
 {
-    const char *what = x->q->set_prompts           ? "endpoint.prompts"
-                       : x->renamed && !x->changed ? "endpoint.rename"
-                                                   : "endpoint.config";
+    const char *what = x->q->set_prompts                       ? "endpoint.prompts"
+                       : x->renamed && !x->changed && !x->told ? "endpoint.rename"
+                                                               : "endpoint.config";
     TAB_TRY(endpoint_put(*tx, call->arena, call->org, now, x->changed ? x->output : NULL, err));
     TAB_TRY(audit(*tx, call, now, x->q->actor, what, err));
     TAB_TRY(endpoint_log(*tx, call->org, now->id, "config.edited", "", x->q->actor, err,
@@ -229,7 +232,7 @@ tab_status jobs_edit_endpoint(void *arg, tab_call *call, tab_error *err)
                       strcmp(now->base_model, e->base_model) != 0))
         return tab_fail(err, TAB_CONFLICT, "", "the endpoint was changed meanwhile: read it and try again");
     TAB_TRY(apply(&x, call, tx, now, err));
-    if (x.changed || x.renamed || x.q->set_prompts) {
+    if (x.changed || x.renamed || x.told || x.q->set_prompts) {
         TAB_TRY(store(&x, call, &tx, now, err));
         now->state_version++;
         state_show(self, call->org, now);

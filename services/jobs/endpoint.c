@@ -9,12 +9,14 @@
 #include "common/base/proto.h"
 #include "common/pg/tally.h"
 #include "common/rpc/outbox.h"
+#include "services/jobs/outcomes/calibration.h"
 
 /* The `job` member: the endpoint's open job, else the one that created it. */
 #define COLUMNS                                                                         \
     "e.body, e.name, e.status, e.base, e.calls, e.config_revision, e.data_revision, "   \
     "e.state_version, e.created_at, e.updated_at, e.seq, j.job_id, j.status, j.error, " \
-    "e.endpoint_id, e.receipt_key"
+    "e.endpoint_id, e.receipt_key, "                                                    \
+    "(SELECT k.served FROM jobs.calibration k WHERE k.org = e.org AND k.endpoint_id = e.endpoint_id)"
 /* Two look-ups, each by its own index: joined by OR they would read all of an organization's jobs,
  * backwards. */
 #define FROM                                                                                   \
@@ -46,6 +48,9 @@ static tab_status endpoint_of(const tab_rows *r, size_t i, tab_arena *a, Tabella
     e->id = tab_proto_text(a, tab_rows_text(r, i, 14));
     tab_str key = tab_rows_bytes(r, i, 15, a);
     e->receipt_key = (ProtobufCBinaryData){ key.n, (uint8_t *)(uintptr_t)key.p };
+    e->calibration = NULL;
+    if (e->adapt && !tab_rows_null(r, i, 16))
+        TAB_TRY(calibration_served(a, e, tab_rows_bytes(r, i, 16, a), err));
     *ret = e;
     return TAB_OK;
 }
@@ -108,6 +113,7 @@ static tab_str body_of(tab_arena *a, const Tabella__Endpoint *e)
     b.job_id = b.job_status = b.job_error = empty;
     b.calls = 0;
     b.receipt_key = (ProtobufCBinaryData){ 0 };
+    b.calibration = NULL;
     return tab_proto_write(a, &b.base);
 }
 
@@ -153,6 +159,7 @@ static tab_status first_state(tab_tx *tx, tab_arena *a, const char *org,
     e.name = q->name;
     e.feed = (char *)(q->n_sources > 1 ? "multi_table" : "single_table");
     e.options = q->options;
+    e.adapt = q->adapt;
     e.datasets = tab_arena_new_of(a, Tabella__PinnedDataset *, q->n_sources + 1);
     Tabella__PinnedDataset *d = tab_arena_new_of(a, Tabella__PinnedDataset, q->n_sources + 1);
     if (e.datasets == NULL || d == NULL)
@@ -357,6 +364,12 @@ tab_status endpoint_delete(tab_tx *tx, const tab_call *call, const Tabella__Endp
                          TAB_P(tab_p_text(org), tab_p_text(e->id)));
     if (s == TAB_OK)
         s = tab_tx_query(tx, NULL, err, "DELETE FROM jobs.outcome_day WHERE org = $1 AND endpoint_id = $2",
+                         TAB_P(tab_p_text(org), tab_p_text(e->id)));
+    if (s == TAB_OK)
+        s = tab_tx_query(tx, NULL, err, "DELETE FROM jobs.calibration WHERE org = $1 AND endpoint_id = $2",
+                         TAB_P(tab_p_text(org), tab_p_text(e->id)));
+    if (s == TAB_OK)
+        s = tab_tx_query(tx, NULL, err, "DELETE FROM jobs.watch WHERE org = $1 AND endpoint_id = $2",
                          TAB_P(tab_p_text(org), tab_p_text(e->id)));
     if (s == TAB_OK)
         s = endpoint_log(tx, org, e->id, "deleted", "", actor, err, "endpoint deleted");

@@ -275,6 +275,7 @@ static tab_status end(work *w, tab_arena *a, Tabella__Staged *g, tab_error *err)
     next.system_prompts = now->system_prompts;
     next.n_system_prompts = now->n_system_prompts;
     next.config_revision = now->config_revision;
+    next.adapt = now->adapt;
     next.report = minted->name;
     next.report_id = minted->id;
     next.status = (char *)"live";

@@ -435,6 +435,7 @@ tab_status keys_on_event(void *self, tab_tx *tx, const tab_event *event, tab_err
         { "tabella.event.audit", keys_on_audit },
         { "tabella.event.job.ended", keys_on_job },
         { "tabella.event.usage.alert", keys_on_alert },
+        { "tabella.event.quality.alert", keys_on_quality },
     };
     (void)self;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)

@@ -33,7 +33,7 @@ typedef struct {
 
 extern const tab_rpc_method keys_methods[];
 
-/* tabella.event.audit, .job.ended, .usage.alert */
+/* tabella.event.audit, .job.ended, .usage.alert, .quality.alert */
 tab_status keys_on_event(void *self, tab_tx *tx, const tab_event *event, tab_error *err);
 
 /* audit.c. One entry of this call, in its transaction; actor "": the call's own. */
@@ -51,7 +51,8 @@ enum {
     KEYS_ALERT_USAGE = 2,
     KEYS_ALERT_KEYS = 4,
     KEYS_ALERT_CONNECTIONS = 8,
-    KEYS_ALERT_ALL = 15
+    KEYS_ALERT_QUALITY = 16,
+    KEYS_ALERT_ALL = 31
 };
 typedef struct {
     const char *event_id; /* the same one again is no second notice */
@@ -66,6 +67,7 @@ tab_status keys_notify_key(tab_tx *tx, const tab_call *call, bool created, const
                            const char *what, tab_error *err) TAB_CHECKED;
 tab_status keys_on_job(tab_tx *tx, const tab_event *event, tab_error *err) TAB_CHECKED;
 tab_status keys_on_alert(tab_tx *tx, const tab_event *event, tab_error *err) TAB_CHECKED;
+tab_status keys_on_quality(tab_tx *tx, const tab_event *event, tab_error *err) TAB_CHECKED;
 tab_status keys_list_notices(void *self, tab_call *call, tab_error *err);
 tab_status keys_read_notice(void *self, tab_call *call, tab_error *err);
 

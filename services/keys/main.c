@@ -97,7 +97,7 @@ int main(int argc, char **argv)
     self.session_s = cfg.session_s;
     self.cache.sign = cfg.grant_secret[0] == '\0' ? NULL : &sign;
     pthread_t chores;
-    static tab_schema schema = { .schema = "keys", .least = 9 };
+    static tab_schema schema = { .schema = "keys", .least = 10 };
     tab_daemon_watch(health, rpc, pg, &schema);
     tab_health_watch(health, "redis", tab_redis_alive, redis);
     tab_rpc_limits(rpc, cfg.threads, 0, 256u << 20);

@@ -101,6 +101,43 @@ tab_status keys_on_alert(tab_tx *tx, const tab_event *event, tab_error *err)
     return s;
 }
 
+tab_status keys_on_quality(tab_tx *tx, const tab_event *event, tab_error *err)
+{
+    const Tabella__QualityAlert *m =
+        tab_proto_read(event->arena, &tabella__quality_alert__descriptor, event->payload);
+    if (m == NULL)
+        return TAB_OK;
+    keys_notice n = { .event_id = event->event_id,
+                      .kind = "quality.alert",
+                      .subject = m->endpoint_id,
+                      .at = m->at_us,
+                      .alert = KEYS_ALERT_QUALITY };
+    /* Columns are in data: the text is mailed. */
+    n.text = tab_arena_printf(event->arena,
+                              "Answers of endpoint %s no longer hold: %.1f %% of %" PRIu64
+                              " outcomes are right, and %.1f %% was said.",
+                              m->endpoint, 100 * m->was, m->rows, 100 * m->said);
+    tab_out_open(&n.data, '{');
+    text_member(&n.data, "endpoint_id", m->endpoint_id);
+    text_member(&n.data, "endpoint", m->endpoint);
+    text_member(&n.data, "measure", m->measure);
+    tab_out_key(&n.data, "said");
+    tab_out_fixed(&n.data, m->said);
+    tab_out_key(&n.data, "was");
+    tab_out_fixed(&n.data, m->was);
+    tab_out_key(&n.data, "rows");
+    tab_out_uint(&n.data, m->rows);
+    tab_out_key(&n.data, "columns");
+    tab_out_open(&n.data, '[');
+    for (size_t i = 0; i < m->n_columns; i++)
+        tab_out_str(&n.data, (tab_str){ (const char *)m->columns[i].data, m->columns[i].len });
+    tab_out_close(&n.data, ']');
+    tab_out_close(&n.data, '}');
+    tab_status s = notify(tx, event->arena, event->org, &n, err);
+    tab_out_free(&n.data);
+    return s;
+}
+
 tab_status keys_notify_key(tab_tx *tx, const tab_call *call, bool created, const char *key_id,
                            const char *what, tab_error *err)
 {

@@ -130,6 +130,7 @@ tab_status metering_on_work(void *self, tab_tx *tx, const tab_event *event, size
 const tab_rpc_method metering_methods[] = {
     METHOD("Reserve", reserve_request, reserve_reply, metering_reserve),
     METHOD("Release", unreserve_request, reserve_reply, metering_release),
+    METHOD("ListHolds", list_holds_request, list_holds_reply, metering_holds),
     METHOD("Charge", charge_request, charge_reply, charge),
     METHOD("Usage", usage_request, usage_reply, usage),
     METHOD("Verify", verify_request, verify_reply, metering_verify),

@@ -1,7 +1,7 @@
 /* metering: its RPC methods (proto/metering.proto), the consumer that fills the ledger, and the check of it.
  *
  *   metering.c   Charge, Usage, events: what was used
- *   reserve.c    Reserve, Release: what may be used (decision 0331)
+ *   reserve.c    Reserve, Release, ListHolds: what may be used (decision 0331)
  *   terms.c      by an organization's plan and settings, as keys says them; while keys is away, as it said
  *                last
  *   verify.c     every night, and when an operator asks: all sums anew (decision 0332)
@@ -68,6 +68,7 @@ tab_status metering_org(metering *m, tab_call *call, Tabella__Org **ret, tab_err
 
 tab_status metering_reserve(void *self, tab_call *call, tab_error *err);
 tab_status metering_release(void *self, tab_call *call, tab_error *err);
+tab_status metering_holds(void *self, tab_call *call, tab_error *err);
 tab_status metering_verify(void *self, tab_call *call, tab_error *err);
 
 /* A job that bills nothing has ended: what it held is free. */

@@ -146,14 +146,51 @@ tab_status metering_release(void *self, tab_call *call, tab_error *err)
     TAB_TRY(tab_tx_begin(m->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));
     /* Most often all of it; else some waits for bills that are on their way. A row of none is left to its
      * lease. */
-    TAB_TRY(tab_tx_finish(&tx, NULL, err,
+    TAB_AUTO(tab_rows) *rows = NULL;
+    TAB_TRY(tab_tx_finish(&tx, &rows, err,
                           "WITH whole AS (DELETE FROM metering.reservation WHERE org = $1 AND id = $2 "
-                          "AND milli <= $3 RETURNING 1) "
+                          "AND milli <= $3 RETURNING 1), part AS ("
                           "UPDATE metering.reservation SET milli = greatest(milli - $3, 0) "
-                          "WHERE org = $1 AND id = $2 AND NOT EXISTS (SELECT FROM whole)",
+                          "WHERE org = $1 AND id = $2 AND NOT EXISTS (SELECT FROM whole) RETURNING 1) "
+                          "SELECT 1 FROM whole UNION ALL SELECT 1 FROM part",
                           TAB_P(tab_p_text(call->org), tab_p_text(q->id), tab_p_int(milli))));
+    if (q->must_exist && tab_rows_count(rows) == 0)
+        return tab_fail(err, TAB_NOT_FOUND, "id", "nothing is held under this id");
     y->allowed = true;
     return TAB_OK;
+}
+
+enum { HOLDS = 100, HOLDS_MOST = 1000 };
+
+tab_status metering_holds(void *self, tab_call *call, tab_error *err)
+{
+    metering *m = self;
+    const Tabella__ListHoldsRequest *q = call->in;
+    Tabella__ListHoldsReply *y = call->out;
+    size_t most = q->limit == 0 ? HOLDS : q->limit > HOLDS_MOST ? HOLDS_MOST : q->limit;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    TAB_AUTO(tab_rows) *rows = NULL;
+    TAB_TRY(tab_tx_begin(m->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));
+    TAB_TRY(tab_tx_finish(&tx, &rows, err,
+                          "SELECT id, milli, until, until < clock_timestamp() FROM metering.reservation "
+                          "WHERE org = $1 AND id > $2 ORDER BY id LIMIT $3",
+                          TAB_P(tab_p_text(call->org), tab_p_text(q->after), tab_p_int((int64_t)most + 1))));
+    size_t n = tab_rows_count(rows) < most ? tab_rows_count(rows) : most;
+    Tabella__Hold *all = tab_arena_new_of(call->arena, Tabella__Hold, n + 1);
+    y->holds = tab_arena_new_of(call->arena, Tabella__Hold *, n + 1);
+    if (all == NULL || y->holds == NULL)
+        return tab_no_memory(err);
+    for (size_t i = 0; i < n; i++) {
+        tabella__hold__init(&all[i]);
+        all[i].id = tab_proto_text(call->arena, tab_rows_text(rows, i, 0));
+        all[i].milli = (uint64_t)tab_rows_int(rows, i, 1);
+        all[i].until_us = tab_rows_time(rows, i, 2);
+        all[i].lapsed = tab_rows_bool(rows, i, 3);
+        y->holds[y->n_holds++] = &all[i];
+    }
+    if (n < tab_rows_count(rows))
+        y->next = all[n - 1].id;
+    return tab_arena_full(call->arena) ? tab_no_memory(err) : TAB_OK;
 }
 
 tab_status metering_job_ended(tab_tx *tx, const Tabella__JobEnded *e, tab_error *err)

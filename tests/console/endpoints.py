@@ -35,6 +35,51 @@ def serve_files(b, a, folder):
     check("and stands on top", "customers.city" in first and "drifted" in first, first)
 
 
+def outcomes(b, a):
+    """What became true, as curves by day; and whether answers follow it is a setting."""
+    b.tab("outcomes")
+    check("outcomes wait to be told", b.shows("No outcome is known yet"), b.text())
+    lines = (SAMPLES / "customers.csv").read_text().splitlines()
+    e = a("GET", "/v2/endpoints/first").json
+    table = {
+        "id": e["data"]["datasets"][0]["table"],
+        "columns": fields(lines[0]),
+        "rows": [fields(l) for l in lines[1:61]],
+    }
+    asked = {"tables": [table], "options": {"receipts": True}}
+    results = b.script(  # by the session, as all that the console does
+        "const asked = arguments[0];"
+        "return import('/console/api.js').then((m) => m.post('/v2/serve/first', asked))",
+        asked,
+    )
+    results = results["prediction"]["results"]
+    told = [{"receipt": r["receipt"], "outcome": r["label"] if "label" in r else r["value"]} for r in results]
+    said = a("POST", "/v2/endpoints/first/outcomes", {"rows": told}).json
+    b.tab("drift")
+    b.tab("outcomes")
+    check("they are counted and said", b.shows("Known after", f"{said['accepted']}"), b.text())
+    curves = b.all("main svg[role=img]")
+    names = [c.get_attribute("aria-label") for c in curves]
+    check("as curves with names", len(curves) == 2 and "by day" in names[0], names)
+    check("each day is a mark", all(c.find_elements("tag name", "circle") for c in curves))
+    link = b.one("main a[download]").get_attribute("href")
+    check("and there is a file of them", link.endswith("/outcomes?format=csv"), link)
+    b.press("Settings")
+    b.script("document.querySelector('dialog input[name=adapt]').click()")
+    b.press("Save", "dialog")
+    check(
+        "answers follow them when that is set",
+        b.until(lambda: a("GET", "/v2/endpoints/first").json["options"]["adapt"]),
+    )
+    b.until(lambda: not b.all("dialog"))
+    b.press("Settings")
+    check(
+        "and the settings say so",
+        b.script("return document.querySelector('dialog input[name=adapt]').checked"),
+    )
+    b.press("Cancel", "dialog")
+
+
 def fields(line):
     return next(csv.reader([line]))
 
@@ -78,6 +123,7 @@ def endpoints(b, a, folder):
     b.tab("drift")
     check("drift waits for rows", b.shows("Nothing was served yet") or b.shows("Columns drifted"), b.text())
     serve_files(b, a, folder)
+    outcomes(b, a)
     b.tab("understanding")
     check("it shows what its data are", b.shows("Personal data"), b.text())
     b.tab("prompts")

@@ -8,16 +8,17 @@ LIBRARY_LD = $(filter-out -pie,$(LDFLAGS)) -shared -Wl,-z,defs,--exclude-libs,AL
 $(B)/libcommands.a: $(patsubst %.c,$(B)/%.o,$(filter-out %/main.c,$(wildcard tools/tabella/*.c)))
 	@mkdir -p $(@D) && rm -f $@ && ar rcs $@ $^
 LIBRARY_O = $(patsubst %.c,$(B)/%.o,$(wildcard tools/library/*.c)) $(B)/services/inference/pool.o \
-            $(B)/services/inference/memory.o
+            $(B)/services/inference/memory.o $(B)/services/data-connector/providers/sqlite_table.o \
+            $(B)/services/data-connector/source/cells.o
 $(B)/libtabella.so: $(LIBRARY_O) $(B)/libcommands.a $(B)/libengine.a $(B)/libcommon.a tools/library/symbols.map
-	@echo "  ld $@" && $(CC) $(LIBRARY_LD) $(filter %.o %.a,$^) $(LDLIBS) -o $@
+	@echo "  ld $@" && $(CC) $(LIBRARY_LD) $(filter %.o %.a,$^) $(LDLIBS) -lsqlite3 -o $@
 # For the wheel: what Debian has as an archive that can stand at any address is linked in, of OpenBLAS what
 # is used, so that little has to come along (decision 0431). OpenBLAS' tables name every kernel of every
 # processor: those of complex and bfloat16 numbers, two thirds of them, are given one that traps (decision
 # 0486).
 BLAS_A = $(shell $(CC) -print-file-name=openblas-pthread/libopenblas.a)
 WHEEL_LIBS = -Wl,-z,text -Wl,-Bstatic -lprotobuf-c -lsodium -l:openblas-pthread/libopenblas.a -llz4 -lzstd \
-             -lsnappy -lbrotlidec -lbrotlicommon -lexpat -lutf8proc -Wl,-Bdynamic -levent -lsimdjson -lstdc++ \
+             -lsnappy -lbrotlidec -lbrotlicommon -lexpat -lutf8proc -lsqlite3 -Wl,-Bdynamic -levent -lsimdjson -lstdc++ \
              -lreadstat -lz -lm
 $(B)/wheel/no_kernels.s: tools/library/module.mk
 	@mkdir -p $(@D) && { printf '.section .note.GNU-stack,"",@progbits\n.text\nno_kernel: ud2\n'; \

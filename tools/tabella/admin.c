@@ -219,6 +219,8 @@ int cmd_admin(int argc, char **argv)
         return set_base(a, argc - 2, argv + 2);
     if (argc == 3 && strcmp(argv[1], "connections") == 0 && strcmp(argv[2], "reseal") == 0)
         return reseal(a);
+    if (argc >= 2 && (strcmp(argv[1], "jobs") == 0 || strcmp(argv[1], "holds") == 0))
+        return admin_under_way(a, argc - 1, argv + 1);
     if (argc >= 2 && strcmp(argv[1], "erase") == 0)
         return admin_erase(argc - 1, argv + 1);
     if (argc >= 2 && strcmp(argv[1], "retain") == 0)

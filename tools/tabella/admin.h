@@ -20,6 +20,8 @@ int admin_usage(const char *why);
 
 /* org.c: argv[0] is list, show, plan, limits, suspend, resume or delete */
 int admin_org(tab_arena *a, int argc, char **argv);
+/* org.c: argv[0] is jobs or holds */
+int admin_under_way(tab_arena *a, int argc, char **argv);
 int admin_audit(int argc, char **argv);  /* audit.c: argv[0] is "audit" */
 int admin_meter(int argc, char **argv);  /* meter.c: argv[0] is "usage" */
 int admin_erase(int argc, char **argv);  /* data.c: argv[0] is "erase" */

@@ -20,6 +20,7 @@ static const char HELP[] =
 
 typedef struct {
     double least, fail_at;
+    tab_reading_asked reading;
     bool json;
 } arguments;
 
@@ -33,14 +34,17 @@ static bool share(const char *s, double *ret)
 /* -1 to go on, else the exit code. */
 static int parse(int argc, char **argv, arguments *a)
 {
-    static const struct option options[] = { { "least", 1, NULL, 'l' },
-                                             { "fail-at", 1, NULL, 'f' },
-                                             { "json", 0, NULL, 'j' },
-                                             { "help", 0, NULL, 'h' },
-                                             { NULL, 0, NULL, 0 } };
-    *a = (arguments){ .least = 0.5, .fail_at = 2 };
+    static const struct option options[] = { { "least", 1, NULL, 'l' }, { "fail-at", 1, NULL, 'f' },
+                                             { "json", 0, NULL, 'j' },  { "help", 0, NULL, 'h' },
+                                             READING_OPTIONS,           { NULL, 0, NULL, 0 } };
+    *a = (arguments){ .least = 0.5, .fail_at = 2, .reading = TAB_READING_FOUND };
     optind = 1;
     for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
+        int rc = reading_option(c, &a->reading);
+        if (rc < 0)
+            return EXIT_USAGE;
+        if (rc == 0)
+            continue;
         if (c == 'j') {
             a->json = true;
         } else if (c == 'h') {
@@ -149,18 +153,17 @@ int cmd_check(int argc, char **argv)
         return early;
     TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX / 2);
     tab_engine e = { .arena = a };
-    const tab_table *table[TABLES];
-    size_t n = 0;
+    input in = { .n = 0 };
     double surest = 0;
     for (int i = optind; i < argc; i++) {
-        int rc = read_file(a, argv[i], table, &n);
+        int rc = read_file(a, argv[i], &args.reading, &in);
         if (rc != 0)
             return rc;
     }
     if (args.json)
-        surest = print_json(&e, table, n, args.least);
-    for (size_t t = 0; !args.json && t < n && surest >= 0; t++) {
-        double of = check(&e, table[t], args.least);
+        surest = print_json(&e, in.table, in.n, args.least);
+    for (size_t t = 0; !args.json && t < in.n && surest >= 0; t++) {
+        double of = check(&e, in.table[t], args.least);
         surest = of < 0 || of > surest ? of : surest;
     }
     return surest < 0 ? EXIT_FAILURE : surest >= args.fail_at;

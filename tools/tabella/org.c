@@ -1,13 +1,17 @@
-/* `tabella admin org list|show|plan|limits|suspend|resume|delete`: what organizations there are, and what
- * each may do. All but `delete` (data.c: erase) are calls of keys. */
+/* `tabella admin org list|show|plan|limits|suspend|resume|delete`, `jobs list|cancel`, `holds list|release`:
+ * what organizations there are, what each may do, and what it has under way. Calls of keys, jobs and
+ * metering; `org delete` is erase of data.c. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "common/base/integer.h"
+#include "common/base/time.h"
+#include "proto/jobs.pb-c.h"
 #include "proto/keys.pb-c.h"
+#include "proto/metering.pb-c.h"
 #include "tools/tabella/admin.h"
 
-enum { PAGE = 500, LIMITS_MOST = 16 };
+enum { PAGE = 500, LIMITS_MOST = 16, SHOWN = 100, SHOWN_MOST = 10000, CURSOR_MOST = 200 };
 
 static void number(tab_out *o, const char *key, uint64_t x)
 {
@@ -158,4 +162,175 @@ int admin_org(tab_arena *a, int argc, char **argv)
         return show(a, argv[1]); /* show, and limits without any */
     q.suspended = stop ? TABELLA__SET_ORG_REQUEST__SWITCH__ON : TABELLA__SET_ORG_REQUEST__SWITCH__OFF;
     return set(a, &q);
+}
+
+/* ---- what one has under way ------------------------------------------------------------------ */
+
+static void moment(tab_out *o, const char *key, int64_t us)
+{
+    char at[TAB_TIME_TEXT];
+    tab_time_text(us, at);
+    text(o, key, at);
+}
+
+static void print_job(const Tabella__Job *j)
+{
+    tab_out o = { 0 };
+    tab_out_open(&o, '{');
+    text(&o, "job_id", j->job_id);
+    text(&o, "kind", j->kind);
+    text(&o, "status", j->status);
+    number(&o, "progress", j->progress);
+    text(&o, "phase", j->phase);
+    text(&o, "label", j->label);
+    moment(&o, "created", j->created_us);
+    moment(&o, "updated", j->updated_us);
+    tab_out_close(&o, '}');
+    admin_print(&o);
+}
+
+static void print_hold(const Tabella__Hold *h)
+{
+    tab_out o = { 0 };
+    tab_out_open(&o, '{');
+    text(&o, "id", h->id);
+    tab_out_key(&o, "cells");
+    tab_out_double(&o, (double)h->milli / 1000);
+    moment(&o, "until", h->until_us);
+    tab_out_key(&o, "lapsed");
+    tab_out_bool(&o, h->lapsed);
+    tab_out_close(&o, '}');
+    admin_print(&o);
+}
+
+/* What of a list is to be printed yet, and after what; nothing is left after its end. */
+typedef struct {
+    char *org, *status;
+    size_t left;
+    char after[CURSOR_MOST];
+    bool more;
+} listing;
+
+static int some_jobs(tab_arena *a, listing *l)
+{
+    Tabella__ListJobsRequest q = TABELLA__LIST_JOBS_REQUEST__INIT;
+    const void *msg;
+    q.limit = (uint32_t)(l->left < SHOWN ? l->left : SHOWN);
+    q.status = l->status;
+    q.after = (ProtobufCBinaryData){ strlen(l->after), (uint8_t *)l->after };
+    int rc = admin_ask_with(a, l->org, "jobs", "List", &q.base, &tabella__list_jobs_reply__descriptor, 10000,
+                            &msg);
+    if (rc != 0)
+        return rc;
+    const Tabella__ListJobsReply *y = msg;
+    for (size_t i = 0; i < y->n_jobs; i++)
+        print_job(y->jobs[i]);
+    l->left = y->n_jobs < l->left ? l->left - y->n_jobs : 0;
+    l->more = y->n_jobs > 0 && y->next.len > 0 && y->next.len < sizeof l->after;
+    if (l->more)
+        snprintf(l->after, sizeof l->after, "%.*s", (int)y->next.len, (const char *)y->next.data);
+    return 0;
+}
+
+static int some_holds(tab_arena *a, listing *l)
+{
+    Tabella__ListHoldsRequest q = TABELLA__LIST_HOLDS_REQUEST__INIT;
+    const void *msg;
+    q.limit = (uint32_t)(l->left < SHOWN ? l->left : SHOWN);
+    q.after = l->after;
+    int rc = admin_ask_with(a, l->org, "metering", "ListHolds", &q.base,
+                            &tabella__list_holds_reply__descriptor, 10000, &msg);
+    if (rc != 0)
+        return rc;
+    const Tabella__ListHoldsReply *y = msg;
+    for (size_t i = 0; i < y->n_holds; i++)
+        print_hold(y->holds[i]);
+    l->left = y->n_holds < l->left ? l->left - y->n_holds : 0;
+    l->more = y->n_holds > 0 && y->next[0] != '\0' && strlen(y->next) < sizeof l->after;
+    if (l->more)
+        snprintf(l->after, sizeof l->after, "%s", y->next);
+    return 0;
+}
+
+/* [--status STATUS] [--limit N] [--after CURSOR]: at most N lines; where there are more, stderr says after
+ * what they come. */
+static int list_under_way(char *org, bool jobs, int argc, char **argv)
+{
+    static char any[] = "";
+    listing l = { .org = org, .status = any, .left = SHOWN };
+    int64_t most = SHOWN;
+    for (int i = 0; i < argc; i += 2) {
+        if (i + 1 == argc)
+            return admin_usage("an option without its value");
+        if (jobs && strcmp(argv[i], "--status") == 0)
+            l.status = argv[i + 1];
+        else if (strcmp(argv[i], "--after") == 0 && strlen(argv[i + 1]) < sizeof l.after)
+            snprintf(l.after, sizeof l.after, "%s", argv[i + 1]);
+        else if (strcmp(argv[i], "--limit") != 0 ||
+                 !tab_integer_read(tab_str_of(argv[i + 1]), 1, SHOWN_MOST, &most))
+            return admin_usage("--status STATUS (of jobs), --limit N of 1 to 10000, --after CURSOR");
+    }
+    l.left = (size_t)most;
+    for (l.more = true; l.more && l.left > 0;) {
+        TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
+        int rc = a == NULL ? EXIT_FAILURE : jobs ? some_jobs(a, &l) : some_holds(a, &l);
+        if (rc != 0)
+            return rc;
+    }
+    if (l.more)
+        fprintf(stderr, "tabella admin: there are more: --after %s\n", l.after);
+    return 0;
+}
+
+static int cancel_job(tab_arena *a, const char *org, char *id)
+{
+    Tabella__CancelJobRequest q = TABELLA__CANCEL_JOB_REQUEST__INIT;
+    static char operator[] = "operator";
+    const void *msg;
+    q.job_id = id;
+    q.actor = operator;
+    int rc = admin_ask_with(a, org, "jobs", "Cancel", &q.base, &tabella__job__descriptor, 10000, &msg);
+    if (rc == 0)
+        print_job(msg);
+    return rc;
+}
+
+static int release_hold(tab_arena *a, const char *org, char *id)
+{
+    Tabella__UnreserveRequest q = TABELLA__UNRESERVE_REQUEST__INIT;
+    const void *msg;
+    q.id = id;
+    q.must_exist = true;
+    int rc = admin_ask_with(a, org, "metering", "Release", &q.base, &tabella__reserve_reply__descriptor,
+                            10000, &msg);
+    if (rc != 0)
+        return rc;
+    tab_out o = { 0 };
+    tab_out_open(&o, '{');
+    text(&o, "released", id);
+    tab_out_close(&o, '}');
+    admin_print(&o);
+    return 0;
+}
+
+int admin_under_way(tab_arena *a, int argc, char **argv)
+{
+    bool jobs = strcmp(argv[0], "jobs") == 0, list_them = argc > 2 && strcmp(argv[1], "list") == 0;
+    Tabella__GetOrgRequest q = TABELLA__GET_ORG_REQUEST__INIT;
+    const void *msg;
+    if (argc < 3 || (!list_them && (strcmp(argv[1], jobs ? "cancel" : "release") != 0 || argc < 4)))
+        return admin_usage(jobs ? "jobs list ORG, or jobs cancel ORG JOB ..."
+                                : "holds list ORG, or holds release ORG ID ...");
+    q.org = argv[2];
+    int rc = admin_ask(a, "keys", "GetOrg", &q.base, &tabella__org__descriptor, &msg);
+    if (rc != 0)
+        return rc;
+    char *org = ((const Tabella__Org *)msg)->org;
+    if (list_them)
+        return list_under_way(org, jobs, argc - 3, argv + 3);
+    for (int i = 3; i < argc; i++) { /* what fails is said, and does not keep the others */
+        int failed = jobs ? cancel_job(a, org, argv[i]) : release_hold(a, org, argv[i]);
+        rc = failed != 0 ? failed : rc;
+    }
+    return rc;
 }

@@ -12,13 +12,15 @@
 
 #include "common/files/files.h"
 #include "common/run/machine.h"
+#include "services/data-connector/providers/file_table.h"
 #include "services/inference/pool.h"
 #include "tools/tabella/out.h"
 
 static const char HELP[] =
     "usage: tabella run FILE [FILE ...] [options]\n\n"
     "Understands the tables in files: CSV (any delimiter, quotes, encoding), JSON, NDJSON, xlsx, ods,\n"
-    "Parquet, Arrow, each also packed (.gz, .zip); - is what comes in. A table's id is its file's name\n"
+    "Parquet, Arrow, each also packed (.gz, .zip), SQLite (each of its tables, only read; also as\n"
+    "sqlite://PATH); - is what comes in. A table's id is its file's name\n"
     "without folder and ending, with the sheet's name where there are several. An empty field is null.\n\n"
     "  --target TABLE.COLUMN   predict this column (COLUMN alone where one table holds it); "
     "none: predict nothing\n"
@@ -34,6 +36,9 @@ static const char HELP[] =
     "                          none: all their rows do (default: as the values tell)\n"
     "  --anomaly-share X       call so many rows anomalies, 0 to 0.5 of them (default: as the scores tell)\n"
     "  --anomaly-threshold X   call rows anomalies that score so much, 0 to 1\n"
+    "  --delimiter C, --quote C, --encoding NAME, --header-rows N, --skip-lines N, --one-table\n"
+    "                          how files are to be read, where what was found out is not right;\n"
+    "                          tables[].reading of --json says what that was\n"
     "  --out FOLDER            write predictions, filled and joined tables as CSV, and a page to look at\n"
     "  --json                  the whole bundle as JSON on stdout, instead of a summary\n"
     "  --threads N             threads to use; the bundle does not depend on it (all processors)\n"
@@ -46,6 +51,7 @@ typedef struct {
     tab_run_options o;
     tab_str mark[MARKS_MOST];
     double number[MARKS_MOST];
+    tab_reading_asked reading;
     bool json;
     const char *out; /* folder, or NULL */
     long threads;
@@ -125,6 +131,7 @@ static const struct option options[] = {
     { "as-of", 1, NULL, 'f' },
     { "anomaly-share", 1, NULL, 's' },
     { "anomaly-threshold", 1, NULL, 'x' },
+    READING_OPTIONS,
     { NULL, 0, NULL, 0 },
 };
 
@@ -132,6 +139,9 @@ static const struct option options[] = {
 static int parse_option(int c, arguments *a)
 {
     char *end;
+    int rc = reading_option(c, &a->reading);
+    if (rc <= 0)
+        return rc == 0 ? -1 : EXIT_USAGE;
     switch (c) {
     case 't':
         a->o.target = strcmp(optarg, "none") == 0   ? TAB_TARGET_NONE
@@ -197,7 +207,9 @@ static int parse_option(int c, arguments *a)
 /* -1 to go on, else the exit code. */
 static int parse(int argc, char **argv, arguments *a)
 {
-    *a = (arguments){ .o = TAB_RUN_DEFAULTS, .threads = tab_machine_look().cores };
+    *a = (arguments){ .o = TAB_RUN_DEFAULTS,
+                      .reading = TAB_READING_FOUND,
+                      .threads = tab_machine_look().cores };
     a->o.given.missing_auto = true;
     optind = 1;
     for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
@@ -243,16 +255,57 @@ static bool slurp(const char *path, tab_str *ret)
     return true;
 }
 
-int read_file(tab_arena *a, const char *path, const tab_table **table, size_t *n)
+int reading_option(int c, tab_reading_asked *r)
 {
+    static const char *const keys[] = { "delimiter", "quote", "encoding", "header_rows", "skip_lines" };
+    tab_error err = { 0 };
+    if (c < READING_OPTION || c > READING_ONE_TABLE)
+        return 1;
+    if (c == READING_ONE_TABLE) {
+        r->one_table = true;
+        return 0;
+    }
+    if (tab_reading_ask_text(r, keys[c - READING_OPTION], tab_str_of(optarg), &err) == TAB_OK)
+        return 0;
+    fprintf(stderr, "tabella: %s\n", err.message);
+    return -1;
+}
+
+static bool asks(const tab_reading_asked *r)
+{
+    return r->delimiter != 0 || r->quote != 0 || r->encoding != NULL || r->header_rows >= 0 ||
+           r->skip_lines >= 0 || r->one_table;
+}
+
+/* A database's tables are called as in it. */
+static tab_status read_bytes(tab_arena *a, const char *path, tab_str bytes, const tab_reading_asked *asked,
+                             tab_file *ret, tab_error *err)
+{
+    enum { DATABASE_MS = 600000 };
+    static const atomic_bool never;
     const tab_file_limits most = { (uint64_t)1 << 40, (uint64_t)1 << 32, 1 << 17, TABLES, false };
-    bool input = strcmp(path, "-") == 0;
+    const source from = { .sheet = "", .deadline = tab_in_ms(DATABASE_MS), .cancel = &never };
+    if (!sqlite_is(bytes))
+        return tab_file_read_as(a, tab_str_of(path), bytes, &most, asked, ret, err);
+    if (asks(asked))
+        return tab_fail(err, TAB_VALIDATION, "options.reading",
+                        "%s: it is a database, which says itself how it is read", path);
+    return sqlite_tables(&from, a, bytes, most.tables, ret, err);
+}
+
+int read_file(tab_arena *a, const char *path, const tab_reading_asked *asked, input *to)
+{
+    static const char scheme[] = "sqlite://";
+    bool database = strncmp(path, scheme, sizeof scheme - 1) == 0, stdin_is = strcmp(path, "-") == 0;
     tab_str bytes;
     tab_file file;
     tab_error err = { 0 };
-    if (!slurp(input ? "/dev/stdin" : path, &bytes))
+    path += database ? sizeof scheme - 1 : 0;
+    if (!slurp(stdin_is ? "/dev/stdin" : path, &bytes))
         return EXIT_INPUT;
-    tab_status s = tab_file_read(a, tab_str_of(input ? "stdin" : path), bytes, &most, &file, &err);
+    tab_status s = database && !sqlite_is(bytes)
+                       ? tab_fail(&err, TAB_VALIDATION, "", "%s: it is no SQLite database", path)
+                       : read_bytes(a, stdin_is ? "stdin" : path, bytes, asked, &file, &err);
     free((void *)(uintptr_t)bytes.p);
     if (s != TAB_OK) {
         fprintf(stderr, "tabella run: %s\n", err.message);
@@ -261,26 +314,25 @@ int read_file(tab_arena *a, const char *path, const tab_table **table, size_t *n
     if (file.notes.n > 0)
         fprintf(stderr, "%.*s\n", TAB_STR(file.notes));
     for (size_t i = 0; i < file.n; i++) {
-        for (size_t k = 0; k < *n; k++)
-            if (tab_str_eq(table[k]->id, file.table[i]->id)) {
+        for (size_t k = 0; k < to->n; k++)
+            if (tab_str_eq(to->table[k]->id, file.table[i]->id)) {
                 fprintf(stderr, "tabella run: two files are called %.*s: a table's id is its file's name\n",
                         TAB_STR(file.table[i]->id));
                 return EXIT_USAGE;
             }
-        if (*n == TABLES)
+        if (to->n == TABLES)
             return wrong("at most 64 tables are read at once; the first beyond is in", path);
-        table[(*n)++] = file.table[i];
+        to->reading[to->n] = file.reading[i];
+        to->table[to->n++] = file.table[i];
     }
     return 0;
 }
 
-static int read_tables(tab_arena *a, arguments *args, const tab_table **ret)
+static int read_tables(tab_arena *a, const arguments *args, input *ret)
 {
-    size_t n = 0;
     int rc = 0;
     for (size_t i = 0; i < args->n && rc == 0; i++)
-        rc = read_file(a, args->file[i], ret, &n);
-    args->n = n;
+        rc = read_file(a, args->file[i], &args->reading, ret);
     return rc;
 }
 
@@ -318,8 +370,8 @@ int cmd_run(int argc, char **argv)
     if (early >= 0)
         return early;
     TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX / 2);
-    const tab_table *tables[TABLES];
-    int rc = read_tables(a, &args, tables);
+    input in = { .n = 0 };
+    int rc = read_tables(a, &args, &in);
     if (rc != 0)
         return rc;
     TAB_AUTO(tab_pool) *pool = tab_pool_new((size_t)args.threads - 1, false);
@@ -331,29 +383,32 @@ int cmd_run(int argc, char **argv)
     /* the screen and the page say what moves the predictions */
     bool explain = args.o.explain;
     size_t rows = 0;
-    for (size_t i = 0; i < args.n; i++)
-        rows += tables[i]->rows;
+    for (size_t i = 0; i < in.n; i++)
+        rows += in.table[i]->rows;
     args.o.explain = explain || (!args.json && rows <= EXPLAINED);
     Tabella__Bundle *b = NULL;
     tab_error err = { 0 };
     double began = now();
-    tab_status s = tab_engine_run(&e, tables, args.n, &args.o, &b, &err);
+    tab_status s = tab_engine_run(&e, in.table, in.n, &args.o, &b, &err);
     if (tty)
         fputs("\r                                 \r", stderr);
     if (s != TAB_OK) {
         fprintf(stderr, "tabella run: %s%s%s\n", err.param, err.param[0] != 0 ? ": " : "", err.message);
         return s == TAB_VALIDATION || s == TAB_CAPABILITY ? EXIT_INPUT : EXIT_FAILURE;
     }
+    for (size_t i = 0; i < b->n_tables && i < in.n; i++)
+        b->tables[i]->reading =
+            (ProtobufCBinaryData){ in.reading[i].n, (uint8_t *)(uintptr_t)in.reading[i].p };
     findings f;
     double took = now() - began;
-    if ((!args.json || args.out != NULL) && !findings_of(&e, tables, b, &f)) {
+    if ((!args.json || args.out != NULL) && !findings_of(&e, in.table, b, &f)) {
         fputs("tabella run: out of memory\n", stderr);
         return EXIT_FAILURE;
     }
-    if (args.out != NULL && !write_out(&e, args.out, tables, b, &f))
+    if (args.out != NULL && !write_out(&e, args.out, in.table, b, &f))
         return EXIT_FAILURE;
     if (args.json)
         return print_json(b);
-    print_summary(&e, tables, b, &f, explain, took);
+    print_summary(&e, in.table, b, &f, explain, took);
     return EXIT_SUCCESS;
 }

@@ -3,6 +3,7 @@
 #define TABELLA_H
 
 #include "common/bundle/bundle_json.h"
+#include "common/files/reading.h"
 #include "services/inference/engine/engine.h"
 #include "tools/tabella/findings.h"
 
@@ -28,10 +29,26 @@ int cmd_admin(int argc, char **argv);
 void print_summary(const tab_engine *e, const tab_table *const *tables, const Tabella__Bundle *b,
                    const findings *f, bool explain, double seconds);
 
-/* A file's tables behind the *n that there are; table has room for TABLES. 0, or the exit code after a
- * message. */
 enum { TABLES = 64 };
-int read_file(tab_arena *a, const char *path, const tab_table **table, size_t *n);
+typedef struct {
+    const tab_table *table[TABLES];
+    tab_str reading[TABLES]; /* JSON (common/files/reading.h) */
+    size_t n;
+} input;
+/* A file's tables behind those that there are. 0, or the exit code after a message. */
+int read_file(tab_arena *a, const char *path, const tab_reading_asked *asked, input *to);
+
+/* Options of getopt_long that say how files are to be read. */
+enum { READING_OPTION = 1000, READING_ONE_TABLE = READING_OPTION + 5 };
+#define READING_OPTIONS                                                                              \
+    { "delimiter", 1, NULL, READING_OPTION }, { "quote", 1, NULL, READING_OPTION + 1 },              \
+        { "encoding", 1, NULL, READING_OPTION + 2 }, { "header-rows", 1, NULL, READING_OPTION + 3 }, \
+        { "skip-lines", 1, NULL, READING_OPTION + 4 },                                               \
+    {                                                                                                \
+        "one-table", 0, NULL, READING_ONE_TABLE                                                      \
+    }
+/* Takes option c of optarg: 0; after a message: -1; none of these: 1. */
+int reading_option(int c, tab_reading_asked *r);
 
 /* The cells of n tables (TABLES at most) that are likely wrong, at least so surely, as a bundle has them,
  * into o. *ret_surest: the highest confidence, 0: none is doubted. Profiles live in the engine's arena. */

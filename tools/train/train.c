@@ -261,7 +261,9 @@ static void apply_stage2(const model *m, sample *s)
         tab_restrict_roles(&s->col[k], p);
         tab_deny_keys(&s->col[k], p);
         tab_weigh_numbers(&s->col[k], p);
+        tab_hear_identity(&s->col[k], p);
     }
+    tab_agree_items(s->ptr, s->label->table->cols);
     free(x);
 }
 
@@ -422,7 +424,9 @@ static void apply_shipped(sample *s)
         tab_restrict_roles(&s->col[k], s->col[k].p2);
         tab_deny_keys(&s->col[k], s->col[k].p2);
         tab_weigh_numbers(&s->col[k], s->col[k].p2);
+        tab_hear_identity(&s->col[k], s->col[k].p2);
     }
+    tab_agree_items(s->ptr, n);
 }
 
 /* Tables that no fit has seen: generated ones of another seed. */

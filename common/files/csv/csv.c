@@ -25,6 +25,7 @@ typedef struct {
 
 typedef struct {
     tab_arena *a;
+    const tab_reading_asked *asked;
     tab_csv_lexer top; /* at the header, or at the first row without one */
     column **col;      /* (cols) */
     size_t cols, cap, rows, rows_hint, heads;
@@ -271,7 +272,7 @@ static tab_status finish(reader *r, tab_column *ret)
 }
 
 /* Of the first records, whose number is bounded by bytes as well: a field may be long. */
-static bool top_of(tab_csv_lexer f, tab_top *ret)
+static bool top_of(tab_csv_lexer f, const tab_reading_asked *asked, tab_top *ret)
 {
     enum { BYTES = 1 << 18 };
     tab_top_record *record = malloc(TAB_TOP_RECORDS * sizeof *record);
@@ -287,7 +288,7 @@ static bool top_of(tab_csv_lexer f, tab_top *ret)
             tab_top_cell(&record[n], k, s);
         n++;
     }
-    *ret = tab_top_find(record, n);
+    *ret = tab_top_find(record, n, asked->skip_lines >= 0 ? 0 : -1, asked->header_rows);
     free(record);
     return true;
 }
@@ -312,18 +313,56 @@ static tab_status seen(reader *r)
     return TAB_OK;
 }
 
+/* Its sender's number of lines off the text. */
+static tab_status skip_lines(reader *r, tab_str *text)
+{
+    int64_t line = 0;
+    const char *p = text->p, *end = text->p + text->n;
+    for (; line < r->asked->skip_lines && p < end; line++) {
+        while (p < end && *p != '\n' && *p != '\r')
+            p++;
+        p += p + 1 < end && p[0] == '\r' && p[1] == '\n' ? 2 : p < end;
+    }
+    if (line < r->asked->skip_lines || (line > 0 && p == end))
+        return tab_fail(r->err, TAB_VALIDATION, "options.reading.skip_lines",
+                        "it has %lld lines, and nothing is left below them", (long long)line);
+    *text = (tab_str){ p, (size_t)(end - p) };
+    r->notes.skipped = (size_t)line;
+    return TAB_OK;
+}
+
+/* The lexer at the text's first record. */
+static tab_status begin(reader *r, tab_str text)
+{
+    tab_csv_lexer *f = &r->top;
+    tab_str below = text;
+    char declared = tab_csv_declared(&below);
+    size_t above = below.p != text.p;
+    if (r->asked->skip_lines >= 0) {
+        TAB_TRY(skip_lines(r, &text));
+        above = r->notes.skipped;
+    } else {
+        text = below;
+    }
+    if (r->asked->delimiter != 0)
+        declared = r->asked->delimiter;
+    f->d = tab_csv_dialect_of(text, declared, r->asked->quote, f->scratch, &r->notes.scores);
+    f->p = text.p;
+    f->end = text.p + text.n;
+    f->line = 1 + above;
+    r->notes.dialect = f->d;
+    r->notes.told = declared != 0;
+    return TAB_OK;
+}
+
 static tab_status read_text(reader *r, tab_str text, tab_table *t)
 {
     tab_csv_lexer *f = &r->top;
-    char declared = tab_csv_declared(&text);
-    f->d = r->notes.dialect = tab_csv_dialect_of(text, declared, f->scratch);
-    f->p = text.p;
-    f->end = text.p + text.n;
-    f->line = 1 + (declared != 0);
     tab_top top;
-    if (!top_of(*f, &top))
+    TAB_TRY(begin(r, text));
+    if (!top_of(*f, r->asked, &top))
         return tab_no_memory(r->err);
-    while (r->notes.skipped < top.skip && pass_by(f, r->a, &r->notes.seen.title))
+    for (size_t i = 0; i < top.skip && pass_by(f, r->a, &r->notes.seen.title); i++)
         r->notes.skipped++;
     r->heads = top.heads;
     r->notes.header = top.heads > 0;
@@ -384,16 +423,28 @@ static tab_status without_zeros(tab_arena *a, tab_str *text, size_t *ret_zeros, 
     return TAB_OK;
 }
 
-tab_status tab_csv_read(tab_arena *a, tab_str bytes, tab_str id, const tab_table **ret, tab_csv_notes *notes,
-                        tab_error *err)
+/* The text as UTF-8, in the character set that was asked for where one was. */
+static tab_status decoded(reader *r, tab_str bytes, tab_str *ret)
 {
-    reader r = { .a = a, .err = err };
-    tab_str text = tab_text_utf8(a, bytes, &r.notes.encoding);
-    TAB_TRY(without_zeros(a, &text, &r.notes.zeros, err));
+    const char *asked = r->asked->encoding;
+    *ret = tab_text_utf8_as(r->a, bytes, asked, &r->notes.encoding);
+    if (ret->p == NULL && bytes.n > 0)
+        return asked == NULL ? tab_no_memory(r->err)
+                             : tab_fail(r->err, TAB_VALIDATION, "options.reading.encoding",
+                                        "this system does not know the encoding %s", asked);
+    return without_zeros(r->a, ret, &r->notes.zeros, r->err);
+}
+
+tab_status tab_csv_read_as(tab_arena *a, tab_str bytes, tab_str id, const tab_reading_asked *asked,
+                           const tab_table **ret, tab_csv_notes *notes, tab_error *err)
+{
+    reader r = { .a = a, .asked = asked, .err = err };
+    tab_str text;
+    TAB_TRY(decoded(&r, bytes, &text));
     tab_table *t = tab_arena_new_of(a, tab_table, 1);
     r.top.scratch = malloc(tab_csv_scratch(text.n));
     tab_status s = tab_no_memory(err);
-    if (t != NULL && r.top.scratch != NULL && (bytes.n == 0 || text.p != NULL)) {
+    if (t != NULL && r.top.scratch != NULL) {
         t->id = tab_arena_copy(a, id);
         s = read_text(&r, text, t);
     }
@@ -404,4 +455,11 @@ tab_status tab_csv_read(tab_arena *a, tab_str bytes, tab_str id, const tab_table
     if (notes != NULL)
         *notes = r.notes;
     return TAB_OK;
+}
+
+tab_status tab_csv_read(tab_arena *a, tab_str bytes, tab_str id, const tab_table **ret, tab_csv_notes *notes,
+                        tab_error *err)
+{
+    static const tab_reading_asked found = TAB_READING_FOUND;
+    return tab_csv_read_as(a, bytes, id, &found, ret, notes, err);
 }

@@ -13,14 +13,17 @@
 
 #include "common/files/csv/dialect.h"
 #include "common/files/csv/layout.h"
+#include "common/files/reading.h"
 
 typedef struct {
     tab_csv_dialect dialect;
+    tab_csv_scores scores;
     const char *encoding;          /* "utf-8", "utf-16le", "utf-16be", or of charset.h */
     size_t padded, widened, empty; /* records; lines without any character below the first record */
     size_t skipped, comments;      /* records above the header; lines */
     size_t zeros;                  /* zero bytes, which became U+FFFD */
     bool header, total;            /* there is one; a record of totals was left out */
+    bool told;                     /* its delimiter is, by the file or its sender */
     tab_layout_seen seen;          /* for layout.h; its parts are in the arena */
 } tab_csv_notes;
 
@@ -29,5 +32,8 @@ typedef struct {
  * be NULL. */
 tab_status tab_csv_read(tab_arena *a, tab_str bytes, tab_str id, const tab_table **ret, tab_csv_notes *notes,
                         tab_error *err) TAB_CHECKED;
+/* The same, read as its sender says. Errors besides: VALIDATION, param options.reading.KEY. */
+tab_status tab_csv_read_as(tab_arena *a, tab_str bytes, tab_str id, const tab_reading_asked *asked,
+                           const tab_table **ret, tab_csv_notes *notes, tab_error *err) TAB_CHECKED;
 
 #endif

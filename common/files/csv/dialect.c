@@ -38,6 +38,18 @@ bool tab_csv_record(tab_csv_lexer *f, size_t *blank)
     return false;
 }
 
+/* At a quote in a field with undoubled ones: the last quote here where they close the field, else NULL and p
+ * at the last. */
+static const char *closing(const tab_csv_lexer *f, const char **p, const char *stop, bool *plain)
+{
+    const char *last = *p;
+    while (last + 1 < stop && last[1] == f->d.quote)
+        last++;
+    *plain = *plain && last == *p;
+    *p = last;
+    return last + 1 == f->end || (last + 1 < f->end && ends(f, last[1])) ? last : NULL;
+}
+
 /* From behind the opening quote to behind the closing one, and what follows it up to the delimiter. */
 static tab_str quoted(tab_csv_lexer *f)
 {
@@ -50,6 +62,11 @@ static tab_str quoted(tab_csv_lexer *f)
         bool escapes = escape != 0 && *f->p == escape;
         if (*f->p != quote && !escapes)
             continue;
+        if (!escapes && f->d.inner) {
+            if (closing(f, &f->p, stop, &plain) != NULL)
+                break;
+            continue;
+        }
         if (!escapes && (f->p + 1 == stop || f->p[1] != quote))
             break;
         plain = false;
@@ -65,7 +82,7 @@ static tab_str quoted(tab_csv_lexer *f)
         return (tab_str){ open, (size_t)(close - open) };
     size_t n = 0;
     for (const char *q = open; q < close; q++) {
-        if ((*q == quote || (escape != 0 && *q == escape)) && q + 1 < close)
+        if (q + 1 < close && ((*q == quote && q[1] == quote) || (escape != 0 && *q == escape)))
             q++;
         f->scratch[n++] = *q;
     }
@@ -191,7 +208,8 @@ static bool at_home(tab_str s)
     return true;
 }
 
-static double consistency(tab_str text, bool cut, tab_csv_dialect d, char *scratch)
+/* *torn: whether some field went on behind its closing quote; stays true. */
+static double consistency(tab_str text, bool cut, tab_csv_dialect d, char *scratch, bool *torn)
 {
     size_t count[WIDTHS] = { 0 }, n = 0, fields = 0, good = 0;
     double pattern = 0;
@@ -204,6 +222,7 @@ static double consistency(tab_str text, bool cut, tab_csv_dialect d, char *scrat
             width++;
             bytes += s.n;
             home += f.quoted ? !f.torn : at_home(s);
+            *torn = *torn || (f.quoted && f.torn);
         }
         if (f.too_long || (f.unclosed && !cut))
             return 0;
@@ -240,48 +259,75 @@ char tab_csv_declared(tab_str *text)
     return s.p[4];
 }
 
-/* The best dialect of one delimiter, and its score. */
-static tab_csv_dialect best_of(tab_str text, bool cut, char c, char *scratch, double *ret_score)
+/* The best dialect of one delimiter, and its score. quote: the only one, or 0. */
+static tab_csv_dialect best_of(tab_str text, bool cut, char c, char quote, char *scratch, double *ret_score)
 {
-    tab_csv_dialect best = { c, '"', 0, false, 0 };
+    tab_csv_dialect best = { c, quote != 0 ? quote : '"', 0, false, 0, false };
     bool single = adjacent(text, c, '\'') || adjacent(text, '\n', '\''), hash = adjacent(text, '\n', '#');
     bool escape = adjacent(text, '\\', '"') || adjacent(text, '\\', '\'') || adjacent(text, '\\', c),
          space = adjacent(text, c, ' ');
+    bool torn = false;
     *ret_score = 0;
     for (unsigned k = 0; k < 16; k++) { /* the plainest first: of equals it stays */
-        if (((k & 1) && !space) || ((k & 2) && !escape) || ((k & 4) && !single) ||
+        if (((k & 1) && !space) || ((k & 2) && !escape) || ((k & 4) && (quote != 0 || !single)) ||
             ((k & 8) && (!hash || c == '#')))
             continue;
-        tab_csv_dialect d = { c, k & 4 ? '\'' : '"', k & 2 ? '\\' : 0, k & 1, k & 8 ? '#' : 0 };
-        double score = consistency(text, cut, d, scratch);
+        char own = quote != 0 ? quote : k & 4 ? '\'' : '"';
+        tab_csv_dialect d = { c, own, k & 2 ? '\\' : 0, k & 1, k & 8 ? '#' : 0, false };
+        double score = consistency(text, cut, d, scratch, &torn);
         if (score > *ret_score)
             *ret_score = score, best = d;
     }
     return best;
 }
 
-tab_csv_dialect tab_csv_dialect_of(tab_str text, char declared, char *scratch)
+/* Is the text more consistent where quotes may stand undoubled? Asked of what was chosen alone: delimiters that
+ * stand in quoted fields would win by it. */
+static bool has_inner(tab_str text, bool cut, tab_csv_dialect d, char *scratch)
+{
+    bool torn = false;
+    double plain = consistency(text, cut, d, scratch, &torn);
+    d.inner = true;
+    return torn && consistency(text, cut, d, scratch, &torn) > plain;
+}
+
+/* Of several delimiters' scores the best and the next one; true where this is the best so far. */
+static bool better(tab_csv_scores *s, double score)
+{
+    bool is = score > s->best;
+    double next = is ? s->best : score;
+    s->next = next > s->next ? next : s->next;
+    s->best = is ? score : s->best;
+    return is;
+}
+
+tab_csv_dialect tab_csv_dialect_of(tab_str text, char declared, char quote, char *scratch,
+                                   tab_csv_scores *ret_scores)
 {
     const char only[2] = { declared, 0 }, *candidates = declared != 0 ? only : DELIMITERS;
-    tab_csv_dialect best = { candidates[0], '"', 0, false, 0 };
-    double best_score = 0, usual, score;
+    tab_csv_dialect best = { candidates[0], quote != 0 ? quote : '"', 0, false, 0, false };
+    tab_csv_scores scores = { 0, 0 };
+    double usual, score;
     bool cut = text.n > SNIFF_BYTES;
     if (cut)
         text.n = SNIFF_BYTES;
     for (size_t i = 0; candidates[i] != 0; i++) {
         if (i > 0 && memchr(text.p, candidates[i], text.n) == NULL)
             continue; /* one column: as a comma has it */
-        tab_csv_dialect d = best_of(text, cut, candidates[i], scratch, &score);
-        if (score > best_score)
-            best_score = score, best = d;
+        tab_csv_dialect d = best_of(text, cut, candidates[i], quote, scratch, &score);
+        if (better(&scores, score))
+            best = d;
     }
-    usual = best_score;
+    usual = scores.best;
     for (size_t i = 0; declared == 0 && RARE[i] != 0; i++) {
         if (memchr(text.p, RARE[i], text.n) == NULL)
             continue;
-        tab_csv_dialect d = best_of(text, cut, RARE[i], scratch, &score);
-        if (score >= RARE_LEAST && score > RARE_BETTER * usual && score > best_score)
-            best_score = score, best = d;
+        tab_csv_dialect d = best_of(text, cut, RARE[i], quote, scratch, &score);
+        bool clear = score >= RARE_LEAST && score > RARE_BETTER * usual;
+        if (clear && better(&scores, score))
+            best = d;
     }
+    *ret_scores = scores;
+    best.inner = has_inner(text, cut, best, scratch);
     return best;
 }

@@ -8,7 +8,8 @@
  *   type     the share of fields that need no other dialect: quoted ones, empty ones, numbers, dates, texts
  *            that hold no delimiter and no quote of another candidate; a space before a number needs one
  *
- * Squares are ours: with the paper's plain shares, one text column whose texts hold a | is two columns
+ * Whether quotes stand undoubled in quoted fields is asked of the best one, where some field goes on behind
+ * its closing quote. Squares are ours: with the paper's plain shares, one text column whose texts hold a | is two columns
  * (decision 0309). */
 #ifndef TAB_FILES_DIALECT_H
 #define TAB_FILES_DIALECT_H
@@ -21,6 +22,8 @@ typedef struct {
     char escape;  /* 0, or \: the character behind it is itself */
     bool space;   /* spaces behind a delimiter are no part of the field */
     char comment; /* 0, or #: a line that begins with it is none */
+    bool
+        inner; /* quotes stand undoubled in quoted fields: only one before a delimiter or a line's end closes */
 } tab_csv_dialect;
 
 enum { TAB_CSV_FIELD_MOST = 16 << 20 }; /* bytes of one quoted field */
@@ -55,7 +58,13 @@ bool tab_csv_value(tab_str s);
  * 0 where there is none. */
 char tab_csv_declared(tab_str *text);
 
-/* UTF-8 text; declared as above; scratch as above. */
-tab_csv_dialect tab_csv_dialect_of(tab_str text, char declared, char *scratch);
+/* Consistencies, 0 to 1: of what was chosen, and of the next delimiter's best. */
+typedef struct {
+    double best, next;
+} tab_csv_scores;
+
+/* UTF-8 text; declared as above; quote: the only one, 0: found as well; scratch as above. */
+tab_csv_dialect tab_csv_dialect_of(tab_str text, char declared, char quote, char *scratch,
+                                   tab_csv_scores *ret_scores);
 
 #endif

@@ -13,6 +13,7 @@ typedef struct {
 
 struct tab_grid {
     tab_arena *a;
+    const tab_reading_asked *asked;
     size_t cols_most;
     uint64_t cells_most;
     early *cell; /* (n) of the first rows */
@@ -28,12 +29,12 @@ struct tab_grid {
     tab_grid_notes notes;
 };
 
-tab_grid *tab_grid_new(tab_arena *a, size_t cols, uint64_t cells)
+tab_grid *tab_grid_new(tab_arena *a, size_t cols, uint64_t cells, const tab_reading_asked *asked)
 {
     tab_grid *g = tab_arena_new_of(a, tab_grid, 1);
     if (g == NULL)
         return NULL;
-    *g = (tab_grid){ .a = a, .cols_most = cols, .cells_most = cells, .from = cols };
+    *g = (tab_grid){ .a = a, .asked = asked, .cols_most = cols, .cells_most = cells, .from = cols };
     g->name = tab_arena_new_of(a, tab_str, cols);
     g->b = tab_arena_new_of(a, tab_builder *, cols);
     return g->name == NULL || g->b == NULL ? NULL : g;
@@ -93,8 +94,9 @@ static tab_status decide(tab_grid *g, tab_error *err)
     }
     for (size_t i = 0; i < records; i++) /* as in CSV, where all lines of a sheet are of one width */
         record[i].width = g->cols - g->from;
-    tab_top top = tab_top_find(record, records);
-    g->notes = (tab_grid_notes){ .skipped = top.skip, .header = top.heads > 0 };
+    int64_t skip = g->asked->skip_lines;
+    tab_top top = tab_top_find(record, records, skip >= 0 ? 0 : -1, g->asked->header_rows);
+    g->notes = (tab_grid_notes){ .skipped = skip >= 0 ? (size_t)skip : top.skip, .header = top.heads > 0 };
     title_of(g, record, top.skip);
     free(record);
     g->first = g->base + top.skip + top.heads;
@@ -136,6 +138,8 @@ tab_status tab_grid_cell(tab_grid *g, size_t row, size_t col, tab_cell x, tab_er
 {
     if (g->any && (row < g->row || (row == g->row && col <= g->col)))
         return tab_fail(err, TAB_VALIDATION, "", "row %zu: the sheet's cells are not in order", row + 1);
+    if (g->asked->skip_lines >= 0 && row < (size_t)g->asked->skip_lines)
+        return TAB_OK;
     if (!g->any)
         g->base = row;
     g->any = true;

@@ -5,6 +5,7 @@
 #define TAB_FILES_GRID_H
 
 #include "common/files/csv/layout.h"
+#include "common/files/reading.h"
 
 typedef struct tab_grid tab_grid;
 typedef struct {
@@ -13,8 +14,8 @@ typedef struct {
     tab_layout_seen seen; /* for layout.h; its parts are in the arena */
 } tab_grid_notes;
 
-/* Everything is made in the arena; at most so many columns, and rows x columns. */
-tab_grid *tab_grid_new(tab_arena *a, size_t cols, uint64_t cells);
+/* Everything is made in the arena; at most so many columns, and rows x columns. asked outlives the grid. */
+tab_grid *tab_grid_new(tab_arena *a, size_t cols, uint64_t cells, const tab_reading_asked *asked);
 /* Cells in order of rows, and of columns inside a row; no null among them; texts are copied. Errors:
  * VALIDATION (order, too many), INTERNAL. */
 tab_status tab_grid_cell(tab_grid *g, size_t row, size_t col, tab_cell x, tab_error *err) TAB_CHECKED;

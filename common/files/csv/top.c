@@ -215,19 +215,29 @@ static bool is_title(const tab_top_record *r, size_t n, size_t m)
     return true;
 }
 
-tab_top tab_top_find(const tab_top_record *r, size_t n)
+/* Records that stand above the table; n: all do. */
+static size_t titles(const tab_top_record *r, size_t n)
 {
     size_t m = median_filled(r, n), skip = 0;
     while (skip < n && (r[skip].filled == 0 || is_title(r + skip, n - skip, m)))
         skip++;
-    skip = table_above(r, skip, n);
-    if (skip == n)
+    return table_above(r, skip, n);
+}
+
+tab_top tab_top_find(const tab_top_record *r, size_t n, int skip_known, int heads_known)
+{
+    size_t skip = skip_known >= 0 ? (size_t)skip_known : titles(r, n);
+    if (heads_known >= 0)
+        return (tab_top){ skip < n ? skip : 0, (size_t)heads_known };
+    if (skip >= n)
         return (tab_top){ 0, 1 };
     size_t end = block_end(r, skip, n);
     if (end - skip < 3)
         end = n;
     size_t heads = is_header(r + skip, end - skip) ? head_rows(r + skip, end - skip) : 0;
-    for (; heads > 1 && r[skip].filled == 1 && (r[skip].kind[0] == TAB_TOP_TEXT || r[skip].sentence); heads--)
+    for (; skip_known < 0 && heads > 1 && r[skip].filled == 1 &&
+           (r[skip].kind[0] == TAB_TOP_TEXT || r[skip].sentence);
+         heads--)
         skip++; /* a title right above the names */
     return (tab_top){ skip, heads };
 }

@@ -31,6 +31,7 @@ typedef struct {
     size_t skip;  /* records above the table */
     size_t heads; /* records of its header, at most TAB_TOP_HEADS */
 } tab_top;
-tab_top tab_top_find(const tab_top_record *r, size_t n);
+/* skip: so many are known to stand above; heads: so many are the header; -1: found. */
+tab_top tab_top_find(const tab_top_record *r, size_t n, int skip, int heads);
 
 #endif

@@ -36,7 +36,7 @@ static void table_start(tab_xml *x, book *b, const char **attributes)
             x, tab_fail(x->err, TAB_VALIDATION, "", "the workbook has more than %zu sheets", b->most.sheets));
         return;
     }
-    b->grid = tab_grid_new(b->a, b->most.cols, b->most.cells);
+    b->grid = tab_grid_new(b->a, b->most.cols, b->most.cells, b->most.asked);
     b->name = tab_arena_copy(b->a, tab_str_of(tab_xml_attribute(attributes, "name")));
     b->row = 0;
     if (b->grid == NULL)

@@ -10,6 +10,7 @@
 typedef struct {
     uint64_t bytes, cells; /* most bytes of one part, unpacked; most cells of one sheet */
     size_t cols, sheets;
+    const tab_reading_asked *asked;
 } tab_sheet_limits;
 
 typedef struct {

@@ -295,7 +295,7 @@ tab_status tab_xlsx_read(tab_arena *a, const tab_zip *z, tab_sheet_limits most, 
             continue;
         b.row = b.col = 0;
         b.data = b.in_cell = b.phonetic = false;
-        b.grid = tab_grid_new(a, most.cols, most.cells);
+        b.grid = tab_grid_new(a, most.cols, most.cells, most.asked);
         if (b.grid == NULL)
             return tab_no_memory(err);
         TAB_TRY(part(&b, b.sheet[i].path, true, sheet_start, sheet_end, err));

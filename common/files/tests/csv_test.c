@@ -245,6 +245,24 @@ Test(csv, other_quotes_escapes_and_spaces)
     cr_expect(t->cols == 2 && t->rows == 1);
 }
 
+Test(csv, quotes_undoubled_in_quoted_fields)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 22);
+    tab_csv_notes notes;
+    const tab_table *t = READ("id,text,n\n1,\"He said \"no\" to me\",1\n2,\"a \"b, c\" d\",2\n"
+                              "3,\"5\" pipe\",3\n4,\"x \"\"y\"\" z\",4\n5,\"say \"hi\"\",5\n6,\"\",6\n",
+                              &notes);
+    static const char *const want[] = { "He said \"no\" to me", "a \"b, c\" d", "5\" pipe", "x \"y\" z",
+                                        "say \"hi\"" };
+    cr_expect(notes.dialect.inner && t->cols == 3 && t->rows == 6);
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++)
+        expect_cell(t, i, 1, want[i]);
+    /* where quotes are doubled, one that closes is one */
+    t = READ("id,text\n1,\"a\"\"b\"\n2,\"c\"\n3,\"\"\"d\"\"\"\n", &notes);
+    cr_expect(!notes.dialect.inner);
+    expect_cell(t, 2, 1, "\"d\"");
+}
+
 /* A gigabyte of one quote: one page, seen a gigabyte's times. The field's limit ends it. */
 Test(csv, one_quote_for_a_gigabyte)
 {

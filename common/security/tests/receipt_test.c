@@ -84,3 +84,30 @@ Test(receipt, figures_that_are_none_are_not_sound)
     r.classes = TAB_RECEIPT_CLASSES + 1;
     cr_expect(!tab_receipt_sound(&r));
 }
+
+Test(receipt, of_an_endpoint_that_follows_outcomes_it_says_how_it_was_served)
+{
+    char text[TAB_RECEIPT_TEXT];
+    tab_receipt r[] = { number(), classes(TAB_RECEIPT_CLASSES) }, got;
+    for (size_t i = 0; i < 2; i++) {
+        r[i].followed = true;
+        r[i].state = 1234567890123;
+        r[i].own_low = -1, r[i].own_median = 0.25, r[i].own_high = 8;
+        for (size_t k = 0; k < TAB_RECEIPT_EXPERTS; k++)
+            r[i].expert[k] = (float)k / 4;
+        for (size_t k = 0; k < r[i].classes; k++)
+            r[i].of[k].own = (float)k / 100;
+        size_t n = tab_receipt_sign(key, TAB_S("e"), &r[i], text);
+        cr_assert(n < TAB_RECEIPT_TEXT && tab_receipt_read(key, TAB_S("e"), (tab_str){ text, n }, &got));
+        cr_expect(got.followed && got.state == r[i].state);
+        for (size_t k = 0; k < r[i].classes; k++)
+            cr_expect_eq(got.of[k].own, r[i].of[k].own);
+        if (r[i].task == TAB_RECEIPT_NUMBER)
+            cr_expect(got.own_low == -1 && got.own_median == 0.25 && got.own_high == 8 &&
+                      got.expert[23] == 5.75f);
+        for (size_t k = 0; k < n; k++)
+            cr_expect_not(tab_receipt_read(key, TAB_S("e"), (tab_str){ text, k }, &got));
+    }
+    r[0].expert[7] = INFINITY;
+    cr_expect_not(tab_receipt_sound(&r[0]));
+}

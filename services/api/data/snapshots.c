@@ -193,6 +193,10 @@ tab_status get_data_profile(request *r, tab_error *err)
     text_member(o, "snapshot", y->snapshot);
     time_member(o, "snapshot_at", y->created);
     uint_member(o, "rows", y->rows);
+    if (y->reading[0] != 0) {
+        tab_out_key(o, "reading");
+        tab_out_raw(o, tab_str_of(y->reading));
+    }
     open_member(o, "columns", '[');
     for (size_t i = 0; i < y->n_columns; i++) {
         const Tabella__ColumnShape *c = y->columns[i];

@@ -1,6 +1,7 @@
 /* POST /platform/v1/data/upload: a file's tables become datasets (decision 0365).
  *
- * multipart/form-data: `file`; `name` of the dataset where the file holds one table; `options` {"sheet"}.
+ * multipart/form-data: `file`; `name` of the dataset where the file holds one table; `options` {"sheet",
+ * "reading"}.
  * The file goes on to the data-connector piece by piece as it comes (stream.h), and is read there by a
  * process of its own: at once, or, where it is large, by a job. What was sent on is dropped with whatever
  * ends the request before that. Under one Idempotency-Key the parts count, not the boundary between them. */
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 
 #include "common/files/multipart_stream.h"
+#include "common/files/reading.h"
 #include "proto/data.pb-c.h"
 #include "proto/jobs.pb-c.h"
 #include "services/api/api.h"
@@ -24,7 +26,7 @@ enum { PARTS = 8, PIECE = 1 << 20, TEXT_MOST = 64 * 1024, CALL_MS = 50000, ROOM 
 
 struct upload {
     char id[TAB_ID];
-    tab_str file_name, name, sheet; /* texts of the arena */
+    tab_str file_name, name, sheet, reading; /* texts of the arena; reading: JSON */
     bool has_file;
     uint64_t bytes, pieces;     /* of the file, sent on */
     uint8_t digest[TAB_SHA256]; /* of the file */
@@ -114,6 +116,18 @@ static tab_status take_file(request *r, struct upload *u, tab_parts *p, tab_erro
 
 /* ---- the other parts ------------------------------------------------------------------------- */
 
+/* In one form, however it was written: it counts under an Idempotency-Key. */
+static tab_status read_reading(request *r, const tab_json *o, struct upload *ret, tab_error *err)
+{
+    tab_reading_asked asked;
+    tab_out text = { 0 };
+    TAB_TRY(tab_reading_ask(o, &asked, err));
+    tab_reading_asked_json(&text, &asked);
+    ret->reading = text.failed ? (tab_str){ NULL, 0 } : tab_arena_copy(r->arena, (tab_str){ text.p, text.n });
+    tab_out_free(&text);
+    return ret->reading.p != NULL ? TAB_OK : tab_no_memory(err);
+}
+
 static tab_status read_options(request *r, tab_str text, struct upload *ret, tab_error *err)
 {
     const tab_json *o;
@@ -121,8 +135,12 @@ static tab_status read_options(request *r, tab_str text, struct upload *ret, tab
     if (tab_json_read(r->arena, text, 4, &o, &why) != TAB_OK || o->kind != TAB_JSON_OBJECT)
         return tab_fail(err, TAB_VALIDATION, "options", "`options` is a JSON object");
     for (const tab_json *m = o->first; m != NULL; m = m->next)
-        if (!tab_str_eq(m->key, TAB_S("sheet")))
-            return tab_fail(err, TAB_VALIDATION, "options", "`options` has no member but `sheet`");
+        if (tab_str_eq(m->key, TAB_S("reading")))
+            TAB_TRY(read_reading(r, m, ret, err));
+        else if (!tab_str_eq(m->key, TAB_S("sheet")))
+            return tab_fail(err, TAB_VALIDATION, "options",
+                            "`options` has no member %.*s; it has `sheet` and `reading`",
+                            (int)(m->key.n < 40 ? m->key.n : 40), m->key.p);
     TAB_TRY(body_text(o, "sheet", false, 256, &ret->sheet, err));
     return memchr(ret->sheet.p, 0, ret->sheet.n) == NULL
                ? TAB_OK
@@ -216,14 +234,17 @@ static tab_status read_parts(request *r, struct upload *u, tab_error *err)
     }
     if (!u->has_file)
         return tab_fail(err, TAB_VALIDATION, "file", "`file` is required");
-    tab_str all[] = { u->file_name, { (const char *)u->digest, sizeof u->digest }, u->name, u->sheet };
-    uint8_t digest[4][TAB_SHA256];
-    for (size_t i = 0; i < 4; i++)
+    tab_str all[] = {
+        u->file_name, { (const char *)u->digest, sizeof u->digest }, u->name, u->sheet, u->reading
+    };
+    uint8_t digest[5][TAB_SHA256];
+    size_t n = u->reading.n > 0 ? 5 : 4;
+    for (size_t i = 0; i < n; i++)
         if (i == 1)
             memcpy(digest[i], u->digest, sizeof u->digest);
         else
             tab_sha256(all[i], digest[i]);
-    tab_sha256((tab_str){ (const char *)digest, sizeof digest }, r->body_sha256);
+    tab_sha256((tab_str){ (const char *)digest, n * sizeof *digest }, r->body_sha256);
     return TAB_OK;
 }
 
@@ -262,6 +283,7 @@ static tab_status load_request(request *r, struct upload *u, const char *ingest_
     ret->file_name = STR(tab_arena_copy(r->arena, name).p);
     ret->name = STR(tab_arena_copy(r->arena, u->name).p);
     ret->sheet = STR(tab_arena_copy(r->arena, u->sheet).p);
+    ret->reading = STR(tab_arena_copy(r->arena, u->reading).p);
     return tab_arena_full(r->arena) ? tab_no_memory(err) : TAB_OK;
 }
 

@@ -121,7 +121,9 @@ void endpoint_members(request *r, const Tabella__Endpoint *e, bool prompts)
     uint_member(o, "config_revision", e->config_revision);
     uint_member(o, "data_revision", e->data_revision);
     tab_out_key(o, "options");
-    given_options(o, e->options);
+    given_options(o, e->options, e->adapt);
+    if (e->adapt)
+        uint_member(o, "calibration_state", e->calibration == NULL ? 0 : e->calibration->state);
     if (prompts)
         prompts_member(o, e);
     text_member(o, "report", e->report[0] != 0 ? e->report : NULL);
@@ -234,6 +236,7 @@ typedef struct {
     Tabella__TableSource **source;
     size_t n, ingested;
     const char *endpoint_id, *job_id;
+    bool adapt;
     cost cost;
 } creation;
 
@@ -257,6 +260,8 @@ static tab_status read_shape(request *r, creation *c, tab_error *err)
     if ((s = body_options(r, &c->body, &c->options, &batch, &out, err)) != TAB_OK ||
         (s = body_refs(r, &c->body, &c->n_refs, &c->refs, err)) != TAB_OK)
         return s;
+    bool said;
+    TAB_TRY(body_adapt(tab_json_get(c->body.root, "options"), &said, &c->adapt, err));
     if (batch || out.n > 0)
         return tab_fail(err, TAB_VALIDATION, batch ? "options.processing" : "options.out",
                         "an endpoint's creation has no such option");
@@ -442,6 +447,7 @@ tab_status post_endpoints(request *r, tab_error *err)
         q.n_sources = c.n;
         q.sources = c.source;
         q.options = c.options;
+        q.adapt = c.adapt;
         q.key_id = r->who.key;
         q.surface = request_surface(r);
         s = call(r, "jobs", "CreateEndpoint", &q.base, &tabella__endpoint_job__descriptor, &y, err);

@@ -187,7 +187,7 @@ tab_status post_notification_read(request *r, tab_error *err)
 static const struct {
     const char *name;
     uint32_t bit;
-} ALERTS[] = { { "jobs", 1 }, { "usage", 2 }, { "keys", 4 }, { "connections", 8 } };
+} ALERTS[] = { { "jobs", 1 }, { "usage", 2 }, { "keys", 4 }, { "connections", 8 }, { "quality", 16 } };
 enum { N_ALERTS = sizeof ALERTS / sizeof *ALERTS };
 
 static void addresses_member(tab_out *o, const char *email)
@@ -281,7 +281,7 @@ static tab_status read_alerts(request *r, const tab_json *m, Tabella__SetOrgRequ
             i++;
         if (i == N_ALERTS || x->kind != TAB_JSON_BOOL)
             return tab_fail(err, TAB_VALIDATION, "alerts",
-                            "`alerts` has jobs, usage, keys and connections, each true or false");
+                            "`alerts` has jobs, usage, keys, connections and quality, each true or false");
         q->alerts = x->yes ? q->alerts | ALERTS[i].bit : q->alerts & ~ALERTS[i].bit;
     }
     q->set_alerts = TABELLA__SET_ORG_REQUEST__SWITCH__ON;

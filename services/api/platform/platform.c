@@ -30,7 +30,7 @@ tab_status patch_endpoint(request *r, tab_error *err)
     Tabella__EditEndpointRequest q = TABELLA__EDIT_ENDPOINT_REQUEST__INIT;
     tab_body b;
     tab_str name, out;
-    bool batch;
+    bool batch, adapt, said;
     tab_status s = body_read(r, &b, err);
     if (s != TAB_OK || (s = body_text(b.root, "name", false, 63, &name, err)) != TAB_OK ||
         (s = body_options(r, &b, &q.options, &batch, &out, err)) != TAB_OK)
@@ -47,13 +47,16 @@ tab_status patch_endpoint(request *r, tab_error *err)
     q.set_as_of = tab_json_get(options, "as_of") != NULL;
     q.set_anomaly_cut =
         tab_json_get(options, "anomaly_share") != NULL || tab_json_get(options, "anomaly_threshold") != NULL;
+    TAB_TRY(body_adapt(options, &said, &adapt, err));
+    q.set_adapt = said;
+    q.adapt = adapt;
     bool any = q.set_target || q.set_task || q.set_threshold || q.set_columns || q.set_missing_values ||
                q.set_split || q.set_horizon || q.set_as_of || q.set_anomaly_cut;
-    if (name.n == 0 && !any)
+    if (name.n == 0 && !any && !said)
         return tab_fail(
             err, TAB_VALIDATION, "body",
             "name, target, task, or confidence_threshold, columns, missing_values, split, horizon, "
-            "as_of, anomaly_share or anomaly_threshold of options: nothing to change");
+            "as_of, anomaly_share, anomaly_threshold or adapt of options: nothing to change");
     const Tabella__Endpoint *e;
     if (any && (s = endpoint_may_pass(r, &e, err)) != TAB_OK)
         return s;

@@ -161,6 +161,8 @@ static void parameters(tab_out *o, tab_route_id id)
                   "{\"enum\":[\"queued\",\"running\",\"done\",\"failed\",\"cancelled\",\"expired\"]}");
     if (file(id))
         parameter(o, "query", "format", false, "{\"enum\":[\"csv\",\"arrow\",\"parquet\"]}");
+    if (id == TAB_GET_OUTCOMES)
+        parameter(o, "query", "format", false, "{\"enum\":[\"json\",\"csv\"]}");
     if (id == TAB_GET_NOTIFICATIONS)
         parameter(o, "query", "unread", false, "{\"type\":\"boolean\"}");
     if (id == TAB_GET_DATA_DIFF) {
@@ -184,6 +186,9 @@ static void parameters(tab_out *o, tab_route_id id)
 
 static void request_body(tab_out *o, tab_route_id id)
 {
+    static const char csv[] =
+        ",\"text/csv\":{\"schema\":{\"type\":\"string\"}},"
+        "\"application/vnd.apache.arrow.stream\":{},\"application/vnd.apache.parquet\":{}";
     static const char form[] = ",\"multipart/form-data\":{\"schema\":";
     char ref[96];
     snprintf(ref, sizeof ref, "{\"$ref\":\"#/components/schemas/%s\"}", ROUTES[id].body);
@@ -202,6 +207,8 @@ static void request_body(tab_out *o, tab_route_id id)
         tab_out_bytes(o, form, sizeof form - 1);
         tab_out_bytes(o, ref, strlen(ref));
     }
+    if (id == TAB_POST_OUTCOMES)
+        tab_out_bytes(o, csv, sizeof csv - 1);
     tab_out_bytes(o, "}}", 2);
 }
 

@@ -28,7 +28,7 @@ static uint64_t hash_of(const tab_column *classes, size_t k)
     return h;
 }
 
-static size_t level(const Tabella__Prediction *p, double at)
+size_t quantile_place(const Tabella__Prediction *p, double at)
 {
     for (size_t k = 0; k < p->n_quantile_levels; k++)
         if (fabs(p->quantile_levels[k] - at) < 1e-9)
@@ -40,6 +40,7 @@ static size_t level(const Tabella__Prediction *p, double at)
 static void fill_classes(const serve_receipts *s, const Tabella__Results *r, size_t i, tab_receipt *ret)
 {
     const double *p = r->probabilities + i * s->classes;
+    const double *own = s->own == NULL ? NULL : s->own->probabilities + i * s->classes;
     double rest = 1;
     ret->classes = 1;
     for (size_t n = 0; n < s->classes; n++) {
@@ -54,11 +55,22 @@ static void fill_classes(const serve_receipts *s, const Tabella__Results *r, siz
         memmove(&ret->of[at + 1], &ret->of[at], (ret->classes - at - 1) * sizeof *ret->of);
         ret->of[at].hash = s->class_hash[k];
         ret->of[at].share = share;
+        ret->of[at].own = own == NULL ? 0 : (float)fmin(fmax(own[k], 0), 1);
     }
     for (size_t k = 0; k < ret->classes; k++)
         rest -= (double)ret->of[k].share;
     ret->others = (uint32_t)(s->classes - ret->classes);
     ret->rest = fmin(fmax(rest, 0), 1);
+}
+
+static void fill_own(const serve_receipts *s, size_t i, tab_receipt *ret)
+{
+    const double *q = s->own->quantiles + i * s->p->n_quantile_levels;
+    bool there = s->low != SIZE_MAX && s->median != SIZE_MAX && s->high != SIZE_MAX;
+    ret->own_low = there ? q[s->low] : ret->value;
+    ret->own_median = there ? q[s->median] : ret->value;
+    ret->own_high = there ? q[s->high] : ret->value;
+    memcpy(ret->expert, s->own->bands.expert, sizeof ret->expert);
 }
 
 static void row_id(const serve_receipts *s, size_t i, uint8_t ret[TAB_RECEIPT_ID])
@@ -80,7 +92,9 @@ static void write_receipt(const void *arg, tab_out *o, size_t i)
     tab_receipt t = { .at_us = s->at_us,
                       .regime = (uint8_t)(r->n_regime > 0 ? r->regime[i] : 0),
                       .config_revision = (uint32_t)s->e->config_revision,
-                      .data_revision = (uint32_t)s->e->data_revision };
+                      .data_revision = (uint32_t)s->e->data_revision,
+                      .followed = s->own != NULL && r->n_anomaly_score == 0,
+                      .state = s->own == NULL ? 0 : s->own->state };
     row_id(s, i, t.id);
     if (r->n_label > 0) {
         t.task = TAB_RECEIPT_CLASS;
@@ -92,6 +106,8 @@ static void write_receipt(const void *arg, tab_out *o, size_t i)
         t.low = s->low == SIZE_MAX ? t.value : q[s->low];
         t.median = s->median == SIZE_MAX ? t.value : q[s->median];
         t.high = s->high == SIZE_MAX ? t.value : q[s->high];
+        if (t.followed)
+            fill_own(s, i, &t);
     } else {
         t.task = TAB_RECEIPT_ANOMALY;
         t.score = r->anomaly_score[i];
@@ -104,8 +120,21 @@ static void write_receipt(const void *arg, tab_out *o, size_t i)
             o, (tab_str){ text, tab_receipt_sign(s->e->receipt_key.data, tab_str_of(s->e->id), &t, text) });
 }
 
+tab_status class_hashes(tab_arena *a, const Tabella__Prediction *p, size_t n, uint64_t **ret, tab_error *err)
+{
+    tab_column classes;
+    *ret = tab_arena_new_of(a, uint64_t, n + 1);
+    if (*ret == NULL)
+        return tab_no_memory(err);
+    if (p->classes == NULL || !tab_column_view(p->classes, n, &classes))
+        return tab_fail(err, TAB_INTERNAL, "", "an answer is damaged");
+    for (size_t k = 0; k < n; k++)
+        (*ret)[k] = hash_of(&classes, k);
+    return TAB_OK;
+}
+
 tab_status serve_receipts_begin(serve_receipts *ret, tab_arena *a, const Tabella__Endpoint *e,
-                                const Tabella__WorkDone *work, const Tabella__Bundle *b,
+                                const Tabella__WorkDone *work, const Tabella__Bundle *b, const followed *own,
                                 tab_bundle_view *view, tab_error *err)
 {
     const Tabella__Prediction *p = b->prediction;
@@ -113,22 +142,15 @@ tab_status serve_receipts_begin(serve_receipts *ret, tab_arena *a, const Tabella
         return TAB_OK;
     *ret = (serve_receipts){ .e = e,
                              .p = p,
+                             .own = own,
                              .event = work->event_id,
                              .at_us = work->at_us,
-                             .low = level(p, 0.1),
-                             .median = level(p, 0.5),
-                             .high = level(p, 0.9) };
+                             .low = quantile_place(p, 0.1),
+                             .median = quantile_place(p, 0.5),
+                             .high = quantile_place(p, 0.9) };
     if (p->results->n_label > 0) {
-        tab_column classes;
-        size_t rows = p->results->n_label;
-        ret->classes = p->results->n_probabilities / rows;
-        ret->class_hash = tab_arena_new_of(a, uint64_t, ret->classes + 1);
-        if (ret->class_hash == NULL)
-            return tab_no_memory(err);
-        if (p->classes == NULL || !tab_column_view(p->classes, ret->classes, &classes))
-            return tab_fail(err, TAB_INTERNAL, "", "an answer is damaged");
-        for (size_t k = 0; k < ret->classes; k++)
-            ret->class_hash[k] = hash_of(&classes, k);
+        ret->classes = p->results->n_probabilities / p->results->n_label;
+        TAB_TRY(class_hashes(a, p, ret->classes, &ret->class_hash, err));
     }
     view->receipt = write_receipt;
     view->receipt_arg = ret;

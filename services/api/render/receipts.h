@@ -3,24 +3,41 @@
 #define TAB_API_RENDER_RECEIPTS_H
 
 #include "common/bundle/bundle_json.h"
+#include "common/calibration/intervals.h"
 #include "common/security/receipt.h"
 #include "proto/jobs.pb-c.h"
 #include "services/api/api.h"
+
+/* What of a moved answer a receipt says besides (services/api/serve/follow.h). */
+typedef struct {
+    uint64_t state;        /* calibration_state */
+    tab_bands bands;       /* numbers */
+    double *quantiles;     /* of results, the model's own; as Results.quantiles */
+    double *probabilities; /* the same of shares */
+} followed;
 
 /* What all receipts of an answer have in common; read by the threads that write it. */
 typedef struct {
     const Tabella__Endpoint *e;
     const Tabella__Prediction *p;
-    const char *event; /* of the call: what it is billed under */
+    const followed *own; /* NULL: the answer is as the model says */
+    const char *event;   /* of the call: what it is billed under */
     int64_t at_us;
     size_t classes, low, median, high; /* places of these quantiles; SIZE_MAX: not there */
     uint64_t *class_hash;              /* (classes) */
 } serve_receipts;
 
-/* Has the view write them, of what work is billed: the same call again, under its key, has the same ids.
+/* own: what was moved, or NULL.
+ * Has the view write them, of what work is billed: the same call again, under its key, has the same ids.
  * An answer without a prediction has none. ret, b and work outlive the view. */
 tab_status serve_receipts_begin(serve_receipts *ret, tab_arena *a, const Tabella__Endpoint *e,
-                                const Tabella__WorkDone *work, const Tabella__Bundle *b,
+                                const Tabella__WorkDone *work, const Tabella__Bundle *b, const followed *own,
                                 tab_bundle_view *view, tab_error *err) TAB_CHECKED;
+
+/* Place of a quantile among the prediction's levels; SIZE_MAX: it is not there. */
+size_t quantile_place(const Tabella__Prediction *p, double level);
+/* The n classes of the prediction, each as receipts call it. */
+tab_status class_hashes(tab_arena *a, const Tabella__Prediction *p, size_t n, uint64_t **ret,
+                        tab_error *err) TAB_CHECKED;
 
 #endif

@@ -103,6 +103,10 @@ void data_json(tab_out *o, const Tabella__DataObject *d)
     time_member(o, "created_at", d->created_at);
     if (d->n_notes > 0)
         texts_member(o, "notes", d->n_notes, d->notes);
+    if (d->reading[0] != 0) {
+        tab_out_key(o, "reading");
+        tab_out_raw(o, tab_str_of(d->reading));
+    }
     tab_out_close(o, '}');
 }
 

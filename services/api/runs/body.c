@@ -63,8 +63,11 @@ tab_status body_read(request *r, tab_body *ret, tab_error *err)
     if (r->body == NULL)
         return tab_no_memory(err);
     bool parts = takes_parts(r) && body_has_parts(r);
-    tab_status s = media_type(r, parts, err);
-    if (s == TAB_OK && parts)
+    bool file = body_is_file(r);
+    tab_status s = media_type(r, parts || file, err);
+    if (s == TAB_OK && file)
+        s = body_file_read(r, &limits, ret, err);
+    else if (s == TAB_OK && parts)
         s = body_parts_read(r, &limits, ret, err);
     else if (s == TAB_OK)
         s = tab_body_read(r->arena, says_nothing(r) ? TAB_S("{}") : (tab_str){ r->body, r->body_n }, &limits,
@@ -191,6 +194,7 @@ tab_status body_options(request *r, const tab_body *b, Tabella__RunOptions **ret
                                            "as_of",
                                            "anomaly_share",
                                            "anomaly_threshold",
+                                           "adapt",
                                            NULL },
                              *const ways[] = { "realtime", "batch", NULL };
     Tabella__RunOptions *o = tab_arena_new_of(r->arena, Tabella__RunOptions, 1);

@@ -15,14 +15,21 @@ tab_status body_options(request *r, const tab_body *b, Tabella__RunOptions **ret
 bool body_has_parts(const request *r);
 tab_status body_parts_read(request *r, const tab_body_limits *limits, tab_body *ret,
                            tab_error *err) TAB_CHECKED;
+/* body_parts.c. Whether the body is one file by its media type, where the route takes such; and that file as
+ * a table. */
+bool body_is_file(const request *r);
+tab_status body_file_read(request *r, const tab_body_limits *limits, tab_body *ret,
+                          tab_error *err) TAB_CHECKED;
 /* body_columns.c: columns, missing_values, split, horizon and as_of of `options`, which may be NULL; and
  * the same as a member of an endpoint. */
 tab_status body_columns(request *r, const tab_json *options, Tabella__RunOptions *o,
                         tab_error *err) TAB_CHECKED;
+/* options.adapt: whether an endpoint's answers follow outcomes. *ret_said: it stands there. */
+tab_status body_adapt(const tab_json *options, bool *ret_said, bool *ret, tab_error *err) TAB_CHECKED;
 /* The same of a serve call, whose options hold a horizon (0: none) and whether receipts are wanted alone. */
 tab_status body_serve(request *r, const tab_json *options, uint32_t *ret_horizon, bool *ret_receipts,
                       tab_error *err) TAB_CHECKED;
-void given_options(tab_out *o, const Tabella__RunOptions *q);
+void given_options(tab_out *o, const Tabella__RunOptions *q, bool adapt);
 /* The cells of the rows that options.horizon makes, beside `cells` of the tables; 0 without one. source:
  * of all tables, inline ones first. VALIDATION on options.horizon: no times, or more cells than a run may
  * have. */

@@ -206,7 +206,17 @@ tab_status body_columns(request *r, const tab_json *options, Tabella__RunOptions
     return tab_arena_full(r->arena) ? tab_no_memory(err) : TAB_OK;
 }
 
-void given_options(tab_out *o, const Tabella__RunOptions *q)
+tab_status body_adapt(const tab_json *options, bool *ret_said, bool *ret, tab_error *err)
+{
+    const tab_json *adapt = tab_json_get(options, "adapt");
+    *ret_said = adapt != NULL;
+    *ret = adapt != NULL && adapt->yes;
+    return adapt == NULL || adapt->kind == TAB_JSON_BOOL
+               ? TAB_OK
+               : tab_fail(err, TAB_VALIDATION, "options.adapt", "`options.adapt` is true or false");
+}
+
+void given_options(tab_out *o, const Tabella__RunOptions *q, bool adapt)
 {
     tab_out_open(o, '{');
     tab_out_key(o, "confidence_threshold");
@@ -265,5 +275,7 @@ void given_options(tab_out *o, const Tabella__RunOptions *q)
         else
             tab_out_null(o);
     }
+    tab_out_key(o, "adapt");
+    tab_out_bool(o, adapt);
     tab_out_close(o, '}');
 }

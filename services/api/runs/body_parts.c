@@ -19,6 +19,18 @@ bool body_has_parts(const request *r)
     return r->content_type != NULL && strncasecmp(r->content_type, type, sizeof type - 1) == 0;
 }
 
+bool body_is_file(const request *r)
+{
+    static const char *const media[] = { "text/csv", "application/vnd.apache.arrow.stream",
+                                         "application/vnd.apache.parquet" };
+    const char *t = r->content_type;
+    size_t n = t == NULL ? 0 : strcspn(t, "; \t");
+    for (int i = 0; r->route == TAB_POST_OUTCOMES && i < 3; i++)
+        if (n == strlen(media[i]) && strncasecmp(t, media[i], n) == 0)
+            return true;
+    return false;
+}
+
 /* "tables[orders]" -> orders. */
 static bool id_of(tab_str name, tab_str *ret)
 {
@@ -61,19 +73,14 @@ static tab_status read_file(request *r, tab_str name, tab_str bytes, const tab_b
     return s;
 }
 
+/* Adds the table of one file, whose bytes end where a NUL may be written. */
 static tab_status add_table(request *r, const tab_part *part, tab_str id, const tab_body_limits *limits,
-                            const tab_table **list, tab_body *b, tab_error *err)
+                            const char *param, const tab_table **list, tab_body *b, tab_error *err)
 {
-    char param[sizeof err->param];
     tab_file f;
-    snprintf(param, sizeof param, "tables[%.*s]", (int)(id.n < 100 ? id.n : 100), id.p);
-    TAB_TRY(check_id(b, id, param, err));
-    if (b->n_tables == limits->tables)
-        return tab_fail(err, TAB_VALIDATION, "tables", "a request has at most %zu tables", limits->tables);
-    r->body[part->bytes.p + part->bytes.n - r->body] = 0; /* of the boundary, which is done with */
     tab_status s = read_file(r, part->file_name.n > 0 ? part->file_name : id, part->bytes, limits, &f, err);
-    if (s == TAB_VALIDATION)
-        memcpy(err->param, param, sizeof param);
+    if (s == TAB_VALIDATION && err->param[0] == 0)
+        snprintf(err->param, sizeof err->param, "%s", param);
     TAB_TRY(s);
     if (f.n != 1)
         return tab_fail(err, TAB_VALIDATION, param,
@@ -93,6 +100,30 @@ static tab_status add_table(request *r, const tab_part *part, tab_str id, const 
         return tab_fail(err, TAB_VALIDATION, "tables", "the tables have more than the limit of %zu rows",
                         limits->rows);
     return t->id.p != NULL ? TAB_OK : tab_no_memory(err);
+}
+
+static tab_status add_part(request *r, const tab_part *part, tab_str id, const tab_body_limits *limits,
+                           const tab_table **list, tab_body *b, tab_error *err)
+{
+    char param[sizeof err->param];
+    snprintf(param, sizeof param, "tables[%.*s]", (int)(id.n < 100 ? id.n : 100), id.p);
+    TAB_TRY(check_id(b, id, param, err));
+    if (b->n_tables == limits->tables)
+        return tab_fail(err, TAB_VALIDATION, "tables", "a request has at most %zu tables", limits->tables);
+    r->body[part->bytes.p + part->bytes.n - r->body] = 0; /* of the boundary, which is done with */
+    return add_table(r, part, id, limits, param, list, b, err);
+}
+
+tab_status body_file_read(request *r, const tab_body_limits *limits, tab_body *ret, tab_error *err)
+{
+    tab_part file = { .bytes = { r->body, r->body_n } };
+    const tab_table **list = tab_arena_new_of(r->arena, const tab_table *, 1);
+    if (list == NULL)
+        return tab_no_memory(err);
+    TAB_TRY(tab_body_read(r->arena, TAB_S("{}"), limits, ret, err));
+    ret->tables = list;
+    ret->has_tables = true;
+    return add_table(r, &file, TAB_S("outcomes"), limits, "body", list, ret, err);
 }
 
 /* Under one Idempotency-Key the parts count, not the boundary between them. */
@@ -135,7 +166,7 @@ tab_status body_parts_read(request *r, const tab_body_limits *limits, tab_body *
         if (i == json || !id_of(part[i].name, &id))
             continue;
         ret->has_tables = true;
-        TAB_TRY(add_table(r, &part[i], id, limits, list, ret, err));
+        TAB_TRY(add_part(r, &part[i], id, limits, list, ret, err));
     }
     return TAB_OK;
 }

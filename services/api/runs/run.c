@@ -30,6 +30,7 @@
 
 enum {
     TRIES = 3,
+    NATS_MS = 3000, /* so long NATS is waited for */
     KEPT_S = 26 * 3600,
     BATCH_KEPT_S = 50 * 3600,
     JOB_LEASE_S = 26 * 3600
@@ -83,6 +84,9 @@ static tab_status read_shape(request *r, run *x, tab_error *err)
     if (x->body.n_tables + x->n_refs == 0)
         return tab_fail(err, TAB_VALIDATION, "tables",
                         "a run needs at least one table in `tables`, or `data`");
+    if (tab_json_get(tab_json_get(x->body.root, "options"), "adapt") != NULL)
+        return tab_fail(err, TAB_VALIDATION, "options.adapt",
+                        "`options.adapt` is an endpoint's: a run has no outcomes to follow");
     return TAB_OK;
 }
 
@@ -429,6 +433,7 @@ static tab_status inline_run(request *r, run *x, tab_error *err)
                     .gone = &r->gone,
                     .tell_begun = true,
                     .reply = &tabella__run_reply__descriptor };
+    (void)tab_rpc_await(r->api->rpc, &r->gone, tab_within_ms(x->until, NATS_MS));
     if (call_start(r, &ask, answered, x, err))
         return PARKED;
     place_release(r->api, &x->place, x->place.n);

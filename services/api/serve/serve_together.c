@@ -28,6 +28,7 @@
 #include "services/api/render/render.h"
 #include "services/api/runs/body.h"
 #include "services/api/serve/bills.h"
+#include "services/api/serve/follow.h"
 #include "services/api/serve/places.h"
 #include "services/api/service_calls.h"
 
@@ -170,11 +171,11 @@ static Tabella__Bundle *whole(const Tabella__ServeReply *y, size_t i)
     return b;
 }
 
-static tab_status write_answer(serve_call *c, const Tabella__Bundle *b, tab_bundle_memory *memory,
-                               tab_error *err)
+static tab_status write_answer(serve_call *c, Tabella__Bundle *b, tab_bundle_memory *memory, tab_error *err)
 {
     const Tabella__Endpoint *e = c->row->e;
     tab_out *o = &c->r->out;
+    const followed *own;
     tab_out_open(o, '{');
     text_member(o, "mode", "serve");
     text_member(o, "endpoint", e->name);
@@ -182,12 +183,15 @@ static tab_status write_answer(serve_call *c, const Tabella__Bundle *b, tab_bund
     text_member(o, "base", e->base_model);
     text_member(o, "feed", e->feed);
     text_member(o, "status", "complete");
+    TAB_TRY(follow_outcomes(c->r->arena, e, b, &own, err));
+    if (own != NULL)
+        uint_member(o, "calibration_state", own->state);
     warnings_member(c->r, b);
     tab_bundle_view view = { .held_out = c->verbose ? c->row->held_out_tables : c->row->held_out,
                              .memory = memory };
     serve_receipts receipts;
     if (c->receipts)
-        TAB_TRY(serve_receipts_begin(&receipts, c->r->arena, e, &c->work, b, &view, err));
+        TAB_TRY(serve_receipts_begin(&receipts, c->r->arena, e, &c->work, b, own, &view, err));
     tab_status s = bundle_whole(c->r, b, &view, err);
     tab_out_close(o, '}');
     if (s == TAB_OK && o->failed)
@@ -227,7 +231,7 @@ static void take_answers(serve_call *const *c, size_t n, const Tabella__ServeRep
     size_t last = 0; /* bytes: calls that come together are alike */
     for (size_t i = 0; i < n; i++) {
         const Tabella__ServePart *part = y->parts[i];
-        const Tabella__Bundle *b = whole(y, i);
+        Tabella__Bundle *b = whole(y, i);
         if (part->status != TAB_OK && part->status < TAB_STATUS_COUNT)
             c[i]->s = tab_fail(&c[i]->err, (tab_status)part->status, part->param, "%s", part->message);
         else if (b == NULL || part->status != TAB_OK)

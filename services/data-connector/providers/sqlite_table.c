@@ -22,14 +22,15 @@ static int only_reads(void *arg, int action, const char *a, const char *function
 
 static int late(void *arg)
 {
-    return source_left_ms(arg, 1) == 0;
+    const source *s = arg;
+    return *s->cancel || tab_left_ms(s->deadline, 1) == 0;
 }
 
 static tab_status failed(const source *s, sqlite3 *db, tab_error *err)
 {
     switch (sqlite3_errcode(db)) {
     case SQLITE_INTERRUPT:
-        return source_too_late(err);
+        return tab_fail(err, TAB_CANCELLED, "", "Reading the source took too long.");
     case SQLITE_NOMEM:
         return tab_no_memory(err);
     default:
@@ -184,9 +185,10 @@ static tab_status read_all(const source *s, sqlite3 *db, tab_arena *a, size_t mo
 {
     tab_str *name = tab_arena_new_of(a, tab_str, most);
     const tab_table **table = tab_arena_new_of(a, const tab_table *, most);
+    tab_str *reading = tab_arena_new_of(a, tab_str, most);
     uint64_t cells = 0;
     size_t n = 0;
-    if (name == NULL || table == NULL)
+    if (name == NULL || table == NULL || reading == NULL)
         return tab_no_memory(err);
     TAB_TRY(list(s, db, a, most, name, &n, err));
     for (size_t i = 0; i < n; i++) {
@@ -204,8 +206,9 @@ static tab_status read_all(const source *s, sqlite3 *db, tab_arena *a, size_t mo
         *named = *t;
         named->id = tab_str_of(id);
         table[i] = named;
+        reading[i] = TAB_S("{\"format\":\"sqlite\",\"skipped\":[]}");
     }
-    *ret = (tab_file){ .table = table, .sheet = name, .n = n };
+    *ret = (tab_file){ .table = table, .sheet = name, .reading = reading, .n = n };
     return TAB_OK;
 }
 

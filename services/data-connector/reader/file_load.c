@@ -62,6 +62,7 @@ static tab_status choose(const Tabella__SourceTask *t, tab_arena *a, tab_file *f
                             "the file has no visible sheet of this name");
         f->table += i;
         f->sheet += i;
+        f->reading += i;
         f->n = 1;
     }
     return t->table_name[0] == '\0' ? TAB_OK : named_so(t->table_name, a, f, err);
@@ -75,9 +76,12 @@ tab_status child_file(tab_arena *a, const Tabella__SourceTask *t, tab_file *ret,
         return tab_fail(err, TAB_UNAVAILABLE, "", "the file cannot be opened; try again");
     static const atomic_bool never;
     const source from = { .sheet = "", .deadline = tab_in_ms(t->left_ms), .cancel = &never };
-    tab_status s = sqlite_is(bytes) ? sqlite_tables(&from, a, bytes, most.tables, ret, err)
-                                    : tab_file_read(a, tab_str_of(t->file_name), bytes, &most, ret, err);
-    if (s == TAB_VALIDATION)
+    tab_reading_asked asked;
+    TAB_TRY(tab_reading_ask_json(a, tab_str_of(t->source->reading), &asked, err));
+    tab_status s = sqlite_is(bytes)
+                       ? sqlite_tables(&from, a, bytes, most.tables, ret, err)
+                       : tab_file_read_as(a, tab_str_of(t->file_name), bytes, &most, &asked, ret, err);
+    if (s == TAB_VALIDATION && err->param[0] == '\0')
         snprintf(err->param, sizeof err->param, "file");
     TAB_TRY(s);
     return choose(t, a, ret, err);

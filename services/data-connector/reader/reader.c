@@ -177,8 +177,9 @@ static bool name_tables(tab_arena *a, const tab_file *f, Tabella__SourceAnswer *
         t[i].id = (char *)tab_arena_copy(a, f->table[i]->id).p;
         t[i].rows = f->table[i]->rows;
         t[i].cols = f->table[i]->cols;
+        t[i].reading = (char *)tab_arena_copy(a, f->reading[i]).p;
         m->tables[m->n_tables++] = &t[i];
-        if (t[i].id == NULL)
+        if (t[i].id == NULL || t[i].reading == NULL)
             return false;
     }
     return m->tables != NULL;

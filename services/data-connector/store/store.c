@@ -84,11 +84,13 @@ tab_status store_dataset_pin(tab_tx *tx, const char *org, const char *id, bool p
                         TAB_P(tab_p_text(org), tab_p_text(id), tab_p_bool(pinned)));
 }
 
-tab_status store_dataset_noted(tab_tx *tx, const char *org, const char *id, tab_str notes, tab_error *err)
+tab_status store_dataset_noted(tab_tx *tx, const char *org, const char *id, tab_str notes, tab_str reading,
+                               tab_error *err)
 {
-    return tab_tx_query(tx, NULL, err,
-                        "UPDATE data_connector.dataset SET notes = $3 WHERE org = $1 AND id = $2",
-                        TAB_P(tab_p_text(org), tab_p_text(id), tab_p_str(notes)));
+    return tab_tx_query(
+        tx, NULL, err,
+        "UPDATE data_connector.dataset SET notes = $3, reading = $4 WHERE org = $1 AND id = $2",
+        TAB_P(tab_p_text(org), tab_p_text(id), tab_p_str(notes), tab_p_str(reading)));
 }
 
 /* Removes the pieces of snapshots whose rows are dropped, and the blocks that no other snapshot holds. */
@@ -452,6 +454,7 @@ static void read_dataset(tab_arena *a, const tab_rows *r, Tabella__DataObject *o
     split(a, tab_rows_text(r, 0, 10), ',', &o->pinned_by, &o->n_pinned_by);
     o->pinned = tab_rows_bool(r, 0, 8) || o->n_pinned_by > 0;
     split(a, tab_rows_text(r, 0, 11), '\n', &o->notes, &o->n_notes);
+    o->reading = tab_proto_text(a, tab_rows_text(r, 0, 12));
 }
 
 /* Over what its dataset says. */
@@ -489,7 +492,7 @@ tab_status store_object(tab_tx *tx, tab_arena *a, const char *org, const char *i
         "SELECT d.id, d.name, d.source, d.snapshot, s.created, s.rows, s.cols, s.bytes, d.pinned, "
         "d.created, (SELECT coalesce(string_agg(DISTINCT p.endpoint_id, ','), '') "
         "FROM data_connector.pin p "
-        "WHERE p.org = $1 AND p.dataset = d.id), d.notes "
+        "WHERE p.org = $1 AND p.dataset = d.id), d.notes, d.reading "
         "FROM data_connector.dataset d "
         "LEFT JOIN data_connector.snapshot s ON s.org = d.org AND s.id = d.snapshot "
         "WHERE d.org = $1 AND d.id = $2 AND NOT d.temporary",

@@ -35,8 +35,8 @@ tab_status store_dataset_lock(tab_tx *tx, tab_arena *a, const char *org, const c
                               tab_error *err) TAB_CHECKED;
 tab_status store_dataset_pin(tab_tx *tx, const char *org, const char *id, bool pinned,
                              tab_error *err) TAB_CHECKED;
-/* What was done to its rows on their way, a line each. */
-tab_status store_dataset_noted(tab_tx *tx, const char *org, const char *id, tab_str notes,
+/* What was done to its rows on their way, a line each; how its file was read, JSON or "". */
+tab_status store_dataset_noted(tab_tx *tx, const char *org, const char *id, tab_str notes, tab_str reading,
                                tab_error *err) TAB_CHECKED;
 /* Drops datasets: by id, or by owner (temporary ones). With them go their
  * snapshots' rows, the blocks that nothing else holds, and the connection that feeds them. Needs

@@ -138,13 +138,14 @@ static void hold(tab_arena *a, serve_state *st, const tab_table *rows)
     serve_state_free(st);
 }
 
-/* Numbers, a category of many levels, texts, times and missing cells. */
+/* Numbers, a category of many levels, texts, times and missing cells; of rows from 1,000 on every tenth lies
+ * beyond the numbers of the others. */
 static const tab_table *mixed(tab_arena *a, size_t from, size_t n, bool number)
 {
     static const char *const names[] = { "x", "z", "city", "kind", "when", "note", "y" };
     maker m = start(a, names, 7);
     for (size_t i = from; i < from + n; i++) {
-        double x = noise(i, 1), z = noise(i, 2);
+        double x = noise(i, 1), z = noise(i, 2) + (i >= 1000 && i % 10 == 0 ? 3 : 0);
         size_t city = (size_t)(tab_mix2(i, 3) % 300);
         i % 11 == 0 ? tab_builder_null(m.b[0]) : tab_builder_number(m.b[0], x);
         tab_builder_number(m.b[1], z);

@@ -1,6 +1,7 @@
 /* See outcomes.h. A call is one transaction under the endpoint's row:
  *
- *   receipts read, rows refused -> ids inserted, those that are new come back -> their days' sums move
+ *   receipts read, rows refused -> ids inserted, those that are new come back -> their days' sums move,
+ *   what is served follows (calibration.h), and whether it still holds (watch.h)
  *
  * so what was counted is what is known as counted, whoever dies where, and a call that is sent again counts
  * nothing twice. Ids are forgotten when their receipts are no longer taken (store_sweep.c). */
@@ -12,27 +13,23 @@
 
 #include "common/base/proto.h"
 #include "services/jobs/endpoint.h"
+#include "services/jobs/outcomes/calibration.h"
 #include "services/jobs/outcomes/quality.h"
+#include "services/jobs/outcomes/watch.h"
 #include "services/jobs/work.h"
 
 enum { DAYS_SHOWN = 400, TASKS = 3, UUID = 36 };
 static const int64_t DAY_US = 86400000000, AHEAD_US = 60000000; /* AHEAD_US: by which clocks may differ */
 
-/* A row that may count. */
-typedef struct {
-    tab_receipt receipt;
-    outcome outcome;
-    int64_t delay_us;
-    uint32_t row;
-} counted;
-
 typedef struct {
     tab_arena *a;
     const Tabella__OutcomesRequest *q;
     Tabella__OutcomesReply *y;
-    const Tabella__Endpoint *e;
+    Tabella__Endpoint *e;
     counted *of; /* (n), by id; no id twice */
     size_t n;
+    const counted **made; /* (n_made) of those, which count, as their rows were served */
+    size_t n_made;
     Tabella__OutcomeDay **day; /* (days), each once */
     size_t days, room;
 } put;
@@ -176,12 +173,20 @@ static tab_status store_days(const put *p, tab_tx *tx, const char *org, tab_erro
     return TAB_OK;
 }
 
+static int as_served(const void *a, const void *b)
+{
+    const counted *x = *(const counted *const *)a, *y = *(const counted *const *)b;
+    return x->receipt.at_us != y->receipt.at_us ? (x->receipt.at_us < y->receipt.at_us ? -1 : 1)
+                                                : by_id(x, y);
+}
+
 /* Those of the rows whose receipts had no outcome before. */
 static tab_status count_new(put *p, tab_tx *tx, const char *org, int64_t kept_days, tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
     const char *ids, *ends;
-    if (!arrays(p, kept_days, &ids, &ends))
+    p->made = tab_arena_new_of(p->a, const counted *, p->n);
+    if (p->made == NULL || !arrays(p, kept_days, &ids, &ends))
         return tab_no_memory(err);
     /* in the ids' order, which is of.[]'s: ids are compared as bytes */
     TAB_TRY(tab_tx_query(tx, &rows, err,
@@ -200,7 +205,9 @@ static tab_status count_new(put *p, tab_tx *tx, const char *org, int64_t kept_da
         TAB_TRY(day_sums(p, tx, org, &p->of[i].receipt, &d, err));
         if (!quality_add(p->a, d, &p->of[i].receipt, &p->of[i].outcome, p->of[i].delay_us))
             return tab_no_memory(err);
+        p->made[p->n_made++] = &p->of[i];
     }
+    qsort(p->made, p->n_made, sizeof(const counted *), as_served);
     p->y->accepted = tab_rows_count(rows);
     p->y->ignored += p->n - tab_rows_count(rows);
     return store_days(p, tx, org, err);
@@ -227,7 +234,18 @@ tab_status outcomes_put(void *arg, tab_call *call, tab_error *err)
     TAB_TRY(read_rows(&p, now, now - kept_days * DAY_US, err));
     if (p.n > 0)
         TAB_TRY(count_new(&p, tx, call->org, kept_days, err));
-    return tab_tx_commit(&tx, err);
+    uint64_t moved = 0;
+    if (p.n_made > 0)
+        TAB_TRY(watch_outcomes(tx, call, e, p.made, p.n_made, err));
+    if (p.n_made > 0 && e->adapt)
+        TAB_TRY(calibration_move(tx, call, e, p.made, p.n_made, &moved, err));
+    if (moved > 0)
+        state_forget(self, call->org, e);
+    TAB_TRY(tab_tx_commit(&tx, err));
+    if (moved > 0)
+        state_show(self, call->org, e);
+    tab_relay_nudge(self->relay);
+    return TAB_OK;
 }
 
 tab_status outcomes_read(void *arg, tab_call *call, tab_error *err)

@@ -145,12 +145,18 @@ static void add_number(Tabella__OutcomeSums *s, const tab_receipt *r, double y)
     s->at_most_high += y <= r->high;
 }
 
-static void add_class(Tabella__OutcomeSums *s, const tab_receipt *r, const outcome *o)
+size_t outcome_class(const tab_receipt *r, const outcome *o)
 {
     size_t k = r->classes;
     for (size_t h = 0; h < o->hashes && k == r->classes; h++)
         for (k = 0; k < r->classes && r->of[k].hash != o->hash[h]; k++)
             continue;
+    return k;
+}
+
+static void add_class(Tabella__OutcomeSums *s, const tab_receipt *r, const outcome *o)
+{
+    size_t k = outcome_class(r, o);
     double p = k < r->classes ? (double)r->of[k].share : r->others > 0 ? r->rest / r->others : 0;
     double said = fmin(fmax((double)r->of[0].share, 0), 1);
     size_t bin = (size_t)fmin(floor(said * QUALITY_BINS), QUALITY_BINS - 1);

@@ -22,6 +22,9 @@ typedef struct {
 /* NULL, or in a sentence why the outcome is none for such a receipt. */
 const char *outcome_read(const tab_receipt *r, const Tabella__OutcomeRow *row, outcome *ret) TAB_CHECKED;
 
+/* Which of the receipt's classes came true, by its place; r->classes: none of those that it names. */
+size_t outcome_class(const tab_receipt *r, const outcome *o);
+
 /* Whether sums that were stored are such as these functions write. */
 bool quality_sound(const Tabella__OutcomeDay *d) TAB_CHECKED;
 

@@ -40,7 +40,8 @@ static int records(const char *path)
     tab_str bytes = slurp(path), text = tab_text_utf8(a, bytes, &encoding), s;
     char *scratch = malloc(tab_csv_scratch(text.n));
     char declared = tab_csv_declared(&text);
-    tab_csv_dialect d = tab_csv_dialect_of(text, declared, scratch);
+    tab_csv_scores scores;
+    tab_csv_dialect d = tab_csv_dialect_of(text, declared, 0, scratch, &scores);
     tab_csv_notes notes;
     const tab_table *t;
     tab_error err;
@@ -48,8 +49,9 @@ static int records(const char *path)
         return 1;
     tab_csv_lexer f = { .p = text.p, .end = text.p + text.n, .d = d, .scratch = scratch };
     tab_out o = { 0 };
-    printf("{\"delimiter\": \"%s\", \"header\": %s}\n",
-           d.delimiter == '\t' ? "\\t" : (char[]){ d.delimiter, 0 }, notes.header ? "true" : "false");
+    printf("{\"delimiter\": \"%s\", \"header\": %s, \"scores\": [%.4f, %.4f]}\n",
+           d.delimiter == '\t' ? "\\t" : (char[]){ d.delimiter, 0 }, notes.header ? "true" : "false",
+           scores.best, scores.next);
     for (size_t i = 0; tab_csv_record(&f, NULL); i++) {
         size_t filled = 0;
         tab_out_open(&o, '[');

@@ -1,6 +1,7 @@
 /* The protocol of the shared data's match/BASELINES.md: names hidden, nothing given, default threshold.
  *
  *   match [--dir DIR] [--verbose] [--rules] [--columns FILE] [--pairs FILE] [CASE ...]
+ *   match --within --dir DIR [CASE ...]       duplicates of single tables
  *   match --scale [--threads N] ROWS ...      cost on generated tables
  */
 #include <dirent.h>
@@ -76,7 +77,7 @@ typedef struct {
 } outcome;
 
 static FILE *column_file, *pair_file;
-static bool verbose, rules;
+static bool verbose, rules, within;
 
 /* Share of the true pairs among the |truth| highest scores; ties share their mean rank. */
 static void rank_columns(const match_case *m, const tab_linkage *link, size_t links, outcome *o)
@@ -357,6 +358,16 @@ static void scale_all(int argc, char **argv)
             scale_run(strtoul(argv[i], NULL, 10), threads);
 }
 
+static void within_all(const char *dir, char *const *names, size_t n)
+{
+    static within_found o[512];
+    size_t found = 0;
+    within_header();
+    for (size_t i = 0; i < n; i++)
+        found += within_run(dir, names[i], &o[found]);
+    within_means(o, found);
+}
+
 static size_t group_of(const char *name)
 {
     size_t g = strncmp(name, "gdc-", 4) == 0 ? 1 : 0;
@@ -439,6 +450,8 @@ int main(int argc, char **argv)
             verbose = true;
         else if (strcmp(argv[i], "--rules") == 0)
             rules = true;
+        else if (strcmp(argv[i], "--within") == 0)
+            within = true;
         else if (n < 512)
             names[n++] = strdup(argv[i]);
     }
@@ -457,6 +470,10 @@ int main(int argc, char **argv)
             names[n++] = strdup(x->d_name);
     closedir(d);
     qsort(names, n, sizeof *names, by_name);
+    if (within) {
+        within_all(dir, names, n);
+        return 0;
+    }
     outcome sum[GROUPS] = { 0 };
     double count[GROUPS] = { 0 }, worst_sure = 1;
     printf("%-30s cols: P     R     F1    @GT   MRR   ece  | rows: "

@@ -26,6 +26,18 @@ bool case_read(tab_arena *a, const char *dir, const char *name, match_case *ret)
  * NULL when it cannot be read. */
 bool csv_table(tab_arena *a, const char *path, const char *id, tab_table *ret);
 
+/* within.c: what is found of the duplicates of one table (duplicates.csv, moved.csv: some of them), by number
+ * of pairs; bins of p by tenths. */
+typedef struct {
+    double there, said, right, moved, moved_found, sure, sure_right, oracle, seconds;
+    double bin_p[10], bin_right[10], bin_n[10];
+} within_found;
+
+/* Prints one line. False: the case has no such table. */
+bool within_run(const char *dir, const char *name, within_found *ret);
+void within_header(void);
+void within_means(const within_found *o, size_t n);
+
 /* scale.c: prints one line. threads: 1 to 16. */
 void scale_run(size_t rows, size_t threads);
 #endif

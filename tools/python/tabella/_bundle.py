@@ -42,6 +42,7 @@ class Bundle(Answer):
     base: Optional[str] = None
     feed: Optional[str] = None
     status: Optional[str] = None
+    calibration_state: Optional[int] = None
     tables: List[TableProfile] = dataclasses.field(default_factory=list)
     cross_table_map: Optional[Dict[str, Any]] = None
     unified_rows: Optional[Dict[str, Any]] = None

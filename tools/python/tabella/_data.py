@@ -53,16 +53,19 @@ class DataSets(Resource):
         *,
         name: Optional[str] = None,
         sheet: Optional[str] = None,
+        reading: Optional[Mapping[str, Any]] = None,
         idempotency_key: Optional[str] = None,
         progress: bool = False,
     ) -> Uploaded:
         """A file, by its path or as its name and bytes: CSV, JSON, NDJSON, xlsx, ods, Parquet, Arrow, SAS,
         SPSS or Stata, packed (gz, zip) or not, up to 1 GiB, read as it is sent. Its tables become datasets:
         of a large file by a job, which is waited for. name: of its only table; sheet: the one of a
-        workbook."""
+        workbook; reading: how the file is to be read (delimiter, quote, encoding, header_rows, skip_lines,
+        one_table) where `dataset.reading` shows that it was read wrongly."""
         texts = {} if name is None else {"name": name}
-        if sheet is not None:
-            texts["options"] = json.dumps({"sheet": sheet})
+        options = {k: v for k, v in (("sheet", sheet), ("reading", reading)) if v is not None}
+        if options:
+            texts["options"] = json.dumps(options)
         body = FormBody(texts, file)
         reply = self._call("POST_DATA_UPLOAD", body=body, idempotency_key=idempotency_key)
         if reply.status != 202:

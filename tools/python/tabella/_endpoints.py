@@ -34,6 +34,7 @@ class Endpoints(Resource):
         as_of: Optional[str] = None,
         anomaly_share: Optional[float] = None,
         anomaly_threshold: Optional[float] = None,
+        adapt: Optional[bool] = None,
         options: Optional[Mapping[str, Any]] = None,
         wait: bool = True,
         progress: bool = False,
@@ -44,7 +45,8 @@ class Endpoints(Resource):
 
         wait=False gives it as it is, `creating`; its `wait()` waits then.
 
-        A single table goes by the endpoint's name; the other arguments are those of `Tabella.run`."""
+        A single table goes by the endpoint's name. adapt: intervals and probabilities follow what
+        `report_outcomes` tells; the other arguments are those of `Tabella.run`."""
         given, _ = tables_of(tables, name) if tables is not None else ([], True)
         fields = fields_of(
             data,
@@ -61,6 +63,7 @@ class Endpoints(Resource):
             as_of=as_of,
             anomaly_share=anomaly_share,
             anomaly_threshold=anomaly_threshold,
+            adapt=adapt,
         )
         body = {"name": name, **fields}
         given, stored = stored_of(self._client, given, body, idempotency_key)
@@ -214,10 +217,11 @@ class Endpoints(Resource):
             said["refused"] += [{**r, "row": r["row"] + at} for r in raw["refused"]]
         return said
 
-    def outcomes(self, id: str) -> Dict[str, Any]:
+    def outcomes(self, id: str, *, format: str = "json") -> Any:
         """What of the endpoint's answers came true: score, coverage and calibration in all and by day of
-        serving, each with its slices, beside the held-out report and what chance would do."""
-        return self._call("GET_OUTCOMES", id).json
+        serving, each with its slices, beside the held-out report and what chance would do. format="csv": the
+        text of a CSV file, a line a day and slice."""
+        return self._call("GET_OUTCOMES", id, query={"format": format}).json
 
     def refresh(
         self,
@@ -268,10 +272,12 @@ class Endpoints(Resource):
         as_of: Optional[str] = None,
         anomaly_share: Optional[float] = None,
         anomaly_threshold: Optional[float] = None,
+        adapt: Optional[bool] = None,
         options: Optional[Mapping[str, Any]] = None,
     ) -> Endpoint:
         """Changes name, target, task, threshold, columns, missing marks, split, horizon, as_of, anomaly_share
-        or anomaly_threshold, at once. To take one of the last four away: options={"horizon": None}."""
+        or anomaly_threshold, or whether answers follow outcomes (adapt), at once. To take horizon, as_of or
+        one of the anomalies' away: options={"horizon": None}."""
         fields = fields_of(
             None,
             target,
@@ -286,6 +292,7 @@ class Endpoints(Resource):
             as_of=as_of,
             anomaly_share=anomaly_share,
             anomaly_threshold=anomaly_threshold,
+            adapt=adapt,
         )
         if target is True:
             fields["target"] = {"mode": "auto"}

@@ -113,6 +113,8 @@ class FormBody(Body):
 
 
 class Reply:
+    """json: the answer; of one that is a text file, its text."""
+
     def __init__(self, status: int, headers: Dict[str, str], json: Any) -> None:
         self.status, self.headers, self.json = status, headers, json
 
@@ -273,6 +275,8 @@ class Transport:
         else:
             self._keep(connection)
         headers = {k.lower(): v for k, v in answer.getheaders()}
+        if headers.get("content-type", "").startswith("text/csv"):
+            return Reply(answer.status, headers, raw.decode())
         try:
             parsed = json.loads(raw) if raw else None
         except ValueError:

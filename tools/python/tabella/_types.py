@@ -145,6 +145,20 @@ class Cost(Answer):
 
 
 @dataclasses.dataclass(repr=False, eq=False)
+class Reading(Answer):
+    """How a table was read from its file. skipped: lines that are no rows, each with `lines` and `reason`;
+    confidence: that the delimiter is the file's."""
+
+    format: str = ""
+    encoding: Optional[str] = None
+    delimiter: Optional[str] = None
+    quote: Optional[str] = None
+    header_rows: Optional[int] = None
+    skipped: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
+    confidence: Optional[float] = None
+
+
+@dataclasses.dataclass(repr=False, eq=False)
 class Data(Answer):
     """A dataset or a connection (kind)."""
 
@@ -162,6 +176,7 @@ class Data(Answer):
     pinned_by: List[str] = dataclasses.field(default_factory=list)
     dataset: Optional[str] = None
     created_at: Optional[str] = None
+    reading: Optional[Reading] = None
 
 
 @dataclasses.dataclass(repr=False, eq=False)
@@ -240,6 +255,7 @@ class SnapshotProfile(Answer):
     snapshot: str = ""
     snapshot_at: Optional[str] = None
     rows: int = 0
+    reading: Optional[Reading] = None
     columns: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
 
 
@@ -382,6 +398,7 @@ class Endpoint(Answer):
     base: str = ""
     feed: str = ""
     drift: Optional[Dict[str, Any]] = None
+    calibration_state: Optional[int] = None
     created_at: Optional[str] = None
     calls: int = 0
     data: Optional[Dict[str, Any]] = None
@@ -516,6 +533,7 @@ class TableProfile(Answer):
     cols: int = 0
     sector: Optional[Sector] = None
     grain: Optional[Grain] = None
+    reading: Optional[Reading] = None
     column_profile: List[ColumnProfile] = dataclasses.field(default_factory=list)
 
 

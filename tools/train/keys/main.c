@@ -6,8 +6,11 @@
  *   train-keys --write FILE DIR... fits on all and writes the weights as a header
  *   train-keys --engine DIR...     all references, of several columns and within a table too, as the engine
  *                                  answers
+ *   train-keys --sets DIR...       references of several columns, one family left out
+ *   train-keys --sets-write FILE   fits these on all and writes their weights as a header
  *
- * DIR holds one folder a schema (tests/bench/keys writes them). --verbose names what is wrong and missed. */
+ * DIR holds one folder a schema (tests/bench/keys writes them). --verbose names what is wrong and missed.
+ * --not FAMILY: judges, and teaches nothing. */
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,6 +18,7 @@
 
 #include "services/inference/engine/keys/score.h"
 #include "tools/train/keys/schemas.h"
+#include "tools/train/keys/sets.h"
 #include "tools/train/trees.h"
 
 enum { SCHEMAS = 512 };
@@ -400,27 +404,41 @@ int main(int argc, char **argv)
 {
     static schema s[SCHEMAS];
     static tab_key_model m;
-    const char *write = NULL;
-    bool shipped = false;
-    size_t n = 0;
+    const char *write = NULL, *write_sets = NULL, *silent[SCHEMAS];
+    bool shipped = false, sets = false;
+    size_t n = 0, silents = 0;
     int from = 1;
     for (; from < argc && argv[from][0] == '-'; from++) {
         verbose = verbose || strcmp(argv[from], "--verbose") == 0;
         nested = nested || strcmp(argv[from], "--nested") == 0;
         others = others || strcmp(argv[from], "--engine") == 0;
         shipped = shipped || strcmp(argv[from], "--shipped") == 0;
+        sets = sets || strcmp(argv[from], "--sets") == 0;
         if (strcmp(argv[from], "--write") == 0 && from + 1 < argc)
             write = argv[++from];
+        else if (strcmp(argv[from], "--sets-write") == 0 && from + 1 < argc)
+            write_sets = argv[++from];
+        else if (strcmp(argv[from], "--not") == 0 && from + 1 < argc && silents < SCHEMAS)
+            silent[silents++] = argv[++from];
     }
+    others = others || sets || write_sets != NULL;
     if (from == argc) {
-        fprintf(stderr, "usage: train-keys --cv [--nested] | --shipped | --engine | --write FILE [--verbose] "
-                        "DIR...\n");
+        fprintf(stderr, "usage: train-keys --cv [--nested] | --shipped | --engine | --write FILE | --sets | "
+                        "--sets-write FILE [--not FAMILY] [--verbose] DIR...\n");
         return 2;
     }
     tab_arena *a = tab_arena_new(SIZE_MAX / 2);
     for (int i = from; i < argc; i++)
         n = read_all(a, argv[i], s, n);
-    if (write != NULL) {
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < silents; k++)
+            s[i].silent = s[i].silent || strcmp(s[i].family, silent[k]) == 0;
+    bool ok = true;
+    if (write_sets != NULL) {
+        ok = sets_write(s, n, write_sets);
+    } else if (sets) {
+        ok = sets_leave_out(s, n, verbose);
+    } else if (write != NULL) {
         write_model(s, n, &m, write);
     } else if (others) {
         report_others(s, n);
@@ -432,6 +450,8 @@ int main(int argc, char **argv)
             leave_out(s, n, &m);
         report(s, n);
     }
+    for (size_t i = 0; i < n; i++)
+        schema_free(&s[i]);
     tab_arena_free(a);
-    return 0;
+    return ok ? 0 : 1;
 }

@@ -124,6 +124,39 @@ static void label(schema *s)
     }
 }
 
+bool schema_is_set(const tab_key_set *x, const true_key *t)
+{
+    uint32_t same = 0;
+    for (uint32_t i = 0; i < x->n; i++)
+        for (uint32_t q = 0; q < t->n; q++)
+            same += t->child[q] == x->child[i] && t->parent[q] == x->parent[i];
+    return t->n == x->n && same == x->n;
+}
+
+bool schema_has_set(const schema *s, const tab_key_set *x)
+{
+    bool is = false;
+    for (size_t k = 0; k < s->truths; k++)
+        is = is || schema_is_set(x, &s->truth[k]);
+    return is;
+}
+
+/* All references, what rows are, and the candidates of several columns. */
+static bool find_all(tab_arena *a, const tab_engine *e, const tab_views *v, schema *s)
+{
+    tab_error err;
+    return tab_keys_find(e, v, 0.5, a, &s->keys, &err) == TAB_OK &&
+           tab_grains_find(v, &s->keys, a, &s->grain, &err) == TAB_OK &&
+           tab_key_set_search_new(e, v, &s->k, &s->keys, a, &s->search) &&
+           tab_key_sets_candidates(&s->search, a, &s->set, &s->sets, &err) == TAB_OK;
+}
+
+void schema_free(schema *s)
+{
+    tab_views_free(s->v);
+    tab_arena_free(s->work);
+}
+
 bool schema_read(tab_arena *a, const char *dir, const char *name, bool wanted, schema *s)
 {
     *s = (schema){ 0 };
@@ -142,17 +175,16 @@ bool schema_read(tab_arena *a, const char *dir, const char *name, bool wanted, s
     snprintf(path, sizeof path, "%s/%s/truth.csv", dir, name);
     bool ok = s->tables > 1 && csv_table(work, path, "truth", &truth);
 
-    tab_engine e = { .arena = work };
+    s->e = (tab_engine){ .arena = work };
     tab_profile *profile[TABLES];
     tab_views *v = NULL;
     tab_error err;
     for (size_t i = 0; ok && i < s->tables; i++)
-        ok = tab_profile_table(&e, &t[i], &profile[i], &err) == TAB_OK;
-    ok = ok && tab_views_new(&e, profile, s->tables, &v, &err) == TAB_OK;
-    ok = ok && tab_key_columns_new(&e, v, a, &s->k, &err) == TAB_OK;
-    ok = ok && tab_inclusions_find(&e, v, &s->k, a, &s->x, &s->n, &err) == TAB_OK;
-    ok = ok && (!wanted || (tab_keys_find(&e, v, 0.5, a, &s->keys, &err) == TAB_OK &&
-                            tab_grains_find(v, &s->keys, a, &s->grain, &err) == TAB_OK));
+        ok = tab_profile_table(&s->e, &t[i], &profile[i], &err) == TAB_OK;
+    ok = ok && tab_views_new(&s->e, profile, s->tables, &v, &err) == TAB_OK;
+    ok = ok && tab_key_columns_new(&s->e, v, a, &s->k, &err) == TAB_OK;
+    ok = ok && tab_inclusions_find(&s->e, v, &s->k, a, &s->x, &s->n, &err) == TAB_OK;
+    ok = ok && (!wanted || find_all(a, &s->e, v, s));
     s->table = tab_arena_new_of(a, tab_str, TABLES);
     for (size_t i = 0; ok && i < s->tables; i++)
         s->table[i] = tab_arena_copy(a, t[i].id);
@@ -185,6 +217,11 @@ bool schema_read(tab_arena *a, const char *dir, const char *name, bool wanted, s
         label_copies(s, v);
     } else {
         fprintf(stderr, "%s/%s: cannot be read\n", dir, name);
+    }
+    if (wanted && ok) {
+        s->work = work;
+        s->v = v;
+        return true;
     }
     tab_views_free(v);
     tab_arena_free(work);

@@ -4,6 +4,7 @@
 
 #include "services/inference/engine/keys/grain.h"
 #include "services/inference/engine/keys/inclusions.h"
+#include "services/inference/engine/keys/sets.h"
 
 /* A known foreign key of one or more columns; columns are of tab_key_columns.col. */
 typedef struct {
@@ -23,11 +24,25 @@ typedef struct {
     float *p;         /* (n) for the caller */
     tab_keys keys;    /* all references, as the engine finds them; where they are wanted */
     tab_grain *grain; /* (tables) likewise */
-    tab_str *table;   /* (tables) names */
+    tab_key_set *set; /* (sets) candidates of several columns, likewise */
+    size_t sets;
+    tab_key_set_search search; /* of these; where they are wanted */
+    bool silent;               /* teaches nothing */
+    tab_engine e;              /* of the search */
+    tab_arena *work;           /* of the tables, while references are wanted */
+    tab_views *v;
+    tab_str *table; /* (tables) names */
 } schema;
 
-/* Reads folder dir/name and finds its inclusions, and its references where they are `wanted`. All of it lives
- * in a. Prints what is wrong and returns false. */
+/* Reads folder dir/name and finds its inclusions, and its references where they are `wanted`. What is not
+ * freed by schema_free lives in a. Prints what is wrong and returns false. */
 bool schema_read(tab_arena *a, const char *dir, const char *name, bool wanted, schema *ret);
+
+void schema_free(schema *s);
+
+/* Whether a candidate of several columns is key t: the same columns, in any order. */
+bool schema_is_set(const tab_key_set *x, const true_key *t);
+/* Whether it is one of the keys. */
+bool schema_has_set(const schema *s, const tab_key_set *x);
 
 #endif

@@ -6,8 +6,9 @@
  *   train-pairs --shipped DIR...       the same with the model that is linked in
  *
  * DIR holds one folder a case: CSV files and duplicates.csv (table,row,other_row). --plain DIR adds CSV files
- * of which nobody says that they hold duplicates, --judge DIR such that are judged and not learnt from, --not
- * SOURCE leaves a source's cases to be judged alone (its licence, say); --verbose prints each case. */
+ * of which nobody says that they hold duplicates, --judge DIR such that are judged and not learnt from, --apart
+ * DIR cases that are judged and not learnt from, --not SOURCE leaves a source's cases to be judged alone (its
+ * licence, say); --verbose prints each case. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -185,14 +186,19 @@ static void say_bins(const char *what, const bins *b)
 
 static void report(void)
 {
-    static const char *const group_name[] = { "real", "made", "no duplicates, made cases",
-                                              "no duplicates, plain made", "no duplicates, plain tables" };
-    enum { GROUPS = 5 };
+    static const char *const group_name[] = { "real",
+                                              "made",
+                                              "no duplicates, made cases",
+                                              "no duplicates, plain made",
+                                              "no duplicates, plain tables",
+                                              "apart",
+                                              "no duplicates, apart" };
+    enum { APART = 5, GROUPS = 7 };
     tab_arena *a = tab_arena_new(SIZE_MAX / 2);
     tally group[GROUPS] = { 0 };
     double mean[GROUPS] = { 0 }, reach[GROUPS] = { 0 }, count[GROUPS] = { 0 }, p[GROUPS] = { 0 },
            r[GROUPS] = { 0 };
-    bins b[2] = { 0 };
+    bins b[3] = { 0 };
     for (size_t i = 0; i < samples;) {
         size_t end = i;
         if (all[i].unjudged) {
@@ -208,11 +214,11 @@ static void report(void)
             all[i].made && strchr(all[i].name, '-') != NULL && strncmp(all[i].name, "dup-", 4) == 0;
         for (size_t k = i; k < end; k++) {
             bins scrap = { 0 };
-            judge(a, &all[k], &t, plain ? &scrap : &b[all[k].made]);
+            judge(a, &all[k], &t, plain ? &scrap : &b[all[k].apart ? 2 : all[k].made]);
             for (size_t q = 0; q < all[k].s.n; q++)
                 held += all[k].label[q];
         }
-        int g = plain ? 4 : none ? (case_made ? 2 : 3) : all[i].made;
+        int g = plain ? 4 : all[i].apart ? APART + none : none ? (case_made ? 2 : 3) : all[i].made;
         group[g].right += t.right;
         group[g].said += t.said;
         group[g].rows += t.rows;
@@ -230,7 +236,7 @@ static void report(void)
         i = end;
     }
     for (int g = 0; g < GROUPS; g++)
-        if (count[g] > 0 && g < 2)
+        if (count[g] > 0 && (g < 2 || g == APART))
             printf("%-28s mean F1 %.3f, precision %.3f, recall %.3f, candidates %.3f over %.0f cases\n",
                    group_name[g], mean[g] / count[g], p[g] / count[g], r[g] / count[g], reach[g] / count[g],
                    count[g]);
@@ -239,6 +245,8 @@ static void report(void)
                    group[g].said, group[g].rows, count[g], 1000 * group[g].said / group[g].rows);
     say_bins("real", &b[0]);
     say_bins("made", &b[1]);
+    if (count[APART] > 0)
+        say_bins("apart", &b[2]);
     tab_arena_free(a);
 }
 
@@ -269,7 +277,7 @@ static void write_model(tab_twin_model *m, const char *path)
 int main(int argc, char **argv)
 {
     static tab_twin_model m;
-    const char *write = NULL, *plain = NULL, *judged = NULL, *not_learnt[SAMPLES];
+    const char *write = NULL, *plain = NULL, *judged = NULL, *apart = NULL, *not_learnt[SAMPLES];
     size_t nots = 0;
     bool shipped = false;
     int from = 1;
@@ -282,6 +290,8 @@ int main(int argc, char **argv)
             plain = argv[++from];
         else if (strcmp(argv[from], "--judge") == 0 && from + 1 < argc)
             judged = argv[++from];
+        else if (strcmp(argv[from], "--apart") == 0 && from + 1 < argc)
+            apart = argv[++from];
         else if (strcmp(argv[from], "--not") == 0 && from + 1 < argc && nots < SAMPLES)
             not_learnt[nots++] = argv[++from];
     }
@@ -293,6 +303,11 @@ int main(int argc, char **argv)
     tab_arena *a = tab_arena_new(SIZE_MAX / 2);
     for (int i = from; i < argc; i++)
         samples = samples_read(a, argv[i], all, samples, SAMPLES);
+    size_t learnt = samples;
+    if (apart != NULL)
+        samples = samples_read(a, apart, all, samples, SAMPLES);
+    for (size_t i = learnt; i < samples; i++)
+        all[i].apart = all[i].judged_only = true;
     samples = samples_made(a, all, samples, SAMPLES);
     if (plain != NULL)
         samples = samples_plain(a, plain, false, all, samples, SAMPLES);

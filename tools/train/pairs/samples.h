@@ -10,6 +10,7 @@ typedef struct {
     bool counted;              /* its truth is known; else no duplicates are supposed */
     bool unjudged;             /* only learnt from */
     bool judged_only;          /* nothing is learnt from it */
+    bool apart;                /* and it has its own line in the report */
     size_t fold;
     size_t truths;         /* true pairs in the table */
     const uint32_t *truth; /* (truths, 2) rows a < b, ascending */

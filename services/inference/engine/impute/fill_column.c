@@ -17,6 +17,7 @@
 
 #include "common/base/order.h"
 #include "services/inference/engine/impute/fill.h"
+#include "services/inference/engine/impute/fill_gaps.h"
 #include "services/inference/engine/impute/leave.h"
 #include "services/inference/engine/learn/stack/stack.h"
 #include "services/inference/engine/predict/follows.h"
@@ -147,10 +148,21 @@ static bool make_views(column_job *q)
     q->repeats = order != NULL && tab_apart_units(t->apart)->kind != TAB_UNITS_COPIES;
     if ((q->rows > PICK_ROWS || order != NULL) && !pick_rows(q, order))
         return false;
+    tab_joint_gaps gaps;
+    uint8_t *row = tab_arena_new_of(q->a, uint8_t, q->rows + 1);
+    for (size_t i = 0; row != NULL && i < q->rows; i++) {
+        uint32_t at = q->bare.row[i];
+        if (is_known(q, at))
+            row[i] = TAB_FILL_KNOWN;
+        else if (at != t->total && tab_fill_missing(q->c->column, at))
+            row[i] = TAB_FILL_ASKED;
+    }
+    if (row == NULL || !tab_fill_gaps(q->a, row, &q->bare_enc, &q->bare, &gaps))
+        return false;
     q->enc = q->bare_enc;
     q->data = q->bare;
     return t->joint == NULL || tab_joint_complete(t->e, q->a, t->joint, q->f->column, t->filled, t->knowns,
-                                                  q->at, &q->enc, &q->data);
+                                                  q->at, &gaps, &q->enc, &q->data);
 }
 
 /* A number as it is learned: within the fences. */

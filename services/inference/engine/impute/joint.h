@@ -24,6 +24,13 @@ typedef struct {
     const double *value; /* (n) */
 } tab_joint_filled;
 
+/* Cells of other columns that rows of a view are read without. */
+typedef struct {
+    size_t n;
+    const size_t *column;    /* (n) */
+    const bool *const *gone; /* (n)(rows of the view) */
+} tab_joint_gaps;
+
 /* Completes (enc, data), a view without column `source` (tab_encode_without) of the rows at[0..data->rows) of
  * the joint model's own, rising; at NULL: of all of them. Missing numbers of other
  * columns become their expectations, and the expected coordinates of `source` are added as features.
@@ -31,8 +38,9 @@ typedef struct {
  * Every expectation is given the row's present cells except that of `source`, under a model that was
  * fitted without the row: rows with and without the cell read alike. In rows where `source` is missing,
  * filled[0..n) replaces the expectation where a gap was filled already: the learners that filled it did
- * not know the cell either. False: the arena is full. */
+ * not know the cell either. gaps: what the view lacks of the joint model's rows, NULL: nothing. False: the
+ * arena is full. */
 bool tab_joint_complete(const tab_engine *e, tab_arena *a, const tab_joint *j, size_t source,
-                        const tab_joint_filled *filled, size_t n, const uint32_t *at, tab_encoder *enc,
-                        tab_data *data);
+                        const tab_joint_filled *filled, size_t n, const uint32_t *at,
+                        const tab_joint_gaps *gaps, tab_encoder *enc, tab_data *data);
 #endif

@@ -13,11 +13,30 @@ typedef struct {
     const tab_joint *j;
     size_t from, to, rows;
     const uint32_t *at; /* (rows) the joint model's row that stands here; NULL: the same */
-    uint32_t *here;     /* (j->rows) where a row of the joint model's stands, or TAB_NULL; NULL: the same */
-    float *own;         /* (to - from, rows) their expectations */
-    float **fill;       /* (parts) (rows) numbers with their gaps filled, as coordinates; NULL: not wanted */
+    const tab_joint_gaps *gaps;
+    uint32_t *here; /* (j->rows) where a row of the joint model's stands, or TAB_NULL; NULL: the same */
+    float *own;     /* (to - from, rows) their expectations */
+    float **fill;   /* (parts) (rows) numbers with their gaps filled, as coordinates; NULL: not wanted */
     atomic_bool failed;
 } view_job;
+
+/* The coordinates of row i of the view: the joint model's, or own (m), without what the view lacks. */
+static const float *row_of(const view_job *q, size_t i, const float *x, float *own)
+{
+    const tab_joint *j = q->j;
+    bool any = false;
+    for (size_t k = 0; q->gaps != NULL && k < q->gaps->n; k++) {
+        size_t c = q->gaps->column[k];
+        if (!q->gaps->gone[k][i])
+            continue;
+        if (!any)
+            memcpy(own, x, j->m * sizeof *own);
+        any = true;
+        for (size_t m = j->from[c]; m < j->to[c]; m++)
+            own[m] = NAN;
+    }
+    return any ? own : x;
+}
 
 /* For each row of a block: the expected numbers in its gaps, without the column that is asked for, and the
  * expectation of that column's own coordinates, by the formulas at the head of
@@ -31,11 +50,13 @@ static void view_block(void *ctx, size_t b)
     tab_joint_room s;
     bool ok = tab_joint_room_new(&s, m);
     double *d = malloc((width + 1) * sizeof *d);
-    if (!ok || d == NULL)
+    float *own = malloc((m + 1) * sizeof *own);
+    ok = ok && d != NULL && own != NULL;
+    if (!ok)
         atomic_store(&q->failed, true);
-    for (size_t i = b * TAB_JOINT_BLOCK; ok && d != NULL && i < end; i++) {
+    for (size_t i = b * TAB_JOINT_BLOCK; ok && i < end; i++) {
         size_t at = q->at == NULL ? i : q->at[i];
-        const float *x = j->x + at * m;
+        const float *x = row_of(q, i, j->x + at * m, own);
         const tab_joint_model *f = &j->fold[tab_joint_fold_of(j, at)];
         tab_joint_complete_row(f, x, m, &s);
         memset(d, 0, (width + 1) * sizeof *d);
@@ -71,7 +92,7 @@ static void view_block(void *ctx, size_t b)
             if (q->fill[k] != NULL)
                 q->fill[k][i] = (float)(s.r[j->part[k].at] + f->mean[j->part[k].at]);
     }
-    free(d);
+    free(d), free(own);
     tab_joint_room_free(&s);
 }
 
@@ -190,12 +211,14 @@ static uint32_t *places_among(tab_arena *a, const tab_joint *j, const uint32_t *
 }
 
 bool tab_joint_complete(const tab_engine *e, tab_arena *a, const tab_joint *j, size_t source,
-                        const tab_joint_filled *filled, size_t n, const uint32_t *at, tab_encoder *enc,
-                        tab_data *data)
+                        const tab_joint_filled *filled, size_t n, const uint32_t *at,
+                        const tab_joint_gaps *gaps, tab_encoder *enc, tab_data *data)
 {
     size_t width = j->to[source] - j->from[source], rows = data->rows;
     tab_feature *f;
-    view_job q = { .j = j, .from = j->from[source], .to = j->to[source], .rows = rows, .at = at };
+    view_job q = {
+        .j = j, .from = j->from[source], .to = j->to[source], .rows = rows, .at = at, .gaps = gaps
+    };
     if (at != NULL && (q.here = places_among(a, j, at, rows)) == NULL)
         return false;
     q.own = tab_arena_new_of(a, float, width *rows + 1);

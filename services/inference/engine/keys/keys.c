@@ -177,20 +177,13 @@ static tab_status add_others(const tab_engine *e, const tab_views *v, const tab_
     tab_key_set *set;
     tab_key_within *own;
     size_t sets = 0, owns = 0;
-    bool *linked = tab_arena_new_of(work, bool, v->n * v->n),
-         *taken = tab_arena_new_of(work, bool, k->at[v->n]);
-    uint32_t *key = tab_arena_new_of(work, uint32_t, k->at[v->n]);
-    if (linked == NULL || taken == NULL || key == NULL)
+    bool *taken = tab_arena_new_of(work, bool, k->at[v->n]);
+    if (taken == NULL)
         return tab_no_memory(err);
-    for (size_t t = 0; t < v->n; t++)
-        for (size_t c = 0; c < v->table[t].cols; c++)
-            key[k->at[t] + c] = ret->domain[t][c];
     for (size_t i = 0; i < ret->n; i++)
-        if (ret->ref[i].p >= HALF) {
-            linked[ret->ref[i].child_table * v->n + ret->ref[i].parent_table] = true;
+        if (ret->ref[i].p >= HALF)
             taken[k->at[ret->ref[i].child_table] + ret->ref[i].child] = true;
-        }
-    TAB_TRY(tab_key_sets_find(e, v, k, linked, taken, key, work, &set, &sets, err));
+    TAB_TRY(tab_key_sets_find(e, v, k, ret, work, &set, &sets, err));
     TAB_TRY(tab_key_within_find(e, v, k, taken, work, &own, &owns, err));
     tab_reference *all = tab_arena_new_of(a, tab_reference, ret->n + sets + owns);
     if (all == NULL)

@@ -4,22 +4,22 @@
  *
  *   h of the child's m tuples are held; were one of their values put in anew, a share u of them would be
  *
- *   logit p = PRIOR + min(FREE (h log(KEPT / u) + (m - h) log((1 - KEPT) / (1 - u))), BOUND)
+ *   told = h log(KEPT / u) + (m - h) log((1 - KEPT) / (1 - u))
  *
- * u is the greatest over the columns, so that each of them has to tell something. The sum is bounded:
- * values of two columns may go together for a reason that both tables share. */
+ * u is the greatest over the columns, so that each of them has to tell something. Tuples of a table are
+ * seldom free of one another, so that this is no more than a feature among others (decision 0461). */
 #include "services/inference/engine/keys/sets.h"
 
 #include <math.h>
 
-#include "services/inference/engine/align/normalize_text.h"
 #include "services/inference/engine/keys/inclusions_internal.h"
 #include "services/inference/engine/keys/tuple_set.h"
 
 /* LEAST_ROWS: of a table with such a key. SAMPLED: rows that are looked at before all are. PARTS: columns
  * of a table that may be part of one, the first ones, and where sets of four are asked, FEW_PARTS.
  * MOST_KEYS: of a table. MOST_CHECKED: sets of which all rows are looked at. MOST_WAYS: in which columns
- * of one table may refer to one key. JOINED: rows of a child. */
+ * of one table may refer to one key. MOST_CANDIDATES: that are compared with one another, the first ones.
+ * JOINED: rows of a child. */
 enum {
     LEAST_ROWS = 8,
     SAMPLED = 1000,
@@ -28,30 +28,20 @@ enum {
     MOST_KEYS = 8,
     MOST_CHECKED = 100,
     MOST_WAYS = 64,
+    MOST_CANDIDATES = 4096,
     JOINED = 20000
 };
 /* EXACT: share of rows that a key tells apart. PRESENT: of rows with a value, of its columns. ONCE: of
- * the child's tuples, where they are a key of the child, too. */
-static const double EXACT = 0.99, PRESENT = 0.98, ONCE = 0.98;
-/* FREE: what a tuple counts, since tuples of one row's values are seldom free of one another. Chosen on made
- * schemas, FREE with an eye on public ones (decision 0348). */
-static const double PRIOR = -4, KEPT = 0.99, BOUND = 8, LEAST_HELD = 0.9, FREE = 1.0 / 3;
-static const double STEPS = 50; /* what is held is compared in */
+ * the child's tuples, where they are a key of the child, too. LEAST_TOLD: of a candidate. */
+static const double EXACT = 0.99, PRESENT = 0.98, ONCE = 0.98, KEPT = 0.99, LEAST_HELD = 0.9, LEAST_TOLD = 3,
+                    HALF = 0.5;
 
 /* A few columns that name the rows of their table; columns of tab_key_columns.col. */
 typedef struct {
     uint32_t n, col[TAB_KEY_WIDEST];
 } set_key;
 
-/* What all of it needs. */
-typedef struct {
-    const tab_engine *e;
-    const tab_views *v;
-    const tab_key_columns *k;
-    const bool *linked;
-    const bool *refers;
-    const uint32_t *key;
-} search;
+typedef tab_key_set_search search;
 
 /* A row's partner when values are put together anew: any row. (A fixed step would keep what a regular
  * table has, such as a line a day of every station.) */
@@ -164,14 +154,14 @@ static bool compare(const search *s, const tab_tuple_set *set, tab_key_set *r)
 {
     uint32_t col[TAB_KEY_WIDEST];
     const tab_table_view *t = table_of(s, r->child[0], r->child, r->n, col);
-    size_t step = t->rows / JOINED + 1, all = 0, seen[TAB_KEY_WIDEST] = { 0 }, lucky[TAB_KEY_WIDEST] = { 0 };
+    size_t step = t->rows / JOINED + 1, seen[TAB_KEY_WIDEST] = { 0 }, lucky[TAB_KEY_WIDEST] = { 0 };
     tab_tuple_set own;
     uint64_t tuple;
     if (!tab_tuple_set_new(&own, t->rows / step + 1))
         return false;
     for (size_t i = 0; i < t->rows; i += step) {
         if (tab_tuple_of(t, col, r->n, i, r->n, 0, &tuple)) {
-            all++;
+            r->child_rows++;
             if (tab_tuple_set_add(&own, tuple, (uint32_t)i))
                 r->held += tab_tuple_set_row(set, tuple) != TAB_NULL;
         }
@@ -184,16 +174,15 @@ static bool compare(const search *s, const tab_tuple_set *set, tab_key_set *r)
     r->tuples = own.n;
     r->parent_tuples = set->n;
     r->parent_rows = s->v->table[s->k->col[r->parent[0]].table].rows;
-    r->once = (double)own.n >= ONCE * (double)all;
-    for (uint32_t c = 0; c < r->n; c++)
-        r->chance = fmax(r->chance, ((double)lucky[c] + 0.5) / ((double)seen[c] + 1));
+    r->once = (double)own.n >= ONCE * (double)r->child_rows;
     tab_tuple_set_free(&own);
-    double m = r->tuples, h = r->held;
-    if (m < 2 || h < LEAST_HELD * m)
-        return true; /* p stays 0 */
-    double u = fmin(r->chance, KEPT);
-    r->told = fmin(FREE * (h * log(KEPT / u) + (m - h) * log((1 - KEPT) / (1 - u))), BOUND);
-    r->p = 1 / (1 + exp(-(PRIOR + r->told)));
+    double m = r->tuples, h = r->held, u = 0;
+    for (uint32_t c = 0; c < r->n; c++) {
+        r->chance[c] = ((double)lucky[c] + 0.5) / ((double)seen[c] + 1);
+        u = fmax(u, fmin(r->chance[c], KEPT));
+    }
+    if (m >= 2 && h >= LEAST_HELD * m)
+        r->told = h * log(KEPT / u) + (m - h) * log((1 - KEPT) / (1 - u));
     return true;
 }
 
@@ -205,6 +194,8 @@ typedef struct {
 
 static bool add(found *l, const tab_key_set *x)
 {
+    if (l->n == MOST_CANDIDATES)
+        return true;
     if (l->n == l->cap) {
         size_t cap = l->cap == 0 ? 32 : 2 * l->cap;
         tab_key_set *grown = realloc(l->x, cap * sizeof *grown);
@@ -238,7 +229,8 @@ static bool ways(const search *s, const tab_tuple_set *set, const set_key *q, ui
                  const uint32_t *n, found *l)
 {
     uint32_t at[TAB_KEY_WIDEST] = { 0 };
-    for (size_t tried = 0; tried < MOST_WAYS; tried++) {
+    size_t from = l->n, tried = 0;
+    for (; tried < MOST_WAYS; tried++) {
         tab_key_set r = { .n = q->n };
         bool twice = false;
         for (uint32_t i = 0; i < q->n; i++) {
@@ -247,7 +239,7 @@ static bool ways(const search *s, const tab_tuple_set *set, const set_key *q, ui
             for (uint32_t j = 0; j < i; j++)
                 twice = twice || r.child[j] == r.child[i];
         }
-        if (!twice && (!compare(s, set, &r) || (r.p >= 0.5 && !add(l, &r))))
+        if (!twice && (!compare(s, set, &r) || (r.told >= LEAST_TOLD && !add(l, &r))))
             return false;
         uint32_t i = 0;
         while (i < q->n && ++at[i] == n[i])
@@ -255,6 +247,8 @@ static bool ways(const search *s, const tab_tuple_set *set, const set_key *q, ui
         if (i == q->n)
             break;
     }
+    for (size_t i = from; i < l->n; i++)
+        l->x[i].ways = (uint32_t)tried + 1;
     return true;
 }
 
@@ -291,111 +285,6 @@ static bool children_of(const search *s, const set_key *q, parts *w, found *l)
     }
     tab_tuple_set_free(&set);
     return ok;
-}
-
-/* For qsort: what most speaks for first, then the fewest columns, what is held, and the smallest parent,
- * which has the least room for chance. */
-static int likeliest_first(const void *a, const void *b)
-{
-    const tab_key_set *x = a, *y = b;
-    int hx = (int)(STEPS * x->held / x->tuples), hy = (int)(STEPS * y->held / y->tuples);
-    if (x->told != y->told)
-        return x->told > y->told ? -1 : 1;
-    if (x->n != y->n)
-        return x->n < y->n ? -1 : 1;
-    if (hx != hy)
-        return hx > hy ? -1 : 1;
-    if (x->parent_rows != y->parent_rows)
-        return x->parent_rows < y->parent_rows ? -1 : 1;
-    int c = memcmp(x->child, y->child, sizeof x->child);
-    return c != 0 ? c : memcmp(x->parent, y->parent, sizeof x->parent);
-}
-
-/* Whether the child's columns repeat what one column of its table that refers elsewhere leads to: the name
- * and the date of a match, beside the match's number. False also when out of memory. */
-static bool repeats(const search *s, const tab_key_set *x)
-{
-    size_t table = s->k->col[x->child[0]].table;
-    size_t asked = 0;
-    for (size_t i = s->k->at[table]; i < s->k->at[table + 1] && asked < PARTS; i++) {
-        set_key q = { .n = x->n };
-        uint32_t col[TAB_KEY_WIDEST], own = s->k->col[i].column;
-        bool part = false;
-        for (size_t k = 0; k < x->n; k++)
-            part |= x->child[k] == (uint32_t)i;
-        if (!s->refers[i] || part)
-            continue;
-        asked++;
-        memcpy(q.col, x->child, sizeof q.col);
-        const tab_table_view *t = table_of(s, q.col[0], q.col, q.n, col);
-        size_t values = t->col[own].values, other = 0, rows = 0;
-        uint64_t *first = calloc(values + 1, sizeof *first), tuple;
-        for (size_t r = 0; first != NULL && r < t->rows; r++) {
-            uint32_t code = t->col[own].code[r];
-            if (code == TAB_NULL || !tab_tuple_of(t, col, q.n, r, q.n, 0, &tuple))
-                continue;
-            rows++;
-            if (first[code] == 0)
-                first[code] = tuple + 1;
-            other += first[code] != tuple + 1;
-        }
-        bool known = first != NULL && (double)other < (1 - EXACT) * (double)rows && values * 2 < rows;
-        free(first);
-        if (known)
-            return true;
-    }
-    return false;
-}
-
-/* For qsort: by child table, child columns. */
-static int by_child(const void *a, const void *b)
-{
-    const tab_key_set *x = a, *y = b;
-    for (int i = 0; i < TAB_KEY_WIDEST; i++)
-        if (x->child[i] != y->child[i])
-            return x->child[i] < y->child[i] ? -1 : 1;
-    return 0;
-}
-
-/* How many columns of a are among those of b. */
-static uint32_t shared(const uint32_t *a, uint32_t n, const uint32_t *b, uint32_t m)
-{
-    uint32_t same = 0;
-    for (uint32_t i = 0; i < n; i++)
-        for (uint32_t j = 0; j < m; j++)
-            same += a[i] == b[j];
-    return same;
-}
-
-/* Whether a set says nothing beside one that was taken: the same columns of the child, or some of them; or
- * the same two tables, the other way round or by other columns of the parent. (A row may refer to two rows
- * of one table: the winner and the loser.) */
-static bool said(const tab_key_columns *k, const tab_key_set *x, const tab_key_set *y)
-{
-    uint32_t child = k->col[x->child[0]].table, parent = k->col[x->parent[0]].table;
-    uint32_t its_child = k->col[y->child[0]].table, its_parent = k->col[y->parent[0]].table;
-    uint32_t same = shared(x->child, x->n, y->child, y->n);
-    bool other = shared(x->parent, x->n, y->parent, y->n) < x->n || x->n != y->n;
-    return (same == x->n && x->n <= y->n) || (child == its_parent && parent == its_child) ||
-           (child == its_child && parent == its_parent && other);
-}
-
-/* Takes the likeliest first; what is taken moves to the front. Returns how many. */
-static size_t choose(const search *s, found *l)
-{
-    size_t n = 0;
-    if (l->n > 0)
-        qsort(l->x, l->n, sizeof *l->x, likeliest_first);
-    for (size_t i = 0; i < l->n; i++) {
-        bool known = repeats(s, &l->x[i]);
-        for (size_t o = 0; o < n && !known; o++)
-            known = said(s->k, &l->x[i], &l->x[o]);
-        if (!known)
-            l->x[n++] = l->x[i];
-    }
-    if (n > 0)
-        qsort(l->x, n, sizeof *l->x, by_child);
-    return n;
 }
 
 /* Whether two columns of a table say the same of each row: a code and its name. False also when out of
@@ -438,36 +327,73 @@ static void mark_held(const search *s, bool *held)
     }
 }
 
-tab_status tab_key_sets_find(const tab_engine *e, const tab_views *v, const tab_key_columns *k,
-                             const bool *linked, const bool *refers, const uint32_t *key, tab_arena *a,
-                             tab_key_set **ret, size_t *ret_n, tab_error *err)
+bool tab_key_set_search_new(const tab_engine *e, const tab_views *v, const tab_key_columns *k,
+                            const tab_keys *single, tab_arena *a, tab_key_set_search *s)
 {
-    search s = { e, v, k, linked, refers, key };
+    size_t columns = k->at[v->n];
+    *s = (tab_key_set_search){ .e = e,
+                               .v = v,
+                               .k = k,
+                               .single = single,
+                               .linked = tab_arena_new_of(a, bool, v->n * v->n),
+                               .refers = tab_arena_new_of(a, double, columns),
+                               .key = tab_arena_new_of(a, uint32_t, columns) };
+    if (s->linked == NULL || s->refers == NULL || s->key == NULL)
+        return false;
+    for (size_t t = 0; t < v->n; t++)
+        for (size_t c = 0; c < v->table[t].cols; c++)
+            s->key[k->at[t] + c] = single->domain[t][c];
+    for (size_t i = 0; i < single->n; i++) {
+        const tab_reference *r = &single->ref[i];
+        if (r->p < HALF || !tab_reference_plain(r))
+            continue;
+        double *p = &s->refers[k->at[r->child_table] + r->child];
+        s->linked[r->child_table * v->n + r->parent_table] = true;
+        *p = fmax(*p, r->p);
+    }
+    return true;
+}
+
+tab_status tab_key_sets_candidates(const tab_key_set_search *s, tab_arena *a, tab_key_set **ret,
+                                   size_t *ret_n, tab_error *err)
+{
     found l = { 0 };
     parts w = { 0 };
-    size_t columns = k->at[v->n];
+    size_t columns = s->k->at[s->v->n];
     bool *held = tab_arena_new_of(a, bool, columns + 1), ok = held != NULL;
     for (int i = 0; i < TAB_KEY_WIDEST; i++) {
         w.part[i] = tab_arena_new_of(a, uint32_t, columns + 1);
         ok = ok && w.part[i] != NULL;
     }
     if (ok)
-        mark_held(&s, held);
-    for (size_t t = 0; ok && t < v->n && !tab_engine_cancelled(e); t++) {
+        mark_held(s, held);
+    for (size_t t = 0; ok && t < s->v->n && !tab_engine_cancelled(s->e); t++) {
         set_key own[MOST_KEYS];
-        size_t keys = keys_of(&s, t, held, own);
+        size_t keys = keys_of(s, t, held, own);
         for (size_t q = 0; ok && q < keys; q++)
-            ok = children_of(&s, &own[q], &w, &l);
+            ok = children_of(s, &own[q], &w, &l);
     }
-    size_t n = ok ? choose(&s, &l) : 0;
-    *ret = ok ? tab_arena_new_of(a, tab_key_set, n + 1) : NULL;
-    if (*ret != NULL && n > 0)
-        memcpy(*ret, l.x, n * sizeof *l.x);
-    *ret_n = n;
+    tab_key_sets_features(s, l.x, l.n);
+    *ret = ok ? tab_arena_new_of(a, tab_key_set, l.n + 1) : NULL;
+    if (*ret != NULL && l.n > 0)
+        memcpy(*ret, l.x, l.n * sizeof *l.x);
+    *ret_n = l.n;
     free(l.x);
-    if (tab_engine_cancelled(e))
+    if (tab_engine_cancelled(s->e))
         return tab_fail(err, TAB_CANCELLED, "", "cancelled");
     return *ret != NULL ? TAB_OK : tab_no_memory(err);
+}
+
+tab_status tab_key_sets_find(const tab_engine *e, const tab_views *v, const tab_key_columns *k,
+                             const tab_keys *single, tab_arena *a, tab_key_set **ret, size_t *ret_n,
+                             tab_error *err)
+{
+    tab_key_set_search s;
+    if (!tab_key_set_search_new(e, v, k, single, a, &s))
+        return tab_no_memory(err);
+    TAB_TRY(tab_key_sets_candidates(&s, a, ret, ret_n, err));
+    *ret_n = tab_key_sets_choose(&s, tab_key_set_weights_shipped(), *ret, *ret_n);
+    return TAB_OK;
 }
 
 uint32_t *tab_key_set_rows(const tab_table_view *child, const uint32_t *c, const tab_table_view *parent,

@@ -282,8 +282,12 @@ size_t tab_ahead_errors(const tab_ahead_work *w, const tab_ahead_answers *at, si
             double out;
             tab_ahead_combine(&at[c], i, weight + c * TAB_AHEAD_MEMBERS, 1, false, &out);
             base[n] = (w->y[m->row] - (double)at[c].out[TAB_AHEAD_BASE * at[c].n + i]) / at[c].scale[i];
-            v[n++] = (tab_ahead_error){ (w->y[m->row] - out) / at[c].scale[i], distance_of(m), m->series,
-                                        (uint32_t)c, m->pos };
+            v[n++] = (tab_ahead_error){ (w->y[m->row] - out) / at[c].scale[i],
+                                        at[c].distance[i],
+                                        m->series,
+                                        (uint32_t)c,
+                                        m->pos,
+                                        m->tau };
         }
     return n;
 }
@@ -366,7 +370,7 @@ static bool judge(tab_ahead_work *w, const tab_ahead_answers *at, const double *
             double value = h->judged_value[j] = tab_ahead_back(w, out);
             for (size_t l = 0; l < TAB_LEVELS; l++)
                 h->judged_quantile[j * TAB_LEVELS + l] =
-                    tab_ahead_back(w, out + scale * tab_ahead_quantile(&b, distance_of(m), l));
+                    tab_ahead_back(w, out + scale * tab_ahead_quantile(&b, at[c].distance[i], l));
             double last = tab_ahead_back(w, (double)at[c].out[TAB_AHEAD_LAST * at[c].n + i]);
             bool in = truth >= h->judged_quantile[j * TAB_LEVELS + 1] &&
                       truth <= h->judged_quantile[j * TAB_LEVELS + TAB_LEVELS - 2];
@@ -390,12 +394,12 @@ static bool answer(tab_ahead_work *w, const tab_ahead_answers *z, const double *
             tab_ahead_combine(z, i, weight, heat, true, h->probability + m->row * k);
             continue;
         }
-        double out, scale = z->scale[i], spread = scale * tab_ahead_deviation(b, distance_of(m));
+        double out, scale = z->scale[i], spread = scale * tab_ahead_deviation(b, z->distance[i]);
         double off[TAB_LEVELS], at[TAB_LEVELS];
         tab_ahead_combine(z, i, weight, 1, false, &out);
         h->value[m->row] = tab_ahead_back(w, out);
         for (size_t l = 0; l < TAB_LEVELS; l++)
-            off[l] = scale * tab_ahead_quantile(b, distance_of(m), l);
+            off[l] = scale * tab_ahead_quantile(b, z->distance[i], l);
         tab_ahead_reach(z, i, out, off, at);
         for (size_t l = 0; l < TAB_LEVELS; l++)
             h->quantile[m->row * TAB_LEVELS + l] = tab_ahead_back(w, at[l]);

@@ -327,8 +327,7 @@ bool tab_ahead_close(tab_ahead_view *c, double tau, size_t horizon)
     return true;
 }
 
-/* Steps from the last row of the moment's series up to it. */
-static double steps_of(const tab_ahead_view *c, const tab_moment *m)
+double tab_ahead_steps(const tab_ahead_view *c, const tab_moment *m)
 {
     uint32_t before = tab_history_row(c->h[0], m->series, m->tau);
     return m->pos - (before == TAB_NULL ? m->tau : c->pos[before]);
@@ -338,7 +337,7 @@ static double steps_of(const tab_ahead_view *c, const tab_moment *m)
 static float closed_at(const tab_ahead_view *c, const tab_moment *m)
 {
     const float *v = c->closed + m->series * c->horizon;
-    double step = steps_of(c, m), most = (double)c->horizon;
+    double step = tab_ahead_steps(c, m), most = (double)c->horizon;
     if (step <= most)
         return v[step < 1 ? 0 : (size_t)step - 1];
     double length = c->h[0]->seasons > 0 ? c->h[0]->season[0] : 1;
@@ -369,7 +368,7 @@ static bool closed(tab_ahead_view *c, float *out)
         for (size_t i = 0; i < c->asked; i++) {
             const tab_moment *m = &c->moment[c->n + i];
             if (m->tau >= next && m->tau <= next && m->series < series)
-                most = fmax(most, steps_of(c, m));
+                most = fmax(most, tab_ahead_steps(c, m));
         }
         bool ok = tab_ahead_close(c, next, (size_t)fmin(most, LONGEST));
         for (size_t i = 0; ok && i < c->asked; i++) {
@@ -421,6 +420,14 @@ static void hold(tab_ahead_answers *r, size_t i, double far)
     }
 }
 
+/* A level that is the mean of n values is off by its own error, too: by 1 / n of their variance. The last value
+ * alone is not such a mean. */
+static double level_error(const tab_ahead_view *c, const tab_moment *m)
+{
+    size_t n = c->base == TAB_PAST_LAST ? 0 : tab_history_rows(c->h[0], m->series, m->tau);
+    return n > 0 ? sqrt(1 + 1 / (double)n) : 1;
+}
+
 /* Numbers: changes against the best simple forecast, values, and simple forecasts. */
 static bool answer_numbers(tab_ahead_view *c, tab_ahead_answers *r)
 {
@@ -449,7 +456,8 @@ static bool answer_numbers(tab_ahead_view *c, tab_ahead_answers *r)
         size_t s = m->series < series ? m->series : series;
         bool none = s == series || isnan(simple[0]); /* no past of its own */
         double own = (double)out[TAB_AHEAD_PLAIN][i];
-        r->scale[i] = c->scale[s] * c->place[tab_ahead_place(c->h[0], m->pos)];
+        r->scale[i] = c->scale[s] * c->place[tab_ahead_place(c->h[0], m->pos)] * level_error(c, m);
+        r->distance[i] = tab_ahead_steps(c, m);
         out[TAB_AHEAD_BASE][i] = (float)(none ? own : simple[c->base]);
         out[TAB_AHEAD_LAST][i] = (float)(none ? own : simple[TAB_PAST_LAST]);
         out[TAB_AHEAD_MEAN][i] = (float)(none ? own : simple[TAB_PAST_MEAN]);
@@ -521,6 +529,7 @@ bool tab_ahead_room(tab_arena *a, const tab_ahead_task *t, const tab_moment *m, 
     ret->out = tab_arena_new_of(a, float, members *n *outputs + 1);
     ret->scale = tab_arena_new_of(a, double, n + 1);
     ret->moved = tab_arena_new_of(a, double, n + 1);
+    ret->distance = tab_arena_new_of(a, double, n + 1);
     return !tab_arena_full(a);
 }
 

@@ -63,9 +63,9 @@ typedef struct {
 
 /* An error in its series' scale, at a distance. */
 typedef struct {
-    double error, distance;
+    double error, distance; /* from the last row that its series has */
     uint32_t series, origin;
-    double pos;
+    double pos, tau;
 } tab_ahead_error;
 
 /* The answers of the members at one cut. */
@@ -74,9 +74,10 @@ typedef struct {
     const tab_moment *moment; /* (n) */
     float *out;               /* (members)(n, outputs): values as learned, or log-probabilities */
     bool has[TAB_AHEAD_MEMBERS];
-    double *scale;                  /* (n) of the row's series */
-    double *moved;                  /* (n) the value, should a level that just moved stay; NaN: none did */
-    tab_ahead_error *past;          /* (pasts) of the best simple forecast at all times before the cut */
+    double *scale;         /* (n) of the row's series */
+    double *distance;      /* (n) from the last row of its series that is known, where bands are read */
+    double *moved;         /* (n) the value, should a level that just moved stay; NaN: none did */
+    tab_ahead_error *past; /* (pasts) of the best simple forecast at all times before the cut */
     size_t pasts, past_rows, spans; /* of so many rows; spans of the longest distance that they fall in */
 } tab_ahead_answers;
 
@@ -121,6 +122,8 @@ void tab_ahead_simple(tab_ahead_view *c, size_t n);
 bool tab_ahead_look_back(tab_ahead_view *c);
 /* The errors of the best simple forecast at all times, and c->moved, which they tell. False: memory. */
 bool tab_ahead_past_errors(tab_ahead_view *c, tab_ahead_answers *ret);
+/* Steps from the last row of the moment's series that is known at it. */
+double tab_ahead_steps(const tab_ahead_view *c, const tab_moment *m);
 /* The place of a time in the first period; 0 where there is none. */
 size_t tab_ahead_place(const tab_history *h, double pos);
 

@@ -8,8 +8,9 @@
 #include "services/inference/engine/predict/ahead_parts.h"
 
 /* MOST: examples. FEW: rows below which each stands at several distances. SHRINK and PLACE_ROWS: rows that
- * what is said of a series, or of a place in the period, weighs against all. By hand. */
-enum { MOST = 10000, FEW = 1500, COPIES = 3 };
+ * what is said of a series, or of a place in the period, weighs against all. MANY: values that tell how a
+ * series varies, and series that tell how unlike they are. By hand. */
+enum { MOST = 10000, FEW = 1500, COPIES = 3, MANY = 8 };
 static const double SHRINK = 3, PLACE_ROWS = 10;
 /* OFTEN: runs of errors before the last that tell how far one is off. OFF: how many times the farthest of
  * them the last one is where the level may have moved. By hand (decision 0447). */
@@ -109,6 +110,41 @@ static double scales(tab_ahead_view *c, size_t k, const double *unit, double *sc
     return rows > 0 ? loss / rows : (double)INFINITY;
 }
 
+/* The rows of a series up to the cut. */
+static size_t rows_of(const tab_ahead_view *c, size_t s)
+{
+    const tab_history *h = c->h[0];
+    size_t from = h->from[s], to = from;
+    while (to < h->from[s + 1] && h->pos[to] <= c->cut)
+        to++;
+    return to - from;
+}
+
+/* The logarithm of a deviation of n values varies by 1 / 2 (n - 1) about what it is of, and that of series by
+ * what is left. The variation of each is drawn to the mean of all as these two have it (empirical Bayes):
+ * three values hardly tell, and say too little of it. */
+static void draw_units(const tab_ahead_view *c, double *unit, double mean)
+{
+    size_t series = c->h[0]->series;
+    double between = 0, chance = 0, n = 0;
+    for (size_t s = 0; s < series; s++) {
+        double rows = (double)rows_of(c, s), off = unit[s] > 0 ? log(unit[s]) - mean : 0;
+        if (rows < MANY || !(unit[s] > 0))
+            continue;
+        between += off * off, chance += 1 / (2 * (rows - 1)), n++;
+    }
+    if (n < MANY) /* too few to tell how unlike series are */
+        return;
+    between = fmax(0, (between - chance) / n);
+    for (size_t s = 0; s < series; s++) {
+        double rows = (double)rows_of(c, s), own = rows > 1 ? 1 / (2 * (rows - 1)) : 0;
+        if (rows < 2 || rows >= MANY || !(unit[s] > 0))
+            continue;
+        double full = log(unit[s] * rows / (rows - 1));
+        unit[s] = exp(mean + (full - mean) * between / (between + own));
+    }
+}
+
 /* The variation of each series: the mean absolute change from row to row, or deviation from its mean. */
 static void variations(tab_ahead_view *c, double *unit)
 {
@@ -129,6 +165,7 @@ static void variations(tab_ahead_view *c, double *unit)
         n += unit[s] > 0;
     }
     double typical = n > 0 ? exp(all / n) : 1;
+    draw_units(c, unit, n > 0 ? all / n : 0);
     for (size_t s = 0; s <= h->series; s++)
         unit[s] = s < h->series && unit[s] > 0 ? unit[s] : typical;
     double sum = 0, rows = 0;
@@ -281,7 +318,11 @@ bool tab_ahead_past_errors(tab_ahead_view *c, tab_ahead_answers *ret)
         ret->past_rows += seen != m->row; /* a row stands at several distances, one after the other */
         seen = m->row;
         ret->past[ret->pasts++] = (tab_ahead_error){ fmax(-TAB_AHEAD_FAR, fmin(TAB_AHEAD_FAR, off)),
-                                                     m->pos - m->tau, m->series, origin, m->pos };
+                                                     tab_ahead_steps(c, m),
+                                                     m->series,
+                                                     origin,
+                                                     m->pos,
+                                                     m->tau };
     }
     ret->spans = (size_t)last + 1;
     return ret->past != NULL && levels_moved(c, ret->past, ret->pasts);

@@ -1,12 +1,14 @@
 /* In which regime a served row is asked, for fitted.c. Rows beyond the fitted range of times or numbers are
  * marked. Those beyond the times are answered by later.c, which knows what other numbers lose that move with
- * time; where the past is too short for that, and beyond a number's range, answers stay as they are and their
- * intervals widen as if the target might move by its own spread while the number, or time, moves by its range
- * (decision 0294). */
+ * time; where the past is too short for that, and beyond a number's range, answers of numbers stay as they
+ * are and their intervals widen as if the target might move by its own spread while the number, or time,
+ * moves by its range, or as far as the straight line through both (decisions 0294, 0473). Classes are drawn
+ * to their shares as far as they follow the number within its range: no fitted row says what lies beyond. */
 #include <math.h>
 
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/predict/fitted_parts.h"
+#include "services/inference/engine/predict/follows.h"
 #include "services/inference/engine/predict/hot_deck.h"
 
 /* A number within a tenth of the range beyond its ends is no news; farther than FARTHEST ranges counts as
@@ -26,6 +28,36 @@ double tab_beyond_range(double least, double most, double x)
 {
     tab_fitted_column c = { .least = least, .most = most };
     return distance(&c, x, false);
+}
+
+bool tab_beyond_of(const tab_fitted *f, const double *x, double least, double most, double *ret)
+{
+    bool classes = f->task == TAB_TASK_CLASSIFICATION;
+    double follows = 0, sd = 0;
+    if (!tab_follows(x, classes ? f->label : NULL, classes ? NULL : f->y, f->rows, f->classes, &follows, &sd))
+        return false;
+    *ret = classes ? follows : sd > 0 ? fmax(1, follows * (most - least) / sd) : 1;
+    return true;
+}
+
+bool tab_beyond_fit(const tab_profile *p, tab_fitted *f)
+{
+    bool ok = true;
+    for (size_t c = 0; ok && c < f->cols; c++) {
+        tab_fitted_column *own = &f->column[c];
+        if (p->col[c].number != NULL && own->most > own->least)
+            ok = tab_beyond_of(f, p->col[c].number, own->least, own->most, &own->beyond);
+    }
+    return ok;
+}
+
+/* What row r is answered by, `off` ranges beyond a column. */
+static void doubt_row(const tab_fitted_column *c, double off, size_t r, tab_scoring *ret)
+{
+    if (ret->left != NULL)
+        ret->left[r] = fminf(ret->left[r], (float)(1 - c->beyond));
+    off *= c->beyond;
+    ret->beyond[r] += (float)(off * off);
 }
 
 /* The sentence for a column. NULL: the arena is full. */
@@ -73,8 +105,8 @@ static bool mark_levels(tab_arena *a, const tab_fitted *f, tab_scoring *ret, uin
     return true;
 }
 
-/* One column's rows that lie beyond what was fitted: their regime, and what their squared errors grow by.
- * True: there is one that is to be doubted by this column. */
+/* One column's rows that lie beyond what was fitted: their regime, and how far they are doubted. True: there
+ * is one that is to be doubted by this column. */
 static bool read_column(const tab_fitted *f, size_t c, const double *number, tab_scoring *ret,
                         uint32_t *regime, uint32_t *doubt)
 {
@@ -86,16 +118,16 @@ static bool read_column(const tab_fitted *f, size_t c, const double *number, tab
         if (regime[r] == TAB_REGIME_ALIKE)
             regime[r] = TAB_REGIME_OUT_OF_RANGE;
         if (regime[r] != TAB_REGIME_LATER)
-            ret->beyond[r] += (float)(d * d);
+            doubt_row(&f->column[c], d, r, ret);
         if (doubt[r] == 0)
             doubt[r] = (uint32_t)ret->m->n_doubts + 1, any = true;
     }
     return any;
 }
 
-/* Rows after all labelled ones, as read_column. */
-static bool read_times(const tab_fitted *f, const tab_values *values, tab_scoring *ret, uint32_t *regime,
-                       uint32_t *doubt)
+/* Rows after all labelled ones, by the column `time`, as read_column. */
+static bool read_times(const tab_fitted *f, size_t time, const tab_values *values, tab_scoring *ret,
+                       uint32_t *regime, uint32_t *doubt)
 {
     const tab_clock *k = &f->clock;
     const double *number = k->s == NULL ? values[f->split.time].number : NULL;
@@ -110,7 +142,8 @@ static bool read_times(const tab_fitted *f, const tab_values *values, tab_scorin
             continue;
         regime[r] = TAB_REGIME_LATER;
         ret->later += f->later != NULL;
-        ret->beyond[r] += f->later != NULL ? 0 : (float)fmin(d * d, FARTHEST * FARTHEST);
+        if (f->later == NULL)
+            doubt_row(&f->column[time], fmin(d, FARTHEST), r, ret);
         doubt[r] = (uint32_t)ret->m->n_doubts + 1, any = true;
     }
     return any;
@@ -134,7 +167,7 @@ bool tab_beyond_read(tab_arena *a, const tab_fitted *f, const tab_values *values
         return false;
     /* the times first: what other numbers lose that move with them is in what answers later rows */
     size_t time = f->clock.s != NULL ? f->clock.s->time[0] : f->split.time;
-    if (time < f->cols && read_times(f, values, ret, regime, doubt) &&
+    if (time < f->cols && read_times(f, time, values, ret, regime, doubt) &&
         (m->doubts[m->n_doubts++] = words(a, &f->column[time], true)) == NULL)
         return false;
     for (size_t c = 0; c < f->cols; c++) {

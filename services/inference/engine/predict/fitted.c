@@ -186,7 +186,8 @@ static tab_status fit_models(const tab_engine *e, const tab_profile *p, const ta
     }
     tab_split_score(f);
     f->twins = tab_twins_fit(&f->problem, f->stack);
-    if (!tab_hot_deck_fit(f) || !fit_groups(p, f) || !tab_new_levels(e, p, o->served, f) || !tab_few_seen(f))
+    if (!tab_hot_deck_fit(f) || !fit_groups(p, f) || !tab_new_levels(e, p, o->served, f) ||
+        !tab_few_seen(f) || !tab_beyond_fit(p, f))
         return out_of_memory(e, err);
     return tab_fit_ahead(e, p, use, o->served, f, err);
 }

@@ -21,6 +21,7 @@ typedef struct {
     bool made;          /* of linked tables */
     bool told;          /* it tells when a row is, or of which series: it is read where it is there */
     double least, most; /* of numbers and times; NaN: none */
+    double beyond;      /* what is not known beyond them: tab_beyond_of */
 } tab_fitted_column;
 
 struct tab_fitted {
@@ -73,6 +74,14 @@ double tab_target_value(const tab_fitted *f, double y); /* back to the target's 
  * be of its column's type is an error. */
 tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *t, bool strict,
                             tab_values **ret, tab_error *err) TAB_CHECKED;
+
+/* What is not known of rows beyond the range of the numbers x (rows), which goes from least to most: of
+ * numbers how many of their deviations they may move by while x moves by its range, at least one, or as far
+ * as the straight line through both; of classes the share of what is told of others, which is how far they
+ * follow x (beyond.c). False: memory. */
+bool tab_beyond_of(const tab_fitted *f, const double *x, double least, double most, double *ret) TAB_CHECKED;
+/* The same of each column, for rows that will be served. False: memory. */
+bool tab_beyond_fit(const tab_profile *p, tab_fitted *f) TAB_CHECKED;
 
 /* Says of each row of a request whether it lies beyond what was fitted, and by how much its squared error
  * grows (beyond.c). values (cols). False: the arena is full. */

@@ -26,7 +26,18 @@ enum {
     TAB_PAST_SLOPED, /* the line and the mean deviation from it of this place in the last periods */
     TAB_PAST_BY_SEASON
 };
+enum { TAB_PAST_PLACES = 96 }; /* of a period that is pooled */
 enum { TAB_PAST_MOST = TAB_PAST_PLAIN + TAB_SEASONS * TAB_PAST_BY_SEASON };
+
+/* A period's deviations from the mean about them, by place in it, over all series and over each: sums, and
+ * what a mean divides them by, which is their number or, of those in proportion to the level, its squares. */
+typedef struct {
+    bool relative;
+    size_t places, known; /* series with a whole period */
+    double *all;          /* (places, 2); NULL: the period is too long */
+    uint32_t *slot;       /* (series) among the known; TAB_NULL: none */
+    double *own;          /* (known, places, 2) */
+} tab_wave;
 
 typedef struct {
     size_t series, rows;
@@ -37,7 +48,8 @@ typedef struct {
     double *line[3];          /* (rows + 1) sums of x, x x and x y, x the steps since the series' first row */
     double *last, *smooth[2]; /* (rows) the mean of the rows of one time; smoothed up to it */
     double season[TAB_SEASONS];
-    size_t seasons, kinds; /* simple forecasts */
+    size_t seasons, kinds;      /* simple forecasts */
+    tab_wave wave[TAB_SEASONS]; /* of each period */
 } tab_history;
 
 /* y (rows): NaN where a row is no part of the past. pos (rows): times in steps. NULL: the arena is full. */
@@ -45,9 +57,12 @@ tab_history *tab_history_new(tab_arena *a, const tab_series *s, const double *po
                              size_t rows);
 
 /* The simple forecasts (kinds) of `pos` from the rows of a series up to `tau`; those that cannot be made are
- * the last value. Gives how many rows there were: 0, nothing is written. */
+ * the last value or, of a period that the series has not lived through, its level and the season of the
+ * others. Gives how many rows there were: 0, nothing is written. */
 size_t tab_history_read(const tab_history *h, uint32_t series, double pos, double tau, double *out);
 
+/* How many rows of the series there are up to tau. */
+size_t tab_history_rows(const tab_history *h, uint32_t series, double tau);
 /* The last row of the series up to tau, as a row of the table; TAB_NULL: none. */
 uint32_t tab_history_row(const tab_history *h, uint32_t series, double tau);
 #endif

@@ -49,7 +49,7 @@ static bool pick(tab_arena *a, const tab_ahead_work *w, const tab_ahead_answers 
         return false;
     memcpy(ret->has, of->has, sizeof ret->has);
     for (size_t i = 0; i < n; i++) {
-        ret->scale[i] = of->scale[at[i]];
+        ret->scale[i] = of->scale[at[i]], ret->distance[i] = of->distance[at[i]];
         for (size_t j = 0; j < of->members; j++)
             memcpy(ret->out + (j * n + i) * of->outputs, of->out + (j * of->n + at[i]) * of->outputs,
                    of->outputs * sizeof *ret->out);
@@ -68,7 +68,7 @@ static size_t by_moments(tab_ahead_error *v, size_t n)
     } seen[MOMENTS];
     size_t origins = 0;
     for (size_t i = 0; i < n; i++) {
-        double tau = v[i].pos - v[i].distance;
+        double tau = v[i].tau;
         size_t k = 0;
         while (k < origins && (seen[k].cut != v[i].origin || fabs(seen[k].tau - tau) > 1e-6))
             k++;
@@ -88,7 +88,7 @@ static bool pick_past(tab_arena *a, const tab_ahead_answers *of, double after, d
     *ret = (tab_ahead_answers){ .spans = of->spans,
                                 .past = tab_arena_new_of(a, tab_ahead_error, of->pasts + 1) };
     for (size_t i = 0; ret->past != NULL && i < of->pasts; i++)
-        if (of->past[i].distance > after && of->past[i].distance <= upto)
+        if (of->past[i].pos - of->past[i].tau > after && of->past[i].pos - of->past[i].tau <= upto)
             ret->past[ret->pasts++] = of->past[i];
     ret->past_rows = ret->pasts < of->past_rows ? ret->pasts : of->past_rows;
     return ret->past != NULL;
@@ -321,6 +321,16 @@ tab_status tab_later_fit(const tab_engine *e, tab_arena *a, const tab_ahead_task
 
 /* ---- in few bytes ---------------------------------------------------------------------------- */
 
+static void pack_wave(tab_pack *p, tab_wave *w, size_t series)
+{
+    size_t places = tab_pack_count(p, w->places, TAB_PAST_PLACES), own = 0;
+    if (__builtin_mul_overflow(w->known, 2 * places, &own))
+        tab_pack_refuse(p);
+    TAB_PACK(p, w->all, 2 * places);
+    TAB_PACK(p, w->slot, series);
+    TAB_PACK(p, w->own, own);
+}
+
 static void pack_history(tab_pack *p, void *each, const void *context)
 {
     (void)context;
@@ -335,6 +345,8 @@ static void pack_history(tab_pack *p, void *each, const void *context)
         TAB_PACK(p, h->line[k], h->rows + 1);
     for (size_t k = 0; k < 2; k++)
         TAB_PACK(p, h->smooth[k], h->rows);
+    for (size_t k = 0; k < TAB_SEASONS; k++)
+        pack_wave(p, &h->wave[k], h->series);
 }
 
 /* context: how many series there are. */
@@ -465,9 +477,9 @@ static void write_number(const tab_later *l, const tab_ahead_answers *z, size_t 
         double out;
         tab_ahead_combine(z, i, r[k]->weight, 1, false, &out);
         at += share[k] * out;
-        sd += share[k] * z->scale[i] * tab_ahead_deviation(&r[k]->bands, d);
+        sd += share[k] * z->scale[i] * tab_ahead_deviation(&r[k]->bands, z->distance[i]);
         for (size_t q = 0; q < TAB_LEVELS; q++)
-            off[q] += share[k] * z->scale[i] * tab_ahead_quantile(&r[k]->bands, d, q);
+            off[q] += share[k] * z->scale[i] * tab_ahead_quantile(&r[k]->bands, z->distance[i], q);
     }
     double reach[TAB_LEVELS];
     tab_ahead_reach(z, i, at, off, reach);

@@ -7,18 +7,19 @@
 #include <stdlib.h>
 
 #include "common/base/hash.h"
+#include "services/inference/engine/features/missingness.h"
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/predict/fitted_parts.h"
 
-/* CHANCE: how often some column of a table without a shift is taken for one. Of rows that mostly come later,
- * columns known in the past alone are read from there (ahead.h). NAMED: columns that a reason names. */
-static const double CHANCE = 0.001, MOSTLY = 0.5;
+/* MOSTLY: of rows that mostly come later, columns known in the past alone are read from there (ahead.h).
+ * NAMED: columns that a reason names. */
+static const double MOSTLY = 0.5;
 enum { NAMED = 3 };
 
 typedef struct {
     size_t column;
-    double known, asked; /* the shares that are empty */
-    double *number;      /* (rows) as they are to be fitted; NULL where the profile has none */
+    tab_gap_count of;
+    double *number; /* (rows) as they are to be fitted; NULL where the profile has none */
     uint32_t *code;
 } shifted;
 
@@ -32,27 +33,14 @@ static bool lacks(const tab_column_profile *c, size_t row)
     return c->number != NULL ? isnan(c->number[row]) : c->code == NULL || c->code[row] == TAB_NULL;
 }
 
-/* n times the divergence of a share from another, in nats. */
-static double divergence(double n, double share, double other)
-{
-    double in = share > 0 ? share * log(share / other) : 0;
-    return n * (in + (share < 1 ? (1 - share) * log((1 - share) / (1 - other)) : 0));
-}
-
-/* Whether a column is empty in more of the asked rows, by the likelihood ratio; its logarithm's tail is at
- * most that of one degree of freedom, which exp(-x) bounds. */
-static bool differs(const tab_column_profile *c, const bool *asked, size_t rows, double least, shifted *ret)
+/* Whether a column is empty in more of the asked rows. */
+static bool differs(const tab_column_profile *c, const bool *asked, size_t rows, size_t columns, shifted *ret)
 {
     size_t n[2] = { 0 }, gaps[2] = { 0 };
     for (size_t r = 0; r < rows; r++)
         n[asked[r]]++, gaps[asked[r]] += lacks(c, r);
-    if (n[0] == 0 || n[1] == 0 || gaps[1] == 0)
-        return false;
-    double all = (double)(gaps[0] + gaps[1]) / (double)rows;
-    ret->known = (double)gaps[0] / (double)n[0];
-    ret->asked = (double)gaps[1] / (double)n[1];
-    return ret->asked > ret->known &&
-           divergence((double)n[0], ret->known, all) + divergence((double)n[1], ret->asked, all) > least;
+    ret->of = (tab_gap_count){ n[0], gaps[0], n[1], gaps[1] };
+    return tab_gaps_differ(&ret->of, columns);
 }
 
 static int by_key(const void *a, const void *b)
@@ -89,7 +77,7 @@ static bool blank(const tab_profile *p, const bool *asked, const uint64_t *key, 
 {
     tab_column_profile *c = &p->col[s->column];
     size_t rows = p->table->rows;
-    double thin = (s->asked - s->known) / (s->asked * (1 - s->known));
+    double thin = tab_gaps_thin(&s->of);
     tab_str name = c->column->name;
     uint64_t named = tab_fnv1a(TAB_FNV1A, name.p, name.n);
     s->number = c->number == NULL ? NULL : tab_arena_new_of(a, double, rows + 1);
@@ -114,7 +102,9 @@ static char *words(tab_arena *a, const tab_profile *p, const shifted *s, size_t 
     for (size_t i = 0; all != NULL && i < n && i < NAMED; i++)
         all = tab_arena_printf(
             a, "%s%s`%.*s` is empty in %.0f %% of the rows to be answered and %.0f %% of the others", all,
-            i > 0 ? ", " : "", TAB_STR(p->col[s[i].column].column->name), 100 * s[i].asked, 100 * s[i].known);
+            i > 0 ? ", " : "", TAB_STR(p->col[s[i].column].column->name),
+            100.0 * (double)s[i].of.asked_gaps / (double)s[i].of.asked,
+            100.0 * (double)s[i].of.known_gaps / (double)s[i].of.known);
     if (all != NULL && n > NAMED)
         all = tab_arena_printf(a, "%s, and %zu more columns are alike", all, n - NAMED);
     return all;
@@ -150,14 +140,14 @@ tab_status tab_missing_shift(const tab_profile *p, bool *use, tab_fitted *f, con
         return TAB_OK;
     shifted *s = tab_arena_new_of(a, shifted, used + 1);
     for (size_t c = 0; s != NULL && c < cols; c++)
-        if (use[c] && differs(&p->col[c], asked, rows, log((double)used / CHANCE), &s[n]))
+        if (use[c] && differs(&p->col[c], asked, rows, used, &s[n]))
             s[n++].column = c;
     if (s == NULL)
         return tab_no_memory(err);
     if (n > 0)
         TAB_TRY(mostly_later(p, f->target, asked, &later, err));
     for (size_t i = later ? 0 : n; i < n;)
-        if (s[i].asked >= 1)
+        if (s[i].of.asked_gaps == s[i].of.asked)
             s[i] = s[--n];
         else
             i++;
@@ -176,7 +166,7 @@ tab_status tab_missing_shift(const tab_profile *p, bool *use, tab_fitted *f, con
         if (!blank(p, asked, key, of, open, a, &s[i]))
             return tab_no_memory(err);
         c->number = s[i].number, c->code = s[i].code;
-        use[s[i].column] = s[i].asked < 1;
+        use[s[i].column] = s[i].of.asked_gaps < s[i].of.asked;
     }
     *own = *p;
     own->col = col;

@@ -8,7 +8,6 @@
 #include "common/base/order.h"
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/predict/fitted_parts.h"
-#include "services/inference/engine/predict/follows.h"
 
 /* What stands, before earlier cuts, for the fitted model, which is more: the cheapest base. */
 static const char PLAIN[] = "base-1";
@@ -166,16 +165,15 @@ static bool drifted(const tab_asked *asked, size_t rows, const double *x, double
     return true;
 }
 
-/* Marks the asked rows with a number out of the range of the labelled rows. Numbers may move by their own
- * spread while it moves by its range, or as far as the straight line through both; of classes that part is
- * not known which they follow it in. Later rows are judged by rows after earlier cuts, and are out of range
- * where they lie farther out than these did. False: the arena is full, or memory. */
+/* Marks the asked rows with a number out of the range of the labelled rows. Later rows are judged by rows after
+ * earlier cuts, and are out of range where they lie farther out than these did. False: the arena is full, or
+ * memory. */
 static bool mark_far(const tab_profile *p, const bool *asked, tab_fitted *f)
 {
     f->far = tab_arena_new_of(f->arena, float, f->rows + 1);
     for (size_t c = 0; f->far != NULL && c < f->cols; c++) {
         const double *x = p->col[c].number;
-        double least = (double)NAN, most = (double)NAN, line = -1, sd = 0, drift = -1;
+        double least = (double)NAN, most = (double)NAN, unknown = -1, drift = -1;
         if (!f->column[c].used || x == NULL || p->col[c].type != TAB_NUMERIC)
             continue;
         for (size_t r = 0; r < f->rows; r++)
@@ -188,13 +186,11 @@ static bool mark_far(const tab_profile *p, const bool *asked, tab_fitted *f)
                 return false;
             if (!(d > 0) || (later && d <= drift))
                 continue;
-            if (line < 0 && !tab_follows(x, f->task == TAB_TASK_CLASSIFICATION ? f->label : NULL,
-                                         f->task == TAB_TASK_CLASSIFICATION ? NULL : f->y, f->rows,
-                                         f->classes, &line, &sd))
+            if (unknown < 0 && !tab_beyond_of(f, x, least, most, &unknown))
                 return false;
-            double moves = sd > 0 ? fmax(1, line * (most - least) / sd) * d : d;
+            double moves = unknown * d;
             if (f->task == TAB_TASK_CLASSIFICATION)
-                f->far[r] = fmaxf(f->far[r], (float)line);
+                f->far[r] = fmaxf(f->far[r], (float)unknown);
             else
                 f->far[r] += (float)(moves * moves);
             if (f->asked.of[r] == TAB_REGIME_ALIKE) {

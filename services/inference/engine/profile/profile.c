@@ -63,20 +63,26 @@ static bool proven_key(const tab_staged *c, const tab_column_profile *p)
     return p->role_confidence >= 0.5 && p->distinct == p->present && met >= COLLISIONS;
 }
 
-/* Stage 2: the column in its table, and its typed view. */
-static void decide_one(void *ctx, size_t i)
+/* Stage 2: the column in its table. */
+static void place_one(void *ctx, size_t i)
 {
     job *j = ctx;
     tab_staged *c = j->staged[i];
-    tab_reading *r = c->reading;
     float x[TAB_STAGE2_INPUTS], z[TAB_ROLES];
     tab_stage2_inputs((const tab_staged *const *)j->staged, j->table->cols, i, j->all, j->sector, x, z);
     tab_stage2_apply(x, z, c->p2);
     tab_restrict_roles(c, c->p2);
     tab_deny_keys(c, c->p2);
     tab_weigh_numbers(c, c->p2);
+    tab_hear_identity(c, c->p2);
+}
 
-    /* from here on only the typed profile is written */
+/* Its role, type and typed view. */
+static void decide_one(void *ctx, size_t i)
+{
+    job *j = ctx;
+    const tab_staged *c = j->staged[i];
+    tab_reading *r = c->reading;
     tab_column_profile *p = &j->col[i];
     *p = (tab_column_profile){ .index = i, .column = &j->table->col[i] };
     p->present = r->rows - r->nulls;
@@ -85,15 +91,13 @@ static void decide_one(void *ctx, size_t i)
     p->role = tab_pick_role(c, c->p2);
     p->role_confidence = (double)c->p2[p->role];
     p->type = tab_role_type(p->role, p->distinct, p->present);
-    /* The probability of a type is the sum over its roles, and so is that of personal data. */
-    double pii = 0, type = 0;
-    for (int q = 0; q < TAB_ROLES; q++) {
-        pii += tab_role_pii[q] != 0 ? (double)c->p2[q] : 0;
+    /* The probability of a type is the sum over its roles. */
+    double type = 0;
+    for (int q = 0; q < TAB_ROLES; q++)
         type += tab_role_type(q, p->distinct, p->present) == p->type ? (double)c->p2[q] : 0;
-    }
     p->type_confidence = fmin(1, type);
-    p->pii_confidence = fmin(1, pii);
-    p->pii = pii >= PII_FROM;
+    p->pii_confidence = tab_personal(c, c->p2);
+    p->pii = p->pii_confidence >= PII_FROM;
     /* What may be a person is treated as a name would be: never imputed, never a target. */
     p->identifying =
         tab_role_identifying[p->role] != 0 || (p->pii && tab_role_kinds[p->role] != TAB_KIND_NUM);
@@ -156,6 +160,10 @@ tab_status tab_profile_table(const tab_engine *e, const tab_table *t, tab_profil
     tab_linear_apply(tab_model_sector(), x, z, j.sector);
 
     tab_stage2_sum((const tab_staged *const *)j.staged, t->cols, j.all);
+    tab_engine_for(e, t->cols, place_one, &j);
+    if (tab_engine_cancelled(e))
+        return tab_fail(err, TAB_CANCELLED, "", "cancelled");
+    tab_agree_items(j.staged, t->cols);
     tab_engine_for(e, t->cols, decide_one, &j);
     if (tab_engine_cancelled(e))
         return tab_fail(err, TAB_CANCELLED, "", "cancelled");

@@ -1,5 +1,5 @@
-/* Rows that are asked beyond all numbers that were given: nothing that is given says what is there, and no
- * answer is sure of it. */
+/* Rows that are asked, or served, beyond all numbers that were given: nothing that is given says what is
+ * there, and no answer is sure of it. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,6 +8,7 @@
 #include "common/files/csv/csv.h"
 #include "services/inference/engine/bundle.h"
 #include "services/inference/engine/features/mix.h"
+#include "services/inference/engine/predict/fitted.h"
 
 enum { ROWS = 600 };
 
@@ -21,8 +22,8 @@ static double noise(size_t row)
     return tab_unit(tab_mix2(row, 4)) - 0.5;
 }
 
-/* The answers for the rows of more than seven: all of them lack the target. */
-static const Tabella__Prediction *beyond(tab_arena *a, bool classes)
+/* The rows of at least the least size and less than the most; those of more than seven lack the target. */
+static const tab_table *table(tab_arena *a, double least, double most, bool classes)
 {
     char *csv = NULL;
     size_t n = 0;
@@ -30,6 +31,8 @@ static const Tabella__Prediction *beyond(tab_arena *a, bool classes)
     fputs("size,flag,target\n", f);
     for (size_t r = 0; r < ROWS; r++) {
         double x = size(r);
+        if (x < least || x >= most)
+            continue;
         fprintf(f, "%.3f,%d,", x, tab_mix2(r, 5) % 2 == 0);
         if (x <= 7 && classes)
             fputs(x < 3 ? "small" : "middle", f);
@@ -39,14 +42,21 @@ static const Tabella__Prediction *beyond(tab_arena *a, bool classes)
     }
     fclose(f);
     const tab_table *t;
+    cr_assert_eq(tab_csv_read(a, tab_arena_copy(a, (tab_str){ csv, n }), TAB_S("t"), &t, NULL, NULL), TAB_OK);
+    free(csv);
+    return t;
+}
+
+/* The answers for the rows of more than seven. */
+static const Tabella__Prediction *beyond(tab_arena *a, bool classes)
+{
+    const tab_table *t = table(a, 0, 10, classes);
     Tabella__Bundle *b = NULL;
     tab_engine e = { .arena = a };
     tab_run_options o = TAB_RUN_DEFAULTS;
     o.target = TAB_TARGET_COLUMN;
     o.target_column = TAB_S("target");
-    cr_assert_eq(tab_csv_read(a, tab_arena_copy(a, (tab_str){ csv, n }), TAB_S("t"), &t, NULL, NULL), TAB_OK);
     cr_assert_eq(tab_engine_run(&e, &t, 1, &o, &b, NULL), TAB_OK);
-    free(csv);
     return b->prediction;
 }
 
@@ -119,4 +129,53 @@ Test(beyond, later_rows_in_another_unit_are_not_sure)
     double said = sure_of_later(1), pounds = sure_of_later(2.2046);
     cr_expect_gt(said, 0.8);
     cr_expect_lt(pounds, 0.7, "said %g, half of them are right", pounds);
+}
+
+/* The served answers of rows from a size on to another, by those up to seven. */
+static const Tabella__Results *served(tab_arena *a, double least, double most, bool classes)
+{
+    tab_engine e = { .arena = a };
+    tab_profile *p = NULL;
+    Tabella__Prediction *m = NULL;
+    TAB_AUTO(tab_fitted) *f = NULL;
+    tab_fit_options o = { .target = 2,
+                          .task = classes ? TAB_TASK_CLASSIFICATION : TAB_TASK_REGRESSION,
+                          .served = true };
+    cr_assert_eq(tab_profile_table(&e, table(a, 0, 7, classes), &p, NULL), TAB_OK);
+    cr_assert_eq(tab_fit(&e, p, &o, &f, NULL), TAB_OK);
+    cr_assert_eq(tab_score(&e, f, table(a, least, most, classes), false, &m, NULL), TAB_OK);
+    return m->results;
+}
+
+/* The mean probability of the answered of two classes. */
+static double sureness(const Tabella__Results *r)
+{
+    double sure = 0;
+    for (size_t i = 0; i < r->n_row; i++)
+        sure += fmax(r->probabilities[2 * i], r->probabilities[2 * i + 1]) / (double)r->n_row;
+    return sure;
+}
+
+Test(beyond, served_classes_are_not_sure_and_those_within_are)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)4 << 30);
+    double out = sureness(served(a, 8, 10, true)), in = sureness(served(a, 4, 7, true));
+    cr_expect(out < 0.8, "said %g beyond, none is right", out);
+    cr_expect(in > 0.95, "said %g within, all are right", in);
+}
+
+Test(beyond, served_intervals_are_as_wide_as_the_line_goes)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)4 << 30);
+    const Tabella__Results *r = served(a, 8, 10, false);
+    size_t row = 0, held = 0, levels = r->n_quantiles / r->n_row;
+    for (size_t k = 0; k < ROWS; k++) {
+        if (size(k) < 8)
+            continue;
+        const double *q = r->quantiles + row++ * levels;
+        double truth = 3 * size(k) + noise(k);
+        held += q[1] <= truth && truth <= q[5];
+    }
+    cr_assert(row == r->n_row && row > 50);
+    cr_expect((double)held / (double)row > 0.7, "%zu of %zu hold", held, row);
 }

@@ -85,7 +85,7 @@ Test(joint, fills_what_follows_and_never_reads_the_cell_itself)
         tab_data view;
         cr_assert(tab_encode_without(a, enc, data, target, ROWS, &own, &view));
         size_t was = own.n;
-        cr_assert(tab_joint_complete(&e, a, j, target, NULL, 0, NULL, &own, &view));
+        cr_assert(tab_joint_complete(&e, a, j, target, NULL, 0, NULL, NULL, &own, &view));
         cr_assert_eq(own.n, was + 1, "a number has one coordinate");
         double given[2][ROWS], guess[2][ROWS];
         size_t n[2] = { 0, 0 };
@@ -233,7 +233,7 @@ Test(joint, takes_earlier_fills_only_where_the_asked_cell_is_missing)
     tab_encoder own;
     tab_data view;
     cr_assert(tab_encode_without(a, enc, data, 2, ROWS, &own, &view));
-    cr_assert(tab_joint_complete(&e, a, j, 2, &filled, 1, NULL, &own, &view));
+    cr_assert(tab_joint_complete(&e, a, j, 2, &filled, 1, NULL, NULL, &own, &view));
     size_t f = 0, taken = 0;
     while (own.f[f].source != 0)
         f++;
@@ -269,8 +269,8 @@ Test(joint, completes_picked_rows_as_among_all)
     cr_assert(tab_encode_without(a, enc, data, 2, ROWS, &own, &view));
     tab_data *some = tab_encode_pick(a, &own, &view, at, picked);
     cr_assert_not_null(some);
-    cr_assert(tab_joint_complete(&e, a, j, 2, &filled, 1, NULL, &whole_enc, &whole));
-    cr_assert(tab_joint_complete(&e, a, j, 2, &filled, 1, at, &own, some));
+    cr_assert(tab_joint_complete(&e, a, j, 2, &filled, 1, NULL, NULL, &whole_enc, &whole));
+    cr_assert(tab_joint_complete(&e, a, j, 2, &filled, 1, at, NULL, &own, some));
     cr_assert_eq(own.n, whole_enc.n);
     cr_assert_eq(some->rows, picked);
     for (size_t i = 0; i < picked; i++) {

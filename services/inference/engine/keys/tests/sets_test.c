@@ -6,6 +6,7 @@
 
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/keys/plan.h"
+#include "services/inference/engine/keys/sets.h"
 
 enum { ORDERS = 200, LINES = 5, SHIPMENTS = 400, EMPLOYEES = 150, CELL = 32 };
 
@@ -196,6 +197,61 @@ Test(key_pairs, values_that_are_held_one_by_one_are_no_pair)
     find(&w);
     cr_expect_null(pair_of(&w, 1));
     end(&w);
+}
+
+/* Row i of a grid of shops and weeks of which three in ten are not there. */
+static void shop_week(uint32_t i, uint32_t *shop, uint32_t *week)
+{
+    enum { WEEKS = 40 };
+    uint32_t at = 0;
+    for (;; at++)
+        if (draw(at, 50, 10) >= 3 && i-- == 0)
+            break;
+    *shop = at / WEEKS;
+    *week = at % WEEKS;
+}
+
+/* What each shop sold in a week, and what it should have sold: of most of the same weeks. */
+static void sales_cell(uint32_t r, size_t c, char out[CELL])
+{
+    uint32_t shop, week;
+    shop_week(r, &shop, &week);
+    snprintf(out, CELL, "%u", c == 0 ? 100 + shop : c == 1 ? 1 + week : draw(r, 51, 5000));
+}
+
+static void target_cell(uint32_t r, size_t c, char out[CELL])
+{
+    uint32_t shop, week;
+    shop_week(r + r / 9, &shop, &week);
+    snprintf(out, CELL, "%u", c == 0 ? 100 + shop : c == 1 ? 1 + week : draw(r, 52, 5000));
+}
+
+Test(key_pairs, two_facts_of_the_same_shops_and_weeks_are_no_sure_reference)
+{
+    world w = { .arena = tab_arena_new(SIZE_MAX / 2) };
+    add(&w, "sales", 700, 3, sales_cell);
+    add(&w, "targets", 600, 3, target_cell);
+    find(&w);
+    for (size_t i = 0; i < w.plan.keys.n; i++)
+        if (w.plan.keys.ref[i].also > 0)
+            cr_expect_lt(w.plan.keys.ref[i].p, 0.95, "%.3f", w.plan.keys.ref[i].p);
+    end(&w);
+}
+
+Test(key_pairs, what_chance_may_hold_is_not_sure_whatever_else_speaks_for_it)
+{
+    /* p = 1 / (1 + ways exp(-told / 3)), where the features are sure */
+    static const struct {
+        double told;
+        uint32_t ways;
+        double want;
+    } cases[] = { { 3, 1, 0.731058578630 }, { 3, 10, 0.213730271520 }, { 30, 1, 0.999954602131 } };
+    const double sure[TAB_KEY_SET_FEATURES + 1] = { [TAB_KEY_SET_FEATURES] = 50 };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tab_key_set x = { .n = 2, .told = cases[i].told, .ways = cases[i].ways };
+        cr_expect_float_eq(tab_key_set_p(&x, sure), cases[i].want, 1e-9, "case %zu: %.12f", i,
+                           tab_key_set_p(&x, sure));
+    }
 }
 
 Test(key_within, an_employees_manager_is_an_employee)

@@ -310,9 +310,9 @@ static bool all_digits(const char *c, size_t n)
     return n == 0;
 }
 
-/* SNOMED CT identifiers (release file specification, appendix D): 6 to 18 digits, two before the last that
- * say "concept", and Verhoeff's check digit (1969) by the dihedral group of order ten. */
-static bool snomed(const squeezed *q)
+/* Verhoeff 1969: the digits, turned by their places, multiply to the unit of the dihedral group of order
+ * ten. */
+bool tab_verhoeff(const char *d, size_t n)
 {
     static const char times[10][11] = {
         "0123456789", "1234067895", "2340178956", "3401289567", "4012395678",
@@ -321,12 +321,17 @@ static bool snomed(const squeezed *q)
     static const char turned[8][11] = { "0123456789", "1576283094", "5803796142", "8916043527",
                                         "9453126870", "4286573901", "2793806415", "7046913258" };
     int c = 0;
-    if (!q->digits || q->n < 6 || q->n > 18 || q->c[0] == '0' || q->c[q->n - 2] != '0' ||
-        q->c[q->n - 3] > '1')
-        return false;
-    for (size_t i = 0; i < q->n; i++)
-        c = times[c][turned[i % 8][q->c[q->n - 1 - i] - '0'] - '0'] - '0';
+    for (size_t i = 0; i < n; i++)
+        c = times[c][turned[i % 8][d[n - 1 - i] - '0'] - '0'] - '0';
     return c == 0;
+}
+
+/* SNOMED CT identifiers (release file specification, appendix D): 6 to 18 digits, two before the last that
+ * say "concept", and Verhoeff's check digit. */
+static bool snomed(const squeezed *q)
+{
+    return q->digits && q->n >= 6 && q->n <= 18 && q->c[0] != '0' && q->c[q->n - 2] == '0' &&
+           q->c[q->n - 3] <= '1' && tab_verhoeff(q->c, q->n);
 }
 
 /* Prescription codes of the British National Formulary: chapter, section, paragraph and subparagraph in

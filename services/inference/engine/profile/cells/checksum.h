@@ -35,4 +35,7 @@ typedef enum {
 
 /* The tests that the trimmed text passes, one bit each. Linear in its length. */
 uint64_t tab_checks_of(tab_str s);
+
+/* Whether Verhoeff's check digit is right over the n digits at d. */
+bool tab_verhoeff(const char *d, size_t n);
 #endif

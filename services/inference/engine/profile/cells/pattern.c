@@ -7,6 +7,7 @@
 #include "services/inference/engine/lexicon/lexicon.h"
 #include "services/inference/engine/profile/cells/ascii.h"
 #include "services/inference/engine/profile/cells/checksum.h"
+#include "services/inference/engine/profile/cells/street.h"
 
 /* Whether the last label is a top-level domain of IANA's list (lexicon/tld.txt). */
 static bool known_tld(tab_str s)
@@ -426,67 +427,48 @@ static bool plate_form(tab_str s)
     return false;
 }
 
-/* Whether the word ends so: "Hauptstraße". */
-static bool ends_with(tab_str w, const char *end)
+/* A telephone number with its country in front: a plus, and 9 to 15 digits in groups of two at least. */
+static bool phone_abroad(tab_str s)
 {
-    size_t n = strlen(end);
-    return w.n >= n && memcmp(w.p + w.n - n, end, n) == 0;
+    size_t digits = 0, run = 0;
+    for (size_t i = 1; i < s.n; i++) {
+        if (digit(s.p[i])) {
+            digits++;
+            run++;
+            continue;
+        }
+        if (memchr(" -.()", s.p[i], 5) == NULL || (run == 0 && i > 1 && s.p[i] != '('))
+            break;
+        run = 0;
+    }
+    return s.n > 1 && (digit(s.p[1]) || s.p[1] == '(') && digits >= 9 && digits <= 15;
 }
 
-/* A house number and a word for street, in the languages that put one there: "12 Hill Rd", "Am Ring 4",
- * "Via Roma, 3". */
-static bool street(tab_str s)
+/* Mail addresses and numbers are looked for at their marks, an @ and a +, so that a text without either costs
+ * one look at its bytes. */
+bool tab_holds_contact(tab_str s)
 {
-    static const char *const words[] = {
-        "street", "st",       "road",    "rd",       "avenue",   "ave",     "av",        "avda",    "drive",
-        "dr",     "lane",     "ln",      "court",    "ct",       "blvd",    "boulevard", "way",     "terrace",
-        "square", "sq",       "close",   "crescent", "parkway",  "pkwy",    "hwy",       "highway", "place",
-        "pl",     "circle",   "cir",     "trail",    "row",      "gardens", "grove",     "mews",    "rue",
-        "chemin", "impasse",  "quai",    "allée",    "via",      "viale",   "piazza",    "corso",   "strada",
-        "vicolo", "contrada", "rotonda", "borgo",    "calle",    "c/",      "avenida",   "plaza",   "paseo",
-        "camino", "ronda",    "rua",     "r",        "travessa", "largo",   "ul",        "ulica",   "al",
-        "os",     "jl",       "jalan",   "gg",       "nagar",    "marg",    "cad",       "sok",     "sk",
-        "mah",    "cd",       "utca",    "ulice",    "ул",       "пр",      "пер",       "бул",     "наб"
-    };
-    static const char *const ends[] = { "straße", "strasse", "str",  "weg",    "platz", "allee", "gasse",
-                                        "ring",   "damm",    "ufer", "straat", "laan",  "plein", "gatan",
-                                        "vägen",  "gade",    "vej",  "gata",   "veien", "katu",  "tie" };
-    /* Chinese and Japanese write no blanks: block, street and number marks */
-    static const char *const marks[] = { "丁目", "番号", "路", "街", "町", "号", "로 ", "길 " };
-    bool number = false, word = false, letters = false;
-    if (s.n < 6 || s.n > 120)
+    static const char ends[] = " \t\r\n<>()[]{},;:|\"/";
+    if (s.n < 20 || memchr(s.p, ' ', s.n) == NULL)
         return false;
-    /* Texts without a letter are turned away first: they are most of the cells with digits. */
-    for (size_t i = 0; i < s.n && !letters; i++)
-        letters = letter(s.p[i]) || (unsigned char)s.p[i] >= 0x80;
-    if (!letters)
-        return false;
-    letters = false;
-    /* word by word: a number of up to five digits, and a word for street or one that ends so */
-    for (size_t i = 0; i < s.n;) {
-        char buf[40];
-        size_t n = 0, digits = 0;
-        while (i < s.n && memchr(" ,.;#\n()", s.p[i], 9) != NULL)
-            i++;
-        for (; i < s.n && memchr(" ,.;#\n()", s.p[i], 9) == NULL; i++)
-            if (n < sizeof buf) {
-                char c = s.p[i];
-                digits += digit(c);
-                buf[n++] = upper(c) ? (char)(c | 32) : c;
-            }
-        tab_str w = { buf, n };
-        /* "12b" is a house number as well */
-        number |= digits > 0 && digits <= 5 && n <= 9;
-        letters |= digits == 0 && n > 2;
-        for (size_t k = 0; !word && digits == 0 && k < sizeof words / sizeof *words; k++)
-            word = n > 0 && w.p[0] == words[k][0] && tab_str_is(w, words[k]);
-        for (size_t k = 0; !word && digits == 0 && n > 5 && k < sizeof ends / sizeof *ends; k++)
-            word = memchr("esmzrgtnjuia", w.p[n - 1], 12) != NULL && ends_with(w, ends[k]);
+    for (size_t i = 0; i + 1 < s.n; i++) {
+        if (s.p[i] == '+' && (i == 0 || strchr(ends, s.p[i - 1]) != NULL) &&
+            phone_abroad((tab_str){ s.p + i, s.n - i }))
+            return true;
+        if (s.p[i] != '@')
+            continue;
+        size_t from = i, to = i;
+        while (from > 0 && strchr(ends, s.p[from - 1]) == NULL)
+            from--;
+        while (to < s.n && strchr(ends, s.p[to]) == NULL)
+            to++;
+        while (to > i &&
+               (s.p[to - 1] == '.' || s.p[to - 1] == '\'' || s.p[to - 1] == '!' || s.p[to - 1] == '?'))
+            to--;
+        if (to - from < s.n && email((tab_str){ s.p + from, to - from }))
+            return true;
     }
-    /* scripts without blanks: the mark may stand anywhere in the text */
-    for (size_t k = 0; number && !word && k < sizeof marks / sizeof *marks; k++)
-        word = letters = memmem(s.p, s.n, marks[k], strlen(marks[k])) != NULL;
-    return number && word && letters;
+    return false;
 }
 
 /* One pass notes which marks the text holds, so that most tests need not run. */
@@ -523,6 +505,7 @@ uint64_t tab_patterns_of(tab_str s, bool *any_digit)
     *any_digit = numeral;
     if (!numeral)
         return r;
+    SET(STREET, tab_is_street(s));
     SET(HEX_COLOR, template_of(s, "#HHHHHH") || template_of(s, "#HHH"));
     SET(RANGE, range(s));
     SET(PHONE, phone(s));
@@ -531,7 +514,6 @@ uint64_t tab_patterns_of(tab_str s, bool *any_digit)
     SET(ICD10, icd10(s));
     SET(PLATE, plate(s));
     SET(PLATE_FORM, plate_form(s));
-    SET(STREET, street(s));
     SET(DOI, doi(s));
     SET(CRYPTO, crypto(s));
     SET(HEX_DIGEST, hex_run(s));

@@ -10,6 +10,8 @@
 
 #include <stdlib.h>
 
+#include "services/inference/engine/profile/cells/pattern.h"
+
 /* ---- gathering over the sampled distinct values ---------------------------------------------- */
 
 /* A value's template: runs of letters, digits and others, "Aa0-". */
@@ -113,7 +115,7 @@ static void characters(tab_str s, gather *g)
     static const char marks[] = "-./:,_@#()'&";
     double letters = 0, digits = 0, upper = 0, blanks = 0, n = 0;
     unsigned seen = 0;
-    size_t tokens = 0;
+    size_t tokens = 0, ascii = 0;
     bool in_token = false, title = true;
     for (size_t i = 0; i < s.n; i++) {
         unsigned char c = (unsigned char)s.p[i];
@@ -134,6 +136,7 @@ static void characters(tab_str s, gather *g)
         if (up || low || c >= 0x80) {
             letters++;
             upper += up;
+            ascii += c < 0x80;
         } else if (c >= '0' && c <= '9') {
             digits++;
         } else {
@@ -142,6 +145,7 @@ static void characters(tab_str s, gather *g)
                 seen |= 1u << (m - marks);
         }
     }
+    g->beyond_ascii += digits == 0 && letters > 2 * (double)ascii;
     g->len += n;
     g->len2 += n * n;
     g->min_len = fmin(g->min_len, n);
@@ -192,6 +196,7 @@ typedef struct {
     size_t numbers, dates;
     uint64_t shape[TAB_SAMPLE], exact[TAB_SAMPLE]; /* hashed shapes of the values that are looked at */
     size_t shapes;
+    tab_identity identity;
     double cells; /* of all sampled values, marks among them */
     double bools; /* cells that read as yes or no */
     char decimal;
@@ -293,6 +298,8 @@ static void look_at(sampled *q, tab_str t, double w, tab_features *f)
     read_time(q, t, &x, plain, w);
     for (uint64_t m = tab_checks_of(t); m != 0; m &= m - 1)
         g->check[__builtin_ctzll(m)]++;
+    tab_identity_show(&q->identity, t);
+    f->contacts += tab_holds_contact(t);
     if (!plain || x.leading_zero) {
         g->month += tab_month_name(t) > 0;
         g->weekday += tab_weekday_name(t) > 0;
@@ -487,6 +494,8 @@ void tab_features_of(const tab_summary *s, tab_features *f)
         put(&c, share(g->token[i], g->values));
     for (int i = 0; i < TAB_CHECK_COUNT; i++) /* values that pass each test of checksum.h */
         put(&c, f->check[i] = share(g->check[i], g->values));
+    tab_identity_weigh(&q.identity, f->identity);
+    f->beyond_ascii = share(g->beyond_ascii, g->values);
 
     scale_grams(f->gram);
     /* Evidence over a column grows with its logarithm: one long list of cars is not thirty of them. Where the

@@ -10,6 +10,7 @@
 
 #include "services/inference/engine/lexicon/lexicon.h"
 #include "services/inference/engine/profile/cells/checksum.h"
+#include "services/inference/engine/profile/cells/identity.h"
 #include "services/inference/engine/profile/features/column_summary.h"
 #include "services/inference/engine/sector/sectors.h"
 
@@ -27,9 +28,12 @@ typedef struct {
     float gram[TAB_GRAMS];
     float sector[TAB_SECTORS];
     /* What the rules and the table pass need in plain. */
-    double present, distinct, marks; /* marks: cells like "?" */
-    double check[TAB_CHECK_COUNT];   /* share of distinct non-mark values that pass */
-    size_t values;                   /* distinct non-mark values looked at */
+    double present, distinct, marks;     /* marks: cells like "?" */
+    double check[TAB_CHECK_COUNT];       /* share of distinct non-mark values that pass */
+    double identity[TAB_IDENTITY_KINDS]; /* what they prove by their check digits, tab_identity_weigh */
+    double beyond_ascii; /* share of values without a digit whose letters are mostly no ASCII */
+    double contacts;     /* values that hold a mail address or telephone number among words */
+    size_t values;       /* distinct non-mark values looked at */
     double number_share, date_share, clock_share, duration_share;
     double min, max, q50;
     bool fraction; /* numbers that are not all whole */

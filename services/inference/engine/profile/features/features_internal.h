@@ -19,7 +19,7 @@ typedef struct {
     double one_token, two_tokens, three_tokens, many_tokens;
     double starts_digit, ends_digit, starts_upper, all_upper, all_lower, title, mixed, all_digits,
         all_letters, long_text;
-    double lead_zero;
+    double lead_zero, beyond_ascii;
     double full[TAB_LISTS], token[TAB_LISTS], check[TAB_CHECK_COUNT];
     double month, weekday, first_given, last_family, sep_comma, sep_semicolon, sep_pipe, bracket, quote;
     uint64_t bool_pairs;

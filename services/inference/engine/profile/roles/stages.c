@@ -4,7 +4,7 @@
  *   tab_stage1_inputs ─> stage 1 ─> tab_restrict_roles
  *   tab_relate ─> tab_sector_inputs ─> sector
  *   tab_stage2_inputs ─> stage 2 ─> tab_restrict_roles ─> tab_deny_keys
- *     ─> tab_weigh_numbers ─> tab_pick_role */
+ *     ─> tab_weigh_numbers ─> tab_agree_items ─> tab_pick_role */
 #include "services/inference/engine/profile/roles/stages.h"
 
 #include <math.h>
@@ -441,6 +441,9 @@ static bool possible(const tab_staged *c, int role)
     if (f->present == 0 || role == TAB_ROLE_EMPTY)
         return (f->present == 0) == (role == TAB_ROLE_EMPTY);
     if (role == TAB_ROLE_ID && f->fraction)
+        return false;
+    /* keys and codes are written in ASCII, whatever the country */
+    if (f->beyond_ascii > 0.5 && (role == TAB_ROLE_ID || role == TAB_ROLE_CODE || role == TAB_ROLE_HASH))
         return false;
     if (role == TAB_ROLE_PHONE && !as_phones(f) && !(number && f->max < 1e13))
         return false;

@@ -55,6 +55,17 @@ void tab_deny_keys(const tab_staged *c, float *p);
  * before six are elapsed times: a correction of stage 2's answer (decision 0262). */
 void tab_weigh_numbers(const tab_staged *c, float *p);
 
+/* Columns side by side that answer on one scale are items of one questionnaire, and are of one role: each gets
+ * the mean of their answers (decision 0471). */
+void tab_agree_items(tab_staged *const *c, size_t n);
+/* Numbers of persons and companies prove themselves by their check digits: a correction of stage 2's answer
+ * (decision 0489). */
+void tab_hear_identity(const tab_staged *c, float *p);
+
+/* The probability that the column is personal data: of its personal roles together, or that texts of it hold
+ * addresses of mail or telephone numbers. */
+double tab_personal(const tab_staged *c, const float *p);
+
 /* The reported role: the likeliest one of the likeliest type, so that role and type agree. */
 int tab_pick_role(const tab_staged *c, const float *p);
 

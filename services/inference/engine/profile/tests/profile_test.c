@@ -180,6 +180,40 @@ Test(profile, calls_no_rate_and_no_counter_of_periods_a_key)
         cr_expect_not(p->col[k].identifying, "%d is %s", k, tab_role_names[p->col[k].role]);
 }
 
+/* Twenty items of one scale, to which people answer in unlike ways. */
+Test(profile, items_of_a_questionnaire_have_one_role)
+{
+    enum { ROWS = 400, ITEMS = 20, COLS = ITEMS + 2 };
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 28);
+    tab_builder *b[COLS];
+    tab_column c[COLS];
+    uint64_t s = 11;
+    for (int k = 0; k < COLS; k++)
+        b[k] = tab_builder_new(a, TAB_S("x"));
+    for (int i = 0; i < ROWS; i++)
+        for (int k = 0; k < COLS; k++) {
+            int x = 0;
+            for (int d = 0; d < 1 + k % 5; d++) { /* from even to narrow, around another middle each */
+                s = s * 6364136223846793005ULL + 1442695040888963407ULL;
+                x += (int)(s >> 33) % 6;
+            }
+            x = 1 + (x / (1 + k % 5) + k / 5) % 6;
+            x = i < 6 ? i + 1 : x; /* each point is somebody's answer */
+            tab_builder_number(b[k], k == 0 ? 5001 + i : k == COLS - 1 ? 18 + 7 * x + i % 7 : x);
+        }
+    for (int k = 0; k < COLS; k++)
+        cr_assert(tab_builder_finish(b[k], &c[k]));
+    tab_profile *p = profile_of(a, c, COLS, ROWS);
+    for (int k = 2; k <= ITEMS; k++)
+        cr_expect_eq(p->col[k].role, p->col[1].role, "item %d is %s, the first %s", k,
+                     tab_role_names[p->col[k].role], tab_role_names[p->col[1].role]);
+    cr_expect(p->col[1].role == TAB_ROLE_RATING || p->col[1].role == TAB_ROLE_CATEGORY ||
+                  p->col[1].role == TAB_ROLE_COUNT,
+              "%s", tab_role_names[p->col[1].role]);
+    cr_expect_neq(p->col[0].role, p->col[1].role);
+    cr_expect_neq(p->col[COLS - 1].role, p->col[1].role);
+}
+
 /* Decision 0165: of two columns of whole numbers that repeat, the one whose numbers people chose is no
  * key, however sure the models are; a column in even steps, or with all digits, is left to them. */
 Test(profile, denies_keys_that_end_as_prices_do)

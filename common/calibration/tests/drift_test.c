@@ -2,8 +2,8 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
+#include "common/calibration/drift.h"
 #include "proto/jobs.pb-c.h"
-#include "services/api/serve/drift.h"
 
 enum { BINS = 11, TRIALS = 4000 };
 
@@ -39,7 +39,7 @@ static size_t drifted(size_t pinned, size_t served, double shift, size_t columns
     for (size_t k = 0; k < TRIALS; k++) {
         draw(r, pinned, 0);
         draw(s, served, shift);
-        n += drift_tested(&c, columns).drifted;
+        n += tab_drift_tested(&c, columns).drifted;
     }
     return n;
 }
@@ -68,9 +68,9 @@ Test(drift, windows_are_taken_together)
     Tabella__DriftColumn c = TABELLA__DRIFT_COLUMN__INIT;
     c.n_pinned = c.n_served = 3;
     c.pinned = r, c.served = s;
-    cr_expect(drift_tested(&c, 1).drifted);
+    cr_expect(tab_drift_tested(&c, 1).drifted);
     c.n_before = 3, c.before = before;
-    drift_test t = drift_tested(&c, 1);
+    tab_drift_test t = tab_drift_tested(&c, 1);
     cr_expect_not(t.drifted);
     cr_expect_eq(t.served, 80);
     cr_expect_gt(t.p, 0.9);

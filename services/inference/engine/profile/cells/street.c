@@ -1,0 +1,129 @@
+/* See street.h. A text is read word by word, in small letters as far as they are ASCII. Words that stand alone
+ * are looked up by their first byte; those that grow together with the street's name by their ends; scripts
+ * without blanks have marks that stand anywhere. */
+#include "services/inference/engine/profile/cells/street.h"
+
+#include "services/inference/engine/profile/cells/ascii.h"
+
+/* Words for street, lane, square, quay and quarter, and how they are shortened, in the languages of Europe,
+ * the Americas and Asia; by their first byte, each between two blanks. */
+/* clang-format off */
+static const char *const words[256] = {
+    ['a'] = " al alameda aleea aleja allee alley allée av avda ave avenida avenue ",
+    ['b'] = " bd blvd borgo boulevard bul bulevar bulevardul bulvarı bulvár ",
+    ['c'] = " c/ cad cadde caddesi calea calle callejón calzada camino carrer carrera carretera "
+             "cct cd chemin cir circle circuit close contrada corso cours court cr cres crescent "
+             "ct ",
+    ['d'] = " dr drive ",
+    ['e'] = " esplanade ",
+    ['g'] = " gang gardens gasse gata gg grove ",
+    ['h'] = " highway hwy hẻm ",
+    ['i'] = " impasse ",
+    ['j'] = " jalan jl ",
+    ['k'] = " krt körút köz ",
+    ['l'] = " laan lane largo ln lorong ",
+    ['m'] = " mah mahallesi marg mews ",
+    ['n'] = " nagar ngõ nám námestie náměstí ",
+    ['o'] = " os osiedle ",
+    ['p'] = " parade parkway paseo passage pde phố piazza piazzale pkwy pl place plaza plein praça "
+             "prospekt ",
+    ['q'] = " quai quay ",
+    ['r'] = " r rambla rd road ronda rotonda row rua rue ",
+    ['s'] = " sk soi sok sokak sokağı sq square st str strada street ",
+    ['t'] = " tce ter terrace tie trail travessa trg tér třída ",
+    ['u'] = " u ul ulica ulice utca ",
+    ['v'] = " vei vej via viale vicolo väg vägen ",
+    ['w'] = " walk way ",
+    [0xc3] = " út útja ",
+    [0xc4] = " đường ",
+    [0xc5] = " šetalište ",
+    [0xce] = " Λεωφ Λεωφόρος Οδός Πλ Πλατεία λεωφ λεωφόρος οδος οδός ",
+    [0xcf] = " πλ πλατεία ",
+    [0xd0] = " Алл Бул Бульвар Вул Наб Пер Пл Пр Просп Проспект Туп Ул Улица алл аллея бул бульв "
+             "бульвар вул вулиця ж.к жк майдан наб набережная пер переулок пл площа площадь пр "
+             "пр-кт пр-т пров провулок проезд просп проспект ",
+    [0xd1] = " туп тупик ул улица ш шосе шоссе ",
+    [0xd7] = " דרך סמטת רח' רחוב שד' שדרות ",
+    [0xd8] = " بلوار حي خیابان شارع طريق ",
+    [0xd9] = " میدان ",
+    [0xda] = " کوچه ",
+    [0xe0] = " गली चौक नगर मार्ग मोहल्ला रोड सड़क ซอย ถนน ",
+};
+/* clang-format on */
+
+/* Ends of one word that is the street's whole name. */
+static const char *const ends[] = { "straße", "strasse", "str",  "weg",    "platz",  "allee", "gasse",
+                                    "ring",   "damm",    "ufer", "steig",  "straat", "laan",  "plein",
+                                    "gracht", "kade",    "dijk", "singel", "gatan",  "vägen", "backen",
+                                    "gränd",  "stigen",  "gade", "vej",    "stræde", "gata",  "veien",
+                                    "vegen",  "katu",    "tie",  "kuja",   "polku",  "kaari" };
+/* The last bytes of these, so that most words are not compared. */
+static const char last_bytes[] = "aedgimnrtuzjoy";
+
+/* Where no blanks are written: street, road, lane, block, number, village. */
+static const char *const marks[] = { "丁目", "番地", "番号", "路",  "街",  "町", "号",  "號", "巷",
+                                     "弄",   "大道", "로 ",  "길 ", "ถนน", "ถ.", "ซอย", "ซ.", "หมู่" };
+
+static bool is_word(tab_str w)
+{
+    const char *all = words[(unsigned char)w.p[0]];
+    for (const char *at = all; at != NULL && *at != 0;) {
+        /* all begins with a blank, and one follows each word */
+        const char *end = strchr(++at, ' ');
+        if (end == NULL)
+            return false;
+        if ((size_t)(end - at) == w.n && memcmp(at, w.p, w.n) == 0)
+            return true;
+        at = end;
+    }
+    return false;
+}
+
+static bool ends_so(tab_str w)
+{
+    if (w.n <= 5 || strchr(last_bytes, w.p[w.n - 1]) == NULL)
+        return false;
+    for (size_t k = 0; k < sizeof ends / sizeof *ends; k++) {
+        size_t n = strlen(ends[k]);
+        if (w.n > n && memcmp(w.p + w.n - n, ends[k], n) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool between(char c)
+{
+    return memchr(" ,.;#\n()", c, 9) != NULL;
+}
+
+bool tab_is_street(tab_str s)
+{
+    bool letters = false, word = false, number = false, name = false;
+    if (s.n < 6 || s.n > 120)
+        return false;
+    /* texts without a letter are turned away first: they are most of the cells with digits */
+    for (size_t i = 0; i < s.n && !letters; i++)
+        letters = letter(s.p[i]) || (unsigned char)s.p[i] >= 0x80;
+    if (!letters)
+        return false;
+    for (size_t i = 0; i < s.n;) {
+        char buf[40];
+        size_t n = 0, digits = 0;
+        while (i < s.n && between(s.p[i]))
+            i++;
+        for (; i < s.n && !between(s.p[i]); i++)
+            if (n < sizeof buf) {
+                digits += digit(s.p[i]);
+                buf[n++] = upper(s.p[i]) ? (char)(s.p[i] | 32) : s.p[i];
+            }
+        tab_str w = { buf, n };
+        number |= digits > 0 && digits <= 5 && n <= 9; /* "12b" is a house number as well */
+        name |= digits == 0 && n > 2;
+        word = word || (digits == 0 && n > 0 && (is_word(w) || ends_so(w)));
+    }
+    /* scripts without blanks: mark and number stand anywhere */
+    for (size_t k = 0; !word && k < sizeof marks / sizeof *marks; k++)
+        if (memmem(s.p, s.n, marks[k], strlen(marks[k])) != NULL)
+            return true;
+    return number && word && name;
+}

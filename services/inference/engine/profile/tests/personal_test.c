@@ -1,0 +1,144 @@
+/* What tells persons besides numbers of their own: addresses and names in the languages and scripts of many
+ * countries, and ways to reach somebody that stand within texts. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+#include "services/inference/engine/profile/cells/pattern.h"
+#include "services/inference/engine/profile/cells/street.h"
+#include "services/inference/engine/profile/roles/roles.h"
+
+Test(street, reads_addresses_of_many_languages)
+{
+    static const char *const whole[] = {
+        "12 Hill Rd",       "Lindenstraße 4",     "Parkring 4",         "Via Roma, 3",
+        "12 bis, rue Cler", "Calle Mayor, 5",     "Rua Augusta, 100",   "ul. Długa 7/3",
+        "Storgatan 12",     "Nørregade 5, 2",     "Karl Johans gata 8", "Mannerheimintie 3 A 2",
+        "nám. Svobody 8",   "Kossuth utca 12.",   "Str. Lungă nr. 4",   "Bağdat Cad. No:12",
+        "ул. Ленина, д. 5", "вул. Шевченка, 5",   "бул. Витоша 10",     "Λεωφ. Αθηνών 12",
+        "شارع التحرير 12",  "רחוב הרצל 8",        "12/4 मार्ग नेहरू",      "18/1 ถ.สุขุมวิท",
+        "12 đường Lê Lợi",  "Jl. Sudirman No. 3", "테헤란로 152 ",      "南京路100号",
+        "港区芝公園4丁目2", "No. 5, 中山路12號",
+    };
+    static const char *const none[] = { "LAWSON STREET", "Ring of Kerry",  "12 of 14 parts",  "A4-113",
+                                        "Order 100000",  "2019-05-31",     "stored 12 items", "Dlouhá 12",
+                                        "Mustang V8",    "December, 2015", "Class 4 of 12" };
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        cr_expect(tab_is_street(tab_str_of(whole[i])), "%s is one", whole[i]);
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        cr_expect_not(tab_is_street(tab_str_of(none[i])), "%s is none", none[i]);
+}
+
+Test(contacts, are_found_within_texts_and_nowhere_else)
+{
+    static const struct {
+        const char *text;
+        bool want;
+    } cases[] = {
+        { "Call Anna at +49 170 1234567 tomorrow", true },
+        { "mail bob@example.com, please, or phone", true },
+        { "<anna.b@example.org> asked again today", true },
+        { "+49 (0)170 123 45 67 rings from nine to five", true },
+        { "see a+b +12 for more than this one thing", false },
+        { "no contact here @ all but long enough text", false },
+        { "weights +12.5 -3.25 +1.75 of all the samples", false },
+        { "bob@example.com", false }, /* that is a column of mail addresses */
+        { "user@host is no address of the network at all", false },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        cr_expect_eq(tab_holds_contact(tab_str_of(cases[i].text)), cases[i].want, "%s", cases[i].text);
+}
+
+enum { ROWS = 60, MOST = 4 };
+
+/* A table of text columns, cell(column, row) written into a buffer. */
+static const tab_profile *profile_of(tab_arena *a, size_t cols, void (*cell)(size_t, size_t, char *, size_t))
+{
+    tab_column *c = tab_arena_new_of(a, tab_column, MOST);
+    tab_table *t = tab_arena_new_of(a, tab_table, 1);
+    tab_engine *e = tab_arena_new_of(a, tab_engine, 1);
+    tab_profile *p;
+    for (size_t k = 0; k < cols; k++) {
+        tab_builder *b = tab_builder_new(a, TAB_S("x"));
+        for (size_t i = 0; i < ROWS; i++) {
+            char v[160];
+            cell(k, i, v, sizeof v);
+            tab_builder_text(b, tab_arena_copy(a, tab_str_of(v)));
+        }
+        cr_assert(tab_builder_finish(b, &c[k]));
+    }
+    *t = (tab_table){ .id = TAB_S("t"), .rows = ROWS, .cols = cols, .col = c };
+    *e = (tab_engine){ .arena = a };
+    cr_assert_eq(tab_profile_table(e, t, &p, NULL), TAB_OK);
+    return p;
+}
+
+static void note(size_t k, size_t i, char *t, size_t n)
+{
+    static const char *const of[] = { "asked for an invoice of the last order",
+                                      "wants to change the delivery day",
+                                      "did not like the colour of the chair",
+                                      "came back with a broken handle",
+                                      "was told that the part is out of stock" };
+    static const char *const reach[] = { "mail anna.berg@example.org", "reach him at +44 7700 900123",
+                                         "write to j.doe@example.com" };
+    snprintf(t, n, "%zu customers, case %zu: %s", i % 7 + 2, i * 37 % 101, of[i * 3 % 5]);
+    if (k == 1 && i % 9 == 4)
+        snprintf(t + strlen(t), n - strlen(t), ", %s", reach[i % 3]);
+}
+
+Test(contacts, make_notes_personal_data)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 28);
+    const tab_profile *p = profile_of(a, 2, note);
+    cr_expect_not(p->col[0].pii, "notes that name nobody: %g", p->col[0].pii_confidence);
+    cr_expect(p->col[1].pii && p->col[1].pii_confidence > 0.99,
+              "a ninth of the notes says how to reach somebody: %g", p->col[1].pii_confidence);
+}
+
+/* Given names of one script, then family names; a name of each row is one of both. */
+static const struct {
+    const char *script, *given[6], *family[6];
+} scripts[] = {
+    { "Cyrillic",
+      { "Ольга", "Иван", "Мария", "Пётр", "Анна", "Дмитрий" },
+      { "Иванов", "Смирнова", "Петров", "Попова", "Соколов", "Морозова" } },
+    { "Greek",
+      { "Γιώργος", "Μαρία", "Νίκος", "Ελένη", "Κώστας", "Αικατερίνη" },
+      { "Παπαδόπουλος", "Γεωργίου", "Νικολάου", "Οικονόμου", "Δημητρίου", "Ιωάννου" } },
+    { "Bengali",
+      { "আরিফ", "নুসরাত", "করিম", "ফাতেমা", "সুমন", "তানিয়া" },
+      { "রহমান", "হোসেন", "চৌধুরী", "বেগম", "ইসলাম", "দাস" } },
+    { "Tamil",
+      { "அருண்", "கமலா", "குமார்", "மீனா", "ரவி", "லட்சுமி" },
+      { "ஆறுமுகம்", "கணேசன்", "சண்முகம்", "நடராஜன்", "மாணிக்கம்", "ராமசாமி" } },
+    { "Armenian",
+      { "Անահիտ", "Արամ", "Գայանե", "Դավիթ", "Լիլիթ", "Կարեն" },
+      { "Գրիգորյան", "Հակոբյան", "Սարգսյան", "Պետրոսյան", "Մկրտչյան", "Ավագյան" } },
+};
+static size_t script;
+
+static void person(size_t k, size_t i, char *t, size_t n)
+{
+    const char *given = scripts[script].given[i * 5 % 6], *family = scripts[script].family[(i / 6 + i) % 6];
+    if (k < 2)
+        snprintf(t, n, "%s", k == 0 ? given : family);
+    else if (k == 2)
+        snprintf(t, n, "%s %s", given, family);
+    else
+        snprintf(t, n, "%c-%zu", (char)('A' + i % 5), i * 37 % 101);
+}
+
+Test(names, are_read_in_other_scripts_and_are_no_keys)
+{
+    for (script = 0; script < sizeof scripts / sizeof *scripts; script++) {
+        TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 28);
+        const tab_profile *p = profile_of(a, MOST, person);
+        for (size_t k = 0; k < 3; k++) {
+            const char *role = tab_role_names[p->col[k].role];
+            cr_expect(strcmp(role, "id") != 0 && strcmp(role, "code") != 0, "%s, column %zu: %s",
+                      scripts[script].script, k, role);
+        }
+        cr_expect(p->col[2].pii, "whole names, %s: %s, %g", scripts[script].script,
+                  tab_role_names[p->col[2].role], p->col[2].pii_confidence);
+    }
+}
