@@ -50,26 +50,31 @@ typedef struct {
 } tab_mcp_tool;
 
 /* Answers' schemas: the API's documented bundle, whose members may be left out, and cells in doubt. */
-#define TAB_MCP_BUNDLE                                                                                            \
-    "{\"type\":\"object\",\"properties\":{\"tables\":{\"type\":\"array\",\"items\":{\"type\":\"object\","         \
-    "\"properties\":{\"id\":{\"type\":\"string\"},\"rows\":{\"type\":\"integer\"},\"column_profile\":{\"type\":"  \
-    "\"array\"}}}},\"cross_table_map\":{\"type\":[\"object\",\"null\"]},\"unified_rows\":{\"type\":"              \
-    "[\"object\",\"null\"]},\"imputation\":{\"type\":[\"object\",\"null\"]},\"target_selection\":{\"type\":"      \
-    "[\"object\",\"null\"]},\"task_selection\":{\"type\":[\"object\",\"null\"]},\"prediction\":{\"type\":"        \
-    "[\"object\",\"null\"],\"properties\":{\"task_type\":{\"type\":\"string\"},\"results\":{\"type\":\"array\"}," \
-    "\"missing_target_results\":{\"type\":\"array\"},\"forecast\":{\"type\":[\"object\",\"null\"]}}},"            \
-    "\"warnings\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}}}"
-#define TAB_MCP_SUSPECTS                                                                                 \
-    "{\"type\":\"object\",\"properties\":{\"items\":{\"type\":\"array\",\"items\":{\"type\":\"object\"," \
-    "\"properties\":{\"column\":{\"type\":\"string\"},\"kind\":{\"type\":\"string\"},\"confidence\":{"   \
-    "\"type\":\"number\"},\"reason\":{\"type\":\"string\"}}}}}}"
+/* clang-format off */
+#define TAB_MCP_MAYBE(name) "\"" name "\":{\"type\":[\"object\",\"null\"]},"
+#define TAB_MCP_LIST(name) "\"" name "\":{\"type\":\"array\"}"
+#define TAB_MCP_BUNDLE                                                                              \
+    "{\"type\":\"object\",\"properties\":{\"tables\":{\"type\":\"array\",\"items\":{\"type\":"      \
+    "\"object\",\"properties\":{\"id\":{\"type\":\"string\"},\"rows\":{\"type\":\"integer\"},"      \
+    TAB_MCP_LIST("column_profile") "}}},"                                                           \
+    TAB_MCP_MAYBE("cross_table_map") TAB_MCP_MAYBE("unified_rows") TAB_MCP_MAYBE("imputation")      \
+    TAB_MCP_MAYBE("target_selection") TAB_MCP_MAYBE("task_selection")                               \
+    "\"prediction\":{\"type\":[\"object\",\"null\"],\"properties\":{"                               \
+    "\"task_type\":{\"type\":\"string\"}," TAB_MCP_MAYBE("forecast")                                \
+    TAB_MCP_LIST("results") "," TAB_MCP_LIST("missing_target_results")                              \
+    "}},\"warnings\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}}}"
+#define TAB_MCP_DOUBTS(list)                                                                        \
+    "{\"type\":\"object\",\"properties\":{\"" list "\":{\"type\":\"array\",\"items\":{"             \
+    "\"type\":\"object\",\"properties\":{\"column\":{\"type\":\"string\"},\"kind\":{\"type\":"      \
+    "\"string\"},\"confidence\":{\"type\":\"number\"},\"reason\":{\"type\":\"string\"}}}}}}"
+/* clang-format on */
 
 /* The place of a version among those that are spoken, the stateless one first; -1: none of them. */
 int tab_mcp_version(const tab_json *v);
 /* The version that a request of the stateless form states; NULL: a legacy one. */
 const tab_json *tab_mcp_stated(const tab_mcp_message *m);
-/* {"jsonrpc", "id", "result": { ... the caller writes members, and the end of both. stateless: of a request that
- * states its version; its result says that it is complete. */
+/* {"jsonrpc", "id", "result": { ... the caller writes members, and the end of both. stateless: of a request
+ * that states its version; its result says that it is complete. */
 void tab_mcp_begin(tab_out *o, const tab_json *id, bool stateless);
 void tab_mcp_end(tab_out *o);
 

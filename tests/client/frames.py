@@ -7,6 +7,7 @@ import pathlib
 import tempfile
 
 from package import has
+from rest import raises
 import tabella
 from tabella import _arrow, _large
 from tabella._frames import TablesBody, cell, table_of, tables_of
@@ -358,3 +359,82 @@ def everything(check, client):
     arrow(check, client)
     large(check, client)
     stored(check, client)
+
+
+def random_frame(pandas, numpy, r):
+    """A frame of some columns of all types, with gaps, whose index has repetitions."""
+    n = int(r.integers(1, 90))
+    day = pandas.Timestamp("2020-01-01")
+    made = {
+        "float": lambda: numpy.round(r.normal(0, 1e3, n), int(r.integers(0, 6))),
+        "single": lambda: (r.normal(0, 1, n) * 10.0 ** r.integers(-30, 30)).astype("float32"),
+        "whole": lambda: r.integers(-(2**62), 2**62, n),
+        "small": lambda: r.integers(0, 200, n).astype("uint8"),
+        "gaps": lambda: pandas.array(r.integers(0, 99, n), dtype="Int32"),
+        "yes": lambda: r.random(n) < 0.5,
+        "kind": lambda: pandas.Categorical(r.choice(["a", "\u00e9t\u00e9", "c d"], n)),
+        "text": lambda: numpy.array([str(x) * int(x % 5) for x in r.integers(0, 10**6, n)], dtype=object),
+        "day": lambda: day + pandas.to_timedelta(r.integers(0, 900, n), "D"),
+        "at": lambda: day + pandas.to_timedelta(r.integers(0, 10**9, n), "ms"),
+        "zone": lambda: (day + pandas.to_timedelta(r.integers(0, 10**6, n), "s")).tz_localize("UTC"),
+        "took": lambda: pandas.to_timedelta(r.integers(0, 10**6, n), "ms"),
+        "date": lambda: [(day + pandas.Timedelta(days=int(d))).date() for d in r.integers(0, 900, n)],
+        "none": lambda: [None] * n,
+    }
+    names = list(r.choice(list(made), int(r.integers(1, len(made))), replace=False))
+    frame = pandas.DataFrame({name: made[name]() for name in names})
+    for name in names:
+        if name not in ("whole", "small", "yes") and r.random() < 0.5:
+            frame.loc[r.random(n) < 0.2, name] = None
+    frame.index = frame.index // 2
+    return frame
+
+
+def streams(check, local):
+    """Frames as Arrow streams in this process: the bundle of their JSON, whoever's frame it is."""
+    if not has("pandas", "pyarrow"):
+        return check.skip("Arrow streams", "pandas or pyarrow is not installed")
+    import numpy
+    import pandas
+    import pyarrow
+
+    from tabella import _local
+
+    streamed, r, unlike, used = _local.capsule_of, numpy.random.default_rng(7), [], 0
+
+    def answer(frame, by):
+        _local.capsule_of = by
+        try:
+            return local.run(frame, target=False).raw
+        finally:
+            _local.capsule_of = streamed
+
+    def counted(table):
+        nonlocal used
+        made = streamed(table)
+        used += made[0] is not None
+        return made
+
+    for i in range(40):
+        frame = random_frame(pandas, numpy, r)
+        arrow = pyarrow.Table.from_pandas(frame, preserve_index=False)
+        frames = {"pandas": frame, "arrow": arrow, "a batch": arrow.to_batches()[0]}
+        if has("polars"):
+            import polars
+
+            frames["polars"] = polars.from_arrow(arrow)
+        from_, to = sorted(int(x) for x in r.integers(0, len(frame) + 1, 2))
+        frames["sliced"], want = arrow[from_:to], None
+        for name, x in frames.items():
+            told = answer(x, counted)
+            if told != answer(x, lambda table: (None, [])):
+                unlike.append(f"{i} {name}: not as its JSON")
+            if want is not None and name != "sliced" and told != want:
+                unlike.append(f"{i} {name}: not as pandas")
+            want = want or told
+    check("streams: 40 random frames, each the bundle of its JSON", not unlike, unlike[:5])
+    check("and most of them went as streams", used > 150, used)
+    bad = pandas.DataFrame({"a": [1.0, float("inf")]})
+    check("streams: infinity is a ValueError", raises(ValueError, lambda: local.run(bad)))
+    nested = pyarrow.table({"a": [[1], [2]]})
+    check("streams: a list is no cell", raises(TypeError, lambda: local.run(nested)))

@@ -1,4 +1,5 @@
-"""The part of JSON Schema that tools of agents use: type, properties, required, additionalProperties, items."""
+"""The part of JSON Schema that tools of agents use: type, properties, required, additionalProperties,
+items."""
 
 TYPES = {
     "object": lambda x: isinstance(x, dict),

@@ -8,6 +8,7 @@
 
 #include "common/base/config.h"
 #include "common/bundle/bundle_json.h"
+#include "common/files/arrow/arrow_stream.h"
 #include "common/files/files.h"
 
 enum { THREADS_MOST = 256, HORIZON_MOST = 10000 };
@@ -62,7 +63,8 @@ static char *copy(tabella *t, const void *p, size_t n)
     return ret;
 }
 
-int library_add(tabella *t, const tab_table *const *table, size_t n)
+/* All of these tables, or none. */
+static int add(tabella *t, const tab_table *const *table, size_t n)
 {
     if (n > LIBRARY_TABLES - t->n)
         return library_failed(t, "tables", "at most 64 are read at once");
@@ -97,7 +99,7 @@ int tabella_add_file(tabella *t, const char *name, const void *bytes, size_t n)
         all[before + file.notes.n] = '\n';
         t->notes = all;
     }
-    return library_add(t, file.table, file.n);
+    return add(t, file.table, file.n);
 }
 
 int tabella_add_json(tabella *t, const char *json, size_t n)
@@ -111,7 +113,24 @@ int tabella_add_json(tabella *t, const char *json, size_t n)
     if (tab_body_read(t->arena, (tab_str){ p, n }, &most, &body, &err) != TAB_OK)
         return library_failed(t, err.param, err.message);
     t->tables_given = true;
-    return library_add(t, body.tables, body.n_tables);
+    return add(t, body.tables, body.n_tables);
+}
+
+int tabella_add_stream(tabella *t, const char *id, struct ArrowArrayStream *stream)
+{
+    const uint64_t cells = (uint64_t)1 << 32;
+    char *called = copy(t, id, strlen(id));
+    const tab_table *table;
+    tab_error err = { 0 };
+    if (called == NULL) {
+        stream->release(stream);
+        return library_failed(t, "", "out of memory");
+    }
+    if (tab_arrow_stream_read(t->arena, stream, tab_str_of(called), LIBRARY_COLUMNS, cells, &table, &err) !=
+        TAB_OK)
+        return library_failed(t, err.param, err.message);
+    t->tables_given = true;
+    return add(t, &table, 1);
 }
 
 static bool number(const char *s, double least, double most, double *ret)

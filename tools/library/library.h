@@ -27,9 +27,6 @@ struct tabella {
 
 /* Says what is wrong; gives -1. */
 int library_failed(tabella *t, const char *param, const char *message);
-/* All of these tables, or none. */
-int library_add(tabella *t, const tab_table *const *table, size_t n);
-
 /* The one computation of a tabella: 0 with an engine and, where threads were asked for, its pool. */
 int library_begin(tabella *t, tab_engine *e, tab_pool **pool);
 /* The bundle as the result. */

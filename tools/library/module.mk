@@ -12,8 +12,8 @@ LIBRARY_O = $(patsubst %.c,$(B)/%.o,$(wildcard tools/library/*.c)) $(B)/services
             $(B)/services/data-connector/source/cells.o
 $(B)/libtabella.so: $(LIBRARY_O) $(B)/libcommands.a $(B)/libengine.a $(B)/libcommon.a tools/library/symbols.map
 	@echo "  ld $@" && $(CC) $(LIBRARY_LD) $(filter %.o %.a,$^) $(LDLIBS) -lsqlite3 -o $@
-# For the wheel: what Debian has as an archive that can stand at any address is linked in, of OpenBLAS what is
-# used, so that little has to come along (decision 0431). OpenBLAS' tables name every kernel of every
+# For the wheel: what Debian has as an archive that can stand at any address is linked in, of OpenBLAS what
+# is used, so that little has to come along (decision 0431). OpenBLAS' tables name every kernel of every
 # processor: those of complex and bfloat16 numbers, two thirds of them, are given one that traps (decision
 # 0486).
 BLAS_A = $(shell $(CC) -print-file-name=openblas-pthread/libopenblas.a)

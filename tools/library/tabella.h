@@ -9,8 +9,9 @@
  *
  * A tabella is one run: tables and options go in, tabella_run once, the bundle comes out. Nothing is shared
  * between two of them: each may be used in a thread or a forked process of its own, a single one by one
- * thread at a time (but tabella_cancel). Nothing is printed, no network and no file is touched (but by tabella_main). Same input,
- * options and version: the same bytes for any number of threads, and those of `tabella run --json`.
+ * thread at a time (but tabella_cancel). Nothing is printed, no network and no file is touched (but by
+ * tabella_main). Same input, options and version: the same bytes for any number of threads, and those of
+ * `tabella run --json`.
  *
  * Functions that give an int give 0, or -1 and a message in tabella_error. */
 #ifndef TABELLA_LIBRARY_H
@@ -43,6 +44,11 @@ TABELLA_API int tabella_add_file(tabella *t, const char *name, const void *bytes
 /* Tables in the API's own form (copied): {"tables": [{"id", "columns", "rows"}, ...]}, UTF-8. At most 64
  * tables are in one run, with ids that differ. */
 TABELLA_API int tabella_add_json(tabella *t, const char *json, size_t n);
+
+/* A table of another library in this process, by the Arrow C stream interface, which another header defines:
+ * read where it lies, and released. Cells are those of the same table in JSON. id: the table's. */
+struct ArrowArrayStream;
+TABELLA_API int tabella_add_stream(tabella *t, const char *id, struct ArrowArrayStream *stream);
 
 /* One option, as the command line has it, without its dashes: target, task, base, threshold, explain ("yes"
  * or "no"), horizon, as-of, anomaly-share, anomaly-threshold, threads (1, the default, to 256); na, which is

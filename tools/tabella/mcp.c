@@ -1,5 +1,6 @@
 /* `tabella mcp`: the Model Context Protocol over stdin and stdout, a JSON-RPC message a line. One call at a
- * time; while the engine computes, its progress callback looks for a cancellation among the lines that wait. */
+ * time; while the engine computes, its progress callback looks for a cancellation among the lines that wait.
+ * */
 #include "tools/tabella/mcp.h"
 
 #include <errno.h>

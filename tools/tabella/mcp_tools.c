@@ -45,7 +45,7 @@ static const tab_mcp_tool TOOLS[] = {
       "steps are wanted\"},\"horizon\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":10000}," RUNS,
       "\"series\",\"target\",\"horizon\"", TAB_MCP_BUNDLE },
     { "check", "Cells that are likely wrong, with confidences and suggestions.",
-      "\"table\":" FILE_IN "," RUNS, "\"table\"", TAB_MCP_SUSPECTS },
+      "\"table\":" FILE_IN "," RUNS, "\"table\"", TAB_MCP_DOUBTS("items") },
     { "ask", "A part of a run that was made: lists page by page.",
       "\"run\":{\"type\":\"string\"},\"part\":{\"type\":\"string\",\"description\":\"as left_out names it: "
       "tables[0].column_profile; default: all\"},\"filter\":{\"type\":\"string\",\"description\":\"only "

@@ -1,5 +1,5 @@
-/* See mcp.h: messages, their headers, and what goes out. Nothing is kept between two requests: a run is kept as
- * every run is, for a day, and `ask` names it by its job. */
+/* See mcp.h: messages, their headers, and what goes out. Nothing is kept between two requests: a run is kept
+ * as every run is, for a day, and `ask` names it by its job. */
 #include "services/api/mcp/mcp.h"
 
 #include <stdio.h>

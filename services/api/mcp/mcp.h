@@ -1,5 +1,6 @@
-/* POST /mcp: the Model Context Protocol in its stateless form. A call of a tool becomes a request of the route
- * that it stands for, with that route's scope, meter and limits, and its answer is wrapped on its way out. */
+/* POST /mcp: the Model Context Protocol in its stateless form. A call of a tool becomes a request of the
+ * route that it stands for, with that route's scope, meter and limits, and its answer is wrapped on its way
+ * out. */
 #ifndef TAB_API_MCP_H
 #define TAB_API_MCP_H
 

@@ -22,11 +22,6 @@
 #define RUNS                                                                                         \
     COMMON ",\"dry_run\":{\"type\":\"boolean\",\"description\":\"only say how many cells it is and " \
            "what it costs\"}"
-#define DOUBTS                                                                                           \
-    "{\"type\":\"object\",\"properties\":{\"cells\":{\"type\":\"array\",\"items\":{\"type\":\"object\"," \
-    "\"properties\":{\"column\":{\"type\":\"string\"},\"kind\":{\"type\":\"string\"},\"confidence\":{"   \
-    "\"type\":\"number\"},\"reason\":{\"type\":\"string\"}}}},\"total\":{\"type\":\"integer\"}}}"
-
 typedef enum { UNDERSTAND, MATCH, PREDICT, FORECAST, CHECK, ASK, SERVE, TOOLS_N } tool;
 
 static const tab_mcp_tool TOOLS[TOOLS_N] = {
@@ -47,14 +42,14 @@ static const tab_mcp_tool TOOLS[TOOLS_N] = {
                    "\"maximum\":10000}," RUNS,
                    "\"series\",\"target\",\"horizon\"", TAB_MCP_BUNDLE },
     [CHECK] = { "check", "Cells that are likely wrong, with confidences and suggestions.",
-                "\"table\":" TABLE_IN "," RUNS, "\"table\"", DOUBTS },
+                "\"table\":" TABLE_IN "," RUNS, "\"table\"", TAB_MCP_DOUBTS("cells") },
     [ASK] = { "ask", "A part of a run that was made within a day: lists page by page; or whether it is done.",
               "\"run\":{\"type\":\"string\"},\"part\":{\"type\":\"string\",\"description\":\"as left_out "
               "names it: tables[0].column_profile; default: all\"},\"cursor\":{\"type\":\"string\","
               "\"description\":\"an answer's next_cursor: the next page of that list\"},\"filter\":{\"type\":"
               "\"string\",\"description\":\"only a list's items with a text that contains this\"},\"offset\":"
-              "{\"type\":\"integer\",\"minimum\":0},\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":"
-              "100000}," COMMON,
+              "{\"type\":\"integer\",\"minimum\":0},\"limit\":{\"type\":\"integer\",\"minimum\":1,"
+              "\"maximum\":100000}," COMMON,
               "\"run\"", "{}" },
     [SERVE] = { "serve", "Answers of an endpoint for new rows, each by itself.",
                 "\"endpoint\":{\"type\":\"string\",\"description\":\"its id or name\"},\"rows\":{\"type\":"

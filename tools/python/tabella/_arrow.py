@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import json
 import os
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ._frames import Table, TablesBody, library
 from ._transport import Body, Stream
@@ -28,6 +28,27 @@ def body_of(tables: Sequence[Table], fields: Mapping[str, Any]) -> Union[Body, M
         if all(s is not None for s in streams):
             return PartsBody({t.id: s for t, s in zip(tables, streams) if s is not None}, fields)
     return TablesBody(tables, fields)
+
+
+def capsule_of(table: Table) -> Tuple[Any, List[Exception]]:
+    """The table as a capsule of the Arrow C stream interface, with the cells that its JSON would have, to be
+    read once in this process; None where its library does not write Arrow, or a column is not plain. And what
+    is raised while it is read, of which a stream could only tell the text."""
+    stream, wrong = stream_of(table), []  # type: Tuple[Any, List[Exception]]
+    if isinstance(stream, _PolarsStream):
+        return getattr(table.frame, "__arrow_c_stream__", lambda: None)(), wrong
+    if not isinstance(stream, _ArrowStream):
+        return None, wrong
+
+    def batches() -> Iterator[Any]:
+        try:
+            yield from stream.batches()
+        except Exception as e:
+            wrong.append(e)
+            raise
+
+    reader = stream.pyarrow.RecordBatchReader.from_batches(stream.schema, batches())
+    return reader.__arrow_c_stream__(), wrong
 
 
 class PartsBody(Body):
@@ -119,11 +140,15 @@ class _ArrowStream(Stream):
     def pieces(self) -> Iterator[bytes]:
         sink = _Sink()
         with self.pyarrow.ipc.new_stream(sink, self.schema) as writer:
-            for batch in self._batches(_rows_of(self.schema)):
-                self._finite(batch)
+            for batch in self.batches():
                 writer.write_batch(batch)
                 yield sink.take()
         yield sink.take()
+
+    def batches(self) -> Iterator[Any]:
+        for batch in self._batches(_rows_of(self.schema)):
+            self._finite(batch)
+            yield batch
 
     def _batches(self, rows: int) -> Iterator[Any]:
         yield from self.whole.to_batches(max_chunksize=rows)

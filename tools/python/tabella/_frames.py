@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import json
 import math
+import struct
 import sys
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
@@ -168,13 +169,36 @@ def _array_column(array: Any, c: int) -> Column:
     return lambda a, b: [cell(x) for x in array[a:b, c].tolist()]
 
 
-def _series_column(frame: Any, c: int, to: str) -> Column:
-    def read(a: int, b: int) -> List[Any]:
-        part = frame.slice(a, b - a)
-        column = part.to_series(c).to_list() if to == "polars" else part.column(c).to_pylist()
-        return [cell(x) for x in column]
+def _single(x: Any) -> Any:
+    """A float of 32 bits by its own shortest digits."""
+    if x is None or x - x != 0:
+        return cell(x)
+    for digits in range(1, 9):
+        y = float(f"{x:.{digits}g}")
+        try:
+            if struct.unpack("f", struct.pack("f", y))[0] == x:
+                return y
+        except OverflowError:  # rounded up beyond the largest single
+            pass
+    return float(f"{x:.9g}")
 
-    return read
+
+def _series_column(frame: Any, c: int, to: str) -> Column:
+    """Cells as the same column of an Arrow stream has them: singles by their digits, midnights as dates."""
+
+    def cells(a: int, b: int) -> List[Any]:
+        part = frame.slice(a, b - a)
+        return list(part.to_series(c).to_list() if to == "polars" else part.column(c).to_pylist())
+
+    kind = frame.dtypes[c] if to == "polars" else frame.schema.field(c).type
+    if str(kind) in ("Float32", "float"):
+        return lambda a, b: [_single(x) for x in cells(a, b)]
+    zone = getattr(kind, "time_zone", None) or getattr(kind, "tz", None)
+    if str(kind).startswith(("Datetime", "timestamp")) and zone is None:
+        known = [x for x in cells(0, len(frame) if to == "polars" else frame.num_rows) if x is not None]
+        if known and all(x.time() == datetime.time() for x in known):
+            return lambda a, b: [None if x is None else x.date().isoformat() for x in cells(a, b)]
+    return lambda a, b: [cell(x) for x in cells(a, b)]
 
 
 def _key_column(rows: Sequence[Any], key: Any) -> Column:

@@ -8,6 +8,7 @@ import os
 import threading
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
+from ._arrow import capsule_of
 from ._bundle import Bundle
 from ._errors import TabellaError
 from ._frames import Table, TablesBody, tables_of
@@ -16,6 +17,8 @@ from ._resource import Target
 INTERFACE = 1  # of the library, that this file is written for
 Path = Union[str, "os.PathLike[str]"]
 _Report = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_double)
+_stream_at = ctypes.pythonapi.PyCapsule_GetPointer  # with the interpreter's lock, which CDLL gives back
+_stream_at.restype, _stream_at.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
 
 
 def _load(path: Optional[Path]) -> ctypes.CDLL:
@@ -36,6 +39,7 @@ def _load(path: Optional[Path]) -> ctypes.CDLL:
         "free": (None, [pointer]),
         "add_file": (ctypes.c_int, [pointer, text, text, size]),
         "add_json": (ctypes.c_int, [pointer, text, size]),
+        "add_stream": (ctypes.c_int, [pointer, text, pointer]),
         "option": (ctypes.c_int, [pointer, text, text]),
         "progress": (None, [pointer, _Report, pointer]),
         "run": (ctypes.c_int, [pointer]),
@@ -178,8 +182,24 @@ class Local:
         return Fitted(self, done, given[0].id)
 
     def _adders(self, tables: Sequence[Table]) -> List[Callable[[int], int]]:
-        body = b"".join(TablesBody(tables, {}).pieces())
-        return [lambda t: int(self._lib.tabella_add_json(t, body, len(body)))]
+        """Each table as a stream of Arrow, from where it lies, or else as JSON, in their order."""
+
+        def adder(table: Table) -> Callable[[int], int]:
+            capsule, wrong = capsule_of(table)
+            if capsule is None:
+                body = b"".join(TablesBody([table], {}).pieces())
+                return lambda t: int(self._lib.tabella_add_json(t, body, len(body)))
+
+            def add(t: int) -> int:
+                stream = _stream_at(capsule, b"arrow_array_stream")
+                rc = int(self._lib.tabella_add_stream(t, table.id.encode(), stream))
+                if wrong:
+                    raise wrong[0]
+                return rc
+
+            return add
+
+        return [adder(t) for t in tables]
 
     def _options(self, target: Target, *rest: Any) -> Dict[str, str]:
         names = ("task", "base", "threshold", "explain", "horizon", "as-of", "anomaly-share")

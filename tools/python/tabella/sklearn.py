@@ -1,15 +1,16 @@
-"""Estimators of scikit-learn, by the engine in this process or by the service. Needs scikit-learn 1.2 or later.
+"""Estimators of scikit-learn, by the engine in this process or by the service. Needs scikit-learn 1.2 or
+later.
 
     from tabella.sklearn import TabellaClassifier
 
     model = TabellaClassifier().fit(X, y)
     model.predict_proba(X_new)
 
-Where no TABELLA_URL is set, fit keeps the rows and a model of them here; a pickle holds the rows, of which what
-is read back makes the same model when it is asked. With the address of a service fit makes an endpoint of X and
-y, which `model.delete()` ends. Either answers each row by itself. With `endpoint=False` no model is kept: each
-prediction reads the fitted rows along with the rows in question, whose answers may then depend on which rows
-are asked together (decisions 0291, 0485)."""
+Where no TABELLA_URL is set, fit keeps the rows and a model of them here; a pickle holds the rows, of which
+what is read back makes the same model when it is asked. With the address of a service fit makes an endpoint
+of X and y, which `model.delete()` ends. Either answers each row by itself. With `endpoint=False` no model is
+kept: each prediction reads the fitted rows along with the rows in question, whose answers may then depend on
+which rows are asked together (decisions 0291, 0485)."""
 
 from __future__ import annotations
 
@@ -202,8 +203,8 @@ class _Estimator(_Common):
         return prediction, found
 
     def delete(self) -> None:
-        """Ends the endpoint that fit made, and deletes its rows at the service; here, model and rows. It is to
-        be fitted again."""
+        """Ends the endpoint that fit made, and deletes its rows at the service; here, model and rows. It is
+        to be fitted again."""
         check_is_fitted(self)
         id, self.endpoint_ = self.endpoint_, None
         self.context_, self._model = None, None
