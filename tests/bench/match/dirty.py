@@ -5,10 +5,10 @@
 
 makes OUT/dup-KIND-dirty-SEED for each kind of list. Written again are misspelt words, nicknames, other
 formats, lost and outdated cells, and those who moved: equal name, e-mail, telephone and birth date, another
-address (`moved.csv` names these pairs). Beside them live relatives, who share an address, and namesakes; --unrelated:
-none. A list has 1,000 rows; --drawn: sizes, columns, formats and rates are drawn, for a model to learn from.
---hidden: columns have no names. --faker: names and addresses are those of the package faker, which must be
-installed, and cases are called dup-KIND-faker-SEED; else of the engine's lexicon.
+address (`moved.csv` names these pairs). Beside them live relatives, who share an address, and namesakes;
+--unrelated: none. A list has 1,000 rows; --drawn: sizes, columns, formats and rates are drawn, for a model
+to learn from. --hidden: columns have no names. --faker: names and addresses are those of the package faker,
+which must be installed, and cases are called dup-KIND-faker-SEED; else of the engine's lexicon.
 """
 import csv, datetime, os, random, sys
 

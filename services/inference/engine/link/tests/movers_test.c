@@ -1,5 +1,5 @@
-/* Who moved is found: equal name, e-mail, telephone and birth date, another address. Whoever shares an address
- * is no twin for that. */
+/* Who moved is found: equal name, e-mail, telephone and birth date, another address. Whoever shares an
+ * address is no twin for that. */
 #include <stdio.h>
 
 #include "services/inference/engine/link/tests/tables.h"
