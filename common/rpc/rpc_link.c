@@ -75,8 +75,8 @@ void rpc_msg_end(tab_rpc *rpc, natsMsg *m)
         natsMsg_Destroy(list[i]);
 }
 
-/* In a group of its own a process gets each message once, however many connections it has (rpc_nats.c). Without
- * one it gets it by each; NATS tells only such subscriptions that nobody listens. */
+/* In a group of its own a process gets each message once, however many connections it has (rpc_nats.c).
+ * Without one it gets it by each; NATS tells only such subscriptions that nobody listens. */
 bool rpc_subscribe_on(tab_rpc *rpc, natsConnection *nc, const rpc_sub *of, natsSubscription **ret)
 {
     natsStatus st = of->group[0] == 0

@@ -1,6 +1,6 @@
-/* Cells that are empty together: in rows that lack the column to be filled others are empty more often than in
- * rows that have it (a page of a form that nobody filled in). What is learned of whole rows would be told of
- * empty ones (features/missingness.h, decision 0493). */
+/* Cells that are empty together: in rows that lack the column to be filled others are empty more often than
+ * in rows that have it (a page of a form that nobody filled in). What is learned of whole rows would be told
+ * of empty ones (features/missingness.h, decision 0493). */
 #ifndef TAB_FILL_GAPS_H
 #define TAB_FILL_GAPS_H
 

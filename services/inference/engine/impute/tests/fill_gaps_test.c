@@ -13,8 +13,8 @@ static double draw(size_t i, size_t what)
     return tab_unit(tab_mix2(i, what));
 }
 
-/* A page of a form: height, and the weight that follows from it; beside it a number that tells nothing. In one
- * row of five the weight is empty, and `both`: the height as well. */
+/* A page of a form: height, and the weight that follows from it; beside it a number that tells nothing. In
+ * one row of five the weight is empty, and `both`: the height as well. */
 static void fill(bool both, double *ret_score, double *ret_sure)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);

@@ -239,11 +239,11 @@ void tab_twins_hear_keys(tab_twin_pairs *s, const bool *keys)
     }
 }
 
-/* A table in which chance explains nearly all that is said has no twins. Of its pairs a likelihood ratio of w and
- * more comes by chance to at most one in w (Markov's inequality), so the odds of a pair are at most w times the
- * share of the pairs that are twins, which follows from what is then said of all (expectation-maximisation): of
- * numbers that agree now and then it falls to nothing. Where it does not, the model has seen more than the
- * columns' evidence, and stands (decision 0494). False: memory. */
+/* A table in which chance explains nearly all that is said has no twins. Of its pairs a likelihood ratio of w
+ * and more comes by chance to at most one in w (Markov's inequality), so the odds of a pair are at most w
+ * times the share of the pairs that are twins, which follows from what is then said of all
+ * (expectation-maximisation): of numbers that agree now and then it falls to nothing. Where it does not, the
+ * model has seen more than the columns' evidence, and stands (decision 0494). False: memory. */
 static bool hear_chance(tab_twin_pairs *s)
 {
     enum { ROUNDS = 20 };
