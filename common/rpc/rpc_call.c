@@ -207,7 +207,11 @@ void rpc_answered(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *a
             bool chosen = p->worker[0] != 0;
             if (chosen)
                 rpc_peer_silent(rpc, p->worker);
-            fail_pending(rpc, p, TAB_UNAVAILABLE, chosen ? RPC_NOBODY : NULL, "a service is away, try again");
+            fail_pending(rpc, p, TAB_UNAVAILABLE,
+                         chosen    ? RPC_NOBODY
+                         : p->mute ? RPC_MUTE
+                                   : NULL,
+                         "a service is away, try again");
         } else if (!beat) {
             p->msg = m;
             m = NULL;
@@ -516,7 +520,11 @@ tab_status tab_rpc_call(tab_rpc *rpc, const tab_ask *ask, tab_answer *ret, tab_e
         bool mute = (repeats || ask->tell_begun) && failed_by(s, &own, RPC_SILENT);
         bool again = any && ((!ask->returns && elsewhere(s, &own)) || failed_by(s, &own, RPC_NOBODY) ||
                              (mute && ++silent <= RPC_PATIENCE_MOST));
-        again |= any && repeats && failed_by(s, &own, RPC_MUTE) && rpc_peers_just_fell(rpc, ask->service);
+        if (any && repeats && failed_by(s, &own, RPC_MUTE) && rpc_peers_just_fell(rpc, ask->service)) {
+            poll(NULL, 0, CUT_MS); /* NATS may have cut all of them off at once */
+            again = true;
+            i -= tab_left_ms(nats, 1) > 0;
+        }
         if (repeats && failed_by(s, &own, RPC_CUT)) { /* however often, in its time */
             poll(NULL, 0, CUT_MS);
             again = tab_rpc_await(rpc, ask->gone, nats);
