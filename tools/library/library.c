@@ -99,7 +99,12 @@ int tabella_add_file(tabella *t, const char *name, const void *bytes, size_t n)
         all[before + file.notes.n] = '\n';
         t->notes = all;
     }
-    return add(t, file.table, file.n);
+    size_t from = t->n;
+    if (add(t, file.table, file.n) != 0)
+        return -1;
+    for (size_t i = 0; i < file.n; i++)
+        t->reading[from + i] = file.reading[i];
+    return 0;
 }
 
 int tabella_add_json(tabella *t, const char *json, size_t n)
@@ -272,6 +277,9 @@ int tabella_run(tabella *t)
         return -1;
     if (tab_engine_run(&e, t->table, t->n, &t->o, &b, &err) != TAB_OK)
         return library_failed(t, err.param, err.message);
+    for (size_t i = 0; i < t->n; i++)
+        b->tables[i]->reading =
+            (ProtobufCBinaryData){ t->reading[i].n, (uint8_t *)(uintptr_t)t->reading[i].p };
     return library_print(t, b);
 }
 

@@ -12,6 +12,7 @@ enum { LIBRARY_TABLES = 64, LIBRARY_COLUMNS = 1 << 17 };
 struct tabella {
     tab_arena *arena;
     const tab_table *table[LIBRARY_TABLES];
+    tab_str reading[LIBRARY_TABLES]; /* how a file was read, as JSON; of other tables empty */
     size_t n, threads;
     tab_run_options o;
     atomic_bool cancel;

@@ -10,7 +10,8 @@ $(B)/libcommands.a: $(patsubst %.c,$(B)/%.o,$(filter-out %/main.c,$(wildcard too
 LIBRARY_O = $(patsubst %.c,$(B)/%.o,$(wildcard tools/library/*.c)) $(B)/services/inference/pool.o \
             $(B)/services/inference/memory.o $(B)/services/data-connector/providers/sqlite_table.o \
             $(B)/services/data-connector/source/cells.o
-$(B)/libtabella.so: $(LIBRARY_O) $(B)/libcommands.a $(B)/libengine.a $(B)/libcommon.a tools/library/symbols.map
+$(B)/libtabella.so: $(LIBRARY_O) $(B)/libcommands.a $(B)/libengine.a $(B)/libcommon.a \
+        tools/library/symbols.map
 	@echo "  ld $@" && $(CC) $(LIBRARY_LD) $(filter %.o %.a,$^) $(LDLIBS) -lsqlite3 -o $@
 # For the wheel: what Debian has as an archive that can stand at any address is linked in, of OpenBLAS what
 # is used, so that little has to come along (decision 0431). OpenBLAS' tables name every kernel of every
@@ -18,8 +19,8 @@ $(B)/libtabella.so: $(LIBRARY_O) $(B)/libcommands.a $(B)/libengine.a $(B)/libcom
 # 0486).
 BLAS_A = $(shell $(CC) -print-file-name=openblas-pthread/libopenblas.a)
 WHEEL_LIBS = -Wl,-z,text -Wl,-Bstatic -lprotobuf-c -lsodium -l:openblas-pthread/libopenblas.a -llz4 -lzstd \
-             -lsnappy -lbrotlidec -lbrotlicommon -lexpat -lutf8proc -lsqlite3 -Wl,-Bdynamic -levent -lsimdjson -lstdc++ \
-             -lreadstat -lz -lm
+             -lsnappy -lbrotlidec -lbrotlicommon -lexpat -lutf8proc -lsqlite3 -Wl,-Bdynamic -levent -lsimdjson \
+             -lstdc++ -lreadstat -lz -lm
 $(B)/wheel/no_kernels.s: tools/library/module.mk
 	@mkdir -p $(@D) && { printf '.section .note.GNU-stack,"",@progbits\n.text\nno_kernel: ud2\n'; \
 	nm $(BLAS_A) 2>/dev/null \
