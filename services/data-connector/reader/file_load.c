@@ -81,7 +81,7 @@ tab_status child_file(tab_arena *a, const Tabella__SourceTask *t, tab_file *ret,
     tab_status s = sqlite_is(bytes)
                        ? sqlite_tables(&from, a, bytes, most.tables, ret, err)
                        : tab_file_read_as(a, tab_str_of(t->file_name), bytes, &most, &asked, ret, err);
-    if (s == TAB_VALIDATION && err->param[0] == '\0')
+    if (s == TAB_VALIDATION && (err->param[0] == '\0' || sqlite_is(bytes))) /* which calls it its source */
         snprintf(err->param, sizeof err->param, "file");
     TAB_TRY(s);
     return choose(t, a, ret, err);
