@@ -1,5 +1,5 @@
-/* See select.h. Every eligible column of every table (predict/choose/contenders.h) gets a score (predict/choose/rank.h),
- * and the best one is the target where nobody named one. */
+/* See select.h. Every eligible column of every table (predict/choose/contenders.h) gets a score
+ * (predict/choose/rank.h), and the best one is the target where nobody named one. */
 #include "services/inference/engine/predict/choose/select.h"
 
 #include <math.h>
@@ -52,8 +52,8 @@ static Tabella__Candidate *write_candidate(tab_arena *a, tab_profile *const *p, 
 
 /* For qsort: eligible ones first, by falling score, then in the tables' order. Where there are several
  * tables, a column that its table tells something of goes before all that may be told by chance, and those of
- * tables too small to tell: the weights of predict/choose/rank.h were learned within tables, and the last column of
- * one that says nothing would win. */
+ * tables too small to tell: the weights of predict/choose/rank.h were learned within tables, and the last
+ * column of one that says nothing would win. */
 static int by_score(const void *a, const void *b)
 {
     const tab_contender *x = a, *y = b;
