@@ -21,7 +21,6 @@ FULL = {
     "common/files/tests": "samples of formats",
     "docs/decisions": "one page a subject",
     "services/inference/engine/lexicon": "one list a subject",
-    "services/inference/engine/predict": "its rooms are next",
     "tests/fuzz/corpus": "inputs",
     "tests/suite": "one program a suite",
     "tools/train/tables": "labelled tables",

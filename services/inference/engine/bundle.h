@@ -2,8 +2,8 @@
 #ifndef TAB_BUNDLE_H
 #define TAB_BUNDLE_H
 
+#include "services/inference/engine/predict/choose/select.h"
 #include "services/inference/engine/predict/fitted.h"
-#include "services/inference/engine/predict/select.h"
 #include "services/inference/engine/relational/relational.h"
 
 /* A profiled table as the bundle's `tables[]` shows it. Lives in the arena; NULL when it is full. */

@@ -15,7 +15,7 @@
 
 #include "common/files/csv/csv.h"
 #include "services/inference/engine/features/mix.h"
-#include "services/inference/engine/predict/leaks.h"
+#include "services/inference/engine/predict/explain/leaks.h"
 
 enum { CLEAN, UNITS, PART, AFTER, NOISY, NONE, CASES };
 static const char *const names[CASES] = { "clean", "units", "part", "after", "noisy", "none" };

@@ -2,11 +2,11 @@
  *
  *   targets [--shuffled] FILE.csv ...
  *
- * --shuffled puts the cells of each column in an order of its own: nothing tells of anything. A line "table
- * FILE CPU SOMETHING" (CPU seconds of the selection; 1 where a column is told beyond chance, 0 where none
- * is, - where there are too few rows or none is eligible) and then a line a column: position, name, 1 where
- * it is eligible, its score, the evidence of predict/rank.h; tabs between. "evidence NAME ..." comes first.
- * */
+  * --shuffled puts the cells of each column in an order of its own: nothing tells of anything. A line "table
+  * FILE CPU SOMETHING" (CPU seconds of the selection; 1 where a column is told beyond chance, 0 where none
+  * is, - where there are too few rows or none is eligible) and then a line a column: position, name, 1 where
+  * it is eligible, its score, the evidence of predict/choose/rank.h; tabs between. "evidence NAME ..." comes
+  * first.  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 #include "common/files/csv/csv.h"
 #include "services/inference/engine/features/mix.h"
-#include "services/inference/engine/predict/rank.h"
+#include "services/inference/engine/predict/choose/rank.h"
 
 static double cpu(void)
 {

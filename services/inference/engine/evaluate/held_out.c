@@ -18,8 +18,8 @@
 #include "services/inference/engine/evaluate/slice.h"
 #include "services/inference/engine/features/units.h"
 #include "services/inference/engine/message.h"
-#include "services/inference/engine/predict/arrange.h"
-#include "services/inference/engine/predict/select.h"
+#include "services/inference/engine/predict/asked/arrange.h"
+#include "services/inference/engine/predict/choose/select.h"
 #include "services/inference/engine/profile/given.h"
 
 /* LEAST_ROWS: fewer rows with a target are an error. UNLIKE: the commonest class's share from which on

@@ -32,7 +32,7 @@ typedef struct {
     bool labels;            /* ANOMALY: target holds labels (tab_anomaly_labels); else it is not read */
     uint32_t table;         /* which table of the run this is */
     const tab_given *given; /* what the caller says of cells and columns; NULL: nothing */
-    tab_split split;        /* AUTO is RANDOM here: predict/arrange.h decides */
+    tab_split split;        /* AUTO is RANDOM here: predict/asked/arrange.h decides */
     size_t by;              /* TIME and GROUP: the column of times or groups */
     const uint32_t *entity; /* (rows) rows with one number stay on one side of the split; NULL: by row */
     tab_anomaly_cut cut;    /* ANOMALY: which rows are flagged */

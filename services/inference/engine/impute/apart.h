@@ -5,7 +5,7 @@
 #define TAB_IMPUTE_APART_H
 
 #include "services/inference/engine/features/units.h"
-#include "services/inference/engine/predict/arrange.h"
+#include "services/inference/engine/predict/asked/arrange.h"
 
 typedef struct tab_apart tab_apart;
 

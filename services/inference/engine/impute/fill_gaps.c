@@ -74,7 +74,7 @@ bool tab_fill_gaps(tab_arena *a, const uint8_t *row, tab_encoder *enc, tab_data 
     memset(seen, 0, enc->cols * sizeof *seen);
     for (size_t j = 0; j < enc->n; j++) {
         size_t s = f[j].source;
-        tab_gap_count c = seen[s] ? (tab_gap_count){ 0 } : count(d, j, row);
+        tab_gap_count c = seen[s] || !f[j].has_missing ? (tab_gap_count){ 0 } : count(d, j, row);
         if (!seen[s] && tab_gaps_differ(&c, sources)) {
             gone[ret->n] = of[s] = drawn(a, d, j, enc->column_hash[s], tab_gaps_thin(&c), row, asked, n);
             column[ret->n++] = s;

@@ -15,10 +15,10 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/message.h"
+#include "services/inference/engine/predict/asked/gaps.h"
+#include "services/inference/engine/predict/asked/hot_deck.h"
+#include "services/inference/engine/predict/asked/missing_shift.h"
 #include "services/inference/engine/predict/fitted_parts.h"
-#include "services/inference/engine/predict/gaps.h"
-#include "services/inference/engine/predict/hot_deck.h"
-#include "services/inference/engine/predict/missing_shift.h"
 
 static const size_t FITTED_LIMIT = (size_t)16 << 30; /* a bound against runaway fits */
 static const double NEAR_WHOLE = 0.02;               /* of a bound of counts, by hand */

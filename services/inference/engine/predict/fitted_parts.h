@@ -3,14 +3,14 @@
 #define TAB_FITTED_PARTS_H
 
 #include "services/inference/engine/features/units.h"
-#include "services/inference/engine/predict/ahead.h"
-#include "services/inference/engine/predict/anomaly.h"
-#include "services/inference/engine/predict/arrange.h"
-#include "services/inference/engine/predict/clock.h"
-#include "services/inference/engine/predict/exact_copies.h"
+#include "services/inference/engine/predict/ahead/ahead.h"
+#include "services/inference/engine/predict/ahead/clock.h"
+#include "services/inference/engine/predict/ahead/later.h"
+#include "services/inference/engine/predict/anomaly/anomaly.h"
+#include "services/inference/engine/predict/asked/arrange.h"
+#include "services/inference/engine/predict/asked/exact_copies.h"
 #include "services/inference/engine/predict/fitted.h"
-#include "services/inference/engine/predict/interval.h"
-#include "services/inference/engine/predict/later.h"
+#include "services/inference/engine/predict/interval/interval.h"
 
 typedef struct {
     tab_str name;

@@ -1,5 +1,5 @@
-/* The boosted trees' fitted form, which reasons (predict/reasons.c) and the local scale of regression
- * (predict/interval.c) read too. */
+/* The boosted trees' fitted form, which reasons (predict/explain/reasons.c) and the local scale of regression
+ * (predict/interval/interval.c) read too. */
 #ifndef TAB_BOOST_H
 #define TAB_BOOST_H
 

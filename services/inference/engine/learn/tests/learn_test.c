@@ -8,7 +8,7 @@
 #include "services/inference/engine/learn/boost/boost.h"
 #include "services/inference/engine/learn/linear/solve.h"
 #include "services/inference/engine/learn/stack/stack.h"
-#include "services/inference/engine/predict/reasons.h"
+#include "services/inference/engine/predict/explain/reasons.h"
 
 static double unit(size_t i, size_t j)
 {

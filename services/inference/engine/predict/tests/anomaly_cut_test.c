@@ -6,7 +6,7 @@
 
 #include "common/base/order.h"
 #include "services/inference/engine/features/mix.h"
-#include "services/inference/engine/predict/anomaly_cut.h"
+#include "services/inference/engine/predict/anomaly/anomaly_cut.h"
 #include "services/inference/engine/predict/fitted.h"
 
 enum { MOST = 8000 };

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "services/inference/engine/features/mix.h"
-#include "services/inference/engine/predict/select.h"
+#include "services/inference/engine/predict/choose/select.h"
 
 static double unit(size_t i, size_t j)
 {

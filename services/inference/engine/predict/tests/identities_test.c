@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "services/inference/engine/features/mix.h"
-#include "services/inference/engine/predict/identities.h"
+#include "services/inference/engine/predict/choose/identities.h"
 
 enum { ROWS = 300 };
 enum { NET, TAX, TOTAL, UNITS, PRICE, REVENUE, COLS };

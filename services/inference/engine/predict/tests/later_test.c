@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "services/inference/engine/features/mix.h"
-#include "services/inference/engine/predict/ahead_parts.h"
+#include "services/inference/engine/predict/ahead/ahead_parts.h"
 #include "services/inference/engine/predict/fitted.h"
 
 enum { COLS = 3, DAYS = 360, AHEAD = 60, SHOPS = 4, SEEDS = 5 };

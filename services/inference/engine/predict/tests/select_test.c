@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "services/inference/engine/features/mix.h"
-#include "services/inference/engine/predict/select.h"
+#include "services/inference/engine/predict/choose/select.h"
 #include "services/inference/engine/profile/roles/roles.h"
 
 enum { ROWS = 900, COLS = 6 };

@@ -4,8 +4,8 @@
 
 #include "services/inference/engine/features/encode.h"
 #include "services/inference/engine/features/mix.h"
+#include "services/inference/engine/predict/choose/select.h"
 #include "services/inference/engine/predict/fitted.h"
-#include "services/inference/engine/predict/select.h"
 #include "services/inference/engine/profile/roles/roles.h"
 
 /* Evenly drawn whole numbers lo..hi. */

@@ -1,0 +1,126 @@
+/* See regime.h; fitted.c asks before anything is kept apart. */
+#include "services/inference/engine/predict/asked/regime.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "common/base/order.h"
+
+const char *const tab_regime_names[TAB_REGIMES] = { "alike", "later", "new_group", "out_of_range" };
+
+/* Rows that come after their own series' labelled rows: from this share of the asked on, that is what was
+ * asked for. */
+static const double ONWARDS = 0.9;
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+/* The value of each row as a number 0..n-1, TAB_NULL where there is none. NULL: not a column of groups, or
+ * memory. */
+static uint32_t *values_of(tab_arena *a, const tab_column_profile *c, size_t rows)
+{
+    const tab_column *col = c->column;
+    uint32_t *of = tab_arena_new_of(a, uint32_t, rows + 1);
+    if (of == NULL)
+        return NULL;
+    if (c->code != NULL) {
+        memcpy(of, c->code, rows * sizeof *of);
+        return of;
+    }
+    if (col->layout != TAB_NUMBERS)
+        return NULL;
+    double *sorted = malloc((rows + 1) * sizeof *sorted);
+    size_t n = 0, distinct = 0;
+    for (size_t r = 0; sorted != NULL && r < rows; r++)
+        if (!isnan(col->num[r]))
+            sorted[n++] = col->num[r];
+    if (sorted == NULL)
+        return NULL;
+    qsort(sorted, n, sizeof *sorted, tab_ascending_double);
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || sorted[i] > sorted[i - 1])
+            sorted[distinct++] = sorted[i];
+    for (size_t r = 0; r < rows; r++) {
+        const double *at = isnan(col->num[r]) ? NULL
+                                              : bsearch(&col->num[r], sorted, distinct, sizeof *sorted,
+                                                        tab_ascending_double);
+        of[r] = at == NULL ? TAB_NULL : (uint32_t)(at - sorted);
+    }
+    free(sorted);
+    return of;
+}
+
+/* Marks the asked rows of groups that no labelled row is of, by the column of the table's own that has
+ * them. */
+static bool mark_new(tab_arena *a, const tab_profile *p, size_t target, size_t own, const bool *asked,
+                     tab_asked *ret)
+{
+    size_t rows = p->table->rows, column = own;
+    bool *fresh = NULL;
+    if (!tab_asked_groups(a, p, &ret->series, target, asked, &column, &fresh))
+        return false;
+    if (column >= own)
+        return true;
+    ret->group = column;
+    ret->member = values_of(a, &p->col[column], rows);
+    for (size_t r = 0; r < rows; r++)
+        if (fresh[r])
+            ret->of[r] = TAB_REGIME_NEW_GROUP;
+    return ret->member != NULL;
+}
+
+/* ---- times ----------------------------------------------------------------------------------- */
+
+/* Marks the asked rows after all labelled ones. Where nearly all come after those of their own series,
+ * which end at other times, each is later than these. */
+static bool mark_later(size_t rows, const bool *asked, tab_asked *ret)
+{
+    const tab_series *s = &ret->series;
+    double *last = malloc((s->n + 1) * sizeof *last);
+    size_t onwards = 0;
+    if (last == NULL)
+        return false;
+    ret->last = -INFINITY;
+    for (size_t k = 0; k <= s->n; k++)
+        last[k] = -INFINITY;
+    for (size_t r = 0; r < rows; r++)
+        if (!asked[r] && !isnan(s->when[r])) {
+            ret->last = fmax(ret->last, s->when[r]);
+            if (s->series[r] != TAB_NULL)
+                last[s->series[r]] = fmax(last[s->series[r]], s->when[r]);
+        }
+    for (size_t r = 0; r < rows; r++)
+        onwards += asked[r] && s->series[r] != TAB_NULL && isfinite(last[s->series[r]]) &&
+                   s->when[r] > last[s->series[r]];
+    bool each = (double)onwards >= ONWARDS * (double)ret->asked;
+    for (size_t r = 0; r < rows; r++) {
+        if (!asked[r] || isnan(s->when[r]))
+            continue;
+        bool own = each && s->series[r] != TAB_NULL && s->when[r] > last[s->series[r]];
+        if (own || s->when[r] > ret->last)
+            ret->of[r] = TAB_REGIME_LATER;
+    }
+    free(last);
+    return true;
+}
+
+tab_status tab_regime_find(tab_arena *a, const tab_profile *p, size_t target, size_t own, const bool *asked,
+                           tab_asked *ret, tab_error *err)
+{
+    size_t rows = p->table->rows;
+    *ret =
+        (tab_asked){ .open = asked, .group = p->table->cols, .of = tab_arena_new_of(a, uint8_t, rows + 1) };
+    if (ret->of == NULL)
+        return tab_no_memory(err);
+    for (size_t r = 0; r < rows; r++)
+        ret->asked += asked[r];
+    TAB_TRY(tab_series_find(a, p, target, asked, &ret->series, err));
+    ret->timed = ret->series.kind != TAB_TIME_NONE;
+    bool any = ret->asked > 0 && ret->asked < rows;
+    if (any && !mark_new(a, p, target, own, asked, ret))
+        return tab_no_memory(err);
+    if (any && ret->timed && !mark_later(rows, asked, ret))
+        return tab_no_memory(err);
+    for (size_t r = 0; r < rows; r++)
+        ret->rows[ret->of[r]] += asked[r];
+    return TAB_OK;
+}

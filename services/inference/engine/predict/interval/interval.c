@@ -1,0 +1,191 @@
+/* See interval.h and decision 0053: the distribution of a numeric answer, for fitted.c. The residual of a row
+ * is its scale, learned by a stack of its own, times a residual whose quantiles are read off the fitted rows
+ * (conformal intervals: Lei et al., JASA 2018). */
+#include "services/inference/engine/predict/interval/interval.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "common/base/order.h"
+
+const double tab_quantile_level[TAB_LEVELS] = { 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95 };
+
+enum {
+    LEAST_ROWS = 60,    /* fewer rows do not carry a local scale; chosen by hand */
+    NARROW_ROWS = 1000, /* how far the folds' models differ is a mean over these */
+    BLOCK = 125,        /* of them at a time */
+    NO_FOLD = 255       /* tab_stack: the row has no target */
+};
+static const double NORMAL_90 = 1.2815515655446004; /* the normal distribution's quantile at 0.9 */
+
+/* The scale is learned as the square root of |residual|, whose tails are light, then squared. */
+static const tab_recipe SCALE = {
+    .learner = { &tab_learn_boost_fast, &tab_learn_linear }, .n = 2, .folds = 5, .work = 1e12
+};
+
+/* The quantile at (n + 1) tau, between order statistics: a new row's rank among n + 1 is uniform. */
+static double quantile(const double *sorted, size_t n, double tau)
+{
+    double at = tau * ((double)n + 1) - 1;
+    if (at <= 0)
+        return sorted[0];
+    if (at >= (double)n - 1)
+        return sorted[n - 1];
+    size_t i = (size_t)at;
+    return sorted[i] + (sorted[i + 1] - sorted[i]) * (at - (double)i);
+}
+
+/* From sqrt |residual| to the scale; at least the floor, a twentieth of the mean |residual|, so that no
+ * row claims to be certain. */
+static float to_scale(const tab_interval *v, float root)
+{
+    double s = root > 0 ? (double)root * (double)root : 0;
+    return (float)(s > v->floor ? s : v->floor);
+}
+
+/* out (n): the local scale of new rows, 1 where the base learns none. */
+bool tab_interval_scale(const tab_interval *v, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
+                        size_t n, float *out)
+{
+    if (v->scale != NULL && !tab_stack_predict(v->scale, enc, q, row, n, out))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        out[i] = (float)v->narrow * (v->scale != NULL ? to_scale(v, out[i]) : 1);
+    return true;
+}
+
+void tab_interval_quantiles(const tab_interval *v, const tab_data *q, size_t row, float answer, float scale,
+                            double *out)
+{
+    memcpy(out, v->quantile, sizeof v->quantile);
+    tab_groups_shift(&v->groups, q, row, answer, scale, out, TAB_LEVELS);
+}
+
+typedef struct {
+    const tab_problem *p;
+    const tab_stack *s;
+    const uint32_t *row;
+    size_t n;
+    float *ambiguity; /* (n) */
+    atomic_bool failed;
+} ambiguity_job;
+
+static void ambiguity_block(void *ctx, size_t b)
+{
+    ambiguity_job *j = ctx;
+    size_t from = b * BLOCK, n = j->n - from < BLOCK ? j->n - from : BLOCK;
+    if (!tab_stack_ambiguity(j->s, j->p->enc, j->p->data, j->row + from, n, j->ambiguity + from))
+        atomic_store(&j->failed, true);
+}
+
+/* An answer out of fold is one model's, a new row's the mean of the folds' models: its squared error is less
+ * by the models' variance among each other. Read on fitted rows, the same for all new ones: row by row it
+ * would be narrow where the models agree by chance. (Of rows kept apart by time or group the models that know
+ * the group differ from the one that does not: nothing is read.) The residuals' spread is that of their bulk,
+ * which the interval's ends lie in. False: out of memory. */
+static bool fit_narrow(const tab_engine *e, tab_arena *a, const tab_problem *p, const tab_stack *s,
+                       tab_interval *v)
+{
+    uint32_t *row = tab_arena_new_of(a, uint32_t, NARROW_ROWS);
+    float *ambiguity = tab_arena_new_of(a, float, NARROW_ROWS);
+    if (row == NULL || ambiguity == NULL)
+        return false;
+    ambiguity_job j = { .p = p, .s = s, .row = row, .ambiguity = ambiguity };
+    for (size_t i = 0; i < p->data->rows && j.n < NARROW_ROWS; i++) /* in hash order: a fair sample */
+        if (!isnan(p->y[i]))
+            row[j.n++] = (uint32_t)i;
+    double bulk = (v->quantile[5] - v->quantile[1]) / (2 * NORMAL_90), sum = 0;
+    if (p->place != NULL || j.n < LEAST_ROWS || !(bulk > 0))
+        return true;
+    tab_engine_for(e, (j.n + BLOCK - 1) / BLOCK, ambiguity_block, &j);
+    for (size_t i = 0; i < j.n; i++) {
+        double scale = bulk * (double)v->oof_scale[row[i]];
+        sum += sqrt(fmax(0.25, 1 - (double)ambiguity[i] / (scale * scale)));
+    }
+    v->narrow = sum / (double)j.n;
+    return !atomic_load(&j.failed);
+}
+
+/* Quantiles of residuals in units of their scale, over all rows and by group, which serve every row. residual
+ * (rows): scratch. False: out of memory. */
+static bool fit_quantiles(tab_arena *a, const tab_problem *p, const tab_stack *s, tab_interval *v,
+                          float *residual)
+{
+    size_t rows = p->data->rows, m = 0;
+    double square = 0, *scaled = tab_arena_new_of(a, double, rows + 1);
+    if (scaled == NULL)
+        return false;
+    for (size_t i = 0; i < rows; i++) {
+        v->oof_scale[i] = v->scale != NULL ? to_scale(v, v->scale->oof[i]) : 1;
+        residual[i] = NAN;
+        if (isnan(p->y[i]))
+            continue;
+        double r = (double)(p->y[i] - s->oof[i]) / (double)v->oof_scale[i];
+        residual[i] = (float)r;
+        scaled[m++] = r;
+        square += r * r;
+    }
+    qsort(scaled, m, sizeof *scaled, tab_ascending_double);
+    for (size_t l = 0; l < TAB_LEVELS; l++)
+        v->quantile[l] = m > 0 ? quantile(scaled, m, tab_quantile_level[l]) : 0;
+    v->spread = m > 0 ? sqrt(square / (double)m) : 0;
+    tab_groups_task t = { .data = p->data,
+                          .residual = residual,
+                          .answer = s->oof,
+                          .scale = v->oof_scale,
+                          .target = p->y,
+                          .level = tab_quantile_level,
+                          .quantile = v->quantile,
+                          .levels = TAB_LEVELS };
+    /* Rows kept apart by time or group err together, and not as rows of a known group do: how far shares
+     * differ by chance is not told by the number of rows. */
+    return p->place != NULL || tab_groups_fit(a, &t, &v->groups);
+}
+
+/* The scale's own stack learns out-of-fold residuals on the same rows, so its out-of-fold answers have
+ * seen no row's own residual. */
+tab_interval *tab_interval_fit(const tab_engine *e, tab_arena *a, const tab_problem *p, const tab_stack *s,
+                               bool local)
+{
+    size_t rows = p->data->rows, n = 0;
+    tab_interval *v = tab_arena_new_of(a, tab_interval, 1);
+    float *root = tab_arena_new_of(a, float, rows + 1);
+    if (v == NULL || root == NULL)
+        return NULL;
+    v->narrow = 1;
+    v->oof_scale = tab_arena_new_of(a, float, rows + 1);
+    if (v->oof_scale == NULL)
+        return NULL;
+    /* out-of-fold residuals, and their mean for the floor */
+    double sum = 0;
+    for (size_t i = 0; i < rows; i++) {
+        root[i] = NAN;
+        if (isnan(p->y[i]))
+            continue;
+        float r = fabsf(p->y[i] - s->oof[i]);
+        root[i] = sqrtf(r);
+        sum += (double)r;
+        n++;
+    }
+    v->floor = n > 0 ? 0.05 * sum / (double)n + 1e-9 : 1e-9;
+    if (local && n >= LEAST_ROWS) {
+        /* the scale is learned where the base asks for it and the rows carry it, else it is 1 */
+        tab_problem q = *p;
+        q.y = root;
+        q.of = p->y;
+        q.seed ^= 0x5ca1e;
+        tab_recipe r = SCALE;
+        for (size_t l = 0; l < s->members; l++) /* whose distribution has a say in the location */
+            if (s->member[l].learner == &tab_learn_pfn && s->member[l].weight > 0)
+                r.learner[r.n++] = &tab_learn_pfn;
+        v->scale = tab_stack_fit(e, a, &q, &r);
+        if (v->scale == NULL)
+            return NULL;
+    }
+    if (!fit_quantiles(a, p, s, v, root) || !fit_narrow(e, a, p, s, v))
+        return NULL;
+    for (size_t i = 0; i < rows; i++) /* rows in no fold are answered as new ones are */
+        if (s->fold[i] == NO_FOLD)
+            v->oof_scale[i] *= (float)v->narrow;
+    return v;
+}
