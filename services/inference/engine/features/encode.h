@@ -18,6 +18,8 @@
 #ifndef TAB_ENCODE_H
 #define TAB_ENCODE_H
 
+#include <math.h>
+
 #include "services/inference/engine/pack/pack.h"
 #include "services/inference/engine/profile/profile.h"
 
@@ -81,6 +83,12 @@ typedef struct {
     uint64_t *hash;  /* (rows) of the row's cells in used columns; equal cells, equal hash, in any data */
     uint32_t *row;   /* (rows) row of the table that stands here; tab_encode_fit sorts by hash */
 } tab_data;
+
+/* Whether row `row` of d has no value of the feature. */
+static inline bool tab_data_lacks(const tab_data *d, size_t feature, size_t row)
+{
+    return d->x[feature] != NULL ? isnan(d->x[feature][row]) : d->code[feature][row] == TAB_NULL;
+}
 
 tab_pack_fn tab_pack_encoder, tab_pack_data;
 

@@ -6,16 +6,11 @@
 #include "services/inference/engine/features/missingness.h"
 #include "services/inference/engine/features/mix.h"
 
-static bool lacks(const tab_data *d, size_t feature, size_t i)
-{
-    return d->x[feature] != NULL ? isnan(d->x[feature][i]) : d->code[feature][i] == TAB_NULL;
-}
-
 static tab_gap_count count(const tab_data *d, size_t feature, const uint8_t *row)
 {
     tab_gap_count c = { 0 };
     for (size_t i = 0; i < d->rows; i++) {
-        bool gap = row[i] != TAB_FILL_NEITHER && lacks(d, feature, i);
+        bool gap = row[i] != TAB_FILL_NEITHER && tab_data_lacks(d, feature, i);
         c.known += row[i] == TAB_FILL_KNOWN, c.known_gaps += row[i] == TAB_FILL_KNOWN && gap;
         c.asked += row[i] == TAB_FILL_ASKED, c.asked_gaps += row[i] == TAB_FILL_ASKED && gap;
     }
@@ -29,7 +24,7 @@ static bool *drawn(tab_arena *a, const tab_data *d, size_t feature, uint64_t col
     bool *gone = tab_arena_new_of(a, bool, d->rows + 1);
     for (size_t i = 0; gone != NULL && i < d->rows; i++) {
         size_t from = asked[(size_t)(tab_unit(tab_mix(d->hash[i])) * (double)n)];
-        gone[i] = row[i] == TAB_FILL_KNOWN && lacks(d, feature, from) &&
+        gone[i] = row[i] == TAB_FILL_KNOWN && tab_data_lacks(d, feature, from) &&
                   tab_unit(tab_mix2(d->hash[i], column)) < thin;
     }
     return gone;

@@ -15,11 +15,6 @@ typedef struct {
     uint32_t row;
 } donor;
 
-static bool gap(const tab_data *d, size_t feature, size_t row)
-{
-    return d->x[feature] != NULL ? isnan(d->x[feature][row]) : d->code[feature][row] == TAB_NULL;
-}
-
 static bool labelled(const tab_fitted *f, size_t i)
 {
     return f->problem.classification ? f->problem.label[i] != TAB_NULL : !isnan(f->problem.y[i]);
@@ -29,9 +24,9 @@ bool tab_hot_deck_fit(tab_fitted *f)
 {
     f->seldom = tab_arena_new_of(f->arena, bool, f->enc->n + 1);
     for (size_t j = 0; f->seldom != NULL && j < f->enc->n; j++) {
-        size_t gaps = 0, rows = 0;
+        size_t gaps = 0;
         for (size_t i = 0; i < f->data->rows && gaps < SELDOM; i++)
-            rows += labelled(f, i), gaps += labelled(f, i) && gap(f->data, j, i);
+            gaps += labelled(f, i) && tab_data_lacks(f->data, j, i);
         f->seldom[j] = gaps < SELDOM;
     }
     return f->seldom != NULL;
@@ -40,7 +35,7 @@ bool tab_hot_deck_fit(tab_fitted *f)
 static bool any_gap(const tab_fitted *f, const tab_data *d, size_t row)
 {
     for (size_t j = 0; j < f->enc->n; j++)
-        if (f->seldom[j] && gap(d, j, row))
+        if (f->seldom[j] && tab_data_lacks(d, j, row))
             return true;
     return false;
 }
@@ -50,7 +45,7 @@ static double apart(const tab_fitted *f, const tab_data *d, size_t row, size_t i
 {
     double sum = 0;
     for (size_t j = 0; j < f->enc->n; j++) {
-        bool lacks = gap(d, j, row), other = gap(f->data, j, i);
+        bool lacks = tab_data_lacks(d, j, row), other = tab_data_lacks(f->data, j, i);
         if (lacks && f->seldom[j] && other)
             return INFINITY;
         if (lacks || other)
@@ -94,7 +89,7 @@ static tab_data *filled(tab_arena *a, const tab_fitted *f, const tab_data *d, si
     tab_data *q = tab_data_new(a, f->enc, n);
     for (size_t j = 0; q != NULL && j < f->enc->n; j++)
         for (size_t k = 0; k < n; k++) {
-            bool lacks = f->seldom[j] && gap(d, j, row);
+            bool lacks = f->seldom[j] && tab_data_lacks(d, j, row);
             const tab_data *from = lacks ? f->data : d;
             size_t at = lacks ? of[k].row : row;
             if (q->x[j] != NULL)
@@ -150,7 +145,7 @@ bool tab_hot_deck_mark(tab_arena *a, const tab_fitted *f, tab_scoring *s, uint32
     for (size_t j = 0; f->seldom != NULL && j < f->enc->n; j++) {
         bool any = false;
         for (size_t r = 0; f->seldom[j] && r < s->d->rows; r++)
-            if (gap(s->d, j, r) && doubt[r] == 0)
+            if (tab_data_lacks(s->d, j, r) && doubt[r] == 0)
                 doubt[r] = (uint32_t)m->n_doubts + 1, any = true;
         tab_str column = f->column[f->enc->f[j].source].address;
         if (any && (m->doubts[m->n_doubts++] = tab_arena_printf(

@@ -52,7 +52,7 @@ static int by_key(const void *a, const void *b)
 }
 
 /* The asked rows by their cells, and each row's key: neither depends on the order of rows or columns. */
-static size_t key_rows(const tab_profile *p, const bool *use, const bool *asked, uint64_t *key, keyed_row *of)
+static void key_rows(const tab_profile *p, const bool *use, const bool *asked, uint64_t *key, keyed_row *of)
 {
     size_t rows = p->table->rows, n = 0;
     for (size_t r = 0; r < rows; r++)
@@ -68,7 +68,6 @@ static size_t key_rows(const tab_profile *p, const bool *use, const bool *asked,
         if (asked[r])
             of[n++] = (keyed_row){ key[r], r };
     qsort(of, n, sizeof *of, by_key);
-    return n;
 }
 
 /* Copies of a column's cells, empty in the rows with a target as often as in the asked ones. */
