@@ -233,3 +233,19 @@ bool schema_read(tab_arena *a, const char *dir, const char *name, bool wanted, s
     tab_arena_free(work);
     return ok;
 }
+
+bool schemas_fit(const schema *s, size_t n, const char *without, schema_rows_fn *rows, size_t d, double l2,
+                 double *w)
+{
+    newton_rows t;
+    size_t most = 0;
+    for (size_t i = 0; i < n; i++)
+        most += rows(&s[i], NULL);
+    bool ok = newton_rows_new(&t, most, d);
+    for (size_t i = 0; ok && i < n; i++)
+        if (!s[i].silent && (without == NULL || strcmp(s[i].family, without) != 0))
+            rows(&s[i], &t);
+    ok = ok && newton_fit(&t, l2, w);
+    newton_rows_free(&t);
+    return ok;
+}

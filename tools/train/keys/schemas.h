@@ -6,6 +6,7 @@
 #include "services/inference/engine/keys/inclusions.h"
 #include "services/inference/engine/keys/sets.h"
 #include "services/inference/engine/keys/within.h"
+#include "tools/train/keys/newton.h"
 
 /* A known foreign key of one or more columns; columns are of tab_key_columns.col. */
 typedef struct {
@@ -47,5 +48,12 @@ void schema_free(schema *s);
 bool schema_is_set(const tab_key_set *x, const true_key *t);
 /* Whether it is one of the keys. */
 bool schema_has_set(const schema *s, const tab_key_set *x);
+
+/* The candidates of a schema, each added with whether it is true; r NULL: only how many there are. */
+typedef size_t schema_rows_fn(const schema *s, newton_rows *r);
+/* Fills w (d + 1) with the weights of all schemas that teach and are not of the family `without` (NULL: of
+ * all). False: out of memory, or no rows, said so. */
+bool schemas_fit(const schema *s, size_t n, const char *without, schema_rows_fn *rows, size_t d, double l2,
+                 double *w);
 
 #endif

@@ -11,21 +11,11 @@ enum { D = TAB_KEY_SET_FEATURES, W = D + 1, BINS = 3 };
 /* L2: of 1, 3 and 10 the one of the least log loss on kinds that are left out. */
 static const double L2 = 3;
 
-/* The weights of all schemas that teach and are not of the family `without`. */
-static bool fit(const schema *s, size_t n, const char *without, double *w)
+static size_t candidates(const schema *s, newton_rows *r)
 {
-    newton_rows t;
-    size_t most = 0;
-    for (size_t i = 0; i < n; i++)
-        most += s[i].sets;
-    bool ok = newton_rows_new(&t, most, D);
-    for (size_t i = 0; ok && i < n; i++)
-        for (size_t q = 0; q < s[i].sets; q++)
-            if (!s[i].silent && (without == NULL || strcmp(s[i].family, without) != 0))
-                newton_rows_add(&t, s[i].set[q].f, schema_has_set(&s[i], &s[i].set[q]));
-    ok = ok && newton_fit(&t, L2, w);
-    newton_rows_free(&t);
-    return ok;
+    for (size_t q = 0; r != NULL && q < s->sets; q++)
+        newton_rows_add(r, s->set[q].f, schema_has_set(s, &s->set[q]));
+    return s->sets;
 }
 
 bool sets_write(const schema *s, size_t n, const char *path)
@@ -36,7 +26,8 @@ bool sets_write(const schema *s, size_t n, const char *path)
 #undef TAB_X
     };
     double w[W];
-    return fit(s, n, NULL, w) && newton_write(path, "set", "SET", "sets.h", name, D, w);
+    return schemas_fit(s, n, NULL, candidates, D, L2, w) &&
+           newton_write(path, "set", "SET", "sets.h", name, D, w);
 }
 
 /* What is chosen in some schemas, and how sure of it. */
@@ -130,7 +121,7 @@ bool sets_leave_out(schema *s, size_t n, bool verbose)
         judged *j = &all[s[i].silent ? SILENT : strncmp(s[i].family, "made", 4) == 0 ? MADE : PUBLIC];
         if (verbose)
             printf("%s\n", s[i].name);
-        if (!fit(s, n, s[i].family, w) || !judge(&s[i], w, verbose, j))
+        if (!schemas_fit(s, n, s[i].family, candidates, D, L2, w) || !judge(&s[i], w, verbose, j))
             return false;
     }
     for (int k = 0; k < KINDS; k++)

@@ -23,20 +23,11 @@ static bool is_true(const schema *s, const tab_key_within *x)
     return is;
 }
 
-static bool fit(const schema *s, size_t n, const char *without, double *w)
+static size_t candidates(const schema *s, newton_rows *r)
 {
-    newton_rows t;
-    size_t most = 0;
-    for (size_t i = 0; i < n; i++)
-        most += s[i].owns;
-    bool ok = newton_rows_new(&t, most, D);
-    for (size_t i = 0; ok && i < n; i++)
-        for (size_t q = 0; q < s[i].owns; q++)
-            if (!s[i].silent && (without == NULL || strcmp(s[i].family, without) != 0))
-                newton_rows_add(&t, s[i].own[q].f, is_true(&s[i], &s[i].own[q]));
-    ok = ok && newton_fit(&t, L2, w);
-    newton_rows_free(&t);
-    return ok;
+    for (size_t q = 0; r != NULL && q < s->owns; q++)
+        newton_rows_add(r, s->own[q].f, is_true(s, &s->own[q]));
+    return s->owns;
 }
 
 bool within_write(const schema *s, size_t n, const char *path)
@@ -47,7 +38,8 @@ bool within_write(const schema *s, size_t n, const char *path)
 #undef TAB_X
     };
     double w[D + 1];
-    return fit(s, n, NULL, w) && newton_write(path, "within", "WITHIN", "within.h", name, D, w);
+    return schemas_fit(s, n, NULL, candidates, D, L2, w) &&
+           newton_write(path, "within", "WITHIN", "within.h", name, D, w);
 }
 
 typedef struct {
@@ -107,7 +99,7 @@ bool within_leave_out(const schema *s, size_t n, bool verbose)
         judged *j = &all[s[i].silent ? SILENT : strncmp(s[i].family, "made", 4) == 0 ? MADE : PUBLIC];
         if (verbose)
             printf("%s\n", s[i].name);
-        if (!fit(s, n, s[i].family, w))
+        if (!schemas_fit(s, n, s[i].family, candidates, D, L2, w))
             return false;
         judge(&s[i], w, verbose, j);
     }
