@@ -64,7 +64,7 @@ export function Connect({ open, close, done }) {
         <${Loaded} of=${openapi}>${() => html`
             <label class="field">Kind<select name="kind" value=${family.id} onChange=${(e) => { choose(e.target.value); login(""); }}>${openapi.data.map((x) => html`<option key=${x.id} value=${x.id}>${x.title}</option>`)}</select></label>
             <label class="field">Source<input name="source" required placeholder=${family.source} autocomplete="off" spellcheck="false" /></label>
-            <label class="field">Name<input name="name" maxlength="128" placeholder="the last part of the source" /></label>
+            <label class="field">Name<input name="name" maxlength="128" placeholder="default: the last part of the source" /></label>
             ${ways.length > 0 && html`<label class="field">Sign in by<select name="login" value=${way} onChange=${(e) => login(e.target.value)}><option value="">nothing</option>${ways.map((w) => html`<option key=${w.title} value=${w.title}>${w.title}</option>`)}</select></label>`}
             ${[...usual, ...family.options.filter((f) => f.schema.type !== "boolean")].map((f) => html`<${Field} key=${family.id + f.path} of=${f} />`)}
             <details><summary class="small strong">More</summary><div class="stack tight more">${rare.map((f) => html`<${Field} key=${family.id + f.path} of=${f} />`)}</div></details>

@@ -21,7 +21,7 @@ function Generate({ open, close, done }) {
         <p class="soft">Made-up tables as the sector has them, to try things on. Their cells are counted at the synthetic rate.</p>
         <label class="field">Sector<select name="sector">${SECTORS.map((s) => html`<option key=${s} value=${s} selected=${s === "retail"}>${s.replaceAll("-", " ")}</option>`)}</select></label>
         <label class="field">Rows of the main table<input name="rows" type="number" min="1" max="1000000" required value="1000" /></label>
-        <label class="field">Name<input name="name" maxlength="128" placeholder="the sector's" /></label>
+        <label class="field">Name<input name="name" maxlength="128" placeholder="default: the name of the sector" /></label>
         <label class="row"><input type="checkbox" name="tables" /> All linked tables of the sector</label>
     <//>`;
 }
