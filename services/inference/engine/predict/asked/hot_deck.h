@@ -16,6 +16,7 @@ bool tab_hot_deck_answer(const tab_fitted *f, const tab_data *d, size_t row, flo
                          float *ret_more) TAB_CHECKED;
 
 /* Marks the rows of a request that have such gaps, with a sentence a column: doubt (rows) becomes its place
- * among s->m->doubts, from 1 on, where it was 0; a column's sentence has room there. False: the arena is full. */
+ * among s->m->doubts, from 1 on, where it was 0; a column's sentence has room there. False: the arena is
+ * full. */
 bool tab_hot_deck_mark(tab_arena *a, const tab_fitted *f, tab_scoring *s, uint32_t *doubt) TAB_CHECKED;
 #endif
