@@ -98,6 +98,20 @@ static void submit(const char *job, const char *snapshot)
     CHECK(ask("jobs", "Submit", &q.base, &tabella__job__descriptor, NULL) != NULL);
 }
 
+/* A piece of the job's result, as inference gives one. */
+static tab_status put_piece(const char *job, int64_t attempt, const char *array)
+{
+    Tabella__PutPieceRequest q = TABELLA__PUT_PIECE_REQUEST__INIT;
+    tab_error err = { 0 };
+    q.job_id = (char *)job;
+    q.attempt = attempt;
+    q.array = (char *)array;
+    q.bundle = (ProtobufCBinaryData){ 4, (uint8_t *)"data" };
+    const void *y = ask_once(org, "jobs", "PutPiece", &q.base, &tabella__empty__descriptor, NULL, 0, &err);
+    return y != NULL ? TAB_OK : err.status;
+}
+
+#define PIECES "SELECT count(*) FROM jobs.piece WHERE array_name = 'prediction.results'"
 #define RUNS "SELECT count(*) FROM jobs.job WHERE kind = 'run' AND status = "
 
 int main(void)
@@ -150,10 +164,18 @@ int main(void)
     /* Cancelling stops the computation, and bills nothing. */
     submit(job[JOBS + 1], snapshot[JOBS + 1]);
     CHECK(until("SELECT (count(*) > 0)::int FROM jobs.job WHERE status = 'running' AND progress > 0", 1));
+    CHECK(put_piece(job[JOBS + 1], 2, "prediction.results") == TAB_CANCELLED); /* not its attempt */
+    CHECK(put_piece(job[JOBS + 1], 1, "no such array") == TAB_VALIDATION);
+    CHECK(put_piece(job[JOBS], 1, "prediction.results") == TAB_CANCELLED); /* it has ended */
+    CHECK(number(PIECES) == 0);
+    CHECK(put_piece(job[JOBS + 1], 1, "prediction.results") == TAB_OK);
+    CHECK(put_piece(job[JOBS + 1], 1, "prediction.results") == TAB_OK); /* once more: the same */
+    CHECK(number(PIECES) == 1);
     Tabella__CancelJobRequest c = TABELLA__CANCEL_JOB_REQUEST__INIT;
     c.job_id = job[JOBS + 1];
     const Tabella__Job *y = ask("jobs", "Cancel", &c.base, &tabella__job__descriptor, NULL);
     CHECK(y != NULL && strcmp(y->status, "cancelled") == 0);
+    CHECK(put_piece(job[JOBS + 1], 1, "prediction.results") == TAB_CANCELLED);
     int idle = -1;
     int64_t cancelled = tab_mono_ms();
     for (int64_t end = tab_in_ms(PATIENCE_MS); idle != 0 && tab_mono_ms() < end;) {
