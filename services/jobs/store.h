@@ -127,8 +127,9 @@ tab_status jobs_cancel(tab_tx *tx, const char *org, const char *job_id, const ch
  * these keys and deleted after JOBS_OUTPUT_HOURS. NULL: kept as long as its endpoint. */
 tab_status jobs_output_put(tab_tx *tx, const char *org, const char *job_id, const Tabella__Bundle *b,
                            const tab_run_keys *run, tab_error *err) TAB_CHECKED;
-/* The same in several transactions, of what comes piece by piece: what an attempt before left is cleared, each
- * slice, serialized, is put for so many hours, and the head, which gives them the time that the bundle has. */
+/* The same in several transactions, of what comes piece by piece: what an attempt before left is cleared,
+ * each slice, serialized, is put for so many hours, and the head, which gives them the time that the bundle
+ * has. */
 tab_status jobs_output_clear(tab_tx *tx, const char *org, const char *job_id, tab_error *err) TAB_CHECKED;
 tab_status jobs_output_piece(tab_tx *tx, const char *org, const char *job_id, tab_paged array, size_t first,
                              tab_str bundle, const tab_run_keys *run, int64_t hours,

@@ -81,11 +81,12 @@ tab_status jobs_output_piece(tab_tx *tx, const char *org, const char *job_id, ta
     TAB_TRY(pack_bytes(a, bundle, run, place_of(a, org, job_id, name, first), &text, err));
     return tab_tx_query(tx, NULL, err,
                         "INSERT INTO jobs.piece (org, job_id, array_name, first, data, expires_at) "
-                        "VALUES ($1, $2, $3, $4, $5, " UNTIL("$6") ") "
-                        "ON CONFLICT (org, job_id, array_name, first) "
-                        "DO UPDATE SET data = excluded.data, expires_at = excluded.expires_at",
-                        TAB_P(tab_p_text(org), tab_p_text(job_id), tab_p_text(name), tab_p_int((int64_t)first),
-                              tab_p_bytes(text), tab_p_int(hours)));
+                        "VALUES ($1, $2, $3, $4, $5, " UNTIL(
+                            "$6") ") "
+                                  "ON CONFLICT (org, job_id, array_name, first) "
+                                  "DO UPDATE SET data = excluded.data, expires_at = excluded.expires_at",
+                        TAB_P(tab_p_text(org), tab_p_text(job_id), tab_p_text(name),
+                              tab_p_int((int64_t)first), tab_p_bytes(text), tab_p_int(hours)));
 }
 
 /* The pieces of the arrays that are longer than a page; *ret_any: there are some. */

@@ -255,17 +255,17 @@ static tab_status audit_step(cutter *k, archive *x, int64_t days, bool *ret_more
 /* ---- the ledger ------------------------------------------------------------------------------ */
 
 /* An event that has lines, or particulars, behind an id. */
-#define OLD_EVENTS                                                                                            \
-    "SELECT e.event_id, json_build_object('event_id', e.event_id, 'org', e.org, 'at', to_char(e.at AT TIME "  \
-    "ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"'), 'surface', e.surface, 'key', e.key_id, "               \
-    "'endpoint_id', e.endpoint_id, 'endpoint', e.endpoint, 'base', e.model, 'tables', e.tables, 'calls', "    \
-    "e.calls, 'lines', coalesce((SELECT json_agg(json_build_object('op', l.op, 'cells', l.cells, 'milli', "   \
-    "l.milli) ORDER BY l.n) FROM metering.line l WHERE l.org = e.org AND l.event_id = e.event_id AND l.at = " \
-    "e.at), "                                                                                                 \
-    "'[]'))::text FROM metering.event e WHERE e.org = $1 AND e.at < metering.cut_before($2) AND "             \
-    "e.event_id > $3 AND e.surface IS DISTINCT FROM 'cut' AND (e.surface IS NOT NULL OR EXISTS (SELECT "      \
-    "FROM metering.line l WHERE l.org = e.org AND l.event_id = e.event_id)) ORDER BY e.event_id LIMIT $4 "    \
-    "FOR UPDATE OF e"
+#define OLD_EVENTS                                                                                   \
+    "SELECT e.event_id, json_build_object('event_id', e.event_id, 'org', e.org, 'at', "              \
+    "to_char(e.at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"'), 'surface', e.surface, "  \
+    "'key', e.key_id, 'endpoint_id', e.endpoint_id, 'endpoint', e.endpoint, 'base', e.model, "       \
+    "'tables', e.tables, 'calls', e.calls, 'lines', coalesce((SELECT json_agg(json_build_object("    \
+    "'op', l.op, 'cells', l.cells, 'milli', l.milli) ORDER BY l.n) FROM metering.line l "            \
+    "WHERE l.org = e.org AND l.event_id = e.event_id AND l.at = e.at), '[]'))::text "                \
+    "FROM metering.event e WHERE e.org = $1 AND e.at < metering.cut_before($2) AND e.event_id > $3 " \
+    "AND e.surface IS DISTINCT FROM 'cut' AND (e.surface IS NOT NULL OR EXISTS (SELECT FROM "        \
+    "metering.line l WHERE l.org = e.org AND l.event_id = e.event_id AND l.at = e.at)) "             \
+    "ORDER BY e.event_id LIMIT $4 FOR UPDATE OF e"
 
 /* What is cut must be what is shown: a difference would be gone with its cause. */
 static tab_status ledger_holds(cutter *k, const char *org, tab_error *err)
