@@ -356,3 +356,24 @@ size_t tab_bundle_stride(const Tabella__Bundle *b, tab_paged array, size_t bytes
     size_t stride = bytes / each;
     return stride > 0 ? stride : 1;
 }
+
+bool tab_bundle_next(const Tabella__Bundle *b, tab_bundle_piece *p)
+{
+    if (p->step == 0 && tabella__bundle__get_packed_size(b) <= TAB_PIECE_BYTES)
+        return false;
+    int k = (int)p->array;
+    if (p->step > 0 && p->to == bundle_total(b, p->array)) {
+        k++;
+        p->to = p->step = 0;
+    }
+    for (; k < TAB_PAGE_COUNT; k++) {
+        tab_paged array = (tab_paged)k;
+        size_t total = bundle_total(b, array), from = p->to;
+        if (total <= tab_paged_first(array) || array == TAB_PAGE_DUPLICATES) /* those are the head's */
+            continue;
+        size_t step = p->step > 0 ? p->step : tab_bundle_stride(b, array, TAB_PIECE_BYTES);
+        *p = (tab_bundle_piece){ array, from, total - from < step ? total : from + step, step };
+        return true;
+    }
+    return false;
+}

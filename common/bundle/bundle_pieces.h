@@ -24,4 +24,14 @@ Tabella__Bundle *tab_bundle_slice(tab_arena *a, const Tabella__Bundle *b, tab_pa
 /* How many elements of an array make a slice of about `bytes`. */
 size_t tab_bundle_stride(const Tabella__Bundle *b, tab_paged array, size_t bytes);
 
+/* Elements of one array that are a slice. */
+typedef struct {
+    tab_paged array;
+    size_t from, to, step; /* step: elements of a full one; 0: none of its array was made yet */
+} tab_bundle_piece;
+/* The slice behind this one, of about TAB_PIECE_BYTES; the first one of { 0 }. False: there is none more, so
+ * where there is none at all the bundle lies whole. */
+bool tab_bundle_next(const Tabella__Bundle *b, tab_bundle_piece *p);
+enum { TAB_PIECE_BYTES = 256 << 10 };
+
 #endif

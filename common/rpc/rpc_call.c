@@ -33,6 +33,7 @@ struct rpc_pending {
     void *arg;
     pthread_cond_t wake;
     bool ready, failed, listed, begun; /* begun: a worker has said that it works on it */
+    bool sending;                      /* the thread that starts it holds it still: not listed before */
     bool forgotten;                    /* its worker says that it has no such call */
     bool mute, answers;                /* no process of the service has spoken lately; pings are answered */
     bool reads, repeats;               /* it changes nothing (rpc_peers.c); it may be made twice */
@@ -58,7 +59,7 @@ static void make_ready(tab_rpc *rpc, rpc_pending *p)
     p->ready = true;
     if (p->done == NULL) {
         pthread_cond_signal(&p->wake);
-    } else if (!p->listed) {
+    } else if (!p->listed && !p->sending) {
         bool first = rpc->ready == NULL;
         p->listed = true;
         p->ready_next = NULL;
@@ -379,6 +380,7 @@ static rpc_pending *ask_now(tab_rpc *rpc, const tab_ask *ask, int64_t patience, 
     p->ask = *ask;
     p->done = done;
     p->arg = arg;
+    p->sending = true;
     p->asked = p->heard = tab_mono_ms();
     snprintf(p->service, sizeof p->service, "%s", ask->service);
     pthread_cond_init(&p->wake, NULL);
@@ -395,19 +397,20 @@ static rpc_pending *ask_now(tab_rpc *rpc, const tab_ask *ask, int64_t patience, 
     natsMsg *m = compose(rpc, ask, p, &body);
     natsStatus s = m == NULL ? NATS_NO_MEMORY : natsConnection_PublishMsg(rpc->nc, m);
     rpc_msg_end(rpc, m);
+    pthread_mutex_lock(&rpc->lock);
+    p->sending = false;
+    bool ready = p->ready; /* answered, cut off or too late meanwhile */
+    p->ready = false;
+    if (s != NATS_OK)
+        unlist(rpc, p);
+    else if (ready)
+        make_ready(rpc, p);
+    pthread_mutex_unlock(&rpc->lock);
     if (s == NATS_OK)
         return p;
     tab_fail(err, s == NATS_NO_MEMORY ? TAB_INTERNAL : TAB_UNAVAILABLE, RPC_CUT,
              "a server is not responding; try again");
-    pthread_mutex_lock(&rpc->lock);
-    bool listed = p->listed; /* by a lost connection or the timer: dispatch ends it */
-    if (listed)
-        p->done = NULL;
-    else
-        unlist(rpc, p); /* under the same lock, so that neither can list it any more */
-    pthread_mutex_unlock(&rpc->lock);
-    if (!listed)
-        free_pending(rpc, p);
+    free_pending(rpc, p);
     return NULL;
 }
 

@@ -57,7 +57,7 @@ static tab_status run(void *arg, tab_call *call, tab_error *err)
     pass_end(&w.p);
     w.s = pass_status(&w.p, w.s, err);
     y->base_model = tab_proto_text(call->arena, base_shown(base, w.base));
-    return w.s;
+    return w.s != TAB_OK ? w.s : pieces_put(self, call, q->pieces, &y->bundle, &y->in_pieces, err);
 }
 
 /* Rows of the predicted table by the entity they were matched into, so that no entity is on both sides of
@@ -262,6 +262,8 @@ static tab_status evaluate(void *arg, tab_call *call, tab_error *err)
     w.s = pass_status(&w.p, w.s, err);
     y->bundle = q->held_out_only ? NULL : w.bundle;
     y->base_model = tab_proto_text(call->arena, base_shown(base, w.base));
+    if (w.s == TAB_OK)
+        w.s = pieces_put(self, call, q->pieces, &y->bundle, &y->in_pieces, err);
     if (w.st == NULL)
         return w.s;
     if (w.s == TAB_OK)

@@ -145,6 +145,11 @@ static inline const char *base_shown(const char *asked, const char *engine)
 tab_status base_set(inference *self, tab_call *call, const Tabella__SetBaseRequest *q,
                     tab_error *err) TAB_CHECKED;
 
+/* pieces.c. Gives a large bundle's slices to the job that it is for, and leaves its head; owner NULL: to
+ * nobody. *ret_any: it was. */
+tab_status pieces_put(inference *self, tab_call *call, const Tabella__PieceOwner *owner, Tabella__Bundle **b,
+                      protobuf_c_boolean *ret_any, tab_error *err) TAB_CHECKED;
+
 /* tables.c. The tables of a call, in the order of its sources. Snapshots are read from data-connector. */
 tab_status sources_load(inference *self, tab_call *call, Tabella__TableSource *const *sources, size_t n,
                         const tab_table *const **ret, uint64_t *ret_cells, tab_error *err) TAB_CHECKED;

@@ -181,6 +181,34 @@ static tab_status output(void *arg, tab_call *call, tab_error *err)
     return bundle_of(arg, call, q->job_id, &(jobs_wanted){ q->array, q->from }, q->pieces, err);
 }
 
+/* Inference has made a piece of the result of an attempt that still holds its job. Its bundle's time is set
+ * with the head; until then it is that of one whose job never ends. */
+static tab_status put_piece(void *arg, tab_call *call, tab_error *err)
+{
+    jobs *self = arg;
+    const Tabella__PutPieceRequest *q = call->in;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    TAB_AUTO(tab_rows) *rows = NULL;
+    int array = 0;
+    while (array < TAB_PAGE_COUNT && strcmp(tab_paged_name((tab_paged)array), q->array) != 0)
+        array++;
+    if (array == TAB_PAGE_COUNT || q->first > INT64_MAX)
+        return tab_fail(err, TAB_VALIDATION, "array", "`array` must be one of a bundle's paged arrays");
+    TAB_TRY(begin(self, call, &tx, err));
+    /* who takes the job over waits for this */
+    TAB_TRY(tab_tx_query(tx, &rows, err,
+                         "SELECT work = 'run' FROM jobs.job WHERE org = $1 AND job_id = $2 AND attempt = $3 "
+                         "AND status = 'running' FOR SHARE",
+                         TAB_P(tab_p_text(call->org), tab_p_text(q->job_id), tab_p_int(q->attempt))));
+    if (tab_rows_count(rows) == 0)
+        return tab_fail(err, TAB_CANCELLED, "", "the lease of this attempt is gone");
+    const tab_run_keys *seal = tab_rows_bool(rows, 0, 0) ? &self->run_keys : NULL;
+    tab_str bytes = { (const char *)q->bundle.data, q->bundle.len };
+    TAB_TRY(jobs_output_piece(tx, call->org, q->job_id, (tab_paged)array, (size_t)q->first, bytes, seal,
+                              JOBS_OUTPUT_HOURS, err));
+    return tab_tx_commit(&tx, err);
+}
+
 /* What a job has told its caller follows in events: how far they are. */
 static tab_status waiting(void *arg, tab_call *call, tab_error *err)
 {
@@ -498,6 +526,7 @@ const tab_rpc_method jobs_methods[] = {
     METHOD("List", list_jobs_request, list_jobs_reply, list),
     METHOD("Cancel", cancel_job_request, job, cancel),
     METHOD("Output", output_request, output_reply, output),
+    METHOD("PutPiece", put_piece_request, empty, put_piece),
     METHOD("CreateEndpoint", create_endpoint_request, endpoint_job, create_endpoint),
     METHOD("GetEndpoint", get_endpoint_request, endpoint, get_endpoint),
     METHOD("ListEndpoints", list_endpoints_request, list_endpoints_reply, list_endpoints),

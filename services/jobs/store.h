@@ -9,6 +9,7 @@
 #ifndef TAB_JOBS_STORE_H
 #define TAB_JOBS_STORE_H
 
+#include "common/bundle/bundle_json.h"
 #include "common/pg/pg.h"
 #include "common/security/crypto.h"
 #include "common/security/ids.h"
@@ -126,6 +127,15 @@ tab_status jobs_cancel(tab_tx *tx, const char *org, const char *job_id, const ch
  * these keys and deleted after JOBS_OUTPUT_HOURS. NULL: kept as long as its endpoint. */
 tab_status jobs_output_put(tab_tx *tx, const char *org, const char *job_id, const Tabella__Bundle *b,
                            const tab_run_keys *run, tab_error *err) TAB_CHECKED;
+/* The same in several transactions, of what comes piece by piece: what an attempt before left is cleared,
+ * each slice, serialized, is put for so many hours, and the head, which gives them the time that the bundle
+ * has. */
+tab_status jobs_output_clear(tab_tx *tx, const char *org, const char *job_id, tab_error *err) TAB_CHECKED;
+tab_status jobs_output_piece(tab_tx *tx, const char *org, const char *job_id, tab_paged array, size_t first,
+                             tab_str bundle, const tab_run_keys *run, int64_t hours,
+                             tab_error *err) TAB_CHECKED;
+tab_status jobs_output_head(tab_tx *tx, const char *org, const char *job_id, const Tabella__Bundle *head,
+                            const tab_run_keys *run, tab_error *err) TAB_CHECKED;
 /* What of a bundle is wanted. array "": its first pages; else what holds element `from` of that array, at
  * least. */
 typedef struct {

@@ -13,7 +13,7 @@
 #include "common/bundle/bundle_pieces.h"
 #include "services/jobs/store.h"
 
-enum { PART = 1 << 20, PIECE = 256 << 10, WHOLE_MOST = PIECE };
+enum { PART = 1 << 20 };
 static const size_t SCRATCH = (size_t)3 << 30;
 
 #define UNTIL(hours) "CASE WHEN " hours "::int > 0 THEN now() + " hours "::int * interval '1 hour' END"
@@ -27,24 +27,30 @@ static tab_str place_of(tab_arena *a, const char *org, const char *job_id, const
     return text == NULL ? (tab_str){ NULL, 0 } : tab_str_of(text);
 }
 
-/* A bundle as it is stored. */
+/* A serialized bundle as it is stored. */
+static tab_status pack_bytes(tab_arena *a, tab_str raw, const tab_run_keys *run, tab_str place, tab_str *ret,
+                             tab_error *err)
+{
+    size_t room = ZSTD_compressBound(raw.n);
+    char *packed = tab_arena_alloc(a, room + 1, 1);
+    size_t m = packed == NULL ? 0 : ZSTD_compress(packed, room, raw.p, raw.n, 1);
+    if (packed == NULL || ZSTD_isError(m))
+        return tab_no_memory(err);
+    *ret = (tab_str){ packed, m };
+    return run == NULL ? TAB_OK : tab_run_seal(run, a, *ret, place, ret, err);
+}
+
 static tab_status pack(tab_arena *a, const Tabella__Bundle *b, const tab_run_keys *run, tab_str place,
                        tab_str *ret, tab_error *err)
 {
-    size_t n = tabella__bundle__get_packed_size(b), room = ZSTD_compressBound(n), m = 0;
-    uint8_t *raw = malloc(n + 1), *packed = malloc(room + 1);
-    if (raw != NULL && packed != NULL) {
-        tabella__bundle__pack(b, raw);
-        m = ZSTD_compress(packed, room, raw, n, 1);
-    }
-    free(raw);
-    if (raw == NULL || packed == NULL || ZSTD_isError(m) || !tab_arena_adopt(a, packed, room)) {
-        if (raw == NULL || packed == NULL || ZSTD_isError(m))
-            free(packed);
+    size_t n = tabella__bundle__get_packed_size(b);
+    uint8_t *raw = malloc(n + 1);
+    if (raw == NULL)
         return tab_no_memory(err);
-    }
-    *ret = (tab_str){ (const char *)packed, m };
-    return run == NULL ? TAB_OK : tab_run_seal(run, a, *ret, place, ret, err);
+    tabella__bundle__pack(b, raw);
+    tab_status s = pack_bytes(a, (tab_str){ (const char *)raw, n }, run, place, ret, err);
+    free(raw);
+    return s;
 }
 
 /* The text in parts of a row each: of the bundle, or of its head. */
@@ -64,63 +70,83 @@ static tab_status put_parts(tab_tx *tx, const char *org, const char *job_id, boo
     return TAB_OK;
 }
 
-static tab_status put_piece(tab_tx *tx, const char *org, const char *job_id, const Tabella__Bundle *b,
-                            tab_paged array, size_t from, size_t to, const tab_run_keys *run, int64_t hours,
-                            tab_error *err)
+tab_status jobs_output_piece(tab_tx *tx, const char *org, const char *job_id, tab_paged array, size_t first,
+                             tab_str bundle, const tab_run_keys *run, int64_t hours, tab_error *err)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(SCRATCH);
     const char *name = tab_paged_name(array);
-    const Tabella__Bundle *slice = a == NULL ? NULL : tab_bundle_slice(a, b, array, from, to);
     tab_str text;
-    if (slice == NULL)
+    if (a == NULL)
         return tab_no_memory(err);
-    TAB_TRY(pack(a, slice, run, place_of(a, org, job_id, name, from), &text, err));
+    TAB_TRY(pack_bytes(a, bundle, run, place_of(a, org, job_id, name, first), &text, err));
     return tab_tx_query(tx, NULL, err,
                         "INSERT INTO jobs.piece (org, job_id, array_name, first, data, expires_at) "
-                        "VALUES ($1, $2, $3, $4, $5, " UNTIL("$6") ")",
-                        TAB_P(tab_p_text(org), tab_p_text(job_id), tab_p_text(name), tab_p_int((int64_t)from),
-                              tab_p_bytes(text), tab_p_int(hours)));
+                        "VALUES ($1, $2, $3, $4, $5, " UNTIL(
+                            "$6") ") "
+                                  "ON CONFLICT (org, job_id, array_name, first) "
+                                  "DO UPDATE SET data = excluded.data, expires_at = excluded.expires_at",
+                        TAB_P(tab_p_text(org), tab_p_text(job_id), tab_p_text(name),
+                              tab_p_int((int64_t)first), tab_p_bytes(text), tab_p_int(hours)));
 }
 
 /* The pieces of the arrays that are longer than a page; *ret_any: there are some. */
 static tab_status put_pieces(tab_tx *tx, const char *org, const char *job_id, const Tabella__Bundle *b,
-                             const tab_run_keys *run, int64_t hours, bool *ret_any, tab_error *err)
+                             const tab_run_keys *run, bool *ret_any, tab_error *err)
 {
     *ret_any = false;
-    for (int k = 0; k < TAB_PAGE_COUNT; k++) {
-        tab_paged array = (tab_paged)k;
-        size_t total = tab_bundle_total(b, array), step = 0;
-        if (total <= tab_paged_first(array) || array == TAB_PAGE_DUPLICATES) /* those are the head's */
-            continue;
-        *ret_any = true;
-        step = tab_bundle_stride(b, array, PIECE);
-        for (size_t from = 0; from < total; from += step)
-            TAB_TRY(put_piece(tx, org, job_id, b, array, from, total - from < step ? total : from + step, run,
-                              hours, err));
+    for (tab_bundle_piece p = { 0 }; tab_bundle_next(b, &p); *ret_any = true) {
+        TAB_AUTO(tab_arena) *a = tab_arena_new(SCRATCH);
+        const Tabella__Bundle *slice = a == NULL ? NULL : tab_bundle_slice(a, b, p.array, p.from, p.to);
+        tab_str bytes = slice == NULL ? (tab_str){ NULL, 0 } : tab_proto_write(a, &slice->base);
+        if (bytes.p == NULL)
+            return tab_no_memory(err);
+        TAB_TRY(jobs_output_piece(tx, org, job_id, p.array, p.from, bytes, run, 0, err));
     }
     return TAB_OK;
+}
+
+tab_status jobs_output_clear(tab_tx *tx, const char *org, const char *job_id, tab_error *err)
+{
+    TAB_TRY(tab_tx_query(tx, NULL, err, "DELETE FROM jobs.output WHERE org = $1 AND job_id = $2",
+                         TAB_P(tab_p_text(org), tab_p_text(job_id))));
+    return tab_tx_query(tx, NULL, err, "DELETE FROM jobs.piece WHERE org = $1 AND job_id = $2",
+                        TAB_P(tab_p_text(org), tab_p_text(job_id)));
+}
+
+static tab_status put_first(tab_tx *tx, const char *org, const char *job_id, const Tabella__Bundle *b,
+                            bool head, const tab_run_keys *run, tab_error *err)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(SCRATCH);
+    int64_t hours = run == NULL ? 0 : JOBS_OUTPUT_HOURS;
+    tab_str text;
+    if (a == NULL)
+        return tab_no_memory(err);
+    TAB_TRY(pack(a, b, run, place_of(a, org, job_id, "", 0), &text, err));
+    return put_parts(tx, org, job_id, head, text, hours, err);
+}
+
+tab_status jobs_output_head(tab_tx *tx, const char *org, const char *job_id, const Tabella__Bundle *head,
+                            const tab_run_keys *run, tab_error *err)
+{
+    int64_t hours = run == NULL ? 0 : JOBS_OUTPUT_HOURS;
+    TAB_TRY(tab_tx_query(tx, NULL, err,
+                         "UPDATE jobs.piece SET expires_at = " UNTIL("$3") " WHERE org = $1 AND job_id = $2",
+                         TAB_P(tab_p_text(org), tab_p_text(job_id), tab_p_int(hours))));
+    return put_first(tx, org, job_id, head, true, run, err);
 }
 
 tab_status jobs_output_put(tab_tx *tx, const char *org, const char *job_id, const Tabella__Bundle *b,
                            const tab_run_keys *run, tab_error *err)
 {
-    TAB_AUTO(tab_arena) *a = tab_arena_new(SCRATCH);
-    int64_t hours = run == NULL ? 0 : JOBS_OUTPUT_HOURS;
     bool pieces = false;
-    tab_str text;
-    if (a == NULL)
-        return tab_no_memory(err);
     /* an attempt that lost its end may have left some */
-    TAB_TRY(tab_tx_query(tx, NULL, err, "DELETE FROM jobs.output WHERE org = $1 AND job_id = $2",
-                         TAB_P(tab_p_text(org), tab_p_text(job_id))));
-    TAB_TRY(tab_tx_query(tx, NULL, err, "DELETE FROM jobs.piece WHERE org = $1 AND job_id = $2",
-                         TAB_P(tab_p_text(org), tab_p_text(job_id))));
-    if (tabella__bundle__get_packed_size(b) > WHOLE_MOST)
-        TAB_TRY(put_pieces(tx, org, job_id, b, run, hours, &pieces, err));
-    if (pieces && (b = tab_bundle_head(a, b)) == NULL)
-        return tab_no_memory(err);
-    TAB_TRY(pack(a, b, run, place_of(a, org, job_id, "", 0), &text, err));
-    return put_parts(tx, org, job_id, pieces, text, hours, err);
+    TAB_TRY(jobs_output_clear(tx, org, job_id, err));
+    TAB_TRY(put_pieces(tx, org, job_id, b, run, &pieces, err));
+    if (!pieces)
+        return put_first(tx, org, job_id, b, false, run, err);
+    TAB_AUTO(tab_arena) *a = tab_arena_new(SCRATCH);
+    const Tabella__Bundle *head = a == NULL ? NULL : tab_bundle_head(a, b);
+    return head == NULL ? tab_no_memory(err) : jobs_output_head(tx, org, job_id, head, run, err);
 }
 
 tab_status jobs_output_expire(tab_tx *tx, const char *org, const char *endpoint_id, const char *but,

@@ -93,6 +93,12 @@ tab_status work_sync(work *w, tab_arena *a, tab_error *err);
 tab_status work_generate(work *w, tab_arena *a, tab_error *err);
 tab_status work_endpoint(work *w, tab_arena *a, tab_error *err);
 
+/* work_calls.c. Whose pieces a pass puts (jobs.PutPiece); of an attempt before there are none any more. */
+tab_status work_pieces(work *w, Tabella__PieceOwner *ret, tab_error *err) TAB_CHECKED;
+/* The whole of a result, or its head where the pieces have been put. run: as jobs_output_put. */
+tab_status work_output(work *w, tab_tx *tx, const Tabella__Bundle *b, bool in_pieces, const tab_run_keys *run,
+                       tab_error *err) TAB_CHECKED;
+
 /* work_out.c: writes what a run found to options.out. VALIDATION: it cannot be. */
 tab_status work_out(work *w, tab_arena *a, const Tabella__SubmitRequest *q, const Tabella__RunReply *y,
                     tab_error *err) TAB_CHECKED;

@@ -5,6 +5,8 @@
 #include "common/base/hash.h"
 #include "services/jobs/work.h"
 
+enum { CLEAR_MS = 120000 }; /* what an attempt left that died over a result of 10 million rows */
+
 void work_phase(work *w, const char *phase, double from, double to)
 {
     pthread_mutex_lock(&w->self->lock);
@@ -49,6 +51,23 @@ tab_status work_call_with(work *w, const char *service, const char *method, int6
     if (s == TAB_OK)
         *ret = answer.msg;
     return s;
+}
+
+tab_status work_pieces(work *w, Tabella__PieceOwner *ret, tab_error *err)
+{
+    TAB_AUTO(tab_tx) *tx = NULL;
+    ret->job_id = w->c->job_id;
+    ret->attempt = w->c->attempt;
+    TAB_TRY(tab_tx_begin(w->self->pg, w->c->org, tab_in_ms(CLEAR_MS), &tx, err));
+    TAB_TRY(jobs_output_clear(tx, w->c->org, w->c->job_id, err));
+    return tab_tx_commit(&tx, err);
+}
+
+tab_status work_output(work *w, tab_tx *tx, const Tabella__Bundle *b, bool in_pieces, const tab_run_keys *run,
+                       tab_error *err)
+{
+    return in_pieces ? jobs_output_head(tx, w->c->org, w->c->job_id, b, run, err)
+                     : jobs_output_put(tx, w->c->org, w->c->job_id, b, run, err);
 }
 
 void jobs_cancel_call(jobs *self, const char *job_id, int64_t attempt)

@@ -160,6 +160,9 @@ static tab_status evaluate(work *w, tab_arena *a, const Tabella__Endpoint *e, ui
     keep.config_revision = e->config_revision;
     keep.data_revision = e->data_revision;
     q.keep = &keep;
+    Tabella__PieceOwner owner = TABELLA__PIECE_OWNER__INIT;
+    TAB_TRY(work_pieces(w, &owner, err));
+    q.pieces = &owner;
     const void *msg = NULL;
     work_phase(w, "evaluating", 0.05, 0.95);
     tab_status s = work_call(w, "inference", "Evaluate", PASS_MS, &q.base,
@@ -219,7 +222,7 @@ static Tabella__Report *report_of(const work *w, tab_arena *a, const Tabella__En
 
 /* ---- staging and the end --------------------------------------------------------------------- */
 
-static tab_status stage(work *w, tab_arena *a, const Tabella__Staged *g, const Tabella__Bundle *bundle,
+static tab_status stage(work *w, tab_arena *a, const Tabella__Staged *g, const Tabella__EvaluateReply *y,
                         tab_error *err)
 {
     tab_str bytes = tab_proto_write(a, &g->base);
@@ -242,7 +245,7 @@ static tab_status stage(work *w, tab_arena *a, const Tabella__Staged *g, const T
         return tab_fail(err, TAB_CANCELLED, "", "the lease of this attempt is gone");
     }
     if (s == TAB_OK)
-        s = jobs_output_put(tx, c->org, c->job_id, bundle, NULL, err);
+        s = work_output(w, tx, y->bundle, y->in_pieces, NULL, err);
     return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
 }
 
@@ -510,7 +513,7 @@ static tab_status conclude(const work *w, tab_arena *a, const change *x, Tabella
     return TAB_OK;
 }
 
-static tab_status prepare(work *w, tab_arena *a, Tabella__Staged *g, const Tabella__Bundle **ret_bundle,
+static tab_status prepare(work *w, tab_arena *a, Tabella__Staged *g, const Tabella__EvaluateReply **ret,
                           tab_error *err)
 {
     change x = { 0 };
@@ -535,7 +538,7 @@ static tab_status prepare(work *w, tab_arena *a, Tabella__Staged *g, const Tabel
     next->data_snapshot = g->report->data->snapshot;
     next->data_version_us = g->report->data->version_us;
     TAB_TRY(conclude(w, a, &x, g, err));
-    *ret_bundle = y->bundle;
+    *ret = y;
     return TAB_OK;
 }
 
@@ -548,11 +551,11 @@ tab_status work_endpoint(work *w, tab_arena *a, tab_error *err)
         if (g == NULL || g->endpoint == NULL || g->report == NULL || g->result == NULL || g->done == NULL)
             return tab_fail(err, TAB_INTERNAL, "", "the job's staged state cannot be read");
     } else {
-        const Tabella__Bundle *bundle = NULL;
+        const Tabella__EvaluateReply *y = NULL;
         g = &fresh;
-        s = prepare(w, a, g, &bundle, err);
+        s = prepare(w, a, g, &y, err);
         if (s == TAB_OK)
-            s = stage(w, a, g, bundle, err);
+            s = stage(w, a, g, y, err);
     }
     if (s == TAB_OK)
         s = end(w, a, g, err);

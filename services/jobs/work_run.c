@@ -42,6 +42,11 @@ tab_status work_run(work *w, tab_arena *a, tab_error *err)
     ask.options = q->options;
     ask.call_id = w->call_id;
     ask.alone = c->suspect;
+    Tabella__PieceOwner owner = TABELLA__PIECE_OWNER__INIT;
+    if (q->out[0] == 0) { /* a file is made of the whole */
+        TAB_TRY(work_pieces(w, &owner, err));
+        ask.pieces = &owner;
+    }
     const void *msg = NULL;
     work_phase(w, "reading", 0.02, 0.95);
     tab_status s =
@@ -82,7 +87,7 @@ tab_status work_run(work *w, tab_arena *a, tab_error *err)
     jobs_end end = { .status = "done", .result = &result, .keeps = filled };
     /* The output first: while it is written, the job's row is free to be cancelled. */
     if ((s = tab_tx_begin(w->self->pg, c->org, tab_in_ms(STORE_MS), &tx, err)) == TAB_OK &&
-        (s = jobs_output_put(tx, c->org, c->job_id, y->bundle, &w->self->run_keys, err)) == TAB_OK &&
+        (s = work_output(w, tx, y->bundle, y->in_pieces, &w->self->run_keys, err)) == TAB_OK &&
         (s = jobs_finish(tx, c, &end, err)) == TAB_OK && (s = jobs_bill(tx, c, &done, err)) == TAB_OK)
         s = tab_tx_commit(&tx, err);
     return work_ended(w, s);

@@ -9,7 +9,7 @@
 #include "common/base/proto.h"
 #include "services/metering/metering.h"
 
-enum { SHOWN = 100, PAGE = 500, ORG_MS = 600000, LOOK_MS = 20000 };
+enum { SHOWN = 100, PAGE = 500, ORG_MS = 600000, LOOK_MS = 20000, MONTHS_MS = 6 * 3600000 };
 
 typedef struct {
     uint64_t organizations, lines, sums, different;
@@ -185,6 +185,7 @@ struct metering_nightly {
     pthread_cond_t wake;
     atomic_bool stop;
     int64_t told; /* when the check ended that the metrics speak of */
+    int64_t months_due;
 };
 
 /* Takes the day's check, where it is due and nobody has; one that was begun an hour ago and did not end is
@@ -231,11 +232,29 @@ static tab_status note(metering *m, const char *day, const found *f, tab_error *
     return tab_tx_commit(&tx, err);
 }
 
+/* The ledger's parts for the months to come, made two months ahead. */
+static void make_months(struct metering_nightly *n)
+{
+    TAB_AUTO(tab_tx) *tx = NULL;
+    tab_error err = { 0 };
+    if (tab_mono_ms() < n->months_due)
+        return;
+    tab_status s = tab_tx_begin(n->m->pg, TAB_ORG_ALL, tab_in_ms(LOOK_MS), &tx, &err);
+    if (s == TAB_OK)
+        s = tab_tx_query(tx, NULL, &err, "SELECT metering.line_months()", TAB_P_NONE);
+    if (s == TAB_OK)
+        s = tab_tx_commit(&tx, &err);
+    if (s != TAB_OK)
+        tab_log_fields(TAB_WARN, "the ledger's next month has no part yet", "why", err.message, NULL);
+    n->months_due = tab_mono_ms() + (s == TAB_OK ? MONTHS_MS : LOOK_MS);
+}
+
 static void look(struct metering_nightly *n)
 {
     char day[16];
     tab_error err = { 0 };
     found f = { 0 };
+    make_months(n);
     if (take(n->m, day, &n->told, &err) != TAB_OK || day[0] == 0)
         return; /* the database is away, or nothing is due: looked again soon */
     tab_status s = verify_all(n->m, &n->stop, &f, NULL, NULL, &err);

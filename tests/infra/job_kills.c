@@ -98,7 +98,54 @@ static void submit(const char *job, const char *snapshot)
     CHECK(ask("jobs", "Submit", &q.base, &tabella__job__descriptor, NULL) != NULL);
 }
 
+/* A piece of the job's result, as inference gives one. */
+static tab_status put_piece(const char *job, int64_t attempt, const char *array)
+{
+    Tabella__PutPieceRequest q = TABELLA__PUT_PIECE_REQUEST__INIT;
+    tab_error err = { 0 };
+    q.job_id = (char *)job;
+    q.attempt = attempt;
+    q.array = (char *)array;
+    q.bundle = (ProtobufCBinaryData){ 4, (uint8_t *)"data" };
+    const void *y = ask_once(org, "jobs", "PutPiece", &q.base, &tabella__empty__descriptor, NULL, 0, &err);
+    return y != NULL ? TAB_OK : err.status;
+}
+
+#define PIECES "SELECT count(*) FROM jobs.piece WHERE array_name = 'prediction.results'"
 #define RUNS "SELECT count(*) FROM jobs.job WHERE kind = 'run' AND status = "
+
+/* Cancelling stops the computation, and bills nothing. What is given of a result is taken of the attempt
+ * alone that has the job. */
+static void cancelled_job(const char *job, const char *snapshot, const char *ended)
+{
+    submit(job, snapshot);
+    CHECK(until("SELECT (count(*) > 0)::int FROM jobs.job WHERE status = 'running' AND progress > 0", 1));
+    CHECK(put_piece(job, 2, "prediction.results") == TAB_CANCELLED); /* not its attempt */
+    CHECK(put_piece(job, 1, "no such array") == TAB_VALIDATION);
+    CHECK(put_piece(ended, 1, "prediction.results") == TAB_CANCELLED); /* it has ended */
+    CHECK(number(PIECES) == 0);
+    CHECK(put_piece(job, 1, "prediction.results") == TAB_OK);
+    CHECK(put_piece(job, 1, "prediction.results") == TAB_OK); /* once more: the same */
+    CHECK(number(PIECES) == 1);
+    Tabella__CancelJobRequest c = TABELLA__CANCEL_JOB_REQUEST__INIT;
+    c.job_id = (char *)job;
+    const Tabella__Job *y = ask("jobs", "Cancel", &c.base, &tabella__job__descriptor, NULL);
+    CHECK(y != NULL && strcmp(y->status, "cancelled") == 0);
+    CHECK(put_piece(job, 1, "prediction.results") == TAB_CANCELLED);
+    int idle = -1;
+    int64_t cancelled = tab_mono_ms();
+    for (int64_t end = tab_in_ms(PATIENCE_MS); idle != 0 && tab_mono_ms() < end;) {
+        usleep(100000);
+        idle = system("curl -s http://127.0.0.1:$(jq -r '.[\"inference-health\"]' "
+                      "$TAB_RUN/ports.json)/metrics | grep -q '^tabella_inference_running 0'");
+    }
+    CHECK(idle == 0);
+    printf("# a cancelled pass of 200,000 rows left its worker after %lld ms; "
+           "the figure is up to a second old\n",
+           (long long)(tab_mono_ms() - cancelled));
+    sleep(1);
+    CHECK(number("SELECT count(*) FROM metering.event") == JOBS + 1);
+}
 
 int main(void)
 {
@@ -147,25 +194,6 @@ int main(void)
     CHECK(until(RUNS "'done'", JOBS + 1));
     CHECK(until("SELECT count(*) FROM metering.event", JOBS + 1));
 
-    /* Cancelling stops the computation, and bills nothing. */
-    submit(job[JOBS + 1], snapshot[JOBS + 1]);
-    CHECK(until("SELECT (count(*) > 0)::int FROM jobs.job WHERE status = 'running' AND progress > 0", 1));
-    Tabella__CancelJobRequest c = TABELLA__CANCEL_JOB_REQUEST__INIT;
-    c.job_id = job[JOBS + 1];
-    const Tabella__Job *y = ask("jobs", "Cancel", &c.base, &tabella__job__descriptor, NULL);
-    CHECK(y != NULL && strcmp(y->status, "cancelled") == 0);
-    int idle = -1;
-    int64_t cancelled = tab_mono_ms();
-    for (int64_t end = tab_in_ms(PATIENCE_MS); idle != 0 && tab_mono_ms() < end;) {
-        usleep(100000);
-        idle = system("curl -s http://127.0.0.1:$(jq -r '.[\"inference-health\"]' "
-                      "$TAB_RUN/ports.json)/metrics | grep -q '^tabella_inference_running 0'");
-    }
-    CHECK(idle == 0);
-    printf("# a cancelled pass of 200,000 rows left its worker after %lld ms; "
-           "the figure is up to a second old\n",
-           (long long)(tab_mono_ms() - cancelled));
-    sleep(1);
-    CHECK(number("SELECT count(*) FROM metering.event") == JOBS + 1);
+    cancelled_job(job[JOBS + 1], snapshot[JOBS + 1], job[JOBS]);
     return left("job-kills");
 }

@@ -2,6 +2,8 @@
  * names it. Run by tests/suite/common, which starts it. One line a check, then "N passed, N failed". */
 #include <nats/nats.h>
 #include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -273,6 +275,62 @@ static void a_damaged_answer_is_an_error(tab_rpc *c)
     natsSubscription_Destroy(sub);
 }
 
+/* ---- calls that cannot be sent, while their time ends ----------------------------------------- */
+
+enum { STARTS = 200, TEXT = 9 << 20 /* more than a message of the server may have */ };
+
+typedef struct {
+    tab_rpc *rpc;
+    atomic_bool stop;
+} dispatcher;
+
+static void *dispatch_on(void *arg)
+{
+    dispatcher *d = arg;
+    while (!atomic_load(&d->stop)) {
+        struct pollfd p = { .fd = tab_rpc_fd(d->rpc), .events = POLLIN };
+        if (poll(&p, 1, 1) == 1)
+            tab_rpc_dispatch(d->rpc);
+    }
+    return NULL;
+}
+
+static void told(void *arg, tab_status s, const tab_answer *answer, const tab_error *err)
+{
+    (void)s;
+    (void)answer;
+    (void)err;
+    atomic_fetch_add((atomic_int *)arg, 1);
+}
+
+/* Its deadline passes while the message is made, and then it cannot be sent: the thread that dispatches must
+ * not end what the one that starts still holds, and the caller is told once. */
+static void a_call_that_cannot_be_sent_is_told_once(tab_rpc *c)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    Tabella__UsageLine in = TABELLA__USAGE_LINE__INIT;
+    dispatcher d = { .rpc = c };
+    atomic_int times = 0;
+    int started = 0;
+    pthread_t thread;
+    char *actor = malloc(TEXT + 1);
+    CHECK(actor != NULL && pthread_create(&thread, NULL, dispatch_on, &d) == 0);
+    memset(actor, 'x', TEXT);
+    actor[TEXT] = 0;
+    for (int i = 0; i < STARTS; i++) {
+        tab_error err = { 0 };
+        tab_ask q = ask_of(a, "Echo", &in, 1 + i % 8);
+        q.actor = actor;
+        started += tab_rpc_start(c, &q, told, &times, &err);
+    }
+    poll(NULL, 0, 200); /* what would be told twice */
+    atomic_store(&d.stop, true);
+    pthread_join(thread, NULL);
+    CHECK(started == 0);
+    CHECK(atomic_load(&times) == started);
+    free(actor);
+}
+
 int main(void)
 {
     const char *nats = getenv("TAB_NATS");
@@ -289,6 +347,7 @@ int main(void)
     deadline_stops_both_sides(client);
     large_bodies_are_streamed(client);
     an_event_loop_calls_without_waiting(client);
+    a_call_that_cannot_be_sent_is_told_once(client);
     a_worker_is_addressed(client, server);
     long_calls_are_kept_alive(client, server);
     CHECK(tab_rpc_drain(server, 5));

@@ -257,16 +257,17 @@ static tab_status audit_step(cutter *k, archive *x, int64_t days, bool *ret_more
 /* ---- the ledger ------------------------------------------------------------------------------ */
 
 /* An event that has lines, or particulars, behind an id. */
-#define OLD_EVENTS                                                                                           \
-    "SELECT e.event_id, json_build_object('event_id', e.event_id, 'org', e.org, 'at', to_char(e.at AT TIME " \
-    "ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"'), 'surface', e.surface, 'key', e.key_id, "              \
-    "'endpoint_id', e.endpoint_id, 'endpoint', e.endpoint, 'base', e.model, 'tables', e.tables, 'calls', "   \
-    "e.calls, 'lines', coalesce((SELECT json_agg(json_build_object('op', l.op, 'cells', l.cells, 'milli', "  \
-    "l.milli) ORDER BY l.n) FROM metering.line l WHERE l.org = e.org AND l.event_id = e.event_id), "         \
-    "'[]'))::text FROM metering.event e WHERE e.org = $1 AND e.at < now() - $2 * interval '1 day' AND "      \
-    "e.event_id > $3 AND e.surface IS DISTINCT FROM 'cut' AND (e.surface IS NOT NULL OR EXISTS (SELECT "     \
-    "FROM metering.line l WHERE l.org = e.org AND l.event_id = e.event_id)) ORDER BY e.event_id LIMIT $4 "   \
-    "FOR UPDATE OF e"
+#define OLD_EVENTS                                                                                   \
+    "SELECT e.event_id, json_build_object('event_id', e.event_id, 'org', e.org, 'at', "              \
+    "to_char(e.at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"'), 'surface', e.surface, "  \
+    "'key', e.key_id, 'endpoint_id', e.endpoint_id, 'endpoint', e.endpoint, 'base', e.model, "       \
+    "'tables', e.tables, 'calls', e.calls, 'lines', coalesce((SELECT json_agg(json_build_object("    \
+    "'op', l.op, 'cells', l.cells, 'milli', l.milli) ORDER BY l.n) FROM metering.line l "            \
+    "WHERE l.org = e.org AND l.event_id = e.event_id AND l.at = e.at), '[]'))::text "                \
+    "FROM metering.event e WHERE e.org = $1 AND e.at < metering.cut_before($2) AND e.event_id > $3 " \
+    "AND e.surface IS DISTINCT FROM 'cut' AND (e.surface IS NOT NULL OR EXISTS (SELECT FROM "        \
+    "metering.line l WHERE l.org = e.org AND l.event_id = e.event_id AND l.at = e.at)) "             \
+    "ORDER BY e.event_id LIMIT $4 FOR UPDATE OF e"
 
 /* What is cut must be what is shown: a difference would be gone with its cause. */
 static tab_status ledger_holds(cutter *k, const char *org, tab_error *err)
@@ -435,10 +436,25 @@ tab_status cut_audit(cutter *k, int64_t days, tab_error *err)
                     "audit", days, audit_of, err);
 }
 
+/* Months of which every line was cut. */
+static tab_status drop_months(cutter *k, int64_t days, tab_error *err)
+{
+    for (bool more = true; more; k->months += more) {
+        TAB_AUTO(tab_tx) *tx = NULL;
+        TAB_AUTO(tab_rows) *r = NULL;
+        TAB_TRY(tab_tx_begin(k->pg, TAB_ORG_ALL, tab_in_ms(STEP_MS), &tx, err));
+        TAB_TRY(tab_tx_query(tx, &r, err, "SELECT metering.line_drop($1)", TAB_P(tab_p_int(days))));
+        TAB_TRY(tab_tx_commit(&tx, err));
+        more = !tab_rows_null(r, 0, 0);
+    }
+    return TAB_OK;
+}
+
 tab_status cut_ledger(cutter *k, int64_t days, tab_error *err)
 {
-    return each_org(k,
-                    "SELECT DISTINCT org FROM metering.line WHERE at < now() - $1 * interval '1 day' "
-                    "AND org ~ '^[A-Za-z0-9_]{1,60}$' ORDER BY org",
-                    "ledger", days, ledger_of, err);
+    TAB_TRY(each_org(k,
+                     "SELECT DISTINCT org FROM metering.line WHERE at < metering.cut_before($1) "
+                     "AND org ~ '^[A-Za-z0-9_]{1,60}$' ORDER BY org",
+                     "ledger", days, ledger_of, err));
+    return drop_months(k, days, err);
 }

@@ -44,7 +44,7 @@ int ledger_file_verify(const char *path, const char *known);
 typedef struct {
     tab_pg *pg;
     const char *folder, *secret;
-    int64_t gone, refused; /* entries or lines; organizations */
+    int64_t gone, refused, months; /* entries or lines; organizations; parts of the ledger */
     char key[2 * TAB_CHECKPOINT_KEY + 1];
 } cutter;
 tab_status cut_audit(cutter *k, int64_t days, tab_error *err) TAB_CHECKED;

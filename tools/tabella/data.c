@@ -19,7 +19,8 @@ enum { ASK_MS = 10000, STEP_MS = 600000, PASSES_MOST = 20, TABLES_MOST = 200 };
  * refuses deletions. */
 #define TABLES                                                                                         \
     "WITH RECURSIVE own AS (SELECT c.oid FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid "   \
-    "WHERE c.relkind IN ('r', 'p') AND a.attname = 'org' AND NOT a.attisdropped "                      \
+    "WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND a.attname = 'org' "                    \
+    "AND NOT a.attisdropped "                                                                          \
     "AND c.relnamespace NOT IN ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)), "    \
     "depth AS (SELECT oid AS t, 0 AS n FROM own UNION SELECT f.confrelid, depth.n + 1 FROM depth "     \
     "JOIN pg_constraint f ON f.contype = 'f' AND f.conrelid = depth.t AND f.confrelid <> f.conrelid) " \

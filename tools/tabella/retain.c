@@ -138,6 +138,7 @@ static tab_status cut_old(cutter *k, const limits *l, tab_out *o, tab_error *err
     if (s == TAB_OK && l->ledger > 0)
         s = cut_ledger(k, l->ledger, err);
     number(o, "metering.line", k->gone);
+    number(o, "months", k->months);
     number(o, "refused", k->refused);
     tab_out_key(o, "key");
     tab_out_cstr(o, k->key[0] != '\0' ? k->key : NULL);

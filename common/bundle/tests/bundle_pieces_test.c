@@ -281,3 +281,27 @@ Test(bundle_pieces, a_slice_has_about_the_bytes_asked_for)
                   stride, n);
     }
 }
+
+/* Every element of every array that is longer than its first page, once, in order; of a small bundle none. */
+Test(bundle_pieces, the_pieces_are_all_there_is)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
+    const Tabella__Bundle *b = example(a, false);
+    cr_assert_gt(tabella__bundle__get_packed_size(b), TAB_PIECE_BYTES);
+    size_t seen[TAB_PAGE_COUNT] = { 0 }, n = 0;
+    for (tab_bundle_piece p = { 0 }; tab_bundle_next(b, &p); n++) {
+        cr_assert_eq(p.from, seen[p.array], "%s goes on at %zu", tab_paged_name(p.array), p.from);
+        cr_assert_gt(p.to, p.from);
+        cr_assert_neq(p.array, TAB_PAGE_DUPLICATES);
+        seen[p.array] = p.to;
+    }
+    cr_expect_gt(n, 1);
+    for (int k = 0; k < TAB_PAGE_DUPLICATES; k++) {
+        size_t total = tab_bundle_total(b, (tab_paged)k), first = tab_paged_first((tab_paged)k);
+        cr_expect_eq(seen[k], total > first ? total : 0, "%s: %zu of %zu", tab_paged_name((tab_paged)k),
+                     seen[k], total);
+    }
+    Tabella__Bundle small = TABELLA__BUNDLE__INIT;
+    tab_bundle_piece none = { 0 };
+    cr_expect(!tab_bundle_next(&small, &none));
+}
