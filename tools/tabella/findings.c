@@ -270,6 +270,8 @@ bool findings_of(const tab_engine *e, const tab_table *const *tables, const Tabe
         count_fills(b->imputation, ret);
     if (!find_unusual(e, t, ret))
         return false;
+    if (p != NULL && !findings_past_of(e, t, p, ret))
+        return false;
     if (p != NULL)
         doubts(e->arena, b, ret);
     return !tab_arena_full(e->arena);
