@@ -125,7 +125,7 @@ def ahead(b, a):
     b.one("[name=by]")
     b.script("document.querySelectorAll('[name=by]')[2].click()")
     check("its steps are asked for", b.until(lambda: steps("main") == "4"), b.text())
-    check("their cost is said before", b.shows("36 cells will be counted"), b.text())
+    check("their cost is said before", b.shows("Of serve 36 cells"), b.text())
     b.press("Forecast", "main form")
     fan = lambda: b.one("svg.plot[role=img]").get_attribute("aria-label")
     check("and drawn", b.until(lambda: fan().startswith("north: 4 steps ahead")), b.text())
