@@ -62,7 +62,7 @@ bench-predict: $(B)/bench/predict-answers
 .PHONY: bench-asked
 bench-asked: $(B)/bin/tabella
 	@tests/bench/asked/run --program $< $(ARGS)
-## make bench-probes    what a sceptical user would ask, on made tables: is it as sure as it is right? ARGS="--only KIND"
+## make bench-probes    is what is said of made tables as sure as it is right? ARGS="--only KIND"
 .PHONY: bench-probes
 bench-probes: $(B)/bin/tabella
 	@tests/bench/asked/probes --program $< $(ARGS)

@@ -333,7 +333,8 @@ static bool same(page_value x, page_value y)
 static page_value groups_of(tab_arena *a, const page_value *x, size_t n)
 {
     size_t items = n > 1 && x[0].kind == PAGE_LIST ? x[0].count : 0, groups = 0;
-    tab_json *copy = tab_arena_new_of(a, tab_json, items + 1), *list = tab_arena_new_of(a, tab_json, items + 1);
+    tab_json *copy = tab_arena_new_of(a, tab_json, items + 1),
+             *list = tab_arena_new_of(a, tab_json, items + 1);
     if (copy == NULL || list == NULL)
         return (page_value){ .kind = PAGE_LIST };
     page_value before = { .kind = PAGE_NULL };
@@ -419,11 +420,12 @@ bool page_call(tab_arena *a, tab_str name, const page_value *x, size_t n, page_v
         const char *name;
         page_value (*of)(tab_arena *a, const page_value *x, size_t n);
     } functions[] = {
-        { "count", count_of }, { "number", number_of }, { "percent", percent_of }, { "fix", fix_of },
-        { "text", text_of },   { "cut", cut_of },       { "words", words_of },     { "date", date_of },
-        { "size", size_of },   { "first", first_of },   { "list", list_of },       { "most", most_of },
-        { "least", least_of }, { "max", max_of },       { "min", min_of },         { "plain", plain_of },
-        { "groups", groups_of }, { "reversed", reversed_of },
+        { "count", count_of }, { "number", number_of }, { "percent", percent_of },
+        { "fix", fix_of },     { "text", text_of },     { "cut", cut_of },
+        { "words", words_of }, { "date", date_of },     { "size", size_of },
+        { "first", first_of }, { "list", list_of },     { "most", most_of },
+        { "least", least_of }, { "max", max_of },       { "min", min_of },
+        { "plain", plain_of }, { "groups", groups_of }, { "reversed", reversed_of },
     };
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         if (tab_str_eq(name, tab_str_of(functions[i].name))) {

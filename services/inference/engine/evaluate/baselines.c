@@ -44,7 +44,7 @@ double *tab_baselines(tab_arena *a, const tab_held_part *s, const tab_series *ti
 {
     size_t rows = s->p->table->rows, n = 0;
     double *pos = tab_arena_new_of(a, double, rows + 1), *known = tab_arena_new_of(a, double, rows + 1),
-           *ret = tab_arena_new_of(a, double, TAB_BASELINES * (s->part.held + 1)), simple[TAB_PAST_MOST];
+           *ret = tab_arena_new_of(a, double, TAB_BASELINES *(s->part.held + 1)), simple[TAB_PAST_MOST];
     if (tab_arena_full(a))
         return NULL;
     for (size_t r = 0; r < rows; r++) {

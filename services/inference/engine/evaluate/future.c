@@ -50,9 +50,8 @@ static bool add_regime(const tab_engine *e, const tab_held_part *s, size_t targe
         for (size_t i = 0; i < fitted; i++)
             v.mean += (seen[i] - v.mean) / (double)(i + 1);
         v.truth = truth;
-        if (later != NULL &&
-            (v.guess = tab_baselines(a, s, later->times, later->last, s->p->col[target].number, NULL, NULL,
-                                     0)) == NULL)
+        if (later != NULL && (v.guess = tab_baselines(a, s, later->times, later->last,
+                                                      s->p->col[target].number, NULL, NULL, 0)) == NULL)
             return false;
         return tab_regimes_add(a, &v, h);
     }
@@ -67,9 +66,8 @@ static bool add_regime(const tab_engine *e, const tab_held_part *s, size_t targe
         share[k] = (share[k] + 0.5) / all;
     v.share = share;
     const uint32_t *class = later == NULL ? of : classes_of(a, s, target, m, classes);
-    if (class == NULL ||
-        (later != NULL && (v.guess = tab_baselines(a, s, later->times, later->last, NULL, class, share,
-                                                   classes)) == NULL))
+    if (class == NULL || (later != NULL && (v.guess = tab_baselines(a, s, later->times, later->last, NULL,
+                                                                    class, share, classes)) == NULL))
         return false;
     return tab_regimes_add(a, &v, h);
 }

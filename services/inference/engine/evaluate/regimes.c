@@ -73,7 +73,8 @@ bool tab_regimes_add(tab_arena *a, const tab_regime_rows *v, Tabella__HeldOut *h
         Tabella__RegimeQuality *q = tab_message(a, Tabella__RegimeQuality, TABELLA__REGIME_QUALITY__INIT);
         if (q == NULL)
             return false;
-        double rows = (double)s[k].rows, loss = s[k].loss / rows, base = least(s[k].baseline, 1 + v->guesses) / rows;
+        double rows = (double)s[k].rows, loss = s[k].loss / rows;
+        double base = least(s[k].baseline, 1 + v->guesses) / rows;
         bool number = v->truth != NULL;
         q->regime = tab_text(v->regime);
         q->metric = tab_text(number ? "rmse" : "log_loss");

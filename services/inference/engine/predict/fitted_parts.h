@@ -62,7 +62,7 @@ struct tab_fitted {
     float *far; /* (rows) of asked rows out of range: numbers, what their squared error grows by; classes,
                        * the share of what is told of others that is not known of them; or NULL */
     float *few; /* (rows) by what the squared error of rows of a level hardly seen grows; NULL: none */
-    float *mix; /* (encoded rows) how many asked rows a known one stands for; NULL: each as many (asked_mix.c) */
+    float *mix; /* (encoded rows) how many asked rows each stands for; NULL: as many; asked_mix.c */
     tab_ahead *ahead; /* answers of those that come later; NULL: there are none */
     tab_later *later; /* what answers later rows that are served; NULL: as others, with a wider interval */
 };

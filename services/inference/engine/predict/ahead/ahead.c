@@ -485,8 +485,8 @@ static size_t asked_rows(const tab_ahead_work *w, double last, tab_moment *m)
 
 /* The bands of what is asked. Where it lies farther than was judged, errors grow as all distances that were
  * judged say. v (n), base: errors at the cuts. False: memory. */
-static bool bands(const tab_ahead_work *w, const tab_ahead_error *v, const double *base, size_t n, size_t cuts,
-                  double span, const tab_ahead_answers *past, tab_ahead_bands *ret)
+static bool bands(const tab_ahead_work *w, const tab_ahead_error *v, const double *base, size_t n,
+                  size_t cuts, double span, const tab_ahead_answers *past, tab_ahead_bands *ret)
 {
     tab_ahead_growth g;
     double reach = 1;
