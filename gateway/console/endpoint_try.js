@@ -48,7 +48,7 @@ function ByHorizon({ e, ahead, set, ask, busy }) {
         ev.preventDefault();
         ask(request);
     };
-    return html`<form class="card" onSubmit=${send}><header><h2>Steps ahead</h2><button class="main-action" disabled=${busy || !request || !may("serve")}>${busy ? "Asking …" : "Forecast"}</button></header>
+    return html`<form class="card" onSubmit=${send}><header><h2>Forecast</h2><button class="main-action" disabled=${busy || !request || !may("serve")}>${busy ? "Asking …" : "Forecast"}</button></header>
         <div class="body stack"><${StepsAhead} value=${ahead} set=${set} />
             <p class="small soft">The next steps of every series of the pinned table, each with its 80 % interval.</p><${Cost} of=${cost} /></div></form>`;
 }
@@ -78,7 +78,7 @@ export function Try({ e, openapi }) {
         <div class="row" role="radiogroup" aria-label="Try it with">
             <label class="row"><input type="radio" name="by" checked=${by === "row"} onChange=${() => choose("row")} /> A row, typed in</label>
             <label class="row"><input type="radio" name="by" checked=${by === "file"} onChange=${() => choose("file")} /> A file of rows</label>
-            ${e.prediction && e.prediction.task_type === "regression" && html`<label class="row"><input type="radio" name="by" checked=${by === "steps"} onChange=${() => choose("steps")} /> The next steps</label>`}
+            ${e.prediction && e.prediction.task_type === "regression" && html`<label class="row"><input type="radio" name="by" checked=${by === "steps"} onChange=${() => choose("steps")} /> A forecast</label>`}
         </div>
         <div class="two">
             ${by === "row" ? html`<${ByRow} body=${body} main=${main} target=${target} column=${column} ask=${ask} busy=${busy} />` : by === "steps" ? html`<${ByHorizon} e=${e} ahead=${ahead} set=${setAhead} ask=${ask} busy=${busy} />` : html`<${ByFile} e=${e} target=${target} ask=${ask} busy=${busy} />`}
