@@ -46,7 +46,4 @@ typedef struct {
  * prediction) where it is not too large. False: out of memory or cancelled. */
 bool findings_of(const tab_engine *e, const tab_table *const *tables, const Tabella__Bundle *b,
                  findings *ret) TAB_CHECKED;
-/* The pasts of the series that p forecasts for the rows of t (past.c). False: out of memory or cancelled. */
-bool findings_past_of(const tab_engine *e, const tab_table *t, const Tabella__Prediction *p,
-                      findings *ret) TAB_CHECKED;
 #endif
