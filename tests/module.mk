@@ -62,6 +62,10 @@ bench-predict: $(B)/bench/predict-answers
 .PHONY: bench-asked
 bench-asked: $(B)/bin/tabella
 	@tests/bench/asked/run --program $< $(ARGS)
+## make bench-probes    is what is said of made tables as sure as it is right? ARGS="--only KIND"
+.PHONY: bench-probes
+bench-probes: $(B)/bin/tabella
+	@tests/bench/asked/probes --program $< $(ARGS)
 # ---- forecasts beside their peers: `make bench-forecast PEERS=PYTHON`, ARGS="--alone" ---------------
 BENCH_PROGRAMS += $(B)/bench/forecast
 $(B)/bench/forecast: $(B)/tests/bench/forecast/bench.o $(B)/libengine.a $(B)/libcommon.a

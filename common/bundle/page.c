@@ -7,7 +7,7 @@
 
 #include "common/bundle/page_values.h"
 
-enum { NAMES = 64, DEEP = 64 };
+enum { NAMES = 128, DEEP = 64 };
 
 typedef struct {
     tab_str name;

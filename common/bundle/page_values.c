@@ -241,6 +241,17 @@ static page_value text_of(tab_arena *a, const page_value *x, size_t n)
     return text_value(n < 1 ? TAB_S("") : page_text(a, x[0]));
 }
 
+/* A text; a number with up to six digits behind the point, as a year in decimals has them. */
+static page_value plain_of(tab_arena *a, const page_value *x, size_t n)
+{
+    char digits[DIGITS];
+    if (n < 1 || !page_is_number(x[0]))
+        return text_of(a, x, n);
+    fixed(x[0].num, 6, digits);
+    trim(digits);
+    return text_value(tab_arena_copy(a, tab_str_of(digits)));
+}
+
 /* The first letters of a text, and an ellipsis where it goes on. */
 static page_value cut_of(tab_arena *a, const page_value *x, size_t n)
 {
@@ -307,6 +318,59 @@ static page_value list_of(tab_arena *a, const page_value *x, size_t n)
     return (page_value){ .kind = PAGE_LIST, .json = j, .count = j != NULL ? n : 0 };
 }
 
+static bool same(page_value x, page_value y)
+{
+    if (x.kind != PAGE_OBJECT || y.kind != PAGE_OBJECT)
+        return page_equal(x, y);
+    const tab_json *a = x.json->first, *b = y.json->first;
+    while (a != NULL && b != NULL && tab_str_eq(a->key, b->key) &&
+           page_equal(page_of_json(a), page_of_json(b)))
+        a = a->next, b = b->next;
+    return a == NULL && b == NULL;
+}
+
+/* A list in runs of neighbours that have the same member, a list each. */
+static page_value groups_of(tab_arena *a, const page_value *x, size_t n)
+{
+    size_t items = n > 1 && x[0].kind == PAGE_LIST ? x[0].count : 0, groups = 0;
+    tab_json *copy = tab_arena_new_of(a, tab_json, items + 1),
+             *list = tab_arena_new_of(a, tab_json, items + 1);
+    if (copy == NULL || list == NULL)
+        return (page_value){ .kind = PAGE_LIST };
+    page_value before = { .kind = PAGE_NULL };
+    const tab_json *j = items > 0 ? x[0].json : NULL;
+    for (size_t i = 0; i < items; i++, j = j->next) {
+        page_value own = page_member(page_of_json(j), x[1]);
+        copy[i] = *j;
+        copy[i].next = NULL;
+        if (i > 0 && same(own, before)) {
+            copy[i - 1].next = &copy[i];
+            list[groups - 1].count++;
+        } else {
+            list[groups] = (tab_json){ .kind = TAB_JSON_ARRAY, .first = &copy[i], .count = 1 };
+            if (groups > 0)
+                list[groups - 1].next = &list[groups];
+            groups++;
+        }
+        before = own;
+    }
+    return (page_value){ .kind = PAGE_LIST, .json = list, .count = groups };
+}
+
+static page_value reversed_of(tab_arena *a, const page_value *x, size_t n)
+{
+    size_t items = n > 0 && x[0].kind == PAGE_LIST ? x[0].count : 0;
+    tab_json *copy = tab_arena_new_of(a, tab_json, items + 1);
+    if (copy == NULL)
+        return (page_value){ .kind = PAGE_LIST };
+    const tab_json *j = items > 0 ? x[0].json : NULL;
+    for (size_t i = items; i > 0; i--, j = j->next) {
+        copy[i - 1] = *j;
+        copy[i - 1].next = i < items ? &copy[i] : NULL;
+    }
+    return (page_value){ .kind = PAGE_LIST, .json = copy, .count = items };
+}
+
 /* The greatest (sign 1) or least (-1) number of a list, or of a member of each of its items, by its path. */
 static page_value extreme(const page_value *x, size_t n, double sign)
 {
@@ -356,10 +420,12 @@ bool page_call(tab_arena *a, tab_str name, const page_value *x, size_t n, page_v
         const char *name;
         page_value (*of)(tab_arena *a, const page_value *x, size_t n);
     } functions[] = {
-        { "count", count_of }, { "number", number_of }, { "percent", percent_of }, { "fix", fix_of },
-        { "text", text_of },   { "cut", cut_of },       { "words", words_of },     { "date", date_of },
-        { "size", size_of },   { "first", first_of },   { "list", list_of },       { "most", most_of },
+        { "count", count_of }, { "number", number_of }, { "percent", percent_of },
+        { "fix", fix_of },     { "text", text_of },     { "cut", cut_of },
+        { "words", words_of }, { "date", date_of },     { "size", size_of },
+        { "first", first_of }, { "list", list_of },     { "most", most_of },
         { "least", least_of }, { "max", max_of },       { "min", min_of },
+        { "plain", plain_of }, { "groups", groups_of }, { "reversed", reversed_of },
     };
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         if (tab_str_eq(name, tab_str_of(functions[i].name))) {

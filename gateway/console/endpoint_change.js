@@ -1,7 +1,7 @@
 // What changes an endpoint: its name, what it predicts, its data, its base, its prompts, its end.
-import { html, useState, Dialog, Problem, Waiting, useAction, useLoad } from "./ui.js";
+import { html, useState, Dialog, Problem, StepsAhead, Waiting, useAction, useLoad } from "./ui.js";
 import { api, get, may, newKey, p, post } from "./api.js";
-import { columnNames } from "./format.js";
+import { columnNames, stepsOf } from "./format.js";
 import { Cost, useCost } from "./cost.js";
 
 export function Upgrade({ e, open, close, done }) {
@@ -46,6 +46,7 @@ export function Settings({ e, open, close, done }) {
     const target = e.target_selection && e.target_selection.mode === "user" ? "=" + e.target_selection.column : e.prediction && e.prediction.target ? "auto" : "none";
     const type = e.task_selection && e.task_selection.mode === "user" ? e.task_selection.type : "auto";
     const was = e.options && e.options.confidence_threshold != null ? Math.round(1e6 * e.options.confidence_threshold) / 1e4 : "";
+    const ahead = (e.options && e.options.horizon) || "";
     const adapt = !!(e.options && e.options.adapt);
     const columns = (e.tables || []).flatMap((t) => columnNames(t).map((c) => `${t.id}.${c}`));
     const [act, busy, error] = useAction(async (form) => {
@@ -54,6 +55,8 @@ export function Settings({ e, open, close, done }) {
         if (to !== target) body.target = to.startsWith("=") ? { column: to.slice(1) } : { mode: to };
         if (task !== type) body.task = task === "auto" ? { mode: "auto" } : { type: task };
         if (threshold !== "" && Number(threshold) !== was) body.options = { confidence_threshold: Number(threshold) / 100 };
+        const steps = form.get("horizon") === "" ? null : stepsOf(form.get("horizon"));
+        if ((steps ?? "") !== ahead) body.options = { ...body.options, horizon: steps };
         if ((form.get("adapt") === "on") !== adapt) body.options = { ...body.options, adapt: !adapt };
         if (Object.keys(body).length) await api("PATCH", p`/platform/v1/endpoints/${e.id}`, body);
         close();
@@ -66,6 +69,7 @@ export function Settings({ e, open, close, done }) {
             ${columns.map((c) => html`<option key=${c} value=${"=" + c} selected=${target === "=" + c}>${c}</option>`)}</select></label>
         <label class="field">Task<select name="task">${[["auto", "as the target says"], ["classification", "classification"], ["regression", "regression"], ["anomaly", "anomalies, no target"]].map(([v, text]) => html`<option key=${v} value=${v} selected=${type === v}>${text}</option>`)}</select></label>
         <label class="field">Matches count from this confidence on, in %<input name="threshold" type="number" min="0" max="100" step="any" value=${was} /></label>
+        <${StepsAhead} name="horizon" value=${ahead} />
         <label class="row"><input type="checkbox" name="adapt" checked=${adapt} /> Intervals and probabilities follow outcomes</label>
         <p class="small soft">A change of what is predicted is scored anew on the pinned data, and serves from then on.</p>
     <//>`;

@@ -40,6 +40,8 @@ export const cell = (v) => (v === null || v === undefined ? "" : typeof v === "s
 export const isNumber = (v) => typeof v === "number" && isFinite(v);
 
 // A name made of anything, for ids of endpoints.
+// A number of steps ahead, typed in, as the API takes it.
+export const stepsOf = (text) => Math.min(10000, Math.max(1, Math.round(Number(text)) || 1));
 export const slug = (text) =>
     String(text).toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 63).replace(/-+$/, "");
 

@@ -76,6 +76,21 @@ function cut(x, n) {
     return letters.length <= n ? text(x) : letters.slice(0, n - 1).join("") + "…";
 }
 
+// A list in runs of neighbours that have the same member, a list each.
+const entries = (x) => (x !== null && typeof x === "object" && !Array.isArray(x) ? Object.entries(x) : null);
+function same(x, y) {
+    const a = entries(x), b = entries(y);
+    return a && b ? a.length === b.length && a.every(([k, v], i) => k === b[i][0] && equal(v, b[i][1])) : equal(x, y);
+}
+function groups(x, key) {
+    const out = [];
+    for (const v of Array.isArray(x) ? x : []) {
+        if (out.length && same(member(v, key), member(out[out.length - 1][0], key))) out[out.length - 1].push(v);
+        else out.push([v]);
+    }
+    return out;
+}
+
 const numeric = (show) => (x) => (num(x) === null ? "–" : show(x));
 const FUNCTIONS = {
     count: numeric((n) => grouped(fixed(n, 0))),
@@ -83,12 +98,15 @@ const FUNCTIONS = {
     percent: (x, d = 0) => (num(x) === null ? "–" : fixed(100 * x, d) + " %"),
     fix: (x, d) => (num(x) === null ? "0" : fixed(x, d)),
     text,
+    plain: (x) => (num(x) === null ? text(x) : trimmed(fixed(x, 6))),
     cut,
     words: (x) => text(x).replaceAll("_", " "),
     date,
     size: (x) => (Array.isArray(x) ? x.length : 0),
     first: (x, n) => (Array.isArray(x) ? x.slice(0, n) : []),
     list: (...x) => x,
+    groups,
+    reversed: (x) => (Array.isArray(x) ? [...x].reverse() : []),
     most: extreme(high),
     least: extreme(low),
     max: either(high),
@@ -222,4 +240,5 @@ export function fill(template, values) {
     return out.join("");
 }
 
-export const pageOf = async (bundle) => fill(await (await fetch("/console/page.html")).text(), { bundle });
+// findings: what is known beside the bundle; `past` has the last values of each series of its forecast.
+export const pageOf = async (bundle, findings) => fill(await (await fetch("/console/page.html")).text(), { bundle, findings });

@@ -1,10 +1,11 @@
 // Drop files, see what they are. The result lives at its job's address, so a reload finds it again.
-import { html, useState, useEffect, useRef, Code, Dialog, Head, Problem, State, Waiting, Empty, save, useAction } from "./ui.js";
+import { html, useState, useEffect, useRef, Code, Dialog, Head, Problem, State, StepsAhead, Waiting, Empty, save, useAction } from "./ui.js";
 import { api, get, may, newKey, p, patient, pause, post, tab, upload } from "./api.js";
-import { bytes, plural, slug, splitRef } from "./format.js";
+import { bytes, plural, slug, splitRef, stepsOf } from "./format.js";
 import { INLINE_MOST, PARTS_MOST, isColumnar, nameOf, readFile, unlike } from "./files.js";
 import { Cost, bodyOf, useCost } from "./cost.js";
 import { Bundle } from "./bundle/bundle.js";
+import { pasts } from "./bundle/forecast.js";
 import { ResultFiles } from "./bundle/downloads.js";
 import { pageOf } from "./page.js";
 
@@ -67,7 +68,7 @@ function Options({ inputs, set }) {
             <option value="auto">as the target says</option><option value="classification">classification</option><option value="regression">regression</option><option value="anomaly">anomalies, no target</option>
         </select></label>
         ${inputs.tables.length + inputs.files.length + inputs.data.length > 1 && html`<label class="field">Minimum match confidence (%)<input type="number" min="0" max="100" step="any" placeholder="50" value=${inputs.threshold ?? ""} onInput=${(e) => set({ threshold: e.target.value })} /></label>`}
-        <label class="field">Steps ahead<input type="number" min="1" max="10000" step="1" placeholder="none" title="The next steps of every series, in a table with times" value=${inputs.horizon ?? ""} onInput=${(e) => set({ horizon: e.target.value })} /></label>
+        <${StepsAhead} value=${inputs.horizon} set=${(horizon) => set({ horizon })} />
         <label class="row"><input type="checkbox" checked=${inputs.explain} onChange=${(e) => set({ explain: e.target.checked })} /> Reasons of each row</label>
         ${(inputs.ignore || []).map((c) => html`<span class="tag" key=${c}>without ${c} <button type="button" class="plain" onClick=${() => set({ ignore: inputs.ignore.filter((x) => x !== c) })}>×<span class="hidden"> use ${c}</span></button></span>`)}
     </div>`;
@@ -84,7 +85,7 @@ export function requestOf(inputs) {
     if (inputs.explain) options.explain = true;
     if (inputs.threshold) options.confidence_threshold = Math.min(100, Math.max(0, Number(inputs.threshold) || 0)) / 100;
     if (inputs.tables.length || inputs.files.length) options.missing_values = "auto";
-    if (inputs.horizon) options.horizon = Math.min(10000, Math.max(1, Math.round(Number(inputs.horizon)) || 1));
+    if (inputs.horizon) options.horizon = stepsOf(inputs.horizon);
     const ignored = inputs.ignore || [];
     if (ignored.length) options.columns = ignored.map((x) => ({ table: splitRef(x)[0], column: splitRef(x)[1], use: "ignore" }));
     if (Object.keys(options).length) body.options = options;
@@ -200,10 +201,13 @@ function Progress({ began, text, job, cancel }) {
 // ---- the result -----------------------------------------------------------------------------------------------------
 
 function MakeEndpoint({ inputs, bundle, close, open }) {
+    const [ahead, setAhead] = useState(inputs.horizon || "");
     const bodyOfRun = () => {
         const body = requestOf({ ...inputs, target: bundle.target_selection.column ? "=" + bundle.target_selection.column : inputs.target });
         const options = { ...(body.options || {}) };
         delete options.explain; // of a run
+        delete options.horizon;
+        if (ahead) options.horizon = stepsOf(ahead);
         if (Object.keys(options).length) body.options = options;
         else delete body.options;
         return body;
@@ -213,11 +217,12 @@ function MakeEndpoint({ inputs, bundle, close, open }) {
         location.hash = "#/endpoints/" + r.id;
     });
     // The name does not cost: an endpoint that has this one already is told when it is made.
-    const cost = useCost("/v2/endpoints", open ? { ...bodyOfRun(), name: "cost-" + newKey().slice(-16) } : null, inputs.files, [open]);
+    const cost = useCost("/v2/endpoints", open ? { ...bodyOfRun(), name: "cost-" + newKey().slice(-16) } : null, inputs.files, [open, ahead]);
     const first = slug((bundle.target_selection.column || bundle.tables[0].id).split(".").pop()) || "endpoint";
     return html`<${Dialog} title="Make this an endpoint" open=${open} close=${close} onSubmit=${act} action="Create" busy=${busy} error=${error}>
         <p class="soft">The tables are kept and pinned as datasets, the prediction is scored on held-out rows, and a stable URL answers new rows.</p>
         <label class="field">Name<input name="name" required maxlength="63" pattern="[a-z0-9]([a-z0-9\\-]{0,61}[a-z0-9])?" value=${first} /><span class="soft small">lower case letters, digits and hyphens</span></label>
+        <${StepsAhead} value=${ahead} set=${setAhead} />
         <${Cost} of=${cost} />
     <//>`;
 }
@@ -285,7 +290,7 @@ function Result({ id }) {
             ${inputs && whole(inputs) && may("manage") && html`<button type="button" class="main-action" onClick=${() => make(true)}>Make this an endpoint</button>`}
             <button type="button" onClick=${() => save("bundle.json", "application/json", JSON.stringify(b, null, 1))}>JSON</button>
             <button type="button" aria-expanded=${files} onClick=${() => showFiles(!files)}>Files</button>
-            <button type="button" onClick=${() => pageOf(b).then((page) => save("tables.html", "text/html", page))}>HTML page</button>
+            <button type="button" onClick=${() => pageOf(b, { past: pasts(b, { rows: rowsOf(inputs) || {} }) }).then((page) => save("tables.html", "text/html", page))}>HTML page</button>
         <//>
         ${files && html`<${ResultFiles} id=${id} bundle=${b} />`}
         <${Bundle} bundle=${b} source=${{ path: p`/v2/jobs/${id}`, rows: rowsOf(inputs) }} choose=${inputs ? again : null} without=${inputs ? without : null} />

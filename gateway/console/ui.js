@@ -203,6 +203,9 @@ export function Dialog({ title, open, close, children, onSubmit, action = "Save"
     </dialog>`;
 }
 
+// How many next steps of every series are asked for. Without set a form reads it by its name.
+export const StepsAhead = ({ value, set, name }) => html`<label class="field">Steps ahead<input type="number" name=${name} min="1" max="10000" step="1" placeholder="none" title="The next steps of every series, in a table with times" value=${value ?? ""} onInput=${set && ((e) => set(e.target.value))} /></label>`;
+
 // One change at a time: [do, busy, error, forget].
 export function useAction(fn) {
     const [state, set] = useState({ busy: false, error: null });

@@ -104,6 +104,44 @@ def settings(b, a):
     b.press("Cancel", "dialog")
 
 
+def ahead(b, a):
+    """Steps ahead of an endpoint: when it is made of the forecast that is shown, tried, and set anew."""
+    put = (
+        "const e = document.querySelector(arguments[0]); e.value = arguments[1];"
+        "e.dispatchEvent(new Event('input', {bubbles: true}))"
+    )
+    b.press("Make this an endpoint")
+    steps = lambda where: b.one(where + " input[max='10000']").get_attribute("value")
+    check("the dialog knows how many steps the run was asked", steps("dialog") == "6", steps("dialog"))
+    check("and what they cost", b.shows("486 cells will be counted"), b.text())
+    b.script(put, "dialog input[max='10000']", "4")
+    check("another number costs something else", b.shows("468 cells will be counted"), b.text())
+    name = b.one("dialog input[name=name]")
+    name.clear()
+    name.send_keys("months", Keys.ENTER)
+    check("it is live", b.shows("live", "/v2/serve/"), b.text())
+    check("with its steps", a("GET", "/v2/endpoints/months").json["options"]["horizon"] == 4)
+    b.tab("try")
+    b.one("[name=by]")
+    b.script("document.querySelectorAll('[name=by]')[2].click()")
+    check("its steps are asked for", b.until(lambda: steps("main") == "4"), b.text())
+    check("their cost is said before", b.shows("Of serve 36 cells"), b.text())
+    b.press("Forecast", "main form")
+    fan = lambda: b.one("svg.plot[role=img]").get_attribute("aria-label")
+    check("and drawn", b.until(lambda: fan().startswith("north: 4 steps ahead")), b.text())
+    b.press("Settings")
+    b.script("document.querySelector('dialog input[name=horizon]').value = '3'")
+    b.press("Save", "dialog")
+    kept = lambda: a("GET", "/v2/endpoints/months").json["options"].get("horizon")
+    check("another number of steps is set", b.until(lambda: kept() == 3), kept())
+    b.until(lambda: not b.all("dialog"))
+    b.press("Settings")
+    b.script("document.querySelector('dialog input[name=horizon]').value = ''")
+    b.press("Save", "dialog")
+    check("and taken away", b.until(lambda: kept() is None), kept())
+    b.until(lambda: not b.all("dialog"))
+
+
 def endpoints(b, a, folder):
     b.go("run")
     choose(b, SAMPLES / "customers.csv")

@@ -7,6 +7,12 @@
 
 enum { FINDINGS_SHOWN = 6, FINDINGS_WARNINGS = 4, FINDINGS_FILLS = 40 };
 
+/* Values of one series, the oldest first. */
+typedef struct {
+    size_t n;
+    double *y;
+} findings_past;
+
 typedef struct {
     const char *metric;      /* "AUC", "accuracy" or "R2"; NULL: nothing to score */
     double score, low, high; /* of rows answered out of fold; 95 % interval by the bootstrap */
@@ -30,6 +36,8 @@ typedef struct {
         uint32_t row;
         double score;
     } anomaly[FINDINGS_SHOWN];
+    size_t pasts; /* series that are forecast, in the forecast's order */
+    findings_past *past;
     size_t warnings;
     const char *warning[FINDINGS_WARNINGS];
 } findings;

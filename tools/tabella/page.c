@@ -74,6 +74,15 @@ static void findings_json(tab_out *o, const tab_table *const *tables, const find
         tab_out_close(o, '}');
     }
     tab_out_close(o, ']');
+    tab_out_key(o, "past");
+    tab_out_open(o, '[');
+    for (size_t i = 0; i < f->pasts; i++) {
+        tab_out_open(o, '[');
+        for (size_t k = 0; k < f->past[i].n; k++)
+            tab_out_double(o, f->past[i].y[k]);
+        tab_out_close(o, ']');
+    }
+    tab_out_close(o, ']');
     tab_out_key(o, "warnings");
     tab_out_open(o, '[');
     for (size_t i = 0; i < f->warnings; i++)

@@ -76,6 +76,18 @@ function histories(b, source) {
     return found;
 }
 
+// The last known values of each series of the forecast, in its order: what the page of a bundle draws before the steps.
+export function pasts(b, source) {
+    const f = b.prediction && b.prediction.forecast, out = new Map();
+    if (!f) return [];
+    const known = histories(b, source);
+    for (const r of f.rows) {
+        const key = keyOf(Object.values(r.series));
+        out.set(key, (out.get(key) || 0) + 1);
+    }
+    return [...out].map(([key, steps]) => (known.get(key) || []).slice(-Math.min(200, Math.max(24, 4 * steps))).map((x) => x[1]));
+}
+
 function Fan({ past, rows, label }) {
     const W = innerWidth < 700 ? 360 : 960, H = innerWidth < 700 ? 240 : 320, L = 64, R = 12, T = 12, B = 26;
     const times = [...past.map((x) => x[0]), ...rows.map((r) => r.time)];

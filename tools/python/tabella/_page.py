@@ -164,6 +164,29 @@ def cut(x: Any, n: Any) -> str:
     return s if len(s) <= int(n) else s[: int(n) - 1] + "…"
 
 
+def same(x: Any, y: Any) -> bool:
+    if not isinstance(x, dict) or not isinstance(y, dict):
+        return equal(x, y)
+    pairs = zip(x.items(), y.items())
+    return len(x) == len(y) and all(k == m and equal(v, w) for (k, v), (m, w) in pairs)
+
+
+def groups(x: Any, key: Any) -> List[List[Any]]:
+    """A list in runs of neighbours that have the same member, a list each."""
+    out: List[List[Any]] = []
+    for v in x if isinstance(x, list) else []:
+        if out and same(member(v, key), member(out[-1][0], key)):
+            out[-1].append(v)
+        else:
+            out.append([v])
+    return out
+
+
+def plain(x: Any) -> str:
+    n = num(x)
+    return text(x) if n is None else trimmed(fixed(n, 6))
+
+
 def numeric(show: Callable[[float], str]) -> Callable[[Any], str]:
     def of(x: Any) -> str:
         n = num(x)
@@ -178,12 +201,15 @@ FUNCTIONS: Dict[str, Callable[..., Any]] = {
     "percent": lambda x, d=0: "–" if num(x) is None else fixed(100.0 * float(x), int(d)) + " %",
     "fix": lambda x, d: "0" if num(x) is None else fixed(float(x), int(d)),
     "text": text,
+    "plain": plain,
     "cut": cut,
     "words": lambda x: text(x).replace("_", " "),
     "date": date,
     "size": lambda x: float(len(x)) if isinstance(x, list) else 0.0,
     "first": lambda x, n: x[: int(n)] if isinstance(x, list) else [],
     "list": lambda *x: list(x),
+    "groups": groups,
+    "reversed": lambda x: x[::-1] if isinstance(x, list) else [],
     "most": extreme(high),
     "least": extreme(low),
     "max": either(high),

@@ -1,6 +1,7 @@
 /* See held_out.h: how good the answers are for rows of tomorrow. held_out.c asks after it has graded; the
  * figures are regimes.c's. */
 #include "services/inference/engine/evaluate/answer_quality.h"
+#include "services/inference/engine/evaluate/baselines.h"
 #include "services/inference/engine/evaluate/parts.h"
 #include "services/inference/engine/evaluate/regimes.h"
 #include "services/inference/engine/series/series.h"
@@ -13,16 +14,33 @@ static tab_status out_of(const tab_engine *e, tab_error *err)
     return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);
 }
 
-/* Adds the figures of one part's held rows, answered by m, to h->regimes. distance (held): NULL: none. */
+/* Where the rows of a part lie in time. */
+typedef struct {
+    const tab_series *times;
+    int64_t last;     /* of the fitted rows */
+    double *distance; /* (held) steps after it */
+} later_part;
+
+/* The class of each row of the table, as m has them. NULL: the arena is full. */
+static const uint32_t *classes_of(tab_arena *a, const tab_held_part *s, size_t target,
+                                  const Tabella__Prediction *m, size_t classes)
+{
+    return tab_truth_of(a, &s->p->table->col[target], s->p->table->rows, m->classes, classes);
+}
+
+/* Adds the figures of one part's held rows, answered by m, to h->regimes. later: NULL: among the others. */
 static bool add_regime(const tab_engine *e, const tab_held_part *s, size_t target,
-                       const Tabella__Prediction *m, const double *distance, const char *regime,
+                       const Tabella__Prediction *m, const later_part *later, const char *regime,
                        Tabella__HeldOut *h)
 {
     tab_arena *a = e->arena;
     size_t n = m->results->n_row, classes = n > 0 ? m->results->n_probabilities / n : 0;
-    tab_regime_rows v = {
-        .m = m, .classes = classes, .fitted = s->present, .distance = distance, .regime = regime
-    };
+    tab_regime_rows v = { .m = m,
+                          .classes = classes,
+                          .fitted = s->present,
+                          .distance = later == NULL ? NULL : later->distance,
+                          .guesses = later == NULL ? 0 : TAB_BASELINES,
+                          .regime = regime };
     if (s->task == TAB_TASK_REGRESSION) {
         double *truth = tab_arena_new_of(a, double, n + 1),
                *seen = tab_arena_new_of(a, double, s->present + 1);
@@ -32,6 +50,9 @@ static bool add_regime(const tab_engine *e, const tab_held_part *s, size_t targe
         for (size_t i = 0; i < fitted; i++)
             v.mean += (seen[i] - v.mean) / (double)(i + 1);
         v.truth = truth;
+        if (later != NULL && (v.guess = tab_baselines(a, s, later->times, later->last,
+                                                      s->p->col[target].number, NULL, NULL, 0)) == NULL)
+            return false;
         return tab_regimes_add(a, &v, h);
     }
     const uint32_t *of = tab_truth_of(a, &s->train->col[target], s->train->rows, m->classes, classes);
@@ -44,6 +65,10 @@ static bool add_regime(const tab_engine *e, const tab_held_part *s, size_t targe
     for (size_t k = 0; k < classes; k++)
         share[k] = (share[k] + 0.5) / all;
     v.share = share;
+    const uint32_t *class = later == NULL ? of : classes_of(a, s, target, m, classes);
+    if (class == NULL || (later != NULL && (v.guess = tab_baselines(a, s, later->times, later->last, NULL,
+                                                                    class, share, classes)) == NULL))
+        return false;
     return tab_regimes_add(a, &v, h);
 }
 
@@ -81,14 +106,14 @@ tab_status tab_future(const tab_engine *e, const tab_evaluate_options *o, const 
         TAB_TRY(tab_answer_held(e, &ahead, s.task, s.part.test, s.train, s.held, &again, err));
         m = again;
     }
-    double *distance = tab_arena_new_of(a, double, rows + 1);
-    int64_t last = INT64_MIN;
-    for (size_t r = 0; distance != NULL && r < rows; r++)
-        if (!s.part.test[r] && s.class[r] != TAB_NULL && times.index[r] > last)
-            last = times.index[r];
-    for (size_t r = 0, n = 0; distance != NULL && r < rows; r++)
+    later_part tail = { &times, INT64_MIN, tab_arena_new_of(a, double, rows + 1) };
+    if (tail.distance == NULL)
+        return out_of(e, err);
+    for (size_t r = 0; r < rows; r++)
+        if (!s.part.test[r] && s.class[r] != TAB_NULL && times.index[r] > tail.last)
+            tail.last = times.index[r];
+    for (size_t r = 0, n = 0; r < rows; r++)
         if (s.part.test[r])
-            distance[n++] = times.index[r] == INT64_MIN ? 0 : (double)(times.index[r] - last);
-    return distance != NULL && add_regime(e, &s, o->target, m, distance, "later", h) ? TAB_OK
-                                                                                     : out_of(e, err);
+            tail.distance[n++] = times.index[r] == INT64_MIN ? 0 : (double)(times.index[r] - tail.last);
+    return add_regime(e, &s, o->target, m, &tail, "later", h) ? TAB_OK : out_of(e, err);
 }

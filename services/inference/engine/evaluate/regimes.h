@@ -1,5 +1,5 @@
 /* A report's figures by regime: of rows among the others and, where time orders the rows, of later ones at
- * several distances. */
+ * several distances. The baseline is the best of what is known without a model, on the same rows. */
 #ifndef TAB_EVALUATE_REGIMES_H
 #define TAB_EVALUATE_REGIMES_H
 
@@ -14,7 +14,9 @@ typedef struct {
     size_t classes, fitted; /* fitted: rows */
     double mean;            /* of the fitted rows */
     const double *distance; /* (rows) steps after the last fitted row; NULL: the rows lie among the others */
-    const char *regime;     /* as proto/bundle.proto has them */
+    const double *guess;    /* (rows, guesses) as baselines.h has them; NULL: none */
+    size_t guesses;
+    const char *regime; /* as proto/bundle.proto has them */
 } tab_regime_rows;
 
 /* Adds to h->regimes: a line, or one for each of a few ranges of distances. False: the arena is full. */

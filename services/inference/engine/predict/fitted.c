@@ -180,7 +180,9 @@ static tab_status fit_models(const tab_engine *e, const tab_profile *p, const ta
     if (f->stack == NULL)
         return out_of_memory(e, err);
     if (f->task == TAB_TASK_REGRESSION) {
-        f->interval = tab_interval_fit(e, a, &f->problem, f->stack, base->scaled_residuals);
+        if (!tab_asked_mix(f))
+            return out_of_memory(e, err);
+        f->interval = tab_interval_fit(e, a, &f->problem, f->stack, f->mix, base->scaled_residuals);
         if (f->interval == NULL)
             return out_of_memory(e, err);
     }

@@ -126,6 +126,7 @@ static void pack_fitted(tab_pack *p, void *each, const void *context)
     TAB_PACK(p, f->seldom, f->enc == NULL ? 0 : f->enc->n);
     TAB_PACK(p, f->far, rows);
     TAB_PACK(p, f->few, rows);
+    TAB_PACK(p, f->mix, rows);
     TAB_PACK_EACH(p, f->ahead, 1, pack_ahead, f);
     tab_pack_later(p, &f->later);
 }

@@ -62,6 +62,7 @@ struct tab_fitted {
     float *far; /* (rows) of asked rows out of range: numbers, what their squared error grows by; classes,
                        * the share of what is told of others that is not known of them; or NULL */
     float *few; /* (rows) by what the squared error of rows of a level hardly seen grows; NULL: none */
+    float *mix; /* (encoded rows) how many asked rows each stands for; NULL: as many; asked_mix.c */
     tab_ahead *ahead; /* answers of those that come later; NULL: there are none */
     tab_later *later; /* what answers later rows that are served; NULL: as others, with a wider interval */
 };
@@ -97,6 +98,9 @@ bool tab_strange_cells(tab_arena *a, const tab_fitted *f, const tab_values *valu
 bool tab_new_levels(const tab_engine *e, const tab_profile *p, bool served, tab_fitted *f) TAB_CHECKED;
 /* Writes f->few, which runs read. False: memory. */
 bool tab_few_seen(tab_fitted *f) TAB_CHECKED;
+
+/* Writes f->mix, before intervals are fitted. False: memory. */
+bool tab_asked_mix(tab_fitted *f) TAB_CHECKED;
 
 /* How the fitted rows were kept apart. NULL: the arena is full. */
 Tabella__Split *tab_split_message(tab_arena *a, const tab_fitted *f);

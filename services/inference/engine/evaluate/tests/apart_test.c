@@ -209,11 +209,41 @@ Test(apart, a_report_says_how_good_the_future_is)
         cr_assert(q->has_distance && q->has_coverage);
         cr_expect(i == 1 || q->distance > h->regimes[i - 1]->distance);
     }
+    /* the mean of 450 days is off by 70 there, the last value by 20 to 30: that is what anyone would say */
+    cr_expect_lt(h->regimes[h->n_regimes - 1]->baseline, 35);
+    cr_expect_lt(h->regimes[1]->baseline, 8);
     double far = h->regimes[h->n_regimes - 1]->score;
     cr_expect_lt(far, 1.5 * h->regimes[0]->score, "the trend is carried on: %g", far);
     o = (tab_evaluate_options){ .base = "base-1", .target = 3, .split = TAB_SPLIT_RANDOM };
     cr_assert_eq(tab_evaluate(&e, visits(a), &o, &h, NULL), TAB_OK);
     cr_expect_eq(h->n_regimes, 1, "no time orders visits");
+}
+
+/* What stays for weeks is known of the next days without a model. */
+Test(apart, the_baseline_of_later_classes_knows_that_they_stay)
+{
+    enum { DAYS = 600, STAYS = 60 };
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)4 << 30);
+    tab_table *t = tab_arena_new_of(a, tab_table, 1);
+    tab_column *col = tab_arena_new_of(a, tab_column, 2);
+    tab_builder *day = tab_builder_new(a, TAB_S("day")), *state = tab_builder_new(a, TAB_S("state"));
+    for (size_t i = 0; i < DAYS; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "%zu-%02zu-%02zu", 2020 + i / 336, 1 + i % 336 / 28, 1 + i % 28);
+        tab_builder_text(day, tab_str_of(text));
+        tab_builder_text(state, draw((i + 20) / STAYS, 7) < 0.5 ? TAB_S("runs") : TAB_S("waits"));
+    }
+    cr_assert(tab_builder_finish(day, &col[0]) && tab_builder_finish(state, &col[1]));
+    *t = (tab_table){ .id = TAB_S("machine"), .rows = DAYS, .cols = 2, .col = col };
+    tab_engine e = { .arena = a };
+    Tabella__HeldOut *h = NULL;
+    tab_evaluate_options o = { .base = "base-1", .target = 1, .split = TAB_SPLIT_RANDOM };
+    cr_assert_eq(tab_evaluate(&e, t, &o, &h, NULL), TAB_OK);
+    cr_assert_geq(h->n_regimes, 3);
+    for (size_t i = 1; i < h->n_regimes; i++)
+        cr_expect_str_eq(h->regimes[i]->regime, "later");
+    /* by the shares 0.7 */
+    cr_expect_lt(h->regimes[1]->baseline, 0.6, "%g", h->regimes[1]->baseline);
 }
 
 /* 450 days that follow 300, none of which drifts: their errors do not grow, and no interval grows as if they

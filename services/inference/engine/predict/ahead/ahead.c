@@ -195,13 +195,19 @@ bool tab_ahead_open(tab_ahead_work *w, double *last)
 
 /* ---- cuts ------------------------------------------------------------------------------------ */
 
-size_t tab_ahead_origins(const tab_ahead_work *w, double last, tab_ahead_origin *o)
+static double first_time(const tab_ahead_work *w)
 {
-    const tab_series *s = &w->t->asked->series;
-    double first = (double)INFINITY, most = fmax(w->most, 1);
+    double first = (double)INFINITY;
     for (size_t r = 0; r < w->rows; r++)
         if (labelled(w->t, r) && !isnan(w->pos[r]))
             first = fmin(first, w->pos[r]);
+    return first;
+}
+
+size_t tab_ahead_origins(const tab_ahead_work *w, double last, tab_ahead_origin *o)
+{
+    const tab_series *s = &w->t->asked->series;
+    double first = first_time(w), most = fmax(w->most, 1);
     double span = last - first + 1, window = fmin(most, floor(span * LEAVE) + 1);
     window = w->t->served ? fmax(1, floor(span * SERVED_AHEAD)) : window;
     double stride = window;
@@ -477,6 +483,20 @@ static size_t asked_rows(const tab_ahead_work *w, double last, tab_moment *m)
     return n;
 }
 
+/* The bands of what is asked. Where it lies farther than was judged, errors grow as all distances that were
+ * judged say. v (n), base: errors at the cuts. False: memory. */
+static bool bands(const tab_ahead_work *w, const tab_ahead_error *v, const double *base, size_t n,
+                  size_t cuts, double span, const tab_ahead_answers *past, tab_ahead_bands *ret)
+{
+    tab_ahead_growth g;
+    double reach = 1;
+    for (size_t i = 0; i < n; i++)
+        reach = fmax(reach, v[i].distance);
+    bool far = w->most > reach;
+    return (!far || tab_ahead_growth_of(v, n, cuts, past, reach, span, &g)) &&
+           tab_ahead_bands_of(v, base, n, cuts, far ? &g : NULL, past, ret);
+}
+
 tab_status tab_ahead_run(const tab_engine *e, tab_arena *a, const tab_ahead_task *t, tab_ahead **ret,
                          tab_error *err)
 {
@@ -516,8 +536,8 @@ tab_status tab_ahead_run(const tab_engine *e, tab_arena *a, const tab_ahead_task
     ok = ok && judge(&w, at, cut, cuts, own[0], heat, v, base, h) &&
          tab_ahead_cut(&w, last, m, asked, &at[cuts]);
     if (ok && !t->classification)
-        ok = tab_ahead_bands_of(v, base, tab_ahead_errors(&w, at, cuts, SIZE_MAX, own[0], v, base), cuts,
-                                NULL, &at[cuts], &b);
+        ok = bands(&w, v, base, tab_ahead_errors(&w, at, cuts, SIZE_MAX, own[0], v, base), cuts,
+                   last - first_time(&w) + 1, &at[cuts], &b);
     double place[TAB_AHEAD_PERIOD];
     places_judged(&w, at, cuts, b.better, place);
     ok = ok && answer(&w, &at[cuts], weight, heat[cuts], &b, place, h);

@@ -188,6 +188,11 @@ typedef struct {
  * nothing to do with one another. span: the steps that are known. */
 tab_ahead_growth tab_ahead_grows(const tab_ahead_square *v, size_t n, size_t ranges, double at, double span);
 
+/* The same from errors at the cuts and from those of the past, each in ranges of distances with as many
+ * errors. at: the longest distance of v. False: memory. */
+bool tab_ahead_growth_of(const tab_ahead_error *v, size_t n, size_t origins, const tab_ahead_answers *past,
+                         double at, double span, tab_ahead_growth *ret);
+
 /* A band: the deviation by distance, sqrt(flat + slope d + curve d d) up to `reach`, the longest distance
  * that was judged, and its square on by `far` a step from there; and quantiles of errors in it. */
 typedef struct {

@@ -23,7 +23,7 @@
 enum { PICKS = 20, RANGES = 6, SKEWED = 200, LAGS = 128 };
 /* LEAST_PAST: rows of the past whose errors are looked at. GAIN, TRUST: independent errors at the cuts that
  * half of a gain, and half of a band, take. Decision 0402. */
-enum { LEAST_PAST = 12 };
+enum { LEAST_PAST = 12, GROWN = 4 };
 static const double FAR = 8, POWER = 3, GAIN = 4, TRUST = 40, CALMEST = 2, NONE = 0.05;
 /* TURNS: how likely it is beforehand that errors grow by the square of the distance. ENOUGH: independent
  * errors of a distance, more of which say no more: shapes are rough. */
@@ -392,6 +392,43 @@ tab_ahead_growth tab_ahead_grows(const tab_ahead_square *v, size_t n, size_t ran
     g.flat /= sum, g.slope /= sum * at * (1 + at / span), g.curve /= sum * at * at;
     g.curve += g.slope / span;
     return g;
+}
+
+/* The mean squares of v (n) in GROWN ranges of distances, ascending. False: memory. */
+static bool squares_of(const tab_ahead_error *errors, size_t n, size_t origins, tab_ahead_square *ret)
+{
+    tab_ahead_error *v = malloc((n + 1) * sizeof *v);
+    tab_ahead_band b;
+    bool ok = v != NULL;
+    if (ok && n > 0) {
+        memcpy(v, errors, n * sizeof *v);
+        qsort(v, n, sizeof *v, by_distance);
+    }
+    for (size_t k = 0; ok && k < GROWN; k++) {
+        size_t from = k * n / GROWN, to = (k + 1) * n / GROWN;
+        ret[k] = (tab_ahead_square){ 0 };
+        if (to - from < LEAST_PAST)
+            continue;
+        ok = tab_ahead_band_of(v + from, to - from, origins, NULL, &b);
+        ret[k].own = b.own;
+        for (size_t i = from; i < to; i++) {
+            ret[k].distance += v[i].distance / (double)(to - from);
+            ret[k].square += v[i].error * v[i].error / (double)(to - from);
+        }
+    }
+    free(v);
+    return ok;
+}
+
+bool tab_ahead_growth_of(const tab_ahead_error *v, size_t n, size_t origins, const tab_ahead_answers *past,
+                         double at, double span, tab_ahead_growth *ret)
+{
+    tab_ahead_square square[2 * GROWN];
+    if (!squares_of(v, n, origins, square) ||
+        !squares_of(past->past, past->pasts, past->spans, square + GROWN))
+        return false;
+    *ret = tab_ahead_grows(square, 2, GROWN, at, span);
+    return true;
 }
 
 double tab_ahead_quantile(const tab_ahead_bands *b, double distance, size_t level)

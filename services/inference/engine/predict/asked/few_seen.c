@@ -44,7 +44,8 @@ static double more(const tab_fitted *f, const uint32_t *code, size_t levels, con
 
 bool tab_few_seen(tab_fitted *f)
 {
-    if (f->task != TAB_TASK_REGRESSION || f->asked.asked == 0 || f->split.kind != TAB_SPLIT_RANDOM)
+    if (f->task != TAB_TASK_REGRESSION || f->asked.asked == 0 || f->split.kind != TAB_SPLIT_RANDOM ||
+        f->mix != NULL) /* rows as the asked ones are told all */
         return true;
     f->few = tab_arena_new_of(f->arena, float, f->rows + 1);
     bool ok = f->few != NULL;

@@ -389,31 +389,54 @@ static bool later(tab_arena *a, const tab_fitted *f, Tabella__Prediction *m)
     return true;
 }
 
+/* How many asked rows a known one stands for. */
+static double stands_for(const tab_fitted *f, size_t i)
+{
+    return f->mix != NULL ? (double)f->mix[i] : 1;
+}
+
 /* The share of rows within the 80 % interval of the other folds' residuals. NaN: memory. */
 static double cross_coverage(const tab_fitted *f)
 {
     const tab_stack *s = f->stack;
-    double *other = malloc((f->rows + 1) * sizeof *other);
-    size_t in = 0, all = 0;
+    tab_weighed *other = malloc((f->rows + 1) * sizeof *other);
+    double in = 0, all = 0;
     for (size_t k = 0; other != NULL && k < s->folds; k++) {
         size_t n = 0;
         for (size_t i = 0; i < f->rows; i++)
             if (!isnan(f->problem.y[i]) && s->fold[i] != k)
-                other[n++] = (double)(f->problem.y[i] - s->oof[i]) / (double)f->interval->oof_scale[i];
-        qsort(other, n, sizeof *other, tab_ascending_double);
+                other[n++] =
+                    (tab_weighed){ (double)(f->problem.y[i] - s->oof[i]) / (double)f->interval->oof_scale[i],
+                                   stands_for(f, i) };
+        qsort(other, n, sizeof *other, tab_ascending_weighed);
         if (n < 10)
             continue;
-        double low = other[(size_t)(0.1 * ((double)n + 1)) - (n < 9 ? 0 : 1)];
-        double high = other[(size_t)fmin((double)n - 1, 0.9 * ((double)n + 1) - 1)];
+        double low = tab_weighed_quantile(other, n, 0.1), high = tab_weighed_quantile(other, n, 0.9);
         for (size_t i = 0; i < f->rows; i++)
             if (!isnan(f->problem.y[i]) && s->fold[i] == k) {
                 double u = (double)(f->problem.y[i] - s->oof[i]) / (double)f->interval->oof_scale[i];
-                in += u >= low && u <= high, all++;
+                in += u >= low && u <= high ? stands_for(f, i) : 0, all += stands_for(f, i);
             }
     }
     bool ok = other != NULL;
     free(other);
-    return ok && all > 0 ? (double)in / (double)all : (double)NAN;
+    return ok && all > 0 ? in / all : (double)NAN;
+}
+
+/* The mean squared errors of rows out of fold and of the mean, each as often as it stands for asked ones. */
+static void as_asked(const tab_fitted *f, double *loss, double *prior)
+{
+    double all = 0, mean = 0, own = 0, base = 0;
+    for (size_t i = 0; i < f->rows; i++)
+        if (!isnan(f->problem.y[i])) {
+            double w = stands_for(f, i), off = (double)(f->problem.y[i] - f->stack->oof[i]);
+            all += w, own += w * off * off, mean += (double)f->problem.y[i];
+        }
+    mean /= (double)(f->rows - f->asked.asked);
+    for (size_t i = 0; i < f->rows; i++)
+        if (!isnan(f->problem.y[i]))
+            base += stands_for(f, i) * pow((double)f->problem.y[i] - mean, 2);
+    *loss = all > 0 ? own / all : 0, *prior = all > 0 ? base / all : 0;
 }
 
 /* Rows that are kept apart as the fitted ones were: alike, or of new groups. */
@@ -426,8 +449,11 @@ static bool as_fitted(tab_arena *a, const tab_fitted *f, tab_regime regime, Tabe
     q->rows = f->asked.rows[regime];
     q->judged = f->rows - f->asked.asked;
     bool number = f->task == TAB_TASK_REGRESSION;
-    q->score = (number ? sqrt(fmax(0, s->loss)) * f->scale : s->loss);
-    q->baseline = (number ? sqrt(fmax(0, s->prior_loss)) * f->scale : s->prior_loss);
+    double loss = s->loss, prior = s->prior_loss;
+    if (f->mix != NULL)
+        as_asked(f, &loss, &prior);
+    q->score = (number ? sqrt(fmax(0, loss)) * f->scale : loss);
+    q->baseline = (number ? sqrt(fmax(0, prior)) * f->scale : prior);
     double covered = number ? cross_coverage(f) : (double)NAN;
     q->has_coverage = !isnan(covered);
     q->coverage = q->has_coverage ? covered : 0;

@@ -23,16 +23,33 @@ static const tab_recipe SCALE = {
     .learner = { &tab_learn_boost_fast, &tab_learn_linear }, .n = 2, .folds = 5, .work = 1e12
 };
 
-/* The quantile at (n + 1) tau, between order statistics: a new row's rank among n + 1 is uniform. */
-static double quantile(const double *sorted, size_t n, double tau)
+int tab_ascending_weighed(const void *a, const void *b)
 {
-    double at = tau * ((double)n + 1) - 1;
-    if (at <= 0)
-        return sorted[0];
-    if (at >= (double)n - 1)
-        return sorted[n - 1];
-    size_t i = (size_t)at;
-    return sorted[i] + (sorted[i + 1] - sorted[i]) * (at - (double)i);
+    const tab_weighed *x = a, *y = b;
+    if (x->x < y->x || x->x > y->x)
+        return x->x < y->x ? -1 : 1;
+    return (x->weight > y->weight) - (x->weight < y->weight);
+}
+
+/* A row of the asked mix is met as often as its weight says, so that the one that is asked has the mean
+ * weight of rows drawn so (Tibshirani et al. 2019). Of equal weights it is the quantile at (n + 1) tau. */
+double tab_weighed_quantile(const tab_weighed *v, size_t n, double tau)
+{
+    double all = 0, squares = 0, upto = 0;
+    for (size_t i = 0; i < n; i++)
+        all += v[i].weight, squares += v[i].weight * v[i].weight;
+    if (!(all > 0))
+        return 0;
+    double at = tau * (all + squares / all);
+    for (size_t i = 0; i < n; i++) {
+        double next = upto + v[i].weight;
+        if (next >= at && i == 0)
+            return v[0].x;
+        if (next >= at)
+            return v[i - 1].x + (v[i].x - v[i - 1].x) * (at - upto) / v[i].weight;
+        upto = next;
+    }
+    return v[n - 1].x;
 }
 
 /* From sqrt |residual| to the scale; at least the floor, a twentieth of the mean |residual|, so that no
@@ -112,7 +129,8 @@ static bool fit_quantiles(tab_arena *a, const tab_problem *p, const tab_stack *s
                           float *residual)
 {
     size_t rows = p->data->rows, m = 0;
-    double square = 0, *scaled = tab_arena_new_of(a, double, rows + 1);
+    double square = 0;
+    tab_weighed *scaled = tab_arena_new_of(a, tab_weighed, rows + 1);
     if (scaled == NULL)
         return false;
     for (size_t i = 0; i < rows; i++) {
@@ -122,12 +140,12 @@ static bool fit_quantiles(tab_arena *a, const tab_problem *p, const tab_stack *s
             continue;
         double r = (double)(p->y[i] - s->oof[i]) / (double)v->oof_scale[i];
         residual[i] = (float)r;
-        scaled[m++] = r;
+        scaled[m++] = (tab_weighed){ r, 1 };
         square += r * r;
     }
-    qsort(scaled, m, sizeof *scaled, tab_ascending_double);
+    qsort(scaled, m, sizeof *scaled, tab_ascending_weighed);
     for (size_t l = 0; l < TAB_LEVELS; l++)
-        v->quantile[l] = m > 0 ? quantile(scaled, m, tab_quantile_level[l]) : 0;
+        v->quantile[l] = tab_weighed_quantile(scaled, m, tab_quantile_level[l]);
     v->spread = m > 0 ? sqrt(square / (double)m) : 0;
     tab_groups_task t = { .data = p->data,
                           .residual = residual,
@@ -142,10 +160,42 @@ static bool fit_quantiles(tab_arena *a, const tab_problem *p, const tab_stack *s
     return p->place != NULL || tab_groups_fit(a, &t, &v->groups);
 }
 
+/* Moves the quantiles to where they hold for rows of the asked mix, behind what groups shift them by.
+ * residual (rows): of rows out of fold in units of their scale. False: out of memory. */
+static bool fit_mix(const tab_problem *p, const tab_stack *s, const float *weight, const float *residual,
+                    tab_interval *v)
+{
+    size_t rows = p->data->rows, n;
+    tab_weighed *off = malloc((rows + 1) * sizeof *off);
+    double by[TAB_LEVELS], own[TAB_LEVELS], square = 0, all = 0;
+    for (size_t l = 0; off != NULL && l < TAB_LEVELS; l++) {
+        n = 0;
+        for (size_t i = 0; i < rows; i++) {
+            if (isnan(residual[i]))
+                continue;
+            tab_interval_quantiles(v, p->data, i, s->oof[i], v->oof_scale[i], own);
+            off[n++] = (tab_weighed){ (double)residual[i] - own[l], (double)weight[i] };
+        }
+        qsort(off, n, sizeof *off, tab_ascending_weighed);
+        by[l] = tab_weighed_quantile(off, n, tab_quantile_level[l]);
+    }
+    for (size_t i = 0; i < rows; i++)
+        if (!isnan(residual[i])) {
+            double w = (double)weight[i], r = (double)residual[i];
+            square += w * r * r, all += w;
+        }
+    for (size_t l = 0; off != NULL && l < TAB_LEVELS; l++)
+        v->quantile[l] += by[l];
+    v->spread = all > 0 ? sqrt(square / all) : v->spread;
+    bool ok = off != NULL;
+    free(off);
+    return ok;
+}
+
 /* The scale's own stack learns out-of-fold residuals on the same rows, so its out-of-fold answers have
  * seen no row's own residual. */
 tab_interval *tab_interval_fit(const tab_engine *e, tab_arena *a, const tab_problem *p, const tab_stack *s,
-                               bool local)
+                               const float *weight, bool local)
 {
     size_t rows = p->data->rows, n = 0;
     tab_interval *v = tab_arena_new_of(a, tab_interval, 1);
@@ -182,7 +232,8 @@ tab_interval *tab_interval_fit(const tab_engine *e, tab_arena *a, const tab_prob
         if (v->scale == NULL)
             return NULL;
     }
-    if (!fit_quantiles(a, p, s, v, root) || !fit_narrow(e, a, p, s, v))
+    if (!fit_quantiles(a, p, s, v, root) || (weight != NULL && !fit_mix(p, s, weight, root, v)) ||
+        !fit_narrow(e, a, p, s, v))
         return NULL;
     for (size_t i = 0; i < rows; i++) /* rows in no fold are answered as new ones are */
         if (s->fold[i] == NO_FOLD)

@@ -29,9 +29,19 @@ typedef struct {
     float *oof_scale; /* (rows) */
 } tab_interval;
 
-/* `s` answers p. NULL: the arena is full or cancelled. */
+/* A number that counts so often. */
+typedef struct {
+    double x, weight;
+} tab_weighed;
+int tab_ascending_weighed(const void *a, const void *b);
+/* The quantile tau of v (n), ascending, for one number more of their mean weight: between order statistics,
+ * as its rank is uniform. */
+double tab_weighed_quantile(const tab_weighed *v, size_t n, double tau);
+
+/* `s` answers p. weight (rows): how often a row counts; NULL: each once. NULL: the arena is full or
+ * cancelled. */
 tab_interval *tab_interval_fit(const tab_engine *e, tab_arena *a, const tab_problem *p, const tab_stack *s,
-                               bool local);
+                               const float *weight, bool local);
 /* out (n): the scale at rows row[0..n) of q. */
 bool tab_interval_scale(const tab_interval *v, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
                         size_t n, float *out);

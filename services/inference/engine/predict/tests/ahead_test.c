@@ -384,6 +384,30 @@ Test(ahead, bands_grow_beyond_the_distances_that_were_judged, .timeout = 600)
     cr_expect_geq(covered, 0.6, "%g", covered);
 }
 
+/* Three hundred steps on, after a hundred: how far a drift may go astray is told by all distances that were
+ * judged. */
+Test(ahead, bands_of_a_drift_hold_farther_than_the_past, .timeout = 600)
+{
+    enum { SEEDS = 12, KNOWN = 100, ASKED = 300 };
+    static const char *const names[] = { "month", "index" };
+    double covered = 0, least = 1;
+    for (size_t seed = 0; seed < SEEDS; seed++) {
+        made m;
+        double y = 1000;
+        open_table(&m, names, 2);
+        for (size_t k = 0; k < KNOWN + ASKED; k++) {
+            y += 2 + 10 * bell(1000 * seed + k, 23);
+            month(&m, 0, k);
+            target(&m, round(100 * y) / 100, k >= KNOWN);
+        }
+        worth w = answer(&m, "index");
+        covered += w.covered / SEEDS;
+        least = fmin(least, w.covered);
+        tab_arena_free(m.a);
+    }
+    cr_expect_geq(covered, 0.7, "%g, the least %g", covered, least);
+}
+
 /* A level that rose by half in the last eight days: whether it stays nobody knows, so the band holds both. */
 Test(ahead, a_level_that_just_moved_is_in_the_band, .timeout = 600)
 {

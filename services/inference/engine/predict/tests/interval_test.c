@@ -114,7 +114,7 @@ static void expect_plain_apart(const tab_engine *e, const tab_fitted *f)
     for (size_t k = 0; k < 2; k++) {
         p.place = k == 0 ? NULL : place;
         tab_stack *s = tab_stack_fit(e, e->arena, &p, &r);
-        tab_interval *v = tab_interval_fit(e, e->arena, &p, s, false);
+        tab_interval *v = tab_interval_fit(e, e->arena, &p, s, NULL, false);
         cr_expect((v->groups.shifts > 0) == (k == 0) && (v->narrow < 1) == (k == 0), "%zu shifts, %g as wide",
                   v->groups.shifts, v->narrow);
     }
