@@ -173,7 +173,9 @@ double tab_rows_beyond_chance(const tab_table_view *a, const tab_table_view *b, 
         }
         beyond += s > TAB_BEYOND_CHANCE;
     }
-    return fmax((double)beyond / (double)rows->n - exp(-TAB_BEYOND_CHANCE), 0);
+    /* that many do so by chance, and two deviations of Poisson's law more */
+    double chance = (double)rows->n * exp(-TAB_BEYOND_CHANCE);
+    return fmax(((double)beyond - chance - 2 * sqrt(chance)) / (double)rows->n, 0);
 }
 
 /* Columns and rows that are looked at. */

@@ -23,7 +23,7 @@ double tab_beyond_chance(const tab_held *a, const tab_held *b);
 #define TAB_BEYOND_CHANCE 3.0
 
 /* The share of pairs of rows that agree in columns match[i] of b (TAB_NULL: none) of column i of a by more
- * than chance explains, less the share of pairs that chance lets do so. */
+ * than chance explains, less what chance may let do so. */
 double tab_rows_beyond_chance(const tab_table_view *a, const tab_table_view *b, const tab_row_pairs *rows,
                               const uint32_t *match);
 

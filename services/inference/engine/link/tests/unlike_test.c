@@ -28,6 +28,15 @@ static void plain(size_t r, size_t c, char out[CELL])
     }
 }
 
+/* The same behind a shuffled number of the row. */
+static void ranked(size_t r, size_t c, char out[CELL])
+{
+    if (c == 0)
+        snprintf(out, CELL, "%zu", (r * (37 + 2 * seed) + seed) % 180 + 1);
+    else
+        plain(r, c - 1, out);
+}
+
 /* Measures of which the third is the sum of the others. */
 static void measures(size_t r, size_t c, char out[CELL])
 {
@@ -43,7 +52,7 @@ static size_t aligned(cell_of *a, size_t from_a, size_t seed_a, cell_of *b, size
     world w = { .arena = tab_arena_new(SIZE_MAX / 2), .n = 2 };
     from = from_a;
     seed = seed_a;
-    w.table[0] = table_of(w.arena, "a", 200, cols, a);
+    w.table[0] = table_of(w.arena, "a", a == ranked ? 180 : 200, cols, a);
     from = from_b;
     seed = seed_b;
     w.table[1] = table_of(w.arena, "b", 180, cols, b);
@@ -62,6 +71,16 @@ Test(unlike, columns_that_any_tables_have_are_no_attribute)
             cr_expect_eq(n, 0, "%zu of %zu columns, seed %zu", n, cols, s);
             cr_expect_eq(rows, 0, "%zu rows, seed %zu", rows, s);
         }
+}
+
+Test(unlike, rows_of_one_shuffled_number_are_no_entity)
+{
+    size_t rows, all = 0;
+    for (size_t s = 2; s <= 40; s += 4) {
+        (void)aligned(ranked, 0, s, ranked, 0, s + 5, 6, &rows);
+        all += rows;
+    }
+    cr_expect_leq(all, 2, "%zu of 1800 rows", all);
 }
 
 Test(unlike, rows_that_agree_beyond_chance_make_them_one)
