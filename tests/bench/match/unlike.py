@@ -8,7 +8,8 @@
 `plain-*`: two tables of one shape whose columns any two tables might have (letters, ranks, flags, years,
 shares): no column and no row is one with another's. `unlike-*`: the same beside names or codes that tell the
 tables apart. `form-*`: three tables of one form, filled by other people: all columns are one attribute, no
-rows are. `copy-*`: a table beside itself as it is, shuffled, a tenth of its cells changed, a sample of it.
+rows are. `parts-*`: first and last name here, full name there. `same-*`, `shuffled-*`, `later-*`, `sample-*`:
+a table beside itself as it is, shuffled, a tenth of its cells changed, a sample of it.
 """
 import collections, csv, glob, os, random, re, subprocess, sys
 
@@ -196,6 +197,28 @@ def form(r, out, seed):
     save(f"{out}/form-{seed}", tables, columns, [])
 
 
+def parts(r, out, seed):
+    """First and last name beside a full one, birth date in both; an eighth to all of the persons are in both."""
+    n, m, both = r.choice([(40, 30, 8), (200, 150, 60), (300, 300, 30), (100, 400, 100)])
+    people = [(pick(r, FIRST), pick(r, LAST), day(r, 1940, 2005)) for _ in range(n + m - both)]
+    full = r.choice(
+        [
+            lambda f, l: f"{l}, {f}",
+            lambda f, l: f"{f} {l}",
+            lambda f, l: f"{l.upper()} {f}",
+            lambda f, l: f"{l}, {f[0]}.",
+        ]
+    )
+    ours = [[*p, pick(r, CITY)] for p in people[:n]]
+    theirs = [
+        [full(p[0], p[1]), p[2], r.choice(["basic", "plus", "pro"])] for p in people[:both] + people[n:]
+    ]
+    at = list(range(m))
+    r.shuffle(at)
+    rows = [(0, i, 1, k) for k, i in enumerate(at) if i < both]
+    save(f"{out}/parts-{seed}", [ours, [theirs[i] for i in at]], [(0, 1, 1, 0), (0, 2, 1, 1)], rows)
+
+
 def copy(r, out, seed):
     kinds, n = FORMS[int(seed) % len(FORMS)], size(r)
     first = of_form(seed, 0, kinds, n)
@@ -280,5 +303,5 @@ if __name__ == "__main__":
         real(sys.argv[3:], sys.argv[2], 1)
     else:
         for seed in sys.argv[2:] or ["1"]:
-            for kind in plain, keyed, unlike, form, copy:
+            for kind in plain, keyed, unlike, form, parts, copy:
                 kind(random.Random(f"{kind.__name__} {seed}"), sys.argv[1], seed)

@@ -15,6 +15,7 @@
 #include "services/inference/engine/align/agreement.h"
 #include "services/inference/engine/align/alignment_weights.h"
 #include "services/inference/engine/align/beyond_chance.h"
+#include "services/inference/engine/align/composed.h"
 #include "services/inference/engine/align/domain.h"
 #include "services/inference/engine/align/normalize_text.h"
 
@@ -405,7 +406,8 @@ typedef struct {
     float *shared;       /* (rows->n) shared_in_rows */
     float *z, *features; /* (cols_a, cols_b), log-odds before the columns compete */
     bool *listed, *usual;
-    bool *plain; /* (cols_a + cols_b) */
+    bool *plain;            /* (cols_a + cols_b) */
+    tab_composed *composed; /* (cols_a, cols_b); NULL without rows */
     atomic_bool failed;
 } scoring;
 
@@ -554,6 +556,16 @@ static bool compete(const scoring *s, float *p)
 
 static const float FEW_WORDS = 0.3f; /* cosine of tokens: less is nothing in common */
 
+/* A column that stands for those that make up another one agrees with it as they do together. */
+static void heed_parts(const tab_composed *c, float *f)
+{
+    float trust = c->pairs / (c->pairs + 10);
+    for (size_t i = 0; i < 3 && c->share > 0; i++)
+        f[i] = fmaxf(f[i], trust * c->share);
+    if (c->share > 0)
+        f[TAB_ALIGN_ROW_FEATURES - 1] = fmaxf(f[TAB_ALIGN_ROW_FEATURES - 1], trust);
+}
+
 /* Scores the pairs of one chunk of a's columns. */
 static void score_chunk(void *ctx, size_t chunk)
 {
@@ -581,6 +593,8 @@ static void score_chunk(void *ctx, size_t chunk)
                 value_features(s->v, wa, wb, &s->sa->col[i], &gram, &shape, &s->sb->col[j], f);
                 if (n > 0)
                     tab_row_agreement(s->v, wa, wb, s->rows, s->shared, &own, f + TAB_ALIGN_VALUE_FEATURES);
+                if (n > 0)
+                    heed_parts(&s->composed[at], f + TAB_ALIGN_VALUE_FEATURES);
                 /* which weights judge the pair; usual numbers are marked for the competition */
                 bool rowed = f[TAB_ALIGN_FEATURES - 1] > 0;
                 bool listed = f[TAB_ALIGN_VALUE_FEATURES - 1] > 0, by_chance = !(f[0] > 0),
@@ -652,9 +666,12 @@ tab_status tab_align_scores(const tab_engine *e, const tab_views *v, size_t ta, 
                   calloc(n + 1, sizeof(bool)),
                   calloc(n + 1, sizeof(bool)),
                   calloc(v->table[ta].cols + v->table[tb].cols + 1, sizeof(bool)),
+                  rows == NULL ? NULL : malloc((n + 1) * sizeof(tab_composed)),
                   false };
     s.failed = s.shared == NULL || s.z == NULL || s.listed == NULL || s.usual == NULL || s.plain == NULL ||
-               (rows != NULL && !shared_in_rows(v, s.a, s.b, rows, s.shared));
+               (rows != NULL && (s.composed == NULL || !shared_in_rows(v, s.a, s.b, rows, s.shared)));
+    if (!s.failed && rows != NULL)
+        tab_composed_find(v, s.a, s.b, rows, s.shared, s.composed);
     for (size_t c = 0; !s.failed && c < s.a->cols + s.b->cols; c++)
         s.plain[c] = c < s.a->cols ? sa->col[c].plain : sb->col[c - s.a->cols].plain;
     if (!s.failed)
@@ -665,6 +682,7 @@ tab_status tab_align_scores(const tab_engine *e, const tab_views *v, size_t ta, 
     free(s.listed);
     free(s.usual);
     free(s.plain);
+    free(s.composed);
     if (failed)
         return tab_no_memory(err);
     return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : TAB_OK;

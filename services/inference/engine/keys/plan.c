@@ -43,9 +43,23 @@ static bool alike(const tab_views *v, const tab_keys *k, size_t s, size_t t)
 /* Rows that are compared, and how many must have both values before a share is believed. */
 enum { JOINED = 300, ENOUGH = 10 };
 
-/* Share of joined rows (at most JOINED) in which two columns hold one value, less that of rows joined at
- * random. */
-static double copied(const tab_view *a, const tab_view *b, const uint32_t *ra, const uint32_t *rb, size_t n)
+/* Whether one value repeats the other, or is a part of it, as a last name of a full one. */
+static bool repeated(const tab_views *v, const tab_value *x, const tab_value *y)
+{
+    uint32_t least = x->tok_n < y->tok_n ? x->tok_n : y->tok_n, both = 0;
+    for (uint32_t i = 0, j = 0; i < x->tok_n && j < y->tok_n;) {
+        uint32_t p = v->tok[x->tok + i], q = v->tok[y->tok + j];
+        both += p == q;
+        i += p <= q;
+        j += q <= p;
+    }
+    return x->key == y->key || (least > 0 && both == least);
+}
+
+/* Share of joined rows (at most JOINED) in which a value of one column repeats the other's, less that of rows
+ * joined at random. */
+static double copied(const tab_views *v, const tab_view *a, const tab_view *b, const uint32_t *ra,
+                     const uint32_t *rb, size_t n)
 {
     size_t same = 0, other = 0, seen = 0;
     for (size_t i = 0; i < n; i++) {
@@ -53,8 +67,8 @@ static double copied(const tab_view *a, const tab_view *b, const uint32_t *ra, c
         if (x == TAB_NULL || y == TAB_NULL || z == TAB_NULL)
             continue;
         seen++;
-        same += a->value[x].key == b->value[y].key;
-        other += a->value[x].key == b->value[z].key;
+        same += repeated(v, &a->value[x], &b->value[y]);
+        other += repeated(v, &a->value[x], &b->value[z]);
     }
     return seen >= ENOUGH ? ((double)same - (double)other) / (double)seen : 0;
 }
@@ -79,7 +93,7 @@ static bool repeats(const tab_views *v, const tab_reference *r)
         double most = 0;
         for (size_t j = 0; j < B->cols && !tab_reference_child(r, i) && most < 0.5; j++)
             if (!tab_reference_parent(r, j))
-                most = fmax(most, copied(&A->col[i], &B->col[j], ra, rb, n));
+                most = fmax(most, copied(v, &A->col[i], &B->col[j], ra, rb, n));
         copies += most >= 0.5;
     }
     size_t same = copies + r->also + 1;
