@@ -30,7 +30,7 @@ static bool marks(const tab_views *v, const tab_value *part, const tab_value *wh
 /* What one side's table says of one whole of the other's. */
 typedef struct {
     const tab_views *v;
-    const tab_table_view *parts;
+    const tab_table_view *parts, *wholes;
     const tab_view *whole;
     const uint32_t *part_row, *whole_row;
     const float *shared;
@@ -93,8 +93,26 @@ static size_t made_up(const side *s, const size_t *part, size_t parts, size_t *o
     return n;
 }
 
-/* The columns that are part of the whole in most of the pairs, and how well they make it up. *chief: the one of
- * most values. */
+/* Whether column c has a column of its own in the whole's table, with which it agrees in most of the pairs: an
+ * album that stands behind the title as well as by itself. */
+static bool has_own(const side *s, size_t c)
+{
+    for (size_t j = 0; j < s->wholes->cols; j++) {
+        const tab_view *x = &s->parts->col[c], *y = &s->wholes->col[j];
+        size_t equal = 0, of = 0;
+        for (size_t k = 0; k < s->n && y != s->whole; k++) {
+            const tab_value *p = value_at(x, s->part_row[k]), *q = value_at(y, s->whole_row[k]);
+            of += p != NULL && q != NULL;
+            equal += p != NULL && q != NULL && p->key == q->key;
+        }
+        if (of >= FEWEST && 2 * equal > of)
+            return true;
+    }
+    return false;
+}
+
+/* The columns that are part of the whole in most of the pairs, and how well they make it up. *chief: of those
+ * without a column of their own the one of most values; share 0 where there is none. */
 static tab_composed compose(side *s, size_t *chief)
 {
     size_t part[MOST_PARTS], parts = 0, of, by_chance;
@@ -107,12 +125,13 @@ static tab_composed compose(side *s, size_t *chief)
             part[parts++] = c;
     }
     tab_composed r = { 0 };
-    if (parts < 2)
-        return r;
-    *chief = part[0];
-    for (size_t i = 1; i < parts; i++)
-        if (s->parts->col[part[i]].values > s->parts->col[*chief].values)
+    *chief = SIZE_MAX;
+    for (size_t i = 0; i < parts && parts > 1; i++)
+        if ((*chief == SIZE_MAX || s->parts->col[part[i]].values > s->parts->col[*chief].values) &&
+            !has_own(s, part[i]))
             *chief = part[i];
+    if (*chief == SIZE_MAX)
+        return r;
     size_t n = made_up(s, part, parts, &of);
     s->shift = 1 + s->n / 3;
     size_t lucky = made_up(s, part, parts, &by_chance);
@@ -134,15 +153,18 @@ void tab_composed_find(const tab_views *v, const tab_table_view *a, const tab_ta
         for (size_t j = 0; j < wholes->cols; j++) {
             if (wholes->col[j].kind != TAB_VIEW_TEXT || wholes->col[j].values < 2)
                 continue;
-            side s = {
-                v,       parts, &wholes->col[j], back ? rows->b : rows->a, back ? rows->a : rows->b, shared,
-                rows->n, 0
-            };
+            side s = { .v = v,
+                       .parts = parts,
+                       .wholes = wholes,
+                       .whole = &wholes->col[j],
+                       .part_row = back ? rows->b : rows->a,
+                       .whole_row = back ? rows->a : rows->b,
+                       .shared = shared,
+                       .n = rows->n };
             size_t i = 0;
             tab_composed r = compose(&s, &i);
-            size_t at = back ? j * b->cols + i : i * b->cols + j;
-            if (r.share > ret[at].share)
-                ret[at] = r;
+            if (r.share > 0)
+                ret[back ? j * b->cols + i : i * b->cols + j] = r;
         }
     }
 }
