@@ -6,8 +6,8 @@
 
 Splink learns without labels, as its tutorial does: u from random pairs, m by expectation and maximization,
 every column with Jaro-Winkler levels, blocked on each column of many values. dedupe is trained with 20 pairs
-that are one and 20 that are not, drawn from the truth, as its users label them; its threshold is 0.5. Both are
-told which columns of two tables are one; the engine is not. What is not installed is said and left out.
+that are one and 20 that are not, drawn from the truth, as its users label them; its threshold is 0.5. Both
+are told which columns of two tables are one; the engine is not. What is not installed is said and left out.
 """
 import csv, importlib.util, io, os, random, sys, time
 
@@ -19,7 +19,7 @@ def read(path):
 
 
 def case_of(folder):
-    """Rows of all columns that are compared, and the pairs of row numbers that are one; b's rows follow a's."""
+    """Rows of the columns that are compared, b's behind a's, and the pairs of row numbers that are one."""
     head, a = read(f"{folder}/a.csv")
     if os.path.exists(f"{folder}/duplicates.csv"):
         truth = {(int(x), int(y)) for t, x, y in read(f"{folder}/duplicates.csv")[1] if t == "a"}

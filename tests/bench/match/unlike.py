@@ -198,7 +198,7 @@ def form(r, out, seed):
 
 
 def parts(r, out, seed):
-    """First and last name beside a full one, birth date in both; an eighth to all of the persons are in both."""
+    """First and last name beside a full one, with birth dates; a tenth to all of one list is in both."""
     n, m, both = r.choice([(40, 30, 8), (200, 150, 60), (300, 300, 30), (100, 400, 100)])
     people = [(pick(r, FIRST), pick(r, LAST), day(r, 1940, 2005)) for _ in range(n + m - both)]
     full = r.choice(

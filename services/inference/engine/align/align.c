@@ -463,11 +463,11 @@ static void best_pairs(size_t na, size_t nb, const float *z, const best_two *b, 
     }
 }
 
-/* How much the two tables are alike as wholes, 0..1: which share of the smaller one's columns goes together
- * with one of the other table for certain, each the other's best. Half of the columns that tell (plain) are
- * enough; or half to all of the columns, several of them, where one of them has more in common than chance
- * gives, or depend on one another alike; or half of the rows that seem to match (decisions 0347, 0505). False:
- * out of memory. */
+/* How much the two tables are alike as wholes, 0..1: which share of the smaller one's columns goes
+ * together with one of the other table for certain, each the other's best. Half of the columns that tell
+ * (plain) are enough; or half to all of the columns, several of them, where one of them has more in
+ * common than chance gives, or depend on one another alike; or half of the rows that seem to match
+ * (decisions 0347, 0505). False: out of memory. */
 static bool company_of(const scoring *s, const best_two *b, uint32_t *match, float *ret)
 {
     double dependent = 0;

@@ -6,8 +6,8 @@
 
 #include "services/inference/engine/align/normalize_text.h"
 
-/* LOOKED_AT: values whose neighbours are asked for; all are asked whether they are held. NEAR: neighbours, two
- * on either side. */
+/* LOOKED_AT: values whose neighbours are asked for; all are asked whether they are held. NEAR:
+ * neighbours, two on either side. */
 enum { LOOKED_AT = 256, NEAR = 4, SHORT_CODE = 2 };
 
 struct tab_held {
@@ -193,8 +193,8 @@ static int by_number(const void *a, const void *b)
     return (p->x > q->x) - (p->x < q->x);
 }
 
-/* (n) ranks of the column's numbers less their mean, of unit length; ties at their mean rank, 0 where there is
- * none. False: all are one. */
+/* (n) ranks of the column's numbers less their mean, of unit length; ties at their mean rank, 0 where
+ * there is none. False: all are one. */
 static bool rank_column(const tab_view *w, size_t rows, size_t n, ranked *scratch, double *ret)
 {
     size_t m = 0;
@@ -232,10 +232,10 @@ static double normal(double x, double variance)
     return exp(-x * x / (2 * variance)) / sqrt(2 * M_PI * variance);
 }
 
-/* Two transforms of one correlation are as far apart as sampling makes them; those of unlike tables are, each
- * by itself, of nothing or of a correlation between -1 and 1, all as likely. One dependence any two tables may
- * have, as a counter of rows that came by date, and one column may stand beside a wrong partner: none says more
- * than TAB_BEYOND_CHANCE for or against. */
+/* Two transforms of one correlation are as far apart as sampling makes them; those of unlike tables are,
+ * each by itself, of nothing or of a correlation between -1 and 1, all as likely. One dependence any two
+ * tables may have, as a counter of rows that came by date, and one column may stand beside a wrong
+ * partner: none says more than TAB_BEYOND_CHANCE for or against. */
 static double alike(double za, double zb, double va, double vb)
 {
     double same = normal(za - zb, va + vb), sech = 1 / cosh(zb);

@@ -1,10 +1,10 @@
 /* How much two columns have in common beyond what chance gives columns that look like them.
  *
- * Whole numbers of one range, letters A to D, days of the same years: two columns of such hold the same values
- * whatever they tell of. What chance gives is read off each value's neighbours, the next on its grid (41 and
- * 43 of 42, 3100 and 3300 of 3200, KX-11 and KX-13 of KX-12): were the columns of unlike attributes, they
- * would hold one another's neighbours as often as one another's values. Two columns that share 300 of 332.5,
- * 198.6, ... and hardly a neighbour have one attribute. */
+ * Whole numbers of one range, letters A to D, days of the same years: two columns of such hold the same
+ * values whatever they tell of. What chance gives is read off each value's neighbours, the next on its
+ * grid (41 and 43 of 42, 3100 and 3300 of 3200, KX-11 and KX-13 of KX-12): were the columns of unlike
+ * attributes, they would hold one another's neighbours as often as one another's values. Two columns that
+ * share 300 of 332.5, 198.6, ... and hardly a neighbour have one attribute. */
 #ifndef TAB_ALIGN_BEYOND_CHANCE_H
 #define TAB_ALIGN_BEYOND_CHANCE_H
 

@@ -1,5 +1,5 @@
-/* See composed.h. A part is a column whose words stand in the whole's; the parts make up the whole where no word
- * of it is left, but for initials. Chance is the same row beside another pair's row. */
+/* See composed.h. A part is a column whose words stand in the whole's; the parts make up the whole where
+ * no word of it is left, but for initials. Chance is the same row beside another pair's row. */
 #include "services/inference/engine/align/composed.h"
 
 #include "services/inference/engine/align/agreement.h"
@@ -93,8 +93,8 @@ static size_t made_up(const side *s, const size_t *part, size_t parts, size_t *o
     return n;
 }
 
-/* Whether column c has a column of its own in the whole's table, with which it agrees in most of the pairs: an
- * album that stands behind the title as well as by itself. */
+/* Whether column c has a column of its own in the whole's table, with which it agrees in most of the
+ * pairs: an album that stands behind the title as well as by itself. */
 static bool has_own(const side *s, size_t c)
 {
     for (size_t j = 0; j < s->wholes->cols; j++) {

@@ -10,9 +10,9 @@ typedef struct {
     float pairs, share;
 } tab_composed;
 
-/* ret (cols of a, cols of b), of share 0 where nothing is composed: of the columns that make up another one
- * with more values than each of them, the one with most values stands for all. shared (rows->n): what the words
- * that both rows hold weigh, as in agreement.h. */
+/* ret (cols of a, cols of b), of share 0 where nothing is composed: of the columns that make up another
+ * one with more values than each of them, the one with most values stands for all. shared (rows->n): what
+ * the words that both rows hold weigh, as in agreement.h. */
 void tab_composed_find(const tab_views *v, const tab_table_view *a, const tab_table_view *b,
                        const tab_row_pairs *rows, const float *shared, tab_composed *ret);
 #endif

@@ -1,5 +1,5 @@
-/* First and last name here, full name there (decision 0506): they go together as columns and name the rows that
- * are one. */
+/* First and last name here, full name there (decision 0506): they go together as columns and name the
+ * rows that are one. */
 #include <stdio.h>
 
 #include "services/inference/engine/link/tests/tables.h"
