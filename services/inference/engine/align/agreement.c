@@ -8,10 +8,6 @@
 
 #include "services/inference/engine/profile/roles/roles.h"
 
-/* Two columns are not judged by rows whose shared words they hold more than this part of: those rows were
- * chosen for them (decision 0220). */
-static const float ELSEWHERE = 0.8f;
-
 /* For qsort. */
 static int by_x(const void *a, const void *b)
 {
@@ -160,7 +156,7 @@ void tab_row_agreement(const tab_views *v, const tab_view *wa, const tab_view *w
         float own = 0;
         double alike = likeness(v, x, y, &own);
         /* the rows match by these very words */
-        if (own > ELSEWHERE * shared[i])
+        if (own > TAB_AGREEMENT_ELSEWHERE * shared[i])
             continue;
         sum += alike;
         equal += x->key == y->key;

@@ -10,6 +10,10 @@ typedef struct {
     uint32_t rx, ry;
 } tab_rank_point;
 
+/* Two columns are not judged by rows whose shared words they hold more than this part of: those rows were
+ * chosen for them (decision 0220). */
+#define TAB_AGREEMENT_ELSEWHERE 0.8f
+
 /* The caller's memory: room for as many of each as there are pairs of rows. */
 typedef struct {
     tab_rank_point *point;

@@ -14,6 +14,8 @@
 
 #include "services/inference/engine/align/agreement.h"
 #include "services/inference/engine/align/alignment_weights.h"
+#include "services/inference/engine/align/beyond_chance.h"
+#include "services/inference/engine/align/composed.h"
 #include "services/inference/engine/align/domain.h"
 #include "services/inference/engine/align/normalize_text.h"
 
@@ -35,7 +37,9 @@ typedef struct {
     double quantile[QUANTILES];
     weighed *key, *tok; /* share of rows a value has; idf-weighed tokens */
     uint32_t keys, toks;
+    tab_held *held;
     bool numeric;
+    bool plain;  /* as any table may have one: numbers, dates, and values that columns share by chance */
     bool ragged; /* filled from the top, and not to the end */
     double distinct, length, tokens, digits;
 } column_signature;
@@ -169,6 +173,12 @@ static bool sign_contents(const tab_views *v, const tab_view *w, size_t step, ta
     return true;
 }
 
+/* Numbers, dates and columns of two values, which any two tables have in common (decision 0347). */
+static bool usual(const tab_view *w)
+{
+    return w->kind != TAB_VIEW_TEXT || w->values <= 2;
+}
+
 /* A column's signature. ragged: it is filled from the top and then empty to the end, as lists of values
  * are. */
 static bool sign_column(const tab_views *v, const tab_table_view *t, const tab_view *w, tab_arena *a,
@@ -185,6 +195,10 @@ static bool sign_column(const tab_views *v, const tab_table_view *t, const tab_v
     s->numeric = w->kind != TAB_VIEW_TEXT && w->sorted_n > 0;
     for (size_t q = 0; s->numeric && q < QUANTILES; q++)
         s->quantile[q] = w->sorted[(w->sorted_n - 1) * q / (QUANTILES - 1)];
+    s->held = tab_held_new(v, w, a);
+    if (s->held == NULL)
+        return false;
+    s->plain = usual(w) || tab_beyond_chance(s->held, s->held) < TAB_BEYOND_CHANCE;
     return sign_contents(v, w, step, a, s);
 }
 
@@ -392,7 +406,8 @@ typedef struct {
     float *shared;       /* (rows->n) shared_in_rows */
     float *z, *features; /* (cols_a, cols_b), log-odds before the columns compete */
     bool *listed, *usual;
-    bool *plain; /* (cols_a + cols_b) */
+    bool *plain;            /* (cols_a + cols_b) */
+    tab_composed *composed; /* (cols_a, cols_b); NULL without rows */
     atomic_bool failed;
 } scoring;
 
@@ -437,29 +452,47 @@ static float rivals(const float *p, size_t n, size_t step, float z)
     return sum;
 }
 
-/* How much the two tables are alike as wholes, 0..1: which share of the smaller one's columns goes together
- * with one of the other table for certain, each the other's best. Half of the columns that tell (plain) are
- * enough; or half to all of the columns, several of them (decision 0347). */
-static float company_of(size_t na, size_t nb, const bool *plain, const bool *usual, const float *z,
-                        const best_two *b)
+/* Pairs of columns of which each is the other's best, for certain: match[i] for column i of a. */
+static void best_pairs(size_t na, size_t nb, const float *z, const best_two *b, uint32_t *match)
 {
-    size_t tell_a = 0, tell_b = 0, telling = 0, any = 0;
-    for (size_t i = 0; i < na; i++)
-        tell_a += !plain[i];
+    for (size_t i = 0; i < na; i++) {
+        match[i] = TAB_NULL;
+        for (size_t j = 0; j < nb; j++)
+            if (z[i * nb + j] >= 0 && z[i * nb + j] == b[i].first && z[i * nb + j] == b[na + j].first)
+                match[i] = (uint32_t)j;
+    }
+}
+
+/* How much the two tables are alike as wholes, 0..1: which share of the smaller one's columns goes
+ * together with one of the other table for certain, each the other's best. Half of the columns that tell
+ * (plain) are enough; or half to all of the columns, several of them, where one of them has more in
+ * common than chance gives, or depend on one another alike; or half of the rows that seem to match
+ * (decisions 0347, 0505). False: out of memory. */
+static bool company_of(const scoring *s, const best_two *b, uint32_t *match, float *ret)
+{
+    double dependent = 0;
+    size_t na = s->a->cols, nb = s->b->cols, telling = 0, any = 0, tell[2] = { 0, 0 };
+    best_pairs(na, nb, s->z, b, match);
+    for (size_t i = 0; i < na; i++) {
+        size_t at = match[i] == TAB_NULL ? 0 : i * nb + match[i];
+        bool best = match[i] != TAB_NULL, tells = best && !s->usual[at];
+        telling += tells;
+        /* an unlikely pair of columns that tell has nothing in common */
+        any += best && (tells || s->plain[i]);
+        tell[0] += !s->plain[i] || tells;
+        tell[1] += tells && s->plain[na + match[i]];
+    }
     for (size_t j = 0; j < nb; j++)
-        tell_b += !plain[na + j];
-    for (size_t i = 0; i < na; i++)
-        for (size_t j = 0; j < nb; j++) {
-            float x = z[i * nb + j];
-            bool best = x >= 0 && x == b[i].first && x == b[na + j].first;
-            telling += best && !usual[i * nb + j];
-            any += best && (!usual[i * nb + j] ||
-                            plain[i]); /* a usual pair of columns that tell has nothing in common */
-        }
-    size_t of = tell_a < tell_b ? tell_a : tell_b;
+        tell[1] += !s->plain[na + j];
+    size_t of = tell[0] < tell[1] ? tell[0] : tell[1], cols = na < nb ? na : nb;
     float own = of > 0 ? 2 * (float)telling / (float)of : 0;
-    float all = any > 0 ? (2 * (float)any / (float)(na < nb ? na : nb) - 1) * (1 - 1 / (float)any) : 0;
-    return fminf(fmaxf(own, all), 1);
+    if (telling == 0 && !tab_alike_dependent(s->a, s->b, match, &dependent))
+        return false;
+    bool more = telling > 0 || dependent > TAB_BEYOND_CHANCE;
+    float all = any > 0 && more ? (2 * (float)any / (float)cols - 1) * (1 - 1 / (float)any) : 0;
+    float rows = s->rows == NULL ? 0 : 2 * (float)tab_rows_beyond_chance(s->a, s->b, s->rows, match);
+    *ret = fminf(fmaxf(fmaxf(own, all), rows), 1);
+    return true;
 }
 
 /* Columns compete: log-odds, in z, become probabilities, in p, higher by the lead over the best rival of
@@ -471,14 +504,19 @@ static float company_of(size_t na, size_t nb, const bool *plain, const bool *usu
  * nothing; -8 and -2 give the same F1 (decision 0307). ALONE: what the log-odds of columns are at
  * most, whose values any two tables have in common, where the tables are not alike at all; by hand, and tried
  * beside taking off 4, 5 and 6 (decision 0347). */
-static bool compete(size_t na, size_t nb, const bool *plain, const bool *listed, const bool *usual,
-                    const float *z, float *p)
+static bool compete(const scoring *s, float *p)
 {
+    size_t na = s->a->cols, nb = s->b->cols;
+    const float *z = s->z;
     static const float SHARE = 0.75f, MOST = 2, WEAK = -3, FAINT = -4, ALONE = -1;
     static const float ODDS = 0.37f, LEAD = 0.83f, LEAD_MOST = 3, CROWD = 0.57f, BASE = -0.11f;
     best_two *b = malloc((na + nb + 1) * sizeof *b);
-    if (b == NULL)
+    uint32_t *match = malloc((na + 1) * sizeof *match);
+    if (b == NULL || match == NULL) {
+        free(b);
+        free(match);
         return false;
+    }
     for (size_t i = 0; i < na + nb; i++)
         b[i] = (best_two){ NEVER, NEVER };
     /* the best two of every column */
@@ -487,7 +525,8 @@ static bool compete(size_t na, size_t nb, const bool *plain, const bool *listed,
             note(&b[i], z[i * nb + j]);
             note(&b[na + j], z[i * nb + j]);
         }
-    float company = company_of(na, nb, plain, usual, z, b);
+    float company = 0;
+    bool ok = company_of(s, b, match, &company);
     for (size_t i = 0; i < na; i++)
         for (size_t j = 0; j < nb; j++) {
             /* the best other pair of either column, and by how much this pair leads */
@@ -501,26 +540,31 @@ static bool compete(size_t na, size_t nb, const bool *plain, const bool *listed,
             /* the lead raises the odds, its lack lowers them, within bounds */
             float odds = x + fminf(fmaxf(SHARE * ahead, -MOST), MOST);
             /* lists compete with their number as well */
-            if (listed[i * nb + j]) {
+            if (s->listed[i * nb + j]) {
                 odds = BASE + ODDS * x + LEAD * fminf(fmaxf(ahead, -LEAD_MOST), LEAD_MOST);
                 if (odds > FAINT)
                     odds -= CROWD * logf(fmaxf(rivals(z + i * nb, nb, 1, x), rivals(z + j, na, nb, x)));
             }
-            if (usual[i * nb + j] && odds > ALONE)
+            if (s->usual[i * nb + j] && odds > ALONE)
                 odds = ALONE + company * (odds - ALONE);
             p[i * nb + j] = x == NEVER ? 0 : 1 / (1 + expf(-odds));
         }
     free(b);
-    return true;
-}
-
-/* Numbers, dates and columns of two values, which any two tables have in common (decision 0347). */
-static bool plain(const tab_view *w)
-{
-    return w->kind != TAB_VIEW_TEXT || w->values <= 2;
+    free(match);
+    return ok;
 }
 
 static const float FEW_WORDS = 0.3f; /* cosine of tokens: less is nothing in common */
+
+/* A column that stands for those that make up another one agrees with it as they do together. */
+static void heed_parts(const tab_composed *c, float *f)
+{
+    float trust = c->pairs / (c->pairs + 10);
+    for (size_t i = 0; i < 3 && c->share > 0; i++)
+        f[i] = fmaxf(f[i], trust * c->share);
+    if (c->share > 0)
+        f[TAB_ALIGN_ROW_FEATURES - 1] = fmaxf(f[TAB_ALIGN_ROW_FEATURES - 1], trust);
+}
 
 /* Scores the pairs of one chunk of a's columns. */
 static void score_chunk(void *ctx, size_t chunk)
@@ -549,12 +593,16 @@ static void score_chunk(void *ctx, size_t chunk)
                 value_features(s->v, wa, wb, &s->sa->col[i], &gram, &shape, &s->sb->col[j], f);
                 if (n > 0)
                     tab_row_agreement(s->v, wa, wb, s->rows, s->shared, &own, f + TAB_ALIGN_VALUE_FEATURES);
+                if (n > 0)
+                    heed_parts(&s->composed[at], f + TAB_ALIGN_VALUE_FEATURES);
                 /* which weights judge the pair; usual numbers are marked for the competition */
                 bool rowed = f[TAB_ALIGN_FEATURES - 1] > 0;
-                bool listed = f[TAB_ALIGN_VALUE_FEATURES - 1] > 0,
-                     none_common = !(f[0] > 0) && f[3] < FEW_WORDS;
+                bool listed = f[TAB_ALIGN_VALUE_FEATURES - 1] > 0, by_chance = !(f[0] > 0),
+                     plain = listed ? usual(wa) && usual(wb) : s->plain[i] && s->plain[s->a->cols + j];
+                if (!by_chance && (plain || !listed))
+                    by_chance = tab_beyond_chance(s->sa->col[i].held, s->sb->col[j].held) < TAB_BEYOND_CHANCE;
                 s->listed[at] = listed && !rowed;
-                s->usual[at] = (s->plain[i] && s->plain[s->a->cols + j]) || (none_common && !rowed);
+                s->usual[at] = by_chance && (plain || (f[3] < FEW_WORDS && !rowed));
                 s->z[at] = (float)log_odds(rowed ? BY_ROWS : listed ? BY_LIST : BY_VALUES, f);
             }
             if (s->features != NULL)
@@ -618,19 +666,23 @@ tab_status tab_align_scores(const tab_engine *e, const tab_views *v, size_t ta, 
                   calloc(n + 1, sizeof(bool)),
                   calloc(n + 1, sizeof(bool)),
                   calloc(v->table[ta].cols + v->table[tb].cols + 1, sizeof(bool)),
+                  rows == NULL ? NULL : malloc((n + 1) * sizeof(tab_composed)),
                   false };
     s.failed = s.shared == NULL || s.z == NULL || s.listed == NULL || s.usual == NULL || s.plain == NULL ||
-               (rows != NULL && !shared_in_rows(v, s.a, s.b, rows, s.shared));
+               (rows != NULL && (s.composed == NULL || !shared_in_rows(v, s.a, s.b, rows, s.shared)));
+    if (!s.failed && rows != NULL)
+        tab_composed_find(v, s.a, s.b, rows, s.shared, s.composed);
     for (size_t c = 0; !s.failed && c < s.a->cols + s.b->cols; c++)
-        s.plain[c] = plain(c < s.a->cols ? &s.a->col[c] : &s.b->col[c - s.a->cols]);
+        s.plain[c] = c < s.a->cols ? sa->col[c].plain : sb->col[c - s.a->cols].plain;
     if (!s.failed)
         tab_engine_for(e, CHUNKS, score_chunk, &s);
-    bool failed = s.failed || !compete(s.a->cols, s.b->cols, s.plain, s.listed, s.usual, s.z, p);
+    bool failed = s.failed || !compete(&s, p);
     free(s.shared);
     free(s.z);
     free(s.listed);
     free(s.usual);
     free(s.plain);
+    free(s.composed);
     if (failed)
         return tab_no_memory(err);
     return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : TAB_OK;

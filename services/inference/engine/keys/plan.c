@@ -8,8 +8,23 @@
 
 #include "services/inference/engine/align/union_find.h"
 
+/* Whether column c of two tables counts the rows of one and identifies those of the other as well. Two
+ * counters of as many rows do, whatever they count. */
+static bool is_their_key(const tab_keys *k, size_t s, size_t t, size_t c)
+{
+    bool is = false;
+    for (size_t i = 0; i < k->n && !is; i++) {
+        const tab_reference *r = &k->ref[i];
+        bool there = r->child_table == s && r->parent_table == t,
+             back = r->child_table == t && r->parent_table == s;
+        is =
+            (there || back) && r->one_to_one && r->counted && r->also == 0 && r->child == c && r->parent == c;
+    }
+    return is;
+}
+
 /* Two tables of one making, as the orders of two years: as many columns, four in five of one role and type,
- * one of which refers to the same key in both. */
+ * one of which refers to the same key of a third in both. */
 static bool alike(const tab_views *v, const tab_keys *k, size_t s, size_t t)
 {
     const tab_table_view *a = &v->table[s], *b = &v->table[t];
@@ -19,7 +34,8 @@ static bool alike(const tab_views *v, const tab_keys *k, size_t s, size_t t)
     for (size_t c = 0; c < a->cols; c++) {
         same += a->col[c].profile->role == b->col[c].profile->role &&
                 a->col[c].profile->type == b->col[c].profile->type;
-        referring += k->domain[s][c] != TAB_NULL && k->domain[s][c] == k->domain[t][c];
+        referring +=
+            k->domain[s][c] != TAB_NULL && k->domain[s][c] == k->domain[t][c] && !is_their_key(k, s, t, c);
     }
     return referring > 0 && same * 5 >= a->cols * 4;
 }
@@ -27,9 +43,23 @@ static bool alike(const tab_views *v, const tab_keys *k, size_t s, size_t t)
 /* Rows that are compared, and how many must have both values before a share is believed. */
 enum { JOINED = 300, ENOUGH = 10 };
 
-/* Share of joined rows (at most JOINED) in which two columns hold one value, less that of rows joined at
- * random. */
-static double copied(const tab_view *a, const tab_view *b, const uint32_t *ra, const uint32_t *rb, size_t n)
+/* Whether one value repeats the other, or is a part of it, as a last name of a full one. */
+static bool repeated(const tab_views *v, const tab_value *x, const tab_value *y)
+{
+    uint32_t least = x->tok_n < y->tok_n ? x->tok_n : y->tok_n, both = 0;
+    for (uint32_t i = 0, j = 0; i < x->tok_n && j < y->tok_n;) {
+        uint32_t p = v->tok[x->tok + i], q = v->tok[y->tok + j];
+        both += p == q;
+        i += p <= q;
+        j += q <= p;
+    }
+    return x->key == y->key || (least > 0 && both == least);
+}
+
+/* Share of joined rows (at most JOINED) in which a value of one column repeats the other's, less that of rows
+ * joined at random. */
+static double copied(const tab_views *v, const tab_view *a, const tab_view *b, const uint32_t *ra,
+                     const uint32_t *rb, size_t n)
 {
     size_t same = 0, other = 0, seen = 0;
     for (size_t i = 0; i < n; i++) {
@@ -37,8 +67,8 @@ static double copied(const tab_view *a, const tab_view *b, const uint32_t *ra, c
         if (x == TAB_NULL || y == TAB_NULL || z == TAB_NULL)
             continue;
         seen++;
-        same += a->value[x].key == b->value[y].key;
-        other += a->value[x].key == b->value[z].key;
+        same += repeated(v, &a->value[x], &b->value[y]);
+        other += repeated(v, &a->value[x], &b->value[z]);
     }
     return seen >= ENOUGH ? ((double)same - (double)other) / (double)seen : 0;
 }
@@ -63,7 +93,7 @@ static bool repeats(const tab_views *v, const tab_reference *r)
         double most = 0;
         for (size_t j = 0; j < B->cols && !tab_reference_child(r, i) && most < 0.5; j++)
             if (!tab_reference_parent(r, j))
-                most = fmax(most, copied(&A->col[i], &B->col[j], ra, rb, n));
+                most = fmax(most, copied(v, &A->col[i], &B->col[j], ra, rb, n));
         copies += most >= 0.5;
     }
     size_t same = copies + r->also + 1;
