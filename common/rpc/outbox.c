@@ -191,7 +191,7 @@ struct tab_relay {
  * order, however many rows wait behind it. */
 static tab_status begin_lazy(tab_relay *r, const char *what, tab_tx **ret, bool *ret_mine)
 {
-    enum { MS = 60000 };
+    enum { MS = CALL_MS + 10000 }; /* so long others wait for one that stands still in it */
     TAB_AUTO(tab_tx) *tx = NULL;
     TAB_AUTO(tab_rows) *rows = NULL;
     char key[100];

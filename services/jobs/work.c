@@ -148,7 +148,7 @@ static tab_status fail_job(work *w, const char *message, tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     jobs_end end = { .status = "failed", .error = message };
-    tab_status s = tab_tx_begin(w->self->pg, w->c->org, tab_in_ms(10000), &tx, err);
+    tab_status s = work_begin(w, 10000, &tx, err);
     if (s == TAB_OK)
         s = jobs_finish(tx, w->c, &end, err);
     if (s == TAB_OK && w->c->endpoint_id[0] != 0) {
