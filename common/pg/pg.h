@@ -73,6 +73,13 @@ tab_status tab_tx_commit(tab_tx **tx, tab_error *err) TAB_CHECKED; /* takes it, 
  * costs one round trip. UNAVAILABLE, CANCELLED: it may have been committed or not, as with a commit. */
 tab_status tab_tx_finish(tab_tx **tx, tab_rows **ret, tab_error *err, const char *sql, const tab_param *p,
                          size_t n) TAB_CHECKED;
+#ifdef TAB_POINTS /* each commit has a point before it and one behind it, by the function that commits */
+tab_status tab_tx_commit_at(const char *file, const char *fn, tab_tx **tx, tab_error *err) TAB_CHECKED;
+tab_status tab_tx_finish_at(const char *file, const char *fn, tab_tx **tx, tab_rows **ret, tab_error *err,
+                            const char *sql, const tab_param *p, size_t n) TAB_CHECKED;
+#define tab_tx_commit(...) tab_tx_commit_at(__FILE__, __func__, __VA_ARGS__)
+#define tab_tx_finish(...) tab_tx_finish_at(__FILE__, __func__, __VA_ARGS__)
+#endif
 void tab_tx_free(tab_tx *tx); /* rolls back */
 TAB_DEFINE_AUTO(tab_tx)
 
