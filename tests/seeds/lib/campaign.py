@@ -245,10 +245,27 @@ class Seed:
         near = [f"{at:.3f} {kind} {on}" for at, kind, on in self.faults.at if first - 10 <= at <= last]
         return f"      all of it: {path}; faults: {', '.join(near) or 'none'}"
 
+    @staticmethod
+    def pages(o):
+        """Every job that was answered is in the pages of the list, and none is twice."""
+        listed, cursor = [], ""
+        while True:
+            a = o.patient("GET", f"/v2/jobs?limit=7{cursor}")
+            if a is None or a.status != 200:
+                return [f"{o.name}: the list of jobs cannot be read: {a}"]
+            listed += [j["job_id"] for j in a.json["jobs"]]
+            if not a.json["next_cursor"]:
+                break
+            cursor = "&cursor=" + a.json["next_cursor"]
+        wrong = [f"{o.name}: {j} is listed twice" for j in set(listed) if listed.count(j) > 1]
+        wrong += [f"{o.name}: {j} is not listed" for j in {*o.batches, *(j for _, j in o.runs)} - set(listed)]
+        return wrong[:3]
+
     def check(self):
         for o in [*self.orgs, self.capped]:
             if not any(o.read_usage("last") for _ in range(10)):
                 self.wrong.append(f"{o.name}: the usage cannot be read")
+            self.wrong += self.pages(o)
             for e in o.endpoints:
                 if not e.deleted:
                     o.read_outcomes(e, "last")
