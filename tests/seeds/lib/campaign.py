@@ -274,10 +274,12 @@ class Seed:
                 found = [w for w in invariants.EACH[name](self.world, o) if "gave up" not in w]
                 self.wrong += [f"{name} {o.name}: {w}" for w in found[:3]]
         self.wrong += [f"I12 {w}" for w in invariants.I12(self.world, self.hashes)[:3]]
-        undecided = 0
+        undecided = []
         for (name, key), ops in list(self.h.ops.items()):
             text, decided = failure(name, key, self.h.model[name, key], ops)
-            undecided += not decided
+            if not decided:
+                undecided.append(f"{name} {key}")
+                self.around(ops)
             if text:
                 self.wrong.append(f"{text}\n{self.around(ops)}")
         calls = sum(len(o.calls) for o in [*self.orgs, self.capped])

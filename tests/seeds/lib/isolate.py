@@ -13,6 +13,8 @@ in specs/ names sessions and steps, and the points at which a process waits, fai
     cap CALLS                    the organization may make so many runs more
     kill DAEMON                  kill -9, and it is ready again
     freeze POINT, thaw POINT     the whole process that waits there; released, it goes on from the point
+    stop DAEMON, go DAEMON       a daemon that stands still, and goes on
+    wipe                         Redis loses all it has
     sleep SECONDS                for what has no point: a lease that must run out
 
 A line that begins with # is a remark; the first one says what is shown."""
@@ -67,6 +69,21 @@ class Calls(Org):
         """serve: an endpoint that is made before the spec begins"""
         return self.call("POST", f"/v2/serve/{self.live.id}", self.live.request)
 
+    def tell(self, session):
+        """tell: outcomes of a call of its own"""
+        body = {**self.live.request, "options": {"receipts": True}}
+        a = self.patient("POST", f"/v2/serve/{self.live.id}", body)
+        rows = [{"receipt": r["receipt"], "outcome": "a"} for r in a.json["prediction"]["results"]]
+        return self.call("POST", f"/v2/endpoints/{self.live.id}/outcomes", {"rows": rows})
+
+    def outcomes(self, session):
+        """outcomes: what they say"""
+        return self.call("GET", f"/v2/endpoints/{self.live.id}/outcomes")
+
+    def delete(self, session):
+        """delete: that endpoint"""
+        return self.call("DELETE", f"/v2/endpoints/{self.live.id}")
+
     def make_key(self, session):
         """make_key: an API key"""
         a = self.patient("POST", "/v2/keys", {"name": "k", "scopes": ["read"]})
@@ -93,10 +110,10 @@ class Spec:
         self.what = self.lines[0].lstrip("# ")
         capped = any(l.startswith("cap ") for l in self.lines)
         self.org = Calls(world.org(path.stem, "api" if capped else "enterprise"), path.stem)
-        if any("serve" in l.split()[2:3] for l in self.lines if l.startswith("start ")):
+        if any(set(l.split()[2:3]) & {"serve", "tell"} for l in self.lines if l.startswith("start ")):
             self.org.live = self.org.create(random.Random(1), base)
             self.settled = self.usage()
-        self.thread, self.answer, self.frozen = {}, {}, set()
+        self.thread, self.answer, self.frozen, self.stopped = {}, {}, set(), []
 
     def usage(self):
         a = self.org.patient("GET", "/v2/usage")
@@ -113,6 +130,8 @@ class Spec:
                     except Wrong as w:
                         return f"{line}: {w}"
         finally:
+            for pids in self.stopped:
+                self.w.thaw(pids)
             for name in list(self.frozen):
                 self.do_thaw(name)
             self.points.clear()
@@ -216,6 +235,15 @@ class Spec:
     def do_thaw(self, name):
         os.kill(self.points.get(name, WHO), signal.SIGCONT)
         self.frozen.discard(name)
+
+    def do_stop(self, name):
+        self.stopped.append(self.w.freeze(name))
+
+    def do_go(self, name):
+        self.w.thaw([self.w.pid(name)])
+
+    def do_wipe(self):
+        self.w.redis("FLUSHALL")
 
     def do_sleep(self, seconds):
         time.sleep(float(seconds))

@@ -16,16 +16,22 @@ class Model:
 
 
 class Key(Model):
-    """A secret passes from its making to its end, and never after. Kinds: use -> let in or not; end."""
+    """A secret passes from its making on, and never after the answer to its end. While its end is asked for,
+    calls may pass or not, by turns: one gateway asks Redis, another the keys service. Kinds: use -> let in or
+    not; end."""
 
-    start, READS = "live", ("use",)
+    READS = ("use",)
 
-    def step(self, state, op):
-        if op.kind == "end":
-            return ("ended",)
-        if not op.known:
-            return (state,)
-        return (state,) if op.value == (state == "live") else ()
+    def judge(self, ops):
+        ends = [o for o in ops if o.kind == "end"]
+        for o in ops:
+            if o.kind != "use" or not o.known:
+                continue
+            if o.value and any(e.end < o.begin for e in ends):
+                return False
+            if not o.value and not any(e.begin <= o.end for e in ends):
+                return False
+        return True
 
 
 class Existence(Model):
