@@ -24,7 +24,7 @@ static const char *where(const char *file, const char *fn, char ret[TAB_POINT_NA
 
 static tab_status unknown(tab_error *err)
 {
-    return tab_fail(err, TAB_UNAVAILABLE, NULL, "a test says that the database does not answer");
+    return tab_fail(err, TAB_UNAVAILABLE, NULL, "a server is not responding; try again");
 }
 
 tab_status tab_tx_commit_at(const char *file, const char *fn, tab_tx **tx, tab_error *err)

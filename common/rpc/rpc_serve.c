@@ -263,7 +263,7 @@ static void leave_slot(tab_rpc *rpc, rpc_job *j)
 /* The method, between its points: what fails at the second has had its effect, and nobody is told. */
 static tab_status act(tab_rpc *rpc, const tab_rpc_method *m, tab_call *call, tab_error *err)
 {
-    static const char lost[] = "a test says that this service does not answer";
+    static const char lost[] = "a server is not responding; try again";
     if (TAB_POINT_OF_FAILS(rpc->service, m->name, NULL))
         return tab_fail(err, TAB_UNAVAILABLE, NULL, lost);
     tab_status s = m->fn(m == rpc->also ? rpc->also_self : rpc->self, call, err);

@@ -16,7 +16,7 @@ tab_status request_handle(request *r, tab_error *err)
     if (h == NULL)
         return tab_fail(err, TAB_NOT_FOUND, "", "no such path");
     if (TAB_POINT_OF_FAILS("api", tab_routes[r->route].name, NULL))
-        return tab_fail(err, TAB_UNAVAILABLE, "", "a test says that this route fails");
+        return tab_fail(err, TAB_UNAVAILABLE, "", "a server is not responding; try again");
     tab_status s = h(r, err);
     TAB_POINT_OF("api", tab_routes[r->route].name, "handled"); /* answered, or parked */
     return s;
