@@ -33,6 +33,9 @@ class World(Stack):
         self.conducted = []  # experiments, whose organizations the last account is of
         try:
             super().__init__("chaos-twins" if twins else "chaos")
+        except BaseException:  # what has begun ends with us
+            self.close()
+            raise
         finally:
             del os.environ["TAB_STACK_VIA"], os.environ["TAB_STACK_REPLICAS"]
         self.secret = json.loads((self.run / "secrets.json").read_text())
