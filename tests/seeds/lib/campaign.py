@@ -6,7 +6,7 @@ from load import Caller, Capped, Histories, now
 import invariants, schedule
 
 CONVERGE_S = 30  # after the last fault everything is at rest and right within it
-ROOM = 30  # runs of the capped organization
+ROOM = 12  # runs of the capped organization
 USD_A_CELL = 0.1 / 1e6
 AWAY_S = 8  # so long after a fault the meter may still be thought away
 
