@@ -11,12 +11,15 @@ OPT_asan = -O1
 OPT_tsan = -O1
 OPT_fuzz = -O1
 OPT_pic = -O2
+OPT_points = -O2
 WARN   = -Wall -Wextra -Werror -Wshadow -Wwrite-strings -Wformat=2 -Wundef -Wvla -Wdouble-promotion
 CWARN  = -Wstrict-prototypes -Wmissing-prototypes
 HARDEN = $(if $(filter release pic,$(MODE)),-D_FORTIFY_SOURCE=2) -fstack-protector-strong \
          -fno-omit-frame-pointer $(if $(filter pic,$(MODE)),-fPIC -fvisibility=hidden,-fPIE)
 PKGS   = libpq openblas
 override CPPFLAGS += -I. -I$(GEN) -I$(B) $(shell pkg-config --cflags $(PKGS) 2>/dev/null) -D_GNU_SOURCE
+CPP_points = -DTAB_POINTS
+override CPPFLAGS += $(CPP_$(MODE))
 override BASEFLAGS += -g $(OPT_$(MODE)) -ffp-contract=off -pthread $(HARDEN) $(SAN_$(MODE)) -MMD -MP
 WARN_fuzz = -Wno-error -Wno-double-promotion   # clang builds these alone; gcc holds the warnings down
 override CFLAGS   += -std=gnu17 $(BASEFLAGS) $(WARN) $(CWARN) $(WARN_$(MODE))
@@ -66,8 +69,14 @@ $(B)/%.o: %.cc | $(GENH)
 	@mkdir -p $(@D) && echo "  c++ $<" && $(CXX) $(CPPFLAGS) $(CXXFLAGS) -c $< -o $@
 $(B)/libcommon.a: $(COMMON_O)
 	@mkdir -p $(@D) && rm -f $@ && ar rcs $@ $^
+ifeq ($(MODE),points) # the engine has none: its library is the release's
+$(B)/libengine.a: FORCE
+	@$(MAKE) --no-print-directory -s MODE=release build/release/libengine.a
+	@mkdir -p $(@D) && cp -u -p build/release/libengine.a $@
+else
 $(B)/libengine.a: $(ENGINE_C:%.c=$(B)/%.o)
 	@mkdir -p $(@D) && rm -f $@ && ar rcs $@ $^
+endif
 
 .SECONDEXPANSION:
 # a folder's objects with those of its rooms; the engine is a library of its own
@@ -86,7 +95,7 @@ endef
 $(foreach d,$(TEST_DIRS),$(eval $(call TEST_PROGRAM,$(d))))
 
 # ---- what a person types --------------------------------------------------------------------
-## make build           the daemons and tools, build/MODE/bin; MODE=release (default), asan, tsan or fuzz
+## make build           the daemons and tools, build/MODE/bin; release (default), asan, tsan, fuzz, points
 ## make deps            installs what building and running need
 ## make unit            builds and runs the unit programs
 ## make test            installs what tests need, builds, runs the unit programs and every suite

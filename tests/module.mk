@@ -134,6 +134,19 @@ $(B)/bench/pfn-bench: $(B)/tests/bench/pfn/bench.o $(B)/libengine.a $(B)/libcomm
 chaos: build
 	@tests/chaos/run $(ARGS)
 
+## make seeds           N=50 runs of SECONDS=60 of calls and faults drawn from seeds, held against models; FIRST=1
+.PHONY: seeds
+seeds:
+	@$(MAKE) --no-print-directory MODE=points build
+	@TAB_MODE=points tests/seeds/run --specs --seeds $(or $(N),50) --first $(or $(FIRST),1) \
+	    --seconds $(or $(SECONDS),60) $(ARGS)
+
+## make seeds-bugs      the test of the tests: bugs sown one by one, and which seed finds each; ARGS="--seeds 8"
+.PHONY: seeds-bugs
+seeds-bugs: build
+	@$(MAKE) --no-print-directory MODE=points build
+	@tests/seeds/bugs.py $(ARGS)
+
 ## make restarts        the suite of stops for an hour: one process after the other, under load
 .PHONY: restarts
 restarts: build

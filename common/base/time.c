@@ -4,11 +4,13 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "common/base/point.h"
+
 int64_t tab_now_us(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000 + tab_point_clock_us();
 }
 
 int64_t tab_mono_us(void)

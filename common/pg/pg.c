@@ -7,6 +7,9 @@
 #include "common/base/log.h"
 #include "common/base/wait_time.h"
 #include "common/pg/pg_internal.h"
+
+#undef tab_tx_commit /* the functions themselves: points stand around their callers' */
+#undef tab_tx_finish
 #include "common/security/crypto.h"
 
 enum {
@@ -15,6 +18,7 @@ enum {
 };
 
 #define LOCKED "55P03" /* lock_timeout has passed */
+#define SILENT "25P03" /* idle_in_transaction_session_timeout has: the server has ended the connection */
 
 /* What a transaction sends leaves in as few round trips as its caller's statements allow: BEGIN goes with the
  * first of them, and COMMIT with the last one where the caller says so (tab_tx_finish). */
@@ -22,6 +26,7 @@ struct tab_tx {
     tab_pg *pool;
     pg_connection *c;
     tab_deadline deadline;
+    int64_t silence; /* ms; see tab_tx_silence */
     bool begun, broken, failed;
     char sqlstate[6];
     char org[ORG_MOST + 1];
@@ -38,7 +43,7 @@ static tab_status status_of(const char *state)
     } map[] = { { "23505", TAB_CONFLICT },    { "57014", TAB_CANCELLED }, { "08", TAB_UNAVAILABLE },
                 { "53", TAB_UNAVAILABLE },    { "57P", TAB_UNAVAILABLE }, { "58", TAB_UNAVAILABLE },
                 { "25006", TAB_UNAVAILABLE }, { "XX", TAB_UNAVAILABLE },  { "40", TAB_UNAVAILABLE },
-                { LOCKED, TAB_UNAVAILABLE } };
+                { LOCKED, TAB_UNAVAILABLE },  { SILENT, TAB_UNAVAILABLE } };
     for (size_t i = 0; i < sizeof map / sizeof *map; i++)
         if (strncmp(state, map[i].prefix, strlen(map[i].prefix)) == 0)
             return map[i].status;
@@ -60,7 +65,8 @@ static tab_status failure(tab_tx *tx, const PGresult *r, const char *sql, tab_er
     const char *constraint = PQresultErrorField(r, PG_DIAG_CONSTRAINT_NAME);
     snprintf(tx->sqlstate, sizeof tx->sqlstate, "%s", state == NULL ? "08000" : state);
     tab_status s = status_of(tx->sqlstate);
-    if (tx->c == NULL || PQstatus(tx->c->pg) != CONNECTION_OK || strncmp(tx->sqlstate, "57P", 3) == 0)
+    if (tx->c == NULL || PQstatus(tx->c->pg) != CONNECTION_OK || strncmp(tx->sqlstate, "57P", 3) == 0 ||
+        strcmp(tx->sqlstate, SILENT) == 0)
         tx->broken = true;
     if (s == TAB_CONFLICT)
         return tab_fail(err, s, constraint, "this entry already exists");
@@ -138,9 +144,13 @@ static void prove(const tab_pg *pg, PGconn *c, const char *org, char ret[TAB_SHA
  *   [COMMIT]                       with its last one */
 enum { STEPS_MOST = 8, NONE = STEPS_MOST };
 
+/* The server knows when a statement takes too long, and when a client has said nothing for too long, since it
+ * stands still or the network swallows what it says: its locks end then, and who takes its work over need not
+ * wait for it. */
 #define BIND                                                                                 \
     "SELECT pg_catalog.set_config('tab.org', $1, true), pg_catalog.set_config('tab.proof', " \
-    "$2, true), pg_catalog.set_config('statement_timeout', $3, true)"
+    "$2, true), pg_catalog.set_config('statement_timeout', $3, true), "                      \
+    "pg_catalog.set_config('idle_in_transaction_session_timeout', $4, true)"
 
 typedef struct {
     size_t n, basics, begin, prepare, statement, commit; /* number of each step; NONE: it is not sent */
@@ -159,16 +169,18 @@ static bool send_basics(tab_tx *tx, flight *f)
 
 static bool send_begin(tab_tx *tx, flight *f)
 {
-    char proof[TAB_SHA256_HEX] = "", ms[24];
+    char proof[TAB_SHA256_HEX] = "", ms[24], silence[24];
     int64_t left = tab_left_ms(tx->deadline, 24 * 3600 * 1000);
-    const char *value[] = { tx->org, proof, ms };
-    snprintf(ms, sizeof ms, "%lld", (long long)(left < 1 ? 1 : left));
+    const char *value[] = { tx->org, proof, ms, silence };
+    left = left < 1 ? 1 : left;
+    snprintf(ms, sizeof ms, "%lld", (long long)left);
+    snprintf(silence, sizeof silence, "%lld", (long long)(tx->silence < left ? tx->silence : left));
     if (tx->pool->proves)
         prove(tx->pool, tx->c->pg, tx->org, proof);
     f->begin = f->n;
     f->n += 2;
     return PQsendQueryPrepared(tx->c->pg, "begin", 0, NULL, NULL, NULL, 0) &&
-           PQsendQueryPrepared(tx->c->pg, "bind", 3, value, NULL, NULL, 0);
+           PQsendQueryPrepared(tx->c->pg, "bind", 4, value, NULL, NULL, 0);
 }
 
 /* By its name, prepared first if need be; as it stands where the connection has no room for one more. */
@@ -372,6 +384,7 @@ tab_status tab_tx_begin(tab_pg *pg, const char *org, tab_deadline deadline, tab_
         return tab_no_memory(err);
     tx->pool = pg;
     tx->deadline = deadline;
+    tx->silence = INT64_MAX;
     snprintf(tx->org, sizeof tx->org, "%s", org);
     tx->c = pg_borrow(pg, deadline);
     if (tx->c == NULL) {
@@ -381,6 +394,11 @@ tab_status tab_tx_begin(tab_pg *pg, const char *org, tab_deadline deadline, tab_
     tab_metric_add(pg->in_use, 1);
     *ret = tx;
     return TAB_OK;
+}
+
+void tab_tx_silence(tab_tx *tx, int64_t ms)
+{
+    tx->silence = ms;
 }
 
 /* The connection goes back to the pool unless something is left on it. */

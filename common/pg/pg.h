@@ -65,11 +65,21 @@ char *tab_pg_array(tab_arena *a, char *const *item, size_t n);
  * the first of them, so one round trip does both. */
 tab_status tab_tx_begin(tab_pg *pg, const char *org, tab_deadline deadline, tab_tx **ret,
                         tab_error *err) TAB_CHECKED;
+/* Before its first statement: the server ends it, and its locks, once it has said nothing for so long (else
+ * for as long as its deadline was away when it began). */
+void tab_tx_silence(tab_tx *tx, int64_t ms);
 tab_status tab_tx_commit(tab_tx **tx, tab_error *err) TAB_CHECKED; /* takes it, whatever comes */
 /* The last statement and the commit in one round trip; takes it like a commit. With begin a whole transaction
  * costs one round trip. UNAVAILABLE, CANCELLED: it may have been committed or not, as with a commit. */
 tab_status tab_tx_finish(tab_tx **tx, tab_rows **ret, tab_error *err, const char *sql, const tab_param *p,
                          size_t n) TAB_CHECKED;
+#ifdef TAB_POINTS /* each commit has a point before it and one behind it, by the function that commits */
+tab_status tab_tx_commit_at(const char *file, const char *fn, tab_tx **tx, tab_error *err) TAB_CHECKED;
+tab_status tab_tx_finish_at(const char *file, const char *fn, tab_tx **tx, tab_rows **ret, tab_error *err,
+                            const char *sql, const tab_param *p, size_t n) TAB_CHECKED;
+#define tab_tx_commit(...) tab_tx_commit_at(__FILE__, __func__, __VA_ARGS__)
+#define tab_tx_finish(...) tab_tx_finish_at(__FILE__, __func__, __VA_ARGS__)
+#endif
 void tab_tx_free(tab_tx *tx); /* rolls back */
 TAB_DEFINE_AUTO(tab_tx)
 

@@ -4,6 +4,7 @@
 
 #include "common/base/log.h"
 #include "common/base/metrics.h"
+#include "common/base/point.h"
 #include "common/rpc/outbox.h"
 #include "proto/events.pb-c.h"
 
@@ -74,8 +75,10 @@ static tab_status take_group(consumer *c, Tabella__Event *const *e, size_t n, ta
         while (k < tab_rows_count(rows) &&
                (taken[k] || strcmp(tab_rows_text(rows, k, 0), e[i]->event_id) != 0))
             k++;
-        if (k == tab_rows_count(rows))
+        if (k == tab_rows_count(rows)) {
+            TAB_POINT("inbox.known");
             continue;
+        }
         taken[k] = true;
         event[fresh++] = (tab_event){ .event_id = e[i]->event_id,
                                       .subject = e[i]->subject,
@@ -108,6 +111,7 @@ static tab_status take_each(consumer *c, const atomic_bool *cancel, Tabella__Eve
                        e[0]->subject, "why", why.message, NULL);
         return TAB_OK;
     }
+    TAB_POINT("inbox.one-by-one");
     s = TAB_OK;
     for (size_t i = 0; i < n && s == TAB_OK && !atomic_load(cancel); i++)
         s = take_each(c, cancel, &e[i], 1, &taken[i], err);

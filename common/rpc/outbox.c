@@ -9,6 +9,7 @@
 
 #include "common/base/log.h"
 #include "common/base/metrics.h"
+#include "common/base/point.h"
 #include "common/base/proto.h"
 #include "common/security/crypto.h"
 #include "proto/events.pb-c.h"
@@ -191,7 +192,7 @@ struct tab_relay {
  * order, however many rows wait behind it. */
 static tab_status begin_lazy(tab_relay *r, const char *what, tab_tx **ret, bool *ret_mine)
 {
-    enum { MS = 60000 };
+    enum { MS = CALL_MS + 10000 }; /* so long others wait for one that stands still in it */
     TAB_AUTO(tab_tx) *tx = NULL;
     TAB_AUTO(tab_rows) *rows = NULL;
     char key[100];
@@ -427,7 +428,9 @@ static bool deliver_batch(lane *l, bool *ret_more, bool *ret_found)
     if (n == 0)
         return true;
     *ret_found = true;
+    TAB_POINT("outbox.hand-over");
     const Tabella__EventsTaken *t = hand_over(l, rows, a);
+    TAB_POINT("outbox.taken");
     if (t == NULL || !note_taken(r, tx, l->service, rows, t, &taken) || tab_tx_commit(&tx, NULL) != TAB_OK)
         return false;
     tab_metric_add(r->delivered, (double)taken);

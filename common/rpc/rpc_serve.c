@@ -11,6 +11,7 @@
 #include "common/base/integer.h"
 #include "common/base/log.h"
 #include "common/base/metrics.h"
+#include "common/base/point.h"
 #include "common/rpc/rpc_internal.h"
 #include "common/run/trace.h"
 
@@ -221,6 +222,8 @@ static bool prepare_metrics(tab_rpc *rpc)
         const char *name = i == n ? rpc->also->name : rpc->methods[i].name;
         char labels[128];
         snprintf(labels, sizeof labels, "method=\"%s\"", name);
+        TAB_POINT_KNOWN(rpc->service, name, NULL);
+        TAB_POINT_KNOWN(rpc->service, name, "answer");
         rpc->metrics[i].ok = counter(name, TAB_OK);
         rpc->metrics[i].seconds =
             tab_histogram("tabella_rpc_duration_seconds", "Duration of calls served", labels);
@@ -255,6 +258,17 @@ static void leave_slot(tab_rpc *rpc, rpc_job *j)
     pthread_mutex_lock(&rpc->lock);
     j->slot = NULL;
     pthread_mutex_unlock(&rpc->lock);
+}
+
+/* The method, between its points: what fails at the second has had its effect, and nobody is told. */
+static tab_status act(tab_rpc *rpc, const tab_rpc_method *m, tab_call *call, tab_error *err)
+{
+    static const char lost[] = "a server is not responding; try again";
+    if (TAB_POINT_OF_FAILS(rpc->service, m->name, NULL))
+        return tab_fail(err, TAB_UNAVAILABLE, NULL, lost);
+    tab_status s = m->fn(m == rpc->also ? rpc->also_self : rpc->self, call, err);
+    return TAB_POINT_OF_FAILS(rpc->service, m->name, "answer") ? tab_fail(err, TAB_UNAVAILABLE, NULL, lost)
+                                                               : s;
 }
 
 static void work_off(tab_rpc *rpc, rpc_job *j)
@@ -294,7 +308,7 @@ static void work_off(tab_rpc *rpc, rpc_job *j)
         if (s == TAB_VALIDATION)
             s = unread(j->msg, &err);
         if (s == TAB_OK)
-            s = m->fn(m == rpc->also ? rpc->also_self : rpc->self, &call, &err);
+            s = act(rpc, m, &call, &err);
     }
     if (s == TAB_CANCELLED && atomic_load(&j->stopped))
         s = stops(&err);

@@ -17,6 +17,7 @@
 #include <time.h>
 
 #include "common/base/log.h"
+#include "common/base/point.h"
 #include "services/api/api.h"
 #include "services/api/idempotency.h"
 #include "services/api/render/members.h"
@@ -71,6 +72,8 @@ static tab_status take_row(request *r, tab_tx *tx, tab_str digest, bool *ret_cla
         memcpy(r->seed, seed.p, seed.n < TAB_ID ? seed.n : TAB_ID - 1);
         r->seed[seed.n < TAB_ID ? seed.n : TAB_ID - 1] = 0;
         r->attempt = tab_rows_int(rows, 0, 1);
+        if (r->attempt > 1)
+            TAB_POINT("idempotency.again");
     }
     return TAB_OK;
 }
@@ -96,6 +99,7 @@ static tab_status replay(request *r, tab_tx *tx, tab_str digest, tab_error *err)
                      &answer, err);
     if (s != TAB_OK)
         return s;
+    TAB_POINT("idempotency.replay");
     r->status = (int)tab_rows_int(rows, 0, 1);
     tab_out_bytes(&r->out, answer.p, answer.n);
     r->replayed = true;
@@ -137,9 +141,11 @@ tab_status idempotency_complete(request *r, tab_tx *tx, tab_error *err)
                      "AND owner = $7 AND attempt = $8",
                      TAB_P(KEY_PARAMS(r), tab_p_int(r->status), tab_p_bytes(answer),
                            tab_p_text(r->api->owner), tab_p_int(r->attempt)));
-    if (s == TAB_OK && tab_rows_affected(rows) == 0)
+    if (s == TAB_OK && tab_rows_affected(rows) == 0) {
+        TAB_POINT("idempotency.overtaken");
         s = tab_fail(err, TAB_UNAVAILABLE, "",
                      "another request with this key has taken over; try again with the same key");
+    }
     r->completed = s == TAB_OK;
     return s;
 }

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "common/base/log.h"
+#include "common/base/point.h"
 #include "services/api/api.h"
 #include "services/api/idempotency.h"
 #include "services/api/render/members.h"
@@ -63,6 +64,7 @@ static tab_status join(request *r, tab_error *err)
         pthread_cond_signal(&j->wake);
     }
     pthread_mutex_unlock(&j->lock);
+    TAB_POINT("idempotency.joined");
     if (!room) {
         free(w);
         return give_up(NULL, err);
@@ -163,6 +165,7 @@ static void *watch(void *arg)
         pthread_mutex_unlock(&j->lock);
         tab_error err;
         (void)!look(j->a, some, n, &err); /* the next look tells */
+        TAB_POINT("idempotency.looked");
         pthread_mutex_lock(&j->lock);
         joiner *gone = take(j);
         pthread_mutex_unlock(&j->lock);

@@ -2,6 +2,7 @@
  * worker, drop its body. Includes none of them. */
 #include <stdlib.h>
 
+#include "common/base/point.h"
 #include "services/api/api.h"
 
 bool api_serves(const api *a, tab_route_id id)
@@ -12,7 +13,13 @@ bool api_serves(const api *a, tab_route_id id)
 tab_status request_handle(request *r, tab_error *err)
 {
     handler *h = r->api->handlers[r->route];
-    return h != NULL ? h(r, err) : tab_fail(err, TAB_NOT_FOUND, "", "no such path");
+    if (h == NULL)
+        return tab_fail(err, TAB_NOT_FOUND, "", "no such path");
+    if (TAB_POINT_OF_FAILS("api", tab_routes[r->route].name, NULL))
+        return tab_fail(err, TAB_UNAVAILABLE, "", "a server is not responding; try again");
+    tab_status s = h(r, err);
+    TAB_POINT_OF("api", tab_routes[r->route].name, "handled"); /* answered, or parked */
+    return s;
 }
 
 void request_body_drop(request *r)

@@ -47,14 +47,17 @@ bool state_gone(jobs *self, const char *org, const Tabella__Endpoint *e)
 void state_show(jobs *self, const char *org, const Tabella__Endpoint *e)
 {
     static const char script[] =
+        "redis.call('SET', KEYS[3], ARGV[4], 'NX') "
         "local now = redis.call('GET', KEYS[1]) or '' if now == '" GONE
         "' or tonumber(now:match(':(%d+)$') or 0) > tonumber(ARGV[2]) then return 0 end for i = 1, "
         "2 do redis.call('SET', KEYS[i], ARGV[1], 'EX', ARGV[3]) end return 1";
-    char version[24], both[TAB_ID + 24];
+    char version[24], both[TAB_ID + 24], since[TAB_ID];
     redisReply *reply = NULL;
+    tab_id_new(since, "");
     snprintf(version, sizeof version, "%llu", (unsigned long long)e->state_version);
     snprintf(both, sizeof both, "%s:%s", e->id, version);
-    if (tab_redis_command(self->redis, REDIS_MS, &reply, NULL, "EVAL %s 2 tab:s:%s:%s tab:s:%s:%s %s %s %d",
-                          script, org, e->id, org, e->name, both, version, (int)STATE_S) == TAB_OK)
+    if (tab_redis_command(self->redis, REDIS_MS, &reply, NULL,
+                          "EVAL %s 3 tab:s:%s:%s tab:s:%s:%s tab:s:since %s %s %d %s", script, org, e->id,
+                          org, e->name, both, version, (int)STATE_S, since) == TAB_OK)
         freeReplyObject(reply);
 }

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "common/base/log.h"
+#include "common/base/point.h"
 #include "common/base/proto.h"
 #include "common/run/trace.h"
 
@@ -90,7 +91,9 @@ static void *beat(void *arg)
                 continue;
             bool held = true;
             tab_error err = { 0 };
+            TAB_POINT("jobs.renew");
             if (jobs_renew(self->pg, &copy, progress, phase, &held, &err) == TAB_OK && !held) {
+                TAB_POINT("jobs.lost");
                 jobs_cancel_call(self, copy.job_id, copy.attempt);
                 pthread_mutex_lock(&self->lock);
                 for (work *x = self->held; x != NULL; x = x->next)
@@ -148,7 +151,7 @@ static tab_status fail_job(work *w, const char *message, tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     jobs_end end = { .status = "failed", .error = message };
-    tab_status s = tab_tx_begin(w->self->pg, w->c->org, tab_in_ms(10000), &tx, err);
+    tab_status s = work_begin(w, 10000, &tx, err);
     if (s == TAB_OK)
         s = jobs_finish(tx, w->c, &end, err);
     if (s == TAB_OK && w->c->endpoint_id[0] != 0) {
@@ -173,6 +176,7 @@ static void settle(work *w, tab_status s, const tab_error *why)
     jobs *self = w->self;
     tab_error err = { 0 };
     tab_status st;
+    TAB_POINT("jobs.settle");
     if (atomic_load(&w->lost))
         return;
     bool away = s == TAB_UNAVAILABLE, lost = tab_rpc_lost(s, why), killed = s == TAB_JOB_FAILED;
@@ -324,8 +328,10 @@ static void *worker(void *arg)
         self->none_at = c == NULL ? tab_mono_ms() : 0;
         back_off = c != NULL || s == TAB_OK ? 0 : back_off < 4 ? back_off + 1 : 4;
         work w = { .self = self, .c = c, .phase = "starting", .to = 1 };
-        if (c != NULL)
+        if (c != NULL) {
+            TAB_POINT("jobs.claimed");
             hold(&w);
+        }
         pthread_mutex_unlock(&self->take);
         ended = c != NULL;
         if (c != NULL) {

@@ -74,6 +74,9 @@ void jobs_work_stop(jobs *self);              /* hands back what is at work, joi
 void jobs_wake(jobs *self); /* after a commit: here and in other processes */
 void jobs_cancel_call(jobs *self, const char *job_id, int64_t attempt);
 void work_phase(work *w, const char *phase, double from, double to);
+/* A transaction that writes what the job has become. Whoever has said nothing in it for as long as a lease
+ * has lost the job, and keeps its rows from nobody. */
+tab_status work_begin(work *w, int64_t ms, tab_tx **ret, tab_error *err) TAB_CHECKED;
 /* After the transaction that ends the job. A job that was cancelled, has expired or was taken over meanwhile
  * has ended, too: nothing was written. */
 tab_status work_ended(work *w, tab_status s) TAB_CHECKED;

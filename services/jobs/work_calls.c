@@ -79,6 +79,13 @@ void jobs_cancel_call(jobs *self, const char *job_id, int64_t attempt)
         natsConnection_Flush(nc);
 }
 
+tab_status work_begin(work *w, int64_t ms, tab_tx **ret, tab_error *err)
+{
+    TAB_TRY(tab_tx_begin(w->self->pg, w->c->org, tab_in_ms(ms), ret, err));
+    tab_tx_silence(*ret, 1000 * JOBS_LEASE_S);
+    return TAB_OK;
+}
+
 tab_status work_ended(work *w, tab_status s)
 {
     if (s != TAB_OK && s != TAB_CANCELLED)

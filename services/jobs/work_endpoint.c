@@ -231,7 +231,7 @@ static tab_status stage(work *w, tab_arena *a, const Tabella__Staged *g, const T
     TAB_AUTO(tab_tx) *tx = NULL;
     TAB_AUTO(tab_rows) *rows = NULL;
     const jobs_claimed *c = w->c;
-    tab_status s = tab_tx_begin(w->self->pg, c->org, tab_in_ms(120000), &tx, err);
+    tab_status s = work_begin(w, 120000, &tx, err);
     if (s == TAB_OK)
         s = tab_tx_query(
             tx, &rows, err,
@@ -266,7 +266,7 @@ static tab_status end(work *w, tab_arena *a, Tabella__Staged *g, tab_error *err)
     TAB_AUTO(tab_tx) *tx = NULL;
     Tabella__Endpoint *now = NULL;
     state_forget(w->self, c->org, g->endpoint);
-    if ((s = tab_tx_begin(w->self->pg, c->org, tab_in_ms(60000), &tx, err)) != TAB_OK)
+    if ((s = work_begin(w, 60000, &tx, err)) != TAB_OK)
         return s;
     s = endpoint_get(tx, a, c->org, c->endpoint_id, true, &now, err);
     if (s == TAB_NOT_FOUND)

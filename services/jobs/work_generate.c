@@ -50,8 +50,8 @@ tab_status work_generate(work *w, tab_arena *a, tab_error *err)
     TAB_AUTO(tab_tx) *tx = NULL;
     jobs_end end = { .status = "done", .result = &result };
     tab_status s;
-    if ((s = tab_tx_begin(w->self->pg, c->org, tab_in_ms(60000), &tx, err)) == TAB_OK &&
-        (s = jobs_finish(tx, c, &end, err)) == TAB_OK && (s = jobs_bill(tx, c, &done, err)) == TAB_OK)
+    if ((s = work_begin(w, 60000, &tx, err)) == TAB_OK && (s = jobs_finish(tx, c, &end, err)) == TAB_OK &&
+        (s = jobs_bill(tx, c, &done, err)) == TAB_OK)
         s = tab_tx_commit(&tx, err);
     return work_ended(w, s);
 }

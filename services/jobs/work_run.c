@@ -86,7 +86,7 @@ tab_status work_run(work *w, tab_arena *a, tab_error *err)
     TAB_AUTO(tab_tx) *tx = NULL;
     jobs_end end = { .status = "done", .result = &result, .keeps = filled };
     /* The output first: while it is written, the job's row is free to be cancelled. */
-    if ((s = tab_tx_begin(w->self->pg, c->org, tab_in_ms(STORE_MS), &tx, err)) == TAB_OK &&
+    if ((s = work_begin(w, STORE_MS, &tx, err)) == TAB_OK &&
         (s = work_output(w, tx, y->bundle, y->in_pieces, &w->self->run_keys, err)) == TAB_OK &&
         (s = jobs_finish(tx, c, &end, err)) == TAB_OK && (s = jobs_bill(tx, c, &done, err)) == TAB_OK)
         s = tab_tx_commit(&tx, err);

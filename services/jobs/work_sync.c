@@ -11,8 +11,7 @@ static tab_status end_job(work *w, Tabella__JobResult *result, tab_error *err)
     TAB_AUTO(tab_tx) *tx = NULL;
     jobs_end end = { .status = "done", .result = result };
     tab_status s;
-    if ((s = tab_tx_begin(w->self->pg, w->c->org, tab_in_ms(60000), &tx, err)) == TAB_OK &&
-        (s = jobs_finish(tx, w->c, &end, err)) == TAB_OK)
+    if ((s = work_begin(w, 60000, &tx, err)) == TAB_OK && (s = jobs_finish(tx, w->c, &end, err)) == TAB_OK)
         s = tab_tx_commit(&tx, err);
     return work_ended(w, s);
 }

@@ -7,6 +7,7 @@
 
 #include "common/base/integer.h"
 #include "common/base/log.h"
+#include "common/base/point.h"
 #include "common/base/time.h"
 #include "common/redis/limits.h"
 
@@ -59,22 +60,26 @@ void keys_cache_fill(const keys_cache *c, const uint8_t hash[TAB_SECRET_HASH], c
 tab_status keys_cache_revoke(const keys_cache *c, const keys_tombstone *t, tab_error *err)
 {
     tab_error why = { 0 };
-    if (put(c, BURY_MS, t->hash, t->org, t->version, NULL, (uint64_t)t->version, KEYS_CACHE_TOMBSTONE_S,
+    if (!TAB_POINT_FAILS("keys.tombstone") &&
+        put(c, BURY_MS, t->hash, t->org, t->version, NULL, (uint64_t)t->version, KEYS_CACHE_TOMBSTONE_S,
             &why) == TAB_OK)
         return TAB_OK;
     return tab_fail(err, TAB_UNAVAILABLE, "",
                     "The change is recorded, but cannot be confirmed at the moment. Retry.");
 }
 
-tab_status keys_cache_writable(const keys_cache *c, tab_error *err)
+tab_status keys_cache_fence(const keys_cache *c, const keys_tombstone *t, tab_error *err)
 {
-    redisReply *reply = NULL;
     tab_error why = { 0 };
-    if (tab_redis_command(c->redis, BURY_MS, &reply, &why, "SET tab:g:writable 1 PX 1") != TAB_OK)
-        return tab_fail(err, TAB_UNAVAILABLE, "",
-                        "The change cannot be confirmed at the moment and was not made. Retry.");
-    freeReplyObject(reply);
-    return TAB_OK;
+    if (put(c, BURY_MS, t->hash, t->org, t->version, NULL, 0, KEYS_CACHE_FENCE_S, &why) == TAB_OK)
+        return TAB_OK;
+    return tab_fail(err, TAB_UNAVAILABLE, "",
+                    "The change cannot be confirmed at the moment and was not made. Retry.");
+}
+
+void keys_cache_lift(const keys_cache *c, const keys_tombstone *t)
+{
+    (void)!put(c, BURY_MS, t->hash, t->org, t->version, NULL, 0, 1, NULL); /* or it ends by itself */
 }
 
 tab_status keys_cache_take(tab_redis *redis, tab_arena *a, keys_uses *ret, tab_error *err)

@@ -166,6 +166,21 @@ static tab_status create_key(void *arg, tab_call *call, tab_error *err)
     return s;
 }
 
+/* A rotation's commit failed. Where the old secret still stands it is let in again; where nobody can say, the
+ * fences end by themselves, and the keys are asked about anew. */
+static void lift(keys *self, const keys_tombstone *old, const keys_tombstone *ended, size_t n)
+{
+    enum { LOOK_MS = 1000 };
+    TAB_AUTO(tab_tx) *tx = NULL;
+    keys_granted found;
+    bool known = false;
+    tab_error err;
+    if (tab_tx_begin(self->pg, TAB_ORG_ALL, tab_in_ms(LOOK_MS), &tx, &err) == TAB_OK &&
+        keys_store_grant(tx, old->hash, &known, &found, &err) == TAB_OK && known)
+        for (size_t i = 0; i < n; i++)
+            keys_cache_lift(&self->cache, &ended[i]);
+}
+
 static tab_status rotate_key(void *arg, tab_call *call, tab_error *err)
 {
     keys *self = arg;
@@ -187,15 +202,19 @@ static tab_status rotate_key(void *arg, tab_call *call, tab_error *err)
         s = keys_notify_key(tx, call, false, q->id, "rotated", err);
     if (s == TAB_OK)
         s = show(tx, call, q->id, secret, err);
-    if (s == TAB_OK) /* asked before the old secret is replaced: the new one is told once, in this answer */
-        s = keys_cache_writable(&self->cache, err);
+    /* The new secret is told once, in this answer: so the old one ends before it is replaced. */
+    for (size_t i = 0; i < n && s == TAB_OK; i++)
+        s = keys_cache_fence(&self->cache, &ended[i], err);
     if (s == TAB_OK)
         s = tab_tx_commit(&tx, err);
+    tab_tx_free(tab_take(&tx)); /* what failed is undone before it is looked up */
     tab_error late = { 0 };
-    if (s == TAB_OK && keys_revoke(self, ended, n, call->deadline, &late) != TAB_OK)
-        /* Redis went between the two. Who loses the new secret loses the key; the old one ends by the
-         * chores. */
-        tab_log_fields(TAB_WARN, "a rotated key's old secret ends once Redis is back", "key", q->id, NULL);
+    if (s != TAB_OK && n > 0)
+        lift(self, &old, ended, n);
+    else if (s == TAB_OK && keys_revoke(self, ended, n, call->deadline, &late) != TAB_OK)
+        /* Redis went between the two: the chores repeat it, and the fences hold meanwhile. */
+        tab_log_fields(TAB_WARN, "a rotated key's lasting tombstone is written once Redis is back", "key",
+                       q->id, NULL);
     sodium_memzero(secret, sizeof secret);
     return s;
 }

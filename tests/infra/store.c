@@ -149,6 +149,28 @@ static void a_deadline_bounds_a_statement_and_a_lost_connection_is_replaced(tab_
     CHECK(tab_pg_alive(pg));
 }
 
+/* As if its process stood still, or the network had swallowed it: its locks end with its deadline. */
+static void a_transaction_that_stands_still_holds_up_nobody(tab_pg *pg)
+{
+    static const char change[] = "UPDATE alpha.thing SET n = n - 1 WHERE org = 'org_a' AND id = '1'";
+    TAB_AUTO(tab_tx) *still = NULL, *next = NULL;
+    tab_error err = { 0 };
+    CHECK(tab_tx_begin(pg, "org_a", tab_in_ms(700), &still, &err) == TAB_OK &&
+          tab_tx_query(still, NULL, &err, change, TAB_P_NONE) == TAB_OK);
+    CHECK(tab_tx_begin(pg, "org_a", soon(), &next, &err) == TAB_OK &&
+          tab_tx_query(next, NULL, &err, change, TAB_P_NONE) == TAB_OK);
+    CHECK(tab_tx_commit(&still, &err) == TAB_CANCELLED);
+    tab_tx_free(next);
+    next = NULL;
+    CHECK(tab_tx_begin(pg, "org_a", tab_in_s(600), &still, &err) == TAB_OK);
+    tab_tx_silence(still, 700); /* it may work for long, and not be silent for long */
+    CHECK(tab_tx_query(still, NULL, &err, change, TAB_P_NONE) == TAB_OK &&
+          tab_tx_query(still, NULL, &err, "SELECT pg_sleep(1)", TAB_P_NONE) == TAB_OK);
+    CHECK(tab_tx_begin(pg, "org_a", soon(), &next, &err) == TAB_OK &&
+          tab_tx_query(next, NULL, &err, change, TAB_P_NONE) == TAB_OK);
+    CHECK(tab_tx_commit(&still, &err) == TAB_UNAVAILABLE);
+}
+
 static tab_status add_and_finish(tab_pg *pg, const char *org, const char *id, tab_deadline d, tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
@@ -448,6 +470,7 @@ int main(int argc, char **argv)
     a_bad_key_is_refused(getenv("TAB_POSTGRES"));
     values_come_back_as_they_went(pg);
     a_deadline_bounds_a_statement_and_a_lost_connection_is_replaced(pg);
+    a_transaction_that_stands_still_holds_up_nobody(pg);
     a_transaction_of_one_statement(pg);
     a_kept_connection_that_ended_is_not_used(getenv("TAB_POSTGRES"), pg);
     a_deadlock_is_tried_again(pg);

@@ -4,6 +4,7 @@
 #include "services/api/counts.h"
 
 #include "common/base/log.h"
+#include "common/base/point.h"
 #include "proto/events.pb-c.h"
 #include "proto/metering.pb-c.h"
 #include "services/api/service_calls.h"
@@ -51,6 +52,7 @@ tab_status allowance_ask(request *r, cost *c, const Tabella__ReserveRequest *wit
                     .reply = &tabella__reserve_reply__descriptor };
     tab_status s = call_with(r, &ask, &answer, err);
     if (silent(s)) {
+        TAB_POINT("allowance.away");
         if (!atomic_exchange(&away, true))
             tab_log(TAB_WARN, "metering is away; the ledger fills from events later");
         return TAB_OK;

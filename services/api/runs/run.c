@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "common/base/log.h"
+#include "common/base/point.h"
 #include "proto/data.pb-c.h"
 #include "proto/events.pb-c.h"
 #include "proto/inference.pb-c.h"
@@ -378,6 +379,7 @@ static tab_status write_answer(request *r, run *x, tab_error *err)
     tab_out_close(&r->out, '}');
     if (r->out.failed)
         return tab_no_memory(err);
+    TAB_POINT("run.answered");
     return commit(r, x, y->bundle, base, err);
 }
 

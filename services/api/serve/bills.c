@@ -14,6 +14,7 @@
 
 #include "common/base/log.h"
 #include "common/base/metrics.h"
+#include "common/base/point.h"
 #include "common/base/proto.h"
 #include "common/base/wait_time.h"
 #include "proto/events.pb-c.h"
@@ -101,6 +102,7 @@ static void *write_all(void *arg)
         pthread_mutex_unlock(&bills.lock);
         tab_error err = { 0 };
         tab_status s = write_group(a, group, n, &err);
+        TAB_POINT("bills.written");
         pthread_mutex_lock(&bills.lock);
         if (s == TAB_OK)
             bills_well();
@@ -199,6 +201,7 @@ static tab_status change(bill *b, tab_error *err)
 /* The journal says what its calls are billed, whatever a row of it says. */
 static tab_status owe(bill *b, tab_error *err)
 {
+    TAB_POINT("bills.owe");
     TAB_TRY(journal_put(b->id, b->bytes, &b->file, err));
     b->owed = true;
     pass_on(b);
@@ -208,6 +211,7 @@ static tab_status owe(bill *b, tab_error *err)
 /* Its calls are told that they failed: they will not be billed, as far as this process lives. */
 static tab_status annul(bill *b, tab_status s)
 {
+    TAB_POINT("bills.annul");
     b->n = 0;
     b->owed = true;
     pass_on(b);
@@ -236,6 +240,7 @@ tab_status bill_end(bill *b, const Tabella__WorkDone *const *answered, size_t m,
         b->bytes = (tab_str){ "", 0 };
     }
     if (there && fewer && (s = change(b, err)) == TAB_CONFLICT) {
+        TAB_POINT("bills.overtaken");
         drop(b);
         return unknown(err);
     }

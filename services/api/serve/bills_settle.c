@@ -13,6 +13,7 @@
 
 #include "common/base/log.h"
 #include "common/base/metrics.h"
+#include "common/base/point.h"
 #include "common/base/proto.h"
 #include "proto/events.pb-c.h"
 #include "services/api/serve/bills_internal.h"
@@ -230,6 +231,7 @@ static tab_status look_up_kept(api *a, tab_error *err)
                           TAB_P(tab_p_text(ids))));
     if (tab_rows_count(rows) == n)
         return TAB_OK;
+    TAB_POINT("bills.kept-lost");
     for (kept **at = &own.first, *k; (k = *at) != NULL;) {
         bill *b = has(rows, k->settlement) ? NULL : bill_of_bytes(a, k->id, (tab_str){ k->bytes, k->n });
         if (b == NULL) {
@@ -322,6 +324,8 @@ static tab_status settle_found(api *a, size_t *ret, size_t *settled, tab_error *
         TAB_TRY(put_events(tx, arena, work, m, err));
     *ret = tab_rows_count(rows);
     *settled = found.n;
+    if (found.n > 0)
+        TAB_POINT("bills.found");
     return tab_tx_commit(&tx, err);
 }
 
@@ -346,6 +350,7 @@ static void adopt(void *arg, const char *id, tab_str bytes, journal_file *f)
         return;
     }
     b->file = f;
+    TAB_POINT("bills.adopt");
     take_in(b);
     tab_log_fields(TAB_WARN, "a bill that a process left in its journal is settled", "bill", id, NULL);
 }
@@ -405,7 +410,9 @@ static bool settle_some(api *a)
         return true;
     pthread_mutex_unlock(&bills.lock);
     tab_error err = { 0 };
+    TAB_POINT("bills.settle");
     tab_status status = make(a, s, &err);
+    TAB_POINT("bills.settled");
     if (status == TAB_OK) {
         tab_relay_nudge(a->relay);
         end(s);

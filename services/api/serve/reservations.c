@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "common/base/hash.h"
+#include "common/base/point.h"
 #include "proto/metering.pb-c.h"
 #include "services/api/serve/bills.h"
 
@@ -101,6 +102,7 @@ static tab_status overdraw(request *r, const cost *c, tab_error *err)
 {
     struct hold *h = hold_of(r->who.org);
     uint64_t cells = 0;
+    TAB_POINT("reservation.overdraw");
     for (size_t i = 0; i < c->n; i++)
         cells += c->line[i].cells;
     pthread_mutex_lock(&holds.lock);
@@ -130,6 +132,7 @@ static tab_status ask(request *r, cost *c, uint64_t ahead, int64_t wait_ms, draw
     if (wait_ms > 0 && bill_away()) /* the ledger is away with it */
         return overdraw(r, c, err);
     TAB_TRY(allowance_ask(r, c, &q, wait_ms, &y, err));
+    TAB_POINT("reservation.asked");
     if (y == NULL)
         return overdraw(r, c, err);
     if (y->limited) {
@@ -203,8 +206,10 @@ void reservation_return(api *a, const char *org, const drawn *d)
     if (here)
         h->milli += d->milli;
     pthread_mutex_unlock(&holds.lock);
-    if (!here)
+    if (!here) {
+        TAB_POINT("reservation.stray");
         allowance_give_back(a, org, d->hold, d->milli);
+    }
 }
 
 /* The next hold from *at on whose time is over, which is empty then. */

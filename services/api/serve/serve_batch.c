@@ -19,6 +19,7 @@
 #include <time.h>
 
 #include "common/base/hash.h"
+#include "common/base/point.h"
 #include "common/bundle/bundle_json.h"
 #include "proto/events.pb-c.h"
 #include "proto/inference.pb-c.h"
@@ -427,8 +428,10 @@ static void run_batch(serve_call **c, size_t n, const serve_call *own, struct se
         c[i]->s = tab_no_memory(&c[i]->err);
     if (g != NULL)
         batch_ended(g);
+    TAB_POINT("serve.answered");
     if (n > 0)
         bill_answers(c, n, b);
+    TAB_POINT("serve.billed");
     concurrency_release(owner, &p, p.n);
     for (size_t i = 0; i < n; i++) {
         if (c[i]->s == TAB_OK)

@@ -25,7 +25,8 @@ typedef struct {
     tab_out held, held_tables;
     char org[48], id[129], state[64];
     char worker[40]; /* under the lock of `rows` */
-    int64_t asked;   /* tab_mono_ms before jobs was asked for it */
+    char since[SERVE_SINCE];
+    int64_t asked; /* tab_mono_ms before jobs was asked for it */
 } cached_row;
 
 static struct {
@@ -58,7 +59,7 @@ static void unref(void *arg)
 }
 
 /* Where its state is known, the row of that state. */
-static const serve_row *get(request *r, int64_t age, char worker[40])
+static const serve_row *get(request *r, int64_t age, char worker[40], char since[SERVE_SINCE])
 {
     cached_row *k = NULL;
     cached_row **s = slot_of(r);
@@ -67,6 +68,7 @@ static const serve_row *get(request *r, int64_t age, char worker[40])
         k = *s;
         atomic_fetch_add(&k->refs, 1);
         memcpy(worker, k->worker, sizeof k->worker);
+        memcpy(since, k->since, sizeof k->since);
     }
     pthread_mutex_unlock(&rows.lock);
     if (k != NULL && !tab_arena_defer(r->arena, unref, k)) {
@@ -78,7 +80,8 @@ static const serve_row *get(request *r, int64_t age, char worker[40])
 
 const serve_row *serve_cache_get(request *r, char worker[40])
 {
-    return r->state[0] == 0 ? NULL : get(r, FRESH_MS, worker);
+    char since[SERVE_SINCE];
+    return r->state[0] == 0 ? NULL : get(r, FRESH_MS, worker, since);
 }
 
 static struct {
@@ -131,31 +134,48 @@ void serve_cache_probe(api *a)
     tab_log(TAB_INFO, "jobs answers again");
 }
 
-/* A deletion leaves its mark for longer than STALE_MS (services/jobs/state.c). */
-static bool deleted(request *r, const Tabella__Endpoint *e)
+void serve_cache_since(request *r, char ret[SERVE_SINCE])
 {
     redisReply *y = NULL;
+    ret[0] = 0;
+    if (tab_redis_command(r->api->redis, (int)r->api->cfg.redis_ms, &y, NULL, "GET tab:s:since") != TAB_OK)
+        return;
+    if (y->type == REDIS_REPLY_STRING && y->len < SERVE_SINCE)
+        memcpy(ret, y->str, y->len + 1);
+    freeReplyObject(y);
+}
+
+/* A deletion leaves its mark for longer than STALE_MS (services/jobs/state.c). Without a mark the endpoint is
+ * there only if Redis has lost nothing since before the row was read. */
+static bool there(request *r, const Tabella__Endpoint *e, const char *since)
+{
+    redisReply *y = NULL;
+    char now[SERVE_SINCE];
     if (tab_redis_command(r->api->redis, (int)r->api->cfg.redis_ms, &y, NULL, "GET tab:s:%s:%s", r->who.org,
                           e->id) != TAB_OK)
         return false;
     bool gone = y->type == REDIS_REPLY_STRING && strcmp(y->str, "gone") == 0;
     freeReplyObject(y);
-    return gone;
+    if (gone)
+        return false;
+    serve_cache_since(r, now);
+    return now[0] != 0 && strcmp(now, since) == 0;
 }
 
 const serve_row *serve_cache_last(request *r, char worker[40])
 {
-    const serve_row *row = get(r, STALE_MS, worker);
-    return row == NULL || deleted(r, row->e) ? NULL : row;
+    char since[SERVE_SINCE];
+    const serve_row *row = get(r, STALE_MS, worker, since);
+    return row == NULL || !there(r, row->e, since) ? NULL : row;
 }
 
 bool serve_cache_has_last(request *r)
 {
-    char worker[40];
-    return get(r, STALE_MS, worker) != NULL;
+    char worker[40], since[SERVE_SINCE];
+    return get(r, STALE_MS, worker, since) != NULL;
 }
 
-const serve_row *serve_cache_put(request *r, const Tabella__Endpoint *e, int64_t asked)
+const serve_row *serve_cache_put(request *r, const Tabella__Endpoint *e, int64_t asked, const char *since)
 {
     char state[64];
     snprintf(state, sizeof state, "%.40s:%llu", e->id, (unsigned long long)e->state_version);
@@ -179,6 +199,7 @@ const serve_row *serve_cache_put(request *r, const Tabella__Endpoint *e, int64_t
     snprintf(k->org, sizeof k->org, "%s", r->who.org);
     snprintf(k->id, sizeof k->id, "%.*s", TAB_STR(r->param[0]));
     snprintf(k->state, sizeof k->state, "%s", state);
+    snprintf(k->since, sizeof k->since, "%s", since);
     if (!tab_arena_defer(r->arena, unref, k)) {
         unref(k);
         return NULL;

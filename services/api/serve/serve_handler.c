@@ -97,6 +97,8 @@ static tab_status find_row(serve_call *c, tab_error *err)
         return TAB_OK;
     if ((serve_cache_jobs_away() || bill_away()) && (c->row = serve_cache_last(r, c->worker)) != NULL)
         return TAB_OK;
+    char since[SERVE_SINCE];
+    serve_cache_since(r, since);
     q.id_or_name = STR(tab_arena_copy(r->arena, r->param[0]).p);
     tab_ask ask = { .service = "jobs",
                     .method = "GetEndpoint",
@@ -113,7 +115,7 @@ static tab_status find_row(serve_call *c, tab_error *err)
     TAB_TRY(s);
     e = answer.msg;
     TAB_TRY(endpoint_live(e, err));
-    c->row = serve_cache_put(r, e, asked);
+    c->row = serve_cache_put(r, e, asked, since);
     return c->row == NULL ? tab_no_memory(err) : TAB_OK;
 }
 

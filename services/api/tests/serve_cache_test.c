@@ -30,7 +30,7 @@ static void keep(const char *org, const char *endpoint, const char *state, int64
     Tabella__Endpoint e = TABELLA__ENDPOINT__INIT;
     e.id = (char *)endpoint;
     e.state_version = 3;
-    cr_assert_not_null(serve_cache_put(asked_by(a, org, endpoint, state), &e, tab_mono_ms() - age_ms));
+    cr_assert_not_null(serve_cache_put(asked_by(a, org, endpoint, state), &e, tab_mono_ms() - age_ms, "x"));
 }
 
 Test(serve_cache, a_row_serves_its_own_version_and_organization_alone)

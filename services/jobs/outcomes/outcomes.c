@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/base/point.h"
 #include "common/base/proto.h"
 #include "services/jobs/endpoint.h"
 #include "services/jobs/outcomes/calibration.h"
@@ -258,11 +259,19 @@ tab_status outcomes_read(void *arg, tab_call *call, tab_error *err)
     TAB_TRY(tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));
     TAB_TRY(endpoint_get(tx, call->arena, call->org, q->id_or_name, false, &y->endpoint, err));
     y->endpoint->receipt_key = (ProtobufCBinaryData){ 0 };
-    TAB_TRY(tab_tx_query(tx, &rows, err,
-                         "SELECT content FROM jobs.outcome_day WHERE org = $1 AND endpoint_id = $2 "
-                         "ORDER BY day DESC, task LIMIT $3",
-                         TAB_P(tab_p_text(call->org), tab_p_text(y->endpoint->id), tab_p_int(DAYS_SHOWN))));
+    TAB_POINT("outcomes.read");
+    /* by one statement with the endpoint: if it was deleted since, its outcomes are gone with it, not none */
+    TAB_TRY(tab_tx_query(
+        tx, &rows, err,
+        "SELECT d.content FROM jobs.endpoint e LEFT JOIN LATERAL (SELECT content, day, task "
+        "FROM jobs.outcome_day WHERE org = e.org AND endpoint_id = e.endpoint_id "
+        "ORDER BY day DESC, task LIMIT $3) d ON true "
+        "WHERE e.org = $1 AND e.endpoint_id = $2 AND e.deleted_at IS NULL ORDER BY d.day DESC, d.task",
+        TAB_P(tab_p_text(call->org), tab_p_text(y->endpoint->id), tab_p_int(DAYS_SHOWN))));
     size_t n = tab_rows_count(rows);
+    if (n == 0)
+        return tab_fail(err, TAB_NOT_FOUND, "id", "no such endpoint");
+    n = tab_rows_null(rows, 0, 0) ? 0 : n;
     y->days = tab_arena_new_of(call->arena, Tabella__OutcomeDay *, n + 1);
     y->total = tab_arena_new_of(call->arena, Tabella__OutcomeDay *, TASKS);
     if (y->days == NULL || y->total == NULL)

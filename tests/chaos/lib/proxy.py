@@ -7,6 +7,8 @@ lines of JSON on standard input, and each is answered by a line:
   {"link": L, "mode": "pass"}                 as a wire
   {"link": L, "mode": "hole"}                 swallows bytes both ways, closes nothing
   {"link": L, "mode": "deaf"}                 passes what the daemon says, swallows what the server answers
+  {"link": L, "mode": "mute"}                 passes what the server says, swallows what the daemon says
+  {"link": L, "mode": "late", "side": "up" | "down"}   keeps what comes from this side until the mode changes
   {"link": L, "mode": "cut"}                  closes what is open, takes no new connection
   {"link": L, "mode": "slow", "ms": N}        each chunk comes N ms later
   {"link": L, "trap": [BYTES, ...], "side": "up" | "down", "kill": PID, "deliver": bool, "times": N}
@@ -20,7 +22,7 @@ import asyncio, json, os, signal, sys
 class Link:
     def __init__(self, spec):
         self.listen, self.to = spec["listen"], spec["to"]
-        self.mode, self.ms, self.trap, self.fired, self.open = "pass", 0, None, 0, set()
+        self.mode, self.ms, self.side, self.trap, self.fired, self.open = "pass", 0, "", None, 0, set()
 
     async def serve(self):
         await asyncio.start_server(self.accept, "127.0.0.1", self.listen)
@@ -66,7 +68,9 @@ class Link:
                 return
             if self.mode == "slow":
                 await asyncio.sleep(self.ms / 1000)
-            if self.mode == "hole" or (self.mode == "deaf" and side == "down"):
+            while self.mode == "late" and side == self.side:
+                await asyncio.sleep(0.02)
+            if self.mode == "hole" or (self.mode, side) in (("deaf", "down"), ("mute", "up")):
                 continue
             try:
                 writer.write(data)
@@ -121,7 +125,7 @@ class Link:
             )
             self.fired = 0
         if "mode" in c:
-            self.mode, self.ms = c["mode"], c.get("ms", 0)
+            self.mode, self.ms, self.side = c["mode"], c.get("ms", 0), c.get("side", "")
             if self.mode == "cut":
                 self.close_all()
         return {"fired": self.fired, "open": len(self.open)}

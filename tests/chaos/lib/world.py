@@ -10,15 +10,22 @@ SERVICES = ["api", "data-connector", "inference", "jobs", "keys", "metering", "r
 LINKS = {"api": ["postgres", "nats"], "jobs": ["postgres", "nats"], "inference": ["nats"], "api-2": ["nats"]}
 
 
-class World(Stack):
-    """twins: every daemon twice. Daemons of LINKS reach their servers through links that fail on command."""
+def names_of(replicas):
+    """Every process of the services: api, api-2 and so on."""
+    return [d for s in SERVICES for d in [s, *[f"{s}-{i}" for i in range(2, replicas.get(s, 1) + 1)]]]
 
-    def __init__(self, twins):
+
+class World(Stack):
+    """twins: every daemon twice; replicas: so many of each. The daemons of `links` reach their servers
+    through links that fail on command."""
+
+    def __init__(self, twins, replicas=None, links=LINKS):
+        replicas = replicas or ({s: 2 for s in SERVICES} if twins else {})
         self.twins, self.proxy, self.mounted, self.psql = twins, None, False, None
-        ports = {f"{d}.{s}": free_port() for d, servers in LINKS.items() for s in servers}
-        self.via = {d: {s: ports[f"{d}.{s}"] for s in servers} for d, servers in LINKS.items()}
+        ports = {f"{d}.{s}": free_port() for d, servers in links.items() for s in servers}
+        self.via = {d: {s: ports[f"{d}.{s}"] for s in servers} for d, servers in links.items()}
         os.environ["TAB_STACK_VIA"] = json.dumps(self.via)
-        os.environ["TAB_STACK_REPLICAS"] = " ".join(f"{s}=2" for s in SERVICES) if twins else ""
+        os.environ["TAB_STACK_REPLICAS"] = " ".join(f"{s}={n}" for s, n in replicas.items())
         os.environ["TAB_STACK_MONITOR"] = "1"  # subscriptions are counted
         os.environ.setdefault("TAB_DRAIN_S", "6")
         os.environ.setdefault("TAB_STATES_MIB", "32")  # so that a leak is not taken for a cache
@@ -26,10 +33,13 @@ class World(Stack):
         self.conducted = []  # experiments, whose organizations the last account is of
         try:
             super().__init__("chaos-twins" if twins else "chaos")
+        except BaseException:  # what has begun ends with us
+            self.close()
+            raise
         finally:
             del os.environ["TAB_STACK_VIA"], os.environ["TAB_STACK_REPLICAS"]
         self.secret = json.loads((self.run / "secrets.json").read_text())
-        self.daemons = [d for s in SERVICES for d in ([s, s + "-2"] if twins else [s])]
+        self.daemons = names_of(replicas)
 
     def stack(self, *args):
         if (
