@@ -7,13 +7,13 @@ written in pieces, so that a large frame never lies in memory a second time."""
 from __future__ import annotations
 
 import datetime
+import functools
 import json
 import math
 import struct
 import sys
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
-from ._errors import TabellaError
 from ._transport import Body
 
 PIECE_CELLS = 20_000  # of one piece of a body: a few hundred kilobytes of text
@@ -56,6 +56,7 @@ class Table:
     ) -> None:
         self.id, self.columns, self.rows, self.read = id, [str(c) for c in columns], rows, read
         self.kind, self.frame = kind, frame
+        self.own: Sequence[Callable[[], List[Any]]] = ()  # of plain Python: the values as the caller has them
 
     def called(self, columns: Sequence[str], last: Optional[Tuple[str, List[Any]]] = None) -> Table:
         """The same rows under these names, and one more column last. A small table is sent from `read`, a
@@ -208,12 +209,38 @@ def _key_column(rows: Sequence[Any], key: Any) -> Column:
     return lambda a, b: [cell(r.get(key)) for r in rows[a:b]]
 
 
+def _own(rows: Sequence[Any], key: Any) -> List[Any]:
+    """Of dicts by name, of lists by position: the caller's values."""
+    return [r.get(key) if isinstance(r, Mapping) else r[key] for r in rows]
+
+
+def _held_table(id: str, held: Any) -> Table:
+    """Of a stream of Arrow that was read without pyarrow."""
+
+    def column(c: int) -> Column:
+        single, midnights = held.fields[c].format == b"f", held.fields[c].format.startswith(b"ts")
+
+        def cells(a: int, b: int) -> List[Any]:
+            values = held.column(c)
+            if midnights and all(
+                v is None or v.tzinfo is None and v.time() == datetime.time() for v in values
+            ):
+                return [None if v is None else v.date().isoformat() for v in values[a:b]]
+            return [_single(v) if single else cell(v) for v in values[a:b]]
+
+        return cells
+
+    made = Table(id, held.names, held.rows, [column(c) for c in range(len(held.names))], "", held)
+    made.own = [functools.partial(held.column, c) for c in range(len(held.names))]
+    return made
+
+
 def table_of(id: str, x: Any) -> Table:
     """A table of whatever holds one. Raises TypeError for what does not."""
-    made = getattr(x, "__tabella_table__", None)
-    if made is not None:
-        made.id = id
-        return made
+    done = getattr(x, "__tabella_table__", None)
+    if done is not None:
+        done.id = id
+        return done
     pandas, polars, arrow = library("pandas"), library("polars"), library("pyarrow")
     if pandas is not None and isinstance(x, pandas.Series):
         x = x.to_frame(x.name if x.name is not None else "c0")
@@ -227,11 +254,16 @@ def table_of(id: str, x: Any) -> Table:
             id, x.columns, x.height, [_series_column(x, c, "polars") for c in range(x.width)], "polars", x
         )
     if not (arrow is not None and isinstance(x, arrow.Table)) and hasattr(x, "__arrow_c_stream__"):
-        try:
-            import pyarrow
-        except ImportError:
-            raise TabellaError("this table offers an Arrow stream, and pyarrow is not installed") from None
-        arrow, x = pyarrow, pyarrow.table(x)
+        from ._cdata import Held, Rows
+
+        if isinstance(x, Held):
+            return _held_table(id, x)
+        if not isinstance(x, Rows):
+            try:
+                import pyarrow
+            except ImportError:
+                return _held_table(id, Held(x))
+            arrow, x = pyarrow, pyarrow.table(x)
     if arrow is not None and isinstance(x, (arrow.Table, arrow.RecordBatch)):
         read = [_series_column(x, c, "arrow") for c in range(x.num_columns)]
         return Table(id, x.schema.names, x.num_rows, read, "arrow", x)
@@ -243,10 +275,14 @@ def table_of(id: str, x: Any) -> Table:
         if any(len(r) != len(x["columns"]) for r in rows):
             raise ValueError(f"table {id}: a row has another number of cells than there are columns")
         read = [_key_column(rows, c) for c in range(len(x["columns"]))]
-        return Table(id, x["columns"], len(rows), read, "", x)
+        made = Table(id, x["columns"], len(rows), read, "", x)
+        made.own = [functools.partial(_own, rows, c) for c in range(len(x["columns"]))]
+        return made
     if isinstance(x, Sequence) and not isinstance(x, (str, bytes)) and all(isinstance(r, Mapping) for r in x):
         names = list(dict.fromkeys(k for r in x for k in r))
-        return Table(id, names, len(x), [_key_column(x, k) for k in names], "", x)
+        made = Table(id, names, len(x), [_key_column(x, k) for k in names], "", x)
+        made.own = [functools.partial(_own, x, k) for k in names]
+        return made
     if isinstance(x, (str, bytes)) or hasattr(x, "__fspath__"):
         raise TypeError(
             "a file is no table: client.data.upload(path) makes datasets of it (then data=[its id]), and a "
@@ -323,8 +359,9 @@ def frame(kind: str, columns: Dict[str, List[Any]], index: Optional[Any] = None)
         import pyarrow
 
         return pyarrow.table({k: _arrow_array(pyarrow, v) for k, v in columns.items()})
-    names = list(columns)
-    return [dict(zip(names, row)) for row in zip(*columns.values())]
+    from ._cdata import Columns, Rows
+
+    return Columns(list(columns.items())) if kind == "stream" else Rows(columns)
 
 
 def _arrow_array(pyarrow: Any, values: List[Any]) -> Any:
@@ -379,11 +416,63 @@ def filled(table: Table, values: Dict[int, Dict[int, Any]]) -> Any:
                 made = _arrow_array(pyarrow, whole)
             out = out.set_column(c, field.name, made)
         return out
-    columns = [read(0, table.rows) for read in table.read]
+    return _filled_plain(table, values)
+
+
+def _filled_plain(table: Table, values: Dict[int, Dict[int, Any]]) -> Any:
+    """In the caller's own form: an array, the API's, or else rows of dicts."""
+    whole = table.frame
+    if hasattr(whole, "__array__"):
+        out = whole.copy()
+        for c, cells in values.items():
+            for row, value in cells.items():
+                try:
+                    out[row, c] = value
+                except (TypeError, ValueError):
+                    out = out.astype(object)
+                    out[row, c] = value
+        return out
+    columns = [list(own()) for own in table.own] or [read(0, table.rows) for read in table.read]
     for c, cells in values.items():
+        known = next((v for v in columns[c] if v is not None and v == v), None)
         for row, value in cells.items():
-            columns[c][row] = value
+            columns[c][row] = _like(known, value)
+    if isinstance(whole, Mapping):
+        return {**whole, "rows": [list(row) for row in zip(*columns)]}
     return frame("", dict(zip(table.columns, columns)))
+
+
+def _like(known: Any, value: Any) -> Any:
+    """A filled value as its column's own are: a date where they are dates."""
+    if isinstance(value, str) and isinstance(known, datetime.date):
+        try:
+            made = datetime.datetime.fromisoformat(value)
+        except ValueError:
+            return value
+        return made if isinstance(known, datetime.datetime) else made.date()
+    return value
+
+
+def as_stream(x: Any) -> Any:
+    """A frame of any kind as a table that offers an Arrow stream, of whatever library there is."""
+    from ._cdata import Columns, Rows
+
+    if isinstance(x, Rows):
+        return x.columns()
+    pandas = library("pandas")
+    if pandas is not None and isinstance(x, pandas.DataFrame):
+        cells = [_pandas_values(x.iloc[:, c]) for c in range(x.shape[1])]
+        return Columns(list(zip(map(str, x.columns), cells)))
+    if hasattr(x, "__array__"):
+        return Columns([(f"c{c}", x[:, c].tolist()) for c in range(x.shape[1])])
+    if isinstance(x, Mapping):
+        return Columns([(str(n), [r[c] for r in x["rows"]]) for c, n in enumerate(x["columns"])])
+    return x
+
+
+def _pandas_values(series: Any) -> List[Any]:
+    """Python's values of a column, None where they are missing."""
+    return [None if gap else v for v, gap in zip(series.tolist(), series.isna())]
 
 
 def _filled_pandas(whole: Any, values: Dict[int, Dict[int, Any]]) -> Any:
