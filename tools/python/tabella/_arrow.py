@@ -115,7 +115,8 @@ def _rows_of(columns: Any) -> int:
 
 
 def _infinite(table: Table, c: int) -> ValueError:
-    return ValueError(f"table {table.id}, column {table.columns[c]}: infinity is no value of a cell")
+    said = "infinity is no value of a cell: replace it, with None where it is missing"
+    return ValueError(f"table {table.id}, column {table.columns[c]}: {said}")
 
 
 # ---- pandas and Arrow --------------------------------------------------------------------------

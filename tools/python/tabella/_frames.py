@@ -7,6 +7,7 @@ written in pieces, so that a large frame never lies in memory a second time."""
 from __future__ import annotations
 
 import datetime
+import decimal
 import functools
 import json
 import math
@@ -29,7 +30,7 @@ def cell(x: Any) -> Any:
             return x
         if x != x:
             return None
-        raise ValueError("infinity is no value of a cell")
+        raise ValueError("infinity is no value of a cell: replace it, with None where it is missing")
     if isinstance(x, datetime.datetime):
         return x.isoformat() if x == x else None  # pandas' NaT is unequal to itself
     if isinstance(x, (datetime.date, datetime.time)):
@@ -42,9 +43,23 @@ def cell(x: Any) -> Any:
         return None
     if hasattr(x, "item") and getattr(x, "ndim", None) == 0:  # a number of numpy
         return cell(x.item())
-    if isinstance(x, (bytes, bytearray, list, tuple, dict, set, complex)) or hasattr(x, "__array__"):
+    if isinstance(x, (list, tuple, dict)):  # as those of Parquet files are
+        return json.dumps(x, ensure_ascii=False, default=_inner)
+    if hasattr(x, "tolist"):
+        return cell(x.tolist())
+    if isinstance(x, (bytes, bytearray)):
+        try:
+            return x.decode()
+        except UnicodeDecodeError:
+            raise TypeError("bytes that are no text are no value of a cell") from None
+    if isinstance(x, (set, complex)) or hasattr(x, "__array__"):
         raise TypeError(f"{type(x).__name__} is no value of a cell: numbers, texts, booleans, dates and None")
     return str(x)  # UUIDs, periods, intervals, and what else has a text
+
+
+def _inner(x: Any) -> Any:
+    """A value within a list or a dict, for JSON."""
+    return x.tolist() if hasattr(x, "tolist") else cell(x)
 
 
 class Table:
@@ -278,6 +293,8 @@ def table_of(id: str, x: Any) -> Table:
         made = Table(id, x["columns"], len(rows), read, "", x)
         made.own = [functools.partial(_own, rows, c) for c in range(len(x["columns"]))]
         return made
+    if isinstance(x, Mapping) and _is_columns(x):
+        return _columns_table(id, x)
     if isinstance(x, Sequence) and not isinstance(x, (str, bytes)) and all(isinstance(r, Mapping) for r in x):
         names = list(dict.fromkeys(k for r in x for k in r))
         made = Table(id, names, len(x), [_key_column(x, k) for k in names], "", x)
@@ -285,13 +302,34 @@ def table_of(id: str, x: Any) -> Table:
         return made
     if isinstance(x, (str, bytes)) or hasattr(x, "__fspath__"):
         raise TypeError(
-            "a file is no table: client.data.upload(path) makes datasets of it (then data=[its id]), and a "
-            "library of frames reads it (pandas.read_csv(path))"
+            "a file is no table: tabella.Local().run_files([path]) reads it here, client.data.upload(path) makes "
+            "datasets of it (then data=[its id]), and a library of frames reads it (pandas.read_csv(path))"
         )
     raise TypeError(
         f"{type(x).__name__} is no table: a data frame of pandas or polars, an Arrow table, a list of dicts, "
-        "a two-dimensional array, or a dict with `columns` and `rows`"
+        "a dict of columns, a two-dimensional array, or a dict with `columns` and `rows`"
     )
+
+
+def _is_columns(x: Mapping[Any, Any]) -> bool:
+    """Whether these are a table's columns by name, as pandas.DataFrame takes them, and no tables by name."""
+
+    def column(v: Any) -> bool:
+        if hasattr(v, "__array__"):
+            return getattr(v, "ndim", 0) == 1 and not hasattr(v, "__arrow_c_array__")
+        return isinstance(v, (list, tuple)) and not any(isinstance(r, Mapping) for r in v)
+
+    return len(x) > 0 and all(column(v) for v in x.values()) and any(len(v) > 0 for v in x.values())
+
+
+def _columns_table(id: str, x: Mapping[Any, Any]) -> Table:
+    values = [v.tolist() if hasattr(v, "tolist") else list(v) for v in x.values()]
+    if len(set(map(len, values))) > 1:
+        raise ValueError(f"table {id}: its columns are of different lengths")
+    rows = [list(r) for r in zip(*values)]
+    made = Table(id, list(x), len(rows), [_key_column(rows, c) for c in range(len(values))], "", None)
+    made.own = [functools.partial(_own, rows, c) for c in range(len(values))]
+    return made
 
 
 def behind(first: Table, second: Table) -> Table:
@@ -320,7 +358,7 @@ def tables_of(x: Any, name: str) -> Tuple[List[Table], bool]:
         x = [x]
     if isinstance(x, (list, tuple)) and x and all(_is_api(t) for t in x):
         return [table_of(str(t["id"]), t) for t in x], False
-    if isinstance(x, Mapping) and not ("columns" in x and "rows" in x):
+    if isinstance(x, Mapping) and not ("columns" in x and "rows" in x) and not _is_columns(x):
         return [table_of(str(k), v) for k, v in x.items()], False
     return [table_of(name, x)], True
 
@@ -396,7 +434,7 @@ def filled(table: Table, values: Dict[int, Dict[int, Any]]) -> Any:
         out = table.frame.clone()
         for c, cells in values.items():
             column = out.to_series(c)
-            whole = [cells.get(i, x) for i, x in enumerate(column.to_list())]
+            whole = _filled_values(column.to_list(), cells)
             try:
                 made = polars.Series(column.name, whole, dtype=column.dtype, strict=True)
             except (TypeError, ValueError, polars.exceptions.PolarsError):
@@ -409,7 +447,7 @@ def filled(table: Table, values: Dict[int, Dict[int, Any]]) -> Any:
         out = pyarrow.table(table.frame) if isinstance(table.frame, pyarrow.RecordBatch) else table.frame
         for c, cells in values.items():
             field = out.schema.field(c)
-            whole = [cells.get(i, x) for i, x in enumerate(out.column(c).to_pylist())]
+            whole = _filled_values(out.column(c).to_pylist(), cells)
             try:
                 made = pyarrow.array(whole, type=field.type)
             except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError):
@@ -434,22 +472,33 @@ def _filled_plain(table: Table, values: Dict[int, Dict[int, Any]]) -> Any:
         return out
     columns = [list(own()) for own in table.own] or [read(0, table.rows) for read in table.read]
     for c, cells in values.items():
-        known = next((v for v in columns[c] if v is not None and v == v), None)
-        for row, value in cells.items():
-            columns[c][row] = _like(known, value)
+        columns[c] = _filled_values(columns[c], cells)
     if isinstance(whole, Mapping):
         return {**whole, "rows": [list(row) for row in zip(*columns)]}
     return frame("", dict(zip(table.columns, columns)))
 
 
+def _filled_values(values: Sequence[Any], cells: Dict[int, Any]) -> List[Any]:
+    """A column's values with these cells filled."""
+    known = next((v for v in values if v is not None and v == v), None)
+    return [_like(known, cells[i]) if i in cells else v for i, v in enumerate(values)]
+
+
 def _like(known: Any, value: Any) -> Any:
-    """A filled value as its column's own are: a date where they are dates."""
+    """A filled value as its column's own are: a date, a duration (the engine's are seconds) or a decimal."""
     if isinstance(value, str) and isinstance(known, datetime.date):
         try:
             made = datetime.datetime.fromisoformat(value)
         except ValueError:
             return value
         return made if isinstance(known, datetime.datetime) else made.date()
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if isinstance(known, datetime.timedelta):
+            return datetime.timedelta(seconds=value)
+        if isinstance(known, decimal.Decimal):
+            return decimal.Decimal(repr(value)).quantize(
+                decimal.Decimal((0, (1,), known.as_tuple().exponent))
+            )
     return value
 
 
@@ -484,6 +533,11 @@ def _filled_pandas(whole: Any, values: Dict[int, Dict[int, Any]]) -> Any:
         rows, new = list(cells), list(cells.values())
         if "datetime64" in str(column.dtype):
             new = list(pandas.to_datetime(pandas.Series(new)))
+        elif "timedelta64" in str(column.dtype):
+            new = list(pandas.to_timedelta(new, unit="s"))
+        elif str(column.dtype) == "object":
+            known = next(iter(column[column.notna()]), None)
+            new = [_like(known, v) for v in new]
         if hasattr(column.dtype, "categories"):
             by_text = {str(cell(x)): x for x in column.cat.categories}
             new = [by_text.get(str(v), v) for v in new]
