@@ -496,9 +496,8 @@ def _like(known: Any, value: Any) -> Any:
         if isinstance(known, datetime.timedelta):
             return datetime.timedelta(seconds=value)
         if isinstance(known, decimal.Decimal):
-            return decimal.Decimal(repr(value)).quantize(
-                decimal.Decimal((0, (1,), known.as_tuple().exponent))
-            )
+            scale = decimal.Decimal(1).scaleb(int(known.as_tuple().exponent))
+            return decimal.Decimal(repr(value)).quantize(scale)
     return value
 
 
