@@ -57,7 +57,7 @@ $(B)/bench/predict-answers: $(B)/tests/bench/predict/answers.o $(B)/libengine.a 
 .PHONY: bench-predict
 bench-predict: $(B)/bench/predict-answers
 	@tests/bench/predict/run --answers $< $(ARGS)
-# ---- the usual libraries on tables that none of them chose: `make bench-peers PEERS=PYTHON`, ARGS="--score" -
+# ---- the usual libraries on public tables: `make bench-peers PEERS=PYTHON`, ARGS="--score" -
 ## make bench-peers     compares prediction with other libraries; PEERS=PYTHON has them, PEERS_GIT the tables
 .PHONY: bench-peers bench-wheel
 bench-peers: library

@@ -9,8 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define OLDER(type, name, ...)                                                                               \
-    type older_##name(__VA_ARGS__) __asm__(#name) __attribute__((visibility("default")));                    \
+#define OLDER(type, name, ...)                                                            \
+    type older_##name(__VA_ARGS__) __asm__(#name) __attribute__((visibility("default"))); \
     type older_##name(__VA_ARGS__)
 
 extern char older_single_threaded __asm__("__libc_single_threaded") __attribute__((visibility("default")));
