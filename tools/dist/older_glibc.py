@@ -87,7 +87,8 @@ class Library:
             at += step
 
     def rename(self, entry, version):
-        """The entry asks for this version: by its name where the library has it, else by writing over the name
+        """The entry asks for this version: by its name where the library has it, else by writing
+        over the name
         of the one that goes."""
         start, size = self.texts[4], self.texts[5]
         at = self.b.find(version.encode() + b"\0", start, start + size)

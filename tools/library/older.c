@@ -1,5 +1,5 @@
-/* What glibc 2.28 has not, for the libraries of the wheel (tools/dist/older_glibc.py): a newer glibc's own are
- * found first. By system calls, whose structures are those of 64-bit glibc. */
+/* What glibc 2.28 has not, for the libraries of the wheel (tools/dist/older_glibc.py): a newer glibc's own
+ * are found first. By system calls, whose structures are those of 64-bit glibc. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

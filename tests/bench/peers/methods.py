@@ -79,7 +79,8 @@ def _draw(r, space):
 
 
 def _tuned(task, y, told, space, fit):
-    """Random search: `fit(parameters, training rows, validation rows or None, rounds)` gives its predictor and
+    """Random search: `fit(parameters, training rows, validation rows or None, rounds)` gives its
+    predictor and
     rounds; the best by an inner validation part is fitted again on all rows. The first trial is the library's
     own choice of parameters."""
     r = np.random.default_rng(0)
@@ -228,7 +229,8 @@ METHODS = [*WHOLE, *TREES]
 
 
 def answer(method, task, train, y, test, told):
-    """The method's answer for the test rows; `told` has threads, trials, rounds and limit_s, and gets fit_s."""
+    """The method's answer for the test rows; `told` has threads, trials, rounds and limit_s, and
+    gets fit_s."""
     os.environ["OMP_NUM_THREADS"] = str(told["threads"])
     if method in WHOLE:
         return WHOLE[method](task, train, y, test, told)

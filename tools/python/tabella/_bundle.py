@@ -129,8 +129,10 @@ class Bundle(Answer):
     # ---- frames --------------------------------------------------------------------------------
 
     def arrow(self, name: str) -> Any:
-        """One of the frames below by its name ("predictions", "imputed", "matches", "unified", ...) as a table
-        that offers an Arrow stream (`__arrow_c_stream__`), which pandas, polars, pyarrow and duckdb read where
+        """One of the frames below by its name ("predictions", "imputed", "matches", "unified",
+        ...) as a table
+        that offers an Arrow stream (`__arrow_c_stream__`), which pandas, polars, pyarrow and
+        duckdb read where
         it lies; no library is needed here. Rows are numbered from 0 in `row`. Of several filled tables a dict
         by name; None where there is no such answer."""
         if name not in _ARROW:

@@ -1,5 +1,6 @@
 """Tables by the Arrow C stream interface (version 1), with no library of Arrow: those of callers are read
-where they lie, and those of answers offered to whoever reads such streams (pandas, polars, pyarrow, duckdb)."""
+where they lie, and those of answers offered to whoever reads such streams (pandas, polars,
+pyarrow, duckdb)."""
 
 from __future__ import annotations
 

@@ -302,7 +302,8 @@ def table_of(id: str, x: Any) -> Table:
         return made
     if isinstance(x, (str, bytes)) or hasattr(x, "__fspath__"):
         raise TypeError(
-            "a file is no table: tabella.Local().run_files([path]) reads it here, client.data.upload(path) makes "
+            "a file is no table: tabella.Local().run_files([path]) reads it here, "
+            "client.data.upload(path) makes "
             "datasets of it (then data=[its id]), and a library of frames reads it (pandas.read_csv(path))"
         )
     raise TypeError(
