@@ -10,7 +10,7 @@ OPT_release = -O2
 OPT_asan = -O1
 OPT_tsan = -O1
 OPT_fuzz = -O1
-OPT_pic = -O2
+OPT_pic = -O2 -ffunction-sections -fdata-sections
 OPT_points = -O2
 WARN   = -Wall -Wextra -Werror -Wshadow -Wwrite-strings -Wformat=2 -Wundef -Wvla -Wdouble-promotion
 CWARN  = -Wstrict-prototypes -Wmissing-prototypes

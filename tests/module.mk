@@ -57,6 +57,15 @@ $(B)/bench/predict-answers: $(B)/tests/bench/predict/answers.o $(B)/libengine.a 
 .PHONY: bench-predict
 bench-predict: $(B)/bench/predict-answers
 	@tests/bench/predict/run --answers $< $(ARGS)
+# ---- the usual libraries on public tables: `make bench-peers PEERS=PYTHON`, ARGS="--score" -
+## make bench-peers     compares prediction with other libraries; PEERS=PYTHON has them, PEERS_GIT the tables
+.PHONY: bench-peers bench-wheel
+bench-peers: library
+	@TABELLA_LIBRARY=$(CURDIR)/build/pic/libtabella.so $(if $(PEERS),$(PEERS)) tests/bench/peers/run $(ARGS)
+# ---- the wheel in fresh environments, and on an older Debian: ARGS="--pythons python3.13" --------------
+## make bench-wheel     installs the wheel under each Python that is here, and in an older Debian
+bench-wheel:
+	@tests/bench/wheel/run $(ARGS)
 # ---- rows that are asked, by regime, beside their peers: `make bench-asked`, ARGS="--regime future" -
 ## make bench-asked     answers tomorrow's rows, new groups and others like the known beside other programs
 .PHONY: bench-asked

@@ -44,10 +44,26 @@ tab_str tab_column_address(tab_arena *a, const tab_table *t, size_t col)
     return tab_str_of(tab_arena_printf(a, "c%zu", col));
 }
 
+/* The refusal of a name that several columns of one table have. */
+static bool several(const tab_table *t, tab_str name, tab_error *err)
+{
+    size_t found = 0, at[2] = { 0, 0 };
+    for (size_t c = 0; c < t->cols && found < 2; c++)
+        if (tab_str_eq(t->col[c].name, name))
+            at[found++] = c;
+    if (found == 2)
+        (void)tab_fail(err, TAB_VALIDATION, "target.column",
+                       "several columns are called so: name one by its place, c%zu or c%zu", at[0], at[1]);
+    return found == 2;
+}
+
 /* The refusal of a column that no table holds: the nearest one, or the first that there are. */
 static tab_status no_column(tab_arena *a, const tab_table *const *t, size_t n, tab_str name, tab_error *err)
 {
     enum { MOST = 2000, SHOWN = 10, LONGEST = 48 };
+    for (size_t i = 0; i < n; i++)
+        if (several(t[i], name, err))
+            return TAB_VALIDATION;
     size_t count = 0, room = 0;
     char all[320] = "";
     tab_str *known = tab_arena_new_of(a, tab_str, MOST);

@@ -124,8 +124,9 @@ def dist(check):
             names = z.namelist()
             z.extractall(f"{folder}/unpacked")
             metadata = z.read([n for n in names if n.endswith("METADATA")][0]).decode()
-        written = {p.name for p in (SOURCE / "tabella").iterdir() if p.is_file()}
-        packed = {n.split("/")[1] for n in names if n.startswith("tabella/")}
+        kept = [p for p in (SOURCE / "tabella").rglob("*") if p.is_file() and "__pycache__" not in p.parts]
+        written = {str(p.relative_to(SOURCE)) for p in kept}
+        packed = {n for n in names if n.startswith("tabella/")}
         check("the wheel has every file, py.typed too", packed == written, packed ^ written)
         check("it requires nothing", "Requires-Dist" not in metadata and "Requires-Python: >=3.9" in metadata)
         check(

@@ -7,7 +7,7 @@ LIBRARY_LD = $(filter-out -pie,$(LDFLAGS)) -shared -Wl,-z,defs,--exclude-libs,AL
 # of the command line what needs no server: the linker takes what is asked for
 $(B)/libcommands.a: $(patsubst %.c,$(B)/%.o,$(filter-out %/main.c,$(wildcard tools/tabella/*.c)))
 	@mkdir -p $(@D) && rm -f $@ && ar rcs $@ $^
-LIBRARY_O = $(patsubst %.c,$(B)/%.o,$(wildcard tools/library/*.c)) $(B)/services/inference/pool.o \
+LIBRARY_O = $(patsubst %.c,$(B)/%.o,$(filter-out %/older.c,$(wildcard tools/library/*.c))) $(B)/services/inference/pool.o \
             $(B)/services/inference/memory.o $(B)/services/data-connector/providers/sqlite_table.o \
             $(B)/services/data-connector/source/cells.o
 $(B)/libtabella.so: $(LIBRARY_O) $(B)/libcommands.a $(B)/libengine.a $(B)/libcommon.a \
@@ -19,8 +19,8 @@ $(B)/libtabella.so: $(LIBRARY_O) $(B)/libcommands.a $(B)/libengine.a $(B)/libcom
 # 0486).
 BLAS_A = $(shell $(CC) -print-file-name=openblas-pthread/libopenblas.a)
 WHEEL_LIBS = -Wl,-z,text -Wl,-Bstatic -lprotobuf-c -lsodium -l:openblas-pthread/libopenblas.a -llz4 -lzstd \
-             -lsnappy -lbrotlidec -lbrotlicommon -lexpat -lutf8proc -lsqlite3 -Wl,-Bdynamic -levent -lsimdjson \
-             -lstdc++ -lreadstat -lz -lm
+             -lsnappy -lbrotlidec -lbrotlicommon -lexpat -lutf8proc -lsqlite3 -Wl,-Bdynamic -lsimdjson \
+             -l:libstdc++.a -lreadstat -lz -lm
 $(B)/wheel/no_kernels.s: tools/library/module.mk
 	@mkdir -p $(@D) && { printf '.section .note.GNU-stack,"",@progbits\n.text\nno_kernel: ud2\n'; \
 	nm $(BLAS_A) 2>/dev/null \
@@ -33,12 +33,14 @@ $(B)/wheel/libtabella.so: $(B)/libtabella.so $(B)/wheel/no_kernels.o
 	@echo "  ld $@" && \
 	$(CC) $(LIBRARY_LD) $(LIBRARY_O) $(B)/wheel/no_kernels.o $(B)/libcommands.a \
 	    $(B)/libengine.a $(B)/libcommon.a $(WHEEL_LIBS) -o $@
+$(B)/wheel/libolder.so: $(B)/tools/library/older.o
+	@mkdir -p $(@D) && $(CC) -shared -Wl,-soname,libolder-tabella.so,-z,relro,-z,now $< -o $@
 endif
 .PHONY: library wheel
 ## make wheel           the Python package with the engine inside, in build/dist
 wheel: dist-python
-	@$(MAKE) --no-print-directory MODE=pic build/pic/wheel/libtabella.so
+	@$(MAKE) --no-print-directory MODE=pic build/pic/wheel/libtabella.so build/pic/wheel/libolder.so
 	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct 2>/dev/null || echo 315532800) \
-	    tools/dist/wheel $(DIST) build/pic/wheel/libtabella.so
+	    tools/dist/wheel $(DIST) build/pic/wheel/libtabella.so build/pic/wheel/libolder.so
 library:
 	@$(MAKE) --no-print-directory MODE=pic build/pic/libtabella.so

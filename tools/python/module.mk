@@ -9,7 +9,7 @@ CLIENT_PYTHON ?= python3
 # and the sdist is packed once more, for setuptools writes the clock into it.
 dist-python:
 	@umask 022; rm -rf build/python && mkdir -p $(DIST) build/python && cp -rL tools/python/pyproject.toml \
-	    tools/python/README.md tools/python/tabella build/python/ && rm -rf build/python/tabella/__pycache__ && \
+	    tools/python/README.md tools/python/tabella build/python/ && find build/python -name __pycache__ -prune -exec rm -rf {} + && \
 	chmod -R u=rwX,go=rX build/python && out=$$(cd $(DIST) && pwd) && cd build/python && \
 	export TZ=UTC SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct 2>/dev/null || echo 315532800) && \
 	$(DIST_PYTHON) -W ignore -c \

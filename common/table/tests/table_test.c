@@ -129,6 +129,20 @@ Test(columns, one_that_is_not_there_is_told_what_there_is)
     cr_expect_not_null(strstr(err.message, "several tables"));
 }
 
+Test(columns, of_one_name_are_told_by_their_places)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    tab_column col[] = { { .name = TAB_S("x") }, { .name = TAB_S("y") }, { .name = TAB_S("y") } };
+    const tab_table one = { .id = TAB_S("t"), .cols = 3, .col = col };
+    const tab_table *const tables[] = { &one };
+    size_t table = 9, column = 9;
+    tab_error err;
+    cr_assert_eq(tab_column_find(a, tables, 1, TAB_S("y"), &table, &column, &err), TAB_VALIDATION);
+    cr_expect_not_null(strstr(err.message, "c1 or c2"), "%s", err.message);
+    cr_assert_eq(tab_column_find(a, tables, 1, TAB_S("c2"), &table, &column, &err), TAB_OK);
+    cr_expect_eq(column, 2);
+}
+
 Test(columns, many_are_listed_in_part)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 22);

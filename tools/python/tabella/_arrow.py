@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
+from ._cdata import PLAIN_FORMATS, Held
 from ._frames import Table, TablesBody, library
 from ._transport import Body, Stream
 
@@ -34,6 +36,8 @@ def capsule_of(table: Table) -> Tuple[Any, List[Exception]]:
     """The table as a capsule of the Arrow C stream interface, with the cells that its JSON would have, to be
     read once in this process; None where its library does not write Arrow, or a column is not plain. And what
     is raised while it is read, of which a stream could only tell the text."""
+    if isinstance(table.frame, Held):
+        return _held_capsule(table), []
     stream, wrong = stream_of(table), []  # type: Tuple[Any, List[Exception]]
     if isinstance(stream, _PolarsStream):
         return getattr(table.frame, "__arrow_c_stream__", lambda: None)(), wrong
@@ -49,6 +53,17 @@ def capsule_of(table: Table) -> Tuple[Any, List[Exception]]:
 
     reader = stream.pyarrow.RecordBatchReader.from_batches(stream.schema, batches())
     return reader.__arrow_c_stream__(), wrong
+
+
+def _held_capsule(table: Table) -> Any:
+    """Of a stream that was read without pyarrow: the same arrays once more."""
+    for c, field in enumerate(table.frame.fields):
+        plain = Held.value_format(field)
+        if not (plain in PLAIN_FORMATS or plain.startswith((b"ts", b"tt", b"tD", b"d:"))):
+            return None
+        if plain in (b"f", b"g") and any(v in (math.inf, -math.inf) for v in table.frame.column(c)):
+            raise _infinite(table, c)
+    return table.frame.__arrow_c_stream__() if table.columns else None
 
 
 class PartsBody(Body):
@@ -100,7 +115,8 @@ def _rows_of(columns: Any) -> int:
 
 
 def _infinite(table: Table, c: int) -> ValueError:
-    return ValueError(f"table {table.id}, column {table.columns[c]}: infinity is no value of a cell")
+    said = "infinity is no value of a cell: replace it, with None where it is missing"
+    return ValueError(f"table {table.id}, column {table.columns[c]}: {said}")
 
 
 # ---- pandas and Arrow --------------------------------------------------------------------------

@@ -183,8 +183,8 @@ class AsyncTabella:
 
     run = _threaded(Tabella.run)
     submit = _threaded(Tabella.submit)
-    check = _threaded(Tabella.check)
-    forecast = _threaded(Tabella.forecast)
+    check = _threaded(Tabella.check)  # type: ignore[arg-type]
+    forecast = _threaded(Tabella.forecast)  # type: ignore[arg-type]
     run_cost = _threaded(Tabella.run_cost)
     openapi = _threaded(Tabella.openapi)
 

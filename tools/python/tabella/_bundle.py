@@ -5,6 +5,7 @@ at once. A run's outputs are kept by the service for 24 hours."""
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import os
 from typing import Any, Callable, Dict, List, Literal, Optional, Sequence, Tuple, Union
@@ -54,6 +55,7 @@ class Bundle(Answer):
     _given = ()  # type: Sequence[_frames.Table]
     _single = False
     _fetch = None  # type: Optional[Fetch]
+    _asked = None  # type: Optional[str]
 
     @classmethod
     def of(
@@ -67,7 +69,7 @@ class Bundle(Answer):
     @property
     def _kind(self) -> str:
         """Looked up when a frame is asked for: pandas is not imported before."""
-        return _frames.kind_of(self._given)
+        return self._asked or _frames.kind_of(self._given)
 
     # ---- pages ---------------------------------------------------------------------------------
 
@@ -116,7 +118,7 @@ class Bundle(Answer):
         """A part of the result as a data frame of the caller's library, in one request; it needs pyarrow (or
         polars). `filled`: the whole table, with the columns NAME_filled that say which cells were filled."""
         transport = self._jobs()._client._transport
-        return _download.frame(transport, self.job_id, part, table, self._kind, timeout)
+        return _download.frame(transport, str(self.job_id), part, table, self._kind, timeout)
 
     def _jobs(self) -> Any:
         jobs = getattr(self._fetch, "jobs", None)
@@ -125,6 +127,22 @@ class Bundle(Answer):
         return jobs
 
     # ---- frames --------------------------------------------------------------------------------
+
+    def arrow(self, name: str) -> Any:
+        """One of the frames below by its name ("predictions", "imputed", "matches", "unified",
+        ...) as a table
+        that offers an Arrow stream (`__arrow_c_stream__`), which pandas, polars, pyarrow and
+        duckdb read where
+        it lies; no library is needed here. Rows are numbered from 0 in `row`. Of several filled tables a dict
+        by name; None where there is no such answer."""
+        if name not in _ARROW:
+            raise ValueError(f"{name}: there are {', '.join(_ARROW)}")
+        asked = copy.copy(self)
+        asked._asked = "stream"
+        made = getattr(asked, name)
+        if isinstance(made, dict) and name == "imputed" and not self._single:
+            return {k: _frames.as_stream(v) for k, v in made.items()}
+        return _frames.as_stream(made)
 
     def _frame(self, columns: Dict[str, List[Any]], index: Any = None) -> Any:
         return _frames.frame(self._kind, columns, index)
@@ -137,7 +155,7 @@ class Bundle(Answer):
 
     def _label(self, id: str, row: Optional[int], pinned: bool = False) -> Any:
         table = self._table(id)
-        if row is None or table is None or pinned:
+        if row is None or table is None or pinned or self._asked:
             return row
         return table.labels([row])[0]
 
@@ -420,6 +438,7 @@ class Bundle(Answer):
         return self.summary()
 
 
+_ARROW = "predictions imputed filled unified matches alignment duplicates suspects forecast columns".split()
 _FORECAST = ("time", "value", "low", "high")
 _FIELDS = {
     "classification": ("label", "confidence"),

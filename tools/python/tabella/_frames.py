@@ -7,13 +7,14 @@ written in pieces, so that a large frame never lies in memory a second time."""
 from __future__ import annotations
 
 import datetime
+import decimal
+import functools
 import json
 import math
 import struct
 import sys
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
-from ._errors import TabellaError
 from ._transport import Body
 
 PIECE_CELLS = 20_000  # of one piece of a body: a few hundred kilobytes of text
@@ -29,7 +30,7 @@ def cell(x: Any) -> Any:
             return x
         if x != x:
             return None
-        raise ValueError("infinity is no value of a cell")
+        raise ValueError("infinity is no value of a cell: replace it, with None where it is missing")
     if isinstance(x, datetime.datetime):
         return x.isoformat() if x == x else None  # pandas' NaT is unequal to itself
     if isinstance(x, (datetime.date, datetime.time)):
@@ -42,9 +43,23 @@ def cell(x: Any) -> Any:
         return None
     if hasattr(x, "item") and getattr(x, "ndim", None) == 0:  # a number of numpy
         return cell(x.item())
-    if isinstance(x, (bytes, bytearray, list, tuple, dict, set, complex)) or hasattr(x, "__array__"):
+    if isinstance(x, (list, tuple, dict)):  # as those of Parquet files are
+        return json.dumps(x, ensure_ascii=False, default=_inner)
+    if hasattr(x, "tolist"):
+        return cell(x.tolist())
+    if isinstance(x, (bytes, bytearray)):
+        try:
+            return x.decode()
+        except UnicodeDecodeError:
+            raise TypeError("bytes that are no text are no value of a cell") from None
+    if isinstance(x, (set, complex)) or hasattr(x, "__array__"):
         raise TypeError(f"{type(x).__name__} is no value of a cell: numbers, texts, booleans, dates and None")
     return str(x)  # UUIDs, periods, intervals, and what else has a text
+
+
+def _inner(x: Any) -> Any:
+    """A value within a list or a dict, for JSON."""
+    return x.tolist() if hasattr(x, "tolist") else cell(x)
 
 
 class Table:
@@ -56,6 +71,7 @@ class Table:
     ) -> None:
         self.id, self.columns, self.rows, self.read = id, [str(c) for c in columns], rows, read
         self.kind, self.frame = kind, frame
+        self.own: Sequence[Callable[[], List[Any]]] = ()  # of plain Python: the values as the caller has them
 
     def called(self, columns: Sequence[str], last: Optional[Tuple[str, List[Any]]] = None) -> Table:
         """The same rows under these names, and one more column last. A small table is sent from `read`, a
@@ -208,12 +224,38 @@ def _key_column(rows: Sequence[Any], key: Any) -> Column:
     return lambda a, b: [cell(r.get(key)) for r in rows[a:b]]
 
 
+def _own(rows: Sequence[Any], key: Any) -> List[Any]:
+    """Of dicts by name, of lists by position: the caller's values."""
+    return [r.get(key) if isinstance(r, Mapping) else r[key] for r in rows]
+
+
+def _held_table(id: str, held: Any) -> Table:
+    """Of a stream of Arrow that was read without pyarrow."""
+
+    def column(c: int) -> Column:
+        single, midnights = held.fields[c].format == b"f", held.fields[c].format.startswith(b"ts")
+
+        def cells(a: int, b: int) -> List[Any]:
+            values = held.column(c)
+            if midnights and all(
+                v is None or v.tzinfo is None and v.time() == datetime.time() for v in values
+            ):
+                return [None if v is None else v.date().isoformat() for v in values[a:b]]
+            return [_single(v) if single else cell(v) for v in values[a:b]]
+
+        return cells
+
+    made = Table(id, held.names, held.rows, [column(c) for c in range(len(held.names))], "", held)
+    made.own = [functools.partial(held.column, c) for c in range(len(held.names))]
+    return made
+
+
 def table_of(id: str, x: Any) -> Table:
     """A table of whatever holds one. Raises TypeError for what does not."""
-    made = getattr(x, "__tabella_table__", None)
-    if made is not None:
-        made.id = id
-        return made
+    done = getattr(x, "__tabella_table__", None)
+    if done is not None:
+        done.id = id
+        return done
     pandas, polars, arrow = library("pandas"), library("polars"), library("pyarrow")
     if pandas is not None and isinstance(x, pandas.Series):
         x = x.to_frame(x.name if x.name is not None else "c0")
@@ -227,11 +269,16 @@ def table_of(id: str, x: Any) -> Table:
             id, x.columns, x.height, [_series_column(x, c, "polars") for c in range(x.width)], "polars", x
         )
     if not (arrow is not None and isinstance(x, arrow.Table)) and hasattr(x, "__arrow_c_stream__"):
-        try:
-            import pyarrow
-        except ImportError:
-            raise TabellaError("this table offers an Arrow stream, and pyarrow is not installed") from None
-        arrow, x = pyarrow, pyarrow.table(x)
+        from ._cdata import Held, Rows
+
+        if isinstance(x, Held):
+            return _held_table(id, x)
+        if not isinstance(x, Rows):
+            try:
+                import pyarrow
+            except ImportError:
+                return _held_table(id, Held(x))
+            arrow, x = pyarrow, pyarrow.table(x)
     if arrow is not None and isinstance(x, (arrow.Table, arrow.RecordBatch)):
         read = [_series_column(x, c, "arrow") for c in range(x.num_columns)]
         return Table(id, x.schema.names, x.num_rows, read, "arrow", x)
@@ -243,19 +290,47 @@ def table_of(id: str, x: Any) -> Table:
         if any(len(r) != len(x["columns"]) for r in rows):
             raise ValueError(f"table {id}: a row has another number of cells than there are columns")
         read = [_key_column(rows, c) for c in range(len(x["columns"]))]
-        return Table(id, x["columns"], len(rows), read, "", x)
+        made = Table(id, x["columns"], len(rows), read, "", x)
+        made.own = [functools.partial(_own, rows, c) for c in range(len(x["columns"]))]
+        return made
+    if isinstance(x, Mapping) and _is_columns(x):
+        return _columns_table(id, x)
     if isinstance(x, Sequence) and not isinstance(x, (str, bytes)) and all(isinstance(r, Mapping) for r in x):
         names = list(dict.fromkeys(k for r in x for k in r))
-        return Table(id, names, len(x), [_key_column(x, k) for k in names], "", x)
+        made = Table(id, names, len(x), [_key_column(x, k) for k in names], "", x)
+        made.own = [functools.partial(_own, x, k) for k in names]
+        return made
     if isinstance(x, (str, bytes)) or hasattr(x, "__fspath__"):
         raise TypeError(
-            "a file is no table: client.data.upload(path) makes datasets of it (then data=[its id]), and a "
-            "library of frames reads it (pandas.read_csv(path))"
+            "a file is no table: tabella.Local().run_files([path]) reads it here, "
+            "client.data.upload(path) makes "
+            "datasets of it (then data=[its id]), and a library of frames reads it (pandas.read_csv(path))"
         )
     raise TypeError(
         f"{type(x).__name__} is no table: a data frame of pandas or polars, an Arrow table, a list of dicts, "
-        "a two-dimensional array, or a dict with `columns` and `rows`"
+        "a dict of columns, a two-dimensional array, or a dict with `columns` and `rows`"
     )
+
+
+def _is_columns(x: Mapping[Any, Any]) -> bool:
+    """Whether these are a table's columns by name, as pandas.DataFrame takes them, and no tables by name."""
+
+    def column(v: Any) -> bool:
+        if hasattr(v, "__array__"):
+            return getattr(v, "ndim", 0) == 1 and not hasattr(v, "__arrow_c_array__")
+        return isinstance(v, (list, tuple)) and not any(isinstance(r, Mapping) for r in v)
+
+    return len(x) > 0 and all(column(v) for v in x.values()) and any(len(v) > 0 for v in x.values())
+
+
+def _columns_table(id: str, x: Mapping[Any, Any]) -> Table:
+    values = [v.tolist() if hasattr(v, "tolist") else list(v) for v in x.values()]
+    if len(set(map(len, values))) > 1:
+        raise ValueError(f"table {id}: its columns are of different lengths")
+    rows = [list(r) for r in zip(*values)]
+    made = Table(id, list(x), len(rows), [_key_column(rows, c) for c in range(len(values))], "", None)
+    made.own = [functools.partial(_own, rows, c) for c in range(len(values))]
+    return made
 
 
 def behind(first: Table, second: Table) -> Table:
@@ -284,7 +359,7 @@ def tables_of(x: Any, name: str) -> Tuple[List[Table], bool]:
         x = [x]
     if isinstance(x, (list, tuple)) and x and all(_is_api(t) for t in x):
         return [table_of(str(t["id"]), t) for t in x], False
-    if isinstance(x, Mapping) and not ("columns" in x and "rows" in x):
+    if isinstance(x, Mapping) and not ("columns" in x and "rows" in x) and not _is_columns(x):
         return [table_of(str(k), v) for k, v in x.items()], False
     return [table_of(name, x)], True
 
@@ -323,8 +398,9 @@ def frame(kind: str, columns: Dict[str, List[Any]], index: Optional[Any] = None)
         import pyarrow
 
         return pyarrow.table({k: _arrow_array(pyarrow, v) for k, v in columns.items()})
-    names = list(columns)
-    return [dict(zip(names, row)) for row in zip(*columns.values())]
+    from ._cdata import Columns, Rows
+
+    return Columns(list(columns.items())) if kind == "stream" else Rows(columns)
 
 
 def _arrow_array(pyarrow: Any, values: List[Any]) -> Any:
@@ -359,7 +435,7 @@ def filled(table: Table, values: Dict[int, Dict[int, Any]]) -> Any:
         out = table.frame.clone()
         for c, cells in values.items():
             column = out.to_series(c)
-            whole = [cells.get(i, x) for i, x in enumerate(column.to_list())]
+            whole = _filled_values(column.to_list(), cells)
             try:
                 made = polars.Series(column.name, whole, dtype=column.dtype, strict=True)
             except (TypeError, ValueError, polars.exceptions.PolarsError):
@@ -372,18 +448,80 @@ def filled(table: Table, values: Dict[int, Dict[int, Any]]) -> Any:
         out = pyarrow.table(table.frame) if isinstance(table.frame, pyarrow.RecordBatch) else table.frame
         for c, cells in values.items():
             field = out.schema.field(c)
-            whole = [cells.get(i, x) for i, x in enumerate(out.column(c).to_pylist())]
+            whole = _filled_values(out.column(c).to_pylist(), cells)
             try:
                 made = pyarrow.array(whole, type=field.type)
             except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError):
                 made = _arrow_array(pyarrow, whole)
             out = out.set_column(c, field.name, made)
         return out
-    columns = [read(0, table.rows) for read in table.read]
+    return _filled_plain(table, values)
+
+
+def _filled_plain(table: Table, values: Dict[int, Dict[int, Any]]) -> Any:
+    """In the caller's own form: an array, the API's, or else rows of dicts."""
+    whole = table.frame
+    if hasattr(whole, "__array__"):
+        out = whole.copy()
+        for c, cells in values.items():
+            for row, value in cells.items():
+                try:
+                    out[row, c] = value
+                except (TypeError, ValueError):
+                    out = out.astype(object)
+                    out[row, c] = value
+        return out
+    columns = [list(own()) for own in table.own] or [read(0, table.rows) for read in table.read]
     for c, cells in values.items():
-        for row, value in cells.items():
-            columns[c][row] = value
+        columns[c] = _filled_values(columns[c], cells)
+    if isinstance(whole, Mapping):
+        return {**whole, "rows": [list(row) for row in zip(*columns)]}
     return frame("", dict(zip(table.columns, columns)))
+
+
+def _filled_values(values: Sequence[Any], cells: Dict[int, Any]) -> List[Any]:
+    """A column's values with these cells filled."""
+    known = next((v for v in values if v is not None and v == v), None)
+    return [_like(known, cells[i]) if i in cells else v for i, v in enumerate(values)]
+
+
+def _like(known: Any, value: Any) -> Any:
+    """A filled value as its column's own are: a date, a duration (the engine's are seconds) or a decimal."""
+    if isinstance(value, str) and isinstance(known, datetime.date):
+        try:
+            made = datetime.datetime.fromisoformat(value)
+        except ValueError:
+            return value
+        return made if isinstance(known, datetime.datetime) else made.date()
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if isinstance(known, datetime.timedelta):
+            return datetime.timedelta(seconds=value)
+        if isinstance(known, decimal.Decimal):
+            scale = decimal.Decimal(1).scaleb(int(known.as_tuple().exponent))
+            return decimal.Decimal(repr(value)).quantize(scale)
+    return value
+
+
+def as_stream(x: Any) -> Any:
+    """A frame of any kind as a table that offers an Arrow stream, of whatever library there is."""
+    from ._cdata import Columns, Rows
+
+    if isinstance(x, Rows):
+        return x.columns()
+    pandas = library("pandas")
+    if pandas is not None and isinstance(x, pandas.DataFrame):
+        cells = [_pandas_values(x.iloc[:, c]) for c in range(x.shape[1])]
+        return Columns(list(zip(map(str, x.columns), cells)))
+    if hasattr(x, "__array__"):
+        return Columns([(f"c{c}", x[:, c].tolist()) for c in range(x.shape[1])])
+    if isinstance(x, Mapping):
+        return Columns([(str(n), [r[c] for r in x["rows"]]) for c, n in enumerate(x["columns"])])
+    return x
+
+
+def _pandas_values(series: Any) -> List[Any]:
+    """Python's values of a column, None where they are missing."""
+    return [None if gap else v for v, gap in zip(series.tolist(), series.isna())]
 
 
 def _filled_pandas(whole: Any, values: Dict[int, Dict[int, Any]]) -> Any:
@@ -395,6 +533,11 @@ def _filled_pandas(whole: Any, values: Dict[int, Dict[int, Any]]) -> Any:
         rows, new = list(cells), list(cells.values())
         if "datetime64" in str(column.dtype):
             new = list(pandas.to_datetime(pandas.Series(new)))
+        elif "timedelta64" in str(column.dtype):
+            new = list(pandas.to_timedelta(new, unit="s"))
+        elif str(column.dtype) == "object":
+            known = next(iter(column[column.notna()]), None)
+            new = [_like(known, v) for v in new]
         if hasattr(column.dtype, "categories"):
             by_text = {str(cell(x)): x for x in column.cat.categories}
             new = [by_text.get(str(v), v) for v in new]

@@ -12,7 +12,7 @@ from ._arrow import capsule_of
 from ._bundle import Bundle
 from ._errors import TabellaError
 from ._frames import Table, TablesBody, tables_of
-from ._resource import Target
+from ._resource import Target, target_of
 
 INTERFACE = 1  # of the library, that this file is written for
 Path = Union[str, "os.PathLike[str]"]
@@ -209,7 +209,8 @@ class Local:
 
     def _said(self, given: Dict[str, Any]) -> Dict[str, str]:
         """Options as the library takes them."""
-        given["target"] = "none" if given.get("target") is False else given.get("target")
+        target = target_of(given.get("target"))
+        given["target"] = None if target is None else target.get("column") or target.get("mode")
         given["threads"] = self.threads
         for k, v in given.items():
             if v is not None and (isinstance(v, bool) or not isinstance(v, (str, int, float))):

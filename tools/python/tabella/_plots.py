@@ -84,7 +84,7 @@ def _history(b: "Bundle", f: Dict[str, Any], wanted: Sequence[str]) -> List[Tupl
     given = b._table((b.prediction or {}).get("table"))
     if given is None or not all(isinstance(a, str) for a in addresses):
         return []
-    at = next((b._positions(t) for t in b.tables if t.id == given.id), {})
+    at: Dict[str, int] = next((b._positions(t) for t in b.tables if t.id == given.id), {})
     places = [at.get(a.split(".", 1)[1], len(given.read)) for a in addresses]
     if max(places) >= len(given.read):
         return []

@@ -64,12 +64,12 @@ class Resource:
 
 
 def target_of(target: Target) -> Optional[Mapping[str, str]]:
-    """None: the service chooses. A text: that column. False: no prediction."""
+    """None: the service chooses. A column's name, as its frame has it. False: no prediction."""
     if target is None or target is True:
         return None
     if target is False:
         return {"mode": "none"}
-    return {"column": target} if isinstance(target, str) else target
+    return target if isinstance(target, Mapping) else {"column": str(target)}
 
 
 def fields_of(

@@ -56,7 +56,7 @@ def fill(table: Any, **arguments: Any) -> Any:
     return _run(table, arguments).imputed
 
 
-def predict(train: Any, rows: Any, *, target: str, **arguments: Any) -> Any:
+def predict(train: Any, rows: Any, *, target: Any, **arguments: Any) -> Any:
     """The column `target` of new rows, learned from the rows of `train`: a data frame of a row for each of
     them under the caller's index, as the bundle's `predictions` (label and probabilities, or value and
     quantiles). `rows` has the other columns of `train` in any order; what it has of the target is not read,
@@ -65,7 +65,7 @@ def predict(train: Any, rows: Any, *, target: str, **arguments: Any) -> Any:
     known, new = tables_of(train, "table")[0], tables_of(rows, "table")[0]
     if len(known) != 1 or len(new) != 1:
         raise ValueError("predict takes one table of known rows and one of new rows")
-    first, second = known[0], new[0]
+    first, second, target = known[0], new[0], str(target)
     if first.columns.count(target) != 1:
         raise ValueError(f"the known rows have {first.columns.count(target)} columns {target}")
     lacking = [c for c in first.columns if c not in second.columns and c != target]
