@@ -15,8 +15,8 @@ static tab_status answered(tab_tx *tx, tab_call *call, const char *dataset, cons
         TAB_P(tab_p_text(call->org), tab_p_text(dataset), tab_p_text(once))));
     if (tab_rows_count(r) == 0)
         return TAB_OK;
-    *ret = tab_proto_read(call->arena, &tabella__label_reply__descriptor,
-                          tab_rows_bytes(r, 0, 0, call->arena));
+    *ret =
+        tab_proto_read(call->arena, &tabella__label_reply__descriptor, tab_rows_bytes(r, 0, 0, call->arena));
     return *ret != NULL ? TAB_OK : tab_fail(err, TAB_INTERNAL, "", "a stored answer cannot be read");
 }
 

@@ -251,9 +251,10 @@ static tab_status stage(work *w, tab_arena *a, const Tabella__Staged *g, const T
 static const char *with_outcomes(tab_arena *a, const Tabella__JobResult *r)
 {
     const Tabella__OutcomesUsed *o = r->outcomes;
-    const char *said = o == NULL ? ""
-                                 : tab_arena_printf(a, "; of outcomes %llu new rows, %llu labels",
-                                                    (unsigned long long)o->added, (unsigned long long)o->labelled);
+    const char *said = o == NULL
+                           ? ""
+                           : tab_arena_printf(a, "; of outcomes %llu new rows, %llu labels",
+                                              (unsigned long long)o->added, (unsigned long long)o->labelled);
     return said == NULL ? "" : said;
 }
 
@@ -343,7 +344,7 @@ typedef struct {
     Tabella__Endpoint *next; /* a copy, with datasets of its own */
     const Tabella__AcquireReply *pins;
     refresh_cells cells;
-    uint64_t made; /* cells of the rows that options.horizon makes */
+    uint64_t made;                   /* cells of the rows that options.horizon makes */
     Tabella__OutcomesUsed *outcomes; /* by a refresh that takes them */
 } change;
 

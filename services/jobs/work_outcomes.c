@@ -22,7 +22,8 @@ tab_status work_outcomes(work *w, tab_arena *a, const Tabella__Endpoint *e, Tabe
     if (!asked->use_outcomes || at == e->n_datasets)
         return TAB_OK;
     *ret = tab_arena_new_of(a, Tabella__OutcomesUsed, 1);
-    q.once = tab_arena_printf(a, "%s:outcomes", w->c->job_id); /* a step that is repeated labels no second time */
+    q.once =
+        tab_arena_printf(a, "%s:outcomes", w->c->job_id); /* a step that is repeated labels no second time */
     if (*ret == NULL || q.once == NULL)
         return tab_no_memory(err);
     tabella__outcomes_used__init(*ret);
@@ -53,8 +54,8 @@ tab_status outcomes_dry(jobs *self, tab_call *call, const Tabella__Endpoint *e, 
     tab_str column;
     if (outcome_rows_dataset(e, &column) != dataset)
         return TAB_OK;
-    TAB_TRY(outcome_rows_read(self->pg, call->arena, call->org, e, tab_within_ms(call->deadline, READ_MS), &rows,
-                              err));
+    TAB_TRY(outcome_rows_read(self->pg, call->arena, call->org, e, tab_within_ms(call->deadline, READ_MS),
+                              &rows, err));
     if (rows == NULL)
         return TAB_OK;
     q.snapshot = *snapshot;

@@ -77,7 +77,8 @@ static tab_cell json_cell(const tab_json *v)
     return c;
 }
 
-static tab_status read_cells(request *r, const tab_json *cells, size_t i, Tabella__OutcomeRow *o, tab_error *err)
+static tab_status read_cells(request *r, const tab_json *cells, size_t i, Tabella__OutcomeRow *o,
+                             tab_error *err)
 {
     char path[48];
     tab_out w = { 0 };
@@ -160,9 +161,10 @@ static tab_status read_table(rows_read *w, const tab_table *t, tab_error *err)
 {
     size_t receipt = column_of(t, "receipt"), outcome = column_of(t, "outcome"), at = column_of(t, "at");
     if (receipt == t->cols || outcome == t->cols)
-        return tab_fail(err, TAB_VALIDATION, "tables[0].columns",
-                        "a table of outcomes has the columns `receipt` and `outcome`, and may have `at` and those of the "
-                        "rows that were served");
+        return tab_fail(
+            err, TAB_VALIDATION, "tables[0].columns",
+            "a table of outcomes has the columns `receipt` and `outcome`, and may have `at` and those of the "
+            "rows that were served");
     const size_t apart[] = { receipt, outcome, at };
     bool others = t->cols > (at < t->cols ? 3 : 2);
     for (size_t i = 0; i < t->rows; i++) {

@@ -2,7 +2,6 @@
  * by hashes of what stands there. */
 #include "services/data-connector/store/labels.h"
 
-
 #include "services/data-connector/store/diff.h"
 
 enum { NONE = UINT32_MAX };
@@ -59,7 +58,7 @@ typedef struct {
     const tab_row_hash *hash;
     uint32_t *first, *next; /* chains of the table's rows by hash: by slot, by row */
     size_t mask;
-    bool *taken;      /* (own) */
+    bool *taken;       /* (own) */
     uint32_t *becomes; /* (own) the row whose label it gets; NONE: its own */
 } joined;
 

@@ -227,12 +227,12 @@ static tab_status put_piece(tab_tx *tx, const char *org, const char *snapshot, c
 static tab_status put_snapshot(tab_tx *tx, const char *org, const char *dataset, const char *id,
                                const char *sync_id, const store_size *size, tab_error *err)
 {
-    return tab_tx_query(
-        tx, NULL, err,
-        "INSERT INTO data_connector.snapshot (org, id, dataset, sync_id, rows, cols, bytes) "
-        "VALUES ($1, $2, $3, $4, $5, $6, $7)",
-        TAB_P(tab_p_text(org), tab_p_text(id), tab_p_text(dataset), tab_p_text(sync_id),
-              tab_p_int((int64_t)size->rows), tab_p_int((int64_t)size->cols), tab_p_int((int64_t)size->bytes)));
+    return tab_tx_query(tx, NULL, err,
+                        "INSERT INTO data_connector.snapshot (org, id, dataset, sync_id, rows, cols, bytes) "
+                        "VALUES ($1, $2, $3, $4, $5, $6, $7)",
+                        TAB_P(tab_p_text(org), tab_p_text(id), tab_p_text(dataset), tab_p_text(sync_id),
+                              tab_p_int((int64_t)size->rows), tab_p_int((int64_t)size->cols),
+                              tab_p_int((int64_t)size->bytes)));
 }
 
 tab_status store_snapshot_pieced(tab_tx *tx, const char *org, const char *dataset, const char *id,

@@ -79,8 +79,8 @@ static tab_status put(tab_tx *tx, const char *org, const Tabella__Endpoint *e, s
 }
 
 tab_status outcome_rows_keep(tab_tx *tx, tab_call *call, const Tabella__Endpoint *e,
-                             const Tabella__OutcomesRequest *q, const counted *const *of, size_t n, int64_t days,
-                             uint64_t *ret, tab_error *err)
+                             const Tabella__OutcomesRequest *q, const counted *const *of, size_t n,
+                             int64_t days, uint64_t *ret, tab_error *err)
 {
     Tabella__KeptOutcomes kept = TABELLA__KEPT_OUTCOMES__INIT;
     tab_str column;
@@ -114,11 +114,11 @@ tab_status outcome_rows_count(tab_tx *tx, const char *org, const Tabella__Endpoi
                               tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
-    TAB_TRY(tab_tx_query(tx, &rows, err,
-                         "SELECT coalesce(sum(rows), 0)::bigint FROM (SELECT rows FROM jobs.outcome_rows "
-                         "WHERE org = $1 AND endpoint_id = $2 AND target = $3 LIMIT $4) k",
-                         TAB_P(tab_p_text(org), tab_p_text(e->id), tab_p_str(target_of(e)),
-                               tab_p_int(OUTCOME_ROWS))));
+    TAB_TRY(tab_tx_query(
+        tx, &rows, err,
+        "SELECT coalesce(sum(rows), 0)::bigint FROM (SELECT rows FROM jobs.outcome_rows "
+        "WHERE org = $1 AND endpoint_id = $2 AND target = $3 LIMIT $4) k",
+        TAB_P(tab_p_text(org), tab_p_text(e->id), tab_p_str(target_of(e)), tab_p_int(OUTCOME_ROWS))));
     *ret = (uint64_t)tab_rows_int(rows, 0, 0);
     return TAB_OK;
 }
@@ -185,15 +185,16 @@ static tab_status add_row(reading *x, const Tabella__OutcomeRow *o, tab_error *e
 }
 
 /* The next rows from the database; false in *ret_more: there are no others. */
-static tab_status add_some(reading *x, tab_tx *tx, const char *org, const Tabella__Endpoint *e, int64_t *after,
-                           bool *ret_more, tab_error *err)
+static tab_status add_some(reading *x, tab_tx *tx, const char *org, const Tabella__Endpoint *e,
+                           int64_t *after, bool *ret_more, tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
-    TAB_TRY(tab_tx_query(tx, &rows, err,
-                         "SELECT last_row, content FROM jobs.outcome_rows WHERE org = $1 AND endpoint_id = $2 "
-                         "AND last_row > $3 AND target = $4 ORDER BY last_row LIMIT $5",
-                         TAB_P(tab_p_text(org), tab_p_text(e->id), tab_p_int(*after), tab_p_str(target_of(e)),
-                               tab_p_int(READ_AT_ONCE))));
+    TAB_TRY(
+        tab_tx_query(tx, &rows, err,
+                     "SELECT last_row, content FROM jobs.outcome_rows WHERE org = $1 AND endpoint_id = $2 "
+                     "AND last_row > $3 AND target = $4 ORDER BY last_row LIMIT $5",
+                     TAB_P(tab_p_text(org), tab_p_text(e->id), tab_p_int(*after), tab_p_str(target_of(e)),
+                           tab_p_int(READ_AT_ONCE))));
     *ret_more = tab_rows_count(rows) == READ_AT_ONCE;
     for (size_t i = 0; i < tab_rows_count(rows); i++) {
         const Tabella__KeptOutcomes *k =

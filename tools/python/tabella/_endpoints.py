@@ -245,8 +245,8 @@ class Endpoints(Resource):
         idempotency_key: Optional[str] = None,
     ) -> Endpoint:
         """Moves the endpoint onto the newest snapshots of its data; `diff` says what changed. accept_schema:
-        columns that callers send may be gone; else such a refresh fails. use_outcomes: rows that came with their
-        outcomes (`report_outcomes`) are labelled rows beside those of the source."""
+        columns that callers send may be gone; else such a refresh fails. use_outcomes: rows that came with
+        their outcomes (`report_outcomes`) are labelled rows beside those of the source."""
         body = {
             **({"accept_schema": True} if accept_schema else {}),
             **({"options": {"use_outcomes": True}} if use_outcomes else {}),

@@ -11,10 +11,10 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence
 from ._client import Tabella
 from ._errors import TabellaError
 
-ABOUT = """Tells an endpoint what became true of rows that it served with receipts, and shows how good its answers
-were: score, coverage or accuracy, beside what chance would do. FILE is CSV, an Arrow stream or file, or Parquet,
-with the columns receipt and outcome, perhaps at; further columns are the cells of the rows that were served, which
-are kept for a refresh that learns from them. The service and the key are those of TABELLA_URL and
+ABOUT = """Tells an endpoint what became true of rows that it served with receipts, and shows how good its
+answers were: score, coverage or accuracy, beside what chance would do. FILE is CSV, an Arrow stream or file,
+or Parquet, with the columns receipt and outcome, perhaps at; further columns are the cells of the rows that
+were served, which are kept for a refresh that learns from them. The service and the key are those of TABELLA_URL and
 TABELLA_API_KEY."""
 REASONS = 10  # that are shown of rows refused
 
@@ -43,7 +43,9 @@ def _rows(path: str) -> List[Dict[str, Any]]:
             import pyarrow.ipc as ipc
             import pyarrow.parquet as parquet
         except ImportError:
-            raise TabellaError("Arrow and Parquet files are read by pyarrow, which is not installed") from None
+            raise TabellaError(
+                "Arrow and Parquet files are read by pyarrow, which is not installed"
+            ) from None
         if kind == ".parquet":
             return list(parquet.read_table(path).to_pylist())
         with open(path, "rb") as f:
@@ -71,7 +73,11 @@ def _lines(said: Dict[str, Any]) -> Iterator[str]:
         right = "within 80 %" if number else "right"
         yield f"{t['task_type']}, {t['rows']} outcomes"
         yield f"  {'':24}{t['metric']:>18}{'baseline':>12}{right:>14}{'by chance':>20}"
-        for name, x in [("in all", t), *((d["day"], d) for d in days), *((s["slice"], s) for s in t["slices"])]:
+        for name, x in [
+            ("in all", t),
+            *((d["day"], d) for d in days),
+            *((s["slice"], s) for s in t["slices"]),
+        ]:
             low, high = x.get("chance_low"), x.get("chance_high")
             chance = "" if low is None or high is None else f"{100 * low:.1f} to {100 * high:.1f} %"
             held = x.get("coverage") if number else x.get("accuracy")
