@@ -98,8 +98,8 @@ tab_status work_endpoint(work *w, tab_arena *a, tab_error *err);
 tab_status work_out(work *w, tab_arena *a, const Tabella__SubmitRequest *q, const Tabella__RunReply *y,
                     tab_error *err) TAB_CHECKED;
 
-/* work_outcomes.c: where the refresh was asked to take outcomes, the snapshot that they belong to becomes one that
- * holds them. *ret: how many of which kind; NULL: it was not asked. d: the datasets of the new state. */
+/* work_outcomes.c: where the refresh was asked to take outcomes, the snapshot that they belong to becomes one
+ * that holds them. *ret: how many of which kind; NULL: it was not asked. d: the datasets of the new state. */
 tab_status work_outcomes(work *w, tab_arena *a, const Tabella__Endpoint *e, Tabella__PinnedDataset *const *d,
                          Tabella__OutcomesUsed **ret, tab_error *err) TAB_CHECKED;
 /* The same for a dry run, of the dataset with that number: into a snapshot that owner drops. */

@@ -61,7 +61,8 @@ static tab_status put(tab_tx *tx, const char *org, const Tabella__Endpoint *e, s
 {
     TAB_TRY(tab_tx_query(
         tx, NULL, err,
-        "INSERT INTO jobs.outcome_rows (org, endpoint_id, last_row, last_byte, rows, target, content, expires_at) "
+        "INSERT INTO jobs.outcome_rows "
+        "(org, endpoint_id, last_row, last_byte, rows, target, content, expires_at) "
         "SELECT $1, $2, coalesce(max(last_row), 0) + $3, coalesce(max(last_byte), 0) + $4, $3, $5, $6, "
         "now() + make_interval(days => $7::int) "
         "FROM (SELECT last_row, last_byte FROM jobs.outcome_rows WHERE org = $1 AND endpoint_id = $2 "

@@ -9,8 +9,8 @@
 /* ROWS: an endpoint keeps so many, and so many bytes of cells; the oldest go first. CELLS: bytes of a row. */
 enum { OUTCOME_ROWS = 100000, OUTCOME_ROWS_BYTES = 64 << 20, OUTCOME_CELLS = 16 << 10 };
 
-/* Keeps the cells of those that count now, of what the endpoint predicts now, for so many days; an audit event
- * says how many (*ret). Under the endpoint's row. */
+/* Keeps the cells of those that count now, of what the endpoint predicts now, for so many days; an audit
+ * event says how many (*ret). Under the endpoint's row. */
 tab_status outcome_rows_keep(tab_tx *tx, tab_call *call, const Tabella__Endpoint *e,
                              const Tabella__OutcomesRequest *q, const counted *const *of, size_t n,
                              int64_t days, uint64_t *ret, tab_error *err) TAB_CHECKED;
