@@ -1,7 +1,7 @@
 // What changes an endpoint: its name, what it predicts, its data, its base, its prompts, its end.
-import { html, useState, Dialog, Problem, StepsAhead, Waiting, useAction, useLoad } from "./ui.js";
+import { html, useEffect, useState, Dialog, Problem, StepsAhead, Waiting, useAction, useLoad } from "./ui.js";
 import { api, get, may, newKey, p, post } from "./api.js";
-import { columnNames, stepsOf } from "./format.js";
+import { columnNames, plural, stepsOf } from "./format.js";
 import { Cost, useCost } from "./cost.js";
 
 export function Upgrade({ e, open, close, done }) {
@@ -29,14 +29,21 @@ export function Remove({ e, open, close }) {
 
 export function Refresh({ e, open, close, done }) {
     const url = p`/v2/endpoints/${e.id}/refresh`;
-    const cost = useCost(url, open ? {} : null, [], [open, e.data_revision]);
+    const [takes, setTakes] = useState(false), [kept, setKept] = useState(0);
+    useEffect(() => {
+        setTakes(false);
+        if (open) get(p`/v2/endpoints/${e.id}/outcomes`).then((o) => setKept(o.kept), () => setKept(0));
+    }, [open, e.id]);
+    const asked = takes ? { options: { use_outcomes: true } } : undefined;
+    const cost = useCost(url, open ? asked || {} : null, [], [open, e.data_revision, takes]);
     const [act, busy, error] = useAction(async () => {
-        const job = await post(url, undefined, { key: newKey() });
+        const job = await post(url, asked, { key: newKey() });
         close();
         done(job);
     });
     return html`<${Dialog} title="Refresh" open=${open} close=${close} onSubmit=${act} action="Refresh" busy=${busy} error=${error}>
         <p class="soft">The newest snapshots of its datasets are pinned and scored. It goes on serving meanwhile.</p>
+        ${kept > 0 && html`<label class="row"><input type="checkbox" name="use_outcomes" checked=${takes} onChange=${(x) => setTakes(x.target.checked)} /> Learn from ${plural(kept, "outcome")} that came with their rows, too</label>`}
         <${Cost} of=${cost} />
     <//>`;
 }

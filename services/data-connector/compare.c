@@ -125,7 +125,7 @@ tab_status data_snapshots(void *arg, tab_call *call, tab_error *err)
     TAB_TRY(snapshot_of(tx, call, q->id, "", "id", &now, err));
     TAB_TRY(tab_tx_query(
         tx, &r, err,
-        "SELECT id, created, rows, cols, bytes, kept, "
+        "SELECT id, created, rows, cols, bytes, kept, outcomes, "
         "(SELECT count(*) FROM data_connector.snapshot WHERE org = $1 AND dataset = $2) "
         "FROM data_connector.snapshot "
         "WHERE org = $1 AND dataset = $2 AND ($3 = 0 OR created < "
@@ -146,7 +146,8 @@ tab_status data_snapshots(void *arg, tab_call *call, tab_error *err)
         e->bytes = (uint64_t)tab_rows_int(r, i, 4);
         e->kept = tab_rows_bool(r, i, 5);
         e->current = strcmp(e->id, now.id) == 0;
-        out->total = (uint64_t)tab_rows_int(r, i, 6);
+        e->outcomes = tab_rows_bool(r, i, 6);
+        out->total = (uint64_t)tab_rows_int(r, i, 7);
         out->snapshots[out->n_snapshots++] = e;
     }
     if (out->snapshots == NULL)
@@ -156,14 +157,14 @@ tab_status data_snapshots(void *arg, tab_call *call, tab_error *err)
 
 /* ---- row by row ------------------------------------------------------------------------------ */
 
-/* The snapshot before this one, of the same dataset. */
+/* The state of its source before this snapshot, of the same dataset. */
 static tab_status before(tab_tx *tx, tab_call *call, const store_snapshot *s, store_snapshot *ret,
                          tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
     TAB_TRY(tab_tx_query(tx, &r, err,
                          "SELECT id FROM data_connector.snapshot "
-                         "WHERE org = $1 AND dataset = $2 AND created < (SELECT created "
+                         "WHERE org = $1 AND dataset = $2 AND NOT outcomes AND created < (SELECT created "
                          "FROM data_connector.snapshot WHERE org = $1 AND id = $3) "
                          "ORDER BY created DESC LIMIT 1",
                          TAB_P(tab_p_text(call->org), tab_p_text(s->dataset), tab_p_text(s->id))));

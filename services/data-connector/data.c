@@ -500,6 +500,7 @@ const tab_rpc_method data_methods[] = {
     METHOD("Sync", sync_request, sync_reply, data_sync),
     METHOD("Reseal", reseal_request, reseal_reply, data_reseal),
     METHOD("Diff", diff_request, diff_reply, data_diff),
+    METHOD("Label", label_request, label_reply, data_label),
     METHOD("Snapshots", snapshots_request, snapshots_reply, data_snapshots),
     METHOD("Compare", compare_request, compare_reply, data_compare),
     METHOD("Profile", profile_request, profile_reply, data_profile),

@@ -47,6 +47,7 @@ tab_status data_load(void *self, tab_call *call, tab_error *err);
 /* Drops a job's uploads. */
 tab_status data_upload_owned(tab_tx *tx, const char *org, const char *owner, tab_error *err) TAB_CHECKED;
 tab_status data_write(void *self, tab_call *call, tab_error *err); /* write.c */
+tab_status data_label(void *self, tab_call *call, tab_error *err); /* label.c */
 
 /* What a connection's credentials are sealed with: its place. */
 char *data_seal_context(tab_arena *a, const char *org, const char *id);

@@ -102,19 +102,23 @@ static tab_status newest(jobs *self, tab_call *call, const Tabella__PinnedDatase
 }
 
 /* source: becomes the table as the refresh would pin it. */
-static tab_status add_dataset(jobs *self, tab_call *call, const Tabella__PinnedDataset *d, char *owner,
+static tab_status add_dataset(jobs *self, tab_call *call, const Tabella__Endpoint *e, size_t i,
                               Tabella__TableSource *source, refresh_cells *c, Tabella__RefreshCost *cost,
                               tab_error *err)
 {
     Tabella__DiffRequest q = TABELLA__DIFF_REQUEST__INIT;
+    const Tabella__RefreshRequest *asked = call->in;
+    const Tabella__PinnedDataset *d = e->datasets[i];
     const Tabella__Resolved *r = NULL;
     const void *msg = NULL;
-    TAB_TRY(newest(self, call, d, owner, &r, err));
+    TAB_TRY(newest(self, call, d, asked->job_id, &r, err));
     source->id = d->table_id;
     source->dataset = d->dataset;
     source->snapshot = r->snapshot;
+    if (asked->use_outcomes)
+        TAB_TRY(outcomes_dry(self, call, e, i, asked->job_id, &source->snapshot, err));
     q.from = d->snapshot;
-    q.to = r->snapshot;
+    q.to = source->snapshot;
     TAB_TRY(ask_data(self, call, "Diff", &q.base, &tabella__diff_reply__descriptor, DIFF_MS, &msg, err));
     const Tabella__DiffReply *y = msg;
     if (y->diff != NULL)
@@ -181,7 +185,7 @@ tab_status jobs_refresh_cost(void *arg, tab_call *call, tab_error *err)
     for (size_t i = 0; s == TAB_OK && i < e->n_datasets; i++) {
         tabella__table_source__init(&source[i]);
         list[i] = &source[i];
-        s = add_dataset(self, call, e->datasets[i], q->job_id, list[i], &cells, y, err);
+        s = add_dataset(self, call, e, i, list[i], &cells, y, err);
     }
     if (s == TAB_OK)
         s = add_horizon(self, call, e, list, &cells, err);

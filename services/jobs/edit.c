@@ -47,6 +47,15 @@ static bool same_options(const Tabella__RunOptions *a, const Tabella__RunOptions
             memcmp(a->target_column.data, b->target_column.data, a->target_column.len) == 0);
 }
 
+/* Whether two states of an endpoint predict the same column as the same kind of thing. */
+static bool same_target(const Tabella__HeldOut *a, const Tabella__HeldOut *b)
+{
+    if (a == NULL || b == NULL || a->target == NULL || b->target == NULL)
+        return a == b;
+    const ProtobufCBinaryData *x = &a->target->address, *y = &b->target->address;
+    return strcmp(a->task, b->task) == 0 && x->len == y->len && memcmp(x->data, y->data, x->len) == 0;
+}
+
 static tab_status evaluate(jobs *self, tab_call *call, const Tabella__Endpoint *e,
                            const Tabella__RunOptions *o, const Tabella__EvaluateReply **ret, tab_error *err)
 {
@@ -173,8 +182,10 @@ static tab_status apply(edit *x, tab_call *call, tab_tx *tx, Tabella__Endpoint *
         if (now->options == NULL)
             return tab_no_memory(err);
         *now->options = x->options;
-        now->held_out = x->y->held_out;
         now->config_revision++;
+        if (!same_target(now->held_out, x->y->held_out))
+            now->target_revision = now->config_revision;
+        now->held_out = x->y->held_out;
         tab_id_new(x->output, "job_");
         TAB_TRY(jobs_output_put(tx, call->org, x->output, x->y->bundle, NULL, err));
     } else if (q->set_prompts) {

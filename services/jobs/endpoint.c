@@ -366,6 +366,9 @@ tab_status endpoint_delete(tab_tx *tx, const tab_call *call, const Tabella__Endp
         s = tab_tx_query(tx, NULL, err, "DELETE FROM jobs.outcome_day WHERE org = $1 AND endpoint_id = $2",
                          TAB_P(tab_p_text(org), tab_p_text(e->id)));
     if (s == TAB_OK)
+        s = tab_tx_query(tx, NULL, err, "DELETE FROM jobs.outcome_rows WHERE org = $1 AND endpoint_id = $2",
+                         TAB_P(tab_p_text(org), tab_p_text(e->id)));
+    if (s == TAB_OK)
         s = tab_tx_query(tx, NULL, err, "DELETE FROM jobs.calibration WHERE org = $1 AND endpoint_id = $2",
                          TAB_P(tab_p_text(org), tab_p_text(e->id)));
     if (s == TAB_OK)

@@ -14,7 +14,7 @@ typedef struct {
     TAB_COMMON_CONFIG;
     TAB_RUN_KEY_CONFIG;
     TAB_REDIS_CONFIG;
-    int64_t workers, window_s, give_up_s, outcome_days;
+    int64_t workers, window_s, give_up_s, outcome_days, outcome_row_days;
 } config;
 
 static const tab_option options[] = {
@@ -28,6 +28,8 @@ static const tab_option options[] = {
                "age in seconds at which a job fails while servers that it needs are away"),
     TAB_OPTION(config, outcome_days, INT, "TAB_OUTCOME_DAYS", "90",
                "days from a receipt to the last moment at which its outcome counts, 1 to 1000"),
+    TAB_OPTION(config, outcome_row_days, INT, "TAB_OUTCOME_ROW_DAYS", "365",
+               "days for which cells that came with an outcome are kept for a refresh, 0 to 3650"),
     TAB_OPTIONS_END,
 };
 
@@ -60,7 +62,10 @@ int main(int argc, char **argv)
                    .give_up_s = cfg.give_up_s,
                    .outcome_days = cfg.outcome_days < 1      ? 1
                                    : cfg.outcome_days > 1000 ? 1000
-                                                             : cfg.outcome_days };
+                                                             : cfg.outcome_days,
+                   .outcome_row_days = cfg.outcome_row_days < 0      ? 0
+                                       : cfg.outcome_row_days > 3650 ? 3650
+                                                                     : cfg.outcome_row_days };
     if (!tab_run_keys_read(cfg.run_key, cfg.run_seal, &self.run_keys))
         return EXIT_FAILURE;
     static const tab_event_route routes[] = {
@@ -75,7 +80,7 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
     self.relay = relay;
     jobs_figures_start();
-    static tab_schema schema = { .schema = "jobs", .least = 12 };
+    static tab_schema schema = { .schema = "jobs", .least = 13 };
     tab_daemon_watch(health, rpc, pg, &schema);
     static const char *const slow[] = { "EditEndpoint", "RefreshCost", NULL }; /* they wait for others */
     tab_rpc_heavy(rpc, cfg.threads, slow);

@@ -114,6 +114,9 @@ static tab_sweep sweeps[] = {
     { .name = "outcomes of receipts too old to be taken",
       .sql = TAB_SWEEP_DELETE("jobs.outcome", "expires_at", "now()"),
       .most = 5000 },
+    { .name = "rows of outcomes",
+      .sql = TAB_SWEEP_DELETE("jobs.outcome_rows", "expires_at", "now()"),
+      .most = 50 },
     { .name = "counts of jobs", .batch = fold, .most = 1000 },
 };
 enum { SWEEPS = sizeof sweeps / sizeof *sweeps };
@@ -126,6 +129,7 @@ static const char *const DUE[] = {
     PAST("output"),
     PAST("piece"),
     PAST("outcome"),
+    PAST("outcome_rows"),
     "EXISTS (SELECT FROM jobs.tally WHERE NOT folded)",
 };
 _Static_assert(sizeof DUE / sizeof *DUE == SWEEPS, "each sweep says when there is anything to take");

@@ -35,7 +35,8 @@ typedef struct {
     tab_relay *relay;
     tab_run_keys run_keys; /* seal a run's bundle */
     int64_t workers, window_s, give_up_s;
-    int64_t outcome_days; /* for so long a receipt is taken */
+    int64_t outcome_days;     /* for so long a receipt is taken, */
+    int64_t outcome_row_days; /* and the cells of a row are kept that came with its outcome */
 
     pthread_mutex_t take; /* held by the worker that asks or waits for the next job */
     pthread_cond_t wake;
@@ -105,6 +106,14 @@ tab_status work_output(work *w, tab_tx *tx, const Tabella__Bundle *b, bool in_pi
 /* work_out.c: writes what a run found to options.out. VALIDATION: it cannot be. */
 tab_status work_out(work *w, tab_arena *a, const Tabella__SubmitRequest *q, const Tabella__RunReply *y,
                     tab_error *err) TAB_CHECKED;
+
+/* work_outcomes.c: where the refresh was asked to take outcomes, the snapshot that they belong to becomes one
+ * that holds them. *ret: how many of which kind; NULL: it was not asked. d: the datasets of the new state. */
+tab_status work_outcomes(work *w, tab_arena *a, const Tabella__Endpoint *e, Tabella__PinnedDataset *const *d,
+                         Tabella__OutcomesUsed **ret, tab_error *err) TAB_CHECKED;
+/* The same for a dry run, of the dataset with that number: into a snapshot that owner drops. */
+tab_status outcomes_dry(jobs *self, tab_call *call, const Tabella__Endpoint *e, size_t dataset, char *owner,
+                        char **snapshot, tab_error *err) TAB_CHECKED;
 
 /* cost.c: what a refresh bills, line by line: rows that were added or changed, and those that were not. */
 typedef struct {

@@ -1,5 +1,6 @@
 /* create, refresh and upgrade of an endpoint. Each step may be repeated by another worker under the job's id:
  *
+ *   outcomes    data-connector Label, of a refresh that takes them: a snapshot with them
  *   pins        data-connector Acquire: the snapshots of the old state and of the new one
  *   pass        inference Evaluate: bundle and held-out report
  *   stage       what is left to do is written into the job's row; from here the job ends `done`, cancel is
@@ -249,6 +250,17 @@ static tab_status stage(work *w, tab_arena *a, const Tabella__Staged *g, const T
     return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
 }
 
+/* What the log adds of outcomes that a refresh took. */
+static const char *with_outcomes(tab_arena *a, const Tabella__JobResult *r)
+{
+    const Tabella__OutcomesUsed *o = r->outcomes;
+    const char *said = o == NULL
+                           ? ""
+                           : tab_arena_printf(a, "; of outcomes %llu new rows, %llu labels",
+                                              (unsigned long long)o->added, (unsigned long long)o->labelled);
+    return said == NULL ? "" : said;
+}
+
 /* Everything that the report's content hash covers is in `g`; the same again mints the same report. */
 static tab_status end(work *w, tab_arena *a, Tabella__Staged *g, tab_error *err)
 {
@@ -290,8 +302,8 @@ static tab_status end(work *w, tab_arena *a, Tabella__Staged *g, tab_error *err)
     if ((s = jobs_finish(tx, c, &done, err)) == TAB_OK &&
         (s = endpoint_put(tx, a, c->org, &next, c->job_id, err)) == TAB_OK &&
         (s = jobs_bill(tx, c, g->done, err)) == TAB_OK &&
-        (s = endpoint_log(tx, c->org, c->endpoint_id, event, c->job_id, c->key_id, err, "report %s",
-                          minted->name)) == TAB_OK &&
+        (s = endpoint_log(tx, c->org, c->endpoint_id, event, c->job_id, c->key_id, err, "report %s%s",
+                          minted->name, with_outcomes(a, g->result))) == TAB_OK &&
         (s = tab_tx_query(tx, NULL, err, "INSERT INTO jobs.chore (org, kind, owner) VALUES ($1, 'pins', $2)",
                           TAB_P(tab_p_text(c->org), tab_p_text(c->endpoint_id)))) == TAB_OK)
         s = tab_tx_commit(&tx, err);
@@ -335,7 +347,8 @@ typedef struct {
     Tabella__Endpoint *next; /* a copy, with datasets of its own */
     const Tabella__AcquireReply *pins;
     refresh_cells cells;
-    uint64_t made; /* cells of the rows that options.horizon makes */
+    uint64_t made;                   /* cells of the rows that options.horizon makes */
+    Tabella__OutcomesUsed *outcomes; /* by a refresh that takes them */
 } change;
 
 static tab_status read_endpoint(work *w, tab_arena *a, change *x, tab_error *err)
@@ -377,6 +390,8 @@ static tab_status pin_data(work *w, tab_arena *a, change *x, tab_error *err)
     for (size_t i = 0; x->refresh && i < e->n_datasets; i++) {
         TAB_TRY(newest(w, a, i, d[i], err));
     }
+    if (x->refresh)
+        TAB_TRY(work_outcomes(w, a, e, d, &x->outcomes, err));
     TAB_TRY(pin(w, a, e, d, next->n_datasets, &x->pins, err));
     if (x->refresh) {
         next->diff = NEW(a, Tabella__Diff, tabella__diff__init);
@@ -503,6 +518,7 @@ static tab_status conclude(const work *w, tab_arena *a, const change *x, Tabella
         r->snapshot = next->snapshot;
         r->previous_snapshot = x->now->snapshot;
         r->diff = next->diff;
+        r->outcomes = x->outcomes;
         refresh_bill(&x->cells, bill_line, &(bill_of){ g->done, a });
     } else if (x->upgrade) {
         TAB_TRY(compare(a, x, g, err));

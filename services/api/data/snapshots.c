@@ -49,6 +49,7 @@ static void snapshot_entry(request *r, const void *reply, size_t i)
     uint_member(o, "size_bytes", e->bytes);
     bool_member(o, "kept", e->kept);
     bool_member(o, "current", e->current);
+    bool_member(o, "outcomes", e->outcomes);
     tab_out_close(o, '}');
 }
 

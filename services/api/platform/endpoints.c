@@ -478,8 +478,42 @@ tab_status endpoint_may_pass(request *r, const Tabella__Endpoint **ret, tab_erro
     return e->job_id[0] != 0 ? TAB_OK : cells_debit(r, e->pinned_cells, false, err);
 }
 
+/* Outcomes label a column's cells: where none is predicted they cannot be rows of the data. */
+static tab_status may_use_outcomes(const Tabella__Endpoint *e, bool asked, tab_error *err)
+{
+    bool none = e->held_out == NULL || e->held_out->target == NULL;
+    return asked && none ? tab_fail(err, TAB_VALIDATION, "options.use_outcomes",
+                                    "the endpoint predicts no column; outcomes cannot be used")
+                         : TAB_OK;
+}
+
+static tab_status yes_or_no(const tab_json *v, const char *param, bool *ret, tab_error *err)
+{
+    *ret = v != NULL && v->yes;
+    return v == NULL || v->kind == TAB_JSON_BOOL
+               ? TAB_OK
+               : tab_fail(err, TAB_VALIDATION, param, "`%s` must be true or false", param);
+}
+
+static tab_status read_refresh(const tab_json *root, Tabella__RefreshRequest *q, tab_error *err)
+{
+    static const tab_str known[] = { { "use_outcomes", 12 } };
+    const tab_json *options = tab_json_get(root, "options");
+    bool accept, use;
+    TAB_TRY(yes_or_no(tab_json_get(root, "accept_schema"), "accept_schema", &accept, err));
+    if (options != NULL && options->kind != TAB_JSON_OBJECT)
+        return tab_fail(err, TAB_VALIDATION, "options", "`options` must be an object");
+    for (const tab_json *v = options == NULL ? NULL : options->first; v != NULL; v = v->next)
+        if (!tab_str_eq(v->key, known[0]))
+            return unknown_field(v->key, "options", known, 1, err);
+    TAB_TRY(yes_or_no(tab_json_get(options, "use_outcomes"), "options.use_outcomes", &use, err));
+    q->accept_schema = accept;
+    q->use_outcomes = use;
+    return TAB_OK;
+}
+
 /* What its snapshots and the newest ones differ by, as jobs counts it for the bill, and in columns. */
-static tab_status refresh_dry(request *r, tab_error *err)
+static tab_status refresh_dry(request *r, bool use_outcomes, tab_error *err)
 {
     Tabella__RefreshRequest q = TABELLA__REFRESH_REQUEST__INIT;
     const Tabella__RefreshCost *y = NULL;
@@ -487,6 +521,8 @@ static tab_status refresh_dry(request *r, tab_error *err)
     cost c = { 0 };
     TAB_TRY(endpoint_of(r, &e, err));
     TAB_TRY(endpoint_live(e, err));
+    TAB_TRY(may_use_outcomes(e, use_outcomes, err));
+    q.use_outcomes = use_outcomes;
     q.id_or_name = e->id;
     q.job_id = tab_arena_printf(r->arena, "job_%s", r->seed);
     TAB_TRY(call(r, "jobs", "RefreshCost", &q.base, &tabella__refresh_cost__descriptor, &y, err));
@@ -538,16 +574,15 @@ tab_status post_endpoint_refresh(request *r, tab_error *err)
     const Tabella__Endpoint *e;
     tab_body b;
     tab_status s = body_read(r, &b, err);
-    const tab_json *accept = s == TAB_OK ? tab_json_get(b.root, "accept_schema") : NULL;
-    if (accept != NULL && accept->kind != TAB_JSON_BOOL)
-        return tab_fail(err, TAB_VALIDATION, "accept_schema", "`accept_schema` must be true or false");
-    q.accept_schema = accept != NULL && accept->yes;
+    if (s == TAB_OK)
+        s = read_refresh(b.root, &q, err);
     if (s == TAB_OK && r->dry_run)
-        return refresh_dry(r, err);
+        return refresh_dry(r, q.use_outcomes, err);
     if (s == TAB_OK)
         s = idempotency_begin(r, err);
     if (s != TAB_OK || r->replayed || (s = endpoint_may_pass(r, &e, err)) != TAB_OK)
         return s;
+    TAB_TRY(may_use_outcomes(e, q.use_outcomes, err));
     q.id_or_name = e->id;
     q.job_id = tab_arena_printf(r->arena, "job_%s", r->seed);
     q.key_id = r->who.key;

@@ -311,6 +311,7 @@ tab_status get_outcomes(request *r, tab_error *err)
     text_member(o, "id", e->id);
     tab_out_key(o, "held_out");
     held_out_json(o, e->held_out, e->data_snapshot, e->data_version_us, e->report_id, true);
+    uint_member(o, "kept", y->kept);
     open_member(o, "total", '[');
     for (size_t i = 0; i < y->n_total; i++)
         entry(o, y->total[i], false);

@@ -1,5 +1,5 @@
-/* POST /v2/endpoints/:id/outcomes: what became true of rows that were served, as a list, a table or a
- * file. */
+/* POST /v2/endpoints/:id/outcomes: what became true of rows that were served, as a list, a table or a file;
+ * and, where they are told, the cells of those rows, for a refresh that takes them. */
 #include <stdio.h>
 
 #include "common/security/receipt.h"
@@ -20,6 +20,17 @@ typedef struct {
     Tabella__OutcomeRow **row;
     size_t n;
 } rows_read;
+
+/* What was written of a row's cells, as o's. */
+static tab_status take_cells(request *r, tab_out *w, Tabella__OutcomeRow *o, tab_error *err)
+{
+    tab_str text = w->failed ? (tab_str){ NULL, 0 } : tab_arena_copy(r->arena, tab_out_text(w));
+    tab_out_free(w);
+    if (text.p == NULL)
+        return tab_no_memory(err);
+    o->cells = (ProtobufCBinaryData){ text.n, (uint8_t *)(uintptr_t)text.p };
+    return TAB_OK;
+}
 
 /* The outcome's row: a receipt that is no text is an empty one, which is refused by its row. */
 static Tabella__OutcomeRow *add_row(rows_read *w, tab_str receipt, tab_cell outcome)
@@ -67,6 +78,38 @@ static tab_cell json_cell(const tab_json *v)
     return c;
 }
 
+static tab_status read_cells(request *r, const tab_json *cells, size_t i, Tabella__OutcomeRow *o,
+                             tab_error *err)
+{
+    char path[48];
+    tab_out w = { 0 };
+    snprintf(path, sizeof path, "rows[%zu].cells", i);
+    if (cells == NULL || cells->kind == TAB_JSON_NULL)
+        return TAB_OK;
+    bool good = cells->kind == TAB_JSON_OBJECT;
+    for (const tab_json *v = cells->first; good && v != NULL; v = v->next)
+        good = v->kind != TAB_JSON_ARRAY && v->kind != TAB_JSON_OBJECT;
+    if (!good)
+        return tab_fail(
+            err, TAB_VALIDATION, path,
+            "`cells` must be an object: for each column of the row that was served a number, a text, "
+            "true, false or null");
+    tab_out_open(&w, '{');
+    for (const tab_json *v = cells->first; v != NULL; v = v->next) {
+        tab_out_key_str(&w, v->key);
+        if (v->kind == TAB_JSON_NUMBER)
+            tab_out_raw(&w, v->text);
+        else if (v->kind == TAB_JSON_STRING)
+            tab_out_str(&w, v->text);
+        else if (v->kind == TAB_JSON_BOOL)
+            tab_out_bool(&w, v->yes);
+        else
+            tab_out_null(&w);
+    }
+    tab_out_close(&w, '}');
+    return take_cells(r, &w, o, err);
+}
+
 static tab_status read_json(rows_read *w, const tab_json *rows, tab_error *err)
 {
     size_t i = 0;
@@ -88,6 +131,7 @@ static tab_status read_json(rows_read *w, const tab_json *rows, tab_error *err)
         if (at != NULL && at->kind != TAB_JSON_NULL &&
             (at->kind != TAB_JSON_STRING || !tab_time_parse(at->text, &o->at_us)))
             return bad_time(i, err);
+        TAB_TRY(read_cells(w->r, tab_json_get(m, "cells"), i, o, err));
     }
     return TAB_OK;
 }
@@ -101,13 +145,32 @@ static size_t column_of(const tab_table *t, const char *name)
     return c;
 }
 
+/* The row's other columns. */
+static tab_status table_cells(request *r, const tab_table *t, size_t i, const size_t apart[3],
+                              Tabella__OutcomeRow *o, tab_error *err)
+{
+    tab_out w = { 0 };
+    tab_out_open(&w, '{');
+    for (size_t c = 0; c < t->cols; c++) {
+        if (c == apart[0] || c == apart[1] || c == apart[2])
+            continue;
+        tab_out_key_str(&w, tab_column_address(r->arena, t, c));
+        tab_out_cell(&w, &t->col[c], i);
+    }
+    tab_out_close(&w, '}');
+    return take_cells(r, &w, o, err);
+}
+
 static tab_status read_table(rows_read *w, const tab_table *t, tab_error *err)
 {
     size_t receipt = column_of(t, "receipt"), outcome = column_of(t, "outcome"), at = column_of(t, "at");
     if (receipt == t->cols || outcome == t->cols)
         return tab_fail(
             err, TAB_VALIDATION, "tables[0].columns",
-            "a table of outcomes must have the columns `receipt` and `outcome`, and can have `at`");
+            "a table of outcomes must have the columns `receipt` and `outcome`, and can have `at` and those of the "
+            "rows that were served");
+    const size_t apart[] = { receipt, outcome, at };
+    bool others = t->cols > (at < t->cols ? 3 : 2);
     for (size_t i = 0; i < t->rows; i++) {
         tab_cell r = tab_cell_at(&t->col[receipt], i);
         tab_cell when = at < t->cols ? tab_cell_at(&t->col[at], i) : (tab_cell){ .kind = TAB_CELL_NULL };
@@ -118,6 +181,8 @@ static tab_status read_table(rows_read *w, const tab_table *t, tab_error *err)
         if (when.kind != TAB_CELL_NULL &&
             (when.kind != TAB_CELL_TEXT || !tab_time_parse(when.text, &o->at_us)))
             return bad_time(i, err);
+        if (others)
+            TAB_TRY(table_cells(w->r, t, i, apart, o, err));
     }
     return TAB_OK;
 }
@@ -154,6 +219,7 @@ tab_status post_outcomes(request *r, tab_error *err)
     tab_out_open(o, '{');
     uint_member(o, "accepted", y->accepted);
     uint_member(o, "ignored", y->ignored);
+    uint_member(o, "kept", y->kept);
     open_member(o, "refused", '[');
     for (size_t i = 0; i < y->n_refused; i++) {
         tab_out_open(o, '{');

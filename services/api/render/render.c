@@ -366,6 +366,18 @@ static void upgrade_side(tab_out *o, const char *base, const Tabella__HeldOut *h
     tab_out_close(o, '}');
 }
 
+/* Of a refresh that was asked to take them. */
+static void outcomes_used(tab_out *o, const Tabella__OutcomesUsed *x)
+{
+    if (x == NULL)
+        return;
+    open_member(o, "outcomes", '{');
+    uint_member(o, "rows_added", x->added);
+    uint_member(o, "rows_labelled", x->labelled);
+    uint_member(o, "rows_known", x->known);
+    tab_out_close(o, '}');
+}
+
 /* The result of a finished job of another kind than run and batch, whose result is a bundle. */
 static void result_json(request *r, const Tabella__Job *j)
 {
@@ -400,6 +412,7 @@ static void result_json(request *r, const Tabella__Job *j)
         text_member(o, "previous_snapshot", x->previous_snapshot);
         tab_out_key(o, "diff");
         diff_json(o, x->diff);
+        outcomes_used(o, x->outcomes);
         tab_out_key(o, "held_out");
         held_out_json(o, x->held_out, x->data_snapshot, x->data_version_us, x->report_id, true);
         text_member(o, "report", x->report);

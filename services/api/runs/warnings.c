@@ -31,7 +31,7 @@ static const struct {
       FIELDS(TAB_S("name"), TAB_S("tables"), TAB_S("data"), TAB_S("base"), TAB_S("target"), TAB_S("task"),
              TAB_S("options"), TAB_S("dry_run")) },
     { TAB_POST_SERVE, false, FIELDS(TAB_S("tables"), TAB_S("options"), TAB_S("dry_run"), TAB_S("verbose")) },
-    { TAB_POST_ENDPOINT_REFRESH, false, FIELDS(TAB_S("dry_run"), TAB_S("accept_schema")) },
+    { TAB_POST_ENDPOINT_REFRESH, false, FIELDS(TAB_S("dry_run"), TAB_S("accept_schema"), TAB_S("options")) },
     { TAB_PUT_ORGANIZATION, true,
       FIELDS(TAB_S("name"), TAB_S("emails"), TAB_S("alerts"), TAB_S("add_usage"), TAB_S("spend_cap_usd"),
              TAB_S("id"), TAB_S("plan"), TAB_S("created_at")) },

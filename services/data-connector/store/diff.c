@@ -300,6 +300,22 @@ static int by_value_and_row(const void *p, const void *q)
     return c != 0 ? c : a->row < b->row ? -1 : 1;
 }
 
+/* Adds what stands in column c to the rows' hashes: x and y of each lie `stride` words behind those of the row
+ * before. */
+static bool add_column(tab_arena *scratch, const tab_table *t, size_t c, bool as_text, tab_str name,
+                       uint64_t *one, uint64_t *x, size_t stride)
+{
+    uint64_t of = hash('c', name.p, name.n), too = hash('C', name.p, name.n);
+    if (!cells(scratch, &t->col[c], t->rows, as_text, one))
+        return false;
+    for (size_t r = 0; r < t->rows; r++)
+        if (one[r] != 0) {
+            x[r * stride] += mix(of, one[r]);
+            x[r * stride + 1] += mix(too, one[r]);
+        }
+    return true;
+}
+
 /* A row's hash: the sum over its cells that are not null of the hash of (column, value). So the order of
  * columns does not matter. */
 static bool row_values(tab_arena *a, const search *s, int side, const bool *as_text, wide **ret)
@@ -313,18 +329,26 @@ static bool row_values(tab_arena *a, const search *s, int side, const bool *as_t
     for (size_t r = 0; r < t->rows; r++)
         w[r].row = (uint32_t)r;
     for (size_t c = 0; c < t->cols; c++) {
-        tab_str name = tab_column_address(a, t, c);
-        uint64_t of = hash('c', name.p, name.n), too = hash('C', name.p, name.n);
-        if (!cells(scratch, &t->col[c], t->rows, as_text[c], one))
+        if (!add_column(scratch, t, c, as_text[c], tab_column_address(a, t, c), one, &w->x,
+                        sizeof *w / sizeof w->x))
             return false;
-        for (size_t r = 0; r < t->rows; r++)
-            if (one[r] != 0) {
-                w[r].x += mix(of, one[r]);
-                w[r].y += mix(too, one[r]);
-            }
     }
     *ret = w;
     return !tab_arena_full(a);
+}
+
+tab_row_hash *diff_row_hashes(tab_arena *a, const tab_table *t, const bool *by)
+{
+    TAB_AUTO(tab_arena) *scratch = tab_arena_new((size_t)1 << 31);
+    tab_row_hash *w = tab_arena_new_of(a, tab_row_hash, t->rows + 1);
+    uint64_t *one = scratch == NULL ? NULL : tab_arena_new_of(scratch, uint64_t, t->rows + 1);
+    if (w == NULL || one == NULL)
+        return NULL;
+    for (size_t c = 0; c < t->cols; c++)
+        if (by[c] && !add_column(scratch, t, c, kind_of(&t->col[c]) == KIND_TEXT, tab_column_address(a, t, c),
+                                 one, &w->x, sizeof *w / sizeof w->x))
+            return NULL;
+    return w;
 }
 
 /* What became of the rows: partner[BEFORE][r] is the row of the other table that row r is, or NONE; a pair

@@ -44,6 +44,14 @@ typedef struct {
 tab_status diff_rows(tab_arena *a, const tab_table *before, const tab_table *after, const tab_str *declared,
                      size_t n, row_diff *ret, row_changes *list, tab_error *err) TAB_CHECKED;
 
+/* 128 bits of what stands in a row. Rows of one table are alike where both are. */
+typedef struct {
+    uint64_t x, y;
+} tab_row_hash;
+
+/* (rows) of the columns that `by` marks; NULL: the arena is full. */
+tab_row_hash *diff_row_hashes(tab_arena *a, const tab_table *t, const bool *by) TAB_CHECKED;
+
 /* What the cells of a column are: "number", "text", "boolean", "empty". */
 const char *diff_kind(const tab_column *c, size_t rows);
 

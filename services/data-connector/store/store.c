@@ -224,35 +224,61 @@ static tab_status put_piece(tab_tx *tx, const char *org, const char *snapshot, c
     return store_piece_add(tx, org, snapshot, at, &b, err);
 }
 
+static tab_status put_snapshot(tab_tx *tx, const char *org, const char *dataset, const char *id,
+                               const char *sync_id, const store_size *size, tab_error *err)
+{
+    return tab_tx_query(tx, NULL, err,
+                        "INSERT INTO data_connector.snapshot (org, id, dataset, sync_id, rows, cols, bytes) "
+                        "VALUES ($1, $2, $3, $4, $5, $6, $7)",
+                        TAB_P(tab_p_text(org), tab_p_text(id), tab_p_text(dataset), tab_p_text(sync_id),
+                              tab_p_int((int64_t)size->rows), tab_p_int((int64_t)size->cols),
+                              tab_p_int((int64_t)size->bytes)));
+}
+
 tab_status store_snapshot_pieced(tab_tx *tx, const char *org, const char *dataset, const char *id,
                                  const char *sync_id, const store_size *size, tab_error *err)
 {
-    TAB_TRY(tab_tx_query(tx, NULL, err,
-                         "INSERT INTO data_connector.snapshot (org, id, dataset, sync_id, rows, cols, bytes) "
-                         "VALUES ($1, $2, $3, $4, $5, $6, $7)",
-                         TAB_P(tab_p_text(org), tab_p_text(id), tab_p_text(dataset), tab_p_text(sync_id),
-                               tab_p_int((int64_t)size->rows), tab_p_int((int64_t)size->cols),
-                               tab_p_int((int64_t)size->bytes))));
+    TAB_TRY(put_snapshot(tx, org, dataset, id, sync_id, size, err));
     return tab_tx_query(tx, NULL, err,
                         "UPDATE data_connector.dataset SET snapshot = $3 WHERE org = $1 AND id = $2",
                         TAB_P(tab_p_text(org), tab_p_text(dataset), tab_p_text(id)));
 }
 
-tab_status store_snapshot_add(tab_tx *tx, const char *org, const char *dataset, const char *id,
-                              const char *sync_id, const tab_table *t, const tab_run_keys *temporary,
-                              tab_error *err)
+static tab_status put_pieces(tab_tx *tx, const char *org, const char *id, const tab_table *t,
+                             const tab_run_keys *temporary, store_size *size, tab_error *err)
 {
     uint8_t key[BLOCK_KEY];
     block_range at = { 0 };
-    store_size size = { t->rows, t->cols, 0 };
+    *size = (store_size){ t->rows, t->cols, 0 };
     if (temporary != NULL)
         randombytes_buf(
             key, sizeof key); /* its blocks are shared with nothing, and tell nothing of what they hold */
     else
         TAB_TRY(store_org_key(tx, org, key, err));
     while (block_next(t, &at))
-        TAB_TRY(put_piece(tx, org, id, t, at, key, temporary, &size.bytes, err));
+        TAB_TRY(put_piece(tx, org, id, t, at, key, temporary, &size->bytes, err));
+    return TAB_OK;
+}
+
+tab_status store_snapshot_add(tab_tx *tx, const char *org, const char *dataset, const char *id,
+                              const char *sync_id, const tab_table *t, const tab_run_keys *temporary,
+                              tab_error *err)
+{
+    store_size size;
+    TAB_TRY(put_pieces(tx, org, id, t, temporary, &size, err));
     return store_snapshot_pieced(tx, org, dataset, id, sync_id, &size, err);
+}
+
+tab_status store_snapshot_beside(tab_tx *tx, const char *org, const char *dataset, const char *id,
+                                 const char *once, tab_str answer, const tab_table *t, tab_error *err)
+{
+    store_size size;
+    TAB_TRY(put_pieces(tx, org, id, t, NULL, &size, err));
+    TAB_TRY(put_snapshot(tx, org, dataset, id, once, &size, err));
+    return tab_tx_query(
+        tx, NULL, err,
+        "UPDATE data_connector.snapshot SET diff = $3, outcomes = true WHERE org = $1 AND id = $2",
+        TAB_P(tab_p_text(org), tab_p_text(id), tab_p_bytes(answer)));
 }
 
 /* The current snapshot of a dataset: a look-up of its own, so that each of the two has its key. */

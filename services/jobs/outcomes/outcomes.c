@@ -1,7 +1,8 @@
 /* See outcomes.h. A call is one transaction under the endpoint's row:
  *
  *   receipts read, rows refused -> ids inserted, those that are new come back -> their days' sums move,
- *   what is served follows (calibration.h), and whether it still holds (watch.h)
+ *   what is served follows (calibration.h), and whether it still holds (watch.h); cells that came with them
+ *   are kept (rows.h)
  *
  * so what was counted is what is known as counted, whoever dies where, and a call that is sent again counts
  * nothing twice. Ids are forgotten when their receipts are no longer taken (store_sweep.c). */
@@ -16,6 +17,7 @@
 #include "services/jobs/endpoint.h"
 #include "services/jobs/outcomes/calibration.h"
 #include "services/jobs/outcomes/quality.h"
+#include "services/jobs/outcomes/rows.h"
 #include "services/jobs/outcomes/watch.h"
 #include "services/jobs/work.h"
 
@@ -54,6 +56,8 @@ static const char *read_row(const put *p, uint32_t i, int64_t now, int64_t oldes
     c->row = i;
     if (row->receipt[0] == 0)
         return "the receipt is missing";
+    if (row->cells.len > OUTCOME_CELLS)
+        return "the cells of the row take more than 16 KiB";
     if (!tab_receipt_read(p->e->receipt_key.data, tab_str_of(p->e->id), tab_str_of(row->receipt),
                           &c->receipt))
         return "this receipt was not issued by this endpoint, or it was altered";
@@ -237,6 +241,8 @@ tab_status outcomes_put(void *arg, tab_call *call, tab_error *err)
         TAB_TRY(count_new(&p, tx, call->org, kept_days, err));
     uint64_t moved = 0;
     if (p.n_made > 0)
+        TAB_TRY(outcome_rows_keep(tx, call, e, q, p.made, p.n_made, self->outcome_row_days, &p.y->kept, err));
+    if (p.n_made > 0)
         TAB_TRY(watch_outcomes(tx, call, e, p.made, p.n_made, err));
     if (p.n_made > 0 && e->adapt)
         TAB_TRY(calibration_move(tx, call, e, p.made, p.n_made, &moved, err));
@@ -259,6 +265,7 @@ tab_status outcomes_read(void *arg, tab_call *call, tab_error *err)
     TAB_TRY(tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));
     TAB_TRY(endpoint_get(tx, call->arena, call->org, q->id_or_name, false, &y->endpoint, err));
     y->endpoint->receipt_key = (ProtobufCBinaryData){ 0 };
+    TAB_TRY(outcome_rows_count(tx, call->org, y->endpoint, &y->kept, err));
     TAB_POINT("outcomes.read");
     /* by one statement with the endpoint: if it was deleted since, its outcomes are gone with it, not none */
     TAB_TRY(tab_tx_query(

@@ -1,5 +1,5 @@
 """`tabella` in a terminal, or `python -m tabella`: the command line, which is a function of the engine's
-library. It asks no service."""
+library and asks no service; but `tabella outcomes`, which is a call of the client."""
 
 import ctypes
 import os
@@ -8,6 +8,10 @@ import sys
 
 
 def main() -> int:
+    if sys.argv[1:2] == ["outcomes"]:
+        from ._outcomes import main as outcomes
+
+        return outcomes(sys.argv[2:])
     from ._errors import TabellaError
     from ._local import _load
 

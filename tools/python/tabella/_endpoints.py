@@ -13,6 +13,25 @@ from ._resource import Page, Resource, Target, cost_of, fields_of
 from ._types import A, Cost, Deleted, Endpoint, LogEntry
 
 
+def _missing(value: Any) -> bool:
+    return type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    return value.item() if hasattr(value, "item") else value
+
+
+def _outcome_of(row: Any) -> Dict[str, Any]:
+    """A row of the body: what is neither receipt, outcome nor time is a cell of the row that was served."""
+    if not isinstance(row, Mapping):
+        return {"receipt": _plain(row[0]), "outcome": _plain(row[1])}
+    own = {k: _plain(v) for k, v in row.items() if k in ("receipt", "outcome", "at", "cells")}
+    cells = {str(k): _plain(v) for k, v in row.items() if k not in own}
+    return {**own, **({"cells": {**cells, **own.get("cells", {})}} if cells else {})}
+
+
 class Endpoints(Resource):
     """Pinned data under a stable address, graded on rows that were held out."""
 
@@ -192,28 +211,20 @@ class Endpoints(Resource):
 
     def report_outcomes(self, id: str, rows: Any) -> Dict[str, Any]:
         """What became true of rows that were served with receipts=True, however much later: pairs of receipt
-        and outcome, dicts with receipt, outcome and perhaps at, or a data frame with these columns. Sends
-        10,000 a call; answers how many were accepted, ignored (known before) and refused, with the reason of
-        each row refused. Sending again counts nothing twice."""
+        and outcome, dicts with receipt, outcome and perhaps at, or a data frame with these columns. Further
+        members or columns are the cells of the row that was served: they are kept, and `refresh` with
+        use_outcomes=True learns from them. Sends 10,000 a call; answers how many were accepted, kept, ignored
+        (known before) and refused, with the reason of each row refused. Sending again counts nothing
+        twice."""
         if hasattr(rows, "to_dict"):
-            rows = [
-                {k: v for k, v in row.items() if not (isinstance(v, float) and v != v)}
-                for row in rows.to_dict("records")
-            ]
-        given = [
-            dict(row) if isinstance(row, Mapping) else {"receipt": row[0], "outcome": row[1]} for row in rows
-        ]
-        for row in given:
-            for key, value in row.items():
-                if hasattr(value, "isoformat"):
-                    row[key] = value.isoformat()
-                elif hasattr(value, "item"):
-                    row[key] = value.item()
-        said: Dict[str, Any] = {"accepted": 0, "ignored": 0, "refused": []}
+            rows = [{k: v for k, v in row.items() if not _missing(v)} for row in rows.to_dict("records")]
+        given = [_outcome_of(row) for row in rows]
+        said: Dict[str, Any] = {"accepted": 0, "ignored": 0, "kept": 0, "refused": []}
         for at in range(0, len(given), 10000):
             raw = self._call("POST_OUTCOMES", id, body={"rows": given[at : at + 10000]}).json
             said["accepted"] += raw["accepted"]
             said["ignored"] += raw["ignored"]
+            said["kept"] += raw.get("kept", 0)
             said["refused"] += [{**r, "row": r["row"] + at} for r in raw["refused"]]
         return said
 
@@ -228,19 +239,27 @@ class Endpoints(Resource):
         id: str,
         *,
         accept_schema: bool = False,
+        use_outcomes: bool = False,
         wait: bool = True,
         progress: bool = False,
         idempotency_key: Optional[str] = None,
     ) -> Endpoint:
         """Moves the endpoint onto the newest snapshots of its data; `diff` says what changed. accept_schema:
-        columns that callers send may be gone; else such a refresh fails."""
-        body = {"accept_schema": True} if accept_schema else None
+        columns that callers send may be gone; else such a refresh fails. use_outcomes: rows that came with
+        their outcomes (`report_outcomes`) are labelled rows beside those of the source."""
+        body = {
+            **({"accept_schema": True} if accept_schema else {}),
+            **({"options": {"use_outcomes": True}} if use_outcomes else {}),
+        } or None
         raw = self._call("POST_ENDPOINT_REFRESH", id, body=body, idempotency_key=idempotency_key).json
         return self._followed(raw, wait, progress)
 
-    def refresh_cost(self, id: str) -> Cost:
+    def refresh_cost(self, id: str, *, use_outcomes: bool = False) -> Cost:
         """What `refresh` would be billed now, and what is left. The source is read, nothing is changed."""
-        return Cost.read(self._call("POST_ENDPOINT_REFRESH", id, body={"dry_run": True}).json)
+        body: Dict[str, Any] = {"dry_run": True}
+        if use_outcomes:
+            body["options"] = {"use_outcomes": True}
+        return Cost.read(self._call("POST_ENDPOINT_REFRESH", id, body=body).json)
 
     def upgrade(
         self,

@@ -5,9 +5,8 @@
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/suspects/parts.h"
 
-static const char *const NAMES[TAB_SUSPECT_KINDS] = {
-    "format", "typo", "rule", "outlier", "range", "swapped"
-};
+static const char *const NAMES[TAB_SUSPECT_KINDS] = { "format", "typo",    "rule", "outlier",
+                                                      "range",  "swapped", "rule" };
 
 const char *tab_suspect_name(tab_suspect_kind k)
 {
@@ -65,6 +64,17 @@ tab_status tab_suspects_candidates(const tab_engine *e, const tab_profile *p, ta
     return keep(&s, s.n, ret, ret_n, err);
 }
 
+/* The cells of one row, n of them. */
+static void weigh_alternatives(tab_suspect *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        s[i].instead = 0;
+        for (size_t k = 0; s[i].alternatives > 0 && k < n; k++)
+            if (k != i && s[k].alternatives == s[i].alternatives)
+                s[i].instead += s[k].confidence / fmax(1 - s[k].confidence, 1e-9);
+    }
+}
+
 /* The surest candidate of each cell of at least `least`, in place, surest first; how many they are. A
  * suggestion that it lacks comes from the next. */
 static size_t best_of_cells(tab_suspect *s, size_t n, double least)
@@ -77,10 +87,18 @@ static size_t best_of_cells(tab_suspect *s, size_t n, double least)
         bool same = cells > 0 && s[cells - 1].row == s[i].row && s[cells - 1].column == s[i].column;
         if (same && s[cells - 1].suggestion.n == 0)
             s[cells - 1].suggestion = s[i].suggestion;
-        if (!same && s[i].confidence >= least)
+        if (!same)
             s[cells++] = s[i];
     }
-    return tab_suspects_surest(s, cells, TAB_MOST_SUSPECTS);
+    for (size_t i = 0, end = 0; i < cells; i = end) {
+        while (end < cells && s[end].row == s[i].row)
+            end++;
+        weigh_alternatives(s + i, end - i);
+    }
+    n = tab_suspects_surest(s, cells, cells);
+    while (n > 0 && !(s[n - 1].confidence >= least))
+        n--;
+    return n < TAB_MOST_SUSPECTS ? n : TAB_MOST_SUSPECTS;
 }
 
 tab_status tab_suspects_find(const tab_engine *e, const tab_profile *p, double least, tab_suspect **ret,

@@ -1,4 +1,5 @@
-/* How sure a candidate is (suspects.h): a logistic regression a kind, with the weights of weights.h. */
+/* How sure a candidate is (suspects.h): a logistic regression a kind, with the weights of weights.h. Of
+ * alternatives one at most is wrong: with odds o each, that is o / (1 + the sum of all). */
 #include <math.h>
 #include <stdlib.h>
 
@@ -10,7 +11,7 @@ static double confidence_of(const tab_suspect *c)
     double z = tab_suspect_weights[c->kind][TAB_SUSPECT_FEATURES];
     for (size_t i = 0; i < TAB_SUSPECT_FEATURES; i++)
         z += tab_suspect_weights[c->kind][i] * (double)c->f[i];
-    return 1 / (1 + exp(-z));
+    return 1 / (1 + (1 + c->instead) * exp(-z));
 }
 
 int tab_suspect_by_cell(const void *a, const void *b)

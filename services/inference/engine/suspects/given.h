@@ -60,6 +60,12 @@ size_t tab_sampled_numbers(const double *x, size_t rows, size_t n, double *ret);
  * scratch arena; NULL: it is full. */
 tab_group_sample *tab_group_samples(tab_search *s) TAB_CHECKED;
 
+/* Finds numbers that others of their row make, and where they do not (identities.c). False: memory ran out. */
+bool tab_suspects_identities(tab_search *s, const tab_numbers *u) TAB_CHECKED;
+
+/* The number with so many decimals. */
+tab_str tab_suspects_number_text(tab_arena *a, double x, int decimals);
+
 /* The model that leaves least of number k over, chosen on samples; its residuals are of all rows and live in
  * `a`. False: an arena is full. */
 bool tab_best_given(tab_search *s, tab_arena *a, const tab_numbers *u, const tab_group_sample *g, size_t k,

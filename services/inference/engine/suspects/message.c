@@ -34,6 +34,9 @@ const char *tab_suspect_reason(tab_arena *a, const tab_profile *p, const tab_sus
     case TAB_SUSPECT_RULE:
         return tab_arena_printf(a, "%u of %u rows with the same `%.*s` have another value here", s->agree,
                                 s->of, TAB_STR(other));
+    case TAB_SUSPECT_IDENTITY:
+        return tab_arena_printf(a, "in %u of %u rows it and `%.*s` come to the same as the numbers between",
+                                s->agree, s->of, TAB_STR(other));
     case TAB_SUSPECT_OUTLIER:
         return other.n > 0
                    ? tab_arena_printf(a, "far from the other rows with the same `%.*s`", TAB_STR(other))
@@ -75,7 +78,7 @@ static bool write_entries(tab_arena *a, tab_profile *const *p, const entry *x, s
         m->table[i] = x[i].table;
         m->row[i] = s->row;
         m->column[i] = s->column;
-        m->kind[i] = s->kind;
+        m->kind[i] = s->kind == TAB_SUSPECT_IDENTITY ? TAB_SUSPECT_RULE : s->kind;
         m->confidence[i] = s->confidence;
         m->reason[i] = tab_text(tab_suspect_reason(a, q, s));
         tab_builder_cell(value, tab_cell_at(&q->table->col[s->column], s->row));

@@ -75,7 +75,7 @@ static double slip_of(const tab_scale *q, const tab_residuals *m, double x, doub
     return 0;
 }
 
-static tab_str number_text(tab_arena *a, double x, int decimals)
+tab_str tab_suspects_number_text(tab_arena *a, double x, int decimals)
 {
     char buf[40];
     double unit = pow(10, decimals > 9 ? 9 : decimals);
@@ -123,9 +123,10 @@ static void measure(tab_search *s, size_t column, const tab_scale *q, const tab_
     if (v->col->type == TAB_DATETIME)
         return;
     if (slip != 0)
-        c->suggestion = number_text(s->arena, slip, v->col->decimals);
+        c->suggestion = tab_suspects_number_text(s->arena, slip, v->col->decimals);
     else if (ratio < 1e-3 && isfinite(left))
-        c->suggestion = number_text(s->arena, m->log ? x * exp(-left) : x - left, v->col->decimals);
+        c->suggestion =
+            tab_suspects_number_text(s->arena, m->log ? x * exp(-left) : x - left, v->col->decimals);
 }
 
 static bool numbers_of(tab_search *s)
@@ -140,6 +141,8 @@ static bool numbers_of(tab_search *s)
             return false;
         u.n += u.q[u.n].n >= TAB_SUSPECT_ROWS && u.q[u.n].most > u.q[u.n].least;
     }
+    if (!tab_suspects_identities(s, &u))
+        return false;
     const tab_group_sample *g = tab_group_samples(s);
     if (g == NULL)
         return false;

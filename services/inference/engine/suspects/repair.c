@@ -353,6 +353,8 @@ static void change_places(const doubted *d)
         char a[40], b[40];
         if (j == NONE || j <= i || d->partner[j] != i)
             continue;
+        if (d->c[i].kind == TAB_SUSPECT_IDENTITY && d->c[j].kind == TAB_SUSPECT_IDENTITY)
+            continue; /* one or the other is wrong, of one identity */
         d->c[i].suggestion = tab_arena_copy(d->s->arena, text_of(d->s, &d->c[j], a));
         d->c[j].suggestion = tab_arena_copy(d->s->arena, text_of(d->s, &d->c[i], b));
     }

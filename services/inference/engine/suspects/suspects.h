@@ -6,6 +6,7 @@
  *      +--> spelling.c   format, typo: values beside the column's other values
  *      +--> rules.c      rule: columns that fix others nearly always, and where they do not
  *      +--> numbers.c    range, outlier: numbers alone, and given the row's other cells (given.c)
+ *      |        +--> identities.c   rule: sums and products to the last digit
  *      +--> swapped.c    swapped: two cells that would each fit the other's column
  *      |
  *   candidates.c      they become suspects with one confidence and the likely right value
@@ -27,6 +28,7 @@ typedef enum {
     TAB_SUSPECT_OUTLIER,
     TAB_SUSPECT_RANGE,
     TAB_SUSPECT_SWAPPED,
+    TAB_SUSPECT_IDENTITY, /* told as a rule */
     TAB_SUSPECT_KINDS
 } tab_suspect_kind;
 
@@ -40,6 +42,8 @@ typedef struct {
     tab_str suggestion;            /* the likely right value; n = 0: none is known */
     uint32_t other;                /* column that speaks against it, UINT32_MAX: none */
     uint32_t agree, of;            /* rows that show what is usual, of how many */
+    uint32_t alternatives;         /* of one row those of a number are alternatives; 0: it has none */
+    double instead;                /* odds of its alternatives */
     double confidence;             /* confidence.c */
 } tab_suspect;
 
@@ -53,7 +57,7 @@ tab_status tab_suspects_find(const tab_engine *e, const tab_profile *p, double l
 tab_status tab_suspects_candidates(const tab_engine *e, const tab_profile *p, tab_suspect **ret,
                                    size_t *ret_n, tab_error *err) TAB_CHECKED;
 
-/* "format", "typo", ... */
+/* "format", "typo", ...; "identity" is a finder's own. */
 const char *tab_suspect_name(tab_suspect_kind k);
 
 /* Why the cell is doubted, a sentence for a person, in the arena. No value of another cell is told: the

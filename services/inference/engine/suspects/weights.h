@@ -16,5 +16,7 @@ static const double tab_suspect_weights[TAB_SUSPECT_KINDS][TAB_SUSPECT_FEATURES 
                             -2.524, -1.928 },
     [TAB_SUSPECT_SWAPPED] = { -0.090, -0.030, 0.001, -0.451, 0.488, 0.066, 0.000, 0.000, 0.000, 0.000, 0.000,
                               0.000, 2.846 },
+    [TAB_SUSPECT_IDENTITY] = { 8.730, -0.844, 4.052, -8.155, 7.741, -5.822, -0.553, 0.873, 1.804, 7.171,
+                               0.281, 0.777, -12.393 },
 };
 #endif

@@ -129,6 +129,66 @@ Test(suspects, what_a_cell_likely_was_is_said)
     }
 }
 
+enum { ORDERS = 600, WRONG = 20 };
+
+/* quantity, price, discount (mostly 0), net (rounded), tax, gross; every 30th row's cell of one column is
+ * `times` as much. exact false: net is a tenth more or less, as it comes. */
+static tab_suspect *suspects_of_orders(tab_arena *a, size_t column, double times, bool exact, size_t *ret_n)
+{
+    char *csv = NULL;
+    size_t n = 0;
+    FILE *f = open_memstream(&csv, &n);
+    uint32_t x = 11;
+    fputs("id,quantity,price,discount,net,tax,gross\n", f);
+    for (size_t r = 0; r < ORDERS; r++) {
+        static const double discounts[] = { 0, 0, 0, 0, 0, 0.05, 0.1, 0.25 };
+        double v[6] = { 1 + (next(&x) >> 27), 0.01 * (100 + (next(&x) >> 20)), discounts[next(&x) >> 29] };
+        double noise = exact ? 1 : 0.9 + 0.2 * (next(&x) >> 16) / 65536;
+        v[3] = round(100 * v[0] * v[1] * (1 - v[2]) * noise) / 100;
+        v[4] = round(19 * v[3]) / 100;
+        v[5] = v[3] + v[4];
+        if (r % (ORDERS / WRONG) == 7)
+            v[column - 1] *= times;
+        fprintf(f, "K-%04zu,%.0f,%.2f,%.2f,%.2f,%.2f,%.2f\n", r, v[0], v[1], v[2], v[3], v[4], v[5]);
+    }
+    fclose(f);
+    tab_suspect *s = suspects_in(a, (tab_str){ csv, n }, 0.5, ret_n);
+    free(csv);
+    return s;
+}
+
+Test(suspects, a_number_that_the_others_of_its_row_do_not_make_is_found_and_repaired)
+{
+    const struct {
+        size_t column;
+        double times;
+    } wrong[] = { { 4, 1.25 }, { 4, 0.8 }, { 6, 1.3 }, { 5, 0.7 } };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX), *b = tab_arena_new(SIZE_MAX);
+        size_t n = 0, none = 0, found = 0;
+        const tab_suspect *s = suspects_of_orders(a, wrong[i].column, wrong[i].times, true, &n);
+        (void)suspects_of_orders(b, wrong[i].column, 1, true, &none);
+        for (size_t k = 0; k < n; k++) {
+            bool right = s[k].column == wrong[i].column && s[k].row % (ORDERS / WRONG) == 7;
+            found += right;
+            cr_expect(right || s[k].row % (ORDERS / WRONG) == 7, "row %u, column %u", s[k].row, s[k].column);
+            cr_expect(!right || s[k].suggestion.n > 0, "no repair");
+        }
+        cr_expect(found >= WRONG - 2 && n <= found + 2, "column %zu: %zu found, %zu said", wrong[i].column,
+                  found, n);
+        cr_expect(none == 0, "%zu in a table without errors", none);
+    }
+}
+
+Test(suspects, numbers_that_only_go_together_are_no_rule)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX);
+    size_t n = 0;
+    const tab_suspect *s = suspects_of_orders(a, 4, 1, false, &n);
+    for (size_t i = 0; i < n; i++)
+        cr_expect(s[i].kind != TAB_SUSPECT_IDENTITY, "row %u", s[i].row);
+}
+
 Test(suspects, a_short_table_says_nothing)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX);

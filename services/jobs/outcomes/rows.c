@@ -1,0 +1,247 @@
+/* See rows.h. */
+#include "services/jobs/outcomes/rows.h"
+
+#include "common/base/proto.h"
+#include "common/json/json.h"
+#include "common/rpc/outbox.h"
+
+enum { READ_AT_ONCE = 200, COLUMNS = 2000, DEPTH = 2 };
+
+/* "table.column", or "" where it predicts none. */
+static tab_str target_of(const Tabella__Endpoint *e)
+{
+    const Tabella__ColumnRef *t = e->held_out == NULL ? NULL : e->held_out->target;
+    return t == NULL ? TAB_S("") : (tab_str){ (const char *)t->address.data, t->address.len };
+}
+
+size_t outcome_rows_dataset(const Tabella__Endpoint *e, tab_str *ret_column)
+{
+    tab_str target = target_of(e);
+    for (size_t i = 0; i < e->n_datasets; i++) {
+        tab_str id = { (const char *)e->datasets[i]->table_id.data, e->datasets[i]->table_id.len };
+        if (target.n > id.n + 1 && memcmp(target.p, id.p, id.n) == 0 && target.p[id.n] == '.') {
+            *ret_column = (tab_str){ target.p + id.n + 1, target.n - id.n - 1 };
+            return i;
+        }
+    }
+    return e->n_datasets;
+}
+
+/* ---- keeping --------------------------------------------------------------------------------- */
+
+/* An outcome that counts is of what the endpoint predicts now, and its cells are told. */
+static bool is_kept(const Tabella__Endpoint *e, const Tabella__OutcomeRow *row, const counted *c)
+{
+    return row->cells.len > 0 && c->receipt.task != TAB_RECEIPT_ANOMALY &&
+           c->receipt.config_revision >= e->target_revision;
+}
+
+static tab_status announce(tab_tx *tx, tab_call *call, const Tabella__Endpoint *e, size_t n, tab_error *err)
+{
+    char id[TAB_ID];
+    Tabella__AuditEvent a = TABELLA__AUDIT_EVENT__INIT;
+    tab_id_new(id, "evt_");
+    a.event_id = id;
+    a.org_id = (char *)(uintptr_t)call->org;
+    a.at_us = tab_now_us();
+    a.actor = (char *)(uintptr_t)call->actor;
+    a.action = (char *)(uintptr_t) "endpoint.outcomes";
+    a.subject = e->id;
+    a.request_id = (char *)(uintptr_t)call->request_id;
+    a.address = (char *)(uintptr_t)call->address;
+    a.detail = tab_arena_printf(call->arena, "%zu rows kept for a refresh", n);
+    if (a.detail == NULL)
+        return tab_no_memory(err);
+    return tab_outbox_put(tx, "jobs", id, "tabella.event.audit", call->org, &a.base, err);
+}
+
+/* Up to where rows and bytes were counted, and what is too old by that goes. */
+static tab_status put(tab_tx *tx, const char *org, const Tabella__Endpoint *e, size_t n, tab_str content,
+                      int64_t days, tab_error *err)
+{
+    TAB_TRY(tab_tx_query(
+        tx, NULL, err,
+        "INSERT INTO jobs.outcome_rows "
+        "(org, endpoint_id, last_row, last_byte, rows, target, content, expires_at) "
+        "SELECT $1, $2, coalesce(max(last_row), 0) + $3, coalesce(max(last_byte), 0) + $4, $3, $5, $6, "
+        "now() + make_interval(days => $7::int) "
+        "FROM (SELECT last_row, last_byte FROM jobs.outcome_rows WHERE org = $1 AND endpoint_id = $2 "
+        "ORDER BY last_row DESC LIMIT 1) last",
+        TAB_P(tab_p_text(org), tab_p_text(e->id), tab_p_int((int64_t)n), tab_p_int((int64_t)content.n),
+              tab_p_str(target_of(e)), tab_p_bytes(content), tab_p_int(days))));
+    return tab_tx_query(
+        tx, NULL, err,
+        "DELETE FROM jobs.outcome_rows k USING (SELECT last_row, last_byte FROM jobs.outcome_rows "
+        "WHERE org = $1 AND endpoint_id = $2 ORDER BY last_row DESC LIMIT 1) last "
+        "WHERE k.org = $1 AND k.endpoint_id = $2 AND k.last_row = ANY(ARRAY(SELECT o.last_row "
+        "FROM jobs.outcome_rows o WHERE o.org = $1 AND o.endpoint_id = $2 ORDER BY o.last_row LIMIT 1000)) "
+        "AND (k.last_row <= last.last_row - $3 OR k.last_byte <= last.last_byte - $4)",
+        TAB_P(tab_p_text(org), tab_p_text(e->id), tab_p_int(OUTCOME_ROWS), tab_p_int(OUTCOME_ROWS_BYTES)));
+}
+
+tab_status outcome_rows_keep(tab_tx *tx, tab_call *call, const Tabella__Endpoint *e,
+                             const Tabella__OutcomesRequest *q, const counted *const *of, size_t n,
+                             int64_t days, uint64_t *ret, tab_error *err)
+{
+    Tabella__KeptOutcomes kept = TABELLA__KEPT_OUTCOMES__INIT;
+    tab_str column;
+    Tabella__OutcomeRow *row = tab_arena_new_of(call->arena, Tabella__OutcomeRow, n + 1);
+    kept.rows = tab_arena_new_of(call->arena, Tabella__OutcomeRow *, n + 1);
+    if (kept.rows == NULL || row == NULL)
+        return tab_no_memory(err);
+    *ret = 0;
+    if (days == 0 || outcome_rows_dataset(e, &column) == e->n_datasets)
+        return TAB_OK;
+    for (size_t i = 0; i < n; i++)
+        if (is_kept(e, q->rows[of[i]->row], of[i])) {
+            Tabella__OutcomeRow *o = &row[kept.n_rows];
+            *o = *q->rows[of[i]->row];
+            o->receipt = (char *)protobuf_c_empty_string;
+            kept.rows[kept.n_rows++] = o;
+        }
+    if (kept.n_rows == 0)
+        return TAB_OK;
+    tab_str content = tab_proto_write(call->arena, &kept.base);
+    if (content.p == NULL)
+        return tab_no_memory(err);
+    TAB_TRY(put(tx, call->org, e, kept.n_rows, content, days, err));
+    *ret = kept.n_rows;
+    return announce(tx, call, e, kept.n_rows, err);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+tab_status outcome_rows_count(tab_tx *tx, const char *org, const Tabella__Endpoint *e, uint64_t *ret,
+                              tab_error *err)
+{
+    TAB_AUTO(tab_rows) *rows = NULL;
+    TAB_TRY(tab_tx_query(
+        tx, &rows, err,
+        "SELECT coalesce(sum(rows), 0)::bigint FROM (SELECT rows FROM jobs.outcome_rows "
+        "WHERE org = $1 AND endpoint_id = $2 AND target = $3 LIMIT $4) k",
+        TAB_P(tab_p_text(org), tab_p_text(e->id), tab_p_str(target_of(e)), tab_p_int(OUTCOME_ROWS))));
+    *ret = (uint64_t)tab_rows_int(rows, 0, 0);
+    return TAB_OK;
+}
+
+typedef struct {
+    tab_arena *a;
+    tab_builder **column; /* (cols), the outcomes first */
+    tab_str *name;
+    size_t cols, rows;
+} reading;
+
+static tab_builder *column_of(reading *x, tab_str name)
+{
+    size_t c = 1;
+    while (c < x->cols && !tab_str_eq(x->name[c], name))
+        c++;
+    if (c == x->cols && c < COLUMNS) {
+        x->name[c] = tab_arena_copy(x->a, name);
+        x->column[x->cols++] = tab_builder_new(x->a, x->name[c]);
+    }
+    return c < x->cols ? x->column[c] : NULL;
+}
+
+static void add_json(tab_builder *b, const tab_json *v)
+{
+    double number;
+    size_t n;
+    if (v->kind == TAB_JSON_BOOL)
+        tab_builder_bool(b, v->yes);
+    else if (v->kind == TAB_JSON_STRING)
+        tab_builder_text(b, v->text);
+    else if (v->kind != TAB_JSON_NUMBER)
+        tab_builder_null(b);
+    else if (tab_number_read(v->text.p, v->text.p + v->text.n, &n, &number) == TAB_NUMBER_EXACT)
+        tab_builder_number(b, number);
+    else
+        tab_builder_number_text(b, v->text);
+}
+
+static tab_status add_row(reading *x, const Tabella__OutcomeRow *o, tab_error *err)
+{
+    tab_str cells = tab_arena_copy(x->a, (tab_str){ (const char *)o->cells.data, o->cells.len });
+    const tab_json *row;
+    if (cells.p == NULL)
+        return tab_no_memory(err);
+    TAB_TRY(tab_json_read_own(x->a, cells, DEPTH, &row, err));
+    if (o->kind == 1)
+        tab_builder_bool(x->column[0], o->number != 0);
+    else if (o->kind == 2)
+        tab_builder_number(x->column[0], o->number);
+    else
+        tab_builder_text(x->column[0], (tab_str){ (const char *)o->text.data, o->text.len });
+    for (const tab_json *v = row->first; v != NULL; v = v->next) {
+        tab_builder *b = column_of(x, v->key);
+        if (b == NULL && x->cols < COLUMNS)
+            return tab_no_memory(err);
+        if (b == NULL)
+            continue;
+        tab_builder_pad(b, x->rows);
+        add_json(b, v);
+    }
+    x->rows++;
+    return TAB_OK;
+}
+
+/* The next rows from the database; false in *ret_more: there are no others. */
+static tab_status add_some(reading *x, tab_tx *tx, const char *org, const Tabella__Endpoint *e,
+                           int64_t *after, bool *ret_more, tab_error *err)
+{
+    TAB_AUTO(tab_rows) *rows = NULL;
+    TAB_TRY(
+        tab_tx_query(tx, &rows, err,
+                     "SELECT last_row, content FROM jobs.outcome_rows WHERE org = $1 AND endpoint_id = $2 "
+                     "AND last_row > $3 AND target = $4 ORDER BY last_row LIMIT $5",
+                     TAB_P(tab_p_text(org), tab_p_text(e->id), tab_p_int(*after), tab_p_str(target_of(e)),
+                           tab_p_int(READ_AT_ONCE))));
+    *ret_more = tab_rows_count(rows) == READ_AT_ONCE;
+    for (size_t i = 0; i < tab_rows_count(rows); i++) {
+        const Tabella__KeptOutcomes *k =
+            tab_proto_read(x->a, &tabella__kept_outcomes__descriptor, tab_rows_bytes(rows, i, 1, x->a));
+        if (k == NULL)
+            return tab_fail(err, TAB_INTERNAL, "", "kept outcomes cannot be read");
+        for (size_t r = 0; r < k->n_rows; r++)
+            TAB_TRY(add_row(x, k->rows[r], err));
+        *after = tab_rows_int(rows, i, 0);
+    }
+    return TAB_OK;
+}
+
+static tab_status add_all(reading *x, tab_pg *pg, const char *org, const Tabella__Endpoint *e,
+                          tab_deadline deadline, tab_error *err)
+{
+    TAB_AUTO(tab_tx) *tx = NULL;
+    int64_t after = 0;
+    TAB_TRY(tab_tx_begin(pg, org, deadline, &tx, err));
+    for (bool more = true; more;)
+        TAB_TRY(add_some(x, tx, org, e, &after, &more, err));
+    return tab_tx_commit(&tx, err);
+}
+
+tab_status outcome_rows_read(tab_pg *pg, tab_arena *a, const char *org, const Tabella__Endpoint *e,
+                             tab_deadline deadline, const tab_table **ret, tab_error *err)
+{
+    reading x = { .a = a,
+                  .column = tab_arena_new_of(a, tab_builder *, COLUMNS),
+                  .name = tab_arena_new_of(a, tab_str, COLUMNS),
+                  .cols = 1 };
+    tab_column *col = tab_arena_new_of(a, tab_column, COLUMNS);
+    tab_table *t = tab_arena_new_of(a, tab_table, 1);
+    *ret = NULL;
+    if (x.name == NULL || col == NULL || t == NULL ||
+        (x.column[0] = tab_builder_new(a, TAB_S("outcome"))) == NULL)
+        return tab_no_memory(err);
+    tab_status s = add_all(&x, pg, org, e, deadline, err);
+    for (size_t c = 0; c < x.cols; c++) {
+        tab_builder_pad(x.column[c], x.rows);
+        if (!tab_builder_finish(x.column[c], &col[c]) && s == TAB_OK)
+            s = tab_no_memory(err);
+    }
+    if (s != TAB_OK)
+        return s;
+    *t = (tab_table){ .id = TAB_S("outcomes"), .rows = x.rows, .cols = x.cols, .col = col };
+    *ret = x.rows > 0 ? t : NULL;
+    return TAB_OK;
+}

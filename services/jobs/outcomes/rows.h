@@ -1,0 +1,29 @@
+/* Rows whose outcomes are known, with their cells, for a refresh that takes them as labelled rows (decision
+ * 0515). Nothing is kept of outcomes that come without cells. */
+#ifndef TAB_JOBS_OUTCOME_ROWS_H
+#define TAB_JOBS_OUTCOME_ROWS_H
+
+#include "services/jobs/outcomes/calibration.h"
+#include "services/jobs/work.h"
+
+/* ROWS: an endpoint keeps so many, and so many bytes of cells; the oldest go first. CELLS: bytes of a row. */
+enum { OUTCOME_ROWS = 100000, OUTCOME_ROWS_BYTES = 64 << 20, OUTCOME_CELLS = 16 << 10 };
+
+/* Keeps the cells of those that count now, of what the endpoint predicts now, for so many days; an audit
+ * event says how many (*ret). Under the endpoint's row. */
+tab_status outcome_rows_keep(tab_tx *tx, tab_call *call, const Tabella__Endpoint *e,
+                             const Tabella__OutcomesRequest *q, const counted *const *of, size_t n,
+                             int64_t days, uint64_t *ret, tab_error *err) TAB_CHECKED;
+
+/* How many of what the endpoint predicts are kept. */
+tab_status outcome_rows_count(tab_tx *tx, const char *org, const Tabella__Endpoint *e, uint64_t *ret,
+                              tab_error *err) TAB_CHECKED;
+
+/* They as a table, the outcomes first, in the order in which they came; NULL: there are none. */
+tab_status outcome_rows_read(tab_pg *pg, tab_arena *a, const char *org, const Tabella__Endpoint *e,
+                             tab_deadline deadline, const tab_table **ret, tab_error *err) TAB_CHECKED;
+
+/* Which of its datasets e predicts a column of, and that column; e->n_datasets: none. */
+size_t outcome_rows_dataset(const Tabella__Endpoint *e, tab_str *ret_column);
+
+#endif
