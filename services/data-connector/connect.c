@@ -250,8 +250,7 @@ static tab_status register_connection(data_service *self, tab_call *call, const 
     TAB_TRY(
         tab_tx_query(tx, NULL, err,
                      "INSERT INTO data_connector.connection (org, id, name, source, query, row_key, "
-                     "sealed, members, dataset, sync_at, sync_good, sheet, records, writable, "
-                     "reading) "
+                     "sealed, members, dataset, sync_at, sync_good, sheet, records, writable, reading) "
                      "VALUES ($1, $2, $3, $4, $5, $6::text[], $7, $8, $9, now(), true, $10, $11, $12, $13)",
                      TAB_P(tab_p_text(call->org), tab_p_text(id), tab_p_text(name), tab_p_text(ref->text),
                            tab_p_text(q->query), tab_p_text(key), tab_p_bytes(sealed), tab_p_text(members),

@@ -51,7 +51,7 @@ def f1(found, truth):
 
 
 def area(score, truth):
-    """The area under the curve: how often of one that is true and one that is not the true one scores more."""
+    """The area under the curve: how often, of a true one and one that is not, the true one scores more."""
     ranked = sorted(zip(score, truth))
     at, below, wins = 0, 0, 0.0
     while at < len(ranked):

@@ -1,6 +1,7 @@
-"""The API reference that people read, gateway/console/reference/index.html, made of the service's OpenAPI document
-(GET /v2/openapi) and of examples.py: each route with its fields, errors and an example in curl and in Python;
-then each schema. Without a script, so that it can be searched, printed and read without signing in.
+"""The API reference that people read, gateway/console/reference/index.html, made of the service's OpenAPI
+document (GET /v2/openapi) and of examples.py: each route with its fields, errors and an example in curl and
+in Python; then each schema. Without a script, so that it can be searched, printed and read without signing
+in.
 
 `make reference` writes it; tests/suite/reference holds it to the document and runs its examples."""
 
@@ -183,7 +184,8 @@ def parameters(operation):
     if not rows:
         return ""
     return (
-        '<h4>Parameters</h4>\n<div class="scroll" tabindex="0" role="region" aria-label="Parameters"><table><thead><tr><th scope="col">Name</th>'
+        '<h4>Parameters</h4>\n<div class="scroll" tabindex="0" role="region" aria-label="Parameters"><table>'
+        '<thead><tr><th scope="col">Name</th>'
         '<th scope="col">Where</th><th scope="col">Value</th><th scope="col">What</th></tr></thead><tbody>\n'
         + "\n".join(rows)
         + "\n</tbody></table></div>"

@@ -404,16 +404,18 @@ Test(files, hostile_xml)
     expect_sheet_refused(deep, "nested deeper");
 }
 
-/* Excel names what is merged behind the rows, OpenDocument at the cell; a title over columns is none of it. */
+/* Excel names what is merged behind the rows, OpenDocument at the cell; a title over columns is none. */
 Test(files, a_cell_merged_over_rows_counts_for_each)
 {
-    static const char excel[] = "<worksheet><sheetData>" ROW(TEXT("Report"))
-        ROW(TEXT("Region") TEXT("City") TEXT("Sales")) ROW(TEXT("North") TEXT("Kiel") N(
-            "1")) "<row><c r='B4' t='str'><v>Ulm</v></c><c r='C4'><v>2</v>"
-                  "</c></row>" ROW(TEXT("South") TEXT("Bonn") N(
-                      "3")) "<row><c r='C6'><v>4</v></c></row>"
-                            "</sheetData><mergeCells count='5'><mergeCell ref='A5:A6'/><mergeCell ref='A1:C1'/>"
-                            "<mergeCell ref='A3:A4'/><mergeCell ref='A'/><mergeCell ref='XFD1:XFD9'/></mergeCells></worksheet>";
+    static const char excel[] =
+        "<worksheet><sheetData><row><c t='str'><v>Report</v></c></row>"
+        "<row><c t='str'><v>Region</v></c><c t='str'><v>City</v></c><c t='str'><v>Sales</v></c></row>"
+        "<row><c t='str'><v>North</v></c><c t='str'><v>Kiel</v></c><c><v>1</v></c></row>"
+        "<row><c r='B4' t='str'><v>Ulm</v></c><c r='C4'><v>2</v></c></row>"
+        "<row><c t='str'><v>South</v></c><c t='str'><v>Bonn</v></c><c><v>3</v></c></row>"
+        "<row><c r='C6'><v>4</v></c></row>"
+        "</sheetData><mergeCells count='5'><mergeCell ref='A5:A6'/><mergeCell ref='A1:C1'/>"
+        "<mergeCell ref='A3:A4'/><mergeCell ref='A'/><mergeCell ref='XFD1:XFD9'/></mergeCells></worksheet>";
     static const char open[] = "<d xmlns:t='t' xmlns:o='o' xmlns:x='x'><t:table t:name='S'>"
 #define CELL(more, text) "<t:table-cell o:value-type='string'" more "><x:p>" text "</x:p></t:table-cell>"
 #define LINE(cells) "<t:table-row>" cells "</t:table-row>"

@@ -52,8 +52,8 @@ class DataSets(Resource):
     ) -> Connected:
         """Registers a source and takes its first snapshot. Credentials are never answered again. query: read
         instead of the table; sheet: the one of a workbook; key: the columns that identify a row; records: a
-        JSON pointer to the rows of an answer; reading: how a file is to be read, as of upload; write: runs may
-        write below it."""
+        JSON pointer to the rows of an answer; reading: how a file is to be read, as of upload; write: runs
+        may write below it."""
         asked: Dict[str, Any] = {
             "query": query,
             "sheet": sheet,
