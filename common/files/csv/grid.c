@@ -144,7 +144,7 @@ static tab_status keep(tab_grid *g, size_t row, size_t col, tab_cell x, tab_erro
 tab_status tab_grid_cell(tab_grid *g, size_t row, size_t col, tab_cell x, tab_error *err)
 {
     if (g->any && (row < g->row || (row == g->row && col <= g->col)))
-        return tab_fail(err, TAB_VALIDATION, "", "row %zu: the sheet's cells are not in order", row + 1);
+        return tab_fail(err, TAB_VALIDATION, "", "row %zu: the cells of the sheet are out of order", row + 1);
     if (g->asked->skip_lines >= 0 && row < (size_t)g->asked->skip_lines)
         return TAB_OK;
     if (!g->any)
@@ -166,7 +166,8 @@ tab_status tab_grid_span(tab_grid *g, size_t row, size_t col, size_t rows, tab_e
         return TAB_OK;
     g->spanned += rows;
     if (g->spanned > g->cells_most)
-        return tab_fail(err, TAB_VALIDATION, "", "row %zu: merged cells of more than %llu rows", row + 1,
+        return tab_fail(err, TAB_VALIDATION, "",
+                        "row %zu: the merged cells span more than %llu rows in total", row + 1,
                         (unsigned long long)g->cells_most);
     if (g->spans == g->spans_cap) {
         size_t cap = 2 * g->spans_cap + 64;

@@ -97,7 +97,7 @@ tab_status post_keys(request *r, tab_error *err)
     const tab_json *scopes = tab_json_get(b.root, "scopes");
     if (scopes == NULL || scopes->kind != TAB_JSON_ARRAY || scopes->count == 0 || scopes->count > 5)
         return tab_fail(err, TAB_VALIDATION, "scopes",
-                        "`scopes` is an array of one or more of read, run, serve, manage, delete");
+                        "`scopes` must be an array of one or more of read, run, serve, manage, delete");
     Tabella__CreateKeyRequest q = TABELLA__CREATE_KEY_REQUEST__INIT;
     char *list[5];
     unsigned seen = 0;
@@ -105,7 +105,7 @@ tab_status post_keys(request *r, tab_error *err)
         unsigned bit = m->kind == TAB_JSON_STRING ? tab_scope_named(m->text) : 0;
         if (bit == 0 || (seen & bit) != 0)
             return tab_fail(err, TAB_VALIDATION, "scopes",
-                            "scopes are read, run, serve, manage, delete, each once");
+                            "`scopes` can hold read, run, serve, manage and delete, each at most once");
         seen |= bit;
         list[q.n_scopes++] = STR(tab_scope_name(bit));
     }
@@ -177,7 +177,8 @@ tab_status get_jobs(request *r, tab_error *err)
         if (tab_str_eq(status, tab_str_of(statuses[i])))
             q.status = STR(statuses[i]);
     if (status.p != NULL && q.status[0] == 0)
-        return tab_fail(err, TAB_VALIDATION, "status", "there is no such status of a job");
+        return tab_fail(err, TAB_VALIDATION, "status",
+                        "no job has this status; use queued, running, done, failed, cancelled or expired");
     snprintf(list, sizeof list, "jobs:%s", q.status);
     s = query_page(r, list, 20, &q.limit, &after, err);
     if (s != TAB_OK)
@@ -201,7 +202,7 @@ tab_status post_job_cancel(request *r, tab_error *err)
         output out;
         tab_error none;
         if (output_get(r, q.job_id, &out, &none) == TAB_OK)
-            return tab_fail(err, TAB_CONFLICT, "", "the job is done");
+            return tab_fail(err, TAB_CONFLICT, "", "the job has already finished");
     }
     if (s != TAB_OK)
         return s;
