@@ -100,6 +100,10 @@ $(B)/bench/leaks: $(B)/tests/bench/targets/leaks.o $(B)/libengine.a $(B)/libcomm
 tidy:
 	@python3 tests/lib/tidy.py
 
+## make jobs            what new users bring, with known truth (tests/jobs); the large one with all its 200 MB
+.PHONY: jobs
+jobs: build
+	@tests/suite/chores --all
 ## make golden          writes the frozen answers of base-1 and base-2 again, after an intended change
 .PHONY: golden
 golden: $(B)/test/services-inference-engine-tests

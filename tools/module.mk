@@ -13,6 +13,11 @@ status:
 	@tools/stack status
 .PHONY: status
 
+## make reference       writes the console's API reference again, after a route or a schema has changed
+reference: build
+	@tests/suite/reference --write
+.PHONY: reference
+
 # migrate: the services' schemas, compiled in
 SCHEMAS := $(wildcard services/*/schema/*.sql)
 $(GEN)/schema.c: tools/migrate/schema-c $(SCHEMAS)

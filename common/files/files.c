@@ -294,19 +294,23 @@ static size_t words(tab_str s)
     return n;
 }
 
-/* Sentences, one below the other: what people write to each other beside their tables. */
+/* Sentences, one below the other, or a few texts of several words with gaps between them: what people write
+ * to each other beside their tables. */
 static bool holds_notes(const tab_table *t)
 {
-    enum { LINES = 100, WORDS = 4 };
+    enum { LINES = 100, WORDS = 4, FEW = 10 };
     if (t->cols != 1 || t->rows > LINES)
         return false;
     size_t lines = t->col[0].name.n > 0, sentences = words(t->col[0].name) >= WORDS;
+    size_t phrases = words(t->col[0].name) > 1;
     for (size_t i = 0; i < t->rows; i++) {
         tab_cell x = tab_cell_at(&t->col[0], i);
         lines += x.kind != TAB_CELL_NULL;
         sentences += x.kind == TAB_CELL_TEXT && words(x.text) >= WORDS;
+        phrases += x.kind == TAB_CELL_TEXT && words(x.text) > 1;
     }
-    return 2 * sentences > lines;
+    bool gaps = lines < t->rows + (t->col[0].name.n > 0);
+    return 2 * sentences > lines || (gaps && lines <= FEW && phrases == lines);
 }
 
 static tab_status read_book(reader *r, tab_str name, const tab_zip *z, book_fn fn, const char *format)
@@ -336,6 +340,8 @@ static tab_status read_book(reader *r, tab_str name, const tab_zip *z, book_fn f
             note(r, t->id, "%zu rows above the header were skipped", sheet[i].notes.skipped);
         if (!sheet[i].notes.header)
             note(r, t->id, "the first row contains values, so the columns have no names");
+        if (sheet[i].notes.merged > 0)
+            note(r, t->id, "%zu merged cells were repeated in each of their rows", sheet[i].notes.merged);
         if (sheet[i].notes.total)
             note(r, t->id, "the last row is a total of the others and was skipped");
         tab_file_reading how = { .format = format, .header_rows = sheet[i].notes.header, .confidence = -1 };

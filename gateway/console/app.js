@@ -58,7 +58,7 @@ function Frame({ me, signOut }) {
             </div></nav>
             <div class="who small">
                 <div><div class="strong cut">${me.organization.name}</div><div class="soft">${me.organization.plan} plan · ${me.key.name}</div></div>
-                <div><button type="button" onClick=${signOut}>Sign out</button></div>
+                <div class="spread"><button type="button" onClick=${signOut}>Sign out</button><a href="/console/reference/">API reference</a></div>
             </div>
         </div>
         <main class="main" ref=${main} tabindex="-1"><${Page} path=${known} /></main>

@@ -9,7 +9,7 @@ function familiesOf(openapi) {
     return schemas.ConnectRequest.oneOf.map((r) => {
         const id = r.$ref.split("/").pop(), s = schemas[id];
         const part = (name) => fieldsOf(s.properties[name] || {}, name);
-        return { id, title: s.title, source: s.properties.source.examples[0], credentials: part("credentials"), options: part("options").filter((f) => f.path !== "options.key") };
+        return { id, title: s.title, source: s.properties.source.examples[0], credentials: part("credentials"), options: part("options").filter((f) => !["options.key", "options.reading"].includes(f.path)) };
     });
 }
 

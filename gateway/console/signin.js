@@ -25,7 +25,7 @@ export function SignIn({ why, error, done }) {
             </label>
             <p id="kept" class="soft small">The key is exchanged for a session that ends by itself. It is not kept in this browser.</p>
             <${Problem} error=${refused || error} />
-            <button class="main-action" disabled=${busy}>${busy ? "Signing in …" : "Sign in"}</button>
+            <div class="spread"><button class="main-action" disabled=${busy}>${busy ? "Signing in …" : "Sign in"}</button><a class="small" href="/console/reference/">API reference</a></div>
         </form>
     </main>`;
 }

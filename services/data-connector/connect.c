@@ -49,7 +49,8 @@ tab_status connection_task(data_service *self, tab_call *call, Tabella__SourceTa
     task->left_ms = left;
     task->read_mib = self->read_mib;
     task->memory_mib = self->memory_mib;
-    tab_status s = child_run(call->arena, task, tab_in_ms(left), call->cancel, &ret->table, &ret->notes, err);
+    tab_status s = child_run(call->arena, task, tab_in_ms(left), call->cancel, &ret->table, &ret->notes,
+                             &ret->reading, err);
     reads_leave(&self->reads, &turn);
     return s;
 }
@@ -72,8 +73,8 @@ tab_status connection_load(data_service *self, tab_call *call, const char *id, c
     TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     TAB_TRY(tab_tx_query(tx, &r, err,
                          "SELECT id, name, dataset, query, source, sealed, coalesce(row_key[1], ''), "
-                         "coalesce(row_key[2], ''), coalesce(row_key[3], ''), sheet, records, writable "
-                         "FROM data_connector.connection "
+                         "coalesce(row_key[2], ''), coalesce(row_key[3], ''), sheet, records, writable, "
+                         "reading FROM data_connector.connection "
                          "WHERE org = $1 AND (id = $2 OR dataset = $2)",
                          TAB_P(tab_p_text(call->org), tab_p_text(id))));
     if (tab_rows_count(r) == 0) {
@@ -105,6 +106,7 @@ tab_status connection_load(data_service *self, tab_call *call, const char *id, c
     c.source->source = tab_proto_text(a, tab_rows_text(r, 0, 4));
     c.source->sheet = tab_proto_text(a, tab_rows_text(r, 0, 9));
     c.source->records = tab_proto_text(a, tab_rows_text(r, 0, 10));
+    c.source->reading = tab_proto_text(a, tab_rows_text(r, 0, 12));
     c.source->key = tab_arena_new_of(a, char *, 3);
     if (c.source->key == NULL)
         return tab_no_memory(err);
@@ -183,7 +185,9 @@ static tab_status check_options(const Tabella__ConnectRequest *q, const provider
 {
     const struct {
         const char *name, *value;
-    } given[] = { { "query", q->query }, { "sheet", q->sheet }, { "records", q->records } };
+    } given[] = {
+        { "query", q->query }, { "sheet", q->sheet }, { "records", q->records }, { "reading", q->reading }
+    };
     for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
         char param[32];
         bool known = given[i].value[0] == '\0';
@@ -245,14 +249,15 @@ static tab_status register_connection(data_service *self, tab_call *call, const 
     tab_id_new(snapshot, "dsv_");
     TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     TAB_TRY(store_hold_blocks(tx, call->org, false, err));
-    TAB_TRY(tab_tx_query(tx, NULL, err,
-                         "INSERT INTO data_connector.connection (org, id, name, source, query, row_key, "
-                         "sealed, members, dataset, sync_at, sync_good, sheet, records, writable) "
-                         "VALUES ($1, $2, $3, $4, $5, $6::text[], $7, $8, $9, now(), true, $10, $11, $12)",
-                         TAB_P(tab_p_text(call->org), tab_p_text(id), tab_p_text(name), tab_p_text(ref->text),
-                               tab_p_text(q->query), tab_p_text(key), tab_p_bytes(sealed),
-                               tab_p_text(members), tab_p_text(dataset), tab_p_text(q->sheet),
-                               tab_p_text(q->records), tab_p_bool(q->write))));
+    TAB_TRY(
+        tab_tx_query(tx, NULL, err,
+                     "INSERT INTO data_connector.connection (org, id, name, source, query, row_key, "
+                     "sealed, members, dataset, sync_at, sync_good, sheet, records, writable, reading) "
+                     "VALUES ($1, $2, $3, $4, $5, $6::text[], $7, $8, $9, now(), true, $10, $11, $12, $13)",
+                     TAB_P(tab_p_text(call->org), tab_p_text(id), tab_p_text(name), tab_p_text(ref->text),
+                           tab_p_text(q->query), tab_p_text(key), tab_p_bytes(sealed), tab_p_text(members),
+                           tab_p_text(dataset), tab_p_text(q->sheet), tab_p_text(q->records),
+                           tab_p_bool(q->write), tab_p_text(q->reading))));
     store_dataset d = { .id = dataset,
                         .name = name,
                         .source = ref->text,
@@ -260,7 +265,7 @@ static tab_status register_connection(data_service *self, tab_call *call, const 
                         .owner = "",
                         .file = data_of_file(ref->text) };
     TAB_TRY(store_dataset_add(tx, call->org, &d, err));
-    TAB_TRY(store_dataset_noted(tx, call->org, dataset, got->notes, TAB_S(""), err));
+    TAB_TRY(store_dataset_noted(tx, call->org, dataset, got->notes, got->reading, err));
     TAB_TRY(store_snapshot_add(tx, call->org, dataset, snapshot, NULL, got->table, NULL, err));
     TAB_TRY(store_audit(tx, call, q->actor, "connection.create", id,
                         q->write ? tab_arena_printf(a, "%s; runs may write below it", ref->text) : ref->text,
@@ -354,7 +359,7 @@ static tab_status mint(data_service *self, tab_call *call, const connection *c, 
     tab_id_new(snapshot, "dsv_");
     TAB_TRY(store_snapshot_add(tx, call->org, c->dataset, snapshot, sync_id[0] != '\0' ? sync_id : NULL,
                                got->table, NULL, err));
-    TAB_TRY(store_dataset_noted(tx, call->org, c->dataset, got->notes, TAB_S(""), err));
+    TAB_TRY(store_dataset_noted(tx, call->org, c->dataset, got->notes, got->reading, err));
 
     Tabella__SyncReply *m = tab_arena_new_of(a, Tabella__SyncReply, 1);
     if (m == NULL)

@@ -15,7 +15,8 @@ typedef struct {
 
 typedef struct {
     const tab_table *table;
-    tab_str notes; /* a line each */
+    tab_str notes;   /* a line each */
+    tab_str reading; /* of a file: how it was read, a JSON object; "" */
 } source_read;
 
 /* By its id, or by the dataset that it feeds. NOT_FOUND; VALIDATION on id for a dataset that none feeds. */

@@ -159,6 +159,7 @@ static Tabella__Resolved *resolved(tab_arena *a, const char *ref, const store_sn
     r->pinned = s->pinned;
     r->last_used = s->last_used;
     r->snapshot_at = s->created;
+    r->reading = (char *)s->reading;
     return r;
 }
 

@@ -32,6 +32,9 @@ static void compute_run(void *arg)
     tab_engine e = pass_engine(&w->p, call->arena, 0);
     size_t n = q->n_sources == 0 ? call->n_tables : q->n_sources;
     w->s = tab_engine_run(&e, tables, n, &w->options, &y->bundle, w->err);
+    for (size_t i = 0; w->s == TAB_OK && i < q->n_sources && i < y->bundle->n_tables; i++)
+        y->bundle->tables[i]->reading =
+            (ProtobufCBinaryData){ strlen(q->sources[i]->reading), (uint8_t *)q->sources[i]->reading };
 }
 
 static tab_status run(void *arg, tab_call *call, tab_error *err)

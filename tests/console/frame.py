@@ -40,6 +40,7 @@ def served(a):
 def sign_in(b, a):
     b.open()
     b.one("input[name=key]")
+    check("the API reference is a link away", b.all("a[href='/console/reference/']"))
     check("the key's field has the focus", b.script("return document.activeElement.name") == "key")
     b.keys("sk_live_mistyped", Keys.ENTER)
     check("a wrong key is refused, with its request's id", b.shows("missing or invalid", "req_"), b.text())

@@ -21,6 +21,20 @@ def looks(b):
     b.look()
 
 
+def reference(b):
+    """The API reference, which nobody needs to sign in for."""
+    for dark, width in ((False, 1280), (True, 1280), (False, 420)):
+        b.look(dark, width)
+        b.driver.get(b.url + "/console/reference/")
+        b.one("#post-run")
+        found = b.axe()
+        check(f"reference, {'dark' if dark else 'light'}, {width}: nothing serious", not found, found)
+        wide = b.script("return document.documentElement.scrollWidth - innerWidth")
+        check(f"reference, {width}: nothing hangs over", wide <= 0, wide)
+    b.look()
+    b.driver.get(b.url + "/console/")
+
+
 def parts(b, places):
     """The same of the parts of results, of an endpoint, of a dataset: pages, and whether in the dark."""
     for page, dark in places:

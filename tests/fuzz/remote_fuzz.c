@@ -52,10 +52,14 @@ static void json(tab_arena *a, tab_str text, bool deep)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const atomic_bool never;
-    tab_str notes = TAB_S("");
-    const source s = {
-        .sheet = "", .deadline = tab_in_ms(2000), .read_mib = 64, .cancel = &never, .notes = &notes
-    };
+    tab_str notes = TAB_S(""), read = TAB_S("");
+    const source s = { .sheet = "",
+                       .reading = "",
+                       .deadline = tab_in_ms(2000),
+                       .read_mib = 64,
+                       .cancel = &never,
+                       .notes = &notes,
+                       .read = &read };
     const tab_table *t;
     tab_error err = { 0 };
     if (size == 0)

@@ -38,3 +38,25 @@ def again(r, p):
     for field in ("email", "phone"):
         q[field] = "" if r.random() < 0.2 else q[field]
     return q
+
+
+def two_systems(r):
+    """Rows of a CRM and of a shop under their names, and the pairs that are one person: 90 of 180 and 170."""
+    people = [person(r) for _ in range(260)]
+    crm = [
+        [p["first"] + " " + p["last"], p["street"], p["city"], p["email"], p["phone"]] for p in people[:180]
+    ]
+    others = [again(r, p) for p in people[:90]] + people[180:]
+    order = list(range(len(others)))
+    r.shuffle(order)
+    fields = ("last", "first", "email", "phone", "street", "city")
+    shop = [[others[i][f] for f in fields] for i in order]
+    heads = ["name", "address", "town", "mail", "phone"], [
+        "surname",
+        "given",
+        "e_mail",
+        "mobile",
+        "street",
+        "city",
+    ]
+    return (heads[0], crm), (heads[1], shop), {(i, order.index(i)) for i in range(90)}

@@ -48,3 +48,18 @@ def f1(found, truth):
     """Of pairs, or of whatever sets hold."""
     both = len(found & truth)
     return 2 * both / (len(found) + len(truth)) if found or truth else 1.0
+
+
+def area(score, truth):
+    """The area under the curve: how often, of a true one and one that is not, the true one scores more."""
+    ranked = sorted(zip(score, truth))
+    at, below, wins = 0, 0, 0.0
+    while at < len(ranked):
+        end = at
+        while end < len(ranked) and ranked[end][0] == ranked[at][0]:
+            end += 1
+        true = sum(t for _, t in ranked[at:end])
+        wins += true * (below + (end - at - true) / 2)
+        below += end - at - true
+        at = end
+    return wins / max(1, below * (len(ranked) - below))

@@ -240,6 +240,26 @@ static double consistency(tab_str text, bool cut, tab_csv_dialect d, char *scrat
     return fields == 0 ? 0 : pattern * (double)good / (double)fields;
 }
 
+/* Do most lines that begin with # have as many fields as the other lines have? Then # is of their values
+ * ("#1001" is an order's name) and they are no comments. */
+static bool hash_begins_records(tab_str text, tab_csv_dialect d, char *scratch)
+{
+    size_t other[WIDTHS] = { 0 }, hash[WIDTHS] = { 0 }, hashes = 0, usual = 1;
+    tab_csv_lexer f = { .p = text.p, .end = text.p + text.n, .d = d, .scratch = scratch };
+    for (size_t n = 0; n < SNIFF_RECORDS && tab_csv_record(&f, NULL); n++) {
+        bool begins = *f.p == '#', last = false;
+        size_t width = 0;
+        tab_str s;
+        while (!last && tab_csv_field(&f, &s, &last))
+            width++;
+        (begins ? hash : other)[width < WIDTHS ? width : WIDTHS - 1]++;
+        hashes += begins;
+    }
+    for (size_t w = 1; w < WIDTHS; w++)
+        usual = other[w] > other[usual] ? w : usual;
+    return usual > 1 && 2 * hash[usual] > hashes;
+}
+
 /* Is there a (or the start of a line, for a = '\n') right before b? */
 static bool adjacent(tab_str s, char a, char b)
 {
@@ -267,10 +287,11 @@ static tab_csv_dialect best_of(tab_str text, bool cut, char c, char quote, char 
     bool escape = adjacent(text, '\\', '"') || adjacent(text, '\\', '\'') || adjacent(text, '\\', c),
          space = adjacent(text, c, ' ');
     bool torn = false;
+    hash = hash && c != '#' && !hash_begins_records(text, best, scratch);
     *ret_score = 0;
     for (unsigned k = 0; k < 16; k++) { /* the plainest first: of equals it stays */
         if (((k & 1) && !space) || ((k & 2) && !escape) || ((k & 4) && (quote != 0 || !single)) ||
-            ((k & 8) && (!hash || c == '#')))
+            ((k & 8) && !hash))
             continue;
         char own = quote != 0 ? quote : k & 4 ? '\'' : '"';
         tab_csv_dialect d = { c, own, k & 2 ? '\\' : 0, k & 1, k & 8 ? '#' : 0, false };

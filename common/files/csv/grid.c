@@ -11,6 +11,10 @@ typedef struct {
     tab_cell x;
 } early;
 
+typedef struct {
+    size_t row, col, rows;
+} span;
+
 struct tab_grid {
     tab_arena *a;
     const tab_reading_asked *asked;
@@ -26,6 +30,9 @@ struct tab_grid {
     size_t uppers;
     tab_builder **b;         /* (cols_most) */
     size_t from, cols, rows; /* columns [from, cols) */
+    span *span;              /* (spans) cells over several rows */
+    size_t spans, spans_cap;
+    uint64_t spanned; /* rows of all of them */
     tab_grid_notes notes;
 };
 
@@ -153,6 +160,71 @@ tab_status tab_grid_cell(tab_grid *g, size_t row, size_t col, tab_cell x, tab_er
     return put(g, row, col, x, err);
 }
 
+tab_status tab_grid_span(tab_grid *g, size_t row, size_t col, size_t rows, tab_error *err)
+{
+    if (rows < 2 || col >= g->cols_most)
+        return TAB_OK;
+    g->spanned += rows;
+    if (g->spanned > g->cells_most)
+        return tab_fail(err, TAB_VALIDATION, "",
+                        "row %zu: the merged cells span more than %llu rows in total", row + 1,
+                        (unsigned long long)g->cells_most);
+    if (g->spans == g->spans_cap) {
+        size_t cap = 2 * g->spans_cap + 64;
+        span *s = tab_arena_new_of(g->a, span, cap);
+        if (s == NULL)
+            return tab_no_memory(err);
+        if (g->spans > 0)
+            memcpy(s, g->span, g->spans * sizeof *s);
+        g->span = s;
+        g->spans_cap = cap;
+    }
+    g->span[g->spans++] = (span){ row, col, rows };
+    return TAB_OK;
+}
+
+static int by_column(const void *x, const void *y)
+{
+    const span *a = x, *b = y;
+    return a->col != b->col ? (a->col > b->col) - (a->col < b->col) : (a->row > b->row) - (a->row < b->row);
+}
+
+/* Column c of the table, whose cells over several rows of it are spans [from, to): empty cells below the
+ * first one take its value. */
+static tab_status carry(tab_grid *g, tab_column *c, size_t from, size_t to, tab_error *err)
+{
+    tab_builder *b = tab_builder_new(g->a, c->name);
+    size_t at = from;
+    if (b == NULL)
+        return tab_no_memory(err);
+    for (size_t i = 0; i < g->rows; i++) {
+        size_t row = g->first + i;
+        while (at < to && row >= g->span[at].row + g->span[at].rows)
+            at++;
+        tab_cell x = tab_cell_at(c, i);
+        bool below = at < to && row > g->span[at].row && g->span[at].row >= g->first;
+        if (below && x.kind == TAB_CELL_NULL)
+            x = tab_cell_at(c, g->span[at].row - g->first);
+        g->notes.merged += below && row == g->span[at].row + 1 && x.kind != TAB_CELL_NULL;
+        tab_builder_cell(b, x);
+    }
+    return tab_builder_finish(b, c) ? TAB_OK : tab_no_memory(err);
+}
+
+static tab_status carry_all(tab_grid *g, tab_column *col, size_t cols, tab_error *err)
+{
+    if (g->spans > 0)
+        qsort(g->span, g->spans, sizeof *g->span, by_column);
+    for (size_t from = 0, to; from < g->spans; from = to) {
+        size_t k = g->span[from].col;
+        for (to = from; to < g->spans && g->span[to].col == k; to++)
+            ;
+        if (k >= g->from && k - g->from < cols)
+            TAB_TRY(carry(g, &col[k - g->from], from, to, err));
+    }
+    return TAB_OK;
+}
+
 /* For layout.h, of a table whose columns begin at g->from. */
 static tab_status seen(tab_grid *g, size_t cols, tab_error *err)
 {
@@ -194,6 +266,7 @@ tab_status tab_grid_table(tab_grid *g, tab_str id, const tab_table **ret, tab_gr
     }
     if (!ok)
         return tab_no_memory(err);
+    TAB_TRY(carry_all(g, col, cols, err));
     *t = (tab_table){ .id = tab_arena_copy(g->a, id), .rows = g->rows, .cols = cols, .col = col };
     g->notes.total = tab_total_row_cut(t, col);
     TAB_TRY(seen(g, cols, err));

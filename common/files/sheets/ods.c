@@ -58,6 +58,10 @@ static void on_start(tab_xml *x, const char *name, const char **attributes)
         b->repeated = count_of(tab_xml_attribute(attributes, "number-columns-repeated"));
         snprintf(b->type, sizeof b->type, "%s", tab_xml_attribute(attributes, "value-type"));
         b->value[0] = 0;
+        size_t rows = count_of(tab_xml_attribute(attributes, "number-rows-spanned"));
+        tab_status s = tab_grid_span(b->grid, b->row, b->col, rows, x->err);
+        if (s != TAB_OK)
+            tab_xml_fail(x, s);
         for (size_t i = 0; i < sizeof of / sizeof *of && b->value[0] == 0; i++)
             snprintf(b->value, sizeof b->value, "%s", tab_xml_attribute(attributes, of[i]));
         b->in_cell = true;

@@ -186,11 +186,27 @@ static bool position(const char *ref, size_t *row, size_t *col)
     return c > 0 && c <= 16384 && r > 0 && r <= 16777216;
 }
 
+/* "A2:A5": one cell in the place of all. What is no such range is none. */
+static void merge(tab_xml *x, const char *ref)
+{
+    book *b = x->arg;
+    size_t row, col, last_row, last_col;
+    const char *last = strchr(ref, ':');
+    if (last == NULL || !position(ref, &row, &col) || !position(last + 1, &last_row, &last_col) ||
+        last[1] == 0 || last == ref || last_row <= row)
+        return;
+    tab_status s = tab_grid_span(b->grid, row, col, last_row - row + 1, x->err);
+    if (s != TAB_OK)
+        tab_xml_fail(x, s);
+}
+
 static void sheet_start(tab_xml *x, const char *name, const char **attributes)
 {
     book *b = x->arg;
     if (strcmp(name, "sheetData") == 0) {
         b->data = true;
+    } else if (strcmp(name, "mergeCell") == 0) {
+        merge(x, tab_xml_attribute(attributes, "ref"));
     } else if (!b->data) {
         return;
     } else if (strcmp(name, "row") == 0) {

@@ -147,6 +147,10 @@ Test(csv, titles_comments_and_totals_are_no_rows)
     cr_expect(t->rows == 2 && t->cols == 3 && notes.comments == 2 && notes.dialect.comment == '#');
     t = READ("#id,name\n1,x\n2,y\n", &notes);
     cr_expect(notes.dialect.comment == 0 && tab_str_eq(t->col[0].name, TAB_S("#id")));
+    t = READ("Name,Zip,Sum\n#1001,'10115,5\n#1002,'20095,6\n#1003,'50667,7\n", &notes);
+    cr_expect(t->rows == 3 && notes.comments == 0, "orders whose names begin so: %zu", t->rows);
+    t = READ("# station 7, north\n# unit, K, daily, mean\nday,k\n1,2\n2,\"3\"\n", &notes);
+    cr_expect(t->rows == 2 && notes.comments == 2, "%zu rows", t->rows);
     t = READ("region,q1\nnorth,0\nsouth,1\neast,0\nwest,1\n", &notes);
     cr_expect(t->rows == 4 && !notes.total, "a row that only happens to be the sum");
 }

@@ -332,6 +332,17 @@ Test(files, a_sheet_of_notes_is_no_table)
     g = zip_of(alone, 0);
     cr_expect_eq(read_ok(a, "b.xlsx", g.p, g.n).n, 1, "of notes alone, all are read");
     free(g.p);
+    static const char short_ones[] =
+        SHEET(ROW(TEXT("Prepared by Ann")) ROW("") ROW(TEXT("Figures are provisional")));
+    const char *const gaps[] = { BOOK, "xl/worksheets/one.xml", one, "xl/two.xml", short_ones, NULL };
+    g = zip_of(gaps, 0);
+    cr_expect_eq(read_ok(a, "b.xlsx", g.p, g.n).n, 1, "a few words with gaps between them");
+    free(g.p);
+    static const char names[] = SHEET(ROW(TEXT("Name")) ROW(TEXT("Ann Lee")) ROW("") ROW(TEXT("Bob Fox")));
+    const char *const list[] = { BOOK, "xl/worksheets/one.xml", one, "xl/two.xml", names, NULL };
+    g = zip_of(list, 0);
+    cr_expect_eq(read_ok(a, "b.xlsx", g.p, g.n).n, 2, "a list under its name is a table");
+    free(g.p);
 }
 
 #define N(x) "<c><v>" x "</v></c>"
@@ -392,6 +403,54 @@ Test(files, hostile_xml)
     for (size_t i = 0; i < 100; i++)
         strcat(deep, "<a>");
     expect_sheet_refused(deep, "nested deeper");
+}
+
+/* Excel names what is merged behind the rows, OpenDocument at the cell; a title over columns is none. */
+Test(files, a_cell_merged_over_rows_counts_for_each)
+{
+    static const char excel[] =
+        "<worksheet><sheetData><row><c t='str'><v>Report</v></c></row>"
+        "<row><c t='str'><v>Region</v></c><c t='str'><v>City</v></c><c t='str'><v>Sales</v></c></row>"
+        "<row><c t='str'><v>North</v></c><c t='str'><v>Kiel</v></c><c><v>1</v></c></row>"
+        "<row><c r='B4' t='str'><v>Ulm</v></c><c r='C4'><v>2</v></c></row>"
+        "<row><c t='str'><v>South</v></c><c t='str'><v>Bonn</v></c><c><v>3</v></c></row>"
+        "<row><c r='C6'><v>4</v></c></row>"
+        "</sheetData><mergeCells count='5'><mergeCell ref='A5:A6'/><mergeCell ref='A1:C1'/>"
+        "<mergeCell ref='A3:A4'/><mergeCell ref='A'/><mergeCell ref='XFD1:XFD9'/></mergeCells></worksheet>";
+    static const char open[] = "<d xmlns:t='t' xmlns:o='o' xmlns:x='x'><t:table t:name='S'>"
+#define CELL(more, text) "<t:table-cell o:value-type='string'" more "><x:p>" text "</x:p></t:table-cell>"
+#define LINE(cells) "<t:table-row>" cells "</t:table-row>"
+        LINE(CELL("", "Region") CELL("", "City"))
+            LINE(CELL(" t:number-rows-spanned='2'", "North") CELL("", "Kiel"))
+                LINE("<t:covered-table-cell/>" CELL("", "Ulm")) LINE(CELL("", "South") CELL("", "Bonn"))
+                    LINE("<t:table-cell/>" CELL("", "Mainz")) "</t:table></d>";
+    const char *const x[] = { BOOK, "xl/worksheets/one.xml", excel, "xl/two.xml", "<worksheet/>", NULL };
+    const char *const o[] = { "mimetype", "application/vnd.oasis.opendocument.spreadsheet", "content.xml",
+                              open, NULL };
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
+    tab_grown g = zip_of(x, 0);
+    tab_file f = read_ok(a, "b.xlsx", g.p, g.n);
+    free(g.p);
+    cr_assert(f.n == 1 && f.table[0]->rows == 4);
+    expect(f.table[0], 1, 0, "North");
+    expect(f.table[0], 3, 0, "South");
+    expect(f.table[0], 3, 1, NULL);
+    cr_expect(strstr(f.notes.p, "2 merged cells were repeated in each of their rows") != NULL, "%.*s",
+              TAB_STR(f.notes));
+    g = zip_of(o, 0);
+    f = read_ok(a, "b.ods", g.p, g.n);
+    free(g.p);
+    cr_assert(f.n == 1 && f.table[0]->rows == 4);
+    expect(f.table[0], 1, 0, "North");
+    expect(f.table[0], 3, 0, NULL);
+    char many[16000];
+    size_t n = (size_t)snprintf(many, sizeof many,
+                                "<worksheet><sheetData><row><c r='A1'><v>1</v></c></row>"
+                                "</sheetData><mergeCells>");
+    for (int i = 0; i < 300; i++)
+        n += (size_t)snprintf(many + n, sizeof many - n, "<mergeCell ref='A1:A16777216'/>");
+    snprintf(many + n, sizeof many - n, "</mergeCells></worksheet>");
+    expect_sheet_refused(many, "merged cells");
 }
 
 Test(files, ods_with_what_is_repeated)

@@ -3,6 +3,7 @@
  * becomes a job. */
 #include <stdio.h>
 
+#include "common/files/reading.h"
 #include "proto/data.pb-c.h"
 #include "proto/jobs.pb-c.h"
 #include "services/api/api.h"
@@ -160,6 +161,20 @@ static tab_status read_key(request *r, const tab_json *m, Tabella__ConnectReques
     return TAB_OK;
 }
 
+tab_status read_reading(request *r, const tab_json *o, char **ret, tab_error *err)
+{
+    tab_reading_asked asked;
+    tab_out text = { 0 };
+    TAB_TRY(tab_reading_ask(o, &asked, err));
+    tab_reading_asked_json(&text, &asked);
+    char *made = text.failed ? NULL : STR(tab_arena_copy(r->arena, (tab_str){ text.p, text.n }).p);
+    tab_out_free(&text);
+    if (made == NULL)
+        return tab_no_memory(err);
+    *ret = made;
+    return TAB_OK;
+}
+
 static tab_status read_connect_options(request *r, const tab_json *o, Tabella__ConnectRequest *q,
                                        tab_error *err)
 {
@@ -180,6 +195,8 @@ static tab_status read_connect_options(request *r, const tab_json *o, Tabella__C
                 to = texts[i].to;
         if (tab_str_eq(m->key, TAB_S("key"))) {
             TAB_TRY(read_key(r, m, q, err));
+        } else if (tab_str_eq(m->key, TAB_S("reading"))) {
+            TAB_TRY(read_reading(r, m, &q->reading, err));
         } else if (tab_str_eq(m->key, TAB_S("write"))) {
             if (m->kind != TAB_JSON_BOOL)
                 return tab_fail(err, TAB_VALIDATION, path, "`options.write` must be true or false");
@@ -187,7 +204,7 @@ static tab_status read_connect_options(request *r, const tab_json *o, Tabella__C
         } else if (to == NULL) {
             return tab_fail(
                 err, TAB_VALIDATION, path,
-                "`options` has no such field; its fields are query, sheet, records, key and write");
+                "`options` has no such field; its fields are query, sheet, records, reading, key and write");
         } else {
             if (m->kind != TAB_JSON_STRING || m->text.n == 0 || m->text.n > 65536)
                 return tab_fail(err, TAB_VALIDATION, path, "`%s` must be a string", path);

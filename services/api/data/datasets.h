@@ -10,4 +10,7 @@
 tab_status table_ingest(request *r, const char *job_id, size_t i, const tab_table *const *table,
                         int64_t until_us, const Tabella__DataObject **ret, tab_error *err) TAB_CHECKED;
 
+/* An object `reading` of options in one form, however it was written: it counts under an Idempotency-Key. */
+tab_status read_reading(request *r, const tab_json *o, char **ret, tab_error *err) TAB_CHECKED;
+
 #endif

@@ -14,6 +14,7 @@
 #include "proto/data.pb-c.h"
 #include "proto/jobs.pb-c.h"
 #include "services/api/api.h"
+#include "services/api/data/datasets.h"
 #include "services/api/handlers.h"
 #include "services/api/http/stream.h"
 #include "services/api/idempotency.h"
@@ -116,31 +117,22 @@ static tab_status take_file(request *r, struct upload *u, tab_parts *p, tab_erro
 
 /* ---- the other parts ------------------------------------------------------------------------- */
 
-/* In one form, however it was written: it counts under an Idempotency-Key. */
-static tab_status read_reading(request *r, const tab_json *o, struct upload *ret, tab_error *err)
-{
-    tab_reading_asked asked;
-    tab_out text = { 0 };
-    TAB_TRY(tab_reading_ask(o, &asked, err));
-    tab_reading_asked_json(&text, &asked);
-    ret->reading = text.failed ? (tab_str){ NULL, 0 } : tab_arena_copy(r->arena, (tab_str){ text.p, text.n });
-    tab_out_free(&text);
-    return ret->reading.p != NULL ? TAB_OK : tab_no_memory(err);
-}
-
 static tab_status read_options(request *r, tab_str text, struct upload *ret, tab_error *err)
 {
     const tab_json *o;
     tab_error why;
+    char *reading = NULL;
     if (tab_json_read(r->arena, text, 4, &o, &why) != TAB_OK || o->kind != TAB_JSON_OBJECT)
         return tab_fail(err, TAB_VALIDATION, "options", "`options` must be a JSON object");
     for (const tab_json *m = o->first; m != NULL; m = m->next)
         if (tab_str_eq(m->key, TAB_S("reading")))
-            TAB_TRY(read_reading(r, m, ret, err));
+            TAB_TRY(read_reading(r, m, &reading, err));
         else if (!tab_str_eq(m->key, TAB_S("sheet")))
             return tab_fail(err, TAB_VALIDATION, "options",
                             "`options` has no field \"%.*s\"; its fields are `sheet` and `reading`",
                             (int)(m->key.n < 40 ? m->key.n : 40), m->key.p);
+    if (reading != NULL)
+        ret->reading = tab_str_of(reading);
     TAB_TRY(body_text(o, "sheet", false, 256, &ret->sheet, err));
     return memchr(ret->sheet.p, 0, ret->sheet.n) == NULL
                ? TAB_OK

@@ -212,6 +212,50 @@ static void request_body(tab_out *o, tab_route_id id)
     tab_out_bytes(o, "}}", 2);
 }
 
+/* 409 where it is more than an idempotency key with another body: when. */
+static const char *const CONFLICTS[TAB_ROUTE_COUNT] = {
+    [TAB_POST_RUN] = "`options.out` names a table that exists or that no run wrote",
+    [TAB_DELETE_DATA] = "a live endpoint pins it or is fed by it",
+    [TAB_POST_ENDPOINTS] = "another endpoint has the name",
+    [TAB_POST_SERVE] = "the endpoint is not live; `running_job_id` is the job to wait for",
+    [TAB_POST_ENDPOINT_REFRESH] = "the endpoint is not live, or another job works on it",
+    [TAB_POST_ENDPOINT_UPGRADE] = "the endpoint is not live, serves this base, or another job works on it",
+    [TAB_GET_ENDPOINT_OPENAPI] = "the endpoint is not live",
+    [TAB_POST_JOB_CANCEL] = "the job has ended",
+    [TAB_PATCH_ENDPOINT] = "the name is in use, the endpoint is not live, or it was changed meanwhile",
+    [TAB_POST_PROMPTS] = "the endpoint is not live, or it was changed meanwhile",
+    [TAB_PATCH_PROMPT] = "the endpoint is not live, or it was changed meanwhile",
+    [TAB_DELETE_PROMPT] = "the endpoint is not live, or it was changed meanwhile",
+};
+
+static bool takes_base(tab_route_id id)
+{
+    return id == TAB_POST_RUN || id == TAB_POST_ENDPOINTS || id == TAB_POST_ENDPOINT_UPGRADE;
+}
+
+/* What may be wrong, by status; everything else is `default`. */
+static void errors(tab_out *o, tab_route_id id)
+{
+    const tab_route *t = &tab_routes[id];
+    bool again = (t->flags & TAB_ROUTE_IDEMPOTENT) != 0;
+    char conflict[200];
+    snprintf(conflict, sizeof conflict, "conflict: %s%s%s", CONFLICTS[id] != NULL ? CONFLICTS[id] : "",
+             CONFLICTS[id] != NULL && again ? "; or " : "",
+             again ? "the Idempotency-Key came with another body before" : "");
+    answer(o, "400", "validation_error: `param` says which field, the message what it must be", "Error");
+    answer(o, "401", "auth_error: no key, or one that is not valid", "Error");
+    if (t->scope != TAB_SCOPE_ALL)
+        answer(o, "403", "auth_error: the key lacks the scope", "Error");
+    if (strchr(t->path, ':') != NULL || id == TAB_POST_RUN || id == TAB_POST_ENDPOINTS)
+        answer(o, "404", "not_found: an id that the organization does not have", "Error");
+    if (CONFLICTS[id] != NULL || again)
+        answer(o, "409", conflict, "Error");
+    if (takes_base(id))
+        answer(o, "422", "capability_unavailable: the base is retired", "Error");
+    answer(o, "429", "rate_limit: too much at once; Retry-After says when to ask again", "Error");
+    answer(o, "default", "internal: ours; 503 with Retry-After where something is away for a while", "Error");
+}
+
 static void operation(tab_out *o, tab_route_id id)
 {
     const tab_route *t = &tab_routes[id];
@@ -242,7 +286,7 @@ static void operation(tab_out *o, tab_route_id id)
         answer(o, "202", "A job was started", NULL);
     if (id == TAB_POST_ENDPOINTS || id == TAB_POST_ENDPOINT_REFRESH)
         answer(o, "200", "With `dry_run`", "Cost");
-    answer(o, "default", "An error", "Error");
+    errors(o, id);
     tab_out_close(o, '}');
     tab_out_close(o, '}');
 }

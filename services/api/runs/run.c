@@ -63,7 +63,7 @@ typedef struct {
 } run;
 
 static Tabella__TableSource *add_source(request *r, run *x, tab_str id, const char *snapshot,
-                                        const char *dataset)
+                                        const char *dataset, const char *reading)
 {
     Tabella__TableSource *s = tab_arena_new_of(r->arena, Tabella__TableSource, 1);
     if (s == NULL)
@@ -72,6 +72,7 @@ static Tabella__TableSource *add_source(request *r, run *x, tab_str id, const ch
     s->id = tab_proto_bytes(r->arena, id);
     s->snapshot = tab_proto_text(r->arena, snapshot);
     s->dataset = tab_proto_text(r->arena, dataset);
+    s->reading = tab_proto_text(r->arena, reading);
     return x->source[x->n++] = s;
 }
 
@@ -136,7 +137,7 @@ static tab_status resolve(request *r, run *x, tab_error *err)
         for (size_t k = 0; k < x->body.n_tables; k++)
             if (tab_str_eq(x->body.tables[k]->id, id))
                 id = tab_str_of(t->dataset[0] != 0 ? t->dataset : t->snapshot);
-        if (add_source(r, x, id, t->snapshot, t->dataset) == NULL)
+        if (add_source(r, x, id, t->snapshot, t->dataset, t->reading) == NULL)
             return tab_no_memory(err);
         uint64_t cells = t->rows * t->cols;
         bool cached =
@@ -465,7 +466,7 @@ tab_status post_run(request *r, tab_error *err)
     if (x->run_id == NULL || x->job_id == NULL || x->report_id == NULL || x->source == NULL)
         return tab_no_memory(err);
     for (size_t i = 0; i < x->body.n_tables; i++)
-        if (add_source(r, x, x->body.tables[i]->id, "", "") == NULL)
+        if (add_source(r, x, x->body.tables[i]->id, "", "", "") == NULL)
             return tab_no_memory(err);
     x->cells = x->body.cells;
     x->rows = x->body.rows;

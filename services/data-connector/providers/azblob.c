@@ -19,6 +19,7 @@ enum { BLOBS = 1000, PAGES = 10000, KEY_MOST = 128 };
 #define VERSION "2021-08-06"
 
 static const char *const members[] = { "account_key", "sas", "ca", NULL }, *const options[] = { "sheet",
+                                                                                                "reading",
                                                                                                 NULL };
 
 typedef struct {

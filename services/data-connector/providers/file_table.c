@@ -6,19 +6,25 @@
 #include "common/files/files.h"
 #include "services/data-connector/data.h"
 
+/* Of several files of one table the first one's reading is said. */
+static tab_status take(const source *s, const tab_file *f, size_t i, const tab_table **ret)
+{
+    *ret = f->table[i];
+    if (s->read->n == 0)
+        *s->read = f->reading[i];
+    return TAB_OK;
+}
+
 static tab_status choose(const source *s, const tab_file *f, const tab_table **ret, tab_error *err)
 {
     char all[200] = "";
-    *ret = f->table[0];
     if (s->sheet[0] == '\0' && f->n == 1)
-        return TAB_OK;
+        return take(s, f, 0, ret);
     for (size_t i = 0; i < f->n; i++) {
         tab_str name = f->sheet[i].n > 0 ? f->sheet[i] : f->table[i]->id;
         size_t n = strlen(all);
-        if (s->sheet[0] != '\0' && tab_str_eq(name, tab_str_of(s->sheet))) {
-            *ret = f->table[i];
-            return TAB_OK;
-        }
+        if (s->sheet[0] != '\0' && tab_str_eq(name, tab_str_of(s->sheet)))
+            return take(s, f, i, ret);
         snprintf(all + n, sizeof all - n, "%s%.*s", n > 0 ? ", " : "", (int)(name.n < 40 ? name.n : 40),
                  name.p);
     }
@@ -35,10 +41,17 @@ tab_status file_table(const source *s, tab_arena *a, tab_str name, tab_str bytes
                       tab_error *err)
 {
     const tab_file_limits most = { (uint64_t)s->read_mib << 20, DATA_MOST_CELLS, DATA_MOST_COLS, 64, false };
+    tab_reading_asked asked;
     tab_file f;
-    if (sqlite_is(bytes))
+    if (sqlite_is(bytes) && s->reading[0] != '\0')
+        return tab_fail(err, TAB_VALIDATION, "options.reading",
+                        "`options.reading` does not apply to SQLite databases; leave it out");
+    if (sqlite_is(bytes)) {
+        *s->read = TAB_S("{\"format\":\"sqlite\",\"skipped\":[]}");
         return sqlite_table(s, a, bytes, name, ret, err);
-    tab_status st = tab_file_read(a, name, bytes, &most, &f, err);
+    }
+    TAB_TRY(tab_reading_ask_json(a, tab_str_of(s->reading), &asked, err));
+    tab_status st = tab_file_read_as(a, name, bytes, &most, &asked, &f, err);
     if (st == TAB_VALIDATION && err != NULL && err->param[0] == '\0')
         snprintf(err->param, sizeof err->param, "source");
     TAB_TRY(st);

@@ -22,7 +22,9 @@ enum { FILES = 1000, PAGES = 100, META_DEPTH = 8 };
 #define XLSX "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 #define GOOGLES "application/vnd.google-apps."
 
-static const char *const members[] = { "service_account", "ca", NULL }, *const options[] = { "sheet", NULL };
+static const char *const members[] = { "service_account", "ca", NULL }, *const options[] = { "sheet",
+                                                                                             "reading",
+                                                                                             NULL };
 
 typedef struct {
     const char *id, *name, *type;

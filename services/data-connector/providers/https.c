@@ -3,7 +3,7 @@
 #include "services/data-connector/protocols/http.h"
 #include "services/data-connector/providers/file_table.h"
 
-static const char *const members[] = { HTTP_LOGIN, NULL }, *const options[] = { "sheet", NULL };
+static const char *const members[] = { HTTP_LOGIN, NULL }, *const options[] = { "sheet", "reading", NULL };
 
 static tab_status read_https(const source *s, tab_arena *a, const tab_table **ret, tab_error *err)
 {

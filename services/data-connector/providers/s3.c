@@ -24,7 +24,7 @@ static const char *const members[] = { "access_key_id",
                                        "region",
                                        "ca",
                                        NULL },
-                         *const options[] = { "sheet", NULL };
+                         *const options[] = { "sheet", "reading", NULL };
 
 typedef struct {
     const source *s;

@@ -168,7 +168,7 @@ static tab_status hear_message(const child *c, tab_arena *a, const Tabella__Sour
 typedef struct {
     tab_arena *a;
     const tab_table **table;
-    tab_str *notes;
+    tab_str *notes, *reading;
     const child_sink *sink;
 } hearing;
 
@@ -203,6 +203,7 @@ static tab_status hear(const child *c, const hearing *h, tab_error *err)
         return hear_pieces(c, m, h->sink, err);
     }
     *h->table = NULL;
+    *h->reading = tab_str_of(m->reading);
     return m->table_bytes == 0 ? TAB_OK : take_table(c, h->a, m->table_bytes, h->table, err);
 }
 
@@ -247,10 +248,11 @@ static tab_status run(const Tabella__SourceTask *task, int file, child *c, const
 }
 
 tab_status child_run(tab_arena *a, const Tabella__SourceTask *task, tab_deadline deadline,
-                     const atomic_bool *cancel, const tab_table **ret, tab_str *notes, tab_error *err)
+                     const atomic_bool *cancel, const tab_table **ret, tab_str *notes, tab_str *reading,
+                     tab_error *err)
 {
     child c = { .deadline = deadline, .cancel = cancel };
-    const hearing h = { .a = a, .table = ret, .notes = notes };
+    const hearing h = { .a = a, .table = ret, .notes = notes, .reading = reading };
     return run(task, -1, &c, &h, err);
 }
 

@@ -23,10 +23,10 @@ enum { CHILD_FILE = 3 }; /* the descriptor of a file that it reads */
 int child_main(void);
 
 /* Runs the task in a process. *ret: its table, or NULL where it wrote; in the arena. notes: what the
- * reader noted, a line each. Errors: the source's (source.h); CANCELLED (the deadline, or `cancel`);
- * VALIDATION where the read outgrew its memory or time. */
+ * reader noted, a line each; reading: how a file was read, a JSON object, or "". Errors: the source's
+ * (source.h); CANCELLED (the deadline, or `cancel`); VALIDATION where the read outgrew its memory or time. */
 tab_status child_run(tab_arena *a, const Tabella__SourceTask *task, tab_deadline deadline,
-                     const atomic_bool *cancel, const tab_table **ret, tab_str *notes,
+                     const atomic_bool *cancel, const tab_table **ret, tab_str *notes, tab_str *reading,
                      tab_error *err) TAB_CHECKED;
 
 /* Before a piece of one of a file's tables, whose wire form (block_plain of blocks.h) follows; in the bytes

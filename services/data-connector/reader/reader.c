@@ -76,7 +76,7 @@ static Tabella__SourceTask *heard(tab_arena *a)
 }
 
 static tab_status work(const Tabella__SourceTask *t, tab_arena *a, const tab_table **ret, tab_str *notes,
-                       tab_error *err)
+                       tab_str *read, tab_error *err)
 {
     static const atomic_bool never;
     source_ref ref;
@@ -91,13 +91,15 @@ static tab_status work(const Tabella__SourceTask *t, tab_arena *a, const tab_tab
                  .query = t->source->query,
                  .sheet = t->source->sheet,
                  .records = t->source->records,
+                 .reading = t->source->reading,
                  .key = t->source->key,
                  .n_key = t->source->n_key,
                  .deadline = tab_in_ms(t->left_ms),
                  .connect_s = t->connect_s,
                  .read_mib = t->read_mib,
                  .cancel = &never,
-                 .notes = notes };
+                 .notes = notes,
+                 .read = read };
     if (!p->by_name)
         TAB_TRY(address_resolve(a, ref.host, ref.port, t->allow, &s.address, &s.is_public, err));
     guard_begin(t->allow, t->read_mib << 20);
@@ -187,7 +189,7 @@ static bool name_tables(tab_arena *a, const tab_file *f, Tabella__SourceAnswer *
 
 /* t: of a source; f: of a file. */
 static bool answer(tab_arena *a, tab_status s, const tab_table *t, const tab_file *f, tab_str notes,
-                   tab_error *err)
+                   tab_str read, tab_error *err)
 {
     Tabella__SourceAnswer m = TABELLA__SOURCE_ANSWER__INIT;
     tab_wire *w = NULL;
@@ -205,6 +207,8 @@ static bool answer(tab_arena *a, tab_status s, const tab_table *t, const tab_fil
     m.table_bytes = w == NULL || s != TAB_OK ? 0 : tab_wire_bytes(w);
     if (s == TAB_OK)
         m.notes = lines(a, notes, &m.n_notes);
+    if (s == TAB_OK && (m.reading = (char *)tab_arena_copy(a, read).p) == NULL)
+        m.reading = (char *)"";
     size_t n = tabella__source_answer__get_packed_size(&m);
     uint8_t *bytes = malloc(n);
     if (bytes == NULL)
@@ -226,7 +230,7 @@ int child_main(void)
     Tabella__SourceTask *t = small == NULL ? NULL : heard(small);
     const tab_table *table = NULL;
     tab_file file = { 0 };
-    tab_str notes = TAB_S("");
+    tab_str notes = TAB_S(""), read = TAB_S("");
     tab_error err = { 0 };
     if (t == NULL || t->source == NULL)
         return EXIT_FAILURE;
@@ -240,8 +244,8 @@ int child_main(void)
     a = tab_arena_new((size_t)t->memory_mib << 20);
     if (a == NULL)
         return EXIT_FAILURE;
-    tab_status s = of_file ? child_file(a, t, &file, &err) : work(t, a, &table, &notes, &err);
+    tab_status s = of_file ? child_file(a, t, &file, &err) : work(t, a, &table, &notes, &read, &err);
     guard_end();
-    bool good = answer(a, s, table, of_file ? &file : NULL, of_file ? file.notes : notes, &err);
+    bool good = answer(a, s, table, of_file ? &file : NULL, of_file ? file.notes : notes, read, &err);
     _exit(good ? EXIT_SUCCESS : EXIT_FAILURE); /* what libraries would do at exit is not waited for */
 }

@@ -28,12 +28,14 @@ typedef struct {
     size_t n_credentials;
     const char *query; /* "" = the table that the ref names */
     const char *sheet, *records;
-    char *const *key; /* options.key: columns that identify a row */
+    const char *reading; /* options.reading of a file, a JSON object; "" = as found */
+    char *const *key;    /* options.key: columns that identify a row */
     size_t n_key;
     tab_deadline deadline;
     int64_t connect_s, read_mib;
     const atomic_bool *cancel;
     tab_str *notes; /* what was done that is not plain, a line each */
+    tab_str *read;  /* of a file: how it was read, a JSON object */
 } source;
 
 /* What a run writes: a file's content, or a table's rows. A table that a run wrote holds in its comment the

@@ -306,8 +306,8 @@ tab_status store_snapshot_get(tab_tx *tx, tab_arena *a, const char *org, const c
                          "d.last_used, coalesce(d.temporary, false), coalesce(d.pinned, "
                          "false) OR EXISTS (SELECT 1 "
                          "FROM data_connector.pin p "
-                         "WHERE p.org = $1 AND p.dataset = s.dataset), coalesce(d.file, false) "
-                         "FROM data_connector.snapshot s "
+                         "WHERE p.org = $1 AND p.dataset = s.dataset), coalesce(d.file, false), "
+                         "coalesce(d.reading, '') FROM data_connector.snapshot s "
                          "LEFT JOIN data_connector.dataset d ON d.org = s.org AND d.id = s.dataset "
                          "WHERE s.org = $1 AND s.id = $2",
                          TAB_P(tab_p_text(org), tab_p_text(id))));
@@ -323,7 +323,8 @@ tab_status store_snapshot_get(tab_tx *tx, tab_arena *a, const char *org, const c
                              tab_rows_bool(r, 0, 8),
                              tab_rows_bool(r, 0, 10),
                              tab_rows_time(r, 0, 6),
-                             tab_rows_time(r, 0, 7) };
+                             tab_rows_time(r, 0, 7),
+                             tab_proto_text(a, tab_rows_text(r, 0, 11)) };
     return TAB_OK;
 }
 

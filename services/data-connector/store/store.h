@@ -70,6 +70,7 @@ typedef struct {
     uint64_t rows, cols;
     bool kept, pinned, temporary, file;
     int64_t created, last_used;
+    const char *reading; /* of its dataset */
 } store_snapshot;
 /* By snapshot id or dataset id (its current one). NOT_FOUND. */
 tab_status store_snapshot_get(tab_tx *tx, tab_arena *a, const char *org, const char *id, store_snapshot *ret,

@@ -47,16 +47,19 @@ class DataSets(Resource):
         sheet: Optional[str] = None,
         key: Optional[Sequence[str]] = None,
         records: Optional[str] = None,
+        reading: Optional[Mapping[str, Any]] = None,
         write: Optional[bool] = None,
     ) -> Connected:
         """Registers a source and takes its first snapshot. Credentials are never answered again. query: read
         instead of the table; sheet: the one of a workbook; key: the columns that identify a row; records: a
-        JSON pointer to the rows of an answer; write: runs may write below it."""
+        JSON pointer to the rows of an answer; reading: how a file is to be read, as of upload; write: runs
+        may write below it."""
         asked: Dict[str, Any] = {
             "query": query,
             "sheet": sheet,
             "key": None if key is None else list(key),
             "records": records,
+            "reading": None if reading is None else dict(reading),
             "write": write,
         }
         options = {k: v for k, v in asked.items() if v is not None}
