@@ -13,6 +13,7 @@ handler *const api_handlers[TAB_ROUTE_COUNT] = {
     [TAB_POST_KEYS] = post_keys,
     [TAB_POST_KEY_ROTATE] = post_key_rotate,
     [TAB_DELETE_KEY] = delete_key,
+    [TAB_PATCH_KEY] = patch_key,
     [TAB_GET_JOBS] = get_jobs,
     [TAB_GET_JOB] = get_job,
     [TAB_GET_RESULT_PART] = get_result_part,

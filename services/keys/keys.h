@@ -33,6 +33,21 @@ typedef struct {
 
 extern const tab_rpc_method keys_methods[];
 
+/* changes.c */
+tab_status keys_name_good(const char *name, tab_error *err) TAB_CHECKED;
+/* The key as it stands into the reply, with its secret where that is not NULL. */
+tab_status keys_show(tab_tx *tx, tab_call *call, const char *id, const char *secret,
+                     tab_error *err) TAB_CHECKED;
+/* Writes the gateway's entries of the organization's keys anew, or of one, so that what was changed holds at
+ * once. UNAVAILABLE: that is not confirmed, and they end within KEYS_CACHE_ENTRY_S. */
+tab_status keys_refill(keys *self, tab_call *call, const char *org, const char *key,
+                       tab_error *err) TAB_CHECKED;
+tab_status keys_set_key(void *self, tab_call *call, tab_error *err);
+
+/* uses.c. Where keys are used from; and keys whose end is near or has come, a batch of a sweep. */
+tab_status keys_note_uses(void *self, tab_call *call, tab_error *err);
+tab_status keys_ends(tab_tx *tx, void *arg, int64_t most, size_t *ret_n, tab_error *err);
+
 /* tabella.event.audit, .job.ended, .usage.alert, .quality.alert */
 tab_status keys_on_event(void *self, tab_tx *tx, const tab_event *event, tab_error *err);
 
@@ -62,6 +77,9 @@ typedef struct {
     int64_t at;
     unsigned alert;
 } keys_notice;
+/* In the transaction of its cause. */
+tab_status keys_notify(tab_tx *tx, tab_arena *a, const char *org, const keys_notice *n,
+                       tab_error *err) TAB_CHECKED;
 /* what: "created", "rotated" or "deleted". */
 tab_status keys_notify_key(tab_tx *tx, const tab_call *call, bool created, const char *key_id,
                            const char *what, tab_error *err) TAB_CHECKED;

@@ -50,9 +50,26 @@ static tab_status fold(tab_tx *tx, void *arg, int64_t most, size_t *n, tab_error
     return tab_tally_fold(tx, "keys", most, n, err);
 }
 
+/* Those whose time is over become tombstones, as if they had been revoked: the chores bring those to Redis.
+ * */
+#define OLD_SECRETS                                                                                      \
+    "WITH gone AS (DELETE FROM keys.old_secret WHERE ctid = ANY(ARRAY(SELECT ctid FROM keys.old_secret " \
+    "WHERE ends < now() ORDER BY ends LIMIT $1 FOR UPDATE SKIP LOCKED)) RETURNING org, key_id, hash), "  \
+    "buried AS (INSERT INTO keys.tombstone (org, key_id, hash, version) "                                \
+    "SELECT org, key_id, hash, nextval('keys.version') FROM gone "                                       \
+    "ON CONFLICT (org, hash) DO UPDATE SET version = excluded.version RETURNING org, version), "         \
+    "raised AS (UPDATE keys.org o SET epoch = greatest(o.epoch, b.version) "                             \
+    "FROM (SELECT org, max(version) AS version FROM buried GROUP BY org) b WHERE o.org = b.org) "        \
+    "SELECT 1 FROM gone"
+
 enum { MINUTE_MS = 60000 };
 static tab_sweep sweeps[] = {
     { .name = "counts of notices", .batch = fold, .most = 1000, .idle_ms = 8000 },
+    { .name = "keys that end", .batch = keys_ends, .every_ms = 4000 },
+    { .name = "old secrets", .every_ms = 4000, .sql = OLD_SECRETS },
+    { .name = "networks that a key left",
+      .every_ms = MINUTE_MS,
+      .sql = TAB_SWEEP_DELETE("keys.key_network", "seen", "now() - interval '90 days'") },
     { .name = "expired sessions",
       .every_ms = MINUTE_MS,
       .sql = TAB_SWEEP_DELETE("keys.session", "expires", "now()") },
@@ -97,7 +114,7 @@ int main(int argc, char **argv)
     self.session_s = cfg.session_s;
     self.cache.sign = cfg.grant_secret[0] == '\0' ? NULL : &sign;
     pthread_t chores;
-    static tab_schema schema = { .schema = "keys", .least = 10 };
+    static tab_schema schema = { .schema = "keys", .least = 11 };
     tab_daemon_watch(health, rpc, pg, &schema);
     tab_health_watch(health, "redis", tab_redis_alive, redis);
     tab_rpc_limits(rpc, cfg.threads, 0, 256u << 20);

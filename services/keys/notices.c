@@ -11,7 +11,7 @@
 
 enum { PAGE = 100 };
 
-static tab_status notify(tab_tx *tx, tab_arena *a, const char *org, const keys_notice *n, tab_error *err)
+tab_status keys_notify(tab_tx *tx, tab_arena *a, const char *org, const keys_notice *n, tab_error *err)
 {
     char id[TAB_ID];
     tab_id_new(id, "ntf_");
@@ -68,7 +68,7 @@ tab_status keys_on_job(tab_tx *tx, const tab_event *event, tab_error *err)
     if (m->error[0] != '\0')
         text_member(&n.data, "error", m->error);
     tab_out_close(&n.data, '}');
-    tab_status s = notify(tx, event->arena, event->org, &n, err);
+    tab_status s = keys_notify(tx, event->arena, event->org, &n, err);
     tab_out_free(&n.data);
     return s;
 }
@@ -96,7 +96,7 @@ tab_status keys_on_alert(tab_tx *tx, const tab_event *event, tab_error *err)
     tab_out_key(&n.data, "allowance");
     tab_out_uint(&n.data, m->allowance);
     tab_out_close(&n.data, '}');
-    tab_status s = notify(tx, event->arena, event->org, &n, err);
+    tab_status s = keys_notify(tx, event->arena, event->org, &n, err);
     tab_out_free(&n.data);
     return s;
 }
@@ -133,7 +133,7 @@ tab_status keys_on_quality(tab_tx *tx, const tab_event *event, tab_error *err)
         tab_out_str(&n.data, (tab_str){ (const char *)m->columns[i].data, m->columns[i].len });
     tab_out_close(&n.data, ']');
     tab_out_close(&n.data, '}');
-    tab_status s = notify(tx, event->arena, event->org, &n, err);
+    tab_status s = keys_notify(tx, event->arena, event->org, &n, err);
     tab_out_free(&n.data);
     return s;
 }
@@ -155,7 +155,7 @@ tab_status keys_notify_key(tab_tx *tx, const tab_call *call, bool created, const
     text_member(&n.data, "change", what);
     text_member(&n.data, "actor", call->actor);
     tab_out_close(&n.data, '}');
-    tab_status s = notify(tx, call->arena, call->org, &n, err);
+    tab_status s = keys_notify(tx, call->arena, call->org, &n, err);
     tab_out_free(&n.data);
     return s;
 }

@@ -143,6 +143,7 @@ class AsyncUsages(Group):
 class AsyncKeys(Group):
     list = _threaded(r.Keys.list)
     create = _threaded(r.Keys.create)
+    update = _threaded(r.Keys.update)
     rotate = _threaded(r.Keys.rotate)
     delete = _threaded(r.Keys.delete)
 

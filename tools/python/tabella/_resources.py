@@ -184,13 +184,52 @@ class Keys(Resource):
     def list(self) -> List[Key]:
         return [Key.read(x) for x in self._call("GET_KEYS").json["keys"]]
 
-    def create(self, name: str, scopes: Sequence[str]) -> Key:
-        """scopes: of read, run, serve, manage, delete. The answer's `key` is the secret, shown this once."""
-        return Key.read(self._call("POST_KEYS", body={"name": name, "scopes": [*scopes]}).json)
+    def create(
+        self,
+        name: str,
+        scopes: Sequence[str],
+        *,
+        expires_at: Optional[str] = None,
+        networks: Sequence[str] = (),
+        endpoints: Sequence[str] = (),
+    ) -> Key:
+        """scopes: of read, run, serve, manage, delete. The answer's `key` is the secret, shown this once.
+        expires_at: a time like 2026-11-21T09:24:05Z. networks: addresses and blocks from which it may be
+        used. endpoints: ids or names of those that it may ask, with the scope serve alone."""
+        fields: Dict[str, Any] = {"name": name, "scopes": [*scopes]}
+        if expires_at is not None:
+            fields["expires_at"] = expires_at
+        if networks:
+            fields["networks"] = [*networks]
+        if endpoints:
+            fields["endpoints"] = [*endpoints]
+        return Key.read(self._call("POST_KEYS", body=fields).json)
 
-    def rotate(self, id: str) -> Key:
-        """A new secret; the old one ends at once."""
-        return Key.read(self._call("POST_KEY_ROTATE", id).json)
+    def update(
+        self,
+        id: str,
+        *,
+        name: Optional[str] = None,
+        expires_at: Union[str, None, Literal["never"]] = None,
+        networks: Optional[Sequence[str]] = None,
+        endpoints: Optional[Sequence[str]] = None,
+    ) -> Key:
+        """What is not given stays. expires_at "never" takes the end away, an empty list the bound."""
+        given = {
+            "name": name,
+            "expires_at": expires_at,
+            "networks": None if networks is None else [*networks],
+            "endpoints": None if endpoints is None else [*endpoints],
+        }
+        fields: Dict[str, Any] = {k: v for k, v in given.items() if v is not None}
+        if expires_at == "never":
+            fields["expires_at"] = None
+        return Key.read(self._call("PATCH_KEY", id, body=fields).json)
+
+    def rotate(self, id: str, *, overlap_s: int = 0) -> Key:
+        """A new secret; the old one stays good for so long, or ends at once."""
+        body = {"overlap_s": overlap_s} if overlap_s else None
+        return Key.read(self._call("POST_KEY_ROTATE", id, body=body).json)
 
     def delete(self, id: str) -> Deleted:
         """Revokes the key at once."""
@@ -259,14 +298,17 @@ class Organization(Resource):
         alerts: Optional[Mapping[str, bool]] = None,
         add_usage: Optional[bool] = None,
         spend_cap_usd: Union[float, None, Literal["none"]] = None,
+        networks: Optional[Sequence[str]] = None,
     ) -> OrganizationSettings:
-        """What is not given stays. spend_cap_usd "none" takes the cap away."""
+        """What is not given stays. spend_cap_usd "none" takes the cap away. networks: from which its keys may
+        be used, all of them; an empty list: from anywhere."""
         given = {
             "name": name,
             "emails": None if emails is None else [*emails],
             "alerts": None if alerts is None else dict(alerts),
             "add_usage": add_usage,
             "spend_cap_usd": spend_cap_usd,
+            "networks": None if networks is None else [*networks],
         }
         fields: Dict[str, Any] = {k: v for k, v in given.items() if v is not None}
         if spend_cap_usd == "none":

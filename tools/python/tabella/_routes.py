@@ -49,6 +49,7 @@ ROUTES: Dict[str, Route] = {
     "GET_KEYS": Route("GET", "/v2/keys", "keys.list"),
     "POST_KEYS": Route("POST", "/v2/keys", "keys.create", again=False),
     "POST_KEY_ROTATE": Route("POST", "/v2/keys/{id}/rotate", "keys.rotate", again=False),
+    "PATCH_KEY": Route("PATCH", "/platform/v1/keys/{id}", "keys.update"),
     "DELETE_KEY": Route("DELETE", "/v2/keys/{id}", "keys.delete"),
     "POST_DATA_UPLOAD": Route("POST", "/platform/v1/data/upload", "data.upload", key=True),
     "PATCH_ENDPOINT": Route("PATCH", "/platform/v1/endpoints/{id}", "endpoints.update"),

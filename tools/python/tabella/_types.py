@@ -90,7 +90,10 @@ class Model(Answer):
 
 @dataclasses.dataclass(repr=False, eq=False)
 class Key(Answer):
-    """An API key. key: the secret, only in the answers of create and rotate, and in no repr."""
+    """An API key. status: active, expiring (within a week) or expired. endpoints: ids that it may ask, none:
+    any. old_secrets: those before its newest that are still good. key: the secret, only in the answers of
+    create and rotate, and in no repr.
+    """
 
     id: str = ""
     name: str = ""
@@ -100,6 +103,13 @@ class Key(Answer):
     requests: int = 0
     created_at: Optional[str] = None
     last_used: Optional[str] = None
+    last_address: Optional[str] = None
+    last_agent: Optional[str] = None
+    status: str = ""
+    expires_at: Optional[str] = None
+    networks: List[str] = dataclasses.field(default_factory=list)
+    endpoints: List[str] = dataclasses.field(default_factory=list)
+    old_secrets: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
     key: Optional[str] = None
 
 
@@ -320,6 +330,7 @@ class OrganizationSettings(Answer):
     add_usage: bool = False
     spend_cap_usd: Optional[float] = None
     created_at: str = ""
+    networks: List[str] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass(repr=False, eq=False)
