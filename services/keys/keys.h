@@ -7,6 +7,7 @@
 #include "common/json/json.h"
 #include "common/redis/redis.h"
 #include "common/rpc/outbox.h"
+#include "common/security/crypto.h"
 #include "services/keys/cache.h"
 #include "services/keys/store.h"
 
@@ -29,6 +30,8 @@ typedef struct {
     atomic_bool unconfirmed; /* a tombstone of this process waits for Redis */
     atomic_bool stop;
     int64_t session_s; /* how long a session of the console lasts */
+    tab_keyring *kek;  /* seals secrets of webhooks; NULL: there are none */
+    const char *allow; /* networks of receivers that are not public */
 } keys;
 
 extern const tab_rpc_method keys_methods[];
@@ -76,6 +79,7 @@ typedef struct {
     tab_out data;     /* a JSON object; empty: {} */
     int64_t at;
     unsigned alert;
+    const char *webhook; /* for this one alone; NULL: for all that want its kind */
 } keys_notice;
 /* In the transaction of its cause. */
 tab_status keys_notify(tab_tx *tx, tab_arena *a, const char *org, const keys_notice *n,
@@ -88,6 +92,15 @@ tab_status keys_on_alert(tab_tx *tx, const tab_event *event, tab_error *err) TAB
 tab_status keys_on_quality(tab_tx *tx, const tab_event *event, tab_error *err) TAB_CHECKED;
 tab_status keys_list_notices(void *self, tab_call *call, tab_error *err);
 tab_status keys_read_notice(void *self, tab_call *call, tab_error *err);
+
+/* webhooks.c */
+tab_status keys_list_webhooks(void *self, tab_call *call, tab_error *err);
+tab_status keys_set_webhook(void *self, tab_call *call, tab_error *err);
+tab_status keys_delete_webhook(void *self, tab_call *call, tab_error *err);
+tab_status keys_list_deliveries(void *self, tab_call *call, tab_error *err);
+tab_status keys_replay_delivery(void *self, tab_call *call, tab_error *err);
+/* Secrets under an older key are sealed again, a batch of a sweep; arg: the keys. */
+tab_status keys_reseal_webhooks(tab_tx *tx, void *arg, int64_t most, size_t *ret_n, tab_error *err);
 
 /* sessions.c */
 tab_status keys_start_session(void *self, tab_call *call, tab_error *err);

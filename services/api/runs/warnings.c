@@ -37,6 +37,8 @@ static const struct {
              TAB_S("id"), TAB_S("plan"), TAB_S("created_at"), TAB_S("networks")) },
     { TAB_PATCH_KEY, true,
       FIELDS(TAB_S("name"), TAB_S("expires_at"), TAB_S("networks"), TAB_S("endpoints")) },
+    { TAB_POST_WEBHOOKS, true, FIELDS(TAB_S("name"), TAB_S("url"), TAB_S("types")) },
+    { TAB_PATCH_WEBHOOK, true, FIELDS(TAB_S("name"), TAB_S("url"), TAB_S("types"), TAB_S("enabled")) },
     { TAB_POST_KEY_ROTATE, true, FIELDS(TAB_S("overlap_s")) },
     { TAB_PATCH_ENDPOINT, true, FIELDS(TAB_S("name"), TAB_S("target"), TAB_S("task"), TAB_S("options")) },
     { TAB_POST_OUTCOMES, true, FIELDS(TAB_S("rows"), TAB_S("tables")) },

@@ -15,7 +15,7 @@
 #include "common/base/time.h"
 #include "common/table/table.h"
 #include "proto/data.pb-c.h"
-#include "services/data-connector/protocols/address.h"
+#include "common/security/address.h"
 #include "services/data-connector/reader/guard.h"
 #include "services/data-connector/source/reference.h"
 

@@ -157,6 +157,17 @@ class AsyncNotifications(Group):
     read = _threaded(r.Notifications.read)
 
 
+class AsyncWebhooks(Group):
+    list = _threaded(r.Webhooks.list)
+    create = _threaded(r.Webhooks.create)
+    update = _threaded(r.Webhooks.update)
+    rotate = _threaded(r.Webhooks.rotate)
+    test = _threaded(r.Webhooks.test)
+    delete = _threaded(r.Webhooks.delete)
+    deliveries = _paged(r.Webhooks.deliveries)
+    replay = _threaded(r.Webhooks.replay)
+
+
 class AsyncOrganization(Group):
     retrieve = _threaded(r.Organization.retrieve)
     update = _threaded(r.Organization.update)
@@ -180,6 +191,7 @@ class AsyncTabella:
         self.keys = AsyncKeys(self, self._sync.keys)
         self.audit = AsyncAudit(self, self._sync.audit)
         self.notifications = AsyncNotifications(self, self._sync.notifications)
+        self.webhooks = AsyncWebhooks(self, self._sync.webhooks)
         self.organization = AsyncOrganization(self, self._sync.organization)
 
     run = _threaded(Tabella.run)

@@ -15,8 +15,8 @@ from ._frames import kind_of
 from ._large import forget
 from ._resource import Page, Resource
 from ._transport import Stopped, pause
-from ._types import AuditEntry, Deleted, Job, Key, Model, Notification, OrganizationSettings, Report
-from ._types import ReportSummary, Usage
+from ._types import AuditEntry, Deleted, Delivery, Job, Key, Model, Notification, OrganizationSettings, Report
+from ._types import ReportSummary, Usage, Webhook
 
 FIRST_LOOK_S, LAST_LOOK_S = 0.25, 5.0  # between two looks at a job: 12 requests a minute in the long run
 
@@ -282,6 +282,56 @@ class Notifications(Resource):
     def read(self, id: str) -> Notification:
         """Marks it as read."""
         return Notification.read(self._call("POST_NOTIFICATION_READ", id).json)
+
+
+class Webhooks(Resource):
+    """Receivers of the organization's notifications."""
+
+    def list(self) -> List[Webhook]:
+        return [Webhook.read(x) for x in self._call("GET_WEBHOOKS").json["webhooks"]]
+
+    def create(self, name: str, url: str, types: Sequence[str] = ()) -> Webhook:
+        """types: of notifications; none: all. The answer's `secret` verifies what comes, and is shown this
+        once."""
+        fields: Dict[str, Any] = {"name": name, "url": url}
+        if types:
+            fields["types"] = [*types]
+        return Webhook.read(self._call("POST_WEBHOOKS", body=fields).json)
+
+    def update(
+        self,
+        id: str,
+        *,
+        name: Optional[str] = None,
+        url: Optional[str] = None,
+        types: Optional[Sequence[str]] = None,
+        enabled: Optional[bool] = None,
+    ) -> Webhook:
+        """What is not given stays. enabled False: what waits is kept until True, and
+        what fires meanwhile is not sent."""
+        given = {"name": name, "url": url, "types": None if types is None else [*types], "enabled": enabled}
+        fields = {k: v for k, v in given.items() if v is not None}
+        return Webhook.read(self._call("PATCH_WEBHOOK", id, body=fields).json)
+
+    def rotate(self, id: str) -> Webhook:
+        """A new secret; for a day both sign."""
+        return Webhook.read(self._call("POST_WEBHOOK_ROTATE", id).json)
+
+    def test(self, id: str) -> Webhook:
+        """Sends a webhook.test to this receiver alone."""
+        return Webhook.read(self._call("POST_WEBHOOK_TEST", id).json)
+
+    def delete(self, id: str) -> Deleted:
+        return Deleted.read(self._call("DELETE_WEBHOOK", id).json)
+
+    def deliveries(
+        self, id: str, *, limit: Optional[int] = None, cursor: Optional[str] = None
+    ) -> Page[Delivery]:
+        return self._page("GET_DELIVERIES", id, field="deliveries", kind=Delivery, limit=limit, cursor=cursor)
+
+    def replay(self, id: str, delivery: str) -> Delivery:
+        """Sends it again, under the same message_id."""
+        return Delivery.read(self._call("POST_DELIVERY_REPLAY", id, delivery).json)
 
 
 class Organization(Resource):

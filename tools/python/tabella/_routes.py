@@ -64,6 +64,16 @@ ROUTES: Dict[str, Route] = {
     "GET_AUDIT": Route("GET", "/platform/v1/audit", "audit.list"),
     "GET_NOTIFICATIONS": Route("GET", "/platform/v1/notifications", "notifications.list"),
     "POST_NOTIFICATION_READ": Route("POST", "/platform/v1/notifications/{id}/read", "notifications.read"),
+    "GET_WEBHOOKS": Route("GET", "/platform/v1/webhooks", "webhooks.list"),
+    "POST_WEBHOOKS": Route("POST", "/platform/v1/webhooks", "webhooks.create", again=False),
+    "PATCH_WEBHOOK": Route("PATCH", "/platform/v1/webhooks/{id}", "webhooks.update"),
+    "DELETE_WEBHOOK": Route("DELETE", "/platform/v1/webhooks/{id}", "webhooks.delete"),
+    "POST_WEBHOOK_ROTATE": Route("POST", "/platform/v1/webhooks/{id}/rotate", "webhooks.rotate", again=False),
+    "POST_WEBHOOK_TEST": Route("POST", "/platform/v1/webhooks/{id}/test", "webhooks.test", again=False),
+    "GET_DELIVERIES": Route("GET", "/platform/v1/webhooks/{id}/deliveries", "webhooks.deliveries"),
+    "POST_DELIVERY_REPLAY": Route(
+        "POST", "/platform/v1/webhooks/{id}/deliveries/{sub}/replay", "webhooks.replay"
+    ),
     "GET_ORGANIZATION": Route("GET", "/platform/v1/organization", "organization.retrieve"),
     "PUT_ORGANIZATION": Route("PUT", "/platform/v1/organization", "organization.update"),
 }

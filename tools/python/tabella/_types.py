@@ -71,7 +71,11 @@ class Answer:
         shown = []
         for f in dataclasses.fields(self):
             value = getattr(self, f.name)
-            if f.name in ("raw", "extra", "key") or value is None or isinstance(value, (dict, list)):
+            if (
+                f.name in ("raw", "extra", "key", "secret")
+                or value is None
+                or isinstance(value, (dict, list))
+            ):
                 continue
             if f.repr:
                 shown.append(f"{f.name}={value!r}")
@@ -316,6 +320,40 @@ class Notification(Answer):
     data: Dict[str, Any] = dataclasses.field(default_factory=dict)
     created_at: str = ""
     read_at: Optional[str] = None
+
+
+@dataclasses.dataclass(repr=False, eq=False)
+class Webhook(Answer):
+    """A receiver of notifications. secret: whsec_..., only in the answers of create and rotate, and in no
+    repr. waiting: deliveries that are yet to be taken."""
+
+    id: str = ""
+    name: str = ""
+    url: str = ""
+    types: List[str] = dataclasses.field(default_factory=list)
+    status: str = ""
+    disabled_at: Optional[str] = None
+    disabled_why: Optional[str] = None
+    waiting: int = 0
+    created_at: str = ""
+    secret: Optional[str] = None
+
+
+@dataclasses.dataclass(repr=False, eq=False)
+class Delivery(Answer):
+    """What was sent to a webhook, or waits. message_id: its header webhook-id, the same at each try."""
+
+    id: str = ""
+    message_id: str = ""
+    type: str = ""
+    subject: str = ""
+    status: str = ""
+    tries: int = 0
+    created_at: str = ""
+    next_try_at: Optional[str] = None
+    ended_at: Optional[str] = None
+    response_status: Optional[int] = None
+    error: Optional[str] = None
 
 
 @dataclasses.dataclass(repr=False, eq=False)
