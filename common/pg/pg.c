@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "common/base/log.h"
-#include "common/base/spent.h"
+#include "common/base/wait_time.h"
 #include "common/pg/pg_internal.h"
 #include "common/security/crypto.h"
 
@@ -294,7 +294,7 @@ static tab_status query(tab_tx *tx, tab_rows **ret, tab_error *err, const char *
     for (size_t i = 0; i < b.n_copies; i++)
         free(b.copies[i]);
     int64_t took = tab_mono_us() - from;
-    tab_spent_here.postgres_us += took;
+    tab_wait_time_of_thread.postgres_us += took;
     tab_metric_observe(tx->pool->seconds, (double)took * 1e-6);
     if (s == TAB_OK)
         tab_metric_add(tx->pool->calls[0], 1);
@@ -335,7 +335,7 @@ static PGresult *simple(tab_tx *tx, const char *sql)
     tab_deadline d = tx->deadline == TAB_NO_DEADLINE ? TAB_NO_DEADLINE : tx->deadline + GRACE_MS;
     int64_t from = tab_mono_us();
     PGresult *r = PQsendQuery(tx->c->pg, sql) ? pg_await(tx->c->pg, d) : NULL;
-    tab_spent_here.postgres_us += tab_mono_us() - from;
+    tab_wait_time_of_thread.postgres_us += tab_mono_us() - from;
     return r;
 }
 

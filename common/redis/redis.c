@@ -15,8 +15,8 @@
 #include "common/base/integer.h"
 #include "common/base/log.h"
 #include "common/base/metrics.h"
-#include "common/base/spent.h"
 #include "common/base/time.h"
+#include "common/base/wait_time.h"
 #include "common/security/tls.h"
 
 /* IDLE_MOST: as many as threads ask at once, or each call above it connects and says who it is
@@ -422,7 +422,7 @@ static tab_status run(tab_redis *r, int timeout_ms, redisReply **ret, tab_error 
             break;
     }
     int64_t took = tab_mono_us() - from;
-    tab_spent_here.redis_us += took;
+    tab_wait_time_of_thread.redis_us += took;
     tab_metric_observe(r->seconds, (double)took * 1e-6);
     bool error = reply != NULL && reply->type == REDIS_REPLY_ERROR;
     tab_metric_add(r->calls[reply == NULL || error], 1);

@@ -6,7 +6,7 @@
 
 #include "common/base/config.h"
 #include "common/base/log.h"
-#include "common/base/spent.h"
+#include "common/base/wait_time.h"
 #include "common/rpc/rpc_internal.h"
 #include "common/run/trace.h"
 
@@ -535,7 +535,7 @@ tab_status tab_rpc_call(tab_rpc *rpc, const tab_ask *ask, tab_answer *ret, tab_e
         patience = mute ? 2 * patience : patience;
         s = call_once(rpc, ask, patience, &answer, &own);
     }
-    tab_spent_here.services_us += tab_mono_us() - from;
+    tab_wait_time_of_thread.services_us += tab_mono_us() - from;
     if (s == TAB_OK)
         *ret = answer;
     else if (err != NULL)

@@ -31,7 +31,7 @@
 
 #include "common/base/config.h"
 #include "common/base/proto.h"
-#include "common/base/spent.h"
+#include "common/base/wait_time.h"
 #include "common/http/routes.h"
 #include "common/json/json.h"
 #include "common/redis/redis.h"
@@ -150,7 +150,7 @@ struct request {
     int64_t arrived_us, taken_us; /* tab_mono_us of its arrival, and of when a worker took it */
     const char *trace;            /* context of its caller, as the gateway says; NULL: none */
     tab_span span;
-    tab_spent spent;        /* what took its time; told to the gateway, for its log */
+    tab_wait_time spent;    /* what took its time; told to the gateway, for its log */
     const char *error_type; /* of its envelope; NULL: none */
     request_lane lane;
     bool arrives; /* one of api.arriving */

@@ -185,7 +185,7 @@ static void tell_spent(request *r)
 {
     int64_t now = tab_mono_us();
     if (here == r)
-        r->spent = tab_spent_here;
+        r->spent = tab_wait_time_of_thread;
     else if (r->taken_us > 0)
         r->spent.services_us = now - r->taken_us;
     r->spent.queue_us = (r->taken_us > 0 ? r->taken_us : now) - r->arrived_us;
@@ -218,7 +218,7 @@ static void end_span(const request *r)
 static void enter(request *r)
 {
     r->taken_us = tab_mono_us();
-    tab_spent_here = (tab_spent){ 0 };
+    tab_wait_time_of_thread = (tab_wait_time){ 0 };
     here = r;
     tab_log_context(r->request_id, r->internal ? "" : r->who.org);
 }

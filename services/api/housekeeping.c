@@ -7,8 +7,8 @@
 #include "common/base/metrics.h"
 #include "services/api/housekeeping.h"
 #include "services/api/idempotency.h"
-#include "services/api/serve/holds.h"
-#include "services/api/serve/places.h"
+#include "services/api/serve/concurrency.h"
+#include "services/api/serve/reservations.h"
 #include "services/api/serve/serve_cache.h"
 #include "services/api/uses.h"
 
@@ -97,7 +97,7 @@ static void *keep_leases(void *arg)
 {
     struct api_housekeeping *h = arg;
     while (goes_on(h)) {
-        places_renew(h->a);
+        concurrency_renew(h->a);
         renew_claims(h->a);
     }
     return NULL;
@@ -132,7 +132,7 @@ static void *do_chores(void *arg)
     while (goes_on(h)) {
         allowance_probe(h->a);
         serve_cache_probe(h->a);
-        holds_sweep(h->a);
+        reservations_sweep(h->a);
         uses_tell(h->a);
         for (size_t i = 0; i < SWEEPS; i++)
             if (tab_mono_ms() >= sweeps[i].due)

@@ -8,8 +8,8 @@
 tab_status call(request *r, const char *service, const char *method, const void *in,
                 const ProtobufCMessageDescriptor *reply, void *ret, tab_error *err) TAB_CHECKED;
 tab_status call_with(request *r, tab_ask *ask, tab_answer *ret, tab_error *err) TAB_CHECKED;
-/* promised.c. The same of a thing by its id: one that an answer has named and that is on its way to the
- * service is waited for. */
+/* read_your_writes.c. The same of a thing by its id: one that an answer has named and that is on its way to
+ * the service is waited for. */
 tab_status call_promised(request *r, const char *service, const char *method, const void *in,
                          const ProtobufCMessageDescriptor *reply, void *ret, tab_error *err) TAB_CHECKED;
 /* As call_with without waiting: `done` gets the answer on the thread of answers.c and must not block. False:

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/tabella/ahead.h"
 #include "tools/tabella/distribution.h"
 #include "tools/tabella/findings.h"
+#include "tools/tabella/summary_question.h"
 #include "tools/tabella/tabella.h"
 
 #define BYTES(d) (int)(d).len, (const char *)(d).data

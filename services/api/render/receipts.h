@@ -8,7 +8,7 @@
 #include "proto/jobs.pb-c.h"
 #include "services/api/api.h"
 
-/* What of a moved answer a receipt says besides (services/api/serve/follow.h). */
+/* What of a moved answer a receipt says besides (services/api/serve/adapt.h). */
 typedef struct {
     uint64_t state;        /* calibration_state */
     tab_bands bands;       /* numbers */

@@ -25,7 +25,7 @@
 #include "services/api/runs/body.h"
 #include "services/api/runs/outputs.h"
 #include "services/api/serve/cells.h"
-#include "services/api/serve/places.h"
+#include "services/api/serve/concurrency.h"
 #include "services/api/service_calls.h"
 
 enum {
@@ -53,7 +53,7 @@ typedef struct {
     const char *run_id, *job_id, *report_id, *feed;
     const char *reserved; /* id of the reservation, NULL: there is none */
     /* while it computes */
-    place place;
+    concurrent place;
     tab_deadline until;
     int tries; /* of workers that had not begun it when they were gone */
     tab_status s;
@@ -395,7 +395,7 @@ static tab_status ended(void *arg, tab_error *err)
         s = write_answer(r, x, err);
     else
         *err = x->err;
-    place_release(r->api, &x->place, x->place.n);
+    concurrency_release(r->api, &x->place, x->place.n);
     if (s == TAB_CANCELLED && !late) { /* nobody waits for it, and nothing was written */
         allowance_give_back(r->api, r->who.org, x->reserved, 0);
         x->reserved = NULL;
@@ -436,7 +436,7 @@ static tab_status inline_run(request *r, run *x, tab_error *err)
     (void)tab_rpc_await(r->api->rpc, &r->gone, tab_within_ms(x->until, NATS_MS));
     if (call_start(r, &ask, answered, x, err))
         return PARKED;
-    place_release(r->api, &x->place, x->place.n);
+    concurrency_release(r->api, &x->place, x->place.n);
     return err->status == TAB_CANCELLED ? as_job(r, x, false, err) : err->status;
 }
 
@@ -500,7 +500,7 @@ tab_status post_run(request *r, tab_error *err)
     if (s != TAB_OK)
         return unreserve(r, x, s);
     x->until = r->began + 1000 * r->api->cfg.inline_s;
-    if (!job && tab_left_ms(x->until, 1) > 0 && place_take(r, &x->place, 1, x->until))
+    if (!job && tab_left_ms(x->until, 1) > 0 && concurrency_take(r, &x->place, 1, x->until))
         return unreserve(r, x, inline_run(r, x, err));
     r->retry_after = 0;
     if (!job)

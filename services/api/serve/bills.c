@@ -15,7 +15,7 @@
 #include "common/base/log.h"
 #include "common/base/metrics.h"
 #include "common/base/proto.h"
-#include "common/base/spent.h"
+#include "common/base/wait_time.h"
 #include "proto/events.pb-c.h"
 
 /* GROUP: rows a transaction. PATIENCE_MS: so long a row is waited for where there is a journal. */
@@ -255,7 +255,7 @@ tab_status bill_end(bill *b, const Tabella__WorkDone *const *answered, size_t m,
             pass_on(b);
         s = there ? TAB_OK : s;
     }
-    tab_spent_here.postgres_us += tab_mono_us() - from;
+    tab_wait_time_of_thread.postgres_us += tab_mono_us() - from;
     return s;
 }
 

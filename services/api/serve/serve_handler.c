@@ -2,7 +2,7 @@
  *
  *   serve_handler.c --> serve_cache.c   the endpoint's row   <--+
  *                   --> serve_limits.c  may it begin         <--+
- *                   --> serve_together.c  asked, answered and billed with calls of the same moment */
+ *                   --> serve_batch.c  asked, answered and billed with calls of the same moment */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@
 #include "services/api/runs/body.h"
 #include "services/api/serve/bills.h"
 #include "services/api/serve/cells.h"
-#include "services/api/serve/serve_together.h"
+#include "services/api/serve/serve_batch.h"
 #include "services/api/service_calls.h"
 
 static tab_status read_verbose(serve_call *c, tab_error *err)
@@ -52,7 +52,7 @@ tab_status serve_at_once(request *r, tab_error *err)
         return TAB_UNAVAILABLE; /* its turn will say why */
     }
     if (cells_take(r, c->body.cells)) {
-        if (hold_take(r, &c->cost, &c->drawn)) {
+        if (reservation_take(r, &c->cost, &c->drawn)) {
             count_meter(began);
             request_body_drop(r);
             serve_join(c);
@@ -138,13 +138,13 @@ static tab_status serve(serve_call *c, tab_error *err)
     if (!serve_begin(id, r->who.endpoint_concurrency))
         return serve_too_many(r, err);
     int64_t began = tab_mono_us();
-    tab_status s = hold_draw(r, &c->cost, &c->drawn, err);
+    tab_status s = reservation_draw(r, &c->cost, &c->drawn, err);
     count_meter(began);
     if (s == TAB_OK)
         s = cells_debit(r, cells, true, err);
     if (s == TAB_OK)
-        return serve_together(c, err); /* which ends it */
-    hold_return(r->api, r->who.org, &c->drawn);
+        return serve_in_batch(c, err); /* which ends it */
+    reservation_return(r->api, r->who.org, &c->drawn);
     serve_end(id);
     return s;
 }

@@ -4,7 +4,7 @@
 #define TAB_API_SERVE_LIMITS_H
 
 #include "proto/jobs.pb-c.h"
-#include "services/api/serve/holds.h"
+#include "services/api/serve/reservations.h"
 
 /* What a call of so many cells is billed: these, and what the endpoint pins where the operator bills it. */
 void serve_cost(const request *r, const Tabella__Endpoint *e, uint64_t cells, cost *ret);

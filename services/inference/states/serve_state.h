@@ -85,7 +85,7 @@ extern const tab_states_maker serve_state_maker; /* its arg is a serve_first */
 tab_status serve_answer(inference *self, tab_call *call, const Tabella__ServeRequest *q, serve_state *st,
                         Tabella__ServeReply *y, tab_error *err) TAB_CHECKED;
 
-/* serve_ahead.c: the next q->horizon steps of every pinned series, in place of rows. */
+/* serve_horizon.c: the next q->horizon steps of every pinned series, in place of rows. */
 tab_status serve_ahead(inference *self, tab_call *call, const Tabella__ServeRequest *q, serve_state *st,
                        Tabella__ServeReply *y, tab_error *err) TAB_CHECKED;
 

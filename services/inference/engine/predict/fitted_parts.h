@@ -88,7 +88,7 @@ bool tab_beyond_fit(const tab_profile *p, tab_fitted *f) TAB_CHECKED;
 bool tab_beyond_read(tab_arena *a, const tab_fitted *f, const tab_values *values, size_t rows,
                      tab_scoring *ret);
 
-/* Fills ret->strange (strange.c). values (cols). False: the arena is full. */
+/* Fills ret->strange (novel_cells.c). values (cols). False: the arena is full. */
 bool tab_strange_cells(tab_arena *a, const tab_fitted *f, const tab_values *values,
                        tab_scoring *ret) TAB_CHECKED;
 

@@ -1,7 +1,7 @@
 /* See unify.h and decision 0139: one record an entity, for link/cross_tables.c. For each attribute and entity
  * one value survives, as its source wrote it; every source's own value stands beside it.
  *
- *   stamp_of, reliability, units (together.h) ─> survivor ─> record_column   the records
+ *   stamp_of, reliability, units (composites.h) ─> survivor ─> record_column   the records
  *                                     ─> variants         each source's own values
  *   list_further_rows, count_matched                      rows beyond a table's first; who matched
  *
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/profile/roles/roles.h"
-#include "services/inference/engine/unify/together.h"
+#include "services/inference/engine/unify/composites.h"
 
 static const char survivorship[] =
     "the value that most sources agree on after format normalisation; "
@@ -326,10 +326,10 @@ static tab_status record_column(const merging *g, const uint32_t *unit, size_t a
 /* The columns of the unified records, unit by unit. */
 static tab_status record_columns(const merging *g, size_t attrs, Tabella__Table *records, tab_error *err)
 {
-    tab_wholes u;
+    tab_composites u;
     TAB_AUTO(tab_arena) *own = tab_arena_new(SIZE_MAX / 2);
     size_t *chosen = own == NULL ? NULL : tab_arena_new_of(own, size_t, g->n->n);
-    if (chosen == NULL || !tab_wholes_of(g->v, g->attr, attrs, own, &u))
+    if (chosen == NULL || !tab_composites_of(g->v, g->attr, attrs, own, &u))
         return tab_no_memory(err);
     for (size_t k = 0; k < attrs; k++) /* sources agree more or less on each attribute */
         reliability(g->v, &g->attr[k], g->n, g->trust + k * g->v->n);

@@ -4,7 +4,7 @@
  *   assign_folds ─> fit_levels ─> tab_stack_members (stack_members.c)
  *     ─> answer_all        out-of-fold outputs of each member, and its temperature
  *     ─> tab_pool_weights  (opinion_pool.c)
- *     ─> answer_whole      models of all rows, for learners that have them (whole.c)
+ *     ─> answer_whole      models of all rows, for learners that have them (refit.c)
  *     ─> combine_all       the stack's outputs, and the last temperature
  *
  * How outputs are calibrated and weighed: opinion_pool.c; what a fitted stack answers: stack_answer.c. */
@@ -15,8 +15,8 @@
 
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/learn/stack/opinion_pool.h"
+#include "services/inference/engine/learn/stack/refit.h"
 #include "services/inference/engine/learn/stack/stack_answer.h"
-#include "services/inference/engine/learn/stack/whole.h"
 
 enum {
     BLOCK = 2048,           /* rows that one turn of a loop answers */
@@ -304,7 +304,7 @@ static bool answer_whole(pass *c, tab_arena *a, float *const *z)
 {
     tab_stack *s = c->s;
     const tab_problem *p = c->p;
-    if (!tab_whole_fit(c->e, a, p, s, c->all, c->n))
+    if (!tab_refit(c->e, a, p, s, c->all, c->n))
         return false;
     for (size_t l = 0; l < s->members; l++) {
         tab_member *m = &s->member[l];

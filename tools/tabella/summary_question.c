@@ -1,6 +1,6 @@
 /* What the summary says of the question itself: in which regimes rows are asked, what linked tables leave
  * out, and the steps ahead. */
-#include "tools/tabella/ahead.h"
+#include "tools/tabella/summary_question.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Answers of an endpoint that follows outcomes (decision 0477): intervals and shares are moved as its
  * calibration says, before anything is written of them. */
-#ifndef TAB_API_FOLLOW_H
-#define TAB_API_FOLLOW_H
+#ifndef TAB_API_ADAPT_H
+#define TAB_API_ADAPT_H
 
 #include "services/api/render/receipts.h"
 

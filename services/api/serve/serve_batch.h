@@ -1,6 +1,6 @@
-/* A serve call between its admission (serve_handler.c) and its answer (serve_together.c). */
-#ifndef TAB_API_SERVE_TOGETHER_H
-#define TAB_API_SERVE_TOGETHER_H
+/* A serve call between its admission (serve_handler.c) and its answer (serve_batch.c). */
+#ifndef TAB_API_SERVE_BATCH_H
+#define TAB_API_SERVE_BATCH_H
 
 #include "common/security/receipt.h"
 #include "proto/events.pb-c.h"
@@ -32,7 +32,7 @@ tab_status serve_count(serve_call *c, uint64_t *ret_cells, tab_error *err) TAB_C
 
 /* Asks, writes the answer, bills and ends the call (serve_end): with calls of the endpoint that came at the
  * same moment. PARKED: another thread ends the request. */
-tab_status serve_together(serve_call *c, tab_error *err) TAB_CHECKED;
+tab_status serve_in_batch(serve_call *c, tab_error *err) TAB_CHECKED;
 
 /* The same on the loop's thread, which waits for nobody: a worker goes on with the call or with its batch. */
 void serve_join(serve_call *c);

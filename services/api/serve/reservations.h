@@ -3,8 +3,8 @@
  * names its hold, and what metering counts leaves the hold in the same step, so that calls at once never pass
  * the allowance or the cap. A hold serves for a second, or for four while its organization is far from its
  * limit (decision 0370); then what nobody drew goes back. */
-#ifndef TAB_API_HOLDS_H
-#define TAB_API_HOLDS_H
+#ifndef TAB_API_RESERVATIONS_H
+#define TAB_API_RESERVATIONS_H
 
 #include "services/api/runs/allowance.h"
 
@@ -15,11 +15,12 @@ typedef struct {
 } drawn;
 
 /* RATE_LIMIT with r->retry_after where nothing is left. */
-tab_status hold_draw(request *r, cost *c, drawn *ret, tab_error *err) TAB_CHECKED;
+tab_status reservation_draw(request *r, cost *c, drawn *ret, tab_error *err) TAB_CHECKED;
 /* The same where the organization's hold serves the call; asks nobody. */
-bool hold_take(const request *r, const cost *c, drawn *ret) TAB_CHECKED;
+bool reservation_take(const request *r, const cost *c, drawn *ret) TAB_CHECKED;
 /* The call will not be billed. */
-void hold_return(api *a, const char *org, const drawn *d);
-void holds_sweep(api *a); /* once a second, and before the process leaves: what nobody draws on any more */
+void reservation_return(api *a, const char *org, const drawn *d);
+void reservations_sweep(
+    api *a); /* once a second, and before the process leaves: what nobody draws on any more */
 
 #endif

@@ -1,4 +1,4 @@
-#include "services/inference/engine/unify/together.h"
+#include "services/inference/engine/unify/composites.h"
 
 #include "services/inference/engine/profile/roles/roles.h"
 
@@ -87,12 +87,12 @@ static void join_table(joining *j, size_t t)
     }
 }
 
-bool tab_wholes_of(const tab_views *v, const tab_shared_attribute *attr, size_t attrs, tab_arena *a,
-                   tab_wholes *ret)
+bool tab_composites_of(const tab_views *v, const tab_shared_attribute *attr, size_t attrs, tab_arena *a,
+                       tab_composites *ret)
 {
     joining j = { v, attr, tab_arena_new_of(a, uint32_t, attrs), attrs };
-    *ret = (tab_wholes){ .at = tab_arena_new_of(a, size_t, attrs + 1),
-                         .attr = tab_arena_new_of(a, uint32_t, attrs) };
+    *ret = (tab_composites){ .at = tab_arena_new_of(a, size_t, attrs + 1),
+                             .attr = tab_arena_new_of(a, uint32_t, attrs) };
     if (tab_arena_full(a))
         return false;
     for (uint32_t k = 0; k < attrs; k++)

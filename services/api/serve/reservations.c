@@ -1,6 +1,6 @@
-/* See holds.h: one hold an organization in a table of fixed size. Two organizations that meet in a slot take
- * turns, and what the first one had goes back: so there are many slots (decision 0384). */
-#include "services/api/serve/holds.h"
+/* See reservations.h: one hold an organization in a table of fixed size. Two organizations that meet in a
+ * slot take turns, and what the first one had goes back: so there are many slots (decision 0384). */
+#include "services/api/serve/reservations.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -145,7 +145,7 @@ static tab_status ask(request *r, cost *c, uint64_t ahead, int64_t wait_ms, draw
     return TAB_OK;
 }
 
-bool hold_take(const request *r, const cost *c, drawn *ret)
+bool reservation_take(const request *r, const cost *c, drawn *ret)
 {
     *ret = (drawn){ 0 };
     pthread_mutex_lock(&holds.lock);
@@ -154,7 +154,7 @@ bool hold_take(const request *r, const cost *c, drawn *ret)
     return served;
 }
 
-tab_status hold_draw(request *r, cost *c, drawn *ret, tab_error *err)
+tab_status reservation_draw(request *r, cost *c, drawn *ret, tab_error *err)
 {
     const char *org = r->who.org;
     struct hold *h = hold_of(org);
@@ -193,7 +193,7 @@ tab_status hold_draw(request *r, cost *c, drawn *ret, tab_error *err)
     return s;
 }
 
-void hold_return(api *a, const char *org, const drawn *d)
+void reservation_return(api *a, const char *org, const drawn *d)
 {
     if (d->hold[0] == 0 || d->milli == 0)
         return;
@@ -225,7 +225,7 @@ static struct hold take_over(size_t *at)
     return old;
 }
 
-void holds_sweep(api *a)
+void reservations_sweep(api *a)
 {
     for (size_t at = 0; at < SLOTS;) {
         struct hold old = take_over(&at);

@@ -1,5 +1,5 @@
-/* See follow.h. */
-#include "services/api/serve/follow.h"
+/* See adapt.h. */
+#include "services/api/serve/adapt.h"
 
 #include <math.h>
 

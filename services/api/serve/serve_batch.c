@@ -11,7 +11,7 @@
  * billed as if it had been alone. The bill is committed while inference computes; where a call of the
  * endpoint was refused a moment ago it is written after the answer, so that refusals cost the database
  * nothing (decision 0354). */
-#include "services/api/serve/serve_together.h"
+#include "services/api/serve/serve_batch.h"
 #include "services/api/counts.h"
 
 #include <stdio.h>
@@ -27,9 +27,9 @@
 #include "services/api/render/receipts.h"
 #include "services/api/render/render.h"
 #include "services/api/runs/body.h"
+#include "services/api/serve/adapt.h"
 #include "services/api/serve/bills.h"
-#include "services/api/serve/follow.h"
-#include "services/api/serve/places.h"
+#include "services/api/serve/concurrency.h"
 #include "services/api/service_calls.h"
 
 enum {
@@ -308,17 +308,17 @@ static void bill_answers(serve_call *const *c, size_t n, bill *b)
         end_all(c, n, s, &err);
     for (size_t i = 0; s == TAB_OK && i < n; i++)
         if (c[i]->s != TAB_OK)
-            hold_return(c[i]->r->api, c[i]->r->who.org, &c[i]->drawn);
+            reservation_return(c[i]->r->api, c[i]->r->who.org, &c[i]->drawn);
 }
 
 static tab_status alone(void *call, tab_error *err);
 
 /* Takes their places among the organization's calls, then sends one message. */
-static tab_status ask_in_place(tab_arena *a, serve_call *const *c, size_t n, place *p, bill **ret_bill,
+static tab_status ask_in_place(tab_arena *a, serve_call *const *c, size_t n, concurrent *p, bill **ret_bill,
                                const Tabella__ServeReply **ret, tab_error *err)
 {
     request *r = c[0]->r;
-    if (!place_take(r, p, (uint32_t)n, tab_mono_ms() + SERVE_MS)) {
+    if (!concurrency_take(r, p, (uint32_t)n, tab_mono_ms() + SERVE_MS)) {
         if (n == 1) /* several are asked for again, one by one */
             count_limited(LIMIT_ORG_CALLS);
         return tab_fail(
@@ -338,14 +338,14 @@ static tab_status ask_in_place(tab_arena *a, serve_call *const *c, size_t n, pla
 /* There may be fewer places or slots than calls. Then they are refused together, and each asks for one by
  * itself: ours, which now stands first, here, the others from threads of their own. What is left in c has
  * its status. */
-static bill *ask_all(tab_arena *a, serve_call **c, size_t *n, const serve_call *own, place *p)
+static bill *ask_all(tab_arena *a, serve_call **c, size_t *n, const serve_call *own, concurrent *p)
 {
     const Tabella__ServeReply *y = NULL;
     tab_error err = { 0 };
     bill *b = NULL;
     tab_status s = ask_in_place(a, c, *n, p, &b, &y, &err);
     if (s == TAB_RATE_LIMIT && *n > 1) {
-        place_release(c[0]->r->api, p, p->n);
+        concurrency_release(c[0]->r->api, p, p->n);
         atomic_store(refused_of(c[0]), tab_mono_ms());
         s = b == NULL ? TAB_OK : bill_end(b, NULL, 0, &err);
         b = NULL;
@@ -415,7 +415,7 @@ static void batch_ended(struct serve_group *g)
 static void run_batch(serve_call **c, size_t n, const serve_call *own, struct serve_group *g)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
-    place p = { 0 };
+    concurrent p = { 0 };
     api *owner = c[0]->r->api; /* c may be empty afterwards */
     bill *b = NULL;
     bool full = a == NULL;
@@ -429,7 +429,7 @@ static void run_batch(serve_call **c, size_t n, const serve_call *own, struct se
         batch_ended(g);
     if (n > 0)
         bill_answers(c, n, b);
-    place_release(owner, &p, p.n);
+    concurrency_release(owner, &p, p.n);
     for (size_t i = 0; i < n; i++) {
         if (c[i]->s == TAB_OK)
             serve_once_done(c[i]->r, &c[i]->once);
@@ -527,7 +527,7 @@ static tab_status lead(void *call, tab_error *err)
     return c->s;
 }
 
-tab_status serve_together(serve_call *c, tab_error *err)
+tab_status serve_in_batch(serve_call *c, tab_error *err)
 {
     pthread_mutex_lock(&lock);
     request_arrived(c->r);

@@ -1,5 +1,5 @@
-/* See places.h: the counts of this process under one lock, and the Redis function that is told of them. */
-#include "services/api/serve/places.h"
+/* See concurrency.h: the counts of this process under one lock, and the Redis function that hears of them. */
+#include "services/api/serve/concurrency.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ typedef struct org_calls {
     struct org_calls *next;
     char org[48];
     uint32_t n;
-    place *first;
+    concurrent *first;
 } org_calls;
 
 static struct {
@@ -35,12 +35,12 @@ static org_calls **find(const char *org)
 static int64_t first_end(const org_calls *o)
 {
     int64_t first = INT64_MAX;
-    for (const place *p = o->first; p != NULL; p = p->next)
+    for (const concurrent *p = o->first; p != NULL; p = p->next)
         first = p->ends < first ? p->ends : first;
     return first;
 }
 
-static void release(place *p, uint32_t n)
+static void release(concurrent *p, uint32_t n)
 {
     org_calls *o = p->of;
     p->n -= n;
@@ -48,7 +48,7 @@ static void release(place *p, uint32_t n)
     if (p->n > 0)
         return;
     p->of = NULL;
-    for (place **at = &o->first; *at != NULL; at = &(*at)->next)
+    for (concurrent **at = &o->first; *at != NULL; at = &(*at)->next)
         if (*at == p) {
             *at = p->next;
             break;
@@ -99,13 +99,13 @@ static bool tell(api *a, const told *t, uint32_t most, int64_t *ret_retry)
     return true;
 }
 
-bool place_take(request *r, place *p, uint32_t n, int64_t ends)
+bool concurrency_take(request *r, concurrent *p, uint32_t n, int64_t ends)
 {
     const char *org = r->who.org;
     uint32_t most =
         r->who.endpoint_concurrency; /* of one endpoint, and of all calls: the plan's one number */
     int64_t retry = 0;
-    *p = (place){ .n = n, .ends = ends };
+    *p = (concurrent){ .n = n, .ends = ends };
     pthread_mutex_lock(&calls.lock);
     org_calls **at = find(org), *o = *at;
     if (o == NULL && (o = calloc(1, sizeof *o)) != NULL) {
@@ -137,7 +137,7 @@ bool place_take(request *r, place *p, uint32_t n, int64_t ends)
     return room;
 }
 
-void place_release(api *a, place *p, uint32_t n)
+void concurrency_release(api *a, concurrent *p, uint32_t n)
 {
     if (p->of == NULL || n == 0)
         return;
@@ -151,7 +151,7 @@ void place_release(api *a, place *p, uint32_t n)
     (void)tell(a, &t, 0, &none);
 }
 
-void places_renew(api *a)
+void concurrency_renew(api *a)
 {
     for (size_t b = 0; b < BUCKETS; b++)
         for (size_t i = 0;; i++) { /* by position: what comes and goes meanwhile tells for itself */

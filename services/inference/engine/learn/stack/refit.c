@@ -1,6 +1,6 @@
-/* See whole.h: one model of all rows, for learners that answer by such a one (decision 0161). stack.c calls
+/* See refit.h: one model of all rows, for learners that answer by such a one (decision 0161). stack.c calls
  * it when the folds have weighed the members; the folds' own models are then let go. */
-#include "services/inference/engine/learn/stack/whole.h"
+#include "services/inference/engine/learn/stack/refit.h"
 
 static const size_t MODEL_LIMIT = (size_t)8 << 30; /* a bound against runaway fits */
 
@@ -29,8 +29,8 @@ static const float *gain_of(tab_arena *a, const tab_stack *s, const tab_problem 
     return ret;
 }
 
-bool tab_whole_fit(const tab_engine *e, tab_arena *a, const tab_problem *p, tab_stack *s, const uint32_t *row,
-                   size_t n)
+bool tab_refit(const tab_engine *e, tab_arena *a, const tab_problem *p, tab_stack *s, const uint32_t *row,
+               size_t n)
 {
     /* the place behind the folds */
     size_t at = s->folds;

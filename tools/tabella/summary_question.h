@@ -1,6 +1,6 @@
-/* What the summary says of the question itself (tools/tabella/ahead.c), on stdout. */
-#ifndef TABELLA_AHEAD_H
-#define TABELLA_AHEAD_H
+/* What the summary says of the question itself (tools/tabella/summary_question.c), on stdout. */
+#ifndef TABELLA_SUMMARY_QUESTION_H
+#define TABELLA_SUMMARY_QUESTION_H
 
 #include "common/table/table.h"
 #include "proto/bundle.pb-c.h"

@@ -1,7 +1,7 @@
 /* Attributes that belong together in a record: an address, a name, the coordinates of a place, an amount and
  * its currency. A record's values of them are of one row (decision 0414). */
-#ifndef TAB_TOGETHER_H
-#define TAB_TOGETHER_H
+#ifndef TAB_COMPOSITES_H
+#define TAB_COMPOSITES_H
 
 #include "services/inference/engine/unify/unify.h"
 
@@ -10,10 +10,10 @@ typedef struct {
     size_t n;
     size_t *at;
     uint32_t *attr;
-} tab_wholes;
+} tab_composites;
 
 /* Every attribute is of one unit; most are alone in theirs. Lives in a. False: out of memory. */
-bool tab_wholes_of(const tab_views *v, const tab_shared_attribute *attr, size_t attrs, tab_arena *a,
-                   tab_wholes *ret);
+bool tab_composites_of(const tab_views *v, const tab_shared_attribute *attr, size_t attrs, tab_arena *a,
+                       tab_composites *ret);
 
 #endif

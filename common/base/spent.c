@@ -1,3 +1,0 @@
-#include "common/base/spent.h"
-
-_Thread_local tab_spent tab_spent_here;

@@ -1,0 +1,3 @@
+#include "common/base/wait_time.h"
+
+_Thread_local tab_wait_time tab_wait_time_of_thread;
