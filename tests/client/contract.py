@@ -43,6 +43,8 @@ ANSWERS = {
     "Key": _types.Key,
     "Report": _types.Report,
     "Uploaded": _types.Uploaded,
+    "Webhook": _types.Webhook,
+    "Delivery": _types.Delivery,
 }
 GROUPS = (
     "endpoints",
@@ -55,6 +57,7 @@ GROUPS = (
     "keys",
     "audit",
     "notifications",
+    "webhooks",
     "organization",
 )
 

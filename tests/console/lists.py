@@ -53,6 +53,30 @@ def lists(b, a):
     b.press("Filter")
     check("and is filtered", b.until(lambda: "key.create" not in b.text() and "key.delete" in b.text()))
 
+    b.go("webhooks")
+    check("webhooks: what they are for", b.shows("No webhook yet"), b.text())
+    b.press("Create a webhook")
+    b.one("dialog input[name=name]").send_keys("pager")
+    b.one("dialog input[name=url]").send_keys("https://10.0.0.1/hook")
+    b.press("Create", "dialog")
+    check("an address inside is refused, and why", b.shows("public addresses"), b.text())
+    b.one("dialog input[name=url]").clear()
+    b.one("dialog input[name=url]").send_keys("http://127.0.0.1:9/hook")  # nobody listens there
+    b.press("Create", "dialog")
+    check("one is made, its secret shown once", b.shows("shown this once", "whsec_"), b.text())
+    b.press("Done")
+    b.press("Test pager")
+    hook = lambda: a("GET", "/platform/v1/webhooks").json["webhooks"][0]
+    sent = lambda: a("GET", f"/platform/v1/webhooks/{hook()['id']}/deliveries").json["deliveries"]
+    check("a test is sent", b.until(lambda: len(sent()) == 1 and sent()[0]["error"]))
+    b.press("Deliveries of pager")
+    check("and told of", b.shows("webhook.test", "waiting", "no connection"), b.text())
+    b.press("Disable pager")
+    check("it is disabled", b.until(lambda: hook()["status"] == "disabled") and b.shows("Enable"), b.text())
+    b.press("Delete pager")
+    b.press("Delete", "dialog")
+    check("and deleted", b.until(lambda: a("GET", "/platform/v1/webhooks").json["webhooks"] == []))
+
     b.go("notifications")
     check("notices are told", b.shows("new"), b.text())
     b.press("Mark these as read")
