@@ -32,6 +32,7 @@ NAMED = {
     "endpoints.report_outcomes": {"tables": "rows"},
     "data.diff": {"from": "before", "to": "after"},
     "jobs.download": {"sub": "part"},
+    "webhooks.replay": {"sub": "delivery"},
 }
 ANSWERS = {
     "Bundle": Bundle,
