@@ -155,7 +155,7 @@ static tab_status add_parts(reader *r, tab_str name, const tab_table *t, const t
     if (!r->asked->one_table)
         TAB_TRY(tab_layout_parts(r->a, t, seen, part, &n, r->err));
     if (n > 1)
-        note(r, t->id, "%zu tables were found in it", n);
+        note(r, t->id, "the file contains %zu tables", n);
     for (size_t i = 0; i < n; i++) {
         tab_table *own = tab_arena_new_of(r->a, tab_table, 1);
         tab_str suffix = n > 1 ? part_name(r, named ? sheet : TAB_S(""), part[i].title, i) : sheet;
@@ -164,13 +164,13 @@ static tab_status add_parts(reader *r, tab_str name, const tab_table *t, const t
         *own = *part[i].table;
         own->id = n > 1 ? stem(r->a, name, suffix) : t->id;
         if (part[i].heads > 1)
-            note(r, own->id, "the header has %zu rows; names are of all of them", part[i].heads);
+            note(r, own->id, "the header has %zu rows; column names combine them", part[i].heads);
         if (part[i].notes > 0)
-            note(r, own->id, "notes on lines below: %zu, which are no rows", part[i].notes);
+            note(r, own->id, "%zu lines of notes below the table were skipped", part[i].notes);
         if (part[i].repeated > 0)
-            note(r, own->id, "headers that come again: %zu, which are no rows", part[i].repeated);
+            note(r, own->id, "%zu repeated header lines were skipped", part[i].repeated);
         if (part[i].total)
-            note(r, own->id, "the last record sums up the others and is no row");
+            note(r, own->id, "the last record is a total of the others and was skipped");
         tab_file_reading each = how; /* what stands above the first is not said again */
         how.skips = 0;
         each.header_rows = (int)part[i].heads;
@@ -214,19 +214,19 @@ static tab_status read_csv(reader *r, tab_str name, tab_str bytes)
     if (n.skipped > 0)
         note(r, id, "%zu lines above the header were skipped", n.skipped);
     if (n.comments > 0)
-        note(r, id, "%zu lines that begin with # are no rows", n.comments);
+        note(r, id, "%zu lines beginning with # were skipped as comments", n.comments);
     if (strcmp(n.encoding, "utf-8") != 0)
-        note(r, id, "its letters were read as %s", n.encoding);
+        note(r, id, "the encoding was read as %s", n.encoding);
     if (n.zeros > 0)
-        note(r, id, "%zu zero bytes were replaced", n.zeros);
+        note(r, id, "%zu NUL bytes were replaced", n.zeros);
     if (!n.header)
-        note(r, id, "the first record holds values, so columns have no names");
+        note(r, id, "the first record contains values, so the columns have no names");
     if (n.padded > 0)
         note(r, id, "%zu short records were padded with null", n.padded);
     if (n.widened > 0)
-        note(r, id, "%zu long records are kept in columns without a name", n.widened);
+        note(r, id, "%zu records with too many fields were kept in columns without names", n.widened);
     if (n.total)
-        note(r, id, "the last record sums up the others and is no row");
+        note(r, id, "the last record is a total of the others and was skipped");
     return add_parts(r, name, t, &n.seen, TAB_S(""), false, csv_reading(r, &n));
 }
 
@@ -241,7 +241,7 @@ static tab_status read_json(reader *r, tab_str name, tab_str bytes)
     TAB_TRY(tab_json_rows_read(r->a, text, stem(r->a, name, TAB_S("")), r->most->cols, r->most->cells, &t,
                                r->err));
     if (strcmp(encoding, "utf-8") != 0)
-        note(r, t->id, "its letters were read as %s", encoding);
+        note(r, t->id, "the encoding was read as %s", encoding);
     return add(r, t, TAB_S(""), &(tab_file_reading){ .format = "json", .encoding = encoding, OF_ITS_OWN });
 }
 
@@ -270,15 +270,16 @@ static tab_status read_statistics(reader *r, tab_str name, tab_str bytes)
     tab_str id = stem(r->a, name, TAB_S(""));
     if (r->most->shared)
         return tab_fail(r->err, TAB_VALIDATION, "",
-                        "a file of SAS, SPSS or Stata is not taken along with a request; upload it first");
+                        "SAS, SPSS and Stata files cannot be sent with a request; upload the file first");
     TAB_TRY(can_ask(r, false, false, "a file of SAS, SPSS or Stata"));
     TAB_TRY(tab_statistics_read(r->a, bytes, id, r->most->cols, r->most->cells, &t, &n, r->err));
     if (n.labelled > 0)
-        note(r, id, "values of %zu columns are given by their labels", n.labelled);
+        note(r, id, "values of %zu columns were replaced by their labels", n.labelled);
     if (n.partly > 0)
-        note(r, id, "%zu columns keep their numbers, since few of their values have labels", n.partly);
+        note(r, id, "%zu columns keep their numbers because few of their values have labels", n.partly);
     if (n.missing > 0)
-        note(r, id, "%llu values that the file declares as missing are null", (unsigned long long)n.missing);
+        note(r, id, "%llu values that the file declares missing were read as null",
+             (unsigned long long)n.missing);
     return add(r, t, TAB_S(""), &(tab_file_reading){ .format = "statistics", OF_ITS_OWN });
 }
 
@@ -316,7 +317,7 @@ static tab_status read_book(reader *r, tab_str name, const tab_zip *z, book_fn f
     TAB_TRY(can_ask(r, false, true, "a workbook"));
     TAB_TRY(fn(r->a, z, most, &sheet, &n, r->err));
     if (n == 0)
-        return tab_fail(r->err, TAB_VALIDATION, "", "no visible sheet holds a value");
+        return tab_fail(r->err, TAB_VALIDATION, "", "no visible sheet contains a value");
     size_t tables = 0, kept = 0;
     for (size_t i = 0; i < n; i++)
         tables += !holds_notes(sheet[i].table);
@@ -328,15 +329,15 @@ static tab_status read_book(reader *r, tab_str name, const tab_zip *z, book_fn f
         *t = *sheet[i].table;
         t->id = stem(r->a, name, kept > 1 ? sheet[i].name : TAB_S(""));
         if (kept < n && holds_notes(t)) {
-            note(r, stem(r->a, name, sheet[i].name), "the sheet holds notes and no table, and was left out");
+            note(r, stem(r->a, name, sheet[i].name), "the sheet contains notes but no table and was skipped");
             continue;
         }
         if (sheet[i].notes.skipped > 0)
             note(r, t->id, "%zu rows above the header were skipped", sheet[i].notes.skipped);
         if (!sheet[i].notes.header)
-            note(r, t->id, "the first row holds values, so columns have no names");
+            note(r, t->id, "the first row contains values, so the columns have no names");
         if (sheet[i].notes.total)
-            note(r, t->id, "the last row sums up the others and is no row");
+            note(r, t->id, "the last row is a total of the others and was skipped");
         tab_file_reading how = { .format = format, .header_rows = sheet[i].notes.header, .confidence = -1 };
         tab_reading_skipped(&how, sheet[i].notes.skipped,
                             r->asked->skip_lines >= 0 ? "as asked" : "above the header");
@@ -368,13 +369,12 @@ static tab_status markup(tab_str s, tab_error *err)
     static const struct {
         const char *begin, *what;
     } kinds[] = {
-        { "<!doctype html",
-          "it is a web page, perhaps one that asks to sign in; send the file that it offers" },
-        { "<html", "it is a web page, perhaps one that asks to sign in; send the file that it offers" },
-        { "<!doctype", "it is a document of markup; send its table as CSV, JSON or xlsx" },
+        { "<!doctype html", "it is a web page, perhaps a sign-in page; send the file itself" },
+        { "<html", "it is a web page, perhaps a sign-in page; send the file itself" },
+        { "<!doctype", "it is a markup document; send its table as CSV, JSON or xlsx" },
         { "<?xml", "it is XML; send its table as CSV, JSON or xlsx" },
-        { "<svg", "it is a picture; send its table as CSV or xlsx" },
-        { "{\\rtf", "it is a document of a word processor; send its table as CSV or xlsx" },
+        { "<svg", "it is an image; send its table as CSV or xlsx" },
+        { "{\\rtf", "it is a word processor document; send its table as CSV or xlsx" },
     };
     s = first_sign(s);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -393,32 +393,33 @@ static tab_status refused(tab_str s, tab_error *err)
     } formats[] = {
         { "\xD0\xCF\x11\xE0", 4, "it is an old or encrypted workbook; save it as .xlsx without a password" },
         { "%PDF", 4, "it is a PDF; send its table as CSV or xlsx" },
-        { "\x28\xB5\x2F\xFD", 4, "it is packed by zstd; unpack it, or pack it by gzip" },
-        { "BZh", 3, "it is packed by bzip2; unpack it, or pack it by gzip" },
-        { "\xFD\x37zXZ", 5, "it is packed by xz; unpack it, or pack it by gzip" },
-        { "SQLite format 3", 15, "it is a SQLite database; upload it, or export its tables as CSV" },
+        { "\x28\xB5\x2F\xFD", 4, "it is compressed with zstd; decompress it or use gzip" },
+        { "BZh", 3, "it is compressed with bzip2; decompress it or use gzip" },
+        { "\xFD\x37zXZ", 5, "it is compressed with xz; decompress it or use gzip" },
+        { "SQLite format 3", 15, "it is a SQLite database; upload it or export its tables as CSV" },
         { "\0\1\0\0Standard ", 13, "it is an Access database; export its tables as CSV or xlsx" },
-        { "7z\xBC\xAF\x27\x1C", 6, "it is packed by 7-Zip; unpack it, or pack it by zip or gzip" },
-        { "Rar!", 4, "it is packed by RAR; unpack it, or pack it by zip or gzip" },
-        { "\x04\x22\x4D\x18", 4, "it is packed by lz4; unpack it, or pack it by gzip" },
-        { "\x89PNG", 4, "it is a picture; send its table as CSV or xlsx" },
-        { "\xFF\xD8\xFF", 3, "it is a picture; send its table as CSV or xlsx" },
-        { "GIF8", 4, "it is a picture; send its table as CSV or xlsx" },
-        { "II*\0", 4, "it is a picture; send its table as CSV or xlsx" },
-        { "MM\0*", 4, "it is a picture; send its table as CSV or xlsx" },
-        { "RIFF", 4, "it is a picture, a sound or a film, and no table" },
-        { "OggS", 4, "it is a sound or a film, and no table" },
-        { "ID3", 3, "it is a sound, and no table" },
-        { "\177ELF", 4, "it is a program, and no table" },
-        { "MZ\x90\0", 4, "it is a program, and no table" },
+        { "7z\xBC\xAF\x27\x1C", 6, "it is a 7-Zip archive; unpack it or use zip or gzip" },
+        { "Rar!", 4, "it is a RAR archive; unpack it or use zip or gzip" },
+        { "\x04\x22\x4D\x18", 4, "it is compressed with lz4; decompress it or use gzip" },
+        { "\x89PNG", 4, "it is an image; send its table as CSV or xlsx" },
+        { "\xFF\xD8\xFF", 3, "it is an image; send its table as CSV or xlsx" },
+        { "GIF8", 4, "it is an image; send its table as CSV or xlsx" },
+        { "II*\0", 4, "it is an image; send its table as CSV or xlsx" },
+        { "MM\0*", 4, "it is an image; send its table as CSV or xlsx" },
+        { "RIFF", 4, "it is an image, audio or video file, not a table" },
+        { "OggS", 4, "it is an audio or video file, not a table" },
+        { "ID3", 3, "it is an audio file, not a table" },
+        { "\177ELF", 4, "it is a program, not a table" },
+        { "MZ\x90\0", 4, "it is a program, not a table" },
     };
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         if (begins(s, formats[i].magic, formats[i].n))
             return tab_fail(err, TAB_VALIDATION, "", "%s", formats[i].what);
     if (s.n > 12 && memcmp(s.p + 4, "ftyp", 4) == 0)
-        return tab_fail(err, TAB_VALIDATION, "", "it is a film or a picture, and no table");
+        return tab_fail(err, TAB_VALIDATION, "", "it is a video or an image, not a table");
     if (s.n > 262 && memcmp(s.p + 257, "ustar", 5) == 0)
-        return tab_fail(err, TAB_VALIDATION, "", "it is a tar archive; send its files, or pack them by zip");
+        return tab_fail(err, TAB_VALIDATION, "",
+                        "it is a tar archive; send its files one by one or as a .zip");
     return markup(s, err);
 }
 
@@ -438,7 +439,7 @@ static tab_status read_plain(reader *r, tab_str name, tab_str bytes)
     TAB_TRY(refused(bytes, r->err));
     if (first_sign(bytes).n == 0)
         return tab_fail(r->err, TAB_VALIDATION, "",
-                        bytes.n == 0 ? "it is empty" : "it is empty: it holds blanks alone");
+                        bytes.n == 0 ? "it is empty" : "it is empty: it contains only white space");
     if (tab_arrow_is(bytes))
         return read_arrow(r, name, bytes);
     if (tab_parquet_is(bytes))
@@ -454,7 +455,7 @@ static tab_status read_entries(reader *r, const tab_zip *z, bool packed)
 {
     size_t before = r->n;
     if (packed)
-        return tab_fail(r->err, TAB_VALIDATION, "", "an archive inside an archive is not read; unpack it");
+        return tab_fail(r->err, TAB_VALIDATION, "", "it is an archive inside an archive; unpack it first");
     for (size_t i = 0; i < z->n; i++) {
         tab_str name = z->entry[i].name;
         const char *slash = memrchr(name.p, '/', name.n);
@@ -469,7 +470,7 @@ static tab_status read_entries(reader *r, const tab_zip *z, bool packed)
         free(g.p);
         TAB_TRY(s);
     }
-    return r->n > before ? TAB_OK : tab_fail(r->err, TAB_VALIDATION, "", "the archive holds no files");
+    return r->n > before ? TAB_OK : tab_fail(r->err, TAB_VALIDATION, "", "the archive is empty");
 }
 
 static tab_status read_zip(reader *r, tab_str name, tab_str bytes, bool packed)
@@ -489,7 +490,8 @@ static tab_status read_gzip(reader *r, tab_str name, tab_str bytes, bool packed)
 {
     tab_grown g = { 0 };
     if (packed)
-        return tab_fail(r->err, TAB_VALIDATION, "", "it is packed twice; unpack it");
+        return tab_fail(r->err, TAB_VALIDATION, "",
+                        "it is compressed twice; decompress it once and send it again");
     tab_status s = tab_gzip_read(bytes, r->most->bytes, tab_grown_add, &g, r->err);
     if (ends_in(name, ".gz"))
         name.n -= 3;

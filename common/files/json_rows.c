@@ -58,7 +58,7 @@ static tab_builder *column(rows_reader *r)
         return NULL;
     }
     if (tab_builder_rows(r->b[k]) > r->rows) {
-        fail(r, "two members have one name");
+        fail(r, "two fields have the same name");
         return NULL;
     }
     if ((r->rows + 1) > r->cells_most / r->cols) {
@@ -86,7 +86,7 @@ static bool cell(rows_reader *r)
         if (!json_string(s, &text))
             return false;
         if (s->nul)
-            return fail(r, "a text holds a zero character");
+            return fail(r, "a string contains a NUL character");
         tab_builder_text(b, text);
         return true;
     case '[':
@@ -108,7 +108,7 @@ static bool cell(rows_reader *r)
     if (kind == TAB_NUMBER_NONE)
         return json_bad(s, "an unexpected character");
     if (n > 1000)
-        return fail(r, "a number has at most 1000 digits");
+        return fail(r, "a number can have at most 1000 digits");
     if (kind == TAB_NUMBER_EXACT)
         tab_builder_number(b, x);
     else if (kind == TAB_NUMBER_DIGITS)

@@ -42,7 +42,7 @@ static bool parameter(tab_str s, const char *name, tab_str *ret)
 
 tab_status tab_multipart_bad(tab_error *err, const char *what)
 {
-    return tab_fail(err, TAB_VALIDATION, "body", "the multipart body is wrong: %s", what);
+    return tab_fail(err, TAB_VALIDATION, "body", "the multipart body is malformed: %s", what);
 }
 
 tab_status tab_multipart_names(tab_str head, tab_part *ret, tab_error *err)
@@ -54,7 +54,7 @@ tab_status tab_multipart_names(tab_str head, tab_part *ret, tab_error *err)
         size_t used = line.n + (line_end != NULL ? 2 : 0);
         if (line.n > sizeof coding && strncasecmp(line.p, coding, sizeof coding - 1) == 0 &&
             memmem(line.p, line.n, "base64", 6) != NULL)
-            return tab_multipart_bad(err, "parts are sent as they are, not in base64");
+            return tab_multipart_bad(err, "parts must be sent as they are, not in base64");
         if (line.n > sizeof disposition && strncasecmp(line.p, disposition, sizeof disposition - 1) == 0) {
             (void)!parameter(line, "name", &ret->name);
             (void)!parameter(line, "filename", &ret->file_name);
@@ -72,7 +72,8 @@ tab_status tab_multipart_mark(const char *content_type, char ret[TAB_MULTIPART_M
     if (content_type == NULL || strncasecmp(content_type, type, sizeof type - 1) != 0 ||
         !parameter(tab_str_of(content_type), "boundary", &boundary) || boundary.n == 0 ||
         boundary.n > BOUNDARY_MOST)
-        return tab_fail(err, TAB_VALIDATION, "body", "Content-Type is multipart/form-data with its boundary");
+        return tab_fail(err, TAB_VALIDATION, "body",
+                        "Content-Type must be multipart/form-data with a boundary");
     memcpy(ret, "\r\n--", 4);
     memcpy(ret + 4, boundary.p, boundary.n);
     *ret_n = 4 + boundary.n;
@@ -89,29 +90,29 @@ tab_status tab_multipart_read(const char *content_type, tab_str body, tab_part *
     if (body.n < mark_n || memcmp(p, mark + 2, mark_n - 2) != 0) {
         p = memmem(p, body.n, mark, mark_n); /* behind a preamble */
         if (p == NULL)
-            return tab_multipart_bad(err, "it does not hold its boundary");
+            return tab_multipart_bad(err, "it does not contain its boundary");
         p += 2;
     }
     for (p += mark_n - 2;;) {
         if (end - p >= 2 && memcmp(p, "--", 2) == 0)
             break;
         if (end - p < 2 || memcmp(p, "\r\n", 2) != 0)
-            return tab_multipart_bad(err, "a boundary's line does not end");
+            return tab_multipart_bad(err, "a boundary line does not end");
         p += 2;
         const char *head_end =
             memmem(p, (size_t)(end - p) < HEAD_MOST ? (size_t)(end - p) : HEAD_MOST, "\r\n\r\n", 4);
         if (head_end == NULL)
-            return tab_multipart_bad(err, "a part's head does not end");
+            return tab_multipart_bad(err, "the header of a part does not end");
         const char *from = head_end + 4, *to = memmem(from, (size_t)(end - from), mark, mark_n);
         if (to == NULL)
-            return tab_multipart_bad(err, "it is cut off");
+            return tab_multipart_bad(err, "it is truncated");
         if (count == most)
             return tab_multipart_bad(err, "it has too many parts");
         ret[count] = (tab_part){ .bytes = { from, (size_t)(to - from) } };
         TAB_TRY(tab_multipart_names((tab_str){ p, (size_t)(head_end - p) }, &ret[count], err));
         for (size_t i = 0; i < count; i++)
             if (tab_str_eq(ret[i].name, ret[count].name))
-                return tab_multipart_bad(err, "two parts have one name");
+                return tab_multipart_bad(err, "two parts have the same name");
         count++;
         p = to + mark_n;
     }

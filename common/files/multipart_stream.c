@@ -69,7 +69,7 @@ tab_status tab_parts_take(tab_parts *p, tab_str *ret, tab_error *err)
         }
         TAB_TRY(fill(p, &more, err));
         if (!more)
-            return tab_multipart_bad(err, p->n == 0 ? "it does not hold its boundary" : "it is cut off");
+            return tab_multipart_bad(err, p->n == 0 ? "it does not contain its boundary" : "it is truncated");
     }
     return TAB_OK;
 }
@@ -89,7 +89,7 @@ static tab_status read_names(tab_parts *p, tab_part *ret, tab_error *err)
     size_t here = p->to - p->from < TAB_MULTIPART_HEAD ? p->to - p->from : TAB_MULTIPART_HEAD;
     char *end = memmem(at, here, "\r\n\r\n", 4);
     if (end == NULL)
-        return tab_multipart_bad(err, "a part's head does not end");
+        return tab_multipart_bad(err, "the header of a part does not end");
     if (p->n == p->most)
         return tab_multipart_bad(err, "it has too many parts");
     *ret = (tab_part){ .name = { NULL, 0 } };
@@ -99,7 +99,7 @@ static tab_status read_names(tab_parts *p, tab_part *ret, tab_error *err)
     TAB_TRY(tab_multipart_names(head, ret, err));
     for (size_t i = 0; i < p->n; i++)
         if (tab_str_eq(p->name[i], ret->name))
-            return tab_multipart_bad(err, "two parts have one name");
+            return tab_multipart_bad(err, "two parts have the same name");
     p->name[p->n++] = ret->name;
     p->from += (size_t)(end - at) + 4;
     p->in_part = true;
@@ -124,7 +124,7 @@ tab_status tab_parts_next(tab_parts *p, tab_part *ret, bool *ret_more, tab_error
         return TAB_OK;
     }
     if (p->to - p->from < 2 || memcmp(at, "\r\n", 2) != 0)
-        return tab_multipart_bad(err, "a boundary's line does not end");
+        return tab_multipart_bad(err, "a boundary line does not end");
     p->from += 2;
     TAB_TRY(need(p, TAB_MULTIPART_HEAD, err));
     TAB_TRY(read_names(p, ret, err));

@@ -53,7 +53,8 @@ static tab_status ask_delimiter(tab_reading_asked *r, tab_str s, tab_error *err)
     bool letter = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
     if (c <= 0 || c == '"' || c == '\n' || c == '\r' || letter)
         return tab_fail(err, TAB_VALIDATION, "options.reading.delimiter",
-                        "`delimiter` is one sign of ASCII, no letter, digit or quote; \"tab\" is one too");
+                        "`delimiter` must be one ASCII character other than a letter, a digit or a quote, or "
+                        "\"tab\"");
     r->delimiter = c;
     return TAB_OK;
 }
@@ -62,7 +63,7 @@ static tab_status ask_quote(tab_reading_asked *r, tab_str s, tab_error *err)
 {
     if (s.n > 1 || (s.n == 1 && s.p[0] != '"' && s.p[0] != '\''))
         return tab_fail(err, TAB_VALIDATION, "options.reading.quote",
-                        "`quote` is \" or ', or an empty text where no field is quoted");
+                        "`quote` must be \" or ', or an empty string if no field is quoted");
     r->quote = s.n == 0 ? TAB_READING_UNQUOTED : s.p[0];
     return TAB_OK;
 }
@@ -76,7 +77,7 @@ static tab_status ask_encoding(tab_reading_asked *r, tab_str s, tab_error *err)
         }
     return tab_fail(
         err, TAB_VALIDATION, "options.reading.encoding",
-        "\"%.*s\" is no encoding that is known; utf-8, latin-1, windows-1252, utf-16le and others "
+        "the encoding \"%.*s\" is not known; utf-8, latin-1, windows-1252 and utf-16le are among those that "
         "are (docs/formats.md)",
         (int)(s.n < 40 ? s.n : 40), s.p);
 }
@@ -87,7 +88,7 @@ static tab_status ask_count(int64_t *ret, const char *key, tab_str s, int64_t mo
     snprintf(param, sizeof param, "options.reading.%s", key);
     return tab_integer_read(s, 0, most, ret)
                ? TAB_OK
-               : tab_fail(err, TAB_VALIDATION, param, "`%s` is a whole number from 0 to %lld", key,
+               : tab_fail(err, TAB_VALIDATION, param, "`%s` must be a whole number from 0 to %lld", key,
                           (long long)most);
 }
 
@@ -130,17 +131,18 @@ static tab_status ask_member(tab_reading_asked *r, const tab_json *m, tab_error 
         }
         return tab_reading_ask_text(r, key, m->text, err);
     }
-    return tab_fail(err, TAB_VALIDATION, "options.reading",
-                    "`reading` has no member %.*s; it has delimiter, quote, encoding, header_rows, "
-                    "skip_lines and one_table",
-                    (int)(m->key.n < 40 ? m->key.n : 40), m->key.p);
+    return tab_fail(
+        err, TAB_VALIDATION, "options.reading",
+        "`reading` has no field \"%.*s\"; its fields are delimiter, quote, encoding, header_rows, "
+        "skip_lines and one_table",
+        (int)(m->key.n < 40 ? m->key.n : 40), m->key.p);
 }
 
 tab_status tab_reading_ask(const tab_json *o, tab_reading_asked *ret, tab_error *err)
 {
     *ret = (tab_reading_asked)TAB_READING_FOUND;
     if (o->kind != TAB_JSON_OBJECT)
-        return tab_fail(err, TAB_VALIDATION, "options.reading", "`reading` is an object");
+        return tab_fail(err, TAB_VALIDATION, "options.reading", "`reading` must be an object");
     for (const tab_json *m = o->first; m != NULL; m = m->next)
         TAB_TRY(ask_member(ret, m, err));
     return TAB_OK;

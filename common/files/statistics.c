@@ -546,13 +546,14 @@ static tab_status refused(readstat_error_t e, tab_error *err)
     case READSTAT_ERROR_MALLOC:
         return tab_no_memory(err);
     case READSTAT_ERROR_UNSUPPORTED_CHARSET:
-        return tab_fail(err, TAB_VALIDATION, "", "its texts are in an encoding that is not read");
+        return tab_fail(err, TAB_VALIDATION, "", "its text is in an unsupported encoding");
     case READSTAT_ERROR_UNSUPPORTED_COMPRESSION:
     case READSTAT_ERROR_UNSUPPORTED_FILE_FORMAT_VERSION:
         return tab_fail(err, TAB_VALIDATION, "",
-                        "it is of a version, or packed in a way, that is not read; save it otherwise");
+                        "its version or compression is not supported; save it in another version or format");
     default:
-        return tab_fail(err, TAB_VALIDATION, "", "it is damaged or cut off (%s)", readstat_error_message(e));
+        return tab_fail(err, TAB_VALIDATION, "", "it is damaged or truncated (%s)",
+                        readstat_error_message(e));
     }
 }
 
@@ -571,7 +572,7 @@ tab_status tab_statistics_read(tab_arena *a, tab_str bytes, tab_str id, size_t c
     if (r.v == NULL)
         return tab_no_memory(err);
     if (r.kind == KINDS)
-        return tab_fail(err, TAB_VALIDATION, "", "it is no file of SAS, SPSS or Stata");
+        return tab_fail(err, TAB_VALIDATION, "", "it is not a SAS, SPSS or Stata file");
     TAB_TRY(parse(&r, "UTF-8", &e));
     if (e == READSTAT_ERROR_CONVERT_BAD_STRING || e == READSTAT_ERROR_UNSUPPORTED_CHARSET)
         TAB_TRY(parse(&r, NULL, &e)); /* what it says of its texts is wrong, or unknown here */

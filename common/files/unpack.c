@@ -37,12 +37,11 @@ static tab_status give(sink *s, const char *p, size_t n, uint64_t in)
 {
     s->out += n;
     if (s->out > s->most)
-        return tab_fail(s->err, TAB_VALIDATION, "", "unpacked it is larger than the limit of %llu MiB",
+        return tab_fail(s->err, TAB_VALIDATION, "", "it decompresses to more than the limit of %llu MiB",
                         (unsigned long long)(s->most >> 20));
     if (s->out > FREE_BYTES && s->out / RATIO > in)
         return tab_fail(s->err, TAB_VALIDATION, "",
-                        "unpacked it is more than %d times its size; pack it again, or send it as it is",
-                        RATIO);
+                        "it decompresses to more than %d times its size; send it uncompressed", RATIO);
     s->crc = (uint32_t)crc32(s->crc, (const Bytef *)p, (uInt)n);
     return s->fn(s->arg, p, n, s->err);
 }
@@ -74,7 +73,7 @@ static tab_status inflate_one(sink *s, tab_str packed, int bits, size_t *ret_use
     s->in += *ret_used;
     inflateEnd(&z);
     if (status == TAB_OK && rc != Z_STREAM_END)
-        return tab_fail(s->err, TAB_VALIDATION, "", "it is damaged or cut off at byte %zu of what is packed",
+        return tab_fail(s->err, TAB_VALIDATION, "", "it is damaged or truncated at compressed byte %zu",
                         *ret_used);
     return status;
 }
@@ -102,7 +101,7 @@ static uint32_t le(tab_str s, size_t at, size_t n)
 
 static tab_status damaged(tab_error *err)
 {
-    return tab_fail(err, TAB_VALIDATION, "", "the archive's directory is damaged or cut off");
+    return tab_fail(err, TAB_VALIDATION, "", "the archive's directory is damaged or truncated");
 }
 
 /* Where the record of the directory's end is; it may be followed by a comment of 64 KiB at most. */
@@ -172,8 +171,9 @@ tab_status tab_zip_read(const tab_zip *z, const tab_zip_entry *e, uint64_t most,
         for (size_t at = 0; at < packed.n; at += PIECE)
             TAB_TRY(give(&s, packed.p + at, packed.n - at < PIECE ? packed.n - at : PIECE, packed.n));
     } else {
-        return tab_fail(err, TAB_VALIDATION, "", "it is packed by method %u; deflate is read", e->method);
+        return tab_fail(err, TAB_VALIDATION, "", "it uses compression method %u; only deflate is supported",
+                        e->method);
     }
     return s.crc == e->crc ? TAB_OK
-                           : tab_fail(err, TAB_VALIDATION, "", "it is damaged: its check sum is wrong");
+                           : tab_fail(err, TAB_VALIDATION, "", "it is damaged: its checksum does not match");
 }

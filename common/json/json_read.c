@@ -146,8 +146,7 @@ bool json_string(json_scan *s, tab_str *ret)
             return true;
         }
         if (*s->p != '\\')
-            return json_bad(s,
-                            s->p == s->end ? "a string without its end" : "a control character in a string");
+            return json_bad(s, s->p == s->end ? "an unterminated string" : "a control character in a string");
         s->p++;
         size_t k = escape(s, s->scratch + n);
         if (k == 0)
@@ -202,7 +201,7 @@ bool json_next_item(json_scan *s, bool *first, bool *ret_done)
         return json_bad(s, "a missing comma or bracket");
     s->p++;
     json_space(s);
-    return *s->p != ']' || json_bad(s, "a comma too many");
+    return *s->p != ']' || json_bad(s, "an extra comma");
 }
 
 static uint64_t hash_key(tab_str k)
@@ -231,7 +230,7 @@ static bool remember_key(json_scan *s, bool first, tab_str key)
         return json_bad(s, "an object of more keys, or a key of more bytes, than the limit of 1024");
     for (size_t i = 0; i < k->n && i < FEW_KEYS; i++)
         if (tab_str_eq(k->few[i], key))
-            return json_bad(s, "a repeated key of an object");
+            return json_bad(s, "a repeated key in an object");
     size_t at = 0;
     if (k->n >= FEW_KEYS) {
         if (k->slot == NULL && (k->slot = calloc(KEY_SLOTS, sizeof *k->slot)) == NULL)
@@ -239,7 +238,7 @@ static bool remember_key(json_scan *s, bool first, tab_str key)
         at = hash_key(key) % KEY_SLOTS;
         for (; k->slot[at].generation == k->generation; at = (at + 1) % KEY_SLOTS)
             if (tab_str_eq(k->slot[at].key, key))
-                return json_bad(s, "a repeated key of an object");
+                return json_bad(s, "a repeated key in an object");
     }
     if (key.p == s->scratch) {
         key = tab_arena_copy(s->a, key);
@@ -273,13 +272,13 @@ bool json_next_key(json_scan *s, bool *first, tab_str *ret_key, bool *ret_done)
     }
     *first = false;
     if (*s->p != '"')
-        return json_bad(s, "a key that is no string");
+        return json_bad(s, "a key that is not a string");
     s->p++;
     tab_str key;
     if (!json_string(s, &key))
         return false;
     if (s->nul)
-        return json_bad(s, "a zero character in a key");
+        return json_bad(s, "a NUL character in a key");
     if (!remember_key(s, opening, key))
         return false;
     json_space(s);
@@ -374,7 +373,7 @@ bool json_tree(json_scan *s, tab_json *ret)
     case '"':
         s->p++;
         ret->kind = TAB_JSON_STRING;
-        return json_string(s, &text) && (!s->nul || json_bad(s, "a zero character in a string")) &&
+        return json_string(s, &text) && (!s->nul || json_bad(s, "a NUL character in a string")) &&
                keep(s, text, &ret->text);
     case '{':
         s->p++;

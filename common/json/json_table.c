@@ -48,14 +48,14 @@ static bool read_id(body *b, reading *t)
     path(at, "tables[%zu].id", b->i);
     tab_str id;
     if (*b->s.p != '"')
-        return SHAPE(b, at, "a table's id is a string");
+        return SHAPE(b, at, "the id of a table must be a string");
     b->s.p++;
     if (!json_string(&b->s, &id))
         return false;
     if (id.n == 0 || tab_utf8_count(id) > 128)
-        return SHAPE(b, at, "a table's id has 1 to 128 characters");
+        return SHAPE(b, at, "the id of a table must have 1 to 128 characters");
     if (b->s.nul || memchr(id.p, '.', id.n) != NULL)
-        return SHAPE(b, at, "a table's id holds no dot and no zero character");
+        return SHAPE(b, at, "the id of a table cannot contain a dot or a NUL character");
     for (size_t k = 0; k < b->i; k++)
         if (tab_str_eq(b->out->tables[k]->id, id))
             return SHAPE(b, at, "two tables have this id");
@@ -67,7 +67,7 @@ static bool read_id(body *b, reading *t)
 static bool over_columns(body *b)
 {
     char at[128];
-    return SHAPE(b, path(at, "tables[%zu].columns", b->i), "a table has at most %zu columns",
+    return SHAPE(b, path(at, "tables[%zu].columns", b->i), "a table can have at most %zu columns",
                  b->limits->columns);
 }
 
@@ -76,7 +76,7 @@ static bool read_columns(body *b, reading *t)
     char at[128];
     json_scan *s = &b->s;
     if (*s->p != '[')
-        return SHAPE(b, path(at, "tables[%zu].columns", b->i), "`columns` is an array of strings");
+        return SHAPE(b, path(at, "tables[%zu].columns", b->i), "`columns` must be an array of strings");
     s->p++;
     if (!json_enter(s))
         return false;
@@ -94,18 +94,20 @@ static bool read_columns(body *b, reading *t)
         if (n == b->limits->columns)
             return over_columns(b);
         if (*s->p != '"')
-            return SHAPE(b, path(at, "tables[%zu].columns[%zu]", b->i, n), "a column's name is a string");
+            return SHAPE(b, path(at, "tables[%zu].columns[%zu]", b->i, n),
+                         "the name of a column must be a string");
         s->p++;
         if (!json_string(s, &name))
             return false;
         if (s->nul)
-            return SHAPE(b, path(at, "tables[%zu].columns[%zu]", b->i, n), "a name holds no zero character");
+            return SHAPE(b, path(at, "tables[%zu].columns[%zu]", b->i, n),
+                         "a name cannot contain a NUL character");
         t->names[n] = tab_arena_copy(s->a, name);
         if (t->names[n].p == NULL)
             return no_memory(b);
     }
     if (n == 0)
-        return SHAPE(b, path(at, "tables[%zu].columns", b->i), "a table has at least one column");
+        return SHAPE(b, path(at, "tables[%zu].columns", b->i), "a table must have at least one column");
     if (t->width_known && t->width != n)
         return SHAPE(b, path(at, "tables[%zu].rows", b->i),
                      "the rows have %zu values, the table has %zu columns", t->width, n);
@@ -136,7 +138,7 @@ static bool read_cell(body *b, const reading *t, size_t k)
         if (!json_string(s, &text))
             return false;
         if (s->nul)
-            return bad_cell(b, t, k, "a cell holds no zero character");
+            return bad_cell(b, t, k, "a cell cannot contain a NUL character");
         tab_builder_text(c, text);
         return true;
     case 'n':
@@ -150,7 +152,7 @@ static bool read_cell(body *b, const reading *t, size_t k)
         return json_literal(s, "false", 5);
     case '[':
     case '{':
-        return bad_cell(b, t, k, "a cell is a number, a string, a boolean or null");
+        return bad_cell(b, t, k, "a cell must be a number, a string, a boolean or null");
     default:
         switch (tab_number_read(s->p, s->end, &n, &x)) {
         case TAB_NUMBER_EXACT:
@@ -158,11 +160,11 @@ static bool read_cell(body *b, const reading *t, size_t k)
             break;
         case TAB_NUMBER_DIGITS:
             if (n > 1000)
-                return bad_cell(b, t, k, "a number has at most 1000 digits");
+                return bad_cell(b, t, k, "a number can have at most 1000 digits");
             tab_builder_number_text(c, (tab_str){ s->p, n });
             break;
         case TAB_NUMBER_RANGE:
-            return bad_cell(b, t, k, "the number is beyond a double's range");
+            return bad_cell(b, t, k, "the number is outside the range of a double");
         case TAB_NUMBER_NONE:
             return json_bad(s, "an unexpected character");
         }
@@ -213,7 +215,7 @@ static bool read_row(body *b, reading *t)
             s->p++;
             json_space(s);
             if (*s->p == ']')
-                return json_bad(s, "a comma too many");
+                return json_bad(s, "an extra comma");
         }
     s->p++;
     t->width_known = true;
@@ -241,7 +243,7 @@ static bool read_rows(body *b, reading *t)
     char at[128];
     json_scan *s = &b->s;
     if (*s->p != '[')
-        return SHAPE(b, path(at, "tables[%zu].rows", b->i), "`rows` is an array of arrays");
+        return SHAPE(b, path(at, "tables[%zu].rows", b->i), "`rows` must be an array of arrays");
     s->p++;
     t->has_rows = true;
     t->col = tab_arena_new_of(s->a, tab_builder *, b->limits->columns);
@@ -260,7 +262,8 @@ static bool read_rows(body *b, reading *t)
         if (done)
             return true;
         if (*s->p != '[')
-            return SHAPE(b, path(at, "tables[%zu].rows[%zu]", b->i, t->rows), "a row is an array of cells");
+            return SHAPE(b, path(at, "tables[%zu].rows[%zu]", b->i, t->rows),
+                         "a row must be an array of cells");
         const char *row = s->p++;
         if (!read_row(b, t))
             return false;
@@ -281,11 +284,11 @@ static bool finish(body *b, reading *t, tab_table *ret)
 {
     char at[128];
     if (!t->has_id)
-        return SHAPE(b, path(at, "tables[%zu].id", b->i), "a table has an id");
+        return SHAPE(b, path(at, "tables[%zu].id", b->i), "a table must have an id");
     if (!t->has_columns)
-        return SHAPE(b, path(at, "tables[%zu].columns", b->i), "a table has columns");
+        return SHAPE(b, path(at, "tables[%zu].columns", b->i), "a table must have columns");
     if (!t->has_rows)
-        return SHAPE(b, path(at, "tables[%zu].rows", b->i), "a table has rows");
+        return SHAPE(b, path(at, "tables[%zu].rows", b->i), "a table must have rows");
     tab_column *col = tab_arena_new_of(b->s.a, tab_column, t->width);
     if (col == NULL)
         return no_memory(b);
@@ -306,7 +309,7 @@ static bool read_table(body *b, tab_table *ret)
     json_scan *s = &b->s;
     reading t = { 0 };
     if (*s->p != '{')
-        return SHAPE(b, path(at, "tables[%zu]", b->i), "a table is an object with id, columns and rows");
+        return SHAPE(b, path(at, "tables[%zu]", b->i), "a table must be an object with id, columns and rows");
     s->p++;
     if (!json_enter(s))
         return false;
@@ -335,7 +338,7 @@ static bool read_tables(body *b)
     json_scan *s = &b->s;
     b->out->has_tables = true;
     if (*s->p != '[')
-        return SHAPE(b, "tables", "`tables` is an array of tables");
+        return SHAPE(b, "tables", "`tables` must be an array of tables");
     s->p++;
     if (!json_enter(s))
         return false;
@@ -363,7 +366,7 @@ static bool read_body(body *b, tab_json *root)
 {
     json_scan *s = &b->s;
     if (*s->p != '{')
-        return SHAPE(b, "body", "the body is a JSON object");
+        return SHAPE(b, "body", "the body must be a JSON object");
     s->p++;
     root->kind = TAB_JSON_OBJECT;
     if (!json_enter(s))

@@ -13,19 +13,19 @@ tab_mcp_message tab_mcp_read(tab_arena *a, tab_str text)
     const tab_json *root = NULL;
     tab_error err = { 0 };
     if (tab_json_read(a, text, DEPTH, &root, &err) != TAB_OK)
-        return wrong(NULL, TAB_MCP_PARSE, "this is no JSON: send one JSON-RPC message a line, in UTF-8");
+        return wrong(NULL, TAB_MCP_PARSE, "this is not JSON; send one JSON-RPC message per line, in UTF-8");
     if (root->kind != TAB_JSON_OBJECT)
-        return wrong(NULL, TAB_MCP_REQUEST, "a message is an object; batches are not taken");
+        return wrong(NULL, TAB_MCP_REQUEST, "a message must be an object; batches are not supported");
     const tab_json *version = tab_json_get(root, "jsonrpc"), *id = tab_json_get(root, "id"),
                    *method = tab_json_get(root, "method"), *params = tab_json_get(root, "params");
     if (id != NULL && id->kind != TAB_JSON_STRING && id->kind != TAB_JSON_NUMBER)
-        return wrong(NULL, TAB_MCP_REQUEST, "id is a text or a number");
+        return wrong(NULL, TAB_MCP_REQUEST, "`id` must be a string or a number");
     if (version == NULL || version->kind != TAB_JSON_STRING || !tab_str_eq(version->text, TAB_S("2.0")))
         return wrong(id, TAB_MCP_REQUEST, "jsonrpc is \"2.0\"");
     if (method == NULL || method->kind != TAB_JSON_STRING)
-        return wrong(id, TAB_MCP_REQUEST, "method is the name of a method");
+        return wrong(id, TAB_MCP_REQUEST, "`method` must be the name of a method");
     if (params != NULL && params->kind != TAB_JSON_OBJECT)
-        return wrong(id, TAB_MCP_PARAMS, "params is an object");
+        return wrong(id, TAB_MCP_PARAMS, "`params` must be an object");
     return (tab_mcp_message){ .method = method->text, .id = id, .params = params };
 }
 

@@ -111,12 +111,13 @@ int tab_mcp_answer(tab_out *o, const tab_mcp_message *m, const tab_mcp_tool *too
         tab_mcp_tool_find(tool, tools, name->text) != NULL)
         return TAB_MCP_CALL;
     if (call) {
-        tab_mcp_error(o, m->id, TAB_MCP_PARAMS, "no such tool: tools/list names those that there are");
+        tab_mcp_error(o, m->id, TAB_MCP_PARAMS, "no such tool; tools/list names the tools available");
         return TAB_MCP_PARAMS;
     }
     if (!list && !begins && !finds && !tab_str_eq(m->method, TAB_S("ping"))) {
-        tab_mcp_error(o, m->id, TAB_MCP_METHOD,
-                      "no such method: initialize, server/discover, ping, tools/list, tools/call");
+        tab_mcp_error(
+            o, m->id, TAB_MCP_METHOD,
+            "no such method; the methods are initialize, server/discover, ping, tools/list and tools/call");
         return TAB_MCP_METHOD;
     }
     tab_mcp_begin(o, m->id, v != NULL);

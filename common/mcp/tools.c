@@ -70,17 +70,17 @@ tab_status tab_mcp_arguments(const tab_mcp_tool *tool, const tab_json *args, siz
 {
     size_t tokens = TAB_MCP_TOKENS;
     if (args != NULL && args->kind != TAB_JSON_OBJECT)
-        return tab_fail(err, TAB_VALIDATION, "arguments", "arguments is an object");
+        return tab_fail(err, TAB_VALIDATION, "arguments", "`arguments` must be an object");
     for (const tab_json *m = args != NULL ? args->first : NULL; m != NULL; m = m->next) {
         char key[64];
         int n = snprintf(key, sizeof key, "\"%.*s\":{", TAB_STR(m->key));
         if (m->key.n >= 32 || n < 0 || strstr(tool->properties, key) == NULL)
             return tab_fail(err, TAB_VALIDATION, "arguments",
-                            "%.*s is no argument of this tool: see its inputSchema",
+                            "this tool has no argument `%.*s`; see its inputSchema",
                             (int)(m->key.n < 32 ? m->key.n : 32), m->key.p);
     }
     if (!tab_mcp_whole(args, "max_tokens", TAB_MCP_TOKENS_LEAST, TAB_MCP_TOKENS_MOST, &tokens))
-        return tab_fail(err, TAB_VALIDATION, "max_tokens", "max_tokens is from 500 to 1000000");
+        return tab_fail(err, TAB_VALIDATION, "max_tokens", "`max_tokens` must be between 500 and 1000000");
     *ret_bytes = 4 * tokens;
     return TAB_OK;
 }
@@ -167,12 +167,13 @@ tab_status tab_mcp_part(tab_arena *a, const tab_json *whole, const tab_json *arg
     if (!tab_mcp_whole(args, "offset", 0, 1e9, &offset) || !tab_mcp_whole(args, "limit", 1, 100000, &limit) ||
         (part != NULL && part->kind != TAB_JSON_STRING) ||
         (filter != NULL && filter->kind != TAB_JSON_STRING))
-        return tab_fail(err, TAB_VALIDATION, "arguments",
-                        "part and filter are texts, offset is from 0, limit from 1 to 100000");
+        return tab_fail(
+            err, TAB_VALIDATION, "arguments",
+            "`part` and `filter` must be strings, `offset` 0 or more and `limit` between 1 and 100000");
     *ret_path = part != NULL ? part->text : TAB_S("");
     const tab_json *of = part_of(whole, *ret_path);
     if (of == NULL)
-        return tab_fail(err, TAB_NOT_FOUND, "part", "no such part: name one as left_out does");
+        return tab_fail(err, TAB_NOT_FOUND, "part", "no such part; name one of those listed in left_out");
     if (of->kind == TAB_JSON_ARRAY)
         of = page(a, of, filter != NULL ? filter->text : TAB_S(""), offset, limit);
     if (of == NULL)

@@ -54,7 +54,7 @@ static tab_status failure(tab_tx *tx, const PGresult *r, const char *sql, tab_er
         tx->broken = true;
         bool late = tab_left_ms(tx->deadline, 1) == 0;
         return late ? tab_fail(err, TAB_CANCELLED, NULL, "the deadline has passed")
-                    : tab_fail(err, TAB_UNAVAILABLE, NULL, "a server is away, try again");
+                    : tab_fail(err, TAB_UNAVAILABLE, NULL, "a server is not responding; try again");
     }
     const char *state = PQresultErrorField(r, PG_DIAG_SQLSTATE);
     const char *constraint = PQresultErrorField(r, PG_DIAG_CONSTRAINT_NAME);
@@ -63,7 +63,7 @@ static tab_status failure(tab_tx *tx, const PGresult *r, const char *sql, tab_er
     if (tx->c == NULL || PQstatus(tx->c->pg) != CONNECTION_OK || strncmp(tx->sqlstate, "57P", 3) == 0)
         tx->broken = true;
     if (s == TAB_CONFLICT)
-        return tab_fail(err, s, constraint, "this entry exists already");
+        return tab_fail(err, s, constraint, "this entry already exists");
     if (s == TAB_CANCELLED)
         return tab_fail(err, s, NULL, "the deadline has passed");
     static _Atomic int64_t full;
@@ -76,8 +76,8 @@ static tab_status failure(tab_tx *tx, const PGresult *r, const char *sql, tab_er
     tab_log_fields(s == TAB_INTERNAL ? TAB_ERROR : TAB_WARN, "a statement failed", "sqlstate", tx->sqlstate,
                    "statement", head, "constraint", constraint, NULL);
     if (strcmp(tx->sqlstate, LOCKED) == 0)
-        return tab_fail(err, s, NULL, "another transaction holds a lock for long, try again");
-    return s == TAB_UNAVAILABLE ? tab_fail(err, s, NULL, "a server is away, try again")
+        return tab_fail(err, s, NULL, "another transaction is holding a lock; try again");
+    return s == TAB_UNAVAILABLE ? tab_fail(err, s, NULL, "a server is not responding; try again")
                                 : tab_fail(err, s, NULL, "an internal error");
 }
 
@@ -106,7 +106,7 @@ static tab_status bind_params(const tab_param *p, size_t n, bound *b, tab_error 
         else if (p[i].s.p == NULL)
             b->value[i] = p[i].local;
         else if (memchr(p[i].s.p, 0, p[i].s.n) != NULL)
-            return tab_fail(err, TAB_VALIDATION, NULL, "a text holds a NUL character");
+            return tab_fail(err, TAB_VALIDATION, NULL, "a string contains a NUL character");
         else if ((b->copies[b->n_copies] = strndup(p[i].s.p, p[i].s.n)) == NULL)
             return tab_no_memory(err);
         else
@@ -263,7 +263,7 @@ static tab_status send(tab_tx *tx, const char *sql, const bound *b, size_t n, bo
         s = failure(tx, bad < f.n ? f.of[bad] : NULL, bad < f.n && bad == f.commit ? "COMMIT" : sql, err);
         tx->broken |= !whole;
         if (unheard) /* whatever the time is: the server has said nothing */
-            s = tab_fail(err, TAB_UNAVAILABLE, NULL, "a server is away, try again");
+            s = tab_fail(err, TAB_UNAVAILABLE, NULL, "a server is not responding; try again");
     } else if (last && strcmp(PQcmdStatus(f.of[f.commit]), "COMMIT") != 0) {
         s = tab_fail(err, TAB_INTERNAL, NULL, "the transaction was rolled back");
     }
@@ -376,7 +376,7 @@ tab_status tab_tx_begin(tab_pg *pg, const char *org, tab_deadline deadline, tab_
     tx->c = pg_borrow(pg, deadline);
     if (tx->c == NULL) {
         free(tx);
-        return tab_fail(err, TAB_UNAVAILABLE, NULL, "a server is away, try again");
+        return tab_fail(err, TAB_UNAVAILABLE, NULL, "a server is not responding; try again");
     }
     tab_metric_add(pg->in_use, 1);
     *ret = tx;
@@ -473,7 +473,7 @@ tab_status tab_tx_room(tab_tx *tx, const char *org, const char *sql, int64_t mos
     tab_status s = tab_tx_query(tx, &r, err, sql, TAB_P(tab_p_text(org)));
     if (s == TAB_OK && tab_rows_int(r, 0, 0) >= most)
         return tab_fail(err, TAB_VALIDATION, "",
-                        "an organization has at most %lld %s; delete one that is not used", (long long)most,
-                        what);
+                        "an organization can have at most %lld %s; delete one that you no longer use",
+                        (long long)most, what);
     return s;
 }

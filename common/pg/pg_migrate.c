@@ -196,7 +196,7 @@ tab_status tab_pg_org_keys(tab_pg *pg, const char *org_key, tab_error *err)
     k.n = tab_org_keys_read(org_key, k.key);
     if (k.n == 0)
         return tab_fail(err, TAB_VALIDATION, NULL,
-                        "TAB_ORG_KEY is not a list of keys of 64 hexadecimal digits");
+                        "TAB_ORG_KEY must be a list of keys of 64 hexadecimal digits each");
     tab_status s = tab_pg_transact(pg, TAB_ORG_ALL, tab_in_ms(60000), replace_keys, &k, err);
     explicit_bzero(&k, sizeof k);
     return s;

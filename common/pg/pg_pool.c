@@ -323,7 +323,7 @@ tab_pg *tab_pg_open(const char *conninfo, const char *org_key, int64_t pool)
     if (org_key != NULL && !proves)
         tab_log(TAB_WARN, "TAB_ORG_KEY is empty: only the owner of the tables sees rows");
     if (proves && tab_org_keys_read(org_key, key) == 0) {
-        tab_log(TAB_ERROR, "TAB_ORG_KEY is not a list of keys of 64 hexadecimal digits");
+        tab_log(TAB_ERROR, "TAB_ORG_KEY must be a list of keys of 64 hexadecimal digits each");
         return NULL;
     }
     tab_pg *pg = pool_new(conninfo, proves ? key[0] : NULL, pool);

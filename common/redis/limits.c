@@ -25,6 +25,6 @@ tab_status tab_limits_call(tab_redis *redis, int timeout_ms, redisReply **ret, t
         return s;
     s = tab_limits_load(redis, timeout_ms, err);
     if (s != TAB_OK) /* not ours to load (decision 0246): another daemon soon has */
-        return tab_fail(err, TAB_UNAVAILABLE, NULL, "a server is away, try again");
+        return tab_fail(err, TAB_UNAVAILABLE, NULL, "a server is not responding; try again");
     return tab_redis_argv(redis, timeout_ms, ret, err, argc + 1, all, len);
 }

@@ -396,7 +396,7 @@ static tab_status refused(const char *text, tab_error *err)
         tab_log(TAB_ERROR,
                 "Redis cannot write to its disk: free space there; until then it is served without");
     tab_log(away ? TAB_WARN : TAB_ERROR, "redis refused a command: %s", head);
-    return away ? tab_fail(err, TAB_UNAVAILABLE, NULL, "a server is away, try again")
+    return away ? tab_fail(err, TAB_UNAVAILABLE, NULL, "a server is not responding; try again")
                 : tab_fail(err, TAB_INTERNAL, NULL, "an internal error");
 }
 
@@ -427,7 +427,7 @@ static tab_status run(tab_redis *r, int timeout_ms, redisReply **ret, tab_error 
     bool error = reply != NULL && reply->type == REDIS_REPLY_ERROR;
     tab_metric_add(r->calls[reply == NULL || error], 1);
     if (reply == NULL)
-        return tab_fail(err, TAB_UNAVAILABLE, NULL, "a server is away, try again");
+        return tab_fail(err, TAB_UNAVAILABLE, NULL, "a server is not responding; try again");
     if (error) {
         tab_status s = refused(reply->str, err);
         freeReplyObject(reply);

@@ -125,7 +125,7 @@ bool tab_rpc_own_param(tab_status s, const tab_error *err)
 /* The worker had begun the call and is gone. The error says so, for tab_rpc_lost. */
 static void lose(tab_rpc *rpc, rpc_pending *p)
 {
-    fail_pending(rpc, p, TAB_UNAVAILABLE, RPC_LOST, "the process that worked on this is gone, try again");
+    fail_pending(rpc, p, TAB_UNAVAILABLE, RPC_LOST, "the process working on this is gone; try again");
 }
 
 /* The worker answers no ping, or nobody that we know has taken the call. It may have begun. */
@@ -134,7 +134,7 @@ static void leave(tab_rpc *rpc, rpc_pending *p)
     if (p->worker[0] != 0)
         rpc_peer_silent(rpc, p->worker);
     fail_pending(rpc, p, TAB_UNAVAILABLE, p->mute ? RPC_MUTE : RPC_SILENT,
-                 "a service does not answer, try again");
+                 "a service is not responding; try again");
 }
 
 static void ping(tab_rpc *rpc, rpc_pending *p, int64_t now)
@@ -152,7 +152,7 @@ static void pull_ended(void *owner, bool ok)
     if (ok)
         make_ready(p->rpc, p);
     else
-        fail_pending(p->rpc, p, TAB_UNAVAILABLE, NULL, "an answer was lost on its way, try again");
+        fail_pending(p->rpc, p, TAB_UNAVAILABLE, NULL, "an answer was lost on the way; try again");
 }
 
 static rpc_pending *find(tab_rpc *rpc, uint64_t id)
@@ -211,7 +211,7 @@ void rpc_answered(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *a
                          chosen    ? RPC_NOBODY
                          : p->mute ? RPC_MUTE
                                    : NULL,
-                         "a service is away, try again");
+                         "a service is not responding; try again");
         } else if (!beat) {
             p->msg = m;
             m = NULL;
@@ -359,7 +359,7 @@ static rpc_pending *ask_now(tab_rpc *rpc, const tab_ask *ask, int64_t patience, 
                             tab_error *err)
 {
     if (!rpc_connected(rpc)) {
-        tab_fail(err, TAB_UNAVAILABLE, RPC_CUT, "a server is away, try again");
+        tab_fail(err, TAB_UNAVAILABLE, RPC_CUT, "a server is not responding; try again");
         return NULL;
     }
     if (tab_left_ms(ask->deadline, 1) == 0) {
@@ -398,7 +398,7 @@ static rpc_pending *ask_now(tab_rpc *rpc, const tab_ask *ask, int64_t patience, 
     if (s == NATS_OK)
         return p;
     tab_fail(err, s == NATS_NO_MEMORY ? TAB_INTERNAL : TAB_UNAVAILABLE, RPC_CUT,
-             "a server is away, try again");
+             "a server is not responding; try again");
     pthread_mutex_lock(&rpc->lock);
     bool listed = p->listed; /* by a lost connection or the timer: dispatch ends it */
     if (listed)
@@ -586,7 +586,7 @@ void rpc_calls_cut(tab_rpc *rpc)
     for (size_t b = 0; b < BUCKETS && rpc->n_pending > 0; b++)
         for (rpc_pending *p = rpc->pending[b]; p != NULL; p = p->next)
             if (p->msg == NULL)
-                fail_pending(rpc, p, TAB_UNAVAILABLE, RPC_CUT, "a server is away, try again");
+                fail_pending(rpc, p, TAB_UNAVAILABLE, RPC_CUT, "a server is not responding; try again");
 }
 
 void rpc_calls_tick(tab_rpc *rpc, int64_t now, int64_t *next)
@@ -605,7 +605,7 @@ void rpc_calls_tick(tab_rpc *rpc, int64_t now, int64_t *next)
             bool gone = p->unheard > 0 && now - p->unheard >= RPC_LAST_WORD_MS;
             bool untaken = p->ask.tell_begun && !p->begun;
             if (gone && p->forgotten)
-                fail_pending(rpc, p, TAB_UNAVAILABLE, RPC_CUT, "an answer was lost on its way, try again");
+                fail_pending(rpc, p, TAB_UNAVAILABLE, RPC_CUT, "an answer was lost on the way; try again");
             else if ((gone && !p->reads && !untaken) || (silent && p->begun && !p->repeats))
                 lose(rpc, p);
             else if (gone || silent)

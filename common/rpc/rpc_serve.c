@@ -88,7 +88,7 @@ static void one_line(char *s)
 
 static tab_status stops(tab_error *err)
 {
-    return tab_fail(err, TAB_UNAVAILABLE, RPC_STOPPED, "the service is stopping, try again");
+    return tab_fail(err, TAB_UNAVAILABLE, RPC_STOPPED, "the service is shutting down; try again");
 }
 
 /* Versions stand side by side during an update: the message is nobody's fault, and another worker may read
@@ -97,7 +97,7 @@ static tab_status unread(natsMsg *m, tab_error *err)
 {
     tab_log_fields(TAB_WARN, "a message of another build cannot be read", "subject", natsMsg_GetSubject(m),
                    "sender", rpc_header(m, H_BUILD), "own", TAB_VERSION, NULL);
-    return tab_fail(err, TAB_UNAVAILABLE, RPC_UNREAD, "versions are just changing, try again");
+    return tab_fail(err, TAB_UNAVAILABLE, RPC_UNREAD, "an upgrade is in progress; try again");
 }
 
 static void refuse(tab_rpc *rpc, natsMsg *m, tab_status s, const char *why)
@@ -174,7 +174,7 @@ static tab_status fetch(tab_rpc *rpc, rpc_job *j, tab_arena *a, tab_str *ret, ta
     pthread_mutex_unlock(&rpc->lock);
     return pulled == 1   ? TAB_OK
            : pulled == 0 ? tab_fail(err, TAB_CANCELLED, NULL, "the deadline has passed")
-                         : tab_fail(err, TAB_UNAVAILABLE, NULL, "a request was lost on its way, try again");
+                         : tab_fail(err, TAB_UNAVAILABLE, NULL, "a request was lost on the way; try again");
 }
 
 static const tab_rpc_method *method_of(const tab_rpc *rpc, const char *subject)
@@ -444,9 +444,9 @@ static void asked(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *a
     if (over)
         answer(rpc, natsMsg_GetReply(m), NULL, 0, stops(&err), &err, -1, NULL, 0);
     else if (room)
-        refuse(rpc, m, TAB_UNAVAILABLE, "the service is busy, try again");
+        refuse(rpc, m, TAB_UNAVAILABLE, "the service is busy; try again");
     else
-        refuse(rpc, m, TAB_RATE_LIMIT, "as many calls as may be at once are under way");
+        refuse(rpc, m, TAB_RATE_LIMIT, "the maximum number of concurrent calls is reached");
     rpc_msg_end(rpc, m);
     free(j);
 }

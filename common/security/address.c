@@ -128,7 +128,7 @@ tab_status tab_address_resolve(tab_arena *a, const char *host, uint16_t port, co
         if (port == refused[i])
             return tab_fail(err, TAB_VALIDATION, "source", "The port is not allowed.");
     if (getaddrinfo(host, NULL, &hints, &all) != 0 || all == NULL)
-        return tab_fail(err, TAB_VALIDATION, "source", "The source's host has no address.");
+        return tab_fail(err, TAB_VALIDATION, "source", "The host name of the source cannot be resolved.");
     bool good = true;
     *ret_public = true;
     for (const struct addrinfo *i = all; i != NULL; i = i->ai_next) {
@@ -141,7 +141,7 @@ tab_status tab_address_resolve(tab_arena *a, const char *host, uint16_t port, co
     good = good && inet_ntop(all->ai_family, first, text, sizeof text) != NULL;
     freeaddrinfo(all);
     if (!good)
-        return tab_fail(err, TAB_VALIDATION, "source", "The source's address is not allowed.");
+        return tab_fail(err, TAB_VALIDATION, "source", "The address of the source is not allowed.");
     *ret_address = tab_arena_copy(a, tab_str_of(text)).p;
     return *ret_address == NULL ? tab_no_memory(err) : TAB_OK;
 }

@@ -75,10 +75,10 @@ static tab_status no_column(tab_arena *a, const tab_table *const *t, size_t n, t
         asked--; /* within a letter */
     if (near < count && known[near].n <= LONGEST)
         return tab_fail(err, TAB_VALIDATION, "target.column",
-                        "\"%.*s\" is no column; nearest is %.*s; there are %s%s", asked, name.p,
-                        TAB_STR(known[near]), all, more);
-    return tab_fail(err, TAB_VALIDATION, "target.column", "\"%.*s\" is no column; there are %s%s", asked,
-                    name.p, all, more);
+                        "column \"%.*s\" does not exist; did you mean %.*s? The columns are %s%s", asked,
+                        name.p, TAB_STR(known[near]), all, more);
+    return tab_fail(err, TAB_VALIDATION, "target.column",
+                    "column \"%.*s\" does not exist; the columns are %s%s", asked, name.p, all, more);
 }
 
 tab_status tab_column_find(tab_arena *a, const tab_table *const *t, size_t n, tab_str name, size_t *ret_table,
@@ -102,7 +102,7 @@ tab_status tab_column_find(tab_arena *a, const tab_table *const *t, size_t n, ta
         return TAB_OK;
     if (hits > 1)
         return tab_fail(err, TAB_VALIDATION, "target.column",
-                        "several tables hold this column: write table.column");
+                        "several tables have this column; write it as table.column");
     return no_column(a, t, n, name, err);
 }
 
@@ -153,7 +153,8 @@ tab_status tab_column_given(tab_arena *a, const tab_table *const *t, size_t n, t
         return TAB_OK;
     const char *all = list_columns(a, t[at]);
     snprintf(param, sizeof param, "options.columns[%zu].column", i);
-    return tab_fail(err, TAB_VALIDATION, param, "no such column; there are %s", all == NULL ? "others" : all);
+    return tab_fail(err, TAB_VALIDATION, param, "no such column; the columns are %s",
+                    all == NULL ? "others" : all);
 }
 
 static bool cell_equal(tab_cell a, tab_cell b)

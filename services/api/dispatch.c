@@ -47,7 +47,9 @@ static tab_status authenticate(request *r, tab_error *err)
     r->who.org[0] = r->who.key[0] = 0;
     tab_status s = call_with(r, &ask, &answer, err);
     if (s != TAB_OK)
-        return s == TAB_CANCELLED ? tab_fail(err, TAB_UNAVAILABLE, "", "keys cannot be looked up now") : s;
+        return s == TAB_CANCELLED ? tab_fail(err, TAB_UNAVAILABLE, "",
+                                             "API keys cannot be checked at the moment; retry with backoff")
+                                  : s;
     y = answer.msg;
     if (!y->known || y->grant == NULL)
         return tab_fail(err, TAB_AUTH_MISSING, "", "missing or invalid API key");
@@ -141,8 +143,7 @@ static void envelope(request *r, const tab_error *err)
     open_member(o, "error", '{');
     text_member(o, "type", tab_status_name(s));
     tab_out_key(o, "message");
-    tab_out_cstr(o,
-                 s == TAB_INTERNAL ? "something went wrong on our side; retry with backoff" : err->message);
+    tab_out_cstr(o, s == TAB_INTERNAL ? "an internal error occurred; retry with backoff" : err->message);
     if (*param != 0)
         text_member(o, "param", param);
     if (job != NULL) {
@@ -266,7 +267,7 @@ bool api_dispatch(request *r)
     begin(r);
     if (r->signed_ms != 0 && !clock_timely(r->api, r->signed_ms)) /* never a 401 to a valid key for a clock */
         s = tab_fail(&err, TAB_UNAVAILABLE, "",
-                     "the service is not available at the moment; retry with backoff");
+                     "the service is unavailable at the moment; retry with backoff");
     if (s == TAB_OK && tab_left_ms(r->deadline, 1) == 0) {
         s = tab_fail(&err, TAB_UNAVAILABLE, "", "too many requests are waiting; retry with backoff");
     } else if (s == TAB_OK && r->internal) {

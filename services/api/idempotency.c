@@ -26,12 +26,12 @@ tab_status idempotency_key_check(const request *r, tab_error *err)
     const char *k = r->idempotency_key;
     size_t n = strlen(k);
     if (r->idempotency_headers > 1)
-        return tab_fail(err, TAB_VALIDATION, "Idempotency-Key", "the header is given twice");
+        return tab_fail(err, TAB_VALIDATION, "Idempotency-Key", "the header was sent twice");
     for (size_t i = 0; i < n; i++)
         if (k[i] < 0x20 || k[i] > 0x7e)
-            return tab_fail(err, TAB_VALIDATION, "Idempotency-Key", "the key is printable ASCII");
+            return tab_fail(err, TAB_VALIDATION, "Idempotency-Key", "the key must be printable ASCII");
     if (n < 1 || n > 255)
-        return tab_fail(err, TAB_VALIDATION, "Idempotency-Key", "the key has 1 to 255 characters");
+        return tab_fail(err, TAB_VALIDATION, "Idempotency-Key", "the key must have 1 to 255 characters");
     return TAB_OK;
 }
 
@@ -87,7 +87,8 @@ static tab_status replay(request *r, tab_tx *tx, tab_str digest, tab_error *err)
     if (s != TAB_OK || tab_rows_count(rows) == 0)
         return s;
     if (!tab_rows_bool(rows, 0, 0))
-        return tab_fail(err, TAB_CONFLICT, "Idempotency-Key", "the key was used with a different body");
+        return tab_fail(err, TAB_CONFLICT, "Idempotency-Key",
+                        "this key was already used with a different body");
     if (tab_rows_null(rows, 0, 1))
         return TAB_OK;
     tab_str answer;
@@ -137,7 +138,8 @@ tab_status idempotency_complete(request *r, tab_tx *tx, tab_error *err)
                      TAB_P(KEY_PARAMS(r), tab_p_int(r->status), tab_p_bytes(answer),
                            tab_p_text(r->api->owner), tab_p_int(r->attempt)));
     if (s == TAB_OK && tab_rows_affected(rows) == 0)
-        s = tab_fail(err, TAB_UNAVAILABLE, "", "another request with this key has taken over; try again");
+        s = tab_fail(err, TAB_UNAVAILABLE, "",
+                     "another request with this key has taken over; try again with the same key");
     r->completed = s == TAB_OK;
     return s;
 }

@@ -42,7 +42,8 @@ static tab_status go_on(void *arg, tab_error *err)
 static tab_status give_up(void *arg, tab_error *err)
 {
     (void)arg;
-    return tab_fail(err, TAB_UNAVAILABLE, "", "the first request with this key is still at work; try again");
+    return tab_fail(err, TAB_UNAVAILABLE, "",
+                    "the first request with this key is still in progress; try again");
 }
 
 /* PARKED, or UNAVAILABLE. */

@@ -93,7 +93,7 @@ tab_status models(request *r, const Tabella__ModelsReply **ret, tab_error *err)
     while (a->models.arena == NULL && a->models.asking)
         pthread_cond_wait(&models_came, &a->models.lock);
     if (a->models.arena == NULL) {
-        s = tab_fail(err, TAB_UNAVAILABLE, "", "a service does not answer, try again");
+        s = tab_fail(err, TAB_UNAVAILABLE, "", "a service is not responding; try again");
     } else { /* a copy: the next refresh frees what others still look at */
         tab_str bytes = tab_proto_write(r->arena, &a->models.reply->base);
         *ret = bytes.p == NULL ? NULL : tab_proto_read(r->arena, &tabella__models_reply__descriptor, bytes);
@@ -121,12 +121,13 @@ tab_status base_check(request *r, char **base, tab_error *err)
         if (any ? !m->models[i]->default_base : strcmp(m->models[i]->id, *base) != 0)
             continue;
         if (strcmp(m->models[i]->status, "available") != 0)
-            return tab_fail(err, TAB_CAPABILITY, "base", "%s is retired; omit `base` for the latest", *base);
+            return tab_fail(err, TAB_CAPABILITY, "base", "base %s is retired; omit `base` for the latest",
+                            *base);
         *base = tab_proto_text(r->arena, m->models[i]->id);
         return TAB_OK;
     }
-    return any ? tab_fail(err, TAB_UNAVAILABLE, "", "no base is available")
-               : tab_fail(err, TAB_VALIDATION, "base", "there is no such base; there are: %s", known);
+    return any ? tab_fail(err, TAB_UNAVAILABLE, "", "no base is available at the moment; try again")
+               : tab_fail(err, TAB_VALIDATION, "base", "no such base; the bases are %s", known);
 }
 
 tab_str request_id_hex(request *r, const char *prefix)

@@ -345,7 +345,7 @@ tab_status data_compare(void *arg, tab_call *call, tab_error *err)
                                : before(tx, call, &x[1].s, &x[0].s, err));
     if (x[0].s.rows * x[0].s.cols + x[1].s.rows * x[1].s.cols > COMPARED)
         return tab_fail(err, TAB_VALIDATION, "after",
-                        "Snapshots of more than %d cells together are not compared.", COMPARED);
+                        "Snapshots with more than %d cells in total cannot be compared.", COMPARED);
     for (int i = 0; i < 2; i++)
         TAB_TRY(load(self, tx, call, &x[i], err));
     TAB_TRY(declared_key(tx, call, x, key, &n_key, err));
@@ -379,7 +379,7 @@ tab_status data_profile(void *arg, tab_call *call, tab_error *err)
     TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     TAB_TRY(snapshot_of(tx, call, q->id, q->snapshot, "snapshot", &x.s, err));
     if (x.s.rows * x.s.cols > COMPARED)
-        return tab_fail(err, TAB_VALIDATION, "id", "A snapshot of more than %d cells is not looked at here.",
+        return tab_fail(err, TAB_VALIDATION, "id", "Snapshots with more than %d cells cannot be shown here.",
                         COMPARED);
     TAB_TRY(load(self, tx, call, &x, err));
     TAB_TRY(reading_of(tx, call, q->id, &out->reading, err));

@@ -95,7 +95,7 @@ tab_status connection_load(data_service *self, tab_call *call, const char *id, c
     if (context == NULL)
         return tab_no_memory(err);
     if (self->kek == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "The key that opens stored credentials is not configured.");
+        return tab_fail(err, TAB_INTERNAL, "", "The key that decrypts stored credentials is not configured.");
     TAB_TRY(tab_unseal(self->kek, a, tab_rows_bytes(r, 0, 5, a), tab_str_of(context), &plain, err));
     c.source = tab_proto_read(a, &tabella__connect_request__descriptor, plain);
     sodium_memzero((char *)plain.p, plain.n);
@@ -191,14 +191,15 @@ static tab_status check_options(const Tabella__ConnectRequest *q, const provider
             known |= strcmp(*m, given[i].name) == 0;
         snprintf(param, sizeof param, "options.%s", given[i].name);
         if (!known)
-            return tab_fail(err, TAB_VALIDATION, param, "A source of the scheme %s has no such option.",
+            return tab_fail(err, TAB_VALIDATION, param, "Sources with the scheme %s have no such option.",
                             p->scheme);
         if (looks_secret(given[i].value))
-            return tab_fail(err, TAB_VALIDATION, param, "An option must not hold credentials.");
+            return tab_fail(err, TAB_VALIDATION, param,
+                            "An option must not contain credentials; put them in `credentials`.");
     }
     if (q->write && p->write == NULL)
-        return tab_fail(err, TAB_VALIDATION, "options.write", "A source of the scheme %s is not written to.",
-                        p->scheme);
+        return tab_fail(err, TAB_VALIDATION, "options.write",
+                        "Sources with the scheme %s cannot be written to.", p->scheme);
     return TAB_OK;
 }
 
@@ -206,10 +207,11 @@ static tab_status check_request(const Tabella__ConnectRequest *q, const source_r
 {
     const provider *p = provider_of(ref->scheme);
     if (looks_secret(q->name) || strlen(q->name) > 256)
-        return tab_fail(err, TAB_VALIDATION, "name", "A name is at most 256 bytes and holds no credentials.");
+        return tab_fail(err, TAB_VALIDATION, "name",
+                        "A name can have at most 256 bytes and must not contain credentials.");
     TAB_TRY(check_options(q, p, err));
     if (q->n_key > 3)
-        return tab_fail(err, TAB_VALIDATION, "options.key", "A key has at most 3 columns.");
+        return tab_fail(err, TAB_VALIDATION, "options.key", "A key can have at most 3 columns.");
     for (size_t i = 0; i < q->n_credentials; i++) {
         bool known = false;
         for (const char *const *m = p->credentials; *m != NULL; m++)
@@ -217,7 +219,7 @@ static tab_status check_request(const Tabella__ConnectRequest *q, const source_r
         if (!known) {
             char param[128];
             snprintf(param, sizeof param, "credentials.%.100s", q->credentials[i]->name);
-            return tab_fail(err, TAB_VALIDATION, param, "This source takes no such credential.");
+            return tab_fail(err, TAB_VALIDATION, param, "This source has no such credential.");
         }
     }
     return TAB_OK;

@@ -41,13 +41,13 @@ static tab_status ingest_once(data_service *self, tab_call *call, const char **r
             return s;
     }
     if (call->n_tables != 1)
-        return tab_fail(err, TAB_VALIDATION, "tables", "One table is ingested by one call.");
+        return tab_fail(err, TAB_VALIDATION, "tables", "One call can ingest only one table.");
     const tab_table *t = call->tables[0];
     uint64_t cells;
     if (t->cols == 0 || t->cols > DATA_MOST_COLS)
-        return tab_fail(err, TAB_VALIDATION, "tables", "A table has 1 to %d columns.", DATA_MOST_COLS);
+        return tab_fail(err, TAB_VALIDATION, "tables", "A table must have 1 to %d columns.", DATA_MOST_COLS);
     if (__builtin_mul_overflow((uint64_t)t->rows, (uint64_t)t->cols, &cells) || cells > DATA_MOST_CELLS)
-        return tab_fail(err, TAB_VALIDATION, "tables", "A table has at most %d cells.", DATA_MOST_CELLS);
+        return tab_fail(err, TAB_VALIDATION, "tables", "A table can have at most %d cells.", DATA_MOST_CELLS);
 
     char id[TAB_ID];
     tab_id_new(id, "ds_");
@@ -246,8 +246,9 @@ static tab_status resolve_one(data_service *self, tab_call *call, const char *re
     if (strncmp(ref, "ds_", 3) != 0 && strncmp(ref, "dsv_", 4) != 0) {
         TAB_TRY(connection_of(self, call, ref, &connection, err));
         if (q->for_endpoint && connection.id == NULL)
-            return tab_fail(err, TAB_VALIDATION, "data",
-                            "An endpoint pins datasets; register this source first (POST /v2/data/connect).");
+            return tab_fail(
+                err, TAB_VALIDATION, "data",
+                "An endpoint can only pin datasets; register this source first (POST /v2/data/connect).");
         if (q->for_endpoint && !q->peek) {
             TAB_TRY(data_sync_now(self, call, connection.id, "", call->actor, NULL, err));
             id = connection.dataset;
@@ -310,7 +311,7 @@ static tab_status acquire(void *arg, tab_call *call, tab_error *err)
     for (size_t i = 0; i < q->n_snapshots; i++) {
         tab_status found = store_snapshot_get(tx, call->arena, call->org, q->snapshots[i], &s[i], err);
         if (found == TAB_NOT_FOUND || (found == TAB_OK && (!s[i].kept || s[i].temporary)))
-            return tab_fail(err, TAB_CONFLICT, "data", "A dataset was deleted meanwhile.");
+            return tab_fail(err, TAB_CONFLICT, "data", "A dataset was deleted in the meantime.");
         if (found != TAB_OK)
             return found;
     }
@@ -353,7 +354,7 @@ static tab_status pin_or_unpin(data_service *self, tab_call *call, bool pin, tab
     if (strncmp(q->id, "conn_", 5) == 0) {
         TAB_TRY(show(tx, call, q->id, err)); /* a connection that is not there is not found */
         return tab_fail(err, TAB_VALIDATION, "id",
-                        "A connection cannot be pinned; pin the dataset that it feeds.");
+                        "A connection cannot be pinned; pin the dataset it feeds.");
     }
     TAB_TRY(store_dataset_lock(tx, call->arena, call->org, q->id, false, &snapshot, &connection, err));
     TAB_TRY(store_pins_names(tx, call->arena, call->org, q->id, &names, err));

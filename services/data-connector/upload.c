@@ -39,7 +39,7 @@ static tab_status room_for_all(data_service *self, tab_deadline until, tab_error
     TAB_TRY(tab_tx_commit(&tx, err));
     return bytes < self->upload_all
                ? TAB_OK
-               : tab_fail(err, TAB_UNAVAILABLE, "", "too many files are on their way; retry with backoff");
+               : tab_fail(err, TAB_UNAVAILABLE, "", "too many uploads are in progress; retry with backoff");
 }
 
 /* The piece of this number, once; and how long the file is now. */
@@ -65,7 +65,8 @@ static tab_status put_piece(tab_tx *tx, const tab_call *call, int64_t *ret_bytes
         TAB_P(tab_p_text(call->org), tab_p_text(q->upload), tab_p_int((int64_t)q->number),
               tab_p_int((int64_t)bytes.n), tab_p_text(q->owner))));
     if (tab_rows_count(r) == 0)
-        return tab_fail(err, TAB_UNAVAILABLE, "", "the upload was given up meanwhile; send the file again");
+        return tab_fail(err, TAB_UNAVAILABLE, "",
+                        "the upload was abandoned in the meantime; send the file again");
     *ret_bytes = tab_rows_int(r, 0, 0);
     return bytes.n == 0 ? TAB_OK
                         : tab_tx_query(tx, NULL, err,
@@ -94,10 +95,11 @@ tab_status data_upload_part(void *arg, tab_call *call, tab_error *err)
             tx, &r, err, "SELECT coalesce(sum(bytes), 0)::bigint FROM data_connector.upload WHERE org = $1",
             TAB_P(tab_p_text(call->org))));
         if (tab_rows_int(r, 0, 0) + (int64_t)q->bytes.len > self->upload_org)
-            return tab_fail(err, TAB_RATE_LIMIT, "",
-                            "files of this organization that are on their way hold %lld MiB, the most they "
-                            "may; try again when some have been read",
-                            (long long)(self->upload_org >> 20));
+            return tab_fail(
+                err, TAB_RATE_LIMIT, "",
+                "uploads of this organization already hold %lld MiB, the most they may; try again when some "
+                "have been read",
+                (long long)(self->upload_org >> 20));
     }
     TAB_TRY(put_piece(tx, call, &bytes, err));
     TAB_TRY(tab_tx_commit(&tx, err));
@@ -136,7 +138,7 @@ static tab_status open_unnamed(const char *folder, int *ret, tab_error *err)
             unlink(name);
     }
     return *ret >= 0 ? TAB_OK
-                     : tab_fail(err, TAB_UNAVAILABLE, "", "a file cannot be kept while it is read: %s",
+                     : tab_fail(err, TAB_UNAVAILABLE, "", "the uploaded file cannot be stored: %s",
                                 strerror(errno));
 }
 
@@ -147,7 +149,7 @@ static tab_status write_all(int fd, tab_str s, tab_error *err)
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            return tab_fail(err, TAB_UNAVAILABLE, "", "a file cannot be kept while it is read: %s",
+            return tab_fail(err, TAB_UNAVAILABLE, "", "the uploaded file cannot be stored: %s",
                             strerror(errno));
         s = (tab_str){ s.p + n, s.n - (size_t)n };
     }
@@ -166,7 +168,7 @@ static tab_status upload_size(data_service *self, tab_call *call, const char *id
                          TAB_P(tab_p_text(call->org), tab_p_text(id))));
     TAB_TRY(tab_tx_commit(&tx, err));
     if (tab_rows_count(r) == 0)
-        return tab_fail(err, TAB_VALIDATION, "file", "the file is no longer there; send it again");
+        return tab_fail(err, TAB_VALIDATION, "file", "the uploaded file is no longer stored; send it again");
     *ret_bytes = tab_rows_int(r, 0, 0);
     *ret_pieces = tab_rows_int(r, 0, 1);
     return *ret_bytes > 0 ? TAB_OK : tab_fail(err, TAB_VALIDATION, "file", "the file is empty");
@@ -190,7 +192,8 @@ static tab_status gather(data_service *self, tab_call *call, const char *id, int
             "SELECT bytes FROM data_connector.upload_piece WHERE org = $1 AND upload = $2 AND number = $3",
             TAB_P(tab_p_text(call->org), tab_p_text(id), tab_p_int(i))));
         if (tab_rows_count(r) == 0)
-            return tab_fail(err, TAB_VALIDATION, "file", "the file is no longer there; send it again");
+            return tab_fail(err, TAB_VALIDATION, "file",
+                            "the uploaded file is no longer stored; send it again");
         TAB_TRY(write_all(fd, tab_rows_bytes(r, 0, 0, a), err));
         TAB_TRY(tab_tx_commit(&tx, err));
     }
@@ -236,7 +239,8 @@ static tab_status on_tables(void *arg, Tabella__FileTable *const *t, size_t n, t
                             .ingest_id = tab_arena_printf(call->arena, "%s/%zu", q->ingest_id, i) };
         d.owner = "";
         if (t[i]->cols == 0)
-            return tab_fail(err, TAB_VALIDATION, "file", "A table has 1 to %d columns.", DATA_MOST_COLS);
+            return tab_fail(err, TAB_VALIDATION, "file", "A table must have 1 to %d columns.",
+                            DATA_MOST_COLS);
         TAB_TRY(store_dataset_add(l->tx, call->org, &d, err));
         TAB_TRY(store_dataset_noted(l->tx, call->org, d.id, l->notes, tab_str_of(t[i]->reading), err));
         TAB_TRY(store_audit(l->tx, call, call->actor, "dataset.create", d.id, d.source, err));

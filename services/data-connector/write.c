@@ -19,9 +19,10 @@ static tab_status bad_out(tab_error *err, tab_status s, const char *why)
 
 static tab_status only_read(tab_error *err)
 {
-    return bad_out(err, TAB_AUTH_SCOPE,
-                   "This connection is only read. Register its source with options.write: true (POST "
-                   "/v2/data/connect, by a key with the scope manage) and name that connection.");
+    return bad_out(
+        err, TAB_AUTH_SCOPE,
+        "This connection is read-only. Register its source with options.write: true (POST /v2/data/connect, "
+        "with a key that has the scope manage) and name that connection.");
 }
 
 /* The connection that covers a ref: of several, the one whose place is the longest. AUTH_SCOPE where only
@@ -56,7 +57,7 @@ static tab_status below(tab_tx *tx, tab_call *call, const char *out, const char 
     TAB_AUTO(tab_rows) *r = NULL;
     const char *slash = strchr(out, '/');
     if (slash == NULL || slash[1] == '\0')
-        return bad_out(err, TAB_VALIDATION, "options.out is {connection id}/path, or a ref.");
+        return bad_out(err, TAB_VALIDATION, "`options.out` must be {connection id}/path or a ref.");
     *ret_id = tab_arena_copy(call->arena, (tab_str){ out, (size_t)(slash - out) }).p;
     TAB_TRY(tab_tx_query(tx, &r, err,
                          "SELECT source, writable FROM data_connector.connection WHERE org = $1 AND id = $2",
@@ -84,7 +85,7 @@ typedef struct {
 static tab_status find_target(data_service *self, tab_call *call, const char *out, target *ret,
                               tab_error *err)
 {
-    static const char none[] = "No connection that runs may write to (options.write) covers this reference.";
+    static const char none[] = "No writable connection (options.write) covers this reference.";
     TAB_AUTO(tab_tx) *tx = NULL;
     const char *text = NULL, *id = NULL;
     bool by_id = strstr(out, "://") == NULL;
@@ -104,7 +105,7 @@ static tab_status find_target(data_service *self, tab_call *call, const char *ou
     ret->kind = !p->files ? "table" : ends_in(ret->ref.text, ".json") ? "json" : "csv";
     if (p->files && (ret->ref.folder || strchr(ret->ref.text, '*') != NULL ||
                      (strcmp(ret->kind, "csv") == 0 && !ends_in(ret->ref.text, ".csv"))))
-        return bad_out(err, TAB_VALIDATION, "A file that is written ends in .json or .csv.");
+        return bad_out(err, TAB_VALIDATION, "The name of an output file must end in .json or .csv.");
     return TAB_OK;
 }
 
@@ -177,7 +178,7 @@ static tab_status may_write(data_service *self, tab_call *call, const target *t,
         return q->mode[0] == '\0' || strcmp(q->mode, "append") != 0
                    ? TAB_OK
                    : tab_fail(err, TAB_VALIDATION, "options.out_mode",
-                              "Rows are added to tables only: a file is put whole.");
+                              "Rows can only be appended to tables; a file is always written whole.");
     TAB_TRY(connection_load(self, call, t->connection, &c, err));
     task.source = c.source;
     task.out = (char *)t->ref.text;
@@ -200,7 +201,7 @@ static tab_status write_to(data_service *self, tab_call *call, const target *t, 
     tab_out text = { 0 };
     bool json = strcmp(t->kind, "json") == 0;
     if (!json && call->n_tables != 1)
-        return bad_out(err, TAB_VALIDATION, "There are no predictions to write.");
+        return bad_out(err, TAB_VALIDATION, "The run made no predictions to write.");
     TAB_TRY(connection_load(self, call, t->connection, &c, err));
     task.source = c.source;
     task.out = (char *)t->ref.text;

@@ -133,7 +133,7 @@ tab_status base_resolve(inference *self, const char *org, const char *name, cons
     }
     if (gone)
         return tab_fail(err, TAB_CAPABILITY, "base",
-                        "%s is retired: omit `base` for the latest, or upgrade the endpoint", name);
+                        "base %s is retired; omit `base` for the latest or upgrade the endpoint", name);
     if (b == NULL)
         return tab_fail(err, TAB_VALIDATION, "base", "no such base");
     *ret = b->name;
@@ -207,7 +207,7 @@ static tab_status add_own(tab_tx *tx, const Tabella__SetBaseRequest *q, const ch
                          TAB_P(tab_p_text(q->org), tab_p_text(q->base_model), tab_p_text(of))));
     return tab_rows_count(rows) == 1
                ? TAB_OK
-               : tab_fail(err, TAB_CONFLICT, "base", "there is another base of this name");
+               : tab_fail(err, TAB_CONFLICT, "base", "a base with this name already exists");
 }
 
 tab_status base_set(inference *self, tab_call *call, const Tabella__SetBaseRequest *q, tab_error *err)
@@ -217,7 +217,7 @@ tab_status base_set(inference *self, tab_call *call, const Tabella__SetBaseReque
     look(self, true);
     if (q->org[0] != 0 && (!own_name(q->base_model) || strncmp(q->org, "org_", 4) != 0))
         return tab_fail(err, TAB_VALIDATION, "base",
-                        "an organization's base is called base-N, N from 1000 to 999999999");
+                        "a base of an organization must be called base-N with N from 1000 to 999999999");
     if (q->org[0] != 0 && of == NULL)
         return tab_fail(err, TAB_VALIDATION, "of", "the engine has no such base");
     if (q->org[0] == 0 && engine_base(q->base_model) == NULL && !own_base(self, NULL, q->base_model, &own))

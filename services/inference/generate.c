@@ -44,7 +44,7 @@ static tab_status describe(const tab_generator *g, const Tabella__GenerateReques
         y->cells += t->rows * t->cols; /* at most 10^11 rows of 64 columns */
         if (t->rows * t->cols > TABLE_CELLS || y->cells > most)
             return tab_fail(err, TAB_VALIDATION, "rows",
-                            "so many rows have more than the %llu cells that one request may make",
+                            "this many rows exceed the %llu cells that one request can generate",
                             (unsigned long long)(most < TABLE_CELLS ? most : TABLE_CELLS));
     }
     return tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;

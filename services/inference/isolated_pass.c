@@ -129,9 +129,9 @@ tab_status isolated_pass_call(inference *self, tab_call *call, const char *metho
         return s;
     pid_t child = spawn_child(&out);
     if (child < 0 || !read_name(out, &p.cancel, name)) {
-        s = atomic_load(&p.cancel)
-                ? tab_fail(err, TAB_CANCELLED, "", "cancelled")
-                : tab_fail(err, TAB_UNAVAILABLE, "", "no process could be started for this pass, try again");
+        s = atomic_load(&p.cancel) ? tab_fail(err, TAB_CANCELLED, "", "cancelled")
+                                   : tab_fail(err, TAB_UNAVAILABLE, "",
+                                              "no process could be started for this computation; try again");
         tab_log(TAB_WARN, "a pass alone: %s", err == NULL ? "" : err->message);
     } else {
         tab_ask ask = { .service = ALONE,
@@ -154,7 +154,8 @@ tab_status isolated_pass_call(inference *self, tab_call *call, const char *metho
             *(const void **)(uintptr_t)ret = answer.msg;
         } else if (died || tab_rpc_lost(s, &why)) {
             /* dead, or frozen while at work: the two look the same from outside */
-            s = tab_fail(err, TAB_JOB_FAILED, "", "the process that computed this, and nothing else, ended");
+            s = tab_fail(err, TAB_JOB_FAILED, "",
+                         "the process that computed this result crashed; nothing else is affected");
             tab_metric_add(tab_counter("tabella_inference_died_alone_total",
                                        "Passes that ended the process in which they were alone", NULL),
                            1);

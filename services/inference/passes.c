@@ -109,7 +109,7 @@ tab_status pass_begin(pass *p, inference *self, const tab_call *call, const char
     pthread_mutex_unlock(&self->lock);
     if (!go) {
         pass_end(p);
-        return tab_fail(err, TAB_CANCELLED, "", "the call ended before its turn");
+        return tab_fail(err, TAB_CANCELLED, "", "the call ended while it was waiting");
     }
     if (heavy) {
         pass_phase(p, "read");
@@ -185,10 +185,10 @@ tab_status pass_status(const pass *p, tab_status s, tab_error *err)
         return s;
     if (atomic_load(&p->memory.full))
         return tab_fail(err, TAB_VALIDATION, "tables",
-                        "the computation needs more than %lld MiB of memory, the most that it may take",
+                        "the computation needs more memory than the limit of %lld MiB",
                         (long long)(p->self->pass_bytes >> 20));
     if (atomic_load(&p->memory.crowded))
-        return tab_fail(err, TAB_UNAVAILABLE, "", "what is under way takes all memory, try again");
+        return tab_fail(err, TAB_UNAVAILABLE, "", "all memory is in use at the moment; try again");
     return s;
 }
 

@@ -24,7 +24,7 @@ tab_status snapshot_load(inference *self, const tab_call *call, tab_arena *a,
     tab_ask_inherit(&ask, call);
     tab_status s = tab_rpc_call(self->rpc, &ask, &answer, err);
     if (s == TAB_NOT_FOUND)
-        return tab_fail(err, TAB_NOT_FOUND, "data", "snapshot %s is no longer kept", source->snapshot);
+        return tab_fail(err, TAB_NOT_FOUND, "data", "snapshot %s is no longer stored", source->snapshot);
     if (s != TAB_OK)
         return s;
     if (answer.n_tables != 1)
@@ -45,7 +45,7 @@ tab_status sources_load(inference *self, tab_call *call, Tabella__TableSource *c
     /* Without a list of sources, the inline tables are all, in their own order. */
     size_t total = n == 0 ? call->n_tables : n, inline_at = 0;
     if (total == 0 || total > MAX_TABLES)
-        return tab_fail(err, TAB_VALIDATION, "tables", "1 to %d tables are needed", MAX_TABLES);
+        return tab_fail(err, TAB_VALIDATION, "tables", "1 to %d tables are required", MAX_TABLES);
     const tab_table **t = tab_arena_new_of(call->arena, const tab_table *, total);
     if (t == NULL)
         return tab_no_memory(err);
@@ -65,7 +65,7 @@ tab_status sources_load(inference *self, tab_call *call, Tabella__TableSource *c
             if (tab_str_eq(t[k]->id, t[i]->id)) {
                 char param[40];
                 snprintf(param, sizeof param, "tables[%zu].id", i);
-                return tab_fail(err, TAB_VALIDATION, param, "two tables of one id");
+                return tab_fail(err, TAB_VALIDATION, param, "two tables have the same id");
             }
     }
     *ret = t;
@@ -110,9 +110,11 @@ static tab_status anomaly_cut_of(const Tabella__RunOptions *o, tab_anomaly_cut *
                                     : TAB_CUT_TOLD,
                               o->anomaly_value };
     if (share && !(o->anomaly_value >= 0 && o->anomaly_value <= 0.5))
-        return tab_fail(err, TAB_VALIDATION, "options.anomaly_share", "a share is from 0 to 0.5");
+        return tab_fail(err, TAB_VALIDATION, "options.anomaly_share",
+                        "`anomaly_share` must be from 0 to 0.5");
     if (cut && !(o->anomaly_value >= 0 && o->anomaly_value <= 1))
-        return tab_fail(err, TAB_VALIDATION, "options.anomaly_threshold", "a threshold is from 0 to 1");
+        return tab_fail(err, TAB_VALIDATION, "options.anomaly_threshold",
+                        "`anomaly_threshold` must be from 0 to 1");
     return TAB_OK;
 }
 
@@ -134,7 +136,8 @@ tab_status options_of(tab_arena *a, const Tabella__RunOptions *o, const char *ba
     while (i < sizeof tasks / sizeof *tasks && strcmp(tasks[i].name, o->task) != 0)
         i++;
     if (i == sizeof tasks / sizeof *tasks)
-        return tab_fail(err, TAB_VALIDATION, "task.type", "a task is classification, regression or anomaly");
+        return tab_fail(err, TAB_VALIDATION, "task.type",
+                        "`task.type` must be classification, regression or anomaly");
     ret->task = tasks[i].task;
     if (strcmp(o->target_mode, "none") == 0) {
         ret->target = TAB_TARGET_NONE;
@@ -142,11 +145,11 @@ tab_status options_of(tab_arena *a, const Tabella__RunOptions *o, const char *ba
         ret->target = TAB_TARGET_COLUMN;
         ret->target_column = (tab_str){ (const char *)o->target_column.data, o->target_column.len };
     } else if (o->target_mode[0] != 0 && strcmp(o->target_mode, "auto") != 0) {
-        return tab_fail(err, TAB_VALIDATION, "target.mode", "a mode is auto or none");
+        return tab_fail(err, TAB_VALIDATION, "target.mode", "`target.mode` must be auto or none");
     }
     if (!(o->threshold >= 0 && o->threshold <= 1))
         return tab_fail(err, TAB_VALIDATION, "options.confidence_threshold",
-                        "a threshold is between 0 and 1");
+                        "`confidence_threshold` must be from 0 to 1");
     ret->threshold = o->threshold;
     ret->explain = o->explain;
     static const char *const splits[] = { "", "auto", "random", "time", "group" };
@@ -156,11 +159,11 @@ tab_status options_of(tab_arena *a, const Tabella__RunOptions *o, const char *ba
     while (k < sizeof kinds / sizeof *kinds && strcmp(splits[k], o->split) != 0)
         k++;
     if (k == sizeof kinds / sizeof *kinds)
-        return tab_fail(err, TAB_VALIDATION, "options.split", "a split is auto, random, time or group");
+        return tab_fail(err, TAB_VALIDATION, "options.split", "`split` must be auto, random, time or group");
     ret->split = kinds[k];
     if (o->horizon > HORIZON_MOST)
-        return tab_fail(err, TAB_VALIDATION, "options.horizon", "a horizon is a whole number from 1 to %d",
-                        HORIZON_MOST);
+        return tab_fail(err, TAB_VALIDATION, "options.horizon",
+                        "`horizon` must be a whole number from 1 to %d", HORIZON_MOST);
     ret->horizon = o->horizon;
     ret->as_of = str_of(o->as_of);
     TAB_TRY(anomaly_cut_of(o, &ret->anomaly, err));

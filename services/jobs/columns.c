@@ -40,12 +40,13 @@ tab_status columns_accepted(const Tabella__SchemaChange *x, const Tabella__Endpo
     for (size_t i = 0; i < x->n_removed; i++)
         if (target.n > 0 && tab_str_eq(target, tab_str_of(x->removed[i])))
             return tab_fail(err, TAB_VALIDATION, "",
-                            "%.60s has no column `%.60s` any more, which the endpoint predicts%s%s", x->name,
-                            x->removed[i], added[0] != 0 ? "; new: " : "", added);
+                            "%.60s no longer has the column `%.60s`, which the endpoint predicts%s%s",
+                            x->name, x->removed[i], added[0] != 0 ? "; new: " : "", added);
     if (x->n_removed == 0 || accept)
         return TAB_OK;
     return tab_fail(
         err, TAB_VALIDATION, "",
-        "columns that callers send are gone: %s%s%s; refresh with accept_schema: true if so meant", gone,
-        added[0] != 0 ? "; new: " : "", added);
+        "columns that callers send no longer exist: %s%s%s; refresh with accept_schema: true if that is "
+        "intended",
+        gone, added[0] != 0 ? "; new: " : "", added);
 }

@@ -96,7 +96,7 @@ static tab_status busy(const Tabella__Endpoint *e, tab_error *err)
     char param[TAB_ID + 24];
     snprintf(param, sizeof param, "running_job_id:%s", e->job_id);
     return tab_fail(err, TAB_CONFLICT, param,
-                    "a mutating job of this endpoint is running: wait for it or cancel it");
+                    "another job is changing this endpoint; wait for it or cancel it");
 }
 
 /* One edit: the request, and what follows from it. */
@@ -154,7 +154,10 @@ static tab_status rename_to(tab_call *call, Tabella__Endpoint *now, const char *
     now->name = tab_proto_text(call->arena, name);
     if (strspn(now->name, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(now->name) ||
         strlen(now->name) > 63 || now->name[0] == '-' || now->name[strlen(now->name) - 1] == '-')
-        return tab_fail(err, TAB_VALIDATION, "name", "a name is 1 to 63 of a-z, 0-9 and inner hyphens");
+        return tab_fail(
+            err, TAB_VALIDATION, "name",
+            "a name must be 1 to 63 characters of a-z, 0-9 and hyphens, not beginning or ending with a "
+            "hyphen");
     return TAB_OK;
 }
 
@@ -227,10 +230,12 @@ tab_status jobs_edit_endpoint(void *arg, tab_call *call, tab_error *err)
     if (x.changed && now->job_id[0] != 0)
         return busy(now, err);
     if (x.q->set_revision && now->config_revision != x.q->config_revision)
-        return tab_fail(err, TAB_CONFLICT, "", "the endpoint was changed meanwhile: read it and try again");
+        return tab_fail(err, TAB_CONFLICT, "",
+                        "the endpoint was changed in the meantime; read it again and retry");
     if (x.changed && (now->data_revision != e->data_revision || now->config_revision != e->config_revision ||
                       strcmp(now->base_model, e->base_model) != 0))
-        return tab_fail(err, TAB_CONFLICT, "", "the endpoint was changed meanwhile: read it and try again");
+        return tab_fail(err, TAB_CONFLICT, "",
+                        "the endpoint was changed in the meantime; read it again and retry");
     TAB_TRY(apply(&x, call, tx, now, err));
     if (x.changed || x.renamed || x.told || x.q->set_prompts) {
         TAB_TRY(store(&x, call, &tx, now, err));

@@ -142,7 +142,7 @@ static tab_status free_name(tab_tx *tx, const char *org, const Tabella__CreateEn
     bool remains = strcmp(tab_rows_text(have, 0, 1), "creating") == 0 &&
                    (strcmp(job, "failed") == 0 || strcmp(job, "cancelled") == 0);
     if (!remains)
-        return tab_fail(err, TAB_CONFLICT, "name", "an endpoint of this name exists");
+        return tab_fail(err, TAB_CONFLICT, "name", "an endpoint with this name already exists");
     return tab_tx_query(tx, NULL, err,
                         "UPDATE jobs.endpoint "
                         "SET deleted_at = now(), state_version = state_version + 1 "
@@ -213,7 +213,7 @@ tab_status endpoint_create(tab_tx *tx, tab_arena *a, const char *org, const Tabe
                          TAB_P(tab_p_text(org), tab_p_text(q->endpoint_id), tab_p_text(q->name),
                                tab_p_text(base), tab_p_bytes(body), tab_p_text(q->job_id))));
     if (tab_rows_count(rows) == 0) /* of two calls at once the other was first */
-        return tab_fail(err, TAB_CONFLICT, "name", "an endpoint of this name exists");
+        return tab_fail(err, TAB_CONFLICT, "name", "an endpoint with this name already exists");
     char report[TAB_ID];
     tab_id_hex(report, "r_");
     jobs_new job = { .job_id = q->job_id,
@@ -272,7 +272,7 @@ tab_status endpoint_put(tab_tx *tx, tab_arena *a, const char *org, const Tabella
                            tab_p_text(e->base_model), tab_p_int((int64_t)e->config_revision),
                            tab_p_int((int64_t)e->data_revision), tab_p_bytes(body), tab_p_text(output_job)));
     if (s == TAB_CONFLICT)
-        return tab_fail(err, TAB_CONFLICT, "name", "an endpoint of this name exists");
+        return tab_fail(err, TAB_CONFLICT, "name", "an endpoint with this name already exists");
     if (s == TAB_OK && tab_rows_count(rows) == 0)
         return tab_fail(err, TAB_NOT_FOUND, "id", "the endpoint was deleted");
     return s;
@@ -469,7 +469,8 @@ tab_status endpoint_prompts(tab_tx *tx, tab_arena *a, const char *org, Tabella__
 {
     enum { MOST = 50, BODY = 20000 };
     if (n > MOST)
-        return tab_fail(err, TAB_VALIDATION, "system_prompts", "at most %d fragments", MOST);
+        return tab_fail(err, TAB_VALIDATION, "system_prompts", "an endpoint can have at most %d fragments",
+                        MOST);
     Tabella__SystemPrompt **list = tab_arena_new_of(a, Tabella__SystemPrompt *, n + 1);
     Tabella__SystemPrompt *own = tab_arena_new_of(a, Tabella__SystemPrompt, n + 1);
     if (list == NULL || own == NULL)
@@ -481,16 +482,17 @@ tab_status endpoint_prompts(tab_tx *tx, tab_arena *a, const char *org, Tabella__
         list[i] = &own[i];
         if (tab_utf8_count(tab_str_of(own[i].body)) > BODY || tab_utf8_count(tab_str_of(own[i].name)) > 128)
             return tab_fail(err, TAB_VALIDATION, param,
-                            "a fragment's body is at most %d characters, its name 128", BODY);
+                            "the body of a fragment can have at most %d characters and its name at most 128",
+                            BODY);
         const Tabella__SystemPrompt *old = NULL;
         for (size_t k = 0; k < e->n_system_prompts; k++)
             if (strcmp(e->system_prompts[k]->id, own[i].id) == 0)
                 old = e->system_prompts[k];
         if (own[i].id[0] != 0 && old == NULL)
-            return tab_fail(err, TAB_VALIDATION, param, "the endpoint has no fragment of this id");
+            return tab_fail(err, TAB_VALIDATION, param, "this endpoint has no fragment with this id");
         for (size_t k = 0; k < i; k++)
             if (own[i].id[0] != 0 && strcmp(own[k].id, own[i].id) == 0)
-                return tab_fail(err, TAB_VALIDATION, param, "the fragment is given twice");
+                return tab_fail(err, TAB_VALIDATION, param, "this fragment is given twice");
         if (old == NULL) {
             tab_id_new(id, "sp_");
             own[i].id = tab_proto_text(a, id);

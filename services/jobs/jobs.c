@@ -146,7 +146,7 @@ static tab_status cancel(void *arg, tab_call *call, tab_error *err)
         }
         /* Its end is being committed: a moment later it is terminal, and the answer is a conflict. */
         if (tab_left_ms(call->deadline, 1) == 0)
-            return tab_fail(err, TAB_UNAVAILABLE, "", "the job is just ending: try again");
+            return tab_fail(err, TAB_UNAVAILABLE, "", "the job is ending at this moment; try again");
         wait_ms(50);
     }
     return TAB_OK;
@@ -170,9 +170,9 @@ static tab_status bundle_of(jobs *self, tab_call *call, const char *job_id, cons
     y->bundle = tab_proto_read(call->arena, &tabella__bundle__descriptor, bytes);
     if (y->bundle == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "a stored bundle cannot be read");
-    return y->bundle->n_parts == 0
-               ? TAB_OK
-               : tab_fail(err, TAB_UNAVAILABLE, "", "this result is read in pieces; try again in a moment");
+    return y->bundle->n_parts == 0 ? TAB_OK
+                                   : tab_fail(err, TAB_UNAVAILABLE, "",
+                                              "this result has to be read in pieces; try again in a moment");
 }
 
 static tab_status output(void *arg, tab_call *call, tab_error *err)
@@ -222,7 +222,7 @@ static tab_status check_base(jobs *self, tab_call *call, const char *base, tab_e
         if (strcmp(y->models[i]->id, base) == 0)
             return strcmp(y->models[i]->status, "retired") != 0
                        ? TAB_OK
-                       : tab_fail(err, TAB_CAPABILITY, "base", "%s is retired: name another base", base);
+                       : tab_fail(err, TAB_CAPABILITY, "base", "base %s is retired; name another one", base);
     return tab_fail(err, TAB_VALIDATION, "base", "no such base");
 }
 
@@ -248,9 +248,12 @@ static tab_status create_endpoint(void *arg, tab_call *call, tab_error *err)
     jobs *self = arg;
     const Tabella__CreateEndpointRequest *q = call->in;
     if (!slug(q->name))
-        return tab_fail(err, TAB_VALIDATION, "name", "a name is 1 to 63 of a-z, 0-9 and inner hyphens");
+        return tab_fail(
+            err, TAB_VALIDATION, "name",
+            "a name must be 1 to 63 characters of a-z, 0-9 and hyphens, not beginning or ending with a "
+            "hyphen");
     if (q->n_sources == 0)
-        return tab_fail(err, TAB_VALIDATION, "data", "data or tables are required");
+        return tab_fail(err, TAB_VALIDATION, "data", "`data` or `tables` is required");
     if (q->endpoint_id[0] == 0 || !tab_id_valid(tab_str_of(q->job_id), "job_"))
         return tab_fail(err, TAB_VALIDATION, "id", "the caller must give both ids");
     tab_status s = check_base(self, call, q->options == NULL ? NULL : q->options->base_model, err);
@@ -319,7 +322,8 @@ static tab_status delete_endpoint(void *arg, tab_call *call, tab_error *err)
         if (s != TAB_OK)
             return s;
         if (busy && tab_left_ms(call->deadline, 1) == 0)
-            return tab_fail(err, TAB_UNAVAILABLE, "", "a job of this endpoint is just ending: try again");
+            return tab_fail(err, TAB_UNAVAILABLE, "",
+                            "a job of this endpoint is ending at this moment; try again");
         if (busy)
             wait_ms(50);
     }
@@ -352,7 +356,7 @@ static tab_status mutate(jobs *self, tab_call *call, const char *id, const jobs_
         return (s = read_both(self, call, tx, e->id, given->job_id, err)) == TAB_OK ? tab_tx_commit(&tx, err)
                                                                                     : s;
     if (s != TAB_OK && s != TAB_NOT_FOUND)
-        return tab_fail(err, s, "", "a server is away, try again");
+        return tab_fail(err, s, "", "a server is not responding; try again");
     tab_id_hex(report, "r_");
     jobs_new j = *given;
     j.report_id = report;
@@ -384,7 +388,7 @@ static tab_status base_serves(jobs *self, tab_call *call, const Tabella__Refresh
     }
     s = check_base(self, call, e->base_model, err);
     return s == TAB_CAPABILITY
-               ? tab_fail(err, s, "base", "%s is retired: upgrade the endpoint to another base",
+               ? tab_fail(err, s, "base", "base %s is retired; upgrade the endpoint to another one",
                           e->base_model)
                : s;
 }
@@ -408,7 +412,7 @@ static tab_status upgrade(void *arg, tab_call *call, tab_error *err)
 {
     const Tabella__UpgradeRequest *q = call->in;
     if (q->base_model[0] == 0)
-        return tab_fail(err, TAB_VALIDATION, "base", "name the base to upgrade to");
+        return tab_fail(err, TAB_VALIDATION, "base", "give the base to upgrade to in `base`");
     tab_status s = check_base(arg, call, q->base_model, err);
     if (s != TAB_OK)
         return s;
@@ -448,7 +452,7 @@ static tab_status endpoint_bundle(void *arg, tab_call *call, tab_error *err)
             return s;
     }
     if (job[0] == 0)
-        return tab_fail(err, TAB_NOT_FOUND, "id", "the endpoint has no bundle yet");
+        return tab_fail(err, TAB_NOT_FOUND, "id", "this endpoint has no bundle yet");
     return bundle_of(self, call, job, &(jobs_wanted){ q->array, q->from }, q->pieces, err);
 }
 

@@ -71,13 +71,13 @@ tab_status jobs_insert(tab_tx *tx, const char *org, const jobs_new *j, tab_error
     if (s != TAB_OK)
         return s;
     if (tab_rows_count(have) == 0) /* it ended between the two statements */
-        return tab_fail(err, TAB_UNAVAILABLE, "", "another job of this endpoint has just ended: try again");
+        return tab_fail(err, TAB_UNAVAILABLE, "", "another job of this endpoint has just ended; try again");
     if (strcmp(tab_rows_text(have, 0, 0), j->job_id) == 0)
         return TAB_OK;
     char param[TAB_ID + 24];
     snprintf(param, sizeof param, "running_job_id:%s", tab_rows_text(have, 0, 0));
     return tab_fail(err, TAB_CONFLICT, param,
-                    "a mutating job of this endpoint is running: wait for it or cancel it");
+                    "another job is changing this endpoint; wait for it or cancel it");
 }
 
 tab_status jobs_queue_room(tab_tx *tx, const char *org, uint32_t batch_cap, tab_error *err)
@@ -90,10 +90,11 @@ tab_status jobs_queue_room(tab_tx *tx, const char *org, uint32_t batch_cap, tab_
                          TAB_P(tab_p_text(org), tab_p_int(most))));
     return tab_rows_count(over) == 0
                ? TAB_OK
-               : tab_fail(err, TAB_RATE_LIMIT, "",
-                          "%lld jobs of this organization wait, the most that its plan allows: submit again "
-                          "when some have ended",
-                          (long long)most);
+               : tab_fail(
+                     err, TAB_RATE_LIMIT, "",
+                     "%lld jobs of this organization are waiting, the most its plan allows; submit again "
+                     "when some have finished",
+                     (long long)most);
 }
 
 /* ---- leases ---------------------------------------------------------------------------------- */
@@ -341,7 +342,7 @@ tab_status jobs_cancel(tab_tx *tx, const char *org, const char *job_id, const ch
         *ret_busy = true;
         return TAB_OK;
     }
-    return tab_fail(err, TAB_CONFLICT, "", "the job is %s: it cannot be cancelled", status);
+    return tab_fail(err, TAB_CONFLICT, "", "the job is %s and cannot be cancelled", status);
 }
 
 /* ---- runs that the api answered itself ------------------------------------------------------- */

@@ -171,7 +171,7 @@ static tab_status get_first(tab_tx *tx, tab_arena *a, const char *org, const cha
     for (size_t i = 0; i < parts; i++)
         n += tab_rows_bytes(rows, i, 0, a).n;
     if (n == 0)
-        return tab_fail(err, TAB_NOT_FOUND, "id", "this job's outputs are not kept (any more)");
+        return tab_fail(err, TAB_NOT_FOUND, "id", "the outputs of this job are not stored or have expired");
     char *stored = tab_arena_alloc(a, n, 1);
     if (stored == NULL)
         return tab_no_memory(err);

@@ -88,11 +88,11 @@ tab_status jobs_page_of(ProtobufCBinaryData after, uint32_t limit, jobs_page *re
     char text[24] = "";
     long long before = INT64_MAX;
     if (after.len >= sizeof text)
-        return tab_fail(err, TAB_VALIDATION, "cursor", "no cursor of this list");
+        return tab_fail(err, TAB_VALIDATION, "cursor", "this cursor does not belong to this list");
     if (after.len > 0) {
         memcpy(text, after.data, after.len);
         if (sscanf(text, "%lld", &before) != 1)
-            return tab_fail(err, TAB_VALIDATION, "cursor", "no cursor of this list");
+            return tab_fail(err, TAB_VALIDATION, "cursor", "this cursor does not belong to this list");
     }
     *ret = (jobs_page){ .before = before, .limit = limit == 0 ? 20 : limit > 100 ? 100 : limit };
     return TAB_OK;

@@ -180,13 +180,15 @@ static void settle(work *w, tab_status s, const tab_error *why)
     bool passes = strcmp(w->c->work, "sync") != 0; /* in inference, which can run it alone */
     bool again = w->c->age_s < self->give_up_s;
     if (ours || theirs) {
-        st = jobs_requeue(self->pg, w->c, 0, JOBS_BLAMELESS, ours ? "its worker is stopping" : why->message,
-                          &err);
+        st = jobs_requeue(self->pg, w->c, 0, JOBS_BLAMELESS,
+                          ours ? "its worker is shutting down" : why->message, &err);
     } else if (killed && w->c->killed + 1 < JOBS_KILLED) {
         st = jobs_requeue(self->pg, w->c, 1000, JOBS_KILLER, why->message, &err);
     } else if (lost && again && passes && !w->c->suspect) {
-        st = jobs_requeue(self->pg, w->c, 1000, JOBS_SUSPECTED,
-                          "its worker was lost, perhaps by it: from now on it runs alone", &err);
+        st = jobs_requeue(
+            self->pg, w->c, 1000, JOBS_SUSPECTED,
+            "its worker died, possibly because of this job; from now on it runs in a process of its own",
+            &err);
     } else if (away && again && (!lost || w->c->tries < JOBS_TRIES)) {
         st = jobs_requeue(self->pg, w->c, 1000 << (w->c->tries < 4 ? w->c->tries - 1 : 3),
                           lost ? JOBS_TRIED : JOBS_BLAMELESS, why->message, &err);
@@ -194,15 +196,14 @@ static void settle(work *w, tab_status s, const tab_error *why)
         char message[sizeof why->message + 64];
         if (killed)
             snprintf(message, sizeof message,
-                     "the computation ended its process each of the %d times that it ran alone",
+                     "the computation crashed each of the %d times it ran in a process of its own",
                      (int)JOBS_KILLED);
         else if (lost && again)
-            snprintf(message, sizeof message,
-                     "the job was started %lld times and its worker was lost each time",
+            snprintf(message, sizeof message, "the job was started %lld times and its worker died each time",
                      (long long)w->c->tries);
         else
             snprintf(message, sizeof message, "%s%s",
-                     s == TAB_CANCELLED ? "the pass took longer than it may" : why->message,
+                     s == TAB_CANCELLED ? "the computation exceeded its time limit" : why->message,
                      away ? " (given up after several tries)" : "");
         st = fail_job(w, message, &err);
     }

@@ -28,8 +28,8 @@ tab_status work_call_with(work *w, const char *service, const char *method, int6
 {
     if (atomic_load(&w->gone))
         return tab_fail(err, TAB_CANCELLED, "",
-                        atomic_load(&w->lost) ? "the job is no longer this worker's"
-                                              : "the worker is stopping");
+                        atomic_load(&w->lost) ? "the job has been taken over by another worker"
+                                              : "the worker is shutting down");
     tab_ask ask = { .service = service,
                     .method = method,
                     .org = w->c->org,

@@ -100,8 +100,8 @@ static tab_status newest(work *w, tab_arena *a, size_t i, Tabella__PinnedDataset
     w->unread = s != TAB_CANCELLED;
     return s == TAB_CANCELLED
                ? s
-               : tab_fail(err, s, "", "%.60s cannot be read, and the endpoint keeps what it has: %s", o->name,
-                          why.message);
+               : tab_fail(err, s, "", "%.60s cannot be read; the endpoint keeps its current data: %s",
+                          o->name, why.message);
 }
 
 /* Columns that callers send must be in the new snapshot too, unless the refresh was told that they need

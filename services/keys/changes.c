@@ -10,7 +10,7 @@ tab_status keys_name_good(const char *name, tab_error *err)
 {
     size_t n = tab_utf8_count(tab_str_of(name));
     if (n == 0 || n > NAME_MOST)
-        return tab_fail(err, TAB_VALIDATION, "name", "name must have 1 to %d characters.", NAME_MOST);
+        return tab_fail(err, TAB_VALIDATION, "name", "A name must have 1 to %d characters.", NAME_MOST);
     return TAB_OK;
 }
 

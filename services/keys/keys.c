@@ -25,11 +25,11 @@ static tab_status scopes_of(char **names, size_t n, unsigned *ret, tab_error *er
         unsigned bit = tab_scope_named(tab_str_of(names[i]));
         if (bit == 0 || (bits & bit) != 0)
             return tab_fail(err, TAB_VALIDATION, "scopes",
-                            "scopes must hold one or more of read, run, serve, manage, delete, each once.");
+                            "Scopes must be one or more of read, run, serve, manage and delete, each once.");
         bits |= bit;
     }
     if (bits == 0)
-        return tab_fail(err, TAB_VALIDATION, "scopes", "scopes must name one scope or more.");
+        return tab_fail(err, TAB_VALIDATION, "scopes", "Name at least one scope.");
     *ret = bits;
     return TAB_OK;
 }
@@ -264,9 +264,10 @@ static tab_status addresses_good(const char *email, tab_error *err)
     for (const char *p = email; *email != '\0'; p++) {
         size_t n = strcspn(p, ",");
         if (!mail_address_good((tab_str){ p, n }) || ++count > ADDRESSES_MOST)
-            return tab_fail(err, TAB_VALIDATION, "email",
-                            "email is up to %d addresses like ann@example.org with a comma between.",
-                            ADDRESSES_MOST);
+            return tab_fail(
+                err, TAB_VALIDATION, "email",
+                "`email` must be at most %d addresses such as ann@example.org, separated by commas.",
+                ADDRESSES_MOST);
         p += n;
         if (*p == '\0')
             break;
@@ -373,7 +374,7 @@ static tab_status set_org(void *arg, tab_call *call, tab_error *err)
     const char *networks, *org = NULL, *actor = q->actor[0] != '\0' ? q->actor : "operator",
                           *change = org_change(call->arena, q);
     if (q->spend_cap == TABELLA__SET_ORG_REQUEST__SWITCH__ON && !(q->spend_cap_usd >= 0))
-        return tab_fail(err, TAB_VALIDATION, "spend_cap_usd", "A spend cap is 0 or more.");
+        return tab_fail(err, TAB_VALIDATION, "spend_cap_usd", "A spend cap must be 0 or more.");
     if (q->alerts > KEYS_ALERT_ALL)
         return tab_fail(err, TAB_VALIDATION, "alerts", "There is no such alert.");
     if (change == NULL)
@@ -426,7 +427,7 @@ static tab_status list_orgs(void *arg, tab_call *call, tab_error *err)
     const Tabella__ListOrgsRequest *q = call->in;
     TAB_AUTO(tab_tx) *tx = NULL;
     if (q->limit < 1 || q->limit > 1000)
-        return tab_fail(err, TAB_VALIDATION, "limit", "limit is 1 to 1000.");
+        return tab_fail(err, TAB_VALIDATION, "limit", "`limit` must be from 1 to 1000.");
     TAB_TRY(tab_tx_begin(self->pg, TAB_ORG_ALL, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));
     return keys_store_orgs(&tx, call->arena, q->after, q->limit, call->out, err);
 }

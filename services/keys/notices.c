@@ -120,8 +120,8 @@ tab_status keys_on_quality(tab_tx *tx, const tab_event *event, tab_error *err)
                       .alert = KEYS_ALERT_QUALITY };
     /* Columns are in data: the text is mailed. */
     n.text = tab_arena_printf(event->arena,
-                              "Answers of endpoint %s no longer hold: %.1f %% of %" PRIu64
-                              " outcomes are right, and %.1f %% was said.",
+                              "The confidences of endpoint %s no longer hold: %.1f %% of %" PRIu64
+                              " outcomes are correct, while %.1f %% was stated.",
                               m->endpoint, 100 * m->was, m->rows, 100 * m->said);
     tab_out_open(&n.data, '{');
     text_member(&n.data, "endpoint_id", m->endpoint_id);

@@ -468,7 +468,8 @@ tab_status keys_store_org_find(tab_tx *tx, tab_arena *a, const char *name, const
     if (tab_rows_count(r) == 0)
         return tab_fail(err, TAB_NOT_FOUND, "org", "There is no such organization.");
     if (tab_rows_count(r) > 1)
-        return tab_fail(err, TAB_VALIDATION, "org", "Several organizations have this name; give the id.");
+        return tab_fail(err, TAB_VALIDATION, "org",
+                        "Several organizations have this name; give the id instead.");
     *ret = tab_proto_text(a, tab_rows_text(r, 0, 0));
     return TAB_OK;
 }
@@ -494,12 +495,12 @@ tab_status keys_store_org_limit(tab_tx *tx, const char *org, const Tabella__OwnL
         i++;
     if (i == LIMITS_MOST)
         return tab_fail(err, TAB_VALIDATION, "limits",
-                        "There is no such limit; there are allowance, key_rpm, org_rpm, endpoint_rpm, "
+                        "There is no such limit. The limits are allowance, key_rpm, org_rpm, endpoint_rpm, "
                         "cells_per_minute, endpoint_concurrency and batch_concurrency.");
     uint64_t least = i == 0 ? 0 : 1;
     if (!l->plan && (l->value < least || l->value > INT32_MAX * (i == 0 || i == 4 ? INT64_C(1000000) : 1)))
-        return tab_fail(err, TAB_VALIDATION, "limits", "%s is a whole number from %d on, or \"plan\".",
-                        l->name, (int)least);
+        return tab_fail(err, TAB_VALIDATION, "limits",
+                        "%s must be a whole number of at least %d, or \"plan\".", l->name, (int)least);
     return tab_tx_query(tx, NULL, err, limits[i].set,
                         TAB_P(tab_p_text(org), l->plan ? tab_p_null() : tab_p_int((int64_t)l->value)));
 }

@@ -16,7 +16,8 @@ static tab_status usage(void *self, tab_call *call, tab_error *err)
     Tabella__Org *org = NULL;
     TAB_TRY(metering_org(m, call, &org, err));
     if (org == NULL)
-        return tab_fail(err, TAB_UNAVAILABLE, "", "the organization's plan cannot be read now");
+        return tab_fail(err, TAB_UNAVAILABLE, "",
+                        "the plan of the organization cannot be read at the moment; try again");
     TAB_TRY(tab_tx_begin(m->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));
     TAB_TRY(metering_usage(tx, call->arena, org, &m->rates, call->in, call->out, err));
     Tabella__UsageReply *y = call->out;

@@ -49,7 +49,7 @@ void metering_refusal(const metering_terms *t, int64_t used_milli, int64_t cost_
     metering_resets_in(resets_us, resets, sizeof resets);
     *ret_retry_s = t->lifetime || resets_us <= 0 ? 86400 : (uint32_t)(resets_us / 1000000 + 1);
     if (t->allowance == 0 || t->add_usage)
-        snprintf(why, size, "the spend cap of %g USD is reached; it starts anew in %s", t->cap_usd, resets);
+        snprintf(why, size, "the spend cap of %g USD is reached; it resets in %s", t->cap_usd, resets);
     else if (t->lifetime)
         snprintf(why, size, "the lifetime allowance of %.0f cells has %.0f left and this call needs %.0f",
                  allowance, floor(left), ceil(cost));

@@ -36,7 +36,8 @@ static tab_status mint_in(tab_tx *tx, tab_arena *a, const char *org, const Tabel
                           tab_error *err)
 {
     if (!tab_id_valid(text(given->id), "r_"))
-        return tab_fail(err, TAB_VALIDATION, "id", "a report's id is r_ and 32 hexadecimal digits");
+        return tab_fail(err, TAB_VALIDATION, "id",
+                        "a report id must be r_ followed by 32 hexadecimal digits");
     Tabella__Report r = *given; /* a copy of the message with what minting fills in */
     TAB_AUTO(tab_rows) *now = NULL;
     tab_status s = tab_tx_query(tx, &now, err, "SELECT now()", TAB_P_NONE);
@@ -195,11 +196,11 @@ tab_status reports_list(const reports_at *at, const Tabella__ListReportsRequest 
     long long us = 0, seq = INT64_MAX;
     char after[64] = "";
     if (q->after.len >= sizeof after)
-        return tab_fail(err, TAB_VALIDATION, "cursor", "no cursor of this list");
+        return tab_fail(err, TAB_VALIDATION, "cursor", "this cursor does not belong to this list");
     if (q->after.len > 0) {
         memcpy(after, q->after.data, q->after.len);
         if (sscanf(after, "%1d:%lld:%lld", &star, &us, &seq) != 3)
-            return tab_fail(err, TAB_VALIDATION, "cursor", "no cursor of this list");
+            return tab_fail(err, TAB_VALIDATION, "cursor", "this cursor does not belong to this list");
     }
     /* one row more is read than shown: it tells whether there is a next page */
     int64_t limit = q->limit == 0 ? 20 : q->limit > 100 ? 100 : q->limit;

@@ -1,5 +1,5 @@
 """Every path that a guide of the project names is there: README.md, CONTRIBUTING.md, docs/architecture.md,
-and the README of common, of each of its rooms, of each service and of the engine.
+and tests/questions.md, and the README of common, of each of its rooms, of each service and of the engine.
 
 A path is the target of a link, or a word in backquotes that has a slash or the ending of a source file. It
 counts from the project's root, from the guide's folder, or from services/. Words in capitals stand for any
@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 GUIDES = ["README.md", "CONTRIBUTING.md", "common/**/README.md", "services/*/README.md"]
-GUIDES += ["services/inference/engine/README.md", "docs/architecture.md"]
+GUIDES += ["services/inference/engine/README.md", "docs/architecture.md", "tests/questions.md"]
 WORD = re.compile(r"[A-Za-z0-9_.*-]+(/[A-Za-z0-9_.*-]+)*/?")
 SOURCE = re.compile(r"\.(c|h|cc|py|md|mk|json|lua|txt|proto|sql|sh|yml|yaml)$")
 NO_FILE = re.compile(r"build/|(application|text)/")

@@ -9,11 +9,11 @@
 #include "tools/tabella/tabella.h"
 
 static const command commands[] = {
-    { "run", cmd_run, "understand CSV files here, with no server" },
-    { "check", cmd_check, "cells that are likely wrong, with no server" },
-    { "page", cmd_page, "the page of a bundle that was kept as JSON" },
-    { "generate", cmd_generate, "tables of a sector, made from nothing" },
-    { "mcp", cmd_mcp, "a server for agents (Model Context Protocol), on stdin and stdout" },
+    { "run", cmd_run, "understand tables in files here, with no server" },
+    { "check", cmd_check, "find cells that are likely wrong, with no server" },
+    { "page", cmd_page, "make the HTML page of a bundle saved as JSON" },
+    { "generate", cmd_generate, "generate tables of a sector" },
+    { "mcp", cmd_mcp, "run a Model Context Protocol server for agents on stdin and stdout" },
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

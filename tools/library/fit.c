@@ -16,7 +16,7 @@ static tab_status fit(tabella *t, const tab_engine *e, tab_error *err)
         return tab_no_memory(err);
     TAB_TRY(tab_select_target(e, &t->profile, 1, &refs, &t->o, &s, err));
     if (s.none)
-        return tab_fail(err, TAB_VALIDATION, "target", "there is nothing to predict in these rows");
+        return tab_fail(err, TAB_VALIDATION, "target", "these rows hold nothing to predict");
     return tab_fit_linked(e, &t->profile, 1, &refs, &s, &t->o, true, &linked, &t->fitted, err);
 }
 
@@ -28,9 +28,9 @@ int tabella_fit(tabella *t)
     if (library_begin(t, &e, &pool) != 0)
         return -1;
     if (t->n != 1)
-        return library_failed(t, "tables", "a model is fitted to one");
+        return library_failed(t, "tables", "a model needs a target");
     if (t->o.horizon > 0)
-        return library_failed(t, "horizon", "steps ahead are a run's: rows are asked of a fitted model");
+        return library_failed(t, "horizon", "a horizon applies to runs; a fitted model predicts rows");
     return fit(t, &e, &err) == TAB_OK ? 0 : library_failed(t, err.param, err.message);
 }
 
@@ -70,7 +70,8 @@ int tabella_serve(tabella *t, const tabella *fitted)
     if (fitted->fitted == NULL)
         return library_failed(t, "", "serve by a tabella that tabella_fit has fitted");
     if (t->n != 1 || !same_columns(fitted->profile->table, t->table[0]))
-        return library_failed(t, "tables[0].columns", "rows have the fitted table's columns, in its order");
+        return library_failed(t, "tables[0].columns",
+                              "rows must have the columns of the fitted table, in its order");
     Tabella__Bundle *b = tab_message(t->arena, Tabella__Bundle, TABELLA__BUNDLE__INIT);
     if (b == NULL)
         return library_failed(t, "", "out of memory");

@@ -71,7 +71,7 @@ static int add(tabella *t, const tab_table *const *table, size_t n)
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < t->n + i; k++)
             if (tab_str_eq((k < t->n ? t->table[k] : table[k - t->n])->id, table[i]->id))
-                return library_failed(t, "tables", "two have one id: give each its own");
+                return library_failed(t, "tables", "two tables have the same id");
     }
     for (size_t i = 0; i < n; i++)
         t->table[t->n++] = table[i];
@@ -224,7 +224,7 @@ int tabella_option(tabella *t, const char *name, const char *value)
     else if (strcmp(name, "as-of") == 0)
         o->as_of = tab_str_of(s);
     else
-        return library_failed(t, name, "no such option; the header of libtabella lists them");
+        return library_failed(t, name, "no such option; see the header of libtabella");
     return 0;
 }
 
@@ -249,7 +249,7 @@ int library_print(tabella *t, const Tabella__Bundle *b)
 int library_begin(tabella *t, tab_engine *e, tab_pool **pool)
 {
     if (t->ran)
-        return library_failed(t, "", "this run is over: tabella_new makes another");
+        return library_failed(t, "", "this run has ended; start another with tabella_new");
     if (t->n == 0)
         return library_failed(t, "tables", "give 1 to 64");
     t->ran = true;

@@ -98,7 +98,7 @@ static int org_set(tab_arena *a, int argc, char **argv)
     if (o.add_usage != NULL) {
         bool on = strcmp(o.add_usage, "on") == 0;
         if (!on && strcmp(o.add_usage, "off") != 0)
-            return admin_usage("--add-usage is on or off");
+            return admin_usage("--add-usage must be on or off");
         q.add_usage = on ? TABELLA__SET_ORG_REQUEST__SWITCH__ON : TABELLA__SET_ORG_REQUEST__SWITCH__OFF;
     }
     if (o.spend_cap != NULL) {
@@ -106,7 +106,7 @@ static int org_set(tab_arena *a, int argc, char **argv)
         bool none = strcmp(o.spend_cap, "none") == 0;
         q.spend_cap_usd = none ? 0 : strtod(o.spend_cap, &end);
         if (!none && (*end != 0 || !(q.spend_cap_usd >= 0 && q.spend_cap_usd < 1e12)))
-            return admin_usage("--spend-cap is an amount, or none");
+            return admin_usage("--spend-cap must be an amount or none");
         q.spend_cap = none ? TABELLA__SET_ORG_REQUEST__SWITCH__OFF : TABELLA__SET_ORG_REQUEST__SWITCH__ON;
     }
     const void *msg;

@@ -49,7 +49,7 @@ static const char *each(FILE *f, size_t *at, const char *(*fn)(void *, tab_str, 
         ++*at;
         if (a == NULL || n > CUT_LINE_MOST ||
             tab_json_read(a, (tab_str){ line, (size_t)n }, 4, &root, &err) != TAB_OK)
-            why = "it is no JSON";
+            why = "it is not JSON";
         else
             why = fn(self, (tab_str){ line, (size_t)n }, root);
     }
@@ -144,10 +144,10 @@ static const char *ledger_line(void *self, tab_str line, const tab_json *json)
         return checkpoint(f, &c);
     const tab_json *lines = tab_json_get(json, "lines");
     if (lines == NULL || lines->kind != TAB_JSON_ARRAY)
-        return "it is no event of a ledger";
+        return "it is not a ledger event";
     for (const tab_json *l = lines->first; l != NULL; l = l->next)
         if (!add(l, "cells", &f->cells) || !add(l, "milli", &f->milli))
-            return "it is no event of a ledger";
+            return "it is not a ledger event";
     crypto_hash_sha256_update(&f->digest, (const uint8_t *)line.p, line.n);
     f->lines += (int64_t)lines->count;
     f->events++;

@@ -109,19 +109,19 @@ static const char *link_checkpoint(audit_chain *c, const tab_checkpoint *p, cons
         return "the checkpoint is not signed by a key that is known";
     if (!tab_checkpoint_get(p, "org", org, sizeof org) || !tab_checkpoint_get(p, "seq", seq, sizeof seq) ||
         !tab_checkpoint_get(p, "hash", hash, sizeof hash))
-        return "it is no checkpoint of an audit log";
+        return "it is not an audit log checkpoint";
     if (c->seq == 0) {
         size_t n = 0;
         snprintf(c->org, sizeof c->org, "%s", org);
         c->seq = strtoull(seq, NULL, 10);
         if (sodium_hex2bin(c->hash, HASH, hash, strlen(hash), NULL, &n, NULL) != 0 || n != HASH ||
             c->seq == 0)
-            return "it is no checkpoint of an audit log";
+            return "it is not an audit log checkpoint";
     }
     char here[2 * HASH + 1];
     tab_hex(c->hash, HASH, here);
     if (strcmp(org, c->org) != 0)
-        return "it is of another organization";
+        return "it belongs to another organization";
     if (strtoull(seq, NULL, 10) != c->seq || strcmp(here, hash) != 0)
         return "it is not the entry that the checkpoint names";
     tab_hex(p->key, sizeof p->key, c->key);
@@ -136,11 +136,11 @@ static const char *link_entry(audit_chain *c, const tab_json *line)
                    *hash = tab_json_get(line, "hash");
     if (org == NULL || org->kind != TAB_JSON_STRING || seq == NULL || seq->kind != TAB_JSON_NUMBER ||
         hash == NULL || hash->kind != TAB_JSON_STRING || hash->text.n != 2 * HASH)
-        return "it is no entry of an audit log";
+        return "it is not an audit log entry";
     if (c->seq == 0)
         snprintf(c->org, sizeof c->org, "%.*s", (int)org->text.n, org->text.p);
     if (!tab_str_eq(org->text, tab_str_of(c->org)))
-        return "it is of another organization";
+        return "it belongs to another organization";
     if (seq->num != (double)(c->seq + 1))
         return seq->num > (double)c->seq ? "entries before it are missing" : "its number was there before";
     crypto_hash_sha256_state h;
@@ -155,13 +155,13 @@ static const char *link_entry(audit_chain *c, const tab_json *line)
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         const tab_json *f = tab_json_get(line, fields[i]);
         if (f == NULL || f->kind != TAB_JSON_STRING)
-            return "it is no entry of an audit log";
+            return "it is not an audit log entry";
         netstring(&h, f->text);
     }
     crypto_hash_sha256_final(&h, want);
     if (sodium_hex2bin(said, HASH, hash->text.p, hash->text.n, NULL, &said_n, NULL) != 0 || said_n != HASH ||
         memcmp(said, want, HASH) != 0)
-        return "it, or one before it, was changed";
+        return "it or an entry before it was changed";
     memcpy(c->hash, want, HASH);
     c->seq++;
     c->entries++;

@@ -67,7 +67,9 @@ static tab_status archive_write(cutter *k, archive *x, const tab_out *lines, con
     bool good = !o.failed && fwrite(lines->p, 1, lines->n, x->f) == lines->n &&
                 fwrite(o.p, 1, o.n, x->f) == o.n && fflush(x->f) == 0 && fsync(fileno(x->f)) == 0;
     tab_out_free(&o);
-    return good ? TAB_OK : tab_fail(err, TAB_UNAVAILABLE, NULL, "the archive cannot be written: disk full?");
+    return good ? TAB_OK
+                : tab_fail(err, TAB_UNAVAILABLE, NULL,
+                           "the archive cannot be written; check whether the disk is full");
 }
 
 static tab_status refuse(tab_error *err, const char *org, const char *why)

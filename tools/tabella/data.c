@@ -39,7 +39,7 @@ static tab_status find_tables(tab_tx *tx, tab_arena *a, tables *ret, tab_error *
     TAB_AUTO(tab_rows) *rows = NULL;
     TAB_TRY(tab_tx_query(tx, &rows, err, TABLES, TAB_P_NONE));
     if (tab_rows_count(rows) > TABLES_MOST)
-        return tab_fail(err, TAB_INTERNAL, NULL, "there are more tables than this build knows of");
+        return tab_fail(err, TAB_INTERNAL, NULL, "there are more tables than this build knows");
     for (ret->n = 0; ret->n < tab_rows_count(rows); ret->n++) {
         ret->name[ret->n] = tab_arena_printf(a, "%s", tab_rows_text(rows, ret->n, 0));
         ret->guarded[ret->n] = tab_rows_bool(rows, ret->n, 1);
@@ -213,7 +213,7 @@ static int erase(tab_arena *a, tab_pg *pg, const char *org, int64_t settle)
         s = erase_pass(pg, a, org, &t, &gone, &err);
     }
     if (s == TAB_OK && gone > 0)
-        s = tab_fail(&err, TAB_UNAVAILABLE, NULL, "something still writes for %s; run it again", org);
+        s = tab_fail(&err, TAB_UNAVAILABLE, NULL, "something is still writing for %s; run it again", org);
     if (s == TAB_OK)
         s = remaining(pg, a, org, &left, &err);
     char hash[65] = "";
@@ -239,7 +239,7 @@ int admin_erase(int argc, char **argv)
     if (optind + 1 != argc || !tab_id_valid(tab_str_of(argv[optind]), "org_"))
         return admin_usage("name one organization: org_...");
     if (!yes)
-        return admin_usage("erase cannot be undone: say --yes");
+        return admin_usage("erase cannot be undone; confirm with --yes");
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
     TAB_AUTO(tab_pg) *pg = admin_owner();
     return a == NULL || pg == NULL ? EXIT_FAILURE : erase(a, pg, argv[optind], settle);

@@ -240,14 +240,14 @@ static void doubts(tab_arena *a, const Tabella__Bundle *b, findings *f)
     static const char leak[] = "likely_leak: "; /* told below, as the prediction has them */
     const Tabella__Prediction *p = b->prediction;
     if (f->metric != NULL && !(f->low > f->plain))
-        warn(f, "nothing here is predictable with any certainty: the interval holds the plain guess");
+        warn(f, "not significantly better than the baseline: the interval includes it");
     for (size_t i = 0; i < p->n_leaks; i++)
         warn(f, tab_arena_printf(a, "a likely leak: %s", p->leaks[i]->reason));
     for (size_t i = 0; i < b->n_warnings; i++)
         if (strncmp(b->warnings[i], leak, sizeof leak - 1) != 0)
             warn(f, b->warnings[i]);
     if (f->metric != NULL && f->rows < FEW_ROWS)
-        warn(f, tab_arena_printf(a, "%zu rows are few: another sample may say otherwise", f->rows));
+        warn(f, tab_arena_printf(a, "only %zu rows: another sample may give a different result", f->rows));
     double all = (double)(p->missing_target + (p->results != NULL ? p->results->n_row : 0));
     if (all > 0 && (double)p->missing_target > MUCH_MISSING * all)
         warn(f, tab_arena_printf(a, "%.0f %% of the rows have no target",

@@ -66,11 +66,11 @@ static int parse(int argc, char **argv, arguments *a)
         switch (c) {
         case 'r':
             if (!whole(optarg, &a->rows) || a->rows == 0 || a->rows > TAB_GENERATE_MOST_ROWS)
-                return wrong("--rows is a whole number from 1 to 1000000000, not ", optarg);
+                return wrong("--rows must be a whole number from 1 to 1000000000, not ", optarg);
             break;
         case 's':
             if (!whole(optarg, &a->seed))
-                return wrong("--seed is a whole number, not ", optarg);
+                return wrong("--seed must be a whole number, not ", optarg);
             break;
         case 't':
             a->tables = true;
@@ -99,14 +99,14 @@ static int parse(int argc, char **argv, arguments *a)
     }
     a->sector = argv[optind];
     if (tab_sector_of(tab_str_of(a->sector)) < 0) {
-        fprintf(stderr, "tabella generate: there is no sector %s; there are\n", a->sector);
+        fprintf(stderr, "tabella generate: there is no sector %s; the sectors are\n", a->sector);
         list_sectors(stderr);
         return EXIT_USAGE;
     }
     if (a->describe && a->rows == 0)
         a->rows = 1000;
     if (a->rows == 0)
-        return wrong("--rows says how many", "");
+        return wrong("--rows is required: how many rows to make", "");
     if (a->tables && a->out == NULL && !a->describe)
         return wrong("--tables needs --out FOLDER", "");
     return -1;

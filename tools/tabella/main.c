@@ -4,6 +4,7 @@
 
 int main(int argc, char **argv)
 {
-    static const command admin = { "admin", cmd_admin, "organizations and bases of a running suite" };
+    static const command admin = { "admin", cmd_admin,
+                                   "manage the organizations and bases of a running suite" };
     return command_line(argc, argv, &admin);
 }

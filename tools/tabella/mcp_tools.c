@@ -30,21 +30,21 @@ static const size_t KEPT_BYTES = (size_t)1 << 30;
            "what it costs\"}"
 
 static const tab_mcp_tool TOOLS[] = {
-    { "understand", "What tables are: columns, roles, links, matches, what can be predicted.",
+    { "understand", "Understand tables: columns, roles, relations, matches, and what can be predicted.",
       "\"tables\":{\"type\":\"array\",\"minItems\":1,\"maxItems\":64,\"items\":" FILE_IN "},"
       "\"target\":{\"type\":\"string\",\"description\":\"TABLE.COLUMN to predict; none (default)\"}," RUNS,
       "\"tables\"", TAB_MCP_BUNDLE },
-    { "match", "Which rows of two tables are one entity, with confidences.",
+    { "match", "Find which rows of two tables are the same entity, with confidences.",
       "\"a\":" FILE_IN ",\"b\":" FILE_IN "," RUNS, "\"a\",\"b\"", TAB_MCP_BUNDLE },
     { "predict", "Predict the empty cells of a column from the other rows, with confidences.",
       "\"target\":{\"type\":\"string\",\"description\":\"the column; default: one an analyst would ask "
       "for\"},\"rows\":" FILE_IN "," RUNS,
       "\"rows\"", TAB_MCP_BUNDLE },
-    { "forecast", "The next steps of every series of a table with times, with intervals.",
+    { "forecast", "Forecast the next steps of every series in a table with times, with intervals.",
       "\"series\":" FILE_IN ",\"target\":{\"type\":\"string\",\"description\":\"the column whose next "
       "steps are wanted\"},\"horizon\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":10000}," RUNS,
       "\"series\",\"target\",\"horizon\"", TAB_MCP_BUNDLE },
-    { "check", "Cells that are likely wrong, with confidences and suggestions.",
+    { "check", "Find cells that are likely wrong, with confidences and suggestions.",
       "\"table\":" FILE_IN "," RUNS, "\"table\"", TAB_MCP_DOUBTS("items") },
     { "ask", "A part of a run that was made: lists page by page.",
       "\"run\":{\"type\":\"string\"},\"part\":{\"type\":\"string\",\"description\":\"as left_out names it: "
@@ -78,7 +78,7 @@ static tab_status slurp(int fd, const char *path, char **ret, size_t *ret_n, tab
 {
     struct stat st;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > BYTES_MOST)
-        return tab_fail(err, TAB_VALIDATION, path, "not a file of at most 1 GiB: name one that is");
+        return tab_fail(err, TAB_VALIDATION, path, "not a file, or larger than 1 GiB");
     size_t size = (size_t)st.st_size, n = 0;
     char *p = malloc(size + 1);
     if (p == NULL)
@@ -103,16 +103,18 @@ static tab_status read_one(const mcp_tools *t, tab_arena *a, const tab_json *nam
     tab_file file;
     if (name == NULL || name->kind != TAB_JSON_STRING || name->text.n == 0 || name->text.n >= sizeof path ||
         memchr(name->text.p, 0, name->text.n) != NULL)
-        return tab_fail(err, TAB_VALIDATION, "tables", "give a file's path, from a folder that was given");
+        return tab_fail(err, TAB_VALIDATION, "tables",
+                        "give the path of a file below one of the folders given");
     memcpy(path, name->text.p, name->text.n);
     path[name->text.n] = 0;
     int fd = open_below(t, path);
     if (fd < 0 && errno == ENOENT)
-        return tab_fail(err, TAB_NOT_FOUND, path, "no such file below the folders given");
+        return tab_fail(err, TAB_NOT_FOUND, path, "there is no such file below the folders given");
     if (fd < 0)
-        return tab_fail(err, TAB_VALIDATION, path,
-                        "not readable below the folders given: paths are relative, without links and .. out "
-                        "of them; start tabella mcp with --folder for another one");
+        return tab_fail(
+            err, TAB_VALIDATION, path,
+            "not readable below the folders given; paths are relative and may not leave them by links or "
+            "..; start tabella mcp with --folder to give another folder");
     tab_status s = slurp(fd, path, &bytes, &n, err);
     close(fd);
     if (s == TAB_OK)
@@ -121,9 +123,10 @@ static tab_status read_one(const mcp_tools *t, tab_arena *a, const tab_json *nam
     for (size_t i = 0; s == TAB_OK && i < file.n; i++) {
         for (size_t k = 0; k < to->n; k++)
             if (tab_str_eq(to->table[k]->id, file.table[i]->id))
-                return tab_fail(err, TAB_VALIDATION, path, "two tables have this name: rename a file");
+                return tab_fail(err, TAB_VALIDATION, path,
+                                "two tables have the same name; rename one of the files");
         if (to->n == TABLES)
-            return tab_fail(err, TAB_VALIDATION, path, "at most 64 tables at once: name fewer files");
+            return tab_fail(err, TAB_VALIDATION, path, "at most 64 tables at once; name fewer files");
         to->table[to->n++] = file.table[i];
     }
     return s;
@@ -135,14 +138,15 @@ static tab_status read_tables(const mcp_tools *t, tab_arena *a, const tab_json *
     static const char *const NAMES[] = { "a", "b", "rows", "series", "table" };
     const tab_json *list = tab_json_get(args, "tables");
     if (list != NULL && list->kind != TAB_JSON_ARRAY)
-        return tab_fail(err, TAB_VALIDATION, "tables", "tables is a list of paths");
+        return tab_fail(err, TAB_VALIDATION, "tables", "`tables` must be a list of paths");
     for (const tab_json *f = list != NULL ? list->first : NULL; f != NULL; f = f->next)
         TAB_TRY(read_one(t, a, f, to, err));
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
         if (tab_json_get(args, NAMES[i]) != NULL)
             TAB_TRY(read_one(t, a, tab_json_get(args, NAMES[i]), to, err));
-    return to->n > 0 ? TAB_OK
-                     : tab_fail(err, TAB_VALIDATION, "arguments", "name a file: see this tool's inputSchema");
+    return to->n > 0
+               ? TAB_OK
+               : tab_fail(err, TAB_VALIDATION, "arguments", "name a file; see the inputSchema of this tool");
 }
 
 /* ---- runs -------------------------------------------------------------------------------------- */
@@ -203,16 +207,17 @@ static tab_status computed(tab_engine *e, tab_str tool, const tab_json *args, co
     opt.given.missing_auto = true;
     opt.target = tab_str_eq(tool, TAB_S("predict")) ? TAB_TARGET_AUTO : TAB_TARGET_NONE;
     if (target == NULL && (horizon != NULL || tab_str_eq(tool, TAB_S("forecast"))))
-        return tab_fail(err, TAB_VALIDATION, "target", "name the column whose next steps are wanted");
+        return tab_fail(err, TAB_VALIDATION, "target", "name the column to forecast in `target`");
     if (target != NULL && target->kind != TAB_JSON_STRING)
-        return tab_fail(err, TAB_VALIDATION, "target", "target is a column's name");
+        return tab_fail(err, TAB_VALIDATION, "target", "`target` must be the name of a column");
     if (target != NULL && !tab_str_eq(target->text, TAB_S("none"))) {
         opt.target = TAB_TARGET_COLUMN;
         opt.target_column = target->text;
     }
     if (tab_str_eq(tool, TAB_S("forecast")) || horizon != NULL) {
         if (horizon == NULL || !tab_mcp_whole(args, "horizon", 1, 10000, &opt.horizon))
-            return tab_fail(err, TAB_VALIDATION, "horizon", "horizon is a whole number from 1 to 10000");
+            return tab_fail(err, TAB_VALIDATION, "horizon",
+                            "`horizon` must be a whole number from 1 to 10000");
     }
     Tabella__Bundle *b = NULL;
     TAB_TRY(tab_engine_run(e, in->table, in->n, &opt, &b, err));
@@ -234,7 +239,8 @@ static tab_status ask(mcp_tools *t, tab_arena *a, const tab_json *args, size_t m
         if (t->run[i].bundle != NULL && tab_str_eq(name->text, tab_str_of(t->run[i].name)))
             r = &t->run[i];
     if (r == NULL)
-        return tab_fail(err, TAB_NOT_FOUND, "run", "no such run: the last 8 are kept; run the tool again");
+        return tab_fail(err, TAB_NOT_FOUND, "run",
+                        "no such run; only the last 8 are kept, so run the tool again");
     TAB_TRY(tab_mcp_part(a, r->bundle, args, &path, &of, err));
     tab_mcp_fit(o, of, r->name, path, most);
     return TAB_OK;

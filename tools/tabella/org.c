@@ -146,7 +146,7 @@ int admin_org(tab_arena *a, int argc, char **argv)
     Tabella__SetOrgRequest q = TABELLA__SET_ORG_REQUEST__INIT;
     const char *what = argv[0];
     if (strcmp(what, "list") == 0)
-        return argc == 1 ? list() : admin_usage("org list takes no argument");
+        return argc == 1 ? list() : admin_usage("org list takes no arguments");
     if (strcmp(what, "delete") == 0)
         return admin_erase(argc, argv);
     if (argc < 2)
@@ -275,7 +275,7 @@ static int list_under_way(char *org, bool jobs, int argc, char **argv)
     int64_t most = SHOWN;
     for (int i = 0; i < argc; i += 2) {
         if (i + 1 == argc)
-            return admin_usage("an option without its value");
+            return admin_usage("an option lacks its value");
         if (jobs && strcmp(argv[i], "--status") == 0)
             l.status = argv[i + 1];
         else if (strcmp(argv[i], "--after") == 0 && strlen(argv[i + 1]) < sizeof l.after)

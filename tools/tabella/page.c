@@ -23,7 +23,7 @@ static bool fill(tab_out *o, tab_arena *a, tab_str values, tab_error *err)
     if (tab_json_read(a, values, DEPTH, &root, err) != TAB_OK)
         return false;
     if (root->kind != TAB_JSON_OBJECT || tab_json_get(tab_json_get(root, "bundle"), "tables") == NULL)
-        return tab_fail(err, TAB_VALIDATION, "", "this is no bundle: it has no tables") == TAB_OK;
+        return tab_fail(err, TAB_VALIDATION, "", "this is not a bundle: it has no tables") == TAB_OK;
     return tab_page_fill(o, a, (tab_str){ PAGE_HTML, sizeof PAGE_HTML - 1 }, root) ||
            tab_no_memory(err) == TAB_OK;
 }

@@ -15,7 +15,8 @@ enum { STEP_MS = 600000, BATCH = 5000, LEDGER_LEAST = 35 /* days: no window is o
 
 int admin_failed(tab_status s, const tab_error *err)
 {
-    fprintf(stderr, "tabella admin: %s\n", err->message[0] != 0 ? err->message : "the database is away");
+    fprintf(stderr, "tabella admin: %s\n",
+            err->message[0] != 0 ? err->message : "the database is not responding");
     return s == TAB_VALIDATION || s == TAB_NOT_FOUND ? EXIT_INPUT : EXIT_FAILURE;
 }
 

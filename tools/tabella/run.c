@@ -151,7 +151,7 @@ static int parse_option(int c, arguments *a)
         break;
     case 'k':
         if (!parse_task(optarg, &a->o.task))
-            return wrong("--task is classification, regression or anomaly, not", optarg);
+            return wrong("--task must be classification, regression or anomaly, not", optarg);
         break;
     case 'b':
         a->o.base = optarg;
@@ -159,31 +159,31 @@ static int parse_option(int c, arguments *a)
     case 'c':
         a->o.threshold = strtod(optarg, &end);
         if (*optarg == 0 || *end != 0 || !(a->o.threshold >= 0 && a->o.threshold <= 1))
-            return wrong("--threshold is a number from 0 to 1, not", optarg);
+            return wrong("--threshold must be a number from 0 to 1, not", optarg);
         break;
     case 'n':
         a->threads = strtol(optarg, &end, 10);
         if (*optarg == 0 || *end != 0 || a->threads < 1 || a->threads > 256)
-            return wrong("--threads is a number from 1 to 256, not", optarg);
+            return wrong("--threads must be a number from 1 to 256, not", optarg);
         break;
     case 'z':
         if (!parse_horizon(optarg, &a->o.horizon))
-            return wrong("--horizon is a whole number from 1 to 10000, not", optarg);
+            return wrong("--horizon must be a whole number from 1 to 10000, not", optarg);
         break;
     case 'f':
         a->o.as_of = tab_str_of(optarg);
         break;
     case 's':
         if (!parse_cut(optarg, TAB_CUT_SHARE, 0.5, &a->o.anomaly))
-            return wrong("--anomaly-share is a number from 0 to 0.5, not", optarg);
+            return wrong("--anomaly-share must be a number from 0 to 0.5, not", optarg);
         break;
     case 'x':
         if (!parse_cut(optarg, TAB_CUT_THRESHOLD, 1, &a->o.anomaly))
-            return wrong("--anomaly-threshold is a number from 0 to 1, not", optarg);
+            return wrong("--anomaly-threshold must be a number from 0 to 1, not", optarg);
         break;
     case 'm':
         if (!parse_marks(optarg, a))
-            return wrong("--na is auto, none or at most 32 values parted by commas, not", optarg);
+            return wrong("--na must be auto, none or at most 32 values separated by commas, not", optarg);
         break;
     case 'e':
         a->o.explain = true;
@@ -198,7 +198,7 @@ static int parse_option(int c, arguments *a)
         fputs(HELP, stdout);
         return 0;
     default:
-        fputs("tabella run --help says what there is\n", stderr);
+        fputs("see tabella run --help\n", stderr);
         return EXIT_USAGE;
     }
     return -1;
@@ -288,8 +288,8 @@ static tab_status read_bytes(tab_arena *a, const char *path, tab_str bytes, cons
     if (!sqlite_is(bytes))
         return tab_file_read_as(a, tab_str_of(path), bytes, &most, asked, ret, err);
     if (asks(asked))
-        return tab_fail(err, TAB_VALIDATION, "options.reading",
-                        "%s: it is a database, which says itself how it is read", path);
+        return tab_fail(err, TAB_VALIDATION, "options.reading", "%s: a database needs no reading options",
+                        path);
     return sqlite_tables(&from, a, bytes, most.tables, ret, err);
 }
 
@@ -304,7 +304,7 @@ int read_file(tab_arena *a, const char *path, const tab_reading_asked *asked, in
     if (!slurp(stdin_is ? "/dev/stdin" : path, &bytes))
         return EXIT_INPUT;
     tab_status s = database && !sqlite_is(bytes)
-                       ? tab_fail(&err, TAB_VALIDATION, "", "%s: it is no SQLite database", path)
+                       ? tab_fail(&err, TAB_VALIDATION, "", "%s: not a SQLite database", path)
                        : read_bytes(a, stdin_is ? "stdin" : path, bytes, asked, &file, &err);
     free((void *)(uintptr_t)bytes.p);
     if (s != TAB_OK) {
@@ -316,12 +316,14 @@ int read_file(tab_arena *a, const char *path, const tab_reading_asked *asked, in
     for (size_t i = 0; i < file.n; i++) {
         for (size_t k = 0; k < to->n; k++)
             if (tab_str_eq(to->table[k]->id, file.table[i]->id)) {
-                fprintf(stderr, "tabella run: two files are called %.*s: a table's id is its file's name\n",
-                        TAB_STR(file.table[i]->id));
+                fprintf(
+                    stderr,
+                    "tabella run: two files are called %.*s, and the id of a table is the name of its file\n",
+                    TAB_STR(file.table[i]->id));
                 return EXIT_USAGE;
             }
         if (to->n == TABLES)
-            return wrong("at most 64 tables are read at once; the first beyond is in", path);
+            return wrong("at most 64 tables can be read at once; the first too many is in", path);
         to->reading[to->n] = file.reading[i];
         to->table[to->n++] = file.table[i];
     }

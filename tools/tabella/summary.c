@@ -143,7 +143,7 @@ static void matches(const Tabella__Bundle *b, const Tabella__EntityMatches *m)
     }
     printf("  %zu matches (of each attribute: similarity, weight in bits for or against); the surest",
            m->n_confidence);
-    puts(m->n_confidence > 2 * (size_t)SHOWN ? " and the least sure:" : ":");
+    puts(m->n_confidence > 2 * (size_t)SHOWN ? " and the least certain:" : ":");
     for (size_t k = 0; k < nh; k++)
         print_match(b, m, high[k]);
     for (size_t k = nl; k > 0 && m->n_confidence > 2 * (size_t)SHOWN; k--)
@@ -272,7 +272,7 @@ static void unusual(const tab_table *const *tables, const findings *f)
 {
     if (f->unusual == 0)
         return;
-    printf("\nunusual rows of %.*s: %zu; the most unusual:", TAB_STR(tables[f->anomaly_table]->id),
+    printf("\nunusual rows in %.*s: %zu; the most unusual:", TAB_STR(tables[f->anomaly_table]->id),
            f->unusual);
     for (size_t i = 0; i < f->anomalies; i++)
         printf("%s %u (%.2f)", i > 0 ? "," : "", f->anomaly[i].row, f->anomaly[i].score);
@@ -287,7 +287,7 @@ static void explained(const tab_table *const *tables, const Tabella__Bundle *b)
     const Tabella__Results *r = p == NULL ? NULL : p->results;
     size_t n = r == NULL ? 0 : r->n_reasons < ROWS ? r->n_reasons : ROWS;
     if (n > 0)
-        puts("why, of the first rows (each column's push, in the units of the model's margin):");
+        puts("reasons for the first rows (each column's contribution, in units of the model's margin):");
     for (size_t i = 0; i < n; i++) {
         printf("  row %u: ", r->row[i]);
         if (r->n_label > i && p->classes != NULL)

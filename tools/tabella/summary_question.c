@@ -10,10 +10,10 @@
 
 static const struct {
     const char *regime, *words;
-} REGIMES[] = { { "alike", "like those with a target" },
-                { "later", "later than all those with a target" },
-                { "new_group", "of groups that no row with a target is of" },
-                { "out_of_range", "with values beyond those with a target" } };
+} REGIMES[] = { { "alike", "like the rows with a target" },
+                { "later", "later than all rows with a target" },
+                { "new_group", "in groups without any row with a target" },
+                { "out_of_range", "with values outside those of the rows with a target" } };
 
 static const char *words_of(const char *regime)
 {
@@ -25,17 +25,17 @@ static const char *words_of(const char *regime)
 
 static void print_regime(const Tabella__RegimeQuality *q)
 {
-    printf("  rows to be answered: %llu %s", (unsigned long long)q->rows, words_of(q->regime));
+    printf("  rows to predict: %llu %s", (unsigned long long)q->rows, words_of(q->regime));
     if (q->has_distance)
-        printf(", judged %.10g steps ahead", q->distance);
+        printf(", evaluated %.10g steps ahead", q->distance);
     if (q->judged == 0) {
-        puts("; too few rows to say how good answers there are");
+        puts("; too few rows to evaluate predictions there");
         return;
     }
     printf("; %s there %.4g, baseline %.4g", strcmp(q->metric, "log_loss") == 0 ? "log-loss" : "error",
            q->score, q->baseline);
     if (q->has_coverage)
-        printf(", 80 %% intervals held %.0f %%", 100 * q->coverage);
+        printf(", 80 %% intervals covered %.0f %%", 100 * q->coverage);
     printf(" (%llu rows judged)\n", (unsigned long long)q->judged);
 }
 
@@ -56,9 +56,9 @@ void print_linked(const tab_table *const *tables, const Tabella__Prediction *p)
 {
     for (size_t i = 0; i < p->n_linked; i++) {
         const Tabella__LinkedTable *l = p->linked[i];
-        printf("  rows of %.*s: %llu count", TAB_STR(tables[l->table]->id), (unsigned long long)l->rows_used);
+        printf("  rows of %.*s: %llu used", TAB_STR(tables[l->table]->id), (unsigned long long)l->rows_used);
         if (l->as_of != NULL)
-            printf(" as of %.*s, %llu came later", (int)l->as_of->address.len,
+            printf(" as of %.*s, %llu are later", (int)l->as_of->address.len,
                    (const char *)l->as_of->address.data, (unsigned long long)l->rows_left_out);
         fputs(": ", stdout);
         print_text(l->reason);
@@ -79,7 +79,7 @@ static void print_cell(const tab_column *c, size_t row, int width)
 /* How times and series were read, in a line. */
 static void print_structure(const Tabella__Forecast *f)
 {
-    printf("\nsteps ahead: %zu rows", f->n_value);
+    printf("\nforecast: %zu rows", f->n_value);
     for (size_t i = 0; i < f->n_series; i++)
         printf("%s%.*s", i == 0 ? ", for each " : ", ", (int)f->series[i]->address.len,
                (const char *)f->series[i]->address.data);

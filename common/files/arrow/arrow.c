@@ -72,9 +72,11 @@ static tab_status damaged(reader *r, const char *what)
 
 static tab_status not_read(reader *r, tab_str name, const char *what)
 {
-    return tab_fail(r->err, TAB_VALIDATION, "",
-                    "column `%.*s` is of Arrow's type %s, which is no cell; leave it out, or make it a text",
-                    (int)(name.n < 64 ? name.n : 64), name.p, what);
+    return tab_fail(
+        r->err, TAB_VALIDATION, "",
+        "column `%.*s` has the Arrow type %s, which a cell cannot hold; drop the column or cast it to a "
+        "string",
+        (int)(name.n < 64 ? name.n : 64), name.p, what);
 }
 
 static tab_status read_type(reader *r, tab_fb *b, int kind, size_t t, tab_str name, arrow_type *ret)
@@ -257,7 +259,7 @@ static tab_status unpack(reader *r, batch *x, tab_str *buffer)
     if (size == -1)
         return TAB_OK;
     if (size < 0 || (uint64_t)size > r->unpacked_left)
-        return tab_fail(r->err, TAB_VALIDATION, "", "its buffers are larger unpacked than is read");
+        return tab_fail(r->err, TAB_VALIDATION, "", "its buffers decompress to more than the limit");
     r->unpacked_left -= (uint64_t)size;
     if (x->n_made == x->cap_made) {
         size_t cap = x->cap_made < 64 ? 64 : 2 * x->cap_made;
@@ -302,7 +304,7 @@ static tab_status next_array(reader *r, batch *x, arrow_kind kind, const uint8_t
     uint64_t rows = tab_fb_at(x->meta, x->node, 8), nulls = tab_fb_at(x->meta, x->node + 8, 8);
     x->node += 16;
     if (x->meta->bad || rows != x->rows)
-        return damaged(r, "columns of a batch have unlike numbers of rows");
+        return damaged(r, "columns of a batch have different numbers of rows");
     *ret = (arrow_array){ .rows = (size_t)rows, .alive = alive };
     if (kind != ARROW_NULL)
         TAB_TRY(next_buffer(r, x, &valid));
@@ -391,7 +393,7 @@ static tab_status add_coded(reader *r, field *f, const arrow_array *x)
         }
         memcpy(&code, x->values.p + i * bytes, bytes);
         if (code >= d->rows)
-            return damaged(r, "a code lies beyond its dictionary");
+            return damaged(r, "a dictionary code is out of range");
         tab_builder_copy(f->column.b, &d->column, (size_t)code, f->known);
     }
     return TAB_OK;
@@ -504,7 +506,7 @@ static tab_status read_message(reader *r, bool *end)
     if (n == 0)
         return TAB_OK;
     if (left < head || n > left - head)
-        return damaged(r, "it is cut off");
+        return damaged(r, "it is truncated");
     tab_fb b = { (const uint8_t *)r->in.p + r->at + head, n, false };
     size_t message = tab_fb_root(&b), header = tab_fb_ref(&b, message, 2);
     int64_t kind = tab_fb_int(&b, message, 1, 1, 0), body_n = tab_fb_int(&b, message, 3, 8, 0);
@@ -512,16 +514,16 @@ static tab_status read_message(reader *r, bool *end)
     if (b.bad || header == 0 || body_n < 0)
         return damaged(r, "a message's head");
     if ((uint64_t)body_n > r->in.n - r->at)
-        return damaged(r, "it is cut off");
+        return damaged(r, "it is truncated");
     tab_str body = { r->in.p + r->at, (size_t)body_n };
     r->at += (size_t)body_n;
     if (kind == SCHEMA)
         return read_schema(r, &b, header);
     if (r->f == NULL)
-        return damaged(r, "it does not begin with its schema");
+        return damaged(r, "it does not start with its schema");
     return kind == DICTIONARY ? read_dictionary(r, &b, header, body)
            : kind == ROWS     ? read_rows(r, &b, header, body)
-                              : damaged(r, "a message of an unknown kind");
+                              : damaged(r, "a message of an unknown type");
 }
 
 static tab_status finish(reader *r, tab_str id, const tab_table **ret)

@@ -137,7 +137,7 @@ static tab_status add_stamp(tab_builder *b, const arrow_type *t, int64_t x, bool
     char text[STAMP_TEXT], *p = text;
     int64_t per = per_second(t->unit), s = floor_div(x, per), days = floor_div(s, DAY_S);
     if (!tab_iso_in_calendar(days))
-        return damaged(err, "a time lies beyond the years 1 to 9999");
+        return damaged(err, "a time is outside the years 1 to 9999");
     p = tab_iso_date(p, days);
     if (!dates) {
         *p++ = 'T';
@@ -170,7 +170,7 @@ static tab_status add_date(tab_builder *b, const arrow_type *t, const char *p, t
     char text[STAMP_TEXT];
     int64_t days = t->bits == 32 ? whole(p, 4) : floor_div(whole(p, 8), INT64_C(1000) * DAY_S);
     if (!tab_iso_in_calendar(days))
-        return damaged(err, "a date lies beyond the years 1 to 9999");
+        return damaged(err, "a date is outside the years 1 to 9999");
     tab_builder_text(b, (tab_str){ text, (size_t)(tab_iso_date(text, days) - text) });
     return TAB_OK;
 }
@@ -180,7 +180,7 @@ static tab_status add_time(tab_builder *b, const arrow_type *t, const char *p, t
     char text[STAMP_TEXT];
     int64_t per = per_second(t->unit), x = whole(p, (size_t)t->bits / 8);
     if (x < 0 || x / per >= DAY_S)
-        return damaged(err, "a time of day lies beyond a day");
+        return damaged(err, "a time of day exceeds 24 hours");
     tab_builder_text(b, (tab_str){ text, (size_t)(put_clock(text, x / per, x % per, t->unit) - text) });
     return TAB_OK;
 }
@@ -190,7 +190,7 @@ static tab_status add_time(tab_builder *b, const arrow_type *t, const char *p, t
 static tab_status add_text(tab_builder *b, tab_str s, tab_error *err)
 {
     if (!tab_utf8_valid(s))
-        return damaged(err, "a text is no UTF-8");
+        return damaged(err, "a string is not UTF-8");
     tab_builder_text(b, s);
     return TAB_OK;
 }

@@ -22,8 +22,10 @@ typedef struct {
 
 static tab_status not_read(reader *r, const struct ArrowSchema *s)
 {
-    return tab_fail(r->err, TAB_VALIDATION, "", "column %.64s is of the type %.32s, which no cell has",
-                    s->name != NULL ? s->name : "", s->format);
+    return tab_fail(
+        r->err, TAB_VALIDATION, "",
+        "column %.64s has the type %.32s, which a cell cannot hold; drop the column or cast it to a string",
+        s->name != NULL ? s->name : "", s->format);
 }
 
 /* The unit of a time by its letter: s, m, u, n; -1: none. */
@@ -88,7 +90,7 @@ static bool type_of(const char *f, arrow_type *ret)
 static tab_status read_schema(reader *r, const struct ArrowSchema *s, size_t cols_most)
 {
     if (strcmp(s->format, "+s") != 0)
-        return tab_fail(r->err, TAB_VALIDATION, "", "the stream is none of a table's batches");
+        return tab_fail(r->err, TAB_VALIDATION, "", "the stream does not hold the record batches of a table");
     if (s->n_children < 1 || (uint64_t)s->n_children > cols_most)
         return tab_fail(r->err, TAB_VALIDATION, "", "a table has 1 to %zu columns", cols_most);
     r->f = tab_arena_new_of(r->a, field, (size_t)s->n_children);
@@ -122,7 +124,7 @@ static tab_status view(reader *r, const arrow_type *t, const struct ArrowArray *
     if (t->kind == ARROW_NULL || end == 0)
         return TAB_OK;
     if (x->n_buffers < (texts || t->kind == ARROW_UTF8_VIEW ? 3 : 2) || values == NULL)
-        return tab_fail(r->err, TAB_VALIDATION, "", "an array of the stream lacks a buffer");
+        return tab_fail(r->err, TAB_VALIDATION, "", "an array in the stream lacks a buffer");
     ret->valid = x->buffers[0];
     ret->values = (tab_str){ values, SIZE_MAX };
     if (texts) {
@@ -169,7 +171,7 @@ static tab_status add_coded(reader *r, field *f, const struct ArrowArray *x, siz
     if (values.b == NULL)
         return tab_no_memory(r->err);
     if (d == NULL || d->length < 0 || d->offset < 0)
-        return tab_fail(r->err, TAB_VALIDATION, "", "an array of codes has no dictionary");
+        return tab_fail(r->err, TAB_VALIDATION, "", "a dictionary-encoded array has no dictionary");
     tab_status s = add_plain(r, &values, d, (size_t)d->offset, (size_t)d->length);
     if (s != TAB_OK) {
         free(values.stamp);
@@ -187,7 +189,7 @@ static tab_status add_coded(reader *r, field *f, const struct ArrowArray *x, siz
         }
         memcpy(&code, array.values.p + i * ((size_t)f->index.bits / 8), (size_t)f->index.bits / 8);
         if (code >= (uint64_t)d->length)
-            s = tab_fail(r->err, TAB_VALIDATION, "", "a code lies beyond its dictionary");
+            s = tab_fail(r->err, TAB_VALIDATION, "", "a dictionary code is out of range");
         else
             tab_builder_copy(f->column.b, &levels, (size_t)code, known);
     }
@@ -198,7 +200,7 @@ static tab_status add_coded(reader *r, field *f, const struct ArrowArray *x, siz
 static tab_status add_batch(reader *r, const struct ArrowArray *x)
 {
     if (x->length < 0 || x->offset < 0 || (uint64_t)x->n_children != r->cols)
-        return tab_fail(r->err, TAB_VALIDATION, "", "a batch is not as the stream's schema says");
+        return tab_fail(r->err, TAB_VALIDATION, "", "a batch does not match the stream's schema");
     r->rows += (size_t)x->length;
     if (r->rows > r->cells_most / r->cols)
         return tab_fail(r->err, TAB_VALIDATION, "", "it has more than %llu cells",
@@ -206,7 +208,7 @@ static tab_status add_batch(reader *r, const struct ArrowArray *x)
     for (size_t c = 0; c < r->cols; c++) {
         const struct ArrowArray *y = x->children[c];
         if (y->offset < 0 || y->length < x->offset + x->length)
-            return tab_fail(r->err, TAB_VALIDATION, "", "a batch is not as the stream's schema says");
+            return tab_fail(r->err, TAB_VALIDATION, "", "a batch does not match the stream's schema");
         size_t from = (size_t)(y->offset + x->offset), rows = (size_t)x->length;
         TAB_TRY(r->f[c].coded ? add_coded(r, &r->f[c], y, from, rows)
                               : add_plain(r, &r->f[c].column, y, from, rows));

@@ -123,11 +123,10 @@ static tab_status whole(const tab_csv_lexer *f, tab_error *err)
 {
     if (f->too_long)
         return tab_fail(err, TAB_VALIDATION, "",
-                        "line %zu: a quoted field is longer than %d MiB; is its quote never closed?",
+                        "line %zu: a quoted field is longer than %d MiB; check for a missing closing quote",
                         f->quote_line, TAB_CSV_FIELD_MOST >> 20);
     if (f->unclosed)
-        return tab_fail(err, TAB_VALIDATION, "", "line %zu: a quote is opened and never closed",
-                        f->quote_line);
+        return tab_fail(err, TAB_VALIDATION, "", "line %zu: an opening quote is never closed", f->quote_line);
     return TAB_OK;
 }
 
@@ -325,7 +324,8 @@ static tab_status skip_lines(reader *r, tab_str *text)
     }
     if (line < r->asked->skip_lines || (line > 0 && p == end))
         return tab_fail(r->err, TAB_VALIDATION, "options.reading.skip_lines",
-                        "it has %lld lines, and nothing is left below them", (long long)line);
+                        "the file has %lld lines, so nothing is left after skipping that many",
+                        (long long)line);
     *text = (tab_str){ p, (size_t)(end - p) };
     r->notes.skipped = (size_t)line;
     return TAB_OK;
@@ -368,7 +368,7 @@ static tab_status read_text(reader *r, tab_str text, tab_table *t)
     r->notes.header = top.heads > 0;
     TAB_TRY(read_rows(r));
     if (r->cols == 0)
-        return tab_fail(r->err, TAB_VALIDATION, "", "the file holds no header and no rows");
+        return tab_fail(r->err, TAB_VALIDATION, "", "the file has neither a header nor rows");
     tab_column *col = tab_arena_new_of(r->a, tab_column, r->cols);
     if (col == NULL)
         return tab_no_memory(r->err);
@@ -403,10 +403,9 @@ static tab_status without_zeros(tab_arena *a, tab_str *text, size_t *ret_zeros, 
         zeros++;
     *ret_zeros = zeros;
     if (zeros > text->n / 100)
-        return tab_fail(err, TAB_VALIDATION, "", "the file holds zero bytes: it is no text");
+        return tab_fail(err, TAB_VALIDATION, "", "the file contains NUL bytes, so it is not a text file");
     if (control_signs(head) > head.n / 100 + 1)
-        return tab_fail(err, TAB_VALIDATION, "",
-                        "the file's bytes are no text, and of no format that is read");
+        return tab_fail(err, TAB_VALIDATION, "", "the file is neither text nor a supported format");
     if (zeros == 0)
         return TAB_OK;
     char *copy = tab_arena_alloc(a, text->n + 2 * zeros + 1, 1);
@@ -431,7 +430,7 @@ static tab_status decoded(reader *r, tab_str bytes, tab_str *ret)
     if (ret->p == NULL && bytes.n > 0)
         return asked == NULL ? tab_no_memory(r->err)
                              : tab_fail(r->err, TAB_VALIDATION, "options.reading.encoding",
-                                        "this system does not know the encoding %s", asked);
+                                        "the encoding %s is not available on this system", asked);
     return without_zeros(r->a, ret, &r->notes.zeros, r->err);
 }
 

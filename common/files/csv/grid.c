@@ -137,7 +137,7 @@ static tab_status keep(tab_grid *g, size_t row, size_t col, tab_cell x, tab_erro
 tab_status tab_grid_cell(tab_grid *g, size_t row, size_t col, tab_cell x, tab_error *err)
 {
     if (g->any && (row < g->row || (row == g->row && col <= g->col)))
-        return tab_fail(err, TAB_VALIDATION, "", "row %zu: the sheet's cells are not in order", row + 1);
+        return tab_fail(err, TAB_VALIDATION, "", "row %zu: the cells of the sheet are out of order", row + 1);
     if (g->asked->skip_lines >= 0 && row < (size_t)g->asked->skip_lines)
         return TAB_OK;
     if (!g->any)

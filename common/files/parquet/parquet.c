@@ -59,7 +59,7 @@ static tab_status damaged(reader *r, const char *what)
 static tab_status charge(reader *r, uint64_t bytes)
 {
     if (bytes > r->unpacked_left)
-        return tab_fail(r->err, TAB_VALIDATION, "", "its pages are larger unpacked than is read");
+        return tab_fail(r->err, TAB_VALIDATION, "", "its pages decompress to more than the limit");
     r->unpacked_left -= bytes;
     return TAB_OK;
 }
@@ -70,7 +70,7 @@ static tab_status add_text(reader *r, tab_builder *b, tab_str s)
 {
     if (!tab_utf8_valid(s))
         return tab_fail(r->err, TAB_VALIDATION, "",
-                        "it holds bytes that are no UTF-8, which are no cell; leave it out");
+                        "it holds bytes that are not UTF-8, which a cell cannot hold; drop the column");
     tab_builder_text(b, s);
     return TAB_OK;
 }
@@ -100,7 +100,7 @@ static tab_status add_codes(reader *r, parquet_column *c, dictionary *d, const u
             continue;
         }
         if (*code >= d->values.n)
-            return damaged(r, "a code lies beyond its dictionary");
+            return damaged(r, "a dictionary code is out of range");
         if (d->known != NULL)
             tab_builder_copy(c->column.b, &d->column, *code, d->known);
         else
@@ -377,7 +377,7 @@ static tab_status read_pages(reader *r, parquet_column *c, const chunk *x, size_
 {
     int64_t first = x->dictionary >= MAGIC && x->dictionary < x->data ? x->dictionary : x->data;
     if (first < MAGIC || (uint64_t)first > r->pages.n)
-        return damaged(r, "its pages lie beyond the file");
+        return damaged(r, "its pages extend beyond the end of the file");
     size_t at = (size_t)first;
     while (entries > 0) {
         page p;
@@ -392,7 +392,7 @@ static tab_status read_pages(reader *r, parquet_column *c, const chunk *x, size_
         if (p.kind != DATA_PAGE && p.kind != DATA_PAGE_V2)
             continue;
         if (p.values < 0 || (uint64_t)p.values > entries)
-            return damaged(r, "columns have unlike numbers of rows");
+            return damaged(r, "columns have different numbers of rows");
         TAB_TRY(read_values(r, c, &p, x->codec, body, d));
         entries -= (size_t)p.values;
     }
@@ -449,7 +449,7 @@ static tab_status too_many_cells(reader *r)
 
 static tab_status encrypted(reader *r)
 {
-    return tab_fail(r->err, TAB_VALIDATION, "", "it is encrypted; write it without a key");
+    return tab_fail(r->err, TAB_VALIDATION, "", "it is encrypted; write the file without encryption");
 }
 
 static tab_status add_chunk(reader *r, parquet_column *c, const chunk *x, size_t rows)
@@ -458,7 +458,8 @@ static tab_status add_chunk(reader *r, parquet_column *c, const chunk *x, size_t
     if (x->encrypted)
         return encrypted(r);
     if (x->elsewhere)
-        return tab_fail(r->err, TAB_VALIDATION, "", "its data lie in another file; write it as one");
+        return tab_fail(r->err, TAB_VALIDATION, "",
+                        "its data is stored in another file; write it as a single file");
     if (!x->there || x->physical != (int64_t)c->type.physical ||
         (c->repeats > 0 ? x->values < (int64_t)rows : x->values != (int64_t)rows))
         return damaged(r, "columns have unlike numbers of rows, or a chunk is of none");
@@ -467,7 +468,7 @@ static tab_status add_chunk(reader *r, parquet_column *c, const chunk *x, size_t
     r->entries += c->repeats > 0 ? (uint64_t)x->values : 0;
     if (!parquet_codec_known(x->codec))
         return tab_fail(r->err, TAB_VALIDATION, "",
-                        "it is packed by an unknown codec; pack it by snappy or zstd");
+                        "it uses an unsupported codec; write it with snappy or zstd");
     tab_status s = read_pages(r, c, x, (size_t)x->values, &d);
     parquet_values_free(&d.values);
     free(d.unpacked);
@@ -514,7 +515,7 @@ static tab_status read_groups(reader *r, int type)
     int element;
     size_t n = tab_thrift_list(&r->footer, type, &element);
     if (r->s.cols == 0)
-        return damaged(r, "it does not begin with its schema");
+        return damaged(r, "it does not start with its schema");
     if (r->footer.bad || (n > 0 && element != THRIFT_STRUCT))
         return damaged(r, "its groups of rows");
     for (size_t i = 0; i < n; i++)
@@ -594,11 +595,11 @@ tab_status tab_parquet_read(tab_arena *a, tab_str bytes, tab_str id, size_t cols
     if (bytes.n >= MAGIC + TAIL && is_magic(end - MAGIC, "PARE"))
         return encrypted(&r);
     if (bytes.n < MAGIC + TAIL || !is_magic(end - MAGIC, "PAR1"))
-        return damaged(&r, "it is cut off");
+        return damaged(&r, "it is truncated");
     memcpy(&n, end - TAIL, sizeof n);
     n = le32toh(n);
     if (n > bytes.n - MAGIC - TAIL)
-        return damaged(&r, "it is cut off");
+        return damaged(&r, "it is truncated");
     r.pages = (tab_str){ bytes.p, bytes.n - TAIL - n };
     r.footer = (tab_thrift){ (const uint8_t *)end - TAIL - n, n, 0, false };
     tab_status s = read_footer(&r);

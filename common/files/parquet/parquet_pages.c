@@ -19,7 +19,7 @@ static tab_status damaged(tab_error *err, const char *what)
 
 static tab_status too_large(tab_error *err)
 {
-    return tab_fail(err, TAB_VALIDATION, "", "its pages are larger unpacked than is read");
+    return tab_fail(err, TAB_VALIDATION, "", "its pages decompress to more than the limit");
 }
 
 /* ---- bits ---------------------------------------------------------------------------------------- */
@@ -368,7 +368,7 @@ static tab_status make_stamps(parquet_values *v, tab_error *err)
         ns = le64toh(ns);
         day = le32toh(day);
         if (ns >= (uint64_t)DAY_US * 1000 || day > JULIAN_EPOCH + 2932896)
-            return damaged(err, "a time lies beyond the years 1 to 9999");
+            return damaged(err, "a time is outside the years 1 to 9999");
         int64_t x = ((int64_t)day - JULIAN_EPOCH) * DAY_US + (int64_t)(ns / 1000);
         memcpy(out + 8 * i, &x, sizeof x);
     }

@@ -76,7 +76,8 @@ static tab_status not_read(reader *r, tab_str name, const char *what)
 {
     return tab_fail(
         r->err, TAB_VALIDATION, "",
-        "column `%.*s` is of Parquet's type %s, which is no cell; leave it out, or make it a text",
+        "column `%.*s` has the Parquet type %s, which a cell cannot hold; drop the column or cast it to a "
+        "string",
         (int)(name.n < 64 ? name.n : 64), name.p, what);
 }
 

@@ -166,7 +166,7 @@ tab_status tab_ods_read(tab_arena *a, const tab_zip *z, tab_sheet_limits most, t
     if (b.sheet == NULL)
         return tab_no_memory(err);
     tab_status s = e != NULL ? tab_xml_read(z, e, most.bytes, &x, err)
-                             : tab_fail(err, TAB_VALIDATION, "", "the workbook has no part content.xml");
+                             : tab_fail(err, TAB_VALIDATION, "", "the workbook lacks its content.xml");
     free(b.cell);
     if (s == TAB_OK) {
         *ret = b.sheet;

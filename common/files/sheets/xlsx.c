@@ -201,7 +201,7 @@ static void sheet_start(tab_xml *x, const char *name, const char **attributes)
         b->at_row = b->row;
         b->at_col = b->col;
         if (!position(tab_xml_attribute(attributes, "r"), &b->at_row, &b->at_col))
-            tab_xml_fail(x, tab_fail(x->err, TAB_VALIDATION, "", "a cell's reference is wrong"));
+            tab_xml_fail(x, tab_fail(x->err, TAB_VALIDATION, "", "a cell reference is invalid"));
         snprintf(b->type, sizeof b->type, "%s", tab_xml_attribute(attributes, "t"));
         b->cell_style = whole(tab_xml_attribute(attributes, "s"));
         b->in_cell = true;
@@ -273,7 +273,7 @@ static tab_status part(book *b, tab_str path, bool required, start_fn start, end
 {
     const tab_zip_entry *e = tab_zip_find(b->z, path);
     if (e == NULL && required)
-        return tab_fail(err, TAB_VALIDATION, "", "the workbook has no part %.*s", TAB_STR(path));
+        return tab_fail(err, TAB_VALIDATION, "", "the workbook lacks its part %.*s", TAB_STR(path));
     tab_xml x = { .start = start, .end = end, .arg = b };
     return e == NULL ? TAB_OK : tab_xml_read(b->z, e, b->most.bytes, &x, err);
 }

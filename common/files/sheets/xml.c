@@ -57,8 +57,8 @@ static void XMLCALL on_doctype(void *arg, const char *name, const char *system, 
 {
     (void)name, (void)system, (void)public, (void)inner;
     tab_xml *x = arg;
-    tab_xml_fail(x,
-                 tab_fail(x->err, TAB_VALIDATION, "", "its XML declares a document type, which is refused"));
+    tab_xml_fail(
+        x, tab_fail(x->err, TAB_VALIDATION, "", "its XML declares a document type, which is not allowed"));
 }
 
 static tab_status feed(void *arg, const char *p, size_t n, tab_error *err)
@@ -87,7 +87,7 @@ static bool begin(tab_xml *x, tab_error *err)
 static tab_status finish(tab_xml *x, tab_status s, tab_error *err)
 {
     if (s == TAB_OK && XML_Parse(x->parser, "", 0, 1) != XML_STATUS_OK)
-        s = tab_fail(err, TAB_VALIDATION, "", "its XML is cut off");
+        s = tab_fail(err, TAB_VALIDATION, "", "its XML is truncated");
     XML_ParserFree(x->parser);
     free(x->text.p);
     x->text = (tab_grown){ 0 };

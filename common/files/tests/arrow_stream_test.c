@@ -134,7 +134,7 @@ Test(arrow_stream, what_cannot_be_read_is_said_and_released)
         { "a stream that fails", NULL, "i", NULL, "the disk is gone", 2, 2, true },
         { "no table", "i", "i", NULL, "batches", 2, 2, false },
         { "a list", NULL, "+l", NULL, "+l", 2, 2, false },
-        { "a code that is none", NULL, "l", "i", "beyond its dictionary", 2, 2, false },
+        { "a code that is none", NULL, "l", "i", "dictionary code", 2, 2, false },
         { "a column shorter than its batch", NULL, "i", NULL, "schema", 2, 3, false },
         { "more cells than are allowed", NULL, "n", NULL, "cells", 2000, 2000, false },
         { "a unit that is none", NULL, "tsx:", NULL, "tsx:", 2, 2, false },

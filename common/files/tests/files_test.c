@@ -137,9 +137,10 @@ Test(files, json_that_is_none)
 {
     static const char *const bad[][2] = { { "[{\"a\":1},]", "byte 9" },
                                           { "{\"a\":1}\n{\"a\":", "not valid JSON" },
-                                          { "[{\"a.b\":1,\"a\":{\"b\":2}}]", "two members have one name" },
+                                          { "[{\"a.b\":1,\"a\":{\"b\":2}}]",
+                                            "two fields have the same name" },
                                           { "[]", "no rows" },
-                                          { "[{\"a\":\"\\u0000\"}]", "zero character" } };
+                                          { "[{\"a\":\"\\u0000\"}]", "NUL character" } };
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         EXPECT_REFUSED(a, "x.json", bad[i][0], strlen(bad[i][0]), bad[i][1]);
@@ -157,9 +158,9 @@ Test(files, packed_ones)
     tab_grown g = packed("a,b\n1,x\n", 8, 1);
     tab_file f = read_ok(a, "d/sales.csv.gz", g.p, g.n);
     cr_expect(f.n == 1 && f.table[0]->rows == 1 && tab_str_eq(f.table[0]->id, TAB_S("sales")));
-    EXPECT_REFUSED(a, "sales.csv.gz", g.p, g.n - 9, "cut off");
+    EXPECT_REFUSED(a, "sales.csv.gz", g.p, g.n - 9, "truncated");
     tab_grown twice = packed(g.p, g.n, 1);
-    EXPECT_REFUSED(a, "x.gz", twice.p, twice.n, "packed twice");
+    EXPECT_REFUSED(a, "x.gz", twice.p, twice.n, "compressed twice");
     free(twice.p);
     free(g.p);
 
@@ -169,7 +170,7 @@ Test(files, packed_ones)
     f = read_ok(a, "all.zip", g.p, g.n);
     cr_assert(f.n == 3);
     cr_expect(tab_str_eq(f.table[1]->id, TAB_S("b")) && tab_str_eq(f.table[2]->id, TAB_S("b_2")));
-    EXPECT_REFUSED(a, "all.zip", g.p, g.n - 30, "cut off");
+    EXPECT_REFUSED(a, "all.zip", g.p, g.n - 30, "truncated");
     g.p[strlen("PK") + 28 + strlen("in/")] ^= 1; /* a local header */
     EXPECT_REFUSED(a, "all.zip", g.p, g.n, "damaged");
     free(g.p);
@@ -178,7 +179,7 @@ Test(files, packed_ones)
     EXPECT_REFUSED(a, "lies.zip", g.p, g.n, "damaged");
     free(g.p);
     g = zip_of(one, (uint32_t)-3);
-    EXPECT_REFUSED(a, "lies.zip", g.p, g.n, "check sum");
+    EXPECT_REFUSED(a, "lies.zip", g.p, g.n, "checksum");
     free(g.p);
 }
 
@@ -196,7 +197,7 @@ Test(files, a_bomb_ends_by_its_ratio)
 Test(files, what_is_not_read_says_the_way_out)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
-    EXPECT_REFUSED(a, "x.parquet", "PAR1....", 8, "cut off");
+    EXPECT_REFUSED(a, "x.parquet", "PAR1....", 8, "truncated");
     EXPECT_REFUSED(a, "x.parquet", "PARE........PARE", 16, "encrypted");
     EXPECT_REFUSED(a, "x.xls", "\xD0\xCF\x11\xE0....", 8, "save it as .xlsx");
     EXPECT_REFUSED(a, "x.csv.zst", "\x28\xB5\x2F\xFD", 4, "gzip");
@@ -229,20 +230,20 @@ Test(files, bytes_that_are_no_table_are_told_what_they_are)
         const char *why;
     } cases[] = {
 #define BYTES(text) text, sizeof text - 1
-        { "logo.csv", BYTES("\x89PNG\r\n\x1a\n\0\0\0\rIHDR,\n1,2\n3,4\n"), "a picture" },
-        { "photo.csv", BYTES("\xFF\xD8\xFF\xE0\0\x10JFIF\0,,\n1,2\n"), "a picture" },
-        { "song.csv", BYTES("ID3\4\0\0,\n1,2\n"), "a sound" },
+        { "logo.csv", BYTES("\x89PNG\r\n\x1a\n\0\0\0\rIHDR,\n1,2\n3,4\n"), "an image" },
+        { "photo.csv", BYTES("\xFF\xD8\xFF\xE0\0\x10JFIF\0,,\n1,2\n"), "an image" },
+        { "song.csv", BYTES("ID3\4\0\0,\n1,2\n"), "an audio file" },
         { "a.csv", BYTES("\177ELF\2\1\1,\n1,2\n"), "a program" },
         { "a.csv", BYTES("\xEF\xBB\xBF \n<!DOCTYPE html>\n<html><p>Please, sign in, now</html>\n"),
           "a web page" },
         { "a.html", BYTES("<HTML lang=\"en\">\n<p>a,b</p>\n"), "a web page" },
         { "a.csv", BYTES("<?xml version=\"1.0\"?><Error><Code>AccessDenied</Code></Error>"), "XML" },
-        { "a.csv", BYTES("{\\rtf1 a,b}\n1,2\n"), "a word processor" },
+        { "a.csv", BYTES("{\\rtf1 a,b}\n1,2\n"), "a word processor document" },
         { "a.csv", BYTES(""), "it is empty" },
         { "a.csv", BYTES(" \r\n\n\t"), "it is empty" },
         { "a.json", BYTES("\n"), "it is empty" },
-        { "a.csv", BYTES("\0\0\0\0\0\0\0\0"), "zero bytes" },
-        { "a.csv", BYTES("a,b\n\1\2\3\4\5,\6\n\x0e\x0f\x10,\x11\n"), "no text" },
+        { "a.csv", BYTES("\0\0\0\0\0\0\0\0"), "NUL bytes" },
+        { "a.csv", BYTES("a,b\n\1\2\3\4\5,\6\n\x0e\x0f\x10,\x11\n"), "neither text" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         EXPECT_REFUSED(a, cases[i].name, cases[i].bytes, cases[i].n, cases[i].why);
@@ -273,7 +274,7 @@ Test(files, a_gzip_that_is_cut_off_anywhere)
     deflateEnd(&z);
     cr_expect_eq(read_ok(a, "t.csv.gz", packed, whole).table[0]->rows, 299);
     for (size_t cut = 1; cut < whole - 2; cut++)
-        EXPECT_REFUSED(a, "t.csv.gz", packed, whole - cut, "cut off");
+        EXPECT_REFUSED(a, "t.csv.gz", packed, whole - cut, "truncated");
 }
 
 Test(files, xlsx_sheets_dates_and_gaps)
@@ -325,7 +326,7 @@ Test(files, a_sheet_of_notes_is_no_table)
     tab_grown g = zip_of(part, 0);
     tab_file f = read_ok(a, "b.xlsx", g.p, g.n);
     cr_assert(f.n == 1 && tab_str_eq(f.table[0]->id, TAB_S("b")) && f.table[0]->rows == 1);
-    cr_expect(strstr(f.notes.p, "notes and no table") != NULL, "%.*s", TAB_STR(f.notes));
+    cr_expect(strstr(f.notes.p, "notes but no table") != NULL, "%.*s", TAB_STR(f.notes));
     free(g.p);
     const char *const alone[] = { BOOK, "xl/worksheets/one.xml", "<worksheet/>", "xl/two.xml", two, NULL };
     g = zip_of(alone, 0);
@@ -352,8 +353,8 @@ Test(files, tables_of_one_sheet)
     cr_expect(f.table[0]->rows == 2 && f.table[0]->col[1].layout == TAB_NUMBERS);
     cr_expect(f.table[1]->rows == 2 && f.table[1]->col[1].layout == TAB_NUMBERS);
     expect(f.table[1], 1, 2, "Ulm");
-    cr_expect(strstr(f.notes.p, "2 tables were found") != NULL &&
-                  strstr(f.notes.p, "notes on lines below: 1") != NULL,
+    cr_expect(strstr(f.notes.p, "the file contains 2 tables") != NULL &&
+                  strstr(f.notes.p, "1 lines of notes below") != NULL,
               "%.*s", TAB_STR(f.notes));
 }
 
@@ -377,7 +378,7 @@ Test(files, hostile_xml)
                          "reference");
     expect_sheet_refused(
         "<worksheet><sheetData><row><c r='B2'><v>1</v></c><c r='A1'><v>1</v></c></row></sheetData>",
-        "not in order");
+        "out of order");
     expect_sheet_refused(
         "<worksheet><sheetData><row><c r='A1'><v>1</v></c></row><row><c r='BZZ9000000'><v>1</v>"
         "</c></row></sheetData></worksheet>",
@@ -386,7 +387,7 @@ Test(files, hostile_xml)
         "<worksheet><sheetData><row><c r='BXX1'><v>1</v></c></row><row><c r='A9000000'><v>1</v>"
         "</c></row></sheetData></worksheet>",
         "cells");
-    expect_sheet_refused("<worksheet><sheetData><row>", "cut off");
+    expect_sheet_refused("<worksheet><sheetData><row>", "truncated");
     char deep[400] = "";
     for (size_t i = 0; i < 100; i++)
         strcat(deep, "<a>");

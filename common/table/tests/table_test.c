@@ -120,9 +120,11 @@ Test(columns, one_that_is_not_there_is_told_what_there_is)
     cr_assert_eq(tab_column_find(a, tables, 1, TAB_S("amount"), &table, &column, &err), TAB_OK);
     cr_expect(table == 0 && column == 0);
     cr_assert_eq(tab_column_find(a, tables, 1, TAB_S("amuont"), &table, &column, &err), TAB_VALIDATION);
-    cr_expect_str_eq(err.message, "\"amuont\" is no column; nearest is amount; there are amount, city");
+    cr_expect_str_eq(err.message,
+                     "column \"amuont\" does not exist; did you mean amount? The columns are amount, city");
     cr_assert_eq(tab_column_find(a, tables, 2, TAB_S("shoes"), &table, &column, &err), TAB_VALIDATION);
-    cr_expect_str_eq(err.message, "\"shoes\" is no column; there are t.amount, t.city, u.amount");
+    cr_expect_str_eq(err.message,
+                     "column \"shoes\" does not exist; the columns are t.amount, t.city, u.amount");
     cr_assert_eq(tab_column_find(a, tables, 2, TAB_S("amount"), &table, &column, &err), TAB_VALIDATION);
     cr_expect_not_null(strstr(err.message, "several tables"));
 }

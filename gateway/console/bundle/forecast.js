@@ -5,10 +5,10 @@ import { get, query } from "../api.js";
 import { cell, columnNames, count, csv, isNumber, number, percent, plural, splitRef } from "../format.js";
 
 const REGIMES = {
-    alike: "like those whose target is known",
-    later: "later than all whose target is known",
-    new_group: "of groups that no row with a target is of",
-    out_of_range: "with values beyond those with a target",
+    alike: "like the rows with a target",
+    later: "later than all rows with a target",
+    new_group: "in groups without any row with a target",
+    out_of_range: "with values outside those of the rows with a target",
 };
 
 export function Regimes({ of }) {

@@ -117,9 +117,9 @@ static tab_status read_credential(request *r, const tab_json *m, tab_str parent,
         return TAB_OK;
     }
     if (m->kind != TAB_JSON_STRING || m->text.n > 65536)
-        return tab_fail(err, TAB_VALIDATION, path, "a credential is a string");
+        return tab_fail(err, TAB_VALIDATION, path, "a credential must be a string");
     if (q->n_credentials == CREDENTIALS)
-        return tab_fail(err, TAB_VALIDATION, "credentials", "`credentials` has at most %d members",
+        return tab_fail(err, TAB_VALIDATION, "credentials", "`credentials` can have at most %d fields",
                         CREDENTIALS);
     Tabella__Credential *x = tab_arena_new_of(r->arena, Tabella__Credential, 1);
     if (x == NULL)
@@ -136,7 +136,8 @@ static tab_status read_credentials(request *r, const tab_json *c, Tabella__Conne
     if (c == NULL)
         return TAB_OK;
     if (c->kind != TAB_JSON_OBJECT)
-        return tab_fail(err, TAB_VALIDATION, "credentials", "`credentials` is an object of strings");
+        return tab_fail(err, TAB_VALIDATION, "credentials",
+                        "`credentials` must be an object whose values are strings");
     q->credentials = tab_arena_new_of(r->arena, Tabella__Credential *, CREDENTIALS);
     if (q->credentials == NULL)
         return tab_no_memory(err);
@@ -148,11 +149,12 @@ static tab_status read_credentials(request *r, const tab_json *c, Tabella__Conne
 static tab_status read_key(request *r, const tab_json *m, Tabella__ConnectRequest *q, tab_error *err)
 {
     if (m->kind != TAB_JSON_ARRAY)
-        return tab_fail(err, TAB_VALIDATION, "options.key", "`options.key` is an array of column names");
+        return tab_fail(err, TAB_VALIDATION, "options.key", "`options.key` must be an array of column names");
     q->key = tab_arena_new_of(r->arena, char *, m->count + 1);
     for (const tab_json *k = m->first; k != NULL && q->key != NULL; k = k->next) {
         if (k->kind != TAB_JSON_STRING)
-            return tab_fail(err, TAB_VALIDATION, "options.key", "`options.key` is an array of column names");
+            return tab_fail(err, TAB_VALIDATION, "options.key",
+                            "`options.key` must be an array of column names");
         q->key[q->n_key++] = STR(tab_arena_copy(r->arena, k->text).p);
     }
     return TAB_OK;
@@ -169,7 +171,7 @@ static tab_status read_connect_options(request *r, const tab_json *o, Tabella__C
     if (o == NULL)
         return TAB_OK;
     if (o->kind != TAB_JSON_OBJECT)
-        return tab_fail(err, TAB_VALIDATION, "options", "`options` is an object");
+        return tab_fail(err, TAB_VALIDATION, "options", "`options` must be an object");
     for (const tab_json *m = o->first; m != NULL; m = m->next) {
         char **to = NULL;
         snprintf(path, sizeof path, "options.%.*s", (int)(m->key.n < 64 ? m->key.n : 64), m->key.p);
@@ -180,14 +182,15 @@ static tab_status read_connect_options(request *r, const tab_json *o, Tabella__C
             TAB_TRY(read_key(r, m, q, err));
         } else if (tab_str_eq(m->key, TAB_S("write"))) {
             if (m->kind != TAB_JSON_BOOL)
-                return tab_fail(err, TAB_VALIDATION, path, "`options.write` is true or false");
+                return tab_fail(err, TAB_VALIDATION, path, "`options.write` must be true or false");
             q->write = m->yes;
         } else if (to == NULL) {
-            return tab_fail(err, TAB_VALIDATION, path,
-                            "`options` has no such member; there are: query, sheet, records, key, write");
+            return tab_fail(
+                err, TAB_VALIDATION, path,
+                "`options` has no such field; its fields are query, sheet, records, key and write");
         } else {
             if (m->kind != TAB_JSON_STRING || m->text.n == 0 || m->text.n > 65536)
-                return tab_fail(err, TAB_VALIDATION, path, "`%s` is a string", path);
+                return tab_fail(err, TAB_VALIDATION, path, "`%s` must be a string", path);
             *to = STR(tab_arena_copy(r->arena, m->text).p);
         }
     }

@@ -32,7 +32,7 @@ static tab_status whole(const tab_json *of, const char *key, const char *param, 
     if (m == NULL && !required)
         return TAB_OK;
     if (m == NULL || m->kind != TAB_JSON_NUMBER || m->num != floor(m->num) || m->num < least || m->num > most)
-        return tab_fail(err, TAB_VALIDATION, param, "`%s` is a whole number from %.0f to %.0f%s", param,
+        return tab_fail(err, TAB_VALIDATION, param, "`%s` must be a whole number from %.0f to %.0f%s", param,
                         least, most, m == NULL ? "; it is required" : "");
     *ret = (uint64_t)m->num;
     return TAB_OK;
@@ -44,20 +44,20 @@ static tab_status read_options(const tab_json *o, generation *g, tab_error *err)
     if (o == NULL)
         return TAB_OK;
     if (o->kind != TAB_JSON_OBJECT)
-        return tab_fail(err, TAB_VALIDATION, "options", "`options` is an object");
+        return tab_fail(err, TAB_VALIDATION, "options", "`options` must be an object");
     for (const tab_json *m = o->first; m != NULL; m = m->next)
         if (!tab_str_eq(m->key, TAB_S("processing")) && !tab_str_eq(m->key, TAB_S("tables")) &&
             !tab_str_eq(m->key, TAB_S("seed")))
             return tab_fail(err, TAB_VALIDATION, "options",
-                            "`options` has no members but `processing`, `tables` and `seed`");
+                            "`options` can only have `processing`, `tables` and `seed`");
     TAB_TRY(body_text(o, "processing", false, 16, &way, err));
     if (way.n > 0 && !tab_str_eq(way, TAB_S("batch")) && !tab_str_eq(way, TAB_S("realtime")))
         return tab_fail(err, TAB_VALIDATION, "options.processing",
-                        "`options.processing` is realtime or batch");
+                        "`options.processing` must be \"realtime\" or \"batch\"");
     g->batch = tab_str_eq(way, TAB_S("batch"));
     const tab_json *tables = tab_json_get(o, "tables");
     if (tables != NULL && tables->kind != TAB_JSON_BOOL)
-        return tab_fail(err, TAB_VALIDATION, "options.tables", "`options.tables` is true or false");
+        return tab_fail(err, TAB_VALIDATION, "options.tables", "`options.tables` must be true or false");
     g->q.linked = tables != NULL && tables->yes;
     return whole(o, "seed", "options.seed", 0, 9007199254740991, false, &g->q.seed, err);
 }

@@ -30,7 +30,7 @@ static tab_status id_param(request *r, const char *name, char **ret, tab_error *
     tab_str value;
     TAB_TRY(query_param(r, name, &value, err));
     if (value.n > 128 || (value.n > 0 && memchr(value.p, 0, value.n) != NULL))
-        return tab_fail(err, TAB_VALIDATION, name, "`%s` is a snapshot's id", name);
+        return tab_fail(err, TAB_VALIDATION, name, "`%s` must be the id of a snapshot", name);
     *ret = value.n > 0 ? STR(tab_arena_copy(r->arena, value).p) : STR("");
     return *ret == NULL ? tab_no_memory(err) : TAB_OK;
 }
@@ -156,7 +156,8 @@ tab_status get_data_diff(request *r, tab_error *err)
         if (tab_str_eq(change, tab_str_of(changes[i])))
             q.change = STR(changes[i]);
     if (change.p != NULL && q.change[0] == 0)
-        return tab_fail(err, TAB_VALIDATION, "change", "`change` is added, removed or changed");
+        return tab_fail(err, TAB_VALIDATION, "change",
+                        "`change` must be \"added\", \"removed\" or \"changed\"");
     q.id = STR(tab_arena_copy(r->arena, r->param[0]).p);
     char *list = tab_arena_printf(r->arena, "diff:%s:%s:%s:%s", q.id, q.from, q.to, q.change);
     if (list == NULL)

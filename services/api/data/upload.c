@@ -62,7 +62,7 @@ static tab_status send_piece(request *r, struct upload *u, const char *owner, ta
 {
     Tabella__UploadPartRequest q = TABELLA__UPLOAD_PART_REQUEST__INIT;
     if (atomic_load(&r->gone))
-        return tab_fail(err, TAB_CANCELLED, "", "the body has not come in whole");
+        return tab_fail(err, TAB_CANCELLED, "", "the request body ended early");
     q.upload = u->id;
     q.number = u->pieces;
     q.bytes = (ProtobufCBinaryData){ u->piece_n, (uint8_t *)u->piece };
@@ -133,18 +133,18 @@ static tab_status read_options(request *r, tab_str text, struct upload *ret, tab
     const tab_json *o;
     tab_error why;
     if (tab_json_read(r->arena, text, 4, &o, &why) != TAB_OK || o->kind != TAB_JSON_OBJECT)
-        return tab_fail(err, TAB_VALIDATION, "options", "`options` is a JSON object");
+        return tab_fail(err, TAB_VALIDATION, "options", "`options` must be a JSON object");
     for (const tab_json *m = o->first; m != NULL; m = m->next)
         if (tab_str_eq(m->key, TAB_S("reading")))
             TAB_TRY(read_reading(r, m, ret, err));
         else if (!tab_str_eq(m->key, TAB_S("sheet")))
             return tab_fail(err, TAB_VALIDATION, "options",
-                            "`options` has no member %.*s; it has `sheet` and `reading`",
+                            "`options` has no field \"%.*s\"; its fields are `sheet` and `reading`",
                             (int)(m->key.n < 40 ? m->key.n : 40), m->key.p);
     TAB_TRY(body_text(o, "sheet", false, 256, &ret->sheet, err));
     return memchr(ret->sheet.p, 0, ret->sheet.n) == NULL
                ? TAB_OK
-               : tab_fail(err, TAB_VALIDATION, "options.sheet", "a sheet's name holds no NUL");
+               : tab_fail(err, TAB_VALIDATION, "options.sheet", "the name of a sheet cannot contain NUL");
 }
 
 static tab_status read_name(tab_str text, struct upload *ret, tab_error *err)
@@ -152,7 +152,7 @@ static tab_status read_name(tab_str text, struct upload *ret, tab_error *err)
     ret->name = text;
     return text.n > 0 && text.n <= 128 && tab_utf8_valid(text) && memchr(text.p, 0, text.n) == NULL
                ? TAB_OK
-               : tab_fail(err, TAB_VALIDATION, "name", "`name` is a text of 1 to 128 bytes");
+               : tab_fail(err, TAB_VALIDATION, "name", "`name` must be a string of 1 to 128 bytes");
 }
 
 /* A part that is short, as a text of the arena. */
@@ -168,7 +168,7 @@ static tab_status take_text(request *r, tab_parts *p, tab_str *ret, tab_error *e
         if (s.n == 0)
             return TAB_OK;
         if (s.n > TEXT_MOST - ret->n)
-            return tab_fail(err, TAB_VALIDATION, "body", "a part but `file` is larger than %d KiB",
+            return tab_fail(err, TAB_VALIDATION, "body", "a part other than `file` is larger than %d KiB",
                             TEXT_MOST / 1024);
         memcpy(text + ret->n, s.p, s.n);
         ret->n += s.n;
@@ -182,7 +182,8 @@ static tab_status take_part(request *r, struct upload *u, tab_parts *p, const ta
         u->file_name = part->file_name;
         if (u->file_name.n > 1024 || !tab_utf8_valid(u->file_name) ||
             memchr(part->file_name.p, 0, part->file_name.n) != NULL)
-            return tab_fail(err, TAB_VALIDATION, "file", "the file's name is a text of at most 1024 bytes");
+            return tab_fail(err, TAB_VALIDATION, "file",
+                            "the name of the file can be at most 1024 bytes long");
         return take_file(r, u, p, err);
     }
     if (tab_str_eq(part->name, TAB_S("name"))) {
@@ -193,7 +194,8 @@ static tab_status take_part(request *r, struct upload *u, tab_parts *p, const ta
         TAB_TRY(take_text(r, p, &text, err));
         return read_options(r, text, u, err);
     }
-    return tab_fail(err, TAB_VALIDATION, "body", "the parts are `file`, `name` and `options`");
+    return tab_fail(err, TAB_VALIDATION, "body",
+                    "the parts of the body can only be `file`, `name` and `options`");
 }
 
 /* ---- the body -------------------------------------------------------------------------------- */
@@ -224,7 +226,7 @@ static tab_status read_parts(request *r, struct upload *u, tab_error *err)
     bool more;
     if (r->content_encoding != NULL && *r->content_encoding != 0)
         return tab_fail(err, TAB_VALIDATION, "body",
-                        "Content-Encoding is not supported; the file may be .gz");
+                        "Content-Encoding is not supported; send the file itself as .gz instead");
     TAB_TRY(tab_parts_open(r->arena, r->content_type, pull, r, PARTS, &p, err));
     for (;;) {
         TAB_TRY(tab_parts_next(p, &part, &more, err));

@@ -186,10 +186,10 @@ static void on_request(struct evhttp_request *req, void *arg)
     }
     x->r.arrives = false;
     if (!plain)
-        refuse(x, TAB_VALIDATION, "body", "where the request ends is not clear");
+        refuse(x, TAB_VALIDATION, "body", "the length of the request body is ambiguous");
     else if (room == TAB_RATE_LIMIT) {
         count_limited(LIMIT_BYTES);
-        refuse(x, room, "", "too many bytes of requests and answers of this organization are under way");
+        refuse(x, room, "", "this organization has too many bytes of requests and responses in progress");
     } else
         refuse(x, TAB_UNAVAILABLE, "", "too many requests are waiting; retry with backoff");
 }

@@ -100,7 +100,7 @@ static tab_status cursor_read(const request *r, const char *list, tab_str text, 
         sodium_base642bin(raw, CURSOR_MAX, text.p, text.n, NULL, &n, NULL,
                           sodium_base64_VARIANT_URLSAFE_NO_PADDING) != 0 ||
         n <= MAC)
-        return tab_fail(err, TAB_VALIDATION, "cursor", "the cursor is damaged");
+        return tab_fail(err, TAB_VALIDATION, "cursor", "the cursor is invalid; start again without one");
     *ret = (tab_str){ (const char *)raw + MAC, n - MAC };
     bool ours = false;
     for (size_t i = 0; i < r->api->secrets && !ours; i++) {
@@ -108,7 +108,8 @@ static tab_status cursor_read(const request *r, const char *list, tab_str text, 
         ours = tab_equal_secret(want, raw, MAC);
     }
     if (!ours)
-        return tab_fail(err, TAB_VALIDATION, "cursor", "the cursor is damaged or belongs to another list");
+        return tab_fail(err, TAB_VALIDATION, "cursor",
+                        "the cursor is invalid or belongs to another list; start again without one");
     return TAB_OK;
 }
 
@@ -124,11 +125,11 @@ tab_status query_page(request *r, const char *list, uint32_t otherwise, uint32_t
         uint32_t x = 0;
         for (size_t i = 0; i < limit.n; i++) {
             if (limit.p[i] < '0' || limit.p[i] > '9' || limit.n > 3)
-                return tab_fail(err, TAB_VALIDATION, "limit", "`limit` is a whole number from 1 to 100");
+                return tab_fail(err, TAB_VALIDATION, "limit", "`limit` must be a whole number from 1 to 100");
             x = 10 * x + (uint32_t)(limit.p[i] - '0');
         }
         if (x < 1 || x > 100)
-            return tab_fail(err, TAB_VALIDATION, "limit", "`limit` is a whole number from 1 to 100");
+            return tab_fail(err, TAB_VALIDATION, "limit", "`limit` must be a whole number from 1 to 100");
         *ret_limit = x;
     }
     *ret_after = TAB_S("");

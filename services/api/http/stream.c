@@ -64,7 +64,7 @@ struct stream {
 static tab_status left_or_stops(struct stream *s, tab_error *err)
 {
     atomic_store(&s->r.gone, true);
-    return tab_fail(err, TAB_CANCELLED, "", "the body has not come in whole");
+    return tab_fail(err, TAB_CANCELLED, "", "the request body ended early");
 }
 
 /* Waits for bytes behind those that are here; none may be here that fill the buffer. */
@@ -84,7 +84,7 @@ static tab_status fill(struct stream *s, tab_error *err)
             return left_or_stops(s, err);
         if (s->waited_ms >= WINDOW_MS) {
             if (s->came < WINDOW_BYTES)
-                return tab_fail(err, TAB_VALIDATION, "body", "the body comes too slowly");
+                return tab_fail(err, TAB_VALIDATION, "body", "the request body arrived too slowly");
             s->waited_ms = s->came = 0;
         }
         if (got <= 0)
@@ -111,14 +111,14 @@ static tab_status read_line(struct stream *s, tab_str *ret, tab_error *err)
             return TAB_OK;
         }
         if (s->to - s->from >= HEAD_MOST)
-            return tab_fail(err, TAB_VALIDATION, "body", "where the request ends is not clear");
+            return tab_fail(err, TAB_VALIDATION, "body", "the length of the request body is ambiguous");
         TAB_TRY(fill(s, err));
     }
 }
 
 static tab_status unclear(tab_error *err)
 {
-    return tab_fail(err, TAB_VALIDATION, "body", "where the request ends is not clear");
+    return tab_fail(err, TAB_VALIDATION, "body", "the length of the request body is ambiguous");
 }
 
 /* The head of the next chunk; after the last one, its trailer. */
@@ -306,7 +306,7 @@ static tab_status sent(struct stream *s, bool good, tab_error *err)
     if (good)
         return TAB_OK;
     atomic_store(&s->r.gone, true);
-    return tab_fail(err, TAB_CANCELLED, "", "the answer is not read on");
+    return tab_fail(err, TAB_CANCELLED, "", "the client stopped reading the response");
 }
 
 tab_status stream_begin(struct stream *s, const char *name, tab_error *err)
@@ -370,7 +370,7 @@ static tab_status find_place(struct stream *s, tab_error *err)
                ? tab_fail(err, TAB_RATE_LIMIT, "",
                           "the organization %s as many files at once as it may: %lld", what,
                           (long long)most_org)
-               : tab_fail(err, TAB_UNAVAILABLE, "", "too many %s are under way; retry with backoff", what);
+               : tab_fail(err, TAB_UNAVAILABLE, "", "too many %s are in progress; retry with backoff", what);
 }
 
 void stream_end(request *r, tab_status status, tab_error *err)

@@ -71,10 +71,10 @@ tab_status post_mcp(request *r, tab_error *err)
     size_t tools;
     const tab_mcp_tool *tool = mcp_tools(&tools);
     if (foreign(r))
-        return tab_fail(err, TAB_AUTH_SCOPE, "", "pages of another origin are not served");
+        return tab_fail(err, TAB_AUTH_SCOPE, "", "requests from pages of another origin are not accepted");
     if (r->body_n > MESSAGE_MOST)
         return refused(r, NULL, TAB_MCP_REQUEST,
-                       "a message has at most 8 MiB: upload larger tables and name the datasets");
+                       "a message can have at most 8 MiB; upload larger tables and name the datasets");
     r->idempotency_key = NULL; /* a message has an id of its own */
     tab_str text = tab_arena_copy(r->arena, (tab_str){ r->body, r->body_n });
     if (text.p == NULL)

@@ -25,23 +25,25 @@
 typedef enum { UNDERSTAND, MATCH, PREDICT, FORECAST, CHECK, ASK, SERVE, TOOLS_N } tool;
 
 static const tab_mcp_tool TOOLS[TOOLS_N] = {
-    [UNDERSTAND] = { "understand", "What tables are: columns, roles, links, matches, what can be predicted.",
+    [UNDERSTAND] = { "understand",
+                     "Understand tables: columns, roles, relations, matches, and what can be predicted.",
                      "\"tables\":{\"type\":\"array\",\"minItems\":1,\"maxItems\":64,\"items\":" TABLE_IN
                      "},\"target\":{\"type\":\"string\",\"description\":\"TABLE.COLUMN to predict; none "
                      "(default)\"}," RUNS,
                      "\"tables\"", TAB_MCP_BUNDLE },
-    [MATCH] = { "match", "Which rows of two tables are one entity, with confidences.",
+    [MATCH] = { "match", "Find which rows of two tables are the same entity, with confidences.",
                 "\"a\":" TABLE_IN ",\"b\":" TABLE_IN "," RUNS, "\"a\",\"b\"", TAB_MCP_BUNDLE },
     [PREDICT] = { "predict", "Predict the empty cells of a column from the other rows, with confidences.",
                   "\"target\":{\"type\":\"string\",\"description\":\"the column; default: one an analyst "
                   "would ask for\"},\"rows\":" TABLE_IN "," RUNS,
                   "\"rows\"", TAB_MCP_BUNDLE },
-    [FORECAST] = { "forecast", "The next steps of every series of a table with times, with intervals.",
+    [FORECAST] = { "forecast",
+                   "Forecast the next steps of every series in a table with times, with intervals.",
                    "\"series\":" TABLE_IN ",\"target\":{\"type\":\"string\",\"description\":\"the column "
                    "whose next steps are wanted\"},\"horizon\":{\"type\":\"integer\",\"minimum\":1,"
                    "\"maximum\":10000}," RUNS,
                    "\"series\",\"target\",\"horizon\"", TAB_MCP_BUNDLE },
-    [CHECK] = { "check", "Cells that are likely wrong, with confidences and suggestions.",
+    [CHECK] = { "check", "Find cells that are likely wrong, with confidences and suggestions.",
                 "\"table\":" TABLE_IN "," RUNS, "\"table\"", TAB_MCP_DOUBTS("cells") },
     [ASK] = { "ask", "A part of a run that was made within a day: lists page by page; or whether it is done.",
               "\"run\":{\"type\":\"string\"},\"part\":{\"type\":\"string\",\"description\":\"as left_out "
@@ -51,7 +53,7 @@ static const tab_mcp_tool TOOLS[TOOLS_N] = {
               "{\"type\":\"integer\",\"minimum\":0},\"limit\":{\"type\":\"integer\",\"minimum\":1,"
               "\"maximum\":100000}," COMMON,
               "\"run\"", "{}" },
-    [SERVE] = { "serve", "Answers of an endpoint for new rows, each by itself.",
+    [SERVE] = { "serve", "Get an endpoint's answers for new rows, each on its own.",
                 "\"endpoint\":{\"type\":\"string\",\"description\":\"its id or name\"},\"rows\":{\"type\":"
                 "\"object\",\"description\":\"{columns, rows}; id: which of the endpoint's tables, where it "
                 "has several\",\"properties\":{\"id\":{\"type\":\"string\"}," ROWS
@@ -83,7 +85,7 @@ typedef struct {
 static tab_status add(tables *t, const tab_json *x, const char *name, tab_error *err)
 {
     if (x == NULL || (x->kind != TAB_JSON_STRING && x->kind != TAB_JSON_OBJECT))
-        return tab_fail(err, TAB_VALIDATION, name, "name a dataset, or give the table as {columns, rows}");
+        return tab_fail(err, TAB_VALIDATION, name, "name a dataset or give the table as {columns, rows}");
     if (t->n == 64)
         return tab_fail(err, TAB_VALIDATION, "tables", "at most 64 tables at once: name fewer");
     snprintf(t->name[t->n], sizeof t->name[0], "%s", name);
@@ -102,7 +104,7 @@ static tab_status gather(tool k, const tab_json *args, tables *t, tab_error *err
         TAB_TRY(add(t, tab_json_get(args, NAMES[k][i]), NAMES[k][i], err));
     if (k != UNDERSTAND)
         return TAB_OK;
-    TAB_TRY(given(args, "tables", TAB_JSON_ARRAY, "`tables` is a list of tables", &list, err));
+    TAB_TRY(given(args, "tables", TAB_JSON_ARRAY, "`tables` must be a list of tables", &list, err));
     for (const tab_json *m = list->first; m != NULL; m = m->next) {
         char name[24];
         snprintf(name, sizeof name, "table%zu", t->n + 1);
@@ -141,7 +143,7 @@ static tab_status write_dry_run(tab_out *o, const tab_json *args, tab_error *err
 {
     const tab_json *dry = tab_json_get(args, "dry_run");
     if (dry != NULL && dry->kind != TAB_JSON_BOOL)
-        return tab_fail(err, TAB_VALIDATION, "dry_run", "`dry_run` is true or false");
+        return tab_fail(err, TAB_VALIDATION, "dry_run", "`dry_run` must be true or false");
     bool_member(o, "dry_run", dry != NULL && dry->yes);
     return TAB_OK;
 }
@@ -154,7 +156,7 @@ static tab_status run_body(tool k, const tab_json *args, tab_out *o, tab_error *
         target == NULL || (target->kind == TAB_JSON_STRING && tab_str_eq(target->text, TAB_S("none")));
     TAB_TRY(gather(k, args, &t, err));
     if (target != NULL && target->kind != TAB_JSON_STRING)
-        return tab_fail(err, TAB_VALIDATION, "target", "`target` is a column's name");
+        return tab_fail(err, TAB_VALIDATION, "target", "`target` must be the name of a column");
     tab_out_open(o, '{');
     write_tables(o, &t);
     open_member(o, "target", '{');
@@ -166,10 +168,10 @@ static tab_status run_body(tool k, const tab_json *args, tab_out *o, tab_error *
     }
     tab_out_close(o, '}');
     if (k == FORECAST) {
-        TAB_TRY(given(args, "horizon", TAB_JSON_NUMBER, "`horizon` is a whole number from 1 to 10000",
+        TAB_TRY(given(args, "horizon", TAB_JSON_NUMBER, "`horizon` must be a whole number from 1 to 10000",
                       &horizon, err));
         if (none)
-            return tab_fail(err, TAB_VALIDATION, "target", "name the column whose next steps are wanted");
+            return tab_fail(err, TAB_VALIDATION, "target", "name the column to forecast in `target`");
         open_member(o, "options", '{');
         tab_out_key(o, "horizon");
         tab_mcp_tree(o, horizon);
@@ -188,8 +190,8 @@ static tab_status only_table(request *r, tab_str endpoint, tab_str *ret, tab_err
     q.id_or_name = STR(endpoint.p);
     TAB_TRY(call(r, "jobs", "GetEndpoint", &q.base, &tabella__endpoint__descriptor, &e, err));
     if (e->n_datasets != 1)
-        return tab_fail(err, TAB_VALIDATION, "rows.id", "the endpoint has %zu tables: say which",
-                        e->n_datasets);
+        return tab_fail(err, TAB_VALIDATION, "rows.id",
+                        "the endpoint has %zu tables; say which one the rows are for", e->n_datasets);
     *ret = (tab_str){ (const char *)e->datasets[0]->table_id.data, e->datasets[0]->table_id.len };
     return TAB_OK;
 }
@@ -198,9 +200,9 @@ static tab_status serve_body(request *r, const tab_json *args, tab_out *o, tab_e
 {
     const tab_json *endpoint, *rows;
     tab_str table = TAB_S("");
-    TAB_TRY(
-        given(args, "endpoint", TAB_JSON_STRING, "`endpoint` is an endpoint's id or name", &endpoint, err));
-    TAB_TRY(given(args, "rows", TAB_JSON_OBJECT, "`rows` is {columns, rows}", &rows, err));
+    TAB_TRY(given(args, "endpoint", TAB_JSON_STRING, "`endpoint` must be the id or name of an endpoint",
+                  &endpoint, err));
+    TAB_TRY(given(args, "rows", TAB_JSON_OBJECT, "`rows` must be {columns, rows}", &rows, err));
     r->param[0] = tab_arena_copy(r->arena, endpoint->text);
     if (r->param[0].p == NULL)
         return tab_no_memory(err);
@@ -220,7 +222,8 @@ static tab_status ask_query(request *r, const tab_json *args, tab_error *err)
 {
     static const char PLAIN[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~";
     const tab_json *run, *cursor = tab_json_get(args, "cursor");
-    TAB_TRY(given(args, "run", TAB_JSON_STRING, "`run` is what an answer named as its run", &run, err));
+    TAB_TRY(
+        given(args, "run", TAB_JSON_STRING, "`run` must be the run named in an earlier answer", &run, err));
     r->param[0] = tab_arena_copy(r->arena, run->text);
     r->query = TAB_S("");
     if (r->param[0].p == NULL)
@@ -231,7 +234,8 @@ static tab_status ask_query(request *r, const tab_json *args, tab_error *err)
                       ? tab_arena_printf(r->arena, "cursor=%.*s", TAB_STR(cursor->text))
                       : NULL;
     if (query == NULL || strspn(query + 7, PLAIN) != strlen(query + 7))
-        return tab_fail(err, TAB_VALIDATION, "cursor", "`cursor` is an answer's next_cursor");
+        return tab_fail(err, TAB_VALIDATION, "cursor",
+                        "`cursor` must be the next_cursor of an earlier answer");
     r->query = tab_str_of(query);
     return TAB_OK;
 }

@@ -33,10 +33,11 @@ tab_status endpoint_live(const Tabella__Endpoint *e, tab_error *err)
         return TAB_OK;
     if (strcmp(e->job_status, "queued") == 0 || strcmp(e->job_status, "running") == 0) {
         snprintf(running, sizeof running, "running_job_id:%.100s", e->job_id);
-        return tab_fail(err, TAB_CONFLICT, running, "the endpoint is not live yet: wait for its job");
+        return tab_fail(err, TAB_CONFLICT, running,
+                        "the endpoint is not live yet; wait for its job to finish");
     }
     return tab_fail(err, TAB_CONFLICT, "",
-                    "the endpoint's creation has %s: create it again under its name, or delete it",
+                    "the creation of this endpoint has %s; create it again under the same name or delete it",
                     strcmp(e->job_status, "cancelled") == 0 ? "been cancelled" : "failed");
 }
 
@@ -220,7 +221,8 @@ tab_status get_endpoint(request *r, tab_error *err)
     bool live = strcmp(e->status, "live") == 0;
     if (position.n > 0)
         return live ? bundle_page(r, page_piece, e, list, position, limit, err)
-                    : tab_fail(err, TAB_VALIDATION, "cursor", "the cursor is damaged");
+                    : tab_fail(err, TAB_VALIDATION, "cursor",
+                               "the cursor is invalid; start again without one");
     if (live)
         TAB_TRY(bundle_piece(r, e->id, "", 0, &b, err));
     tab_out_open(&r->out, '{');
@@ -269,7 +271,10 @@ static tab_status read_shape(request *r, creation *c, tab_error *err)
     if (s != TAB_OK || (s = body_text(c->body.root, "name", true, 63, &c->name, err)) != TAB_OK)
         return s;
     if (!slug(c->name))
-        return tab_fail(err, TAB_VALIDATION, "name", "a name is 1 to 63 of a-z, 0-9 and inner hyphens");
+        return tab_fail(
+            err, TAB_VALIDATION, "name",
+            "a name must be 1 to 63 characters of a-z, 0-9 and hyphens, not beginning or ending with a "
+            "hyphen");
     if ((s = body_options(r, &c->body, &c->options, &batch, &out, err)) != TAB_OK ||
         (s = body_refs(r, &c->body, &c->n_refs, &c->refs, err)) != TAB_OK)
         return s;
@@ -277,7 +282,7 @@ static tab_status read_shape(request *r, creation *c, tab_error *err)
     TAB_TRY(body_adapt(tab_json_get(c->body.root, "options"), &said, &c->adapt, err));
     if (batch || out.n > 0)
         return tab_fail(err, TAB_VALIDATION, batch ? "options.processing" : "options.out",
-                        "an endpoint's creation has no such option");
+                        "this option does not apply to creating an endpoint");
     if (c->body.n_tables + c->n_refs == 0)
         return tab_fail(err, TAB_VALIDATION, "data",
                         "an endpoint needs at least one table in `tables`, or `data`");
@@ -337,7 +342,7 @@ static tab_status name_free(request *r, const creation *c, tab_error *err)
     bool at_work = strcmp(e->job_status, "queued") == 0 || strcmp(e->job_status, "running") == 0;
     if (strcmp(e->id, c->endpoint_id) != 0 && (strcmp(e->status, "live") == 0 || at_work) &&
         strcmp(e->name, c->name.p) == 0)
-        return tab_fail(err, TAB_CONFLICT, "name", "an endpoint has this name");
+        return tab_fail(err, TAB_CONFLICT, "name", "an endpoint with this name already exists");
     return TAB_OK;
 }
 
@@ -548,7 +553,7 @@ tab_status post_endpoint_refresh(request *r, tab_error *err)
     tab_status s = body_read(r, &b, err);
     const tab_json *accept = s == TAB_OK ? tab_json_get(b.root, "accept_schema") : NULL;
     if (accept != NULL && accept->kind != TAB_JSON_BOOL)
-        return tab_fail(err, TAB_VALIDATION, "accept_schema", "`accept_schema` is true or false");
+        return tab_fail(err, TAB_VALIDATION, "accept_schema", "`accept_schema` must be true or false");
     q.accept_schema = accept != NULL && accept->yes;
     if (s == TAB_OK && r->dry_run)
         return refresh_dry(r, err);

@@ -75,13 +75,13 @@ static tab_status read_scopes(const tab_json *scopes, char *list[SCOPES_MOST], s
     unsigned seen = 0;
     if (scopes == NULL || scopes->kind != TAB_JSON_ARRAY || scopes->count == 0 || scopes->count > SCOPES_MOST)
         return tab_fail(err, TAB_VALIDATION, "scopes",
-                        "`scopes` is an array of one or more of read, run, serve, manage, delete");
+                        "`scopes` must be an array of one or more of read, run, serve, manage, delete");
     *ret_n = 0;
     for (const tab_json *m = scopes->first; m != NULL; m = m->next) {
         unsigned bit = m->kind == TAB_JSON_STRING ? tab_scope_named(m->text) : 0;
         if (bit == 0 || (seen & bit) != 0)
             return tab_fail(err, TAB_VALIDATION, "scopes",
-                            "scopes are read, run, serve, manage, delete, each once");
+                            "`scopes` can hold read, run, serve, manage and delete, each at most once");
         seen |= bit;
         list[(*ret_n)++] = STR(tab_scope_name(bit));
     }
@@ -98,7 +98,7 @@ static tab_status read_expires(const tab_json *body, bool *ret_said, int64_t *re
         return TAB_OK;
     if (m->kind != TAB_JSON_STRING || !tab_time_parse(m->text, ret) || *ret <= 0)
         return tab_fail(err, TAB_VALIDATION, "expires_at",
-                        "`expires_at` is a time like 2026-11-21T09:24:05Z, or null for never");
+                        "`expires_at` must be a time like 2026-11-21T09:24:05Z, or null for never");
     return TAB_OK;
 }
 
@@ -117,7 +117,7 @@ tab_status body_texts(request *r, const tab_json *m, const char *name, size_t mo
     if (list == NULL || tab_arena_full(r->arena))
         return tab_no_memory(err);
     if (!good)
-        return tab_fail(err, TAB_VALIDATION, name, "`%s` is an array of up to %zu texts", name, most);
+        return tab_fail(err, TAB_VALIDATION, name, "`%s` must be an array of up to %zu texts", name, most);
     *ret = list;
     return TAB_OK;
 }
@@ -208,7 +208,7 @@ tab_status post_key_rotate(request *r, tab_error *err)
     if (overlap != NULL &&
         (overlap->kind != TAB_JSON_NUMBER || !(overlap->num >= 0 && overlap->num <= OVERLAP_MOST_S) ||
          overlap->num != (double)(uint32_t)overlap->num))
-        return tab_fail(err, TAB_VALIDATION, "overlap_s", "`overlap_s` is a whole number of 0 to %d",
+        return tab_fail(err, TAB_VALIDATION, "overlap_s", "`overlap_s` must be a whole number of 0 to %d",
                         OVERLAP_MOST_S);
     q.id = param_text(r, 0);
     q.actor = r->who.key;

@@ -79,7 +79,8 @@ tab_status get_jobs(request *r, tab_error *err)
         if (tab_str_eq(status, tab_str_of(statuses[i])))
             q.status = STR(statuses[i]);
     if (status.p != NULL && q.status[0] == 0)
-        return tab_fail(err, TAB_VALIDATION, "status", "there is no such status of a job");
+        return tab_fail(err, TAB_VALIDATION, "status",
+                        "no job has this status; use queued, running, done, failed, cancelled or expired");
     snprintf(list, sizeof list, "jobs:%s", q.status);
     s = query_page(r, list, 20, &q.limit, &after, err);
     if (s != TAB_OK)
@@ -103,7 +104,7 @@ tab_status post_job_cancel(request *r, tab_error *err)
         output out;
         tab_error none;
         if (output_get(r, q.job_id, &out, &none) == TAB_OK)
-            return tab_fail(err, TAB_CONFLICT, "", "the job is done");
+            return tab_fail(err, TAB_CONFLICT, "", "the job has already finished");
     }
     if (s != TAB_OK)
         return s;

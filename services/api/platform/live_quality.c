@@ -287,7 +287,7 @@ static tab_status wants_csv(const request *r, bool *ret, tab_error *err)
                             : tab_str_eq(format, TAB_S("csv"));
     return format.p == NULL || *ret || tab_str_eq(format, TAB_S("json"))
                ? TAB_OK
-               : tab_fail(err, TAB_VALIDATION, "format", "outcomes are told as json or csv");
+               : tab_fail(err, TAB_VALIDATION, "format", "`format` must be \"json\" or \"csv\"");
 }
 
 /* ---- the route ------------------------------------------------------------------------------- */

@@ -77,7 +77,7 @@ static tab_status text_filter(request *r, const char *name, char **ret, tab_erro
     tab_str value;
     TAB_TRY(query_param(r, name, &value, err));
     if (value.n > 128 || (value.n > 0 && memchr(value.p, 0, value.n) != NULL))
-        return tab_fail(err, TAB_VALIDATION, name, "`%s` is a text of up to 128 bytes", name);
+        return tab_fail(err, TAB_VALIDATION, name, "`%s` must be a string of at most 128 bytes", name);
     *ret = value.n > 0 ? STR(tab_arena_copy(r->arena, value).p) : STR("");
     return *ret == NULL ? tab_no_memory(err) : TAB_OK;
 }
@@ -87,7 +87,7 @@ static tab_status time_filter(request *r, const char *name, int64_t *ret, tab_er
     tab_str value;
     TAB_TRY(query_param(r, name, &value, err));
     if (value.p != NULL && !tab_time_parse(value, ret))
-        return tab_fail(err, TAB_VALIDATION, name, "`%s` is a time like 2026-11-21T09:24:05Z", name);
+        return tab_fail(err, TAB_VALIDATION, name, "`%s` must be a time such as 2026-11-21T09:24:05Z", name);
     return TAB_OK;
 }
 
@@ -154,7 +154,7 @@ tab_status get_notifications(request *r, tab_error *err)
     TAB_TRY(query_param(r, "unread", &unread, err));
     q.unread = tab_str_eq(unread, TAB_S("true"));
     if (unread.p != NULL && !q.unread && !tab_str_eq(unread, TAB_S("false")))
-        return tab_fail(err, TAB_VALIDATION, "unread", "`unread` is true or false");
+        return tab_fail(err, TAB_VALIDATION, "unread", "`unread` must be true or false");
     const char *list = q.unread ? "notifications:unread" : "notifications";
     TAB_TRY(query_page(r, list, 20, &q.limit, &after, err));
     q.before = number(after);
@@ -241,7 +241,8 @@ tab_status get_organization(request *r, tab_error *err)
 static tab_status no_addresses(tab_error *err)
 {
     return tab_fail(err, TAB_VALIDATION, "emails",
-                    "`emails` is an array of up to %d mail addresses like ann@example.org", ADDRESSES_MOST);
+                    "`emails` must be an array of at most %d e-mail addresses such as ann@example.org",
+                    ADDRESSES_MOST);
 }
 
 static tab_status read_emails(request *r, const tab_json *m, Tabella__SetOrgRequest *q, tab_error *err)
@@ -273,7 +274,7 @@ static tab_status read_alerts(request *r, const tab_json *m, Tabella__SetOrgRequ
     if (m == NULL)
         return TAB_OK;
     if (m->kind != TAB_JSON_OBJECT)
-        return tab_fail(err, TAB_VALIDATION, "alerts", "`alerts` is an object");
+        return tab_fail(err, TAB_VALIDATION, "alerts", "`alerts` must be an object");
     TAB_TRY(organization(r, &now, err));
     q->alerts = now->alerts;
     for (const tab_json *x = m->first; x != NULL; x = x->next) {
@@ -281,8 +282,9 @@ static tab_status read_alerts(request *r, const tab_json *m, Tabella__SetOrgRequ
         while (i < N_ALERTS && !tab_str_eq(x->key, tab_str_of(ALERTS[i].name)))
             i++;
         if (i == N_ALERTS || x->kind != TAB_JSON_BOOL)
-            return tab_fail(err, TAB_VALIDATION, "alerts",
-                            "`alerts` has jobs, usage, keys, connections and quality, each true or false");
+            return tab_fail(
+                err, TAB_VALIDATION, "alerts",
+                "`alerts` can have jobs, usage, keys, connections and quality, each true or false");
         q->alerts = x->yes ? q->alerts | ALERTS[i].bit : q->alerts & ~ALERTS[i].bit;
     }
     q->set_alerts = TABELLA__SET_ORG_REQUEST__SWITCH__ON;
@@ -296,11 +298,11 @@ static tab_status read_cap(const tab_json *cap, const char *name, Tabella__SetOr
     if (cap == NULL)
         return TAB_OK;
     if (!none && (cap->kind != TAB_JSON_NUMBER || !(cap->num >= 0 && cap->num < 1e12)))
-        return tab_fail(err, TAB_VALIDATION, name, "`%s` is an amount of 0 or more, or null", name);
+        return tab_fail(err, TAB_VALIDATION, name, "`%s` must be an amount of 0 or more, or null", name);
     bool same = q->spend_cap == 0 ||
                 (none ? q->spend_cap == TABELLA__SET_ORG_REQUEST__SWITCH__OFF : q->spend_cap_usd == cap->num);
     if (!same)
-        return tab_fail(err, TAB_VALIDATION, name, "`spend_cap_usd` is given twice, and not alike");
+        return tab_fail(err, TAB_VALIDATION, name, "`spend_cap_usd` is given twice with different values");
     q->spend_cap = none ? TABELLA__SET_ORG_REQUEST__SWITCH__OFF : TABELLA__SET_ORG_REQUEST__SWITCH__ON;
     q->spend_cap_usd = none ? 0 : cap->num;
     return TAB_OK;
@@ -329,7 +331,7 @@ static tab_status read_add_usage(const tab_json *add, Tabella__SetOrgRequest *q,
     }
     if (on != NULL && on->kind != TAB_JSON_BOOL)
         return tab_fail(err, TAB_VALIDATION, on == add ? "add_usage" : "add_usage.enabled",
-                        "`add_usage` is true or false, or an object with `enabled` and `spend_cap_usd`");
+                        "`add_usage` must be true, false or an object with `enabled` and `spend_cap_usd`");
     if (on != NULL)
         q->add_usage = on->yes ? TABELLA__SET_ORG_REQUEST__SWITCH__ON : TABELLA__SET_ORG_REQUEST__SWITCH__OFF;
     return TAB_OK;
@@ -350,7 +352,7 @@ static tab_status read_shown(request *r, const tab_json *body, tab_error *err)
         tab_time_text(now->created_at, at);
         const char *is = i == 0 ? now->org : i == 1 ? now->plan : at;
         if (m->kind != TAB_JSON_STRING || !tab_str_eq(m->text, tab_str_of(is)))
-            return tab_fail(err, TAB_VALIDATION, SHOWN[i], "`%s` is not changed here", SHOWN[i]);
+            return tab_fail(err, TAB_VALIDATION, SHOWN[i], "`%s` cannot be changed here", SHOWN[i]);
     }
     return TAB_OK;
 }

@@ -47,8 +47,9 @@ static tab_status bad_time(size_t i, tab_error *err)
 {
     char path[48];
     snprintf(path, sizeof path, "rows[%zu].at", i);
-    return tab_fail(err, TAB_VALIDATION, path,
-                    "`at` is a time in ISO 8601 with its offset, 2026-11-24T10:00:00Z, or left out");
+    return tab_fail(
+        err, TAB_VALIDATION, path,
+        "`at` must be an ISO 8601 time with its offset, such as 2026-11-24T10:00:00Z, or be left out");
 }
 
 static tab_cell json_cell(const tab_json *v)
@@ -75,9 +76,11 @@ static tab_status read_json(rows_read *w, const tab_json *rows, tab_error *err)
         char path[48];
         snprintf(path, sizeof path, "rows[%zu]", i);
         if (m->kind != TAB_JSON_OBJECT)
-            return tab_fail(err, TAB_VALIDATION, path, "a row is an object with `receipt` and `outcome`");
+            return tab_fail(err, TAB_VALIDATION, path,
+                            "a row must be an object with `receipt` and `outcome`");
         if (outcome != NULL && (outcome->kind == TAB_JSON_ARRAY || outcome->kind == TAB_JSON_OBJECT))
-            return tab_fail(err, TAB_VALIDATION, path, "an outcome is a number, a text, true or false");
+            return tab_fail(err, TAB_VALIDATION, path,
+                            "an outcome must be a number, a string, true or false");
         bool text = receipt != NULL && receipt->kind == TAB_JSON_STRING;
         Tabella__OutcomeRow *o = add_row(w, text ? receipt->text : TAB_S(""), json_cell(outcome));
         if (o == NULL)
@@ -102,8 +105,9 @@ static tab_status read_table(rows_read *w, const tab_table *t, tab_error *err)
 {
     size_t receipt = column_of(t, "receipt"), outcome = column_of(t, "outcome"), at = column_of(t, "at");
     if (receipt == t->cols || outcome == t->cols)
-        return tab_fail(err, TAB_VALIDATION, "tables[0].columns",
-                        "a table of outcomes has the columns `receipt` and `outcome`, and may have `at`");
+        return tab_fail(
+            err, TAB_VALIDATION, "tables[0].columns",
+            "a table of outcomes must have the columns `receipt` and `outcome`, and can have `at`");
     for (size_t i = 0; i < t->rows; i++) {
         tab_cell r = tab_cell_at(&t->col[receipt], i);
         tab_cell when = at < t->cols ? tab_cell_at(&t->col[at], i) : (tab_cell){ .kind = TAB_CELL_NULL };
@@ -125,11 +129,11 @@ static tab_status read_rows(request *r, Tabella__OutcomesRequest *q, tab_error *
     const tab_json *rows = tab_json_get(b.root, "rows");
     if (rows == NULL ? b.n_tables != 1 : b.n_tables != 0 || rows->kind != TAB_JSON_ARRAY)
         return tab_fail(err, TAB_VALIDATION, "rows",
-                        "outcomes are a list `rows`, or one table in `tables` in its place");
+                        "send outcomes as a list in `rows` or as one table in `tables`");
     size_t n = rows != NULL ? rows->count : b.tables[0]->rows;
     if (n > ROWS_MOST)
-        return tab_fail(err, TAB_VALIDATION, "rows", "at most %d outcomes a call: send them in several",
-                        ROWS_MOST);
+        return tab_fail(err, TAB_VALIDATION, "rows",
+                        "a call can have at most %d outcomes; split them over several calls", ROWS_MOST);
     rows_read w = { r, tab_arena_new_of(r->arena, Tabella__OutcomeRow *, n + 1), 0 };
     if (w.row == NULL)
         return tab_no_memory(err);

@@ -55,8 +55,8 @@ tab_status patch_endpoint(request *r, tab_error *err)
     if (name.n == 0 && !any && !said)
         return tab_fail(
             err, TAB_VALIDATION, "body",
-            "name, target, task, or confidence_threshold, columns, missing_values, split, horizon, "
-            "as_of, anomaly_share, anomaly_threshold or adapt of options: nothing to change");
+            "nothing to change: give name, target, task, or, in options, confidence_threshold, columns, "
+            "missing_values, split, horizon, as_of, anomaly_share, anomaly_threshold or adapt");
     const Tabella__Endpoint *e;
     if (any && (s = endpoint_may_pass(r, &e, err)) != TAB_OK)
         return s;
@@ -93,10 +93,10 @@ static tab_status read_prompt(request *r, Tabella__SystemPrompt *p, bool create,
         return s;
     const tab_json *active = tab_json_get(b.root, "active"), *order = tab_json_get(b.root, "order");
     if (active != NULL && active->kind != TAB_JSON_BOOL)
-        return tab_fail(err, TAB_VALIDATION, "active", "`active` is true or false");
+        return tab_fail(err, TAB_VALIDATION, "active", "`active` must be true or false");
     if (order != NULL && (order->kind != TAB_JSON_NUMBER || !(order->num >= 0 && order->num <= 1000000) ||
                           order->num != (double)(int32_t)order->num))
-        return tab_fail(err, TAB_VALIDATION, "order", "`order` is a whole number");
+        return tab_fail(err, TAB_VALIDATION, "order", "`order` must be a whole number");
     if (name.n > 0)
         p->name = STR(tab_arena_copy(r->arena, name).p);
     if (body.n > 0)
@@ -139,7 +139,7 @@ static tab_status find_prompt(const request *r, const Tabella__EditEndpointReque
     for (*ret = 0; *ret < q->n_prompts; ++*ret)
         if (tab_str_eq(tab_str_of(q->prompts[*ret]->id), r->param[1]))
             return TAB_OK;
-    return tab_fail(err, TAB_NOT_FOUND, "", "the endpoint has no such fragment");
+    return tab_fail(err, TAB_NOT_FOUND, "", "this endpoint has no such fragment");
 }
 
 tab_status patch_prompt(request *r, tab_error *err)

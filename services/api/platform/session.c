@@ -100,7 +100,8 @@ tab_status get_session(request *r, tab_error *err)
     const Tabella__Session *s = NULL;
     uint8_t hash[TAB_SECRET_HASH];
     if (!session_hash(r, hash))
-        return tab_fail(err, TAB_NOT_FOUND, "", "No session calls, but an API key.");
+        return tab_fail(err, TAB_NOT_FOUND, "",
+                        "This route needs a signed-in session; the request carried an API key.");
     q.token_sha256 = (ProtobufCBinaryData){ sizeof hash, hash };
     TAB_TRY(call(r, "keys", "GetSession", &q.base, &tabella__session__descriptor, &s, err));
     if (!s->known)
@@ -115,7 +116,8 @@ tab_status delete_session(request *r, tab_error *err)
     const Tabella__EndSessionReply *y = NULL;
     uint8_t hash[TAB_SECRET_HASH];
     if (!session_hash(r, hash))
-        return tab_fail(err, TAB_NOT_FOUND, "", "No session calls, but an API key.");
+        return tab_fail(err, TAB_NOT_FOUND, "",
+                        "This route needs a signed-in session; the request carried an API key.");
     q.token_sha256 = (ProtobufCBinaryData){ sizeof hash, hash };
     TAB_TRY(call(r, "keys", "EndSession", &q.base, &tabella__end_session_reply__descriptor, &y, err));
     r->cookie = STR(TAB_SESSION_COOKIE "=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict");

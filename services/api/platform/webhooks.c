@@ -111,7 +111,7 @@ tab_status patch_webhook(request *r, tab_error *err)
     TAB_TRY(read_webhook(r, b.root, false, &q, err));
     const tab_json *enabled = tab_json_get(b.root, "enabled");
     if (enabled != NULL && enabled->kind != TAB_JSON_BOOL)
-        return tab_fail(err, TAB_VALIDATION, "enabled", "`enabled` is true or false");
+        return tab_fail(err, TAB_VALIDATION, "enabled", "`enabled` must be true or false");
     q.set_enabled = enabled != NULL;
     q.enabled = enabled != NULL && enabled->yes;
     if (q.name[0] == 0 && q.url[0] == 0 && !q.set_types && !q.set_enabled)

@@ -330,7 +330,7 @@ tab_status bundle_page(request *r, piece_of *piece, const void *of, const char *
     unsigned long array = strtoul(position.p, &end, 10);
     size_t from = *end == ':' ? strtoul(end + 1, NULL, 10) : 0, n = 0;
     if (array >= TAB_PAGE_COUNT || *end != ':')
-        return tab_fail(err, TAB_VALIDATION, "cursor", "the cursor is damaged");
+        return tab_fail(err, TAB_VALIDATION, "cursor", "the cursor is invalid; start again without one");
     limit = limit > 0 ? limit : (uint32_t)tab_paged_first((tab_paged)array);
     const Tabella__Bundle **pieces = tab_arena_new_of(r->arena, const Tabella__Bundle *, limit + 1);
     if (pieces == NULL)

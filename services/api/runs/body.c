@@ -42,7 +42,7 @@ static tab_status media_type(const request *r, bool parts, tab_error *err)
         }
     }
     return ok ? TAB_OK
-              : tab_fail(err, TAB_VALIDATION, "body", "Content-Type is application/json in UTF-8%s",
+              : tab_fail(err, TAB_VALIDATION, "body", "Content-Type must be application/json in UTF-8%s",
                          takes_parts(r) ? ", or multipart/form-data with tables as files" : "");
 }
 
@@ -89,7 +89,7 @@ tab_status body_text(const tab_json *of, const char *key, bool required, size_t 
     if (m == NULL)
         return tab_fail(err, TAB_VALIDATION, key, "`%s` is required", key);
     if (m->kind != TAB_JSON_STRING || m->text.n == 0 || tab_utf8_count(m->text) > most)
-        return tab_fail(err, TAB_VALIDATION, key, "`%s` is a string of 1 to %zu characters", key, most);
+        return tab_fail(err, TAB_VALIDATION, key, "`%s` must be a string of 1 to %zu characters", key, most);
     *ret = m->text;
     return TAB_OK;
 }
@@ -102,7 +102,7 @@ static tab_status no_member(const char *name, const char *const *members, const 
         size_t n = strlen(all);
         snprintf(all + n, sizeof all - n, "%s%s", i > 0 ? ", " : "", members[i]);
     }
-    return tab_fail(err, TAB_VALIDATION, path, "`%s` has no such member; there are: %s", name, all);
+    return tab_fail(err, TAB_VALIDATION, path, "`%s` has no such field; its fields are %s", name, all);
 }
 
 /* The objects `target`, `task` and `options` hold known members only: a misspelt option must not
@@ -113,7 +113,7 @@ static tab_status known(const tab_json *of, const char *name, const char *const 
     if (of == NULL)
         return TAB_OK;
     if (of->kind != TAB_JSON_OBJECT)
-        return tab_fail(err, TAB_VALIDATION, name, "`%s` is an object", name);
+        return tab_fail(err, TAB_VALIDATION, name, "`%s` must be an object", name);
     for (const tab_json *m = of->first; m != NULL; m = m->next) {
         bool found = false;
         for (size_t i = 0; members[i] != NULL; i++)
@@ -142,7 +142,7 @@ static tab_status word(const tab_json *of, const char *parent, const char *key, 
         snprintf(all + n, sizeof all - n, "%s%s", i > 0 ? ", " : "", words[i]);
     }
     snprintf(path, sizeof path, "%s.%s", parent, key);
-    return *ret != NULL ? TAB_OK : tab_fail(err, TAB_VALIDATION, path, "`%s` is one of: %s", path, all);
+    return *ret != NULL ? TAB_OK : tab_fail(err, TAB_VALIDATION, path, "`%s` must be one of: %s", path, all);
 }
 
 static tab_status read_target(request *r, const tab_json *t, Tabella__RunOptions *o, tab_error *err)
@@ -155,9 +155,9 @@ static tab_status read_target(request *r, const tab_json *t, Tabella__RunOptions
         return s;
     const tab_json *column = tab_json_get(t, "column");
     if (column != NULL && mode != NULL)
-        return tab_fail(err, TAB_VALIDATION, "target", "`target` has `mode` or `column`, not both");
+        return tab_fail(err, TAB_VALIDATION, "target", "`target` can have `mode` or `column`, not both");
     if (column != NULL && (column->kind != TAB_JSON_STRING || column->text.n == 0))
-        return tab_fail(err, TAB_VALIDATION, "target.column", "`target.column` is a column's name");
+        return tab_fail(err, TAB_VALIDATION, "target.column", "`target.column` must be the name of a column");
     o->target_mode = STR(column != NULL ? "column" : mode != NULL ? mode : "auto");
     if (column != NULL)
         o->target_column = tab_proto_bytes(r->arena, column->text);
@@ -174,7 +174,7 @@ static tab_status read_task(const tab_json *t, Tabella__RunOptions *o, tab_error
         (s = word(t, "task", "type", types, &type, err)) != TAB_OK)
         return s;
     if (mode != NULL && type != NULL)
-        return tab_fail(err, TAB_VALIDATION, "task", "`task` has `mode` or `type`, not both");
+        return tab_fail(err, TAB_VALIDATION, "task", "`task` can have `mode` or `type`, not both");
     o->task = STR(type != NULL ? type : "auto");
     return TAB_OK;
 }
@@ -218,14 +218,15 @@ tab_status body_options(request *r, const tab_body *b, Tabella__RunOptions **ret
     o->threshold = t != NULL ? t->num : 0.5;
     if (t != NULL && (t->kind != TAB_JSON_NUMBER || !(t->num >= 0 && t->num <= 1)))
         return tab_fail(err, TAB_VALIDATION, "options.confidence_threshold",
-                        "the threshold is a number from 0 to 1");
+                        "`options.confidence_threshold` must be a number from 0 to 1");
     const tab_json *explain = tab_json_get(options, "explain");
     if (explain != NULL && explain->kind != TAB_JSON_BOOL)
-        return tab_fail(err, TAB_VALIDATION, "options.explain", "`options.explain` is true or false");
+        return tab_fail(err, TAB_VALIDATION, "options.explain", "`options.explain` must be true or false");
     o->explain = explain != NULL && explain->yes;
     const tab_json *out = tab_json_get(options, "out");
     if (out != NULL && (out->kind != TAB_JSON_STRING || out->text.n == 0 || out->text.n > 2112))
-        return tab_fail(err, TAB_VALIDATION, "options.out", "`options.out` is a reference to write to");
+        return tab_fail(err, TAB_VALIDATION, "options.out",
+                        "`options.out` must be a reference that can be written to");
     TAB_TRY(body_columns(r, options, o, err));
     *ret_out =
         out != NULL ? tab_arena_copy(r->arena, out->text) : TAB_S(""); /* the body goes before the run */
@@ -243,7 +244,7 @@ tab_status body_out_mode(const tab_body *b, const char **ret, tab_error *err)
     TAB_TRY(word(options, "options", "out_mode", modes, ret, err));
     if (*ret != NULL && tab_json_get(options, "out") == NULL)
         return tab_fail(err, TAB_VALIDATION, "options.out_mode",
-                        "`options.out_mode` says how `options.out` is written, and there is none");
+                        "`options.out_mode` needs `options.out`, which is missing");
     *ret = *ret == NULL ? "" : *ret;
     return TAB_OK;
 }
@@ -256,14 +257,15 @@ tab_status body_refs(request *r, const tab_body *b, size_t *ret_n, char ***ret, 
     if (data == NULL)
         return TAB_OK;
     if (data->kind != TAB_JSON_ARRAY)
-        return tab_fail(err, TAB_VALIDATION, "data", "`data` is an array of dataset ids or connection refs");
+        return tab_fail(err, TAB_VALIDATION, "data",
+                        "`data` must be an array of dataset ids or connection refs");
     if (data->count + b->n_tables > 64)
-        return tab_fail(err, TAB_VALIDATION, "data", "a request has at most 64 tables");
+        return tab_fail(err, TAB_VALIDATION, "data", "a request can have at most 64 tables");
     *ret = tab_arena_new_of(r->arena, char *, data->count + 1);
     for (const tab_json *m = data->first; m != NULL && *ret != NULL; m = m->next) {
         snprintf(path, sizeof path, "data[%zu]", *ret_n);
         if (m->kind != TAB_JSON_STRING || m->text.n == 0 || m->text.n > 2048)
-            return tab_fail(err, TAB_VALIDATION, path, "`%s` is a dataset id or a connection ref", path);
+            return tab_fail(err, TAB_VALIDATION, path, "`%s` must be a dataset id or a connection ref", path);
         tab_str copy = tab_arena_copy(r->arena, m->text);
         (*ret)[(*ret_n)++] = STR(copy.p);
     }

@@ -47,7 +47,7 @@ static tab_status read_column(request *r, const tab_json *x, size_t i, Tabella__
     tab_str text[MEMBERS] = { { NULL, 0 } };
     snprintf(path, sizeof path, "options.columns[%zu]", i);
     if (x->kind != TAB_JSON_OBJECT)
-        return tab_fail(err, TAB_VALIDATION, path, "`%s` is an object", path);
+        return tab_fail(err, TAB_VALIDATION, path, "`%s` must be an object", path);
     for (const tab_json *m = x->first; m != NULL; m = m->next) {
         size_t k = 0;
         while (k < MEMBERS && !tab_str_eq(m->key, tab_str_of(members[k].name)))
@@ -55,7 +55,7 @@ static tab_status read_column(request *r, const tab_json *x, size_t i, Tabella__
         snprintf(path, sizeof path, "options.columns[%zu].%.*s", i, (int)(m->key.n < 64 ? m->key.n : 64),
                  m->key.p);
         if (k == MEMBERS)
-            return tab_fail(err, TAB_VALIDATION, path, "an entry of `options.columns` has no member `%.*s`",
+            return tab_fail(err, TAB_VALIDATION, path, "an entry of `options.columns` has no field `%.*s`",
                             (int)(m->key.n < 64 ? m->key.n : 64), m->key.p);
         bool fits = m->kind == TAB_JSON_STRING && (m->text.n > 0 || k == 1) && m->text.n <= 4096 &&
                     (members[k].words == NULL || one_of(m->text, members[k].words));
@@ -68,7 +68,7 @@ static tab_status read_column(request *r, const tab_json *x, size_t i, Tabella__
         return tab_fail(err, TAB_VALIDATION, path, "`%s` is required", path);
     snprintf(path, sizeof path, "options.columns[%zu]", i);
     if (text[2].n + text[3].n + text[4].n == 0)
-        return tab_fail(err, TAB_VALIDATION, path, "`%s` says a role, a type or a use", path);
+        return tab_fail(err, TAB_VALIDATION, path, "`%s` must say a role, a type or a use", path);
     c->table = tab_proto_bytes(r->arena, text[0]);
     c->column = tab_proto_bytes(r->arena, text[1]);
     c->role = STR(text[2].n > 0 ? tab_arena_copy(r->arena, text[2]).p : "");
@@ -83,7 +83,7 @@ static tab_status read_columns(request *r, const tab_json *list, Tabella__RunOpt
         return TAB_OK;
     if (list->kind != TAB_JSON_ARRAY || list->count > COLUMNS_MOST)
         return tab_fail(err, TAB_VALIDATION, "options.columns",
-                        "`options.columns` is an array of at most %d objects", COLUMNS_MOST);
+                        "`options.columns` must be an array of at most %d objects", COLUMNS_MOST);
     Tabella__ColumnOption *c = tab_arena_new_of(r->arena, Tabella__ColumnOption, list->count + 1);
     o->columns = tab_arena_new_of(r->arena, Tabella__ColumnOption *, list->count + 1);
     if (c == NULL || o->columns == NULL)
@@ -106,9 +106,10 @@ static tab_status read_marks(request *r, const tab_json *list, Tabella__RunOptio
         return TAB_OK;
     }
     if (list->kind != TAB_JSON_ARRAY || list->count > MARKS_MOST)
-        return tab_fail(err, TAB_VALIDATION, "options.missing_values",
-                        "`options.missing_values` is \"auto\" or an array of at most %d strings and numbers",
-                        MARKS_MOST);
+        return tab_fail(
+            err, TAB_VALIDATION, "options.missing_values",
+            "`options.missing_values` must be \"auto\" or an array of at most %d strings and numbers",
+            MARKS_MOST);
     o->missing_texts = tab_arena_new_of(r->arena, ProtobufCBinaryData, list->count + 1);
     o->missing_numbers = tab_arena_new_of(r->arena, double, list->count + 1);
     if (o->missing_texts == NULL || o->missing_numbers == NULL)
@@ -120,7 +121,7 @@ static tab_status read_marks(request *r, const tab_json *list, Tabella__RunOptio
             o->missing_texts[o->n_missing_texts++] = tab_proto_bytes(r->arena, x->text);
         else
             return tab_fail(err, TAB_VALIDATION, "options.missing_values",
-                            "a missing value is a number or a string of at most %d bytes", MARK_BYTES);
+                            "a missing value must be a number or a string of at most %d bytes", MARK_BYTES);
     }
     return TAB_OK;
 }
@@ -132,13 +133,13 @@ static tab_status read_times(request *r, const tab_json *options, Tabella__RunOp
     if (h != NULL && h->kind != TAB_JSON_NULL) {
         if (h->kind != TAB_JSON_NUMBER || !(h->num >= 1 && h->num <= HORIZON_MOST) || h->num != floor(h->num))
             return tab_fail(err, TAB_VALIDATION, "options.horizon",
-                            "`options.horizon` is a whole number of steps from 1 to %d", HORIZON_MOST);
+                            "`options.horizon` must be a whole number of steps from 1 to %d", HORIZON_MOST);
         o->horizon = (uint32_t)h->num;
     }
     if (m != NULL && m->kind != TAB_JSON_NULL) {
         if (m->kind != TAB_JSON_STRING || m->text.n == 0 || m->text.n > 4096)
             return tab_fail(err, TAB_VALIDATION, "options.as_of",
-                            "`options.as_of` is a column of the target's table, or \"none\"");
+                            "`options.as_of` must be a column of the target's table, or \"none\"");
         o->as_of = tab_proto_bytes(r->arena, m->text);
     }
     return TAB_OK;
@@ -157,11 +158,11 @@ static tab_status read_anomaly_cut(const tab_json *options, Tabella__RunOptions 
         if (v == NULL || v->kind == TAB_JSON_NULL)
             continue;
         if (v->kind != TAB_JSON_NUMBER || !(v->num >= 0 && v->num <= ways[i].most))
-            return tab_fail(err, TAB_VALIDATION, ways[i].path, "`%s` is a number from 0 to %g", ways[i].path,
-                            ways[i].most);
+            return tab_fail(err, TAB_VALIDATION, ways[i].path, "`%s` must be a number from 0 to %g",
+                            ways[i].path, ways[i].most);
         if (o->anomaly_cut[0] != 0)
             return tab_fail(err, TAB_VALIDATION, ways[i].path,
-                            "`options` has `anomaly_share` or `anomaly_threshold`, not both");
+                            "`options` can have `anomaly_share` or `anomaly_threshold`, not both");
         o->anomaly_cut = STR(ways[i].cut);
         o->anomaly_value = v->num;
     }
@@ -175,17 +176,18 @@ tab_status body_serve(request *r, const tab_json *options, uint32_t *ret_horizon
     *ret_horizon = 0;
     *ret_receipts = false;
     if (options != NULL && options->kind != TAB_JSON_OBJECT)
-        return tab_fail(err, TAB_VALIDATION, "options", "`options` is an object");
+        return tab_fail(err, TAB_VALIDATION, "options", "`options` must be an object");
     for (const tab_json *m = options == NULL ? NULL : options->first; m != NULL; m = m->next)
         if (!tab_str_eq(m->key, TAB_S("horizon")) && !tab_str_eq(m->key, TAB_S("receipts"))) {
             char path[96];
             snprintf(path, sizeof path, "options.%.*s", (int)(m->key.n < 64 ? m->key.n : 64), m->key.p);
-            return tab_fail(err, TAB_VALIDATION, path,
-                            "`options` of a serve call has no such member; there are: horizon, receipts");
+            return tab_fail(
+                err, TAB_VALIDATION, path,
+                "`options` of a serve call has no such field; its fields are horizon and receipts");
         }
     const tab_json *receipts = tab_json_get(options, "receipts");
     if (receipts != NULL && receipts->kind != TAB_JSON_BOOL)
-        return tab_fail(err, TAB_VALIDATION, "options.receipts", "`options.receipts` is true or false");
+        return tab_fail(err, TAB_VALIDATION, "options.receipts", "`options.receipts` must be true or false");
     TAB_TRY(read_times(r, options, &o, err));
     *ret_horizon = o.horizon;
     *ret_receipts = receipts != NULL && receipts->yes;
@@ -200,7 +202,7 @@ tab_status body_columns(request *r, const tab_json *options, Tabella__RunOptions
     TAB_TRY(read_marks(r, tab_json_get(options, "missing_values"), o, err));
     if (split != NULL && (split->kind != TAB_JSON_STRING || !one_of(split->text, splits)))
         return tab_fail(err, TAB_VALIDATION, "options.split",
-                        "`options.split` is one of: auto, random, time, group");
+                        "`options.split` must be one of: auto, random, time, group");
     TAB_TRY(read_times(r, options, o, err));
     TAB_TRY(read_anomaly_cut(options, o, err));
     o->split = STR(split == NULL ? "" : tab_arena_copy(r->arena, split->text).p);
@@ -214,7 +216,7 @@ tab_status body_adapt(const tab_json *options, bool *ret_said, bool *ret, tab_er
     *ret = adapt != NULL && adapt->yes;
     return adapt == NULL || adapt->kind == TAB_JSON_BOOL
                ? TAB_OK
-               : tab_fail(err, TAB_VALIDATION, "options.adapt", "`options.adapt` is true or false");
+               : tab_fail(err, TAB_VALIDATION, "options.adapt", "`options.adapt` must be true or false");
 }
 
 void given_options(tab_out *o, const Tabella__RunOptions *q, bool adapt)

@@ -47,10 +47,10 @@ static tab_status check_id(const tab_body *b, tab_str id, const char *param, tab
     if (id.n == 0 || id.n > ID_MOST || !tab_utf8_valid(id) || memchr(id.p, 0, id.n) != NULL ||
         memchr(id.p, '.', id.n) != NULL)
         return tab_fail(err, TAB_VALIDATION, param,
-                        "a table's id has 1 to 128 bytes of UTF-8, no dot and no zero character");
+                        "the id of a table must be 1 to 128 bytes of UTF-8 without a dot or NUL");
     for (size_t i = 0; i < b->n_tables; i++)
         if (tab_str_eq(b->tables[i]->id, id))
-            return tab_fail(err, TAB_VALIDATION, param, "two tables have this id");
+            return tab_fail(err, TAB_VALIDATION, param, "two tables have the same id");
     return TAB_OK;
 }
 
@@ -83,8 +83,8 @@ static tab_status add_table(request *r, const tab_part *part, tab_str id, const 
         snprintf(err->param, sizeof err->param, "%s", param);
     TAB_TRY(s);
     if (f.n != 1)
-        return tab_fail(err, TAB_VALIDATION, param,
-                        "the file holds %zu tables; send each as a part of its own", f.n);
+        return tab_fail(err, TAB_VALIDATION, param, "the file holds %zu tables; send each as a separate part",
+                        f.n);
     tab_table *t = tab_arena_new_of(r->arena, tab_table, 1);
     if (t == NULL)
         return tab_no_memory(err);
@@ -109,7 +109,8 @@ static tab_status add_part(request *r, const tab_part *part, tab_str id, const t
     snprintf(param, sizeof param, "tables[%.*s]", (int)(id.n < 100 ? id.n : 100), id.p);
     TAB_TRY(check_id(b, id, param, err));
     if (b->n_tables == limits->tables)
-        return tab_fail(err, TAB_VALIDATION, "tables", "a request has at most %zu tables", limits->tables);
+        return tab_fail(err, TAB_VALIDATION, "tables", "a request can have at most %zu tables",
+                        limits->tables);
     r->body[part->bytes.p + part->bytes.n - r->body] = 0; /* of the boundary, which is done with */
     return add_table(r, part, id, limits, param, list, b, err);
 }
@@ -148,10 +149,10 @@ tab_status body_parts_read(request *r, const tab_body_limits *limits, tab_body *
             json = i;
         else if (!id_of(part[i].name, &id))
             return tab_fail(err, TAB_VALIDATION, "body",
-                            "the parts are `request` and, for each table, `tables[ID]`");
+                            "the parts of the body must be `request` and, for each table, `tables[ID]`");
     }
     if (json == PARTS)
-        return tab_fail(err, TAB_VALIDATION, "request", "the part `request` is required; {} will do");
+        return tab_fail(err, TAB_VALIDATION, "request", "the part `request` is required; it may be {}");
     if (r->idempotency_key != NULL)
         digest_of(r, part, n);
     r->body[part[json].bytes.p + part[json].bytes.n - r->body] = 0;

@@ -83,7 +83,7 @@ tab_status download_format(tab_str format, tab_str accept, tab_file_format *ret,
     }
     return best > 0 ? TAB_OK
                     : tab_fail(err, TAB_VALIDATION, "format",
-                               "a file is csv, arrow or parquet; or Accept: text/csv, "
+                               "`format` must be csv, arrow or parquet; or set Accept to text/csv, "
                                "application/vnd.apache.arrow.stream or application/vnd.apache.parquet");
 }
 
@@ -110,7 +110,7 @@ static tab_status send_bytes(void *to, tab_str bytes, tab_error *err)
         return TAB_OK;
     if (r->out.n + bytes.n > HELD_MOST) /* the gateway sends each on a connection of its own */
         return tab_fail(err, TAB_UNAVAILABLE, "",
-                        "a file of this length is the first request of its connection");
+                        "a download of this size must be the first request on its connection");
     tab_out_bytes(&r->out, bytes.p, bytes.n);
     return TAB_OK;
 }
@@ -127,7 +127,7 @@ static tab_status each_batch(download *d,
         if (a == NULL)
             return tab_no_memory(err);
         if (atomic_load(&p->r->gone))
-            return tab_fail(err, TAB_CANCELLED, "", "nobody waits for the file any more");
+            return tab_fail(err, TAB_CANCELLED, "", "the client no longer waits for the file");
         p->r->deadline = tab_in_ms(STEP_MS);
         TAB_TRY(p->kind->next(p, a, &t, err));
         if (t == NULL)
@@ -203,11 +203,11 @@ static tab_status find_part(request *r, const run_result *x, const part_kind *ki
     TAB_TRY(query_param(r, "format", &format, err));
     TAB_TRY(download_format(format, r->accept == NULL ? TAB_S("") : tab_str_of(r->accept), &d->format, err));
     if (!x->run)
-        return part_absent(err, "files; it is no run");
+        return part_absent(err, "files because it is not a run");
     if (strcmp(x->job->status, "done") != 0)
-        return tab_fail(err, TAB_NOT_FOUND, "", "the job is %s: there is no result (yet)", x->job->status);
+        return tab_fail(err, TAB_NOT_FOUND, "", "the job is %s; there is no result yet", x->job->status);
     if (x->kept.bundle == NULL)
-        return tab_fail(err, TAB_NOT_FOUND, "", "a result is kept for 24 hours, and this one is no longer");
+        return tab_fail(err, TAB_NOT_FOUND, "", "results are kept for 24 hours, and this one has expired");
     d->p = (part){ .r = r, .x = x, .b = x->kept.bundle, .kind = kind, .table = table };
     TAB_TRY(kind->open(&d->p, err));
     snprintf(d->name, sizeof d->name, "%.60s-%s%s%.60s%s", x->id, kind->name, table.n > 0 ? "-" : "",
@@ -225,9 +225,10 @@ static tab_status get_part(request *r, tab_str name, tab_str table, tab_error *e
         return tab_no_memory(err);
     TAB_TRY(result_job(r, STR(tab_arena_copy(r->arena, r->param[0]).p), &x, err));
     if (kind == NULL)
-        return tab_fail(err, TAB_NOT_FOUND, "",
-                        "a result has no such part; there are results, filled, unified_rows, matches, "
-                        "duplicates, suspects and forecast");
+        return tab_fail(
+            err, TAB_NOT_FOUND, "",
+            "a result has no such part; its parts are results, filled, unified_rows, matches, duplicates, "
+            "suspects and forecast");
     TAB_TRY(result_first(r, &x, err));
     tab_status s = find_part(r, &x, kind, table, d, err);
     if (s == TAB_OK)

@@ -52,7 +52,7 @@ static tab_status find_table(const part *p, size_t *ret, tab_error *err)
         }
     if (p->table.n == 0 && b->n_tables > 1 && filled > 1)
         return tab_fail(err, TAB_NOT_FOUND, "",
-                        "cells of several tables were filled: name one, as in result/filled/%.64s",
+                        "cells of several tables were filled; name one, for example result/filled/%.64s",
                         (const char *)tab_arena_copy(p->r->arena, bytes_of(b->tables[*ret]->id)).p);
     if (p->table.n == 0)
         return TAB_OK;
@@ -84,7 +84,7 @@ static tab_status read_rows(part *p, tab_arena *a, size_t from, size_t rows, con
     q.rows = rows;
     tab_status s = call_with(p->r, &ask, &answer, err);
     if (s == TAB_NOT_FOUND)
-        return tab_fail(err, TAB_NOT_FOUND, "", "the rows that the run read are no longer kept");
+        return tab_fail(err, TAB_NOT_FOUND, "", "the rows this run read are no longer stored");
     TAB_TRY(s);
     if (answer.n_tables != 1 || answer.tables[0]->cols != p->filled->cols || answer.tables[0]->rows != rows)
         return tab_fail(err, TAB_INTERNAL, "", "a snapshot of other rows");
@@ -111,7 +111,7 @@ static tab_status find_rows(part *p, tab_error *err)
                    ? TAB_OK
                    : tab_fail(err, TAB_INTERNAL, "", "a kept table of other rows");
     if (f->snapshot == NULL)
-        return tab_fail(err, TAB_NOT_FOUND, "", "the rows that the run read are not kept");
+        return tab_fail(err, TAB_NOT_FOUND, "", "the rows this run read were not stored");
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30); /* before the head of the answer leaves */
     const tab_table *first;
     return a == NULL ? tab_no_memory(err) : read_rows(p, a, 0, f->rows < 1 ? f->rows : 1, &first, err);

@@ -279,7 +279,7 @@ static tab_status forecast_open(part *p, tab_error *err)
 {
     const Tabella__Forecast *f = p->b->prediction == NULL ? NULL : p->b->prediction->forecast;
     if (f == NULL || f->n_value == 0)
-        return part_absent(err, "forecast: its run was asked for no steps ahead");
+        return part_absent(err, "forecast; the run did not ask for one");
     cursor_open(p, 0, TAB_PAGE_FORECAST);
     for (size_t i = 0; i < f->n_series; i++) { /* "table.column" */
         tab_str name = bytes_of(f->series[i]->address);
@@ -320,7 +320,7 @@ static tab_status unified_open(part *p, tab_error *err)
 {
     const Tabella__UnifiedRows *u = p->b->unified_rows;
     if (u == NULL || tab_bundle_total(p->b, TAB_PAGE_UNIFIED) == 0)
-        return part_absent(err, "unified rows: its tables hold nobody in common, or there is one table");
+        return part_absent(err, "unified rows; its tables share no entities, or there is only one table");
     cursor_open(p, 0, TAB_PAGE_UNIFIED);
     for (size_t i = 0; i < u->records->n_columns; i++)
         (void)part_open_column(p, bytes_of(u->records->columns[i]->name));
@@ -367,7 +367,7 @@ static tab_status matches_open(part *p, tab_error *err)
 {
     const Tabella__CrossTableMap *m = p->b->cross_table_map;
     if (m == NULL || m->entity_matches == NULL || m->entity_matches->n_a_row == 0)
-        return part_absent(err, "matches: its tables hold nobody in common, or there is one table");
+        return part_absent(err, "matches; its tables share no entities, or there is only one table");
     static const tab_file_column columns[] = {
         { TAB_S("a_table"), TAB_FILE_TEXT },    { TAB_S("a_row"), TAB_FILE_INT },
         { TAB_S("b_table"), TAB_FILE_TEXT },    { TAB_S("b_row"), TAB_FILE_INT },

@@ -14,7 +14,7 @@ tab_status dry_run_read(request *r, const tab_json *root, tab_error *err)
     if (m == NULL)
         return TAB_OK;
     if (m->kind != TAB_JSON_BOOL)
-        return tab_fail(err, TAB_VALIDATION, "dry_run", "`dry_run` is true or false");
+        return tab_fail(err, TAB_VALIDATION, "dry_run", "`dry_run` must be true or false");
     r->dry_run = m->yes;
     return TAB_OK;
 }
@@ -44,7 +44,7 @@ tab_status dry_run_open(request *r, cost *c, tab_error *err)
     q.dry = true;
     TAB_TRY(allowance_ask(r, c, &q, 0, &y, err));
     if (y == NULL)
-        return tab_fail(err, TAB_UNAVAILABLE, "", "the meter does not answer now, try again");
+        return tab_fail(err, TAB_UNAVAILABLE, "", "the cost cannot be computed at the moment; try again");
     tab_out_open(o, '{');
     bool_member(o, "dry_run", true);
     uint_member(o, "total_cells", (y->cost_milli + 500) / 1000);

@@ -34,8 +34,8 @@ tab_status horizon_cells(request *r, const tab_body *b, const Tabella__RunOption
     if (y->cells > most || cells > most - y->cells)
         return tab_fail(
             err, TAB_VALIDATION, "options.horizon",
-            "%u steps of every series are %llu rows, %llu cells: with those of the tables, more than "
-            "the limit of %llu",
+            "%u steps for every series make %llu rows and %llu cells; with the cells of the tables that "
+            "exceeds the limit of %llu",
             o->horizon, (unsigned long long)y->rows, (unsigned long long)y->cells, (unsigned long long)most);
     *ret_made = y->cells;
     return TAB_OK;

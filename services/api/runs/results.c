@@ -103,7 +103,7 @@ tab_status result_piece(request *r, const run_result *x, tab_arena *a, tab_paged
     if (*ret != NULL && tab_bundle_held(*ret, array) == tab_bundle_total(*ret, array))
         return TAB_OK;
     if (!done(x) || x->job->output_at_api)
-        return tab_fail(err, TAB_NOT_FOUND, "", "the run's outputs are no longer kept");
+        return tab_fail(err, TAB_NOT_FOUND, "", "the outputs of this run are no longer stored");
     return ask(r, x->id, a, tab_paged_name(array), from, ret, err);
 }
 
@@ -126,7 +126,7 @@ tab_status get_job(request *r, tab_error *err)
     if (position.n > 0) {
         tab_status s = bundle_page(r, page_piece, &x, list, position, limit, err);
         return s == TAB_NOT_FOUND
-                   ? tab_fail(err, TAB_VALIDATION, "cursor", "the run's outputs are no longer kept")
+                   ? tab_fail(err, TAB_VALIDATION, "cursor", "the outputs of this run are no longer stored")
                    : s;
     }
     TAB_TRY(result_first(r, &x, err));

@@ -86,7 +86,7 @@ static tab_status read_shape(request *r, run *x, tab_error *err)
                         "a run needs at least one table in `tables`, or `data`");
     if (tab_json_get(tab_json_get(x->body.root, "options"), "adapt") != NULL)
         return tab_fail(err, TAB_VALIDATION, "options.adapt",
-                        "`options.adapt` is an endpoint's: a run has no outcomes to follow");
+                        "`options.adapt` applies to endpoints only: a run receives no outcomes");
     return TAB_OK;
 }
 
@@ -105,9 +105,10 @@ static tab_status check_out(request *r, run *x, tab_error *err)
         return tab_no_memory(err);
     TAB_TRY(call(r, "data-connector", "Write", &q.base, &tabella__write_reply__descriptor, &y, err));
     if (strcmp(y->kind, "json") != 0 && strcmp(x->options->target_mode, "none") == 0)
-        return tab_fail(err, TAB_VALIDATION, "options.out",
-                        "a file in .csv and a table hold predictions, and `target` asks for none; "
-                        "a file in .json holds the whole bundle");
+        return tab_fail(
+            err, TAB_VALIDATION, "options.out",
+            "a .csv file or a table holds predictions, but `target` asks for none; write to a .json file "
+            "for the whole bundle");
     x->out = tab_str_of(y->out);
     return TAB_OK;
 }
@@ -359,7 +360,9 @@ static tab_status commit(request *r, run *x, const Tabella__Bundle *b, const cha
         s = tab_tx_commit(&tx, err);
     if (s == TAB_OK)
         tab_relay_nudge(r->api->relay);
-    return s == TAB_CANCELLED ? tab_fail(err, TAB_UNAVAILABLE, "", "the database does not answer now") : s;
+    return s == TAB_CANCELLED
+               ? tab_fail(err, TAB_UNAVAILABLE, "", "the database is not responding; try again")
+               : s;
 }
 
 static tab_status write_answer(request *r, run *x, tab_error *err)
@@ -478,7 +481,7 @@ tab_status post_run(request *r, tab_error *err)
         return s;
     if (x->cells > (uint64_t)r->api->cfg.run_cells)
         return tab_fail(err, TAB_VALIDATION, x->n_refs > 0 ? "data" : "tables",
-                        "a run has at most %lld cells", (long long)r->api->cfg.run_cells);
+                        "a run can have at most %lld cells", (long long)r->api->cfg.run_cells);
     x->feed = x->n > 1 ? "multi_table" : "single_table";
     uint64_t made = 0;
     s = horizon_cells(r, &x->body, x->options, x->source, x->n, x->cells, &made, err);

@@ -62,22 +62,23 @@ tab_status unknown_field(tab_str field, const char *within, const tab_str *known
     int shown = (int)shown_of(field);
     snprintf(path, sizeof path, "%s%s%.*s", within, *within != 0 ? "." : "", shown, field.p);
     if (near < n)
-        return tab_fail(err, TAB_VALIDATION, path, "`%s` is no field of this request: did you mean `%.*s`?",
+        return tab_fail(err, TAB_VALIDATION, path, "this request has no field `%s`; did you mean `%.*s`?",
                         path, TAB_STR(known[near]));
     char all[160] = "";
     for (size_t i = 0, at = 0; i < n && at < sizeof all; i++)
         at += (size_t)snprintf(all + at, sizeof all - at, "%s%.*s", i > 0 ? ", " : "", TAB_STR(known[i]));
-    return tab_fail(err, TAB_VALIDATION, path, "`%s` is no field of this request; there are: %s", path, all);
+    return tab_fail(err, TAB_VALIDATION, path, "this request has no field `%s`; its fields are %s", path,
+                    all);
 }
 
 static const char *warning(request *r, tab_str field, const tab_str *known, size_t n)
 {
     size_t shown = shown_of(field), near = tab_nearest(field, known, n);
     if (near == n)
-        return tab_arena_printf(r->arena, "`%.*s` is no field of this request and was ignored", (int)shown,
+        return tab_arena_printf(r->arena, "`%.*s` is not a field of this request and was ignored", (int)shown,
                                 field.p);
     return tab_arena_printf(r->arena,
-                            "`%.*s` is no field of this request and was ignored: did you mean `%.*s`?",
+                            "`%.*s` is not a field of this request and was ignored; did you mean `%.*s`?",
                             (int)shown, field.p, TAB_STR(known[near]));
 }
 

@@ -121,7 +121,7 @@ static void *write_all(void *arg)
 
 static tab_status unknown(tab_error *err)
 {
-    return tab_fail(err, TAB_UNAVAILABLE, "", "the database does not answer now");
+    return tab_fail(err, TAB_UNAVAILABLE, "", "the database is not responding; try again");
 }
 
 /* Takes a bill that nobody has begun to write out of the queue. False: somebody has. The lock is held. */

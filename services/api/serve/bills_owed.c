@@ -96,6 +96,7 @@ tab_status bill_may(const api *a, const char *org, uint64_t cells, tab_error *er
     return away <= a->cfg.owed_s * 1000 && cells <= (uint64_t)a->cfg.owed_cells &&
                    owed <= (uint64_t)a->cfg.owed_cells - cells
                ? TAB_OK
-               : tab_fail(err, TAB_UNAVAILABLE, "",
-                          "the database is away, and no more may be owed; try again");
+               : tab_fail(
+                     err, TAB_UNAVAILABLE, "",
+                     "the database is not responding and the limit of unsettled usage is reached; try again");
 }

@@ -150,7 +150,7 @@ tab_status cells_debit(request *r, uint64_t cells, bool ahead, tab_error *err)
     count_limited(LIMIT_CELLS);
     return tab_fail(
         err, TAB_RATE_LIMIT, "",
-        "The organization's %llu cells a minute are used up. Retry after the time in Retry-After.",
+        "The organization has used its %llu cells for this minute. Retry after the time in Retry-After.",
         (unsigned long long)limit);
 }
 

@@ -240,7 +240,7 @@ tab_status journal_put(const char *id, tab_str bytes, journal_file **ret_file, t
 {
     waiting w = { .id = id, .bytes = bytes };
     if (!journal_kept() || strlen(id) > ID_MOST || bytes.n > RECORD_MOST)
-        return tab_fail(err, TAB_UNAVAILABLE, "", "no journal is kept");
+        return tab_fail(err, TAB_UNAVAILABLE, "", "the usage journal is not available; try again");
     pthread_mutex_lock(&j.lock);
     *j.last = &w;
     j.last = &w.next;
@@ -251,7 +251,8 @@ tab_status journal_put(const char *id, tab_str bytes, journal_file **ret_file, t
             pthread_cond_wait(&j.written, &j.lock);
     pthread_mutex_unlock(&j.lock);
     *ret_file = w.file;
-    return w.ok ? TAB_OK : tab_fail(err, TAB_UNAVAILABLE, "", "the journal cannot be written");
+    return w.ok ? TAB_OK
+                : tab_fail(err, TAB_UNAVAILABLE, "", "the usage journal cannot be written; try again");
 }
 
 /* The file that grows goes as well once all of it is settled: an empty folder says that nothing is owed. */

@@ -113,7 +113,7 @@ static tab_status overdraw(request *r, const cost *c, tab_error *err)
     pthread_mutex_unlock(&holds.lock);
     return may ? TAB_OK
                : tab_fail(err, TAB_UNAVAILABLE, "",
-                          "what is left of the allowance cannot be asked for now; try again");
+                          "the remaining allowance cannot be checked at the moment; try again");
 }
 
 /* Asks for a hold of its own. ahead: of this many thousandths more, for other calls, which then becomes the

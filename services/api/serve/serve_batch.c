@@ -290,7 +290,7 @@ static void bill_answers(serve_call *const *c, size_t n, bill *b)
     size_t m = 0;
     for (size_t i = 0; i < n; i++) {
         if (c[i]->s == TAB_OK && too_late(c[i]))
-            c[i]->s = tab_fail(&c[i]->err, TAB_UNAVAILABLE, "", "the answer came too late, try again");
+            c[i]->s = tab_fail(&c[i]->err, TAB_UNAVAILABLE, "", "the answer took too long; try again");
         if (c[i]->s == TAB_OK)
             work[m++] = &c[i]->work;
     }
@@ -323,7 +323,7 @@ static tab_status ask_in_place(tab_arena *a, serve_call *const *c, size_t n, con
             count_limited(LIMIT_ORG_CALLS);
         return tab_fail(
             err, TAB_RATE_LIMIT, "",
-            "%u realtime calls of the organization are under way, as many as the plan has at once",
+            "the organization has %u realtime calls in progress, the most its plan allows at once",
             r->who.endpoint_concurrency);
     }
     *ret_bill = bill_ahead(c, n);
@@ -331,7 +331,7 @@ static tab_status ask_in_place(tab_arena *a, serve_call *const *c, size_t n, con
     if (s == TAB_RATE_LIMIT)
         return serve_too_many(r, err);
     if (s == TAB_CANCELLED) /* its state is still being fitted, say, and will be there for a later call */
-        return tab_fail(err, TAB_UNAVAILABLE, "", "the endpoint was not ready in time, try again");
+        return tab_fail(err, TAB_UNAVAILABLE, "", "the endpoint was not ready in time; try again");
     return s;
 }
 

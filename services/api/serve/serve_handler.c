@@ -21,7 +21,7 @@ static tab_status read_verbose(serve_call *c, tab_error *err)
 {
     const tab_json *m = tab_json_get(c->body.root, "verbose");
     if (m != NULL && m->kind != TAB_JSON_BOOL)
-        return tab_fail(err, TAB_VALIDATION, "verbose", "`verbose` is true or false");
+        return tab_fail(err, TAB_VALIDATION, "verbose", "`verbose` must be true or false");
     c->verbose = m != NULL && m->yes;
     return TAB_OK;
 }
@@ -72,7 +72,7 @@ static tab_status read_question(serve_call *c, uint64_t *ret, tab_error *err)
     *ret = c->body.cells;
     if (c->horizon > 0 && c->body.n_tables > 0)
         return tab_fail(err, TAB_VALIDATION, "options.horizon",
-                        "a serve call has rows in `tables`, or a horizon in their place");
+                        "a serve call takes either rows in `tables` or `options.horizon`, not both");
     if (c->body.n_tables == 0 && c->horizon == 0)
         c->horizon = o == NULL ? 0 : o->horizon;
     if (c->body.n_tables == 0 && c->horizon == 0)
@@ -110,7 +110,7 @@ static tab_status find_row(serve_call *c, tab_error *err)
         return TAB_OK;
     }
     if (s == TAB_CANCELLED)
-        return tab_fail(err, TAB_UNAVAILABLE, "", "a service does not answer, try again");
+        return tab_fail(err, TAB_UNAVAILABLE, "", "a service is not responding; try again");
     TAB_TRY(s);
     e = answer.msg;
     TAB_TRY(endpoint_live(e, err));
@@ -128,7 +128,8 @@ static tab_status serve(serve_call *c, tab_error *err)
     request_body_drop(r);
     TAB_TRY(find_row(c, err));
     if (c->receipts && c->row->e->receipt_key.len != TAB_RECEIPT_KEY) /* from jobs of the version before */
-        return tab_fail(err, TAB_UNAVAILABLE, "", "receipts are not given yet: the service is being updated");
+        return tab_fail(err, TAB_UNAVAILABLE, "",
+                        "receipts are not available yet because an upgrade is in progress; try again later");
     TAB_TRY(read_question(c, &cells, err));
     const char *id = c->row->e->id;
     serve_cost(r, c->row->e, cells, &c->cost);

@@ -74,6 +74,6 @@ tab_status serve_too_many(request *r, tab_error *err)
 {
     count_limited(LIMIT_ENDPOINT_CALLS);
     return tab_fail(err, TAB_RATE_LIMIT, "",
-                    "%u calls of this endpoint are under way, as many as the plan has at once",
+                    "this endpoint has %u calls in progress, the most the plan allows at once",
                     r->who.endpoint_concurrency);
 }

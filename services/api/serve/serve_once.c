@@ -56,7 +56,8 @@ static tab_status replay(request *r, const serve_once *o, tab_str held, const ch
     if (sscanf(text, "d %" SCNd64 " %64s%n", &began, has, &head) != 2 || (size_t)head >= held.n)
         return tab_fail(err, TAB_INTERNAL, "", "a kept answer is damaged");
     if (strcmp(has, digest) != 0)
-        return tab_fail(err, TAB_CONFLICT, "Idempotency-Key", "the key was used with a different body");
+        return tab_fail(err, TAB_CONFLICT, "Idempotency-Key",
+                        "this key was already used with a different body");
     tab_str sealed = { held.p + head + 1, held.n - (size_t)head - 1 };
     TAB_TRY(tab_run_open(&r->api->run_keys, r->arena, sealed, context(r, o), &answer, err));
     tab_out_free(&r->out);
@@ -115,7 +116,8 @@ tab_status serve_once_begin(request *r, serve_once *o, tab_error *err)
         if (s == ANSWERED)
             return replayed;
         if (s == OTHER)
-            return tab_fail(err, TAB_CONFLICT, "Idempotency-Key", "the key was used with a different body");
+            return tab_fail(err, TAB_CONFLICT, "Idempotency-Key",
+                            "this key was already used with a different body");
         bool waits = atomic_fetch_add(&waiting, 1) < WAIT_MOST &&
                      tab_left_ms(r->deadline, LEFT_MS) >= LEFT_MS && !atomic_load(&r->gone);
         if (waits)
@@ -123,7 +125,7 @@ tab_status serve_once_begin(request *r, serve_once *o, tab_error *err)
         atomic_fetch_sub(&waiting, 1);
         if (!waits)
             return tab_fail(err, TAB_UNAVAILABLE, "",
-                            "the first request with this key is still at work; try again");
+                            "the first request with this key is still in progress; try again");
     }
 }
 

@@ -96,7 +96,7 @@ static tab_status unanswered(const source *s, CURL *c, CURLcode e, const hearing
         return source_too_large(err);
     *again = true;
     if (e == CURLE_COULDNT_CONNECT || e == CURLE_OPERATION_TIMEDOUT)
-        return tab_fail(err, TAB_UNAVAILABLE, "", "The source does not answer.");
+        return tab_fail(err, TAB_UNAVAILABLE, "", "The source does not respond.");
     return source_broke(err);
 }
 
@@ -175,7 +175,7 @@ static tab_status call_target(const source *s, tab_arena *a, CURL *c, const targ
     TAB_TRY(st);
     if (strcmp(t->scheme, "http") == 0 && is_public)
         return tab_fail(err, TAB_VALIDATION, "source",
-                        "TLS (https) can only be left out in networks that the operator allows.");
+                        "TLS (https) can only be disabled in networks that the operator allows.");
     st = headers(a, q->header, q->n_header, &list, err);
     if (st == TAB_OK && own)
         st = headers(a, q->secrets, q->n_secrets, &list, err);
@@ -233,7 +233,7 @@ static tab_status call_all(const source *s, tab_arena *a, CURL *c, const http_re
     int n = snprintf(t.url, sizeof t.url, "%s://%s%s%s:%u%s%s%s", t.scheme, v6 ? "[" : "", q->host,
                      v6 ? "]" : "", q->port, q->path, q->query[0] != '\0' ? "?" : "", q->query);
     if (n < 0 || (size_t)n >= sizeof t.url)
-        return tab_fail(err, TAB_VALIDATION, "source", "The source's address is too long.");
+        return tab_fail(err, TAB_VALIDATION, "source", "The address of the source is too long.");
     for (unsigned hops = 0;; hops++) {
         target next;
         TAB_TRY(call_target(s, a, c, &t, q, own, h, ret_status, err));
@@ -241,7 +241,7 @@ static tab_status call_all(const source *s, tab_arena *a, CURL *c, const http_re
             return TAB_OK;
         if (!follow(c, &t, &next))
             return tab_fail(err, TAB_VALIDATION, "source",
-                            "The source leads to an address that is not followed.");
+                            "The source redirects to an address that is not allowed.");
         own = own && strcmp(next.host, t.host) == 0 && next.port == t.port;
         t = next;
     }
@@ -283,10 +283,11 @@ tab_status http_good(const http_answer *x, tab_error *err)
     if (n == 404 || n == 410)
         return tab_fail(err, TAB_VALIDATION, "source", "The source has nothing at this path (HTTP %d).", n);
     if (n == 429)
-        return tab_fail(err, TAB_UNAVAILABLE, "", "The source asks to be called less often (HTTP 429).");
+        return tab_fail(err, TAB_UNAVAILABLE, "",
+                        "The source is limiting the rate of requests (HTTP 429); try again later.");
     if (n >= 500)
         return tab_fail(err, TAB_UNAVAILABLE, "", "The source failed (HTTP %d).", n);
-    return tab_fail(err, TAB_VALIDATION, "source", "The source does not give the data (HTTP %d).", n);
+    return tab_fail(err, TAB_VALIDATION, "source", "The source refuses to return the data (HTTP %d).", n);
 }
 
 const char *http_path(tab_arena *a, const source_ref *r, size_t from)
@@ -313,7 +314,7 @@ tab_status http_login(const source *s, tab_arena *a, http_pair ret[3], size_t *r
                *name = credential(s, "header.name"), *value = credential(s, "header.value");
     size_t n = 0;
     if (!one_line(bearer) || !one_line(user) || !one_line(name) || !one_line(value))
-        return tab_fail(err, TAB_VALIDATION, "credentials", "A credential holds a control character.");
+        return tab_fail(err, TAB_VALIDATION, "credentials", "A credential contains a control character.");
     if (bearer[0] != '\0')
         ret[n++] = (http_pair){ "Authorization", tab_arena_printf(a, "Bearer %s", bearer) };
     else if (user[0] != '\0') {
@@ -329,7 +330,8 @@ tab_status http_login(const source *s, tab_arena *a, http_pair ret[3], size_t *r
     if (name[0] != '\0') {
         static const char token[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
         if (strspn(name, token) != strlen(name) || strcasecmp(name, "host") == 0)
-            return tab_fail(err, TAB_VALIDATION, "credentials.header.name", "This is no header's name.");
+            return tab_fail(err, TAB_VALIDATION, "credentials.header.name",
+                            "This is not a valid header name.");
         ret[n++] = (http_pair){ name, value };
     }
     *ret_n = n;

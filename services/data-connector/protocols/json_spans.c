@@ -55,7 +55,7 @@ static tab_status scanned(json_scan *s, bool good, tab_error *err)
     good = good && json_end(s);
     json_scan_free(s);
     return good ? TAB_OK
-                : tab_fail(err, TAB_VALIDATION, "source", "The source's answer is no JSON that can be read.");
+                : tab_fail(err, TAB_VALIDATION, "source", "The response of the source is not valid JSON.");
 }
 
 tab_status json_span(tab_arena *a, tab_str text, const char *pointer, tab_str *ret, tab_error *err)

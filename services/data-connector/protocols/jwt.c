@@ -34,14 +34,14 @@ tab_status jwt_key_read(tab_arena *a, const char *pem, const char *param, jwt_ke
     if (from == NULL || (to = strstr(from += 5, "-----END ")) == NULL ||
         sodium_base642bin(der, sizeof der, from, (size_t)(to - from), " \r\n\t", &n, NULL,
                           sodium_base64_VARIANT_ORIGINAL) != 0)
-        return no_key(err, param, "This is no private key in PEM form.");
+        return no_key(err, param, "This is not a private key in PEM form.");
     const uint8_t *p = der;
     EVP_PKEY *key = d2i_AutoPrivateKey(NULL, &p, (long)n);
     sodium_memzero(der, sizeof der);
     if (key == NULL || EVP_PKEY_get_base_id(key) != EVP_PKEY_RSA || EVP_PKEY_get_bits(key) < BITS_LEAST ||
         EVP_PKEY_get_bits(key) > BITS_MOST) {
         EVP_PKEY_free(key);
-        return no_key(err, param, "The private key is no RSA key of 2,048 bits or more.");
+        return no_key(err, param, "The private key is not an RSA key of 2,048 bits or more.");
     }
     if (!tab_arena_defer(a, free_key, key)) {
         EVP_PKEY_free(key);

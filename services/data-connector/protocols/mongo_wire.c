@@ -52,7 +52,7 @@ static tab_status reach(mongo_wire *w, tab_error *err)
     socklen_t n = sizeof why;
     snprintf(port, sizeof port, "%u", w->s->ref->port);
     if (getaddrinfo(w->s->address, port, &hints, &to) != 0)
-        return tab_fail(err, TAB_UNAVAILABLE, "", "The source does not answer.");
+        return tab_fail(err, TAB_UNAVAILABLE, "", "The source does not respond.");
     w->fd = socket(to->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (w->fd >= 0 && connect(w->fd, to->ai_addr, to->ai_addrlen) != 0)
         why = errno;
@@ -65,7 +65,7 @@ static tab_status reach(mongo_wire *w, tab_error *err)
     if (why == ECONNREFUSED)
         return source_not_listening(err);
     if (w->fd < 0 || why != 0)
-        return tab_fail(err, TAB_UNAVAILABLE, "", "The source does not answer.");
+        return tab_fail(err, TAB_UNAVAILABLE, "", "The source does not respond.");
     return TAB_OK;
 }
 
@@ -84,10 +84,12 @@ static tab_status handshake(mongo_wire *w, tab_error *err)
     const tab_access access = { .tls = true, .ca = ca };
     char why[256];
     if (ca[0] != '\0' && strstr(ca, "-----BEGIN CERTIFICATE-----") == NULL)
-        return tab_fail(err, TAB_VALIDATION, "credentials.ca", "ca is one or more certificates in PEM form.");
+        return tab_fail(err, TAB_VALIDATION, "credentials.ca",
+                        "`ca` must be one or more certificates in PEM form.");
     w->tls = tab_tls_new(&access, w->s->ref->host, "the source");
     if (w->tls == NULL)
-        return tab_fail(err, TAB_VALIDATION, "credentials.ca", "ca is one or more certificates in PEM form.");
+        return tab_fail(err, TAB_VALIDATION, "credentials.ca",
+                        "`ca` must be one or more certificates in PEM form.");
     w->ssl = tab_tls_connect(w->tls, w->fd, why, sizeof why);
     return w->ssl != NULL ? TAB_OK : source_without_tls(err);
 }
@@ -118,7 +120,7 @@ static tab_status silent(const mongo_wire *w, tab_error *err)
 {
     if (source_left_ms(w->s, 1) == 0)
         return source_too_late(err);
-    return errno == EAGAIN ? tab_fail(err, TAB_UNAVAILABLE, "", "The source does not answer.")
+    return errno == EAGAIN ? tab_fail(err, TAB_UNAVAILABLE, "", "The source does not respond.")
                            : source_broke(err);
 }
 

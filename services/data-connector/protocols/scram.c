@@ -14,7 +14,8 @@ enum { SALT_MOST = 1024, ITERATIONS_LEAST = 4096, ITERATIONS_MOST = 1000000, LIN
 
 static tab_status bad(tab_error *err, const char *what)
 {
-    return tab_fail(err, TAB_VALIDATION, "credentials", "The %s holds what none may hold.", what);
+    return tab_fail(err, TAB_VALIDATION, "credentials", "The %s contains characters that are not allowed.",
+                    what);
 }
 
 /* A name or password in the one form that both sides hash (RFC 4013): compatibility characters resolved,
@@ -74,7 +75,7 @@ static bool part(const char **p, char letter, tab_str *ret)
 
 static tab_status not_scram(tab_error *err)
 {
-    return tab_fail(err, TAB_VALIDATION, "source", "The source's login is not one by SCRAM-SHA-256.");
+    return tab_fail(err, TAB_VALIDATION, "source", "The source does not offer SCRAM-SHA-256 authentication.");
 }
 
 static const char *coded(tab_arena *a, const uint8_t bytes[TAB_SHA256])

@@ -14,7 +14,7 @@ enum { DEPTH = 32, DIGITS_MOST = 127 };
 tab_status array_rows_new(tab_arena *a, size_t room, array_cell cell, array_rows *ret, tab_error *err)
 {
     if (room == 0 || room > DATA_MOST_COLS)
-        return tab_fail(err, TAB_VALIDATION, "source", "The source's table has no columns, or more than %d.",
+        return tab_fail(err, TAB_VALIDATION, "source", "The source's table has no columns or more than %d.",
                         DATA_MOST_COLS);
     *ret = (array_rows){ .a = a, .room = room, .cell = cell };
     ret->b = tab_arena_new_of(a, tab_builder *, room);
@@ -28,7 +28,7 @@ tab_status array_rows_column(array_rows *r, tab_str name, int type, tab_error *e
         return tab_fail(err, TAB_VALIDATION, "source", "The source's table has more than %zu columns.",
                         r->room);
     if (!cell_is_text(name.p, name.n) || name.n > 1024)
-        return tab_fail(err, TAB_VALIDATION, "source", "A column's name cannot be read.");
+        return tab_fail(err, TAB_VALIDATION, "source", "The name of a column cannot be read.");
     r->b[r->cols] = tab_builder_new(r->a, tab_arena_copy(r->a, name));
     r->type[r->cols] = type;
     return r->b[r->cols++] == NULL ? tab_no_memory(err) : TAB_OK;

@@ -37,13 +37,13 @@ static tab_status open_store(const source *s, tab_arena *a, store *ret, tab_erro
     const char *key = credential(s, "account_key"), *sas = credential(s, "sas");
     store t = { .s = s, .a = a, .sas = sas[0] == '?' ? sas + 1 : sas, .host = s->ref->host };
     if (sas[0] != '\0' && key[0] != '\0')
-        return tab_fail(err, TAB_VALIDATION, "credentials", "Give account_key or sas, not both.");
+        return tab_fail(err, TAB_VALIDATION, "credentials", "Give either account_key or sas, not both.");
     for (const char *p = t.sas; *p != '\0'; p++)
         if (!isalnum((unsigned char)*p) && strchr("-._~%=&:/+", *p) == NULL)
-            return tab_fail(err, TAB_VALIDATION, "credentials.sas", "This is no shared access signature.");
+            return tab_fail(err, TAB_VALIDATION, "credentials.sas", "This is not a shared access signature.");
     if (key[0] != '\0' && sodium_base642bin(t.key, sizeof t.key, key, strlen(key), NULL, &t.key_n, NULL,
                                             sodium_base64_VARIANT_ORIGINAL) != 0)
-        return tab_fail(err, TAB_VALIDATION, "credentials.account_key", "An account's key is in base64.");
+        return tab_fail(err, TAB_VALIDATION, "credentials.account_key", "An account key must be base64.");
     if (strcmp(s->ref->scheme, "azblob") == 0) {
         t.account = s->ref->host;
         t.host = tab_arena_printf(a, "%s.blob.core.windows.net", s->ref->host);
@@ -133,7 +133,7 @@ static tab_status ask(const store *t, const char *method, const char *path, cons
                        .body = body != NULL ? *body : TAB_S("") };
     TAB_TRY(http_call(t->s, a, &q, ret, err));
     if (ret->status == 412)
-        return tab_fail(err, TAB_UNAVAILABLE, "", "The blob was changed while it was read; try again.");
+        return tab_fail(err, TAB_UNAVAILABLE, "", "The blob changed while it was being read; try again.");
     return http_good(ret, err);
 }
 
@@ -223,7 +223,7 @@ static tab_status list(const store *t, listing *l, tab_error *err)
             return tab_fail(err, s == TAB_INTERNAL ? s : TAB_UNAVAILABLE, "",
                             "The source's list of blobs cannot be read.");
         if (l->too_many)
-            return tab_fail(err, TAB_VALIDATION, "source", "A folder of a connection holds at most %d files.",
+            return tab_fail(err, TAB_VALIDATION, "source", "A connection's folder can hold at most %d files.",
                             BLOBS);
         if (l->next[0] == '\0' || strcmp(l->next, marker) == 0)
             break;
@@ -281,7 +281,7 @@ static tab_status read_azblob(const source *s, tab_arena *a, const tab_table **r
     if (table == NULL)
         return tab_no_memory(err);
     if (l.n == 0)
-        return tab_fail(err, TAB_VALIDATION, "source", "The source has no file that the path matches.");
+        return tab_fail(err, TAB_VALIDATION, "source", "No file at the source matches the path.");
     for (size_t i = 0; i < l.n; i++)
         TAB_TRY(read_blob(&t, l.found[i].name, l.found[i].etag, &table[i], err));
     return tables_union(a, table, l.n, tab_str_of(s->ref->segment[s->ref->segments - 1]), ret, err);

@@ -439,7 +439,7 @@ static tab_status read_bigquery(const source *s, tab_arena *a, const tab_table *
     if (!listed) {
         const char *sql = s->query;
         if (sql[0] == '\0' && strpbrk(c.table, "`\\\n") != NULL)
-            return tab_fail(err, TAB_VALIDATION, "source", "This is no name of a view.");
+            return tab_fail(err, TAB_VALIDATION, "source", "This is not a valid view name.");
         if (sql[0] == '\0')
             sql = tab_arena_printf(a, "SELECT * FROM `%s`", c.table);
         TAB_TRY(query(&c, sql, err));

@@ -97,7 +97,7 @@ static tab_status begin(session *c, tab_error *err)
     http_answer x;
     if (strpbrk(credential(c->s, "user"), "\r\n") != NULL ||
         strpbrk(credential(c->s, "password"), "\r\n") != NULL)
-        return tab_fail(err, TAB_VALIDATION, "credentials", "A credential holds a control character.");
+        return tab_fail(err, TAB_VALIDATION, "credentials", "A credential contains a control character.");
     TAB_TRY(post(c, "SELECT 1", "RowBinary", &x, err));
     c->reads_only = code_of(&x) == READ_ONLY_ALREADY;
     return c->reads_only ? TAB_OK : refused(c->s, &x, err);
@@ -142,7 +142,7 @@ static tab_status head(tab_arena *a, const http_answer *x, tab_out *o, tab_error
     const tab_json *root;
     tab_error why = { 0 };
     if (tab_json_read(a, x->body, 16, &root, &why) != TAB_OK)
-        return tab_fail(err, TAB_VALIDATION, "source", "The source answers in another format.");
+        return tab_fail(err, TAB_VALIDATION, "source", "The source answered in an unexpected format.");
     const tab_json *meta = tab_json_get(root, "meta");
     size_t n = meta == NULL || meta->kind != TAB_JSON_ARRAY ? 0 : meta->count;
     put_count(o, n);
@@ -150,7 +150,8 @@ static tab_status head(tab_arena *a, const http_answer *x, tab_out *o, tab_error
         for (const tab_json *m = meta->first; m != NULL; m = m->next) {
             const tab_json *t = tab_json_get(m, parts[i]);
             if (t == NULL || t->kind != TAB_JSON_STRING || !put(o, t->text))
-                return tab_fail(err, TAB_VALIDATION, "source", "The source answers in another format.");
+                return tab_fail(err, TAB_VALIDATION, "source",
+                                "The source answered in an unexpected format.");
         }
     return TAB_OK;
 }

@@ -107,7 +107,7 @@ static tab_status submit(session *c, tab_arena *page, http_answer *ret, tab_erro
     TAB_TRY(st);
     if (ret->status == 400 && c->s->query[0] == '\0')
         return tab_fail(err, TAB_VALIDATION, "credentials.warehouse",
-                        "The source does not take the statement; is the warehouse's id right?");
+                        "The source rejects the statement; check the warehouse id.");
     TAB_TRY(http_good(ret, err));
     TAB_TRY(api_text(c->a, ret->body, "/statement_id", &c->id, err));
     if (c->id[0] == '\0' || strspn(c->id, "0123456789abcdefABCDEF-") != strlen(c->id))
@@ -129,7 +129,7 @@ static tab_status failed(const session *c, tab_str body, const char *state, tab_
         return tab_fail(err, TAB_VALIDATION, "options.query", "The source refuses the query (SQLSTATE %s).",
                         sql);
     return tab_fail(err, TAB_VALIDATION, "source",
-                    "The source has no such table, or does not let it be read (SQLSTATE %s).", sql);
+                    "The source has no such table, or these credentials may not read it (SQLSTATE %s).", sql);
 }
 
 static tab_status cancelled(const session *c, tab_arena *page, tab_status why)
@@ -207,11 +207,11 @@ static tab_status follow(session *c, tab_arena *page, const tab_json *link, tab_
     const char *text = url == NULL || url->kind != TAB_JSON_STRING ? NULL : tab_arena_copy(page, url->text).p;
     if (text == NULL || !api_link(page, text, &q))
         return tab_fail(err, TAB_VALIDATION, "source",
-                        "The source's rows lie at an address that is not followed.");
+                        "The source's rows are at an address that is not allowed.");
     TAB_TRY(http_call(c->s, page, &q, &x, err));
     if (x.status < 200 || x.status > 299) /* a store's 403 says nothing of our credentials */
-        return tab_fail(err, TAB_UNAVAILABLE, "", "The source's store does not give the rows (HTTP %d).",
-                        x.status);
+        return tab_fail(err, TAB_UNAVAILABLE, "",
+                        "The source's storage refuses to return the rows (HTTP %d).", x.status);
     return array_rows_read(&c->rows, x.body, err);
 }
 
@@ -259,10 +259,10 @@ static tab_status read_databricks(const source *s, tab_arena *a, const tab_table
     session c = { .s = s, .a = a, .api = { .s = s, .host = s->ref->host, .port = s->ref->port } };
     const char *token = credential(s, "token");
     if (token[0] == '\0' || !api_token(token))
-        return tab_fail(err, TAB_VALIDATION, "credentials.token", "Give a token of the workspace.");
+        return tab_fail(err, TAB_VALIDATION, "credentials.token", "Give a token for the workspace.");
     if (credential(s, "warehouse")[0] == '\0')
         return tab_fail(err, TAB_VALIDATION, "credentials.warehouse",
-                        "Give the id of the SQL warehouse that runs the statement.");
+                        "Give the id of the SQL warehouse that is to run the statement.");
     c.api.secret[c.api.n_secret++] = (http_pair){ "Authorization", tab_arena_printf(a, "Bearer %s", token) };
     if (tab_arena_full(a))
         return tab_no_memory(err);
@@ -270,7 +270,7 @@ static tab_status read_databricks(const source *s, tab_arena *a, const tab_table
     for (int64_t i = 1; i < c.chunks; i++)
         TAB_TRY(chunk(&c, i, err));
     if (c.rows.rows != (uint64_t)c.wanted)
-        return tab_fail(err, TAB_UNAVAILABLE, "", "The source sent other rows than it said; try again.");
+        return tab_fail(err, TAB_UNAVAILABLE, "", "The source sent other rows than it announced; try again.");
     return array_rows_finish(&c.rows, tab_str_of(s->ref->segment[2]), ret, err);
 }
 

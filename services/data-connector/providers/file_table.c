@@ -23,11 +23,12 @@ static tab_status choose(const source *s, const tab_file *f, const tab_table **r
                  name.p);
     }
     return s->sheet[0] != '\0'
-               ? tab_fail(err, TAB_VALIDATION, "options.sheet", "The file has no such table; there are: %s.",
-                          all)
-               : tab_fail(err, TAB_VALIDATION, "options.sheet",
-                          "The file holds %zu tables, and a connection is one: choose by `sheet` among %s.",
-                          f->n, all);
+               ? tab_fail(err, TAB_VALIDATION, "options.sheet",
+                          "The file has no such table; its tables are %s.", all)
+               : tab_fail(
+                     err, TAB_VALIDATION, "options.sheet",
+                     "The file holds %zu tables and a connection reads one; choose it with `sheet` from %s.",
+                     f->n, all);
 }
 
 tab_status file_table(const source *s, tab_arena *a, tab_str name, tab_str bytes, const tab_table **ret,
@@ -112,7 +113,7 @@ tab_status tables_union(tab_arena *a, const tab_table *const *t, size_t n, tab_s
             size_t at = place(names, cols, t[i], k);
             if (at == DATA_MOST_COLS)
                 return tab_fail(err, TAB_VALIDATION, "source",
-                                "The files have more than %d columns together.", DATA_MOST_COLS);
+                                "The files have more than %d columns in total.", DATA_MOST_COLS);
             if (at == cols) {
                 names[cols] = t[i]->col[k].name;
                 if ((b[cols] = tab_builder_new(a, names[cols])) == NULL)
@@ -123,7 +124,8 @@ tab_status tables_union(tab_arena *a, const tab_table *const *t, size_t n, tab_s
         }
         rows += t[i]->rows;
         if (cols > 0 && rows > DATA_MOST_CELLS / cols)
-            return tab_fail(err, TAB_VALIDATION, "source", "A table has at most %d cells.", DATA_MOST_CELLS);
+            return tab_fail(err, TAB_VALIDATION, "source", "A table can have at most %d cells.",
+                            DATA_MOST_CELLS);
     }
     tab_column *col = tab_arena_new_of(a, tab_column, cols);
     for (size_t k = 0; k < cols; k++) {

@@ -51,7 +51,7 @@ static tab_status ask(const drive *d, tab_arena *a, const char *path, const http
     if (ret->status == 403 &&
         memmem(ret->body.p, ret->body.n < 4096 ? ret->body.n : 4096, "exportSizeLimitExceeded", 23) != NULL)
         return tab_fail(err, TAB_VALIDATION, "source",
-                        "The spreadsheet is larger than Google exports (10 MB); keep it as a file there.");
+                        "The spreadsheet exceeds what Google exports (10 MB); store it in Drive as a file.");
     return google_good(ret, err);
 }
 
@@ -114,7 +114,7 @@ static tab_status list_page(drive *d, const char *folder, const char **token, ta
         if (!table || !name_matches(d->pattern, f.name)) /* folders below, documents, shortcuts */
             continue;
         if (d->n == FILES)
-            return tab_fail(err, TAB_VALIDATION, "source", "A folder of a connection holds at most %d files.",
+            return tab_fail(err, TAB_VALIDATION, "source", "A connection's folder can hold at most %d files.",
                             FILES);
         d->found[d->n++] = f;
     }
@@ -156,7 +156,7 @@ static tab_status read_file(const drive *d, const drive_file *f, const tab_table
     http_answer x;
     if (!sheets && strncmp(f->type, GOOGLES, strlen(GOOGLES)) == 0)
         return tab_fail(err, TAB_VALIDATION, "source",
-                        "This is no table: a document of Google's, or a shortcut to another file.");
+                        "This is not a table but a Google document or a shortcut to another file.");
     if (path == NULL || name == NULL)
         return tab_no_memory(err);
     TAB_TRY(ask(d, d->a, path, sheets ? export : media, sheets ? 1 : 2, &x, err));
@@ -167,7 +167,7 @@ static tab_status read_folder(drive *d, const drive_file *folder, const tab_tabl
 {
     TAB_TRY(list(d, folder->id, err));
     if (d->n == 0)
-        return tab_fail(err, TAB_VALIDATION, "source", "The folder has no file that the path matches.");
+        return tab_fail(err, TAB_VALIDATION, "source", "No file in the folder matches the path.");
     const tab_table **table = tab_arena_new_of(d->a, const tab_table *, d->n);
     if (table == NULL)
         return tab_no_memory(err);
@@ -185,13 +185,13 @@ static tab_status read_gdrive(const source *s, tab_arena *a, const tab_table **r
     drive_file f;
     d.api = (json_api){ .s = s, .port = s->ref->port, .host = own ? "www.googleapis.com" : s->ref->host };
     if (!good_id(id))
-        return tab_fail(err, TAB_VALIDATION, "source", "This is no id of a file of Google Drive.");
+        return tab_fail(err, TAB_VALIDATION, "source", "This is not the id of a Google Drive file.");
     TAB_TRY(google_login(&d.api, a, SCOPE, err));
     TAB_TRY(describe(&d, id, &f, err));
     if (strcmp(f.type, FOLDER) == 0)
         return read_folder(&d, &f, ret, err);
     if (s->ref->segments > from)
-        return tab_fail(err, TAB_VALIDATION, "source", "The id is a file's, not a folder's.");
+        return tab_fail(err, TAB_VALIDATION, "source", "The id belongs to a file, not to a folder.");
     return read_file(&d, &f, ret, err);
 }
 

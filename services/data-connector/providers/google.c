@@ -73,17 +73,18 @@ tab_status google_login(json_api *api, tab_arena *a, const char *scope, tab_erro
     http_request at = { .query = "" };
     tab_error why = { 0 };
     if (text.n == 0)
-        return tab_fail(err, TAB_VALIDATION, ACCOUNT, "Give the JSON of a service account's key.");
+        return tab_fail(err, TAB_VALIDATION, ACCOUNT, "Give the JSON key of a service account.");
     if (text.p == NULL)
         return tab_no_memory(err);
     if (tab_json_read(a, text, 4, &account, &why) != TAB_OK ||
         strcmp(text_of(a, account, "type"), "service_account") != 0 ||
         text_of(a, account, "client_email")[0] == '\0')
-        return tab_fail(err, TAB_VALIDATION, ACCOUNT, "This is not the JSON of a service account's key.");
+        return tab_fail(err, TAB_VALIDATION, ACCOUNT, "This is not the JSON key of a service account.");
     uri = text_of(a, account, "token_uri");
     uri = uri[0] != '\0' ? uri : "https://oauth2.googleapis.com/token";
     if (!api_link(a, uri, &at))
-        return tab_fail(err, TAB_VALIDATION, ACCOUNT, "The account's token_uri is no https address.");
+        return tab_fail(err, TAB_VALIDATION, ACCOUNT,
+                        "The token_uri of the account is not an https address.");
     TAB_TRY(assertion(a, account, scope, uri, &signed_, err));
     TAB_TRY(token(api->s, a, &at, signed_, &bearer, err));
     const char *value = tab_arena_printf(a, "Bearer %s", bearer);
@@ -96,7 +97,7 @@ tab_status google_good(const http_answer *x, tab_error *err)
     static const char *const busy[] = { "rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded" };
     for (size_t i = 0; i < sizeof busy / sizeof *busy && x->status == 403; i++) /* error.errors[].reason */
         if (memmem(x->body.p, x->body.n < 4096 ? x->body.n : 4096, busy[i], strlen(busy[i])) != NULL)
-            return tab_fail(err, TAB_UNAVAILABLE, "", "The source asks to be called less often (%s).",
-                            busy[i]);
+            return tab_fail(err, TAB_UNAVAILABLE, "",
+                            "The source is limiting the rate of requests (%s); try again later.", busy[i]);
     return http_good(x, err);
 }

@@ -150,5 +150,5 @@ const char *api_order(tab_arena *a, const source *s, char quote)
 
 tab_status api_other_format(tab_error *err)
 {
-    return tab_fail(err, TAB_VALIDATION, "source", "The source answers in another format.");
+    return tab_fail(err, TAB_VALIDATION, "source", "The source answered in an unexpected format.");
 }

@@ -46,10 +46,11 @@ static tab_status refused(const session *c, tab_str answer, tab_error *err)
     case 50:
         return source_too_late(err);
     case 59:
-        return tab_fail(err, TAB_VALIDATION, "source", "The source is older than MongoDB 4.4.");
+        return tab_fail(err, TAB_VALIDATION, "source",
+                        "The source is older than MongoDB 4.4, which is not supported.");
     case 73: /* no such name can be */
         return tab_fail(err, TAB_VALIDATION, "source",
-                        "The source refuses this database's or collection's name.");
+                        "The source rejects the name of this database or collection.");
     default:
         break;
     }
@@ -92,7 +93,8 @@ static tab_status step(const session *c, bson_writer *w, const char *database, i
     TAB_TRY(call(c, w, database, &y, err));
     if (!bson_find(y, "conversationId", &e) || !bson_number(&e, conversation) || !bson_find(y, "done", &e) ||
         !bson_number(&e, &done) || !bson_find(y, "payload", &e))
-        return tab_fail(err, TAB_VALIDATION, "source", "The source's login is not one by SCRAM-SHA-256.");
+        return tab_fail(err, TAB_VALIDATION, "source",
+                        "The source does not offer SCRAM-SHA-256 authentication.");
     *ret_done = done != 0;
     *ret = tab_arena_copy(c->a, bson_bytes_of(&e));
     return ret->p == NULL ? tab_no_memory(err) : TAB_OK;
@@ -138,13 +140,13 @@ static tab_status login(const session *c, tab_error *err)
     TAB_TRY(step(c, &w, database, &conversation, &done, &heard, err));
     if (!scram_proven(&s, heard))
         return tab_fail(err, TAB_VALIDATION, "source",
-                        "The source does not prove that it knows the password; it may be another.");
+                        "The source could not prove that it knows the password; it may be an impostor.");
     for (int i = 0; i < STEPS && !done; i++) {
         w = go_on(conversation, TAB_S(""));
         TAB_TRY(step(c, &w, database, &conversation, &done, &heard, err));
     }
     return done ? TAB_OK
-                : tab_fail(err, TAB_VALIDATION, "source", "The source's login does not come to an end.");
+                : tab_fail(err, TAB_VALIDATION, "source", "The login at the source does not finish.");
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------- */
@@ -160,9 +162,10 @@ static tab_status put_filter(const session *c, bson_writer *w, tab_error *err)
     if (text.p == NULL)
         return tab_no_memory(err);
     if (tab_json_read(c->a, text, FILTER_DEPTH, &f, &why) != TAB_OK || f->kind != TAB_JSON_OBJECT)
-        return tab_fail(err, TAB_VALIDATION, "options.query", "A filter is a JSON object.");
+        return tab_fail(err, TAB_VALIDATION, "options.query", "A filter must be a JSON object.");
     if (!bson_json(w, "filter", f, &bad))
-        return tab_fail(err, TAB_VALIDATION, "options.query", "The filter holds what is not taken: %s.", bad);
+        return tab_fail(err, TAB_VALIDATION, "options.query", "The filter contains what is not allowed: %s.",
+                        bad);
     return TAB_OK;
 }
 
@@ -182,7 +185,7 @@ static tab_status take(session *c, tab_str y, const char *name, int64_t *ret_cur
         if (e.type != BSON_DOCUMENT || !bson_to_json(&c->rows, e.value))
             return c->rows.failed ? source_too_large(err)
                                   : tab_fail(err, TAB_VALIDATION, "source",
-                                             "A document is none, or is nested deeper than %d.", BSON_DEPTH);
+                                             "A document is malformed or nested deeper than %d.", BSON_DEPTH);
     }
     if (bad)
         return tab_fail(err, TAB_VALIDATION, "source", "The source does not speak MongoDB's protocol.");
@@ -236,7 +239,7 @@ static tab_status more(session *c, int64_t *cursor, tab_error *err)
     TAB_TRY(call(c, &w, c->database, &y, err));
     TAB_TRY(take(c, y, "nextBatch", cursor, err));
     return *cursor != 0 && *cursor != was
-               ? tab_fail(err, TAB_UNAVAILABLE, "", "The source goes on with another cursor.")
+               ? tab_fail(err, TAB_UNAVAILABLE, "", "The source continued with another cursor.")
                : TAB_OK;
 }
 
@@ -254,8 +257,7 @@ static tab_status read_documents(session *c, const tab_table **ret, tab_error *e
     if (c->rows.failed)
         return source_too_large(err);
     if (c->rows.n == 3)
-        return tab_fail(err, TAB_VALIDATION, "source",
-                        "The source has no such collection, or nothing in it.");
+        return tab_fail(err, TAB_VALIDATION, "source", "The source has no such collection, or it is empty.");
     return tab_json_rows_read(c->a, (tab_str){ c->rows.p, c->rows.n - 1 }, tab_str_of(c->collection),
                               DATA_MOST_COLS, DATA_MOST_CELLS, ret, err);
 }

@@ -64,7 +64,7 @@ static tab_status failed(const source *s, MYSQL *m, tab_error *err)
     case CR_CONNECTION_ERROR:
         if (source_refuses(s))
             return source_not_listening(err);
-        return tab_fail(err, TAB_UNAVAILABLE, "", "The source does not answer.");
+        return tab_fail(err, TAB_UNAVAILABLE, "", "The source does not respond.");
     case ER_STATEMENT_TIMEOUT:
     case QUERY_TIMEOUT:
         return source_too_late(err);
@@ -276,12 +276,12 @@ static tab_status begin_columns(MYSQL_RES *r, tab_arena *a, reading *t, tab_erro
     t->cols = mysql_num_fields(r);
     t->field = mysql_fetch_fields(r);
     if (t->cols == 0 || t->cols > DATA_MOST_COLS)
-        return tab_fail(err, TAB_VALIDATION, "source", "A table has 1 to %d columns.", DATA_MOST_COLS);
+        return tab_fail(err, TAB_VALIDATION, "source", "A table must have 1 to %d columns.", DATA_MOST_COLS);
     t->b = tab_arena_new_of(a, tab_builder *, t->cols);
     for (size_t i = 0; i < t->cols && t->b != NULL; i++) {
         tab_str name = { t->field[i].name, t->field[i].name_length };
         if (!cell_is_text(name.p, name.n))
-            return tab_fail(err, TAB_VALIDATION, "source", "A column's name is not UTF-8.");
+            return tab_fail(err, TAB_VALIDATION, "source", "The name of a column is not UTF-8.");
         t->b[i] = tab_builder_new(a, tab_arena_copy(a, name));
     }
     return tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;
@@ -298,7 +298,8 @@ static tab_status fetch_all(const source *s, MYSQL *m, MYSQL_RES *r, tab_arena *
             else
                 add_cell(t->b[k], &t->field[k], row[k], n[k]);
         if (++t->rows > DATA_MOST_CELLS / t->cols)
-            return tab_fail(err, TAB_VALIDATION, "source", "A table has at most %d cells.", DATA_MOST_CELLS);
+            return tab_fail(err, TAB_VALIDATION, "source", "A table can have at most %d cells.",
+                            DATA_MOST_CELLS);
         if (tab_arena_full(a))
             return tab_no_memory(err);
         if (t->rows % 1024 == 0 && source_left_ms(s, 1) == 0)
@@ -352,7 +353,8 @@ static tab_status read_mysql(const source *s, tab_arena *a, const tab_table **re
     AUTO(mysql_freep) MYSQL *m = NULL;
     const char *by, *sql = s->query;
     if (s->query[0] != '\0' && !reads(s->query))
-        return tab_fail(err, TAB_VALIDATION, "options.query", "A query begins with SELECT, WITH or VALUES.");
+        return tab_fail(err, TAB_VALIDATION, "options.query",
+                        "A query must begin with SELECT, WITH or VALUES.");
     TAB_TRY(dial(s, &m, err));
     TAB_TRY(begin(s, m, err));
     if (s->query[0] == '\0') {
@@ -367,7 +369,7 @@ static tab_status read_mysql(const source *s, tab_arena *a, const tab_table **re
     if (r == NULL)
         return mysql_errno(m) != 0
                    ? failed(s, m, err)
-                   : tab_fail(err, TAB_VALIDATION, "options.query", "The query gives no rows.");
+                   : tab_fail(err, TAB_VALIDATION, "options.query", "The query returns no rows.");
     TAB_TRY(begin_columns(r, a, &t, err));
     TAB_TRY(fetch_all(s, m, r, a, &t, err));
     tab_column *col = tab_arena_new_of(a, tab_column, t.cols);
@@ -502,7 +504,7 @@ static tab_status lock(const source *s, MYSQL *m, tab_arena *a, tab_error *err)
     MYSQL_ROW row = r == NULL ? NULL : mysql_fetch_row(r);
     return row != NULL && row[0] != NULL && row[0][0] == '1'
                ? TAB_OK
-               : tab_fail(err, TAB_UNAVAILABLE, "", "Another run writes this table.");
+               : tab_fail(err, TAB_UNAVAILABLE, "", "Another run is writing to this table; try again.");
 }
 
 /* A statement that makes a table commits by itself here. So the table is made and filled under a name of the

@@ -84,7 +84,7 @@ static tab_status failed(const session *c, SQLSMALLINT type, SQLHANDLE h, const 
         return source_refuses_login(err);
     if (strncmp(code, "IM", 2) == 0 || (connecting && strcmp(code, "01000") == 0))
         return tab_fail(err, TAB_VALIDATION, "source",
-                        "This installation cannot load the source's driver (SQLSTATE %s).", code);
+                        "This installation cannot load the driver for the source (SQLSTATE %s).", code);
     if (connecting)
         return tab_fail(err, TAB_UNAVAILABLE, "", "The source does not answer (SQLSTATE %s).", code);
     if (strcmp(code, "42501") == 0)
@@ -106,7 +106,8 @@ static tab_status dial(session *c, tab_error *err)
     const source *s = c->s;
     const char *user = credential(s, "user"), *password = credential(s, "password");
     if (!listed(s->odbc, s->ref->host))
-        return tab_fail(err, TAB_VALIDATION, "source", "This installation has no ODBC source of that name.");
+        return tab_fail(err, TAB_VALIDATION, "source",
+                        "This installation has no ODBC source with that name.");
     /* drivers convert texts by the locale, which psqlodbc takes from there */
     if (setenv("LC_ALL", "C.UTF-8", 1) != 0 || setenv("ODBCINI", s->odbc, 1) != 0 ||
         !good(SQLAllocHandle(SQL_HANDLE_ENV, SQL_NULL_HANDLE, &c->env)) ||
@@ -171,7 +172,7 @@ static tab_status name_parts(session *c, tab_error *err)
     }
     if ((c->catalog != NULL && !catalogs) || (c->schema != NULL && !schemas))
         return tab_fail(err, TAB_VALIDATION, "source",
-                        "This source's tables are named by fewer parts: it has %s.",
+                        "Tables of this source are named with fewer parts; it has %s.",
                         catalogs  ? "catalogs and no schemas"
                         : schemas ? "schemas and no catalogs"
                                   : "neither catalogs nor schemas");
@@ -186,7 +187,8 @@ static tab_status quoted(session *c, const char *name, const char **ret, tab_err
     bool none = quote == NULL || quote[0] == '\0' || quote[0] == ' ';
     if (none &&
         strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != strlen(name))
-        return tab_fail(err, TAB_VALIDATION, "source", "This source's names are letters, digits and _.");
+        return tab_fail(err, TAB_VALIDATION, "source",
+                        "Names at this source can only have letters, digits and _.");
     for (size_t i = 0, n = strlen(name); i < n + 2; i++) {
         bool edge = i == 0 || i == n + 1;
         if (edge && !none)
@@ -408,7 +410,8 @@ static tab_status fetch_all(session *c, size_t cols, const column *col, size_t *
             if (!good(add_cell(c, (SQLUSMALLINT)(k + 1), &col[k])))
                 return failed(c, SQL_HANDLE_STMT, c->rows, "reading rows", err);
         if (++rows > DATA_MOST_CELLS / cols)
-            return tab_fail(err, TAB_VALIDATION, "source", "A table has at most %d cells.", DATA_MOST_CELLS);
+            return tab_fail(err, TAB_VALIDATION, "source", "A table can have at most %d cells.",
+                            DATA_MOST_CELLS);
         if (c->left < 0)
             return source_too_large(err);
         if (tab_arena_full(c->a))
@@ -429,7 +432,7 @@ static tab_status read_table(session *c, const tab_table **ret, tab_error *err)
     if (!good(SQLExecDirect(c->rows, (SQLCHAR *)sql, SQL_NTS)))
         return failed(c, SQL_HANDLE_STMT, c->rows, "reading the table", err);
     if (!good(SQLNumResultCols(c->rows, &n)) || n < 1 || n > DATA_MOST_COLS)
-        return tab_fail(err, TAB_VALIDATION, "source", "A table has 1 to %d columns.", DATA_MOST_COLS);
+        return tab_fail(err, TAB_VALIDATION, "source", "A table must have 1 to %d columns.", DATA_MOST_COLS);
     column *col = tab_arena_new_of(c->a, column, (size_t)n);
     tab_column *made = tab_arena_new_of(c->a, tab_column, (size_t)n);
     tab_table *t = tab_arena_new_of(c->a, tab_table, 1);

@@ -53,7 +53,7 @@ static tab_status failed(const source *s, const PGresult *r, const char *what, t
     if (at != NULL && (strlen(at) > 9 || strspn(at, "0123456789") != strlen(at)))
         at = NULL;
     if (state == NULL)
-        return tab_fail(err, TAB_UNAVAILABLE, "", "The source broke the connection.");
+        return tab_fail(err, TAB_UNAVAILABLE, "", "The source closed the connection.");
     if (strncmp(state, "28", 2) == 0 || strcmp(state, "42501") == 0)
         return tab_fail(err, TAB_VALIDATION, "credentials",
                         "The source refuses these credentials (SQLSTATE %s).", state);
@@ -171,7 +171,7 @@ static tab_status unreachable(PGconn *c, tab_error *err)
     bool certificate = strstr(why, "SSL") != NULL || strstr(why, "certificate") != NULL;
     if (guard_laboured())
         return tab_fail(err, TAB_VALIDATION, "source",
-                        "The source asks for more iterations of the password's hash than are computed (%d).",
+                        "The source asks for more iterations of the password hash than the limit (%d).",
                         GUARD_KEYINGS);
     if (login)
         return source_refuses_login(err);
@@ -181,7 +181,7 @@ static tab_status unreachable(PGconn *c, tab_error *err)
         return source_without_tls(err);
     if (strstr(why, "Connection refused") != NULL)
         return source_not_listening(err);
-    return tab_fail(err, TAB_UNAVAILABLE, "", "The source does not answer.");
+    return tab_fail(err, TAB_UNAVAILABLE, "", "The source does not respond.");
 }
 
 static tab_status dial(const source *s, bool writes, PGconn **ret, tab_error *err)
@@ -218,7 +218,7 @@ static tab_status take(const source *s, PGconn *c, const char *what, PGresult **
         f = guard_spent() ? source_broke(err) : failed(s, r, what, err);
     while (f == TAB_OK && (f = settled(s, c, err)) == TAB_OK && (more = PQgetResult(c)) != NULL) {
         PQclear(more); /* one statement has one result: more of them is no PostgreSQL */
-        f = tab_fail(err, TAB_UNAVAILABLE, "", "The source broke the connection.");
+        f = tab_fail(err, TAB_UNAVAILABLE, "", "The source closed the connection.");
     }
     if (f == TAB_OK && ret != NULL)
         *ret = r;
@@ -373,7 +373,7 @@ static tab_status begin_columns(const source *s, PGconn *c, const PGresult *r, t
     PGresult *v = NULL;
     t->cols = (size_t)PQnfields(r);
     if (t->cols == 0 || t->cols > DATA_MOST_COLS)
-        return tab_fail(err, TAB_VALIDATION, "source", "A table has 1 to %d columns.", DATA_MOST_COLS);
+        return tab_fail(err, TAB_VALIDATION, "source", "A table must have 1 to %d columns.", DATA_MOST_COLS);
     TAB_TRY(run(s, c, "SELECT oid FROM pg_type WHERE typname IN ('vector', 'halfvec', 'sparsevec')", 0, NULL,
                 "looking for types", &v, err));
     t->b = tab_arena_new_of(a, tab_builder *, t->cols);
@@ -383,7 +383,7 @@ static tab_status begin_columns(const source *s, PGconn *c, const PGresult *r, t
         tab_str name = tab_str_of(PQfname(r, (int)i));
         if (!tab_utf8_valid(name)) {
             PQclear(v);
-            return tab_fail(err, TAB_VALIDATION, "source", "A column's name is not UTF-8.");
+            return tab_fail(err, TAB_VALIDATION, "source", "The name of a column is not UTF-8.");
         }
         t->b[i] = tab_builder_new(a, tab_arena_copy(a, name));
         t->type[i] = PQftype(r, (int)i);
@@ -420,7 +420,8 @@ static tab_status fetch_all(const source *s, PGconn *c, tab_arena *a, reading *t
         if (st != TAB_OK)
             return st;
         if (t->rows > DATA_MOST_CELLS / t->cols)
-            return tab_fail(err, TAB_VALIDATION, "source", "A table has at most %d cells.", DATA_MOST_CELLS);
+            return tab_fail(err, TAB_VALIDATION, "source", "A table can have at most %d cells.",
+                            DATA_MOST_CELLS);
         if (tab_arena_full(a))
             return tab_fail(err, TAB_INTERNAL, "", "the table does not fit in memory");
     }

@@ -80,7 +80,7 @@ static tab_status filter(const source *s, tab_arena *a, tab_out *body, tab_error
     if (text.p == NULL)
         return tab_no_memory(err);
     if (tab_json_read(a, text, META_DEPTH, &f, &why) != TAB_OK || f->kind != TAB_JSON_OBJECT)
-        return tab_fail(err, TAB_VALIDATION, "options.query", "A filter of Qdrant is a JSON object.");
+        return tab_fail(err, TAB_VALIDATION, "options.query", "A Qdrant filter must be a JSON object.");
     tab_out_key(body, "filter");
     tab_out_raw(body, tab_str_of(s->query));
     return TAB_OK;

@@ -178,7 +178,7 @@ static tab_status next_rest(paging *g, const http_answer *x, bool *ret, tab_erro
         *ret = same_place(g, to);
         return *ret ? TAB_OK
                     : tab_fail(err, TAB_VALIDATION, "source",
-                               "The next page lies at another address, which is not followed.");
+                               "The next page is at another address, which is not allowed.");
     }
     *ret = false;
     for (size_t i = 0; !*ret && i < sizeof cursors / sizeof *cursors && x->body.p[0] != '['; i++) {
@@ -232,8 +232,9 @@ static tab_status take(paging *g, const http_answer *x, bool *ret_any, tab_error
     } else {
         TAB_TRY(json_rows_span(g->a, x->body, g->graphql, &span, &g->records, err));
         if (span.p == NULL && g->graphql)
-            return tab_fail(err, TAB_VALIDATION, "options.records",
-                            "The answer holds no list of objects; name the rows by options.records.");
+            return tab_fail(
+                err, TAB_VALIDATION, "options.records",
+                "The response contains no list of objects; say where the rows are with options.records.");
         if (span.p == NULL) /* one object, one row */
             TAB_TRY(json_span(g->a, x->body, "", &span, err));
     }
@@ -241,7 +242,7 @@ static tab_status take(paging *g, const http_answer *x, bool *ret_any, tab_error
     if (span.p == NULL && g->pages > 1)
         return TAB_OK;
     if (span.p == NULL)
-        return tab_fail(err, TAB_VALIDATION, "options.records", "The answer has nothing at this pointer.");
+        return tab_fail(err, TAB_VALIDATION, "options.records", "The response has nothing at this pointer.");
     if (span.p[0] == '[')
         span = (tab_str){ span.p + 1, span.n - 2 };
     if (blank(span))
@@ -258,7 +259,7 @@ static tab_status graphql_errors(paging *g, const http_answer *x, tab_error *err
     tab_str errors;
     TAB_TRY(json_span(g->a, x->body, "/errors", &errors, err));
     if (errors.n > 2 && errors.p[0] == '[' && !blank((tab_str){ errors.p + 1, errors.n - 2 }))
-        return tab_fail(err, TAB_VALIDATION, "options.query", "The source answers the query with errors.");
+        return tab_fail(err, TAB_VALIDATION, "options.query", "The source answered the query with errors.");
     return TAB_OK;
 }
 
@@ -388,11 +389,12 @@ static bool only_queries(const char *p)
 static tab_status read_graphql(const source *s, tab_arena *a, const tab_table **ret, tab_error *err)
 {
     if (s->query[0] == '\0')
-        return tab_fail(err, TAB_VALIDATION, "options.query", "A GraphQL source is read by options.query.");
+        return tab_fail(err, TAB_VALIDATION, "options.query", "A GraphQL source needs options.query.");
     if (!only_queries(s->query))
         return tab_fail(
             err, TAB_VALIDATION, "options.query",
-            "A document holds queries and fragments, at most %d deep: no mutation, no subscription.",
+            "A GraphQL document can hold queries and fragments at most %d deep, and no mutations or "
+            "subscriptions.",
             GRAPHQL_DEPTH);
     return read_api(s, a, true, ret, err);
 }

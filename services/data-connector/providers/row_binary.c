@@ -481,13 +481,13 @@ static tab_status begin(reader *r, size_t *ret_cols, tab_builder ***ret_b, const
 {
     uint64_t cols = varint(r);
     if (r->bad || cols == 0 || cols > DATA_MOST_COLS)
-        return tab_fail(err, TAB_VALIDATION, "source", "The source answers in another format.");
+        return tab_fail(err, TAB_VALIDATION, "source", "The source answered in an unexpected format.");
     tab_builder **b = tab_arena_new_of(r->a, tab_builder *, cols);
     const type **t = tab_arena_new_of(r->a, const type *, cols);
     for (size_t k = 0; k < cols && b != NULL && t != NULL; k++) {
         tab_str name = string(r);
         if (r->bad || !cell_is_text(name.p, name.n))
-            return tab_fail(err, TAB_VALIDATION, "source", "The source answers in another format.");
+            return tab_fail(err, TAB_VALIDATION, "source", "The source answered in an unexpected format.");
         b[k] = tab_builder_new(r->a, tab_arena_copy(r->a, name));
     }
     for (size_t k = 0; k < cols && t != NULL && !tab_arena_full(r->a); k++) {
@@ -496,7 +496,7 @@ static tab_status begin(reader *r, size_t *ret_cols, tab_builder ***ret_b, const
         t[k] = text == NULL ? NULL : read_type(r, &p, 0);
         if (r->bad || t[k] == NULL || *p != '\0')
             return tab_fail(err, TAB_VALIDATION, "source",
-                            "Column %zu has a type that is not read; convert it in options.query.", k + 1);
+                            "Column %zu has an unsupported type; convert it in options.query.", k + 1);
     }
     *ret_cols = cols;
     *ret_b = b;
@@ -517,9 +517,10 @@ tab_status row_binary_read(tab_arena *a, tab_str bytes, tab_str id, const tab_ta
             if (!add(&r, t[k], b[k]))
                 return tab_no_memory(err);
         if (r.bad || r.p == before)
-            return tab_fail(err, TAB_VALIDATION, "source", "The source's answer ends inside a row.");
+            return tab_fail(err, TAB_VALIDATION, "source", "The response of the source ends inside a row.");
         if (++rows > DATA_MOST_CELLS / cols)
-            return tab_fail(err, TAB_VALIDATION, "source", "A table has at most %d cells.", DATA_MOST_CELLS);
+            return tab_fail(err, TAB_VALIDATION, "source", "A table can have at most %d cells.",
+                            DATA_MOST_CELLS);
         if (tab_arena_full(a))
             return tab_no_memory(err);
     }

@@ -51,12 +51,12 @@ static tab_status open_store(const source *s, tab_arena *a, store *ret, tab_erro
     t.key = (sigv4_key){ credential(s, "access_key_id"), credential(s, "secret_access_key"),
                          region[0] != '\0' ? region : "us-east-1", "s3" };
     if (!good_word(region, LETTERS "-"))
-        return tab_fail(err, TAB_VALIDATION, "credentials.region", "This is no region's name.");
+        return tab_fail(err, TAB_VALIDATION, "credentials.region", "This is not a valid region name.");
     if (!good_word(t.key.access_key, LETTERS "-_.:@") || !good_word(t.token, LETTERS "-_.:@+/="))
-        return tab_fail(err, TAB_VALIDATION, "credentials", "The keys hold a character that keys do not.");
+        return tab_fail(err, TAB_VALIDATION, "credentials", "The access keys contain an invalid character.");
     if ((t.key.access_key[0] == '\0') != (t.key.secret_key[0] == '\0'))
         return tab_fail(err, TAB_VALIDATION, "credentials",
-                        "access_key_id and secret_access_key go together.");
+                        "access_key_id and secret_access_key must be given together.");
     if (strcmp(s->ref->scheme, "s3") == 0) {
         bool dots = strchr(s->ref->host, '.') != NULL; /* which no certificate's * covers */
         t.host = dots ? tab_arena_printf(a, "s3.%s.amazonaws.com", t.key.region)
@@ -132,9 +132,9 @@ static tab_status ask(const store *t, const char *method, const char *path, cons
                        .body = body };
     TAB_TRY(http_call(t->s, a, &q, ret, err));
     if (ret->status == 301 || ret->status == 307)
-        return tab_fail(err, TAB_VALIDATION, "credentials.region", "The bucket lies in another region.");
+        return tab_fail(err, TAB_VALIDATION, "credentials.region", "The bucket is in another region.");
     if (ret->status == 412)
-        return tab_fail(err, TAB_UNAVAILABLE, "", "The object was changed while it was read; try again.");
+        return tab_fail(err, TAB_UNAVAILABLE, "", "The object changed while it was being read; try again.");
     return refused(ret, err);
 }
 
@@ -231,7 +231,7 @@ static tab_status list(const store *t, listing *l, tab_error *err)
             return tab_fail(err, s == TAB_INTERNAL ? s : TAB_UNAVAILABLE, "",
                             "The source's list of objects cannot be read.");
         if (l->too_many)
-            return tab_fail(err, TAB_VALIDATION, "source", "A folder of a connection holds at most %d files.",
+            return tab_fail(err, TAB_VALIDATION, "source", "A connection's folder can hold at most %d files.",
                             OBJECTS);
         if (!l->more || l->next[0] == '\0' || strcmp(before, l->next) == 0)
             break;
@@ -282,7 +282,7 @@ static tab_status read_s3(const source *s, tab_arena *a, const tab_table **ret, 
     if (table == NULL)
         return tab_no_memory(err);
     if (l.n == 0)
-        return tab_fail(err, TAB_VALIDATION, "source", "The source has no file that the path matches.");
+        return tab_fail(err, TAB_VALIDATION, "source", "No file at the source matches the path.");
     for (size_t i = 0; i < l.n; i++)
         TAB_TRY(read_object(&t, l.found[i].key, l.found[i].etag, &table[i], err));
     return tables_union(

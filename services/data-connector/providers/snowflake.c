@@ -145,9 +145,9 @@ static tab_status login(session *c, tab_error *err)
     const char *token = credential(c->s, "token"), *user = credential(c->s, "user"),
                *key = credential(c->s, "private_key");
     if ((token[0] != '\0') == (key[0] != '\0') || (key[0] != '\0' && user[0] == '\0'))
-        return tab_fail(err, TAB_VALIDATION, "credentials", "Give user and private_key, or a token.");
+        return tab_fail(err, TAB_VALIDATION, "credentials", "Give either user and private_key or a token.");
     if (!api_token(token))
-        return tab_fail(err, TAB_VALIDATION, "credentials.token", "This is no token.");
+        return tab_fail(err, TAB_VALIDATION, "credentials.token", "This is not a valid token.");
     if (key[0] != '\0') {
         TAB_TRY(signed_token(c, &token, err));
         c->api.secret[c->api.n_secret++] =
@@ -176,8 +176,9 @@ static tab_status refused(const session *c, const http_answer *x, tab_error *err
                         state);
     if (strncmp(state, "02", 2) == 0 || strcmp(state, "42S02") == 0)
         return tab_fail(err, TAB_VALIDATION, "source",
-                        "The source has no such table, or does not show it (SQLSTATE %s).", state);
-    return tab_fail(err, TAB_VALIDATION, "source", "The source refuses to read this (SQLSTATE %s).", state);
+                        "The source has no such table, or these credentials may not see it (SQLSTATE %s).",
+                        state);
+    return tab_fail(err, TAB_VALIDATION, "source", "The source refuses the read (SQLSTATE %s).", state);
 }
 
 static const char *statement(const session *c, tab_error *err)
@@ -320,7 +321,7 @@ static tab_status read_snowflake(const source *s, tab_arena *a, const tab_table 
     for (size_t i = 1; i < c.partitions; i++)
         TAB_TRY(partition(&c, i, err));
     if (c.rows.rows != (uint64_t)c.wanted)
-        return tab_fail(err, TAB_UNAVAILABLE, "", "The source sent other rows than it said; try again.");
+        return tab_fail(err, TAB_UNAVAILABLE, "", "The source sent other rows than it announced; try again.");
     return array_rows_finish(&c.rows, tab_str_of(c.name[2]), ret, err);
 }
 

@@ -35,7 +35,8 @@ static tab_status failed(const source *s, sqlite3 *db, tab_error *err)
         return tab_no_memory(err);
     default:
         (void)s;
-        return tab_fail(err, TAB_VALIDATION, "source", "The SQLite database is damaged, or of a newer kind.");
+        return tab_fail(err, TAB_VALIDATION, "source",
+                        "The SQLite database is damaged or of a newer version.");
     }
 }
 
@@ -65,14 +66,14 @@ static tab_status choose(const source *s, sqlite3 *db, tab_arena *a, const char 
     if (e != SQLITE_DONE && e != SQLITE_ROW)
         return failed(s, db, err);
     if (n == 0)
-        return tab_fail(err, TAB_VALIDATION, "source", "The SQLite database holds no table.");
+        return tab_fail(err, TAB_VALIDATION, "source", "The SQLite database has no tables.");
     if (found || (n == 1 && s->sheet[0] == '\0'))
         return *ret == NULL ? tab_no_memory(err) : TAB_OK;
     return tab_fail(
         err, TAB_VALIDATION, "options.sheet",
         s->sheet[0] != '\0'
-            ? "The database has no such table; there are: %s."
-            : "The database holds several tables, and a connection is one: choose by `sheet` among %s.",
+            ? "The database has no such table; its tables are %s."
+            : "The database has several tables and a connection reads one; choose it with `sheet` from %s.",
         all);
 }
 
@@ -112,14 +113,14 @@ static tab_status read_rows(const source *s, sqlite3 *db, sqlite3_stmt *q, tab_a
     size_t cols = (size_t)sqlite3_column_count(q), rows = 0;
     int e;
     if (cols == 0 || cols > DATA_MOST_COLS)
-        return tab_fail(err, TAB_VALIDATION, "source", "A table has 1 to %d columns.", DATA_MOST_COLS);
+        return tab_fail(err, TAB_VALIDATION, "source", "A table must have 1 to %d columns.", DATA_MOST_COLS);
     tab_builder **b = tab_arena_new_of(a, tab_builder *, cols);
     tab_column *col = tab_arena_new_of(a, tab_column, cols);
     tab_table *t = tab_arena_new_of(a, tab_table, 1);
     for (size_t k = 0; k < cols && b != NULL; k++) {
         const char *name = sqlite3_column_name(q, (int)k);
         if (name == NULL || !cell_is_text(name, strlen(name)))
-            return tab_fail(err, TAB_VALIDATION, "source", "A column's name is not UTF-8.");
+            return tab_fail(err, TAB_VALIDATION, "source", "The name of a column is not UTF-8.");
         b[k] = tab_builder_new(a, tab_arena_copy(a, tab_str_of(name)));
     }
     if (tab_arena_full(a))
@@ -128,7 +129,8 @@ static tab_status read_rows(const source *s, sqlite3 *db, sqlite3_stmt *q, tab_a
         for (size_t k = 0; k < cols; k++)
             add(b[k], q, (int)k);
         if (++rows > DATA_MOST_CELLS / cols)
-            return tab_fail(err, TAB_VALIDATION, "source", "A table has at most %d cells.", DATA_MOST_CELLS);
+            return tab_fail(err, TAB_VALIDATION, "source", "A table can have at most %d cells.",
+                            DATA_MOST_CELLS);
         if (tab_arena_full(a))
             return tab_no_memory(err);
     }
@@ -174,10 +176,10 @@ static tab_status list(const source *s, sqlite3 *db, tab_arena *a, size_t most, 
     }
     sqlite3_finalize(q);
     if (e == SQLITE_ROW)
-        return tab_fail(err, TAB_VALIDATION, "", "the database holds more than %zu tables", most);
+        return tab_fail(err, TAB_VALIDATION, "", "the database has more than %zu tables", most);
     if (e != SQLITE_DONE)
         return failed(s, db, err);
-    return *ret_n > 0 ? TAB_OK : tab_fail(err, TAB_VALIDATION, "", "the database holds no table");
+    return *ret_n > 0 ? TAB_OK : tab_fail(err, TAB_VALIDATION, "", "the database has no tables");
 }
 
 static tab_status read_all(const source *s, sqlite3 *db, tab_arena *a, size_t most, tab_file *ret,

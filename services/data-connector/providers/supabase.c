@@ -53,10 +53,10 @@ static tab_status call(const paging *g, tab_arena *a, const char *path, const ch
 static tab_status good(const paging *g, const http_answer *x, tab_error *err)
 {
     if (x->status == 406)
-        return tab_fail(err, TAB_VALIDATION, "source", "The source does not show this schema (HTTP 406).");
+        return tab_fail(err, TAB_VALIDATION, "source", "The source does not expose this schema (HTTP 406).");
     if (x->status == 400 && g->s->n_key > 0)
         return tab_fail(err, TAB_VALIDATION, "options",
-                        "The source refuses the key or the query (HTTP 400).");
+                        "The source rejects the key or the query (HTTP 400).");
     if (x->status == 400 && g->s->query[0] != '\0')
         return tab_fail(err, TAB_VALIDATION, "options.query", "The source refuses the query (HTTP 400).");
     return http_good(x, err);
@@ -68,7 +68,7 @@ static tab_status add_order(paging *g, tab_str name, tab_error *err)
 {
     for (size_t i = 0; i < name.n; i++)
         if (strchr("\"\\", name.p[i]) != NULL || (unsigned char)name.p[i] < 0x20)
-            return tab_fail(err, TAB_VALIDATION, "options.key", "This is no name of a column.");
+            return tab_fail(err, TAB_VALIDATION, "options.key", "This is not a valid column name.");
     g->order =
         tab_arena_printf(g->a, "%s%s\"%.*s\".asc", g->order, g->order[0] != '\0' ? "," : "", TAB_STR(name));
     return g->order == NULL ? tab_no_memory(err) : TAB_OK;
@@ -118,14 +118,16 @@ static tab_status prepare(paging *g, tab_error *err)
     for (const char *p = g->s->query; *p != '\0';) {
         size_t m = strcspn(p, "&"), name = strcspn(p, "=");
         if (n + 2 > PARAMS || name >= m || name == 0)
-            return tab_fail(err, TAB_VALIDATION, "options.query", "A query is name=value, & between them.");
+            return tab_fail(err, TAB_VALIDATION, "options.query",
+                            "A query must be name=value pairs joined by &.");
         pair[n] = (http_pair){ tab_arena_copy(g->a, (tab_str){ p, name }).p,
                                tab_arena_copy(g->a, (tab_str){ p + name + 1, m - name - 1 }).p };
         if (tab_arena_full(g->a))
             return tab_no_memory(err);
         if (strcmp(pair[n].name, "order") == 0 || strcmp(pair[n].name, "limit") == 0 ||
             strcmp(pair[n].name, "offset") == 0)
-            return tab_fail(err, TAB_VALIDATION, "options.query", "Order and pages are not the query's.");
+            return tab_fail(err, TAB_VALIDATION, "options.query",
+                            "The query cannot set the order or the pages.");
         n++;
         p += m + (p[m] == '&');
     }
@@ -174,11 +176,11 @@ static tab_status take(paging *g, bool *ret_more, tab_error *err)
     if (x.status != 416) /* behind the last row: it has become shorter */
         TAB_TRY(good(g, &x, err));
     if (x.status == 416 || !range_of(x.range, &to, &total))
-        return x.status == 416
-                   ? tab_fail(err, TAB_UNAVAILABLE, "", "The table was changed while it was read; try again.")
-                   : api_other_format(err);
+        return x.status == 416 ? tab_fail(err, TAB_UNAVAILABLE, "",
+                                          "The table changed while it was being read; try again.")
+                               : api_other_format(err);
     if (g->total >= 0 && total != g->total)
-        return tab_fail(err, TAB_UNAVAILABLE, "", "The table was changed while it was read; try again.");
+        return tab_fail(err, TAB_UNAVAILABLE, "", "The table changed while it was being read; try again.");
     g->total = total;
     if (to < g->at)
         return total == g->at ? (*ret_more = false, TAB_OK) : api_other_format(err);
@@ -192,8 +194,8 @@ static tab_status take(paging *g, bool *ret_more, tab_error *err)
     if (*ret_more && g->order[0] == '\0')
         return tab_fail(
             err, TAB_VALIDATION, "options.key",
-            "The table is more than one page, and no primary key of it is shown: name the columns "
-            "that identify a row.");
+            "The table has more than one page and shows no primary key; name the columns that identify a "
+            "row.");
     return g->rows.failed ? tab_no_memory(err) : TAB_OK;
 }
 
@@ -228,9 +230,10 @@ static tab_status read_supabase(const source *s, tab_arena *a, const tab_table *
                         .plain = strcmp(s->ref->scheme, "supabase+http") == 0,
                         .host = own ? tab_arena_printf(a, "%s.supabase.co", s->ref->host) : s->ref->host };
     if (key[0] == '\0' || !api_token(key))
-        return tab_fail(err, TAB_VALIDATION, "credentials.service_key", "Give the project's service key.");
+        return tab_fail(err, TAB_VALIDATION, "credentials.service_key",
+                        "Give the service key of the project.");
     if (!api_token(g.schema))
-        return tab_fail(err, TAB_VALIDATION, "source", "This is no schema's name.");
+        return tab_fail(err, TAB_VALIDATION, "source", "This is not a valid schema name.");
     g.api.secret[g.api.n_secret++] = (http_pair){ "apikey", key };
     g.api.secret[g.api.n_secret++] = (http_pair){ "Authorization", tab_arena_printf(a, "Bearer %s", key) };
     if (tab_arena_full(a))

@@ -35,7 +35,8 @@ static tab_status spawn(child *c, int file, tab_error *err)
     posix_spawnattr_t attr;
     sigset_t none;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
-        return tab_fail(err, TAB_UNAVAILABLE, "", "no process can be started to read the source");
+        return tab_fail(err, TAB_UNAVAILABLE, "",
+                        "no process could be started to read the source; try again");
     sigemptyset(&none); /* the daemon holds signals back in all its threads */
     posix_spawn_file_actions_init(&acts);
     posix_spawnattr_init(&attr);
@@ -51,7 +52,8 @@ static tab_status spawn(child *c, int file, tab_error *err)
     close(pair[1]);
     if (e != 0) {
         close(pair[0]);
-        return tab_fail(err, TAB_UNAVAILABLE, "", "no process can be started to read the source");
+        return tab_fail(err, TAB_UNAVAILABLE, "",
+                        "no process could be started to read the source; try again");
     }
     c->fd = pair[0];
     return TAB_OK;
@@ -72,7 +74,7 @@ static tab_status wait_for(const child *c, short events, tab_error *err)
 
 static tab_status ended_early(tab_error *err)
 {
-    return tab_fail(err, TAB_UNAVAILABLE, "", "the source's reader has ended");
+    return tab_fail(err, TAB_UNAVAILABLE, "", "the process reading the source ended; try again");
 }
 
 static tab_status send_all(const child *c, const char *p, size_t n, tab_error *err)
@@ -214,12 +216,10 @@ static tab_status died(int status, tab_error *err)
     tab_log_fields(TAB_WARN, "a source's reader ended before it had answered", "signal", signal, "code", code,
                    NULL);
     if (by == SIGXCPU)
-        return tab_fail(err, TAB_VALIDATION, "source",
-                        "Reading the source took more of the processor's time than it may.");
+        return tab_fail(err, TAB_VALIDATION, "source", "Reading the source exceeded the limit of CPU time.");
     if (by == SIGKILL || by == SIGTERM) /* the system was out of memory, or an operator ended it */
-        return tab_fail(err, TAB_UNAVAILABLE, "", "The process that read the source was ended; try again.");
-    return tab_fail(err, TAB_VALIDATION, "source",
-                    "The source holds what its reader cannot read: the reader broke.");
+        return tab_fail(err, TAB_UNAVAILABLE, "", "The process reading the source was killed; try again.");
+    return tab_fail(err, TAB_VALIDATION, "source", "The source contains data that crashed its reader.");
 }
 
 static tab_status run(const Tabella__SourceTask *task, int file, child *c, const hearing *h, tab_error *err)
@@ -236,8 +236,8 @@ static tab_status run(const Tabella__SourceTask *task, int file, child *c, const
                 *err = why;
         }
     }
-    bool early =
-        s == TAB_UNAVAILABLE && err != NULL && strcmp(err->message, "the source's reader has ended") == 0;
+    bool early = s == TAB_UNAVAILABLE && err != NULL &&
+                 strcmp(err->message, "the process reading the source ended; try again") == 0;
     if (!early && s != TAB_OK)
         kill(c->pid, SIGKILL);
     close(c->fd);

@@ -59,7 +59,7 @@ static tab_status choose(const Tabella__SourceTask *t, tab_arena *a, tab_file *f
             i++;
         if (i == f->n)
             return tab_fail(err, TAB_VALIDATION, "options.sheet",
-                            "the file has no visible sheet of this name");
+                            "the file has no visible sheet with this name");
         f->table += i;
         f->sheet += i;
         f->reading += i;

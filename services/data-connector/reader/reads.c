@@ -69,9 +69,11 @@ tab_status reads_enter(read_turns *r, read_turn *turn, const char *org, const ch
         if (*cancel)
             s = source_too_late(err);
         else if (tab_mono_ms() >= until && !may_run(r, turn))
-            s = tab_fail(err, TAB_RATE_LIMIT, "",
-                         "The organization reads as many sources at once as it may: %lld, of one place %lld.",
-                         (long long)r->most_org, (long long)r->most_place);
+            s = tab_fail(
+                err, TAB_RATE_LIMIT, "",
+                "The organization is already reading the most sources it may at once (%lld in all, %lld "
+                "from one host).",
+                (long long)r->most_org, (long long)r->most_place);
     }
     turn->running = s == TAB_OK;
     if (s != TAB_OK)

@@ -171,10 +171,10 @@ static tab_status form_check(const char *text, tab_error *err)
     if (strlen(text) > REF_LENGTH)
         return bad_ref(err, "it is longer than 2,048 bytes");
     if (looks_secret(text) || strchr(text, '@') != NULL)
-        return bad_ref(err, "it must not hold credentials; they go into `credentials`");
+        return bad_ref(err, "it must not contain credentials; put them in `credentials`");
     for (const char *p = text; *p != '\0'; p++)
         if ((unsigned char)*p < 0x20 || *p == 0x7f || *p == '?' || *p == '#' || *p == '\\')
-            return bad_ref(err, "it holds a query, a fragment or a control character");
+            return bad_ref(err, "it contains a query, a fragment or a control character");
     return TAB_OK;
 }
 
@@ -211,7 +211,7 @@ static tab_status spell(tab_arena *a, source_ref *r, tab_error *err)
     bool secret = looks_secret(r->text);     /* once its host is of one case */
     for (size_t i = 0; i < r->segments; i++) /* and its escapes are undone */
         secret = secret || looks_secret(r->segment[i]);
-    return secret ? bad_ref(err, "it must not hold credentials; they go into `credentials`") : TAB_OK;
+    return secret ? bad_ref(err, "it must not contain credentials; put them in `credentials`") : TAB_OK;
 }
 
 tab_status ref_parse(tab_arena *a, const char *text, source_ref *ret, tab_error *err)

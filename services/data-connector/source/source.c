@@ -27,10 +27,10 @@ tab_status source_plain(const source *s, bool *ret, tab_error *err)
     const char *tls = credential(s, "tls");
     *ret = strcmp(tls, "disable") == 0;
     if (tls[0] != '\0' && !*ret && strcmp(tls, "verify-full") != 0)
-        return tab_fail(err, TAB_VALIDATION, "credentials.tls", "tls is verify-full or disable.");
+        return tab_fail(err, TAB_VALIDATION, "credentials.tls", "`tls` must be verify-full or disable.");
     if (*ret && s->is_public)
         return tab_fail(err, TAB_VALIDATION, "credentials.tls",
-                        "TLS can only be left out in networks that the operator allows.");
+                        "TLS can only be disabled in networks that the operator allows.");
     return TAB_OK;
 }
 
@@ -43,7 +43,8 @@ tab_status source_roots(const source *s, char path[64], int *ret, tab_error *err
     if (n == 0)
         return TAB_OK;
     if (strstr(ca, "-----BEGIN CERTIFICATE-----") == NULL)
-        return tab_fail(err, TAB_VALIDATION, "credentials.ca", "ca is one or more certificates in PEM form.");
+        return tab_fail(err, TAB_VALIDATION, "credentials.ca",
+                        "`ca` must be one or more certificates in PEM form.");
     int fd = memfd_create("ca", MFD_CLOEXEC);
     while (fd >= 0 && at < n) {
         ssize_t w = write(fd, ca + at, n - at);
@@ -89,22 +90,24 @@ tab_status source_refuses_login(tab_error *err)
 
 tab_status source_without_tls(tab_error *err)
 {
-    return tab_fail(err, TAB_VALIDATION, "source",
-                    "The source offers no TLS that can be verified. Turn TLS on there and give its "
-                    "authority's certificate as credentials.ca; in a network that the operator allows, "
-                    "credentials.tls may be disable.");
+    return tab_fail(
+        err, TAB_VALIDATION, "source",
+        "The TLS certificate of the source cannot be verified, or it offers no TLS. Enable TLS there and "
+        "give the certificate of its authority as credentials.ca; in networks that the operator allows, "
+        "credentials.tls can be disable.");
 }
 
 tab_status source_not_listening(tab_error *err)
 {
-    return tab_fail(err, TAB_VALIDATION, "source",
-                    "Nothing listens at the source's address and port. Check both, and that the server "
-                    "takes connections from other machines.");
+    return tab_fail(
+        err, TAB_VALIDATION, "source",
+        "Nothing is listening at the source's address and port. Check both, and that the server accepts "
+        "connections from other machines.");
 }
 
 tab_status source_too_large(tab_error *err)
 {
-    return tab_fail(err, TAB_VALIDATION, "source", "The source sends more than can be read.");
+    return tab_fail(err, TAB_VALIDATION, "source", "The source sends more data than the limit.");
 }
 
 tab_status source_too_late(tab_error *err)
@@ -116,7 +119,7 @@ tab_status source_broke(tab_error *err)
 {
     if (guard_spent())
         return source_too_large(err);
-    return tab_fail(err, TAB_UNAVAILABLE, "", "The source broke the connection.");
+    return tab_fail(err, TAB_UNAVAILABLE, "", "The source closed the connection.");
 }
 
 /* ---- tables that runs write ------------------------------------------------------------------ */
@@ -149,16 +152,17 @@ tab_status output_may(const output *o, const char *comment, const char *const *c
     if (o->mode == OUT_NEW)
         return tab_fail(
             err, TAB_CONFLICT, "options.out",
-            "this table is there already: name another, or say options.out_mode append or replace");
+            "this table already exists; name another one or set options.out_mode to append or replace");
     if (strncmp(comment, "job_", 4) != 0)
-        return tab_fail(err, TAB_CONFLICT, "options.out",
-                        "no run wrote this table, and runs change no other: name a new one");
+        return tab_fail(
+            err, TAB_CONFLICT, "options.out",
+            "this table was not written by a run, and runs never change other tables; name a new one");
     /* before the pass it is not known yet which of its columns a run will write, but the first is */
     bool fits = o->table != NULL ? same_columns(o->table, columns, n_columns)
                                  : n_columns > 0 && strcmp(columns[0], "row") == 0;
     if (!fits)
         return tab_fail(err, TAB_CONFLICT, "options.out",
-                        "this table has other columns than the predictions: name a new one");
+                        "this table has other columns than the predictions; name a new one");
     return TAB_OK;
 }
 

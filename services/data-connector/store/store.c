@@ -331,7 +331,7 @@ tab_status store_snapshot_read(tab_tx *tx, tab_arena *a, const char *org, const 
     if (list == NULL)
         return tab_no_memory(err);
     if (!s->kept)
-        return tab_fail(err, TAB_NOT_FOUND, "snapshot", "The snapshot's rows are no longer kept.");
+        return tab_fail(err, TAB_NOT_FOUND, "snapshot", "The rows of this snapshot are no longer stored.");
     if (first > s->rows || rows > s->rows - first)
         return tab_fail(err, TAB_VALIDATION, "rows", "The snapshot has %" PRIu64 " rows.", s->rows);
     for (size_t i = 0; i < n; i++)
@@ -538,7 +538,7 @@ tab_status store_objects(tab_tx *tx, tab_arena *a, const char *org, uint32_t lim
     char *id = NULL;
     int64_t at = strtoll(after, &id, 10);
     if (after[0] != '\0' && (id == NULL || *id != ':'))
-        return tab_fail(err, TAB_VALIDATION, "cursor", "The cursor is damaged.");
+        return tab_fail(err, TAB_VALIDATION, "cursor", "The cursor is invalid; start again without one.");
     TAB_TRY(tab_tx_query(tx, &total, err,
                          "SELECT (SELECT count(*) "
                          "FROM data_connector.dataset "

@@ -155,12 +155,13 @@ static tab_status moment_of(const tab_engine *e, const tab_profile *p, size_t ta
             continue;
         *ret = c;
         if (c == target || p->col[c].type != TAB_DATETIME || p->col[c].number == NULL)
-            return tab_fail(err, TAB_VALIDATION, "options.as_of", "`%.*s` holds no time of its row%s",
-                            TAB_STR(as_of), c == target ? ", it is the target" : "");
+            return tab_fail(err, TAB_VALIDATION, "options.as_of",
+                            "`%.*s` does not hold the time of its row%s", TAB_STR(as_of),
+                            c == target ? ", it is the target" : "");
         return TAB_OK;
     }
-    return tab_fail(err, TAB_VALIDATION, "options.as_of", "`%.*s` is no column of the target's table `%.*s`",
-                    TAB_STR(as_of), TAB_STR(t->id));
+    return tab_fail(err, TAB_VALIDATION, "options.as_of",
+                    "`%.*s` is not a column of the target's table `%.*s`", TAB_STR(as_of), TAB_STR(t->id));
 }
 
 /* The ways from the target's table, and what they say that helps. */
@@ -179,7 +180,7 @@ static tab_status link_target(const tab_engine *e, tab_profile *const *p, size_t
         return moment == TAB_AS_OF_EVIDENCE || moment == TAB_AS_OF_NONE
                    ? TAB_OK
                    : tab_fail(err, TAB_VALIDATION, "options.as_of",
-                              "no other table is linked with the target's");
+                              "no other table is linked to the target's table");
     TAB_TRY(
         tab_links_choose(e, ret->links, p[s->table], NULL, s->column, s->task, &ret->set, &ret->copies, err));
     return tab_links_tell(e, ret->links, ret->set, &ret->told, err);
@@ -232,11 +233,11 @@ static bool tell_linked(const tab_engine *e, const tab_profile *p, size_t table,
         ref->address = (ProtobufCBinaryData){ c->name[i].n, (uint8_t *)tab_text(c->name[i].p) };
         l->column = ref;
         l->kind = tab_text("copy");
-        l->reason =
-            tab_text(tab_arena_printf(e->arena,
-                                      "`%.*s` gives the target away: it tells nearly every row's alone, "
-                                      "as what is written down once that is known; it is left out",
-                                      TAB_STR(c->name[i])));
+        l->reason = tab_text(tab_arena_printf(
+            e->arena,
+            "`%.*s` gives the target away: by itself it determines nearly every row's target, like "
+            "something recorded after the outcome is known; it was left out",
+            TAB_STR(c->name[i])));
         leak[m->n_leaks + i] = l;
     }
     if (c->n > 0) {
@@ -391,13 +392,13 @@ tab_status tab_select_target(const tab_engine *e, tab_profile *const *p, size_t 
     tab_status st = tab_select(e, p, n, refers, &own, s, &why);
     if (st == TAB_VALIDATION && number && strcmp(why.param, "task.type") == 0)
         return tab_fail(err, st, "options.horizon",
-                        "steps ahead are told of a number, and the target is none");
+                        "only numbers can be forecast, and the target is not a number");
     if (st != TAB_OK)
         return tab_fail(err, st, why.param, "%s", why.message);
     if (o->horizon > 0 && (s->none || s->task != TAB_TASK_REGRESSION))
         return tab_fail(err, TAB_VALIDATION, "options.horizon",
-                        s->none ? "steps ahead need a target, and there is none"
-                                : "steps ahead are told of a number: the task is another");
+                        s->none ? "a forecast needs a target, and there is none"
+                                : "only numbers can be forecast, and the task is not regression");
     if (number) {
         s->how->mode = tab_text("auto");
         s->how->reason = tab_text("steps ahead of a number are asked");

@@ -52,5 +52,5 @@ tab_status tab_base_find(const char *name, const tab_base **ret, tab_error *err)
         *ret = b;
         return TAB_OK;
     }
-    return tab_fail(err, TAB_VALIDATION, "base", "no such base; there are: %s", known);
+    return tab_fail(err, TAB_VALIDATION, "base", "no such base; the bases are %s", known);
 }

@@ -93,7 +93,7 @@ static tab_status match_columns(tab_arena *a, const tab_table *pinned, const tab
     for (size_t c = 0, at; names && c < t->cols; c++)
         if (count_name(t, t->col[c].name, &at) > 1 && count_name(pinned, t->col[c].name, &at) > 0)
             return tab_fail(err, TAB_VALIDATION, param,
-                            "columns differ from the pinned snapshot: \"%.*s\" stands more than once",
+                            "columns differ from the pinned snapshot: \"%.*s\" occurs more than once",
                             (int)(t->col[c].name.n > 32 ? 32 : t->col[c].name.n), t->col[c].name.p);
     if (names) {
         list_names(missing, sizeof missing, pinned, t);
@@ -139,11 +139,12 @@ static tab_status check_types(tab_arena *a, const tab_profile *p, const tab_tabl
             if (isnan(own.number[k]) && !mark) {
                 char param[64];
                 snprintf(param, sizeof param, "tables[%zu].rows[%zu][%zu]", i, k, from[c]);
-                return tab_fail(err, TAB_VALIDATION, param,
-                                "\"%.*s\" is %s in the pinned snapshot and this value cannot be; "
-                                "send null where it is unknown",
-                                (int)(t->col[c].name.n > 32 ? 32 : t->col[c].name.n), t->col[c].name.p,
-                                tab_type_name(type));
+                return tab_fail(
+                    err, TAB_VALIDATION, param,
+                    "\"%.*s\" is %s in the pinned snapshot, but this value is not; send null if it is "
+                    "unknown",
+                    (int)(t->col[c].name.n > 32 ? 32 : t->col[c].name.n), t->col[c].name.p,
+                    tab_type_name(type));
             }
         }
     }
@@ -160,7 +161,7 @@ tab_status serve_request_read(tab_arena *a, const serve_state *st, const tab_tab
     if (ret->table == NULL || ret->pinned == NULL || ret->from == NULL)
         return tab_no_memory(err);
     if (n == 0)
-        return tab_fail(err, TAB_VALIDATION, "tables", "one table at least is needed");
+        return tab_fail(err, TAB_VALIDATION, "tables", "at least one table is needed");
     size_t rows = 0;
     for (size_t i = 0; i < n; i++) {
         char param[40];
@@ -170,16 +171,17 @@ tab_status serve_request_read(tab_arena *a, const serve_state *st, const tab_tab
             t++;
         if (t == st->n)
             return tab_fail(err, TAB_VALIDATION, param,
-                            "the endpoint pins no table \"%.*s\"; it pins \"%.*s\"%s",
+                            "this endpoint has no table \"%.*s\"; it has \"%.*s\"%s",
                             (int)(tables[i]->id.n > 64 ? 64 : tables[i]->id.n), tables[i]->id.p,
                             (int)(st->table[0]->id.n > 64 ? 64 : st->table[0]->id.n), st->table[0]->id.p,
                             st->n > 1 ? " and others" : "");
         for (size_t k = 0; k < i; k++)
             if (ret->pinned[k] == t)
-                return tab_fail(err, TAB_VALIDATION, param, "two tables of one id");
+                return tab_fail(err, TAB_VALIDATION, param, "two tables have the same id");
         rows += tables[i]->rows;
         if (rows > SERVE_ROWS)
-            return tab_fail(err, TAB_VALIDATION, "tables", "a serve call takes at most %d rows", SERVE_ROWS);
+            return tab_fail(err, TAB_VALIDATION, "tables", "a serve call can have at most %d rows",
+                            SERVE_ROWS);
         tab_status s = match_columns(a, st->table[t], tables[i], i, &ret->table[i], &ret->from[i], err);
         if (s == TAB_OK && (ret->table[i] = tab_void_cells(a, st->profile[t], ret->table[i])) == NULL)
             s = tab_no_memory(err);

@@ -88,17 +88,17 @@ tab_status serve_ahead(inference *self, tab_call *call, const Tabella__ServeRequ
         return tab_no_memory(err);
     if (st->fitted == NULL || st->sel.task != TAB_TASK_REGRESSION)
         return tab_fail(err, TAB_VALIDATION, "options.horizon",
-                        "steps ahead are told of a number: the endpoint predicts %s",
+                        "only numbers can be forecast, and this endpoint predicts %s",
                         st->fitted == NULL ? "nothing" : "something else");
     if (q->horizon > TAB_HORIZON_MOST)
-        return tab_fail(err, TAB_VALIDATION, "options.horizon", "a horizon is a whole number from 1 to %d",
-                        TAB_HORIZON_MOST);
+        return tab_fail(err, TAB_VALIDATION, "options.horizon",
+                        "`horizon` must be a whole number from 1 to %d", TAB_HORIZON_MOST);
     const tab_profile *of = st->profile[st->sel.table];
     TAB_TRY(tab_horizon_count(a, of, st->sel.column, q->horizon, &steps, &made, err));
     if (steps > SERVE_ROWS)
         return tab_fail(err, TAB_VALIDATION, "options.horizon",
-                        "%u steps of every series are %zu rows: a serve call answers at most %d", q->horizon,
-                        steps, SERVE_ROWS);
+                        "%u steps for every series make %zu rows; a serve call answers at most %d",
+                        q->horizon, steps, SERVE_ROWS);
     m->request_cells = (uint64_t)made * of->table->cols;
     y->parts[0] = m;
     y->n_parts = 1;

@@ -56,7 +56,7 @@ tab_status serve_state_new(size_t n, const tab_run_options *options, serve_state
 {
     serve_state *st = NULL;
     if (n == 0 || n > MAX_TABLES)
-        return tab_fail(err, TAB_VALIDATION, "sources", "the endpoint pins no data");
+        return tab_fail(err, TAB_VALIDATION, "sources", "this endpoint has no pinned data");
     TAB_TRY(serve_state_empty(&st, err));
     tab_arena *a = st->arena;
     st->base = options->base;

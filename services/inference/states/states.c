@@ -263,7 +263,7 @@ static bool begin_fit(tab_states *s, entry *e, const tab_states_maker *maker, vo
 static entry *add_entry(tab_states *s, tab_str key, tab_error *err)
 {
     if (s->fits >= TAB_STATES_FITS) {
-        tab_fail(err, TAB_UNAVAILABLE, "", "too many endpoints are being made ready, try again");
+        tab_fail(err, TAB_UNAVAILABLE, "", "too many endpoints are being loaded at the moment; try again");
         return NULL;
     }
     entry *e = entry_new(key);

@@ -55,9 +55,9 @@ static const char *read_row(const put *p, uint32_t i, int64_t now, int64_t oldes
         return "the receipt is missing";
     if (!tab_receipt_read(p->e->receipt_key.data, tab_str_of(p->e->id), tab_str_of(row->receipt),
                           &c->receipt))
-        return "this is no receipt of this endpoint: it is another endpoint's, or was changed";
+        return "this receipt was not issued by this endpoint, or it was altered";
     if (c->receipt.at_us < oldest)
-        return "the receipt is too old: its outcome came too late to count";
+        return "the receipt is too old; its outcome came too late to count";
     if (c->receipt.at_us > now + AHEAD_US)
         return "the receipt is dated in the future";
     c->delay_us = (row->at_us == 0 ? now : row->at_us) - c->receipt.at_us;

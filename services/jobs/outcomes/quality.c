@@ -79,15 +79,14 @@ const char *outcome_read(const tab_receipt *r, const Tabella__OutcomeRow *row, o
     ret->number = row->number;
     if (r->task == TAB_RECEIPT_NUMBER)
         return row->kind == 1 || (row->kind == 3 && !number_of(text, &ret->number)) || !isfinite(ret->number)
-                   ? "the outcome is not a number, and a number was predicted"
+                   ? "the outcome must be a number, as the prediction was"
                    : NULL;
     if (row->kind == 3 && (tab_str_eq(text, TAB_S("true")) || tab_str_eq(text, TAB_S("false"))))
         ret->number = text.n == 4;
     else if (row->kind == 3 && !number_of(text, &ret->number))
-        return "the outcome is neither true nor false, and an anomaly was judged";
-    return ret->number == 0 || ret->number == 1
-               ? NULL
-               : "the outcome is neither true nor false, and an anomaly was judged";
+        return "the outcome of an anomaly score must be true or false";
+    return ret->number == 0 || ret->number == 1 ? NULL
+                                                : "the outcome of an anomaly score must be true or false";
 }
 
 /* ---- sums ------------------------------------------------------------------------------------ */

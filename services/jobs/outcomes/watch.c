@@ -122,7 +122,7 @@ static tab_status alert(tab_tx *tx, tab_call *call, Tabella__Endpoint *e, const 
     q.was = (double)s->hits / (double)s->rows;
     TAB_TRY(columns_moved(tx, call, e, &q, err));
     TAB_TRY(endpoint_log(tx, call->org, e->id, "quality.alert", "", "", err,
-                         "%s is %.3f of %llu outcomes, and %.3f was said", q.measure, q.was,
+                         "%s was %.3f over %llu outcomes; %.3f was stated", q.measure, q.was,
                          (unsigned long long)q.rows, q.said));
     return tab_outbox_put(tx, "jobs", id, "tabella.event.quality.alert", call->org, &q.base, err);
 }

@@ -84,7 +84,7 @@ Test(metering, refusals_say_what_is_left_and_when_to_ask_again)
     cr_expect(strncmp(why, "the lifetime", 12) == 0 && retry == 86400);
     t = (metering_terms){ .cap_set = true, .cap_usd = 0.001 };
     metering_refusal(&t, 0, 1, HOUR, why, sizeof why, &retry);
-    cr_expect_str_eq(why, "the spend cap of 0.001 USD is reached; it starts anew in 1h");
+    cr_expect_str_eq(why, "the spend cap of 0.001 USD is reached; it resets in 1h");
 }
 
 Test(metering, equivalents_are_exact_and_saturate)

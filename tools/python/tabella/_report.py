@@ -112,10 +112,10 @@ def facts(bundle: "Bundle") -> List[str]:
 
 
 REGIMES = {
-    "alike": "like those whose target is known",
-    "later": "later than all whose target is known",
-    "new_group": "of groups that none of those with a target is of",
-    "out_of_range": "with values beyond those with a target",
+    "alike": "like the rows with a target",
+    "later": "later than all rows with a target",
+    "new_group": "in groups without any row with a target",
+    "out_of_range": "with values outside those of the rows with a target",
 }
 
 
@@ -125,7 +125,7 @@ def regime_sentences(p: Dict[str, Any]) -> List[str]:
     for q in (p.get("quality") or {}).get("regimes") or []:
         if q.get("regime") == "alike" or not q.get("rows"):
             continue
-        text = f"{q['rows']:,} rows to be answered are {REGIMES.get(q['regime'], q['regime'])}"
+        text = f"{q['rows']:,} rows to predict are {REGIMES.get(q['regime'], q['regime'])}"
         if q.get("distance") is not None:
             text += f", {number(q['distance'])} steps ahead"
         if q.get("score") is not None:

@@ -186,7 +186,7 @@ static void doubt_skill(tab_arena *a, const bootstrap *b, const tab_doubts *d, T
         h->low_confidence = !(h->score_low > 0);
         if (h->low_confidence)
             h->low_confidence_reason = tab_arena_printf(
-                a, "a score that is no better than the baseline's beyond chance: 95 %% lie in %.3f to %.3f",
+                a, "the score is not significantly better than the baseline: 95 %% interval %.3f to %.3f",
                 h->score_low, h->score_high);
         return;
     }
@@ -196,8 +196,8 @@ static void doubt_skill(tab_arena *a, const bootstrap *b, const tab_doubts *d, T
     if (h->low_confidence)
         h->low_confidence_reason = tab_arena_printf(
             a,
-            "answers that are no better than the baseline's beyond chance: log-loss %.3f, the classes' "
-            "shares alone %.3f; accuracy %.3f (95 %% lie in %.3f to %.3f), the commonest class alone %.3f",
+            "not significantly better than the baseline: log loss %.3f, class shares alone %.3f; accuracy "
+            "%.3f (95 %% interval %.3f to %.3f), most frequent class alone %.3f",
             metric(h, "log_loss"), metric(h, "baseline_log_loss"), metric(h, "accuracy"), low, high,
             metric(h, "baseline_majority"));
 }
@@ -211,14 +211,14 @@ bool tab_doubt(const tab_engine *e, const tab_partition *s, const tab_doubts *d,
                         (d->labels && d->anomalies < FEW_ANOMALIES);
     /* the first of the reasons that holds is given */
     if (d->missing > MOSTLY_MISSING)
-        h->low_confidence_reason =
-            tab_arena_printf(a, "a mostly missing target: %.0f %% of the rows have none", 100 * d->missing);
+        h->low_confidence_reason = tab_arena_printf(
+            a, "the target is mostly missing: %.0f %% of the rows have none", 100 * d->missing);
     else if (h->test_rows < SMALL_TEST)
         h->low_confidence_reason =
             tab_arena_printf(a, "a small test partition: %llu rows", (unsigned long long)h->test_rows);
     else if (few)
         h->low_confidence_reason = tab_arena_printf(
-            a, "a small test partition: its rows are of %zu that were held out together", s->blocks);
+            a, "a small test partition: its rows belong to %zu groups held out together", s->blocks);
     else if (h->low_confidence)
         h->low_confidence_reason = tab_arena_printf(
             a, "a small test partition: %zu of its rows are labelled anomalies", d->anomalies);

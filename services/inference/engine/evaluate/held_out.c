@@ -248,7 +248,7 @@ static bool regress(tab_arena *a, const double *truth, const double *train, size
     add_metric(a, h, "lift_pp", base > 0 ? 100 * (1 - sqrt(share_of(mse, base))) : 0);
     h->calibrated = fabs(covered - 0.8) < fmin(0.02 + 2.58 * 0.4 / sqrt((double)n), MOST_OFF);
     h->spread =
-        tab_arena_printf(a, "80 %% intervals are %.3g standard deviations of the target wide in the mean",
+        tab_arena_printf(a, "80 %% intervals have a mean width of %.3g standard deviations of the target",
                          share_of(width, sqrt(var)));
     return !tab_arena_full(a);
 }
@@ -279,7 +279,7 @@ static bool separate(tab_arena *a, const Tabella__Prediction *m, Tabella__HeldOu
     add_metric(a, h, "lift_pp", 100 * h->score); /* rows flagged at random are apart by 0 in the mean */
     h->calibrated = fabs(share - m->expected_share) < slack;
     h->spread =
-        tab_arena_printf(a, "%.1f %% of held-out rows stand at or above the threshold; %.1f %% were expected",
+        tab_arena_printf(a, "%.1f %% of held-out rows are at or above the threshold; %.1f %% were expected",
                          100 * share, 100 * m->expected_share);
     return !tab_arena_full(a);
 }
@@ -312,7 +312,7 @@ static bool detect(tab_arena *a, const Tabella__Prediction *m, const bool *anoma
     add_metric(a, h, "lift_pp", 100 * (h->score - base));
     h->calibrated = fabs(share - m->expected_share) < slack;
     h->spread =
-        tab_arena_printf(a, "%.1f %% of held-out rows stand at or above the threshold; %.1f %% are labelled",
+        tab_arena_printf(a, "%.1f %% of held-out rows are at or above the threshold; %.1f %% are labelled",
                          100 * share, 100 * base);
     return !tab_arena_full(a);
 }
@@ -436,7 +436,7 @@ static tab_status part_rows(const tab_engine *e, const tab_evaluate_options *o, 
     bool found = s->units.kind == TAB_UNITS_GROUPS && s->units.column == o->by;
     if (!apart && (o->split == TAB_SPLIT_TIME || (o->split == TAB_SPLIT_GROUP && !found)))
         return tab_fail(err, TAB_VALIDATION, "options.split",
-                        "the column neither orders nor groups the rows");
+                        "this column neither orders nor groups the rows");
     by.unit = s->units.unit;
     if (by.unit != NULL && by.apart != NULL &&
         (by.apart = tab_units_joined(a, by.unit, by.apart, rows)) == NULL)
@@ -452,27 +452,26 @@ static tab_status part_rows(const tab_engine *e, const tab_evaluate_options *o, 
     }
     h->test_rows = s->part.held;
     if (h->test_rows == 0 || h->test_rows == s->present) /* one entity: nothing can be held out */
-        return tab_fail(err, TAB_VALIDATION, "target.column", "the rows cannot be split");
+        return tab_fail(err, TAB_VALIDATION, "target.column", "the rows cannot be split for evaluation");
     bool group = o->split == TAB_SPLIT_GROUP || (by.apart == NULL && s->units.kind == TAB_UNITS_GROUPS);
     h->unit = tab_text(group                                  ? "group"
                        : by.time == NULL && o->entity != NULL ? "entity"
                        : by.unit != NULL && by.time == NULL   ? "copies"
                                                               : "row");
-    h->note = tab_text("An estimate on held-out rows of this snapshot; serving uses all of its rows.");
+    h->note = tab_text("Estimated on held-out rows of this snapshot; serving uses all of its rows.");
     if (s->units.kind == TAB_UNITS_GROUPS) {
         tab_str c = tab_column_address(a, p->table, s->units.column);
-        h->note =
-            tab_arena_printf(a,
-                             "%s Rows of one %.*s have one target each: they were held out together, and "
-                             "the score is of rows whose %.*s is new. One that is known is answered by "
-                             "its rows.",
-                             h->note, (int)(c.n < 64 ? c.n : 64), c.p, (int)(c.n < 64 ? c.n : 64), c.p);
+        h->note = tab_arena_printf(
+            a,
+            "%s All rows of one %.*s share a target, so they were held out together and the score is for "
+            "rows with a new %.*s. A known one is answered from its rows.",
+            h->note, (int)(c.n < 64 ? c.n : 64), c.p, (int)(c.n < 64 ? c.n : 64), c.p);
     } else if (s->units.kind == TAB_UNITS_COPIES) {
-        h->note =
-            tab_arena_printf(a,
-                             "%s %zu rows are copies of others, or differ from them in one cell: copies "
-                             "were held out together.",
-                             h->note, s->units.copies);
+        h->note = tab_arena_printf(
+            a,
+            "%s %zu rows are copies of others or differ from them in one cell; copies were held out "
+            "together.",
+            h->note, s->units.copies);
     }
     return h->note != NULL ? TAB_OK : failed(e, err);
 }
@@ -496,7 +495,7 @@ tab_status tab_evaluate(const tab_engine *e, const tab_table *t, const tab_evalu
     s.present = strata(p, o, s.task, s.class);
     if (s.present < LEAST_ROWS)
         return tab_fail(err, TAB_VALIDATION, "target.column",
-                        "too few rows have a target to hold any out (%zu)", s.present);
+                        "too few rows have a target (%zu) to hold any out for evaluation", s.present);
     TAB_TRY(part_rows(e, o, &s, h, err));
     /* fit without them, and compare the answers with what they are */
     s.train = tab_partition_table(a, t, s.part.test, false);

@@ -89,11 +89,11 @@ static char *where(tab_arena *a, const tab_profile *p, const slice *w)
 static char *describe(tab_arena *a, const tab_profile *p, const slice *w, double mean, bool misses)
 {
     tab_str name = tab_column_address(a, p->table, w->column);
-    const char *which = where(a, p, w), *chance = w->out ? "" : "; chance alone may explain it";
+    const char *which = where(a, p, w), *chance = w->out ? "" : "; the difference is not significant";
     if (which == NULL)
         return NULL;
     if (misses)
-        return tab_arena_printf(a, "%.*s.%.*s %s: accuracy %.3f on %.0f rows, %.3f over all%s",
+        return tab_arena_printf(a, "%.*s.%.*s %s: accuracy %.3f on %.0f rows, %.3f overall%s",
                                 TAB_STR(p->table->id), TAB_STR(name), which, 1 - w->mean, w->n, 1 - mean,
                                 chance);
     return tab_arena_printf(a, "%.*s.%.*s %s: %.2f times the RMSE of all rows, on %.0f rows%s",

@@ -60,12 +60,13 @@ tab_status tab_generate_open(tab_arena *a, tab_str sector, uint64_t rows, uint64
     int i = tab_sector_of(sector);
     tab_generator *g = NULL, *fit = NULL;
     if (i < 0)
-        return tab_fail(err, TAB_VALIDATION, "sector",
-                        "there is no sector `%.*s`: a sector is one of the 25 names or slugs that a run's "
-                        "`sector` may have, such as `retail` or `banking`",
-                        (int)(sector.n < 40 ? sector.n : 40), sector.p);
+        return tab_fail(
+            err, TAB_VALIDATION, "sector",
+            "sector `%.*s` does not exist; use one of the 25 names or slugs that the `sector` of a run can "
+            "have, such as `retail` or `banking`",
+            (int)(sector.n < 40 ? sector.n : 40), sector.p);
     if (rows < 1 || rows > TAB_GENERATE_MOST_ROWS)
-        return tab_fail(err, TAB_VALIDATION, "rows", "`rows` is a number from 1 to %llu",
+        return tab_fail(err, TAB_VALIDATION, "rows", "`rows` must be a number from 1 to %llu",
                         (unsigned long long)TAB_GENERATE_MOST_ROWS);
     /* Strengths are fitted on other rows, always the same: what is stated does not depend on the seed. */
     TAB_TRY(open_plan(a, tab_sectors[i].slug, FITTED_ON, 329, &fit, err));

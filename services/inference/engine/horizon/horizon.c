@@ -187,17 +187,18 @@ static tab_status find_steps(tab_arena *a, const tab_profile *p, size_t target, 
     TAB_TRY(tab_series_find(a, p, target, asked, &h->series, err));
     if (h->series.kind == TAB_TIME_NONE)
         return tab_fail(err, TAB_VALIDATION, "options.horizon",
-                        "no time orders the rows of \"%.*s\", so that none come next",
+                        "the rows of \"%.*s\" have no time column, so there are no next steps to forecast",
                         (int)(id.n > 64 ? 64 : id.n), id.p);
     uint32_t *last = tab_arena_new_of(a, uint32_t, h->series.n + 1);
     if (last == NULL)
         return tab_no_memory(err);
     size_t series = last_rows(&h->series, rows, asked, last);
     if (series == 0)
-        return tab_fail(err, TAB_VALIDATION, "options.horizon", "no row with a time has a known target");
+        return tab_fail(err, TAB_VALIDATION, "options.horizon", "no row has both a time and a known target");
     if (series > ROWS / horizon || series * horizon > UINT32_MAX - 2 - rows)
         return tab_fail(err, TAB_VALIDATION, "options.horizon",
-                        "%zu steps of %zu series are more than %d rows", horizon, series, ROWS);
+                        "%zu steps for each of %zu series exceed the limit of %d rows", horizon, series,
+                        ROWS);
     h->n = series * horizon;
     *ret_asked = asked;
     *ret_last = last;

@@ -19,7 +19,7 @@ static bool doubtful(const tab_column_profile *c)
 const char *tab_leave_column(tab_arena *a, const tab_column_profile *c)
 {
     if (c->use == TAB_USE_KEY || c->use == TAB_USE_IGNORE)
-        return c->use == TAB_USE_KEY ? "the caller says that it is a key" : "the caller says to ignore it";
+        return c->use == TAB_USE_KEY ? "given as a key in the request" : "given as ignored in the request";
     if (c->present == 0)
         return "no row has a value";
     if (c->identifying && !doubtful(c))

@@ -226,15 +226,15 @@ static bool of_others(const subject *s, tab_grain *g)
     double apart = told_apart(s, s->refers, s->references);
     if (s->references > 1 && beside(s) <= 1 && apart >= UNIQUE)
         return say(s, g, TAB_GRAIN_BRIDGE, s->refers, s->references, s->least * apart,
-                   "its references together name each row, and next to nothing stands beside them");
+                   "its foreign keys together identify each row, and it has hardly any other columns");
     if (at != TAB_NULL)
         return say(s, g, TAB_GRAIN_OBSERVATION, s->refers, s->references, s->least * SURE,
-                   "its rows tell what it refers to at moments; no other table refers to them");
+                   "its rows describe what it refers to at points in time; no other table refers to them");
     const tab_reference *r = document(s);
     uint32_t of[TAB_KEY_ALSO + 1] = { r->child };
     memcpy(of + 1, r->child_also, sizeof r->child_also);
     return say(s, g, TAB_GRAIN_LINE, of, r->also + 1, r->p * SURE,
-               "each row belongs to one that it refers to, and has no key of its own");
+               "each row belongs to a row it refers to and has no key of its own");
 }
 
 /* A table without references. False: out of memory. */
@@ -245,10 +245,11 @@ static bool by_itself(const subject *s, tab_grain *g)
     if (at != TAB_NULL && !named(s))
         thing = observed(s, at, &apart);
     if (thing != TAB_NULL)
-        return say(s, g, TAB_GRAIN_OBSERVATION, &thing, 1, apart * SURE,
-                   "each value stands in several rows, at other moments; no column names a row by itself");
+        return say(
+            s, g, TAB_GRAIN_OBSERVATION, &thing, 1, apart * SURE,
+            "each value occurs in several rows at different times; no column identifies a row by itself");
     return say(s, g, TAB_GRAIN_ENTITY, NULL, 0, DOUBTFUL,
-               "no column names its rows, and nothing tells otherwise");
+               "no column identifies its rows, and nothing suggests otherwise");
 }
 
 static bool find(subject *s, tab_grain *g)
@@ -260,7 +261,7 @@ static bool find(subject *s, tab_grain *g)
         return say(s, g, TAB_GRAIN_ENTITY, &r->parent, 1, r->p, "other rows refer to its rows");
     uint32_t key = own_key(s);
     if (key != TAB_NULL)
-        return say(s, g, TAB_GRAIN_ENTITY, &key, 1, SURE, "a column names each row by itself");
+        return say(s, g, TAB_GRAIN_ENTITY, &key, 1, SURE, "a single column identifies each row");
     return s->references > 0 ? of_others(s, g) : by_itself(s, g);
 }
 

@@ -300,14 +300,14 @@ char *tab_reference_words(tab_arena *a, const tab_views *v, const tab_reference 
     const char *of = r->also == 0   ? "values"
                      : r->also == 1 ? "pairs of values"
                                     : "sets of values",
-               *end = r->child_table == r->parent_table ? "; no row leads back to itself"
-                      : r->one_to_one                   ? "; each stands once in both"
+               *end = r->child_table == r->parent_table ? "; no row refers back to itself"
+                      : r->one_to_one                   ? "; each occurs once in both"
                                                         : "",
                *identify = r->also == 0 ? "identify" : "together identify";
     if (r->held == r->child_values)
-        return tab_arena_printf(a, "all %u %s of %s are among the %u of %s, which %s its rows%s",
+        return tab_arena_printf(a, "all %u %s of %s occur among the %u of %s, which %s its rows%s",
                                 r->child_values, of, child, r->parent_values, parent, identify, end);
-    return tab_arena_printf(a, "%u of the %u %s of %s are among the %u of %s, which %s its rows%s", r->held,
+    return tab_arena_printf(a, "%u of the %u %s of %s occur among the %u of %s, which %s its rows%s", r->held,
                             r->child_values, of, child, r->parent_values, parent, identify, end);
 }
 

@@ -495,6 +495,6 @@ tab_status tab_pack_read(tab_arena *a, tab_str bytes, size_t size, tab_pack_fn *
     if (p.full || tab_arena_full(a))
         return tab_no_memory(err);
     if (p.failed || *ret == NULL || p.left > 0)
-        return tab_fail(err, TAB_VALIDATION, "state", "these are no bytes of a state");
+        return tab_fail(err, TAB_VALIDATION, "state", "this is not a packed state");
     return TAB_OK;
 }

@@ -100,22 +100,22 @@ static bool say_units(const tab_profile *p, tab_split want, tab_fitted *f)
     const tab_units *u = &f->units;
     if (u->kind == TAB_UNITS_GROUPS && r->kind == TAB_SPLIT_RANDOM) {
         tab_str c = tab_column_address(f->arena, p->table, u->column);
-        r->reason =
-            tab_arena_printf(f->arena,
-                             "rows of one %.*s have one target each: they are kept together, so what is "
-                             "said is of rows whose %.*s is new",
-                             (int)(c.n < 64 ? c.n : 64), c.p, (int)(c.n < 64 ? c.n : 64), c.p);
+        r->reason = tab_arena_printf(
+            f->arena,
+            "all rows of one %.*s share a target, so they are kept together and the figures are for rows "
+            "with a new %.*s",
+            (int)(c.n < 64 ? c.n : 64), c.p, (int)(c.n < 64 ? c.n : 64), c.p);
         if (want != TAB_SPLIT_RANDOM)
             r->kind = TAB_SPLIT_GROUP, r->column = u->column;
     } else if (u->kind == TAB_UNITS_COPIES) {
-        r->reason =
-            tab_arena_printf(f->arena,
-                             "%s; %zu rows are copies of others, or differ from them in one cell, and "
-                             "are kept together with them",
-                             r->reason, u->copies);
+        r->reason = tab_arena_printf(
+            f->arena,
+            "%s; %zu rows are copies of others or differ from them in one cell and are kept together with "
+            "them",
+            r->reason, u->copies);
     } else if (u->kind == TAB_UNITS_REPEATS) {
         r->reason =
-            tab_arena_printf(f->arena, "%s; equal rows are taken as repeated measurements", r->reason);
+            tab_arena_printf(f->arena, "%s; equal rows are treated as repeated measurements", r->reason);
     }
     return r->reason != NULL;
 }
@@ -246,8 +246,9 @@ tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_opti
     }
     TAB_TRY(fit_models(e, p, o, use, f, base, err));
     if (f->lacking != NULL &&
-        (f->split.reason = tab_arena_printf(a, "%s; %s: others are judged as if they lacked it as often",
-                                            f->split.reason, f->lacking)) == NULL)
+        (f->split.reason =
+             tab_arena_printf(a, "%s; %s, so other rows are evaluated as if it were empty as often in them",
+                              f->split.reason, f->lacking)) == NULL)
         return out_of_memory(e, err);
     tab_engine_progress(e, "learn", 1);
     *ret = tab_take(&own);
@@ -269,8 +270,8 @@ static Tabella__Prediction *prediction_of(tab_arena *a, const tab_fitted *f)
     m->tier = tab_text("in_context");
     m->table = f->table;
     m->note =
-        tab_text("In-context prediction: each row is answered by models that did not see its own target. "
-                 "An endpoint adds a score on held-out rows.");
+        tab_text("In-context prediction: each row is predicted by models that did not see its own target. An "
+                 "endpoint adds a score on held-out rows.");
     /* learners that were left out, each with its reason */
     if (f->stack != NULL && f->stack->skips > 0) {
         m->n_skipped = f->stack->skips;
@@ -281,9 +282,9 @@ static Tabella__Prediction *prediction_of(tab_arena *a, const tab_fitted *f)
     if (f->task != TAB_TASK_ANOMALY && (m->split = tab_split_message(a, f)) == NULL)
         return NULL;
     if (f->task == TAB_TASK_ANOMALY) {
-        m->note = tab_text("Unsupervised: scores rank rows by how unusual they are; "
-                           "expected_share of the rows it was fitted on lie at or above the threshold. "
-                           "An endpoint adds a score on held-out rows.");
+        m->note = tab_text(
+            "Unsupervised: scores rank rows by how unusual they are; expected_share of the rows used for "
+            "fitting are at or above the threshold. An endpoint adds a score on held-out rows.");
         m->threshold = f->anomaly->threshold;
         m->expected_share = f->anomaly->expected_share;
         return m;

@@ -76,7 +76,7 @@ tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *
                 if (isnan(p.number[i]) && !mark) {
                     char param[128];
                     snprintf(param, sizeof param, "tables[0].rows[%zu][%zu]", i, at);
-                    return tab_fail(err, TAB_VALIDATION, param, "the value cannot be %s",
+                    return tab_fail(err, TAB_VALIDATION, param, "this value cannot be read as %s",
                                     tab_type_name(own->type));
                 }
             }

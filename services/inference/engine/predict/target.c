@@ -103,7 +103,7 @@ static tab_status read_classes(tab_fitted *f, const tab_column_profile *c, tab_e
         }
         qsort(cell, used, sizeof *cell, by_class);
         if (used == 0)
-            st = tab_fail(err, TAB_VALIDATION, "target.column", "the target has no value in any row");
+            st = tab_fail(err, TAB_VALIDATION, "target.column", "the target is empty in every row");
         else if (used > MOST_CLASSES || (double)used * (double)rows > MOST_PROBABILITIES)
             st = tab_fail(err, TAB_VALIDATION, "target.column",
                           "the target has %zu distinct values: too many classes for %zu rows", used, rows);
@@ -143,7 +143,7 @@ static tab_status read_numbers(tab_fitted *f, const tab_column_profile *c, tab_e
             n++;
         }
     if (n == 0)
-        return tab_fail(err, TAB_VALIDATION, "target.column", "the target has no number in any row");
+        return tab_fail(err, TAB_VALIDATION, "target.column", "the target holds no number in any row");
     double unit = most > 0 ? most : 1; /* sums of values / unit stay within a double, whatever their range */
     for (size_t i = 0; i < rows; i++)
         mean += isnan(c->number[i]) ? 0 : c->number[i] / unit;

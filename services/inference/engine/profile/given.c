@@ -184,7 +184,7 @@ static tab_status give(tab_arena *a, size_t i, const tab_column_option *o, size_
     if (o->role.n > 0) {
         int role = tab_role_of(o->role);
         if (role < 0)
-            return refuse(err, i, "role", "there is no role", o->role);
+            return refuse(err, i, "role", "no such role", o->role);
         c->role = role;
         c->role_confidence = c->type_confidence = 1;
         c->pii = tab_role_pii[role] != 0;
@@ -194,7 +194,7 @@ static tab_status give(tab_arena *a, size_t i, const tab_column_option *o, size_
         c->type = tab_role_type(role, c->distinct, c->present);
     }
     if (o->type.n > 0 && !type_of(o->type, &c->type))
-        return refuse(err, i, "type", "there is no type", o->type);
+        return refuse(err, i, "type", "no such type", o->type);
     if (o->type.n > 0) {
         c->type_confidence = 1;
         c->numbers = c->type == TAB_NUMERIC; /* as a target, too */

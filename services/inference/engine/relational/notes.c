@@ -115,35 +115,35 @@ static char *why(tab_arena *a, const look *k, bool later)
     if (w->absent)
         return tab_arena_printf(
             a,
-            "%.0f %% of the rows with a target have something in `%.*s`, %.0f %% of those "
-            "without: it tells nothing of the rows that are asked, and is left out",
+            "%.0f %% of the rows with a target have rows in `%.*s`, but %.0f %% of those without; it says "
+            "nothing about the rows to predict and was left out",
             100 * w->with, TAB_STR(id), 100 * w->without);
     if (l->as_of == TAB_AS_OF_NONE)
-        return tab_arena_printf(a, "all rows of `%.*s` count, as `options.as_of` says", TAB_STR(id));
+        return tab_arena_printf(a, "all rows of `%.*s` are used, as given in `options.as_of`", TAB_STR(id));
     if (!has_time(l, w))
-        return tab_arena_printf(a, "`%.*s` says no time: all of its rows count", TAB_STR(id));
+        return tab_arena_printf(a, "`%.*s` has no time column; all of its rows are used", TAB_STR(id));
     if (w->cut && l->as_of < l->p[l->table]->table->cols)
-        return tab_arena_printf(a, "rows of `%.*s` count that are before %s, as `options.as_of` says",
+        return tab_arena_printf(a, "rows of `%.*s` before %s are used, as given in `options.as_of`",
                                 TAB_STR(id), date_name(a, l, l->as_of));
     if (w->cut)
         return tab_arena_printf(
-            a, "rows of `%.*s` count that are before %s%s, which lies among the times of what is linked",
+            a, "rows of `%.*s` before %s%s are used; that time is among the times of the linked rows",
             TAB_STR(id), date_name(a, l, first_moment(l)),
-            l->moments > 1 ? " (the least of the row's dates)" : "");
+            l->moments > 1 ? " (the earliest of the row's dates)" : "");
     if (!later)
-        return tab_arena_printf(a,
-                                "`%.*s` holds no moment that rows are asked about: all rows of `%.*s` count",
-                                TAB_STR(table_name(l, l->table)), TAB_STR(id));
+        return tab_arena_printf(
+            a,
+            "`%.*s` has no column that says as of when its rows are predicted; all rows of `%.*s` are used",
+            TAB_STR(table_name(l, l->table)), TAB_STR(id));
     if (l->date[other].kind == TAB_DATE_KNOWN)
         return tab_arena_printf(
             a,
-            "the rows that are asked have rows after %s as often as the others, so that all "
-            "rows of `%.*s` count",
+            "rows to predict have linked rows after %s as often as the others do, so all rows of `%.*s` are "
+            "used",
             date_name(a, l, other), TAB_STR(id));
-    return tab_arena_printf(a,
-                            "what belongs to a row comes after %s, which is when the row began: all rows of "
-                            "`%.*s` count",
-                            date_name(a, l, other), TAB_STR(id));
+    return tab_arena_printf(
+        a, "linked rows come after %s, which is when a row began; all rows of `%.*s` are used",
+        date_name(a, l, other), TAB_STR(id));
 }
 
 /* ---- messages -------------------------------------------------------------------------------- */
@@ -166,13 +166,13 @@ static bool doubt(tab_arena *a, const look *k, const Tabella__LinkedTable *m, si
     if ((double)m->rows_left_out > MUCH * all && k->way->sides == 0)
         return warn(
             told,
-            tab_arena_printf(a, "left_out: %llu of %.0f rows of `%.*s` came later than %s and are not read%s",
-                             (unsigned long long)m->rows_left_out, all, TAB_STR(id),
-                             date_name(a, l, first_moment(l)),
-                             l->as_of != TAB_AS_OF_EVIDENCE ? ""
-                                                            : "; if rows are asked about at another "
-                                                              "time, name its column in `options.as_of`, "
-                                                              "or `none`"));
+            tab_arena_printf(
+                a, "left_out: %llu of %.0f rows of `%.*s` are later than %s and are not used%s",
+                (unsigned long long)m->rows_left_out, all, TAB_STR(id), date_name(a, l, first_moment(l)),
+                l->as_of != TAB_AS_OF_EVIDENCE
+                    ? ""
+                    : "; if the rows are predicted as of another time, name its column in `options.as_of`, "
+                      "or give `none`"));
     *ret_later = later && read > 0 && k->way->sides == 0;
     return true;
 }
@@ -199,8 +199,9 @@ static bool tell(tab_arena *a, look *k, const tab_link_set *s, tab_link_told *to
     m->reason =
         k->way->absent ? tab_text(because)
         : read == 0
-            ? tab_arena_printf(a, "%s; none of its columns tells of the target beyond chance", because)
-            : tab_arena_printf(a, "%s; %zu column%s made of it", because, read, read == 1 ? " is" : "s are");
+            ? tab_arena_printf(a, "%s; none of its columns relates to the target beyond chance", because)
+            : tab_arena_printf(a, "%s; %zu column%s made from it", because, read,
+                               read == 1 ? " is" : "s are");
     told->table[told->tables++] = m;
     return because != NULL && m->reason != NULL && doubt(a, k, m, read, later, told, ret_later);
 }
@@ -217,10 +218,11 @@ static bool doubt_later(tab_arena *a, const tab_links *l, const bool *later, tab
     }
     return which == NULL ||
            warn(told,
-                tab_arena_printf(a,
-                                 "later_rows: rows of %s are read that came after %s; if that is the moment "
-                                 "that rows are asked about, name it in `options.as_of`",
-                                 which, date_name(a, l, other_date(l))));
+                tab_arena_printf(
+                    a,
+                    "later_rows: rows of %s later than %s are used; if that is the time as of which rows are "
+                    "predicted, name it in `options.as_of`",
+                    which, date_name(a, l, other_date(l))));
 }
 
 tab_status tab_links_tell(const tab_engine *e, const tab_links *l, const tab_link_set *s, tab_link_told *ret,
@@ -284,9 +286,9 @@ bool tab_links_doubt(tab_arena *a, const tab_link_set *s, const tab_table *wide,
         return true;
     for (size_t i = 0; i < m->n_doubts; i++)
         sentence[i] = m->doubts[i];
-    sentence[m->n_doubts] =
-        tab_text("the linked tables say nothing of the row, as they do of those that were "
-                 "fitted: it is answered by its own columns alone");
+    sentence[m->n_doubts] = tab_text(
+        "the linked tables have nothing for this row, unlike for the rows used in fitting; it is predicted "
+        "from its own columns alone");
     m->doubts = sentence;
     m->n_doubts++;
     r->doubt = doubt;

@@ -340,20 +340,20 @@ static void note_all(tab_arena *a, const tab_search *s, const tab_axis *x, tab_s
     for (size_t r = 0; r < s->rows; r++)
         unknown += isnan(ret->when[r]);
     if (unknown > 0)
-        note(ret, tab_arena_printf(a, "the time of %zu rows is not known", unknown));
+        note(ret, tab_arena_printf(a, "the time of %zu rows is unknown", unknown));
     if (ret->kind == TAB_TIME_ORDER)
-        note(ret, "no column says when a row came; the values bear out the order of the rows");
+        note(ret, "no column says when a row was recorded; the values agree with the order of the rows");
     else if (x->single < 1)
         note(ret, tab_arena_printf(a, "%.3g %% of the rows share their time with another of their series",
                                    100 * (1 - x->single)));
     if (!ret->regular)
         note(ret, "the times are not evenly spaced");
     if (ret->falls)
-        note(ret, "the rows come newest first");
+        note(ret, "the newest rows come first");
     else if (ret->kind != TAB_TIME_ORDER && x->ordered < 0.9)
-        note(ret, "the rows are not in the order of time");
+        note(ret, "the rows are not in time order");
     if (ret->yearless)
-        note(ret, "no column says the year");
+        note(ret, "no column holds the year");
 }
 
 tab_status tab_series_find(tab_arena *a, const tab_profile *p, size_t target, const bool *asked,

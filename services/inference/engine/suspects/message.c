@@ -26,23 +26,23 @@ const char *tab_suspect_reason(tab_arena *a, const tab_profile *p, const tab_sus
     tab_str other = s->other == UINT32_MAX ? TAB_S("") : tab_column_address(a, p->table, s->other);
     switch ((tab_suspect_kind)s->kind) {
     case TAB_SUSPECT_FORMAT:
-        return tab_arena_printf(a, "%u of %u cells of the column are written in another form", s->agree,
-                                s->of);
+        return tab_arena_printf(a, "%u of %u cells in the column have another format", s->agree, s->of);
     case TAB_SUSPECT_TYPO:
-        return tab_arena_printf(a, "%s one edit away from one that stands %u times",
-                                s->f[TAB_TYPO_OF_WORDS] > 0 ? "a word of it is" : "the value is", s->agree);
+        return tab_arena_printf(a, "%s one edit away from one that occurs %u times",
+                                s->f[TAB_TYPO_OF_WORDS] > 0 ? "one of its words is" : "the value is",
+                                s->agree);
     case TAB_SUSPECT_RULE:
         return tab_arena_printf(a, "%u of %u rows with the same `%.*s` have another value here", s->agree,
                                 s->of, TAB_STR(other));
     case TAB_SUSPECT_OUTLIER:
         return other.n > 0
                    ? tab_arena_printf(a, "far from the other rows with the same `%.*s`", TAB_STR(other))
-                   : "far from what the row's other numbers say";
+                   : "far from what the other numbers in the row imply";
     case TAB_SUSPECT_RANGE:
         return tab_arena_printf(a, "far outside the range of the column's %u numbers", s->of);
     default:
-        return tab_arena_printf(a, "a value of `%.*s`, whose cell in this row holds a value of this column",
-                                TAB_STR(other));
+        return tab_arena_printf(
+            a, "a value of `%.*s`, whose cell in this row holds a value that belongs here", TAB_STR(other));
     }
 }
 

@@ -88,7 +88,7 @@ Test(beyond, classes_are_not_sure_and_intervals_hold)
         told = told || (strcmp(p->regimes[i]->regime, "out_of_range") == 0 && p->regimes[i]->judged == 0 &&
                         p->regimes[i]->rows == out);
     cr_assert(told);
-    cr_assert_not_null(strstr(p->split->reason, "have numbers beyond"), "%s", p->split->reason);
+    cr_assert_not_null(strstr(p->split->reason, "have numbers outside"), "%s", p->split->reason);
 }
 
 /* Cases numbered in time, the last of them measured in another unit: later rows did not lie so far out

@@ -101,7 +101,7 @@ Test(lines, parcels_hang_under_what_lines_are_and_managers_are_staff)
     cr_expect(r->n_a_columns == 1 && r->a_columns[0]->column == 1);
     cr_expect(r->n_b_columns == 1 && r->b_columns[0]->column == 0);
     cr_expect_eq(r->matches, STAFF_ROWS - 1);
-    cr_expect_not_null(strstr(r->evidence, "no row leads back to itself"), "%s", r->evidence);
+    cr_expect_not_null(strstr(r->evidence, "no row refers back to itself"), "%s", r->evidence);
     for (size_t i = 0; i < m->n_shared; i++)
         for (size_t k = 0; k < m->shared[i]->n_from; k++)
             cr_expect(m->shared[i]->from[k]->table != STAFF || m->shared[i]->from[k]->column > 1,

@@ -185,7 +185,7 @@ Test(keys, what_speaks_for_a_reference_is_said_in_words)
     cr_assert_not_null(r);
     char want[160];
     snprintf(want, sizeof want,
-             "all %u values of orders.k1 are among the 300 of customers.k0, which identify its rows",
+             "all %u values of orders.k1 occur among the 300 of customers.k0, which identify its rows",
              r->child_values);
     cr_expect_str_eq(tab_reference_words(w.arena, w.v, r), want);
     end(&w);

@@ -245,9 +245,10 @@ static tab_status check_head(tab_str b, tab_pfn *w, uint32_t *tensors, size_t *e
     if (b.n < HEAD + DIGEST || memcmp(b.p, magic, 8) != 0)
         return tab_fail(err, TAB_VALIDATION, "", "weights: not a weight file");
     if (b.n > MOST_BYTES)
-        return tab_fail(err, TAB_VALIDATION, "", "weights: larger than 64 MB");
+        return tab_fail(err, TAB_VALIDATION, "", "weights: larger than the limit of 64 MB");
     if (u32_at(b.p + 8) != 1)
-        return tab_fail(err, TAB_VALIDATION, "", "weights: version %u, this program reads 1",
+        return tab_fail(err, TAB_VALIDATION, "",
+                        "weights: version %u is not supported; this program reads version 1",
                         u32_at(b.p + 8));
     unsigned char digest[DIGEST];
     crypto_hash_sha256(digest, (const unsigned char *)b.p, b.n - DIGEST);
@@ -264,14 +265,14 @@ static tab_status check_head(tab_str b, tab_pfn *w, uint32_t *tensors, size_t *e
         w->inducing < 16 || w->inducing > 64 || w->tokens != 4 || w->blocks < 1 ||
         w->blocks > TAB_PFN_BLOCKS || w->heads * 32 != 4 * w->e || w->registers > 64 ||
         w->slots != TAB_PFN_SLOTS || w->features != TAB_PFN_FEATURES || w->code != TAB_PFN_CODE)
-        return tab_fail(err, TAB_VALIDATION, "", "weights: sizes that this program does not run");
+        return tab_fail(err, TAB_VALIDATION, "", "weights: unsupported layer sizes");
     w->d = w->tokens * w->e;
     /* the note and the directory must lie within the file */
     size_t note = u32_at(b.p + 12), room = b.n - HEAD - DIGEST;
     *tensors = u32_at(b.p + 56);
     if (note % 64 != 0 || note > room || *tensors == 0 || *tensors > MOST_TENSORS ||
         (size_t)*tensors * ENTRY > room - note)
-        return tab_fail(err, TAB_VALIDATION, "", "weights: a directory that does not fit the file");
+        return tab_fail(err, TAB_VALIDATION, "", "weights: the directory does not match the file");
     size_t keep = note < sizeof w->note - 1 ? note : sizeof w->note - 1;
     memcpy(w->note, b.p + HEAD, keep);
     *entries = HEAD + note;

@@ -72,8 +72,8 @@ static bool write_shared(const tab_relations *x, size_t link, size_t matches, do
     r->relation = tab_text(name[l->many_a][l->many_b]);
     r->matches = matches;
     r->confidence = matches > 0 ? sum / (double)matches : 0;
-    r->evidence = tab_arena_printf(x->e->arena, "%zu pairs of rows of %.*s and %.*s are one entity", matches,
-                                   TAB_STR(x->v->table[l->ta].profile->table->id),
+    r->evidence = tab_arena_printf(x->e->arena, "%zu pairs of rows in %.*s and %.*s are the same entity",
+                                   matches, TAB_STR(x->v->table[l->ta].profile->table->id),
                                    TAB_STR(x->v->table[l->tb].profile->table->id));
     return r->evidence != NULL;
 }
@@ -90,11 +90,10 @@ static bool write_things(const tab_relations *x, size_t s, size_t t, uint32_t a,
     r->b_table = (uint32_t)t;
     r->relation = tab_text("many_to_many");
     r->confidence = g[s].confidence < g[t].confidence ? g[s].confidence : g[t].confidence;
-    r->evidence =
-        tab_arena_printf(x->e->arena,
-                         "rows of both are observations; %zu of what they are of is in %.*s.%.*s and "
-                         "in %.*s.%.*s",
-                         n, TAB_STR(p->id), TAB_STR(by), TAB_STR(q->id), TAB_STR(of));
+    r->evidence = tab_arena_printf(
+        x->e->arena,
+        "both tables hold observations; %zu of the things observed occur in %.*s.%.*s and in %.*s.%.*s", n,
+        TAB_STR(p->id), TAB_STR(by), TAB_STR(q->id), TAB_STR(of));
     return r->evidence != NULL && add_columns(x, s, a, NULL, 0, &r->n_a_columns, &r->a_columns) &&
            add_columns(x, t, b, NULL, 0, &r->n_b_columns, &r->b_columns);
 }

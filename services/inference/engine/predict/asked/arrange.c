@@ -342,21 +342,21 @@ static const char *why_asked(tab_arena *a, const tab_profile *p, const tab_asked
     size_t n = r->kind == TAB_SPLIT_TIME ? s->rows[TAB_REGIME_LATER] : s->rows[TAB_REGIME_NEW_GROUP];
     size_t far = s->rows[TAB_REGIME_OUT_OF_RANGE];
     if (r->kind == TAB_SPLIT_RANDOM && far > 0)
-        return tab_arena_printf(a,
-                                "%zu of %zu rows to be answered are like the others; %zu have numbers beyond "
-                                "theirs, and no other row says how good answers there are",
-                                s->rows[TAB_REGIME_ALIKE], s->asked, far);
+        return tab_arena_printf(
+            a,
+            "%zu of %zu rows to predict are like the others; %zu have numbers outside the known range, "
+            "where accuracy cannot be measured",
+            s->rows[TAB_REGIME_ALIKE], s->asked, far);
     if (r->kind == TAB_SPLIT_RANDOM)
-        return tab_arena_printf(a,
-                                "%zu of %zu rows to be answered are like the others: not later, and of "
-                                "no new group",
-                                s->rows[TAB_REGIME_ALIKE], s->asked);
+        return tab_arena_printf(
+            a, "%zu of %zu rows to predict are like the others: no later in time and in no new group",
+            s->rows[TAB_REGIME_ALIKE], s->asked);
     if (r->kind == TAB_SPLIT_TIME)
-        return tab_arena_printf(a, "%zu of %zu rows to be answered come after all others in time", n,
-                                s->asked);
+        return tab_arena_printf(a, "%zu of %zu rows to predict come after all others in time", n, s->asked);
     tab_str c = tab_column_address(a, p->table, r->column);
-    return tab_arena_printf(a, "%zu of %zu rows to be answered are of groups by %.*s that no other row is of",
-                            n, s->asked, (int)(c.n < 64 ? c.n : 64), c.p);
+    return tab_arena_printf(
+        a, "%zu of %zu rows to predict belong to groups of %.*s that no other row belongs to", n, s->asked,
+        (int)(c.n < 64 ? c.n : 64), c.p);
 }
 
 /* The reason, for people. */
@@ -366,18 +366,18 @@ static const char *why(tab_arena *a, const tab_profile *p, tab_split want, const
         return "asked for";
     if (r->kind == TAB_SPLIT_RANDOM)
         return r->measured
-                   ? tab_arena_printf(a,
-                                      "a small model takes off %.0f %% of the uncertainty of rows kept "
-                                      "apart by time or key, %.0f %% of rows kept apart at random: "
-                                      "within chance of each other",
-                                      100 * fmax(0, r->score), 100 * fmax(0, r->random_score))
-                   : "no column of times orders the rows, and none groups them";
+                   ? tab_arena_printf(
+                         a,
+                         "a small model removes %.0f %% of the uncertainty for rows split by time or key "
+                         "and %.0f %% for rows split at random; the difference is not significant",
+                         100 * fmax(0, r->score), 100 * fmax(0, r->random_score))
+                   : "no time column orders the rows and no column groups them";
     tab_str c = tab_column_address(a, p->table, r->column);
     const char *given = want == TAB_SPLIT_AUTO ? "" : "asked for; ";
     return tab_arena_printf(
         a,
-        "%sa small model takes off %.0f %% of the uncertainty of rows kept apart by %.*s, "
-        "%.0f %% of rows kept apart at random",
+        "%sa small model removes %.0f %% of the uncertainty for rows split by %.*s and %.0f %% for rows "
+        "split at random",
         given, 100 * fmax(0, r->score), (int)(c.n < 64 ? c.n : 64), c.p, 100 * fmax(0, r->random_score));
 }
 
@@ -450,8 +450,8 @@ tab_status tab_arrange(const tab_engine *e, tab_arena *a, const tab_profile *p, 
         return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);
     if (want > TAB_SPLIT_RANDOM && ret->kind != want)
         return tab_fail(err, TAB_VALIDATION, "options.split",
-                        want == TAB_SPLIT_TIME ? "no column of times orders the rows"
-                                               : "no column of repeating keys groups the rows");
+                        want == TAB_SPLIT_TIME ? "no time column orders the rows"
+                                               : "no column with repeating keys groups the rows");
     ret->reason = told ? why_asked(a, p, asked, ret) : why(a, p, want, ret);
     return tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;
 }

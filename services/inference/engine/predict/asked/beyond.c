@@ -64,8 +64,8 @@ static void doubt_row(const tab_fitted_column *c, double off, size_t r, tab_scor
 static char *words(tab_arena *a, const tab_fitted_column *c, bool time)
 {
     if (time || c->type == TAB_DATETIME)
-        return tab_arena_printf(a, "%.*s lies beyond the times that were fitted", TAB_STR(c->address));
-    return tab_arena_printf(a, "%.*s lies beyond the range that was fitted (%.6g to %.6g)",
+        return tab_arena_printf(a, "%.*s is outside the times seen in fitting", TAB_STR(c->address));
+    return tab_arena_printf(a, "%.*s is outside the range seen in fitting (%.6g to %.6g)",
                             TAB_STR(c->address), c->least, c->most);
 }
 
@@ -98,8 +98,8 @@ static bool mark_levels(tab_arena *a, const tab_fitted *f, tab_scoring *ret, uin
                 doubt[r] = (uint32_t)m->n_doubts + 1, any = true;
         }
         tab_str column = f->column[f->enc->f[k].source].address;
-        if (any && (m->doubts[m->n_doubts++] = tab_arena_printf(a, "%.*s has a value that no fitted row has",
-                                                                TAB_STR(column))) == NULL)
+        if (any && (m->doubts[m->n_doubts++] =
+                        tab_arena_printf(a, "%.*s has a value not seen in fitting", TAB_STR(column))) == NULL)
             return false;
     }
     return true;

@@ -122,10 +122,10 @@ bool tab_gaps_apart(const tab_engine *e, const tab_profile *p, tab_split want, t
     f->split.place = place;
     f->split.kind = TAB_SPLIT_TIME;
     f->split.column = f->asked.series.times == 1 ? f->asked.series.time[0] : p->table->cols;
-    f->split.reason =
-        tab_arena_printf(f->arena,
-                         "rows to be answered lie in gaps of time of about %.0f steps: others are "
-                         "kept apart in runs as long",
-                         steps);
+    f->split.reason = tab_arena_printf(
+        f->arena,
+        "rows to predict are in gaps of about %.0f steps in time; the split leaves out stretches of the "
+        "same length",
+        steps);
     return f->split.reason != NULL;
 }

@@ -148,11 +148,12 @@ bool tab_hot_deck_mark(tab_arena *a, const tab_fitted *f, tab_scoring *s, uint32
             if (tab_data_lacks(s->d, j, r) && doubt[r] == 0)
                 doubt[r] = (uint32_t)m->n_doubts + 1, any = true;
         tab_str column = f->column[f->enc->f[j].source].address;
-        if (any && (m->doubts[m->n_doubts++] = tab_arena_printf(
-                        a,
-                        "%.*s is empty, as hardly any fitted row has it: the answer is the mean over the "
-                        "values of like rows",
-                        TAB_STR(column))) == NULL)
+        if (any &&
+            (m->doubts[m->n_doubts++] = tab_arena_printf(
+                 a,
+                 "%.*s is empty, which hardly any row seen in fitting was; the answer averages over the "
+                 "values of similar rows",
+                 TAB_STR(column))) == NULL)
             return false;
     }
     return true;

@@ -100,12 +100,12 @@ static char *words(tab_arena *a, const tab_profile *p, const shifted *s, size_t 
     char *all = tab_arena_printf(a, "%s", "");
     for (size_t i = 0; all != NULL && i < n && i < NAMED; i++)
         all = tab_arena_printf(
-            a, "%s%s`%.*s` is empty in %.0f %% of the rows to be answered and %.0f %% of the others", all,
+            a, "%s%s`%.*s` is empty in %.0f %% of the rows to predict and %.0f %% of the others", all,
             i > 0 ? ", " : "", TAB_STR(p->col[s[i].column].column->name),
             100.0 * (double)s[i].of.asked_gaps / (double)s[i].of.asked,
             100.0 * (double)s[i].of.known_gaps / (double)s[i].of.known);
     if (all != NULL && n > NAMED)
-        all = tab_arena_printf(a, "%s, and %zu more columns are alike", all, n - NAMED);
+        all = tab_arena_printf(a, "%s, and %zu more columns like it", all, n - NAMED);
     return all;
 }
 

@@ -118,11 +118,11 @@ static bool says(tab_fitted *f)
     double loss = 0;
     if (h == NULL && f->asked.rows[TAB_REGIME_LATER] > 0 && f->split.kind == TAB_SPLIT_TIME) {
         f->split.measured = false;
-        f->split.reason =
-            tab_arena_printf(f->arena,
-                             "%s; too few rows lie before an earlier cut to judge such rows by, so "
-                             "that what is said is of the given rows, kept apart by time",
-                             f->split.reason);
+        f->split.reason = tab_arena_printf(
+            f->arena,
+            "%s; too few rows precede an earlier cut to evaluate such rows, so the figures are for the "
+            "given rows, split by time",
+            f->split.reason);
         return f->split.reason != NULL;
     }
     if (h == NULL || f->split.kind != TAB_SPLIT_TIME)
@@ -133,8 +133,8 @@ static bool says(tab_fitted *f)
     f->split.score = h->mean_loss > 0 ? 1 - loss / h->mean_loss : 0;
     f->split.reason = tab_arena_printf(
         f->arena,
-        "%s: judged on %zu rows after %zu earlier cut%s, where answers take %.0f %% off the error of the %s "
-        "before the cut; of rows kept apart at random a small model takes off %.0f %%. Answered by %s",
+        "%s: evaluated on %zu rows after %zu earlier cut%s, where predictions are %.0f %% better than the "
+        "%s before the cut; for rows split at random a small model is %.0f %% better. Predicted by %s",
         f->split.reason, h->judged, h->origins, h->origins == 1 ? "" : "s", 100 * fmax(0, f->split.score),
         f->task == TAB_TASK_CLASSIFICATION ? "shares" : "mean", 100 * fmax(0, f->split.random_score),
         h->method);

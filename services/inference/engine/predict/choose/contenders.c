@@ -60,10 +60,10 @@ static bool eligible(const tab_column_profile *c, size_t rows, tab_task task, ch
 {
     size_t most = rows / 4 < MOST_CLASSES ? rows / 4 : MOST_CLASSES;
     if (c->use == TAB_USE_KEY || c->use == TAB_USE_IGNORE)
-        snprintf(why, n, "the caller says so (%s)", c->use == TAB_USE_KEY ? "key" : "ignore");
+        snprintf(why, n, "given in the request (%s)", c->use == TAB_USE_KEY ? "key" : "ignore");
     else if (c->identifying)
         snprintf(why, n, "its values identify %s (%s)",
-                 c->distinct * 2 > c->present ? "single rows" : "something that rows belong to",
+                 c->distinct * 2 > c->present ? "single rows" : "something rows belong to",
                  tab_role_names[c->role]);
     else if (c->type == TAB_TEXT)
         snprintf(why, n, "free text");
@@ -72,9 +72,9 @@ static bool eligible(const tab_column_profile *c, size_t rows, tab_task task, ch
     else if (tab_role_family[c->role] == TAB_FAMILY_TIMEPART && c->role_confidence > PART_OF_DATE)
         snprintf(why, n, "a part of a date (%s)", tab_role_names[c->role]);
     else if (c->present == 0)
-        snprintf(why, n, "all its cells are missing");
+        snprintf(why, n, "all of its cells are missing");
     else if (c->distinct < 2)
-        snprintf(why, n, "it has one value only");
+        snprintf(why, n, "it has only one value");
     else if (c->present < LEAST_ROWS)
         snprintf(why, n, "too few rows have a value (%zu)", c->present);
     else if (c->missing > MOST_MISSING)
@@ -243,7 +243,7 @@ static bool find_closest(const scan *s, const trial_target *t, tab_contender *c)
     c->eligible = false;
     char who[96];
     tab_contender_name(s->p, twin, who, sizeof who);
-    snprintf(c->reason, sizeof c->reason, "%s alone fixes it (%.1f %%): nearly a copy, or derived", who,
+    snprintf(c->reason, sizeof c->reason, "%s alone determines it (%.1f %%): nearly a copy, or derived", who,
              100 * most);
     return false;
 }
@@ -498,9 +498,10 @@ tab_status tab_contenders(const tab_engine *e, const tab_profile *p, size_t tabl
         qsort(c, p->table->cols, sizeof *c, by_foresight);
         for (size_t k = most; k < open; k++) {
             c[k].eligible = false;
-            snprintf(c[k].reason, sizeof c[k].reason,
-                     "%zu other columns are likelier targets by what they hold and what goes with them",
-                     most);
+            snprintf(
+                c[k].reason, sizeof c[k].reason,
+                "%zu other columns are likelier targets, judging by their contents and what accompanies them",
+                most);
         }
         open = most;
     }

@@ -23,7 +23,7 @@ static const char *explained(tab_arena *a, const tab_profile *p, const tab_conte
 {
     char who[96];
     if (c->lucky)
-        return tab_text("what the other columns tell of it is no more than chance");
+        return tab_text("the other columns do not explain it better than chance");
     if (!(c->alone[0] >= 0.005))
         return tab_arena_printf(a, "the other columns explain %.0f %% of it", 100 * c->skill);
     tab_contender_name(p, c->closest[0], who, sizeof who);
@@ -105,16 +105,17 @@ static tab_status choose(const tab_engine *e, tab_profile *const *p, size_t n, c
     if (!any) {
         s->target->mode = tab_text("none");
         s->target->reason = tab_text(
-            !chance    ? "no column is eligible as a target; name one as target.column"
-            : cols < 2 ? "nothing here is predictable: there is no other column to tell it by; name "
-                         "the target as target.column all the same"
-                       : "nothing here is predictable: what the other columns tell of any column is no "
-                         "more than chance; name one as target.column all the same");
+            !chance ? "no column is eligible as a target; name one in target.column"
+            : cols < 2
+                ? "nothing here is predictable because there is no other column; name a target in "
+                  "target.column to predict one anyway"
+                : "nothing here is predictable: no column is explained by the others better than chance; "
+                  "name a target in target.column to predict one anyway");
     } else {
         s->target->mode = tab_text("auto");
         const char *how = explained(a, p[s->table], &c[0]);
-        s->target->reason =
-            tab_arena_printf(a, "the column that an analyst would ask for: %s", how == NULL ? "" : how);
+        s->target->reason = tab_arena_printf(a, "the column an analyst would most likely predict: %s",
+                                             how == NULL ? "" : how);
     }
     return tab_arena_full(a) ? failed(e, err) : TAB_OK;
 }
@@ -165,17 +166,19 @@ static tab_status take_named(const tab_engine *e, tab_profile *const *p, size_t 
     if (st != TAB_OK)
         return st;
     s->target->mode = tab_text("user");
-    s->target->reason = tab_text("named by the caller");
+    s->target->reason = tab_text("named in the request");
     if (o->task == TAB_TASK_ANOMALY) {
         uint32_t *label = tab_arena_new_of(a, uint32_t, p[s->table]->table->rows + 1);
         if (label == NULL)
             return failed(e, err);
         if (!tab_anomaly_labels(p[s->table], s->column, label))
-            return tab_fail(err, TAB_VALIDATION, "target.column",
-                            "the labels of anomalies are a column of two values; "
-                            "name one, or leave `target` out to score without labels");
-        s->target->reason = tab_text("named by the caller: its rarer value is the label of an anomaly, "
-                                     "which grades the scores and is not read by them");
+            return tab_fail(
+                err, TAB_VALIDATION, "target.column",
+                "anomaly labels must be a column with two values; name one, or omit `target` to score "
+                "without labels");
+        s->target->reason = tab_text(
+            "named in the request: its rarer value is taken as the anomaly label, which evaluates the "
+            "scores but is not used to compute them");
     }
     s->target->candidates_null = true;
     return TAB_OK;
@@ -205,13 +208,13 @@ static tab_status settle_task(tab_arena *a, tab_profile *const *p, tab_selection
         s->how->reason = tab_text("there is no target");
         return TAB_OK;
     }
-    s->how->reason = tab_text("named by the caller");
+    s->how->reason = tab_text("named in the request");
     tab_column_profile *c = s->task == TAB_TASK_ANOMALY ? NULL : &p[s->table]->col[s->column];
     if (s->task == TAB_TASK_AUTO) {
         bool number = tab_numeric_target(c);
         s->task = number ? TAB_TASK_REGRESSION : TAB_TASK_CLASSIFICATION;
         s->how->reason = tab_text(number                   ? "the target is numeric"
-                                  : c->type == TAB_NUMERIC ? "the target is numeric, of few whole values"
+                                  : c->type == TAB_NUMERIC ? "the target is numeric with few whole values"
                                                            : "the target is categorical");
     }
     s->how->type = tab_text(names[s->task]);

@@ -275,10 +275,11 @@ static bool add_alone(const look *k, suspect *s, size_t tried, Tabella__Predicti
         double alone = 1 - s[i].left, others = fmax(0, 1 - left);
         name_of(k, s[i].column, who, sizeof who);
         if (!add(k, m, "alone", s[i].column, alone, others,
-                 tab_arena_printf(k->e->arena,
-                                  "`%s` gives the target away: alone it explains %.0f %% of it, the others "
-                                  "together %.0f %%; is it known before the target is?",
-                                  who, 100 * alone, 100 * others)))
+                 tab_arena_printf(
+                     k->e->arena,
+                     "`%s` gives the target away: alone it explains %.0f %% of it, all others together %.0f "
+                     "%%; check whether it is known before the target is",
+                     who, 100 * alone, 100 * others)))
             return false;
     }
     return true;

@@ -92,7 +92,7 @@ Test(leaks, are_named_and_honest_columns_are_not)
     static const struct {
         const char *names[MOST], *want, *reason;
     } cases[] = {
-        { { "price", "age", "refused", "quantity", "fraud" }, "alone:t.refused", "is it known before" },
+        { { "price", "age", "refused", "quantity", "fraud" }, "alone:t.refused", "known before the target" },
         { { "price", "quantity", "shipping", "age", "total" },
           "computed:t.price|computed:t.shipping",
           "a sum" },

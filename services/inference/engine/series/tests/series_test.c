@@ -193,7 +193,7 @@ Test(series, of_dates_newest_first_in_text_is_turned_over)
     cr_expect_eq(f.s.unit, TAB_STEP_SECONDS);
     cr_expect_eq(f.s.step, 7 * 86400.0);
     cr_expect(f.s.regular && f.s.falls && f.s.index[59] == 0 && f.s.index[0] == 59);
-    cr_expect_str_eq(f.s.note[0], "the rows come newest first");
+    cr_expect_str_eq(f.s.note[0], "the newest rows come first");
     free(o.p);
 }
 
