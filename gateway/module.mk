@@ -3,7 +3,7 @@
 NGINX_SOURCE = $(dir $(shell dpkg -L nginx-dev 2>/dev/null | grep 'conf_flags$$'))
 NGINX_BUILD  = build/nginx
 GATEWAY_SO   = $(B)/gateway/ngx_http_tab_module.so
-GATEWAY_DEPS = $(wildcard gateway/module/*.[ch]) $(foreach f,http/bodies http/routes security/entry security/identity security/secret,common/$f.c common/$f.h) common/base/base.h
+GATEWAY_DEPS = $(wildcard gateway/module/*.[ch]) $(foreach f,http/bodies http/routes security/bounds security/entry security/identity security/secret,common/$f.c common/$f.h) common/base/base.h
 EXTRA_BUILD += $(GATEWAY_SO)
 GENH        += $(GEN)/common/redis/limits_lua.h
 

@@ -60,7 +60,7 @@ SECRETS = {
     "TAB_RUN_KEY": ["api", "data-connector", "jobs"],
     "TAB_GATEWAY_SECRET": ["api"],
     "TAB_GRANT_SECRET": ["keys"],
-    "TAB_KEK": ["data-connector"],
+    "TAB_KEK": ["data-connector", "keys"],
     "TAB_CHECKPOINT_KEY": ["retain"],  # where it cuts
     "TAB_NATS_PASSWORD": list(CALLS),
     "TAB_REDIS_PASSWORD": ["api", "jobs", "keys"],

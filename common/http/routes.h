@@ -72,7 +72,7 @@ enum {
     X(GET_USAGE,             GET,    "/v2/usage",                     READ,   TAB_ROUTE_PAGED) \
     X(GET_KEYS,              GET,    "/v2/keys",                      READ,   0) \
     X(POST_KEYS,             POST,   "/v2/keys",                      MANAGE, TAB_ROUTE_BODY) \
-    X(POST_KEY_ROTATE,       POST,   "/v2/keys/:id/rotate",           MANAGE, 0) \
+    X(POST_KEY_ROTATE,       POST,   "/v2/keys/:id/rotate",           MANAGE, TAB_ROUTE_BODY) \
     X(DELETE_KEY,            DELETE, "/v2/keys/:id",                  DELETE, 0) \
     X(POST_DATA_UPLOAD,      POST,   "/platform/v1/data/upload",      MANAGE,                                        \
       TAB_ROUTE_IDEMPOTENT | TAB_ROUTE_BODY | TAB_ROUTE_PLATFORM)                                                    \
@@ -93,7 +93,16 @@ enum {
     X(GET_DATA_SNAPSHOTS, GET, "/platform/v1/data/:id/snapshots", READ, TAB_ROUTE_PAGED | TAB_ROUTE_PLATFORM) \
     X(GET_DATA_DIFF, GET, "/platform/v1/data/:id/diff", READ, TAB_ROUTE_PAGED | TAB_ROUTE_PLATFORM) \
     X(POST_MCP, POST, "/mcp", ALL, TAB_ROUTE_BODY | TAB_ROUTE_PLATFORM) \
-    X(GET_DATA_PROFILE, GET, "/platform/v1/data/:id/profile", READ, TAB_ROUTE_PLATFORM)
+    X(GET_DATA_PROFILE, GET, "/platform/v1/data/:id/profile", READ, TAB_ROUTE_PLATFORM) \
+    X(PATCH_KEY, PATCH, "/platform/v1/keys/:id", MANAGE, TAB_ROUTE_BODY | TAB_ROUTE_PLATFORM) \
+    X(GET_WEBHOOKS, GET, "/platform/v1/webhooks", READ, TAB_ROUTE_PLATFORM) \
+    X(POST_WEBHOOKS, POST, "/platform/v1/webhooks", MANAGE, TAB_ROUTE_BODY | TAB_ROUTE_PLATFORM) \
+    X(PATCH_WEBHOOK, PATCH, "/platform/v1/webhooks/:id", MANAGE, TAB_ROUTE_BODY | TAB_ROUTE_PLATFORM) \
+    X(DELETE_WEBHOOK, DELETE, "/platform/v1/webhooks/:id", DELETE, TAB_ROUTE_PLATFORM) \
+    X(POST_WEBHOOK_ROTATE, POST, "/platform/v1/webhooks/:id/rotate", MANAGE, TAB_ROUTE_PLATFORM) \
+    X(POST_WEBHOOK_TEST, POST, "/platform/v1/webhooks/:id/test", MANAGE, TAB_ROUTE_PLATFORM) \
+    X(GET_DELIVERIES, GET, "/platform/v1/webhooks/:id/deliveries", READ, TAB_ROUTE_PAGED | TAB_ROUTE_PLATFORM) \
+    X(POST_DELIVERY_REPLAY, POST, "/platform/v1/webhooks/:id/deliveries/:sub/replay", MANAGE, TAB_ROUTE_PLATFORM)
 /* clang-format on */
 
 typedef enum {

@@ -50,7 +50,7 @@ local function grant_of(grant)
     if many == 4096 then
       read, many = {}, 0
     end
-    local epoch = string.match(tail, '^%d+ (%d+) ') -- of a signed entry
+    local epoch = string.match(tail, '^%d+ (%d+) ') or string.match(tail, '^%d+ b:%S+ (%d+) ') -- of a signed entry
     g = { org = org, key = key, revoked = 'tab:v:' .. org, epoch = tonumber(epoch), buckets = 'tab:r:' .. org, scopes = tonumber(scopes), key_rpm = tonumber(key_rpm),
           org_rpm = tonumber(org_rpm), endpoint_rpm = tonumber(endpoint_rpm) }
     read[grant], many = g, many + 1

@@ -99,6 +99,8 @@ static void put_grant(writer *w, const tab_grant *g)
     put_number(w, g->endpoint_concurrency);
     put_number(w, g->batch_concurrency);
     put_number(w, g->version);
+    if (g->bounds.n > 0)
+        put(w, g->bounds);
 }
 
 size_t tab_grant_write(const tab_grant *g, char *buf, size_t size)
@@ -111,13 +113,22 @@ size_t tab_grant_write(const tab_grant *g, char *buf, size_t size)
     return (size_t)(w.p - buf);
 }
 
+/* A last word, where there is one. */
+static bool next_bounds(tab_str *text, tab_str *ret)
+{
+    tab_bounds b;
+    *ret = TAB_S("");
+    return text->n == 0 || (next_word(text, ret) && tab_bounds_read(*ret, &b));
+}
+
 static bool grant_words(tab_str *text, tab_grant *g)
 {
     return next_copy(text, g->org, sizeof g->org) && next_copy(text, g->key, sizeof g->key) &&
            next_u32(text, &g->scopes) && next_copy(text, g->plan, sizeof g->plan) &&
            next_u32(text, &g->key_rpm) && next_u32(text, &g->org_rpm) && next_u32(text, &g->endpoint_rpm) &&
            next_number(text, UINT64_MAX, &g->cells_per_minute) && next_u32(text, &g->endpoint_concurrency) &&
-           next_u32(text, &g->batch_concurrency) && next_number(text, UINT64_MAX, &g->version);
+           next_u32(text, &g->batch_concurrency) && next_number(text, UINT64_MAX, &g->version) &&
+           next_bounds(text, &g->bounds);
 }
 
 bool tab_grant_read(tab_str text, tab_grant *ret)

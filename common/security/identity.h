@@ -4,7 +4,9 @@
  * A grant as text, fields divided by one space (so it lies in Redis and travels in a header):
  *
  *   org key scopes plan key_rpm org_rpm endpoint_rpm cells_per_minute endpoint_concurrency
- * batch_concurrency version
+ * batch_concurrency version [bounds]
+ *
+ *   bounds     where the key has any (common/security/bounds.h); the identity tells of its endpoints alone
  *
  * The header X-Tabella-Identity of every request that the gateway lets through:
  *
@@ -36,6 +38,7 @@
 #include <sodium.h>
 
 #include "common/base/base.h"
+#include "common/security/bounds.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -48,10 +51,10 @@ extern "C" {
 #define TAB_LIVE_PATH "/internal/live" /* no identity: 204 as soon as the api's event loop turns */
 
 enum {
-    TAB_IDENTITY_SKEW_MS = 60000, /* an identity is good for so long */
-    TAB_GRANT_TEXT = 320,         /* bytes that hold any grant's text */
-    TAB_GRANT_SESSION = 32,  /* bit of a grant's scopes: a session of the key calls, not the key itself */
-    TAB_IDENTITY_TEXT = 1024 /* and any identity's, with a path of up to 400 bytes */
+    TAB_IDENTITY_SKEW_MS = 60000,           /* an identity is good for so long */
+    TAB_GRANT_TEXT = 320 + TAB_BOUNDS_TEXT, /* bytes that hold any grant's text */
+    TAB_GRANT_SESSION = 32, /* bit of a grant's scopes: a session of the key calls, not the key itself */
+    TAB_IDENTITY_TEXT = 1024 + TAB_BOUNDS_PUBLIC /* and any identity's, with a path of up to 400 bytes */
 };
 
 typedef struct {
@@ -61,6 +64,7 @@ typedef struct {
     uint64_t cells_per_minute;
     uint32_t endpoint_concurrency, batch_concurrency;
     uint64_t version;
+    tab_str bounds; /* "": none; read: a view into the text, well formed */
 } tab_grant;
 
 /* Writes the text and a NUL; gives its length, 0 when it does not fit or a field is not one word.

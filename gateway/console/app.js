@@ -6,7 +6,7 @@ import { SignIn } from "./signin.js";
 const PAGES = [
     ["", [["run", "Run", () => import("./run.js")], ["endpoints", "Endpoints", () => import("./endpoints.js")], ["data", "Data", () => import("./data.js")]]],
     ["Activity", [["jobs", "Jobs", () => import("./jobs.js")], ["reports", "Reports", () => import("./reports.js")], ["usage", "Usage", () => import("./usage.js")]]],
-    ["Organization", [["keys", "API keys", () => import("./keys.js")], ["audit", "Audit log", () => import("./audit.js")], ["notifications", "Notifications", () => import("./notifications.js")]]],
+    ["Organization", [["keys", "API keys", () => import("./keys.js")], ["audit", "Audit log", () => import("./audit.js")], ["notifications", "Notifications", () => import("./notifications.js")], ["webhooks", "Webhooks", () => import("./webhooks.js")]]],
 ];
 const page = (name) => PAGES.flatMap((g) => g[1]).find((p) => p[0] === name);
 const here = () => location.hash.replace(/^#\/?/, "").split("/").filter(Boolean).map(decodeURIComponent);

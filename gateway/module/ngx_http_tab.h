@@ -2,6 +2,7 @@
  *
  *   ngx_http_tab_module.c   directives and variables
  *   ngx_http_tab_gate.c     the access phase: one request's way to its verdict
+ *   ngx_http_tab_bounds.c   networks of a key, and its end
  *   ngx_http_tab_request.c  a request's context, the JSON envelope
  *   ngx_http_tab_body.c     a body where the route takes none: refused, or read and dropped
  *   ngx_http_tab_metrics.c  counters of all workers, and /metrics
@@ -27,7 +28,7 @@
  *                 |
  *              request
  *                 |
- *               redis ---> link, clock, call, ahead      held      limits      metrics
+ *               redis ---> link, clock, call, ahead      held      limits      metrics      bounds
  *
  * Redis' answers come back later, from the event loop, by the functions that were handed down with the
  * question: gate's `answered` to redis, redis' `replied` and `lost` to link. */
@@ -181,7 +182,9 @@ typedef enum {
     TAB_KEY_UNKNOWN,
     TAB_KEY_REVOKED,
     TAB_KEY_SCOPE,
-    TAB_KEY_BLOCKED
+    TAB_KEY_BLOCKED,
+    TAB_KEY_EXPIRED,
+    TAB_KEY_NETWORK
 } tab_failure;
 typedef enum {
     TAB_LIMITED_KEY,
@@ -198,6 +201,14 @@ ngx_int_t ngx_http_tab_count(ngx_http_request_t *r);
 ngx_int_t ngx_http_tab_metrics(ngx_http_request_t *r);
 ngx_int_t ngx_http_tab_metrics_zone(ngx_conf_t *cf, tab_main_conf *conf);
 ngx_uint_t ngx_http_tab_ms(const ngx_http_request_t *r); /* since its first byte */
+
+/* ngx_http_tab_bounds.c. Why a good key is refused; status 0: it is not. */
+typedef struct {
+    ngx_uint_t status;
+    tab_failure why;
+    const char *param, *message;
+} tab_refusal;
+tab_refusal ngx_http_tab_bounds(ngx_http_request_t *r, const tab_grant *g);
 
 /* ngx_http_tab_log.c */
 void ngx_http_tab_let_in(tab_ctx *ctx);

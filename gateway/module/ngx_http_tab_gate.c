@@ -115,6 +115,16 @@ static ngx_int_t refuse_scope(ngx_http_request_t *r, tab_ctx *ctx)
                   "The API key lacks the scope that this route needs.", NULL, 0);
 }
 
+/* A good key that may not be used from here, or no longer. NGX_OK: it may. */
+static ngx_int_t refuse_bounds(ngx_http_request_t *r, tab_ctx *ctx)
+{
+    tab_refusal no = ngx_http_tab_bounds(r, &ctx->grant);
+    if (no.status == 0)
+        return NGX_OK;
+    ngx_http_tab_count_failure(r, no.why);
+    return refuse(r, ctx, no.status, "auth_error", no.message, no.param, 0);
+}
+
 /* Over a limit. Of key and organization the tighter one is told, and it is empty if it is the one that
  * refuses; else it was the endpoint's. */
 static ngx_int_t refuse_rate(ngx_http_request_t *r, tab_ctx *ctx, int64_t retry_ms)
@@ -229,6 +239,8 @@ static ngx_int_t let_in(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf
         .state = state.len == 0 ? TAB_S("-") : (tab_str){ (char *)state.data, state.len },
         .grant = ctx->grant,
     };
+    id.grant.bounds = tab_bounds_public(ctx->grant.bounds);
+    ctx->grant.bounds = TAB_S(""); /* what it is a view into ends with this call */
     ctx->identity.data = ngx_pnalloc(r->pool, TAB_IDENTITY_TEXT);
     if (ctx->identity.data == NULL)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
@@ -256,6 +268,9 @@ static ngx_int_t decide_here(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf 
     const tab_grant *g = &ctx->grant;
     ctx->node_rates = 1;
     ngx_http_tab_count_here(r);
+    ngx_int_t rc = refuse_bounds(r, ctx);
+    if (rc != NGX_OK)
+        return rc;
     if (!ctx->routed)
         return refuse_route(r, ctx);
     const tab_route *route = &tab_routes[ctx->route.id];
@@ -330,6 +345,19 @@ static ngx_int_t ask(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf)
     return NGX_AGAIN;
 }
 
+/* The grant outlives the text that it was read from. */
+static bool keep_bounds(ngx_http_request_t *r, tab_grant *g)
+{
+    if (g->bounds.n == 0)
+        return true;
+    char *p = ngx_pnalloc(r->pool, g->bounds.n);
+    if (p == NULL)
+        return false;
+    ngx_memcpy(p, g->bounds.p, g->bounds.n);
+    g->bounds.p = p;
+    return true;
+}
+
 static bool grant_header(ngx_http_request_t *sub, tab_grant *ret)
 {
     static const char name[] = "x-tabella-grant";
@@ -340,7 +368,8 @@ static bool grant_header(ngx_http_request_t *sub, tab_grant *ret)
         ngx_table_elt_t *h = part->elts;
         for (ngx_uint_t i = 0; i < part->nelts; i++)
             if (h[i].key.len == sizeof name - 1 && ngx_strncmp(h[i].lowcase_key, name, sizeof name - 1) == 0)
-                return tab_grant_read((tab_str){ (char *)h[i].value.data, h[i].value.len }, ret);
+                return tab_grant_read((tab_str){ (char *)h[i].value.data, h[i].value.len }, ret) &&
+                       keep_bounds(sub, ret);
     }
     return false;
 }
@@ -406,6 +435,7 @@ static bool in_time(tab_ctx *ctx, const tab_entry *e, int64_t now)
     ctx->last_holds = now <= e->until_s + TAB_PAST_S && (e->grant.scopes & TAB_GRANT_SESSION) == 0;
     if (ctx->last_holds)
         ctx->last = e->grant;
+    ctx->last_holds = ctx->last_holds && keep_bounds(ctx->request, &ctx->last);
     return false;
 }
 
@@ -468,6 +498,9 @@ static ngx_int_t judge(ngx_http_request_t *r, tab_ctx *ctx, const tab_redis_answ
     ctx->granted = 1;
     if (told == NULL) /* else it was noted when Redis counted it, not long ago (TAB_AHEAD_WORD_S) */
         (void)key_noted(conf, ctx, 2 * now_s() + 1);
+    ngx_int_t rc = refuse_bounds(r, ctx);
+    if (rc != NGX_OK)
+        return rc;
     if (a->code == 5 || !ctx->routed)
         return refuse_route(r, ctx);
     if (a->code == 3 || (ctx->grant.scopes & (unsigned)tab_routes[ctx->route.id].scope) == 0)

@@ -16,7 +16,8 @@ static const ngx_uint_t codes[] = { 200, 201, 202, 204, 304, 400, 401, 403, 404,
                                     410, 413, 422, 429, 499, 500, 502, 503, 504, 0 };
 static const char *const types[] = { "validation_error", "auth_error", "not_found", "rate_limit",
                                      "internal" };
-static const char *const reasons[] = { "missing", "unknown", "revoked", "scope", "blocked" };
+static const char *const reasons[] = { "missing", "unknown", "revoked", "scope",
+                                       "blocked", "expired", "network" };
 static const char *const limits[] = {
     "scope=\"key\",unit=\"requests\"",      "scope=\"org\",unit=\"requests\"",
     "scope=\"endpoint\",unit=\"requests\"", "scope=\"org\",unit=\"bytes\"",

@@ -23,8 +23,9 @@ struct tab_ahead_caller {
     size_t endpoint_n;
     tab_ahead_word told;
     int64_t read_us; /* when told was */
-    char entry[TAB_ENTRY_TEXT], revoked[TAB_EPOCH_TEXT];
+    char *entry, revoked[TAB_EPOCH_TEXT];
     size_t entry_n, revoked_n; /* entry_n 0: forgotten */
+    size_t entry_room;
     bucket *bucket[TAB_AHEAD_BUCKETS];
     int64_t learnt_us;
     uint32_t owed, holds;
@@ -138,6 +139,7 @@ static void caller_free(tab_ahead *t, tab_ahead_caller *c)
     unlink_use(t, c);
     for (int i = 0; i < TAB_AHEAD_BUCKETS; i++)
         bucket_leave(t, c->bucket[i]);
+    free(c->entry);
     free(c);
     t->callers--;
 }
@@ -244,6 +246,25 @@ static tab_ahead_caller *caller_with_buckets(tab_ahead *t, const char hash[64], 
     return NULL;
 }
 
+/* The entry's text, and what it says, whose bounds are a view into it. */
+static bool keep_word(tab_ahead_caller *c, tab_str entry, const tab_ahead_word *word)
+{
+    if (entry.n > c->entry_room) { /* most entries have no bounds, and are short */
+        char *more = realloc(c->entry, entry.n);
+        if (more == NULL)
+            return false;
+        c->entry = more;
+        c->entry_room = entry.n;
+    }
+    memcpy(c->entry, entry.p, entry.n);
+    c->told = *word;
+    tab_str *bounds = &c->told.entry.grant.bounds;
+    if (bounds->n > 0)
+        bounds->p = c->entry + (bounds->p - entry.p);
+    c->entry_n = entry.n;
+    return true;
+}
+
 void tab_ahead_learn(tab_ahead *t, const char hash[64], tab_str endpoint, tab_str entry, tab_str revoked,
                      const int64_t full_us[TAB_AHEAD_BUCKETS], int64_t now_us)
 {
@@ -267,10 +288,9 @@ void tab_ahead_learn(tab_ahead *t, const char hash[64], tab_str endpoint, tab_st
         return; /* a hash is one key's for ever: not an entry to rely on */
     if (c == NULL && (c = caller_with_buckets(t, hash, endpoint, g)) == NULL)
         return;
-    c->told = word;
+    if (!keep_word(c, entry, &word))
+        return;
     c->read_us = now_us;
-    memcpy(c->entry, entry.p, entry.n);
-    c->entry_n = entry.n;
     memcpy(c->revoked, revoked.p, revoked.n);
     c->revoked_n = revoked.n;
     filled(c, full_us, now_us);

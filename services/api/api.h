@@ -121,6 +121,7 @@ struct request {
     uint8_t body_sha256[32];
     const char *content_type, *content_encoding, *idempotency_key, *accept; /* NULL: no such header */
     const char *address; /* the client's, as the gateway saw it; NULL: it did not say */
+    const char *agent;   /* what the client calls itself; NULL: it did not say */
     const char *session; /* hash of the token of the session that calls, in hex; NULL: none */
     int idempotency_headers;
     bool uncounted; /* internal authenticate */

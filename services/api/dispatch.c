@@ -19,6 +19,7 @@
 #include "services/api/render/members.h"
 #include "services/api/serve/cells.h"
 #include "services/api/service_calls.h"
+#include "services/api/uses.h"
 
 /* ---- the gateway's question about a key ------------------------------------------------------ */
 
@@ -35,6 +36,7 @@ static tab_status authenticate(request *r, tab_error *err)
     }
     q.secret_sha256 = (ProtobufCBinaryData){ sizeof digest, digest };
     q.uncounted = r->uncounted;
+    q.bounds = true;
     const Tabella__AuthenticateReply *y;
     tab_ask ask = { .service = "keys",
                     .method = "Authenticate",
@@ -58,7 +60,8 @@ static tab_status authenticate(request *r, tab_error *err)
                     .cells_per_minute = y->grant->cells_per_minute,
                     .endpoint_concurrency = y->grant->endpoint_concurrency,
                     .batch_concurrency = y->grant->batch_concurrency,
-                    .version = y->grant->version };
+                    .version = y->grant->version,
+                    .bounds = tab_str_of(y->grant->bounds) };
     snprintf(g.org, sizeof g.org, "%s", y->grant->org);
     snprintf(g.key, sizeof g.key, "%s", y->grant->key_id);
     snprintf(g.plan, sizeof g.plan, "%s", y->grant->plan);
@@ -167,6 +170,8 @@ void api_arrived(request *r, tab_str identity_header)
     r->arrived_us = tab_mono_us();
     r->route = TAB_ROUTE_COUNT;
     r->who_status = identify(r, identity_header, tab_str_of(r->method), &r->who_error, &r->internal);
+    if (r->who_status == TAB_OK && !r->internal && (tab_routes[r->route].flags & TAB_ROUTE_OPEN) == 0)
+        uses_note(r);
     r->lane = r->internal ? LOOKUPS : reads ? READS : WORK;
     /* A daemon that is killed during a read never answers it: after 6 s the caller is told, and asks
      * again. The gateway waits for a serve call for 10 s; an answer that it no longer takes is not billed. */

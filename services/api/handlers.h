@@ -6,7 +6,9 @@
 
 /* By tab_route_id. */
 extern handler *const api_handlers[TAB_ROUTE_COUNT], *const api_at_once_handlers[TAB_ROUTE_COUNT];
-handler get_models, get_keys, post_keys, post_key_rotate, delete_key, post_run, get_jobs, get_job,
+handler get_webhooks, post_webhooks, patch_webhook, delete_webhook, post_webhook_rotate, post_webhook_test,
+    get_deliveries, post_delivery_replay;
+handler get_models, get_keys, post_keys, post_key_rotate, patch_key, delete_key, post_run, get_jobs, get_job,
     post_job_cancel, get_reports, get_report, get_usage, get_data_list, get_data, get_data_snapshots,
     get_data_diff, get_data_profile, post_data_connect, post_data_upload, post_data_generate, post_data_sync,
     post_data_pin, post_data_unpin, delete_data, post_endpoints, get_endpoints, get_endpoint, post_serve,

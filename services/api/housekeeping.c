@@ -10,6 +10,7 @@
 #include "services/api/serve/concurrency.h"
 #include "services/api/serve/reservations.h"
 #include "services/api/serve/serve_cache.h"
+#include "services/api/uses.h"
 
 enum {
     STATEMENT_MS = 2000,
@@ -132,10 +133,12 @@ static void *do_chores(void *arg)
         allowance_probe(h->a);
         serve_cache_probe(h->a);
         reservations_sweep(h->a);
+        uses_tell(h->a);
         for (size_t i = 0; i < SWEEPS; i++)
             if (tab_mono_ms() >= sweeps[i].due)
                 sweep(h->a, &sweeps[i]);
     }
+    uses_tell(h->a);
     return NULL;
 }
 

@@ -45,16 +45,20 @@ static tab_status put(const keys_cache *c, int timeout_ms, const uint8_t hash[TA
     return s;
 }
 
-void keys_cache_fill(const keys_cache *c, const uint8_t hash[TAB_SECRET_HASH], const keys_granted *k)
+tab_status keys_cache_fill(const keys_cache *c, const uint8_t hash[TAB_SECRET_HASH], const keys_granted *k,
+                           tab_error *err)
 {
-    tab_error err = { 0 };
+    tab_error why = { 0 };
     const tab_grant *g = &k->grant;
     int64_t left = k->ends_us == 0 ? KEYS_CACHE_ENTRY_S : (k->ends_us - tab_now_us()) / 1000000;
     if (left < 1)
-        return; /* it is over within the second: nothing that could outlive it */
-    if (put(c, FILL_MS, hash, g->org, (int64_t)g->version, g, k->epoch,
-            left < KEYS_CACHE_ENTRY_S ? left : KEYS_CACHE_ENTRY_S, &err) != TAB_OK)
-        tab_log_fields(TAB_DEBUG, "key not cached", "why", err.message, NULL);
+        return TAB_OK; /* it is over within the second: nothing that could outlive it */
+    if (put(c, err != NULL ? BURY_MS : FILL_MS, hash, g->org, (int64_t)g->version, g, k->epoch,
+            left < KEYS_CACHE_ENTRY_S ? left : KEYS_CACHE_ENTRY_S, &why) == TAB_OK)
+        return TAB_OK;
+    tab_log_fields(TAB_DEBUG, "key not cached", "why", why.message, NULL);
+    return tab_fail(err, TAB_UNAVAILABLE, "",
+                    "The change is recorded, but cannot be confirmed at the moment. Retry.");
 }
 
 tab_status keys_cache_revoke(const keys_cache *c, const keys_tombstone *t, tab_error *err)
@@ -66,6 +70,17 @@ tab_status keys_cache_revoke(const keys_cache *c, const keys_tombstone *t, tab_e
         return TAB_OK;
     return tab_fail(err, TAB_UNAVAILABLE, "",
                     "The change is recorded, but cannot be confirmed at the moment. Retry.");
+}
+
+tab_status keys_cache_writable(const keys_cache *c, tab_error *err)
+{
+    redisReply *reply = NULL;
+    tab_error why = { 0 };
+    if (tab_redis_command(c->redis, BURY_MS, &reply, &why, "SET tab:g:writable 1 PX 1") != TAB_OK)
+        return tab_fail(err, TAB_UNAVAILABLE, "",
+                        "The change cannot be confirmed at the moment and was not made. Retry.");
+    freeReplyObject(reply);
+    return TAB_OK;
 }
 
 tab_status keys_cache_fence(const keys_cache *c, const keys_tombstone *t, tab_error *err)

@@ -17,12 +17,16 @@ typedef struct {
     const tab_identity_key *sign;
 } keys_cache;
 
-/* Writes an entry, once and briefly; if it fails, the next request looks the key up again. That of a session
- * ends with it. */
-void keys_cache_fill(const keys_cache *c, const uint8_t hash[TAB_SECRET_HASH], const keys_granted *k);
+/* Writes an entry, once and, where err is NULL, briefly; if it fails, the next request looks the key up
+ * again. That of a session ends with it. UNAVAILABLE: the entry before may stand. */
+tab_status keys_cache_fill(const keys_cache *c, const uint8_t hash[TAB_SECRET_HASH], const keys_granted *k,
+                           tab_error *err);
 
 /* Writes a tombstone. TAB_OK: from now on no gateway that reads this Redis lets the secret in. */
 tab_status keys_cache_revoke(const keys_cache *c, const keys_tombstone *t, tab_error *err) TAB_CHECKED;
+
+/* Whether Redis takes what is written now. UNAVAILABLE: it does not, and nothing was changed. */
+tab_status keys_cache_writable(const keys_cache *c, tab_error *err) TAB_CHECKED;
 
 /* A tombstone ahead of the change that it stands for, for KEYS_CACHE_FENCE_S: whatever becomes of Redis between
  * the change and its lasting tombstone, the secret is not let in by what Redis had of it. UNAVAILABLE: Redis

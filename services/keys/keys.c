@@ -11,10 +11,11 @@
 #include "common/base/proto.h"
 #include "common/http/routes.h"
 #include "common/redis/limits.h"
+#include "services/keys/bounds.h"
 #include "services/keys/cache.h"
 #include "services/keys/mail.h"
 
-enum { LOAD_MS = 500, NAME_MOST = 128, ADDRESSES_MOST = 10 };
+enum { LOAD_MS = 500, ADDRESSES_MOST = 10 };
 
 /* Bits of the scopes named, each once, at least one; else VALIDATION with param "scopes". */
 static tab_status scopes_of(char **names, size_t n, unsigned *ret, tab_error *err)
@@ -30,14 +31,6 @@ static tab_status scopes_of(char **names, size_t n, unsigned *ret, tab_error *er
     if (bits == 0)
         return tab_fail(err, TAB_VALIDATION, "scopes", "Name at least one scope.");
     *ret = bits;
-    return TAB_OK;
-}
-
-static tab_status name_good(const char *name, tab_error *err)
-{
-    size_t n = tab_utf8_count(tab_str_of(name));
-    if (n == 0 || n > NAME_MOST)
-        return tab_fail(err, TAB_VALIDATION, "name", "A name must have 1 to %d characters.", NAME_MOST);
     return TAB_OK;
 }
 
@@ -78,6 +71,8 @@ static tab_status authenticate(void *arg, tab_call *call, tab_error *err)
         s = tab_tx_commit(&tx, err);
     if (s != TAB_OK || !known)
         return s;
+    if (found.bounds.n > 0 && !q->bounds)
+        return tab_fail(err, TAB_UNAVAILABLE, "", "a key with bounds, and the caller knows none");
 
     tab_grant g = found.grant;
     Tabella__Grant *grant = tab_arena_new_of(call->arena, Tabella__Grant, 1);
@@ -95,9 +90,10 @@ static tab_status authenticate(void *arg, tab_call *call, tab_error *err)
     grant->endpoint_concurrency = g.endpoint_concurrency;
     grant->batch_concurrency = g.batch_concurrency;
     grant->version = g.version;
+    grant->bounds = tab_proto_text(call->arena, found.bounds.text);
     out->known = true;
     out->grant = grant;
-    keys_cache_fill(&self->cache, q->secret_sha256.data, &found);
+    (void)keys_cache_fill(&self->cache, q->secret_sha256.data, &found, NULL);
     if (!q->uncounted)
         count_use(self, g.key);
     return TAB_OK;
@@ -117,20 +113,19 @@ static tab_status list_keys(void *arg, tab_call *call, tab_error *err)
     return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
 }
 
-/* The key as it stands, with its secret, into the reply. */
-static tab_status show(tab_tx *tx, tab_call *call, const char *id, const char *secret, tab_error *err)
+/* "scopes read,run", and what bounds it. */
+static const char *created(tab_arena *a, const keys_new *k)
 {
-    Tabella__ApiKey **found;
-    size_t n;
-    tab_status s = keys_store_list(tx, call->arena, call->org, id, &found, &n, err);
-    if (s != TAB_OK)
-        return s;
-    if (n != 1)
-        return tab_fail(err, TAB_NOT_FOUND, "id", "There is no such key.");
-    Tabella__ApiKey *out = call->out;
-    *out = *found[0];
-    out->secret = tab_proto_text(call->arena, secret);
-    return TAB_OK;
+    char scopes[64] = "", until[TAB_TIME_TEXT] = "";
+    for (unsigned bit = 1; bit <= TAB_SCOPE_ALL; bit <<= 1)
+        if (k->scopes & bit)
+            snprintf(scopes + strlen(scopes), sizeof scopes - strlen(scopes), "%s%s",
+                     scopes[0] != 0 ? "," : "", tab_scope_name(bit));
+    if (k->expires_us != 0)
+        tab_time_text_s(k->expires_us, until);
+    return tab_arena_printf(a, "scopes %s%s%s%s%s%s%s", scopes, until[0] != 0 ? ", expires " : "", until,
+                            k->networks[0] != 0 ? ", networks " : "", k->networks,
+                            k->endpoints[0] != 0 ? ", endpoints " : "", k->endpoints);
 }
 
 static tab_status create_key(void *arg, tab_call *call, tab_error *err)
@@ -138,28 +133,28 @@ static tab_status create_key(void *arg, tab_call *call, tab_error *err)
     keys *self = arg;
     const Tabella__CreateKeyRequest *q = call->in;
     TAB_AUTO(tab_tx) *tx = NULL;
-    unsigned scopes = 0;
-    char id[TAB_ID], secret[TAB_SECRET_LENGTH + 1], detail[64] = "scopes ";
-    tab_status s = name_good(q->name, err);
-    if (s == TAB_OK)
-        s = scopes_of(q->scopes, q->n_scopes, &scopes, err);
-    if (s != TAB_OK)
-        return s;
-    for (unsigned bit = 1; bit <= TAB_SCOPE_ALL; bit <<= 1)
-        if (scopes & bit)
-            snprintf(detail + strlen(detail), sizeof detail - strlen(detail), "%s%s",
-                     strlen(detail) > 7 ? "," : "", tab_scope_name(bit));
+    char id[TAB_ID], secret[TAB_SECRET_LENGTH + 1];
+    keys_new k = { .id = id, .name = q->name, .expires_us = q->expires_at };
+    TAB_TRY(keys_name_good(q->name, err));
+    TAB_TRY(scopes_of(q->scopes, q->n_scopes, &k.scopes, err));
+    TAB_TRY(keys_expiry_good(q->expires_at, err));
+    TAB_TRY(keys_networks_read(call->arena, q->networks, q->n_networks, &k.networks, err));
+    TAB_TRY(keys_endpoints_read(call->arena, q->endpoints, q->n_endpoints, &k.endpoints, err));
+    const char *detail = created(call->arena, &k);
+    if (detail == NULL)
+        return tab_no_memory(err);
     tab_id_new(id, "key_");
     tab_secret_new(secret);
-    s = tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
+    tab_status s =
+        tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
     if (s == TAB_OK)
-        s = keys_store_create(tx, call->org, id, q->name, scopes, secret, err);
+        s = keys_store_create(tx, call->org, &k, secret, err);
     if (s == TAB_OK)
         s = keys_audit(tx, call, call->org, q->actor, "key.create", id, detail, err);
     if (s == TAB_OK)
         s = keys_notify_key(tx, call, true, id, "created", err);
     if (s == TAB_OK)
-        s = show(tx, call, id, secret, err);
+        s = keys_show(tx, call, id, secret, err);
     if (s == TAB_OK)
         s = tab_tx_commit(&tx, err);
     sodium_memzero(secret, sizeof secret);
@@ -181,6 +176,31 @@ static void lift(keys *self, const keys_tombstone *old, const keys_tombstone *en
             keys_cache_lift(&self->cache, &ended[i]);
 }
 
+enum { OVERLAP_MOST_S = 30 * 24 * 3600 };
+
+/* Old and new secret side by side. What the gateway knows of the old one has no end yet: it is written anew.
+ * */
+static tab_status rotate_softly(keys *self, tab_call *call, const char *secret, tab_error *err)
+{
+    const Tabella__RotateKeyRequest *q = call->in;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    tab_error late = { 0 };
+    const char *detail = tab_arena_printf(call->arena, "overlap %u s", q->overlap_s);
+    if (detail == NULL)
+        return tab_no_memory(err);
+    TAB_TRY(tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));
+    TAB_TRY(keys_store_rotate_softly(tx, call->org, q->id, secret, q->overlap_s, err));
+    TAB_TRY(keys_audit(tx, call, call->org, q->actor, "key.rotate", q->id, detail, err));
+    TAB_TRY(keys_notify_key(tx, call, false, q->id, "rotated", err));
+    TAB_TRY(keys_show(tx, call, q->id, secret, err));
+    TAB_TRY(keys_cache_writable(&self->cache, err));
+    TAB_TRY(tab_tx_commit(&tx, err));
+    if (keys_refill(self, call, call->org, q->id, &late) != TAB_OK)
+        tab_log_fields(TAB_WARN, "a rotated key's old secret may be taken for minutes past its end", "key",
+                       q->id, NULL);
+    return TAB_OK;
+}
+
 static tab_status rotate_key(void *arg, tab_call *call, tab_error *err)
 {
     keys *self = arg;
@@ -189,7 +209,14 @@ static tab_status rotate_key(void *arg, tab_call *call, tab_error *err)
     keys_tombstone old, *ended = NULL;
     size_t n = 0;
     char secret[TAB_SECRET_LENGTH + 1];
+    if (q->overlap_s > OVERLAP_MOST_S)
+        return tab_fail(err, TAB_VALIDATION, "overlap_s", "overlap_s is 0 to %d.", OVERLAP_MOST_S);
     tab_secret_new(secret);
+    if (q->overlap_s > 0) {
+        tab_status soft = rotate_softly(self, call, secret, err);
+        sodium_memzero(secret, sizeof secret);
+        return soft;
+    }
     tab_status s =
         tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
     if (s == TAB_OK)
@@ -201,7 +228,7 @@ static tab_status rotate_key(void *arg, tab_call *call, tab_error *err)
     if (s == TAB_OK)
         s = keys_notify_key(tx, call, false, q->id, "rotated", err);
     if (s == TAB_OK)
-        s = show(tx, call, q->id, secret, err);
+        s = keys_show(tx, call, q->id, secret, err);
     /* The new secret is told once, in this answer: so the old one ends before it is replaced. */
     for (size_t i = 0; i < n && s == TAB_OK; i++)
         s = keys_cache_fence(&self->cache, &ended[i], err);
@@ -274,7 +301,7 @@ static tab_status create_org(void *arg, tab_call *call, tab_error *err)
     Tabella__CreateOrgReply *out = call->out;
     TAB_AUTO(tab_tx) *tx = NULL;
     char org[TAB_ID], id[TAB_ID], secret[TAB_SECRET_LENGTH + 1];
-    tab_status s = name_good(q->name, err);
+    tab_status s = keys_name_good(q->name, err);
     if (s == TAB_OK)
         s = addresses_good(q->email, err);
     if (s != TAB_OK)
@@ -286,7 +313,11 @@ static tab_status create_org(void *arg, tab_call *call, tab_error *err)
     if (s == TAB_OK)
         s = keys_store_org_create(tx, org, q, err);
     if (s == TAB_OK)
-        s = keys_store_create(tx, org, id, "first key", TAB_SCOPE_ALL, secret, err);
+        s = keys_store_create(
+            tx, org,
+            &(keys_new){
+                .id = id, .name = "first key", .networks = "", .endpoints = "", .scopes = TAB_SCOPE_ALL },
+            secret, err);
     if (s == TAB_OK)
         s = keys_audit(tx, call, org, "operator", "org.create", org, q->plan, err);
     if (s == TAB_OK)
@@ -303,31 +334,11 @@ static tab_status create_org(void *arg, tab_call *call, tab_error *err)
     return s;
 }
 
-/* Writes the gateway's entries of the organization's keys anew, so that a new plan holds at once. With Redis
- * away they expire within KEYS_CACHE_ENTRY_S. */
-static void refill(keys *self, tab_call *call, const char *org)
-{
-    TAB_AUTO(tab_tx) *tx = NULL;
-    uint8_t(*hash)[TAB_SECRET_HASH];
-    size_t n = 0;
-    tab_error err;
-    if (tab_tx_begin(self->pg, org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, &err) != TAB_OK ||
-        keys_store_hashes(tx, call->arena, org, &hash, &n, &err) != TAB_OK)
-        n = 0;
-    for (size_t i = 0; i < n; i++) {
-        keys_granted found;
-        bool known;
-        if (keys_store_grant(tx, hash[i], &known, &found, &err) != TAB_OK)
-            break;
-        if (known)
-            keys_cache_fill(&self->cache, hash[i], &found);
-    }
-}
-
 static const char *org_change(tab_arena *a, const Tabella__SetOrgRequest *q)
 {
     static const char *const alerts[] = { "", ", alerts" };
     static const char *const email[] = { "", ", email" };
+    static const char *const networks[] = { "", ", networks" };
     static const char *const suspended[] = { "", ", suspended", ", resumed" };
     const char *own = "";
     for (size_t i = 0; i < q->n_limits && own != NULL; i++)
@@ -337,9 +348,10 @@ static const char *org_change(tab_arena *a, const Tabella__SetOrgRequest *q)
     if (own == NULL)
         return NULL;
     return tab_arena_printf(
-        a, "plan %s, add_usage %d, spend_cap %d%s%s%s%s", q->plan[0] ? q->plan : "-", (int)q->add_usage,
+        a, "plan %s, add_usage %d, spend_cap %d%s%s%s%s%s", q->plan[0] ? q->plan : "-", (int)q->add_usage,
         (int)q->spend_cap, email[q->email[0] != '\0' || q->set_email == TABELLA__SET_ORG_REQUEST__SWITCH__ON],
         alerts[q->set_alerts == TABELLA__SET_ORG_REQUEST__SWITCH__ON],
+        networks[q->set_networks == TABELLA__SET_ORG_REQUEST__SWITCH__ON],
         suspended[q->suspended <= TABELLA__SET_ORG_REQUEST__SWITCH__OFF ? q->suspended : 0], own);
 }
 
@@ -355,6 +367,22 @@ static tab_status org_named(keys *self, tab_call *call, const char *name, const 
     return tab_tx_commit(&tx, err);
 }
 
+/* As they are stored; *ret NULL: they stay as they are. Whoever sets them from outside would shut itself out.
+ * */
+static tab_status org_networks(tab_call *call, const Tabella__SetOrgRequest *q, const char **ret,
+                               tab_error *err)
+{
+    *ret = NULL;
+    if (q->set_networks != TABELLA__SET_ORG_REQUEST__SWITCH__ON)
+        return TAB_OK;
+    TAB_TRY(keys_networks_read(call->arena, q->networks, q->n_networks, ret, err));
+    if (q->actor[0] == 0 || keys_networks_hold(*ret, call->address))
+        return TAB_OK;
+    return tab_fail(err, TAB_VALIDATION, "networks",
+                    "These networks do not hold %s, from which this call comes: it would shut itself out.",
+                    call->address);
+}
+
 static tab_status set_org(void *arg, tab_call *call, tab_error *err)
 {
     keys *self = arg;
@@ -362,8 +390,8 @@ static tab_status set_org(void *arg, tab_call *call, tab_error *err)
     TAB_AUTO(tab_tx) *tx = NULL;
     keys_tombstone *ended = NULL;
     size_t n = 0;
-    const char *org = NULL, *actor = q->actor[0] != '\0' ? q->actor : "operator",
-               *change = org_change(call->arena, q);
+    const char *networks, *org = NULL, *actor = q->actor[0] != '\0' ? q->actor : "operator",
+                          *change = org_change(call->arena, q);
     if (q->spend_cap == TABELLA__SET_ORG_REQUEST__SWITCH__ON && !(q->spend_cap_usd >= 0))
         return tab_fail(err, TAB_VALIDATION, "spend_cap_usd", "A spend cap must be 0 or more.");
     if (q->alerts > KEYS_ALERT_ALL)
@@ -371,12 +399,15 @@ static tab_status set_org(void *arg, tab_call *call, tab_error *err)
     if (change == NULL)
         return tab_no_memory(err);
     TAB_TRY(addresses_good(q->email, err));
+    TAB_TRY(org_networks(call, q, &networks, err));
     TAB_TRY(org_named(self, call, q->org, &org, err));
     TAB_TRY(tab_tx_begin(self->pg, org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));
     Tabella__Org before = TABELLA__ORG__INIT;
     const Tabella__Org *now = call->out;
     TAB_TRY(keys_store_org(&tx, false, call->arena, org, &before, err));
     TAB_TRY(keys_store_org_set(tx, org, q, err));
+    if (networks != NULL)
+        TAB_TRY(keys_store_org_networks(tx, org, networks, err));
     for (size_t i = 0; i < q->n_limits; i++)
         TAB_TRY(keys_store_org_limit(tx, org, q->limits[i], err));
     if (q->suspended != TABELLA__SET_ORG_REQUEST__SWITCH__KEEP)
@@ -393,8 +424,8 @@ static tab_status set_org(void *arg, tab_call *call, tab_error *err)
     TAB_TRY(tab_tx_commit(&tx, err));
     if (n > 0)
         return keys_revoke(self, ended, n, call->deadline, err);
-    refill(self, call, org);
-    return TAB_OK;
+    tab_status s = keys_refill(self, call, org, NULL, err);
+    return networks != NULL ? s : TAB_OK; /* the plan's numbers may follow within KEYS_CACHE_ENTRY_S */
 }
 
 static tab_status get_org(void *arg, tab_call *call, tab_error *err)
@@ -428,6 +459,8 @@ const tab_rpc_method keys_methods[] = {
     METHOD("Authenticate", authenticate_request, authenticate_reply, authenticate),
     METHOD("ListKeys", list_keys_request, list_keys_reply, list_keys),
     METHOD("CreateKey", create_key_request, api_key, create_key),
+    METHOD("SetKey", set_key_request, api_key, keys_set_key),
+    METHOD("NoteUses", note_uses_request, note_uses_reply, keys_note_uses),
     METHOD("RotateKey", rotate_key_request, api_key, rotate_key),
     METHOD("DeleteKey", delete_key_request, delete_key_reply, delete_key),
     METHOD("StartSession", start_session_request, session, keys_start_session),
@@ -437,6 +470,11 @@ const tab_rpc_method keys_methods[] = {
     METHOD("ListAudit", list_audit_request, list_audit_reply, keys_list_audit),
     METHOD("ListNotices", list_notices_request, list_notices_reply, keys_list_notices),
     METHOD("ReadNotice", read_notice_request, notice, keys_read_notice),
+    METHOD("ListWebhooks", list_webhooks_request, list_webhooks_reply, keys_list_webhooks),
+    METHOD("SetWebhook", set_webhook_request, webhook, keys_set_webhook),
+    METHOD("DeleteWebhook", delete_webhook_request, delete_webhook_reply, keys_delete_webhook),
+    METHOD("ListDeliveries", list_deliveries_request, list_deliveries_reply, keys_list_deliveries),
+    METHOD("ReplayDelivery", replay_delivery_request, delivery, keys_replay_delivery),
     METHOD("CreateOrg", create_org_request, create_org_reply, create_org),
     METHOD("SetOrg", set_org_request, org, set_org),
     METHOD("GetOrg", get_org_request, org, get_org),

@@ -7,6 +7,7 @@
 #include "common/json/json.h"
 #include "common/redis/redis.h"
 #include "common/rpc/outbox.h"
+#include "common/security/crypto.h"
 #include "services/keys/cache.h"
 #include "services/keys/store.h"
 
@@ -29,9 +30,26 @@ typedef struct {
     atomic_bool unconfirmed; /* a tombstone of this process waits for Redis */
     atomic_bool stop;
     int64_t session_s; /* how long a session of the console lasts */
+    tab_keyring *kek;  /* seals secrets of webhooks; NULL: there are none */
+    const char *allow; /* networks of receivers that are not public */
 } keys;
 
 extern const tab_rpc_method keys_methods[];
+
+/* changes.c */
+tab_status keys_name_good(const char *name, tab_error *err) TAB_CHECKED;
+/* The key as it stands into the reply, with its secret where that is not NULL. */
+tab_status keys_show(tab_tx *tx, tab_call *call, const char *id, const char *secret,
+                     tab_error *err) TAB_CHECKED;
+/* Writes the gateway's entries of the organization's keys anew, or of one, so that what was changed holds at
+ * once. UNAVAILABLE: that is not confirmed, and they end within KEYS_CACHE_ENTRY_S. */
+tab_status keys_refill(keys *self, tab_call *call, const char *org, const char *key,
+                       tab_error *err) TAB_CHECKED;
+tab_status keys_set_key(void *self, tab_call *call, tab_error *err);
+
+/* uses.c. Where keys are used from; and keys whose end is near or has come, a batch of a sweep. */
+tab_status keys_note_uses(void *self, tab_call *call, tab_error *err);
+tab_status keys_ends(tab_tx *tx, void *arg, int64_t most, size_t *ret_n, tab_error *err);
 
 /* tabella.event.audit, .job.ended, .usage.alert, .quality.alert */
 tab_status keys_on_event(void *self, tab_tx *tx, const tab_event *event, tab_error *err);
@@ -61,7 +79,11 @@ typedef struct {
     tab_out data;     /* a JSON object; empty: {} */
     int64_t at;
     unsigned alert;
+    const char *webhook; /* for this one alone; NULL: for all that want its kind */
 } keys_notice;
+/* In the transaction of its cause. */
+tab_status keys_notify(tab_tx *tx, tab_arena *a, const char *org, const keys_notice *n,
+                       tab_error *err) TAB_CHECKED;
 /* what: "created", "rotated" or "deleted". */
 tab_status keys_notify_key(tab_tx *tx, const tab_call *call, bool created, const char *key_id,
                            const char *what, tab_error *err) TAB_CHECKED;
@@ -70,6 +92,15 @@ tab_status keys_on_alert(tab_tx *tx, const tab_event *event, tab_error *err) TAB
 tab_status keys_on_quality(tab_tx *tx, const tab_event *event, tab_error *err) TAB_CHECKED;
 tab_status keys_list_notices(void *self, tab_call *call, tab_error *err);
 tab_status keys_read_notice(void *self, tab_call *call, tab_error *err);
+
+/* webhooks.c */
+tab_status keys_list_webhooks(void *self, tab_call *call, tab_error *err);
+tab_status keys_set_webhook(void *self, tab_call *call, tab_error *err);
+tab_status keys_delete_webhook(void *self, tab_call *call, tab_error *err);
+tab_status keys_list_deliveries(void *self, tab_call *call, tab_error *err);
+tab_status keys_replay_delivery(void *self, tab_call *call, tab_error *err);
+/* Secrets under an older key are sealed again, a batch of a sweep; arg: the keys. */
+tab_status keys_reseal_webhooks(tab_tx *tx, void *arg, int64_t most, size_t *ret_n, tab_error *err);
 
 /* sessions.c */
 tab_status keys_start_session(void *self, tab_call *call, tab_error *err);

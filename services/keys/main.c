@@ -13,6 +13,7 @@
 #include "common/run/trace.h"
 #include "services/keys/keys.h"
 #include "services/keys/mail.h"
+#include "services/keys/sender.h"
 
 typedef struct {
     TAB_COMMON_CONFIG;
@@ -20,6 +21,7 @@ typedef struct {
     const char *grant_secret;
     mail_config mail;
     int64_t session_s;
+    const char *kek, *allow;
 } keys_config;
 
 static const tab_option keys_options[] = {
@@ -41,6 +43,11 @@ static const tab_option keys_options[] = {
                "1: without TLS, on a trusted network alone"),
     TAB_OPTION(keys_config, mail.pause_s, INT, "TAB_SMTP_PAUSE_S", "60",
                "seconds between two mails to one address; what fires meanwhile goes into one"),
+    TAB_OPTION(keys_config, kek, SECRET, "TAB_KEK", "",
+               "keyring that seals secrets of webhooks, data-connector's; empty: webhooks cannot be made"),
+    TAB_OPTION(keys_config, allow, TEXT, "TAB_ALLOW_NETWORKS", "",
+               "networks beside public addresses that webhooks may reach, without TLS as well, e.g. "
+               "10.0.0.0/8"),
     TAB_OPTIONS_END,
 };
 
@@ -50,9 +57,32 @@ static tab_status fold(tab_tx *tx, void *arg, int64_t most, size_t *n, tab_error
     return tab_tally_fold(tx, "keys", most, n, err);
 }
 
+/* Those whose time is over become tombstones, as if they had been revoked: the chores bring those to Redis.
+ * */
+#define OLD_SECRETS                                                                                      \
+    "WITH gone AS (DELETE FROM keys.old_secret WHERE ctid = ANY(ARRAY(SELECT ctid FROM keys.old_secret " \
+    "WHERE ends < now() ORDER BY ends LIMIT $1 FOR UPDATE SKIP LOCKED)) RETURNING org, key_id, hash), "  \
+    "buried AS (INSERT INTO keys.tombstone (org, key_id, hash, version) "                                \
+    "SELECT org, key_id, hash, nextval('keys.version') FROM gone "                                       \
+    "ON CONFLICT (org, hash) DO UPDATE SET version = excluded.version RETURNING org, version), "         \
+    "raised AS (UPDATE keys.org o SET epoch = greatest(o.epoch, b.version) "                             \
+    "FROM (SELECT org, max(version) AS version FROM buried GROUP BY org) b WHERE o.org = b.org) "        \
+    "SELECT 1 FROM gone"
+
 enum { MINUTE_MS = 60000 };
 static tab_sweep sweeps[] = {
     { .name = "counts of notices", .batch = fold, .most = 1000, .idle_ms = 8000 },
+    { .name = "keys that end", .batch = keys_ends, .every_ms = 4000 },
+    { .name = "old secrets", .every_ms = 4000, .sql = OLD_SECRETS },
+    { .name = "networks that a key left",
+      .every_ms = MINUTE_MS,
+      .sql = TAB_SWEEP_DELETE("keys.key_network", "seen", "now() - interval '90 days'") },
+    { .name = "secrets of webhooks under an older key",
+      .batch = keys_reseal_webhooks,
+      .every_ms = MINUTE_MS },
+    { .name = "old deliveries of webhooks",
+      .every_ms = MINUTE_MS,
+      .sql = TAB_SWEEP_DELETE("keys.webhook_delivery", "created", "now() - interval '30 days'") },
     { .name = "expired sessions",
       .every_ms = MINUTE_MS,
       .sql = TAB_SWEEP_DELETE("keys.session", "expires", "now()") },
@@ -86,6 +116,11 @@ int main(int argc, char **argv)
     }
     if (cfg.grant_secret[0] == '\0')
         tab_log(TAB_WARN, "grants in Redis are not signed (TAB_GRANT_SECRET)");
+    TAB_AUTO(tab_keyring) *kek = cfg.kek[0] == '\0' ? NULL : tab_keyring_new(cfg.kek);
+    if (cfg.kek[0] != '\0' && kek == NULL) {
+        tab_log(TAB_ERROR, "TAB_KEK is not a valid keyring");
+        return EXIT_FAILURE;
+    }
     static keys self = { .lock = PTHREAD_MUTEX_INITIALIZER };
     TAB_AUTO(tab_pg) *pg = self.pg = tab_pg_open(cfg.postgres, cfg.org_key, cfg.pg_pool);
     TAB_AUTO(tab_redis) *redis = self.cache.redis = tab_redis_open(&cfg.redis);
@@ -95,20 +130,25 @@ int main(int argc, char **argv)
         return EXIT_FAILURE; /* each has logged its own reason */
 
     self.session_s = cfg.session_s;
+    self.allow = cfg.allow;
+    self.kek = kek;
     self.cache.sign = cfg.grant_secret[0] == '\0' ? NULL : &sign;
     pthread_t chores;
-    static tab_schema schema = { .schema = "keys", .least = 10 };
+    static tab_schema schema = { .schema = "keys", .least = 12 };
     tab_daemon_watch(health, rpc, pg, &schema);
     tab_health_watch(health, "redis", tab_redis_alive, redis);
     tab_rpc_limits(rpc, cfg.threads, 0, 256u << 20);
     mail *post = mail_open(pg, &cfg.mail);
     bool works = post != NULL && pthread_create(&chores, NULL, keys_chores, &self) == 0;
-    tab_sweeper *sweeper = tab_sweeper_open(pg, sweeps, sizeof sweeps / sizeof *sweeps, NULL);
-    bool good = works && sweeper != NULL && tab_events_take(pg, rpc, "keys", keys_on_event, NULL, &self) &&
+    tab_sweeper *sweeper = tab_sweeper_open(pg, sweeps, sizeof sweeps / sizeof *sweeps, &self);
+    sender *out = sender_open(&self);
+    bool good = works && sweeper != NULL && out != NULL &&
+                tab_events_take(pg, rpc, "keys", keys_on_event, NULL, &self) &&
                 tab_rpc_serve(rpc, keys_methods, &self);
     tab_daemon_until_stopped(health, good, &stop, cfg.leave_s);
     good = good && tab_rpc_drain(rpc, cfg.drain_s);
     atomic_store(&self.stop, true);
+    sender_close(out);
     tab_sweeper_close(sweeper);
     if (works)
         pthread_join(chores, NULL);

@@ -11,27 +11,33 @@
 
 enum { PAGE = 100 };
 
-static tab_status notify(tab_tx *tx, tab_arena *a, const char *org, const keys_notice *n, tab_error *err)
+tab_status keys_notify(tab_tx *tx, tab_arena *a, const char *org, const keys_notice *n, tab_error *err)
 {
     char id[TAB_ID];
     tab_id_new(id, "ntf_");
     if (n->text == NULL || n->data.failed || tab_arena_full(a))
         return tab_no_memory(err);
     tab_str data = n->data.n == 0 ? TAB_S("{}") : (tab_str){ n->data.p, n->data.n };
-    return tab_tx_query(tx, NULL, err,
-                        "WITH fired AS ("
-                        "INSERT INTO keys.notification (org, event_id, kind, subject, text, at, id, data) "
-                        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8) "
-                        "ON CONFLICT (org, event_id) DO NOTHING "
-                        "RETURNING id) "
-                        "INSERT INTO keys.delivery (org, notice, address) "
-                        "SELECT $1, fired.id, trim(address) "
-                        "FROM fired, keys.org o, unnest(string_to_array(o.email, ',')) address "
-                        "WHERE o.org = $1 AND (o.alerts & $9::int) <> 0 AND trim(address) <> '' "
-                        "ON CONFLICT DO NOTHING",
-                        TAB_P(tab_p_text(org), tab_p_text(n->event_id), tab_p_text(n->kind),
-                              tab_p_text(n->subject), tab_p_text(n->text), tab_p_time(n->at), tab_p_text(id),
-                              tab_p_str(data), tab_p_int(n->alert)));
+    return tab_tx_query(
+        tx, NULL, err,
+        "WITH fired AS ("
+        "INSERT INTO keys.notification (org, event_id, kind, subject, text, at, id, data) "
+        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8) "
+        "ON CONFLICT (org, event_id) DO NOTHING "
+        "RETURNING id), "
+        "hooked AS (INSERT INTO keys.webhook_delivery (org, id, webhook, notice, kind, subject) "
+        "SELECT $1, 'dlv_' || replace(gen_random_uuid()::text, '-', ''), w.id, fired.id, $3, $4 "
+        "FROM fired, keys.webhook w WHERE w.org = $1 AND w.disabled IS NULL "
+        "AND (CASE WHEN $10::text <> '' THEN w.id = $10 ELSE w.types = '' "
+        "OR strpos(' ' || w.types || ' ', ' ' || $3 || ' ') > 0 END)) "
+        "INSERT INTO keys.delivery (org, notice, address) "
+        "SELECT $1, fired.id, trim(address) "
+        "FROM fired, keys.org o, unnest(string_to_array(o.email, ',')) address "
+        "WHERE o.org = $1 AND (o.alerts & $9::int) <> 0 AND trim(address) <> '' "
+        "ON CONFLICT DO NOTHING",
+        TAB_P(tab_p_text(org), tab_p_text(n->event_id), tab_p_text(n->kind), tab_p_text(n->subject),
+              tab_p_text(n->text), tab_p_time(n->at), tab_p_text(id), tab_p_str(data), tab_p_int(n->alert),
+              tab_p_text(n->webhook != NULL ? n->webhook : "")));
 }
 
 /* ---- what fires them ------------------------------------------------------------------------- */
@@ -68,7 +74,7 @@ tab_status keys_on_job(tab_tx *tx, const tab_event *event, tab_error *err)
     if (m->error[0] != '\0')
         text_member(&n.data, "error", m->error);
     tab_out_close(&n.data, '}');
-    tab_status s = notify(tx, event->arena, event->org, &n, err);
+    tab_status s = keys_notify(tx, event->arena, event->org, &n, err);
     tab_out_free(&n.data);
     return s;
 }
@@ -96,7 +102,7 @@ tab_status keys_on_alert(tab_tx *tx, const tab_event *event, tab_error *err)
     tab_out_key(&n.data, "allowance");
     tab_out_uint(&n.data, m->allowance);
     tab_out_close(&n.data, '}');
-    tab_status s = notify(tx, event->arena, event->org, &n, err);
+    tab_status s = keys_notify(tx, event->arena, event->org, &n, err);
     tab_out_free(&n.data);
     return s;
 }
@@ -133,7 +139,7 @@ tab_status keys_on_quality(tab_tx *tx, const tab_event *event, tab_error *err)
         tab_out_str(&n.data, (tab_str){ (const char *)m->columns[i].data, m->columns[i].len });
     tab_out_close(&n.data, ']');
     tab_out_close(&n.data, '}');
-    tab_status s = notify(tx, event->arena, event->org, &n, err);
+    tab_status s = keys_notify(tx, event->arena, event->org, &n, err);
     tab_out_free(&n.data);
     return s;
 }
@@ -155,7 +161,7 @@ tab_status keys_notify_key(tab_tx *tx, const tab_call *call, bool created, const
     text_member(&n.data, "change", what);
     text_member(&n.data, "actor", call->actor);
     tab_out_close(&n.data, '}');
-    tab_status s = notify(tx, call->arena, call->org, &n, err);
+    tab_status s = keys_notify(tx, call->arena, call->org, &n, err);
     tab_out_free(&n.data);
     return s;
 }

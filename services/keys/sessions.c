@@ -26,15 +26,15 @@ static tab_status show(tab_tx *tx, tab_call *call, ProtobufCBinaryData token, ta
     TAB_AUTO(tab_rows) *r = NULL;
     Tabella__Session *out = call->out;
     tab_arena *a = call->arena;
-    TAB_TRY(
-        tab_tx_query(tx, &r, err,
-                     "SELECT s.id, s.org, o.name, s.key_id, k.name, o.plan, k.scopes, s.created, s.expires "
-                     "FROM keys.session s "
-                     "JOIN keys.api_key k ON k.org = s.org AND k.id = s.key_id "
-                     "JOIN keys.org o ON o.org = s.org "
-                     "WHERE s.hash = $1 AND s.expires > clock_timestamp() AND k.deleted IS NULL "
-                     "AND o.suspended IS NULL",
-                     TAB_P(bytes_param(token))));
+    TAB_TRY(tab_tx_query(tx, &r, err,
+                         "SELECT s.id, s.org, o.name, s.key_id, k.name, o.plan, k.scopes, s.created, "
+                         "least(s.expires, k.expires) "
+                         "FROM keys.session s "
+                         "JOIN keys.api_key k ON k.org = s.org AND k.id = s.key_id "
+                         "JOIN keys.org o ON o.org = s.org "
+                         "WHERE s.hash = $1 AND s.expires > clock_timestamp() AND k.deleted IS NULL "
+                         "AND (k.expires IS NULL OR k.expires > clock_timestamp()) AND o.suspended IS NULL",
+                         TAB_P(bytes_param(token))));
     if (tab_rows_count(r) != 1)
         return TAB_OK;
     out->known = true;
@@ -55,6 +55,28 @@ static tab_status hash_good(ProtobufCBinaryData hash, const char *param, tab_err
     return hash.len == TAB_SECRET_HASH ? TAB_OK : tab_fail(err, TAB_VALIDATION, param, "not a SHA-256");
 }
 
+/* A session would be refused wherever its key is: not begun, and why. *ret_known: false once the key has
+ * ended. */
+static tab_status within(const tab_bounds_writer *w, const char *address, bool *ret_known, tab_error *err)
+{
+    tab_bounds b;
+    tab_network from;
+    if (!tab_bounds_read((tab_str){ w->text, w->n }, &b))
+        return tab_fail(err, TAB_INTERNAL, "", "bounds that cannot be read");
+    *ret_known = b.until_s == 0 || tab_now_us() / 1000000 <= b.until_s;
+    if (*ret_known && b.endpoints.p != NULL)
+        return tab_fail(err, TAB_AUTH_SCOPE, "key", "A key that is bound to endpoints does not sign in.");
+    if (!*ret_known || (b.key_networks.p == NULL && b.org_networks.p == NULL))
+        return TAB_OK;
+    if (tab_network_read(tab_str_of(address), &from) &&
+        (b.key_networks.p == NULL || tab_bounds_has_address(b.key_networks, &from)) &&
+        (b.org_networks.p == NULL || tab_bounds_has_address(b.org_networks, &from)))
+        return TAB_OK;
+    return tab_fail(err, TAB_AUTH_SCOPE, "networks",
+                    "The networks of this key do not hold %s, from which this call comes.",
+                    address[0] != 0 ? address : "the address");
+}
+
 /* Whose key signs in; nothing where no live key has this secret. A session's token signs nobody in. */
 static tab_status whose(keys *self, tab_call *call, ProtobufCBinaryData secret, bool *ret_known,
                         tab_grant *ret, tab_error *err)
@@ -64,10 +86,12 @@ static tab_status whose(keys *self, tab_call *call, ProtobufCBinaryData secret, 
     TAB_TRY(tab_tx_begin(self->pg, TAB_ORG_ALL, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));
     TAB_TRY(keys_store_grant(tx, secret.data, ret_known, &found, err));
     TAB_TRY(tab_tx_commit(&tx, err));
-    if (*ret_known)
-        *ret = found.grant;
-    *ret_known = *ret_known && (ret->scopes & TAB_GRANT_SESSION) == 0;
-    return TAB_OK;
+    if (!*ret_known)
+        return TAB_OK;
+    *ret = found.grant;
+    ret->bounds = TAB_S("");
+    *ret_known = (ret->scopes & TAB_GRANT_SESSION) == 0;
+    return *ret_known ? within(&found.bounds, call->address, ret_known, err) : TAB_OK;
 }
 
 tab_status keys_start_session(void *arg, tab_call *call, tab_error *err)

@@ -17,12 +17,14 @@ typedef struct {
 
 /* What a hash stands for: a live key, or a session of one (TAB_GRANT_SESSION in the grant's scopes). */
 typedef struct {
-    tab_grant grant;
+    tab_grant grant; /* its bounds are a view into `bounds`: not to be copied away from it */
+    tab_bounds_writer bounds;
     uint64_t epoch;  /* the number of its organization's last revocation */
     int64_t ends_us; /* of a session; 0: does not end by itself */
 } keys_granted;
 
-/* *ret_known false: no such key, and no such session. */
+/* *ret_known false: no such key, and no such session. One whose end has come is known for a week more, so
+ * that its holder is told: whoever lets in compares the end. */
 tab_status keys_store_grant(tab_tx *tx, const uint8_t hash[TAB_SECRET_HASH], bool *ret_known,
                             keys_granted *ret, tab_error *err) TAB_CHECKED;
 
@@ -31,14 +33,28 @@ tab_status keys_store_list(tab_tx *tx, tab_arena *a, const char *org, const char
 
 enum { KEYS_MOST = 1000 }; /* of an organization (decision 0157) */
 
-/* A new key; `secret` is what its holder gets. VALIDATION: it has KEYS_MOST. */
-tab_status keys_store_create(tab_tx *tx, const char *org, const char *id, const char *name, unsigned scopes,
-                             const char *secret, tab_error *err) TAB_CHECKED;
+/* A new key; `secret` is what its holder gets. Lists are as bounds.h has them. VALIDATION: it has KEYS_MOST.
+ * */
+typedef struct {
+    const char *id, *name, *networks, *endpoints;
+    unsigned scopes;
+    int64_t expires_us; /* 0: never */
+} keys_new;
+tab_status keys_store_create(tab_tx *tx, const char *org, const keys_new *k, const char *secret,
+                             tab_error *err) TAB_CHECKED;
+/* What its holder may do is changed: the organization's entries in Redis are worth nothing from now on.
+ * NOT_FOUND; VALIDATION on endpoints. */
+tab_status keys_store_set(tab_tx *tx, const char *org, const Tabella__SetKeyRequest *q, const char *networks,
+                          const char *endpoints, tab_error *err) TAB_CHECKED;
 
 /* Gives a live key a new secret, or ends it, and writes the old secret's tombstone row. NOT_FOUND. _end on a
  * key that was ended before, but whose tombstone is not confirmed, gives the same tombstone again. */
 tab_status keys_store_rotate(tab_tx *tx, const char *org, const char *id, const char *secret,
                              keys_tombstone *ret, tab_error *err) TAB_CHECKED;
+/* The same, but that the old secret stays good for so long. VALIDATION: KEYS_OLD_SECRETS are. */
+enum { KEYS_OLD_SECRETS = 4 };
+tab_status keys_store_rotate_softly(tab_tx *tx, const char *org, const char *id, const char *secret,
+                                    uint32_t overlap_s, tab_error *err) TAB_CHECKED;
 tab_status keys_store_end(tab_tx *tx, const char *org, const char *id, keys_tombstone *ret, bool *ret_again,
                           tab_error *err) TAB_CHECKED;
 
@@ -71,9 +87,11 @@ tab_status keys_store_org_suspend(tab_tx *tx, tab_arena *a, const char *org, boo
 /* By id, behind `after`, up to `most`; *tx, of all organizations, ends with it. */
 tab_status keys_store_orgs(tab_tx **tx, tab_arena *a, const char *after, int64_t most,
                            Tabella__ListOrgsReply *ret, tab_error *err) TAB_CHECKED;
-/* Of live keys and of their sessions. */
-tab_status keys_store_hashes(tab_tx *tx, tab_arena *a, const char *org, uint8_t (**ret)[TAB_SECRET_HASH],
-                             size_t *ret_n, tab_error *err) TAB_CHECKED;
+/* Of live keys, old secrets among them, and of their sessions; key NULL: of all. */
+tab_status keys_store_hashes(tab_tx *tx, tab_arena *a, const char *org, const char *key,
+                             uint8_t (**ret)[TAB_SECRET_HASH], size_t *ret_n, tab_error *err) TAB_CHECKED;
+tab_status keys_store_org_networks(tab_tx *tx, const char *org, const char *networks,
+                                   tab_error *err) TAB_CHECKED;
 
 /* Adds counted uses. ids and counts are PostgreSQL array literals. A batch's name makes sure that it is
  * added once; a batch named "" is always added. */

@@ -32,6 +32,7 @@ NAMED = {
     "endpoints.report_outcomes": {"tables": "rows"},
     "data.diff": {"from": "before", "to": "after"},
     "jobs.download": {"sub": "part"},
+    "webhooks.replay": {"sub": "delivery"},
 }
 ANSWERS = {
     "Bundle": Bundle,
@@ -43,6 +44,8 @@ ANSWERS = {
     "Key": _types.Key,
     "Report": _types.Report,
     "Uploaded": _types.Uploaded,
+    "Webhook": _types.Webhook,
+    "Delivery": _types.Delivery,
 }
 GROUPS = (
     "endpoints",
@@ -55,6 +58,7 @@ GROUPS = (
     "keys",
     "audit",
     "notifications",
+    "webhooks",
     "organization",
 )
 

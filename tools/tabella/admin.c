@@ -210,7 +210,8 @@ int cmd_admin(int argc, char **argv)
         return org_create(a, argc - 2, argv + 2);
     if (argc >= 3 && strcmp(argv[1], "org") == 0 && strcmp(argv[2], "set") == 0)
         return org_set(a, argc - 2, argv + 2);
-    static const char *const of_org[] = { "list", "show", "plan", "limits", "suspend", "resume", "delete" };
+    static const char *const of_org[] = { "list",     "show",    "plan",   "limits",
+                                          "networks", "suspend", "resume", "delete" };
     for (size_t i = 0; argc >= 3 && strcmp(argv[1], "org") == 0 && i < sizeof of_org / sizeof *of_org; i++)
         if (strcmp(argv[2], of_org[i]) == 0)
             return admin_org(a, argc - 2, argv + 2);

@@ -1,6 +1,6 @@
-/* `tabella admin org list|show|plan|limits|suspend|resume|delete`, `jobs list|cancel`, `holds list|release`:
- * what organizations there are, what each may do, and what it has under way. Calls of keys, jobs and
- * metering; `org delete` is erase of data.c. */
+/* `tabella admin org list|show|plan|limits|networks|suspend|resume|delete`, `jobs list|cancel`, `holds
+ * list|release`: what organizations there are, what each may do, and what it has under way. Calls of keys,
+ * jobs and metering; `org delete` is erase of data.c. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -59,6 +59,11 @@ static void print_org(const Tabella__Org *y)
     tab_out_open(&o, '[');
     for (size_t i = 0; i < y->n_own_limits; i++)
         tab_out_cstr(&o, y->own_limits[i]);
+    tab_out_close(&o, ']');
+    tab_out_key(&o, "networks");
+    tab_out_open(&o, '[');
+    for (size_t i = 0; i < y->n_networks; i++)
+        tab_out_cstr(&o, y->networks[i]);
     tab_out_close(&o, ']');
     tab_out_close(&o, '}');
     admin_print(&o);
@@ -149,6 +154,15 @@ int admin_org(tab_arena *a, int argc, char **argv)
     q.org = argv[1];
     if (strcmp(what, "limits") == 0 && argc > 2)
         return set_limits(a, argv[1], argc - 2, argv + 2);
+    if (strcmp(what, "networks") == 0) {
+        bool any = argc == 3 && strcmp(argv[2], "any") == 0;
+        if (argc < 3)
+            return admin_usage("org networks ORG NETWORK ..., or any");
+        q.set_networks = TABELLA__SET_ORG_REQUEST__SWITCH__ON;
+        q.n_networks = any ? 0 : (size_t)argc - 2;
+        q.networks = argv + 2;
+        return set(a, &q);
+    }
     if (strcmp(what, "plan") == 0) {
         if (argc != 3)
             return admin_usage("org plan ORG PLAN");

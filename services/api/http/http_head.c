@@ -29,6 +29,8 @@ bool http_header_in(request *r, const char *name, tab_str given, tab_str *identi
         r->trace = value.p;
     else if (strcasecmp(name, "X-Tabella-Address") == 0 && value.n < 46) /* INET6_ADDRSTRLEN */
         r->address = value.p;
+    else if (strcasecmp(name, "User-Agent") == 0)
+        r->agent = value.p;
     else if (strcasecmp(name, "X-Tabella-Session") == 0)
         r->session = value.p;
     else if (strcasecmp(name, "X-Tabella-Uncounted") == 0)

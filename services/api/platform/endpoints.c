@@ -41,6 +41,19 @@ tab_status endpoint_live(const Tabella__Endpoint *e, tab_error *err)
                     strcmp(e->job_status, "cancelled") == 0 ? "been cancelled" : "failed");
 }
 
+tab_status endpoint_bound(const request *r, const Tabella__Endpoint *e, tab_error *err)
+{
+    tab_bounds b;
+    if (r->who.bounds.n == 0 ||
+        (tab_bounds_read(r->who.bounds, &b) && tab_bounds_has_endpoint(&b, tab_str_of(e->id))))
+        return TAB_OK;
+    return tab_fail(
+        err, TAB_AUTH_SCOPE, "endpoints",
+        "the API key is bound to other endpoints than `%.63s`: ask with a key that is bound to it, "
+        "or have it added to this key's endpoints",
+        e->name);
+}
+
 static void prompts_member(tab_out *o, const Tabella__Endpoint *e)
 {
     open_member(o, "system_prompts", '[');

@@ -1,10 +1,9 @@
-/* Jobs, reports, usage, models and keys: the routes that read, and the small ones that change something.
+/* Jobs, reports, usage and models: the routes that read, and the small ones that change something.
  * Each calls one service and writes its reply as JSON. */
 #include <stdio.h>
 
 #include "proto/data.pb-c.h"
 #include "proto/jobs.pb-c.h"
-#include "proto/keys.pb-c.h"
 #include "proto/metering.pb-c.h"
 #include "proto/reports.pb-c.h"
 #include "services/api/api.h"
@@ -52,106 +51,9 @@ tab_status get_models(request *r, tab_error *err)
     return TAB_OK;
 }
 
-/* ---- keys ------------------------------------------------------------------------------------ */
-
-static void key_json(tab_out *o, const Tabella__ApiKey *k)
-{
-    tab_out_open(o, '{');
-    text_member(o, "id", k->id);
-    text_member(o, "name", k->name);
-    text_member(o, "key_preview", k->key_preview);
-    texts_member(o, "scopes", k->n_scopes, k->scopes);
-    uint_member(o, "rate_limit", k->rate_limit);
-    uint_member(o, "requests", k->requests);
-    time_member(o, "created_at", k->created_at);
-    time_member(o, "last_used", k->last_used);
-    if (k->secret[0] != 0)
-        text_member(o, "key", k->secret);
-    tab_out_close(o, '}');
-}
-
-tab_status get_keys(request *r, tab_error *err)
-{
-    Tabella__ListKeysRequest q = TABELLA__LIST_KEYS_REQUEST__INIT;
-    const Tabella__ListKeysReply *y;
-    tab_status s = call(r, "keys", "ListKeys", &q.base, &tabella__list_keys_reply__descriptor, &y, err);
-    if (s != TAB_OK)
-        return s;
-    tab_out_open(&r->out, '{');
-    open_member(&r->out, "keys", '[');
-    for (size_t i = 0; i < y->n_keys; i++)
-        key_json(&r->out, y->keys[i]);
-    tab_out_close(&r->out, ']');
-    text_member(&r->out, "request_id", r->request_id);
-    tab_out_close(&r->out, '}');
-    return TAB_OK;
-}
-
-tab_status post_keys(request *r, tab_error *err)
-{
-    tab_body b;
-    tab_str name;
-    tab_status s = body_read(r, &b, err);
-    if (s != TAB_OK || (s = body_text(b.root, "name", true, 128, &name, err)) != TAB_OK)
-        return s;
-    const tab_json *scopes = tab_json_get(b.root, "scopes");
-    if (scopes == NULL || scopes->kind != TAB_JSON_ARRAY || scopes->count == 0 || scopes->count > 5)
-        return tab_fail(err, TAB_VALIDATION, "scopes",
-                        "`scopes` must be an array of one or more of read, run, serve, manage, delete");
-    Tabella__CreateKeyRequest q = TABELLA__CREATE_KEY_REQUEST__INIT;
-    char *list[5];
-    unsigned seen = 0;
-    for (const tab_json *m = scopes->first; m != NULL; m = m->next) {
-        unsigned bit = m->kind == TAB_JSON_STRING ? tab_scope_named(m->text) : 0;
-        if (bit == 0 || (seen & bit) != 0)
-            return tab_fail(err, TAB_VALIDATION, "scopes",
-                            "`scopes` can hold read, run, serve, manage and delete, each at most once");
-        seen |= bit;
-        list[q.n_scopes++] = STR(tab_scope_name(bit));
-    }
-    q.scopes = list;
-    q.name = STR(tab_arena_copy(r->arena, name).p);
-    q.actor = r->who.key;
-    const Tabella__ApiKey *k;
-    s = call(r, "keys", "CreateKey", &q.base, &tabella__api_key__descriptor, &k, err);
-    if (s != TAB_OK)
-        return s;
-    r->status = 201;
-    key_json(&r->out, k);
-    return TAB_OK;
-}
-
 static char *param_text(request *r, int i)
 {
     return STR(tab_arena_copy(r->arena, r->param[i]).p);
-}
-
-tab_status post_key_rotate(request *r, tab_error *err)
-{
-    Tabella__RotateKeyRequest q = TABELLA__ROTATE_KEY_REQUEST__INIT;
-    const Tabella__ApiKey *k;
-    q.id = param_text(r, 0);
-    q.actor = r->who.key;
-    tab_status s = call(r, "keys", "RotateKey", &q.base, &tabella__api_key__descriptor, &k, err);
-    if (s == TAB_OK)
-        key_json(&r->out, k);
-    return s;
-}
-
-tab_status delete_key(request *r, tab_error *err)
-{
-    Tabella__DeleteKeyRequest q = TABELLA__DELETE_KEY_REQUEST__INIT;
-    const Tabella__DeleteKeyReply *y;
-    q.id = param_text(r, 0);
-    q.actor = r->who.key;
-    tab_status s = call(r, "keys", "DeleteKey", &q.base, &tabella__delete_key_reply__descriptor, &y, err);
-    if (s != TAB_OK)
-        return s;
-    tab_out_open(&r->out, '{');
-    bool_member(&r->out, "deleted", true);
-    text_member(&r->out, "id", y->id);
-    tab_out_close(&r->out, '}');
-    return TAB_OK;
 }
 
 /* ---- jobs ------------------------------------------------------------------------------------ */

@@ -219,6 +219,7 @@ static void organization_json(tab_out *o, const Tabella__Org *x)
     else
         tab_out_null(o);
     time_member(o, "created_at", x->created_at);
+    texts_member(o, "networks", x->n_networks, x->networks);
     tab_out_close(o, '}');
 }
 
@@ -369,6 +370,10 @@ tab_status put_organization(request *r, tab_error *err)
     TAB_TRY(read_add_usage(tab_json_get(b.root, "add_usage"), &q, err));
     TAB_TRY(read_cap(tab_json_get(b.root, "spend_cap_usd"), "spend_cap_usd", &q, err));
     TAB_TRY(read_shown(r, b.root, err));
+    const tab_json *networks = tab_json_get(b.root, "networks");
+    TAB_TRY(body_texts(r, networks, "networks", TAB_BOUNDS_NETWORKS, &q.networks, &q.n_networks, err));
+    if (networks != NULL)
+        q.set_networks = TABELLA__SET_ORG_REQUEST__SWITCH__ON;
     q.org = r->who.org;
     q.actor = r->who.key;
     q.name = STR(tab_arena_copy(r->arena, name).p);

@@ -42,6 +42,9 @@ tab_status target_check(request *r, const tab_body *b, const Tabella__RunOptions
                         Tabella__TableSource *const *source, size_t n, tab_error *err) TAB_CHECKED;
 tab_status body_text(const tab_json *of, const char *key, bool required, size_t most, tab_str *ret,
                      tab_error *err) TAB_CHECKED;
+/* platform/keys.c. An array of up to `most` texts of 1 to 128 bytes; m NULL: none. */
+tab_status body_texts(request *r, const tab_json *m, const char *name, size_t most, char ***ret,
+                      size_t *ret_n, tab_error *err) TAB_CHECKED;
 tab_status body_out_mode(const tab_body *b, const char **ret, tab_error *err) TAB_CHECKED; /* "": not said */
 tab_status body_refs(request *r, const tab_body *b, size_t *ret_n, char ***ret, tab_error *err) TAB_CHECKED;
 

@@ -39,7 +39,8 @@ tab_status serve_at_once(request *r, tab_error *err)
     TAB_TRY(read_verbose(c, err));
     c->r = r;
     c->row = serve_cache_get(r, c->worker);
-    if (c->row == NULL || r->dry_run || tab_json_get(c->body.root, "options") != NULL || !serve_may_join(c))
+    if (c->row == NULL || endpoint_bound(r, c->row->e, err) != TAB_OK || r->dry_run ||
+        tab_json_get(c->body.root, "options") != NULL || !serve_may_join(c))
         return TAB_UNAVAILABLE;
     const char *id = c->row->e->id;
     serve_cost(r, c->row->e, c->body.cells, &c->cost);
@@ -158,6 +159,10 @@ tab_status post_serve(request *r, tab_error *err)
         return tab_no_memory(err);
     c->r = r;
     TAB_TRY(body_read(r, &c->body, err));
+    if (r->who.bounds.n > 0) { /* before an answer that was given to another key's call is given again */
+        TAB_TRY(find_row(c, err));
+        TAB_TRY(endpoint_bound(r, c->row->e, err));
+    }
     if (!r->dry_run)
         TAB_TRY(serve_once_begin(r, &c->once, err));
     if (r->replayed)

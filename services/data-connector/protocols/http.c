@@ -170,7 +170,7 @@ static tab_status call_target(const source *s, tab_arena *a, CURL *c, const targ
     struct curl_slist *list = NULL;
     tab_deadline give_up = tab_within_ms(s->deadline, RETRY_MS);
     guard_end(); /* the resolver speaks to its own servers */
-    tab_status st = address_resolve(a, t->host, t->port, s->allow, &address, &is_public, err);
+    tab_status st = tab_address_resolve(a, t->host, t->port, s->allow, &address, &is_public, err);
     guard_resume();
     TAB_TRY(st);
     if (strcmp(t->scheme, "http") == 0 && is_public)

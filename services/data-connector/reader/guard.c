@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <sys/socket.h>
 
-#include "services/data-connector/protocols/address.h"
+#include "common/security/address.h"
 
 static _Thread_local const char *guarded; /* NULL: this thread may connect where it likes */
 static _Thread_local const char *paused;  /* what guard_resume brings back */
@@ -81,7 +81,7 @@ int connect(int fd, const struct sockaddr *sa, socklen_t len)
 {
     typedef int connect_fn(int, const struct sockaddr *, socklen_t);
     connect_fn *next = (connect_fn *)dlsym(RTLD_NEXT, "connect");
-    if (guarded != NULL && !address_allowed(sa, guarded)) {
+    if (guarded != NULL && !tab_address_allowed(sa, guarded)) {
         errno = EACCES;
         return -1;
     }

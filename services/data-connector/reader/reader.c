@@ -101,7 +101,7 @@ static tab_status work(const Tabella__SourceTask *t, tab_arena *a, const tab_tab
                  .notes = notes,
                  .read = read };
     if (!p->by_name)
-        TAB_TRY(address_resolve(a, ref.host, ref.port, t->allow, &s.address, &s.is_public, err));
+        TAB_TRY(tab_address_resolve(a, ref.host, ref.port, t->allow, &s.address, &s.is_public, err));
     guard_begin(t->allow, t->read_mib << 20);
     if (t->out[0] == '\0')
         return p->read(&s, a, ret, err);

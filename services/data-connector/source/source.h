@@ -13,9 +13,9 @@
 #include <stdatomic.h>
 
 #include "common/base/time.h"
+#include "common/security/address.h"
 #include "common/table/table.h"
 #include "proto/data.pb-c.h"
-#include "services/data-connector/protocols/address.h"
 #include "services/data-connector/reader/guard.h"
 #include "services/data-connector/source/reference.h"
 

@@ -69,7 +69,7 @@ static tab_status reach(tab_arena *a, const char *ref, const char *allow, const 
     bool is_public;
     tab_status s = ref_parse(a, ref, &r, &err);
     if (s == TAB_OK)
-        s = address_resolve(a, r.host, r.port, allow, address, &is_public, &err);
+        s = tab_address_resolve(a, r.host, r.port, allow, address, &is_public, &err);
     if (s != TAB_OK)
         cr_assert_str_eq(err.param, "source");
     return s;
@@ -272,8 +272,8 @@ Test(source, A114_the_networks_of_the_registries_are_not_public)
                                six ? (void *)&v6.sin6_addr : (void *)&v4.sin_addr),
                      1, "%s", cases[i].address);
         const struct sockaddr *sa = six ? (const struct sockaddr *)&v6 : (const struct sockaddr *)&v4;
-        cr_expect_eq(address_public(sa), cases[i].is_public, "%s", cases[i].address);
-        cr_expect_eq(address_allowed(sa, ""), cases[i].is_public, "%s", cases[i].address);
+        cr_expect_eq(tab_address_public(sa), cases[i].is_public, "%s", cases[i].address);
+        cr_expect_eq(tab_address_allowed(sa, ""), cases[i].is_public, "%s", cases[i].address);
     }
 }
 

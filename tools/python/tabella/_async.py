@@ -143,6 +143,7 @@ class AsyncUsages(Group):
 class AsyncKeys(Group):
     list = _threaded(r.Keys.list)
     create = _threaded(r.Keys.create)
+    update = _threaded(r.Keys.update)
     rotate = _threaded(r.Keys.rotate)
     delete = _threaded(r.Keys.delete)
 
@@ -154,6 +155,17 @@ class AsyncAudit(Group):
 class AsyncNotifications(Group):
     list = _paged(r.Notifications.list)
     read = _threaded(r.Notifications.read)
+
+
+class AsyncWebhooks(Group):
+    list = _threaded(r.Webhooks.list)
+    create = _threaded(r.Webhooks.create)
+    update = _threaded(r.Webhooks.update)
+    rotate = _threaded(r.Webhooks.rotate)
+    test = _threaded(r.Webhooks.test)
+    delete = _threaded(r.Webhooks.delete)
+    deliveries = _paged(r.Webhooks.deliveries)
+    replay = _threaded(r.Webhooks.replay)
 
 
 class AsyncOrganization(Group):
@@ -179,6 +191,7 @@ class AsyncTabella:
         self.keys = AsyncKeys(self, self._sync.keys)
         self.audit = AsyncAudit(self, self._sync.audit)
         self.notifications = AsyncNotifications(self, self._sync.notifications)
+        self.webhooks = AsyncWebhooks(self, self._sync.webhooks)
         self.organization = AsyncOrganization(self, self._sync.organization)
 
     run = _threaded(Tabella.run)

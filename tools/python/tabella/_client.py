@@ -13,7 +13,7 @@ from ._errors import TabellaError
 from ._frames import tables_of
 from ._large import forget, stored_of
 from ._resource import Target, cost_of, fields_of
-from ._resources import Audit, Jobs, Keys, Models, Notifications, Organization, Reports, Usages
+from ._resources import Audit, Jobs, Keys, Models, Notifications, Organization, Reports, Usages, Webhooks
 from ._transport import Transport
 from ._types import Cost, Job
 
@@ -60,6 +60,7 @@ class Tabella:
         self.keys = Keys(self)
         self.audit = Audit(self)
         self.notifications = Notifications(self)
+        self.webhooks = Webhooks(self)
         self.organization = Organization(self)
 
         ...

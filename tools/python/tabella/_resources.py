@@ -15,8 +15,8 @@ from ._frames import kind_of
 from ._large import forget
 from ._resource import Page, Resource
 from ._transport import Stopped, pause
-from ._types import AuditEntry, Deleted, Job, Key, Model, Notification, OrganizationSettings, Report
-from ._types import ReportSummary, Usage
+from ._types import AuditEntry, Deleted, Delivery, Job, Key, Model, Notification, OrganizationSettings, Report
+from ._types import ReportSummary, Usage, Webhook
 
 FIRST_LOOK_S, LAST_LOOK_S = 0.25, 5.0  # between two looks at a job: 12 requests a minute in the long run
 
@@ -184,13 +184,52 @@ class Keys(Resource):
     def list(self) -> List[Key]:
         return [Key.read(x) for x in self._call("GET_KEYS").json["keys"]]
 
-    def create(self, name: str, scopes: Sequence[str]) -> Key:
-        """scopes: of read, run, serve, manage, delete. The answer's `key` is the secret, shown this once."""
-        return Key.read(self._call("POST_KEYS", body={"name": name, "scopes": [*scopes]}).json)
+    def create(
+        self,
+        name: str,
+        scopes: Sequence[str],
+        *,
+        expires_at: Optional[str] = None,
+        networks: Sequence[str] = (),
+        endpoints: Sequence[str] = (),
+    ) -> Key:
+        """scopes: of read, run, serve, manage, delete. The answer's `key` is the secret, shown this once.
+        expires_at: a time like 2026-11-21T09:24:05Z. networks: addresses and blocks from which it may be
+        used. endpoints: ids or names of those that it may ask, with the scope serve alone."""
+        fields: Dict[str, Any] = {"name": name, "scopes": [*scopes]}
+        if expires_at is not None:
+            fields["expires_at"] = expires_at
+        if networks:
+            fields["networks"] = [*networks]
+        if endpoints:
+            fields["endpoints"] = [*endpoints]
+        return Key.read(self._call("POST_KEYS", body=fields).json)
 
-    def rotate(self, id: str) -> Key:
-        """A new secret; the old one ends at once."""
-        return Key.read(self._call("POST_KEY_ROTATE", id).json)
+    def update(
+        self,
+        id: str,
+        *,
+        name: Optional[str] = None,
+        expires_at: Union[str, None, Literal["never"]] = None,
+        networks: Optional[Sequence[str]] = None,
+        endpoints: Optional[Sequence[str]] = None,
+    ) -> Key:
+        """What is not given stays. expires_at "never" takes the end away, an empty list the bound."""
+        given = {
+            "name": name,
+            "expires_at": expires_at,
+            "networks": None if networks is None else [*networks],
+            "endpoints": None if endpoints is None else [*endpoints],
+        }
+        fields: Dict[str, Any] = {k: v for k, v in given.items() if v is not None}
+        if expires_at == "never":
+            fields["expires_at"] = None
+        return Key.read(self._call("PATCH_KEY", id, body=fields).json)
+
+    def rotate(self, id: str, *, overlap_s: int = 0) -> Key:
+        """A new secret; the old one stays good for so long, or ends at once."""
+        body = {"overlap_s": overlap_s} if overlap_s else None
+        return Key.read(self._call("POST_KEY_ROTATE", id, body=body).json)
 
     def delete(self, id: str) -> Deleted:
         """Revokes the key at once."""
@@ -245,6 +284,56 @@ class Notifications(Resource):
         return Notification.read(self._call("POST_NOTIFICATION_READ", id).json)
 
 
+class Webhooks(Resource):
+    """Receivers of the organization's notifications."""
+
+    def list(self) -> List[Webhook]:
+        return [Webhook.read(x) for x in self._call("GET_WEBHOOKS").json["webhooks"]]
+
+    def create(self, name: str, url: str, types: Sequence[str] = ()) -> Webhook:
+        """types: of notifications; none: all. The answer's `secret` verifies what comes, and is shown this
+        once."""
+        fields: Dict[str, Any] = {"name": name, "url": url}
+        if types:
+            fields["types"] = [*types]
+        return Webhook.read(self._call("POST_WEBHOOKS", body=fields).json)
+
+    def update(
+        self,
+        id: str,
+        *,
+        name: Optional[str] = None,
+        url: Optional[str] = None,
+        types: Optional[Sequence[str]] = None,
+        enabled: Optional[bool] = None,
+    ) -> Webhook:
+        """What is not given stays. enabled False: what waits is kept until True, and
+        what fires meanwhile is not sent."""
+        given = {"name": name, "url": url, "types": None if types is None else [*types], "enabled": enabled}
+        fields = {k: v for k, v in given.items() if v is not None}
+        return Webhook.read(self._call("PATCH_WEBHOOK", id, body=fields).json)
+
+    def rotate(self, id: str) -> Webhook:
+        """A new secret; for a day both sign."""
+        return Webhook.read(self._call("POST_WEBHOOK_ROTATE", id).json)
+
+    def test(self, id: str) -> Webhook:
+        """Sends a webhook.test to this receiver alone."""
+        return Webhook.read(self._call("POST_WEBHOOK_TEST", id).json)
+
+    def delete(self, id: str) -> Deleted:
+        return Deleted.read(self._call("DELETE_WEBHOOK", id).json)
+
+    def deliveries(
+        self, id: str, *, limit: Optional[int] = None, cursor: Optional[str] = None
+    ) -> Page[Delivery]:
+        return self._page("GET_DELIVERIES", id, field="deliveries", kind=Delivery, limit=limit, cursor=cursor)
+
+    def replay(self, id: str, delivery: str) -> Delivery:
+        """Sends it again, under the same message_id."""
+        return Delivery.read(self._call("POST_DELIVERY_REPLAY", id, delivery).json)
+
+
 class Organization(Resource):
     """Settings of the key's organization."""
 
@@ -259,14 +348,17 @@ class Organization(Resource):
         alerts: Optional[Mapping[str, bool]] = None,
         add_usage: Optional[bool] = None,
         spend_cap_usd: Union[float, None, Literal["none"]] = None,
+        networks: Optional[Sequence[str]] = None,
     ) -> OrganizationSettings:
-        """What is not given stays. spend_cap_usd "none" takes the cap away."""
+        """What is not given stays. spend_cap_usd "none" takes the cap away. networks: from which its keys may
+        be used, all of them; an empty list: from anywhere."""
         given = {
             "name": name,
             "emails": None if emails is None else [*emails],
             "alerts": None if alerts is None else dict(alerts),
             "add_usage": add_usage,
             "spend_cap_usd": spend_cap_usd,
+            "networks": None if networks is None else [*networks],
         }
         fields: Dict[str, Any] = {k: v for k, v in given.items() if v is not None}
         if spend_cap_usd == "none":

@@ -49,6 +49,7 @@ ROUTES: Dict[str, Route] = {
     "GET_KEYS": Route("GET", "/v2/keys", "keys.list"),
     "POST_KEYS": Route("POST", "/v2/keys", "keys.create", again=False),
     "POST_KEY_ROTATE": Route("POST", "/v2/keys/{id}/rotate", "keys.rotate", again=False),
+    "PATCH_KEY": Route("PATCH", "/platform/v1/keys/{id}", "keys.update"),
     "DELETE_KEY": Route("DELETE", "/v2/keys/{id}", "keys.delete"),
     "POST_DATA_UPLOAD": Route("POST", "/platform/v1/data/upload", "data.upload", key=True),
     "PATCH_ENDPOINT": Route("PATCH", "/platform/v1/endpoints/{id}", "endpoints.update"),
@@ -63,6 +64,16 @@ ROUTES: Dict[str, Route] = {
     "GET_AUDIT": Route("GET", "/platform/v1/audit", "audit.list"),
     "GET_NOTIFICATIONS": Route("GET", "/platform/v1/notifications", "notifications.list"),
     "POST_NOTIFICATION_READ": Route("POST", "/platform/v1/notifications/{id}/read", "notifications.read"),
+    "GET_WEBHOOKS": Route("GET", "/platform/v1/webhooks", "webhooks.list"),
+    "POST_WEBHOOKS": Route("POST", "/platform/v1/webhooks", "webhooks.create", again=False),
+    "PATCH_WEBHOOK": Route("PATCH", "/platform/v1/webhooks/{id}", "webhooks.update"),
+    "DELETE_WEBHOOK": Route("DELETE", "/platform/v1/webhooks/{id}", "webhooks.delete"),
+    "POST_WEBHOOK_ROTATE": Route("POST", "/platform/v1/webhooks/{id}/rotate", "webhooks.rotate", again=False),
+    "POST_WEBHOOK_TEST": Route("POST", "/platform/v1/webhooks/{id}/test", "webhooks.test", again=False),
+    "GET_DELIVERIES": Route("GET", "/platform/v1/webhooks/{id}/deliveries", "webhooks.deliveries"),
+    "POST_DELIVERY_REPLAY": Route(
+        "POST", "/platform/v1/webhooks/{id}/deliveries/{sub}/replay", "webhooks.replay"
+    ),
     "GET_ORGANIZATION": Route("GET", "/platform/v1/organization", "organization.retrieve"),
     "PUT_ORGANIZATION": Route("PUT", "/platform/v1/organization", "organization.update"),
 }

@@ -71,7 +71,11 @@ class Answer:
         shown = []
         for f in dataclasses.fields(self):
             value = getattr(self, f.name)
-            if f.name in ("raw", "extra", "key") or value is None or isinstance(value, (dict, list)):
+            if (
+                f.name in ("raw", "extra", "key", "secret")
+                or value is None
+                or isinstance(value, (dict, list))
+            ):
                 continue
             if f.repr:
                 shown.append(f"{f.name}={value!r}")
@@ -90,7 +94,10 @@ class Model(Answer):
 
 @dataclasses.dataclass(repr=False, eq=False)
 class Key(Answer):
-    """An API key. key: the secret, only in the answers of create and rotate, and in no repr."""
+    """An API key. status: active, expiring (within a week) or expired. endpoints: ids that it may ask, none:
+    any. old_secrets: those before its newest that are still good. key: the secret, only in the answers of
+    create and rotate, and in no repr.
+    """
 
     id: str = ""
     name: str = ""
@@ -100,6 +107,13 @@ class Key(Answer):
     requests: int = 0
     created_at: Optional[str] = None
     last_used: Optional[str] = None
+    last_address: Optional[str] = None
+    last_agent: Optional[str] = None
+    status: str = ""
+    expires_at: Optional[str] = None
+    networks: List[str] = dataclasses.field(default_factory=list)
+    endpoints: List[str] = dataclasses.field(default_factory=list)
+    old_secrets: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
     key: Optional[str] = None
 
 
@@ -309,6 +323,40 @@ class Notification(Answer):
 
 
 @dataclasses.dataclass(repr=False, eq=False)
+class Webhook(Answer):
+    """A receiver of notifications. secret: whsec_..., only in the answers of create and rotate, and in no
+    repr. waiting: deliveries that are yet to be taken."""
+
+    id: str = ""
+    name: str = ""
+    url: str = ""
+    types: List[str] = dataclasses.field(default_factory=list)
+    status: str = ""
+    disabled_at: Optional[str] = None
+    disabled_why: Optional[str] = None
+    waiting: int = 0
+    created_at: str = ""
+    secret: Optional[str] = None
+
+
+@dataclasses.dataclass(repr=False, eq=False)
+class Delivery(Answer):
+    """What was sent to a webhook, or waits. message_id: its header webhook-id, the same at each try."""
+
+    id: str = ""
+    message_id: str = ""
+    type: str = ""
+    subject: str = ""
+    status: str = ""
+    tries: int = 0
+    created_at: str = ""
+    next_try_at: Optional[str] = None
+    ended_at: Optional[str] = None
+    response_status: Optional[int] = None
+    error: Optional[str] = None
+
+
+@dataclasses.dataclass(repr=False, eq=False)
 class OrganizationSettings(Answer):
     """The organization's settings. alerts: what is mailed to its addresses."""
 
@@ -320,6 +368,7 @@ class OrganizationSettings(Answer):
     add_usage: bool = False
     spend_cap_usd: Optional[float] = None
     created_at: str = ""
+    networks: List[str] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass(repr=False, eq=False)

@@ -1,6 +1,6 @@
 /* See address.h: IANA's special-purpose registries as tables of networks. An IPv6 address that carries an
  * IPv4 one is judged by that. */
-#include "services/data-connector/protocols/address.h"
+#include "common/security/address.h"
 
 #include <arpa/inet.h>
 #include <netdb.h>
@@ -77,7 +77,7 @@ static bool denied6(const uint8_t a[16])
     return !within(a, given.bytes, given.bits);
 }
 
-bool address_public(const struct sockaddr *sa)
+bool tab_address_public(const struct sockaddr *sa)
 {
     if (sa->sa_family == AF_INET)
         return !denied4((const uint8_t *)&((const struct sockaddr_in *)(const void *)sa)->sin_addr);
@@ -86,11 +86,11 @@ bool address_public(const struct sockaddr *sa)
     return false; /* AF_UNIX and whatever else */
 }
 
-bool address_allowed(const struct sockaddr *sa, const char *allow)
+bool tab_address_allowed(const struct sockaddr *sa, const char *allow)
 {
     const uint8_t *is = NULL;
     int family = sa->sa_family;
-    if (address_public(sa))
+    if (tab_address_public(sa))
         return true;
     if (family == AF_INET)
         is = (const uint8_t *)&((const struct sockaddr_in *)(const void *)sa)->sin_addr;
@@ -117,8 +117,8 @@ bool address_allowed(const struct sockaddr *sa, const char *allow)
     return false;
 }
 
-tab_status address_resolve(tab_arena *a, const char *host, uint16_t port, const char *allow,
-                           const char **ret_address, bool *ret_public, tab_error *err)
+tab_status tab_address_resolve(tab_arena *a, const char *host, uint16_t port, const char *allow,
+                               const char **ret_address, bool *ret_public, tab_error *err)
 {
     static const uint16_t refused[] = { 22,   23,   25,   53,   111,  135,  139,  445,  465,   587,
                                         2049, 2375, 2376, 2379, 4222, 6379, 6443, 8222, 10250, 11211 };
@@ -132,8 +132,8 @@ tab_status address_resolve(tab_arena *a, const char *host, uint16_t port, const 
     bool good = true;
     *ret_public = true;
     for (const struct addrinfo *i = all; i != NULL; i = i->ai_next) {
-        good = good && address_allowed(i->ai_addr, allow);
-        *ret_public = *ret_public && address_public(i->ai_addr);
+        good = good && tab_address_allowed(i->ai_addr, allow);
+        *ret_public = *ret_public && tab_address_public(i->ai_addr);
     }
     const void *first = all->ai_family == AF_INET6
                             ? (const void *)&((struct sockaddr_in6 *)(void *)all->ai_addr)->sin6_addr
