@@ -147,14 +147,14 @@ $(B)/bench/pfn-bench: $(B)/tests/bench/pfn/bench.o $(B)/libengine.a $(B)/libcomm
 chaos: build
 	@tests/chaos/run $(ARGS)
 
-## make seeds           N=50 runs of SECONDS=60 of calls and faults drawn from seeds, held against models; FIRST=1
+## make seeds           N=50 runs of SECONDS=60: calls and faults drawn from seeds, held against models
 .PHONY: seeds
 seeds:
 	@$(MAKE) --no-print-directory MODE=points build
 	@TAB_MODE=points tests/seeds/run --specs --seeds $(or $(N),50) --first $(or $(FIRST),1) \
 	    --seconds $(or $(SECONDS),60) $(ARGS)
 
-## make seeds-bugs      the test of the tests: bugs sown one by one, and which seed finds each; ARGS="--seeds 8"
+## make seeds-bugs      the test of the tests: bugs sown one by one, and which seed finds each
 .PHONY: seeds-bugs
 seeds-bugs: build
 	@$(MAKE) --no-print-directory MODE=points build

@@ -1,4 +1,5 @@
-/* Label: a snapshot's rows with what became true of an endpoint's answers, for a refresh that takes outcomes. */
+/* Label: a snapshot's rows with what became true of an endpoint's answers, for a refresh that takes outcomes.
+ * */
 #include "common/base/proto.h"
 #include "services/data-connector/data.h"
 #include "services/data-connector/store/labels.h"

@@ -28,9 +28,9 @@ tab_status keys_cache_revoke(const keys_cache *c, const keys_tombstone *t, tab_e
 /* Whether Redis takes what is written now. UNAVAILABLE: it does not, and nothing was changed. */
 tab_status keys_cache_writable(const keys_cache *c, tab_error *err) TAB_CHECKED;
 
-/* A tombstone ahead of the change that it stands for, for KEYS_CACHE_FENCE_S: whatever becomes of Redis between
- * the change and its lasting tombstone, the secret is not let in by what Redis had of it. UNAVAILABLE: Redis
- * does not take it, and nothing was changed. */
+/* A tombstone ahead of the change that it stands for, for KEYS_CACHE_FENCE_S: whatever becomes of Redis
+ * between the change and its lasting tombstone, the secret is not let in by what Redis had of it.
+ * UNAVAILABLE: Redis does not take it, and nothing was changed. */
 tab_status keys_cache_fence(const keys_cache *c, const keys_tombstone *t, tab_error *err) TAB_CHECKED;
 /* The change was not made: the fence ends within a second. */
 void keys_cache_lift(const keys_cache *c, const keys_tombstone *t);

@@ -14,7 +14,8 @@ BUGS = {
     "stale key cache": (
         "services/keys/cache.c",
         "    tab_error why = { 0 };\n    if (!TAB_POINT_FAILS",
-        "    tab_error why = { 0 };\n    if (t->version > 0)\n        return TAB_OK;\n    if (!TAB_POINT_FAILS",
+        "    tab_error why = { 0 };\n    if (t->version > 0)\n        return TAB_OK;\n"
+        "    if (!TAB_POINT_FAILS",
     ),
     "rotation before the old secret ends": (
         "services/keys/keys.c",
@@ -39,12 +40,13 @@ BUGS = {
     "cursor off by one": (
         "services/jobs/store_read.c",
         'WHERE org = $1 AND seq < $2 "\n                                                             "AND $3',
-        'WHERE org = $1 AND seq <= $2 "\n                                                             "AND $3',
+        'WHERE org = $1 AND seq <= $2 "\n'
+        '                                                             "AND $3',
     ),
     "cache after delete": (
         "services/jobs/state.c",
-        "    redisReply *reply = NULL;\n    tab_status s = tab_redis_command(self->redis, REDIS_MS, &reply, NULL, "
-        '"SET',
+        "    redisReply *reply = NULL;\n"
+        '    tab_status s = tab_redis_command(self->redis, REDIS_MS, &reply, NULL, "SET',
         "    redisReply *reply = NULL;\n    if (e->id[0] != 0)\n        return true;\n"
         '    tab_status s = tab_redis_command(self->redis, REDIS_MS, &reply, NULL, "SET',
     ),
@@ -55,7 +57,8 @@ BUGS = {
     ),
     "end after another's end": (
         "services/jobs/store.c",
-        "phase = '' \"\n                     \"WHERE org = $1 AND job_id = $2 AND attempt = $3 AND status = 'running' \"\n"
+        "phase = '' \"\n"
+        "                     \"WHERE org = $1 AND job_id = $2 AND attempt = $3 AND status = 'running' \"\n"
         '                     "RETURNING 1',
         'phase = \'\' "\n                     "WHERE org = $1 AND job_id = $2 AND attempt = $3 "\n'
         '                     "RETURNING 1',

@@ -151,7 +151,27 @@ EXAMPLES = {
         'made = client.keys.create("reports", ["read"])', {"name": "reports", "scopes": ["read"]}
     ),
     "POST_KEY_ROTATE": Example("client.keys.rotate(key).id", at="$key"),
+    "PATCH_KEY": Example(
+        'client.keys.update(key, networks=["203.0.113.0/24"]).networks',
+        {"networks": ["203.0.113.0/24"]},
+        at="$key",
+    ),
     "DELETE_KEY": Example("client.keys.delete(key)", at="$key"),
+    "POST_WEBHOOKS": Example(
+        'client.webhooks.create("jobs", "https://hooks.example.com/tabella").secret',
+        {"name": "jobs", "url": "https://hooks.example.com/tabella"},
+    ),
+    "GET_WEBHOOKS": Example("[w.url for w in client.webhooks.list()]"),
+    "PATCH_WEBHOOK": Example(
+        'client.webhooks.update(webhook, name="all jobs").name', {"name": "all jobs"}, at="$webhook"
+    ),
+    "POST_WEBHOOK_ROTATE": Example("client.webhooks.rotate(webhook).secret", at="$webhook"),
+    "POST_WEBHOOK_TEST": Example("client.webhooks.test(webhook).id", at="$webhook"),
+    "GET_DELIVERIES": Example("list(client.webhooks.deliveries(webhook))", at="$webhook"),
+    "POST_DELIVERY_REPLAY": Example(
+        "client.webhooks.replay(webhook, delivery).status", at="$webhook", sub="$delivery"
+    ),
+    "DELETE_WEBHOOK": Example("client.webhooks.delete(webhook)", at="$webhook"),
     "GET_ORGANIZATION": Example("client.organization.retrieve().plan"),
     "PUT_ORGANIZATION": Example(
         'client.organization.update(emails=["data@example.com"])', {"emails": ["data@example.com"]}

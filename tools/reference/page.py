@@ -15,6 +15,7 @@ GROUPS = (
     ("Data", ("/v2/data", "/platform/v1/data")),
     ("Endpoints", ("/v2/endpoints", "/v2/serve", "/platform/v1/endpoints")),
     ("Reports", ("/v2/reports", "/platform/v1/reports")),
+    ("Webhooks", ("/platform/v1/webhooks",)),
     ("Organization", ("/v2/keys", "/v2/usage", "/platform/v1/")),
     ("Agents and descriptions", ("/mcp", "/v2/models", "/v2/openapi")),
 )

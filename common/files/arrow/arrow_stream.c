@@ -92,7 +92,8 @@ static tab_status read_schema(reader *r, const struct ArrowSchema *s, size_t col
     if (strcmp(s->format, "+s") != 0)
         return tab_fail(r->err, TAB_VALIDATION, "", "the stream does not hold the record batches of a table");
     if (s->n_children < 1)
-        return tab_fail(r->err, TAB_VALIDATION, "", "a table must have at least one column, and this has none");
+        return tab_fail(r->err, TAB_VALIDATION, "",
+                        "a table must have at least one column, and this has none");
     if ((uint64_t)s->n_children > cols_most)
         return tab_fail(r->err, TAB_VALIDATION, "", "a table can have at most %zu columns", cols_most);
     r->f = tab_arena_new_of(r->a, field, (size_t)s->n_children);

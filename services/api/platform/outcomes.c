@@ -167,8 +167,8 @@ static tab_status read_table(rows_read *w, const tab_table *t, tab_error *err)
     if (receipt == t->cols || outcome == t->cols)
         return tab_fail(
             err, TAB_VALIDATION, "tables[0].columns",
-            "a table of outcomes must have the columns `receipt` and `outcome`, and can have `at` and those of the "
-            "rows that were served");
+            "a table of outcomes must have the columns `receipt` and `outcome`, and can have `at` and those "
+            "of the rows that were served");
     const size_t apart[] = { receipt, outcome, at };
     bool others = t->cols > (at < t->cols ? 3 : 2);
     for (size_t i = 0; i < t->rows; i++) {

@@ -300,8 +300,8 @@ static int by_value_and_row(const void *p, const void *q)
     return c != 0 ? c : a->row < b->row ? -1 : 1;
 }
 
-/* Adds what stands in column c to the rows' hashes: x and y of each lie `stride` words behind those of the row
- * before. */
+/* Adds what stands in column c to the rows' hashes: x and y of each lie `stride` words behind those of the
+ * row before. */
 static bool add_column(tab_arena *scratch, const tab_table *t, size_t c, bool as_text, tab_str name,
                        uint64_t *one, uint64_t *x, size_t stride)
 {

@@ -1,5 +1,5 @@
-/* See labels.h: the told rows are written behind the table's, in its own kinds of cells, and rows are compared
- * by hashes of what stands there. */
+/* See labels.h: the told rows are written behind the table's, in its own kinds of cells, and rows are
+ * compared by hashes of what stands there. */
 #include "services/data-connector/store/labels.h"
 
 #include "services/data-connector/store/diff.h"

@@ -22,8 +22,8 @@ typedef struct {
     uint64_t added, labelled, known;
 } labels;
 
-/* target: the column of t that is told by column `outcome` of told, whose other columns are found in t by their
- * addresses; those that t does not have are left out. INTERNAL when the arena is full. */
+/* target: the column of t that is told by column `outcome` of told, whose other columns are found in t by
+ * their addresses; those that t does not have are left out. INTERNAL when the arena is full. */
 tab_status labels_put(tab_arena *a, const tab_table *t, size_t target, const tab_table *told, size_t outcome,
                       labels *ret, tab_error *err) TAB_CHECKED;
 

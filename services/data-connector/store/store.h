@@ -51,7 +51,8 @@ tab_status store_snapshot_unkeep(tab_tx *tx, const char *org, const char *id, ta
 tab_status store_snapshot_add(tab_tx *tx, const char *org, const char *dataset, const char *id,
                               const char *sync_id, const tab_table *t, const tab_run_keys *temporary,
                               tab_error *err) TAB_CHECKED; /* becomes the current one */
-/* A snapshot beside the current one, which holds outcomes. answer: what is said when `once` is asked again. */
+/* A snapshot beside the current one, which holds outcomes. answer: what is said when `once` is asked again.
+ * */
 tab_status store_snapshot_beside(tab_tx *tx, const char *org, const char *dataset, const char *id,
                                  const char *once, tab_str answer, const tab_table *t,
                                  tab_error *err) TAB_CHECKED;

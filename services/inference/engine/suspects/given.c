@@ -354,3 +354,11 @@ bool tab_best_given(tab_search *s, tab_arena *a, const tab_numbers *u, const tab
     ret->spread = left == NULL ? -1 : spread_of(a, left, s->rows);
     return !tab_arena_full(a);
 }
+
+tab_str tab_suspects_number_text(tab_arena *a, double x, int decimals)
+{
+    char buf[40];
+    double unit = pow(10, decimals > 9 ? 9 : decimals);
+    size_t n = tab_number_text(round(x * unit) / unit, buf);
+    return tab_arena_copy(a, (tab_str){ buf, n });
+}

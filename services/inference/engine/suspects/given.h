@@ -60,7 +60,8 @@ size_t tab_sampled_numbers(const double *x, size_t rows, size_t n, double *ret);
  * scratch arena; NULL: it is full. */
 tab_group_sample *tab_group_samples(tab_search *s) TAB_CHECKED;
 
-/* Finds numbers that others of their row make, and where they do not (identities.c). False: memory ran out. */
+/* Finds numbers that others of their row make, and where they do not (identities.c). False: memory ran out.
+ * */
 bool tab_suspects_identities(tab_search *s, const tab_numbers *u) TAB_CHECKED;
 
 /* The number with so many decimals. */

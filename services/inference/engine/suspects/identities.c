@@ -3,14 +3,15 @@
  *   sum       y = a + b, a + b + c, a + b - c           (a difference is a sum of another column)
  *   product   y = k a, a b, a b c, a / b                 k: a rate of two units; 100 or 1/100 beside products
  *
- * where a factor may also be what is left of it or comes on top (1 - d, 1 + d, in hundredths as well): price x
- * quantity x (1 - discount). Numbers are rounded as their columns write them, so an identity holds in a row
- * where both sides differ by one unit of the last decimal of y at most.
+ * where a factor may also be what is left of it or comes on top (1 - d, 1 + d, in hundredths as well):
+ * price x quantity x (1 - discount). Numbers are rounded as their columns write them, so an identity holds
+ * in a row where both sides differ by one unit of the last decimal of y at most.
  *
- * What is tried is first held against TRIED rows; a row of which is wrong in few places leaves enough of them.
- * What is left is held against every row, and is an identity where it holds in HOLDS of the rows in which each
- * of its columns does something (no summand 0, no factor 1), and where the neighbour's y, by the order of what
- * is made, would hardly do: numbers that only go together differ there as well, and not to the last digit.
+ * What is tried is first held against TRIED rows; a row of which is wrong in few places leaves enough of
+ * them. What is left is held against every row, and is an identity where it holds in HOLDS of the rows in
+ * which each of its columns does something (no summand 0, no factor 1), and where the neighbour's y, by the
+ * order of what is made, would hardly do: numbers that only go together differ there as well, and not to the
+ * last digit.
  *
  * Which cell of a broken row is wrong is told by what each would have to be: a quantity that would have to be
  * 3.27 is none, and a cell whose other identities hold is right. */
@@ -167,7 +168,8 @@ static bool holds_in_table(const finder *x, identity *d, bool *ret_ok)
            (double)chance < 2 * CHANCE * (double)n;
 }
 
-/* ---- the search ----------------------------------------------------------------------------------------- */
+/* ---- the search -----------------------------------------------------------------------------------------
+ * */
 
 static uint32_t columns_of(const identity *d)
 {
@@ -321,7 +323,7 @@ static bool search_for(finder *x, size_t y, size_t n)
     }
 }
 
-/* One of the last decimal that next to every number is written with: a single cell may be written otherwise. */
+/* One of the last decimal that next to every number is written with: a single cell may have others. */
 static double unit_of(const double *num, size_t rows)
 {
     size_t most = rows < UNITS_OF ? rows : UNITS_OF, n = 0, needs[DECIMALS + 1] = { 0 }, fit = 0;
@@ -365,7 +367,7 @@ static void prepare(finder *x)
     }
 }
 
-/* ---- which cell is wrong -------------------------------------------------------------------------------- */
+/* ---- which cell is wrong ------------------------------------------------------------------- */
 
 /* The columns of d: y, then its terms. */
 static size_t member(const identity *d, size_t i)
@@ -453,8 +455,8 @@ static double far_from(const tab_scale *q, double v)
     return !isfinite(at) ? 30 : q->spread > 0 ? fabs(at - q->median) / q->spread : at == q->median ? 0 : 10;
 }
 
-/* Whether one cell alone makes all identities of the row hold again: then the others are right, for they would
- * need another error beside theirs. */
+/* Whether one cell alone makes all identities of the row hold again: then the others are right, for they
+ * would need another error beside theirs. */
 static bool one_mends_all(const finder *x, size_t row)
 {
     for (size_t k = 0; k < x->n; k++) {

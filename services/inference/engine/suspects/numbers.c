@@ -75,14 +75,6 @@ static double slip_of(const tab_scale *q, const tab_residuals *m, double x, doub
     return 0;
 }
 
-tab_str tab_suspects_number_text(tab_arena *a, double x, int decimals)
-{
-    char buf[40];
-    double unit = pow(10, decimals > 9 ? 9 : decimals);
-    size_t n = tab_number_text(round(x * unit) / unit, buf);
-    return tab_arena_copy(a, (tab_str){ buf, n });
-}
-
 /* The z of x from the middle, past a spread that is no smaller than a step of the numbers. */
 static double far_of(double d, double spread, double floor_)
 {
