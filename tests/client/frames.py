@@ -317,6 +317,8 @@ def stored(check, client):
             finally:
                 _large.LARGEST = was
         a, b = ({k: v for k, v in x.raw.items() if k not in drop} for x in told)
+        for t in b["tables"]:  # a file says how it was read, which a request's own tables do not
+            check(f"stored: {name or 'a list'} says how it was read", t.pop("reading", None) is not None)
         what = name or "a list of dicts"
         check(f"stored: {what} is answered as one that was sent", a == b, [k for k in a if a[k] != b.get(k)])
         check(
