@@ -15,7 +15,7 @@ static void must(bool holds)
 
 static bool inside(tab_str part, tab_str whole)
 {
-    return part.p == NULL || (part.p >= whole.p && part.p + part.n <= whole.p + whole.n);
+    return part.n == 0 || (part.p >= whole.p && part.p + part.n <= whole.p + whole.n);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
