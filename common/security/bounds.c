@@ -181,9 +181,9 @@ bool tab_bounds_read(tab_str word, tab_bounds *ret)
     tab_str rest = { word.p + 2, word.n - 2 };
     while (next_item(&rest, ';', &field)) {
         const char *at = field.n < 3 || field.p[1] != '=' ? NULL : strchr(least, field.p[0]);
-        tab_str items = { field.p + 2, field.n - 2 };
         if (at == NULL || *at == 0)
             return false;
+        tab_str items = { field.p + 2, field.n - 2 };
         least = at + 1;
         tab_str *list = *at == 'e' ? &b.endpoints : *at == 'k' ? &b.key_networks : &b.org_networks;
         if (*at == 'x'

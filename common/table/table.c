@@ -53,7 +53,8 @@ static bool several(const tab_table *t, tab_str name, tab_error *err)
             at[found++] = c;
     if (found == 2)
         (void)tab_fail(err, TAB_VALIDATION, "target.column",
-                       "several columns are called so: name one by its place, c%zu or c%zu", at[0], at[1]);
+                       "several columns have this name; name one by its position, c%zu or c%zu", at[0],
+                       at[1]);
     return found == 2;
 }
 

@@ -72,7 +72,7 @@ tab_status data_label(void *arg, tab_call *call, tab_error *err)
     const char *current, *feeds;
     char snapshot[TAB_ID];
     if (call->n_tables != 1 || q->outcome >= call->tables[0]->cols)
-        return tab_fail(err, TAB_VALIDATION, "tables", "One table of outcomes is told by one call.");
+        return tab_fail(err, TAB_VALIDATION, "tables", "One call can have only one table of outcomes.");
     TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     TAB_TRY(store_hold_blocks(tx, call->org, false, err));
     TAB_TRY(store_snapshot_get(tx, call->arena, call->org, q->snapshot, &s, err));

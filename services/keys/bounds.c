@@ -37,7 +37,8 @@ tab_status keys_networks_read(tab_arena *a, char *const *item, size_t n, const c
     if (list == NULL)
         return tab_no_memory(err);
     if (n > TAB_BOUNDS_NETWORKS)
-        return tab_fail(err, TAB_VALIDATION, "networks", "networks are up to %d.", TAB_BOUNDS_NETWORKS);
+        return tab_fail(err, TAB_VALIDATION, "networks", "`networks` can have at most %d entries.",
+                        TAB_BOUNDS_NETWORKS);
     for (size_t i = 0; i < n; i++) {
         char param[32], text[TAB_NETWORK_TEXT];
         tab_network network;
@@ -59,10 +60,11 @@ tab_status keys_endpoints_read(tab_arena *a, char *const *item, size_t n, const 
     if (list == NULL)
         return tab_no_memory(err);
     if (n > TAB_BOUNDS_ENDPOINTS)
-        return tab_fail(err, TAB_VALIDATION, "endpoints", "endpoints are up to %d.", TAB_BOUNDS_ENDPOINTS);
+        return tab_fail(err, TAB_VALIDATION, "endpoints", "`endpoints` can have at most %d entries.",
+                        TAB_BOUNDS_ENDPOINTS);
     for (size_t i = 0; i < n; i++) {
         if (!tab_id_valid(tab_str_of(item[i]), ""))
-            return tab_fail(err, TAB_VALIDATION, "endpoints", "An endpoint is named by its id.");
+            return tab_fail(err, TAB_VALIDATION, "endpoints", "An endpoint must be named by its id.");
         add_item(list, item[i]);
     }
     *ret = list;
@@ -103,6 +105,6 @@ tab_status keys_expiry_good(int64_t us, tab_error *err)
     int64_t left = us - tab_now_us();
     if (us == 0 || (us > 0 && left > 0 && left < YEARS_MOST * INT64_C(366) * 86400 * 1000000))
         return TAB_OK;
-    return tab_fail(err, TAB_VALIDATION, "expires_at", "expires_at is in the future, within %d years.",
+    return tab_fail(err, TAB_VALIDATION, "expires_at", "`expires_at` must be in the future, within %d years.",
                     YEARS_MOST);
 }

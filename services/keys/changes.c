@@ -78,10 +78,10 @@ tab_status keys_set_key(void *arg, tab_call *call, tab_error *err)
     TAB_TRY(keys_networks_read(call->arena, q->networks, q->n_networks, &networks, err));
     TAB_TRY(keys_endpoints_read(call->arena, q->endpoints, q->n_endpoints, &endpoints, err));
     if (q->set_networks && strcmp(q->id, call->actor) == 0 && !keys_networks_hold(networks, call->address))
-        return tab_fail(err, TAB_VALIDATION, "networks",
-                        "These networks do not hold %s, from which this call comes: its own key would shut "
-                        "itself out.",
-                        call->address);
+        return tab_fail(
+            err, TAB_VALIDATION, "networks",
+            "These networks do not include %s, from which this call comes; its own key would be locked out.",
+            call->address);
     const char *change = change_of(call->arena, q, networks, endpoints);
     if (change == NULL)
         return tab_no_memory(err);

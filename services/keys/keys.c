@@ -178,8 +178,8 @@ static void lift(keys *self, const keys_tombstone *old, const keys_tombstone *en
 
 enum { OVERLAP_MOST_S = 30 * 24 * 3600 };
 
-/* Old and new secret side by side. What the gateway knows of the old one has no end yet: it is written anew.
- * */
+/* Old and new secret side by side. What the gateway knows of the old one has no end yet, so it is
+ * written anew. */
 static tab_status rotate_softly(keys *self, tab_call *call, const char *secret, tab_error *err)
 {
     const Tabella__RotateKeyRequest *q = call->in;
@@ -210,7 +210,8 @@ static tab_status rotate_key(void *arg, tab_call *call, tab_error *err)
     size_t n = 0;
     char secret[TAB_SECRET_LENGTH + 1];
     if (q->overlap_s > OVERLAP_MOST_S)
-        return tab_fail(err, TAB_VALIDATION, "overlap_s", "overlap_s is 0 to %d.", OVERLAP_MOST_S);
+        return tab_fail(err, TAB_VALIDATION, "overlap_s", "`overlap_s` must be from 0 to %d.",
+                        OVERLAP_MOST_S);
     tab_secret_new(secret);
     if (q->overlap_s > 0) {
         tab_status soft = rotate_softly(self, call, secret, err);
@@ -379,7 +380,7 @@ static tab_status org_networks(tab_call *call, const Tabella__SetOrgRequest *q, 
     if (q->actor[0] == 0 || keys_networks_hold(*ret, call->address))
         return TAB_OK;
     return tab_fail(err, TAB_VALIDATION, "networks",
-                    "These networks do not hold %s, from which this call comes: it would shut itself out.",
+                    "These networks do not include %s, from which this call comes; it would lock itself out.",
                     call->address);
 }
 

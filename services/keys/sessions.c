@@ -65,7 +65,7 @@ static tab_status within(const tab_bounds_writer *w, const char *address, bool *
         return tab_fail(err, TAB_INTERNAL, "", "bounds that cannot be read");
     *ret_known = b.until_s == 0 || tab_now_us() / 1000000 <= b.until_s;
     if (*ret_known && b.endpoints.p != NULL)
-        return tab_fail(err, TAB_AUTH_SCOPE, "key", "A key that is bound to endpoints does not sign in.");
+        return tab_fail(err, TAB_AUTH_SCOPE, "key", "A key that is bound to endpoints cannot sign in.");
     if (!*ret_known || (b.key_networks.p == NULL && b.org_networks.p == NULL))
         return TAB_OK;
     if (tab_network_read(tab_str_of(address), &from) &&
@@ -73,7 +73,7 @@ static tab_status within(const tab_bounds_writer *w, const char *address, bool *
         (b.org_networks.p == NULL || tab_bounds_has_address(b.org_networks, &from)))
         return TAB_OK;
     return tab_fail(err, TAB_AUTH_SCOPE, "networks",
-                    "The networks of this key do not hold %s, from which this call comes.",
+                    "This key cannot be used from %s; its networks do not include that address.",
                     address[0] != 0 ? address : "the address");
 }
 

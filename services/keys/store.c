@@ -211,7 +211,7 @@ static tab_status endpoints_good(const char *endpoints, unsigned scopes, tab_err
     if (endpoints[0] == 0 || scopes == TAB_SCOPE_SERVE)
         return TAB_OK;
     return tab_fail(err, TAB_VALIDATION, "endpoints",
-                    "A key that is bound to endpoints has the scope serve, and no other.");
+                    "A key that is bound to endpoints can have only the scope serve.");
 }
 
 tab_status keys_store_create(tab_tx *tx, const char *org, const keys_new *k, const char *secret,

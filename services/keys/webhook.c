@@ -13,7 +13,7 @@
 static tab_status bad_url(tab_error *err)
 {
     return tab_fail(err, TAB_VALIDATION, "url",
-                    "url is https://HOST[:PORT]/PATH of up to %d bytes, without user and fragment.",
+                    "`url` must be https://HOST[:PORT]/PATH of at most %d bytes, without user and fragment.",
                     WEBHOOK_URL);
 }
 
@@ -50,9 +50,9 @@ static tab_status resolve(tab_arena *a, CURLU *u, const char *allow, webhook_tar
         return tab_no_memory(err);
     if (tab_address_resolve(a, host, ret->port, allow, &ret->address, &is_public, &why) != TAB_OK)
         return tab_fail(err, TAB_VALIDATION, "url",
-                        "The receiver cannot be reached: its host must have public addresses alone.");
+                        "The receiver is not allowed; its host must have public addresses only.");
     if (plain && is_public)
-        return tab_fail(err, TAB_VALIDATION, "url", "A receiver at a public address is one with https.");
+        return tab_fail(err, TAB_VALIDATION, "url", "A receiver at a public address must use https.");
     return TAB_OK;
 }
 

@@ -23,7 +23,7 @@ static tab_status read_types(tab_arena *a, char *const *type, size_t n, const ch
         if (k == sizeof kinds / sizeof *kinds || n > TYPES_MOST)
             return tab_fail(
                 err, TAB_VALIDATION, "types",
-                "types are job.ended, connection.failing, usage.alert, quality.alert, key.created, "
+                "`types` can hold job.ended, connection.failing, usage.alert, quality.alert, key.created, "
                 "key.revoked, key.expiring, key.expired and key.network.");
         list = tab_arena_printf(a, "%s%s%s", list, i > 0 ? " " : "", type[i]);
     }
@@ -94,7 +94,8 @@ static tab_status new_secret(keys *self, tab_call *call, const char *id, char se
                              tab_str *ret, tab_error *err)
 {
     if (self->kek == NULL)
-        return tab_fail(err, TAB_CAPABILITY, "", "Webhooks are not set up here: the operator sets TAB_KEK.");
+        return tab_fail(err, TAB_CAPABILITY, "",
+                        "Webhooks are not available on this installation; the operator has to set TAB_KEK.");
     webhook_secret_new(secret);
     return tab_seal(self->kek, call->arena, tab_str_of(secret), webhook_context(call->arena, call->org, id),
                     ret, err);
@@ -192,7 +193,7 @@ tab_status keys_set_webhook(void *arg, tab_call *call, tab_error *err)
     webhook_target target;
     bool makes = q->id[0] == 0;
     if (tab_utf8_count(tab_str_of(q->name)) > NAME_MOST || (makes && q->name[0] == 0))
-        return tab_fail(err, TAB_VALIDATION, "name", "name must have 1 to %d characters.", NAME_MOST);
+        return tab_fail(err, TAB_VALIDATION, "name", "A name must have 1 to %d characters.", NAME_MOST);
     TAB_TRY(read_types(call->arena, q->types, q->n_types, &types, err));
     if (makes || q->url[0] != 0)
         TAB_TRY(webhook_resolve(call->arena, q->url, self->allow, &target, err));

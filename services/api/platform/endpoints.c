@@ -49,8 +49,8 @@ tab_status endpoint_bound(const request *r, const Tabella__Endpoint *e, tab_erro
         return TAB_OK;
     return tab_fail(
         err, TAB_AUTH_SCOPE, "endpoints",
-        "the API key is bound to other endpoints than `%.63s`: ask with a key that is bound to it, "
-        "or have it added to this key's endpoints",
+        "this API key is not bound to the endpoint `%.63s`; use another key or have the endpoint added to "
+        "this key",
         e->name);
 }
 

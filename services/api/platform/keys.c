@@ -117,7 +117,8 @@ tab_status body_texts(request *r, const tab_json *m, const char *name, size_t mo
     if (list == NULL || tab_arena_full(r->arena))
         return tab_no_memory(err);
     if (!good)
-        return tab_fail(err, TAB_VALIDATION, name, "`%s` must be an array of up to %zu texts", name, most);
+        return tab_fail(err, TAB_VALIDATION, name, "`%s` must be an array of at most %zu strings", name,
+                        most);
     *ret = list;
     return TAB_OK;
 }
@@ -187,7 +188,7 @@ tab_status patch_key(request *r, tab_error *err)
     q.set_endpoints = endpoints != NULL;
     if (name.n == 0 && !said && networks == NULL && endpoints == NULL)
         return tab_fail(err, TAB_VALIDATION, "body",
-                        "name, expires_at, networks or endpoints: nothing to change");
+                        "nothing to change: give name, expires_at, networks or endpoints");
     TAB_TRY(body_texts(r, networks, "networks", TAB_BOUNDS_NETWORKS, &q.networks, &q.n_networks, err));
     TAB_TRY(read_endpoints(r, endpoints, &q.endpoints, &q.n_endpoints, err));
     q.id = param_text(r, 0);
@@ -208,7 +209,7 @@ tab_status post_key_rotate(request *r, tab_error *err)
     if (overlap != NULL &&
         (overlap->kind != TAB_JSON_NUMBER || !(overlap->num >= 0 && overlap->num <= OVERLAP_MOST_S) ||
          overlap->num != (double)(uint32_t)overlap->num))
-        return tab_fail(err, TAB_VALIDATION, "overlap_s", "`overlap_s` must be a whole number of 0 to %d",
+        return tab_fail(err, TAB_VALIDATION, "overlap_s", "`overlap_s` must be a whole number from 0 to %d",
                         OVERLAP_MOST_S);
     q.id = param_text(r, 0);
     q.actor = r->who.key;

@@ -92,8 +92,8 @@ static tab_status read_cells(request *r, const tab_json *cells, size_t i, Tabell
     if (!good)
         return tab_fail(
             err, TAB_VALIDATION, path,
-            "`cells` must be an object: for each column of the row that was served a number, a text, "
-            "true, false or null");
+            "`cells` must be an object with a number, a string, true, false or null for each column of the "
+            "served row");
     tab_out_open(&w, '{');
     for (const tab_json *v = cells->first; v != NULL; v = v->next) {
         tab_out_key_str(&w, v->key);

@@ -115,7 +115,7 @@ tab_status patch_webhook(request *r, tab_error *err)
     q.set_enabled = enabled != NULL;
     q.enabled = enabled != NULL && enabled->yes;
     if (q.name[0] == 0 && q.url[0] == 0 && !q.set_types && !q.set_enabled)
-        return tab_fail(err, TAB_VALIDATION, "body", "name, url, types or enabled: nothing to change");
+        return tab_fail(err, TAB_VALIDATION, "body", "nothing to change: give name, url, types or enabled");
     q.id = param_text(r, 0);
     return set(r, &q, err);
 }
