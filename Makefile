@@ -11,13 +11,28 @@ OPT_asan = -O1
 OPT_tsan = -O1
 OPT_fuzz = -O1
 OPT_pic = -O2 -ffunction-sections -fdata-sections
-OPT_points = -O2
+OPT_arm64 = $(OPT_pic) -fsigned-char # as on x86-64
+OPT_points = -O0
 WARN   = -Wall -Wextra -Werror -Wshadow -Wwrite-strings -Wformat=2 -Wundef -Wvla -Wdouble-promotion
 CWARN  = -Wstrict-prototypes -Wmissing-prototypes
-HARDEN = $(if $(filter release pic,$(MODE)),-D_FORTIFY_SOURCE=2) -fstack-protector-strong \
-         -fno-omit-frame-pointer $(if $(filter pic,$(MODE)),-fPIC -fvisibility=hidden,-fPIE)
+SHARED = $(filter pic arm64,$(MODE))# modes of the engine's shared library
+HARDEN = $(if $(filter release,$(MODE))$(SHARED),-D_FORTIFY_SOURCE=2) -fstack-protector-strong \
+         -fno-omit-frame-pointer $(if $(SHARED),-fPIC -fvisibility=hidden,-fPIE)
+ifeq ($(MODE),arm64) # built here for another processor, with its headers and libraries (tools/dist/sysroot)
+SYSROOT = $(CURDIR)/build/arm64/root
+FOREIGN = aarch64-linux-gnu
+CC  = $(FOREIGN)-gcc --sysroot=$(SYSROOT)
+CXX = $(FOREIGN)-g++ --sysroot=$(SYSROOT)
+NM  = $(FOREIGN)-nm
+AR  = $(FOREIGN)-ar
+PKG_CONFIG = PKG_CONFIG_SYSROOT_DIR=$(SYSROOT) \
+    PKG_CONFIG_LIBDIR=$(SYSROOT)/usr/lib/$(FOREIGN)/pkgconfig:$(SYSROOT)/usr/lib/$(FOREIGN)/openblas-pthread/pkgconfig \
+    pkg-config
+endif
 PKGS   = libpq openblas
-override CPPFLAGS += -I. -I$(GEN) -I$(B) $(shell pkg-config --cflags $(PKGS) 2>/dev/null) -D_GNU_SOURCE
+PKG_CONFIG ?= pkg-config
+NM ?= nm
+override CPPFLAGS += -I. -I$(GEN) -I$(B) $(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null) -D_GNU_SOURCE
 CPP_points = -DTAB_POINTS
 override CPPFLAGS += $(CPP_$(MODE))
 override BASEFLAGS += -g $(OPT_$(MODE)) -ffp-contract=off -pthread $(HARDEN) $(SAN_$(MODE)) -MMD -MP
@@ -68,14 +83,14 @@ $(B)/%.o: %.c | $(GENH)
 $(B)/%.o: %.cc | $(GENH)
 	@mkdir -p $(@D) && echo "  c++ $<" && $(CXX) $(CPPFLAGS) $(CXXFLAGS) -c $< -o $@
 $(B)/libcommon.a: $(COMMON_O)
-	@mkdir -p $(@D) && rm -f $@ && ar rcs $@ $^
+	@mkdir -p $(@D) && rm -f $@ && $(AR) rcs $@ $^
 ifeq ($(MODE),points) # the engine has none: its library is the release's
 $(B)/libengine.a: FORCE
 	@$(MAKE) --no-print-directory -s MODE=release build/release/libengine.a
 	@mkdir -p $(@D) && cp -u -p build/release/libengine.a $@
 else
 $(B)/libengine.a: $(ENGINE_C:%.c=$(B)/%.o)
-	@mkdir -p $(@D) && rm -f $@ && ar rcs $@ $^
+	@mkdir -p $(@D) && rm -f $@ && $(AR) rcs $@ $^
 endif
 
 .SECONDEXPANSION:
@@ -115,4 +130,4 @@ clean:
 help:
 	@sed -n 's/^## //p' Makefile */module.mk */*/module.mk
 
--include $(shell find build -name '*.d' 2>/dev/null)
+-include $(shell find build -name '*.d' -type f 2>/dev/null)

@@ -9,6 +9,10 @@ $(GEN)/lexicon.bin: $(LEXICON_C) $(LEXICON_TXT) services/inference/engine/lexico
 	@mkdir -p $(@D) && $(CC) $(CPPFLAGS) -std=gnu17 -O2 $(LEXICON_C) -o $(GEN)/lexicon-tool.$$$$ && \
 	 $(GEN)/lexicon-tool.$$$$ services/inference/engine/lexicon $@.$$$$ && mv $@.$$$$ $@ && rm -f $(GEN)/lexicon-tool.$$$$
 $(B)/services/inference/engine/lexicon/lexicon.o: $(GEN)/lexicon.bin
+$(B)/services/inference/engine/sector/affinity.o: services/inference/engine/sector/affinity.model
+# What makes affinity.model, from files of WordNet that nothing else reads.
+$(B)/bin/affinity: $(B)/tools/affinity.o $(B)/libengine.a $(B)/libcommon.a
+	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 $(B)/services/inference/engine/profile/roles/models.o: services/inference/engine/profile/stage1.model \
     services/inference/engine/profile/stage2.model \
     services/inference/engine/profile/stage2-hidden.model \
@@ -44,7 +48,7 @@ $(B)/bin/train-across: $(patsubst %.c,$(B)/%.o,$(wildcard tools/train/across/*.c
     $(B)/tests/bench/match/cases.o $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 BENCH_PROGRAMS += $(B)/bin/train-across
-BENCH_PROGRAMS += $(B)/bench/columns-speed $(B)/bin/train
+BENCH_PROGRAMS += $(B)/bench/columns-speed $(B)/bin/train $(B)/bin/affinity
 $(B)/bench/columns-speed: $(B)/tests/bench/columns/speed.o $(B)/tools/train/labelled.o $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
@@ -64,8 +68,8 @@ $(GEN)/services/api/schemas_json.h: services/api/schemas.json
 	printf 'static const char API_SCHEMAS[] = %s;\n' "$$(jq -c . $< | jq -Rs 'rtrimstr("\n")')"; \
 	printf 'static const char API_SCHEMA_ERROR[] = %s;\n' "$$(jq -c .Error $< | jq -Rs 'rtrimstr("\n")')"; } > $@.new && mv $@.new $@
 
-# keys mails notices
-$(B)/bin/keys: LDLIBS += -lcurl
+# keys mails notices, and reads what identity providers say
+$(B)/bin/keys $(B)/test/services-keys-tests: LDLIBS += -lcurl -lcjose
 
 # data-connector reads sources of many kinds
 SOURCE_LIBS = -lcurl -lmariadb -lsqlite3 -lodbc

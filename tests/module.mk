@@ -26,6 +26,9 @@ FUZZ_OF_traceparent = $(B)/gateway/module/tab_trace.o
 FUZZ_OF_source = $(filter-out %/providers/postgres.o,$(call body,services/data-connector))
 FUZZ_OF_remote = $(filter-out %/providers/rest.o,$(call body,services/data-connector))
 FUZZ_OF_protocols = $(filter-out %/providers/bigquery.o,$(call body,services/data-connector))
+FUZZ_OF_oidc = $(B)/services/keys/people/oidc.o
+$(B)/fuzz/oidc: LDLIBS += -lcjose
+FUZZ_OF_scim = $(B)/services/api/scim/scim_read.o
 FUZZ_OF_state = $(call body,services/inference)
 FUZZ_OF_engine = $(call body,services/inference) $(B)/services/inference/tests/odd.o $(B)/services/inference/tests/odd_tables.o
 fuzz-programs: $(FUZZERS)
@@ -63,9 +66,10 @@ bench-predict: $(B)/bench/predict-answers
 bench-peers: library
 	@TABELLA_LIBRARY=$(CURDIR)/build/pic/libtabella.so $(if $(PEERS),$(PEERS)) tests/bench/peers/run $(ARGS)
 # ---- the wheel in fresh environments, and on an older Debian: ARGS="--pythons python3.13" --------------
-## make bench-wheel     installs the wheel under each Python that is here, and in an older Debian
+## make bench-wheel     the wheel under each Python that is here, in an older Debian, and for arm64, emulated
 bench-wheel:
 	@tests/bench/wheel/run $(ARGS)
+	@tests/bench/wheel/arm64
 # ---- rows that are asked, by regime, beside their peers: `make bench-asked`, ARGS="--regime future" -
 ## make bench-asked     answers tomorrow's rows, new groups and others like the known beside other programs
 .PHONY: bench-asked
@@ -109,6 +113,10 @@ jobs: build
 golden: $(B)/test/services-inference-engine-tests
 	@TAB_GOLDEN=write $< --filter 'golden/*' && git diff --stat -- services/inference/engine/tests/golden
 # ---- noise: what is said of answers where nothing can be known ------------------------------------
+## make bench-large     tables that do not fit, in passes; LARGE_PEERS=PYTHON has duckdb; ARGS="--rows 1e7"
+.PHONY: bench-large
+bench-large: $(B)/bin/tabella
+	@tests/bench/large/run --program $< $(ARGS)
 ## make bench-noise     tables whose target is noise, of 17 kinds: what is said less what is true; SEEDS=20
 .PHONY: bench-noise
 bench-noise: $(B)/test/services-inference-engine-tests
@@ -147,11 +155,11 @@ $(B)/bench/pfn-bench: $(B)/tests/bench/pfn/bench.o $(B)/libengine.a $(B)/libcomm
 chaos: build
 	@tests/chaos/run $(ARGS)
 
-## make seeds           N=50 runs of SECONDS=60: calls and faults drawn from seeds, held against models
+## make seeds           N=50 runs of SECONDS=60: calls and faults drawn from seeds, FLIPS=100 flipped bits
 .PHONY: seeds
 seeds:
 	@$(MAKE) --no-print-directory MODE=points build
-	@TAB_MODE=points tests/seeds/run --specs --seeds $(or $(N),50) --first $(or $(FIRST),1) \
+	@TAB_MODE=points tests/seeds/run --specs --flips $(or $(FLIPS),100) --seeds $(or $(N),50) --first $(or $(FIRST),1) \
 	    --seconds $(or $(SECONDS),60) $(ARGS)
 
 ## make seeds-bugs      the test of the tests: bugs sown one by one, and which seed finds each
@@ -159,6 +167,11 @@ seeds:
 seeds-bugs: build
 	@$(MAKE) --no-print-directory MODE=points build
 	@tests/seeds/bugs.py $(ARGS)
+
+## make mutants         do the unit tests notice one changed token? N=200 SEED=1 ARGS="--part money"
+.PHONY: mutants
+mutants:
+	@tests/mutants/run --count $(or $(N),200) --seed $(or $(SEED),1) --workers $$(nproc) $(ARGS)
 
 ## make restarts        the suite of stops for an hour: one process after the other, under load
 .PHONY: restarts
@@ -232,6 +245,16 @@ $(B)/bench/suspect-candidates: $(B)/tests/bench/suspects/candidates.o $(B)/liben
 bench-suspects: $(B)/bench/suspect-candidates
 	@tests/bench/suspects/run $< $(ARGS)
 .PHONY: bench-suspects
+# ---- what a next snapshot has beyond chance: tests/bench/expectations -------------------------------
+BENCH_PROGRAMS += $(B)/bench/expectations-judge
+$(B)/bench/expectations-judge: $(B)/tests/bench/expectations/judge.o \
+    $$(call body,services/data-connector/expectations) $(B)/services/data-connector/store/diff.o \
+    $(B)/libcommon.a
+	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+## make bench-expected  fresh samples of public tables, and changes sown into them
+bench-expected: $(B)/bench/expectations-judge
+	@tests/bench/expectations/run $< $(ARGS)
+.PHONY: bench-expected
 # ---- fitted states: what one takes, and many organizations: tests/bench/tenants ----------------------
 BENCH_PROGRAMS += $(B)/bench/state
 $(B)/bench/state: $(B)/tests/bench/tenants/state.o $$(call body,services/inference) $(B)/libengine.a $(B)/libcommon.a

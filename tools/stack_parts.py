@@ -11,12 +11,14 @@ MODE = os.environ.get("TAB_MODE", "release")
 BIN = ROOT / "build" / MODE / "bin"
 MONITOR = os.environ.get("TAB_STACK_MONITOR", "") != ""  # tests that count subscriptions
 FAST = os.environ.get("TAB_STACK_FAST", "") != ""  # tests: no fsync; a killed process still loses nothing
+PRELOAD = os.environ.get("TAB_STACK_PRELOAD", "")  # a library that every process loads first
 AS_ROOT = os.geteuid() == 0
 REPLICAS = {k: int(n) for k, n in re.findall(r"([\w-]+)=(\d+)", os.environ.get("TAB_STACK_REPLICAS", ""))}
 NATS = ["nats", *[f"nats-{i}" for i in range(2, REPLICAS.get("nats", 1) + 1)]]  # several: one cluster
 SERVERS = ["postgres", *NATS, "redis"]
 VIA = json.loads(os.environ.get("TAB_STACK_VIA", "{}"))
 OWN = json.loads(os.environ.get("TAB_STACK_OWN", "{}"))  # {"inference": {"TAB_DRAIN_S": "3"}}
+NODES = json.loads(os.environ.get("TAB_STACK_NODES", "{}"))  # {"api-2": "/proc/7/fd/5"}
 # A folder with authority.pem, server.pem, server.key, client.pem and client.key: all servers by TLS, and NATS
 # asks for a certificate. Secrets then come from files, too, as they do where secrets are mounted.
 TLS = pathlib.Path(os.environ["TAB_STACK_TLS"]) if "TAB_STACK_TLS" in os.environ else None
@@ -226,6 +228,8 @@ def environment(ports, secret, process=None):
         if k in ("PATH", "LANG", "HOME", "TMPDIR")
         or k.startswith(("TAB_", "ASAN_", "UBSAN_", "LSAN_", "TSAN_", "OPENBLAS_"))
     }
+    if PRELOAD:
+        env["LD_PRELOAD"] = PRELOAD
     user = process or "tests"
     env.update(
         {
@@ -309,6 +313,7 @@ def init_postgres(ports, secret):
             "-E",
             "UTF8",
             "--locale=C.UTF-8",
+            "--data-checksums",
             "--no-sync",
             "--no-instructions",
         ],
@@ -373,7 +378,7 @@ def nats_cluster(ports, secret, name):
     if len(NATS) == 1:
         return ""
     word = nats_password(secret, "cluster")
-    routes = " ".join(
+    routes = ", ".join(
         f'"nats-route://cluster:{word}@127.0.0.1:{ports[f"{n}-cluster"]}"' for n in NATS if n != name
     )
     return (

@@ -51,6 +51,7 @@ class Supervisor:
             env.setdefault("TAB_THREADS", str(os.cpu_count() or 1))
             env["TAB_STATES_FOLDER"] = str(RUN / f"states-{name}")
         env.update(OWN.get(service_of(name), {}))
+        env.update(OWN.get(name, {}))
         if TLS and name in daemons():
             into_files(name, env)
         parent = os.getpid()
@@ -58,6 +59,8 @@ class Supervisor:
         def before():
             signal.pthread_sigmask(signal.SIG_SETMASK, [])
             os.setsid()
+            if name in NODES and self.libc.setns(os.open(NODES[name], os.O_RDONLY | os.O_CLOEXEC), 0) != 0:
+                os._exit(1)
             become(user)()
             # PR_SET_PDEATHSIG: nothing outlives a supervisor that was killed. After setuid, which clears it.
             self.libc.prctl(1, int(commands_stop[name]))

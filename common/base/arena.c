@@ -2,12 +2,15 @@
  * thread keeps a few first blocks for its next arenas: small requests make many. */
 #include "common/base/arena.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { FIRST_BLOCK = 16 * 1024, LARGEST_BLOCK = 4 * 1024 * 1024 };
+_Static_assert(FIRST_BLOCK <= LARGEST_BLOCK && FIRST_BLOCK % 64 == 0,
+               "blocks double from the first to the largest");
 #ifdef __SANITIZE_ADDRESS__
 enum { KEPT = 0 }; /* so that it sees what is used after its end */
 #else
@@ -19,6 +22,7 @@ typedef struct block {
     size_t size, used; /* of data[] */
     _Alignas(64) char data[];
 } block;
+_Static_assert(offsetof(block, data) % 64 == 0, "what is aligned within data is aligned");
 
 typedef struct deferred {
     struct deferred *next;
@@ -58,6 +62,7 @@ static void make_key(void)
 
 static block *block_new(size_t size)
 {
+    assert(size > 0 && kept.n <= KEPT);
     if (size == FIRST_BLOCK && kept.n > 0)
         return kept.of[--kept.n];
     return aligned_alloc(64, (sizeof(block) + size + 63) / 64 * 64);
@@ -127,6 +132,7 @@ static block *grow(tab_arena *a, size_t n)
         if (a->next_size < LARGEST_BLOCK)
             a->next_size *= 2;
     }
+    assert(a->taken <= a->limit && b->size >= n);
     return b;
 }
 
@@ -150,6 +156,7 @@ void *tab_arena_alloc(tab_arena *a, size_t n, size_t size)
         a->full = true;
         return NULL;
     }
+    assert(at <= b->size && bytes <= b->size - at && at % align == 0);
     b->used = at + bytes;
     return memset(b->data + at, 0, bytes);
 }
@@ -188,6 +195,7 @@ size_t tab_arena_used(const tab_arena *a)
 
 bool tab_arena_defer(tab_arena *a, void (*fn)(void *), void *arg)
 {
+    assert(fn != NULL);
     deferred *d = tab_arena_alloc(a, 1, sizeof *d);
     if (d == NULL)
         return false;
@@ -204,5 +212,6 @@ bool tab_arena_adopt(tab_arena *a, void *p, size_t n)
         return false;
     }
     a->taken += n;
+    assert(a->taken <= a->limit);
     return true;
 }

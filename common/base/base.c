@@ -1,8 +1,13 @@
 /* See base.h: status names and HTTP codes from one list, and the encoding of a code point as UTF-8. */
 #include "common/base/base.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
+
+#ifdef NDEBUG
+#error "assertions hold in production too: without them a daemon would go on, and bill or answer wrongly"
+#endif
 
 static const struct {
     const char *name;
@@ -13,8 +18,13 @@ static const struct {
 #undef TAB_X
 };
 
+_Static_assert(sizeof statuses / sizeof *statuses == TAB_STATUS_COUNT,
+               "each status has a name and an HTTP code");
+_Static_assert(TAB_OK == 0, "a zeroed tab_error says that nothing failed");
 tab_status tab_fail(tab_error *err, tab_status status, const char *param, const char *fmt, ...)
 {
+    assert(status != TAB_OK &&
+           status < TAB_STATUS_COUNT); /* a failure that says OK would be answered as one */
     if (err == NULL)
         return status;
     err->status = status;
@@ -43,6 +53,7 @@ int tab_status_http(tab_status s)
 
 size_t tab_utf8_put(uint32_t cp, char *buf)
 {
+    assert(cp <= 0x10ffff);
     if (cp < 0x80) {
         buf[0] = (char)cp;
         return 1;

@@ -1,6 +1,8 @@
 /* See proto.h: protobuf-c allocates from an arena, so that a message ends with its request. */
 #include "common/base/proto.h"
 
+#include <assert.h>
+
 static void *take(void *arena, size_t n)
 {
     return tab_arena_alloc(arena, n == 0 ? 1 : n, 1);
@@ -26,6 +28,7 @@ void *tab_proto_read(tab_arena *a, const ProtobufCMessageDescriptor *d, tab_str 
 
 tab_str tab_proto_write(tab_arena *a, const ProtobufCMessage *m)
 {
+    assert(m->descriptor != NULL && m->descriptor->magic == PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC);
     size_t n = protobuf_c_message_get_packed_size(m);
     char *p = tab_arena_alloc(a, n + 1, 1);
     if (p != NULL)

@@ -264,5 +264,5 @@ bool tab_bundle_sound(const Tabella__Bundle *b)
            unified_sound(b->unified_rows, b->n_tables) && imputation_sound(b) && suspects_sound(b) &&
            (p == NULL || ((p->classes == NULL || tab_column_view(p->classes, class_count(p), &c)) &&
                           forecast_sound(p->forecast) && linked_sound(b, p) && results_sound(p, p->results) &&
-                          results_sound(p, p->missing_target_results)));
+                          results_sound(p, p->missing_target_results) && results_sound(p, p->most_unusual)));
 }

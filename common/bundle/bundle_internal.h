@@ -93,6 +93,9 @@ void bundle_paged_part(tab_out *o, const bundle_writer *w, tab_paged array, bund
 size_t bundle_groups_before(const Tabella__Bundle *b, size_t entry);
 void bundle_group(tab_out *o, const bundle_writer *w, size_t i);
 
+/* Row i of r, which are results of the bundle's prediction. */
+void bundle_result(tab_out *o, const bundle_writer *w, const Tabella__Results *r, size_t i);
+
 /* To three decimals, as evidence is written. */
 double bundle_thousandths(double x);
 

@@ -442,6 +442,7 @@ static void target_selection(tab_out *o, const Tabella__TargetSelection *t)
             MEMBER(o, "eligible", tab_out_bool(o, c->eligible));
             MEMBER(o, "reason", tab_out_cstr(o, c->reason));
             MEMBER(o, "score", tab_out_fixed(o, c->score));
+            MEMBER(o, "explained", c->has_explained ? tab_out_fixed(o, c->explained) : tab_out_null(o));
             tab_out_close(o, '}');
         }
         tab_out_close(o, ']');
@@ -547,6 +548,48 @@ void tab_bundle_json(tab_out *o, const Tabella__Bundle *b, const tab_bundle_view
     bundle_writer_free(&w);
 }
 
+static void passes_column(tab_out *o, const Tabella__Passes *p, const Tabella__PassesColumn *c)
+{
+    char level[32];
+    tab_out_open(o, '{');
+    MEMBER(o, "present", tab_out_uint(o, c->present));
+    MEMBER(o, "distinct", tab_out_uint(o, c->distinct));
+    MEMBER(o, "distinct_exact", tab_out_bool(o, c->distinct_exact));
+    if (c->n_quantiles > 0) {
+        tab_out_key(o, "quantiles");
+        tab_out_open(o, '{');
+        for (size_t i = 0; i < c->n_quantiles && i < p->n_quantile_levels; i++) {
+            level[tab_number_text(p->quantile_levels[i], level)] = 0;
+            MEMBER(o, level, tab_out_real(o, c->quantiles[i]));
+        }
+        tab_out_close(o, '}');
+    }
+    tab_out_close(o, '}');
+}
+
+static void passes(tab_out *o, const Tabella__Passes *p)
+{
+    tab_out_open(o, '{');
+    MEMBER(o, "passes", tab_out_uint(o, p->passes));
+    MEMBER(o, "bytes", tab_out_uint(o, p->bytes));
+    MEMBER(o, "memory", tab_out_uint(o, p->memory));
+    MEMBER(o, "rows", tab_out_uint(o, p->rows));
+    MEMBER(o, "sample_rows", tab_out_uint(o, p->sample_rows));
+    MEMBER(o, "unseen_rows", tab_out_uint(o, p->unseen_rows));
+    MEMBER(o, "wide_records", tab_out_uint(o, p->wide_records));
+    tab_out_key(o, "columns");
+    tab_out_open(o, '[');
+    for (size_t i = 0; i < p->n_columns; i++)
+        passes_column(o, p, p->columns[i]);
+    tab_out_close(o, ']');
+    tab_out_key(o, "of_sample");
+    tab_out_open(o, '[');
+    for (size_t i = 0; i < p->n_of_sample; i++)
+        tab_out_cstr(o, p->of_sample[i]);
+    tab_out_close(o, ']');
+    tab_out_close(o, '}');
+}
+
 void tab_bundle_run_json(tab_out *o, const Tabella__Bundle *b)
 {
     const char *const members[][2] = { { "mode", "run" },
@@ -559,6 +602,8 @@ void tab_bundle_run_json(tab_out *o, const Tabella__Bundle *b)
         tab_out_cstr(o, members[i][1]);
     }
     tab_bundle_json(o, b, NULL);
+    if (b->passes != NULL)
+        MEMBER(o, "read_in_passes", passes(o, b->passes));
     if (b->n_warnings > 0) {
         tab_out_key(o, "warnings");
         tab_out_open(o, '[');

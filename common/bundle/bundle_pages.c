@@ -206,7 +206,7 @@ static double rounded(double x)
     return round(x * 1e6) / 1e6;
 }
 
-static void result(tab_out *o, const bundle_writer *w, const Tabella__Results *r, size_t i)
+void bundle_result(tab_out *o, const bundle_writer *w, const Tabella__Results *r, size_t i)
 {
     const Tabella__Prediction *p = w->b->prediction;
     tab_out_open(o, '{');
@@ -535,7 +535,7 @@ static void items(tab_out *o, const bundle_writer *w, tab_paged array, size_t fr
         else if (array == TAB_PAGE_DUPLICATES)
             bundle_group(o, w, i);
         else
-            result(o, w, r, i);
+            bundle_result(o, w, r, i);
 }
 
 /* The list that element `from` is of: the whole array, but of duplicates those of one table. */

@@ -2,6 +2,7 @@
  * levels that a slice uses, so that a slice of a million texts is no million texts. */
 #include "common/bundle/bundle_pieces.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "common/bundle/bundle_internal.h"
@@ -46,6 +47,7 @@ static Tabella__Column *cells(tab_arena *a, const Tabella__Column *c, size_t row
     Tabella__Column *m = COPY(a, Tabella__Column, c);
     if (m == NULL)
         return NULL;
+    assert(from <= to && to <= rows);
     m->n_pad = 0;
     if (!c->coded) {
         m->numbers = view(c->numbers.data + 8 * from, 8 * (to - from));
@@ -146,6 +148,7 @@ static bool rows_of(tab_arena *a, size_t from, size_t to, size_t *n, uint32_t **
                     uint32_t **table, size_t *n_table, uint32_t **row, uint32_t **pinned, size_t *n_pinned)
 {
     size_t lo = bundle_first_of(*entity, *n, from), hi = bundle_first_of(*entity, *n, to);
+    assert(lo <= hi && hi <= *n);
     uint32_t *own = tab_arena_new_of(a, uint32_t, hi - lo + 1);
     if (own == NULL)
         return false;
@@ -253,6 +256,7 @@ static bool add_part(tab_arena *a, Tabella__Bundle *b, const char *array, size_t
     if (p == NULL || b->parts == NULL)
         return false;
     tabella__bundle_part__init(p);
+    assert(b->n_parts <= TAB_PAGE_COUNT && first <= total);
     p->array = (char *)(uintptr_t)array;
     p->first = first;
     p->total = total;
@@ -263,6 +267,7 @@ static bool add_part(tab_arena *a, Tabella__Bundle *b, const char *array, size_t
 Tabella__Bundle *tab_bundle_slice(tab_arena *a, const Tabella__Bundle *b, tab_paged array, size_t from,
                                   size_t to)
 {
+    assert(from <= to && to <= bundle_held(b, array));
     Tabella__Bundle *m = tab_arena_new_of(a, Tabella__Bundle, 1);
     if (m == NULL)
         return NULL;

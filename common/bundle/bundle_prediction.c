@@ -87,6 +87,24 @@ static void forecast(tab_out *o, const bundle_writer *w, const Tabella__Forecast
     tab_out_close(o, '}');
 }
 
+/* Of a whole table's scores; serve calls have none. */
+static void anomalies(tab_out *o, const bundle_writer *w, const Tabella__Prediction *p)
+{
+    if (p->most_unusual == NULL)
+        return;
+    MEMBER(o, "anomalies", tab_out_uint(o, p->anomalies));
+    tab_out_key(o, "score_bins");
+    tab_out_open(o, '[');
+    for (size_t i = 0; i < p->n_score_bins; i++)
+        tab_out_uint(o, p->score_bins[i]);
+    tab_out_close(o, ']');
+    tab_out_key(o, "most_unusual");
+    tab_out_open(o, '[');
+    for (size_t i = 0; i < p->most_unusual->n_row; i++)
+        bundle_result(o, w, p->most_unusual, i);
+    tab_out_close(o, ']');
+}
+
 void bundle_prediction(tab_out *o, const bundle_writer *w, const tab_bundle_view *view)
 {
     const Tabella__Prediction *p = w->b->prediction;
@@ -100,6 +118,8 @@ void bundle_prediction(tab_out *o, const bundle_writer *w, const tab_bundle_view
         MEMBER(o, "target", bundle_address(o, p->target));
     MEMBER(o, "task_type", tab_out_cstr(o, p->task_type));
     MEMBER(o, "tier", tab_out_cstr(o, p->tier));
+    if (p->time)
+        MEMBER(o, "time", tab_out_bool(o, true));
     if (p->table < w->b->n_tables)
         MEMBER(o, "table", tab_out_str(o, bundle_bytes(w->b->tables[p->table]->id)));
     if (w->n_classes > 0) {
@@ -112,6 +132,7 @@ void bundle_prediction(tab_out *o, const bundle_writer *w, const tab_bundle_view
     if (anomaly) {
         MEMBER(o, "threshold", tab_out_fixed(o, p->threshold));
         MEMBER(o, "expected_share", tab_out_fixed(o, p->expected_share));
+        anomalies(o, w, p);
     } else {
         tab_out_key(o, "dropped_rows");
         tab_out_open(o, '{');

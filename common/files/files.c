@@ -10,9 +10,11 @@
 #include "common/files/arrow/arrow.h"
 #include "common/files/csv/csv.h"
 #include "common/files/json_rows.h"
+#include "common/files/lists.h"
 #include "common/files/parquet/parquet.h"
 #include "common/files/sheets/sheets.h"
 #include "common/files/statistics.h"
+#include "common/files/stored.h"
 #include "common/files/text.h"
 #include "common/json/json.h"
 
@@ -91,7 +93,7 @@ static tab_str stem(tab_arena *a, tab_str name, tab_str sheet)
 /* ---- one format each --------------------------------------------------------------------------- */
 
 /* What was asked for must be something that the format leaves open. */
-static tab_status can_ask(reader *r, bool text, bool lines, const char *format)
+static tab_status can_ask(reader *r, bool text, bool lines, bool parts, const char *format)
 {
     const tab_reading_asked *q = r->asked;
     const char *key = q->delimiter != 0 && !(text && lines) ? "delimiter"
@@ -99,7 +101,7 @@ static tab_status can_ask(reader *r, bool text, bool lines, const char *format)
                       : q->encoding != NULL && !text        ? "encoding"
                       : q->header_rows >= 0 && !lines       ? "header_rows"
                       : q->skip_lines >= 0 && !lines        ? "skip_lines"
-                      : q->one_table && !lines              ? "one_table"
+                      : q->one_table && !parts              ? "one_table"
                                                             : NULL;
     char param[64];
     if (key == NULL)
@@ -169,6 +171,8 @@ static tab_status add_parts(reader *r, tab_str name, const tab_table *t, const t
             note(r, own->id, "%zu lines of notes below the table were skipped", part[i].notes);
         if (part[i].repeated > 0)
             note(r, own->id, "%zu repeated header lines were skipped", part[i].repeated);
+        if (part[i].totals > 0)
+            note(r, own->id, "%zu totals of groups were skipped", part[i].totals);
         if (part[i].total)
             note(r, own->id, "the last record is a total of the others and was skipped");
         tab_file_reading each = how; /* what stands above the first is not said again */
@@ -176,6 +180,7 @@ static tab_status add_parts(reader *r, tab_str name, const tab_table *t, const t
         each.header_rows = (int)part[i].heads;
         tab_reading_skipped(&each, part[i].notes, "notes below the table");
         tab_reading_skipped(&each, part[i].repeated, "the header again");
+        tab_reading_skipped(&each, part[i].totals, "totals of groups");
         tab_reading_skipped(&each, part[i].total, "totals of the others");
         TAB_TRY(add(r, own, suffix, &each));
     }
@@ -209,7 +214,7 @@ static tab_status read_csv(reader *r, tab_str name, tab_str bytes)
     const tab_table *t;
     tab_csv_notes n;
     tab_str id = stem(r->a, name, TAB_S(""));
-    TAB_TRY(can_ask(r, true, true, "a text"));
+    TAB_TRY(can_ask(r, true, true, true, "a text"));
     TAB_TRY(tab_csv_read_as(r->a, bytes, id, r->asked, &t, &n, r->err));
     if (n.skipped > 0)
         note(r, id, "%zu lines above the header were skipped", n.skipped);
@@ -230,11 +235,41 @@ static tab_status read_csv(reader *r, tab_str name, tab_str bytes)
     return add_parts(r, name, t, &n.seen, TAB_S(""), false, csv_reading(r, &n));
 }
 
+/* The table, and those of the lists of objects in it, and of the lists in these. */
+static tab_status add_with_lists(reader *r, tab_str name, const tab_table *t, tab_str sheet,
+                                 const tab_file_reading *how, size_t deep)
+{
+    enum { DEEP_MOST = 8, LISTS_MOST = 32 };
+    tab_lists_table list[LISTS_MOST];
+    tab_str of = t->id;
+    size_t n = 0, room = r->most->tables - r->n;
+    bool stay = r->most->lists_stay || r->asked->one_table || deep == DEEP_MOST || room == 0;
+    size_t most = stay ? 0 : room - 1 < LISTS_MOST ? room - 1 : LISTS_MOST;
+    TAB_TRY(tab_lists_part(r->a, t, r->most->cols, r->most->cells, most, &t, list, &n, r->err));
+    if (t != NULL)
+        TAB_TRY(add(r, t, sheet, how));
+    for (size_t i = 0; i < n; i++) {
+        tab_table *own = tab_arena_new_of(r->a, tab_table, 1);
+        char path[128];
+        snprintf(path, sizeof path, "%.*s%s%.*s", (int)(sheet.n < 60 ? sheet.n : 60), sheet.p,
+                 sheet.n > 0 ? "." : "", (int)(list[i].path.n < 60 ? list[i].path.n : 60), list[i].path.p);
+        tab_str called = tab_arena_copy(r->a, tab_str_of(path));
+        if (own == NULL)
+            return tab_no_memory(r->err);
+        *own = *list[i].table;
+        own->id = stem(r->a, name, called);
+        note(r, own->id, "the lists of %.*s are a table%s", (int)(of.n < 60 ? of.n : 60), of.p,
+             t != NULL && t->rows > 1 ? ", which refers to its rows" : "");
+        TAB_TRY(add_with_lists(r, name, own, called, how, deep + 1));
+    }
+    return TAB_OK;
+}
+
 static tab_status read_json(reader *r, tab_str name, tab_str bytes)
 {
     const char *encoding;
     const tab_table *t;
-    TAB_TRY(can_ask(r, true, false, "JSON"));
+    TAB_TRY(can_ask(r, true, false, true, "JSON"));
     tab_str text = tab_text_utf8_as(r->a, bytes, r->asked->encoding, &encoding);
     if (bytes.n > 0 && text.p == NULL)
         return tab_no_memory(r->err);
@@ -242,25 +277,34 @@ static tab_status read_json(reader *r, tab_str name, tab_str bytes)
                                r->err));
     if (strcmp(encoding, "utf-8") != 0)
         note(r, t->id, "the encoding was read as %s", encoding);
-    return add(r, t, TAB_S(""), &(tab_file_reading){ .format = "json", .encoding = encoding, OF_ITS_OWN });
+    tab_file_reading how = { .format = "json", .encoding = encoding, OF_ITS_OWN };
+    return add_with_lists(r, name, t, TAB_S(""), &how, 0);
 }
 
 static tab_status read_arrow(reader *r, tab_str name, tab_str bytes)
 {
     const tab_table *t;
-    TAB_TRY(can_ask(r, false, false, "Arrow"));
+    TAB_TRY(can_ask(r, false, false, false, "Arrow"));
     TAB_TRY(tab_arrow_read(r->a, bytes, stem(r->a, name, TAB_S("")), r->most->cols, r->most->cells,
                            r->most->bytes, &t, r->err));
     return add(r, t, TAB_S(""), &(tab_file_reading){ .format = "arrow", OF_ITS_OWN });
 }
 
+static tab_status read_stored(reader *r, tab_str name, tab_str bytes)
+{
+    const tab_table *t;
+    TAB_TRY(can_ask(r, false, false, false, "a stored table"));
+    TAB_TRY(tab_stored_read(r->a, bytes, stem(r->a, name, TAB_S("")), r->most, &t, r->err));
+    return add(r, t, TAB_S(""), &(tab_file_reading){ .format = "stored", OF_ITS_OWN });
+}
+
 static tab_status read_parquet(reader *r, tab_str name, tab_str bytes)
 {
     const tab_table *t;
-    TAB_TRY(can_ask(r, false, false, "Parquet"));
+    TAB_TRY(can_ask(r, false, false, true, "Parquet"));
     TAB_TRY(tab_parquet_read(r->a, bytes, stem(r->a, name, TAB_S("")), r->most->cols, r->most->cells,
                              r->most->bytes, &t, r->err));
-    return add(r, t, TAB_S(""), &(tab_file_reading){ .format = "parquet", OF_ITS_OWN });
+    return add_with_lists(r, name, t, TAB_S(""), &(tab_file_reading){ .format = "parquet", OF_ITS_OWN }, 0);
 }
 
 static tab_status read_statistics(reader *r, tab_str name, tab_str bytes)
@@ -271,7 +315,7 @@ static tab_status read_statistics(reader *r, tab_str name, tab_str bytes)
     if (r->most->shared)
         return tab_fail(r->err, TAB_VALIDATION, "",
                         "SAS, SPSS and Stata files cannot be sent with a request; upload the file first");
-    TAB_TRY(can_ask(r, false, false, "a file of SAS, SPSS or Stata"));
+    TAB_TRY(can_ask(r, false, false, false, "a file of SAS, SPSS or Stata"));
     TAB_TRY(tab_statistics_read(r->a, bytes, id, r->most->cols, r->most->cells, &t, &n, r->err));
     if (n.labelled > 0)
         note(r, id, "values of %zu columns were replaced by their labels", n.labelled);
@@ -318,7 +362,7 @@ static tab_status read_book(reader *r, tab_str name, const tab_zip *z, book_fn f
     tab_sheet *sheet;
     size_t n = 0;
     tab_sheet_limits most = { r->most->bytes, r->most->cells, r->most->cols, r->most->tables, r->asked };
-    TAB_TRY(can_ask(r, false, true, "a workbook"));
+    TAB_TRY(can_ask(r, false, true, true, "a workbook"));
     TAB_TRY(fn(r->a, z, most, &sheet, &n, r->err));
     if (n == 0)
         return tab_fail(r->err, TAB_VALIDATION, "", "no visible sheet contains a value");
@@ -342,6 +386,8 @@ static tab_status read_book(reader *r, tab_str name, const tab_zip *z, book_fn f
             note(r, t->id, "the first row contains values, so the columns have no names");
         if (sheet[i].notes.merged > 0)
             note(r, t->id, "%zu merged cells were repeated in each of their rows", sheet[i].notes.merged);
+        if (sheet[i].notes.hidden > 0)
+            note(r, t->id, "%zu hidden rows were read as well", sheet[i].notes.hidden);
         if (sheet[i].notes.total)
             note(r, t->id, "the last row is a total of the others and was skipped");
         tab_file_reading how = { .format = format, .header_rows = sheet[i].notes.header, .confidence = -1 };
@@ -448,6 +494,8 @@ static tab_status read_plain(reader *r, tab_str name, tab_str bytes)
                         bytes.n == 0 ? "it is empty" : "it is empty: it contains only white space");
     if (tab_arrow_is(bytes))
         return read_arrow(r, name, bytes);
+    if (tab_stored_is(bytes))
+        return read_stored(r, name, bytes);
     if (tab_parquet_is(bytes))
         return read_parquet(r, name, bytes);
     if (tab_statistics_is(bytes))

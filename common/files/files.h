@@ -14,11 +14,12 @@ typedef struct {
     uint64_t bytes, cells; /* of the file, and unpacked; of all its tables */
     size_t cols, tables;
     bool shared; /* the process has others to lose: what a library that is not ours would read is refused */
+    bool lists_stay; /* lists of objects in JSON stay texts; else they are tables of their own (lists.h) */
 } tab_file_limits;
 
-#define TAB_FILE_LIMITS                              \
-    {                                                \
-        (uint64_t)2 << 30, 50000000, 2000, 64, false \
+#define TAB_FILE_LIMITS                                     \
+    {                                                       \
+        (uint64_t)2 << 30, 50000000, 2000, 64, false, false \
     }
 
 typedef struct {

@@ -6,6 +6,7 @@
 #include <sys/random.h>
 
 #include "common/base/hash.h"
+#include "common/files/unpack.h"
 #include "common/json/json_scan.h"
 
 enum { PATH_BYTES = 1024, DEPTH = 32 };
@@ -83,7 +84,7 @@ static bool cell(rows_reader *r)
     switch (*from) {
     case '"':
         s->p++;
-        if (!json_string(s, &text))
+        if (!json_text(s, &text))
             return false;
         if (s->nul)
             return fail(r, "a string contains a NUL character");
@@ -151,6 +152,10 @@ static bool value(rows_reader *r)
 static bool row(rows_reader *r)
 {
     r->path_n = r->next = 0;
+    if (*r->s.p == 'n' && r->cols > 0) { /* a row without any value needs no column of its own */
+        r->rows++;
+        return json_literal(&r->s, "null", 4);
+    }
     if (*r->s.p != '{') {
         memcpy(r->path, "value", 5);
         r->path_n = 5;
@@ -223,6 +228,39 @@ static bool read_all(rows_reader *r)
     return true;
 }
 
+/* Lists one behind the other in a list, whose elements are rows; parent[i]: which list row i stood in. */
+static bool lists(rows_reader *r, const uint32_t *of, uint32_t **parent)
+{
+    bool first = true, done;
+    size_t cap = 0;
+    r->s.p++;
+    if (!json_enter(&r->s))
+        return false;
+    for (size_t k = 0; json_next_item(&r->s, &first, &done); k++) {
+        size_t before = r->rows;
+        if (done)
+            return json_end(&r->s);
+        if (*r->s.p != '[')
+            return json_bad(&r->s, "an unexpected character");
+        if (!elements(r))
+            return false;
+        if (r->rows > cap) {
+            cap = 2 * r->rows + 64;
+            uint32_t *p = tab_arena_new_of(r->a, uint32_t, cap);
+            if (p == NULL) {
+                tab_no_memory(r->err);
+                return false;
+            }
+            if (before > 0)
+                memcpy(p, *parent, before * sizeof *p);
+            *parent = p;
+        }
+        for (size_t i = before; i < r->rows; i++)
+            (*parent)[i] = of[k];
+    }
+    return false;
+}
+
 static tab_status finish(rows_reader *r, tab_str id, const tab_table **ret)
 {
     if (r->cols == 0)
@@ -249,21 +287,61 @@ static void of_the_file(tab_error *err)
         memcpy(err->message, "the file", 8);
 }
 
+static tab_status begin(rows_reader *r, tab_str text)
+{
+    r->slots = 2 * r->cols_most + 1;
+    r->name = tab_arena_new_of(r->a, tab_str, r->cols_most);
+    r->b = tab_arena_new_of(r->a, tab_builder *, r->cols_most);
+    r->slot = tab_arena_new_of(r->a, uint32_t, r->slots);
+    if (getrandom(&r->seed, sizeof r->seed, 0) != (ssize_t)sizeof r->seed || r->slot == NULL ||
+        r->b == NULL || r->name == NULL)
+        return tab_no_memory(r->err);
+    return json_scan_init(&r->s, r->a, text, DEPTH, r->err);
+}
+
 tab_status tab_json_rows_read(tab_arena *a, tab_str text, tab_str id, size_t cols, uint64_t cells,
                               const tab_table **ret, tab_error *err)
 {
-    rows_reader r = { .a = a, .err = err, .cols_most = cols, .cells_most = cells, .slots = 2 * cols + 1 };
-    r.name = tab_arena_new_of(a, tab_str, cols);
-    r.b = tab_arena_new_of(a, tab_builder *, cols);
-    r.slot = tab_arena_new_of(a, uint32_t, r.slots);
-    if (getrandom(&r.seed, sizeof r.seed, 0) != (ssize_t)sizeof r.seed || r.slot == NULL || r.b == NULL ||
-        r.name == NULL)
-        return tab_no_memory(err);
-    tab_status s = json_scan_init(&r.s, a, text, DEPTH, err);
+    rows_reader r = { .a = a, .err = err, .cols_most = cols, .cells_most = cells };
+    tab_status s = begin(&r, text);
     if (s == TAB_OK)
         s = read_all(&r) ? finish(&r, id, ret) : err->status;
     json_scan_free(&r.s);
     if (s != TAB_OK)
         of_the_file(err);
+    return s;
+}
+
+/* "[list,list]" of the cells that are there, and the row of each. */
+static bool join(const tab_column *c, size_t rows, tab_grown *text, uint32_t *of, tab_error *err)
+{
+    size_t n = 0;
+    bool ok = tab_grown_add(text, "[", 1, err) == TAB_OK;
+    for (size_t i = 0; i < rows && ok; i++) {
+        tab_cell x = tab_cell_at(c, i);
+        if (x.kind == TAB_CELL_NULL)
+            continue;
+        ok = (n == 0 || tab_grown_add(text, ",", 1, err) == TAB_OK) &&
+             tab_grown_add(text, x.text.p, x.text.n, err) == TAB_OK;
+        of[n++] = (uint32_t)i;
+    }
+    return ok && tab_grown_add(text, "]", 2, err) == TAB_OK; /* with its end */
+}
+
+tab_status tab_json_lists_read(tab_arena *a, const tab_column *c, size_t rows, tab_str id, size_t cols,
+                               uint64_t cells, const tab_table **ret, const uint32_t **ret_parent,
+                               tab_error *err)
+{
+    rows_reader r = { .a = a, .err = err, .cols_most = cols, .cells_most = cells };
+    tab_grown text = { 0 };
+    uint32_t *parent = NULL, *of = tab_arena_new_of(a, uint32_t, rows);
+    tab_status s = of != NULL && join(c, rows, &text, of, err) ? TAB_OK : tab_no_memory(err);
+    if (s == TAB_OK)
+        s = begin(&r, (tab_str){ text.p, text.n - 1 });
+    if (s == TAB_OK)
+        s = lists(&r, of, &parent) ? finish(&r, id, ret) : err->status;
+    json_scan_free(&r.s);
+    free(text.p);
+    *ret_parent = parent;
     return s;
 }

@@ -13,4 +13,10 @@
 tab_status tab_json_rows_read(tab_arena *a, tab_str text, tab_str id, size_t cols, uint64_t cells,
                               const tab_table **ret, tab_error *err) TAB_CHECKED;
 
+/* The cells of a column that are there, each a list as JSON text: their elements are the rows. parent[i]: the
+ * row of the cell that row i stood in. err is needed. Errors: as above. */
+tab_status tab_json_lists_read(tab_arena *a, const tab_column *c, size_t rows, tab_str id, size_t cols,
+                               uint64_t cells, const tab_table **ret, const uint32_t **ret_parent,
+                               tab_error *err) TAB_CHECKED;
+
 #endif

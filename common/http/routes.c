@@ -109,3 +109,56 @@ const char *tab_scope_name(unsigned scope)
 #undef TAB_X
     return "";
 }
+
+static const struct {
+    const char *name;
+    unsigned scopes;
+} roles[TAB_PERSON_COUNT] = { [TAB_PERSON_NONE] = { "", 0 },
+#define TAB_X(e, text, bits) [TAB_PERSON_##e] = { text, (bits) },
+                              TAB_PERSON_ROLES(TAB_X)
+#undef TAB_X
+                                  [TAB_PERSON_DIRECTORY] = { "directory", TAB_DIRECTORY_SCOPES } };
+
+tab_person_role tab_role_named(tab_str name)
+{
+    for (unsigned i = 1; i < TAB_PERSON_COUNT; i++)
+        if (tab_str_eq(name, tab_str_of(roles[i].name)))
+            return (tab_person_role)i;
+    return TAB_PERSON_NONE;
+}
+
+tab_person_role tab_person_role_named(tab_str name)
+{
+    tab_person_role role = tab_role_named(name);
+    return role == TAB_PERSON_DIRECTORY ? TAB_PERSON_NONE : role;
+}
+
+const char *tab_person_role_name(tab_person_role role)
+{
+    return role < TAB_PERSON_COUNT ? roles[role].name : "";
+}
+
+unsigned tab_person_role_scopes(tab_person_role role)
+{
+    return role < TAB_PERSON_COUNT ? roles[role].scopes : 0;
+}
+
+bool tab_person_role_allows(tab_person_role role, const tab_route *route)
+{
+    if ((route->flags & TAB_ROUTE_SCIM) != 0)
+        return role == TAB_PERSON_DIRECTORY;
+    switch (role) {
+    case TAB_PERSON_NONE:
+    case TAB_PERSON_ADMIN:
+        return true;
+    case TAB_PERSON_VIEWER:
+    case TAB_PERSON_BUILDER:
+        return (route->flags & TAB_ROUTE_ADMIN) == 0;
+    case TAB_PERSON_BILLING:
+        return (route->flags & (TAB_ROUTE_BILLING | TAB_ROUTE_ROLES)) != 0;
+    case TAB_PERSON_DIRECTORY:
+    case TAB_PERSON_COUNT:
+        break;
+    }
+    return false;
+}

@@ -118,7 +118,7 @@ static size_t escape(json_scan *s, char *q)
     return tab_utf8_put((uint32_t)u, q);
 }
 
-bool json_string(json_scan *s, tab_str *ret)
+bool json_text(json_scan *s, tab_str *ret)
 {
     const char *from = s->p;
     s->nul = false;
@@ -275,7 +275,7 @@ bool json_next_key(json_scan *s, bool *first, tab_str *ret_key, bool *ret_done)
         return json_bad(s, "a key that is not a string");
     s->p++;
     tab_str key;
-    if (!json_string(s, &key))
+    if (!json_text(s, &key))
         return false;
     if (s->nul)
         return json_bad(s, "a NUL character in a key");
@@ -313,7 +313,7 @@ bool json_skip(json_scan *s)
     switch (*s->p) {
     case '"':
         s->p++;
-        return json_string(s, &text);
+        return json_text(s, &text);
     case '{':
         s->p++;
         if (!json_enter(s))
@@ -373,7 +373,7 @@ bool json_tree(json_scan *s, tab_json *ret)
     case '"':
         s->p++;
         ret->kind = TAB_JSON_STRING;
-        return json_string(s, &text) && (!s->nul || json_bad(s, "a NUL character in a string")) &&
+        return json_text(s, &text) && (!s->nul || json_bad(s, "a NUL character in a string")) &&
                keep(s, text, &ret->text);
     case '{':
         s->p++;

@@ -33,7 +33,7 @@ void json_scan_free(json_scan *s);
 bool json_bad(json_scan *s, const char *what);
 
 /* The string whose opening quote has just been passed; a view of the text or of the scratch. */
-bool json_string(json_scan *s, tab_str *ret);
+bool json_text(json_scan *s, tab_str *ret);
 bool json_literal(json_scan *s, const char *rest, size_t n); /* after its first letter */
 
 /* Objects: enter at '{' passed, then keys until false; look at *ret_done. Repeated keys are errors.

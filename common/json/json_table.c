@@ -50,7 +50,7 @@ static bool read_id(body *b, reading *t)
     if (*b->s.p != '"')
         return SHAPE(b, at, "the id of a table must be a string");
     b->s.p++;
-    if (!json_string(&b->s, &id))
+    if (!json_text(&b->s, &id))
         return false;
     if (id.n == 0 || tab_utf8_count(id) > 128)
         return SHAPE(b, at, "the id of a table must have 1 to 128 characters");
@@ -97,7 +97,7 @@ static bool read_columns(body *b, reading *t)
             return SHAPE(b, path(at, "tables[%zu].columns[%zu]", b->i, n),
                          "the name of a column must be a string");
         s->p++;
-        if (!json_string(s, &name))
+        if (!json_text(s, &name))
             return false;
         if (s->nul)
             return SHAPE(b, path(at, "tables[%zu].columns[%zu]", b->i, n),
@@ -135,7 +135,7 @@ static bool read_cell(body *b, const reading *t, size_t k)
     switch (*s->p) {
     case '"':
         s->p++;
-        if (!json_string(s, &text))
+        if (!json_text(s, &text))
             return false;
         if (s->nul)
             return bad_cell(b, t, k, "a cell cannot contain a NUL character");

@@ -1,7 +1,10 @@
 /* An answer within a budget. A ladder of lengths, longest first: on each step every list, object and text
  * of the tree is cut to the step's length and containers below its depth are left empty; the first step that
  * fits is the answer. The last step is a few hundred bytes whatever the tree. Writing stops as soon as it is
- * too long, so a step costs no more than the budget. */
+ * too long, so a step costs no more than the budget.
+ *
+ * The part that was asked for goes first (decision 0617): it has the longest step that leaves a quarter of
+ * the budget beside the shortest of the rest, and the rest the longest that fits then. */
 #include <stdio.h>
 #include <string.h>
 
@@ -36,7 +39,8 @@ typedef struct {
 
 typedef struct {
     tab_out *o;
-    step at;
+    step rest, first;        /* of all else, of the part that goes first */
+    tab_str part;            /* its path; empty: there is none */
     size_t most, notes, cut; /* notes kept, and cuts in all */
     note left[NOTES];
     char path[PATH]; /* of what is being written */
@@ -66,11 +70,29 @@ static size_t deeper(cutter *c, const tab_json *of, const tab_json *m, size_t i)
     return was;
 }
 
+/* The step at the path. */
+static step step_of(const cutter *c)
+{
+    size_t n = c->part.n;
+    bool within = n > 0 && c->n >= n && c->n < PATH && memcmp(c->path, c->part.p, n) == 0 &&
+                  (c->n == n || c->path[n] == '.' || c->path[n] == '[');
+    return within ? c->first : c->rest;
+}
+
+/* Whether the path of the part that goes first leads through this member of the object at the path. */
+static bool leads(const cutter *c, tab_str key)
+{
+    size_t from = c->n > 0 ? c->n + 1 : 0;
+    return c->part.n > 0 && from + key.n <= c->part.n && memcmp(c->path, c->part.p, c->n) == 0 &&
+           (c->n == 0 || c->part.p[c->n] == '.') && memcmp(c->part.p + from, key.p, key.n) == 0 &&
+           (from + key.n == c->part.n || c->part.p[from + key.n] == '.');
+}
+
 static void text(cutter *c, tab_str s)
 {
-    size_t n = s.n;
-    if (n > c->at.text) {
-        for (n = c->at.text; n > 0 && (s.p[n] & 0xc0) == 0x80;)
+    size_t n = s.n, most = step_of(c).text;
+    if (n > most) {
+        for (n = most; n > 0 && (s.p[n] & 0xc0) == 0x80;)
             n--;
         left_out(c, n, s.n);
     }
@@ -86,13 +108,18 @@ static void put(cutter *c, const tab_json *of, size_t depth)
         tab_mcp_tree(c->o, of);
     if (!list && of->kind != TAB_JSON_OBJECT)
         return;
-    size_t most = depth >= c->at.depth ? 0 : c->at.items, shown = 0, i = 0;
-    if (!list && most > 0 && most < MEMBERS + 4 * c->at.items)
-        most = depth == 0 ? 64 : MEMBERS + 4 * c->at.items; /* an object's members are of different kinds */
+    step at = step_of(c);
+    size_t most = depth >= at.depth ? 0 : at.items, kept = 0, shown = 0, i = 0;
+    if (!list && most > 0 && most < MEMBERS + 4 * at.items)
+        most = depth == 0 ? 64 : MEMBERS + 4 * at.items; /* an object's members are of different kinds */
     tab_out_open(c->o, list ? '[' : '{');
-    for (const tab_json *m = of->first; m != NULL && shown < most && c->o->n <= c->most; m = m->next, i++) {
-        if (!list && m->key.n > KEY && c->at.items != SIZE_MAX)
+    for (const tab_json *m = of->first; m != NULL && c->o->n <= c->most; m = m->next, i++) {
+        bool must = !list && leads(c, m->key);
+        if (list && kept >= most)
+            break;
+        if (!must && (kept >= most || (!list && m->key.n > KEY && at.items != SIZE_MAX)))
             continue;
+        kept += !must;
         if (!list)
             tab_out_key_str(c->o, m->key);
         size_t was = deeper(c, of, m, i);
@@ -142,20 +169,39 @@ static void document(cutter *c, const tab_json *of, const char *run, tab_str at)
     tab_out_close(c->o, '}');
 }
 
-void tab_mcp_fit(tab_out *o, const tab_json *of, const char *run, tab_str at, size_t most)
+/* What is to be written, and both forms of it. */
+typedef struct {
+    const tab_json *of;
+    const char *run;
+    tab_str at, part;
+    tab_out doc, both;
+} answer;
+
+/* Whether the answer has at most so many bytes with these steps. */
+static bool fits(answer *x, step rest, step first, size_t most)
 {
-    tab_out doc = { 0 }, both = { 0 };
-    for (size_t i = 0; i < sizeof LADDER / sizeof *LADDER; i++) {
-        doc.n = both.n = 0;
-        doc.comma = both.comma = false;
-        cutter c = { .o = &doc, .at = LADDER[i], .most = most };
-        document(&c, of, run, at);
-        if (doc.n > most && i + 1 < sizeof LADDER / sizeof *LADDER)
-            continue;
-        tab_out_str(&both, tab_out_text(&doc));
-        if (both.n + doc.n + 100 <= most)
-            break;
+    x->doc.n = x->both.n = 0;
+    x->doc.comma = x->both.comma = false;
+    cutter c = { .o = &x->doc, .rest = rest, .first = first, .part = x->part, .most = most };
+    document(&c, x->of, x->run, x->at);
+    if (x->doc.n > most)
+        return false;
+    tab_out_str(&x->both, tab_out_text(&x->doc));
+    return x->both.n + x->doc.n + 100 <= most;
+}
+
+void tab_mcp_fit(tab_out *o, const tab_json *of, const char *run, tab_str at, const char *first, size_t most)
+{
+    answer x = { .of = of, .run = run, .at = at };
+    size_t last = sizeof LADDER / sizeof *LADDER - 1, i = 0, k = 0;
+    if (first[0] != 0 && !fits(&x, LADDER[0], LADDER[0], most)) {
+        x.part = tab_str_of(first);
+        while (k < last && !fits(&x, LADDER[last], LADDER[k], most - most / 4))
+            k++;
     }
+    while (!fits(&x, LADDER[i], LADDER[k], most) && i < last)
+        i++;
+    tab_out doc = x.doc, both = x.both;
     tab_out_key(o, "content");
     tab_out_raw(o, TAB_S("[{\"type\":\"text\",\"text\":"));
     tab_out_bytes(o, both.p, both.n);

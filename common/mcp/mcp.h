@@ -38,15 +38,16 @@ void tab_mcp_tree(tab_out *o, const tab_json *of);
  *   {"run": RUN or null, "answer": of, "left_out": [{"part", "shown", "of"}], "ask": how to have more}
  *
  * Lists and texts of `answer` are cut to the longest of a ladder of lengths with which both together have
- * at most `most` bytes; so characters / 4 are at most the budget. at: the path of `of` within the run. */
-void tab_mcp_fit(tab_out *o, const tab_json *of, const char *run, tab_str at, size_t most);
+ * at most `most` bytes; so characters / 4 are at most the budget. at: the path of `of` within the run. first:
+ * the path in `of` of what was asked for, which is cut last; "" where that is all of it. */
+void tab_mcp_fit(tab_out *o, const tab_json *of, const char *run, tab_str at, const char *first, size_t most);
 
 /* ---- protocol.c: what every server answers alike ------------------------------------------------ */
 
-/* A tool: a sentence, its arguments as members of a JSON schema, the required ones, and the schema of its
- * answer. */
+/* A tool: a sentence, its arguments as members of a JSON schema, the required ones, the schema of its answer,
+ * and what of that is cut last (tab_mcp_fit). */
 typedef struct {
-    const char *name, *words, *properties, *required, *answer;
+    const char *name, *words, *properties, *required, *answer, *first;
 } tab_mcp_tool;
 
 /* Answers' schemas: the API's documented bundle, whose members may be left out, and cells in doubt. */

@@ -102,10 +102,17 @@ int tab_mcp_answer(tab_out *o, const tab_mcp_message *m, const tab_mcp_tool *too
     const tab_json *v = tab_mcp_stated(m), *name = tab_json_get(m->params, "name");
     bool call = tab_str_eq(m->method, TAB_S("tools/call")), list = tab_str_eq(m->method, TAB_S("tools/list")),
          begins = tab_str_eq(m->method, TAB_S("initialize")),
-         finds = tab_str_eq(m->method, TAB_S("server/discover"));
+         finds = tab_str_eq(m->method, TAB_S("server/discover")),
+         older = begins || tab_str_eq(m->method, TAB_S("ping")), modern = tab_mcp_version(v) == 0;
+    const tab_json *can =
+        tab_json_get(tab_json_get(m->params, "_meta"), "io.modelcontextprotocol/clientCapabilities");
     if (v != NULL && tab_mcp_version(v) < 0) {
         unsupported(o, m, v);
         return TAB_MCP_VERSION;
+    }
+    if (modern && (can == NULL || can->kind != TAB_JSON_OBJECT)) {
+        tab_mcp_error(o, m->id, TAB_MCP_PARAMS, "_meta lacks io.modelcontextprotocol/clientCapabilities");
+        return TAB_MCP_PARAMS;
     }
     if (call && name != NULL && name->kind == TAB_JSON_STRING &&
         tab_mcp_tool_find(tool, tools, name->text) != NULL)
@@ -114,10 +121,11 @@ int tab_mcp_answer(tab_out *o, const tab_mcp_message *m, const tab_mcp_tool *too
         tab_mcp_error(o, m->id, TAB_MCP_PARAMS, "no such tool; tools/list names the tools available");
         return TAB_MCP_PARAMS;
     }
-    if (!list && !begins && !finds && !tab_str_eq(m->method, TAB_S("ping"))) {
-        tab_mcp_error(
-            o, m->id, TAB_MCP_METHOD,
-            "no such method; the methods are initialize, server/discover, ping, tools/list and tools/call");
+    if (!list && !finds && (!older || modern)) {
+        tab_mcp_error(o, m->id, TAB_MCP_METHOD,
+                      modern ? "no such method; the methods are server/discover, tools/list and tools/call"
+                             : "no such method; the methods are initialize, server/discover, ping, "
+                               "tools/list and tools/call");
         return TAB_MCP_METHOD;
     }
     tab_mcp_begin(o, m->id, v != NULL);

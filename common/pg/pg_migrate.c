@@ -27,7 +27,9 @@ static const char *const shared[] = {
     "DEFINER SET search_path = pg_catalog, pg_temp AS $f$ DECLARE said text := current_setting('tab.org', "
     "true); BEGIN IF session_user = current_user THEN RETURN said; END IF; PERFORM FROM tab.org_key k WHERE "
     "encode(sha256(k.opad || sha256(k.ipad || convert_to(pg_backend_pid() || ':' || said, 'UTF8'))), 'hex') "
-    "= current_setting('tab.proof', true); RETURN CASE WHEN FOUND THEN said END; END $f$",
+    "= current_setting('tab.proof', true); IF NOT FOUND AND said <> '' THEN RAISE EXCEPTION 'tab.org_key "
+    "does not prove this organization: TAB_ORG_KEY is not what migrate was given, or the key is damaged' "
+    "USING ERRCODE = '28000'; END IF; RETURN CASE WHEN FOUND THEN said END; END $f$",
     /* Forced: the tables' owner is bound too. In a sub-select: once a statement, not once a row. */
     "CREATE OR REPLACE FUNCTION tab.protect(t regclass) RETURNS void LANGUAGE plpgsql AS $f$ BEGIN EXECUTE "
     "format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', t); EXECUTE format('ALTER TABLE %s FORCE ROW LEVEL "
@@ -99,10 +101,23 @@ typedef struct {
     bool applied;
 } step;
 
+/* What a disk has changed is an error where pages have sums, and an answer where they have none. */
+static tab_status look_for_sums(tab_tx *tx, tab_error *err)
+{
+    TAB_AUTO(tab_rows) *rows = NULL;
+    TAB_TRY(tab_tx_query(tx, &rows, err, "SELECT current_setting('data_checksums') = 'on'", TAB_P_NONE));
+    if (!tab_rows_bool(rows, 0, 0))
+        tab_log(TAB_WARN, "PostgreSQL keeps no data checksums: what its disk damages is not noticed; see "
+                          "\"Data checksums\" in docs/operations.md");
+    return TAB_OK;
+}
+
 static tab_status prepare_shared(tab_tx *tx, void *ctx, tab_error *err)
 {
     (void)ctx;
     tab_status s = tab_tx_script(tx, step_begins, err);
+    if (s == TAB_OK)
+        s = look_for_sums(tx, err);
     for (size_t i = 0; i < sizeof shared / sizeof *shared && s == TAB_OK; i++)
         s = tab_tx_query(tx, NULL, err, shared[i], TAB_P_NONE);
     return s;

@@ -101,7 +101,11 @@ static PGconn *connect_with(const char *conninfo, tab_deadline deadline, bool *r
 {
     static const char *const names[] = { "options",         "dbname",          "tcp_user_timeout",
                                          "keepalives_idle", "client_encoding", NULL };
-    const char *const values[] = { "-c timezone=UTC -c datestyle=ISO -c client_min_messages=warning",
+    /* The server, too, asks whether we are still there: what a lost node had open would else count among its
+     * connections for two hours. */
+    const char *const values[] = { "-c timezone=UTC -c datestyle=ISO -c client_min_messages=warning "
+                                   "-c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 "
+                                   "-c tcp_keepalives_count=3 -c tcp_user_timeout=10000",
                                    conninfo,
                                    "10000",
                                    "10",

@@ -1,6 +1,7 @@
 /* See fair_queue.h: a ring of tenants a lane, a queue of work a tenant. */
 #include "common/rpc/fair_queue.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "common/base/hash.h"
@@ -87,6 +88,7 @@ static void forget_idle(tab_fair_queue *t, tab_turn_tenant *x)
 
 static void ring_in(lane *l, tab_turn_tenant *x)
 {
+    assert(x->waiting == 1);
     if (l->ring == NULL) {
         l->ring = x->after = x->before = x;
         return;
@@ -98,6 +100,7 @@ static void ring_in(lane *l, tab_turn_tenant *x)
 
 static void ring_out(lane *l, tab_turn_tenant *x)
 {
+    assert(l->ring != NULL && x->waiting == 0);
     if (l->ring == x)
         l->ring = x->after == x ? NULL : x->after;
     x->before->after = x->after;
@@ -107,6 +110,7 @@ static void ring_out(lane *l, tab_turn_tenant *x)
 /* A turn waits, or no longer does, in its tenant's queue. */
 static void count_waiting(tab_fair_queue *t, tab_turn_tenant *x, bool more)
 {
+    assert(more || (t->waiting > 0 && x->waiting > 0));
     t->waiting += more ? 1 : (size_t)-1;
     x->waiting += more ? 1 : (size_t)-1;
     if (more && x->waiting == 1)
@@ -119,6 +123,7 @@ static void count_waiting(tab_fair_queue *t, tab_turn_tenant *x, bool more)
 
 bool tab_fair_queue_put(tab_fair_queue *t, size_t in, const char *tenant, tab_turn *turn)
 {
+    assert(in < t->lanes);
     tab_turn_tenant *x = tenant_of(t, in, tenant);
     size_t room = t->waiting_most > t->waiting ? t->waiting_most - t->waiting : 0;
     if (x == NULL)
@@ -231,6 +236,7 @@ tab_turn *tab_fair_queue_take(tab_fair_queue *t)
         pick(&x->first, &x->last, turn);
         l->ring = x->after; /* the next one's turn */
         count_waiting(t, x, false);
+        assert(l->held < l->places && l->held >= x->held);
         x->held++;
         l->held++;
         turn->started = true;
@@ -252,6 +258,7 @@ void tab_fair_queue_end(tab_fair_queue *t, tab_turn *turn)
             t->waiting--;
         }
     } else if (turn->started) {
+        assert(x->held > 0 && t->lane[x->lane].held >= x->held);
         x->held--;
         t->lane[x->lane].held--;
     } else {

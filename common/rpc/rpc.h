@@ -35,6 +35,10 @@ tab_rpc *tab_rpc_open(const tab_access *nats, const char *service);
 void tab_rpc_free(tab_rpc *rpc);
 TAB_DEFINE_AUTO(tab_rpc)
 bool tab_rpc_alive(void *rpc);
+/* Whether this process reaches what its methods need. Where it does not, callers ask others first. */
+void tab_rpc_able(tab_rpc *rpc, bool able);
+/* Whether another process has said lately that it lives and reaches what it needs. */
+bool tab_rpc_others_able(tab_rpc *rpc);
 /* Whether a process of the service has said lately that it lives. */
 bool tab_rpc_lives(tab_rpc *rpc, const char *service);
 const _Atomic int64_t *tab_rpc_turned(const tab_rpc *rpc); /* when its thread that watches time turned last */

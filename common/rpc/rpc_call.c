@@ -1,4 +1,5 @@
 /* Calls that this process makes: asked, answered, streamed, given up. rpc.c connects, and counts the time. */
+#include <assert.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +57,7 @@ static void make_ready(tab_rpc *rpc, rpc_pending *p)
 {
     if (p->ready)
         return;
+    assert(p->done != NULL || !p->listed);
     p->ready = true;
     if (p->done == NULL) {
         pthread_cond_signal(&p->wake);
@@ -73,6 +75,7 @@ static void make_ready(tab_rpc *rpc, rpc_pending *p)
 /* The first failure counts. word: of RPC_..., or NULL. */
 static void fail_pending(tab_rpc *rpc, rpc_pending *p, tab_status s, const char *word, const char *why)
 {
+    assert(s != TAB_OK && why[0] != 0);
     if (p->failed)
         return;
     p->failed = true;
@@ -324,6 +327,7 @@ static natsMsg *compose(tab_rpc *rpc, const tab_ask *ask, rpc_pending *p, rpc_bo
         return NULL;
     }
     rpc_kept_body_subject(rpc, p->kept, subject);
+    assert(body->bytes > RPC_INLINE);
     set_header(m, H_STREAM, subject);
     snprintf(number, sizeof number, "%zu", body->bytes);
     set_header(m, H_BYTES, number);
@@ -483,9 +487,10 @@ static bool step(tab_rpc *rpc, rpc_pending *p, tab_status *ret, tab_answer *answ
     return true;
 }
 
-/* One try. *own is filled unless the answer is. */
+/* One try. *own is filled unless the answer is. *others: it was answered that a server is away, by one of
+ * several. */
 static tab_status call_once(tab_rpc *rpc, const tab_ask *ask, int64_t patience, tab_answer *answer,
-                            tab_error *own)
+                            bool *others, tab_error *own)
 {
     tab_status s = TAB_OK;
     rpc_pending *p = ask_now(rpc, ask, patience, NULL, NULL, own);
@@ -497,6 +502,9 @@ static tab_status call_once(tab_rpc *rpc, const tab_ask *ask, int64_t patience, 
             pthread_cond_wait(&p->wake, &rpc->lock);
         pthread_mutex_unlock(&rpc->lock);
     } while (!step(rpc, p, &s, answer, own));
+    pthread_mutex_lock(&rpc->lock);
+    *others = s == TAB_UNAVAILABLE && own->param[0] == 0 && p->msg != NULL && rpc_peer_unable(rpc, p->worker);
+    pthread_mutex_unlock(&rpc->lock);
     drop(rpc, p);
     return s;
 }
@@ -518,11 +526,12 @@ tab_status tab_rpc_call(tab_rpc *rpc, const tab_ask *ask, tab_answer *ret, tab_e
     int64_t from = tab_mono_us(), patience = RPC_PATIENCE_MS;
     tab_deadline nats = tab_within_ms(ask->deadline, RPC_NATS_MS);
     bool any = ask->worker == NULL, repeats = ask->repeats || rpc_repeatable(ask->service, ask->method);
-    tab_status s = call_once(rpc, ask, patience, &answer, &own);
+    bool others = false;
+    tab_status s = call_once(rpc, ask, patience, &answer, &others, &own);
     for (int i = 0, silent = 0; s == TAB_UNAVAILABLE && i < TRIES_ELSEWHERE; i++) {
         bool mute = (repeats || ask->tell_begun) && failed_by(s, &own, RPC_SILENT);
         bool again = any && ((!ask->returns && elsewhere(s, &own)) || failed_by(s, &own, RPC_NOBODY) ||
-                             (mute && ++silent <= RPC_PATIENCE_MOST));
+                             (mute && ++silent <= RPC_PATIENCE_MOST) || (repeats && others));
         if (any && repeats && failed_by(s, &own, RPC_MUTE) && rpc_peers_just_fell(rpc, ask->service)) {
             poll(NULL, 0, CUT_MS); /* NATS may have cut all of them off at once */
             again = true;
@@ -536,7 +545,7 @@ tab_status tab_rpc_call(tab_rpc *rpc, const tab_ask *ask, tab_answer *ret, tab_e
         if (!again)
             break;
         patience = mute ? 2 * patience : patience;
-        s = call_once(rpc, ask, patience, &answer, &own);
+        s = call_once(rpc, ask, patience, &answer, &others, &own);
     }
     tab_wait_time_of_thread.services_us += tab_mono_us() - from;
     if (s == TAB_OK)

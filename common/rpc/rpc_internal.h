@@ -129,6 +129,7 @@ typedef struct rpc_pull {
 typedef struct {
     char service[40], worker[40];
     int64_t heard, silent; /* tab_mono_ms when it spoke last, and when it was found not to answer */
+    int64_t unable;        /* when it said last that a server of its own is away */
 } rpc_peer;
 
 typedef struct rpc_pending rpc_pending; /* a call of ours; rpc_call.c */
@@ -183,6 +184,7 @@ struct tab_rpc {
     rpc_peer peers[RPC_PEERS];
     size_t n_peers, peer_turn;
     int64_t said_here;
+    atomic_bool unable; /* tab_rpc_able */
     struct {
         pthread_mutex_t lock;
         natsMsg *of[RPC_SPENT];
@@ -246,6 +248,8 @@ bool rpc_peers_mute(const tab_rpc *rpc,
                     const char *service);               /* where none lives: some did, and fell silent */
 bool rpc_peer_known(tab_rpc *rpc, const char *worker);  /* it has spoken once: it answers pings */
 void rpc_peer_silent(tab_rpc *rpc, const char *worker); /* no calls for it until it speaks again */
+/* It answered that a server is away: for a second others come first. Whether there are any. */
+bool rpc_peer_unable(tab_rpc *rpc, const char *worker);
 void rpc_peers_say(tab_rpc *rpc, int64_t now, bool leaves);
 bool rpc_repeatable(const char *service, const char *method); /* needs no lock */
 

@@ -126,9 +126,10 @@ tab_status tab_address_resolve(tab_arena *a, const char *host, uint16_t port, co
     char text[INET6_ADDRSTRLEN] = "";
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         if (port == refused[i])
-            return tab_fail(err, TAB_VALIDATION, "source", "The port is not allowed.");
+            return tab_fail(err, TAB_VALIDATION, "source", "Sources cannot be read at this port.");
     if (getaddrinfo(host, NULL, &hints, &all) != 0 || all == NULL)
-        return tab_fail(err, TAB_VALIDATION, "source", "The host name of the source cannot be resolved.");
+        return tab_fail(err, TAB_VALIDATION, "source",
+                        "The host name of the source cannot be resolved; check its spelling.");
     bool good = true;
     *ret_public = true;
     for (const struct addrinfo *i = all; i != NULL; i = i->ai_next) {
@@ -141,7 +142,9 @@ tab_status tab_address_resolve(tab_arena *a, const char *host, uint16_t port, co
     good = good && inet_ntop(all->ai_family, first, text, sizeof text) != NULL;
     freeaddrinfo(all);
     if (!good)
-        return tab_fail(err, TAB_VALIDATION, "source", "The address of the source is not allowed.");
+        return tab_fail(err, TAB_VALIDATION, "source",
+                        "The address of the source is not public; the operator can allow its network with "
+                        "TAB_ALLOW_NETWORKS.");
     *ret_address = tab_arena_copy(a, tab_str_of(text)).p;
     return *ret_address == NULL ? tab_no_memory(err) : TAB_OK;
 }

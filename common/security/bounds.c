@@ -165,7 +165,12 @@ static bool read_until(tab_str digits, int64_t *ret)
     return x > 0;
 }
 
-static const char order[] = "exko";
+static size_t most_of(char field)
+{
+    return field == 'r' ? 1 : field == 'e' ? TAB_BOUNDS_ENDPOINTS : TAB_BOUNDS_NETWORKS;
+}
+
+static const char order[] = "rexko";
 
 bool tab_bounds_read(tab_str word, tab_bounds *ret)
 {
@@ -185,10 +190,12 @@ bool tab_bounds_read(tab_str word, tab_bounds *ret)
             return false;
         tab_str items = { field.p + 2, field.n - 2 };
         least = at + 1;
-        tab_str *list = *at == 'e' ? &b.endpoints : *at == 'k' ? &b.key_networks : &b.org_networks;
-        if (*at == 'x'
-                ? !read_until(items, &b.until_s)
-                : !items_good(items, *at == 'e' ? TAB_BOUNDS_ENDPOINTS : TAB_BOUNDS_NETWORKS, *at != 'e'))
+        tab_str *list = *at == 'r'   ? &b.role
+                        : *at == 'e' ? &b.endpoints
+                        : *at == 'k' ? &b.key_networks
+                                     : &b.org_networks;
+        if (*at == 'x' ? !read_until(items, &b.until_s)
+                       : !items_good(items, most_of(*at), *at == 'k' || *at == 'o'))
             return false;
         if (*at != 'x')
             *list = items;
@@ -199,10 +206,14 @@ bool tab_bounds_read(tab_str word, tab_bounds *ret)
 
 tab_str tab_bounds_public(tab_str word)
 {
-    const char *end = word.n == 0 ? NULL : memchr(word.p, ';', word.n);
-    if (word.n < 4 || memcmp(word.p, "b:e=", 4) != 0)
-        return TAB_S("");
-    return (tab_str){ word.p, end == NULL ? word.n : (size_t)(end - word.p) };
+    size_t n = 0;
+    for (size_t at = 2;
+         at + 2 < word.n && (word.p[at] == 'r' || word.p[at] == 'e') && word.p[at + 1] == '=';) {
+        const char *end = memchr(word.p + at, ';', word.n - at);
+        n = end == NULL ? word.n : (size_t)(end - word.p);
+        at = n + 1;
+    }
+    return n == 0 ? TAB_S("") : (tab_str){ word.p, n };
 }
 
 bool tab_bounds_has_endpoint(const tab_bounds *b, tab_str id)

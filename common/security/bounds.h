@@ -1,7 +1,8 @@
 /* What a key may do beside its scopes: from which networks it calls, which endpoints it asks, until when. One
  * word of a grant's text (common/security/identity.h); a key without bounds has none.
  *
- *   b:FIELD;FIELD...      e=ID,ID     the endpoints that it may ask, and nothing else
+ *   b:FIELD;FIELD...      r=ROLE      the role of the person whose it is (common/http/routes.h)
+ *                         e=ID,ID     the endpoints that it may ask, and nothing else
  *                         x=SECONDS   the last second since 1970 in which it holds
  *                         k=NET,NET   networks of the key
  *                         o=NET,NET   networks of its organization: an address must lie in one of each list
@@ -24,7 +25,7 @@ enum {
     TAB_BOUNDS_NETWORKS = 16, /* of a key, and of an organization */
     TAB_BOUNDS_ENDPOINTS = 16,
     TAB_BOUNDS_TEXT = 1600,  /* bytes that hold any word and a NUL */
-    TAB_BOUNDS_PUBLIC = 400, /* and any with endpoints alone */
+    TAB_BOUNDS_PUBLIC = 440, /* and any with role and endpoints alone */
     TAB_NETWORK_TEXT = 52    /* a network as people write it, with a NUL */
 };
 
@@ -44,13 +45,14 @@ void tab_network_write(const tab_network *n, char buf[TAB_NETWORK_TEXT]);
 bool tab_network_holds(const tab_network *n, const tab_network *address);
 
 typedef struct {
+    tab_str role;                                  /* p NULL: none */
     tab_str endpoints, key_networks, org_networks; /* lists as they stand in the word; p NULL: not bound */
     int64_t until_s;                               /* 0: no end */
 } tab_bounds;
 
 /* Views into the word, "" for none. False: another form. */
 bool tab_bounds_read(tab_str word, tab_bounds *ret) TAB_CHECKED;
-/* The word with endpoints alone, which is what the api needs to know; "" where it names none. */
+/* The word with role and endpoints alone, which is what the api needs to know; "" where it has neither. */
 tab_str tab_bounds_public(tab_str word);
 bool tab_bounds_has_endpoint(const tab_bounds *b, tab_str id);
 /* Whether the address lies in a network of the list. */

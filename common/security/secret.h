@@ -16,6 +16,7 @@ extern "C" {
 #define TAB_SECRET_PREFIX "sk_live_"
 #define TAB_SESSION_PREFIX "cs_"
 #define TAB_SESSION_COOKIE "tabella_session"
+#define TAB_SIGNIN_COOKIE "tabella_signin"
 
 enum { TAB_SECRET_LENGTH = 57, TAB_SECRET_PREVIEW = 16, TAB_SECRET_HASH = 32, TAB_SESSION_LENGTH = 46 };
 

@@ -2,6 +2,7 @@
  * at the first other cell. */
 #include "common/table/table.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@ tab_cell tab_cell_at(const tab_column *c, size_t row)
     uint32_t k = c->code[row];
     if (k == TAB_NULL)
         return (tab_cell){ TAB_CELL_NULL, (double)NAN, { NULL, 0 } };
+    assert(k < c->levels);
     tab_cell cell = { (tab_cell_kind)c->kind[k], (double)NAN, tab_level(c, k) };
     if (cell.kind == TAB_CELL_NUMBER) {
         char buf[400];
@@ -344,6 +346,7 @@ static tab_str level_of(const tab_builder *b, size_t i)
 static bool rehash(tab_builder *b)
 {
     size_t slots = b->slots == 0 ? 64 : b->slots * 2;
+    assert((slots & (slots - 1)) == 0 && slots > b->levels);
     struct slot *slot = calloc(slots, sizeof *slot);
     if (slot == NULL)
         return fail(b);
@@ -389,6 +392,7 @@ static bool code_at(tab_builder *b, tab_str s, uint8_t kind, uint32_t h, uint32_
             return false;
         b->text_cap = cap;
     }
+    assert(b->text_n + s.n <= b->text_cap && b->levels < b->level_cap && b->levels < b->slots);
     if (s.n > 0)
         memcpy(b->text + b->text_n, s.p, s.n);
     b->text_n += s.n;
@@ -524,6 +528,7 @@ void tab_builder_copy(tab_builder *b, const tab_column *c, size_t row, uint32_t 
         add_level(b, tab_level(c, level), c->kind[level]);
         known[level] = b->failed ? 0 : b->code[b->rows - 1] + 1;
     } else if (room_for_row(b)) {
+        assert(b->coded && known[level] - 1 < b->levels);
         b->code[b->rows++] = known[level] - 1;
     }
 }
@@ -568,6 +573,7 @@ bool tab_builder_finish(tab_builder *b, tab_column *ret)
     if (!b->failed) {
         tab_arena *a = b->arena;
         tab_column c = { .name = b->name, .layout = b->coded ? TAB_CODED : TAB_NUMBERS };
+        assert(b->rows <= b->cap && (!b->coded || b->levels == 0 || b->end[b->levels - 1] == b->text_n));
         free(b->slot);
         b->slot = NULL;
         if (b->coded) {

@@ -1,6 +1,7 @@
 /* See table_wire.h: protobuf's wire format by hand, for protobuf-c would copy every column. */
 #include "common/table/table_wire.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -107,6 +108,7 @@ tab_status tab_wire_new(tab_arena *a, const tab_table *const *tables, size_t n, 
             put_column(w, &t->col[c], t->rows);
         put_len(len, w->bytes - from);
     }
+    assert(w->heads_n <= heads && w->n <= columns * 12 + n * 6 + 2); /* as was reserved */
     *ret = w;
     return TAB_OK;
 }
@@ -118,6 +120,7 @@ size_t tab_wire_bytes(const tab_wire *w)
 
 void tab_wire_copy(const tab_wire *w, size_t at, size_t n, char *ret)
 {
+    assert(at <= w->bytes && n <= w->bytes - at);
     size_t lo = 0, hi = w->n; /* the last segment that starts at or before `at` */
     while (hi - lo > 1) {
         size_t mid = lo + (hi - lo) / 2;
@@ -339,6 +342,7 @@ tab_status tab_wire_read(tab_arena *a, tab_str bytes, const tab_table *const **r
         list[i] = &t[i];
         i++;
     }
+    assert(i == n);
     *ret = (const tab_table *const *)list;
     *ret_n = n;
     return TAB_OK;

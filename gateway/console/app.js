@@ -1,13 +1,15 @@
 // The frame: who is signed in, which page is shown. A page's code comes when it is first gone to.
 import { html, render, useState, useEffect, useRef, Problem, Waiting } from "./ui.js";
 import { api, get, session, tab } from "./api.js";
-import { SignIn } from "./signin.js";
+import { SignIn, complete, returned } from "./signin.js";
 
 const PAGES = [
     ["", [["run", "Run", () => import("./run.js")], ["endpoints", "Endpoints", () => import("./endpoints.js")], ["data", "Data", () => import("./data.js")]]],
     ["Activity", [["jobs", "Jobs", () => import("./jobs.js")], ["reports", "Reports", () => import("./reports.js")], ["usage", "Usage", () => import("./usage.js")]]],
-    ["Organization", [["keys", "API keys", () => import("./keys.js")], ["audit", "Audit log", () => import("./audit.js")], ["notifications", "Notifications", () => import("./notifications.js")], ["webhooks", "Webhooks", () => import("./webhooks.js")]]],
+    ["Organization", [["keys", "API keys", () => import("./keys.js")], ["audit", "Audit log", () => import("./audit.js")], ["notifications", "Notifications", () => import("./notifications.js")], ["webhooks", "Webhooks", () => import("./webhooks.js")], ["people", "People", () => import("./people.js")]]],
 ];
+// What a person's role has no page of; a key sees all, and what its scopes do not allow says so.
+const HIDDEN = { viewer: ["audit", "webhooks", "people"], builder: ["audit", "webhooks", "people"], admin: [], billing: ["run", "endpoints", "data", "jobs", "reports", "keys", "audit", "notifications", "webhooks", "people"] };
 const page = (name) => PAGES.flatMap((g) => g[1]).find((p) => p[0] === name);
 const here = () => location.hash.replace(/^#\/?/, "").split("/").filter(Boolean).map(decodeURIComponent);
 
@@ -37,12 +39,14 @@ function Frame({ me, signOut }) {
             main.current.focus({ preventScroll: true });
         };
         addEventListener("hashchange", go);
+        set(here()); // the address may have changed since the first drawing
         return () => removeEventListener("hashchange", go);
     }, []);
+    const hidden = me.person ? HIDDEN[me.person.role] || [] : [];
+    const known = page(path[0]) && !hidden.includes(path[0]) ? path : [hidden.includes("run") ? "usage" : "run"];
     useEffect(() => {
-        if (me.key.scopes.includes("read")) get("/platform/v1/notifications?unread=true&limit=1").then((n) => setUnread(n.unread), () => {});
+        if (me.key.scopes.includes("read") && !hidden.includes("notifications")) get("/platform/v1/notifications?unread=true&limit=1").then((n) => setUnread(n.unread), () => {});
     }, [path[0]]);
-    const known = page(path[0]) ? path : ["run"];
     useEffect(() => {
         const link = document.querySelector("nav [aria-current]"); // on a narrow page the pages lie in a row
         if (link) link.scrollIntoView({ block: "nearest", inline: "center" });
@@ -53,7 +57,7 @@ function Frame({ me, signOut }) {
             <nav aria-label="Pages"><div class="groups">
                 ${PAGES.map(([title, pages]) => html`<div key=${title}>
                     ${title && html`<h2>${title}</h2>`}
-                    <ul>${pages.map(([id, text]) => html`<li key=${id}><a href=${"#/" + id} aria-current=${known[0] === id ? "page" : undefined}>${text}${id === "notifications" && unread > 0 && html`<span class="tag accent">${unread}<span class="hidden"> unread</span></span>`}</a></li>`)}</ul>
+                    <ul>${pages.filter(([id]) => !hidden.includes(id)).map(([id, text]) => html`<li key=${id}><a href=${"#/" + id} aria-current=${known[0] === id ? "page" : undefined}>${text}${id === "notifications" && unread > 0 && html`<span class="tag accent">${unread}<span class="hidden"> unread</span></span>`}</a></li>`)}</ul>
                 </div>`)}
             </div></nav>
             <div class="who small">
@@ -85,7 +89,9 @@ function App() {
         session.onEnd("You are signed out.");
     };
     useEffect(() => {
-        get("/platform/v1/session").then(signedIn, (error) => set(error.status === 401 ? {} : { error }));
+        const back = returned();
+        if (back) complete(back).then(signedIn, (error) => set({ error }));
+        else get("/platform/v1/session").then(signedIn, (error) => set(error.status === 401 ? {} : { error }));
     }, []);
     if (state.asking) return null;
     if (state.me) return html`${state.error && html`<${Problem} error=${state.error} />`}<${Frame} me=${state.me} signOut=${signOut} />`;

@@ -7,7 +7,7 @@ export default function Audit() {
     const [filter, set] = useState({ event: "", actor: "" });
     const [draft, write] = useState(filter);
     const list = usePages((cursor) => get("/platform/v1/audit" + query({ ...filter, cursor, limit: 50 })), "audit", [filter.event, filter.actor]);
-    return html`<div><${Head} title="Audit log" about="Connections, syncs, keys, sessions, deletions and edits, kept for good." />
+    return html`<div><${Head} title="Audit log" about="Connections, syncs, keys, sessions, deletions and edits, stored permanently." />
         <div class="stack">
             <form class="row fields" onSubmit=${(e) => { e.preventDefault(); set(draft); }}>
                 <label class="field">Event<input value=${draft.event} placeholder="key.create" onInput=${(e) => write({ ...draft, event: e.target.value.trim() })} /></label>

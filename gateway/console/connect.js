@@ -68,6 +68,6 @@ export function Connect({ open, close, done }) {
             ${ways.length > 0 && html`<label class="field">Sign in by<select name="login" value=${way} onChange=${(e) => login(e.target.value)}><option value="">nothing</option>${ways.map((w) => html`<option key=${w.title} value=${w.title}>${w.title}</option>`)}</select></label>`}
             ${[...usual, ...family.options.filter((f) => f.schema.type !== "boolean")].map((f) => html`<${Field} key=${family.id + f.path} of=${f} />`)}
             <details><summary class="small strong">More</summary><div class="stack tight more">${rare.map((f) => html`<${Field} key=${family.id + f.path} of=${f} />`)}</div></details>
-            <p class="small soft">Credentials are sealed and never shown again.</p>`}<//>
+            <p class="small soft">Credentials are encrypted and never shown again.</p>`}<//>
     <//>`;
 }

@@ -36,14 +36,14 @@ export function useCost(url, request, files, deps) {
 }
 
 export function Cost({ of: { cost, error, asking } }) {
-    if (asking) return html`<p class="soft small" role="status">Asking what it costs …</p>`;
+    if (asking) return html`<p class="soft small" role="status">Calculating the cost …</p>`;
     if (error) return html`<div class="note bad small" role="alert">${error.message}${error.param ? html` <span>Field <code>${error.param}</code></span>` : ""}</div>`;
     if (!cost) return null;
     const raw = Object.entries(cost.by_op_raw).filter(([, n]) => n > 0);
     const parts = raw.length > 1 || (raw[0] && raw[0][1] !== cost.total_cells) ? raw.map(([op, n]) => `${words(op)} ${plural(n, "cell")}`).join(", ") : "";
     return html`<div class="stack tight cost" role="status">
-        <p class="small"><span class="strong">${plural(cost.total_cells, "cell")} will be counted.</span> <span class="soft">${parts && `Of ${parts}. `}${cost.left_cells == null ? "Your plan has no limit." : `${count(Math.max(0, cost.left_cells - cost.total_cells))} are left after it.`}${cost.amount_usd > 0 ? ` It costs ${money(cost.amount_usd)} USD.` : ""}</span></p>
-        ${!cost.allowed && html`<div class="note warn small">It would be refused: ${cost.reason}</div>`}
+        <p class="small"><span class="strong">${plural(cost.total_cells, "cell")} will be counted.</span> <span class="soft">${parts && `Of ${parts}. `}${cost.left_cells == null ? "Your plan has no limit." : `${count(Math.max(0, cost.left_cells - cost.total_cells))} will be left.`}${cost.amount_usd > 0 ? ` It costs ${money(cost.amount_usd)} USD.` : ""}</span></p>
+        ${!cost.allowed && html`<div class="note warn small">This call would be refused: ${cost.reason}</div>`}
         ${cost.warnings.map((w) => html`<div class="note warn small" key=${w}>${w}</div>`)}
     </div>`;
 }

@@ -7,13 +7,13 @@ const LEAST = 0.1; // the stability index from which a difference counts, as the
 const verdict = (t) => (t.drifted ? html`<span class="tag warn">drifted</span>` : html`<span class="tag good">as pinned</span>`);
 
 export function Drift({ d }) {
-    if (!d || !d.rows) return html`<${Empty} title="Nothing was served yet"><p>Once rows are served, each column of theirs is compared here with the rows that the endpoint pins. Try it with a file; a refresh or a new configuration begins anew.</p><//>`;
+    if (!d || !d.rows) return html`<${Empty} title="Nothing has been served yet"><p>Once rows are served, each of their columns is compared with the pinned rows. Try it with a file; a refresh or a change of settings starts over.</p><//>`;
     const columns = [...d.columns].sort((a, b) => b.drifted - a.drifted || b.stability_index - a.stability_index);
     const c = d.confidence;
     return html`<div class="stack">
         ${d.columns_drifted > 0
-            ? html`<div class="note warn"><div><span class="strong">${plural(d.columns_drifted, "column")} drifted:</span> ${columns.filter((x) => x.drifted).slice(0, 5).map((x) => x.column).join(", ")}</div><p>What is served no longer looks like what was learned from. Sync the data and refresh, or look at where these values come from.</p></div>`
-            : html`<div class="note good"><p>${d.rows < 20 ? "From 20 served rows on a difference can be told." : "What is served looks like what is pinned."}</p></div>`}
+            ? html`<div class="note warn"><div><span class="strong">${plural(d.columns_drifted, "column")} drifted:</span> ${columns.filter((x) => x.drifted).slice(0, 5).map((x) => x.column).join(", ")}</div><p>Served rows no longer look like the rows the endpoint learned from. Sync the data and refresh, or check where these values come from.</p></div>`
+            : html`<div class="note good"><p>${d.rows < 20 ? "Drift can be tested from 20 served rows on." : "Served rows look like the pinned ones."}</p></div>`}
         <${Facts} of=${[
             ["Rows served", count(d.rows), `${time(d.since)} to ${time(d.until)}`],
             ["Columns drifted", `${count(d.columns_drifted)} of ${count(d.columns.length)}`],
@@ -27,6 +27,6 @@ export function Drift({ d }) {
             { name: "Missing, pinned", num: true, cell: (x) => percent(x.missing_pinned, 1) },
             { name: "Missing, served", num: true, cell: (x) => percent(x.missing_served, 1) },
         ]} />
-        <p class="small soft">Difference is the population stability index; from ${LEAST} on, and where chance does not explain it, a column has drifted. Counts by bin are kept, no values.</p>
+        <p class="small soft">The difference is the population stability index; a column has drifted if it is at least ${LEAST} and significant. Only counts by bin are stored, no values.</p>
     </div>`;
 }

@@ -13,7 +13,7 @@ export function Upgrade({ e, open, close, done }) {
     });
     const others = models.data ? models.data.models.filter((m) => m.id !== e.base && m.status === "available") : [];
     return html`<${Dialog} title="Move to another base" open=${open} close=${close} onSubmit=${act} action="Upgrade" busy=${busy || !others.length} error=${error}>
-        <p class="soft">The pinned data are scored anew on the other base. It goes on serving meanwhile; the report shows both scores.</p>
+        <p class="soft">The pinned data are scored again on the other base. The endpoint keeps serving; the report shows both scores.</p>
         ${models.loading ? html`<${Waiting} />` : html`<label class="field">Base<select name="base">${others.map((m) => html`<option key=${m.id} value=${m.id}>${m.name} (${m.id})${m.default ? ", the default" : ""}</option>`)}</select></label>`}
     <//>`;
 }
@@ -24,7 +24,7 @@ export function Remove({ e, open, close }) {
         location.hash = "#/endpoints";
     });
     return html`<${Dialog} title=${"Delete " + e.endpoint} open=${open} close=${close} onSubmit=${act} action="Delete" danger busy=${busy} error=${error}>
-        <p>Its URL answers no more, at once. Reports stay; datasets stay under Data, unpinned.</p><//>`;
+        <p>Its URL stops answering at once. Reports stay; datasets stay under Data, unpinned.</p><//>`;
 }
 
 export function Refresh({ e, open, close, done }) {
@@ -42,8 +42,8 @@ export function Refresh({ e, open, close, done }) {
         done(job);
     });
     return html`<${Dialog} title="Refresh" open=${open} close=${close} onSubmit=${act} action="Refresh" busy=${busy} error=${error}>
-        <p class="soft">The newest snapshots of its datasets are pinned and scored. It goes on serving meanwhile.</p>
-        ${kept > 0 && html`<label class="row"><input type="checkbox" name="use_outcomes" checked=${takes} onChange=${(x) => setTakes(x.target.checked)} /> Learn from ${plural(kept, "outcome")} that came with their rows, too</label>`}
+        <p class="soft">The newest snapshots of its datasets are pinned and scored. The endpoint keeps serving.</p>
+        ${kept > 0 && html`<label class="row"><input type="checkbox" name="use_outcomes" checked=${takes} onChange=${(x) => setTakes(x.target.checked)} /> Also learn from ${plural(kept, "outcome")} reported with their rows</label>`}
         <${Cost} of=${cost} />
     <//>`;
 }
@@ -72,13 +72,13 @@ export function Settings({ e, open, close, done }) {
     return html`<${Dialog} title="Settings" open=${open} close=${close} onSubmit=${act} busy=${busy} error=${error}>
         <label class="field">Name<input name="name" required maxlength="63" value=${e.endpoint} pattern="[a-z0-9]([a-z0-9\\-]{0,61}[a-z0-9])?" /></label>
         <label class="field">Predict<select name="target">
-            <option value="auto" selected=${target === "auto"}>what can be predicted best</option><option value="none" selected=${target === "none"}>nothing</option>
+            <option value="auto" selected=${target === "auto"}>the most predictable column</option><option value="none" selected=${target === "none"}>nothing</option>
             ${columns.map((c) => html`<option key=${c} value=${"=" + c} selected=${target === "=" + c}>${c}</option>`)}</select></label>
-        <label class="field">Task<select name="task">${[["auto", "as the target says"], ["classification", "classification"], ["regression", "regression"], ["anomaly", "anomalies, no target"]].map(([v, text]) => html`<option key=${v} value=${v} selected=${type === v}>${text}</option>`)}</select></label>
-        <label class="field">Matches count from this confidence on, in %<input name="threshold" type="number" min="0" max="100" step="any" value=${was} /></label>
+        <label class="field">Task<select name="task">${[["auto", "from the target"], ["classification", "classification"], ["regression", "regression"], ["anomaly", "anomalies, no target"]].map(([v, text]) => html`<option key=${v} value=${v} selected=${type === v}>${text}</option>`)}</select></label>
+        <label class="field">Minimum match confidence (%)<input name="threshold" type="number" min="0" max="100" step="any" value=${was} /></label>
         <${StepsAhead} name="horizon" value=${ahead} />
-        <label class="row"><input type="checkbox" name="adapt" checked=${adapt} /> Intervals and probabilities follow outcomes</label>
-        <p class="small soft">A change of what is predicted is scored anew on the pinned data, and serves from then on.</p>
+        <label class="row"><input type="checkbox" name="adapt" checked=${adapt} /> Recalibrate intervals and probabilities with outcomes</label>
+        <p class="small soft">A change of target or task is scored again on the pinned data before it serves.</p>
     <//>`;
 }
 

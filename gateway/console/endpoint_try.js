@@ -34,10 +34,10 @@ function ByFile({ e, target, ask, busy }) {
     };
     return html`<form class="card" onSubmit=${send}><header><h2>A file of rows</h2><button class="main-action" disabled=${busy || !files[target] || !may("serve")}>${busy ? "Asking …" : "Predict rows"}</button></header>
         <div class="body stack">
-            ${[target, ...others].map((id) => html`<label class="field" key=${id}>${id}${id !== target && html` <span class="soft small">optional: what these rows refer to</span>`}
+            ${[target, ...others].map((id) => html`<label class="field" key=${id}>${id}${id !== target && html` <span class="soft small">optional: rows that these refer to</span>`}
                 <input type="file" name=${"file " + id} accept=".csv,.tsv,.json,.ndjson,.xlsx,.ods,.parquet,.arrow,.arrows,.feather" onChange=${(ev) => set({ ...files, [id]: ev.target.files[0] })} />
                 ${files[id] && html`<span class="soft small">${bytes(files[id].size)}</span>`}</label>`)}
-            <p class="small soft">CSV, JSON, a workbook of one sheet, Parquet or an Arrow stream, with the columns of the pinned table; those that it lacks are treated as missing. Nothing of it is kept.</p>
+            <p class="small soft">CSV, JSON, a workbook with one sheet, Parquet or an Arrow stream, with the columns of the pinned table; columns it lacks are treated as missing. The file is not stored.</p>
         </div></form>`;
 }
 
@@ -86,11 +86,11 @@ export function Try({ e, openapi }) {
                 ${r && r.prediction && !result.files && !r.prediction.forecast && html`<div class="card"><header><h2>Answer</h2></header><div class="body"><${Results} key=${r.request_id || Math.random()} p=${r.prediction} source=${{}} /></div></div>`}
                 ${r && r.prediction && result.files && html`<div class="note good"><div class="spread"><span>${plural(r.prediction.total, "row")} predicted.</span>${r.prediction.results.length === r.prediction.total && html`<button type="button" onClick=${() => save("predictions.csv", "text/csv", resultsCsv(r))}>CSV</button>`}</div></div>`}
                 ${r && !r.prediction && html`<p class="soft">The answer has no prediction.</p>`}
-                ${!r && !error && html`<p class="soft">${by === "row" ? "Fill in what you know; what you leave empty is treated as missing." : by === "steps" ? "In a table with times." : "Each row of the file gets its own prediction."}</p>`}
+                ${!r && !error && html`<p class="soft">${by === "row" ? "Fill in what you know; empty fields are treated as missing." : by === "steps" ? "For a table with times." : "Each row of the file gets its own prediction."}</p>`}
             </div>
         </div>
         ${r && r.prediction && result.files && html`<section class="stack tight"><h2>Answer</h2><${Results} key=${r.request_id || Math.random()} p=${r.prediction} source=${{}} /></section>`}
         ${r && r.prediction && r.prediction.forecast && html`<section class="stack tight"><h2>Answer</h2><${Forecast} key=${r.request_id || Math.random()} b=${{ tables: e.tables, ...r }} source=${{}} /></section>`}
-        <h2>The same by curl</h2><${Code} text=${curl} label="curl" />
+        <h2>The same with curl</h2><${Code} text=${curl} label="curl" />
     </div>`;
 }

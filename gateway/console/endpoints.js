@@ -19,9 +19,9 @@ export function HeldOut({ h }) {
     if (!h || h.score == null) return html`<p class="soft">Nothing is predicted, so there is no score.</p>`;
     return html`<div class="stack">
         <div class="row wide"><${Score} score=${h.score} low=${h.score_low} high=${h.score_high} base=${baselineOf(h)} name=${h.metric} />
-            <div><div class="strong">${h.metric} ${number(h.score)}</div><div class="soft small">${h.score_low != null && `${number(h.score_low)} to ${number(h.score_high)} is the 95 % interval`}</div></div></div>
+            <div><div class="strong">${h.metric} ${number(h.score)}</div><div class="soft small">${h.score_low != null && `95 % interval ${number(h.score_low)} to ${number(h.score_high)}`}</div></div></div>
         <${Facts} of=${[
-            ["Baseline", number(baselineOf(h)), h.baseline_majority != null ? "the largest class" : h.baseline_mean != null ? `the mean; its RMSE is ${number(h.baseline_mean)}` : null],
+            ["Baseline", number(baselineOf(h)), h.baseline_majority != null ? "the most frequent class" : h.baseline_mean != null ? `the mean; its RMSE is ${number(h.baseline_mean)}` : null],
             h.lift_pp != null && ["Lift", `${number(h.lift_pp)} points`, "over the baseline"],
             h.auc != null && ["AUC", number(h.auc)],
             h.rmse != null && ["RMSE", number(h.rmse)],
@@ -45,7 +45,7 @@ export function HeldOut({ h }) {
 function List() {
     const list = usePages((cursor) => get("/v2/endpoints" + query({ cursor, limit: 50 })), "endpoints", []);
     useEvery(4000, list.items.some((e) => e.status === "creating"), list.reload);
-    return html`<div><${Head} title="Endpoints" about="A prediction that stays: pinned data, a score on held-out rows, a URL that answers." />
+    return html`<div><${Head} title="Endpoints" about="Predictions at a stable URL: pinned data, and a score on held-out rows." />
         <${Loaded} of=${list}>${() => (list.items.length ? html`<div class="stack tight"><${Table} label="Endpoints" rows=${list.items} keyOf=${(e) => e.id} columns=${[
             { name: "Name", class: "strong", cell: (e) => html`<a href=${"#/endpoints/" + e.id}>${e.endpoint}</a>` },
             { name: "State", cell: (e) => html`<${State} of=${e.job && e.job.status === "failed" ? "failed" : e.status} />` },
@@ -53,8 +53,8 @@ function List() {
             { name: "Baseline", num: true, cell: (e) => number(baselineOf(e.held_out)) },
             { name: "Base", cell: (e) => e.base },
             { name: "Calls", num: true, cell: (e) => count(e.calls) },
-            { name: "Made", cell: (e) => html`<span title=${time(e.created_at)}>${ago(e.created_at)}</span>` },
-        ]} />${list.foot}</div>` : html`<${Empty} title="No endpoint yet"><p>Run your tables first; a result that you like becomes an endpoint with one click.</p><a class="button" href="#/run">Run tables</a><//>`)}<//>
+            { name: "Created", cell: (e) => html`<span title=${time(e.created_at)}>${ago(e.created_at)}</span>` },
+        ]} />${list.foot}</div>` : html`<${Empty} title="No endpoint yet"><p>Run your tables first; one click turns a result into an endpoint.</p><a class="button" href="#/run">Run tables</a><//>`)}<//>
     </div>`;
 }
 
@@ -92,16 +92,16 @@ function One({ id }) {
             ${may("delete") && html`<button type="button" class="danger" onClick=${() => ask("delete")}>Delete</button>`}
         <//>
         <div class="stack">
-            ${job && html`<div class="note" role="status"><div class="spread"><span><span class="strong waiting">${job.kind || "Work"} is under way</span> ${job.phase || ""}; it goes on serving.</span><a href=${"#/jobs/" + job.job_id}>The job</a></div><progress aria-label="progress" max="100" value=${job.progress}></progress></div>`}
+            ${job && html`<div class="note" role="status"><div class="spread"><span><span class="strong waiting">${job.kind || "Work"} is in progress</span> ${job.phase || ""}; the endpoint keeps serving.</span><a href=${"#/jobs/" + job.job_id}>The job</a></div><progress aria-label="progress" max="100" value=${job.progress}></progress></div>`}
             <${Facts} of=${[
                 ["State", html`<${State} of=${e.job && e.job.status === "failed" ? "failed" : e.status} />`],
                 ["Base", e.base || "–"],
                 ["Calls", count(e.calls)],
                 ["Data revision", count(e.data_revision), "configuration " + e.config_revision],
                 e.diff && ["Last refresh", `+${count(e.diff.rows_added)} −${count(e.diff.rows_removed)}`, `${count(e.diff.rows_changed)} changed`],
-                ["Made", ago(e.created_at), time(e.created_at)],
+                ["Created", ago(e.created_at), time(e.created_at)],
             ]} />
-            ${e.status !== "live" ? html`${waits ? html`<div class="note" role="status"><span class="waiting">The data are pinned and scored. This page shows it when it is live.</span></div>` : html`<${Problem} error=${{ message: (e.job && e.job.error) || "The creation was cancelled." }} />`}` : html`
+            ${e.status !== "live" ? html`${waits ? html`<div class="note" role="status"><span class="waiting">The data are being pinned and scored. The endpoint appears here once it is live.</span></div>` : html`<${Problem} error=${{ message: (e.job && e.job.error) || "The creation was cancelled." }} />`}` : html`
             <dl class="pairs small"><dt>URL</dt><dd><code>${e.url}</code></dd><dt>Id</dt><dd><code>${e.id}</code></dd><dt>Data</dt><dd>${e.data.datasets.map((d, i) => html`${i > 0 && ", "}<a href=${"#/data/" + d.dataset} key=${d.dataset}>${d.name}</a>`)}</dd></dl>
             <${Tabs} label="Parts of the endpoint" at=${at} go=${show} tabs=${[["score", "Score"], ["try", "Try it"], ["drift", "Drift", e.drift ? e.drift.columns_drifted : null], ["outcomes", "Outcomes"], ["understanding", "Understanding"], ["history", "History"], ["prompts", "System prompts", (e.system_prompts || []).length]]} />
             <${Panel} at=${at}>

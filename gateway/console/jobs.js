@@ -10,7 +10,7 @@ function List() {
     const [status, set] = useState("");
     const list = usePages((cursor) => get("/v2/jobs" + query({ cursor, status, limit: 50 })), "jobs", [status]);
     useEvery(4000, list.items.some(under), list.reload);
-    return html`<div><${Head} title="Jobs" about="Work that takes longer than an answer, and every run." />
+    return html`<div><${Head} title="Jobs" about="Work that continues after its call, and every run." />
         <div class="stack"><label class="field">State<select value=${status} onChange=${(e) => set(e.target.value)}>${STATES.map((s) => html`<option key=${s} value=${s}>${s || "any"}</option>`)}</select></label>
         <${Loaded} of=${list}>${() => (list.items.length ? html`<div class="stack tight"><${Table} label="Jobs" rows=${list.items} keyOf=${(j) => j.job_id} columns=${[
             { name: "About", class: "strong break", cell: (j) => html`<a href=${"#/jobs/" + j.job_id}>${j.about || j.label || j.job_id.slice(0, 12)}</a>` },
@@ -18,7 +18,7 @@ function List() {
             { name: "State", cell: (j) => html`<${State} of=${j.status} />` },
             { name: "Progress", cell: (j) => (under(j) ? html`<progress aria-label="progress" max="100" value=${j.progress}></progress>` : "") },
             { name: "Id", class: "small soft", cell: (j) => html`<code>${j.job_id.slice(0, 12)}</code>` },
-            { name: "Begun", cell: (j) => html`<span title=${time(j.created_at)}>${ago(j.created_at)}</span>` },
+            { name: "Started", cell: (j) => html`<span title=${time(j.created_at)}>${ago(j.created_at)}</span>` },
         ]} />${list.foot}</div>` : html`<${Empty} title=${status ? "No job is " + status : "No job yet"}><p>Runs, creations, refreshes and syncs are listed here.</p><a class="button" href="#/run">Run tables</a><//>`)}<//></div>
     </div>`;
 }
@@ -36,7 +36,7 @@ function One({ id }) {
         <div class="stack"><${Problem} error=${error} />
             ${j.error && html`<${Problem} error=${{ message: j.error }} />`}
             ${under(j) && html`<div class="stack tight"><progress aria-label="progress" max="100" value=${j.progress}></progress><p class="soft" role="status">${j.phase || j.status}${j.eta && j.eta.due_at ? `, due ${time(j.eta.due_at)}` : ""}</p></div>`}
-            <${Facts} of=${[["State", html`<${State} of=${j.status} />`], ["Progress", j.progress + " %"], ["Begun", ago(j.created_at), time(j.created_at)], ["Last change", ago(j.updated_at), time(j.updated_at)]]} />
+            <${Facts} of=${[["State", html`<${State} of=${j.status} />`], ["Progress", j.progress + " %"], ["Started", ago(j.created_at), time(j.created_at)], ["Last change", ago(j.updated_at), time(j.updated_at)]]} />
             <dl class="pairs"><dt>Id</dt><dd><code>${j.job_id}</code></dd><dt>About</dt><dd>${j.about || j.label || "–"}</dd>${j.report_id && html`<dt>Report</dt><dd><a href=${"#/reports/" + j.report_id}>${j.report_id}</a></dd>`}</dl>
             ${(j.logs || []).length > 0 && html`<section class="stack tight"><h2>Log</h2><div class="code"><pre tabindex="0" aria-label="Log">${j.logs.map((l) => (typeof l === "string" ? l : JSON.stringify(l))).join("\n")}</pre></div></section>`}
         </div>`}<//>`;

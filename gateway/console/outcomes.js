@@ -29,28 +29,28 @@ function Curve({ title, days, of, low, high, also, show }) {
 }
 
 const held = (t) => (t.task_type === "regression" ? t.coverage : t.accuracy);
-const verdict = (t) => (t.beyond_chance == null ? "" : t.beyond_chance ? html`<span class="tag warn">beyond chance</span>` : html`<span class="tag good">holds</span>`);
+const verdict = (t) => (t.beyond_chance == null ? "" : t.beyond_chance ? html`<span class="tag warn">significant</span>` : html`<span class="tag good">holds</span>`);
 
 function Task({ t, days }) {
     const number_ = t.task_type === "regression", of = [...days].reverse(), bounds = t.chance_low != null;
-    const what = number_ ? "Within the 80 % interval" : "Right labels";
+    const what = number_ ? "Within the 80 % interval" : "Accuracy";
     return html`<section class="stack" aria-label=${t.task_type}>
         ${bounds && html`<div class=${"note " + (t.beyond_chance ? "warn" : "good")}><p>${t.beyond_chance
-            ? html`<span class="strong">Answers no longer hold:</span> ${percent(held(t), 1)} are right, and ${percent(t.chance_low, 1)} to ${percent(t.chance_high, 1)} would be if they were true. Look at the drift of columns, refresh, or let answers follow outcomes under Settings.`
-            : `${what}: ${percent(held(t), 1)}; by chance ${percent(t.chance_low, 1)} to ${percent(t.chance_high, 1)}.`}</p></div>`}
+            ? html`<span class="strong">Confidences no longer hold:</span> ${percent(held(t), 1)} of the answers are correct; ${percent(t.chance_low, 1)} to ${percent(t.chance_high, 1)} was expected. Look at the drift of columns, refresh, or turn on recalibration under Settings.`
+            : `${what}: ${percent(held(t), 1)}; expected ${percent(t.chance_low, 1)} to ${percent(t.chance_high, 1)}.`}</p></div>`}
         <${Facts} of=${[
             ["Outcomes", count(t.rows)],
             [t.metric.toUpperCase().replaceAll("_", " "), number(t.score), "baseline " + number(t.baseline)],
-            bounds && [what, percent(held(t), 1), `${percent(t.chance_low, 1)} to ${percent(t.chance_high, 1)} by chance`],
+            bounds && [what, percent(held(t), 1), `expected ${percent(t.chance_low, 1)} to ${percent(t.chance_high, 1)}`],
             number_ && ["Width", number(t.width)],
-            t.confidence != null && ["Said of them", percent(t.confidence, 1)],
-            ["Known after", t.delay_s < 5400 ? Math.round(t.delay_s / 60) + " min" : t.delay_s < 172800 ? Math.round(t.delay_s / 3600) + " h" : Math.round(t.delay_s / 86400) + " days"],
+            t.confidence != null && ["Stated confidence", percent(t.confidence, 1)],
+            ["Mean delay", t.delay_s < 5400 ? Math.round(t.delay_s / 60) + " min" : t.delay_s < 172800 ? Math.round(t.delay_s / 3600) + " h" : Math.round(t.delay_s / 86400) + " days"],
         ]} />
-        ${bounds && html`<${Curve} title=${what + ", by day of serving; the band is chance"} days=${of} of=${held} low=${(d) => d.chance_low} high=${(d) => d.chance_high} show=${(v) => percent(v)} />`}
+        ${bounds && html`<${Curve} title=${what + ", by day of serving; the band shows what is expected"} days=${of} of=${held} low=${(d) => d.chance_low} high=${(d) => d.chance_high} show=${(v) => percent(v)} />`}
         <${Curve} title=${t.metric.toUpperCase().replaceAll("_", " ") + ", by day; pale: the baseline"} days=${of} of=${(d) => d.score} also=${(d) => d.baseline} show=${number} />
         ${t.calibration.length > 0 && html`<${Table} label="Calibration" rows=${t.calibration} keyOf=${(c) => c.said} columns=${[
             { name: number_ ? "Quantile" : "Confidence", num: true, cell: (c) => percent(c.said, 1) },
-            { name: number_ ? "Outcomes at or below" : "Right", num: true, cell: (c) => percent(c.was, 1) },
+            { name: number_ ? "Outcomes at or below" : "Correct", num: true, cell: (c) => percent(c.was, 1) },
             { name: "Rows", num: true, cell: (c) => count(c.rows) },
         ]} />`}
         <${Table} label="Parts of the rows" rows=${t.slices} keyOf=${(s) => s.slice} columns=${[
@@ -63,7 +63,7 @@ function Task({ t, days }) {
 export function Outcomes({ e }) {
     const path = p`/v2/endpoints/${e.id}/outcomes`;
     const load = useLoad(() => get(path), [e.id]);
-    return html`<${Loaded} of=${load}>${(o) => (!o.total.length ? html`<${Empty} title="No outcome is known yet"><p>Serve with receipts, and tell what became true: error, coverage and calibration of what was served are then shown here.</p><//>` : html`<div class="stack">
-        <div class="spread"><p class="soft">What became true of served rows, as it was told.${e.calibration_state != null && ` Answers follow outcomes; their state is ${count(e.calibration_state)}.`}</p><a class="button" href=${path + "?format=csv"} download=${e.endpoint + "-outcomes.csv"}>Outcomes as CSV</a></div>
+    return html`<${Loaded} of=${load}>${(o) => (!o.total.length ? html`<${Empty} title="No outcomes yet"><p>Serve with receipts and report what became true: the error, coverage and calibration of served answers then appear here.</p><//>` : html`<div class="stack">
+        <div class="spread"><p class="soft">Outcomes reported for served rows.${e.calibration_state != null && ` Answers are recalibrated with outcomes; calibration ${count(e.calibration_state)}.`}</p><a class="button" href=${path + "?format=csv"} download=${e.endpoint + "-outcomes.csv"}>Outcomes as CSV</a></div>
         ${o.total.map((t) => html`<${Task} key=${t.task_type} t=${t} days=${o.days.filter((d) => d.task_type === t.task_type)} />`)}</div>`)}<//>`;
 }

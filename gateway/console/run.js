@@ -33,7 +33,7 @@ function Files({ tables, files, data, add, sample, remove, problems }) {
     return html`<div class="stack">
         <div class=${"drop" + (over ? " over" : "")} onDragOver=${(e) => { e.preventDefault(); setOver(true); }} onDragLeave=${() => setOver(false)} onDrop=${drop}>
             <h2>Drop your tables here</h2>
-            <p class="soft">CSV, Excel, OpenDocument, JSON, Parquet, Arrow, SAS, SPSS, Stata; one file or several that belong together.<br />No shared keys, no labels, no preparation needed.</p>
+            <p class="soft">CSV, Excel, OpenDocument, JSON, Parquet, Arrow, SAS, SPSS, Stata; one file or several that belong together.<br />No shared keys, labels or preparation needed.</p>
             <div class="row"><button type="button" class=${nothing ? "main-action" : ""} onClick=${() => input.current.click()}>Choose files</button>
                 ${nothing && html`<button type="button" onClick=${sample}>Try two sample tables</button>`}</div>
             <input ref=${input} type="file" multiple class="hidden" tabindex="-1" aria-label="Files" accept=".csv,.tsv,.tab,.txt,.json,.ndjson,.jsonl,.xlsx,.ods,.gz,.zip,.sav,.zsav,.por,.dta,.sas7bdat,.xpt,.parquet,.arrow,.arrows,.feather" onChange=${(e) => { add([...e.target.files]); e.target.value = ""; }} />
@@ -42,34 +42,34 @@ function Files({ tables, files, data, add, sample, remove, problems }) {
         ${!nothing && html`<div class="card"><ul>
             ${tables.map((t, i) => html`<li key=${t.id} class="spread"><span><span class="strong break">${t.id}</span> <span class="soft">${plural(t.rows.length, "row")}, ${plural(t.columns.length, "column")}</span></span>
                 <button type="button" class="plain" onClick=${() => remove("tables", i)}>Remove<span class="hidden"> ${t.id}</span></button></li>`)}
-            ${files.map((f, i) => html`<li key=${f.id} class="spread"><span><span class="strong break">${f.id}</span> <span class="soft">${bytes(f.size)}${f.file ? ", read by the service, not kept" : "; choose this file again, the page was loaded anew"}</span></span>
+            ${files.map((f, i) => html`<li key=${f.id} class="spread"><span><span class="strong break">${f.id}</span> <span class="soft">${bytes(f.size)}${f.file ? ", read by the service, not stored" : "; choose this file again, because the page was reloaded"}</span></span>
                 <button type="button" class="plain" onClick=${() => remove("files", i)}>Remove<span class="hidden"> ${f.id}</span></button></li>`)}
-            ${data.map((d, i) => html`<li key=${d.id} class="spread"><span><span class="strong break">${d.name}</span> <span class="soft">${plural(d.rows, "row")}, ${plural(d.cols, "column")}; kept under Data</span></span>
+            ${data.map((d, i) => html`<li key=${d.id} class="spread"><span><span class="strong break">${d.name}</span> <span class="soft">${plural(d.rows, "row")}, ${plural(d.cols, "column")}; stored under Data</span></span>
                 <button type="button" class="plain" onClick=${() => remove("data", i)}>Remove<span class="hidden"> ${d.name}</span></button></li>`)}
         </ul></div>`}
     </div>`;
 }
 
 const Steps = () => html`<ol class="steps" aria-label="How it goes">
-    <li><h3>Drop tables</h3><p class="soft">A list of customers, an export of orders, a sheet: as they are. Two tables of the same things need no common key.</p></li>
-    <li><h3>Run</h3><p class="soft">What a run costs is said before it; a table of 1,000 rows takes seconds.</p></li>
-    <li><h3>Read the result</h3><p class="soft">What each column holds, which rows of two tables are the same, what is missing and filled, what can be predicted, how well and why.</p></li>
-    <li><h3>Keep it</h3><p class="soft">One click makes an endpoint: a URL that answers new rows, with a score on rows that it has not seen.</p></li>
+    <li><h3>Drop tables</h3><p class="soft">A list of customers, an export of orders, a spreadsheet: as they are. Two tables of the same things need no shared key.</p></li>
+    <li><h3>Run</h3><p class="soft">You see the cost before you run; a table of 1,000 rows takes seconds.</p></li>
+    <li><h3>Read the result</h3><p class="soft">What each column holds, which rows of two tables match, which missing cells were filled, and what can be predicted, how well and why.</p></li>
+    <li><h3>Keep it</h3><p class="soft">One click makes an endpoint: a URL that predicts new rows, with a score on rows it has not seen.</p></li>
 </ol>`;
 
 function Options({ inputs, set }) {
     const columns = inputs.tables.flatMap((t) => t.columns.map((c, i) => (c && t.columns.indexOf(c) === t.columns.lastIndexOf(c) ? `${t.id}.${c}` : `${t.id}.c${i}`)));
     return html`<div class="row fields">
         <label class="field">Predict<select value=${inputs.target} onChange=${(e) => set({ target: e.target.value })}>
-            <option value="auto">what can be predicted best</option><option value="none">nothing</option>
+            <option value="auto">the most predictable column</option><option value="none">nothing</option>
             ${columns.map((c) => html`<option key=${c} value=${"=" + c}>${c}</option>`)}
         </select></label>
         <label class="field">Task<select value=${inputs.task} onChange=${(e) => set({ task: e.target.value })}>
-            <option value="auto">as the target says</option><option value="classification">classification</option><option value="regression">regression</option><option value="anomaly">anomalies, no target</option>
+            <option value="auto">from the target</option><option value="classification">classification</option><option value="regression">regression</option><option value="anomaly">anomalies, no target</option>
         </select></label>
         ${inputs.tables.length + inputs.files.length + inputs.data.length > 1 && html`<label class="field">Minimum match confidence (%)<input type="number" min="0" max="100" step="any" placeholder="50" value=${inputs.threshold ?? ""} onInput=${(e) => set({ threshold: e.target.value })} /></label>`}
         <${StepsAhead} value=${inputs.horizon} set=${(horizon) => set({ horizon })} />
-        <label class="row"><input type="checkbox" checked=${inputs.explain} onChange=${(e) => set({ explain: e.target.checked })} /> Reasons of each row</label>
+        <label class="row"><input type="checkbox" checked=${inputs.explain} onChange=${(e) => set({ explain: e.target.checked })} /> Reasons for each row</label>
         ${(inputs.ignore || []).map((c) => html`<span class="tag" key=${c}>without ${c} <button type="button" class="plain" onClick=${() => set({ ignore: inputs.ignore.filter((x) => x !== c) })}>×<span class="hidden"> use ${c}</span></button></span>`)}
     </div>`;
 }
@@ -170,7 +170,7 @@ function Start({ begin }) {
     const some = inputs.tables.length + inputs.files.length + inputs.data.length > 0, ready = some && whole(inputs);
     const cost = useCost("/v2/run", ready && !busy && may("run") ? requestOf(inputs) : null, inputs.files, [inputs, ready, busy]);
     return html`<div>
-        <${Head} title="Run" about="Understand tables and predict from them: what they are, how they hang together, what is missing, what can be predicted. Nothing of a run is kept but its result, for a day." />
+        <${Head} title="Run" about="Understand tables and predict from them: what they are, how they relate, what is missing and what can be predicted. Only the result of a run is stored, for one day." />
         ${busy ? html`<${Progress} began=${began} text="The tables are being read" />` : html`<div class="stack">
             <${Files} tables=${inputs.tables} files=${inputs.files} data=${inputs.data} add=${add} sample=${sample} remove=${remove} problems=${problems} />
             ${!some && html`<${Steps} />`}
@@ -179,7 +179,7 @@ function Start({ begin }) {
             <${Problem} error=${error && error.name !== "AbortError" ? error : null} />
             ${some && html`<div class="row wide"><button type="button" class="main-action" disabled=${!!reading || !ready || !may("run")} onClick=${() => run(inputs, newKey())}>Run</button>
                 <${Cost} of=${cost} /></div>`}
-            ${!may("run") && html`<div class="note warn">The key that you signed in with lacks the scope <code>run</code>.</div>`}
+            ${!may("run") && html`<div class="note warn">Your key lacks the scope <code>run</code>.</div>`}
         </div>`}
     </div>`;
 }
@@ -220,8 +220,8 @@ function MakeEndpoint({ inputs, bundle, close, open }) {
     const cost = useCost("/v2/endpoints", open ? { ...bodyOfRun(), name: "cost-" + newKey().slice(-16) } : null, inputs.files, [open, ahead]);
     const first = slug((bundle.target_selection.column || bundle.tables[0].id).split(".").pop()) || "endpoint";
     return html`<${Dialog} title="Make this an endpoint" open=${open} close=${close} onSubmit=${act} action="Create" busy=${busy} error=${error}>
-        <p class="soft">The tables are kept and pinned as datasets, the prediction is scored on held-out rows, and a stable URL answers new rows.</p>
-        <label class="field">Name<input name="name" required maxlength="63" pattern="[a-z0-9]([a-z0-9\\-]{0,61}[a-z0-9])?" value=${first} /><span class="soft small">lower case letters, digits and hyphens</span></label>
+        <p class="soft">The tables are stored and pinned as datasets, the prediction is scored on held-out rows, and a stable URL predicts new rows.</p>
+        <label class="field">Name<input name="name" required maxlength="63" pattern="[a-z0-9]([a-z0-9\\-]{0,61}[a-z0-9])?" value=${first} /><span class="soft small">lowercase letters, digits and hyphens</span></label>
         <${StepsAhead} value=${ahead} set=${setAhead} />
         <${Cost} of=${cost} />
     <//>`;
@@ -238,7 +238,7 @@ function SameByCode({ inputs }) {
     const frames = [...inputs.tables.map((t) => `"${t.id}": pd.read_csv("${t.id}.csv")`), ...inputs.files.map((f) => `"${f.id}": pd.${read[fileOf(f).split(".").pop().toLowerCase()]}("${fileOf(f)}")`)].join(", ");
     const what = [frames && `{${frames}}`, data.length && `data=[${data.map((d) => `"${d}"`).join(", ")}]`].filter(Boolean).join(", ");
     const python = `${frames ? "import pandas as pd\n" : ""}from tabella import Tabella\n\nclient = Tabella(base_url="${origin}")  # the key is TABELLA_API_KEY\nbundle = client.run(${what}${target}${ahead})\nprint(bundle.summary())`;
-    return html`<details class="card"><summary class="body strong">The same by curl or Python</summary><div class="body stack">
+    return html`<details class="card"><summary class="body strong">The same with curl or Python</summary><div class="body stack">
         <div class="spread"><h3>curl</h3><button type="button" onClick=${() => save("run.json", "application/json", JSON.stringify(requestOf(inputs)))}>Download run.json</button></div><${Code} text=${curl} label="curl" />
         <h3>Python</h3><${Code} text=${python} label="Python" />
     </div></details>`;
@@ -282,7 +282,7 @@ function Result({ id }) {
         return html`<div><${Head} title="Run" crumb=${["New run", "#/run"]} />
             <${Problem} error=${state.error || refused} />
             ${!state.error && under && html`<${Progress} began=${job ? new Date(job.created_at) : Date.now()} text=${job && job.status === "queued" ? "Waiting for its turn" : "The tables are being read"} job=${job} cancel=${job && may("manage") && html`<button type="button" disabled=${cancelling} onClick=${cancel}>Cancel</button>`} />`}
-            ${job && !under && html`<${Empty} title=${job.status === "done" ? "This run's result is over" : "The run is " + job.status}><p>${job.error || (job.status === "done" ? "Results are kept for a day." : "Nothing of it was billed.")}</p><a class="button" href="#/run">New run</a><//>`}
+            ${job && !under && html`<${Empty} title=${job.status === "done" ? "This result has expired" : "The run is " + job.status}><p>${job.error || (job.status === "done" ? "Results are stored for one day." : "Nothing was billed.")}</p><a class="button" href="#/run">New run</a><//>`}
         </div>`;
     }
     return html`<div>

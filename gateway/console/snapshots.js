@@ -33,8 +33,21 @@ function Cell({ row, i, column }) {
     return same(was, is) ? (is == null ? "" : cell(is)) : html`<del>${shown(was)}</del> <ins>${shown(is)}</ins>`;
 }
 
+// What came beside what the snapshots before let expect.
+function Expected({ of }) {
+    if (!of || !of.checks) return html`<p class="soft">There is nothing to compare with earlier rows.</p>`;
+    const made = `${count(of.checks)} checks of ${count(of.rows)} rows`;
+    if (!of.changed.length) return html`<p class="soft">As expected: ${made} found nothing significant.</p>`;
+    return html`<div class="stack tight"><p class="soft">${made}; these fail.</p><${Table} label="Unusual changes" rows=${of.changed} keyOf=${(e) => [e.kind, e.column, e.with].join("/")} columns=${[
+        { name: "Column", class: "strong break", cell: (e) => [e.column, e.with].filter(Boolean).join(", ") || "all" },
+        { name: "Check", cell: (e) => html`<span class="tag warn">${e.kind.replace("_", " ")}</span>` },
+        { name: "What changed", class: "break", cell: (e) => e.reason },
+        { name: "By chance", num: true, cell: (e) => (e.p < 1e-9 ? "under 1e-9" : e.p.toPrecision(1)) },
+    ]} /></div>`;
+}
+
 function Rows({ list, columns, rowsOf }) {
-    if (!list.items.length) return html`<p class="soft">${rowsOf ? `No row was ${rowsOf}.` : "Every row is as before."}</p>`;
+    if (!list.items.length) return html`<p class="soft">${rowsOf ? `No row was ${rowsOf}.` : "No row has changed."}</p>`;
     return html`<div class="stack tight"><${Table} label="Rows that differ" rows=${list.items} keyOf=${(r) => r.change + r.row_before + "-" + r.row_after} columns=${[
         { name: "Change", cell: (r) => html`<${Change} of=${r.change} />` },
         { name: "Row", num: true, cell: (r) => (r.row_before === r.row_after || r.row_after === null ? count(r.row_before) : r.row_before === null ? count(r.row_after) : `${count(r.row_before)} → ${count(r.row_after)}`) },
@@ -47,9 +60,10 @@ function Difference({ id, from, to }) {
     const list = usePages((cursor) => get(p`/platform/v1/data/${id}/diff` + query({ before: from, after: to, change, cursor, limit: 50 })), "changes", [id, from, to, change]);
     return html`<${Loaded} of=${list}>${(d) => html`<div class="stack">
         <${Facts} of=${[
-            ["Rows that came", count(d.diff.rows_added)], ["Rows that went", count(d.diff.rows_removed)], ["Rows that changed", count(d.diff.rows_changed)], ["Rows as before", count(d.diff.rows_unchanged)],
-            ["Rows are told apart by", d.diff.key.length ? d.diff.key.join(", ") : "all their cells", d.diff.key.length ? null : "no column identifies a row: a change is one that went and one that came"],
+            ["Rows added", count(d.diff.rows_added)], ["Rows removed", count(d.diff.rows_removed)], ["Rows changed", count(d.diff.rows_changed)], ["Rows unchanged", count(d.diff.rows_unchanged)],
+            ["Rows are identified by", d.diff.key.length ? d.diff.key.join(", ") : "all their cells", d.diff.key.length ? null : "no column identifies a row, so a changed row counts as removed and added"],
         ]} />
+        <section class="stack tight"><h2>Expectations</h2><${Expected} of=${d.expectations} /></section>
         <section class="stack tight"><h2>Columns</h2><${Columns} columns=${d.columns} /></section>
         <section class="stack tight"><div class="spread"><h2>Rows</h2><label class="row small">Show <select value=${change} onChange=${(e) => show(e.target.value)}><option value="">all that differ</option><option value="changed">changed</option><option value="removed">removed</option><option value="added">added</option></select></label></div>
             <${Rows} list=${list} columns=${d.columns} rowsOf=${change} /></section>
@@ -65,12 +79,12 @@ export function Snapshots({ id }) {
         const options = kept.map((s) => html`<option key=${s.id} value=${s.id}>${moment(s.created_at)}${s.current ? ", current" : ""}</option>`);
         return html`<div class="stack">
             <${Table} label="Snapshots" rows=${list.items} keyOf=${(s) => s.id} columns=${[
-                { name: "Made", class: "strong nowrap", cell: (s) => html`${moment(s.created_at)} ${s.current && html`<span class="tag accent">current</span>`}` },
+                { name: "Created", class: "strong nowrap", cell: (s) => html`${moment(s.created_at)} ${s.current && html`<span class="tag accent">current</span>`}` },
                 { name: "Rows", num: true, cell: (s) => count(s.rows) }, { name: "Columns", num: true, cell: (s) => count(s.cols) }, { name: "Size", num: true, cell: (s) => bytes(s.size_bytes) },
-                { name: "Its rows", cell: (s) => (s.kept ? "are kept" : html`<span class="soft">are gone</span>`) }, { name: "Id", class: "small soft", cell: (s) => html`<code>${s.id}</code>` },
+                { name: "Its rows", cell: (s) => (s.kept ? "stored" : html`<span class="soft">no longer stored</span>`) }, { name: "Id", class: "small soft", cell: (s) => html`<code>${s.id}</code>` },
             ]} />${list.foot}
             ${kept.length < 2
-                ? html`<${Empty} title="Nothing to compare yet"><p>${list.items.length > kept.length ? "The rows of older snapshots are no longer kept." : "Sync its source: the next snapshot is compared with this one, column by column and row by row."}</p><//>`
+                ? html`<${Empty} title="Nothing to compare yet"><p>${list.items.length > kept.length ? "The rows of older snapshots are no longer stored." : "Sync its source: the next snapshot is compared with this one by column and by row."}</p><//>`
                 : html`<div class="row fields"><label class="field">From<select value=${from} onChange=${(e) => choose([to, e.target.value])}>${options}</select></label><label class="field">To<select value=${to} onChange=${(e) => choose([e.target.value, from])}>${options}</select></label></div>
                     ${from === to ? html`<p class="soft">Choose two different snapshots.</p>` : html`<${Difference} key=${from + to} id=${id} from=${from} to=${to} />`}`}
         </div>`;

@@ -17,10 +17,10 @@ function Settings({ open, close, done }) {
     });
     const o = load.data;
     return html`<${Dialog} title="Allowance and alerts" open=${open} close=${close} onSubmit=${act} busy=${busy || !o} error=${error || load.error}>
-        ${o && html`<label class="row"><input type="checkbox" name="add" checked=${o.add_usage} /> Go on past the allowance</label>
+        ${o && html`<label class="row"><input type="checkbox" name="add" checked=${o.add_usage} /> Continue beyond the allowance</label>
         <label class="field">Spend cap in USD<input name="cap" type="number" min="0" step="0.01" value=${o.spend_cap_usd ?? ""} placeholder="no cap" /></label>
-        <label class="field">Mail to<input name="emails" value=${o.emails.join(", ")} placeholder="ann@example.org" /></label>
-        <fieldset class="stack tight"><legend class="strong small">Mail about</legend>${["jobs", "usage", "keys", "connections", "quality"].map((a) => html`<label class="row" key=${a}><input type="checkbox" name=${a} checked=${o.alerts[a]} /> ${a}</label>`)}</fieldset>`}
+        <label class="field">E-mail to<input name="emails" value=${o.emails.join(", ")} placeholder="ann@example.org" /></label>
+        <fieldset class="stack tight"><legend class="strong small">E-mail about</legend>${["jobs", "usage", "keys", "connections", "quality"].map((a) => html`<label class="row" key=${a}><input type="checkbox" name=${a} checked=${o.alerts[a]} /> ${a}</label>`)}</fieldset>`}
     <//>`;
 }
 
@@ -48,20 +48,20 @@ function Events({ events }) {
             { name: "Requests", num: true, cell: (e) => count(e.requests) }, { name: "Base", cell: (e) => e.model }, { name: "Key", class: "small mono", cell: (e) => (e.key || "").slice(0, 12) },
             { name: "Endpoint", class: "small mono", cell: (e) => e.endpoint_id && html`<a href=${"#/endpoints/" + e.endpoint_id}>${e.endpoint_id.slice(0, 8)}</a>` }, { name: "Surface", cell: (e) => e.surface },
         ]} />
-        ${shown.length > 200 && html`<p class="small soft">200 of ${count(shown.length)}; the CSV has all.</p>`}
+        ${shown.length > 200 && html`<p class="small soft">200 of ${count(shown.length)}; the CSV has all of them.</p>`}
     </div>`;
 }
 
 export default function Usage() {
     const load = useLoad(() => get("/v2/usage"), []);
     const [setting, set] = useState(false);
-    return html`<div><${Head} title="Usage" about="Cells, in fresh equivalents. Inputs are counted, outputs are free.">${may("manage") && html`<button type="button" onClick=${() => set(true)}>Allowance and alerts</button>`}<//>
+    return html`<div><${Head} title="Usage" about="Cells, in fresh-cell equivalents. Inputs are counted, outputs are free.">${may("manage") && html`<button type="button" onClick=${() => set(true)}>Allowance and alerts</button>`}<//>
         <${Loaded} of=${load}>${(u) => {
             const days = [...u.events.reduce((m, e) => m.set(e.day, (m.get(e.day) || 0) + e.cells * (u.by_op_multiplier[e.op] ?? 1)), new Map())].sort();
             return html`<div class="stack">
-                <${Facts} of=${[["Used", u.plan === "api" ? "–" : number(u.used_pct) + " %", u.lifetime ? "of the allotment for life" : `of the week's allowance`], ["Cells", count(u.total_cells), u.window.replaceAll("T00:00:00Z", "")], ...(u.amount_usd == null ? [] : [["Beyond the allowance", `${money(u.amount_usd)} USD`, u.add_usage.spend_cap_left_usd == null ? `${number(u.price_usd_per_million_cells)} USD a million cells` : `${money(u.add_usage.spend_cap_left_usd)} USD of the cap are left`]]), ["Resets in", u.lifetime ? "never" : u.resets_in], ["Past the allowance", u.add_usage.enabled ? "goes on" : "stops", u.add_usage.spend_cap_set ? `cap ${number(u.add_usage.spend_cap_usd)} USD` : "no cap"], ["By the console", count(u.by_surface.ui), `${count(u.by_surface.api)} by API`]]} />
-                ${u.plan !== "api" && html`<progress aria-label="Part of the allowance that is used" max="100" value=${u.used_pct}></progress>`}
-                ${u.events.length ? html`<section class="card"><header><h2>By day</h2></header><div class="body"><${Bars} bars=${days.map(([d, n]) => [d.slice(5), n])} text=${(v) => count(Math.round(v))} label=${"Cells by day: " + days.map(([d, n]) => `${d} ${Math.round(n)}`).join(", ")} /></div></section><${Events} events=${u.events} />` : html`<${Empty} title="Nothing was counted yet"><p>Run tables, and their cells are listed here.</p><a class="button" href="#/run">Run tables</a><//>`}
+                <${Facts} of=${[["Used", u.plan === "api" ? "–" : number(u.used_pct) + " %", u.lifetime ? "of the lifetime allotment" : `of the weekly allowance`], ["Cells", count(u.total_cells), u.window.replaceAll("T00:00:00Z", "")], ...(u.amount_usd == null ? [] : [["Beyond the allowance", `${money(u.amount_usd)} USD`, u.add_usage.spend_cap_left_usd == null ? `${number(u.price_usd_per_million_cells)} USD a million cells` : `${money(u.add_usage.spend_cap_left_usd)} USD left under the cap`]]), ["Resets in", u.lifetime ? "never" : u.resets_in], ["Beyond the allowance", u.add_usage.enabled ? "calls continue" : "calls stop", u.add_usage.spend_cap_set ? `cap ${number(u.add_usage.spend_cap_usd)} USD` : "no cap"], ["By the console", count(u.by_surface.ui), `${count(u.by_surface.api)} by API`]]} />
+                ${u.plan !== "api" && html`<progress aria-label="Share of the allowance used" max="100" value=${u.used_pct}></progress>`}
+                ${u.events.length ? html`<section class="card"><header><h2>By day</h2></header><div class="body"><${Bars} bars=${days.map(([d, n]) => [d.slice(5), n])} text=${(v) => count(Math.round(v))} label=${"Cells by day: " + days.map(([d, n]) => `${d} ${Math.round(n)}`).join(", ")} /></div></section><${Events} events=${u.events} />` : html`<${Empty} title="No usage yet"><p>Run tables, and their cells appear here.</p><a class="button" href="#/run">Run tables</a><//>`}
             </div>`;
         }}<//>
         <${Settings} open=${setting} close=${() => set(false)} done=${load.reload} />

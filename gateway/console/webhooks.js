@@ -3,7 +3,7 @@ import { html, useState, Copy, Dialog, Empty, Head, Loaded, Table, useAction, us
 import { api, get, may, p, post, query } from "./api.js";
 import { ago, count, time } from "./format.js";
 
-const TYPES = ["job.ended", "connection.failing", "usage.alert", "quality.alert", "key.created", "key.revoked", "key.expiring", "key.expired", "key.network"];
+const TYPES = ["job.ended", "connection.failing", "usage.alert", "quality.alert", "data.changed", "audit.entries", "usage.events", "key.created", "key.revoked", "key.expiring", "key.expired", "key.network"];
 const TITLES = { create: "Create a webhook", change: "Change a webhook", rotate: "Give a webhook a new secret", delete: "Delete a webhook" };
 const ACTIONS = { create: "Create", change: "Save", rotate: "Rotate", delete: "Delete" };
 const STATE = { delivered: "good", failed: "bad", disabled: "bad" };
@@ -55,9 +55,9 @@ export default function Webhooks() {
         ask({ what, of });
     };
     const what = asks && asks.what;
-    return html`<div><${Head} title="Webhooks" about="Notifications are sent to your own systems, signed, until they are taken.">${may("manage") && html`<button type="button" class="main-action" onClick=${() => open("create")}>Create a webhook</button>`}<//>
+    return html`<div><${Head} title="Webhooks" about="Signed notifications to your own systems, sent until they are accepted.">${may("manage") && html`<button type="button" class="main-action" onClick=${() => open("create")}>Create a webhook</button>`}<//>
         <div class="stack">
-            ${made && made.secret && html`<div class="note good" role="status"><div class="strong">The secret of ${made.name}. It is shown this once.</div><div class="row"><code class="break">${made.secret}</code><${Copy} text=${made.secret} /><button type="button" onClick=${() => show(null)}>Done</button></div></div>`}
+            ${made && made.secret && html`<div class="note good" role="status"><div class="strong">The secret of ${made.name}. It is shown only once.</div><div class="row"><code class="break">${made.secret}</code><${Copy} text=${made.secret} /><button type="button" onClick=${() => show(null)}>Done</button></div></div>`}
             <${Loaded} of=${load}>${(d) => (d.webhooks.length ? html`<${Table} label="Webhooks" rows=${d.webhooks} keyOf=${(w) => w.id} columns=${[
                 { name: "Name", class: "strong break", cell: (w) => w.name },
                 { name: "Address", class: "break", cell: (w) => w.url },
@@ -65,13 +65,13 @@ export default function Webhooks() {
                 { name: "State", cell: (w) => html`<span class=${"tag " + (STATE[w.status] || "")} title=${w.disabled_why || ""}>${w.status}</span>` },
                 { name: "Waiting", num: true, cell: (w) => count(w.waiting) },
                 { name: "Change", hidden: true, class: "actions", cell: (w) => html`<button type="button" class="plain" onClick=${() => choose(w)}>Deliveries<span class="hidden"> of ${w.name}</span></button>${may("manage") && html`<button type="button" class="plain" onClick=${() => now(() => post(p`/platform/v1/webhooks/${w.id}/test`))}>Test<span class="hidden"> ${w.name}</span></button><button type="button" class="plain" onClick=${() => now(() => api("PATCH", p`/platform/v1/webhooks/${w.id}`, { enabled: w.status !== "active" }))}>${w.status === "active" ? "Disable" : "Enable"}<span class="hidden"> ${w.name}</span></button><button type="button" class="plain" onClick=${() => open("change", w)}>Change<span class="hidden"> ${w.name}</span></button><button type="button" class="plain" onClick=${() => open("rotate", w)}>Rotate<span class="hidden"> ${w.name}</span></button>`}${may("delete") && html`<button type="button" class="plain" onClick=${() => open("delete", w)}>Delete<span class="hidden"> ${w.name}</span></button>`}` },
-            ]} />` : html`<${Empty} title="No webhook yet"><p>A receiver gets ended jobs, alerts and changes of keys as signed calls (Standard Webhooks).</p><//>`)}<//>
+            ]} />` : html`<${Empty} title="No webhook yet"><p>A receiver gets finished jobs, alerts and changes to keys as signed calls (Standard Webhooks).</p><//>`)}<//>
             ${chosen && html`<${Deliveries} key=${chosen.id} of=${chosen} />`}
         </div>
         <${Dialog} title=${what && TITLES[what]} open=${!!asks} close=${() => ask(null)} onSubmit=${act} busy=${busy} error=${error} danger=${what === "delete"} action=${what && ACTIONS[what]}>
             ${what === "create" || what === "change" ? html`<${Fields} of=${asks.of} />`
-            : what === "rotate" ? html`<p>For a day both the old secret and the new one sign each call.</p>`
-            : html`<p>What waits for it is not sent any more, and what was sent is no longer shown.</p>`}
+            : what === "rotate" ? html`<p>For a day, calls are signed with both the old and the new secret.</p>`
+            : html`<p>Waiting deliveries are no longer sent, and past ones no longer shown.</p>`}
         <//>
     </div>`;
 }

@@ -23,7 +23,7 @@ enum {
 };
 
 const char ngx_http_tab_body_quota_message[] =
-    "Too many bytes of request bodies are under way in this organization. Retry when some have arrived.";
+    "Your organization is sending too many bytes at once. Retry when other uploads have finished.";
 
 static ngx_http_request_body_filter_pt next_body_filter;
 static ngx_http_output_header_filter_pt next_header_filter;

@@ -25,7 +25,7 @@ static const char *message(ngx_http_request_t *r, const char *format, void *arg)
 {
     u_char *p = ngx_pnalloc(r->pool, MESSAGE);
     if (p == NULL)
-        return "The API key may not be used here.";
+        return "This API key is not allowed here.";
     *ngx_snprintf(p, MESSAGE - 1, format, arg) = '\0';
     return (const char *)p;
 }
@@ -41,8 +41,8 @@ static tab_refusal ended(ngx_http_request_t *r, int64_t until_s)
                      text);
     return (tab_refusal){ NGX_HTTP_UNAUTHORIZED, TAB_KEY_EXPIRED, NULL,
                           message(r,
-                                  "This secret of the API key ended at %V. Use the one that it was rotated "
-                                  "to, or have the key's time changed.",
+                                  "This API key expired at %V. Use the key that replaced it, or have its "
+                                  "expiry changed.",
                                   &s) };
 }
 
@@ -64,11 +64,13 @@ tab_refusal ngx_http_tab_bounds(ngx_http_request_t *r, const tab_grant *g)
         return none;
     if (read && b.key_networks.p == NULL && b.org_networks.p == NULL)
         return none; /* any address, also that of a local socket */
-    return (tab_refusal){ NGX_HTTP_FORBIDDEN, TAB_KEY_NETWORK, "networks",
-                          message(r,
-                                  own ? "The organization's networks do not hold the address %V, from which "
-                                        "this call comes. Call from one of them, or have it added to them."
-                                      : "The API key's networks do not hold the address %V, from which this "
-                                        "call comes. Call from one of them, or have it added to them.",
-                                  &r->connection->addr_text) };
+    return (tab_refusal){
+        NGX_HTTP_FORBIDDEN, TAB_KEY_NETWORK, "networks",
+        message(r,
+                own ? "Your organization accepts calls only from its listed networks, and %V is "
+                      "in none of them. Call from a listed network, or have this one added."
+                    : "This API key works only from its listed networks, and %V is in none of "
+                      "them. Call from a listed network, or have this one added.",
+                &r->connection->addr_text)
+    };
 }

@@ -19,7 +19,7 @@
 #include "common/security/secret.h"
 
 static const char unauthorized[] = "The API key is missing or invalid.";
-enum { SIGN_INS = 60 }; /* a minute from one address, at this node */
+enum { SIGN_INS = 60, LOGOUTS = 600 }; /* a minute from one address, at this node; logouts by a provider */
 
 static const char too_many[] = "Too many requests. Retry after the time in Retry-After.";
 
@@ -115,6 +115,23 @@ static ngx_int_t refuse_scope(ngx_http_request_t *r, tab_ctx *ctx)
                   "The API key lacks the scope that this route needs.", NULL, 0);
 }
 
+/* What a person's role leaves of its scopes. NGX_OK: it may. */
+static ngx_int_t refuse_role(ngx_http_request_t *r, tab_ctx *ctx, const tab_route *route)
+{
+    tab_bounds b;
+    if (ctx->grant.bounds.n == 0)
+        return NGX_OK;
+    bool read = tab_bounds_read(ctx->grant.bounds, &b);
+    if (read && b.role.p == NULL)
+        return NGX_OK;
+    tab_person_role role = read ? tab_role_named(b.role) : TAB_PERSON_NONE;
+    if (role != TAB_PERSON_NONE && tab_person_role_allows(role, route))
+        return NGX_OK;
+    ngx_http_tab_count_failure(r, TAB_KEY_SCOPE);
+    return refuse(r, ctx, NGX_HTTP_FORBIDDEN, "auth_error",
+                  "Your role does not allow this. An admin of your organization can change it.", NULL, 0);
+}
+
 /* A good key that may not be used from here, or no longer. NGX_OK: it may. */
 static ngx_int_t refuse_bounds(ngx_http_request_t *r, tab_ctx *ctx)
 {
@@ -146,9 +163,10 @@ static ngx_int_t refuse_route(ngx_http_request_t *r, tab_ctx *ctx)
             h->value.data = (u_char *)ctx->route.allow;
             h->value.len = ngx_strlen(ctx->route.allow);
         }
-        return refuse(r, ctx, NGX_HTTP_NOT_FOUND, "not_found", "This path has no such method.", NULL, 0);
+        return refuse(r, ctx, NGX_HTTP_NOT_FOUND, "not_found",
+                      "This path does not support this method. Allow lists those that it does.", NULL, 0);
     }
-    return refuse(r, ctx, NGX_HTTP_NOT_FOUND, "not_found", "There is no such route.", NULL, 0);
+    return refuse(r, ctx, NGX_HTTP_NOT_FOUND, "not_found", "No route matches this path.", NULL, 0);
 }
 
 /* Idempotency-Key: 1 to 255 printable ASCII characters, once. Checked here because nginx forwards only one
@@ -208,13 +226,13 @@ static const char *session_wrong(ngx_http_request_t *r, tab_ctx *ctx, tab_main_c
 {
     char want[TAB_CSRF_LENGTH + 1];
     if (!same_origin(r))
-        return "A session stands for its key in requests of the same origin alone.";
+        return "A session cookie is accepted only in requests from the console's own origin.";
     if (r->method == NGX_HTTP_GET || r->method == NGX_HTTP_HEAD)
         return NULL;
     ngx_str_t token = header_of(r, "x-csrf-token");
     tab_csrf_token(&conf->identity_key, (tab_str){ ctx->hash, sizeof ctx->hash - 1 }, want);
     if (token.len != TAB_CSRF_LENGTH || sodium_memcmp(token.data, want, TAB_CSRF_LENGTH) != 0)
-        return "A change by a session needs its token in the header X-CSRF-Token.";
+        return "Changes made with a session cookie need the session's token in the header X-CSRF-Token.";
     return NULL;
 }
 
@@ -256,7 +274,8 @@ static ngx_int_t let_in(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf
                       1);
     if (v == TAB_BODIES_ALL)
         return refuse(r, ctx, NGX_HTTP_SERVICE_UNAVAILABLE, "internal",
-                      "The service holds as many request bodies as it may. Retry with backoff.", NULL, 1);
+                      "The service is receiving as many request bodies as it can. Retry with backoff.", NULL,
+                      1);
     ctx->step = TAB_STEP_LET_IN;
     ngx_http_tab_let_in(ctx);
     return NGX_OK;
@@ -276,6 +295,9 @@ static ngx_int_t decide_here(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf 
     const tab_route *route = &tab_routes[ctx->route.id];
     if ((g->scopes & (unsigned)route->scope) == 0)
         return refuse_scope(r, ctx);
+    rc = refuse_role(r, ctx, route);
+    if (rc != NGX_OK)
+        return rc;
     tab_limit limits[3] = {
         { 'k', tab_str_of(g->key), { NULL, 0 }, g->key_rpm },
         { 'o', tab_str_of(g->org), { NULL, 0 }, g->org_rpm },
@@ -388,7 +410,7 @@ static ngx_int_t on_answer_about_key(ngx_http_request_t *r, tab_ctx *ctx, tab_ma
         ctx->grant = ctx->last;
     else if (ctx->sub_status != NGX_HTTP_NO_CONTENT || !grant_header(ctx->sub, &ctx->grant))
         return refuse(r, ctx, NGX_HTTP_SERVICE_UNAVAILABLE, "internal",
-                      "The service cannot check API keys at the moment.", NULL, 1);
+                      "The service cannot check API keys at the moment. Try again.", NULL, 1);
     ctx->granted = 1;
     (void)key_noted(conf, ctx, 2 * now_s() + 1);
     ngx_int_t rc = ngx_http_tab_redis_ask(ctx, answered);
@@ -505,6 +527,9 @@ static ngx_int_t judge(ngx_http_request_t *r, tab_ctx *ctx, const tab_redis_answ
         return refuse_route(r, ctx);
     if (a->code == 3 || (ctx->grant.scopes & (unsigned)tab_routes[ctx->route.id].scope) == 0)
         return refuse_scope(r, ctx);
+    rc = refuse_role(r, ctx, &tab_routes[ctx->route.id]);
+    if (rc != NGX_OK)
+        return rc;
     ctx->limit = (ngx_uint_t)a->limit;
     ctx->remaining = (ngx_uint_t)a->remaining;
     ctx->reset_s = seconds(a->reset_ms);
@@ -562,11 +587,13 @@ static ngx_int_t open_route(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *
     ngx_str_t none = ngx_null_string;
     ctx->grant = (tab_grant){ .org = "-", .key = "-", .plan = "-" };
     if (!same_origin(r))
-        return refuse(r, ctx, NGX_HTTP_FORBIDDEN, "auth_error", "Sessions begin on pages of the same origin.",
+        return refuse(r, ctx, NGX_HTTP_FORBIDDEN, "auth_error",
+                      "Sign in from the console: a session starts only in a request from its own origin.",
                       NULL, 0);
     tab_limit l = address_limit(r, conf);
-    l.kind = 's';
-    l.per_minute = SIGN_INS;
+    bool logout = ctx->route.id == TAB_POST_PROVIDER_LOGOUT;
+    l.kind = logout ? 'l' : 's';
+    l.per_minute = logout ? LOGOUTS : SIGN_INS;
     tab_limit_answer a = node_take(conf, &l, 1, false);
     if (!a.let_in)
         return refuse(r, ctx, NGX_HTTP_TOO_MANY_REQUESTS, "rate_limit", too_many, NULL,

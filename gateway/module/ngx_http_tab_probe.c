@@ -2,15 +2,20 @@
  *
  *   wait --time--> ask --an answer--> (up) wait
  *                   |----none within 0.4 s, or no connection--> missed once more --> wait
+ *                   |----refused--> missed once more; nothing is cut --> wait
  *
  * A process that stands still, or whose node has gone, goes on taking connections, or nothing ever refuses
  * them: without questions nginx would learn of it from calls that wait for it (decision 0399). A server
  * that missed two questions in a row gets no calls until it answers one. The last one that is left keeps its
  * calls: where no server answers, it is more likely that all are slow than that all are gone.
  *
- * Calls that are on their way to it go to another: at once where they may be asked twice (a GET, or one with
- * an Idempotency-Key, which its taker claims), else they are answered 504 once it has missed CUT_MOST
- * (decision 0405).
+ * One whose machine refuses connections listens no more: it stops, and ends the calls that it has, or it has
+ * died, and the kernel has ended their connections. So those calls are left alone (decision 0593). So are
+ * those of one that answers 5xx: it is cut off from PostgreSQL while others reach it (decision 0591).
+ *
+ * Calls that are on their way to one that says nothing go to another: at once where they may be asked twice
+ * (a GET, or one with an Idempotency-Key, which its taker claims), else they are answered 504 once it has
+ * missed CUT_MOST (decision 0405).
  *
  * What is known is a worker's own, in the memory of nginx's round robin; workers agree within a second. */
 #include "gateway/module/ngx_http_tab.h"
@@ -22,10 +27,10 @@ static const char question[] = "GET " TAB_LIVE_PATH " HTTP/1.1\r\nHost: tabella\
 typedef struct {
     ngx_http_upstream_rr_peers_t *peers;
     ngx_http_upstream_rr_peer_t *peer;
-    ngx_connection_t *c; /* while it is asked */
-    size_t sent;         /* of the question */
-    ngx_event_t timer;   /* the next question, or the answer to this one is late */
-    ngx_uint_t missed;
+    ngx_connection_t *c;       /* while it is asked */
+    size_t sent;               /* of the question */
+    ngx_event_t timer;         /* the next question, or the answer to this one is late */
+    ngx_uint_t missed, silent; /* in a row; silent: without being refused */
 } tab_probe;
 
 static void ask(tab_probe *p);
@@ -96,12 +101,16 @@ static void cut(const tab_probe *p, bool all)
 
 /* ---- questions --------------------------------------------------------------------------------- */
 
-static void judge(tab_probe *p, bool answered)
+/* REFUSED: it takes no more calls, or had better take none. */
+typedef enum { ANSWERED, REFUSED, SILENT } tab_word;
+
+static void judge(tab_probe *p, tab_word word)
 {
-    p->missed = answered ? 0 : ngx_min(p->missed + 1, CUT_MOST);
+    p->missed = word == ANSWERED ? 0 : ngx_min(p->missed + 1, CUT_MOST);
+    p->silent = word == SILENT ? ngx_min(p->silent + 1, CUT_MOST) : 0;
     bool down = p->missed >= MISSED_MOST && others_are_up(p);
-    if (down)
-        cut(p, p->missed == CUT_MOST);
+    if (down && p->silent >= MISSED_MOST)
+        cut(p, p->silent == CUT_MOST);
     if (down == (p->peer->down != 0))
         return;
     p->peer->down = down;
@@ -113,12 +122,12 @@ static void judge(tab_probe *p, bool answered)
     }
 }
 
-static void end(tab_probe *p, bool answered)
+static void end(tab_probe *p, tab_word word)
 {
     if (p->c != NULL)
         ngx_close_connection(p->c);
     p->c = NULL;
-    judge(p, answered);
+    judge(p, word);
     if (!ngx_exiting && !ngx_terminate && !ngx_quit)
         ngx_add_timer(&p->timer, PROBE_EVERY);
 }
@@ -127,9 +136,16 @@ static void on_timer(ngx_event_t *ev)
 {
     tab_probe *p = ev->data;
     if (p->c != NULL)
-        end(p, false); /* late */
+        end(p, SILENT); /* late */
     else
         ask(p);
+}
+
+static bool refused(const ngx_connection_t *c)
+{
+    int why = 0;
+    socklen_t n = sizeof why;
+    return getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &why, &n) == 0 && why == NGX_ECONNREFUSED;
 }
 
 static void on_readable(ngx_event_t *ev)
@@ -142,19 +158,24 @@ static void on_readable(ngx_event_t *ev)
         ngx_close_connection(c);
         return;
     }
-    ssize_t n = c->recv(c, answer, sizeof answer);
+    bool closed = p->sent == 0 && refused(c);
+    ssize_t n = closed ? 0 : c->recv(c, answer, sizeof answer);
     if (n == NGX_AGAIN && ngx_handle_read_event(c->read, 0) == NGX_OK)
         return;
     if (p->timer.timer_set)
         ngx_del_timer(&p->timer);
-    end(p, n > 0);
+    static const char unable[] = "HTTP/1.1 5";
+    bool refuses =
+        closed || (n >= (ssize_t)sizeof unable && ngx_memcmp(answer, unable, sizeof unable - 1) == 0);
+    end(p, refuses ? REFUSED : n > 0 ? ANSWERED : SILENT);
 }
 
 static void on_writable(ngx_event_t *ev)
 {
     ngx_connection_t *c = ev->data;
     tab_probe *p = c->data;
-    while (p->sent < sizeof question - 1) {
+    bool closed = p->sent == 0 && refused(c);
+    while (!closed && p->sent < sizeof question - 1) {
         ssize_t n = c->send(c, (u_char *)(uintptr_t)question + p->sent, sizeof question - 1 - p->sent);
         if (n > 0) {
             p->sent += (size_t)n;
@@ -162,11 +183,13 @@ static void on_writable(ngx_event_t *ev)
         }
         if (n == NGX_AGAIN && ngx_handle_write_event(c->write, 0) == NGX_OK)
             return;
-        if (p->timer.timer_set)
-            ngx_del_timer(&p->timer);
-        end(p, false);
-        return;
+        break;
     }
+    if (!closed && p->sent == sizeof question - 1)
+        return;
+    if (p->timer.timer_set)
+        ngx_del_timer(&p->timer);
+    end(p, closed ? REFUSED : SILENT);
 }
 
 static void ask(tab_probe *p)
@@ -181,7 +204,7 @@ static void ask(tab_probe *p)
     p->c = pc.connection;
     p->sent = 0;
     if (rc != NGX_OK && rc != NGX_AGAIN) {
-        end(p, false);
+        end(p, rc == NGX_DECLINED && ngx_socket_errno == NGX_ECONNREFUSED ? REFUSED : SILENT);
         return;
     }
     p->c->data = p;

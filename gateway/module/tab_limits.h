@@ -36,7 +36,8 @@ void tab_limits_init(tab_limits *t, size_t sets, const unsigned char seed[16]);
 
 /* One bucket of a set of buckets that a request must pass together. */
 typedef struct {
-    char kind; /* 'k' key, 'o' organization, 'e' endpoint; 'a' address, 's' its sign-ins, 'u' strange keys */
+    char kind; /* 'k' key, 'o' organization, 'e' endpoint; 'a' address, 's' its sign-ins, 'l' its logouts, 'u'
+                * strange keys */
     tab_str a, b; /* what it is called; b may be empty */
     uint32_t per_minute;
 } tab_limit;

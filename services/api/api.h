@@ -75,7 +75,8 @@ typedef struct api {
         uint8_t cursor_key[32];
     } secret[TAB_IDENTITY_SECRETS]; /* the gateway's: the newest, and the one before it or to come */
     size_t secrets;
-    char owner[TAB_ID]; /* this process, in idempotency rows */
+    char owner[TAB_ID];        /* this process, in idempotency rows */
+    _Atomic int64_t cut_since; /* tab_mono_ms since when PostgreSQL does not answer us; 0: it does */
     struct {
         pthread_mutex_t lock;
         tab_arena *arena;
@@ -111,6 +112,7 @@ struct request {
     int64_t signed_ms; /* when the gateway signed it, by its clock; 0: nobody did */
     char state[64];    /* the endpoint's state version as the gateway saw it, "" */
     tab_grant who;
+    tab_person_role role; /* of the person that calls, or whose key does; NONE: the organization's key */
     tab_deadline deadline;
     atomic_bool gone;      /* the client left: work that is only for it stops */
     struct stream *stream; /* its body is taken as it comes (stream.h); NULL: it is in body */
@@ -123,6 +125,7 @@ struct request {
     const char *address; /* the client's, as the gateway saw it; NULL: it did not say */
     const char *agent;   /* what the client calls itself; NULL: it did not say */
     const char *session; /* hash of the token of the session that calls, in hex; NULL: none */
+    const char *signin;  /* the cookie of a sign-in that was begun; NULL: none */
     int idempotency_headers;
     bool uncounted; /* internal authenticate */
     bool dry_run;   /* the body says so (dry_run.c) */
@@ -142,8 +145,9 @@ struct request {
     const char **warnings; /* NULL-terminated, or NULL: see warnings_read */
     unsigned retry_after;
     const char *allow;
-    const char *cookie; /* Set-Cookie, or NULL */
-    const char *media;  /* of the answer; NULL: application/json */
+    const char *cookie;   /* Set-Cookie, or NULL */
+    const char *media;    /* of the answer; NULL: application/json */
+    const char *location; /* of what was made; NULL: not said */
     char grant[TAB_GRANT_TEXT];
     /* its way through the api */
     int64_t began;                /* tab_mono_ms of its arrival */

@@ -17,6 +17,7 @@
 #include "services/api/idempotency.h"
 #include "services/api/mcp/mcp.h"
 #include "services/api/render/members.h"
+#include "services/api/scim/scim.h"
 #include "services/api/serve/cells.h"
 #include "services/api/service_calls.h"
 #include "services/api/uses.h"
@@ -95,6 +96,19 @@ static bool verified(request *r, tab_str header, tab_identity *ret)
     return false;
 }
 
+/* False: it has a role that is none of ours. */
+static bool role_of(request *r)
+{
+    tab_bounds b;
+    r->role = TAB_PERSON_NONE;
+    if (r->who.bounds.n == 0)
+        return true;
+    if (!tab_bounds_read(r->who.bounds, &b))
+        return false;
+    r->role = b.role.p == NULL ? TAB_PERSON_NONE : tab_role_named(b.role);
+    return b.role.p == NULL || r->role != TAB_PERSON_NONE;
+}
+
 static tab_status identify(request *r, tab_str header, tab_str method, tab_error *err, bool *ret_internal)
 {
     tab_identity id;
@@ -123,6 +137,13 @@ static tab_status identify(request *r, tab_str header, tab_str method, tab_error
     if ((r->who.scopes & tab_routes[m.id].scope) == 0 && (tab_routes[m.id].flags & TAB_ROUTE_OPEN) == 0)
         return tab_fail(err, TAB_AUTH_SCOPE, "", "the key lacks the scope `%s`",
                         tab_scope_name(tab_routes[m.id].scope));
+    if (!role_of(r))
+        return stranger(err);
+    if (!tab_person_role_allows(r->role, &tab_routes[m.id]))
+        return r->role == TAB_PERSON_NONE
+                   ? tab_fail(err, TAB_AUTH_SCOPE, "", "only keys of a directory may do this")
+                   : tab_fail(err, TAB_AUTH_SCOPE, "", "the role `%s` does not allow this",
+                              tab_person_role_name(r->role));
     return TAB_OK;
 }
 
@@ -137,22 +158,26 @@ static void envelope(request *r, const tab_error *err)
         param = "";
     }
     tab_status s = err->status == TAB_OK ? TAB_INTERNAL : err->status;
+    const char *message = s == TAB_INTERNAL ? "an internal error occurred; retry with backoff" : err->message;
     tab_out_free(&r->out);
     tab_out *o = &r->out;
-    tab_out_open(o, '{');
-    open_member(o, "error", '{');
-    text_member(o, "type", tab_status_name(s));
-    tab_out_key(o, "message");
-    tab_out_cstr(o, s == TAB_INTERNAL ? "an internal error occurred; retry with backoff" : err->message);
-    if (*param != 0)
-        text_member(o, "param", param);
-    if (job != NULL) {
-        text_member(o, "running_job_id", job);
-    }
-    text_member(o, "request_id", r->request_id);
-    tab_out_close(o, '}');
-    tab_out_close(o, '}');
     r->status = tab_status_http(s);
+    r->media = NULL;
+    if (r->route < TAB_ROUTE_COUNT && (tab_routes[r->route].flags & TAB_ROUTE_SCIM) != 0) {
+        scim_error(r, param, message);
+    } else {
+        tab_out_open(o, '{');
+        open_member(o, "error", '{');
+        text_member(o, "type", tab_status_name(s));
+        text_member(o, "message", message);
+        if (*param != 0)
+            text_member(o, "param", param);
+        if (job != NULL)
+            text_member(o, "running_job_id", job);
+        text_member(o, "request_id", r->request_id);
+        tab_out_close(o, '}');
+        tab_out_close(o, '}');
+    }
     r->error_type = tab_status_name(s);
     if (r->retry_after == 0 && (s == TAB_UNAVAILABLE || s == TAB_RATE_LIMIT))
         r->retry_after = 1;

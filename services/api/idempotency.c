@@ -13,6 +13,7 @@
  *
  * Completing asks for owner and attempt: who was frozen past its lease finds nothing to complete,
  * and its transaction, with the billing event in it, rolls back. */
+#include <assert.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -108,6 +109,7 @@ static tab_status replay(request *r, tab_tx *tx, tab_str digest, tab_error *err)
 
 tab_status idempotency_claim(request *r, tab_error *err)
 {
+    assert(!r->claimed && r->idempotency_key != NULL);
     TAB_AUTO(tab_tx) *tx = NULL;
     tab_str digest = { (const char *)r->body_sha256, sizeof r->body_sha256 };
     bool claimed;
@@ -128,6 +130,7 @@ tab_status idempotency_complete(request *r, tab_tx *tx, tab_error *err)
 {
     if (!r->claimed)
         return TAB_OK;
+    assert(!r->completed && r->attempt > 0);
     TAB_AUTO(tab_rows) *rows = NULL;
     tab_str answer;
     tab_status s =

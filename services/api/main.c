@@ -89,13 +89,24 @@ static bool lives(void *arg)
     return tab_rpc_lives(o->rpc, o->name);
 }
 
+static bool database_alive(void *arg)
+{
+    api *a = arg;
+    bool alive = tab_pg_alive(a->pg);
+    if (alive)
+        atomic_store(&a->cut_since, 0);
+    else if (atomic_load(&a->cut_since) == 0)
+        atomic_store(&a->cut_since, tab_mono_ms());
+    return alive;
+}
+
 /* Ready, until a signal says to stop: while PostgreSQL is away it serves what it knows, and says 503 to the
  * rest. */
 static void serve_until_stopped(api *a, tab_health *health, http *h, sigset_t *stop)
 {
     static tab_schema schema = { .schema = "api", .least = 4 };
     schema.pg = a->pg;
-    tab_health_show(health, "postgres", true, tab_pg_alive, a->pg);
+    tab_health_show(health, "postgres", true, database_alive, a);
     tab_health_show(health, "schema", true, tab_schema_fits, &schema);
     tab_health_watch(health, "nats", tab_rpc_alive, a->rpc);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
@@ -141,11 +152,13 @@ int main(int argc, char **argv)
     self.redis = redis; /* not watched: without it each process counts by itself */
     self.pg = pg;
     self.rpc = rpc;
-    static const tab_event_route routes[] = {
-        { "tabella.event.work.done", "metering" }, { "tabella.event.work.done", "jobs" },
-        { "tabella.event.work.done", "reports" },  { "tabella.event.work.served", "metering" },
-        { "tabella.event.work.served", "jobs" },   TAB_EVENT_ROUTES_END
-    };
+    static const tab_event_route routes[] = { { "tabella.event.work.done", "metering" },
+                                              { "tabella.event.work.done", "jobs" },
+                                              { "tabella.event.work.done", "reports" },
+                                              { "tabella.event.work.served", "metering" },
+                                              { "tabella.event.work.served", "jobs" },
+                                              { "tabella.event.audit", "keys" },
+                                              TAB_EVENT_ROUTES_END };
     TAB_AUTO(tab_relay) *relay = tab_relay_open(pg, rpc, "api", routes);
     self.relay = relay;
     counts_start();

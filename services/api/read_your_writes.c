@@ -46,11 +46,12 @@ tab_status call_promised(request *r, const char *service, const char *method, co
         *err = lost;
         return s;
     }
-    for (int pause = PAUSE_MS; now.own > 0 || now.jobs > 0; pause = pause * 2) {
+    for (int pause = PAUSE_MS; now.own > 0 || now.jobs > 0;
+         pause = pause < LONGEST_PAUSE_MS ? 2 * pause : pause) {
         if (tab_left_ms(until, 1) <= 0 || atomic_load(&r->gone))
             return tab_fail(err, TAB_UNAVAILABLE, "",
                             "this was created a moment ago and is not readable here yet; try again");
-        poll(NULL, 0, pause < LONGEST_PAUSE_MS ? pause : LONGEST_PAUSE_MS);
+        poll(NULL, 0, pause);
         if ((s = look(r, service, false, &now, &lost)) != TAB_OK) {
             *err = lost;
             return s;

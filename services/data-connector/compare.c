@@ -350,8 +350,11 @@ tab_status data_compare(void *arg, tab_call *call, tab_error *err)
     for (int i = 0; i < 2; i++)
         TAB_TRY(load(self, tx, call, &x[i], err));
     TAB_TRY(declared_key(tx, call, x, key, &n_key, err));
-    TAB_TRY(tab_tx_commit(&tx, err));
     TAB_TRY(diff_rows(call->arena, x[0].t, x[1].t, key, n_key, &d, &list, err));
+    data_step step = { &x[0].s, x[0].t, x[1].t, &d, &list };
+    if (q->first == 0) /* later pages are of the rows */
+        TAB_TRY(data_expected(self, tx, call, &step, &out->expectations, err));
+    TAB_TRY(tab_tx_commit(&tx, err));
     TAB_TRY(data_diff_message(call->arena, &d, &out->diff, err));
     size_t n = cut_page(q, &list, &out->total);
     out->from = (char *)x[0].s.id;

@@ -345,6 +345,7 @@ static tab_status mint(data_service *self, tab_call *call, const connection *c, 
     store_snapshot old;
     const tab_table *before;
     row_diff d;
+    row_changes list;
     TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     TAB_TRY(store_hold_blocks(tx, call->org, false, err));
     TAB_TRY(store_dataset_lock(tx, a, call->org, c->dataset, false, &previous, &feeds,
@@ -355,7 +356,7 @@ static tab_status mint(data_service *self, tab_call *call, const connection *c, 
     TAB_TRY(store_snapshot_get(tx, a, call->org, previous, &old, err));
     TAB_TRY(store_snapshot_read(tx, a, call->org, &old, 0, old.rows, NULL, 0, c->name, &self->run_keys,
                                 &before, err));
-    TAB_TRY(diff_tables(a, before, got->table, c->key, c->n_key, &d, err));
+    TAB_TRY(diff_rows(a, before, got->table, c->key, c->n_key, &d, &list, err));
     tab_id_new(snapshot, "dsv_");
     TAB_TRY(store_snapshot_add(tx, call->org, c->dataset, snapshot, sync_id[0] != '\0' ? sync_id : NULL,
                                got->table, NULL, err));
@@ -371,6 +372,9 @@ static tab_status mint(data_service *self, tab_call *call, const connection *c, 
     m->previous_snapshot = (char *)previous;
     m->synced_at = tab_now_us();
     TAB_TRY(data_diff_message(a, &d, &m->diff, err));
+    data_step step = { &old, before, got->table, &d, &list };
+    TAB_TRY(data_expected(self, tx, call, &step, &m->expectations, err));
+    TAB_TRY(data_expected_event(tx, call, c->dataset, c->name, snapshot, m->expectations, err));
     tab_str bytes = tab_proto_write(a, &m->base);
     if (bytes.p == NULL)
         return tab_no_memory(err);

@@ -462,6 +462,7 @@ static tab_status delete (void *arg, tab_call *call, tab_error *err)
         TAB_TRY(store_pins_names(tx, call->arena, call->org, q->id, &names, err));
         if (names[0] != '\0')
             return tab_fail(err, TAB_CONFLICT, "id", "The dataset is pinned by the endpoint %s.", names);
+        TAB_TRY(store_certify(tx, call, call->org, q->actor, "dataset", q->id, err));
         TAB_TRY(store_dataset_drop(tx, call->org, q->id, NULL, err));
     }
     TAB_TRY(store_audit(tx, call, q->actor, is_connection ? "connection.delete" : "dataset.delete", q->id, "",
@@ -507,6 +508,8 @@ const tab_rpc_method data_methods[] = {
     METHOD("Profile", profile_request, profile_reply, data_profile),
     METHOD("Write", write_request, write_reply, data_write),
     METHOD("UploadPart", upload_part_request, upload_part_reply, data_upload_part),
+    METHOD("UploadBegin", upload_state, upload_state, data_upload_begin),
+    METHOD("UploadState", upload_request, upload_state, data_upload_state),
     METHOD("UploadDrop", upload_request, empty, data_upload_drop),
     METHOD("Load", load_request, load_reply, data_load),
     METHOD("Get", data_request, data_object, get),

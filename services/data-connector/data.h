@@ -15,6 +15,7 @@
 typedef struct {
     tab_pg *pg;
     tab_relay *relay;
+    tab_rpc *rpc;
     tab_keyring *kek;      /* encrypts credentials; NULL: none configured, and connections are refused */
     tab_run_keys run_keys; /* seal temporary datasets */
     const char *allow;     /* networks that connections may reach although they are not public */
@@ -23,6 +24,7 @@ typedef struct {
     int64_t connect_s, read_s, read_mib, memory_mib; /* limits of reaching a source */
     read_turns reads;                                /* and of how many at once */
     int64_t upload_org, upload_all, upload_idle_s;   /* bytes on their way; seconds without a piece */
+    int64_t upload_resume_s;                         /* the same of one in parts */
     const char *upload_dir;                          /* of files while they are read */
     atomic_bool stop;
 } data_service;
@@ -30,6 +32,20 @@ typedef struct {
 extern const tab_rpc_method data_methods[];
 
 enum { DATA_MOST_CELLS = 50000000, DATA_MOST_COLS = 2000 };
+
+/* Two states of a dataset, one after the other, and what became of the rows. */
+typedef struct {
+    const store_snapshot *known;
+    const tab_table *before, *after;
+    const row_diff *diff;
+    const row_changes *rows;
+} data_step;
+/* expected.c: what the later one has beyond what chance explains, and who is told. */
+tab_status data_expected(data_service *self, tab_tx *tx, tab_call *call, const data_step *s,
+                         Tabella__Expectations **ret, tab_error *err) TAB_CHECKED;
+tab_status data_expected_event(tab_tx *tx, tab_call *call, const char *dataset, const char *name,
+                               const char *snapshot, const Tabella__Expectations *m,
+                               tab_error *err) TAB_CHECKED;
 
 /* Methods of connect.c */
 tab_status data_connect(void *self, tab_call *call, tab_error *err);
@@ -43,6 +59,12 @@ tab_status data_profile(void *self, tab_call *call, tab_error *err);
 /* Methods of upload.c */
 tab_status data_upload_part(void *self, tab_call *call, tab_error *err);
 tab_status data_upload_drop(void *self, tab_call *call, tab_error *err);
+/* And of upload_resumed.c */
+tab_status data_upload_begin(void *self, tab_call *call, tab_error *err);
+tab_status data_upload_state(void *self, tab_call *call, tab_error *err);
+/* Adds the call's piece where the upload has as many bytes as it says; how many it has then. */
+tab_status data_upload_append(tab_tx *tx, const tab_call *call, int64_t *ret_bytes,
+                              tab_error *err) TAB_CHECKED;
 tab_status data_load(void *self, tab_call *call, tab_error *err);
 /* Drops a job's uploads. */
 tab_status data_upload_owned(tab_tx *tx, const char *org, const char *owner, tab_error *err) TAB_CHECKED;

@@ -19,7 +19,7 @@ typedef struct {
     TAB_RUN_KEY_CONFIG;
     const char *kek, *allow, *odbc;
     int64_t keep_days, connect_s, read_s, read_mib, memory_mib, reads_org, reads_place, upload_org,
-        upload_all, upload_idle_s;
+        upload_all, upload_idle_s, upload_resume_s;
     const char *upload_dir;
 } config;
 
@@ -51,6 +51,8 @@ static const tab_option options[] = {
                "the same of all organizations"),
     TAB_OPTION(config, upload_idle_s, INT, "TAB_UPLOAD_IDLE_S", "180",
                "seconds without a byte after which an upload is dropped"),
+    TAB_OPTION(config, upload_resume_s, INT, "TAB_UPLOAD_RESUME_S", "86400",
+               "seconds without a byte after which an upload in parts is dropped"),
     TAB_OPTION(config, upload_dir, TEXT, "TAB_UPLOAD_DIR", "/var/tmp",
                "folder of uploaded files while they are read; they have no names in it"),
     TAB_OPTIONS_END,
@@ -68,6 +70,7 @@ static void configure(data_service *self, const config *cfg)
     self->upload_org = cfg->upload_org;
     self->upload_all = cfg->upload_all;
     self->upload_idle_s = cfg->upload_idle_s;
+    self->upload_resume_s = cfg->upload_resume_s;
     self->upload_dir = cfg->upload_dir;
     reads_init(&self->reads, cfg->reads_org, cfg->reads_place);
 }
@@ -101,15 +104,17 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
     }
     TAB_AUTO(tab_pg) *pg = self.pg = tab_pg_open(cfg.postgres, cfg.org_key, cfg.pg_pool);
-    TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(&cfg.nats, "data-connector");
+    TAB_AUTO(tab_rpc) *rpc = self.rpc = tab_rpc_open(&cfg.nats, "data-connector");
     if (pg == NULL || rpc == NULL)
         return EXIT_FAILURE; /* each has logged its own reason */
-    static const tab_event_route routes[] = { { "tabella.event.audit", "keys" }, TAB_EVENT_ROUTES_END };
+    static const tab_event_route routes[] = { { "tabella.event.audit", "keys" },
+                                              { "tabella.event.data.changed", "keys" },
+                                              TAB_EVENT_ROUTES_END };
     TAB_AUTO(tab_relay) *relay = self.relay = tab_relay_open(pg, rpc, "data_connector", routes);
     TAB_AUTO(tab_health) *health = tab_health_open(cfg.port); /* last opened, first freed: it looks at all */
     if (relay == NULL || health == NULL)
         return EXIT_FAILURE;
-    static tab_schema schema = { .schema = "data_connector", .least = 8 };
+    static tab_schema schema = { .schema = "data_connector", .least = 10 };
     tab_daemon_watch(health, rpc, pg, &schema);
     static const char *const slow[] = {
         "Ingest", "Load", "Connect", "Sync", "Write", "Label", NULL

@@ -8,6 +8,7 @@
 
 #include "common/base/metrics.h"
 #include "common/pg/sweep.h"
+#include "common/rpc/retention.h"
 #include "services/data-connector/data.h"
 
 enum { AT_ONCE = 4, LOOKED_AT = 200, DROP_MS = 60000, EVERY_MS = 30000 };
@@ -100,10 +101,49 @@ static tab_status drop_uploads(tab_tx *tx, void *arg, int64_t most, size_t *ret_
         tx, &r, err,
         "DELETE FROM data_connector.upload WHERE ctid = ANY(ARRAY(SELECT ctid FROM data_connector.upload "
         "WHERE touched < now() - make_interval(secs => $1::int) AND (owner = '' OR touched < now() - "
-        "make_interval(hours => $2::int)) ORDER BY touched LIMIT $3 FOR UPDATE SKIP LOCKED)) RETURNING 1",
-        TAB_P(tab_p_int(self->upload_idle_s), tab_p_int(DATA_TEMPORARY_HOURS), tab_p_int(most))));
+        "make_interval(hours => $2::int)) AND (NOT resumes OR touched < now() - "
+        "make_interval(secs => $4::int)) ORDER BY touched LIMIT $3 FOR UPDATE SKIP LOCKED)) RETURNING 1",
+        TAB_P(tab_p_int(self->upload_idle_s), tab_p_int(DATA_TEMPORARY_HOURS), tab_p_int(most),
+              tab_p_int(self->upload_resume_s))));
     *ret_n = tab_rows_count(r);
     return TAB_OK;
+}
+
+/* Snapshots past their organization's retention (decision 0665), a few at once; what is current or pinned
+ * stays, as above. */
+static tab_status drop_retained(tab_tx *tx, void *arg, const char *orgs, const char *days, int64_t most,
+                                size_t *ret_n, tab_error *err)
+{
+    TAB_AUTO(tab_rows) *r = NULL;
+    (void)arg;
+    TAB_TRY(tab_tx_query(
+        tx, &r, err,
+        "SELECT x.org, x.id FROM unnest($1::text[], $2::int[]) AS p(org, days) CROSS JOIN LATERAL "
+        "(SELECT s.org, s.id FROM data_connector.snapshot s WHERE s.org = p.org AND s.kept "
+        "AND s.created < now() - make_interval(days => p.days) "
+        "AND NOT EXISTS (SELECT FROM data_connector.dataset d WHERE d.org = s.org AND d.id = s.dataset "
+        "AND (d.snapshot = s.id OR d.temporary)) AND NOT EXISTS (SELECT FROM data_connector.pin i "
+        "WHERE i.org = s.org AND i.dataset = s.dataset AND i.snapshot = s.id) "
+        "ORDER BY s.created LIMIT $3) x LIMIT $3",
+        TAB_P(tab_p_text(orgs), tab_p_text(days), tab_p_int(most))));
+    for (size_t i = 0; i < tab_rows_count(r); i++) {
+        const char *org = tab_rows_text(r, i, 0), *id = tab_rows_text(r, i, 1);
+        bool ours = false;
+        TAB_TRY(try_blocks(tx, org, &ours, err));
+        if (!ours)
+            continue; /* somebody writes: with a later turn */
+        TAB_TRY(store_certify(tx, NULL, org, "", "snapshots", id, err));
+        TAB_TRY(store_snapshot_unkeep(tx, org, id, err));
+        ++*ret_n;
+    }
+    return TAB_OK;
+}
+
+static tab_status retained(tab_tx *tx, void *arg, int64_t most, size_t *ret_n, tab_error *err)
+{
+    static tab_retention r = { .what = "snapshots", .batch = drop_retained };
+    const data_service *self = arg;
+    return tab_retention_batch(&r, self->rpc, tx, "data_connector", NULL, most, ret_n, err);
 }
 
 /* What snapshots take of the disk, TOAST and indexes included: a look at files, however many rows. */
@@ -135,6 +175,11 @@ static tab_sweep sweeps[] = {
       .every_ms = EVERY_MS,
       .batch = drop_rows,
       .most = LOOKED_AT,
+      .batch_ms = DROP_MS },
+    { .name = "snapshots past their retention",
+      .every_ms = TAB_RETENTION_MS,
+      .batch = retained,
+      .most = AT_ONCE,
       .batch_ms = DROP_MS },
     { .name = "size of snapshots", .every_ms = EVERY_MS, .batch = tell_size },
 };

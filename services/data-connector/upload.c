@@ -86,22 +86,24 @@ tab_status data_upload_part(void *arg, tab_call *call, tab_error *err)
     int64_t bytes = 0;
     if (q->upload[0] == '\0' || q->bytes.len > PIECE_MOST || q->number > INT32_MAX)
         return tab_fail(err, TAB_VALIDATION, "file", "a piece of a file that is none");
-    if (q->number % LOOK_EACH == 0 && q->bytes.len > 0)
+    if ((q->resumes ? q->offset >> 20 : q->number) % LOOK_EACH == 0 && q->bytes.len > 0)
         TAB_TRY(room_for_all(self, call->deadline, err));
     TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     if (q->bytes.len > 0) { /* before it is counted: two files at once may both find room for a last piece */
         TAB_AUTO(tab_rows) *r = NULL;
-        TAB_TRY(tab_tx_query(
-            tx, &r, err, "SELECT coalesce(sum(bytes), 0)::bigint FROM data_connector.upload WHERE org = $1",
-            TAB_P(tab_p_text(call->org))));
-        if (tab_rows_int(r, 0, 0) + (int64_t)q->bytes.len > self->upload_org)
+        TAB_TRY(tab_tx_query(tx, &r, err,
+                             "SELECT coalesce(sum(bytes), 0)::bigint, coalesce(max(most), 0)::bigint "
+                             "FROM data_connector.upload WHERE org = $1",
+                             TAB_P(tab_p_text(call->org))));
+        int64_t most = tab_rows_int(r, 0, 1) > self->upload_org ? tab_rows_int(r, 0, 1) : self->upload_org;
+        if (tab_rows_int(r, 0, 0) + (int64_t)q->bytes.len > most)
             return tab_fail(
                 err, TAB_RATE_LIMIT, "",
                 "uploads of this organization already hold %lld MiB, the most they may; try again when some "
                 "have been read",
-                (long long)(self->upload_org >> 20));
+                (long long)(most >> 20));
     }
-    TAB_TRY(put_piece(tx, call, &bytes, err));
+    TAB_TRY(q->resumes ? data_upload_append(tx, call, &bytes, err) : put_piece(tx, call, &bytes, err));
     TAB_TRY(tab_tx_commit(&tx, err));
     out->bytes = (uint64_t)bytes;
     return TAB_OK;
@@ -235,7 +237,7 @@ static tab_status on_tables(void *arg, Tabella__FileTable *const *t, size_t n, t
         store_dataset d = { .id = l->dataset[i],
                             .name = tab_proto_text(call->arena, t[i]->id),
                             .source = "upload",
-                            .file = true,
+                            .file = !t[i]->stored,
                             .ingest_id = tab_arena_printf(call->arena, "%s/%zu", q->ingest_id, i) };
         d.owner = "";
         if (t[i]->cols == 0)

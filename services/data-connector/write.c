@@ -63,7 +63,7 @@ static tab_status below(tab_tx *tx, tab_call *call, const char *out, const char 
                          "SELECT source, writable FROM data_connector.connection WHERE org = $1 AND id = $2",
                          TAB_P(tab_p_text(call->org), tab_p_text(*ret_id))));
     if (tab_rows_count(r) == 0)
-        return bad_out(err, TAB_NOT_FOUND, "There is no such connection.");
+        return bad_out(err, TAB_NOT_FOUND, "There is no such connection; `GET /v2/data` lists them.");
     if (!tab_rows_bool(r, 0, 1))
         return only_read(err);
     const char *from = tab_rows_text(r, 0, 0);

@@ -31,8 +31,8 @@ typedef struct pass pass;
 
 /* Another inference process, known by the message that each publishes once a second. */
 typedef struct {
-    char id[40];
-    int64_t seen; /* tab_mono_ms */
+    char id[40], release[80]; /* "": of a version that does not say so */
+    int64_t seen;             /* tab_mono_ms */
 } peer;
 
 /* A base of one organization. */
@@ -118,8 +118,12 @@ void pass_figures_start(void);
 bool peer_lives(const inference *self, const peer *p, int64_t now);
 
 /* homes.c. The two live workers that a key belongs to, the better one first (rendezvous hashing): ret[1] is
- * "" where one alone lives. This process counts as live unless it leaves. */
+ * "" where one alone lives. This process counts as live unless it leaves. Workers of another release hold
+ * other states, and have homes among themselves. */
 void homes_of(inference *self, const char *key, char ret[2][40]);
+/* The worker of that other release which the key belongs to; "": none of it lives. */
+void home_of_release(inference *self, const char *key, const char *release, char ret[40]);
+bool homes_other_release(inference *self); /* whether a worker of another release lives */
 /* Notes that the state of a key was written; homes_send tells its other home, which fetches it. */
 void homes_tell(inference *self, const char *key);
 void homes_send(inference *self);

@@ -12,6 +12,7 @@
 #include "common/run/trace.h"
 #include "services/inference/engine/learn/pfn/weights.h"
 #include "services/inference/inference.h"
+#include "services/inference/states/fit_ahead.h"
 #include "services/inference/states/state_store.h"
 
 extern void openblas_set_num_threads(int n);
@@ -65,13 +66,30 @@ static void watch_and_limit(tab_health *health, tab_rpc *rpc, tab_pg *pg, const 
     static const char *const passes[] = { "Run", "Evaluate", NULL };
     int64_t heavy = 2 * 3 * slots;
     tab_rpc_heavy(rpc, heavy, passes);
-    tab_rpc_limits(rpc, heavy + cfg->threads, 4096, (size_t)cfg->call_mib << 20);
+    /* A serve call that waits for its state's fit holds one, too: no other call is to wait with it. */
+    tab_rpc_limits(rpc, heavy + cfg->threads + TAB_STATES_FITS, 4096, (size_t)cfg->call_mib << 20);
+}
+
+/* What looks after states that are kept. */
+static tab_sweeper *sweeper;
+
+static bool look_after_states(inference *self, tab_health *health)
+{
+    if (self->store == NULL)
+        return true;
+    sweeper = state_store_sweeps(self->store);
+    if (sweeper == NULL || !fit_ahead_start(self))
+        return false;
+    tab_health_show(health, "states", true, fit_ahead_done, NULL);
+    return true;
 }
 
 static void stop_threads(inference *self)
 {
     inference_stop(self);
     deleted_endpoints_stop(self);
+    fit_ahead_stop();
+    tab_sweeper_close(sweeper);
 }
 
 static void leave(inference *self, tab_health *health, tab_rpc *rpc, const config *cfg)
@@ -141,7 +159,7 @@ int main(int argc, char **argv)
                         .slots = turns,
                         .alone = cfg.alone };
     watch_and_limit(health, rpc, pg, &cfg, slots);
-    if (!inference_start(&self) || !deleted_endpoints_start(&self) ||
+    if (!inference_start(&self) || !deleted_endpoints_start(&self) || !look_after_states(&self, health) ||
         !tab_rpc_serve(rpc, inference_methods, &self)) {
         stop_threads(&self);
         return EXIT_FAILURE;

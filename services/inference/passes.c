@@ -214,17 +214,21 @@ static void on_alive(natsConnection *nc, natsSubscription *sub, natsMsg *m, void
     (void)nc;
     (void)sub;
     inference *self = arg;
-    char id[40] = "";
-    int n = natsMsg_GetDataLength(m);
-    if (n > 0 && (size_t)n < sizeof id) {
-        memcpy(id, natsMsg_GetData(m), (size_t)n);
+    peer said = { .id = "" };
+    size_t n = (size_t)natsMsg_GetDataLength(m);
+    const char *text = natsMsg_GetData(m), *end = n == 0 ? NULL : memchr(text, ' ', n);
+    size_t id = end == NULL ? n : (size_t)(end - text), rest = end == NULL ? 0 : n - id - 1;
+    if (id > 0 && id < sizeof said.id && rest < sizeof said.release) {
+        memcpy(said.id, text, id);
+        if (rest > 0)
+            memcpy(said.release, end + 1, rest);
+        said.seen = tab_mono_ms();
         pthread_mutex_lock(&self->lock);
         size_t i = 0;
-        while (i < self->n_peers && strcmp(self->peers[i].id, id) != 0)
+        while (i < self->n_peers && strcmp(self->peers[i].id, said.id) != 0)
             i++;
         if (i < MAX_WORKERS) {
-            memcpy(self->peers[i].id, id, sizeof id);
-            self->peers[i].seen = tab_mono_ms();
+            self->peers[i] = said;
             self->n_peers = i == self->n_peers ? i + 1 : self->n_peers;
         }
         pthread_mutex_unlock(&self->lock);
@@ -273,6 +277,17 @@ static void figures(void *arg)
     tab_metric_set(tab_gauge("tabella_states_evicted", "States pushed out", NULL), (double)f.evicted);
 }
 
+/* "WORKER RELEASE": longer than a name, which is what versions say and hear that know of no release, so that
+ * they do not take us for a home of theirs. */
+static void tell_alive(inference *self)
+{
+    char text[sizeof((peer *)0)->id + sizeof((peer *)0)->release];
+    natsConnection *nc = tab_rpc_nats(self->rpc);
+    int n = snprintf(text, sizeof text, "%s %s", tab_rpc_worker(self->rpc), state_release());
+    if (nc != NULL)
+        (void)natsConnection_Publish(nc, "tabella.inference.alive", text, n);
+}
+
 /* Sets the cancelled flag of passes whose call has ended, drops peers that are silent, and publishes that
  * this process lives. */
 static void *tick(void *arg)
@@ -294,10 +309,7 @@ static void *tick(void *arg)
         pthread_mutex_unlock(&self->lock);
         if (now - said >= ALIVE_MS && !self->alone && !atomic_load(&self->leaves)) {
             said = now;
-            const char *id = tab_rpc_worker(self->rpc);
-            natsConnection *nc = tab_rpc_nats(self->rpc);
-            if (nc != NULL)
-                (void)natsConnection_Publish(nc, "tabella.inference.alive", id, (int)strlen(id));
+            tell_alive(self);
         }
         struct timespec t = { 0, TICK_MS * 1000000 };
         nanosleep(&t, NULL);

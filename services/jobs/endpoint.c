@@ -9,6 +9,7 @@
 #include "common/base/proto.h"
 #include "common/pg/tally.h"
 #include "common/rpc/outbox.h"
+#include "common/rpc/retention.h"
 #include "services/jobs/outcomes/calibration.h"
 
 /* The `job` member: the endpoint's open job, else the one that created it. */
@@ -312,20 +313,52 @@ tab_status endpoints_gone(tab_tx *tx, tab_arena *a, const char *org, const char 
     return tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;
 }
 
-tab_status endpoints_gone_of_all(tab_tx **tx, tab_arena *a, const char *orgs, const char *ids, uint32_t **ret,
-                                 size_t *ret_n, tab_error *err)
+tab_status endpoints_gone_of_all(tab_tx **tx, tab_arena *a, const char *orgs, const char *ids,
+                                 bool with_calls, Tabella__GoneReply *ret, tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
-    TAB_TRY(
-        tab_tx_finish(tx, &rows, err,
-                      "SELECT n - 1 FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS asked(org, id, "
-                      "n) WHERE NOT EXISTS (SELECT 1 FROM jobs.endpoint e WHERE e.org = asked.org AND "
-                      "e.endpoint_id = asked.id AND e.deleted_at IS NULL) ORDER BY n",
-                      TAB_P(tab_p_text(orgs), tab_p_text(ids))));
-    *ret = tab_arena_new_of(a, uint32_t, tab_rows_count(rows) + 1);
-    for (size_t i = 0; *ret != NULL && i < tab_rows_count(rows); i++)
-        (*ret)[(*ret_n)++] = (uint32_t)tab_rows_int(rows, i, 0);
+    TAB_TRY(tab_tx_finish(
+        tx, &rows, err,
+        "SELECT n - 1, e.calls FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS asked(org, id, n) "
+        "LEFT JOIN jobs.endpoint e ON e.org = asked.org AND e.endpoint_id = asked.id "
+        "AND e.deleted_at IS NULL WHERE $3::bool OR e.org IS NULL ORDER BY n",
+        TAB_P(tab_p_text(orgs), tab_p_text(ids), tab_p_bool(with_calls))));
+    size_t n = tab_rows_count(rows);
+    ret->places = tab_arena_new_of(a, uint32_t, n + 1);
+    ret->calls = tab_arena_new_of(a, uint64_t, n + 1);
+    for (size_t i = 0; !tab_arena_full(a) && i < n; i++) {
+        bool gone = tab_rows_null(rows, i, 1);
+        if (gone)
+            ret->places[ret->n_places++] = (uint32_t)tab_rows_int(rows, i, 0);
+        if (with_calls)
+            ret->calls[ret->n_calls++] = gone ? 0 : (uint64_t)tab_rows_int(rows, i, 1);
+    }
     return tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;
+}
+
+/* What outcomes and serving have left, with its certificate, which counts the endpoint's own row and its
+ * prompts as well (decision 0666). */
+static tab_status delete_learnt(tab_tx *tx, const tab_call *call, const Tabella__Endpoint *e,
+                                const char *actor, tab_error *err)
+{
+#define GONE(table)                      \
+    table " AS (DELETE FROM jobs." table \
+          " t WHERE t.org = $1 AND t.endpoint_id = $2 RETURNING t.org, t::text AS r)"
+#define ALL(table) "SELECT org, r FROM " table " UNION ALL "
+    TAB_AUTO(tab_rows) *rows = NULL;
+    TAB_TRY(tab_tx_query(tx, &rows, err,
+                         "WITH " GONE("drift") ", " GONE("outcome_day") ", " GONE("outcome_rows") ", " GONE(
+                             "calibration") ", " GONE("watch") ", " GONE("prompt") ", gone AS (" ALL("drift")
+                             ALL("outcome_day") ALL("outcome_rows") ALL("calibration") ALL("watch")
+                                 ALL("prompt") "SELECT t.org, t::text AS r FROM jobs.endpoint t "
+                                               "WHERE t.org = $1 AND t.endpoint_id = $2) " TAB_CERTIFIED,
+                         TAB_P(tab_p_text(call->org), tab_p_text(e->id))));
+    tab_certificate c = { .of = "endpoint",
+                          .object = e->id,
+                          .rows = tab_rows_int(rows, 0, 2),
+                          .bytes = tab_rows_int(rows, 0, 3),
+                          .sha256 = tab_rows_text(rows, 0, 4) };
+    return tab_certificate_put(tx, "jobs", call, call->org, actor, &c, err);
 }
 
 tab_status endpoint_delete(tab_tx *tx, const tab_call *call, const Tabella__Endpoint *e, const char *actor,
@@ -360,20 +393,7 @@ tab_status endpoint_delete(tab_tx *tx, const tab_call *call, const Tabella__Endp
         s = tab_tx_query(tx, NULL, err, "INSERT INTO jobs.chore (org, kind, owner) VALUES ($1, 'pins', $2)",
                          TAB_P(tab_p_text(org), tab_p_text(e->id)));
     if (s == TAB_OK)
-        s = tab_tx_query(tx, NULL, err, "DELETE FROM jobs.drift WHERE org = $1 AND endpoint_id = $2",
-                         TAB_P(tab_p_text(org), tab_p_text(e->id)));
-    if (s == TAB_OK)
-        s = tab_tx_query(tx, NULL, err, "DELETE FROM jobs.outcome_day WHERE org = $1 AND endpoint_id = $2",
-                         TAB_P(tab_p_text(org), tab_p_text(e->id)));
-    if (s == TAB_OK)
-        s = tab_tx_query(tx, NULL, err, "DELETE FROM jobs.outcome_rows WHERE org = $1 AND endpoint_id = $2",
-                         TAB_P(tab_p_text(org), tab_p_text(e->id)));
-    if (s == TAB_OK)
-        s = tab_tx_query(tx, NULL, err, "DELETE FROM jobs.calibration WHERE org = $1 AND endpoint_id = $2",
-                         TAB_P(tab_p_text(org), tab_p_text(e->id)));
-    if (s == TAB_OK)
-        s = tab_tx_query(tx, NULL, err, "DELETE FROM jobs.watch WHERE org = $1 AND endpoint_id = $2",
-                         TAB_P(tab_p_text(org), tab_p_text(e->id)));
+        s = delete_learnt(tx, call, e, actor, err);
     if (s == TAB_OK)
         s = endpoint_log(tx, org, e->id, "deleted", "", actor, err, "endpoint deleted");
     if (s != TAB_OK)

@@ -47,10 +47,10 @@ tab_status endpoints_gone(tab_tx *tx, tab_arena *a, const char *org, const char 
                           size_t *ret_n, tab_error *err) TAB_CHECKED;
 
 /* The same of any organizations (an array's text beside the ids'), on a transaction of all, which it ends:
- * their places, ascending. */
+ * their places, ascending; and, where asked for, how often each of the ids was called. */
 enum { GONE_MOST = 5000 };
-tab_status endpoints_gone_of_all(tab_tx **tx, tab_arena *a, const char *orgs, const char *ids, uint32_t **ret,
-                                 size_t *ret_n, tab_error *err) TAB_CHECKED;
+tab_status endpoints_gone_of_all(tab_tx **tx, tab_arena *a, const char *orgs, const char *ids,
+                                 bool with_calls, Tabella__GoneReply *ret, tab_error *err) TAB_CHECKED;
 
 tab_status endpoint_log(tab_tx *tx, const char *org, const char *endpoint_id, const char *event,
                         const char *job_id, const char *actor, tab_error *err, const char *fmt,

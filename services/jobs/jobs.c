@@ -512,7 +512,7 @@ static tab_status gone_of_all(void *arg, tab_call *call, tab_error *err)
     if (ids == NULL || orgs == NULL)
         return tab_no_memory(err);
     TAB_TRY(tab_tx_begin(self->pg, TAB_ORG_ALL, tab_in_ms(5000), &tx, err));
-    return endpoints_gone_of_all(&tx, call->arena, orgs, ids, &y->places, &y->n_places, err);
+    return endpoints_gone_of_all(&tx, call->arena, orgs, ids, q->with_calls, y, err);
 }
 
 #define METHOD(name, in, out, fn)                                             \
@@ -525,6 +525,7 @@ const tab_rpc_method jobs_methods[] = {
     METHOD("Get", get_job_request, job, get),
     METHOD("List", list_jobs_request, list_jobs_reply, list),
     METHOD("Cancel", cancel_job_request, job, cancel),
+    METHOD("DeleteJob", delete_job_request, delete_job_reply, jobs_delete_job),
     METHOD("Output", output_request, output_reply, output),
     METHOD("PutPiece", put_piece_request, empty, put_piece),
     METHOD("CreateEndpoint", create_endpoint_request, endpoint_job, create_endpoint),

@@ -12,6 +12,9 @@ tab_status jobs_edit_endpoint(void *self, tab_call *call, tab_error *err);
 /* cost.c: what a refresh would bill now. */
 tab_status jobs_refresh_cost(void *self, tab_call *call, tab_error *err);
 
+/* retention.c */
+tab_status jobs_delete_job(void *self, tab_call *call, tab_error *err);
+
 /* tabella.event.work.>: a quick run's job row, the count of serve calls. */
 tab_status jobs_on_work(void *self, tab_tx *tx, const tab_event *event, size_t n, tab_error *err);
 

@@ -68,19 +68,22 @@ int main(int argc, char **argv)
                                                                      : cfg.outcome_row_days };
     if (!tab_run_keys_read(cfg.run_key, cfg.run_seal, &self.run_keys))
         return EXIT_FAILURE;
-    static const tab_event_route routes[] = {
-        { "tabella.event.work.done", "metering" }, { "tabella.event.work.done", "jobs" },
-        { "tabella.event.work.done", "reports" },  { "tabella.event.job.ended", "keys" },
-        { "tabella.event.job.ended", "metering" }, { "tabella.event.audit", "keys" },
-        { "tabella.event.quality.alert", "keys" }, TAB_EVENT_ROUTES_END
-    };
+    static const tab_event_route routes[] = { { "tabella.event.work.done", "metering" },
+                                              { "tabella.event.work.done", "jobs" },
+                                              { "tabella.event.work.done", "reports" },
+                                              { "tabella.event.job.ended", "keys" },
+                                              { "tabella.event.job.ended", "metering" },
+                                              { "tabella.event.audit", "keys" },
+                                              { "tabella.event.quality.alert", "keys" },
+                                              { "tabella.event.runs.gone", "reports" },
+                                              TAB_EVENT_ROUTES_END };
     TAB_AUTO(tab_relay) *relay = tab_relay_open(pg, rpc, "jobs", routes);
     TAB_AUTO(tab_health) *health = tab_health_open(cfg.port); /* last opened, first freed: it looks at all */
     if (relay == NULL || health == NULL)
         return EXIT_FAILURE;
     self.relay = relay;
     jobs_figures_start();
-    static tab_schema schema = { .schema = "jobs", .least = 13 };
+    static tab_schema schema = { .schema = "jobs", .least = 14 };
     tab_daemon_watch(health, rpc, pg, &schema);
     static const char *const slow[] = { "EditEndpoint", "RefreshCost", NULL }; /* they wait for others */
     tab_rpc_heavy(rpc, cfg.threads, slow);

@@ -1,5 +1,5 @@
-/* See store.h: the statements that move a job's row. store_read.c reads, store_sweep.c looks after what
- * was left. */
+/* See store.h: the statements that move a job's row. store_read.c reads, sweeps/store_sweep.c looks after
+ * what was left. */
 #include "services/jobs/store.h"
 
 #include <stdarg.h>

@@ -11,6 +11,7 @@
 
 #include "common/base/proto.h"
 #include "common/bundle/bundle_pieces.h"
+#include "common/security/frame.h"
 #include "services/jobs/store.h"
 
 enum { PART = 1 << 20 };
@@ -33,8 +34,8 @@ static tab_status pack_bytes(tab_arena *a, tab_str raw, const tab_run_keys *run,
 {
     size_t room = ZSTD_compressBound(raw.n);
     char *packed = tab_arena_alloc(a, room + 1, 1);
-    size_t m = packed == NULL ? 0 : ZSTD_compress(packed, room, raw.p, raw.n, 1);
-    if (packed == NULL || ZSTD_isError(m))
+    size_t m = packed == NULL ? 0 : tab_frame_pack(packed, room, raw);
+    if (m == 0)
         return tab_no_memory(err);
     *ret = (tab_str){ packed, m };
     return run == NULL ? TAB_OK : tab_run_seal(run, a, *ret, place, ret, err);

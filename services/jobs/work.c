@@ -140,6 +140,7 @@ static void *chores(void *arg)
     jobs *self = arg;
     while (!atomic_load(&self->stop)) {
         chores_do(self);
+        jobs_retain(self);
         sleep_ms(&self->stop, 1000);
     }
     return NULL;

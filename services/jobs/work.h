@@ -71,6 +71,9 @@ struct work {
 bool jobs_work_start(jobs *self) TAB_CHECKED; /* threads and subscriptions */
 void jobs_work_stop(jobs *self);              /* hands back what is at work, joins */
 
+/* retention.c: a turn of what goes by its organization's retention. */
+void jobs_retain(jobs *self);
+
 /* work_calls.c */
 void jobs_wake(jobs *self); /* after a commit: here and in other processes */
 void jobs_cancel_call(jobs *self, const char *job_id, int64_t attempt);

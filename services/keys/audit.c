@@ -11,13 +11,25 @@
 
 enum { PAGE = 100, HEADS = 1000, HASH = crypto_hash_sha256_BYTES };
 
+/* Receivers that want the log (decision 0627) get it in its order: an entry joins the delivery that ends with
+ * the one before it and was not tried yet, else it begins one. */
+#define ENTRIES_MOST "200"
 static tab_status insert(tab_tx *tx, const Tabella__AuditEntry *e, tab_error *err)
 {
     return tab_tx_query(
         tx, NULL, err,
-        "INSERT INTO keys.audit (org, event_id, actor, action, object, detail, request_id, at, address) "
-        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) "
-        "ON CONFLICT (org, event_id) DO NOTHING",
+        "WITH e AS (INSERT INTO keys.audit "
+        "(org, event_id, actor, action, object, detail, request_id, at, address) "
+        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (org, event_id) DO NOTHING RETURNING seq), "
+        "w AS (SELECT id FROM keys.webhook WHERE org = $1 AND disabled IS NULL "
+        "AND strpos(' ' || types || ' ', ' audit.entries ') > 0), "
+        "joined AS (UPDATE keys.webhook_delivery d SET to_seq = e.seq FROM e, w WHERE d.org = $1 "
+        "AND d.webhook = w.id AND d.subject = 'audit' AND d.open AND d.tries = 0 AND d.to_seq = e.seq - 1 "
+        "AND e.seq - d.from_seq < " ENTRIES_MOST " RETURNING d.webhook) "
+        "INSERT INTO keys.webhook_delivery (org, id, webhook, notice, kind, subject, from_seq, to_seq) "
+        "SELECT $1, 'dlv_' || replace(gen_random_uuid()::text, '-', ''), w.id, "
+        "'ntf_' || replace(gen_random_uuid()::text, '-', ''), 'audit.entries', 'audit', e.seq, e.seq "
+        "FROM e, w WHERE w.id NOT IN (SELECT webhook FROM joined)",
         TAB_P(tab_p_text(e->org), tab_p_text(e->id), tab_p_text(e->actor), tab_p_text(e->action),
               tab_p_text(e->object), tab_p_text(e->detail), tab_p_text(e->request_id), tab_p_time(e->at),
               tab_p_text(e->address)));

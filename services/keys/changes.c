@@ -18,7 +18,7 @@ tab_status keys_show(tab_tx *tx, tab_call *call, const char *id, const char *sec
 {
     Tabella__ApiKey **found;
     size_t n;
-    tab_status s = keys_store_list(tx, call->arena, call->org, id, &found, &n, err);
+    tab_status s = keys_store_list(tx, call->arena, call->org, id, "", &found, &n, err);
     if (s != TAB_OK)
         return s;
     if (n != 1)
@@ -86,6 +86,7 @@ tab_status keys_set_key(void *arg, tab_call *call, tab_error *err)
     if (change == NULL)
         return tab_no_memory(err);
     TAB_TRY(tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));
+    TAB_TRY(keys_store_own(tx, call->org, q->id, q->own_of, err));
     TAB_TRY(keys_store_set(tx, call->org, q, networks, endpoints, err));
     TAB_TRY(keys_audit(tx, call, call->org, q->actor, "key.update", q->id, change, err));
     TAB_TRY(keys_show(tx, call, q->id, NULL, err));

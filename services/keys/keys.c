@@ -14,6 +14,7 @@
 #include "services/keys/bounds.h"
 #include "services/keys/cache.h"
 #include "services/keys/mail.h"
+#include "services/keys/people/people.h"
 
 enum { LOAD_MS = 500, ADDRESSES_MOST = 10 };
 
@@ -67,6 +68,8 @@ static tab_status authenticate(void *arg, tab_call *call, tab_error *err)
         tab_tx_begin(self->pg, TAB_ORG_ALL, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
     if (s == TAB_OK)
         s = keys_store_grant(tx, q->secret_sha256.data, &known, &found, err);
+    if (s == TAB_OK && known && (found.grant.scopes & TAB_GRANT_SESSION) != 0)
+        s = keys_session_used(tx, q->secret_sha256, err);
     if (s == TAB_OK)
         s = tab_tx_commit(&tx, err);
     if (s != TAB_OK || !known)
@@ -104,12 +107,13 @@ static tab_status authenticate(void *arg, tab_call *call, tab_error *err)
 static tab_status list_keys(void *arg, tab_call *call, tab_error *err)
 {
     keys *self = arg;
+    const Tabella__ListKeysRequest *q = call->in;
     Tabella__ListKeysReply *out = call->out;
     TAB_AUTO(tab_tx) *tx = NULL;
     tab_status s =
         tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
     if (s == TAB_OK)
-        s = keys_store_list(tx, call->arena, call->org, NULL, &out->keys, &out->n_keys, err);
+        s = keys_store_list(tx, call->arena, call->org, NULL, q->own_of, &out->keys, &out->n_keys, err);
     return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
 }
 
@@ -123,9 +127,10 @@ static const char *created(tab_arena *a, const keys_new *k)
                      scopes[0] != 0 ? "," : "", tab_scope_name(bit));
     if (k->expires_us != 0)
         tab_time_text_s(k->expires_us, until);
-    return tab_arena_printf(a, "scopes %s%s%s%s%s%s%s", scopes, until[0] != 0 ? ", expires " : "", until,
+    return tab_arena_printf(a, "scopes %s%s%s%s%s%s%s%s%s", scopes, until[0] != 0 ? ", expires " : "", until,
                             k->networks[0] != 0 ? ", networks " : "", k->networks,
-                            k->endpoints[0] != 0 ? ", endpoints " : "", k->endpoints);
+                            k->endpoints[0] != 0 ? ", endpoints " : "", k->endpoints,
+                            k->directory[0] != 0 ? ", directory of " : "", k->directory);
 }
 
 static tab_status create_key(void *arg, tab_call *call, tab_error *err)
@@ -134,9 +139,19 @@ static tab_status create_key(void *arg, tab_call *call, tab_error *err)
     const Tabella__CreateKeyRequest *q = call->in;
     TAB_AUTO(tab_tx) *tx = NULL;
     char id[TAB_ID], secret[TAB_SECRET_LENGTH + 1];
-    keys_new k = { .id = id, .name = q->name, .expires_us = q->expires_at };
+    keys_new k = { .id = id,
+                   .name = q->name,
+                   .expires_us = q->expires_at,
+                   .owner = q->personal ? q->actor : NULL,
+                   .directory = q->directory,
+                   .scopes = TAB_DIRECTORY_SCOPES };
+    bool writes = q->directory[0] != 0;
+    if (writes && (q->personal || q->n_scopes > 0 || q->n_endpoints > 0))
+        return tab_fail(err, TAB_VALIDATION, "directory",
+                        "A key of a directory has no scopes, no endpoints and no owner.");
     TAB_TRY(keys_name_good(q->name, err));
-    TAB_TRY(scopes_of(q->scopes, q->n_scopes, &k.scopes, err));
+    if (!writes)
+        TAB_TRY(scopes_of(q->scopes, q->n_scopes, &k.scopes, err));
     TAB_TRY(keys_expiry_good(q->expires_at, err));
     TAB_TRY(keys_networks_read(call->arena, q->networks, q->n_networks, &k.networks, err));
     TAB_TRY(keys_endpoints_read(call->arena, q->endpoints, q->n_endpoints, &k.endpoints, err));
@@ -147,6 +162,8 @@ static tab_status create_key(void *arg, tab_call *call, tab_error *err)
     tab_secret_new(secret);
     tab_status s =
         tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
+    if (s == TAB_OK && writes)
+        s = provider_there(tx, call->org, q->directory, err);
     if (s == TAB_OK)
         s = keys_store_create(tx, call->org, &k, secret, err);
     if (s == TAB_OK)
@@ -189,6 +206,7 @@ static tab_status rotate_softly(keys *self, tab_call *call, const char *secret, 
     if (detail == NULL)
         return tab_no_memory(err);
     TAB_TRY(tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));
+    TAB_TRY(keys_store_own(tx, call->org, q->id, q->own_of, err));
     TAB_TRY(keys_store_rotate_softly(tx, call->org, q->id, secret, q->overlap_s, err));
     TAB_TRY(keys_audit(tx, call, call->org, q->actor, "key.rotate", q->id, detail, err));
     TAB_TRY(keys_notify_key(tx, call, false, q->id, "rotated", err));
@@ -220,6 +238,8 @@ static tab_status rotate_key(void *arg, tab_call *call, tab_error *err)
     }
     tab_status s =
         tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
+    if (s == TAB_OK)
+        s = keys_store_own(tx, call->org, q->id, q->own_of, err);
     if (s == TAB_OK)
         s = keys_store_rotate(tx, call->org, q->id, secret, &old, err);
     if (s == TAB_OK)
@@ -258,6 +278,8 @@ static tab_status delete_key(void *arg, tab_call *call, tab_error *err)
     bool again = false;
     tab_status s =
         tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
+    if (s == TAB_OK)
+        s = keys_store_own(tx, call->org, q->id, q->own_of, err);
     if (s == TAB_OK)
         s = keys_store_end(tx, call->org, q->id, &old, &again, err);
     if (s == TAB_OK)
@@ -346,6 +368,10 @@ static const char *org_change(tab_arena *a, const Tabella__SetOrgRequest *q)
         own = q->limits[i]->plan
                   ? tab_arena_printf(a, "%s, %s plan", own, q->limits[i]->name)
                   : tab_arena_printf(a, "%s, %s %" PRIu64, own, q->limits[i]->name, q->limits[i]->value);
+    for (size_t i = 0; i < q->n_keep && own != NULL; i++)
+        own = q->keep[i]->days == 0
+                  ? tab_arena_printf(a, "%s, keep %s as the plan", own, q->keep[i]->what)
+                  : tab_arena_printf(a, "%s, keep %s %u days", own, q->keep[i]->what, q->keep[i]->days);
     if (own == NULL)
         return NULL;
     return tab_arena_printf(
@@ -411,6 +437,8 @@ static tab_status set_org(void *arg, tab_call *call, tab_error *err)
         TAB_TRY(keys_store_org_networks(tx, org, networks, err));
     for (size_t i = 0; i < q->n_limits; i++)
         TAB_TRY(keys_store_org_limit(tx, org, q->limits[i], err));
+    for (size_t i = 0; i < q->n_keep; i++)
+        TAB_TRY(keys_keep_set(tx, org, q->keep[i], err));
     if (q->suspended != TABELLA__SET_ORG_REQUEST__SWITCH__KEEP)
         TAB_TRY(keys_store_org_suspend(
             tx, call->arena, org, q->suspended == TABELLA__SET_ORG_REQUEST__SWITCH__ON, &ended, &n, err));
@@ -467,6 +495,25 @@ const tab_rpc_method keys_methods[] = {
     METHOD("StartSession", start_session_request, session, keys_start_session),
     METHOD("GetSession", get_session_request, session, keys_get_session),
     METHOD("EndSession", end_session_request, end_session_reply, keys_end_session),
+    METHOD("ListSessions", list_sessions_request, list_sessions_reply, keys_list_sessions),
+    METHOD("ListProviders", list_providers_request, list_providers_reply, keys_list_providers),
+    METHOD("SetProvider", set_provider_request, provider, keys_set_provider),
+    METHOD("DeleteProvider", delete_provider_request, delete_provider_reply, keys_delete_provider),
+    METHOD("BeginSignin", begin_signin_request, begin_signin_reply, keys_begin_signin),
+    METHOD("CompleteSignin", complete_signin_request, session, keys_complete_signin),
+    METHOD("Logout", logout_request, logout_reply, keys_logout),
+    METHOD("ListPeople", list_people_request, list_people_reply, keys_list_people),
+    METHOD("SetPerson", set_person_request, person, keys_set_person),
+    METHOD("ListDirectoryUsers", list_directory_users_request, list_directory_users_reply,
+           keys_list_directory_users),
+    METHOD("SetDirectoryUser", set_directory_user_request, directory_user, keys_set_directory_user),
+    METHOD("DeleteDirectoryUser", delete_directory_request, delete_directory_reply,
+           keys_delete_directory_user),
+    METHOD("ListDirectoryGroups", list_directory_groups_request, list_directory_groups_reply,
+           keys_list_directory_groups),
+    METHOD("SetDirectoryGroup", set_directory_group_request, directory_group, keys_set_directory_group),
+    METHOD("DeleteDirectoryGroup", delete_directory_request, delete_directory_reply,
+           keys_delete_directory_group),
     METHOD("Audit", audit_entry, audit_reply, keys_audit_entry),
     METHOD("ListAudit", list_audit_request, list_audit_reply, keys_list_audit),
     METHOD("ListNotices", list_notices_request, list_notices_reply, keys_list_notices),
@@ -476,6 +523,7 @@ const tab_rpc_method keys_methods[] = {
     METHOD("DeleteWebhook", delete_webhook_request, delete_webhook_reply, keys_delete_webhook),
     METHOD("ListDeliveries", list_deliveries_request, list_deliveries_reply, keys_list_deliveries),
     METHOD("ReplayDelivery", replay_delivery_request, delivery, keys_replay_delivery),
+    METHOD("ListKeep", list_keep_request, list_keep_reply, keys_list_keep),
     METHOD("CreateOrg", create_org_request, create_org_reply, create_org),
     METHOD("SetOrg", set_org_request, org, set_org),
     METHOD("GetOrg", get_org_request, org, get_org),
@@ -491,10 +539,9 @@ tab_status keys_on_event(void *self, tab_tx *tx, const tab_event *event, tab_err
         const char *subject;
         tab_status (*fn)(tab_tx *tx, const tab_event *event, tab_error *err);
     } kinds[] = {
-        { "tabella.event.audit", keys_on_audit },
-        { "tabella.event.job.ended", keys_on_job },
-        { "tabella.event.usage.alert", keys_on_alert },
-        { "tabella.event.quality.alert", keys_on_quality },
+        { "tabella.event.audit", keys_on_audit },       { "tabella.event.job.ended", keys_on_job },
+        { "tabella.event.usage.alert", keys_on_alert }, { "tabella.event.quality.alert", keys_on_quality },
+        { "tabella.event.data.changed", keys_on_data }, { "tabella.event.usage.counted", keys_on_usage },
     };
     (void)self;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -541,7 +588,8 @@ static tab_status add_uses(keys *self, tab_arena *a, const keys_uses *u, tab_err
         return tab_no_memory(err);
     ids[0] = counts[0] = '{';
     for (size_t i = 0; i < u->n; i++) {
-        if (!tab_id_valid(tab_str_of(u->key_id[i]), "key_"))
+        if (!tab_id_valid(tab_str_of(u->key_id[i]), "key_") &&
+            !tab_id_valid(tab_str_of(u->key_id[i]), "usr_"))
             continue; /* only gateways write there; a name that is no id is no key */
         at_id += (size_t)sprintf(ids + at_id, "%s%s", at_id > 1 ? "," : "", u->key_id[i]);
         at_n += (size_t)sprintf(counts + at_n, "%s%" PRId64, at_n > 1 ? "," : "", u->count[i]);

@@ -29,9 +29,12 @@ typedef struct {
     int64_t heads, heads_due, left_due;
     atomic_bool unconfirmed; /* a tombstone of this process waits for Redis */
     atomic_bool stop;
-    int64_t session_s; /* how long a session of the console lasts */
-    tab_keyring *kek;  /* seals secrets of webhooks; NULL: there are none */
-    const char *allow; /* networks of receivers that are not public */
+    int64_t session_s;   /* how long a session of the console lasts */
+    int64_t idle_s;      /* and one of a person that nobody uses */
+    const char *console; /* its address, to which providers send people back; "": nobody signs in so */
+    atomic_int fetching; /* calls of providers under way */
+    tab_keyring *kek;    /* seals secrets of webhooks; NULL: there are none */
+    const char *allow;   /* networks of receivers that are not public */
 } keys;
 
 extern const tab_rpc_method keys_methods[];
@@ -51,7 +54,7 @@ tab_status keys_set_key(void *self, tab_call *call, tab_error *err);
 tab_status keys_note_uses(void *self, tab_call *call, tab_error *err);
 tab_status keys_ends(tab_tx *tx, void *arg, int64_t most, size_t *ret_n, tab_error *err);
 
-/* tabella.event.audit, .job.ended, .usage.alert, .quality.alert */
+/* tabella.event.audit, .job.ended, .usage.alert, .quality.alert, .data.changed */
 tab_status keys_on_event(void *self, tab_tx *tx, const tab_event *event, tab_error *err);
 
 /* audit.c. One entry of this call, in its transaction; actor "": the call's own. */
@@ -90,6 +93,9 @@ tab_status keys_notify_key(tab_tx *tx, const tab_call *call, bool created, const
 tab_status keys_on_job(tab_tx *tx, const tab_event *event, tab_error *err) TAB_CHECKED;
 tab_status keys_on_alert(tab_tx *tx, const tab_event *event, tab_error *err) TAB_CHECKED;
 tab_status keys_on_quality(tab_tx *tx, const tab_event *event, tab_error *err) TAB_CHECKED;
+tab_status keys_on_data(tab_tx *tx, const tab_event *event, tab_error *err) TAB_CHECKED;
+/* usage.c */
+tab_status keys_on_usage(tab_tx *tx, const tab_event *event, tab_error *err) TAB_CHECKED;
 tab_status keys_list_notices(void *self, tab_call *call, tab_error *err);
 tab_status keys_read_notice(void *self, tab_call *call, tab_error *err);
 
@@ -102,10 +108,29 @@ tab_status keys_replay_delivery(void *self, tab_call *call, tab_error *err);
 /* Secrets under an older key are sealed again, a batch of a sweep; arg: the keys. */
 tab_status keys_reseal_webhooks(tab_tx *tx, void *arg, int64_t most, size_t *ret_n, tab_error *err);
 
+/* retention.c */
+tab_status keys_list_keep(void *self, tab_call *call, tab_error *err);
+
 /* sessions.c */
 tab_status keys_start_session(void *self, tab_call *call, tab_error *err);
 tab_status keys_get_session(void *self, tab_call *call, tab_error *err);
 tab_status keys_end_session(void *self, tab_call *call, tab_error *err);
+tab_status keys_list_sessions(void *self, tab_call *call, tab_error *err);
+typedef struct {
+    const char *org, *id, *key; /* a key's or a person's id */
+    ProtobufCBinaryData token;  /* SHA-256 */
+    tab_str sid;                /* of the provider's session; "": none */
+} keys_session;
+tab_status keys_session_insert(const keys *self, tab_tx *tx, const tab_call *call, const keys_session *s,
+                               tab_error *err) TAB_CHECKED;
+/* The session of this token into the reply; known stays false where there is none. */
+tab_status keys_session_show(tab_tx *tx, tab_call *call, ProtobufCBinaryData token,
+                             tab_error *err) TAB_CHECKED;
+/* It is used now; once a minute, since the gateway asks again at most so often (KEYS_CACHE_ENTRY_S). */
+tab_status keys_session_used(tab_tx *tx, ProtobufCBinaryData token, tab_error *err) TAB_CHECKED;
+/* One tombstone of a row that was just deleted; hash: of its token. */
+tab_status keys_session_bury(tab_tx *tx, const char *org, const char *key_id, tab_str hash, keys_tombstone *t,
+                             tab_error *err) TAB_CHECKED;
 /* Ends the sessions of a key whose secret stopped working, in the same transaction; gives the key's
  * tombstones that wait for Redis, its own among them. */
 tab_status keys_session_end_all(tab_tx *tx, tab_arena *a, const keys_tombstone *key, keys_tombstone **ret,

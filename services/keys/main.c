@@ -13,6 +13,7 @@
 #include "common/run/trace.h"
 #include "services/keys/keys.h"
 #include "services/keys/mail.h"
+#include "services/keys/people/people.h"
 #include "services/keys/sender.h"
 
 typedef struct {
@@ -20,7 +21,8 @@ typedef struct {
     TAB_REDIS_CONFIG;
     const char *grant_secret;
     mail_config mail;
-    int64_t session_s;
+    int64_t session_s, idle_s;
+    const char *console;
     const char *kek, *allow;
 } keys_config;
 
@@ -32,6 +34,12 @@ static const tab_option keys_options[] = {
         "signs what the gateway finds in Redis about a key; 32 characters or more, shared with the gateway"),
     TAB_OPTION(keys_config, session_s, INT, "TAB_SESSION_S", "43200",
                "seconds that a session of the console lasts"),
+    TAB_OPTION(keys_config, idle_s, INT, "TAB_SESSION_IDLE_S", "3600",
+               "seconds after which a person's session ends that is not used, give or take ten minutes"),
+    TAB_OPTION(
+        keys_config, console, TEXT, "TAB_CONSOLE_URL", "",
+        "address of the console as browsers have it, https://HOST/console/; empty: no sign-in by identity "
+        "providers"),
     TAB_OPTION(keys_config, mail.url, SECRET, "TAB_SMTP_URL", "",
                "mail server: smtp://HOST:587 or smtps://HOST; empty: notices are not mailed"),
     TAB_OPTION(keys_config, mail.from, TEXT, "TAB_SMTP_FROM", "", "whom mails come from: an address"),
@@ -80,15 +88,27 @@ static tab_sweep sweeps[] = {
     { .name = "secrets of webhooks under an older key",
       .batch = keys_reseal_webhooks,
       .every_ms = MINUTE_MS },
+    { .name = "secrets of providers under an older key",
+      .batch = keys_reseal_providers,
+      .every_ms = MINUTE_MS },
     { .name = "old deliveries of webhooks",
       .every_ms = MINUTE_MS,
       .sql = TAB_SWEEP_DELETE("keys.webhook_delivery", "created", "now() - interval '30 days'") },
     { .name = "expired sessions",
       .every_ms = MINUTE_MS,
       .sql = TAB_SWEEP_DELETE("keys.session", "expires", "now()") },
+    { .name = "sign-ins that nobody ended",
+      .every_ms = MINUTE_MS,
+      .sql = TAB_SWEEP_DELETE("keys.signin", "expires", "now()") },
+    { .name = "logouts of providers",
+      .every_ms = MINUTE_MS,
+      .sql = TAB_SWEEP_DELETE("keys.logout", "expires", "now()") },
     { .name = "old deliveries",
       .every_ms = MINUTE_MS,
       .sql = TAB_SWEEP_DELETE("keys.delivery", "created", "now() - interval '30 days'") },
+    { .name = "old batches of usage",
+      .every_ms = MINUTE_MS,
+      .sql = TAB_SWEEP_DELETE("keys.usage_batch", "created", "now() - interval '30 days'") },
     { .name = "old counts of uses",
       .every_ms = MINUTE_MS,
       .sql = TAB_SWEEP_DELETE("keys.use_batch", "at", "now() - interval '7 days'") },
@@ -130,11 +150,13 @@ int main(int argc, char **argv)
         return EXIT_FAILURE; /* each has logged its own reason */
 
     self.session_s = cfg.session_s;
+    self.idle_s = cfg.idle_s;
+    self.console = cfg.console;
     self.allow = cfg.allow;
     self.kek = kek;
     self.cache.sign = cfg.grant_secret[0] == '\0' ? NULL : &sign;
     pthread_t chores;
-    static tab_schema schema = { .schema = "keys", .least = 12 };
+    static tab_schema schema = { .schema = "keys", .least = 22 };
     tab_daemon_watch(health, rpc, pg, &schema);
     tab_health_watch(health, "redis", tab_redis_alive, redis);
     tab_rpc_limits(rpc, cfg.threads, 0, 256u << 20);

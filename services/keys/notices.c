@@ -107,6 +107,16 @@ tab_status keys_on_alert(tab_tx *tx, const tab_event *event, tab_error *err)
     return s;
 }
 
+/* Names of columns, which callers chose. */
+static void columns_member(tab_out *o, const ProtobufCBinaryData *name, size_t n)
+{
+    tab_out_key(o, "columns");
+    tab_out_open(o, '[');
+    for (size_t i = 0; i < n; i++)
+        tab_out_str(o, (tab_str){ (const char *)name[i].data, name[i].len });
+    tab_out_close(o, ']');
+}
+
 tab_status keys_on_quality(tab_tx *tx, const tab_event *event, tab_error *err)
 {
     const Tabella__QualityAlert *m =
@@ -133,11 +143,38 @@ tab_status keys_on_quality(tab_tx *tx, const tab_event *event, tab_error *err)
     tab_out_fixed(&n.data, m->was);
     tab_out_key(&n.data, "rows");
     tab_out_uint(&n.data, m->rows);
-    tab_out_key(&n.data, "columns");
-    tab_out_open(&n.data, '[');
-    for (size_t i = 0; i < m->n_columns; i++)
-        tab_out_str(&n.data, (tab_str){ (const char *)m->columns[i].data, m->columns[i].len });
-    tab_out_close(&n.data, ']');
+    columns_member(&n.data, m->columns, m->n_columns);
+    tab_out_close(&n.data, '}');
+    tab_status s = keys_notify(tx, event->arena, event->org, &n, err);
+    tab_out_free(&n.data);
+    return s;
+}
+
+tab_status keys_on_data(tab_tx *tx, const tab_event *event, tab_error *err)
+{
+    const Tabella__DataChanged *m =
+        tab_proto_read(event->arena, &tabella__data_changed__descriptor, event->payload);
+    if (m == NULL)
+        return TAB_OK;
+    keys_notice n = { .event_id = event->event_id,
+                      .kind = "data.changed",
+                      .subject = m->dataset,
+                      .at = m->at_us,
+                      .alert = KEYS_ALERT_CONNECTIONS };
+    /* Columns are in data: the text is mailed. */
+    n.text = tab_arena_printf(event->arena,
+                              "The last sync of %s brought rows that differ from earlier ones beyond chance: "
+                              "%u of %" PRIu64 " checks.",
+                              m->name, m->changed, m->checks);
+    tab_out_open(&n.data, '{');
+    text_member(&n.data, "dataset", m->dataset);
+    text_member(&n.data, "name", m->name);
+    text_member(&n.data, "snapshot", m->snapshot);
+    tab_out_key(&n.data, "checks");
+    tab_out_uint(&n.data, m->checks);
+    tab_out_key(&n.data, "changed");
+    tab_out_uint(&n.data, m->changed);
+    columns_member(&n.data, m->columns, m->n_columns);
     tab_out_close(&n.data, '}');
     tab_status s = keys_notify(tx, event->arena, event->org, &n, err);
     tab_out_free(&n.data);

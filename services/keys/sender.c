@@ -6,8 +6,9 @@
  *
  * Of deliveries with one subject the next one waits until the one before is taken or given up. A process
  * that dies between send and settle leaves a delivery that is due again: receivers tell by webhook-id. A
- * receiver has one call at a time, so one that is slow holds one thread, and the longer it fails the seldomer
- * it does. */
+ * receiver has one call at a time, so one that is slow holds one thread; an organization has calls of half of
+ * the threads; and a receiver that did not take one rests for as long as it held its thread, twice as long
+ * after each further one in a row (decision 0546). */
 #include "services/keys/sender.h"
 
 #include <curl/curl.h>
@@ -28,6 +29,9 @@ enum {
     FIRST_S = 5, /* until the second try; then twice as long each, at most */
     LATE_MOST_S = 3 * 3600,
     GIVE_UP_S = 3 * 86400,
+    LOOK_MS = 1000,
+    REST_MOST_MS = 300000,
+    RESTS_MOST = 1000,   /* deliveries that are put off at once, so that claims need not pass them */
     ANSWER_MOST = 16384, /* bytes of a receiver's answer that are taken, and dropped */
     GONE = 410           /* a receiver's word that it wants no more */
 };
@@ -37,13 +41,15 @@ struct sender {
     pthread_t thread[THREADS];
     size_t threads;
     atomic_bool stop;
-    atomic_uint found; /* deliveries that were claimed: idle threads look when it has grown */
+    atomic_uint found;      /* deliveries that were claimed: idle threads look when it has grown, */
+    _Atomic int64_t looked; /* or none has looked since */
 };
 
 typedef struct {
     char org[TAB_ID], webhook[TAB_ID], notice[TAB_ID];
     int64_t position, tries, since_us;
     const char *url;
+    bool usage;                /* its body is CloudEvents */
     tab_str secret, old, body; /* old: "" where none signs beside it */
 } claimed;
 
@@ -51,31 +57,94 @@ typedef struct {
 typedef struct {
     long status;
     const char *why; /* "": it was taken */
+    int64_t took_ms;
 } outcome;
 
 /* ---- claim ----------------------------------------------------------------------------------- */
 
-static const char claim_one[] =
-    "WITH turn AS (SELECT d.org, d.position, d.webhook FROM keys.webhook_delivery d JOIN keys.webhook w "
-    "ON w.org = d.org AND w.id = d.webhook WHERE d.open AND d.due <= now() AND w.disabled IS NULL AND "
-    "w.busy < now() AND NOT EXISTS (SELECT FROM keys.webhook_delivery o WHERE o.org = d.org AND o.webhook "
-    "= d.webhook AND o.subject = d.subject AND o.open AND o.position < d.position) ORDER BY d.due LIMIT 1 "
-    "FOR UPDATE OF w SKIP LOCKED), mine AS (UPDATE keys.webhook w SET busy = now() + $1 * interval '1 "
-    "second' FROM turn WHERE w.org = turn.org AND w.id = turn.webhook RETURNING w.org, w.id, w.url, "
-    "w.secret, CASE WHEN w.old_until > now() THEN w.old_secret END AS old), taken AS (UPDATE "
-    "keys.webhook_delivery d SET tries = d.tries + 1, due = now() + $1 * interval '1 second' FROM turn "
-    "WHERE d.org = turn.org AND d.position = turn.position AND d.open RETURNING d.*) SELECT t.org, "
-    "t.webhook, t.notice, t.position, t.tries, t.since, m.url, m.secret, m.old, n.kind, n.subject, "
-    "n.text, n.data, n.at FROM taken t JOIN mine m ON m.org = t.org AND m.id = t.webhook JOIN "
-    "keys.notification n ON n.org = t.org AND n.id = t.notice";
+/* A receiver w that may be sent to, and a delivery d that is the first of its subject. */
+#define FREE                                                                                            \
+    "w.disabled IS NULL AND w.busy < now() AND w.rests < now() AND (SELECT count(*) FROM keys.webhook " \
+    "b WHERE b.org = w.org AND b.busy >= now()) < $2"
+#define FIRST                                                                                        \
+    "NOT EXISTS (SELECT FROM keys.webhook_delivery o WHERE o.org = d.org AND o.webhook = d.webhook " \
+    "AND o.subject = d.subject AND o.open AND o.position < d.position)"
+#define TAKEN                                                                                           \
+    ", mine AS (UPDATE keys.webhook w SET busy = now() + $1 * interval '1 second' FROM turn WHERE "     \
+    "w.org = turn.org AND w.id = turn.webhook RETURNING w.org, w.id, w.url, w.secret, CASE WHEN "       \
+    "w.old_until > now() THEN w.old_secret END AS old), taken AS (UPDATE keys.webhook_delivery d SET "  \
+    "tries = d.tries + 1, due = now() + $1 * interval '1 second' FROM turn WHERE d.org = turn.org AND " \
+    "d.position = turn.position AND d.open RETURNING d.*) SELECT t.org, t.webhook, t.notice, "          \
+    "t.position, t.tries, t.since, m.url, m.secret, m.old, t.kind, t.subject, coalesce(n.text, ''), "   \
+    "coalesce(n.data, '{}'), coalesce(n.at, t.created), t.from_seq, t.to_seq, u.events FROM taken t "   \
+    "LEFT JOIN keys.usage_batch u ON u.org = t.org AND u.id = t.notice JOIN mine m "                    \
+    "ON m.org = t.org AND m.id = t.webhook LEFT JOIN keys.notification n ON n.org = t.org AND n.id = "  \
+    "t.notice"
+
+/* Nearly always one of those that are due longest can go. Where all of them wait for receivers that are busy
+ * or rest, each other receiver is asked for what is due to it: what a claim reads grows with the receivers
+ * that have something open, never with how much it is. */
+static const char *const claims[] = {
+    "WITH turn AS (SELECT d.org, d.position, d.webhook FROM (SELECT * FROM keys.webhook_delivery WHERE "
+    "open AND due <= now() ORDER BY due LIMIT 200) d JOIN keys.webhook w ON w.org = d.org AND w.id = "
+    "d.webhook WHERE " FREE " AND " FIRST " ORDER BY d.due LIMIT 1 FOR NO KEY UPDATE OF w SKIP LOCKED)" TAKEN,
+    "WITH RECURSIVE waits AS ((SELECT org, webhook FROM keys.webhook_delivery WHERE open ORDER BY org, "
+    "webhook LIMIT 1) UNION ALL SELECT n.org, n.webhook FROM waits x CROSS JOIN LATERAL (SELECT org, "
+    "webhook FROM keys.webhook_delivery WHERE open AND (org, webhook) > (x.org, x.webhook) ORDER BY org, "
+    "webhook LIMIT 1) n), turn AS (SELECT d.org, d.position, d.webhook FROM waits JOIN keys.webhook w ON "
+    "w.org = waits.org AND w.id = waits.webhook CROSS JOIN LATERAL (SELECT * FROM (SELECT * FROM "
+    "keys.webhook_delivery WHERE org = waits.org AND webhook = waits.webhook AND open AND due <= now() "
+    "ORDER BY due LIMIT 1000) d WHERE " FIRST " ORDER BY d.due LIMIT 1) d WHERE " FREE
+    " ORDER BY d.due LIMIT 1 FOR NO KEY UPDATE OF w SKIP LOCKED)" TAKEN,
+};
+
+/* Entries of the audit log, as GET /platform/v1/audit has them, with what links them. */
+static tab_status write_entries(tab_tx *tx, const tab_rows *r, tab_out *o, tab_error *err)
+{
+    static const char *const name[] = { "id",     "actor",      "action",  "object",
+                                        "detail", "request_id", "address", "hash" };
+    enum { NAMES = sizeof name / sizeof *name };
+    TAB_AUTO(tab_rows) *e = NULL;
+    TAB_TRY(tab_tx_query(tx, &e, err,
+                         "SELECT event_id, actor, action, object, detail, request_id, address, "
+                         "encode(hash, 'hex'), at, seq FROM keys.audit WHERE org = $1 "
+                         "AND seq BETWEEN $2 AND $3 ORDER BY seq LIMIT 1000",
+                         TAB_P(tab_p_text(tab_rows_text(r, 0, 0)), tab_p_int(tab_rows_int(r, 0, 14)),
+                               tab_p_int(tab_rows_int(r, 0, 15)))));
+    tab_out_open(o, '{');
+    tab_out_key(o, "entries");
+    tab_out_open(o, '[');
+    for (size_t i = 0; i < tab_rows_count(e); i++) {
+        char at[TAB_TIME_TEXT];
+        tab_time_text(tab_rows_time(e, i, NAMES), at);
+        tab_out_open(o, '{');
+        tab_out_key(o, "seq");
+        tab_out_int(o, tab_rows_int(e, i, NAMES + 1));
+        tab_out_key(o, "at");
+        tab_out_cstr(o, at);
+        for (size_t k = 0; k < NAMES; k++) {
+            tab_out_key(o, name[k]);
+            tab_out_str(o, tab_rows_str(e, i, k));
+        }
+        tab_out_close(o, '}');
+    }
+    tab_out_close(o, ']');
+    tab_out_close(o, '}');
+    return TAB_OK;
+}
 
 /* The same bytes at each try. */
-static tab_status write_body(tab_arena *a, const tab_rows *r, tab_str *ret, tab_error *err)
+static tab_status write_body(tab_tx *tx, tab_arena *a, const tab_rows *r, tab_str *ret, tab_error *err)
 {
     char at[TAB_TIME_TEXT];
+    bool log = !tab_rows_null(r, 0, 14);
+    const char *text = log ? tab_arena_printf(a, "Entries %s to %s of the audit log.",
+                                              tab_rows_text(r, 0, 14), tab_rows_text(r, 0, 15))
+                           : tab_rows_text(r, 0, 11);
     const char *const member[] = { "organization", tab_rows_text(r, 0, 0),  "id",   tab_rows_text(r, 0, 2),
-                                   "subject",      tab_rows_text(r, 0, 10), "text", tab_rows_text(r, 0, 11) };
+                                   "subject",      tab_rows_text(r, 0, 10), "text", text };
     tab_out o = { 0 };
+    tab_status s = TAB_OK;
     tab_time_text(tab_rows_time(r, 0, 13), at);
     tab_out_open(&o, '{');
     tab_out_key(&o, "type");
@@ -87,12 +156,15 @@ static tab_status write_body(tab_arena *a, const tab_rows *r, tab_str *ret, tab_
         tab_out_cstr(&o, member[i + 1]);
     }
     tab_out_key(&o, "data");
-    tab_out_raw(&o, tab_rows_str(r, 0, 12));
+    if (log)
+        s = write_entries(tx, r, &o, err);
+    else
+        tab_out_raw(&o, tab_rows_str(r, 0, 12));
     tab_out_close(&o, '}');
     *ret = tab_arena_copy(a, tab_out_text(&o));
     bool failed = o.failed || ret->p == NULL;
     tab_out_free(&o);
-    return failed ? tab_no_memory(err) : TAB_OK;
+    return s == TAB_OK && failed ? tab_no_memory(err) : s;
 }
 
 /* "" where there is none, or where it cannot be opened: one such receiver keeps no other one waiting. */
@@ -114,7 +186,14 @@ static tab_status claim(const keys *k, tab_arena *a, claimed *ret, bool *ret_any
     TAB_AUTO(tab_rows) *r = NULL;
     *ret_any = false;
     TAB_TRY(tab_tx_begin(k->pg, TAB_ORG_ALL, tab_in_ms(5000), &tx, err));
-    TAB_TRY(tab_tx_query(tx, &r, err, claim_one, TAB_P(tab_p_int(LEASE_S))));
+    /* one after the other: of claims at once none would see the others' leases */
+    TAB_TRY(
+        tab_tx_query(tx, NULL, err, "SELECT pg_advisory_xact_lock(hashtext('keys.webhook'))", TAB_P_NONE));
+    for (size_t i = 0; i < sizeof claims / sizeof *claims && (r == NULL || tab_rows_count(r) == 0); i++) {
+        tab_rows_free(r);
+        r = NULL;
+        TAB_TRY(tab_tx_query(tx, &r, err, claims[i], TAB_P(tab_p_int(LEASE_S), tab_p_int(THREADS / 2))));
+    }
     if (tab_rows_count(r) == 0)
         return tab_tx_commit(&tx, err);
     snprintf(ret->org, sizeof ret->org, "%s", tab_rows_text(r, 0, 0));
@@ -126,7 +205,13 @@ static tab_status claim(const keys *k, tab_arena *a, claimed *ret, bool *ret_any
     ret->url = tab_arena_copy(a, tab_rows_str(r, 0, 6)).p;
     ret->secret = opened(k, a, ret, r, 7);
     ret->old = opened(k, a, ret, r, 8);
-    TAB_TRY(write_body(a, r, &ret->body, err));
+    ret->usage = strcmp(tab_rows_text(r, 0, 9), "usage.events") == 0;
+    if (ret->usage)
+        ret->body = tab_str_of(tab_arena_printf(a, "[%s]", tab_rows_text(r, 0, 16)));
+    else
+        TAB_TRY(write_body(tx, a, r, &ret->body, err));
+    if (ret->body.p == NULL)
+        return tab_no_memory(err);
     TAB_TRY(tab_tx_commit(&tx, err));
     *ret_any = ret->url != NULL;
     return TAB_OK;
@@ -171,7 +256,9 @@ static struct curl_slist *headers_of(const claimed *c)
     snprintf(at, sizeof at, "webhook-timestamp: %lld", (long long)now);
     snprintf(signature, sizeof signature, "webhook-signature: %s%s%s", one, two[0] != 0 ? " " : "", two);
     struct curl_slist *list = NULL;
-    const char *const all[] = { "Content-Type: application/json", "Expect:", id, at, signature };
+    const char *const all[] = { c->usage ? "Content-Type: application/cloudevents-batch+json"
+                                         : "Content-Type: application/json",
+                                "Expect:", id, at, signature };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         struct curl_slist *more = curl_slist_append(list, all[i]);
         if (more == NULL) {
@@ -212,14 +299,15 @@ static outcome judged(CURLcode code, long status, size_t seen)
 {
     bool said = code == CURLE_OK || (code == CURLE_WRITE_ERROR && seen > ANSWER_MOST);
     if (!said)
-        return (outcome){ status, code == CURLE_COULDNT_CONNECT            ? "no connection"
-                                  : code == CURLE_OPERATION_TIMEDOUT       ? "no answer in time"
-                                  : code == CURLE_PEER_FAILED_VERIFICATION ? "its certificate does not hold"
-                                                                           : "the connection failed" };
+        return (outcome){ .status = status,
+                          .why = code == CURLE_COULDNT_CONNECT            ? "no connection"
+                                 : code == CURLE_OPERATION_TIMEDOUT       ? "no answer in time"
+                                 : code == CURLE_PEER_FAILED_VERIFICATION ? "its certificate does not hold"
+                                                                          : "the connection failed" };
     if (status >= 200 && status < 300)
-        return (outcome){ status, "" };
-    return (outcome){ status,
-                      status >= 300 && status < 400 ? "a redirect, which is not followed" : "not taken" };
+        return (outcome){ .status = status, .why = "" };
+    bool moved = status >= 300 && status < 400;
+    return (outcome){ .status = status, .why = moved ? "a redirect, which is not followed" : "not taken" };
 }
 
 static outcome send_one(sender *s, tab_arena *a, const claimed *c)
@@ -227,11 +315,11 @@ static outcome send_one(sender *s, tab_arena *a, const claimed *c)
     webhook_target to;
     tab_error err;
     size_t seen = 0;
-    outcome o = { 0, "the connection failed" };
+    outcome o = { .why = "the connection failed" };
     if (c->secret.n == 0)
-        return (outcome){ 0, "its secret cannot be opened: see TAB_KEK" };
+        return (outcome){ .why = "its secret cannot be opened: see TAB_KEK" };
     if (webhook_resolve(a, c->url, s->keys->allow, &to, &err) != TAB_OK)
-        return (outcome){ 0, "its address is not allowed, or there is none" };
+        return (outcome){ .why = "its address is not allowed, or there is none" };
     const char *pin = tab_arena_printf(a, strchr(to.address, ':') != NULL ? "%s:%u:[%s]" : "%s:%u:%s",
                                        to.host, (unsigned)to.port, to.address);
     struct curl_slist *headers = headers_of(c), *resolve = pin == NULL ? NULL : curl_slist_append(NULL, pin);
@@ -251,6 +339,27 @@ static outcome send_one(sender *s, tab_arena *a, const claimed *c)
 
 /* ---- settle ---------------------------------------------------------------------------------- */
 
+/* The receiver is free, or rests; then what is due before waits with it. */
+static tab_status release(tab_tx *tx, const claimed *c, const outcome *o, tab_error *err)
+{
+    if (o->why[0] == 0)
+        return tab_tx_query(tx, NULL, err,
+                            "UPDATE keys.webhook SET busy = '-infinity', rests = '-infinity', fails = 0 "
+                            "WHERE org = $1 AND id = $2",
+                            TAB_P(tab_p_text(c->org), tab_p_text(c->webhook)));
+    TAB_TRY(tab_tx_query(
+        tx, NULL, err,
+        "UPDATE keys.webhook SET busy = '-infinity', fails = fails + 1, rests = now() + "
+        "least($3, $4 * power(2, least(fails, 20))) * interval '1 millisecond' WHERE org = $1 AND id = $2",
+        TAB_P(tab_p_text(c->org), tab_p_text(c->webhook), tab_p_int(REST_MOST_MS), tab_p_int(o->took_ms))));
+    return tab_tx_query(
+        tx, NULL, err,
+        "UPDATE keys.webhook_delivery d SET due = w.rests FROM keys.webhook w WHERE w.org = $1 AND w.id = $2 "
+        "AND d.org = $1 AND d.position = ANY(ARRAY(SELECT n.position FROM keys.webhook_delivery n WHERE "
+        "n.org = $1 AND n.webhook = $2 AND n.open AND n.due < w.rests ORDER BY n.due LIMIT $3))",
+        TAB_P(tab_p_text(c->org), tab_p_text(c->webhook), tab_p_int(RESTS_MOST)));
+}
+
 static tab_status settle(const keys *k, const claimed *c, const outcome *o, tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
@@ -267,9 +376,7 @@ static tab_status settle(const keys *k, const claimed *c, const outcome *o, tab_
                          "due = now() + $6 * interval '1 second' WHERE org = $1 AND position = $2 AND open",
                          TAB_P(tab_p_text(c->org), tab_p_int(c->position), tab_p_bool(taken || over),
                                tab_p_int(o->status), tab_p_text(o->why), tab_p_int(late))));
-    TAB_TRY(tab_tx_query(tx, NULL, err,
-                         "UPDATE keys.webhook SET busy = '-infinity' WHERE org = $1 AND id = $2",
-                         TAB_P(tab_p_text(c->org), tab_p_text(c->webhook))));
+    TAB_TRY(release(tx, c, o, err));
     if (o->status == GONE) {
         TAB_TRY(tab_tx_query(tx, NULL, err,
                              "UPDATE keys.webhook SET disabled = now(), why = 'the receiver answered 410' "
@@ -302,28 +409,31 @@ static bool one(sender *s)
     if (!any)
         return false;
     atomic_fetch_add(&s->found, 1);
+    int64_t began = tab_mono_ms();
     outcome o = send_one(s, a, &c);
+    o.took_ms = tab_mono_ms() - began;
     if (o.why[0] != 0 && atomic_load(&s->stop))
         return false; /* not the receiver's fault: due again after the lease */
     return settle(s->keys, &c, &o, &err) == TAB_OK;
 }
 
-typedef struct {
-    sender *s;
-    bool looks; /* without being told */
-} worker;
+/* Whether an idle thread is to look: others have found some, or none has looked for a while. Whichever comes
+ * first does, for any of them may be at a receiver that hangs. */
+static bool looks(sender *s, unsigned seen)
+{
+    int64_t at = atomic_load(&s->looked), now = tab_mono_ms();
+    return seen != atomic_load(&s->found) ||
+           (now - at >= LOOK_MS && atomic_compare_exchange_strong(&s->looked, &at, now));
+}
 
 static void *run(void *arg)
 {
-    worker w = *(worker *)arg;
-    free(arg);
-    unsigned seen = 0;
-    while (!atomic_load(&w.s->stop)) {
-        while (one(w.s) && !atomic_load(&w.s->stop))
+    sender *s = arg;
+    while (!atomic_load(&s->stop)) {
+        while (one(s) && !atomic_load(&s->stop))
             ;
-        seen = atomic_load(&w.s->found);
-        for (int ms = 0; !atomic_load(&w.s->stop) && (w.looks ? ms < 1000 : seen == atomic_load(&w.s->found));
-             ms += 50)
+        unsigned seen = atomic_load(&s->found);
+        while (!atomic_load(&s->stop) && !looks(s, seen))
             nanosleep(&(struct timespec){ .tv_nsec = 50 * 1000000 }, NULL);
     }
     return NULL;
@@ -338,16 +448,11 @@ sender *sender_open(keys *k)
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         (void)tab_counter("tabella_webhooks_total", "Tries of webhooks, by what came of them", ends[i]);
     s->keys = k;
-    for (; s->threads < THREADS; s->threads++) {
-        worker *w = malloc(sizeof *w);
-        if (w != NULL)
-            *w = (worker){ s, s->threads == 0 };
-        if (w == NULL || pthread_create(&s->thread[s->threads], NULL, run, w) != 0) {
-            free(w);
+    for (; s->threads < THREADS; s->threads++)
+        if (pthread_create(&s->thread[s->threads], NULL, run, s) != 0) {
             sender_close(s);
             return NULL;
         }
-    }
     return s;
 }
 

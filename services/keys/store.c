@@ -38,8 +38,8 @@ static tab_status hash_of(const tab_rows *rows, size_t row, size_t col, tab_aren
         "endpoint_concurrency") ", " OWN("batch_concurrency")
 
 /* What of bounds the gateway gets. */
-static bool write_bounds(tab_bounds_writer *w, const char *endpoints, int64_t until_us, const char *networks,
-                         const char *org_networks)
+static bool write_bounds(tab_bounds_writer *w, const char *role, const char *endpoints, int64_t until_us,
+                         const char *networks, const char *org_networks)
 {
     const struct {
         char field;
@@ -47,6 +47,8 @@ static bool write_bounds(tab_bounds_writer *w, const char *endpoints, int64_t un
     } lists[] = { { 'k', networks }, { 'o', org_networks } };
     char until[24];
     *w = (tab_bounds_writer){ .n = 0 };
+    if (*role != 0)
+        tab_bounds_put(w, 'r', tab_str_of(role));
     for (size_t n; *endpoints != 0; endpoints += n + (endpoints[n] == ' ')) {
         n = strcspn(endpoints, " ");
         tab_bounds_put(w, 'e', (tab_str){ endpoints, n });
@@ -67,31 +69,34 @@ static bool write_bounds(tab_bounds_writer *w, const char *endpoints, int64_t un
     return !w->full;
 }
 
+/* A key of a person has its owner's role, at most its scopes, and lives no longer. */
 #define GRANT                                                                                          \
-    "SELECT k.org, k.id, k.scopes, o.plan, " LIMITS ", k.version, o.epoch, k.ends, k.endpoints, "      \
-    "k.networks, o.networks, k.until "                                                                 \
+    "SELECT k.org, k.id, k.scopes & coalesce(w.scopes | 32, k.scopes), o.plan, " LIMITS                \
+    ", k.version, o.epoch, k.ends, k.endpoints, "                                                      \
+    "k.networks, o.networks, k.until, coalesce(w.role, k.role) "                                       \
     "FROM (SELECT org, id, scopes, version, NULL::timestamptz AS ends, expires AS until, "             \
-    "endpoints, networks "                                                                             \
+    "endpoints, networks, owner, role "                                                                \
     "FROM keys.api_key WHERE hash = $1 AND deleted IS NULL "                                           \
     "UNION ALL "                                                                                       \
     "SELECT a.org, a.id, a.scopes, greatest(a.version, s.version), NULL, least(a.expires, s.ends), "   \
-    "a.endpoints, a.networks "                                                                         \
+    "a.endpoints, a.networks, a.owner, a.role "                                                        \
     "FROM keys.old_secret s JOIN keys.api_key a ON a.org = s.org AND a.id = s.key_id "                 \
     "WHERE s.hash = $1 AND a.deleted IS NULL "                                                         \
     "UNION ALL "                                                                                       \
     "SELECT a.org, a.id, a.scopes | 32, greatest(a.version, s.version), least(a.expires, s.expires), " \
-    "a.expires, a.endpoints, a.networks "                                                              \
+    "a.expires, a.endpoints, a.networks, a.owner, a.role "                                             \
     "FROM keys.session s JOIN keys.api_key a ON a.org = s.org AND a.id = s.key_id "                    \
-    "WHERE s.hash = $1 AND s.expires > clock_timestamp() AND a.deleted IS NULL) k "                    \
+    "WHERE s.hash = $1 AND " KEYS_SESSION_LIVES " AND a.deleted IS NULL) k "                           \
     "JOIN keys.org o ON o.org = k.org "                                                                \
     "JOIN keys.plan p ON p.name = o.plan "                                                             \
-    "WHERE o.suspended IS NULL "                                                                       \
+    "LEFT JOIN keys.api_key w ON w.org = k.org AND w.id = k.owner AND w.person "                       \
+    "AND w.deleted IS NULL WHERE o.suspended IS NULL AND (k.owner = '' OR w.id IS NOT NULL) "          \
     "AND (k.until IS NULL OR k.until > clock_timestamp() - interval '7 days')"
 
 tab_status keys_store_grant(tab_tx *tx, const uint8_t hash[TAB_SECRET_HASH], bool *ret_known,
                             keys_granted *ret, tab_error *err)
 {
-    enum { VERSION = 10, EPOCH, ENDS, ENDPOINTS, NETWORKS, ORG_NETWORKS, UNTIL };
+    enum { VERSION = 10, EPOCH, ENDS, ENDPOINTS, NETWORKS, ORG_NETWORKS, UNTIL, ROLE };
     TAB_AUTO(tab_rows) *r = NULL;
     TAB_TRY(tab_tx_query(tx, &r, err, GRANT, TAB_P(hash_param(hash))));
     *ret_known = tab_rows_count(r) == 1; /* an unknown key is an answer, not an error */
@@ -111,8 +116,9 @@ tab_status keys_store_grant(tab_tx *tx, const uint8_t hash[TAB_SECRET_HASH], boo
     copy(g->plan, sizeof g->plan, tab_rows_text(r, 0, 3));
     ret->epoch = (uint64_t)tab_rows_int(r, 0, EPOCH);
     ret->ends_us = tab_rows_null(r, 0, ENDS) ? 0 : tab_rows_time(r, 0, ENDS);
-    if (!write_bounds(&ret->bounds, tab_rows_text(r, 0, ENDPOINTS), tab_rows_time(r, 0, UNTIL),
-                      tab_rows_text(r, 0, NETWORKS), tab_rows_text(r, 0, ORG_NETWORKS)))
+    if (!write_bounds(&ret->bounds, tab_rows_text(r, 0, ROLE), tab_rows_text(r, 0, ENDPOINTS),
+                      tab_rows_time(r, 0, UNTIL), tab_rows_text(r, 0, NETWORKS),
+                      tab_rows_text(r, 0, ORG_NETWORKS)))
         return tab_fail(err, TAB_INTERNAL, "", "stored bounds that cannot be read");
     g->bounds = (tab_str){ ret->bounds.text, ret->bounds.n };
     return TAB_OK;
@@ -166,24 +172,28 @@ static tab_status read_key(const tab_rows *r, size_t i, tab_arena *a, Tabella__A
     k->expires_at = tab_rows_time(r, i, 8);
     k->last_address = tab_proto_text(a, tab_rows_text(r, i, 9));
     k->last_agent = tab_proto_text(a, tab_rows_text(r, i, 10));
+    k->owner = tab_proto_text(a, tab_rows_text(r, i, 13));
+    k->directory = tab_proto_text(a, tab_rows_text(r, i, 14));
     TAB_TRY(keys_items(a, tab_rows_text(r, i, 11), &k->networks, &k->n_networks, err));
     return keys_items(a, tab_rows_text(r, i, 12), &k->endpoints, &k->n_endpoints, err);
 }
 
-tab_status keys_store_list(tab_tx *tx, tab_arena *a, const char *org, const char *id, Tabella__ApiKey ***ret,
-                           size_t *ret_n, tab_error *err)
+tab_status keys_store_list(tab_tx *tx, tab_arena *a, const char *org, const char *id, const char *own_of,
+                           Tabella__ApiKey ***ret, size_t *ret_n, tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
     TAB_TRY(tab_tx_query(
         tx, &r, err,
         "SELECT k.id, k.name, k.preview, k.scopes, coalesce(o.own_key_rpm, p.key_rpm), k.requests, "
-        "k.created, k.last_used, k.expires, k.last_address, k.last_agent, k.networks, k.endpoints "
+        "k.created, k.last_used, k.expires, k.last_address, k.last_agent, k.networks, k.endpoints, k.owner, "
+        "k.directory "
         "FROM keys.api_key k "
         "JOIN keys.org o ON o.org = k.org "
         "JOIN keys.plan p ON p.name = o.plan "
-        "WHERE k.org = $1 AND k.deleted IS NULL AND ($2::text IS NULL OR k.id = $2) "
-        "ORDER BY k.created DESC, k.id",
-        TAB_P(tab_p_text(org), tab_p_text(id))));
+        "WHERE k.org = $1 AND k.deleted IS NULL AND NOT k.person AND ($2::text IS NULL OR k.id = $2) "
+        "AND ($3 = '' OR k.owner = " KEYS_OWNER("$3") ") "
+                                                      "ORDER BY k.created DESC, k.id",
+        TAB_P(tab_p_text(org), tab_p_text(id), tab_p_text(own_of))));
     size_t n = tab_rows_count(r);
     Tabella__ApiKey **keys = tab_arena_new_of(a, Tabella__ApiKey *, n + 1);
     for (size_t i = 0; i < n && keys != NULL; i++) {
@@ -222,16 +232,30 @@ tab_status keys_store_create(tab_tx *tx, const char *org, const keys_new *k, con
     tab_secret_hash(tab_str_of(secret), hash);
     tab_secret_preview(tab_str_of(secret), preview);
     TAB_TRY(endpoints_good(k->endpoints, k->scopes, err));
-    TAB_TRY(tab_tx_room(tx, org, "SELECT count(*) FROM keys.api_key WHERE org = $1 AND deleted IS NULL",
+    TAB_TRY(tab_tx_room(tx, org,
+                        "SELECT count(*) FROM keys.api_key WHERE org = $1 AND deleted IS NULL AND NOT person",
                         KEYS_MOST, "API keys", err));
     return tab_tx_query(
         tx, NULL, err,
-        "INSERT INTO keys.api_key (org, id, name, hash, preview, scopes, version, expires, "
-        "networks, endpoints, warned) "
-        "VALUES ($1, $2, $3, $4, $5, $6, nextval('keys.version'), $7, $8, $9, " TOLD("$7::timestamptz") ")",
+        "INSERT INTO keys.api_key (org, id, name, hash, preview, scopes, version, expires, networks, "
+        "endpoints, owner, directory, role, warned) VALUES ($1, $2, $3, $4, $5, $6, nextval('keys.version'), "
+        "$7, $8, $9, CASE WHEN $10 = '' THEN '' ELSE " KEYS_OWNER(
+            "$10") " END, $11, "
+                   "CASE WHEN $11 = '' THEN '' ELSE 'directory' END, " TOLD("$7::timestamptz") ")",
         TAB_P(tab_p_text(org), tab_p_text(k->id), tab_p_text(k->name), hash_param(hash), tab_p_text(preview),
               tab_p_int(k->scopes), k->expires_us == 0 ? tab_p_null() : tab_p_time(k->expires_us),
-              tab_p_text(k->networks), tab_p_text(k->endpoints)));
+              tab_p_text(k->networks), tab_p_text(k->endpoints), tab_p_text(k->owner != NULL ? k->owner : ""),
+              tab_p_text(k->directory != NULL ? k->directory : "")));
+}
+
+tab_status keys_store_own(tab_tx *tx, const char *org, const char *id, const char *own_of, tab_error *err)
+{
+    TAB_AUTO(tab_rows) *r = NULL;
+    TAB_TRY(tab_tx_query(tx, &r, err,
+                         "SELECT FROM keys.api_key k WHERE k.org = $1 AND k.id = $2 AND NOT k.person "
+                         "AND ($3 = '' OR k.owner = " KEYS_OWNER("$3") ")",
+                         TAB_P(tab_p_text(org), tab_p_text(id), tab_p_text(own_of))));
+    return tab_rows_count(r) == 1 ? TAB_OK : tab_fail(err, TAB_NOT_FOUND, "id", "There is no such key.");
 }
 
 tab_status keys_store_set(tab_tx *tx, const char *org, const Tabella__SetKeyRequest *q, const char *networks,
@@ -484,7 +508,7 @@ static const struct {
 } limits[] = {
     LIMIT("allowance"),         LIMIT("key_rpm"),          LIMIT("org_rpm"),
     LIMIT("endpoint_rpm"),      LIMIT("cells_per_minute"), LIMIT("endpoint_concurrency"),
-    LIMIT("batch_concurrency"),
+    LIMIT("batch_concurrency"), LIMIT("upload_mib"),
 };
 enum { LIMITS_MOST = sizeof limits / sizeof *limits };
 
@@ -496,7 +520,7 @@ tab_status keys_store_org_limit(tab_tx *tx, const char *org, const Tabella__OwnL
     if (i == LIMITS_MOST)
         return tab_fail(err, TAB_VALIDATION, "limits",
                         "There is no such limit. The limits are allowance, key_rpm, org_rpm, endpoint_rpm, "
-                        "cells_per_minute, endpoint_concurrency and batch_concurrency.");
+                        "cells_per_minute, endpoint_concurrency, batch_concurrency and upload_mib.");
     uint64_t least = i == 0 ? 0 : 1;
     if (!l->plan && (l->value < least || l->value > INT32_MAX * (i == 0 || i == 4 ? INT64_C(1000000) : 1)))
         return tab_fail(err, TAB_VALIDATION, "limits",
@@ -555,13 +579,14 @@ tab_status keys_store_org_suspend(tab_tx *tx, tab_arena *a, const char *org, boo
     "SELECT o.name, o.plan, o.email, o.add_usage, o.spend_cap_usd, o.created, " LIMITS ", " OWN(            \
         "allowance") ", p.lifetime, o.alerts, o.suspended, o.own_allowance, o.own_key_rpm, o.own_org_rpm, " \
                      "o.own_endpoint_rpm, o.own_cells_per_minute, o.own_endpoint_concurrency, "             \
-                     "o.own_batch_concurrency, o.org, o.networks "                                          \
-                     "FROM keys.org o "                                                                     \
-                     "JOIN keys.plan p ON p.name = o.plan "
+                     "o.own_batch_concurrency, o.own_upload_mib, o.org, o.networks, " OWN(                  \
+                         "upload_mib") ", " KEYS_KEEPS ", " KEYS_TELLS " "                                  \
+                                       "FROM keys.org o "                                                   \
+                                       "JOIN keys.plan p ON p.name = o.plan "
 
 static tab_status read_org(const tab_rows *r, size_t row, tab_arena *a, Tabella__Org *ret, tab_error *err)
 {
-    enum { SUSPENDED = 15, OWN_LIMITS = 16, ID = OWN_LIMITS + LIMITS_MOST, NETWORKS };
+    enum { SUSPENDED = 15, OWN_LIMITS = 16, ID = OWN_LIMITS + LIMITS_MOST, NETWORKS, UPLOAD_MIB, KEEPS };
     Tabella__Grant *g = tab_arena_new_of(a, Tabella__Grant, 1);
     char **own = tab_arena_new_of(a, char *, LIMITS_MOST);
     if (g == NULL || own == NULL)
@@ -584,11 +609,14 @@ static tab_status read_org(const tab_rows *r, size_t row, tab_arena *a, Tabella_
     g->endpoint_concurrency = (uint32_t)tab_rows_int(r, row, 10);
     g->batch_concurrency = (uint32_t)tab_rows_int(r, row, 11);
     ret->limits = g;
+    ret->upload_mib = (uint64_t)tab_rows_int(r, row, UPLOAD_MIB);
     ret->allowance_cells = (uint64_t)tab_rows_int(r, row, 12);
     ret->lifetime = tab_rows_bool(r, row, 13);
     ret->alerts = (uint32_t)tab_rows_int(r, row, 14);
     ret->suspended_at = tab_rows_null(r, row, SUSPENDED) ? 0 : tab_rows_time(r, row, SUSPENDED);
     TAB_TRY(keys_items(a, tab_rows_text(r, row, NETWORKS), &ret->networks, &ret->n_networks, err));
+    TAB_TRY(keys_keeps_read(r, row, KEEPS, a, ret, err));
+    ret->usage_events = tab_rows_bool(r, row, KEEPS + KEYS_KEPT);
     ret->own_limits = own;
     for (size_t i = 0; i < LIMITS_MOST; i++)
         if (!tab_rows_null(r, row, OWN_LIMITS + i))

@@ -28,8 +28,19 @@ typedef struct {
 tab_status keys_store_grant(tab_tx *tx, const uint8_t hash[TAB_SECRET_HASH], bool *ret_known,
                             keys_granted *ret, tab_error *err) TAB_CHECKED;
 
-tab_status keys_store_list(tab_tx *tx, tab_arena *a, const char *org, const char *id, Tabella__ApiKey ***ret,
-                           size_t *ret_n, tab_error *err) TAB_CHECKED; /* id NULL: all, newest first */
+/* id NULL: all, newest first. own_of: a person, or a key of one, whose keys alone there are then; "": all. */
+tab_status keys_store_list(tab_tx *tx, tab_arena *a, const char *org, const char *id, const char *own_of,
+                           Tabella__ApiKey ***ret, size_t *ret_n, tab_error *err) TAB_CHECKED;
+/* NOT_FOUND: there is no such key, or it is another one's. */
+tab_status keys_store_own(tab_tx *tx, const char *org, const char *id, const char *own_of,
+                          tab_error *err) TAB_CHECKED;
+/* In SQL with $1 an organization: the person that this actor is, or whose key it is. */
+#define KEYS_OWNER(actor)                                                                         \
+    "coalesce((SELECT nullif(x.owner, '') FROM keys.api_key x WHERE x.org = $1 AND x.id = " actor \
+    "), " actor "::text)"
+/* In SQL of a session s: its end has not come, nor has it been idle for too long. */
+#define KEYS_SESSION_LIVES \
+    "s.expires > clock_timestamp() AND (s.idle IS NULL OR s.used + s.idle > clock_timestamp())"
 
 enum { KEYS_MOST = 1000 }; /* of an organization (decision 0157) */
 
@@ -37,6 +48,8 @@ enum { KEYS_MOST = 1000 }; /* of an organization (decision 0157) */
  * */
 typedef struct {
     const char *id, *name, *networks, *endpoints;
+    const char *owner; /* a person, or a key of one: it is that person's; NULL or "": the organization's */
+    const char *directory; /* a provider, whose directory alone it writes; NULL or "": it is no such key */
     unsigned scopes;
     int64_t expires_us; /* 0: never */
 } keys_new;
@@ -92,6 +105,19 @@ tab_status keys_store_hashes(tab_tx *tx, tab_arena *a, const char *org, const ch
                              uint8_t (**ret)[TAB_SECRET_HASH], size_t *ret_n, tab_error *err) TAB_CHECKED;
 tab_status keys_store_org_networks(tab_tx *tx, const char *org, const char *networks,
                                    tab_error *err) TAB_CHECKED;
+
+/* retention.c. Of an organization o and its plan p, in the columns from `col` on. */
+#define KEYS_KEEPS                                                                            \
+    "o.keep_runs, o.keep_logs, o.keep_snapshots, o.keep_outcomes, p.keep_runs, p.keep_logs, " \
+    "p.keep_snapshots, p.keep_outcomes"
+#define KEYS_TELLS                                                                   \
+    "EXISTS (SELECT FROM keys.webhook w WHERE w.org = o.org AND w.disabled IS NULL " \
+    "AND strpos(' ' || w.types || ' ', ' usage.events ') > 0)"
+enum { KEYS_KEPT = 8 }; /* columns of KEYS_KEEPS */
+tab_status keys_keeps_read(const tab_rows *r, size_t row, size_t col, tab_arena *a, Tabella__Org *ret,
+                           tab_error *err) TAB_CHECKED;
+/* VALIDATION with the param "retention". */
+tab_status keys_keep_set(tab_tx *tx, const char *org, const Tabella__Keep *k, tab_error *err) TAB_CHECKED;
 
 /* Adds counted uses. ids and counts are PostgreSQL array literals. A batch's name makes sure that it is
  * added once; a batch named "" is always added. */

@@ -96,7 +96,7 @@ static tab_status note_networks(tab_tx *tx, tab_arena *a, tab_str uses, tab_erro
         "(SELECT DISTINCT org, id FROM told) k ON k.org = n.org AND k.id = n.key_id GROUP BY 1, 2), "
         "put AS (INSERT INTO keys.key_network (org, key_id, network) "
         "SELECT DISTINCT u.org, u.id, u.network FROM told u "
-        "JOIN keys.api_key k ON k.org = u.org AND k.id = u.id AND k.deleted IS NULL "
+        "JOIN keys.api_key k ON k.org = u.org AND k.id = u.id AND k.deleted IS NULL AND NOT k.person "
         "LEFT JOIN had h ON h.org = u.org AND h.key_id = u.id "
         "WHERE u.network <> '' AND coalesce(h.n, 0) < $2 "
         "ON CONFLICT (org, key_id, network) DO UPDATE SET seen = now() "

@@ -8,9 +8,10 @@
 
 enum { WEBHOOKS_MOST = 16, TYPES_MOST = 32, PAGE = 100, NAME_MOST = 128 };
 
-static const char *const kinds[] = { "job.ended",   "connection.failing", "usage.alert",  "quality.alert",
-                                     "key.created", "key.revoked",        "key.expiring", "key.expired",
-                                     "key.network", "webhook.test" };
+static const char *const kinds[] = { "job.ended",   "connection.failing", "usage.alert",   "quality.alert",
+                                     "key.created", "key.revoked",        "key.expiring",  "key.expired",
+                                     "key.network", "data.changed",       "audit.entries", "usage.events",
+                                     "webhook.test" };
 
 /* Kinds of notices, as they are stored. */
 static tab_status read_types(tab_arena *a, char *const *type, size_t n, const char **ret, tab_error *err)
@@ -24,7 +25,8 @@ static tab_status read_types(tab_arena *a, char *const *type, size_t n, const ch
             return tab_fail(
                 err, TAB_VALIDATION, "types",
                 "`types` can hold job.ended, connection.failing, usage.alert, quality.alert, key.created, "
-                "key.revoked, key.expiring, key.expired and key.network.");
+                "key.revoked, key.expiring, key.expired, key.network, data.changed, usage.events and "
+                "audit.entries.");
         list = tab_arena_printf(a, "%s%s%s", list, i > 0 ? " " : "", type[i]);
     }
     *ret = list;
@@ -143,7 +145,8 @@ static tab_status update(tab_tx *tx, tab_call *call, const char *types, tab_erro
     const Tabella__SetWebhookRequest *q = call->in;
     TAB_AUTO(tab_rows) *r = NULL;
     TAB_TRY(tab_tx_query(tx, &r, err,
-                         "UPDATE keys.webhook SET name = coalesce(nullif($3, ''), name), "
+                         "UPDATE keys.webhook SET rests = '-infinity', fails = 0, "
+                         "name = coalesce(nullif($3, ''), name), "
                          "url = coalesce(nullif($4, ''), url), types = coalesce($5, types), "
                          "disabled = CASE WHEN NOT $6::bool THEN disabled WHEN $7::bool THEN NULL "
                          "ELSE coalesce(disabled, now()) END, why = CASE WHEN $6::bool THEN '' ELSE why END "
@@ -309,6 +312,9 @@ tab_status keys_replay_delivery(void *arg, tab_call *call, tab_error *err)
         TAB_P(tab_p_text(call->org), tab_p_text(q->webhook), tab_p_text(q->id))));
     if (tab_rows_count(r) == 0)
         return tab_fail(err, TAB_NOT_FOUND, "id", "There is no such delivery.");
+    TAB_TRY(tab_tx_query(tx, NULL, err,
+                         "UPDATE keys.webhook SET rests = '-infinity' WHERE org = $1 AND id = $2",
+                         TAB_P(tab_p_text(call->org), tab_p_text(q->webhook))));
     TAB_TRY(keys_audit(tx, call, call->org, q->actor, "webhook.replay", q->id, "", err));
     read_delivery(r, 0, call->arena, call->out);
     return tab_tx_commit(&tx, err);

@@ -52,7 +52,9 @@ int main(int argc, char **argv)
     if (!tab_trace_open(cfg.otlp))
         return EXIT_FAILURE;
 
-    static const tab_event_route routes[] = { { "tabella.event.usage.alert", "keys" }, TAB_EVENT_ROUTES_END };
+    static const tab_event_route routes[] = { { "tabella.event.usage.alert", "keys" },
+                                              { "tabella.event.usage.counted", "keys" },
+                                              TAB_EVENT_ROUTES_END };
     TAB_AUTO(tab_pg) *pg = tab_pg_open(cfg.postgres, cfg.org_key, cfg.pg_pool);
     TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(&cfg.nats, "metering");
     if (pg == NULL || rpc == NULL)

@@ -29,11 +29,27 @@ static tab_status usage(void *self, tab_call *call, tab_error *err)
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
+/* Of n events those of work that nobody has counted under another id, in e. */
+static tab_status drop_known(tab_tx *tx, tab_arena *a, const Tabella__WorkDone **e, size_t *n, tab_error *err)
+{
+    size_t left = 0;
+    bool *known = tab_arena_new_of(a, bool, *n + 1);
+    if (known == NULL)
+        return tab_no_memory(err);
+    TAB_TRY(metering_known(tx, a, e, *n, known, err));
+    for (size_t i = 0; i < *n; i++)
+        if (!known[i])
+            e[left++] = e[i];
+    *n = left;
+    return TAB_OK;
+}
+
 /* n events, of one organization or of several. *ret: how many were not counted before. */
-static tab_status count(metering *m, tab_tx *tx, tab_arena *a, const Tabella__WorkDone *const *e, size_t n,
+static tab_status count(metering *m, tab_tx *tx, tab_arena *a, const Tabella__WorkDone **e, size_t n,
                         size_t *ret, tab_error *err)
 {
     *ret = 0;
+    TAB_TRY(drop_known(tx, a, e, &n, err));
     bool *fresh = tab_arena_new_of(a, bool, n + 1);
     char **org = tab_arena_new_of(a, char *, n + 1);
     size_t orgs = 0;
@@ -54,7 +70,15 @@ static tab_status count(metering *m, tab_tx *tx, tab_arena *a, const Tabella__Wo
                            (double)e[i]->usage[k]->cells);
         }
     }
-    return s == TAB_OK && orgs > 0 ? metering_alerts_of(tx, a, org, orgs, err) : s;
+    size_t tells = 0;
+    const char **told = tab_arena_new_of(a, const char *, orgs + 1);
+    if (told == NULL)
+        return tab_no_memory(err);
+    if (s == TAB_OK && orgs > 0)
+        s = metering_alerts_of(tx, a, org, orgs, told, &tells, err);
+    for (size_t i = 0; s == TAB_OK && i < tells; i++)
+        s = metering_tell(tx, a, &m->rates, told[i], e, fresh, n, err);
+    return s;
 }
 
 void metering_figures_start(void)

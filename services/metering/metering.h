@@ -64,6 +64,13 @@ void metering_refusal(const metering_terms *t, int64_t used_milli, int64_t cost_
  * it asks. */
 tab_status metering_org(metering *m, tab_call *call, Tabella__Org **ret, tab_error *err) TAB_CHECKED;
 
+/* ---- told.c ---------------------------------------------------------------------------------- */
+
+/* The organization's events among n, of those that were counted just now, into the outbox. */
+tab_status metering_tell(tab_tx *tx, tab_arena *a, const metering_rates *r, const char *org,
+                         const Tabella__WorkDone *const *e, const bool *fresh, size_t n,
+                         tab_error *err) TAB_CHECKED;
+
 /* ---- reserve.c, verify.c: methods ------------------------------------------------------------ */
 
 tab_status metering_reserve(void *self, tab_call *call, tab_error *err);

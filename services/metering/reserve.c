@@ -4,8 +4,10 @@
  *
  *   used + reserved <= limit     holds after each Reserve; what settles moves cells from the second to the
  *                                first, and what was reserved is what is billed: so used never passes it */
+#include <assert.h>
 #include <stdio.h>
 
+#include "common/base/point.h"
 #include "common/base/proto.h"
 #include "services/metering/metering.h"
 #include "services/metering/whole_cells.h"
@@ -46,6 +48,7 @@ static tab_status price(const metering *m, tab_call *call, int64_t *ret_milli, t
     whole_cells(milli, n, whole);
     for (size_t i = 0; i < n; i++)
         all[i].cells = (double)whole[i];
+    assert(sum >= 0 && y->n_by_op == n);
     y->cost_milli = (uint64_t)sum;
     *ret_milli = sum;
     return TAB_OK;
@@ -73,6 +76,7 @@ static tab_status ask_only(tab_tx **tx, const char *org, bool lifetime, int64_t 
     TAB_AUTO(tab_rows) *rows = NULL;
     TAB_TRY(tab_tx_finish(tx, &rows, err, lifetime ? forever : weekly, TAB_P(tab_p_text(org))));
     *ret = (outcome){ 0, tab_rows_int(rows, 0, 0), tab_rows_int(rows, 0, 1), tab_rows_int(rows, 0, 2) };
+    assert(cost >= 0);
     ret->granted = cost <= limit - ret->used - ret->held ? cost : -1;
     return TAB_OK;
 }
@@ -106,8 +110,10 @@ tab_status metering_reserve(void *self, tab_call *call, tab_error *err)
         return tab_fail(err, TAB_VALIDATION, "org", "no organization");
     TAB_TRY(metering_org(m, call, &org, err));
     y->allowed = true;
-    if (org == NULL) /* nobody knows its plan: the ledger fills all the same */
+    if (org == NULL) { /* nobody knows its plan: the ledger fills all the same */
+        TAB_POINT("reserve.unknown");
         return TAB_OK;
+    }
     metering_terms t = metering_terms_of(org);
     int64_t limit = metering_limit(&t, m->usd_per_million);
     y->limit = t.cells_per_minute;

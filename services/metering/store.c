@@ -1,4 +1,34 @@
-/* See store.h. Cells are counted in thousandths of a fresh cell (milli), so that sums are whole numbers. */
+/* See store.h. The ledger: what was used, line by line, and the sums by which it is shown and limited.
+ *
+ *   metering.event   one row an event of work, its id unique for ever: what counts once
+ *   metering.line    what the event bills: operation, cells, milli
+ *   metering.total   sums of the lines by day, operation, surface, key, endpoint and model
+ *   metering.alert   thresholds that were reached, each once a window
+ *
+ * Cells are billed in thousandths of a fresh cell (milli): a cached cell is 50 of them, a batch one 500. So
+ * all sums are whole numbers, exact in any order; rounding happens once, where a figure is shown
+ * (whole_cells.h), in such a way that what is shown adds up to the total that is shown.
+ *
+ * Counting (metering_count) is one statement for a group of events, one function in the database
+ * (metering.count_work): event ids that are new go in, their lines go in, the sums grow by them, and the
+ * cells that had been reserved for them (reserve.c) cease to be reserved. All of it or nothing: a reader of
+ * the sums sees a call as reserved or as used, never as both and never as neither.
+ *
+ * What holds:
+ *
+ *   - An event counts once. Ids come from the work itself and not from its delivery, so a repeated delivery,
+ *     a second settlement of a bill, or a retry within its time is the same id (common/rpc/outbox.c,
+ *     services/api/serve/bills_settle.c).
+ *   - total = sum of line and of what was cut, always, since one transaction writes both; verify.c recomputes
+ *     it nightly and says where it does not hold.
+ *   - Lines are never changed and never deleted by hand; old months are cut with a signed checkpoint of their
+ *     sums (checkpoints.c, decision 0352).
+ *   - used + reserved <= limit after each reservation (reserve.c), so work in progress cannot pass a cap.
+ *   - Windows are decided by the database's clock alone. A producer's clock that runs fast moves no usage
+ *     into a window that has not begun: an event is dated at its arrival at the latest.
+ *
+ * Every table is bound to its organization by row-level security and by the first column of its key. Reads
+ * cost by the rows of a window: sums, not lines, are read to show usage and to refuse a call. */
 #include "services/metering/store.h"
 #include "services/metering/whole_cells.h"
 
@@ -109,6 +139,51 @@ tab_status metering_count(tab_tx *tx, tab_arena *a, const metering_rates *r,
     for (size_t k = 0; s == TAB_OK && k < tab_rows_count(rows); k++)
         ret[(size_t)tab_rows_int(rows, k, 0) - 1] = true;
     return s;
+}
+
+/* Whether event i says that it is the same work as one of those before it. */
+static bool again(const Tabella__WorkDone *const *e, size_t i)
+{
+    for (size_t k = 0; k < e[i]->n_also; k++)
+        for (size_t before = 0; before < i; before++)
+            if (strcmp(e[i]->also[k], e[before]->event_id) == 0 &&
+                strcmp(e[i]->org_id, e[before]->org_id) == 0)
+                return true;
+    return false;
+}
+
+tab_status metering_known(tab_tx *tx, tab_arena *a, const Tabella__WorkDone *const *e, size_t n, bool *ret,
+                          tab_error *err)
+{
+    TAB_AUTO(tab_rows) *rows = NULL;
+    size_t all = 0, at = 0;
+    for (size_t i = 0; i < n; i++) {
+        ret[i] = again(e, i);
+        all += e[i]->n_also;
+    }
+    if (all == 0)
+        return TAB_OK;
+    char **org = tab_arena_new_of(a, char *, all), **id = tab_arena_new_of(a, char *, all);
+    char **number_of = tab_arena_new_of(a, char *, all);
+    if (org == NULL || id == NULL || number_of == NULL)
+        return tab_no_memory(err);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < e[i]->n_also; k++, at++) {
+            org[at] = e[i]->org_id;
+            id[at] = e[i]->also[k];
+            number_of[at] = number(a, (int64_t)i);
+        }
+    const char *orgs = tab_pg_array(a, org, all), *ids = tab_pg_array(a, id, all);
+    const char *numbers = tab_pg_array(a, number_of, all);
+    if (tab_arena_full(a))
+        return tab_no_memory(err);
+    TAB_TRY(tab_tx_query(tx, &rows, err,
+                         "SELECT a.n FROM unnest($1::text[], $2::text[], $3::bigint[]) a(org, id, n) "
+                         "JOIN metering.event v ON v.org = a.org AND v.event_id = a.id",
+                         TAB_P(tab_p_text(orgs), tab_p_text(ids), tab_p_text(numbers))));
+    for (size_t k = 0; k < tab_rows_count(rows); k++)
+        ret[(size_t)tab_rows_int(rows, k, 0)] = true;
+    return TAB_OK;
 }
 
 /* ---- windows --------------------------------------------------------------------------------- */
@@ -455,7 +530,8 @@ static tab_status note_alerts(tab_tx *tx, const Tabella__Org *org, tab_error *er
     return s;
 }
 
-tab_status metering_alerts_of(tab_tx *tx, tab_arena *a, char *const *org, size_t n, tab_error *err)
+tab_status metering_alerts_of(tab_tx *tx, tab_arena *a, char *const *org, size_t n, const char **ret_told,
+                              size_t *ret_n, tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
     const char *orgs = tab_pg_array(a, org, n);
@@ -463,12 +539,15 @@ tab_status metering_alerts_of(tab_tx *tx, tab_arena *a, char *const *org, size_t
                                    tab_arena_new_of(a, const Tabella__Org *, n + 1) };
     char **name = tab_arena_new_of(a, char *, n + 1);
     size_t m[2] = { 0, 0 };
+    *ret_n = 0;
     if (orgs == NULL || of[0] == NULL || of[1] == NULL || name == NULL)
         return tab_no_memory(err);
     TAB_TRY(tab_tx_query(tx, &rows, err, "SELECT settings FROM metering.account WHERE org = ANY($1::text[])",
                          TAB_P(tab_p_text(orgs))));
     for (size_t i = 0; i < tab_rows_count(rows); i++) {
         const Tabella__Org *o = tab_proto_read(a, &tabella__org__descriptor, tab_rows_bytes(rows, i, 0, a));
+        if (o != NULL && o->usage_events && *ret_n < n)
+            ret_told[(*ret_n)++] = o->org;
         if (o != NULL && o->allowance_cells > 0)
             of[o->lifetime][m[o->lifetime]++] = o;
     }

@@ -36,6 +36,9 @@ int64_t metering_milli(const metering_rates *r, metering_op op, uint64_t cells);
 
 /* VALIDATION for an event without id or with an unknown operation: it can never be counted. */
 tab_status metering_countable(const Tabella__WorkDone *e, tab_error *err) TAB_CHECKED;
+/* ret (n): true where the ledger, or an event before it, has the event's work under another of its ids. */
+tab_status metering_known(tab_tx *tx, tab_arena *a, const Tabella__WorkDone *const *e, size_t n, bool *ret,
+                          tab_error *err) TAB_CHECKED;
 /* Counts n events that can be counted, no id twice, within a transaction that sees their organizations. ret
  * (n): false where an event was counted before. */
 tab_status metering_count(tab_tx *tx, tab_arena *a, const metering_rates *r,
@@ -60,8 +63,9 @@ tab_status metering_account_get(tab_tx *tx, tab_arena *a, const char *org, Tabel
 
 /* The same for n organizations whose sums may have grown, by their settings as last known: a call to keys
  * would hold the transaction. */
-tab_status metering_alerts_of(tab_tx *tx, tab_arena *a, char *const *org, size_t n,
-                              tab_error *err) TAB_CHECKED;
+/* ret_told (n): those that send their usage on, first; *ret_n: how many. */
+tab_status metering_alerts_of(tab_tx *tx, tab_arena *a, char *const *org, size_t n, const char **ret_told,
+                              size_t *ret_n, tab_error *err) TAB_CHECKED;
 
 /* "3d", "4h", "12m": the largest whole unit that is left, rounded up. */
 void metering_resets_in(int64_t left_us, char *buf, size_t size);

@@ -1,5 +1,6 @@
 /* What an organization may use: as keys says it at each question, so that another plan or cap holds from the
  * next one on. While keys is away, as it said last. */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -36,6 +37,7 @@ double metering_usd(const metering_terms *t, double usd_per_million, int64_t use
     double after = before + (double)cost_milli;
     if (t->allowance > 0 && !t->add_usage)
         return 0;
+    assert(cost_milli >= 0); /* so that no call is paid out */
     return ((after > 0 ? after : 0) - (before > 0 ? before : 0)) / 1e9 * usd_per_million;
 }
 

@@ -43,7 +43,7 @@ int main(int argc, char **argv)
 
     static reports self;
     self.pg = pg;
-    static tab_schema schema = { .schema = "reports", .least = 3 };
+    static tab_schema schema = { .schema = "reports", .least = 4 };
     tab_daemon_watch(health, rpc, pg, &schema);
     tab_rpc_limits(rpc, cfg.threads, 0, 0);
     if (!tab_events_take(pg, rpc, "reports", reports_on_work, NULL, &self) ||

@@ -69,9 +69,24 @@ const tab_rpc_method reports_methods[] = {
     TAB_RPC_METHODS_END,
 };
 
+/* The runs' records go with their runs; the database has the one function that may (decision 0665). */
+static tab_status on_gone(tab_tx *tx, const tab_event *event, tab_error *err)
+{
+    const Tabella__RunsGone *e =
+        tab_proto_read(event->arena, &tabella__runs_gone__descriptor, event->payload);
+    const char *ids = e == NULL ? NULL : tab_pg_array(event->arena, e->report_ids, e->n_report_ids);
+    if (e == NULL)
+        return TAB_OK; /* it can never be read */
+    if (ids == NULL)
+        return tab_no_memory(err);
+    return tab_tx_query(tx, NULL, err, "SELECT reports.forget_runs($1::text[])", TAB_P(tab_p_text(ids)));
+}
+
 tab_status reports_on_work(void *self, tab_tx *tx, const tab_event *event, tab_error *err)
 {
     (void)self;
+    if (strcmp(event->subject, "tabella.event.runs.gone") == 0)
+        return on_gone(tx, event, err);
     const Tabella__WorkDone *e =
         tab_proto_read(event->arena, &tabella__work_done__descriptor, event->payload);
     if (e == NULL) {

@@ -198,7 +198,7 @@ def reports_killed(x):
     w, org = x.world, x.organization("f12")
     e = org.create(x.rng, x.bases[0])
     for kind, deliver in (("refresh", False), ("refresh", True)):
-        w.trap("jobs.nats", ["tabella.v1.reports.Mint"], "reports", deliver=deliver)
+        w.trap("jobs.nats", ["tabella.v1.reports.", "Mint "], "reports", deliver=deliver)
         status = org.move(e, kind)
         x.check(
             f"reports was killed {'after' if deliver else 'before'} it heard of the mint",

@@ -7,10 +7,10 @@ from ledger import Cut
 
 # where the job is when its worker dies: what its link carries then
 PHASES = [
-    ("pins", "jobs.nats", ["tabella.v1.data-connector.Acquire"], "up"),
-    ("pass", "jobs.nats", ["tabella.v1.inference.Evaluate"], "up"),
+    ("pins", "jobs.nats", ["tabella.v1.data-connector.", "Acquire "], "up"),
+    ("pass", "jobs.nats", ["tabella.v1.inference.", "Evaluate "], "up"),
     ("stage", "jobs.postgres", ["were not used for fitting", "COMMIT"], "up"),
-    ("mint", "jobs.nats", ["tabella.v1.reports.Mint"], "up"),
+    ("mint", "jobs.nats", ["tabella.v1.reports.", "Mint "], "up"),
     ("end, before its commit", "jobs.postgres", ["tabella.event.work.done", "COMMIT"], "up"),
     ("end, after its commit", "jobs.postgres", ["tabella.event.work.done", "COMMIT"], "down"),
 ]

@@ -269,7 +269,7 @@ def answer_lost(x):
         ("Upgrade", lambda: org.move(e, "upgrade", x.bases[1]) == "done"),
         ("Submit", lambda: org.batch(x.rng) is None),
     ):
-        w.trap("api.nats", [f"tabella.v1.jobs.{method}"], None, deliver=True)
+        w.trap("api.nats", ["tabella.v1.jobs.", f"{method} "], None, deliver=True)
         good = call()
         x.check(f"{method}: the retry is answered", good and w.sprung("api.nats", 0.2), org.finals)
     kinds = {

@@ -13,20 +13,32 @@ HELPERS = {
     "submit": "run, without waiting",
     "forecast": "run, with a horizon",
     "check": "run, without a target",
+    "match": "run of two tables, without a target",
+    "dedupe": "run, without a target",
+    "profile": "run, without a target",
+    "fill": "run, without a target",
+    "predict": "run of known and new rows",
     "jobs.wait": "jobs.retrieve until it ends",
     "jobs.frame": "jobs.download, read as a frame",
     "close": "connections",
     "run_cost": "run, with dry_run",
     "endpoints.create_cost": "endpoints.create, with dry_run",
     "endpoints.serve_cost": "endpoints.serve, with dry_run",
+    "endpoints.predict": "endpoints.serve, in calls of the most rows that one may have",
     "endpoints.refresh_cost": "endpoints.refresh, with dry_run",
     "data.generate_cost": "data.generate, with dry_run",
 }
 # A session is a browser's: a program has its key. An agent's client speaks a protocol of its own.
 BROWSERS = {"POST_SESSION", "GET_SESSION", "DELETE_SESSION", "POST_MCP"}
+BROWSERS |= {"GET_SIGNIN", "POST_SIGNIN", "POST_SIGNIN_COMPLETE"}
 # Arguments that are the client's own, and those that carry a field under another name.
 OWN = {"self", "wait", "progress", "timeout", "options"}
-OF_CALL = {"run": {"name"}, "jobs.download": {"path", "table"}}  # a single table's name; where a file goes
+OF_CALL = {
+    "run": {"name"},
+    "jobs.download": {"path", "table"},
+    "data.download": {"path"},
+    "uploads.send": {"content", "told"},
+}  # a single table's name; where a file goes
 # `from` is a word of Python's own; a part of a result is one
 NAMED = {
     "endpoints.report_outcomes": {"tables": "rows"},
@@ -43,14 +55,18 @@ ANSWERS = {
     "Job": _types.Job,
     "Key": _types.Key,
     "Report": _types.Report,
+    "Upload": _types.Upload,
     "Uploaded": _types.Uploaded,
     "Webhook": _types.Webhook,
     "Delivery": _types.Delivery,
+    "Provider": _types.Provider,
+    "Person": _types.Person,
 }
 GROUPS = (
     "endpoints",
     "prompts",
     "data",
+    "uploads",
     "reports",
     "jobs",
     "models",
@@ -59,6 +75,9 @@ GROUPS = (
     "audit",
     "notifications",
     "webhooks",
+    "providers",
+    "people",
+    "sessions",
     "organization",
 )
 
@@ -152,6 +171,7 @@ def findings(doc, client):
             "summary",
             "duplicates",
             "suspects",
+            "result",
         }  # made of the JSON
         for p in sorted(set(schemas[name]["properties"]) - fields):
             out.append(f"{name}.{p}: the client has no such field")

@@ -355,12 +355,57 @@ def raises(kind, what):
     return False
 
 
+def scored(check, client):
+    """Answers to more rows than one call may have: of every library those that `serve` gives."""
+    if not has("pandas", "pyarrow", "numpy"):
+        return check.skip("scored frames", "no pandas with pyarrow")
+    import numpy as np
+    import pandas as pd
+    import pyarrow as pa
+
+    r = np.random.default_rng(3)
+    n = 20500
+    x = pd.DataFrame({"size": r.normal(0, 1, n).round(3), "kind": pd.Categorical(r.choice(list("uvw"), n))})
+    x["price"] = (2 * x["size"] + (x["kind"] == "u") + r.normal(0, 0.1, n)).round(3)
+    x["big"] = pd.Categorical(np.where(x["size"] > 0, "yes", "no"))
+    x.index += 100
+    for target, other in (("price", "big"), ("big", "price")):
+        given = x.drop(columns=other)
+        client.endpoints.create("scored", given[:300], target=target)
+        asked = given.drop(columns=target)
+        want = client.endpoints.serve("scored", asked[10000:].head(9000).assign(**{target: None})).predictions
+        frames = {"pandas": asked, "Arrow": pa.Table.from_pandas(asked, preserve_index=False)}
+        frames["mixed"] = asked.assign(size=[str(v) if i % 99 == 5 else v for i, v in enumerate(x["size"])])
+        if has("polars"):
+            import polars as pl
+
+            frames["polars"] = pl.from_pandas(asked)
+        for name, frame in frames.items():
+            got = client.endpoints.predict("scored", frame, connections=3)
+            if name in ("Arrow", "polars"):
+                got = got.to_pandas()
+                check(f"scored: {name} numbers its rows", (got["row"] == np.arange(n)).all(), got["row"])
+                got = got.drop(columns="row").set_index(x.index)
+            part = got[10000:].head(9000)
+            alike = list(part.columns) == list(want.columns) and (part.index == want.index).all()
+            for c in want.columns if alike else ():
+                if want[c].dtype.kind == "f":
+                    alike = alike and (part[c] - want[c]).abs().max() < 1e-5 * max(1, want[c].abs().max())
+                else:
+                    alike = alike and (part[c].astype(str) == want[c].astype(str)).all()
+            check(f"scored: {target} of {name}, as served", alike and len(got) == n, (part[:2], want[:2]))
+        client.endpoints.delete("scored")
+    for d in client.data.list():
+        client.data.delete(d.id) if d.name == "scored" else None
+
+
 def everything(check, client):
     plain(check)
     pandas(check, client)
     polars(check, client)
     arrow(check, client)
     large(check, client)
+    scored(check, client)
     stored(check, client)
 
 

@@ -2,10 +2,12 @@
 
 import datetime
 import decimal
+import pickle
 
 from package import has
 from rest import raises
 import tabella
+from tabella._cdata import Columns
 
 N = 60
 
@@ -84,6 +86,108 @@ def filled(check, local):
         check(f"{name}: filled decimals are decimals", max(off) < 2, max(off))
 
 
+def rows(check, local):
+    """Rows without names, and one row as a dict."""
+    named = {"columns": ["c0", "c1"], "rows": [[i % 5, "uv"[i % 2]] for i in range(N)]}
+    bare = [(i % 5, "uv"[i % 2]) for i in range(N)]
+    want = local.run(named, target=False).raw
+    check("a list of rows is a table", local.run(bare, target=False).raw == want)
+    said = str(raises(ValueError, lambda: local.run([[1, 2], [3]])))
+    check("of as many cells each", "another number" in said, said)
+    said = str(raises(TypeError, lambda: local.run([_Frame(), _Frame()])))
+    check("a list of tables: and how to give them", "by their names" in said, said)
+    said = str(raises(TypeError, lambda: local.run({"a": "a.csv", "b": "b.csv"})))
+    check("files by name are no row", "run_files" in said, said)
+    one = local.run({"a": 1, "b": "x", "c": None}, target=False).tables[0]
+    check("a dict of cells is one row", (one.rows, one.cols) == (1, 3), (one.rows, one.cols))
+    said = str(raises(ValueError, lambda: local.run([{"col": "half \ud800"}] * 3)))
+    check("half of a pair of surrogates: refused by column", "column col" in said, said)
+
+
+class _Frame:
+    columns = ["a"]
+
+
+def pickled(check, local):
+    """A bundle goes to another process with the tables that it is of."""
+    gaps = [{"a": i, "b": None if i % 9 == 4 else "xyz"[i // 20]} for i in range(N)]
+    given = {
+        "dicts": gaps,
+        "a dict of columns": {c: [r[c] for r in gaps] for c in ("a", "b")},
+        "the API's form": {"columns": ["a", "b"], "rows": [list(r.values()) for r in gaps]},
+        "a stream": Columns([(c, [r[c] for r in gaps]) for c in ("a", "b")]),
+    }
+    if has("pandas"):
+        import pandas
+
+        given["pandas"] = pandas.DataFrame(gaps).set_index(pandas.Index(range(7, 7 + N)))
+    if has("polars"):
+        import polars
+
+        given["polars"] = polars.DataFrame(gaps)
+    if has("pyarrow"):
+        import pyarrow
+
+        given["Arrow"] = pyarrow.Table.from_pylist(gaps)
+    if has("numpy"):
+        import numpy
+
+        given["an array"] = numpy.array([[i, i % 3] for i in range(N)])
+    for name, table in given.items():
+        bundle = local.run(table, target=False)
+        again = pickle.loads(pickle.dumps(bundle))
+        same = again.raw == bundle.raw and str(again.imputed) == str(bundle.imputed)
+        check(f"a pickled bundle of {name}", same and repr(again) == repr(bundle))
+    model = local.fit(gaps, target="b")
+    said = str(raises(TypeError, lambda: pickle.dumps(model)))
+    check("a fitted model: what to pickle instead", "tabella.sklearn" in said, said)
+
+
+def libraries(check, local):
+    """What one library's frames hold beside the usual."""
+    if has("pandas", "pyarrow"):
+        import pandas, pyarrow  # noqa: F401, E401
+
+        mixed = pandas.DataFrame({"m": [f"x{i}" if i % 3 == 0 else i for i in range(N)], "k": range(N)})
+        rows = [{"m": f"x{i}" if i % 3 == 0 else i, "k": i} for i in range(N)]
+        told = local.run(mixed, target=False).raw
+        check("texts and numbers in one column of pandas", told == local.run(rows, target=False).raw)
+    if has("polars"):
+        import polars
+
+        told = local.run(polars.Series("v", list(range(N))), target=False)
+        check("a series of polars", [c.name for c in told.tables[0].column_profile] == ["v"])
+    if has("pyarrow"):
+        import pyarrow
+
+        told = local.run(pyarrow.chunked_array([list(range(N))]), target=False)
+        check("an array of Arrow", (told.tables[0].rows, told.tables[0].cols) == (N, 1))
+    if has("numpy"):
+        import numpy
+
+        made = numpy.array([(i, f"n{i}") for i in range(N)], dtype=[("k", int), ("n", "U4")])
+        told = [c.name for c in local.run(made, target=False).tables[0].column_profile]
+        check("a structured array", told == ["k", "n"], told)
+        long = numpy.arange(2 * N, dtype="longdouble").reshape(N, 2) / 4
+        check(
+            "long doubles",
+            local.run(long, target=False).raw == local.run(long.astype(float), target=False).raw,
+        )
+    if has("pandas"):
+        import pandas
+
+        times = pandas.date_range("2024-01-01", periods=90, name="day")
+        level = pandas.Series([50 + i % 7 for i in range(90)], index=times, name="sold")
+        ahead = local.forecast(level, horizon=2, target="sold")
+        check("an index of times is a column of a forecast", str(ahead["time"].iloc[0])[:10] == "2024-03-31")
+        named = pandas.DataFrame({"day": range(90), "sold": level.array}, index=times)
+        ahead = local.forecast(named, horizon=2, target="sold")
+        check("under a name that is free", len(ahead) == 2, ahead)
+
+
 def everything(check, local):
     plain(check, local)
     filled(check, local)
+    rows(check, local)
+    pickled(check, local)
+    libraries(check, local)

@@ -84,6 +84,20 @@ def endpoints(check, c, other):
     check("serving by name answers each row", [r["row"] for r in p] == list(range(7)))
     named = c.endpoints.serve(e.id, {"churn": CUSTOMERS[:2]})
     check("and by id, the table named", len(named.array("prediction.results")) == 2)
+    many = [{k: v for k, v in CUSTOMERS[i % 120].items() if k != "left"} for i in range(10003)]
+    p = e.predict(many)
+    last = c.endpoints.serve("churn", [{**many[-1], "left": None}]).predictions
+    if hasattr(p, "to_dict"):
+        p, last = p.reset_index(names="row").to_dict("records"), last.to_dict("records")
+    check(
+        "predict answers more rows than a call may have, without the target",
+        [r["row"] for r in p] == list(range(10003))
+        and abs(p[-1]["confidence"] - last[0]["confidence"]) < 1e-9
+        and p[-1]["label"] == last[0]["label"],
+        (len(p), p[-1], last),
+    )
+    none = raises(ValueError, lambda: c.endpoints.predict("churn", {"a": [many[0]], "b": [many[0]]}))
+    check("of one table", none and "one table" in str(none), none)
     report = c.reports.retrieve(e.report_id)
     check("its report", report.kind == "create" and report.endpoint_id == e.id and report.metrics["metric"])
     c.reports.star(report.id)

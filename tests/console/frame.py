@@ -74,7 +74,7 @@ def two(b, one, other, id):
         ("data", "No data yet"),
         ("jobs", "No job yet"),
         ("reports", "No report yet"),
-        ("usage", "Nothing was counted yet"),
+        ("usage", "No usage yet"),
     ):
         b.go(page)
         check(f"another organization's {page}: what to do first", b.shows(title), b.text())

@@ -39,15 +39,22 @@ def run(b, downloads):
         b.shows("email", "PII") and len(b.all("td svg[role=img]")) > 3,
     )
     b.tab("map")
-    check("the map draws its lines", len(b.all("svg.map path")) > 1 and b.shows("Columns that hold the same"))
+    check(
+        "the map draws its lines", len(b.all("svg.map path")) > 1 and b.shows("Columns with the same content")
+    )
     b.tab("matches")
-    check("a match is shown side by side", b.shows("the same", "agrees", "Only in billing"), b.text())
+    check(
+        "a match is shown side by side", b.shows("the same", "agrees", "% alike", "Only in billing"), b.text()
+    )
+    drawn = lambda: b.one("figure svg[role=img]").get_attribute("aria-label")
+    check("the pairs are drawn by confidence", "pairs by confidence; " in drawn(), drawn())
     before = b.all("output")[0].text
     b.script(
         "const r = document.querySelector('input[type=range]'); r.value = 0.98;"
         "r.dispatchEvent(new Event('input', {bubbles: true}))"
     )
     check("and filtered by confidence", b.until(lambda: b.all("output")[0].text == "98 %"), before)
+    check("and the picture says where", b.until(lambda: drawn().endswith("at 98 % or more")), drawn())
     b.tab("rows")
     check("unified rows come by pages", b.shows("100 of 130 loaded"), b.text())
     b.script("document.querySelector('.virtual').scrollTop = 1e6")
@@ -57,6 +64,9 @@ def run(b, downloads):
     check("filled cells are marked", b.shows("By column") and b.all("td.filled"))
     b.tab("target")
     check("the target has its runners-up", b.shows("chosen", "Predict this"))
+    check(
+        "with the share that is explained, not a bare score", b.shows("Explained") and "Score" not in b.text()
+    )
     b.press("JSON")
     bundle = json.loads(b.downloaded("bundle.json"))
     check("the bundle is saved as JSON", len(bundle["tables"]) == 2)
@@ -117,7 +127,7 @@ def doubts(b, a, folder):
     b.driver.refresh()
     arrow = ROOT / "common/files/tests/arrow/plain.arrows"
     choose(b, arrow)
-    check("an Arrow file is sent as it is", b.shows("read by the service, not kept", "will be counted"))
+    check("an Arrow file is sent as it is", b.shows("read by the service, not stored", "will be counted"))
     before = a("GET", "/v2/data").json["total"]
     b.press("Run", "main")
     b.one("[role=tab]")
@@ -156,6 +166,62 @@ def forecast(b, folder):
     b.press("Forecast as CSV", "main")
     lines = b.downloaded("forecast.csv").splitlines()
     check("all of it is saved as CSV", len(lines) == 19 and lines[0] == "shop,time,value,low,high", lines[:2])
+
+
+TWELVE = """
+    const done = arguments[arguments.length - 1];
+    const ids = [...Array(12).keys()].map((i) => "t" + i);
+    const columns = (i) => ["id", ...ids.slice(0, 5).map((t) => t + "_id"), "x", "y", "z"].map((name, index) => ({ name, index }));
+    const pairs = [];
+    for (let i = 1; i < 12; i++) for (const k of [0, 3]) if (k < i) pairs.push([k, i]);
+    const bundle = { tables: ids.map((id, i) => ({ id, rows: 9, column_profile: columns(i) })), cross_table_map: { relations: [],
+        column_alignment: pairs.map(([k, i]) => ({ a: `t${k}.id`, b: `t${i}.t${k}_id`, attribute: "t" + k, confidence: 1 })) } };
+    import("/console/bundle/map.js").then((m) => {
+        const { boxes, edges, width, height } = m.tableMap(bundle);
+        const crossed = [], drawn = edges.filter((e) => e.corners).length;
+        for (const e of edges) for (let k = 1; k < e.corners.length; k++) {
+            const [[x, y], [z, w]] = [e.corners[k - 1], e.corners[k]];
+            for (const b of boxes)
+                if (Math.max(x, z) > b.x + 1 && Math.min(x, z) < b.x + 179 && Math.max(y, w) > b.y + 1 && Math.min(y, w) < b.y + b.height - 1) crossed.push([e.a, e.b, b.id]);
+        }
+        const out = edges.some((e) => e.corners.some(([x, y]) => x < 0 || y < 0 || x > width || y > height));
+        done({ width, height, drawn, of: pairs.length, crossed, out });
+    }, (e) => done(String(e)));
+"""
+
+
+def twelve(b):
+    """The map of twelve tables: one screen, and no line crosses a box."""
+    m = b.driver.execute_async_script(TWELVE)
+    check("a map of twelve tables draws each line", m["drawn"] == m["of"] == 19 and not m["out"], m)
+    check("and fits one screen", m["width"] <= 1100 and m["height"] <= 800, m)
+    check("and no line crosses a box", m["crossed"] == [], m)
+
+
+def unusual(b, folder):
+    """Anomalies: the scores with their threshold, and the rows that score most, each with what is unusual."""
+    lines = [f"{i % 7 + 1},{i * 37 % 90 + 10}.5,{'ab'[i % 2]}" for i in range(120)]
+    lines[40] = "3,99999.5,a"
+    path = folder / "planted.csv"
+    path.write_text("pieces,price,kind\n" + "\n".join(lines) + "\n")
+    b.go("run/new")
+    b.driver.refresh()
+    choose(b, path)
+    b.script(
+        "const s = document.querySelectorAll('main select')[1]; s.value = 'anomaly';"
+        "s.dispatchEvent(new Event('change', {bubbles: true}))"
+    )
+    b.press("Run", "main")
+    b.one("[role=tab]")
+    b.tab("prediction")
+    label = lambda: b.one("figure svg[role=img]").get_attribute("aria-label")
+    check("the scores are drawn with their threshold", "of 120 score at least" in label(), label())
+    check("as bars and a line", len(b.all("figure rect.bar-mark")) == 20 and b.all("figure line.base"))
+    first = b.one('[aria-label="Most unusual rows"] tbody tr').text.split()
+    check(
+        "the planted row comes first, with its reason", first[0] == "40" and "price" in " ".join(first), first
+    )
+    check("and is explained beside the picture", b.shows("Row 40", "Reasons", "planted.price"), b.text())
 
 
 def strangers_cells(b, folder):

@@ -40,7 +40,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         must(inside(b.endpoints, text) && inside(b.key_networks, text) && inside(b.org_networks, text));
         must(b.until_s >= 0 && inside(open, text) && open.n < TAB_BOUNDS_TEXT);
         tab_bounds again_b;
-        must(tab_bounds_read(open, &again_b) && tab_str_eq(again_b.endpoints, b.endpoints));
+        must(tab_bounds_read(open, &again_b) && tab_str_eq(again_b.endpoints, b.endpoints) &&
+             tab_str_eq(again_b.role, b.role));
         static const uint8_t any[16] = { 10, 1 };
         tab_network four = tab_network_of(any, 4), six = tab_network_of(any, 16);
         (void)tab_bounds_has_address(b.key_networks, &four);

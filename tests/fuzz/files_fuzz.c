@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         { .header_rows = 3, .skip_lines = 1, .delimiter = ';', .quote = TAB_READING_UNQUOTED },
         { .header_rows = -1, .skip_lines = 2, .quote = '\'', .encoding = "utf-16le", .one_table = true },
     };
-    const tab_file_limits most = { 1 << 22, 100000, 64, 8, false };
+    const tab_file_limits most = { 1 << 22, 100000, 64, 8, false, false };
     if (size == 0)
         return 0;
     char *copy = malloc(size); /* exactly its size, for the sanitizer to see a byte too far */

@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     if (m.code == 0 && m.params != NULL) {
         tab_out o = { 0 };
-        tab_mcp_fit(&o, m.params, "run-1", TAB_S(""), 4 * TAB_MCP_TOKENS_LEAST);
+        tab_mcp_fit(&o, m.params, "run-1", TAB_S(""), "", 4 * TAB_MCP_TOKENS_LEAST);
         if (o.failed || o.n > 4 * TAB_MCP_TOKENS_LEAST)
             abort();
         tab_out_free(&o);

@@ -19,7 +19,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define MESSAGES \
     X(ingest_request) X(read_request) X(resolve_request) X(acquire_request) X(release_request) \
     X(connect_request) X(sync_request) X(diff_request) X(data_request) X(list_data_request) \
-    X(drop_request) X(work_done) X(job_ended) X(usage_alert) X(quality_alert) X(audit_event) X(run_request) \
+    X(drop_request) X(work_done) X(job_ended) X(usage_alert) X(quality_alert) X(data_changed) \
+    X(audit_event) X(run_request) \
     X(progress) X(evaluate_request) X(serve_request) X(models_request) X(set_base_request) \
     X(submit_request) X(get_job_request) X(list_jobs_request) X(cancel_job_request) \
     X(output_request) X(endpoint) X(create_endpoint_request) X(get_endpoint_request) \

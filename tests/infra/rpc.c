@@ -160,6 +160,80 @@ static void a_worker_is_addressed(tab_rpc *c, tab_rpc *server)
     CHECK(tab_rpc_call(c, &q, &ans, &err) == TAB_UNAVAILABLE);
 }
 
+/* ---- which of several ------------------------------------------------------------------------- */
+
+static atomic_int asked[2];
+static atomic_bool cut_off[2]; /* its database answers it no more */
+
+static tab_status get(void *self, tab_call *call, tab_error *err)
+{
+    size_t i = *(const size_t *)self;
+    (void)call;
+    atomic_fetch_add(&asked[i], 1);
+    return atomic_load(&cut_off[i])
+               ? tab_fail(err, TAB_UNAVAILABLE, NULL, "a server is not responding; try again")
+               : TAB_OK;
+}
+
+/* Whether n calls, made until they come to both, all go well. */
+static bool all_well(tab_rpc *c, int n)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    Tabella__UsageLine in = TABELLA__USAGE_LINE__INIT;
+    bool well = true;
+    for (int i = 0; i < n; i++) {
+        tab_answer ans;
+        tab_error err;
+        tab_ask q = ask_of(a, "Get", &in, 30000);
+        q.service = "reports";
+        well &= tab_rpc_call(c, &q, &ans, &err) == TAB_OK;
+    }
+    return well;
+}
+
+static bool both_asked(tab_rpc *c)
+{
+    atomic_store(&asked[0], 0);
+    atomic_store(&asked[1], 0);
+    for (int i = 0; i < PATIENCE_MS / 50; i++, poll(NULL, 0, 50))
+        if (all_well(c, 4) && atomic_load(&asked[0]) > 0 && atomic_load(&asked[1]) > 0)
+            return true;
+    return false;
+}
+
+/* One of two processes that cannot reach its database is asked last: at first because of what it answers,
+ * then because of what it says. */
+static void who_cannot_is_asked_last(tab_rpc *c, const char *nats)
+{
+    static const tab_rpc_method can[] = { { "Get", LINE, LINE, get }, TAB_RPC_METHODS_END };
+    static size_t which[2] = { 0, 1 };
+    TAB_AUTO(tab_rpc) *one = tab_rpc_open(TAB_AT(nats), "reports"),
+                      *two = tab_rpc_open(TAB_AT(nats), "reports");
+    CHECK(one != NULL && two != NULL && tab_rpc_serve(one, can, &which[0]) &&
+          tab_rpc_serve(two, can, &which[1]));
+    CHECK(both_asked(c));
+    atomic_store(&asked[1], 0);
+    atomic_store(&cut_off[1], true);
+    CHECK(all_well(c, 20)); /* asked of the other */
+    CHECK(atomic_load(&asked[1]) > 0);
+    tab_rpc_able(two, false);
+    poll(NULL, 0, 2500); /* longer than the caller remembers by itself; beats come each second */
+    atomic_store(&asked[1], 0);
+    CHECK(all_well(c, 20));
+    CHECK(atomic_load(&asked[1]) == 0);
+    CHECK(tab_rpc_lives(c, "reports"));
+    atomic_store(&cut_off[0], true); /* nobody is left: the answer says so, at once */
+    tab_rpc_able(one, false);
+    int64_t from = tab_mono_ms();
+    CHECK(!all_well(c, 1) && tab_mono_ms() - from < 5000);
+    atomic_store(&cut_off[0], false);
+    atomic_store(&cut_off[1], false);
+    tab_rpc_able(one, true);
+    tab_rpc_able(two, true);
+    CHECK(both_asked(c));
+    CHECK(tab_rpc_drain(two, 5) && tab_rpc_drain(one, 5));
+}
+
 /* Longer than the silence after which a server is given up: its beats keep the call alive. */
 static void long_calls_are_kept_alive(tab_rpc *c, const tab_rpc *server)
 {
@@ -349,6 +423,7 @@ int main(void)
     an_event_loop_calls_without_waiting(client);
     a_call_that_cannot_be_sent_is_told_once(client);
     a_worker_is_addressed(client, server);
+    who_cannot_is_asked_last(client, nats);
     long_calls_are_kept_alive(client, server);
     CHECK(tab_rpc_drain(server, 5));
     printf("rpc: %d passed, %d failed\n", passed, failed);

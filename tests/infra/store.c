@@ -95,6 +95,8 @@ static void all_organizations_have_connections_of_their_own(const char *conninfo
           tab_tx_query(tx, NULL, NULL, "SELECT set_config('x.left', 'here', false)", TAB_P_NONE) == TAB_OK &&
           tab_tx_commit(&tx, NULL) == TAB_OK);
     CHECK(number(pg, "org_b", "SELECT coalesce(length(current_setting('x.left', true)), 0)") == 4);
+    /* the server ends the connections of a node that was lost */
+    CHECK(number(pg, "org_b", "SELECT current_setting('tcp_keepalives_idle')::int") == 5);
     CHECK(number(pg, TAB_ORG_ALL, "SELECT coalesce(length(current_setting('x.left', true)), 0)") == 0);
 }
 

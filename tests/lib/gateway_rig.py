@@ -50,6 +50,7 @@ class Upstream:
         self.seen, self.known, self.asked, self.hashes, self.fill = [], {}, 0, [], None
         self.connections = 0
         self.reply, self.auth_down, self.delay = b'{"ok":true}', False, 0.0
+        self.live = b"204 No Content"
         self.sock = socket.socket()
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.sock.bind(("127.0.0.1", free_port()))
@@ -89,7 +90,7 @@ class Upstream:
                 method, path = lines[0].decode("latin1").split()[:2]
                 if path == "/internal/live":  # no call of anybody's
                     self.connections -= 1
-                    c.sendall(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
+                    c.sendall(b"HTTP/1.1 %s\r\nConnection: close\r\n\r\n" % self.live)
                     return
                 if path == "/internal/authenticate":
                     self.asked += 1

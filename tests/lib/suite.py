@@ -146,13 +146,15 @@ class Answer:
 
 
 class Client:
-    def __init__(self, port, key, org=""):
-        self.port, self.key, self.org = port, key, org
+    def __init__(self, port, key, org="", source="127.0.0.1"):
+        self.port, self.key, self.org, self.source = port, key, org, source
 
     def __call__(
         self, method, path, body=None, headers=None, raw=None, timeout=LONG_S, type="application/json"
     ):
-        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        c = http.client.HTTPConnection(
+            "127.0.0.1", self.port, timeout=timeout, source_address=(self.source, 0)
+        )
         h = {"Authorization": f"Bearer {self.key}"} if self.key else {}
         if body is not None and raw is None:
             raw = json.dumps(body)

@@ -1,69 +1,16 @@
 #!/usr/bin/env python3
-"""The test of the tests:  tests/seeds/bugs.py [--seeds N] [--seconds S] [NAME ...]
+"""The test of the tests:  tests/seeds/bugs.py [--seeds N] [--seconds S] [--of sown|reverted] [NAME ...]
 
-Each bug is sown into a copy of the tree, which is built with it, and seeds are run there until one finds it.
-Prints how many seeds and seconds that took. `make seeds-bugs` runs them all."""
+Each bug of sown.py is sown into a copy of the tree, which is built with it; the specs that meet it run there,
+then seeds until one finds it. Prints what found it, after how many seeds and seconds. `make seeds-bugs` runs
+them all."""
 import argparse, json, os, pathlib, shutil, subprocess, sys, tempfile, time
+
+from sown import REVERTED, SOWN
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 KEPT = ("common", "deploy", "gateway", "proto", "services", "tests", "tools", "Makefile")  # of the tree
 BUILT = ("gen", "nginx", "points", "release", "tabella")  # of what is built
-
-# name -> file, what stands there, what stands there with the bug
-BUGS = {
-    "stale key cache": (
-        "services/keys/cache.c",
-        "    tab_error why = { 0 };\n    if (!TAB_POINT_FAILS",
-        "    tab_error why = { 0 };\n    if (t->version > 0)\n        return TAB_OK;\n"
-        "    if (!TAB_POINT_FAILS",
-    ),
-    "rotation before the old secret ends": (
-        "services/keys/keys.c",
-        "        s = keys_cache_fence(&self->cache, &ended[i], err);",
-        "        s = ended == NULL ? keys_cache_fence(&self->cache, &ended[i], err) : TAB_OK;",
-    ),
-    "double settlement": (
-        "services/api/serve/bills_settle.c",
-        "ON CONFLICT DO NOTHING RETURNING id",
-        "ON CONFLICT (id) DO UPDATE SET until = excluded.until RETURNING id",
-    ),
-    "lost hold": (
-        "services/metering/reserve.c",
-        "tab_p_int(cost), tab_p_int(more), tab_p_int(limit)",
-        "tab_p_int(cost), tab_p_int(more), tab_p_int(limit + cost)",
-    ),
-    "early acknowledgement": (
-        "services/api/runs/run.c",
-        "    if (s == TAB_OK)\n        tab_relay_nudge(r->api->relay);\n",
-        "    if (s == TAB_UNAVAILABLE || s == TAB_CANCELLED)\n        return TAB_OK;\n",
-    ),
-    "cursor off by one": (
-        "services/jobs/store_read.c",
-        'WHERE org = $1 AND seq < $2 "\n                                                             "AND $3',
-        'WHERE org = $1 AND seq <= $2 "\n'
-        '                                                             "AND $3',
-    ),
-    "cache after delete": (
-        "services/jobs/state.c",
-        "    redisReply *reply = NULL;\n"
-        '    tab_status s = tab_redis_command(self->redis, REDIS_MS, &reply, NULL, "SET',
-        "    redisReply *reply = NULL;\n    if (e->id[0] != 0)\n        return true;\n"
-        '    tab_status s = tab_redis_command(self->redis, REDIS_MS, &reply, NULL, "SET',
-    ),
-    "retry without its key": (
-        "services/api/idempotency.c",
-        '"THEN excluded.seed ELSE i.seed END, "',
-        '"THEN excluded.seed ELSE excluded.seed END, "',
-    ),
-    "end after another's end": (
-        "services/jobs/store.c",
-        "phase = '' \"\n"
-        "                     \"WHERE org = $1 AND job_id = $2 AND attempt = $3 AND status = 'running' \"\n"
-        '                     "RETURNING 1',
-        'phase = \'\' "\n                     "WHERE org = $1 AND job_id = $2 AND attempt = $3 "\n'
-        '                     "RETURNING 1',
-    ),
-}
 
 
 def copy(to):
@@ -87,51 +34,75 @@ def build(at):
         sys.exit(done.stdout[-2000:] + done.stderr[-2000:])
 
 
-def hunt(at, seeds, seconds):
-    """(found, seeds, seconds of hunting, what was found first)"""
-    out, began = at / "found.jsonl", time.monotonic()
+def runs(at, *args):
+    """The rows of a campaign in the copy: a spec's or a seed's."""
+    out = at / "found.jsonl"
     out.unlink(missing_ok=True)
-    subprocess.run(
-        ["tests/seeds/run", "--seeds", str(seeds), "--seconds", str(seconds), "--until-wrong", "--out", out],
-        cwd=at,
-        env={**os.environ, "TAB_MODE": "points"},
-        stdout=subprocess.DEVNULL,
-    )
-    if not out.exists():
-        sys.exit("no seed ran")
-    rows = [r for r in map(json.loads, out.read_text().splitlines()) if "seed" in r]
-    wrong = rows[-1]["wrong"] if rows else []
-    return bool(wrong), len(rows), time.monotonic() - began, wrong[0].split("\n")[0] if wrong else ""
+    with open(at / "said.txt", "w") as said:
+        subprocess.run(
+            ["tests/seeds/run", *map(str, args), "--until-wrong", "--out", out],
+            cwd=at,
+            env={**os.environ, "TAB_MODE": "points"},
+            stdout=said,
+            stderr=subprocess.STDOUT,
+        )
+    rows = [json.loads(l) for l in out.read_text().splitlines()] if out.exists() else []
+    rows = [r for r in rows if "wrong" in r]
+    if not rows:
+        raise RuntimeError("nothing ran:\n" + (at / "said.txt").read_text()[-3000:])
+    return rows
+
+
+def hunt(at, bug, args):
+    """What found it, or nothing; how many seeds ran."""
+    if bug.specs:
+        last = runs(at, "--seeds", 0, "--specs", *bug.specs.split())[-1]
+        if last["wrong"]:
+            return f"spec {last['spec']}: {last['wrong']}", 0
+    if args.seeds == 0:
+        return "", 0
+    rows = runs(at, "--seeds", args.seeds, "--first", args.first, "--seconds", args.seconds)
+    what = rows[-1]["wrong"]
+    return f"seed {rows[-1]['seed']}: {what[0].splitlines()[0]}" if what else "", len(rows)
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    p.add_argument("--seeds", type=int, default=200, help="at most, for each bug")
+    p.add_argument("--seeds", type=int, default=200, help="at most, for each bug; 0: specs alone")
+    p.add_argument("--first", type=int, default=1, help="the first of them")
     p.add_argument("--seconds", type=float, default=60, help="of load, each seed")
-    p.add_argument("names", nargs="*", help=f"of {', '.join(BUGS)}")
+    p.add_argument("--of", choices=("sown", "reverted"), help="these alone")
+    p.add_argument("names", nargs="*", help="of sown.py")
     args = p.parse_args()
+    all_bugs = SOWN | REVERTED
+    names = args.names or list({"sown": SOWN, "reverted": REVERTED}.get(args.of, all_bugs))
     missed = []
     with tempfile.TemporaryDirectory(prefix="tabella-bugs-") as folder:
         at = pathlib.Path(folder)
         os.chmod(at, 0o755)
         copy(at)
-        for name in args.names or BUGS:
-            path, right, wrong = BUGS[name]
-            text = (at / path).read_text()
-            if text.count(right) != 1:
-                sys.exit(f"{name}: {path} has its place {text.count(right)} times")
-            (at / path).write_text(text.replace(right, wrong))
+        for name in names:
+            bug = all_bugs[name]
+            edits = [(bug.file, bug.right, bug.wrong), *bug.also]
+            texts = {file: (at / file).read_text() for file, *_ in edits}
+            for file, right, wrong in edits:
+                if texts[file].count(right) != 1:
+                    sys.exit(f"{name}: {file} has its place {texts[file].count(right)} times")
+                (at / file).write_text(texts[file].replace(right, wrong))
             build(at)
-            found, seeds, took, what = hunt(at, args.seeds, args.seconds)
-            missed += [] if found else [name]
-            said = (
-                f"found by seed {seeds} after {took:.0f} s: {what}"
-                if found
-                else f"not found in {seeds} seeds"
-            )
-            print(f"{'ok  ' if found else 'MISS'} {name}: {said}", flush=True)
-            (at / path).write_text(text)
-    print(f"bugs: {len(args.names or BUGS) - len(missed)} found, {len(missed)} missed")
+            began = time.monotonic()
+            try:
+                what, seeds = hunt(at, bug, args)
+            except RuntimeError as problem:  # no stack came up: the others are hunted
+                what, seeds = "", 0
+                print(problem, flush=True)
+            took = time.monotonic() - began
+            missed += [] if what else [name]
+            said = f"{took:.0f} s, {what}" if what else f"not found in {seeds} seeds"
+            print(f"{'ok  ' if what else 'MISS'} {name}: {said}", flush=True)
+            for file, text in texts.items():
+                (at / file).write_text(text)
+    print(f"bugs: {len(names) - len(missed)} found, {len(missed)} missed")
     sys.exit(bool(missed))
 
 

@@ -48,10 +48,26 @@ void tabella_free(tabella *t)
     free(t);
 }
 
+int library_error(tabella *t, const tab_error *err)
+{
+    const char *param = err->param;
+    t->err = *err;
+    snprintf(t->error, sizeof t->error, "%s%s%s", param, param[0] != 0 ? ": " : "", err->message);
+    return -1;
+}
+
 int library_failed(tabella *t, const char *param, const char *message)
 {
-    snprintf(t->error, sizeof t->error, "%s%s%s", param, param[0] != 0 ? ": " : "", message);
-    return -1;
+    tab_error err = { 0 };
+    (void)!tab_fail(&err, TAB_VALIDATION, param, "%s", message);
+    return library_error(t, &err);
+}
+
+int library_no_memory(tabella *t)
+{
+    tab_error err = { 0 };
+    (void)!tab_fail(&err, TAB_INTERNAL, "", "out of memory");
+    return library_error(t, &err);
 }
 
 /* A copy with a 0 behind; NULL: out of memory. */
@@ -80,20 +96,23 @@ static int add(tabella *t, const tab_table *const *table, size_t n)
 
 int tabella_add_file(tabella *t, const char *name, const void *bytes, size_t n)
 {
-    const tab_file_limits most = { (uint64_t)1 << 40, (uint64_t)1 << 32, LIBRARY_COLUMNS, LIBRARY_TABLES,
-                                   false };
+    const tab_file_limits most = {
+        (uint64_t)1 << 40, (uint64_t)1 << 32, LIBRARY_COLUMNS, LIBRARY_TABLES, false, false
+    };
     char *p = copy(t, bytes, n), *called = copy(t, name, strlen(name));
     tab_file file;
     tab_error err = { 0 };
     if (p == NULL || called == NULL)
-        return library_failed(t, "", "out of memory");
-    if (tab_file_read(t->arena, tab_str_of(called), (tab_str){ p, n }, &most, &file, &err) != TAB_OK)
-        return library_failed(t, "", err.message);
+        return library_no_memory(t);
+    if (tab_file_read(t->arena, tab_str_of(called), (tab_str){ p, n }, &most, &file, &err) != TAB_OK) {
+        err.param[0] = 0;
+        return library_error(t, &err);
+    }
     if (file.notes.n > 0) {
         size_t before = strlen(t->notes);
         char *all = tab_arena_alloc(t->arena, before + file.notes.n + 2, 1);
         if (all == NULL)
-            return library_failed(t, "", "out of memory");
+            return library_no_memory(t);
         memcpy(all, t->notes, before);
         memcpy(all + before, file.notes.p, file.notes.n);
         all[before + file.notes.n] = '\n';
@@ -114,9 +133,9 @@ int tabella_add_json(tabella *t, const char *json, size_t n)
     tab_body body;
     tab_error err = { 0 };
     if (p == NULL)
-        return library_failed(t, "", "out of memory");
+        return library_no_memory(t);
     if (tab_body_read(t->arena, (tab_str){ p, n }, &most, &body, &err) != TAB_OK)
-        return library_failed(t, err.param, err.message);
+        return library_error(t, &err);
     t->tables_given = true;
     return add(t, body.tables, body.n_tables);
 }
@@ -129,11 +148,11 @@ int tabella_add_stream(tabella *t, const char *id, struct ArrowArrayStream *stre
     tab_error err = { 0 };
     if (called == NULL) {
         stream->release(stream);
-        return library_failed(t, "", "out of memory");
+        return library_no_memory(t);
     }
     if (tab_arrow_stream_read(t->arena, stream, tab_str_of(called), LIBRARY_COLUMNS, cells, &table, &err) !=
         TAB_OK)
-        return library_failed(t, err.param, err.message);
+        return library_error(t, &err);
     t->tables_given = true;
     return add(t, &table, 1);
 }
@@ -157,13 +176,15 @@ static bool whole(const char *s, double most, size_t *ret)
     return true;
 }
 
-static bool cut(const char *s, int by, double most, tab_anomaly_cut *ret)
+static int cut(tabella *t, const char *name, const char *s, int by, double most)
 {
     double v;
     if (!number(s, 0, most, &v))
-        return false;
-    *ret = (tab_anomaly_cut){ by, v };
-    return true;
+        return library_failed(t, name, most < 1 ? "a number from 0 to 0.5" : "a number from 0 to 1");
+    if (t->o.anomaly.by != TAB_CUT_TOLD && (int)t->o.anomaly.by != by)
+        return library_failed(t, name, "anomaly-share or anomaly-threshold, not both");
+    t->o.anomaly = (tab_anomaly_cut){ by, v };
+    return 0;
 }
 
 static bool task(const char *s, tab_task *ret)
@@ -172,6 +193,17 @@ static bool task(const char *s, tab_task *ret)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(s, names[i]) == 0) {
             *ret = (tab_task)i;
+            return true;
+        }
+    return false;
+}
+
+static bool split(const char *s, tab_split *ret)
+{
+    static const char *const names[] = { "auto", "random", "time", "group" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(s, names[i]) == 0) {
+            *ret = (tab_split)i;
             return true;
         }
     return false;
@@ -190,7 +222,7 @@ int tabella_option(tabella *t, const char *name, const char *value)
 {
     char *s = copy(t, value, strlen(value));
     if (s == NULL)
-        return library_failed(t, "", "out of memory");
+        return library_no_memory(t);
     tab_run_options *o = &t->o;
     if (strcmp(name, "target") == 0)
         return target(s, o) ? 0 : library_failed(t, name, "a column, auto or none");
@@ -206,19 +238,19 @@ int tabella_option(tabella *t, const char *name, const char *value)
         return whole(s, THREADS_MOST, &t->threads) ? 0
                                                    : library_failed(t, name, "a whole number from 1 to 256");
     if (strcmp(name, "anomaly-share") == 0)
-        return cut(s, TAB_CUT_SHARE, 0.5, &o->anomaly) ? 0
-                                                       : library_failed(t, name, "a number from 0 to 0.5");
+        return cut(t, name, s, TAB_CUT_SHARE, 0.5);
     if (strcmp(name, "anomaly-threshold") == 0)
-        return cut(s, TAB_CUT_THRESHOLD, 1, &o->anomaly) ? 0
-                                                         : library_failed(t, name, "a number from 0 to 1");
+        return cut(t, name, s, TAB_CUT_THRESHOLD, 1);
     if (strcmp(name, "explain") == 0) {
         o->explain = strcmp(s, "yes") == 0;
         return o->explain || strcmp(s, "no") == 0 ? 0 : library_failed(t, name, "yes or no");
     }
-    if (strcmp(name, "na") == 0) {
-        o->given.missing_auto = o->given.missing_told = strcmp(s, "auto") == 0;
-        return o->given.missing_auto ? 0 : library_failed(t, name, "auto");
-    }
+    if (strcmp(name, "na") == 0)
+        return library_marks(t, tab_str_of(s));
+    if (strcmp(name, "columns") == 0)
+        return library_columns(t, tab_str_of(s));
+    if (strcmp(name, "split") == 0)
+        return split(s, &o->split) ? 0 : library_failed(t, name, "auto, random, time or group");
     if (strcmp(name, "base") == 0)
         o->base = s;
     else if (strcmp(name, "as-of") == 0)
@@ -243,7 +275,7 @@ int library_print(tabella *t, const Tabella__Bundle *b)
         return 0;
     tab_out_free(o);
     *o = (tab_out){ 0 };
-    return library_failed(t, "", "out of memory");
+    return library_no_memory(t);
 }
 
 int library_begin(tabella *t, tab_engine *e, tab_pool **pool)
@@ -251,7 +283,7 @@ int library_begin(tabella *t, tab_engine *e, tab_pool **pool)
     if (t->ran)
         return library_failed(t, "", "this run has ended; start another with tabella_new");
     if (t->n == 0)
-        return library_failed(t, "tables", "give 1 to 64");
+        return library_failed(t, "tables", "there is none; a run has 1 to 64");
     t->ran = true;
     /* as the command line, for the marks of rows that are served later as well; a table that was given needs
      * to be asked for */
@@ -276,7 +308,7 @@ int tabella_run(tabella *t)
     if (library_begin(t, &e, &pool) != 0)
         return -1;
     if (tab_engine_run(&e, t->table, t->n, &t->o, &b, &err) != TAB_OK)
-        return library_failed(t, err.param, err.message);
+        return library_error(t, &err);
     for (size_t i = 0; i < t->n; i++)
         b->tables[i]->reading =
             (ProtobufCBinaryData){ t->reading[i].n, (uint8_t *)(uintptr_t)t->reading[i].p };
@@ -297,6 +329,16 @@ const char *tabella_result(const tabella *t, size_t *n)
 const char *tabella_error(const tabella *t)
 {
     return t->error;
+}
+
+const char *tabella_error_type(const tabella *t)
+{
+    return t->error[0] != 0 ? tab_status_name(t->err.status) : "";
+}
+
+const char *tabella_error_param(const tabella *t)
+{
+    return t->err.param;
 }
 
 const char *tabella_notes(const tabella *t)

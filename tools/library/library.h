@@ -22,15 +22,22 @@ struct tabella {
     tab_out result;
     tab_profile *profile; /* of tabella_fit; in the arena */
     tab_fitted *fitted;
+    tab_selection selection; /* of tabella_fit */
     const char *notes;
+    tab_error err; /* what went wrong last */
     char error[1024];
 };
 
-/* Says what is wrong; gives -1. */
+/* Says what is wrong with what was asked for; gives -1. */
 int library_failed(tabella *t, const char *param, const char *message);
+int library_no_memory(tabella *t);
+int library_error(tabella *t, const tab_error *err);
 /* The one computation of a tabella: 0 with an engine and, where threads were asked for, its pool. */
 int library_begin(tabella *t, tab_engine *e, tab_pool **pool);
 /* The bundle as the result. */
 int library_print(tabella *t, const Tabella__Bundle *b);
+/* given.c: the options columns and na, texts of the arena. */
+int library_columns(tabella *t, tab_str json);
+int library_marks(tabella *t, tab_str said);
 
 #endif

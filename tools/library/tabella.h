@@ -51,8 +51,10 @@ struct ArrowArrayStream;
 TABELLA_API int tabella_add_stream(tabella *t, const char *id, struct ArrowArrayStream *stream);
 
 /* One option, as the command line has it, without its dashes: target, task, base, threshold, explain ("yes"
- * or "no"), horizon, as-of, anomaly-share, anomaly-threshold, threads (1, the default, to 256); na, which is
- * "auto": marks of missing values by evidence, which files have unasked. The value is copied. */
+ * or "no"), horizon, as-of, anomaly-share, anomaly-threshold, threads (1, the default, to 256); split (auto,
+ * random, time or group); na, which is "auto" (marks of missing values by evidence, which files have unasked)
+ * or a JSON array of such marks; columns, a JSON array as of the API: what is known of columns, each an
+ * object of table, column and role, type or use. The value is copied. */
 TABELLA_API int tabella_option(tabella *t, const char *name, const char *value);
 
 /* report(arg, phase, done) is called from the thread of tabella_run; done: 0 to 1. NULL: no reports. */
@@ -66,10 +68,10 @@ TABELLA_API int tabella_run(tabella *t);
  * until tabella_free; there is no result. */
 TABELLA_API int tabella_fit(tabella *t);
 
-/* In place of tabella_run: answers the rows of t's one table, which has the columns of the fitted one in its
- * order (cells of the target are not read). A row's answer does not depend on the rows beside it. The result
- * is a bundle with its `prediction` alone. Of t's options explain and threads are read. A fitted tabella may
- * serve several threads at once. */
+/* In place of tabella_run: answers the rows of t's one table, which has the columns of the fitted one, in any
+ * order where their names differ (cells of the target are not read, and it may lack). A row's answer does not
+ * depend on the rows beside it. The result is a bundle with its `prediction` alone. Of t's options explain
+ * and threads are read. A fitted tabella may serve several threads at once. */
 TABELLA_API int tabella_serve(tabella *t, const tabella *fitted);
 
 /* From any thread: a run in progress, or the one to come, ends soon with -1. */
@@ -78,8 +80,12 @@ TABELLA_API void tabella_cancel(tabella *t);
 /* The bundle as JSON, *n bytes and a 0 behind, until tabella_free; NULL before a run that succeeded. */
 TABELLA_API const char *tabella_result(const tabella *t, size_t *n);
 
-/* What went wrong last, and notes of files, a line each; "" where there is none. Until the next call. */
+/* What went wrong last, and notes of files, a line each; "" where there is none. Until the next call. And its
+ * type, as errors of the API have it (validation_error, internal ...), and what it is about: an option, or a
+ * place as target.column or tables[0].rows[4][2]; "" where it is about nothing. */
 TABELLA_API const char *tabella_error(const tabella *t);
+TABELLA_API const char *tabella_error_type(const tabella *t);
+TABELLA_API const char *tabella_error_param(const tabella *t);
 TABELLA_API const char *tabella_notes(const tabella *t);
 
 /* The program `tabella` with these arguments (argv[0] is its name): reads and writes files, prints, and gives

@@ -55,6 +55,20 @@ url = os.environ["TABELLA_URL"] + "/platform/v1/session"
 said = json.dumps({"key": os.environ["TABELLA_API_KEY"]}).encode()
 asked = urllib.request.Request(url, said, {"Content-Type": "application/json"})
 session = json.load(browser.open(asked))"""
+BEGIN = """\
+import http.cookiejar, json, os, urllib.request
+
+person = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()))
+signin = os.environ["TABELLA_URL"] + "/platform/v1/signin"
+
+
+def post(url, **body):
+    headers = {"Content-Type": "application/json"}
+    return json.load(person.open(urllib.request.Request(url, json.dumps(body).encode(), headers)))
+
+
+begun = post(signin, organization=organization, provider=provider)
+begun["url"]"""
 SIGN_OUT = """\
 csrf = {"X-CSRF-Token": session["csrf_token"]}
 browser.open(urllib.request.Request(url, headers=csrf, method="DELETE")).status"""
@@ -82,11 +96,25 @@ EXAMPLES = {
         query="format=csv",
     ),
     "POST_JOB_CANCEL": Example("client.jobs.cancel(waiting).status", at="$waiting"),
+    "DELETE_JOB": Example("client.jobs.delete(waiting)", at="$waiting"),
     "POST_DATA_UPLOAD": Example(
         'dataset = client.data.upload("customers.csv").dataset.id',
         curl='curl -s "$TABELLA_URL/platform/v1/data/upload" -H "Authorization: Bearer $TABELLA_API_KEY" \\\n'
         "    -F file=@customers.csv",
     ),
+    "POST_UPLOADS": Example(
+        'upload = client.uploads.begin("customers.csv", name="in-parts").id',
+        {"file_name": "customers.csv", "name": "in-parts"},
+    ),
+    "PUT_UPLOAD": Example(
+        'content = open("customers.csv", "rb").read()\nclient.uploads.send(upload, content, offset=0).offset',
+        curl='curl -s -X PUT "$TABELLA_URL/platform/v1/uploads/$upload?offset=0" \\\n'
+        '    -H "Authorization: Bearer $TABELLA_API_KEY" -H "Content-Type: application/octet-stream" \\\n'
+        "    --data-binary @customers.csv",
+    ),
+    "GET_UPLOAD": Example("client.uploads.retrieve(upload).offset", at="$upload"),
+    "POST_UPLOAD_COMPLETE": Example("client.uploads.complete(upload).dataset.rows", at="$upload"),
+    "DELETE_UPLOAD": Example("client.uploads.delete(other)", at="$other"),
     "POST_DATA_CONNECT": Example(
         "connection = client.data.connect(\n"
         '    "postgres://db.example.com/shop/public/orders",\n'
@@ -100,6 +128,11 @@ EXAMPLES = {
     "POST_DATA_SYNC": Example("client.data.sync(connection)", at="$connection"),
     "GET_DATA_LIST": Example("[d.name for d in client.data.list(limit=20)]", query="limit=20"),
     "GET_DATA": Example("client.data.retrieve(dataset).reading", at="$dataset"),
+    "GET_DATA_STORED": Example(
+        'client.data.download(dataset, "dataset.tabella")',
+        curl='curl -s "$TABELLA_URL/platform/v1/data/$dataset/stored" -o dataset.tabella \\\n'
+        '    -H "Authorization: Bearer $TABELLA_API_KEY"',
+    ),
     "GET_DATA_PROFILE": Example("client.data.profile(dataset).columns", at="$dataset"),
     "GET_DATA_SNAPSHOTS": Example("list(client.data.snapshots(dataset))", at="$dataset"),
     "GET_DATA_DIFF": Example("client.data.diff(orders)", at="$orders"),
@@ -179,6 +212,44 @@ EXAMPLES = {
     "GET_NOTIFICATIONS": Example("list(client.notifications.list(unread=True))", query="unread=true"),
     "POST_NOTIFICATION_READ": Example("client.notifications.read(notification)", at="$notification"),
     "GET_AUDIT": Example('list(client.audit.list(event="key.create"))', query="event=key.create"),
+    "POST_PROVIDERS": Example(
+        'client.providers.create("Work", "https://login.example.com", "console", client_secret="secret",\n'
+        '                        roles={"data": "builder"}).id',
+        {
+            "name": "Work",
+            "issuer": "https://login.example.com",
+            "client_id": "console",
+            "client_secret": "secret",
+            "roles": {"data": "builder"},
+        },
+    ),
+    "GET_PROVIDERS": Example("[p.issuer for p in client.providers.list()]"),
+    "PATCH_PROVIDER": Example(
+        'client.providers.update(provider, roles={"data": "builder", "owners": "admin"}).roles',
+        {"roles": {"data": "builder", "owners": "admin"}},
+        at="$provider",
+    ),
+    "POST_SIGNIN": Example(
+        BEGIN,
+        curl="curl -s -c person \"$TABELLA_URL/platform/v1/signin\" -H 'Content-Type: application/json' \\\n"
+        '    -d "{\\"organization\\": \\"$organization\\", \\"provider\\": \\"$provider\\"}" >signin.json',
+    ),
+    "GET_SIGNIN": Example(
+        'json.load(urllib.request.urlopen(f"{signin}?organization={organization}"))["providers"]',
+        curl='curl -s "$TABELLA_URL/platform/v1/signin?organization=$organization"',
+    ),
+    "POST_SIGNIN_COMPLETE": Example(
+        'post(signin + "/complete", state=state, code=code)["person"]["role"]',
+        curl='curl -s -b person -c person "$TABELLA_URL/platform/v1/signin/complete" \\\n'
+        '    -H \'Content-Type: application/json\' -d "{\\"state\\": \\"$state\\", \\"code\\": \\"$code\\"}"',
+    ),
+    "GET_PEOPLE": Example("[(p.name, p.role) for p in client.people.list()]"),
+    "PATCH_PERSON": Example(
+        'client.people.update(person_id, role="viewer").role', {"role": "viewer"}, at="$person_id"
+    ),
+    "GET_SESSIONS": Example("[(s.name, s.address) for s in client.sessions.list()]"),
+    "DELETE_SESSIONS": Example("client.sessions.end(session_id)", at="$session_id"),
+    "DELETE_PROVIDER": Example("client.providers.delete(provider)", at="$provider"),
     "POST_SESSION": Example(
         SIGN_IN,
         curl=f"curl -s -c jar {SESSION} -H 'Content-Type: application/json' \\\n"

@@ -12,7 +12,7 @@ from examples import EXAMPLES
 
 GROUPS = (
     ("Runs", ("/v2/run", "/v2/jobs")),
-    ("Data", ("/v2/data", "/platform/v1/data")),
+    ("Data", ("/v2/data", "/platform/v1/data", "/platform/v1/uploads")),
     ("Endpoints", ("/v2/endpoints", "/v2/serve", "/platform/v1/endpoints")),
     ("Reports", ("/v2/reports", "/platform/v1/reports")),
     ("Webhooks", ("/platform/v1/webhooks",)),
@@ -30,6 +30,13 @@ def marked(text):
     """A sentence, in which what stands between backticks is code."""
     parts = escaped(text).split("`")
     return "".join(f"<code>{p}</code>" if i % 2 else p for i, p in enumerate(parts))
+
+
+def sentence(text, limits):
+    """What a field is, then its limits."""
+    text = text if text.endswith(".") else text + "."
+    limits = "; ".join(limits)
+    return marked(text[0].upper() + text[1:]) + (f" {limits[0].upper() + limits[1:]}." if limits else "")
 
 
 def code(text, label):
@@ -112,11 +119,11 @@ def table(schemas, schema, label):
     )
     out.append("</thead><tbody>")
     for name, x, must in rows:
-        more = [marked(x["description"])] if "description" in x else []
-        more += list(bounds(x))
+        what = x.get("description") or schemas[x["$ref"].rsplit("/", 1)[1]]["description"]
         tag = ' <span class="tag">required</span>' if must else ""
         out.append(
-            f"<tr><td><code>{escaped(name)}</code>{tag}</td><td>{kind(x)}</td><td>{'; '.join(more)}</td></tr>"
+            f"<tr><td><code>{escaped(name)}</code>{tag}</td><td>{kind(x)}</td>"
+            f"<td>{sentence(what, bounds(x))}</td></tr>"
         )
     return "\n".join(out) + "\n</tbody></table></div>"
 
@@ -156,6 +163,42 @@ def pretty(body):
     return f"{open_}\n  {whole}\n{close}"
 
 
+def undescribed(document):
+    """Schemas, fields and parameters of which the document does not say what they are. A field whose value
+    has a schema of its own is described by that."""
+    schemas = document["components"]["schemas"]
+    found = []
+
+    def said(x):
+        while "description" not in x and "$ref" in x:
+            x = schemas[x["$ref"].rsplit("/", 1)[1]]
+        return x.get("description", "").strip()
+
+    def look(x, at):
+        if isinstance(x, list):
+            for y in x:
+                look(y, at)
+        if not isinstance(x, dict):
+            return
+        for name, y in {**x.get("properties", {}), **x.get("patternProperties", {})}.items():
+            # what `anyOf` and the like add to a field is no field of its own
+            only_bounds = y and set(y) <= {"minItems", "minLength", "minProperties"}
+            if not said(y) and not only_bounds:
+                found.append(f"{at}.{name}")
+            look(y, f"{at}.{name}")
+        for word in ("items", "anyOf", "oneOf", "allOf", "additionalProperties"):
+            look(x.get(word), at)
+
+    for name, schema in schemas.items():
+        if not said(schema):
+            found.append(name)
+        look(schema, name)
+    for path, methods in document["paths"].items():
+        for method, o in methods.items():
+            found += [f"{method} {path}: {p['name']}" for p in o.get("parameters", ()) if not said(p)]
+    return found
+
+
 # ---- the page ---------------------------------------------------------------------------------------
 
 
@@ -176,11 +219,9 @@ def anchor(operation):
 def parameters(operation):
     rows = []
     for p in operation["parameters"]:
-        more = [marked(p["schema"]["description"])] if "description" in p["schema"] else []
-        more += list(bounds(p["schema"]))
         rows.append(
             f"<tr><td><code>{escaped(p['name'])}</code></td><td>{p['in']}</td><td>{kind(p['schema'])}</td>"
-            f"<td>{'; '.join(more)}</td></tr>"
+            f"<td>{sentence(p['description'], bounds(p['schema']))}</td></tr>"
         )
     if not rows:
         return ""

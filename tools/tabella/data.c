@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "common/base/integer.h"
+#include "common/security/crypto.h"
 #include "common/security/ids.h"
 #include "proto/keys.pb-c.h"
 #include "tools/tabella/admin.h"
@@ -31,7 +32,8 @@ enum { ASK_MS = 10000, STEP_MS = 600000, PASSES_MOST = 20, TABLES_MOST = 200 };
 typedef struct {
     const char *name[TABLES_MOST];
     bool guarded[TABLES_MOST];
-    int64_t rows[TABLES_MOST]; /* that went */
+    int64_t rows[TABLES_MOST], bytes; /* that went; bytes of their texts */
+    char sha256[65];                  /* over what went, table by table */
     size_t n;
 } tables;
 
@@ -61,6 +63,31 @@ static tab_status on_table(tab_tx *tx, tab_arena *a, const char *before, const c
                        : tab_tx_query(tx, ret, err, sql, TAB_P(tab_p_text(org)));
 }
 
+/* Deletes and certifies (decision 0666): each table's digest is over its rows', in their order as bytes; the
+ * whole one over the one before it, the table's name and its digest. */
+#define ERASED                                                                                           \
+    " t WHERE org = $1 RETURNING octet_length(t::text) AS n, sha256(convert_to(t::text, 'UTF8')) AS h) " \
+    "SELECT count(*), coalesce(sum(n), 0), encode(sha256(coalesce(string_agg(h, ''::bytea ORDER BY h), " \
+    "''::bytea)), 'hex') FROM gone"
+
+static tab_status erase_table(tab_tx *tx, tab_arena *a, const char *org, tables *t, size_t i,
+                              int64_t *ret_gone, tab_error *err)
+{
+    TAB_AUTO(tab_rows) *rows = NULL;
+    uint8_t hash[TAB_SHA256];
+    TAB_TRY(on_table(tx, a, "WITH gone AS (DELETE FROM ", t->name[i], ERASED, org, &rows, err));
+    t->rows[i] += tab_rows_int(rows, 0, 0);
+    t->bytes += tab_rows_int(rows, 0, 1);
+    *ret_gone += tab_rows_int(rows, 0, 0);
+    char *line = tab_arena_printf(a, "%s %s %s", t->sha256, t->name[i], tab_rows_text(rows, 0, 2));
+    if (line == NULL)
+        return tab_no_memory(err);
+    tab_sha256(tab_str_of(line), hash);
+    tab_hex(hash, sizeof hash, t->sha256);
+    t->sha256[2 * sizeof hash] = '\0';
+    return TAB_OK;
+}
+
 /* One pass, all or nothing: *ret_gone rows went. */
 static tab_status erase_pass(tab_pg *pg, tab_arena *a, const char *org, tables *t, int64_t *ret_gone,
                              tab_error *err)
@@ -71,18 +98,16 @@ static tab_status erase_pass(tab_pg *pg, tab_arena *a, const char *org, tables *
         TAB_TRY(find_tables(tx, a, t, err));
     *ret_gone = 0;
     for (size_t i = 0; i < t->n; i++) {
-        TAB_AUTO(tab_rows) *rows = NULL, *there = NULL;
+        TAB_AUTO(tab_rows) *there = NULL;
         TAB_TRY(
             on_table(tx, a, "SELECT EXISTS (SELECT FROM ", t->name[i], " WHERE org = $1)", org, &there, err));
         if (!tab_rows_bool(there, 0, 0))
             continue;
         if (t->guarded[i])
             TAB_TRY(on_table(tx, a, "ALTER TABLE ", t->name[i], " DISABLE TRIGGER USER", NULL, NULL, err));
-        TAB_TRY(on_table(tx, a, "DELETE FROM ", t->name[i], " WHERE org = $1", org, &rows, err));
+        TAB_TRY(erase_table(tx, a, org, t, i, ret_gone, err));
         if (t->guarded[i])
             TAB_TRY(on_table(tx, a, "ALTER TABLE ", t->name[i], " ENABLE TRIGGER USER", NULL, NULL, err));
-        t->rows[i] += (int64_t)tab_rows_affected(rows);
-        *ret_gone += (int64_t)tab_rows_affected(rows);
     }
     return tab_tx_commit(&tx, err);
 }
@@ -175,6 +200,10 @@ static void print_erased(const char *org, const tables *t, int64_t left, const c
         tab_out_int(&o, t->rows[i]);
     }
     tab_out_close(&o, '}');
+    tab_out_key(&o, "bytes");
+    tab_out_int(&o, t->bytes);
+    tab_out_key(&o, "sha256");
+    tab_out_cstr(&o, t->sha256);
     tab_out_key(&o, "remaining");
     tab_out_int(&o, left);
     tab_out_key(&o, "hash");
@@ -189,6 +218,8 @@ static tab_str counts_of(tab_arena *a, const tables *t)
     for (size_t i = 0; i < t->n && text != NULL; i++)
         if (t->rows[i] > 0)
             text = tab_arena_printf(a, "%s%s=%lld ", text, t->name[i], (long long)t->rows[i]);
+    if (text != NULL)
+        text = tab_arena_printf(a, "%sbytes=%lld sha256=%s", text, (long long)t->bytes, t->sha256);
     return text == NULL ? TAB_S("") : tab_str_of(text);
 }
 

@@ -33,25 +33,26 @@ static const tab_mcp_tool TOOLS[] = {
     { "understand", "Understand tables: columns, roles, relations, matches, and what can be predicted.",
       "\"tables\":{\"type\":\"array\",\"minItems\":1,\"maxItems\":64,\"items\":" FILE_IN "},"
       "\"target\":{\"type\":\"string\",\"description\":\"TABLE.COLUMN to predict; none (default)\"}," RUNS,
-      "\"tables\"", TAB_MCP_BUNDLE },
+      "\"tables\"", TAB_MCP_BUNDLE, "tables" },
     { "match", "Find which rows of two tables are the same entity, with confidences.",
-      "\"a\":" FILE_IN ",\"b\":" FILE_IN "," RUNS, "\"a\",\"b\"", TAB_MCP_BUNDLE },
+      "\"a\":" FILE_IN ",\"b\":" FILE_IN "," RUNS, "\"a\",\"b\"", TAB_MCP_BUNDLE,
+      "cross_table_map.entity_matches" },
     { "predict", "Predict the empty cells of a column from the other rows, with confidences.",
       "\"target\":{\"type\":\"string\",\"description\":\"the column; default: one an analyst would ask "
       "for\"},\"rows\":" FILE_IN "," RUNS,
-      "\"rows\"", TAB_MCP_BUNDLE },
+      "\"rows\"", TAB_MCP_BUNDLE, "prediction.missing_target_results" },
     { "forecast", "Forecast the next steps of every series in a table with times, with intervals.",
       "\"series\":" FILE_IN ",\"target\":{\"type\":\"string\",\"description\":\"the column whose next "
       "steps are wanted\"},\"horizon\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":10000}," RUNS,
-      "\"series\",\"target\",\"horizon\"", TAB_MCP_BUNDLE },
+      "\"series\",\"target\",\"horizon\"", TAB_MCP_BUNDLE, "prediction.forecast.rows" },
     { "check", "Find cells that are likely wrong, with confidences and suggestions.",
-      "\"table\":" FILE_IN "," RUNS, "\"table\"", TAB_MCP_DOUBTS("items") },
+      "\"table\":" FILE_IN "," RUNS, "\"table\"", TAB_MCP_DOUBTS("items"), "" },
     { "ask", "A part of a run that was made: lists page by page.",
       "\"run\":{\"type\":\"string\"},\"part\":{\"type\":\"string\",\"description\":\"as left_out names it: "
       "tables[0].column_profile; default: all\"},\"filter\":{\"type\":\"string\",\"description\":\"only "
       "a list's items with a text that contains this\"},\"offset\":{\"type\":\"integer\",\"minimum\":0},"
       "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":100000}," COMMON,
-      "\"run\"", "{}" },
+      "\"run\"", "{}", "" },
 };
 enum { TOOLS_N = sizeof TOOLS / sizeof *TOOLS };
 
@@ -97,7 +98,7 @@ typedef struct {
 
 static tab_status read_one(const mcp_tools *t, tab_arena *a, const tab_json *name, tables *to, tab_error *err)
 {
-    const tab_file_limits most = { (uint64_t)1 << 32, (uint64_t)1 << 30, 1 << 17, TABLES, false };
+    const tab_file_limits most = { (uint64_t)1 << 32, (uint64_t)1 << 30, 1 << 17, TABLES, false, false };
     char path[PATH_MOST], *bytes = NULL;
     size_t n = 0;
     tab_file file;
@@ -242,7 +243,7 @@ static tab_status ask(mcp_tools *t, tab_arena *a, const tab_json *args, size_t m
         return tab_fail(err, TAB_NOT_FOUND, "run",
                         "no such run; only the last 8 are kept, so run the tool again");
     TAB_TRY(tab_mcp_part(a, r->bundle, args, &path, &of, err));
-    tab_mcp_fit(o, of, r->name, path, most);
+    tab_mcp_fit(o, of, r->name, path, "", most);
     return TAB_OK;
 }
 
@@ -258,7 +259,7 @@ static tab_status dry(tab_arena *a, const tables *in, size_t most, tab_out *o, t
                      "\"where\":\"computed on this machine\"}",
                      in->n, (unsigned long long)cells);
     TAB_TRY(tab_json_read(a, (tab_str){ text, (size_t)n }, 4, &tree, err));
-    tab_mcp_fit(o, tree, NULL, TAB_S(""), most);
+    tab_mcp_fit(o, tree, NULL, TAB_S(""), "", most);
     return TAB_OK;
 }
 
@@ -282,7 +283,7 @@ static tab_status call(mcp_tools *t, tab_engine *e, const tab_mcp_tool *tool, co
         s = keep(t, &text, &r, err);
     tab_out_free(&text);
     if (s == TAB_OK)
-        tab_mcp_fit(o, r->bundle, r->name, TAB_S(""), most);
+        tab_mcp_fit(o, r->bundle, r->name, TAB_S(""), tool->first, most);
     return s;
 }
 

@@ -1,6 +1,7 @@
 # tabella: the command line, with the engine in it
-$(B)/bin/tabella: $(patsubst %.c,$(B)/%.o,$(wildcard tools/tabella/*.c)) $(B)/tools/library/command.o $(B)/services/inference/pool.o $(B)/services/inference/memory.o \
-    $(B)/services/data-connector/providers/sqlite_table.o $(B)/services/data-connector/source/cells.o $(B)/libengine.a $(B)/libcommon.a
+$(B)/bin/tabella: $(patsubst %.c,$(B)/%.o,$(wildcard tools/tabella/*.c tools/tabella/large/*.c)) $(B)/tools/library/command.o $(B)/services/inference/pool.o $(B)/services/inference/memory.o \
+    $(B)/services/data-connector/providers/sqlite_table.o $(B)/services/data-connector/source/cells.o \
+    $$(call body,services/data-connector/expectations) $(B)/services/data-connector/store/diff.o $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -lsqlite3 -o $@
 build/tabella: $(B)/bin/tabella
 	@ln -f $< $@ 2>/dev/null || cp $< $@

@@ -54,6 +54,7 @@ static void print_org(const Tabella__Org *y)
     number(&o, "cells_per_minute", g->cells_per_minute);
     number(&o, "endpoint_concurrency", g->endpoint_concurrency);
     number(&o, "batch_concurrency", g->batch_concurrency);
+    number(&o, "upload_mib", y->upload_mib);
     tab_out_close(&o, '}');
     tab_out_key(&o, "own_limits");
     tab_out_open(&o, '[');

@@ -3,8 +3,11 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#include "common/base/time.h"
 
 static void text(tab_out *o, const char *s)
 {
@@ -37,18 +40,29 @@ static void number(tab_out *o, double x)
     text(o, buf);
 }
 
-static void cell(tab_out *o, const tab_column *c, size_t row)
+/* A number of a table keeps all its digits; the ones above are ours. */
+static void table_number(tab_out *o, double x)
 {
-    tab_cell x = tab_cell_at(c, row);
+    char buf[32];
+    tab_out_bytes(o, buf, tab_number_text(x, buf));
+}
+
+void out_cell(tab_out *o, tab_cell x)
+{
     if (x.kind == TAB_CELL_NUMBER && x.text.n == 0)
-        number(o, x.num);
+        table_number(o, x.num);
     else if (x.kind == TAB_CELL_BOOL)
         text(o, x.num > 0 ? "true" : "false");
     else if (x.kind != TAB_CELL_NULL)
         field(o, x.text);
 }
 
-static void header(tab_out *o, const tab_table *t)
+static void cell(tab_out *o, const tab_column *c, size_t row)
+{
+    out_cell(o, tab_cell_at(c, row));
+}
+
+void out_header(tab_out *o, const tab_table *t)
 {
     for (size_t c = 0; c < t->cols; c++) {
         if (c > 0)
@@ -68,8 +82,20 @@ static size_t level(const Tabella__Prediction *p, double q)
     return k;
 }
 
-static void answer(tab_out *o, const Tabella__Prediction *p, const Tabella__Results *r, size_t i,
-                   const tab_column *classes)
+/* An answer: a number, or the date that it stands for. */
+static void answer(tab_out *o, const Tabella__Prediction *p, double x)
+{
+    char at[TAB_TIME_TEXT];
+    if (!p->time || !(fabs(x) < 2e11)) {
+        number(o, x);
+        return;
+    }
+    tab_time_text_s((int64_t)(x * 1e6), at);
+    text(o, at);
+}
+
+void out_answer(tab_out *o, const Tabella__Prediction *p, const Tabella__Results *r, size_t i,
+                const tab_column *classes)
 {
     size_t levels = p->n_quantile_levels, low = level(p, 0.1), high = level(p, 0.9);
     if (r->n_label > i) {
@@ -78,27 +104,44 @@ static void answer(tab_out *o, const Tabella__Prediction *p, const Tabella__Resu
         text(o, ",");
         number(o, r->probabilities[i * k + r->label[i]]);
     } else if (r->n_value > i) {
-        number(o, r->value[i]);
+        answer(o, p, r->value[i]);
         text(o, ",");
         if (low < levels)
-            number(o, r->quantiles[i * levels + low]);
+            answer(o, p, r->quantiles[i * levels + low]);
         text(o, ",");
         if (high < levels)
-            number(o, r->quantiles[i * levels + high]);
+            answer(o, p, r->quantiles[i * levels + high]);
     } else if (r->n_anomaly_score > i) {
         number(o, r->anomaly_score[i]);
         text(o, r->anomaly_score[i] >= p->threshold ? ",true" : ",false");
     }
 }
 
+void out_top(tab_out *o, const tab_table *t, const Tabella__Prediction *p)
+{
+    text(o, "row,");
+    out_header(o, t);
+    text(o, p->results == NULL                ? ","
+            : p->results->n_anomaly_score > 0 ? ",anomaly_score,is_anomaly"
+            : p->n_quantile_levels > 0        ? ",predicted,low_0.1,high_0.9"
+                                              : ",predicted,probability");
+    text(o, "\r\n");
+}
+
+void out_row(tab_out *o, const tab_table *t, size_t row, uint64_t at)
+{
+    number(o, (double)at);
+    for (size_t c = 0; c < t->cols; c++) {
+        text(o, ",");
+        cell(o, &t->col[c], row);
+    }
+    text(o, ",");
+}
+
 /* The table's columns and, beside them, what was predicted for the row. */
 static bool predictions(tab_out *o, tab_arena *a, const tab_table *t, const Tabella__Prediction *p)
 {
     const Tabella__Results *parts[] = { p->results, p->missing_target_results };
-    const char *title = p->results == NULL                ? ""
-                        : p->results->n_anomaly_score > 0 ? "anomaly_score,is_anomaly"
-                        : p->n_quantile_levels > 0        ? "predicted,low_0.1,high_0.9"
-                                                          : "predicted,probability";
     uint32_t *of =
         tab_arena_new_of(a, uint32_t, t->rows + 1); /* result of a row, twice, with its part; from 2 */
     tab_column classes = { 0 };
@@ -110,20 +153,11 @@ static bool predictions(tab_out *o, tab_arena *a, const tab_table *t, const Tabe
         for (uint32_t i = 0; parts[part] != NULL && i < parts[part]->n_row; i++)
             if (parts[part]->row[i] < t->rows) /* steps ahead are rows of no table */
                 of[parts[part]->row[i]] = 2 * (i + 1) + part;
-    text(o, "row,");
-    header(o, t);
-    text(o, ",");
-    text(o, title);
-    text(o, "\r\n");
+    out_top(o, t, p);
     for (size_t row = 0; row < t->rows; row++) {
-        number(o, (double)row);
-        for (size_t c = 0; c < t->cols; c++) {
-            text(o, ",");
-            cell(o, &t->col[c], row);
-        }
-        text(o, ",");
+        out_row(o, t, row, row);
         if (of[row] > 0)
-            answer(o, p, parts[of[row] % 2], of[row] / 2 - 1, &classes);
+            out_answer(o, p, parts[of[row] % 2], of[row] / 2 - 1, &classes);
         text(o, "\r\n");
     }
     return true;
@@ -175,7 +209,7 @@ static bool filled(tab_out *o, tab_arena *a, const tab_table *t, uint32_t table,
             of[(size_t)m->row[i] * t->cols + m->column[i]] = i + 1;
             *ret = true;
         }
-    header(o, t);
+    out_header(o, t);
     text(o, "\r\n");
     for (size_t row = 0; *ret && row < t->rows; row++)
         for (size_t c = 0; c < t->cols; c++) {
@@ -241,8 +275,7 @@ static bool save(const char *folder, const char *name, tab_out *o)
     return ok;
 }
 
-/* filled-ID.csv; what a file's name should not hold is _. */
-static void filled_name(tab_str id, char *ret, size_t n)
+void out_filled_name(tab_str id, char *ret, size_t n)
 {
     size_t at = (size_t)snprintf(ret, n, "filled-");
     for (size_t i = 0; i < id.n && at + 5 < n; i++)
@@ -250,15 +283,30 @@ static void filled_name(tab_str id, char *ret, size_t n)
     snprintf(ret + at, n - at, ".csv");
 }
 
+static bool make_folder(const char *folder)
+{
+    if (mkdir(folder, 0777) == 0 || errno == EEXIST)
+        return true;
+    fprintf(stderr, "tabella run: %s: %s\n", folder, strerror(errno));
+    return false;
+}
+
+bool write_out_page(const tab_engine *e, const char *folder, const tab_table *const *tables,
+                    const Tabella__Bundle *b, const findings *f)
+{
+    tab_out o = { 0 };
+    bool ok = make_folder(folder) && write_page(&o, e, tables, b, f) && save(folder, "report.html", &o);
+    tab_out_free(&o);
+    return ok;
+}
+
 bool write_out(const tab_engine *e, const char *folder, const tab_table *const *tables,
                const Tabella__Bundle *b, const findings *f)
 {
     tab_out o = { 0 };
     bool ok = true;
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
-        fprintf(stderr, "tabella run: %s: %s\n", folder, strerror(errno));
+    if (!make_folder(folder))
         return false;
-    }
     const Tabella__Prediction *p = b->prediction;
     if (p != NULL)
         ok = predictions(&o, e->arena, tables[p->table], p) && save(folder, "predictions.csv", &o);
@@ -267,7 +315,7 @@ bool write_out(const tab_engine *e, const char *folder, const tab_table *const *
     for (uint32_t t = 0; ok && b->imputation != NULL && t < b->n_tables; t++) {
         char name[160];
         bool any;
-        filled_name(tables[t]->id, name, sizeof name);
+        out_filled_name(tables[t]->id, name, sizeof name);
         ok = filled(&o, e->arena, tables[t], t, b->imputation, &any);
         if (ok && any)
             ok = save(folder, name, &o);
@@ -279,4 +327,26 @@ bool write_out(const tab_engine *e, const char *folder, const tab_table *const *
     ok = ok && write_page(&o, e, tables, b, f) && save(folder, "report.html", &o);
     tab_out_free(&o);
     return ok;
+}
+
+/* ---- what a run shows -------------------------------------------------------------------------- */
+
+void show_progress(void *arg, const char *phase, double done)
+{
+    (void)arg;
+    static int last = -1;
+    int percent = (int)(done * 100);
+    if (percent != last)
+        fprintf(stderr, "\r%3d %%  %-24.24s", percent, phase);
+    last = percent;
+}
+
+int print_bundle(const Tabella__Bundle *b)
+{
+    tab_out o = { 0 };
+    tab_bundle_run_json(&o, b);
+    tab_out_bytes(&o, "\n", 1);
+    bool ok = !o.failed && fwrite(o.p, 1, o.n, stdout) == o.n && fflush(stdout) == 0;
+    tab_out_free(&o);
+    return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -16,6 +16,21 @@
 bool write_out(const tab_engine *e, const char *folder, const tab_table *const *tables,
                const Tabella__Bundle *b, const findings *f);
 
+/* report.html alone, as above. */
+bool write_out_page(const tab_engine *e, const char *folder, const tab_table *const *tables,
+                    const Tabella__Bundle *b, const findings *f);
+
+/* filled-ID.csv; what a file's name should not hold is _. */
+void out_filled_name(tab_str id, char *ret, size_t n);
+
+void out_header(tab_out *o, const tab_table *t); /* names of columns */
+void out_cell(tab_out *o, tab_cell x);
+/* Parts of predictions.csv: its first line; a row's number and cells; what was predicted (result i). */
+void out_top(tab_out *o, const tab_table *t, const Tabella__Prediction *p);
+void out_row(tab_out *o, const tab_table *t, size_t row, uint64_t number);
+void out_answer(tab_out *o, const Tabella__Prediction *p, const Tabella__Results *r, size_t i,
+                const tab_column *classes);
+
 /* The page (tools/tabella/page.c). False: out of memory. */
 bool write_page(tab_out *o, const tab_engine *e, const tab_table *const *tables, const Tabella__Bundle *b,
                 const findings *f);

@@ -20,7 +20,7 @@ static const size_t LONGEST = (size_t)1 << 30;
 static bool fill(tab_out *o, tab_arena *a, tab_str values, tab_error *err)
 {
     const tab_json *root = NULL;
-    if (tab_json_read(a, values, DEPTH, &root, err) != TAB_OK)
+    if (tab_json_read_own(a, values, DEPTH, &root, err) != TAB_OK)
         return false;
     if (root->kind != TAB_JSON_OBJECT || tab_json_get(tab_json_get(root, "bundle"), "tables") == NULL)
         return tab_fail(err, TAB_VALIDATION, "", "this is not a bundle: it has no tables") == TAB_OK;
@@ -91,21 +91,42 @@ static void findings_json(tab_out *o, const tab_table *const *tables, const find
     tab_out_close(o, '}');
 }
 
+static void no_cursor(void *arg, tab_out *o, tab_paged array, size_t next)
+{
+    (void)arg;
+    (void)array;
+    (void)next;
+    tab_out_null(o);
+}
+
+/* Arrays of which the page shows the first few elements: it is not made of millions of them. */
+static tab_bundle_view shown(void)
+{
+    tab_bundle_view v = { .cursor = no_cursor };
+    for (int i = 0; i < TAB_PAGE_COUNT; i++)
+        v.first[i] = i == TAB_PAGE_FORECAST || i == TAB_PAGE_DUPLICATES ? SIZE_MAX : tab_paged_first(i);
+    return v;
+}
+
 bool write_page(tab_out *o, const tab_engine *e, const tab_table *const *tables, const Tabella__Bundle *b,
                 const findings *f)
 {
     tab_out values = { 0 };
-    tab_error err;
+    tab_error err = { 0 };
+    const tab_bundle_view view = shown();
     tab_out_open(&values, '{');
     tab_out_key(&values, "bundle");
     tab_out_open(&values, '{');
-    tab_bundle_json(&values, b, NULL);
+    tab_bundle_json(&values, b, &view);
     tab_out_close(&values, '}');
     tab_out_key(&values, "findings");
     findings_json(&values, tables, f);
     tab_out_close(&values, '}');
     tab_out_bytes(&values, "", 1);
     bool good = !values.failed && fill(o, e->arena, (tab_str){ values.p, values.n - 1 }, &err) && !o->failed;
+    if (!good)
+        fprintf(stderr, "tabella run: report.html: %s\n",
+                values.failed || o->failed ? "out of memory" : err.message);
     tab_out_free(&values);
     return good;
 }

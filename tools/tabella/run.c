@@ -1,5 +1,6 @@
 /* `tabella run`: reads files, runs the engine in this process, and prints the bundle as a summary or as
  * JSON. */
+#include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
@@ -11,16 +12,19 @@
 #include <unistd.h>
 
 #include "common/files/files.h"
+#include "common/files/union.h"
 #include "common/run/machine.h"
 #include "services/data-connector/providers/file_table.h"
 #include "services/inference/pool.h"
+#include "tools/tabella/large/large.h"
 #include "tools/tabella/out.h"
 
 static const char HELP[] =
     "usage: tabella run FILE [FILE ...] [options]\n\n"
     "Understands the tables in files: CSV (any delimiter, quotes, encoding), JSON, NDJSON, xlsx, ods,\n"
     "Parquet, Arrow, each also packed (.gz, .zip), SQLite (each of its tables, only read; also as\n"
-    "sqlite://PATH); - is what comes in. A table's id is its file's name\n"
+    "sqlite://PATH); - is what comes in. Of a folder, files of the same columns are one table, with a\n"
+    "column that says which. A table's id is its file's name\n"
     "without folder and ending, with the sheet's name where there are several. An empty field is null.\n\n"
     "  --target TABLE.COLUMN   predict this column (COLUMN alone where one table holds it); "
     "none: predict nothing\n"
@@ -41,10 +45,15 @@ static const char HELP[] =
     "                          tables[].reading of --json says what that was\n"
     "  --out FOLDER            write predictions, filled and joined tables as CSV, and a page to look at\n"
     "  --json                  the whole bundle as JSON on stdout, instead of a summary\n"
+    "  --memory SIZE           memory that may be used, as 4G or 512M (half of the machine's); a CSV or\n"
+    "                          Parquet file that needs more, or a folder of such files with the same\n"
+    "                          columns, is read in passes: counts are exact, what is learned is of a\n"
+    "                          sample, --out holds an answer for every row\n"
     "  --threads N             threads to use; the bundle does not depend on it (all processors)\n"
     "  --help\n";
 
 enum { MARKS_MOST = 32, HORIZON_MOST = 10000 };
+enum { MEMORY_LEAST = 64 << 20 };
 enum { EXPLAINED = 20000 }; /* rows up to which predictions are explained unasked */
 
 typedef struct {
@@ -55,6 +64,7 @@ typedef struct {
     bool json;
     const char *out; /* folder, or NULL */
     long threads;
+    size_t memory;
     size_t n;
     char **file;
 } arguments;
@@ -102,6 +112,19 @@ static bool parse_horizon(const char *s, size_t *ret)
     return *s != 0 && *end == 0 && n >= 1 && n <= HORIZON_MOST;
 }
 
+/* "512M", "4G", "1.5g". */
+static bool parse_memory(const char *s, size_t *ret)
+{
+    char *end;
+    double v = strtod(s, &end), unit = *end == 'm' || *end == 'M'   ? 1 << 20
+                                       : *end == 'g' || *end == 'G' ? 1 << 30
+                                                                    : 0;
+    if (*s == 0 || unit == 0 || end[1] != 0 || !(v * unit >= MEMORY_LEAST && v * unit <= 1e15))
+        return false;
+    *ret = (size_t)(v * unit);
+    return true;
+}
+
 static bool parse_cut(const char *s, int by, double most, tab_anomaly_cut *ret)
 {
     char *end;
@@ -128,6 +151,7 @@ static const struct option options[] = {
     { "out", 1, NULL, 'o' },
     { "na", 1, NULL, 'm' },
     { "horizon", 1, NULL, 'z' },
+    { "memory", 1, NULL, 'y' },
     { "as-of", 1, NULL, 'f' },
     { "anomaly-share", 1, NULL, 's' },
     { "anomaly-threshold", 1, NULL, 'x' },
@@ -170,6 +194,10 @@ static int parse_option(int c, arguments *a)
         if (!parse_horizon(optarg, &a->o.horizon))
             return wrong("--horizon must be a whole number from 1 to 10000, not", optarg);
         break;
+    case 'y':
+        if (!parse_memory(optarg, &a->memory))
+            return wrong("--memory must be 64M or more, a number with M or G behind it, not", optarg);
+        break;
     case 'f':
         a->o.as_of = tab_str_of(optarg);
         break;
@@ -209,7 +237,8 @@ static int parse(int argc, char **argv, arguments *a)
 {
     *a = (arguments){ .o = TAB_RUN_DEFAULTS,
                       .reading = TAB_READING_FOUND,
-                      .threads = tab_machine_look().cores };
+                      .threads = tab_machine_look().cores,
+                      .memory = tab_machine_look().memory / 2 };
     a->o.given.missing_auto = true;
     optind = 1;
     for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
@@ -283,7 +312,7 @@ static tab_status read_bytes(tab_arena *a, const char *path, tab_str bytes, cons
 {
     enum { DATABASE_MS = 600000 };
     static const atomic_bool never;
-    const tab_file_limits most = { (uint64_t)1 << 40, (uint64_t)1 << 32, 1 << 17, TABLES, false };
+    const tab_file_limits most = { (uint64_t)1 << 40, (uint64_t)1 << 32, 1 << 17, TABLES, false, false };
     const source from = { .sheet = "", .deadline = tab_in_ms(DATABASE_MS), .cancel = &never };
     if (!sqlite_is(bytes))
         return tab_file_read_as(a, tab_str_of(path), bytes, &most, asked, ret, err);
@@ -293,7 +322,23 @@ static tab_status read_bytes(tab_arena *a, const char *path, tab_str bytes, cons
     return sqlite_tables(&from, a, bytes, most.tables, ret, err);
 }
 
-int read_file(tab_arena *a, const char *path, const tab_reading_asked *asked, input *to)
+static int take_table(input *to, const tab_table *t, tab_str reading, const char *path)
+{
+    for (size_t k = 0; k < to->n; k++)
+        if (tab_str_eq(to->table[k]->id, t->id)) {
+            fprintf(stderr,
+                    "tabella run: two files are called %.*s, and the id of a table is the name of its file\n",
+                    TAB_STR(t->id));
+            return EXIT_USAGE;
+        }
+    if (to->n == TABLES)
+        return wrong("at most 64 tables can be read at once; the first too many is in", path);
+    to->reading[to->n] = reading;
+    to->table[to->n++] = t;
+    return 0;
+}
+
+static int read_one(tab_arena *a, const char *path, const tab_reading_asked *asked, input *to)
 {
     static const char scheme[] = "sqlite://";
     bool database = strncmp(path, scheme, sizeof scheme - 1) == 0, stdin_is = strcmp(path, "-") == 0;
@@ -313,21 +358,110 @@ int read_file(tab_arena *a, const char *path, const tab_reading_asked *asked, in
     }
     if (file.notes.n > 0)
         fprintf(stderr, "%.*s\n", TAB_STR(file.notes));
-    for (size_t i = 0; i < file.n; i++) {
-        for (size_t k = 0; k < to->n; k++)
-            if (tab_str_eq(to->table[k]->id, file.table[i]->id)) {
-                fprintf(
-                    stderr,
-                    "tabella run: two files are called %.*s, and the id of a table is the name of its file\n",
-                    TAB_STR(file.table[i]->id));
-                return EXIT_USAGE;
+    int rc = 0;
+    for (size_t i = 0; i < file.n && rc == 0; i++)
+        rc = take_table(to, file.table[i], file.reading[i], path);
+    return rc;
+}
+
+/* ---- folders: of their files, those with the same columns are one table ------------------------------ */
+
+enum { FILES = 10000 };
+
+static bool is_folder(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static int is_shown(const struct dirent *e)
+{
+    return e->d_name[0] != '.';
+}
+
+static int failed(const char *path, const char *why, int rc)
+{
+    fprintf(stderr, "tabella run: %s: %s\n", path, why);
+    return rc;
+}
+
+/* Tables of the folder's files into found and reading (FILES). */
+static int read_files(tab_arena *a, const char *path, const tab_reading_asked *asked, const tab_table **found,
+                      tab_str *reading, size_t *ret_n)
+{
+    struct dirent **entry;
+    int n = scandir(path, &entry, is_shown, alphasort), rc = 0;
+    if (n < 0)
+        return failed(path, strerror(errno), EXIT_INPUT);
+    for (int i = 0; i < n && rc == 0; i++) {
+        char file[4096];
+        input one = { .n = 0 };
+        int len = snprintf(file, sizeof file, "%s/%s", path, entry[i]->d_name);
+        if (len < 0 || (size_t)len >= sizeof file || is_folder(file))
+            continue;
+        rc = read_one(a, file, asked, &one);
+        for (size_t k = 0; k < one.n && rc == 0; k++) {
+            if (*ret_n == FILES) {
+                rc = failed(path, "the folder holds more than 10000 tables", EXIT_INPUT);
+                break;
             }
-        if (to->n == TABLES)
-            return wrong("at most 64 tables can be read at once; the first too many is in", path);
-        to->reading[to->n] = file.reading[i];
-        to->table[to->n++] = file.table[i];
+            reading[*ret_n] = one.reading[k];
+            found[(*ret_n)++] = one.table[k];
+        }
+    }
+    for (int i = 0; i < n; i++)
+        free(entry[i]);
+    free(entry);
+    return rc == 0 && *ret_n == 0 ? failed(path, "the folder holds no file", EXIT_INPUT) : rc;
+}
+
+/* The folder's own name, and at most so much of it as an id may have. */
+static tab_str name_of(tab_arena *a, const char *path)
+{
+    enum { MOST = 96 };
+    char whole[4096];
+    tab_str s = tab_str_of(realpath(path, whole) != NULL ? whole : path);
+    const char *slash = memrchr(s.p, '/', s.n);
+    if (slash != NULL)
+        s = (tab_str){ slash + 1, s.n - (size_t)(slash + 1 - s.p) };
+    s.n = s.n < MOST ? s.n : MOST;
+    while (s.n > 0 && !tab_utf8_valid(s))
+        s.n--;
+    s = tab_arena_copy(a, s.n > 0 ? s : TAB_S("folder"));
+    for (size_t i = 0; i < s.n; i++)
+        if (s.p[i] == '.')
+            ((char *)(uintptr_t)s.p)[i] = '_';
+    return s;
+}
+
+static int read_folder(tab_arena *a, const char *path, const tab_reading_asked *asked, input *to)
+{
+    const tab_table **found = tab_arena_new_of(a, const tab_table *, FILES);
+    tab_str *reading = tab_arena_new_of(a, tab_str, FILES);
+    tab_stacked *how = tab_arena_new_of(a, tab_stacked, FILES);
+    size_t n = 0;
+    tab_error err = { 0 };
+    if (found == NULL || reading == NULL || how == NULL)
+        return failed(path, "out of memory", EXIT_FAILURE);
+    int rc = read_files(a, path, asked, found, reading, &n);
+    if (rc != 0)
+        return rc;
+    if (tab_tables_stack(a, found, &n, name_of(a, path), 1 << 17, (uint64_t)1 << 32, how, &err) != TAB_OK)
+        return failed(path, err.message, EXIT_INPUT);
+    for (size_t i = 0; i < n; i++) {
+        if (how[i].files > 1)
+            fprintf(stderr, "%.*s: %zu files of the same columns are one table; the last column says which\n",
+                    TAB_STR(found[i]->id), how[i].files);
+        rc = take_table(to, found[i], reading[how[i].first], path);
+        if (rc != 0)
+            return rc;
     }
     return 0;
+}
+
+int read_file(tab_arena *a, const char *path, const tab_reading_asked *asked, input *to)
+{
+    return is_folder(path) ? read_folder(a, path, asked, to) : read_one(a, path, asked, to);
 }
 
 static int read_tables(tab_arena *a, const arguments *args, input *ret)
@@ -338,31 +472,11 @@ static int read_tables(tab_arena *a, const arguments *args, input *ret)
     return rc;
 }
 
-static void progress(void *arg, const char *phase, double done)
-{
-    (void)arg;
-    static int last = -1;
-    int percent = (int)(done * 100);
-    if (percent != last)
-        fprintf(stderr, "\r%3d %%  %-24.24s", percent, phase);
-    last = percent;
-}
-
 static double now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int print_json(const Tabella__Bundle *b)
-{
-    tab_out o = { 0 };
-    tab_bundle_run_json(&o, b);
-    tab_out_bytes(&o, "\n", 1);
-    bool ok = !o.failed && fwrite(o.p, 1, o.n, stdout) == o.n && fflush(stdout) == 0;
-    tab_out_free(&o);
-    return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int cmd_run(int argc, char **argv)
@@ -371,6 +485,15 @@ int cmd_run(int argc, char **argv)
     int early = parse(argc, argv, &args);
     if (early >= 0)
         return early;
+    if (args.n == 1 && large_is(args.file[0], &args.reading, args.memory))
+        return cmd_large(&(large_run){ .path = args.file[0],
+                                       .reading = &args.reading,
+                                       .o = args.o,
+                                       .memory = args.memory,
+                                       .threads = (size_t)args.threads,
+                                       .json = args.json,
+                                       .out = args.out,
+                                       .words = (const char *const *)argv });
     TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX / 2);
     input in = { .n = 0 };
     int rc = read_tables(a, &args, &in);
@@ -379,7 +502,7 @@ int cmd_run(int argc, char **argv)
     TAB_AUTO(tab_pool) *pool = tab_pool_new((size_t)args.threads - 1, false);
     bool tty = isatty(STDERR_FILENO);
     tab_engine e = { .arena = a,
-                     .progress = tty ? progress : NULL,
+                     .progress = tty ? show_progress : NULL,
                      .parallel_for = pool != NULL ? tab_pool_for : NULL,
                      .parallel_arg = pool };
     /* the screen and the page say what moves the predictions */
@@ -410,7 +533,7 @@ int cmd_run(int argc, char **argv)
     if (args.out != NULL && !write_out(&e, args.out, in.table, b, &f))
         return EXIT_FAILURE;
     if (args.json)
-        return print_json(b);
+        return print_bundle(b);
     print_summary(&e, in.table, b, &f, explain, took);
     return EXIT_SUCCESS;
 }

@@ -1,5 +1,6 @@
 /* The summary that `tabella run` prints: tables and columns, what relates them with its evidence, the
  * target. It reads the bundle's message, and the tables for distributions. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,13 +11,26 @@
 
 #define BYTES(d) (int)(d).len, (const char *)(d).data
 
+/* Below it the first sector is no better than a guess among a few. */
+static const double CLEAR = 0.2;
+
+static void print_sector(const Tabella__NameConfidence *first)
+{
+    double percent = 100 * first->confidence;
+    if (first->confidence < CLEAR)
+        printf("   sector: unclear (%s %.0f %%)", first->name, percent);
+    else
+        printf("   sector: %s (%.0f %%)", first->name, percent);
+}
+
 static void understood(const tab_engine *e, const tab_table *const *tables, const Tabella__Bundle *b)
 {
     for (size_t t = 0; t < b->n_tables; t++) {
         const Tabella__TableUnderstanding *u = b->tables[t];
-        printf("\n%.*s   %llu rows, %u columns", BYTES(u->id), (unsigned long long)u->rows, u->cols);
+        printf("\n%.*s   %llu row%s, %u column%s", BYTES(u->id), (unsigned long long)u->rows,
+               u->rows == 1 ? "" : "s", u->cols, u->cols == 1 ? "" : "s");
         if (u->n_sector_top5 > 0)
-            printf("   sector: %s (%.0f %%)", u->sector_top5[0]->name, 100 * u->sector_top5[0]->confidence);
+            print_sector(u->sector_top5[0]);
         if (u->grain != NULL && strcmp(u->grain->kind, "entity") != 0) {
             printf("   a row is: %s", u->grain->kind);
             for (size_t i = 0; i < u->grain->n_of; i++)
@@ -62,7 +76,9 @@ static void print_cell(const Tabella__Column *c, size_t row)
         if ((row + 1) * sizeof x > c->numbers.len)
             return;
         memcpy(&x, c->numbers.data + row * sizeof x, sizeof x);
-        printf("%.10g", x);
+        char text[32];
+        if (isfinite(x))
+            printf("%.*s", (int)tab_number_text(x, text), text);
         return;
     }
     uint32_t code = at32(c->codes, row);
@@ -236,7 +252,8 @@ static void prediction(const Tabella__Bundle *b)
         double sum = 0;
         for (size_t i = 0; i < n; i++)
             sum += p->results->probabilities[i * classes + p->results->label[i]];
-        printf("  %zu classes, mean confidence of the label %.3f\n", classes, sum / (double)n);
+        printf("  %zu class%s, mean confidence of the label %.3f\n", classes, classes == 1 ? "" : "es",
+               sum / (double)n);
     }
 }
 

@@ -23,7 +23,8 @@ static const char *words_of(const char *regime)
     return regime;
 }
 
-static void print_regime(const Tabella__RegimeQuality *q)
+/* time: errors are seconds, which are said as days. */
+static void print_regime(const Tabella__RegimeQuality *q, bool time)
 {
     printf("  rows to predict: %llu %s", (unsigned long long)q->rows, words_of(q->regime));
     if (q->has_distance)
@@ -32,8 +33,8 @@ static void print_regime(const Tabella__RegimeQuality *q)
         puts("; too few rows to evaluate predictions there");
         return;
     }
-    printf("; %s there %.4g, baseline %.4g", strcmp(q->metric, "log_loss") == 0 ? "log-loss" : "error",
-           q->score, q->baseline);
+    printf("; %s there %.4g, baseline %.4g%s", strcmp(q->metric, "log_loss") == 0 ? "log-loss" : "error",
+           q->score / (time ? 86400 : 1), q->baseline / (time ? 86400 : 1), time ? " days" : "");
     if (q->has_coverage)
         printf(", 80 %% intervals covered %.0f %%", 100 * q->coverage);
     printf(" (%llu rows judged)\n", (unsigned long long)q->judged);
@@ -43,7 +44,7 @@ void print_regimes(const Tabella__Prediction *p)
 {
     for (size_t i = 0; i < p->n_regimes; i++)
         if (p->regimes[i]->rows > 0)
-            print_regime(p->regimes[i]);
+            print_regime(p->regimes[i], p->time);
 }
 
 static void print_text(const char *s)
@@ -72,7 +73,7 @@ static void print_cell(const tab_column *c, size_t row, int width)
     char buf[40];
     tab_str s = x.text;
     if (x.kind == TAB_CELL_NUMBER && s.n == 0)
-        s = (tab_str){ buf, (size_t)snprintf(buf, sizeof buf, "%.10g", x.num) };
+        s = (tab_str){ buf, tab_number_text(x.num, buf) };
     print_padded(x.kind == TAB_CELL_NULL ? TAB_S("-") : s, width);
 }
 

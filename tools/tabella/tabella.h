@@ -29,13 +29,17 @@ int cmd_admin(int argc, char **argv);
 void print_summary(const tab_engine *e, const tab_table *const *tables, const Tabella__Bundle *b,
                    const findings *f, bool explain, double seconds);
 
+int print_bundle(const Tabella__Bundle *b); /* as JSON on stdout; the exit code */
+void show_progress(void *arg, const char *phase, double done);
+
 enum { TABLES = 64 };
 typedef struct {
     const tab_table *table[TABLES];
     tab_str reading[TABLES]; /* JSON (common/files/reading.h) */
     size_t n;
 } input;
-/* A file's tables behind those that there are. 0, or the exit code after a message. */
+/* A file's tables behind those that there are; of a folder, whose files with the same columns become one
+ * table (common/files/union.h), which is said. 0, or the exit code after a message. */
 int read_file(tab_arena *a, const char *path, const tab_reading_asked *asked, input *to);
 
 /* Options of getopt_long that say how files are to be read. */

@@ -8,7 +8,8 @@
  *                          saw no table of its source (a collection's packages are sources of their own).
  *
  *   train --shipped        measures the linked models on generated tables that no fit has seen (20 a
- *                          sector, or --generated N)
+ *                          sector, or --generated N); with --cv FOLDER on its tables of sources that are not
+ *                          among ours
  *
  * options: --generated N  tables a sector (default 150)   --no-tables  generated tables alone
  *          --dump FILE    with --cv: each column's and table's answer
@@ -264,6 +265,7 @@ static void apply_stage2(const model *m, sample *s)
         tab_hear_identity(&s->col[k], p);
     }
     tab_agree_items(s->ptr, s->label->table->cols);
+    tab_deny_factors(s->ptr, s->label->table->cols, s->label->table->rows);
     free(x);
 }
 
@@ -386,6 +388,8 @@ static void free_models(const models *m)
     free_model(&m->sector);
 }
 
+static const char TABLES[] = "tools/train/tables";
+
 /* ---- the whole ----------------------------------------------------------------------------------- */
 
 static void load(tab_arena *a, const tab_labelled *t, size_t n, bool real, samples *all)
@@ -427,6 +431,8 @@ static void apply_shipped(sample *s)
         tab_hear_identity(&s->col[k], s->col[k].p2);
     }
     tab_agree_items(s->ptr, n);
+    tab_deny_factors(s->ptr, n, s->label->table->rows);
+    tab_tell_sector(s->sector);
 }
 
 /* Tables that no fit has seen: generated ones of another seed. */
@@ -441,6 +447,32 @@ static int measure_shipped(tab_arena *a, size_t generated)
     for (size_t i = 0; i < s.n; i++)
         apply_shipped(&s.s[i]);
     printf("== the linked models on generated tables of another seed\n");
+    train_score(&s, NULL);
+    return 0;
+}
+
+/* The linked models on the folders' tables of sources that are not among ours, which they have not seen. */
+static int measure_shipped_on(tab_arena *a, const char *const *folder, size_t folders)
+{
+    samples s = { 0 };
+    tab_labelled *ours, *t;
+    size_t n, m;
+    if (!tab_labelled_read(a, TABLES, &ours, &n))
+        return 1;
+    for (size_t k = 0; k < folders; k++) {
+        if (!tab_labelled_read(a, folder[k], &t, &m))
+            return 1;
+        for (size_t i = 0; i < m; i++) {
+            size_t j = 0;
+            while (j < n && group_of(&ours[j]) != group_of(&t[i]))
+                j++;
+            if (j == n)
+                load(a, &t[i], 1, true, &s);
+        }
+    }
+    for (size_t i = 0; i < s.n; i++)
+        apply_shipped(&s.s[i]);
+    printf("== the linked models on labelled tables of other sources\n");
     train_score(&s, NULL);
     return 0;
 }
@@ -472,8 +504,6 @@ static bool has_folders(const char *out)
     snprintf(path[1], sizeof path[1], "%s/sector", out);
     return access(path[0], W_OK) == 0 && access(path[1], W_OK) == 0;
 }
-
-static const char TABLES[] = "tools/train/tables";
 
 enum { FOLDERS = 4 };
 
@@ -521,6 +551,7 @@ static void answer_all(const models *m, samples *test, const bool *in)
             apply_stage1(&m->stage1, &test->s[i]);
             apply_sector(&m->sector, &test->s[i]);
             apply_stage2(&m->stage2, &test->s[i]);
+            tab_tell_sector(test->s[i].sector);
         }
 }
 
@@ -613,7 +644,7 @@ int main(int argc, char **argv)
     fitted d = { 0 };
     if (!read_options(argc, argv, &o)) {
         fputs("usage: train [--generated N] [--no-tables] [--dump FILE] [--cv [FOLDER]] [ENGINE_FOLDER]\n"
-              "       train --shipped [--generated N]\n"
+              "       train --shipped [--generated N] [--cv FOLDER]\n"
               "  ENGINE_FOLDER  writes the models below it (services/inference/engine)\n"
               "  --cv           measures on the labelled tables of FOLDER (default: tools/train/tables)\n"
               "  --shipped      measures the linked models on tables of another seed\n"
@@ -628,6 +659,8 @@ int main(int argc, char **argv)
         return 2;
     }
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 36);
+    if (o.shipped && o.folders > 0)
+        return measure_shipped_on(a, o.cv, o.folders);
     if (o.shipped)
         return measure_shipped(a, o.generated > 0 ? o.generated : 20);
     return train(a, &o, &d) && (o.folders == 0 || cross_validate(a, &o, &d)) ? 0 : 1;

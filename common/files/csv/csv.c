@@ -29,6 +29,8 @@ typedef struct {
     tab_csv_lexer top; /* at the header, or at the first row without one */
     column **col;      /* (cols) */
     size_t cols, cap, rows, rows_hint, heads;
+    bool narrow; /* no further columns are made */
+    const char *rows_at;
     tab_str *upper[TAB_TOP_HEADS]; /* (cols of it) the header's rows above the names */
     size_t upper_n[TAB_TOP_HEADS];
     uint32_t *gap; /* (GAPS) */
@@ -144,9 +146,9 @@ static tab_status guess(reader *r, tab_csv_lexer f, size_t *ret_width)
     for (; n < GUESS_RECORDS && !f.too_long && tab_csv_record(&f, NULL); n++) {
         bool last = false, first = r->cols == 0;
         for (size_t k = 0; !last && tab_csv_field(&f, &s, &last); k++) {
-            if (k >= r->cols && (first || s.n > 0))
+            if (k >= r->cols && !r->narrow && (first || s.n > 0))
                 TAB_TRY(widen(r, k + 1));
-            if (s.n > 0)
+            if (s.n > 0 && k < r->cols)
                 r->col[k]->text |= !number(s, &x);
         }
         if (first)
@@ -204,7 +206,7 @@ static tab_status add_record(reader *r, tab_csv_lexer *f, bool wrong, size_t *re
     size_t k = 0;
     for (; !last && tab_csv_field(f, &s, &last); k++) {
         size_t cols = r->cols;
-        if (k >= cols && s.n > 0) {
+        if (k >= cols && s.n > 0 && !r->narrow) {
             TAB_TRY(widen(r, k + 1));
             TAB_TRY(begin_columns(r, cols, r->cols));
         }
@@ -223,6 +225,7 @@ static tab_status read_rows(reader *r)
     tab_csv_lexer f = r->top;
     size_t width, n;
     TAB_TRY(header(r, &f));
+    r->rows_at = f.p;
     TAB_TRY(guess(r, f, &width));
     TAB_TRY(begin_columns(r, 0, r->cols));
     for (size_t empty = 0; !f.too_long && tab_csv_record(&f, &r->notes.empty); empty = r->notes.empty) {
@@ -376,6 +379,8 @@ static tab_status read_text(reader *r, tab_str text, tab_table *t)
     TAB_TRY(finish(r, col));
     *t = (tab_table){ .id = t->id, .rows = r->rows, .cols = r->cols, .col = col };
     r->notes.total = tab_total_row_cut(t, col);
+    for (const char *p = text.p; p < r->rows_at; p++)
+        r->notes.above += *p == '\n';
     return seen(r);
 }
 
@@ -454,6 +459,49 @@ tab_status tab_csv_read_as(tab_arena *a, tab_str bytes, tab_str id, const tab_re
     if (notes != NULL)
         *notes = r.notes;
     return TAB_OK;
+}
+
+/* Of r->narrow: as many columns as have names. */
+static tab_status read_below(reader *r, tab_str text, const tab_csv_dialect *d, const tab_str *name,
+                             size_t cols, tab_table *t)
+{
+    tab_csv_lexer *f = &r->top;
+    f->d = *d;
+    f->p = text.p;
+    f->end = text.p + text.n;
+    f->line = 1;
+    TAB_TRY(widen(r, cols));
+    for (size_t k = 0; k < cols; k++)
+        r->col[k]->name = name[k];
+    tab_column *col = tab_arena_new_of(r->a, tab_column, cols);
+    if (col == NULL)
+        return tab_no_memory(r->err);
+    TAB_TRY(read_rows(r));
+    TAB_TRY(read_again(r));
+    TAB_TRY(finish(r, col));
+    *t = (tab_table){ .id = t->id, .rows = r->rows, .cols = cols, .col = col };
+    return TAB_OK;
+}
+
+tab_status tab_csv_rows_read(tab_arena *a, tab_str bytes, const tab_csv_dialect *d, const char *encoding,
+                             const tab_str *name, size_t cols, tab_str id, const tab_table **ret,
+                             tab_csv_notes *notes, tab_error *err)
+{
+    const tab_reading_asked asked = { .encoding = encoding, .header_rows = 0, .skip_lines = 0 };
+    reader r = { .a = a, .asked = &asked, .narrow = true, .err = err };
+    tab_str text;
+    TAB_TRY(decoded(&r, bytes, &text));
+    tab_table *t = tab_arena_new_of(a, tab_table, 1);
+    r.top.scratch = malloc(tab_csv_scratch(text.n));
+    tab_status s = tab_no_memory(err);
+    if (t != NULL && r.top.scratch != NULL) {
+        t->id = id;
+        s = read_below(&r, text, d, name, cols, t);
+    }
+    free(r.top.scratch);
+    *notes = r.notes;
+    *ret = t;
+    return s;
 }
 
 tab_status tab_csv_read(tab_arena *a, tab_str bytes, tab_str id, const tab_table **ret, tab_csv_notes *notes,

@@ -24,6 +24,7 @@ typedef struct {
     size_t zeros;                  /* zero bytes, which became U+FFFD */
     bool header, total;            /* there is one; a record of totals was left out */
     bool told;                     /* its delimiter is, by the file or its sender */
+    size_t above;                  /* lines that end above the first row */
     tab_layout_seen seen;          /* for layout.h; its parts are in the arena */
 } tab_csv_notes;
 
@@ -35,5 +36,11 @@ tab_status tab_csv_read(tab_arena *a, tab_str bytes, tab_str id, const tab_table
 /* The same, read as its sender says. Errors besides: VALIDATION, param options.reading.KEY. */
 tab_status tab_csv_read_as(tab_arena *a, tab_str bytes, tab_str id, const tab_reading_asked *asked,
                            const tab_table **ret, tab_csv_notes *notes, tab_error *err) TAB_CHECKED;
+
+/* Rows alone, of a text whose top was read before: its dialect, its columns' names. encoding NULL: found.
+ * What lies beyond the columns is left out, and counted as widened. notes are needed. */
+tab_status tab_csv_rows_read(tab_arena *a, tab_str bytes, const tab_csv_dialect *d, const char *encoding,
+                             const tab_str *name, size_t cols, tab_str id, const tab_table **ret,
+                             tab_csv_notes *notes, tab_error *err) TAB_CHECKED;
 
 #endif

@@ -144,6 +144,8 @@ bool tab_csv_field(tab_csv_lexer *f, tab_str *ret, bool *ret_last)
     } else {
         f->p = field_end(f);
         *ret = (tab_str){ from, (size_t)(f->p - from) };
+        while (f->d.space && ret->n > 0 && ret->p[ret->n - 1] == ' ')
+            ret->n--;
     }
     *ret_last = true;
     if (f->too_long)
@@ -322,6 +324,33 @@ static bool better(tab_csv_scores *s, double score)
     return is;
 }
 
+/* Does each field of every one of the first lines stand below the first line's? No other line fills what is
+ * blank between its fields. */
+static bool is_aligned(tab_str text)
+{
+    enum { WIDTH = 512, LINES_LEAST = 4, FIELDS_LEAST = 3 };
+    uint8_t filled[WIDTH] = { 0 }, first[WIDTH] = { 0 };
+    size_t lines = 0, fields = 0, bands = 0, col = 0;
+    for (size_t i = 0; i < text.n && lines < SNIFF_RECORDS; i++) {
+        char c = text.p[i];
+        if (c == '\n') {
+            lines += col > 0;
+            col = 0;
+            continue;
+        }
+        if (col < WIDTH && c != ' ' && c != '\r') {
+            filled[col] = 1;
+            first[col] |= lines == 0;
+        }
+        col++;
+    }
+    for (size_t k = 0; k < WIDTH; k++) {
+        fields += first[k] && (k == 0 || !first[k - 1]);
+        bands += filled[k] && (k == 0 || !filled[k - 1]);
+    }
+    return lines >= LINES_LEAST && fields >= FIELDS_LEAST && fields == bands;
+}
+
 tab_csv_dialect tab_csv_dialect_of(tab_str text, char declared, char quote, char *scratch,
                                    tab_csv_scores *ret_scores)
 {
@@ -344,7 +373,8 @@ tab_csv_dialect tab_csv_dialect_of(tab_str text, char declared, char quote, char
         if (memchr(text.p, RARE[i], text.n) == NULL)
             continue;
         tab_csv_dialect d = best_of(text, cut, RARE[i], quote, scratch, &score);
-        bool clear = score >= RARE_LEAST && score > RARE_BETTER * usual;
+        bool aligned = RARE[i] == ' ' && d.space && is_aligned(text);
+        bool clear = (score >= RARE_LEAST || aligned) && score > RARE_BETTER * usual;
         if (clear && better(&scores, score))
             best = d;
     }

@@ -20,7 +20,7 @@ typedef struct {
     char delimiter;
     char quote;   /* doubled inside a quoted field */
     char escape;  /* 0, or \: the character behind it is itself */
-    bool space;   /* spaces behind a delimiter are no part of the field */
+    bool space;   /* spaces behind a delimiter, and before the next one, are no part of the field */
     char comment; /* 0, or #: a line that begins with it is none */
     bool inner;   /* quotes stand undoubled in quoted fields: one closes before a delimiter or a line's end */
 } tab_csv_dialect;

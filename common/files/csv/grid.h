@@ -13,6 +13,7 @@ typedef struct {
     size_t skipped; /* rows above the header, from the first that holds something */
     bool header, total;
     size_t merged;        /* cells that count for the rows below theirs as well */
+    size_t hidden;        /* rows that a filter or a person hides; they are read */
     tab_layout_seen seen; /* for layout.h; its parts are in the arena */
 } tab_grid_notes;
 

@@ -14,7 +14,7 @@ typedef struct {
     size_t from, to;    /* rows */
     size_t head, heads; /* its header begins at this row; 0 heads: it is the whole table's */
     tab_str title;      /* "" */
-    size_t notes, repeated;
+    size_t notes, repeated, totals;
 } band;
 
 typedef struct {
@@ -75,13 +75,6 @@ static bool is_empty(const tab_table *t, size_t row)
     return true;
 }
 
-/* Does the row hold nothing but one text? */
-static bool is_line(const tab_table *t, size_t row)
-{
-    size_t first = 0;
-    return filled(t, row, &first) == 1 && kind_at(t, row, first) == TAB_TOP_TEXT;
-}
-
 static tab_str line_of(const tab_table *t, size_t row)
 {
     size_t first = 0;
@@ -111,6 +104,20 @@ static bool is_marked(tab_str s)
         if (s.n > strlen(begin[i]) && strncasecmp(s.p, begin[i], strlen(begin[i])) == 0)
             return true;
     return false;
+}
+
+/* Does the row hold nothing but one text? One that says where it belongs may have been cut at its commas. */
+static bool is_line(const tab_table *t, size_t row)
+{
+    size_t first = 0, n = filled(t, row, &first);
+    if (n == 0 || kind_at(t, row, first) != TAB_TOP_TEXT)
+        return false;
+    if (n == 1)
+        return true;
+    for (size_t k = 0; k < n; k++)
+        if (kind_at(t, row, k) != TAB_TOP_TEXT)
+            return false;
+    return n < t->cols && is_marked(text_at(t, row, 0));
 }
 
 /* Such a line, or a sentence. */
@@ -264,7 +271,7 @@ static void begin_band(layout *l, size_t lines, size_t h, rows block)
 static bool is_alone(const layout *l, const band *b, size_t row)
 {
     size_t first = 0;
-    if (!is_line(l->t, row) || filled(l->t, row, &first) != 1 || first != 0 || !is_marked(line_of(l->t, row)))
+    if (!is_line(l->t, row) || filled(l->t, row, &first) == 0 || first != 0 || !is_marked(line_of(l->t, row)))
         return false;
     for (size_t i = b->from; i < row && i < b->from + LOOKED; i++)
         if (is_marked(text_at(l->t, i, 0)) && !is_line(l->t, i))
@@ -307,6 +314,20 @@ static bool lines_are_notes(const layout *l, const band *b, size_t from, size_t 
     return true;
 }
 
+/* Rows amid a band that are none: its header again, as on each page of a print, and totals of groups. */
+static void leave_out(layout *l, band *b)
+{
+    size_t own = 0;
+    for (size_t i = b->from; i < b->to; i++)
+        own += !l->drop[i] && !names_again(l, b, i);
+    for (size_t i = b->from; i < b->to && own > 0; i++)
+        if (!l->drop[i] && names_again(l, b, i)) {
+            l->drop[i] = 1;
+            b->repeated++;
+        }
+    b->totals = tab_group_totals(l->a, l->t, b->from, b->to, l->drop);
+}
+
 static void bands_of(layout *l, const rows *block, size_t n)
 {
     size_t lines = SIZE_MAX; /* the first of the lines that wait for what they belong to */
@@ -341,6 +362,7 @@ static void bands_of(layout *l, const rows *block, size_t n)
             l->band[i].to = to;
         size_t next = last ? to : l->band[i + 1].from;
         cut_notes(l, &l->band[i], notes ? lines : next);
+        leave_out(l, &l->band[i]);
     }
 }
 
@@ -427,11 +449,32 @@ static bool shares_name(const layout *l, const band *b, const strip *x, const st
     return false;
 }
 
+/* Does a strip begin with a column of texts of which none is missing and none stands twice, as names of
+ * things do? */
+static bool has_own_names(const layout *l, const band *b, const strip *s)
+{
+    enum { ROWS_LEAST = 4 };
+    const tab_column *c = &l->t->col[s->left];
+    size_t n = 0;
+    if (c->layout != TAB_CODED)
+        return false;
+    uint8_t *met = tab_arena_alloc(l->a, c->levels + 1, 1);
+    for (size_t i = b->from; i < s->end && met != NULL; i++) {
+        if (l->drop[i])
+            continue;
+        if (c->code[i] == TAB_NULL || met[c->code[i]] || kind_at(l->t, i, s->left) != TAB_TOP_TEXT)
+            return false;
+        met[c->code[i]] = 1;
+        n++;
+    }
+    return n >= ROWS_LEAST;
+}
+
 /* Strips that are tables of their own; else one, as wide as the band. */
 static size_t strips_of(const layout *l, const band *b, strip *ret, bool *ret_titled)
 {
     size_t n = 0, cols = l->t->cols;
-    bool titled = true, dense = true, apart = false;
+    bool titled = true, dense = true, apart = false, named = true;
     for (size_t k = 0; k < cols && n < TAB_LAYOUT_PARTS; k++) {
         size_t left = k;
         while (k < cols && !column_empty(l, b, k))
@@ -442,10 +485,11 @@ static size_t strips_of(const layout *l, const band *b, strip *ret, bool *ret_ti
     for (size_t i = 0; i < n; i++) {
         titled = titled && strip_title(l, b, &ret[i]).n > 0;
         dense = dense && is_dense(l, b, &ret[i]);
+        named = named && has_own_names(l, b, &ret[i]);
         apart = apart || (i > 0 && (ret[i].end != ret[i - 1].end || shares_name(l, b, &ret[i - 1], &ret[i])));
     }
     *ret_titled = n > 1 && titled && dense;
-    if (n > 1 && dense && (titled || apart))
+    if (n > 1 && dense && (titled || apart || named))
         return n;
     bool whole = n == 0 || l->bands == 1;
     ret[0] = (strip){ whole ? 0 : ret[0].left, whole ? cols : ret[n - 1].right, b->to };
@@ -540,6 +584,7 @@ static tab_status add_part(layout *l, const band *b, const strip *s, bool titled
                             .title = titled ? strip_title(l, b, s) : b->title,
                             .notes = b->notes,
                             .repeated = b->repeated,
+                            .totals = b->totals,
                             .heads = titled ? 1 : heads_of(l, b),
                             .total = tab_total_row_cut(t, col) };
     return TAB_OK;
@@ -549,7 +594,7 @@ static tab_status add_part(layout *l, const band *b, const strip *s, bool titled
 static bool is_plain(const layout *l, const strip *s, size_t strips)
 {
     return l->bands == 1 && strips == 1 && l->seen->uppers == 0 && l->band[0].notes == 0 &&
-           l->band[0].repeated == 0 && s->left == 0 && s->right == l->t->cols;
+           l->band[0].repeated == 0 && l->band[0].totals == 0 && s->left == 0 && s->right == l->t->cols;
 }
 
 static tab_status parts_of(layout *l)

@@ -3,8 +3,8 @@
  *
  *   title                          -> gives the table its name
  *   Region  Jul  Aug      Name  Age   a column without any cell parts what stands side by side, where names
- *   North     1    2      Ann    31   repeat, each part has a title, or one ends before the other
- *   South     2    3      Bob    44
+ *   North     1    2      Ann    31   repeat, each part has a title, one ends before the other, or each
+ *   South     2    3      Bob    44   begins with names of its own
  *                                  -> a gap
  *   Staff                          -> title of the next
  *   City   Rooms                   -> texts above columns of values, or other names under a title: a header
@@ -12,8 +12,9 @@
  *   Ulm        9
  *   Source: ...                    -> notes, which are no rows
  *
- * A gap alone parts nothing: a table may stand in groups, and a header that is repeated is dropped. Line
- * classes follow Christodoulakis et al. 2020 (Pytheas); there is no learnt part (decision 0425). */
+ * A gap alone parts nothing: a table may stand in groups, whose totals are dropped, as is a header that
+ * comes again. Line classes follow Christodoulakis et al. 2020 (Pytheas); there is no learnt part (decision
+ * 0425). */
 #ifndef TAB_FILES_LAYOUT_H
 #define TAB_FILES_LAYOUT_H
 
@@ -36,6 +37,7 @@ typedef struct {
     const tab_table *table; /* id as the whole one's */
     tab_str title;          /* "" where it has none */
     size_t notes, repeated; /* rows below it that are notes; headers that came again: both left out */
+    size_t totals;          /* rows of totals of groups, left out as well */
     size_t heads;           /* rows of its header */
     bool total;             /* a row of totals was left out */
 } tab_layout_part;

@@ -3,6 +3,7 @@
 
 #include <strings.h>
 
+#include "common/base/hash.h"
 #include "common/files/csv/dialect.h"
 
 static double whole(tab_str s)
@@ -66,6 +67,7 @@ void tab_top_cell(tab_top_record *r, size_t k, tab_str s)
     r->sentence |= is_sentence(s);
     if (k < TAB_TOP_COLS) {
         r->kind[k] = (uint8_t)tab_top_kind_of(s);
+        r->text[k] = tab_fnv1a(TAB_FNV1A, s.p, s.n);
         r->number[k] = whole(s);
     }
 }
@@ -107,6 +109,21 @@ static bool counts_up(const tab_top_record *h, const tab_top_record *body)
     return (years && !body_years) || (n > 1 && steps && !body_steps);
 }
 
+/* Do texts of the first record stand in their columns twice again, in two columns and half of all? A record
+ * that equals the first is the header again. */
+static bool texts_return(const tab_top_record *r, size_t n)
+{
+    size_t cols = r[0].width < TAB_TOP_COLS ? r[0].width : TAB_TOP_COLS, again = 0;
+    for (size_t k = 0; k < cols; k++) {
+        size_t found = 0;
+        for (size_t i = 1; i < n && r[0].kind[k] == TAB_TOP_TEXT; i++)
+            found +=
+                r[i].text[k] == r[0].text[k] && memcmp(r[i].text, r[0].text, cols * sizeof *r->text) != 0;
+        again += found > 1;
+    }
+    return again >= 2 && 2 * again >= r[0].filled;
+}
+
 /* The first record is data where the columns below hold values, and so does it: no name is a value there. */
 static bool is_header(const tab_top_record *r, size_t n)
 {
@@ -122,7 +139,7 @@ static bool is_header(const tab_top_record *r, size_t n)
         names += r[0].kind[k] >= TAB_TOP_TEXT;
         values += r[0].kind[k] == TAB_TOP_VALUE;
     }
-    return names > 0 || values == 0 || counts_up(&r[0], &r[1]);
+    return names > 0 || (values == 0 ? !texts_return(r, n) : counts_up(&r[0], &r[1]));
 }
 
 /* Is the last of h records a row of names, above columns of values in the n records behind it? Each of these
@@ -215,13 +232,31 @@ static bool is_title(const tab_top_record *r, size_t n, size_t m)
     return true;
 }
 
+/* The end of the first records where they are pairs of a name and what belongs to it, texts and values mixed,
+ * up to a gap; 0: they are none. m: as above. */
+static size_t pairs_above(const tab_top_record *r, size_t n, size_t m)
+{
+    size_t end = 0, texts = 0, values = 0;
+    for (; end < n && r[end].filled > 0 && (end == 0 || !r[end].below_gap); end++) {
+        if (r[end].filled > 2 || r[end].kind[0] != TAB_TOP_TEXT)
+            return 0;
+        texts += r[end].kind[1] == TAB_TOP_TEXT && end > 0;
+        values += r[end].kind[1] == TAB_TOP_VALUE;
+    }
+    return m > 2 && end < n && texts > 0 && values > 0 ? end : 0;
+}
+
 /* Records that stand above the table; n: all do. */
 static size_t titles(const tab_top_record *r, size_t n)
 {
     size_t m = median_filled(r, n), skip = 0;
     while (skip < n && (r[skip].filled == 0 || is_title(r + skip, n - skip, m)))
         skip++;
-    return table_above(r, skip, n);
+    skip = table_above(r, skip, n);
+    skip += pairs_above(r + skip, n - skip, m);
+    while (skip < n && r[skip].filled == 0)
+        skip++;
+    return skip;
 }
 
 tab_top tab_top_find(const tab_top_record *r, size_t n, int skip_known, int heads_known)

@@ -12,18 +12,44 @@ static bool empty_row(const tab_table *t, size_t row)
     return true;
 }
 
-static bool says_total(tab_str s)
+static const char *const words[] = {
+    "total", "totals",   "grand total", "sum",          "summe",        "gesamt",
+    "somme", "totale",   "totaal",      "totalt",       "gesamtsumme",  "zwischensumme",
+    "suma",  "subtotal", "sub-total",   "\u5408\u8ba1", "\u5408\u8a08", "\u0418\u0442\u043e\u0433\u043e"
+};
+
+/* The text without blanks and colons at its end. */
+static tab_str bare(tab_str s)
 {
-    static const char *const words[] = { "total",        "totals",       "grand total",
-                                         "sum",          "summe",        "gesamt",
-                                         "somme",        "totale",       "totaal",
-                                         "totalt",       "gesamtsumme",  "suma",
-                                         "\u5408\u8ba1", "\u5408\u8a08", "\u0418\u0442\u043e\u0433\u043e" };
     while (s.n > 0 && (s.p[s.n - 1] == ' ' || s.p[s.n - 1] == ':'))
         s.n--;
+    return s;
+}
+
+static bool says_total(tab_str s)
+{
+    s = bare(s);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (s.n == strlen(words[i]) && strncasecmp(s.p, words[i], s.n) == 0)
             return true;
+    return false;
+}
+
+/* Does the text begin or end with such a word, as "Total North" and "North, sum" do? */
+static bool names_total(tab_str s)
+{
+    s = bare(s);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t n = strlen(words[i]);
+        if (s.n == n && strncasecmp(s.p, words[i], n) == 0)
+            return true;
+        if (s.n <= n)
+            continue;
+        bool first = strncasecmp(s.p, words[i], n) == 0 && (s.p[n] == ' ' || s.p[n] == ':');
+        bool last = strncasecmp(s.p + s.n - n, words[i], n) == 0 && s.p[s.n - n - 1] == ' ';
+        if (first || last)
+            return true;
+    }
     return false;
 }
 
@@ -133,4 +159,76 @@ bool tab_total_row_cut(tab_table *t, tab_column *col)
     while (t->rows > 0 && empty_row(t, t->rows - 1))
         t->rows--; /* what set it off */
     return true;
+}
+
+/* ---- groups ----------------------------------------------------------------------------------------- */
+
+enum { MAY_BE = 2 }; /* in drop, for a while */
+
+/* Marks the rows whose texts name a total; their number. */
+static size_t candidates(tab_arena *a, const tab_table *t, size_t from, size_t to, uint8_t *drop)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < t->cols; k++) {
+        const tab_column *c = &t->col[k];
+        size_t found = 0;
+        uint8_t *is = c->layout == TAB_CODED ? tab_arena_alloc(a, c->levels + 1, 1) : NULL;
+        for (size_t level = 0, begin = 0; is != NULL && level < c->levels; begin = c->end[level++]) {
+            is[level] = c->kind[level] == TAB_CELL_TEXT &&
+                        names_total((tab_str){ c->text + begin, c->end[level] - begin });
+            found += is[level];
+        }
+        for (size_t i = from; i < to && found > 0; i++)
+            if (c->code[i] != TAB_NULL && is[c->code[i]] && drop[i] == 0) {
+                drop[i] = MAY_BE;
+                n++;
+            }
+    }
+    return n;
+}
+
+/* Does every such row hold the sum of its group in this column? A row right behind another one holds the sum
+ * of all groups. */
+static bool adds_up(const tab_column *c, size_t from, size_t to, const uint8_t *drop, char decimal)
+{
+    double sum = 0, size = 0, all = 0, all_size = 0;
+    size_t rows = 0, groups = 0;
+    for (size_t i = from; i < to; i++) {
+        tab_cell cell = tab_cell_at(c, i);
+        double x = cell.num;
+        bool null = cell.kind == TAB_CELL_NULL, last = drop[i] == MAY_BE;
+        if (drop[i] == 1)
+            continue;
+        if (!null && c->layout != TAB_NUMBERS &&
+            (cell.kind == TAB_CELL_BOOL || !grouped(cell.text, decimal, &x)))
+            return false;
+        if (!last) {
+            sum += null ? 0 : x;
+            size += null ? 0 : fabs(x);
+            rows += !null && x != 0;
+            continue;
+        }
+        bool whole = size == 0;
+        if (null || !(fabs((whole ? all : sum) - x) <= 1e-9 * (whole ? all_size : size)))
+            return false;
+        groups += rows > 1;
+        all += sum;
+        all_size += size;
+        sum = size = 0;
+        rows = 0;
+    }
+    return groups > 1;
+}
+
+size_t tab_group_totals(tab_arena *a, const tab_table *t, size_t from, size_t to, uint8_t *drop)
+{
+    bool found = false;
+    size_t n = candidates(a, t, from, to, drop);
+    for (size_t k = 0; k < t->cols && n > 1 && !found; k++)
+        found = adds_up(&t->col[k], from, to, drop, ',') ||
+                (t->col[k].layout != TAB_NUMBERS && adds_up(&t->col[k], from, to, drop, '.'));
+    for (size_t i = from; i < to; i++)
+        if (drop[i] == MAY_BE)
+            drop[i] = found;
+    return found ? n : 0;
 }

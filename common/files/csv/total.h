@@ -12,4 +12,11 @@
 /* Cuts that row off t, whose columns are col; true when there was one. */
 bool tab_total_row_cut(tab_table *t, tab_column *col);
 
+/* Totals of groups among the rows [from, to) of which drop says nothing yet: rows one of whose texts begins
+ * or ends with such a word, and of which some column holds the sum of the rows since the one before, each
+ * time, twice at least of two rows or more. The sum of all is one of them. They are marked in drop (rows of
+ * t) and counted; where one of them does not add up, none is. 0 as well where the
+ * arena is full. */
+size_t tab_group_totals(tab_arena *a, const tab_table *t, size_t from, size_t to, uint8_t *drop);
+
 #endif

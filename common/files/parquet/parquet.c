@@ -26,12 +26,18 @@ typedef struct {
     parquet_schema s;
     size_t cols_most, rows;
     uint64_t cells_most, entries, unpacked_left; /* entries: of leaves inside lists */
+    size_t group, only;                          /* groups passed; the one that is read, or ALL, NONE */
+    uint64_t base;                               /* where in the file `pages` begins */
+    tab_parquet_group *plan;                     /* (groups) filled, or NULL */
     tab_error *err;
 } reader;
 
+#define ALL SIZE_MAX
+#define NONE (SIZE_MAX - 1)
+
 /* ColumnChunk and its ColumnMetaData. */
 typedef struct {
-    int64_t physical, codec, values, data, dictionary;
+    int64_t physical, codec, values, packed, data, dictionary;
     bool elsewhere, encrypted, there;
 } chunk;
 
@@ -373,12 +379,17 @@ static tab_status read_values(reader *r, parquet_column *c, const page *p, int64
     return s;
 }
 
+static int64_t first_page(const chunk *x)
+{
+    return x->dictionary >= MAGIC && x->dictionary < x->data ? x->dictionary : x->data;
+}
+
 static tab_status read_pages(reader *r, parquet_column *c, const chunk *x, size_t entries, dictionary *d)
 {
-    int64_t first = x->dictionary >= MAGIC && x->dictionary < x->data ? x->dictionary : x->data;
-    if (first < MAGIC || (uint64_t)first > r->pages.n)
+    int64_t first = first_page(x);
+    if (first < MAGIC || (uint64_t)first < r->base || (uint64_t)first - r->base > r->pages.n)
         return damaged(r, "its pages extend beyond the end of the file");
-    size_t at = (size_t)first;
+    size_t at = (size_t)((uint64_t)first - r->base);
     while (entries > 0) {
         page p;
         tab_thrift t = { (const uint8_t *)r->pages.p + at, r->pages.n - at, 0, false };
@@ -404,9 +415,8 @@ static tab_status read_pages(reader *r, parquet_column *c, const chunk *x, size_
 static void read_column(tab_thrift *t, int type, chunk *ret)
 {
     tab_thrift_field f = { 0 };
-    int64_t *const number[] = {
-        [1] = &ret->physical, [4] = &ret->codec, [5] = &ret->values, [9] = &ret->data, [11] = &ret->dictionary
-    };
+    int64_t *const number[] = { [1] = &ret->physical, [4] = &ret->codec, [5] = &ret->values,
+                                [7] = &ret->packed,   [9] = &ret->data,  [11] = &ret->dictionary };
     if (!tab_thrift_is_struct(t, type))
         return;
     ret->there = true;
@@ -420,7 +430,7 @@ static void read_column(tab_thrift *t, int type, chunk *ret)
 static void read_chunk(tab_thrift *t, chunk *ret)
 {
     tab_thrift_field f = { 0 };
-    *ret = (chunk){ .physical = -1, .codec = -1, .values = -1, .data = -1, .dictionary = -1 };
+    *ret = (chunk){ .physical = -1, .codec = -1, .values = -1, .packed = -1, .data = -1, .dictionary = -1 };
     while (tab_thrift_next(t, &f)) {
         ret->elsewhere |= f.id == 1;
         ret->encrypted |= f.id == 8 || f.id == 9;
@@ -477,6 +487,26 @@ static tab_status add_chunk(reader *r, parquet_column *c, const chunk *x, size_t
     return of_column(r, c, s);
 }
 
+/* Where the chunks' pages lie, from the first to the last. */
+static tab_status plan_chunks(reader *r, tab_thrift *chunks, size_t rows)
+{
+    uint64_t from = UINT64_MAX, to = 0;
+    for (size_t i = 0; i < r->s.leaves && rows > 0; i++) {
+        chunk x;
+        read_chunk(chunks, &x);
+        int64_t first = first_page(&x);
+        if (x.encrypted)
+            return encrypted(r);
+        if (chunks->bad || first < MAGIC || (uint64_t)first > r->pages.n || x.packed < 0 ||
+            (uint64_t)x.packed > r->pages.n - (uint64_t)first)
+            return damaged(r, "its pages extend beyond the end of the file");
+        from = (uint64_t)first < from ? (uint64_t)first : from;
+        to = (uint64_t)(first + x.packed) > to ? (uint64_t)(first + x.packed) : to;
+    }
+    r->plan[r->group] = (tab_parquet_group){ rows > 0 ? from : MAGIC, rows > 0 ? to - from : 0, rows };
+    return TAB_OK;
+}
+
 /* The chunks stand before the number of rows, and are passed by to learn it. */
 static tab_status read_group(reader *r)
 {
@@ -497,6 +527,10 @@ static tab_status read_group(reader *r)
     if (t->bad || rows < 0 || tab_thrift_list(&chunks, chunks_type, &element) != r->s.leaves ||
         element != THRIFT_STRUCT)
         return damaged(r, "a group of rows");
+    if (r->plan != NULL)
+        return plan_chunks(r, &chunks, (size_t)rows);
+    if (r->only != ALL && r->only != r->group)
+        return TAB_OK;
     if ((uint64_t)rows > r->cells_most / r->s.leaves - r->rows)
         return too_many_cells(r);
     r->rows += (size_t)rows;
@@ -518,7 +552,10 @@ static tab_status read_groups(reader *r, int type)
         return damaged(r, "it does not start with its schema");
     if (r->footer.bad || (n > 0 && element != THRIFT_STRUCT))
         return damaged(r, "its groups of rows");
-    for (size_t i = 0; i < n; i++)
+    if (r->only == NONE && n > 0 && n <= r->footer.n &&
+        (r->plan = tab_arena_new_of(r->a, tab_parquet_group, n)) == NULL)
+        return tab_no_memory(r->err);
+    for (; r->group < n; r->group++)
         TAB_TRY(read_group(r));
     return TAB_OK;
 }
@@ -586,29 +623,77 @@ bool tab_parquet_is(tab_str s)
     return s.n >= MAGIC && (is_magic(s.p, "PAR1") || is_magic(s.p, "PARE"));
 }
 
+static tab_status read_all(reader *r, tab_str id, const tab_table **ret)
+{
+    tab_status s = read_footer(r);
+    if (s == TAB_OK)
+        s = finish(r, id, ret);
+    for (size_t i = 0; i < r->s.leaves; i++) {
+        free(r->s.leaf[i].column.stamp);
+        free(r->s.leaf[i].level);
+        free(r->s.leaf[i].repeat);
+    }
+    return s;
+}
+
+static tab_status footer_of(reader *r, const char *tail, uint64_t size, size_t *ret)
+{
+    uint32_t n;
+    if (is_magic(tail + (TAIL - MAGIC), "PARE"))
+        return encrypted(r);
+    if (!is_magic(tail + (TAIL - MAGIC), "PAR1"))
+        return damaged(r, "it is truncated");
+    memcpy(&n, tail, sizeof n);
+    n = le32toh(n);
+    if (size < MAGIC + TAIL || n > size - MAGIC - TAIL)
+        return damaged(r, "it is truncated");
+    *ret = n;
+    return TAB_OK;
+}
+
 tab_status tab_parquet_read(tab_arena *a, tab_str bytes, tab_str id, size_t cols, uint64_t cells,
                             uint64_t unpacked, const tab_table **ret, tab_error *err)
 {
-    reader r = { .a = a, .cols_most = cols, .cells_most = cells, .unpacked_left = unpacked, .err = err };
-    uint32_t n = 0;
+    reader r = {
+        a, .cols_most = cols, .cells_most = cells, .unpacked_left = unpacked, .only = ALL, .err = err
+    };
     const char *end = bytes.p + bytes.n;
-    if (bytes.n >= MAGIC + TAIL && is_magic(end - MAGIC, "PARE"))
-        return encrypted(&r);
-    if (bytes.n < MAGIC + TAIL || !is_magic(end - MAGIC, "PAR1"))
+    size_t n;
+    if (bytes.n < MAGIC + TAIL)
         return damaged(&r, "it is truncated");
-    memcpy(&n, end - TAIL, sizeof n);
-    n = le32toh(n);
-    if (n > bytes.n - MAGIC - TAIL)
-        return damaged(&r, "it is truncated");
+    TAB_TRY(footer_of(&r, end - TAIL, bytes.n, &n));
     r.pages = (tab_str){ bytes.p, bytes.n - TAIL - n };
     r.footer = (tab_thrift){ (const uint8_t *)end - TAIL - n, n, 0, false };
-    tab_status s = read_footer(&r);
-    if (s == TAB_OK)
-        s = finish(&r, id, ret);
-    for (size_t i = 0; i < r.s.leaves; i++) {
-        free(r.s.leaf[i].column.stamp);
-        free(r.s.leaf[i].level);
-        free(r.s.leaf[i].repeat);
-    }
-    return s;
+    return read_all(&r, id, ret);
+}
+
+tab_status tab_parquet_footer(const char tail[TAB_PARQUET_TAIL], uint64_t size, size_t *ret, tab_error *err)
+{
+    return footer_of(&(reader){ .err = err }, tail, size, ret);
+}
+
+tab_status tab_parquet_groups(tab_arena *a, tab_str footer, uint64_t size, tab_str id, size_t cols,
+                              const tab_table **ret, tab_parquet_group **ret_group, size_t *ret_n,
+                              tab_error *err)
+{
+    reader r = { .a = a, .cols_most = cols, .cells_most = UINT64_MAX, .only = NONE, .err = err };
+    if (footer.n > size - TAIL)
+        return damaged(&r, "it is truncated");
+    r.pages = (tab_str){ NULL, (size_t)(size - TAIL - footer.n) };
+    r.footer = (tab_thrift){ (const uint8_t *)footer.p, footer.n, 0, false };
+    TAB_TRY(read_all(&r, id, ret));
+    *ret_group = r.plan;
+    *ret_n = r.plan == NULL ? 0 : r.group;
+    return TAB_OK;
+}
+
+tab_status tab_parquet_group_read(tab_arena *a, tab_str footer, size_t i, const tab_parquet_group *g,
+                                  tab_str pages, tab_str id, size_t cols, uint64_t cells, uint64_t unpacked,
+                                  const tab_table **ret, tab_error *err)
+{
+    reader r = { a, pages, .cols_most = cols, .cells_most = cells, .unpacked_left = unpacked, .err = err };
+    r.only = i;
+    r.base = g->at;
+    r.footer = (tab_thrift){ (const uint8_t *)footer.p, footer.n, 0, false };
+    return read_all(&r, id, ret);
 }

@@ -18,4 +18,23 @@ bool tab_parquet_is(tab_str bytes); /* by its first bytes */
 tab_status tab_parquet_read(tab_arena *a, tab_str bytes, tab_str id, size_t cols, uint64_t cells,
                             uint64_t unpacked, const tab_table **ret, tab_error *err) TAB_CHECKED;
 
+/* A file of which no more is held than a group of rows. tail: its last bytes, `size` in all. */
+enum { TAB_PARQUET_TAIL = 8 };
+typedef struct {
+    uint64_t at, bytes; /* of the file: its pages */
+    size_t rows;
+} tab_parquet_group;
+
+/* How many bytes stand before the tail that say what the file holds. Errors: VALIDATION. */
+tab_status tab_parquet_footer(const char tail[TAB_PARQUET_TAIL], uint64_t size, size_t *ret,
+                              tab_error *err) TAB_CHECKED;
+/* Those bytes' groups, and a table of no rows with the columns. Errors as above. */
+tab_status tab_parquet_groups(tab_arena *a, tab_str footer, uint64_t size, tab_str id, size_t cols,
+                              const tab_table **ret, tab_parquet_group **ret_group, size_t *ret_n,
+                              tab_error *err) TAB_CHECKED;
+/* Group i, which g says of; pages: its bytes. */
+tab_status tab_parquet_group_read(tab_arena *a, tab_str footer, size_t i, const tab_parquet_group *g,
+                                  tab_str pages, tab_str id, size_t cols, uint64_t cells, uint64_t unpacked,
+                                  const tab_table **ret, tab_error *err) TAB_CHECKED;
+
 #endif

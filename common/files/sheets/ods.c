@@ -21,6 +21,11 @@ typedef struct {
         tab_cell x;
     } * cell; /* (cells) of the row, for a row that is repeated */
     size_t cells, cap;
+    bool row_hidden;
+    size_t hidden; /* rows of the sheet */
+    bool in_tables_style;
+    tab_str style;    /* of tables, being read */
+    tab_grown unseen; /* names of such styles whose tables are not displayed, each between two NUL */
 } book;
 
 static size_t count_of(const char *s)
@@ -29,8 +34,36 @@ static size_t count_of(const char *s)
     return n == 0 ? 1 : n > 16777216 ? 16777216 : n;
 }
 
+/* A style of tables that are not displayed is remembered by its name. */
+static void style_part(tab_xml *x, book *b, const char *name, const char **attributes)
+{
+    if (strcmp(name, "style") == 0) {
+        b->in_tables_style = strcmp(tab_xml_attribute(attributes, "family"), "table") == 0;
+        b->style = tab_arena_copy(b->a, tab_str_of(tab_xml_attribute(attributes, "name")));
+        return;
+    }
+    bool unseen = b->in_tables_style && strcmp(tab_xml_attribute(attributes, "display"), "false") == 0;
+    if (unseen && b->style.n > 0 &&
+        (tab_grown_add(&b->unseen, "\0", 1, x->err) != TAB_OK ||
+         tab_grown_add(&b->unseen, b->style.p, b->style.n, x->err) != TAB_OK ||
+         tab_grown_add(&b->unseen, "\0", 1, x->err) != TAB_OK))
+        tab_xml_fail(x, TAB_INTERNAL);
+}
+
+static bool is_unseen(const book *b, const char *style)
+{
+    size_t n = strlen(style) + 2; /* with the NUL on either side */
+    for (size_t i = 0; n > 2 && i + n <= b->unseen.n; i++)
+        if (b->unseen.p[i] == 0 && memcmp(b->unseen.p + i + 1, style, n - 1) == 0)
+            return true;
+    return false;
+}
+
+/* A sheet that is not displayed is not read, as in xlsx. */
 static void table_start(tab_xml *x, book *b, const char **attributes)
 {
+    if (is_unseen(b, tab_xml_attribute(attributes, "style-name")))
+        return;
     if (++b->tables > b->most.sheets) {
         tab_xml_fail(
             x, tab_fail(x->err, TAB_VALIDATION, "", "the workbook has more than %zu sheets", b->most.sheets));
@@ -38,7 +71,7 @@ static void table_start(tab_xml *x, book *b, const char **attributes)
     }
     b->grid = tab_grid_new(b->a, b->most.cols, b->most.cells, b->most.asked);
     b->name = tab_arena_copy(b->a, tab_str_of(tab_xml_attribute(attributes, "name")));
-    b->row = 0;
+    b->row = b->hidden = 0;
     if (b->grid == NULL)
         tab_xml_fail(x, tab_no_memory(x->err));
 }
@@ -48,11 +81,15 @@ static void on_start(tab_xml *x, const char *name, const char **attributes)
     book *b = x->arg;
     if (strcmp(name, "table") == 0) {
         table_start(x, b, attributes);
+    } else if (strcmp(name, "style") == 0 || strcmp(name, "table-properties") == 0) {
+        style_part(x, b, name, attributes);
     } else if (b->grid == NULL) {
         return;
     } else if (strcmp(name, "table-row") == 0) {
         b->rows_repeated = count_of(tab_xml_attribute(attributes, "number-rows-repeated"));
         b->col = b->cells = 0;
+        const char *shown = tab_xml_attribute(attributes, "visibility");
+        b->row_hidden = *shown != 0 && strcmp(shown, "visible") != 0;
     } else if (strcmp(name, "table-cell") == 0 || strcmp(name, "covered-table-cell") == 0) {
         const char *of[] = { "value", "date-value", "time-value", "boolean-value" };
         b->repeated = count_of(tab_xml_attribute(attributes, "number-columns-repeated"));
@@ -122,6 +159,7 @@ static tab_status row_end(book *b, tab_error *err)
     for (size_t i = 0; i < b->rows_repeated && b->cells > 0; i++)
         for (size_t k = 0; k < b->cells; k++)
             TAB_TRY(tab_grid_cell(b->grid, b->row + i, b->cell[k].col, b->cell[k].x, err));
+    b->hidden += b->row_hidden && b->cells > 0 ? b->rows_repeated : 0;
     b->row += b->rows_repeated;
     return TAB_OK;
 }
@@ -131,6 +169,7 @@ static tab_status table_end(book *b, tab_error *err)
     tab_sheet *s = &b->sheet[b->sheets];
     s->name = b->name;
     tab_status status = tab_grid_table(b->grid, s->name, &s->table, &s->notes, err);
+    s->notes.hidden = b->hidden;
     b->sheets += status == TAB_OK && s->table != NULL;
     b->grid = NULL;
     return status;
@@ -172,6 +211,7 @@ tab_status tab_ods_read(tab_arena *a, const tab_zip *z, tab_sheet_limits most, t
     tab_status s = e != NULL ? tab_xml_read(z, e, most.bytes, &x, err)
                              : tab_fail(err, TAB_VALIDATION, "", "the workbook lacks its content.xml");
     free(b.cell);
+    free(b.unseen.p);
     if (s == TAB_OK) {
         *ret = b.sheet;
         *ret_n = b.sheets;

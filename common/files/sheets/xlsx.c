@@ -35,6 +35,7 @@ typedef struct {
     tab_grid *grid;
     size_t row, col; /* of the next cell without a reference */
     size_t at_row, at_col;
+    size_t hidden; /* rows of the sheet */
     char type[12];
     size_t cell_style;
     bool data, in_cell;
@@ -212,6 +213,8 @@ static void sheet_start(tab_xml *x, const char *name, const char **attributes)
     } else if (strcmp(name, "row") == 0) {
         unsigned r = whole(tab_xml_attribute(attributes, "r"));
         b->row = r > 0 ? r - 1 : b->row;
+        const char *hidden = tab_xml_attribute(attributes, "hidden");
+        b->hidden += strcmp(hidden, "1") == 0 || strcmp(hidden, "true") == 0;
         b->col = 0;
     } else if (strcmp(name, "c") == 0) {
         b->at_row = b->row;
@@ -309,7 +312,7 @@ tab_status tab_xlsx_read(tab_arena *a, const tab_zip *z, tab_sheet_limits most, 
     for (size_t i = 0; i < b.sheets; i++) {
         if (b.sheet[i].hidden || b.sheet[i].path.n == 0)
             continue;
-        b.row = b.col = 0;
+        b.row = b.col = b.hidden = 0;
         b.data = b.in_cell = b.phonetic = false;
         b.grid = tab_grid_new(a, most.cols, most.cells, most.asked);
         if (b.grid == NULL)
@@ -317,6 +320,7 @@ tab_status tab_xlsx_read(tab_arena *a, const tab_zip *z, tab_sheet_limits most, 
         TAB_TRY(part(&b, b.sheet[i].path, true, sheet_start, sheet_end, err));
         sheet[n].name = b.sheet[i].name;
         TAB_TRY(tab_grid_table(b.grid, sheet[n].name, &sheet[n].table, &sheet[n].notes, err));
+        sheet[n].notes.hidden = b.hidden;
         n += sheet[n].table != NULL;
     }
     *ret = sheet;

@@ -127,10 +127,30 @@ Test(files, json_in_every_layout)
     expect(t, 1, 1, "9007199254740993");
     t = READ(a, "api.json", "{\"page\":1,\"tags\":[1],\"items\":[{\"a\":1},{\"a\":2}]}").table[0];
     cr_expect(t->rows == 2 && t->cols == 1);
-    t = READ(a, "one.json", "\xEF\xBB\xBF{\"x\":[{\"a\":1}],\"y\":[{\"a\":1}]}").table[0];
-    cr_expect(t->rows == 1 && t->cols == 2);
+    f = READ(a, "one.json", "\xEF\xBB\xBF{\"x\":[{\"a\":1}],\"y\":[{\"a\":1},{\"b\":2}]}");
+    cr_assert(f.n == 2 && tab_str_eq(f.table[1]->id, TAB_S("one_y")));
+    cr_expect(f.table[0]->cols == 1 && f.table[1]->rows == 2 && f.table[1]->cols == 2);
     t = READ(a, "v.json", "[1,\"two\",null]").table[0];
     cr_expect(t->rows == 3 && tab_str_eq(t->col[0].name, TAB_S("value")));
+}
+
+Test(files, lists_of_objects_are_tables_that_refer_to_their_rows)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
+    static const char text[] = "[{\"id\":7,\"l\":[{\"a\":1},{\"a\":2}],\"t\":[\"x\"]},{\"id\":9,\"l\":[]},"
+                               "{\"id\":8},{\"id\":5,\"l\":[{\"o_id\":3,\"a\":4}]}]";
+    tab_file f = READ(a, "o.json", text);
+    cr_assert(f.n == 2 && f.table[0]->cols == 2 && f.table[1]->rows == 3 && f.table[1]->cols == 3);
+    cr_expect(tab_str_eq(f.table[1]->id, TAB_S("o_l")) && tab_str_eq(f.sheet[1], TAB_S("l")));
+    cr_expect(tab_str_eq(f.table[1]->col[0].name, TAB_S("o_id_"))); /* o_id is taken */
+    expect(f.table[1], 1, 0, "7");
+    expect(f.table[1], 2, 0, "5");
+    expect(f.table[1], 2, 1, "4");
+    /* no column tells rows apart: they are counted; a text that is no list is none */
+    f = READ(a, "o.json", "[{\"l\":[{\"a\":1}],\"x\":\"[{\"},{\"l\":[{\"a\":2}],\"x\":\"[{\"}]");
+    cr_assert(f.n == 2 && f.table[0]->cols == 2 && tab_str_eq(f.table[0]->col[0].name, TAB_S("row")));
+    expect(f.table[1], 1, 0, "2");
+    expect(f.table[0], 1, 1, "[{");
 }
 
 Test(files, json_that_is_none)
@@ -476,4 +496,27 @@ Test(files, ods_with_what_is_repeated)
     cr_assert(f.n == 1 && f.table[0]->rows == 2 && f.table[0]->cols == 2);
     expect(f.table[0], 1, 0, "7");
     expect(f.table[0], 1, 1, "2020-02-03");
+}
+
+/* A sheet is hidden by its style, which stands above it; a style of cells of that name hides nothing. */
+Test(files, hidden_sheets_of_ods_are_not_read)
+{
+#define PAGE(name, style)                                                             \
+    "<t:table t:name='" name "' t:style-name='" style "'><t:table-row>" CELL("", "k") \
+        CELL("", "day") "</t:table-row><t:table-row>" CELL("", "a") CELL("", "b") "</t:table-row></t:table>"
+#define STYLE(name, family, more) "<s:style s:name='" name "' s:family='" family "'>" more "</s:style>"
+    static const char text[] = "<d xmlns:t='t' xmlns:o='o' xmlns:x='x' xmlns:s='s'><s:styles>" STYLE(
+        "ta1", "table", "<s:table-properties t:display='true'/>")
+        STYLE("ta2", "table", "<s:table-properties t:display='false'/>")
+            STYLE("ta", "cell", "<s:table-properties t:display='false'/>") "</s:styles>" PAGE("gone", "ta2")
+                PAGE("S1", "ta1") PAGE("S2", "ta") PAGE("S3", "a2") "</d>";
+    const char *const part[] = { "mimetype", "application/vnd.oasis.opendocument.spreadsheet", "content.xml",
+                                 text, NULL };
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
+    tab_grown g = zip_of(part, 0);
+    tab_file f = read_ok(a, "b.ods", g.p, g.n);
+    free(g.p);
+    cr_assert(f.n == 3, "%zu sheets", f.n);
+    cr_expect(tab_str_eq(f.sheet[0], TAB_S("S1")) && tab_str_eq(f.sheet[1], TAB_S("S2")) &&
+              tab_str_eq(f.sheet[2], TAB_S("S3")));
 }

@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/files/files.h"
 #include "common/files/json_rows.h"
 #include "common/files/parquet/parquet_pages.h"
+#include "common/files/reading.h"
 
 #define FOLDER "common/files/tests/parquet/"
 enum { COLS = 100, CELLS = 10000, UNPACKED = 4 << 20, FILE_MOST = 1 << 17 };
@@ -75,6 +77,30 @@ Test(parquet, holds_what_its_json_holds)
     };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         expect_same(pairs[i][0], pairs[i][1]);
+}
+
+/* points is a list of structs; lists of plain values stay texts. */
+Test(parquet, lists_of_structs_are_tables_unless_one_is_asked_for)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(16 << 20);
+    const tab_file_limits most = { UNPACKED, CELLS, COLS, 8, false, false };
+    tab_reading_asked one = TAB_READING_FOUND;
+    tab_file f;
+    tab_error err = { 0 };
+    tab_str bytes = whole(a, "nested.parquet");
+    cr_assert(tab_file_read(a, TAB_S("o.parquet"), bytes, &most, &f, &err) == TAB_OK, "%s", err.message);
+    cr_assert(f.n == 2 && tab_str_eq(f.table[1]->id, TAB_S("o_points")), "%zu tables", f.n);
+    const tab_table *points = f.table[1];
+    cr_expect(points->rows == 4 && points->cols == 3 && tab_str_eq(points->col[0].name, TAB_S("o_id")));
+    bool x = false;
+    for (size_t k = 1; k < points->cols; k++)
+        x |= tab_str_eq(points->col[k].name, TAB_S("x")) && tab_cell_at(&points->col[k], 0).num == 1;
+    cr_expect(x);
+    cr_expect(f.table[0]->cols == 10 && tab_str_eq(f.table[0]->col[1].name, TAB_S("tags")));
+    one.one_table = true;
+    cr_assert(tab_file_read_as(a, TAB_S("o.parquet"), bytes, &most, &one, &f, &err) == TAB_OK, "%s",
+              err.message);
+    cr_expect(f.n == 1 && f.table[0]->cols == 11);
 }
 
 Test(parquet, without_rows_keeps_its_columns)

@@ -59,7 +59,7 @@ static size_t size_of(size_t columns, size_t tokens, bool *ret_cut)
     tab_status st = tab_json_read_own(a, (tab_str){ text.p, text.n - 1 }, 16, &tree, &err);
     cr_assert(st == TAB_OK, "%zu columns: %s %.60s", columns, err.message, text.p);
     tab_out_open(&o, '{');
-    tab_mcp_fit(&o, tree, "run-1", TAB_S(""), 4 * tokens);
+    tab_mcp_fit(&o, tree, "run-1", TAB_S(""), "", 4 * tokens);
     tab_out_close(&o, '}');
     cr_assert(!o.failed);
     size_t n = o.n;
@@ -72,6 +72,47 @@ static size_t size_of(size_t columns, size_t tokens, bool *ret_cut)
     tab_out_free(&text);
     tab_out_free(&o);
     return n;
+}
+
+/* How many of 60 rows that were asked for an answer of so many tokens holds, behind 300 columns. */
+static size_t rows_in(const char *first, size_t tokens)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)64 << 20);
+    tab_out text = { 0 }, o = { 0 };
+    const tab_json *tree, *answer;
+    tab_out_open(&text, '{');
+    for (size_t list = 0; list < 2; list++) {
+        tab_out_key(&text, list == 0 ? "columns" : "said");
+        tab_out_bytes(&text, list == 0 ? "[" : "{\"rows\":[", list == 0 ? 1 : 9);
+        for (size_t i = 0; i < (list == 0 ? 300 : 60); i++)
+            tab_out_bytes(&text, i > 0 ? ",{\"row\":1}" : "{\"row\":1}", i > 0 ? 10 : 9);
+        tab_out_bytes(&text, list == 0 ? "]" : "]}", list == 0 ? 1 : 2);
+        text.comma = true;
+    }
+    tab_out_close(&text, '}');
+    tab_out_bytes(&text, "", 1);
+    cr_assert(tab_json_read_own(a, (tab_str){ text.p, text.n - 1 }, 16, &tree, NULL) == TAB_OK, "%s", text.p);
+    tab_out_open(&o, '{');
+    tab_mcp_fit(&o, tree, "run-1", TAB_S(""), first, 4 * tokens);
+    tab_out_close(&o, '}');
+    cr_assert(o.n <= 4 * tokens);
+    tab_out_bytes(&o, "", 1);
+    cr_assert(tab_json_read(a, (tab_str){ o.p, o.n - 1 }, 32, &answer, NULL) == TAB_OK);
+    const tab_json *rows = tab_json_get(
+        tab_json_get(tab_json_get(tab_json_get(answer, "structuredContent"), "answer"), "said"), "rows");
+    size_t n = rows == NULL ? 0 : rows->count;
+    tab_out_free(&text);
+    tab_out_free(&o);
+    return n;
+}
+
+Test(mcp, what_was_asked_for_is_cut_last)
+{
+    cr_expect_eq(rows_in("said.rows", 1000), 60);
+    cr_expect_lt(rows_in("", 1000), 60);
+    cr_expect_geq(rows_in("said.rows", TAB_MCP_TOKENS_LEAST), 10, "not even ten in the least budget");
+    cr_expect_eq(rows_in("said.nothing", 1000), rows_in("", 1000),
+                 "a part that is not there changes nothing");
 }
 
 Test(mcp, an_answer_keeps_its_budget_and_says_what_it_left_out)

@@ -107,6 +107,9 @@ Test(bounds, a_word_says_what_was_put_into_it)
               !tab_bounds_has_address(b.org_networks, &from));
     cr_expect(tab_str_eq(tab_bounds_public((tab_str){ w.text, w.n }), TAB_S("b:e=one,two")));
     cr_expect_eq(tab_bounds_public(TAB_S("b:x=1;k=0a00000008")).n, 0);
+    cr_expect(tab_str_eq(tab_bounds_public(TAB_S("b:r=viewer")), TAB_S("b:r=viewer")));
+    cr_expect(tab_str_eq(tab_bounds_public(TAB_S("b:r=viewer;e=a,b;x=1")), TAB_S("b:r=viewer;e=a,b")));
+    cr_expect(tab_str_eq(tab_bounds_public(TAB_S("b:r=viewer;k=0a00000008")), TAB_S("b:r=viewer")));
 }
 
 Test(bounds, of_none_is_everything_and_what_is_not_understood_is_nothing)
@@ -122,6 +125,9 @@ Test(bounds, of_none_is_everything_and_what_is_not_understood_is_nothing)
                                        "b:k=0a000000",
                                        "b:k=0a00000021",
                                        "b:e=a,",
+                                       "b:r=",
+                                       "b:r=a,b",
+                                       "b:e=a;r=viewer",
                                        "b:k=0A00000008",
                                        "x",
                                        "b:k=0a00000008;k=0a00000008",

@@ -1,4 +1,4 @@
-// A bundle as people read it: what the tables are, how they hang together, what was filled, what can be predicted.
+// A bundle as people read it: what the tables are, how they relate, what was filled, what can be predicted.
 // `source` says where its further pages are, and has the tables' rows where this tab sent them.
 import { html, useState, useMemo, Bar, Facts, Panel, Tabs, Table, VirtualTable, Empty } from "../ui.js";
 import { cell, columnNames, count, number, percent, plural, splitRef, words } from "../format.js";
@@ -22,7 +22,7 @@ function Overview({ b, go }) {
         <${Facts} of=${[
             ["Tables", count(s.tables), plural(s.records_total, "row")],
             m && ["Shared attributes", count(s.shared_attributes), s.keys_used === "none" ? "no shared key" : "keys: " + s.keys_used],
-            m && ["Linked rows", count(s.records_linked), (m.summary.children ? plural(m.summary.children, "row") + " by key" : "as one entity")],
+            m && ["Linked rows", count(s.records_linked), (m.summary.children ? plural(m.summary.children, "row") + " by key" : "the same entity")],
             ["Filled cells", count(b.imputation.total_filled), b.imputation.not_filled && b.imputation.not_filled.length ? plural(b.imputation.not_filled.length, "column") + " left empty" : null],
             ["Target", b.prediction ? (b.prediction.target || "every row") : "none", b.prediction ? b.prediction.task_type : null],
             ["Personal data", plural(pii.length, "column"), pii.slice(0, 3).join(", ")],
@@ -32,7 +32,7 @@ function Overview({ b, go }) {
                 <div class="body stack tight">
                     ${grainOf(x) && html`<p title=${x.grain.reason}>${grainOf(x)}</p>`}
                     <h3>Looks like</h3>
-                    ${sectorOf(x) ? x.sector.top5.slice(0, 3).map((y) => html`<div class="spread" key=${y.slug}><span>${y.name}</span><${Bar} value=${y.confidence} label=${percent(y.confidence)} /></div>`) : html`<p class="soft">No sector shows in the values.</p>`}
+                    ${sectorOf(x) ? x.sector.top5.slice(0, 3).map((y) => html`<div class="spread" key=${y.slug}><span>${y.name}</span><${Bar} value=${y.confidence} label=${percent(y.confidence)} /></div>`) : html`<p class="soft">The values point to no sector.</p>`}
                     ${x.sector && x.sector.evidence && x.sector.evidence.length > 0 && html`<p class="small soft">From ${x.sector.evidence.slice(0, 3).map((e) => (e.words.length ? `${e.column || "c" + e.index} (${e.words.slice(0, 3).join(", ")})` : e.column || "c" + e.index)).join("; ")}</p>`}
                 </div></section>`)}
         </div>
@@ -56,7 +56,7 @@ function Tables({ b, source }) {
             { name: "Type", cell: (c) => c.type },
             { name: "Missing", cell: (c) => (c.missing_pct > 0 ? html`<${Bar} value=${c.missing_pct} label=${percent(c.missing_pct, c.missing_pct < 0.1 ? 1 : 0)} />` : html`<span class="soft">none</span>`) },
             ...(spreads ? [{ name: "Values", cell: (c, i) => html`<${Spread} of=${spreads[i]} />` }] : []),
-            { name: "Notes", class: "small soft", cell: (c) => (c.missing_marks && c.missing_marks.length ? "marks of missing: " + c.missing_marks.map((x) => JSON.stringify(x.value ?? x)).slice(0, 3).join(", ") : "") },
+            { name: "Notes", class: "small soft", cell: (c) => (c.missing_marks && c.missing_marks.length ? "stand for missing: " + c.missing_marks.map((x) => JSON.stringify(x.value ?? x)).slice(0, 3).join(", ") : "") },
         ]} />
     </div>`;
 }
@@ -75,14 +75,14 @@ function Map_({ b }) {
             { name: "Confidence", cell: (r) => html`<${Bar} value=${r.confidence} label=${percent(r.confidence)} />` },
             { name: "Why", class: "small soft", cell: (r) => r.evidence },
         ]} /></section>`}
-        <section class="stack tight"><h2>Columns that hold the same</h2>
+        <section class="stack tight"><h2>Columns with the same content</h2>
         ${m.column_alignment.length ? html`<${Table} label="Aligned columns" rows=${m.column_alignment} columns=${[
             { name: "Attribute", class: "strong", cell: (x) => x.attribute },
             { name: "Column", cell: (x) => x.a },
             { name: "and column", cell: (x) => x.b },
             { name: "Example", class: "small", cell: (x) => (x.example ? html`<span class="mono">${cell(x.example.a)}</span> <span class="soft">and</span> <span class="mono">${cell(x.example.b)}</span>` : "") },
             { name: "Confidence", cell: (x) => html`<${Bar} value=${x.confidence} label=${percent(x.confidence)} />` },
-        ]} />` : html`<p class="soft">These tables share no column at this confidence.</p>`}</section>
+        ]} />` : html`<p class="soft">These tables share no columns at this confidence.</p>`}</section>
     </div>`;
 }
 
@@ -101,7 +101,7 @@ function Rows({ b, source }) {
         return r.from.rows && r.from.rows[t] != null && marks.has(`${t}\n${r.from.rows[t]}\n${c}`);
     });
     return html`<div class="stack tight">
-        <p class="small soft">Each row is one entity, from all tables. <span class="tag filled">Marked</span> cells were empty and are filled. ${u.provenance.survivorship && `Where sources differ: ${u.provenance.survivorship}.`}</p>
+        <p class="small soft">Each row is one entity, combined from all tables. <span class="tag filled">Marked</span> cells were empty and have been filled. ${u.provenance.survivorship && `Where sources differ, the record takes ${u.provenance.survivorship}.`}</p>
         <${VirtualTable} label="Unified rows" columns=${columns} total=${list.total} near=${list.near}
             row=${(i) => {
                 const r = list.items[i];
@@ -122,12 +122,12 @@ function Filled({ b, source }) {
     const m = b.imputation;
     const list = useArray(m.filled, m.next_cursor, m.total_filled, source);
     const sure = useMemo(() => new Map(m.row_confidence.map((r) => [`${r.table}\n${r.row}`, r.confidence])), [b]);
-    if (!m.total_filled && !(m.not_filled || []).length) return html`<${Empty} title="Nothing was missing"><p>Every cell that could be filled has a value.</p><//>`;
+    if (!m.total_filled && !(m.not_filled || []).length) return html`<${Empty} title="Nothing was missing"><p>Every cell that can be filled has a value.</p><//>`;
     return html`<div class="stack">
         ${m.columns && m.columns.length > 0 && html`<section class="stack tight"><h2>By column</h2><${Table} label="Filled columns" rows=${m.columns} columns=${[
             { name: "Column", class: "strong", cell: (c) => `${c.table}.${c.column}` },
             { name: "Method", cell: (c) => c.method },
-            { name: "Score on cells that are known", num: true, cell: (c) => (c.score == null ? "–" : `${c.metric} ${number(c.score)}`) },
+            { name: "Score on known cells", num: true, cell: (c) => (c.score == null ? "–" : `${c.metric} ${number(c.score)}`) },
             { name: "Baseline", num: true, cell: (c) => number(c.baseline) },
         ]} /></section>`}
         <section class="stack tight"><h2>Cells</h2>
@@ -145,13 +145,12 @@ function Filled({ b, source }) {
 
 function Target({ b, choose }) {
     const t = b.target_selection;
-    const most = Math.max(...(t.candidates || []).map((c) => c.score || 0), 1e-9);
     return html`<div class="stack">
         <div class="note"><div><span class="strong">${t.column || "No target"}</span> <span class="tag">${t.mode}</span></div><p>${t.reason}</p>${b.task_selection && b.task_selection.type && html`<p class="soft">${b.task_selection.type}: ${b.task_selection.reason}</p>`}</div>
         ${t.candidates && html`<${Table} label="Candidates for the target" rows=${[...t.candidates].sort((x, y) => y.selected - x.selected || y.eligible - x.eligible || (y.score || 0) - (x.score || 0))} keyOf=${(c) => c.col} columns=${[
             { name: "Column", class: "strong", cell: (c) => c.col },
             { name: "State", cell: (c) => (c.selected ? html`<span class="tag accent">chosen</span>` : c.eligible ? html`<span class="tag good">eligible</span>` : html`<span class="tag">not eligible</span>`) },
-            { name: "Score", cell: (c) => (c.score == null ? "–" : html`<${Bar} value=${c.score} of=${most} label=${number(c.score)} />`) },
+            { name: "Explained", cell: (c) => (c.explained == null ? "–" : html`<${Bar} value=${c.explained} label=${percent(c.explained)} />`) },
             { name: "Why", class: "small", cell: (c) => c.reason },
             ...(choose ? [{ name: "Use", hidden: true, class: "actions", cell: (c) => c.eligible && !c.selected && html`<button type="button" class="plain" onClick=${() => choose(c.col)}>Predict this<span class="hidden">: ${c.col}</span></button>` }] : []),
         ]} />`}

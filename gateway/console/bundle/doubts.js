@@ -2,7 +2,7 @@
 import { html } from "../ui.js";
 import { percent } from "../format.js";
 
-const KIND = { copy: "is the target in other units", computed: "is a part that the target is computed from", alone: "tells the target alone, where all other columns do not" };
+const KIND = { copy: "is the target in other units", computed: "is a part that the target is computed from", alone: "predicts the target alone, where all other columns do not" };
 
 const LEAK = "likely_leak: ";
 

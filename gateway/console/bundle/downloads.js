@@ -26,7 +26,7 @@ export function partsOf(b) {
 export function ResultFiles({ id, bundle }) {
     const parts = partsOf(bundle);
     if (!parts.length) return html`<section class="card"><p class="body soft">This result has no part that is a file of its own.</p></section>`;
-    return html`<section class="card" aria-label="Files"><header><h2>Files</h2><span class="small soft">each part whole, while the result is kept</span></header>
+    return html`<section class="card" aria-label="Files"><header><h2>Files</h2><span class="small soft">each part in full, as long as the result is stored</span></header>
         <table><thead><tr><th>Part</th><th class="num">Rows</th>${FORMATS.map(([f, name]) => html`<th key=${f}><span class="hidden">${name}</span></th>`)}</tr></thead>
         <tbody>${parts.map(([part, name, rows]) => html`<tr key=${part}><th scope="row" class="break">${name}</th><td class="num">${rows === null ? "" : count(rows)}</td>
             ${FORMATS.map(([f, label]) => html`<td key=${f}><a download href=${p`/v2/jobs/${id}/result/` + part + "?format=" + f} aria-label=${`${name} as ${label}`}>${label}</a></td>`)}</tr>`)}</tbody></table></section>`;

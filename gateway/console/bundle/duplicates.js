@@ -17,7 +17,7 @@ function Group({ table, names, own, group }) {
     const on = new Map(group.evidence.map((x) => [x.column, x]));
     const value = (row, k) => {
         const v = own && own.rows[row] ? own.rows[row][k] : undefined;
-        return v === undefined ? html`<span class="soft">not in this tab</span>` : v === null ? html`<span class="soft">missing</span>` : cell(v);
+        return v === undefined ? html`<span class="soft">not loaded here</span>` : v === null ? html`<span class="soft">missing</span>` : cell(v);
     };
     return html`<section class="card scroll" aria-live="polite">
         <header><h2>${table}: ${count(group.rows.length)} rows</h2><span class="tag accent">${percent(group.confidence, 1)} the same</span></header>
@@ -49,7 +49,7 @@ export function Duplicates({ b, source }) {
     const [table, setTable] = useState(b.duplicates[0].table);
     const entry = b.duplicates.find((d) => d.table === table);
     return html`<div class="stack">
-        <p class="small soft">Rows of one table that are one entity, surest first. Nothing is deleted or merged.</p>
+        <p class="small soft">Rows of one table that are the same entity, most certain first. Nothing is deleted or merged.</p>
         ${b.duplicates.length > 1 && html`<label class="row">Table <select value=${table} onChange=${(e) => setTable(e.target.value)}>${b.duplicates.map((d) => html`<option key=${d.table} value=${d.table}>${d.table} (${count(d.rows_in_groups)} rows)</option>`)}</select></label>`}
         <${OfTable} key=${table} b=${b} entry=${entry} source=${source} />
     </div>`;

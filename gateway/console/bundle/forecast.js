@@ -5,29 +5,29 @@ import { get, query } from "../api.js";
 import { cell, columnNames, count, csv, isNumber, number, percent, plural, splitRef } from "../format.js";
 
 const REGIMES = {
-    alike: "like the rows with a target",
-    later: "later than all rows with a target",
-    new_group: "in groups without any row with a target",
-    out_of_range: "with values outside those of the rows with a target",
+    alike: "like the rows with a known target",
+    later: "later than all rows with a known target",
+    new_group: "in groups without a known target",
+    out_of_range: "with values outside the known range",
 };
 
 export function Regimes({ of }) {
     const asked = (of || []).filter((q) => q.rows > 0 || q.judged > 0);
     if (!asked.length) return null;
-    return html`<section class="card"><header><h2>What is asked, and how good answers to it are</h2></header>
+    return html`<section class="card"><header><h2>Rows to predict, and how good predictions of such rows are</h2></header>
         <${Table} label="Regimes" rows=${asked} columns=${[
-            { name: "Rows to be answered", class: "words", cell: (q) => html`<span class="strong">${count(q.rows)}</span> ${REGIMES[q.regime] || q.regime}` },
+            { name: "Rows to predict", class: "words", cell: (q) => html`<span class="strong">${count(q.rows)}</span> ${REGIMES[q.regime] || q.regime}` },
             { name: "Steps ahead", num: true, cell: (q) => (q.distance == null ? "" : number(q.distance)) },
             { name: "Error there", num: true, cell: (q) => (q.score == null ? html`<span class="soft">too few rows to say</span>` : `${q.metric === "log_loss" ? "log-loss " : ""}${number(q.score)}`) },
             { name: "Baseline", num: true, cell: (q) => number(q.baseline) },
-            { name: "Held by 80 % intervals", num: true, cell: (q) => percent(q.coverage) },
+            { name: "Within 80 % intervals", num: true, cell: (q) => percent(q.coverage) },
             { name: "Judged on", num: true, cell: (q) => plural(q.judged, "row") },
         ]} /></section>`;
 }
 
 export function Linked({ of }) {
     if (!of || !of.length) return null;
-    return html`<section class="card"><header><h2>What other tables count for</h2></header>
+    return html`<section class="card"><header><h2>How other tables are used</h2></header>
         <${Table} label="Linked tables" rows=${of} keyOf=${(l) => l.table} columns=${[
             { name: "Table", class: "strong", cell: (l) => l.table },
             { name: "As of", cell: (l) => l.as_of || html`<span class="soft">all rows count</span>` },
@@ -170,7 +170,7 @@ export function Forecast({ b, source }) {
         <${Problem} error=${error} />
         ${whole && html`<div class="row"><button type="button" onClick=${() => save("forecast.csv", "text/csv", csv([...f.series.map((c) => splitRef(c)[1]), "time", "value", "low", "high"], rows.map((r) => [...f.series.map((c) => r.series[c]), r.time, r.value, r.low, r.high])))}>Forecast as CSV</button></div>`}
         <${Choose} series=${series} at=${at} go=${choose} whole=${whole} />
-        ${at !== null && html`<section class="card"><header><h2 class="break">${splitRef(p.target || "")[1]}${series.length > 1 ? `: ${name}` : ""}</h2><span class="small soft">the band holds four in five values</span></header>
+        ${at !== null && html`<section class="card"><header><h2 class="break">${splitRef(p.target || "")[1]}${series.length > 1 ? `: ${name}` : ""}</h2><span class="small soft">the band holds 80 % of the values</span></header>
             <div class="body"><${Fan} past=${past} rows=${shown} label=${`${name}: ${plural(shown.length, "step")} ahead, from ${cell(shown[0].time)} (${number(shown[0].value)}) to ${cell(shown[shown.length - 1].time)} (${number(shown[shown.length - 1].value)})`} /></div></section>`}
         <${Regimes} of=${(p.quality || {}).regimes} />
         ${at !== null && html`<${VirtualTable} label="Steps ahead" total=${shown.length} columns=${[{ name: "Time" }, { name: "Value", num: true }, { name: "80 % interval", num: true }]}

@@ -1,6 +1,6 @@
 // Small pictures of our own, in SVG. Each says in its label what it shows; no meaning is in colour alone.
 import { html } from "../ui.js";
-import { isNumber, number, percent } from "../format.js";
+import { count, isNumber, number, percent } from "../format.js";
 
 // How a column's values are spread: bars of a histogram, or the shares of the most frequent values.
 export function spread(values) {
@@ -89,6 +89,23 @@ export function Scatter({ pairs, label }) {
         <line class="ideal" x1=${sx(0)} y1=${sy(0)} x2=${sx(1)} y2=${sy(1)} />
         ${pairs.slice(0, 1000).map(([a, p], i) => html`<circle class="mark" key=${i} cx=${sx(at(a))} cy=${sy(at(p))} r="2.5" opacity="0.55" />`)}
     </svg>`;
+}
+
+// counts of rows in equally wide parts of 0 to 1, with a threshold where there is one; x says what lies there.
+export function Shares({ bins, threshold, x, y = "rows", label }) {
+    const most = Math.max(1, ...bins), w = 1 / bins.length;
+    const ys = [0, 0.5, 1].map((v) => [v, count(Math.round(v * most))]);
+    return html`<svg class="plot" viewBox=${`0 0 ${BOX.W} ${BOX.H}`} width="100%" role="img" aria-label=${label}>
+        <${Axes} xs=${[0, 0.25, 0.5, 0.75, 1].map((v) => [v, number(v)])} ys=${ys} x=${x} y=${y} />
+        ${bins.map((n, i) => html`<rect class="bar-mark" key=${i} x=${sx(i * w) + 0.5} width=${sx(w) - sx(0) - 1} y=${sy(n / most)} height=${sy(0) - sy(n / most)}><title>${`${number(i * w)} to ${number((i + 1) * w)}: ${count(n)}`}</title></rect>`)}
+        ${isNumber(threshold) && html`<line class="base" x1=${sx(threshold)} x2=${sx(threshold)} y1=${sy(1)} y2=${sy(0) + 4} />`}
+    </svg>`;
+}
+
+// How much something speaks for or against, in bits: a bar to the right or to the left of the middle.
+export function Evidence({ weight, text }) {
+    const w = Math.min(10, Math.abs(weight)) * 3.2;
+    return html`<span class="bar" title=${`${number(weight)} bits`}><svg class="plot" width="68" height="8" aria-hidden="true"><line class="axis" x1="34" x2="34" y1="0" y2="8" /><rect class=${weight < 0 ? "bar-soft" : "bar-mark"} x=${weight < 0 ? 34 - w : 34} width=${w} height="8" /></svg><span>${text}</span></span>`;
 }
 
 // A score between its bounds, with the baseline marked.

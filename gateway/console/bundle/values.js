@@ -14,6 +14,6 @@ export function Values({ id, snapshot }) {
             { name: "Different", num: true, cell: (c) => count(c.spread.distinct) },
             { name: "Missing", cell: (c) => (c.missing ? html`<${Bar} value=${c.missing / d.rows} label=${percent(c.missing / d.rows, c.missing < 0.1 * d.rows ? 1 : 0)} />` : html`<span class="soft">none</span>`) },
         ]} />
-        <p class="small soft">Values as they are stored. What the columns are, which hold personal data and what can be predicted is said by a run.</p>
+        <p class="small soft">Values as they are stored. Run the table to see what its columns are, which hold personal data and what can be predicted.</p>
     </div>`}<//>`;
 }

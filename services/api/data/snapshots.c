@@ -127,6 +127,7 @@ static void change_sums(request *r, const void *reply)
     text_member(o, "before", y->from);
     text_member(o, "after", y->to);
     row_diff_member(o, y->diff);
+    expectations_member(o, y->expectations);
     open_member(o, "columns", '[');
     for (size_t i = 0; i < y->n_columns; i++) {
         const Tabella__ColumnChange *c = y->columns[i];

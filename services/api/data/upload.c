@@ -15,6 +15,7 @@
 #include "proto/jobs.pb-c.h"
 #include "services/api/api.h"
 #include "services/api/data/datasets.h"
+#include "services/api/data/upload.h"
 #include "services/api/handlers.h"
 #include "services/api/http/stream.h"
 #include "services/api/idempotency.h"
@@ -23,24 +24,11 @@
 #include "services/api/runs/body.h"
 #include "services/api/service_calls.h"
 
-enum { PARTS = 8, PIECE = 1 << 20, TEXT_MOST = 64 * 1024, CALL_MS = 50000, ROOM = 1 << 20 };
-
-struct upload {
-    char id[TAB_ID];
-    tab_str file_name, name, sheet, reading; /* texts of the arena; reading: JSON */
-    bool has_file;
-    uint64_t bytes, pieces;     /* of the file, sent on */
-    uint8_t digest[TAB_SHA256]; /* of the file */
-    size_t at;                  /* of a body that is in r->body */
-    uint64_t come;              /* of the body */
-    char *piece;                /* (PIECE) */
-    size_t piece_n;
-};
+enum { PARTS = 8, TEXT_MOST = 64 * 1024, CALL_MS = 50000, ROOM = 1 << 20 };
 
 /* ---- the file, on its way -------------------------------------------------------------------- */
 
-/* A call of its own deadline whose answer is not kept: there are thousands. */
-static tab_status tell(request *r, const char *method, const ProtobufCMessage *in,
+tab_status upload_tell(request *r, const char *method, const ProtobufCMessage *in,
                        const ProtobufCMessageDescriptor *reply, tab_error *err)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)16 << 20);
@@ -68,7 +56,7 @@ static tab_status send_piece(request *r, struct upload *u, const char *owner, ta
     q.number = u->pieces;
     q.bytes = (ProtobufCBinaryData){ u->piece_n, (uint8_t *)u->piece };
     q.owner = STR(owner);
-    TAB_TRY(tell(r, "UploadPart", &q.base, &tabella__upload_part_reply__descriptor, err));
+    TAB_TRY(upload_tell(r, "UploadPart", &q.base, &tabella__upload_part_reply__descriptor, err));
     u->pieces += u->piece_n > 0;
     u->piece_n = 0;
     return TAB_OK;
@@ -82,7 +70,7 @@ static void take_back(request *r, struct upload *u)
     tab_error none;
     q.upload = u->id;
     if (u->pieces > 0)
-        (void)!tell(r, "UploadDrop", &q.base, &tabella__empty__descriptor, &none);
+        (void)!upload_tell(r, "UploadDrop", &q.base, &tabella__empty__descriptor, &none);
     u->pieces = 0;
 }
 
@@ -100,11 +88,11 @@ static tab_status take_file(request *r, struct upload *u, tab_parts *p, tab_erro
                             (long long)(r->api->cfg.upload_most >> 20));
         crypto_hash_sha256_update(&sum, (const unsigned char *)s.p, s.n);
         while (s.n > 0) {
-            size_t n = PIECE - u->piece_n < s.n ? PIECE - u->piece_n : s.n;
+            size_t n = UPLOAD_PIECE - u->piece_n < s.n ? UPLOAD_PIECE - u->piece_n : s.n;
             memcpy(u->piece + u->piece_n, s.p, n);
             u->piece_n += n;
             s = (tab_str){ s.p + n, s.n - n };
-            if (u->piece_n == PIECE)
+            if (u->piece_n == UPLOAD_PIECE)
                 TAB_TRY(send_piece(r, u, "", err));
         }
     }
@@ -117,13 +105,9 @@ static tab_status take_file(request *r, struct upload *u, tab_parts *p, tab_erro
 
 /* ---- the other parts ------------------------------------------------------------------------- */
 
-static tab_status read_options(request *r, tab_str text, struct upload *ret, tab_error *err)
+tab_status upload_options(request *r, const tab_json *o, struct upload *ret, tab_error *err)
 {
-    const tab_json *o;
-    tab_error why;
     char *reading = NULL;
-    if (tab_json_read(r->arena, text, 4, &o, &why) != TAB_OK || o->kind != TAB_JSON_OBJECT)
-        return tab_fail(err, TAB_VALIDATION, "options", "`options` must be a JSON object");
     for (const tab_json *m = o->first; m != NULL; m = m->next)
         if (tab_str_eq(m->key, TAB_S("reading")))
             TAB_TRY(read_reading(r, m, &reading, err));
@@ -139,12 +123,21 @@ static tab_status read_options(request *r, tab_str text, struct upload *ret, tab
                : tab_fail(err, TAB_VALIDATION, "options.sheet", "the name of a sheet cannot contain NUL");
 }
 
-static tab_status read_name(tab_str text, struct upload *ret, tab_error *err)
+static tab_status read_options(request *r, tab_str text, struct upload *ret, tab_error *err)
 {
-    ret->name = text;
+    const tab_json *o;
+    tab_error why;
+    if (tab_json_read(r->arena, text, 4, &o, &why) != TAB_OK || o->kind != TAB_JSON_OBJECT)
+        return tab_fail(err, TAB_VALIDATION, "options", "`options` must be a JSON object");
+    return upload_options(r, o, ret, err);
+}
+
+tab_status upload_name(tab_str text, const char *param, tab_str *ret, tab_error *err)
+{
+    *ret = text;
     return text.n > 0 && text.n <= 128 && tab_utf8_valid(text) && memchr(text.p, 0, text.n) == NULL
                ? TAB_OK
-               : tab_fail(err, TAB_VALIDATION, "name", "`name` must be a string of 1 to 128 bytes");
+               : tab_fail(err, TAB_VALIDATION, param, "`%s` must be a string of 1 to 128 bytes", param);
 }
 
 /* A part that is short, as a text of the arena. */
@@ -180,7 +173,7 @@ static tab_status take_part(request *r, struct upload *u, tab_parts *p, const ta
     }
     if (tab_str_eq(part->name, TAB_S("name"))) {
         TAB_TRY(take_text(r, p, &text, err));
-        return read_name(text, u, err);
+        return upload_name(text, "name", &u->name, err);
     }
     if (tab_str_eq(part->name, TAB_S("options"))) {
         TAB_TRY(take_text(r, p, &text, err));
@@ -192,10 +185,8 @@ static tab_status take_part(request *r, struct upload *u, tab_parts *p, const ta
 
 /* ---- the body -------------------------------------------------------------------------------- */
 
-/* From the connection, or from a body that came in whole, as over a gateway of the version before. */
-static tab_status pull(void *arg, char *to, size_t most, size_t *ret_n, tab_error *err)
+tab_status upload_pull(request *r, char *to, size_t most, size_t *ret_n, tab_error *err)
 {
-    request *r = arg;
     struct upload *u = r->upload;
     if (r->stream != NULL) {
         TAB_TRY(stream_pull(r->stream, to, most, ret_n, err));
@@ -205,7 +196,14 @@ static tab_status pull(void *arg, char *to, size_t most, size_t *ret_n, tab_erro
         u->at += *ret_n;
     }
     u->come += *ret_n;
-    return u->come <= (uint64_t)r->api->cfg.upload_most + ROOM
+    return TAB_OK;
+}
+
+static tab_status pull(void *arg, char *to, size_t most, size_t *ret_n, tab_error *err)
+{
+    request *r = arg;
+    TAB_TRY(upload_pull(r, to, most, ret_n, err));
+    return r->upload->come <= (uint64_t)r->api->cfg.upload_most + ROOM
                ? TAB_OK
                : tab_fail(err, TAB_VALIDATION, "file", "the file is larger than the limit of %lld MiB",
                           (long long)(r->api->cfg.upload_most >> 20));
@@ -246,7 +244,7 @@ static tab_status read_parts(request *r, struct upload *u, tab_error *err)
 static tab_status take_body(request *r, tab_error *err)
 {
     struct upload *u = tab_arena_new_of(r->arena, struct upload, 1);
-    if (u == NULL || (r->stream == NULL && r->body == NULL) || (u->piece = malloc(PIECE)) == NULL)
+    if (u == NULL || (r->stream == NULL && r->body == NULL) || (u->piece = malloc(UPLOAD_PIECE)) == NULL)
         return tab_no_memory(err);
     r->upload = u;
     tab_id_new(u->id, "up_");
@@ -281,24 +279,24 @@ static tab_status load_request(request *r, struct upload *u, const char *ingest_
     return tab_arena_full(r->arena) ? tab_no_memory(err) : TAB_OK;
 }
 
-static tab_status load_now(request *r, struct upload *u, tab_error *err)
+static tab_status load_now(request *r, struct upload *u, const char *ingest_id, tab_error *err)
 {
     Tabella__LoadRequest q;
     const Tabella__LoadReply *y;
-    TAB_TRY(load_request(r, u, tab_arena_printf(r->arena, "upload_%s", r->seed), &q, err));
+    TAB_TRY(load_request(r, u, ingest_id, &q, err));
     TAB_TRY(call(r, "data-connector", "Load", &q.base, &tabella__load_reply__descriptor, &y, err));
     upload_members(r, y);
     r->status = 201;
     return TAB_OK;
 }
 
-static tab_status load_as_job(request *r, struct upload *u, tab_error *err)
+static tab_status load_as_job(request *r, struct upload *u, const char *ingest_id, tab_error *err)
 {
     Tabella__SubmitRequest q = TABELLA__SUBMIT_REQUEST__INIT;
     Tabella__LoadRequest load;
     const Tabella__Job *j;
     char *job_id = tab_arena_printf(r->arena, "job_%s", r->seed);
-    TAB_TRY(load_request(r, u, job_id, &load, err));
+    TAB_TRY(load_request(r, u, u->resumes ? ingest_id : job_id, &load, err));
     TAB_TRY(send_piece(r, u, job_id, err));
     tab_str bytes = tab_proto_write(r->arena, &load.base);
     if (bytes.p == NULL)
@@ -324,6 +322,12 @@ static tab_status load_as_job(request *r, struct upload *u, tab_error *err)
     return TAB_OK;
 }
 
+tab_status upload_load(request *r, struct upload *u, const char *ingest_id, tab_error *err)
+{
+    return u->bytes > (uint64_t)r->api->cfg.upload_inline ? load_as_job(r, u, ingest_id, err)
+                                                          : load_now(r, u, ingest_id, err);
+}
+
 /* Called anew for a request that waited for the first with its key: its body is not read again. */
 tab_status post_data_upload(request *r, tab_error *err)
 {
@@ -336,7 +340,7 @@ tab_status post_data_upload(request *r, tab_error *err)
     if (s == PARKED)
         return s;
     if (s == TAB_OK && !r->replayed)
-        s = u->bytes > (uint64_t)r->api->cfg.upload_inline ? load_as_job(r, u, err) : load_now(r, u, err);
+        s = upload_load(r, u, tab_arena_printf(r->arena, "upload_%s", r->seed), err);
     if (s != TAB_OK || r->replayed)
         take_back(r, u);
     return s;

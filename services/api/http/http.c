@@ -42,7 +42,8 @@ enum { LOOKUP_WORKERS = 8, READ_WORKERS = 16 };
 /* Descriptors that callers may not take: the health port, and connections to servers. */
 enum { KEPT_DESCRIPTORS = 64 };
 
-enum { QUIET_MS = 300 }; /* without a request, before an end */
+enum { QUIET_MS = 300 };    /* without a request, before an end */
+enum { CUT_OFF_MS = 4000 }; /* without PostgreSQL; longer than others need to say the same */
 
 enum { AT_ONCE = 16 * 1024 }; /* bytes of a body that the loop's thread may read */
 
@@ -138,10 +139,21 @@ static const char *tenant_of(const request *r)
 }
 
 /* A gateway asks whether this process answers: it is no call, and is not counted as one. */
+/* Whether PostgreSQL is there for others and not for us. Where it is away for all, they have said so before
+ * CUT_OFF_MS are over, and each api serves what it knows. */
+static bool cut_off(const http *h)
+{
+    int64_t since = atomic_load(&h->a->cut_since);
+    return since != 0 && tab_mono_ms() - since > CUT_OFF_MS && tab_rpc_others_able(h->a->rpc);
+}
+
+/* The gateway gives new calls to others, where there are any that answer otherwise. */
 static void on_probe(struct evhttp_request *req, void *arg)
 {
-    (void)arg;
-    evhttp_send_reply(req, HTTP_NOCONTENT, "No Content", NULL);
+    if (cut_off(arg))
+        evhttp_send_reply(req, HTTP_SERVUNAVAIL, "Cut Off", NULL);
+    else
+        evhttp_send_reply(req, HTTP_NOCONTENT, "No Content", NULL);
 }
 
 static void on_request(struct evhttp_request *req, void *arg)
@@ -396,7 +408,7 @@ http *http_open(api *a)
     evhttp_set_default_content_type(h->server, NULL);
     evhttp_set_allowed_methods(h->server, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST |
                                               EVHTTP_REQ_DELETE | EVHTTP_REQ_PATCH | EVHTTP_REQ_PUT);
-    if (evhttp_set_cb(h->server, TAB_LIVE_PATH, on_probe, NULL) != 0)
+    if (evhttp_set_cb(h->server, TAB_LIVE_PATH, on_probe, h) != 0)
         goto fail;
     evhttp_set_gencb(h->server, on_request, h);
     h->streams = streams_open(h->a, h->base, (streams_hooks){ opened_one, http_closed_one, h });

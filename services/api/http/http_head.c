@@ -33,6 +33,8 @@ bool http_header_in(request *r, const char *name, tab_str given, tab_str *identi
         r->agent = value.p;
     else if (strcasecmp(name, "X-Tabella-Session") == 0)
         r->session = value.p;
+    else if (strcasecmp(name, "X-Tabella-Signin") == 0)
+        r->signin = value.p;
     else if (strcasecmp(name, "X-Tabella-Uncounted") == 0)
         r->uncounted = value.n == 1 && value.p[0] == '1';
     else if (strcasecmp(name, "Idempotency-Key") == 0) {
@@ -56,7 +58,7 @@ void http_headers_out(const request *r, void (*add)(void *to, const char *name, 
     char number[24], parts[128];
     add(to, "X-Request-Id", r->request_id);
     if (r->status != 204)
-        add(to, "Content-Type", r->media != NULL && r->status == 200 ? r->media : "application/json");
+        add(to, "Content-Type", r->media != NULL ? r->media : "application/json");
     if (r->grant[0] != 0)
         add(to, TAB_GRANT_HEADER, r->grant);
     if (r->arrived_us > 0) { /* for the gateway's log; it goes no further */
@@ -69,6 +71,8 @@ void http_headers_out(const request *r, void (*add)(void *to, const char *name, 
         add(to, "X-Tabella-Error", r->error_type);
     if (r->cookie != NULL && r->status < 300)
         add(to, "Set-Cookie", r->cookie);
+    if (r->location != NULL && r->status == 201)
+        add(to, "Location", r->location);
     if (r->retry_after > 0) {
         snprintf(number, sizeof number, "%u", r->retry_after);
         add(to, "Retry-After", number);

@@ -315,7 +315,7 @@ tab_status stream_begin(struct stream *s, const char *name, tab_error *err)
     return sent(s, send_head(s, LONG, name), err);
 }
 
-tab_status stream_push(struct stream *s, tab_str bytes, tab_error *err)
+static tab_status stream_push(struct stream *s, tab_str bytes, tab_error *err)
 {
     char size[24];
     if (bytes.n == 0)
@@ -329,6 +329,20 @@ tab_status stream_push(struct stream *s, tab_str bytes, tab_error *err)
 tab_status stream_finish(struct stream *s, tab_error *err)
 {
     return sent(s, send_all(s, TAB_S("0\r\n\r\n")), err);
+}
+
+tab_status stream_send(request *r, tab_str bytes, tab_error *err)
+{
+    enum { HELD_MOST = 64 << 20 };
+    if (r->stream != NULL)
+        return stream_push(r->stream, bytes, err);
+    if (strcmp(r->method, "HEAD") == 0)
+        return TAB_OK;
+    if (r->out.n + bytes.n > HELD_MOST) /* the gateway sends each on a connection of its own */
+        return tab_fail(err, TAB_UNAVAILABLE, "",
+                        "a download of this size must be the first request on its connection");
+    tab_out_bytes(&r->out, bytes.p, bytes.n);
+    return TAB_OK;
 }
 
 /* What still comes is read and dropped, so that no reset overtakes the answer. */
@@ -498,21 +512,29 @@ static bool start(streams *of, struct stream *s)
     return good;
 }
 
+/* Whether the path goes on with this behind an id. */
+static bool below(const char *id, const char *end, const char *what)
+{
+    const char *slash = memchr(id, '/', (size_t)(end - id));
+    size_t n = strlen(what);
+    return slash != NULL && (size_t)(end - slash) >= n && memcmp(slash, what, n) == 0;
+}
+
 /* What kind the request is whose first bytes these are. */
-typedef enum { OTHER, UPLOAD, DOWNLOAD } kind_of;
+typedef enum { OTHER, UPLOAD, PART, DOWNLOAD } kind_of;
 static kind_of kind_first(const char *first, size_t n)
 {
-    static const char upload[] = "POST /platform/v1/data/upload", job[] = "GET /v2/jobs/";
+    static const char upload[] = "POST /platform/v1/data/upload", part[] = "PUT /platform/v1/uploads/",
+                      job[] = "GET /v2/jobs/", data[] = "GET /platform/v1/data/";
+    if (n >= sizeof part && memcmp(first, part, sizeof part - 1) == 0)
+        return PART;
     if (n >= sizeof upload && memcmp(first, upload, sizeof upload - 1) == 0)
         return first[sizeof upload - 1] == ' ' || first[sizeof upload - 1] == '?' ? UPLOAD : OTHER;
+    if (n >= sizeof data && memcmp(first, data, sizeof data - 1) == 0)
+        return below(first + sizeof data - 1, first + n, "/stored") ? DOWNLOAD : OTHER;
     if (n < sizeof job || memcmp(first, job, sizeof job - 1) != 0)
         return OTHER;
-    const char *id = first + sizeof job - 1, *end = memchr(id, '/', n - (sizeof job - 1));
-    static const char result[] = "/result/";
-    return end != NULL && (size_t)(first + n - end) >= sizeof result - 1 &&
-                   memcmp(end, result, sizeof result - 1) == 0
-               ? DOWNLOAD
-               : OTHER;
+    return below(first + sizeof job - 1, first + n, "/result/") ? DOWNLOAD : OTHER;
 }
 
 bool streams_take(void *arg, struct bufferevent *b, struct evbuffer *in)
@@ -534,7 +556,7 @@ bool streams_take(void *arg, struct bufferevent *b, struct evbuffer *in)
     s->r.api = of->a;
     s->r.stream = s;
     s->download = kind == DOWNLOAD;
-    s->r.method = s->download ? "GET" : "POST";
+    s->r.method = s->download ? "GET" : kind == PART ? "PUT" : "POST";
     s->r.arena = tab_arena_new(s->download ? (size_t)2 << 30 : (size_t)256 << 20);
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->turn, NULL);

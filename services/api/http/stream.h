@@ -1,8 +1,9 @@
 /* Requests whose bodies are taken as they come (decision 0365), and those whose answers leave as they
- * are made (0410): POST /platform/v1/data/upload and GET /v2/jobs/:id/result/:part, where it is the first
- * request of its connection, as the gateway sends it. evhttp has a whole body before its handler hears of it,
- * and a whole answer before it sends it; so the connection is taken from it before it has read a byte, and
- * one thread serves it from its head to its answer, in blocking calls.
+ * are made (0410): POST /platform/v1/data/upload, PUT /platform/v1/uploads/:id and GET
+ * /v2/jobs/:id/result/:part, where it is the first request of its connection, as the gateway sends it. evhttp
+ * has a whole body before its handler hears of it, and a whole answer before it sends it; so the connection
+ * is taken from it before it has read a byte, and one thread serves it from its head to its answer, in
+ * blocking calls.
  *
  *   accept.h: first bytes --> streams_take: a duplicate of the descriptor, a thread
  *   thread: head -> api_dispatch -> handler <- stream_pull -> answer, close
@@ -37,11 +38,13 @@ void streams_free(streams *s);
 tab_status stream_pull(void *stream, char *to, size_t most, size_t *ret_n, tab_error *err) TAB_CHECKED;
 
 /* For the handler: an answer of any length. begin: its head (status 200, r->media, a file of this name);
- * push: the next bytes; finish: that was all. An answer without its end is seen as such by who reads it.
+ * send: the next bytes; finish: that was all. An answer without its end is seen as such by who reads it.
  * CANCELLED: the client left, reads too slowly, or this process stops. */
 tab_status stream_begin(struct stream *s, const char *name, tab_error *err) TAB_CHECKED;
-tab_status stream_push(struct stream *s, tab_str bytes, tab_error *err) TAB_CHECKED;
 tab_status stream_finish(struct stream *s, tab_error *err) TAB_CHECKED;
+/* The next bytes of r's answer: pushed where it has a stream that was begun, else held in r->out, 64 MiB at
+ * most; none of HEAD. UNAVAILABLE: more than can be held. */
+tab_status stream_send(request *r, tab_str bytes, tab_error *err) TAB_CHECKED;
 
 /* What http.c does with a request that was parked, for one of these. */
 void stream_end(request *r, tab_status s, tab_error *err);

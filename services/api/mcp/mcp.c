@@ -34,14 +34,20 @@ static bool equals(const char *header, const tab_json *x)
            tab_str_eq(x->text, tab_str_of(header));
 }
 
+/* The place of the header's version; -1: it is none, or there is none. */
+static int header_version(const request *r)
+{
+    const tab_json said = { .kind = TAB_JSON_STRING,
+                            .text = tab_str_of(r->mcp_header.version != NULL ? r->mcp_header.version : "") };
+    return tab_mcp_version(&said);
+}
+
 /* What of the message the headers repeat: all of it in the stateless form, the version at most in others. */
 static bool headers_agree(const request *r, const tab_mcp_message *m)
 {
     const tab_json *v = tab_mcp_stated(m), *name = tab_json_get(m->params, "name");
-    const tab_json said = { .kind = TAB_JSON_STRING,
-                            .text = tab_str_of(r->mcp_header.version != NULL ? r->mcp_header.version : "") };
     if (v == NULL)
-        return r->mcp_header.version == NULL || tab_mcp_version(&said) > 0;
+        return r->mcp_header.version == NULL || header_version(r) > 0;
     bool call = tab_str_eq(m->method, TAB_S("tools/call"));
     return equals(r->mcp_header.version, v) && r->mcp_header.method != NULL &&
            tab_str_eq(m->method, tab_str_of(r->mcp_header.method)) &&
@@ -82,6 +88,8 @@ tab_status post_mcp(request *r, tab_error *err)
     tab_mcp_message m = tab_mcp_read(r->arena, text);
     if (m.code != 0)
         return refused(r, m.id, m.code, m.wrong);
+    if (tab_mcp_stated(&m) == NULL && header_version(r) == 0)
+        return refused(r, m.id, TAB_MCP_PARAMS, "_meta lacks io.modelcontextprotocol/protocolVersion");
     if (!headers_agree(r, &m))
         return refused(
             r, m.id, TAB_MCP_HEADERS,

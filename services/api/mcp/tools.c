@@ -30,21 +30,22 @@ static const tab_mcp_tool TOOLS[TOOLS_N] = {
                      "\"tables\":{\"type\":\"array\",\"minItems\":1,\"maxItems\":64,\"items\":" TABLE_IN
                      "},\"target\":{\"type\":\"string\",\"description\":\"TABLE.COLUMN to predict; none "
                      "(default)\"}," RUNS,
-                     "\"tables\"", TAB_MCP_BUNDLE },
+                     "\"tables\"", TAB_MCP_BUNDLE, "tables" },
     [MATCH] = { "match", "Find which rows of two tables are the same entity, with confidences.",
-                "\"a\":" TABLE_IN ",\"b\":" TABLE_IN "," RUNS, "\"a\",\"b\"", TAB_MCP_BUNDLE },
+                "\"a\":" TABLE_IN ",\"b\":" TABLE_IN "," RUNS, "\"a\",\"b\"", TAB_MCP_BUNDLE,
+                "cross_table_map.entity_matches" },
     [PREDICT] = { "predict", "Predict the empty cells of a column from the other rows, with confidences.",
                   "\"target\":{\"type\":\"string\",\"description\":\"the column; default: one an analyst "
                   "would ask for\"},\"rows\":" TABLE_IN "," RUNS,
-                  "\"rows\"", TAB_MCP_BUNDLE },
+                  "\"rows\"", TAB_MCP_BUNDLE, "prediction.missing_target_results" },
     [FORECAST] = { "forecast",
                    "Forecast the next steps of every series in a table with times, with intervals.",
                    "\"series\":" TABLE_IN ",\"target\":{\"type\":\"string\",\"description\":\"the column "
                    "whose next steps are wanted\"},\"horizon\":{\"type\":\"integer\",\"minimum\":1,"
                    "\"maximum\":10000}," RUNS,
-                   "\"series\",\"target\",\"horizon\"", TAB_MCP_BUNDLE },
+                   "\"series\",\"target\",\"horizon\"", TAB_MCP_BUNDLE, "prediction.forecast.rows" },
     [CHECK] = { "check", "Find cells that are likely wrong, with confidences and suggestions.",
-                "\"table\":" TABLE_IN "," RUNS, "\"table\"", TAB_MCP_DOUBTS("cells") },
+                "\"table\":" TABLE_IN "," RUNS, "\"table\"", TAB_MCP_DOUBTS("cells"), "" },
     [ASK] = { "ask", "A part of a run that was made within a day: lists page by page; or whether it is done.",
               "\"run\":{\"type\":\"string\"},\"part\":{\"type\":\"string\",\"description\":\"as left_out "
               "names it: tables[0].column_profile; default: all\"},\"cursor\":{\"type\":\"string\","
@@ -52,13 +53,13 @@ static const tab_mcp_tool TOOLS[TOOLS_N] = {
               "\"string\",\"description\":\"only a list's items with a text that contains this\"},\"offset\":"
               "{\"type\":\"integer\",\"minimum\":0},\"limit\":{\"type\":\"integer\",\"minimum\":1,"
               "\"maximum\":100000}," COMMON,
-              "\"run\"", "{}" },
+              "\"run\"", "{}", "" },
     [SERVE] = { "serve", "Get an endpoint's answers for new rows, each on its own.",
                 "\"endpoint\":{\"type\":\"string\",\"description\":\"its id or name\"},\"rows\":{\"type\":"
                 "\"object\",\"description\":\"{columns, rows}; id: which of the endpoint's tables, where it "
                 "has several\",\"properties\":{\"id\":{\"type\":\"string\"}," ROWS
                 "},\"required\":[\"columns\",\"rows\"]}," RUNS,
-                "\"endpoint\",\"rows\"", TAB_MCP_BUNDLE },
+                "\"endpoint\",\"rows\"", TAB_MCP_BUNDLE, "prediction.results" },
 };
 
 const tab_mcp_tool *mcp_tools(size_t *ret)
@@ -248,6 +249,9 @@ tab_status mcp_route(request *r, const mcp_call *c, tab_error *err)
     if ((r->who.scopes & tab_routes[route].scope) == 0)
         return tab_fail(err, TAB_AUTH_SCOPE, "", "the key lacks the scope `%s`",
                         tab_scope_name(tab_routes[route].scope));
+    if (!tab_person_role_allows(r->role, &tab_routes[route]))
+        return tab_fail(err, TAB_AUTH_SCOPE, "", "the role `%s` does not allow this",
+                        tab_person_role_name(r->role));
     r->route = route;
     request_body_drop(r);
     if (k == ASK)
@@ -284,6 +288,6 @@ tab_status mcp_result(const mcp_call *c, tab_arena *a, const tab_json *answer, t
         TAB_TRY(tab_mcp_part(a, of, c->args, &path, &of, err));
     if (k == CHECK && of != answer)
         path = TAB_S("suspects");
-    tab_mcp_fit(o, of, run, path, c->most);
+    tab_mcp_fit(o, of, run, path, c->tool->first, c->most);
     return TAB_OK;
 }

@@ -38,6 +38,8 @@ static void key_json(tab_out *o, const Tabella__ApiKey *k)
     text_member(o, "last_agent", k->last_agent[0] != 0 ? k->last_agent : NULL);
     text_member(o, "status", status_of(k));
     time_member(o, "expires_at", k->expires_at);
+    text_member(o, "owner", k->owner[0] != 0 ? k->owner : NULL);
+    text_member(o, "directory", k->directory[0] != 0 ? k->directory : NULL);
     texts_member(o, "networks", k->n_networks, k->networks);
     texts_member(o, "endpoints", k->n_endpoints, k->endpoints);
     open_member(o, "old_secrets", '[');
@@ -53,10 +55,17 @@ static void key_json(tab_out *o, const Tabella__ApiKey *k)
     tab_out_close(o, '}');
 }
 
+/* Whose keys the caller sees and changes: a person that is no admin its own; "": all. */
+static char *own_of(request *r)
+{
+    return r->role == TAB_PERSON_NONE || r->role == TAB_PERSON_ADMIN ? STR("") : r->who.key;
+}
+
 tab_status get_keys(request *r, tab_error *err)
 {
     Tabella__ListKeysRequest q = TABELLA__LIST_KEYS_REQUEST__INIT;
     const Tabella__ListKeysReply *y;
+    q.own_of = own_of(r);
     TAB_TRY(call(r, "keys", "ListKeys", &q.base, &tabella__list_keys_reply__descriptor, &y, err));
     tab_out_open(&r->out, '{');
     open_member(&r->out, "keys", '[');
@@ -152,17 +161,29 @@ tab_status post_keys(request *r, tab_error *err)
     Tabella__CreateKeyRequest q = TABELLA__CREATE_KEY_REQUEST__INIT;
     const Tabella__ApiKey *k;
     tab_body b;
-    tab_str name;
+    tab_str name, directory;
     char *scopes[SCOPES_MOST];
     bool said;
     TAB_TRY(body_read(r, &b, err));
     TAB_TRY(body_text(b.root, "name", true, 128, &name, err));
-    TAB_TRY(read_scopes(tab_json_get(b.root, "scopes"), scopes, &q.n_scopes, err));
+    TAB_TRY(body_text(b.root, "directory", false, 64, &directory, err));
+    const tab_json *wanted = tab_json_get(b.root, "scopes");
+    if (directory.n > 0 && own_of(r)[0] != 0)
+        return tab_fail(err, TAB_AUTH_SCOPE, "", "only an admin makes keys of a directory");
+    if (directory.n == 0 || wanted != NULL)
+        TAB_TRY(read_scopes(wanted, scopes, &q.n_scopes, err));
     TAB_TRY(read_expires(b.root, &said, &q.expires_at, err));
     TAB_TRY(body_texts(r, tab_json_get(b.root, "networks"), "networks", TAB_BOUNDS_NETWORKS, &q.networks,
                        &q.n_networks, err));
     TAB_TRY(read_endpoints(r, tab_json_get(b.root, "endpoints"), &q.endpoints, &q.n_endpoints, err));
+    const tab_json *personal = tab_json_get(b.root, "personal");
+    if (personal != NULL &&
+        (personal->kind != TAB_JSON_BOOL || (personal->yes && r->role == TAB_PERSON_NONE)))
+        return tab_fail(err, TAB_VALIDATION, "personal",
+                        "`personal` must be true or false; only a person can have a key of its own");
+    q.personal = own_of(r)[0] != 0 || (personal != NULL && personal->yes);
     q.scopes = scopes;
+    q.directory = directory.n > 0 ? STR(tab_arena_copy(r->arena, directory).p) : STR("");
     q.name = STR(tab_arena_copy(r->arena, name).p);
     q.actor = r->who.key;
     TAB_TRY(call(r, "keys", "CreateKey", &q.base, &tabella__api_key__descriptor, &k, err));
@@ -192,6 +213,7 @@ tab_status patch_key(request *r, tab_error *err)
     TAB_TRY(body_texts(r, networks, "networks", TAB_BOUNDS_NETWORKS, &q.networks, &q.n_networks, err));
     TAB_TRY(read_endpoints(r, endpoints, &q.endpoints, &q.n_endpoints, err));
     q.id = param_text(r, 0);
+    q.own_of = own_of(r);
     q.name = STR(tab_arena_copy(r->arena, name).p);
     q.actor = r->who.key;
     TAB_TRY(call(r, "keys", "SetKey", &q.base, &tabella__api_key__descriptor, &k, err));
@@ -212,6 +234,7 @@ tab_status post_key_rotate(request *r, tab_error *err)
         return tab_fail(err, TAB_VALIDATION, "overlap_s", "`overlap_s` must be a whole number from 0 to %d",
                         OVERLAP_MOST_S);
     q.id = param_text(r, 0);
+    q.own_of = own_of(r);
     q.actor = r->who.key;
     q.overlap_s = overlap != NULL ? (uint32_t)overlap->num : 0;
     TAB_TRY(call(r, "keys", "RotateKey", &q.base, &tabella__api_key__descriptor, &k, err));
@@ -224,6 +247,7 @@ tab_status delete_key(request *r, tab_error *err)
     Tabella__DeleteKeyRequest q = TABELLA__DELETE_KEY_REQUEST__INIT;
     const Tabella__DeleteKeyReply *y;
     q.id = param_text(r, 0);
+    q.own_of = own_of(r);
     q.actor = r->who.key;
     TAB_TRY(call(r, "keys", "DeleteKey", &q.base, &tabella__delete_key_reply__descriptor, &y, err));
     tab_out_open(&r->out, '{');

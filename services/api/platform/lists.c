@@ -114,6 +114,41 @@ tab_status post_job_cancel(request *r, tab_error *err)
     return TAB_OK;
 }
 
+/* A run whose row or record is on its way is waited for: what comes later would stay. */
+static tab_status arrived(request *r, const char *job_id, tab_error *err)
+{
+    Tabella__GetJobRequest q = TABELLA__GET_JOB_REQUEST__INIT;
+    const Tabella__Job *j = NULL;
+    q.job_id = STR(job_id);
+    tab_status s = call_promised(r, "jobs", "Get", &q, &tabella__job__descriptor, &j, err);
+    if (s != TAB_OK || j->report_id[0] == 0 || strcmp(j->kind, "run") != 0)
+        return s == TAB_NOT_FOUND ? TAB_OK : s;
+    Tabella__GetReportRequest g = TABELLA__GET_REPORT_REQUEST__INIT;
+    const Tabella__Report *report;
+    g.id = j->report_id;
+    s = call_promised(r, "reports", "Get", &g, &tabella__report__descriptor, &report, err);
+    return s == TAB_NOT_FOUND ? TAB_OK : s;
+}
+
+tab_status delete_job(request *r, tab_error *err)
+{
+    Tabella__DeleteJobRequest q = TABELLA__DELETE_JOB_REQUEST__INIT;
+    const Tabella__DeleteJobReply *y = NULL;
+    bool there = false;
+    tab_error lost;
+    q.job_id = param_text(r, 0);
+    q.actor = r->who.key;
+    TAB_TRY(arrived(r, q.job_id, err));
+    tab_status s = call(r, "jobs", "DeleteJob", &q.base, &tabella__delete_job_reply__descriptor, &y, err);
+    if (s != TAB_OK && s != TAB_NOT_FOUND)
+        return s;
+    TAB_TRY(output_delete(r, q.job_id, &there, s == TAB_OK ? err : &lost));
+    if (s != TAB_OK && !there)
+        return s;
+    deleted_json(&r->out, q.job_id, s == TAB_OK ? y->deleted_us : tab_now_us());
+    return TAB_OK;
+}
+
 /* ---- reports --------------------------------------------------------------------------------- */
 
 static void delta_or_null(tab_out *o, double delta)

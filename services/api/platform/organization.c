@@ -1,4 +1,5 @@
 /* /platform/v1 of the organization itself: its settings, its notifications, its audit log. */
+#include <math.h>
 #include <sodium.h>
 #include <stdio.h>
 
@@ -201,6 +202,57 @@ static void addresses_member(tab_out *o, const char *email)
     tab_out_close(o, ']');
 }
 
+/* How long what is kept, in days. */
+static const char *const KEEPS[] = { "runs", "logs", "snapshots", "outcomes" };
+enum { N_KEEPS = sizeof KEEPS / sizeof *KEEPS, DAYS_MOST = 36500 };
+
+static void keeps_member(tab_out *o, const char *name, Tabella__Keep *const *keep, size_t n)
+{
+    open_member(o, name, '{');
+    for (size_t i = 0; i < N_KEEPS; i++) {
+        size_t k = 0;
+        while (k < n && strcmp(keep[k]->what, KEEPS[i]) != 0)
+            k++;
+        tab_out_key(o, KEEPS[i]);
+        if (k < n)
+            tab_out_uint(o, keep[k]->days);
+        else
+            tab_out_null(o);
+    }
+    tab_out_close(o, '}');
+}
+
+/* What is not named stays as it is; null: as the plan has it. */
+static tab_status read_keeps(request *r, const tab_json *m, Tabella__SetOrgRequest *q, tab_error *err)
+{
+    bool good = m == NULL || (m->kind == TAB_JSON_OBJECT && m->count <= N_KEEPS);
+    Tabella__Keep *k = tab_arena_new_of(r->arena, Tabella__Keep, N_KEEPS);
+    q->keep = tab_arena_new_of(r->arena, Tabella__Keep *, N_KEEPS);
+    if (k == NULL || q->keep == NULL)
+        return tab_no_memory(err);
+    for (const tab_json *x = m == NULL || !good ? NULL : m->first; x != NULL && good; x = x->next) {
+        size_t i = 0;
+        while (i < N_KEEPS && !tab_str_eq(x->key, tab_str_of(KEEPS[i])))
+            i++;
+        bool days =
+            x->kind == TAB_JSON_NUMBER && x->num >= 1 && x->num <= DAYS_MOST && x->num == floor(x->num);
+        good = i < N_KEEPS && (days || x->kind == TAB_JSON_NULL);
+        if (!good)
+            break;
+        tabella__keep__init(&k[q->n_keep]);
+        k[q->n_keep].what = STR(KEEPS[i]);
+        k[q->n_keep].days = days ? (uint32_t)x->num : 0;
+        q->keep[q->n_keep] = &k[q->n_keep];
+        q->n_keep++;
+    }
+    return good ? TAB_OK
+                : tab_fail(
+                      err, TAB_VALIDATION, "retention",
+                      "`retention` can have runs, logs, snapshots and outcomes, each a number of days from "
+                      "1 to %d or null",
+                      DAYS_MOST);
+}
+
 static void organization_json(tab_out *o, const Tabella__Org *x)
 {
     tab_out_open(o, '{');
@@ -220,6 +272,8 @@ static void organization_json(tab_out *o, const Tabella__Org *x)
         tab_out_null(o);
     time_member(o, "created_at", x->created_at);
     texts_member(o, "networks", x->n_networks, x->networks);
+    keeps_member(o, "retention", x->keep, x->n_keep);
+    keeps_member(o, "plan_retention", x->plan_keep, x->n_plan_keep);
     tab_out_close(o, '}');
 }
 
@@ -357,6 +411,16 @@ static tab_status read_shown(request *r, const tab_json *body, tab_error *err)
     return TAB_OK;
 }
 
+/* The role billing changes what things cost, and nothing else. */
+static tab_status billing_alone(const request *r, const tab_json *body, tab_error *err)
+{
+    for (const tab_json *m = r->role == TAB_PERSON_BILLING ? body->first : NULL; m != NULL; m = m->next)
+        if (!tab_str_eq(m->key, TAB_S("add_usage")) && !tab_str_eq(m->key, TAB_S("spend_cap_usd")))
+            return tab_fail(err, TAB_AUTH_SCOPE, "",
+                            "the role `billing` changes add_usage and spend_cap_usd alone");
+    return TAB_OK;
+}
+
 tab_status put_organization(request *r, tab_error *err)
 {
     Tabella__SetOrgRequest q = TABELLA__SET_ORG_REQUEST__INIT;
@@ -364,11 +428,13 @@ tab_status put_organization(request *r, tab_error *err)
     tab_body b;
     tab_str name;
     TAB_TRY(body_read(r, &b, err));
+    TAB_TRY(billing_alone(r, b.root, err));
     TAB_TRY(body_text(b.root, "name", false, NAME_MOST, &name, err));
     TAB_TRY(read_emails(r, tab_json_get(b.root, "emails"), &q, err));
     TAB_TRY(read_alerts(r, tab_json_get(b.root, "alerts"), &q, err));
     TAB_TRY(read_add_usage(tab_json_get(b.root, "add_usage"), &q, err));
     TAB_TRY(read_cap(tab_json_get(b.root, "spend_cap_usd"), "spend_cap_usd", &q, err));
+    TAB_TRY(read_keeps(r, tab_json_get(b.root, "retention"), &q, err));
     TAB_TRY(read_shown(r, b.root, err));
     const tab_json *networks = tab_json_get(b.root, "networks");
     TAB_TRY(body_texts(r, networks, "networks", TAB_BOUNDS_NETWORKS, &q.networks, &q.n_networks, err));

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "proto/keys.pb-c.h"
+#include "proto/metering.pb-c.h"
 #include "services/api/api.h"
 #include "services/api/handlers.h"
 #include "services/api/http/params.h"
@@ -64,6 +65,17 @@ static tab_status set(request *r, Tabella__SetWebhookRequest *q, tab_error *err)
     return TAB_OK;
 }
 
+/* Metering learns at once from keys who sends usage on; where it does not answer, with the next call that it
+ * is asked about. */
+static void usage_learnt(request *r)
+{
+    Tabella__UsageRequest q = TABELLA__USAGE_REQUEST__INIT;
+    const Tabella__UsageReply *y;
+    tab_error later;
+    q.limit = 1;
+    (void)!call(r, "metering", "Usage", &q.base, &tabella__usage_reply__descriptor, &y, &later);
+}
+
 static tab_status read_webhook(request *r, const tab_json *body, bool makes, Tabella__SetWebhookRequest *q,
                                tab_error *err)
 {
@@ -99,6 +111,7 @@ tab_status post_webhooks(request *r, tab_error *err)
     TAB_TRY(body_read(r, &b, err));
     TAB_TRY(read_webhook(r, b.root, true, &q, err));
     TAB_TRY(set(r, &q, err));
+    usage_learnt(r);
     r->status = 201;
     return TAB_OK;
 }
@@ -117,7 +130,9 @@ tab_status patch_webhook(request *r, tab_error *err)
     if (q.name[0] == 0 && q.url[0] == 0 && !q.set_types && !q.set_enabled)
         return tab_fail(err, TAB_VALIDATION, "body", "nothing to change: give name, url, types or enabled");
     q.id = param_text(r, 0);
-    return set(r, &q, err);
+    TAB_TRY(set(r, &q, err));
+    usage_learnt(r);
+    return TAB_OK;
 }
 
 tab_status post_webhook_rotate(request *r, tab_error *err)

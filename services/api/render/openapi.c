@@ -28,7 +28,7 @@ static const struct {
     [TAB_POST_DATA_SYNC] = { "Sync a connection", NULL, NULL, 200 },
     [TAB_POST_DATA_PIN] = { "Pin a dataset", NULL, "Data", 200 },
     [TAB_POST_DATA_UNPIN] = { "Unpin a dataset", NULL, "Data", 200 },
-    [TAB_POST_DATA_GENERATE] = { "Generate a sector's tables from nothing", "GenerateRequest",
+    [TAB_POST_DATA_GENERATE] = { "Generate synthetic tables of a sector", "GenerateRequest",
                                  "GeneratedOrCost", 200 },
     [TAB_DELETE_DATA] = { "Delete data", NULL, "Deleted", 200 },
     [TAB_POST_ENDPOINTS] = { "Create an endpoint", "EndpointRequest", "EndpointJob", 202 },
@@ -40,9 +40,9 @@ static const struct {
     [TAB_POST_ENDPOINT_UPGRADE] = { "Move an endpoint to another base", "UpgradeRequest", "EndpointJob",
                                     202 },
     [TAB_GET_ENDPOINT_LOGS] = { "An endpoint's operation log", NULL, NULL, 200 },
-    [TAB_POST_OUTCOMES] = { "What became true of rows that were served with receipts", "OutcomesRequest",
-                            "OutcomesTaken", 200 },
-    [TAB_GET_OUTCOMES] = { "What of an endpoint's answers came true", NULL, "Outcomes", 200 },
+    [TAB_POST_OUTCOMES] = { "Report what became true of rows that were served with receipts",
+                            "OutcomesRequest", "OutcomesTaken", 200 },
+    [TAB_GET_OUTCOMES] = { "How good an endpoint's answers turned out to be", NULL, "Outcomes", 200 },
     [TAB_GET_OPENAPI] = { "This description", NULL, NULL, 200 },
     [TAB_GET_ENDPOINT_OPENAPI] = { "An endpoint's own description", NULL, NULL, 200 },
     [TAB_DELETE_ENDPOINT] = { "Delete an endpoint", NULL, "Deleted", 200 },
@@ -53,28 +53,39 @@ static const struct {
     [TAB_GET_RESULT_PART] = { "A part of a run's result as a file: results, filled, unified_rows, matches, "
                               "duplicates, suspects or forecast",
                               NULL, NULL, 200 },
-    [TAB_GET_RESULT_FILLED] = { "One of a run's tables, whole, with the cells that were filled, as a file",
-                                NULL, NULL, 200 },
+    [TAB_GET_RESULT_FILLED] = { "One of a run's tables, whole, with the filled cells, as a file", NULL, NULL,
+                                200 },
+    [TAB_GET_DATA_STORED] = { "The rows of a snapshot as they are stored, for an upload elsewhere", NULL,
+                              NULL, 200 },
     [TAB_POST_JOB_CANCEL] = { "Cancel a job", NULL, "Job", 200 },
+    [TAB_DELETE_JOB] = { "Delete a job that has ended, its result, its log and its run's record", NULL,
+                         "Deleted", 200 },
     [TAB_GET_MODELS] = { "List bases", NULL, NULL, 200 },
-    [TAB_GET_USAGE] = { "Usage of the organization", NULL, NULL, 200 },
+    [TAB_GET_USAGE] = { "Retrieve the usage of the organization", NULL, NULL, 200 },
     [TAB_GET_KEYS] = { "List keys", NULL, NULL, 200 },
     [TAB_POST_KEYS] = { "Create a key; its secret is shown once", "KeyRequest", "Key", 201 },
-    [TAB_POST_KEY_ROTATE] = { "Give a key a new secret; the old one may stay good for a while", "KeyRotation",
-                              "Key", 200 },
+    [TAB_POST_KEY_ROTATE] = { "Give a key a new secret; the old one can stay valid for a while",
+                              "KeyRotation", "Key", 200 },
     [TAB_GET_WEBHOOKS] = { "List webhooks", NULL, NULL, 200 },
     [TAB_POST_WEBHOOKS] = { "Have notifications sent to a receiver; its secret is shown once",
                             "WebhookRequest", "Webhook", 201 },
-    [TAB_PATCH_WEBHOOK] = { "Change a webhook, stop it or go on", "WebhookEdit", "Webhook", 200 },
+    [TAB_PATCH_WEBHOOK] = { "Change, stop or resume a webhook", "WebhookEdit", "Webhook", 200 },
     [TAB_DELETE_WEBHOOK] = { "Delete a webhook with its deliveries", NULL, NULL, 200 },
     [TAB_POST_WEBHOOK_ROTATE] = { "Give a webhook a new secret; for a day both sign", NULL, "Webhook", 200 },
-    [TAB_POST_WEBHOOK_TEST] = { "Send a webhook.test to this receiver alone", NULL, "Webhook", 200 },
-    [TAB_GET_DELIVERIES] = { "List what was sent to a webhook, and what waits", NULL, "DeliveryPage", 200 },
+    [TAB_POST_WEBHOOK_TEST] = { "Send a `webhook.test` to this receiver alone", NULL, "Webhook", 200 },
+    [TAB_GET_DELIVERIES] = { "List what was sent to a webhook, and what is waiting", NULL, "DeliveryPage",
+                             200 },
     [TAB_POST_DELIVERY_REPLAY] = { "Send a delivery again", NULL, "Delivery", 200 },
     [TAB_PATCH_KEY] = { "Change a key's name, end, networks or endpoints", "KeyEdit", "Key", 200 },
     [TAB_DELETE_KEY] = { "Revoke a key", NULL, NULL, 200 },
     [TAB_POST_DATA_UPLOAD] = { "Upload a file; its tables become datasets", "UploadRequest", "Uploaded",
                                201 },
+    [TAB_POST_UPLOADS] = { "Begin an upload in parts", "UploadBegin", "Upload", 201 },
+    [TAB_GET_UPLOAD] = { "An upload in parts, and how much of it is there", NULL, "Upload", 200 },
+    [TAB_PUT_UPLOAD] = { "Send bytes of an upload, behind those that are there", NULL, "Upload", 200 },
+    [TAB_DELETE_UPLOAD] = { "Give up an upload in parts", NULL, "Deleted", 200 },
+    [TAB_POST_UPLOAD_COMPLETE] = { "All bytes are there; the file's tables become datasets", NULL, "Uploaded",
+                                   201 },
     [TAB_PATCH_ENDPOINT] = { "Change name, target, task or threshold", "EndpointEdit", "Endpoint", 200 },
     [TAB_POST_PROMPTS] = { "Add a system prompt fragment", "PromptRequest", "Endpoint", 200 },
     [TAB_PATCH_PROMPT] = { "Change a system prompt fragment", "PromptEdit", "Endpoint", 200 },
@@ -84,14 +95,31 @@ static const struct {
     [TAB_GET_AUDIT] = { "List the audit log", NULL, "AuditPage", 200 },
     [TAB_GET_NOTIFICATIONS] = { "List notifications", NULL, "NotificationPage", 200 },
     [TAB_POST_NOTIFICATION_READ] = { "Mark a notification as read", NULL, "Notification", 200 },
-    [TAB_GET_ORGANIZATION] = { "Settings of the organization", NULL, "Organization", 200 },
+    [TAB_GET_ORGANIZATION] = { "Retrieve the settings of the organization", NULL, "Organization", 200 },
     [TAB_PUT_ORGANIZATION] = { "Change settings of the organization", "OrganizationEdit", "Organization",
                                200 },
-    [TAB_POST_SESSION] = { "Sign in: a key becomes a session in a cookie", "SessionRequest", "Session", 201 },
-    [TAB_GET_SESSION] = { "The session that calls", NULL, "Session", 200 },
+    [TAB_GET_SIGNIN] = { "List the identity providers that people of an organization sign in with", NULL,
+                         NULL, 200 },
+    [TAB_POST_SIGNIN] = { "Begin a sign-in at an identity provider", "SigninRequest", "Signin", 200 },
+    [TAB_POST_SIGNIN_COMPLETE] = { "Complete a sign-in: the provider's code becomes a session",
+                                   "SigninCompleteRequest", "Session", 201 },
+    [TAB_GET_PROVIDERS] = { "List identity providers", NULL, NULL, 200 },
+    [TAB_POST_PROVIDERS] = { "Let people sign in with an OpenID Connect provider", "ProviderRequest",
+                             "Provider", 201 },
+    [TAB_PATCH_PROVIDER] = { "Change an identity provider", "ProviderEdit", "Provider", 200 },
+    [TAB_DELETE_PROVIDER] = { "Delete an identity provider; its people are signed out", NULL, "Deleted",
+                              200 },
+    [TAB_GET_PEOPLE] = { "List people", NULL, NULL, 200 },
+    [TAB_PATCH_PERSON] = { "Give a person a role, or end its access", "PersonEdit", "Person", 200 },
+    [TAB_GET_SESSIONS] = { "List open sessions", NULL, NULL, 200 },
+    [TAB_DELETE_SESSIONS] = { "End a session", NULL, "Deleted", 200 },
+    [TAB_POST_SESSION] = { "Sign in with a key: the session is in a cookie", "SessionRequest", "Session",
+                           201 },
+    [TAB_GET_SESSION] = { "Retrieve the session of the caller", NULL, "Session", 200 },
     [TAB_GET_DATA_SNAPSHOTS] = { "List a dataset's snapshots", NULL, "SnapshotPage", 200 },
-    [TAB_GET_DATA_DIFF] = { "What two snapshots of a dataset differ by", NULL, "SnapshotDiff", 200 },
-    [TAB_GET_DATA_PROFILE] = { "How a snapshot's values are spread", NULL, "SnapshotProfile", 200 },
+    [TAB_GET_DATA_DIFF] = { "Compare two snapshots of a dataset", NULL, "SnapshotDiff", 200 },
+    [TAB_GET_DATA_PROFILE] = { "Profile a snapshot: how its values are spread", NULL, "SnapshotProfile",
+                               200 },
     [TAB_POST_MCP] = { "Model Context Protocol: one JSON-RPC message, stateless; tools of agents",
                        "McpMessage", NULL, 200 },
     [TAB_DELETE_SESSION] = { "Sign out: the session ends", NULL, NULL, 200 },
@@ -113,17 +141,24 @@ static void head(request *r, const char *title)
     raw_member(o, "security", "[{\"key\":[]}]");
 }
 
-static void parameter(tab_out *o, const char *in, const char *name, bool required, const char *schema)
+static void parameter(tab_out *o, const char *in, const char *name, const char *schema, const char *what)
 {
     tab_out_open(o, '{');
     text_member(o, "name", name);
     text_member(o, "in", in);
-    bool_member(o, "required", required);
+    bool_member(o, "required", strcmp(in, "path") == 0 || strcmp(name, "offset") == 0);
+    text_member(o, "description", what);
     raw_member(o, "schema", schema);
     tab_out_close(o, '}');
 }
 
-static void answer(tab_out *o, const char *status, const char *what, const char *schema)
+/* Of files, behind application/json. */
+static const char MEDIA[] = ",\"text/csv\":{\"schema\":{\"type\":\"string\"}},"
+                            "\"application/vnd.apache.arrow.stream\":{},"
+                            "\"application/vnd.apache.parquet\":{}";
+
+/* media: further ones, or "". */
+static void answer_as(tab_out *o, const char *status, const char *what, const char *schema, const char *media)
 {
     open_member(o, status, '{');
     text_member(o, "description", what);
@@ -138,8 +173,14 @@ static void answer(tab_out *o, const char *status, const char *what, const char 
         text_member(o, "type", "object");
     tab_out_close(o, '}');
     tab_out_close(o, '}');
+    tab_out_bytes(o, media, strlen(media));
     tab_out_close(o, '}');
     tab_out_close(o, '}');
+}
+
+static void answer(tab_out *o, const char *status, const char *what, const char *schema)
+{
+    answer_as(o, status, what, schema, "");
 }
 
 /* Answers with a file, in the format asked for. */
@@ -153,55 +194,90 @@ static const char FILES[] = "{\"description\":\"The file, sent as it is made\",\
                             "\"application/vnd.apache.arrow.stream\":{},"
                             "\"application/vnd.apache.parquet\":{}}}";
 
+static const char STORED[] = "{\"description\":\"The file, sent as it is made\",\"content\":{"
+                             "\"application/vnd.tabella.table\":{}}}";
+static const char ID[] = "{\"type\":\"string\",\"maxLength\":128}",
+                  TIME[] = "{\"type\":\"string\",\"format\":\"date-time\"}";
+
+/* What `:sub` of a path is, where it is no fragment of a prompt. */
+static const char *const SUBS[TAB_ROUTE_COUNT] = {
+    [TAB_GET_RESULT_PART] =
+        "The part: results, filled, unified_rows, matches, duplicates, suspects or forecast",
+    [TAB_GET_RESULT_FILLED] = "The table's id",
+    [TAB_POST_DELIVERY_REPLAY] = "The delivery's id",
+};
+
+static void page_parameters(tab_out *o)
+{
+    parameter(o, "query", "limit", "{\"type\":\"integer\",\"minimum\":1,\"maximum\":100}",
+              "How many entries a page has");
+    parameter(o, "query", "cursor", "{\"type\":\"string\",\"minLength\":1,\"maxLength\":1024}",
+              "`next_cursor` of the page before; the first page where it is left out");
+}
+
+static void query_parameters(tab_out *o, tab_route_id id)
+{
+    if (id == TAB_GET_JOBS)
+        parameter(o, "query", "status",
+                  "{\"enum\":[\"queued\",\"running\",\"done\",\"failed\",\"cancelled\",\"expired\"]}",
+                  "Only jobs with this status");
+    if (file(id))
+        parameter(o, "query", "format", "{\"enum\":[\"csv\",\"arrow\",\"parquet\"]}",
+                  "The file's format; CSV where it is left out");
+    if (id == TAB_GET_OUTCOMES)
+        parameter(o, "query", "format", "{\"enum\":[\"json\",\"csv\"]}",
+                  "The answer's format; JSON where it is left out");
+    if (id == TAB_PUT_UPLOAD)
+        parameter(o, "query", "offset", "{\"type\":\"integer\",\"minimum\":0}",
+                  "How many bytes of the file have arrived: where this part begins");
+    if (id == TAB_GET_NOTIFICATIONS)
+        parameter(o, "query", "unread", "{\"type\":\"boolean\"}", "`true`: only unread ones");
+    if (id == TAB_GET_DATA_DIFF) {
+        parameter(o, "query", "before", ID,
+                  "The earlier snapshot; the one before `after` where it is left out");
+        parameter(o, "query", "after", ID, "The later snapshot; the newest where it is left out");
+        parameter(o, "query", "change", "{\"enum\":[\"added\",\"removed\",\"changed\"]}",
+                  "Only rows that changed in this way");
+    }
+    if (id == TAB_GET_DATA_PROFILE || id == TAB_GET_DATA_STORED)
+        parameter(o, "query", "snapshot", ID, "The snapshot; the newest where it is left out");
+    if (id == TAB_GET_AUDIT) {
+        parameter(o, "query", "event", ID, "Only entries with this `action`");
+        parameter(o, "query", "actor", ID, "Only entries by this `actor`");
+        parameter(o, "query", "since", TIME, "Only entries from this time on");
+        parameter(o, "query", "until", TIME, "Only entries before this time");
+    }
+}
+
 static void parameters(tab_out *o, tab_route_id id)
 {
     const tab_route *t = &tab_routes[id];
     open_member(o, "parameters", '[');
     if (strstr(t->path, ":id") != NULL)
-        parameter(o, "path", "id", true, "{\"type\":\"string\",\"maxLength\":128}");
+        parameter(o, "path", "id", ID,
+                  strstr(t->path, "/endpoints/") != NULL || strstr(t->path, "/serve/") != NULL
+                      ? "The endpoint's id or name"
+                      : "The id");
     if (strstr(t->path, ":sub") != NULL)
-        parameter(o, "path", "sub", true, "{\"type\":\"string\",\"maxLength\":128}");
-    if ((t->flags & TAB_ROUTE_PAGED) != 0) {
-        parameter(o, "query", "limit", false, "{\"type\":\"integer\",\"minimum\":1,\"maximum\":100}");
-        parameter(o, "query", "cursor", false,
-                  "{\"type\":\"string\",\"minLength\":1,\"maxLength\":1024,"
-                  "\"description\":\"`next_cursor` of the page before\"}");
-    }
-    if (id == TAB_GET_JOBS)
-        parameter(o, "query", "status", false,
-                  "{\"enum\":[\"queued\",\"running\",\"done\",\"failed\",\"cancelled\",\"expired\"]}");
-    if (file(id))
-        parameter(o, "query", "format", false, "{\"enum\":[\"csv\",\"arrow\",\"parquet\"]}");
-    if (id == TAB_GET_OUTCOMES)
-        parameter(o, "query", "format", false, "{\"enum\":[\"json\",\"csv\"]}");
-    if (id == TAB_GET_NOTIFICATIONS)
-        parameter(o, "query", "unread", false, "{\"type\":\"boolean\"}");
-    if (id == TAB_GET_DATA_DIFF) {
-        parameter(o, "query", "before", false, "{\"type\":\"string\",\"maxLength\":128}");
-        parameter(o, "query", "after", false, "{\"type\":\"string\",\"maxLength\":128}");
-        parameter(o, "query", "change", false, "{\"enum\":[\"added\",\"removed\",\"changed\"]}");
-    }
-    if (id == TAB_GET_DATA_PROFILE)
-        parameter(o, "query", "snapshot", false, "{\"type\":\"string\",\"maxLength\":128}");
-    if (id == TAB_GET_AUDIT) {
-        parameter(o, "query", "event", false, "{\"type\":\"string\",\"maxLength\":128}");
-        parameter(o, "query", "actor", false, "{\"type\":\"string\",\"maxLength\":128}");
-        parameter(o, "query", "since", false, "{\"type\":\"string\",\"format\":\"date-time\"}");
-        parameter(o, "query", "until", false, "{\"type\":\"string\",\"format\":\"date-time\"}");
-    }
+        parameter(o, "path", "sub", ID, SUBS[id] != NULL ? SUBS[id] : "The fragment's id");
+    if ((t->flags & TAB_ROUTE_PAGED) != 0)
+        page_parameters(o);
+    query_parameters(o, id);
     if ((t->flags & TAB_ROUTE_IDEMPOTENT) != 0)
-        parameter(o, "header", "Idempotency-Key", false,
-                  "{\"type\":\"string\",\"minLength\":1,\"maxLength\":255,\"pattern\":\"^[ -~]+$\"}");
+        parameter(o, "header", "Idempotency-Key",
+                  "{\"type\":\"string\",\"minLength\":1,\"maxLength\":255,\"pattern\":\"^[ -~]+$\"}",
+                  "A string of your own: a call that is sent again with it is done once");
     tab_out_close(o, ']');
 }
 
 static void request_body(tab_out *o, tab_route_id id)
 {
-    static const char csv[] =
-        ",\"text/csv\":{\"schema\":{\"type\":\"string\"}},"
-        "\"application/vnd.apache.arrow.stream\":{},\"application/vnd.apache.parquet\":{}";
     static const char form[] = ",\"multipart/form-data\":{\"schema\":";
     char ref[96];
+    if (id == TAB_PUT_UPLOAD) {
+        raw_member(o, "requestBody", "{\"required\":true,\"content\":{\"application/octet-stream\":{}}}");
+        return;
+    }
     snprintf(ref, sizeof ref, "{\"$ref\":\"#/components/schemas/%s\"}", ROUTES[id].body);
     raw_member(o, "requestBody",
                id == TAB_POST_DATA_UPLOAD
@@ -218,8 +294,8 @@ static void request_body(tab_out *o, tab_route_id id)
         tab_out_bytes(o, form, sizeof form - 1);
         tab_out_bytes(o, ref, strlen(ref));
     }
-    if (id == TAB_POST_OUTCOMES)
-        tab_out_bytes(o, csv, sizeof csv - 1);
+    if (id == TAB_POST_OUTCOMES || id == TAB_POST_SERVE)
+        tab_out_bytes(o, MEDIA, sizeof MEDIA - 1);
     tab_out_bytes(o, "}}", 2);
 }
 
@@ -233,6 +309,10 @@ static const char *const CONFLICTS[TAB_ROUTE_COUNT] = {
     [TAB_POST_ENDPOINT_UPGRADE] = "the endpoint is not live, serves this base, or another job works on it",
     [TAB_GET_ENDPOINT_OPENAPI] = "the endpoint is not live",
     [TAB_POST_JOB_CANCEL] = "the job has ended",
+    [TAB_PUT_UPLOAD] = "the upload has more or fewer bytes than `offset` says, or is complete",
+    [TAB_DELETE_UPLOAD] = "a job reads it",
+    [TAB_POST_UPLOAD_COMPLETE] = "bytes are missing, or a job reads it already",
+    [TAB_DELETE_JOB] = "the job has not ended, or its endpoint shows its output",
     [TAB_PATCH_ENDPOINT] = "the name is in use, the endpoint is not live, or it was changed meanwhile",
     [TAB_POST_PROMPTS] = "the endpoint is not live, or it was changed meanwhile",
     [TAB_PATCH_PROMPT] = "the endpoint is not live, or it was changed meanwhile",
@@ -288,12 +368,17 @@ static void operation(tab_out *o, tab_route_id id)
         request_body(o, id);
     open_member(o, "responses", '{');
     snprintf(status, sizeof status, "%d", ROUTES[id].status);
-    if (file(id))
+    if (id == TAB_GET_DATA_STORED)
+        raw_member(o, status, STORED);
+    else if (file(id))
         raw_member(o, status, FILES);
+    else if (id == TAB_POST_SERVE)
+        answer_as(o, status, "The result; as a table, a row of it each, where `Accept` names a format",
+                  ROUTES[id].answer, MEDIA);
     else
         answer(o, status, "The result", ROUTES[id].answer);
     if (id == TAB_POST_RUN || id == TAB_POST_DATA_GENERATE || id == TAB_POST_DATA_SYNC ||
-        id == TAB_POST_DATA_UPLOAD)
+        id == TAB_POST_DATA_UPLOAD || id == TAB_POST_UPLOAD_COMPLETE)
         answer(o, "202", "A job was started", NULL);
     if (id == TAB_POST_ENDPOINTS || id == TAB_POST_ENDPOINT_REFRESH)
         answer(o, "200", "With `dry_run`", "Cost");
@@ -360,7 +445,8 @@ tab_status get_openapi(request *r, tab_error *err)
     open_member(o, "paths", '{');
     bool written[TAB_ROUTE_COUNT] = { false };
     for (int i = 0; i < TAB_ROUTE_COUNT; i++) {
-        if (written[i] || !api_serves(r->api, (tab_route_id)i))
+        if (written[i] || !api_serves(r->api, (tab_route_id)i) ||
+            (tab_routes[i].flags & TAB_ROUTE_STANDARD) != 0)
             continue;
         char path[96];
         template_of(tab_routes[i].path, path, sizeof path);
@@ -420,6 +506,7 @@ static void table_schema(tab_out *o, const tab_table *t)
     raw_member(o, "required", "[\"id\",\"columns\",\"rows\"]");
     open_member(o, "properties", '{');
     open_member(o, "id", '{');
+    text_member(o, "description", "the table's id");
     str_member(o, "const", t->id);
     tab_out_close(o, '}');
     open_member(o, "columns", '{');
@@ -433,6 +520,7 @@ static void table_schema(tab_out *o, const tab_table *t)
     tab_out_close(o, '}');
     tab_out_close(o, '}');
     open_member(o, "rows", '{');
+    text_member(o, "description", "the rows to answer");
     text_member(o, "type", "array");
     open_member(o, "items", '{');
     text_member(o, "type", "array");
@@ -526,11 +614,16 @@ static void serve_request(tab_out *o, const Tabella__Endpoint *e, const tab_tabl
     open_member(o, "properties", '{');
     raw_member(o, "options",
                "{\"type\":\"object\",\"description\":\"In place of tables: the next steps of every pinned "
-               "series; receipts of the results\",\"properties\":{\"receipts\":{\"type\":\"boolean\"},"
-               "\"horizon\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":10000}},"
+               "series; receipts of the results\",\"properties\":{\"receipts\":{\"type\":\"boolean\","
+               "\"description\":\"`true`: each result has a `receipt`, to be sent back with its outcome\"},"
+               "\"horizon\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":10000,"
+               "\"description\":\"How many steps ahead to forecast every pinned series\"}},"
                "\"additionalProperties\":false}");
-    raw_member(o, "verbose", "{\"type\":\"boolean\"}");
+    raw_member(o, "verbose",
+               "{\"type\":\"boolean\",\"description\":\"`true`: the answer repeats the report's slices and "
+               "calibration\"}");
     open_member(o, "tables", '{');
+    text_member(o, "description", "rows to answer, in tables with the ids and columns of the pinned ones");
     text_member(o, "type", "array");
     open_member(o, "items", '{');
     open_member(o, "anyOf", '[');

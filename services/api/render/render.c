@@ -53,6 +53,45 @@ void row_diff_member(tab_out *o, const Tabella__RowDiff *d)
     tab_out_close(o, '}');
 }
 
+static void text_or_null(tab_out *o, const char *key, ProtobufCBinaryData d)
+{
+    tab_out_key(o, key);
+    if (d.len == 0)
+        tab_out_null(o);
+    else
+        tab_out_str(o, (tab_str){ (const char *)d.data, d.len });
+}
+
+void expectations_member(tab_out *o, const Tabella__Expectations *m)
+{
+    if (m == NULL) {
+        tab_out_key(o, "expectations");
+        tab_out_null(o);
+        return;
+    }
+    open_member(o, "expectations", '{');
+    uint_member(o, "checks", m->checks);
+    uint_member(o, "rows", m->rows);
+    uint_member(o, "earlier", m->earlier);
+    open_member(o, "changed", '[');
+    for (size_t i = 0; i < m->n_changed; i++) {
+        const Tabella__Expectation *e = m->changed[i];
+        tab_out_open(o, '{');
+        text_member(o, "kind", e->kind);
+        text_or_null(o, "column", e->column);
+        text_or_null(o, "with", e->with);
+        text_or_null(o, "value", e->value);
+        double_member(o, "before", e->before);
+        double_member(o, "after", e->after);
+        double_member(o, "p", e->p);
+        tab_out_key(o, "reason");
+        tab_out_str(o, (tab_str){ (const char *)e->reason.data, e->reason.len });
+        tab_out_close(o, '}');
+    }
+    tab_out_close(o, ']');
+    tab_out_close(o, '}');
+}
+
 void sync_members(request *r, const Tabella__SyncReply *y)
 {
     tab_out *o = &r->out;
@@ -62,6 +101,7 @@ void sync_members(request *r, const Tabella__SyncReply *y)
     text_member(o, "snapshot", y->snapshot);
     text_member(o, "previous_snapshot", y->previous_snapshot[0] != 0 ? y->previous_snapshot : NULL);
     row_diff_member(o, y->diff);
+    expectations_member(o, y->expectations);
     time_member(o, "synced_at", y->synced_at);
     tab_out_close(o, '}');
 }

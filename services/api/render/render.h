@@ -49,8 +49,9 @@ void list_answer(request *r, const list_page *p);
 /* The same, and the members that `more` writes behind them. */
 void list_answer_with(request *r, const list_page *p, void (*more)(request *r, const void *reply));
 
-void row_diff_member(tab_out *o, const Tabella__RowDiff *d); /* as the member diff */
-void sync_members(request *r, const Tabella__SyncReply *y);  /* as one object */
+void row_diff_member(tab_out *o, const Tabella__RowDiff *d);          /* as the member diff */
+void expectations_member(tab_out *o, const Tabella__Expectations *m); /* as the member expectations */
+void sync_members(request *r, const Tabella__SyncReply *y);           /* as one object */
 
 /* The answer of an uploaded file that was read, as one object. */
 void upload_members(request *r, const Tabella__LoadReply *y);

@@ -39,8 +39,10 @@ tab_status allowance_ask(request *r, cost *c, const Tabella__ReserveRequest *wit
     Tabella__ReserveRequest q = *with;
     tab_answer answer;
     *ret = NULL;
-    if (atomic_load(&away))
+    if (atomic_load(&away)) {
+        TAB_POINT("allowance.unasked");
         return TAB_OK;
+    }
     q.op = c->line[0].op; /* all that a meter of a version before this one reads */
     q.cells = c->line[0].cells;
     q.usage = cost_lines(c);
@@ -52,7 +54,7 @@ tab_status allowance_ask(request *r, cost *c, const Tabella__ReserveRequest *wit
                     .reply = &tabella__reserve_reply__descriptor };
     tab_status s = call_with(r, &ask, &answer, err);
     if (silent(s)) {
-        TAB_POINT("allowance.away");
+        TAB_POINT("allowance.unanswered");
         if (!atomic_exchange(&away, true))
             tab_log(TAB_WARN, "metering is away; the ledger fills from events later");
         return TAB_OK;

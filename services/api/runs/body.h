@@ -16,7 +16,7 @@ bool body_has_parts(const request *r);
 tab_status body_parts_read(request *r, const tab_body_limits *limits, tab_body *ret,
                            tab_error *err) TAB_CHECKED;
 /* body_parts.c. Whether the body is one file by its media type, where the route takes such; and that file as
- * a table. */
+ * a table, whose id says nothing. */
 bool body_is_file(const request *r);
 tab_status body_file_read(request *r, const tab_body_limits *limits, tab_body *ret,
                           tab_error *err) TAB_CHECKED;

@@ -4,11 +4,12 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "common/json/json_told.h"
 #include "services/api/api.h"
 #include "services/api/runs/body.h"
 #include "services/inference/engine/profile/roles/roles.h"
 
-enum { COLUMNS_MOST = 2000, MARKS_MOST = 32, MARK_BYTES = 256, HORIZON_MOST = 10000 };
+enum { HORIZON_MOST = 10000 };
 
 /* One of the words; NULL ends them. */
 static bool one_of(tab_str s, const char *const *words)
@@ -25,72 +26,23 @@ static const char *const roles[] = {
 #undef TAB_X
         NULL
 };
-static const char *const types[] = { "categorical", "numeric", "datetime", "text", "boolean", NULL };
-static const char *const uses[] = { "feature", "key", "ignore", NULL };
-
-/* The members of an entry, and what each may be; words NULL: any text. */
-static const struct {
-    const char *name, *is;
-    const char *const *words;
-} members[] = { { "table", "a table's id", NULL },
-                { "column", "a column's name", NULL },
-                { "role", "a role as profiles name it", roles },
-                { "type", "one of: categorical, numeric, datetime, text, boolean", types },
-                { "use", "one of: feature, key, ignore", uses } };
-enum { MEMBERS = 5 };
-
-/* One entry of options.columns. */
-static tab_status read_column(request *r, const tab_json *x, size_t i, Tabella__ColumnOption *c,
-                              tab_error *err)
-{
-    char path[128];
-    tab_str text[MEMBERS] = { { NULL, 0 } };
-    snprintf(path, sizeof path, "options.columns[%zu]", i);
-    if (x->kind != TAB_JSON_OBJECT)
-        return tab_fail(err, TAB_VALIDATION, path, "`%s` must be an object", path);
-    for (const tab_json *m = x->first; m != NULL; m = m->next) {
-        size_t k = 0;
-        while (k < MEMBERS && !tab_str_eq(m->key, tab_str_of(members[k].name)))
-            k++;
-        snprintf(path, sizeof path, "options.columns[%zu].%.*s", i, (int)(m->key.n < 64 ? m->key.n : 64),
-                 m->key.p);
-        if (k == MEMBERS)
-            return tab_fail(err, TAB_VALIDATION, path, "an entry of `options.columns` has no field `%.*s`",
-                            (int)(m->key.n < 64 ? m->key.n : 64), m->key.p);
-        bool fits = m->kind == TAB_JSON_STRING && (m->text.n > 0 || k == 1) && m->text.n <= 4096 &&
-                    (members[k].words == NULL || one_of(m->text, members[k].words));
-        if (!fits)
-            return tab_fail(err, TAB_VALIDATION, path, "`%s` is %s", path, members[k].is);
-        text[k] = m->text;
-    }
-    snprintf(path, sizeof path, "options.columns[%zu].column", i);
-    if (tab_json_get(x, "column") == NULL)
-        return tab_fail(err, TAB_VALIDATION, path, "`%s` is required", path);
-    snprintf(path, sizeof path, "options.columns[%zu]", i);
-    if (text[2].n + text[3].n + text[4].n == 0)
-        return tab_fail(err, TAB_VALIDATION, path, "`%s` must say a role, a type or a use", path);
-    c->table = tab_proto_bytes(r->arena, text[0]);
-    c->column = tab_proto_bytes(r->arena, text[1]);
-    c->role = STR(text[2].n > 0 ? tab_arena_copy(r->arena, text[2]).p : "");
-    c->type = STR(text[3].n > 0 ? tab_arena_copy(r->arena, text[3]).p : "");
-    c->use = STR(text[4].n > 0 ? tab_arena_copy(r->arena, text[4]).p : "");
-    return TAB_OK;
-}
 
 static tab_status read_columns(request *r, const tab_json *list, Tabella__RunOptions *o, tab_error *err)
 {
-    if (list == NULL)
-        return TAB_OK;
-    if (list->kind != TAB_JSON_ARRAY || list->count > COLUMNS_MOST)
-        return tab_fail(err, TAB_VALIDATION, "options.columns",
-                        "`options.columns` must be an array of at most %d objects", COLUMNS_MOST);
-    Tabella__ColumnOption *c = tab_arena_new_of(r->arena, Tabella__ColumnOption, list->count + 1);
-    o->columns = tab_arena_new_of(r->arena, Tabella__ColumnOption *, list->count + 1);
+    const tab_told_column *told;
+    size_t n;
+    TAB_TRY(tab_told_columns(r->arena, list, roles, &told, &n, err));
+    Tabella__ColumnOption *c = tab_arena_new_of(r->arena, Tabella__ColumnOption, n + 1);
+    o->columns = tab_arena_new_of(r->arena, Tabella__ColumnOption *, n + 1);
     if (c == NULL || o->columns == NULL)
         return tab_no_memory(err);
-    for (const tab_json *x = list->first; x != NULL; x = x->next, c++) {
+    for (size_t i = 0; i < n; i++, c++) {
         tabella__column_option__init(c);
-        TAB_TRY(read_column(r, x, o->n_columns, c, err));
+        c->table = tab_proto_bytes(r->arena, told[i].table);
+        c->column = tab_proto_bytes(r->arena, told[i].column);
+        c->role = STR(told[i].role.n > 0 ? tab_arena_copy(r->arena, told[i].role).p : "");
+        c->type = STR(told[i].type.n > 0 ? tab_arena_copy(r->arena, told[i].type).p : "");
+        c->use = STR(told[i].use.n > 0 ? tab_arena_copy(r->arena, told[i].use).p : "");
         o->columns[o->n_columns++] = c;
     }
     return TAB_OK;
@@ -98,31 +50,20 @@ static tab_status read_columns(request *r, const tab_json *list, Tabella__RunOpt
 
 static tab_status read_marks(request *r, const tab_json *list, Tabella__RunOptions *o, tab_error *err)
 {
+    tab_told_marks told;
     if (list == NULL)
         return TAB_OK;
+    TAB_TRY(tab_told_marks_read(r->arena, list, &told, err));
     o->missing_told = 1;
-    if (list->kind == TAB_JSON_STRING && tab_str_eq(list->text, TAB_S("auto"))) {
-        o->missing_auto = 1;
-        return TAB_OK;
-    }
-    if (list->kind != TAB_JSON_ARRAY || list->count > MARKS_MOST)
-        return tab_fail(
-            err, TAB_VALIDATION, "options.missing_values",
-            "`options.missing_values` must be \"auto\" or an array of at most %d strings and numbers",
-            MARKS_MOST);
-    o->missing_texts = tab_arena_new_of(r->arena, ProtobufCBinaryData, list->count + 1);
-    o->missing_numbers = tab_arena_new_of(r->arena, double, list->count + 1);
+    o->missing_auto = told.automatic;
+    o->missing_texts = tab_arena_new_of(r->arena, ProtobufCBinaryData, told.texts + 1);
+    o->missing_numbers = tab_arena_new_of(r->arena, double, told.numbers + 1);
     if (o->missing_texts == NULL || o->missing_numbers == NULL)
         return tab_no_memory(err);
-    for (const tab_json *x = list->first; x != NULL; x = x->next) {
-        if (x->kind == TAB_JSON_NUMBER && isfinite(x->num))
-            o->missing_numbers[o->n_missing_numbers++] = x->num;
-        else if (x->kind == TAB_JSON_STRING && x->text.n <= MARK_BYTES)
-            o->missing_texts[o->n_missing_texts++] = tab_proto_bytes(r->arena, x->text);
-        else
-            return tab_fail(err, TAB_VALIDATION, "options.missing_values",
-                            "a missing value must be a number or a string of at most %d bytes", MARK_BYTES);
-    }
+    for (size_t i = 0; i < told.texts; i++)
+        o->missing_texts[o->n_missing_texts++] = tab_proto_bytes(r->arena, told.text[i]);
+    for (size_t i = 0; i < told.numbers; i++)
+        o->missing_numbers[o->n_missing_numbers++] = told.number[i];
     return TAB_OK;
 }
 
@@ -241,7 +182,7 @@ void given_options(tab_out *o, const Tabella__RunOptions *q, bool adapt)
         tab_out_str(o, (tab_str){ (const char *)c->column.data, c->column.len });
         for (size_t k = 0; k < 3; k++)
             if (word[k][0] != 0) {
-                tab_out_key(o, members[k + 2].name);
+                tab_out_key(o, tab_told_member(k + 2));
                 tab_out_cstr(o, word[k]);
             }
         tab_out_close(o, '}');

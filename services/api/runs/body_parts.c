@@ -25,7 +25,8 @@ bool body_is_file(const request *r)
                                          "application/vnd.apache.parquet" };
     const char *t = r->content_type;
     size_t n = t == NULL ? 0 : strcspn(t, "; \t");
-    for (int i = 0; r->route == TAB_POST_OUTCOMES && i < 3; i++)
+    bool takes = r->route == TAB_POST_OUTCOMES || r->route == TAB_POST_SERVE;
+    for (int i = 0; takes && i < 3; i++)
         if (n == strlen(media[i]) && strncasecmp(t, media[i], n) == 0)
             return true;
     return false;
@@ -62,8 +63,12 @@ static tab_status read_file(request *r, tab_str name, tab_str bytes, const tab_b
     static atomic_int at_work;
     bool packed = bytes.n > 2 && (memcmp(bytes.p, "PK", 2) == 0 || memcmp(bytes.p, "\x1f\x8b", 2) == 0 ||
                                   tab_parquet_is(bytes));
-    tab_file_limits most = { tab_arrow_is(bytes) ? 4 * (uint64_t)bytes.n + ROOM : UNPACKED, limits->cells,
-                             limits->columns, limits->tables, true };
+    tab_file_limits most = { tab_arrow_is(bytes) ? 4 * (uint64_t)bytes.n + ROOM : UNPACKED,
+                             limits->cells,
+                             limits->columns,
+                             limits->tables,
+                             true,
+                             true };
     tab_status s = tab_fail(err, TAB_UNAVAILABLE, "", "too many files are being read; retry with backoff");
     if (!packed)
         return tab_file_read(r->arena, name, bytes, &most, ret, err);
@@ -124,7 +129,7 @@ tab_status body_file_read(request *r, const tab_body_limits *limits, tab_body *r
     TAB_TRY(tab_body_read(r->arena, TAB_S("{}"), limits, ret, err));
     ret->tables = list;
     ret->has_tables = true;
-    return add_table(r, &file, TAB_S("outcomes"), limits, "body", list, ret, err);
+    return add_table(r, &file, TAB_S("rows"), limits, "body", list, ret, err);
 }
 
 /* Under one Idempotency-Key the parts count, not the boundary between them. */

@@ -13,8 +13,9 @@
 #include "services/api/handlers.h"
 #include "services/api/http/params.h"
 #include "services/api/http/stream.h"
+#include "services/api/runs/results.h"
 
-enum { STEP_MS = 30000, HELD_MOST = 64 << 20 };
+enum { STEP_MS = 30000 };
 
 /* ---- which format ---------------------------------------------------------------------------- */
 
@@ -61,6 +62,24 @@ static bool covers(tab_str range, const char *media)
     return range.n == strlen(media) && strncasecmp(range.p, media, range.n) == 0;
 }
 
+bool download_named(tab_str accept, tab_file_format *ret)
+{
+    double best = 0, json = 0;
+    while (accept.n > 0) {
+        tab_str parameters = until(&accept, ','), range = until(&parameters, ';');
+        double q = weight(parameters);
+        bool named = memchr(range.p, '*', range.n) == NULL;
+        if (named && covers(range, "application/json") && q > json)
+            json = q;
+        for (int i = 0; named && i < TAB_FILE_FORMATS; i++)
+            if (covers(range, tab_file_kinds[i].media) && q > best) {
+                *ret = (tab_file_format)i;
+                best = q;
+            }
+    }
+    return best > json;
+}
+
 tab_status download_format(tab_str format, tab_str accept, tab_file_format *ret, tab_error *err)
 {
     double best = 0;
@@ -104,15 +123,8 @@ static tab_status send_bytes(void *to, tab_str bytes, tab_error *err)
         if (!d->begun)
             TAB_TRY(stream_begin(r->stream, d->name, err));
         d->begun = true;
-        return stream_push(r->stream, bytes, err);
     }
-    if (strcmp(r->method, "HEAD") == 0)
-        return TAB_OK;
-    if (r->out.n + bytes.n > HELD_MOST) /* the gateway sends each on a connection of its own */
-        return tab_fail(err, TAB_UNAVAILABLE, "",
-                        "a download of this size must be the first request on its connection");
-    tab_out_bytes(&r->out, bytes.p, bytes.n);
-    return TAB_OK;
+    return stream_send(r, bytes, err);
 }
 
 /* Each batch of rows into `take`. */
@@ -213,6 +225,27 @@ static tab_status find_part(request *r, const run_result *x, const part_kind *ki
     snprintf(d->name, sizeof d->name, "%.60s-%s%s%.60s%s", x->id, kind->name, table.n > 0 ? "-" : "",
              table.n > 0 ? tab_arena_copy(r->arena, table).p : "", tab_file_kinds[d->format].ending);
     r->media = tab_file_kinds[d->format].media;
+    return TAB_OK;
+}
+
+tab_status download_answers(request *r, const Tabella__Bundle *b, tab_file_format format, tab_error *err)
+{
+    bool ahead = b->prediction != NULL && b->prediction->forecast != NULL;
+    download *d = tab_arena_new_of(r->arena, download, 1);
+    if (d == NULL)
+        return tab_no_memory(err);
+    d->p = (part){
+        .r = r, .b = b, .kind = part_named(ahead ? TAB_S("forecast") : TAB_S("results")), .shares = true
+    };
+    d->format = format;
+    TAB_TRY(d->p.kind->open(&d->p, err));
+    for (size_t k = 0; k < 2; k++) {
+        part_cursor *c = &d->p.cursor[k];
+        c->piece = b;
+        c->held = c->total;
+    }
+    TAB_TRY(send_file(d, err));
+    r->media = tab_file_kinds[format].media;
     return TAB_OK;
 }
 

@@ -123,6 +123,7 @@ void part_close(part *p)
 
 /* The columns of every kind; then those of the kind, then what some results alone have. */
 enum { ROW, MISSING, VALUE, SURE, OWN };
+enum { SHARES = 64 }; /* classes, of which each has a column of its own */
 
 static const Tabella__Results *results_at(const part_cursor *c)
 {
@@ -144,6 +145,29 @@ static size_t classes_of(const Tabella__Prediction *p)
                                : p->classes->numbers.len / 8;
 }
 
+static size_t shares_of(const part *p, const Tabella__Prediction *q)
+{
+    size_t n = classes_of(q);
+    return p->shares && n <= SHARES ? n : 0;
+}
+
+/* p(CLASS), for each. */
+static void share_columns(part *p)
+{
+    tab_column c;
+    size_t n = shares_of(p, p->b->prediction);
+    if (n == 0 || !tab_column_view(p->b->prediction->classes, n, &c))
+        return;
+    for (size_t k = 0; k < n; k++) {
+        char number[32];
+        tab_cell x = tab_cell_at(&c, k);
+        if (x.kind == TAB_CELL_NUMBER && x.text.n == 0)
+            x.text = (tab_str){ number, tab_number_text(x.num, number) };
+        (void)part_column(p, tab_str_of(tab_arena_printf(p->r->arena, "p(%.*s)", (int)x.text.n, x.text.p)),
+                          TAB_FILE_REAL);
+    }
+}
+
 static tab_status results_open(part *p, tab_error *err)
 {
     const Tabella__Prediction *q = p->b->prediction;
@@ -159,6 +183,7 @@ static tab_status results_open(part *p, tab_error *err)
     if (r->n_label > 0) {
         (void)(part_column(p, TAB_S("predicted"), class_type(q, classes_of(q))) &&
                part_column(p, TAB_S("probability"), TAB_FILE_REAL));
+        share_columns(p);
     } else if (r->n_value > 0) {
         (void)(part_column(p, TAB_S("predicted"), TAB_FILE_REAL) &&
                part_column(p, TAB_S("std"), TAB_FILE_REAL));
@@ -181,7 +206,7 @@ static double printed(double x)
     return round(x * 1e6);
 }
 
-static void result_row(tab_builder *const *b, const part_cursor *c, bool missing)
+static void result_row(const part *p, tab_builder *const *b, const part_cursor *c, bool missing)
 {
     const Tabella__Prediction *q = c->piece->prediction;
     const Tabella__Results *r = results_at(c);
@@ -193,7 +218,8 @@ static void result_row(tab_builder *const *b, const part_cursor *c, bool missing
         if (tab_column_view(q->classes, classes, &class))
             tab_builder_cell(b[VALUE], tab_cell_at(&class, r->label[i]));
         tab_builder_number(b[SURE], r->probabilities[i * classes + r->label[i]]);
-        k = OWN;
+        for (k = OWN; k < OWN + shares_of(p, q); k++)
+            tab_builder_number(b[k], r->probabilities[i * classes + k - OWN]);
     } else if (r->n_value > 0) {
         tab_builder_number(b[VALUE], r->value[i]);
         if (r->n_std > 0)
@@ -237,7 +263,7 @@ static tab_status results_next(part *p, tab_arena *a, const tab_table **ret, tab
                        (asked->at < asked->total && results_at(asked)->row[asked->at - asked->first] <
                                                         results_at(known)->row[known->at - known->first]);
         part_cursor *c = missing ? asked : known;
-        result_row(b, c, missing);
+        result_row(p, b, c, missing);
         c->at++;
         rows++;
     }

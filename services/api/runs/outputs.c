@@ -2,6 +2,7 @@
  * compressed with zstd and, where a key is configured, sealed. */
 #include <zstd.h>
 
+#include "common/rpc/retention.h"
 #include "common/table/table_wire.h"
 #include "proto/jobs.pb-c.h"
 #include "services/api/api.h"
@@ -117,5 +118,29 @@ tab_status output_tables(request *r, const char *job_id, output *o, tab_error *e
     if (!tab_rows_null(rows, 0, 1))
         o->sources =
             tab_proto_read(r->arena, &tabella__job_result__descriptor, tab_rows_bytes(rows, 0, 1, r->arena));
+    return TAB_OK;
+}
+
+tab_status output_delete(request *r, const char *job_id, bool *ret_there, tab_error *err)
+{
+    TAB_AUTO(tab_tx) *tx = NULL;
+    TAB_AUTO(tab_rows) *rows = NULL;
+    TAB_TRY(tab_tx_begin(r->api->pg, r->who.org, tab_within_ms(r->deadline, TAB_SMALL_TX_MS), &tx, err));
+    TAB_TRY(tab_tx_query(tx, &rows, err,
+                         "WITH gone AS (DELETE FROM api.output t WHERE t.org = $1 AND t.job_id = $2 "
+                         "RETURNING t.org, t::text AS r) " TAB_CERTIFIED,
+                         TAB_P(tab_p_text(r->who.org), tab_p_text(job_id))));
+    *ret_there = tab_rows_count(rows) > 0;
+    if (!*ret_there)
+        return TAB_OK;
+    tab_certificate c = { .of = "run",
+                          .object = job_id,
+                          .rows = tab_rows_int(rows, 0, 2),
+                          .bytes = tab_rows_int(rows, 0, 3),
+                          .sha256 = tab_rows_text(rows, 0, 4) };
+    tab_call by = { .request_id = r->request_id, .address = r->address, .actor = r->who.key };
+    TAB_TRY(tab_certificate_put(tx, "api", &by, r->who.org, "", &c, err));
+    TAB_TRY(tab_tx_commit(&tx, err));
+    tab_relay_nudge(r->api->relay);
     return TAB_OK;
 }

@@ -19,5 +19,7 @@ tab_status output_put(request *r, tab_tx *tx, const char *job_id, const output *
 tab_status output_get(request *r, const char *job_id, output *ret, tab_error *err) TAB_CHECKED;
 /* What filled tables are made of, into an output that output_get gave. */
 tab_status output_tables(request *r, const char *job_id, output *o, tab_error *err) TAB_CHECKED;
+/* It goes, with its certificate (decision 0666). *ret_there false: there was none. */
+tab_status output_delete(request *r, const char *job_id, bool *ret_there, tab_error *err) TAB_CHECKED;
 
 #endif

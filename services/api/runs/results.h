@@ -59,6 +59,7 @@ struct part {
     tab_str table; /* filled/{table}; empty: the only one */
     tab_file_column *column;
     size_t cols;
+    bool shares;     /* results: the probability of every class, where there are few */
     bool *open_type; /* (cols) its type is that of its cells, which are to be looked at */
     /* where it is */
     part_cursor cursor[2];

@@ -65,8 +65,12 @@ static void move_classes(Tabella__Results *r, mover *m)
     for (size_t i = 0; i < r->n_label; i++) {
         double *p = r->probabilities + i * m->n;
         size_t best = r->label[i];
+        double all = 0; /* less than 1 where a class that nobody knows may come */
+        for (size_t k = 0; k < m->n; k++)
+            all += p[k];
         tab_shares_move(&m->shares, m->place, p, m->n, m->scratch, m->moved);
-        memcpy(p, m->moved, m->n * sizeof *p);
+        for (size_t k = 0; k < m->n; k++)
+            p[k] = all * m->moved[k];
         for (size_t k = 0; k < m->n; k++)
             best = p[k] > p[best] ? k : best;
         r->label[i] = (uint32_t)best;

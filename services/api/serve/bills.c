@@ -9,6 +9,7 @@
  * takes one again. */
 #include "services/api/serve/bills_internal.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -43,6 +44,7 @@ bill *bill_begin(api *a, const Tabella__WorkDone *const *work, size_t n)
         bills.last = &b->next;
         pthread_cond_signal(&bills.came);
     }
+    assert(b->n > 0 && b->n <= n); /* calls that the ledger would not tell apart are one line */
     pthread_mutex_unlock(&bills.lock);
     return b;
 }
@@ -66,6 +68,7 @@ static tab_status write_group(api *a, bill *const *b, size_t n, tab_error *err)
     if (arena == NULL || (id = tab_arena_new_of(arena, char *, n)) == NULL ||
         (row = tab_arena_new_of(arena, char *, n)) == NULL)
         return tab_no_memory(err);
+    assert(n > 0 && n <= GROUP);
     for (size_t i = 0; i < n; i++) {
         id[i] = b[i]->id;
         if ((row[i] = hex(arena, b[i]->row)) == NULL)
@@ -109,6 +112,7 @@ static void *write_all(void *arg)
         else
             bills_away();
         for (size_t i = 0; i < n; i++) {
+            assert(group[i]->state == WRITING);
             group[i]->s = s;
             group[i]->err = err;
             group[i]->state = WRITTEN;
@@ -132,8 +136,10 @@ static bool withdraw(bill *b)
     if (b->state != QUEUED)
         return b->state == UNWRITTEN;
     bill **at = &bills.first;
-    while (*at != b)
+    while (*at != b) {
+        assert(*at != NULL); /* what is QUEUED is in the queue */
         at = &(*at)->next;
+    }
     if ((*at = b->next) == NULL)
         bills.last = at;
     b->state = UNWRITTEN;
@@ -143,6 +149,7 @@ static bool withdraw(bill *b)
 static void drop(bill *b)
 {
     pthread_mutex_lock(&bills.lock);
+    assert(bills.open > 0);
     bills.open--;
     pthread_mutex_unlock(&bills.lock);
     bill_free(b);
@@ -156,6 +163,7 @@ static void pass_on(bill *b)
         (void)!withdraw(b);
         bills_owe(b, true);
     }
+    assert(b->state == WRITTEN || b->owed); /* else nothing would say what it bills, if this process died */
     b->next = bills.settled;
     bills.settled = b;
     if (b->next == NULL)
@@ -220,6 +228,7 @@ static tab_status annul(bill *b, tab_status s)
 
 tab_status bill_end(bill *b, const Tabella__WorkDone *const *answered, size_t m, tab_error *err)
 {
+    assert(m <= b->calls);
     int64_t from = tab_mono_us();
     pthread_mutex_lock(&bills.lock);
     bool never = m == 0 && withdraw(b);

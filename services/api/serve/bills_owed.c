@@ -1,4 +1,5 @@
 /* Whether PostgreSQL takes bills, and what organizations owe while it does not. */
+#include <assert.h>
 #include <stdio.h>
 
 #include "common/base/hash.h"
@@ -93,6 +94,7 @@ tab_status bill_may(const api *a, const char *org, uint64_t cells, tab_error *er
     pthread_mutex_unlock(&bills.lock);
     if (away == 0 || !journal_kept())
         return TAB_OK;
+    assert(a->cfg.owed_s >= 0 && a->cfg.owed_cells >= 0);
     return away <= a->cfg.owed_s * 1000 && cells <= (uint64_t)a->cfg.owed_cells &&
                    owed <= (uint64_t)a->cfg.owed_cells - cells
                ? TAB_OK

@@ -8,6 +8,7 @@
  * A settlement is one transaction: its mark, its rows away, marks of the bills that others may settle, too,
  * and the events of those that nobody has settled. One that failed is made again as it was: where its mark is
  * there, only the answer had been lost. */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -142,6 +143,7 @@ static tab_status make(api *a, const settlement *s, tab_error *err)
     for (size_t i = 0; i < s->n; i++)
         for (size_t k = 0; k < s->bill[i]->n && any(s, there, fresh, i); k++)
             work[m++] = s->bill[i]->event[k];
+    assert(m <= most);
     if (m > 0)
         TAB_TRY(put_events(tx, arena, work, m, err));
     return tab_tx_commit(&tx, err);
@@ -188,6 +190,7 @@ static void end(settlement *s)
     for (size_t i = 0; i < s->n; i++)
         if (s->bill[i]->owed)
             bills_owe(s->bill[i], false);
+    assert(bills.open >= s->n);
     bills.open -= s->n;
     tab_metric_set(bills.waiting, (double)bills.open);
     pthread_mutex_unlock(&bills.lock);
@@ -320,6 +323,7 @@ static tab_status settle_found(api *a, size_t *ret, size_t *settled, tab_error *
     for (size_t i = 0; i < found.n; i++)
         for (size_t k = 0; k < found.bills[i]->n_work && has(fresh, found.id[i]); k++)
             work[m++] = found.bills[i]->work[k];
+    assert(m <= found.work);
     if (m > 0)
         TAB_TRY(put_events(tx, arena, work, m, err));
     *ret = tab_rows_count(rows);
@@ -390,6 +394,7 @@ static settlement *gather(void)
             at = &b->next;
             continue;
         }
+        assert(b->state == WRITTEN || b->owed);
         *at = b->next;
         s->bill[s->n++] = b;
     }

@@ -1,4 +1,5 @@
 /* Sums of calls that the ledger would not tell apart, and what a bill is as bytes. */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -57,6 +58,12 @@ size_t bills_sum(tab_arena *a, const Tabella__WorkDone *const *work, size_t n, T
         ret[k]->tables += work[i]->tables;
         for (size_t u = 0; u < ret[k]->n_usage; u++)
             ret[k]->usage[u]->cells += work[i]->usage[u]->cells;
+    }
+    assert(m > 0 || n == 0);
+    for (uint32_t i = 0, before = 0, after = 0; i < n; i++) { /* as the sums: modulo 2^32 */
+        before += calls_of(work[i]);
+        after += i < m ? ret[i]->calls : 0;
+        assert(i + 1 < n || before == after); /* no call is lost in a sum, and none is counted twice */
     }
     return m;
 }

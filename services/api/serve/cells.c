@@ -7,6 +7,7 @@
  *                                              away
  *
  * Two organizations that meet in a slot take turns; what was prepaid goes back to Redis. */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -45,6 +46,7 @@ static tab_status debit(api *a, const char *org, int64_t cells, uint64_t limit, 
     tab_status s = tab_limits_call(a->redis, a->cfg.redis_ms, &y, NULL, 5, argv);
     if (s != TAB_OK)
         return s;
+    assert(limit > 0);
     bool good = y->type == REDIS_REPLY_ARRAY && y->elements == 2 &&
                 y->element[0]->type == REDIS_REPLY_INTEGER && y->element[1]->type == REDIS_REPLY_INTEGER &&
                 y->element[1]->integer >= 0 && y->element[1]->integer <= RETRY_MOST_MS;
@@ -57,6 +59,7 @@ static tab_status debit(api *a, const char *org, int64_t cells, uint64_t limit, 
 /* The same rule (GCRA) for this process alone, while Redis is away. cells < 0 gives back. */
 static int64_t debit_here(const char *org, int64_t cells, uint64_t limit)
 {
+    assert(limit > 0);
     double now = (double)tab_mono_ms(), cost = (double)cells * MINUTE_MS / (double)limit, retry = 0;
     struct prepaid *p = prepaid_of(org);
     pthread_mutex_lock(&prepaid.lock);
@@ -138,6 +141,7 @@ tab_status cells_debit(request *r, uint64_t cells, bool ahead, tab_error *err)
         more = 0;
         s = debit(r->api, org, (int64_t)cells, limit, &retry);
     }
+    assert(cells + more >= cells);
     if (s != TAB_OK)
         retry = debit_here(org, (int64_t)cells, limit);
     else if (retry == 0 && more > 0)

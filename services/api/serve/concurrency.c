@@ -1,6 +1,7 @@
 /* See concurrency.h: the counts of this process under one lock, and the Redis function that hears of them. */
 #include "services/api/serve/concurrency.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -43,6 +44,7 @@ static int64_t first_end(const org_calls *o)
 static void release(concurrent *p, uint32_t n)
 {
     org_calls *o = p->of;
+    assert(o != NULL && n <= p->n && p->n <= o->n); /* an organization has as many as its calls have */
     p->n -= n;
     o->n -= n;
     if (p->n > 0)
@@ -70,6 +72,7 @@ typedef struct {
 static told word_of(const org_calls *o, const char *org)
 {
     told t = { .n = o == NULL ? 0 : o->n, .word = ++calls.word, .ends = o == NULL ? 0 : first_end(o) };
+    assert(o == NULL || (o->n > 0) == (o->first != NULL));
     snprintf(t.org, sizeof t.org, "%s", org);
     return t;
 }

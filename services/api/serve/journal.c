@@ -7,6 +7,7 @@
  * whose process has gone. */
 #include "services/api/serve/journal.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +25,9 @@
 enum { HEAD = 16, FILE_MOST = 4 << 20, READ_MOST = 64 << 20, ID_MOST = 128, RECORD_MOST = 4 << 20 };
 
 static const char kind[] = "tabella bills 1\n";
+_Static_assert(sizeof kind - 1 == HEAD, "a file's first line is its head");
+_Static_assert(RECORD_MOST <= FILE_MOST && FILE_MOST + RECORD_MOST < READ_MOST,
+               "what is written can be read");
 #define NAMED ".bills"
 
 struct journal_file {
@@ -32,6 +36,7 @@ struct journal_file {
     char path[512];
     size_t open; /* records that are not settled, and one while it is written to or read */
     off_t bytes;
+    bool damaged; /* not all of it could be read: it is kept */
 };
 
 typedef struct waiting {
@@ -76,7 +81,15 @@ static journal_file *add(int fd, const char *path)
     return f;
 }
 
-static void drop(journal_file *f, bool unlinks)
+static bool put_aside(const journal_file *f)
+{
+    char aside[600];
+    snprintf(aside, sizeof aside, "%s.unreadable", f->path);
+    return rename(f->path, aside) == 0;
+}
+
+/* goes: all that could be read of it is settled. */
+static void drop(journal_file *f, bool goes)
 {
     for (journal_file **at = &j.all; *at != NULL; at = &(*at)->next)
         if (*at == f) {
@@ -85,7 +98,7 @@ static void drop(journal_file *f, bool unlinks)
         }
     if (j.now == f)
         j.now = NULL;
-    if (unlinks && unlink(f->path) != 0)
+    if (goes && (f->damaged ? !put_aside(f) : unlink(f->path) != 0))
         tab_log_fields(TAB_WARN, "a journal of bills cannot be deleted", "file", f->path, NULL);
     close(f->fd);
     free(f);
@@ -93,6 +106,7 @@ static void drop(journal_file *f, bool unlinks)
 
 static void release(journal_file *f)
 {
+    assert(f->open > 0);
     if (--f->open == 0)
         drop(f, true);
 }
@@ -192,6 +206,7 @@ static bool append(journal_file *f, const waiting *group)
         memcpy(at + 16 + size[0], w->bytes.p, size[1]);
         at += 16 + size[0] + size[1];
     }
+    assert(at == buf + n);
     bool ok = write_all(f->fd, buf, n) && fdatasync(f->fd) == 0;
     free(buf);
     if (ok)
@@ -215,6 +230,7 @@ static void write_group(void)
     }
     if (j.now == NULL)
         j.now = begin(); /* whose first release is due when it is full */
+    assert(group != NULL);
     journal_file *f = j.now;
     bool ok = false;
     if (f != NULL) {
@@ -262,6 +278,7 @@ void journal_settled(journal_file *f)
     bool whole = f == j.now && f->open == 2 && !j.writing;
     if (whole)
         j.now = NULL;
+    assert(f->open > 0);
     f->open--;
     if (whole || f->open == 0) {
         f->open = 1;
@@ -272,31 +289,48 @@ void journal_settled(journal_file *f)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
+typedef struct {
+    char id[ID_MOST + 1];
+    tab_str bytes;
+    size_t n;   /* of the whole record; 0: what stands there cannot be one */
+    bool whole; /* it is as it was written */
+} record_read;
+
+static record_read record_at(tab_str file, size_t at)
+{
+    record_read r = { 0 };
+    uint32_t size[2];
+    uint8_t sum[8];
+    if (file.n - at < 16)
+        return r;
+    memcpy(size, file.p + at, sizeof size);
+    if (size[0] > ID_MOST || size[1] > RECORD_MOST || file.n - at - 16 < (size_t)size[0] + size[1])
+        return r;
+    memcpy(r.id, file.p + at + 16, size[0]);
+    r.bytes = (tab_str){ file.p + at + 16 + size[0], size[1] };
+    r.n = 16 + (size_t)size[0] + size[1];
+    digest(r.id, r.bytes, sum);
+    r.whole = strlen(r.id) == size[0] && memcmp(sum, file.p + at + 8, 8) == 0;
+    return r;
+}
+
 void journal_read(tab_str file, journal_record *record, void *arg, size_t *ret_whole)
 {
-    size_t at = HEAD;
     *ret_whole = 0;
     if (file.n < HEAD || memcmp(file.p, kind, HEAD) != 0)
         return;
-    while (file.n - at >= 16) {
-        uint32_t size[2];
-        uint8_t sum[8];
-        char id[ID_MOST + 1];
-        memcpy(size, file.p + at, sizeof size);
-        if (size[0] > ID_MOST || size[1] > RECORD_MOST || file.n - at - 16 < (size_t)size[0] + size[1])
-            break;
-        memcpy(id, file.p + at + 16, size[0]);
-        id[size[0]] = 0;
-        tab_str bytes = { file.p + at + 16 + size[0], size[1] };
-        if (strlen(id) != size[0])
-            break;
-        digest(id, bytes, sum);
-        if (memcmp(sum, file.p + at + 8, 8) != 0)
-            break;
-        record(arg, id, bytes);
-        at += 16 + (size_t)size[0] + size[1];
+    *ret_whole = HEAD;
+    for (size_t at = HEAD; at < file.n;) {
+        record_read r = record_at(file, at);
+        /* A damaged record is passed by its length where a whole one follows. */
+        if (!r.whole && (r.n == 0 || !record_at(file, at + r.n).whole))
+            return;
+        if (r.whole) {
+            record(arg, r.id, r.bytes);
+            *ret_whole += r.n;
+        }
+        at += r.n;
     }
-    *ret_whole = at;
 }
 
 typedef struct {
@@ -325,15 +359,15 @@ static void adopt_file(journal_file *f, journal_found *found, void *arg)
         journal_read((tab_str){ buf, n }, take_record, &a, &whole);
     free(buf);
     pthread_mutex_lock(&j.lock);
-    if (!good || (whole == 0 && n > 0)) {
-        char aside[600];
-        snprintf(aside, sizeof aside, "%s.unreadable", f->path);
-        (void)!rename(f->path, aside);
-        tab_log_fields(TAB_ERROR, "a journal of bills cannot be read; it is kept", "file", aside, NULL);
-        drop(f, false);
-    } else {
-        release(f);
+    f->damaged = !good || whole != n;
+    if (f->damaged) {
+        char bytes[32];
+        snprintf(bytes, sizeof bytes, "%zu", n - whole);
+        tab_log_fields(TAB_ERROR,
+                       "a journal of bills is damaged; what can be read is billed, the file is kept", "file",
+                       f->path, "unread_bytes", bytes, NULL);
     }
+    release(f);
     pthread_mutex_unlock(&j.lock);
 }
 

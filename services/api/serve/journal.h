@@ -26,8 +26,9 @@ void journal_settled(journal_file *f); /* once for each record */
 typedef void journal_found(void *arg, const char *id, tab_str bytes, journal_file *f);
 void journal_adopt(journal_found *found, void *arg);
 
-/* The records of a file's bytes, up to the first that is not whole: what was not written whole was not
- * answered. *ret_whole: the bytes that they take. */
+/* The records of a file's bytes that are whole; one that is damaged is passed by its length. *ret_whole: the
+ * bytes that they take, with the file's first line. A file that has others, an end that was not written whole
+ * or a damaged record, is kept as NAME.unreadable when what could be read is settled. */
 typedef void journal_record(void *arg, const char *id, tab_str bytes);
 void journal_read(tab_str file, journal_record *record, void *arg, size_t *ret_whole);
 

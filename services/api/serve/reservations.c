@@ -2,6 +2,7 @@
  * slot take turns, and what the first one had goes back: so there are many slots (decision 0384). */
 #include "services/api/serve/reservations.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -61,6 +62,7 @@ static bool take(struct hold *h, const char *org, const cost *c, drawn *ret)
     uint64_t milli = price(h, c);
     if (milli > h->milli)
         return false;
+    assert(milli <= h->milli);
     h->milli -= milli;
     snprintf(ret->hold, sizeof ret->hold, "%s", h->id);
     ret->milli = milli;
@@ -85,6 +87,7 @@ static void keep(struct hold *h, const char *org, const char *id, const cost *c,
     snprintf(h->id, sizeof h->id, "%s", id);
     h->granted = y->granted_milli;
     h->milli = y->granted_milli > mine->milli ? y->granted_milli - mine->milli : 0;
+    assert(h->milli <= h->granted);
     for (h->lines = 0; h->lines < c->n && h->lines < y->n_by_op; h->lines++)
         h->rate[h->lines] = (uint64_t)llround(y->by_op[h->lines]->multiplier * 1000);
 }
@@ -112,6 +115,7 @@ static tab_status overdraw(request *r, const cost *c, tab_error *err)
     bool may = !known || (milli <= h->left && h->over <= h->left - milli);
     if (known && may)
         h->over += milli;
+    assert(!known || h->over <= h->left); /* no process draws more than metering said was left */
     pthread_mutex_unlock(&holds.lock);
     return may ? TAB_OK
                : tab_fail(err, TAB_UNAVAILABLE, "",
@@ -179,6 +183,7 @@ tab_status reservation_draw(request *r, cost *c, drawn *ret, tab_error *err)
     int64_t wait_ms = strcmp(h->org, org) == 0 && h->far ? FAR_ASK_MS : 0;
     uint64_t known = strcmp(h->org, org) == 0 ? price(h, c) : UINT64_MAX, ahead = 0;
     if (mine) {
+        assert(!h->asking);
         h->asking = true;
         ahead = known < UINT64_MAX / CALLS_AHEAD ? known * CALLS_AHEAD : (uint64_t)1000 * CALLS_AHEAD;
         if (busy && h->granted * 4 > ahead)
@@ -205,6 +210,7 @@ void reservation_return(api *a, const char *org, const drawn *d)
     bool here = strcmp(h->id, d->hold) == 0;
     if (here)
         h->milli += d->milli;
+    assert(!here || h->milli <= h->granted); /* what comes back had been drawn from it */
     pthread_mutex_unlock(&holds.lock);
     if (!here) {
         TAB_POINT("reservation.stray");

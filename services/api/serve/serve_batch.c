@@ -14,6 +14,7 @@
 #include "services/api/serve/serve_batch.h"
 #include "services/api/counts.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -21,6 +22,7 @@
 #include "common/base/hash.h"
 #include "common/base/point.h"
 #include "common/bundle/bundle_json.h"
+#include "common/rpc/serve_state.h"
 #include "proto/events.pb-c.h"
 #include "proto/inference.pb-c.h"
 #include "proto/jobs.pb-c.h"
@@ -28,6 +30,7 @@
 #include "services/api/render/receipts.h"
 #include "services/api/render/render.h"
 #include "services/api/runs/body.h"
+#include "services/api/runs/download.h"
 #include "services/api/serve/adapt.h"
 #include "services/api/serve/bills.h"
 #include "services/api/serve/concurrency.h"
@@ -49,36 +52,6 @@ enum {
 
 /* ---- a batch --------------------------------------------------------------------------------- */
 
-static tab_status state_of(tab_arena *a, const Tabella__Endpoint *e, Tabella__ServeState *ret, tab_error *err)
-{
-    tabella__serve_state__init(ret);
-    ret->endpoint_id = e->id;
-    ret->base_model = e->base_model;
-    ret->config_revision = e->config_revision;
-    ret->data_revision = e->data_revision;
-    /* The endpoint's options stay as they were given; its base is the one it was last moved to. */
-    ret->options = tab_arena_new_of(a, Tabella__RunOptions, 1);
-    if (ret->options == NULL)
-        return tab_no_memory(err);
-    tabella__run_options__init(ret->options);
-    if (e->options != NULL)
-        *ret->options = *e->options;
-    ret->options->base_model = e->base_model;
-    ret->n_sources = e->n_datasets;
-    ret->sources = tab_arena_new_of(a, Tabella__TableSource *, e->n_datasets + 1);
-    Tabella__TableSource *t = tab_arena_new_of(a, Tabella__TableSource, e->n_datasets + 1);
-    if (ret->sources == NULL || t == NULL)
-        return tab_no_memory(err);
-    for (size_t i = 0; i < e->n_datasets; i++) {
-        tabella__table_source__init(&t[i]);
-        t[i].id = e->datasets[i]->table_id;
-        t[i].snapshot = e->datasets[i]->snapshot;
-        t[i].dataset = e->datasets[i]->dataset;
-        ret->sources[i] = &t[i];
-    }
-    return TAB_OK;
-}
-
 /* Asks the worker that answered last, so that calls of an endpoint go to one process. Where that one is away
  * or is no longer the owner of the state, any worker answers and says who did. The answer lives in the
  * arena. */
@@ -89,7 +62,7 @@ static tab_status ask(tab_arena *a, serve_call *const *c, size_t n, bool count_o
     Tabella__ServeState state;
     Tabella__ServeRequest q = TABELLA__SERVE_REQUEST__INIT;
     tab_answer answer;
-    tab_status s = state_of(a, c[0]->row->e, &state, err);
+    tab_status s = tab_serve_state_of(a, c[0]->row->e, &state, err);
     size_t tables = 0;
     for (size_t i = 0; i < n; i++)
         tables += c[i]->body.n_tables;
@@ -107,6 +80,7 @@ static tab_status ask(tab_arena *a, serve_call *const *c, size_t n, bool count_o
     q.at_once = r->who.endpoint_concurrency;
     q.horizon = c[0]->horizon;
     q.count_only = count_only;
+    q.answers_only = c[0]->as_table; /* such a call goes alone */
     tab_ask ask = { .service = "inference",
                     .method = "Serve",
                     .worker = c[0]->worker[0] != 0 ? c[0]->worker : NULL,
@@ -177,6 +151,15 @@ static tab_status write_answer(serve_call *c, Tabella__Bundle *b, tab_bundle_mem
     const Tabella__Endpoint *e = c->row->e;
     tab_out *o = &c->r->out;
     const followed *own;
+    if (c->as_table) {
+        TAB_TRY(follow_outcomes(c->r->arena, e, b, &own, err));
+        tab_status s = tab_bundle_sound(b) ? download_answers(c->r, b, c->format, err)
+                                           : tab_fail(err, TAB_INTERNAL, "", "a bundle that is not sound");
+        return s == TAB_NOT_FOUND ? tab_fail(err, TAB_VALIDATION, "Accept",
+                                             "this endpoint has no answers that are a table; accept "
+                                             "application/json")
+                                  : s;
+    }
     tab_out_open(o, '{');
     text_member(o, "mode", "serve");
     text_member(o, "endpoint", e->name);
@@ -210,8 +193,13 @@ static bool work_of(serve_call *c)
     w->usage = cost_lines(&c->cost);
     w->n_usage = c->cost.n;
     w->hold = c->drawn.hold;
-    w->event_id =
-        STR(c->once.event[0] != 0 ? c->once.event : tab_arena_printf(r->arena, "serve_%s", r->seed));
+    if (c->once.event[0][0] != 0) {
+        w->event_id = c->once.event[0];
+        w->also = c->once.also;
+        w->n_also = SERVE_ONCE_IDS - 1;
+    } else {
+        w->event_id = STR(tab_arena_printf(r->arena, "serve_%s", r->seed));
+    }
     w->org_id = r->who.org;
     w->at_us = tab_now_us();
     w->kind = STR("serve");
@@ -228,6 +216,7 @@ static bool work_of(serve_call *c)
 /* Writes their answers. */
 static void take_answers(serve_call *const *c, size_t n, const Tabella__ServeReply *y)
 {
+    assert(y->n_parts == n);
     TAB_AUTO(tab_bundle_memory) *memory = n > 1 ? tab_bundle_memory_new() : NULL;
     size_t last = 0; /* bytes: calls that come together are alike */
     for (size_t i = 0; i < n; i++) {
@@ -262,6 +251,7 @@ static bill *bill_ahead(serve_call *const *c, size_t n)
     int64_t refused = atomic_load(refused_of(c[0]));
     if (refused != 0 && tab_mono_ms() - refused < REFUSED_MS)
         return NULL;
+    assert(n > 0 && n <= BATCH_MOST);
     for (size_t i = 0; i < n; i++)
         work[i] = &c[i]->work;
     return bill_begin(c[0]->r->api, work, n);
@@ -295,6 +285,7 @@ static void bill_answers(serve_call *const *c, size_t n, bill *b)
         if (c[i]->s == TAB_OK)
             work[m++] = &c[i]->work;
     }
+    assert(m <= n);
     if (n > m)
         atomic_store(refused_of(c[0]), tab_mono_ms());
     int64_t began = tab_mono_us();
@@ -408,6 +399,7 @@ static struct serve_group *group_of(const Tabella__Endpoint *e)
 static void batch_ended(struct serve_group *g)
 {
     pthread_mutex_lock(&lock);
+    assert(g->in_flight > 0);
     g->in_flight--;
     pthread_cond_signal(&g->changed);
     pthread_mutex_unlock(&lock);
@@ -509,6 +501,7 @@ static tab_status lead(void *call, tab_error *err)
     while (atomic_load(arriving) > 0 && wait_until(g, until))
         continue;
     size_t n = g->waiting;
+    assert(n > 0 && g->first == c && parked >= n - 1); /* who leads stands first */
     g->left = tab_mono_us();
     g->size = n;
     serve_call *list = g->first;
@@ -534,8 +527,9 @@ tab_status serve_in_batch(serve_call *c, tab_error *err)
 {
     pthread_mutex_lock(&lock);
     request_arrived(c->r);
-    struct serve_group *g =
-        c->horizon == 0 && rows_of(c) < ALONE_ROWS && parked < PARKED_MOST ? group_of(c->row->e) : NULL;
+    struct serve_group *g = c->horizon == 0 && !c->as_table && rows_of(c) < ALONE_ROWS && parked < PARKED_MOST
+                                ? group_of(c->row->e)
+                                : NULL;
     bool leads = g != NULL && join(g, c);
     if (g != NULL && g->gathers && atomic_load(&c->r->api->arriving) == 0)
         pthread_cond_signal(&g->changed);

@@ -2,6 +2,7 @@
 #ifndef TAB_API_SERVE_BATCH_H
 #define TAB_API_SERVE_BATCH_H
 
+#include "common/files/written/table_file.h"
 #include "common/security/receipt.h"
 #include "proto/events.pb-c.h"
 #include "services/api/serve/serve_cache.h"
@@ -13,8 +14,11 @@ typedef struct serve_call {
     struct serve_call *next;
     request *r;
     tab_body body;
-    bool verbose;     /* with the tables of its report */
-    bool receipts;    /* a receipt a row */
+    bool verbose;  /* with the tables of its report */
+    bool receipts; /* a receipt a row */
+    bool as_table; /* the answers alone, as a file of this format */
+    bool named;    /* its table has the endpoint's name for it */
+    tab_file_format format;
     uint32_t horizon; /* so many steps ahead in place of rows; 0: rows */
     const serve_row *row;
     struct serve_group *group; /* that it is the first of */

@@ -1,8 +1,40 @@
-/* POST /v2/serve/:id.
+/* POST /v2/serve/:id. The path that must be short: most calls are one row, and thousands come a second.
  *
- *   serve_handler.c --> serve_cache.c   the endpoint's row   <--+
- *                   --> serve_limits.c  may it begin         <--+
- *                   --> serve_batch.c  asked, answered and billed with calls of the same moment */
+ *   gateway ──> http loop ──> serve_at_once ──(parked with others)──> serve_batch.c ──> answer
+ *                    └──────> a worker: serve, for all that cannot be decided at once
+ *
+ *   serve_cache.c   the endpoint's row, kept under the version that the gateway read with the key
+ *   serve_limits.c  calls of this endpoint at once          cells.c         cells a minute
+ *   reservations.c  allowance and cap, reserved ahead       concurrency.c   calls of the organization at once
+ *   serve_batch.c   one message to inference and one bill for the calls of a moment
+ *   bills.c         what is billed, written while inference computes
+ *   serve_once.c    Idempotency-Key
+ *
+ * A call in a quiet installation makes no query of its own before it is answered: the gateway's one round
+ * trip to Redis has authenticated it and brought the endpoint's version; the row, a few cells of the minute's
+ * limit and a reservation are in this process; the bill's row is written by a thread of its own, for all
+ * calls that came meanwhile, while inference computes. What is left is one message to the worker that holds
+ * the state.
+ *
+ * A call goes through the same states whichever way it takes:
+ *
+ *   asked ──> allowed (the key's endpoint, limits, reservation) ──> begun (bill) ──> computed ──> billed
+ *     └─ refused: nothing is billed, what was drawn goes back           └─ failed: not billed
+ *
+ * What holds:
+ *
+ *   - No answer leaves before it is certain that its bill will be settled: its row is committed, or it lies
+ *     synced in the journal (bills.c). Where neither can be had the answer is withheld, 503.
+ *   - What is answered with 5xx is not billed, as far as this process lives to say so; a bill whose process
+ *     died in the middle is settled as it began.
+ *   - Cells and reservations that a refused or failed call has drawn are given back, unless it may be billed.
+ *   - With an Idempotency-Key the same body gets the same bytes for ten minutes, computed once, and is billed
+ *     once for seven days, whichever api it comes to (serve_once.c).
+ *   - A deleted or changed endpoint is not served from a kept row for longer than two seconds; while jobs is
+ *     away nobody can change one (serve_cache.h).
+ *
+ * While PostgreSQL, jobs, metering or NATS' stream is away, warm calls go on: what they need is kept, what
+ * they owe lies in the journal, and what may be owed is bounded (bills_owed.c, decision 0404). */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,6 +44,7 @@
 #include "services/api/handlers.h"
 #include "services/api/platform/endpoints.h"
 #include "services/api/runs/body.h"
+#include "services/api/runs/download.h"
 #include "services/api/serve/bills.h"
 #include "services/api/serve/cells.h"
 #include "services/api/serve/serve_batch.h"
@@ -28,12 +61,47 @@ static tab_status read_verbose(serve_call *c, tab_error *err)
 
 enum { JOBS_MS = 900 }; /* for jobs to answer, where there is a row to go on with */
 
+/* The answers as a table, where Accept says so. Under one Idempotency-Key that is another answer. */
+static void read_accept(serve_call *c)
+{
+    request *r = c->r;
+    c->as_table = r->accept != NULL && download_named(tab_str_of(r->accept), &c->format);
+    if (c->as_table)
+        r->body_sha256[0] ^= (uint8_t)(1 + c->format);
+}
+
+/* A body that is one file has no place for its table's id: it is the endpoint's only one. */
+static tab_status name_table(serve_call *c, tab_error *err)
+{
+    request *r = c->r;
+    const Tabella__Endpoint *e = c->row->e;
+    if (!body_is_file(r) || c->named)
+        return TAB_OK;
+    if (e->n_datasets != 1)
+        return tab_fail(err, TAB_VALIDATION, "body",
+                        "this endpoint has %zu tables; send each as a part `tables[ID]` of "
+                        "multipart/form-data",
+                        e->n_datasets);
+    tab_table *t = tab_arena_new_of(r->arena, tab_table, 1);
+    const tab_table **list = tab_arena_new_of(r->arena, const tab_table *, 1);
+    if (t == NULL || list == NULL)
+        return tab_no_memory(err);
+    const ProtobufCBinaryData id = e->datasets[0]->table_id;
+    *t = *c->body.tables[0];
+    t->id = (tab_str){ (const char *)id.data, id.len };
+    list[0] = t;
+    c->body.tables = list;
+    c->named = true;
+    return TAB_OK;
+}
+
 /* On the loop's thread, where the endpoint is known, cells and hold are there, and the call is one to go with
  * others. Any status but PARKED: not so, and nothing has happened. */
 tab_status serve_at_once(request *r, tab_error *err)
 {
     serve_call *c = tab_arena_new_of(r->arena, serve_call, 1);
-    if (c == NULL || body_has_parts(r)) /* files may unfold to much */
+    if (c == NULL || body_has_parts(r) || body_is_file(r) || /* files may unfold to much */
+        (r->accept != NULL && download_named(tab_str_of(r->accept), &c->format)))
         return TAB_UNAVAILABLE;
     TAB_TRY(body_read(r, &c->body, err));
     TAB_TRY(read_verbose(c, err));
@@ -127,8 +195,12 @@ static tab_status serve(serve_call *c, tab_error *err)
     uint64_t cells = 0;
     TAB_TRY(read_verbose(c, err));
     TAB_TRY(body_serve(r, tab_json_get(c->body.root, "options"), &c->horizon, &c->receipts, err));
+    if (c->receipts && c->as_table)
+        return tab_fail(err, TAB_VALIDATION, "options.receipts",
+                        "receipts come with answers in JSON; accept application/json");
     request_body_drop(r);
     TAB_TRY(find_row(c, err));
+    TAB_TRY(name_table(c, err));
     if (c->receipts && c->row->e->receipt_key.len != TAB_RECEIPT_KEY) /* from jobs of the version before */
         return tab_fail(err, TAB_UNAVAILABLE, "",
                         "receipts are not available yet because an upgrade is in progress; try again later");
@@ -159,14 +231,17 @@ tab_status post_serve(request *r, tab_error *err)
         return tab_no_memory(err);
     c->r = r;
     TAB_TRY(body_read(r, &c->body, err));
+    read_accept(c);
     if (r->who.bounds.n > 0) { /* before an answer that was given to another key's call is given again */
         TAB_TRY(find_row(c, err));
         TAB_TRY(endpoint_bound(r, c->row->e, err));
     }
     if (!r->dry_run)
         TAB_TRY(serve_once_begin(r, &c->once, err));
-    if (r->replayed)
+    if (r->replayed) {
+        r->media = c->as_table ? tab_file_kinds[c->format].media : NULL;
         return TAB_OK;
+    }
     tab_status s = serve(c, err);
     if (s != PARKED && s != TAB_OK) /* a batch that ended it has said so */
         serve_once_failed(r, &c->once);

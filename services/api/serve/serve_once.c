@@ -4,6 +4,7 @@
  *   d BEGAN DIGEST BYTES          the answer, sealed */
 #include "services/api/serve/serve_once.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -13,8 +14,10 @@
 #include "common/redis/limits.h"
 #include "services/api/idempotency.h"
 
-/* LEASE_MS: longer than a serve call may take. MOST: of one answer; a larger one is computed again. */
-enum { LEASE_MS = 10000, KEPT_S = 600, PAUSE_MS = 40, LEFT_MS = 500, WAIT_MOST = 8, MOST = 1 << 20 };
+/* LEASE_MS: longer than a serve call may take. KEPT_S: the answer. BILLED_S: so long the call is billed once,
+ * as keys hold elsewhere. MOST: of one answer; a larger one is computed again. */
+enum { LEASE_MS = 10000, KEPT_S = 600, BILLED_S = 7 * 86400 };
+enum { PAUSE_MS = 40, LEFT_MS = 500, WAIT_MOST = 8, MOST = 1 << 20 };
 enum { DIGEST = 2 * TAB_SHA256 };
 
 static atomic_int waiting; /* threads that wait for a first call */
@@ -33,10 +36,16 @@ static void name(const request *r, serve_once *o)
 
 static void name_event(serve_once *o, const char *digest)
 {
+    static const int64_t week[SERVE_ONCE_IDS] = { 0, -1, 1 };
     char text[320], hex[TAB_SHA256_HEX];
-    snprintf(text, sizeof text, "%s %s %" PRId64, o->key, digest, o->began / KEPT_S);
+    assert(o->key[0] != 0 && strlen(o->key) + DIGEST + 2 < sizeof text); /* else two calls have one name */
+    snprintf(text, sizeof text, "%s %s", o->key, digest);
     tab_sha256_hex(tab_str_of(text), hex);
-    snprintf(o->event, sizeof o->event, SERVE_ONCE "%.32s", hex);
+    for (size_t i = 0; i < SERVE_ONCE_IDS; i++)
+        snprintf(o->event[i], sizeof o->event[i], SERVE_ONCE "%.32s_%" PRId64, hex,
+                 o->began / BILLED_S + week[i]);
+    for (size_t i = 1; i < SERVE_ONCE_IDS; i++)
+        o->also[i - 1] = o->event[i];
 }
 
 static tab_str context(request *r, const serve_once *o)

@@ -1,8 +1,10 @@
 /* The Idempotency-Key of a serve call (decision 0406).
  *
  *   Redis, tab:i:ORG:HASH   at work (who, until when) --> answered: the bytes, for ten minutes
- *   the bill                its event has an id made from organization, path, key, body and time, so that
- *                           the ledger takes it once, however often the call is computed
+ *   the bill                its event has an id made from organization, path, key, body and the week of the
+ *                           first use; it names the ids of the weeks before and after, too. The ledger takes
+ *                           one of the three, so for 7 days the call is billed once, however often it is
+ *                           computed (decision 0590)
  *
  * A serve call changes nothing but the ledger. So where Redis is away, or has forgotten, the call is computed
  * again, with the same answer as long as the endpoint is the same, and billed once all the same. */
@@ -11,12 +13,15 @@
 
 #include "services/api/api.h"
 
+enum { SERVE_ONCE_IDS = 3 };
+
 /* In the request's arena, with the call. */
 typedef struct {
     bool claimed;
     char key[96], token[TAB_ID];
-    int64_t began;  /* seconds, when the key was first used */
-    char event[64]; /* the id of its bill; "": the call has no key */
+    int64_t began;                  /* seconds, when the key was first used */
+    char event[SERVE_ONCE_IDS][64]; /* the id of its bill, then those of its neighbours; "": no key */
+    char *also[SERVE_ONCE_IDS - 1]; /* the neighbours */
 } serve_once;
 
 /* Every id of such an event begins so; it is never summed with others. */

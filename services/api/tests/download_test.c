@@ -31,3 +31,27 @@ Test(download, the_format_is_what_was_asked_for)
     expect("xlsx", "text/csv", -1);
     expect("", "", -1);
 }
+
+Test(download, an_answer_is_a_table_where_accept_names_one_above_json)
+{
+    static const struct {
+        const char *accept;
+        int want; /* -1: JSON */
+    } cases[] = {
+        { "", -1 },
+        { "*/*", -1 },
+        { "text/*", -1 },
+        { "application/json", -1 },
+        { "text/csv", TAB_FILE_CSV },
+        { "text/csv, */*", TAB_FILE_CSV },
+        { "text/csv;q=0", -1 },
+        { "text/csv, application/json", -1 },
+        { "application/json;q=0.5, application/vnd.apache.arrow.stream", TAB_FILE_ARROW },
+        { "application/vnd.apache.parquet;q=0.4, application/json;q=0.3, text/csv;q=0.2", TAB_FILE_PARQUET },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tab_file_format got = TAB_FILE_FORMATS;
+        bool table = download_named(tab_str_of(cases[i].accept), &got);
+        cr_expect(table ? (int)got == cases[i].want : cases[i].want == -1, "%s", cases[i].accept);
+    }
+}

@@ -114,18 +114,23 @@ static void one_more(void *arg, const char *id, tab_str bytes)
     ++*(size_t *)arg;
 }
 
-Test(journal, a_torn_or_damaged_end_is_left_out)
+static const char *only_file(const char *dir)
 {
-    static char bytes[4096];
-    const char *dir = new_dir();
-    char path[600] = "";
-    owe(dir, 5);
+    static char path[600];
     DIR *d = opendir(dir);
     for (const struct dirent *e = readdir(d); e != NULL; e = readdir(d))
         if (e->d_name[0] != '.')
             snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
     closedir(d);
-    int fd = open(path, O_RDONLY);
+    return path;
+}
+
+Test(journal, a_torn_or_damaged_record_is_left_out)
+{
+    static char bytes[4096];
+    const char *dir = new_dir();
+    owe(dir, 5);
+    int fd = open(only_file(dir), O_RDONLY);
     size_t n = (size_t)read(fd, bytes, sizeof bytes), all = 0, whole;
     close(fd);
     journal_read((tab_str){ bytes, n }, one_more, &all, &whole);
@@ -142,8 +147,36 @@ Test(journal, a_torn_or_damaged_end_is_left_out)
         bytes[at] ^= 1;
         journal_read((tab_str){ bytes, n }, one_more, &some, &whole);
         cr_assert_lt(some, 5, "byte %zu", at);
+        cr_assert_lt(whole, n);
         bytes[at] ^= 1;
     }
+}
+
+Test(journal, a_flipped_bit_loses_one_record_and_the_file_is_kept)
+{
+    static found x;
+    const char *dir = new_dir();
+    owe(dir, 5);
+    const char *path = only_file(dir);
+    int fd = open(path, O_RDWR);
+    char c;
+    enum { SECOND = 16 + (16 + 6 + 6) + 16 + 3 }; /* within its id */
+    cr_assert_eq(pread(fd, &c, 1, SECOND), 1);
+    c ^= 0x10;
+    cr_assert_eq(pwrite(fd, &c, 1, SECOND), 1);
+    close(fd);
+    cr_assert(journal_open(dir));
+    journal_adopt(note, &x);
+    cr_assert_eq(x.n, 4);
+    cr_assert_str_eq(x.id[0], "bill_0");
+    cr_assert_str_eq(x.id[1], "bill_2");
+    for (size_t i = 0; i < x.n; i++)
+        journal_settled(x.file[i]);
+    cr_assert_eq(files(dir), 1);
+    cr_assert_str_eq(strrchr(only_file(dir), '.'), ".unreadable");
+    x.n = 0;
+    journal_adopt(note, &x);
+    cr_assert_eq(x.n, 0, "and nothing of it is billed twice");
 }
 
 Test(journal, a_folder_that_cannot_be_written_is_said)

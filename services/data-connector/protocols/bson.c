@@ -340,8 +340,8 @@ tab_str bson_bytes_of(const bson_element *e)
 static void put_time(tab_out *o, int64_t ms)
 {
     char text[64];
-    int64_t s = ms / 1000 - (ms % 1000 < 0);
-    size_t n = array_instant_text(text, s, (uint32_t)(ms - s * 1000) * 1000000, true);
+    int64_t over = ms % 1000, s = ms / 1000 - (over < 0);
+    size_t n = array_instant_text(text, s, (uint32_t)(over < 0 ? over + 1000 : over) * 1000000, true);
     if (n > 0)
         tab_out_str(o, (tab_str){ text, n });
     else

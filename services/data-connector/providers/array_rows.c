@@ -50,7 +50,7 @@ static bool cell(array_rows *r, json_scan *s, size_t k)
         return json_literal(s, "null", 4);
     case '"':
         s->p++;
-        if (!json_string(s, &text))
+        if (!json_text(s, &text))
             return false;
         if (s->nul)
             return json_bad(s, "a zero character");

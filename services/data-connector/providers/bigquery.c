@@ -164,7 +164,7 @@ static bool value(session *c, json_scan *s, const field *f)
     }
     if (*from == '"') {
         s->p++;
-        if (!json_string(s, &text) || s->nul)
+        if (!json_text(s, &text) || s->nul)
             return json_bad(s, "a text");
     } else {
         if (!json_skip(s))

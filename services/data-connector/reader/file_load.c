@@ -70,7 +70,9 @@ static tab_status choose(const Tabella__SourceTask *t, tab_arena *a, tab_file *f
 
 tab_status child_file(tab_arena *a, const Tabella__SourceTask *t, tab_file *ret, tab_error *err)
 {
-    const tab_file_limits most = { (uint64_t)t->read_mib << 20, DATA_MOST_CELLS, DATA_MOST_COLS, 64, false };
+    const tab_file_limits most = {
+        (uint64_t)t->read_mib << 20, DATA_MOST_CELLS, DATA_MOST_COLS, 64, false, false
+    };
     tab_str bytes = mapped(t->file_bytes);
     if (bytes.p == NULL)
         return tab_fail(err, TAB_UNAVAILABLE, "", "the file cannot be opened; try again");

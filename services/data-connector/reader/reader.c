@@ -170,6 +170,12 @@ static char **lines(tab_arena *a, tab_str text, size_t *ret_n)
     return line;
 }
 
+static bool is_stored(tab_str reading)
+{
+    static const char begins[] = "{\"format\":\"stored\"";
+    return reading.n >= sizeof begins - 1 && memcmp(reading.p, begins, sizeof begins - 1) == 0;
+}
+
 static bool name_tables(tab_arena *a, const tab_file *f, Tabella__SourceAnswer *m)
 {
     Tabella__FileTable *t = tab_arena_new_of(a, Tabella__FileTable, f->n);
@@ -179,6 +185,7 @@ static bool name_tables(tab_arena *a, const tab_file *f, Tabella__SourceAnswer *
         t[i].id = (char *)tab_arena_copy(a, f->table[i]->id).p;
         t[i].rows = f->table[i]->rows;
         t[i].cols = f->table[i]->cols;
+        t[i].stored = is_stored(f->reading[i]) && !f->table[i]->file;
         t[i].reading = (char *)tab_arena_copy(a, f->reading[i]).p;
         m->tables[m->n_tables++] = &t[i];
         if (t[i].id == NULL || t[i].reading == NULL)

@@ -9,9 +9,44 @@
 #include "common/base/integer.h"
 #include "services/data-connector/source/source.h"
 
-static tab_status bad_ref(tab_error *err, const char *why)
+/* What a reference looks like, by its scheme up to a plus sign; the API's description has the same ones. */
+static const struct {
+    const char *scheme, *shape;
+} SHAPES[] = {
+    { "azblob", "azblob://ACCOUNT/CONTAINER/FOLDER/orders.csv" },
+    { "bigquery", "bigquery://PROJECT/DATASET/TABLE" },
+    { "clickhouse", "clickhouse://HOST/DATABASE/TABLE" },
+    { "databricks", "databricks://WORKSPACE-HOST/CATALOG/SCHEMA/TABLE" },
+    { "gdrive", "gdrive://ID" },
+    { "graphql", "graphql+https://HOST/graphql" },
+    { "http", "http://HOST/FOLDER/orders.csv" },
+    { "https", "https://HOST/FOLDER/orders.csv" },
+    { "mariadb", "mariadb://HOST/DATABASE/TABLE" },
+    { "mongodb", "mongodb://HOST/DATABASE/COLLECTION" },
+    { "mysql", "mysql://HOST/DATABASE/TABLE" },
+    { "odbc", "odbc://NAME/SCHEMA/TABLE" },
+    { "postgres", "postgres://HOST/DATABASE/SCHEMA/TABLE" },
+    { "qdrant", "qdrant://HOST/COLLECTION" },
+    { "rest", "rest+https://HOST/v1/orders" },
+    { "s3", "s3://BUCKET/FOLDER/orders.csv" },
+    { "snowflake", "snowflake://ACCOUNT/DATABASE/SCHEMA/TABLE" },
+    { "supabase", "supabase://PROJECT/SCHEMA/TABLE" },
+};
+
+const char *reference_shape(const char *scheme)
 {
-    return tab_fail(err, TAB_VALIDATION, "source", "The source is not a valid reference: %s.", why);
+    size_t n = strcspn(scheme, "+");
+    for (size_t i = 0; i < sizeof SHAPES / sizeof *SHAPES; i++)
+        if (strlen(SHAPES[i].scheme) == n && memcmp(SHAPES[i].scheme, scheme, n) == 0)
+            return SHAPES[i].shape;
+    return "SCHEME://HOST/PATH";
+}
+
+/* scheme: "" where the text has none. */
+static tab_status bad_ref(tab_error *err, const char *scheme, const char *why)
+{
+    return tab_fail(err, TAB_VALIDATION, "source", "The source is not a valid reference: %s. Write it as %s.",
+                    why, reference_shape(scheme));
 }
 
 /* What there is instead. */
@@ -24,9 +59,8 @@ static tab_status no_provider(const char *scheme, tab_error *err)
         at += (size_t)snprintf(list + at, sizeof list - at, "%s%s://", i > 0 ? ", " : "", all[i]->scheme);
     bool sqlite = strcmp(scheme, "sqlite") == 0 || strcmp(scheme, "sqlite3") == 0;
     return tab_fail(
-        err, TAB_VALIDATION, "source", "This installation has no provider of `%.32s://`; %sthere are: %s",
-        scheme, sqlite ? "a SQLite file is uploaded, or named where it lies (https://host/file.db); " : "",
-        list);
+        err, TAB_VALIDATION, "source", "This installation cannot read `%.32s://`; %suse one of %s", scheme,
+        sqlite ? "upload a SQLite file or name its address (https://host/file.db), or " : "", list);
 }
 
 bool looks_secret(const char *text)
@@ -169,12 +203,12 @@ static size_t write_ref(const source_ref *r, char out[WRITTEN])
 static tab_status form_check(const char *text, tab_error *err)
 {
     if (strlen(text) > REF_LENGTH)
-        return bad_ref(err, "it is longer than 2,048 bytes");
+        return bad_ref(err, "", "it is longer than 2,048 bytes");
     if (looks_secret(text) || strchr(text, '@') != NULL)
-        return bad_ref(err, "it must not contain credentials; put them in `credentials`");
+        return bad_ref(err, "", "it must not contain credentials; put them in `credentials`");
     for (const char *p = text; *p != '\0'; p++)
         if ((unsigned char)*p < 0x20 || *p == 0x7f || *p == '?' || *p == '#' || *p == '\\')
-            return bad_ref(err, "it contains a query, a fragment or a control character");
+            return bad_ref(err, "", "it contains a query, a fragment or a control character");
     return TAB_OK;
 }
 
@@ -204,14 +238,14 @@ static tab_status spell(tab_arena *a, source_ref *r, tab_error *err)
     char out[WRITTEN];
     size_t n = write_ref(r, out);
     if (n > REF_LENGTH)
-        return bad_ref(err, "written with its escapes it is longer than 2,048 bytes");
+        return bad_ref(err, "", "written with its escapes it is longer than 2,048 bytes");
     r->text = tab_arena_copy(a, (tab_str){ out, n }).p;
     if (r->text == NULL)
         return tab_no_memory(err);
     bool secret = looks_secret(r->text);     /* once its host is of one case */
     for (size_t i = 0; i < r->segments; i++) /* and its escapes are undone */
         secret = secret || looks_secret(r->segment[i]);
-    return secret ? bad_ref(err, "it must not contain credentials; put them in `credentials`") : TAB_OK;
+    return secret ? bad_ref(err, "", "it must not contain credentials; put them in `credentials`") : TAB_OK;
 }
 
 tab_status ref_parse(tab_arena *a, const char *text, source_ref *ret, tab_error *err)
@@ -220,7 +254,7 @@ tab_status ref_parse(tab_arena *a, const char *text, source_ref *ret, tab_error 
     const char *sep = strstr(text, "://");
     TAB_TRY(form_check(text, err));
     if (sep == NULL || sep == text)
-        return bad_ref(err, "it must begin with a scheme and ://");
+        return bad_ref(err, "", "it must begin with a scheme and ://");
     char *copy = (char *)tab_arena_copy(a, tab_str_of(text)).p;
     if (copy == NULL)
         return tab_no_memory(err);
@@ -228,22 +262,22 @@ tab_status ref_parse(tab_arena *a, const char *text, source_ref *ret, tab_error 
     r.scheme = strcmp(copy, "postgresql") == 0 ? "postgres" : copy; /* libpq reads both */
     for (const char *p = copy; *p != '\0'; p++)
         if (!islower((unsigned char)*p) && !isdigit((unsigned char)*p) && *p != '+' && *p != '-')
-            return bad_ref(err, "its scheme is not valid");
+            return bad_ref(err, "", "its scheme is not valid");
     const provider *p = provider_of(r.scheme);
     if (p == NULL)
         return no_provider(copy, err);
 
     char *rest = copy + (sep - text) + 3, *slash = strchr(rest, '/');
     if (slash == NULL && p->least > 0)
-        return bad_ref(err, "it names no table or location");
+        return bad_ref(err, r.scheme, "it names no table or location");
     if (slash != NULL)
         *slash = '\0';
     if (p->by_name ? !take_name(rest, p->cased, &r) : !take_host(rest, &r))
-        return bad_ref(err, "its host or port is not valid");
+        return bad_ref(err, r.scheme, "its host or port is not valid");
     if (slash != NULL && !take_path(slash + 1, p->folder, &r))
-        return bad_ref(err, "its path is not valid");
+        return bad_ref(err, r.scheme, "its path is not valid");
     if (r.segments + r.folder < p->least || r.segments > p->most)
-        return bad_ref(err, "its path has too few or too many parts");
+        return bad_ref(err, r.scheme, "its path has too few or too many parts");
     if (r.port == p->port) /* it is not written */
         r.port = 0;
     TAB_TRY(spell(a, &r, err));

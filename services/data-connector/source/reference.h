@@ -21,6 +21,9 @@ tab_status ref_parse(tab_arena *a, const char *text, source_ref *ret, tab_error 
 /* How much of a normalised ref is the place where it lies, up to its last /. */
 size_t ref_location(const char *text);
 
+/* What references of a scheme look like, such as postgres://HOST/DATABASE/SCHEMA/TABLE. */
+const char *reference_shape(const char *scheme);
+
 /* Whether text seems to hold a secret (user:pass@, an API key): it is refused wherever it would be
  * shown again. */
 bool looks_secret(const char *text);

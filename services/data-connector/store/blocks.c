@@ -5,6 +5,7 @@
 #include <zstd.h>
 
 #include "common/base/hash.h"
+#include "common/security/frame.h"
 #include "common/table/table_wire.h"
 
 /* About how many bytes a column's rows take. 12 a level is a guess; it only decides where pieces end. */
@@ -108,9 +109,9 @@ tab_status block_pack(tab_arena *a, tab_str plain, const uint8_t key[BLOCK_KEY],
     if (packed == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "a block does not fit in memory");
     crypto_generichash(ret->hash, BLOCK_HASH, (const unsigned char *)plain.p, plain.n, key, BLOCK_KEY);
-    size_t n = ZSTD_compress(packed, most, plain.p, plain.n, 1);
-    if (ZSTD_isError(n))
-        return tab_fail(err, TAB_INTERNAL, "", "a block is not compressed: %s", ZSTD_getErrorName(n));
+    size_t n = tab_frame_pack(packed, most, plain);
+    if (n == 0)
+        return tab_fail(err, TAB_INTERNAL, "", "a block does not fit in memory");
     ret->raw = plain.n;
     ret->bytes = (tab_str){ packed, n };
     return TAB_OK;

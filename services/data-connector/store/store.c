@@ -1,5 +1,37 @@
-/* See store.h: one function a statement, or a few that belong together; data.c, connect.c and the sweeper
- * call them. */
+/* See store.h. Snapshots: a dataset's rows as they were, immutable, each block of them stored once.
+ *
+ *   dataset ──> snapshot, snapshot, snapshot      the newest is the current one
+ *                  │
+ *                  └──> piece (first row, first column) ──> block (hash): bytes
+ *                                                             ^
+ *   another snapshot ──> piece ──────────────────────────────-┘    equal rows, one block
+ *   pin (endpoint) ──> snapshot                                    what is pinned is not deleted
+ *
+ * A table is cut at places that depend on the table alone (blocks.h), each piece is compressed, and its block
+ * is addressed by a keyed hash of the bytes before compression. The next day's snapshot of a table to which
+ * rows were appended shares all full blocks with the one before; a sync without changes stores nothing. The
+ * hash's key is the organization's own: two tenants with the same file share nothing, and neither can learn
+ * by its hash whether the other has it. Temporary datasets (files sent with a run) are sealed besides.
+ *
+ * A snapshot is written piece by piece while the table is read, in one transaction: memory holds a few
+ * pieces, never the table, and nobody sees a snapshot of which a piece is missing. An upload whose client
+ * leaves leaves nothing behind.
+ *
+ * What holds:
+ *
+ *   - A snapshot never changes: there is no statement that updates its pieces. What an endpoint pins is
+ *     therefore what it was fitted on, for as long as it is pinned.
+ *   - A block is deleted only when no piece names it. Writers hold the lock `blocks of ORG` shared, who
+ *     deletes holds it alone (store_hold_blocks), so no block vanishes between the look for it and the commit
+ *     of the snapshot that uses it.
+ *   - A piece that is read must have the size that its row says, decompress to the length that its block
+ *     says, and parse as a table of these rows and columns; else the read fails and names the block as
+ *     damaged. It never yields other rows.
+ *   - Deleting a dataset deletes its pieces and the blocks that nothing else holds, in the same transaction;
+ *     id, size and time of a snapshot are kept, so that a report can name what it was made of.
+ *
+ * Below, one function a statement, or a few that belong together; data.c, connect.c and the sweeper call
+ * them. */
 #include "services/data-connector/store/store.h"
 
 #include <inttypes.h>

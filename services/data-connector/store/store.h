@@ -104,5 +104,9 @@ tab_status store_objects(tab_tx *tx, tab_arena *a, const char *org, uint32_t lim
 /* An audit event of the call into the outbox. actor "": the call's own. */
 tab_status store_audit(tab_tx *tx, const tab_call *call, const char *actor, const char *action,
                        const char *subject, const char *detail, tab_error *err) TAB_CHECKED;
+/* certificate.c. Before it goes: what of a dataset or a snapshot (of: "snapshots") is stored, as an entry of
+ * the audit log (decision 0666). call NULL: a sweep's. */
+tab_status store_certify(tab_tx *tx, const tab_call *call, const char *org, const char *actor, const char *of,
+                         const char *id, tab_error *err) TAB_CHECKED;
 
 #endif

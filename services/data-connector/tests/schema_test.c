@@ -108,6 +108,12 @@ Test(schema, a_family_says_what_its_providers_take, .init = read_schemas, .fini 
     for (size_t i = 0; i < n; i++) {
         const tab_json *family = family_of(all[i]->scheme);
         cr_assert_not_null(family, "no family of %s", all[i]->scheme);
+        tab_str example = member(family, "properties/source/examples")->first->text;
+        const char *shape = strstr(reference_shape(all[i]->scheme), "://");
+        const char *at = memchr(example.p, ':', example.n);
+        cr_assert(shape != NULL && at != NULL, "%s", all[i]->scheme);
+        tab_str rest = { at, example.n - (size_t)(at - example.p) };
+        cr_expect(tab_str_eq(tab_str_of(shape), rest), "%s: %s", all[i]->scheme, shape);
         cr_expect_eq(held_against(member(family, "properties/credentials/properties"), "",
                                   all[i]->credentials, all[i]->scheme),
                      length(all[i]->credentials), "%s takes more credentials", all[i]->scheme);

@@ -19,6 +19,7 @@
 #include "services/inference/engine/link/cross_tables.h"
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/pool.h"
+#include "services/inference/engine/predict/anomaly/anomaly_overview.h"
 #include "services/inference/engine/predict/choose/select.h"
 #include "services/inference/engine/predict/explain/leaks.h"
 #include "services/inference/engine/predict/fitted.h"
@@ -249,16 +250,16 @@ static bool tell_linked(const tab_engine *e, const tab_profile *p, size_t table,
 
 /* Fits the chosen target and answers every row; steps, or NULL: those that are told apart. The fitted model
  * stays with the caller where parts are wanted. keep: the engine whose arena holds what is served with.
- * *ret_shift: as tab_fitted_shift. */
+ * *ret_doubt: what its rows or its target give to doubt, as a warning; NULL: nothing. */
 static tab_status predict(const tab_engine *e, const tab_engine *keep, tab_profile *const *p, size_t n,
                           const tab_references *refs, const tab_selection *s, const tab_run_options *o,
                           const tab_horizon *steps, tab_pass_parts *parts, tab_linked *ret_linked,
-                          const char **ret_shift, Tabella__Prediction **ret, tab_error *err)
+                          char **ret_doubt, Tabella__Prediction **ret, tab_error *err)
 {
     /* freed at the end, unless the caller takes it */
     TAB_AUTO(tab_fitted) *f = NULL;
     tab_linked linked = { 0 };
-    *ret_shift = NULL;
+    *ret_doubt = NULL;
     tab_status st = tab_fit_linked(keep, p, n, refs, s, o, parts != NULL, &linked, &f, err);
     if (st == TAB_OK)
         st = tab_fitted_results(e, f, o->explain, ret, err);
@@ -273,8 +274,11 @@ static tab_status predict(const tab_engine *e, const tab_engine *keep, tab_profi
     if (st == TAB_OK && steps != NULL &&
         !tab_horizon_tell(e->arena, steps, (uint32_t)s->table, tab_fitted_ahead(f), *ret))
         st = tab_no_memory(err);
-    if (st == TAB_OK && tab_fitted_shift(f) != NULL &&
-        (*ret_shift = tab_arena_printf(e->arena, "%s", tab_fitted_shift(f))) == NULL)
+    const char *single = f == NULL ? NULL : tab_fitted_single(f),
+               *shift = f == NULL ? NULL : tab_fitted_shift(f);
+    if (st == TAB_OK && (single != NULL || shift != NULL) &&
+        (*ret_doubt = tab_arena_printf(e->arena, single != NULL ? "one_value: %s" : "missing_shift: %s",
+                                       single != NULL ? single : shift)) == NULL)
         st = tab_no_memory(err);
     *ret_linked = linked;
     if (st == TAB_OK && parts != NULL) {
@@ -363,12 +367,15 @@ static tab_status understand(const tab_engine *e, const tab_engine *keep, tab_pr
 }
 
 /* What the caller should doubt, as sentences that begin with a word to look for. False: the arena is full. */
-static bool write_warnings(tab_arena *a, const tab_link_told *told, const char *shift, Tabella__Bundle *b)
+static bool write_warnings(tab_arena *a, const tab_link_told *told, char *doubt, char *spelt,
+                           Tabella__Bundle *b)
 {
     size_t n = b->prediction == NULL ? 0 : b->prediction->n_leaks;
-    b->warnings = tab_arena_new_of(a, char *, n + told->warnings + 2);
-    if (b->warnings != NULL && shift != NULL)
-        b->warnings[b->n_warnings++] = tab_text(tab_arena_printf(a, "missing_shift: %s", shift));
+    b->warnings = tab_arena_new_of(a, char *, n + told->warnings + 3);
+    if (b->warnings != NULL && doubt != NULL)
+        b->warnings[b->n_warnings++] = doubt;
+    if (b->warnings != NULL && spelt != NULL)
+        b->warnings[b->n_warnings++] = spelt;
     for (size_t i = 0; b->warnings != NULL && i < n; i++)
         b->warnings[b->n_warnings++] =
             tab_text(tab_arena_printf(a, "likely_leak: %s", b->prediction->leaks[i]->reason));
@@ -401,7 +408,7 @@ tab_status tab_select_target(const tab_engine *e, tab_profile *const *p, size_t 
                                 : "only numbers can be forecast, and the task is not regression");
     if (number) {
         s->how->mode = tab_text("auto");
-        s->how->reason = tab_text("steps ahead of a number are asked");
+        s->how->reason = tab_text("a forecast was requested");
     }
     return TAB_OK;
 }
@@ -480,11 +487,6 @@ tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, 
     TAB_TRY(tab_cross_tables(e, p, n, o->threshold, b, &refs, err));
     if (n > 1) /* one table has nothing to be linked with but itself */
         b->shared_attributes = (uint32_t)b->cross_table_map->n_shared;
-    tab_grain *alone = NULL;
-    if (n == 1)
-        TAB_TRY(tab_grain_alone(e, p[0], &alone, err));
-    if (n == 1)
-        refs.grain = alone;
     TAB_TRY(understand(e, &keep, p, n, &refs, b, err));
 
     /* the target is chosen, predicted, and its answers fill its missing cells */
@@ -498,12 +500,14 @@ tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, 
     tab_profile *const *asked = p;
     tab_horizon ahead;
     tab_linked linked = { 0 };
-    const char *shift = NULL;
+    char *doubt = NULL;
     if (o->horizon > 0)
         TAB_TRY(tab_look_ahead(&keep, p, n, &s, o, &ahead, &asked, err));
     if (!s.none)
         TAB_TRY(predict(e, &keep, asked, n, &refs, &s, o, o->horizon > 0 ? &ahead : NULL, parts, &linked,
-                        &shift, &b->prediction, err));
+                        &doubt, &b->prediction, err));
+    if (!s.none && s.task == TAB_TASK_ANOMALY && !tab_anomaly_overview(a, b->prediction))
+        return tab_no_memory(err);
     tab_impute_target target = { s.table, s.column,
                                  s.none || s.task == TAB_TASK_ANOMALY ? NULL : b->prediction };
     const char *const *const *key = NULL;
@@ -513,9 +517,11 @@ tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, 
     if (parts != NULL)
         parts->key = key;
     TAB_TRY(tab_impute(e, p, n, key, &target, &b->imputation, err));
+    bool classes = !s.none && s.task == TAB_TASK_CLASSIFICATION;
+    tab_spelt spelt = { s.table, s.column, NULL };
     if (parts == NULL) /* of an endpoint nobody reads them */
-        TAB_TRY(tab_suspects(e, p, n, o->threshold, &b->suspects, err));
-    if (!write_warnings(a, &linked.told, shift, b))
+        TAB_TRY(tab_suspects(e, p, n, o->threshold, classes ? &spelt : NULL, &b->suspects, err));
+    if (!write_warnings(a, &linked.told, doubt, spelt.told, b))
         return tab_no_memory(err);
     tab_engine_progress(e, "done", 1);
     *ret = b;

@@ -20,11 +20,11 @@ static const tab_base bases[] = {
       .anomaly_trees = 100 },
     { .name = "base-2",
       .is_default = true,
-      .recipe = { .learner = { BASE_2 }, .n = 8, .work = 4e13 },
+      .recipe = { .learner = { BASE_2 }, .n = 8, .work = 4e13, .makes = true },
       .anomaly_trees = 200,
       .scaled_residuals = true },
     { .name = "base-3", /* base-2 and the in-context transformer; decision 0081 says why not the default */
-      .recipe = { .learner = { BASE_2, &tab_learn_pfn }, .n = 9, .work = 4e13 },
+      .recipe = { .learner = { BASE_2, &tab_learn_pfn }, .n = 9, .work = 4e13, .makes = true },
       .anomaly_trees = 200,
       .scaled_residuals = true },
 };

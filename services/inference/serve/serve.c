@@ -123,7 +123,7 @@ static tab_status begin(const tab_engine *e, serve_state *st, part *p, Tabella__
     return s;
 }
 
-static tab_status end(const tab_engine *e, serve_state *st, part *p, tab_error *err)
+static tab_status end(const tab_engine *e, serve_state *st, part *p, bool answers_only, tab_error *err)
 {
     tab_status s = TAB_OK;
     if (p->scores)
@@ -131,6 +131,8 @@ static tab_status end(const tab_engine *e, serve_state *st, part *p, tab_error *
     if (s == TAB_OK && p->wide != NULL &&
         !tab_links_doubt(e->arena, st->linked.set, p->wide, p->b->prediction))
         s = tab_no_memory(err);
+    if (answers_only)
+        return s;
     if (s == TAB_OK && st->n > 1)
         s = serve_cross(e, st, &p->r, p->b, err);
     if (s == TAB_OK)
@@ -211,7 +213,7 @@ tab_status serve_answer(inference *self, tab_call *call, const Tabella__ServeReq
         s = tab_no_memory(err);
     for (size_t i = 0; s == TAB_OK && i < n; i++)
         if (p[i].s == TAB_OK)
-            p[i].s = end(&e, st, &p[i], &p[i].err);
+            p[i].s = end(&e, st, &p[i], q->answers_only, &p[i].err);
     pass_end(&own);
     drift *d = drift_of(self, call->org, q->state, st);
     for (size_t i = 0; d != NULL && s == TAB_OK && i < n; i++)
@@ -256,7 +258,11 @@ tab_status serve(void *arg, tab_call *call, tab_error *err)
             *y = *theirs;
         return s;
     }
-    serve_first first = { self, call, k };
+    if (serve_as_kept(self, call, key, q, &theirs)) {
+        *y = *theirs;
+        return TAB_OK;
+    }
+    serve_first first = { .self = self, .call = call, .key = k };
     tab_loan *loan = NULL;
     bool warm = false;
     s = tab_states_take(self->states, tab_str_of(key), &serve_state_maker, &first, call->cancel, &loan, &warm,

@@ -185,9 +185,9 @@ static bool weigh_absence(const tab_engine *e, const tab_profile *p, size_t c, s
     if (!tab_absence_weigh(e, p, enc, d, c, missing, known, &why))
         return false;
     if (why != NULL)
-        m->left = few ? "few pinned rows have a value: absence is likelier"
-                      : "other columns tell which pinned rows have a value, and nothing which value: absence "
-                        "is one of its own";
+        m->left = few ? "few pinned rows have a value; an empty cell most likely has none"
+                      : "other columns determine which pinned rows have a value, but not the value; an empty "
+                        "cell is a value of its own";
     return true;
 }
 

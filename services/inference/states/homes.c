@@ -42,6 +42,11 @@ static void consider(const char *worker, const char *key, uint64_t most[2], char
     }
 }
 
+static bool ours(const peer *p)
+{
+    return strcmp(p->release, state_release()) == 0;
+}
+
 void homes_of(inference *self, const char *key, char ret[2][40])
 {
     uint64_t most[2] = { 0 };
@@ -51,9 +56,35 @@ void homes_of(inference *self, const char *key, char ret[2][40])
     if (!atomic_load(&self->leaves))
         consider(tab_rpc_worker(self->rpc), key, most, ret);
     for (size_t i = 0; i < self->n_peers; i++)
-        if (peer_lives(self, &self->peers[i], now))
+        if (peer_lives(self, &self->peers[i], now) && ours(&self->peers[i]))
             consider(self->peers[i].id, key, most, ret);
     pthread_mutex_unlock(&self->lock);
+}
+
+void home_of_release(inference *self, const char *key, const char *release, char ret[40])
+{
+    uint64_t most[2] = { 0 };
+    char home[2][40] = { "", "" };
+    int64_t now = tab_mono_ms();
+    pthread_mutex_lock(&self->lock);
+    for (size_t i = 0; i < self->n_peers; i++) {
+        const peer *p = &self->peers[i];
+        if (peer_lives(self, p, now) && !ours(p) && (p->release[0] == 0 || strcmp(p->release, release) == 0))
+            consider(p->id, key, most, home);
+    }
+    pthread_mutex_unlock(&self->lock);
+    memcpy(ret, home[0], sizeof *home);
+}
+
+bool homes_other_release(inference *self)
+{
+    bool any = false;
+    int64_t now = tab_mono_ms();
+    pthread_mutex_lock(&self->lock);
+    for (size_t i = 0; i < self->n_peers; i++)
+        any |= peer_lives(self, &self->peers[i], now) && !ours(&self->peers[i]);
+    pthread_mutex_unlock(&self->lock);
+    return any;
 }
 
 void homes_tell(inference *self, const char *key)

@@ -1,6 +1,32 @@
-/* Fitted states: read from where they are kept, or made from snapshots, on a miss; or made of the parts of
- * the pass that a creation, a refresh, an upgrade or an edit ran over the same data anyway. What is served is
- * always what its bytes say (decision 0407). And the workers that each belongs to. */
+/* Fitted states: what an endpoint's answers are computed from, and how it comes to this process.
+ *
+ *   memory (states.c) ──miss──> disk (state_disk.c) ──miss──> PostgreSQL (state_store.c) ──miss──> fit
+ *          <── read, checked ──        <── kept ──                  <── written once ──
+ *
+ * A state holds the profiles of the pinned tables, the fitted learners with what calibrates them, the indexes
+ * of linked rows and the models that fill gaps: all that a call needs beside its own rows. It is a function
+ * of the pinned snapshots, the base model, the configuration and the engine's build, and of nothing else. Its
+ * key names these (organization, endpoint, revisions), so a state never has to be invalidated: what changes
+ * an endpoint gives it another key, and the old state is evicted for want of use.
+ *
+ * A creation, a refresh, an upgrade or an edit runs a pass over the same data anyway, to evaluate it; the
+ * state is made of that pass's parts and written before the first call comes. A miss fits from the snapshots:
+ * after a release whose engine differs, or where all copies were lost.
+ *
+ * What holds:
+ *
+ *   - What is served is always what its bytes say: a state that was just fitted is written, read back, and
+ *     the one that was read is served (decision 0407). So an endpoint answers with the same bytes from
+ *     memory, disk, database or another process, today and after a restart.
+ *   - Bytes that are not what was written are refused before anything of them is used: a keyed digest over
+ *     header, name and body (state_pack.h). A file that was moved to another endpoint's name is refused too.
+ *     The state is then fitted again; no answer comes of damaged bytes.
+ *   - A burst of calls for a state that is not there fits it once. Callers may leave; the fit goes on for
+ *     whoever comes then. What is borrowed is never freed under its borrower.
+ *   - Memory and disk are bounded, by bytes; the least recently used goes first.
+ *   - Each key has two homes among the live workers (homes.c, rendezvous hashing): the first has it in
+ *     memory, the second on its disk, so that a lost worker costs a read and no fit.
+ *   - Deleted endpoints leave memory, disks and database soon after the deletion (deleted_endpoints.c). */
 #include "services/inference/states/serve_state.h"
 
 #include <stdlib.h>
@@ -63,6 +89,29 @@ tab_status serve_at_owner(inference *self, tab_call *call, const char *method, c
     return s;
 }
 
+bool serve_as_kept(inference *self, tab_call *call, const char *key, const Tabella__ServeRequest *q,
+                   const Tabella__ServeReply **ret)
+{
+    char release[STATE_RELEASE], home[40];
+    tab_error err = { 0 };
+    if (q->as_kept || self->store == NULL || !homes_other_release(self))
+        return false;
+    tab_loan *here = tab_states_borrow(self->states, tab_str_of(key));
+    tab_states_give(self->states, here);
+    if (here != NULL || state_store_has(self->store, key, release) || release[0] == 0)
+        return false;
+    home_of_release(self, key, release, home);
+    if (home[0] == 0)
+        return false;
+    Tabella__ServeRequest theirs = *q;
+    theirs.as_kept = true;
+    tab_status s =
+        at_home(self, call, "Serve", home, &theirs.base, &tabella__serve_reply__descriptor, q, ret, &err);
+    if (s == TAB_OK)
+        atomic_fetch_add(&self->store->as_kept, 1);
+    return s == TAB_OK;
+}
+
 static tab_status fit(const tab_engine *e, serve_state *st, const tab_run_options *options, tab_error *err)
 {
     tab_references refs = { 0 };
@@ -94,6 +143,7 @@ typedef struct {
     pass p;
     tab_run_options options;
     serve_state *st;
+    bool ahead;
     tab_status s;
     tab_error *err;
 } make;
@@ -108,6 +158,7 @@ static void *make_new(void *arg)
     tab_str bytes = k == NULL ? (tab_str){ NULL, 0 } : tab_proto_write(a, &f->key->base);
     if (bytes.p != NULL) {
         k->self = f->self;
+        k->ahead = f->ahead;
         k->key = tab_proto_read(a, &tabella__serve_state__descriptor, bytes);
         k->call = (tab_call){ .method = f->call->method,
                               .org = tab_proto_text(a, f->call->org),
@@ -160,7 +211,8 @@ static serve_state *settled(inference *self, const char *key, serve_state *st)
 /* By a pass over the snapshots. */
 static tab_status fit_state(make *k, const char *key, tab_error *err)
 {
-    TAB_TRY(pass_begin(&k->p, k->self, &k->call, NULL, true, err));
+    /* one that is ahead of its calls has a place among jobs, and is named as they are */
+    TAB_TRY(pass_begin(&k->p, k->self, &k->call, k->ahead ? k->key->endpoint_id : NULL, true, err));
     pass_compute(&k->p, compute_state, k);
     pass_end(&k->p);
     if (k->s != TAB_OK) {

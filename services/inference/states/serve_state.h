@@ -59,6 +59,11 @@ tab_status serve_at_owner(inference *self, tab_call *call, const char *method, c
                           const ProtobufCMessage *in, const ProtobufCMessageDescriptor *reply,
                           const Tabella__ServeRequest *slot, const void *ret, tab_error *err) TAB_CHECKED;
 
+/* Hands a call whose state this release has not fitted yet to a worker of the release that has kept one,
+ * where one lives. True: it has answered. */
+bool serve_as_kept(inference *self, tab_call *call, const char *key, const Tabella__ServeRequest *q,
+                   const Tabella__ServeReply **ret);
+
 /* Locks and an arena. */
 tab_status serve_state_empty(serve_state **ret, tab_error *err) TAB_CHECKED;
 /* A state for n tables (1 to MAX_TABLES) with nothing in it yet. */
@@ -78,6 +83,7 @@ typedef struct {
     inference *self;
     const tab_call *call;
     const Tabella__ServeState *key;
+    bool ahead; /* nobody waits: it computes at low priority */
 } serve_first;
 extern const tab_states_maker serve_state_maker; /* its arg is a serve_first */
 

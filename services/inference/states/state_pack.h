@@ -16,7 +16,7 @@
 
 #include "services/inference/states/serve_state.h"
 
-enum { STATE_KEY = 32 };
+enum { STATE_KEY = 32, STATE_RELEASE = 80 };
 
 /* The build of the engine, and of the weights that it answers with. */
 const char *state_release(void);

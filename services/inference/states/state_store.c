@@ -120,6 +120,26 @@ tab_status state_store_read(state_store *s, const char *key, serve_state **ret, 
     return st;
 }
 
+bool state_store_has(state_store *s, const char *key, char ret_other[STATE_RELEASE])
+{
+    TAB_AUTO(tab_tx) *tx = NULL;
+    TAB_AUTO(tab_rows) *rows = NULL;
+    tab_error err = { 0 };
+    parts p;
+    ret_other[0] = 0;
+    if (!parts_of(key, &p) || state_disk_has(s->disk, p.owner, tab_str_of(p.on_disk)) ||
+        tab_tx_begin(s->pg, p.org, tab_in_ms(READ_MS), &tx, &err) != TAB_OK ||
+        tab_tx_finish(&tx, &rows, &err,
+                      "SELECT release, release = $4 FROM inference.state WHERE org = $1 AND endpoint_id = $2 "
+                      "AND name = $3 ORDER BY release = $4 DESC, at DESC LIMIT 1",
+                      TAB_P(tab_p_text(p.org), tab_p_text(p.endpoint), tab_p_text(p.name),
+                            tab_p_text(state_release()))) != TAB_OK)
+        return true;
+    if (tab_rows_count(rows) > 0 && !tab_rows_bool(rows, 0, 1))
+        snprintf(ret_other, STATE_RELEASE, "%s", tab_rows_text(rows, 0, 0));
+    return tab_rows_count(rows) > 0 && ret_other[0] == 0;
+}
+
 void state_store_fetch(state_store *s, const char *key)
 {
     parts p;
@@ -144,13 +164,12 @@ static tab_status write_row(state_store *s, const parts *p, tab_str bytes, tab_e
         "ON CONFLICT (org, endpoint_id, name, release) DO UPDATE SET bytes = excluded.bytes, at = now()",
         TAB_P(tab_p_text(p->org), tab_p_text(p->endpoint), tab_p_text(p->name), tab_p_text(state_release()),
               tab_p_bytes(bytes))));
-    /* what is served no more, and what a release before has left */
+    /* what is served no more; what a release before has left goes later (state_store_sweeps) */
     return tab_tx_finish(
         &tx, NULL, err,
-        "DELETE FROM inference.state s WHERE org = $1 AND endpoint_id = $2 AND CASE WHEN "
-        "release = $3 THEN name NOT IN (SELECT t.name FROM inference.state t WHERE t.org = "
-        "$1 AND t.endpoint_id = $2 AND t.release = $3 ORDER BY t.at DESC LIMIT $4::int) "
-        "ELSE at < now() - interval '1 day' END",
+        "DELETE FROM inference.state s WHERE org = $1 AND endpoint_id = $2 AND release = $3 AND "
+        "name NOT IN (SELECT t.name FROM inference.state t WHERE t.org = $1 AND t.endpoint_id = $2 AND "
+        "t.release = $3 ORDER BY t.at DESC LIMIT $4::int)",
         TAB_P(tab_p_text(p->org), tab_p_text(p->endpoint), tab_p_text(state_release()), tab_p_int(KEPT)));
 }
 
@@ -224,6 +243,55 @@ tab_status state_store_owners(state_store *s, tab_arena *a, const char *after_or
     return tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;
 }
 
+tab_status state_store_rows(state_store *s, tab_arena *a, const state_row *after, size_t most,
+                            state_row **ret, size_t *ret_n, tab_error *err)
+{
+    TAB_AUTO(tab_tx) *tx = NULL;
+    TAB_AUTO(tab_rows) *rows = NULL;
+    *ret_n = 0;
+    TAB_TRY(tab_tx_begin(s->pg, TAB_ORG_ALL, tab_in_ms(READ_MS), &tx, err));
+    TAB_TRY(tab_tx_finish(
+        &tx, &rows, err,
+        "SELECT org, endpoint_id, name, release FROM inference.state WHERE (org, endpoint_id, name, release) "
+        "> ($1, $2, $3, $4) ORDER BY org, endpoint_id, name, release LIMIT $5::int",
+        TAB_P(tab_p_text(after->org), tab_p_text(after->endpoint_id), tab_p_text(after->name),
+              tab_p_text(after->release), tab_p_int((int64_t)most))));
+    size_t n = tab_rows_count(rows);
+    *ret = tab_arena_new_of(a, state_row, n + 1);
+    for (size_t i = 0; *ret != NULL && i < n; i++)
+        (*ret)[i] = (state_row){ tab_arena_copy(a, tab_rows_str(rows, i, 0)).p,
+                                 tab_arena_copy(a, tab_rows_str(rows, i, 1)).p,
+                                 tab_arena_copy(a, tab_rows_str(rows, i, 2)).p,
+                                 tab_arena_copy(a, tab_rows_str(rows, i, 3)).p };
+    *ret_n = n;
+    return tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;
+}
+
+/* Of a release before, once ours has stood in its place for a day: until then processes of that release may
+ * live, or come back. */
+static tab_status drop_older(tab_tx *tx, void *arg, int64_t most, size_t *ret_n, tab_error *err)
+{
+    (void)arg;
+    TAB_AUTO(tab_rows) *rows = NULL;
+    TAB_TRY(tab_tx_query(
+        tx, &rows, err,
+        "DELETE FROM inference.state WHERE ctid = ANY(ARRAY(SELECT s.ctid FROM inference.state s WHERE "
+        "s.release <> $1 AND EXISTS (SELECT FROM inference.state t WHERE t.org = s.org AND t.endpoint_id = "
+        "s.endpoint_id AND t.release = $1 AND t.at > s.at AND t.at < now() - interval '1 day') LIMIT $2 "
+        "FOR UPDATE SKIP LOCKED)) RETURNING 1",
+        TAB_P(tab_p_text(state_release()), tab_p_int(most))));
+    *ret_n = tab_rows_count(rows);
+    return TAB_OK;
+}
+
+tab_sweeper *state_store_sweeps(state_store *s)
+{
+    static tab_sweep sweep = { .name = "states of releases before",
+                               .every_ms = 3600000,
+                               .batch = drop_older };
+    return tab_sweeper_open(s->pg, &sweep, 1, s);
+}
+
 void state_store_figures(state_store *s)
 {
     state_disk_figures d = state_disk_look(s->disk);
@@ -235,6 +303,12 @@ void state_store_figures(state_store *s)
         { "tabella_states_from_database", "States read from PostgreSQL", (double)s->from_database },
         { "tabella_states_broken", "Kept states that could not be read", (double)s->broken },
         { "tabella_states_written", "States written", (double)s->written },
+        { "tabella_states_lacking", "States of another release that are still to be fitted by this process",
+          (double)s->lacking },
+        { "tabella_states_fitted_ahead", "States of another release that were fitted before a call asked",
+          (double)s->ahead },
+        { "tabella_states_served_as_kept", "Serve calls that a process of another release answered meanwhile",
+          (double)s->as_kept },
         { "tabella_states_disk_files", "States on the process's disk", (double)d.count },
         { "tabella_states_disk_bytes", "Bytes of states on the process's disk", (double)d.bytes },
         { "tabella_states_disk_evicted", "States that left the disk for others", (double)d.evicted },

@@ -10,6 +10,7 @@
 #define TAB_STATE_STORE_H
 
 #include "common/pg/pg.h"
+#include "common/pg/sweep.h"
 #include "services/inference/states/state_disk.h"
 #include "services/inference/states/state_pack.h"
 
@@ -18,6 +19,7 @@ typedef struct state_store {
     state_disk *disk;                                        /* NULL: there is none */
     uint8_t key[STATE_KEY];                                  /* of the digests */
     atomic_ullong from_disk, from_database, broken, written; /* so far */
+    atomic_ullong as_kept, ahead, lacking; /* calls, fits (fit_ahead.h); still to be fitted */
 } state_store;
 
 /* The digests' key, made of the installation's (TAB_ORG_KEY, the first of its list; "": none). */
@@ -36,6 +38,10 @@ tab_status state_store_write(state_store *s, const char *key, serve_state *st, s
 /* Keeps its bytes alone. */
 tab_status state_store_keep(state_store *s, const char *key, serve_state *st, tab_error *err) TAB_CHECKED;
 
+/* Whether a state of this key is kept; where it is not, which other release has kept one last: *ret_other,
+ * "" for none. True as well where PostgreSQL cannot say. */
+bool state_store_has(state_store *s, const char *key, char ret_other[STATE_RELEASE]);
+
 /* Brings a state to the disk, unless it is there. */
 void state_store_fetch(state_store *s, const char *key);
 
@@ -49,6 +55,16 @@ typedef struct {
 } state_owner;
 tab_status state_store_owners(state_store *s, tab_arena *a, const char *after_org, const char *after_id,
                               size_t most, state_owner **ret, size_t *ret_n, tab_error *err) TAB_CHECKED;
+
+/* The next `most` rows behind `after` in their order, of all organizations and releases. */
+typedef struct {
+    const char *org, *endpoint_id, *name, *release;
+} state_row;
+tab_status state_store_rows(state_store *s, tab_arena *a, const state_row *after, size_t most,
+                            state_row **ret, size_t *ret_n, tab_error *err) TAB_CHECKED;
+
+/* A thread that drops what releases before have left (docs/sweeps.md). NULL: it does not start. */
+tab_sweeper *state_store_sweeps(state_store *s);
 
 void state_store_figures(state_store *s); /* into the metrics */
 

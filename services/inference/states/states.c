@@ -1,6 +1,7 @@
 /* See states.h: a list in order of use under one lock, which is not held while a state is fitted. */
 #include "services/inference/states/states.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -46,6 +47,7 @@ tab_states *tab_states_new(size_t budget_bytes, void (*free_state)(void *state))
 
 static void link_newest(tab_states *s, entry *e)
 {
+    assert(!e->linked);
     e->newer = NULL;
     e->older = s->newest;
     *(s->newest != NULL ? &s->newest->newer : &s->oldest) = e;
@@ -55,6 +57,7 @@ static void link_newest(tab_states *s, entry *e)
 
 static void unlink_entry(tab_states *s, entry *e)
 {
+    assert(e->linked);
     *(e->older != NULL ? &e->older->newer : &s->oldest) = e->newer;
     *(e->newer != NULL ? &e->newer->older : &s->newest) = e->older;
     e->linked = false;
@@ -62,6 +65,7 @@ static void unlink_entry(tab_states *s, entry *e)
 
 static void entry_drop(tab_states *s, entry *e)
 {
+    assert(e->users == 0 && !e->linked);
     if (e->state != NULL)
         s->free_state(e->state);
     free(e);
@@ -71,6 +75,7 @@ static void entry_drop(tab_states *s, entry *e)
 static void evict(tab_states *s, entry *e)
 {
     unlink_entry(s, e);
+    assert(s->fig.count > 0 && s->fig.bytes >= e->bytes);
     s->fig.count--;
     s->fig.bytes -= e->bytes;
     if (e->users == 0)
@@ -121,6 +126,7 @@ static bool wait_for(tab_states *s, entry *e, const atomic_bool *cancel)
 
 static void release(tab_states *s, entry *e)
 {
+    assert(e->users > 0);
     if (--e->users == 0 && !e->linked)
         entry_drop(s, e);
 }
@@ -201,6 +207,7 @@ typedef struct {
  * the entry ends. */
 static void end_fit(tab_states *s, entry *e, void *state, size_t bytes, const tab_error *why)
 {
+    assert(e->phase == FITTING && s->fits > 0 && (why->status != TAB_OK || state != NULL));
     if (why->status != TAB_OK) {
         e->phase = FAILED;
         e->error = *why;

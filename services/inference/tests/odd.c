@@ -81,7 +81,8 @@ static const char *results_hold(const Tabella__Prediction *p, const Tabella__Res
         double sum = 0;
         for (size_t c = 0; c < k; c++)
             sum += r->probabilities[i * k + c];
-        if (k > 0 && fabs(sum - 1) > 1e-6)
+        /* of one class it is not certain (decision 0641) */
+        if (k > 0 && (k == 1 ? !(sum > 0.5 && sum < 1) : fabs(sum - 1) > 1e-6))
             return "probabilities do not sum to 1";
         for (size_t l = 1; r->n_quantiles > 0 && l < p->n_quantile_levels; l++)
             if (r->quantiles[i * p->n_quantile_levels + l] < r->quantiles[i * p->n_quantile_levels + l - 1])

@@ -109,7 +109,7 @@ static size_t later(tab_arena *a, const serve_state *st, const tab_table *rows)
     tab_scoring s;
     tab_error err = { 0 };
     cr_assert_eq(tab_score_read(&e, st->fitted, rows, &s, &err), TAB_OK, "%s", err.message);
-    return s.later;
+    return s.later[0] + s.later[1];
 }
 
 static tab_str results(tab_arena *a, const serve_state *st)

@@ -117,3 +117,104 @@ Test(metering, whole_cells_sum_to_the_rounded_total)
     whole_cells(less, 2, whole);
     cr_expect(whole[0] == 0 && whole[1] == 0);
 }
+
+/* What a call would bill is priced before anybody is asked: here up to where the organization is missing. */
+static tab_status priced(const Tabella__ReserveRequest *q, tab_arena *a, Tabella__ReserveReply *y,
+                         tab_error *err)
+{
+    metering m = { .rates = { .milli = { [METERING_RUN] = 1000, [METERING_CACHED] = 50 } } };
+    tab_call call = { .org = "", .arena = a, .in = q, .out = y };
+    tabella__reserve_reply__init(y);
+    return metering_reserve(&m, &call, err);
+}
+
+Test(reserve, a_call_is_priced_by_line_and_its_lines_sum_to_its_cost)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 16);
+    Tabella__UsageLine line[2] = { TABELLA__USAGE_LINE__INIT, TABELLA__USAGE_LINE__INIT },
+                       *lines[] = { &line[0], &line[1] };
+    Tabella__ReserveRequest q = TABELLA__RESERVE_REQUEST__INIT;
+    Tabella__ReserveReply y;
+    tab_error err = { 0 };
+    line[0].op = (char *)"run";
+    line[0].cells = 10;
+    line[1].op = (char *)"cached";
+    line[1].cells = 30;
+    q.usage = lines;
+    q.n_usage = 2;
+    cr_assert_eq(priced(&q, a, &y, &err), TAB_VALIDATION);
+    cr_expect_str_eq(err.param, "org");
+    cr_expect_eq(y.cost_milli, 10 * 1000 + 30 * 50);
+    cr_assert_eq(y.n_by_op, 2);
+    cr_expect_eq(y.by_op[0]->raw, 10);
+    cr_expect_float_eq(y.by_op[0]->multiplier, 1, 1e-12);
+    cr_expect_float_eq(y.by_op[1]->multiplier, 0.05, 1e-12);
+    cr_expect_float_eq(y.by_op[0]->cells + y.by_op[1]->cells, 12, 1e-12, "11.5, rounded once");
+}
+
+Test(reserve, one_operation_may_stand_without_lines)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 16);
+    Tabella__ReserveRequest q = TABELLA__RESERVE_REQUEST__INIT;
+    Tabella__ReserveReply y;
+    tab_error err = { 0 };
+    q.op = (char *)"cached";
+    q.cells = 40;
+    cr_expect_eq(priced(&q, a, &y, &err), TAB_VALIDATION);
+    cr_expect_eq(y.cost_milli, 2000);
+    q.op = (char *)"nothing";
+    cr_expect_eq(priced(&q, a, &y, &err), TAB_VALIDATION);
+    cr_expect_str_eq(err.param, "op");
+    q.op = (char *)"run";
+    q.cells = UINT64_MAX;
+    cr_expect_eq(priced(&q, a, &y, &err), TAB_VALIDATION);
+    cr_expect_str_eq(err.param, "cells", "more than any ledger holds");
+    q.cells = INT64_MAX / 16000; /* the most that one line may cost */
+    cr_expect_eq(priced(&q, a, &y, &err), TAB_VALIDATION);
+    cr_expect_str_eq(err.param, "org");
+}
+
+Test(reserve, lines_are_no_more_than_operations)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 16);
+    Tabella__UsageLine line = TABELLA__USAGE_LINE__INIT, *lines[METERING_OP_COUNT + 1];
+    Tabella__ReserveRequest q = TABELLA__RESERVE_REQUEST__INIT;
+    Tabella__ReserveReply y;
+    tab_error err = { 0 };
+    line.op = (char *)"run";
+    line.cells = 1;
+    for (size_t i = 0; i < METERING_OP_COUNT + 1; i++)
+        lines[i] = &line;
+    q.usage = lines;
+    q.n_usage = METERING_OP_COUNT;
+    cr_expect_eq(priced(&q, a, &y, &err), TAB_VALIDATION);
+    cr_expect_str_eq(err.param, "org");
+    q.n_usage = METERING_OP_COUNT + 1;
+    cr_expect_eq(priced(&q, a, &y, &err), TAB_VALIDATION);
+    cr_expect_str_eq(err.param, "usage");
+}
+
+Test(ledger, what_can_never_be_counted_is_said)
+{
+    Tabella__UsageLine line = TABELLA__USAGE_LINE__INIT, *lines[METERING_OP_COUNT + 1];
+    Tabella__WorkDone e = TABELLA__WORK_DONE__INIT;
+    tab_error err = { 0 };
+    for (size_t i = 0; i < METERING_OP_COUNT + 1; i++)
+        lines[i] = &line;
+    line.op = (char *)"serve";
+    line.cells = INT64_MAX / 1000;
+    e.usage = lines;
+    e.n_usage = METERING_OP_COUNT;
+    cr_expect_eq(metering_countable(&e, &err), TAB_VALIDATION);
+    cr_expect_str_eq(err.param, "event_id");
+    e.event_id = (char *)"serve_1";
+    cr_expect_eq(metering_countable(&e, &err), TAB_OK);
+    line.cells++;
+    cr_expect_eq(metering_countable(&e, &err), TAB_VALIDATION, "its thousandths would not fit");
+    line.cells = 1;
+    e.n_usage++;
+    cr_expect_eq(metering_countable(&e, &err), TAB_VALIDATION, "more lines than operations");
+    e.n_usage = 1;
+    line.op = (char *)"other";
+    cr_expect_eq(metering_countable(&e, &err), TAB_VALIDATION);
+}

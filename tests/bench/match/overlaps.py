@@ -180,7 +180,7 @@ def make(out, kind, n, m, share, seed):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
+    if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
         sys.exit(__doc__)
     for seed in sys.argv[2:] or ["1"]:
         for kind in KINDS:

@@ -295,7 +295,7 @@ def judge(out):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
+    if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
         sys.exit(__doc__)
     if sys.argv[1] == "--judge":
         judge(sys.argv[2])

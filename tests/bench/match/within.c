@@ -60,8 +60,12 @@ static tab_status find(tab_arena *a, const tab_table *t, double threshold, tab_t
     TAB_TRY(tab_profile_table(&e, t, &profile, err));
     TAB_TRY(tab_views_new(&e, &profile, 1, &v, err));
     tab_status st = tab_link_tables_new(&e, v, a, &tables, err);
+    tab_key_plan plan;
     if (st == TAB_OK) {
-        st = tab_twins_judge(&e, v, tables, 0, NULL, a, &s, err);
+        st = tab_key_plan_new(&e, v, 0.5, a, &plan, err);
+        const tab_voice *voice = st == TAB_OK ? tab_voices_of(v, &plan.keys, plan.grain, 0, a) : NULL;
+        if (st == TAB_OK)
+            st = tab_twins_judge(&e, v, tables, 0, voice, a, &s, err);
         if (st == TAB_OK)
             st = tab_twin_groups(&s, (float)threshold, a, ret, ret_n, err);
         tab_link_tables_free(tables, 1);

@@ -420,8 +420,49 @@ def noise(rng, out, which):
     )
 
 
+def weather(rng, days, towns):
+    """Warmth and rain of each town's days, with seasons."""
+    return {
+        (d, t): (round(10 + 10 * math.sin(d / 58) + rng.gauss(0, 4), 1), round(max(0, rng.gauss(-2, 4)), 1))
+        for d in range(days)
+        for t in towns
+    }
+
+
+def calendar(rng, out, name, towns, sales_from, shops):
+    """Sales follow the weather of their day, or of their town and day; both tables have a row a moment, and
+    sales begin and end later."""
+    days, said = 400, weather(rng, 400, towns)
+    sales, several = [], len(towns) > 1
+    for d in range(sales_from, days + sales_from // 2):
+        for shop in range(shops):
+            town = towns[shop % len(towns)]
+            warm, rain = said.get((d, town), (10, 0))
+            sold = round(100 + 8 * warm - 10 * rain + 15 * (d % 7 == 5) + rng.gauss(0, 25))
+            day = (DAY + datetime.timedelta(days=d)).strftime("%d.%m.%Y")
+            sales.append([day, f"shop {shop}", town, sold] if several else [day, sold])
+    rng.shuffle(sales)
+    rows = [[date(d), *([t] if several else []), *said[d, t]] for d, t in said]
+    write(
+        out,
+        name,
+        {
+            "sales": (["day", "shop", "town", "sold"] if several else ["day", "sold"], sales),
+            "weather": (["date", *(["city"] if several else []), "warmth", "rain"], rows),
+        },
+        "sales.sold",
+    )
+
+
+def calendars(out):
+    calendar(random.Random(4000), out, "calendar-days", ["Porto"], 60, 1)
+    calendar(random.Random(4001), out, "calendar-towns", ["Porto", "Lima", "Bergen", "Hamburg"], 60, 4)
+    calendar(random.Random(4002), out, "calendar-shops", ["Porto", "Lima", "Bergen"], 0, 8)
+
+
 def main(out):
     makers = [churn, readmission, returns, loans, machines, spending, grades, claims, support]
+    calendars(out)
     for i, make in enumerate(makers):
         make(random.Random(1000 + i), out)
     for i in range(6):

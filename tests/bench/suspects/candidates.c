@@ -60,8 +60,8 @@ static int look(const char *path, bool judged)
         return 1;
     double took = cpu() - begin;
     for (size_t i = 0; i < n; i++) {
-        printf("%s\t%u\t%u\t%s\t%.6f\t", path, s[i].row, s[i].column,
-               s[i].kind == TAB_SUSPECT_IDENTITY ? "identity" : tab_suspect_name(s[i].kind), s[i].confidence);
+        printf("%s\t%u\t%u\t%s\t%.6f\t", path, s[i].row, s[i].column, tab_suspect_name(s[i].kind),
+               s[i].confidence);
         print_text(s[i].suggestion);
         for (size_t k = 0; k < TAB_SUSPECT_FEATURES; k++)
             printf("\t%.6g", (double)s[i].f[k]);

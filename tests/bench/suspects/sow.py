@@ -1,13 +1,21 @@
-"""Errors sown into tables whose cells are taken for right: eight kinds, each as a person or a program makes
+"""Errors sown into tables whose cells are taken for right: ten kinds, each as a person or a program makes
 them.
 
-Kinds: typo, format, outlier, slip (of scale), sign, rule (another value of the column), swapped, foreign
-(text in a column of numbers). What is sown is a change of the cell's text; a change that leaves it equal does
-not count."""
-import random
-import string
+Kinds of `sow`: typo (in numbers of a digit), format, outlier, slip (of scale), sign, rule (another value of
+the column), swapped, foreign (text in a column of numbers), year (of a date), lookalike (O for 0, a lost
+zero). What is sown is a change of the cell's text; a change that leaves it equal does not count.
 
-KINDS = ("typo", "format", "outlier", "slip", "sign", "rule", "swapped", "foreign")
+`respell` writes a value of a column in several ways, or makes two values of one that differ in case alone
+("US", "us"), or a column of codes of letters of both cases: the latter two are right."""
+import collections
+import datetime
+import random
+import re
+import string
+import unicodedata
+
+KINDS = ("typo", "format", "outlier", "slip", "sign", "rule", "swapped", "foreign", "year", "lookalike")
+ALIKE = {"0": "O", "O": "0", "1": "l", "l": "1", "I": "1", "5": "S", "S": "5", "8": "B", "B": "8"}
 
 
 def number(text):
@@ -35,6 +43,43 @@ def typo(rnd, text):
         elif i + 1 < len(text):
             text = text[:i] + text[i + 1] + text[i] + text[i + 2 :]
     return text
+
+
+def digit_typo(rnd, text):
+    at = [i for i, c in enumerate(text) if c.isdigit()]
+    if len(at) < 2:
+        return text
+    i, how = rnd.choice(at), rnd.randrange(4)
+    if how == 0:
+        return text[:i] + rnd.choice(string.digits) + text[i + 1 :]
+    if how == 1:
+        return text[:i] + text[i + 1 :]
+    if how == 2:
+        return text[:i] + text[i] + text[i:]
+    j = rnd.choice(at[:-1])
+    return text[:j] + text[j + 1] + text[j] + text[j + 2 :] if text[j + 1].isdigit() else text
+
+
+DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}")
+YEAR = re.compile(r"(?<!\d)(19|20)\d\d(?!\d)")
+
+
+def other_year(rnd, text):
+    found = YEAR.search(text)
+    if found is None:
+        return text
+    year = int(found.group()) + rnd.choice((-100, 100, -10, 10, -1, 1, -100))
+    return text[: found.start()] + str(year) + text[found.end() :]
+
+
+def lookalike(rnd, text):
+    if text[0] == "0" and text.isdigit() and len(text) > 3:
+        return text.lstrip("0") or text
+    at = [i for i, c in enumerate(text) if c in ALIKE]
+    if not at or not any(c.isdigit() for c in text):
+        return text
+    i = rnd.choice(at)
+    return text[:i] + ALIKE[text[i]] + text[i + 1 :]
 
 
 def reformat(rnd, text):
@@ -68,6 +113,7 @@ def sow(rnd, rows, share):
     numeric = [
         sum(number(v) is not None for v in k if v) > 0.95 * max(1, sum(v != "" for v in k)) for k in column
     ]
+    dates = [sum(bool(DATE.match(v)) for v in k if v) > 0.9 * max(1, sum(v != "" for v in k)) for k in column]
     spread = {}
     for c in range(cols):
         if numeric[c]:
@@ -83,8 +129,12 @@ def sow(rnd, rows, share):
         if not was or (r, c) in done:
             continue
         x, new = number(was), was
-        if kind == "typo" and not numeric[c]:
-            new = typo(rnd, was)
+        if kind == "typo":
+            new = digit_typo(rnd, was) if numeric[c] else typo(rnd, was)
+        elif kind == "year" and dates[c]:
+            new = other_year(rnd, was)
+        elif kind == "lookalike" and not numeric[c]:
+            new = lookalike(rnd, was)
         elif kind == "format":
             new = reformat(rnd, was)
         elif kind == "outlier" and c in spread:
@@ -112,3 +162,127 @@ def sow(rnd, rows, share):
             rows[r][c] = new
             done[r, c] = (kind, was)
     return done
+
+
+def bare(text):
+    return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+
+
+def accented(rnd, text):
+    at = [i for i, c in enumerate(text) if c in "aeiounc"]
+    if bare(text) != text or not at:
+        return bare(text)
+    i = rnd.choice(at)
+    other = dict(zip("aeiounc", "\u00e1\u00e9\u00ed\u00f3\u00fc\u00f1\u00e7"))[text[i]]
+    return text[:i] + other + text[i + 1 :]
+
+
+def without_signs(rnd, text):
+    return "".join(c for c in text if c not in " .,-_/'():;&") or text
+
+
+def with_signs(rnd, text):
+    if text.isupper() and text.isalpha() and len(text) < 5:
+        return "".join(c + "." for c in text)
+    signs = [i for i, c in enumerate(text) if c in " -_/"]
+    if not signs:
+        return text + "."
+    i = rnd.choice(signs)
+    return text[:i] + rnd.choice(("-", " ", "_", "  ")) + text[i + 1 :]
+
+
+SPELLINGS = (
+    lambda rnd, t: t.upper(),
+    lambda rnd, t: t.lower(),
+    lambda rnd, t: t.title(),
+    lambda rnd, t: t.capitalize(),
+    accented,
+    without_signs,
+    with_signs,
+)
+
+
+def respell(rnd, rows):
+    """Like sow, in one column whose values repeat."""
+    cells = list(range(len(rows)))
+    columns = []
+    for c in range(len(rows[0])):
+        count = collections.Counter(r[c] for r in rows if r[c].strip())
+        letters = sum(k for v, k in count.items() if any(x.isalpha() for x in v))
+        if len(count) > 1 and letters > 0.8 * len(rows) and max(count.values()) >= 8:
+            columns.append((c, count))
+    done = {}
+    if not columns:
+        return done
+    c, count = rnd.choice(columns)
+    often = [v for v, k in count.most_common() if k >= 3]
+    kind = rnd.choice(("spelling", "spelling", "spelling", "clash", "codes"))
+    if kind == "clash" and len(often) > 1:
+        for _ in range(rnd.choice((1, 1, 2, 4))):
+            a, b = rnd.sample(often, 2)
+            new = rnd.choice(SPELLINGS)(rnd, a)
+            for r in rows:
+                if r[c] == b and new != a:
+                    r[c] = new
+    elif kind == "codes":
+        long, letters = rnd.choice((1, 1, 2, 2, 3, 8)), string.ascii_letters
+        letters = letters + string.digits * (long > 1) if rnd.random() < 0.7 else "aAbBcCdDeE"
+        code = {v: "".join(rnd.choices(letters, k=long)) for v in count}
+        for r in rows:
+            r[c] = code.get(r[c], r[c])
+    elif kind == "spelling":
+        share, ways = 10 ** rnd.uniform(-2.5, -0.7), rnd.sample(SPELLINGS, rnd.choice((1, 1, 2)))
+        only = set(rnd.sample(often, min(len(often), rnd.choice((1, 3, len(often))))))
+        for r in rnd.sample(cells, len(cells)):
+            was = rows[r][c]
+            new = rnd.choice(ways)(rnd, was) if rnd.random() < share and was in only else was
+            if new != was and new.strip():
+                rows[r][c] = new
+                done[r, c] = (kind, was)
+    return done
+
+
+def in_order(rnd):
+    """A table of dates in order, or now and then nearly so: head, rows, and what was sown."""
+    n, k, span = (
+        rnd.choice((60, 120, 300, 800, 2000)),
+        rnd.choice((2, 2, 3, 3, 4)),
+        rnd.choice((60, 400, 8000)),
+    )
+    form = rnd.choice(("%Y-%m-%d", "%Y-%m-%d", "%d/%m/%Y", "%Y-%m-%d %H:%M:%S"))
+    gaps = [(rnd.choice((2, 5, 20, 90, 400)), rnd.randrange(4)) for _ in range(k - 1)]
+    start = datetime.datetime(rnd.randint(1990, 2024), 1, 1)
+    rows = [[start + datetime.timedelta(days=rnd.random() * span)] for _ in range(n)]
+    if rnd.random() < 0.5:
+        rows.sort()
+    nearly = rnd.choice((0, 0, 0, 1.5, 2.2))  # no law: a gap may be below nothing
+    for row in rows:
+        for mean, how in gaps:
+            days = (rnd.expovariate(1 / mean), rnd.uniform(0, 2 * mean), abs(rnd.gauss(mean, mean / 3)), 0)[
+                how
+            ]
+            if how == 3 and rnd.random() < 0.5:
+                days = rnd.expovariate(1 / mean)
+            if nearly:
+                days = rnd.gauss(mean, mean / nearly)
+            row.append(row[-1] + datetime.timedelta(days=days))
+    done, share = {}, 0 if nearly else rnd.choice((0, 0.002, 0.005, 0.01, 0.02))
+    for r, row in enumerate(rows):
+        if rnd.random() >= share:
+            continue
+        c, was, how = rnd.randrange(k - 1), list(row), rnd.randrange(5)
+        if how == 0:
+            row[c], row[c + 1] = row[c + 1], row[c]
+        elif how == 1:
+            row[c] = rnd.choice(rows)[c]
+        else:
+            c += rnd.randrange(2)
+            years = (rnd.choice((-1, 1)), -100, rnd.choice((-10, 10, -2, 2)))[how - 2]
+            row[c] += datetime.timedelta(days=round(365.25 * years))
+        for i in range(k):
+            if row[i] != was[i]:
+                done[r, i + 1] = ("order", was[i].strftime(form))
+    text = [
+        [str(r + 1), *(x.strftime(form) for x in row), str(rnd.randint(1, 99))] for r, row in enumerate(rows)
+    ]
+    return ["id", *(f"d{i}" for i in range(k)), "v"], text, done

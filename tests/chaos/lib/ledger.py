@@ -16,8 +16,8 @@ class Cut(Exception):
 
 
 class Answer:
-    def __init__(self, status, raw):
-        self.status, self.raw = status, raw
+    def __init__(self, status, raw, headers=()):
+        self.status, self.raw, self.headers = status, raw, {k.lower(): v for k, v in headers}
         try:
             self.json = json.loads(raw) if raw else None
         except ValueError:
@@ -67,21 +67,25 @@ class Org:
 
     # ---- one call
 
-    def call(self, method, path, body=None, idem=None, key=None, timeout=HANGS_S, patient=False):
+    def call(
+        self, method, path, body=None, idem=None, key=None, timeout=HANGS_S, patient=False, headers=None
+    ):
+        """body: bytes go as they are, all else as JSON."""
         row = Call(method, path, idem, patient)
         with self.lock:
             self.calls.append(row)
         h = {"Authorization": f"Bearer {key or self.key}"}
-        data = json.dumps(body).encode() if body is not None else None
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         if data:
             h["Content-Type"] = "application/json"
         if idem:
             h["Idempotency-Key"] = idem
+        h = {k: v for k, v in (h | (headers or {})).items() if v}
         c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
         try:
             c.request(method, path, data, h)
             r = c.getresponse()
-            row.answer = Answer(r.status, r.read())
+            row.answer = Answer(r.status, r.read(), r.getheaders())
         except TimeoutError:
             row.answer = "hangs" if timeout >= HANGS_S else None
             raise Cut

@@ -1,14 +1,17 @@
 """One seed: its load, its faults, the end of all faults, and what is then held against the models."""
-import random, signal, threading, time, urllib.error, urllib.request
+import os, random, signal, threading, time, urllib.error, urllib.request
 
 from linear import failure
-from load import Caller, Capped, Histories, now
-import invariants, schedule
+from errands import Administrator, lay_source
+from load import Capped, Histories, now
+from points import HITS
+import ground, invariants, schedule
 
 CONVERGE_S = 30  # after the last fault everything is at rest and right within it
 ROOM = 12  # runs of the capped organization
 USD_A_CELL = 0.1 / 1e6
-AWAY_S = 8  # so long after a fault the meter may still be thought away
+# where a call goes on without the meter's word, and where the meter answers without having looked
+UNASKED = ("allowance.unasked", "allowance.unanswered", "reserve.unknown")
 
 # the mix of an organization's callers: weight, what
 CALLS = [
@@ -17,14 +20,16 @@ CALLS = [
     (3, "key_life"),
     (3, "job_life"),
     (3, "usage"),
+    (6, "errand"),
 ]
 
 
 class Faults:
     """Plays a schedule against a world, and undoes what is not undone at the end."""
 
-    def __init__(self, world, plan, points=None):
-        self.w, self.plan, self.points, self.done, self.spans, self.at = world, plan, points, [], [], []
+    def __init__(self, world, plan, points=None, network=None, disk=None):
+        self.w, self.plan, self.done, self.at = world, plan, [], []
+        self.points, self.network, self.disk = points, network, disk
 
     def play(self, began):
         marks = sorted(
@@ -50,14 +55,15 @@ class Faults:
         except (OSError, KeyError, ValueError, RuntimeError) as problem:  # it was not there to be broken
             self.done.append((kind, on, type(problem).__name__))
             return
-        self.spans.append((began, began + long + AWAY_S))
         self.done.append((kind, on, "done"))
         self.at.append((began, f"{kind} for {long:g} s" if long else kind, on))
         if undo:
             self.undo[i] = undo
 
-    def touched(self, begin, end):
-        return any(b <= end and begin <= e for b, e in self.spans)
+    def unasked(self):
+        """How many calls went on without the meter's word so far. A build without points does not tell: each
+        may have."""
+        return sum(self.points.get(p, HITS) for p in UNASKED) if self.points else now()
 
     # ---- each fault; what it gives undoes it
 
@@ -127,6 +133,36 @@ class Faults:
     def wipe(self, on, _):
         self.aside(lambda: self.w.redis("FLUSHALL"))
 
+    def packets(self, on, much):
+        """Lost in the kernel, one way or both: TCP sends them again when it is over."""
+        return self.network.lose(self.w.links[on], ("mute", "deaf", "both")[much % 3])
+
+    def slow_disk(self, on, much):
+        self.disk.order(slow=much)
+        return self.disk.order
+
+    def full_disk(self, on, _):
+        self.disk.order(full=1)
+        return self.disk.order
+
+    def power(self, on, _):
+        self.without_power([on])
+
+    def without_power(self, names):
+        """A machine without power: what was not synced is gone with its processes."""
+        self.w.supervisor(signal.SIGSTOP)  # nobody takes over before it is gone
+        try:
+            for pid in [self.w.pid(name) for name in names]:
+                os.kill(pid, signal.SIGKILL)
+                ground.ended(pid)
+            ground.unsynced(self.w.run / "journal")
+        finally:
+            self.w.supervisor(signal.SIGCONT)
+
+    def renew(self, on, _):
+        """Stopped in order and started again, as an upgrade does."""
+        self.w.kill(on, signal.SIGTERM)
+
     def clock(self, on, much):
         pid = self.w.pid(on)
         self.points.clock(pid, much)
@@ -134,20 +170,24 @@ class Faults:
 
 
 class Seed:
-    def __init__(self, world, bases, seed, seconds, points=None):
+    def __init__(self, world, bases, seed, seconds, has):
+        """has: points, network and disk, where they are there."""
         self.world, self.seed, self.seconds, self.bases = world, seed, seconds, bases
         self.h, self.wrong, self.told = Histories(), [], {}
-        self.faults = Faults(world, schedule.faults(seed, seconds, points is not None), points)
+        self.faults = Faults(world, schedule.faults(seed, seconds, has), **has)
         self.orgs = [
-            Caller(world.org(f"s{seed}-{n}", "enterprise"), f"s{seed}-{n}", self.h, seed)
+            Administrator(world.org(f"s{seed}-{n}", "enterprise"), f"s{seed}-{n}", self.h, seed)
             for n in ("red", "blue")
         ]
+        source = lay_source(world)
+        for o in self.orgs:
+            o.source = source
         client = world.org(f"s{seed}-cap", "api")
         cents = ROOM * 48 * USD_A_CELL
         code, _, err = world.admin("org", "set", client.org, "--spend-cap", f"{cents:.9f}")
         assert code == 0, err
         self.capped = Capped(client, f"s{seed}-cap", self.h, seed, ROOM)
-        self.capped.away = self.faults.touched
+        self.capped.unasked = self.faults.unasked
 
     # ---- the load
 
@@ -169,8 +209,10 @@ class Seed:
             out.append((o, f"{o.name}.e", lambda rng, o=o: o.endpoint_life(rng, self.bases)))
 
         def cap(rng):
-            self.capped.one_run(rng)
-            self.capped.stop.wait(self.seconds / (ROOM * 1.5))
+            """Up to three at once, so that they meet where the room ends."""
+            seeds = [rng.random() for _ in range(rng.randrange(1, 4))]
+            self.capped.together(*[lambda s=s: self.capped.one_run(random.Random(s)) for s in seeds])
+            self.capped.stop.wait(self.seconds / ROOM)
 
         out += [(self.capped, f"cap.{i}", cap) for i in range(2)]
         return out

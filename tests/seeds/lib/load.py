@@ -211,7 +211,7 @@ class Caller(Org):
         for _ in range(3):
             begin, end, a = self.timed("GET", path)
             if a is not None and a.status == 200:
-                said = {k: v for k, v in a.json.items() if k not in ("request_id", "starred")}
+                said = {k: v for k, v in a.json.items() if k not in ("request_id", "pinned")}
                 self.note(model, path, "read", begin, end, digest(repr(sorted(said.items())).encode()))
 
     def usage(self, rng):
@@ -365,16 +365,17 @@ class Capped(Caller):
 
     def __init__(self, client, name, histories, seed, room):
         super().__init__(client, name, histories, seed)
-        self.cap, self.away = models.Cap(room), lambda begin, end: False
+        self.cap, self.unasked = models.Cap(room), lambda: 0
 
     def one_run(self, rng):
+        before = self.unasked()
         begin, end, a = self.timed("POST", "/v2/run", self.run_body(rng))
         if a is not None and a.status == 429:
             if "cap" in (a.json or {}).get("error", {}).get("message", ""):
-                self.note(self.cap, self.name, "call", begin, end, ("refused", False))
+                self.note(self.cap, self.name, "call", begin, end, ("refused", 0))
             return
         if a is not None and a.status == 200:
-            self.note(self.cap, self.name, "call", begin, end, ("in", self.away(begin, end)))
+            self.note(self.cap, self.name, "call", begin, end, ("in", self.unasked() - before))
         elif a is None or a.status == 202:
             self.note(self.cap, self.name, "call", begin, NEVER)
         self.ran(begin, end, a)

@@ -4,6 +4,8 @@ words.
 A machine is asked about the calls on one object. `step` gives the states that may follow a call (several:
 which one is not told); none: the promise is broken. Of a call whose end is not known (`op.known` is false)
 nothing is held, and its effect may come or not."""
+import bisect
+
 TERMINAL = ("done", "failed", "cancelled", "expired")
 
 
@@ -23,15 +25,11 @@ class Key(Model):
     READS = ("use",)
 
     def judge(self, ops):
-        ends = [o for o in ops if o.kind == "end"]
-        for o in ops:
-            if o.kind != "use" or not o.known:
-                continue
-            if o.value and any(e.end < o.begin for e in ends):
-                return False
-            if not o.value and not any(e.begin <= o.end for e in ends):
-                return False
-        return True
+        never = float("inf")
+        asked = min((o.begin for o in ops if o.kind == "end"), default=never)
+        ended = min((o.end for o in ops if o.kind == "end"), default=never)
+        uses = [o for o in ops if o.kind == "use" and o.known]
+        return all(o.begin <= ended if o.value else asked <= o.end for o in uses)
 
 
 class Existence(Model):
@@ -61,6 +59,20 @@ class Immutable(Model):
         if not op.known:
             return (state,)
         return (op.value,) if state in (None, op.value) else ()
+
+
+class Register(Model):
+    """What was written last is read: a setting, a star. Kinds: write, read -> value."""
+
+    READS = ("read",)
+
+    def __init__(self, start):
+        self.start = start
+
+    def step(self, state, op):
+        if op.kind == "write":
+            return (op.value,)
+        return (state,) if not op.known or op.value == state else ()
 
 
 class Job(Model):
@@ -153,25 +165,27 @@ class Counter(Model):
         return op.kind == "read"
 
     def judge(self, ops):
-        adds = [o for o in ops if o.kind == "add"]
-        known = sum(o.known for o in adds)
-        before = []  # (end of a reading, its sum)
-        for o in sorted((o for o in ops if o.kind != "add" and o.known), key=lambda o: o.begin):
-            begun = sum(a.begin <= o.end for a in adds)
-            least = max((v for end, v in before if end < o.begin), default=0)
+        begins = sorted(o.begin for o in ops if o.kind == "add")
+        known = sum(o.kind == "add" and o.known for o in ops)
+        readings = [o for o in ops if o.kind != "add" and o.known]
+        ended = sorted(readings, key=lambda o: o.end)
+        least = i = 0
+        for o in sorted(readings, key=lambda o: o.begin):
+            while ended[i].end < o.begin:
+                least, i = max(least, ended[i].value), i + 1
+            begun = bisect.bisect_right(begins, o.end)
             if o.value % self.size or not least <= o.value <= begun * self.size:
                 return False
             if o.kind == "last" and o.value < known * self.size:
                 return False
-            before.append((o.end, o.value))
         return True
 
 
 class Cap(Model):
     """An allowance of so many calls of one size: never one more, and none refused while there is room beyond
-    what is held. Kind: call -> (in | refused, whether it fell into a time in which the meter may have been
-    away, where calls go on without asking). A call of which nothing is known may be counted, may be held, or
-    neither."""
+    what is held. Kind: call -> (in | refused, how many calls went on without the meter's word while this one
+    was on its way, in all processes: points count them). Only where there was one may this one be beyond the
+    room. A call of which nothing is known may be counted, may be held, or neither."""
 
     def __init__(self, room):
         self.room = room
@@ -183,6 +197,6 @@ class Cap(Model):
         let_in = [o for o in ops if o.known and o.value[0] == "in"]
         if sum(not o.value[1] for o in let_in) > self.room:
             return False
-        counted = let_in + [o for o in ops if not o.known]
+        begins = sorted(o.begin for o in ops if not o.known or o.value[0] == "in")
         refused = [o for o in ops if o.known and o.value[0] == "refused"]
-        return all(sum(p.begin <= o.end for p in counted) >= self.room for o in refused)
+        return all(bisect.bisect_right(begins, o.end) >= self.room for o in refused)

@@ -25,6 +25,7 @@ class Points:
     def close(self):
         os.environ.pop("TAB_POINTS_FILE", None)
         self.map.close()
+        os.unlink(self.path)
 
     # ---- slots, found as the daemons find them
 

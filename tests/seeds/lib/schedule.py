@@ -23,7 +23,13 @@ FAULTS = {
     "redis": (1, 0, 0),
     "wipe": (2, 0, 0),
     "clock": (2, 1, 4),
+    "packets": (4, 0.3, 6),
+    "slow_disk": (2, 1, 5),
+    "full_disk": (1, 0.3, 3),
+    "power": (2, 0, 0),
+    "renew": (2, 0, 0),
 }
+NEEDS = {"clock": "points", "packets": "network", "slow_disk": "disk", "full_disk": "disk", "power": "disk"}
 
 
 def topology(seed):
@@ -39,30 +45,32 @@ def links(replicas):
     return {d: ["postgres", "nats", *more.get(d.split("-2")[0], [])] for d in world.names_of(replicas)}
 
 
-def faults(seed, seconds, clocks):
-    """[(when, fault, on whom, for how long, how much)] in the order of time; none in the first second."""
+def faults(seed, seconds, has):
+    """[(when, fault, on whom, for how long, how much)] in the order of time; none in the first second. has:
+    what of NEEDS is there; a fault that needs something else is drawn, and left out."""
     rng = random.Random(f"faults {seed}")
     replicas = topology(seed)
     daemons = world.names_of(replicas)
     ways = [f"{d}.{s}" for d, of in links(replicas).items() for s in of]
     rate = rng.choice((0.15, 0.4, 0.8))  # a second
-    kinds = [k for k in FAULTS if clocks or k != "clock"]
-    kinds = rng.sample(
-        kinds, rng.randrange(3, len(kinds) + 1)
-    )  # swarm testing: few kinds often, all kinds too
+    # swarm testing: few kinds often, all kinds too
+    kinds = rng.sample(list(FAULTS), rng.randrange(3, len(FAULTS) + 1))
     out, at = [], 1 + rng.expovariate(rate)
     while at < seconds - 1:
         kind = rng.choices(kinds, [FAULTS[k][0] for k in kinds])[0]
         _, least, most = FAULTS[kind]
-        who = ways if kind in ("deaf", "mute", "hole", "late", "cut", "slow") else [*daemons, "gateway"]
+        of_ways = kind in ("deaf", "mute", "hole", "late", "cut", "slow", "packets")
+        who = ways if of_ways else [*daemons, "gateway"]
         if kind == "freeze":
             who = [*daemons, *daemons, "redis", "nats", "postgres"]
-        if kind == "clock":
+        if kind in ("clock", "renew"):
             who = daemons
-        on = rng.choice(who) if kind in ("kill", "freeze", "clock") or who is ways else kind
+        if kind == "power":
+            who = [d for d in daemons if d.startswith("api")]
+        on = rng.choice(who) if of_ways or kind in ("kill", "freeze", "clock", "renew", "power") else kind
         much = rng.choice((-1, 1)) * 10 ** rng.uniform(0, 2.5) if kind == "clock" else 20 + 180 * rng.random()
-        out.append(
-            (round(at, 2), kind, on, round(min(rng.uniform(least, most), seconds - at), 2), round(much))
-        )
+        long = round(min(rng.uniform(least, most), seconds - at), 2)
+        if NEEDS.get(kind, "") in ("", *has):
+            out.append((round(at, 2), kind, on, long, round(much)))
         at += rng.expovariate(rate)
     return out

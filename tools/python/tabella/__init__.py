@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         Report,
         ReportSummary,
         Sync,
+        Upload,
         Uploaded,
         Usage,
     )
@@ -77,6 +78,7 @@ __all__ = [
     "Report",
     "ReportSummary",
     "Sync",
+    "Upload",
     "Uploaded",
     "Tabella",
     "TabellaError",
@@ -105,7 +107,7 @@ _NAMES = {
     "PermissionDeniedError RateLimitError TabellaError ValidationError",
     "_local": "Local",
     "_resource": "Page",
-    "_types": "Cost Data Endpoint Generated Job Key Model Report ReportSummary Sync Uploaded Usage",
+    "_types": "Cost Data Endpoint Generated Job Key Model Report ReportSummary Sync Upload Uploaded Usage",
     "_verbs": "check dedupe fill forecast match predict profile run",
 }
 _WHERE = {name: module for module, names in _NAMES.items() for name in names.split()}

@@ -1,5 +1,6 @@
 """`tabella` in a terminal, or `python -m tabella`: the command line, which is a function of the engine's
-library and asks no service; but `tabella outcomes`, which is a call of the client."""
+library and asks no service; but `tabella outcomes`, `apply`, `upload`, `export` and `import`, which are
+calls of the client."""
 
 import ctypes
 import os
@@ -12,6 +13,19 @@ def main() -> int:
         from ._outcomes import main as outcomes
 
         return outcomes(sys.argv[2:])
+    if sys.argv[1:2] == ["apply"]:
+        from .organization._apply import main as apply
+
+        return apply(sys.argv[2:])
+    if sys.argv[1:2] in (["export"], ["import"]):
+        from .organization._archive import main as archive
+
+        return archive(sys.argv[1], sys.argv[2:])
+    if sys.argv[1:2] == ["upload"]:
+        from ._client import Tabella
+        from ._uploads import main as upload
+
+        return upload(sys.argv[2:], Tabella)
     from ._errors import TabellaError
     from ._local import _load
 

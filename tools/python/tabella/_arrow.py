@@ -216,8 +216,11 @@ def _schema_of(pyarrow: Any, table: Table) -> Any:
 
 def _type_of_objects(pyarrow: Any, series: Any) -> Any:
     """The one type that all cells can be. Raises what pyarrow raises where there is none."""
-    found = pyarrow.infer_type(series, from_pandas=True)
-    if not pyarrow.types.is_string(found):  # numbers of Python may be too large for it
+    found = pyarrow.infer_type(series.to_numpy(), from_pandas=True)  # of a series it asks by label
+    if pyarrow.types.is_string(found):  # said of a column whose first cell is one
+        if library("pandas").api.types.infer_dtype(series, skipna=True) != "string":
+            raise TypeError("texts and others")
+    else:  # numbers of Python may be too large for it
         for start in range(0, len(series), BATCH_CELLS):
             pyarrow.Array.from_pandas(series.iloc[start : start + BATCH_CELLS], type=found)
     return found

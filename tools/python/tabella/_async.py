@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, AsyncIterator, Awaitable, Callable, Gener
 from . import _data as data
 from . import _endpoints as endpoints
 from . import _resources as r
+from . import _uploads as uploads
 from ._resource import Page
 from ._bundle import Bundle
 from ._client import Tabella
@@ -82,6 +83,7 @@ class AsyncEndpoints(Group):
     list = _paged(endpoints.Endpoints.list)
     retrieve = _threaded(endpoints.Endpoints.retrieve)
     serve = _threaded(endpoints.Endpoints.serve)
+    predict = _threaded(endpoints.Endpoints.predict)
     serve_cost = _threaded(endpoints.Endpoints.serve_cost)
     report_outcomes = _threaded(endpoints.Endpoints.report_outcomes)
     outcomes = _threaded(endpoints.Endpoints.outcomes)
@@ -103,6 +105,7 @@ class AsyncPrompts(Group):
 class AsyncDataSets(Group):
     connect = _threaded(data.DataSets.connect)
     upload = _threaded(data.DataSets.upload)
+    download = _threaded(data.DataSets.download)
     generate = _threaded(data.DataSets.generate)
     generate_cost = _threaded(data.DataSets.generate_cost)
     list = _paged(data.DataSets.list)
@@ -116,6 +119,14 @@ class AsyncDataSets(Group):
     delete = _threaded(data.DataSets.delete)
 
 
+class AsyncUploads(Group):
+    begin = _threaded(uploads.Uploads.begin)
+    retrieve = _threaded(uploads.Uploads.retrieve)
+    send = _threaded(uploads.Uploads.send)
+    complete = _threaded(uploads.Uploads.complete)
+    delete = _threaded(uploads.Uploads.delete)
+
+
 class AsyncReports(Group):
     list = _paged(r.Reports.list)
     retrieve = _threaded(r.Reports.retrieve)
@@ -127,6 +138,7 @@ class AsyncJobs(Group):
     list = _paged(r.Jobs.list)
     retrieve = _threaded(r.Jobs.retrieve)
     cancel = _threaded(r.Jobs.cancel)
+    delete = _threaded(r.Jobs.delete)
     download = _threaded(r.Jobs.download)
     frame = _threaded(r.Jobs.frame)
     wait = _threaded(r.Jobs.wait)
@@ -168,6 +180,23 @@ class AsyncWebhooks(Group):
     replay = _threaded(r.Webhooks.replay)
 
 
+class AsyncProviders(Group):
+    list = _threaded(r.Providers.list)
+    create = _threaded(r.Providers.create)
+    update = _threaded(r.Providers.update)
+    delete = _threaded(r.Providers.delete)
+
+
+class AsyncPeople(Group):
+    list = _threaded(r.People.list)
+    update = _threaded(r.People.update)
+
+
+class AsyncSessions(Group):
+    list = _threaded(r.Sessions.list)
+    end = _threaded(r.Sessions.end)
+
+
 class AsyncOrganization(Group):
     retrieve = _threaded(r.Organization.retrieve)
     update = _threaded(r.Organization.update)
@@ -184,6 +213,7 @@ class AsyncTabella:
         self.endpoints = AsyncEndpoints(self, self._sync.endpoints)
         self.prompts = AsyncPrompts(self, self._sync.prompts)
         self.data = AsyncDataSets(self, self._sync.data)
+        self.uploads = AsyncUploads(self, self._sync.uploads)
         self.reports = AsyncReports(self, self._sync.reports)
         self.jobs = AsyncJobs(self, self._sync.jobs)
         self.models = AsyncModels(self, self._sync.models)
@@ -192,12 +222,20 @@ class AsyncTabella:
         self.audit = AsyncAudit(self, self._sync.audit)
         self.notifications = AsyncNotifications(self, self._sync.notifications)
         self.webhooks = AsyncWebhooks(self, self._sync.webhooks)
+        self.providers = AsyncProviders(self, self._sync.providers)
+        self.people = AsyncPeople(self, self._sync.people)
+        self.sessions = AsyncSessions(self, self._sync.sessions)
         self.organization = AsyncOrganization(self, self._sync.organization)
 
     run = _threaded(Tabella.run)
     submit = _threaded(Tabella.submit)
+    match = _threaded(Tabella.match)  # type: ignore[arg-type]
+    dedupe = _threaded(Tabella.dedupe)  # type: ignore[arg-type]
+    profile = _threaded(Tabella.profile)  # type: ignore[arg-type]
+    fill = _threaded(Tabella.fill)  # type: ignore[arg-type]
     check = _threaded(Tabella.check)  # type: ignore[arg-type]
     forecast = _threaded(Tabella.forecast)  # type: ignore[arg-type]
+    predict = _threaded(Tabella.predict)  # type: ignore[arg-type]
     run_cost = _threaded(Tabella.run_cost)
     openapi = _threaded(Tabella.openapi)
 

@@ -66,6 +66,16 @@ class Bundle(Answer):
         made._given, made._single, made._fetch = given, single, fetch
         return made
 
+    def __copy__(self) -> "Bundle":
+        made = type(self).__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        return made
+
+    def __getstate__(self) -> Dict[str, Any]:
+        """A pickle holds every page and the caller's tables, and no client."""
+        self.load()
+        return {**self.__dict__, "_fetch": None}
+
     @property
     def _kind(self) -> str:
         """Looked up when a frame is asked for: pandas is not imported before."""
@@ -123,7 +133,10 @@ class Bundle(Answer):
     def _jobs(self) -> Any:
         jobs = getattr(self._fetch, "jobs", None)
         if jobs is None or not self.job_id:
-            raise TabellaError("this bundle is of no run whose result the service keeps")
+            raise TabellaError(
+                "this bundle is of no run whose result the service keeps: it has its frames here "
+                "(predictions, imputed, matches, duplicates ...), and arrow(NAME) gives them as streams"
+            )
         return jobs
 
     # ---- frames --------------------------------------------------------------------------------

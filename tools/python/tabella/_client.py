@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional, Sequence, Tuple, Union
 
 from ._arrow import body_of
 from ._bundle import Bundle
@@ -12,16 +12,19 @@ from ._endpoints import Endpoints, Prompts
 from ._errors import TabellaError
 from ._frames import tables_of
 from ._large import forget, stored_of
+from ._questions import Verbs
 from ._resource import Target, cost_of, fields_of
-from ._resources import Audit, Jobs, Keys, Models, Notifications, Organization, Reports, Usages, Webhooks
+from ._resources import Audit, Jobs, Keys, Models, Notifications, Organization, People, Providers, Reports
+from ._resources import Sessions, Usages, Webhooks
 from ._transport import Transport
 from ._types import Cost, Job
+from ._uploads import Uploads
 
 if TYPE_CHECKING:
     from ssl import SSLContext
 
 
-class Tabella:
+class Tabella(Verbs):
     """A client of one Tabella service. Threads may share it.
 
     api_key: (default: TABELLA_API_KEY of the environment). base_url: (default: TABELLA_URL of the
@@ -49,10 +52,11 @@ class Tabella:
         if timeout <= 0 or max_retries < 0:
             raise TabellaError("timeout is above 0, max_retries is 0 or more")
         self._transport = Transport(url, key, timeout, max_retries, ssl_context)
-        self._table_names: Dict[str, str] = {}
+        self._known: Dict[str, Tuple[str, str]] = {}  # of an endpoint: its only table, its target
         self.endpoints = Endpoints(self)
         self.prompts = Prompts(self)
         self.data = DataSets(self)
+        self.uploads = Uploads(self)
         self.reports = Reports(self)
         self.jobs = Jobs(self)
         self.models = Models(self)
@@ -61,6 +65,9 @@ class Tabella:
         self.audit = Audit(self)
         self.notifications = Notifications(self)
         self.webhooks = Webhooks(self)
+        self.providers = Providers(self)
+        self.people = People(self)
+        self.sessions = Sessions(self)
         self.organization = Organization(self)
 
         ...
@@ -136,23 +143,6 @@ class Tabella:
             timeout=timeout,
         )
         return job.wait(progress=progress).result
-
-    def forecast(self, tables: Any = None, *, horizon: int, target: Target = None, **arguments: Any) -> Any:
-        """The next `horizon` steps of every series of a table with times, each with its 80 % interval: a data
-        frame of the columns that name a series, time, value, low and high.
-
-        Times, series, step and seasons are found without being told. Rows of the table whose target is
-        missing and that lie ahead are what is known of the future (a price, a holiday). The other arguments
-        are those of `run`, whose bundle has the same as `forecast`. Each step of each series is billed as a
-        row."""
-        return self.run(tables, horizon=horizon, target=target, **arguments).forecast
-
-    def check(self, tables: Any = None, **arguments: Any) -> Any:
-        """The cells that break what the rest of their table says: a data frame of table, row, column, value,
-        kind, suggestion, confidence and reason, the surest first. The arguments are those of `run`, whose
-        bundle has the same as `suspects`, and a copy of the table with the suggestions as `repaired`."""
-        arguments.setdefault("target", False)
-        return self.run(tables, **arguments).suspects
 
     def submit(
         self,

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import json
-from typing import Any, Dict, Iterator, Literal, Mapping, Optional, Sequence
+import os
+from typing import Any, Dict, Iterator, Literal, Mapping, Optional, Sequence, Union
 
+from . import _download
+from ._errors import NotFoundError
 from ._resource import Page, Resource
 from ._resources import Bar
-from ._transport import File, FormBody
+from ._transport import File, FormBody, Stream
 from ._types import A, Connected, Cost, Data, Deleted, Generated, Job, Snapshot, SnapshotDiff
 from ._types import SnapshotProfile, Sync, Uploaded
+from ._uploads import LARGE, Content, sent
 
 
 def _generation(sector: str, rows: int, name: Optional[str], **options: Any) -> Dict[str, Any]:
@@ -32,6 +36,12 @@ def _sending(body: FormBody, progress: bool) -> Iterator[None]:
         yield
     finally:
         bar.close()
+
+
+def _in_parts(file: File) -> bool:
+    if not isinstance(file, tuple):
+        return os.path.getsize(file) > LARGE
+    return not isinstance(file[1], Stream) and len(file[1]) > LARGE
 
 
 class DataSets(Resource):
@@ -78,8 +88,9 @@ class DataSets(Resource):
         progress: bool = False,
     ) -> Uploaded:
         """A file, by its path or as its name and bytes: CSV, JSON, NDJSON, xlsx, ods, Parquet, Arrow, SAS,
-        SPSS or Stata, packed (gz, zip) or not, up to 1 GiB, read as it is sent. Its tables become datasets:
-        of a large file by a job, which is waited for. name: of its only table; sheet: the one of a
+        SPSS or Stata, packed (gz, zip) or not, read as it is sent. One of more than 16 MiB goes in parts, and
+        goes on where its connection broke (`client.uploads`). Its tables become datasets: of a large file by
+        a job, which is waited for. name: of its only table; sheet: the one of a
         workbook; reading: how the file is to be read (delimiter, quote, encoding, header_rows, skip_lines,
         one_table) where `dataset.reading` shows that it was read wrongly. progress: draws a bar while the
         file is sent, and while a job reads it."""
@@ -87,6 +98,12 @@ class DataSets(Resource):
         options = {k: v for k, v in (("sheet", sheet), ("reading", reading)) if v is not None}
         if options:
             texts["options"] = json.dumps(options)
+        if _in_parts(file):
+            try:
+                return self._parts(file, name, sheet, reading, idempotency_key, progress)
+            except NotFoundError as e:
+                if e.param != "begin":
+                    raise
         body = FormBody(texts, file)
         with _sending(body, progress):
             reply = self._call("POST_DATA_UPLOAD", body=body, idempotency_key=idempotency_key)
@@ -94,6 +111,61 @@ class DataSets(Resource):
             return Uploaded.read(reply.json)
         job = self._client._bound(Job.read(reply.json))
         return Uploaded.read(job.wait(progress=progress).result)
+
+    def download(
+        self,
+        id: str,
+        path: "Union[str, os.PathLike[str]]",
+        *,
+        snapshot: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> str:
+        """Writes a dataset's rows as they are stored, of its current snapshot or of another, and gives the
+        path. An upload of the file, here or elsewhere, has the same cells."""
+        pieces = self._client._transport.stream(
+            "GET_DATA_STORED", id, query={"snapshot": snapshot}, timeout=timeout
+        )
+        return _download.written(pieces, os.fspath(path))
+
+    def _parts(
+        self,
+        file: Any,
+        name: Optional[str],
+        sheet: Optional[str],
+        reading: Optional[Mapping[str, Any]],
+        key: Optional[str],
+        progress: bool,
+    ) -> Uploaded:
+        """In parts; under one key, once."""
+        uploads = self._client.uploads
+        named, own = isinstance(file, tuple), None if key is None else f"{key[:240]}-begin"
+        content = Content(file[1] if named else file)
+        file_name = os.path.basename(file[0] if named else os.fspath(file))
+        bar = Bar(file_name) if progress else None
+        told = None if bar is None else lambda n: bar.at(100 * n // content.size, "sent")
+        try:
+            try:
+                id = uploads.begin(
+                    file_name,
+                    name=name,
+                    size_bytes=content.size,
+                    sheet=sheet,
+                    reading=reading,
+                    idempotency_key=own,
+                ).id
+            except NotFoundError as e:  # a service of a release that takes a file as a whole
+                e.param = "begin"
+                raise
+            try:
+                sent(self._client, id, content, told)
+            except NotFoundError:  # it was completed under this key before, which will say so, or has expired
+                if key is None:
+                    raise
+            if bar is not None:
+                bar.close()
+            return uploads.complete(id, idempotency_key=key, progress=progress)
+        finally:
+            content.close()
 
     def generate(
         self,

@@ -49,10 +49,14 @@ def download(
 ) -> str:
     """Writes beside the path, and moves what came in whole there: no half of a file is found under it."""
     to = os.fspath(path)
+    return written(pieces(transport, id, part, table, format_of(to, format), timeout), to)
+
+
+def written(all_of_it: Iterator[bytes], to: str) -> str:
     beside = f"{to}.{os.getpid()}.part"
     try:
         with open(beside, "wb") as f:
-            for piece in pieces(transport, id, part, table, format_of(to, format), timeout):
+            for piece in all_of_it:
                 f.write(piece)
         os.replace(beside, to)
     except BaseException:

@@ -8,7 +8,7 @@ from ._arrow import body_of
 from ._bundle import Bundle
 from ._errors import NotFoundError, ValidationError
 from ._frames import tables_of
-from ._large import forget, stored_of
+from ._large import forget, predictions, stored_of
 from ._resource import Page, Resource, Target, cost_of, fields_of
 from ._types import A, Cost, Deleted, Endpoint, LogEntry
 
@@ -172,9 +172,25 @@ class Endpoints(Resource):
                 timeout=timeout,
             )
         except (NotFoundError, ValidationError):
-            self._client._table_names.pop(id, None)  # another endpoint may go by this name now
+            self._client._known.pop(id, None)  # another endpoint may go by this name now
             raise
         return Bundle.of(reply.json, given, single, None)
+
+    def predict(self, id: str, table: Any, *, connections: int = 2, timeout: Optional[float] = None) -> Any:
+        """The answers to any number of rows of an endpoint's only table, as a frame of the caller's library
+        with the columns of `Bundle.predictions`. The target's column may be missing. Calls of 10,000 rows,
+        so many at a time; a large frame goes as an Arrow stream, and its answers come as one, where pyarrow
+        (polars) is imported. timeout: of a call."""
+        if connections < 1:
+            raise ValueError("connections must be 1 or more")
+        given, single = self._question(id, table)
+        if not single:
+            raise ValueError("predict takes one table; serve answers several")
+        try:
+            return predictions(self, id, given[0], connections, timeout)
+        except (NotFoundError, ValidationError):
+            self._client._known.pop(id, None)
+            raise
 
     def serve_cost(
         self,
@@ -199,15 +215,25 @@ class Endpoints(Resource):
         return given, single
 
     def _table_name(self, id: str) -> str:
-        """What the endpoint calls its only table; asked once."""
-        names = self._client._table_names
-        if id not in names:
+        """What the endpoint calls its only table."""
+        name, _ = self._asked(id)
+        return name
+
+    def _target_of(self, id: str) -> Optional[str]:
+        """The column that the endpoint predicts, without the name of its table; None: none."""
+        name, target = self._asked(id)
+        return target[len(name) + 1 :] if target.startswith(name + ".") else None
+
+    def _asked(self, id: str) -> Tuple[str, str]:
+        """The endpoint's only table, and its target; asked once."""
+        known = self._client._known
+        if id not in known:
             raw = self._call("GET_ENDPOINT", id, query={"limit": 1}).json
             found = [d.get("table") or d.get("name") for d in (raw.get("data") or {}).get("datasets", [])]
             if len(found) != 1:
                 raise ValueError(f"endpoint {id} has {len(found)} tables: give a dict of tables by name")
-            names[id] = found[0]
-        return names[id]
+            known[id] = found[0], (raw.get("prediction") or {}).get("target") or ""
+        return known[id]
 
     def report_outcomes(self, id: str, rows: Any) -> Dict[str, Any]:
         """What became true of rows that were served with receipts=True, however much later: pairs of receipt
@@ -247,7 +273,7 @@ class Endpoints(Resource):
         """Moves the endpoint onto the newest snapshots of its data; `diff` says what changed. accept_schema:
         columns that callers send may be gone; else such a refresh fails. use_outcomes: rows that came with
         their outcomes (`report_outcomes`) are labelled rows beside those of the source."""
-        body = {
+        body: Any = {
             **({"accept_schema": True} if accept_schema else {}),
             **({"options": {"use_outcomes": True}} if use_outcomes else {}),
         } or None
@@ -329,7 +355,7 @@ class Endpoints(Resource):
 
     def delete(self, id: str) -> Deleted:
         """Ends the endpoint at once; its reports stay."""
-        self._client._table_names.pop(id, None)
+        self._client._known.pop(id, None)
         return Deleted.read(self._call("DELETE_ENDPOINT", id).json)
 
 

@@ -19,11 +19,11 @@ class APITimeoutError(APIConnectionError):
 
 
 class APIError(TabellaError):
-    """The service answered with an error.
+    """The service answered with an error, or the engine in this process.
 
-    status: the HTTP status. type: one of the specification's types. param: the field at fault, such as
-    `tables[1].rows`, or None. request_id: to be quoted to those who run the service. retry_after: seconds,
-    where the service named them."""
+    status: the HTTP status, 0 of the engine here. type: one of the specification's types. param: the field at
+    fault, such as `tables[1].rows`, or None. request_id: to be quoted to those who run the service.
+    retry_after: seconds, where the service named them."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class APIError(TabellaError):
         self.body = body
 
     def __str__(self) -> str:
-        told = [f"{self.status} {self.type}".strip()]
+        told = [f"{self.status or ''} {self.type}".strip()]
         if self.param:
             told.append(f"param {self.param}")
         if self.request_id:

@@ -42,7 +42,8 @@ def cell(x: Any) -> Any:
     if type(x).__name__ in ("NAType", "NaTType", "Null"):
         return None
     if hasattr(x, "item") and getattr(x, "ndim", None) == 0:  # a number of numpy
-        return cell(x.item())
+        item = x.item()
+        return cell(float(x) if type(item) is type(x) else item)  # a long double is its own item
     if isinstance(x, (list, tuple, dict)):  # as those of Parquet files are
         return json.dumps(x, ensure_ascii=False, default=_inner)
     if hasattr(x, "tolist"):
@@ -106,8 +107,19 @@ class Table:
         yield json.dumps(head, separators=(",", ":"))[:-1].encode() + b',"rows":['
         for n, rows in enumerate(self.parts()):
             text = json.dumps(rows, allow_nan=False, separators=(",", ":"))[1:-1]
+            if "\\ud" in text:
+                self._unicode(rows)
             yield (b"," if n else b"") + text.encode()
         yield b"]}"
+
+    def _unicode(self, rows: List[Tuple[Any, ...]]) -> None:
+        """Refuses texts with half of a pair of surrogates, which no reader of JSON takes."""
+        for row in rows:
+            for name, x in zip(self.columns, row):
+                try:
+                    x.encode() if isinstance(x, str) else None
+                except UnicodeEncodeError:
+                    raise ValueError(f"table {self.id}, column {name}: a text that is no Unicode") from None
 
     def parts(self) -> Iterator[List[Tuple[Any, ...]]]:
         """Some rows at a time."""
@@ -119,8 +131,20 @@ class Table:
     def _cells(self, c: int, start: int, end: int) -> List[Any]:
         try:
             return self.read[c](start, end)
+        except UnicodeError:  # which is made of more than a text
+            raise ValueError(
+                f"table {self.id}, column {self.columns[c]}: a text that is no Unicode"
+            ) from None
         except (TypeError, ValueError) as e:
             raise type(e)(f"table {self.id}, column {self.columns[c]}: {e}") from None
+
+    def __reduce__(self) -> Any:
+        """As the caller's frame; what was made of others' cells as these."""
+        frame = self.frame
+        if frame is None or not (self.kind or isinstance(frame, (list, dict)) or hasattr(frame, "__array__")):
+            cells = [own() for own in self.own] or [read(0, self.rows) for read in self.read]
+            return _columns_table, (self.id, dict(enumerate(cells)), list(self.columns))
+        return table_of, (self.id, frame)
 
     def labels(self, rows: Sequence[int]) -> Sequence[Any]:
         """The caller's index at these rows."""
@@ -164,10 +188,12 @@ def _pandas_column(series: Any) -> Column:
     if kind in "iub":
         return lambda a, b: series.iloc[a:b].tolist()
     if kind == "f":
-        single = dtype.itemsize < 8
+        single, long = dtype.itemsize < 8, dtype.itemsize > 8
 
         def floats(a: int, b: int) -> List[Any]:
             cells = series.iloc[a:b].tolist()
+            if long:
+                cells = [float(x) for x in cells]
             if single:  # its own shortest digits, 0.1 and not 0.10000000149
                 values = series.iloc[a:b].to_numpy()
                 cells = [float(str(x)) for x in values]
@@ -264,6 +290,10 @@ def table_of(id: str, x: Any) -> Table:
         return Table(id, x.columns, len(x), read, "pandas", x)
     if polars is not None and isinstance(x, polars.LazyFrame):
         x = x.collect()
+    if polars is not None and isinstance(x, polars.Series):
+        x = x.to_frame(x.name or "c0")
+    if arrow is not None and isinstance(x, (arrow.Array, arrow.ChunkedArray)):
+        x = arrow.table({"c0": x})
     if polars is not None and isinstance(x, polars.DataFrame):
         return Table(
             id, x.columns, x.height, [_series_column(x, c, "polars") for c in range(x.width)], "polars", x
@@ -282,6 +312,8 @@ def table_of(id: str, x: Any) -> Table:
     if arrow is not None and isinstance(x, (arrow.Table, arrow.RecordBatch)):
         read = [_series_column(x, c, "arrow") for c in range(x.num_columns)]
         return Table(id, x.schema.names, x.num_rows, read, "arrow", x)
+    if getattr(getattr(x, "dtype", None), "names", None) and getattr(x, "ndim", 0) == 1:
+        return _columns_table(id, {n: x[n] for n in x.dtype.names})  # a structured array
     if hasattr(x, "__array__") and getattr(x, "ndim", 0) == 2:
         columns = [f"c{c}" for c in range(x.shape[1])]
         return Table(id, columns, x.shape[0], [_array_column(x, c) for c in range(x.shape[1])], "", x)
@@ -295,6 +327,10 @@ def table_of(id: str, x: Any) -> Table:
         return made
     if isinstance(x, Mapping) and _is_columns(x):
         return _columns_table(id, x)
+    if isinstance(x, Mapping) and _is_row(x):
+        x = [x]
+    if _is_rows(x):
+        return table_of(id, {"columns": [f"c{c}" for c in range(len(x[0]))], "rows": x})
     if isinstance(x, Sequence) and not isinstance(x, (str, bytes)) and all(isinstance(r, Mapping) for r in x):
         names = list(dict.fromkeys(k for r in x for k in r))
         made = Table(id, names, len(x), [_key_column(x, k) for k in names], "", x)
@@ -302,13 +338,15 @@ def table_of(id: str, x: Any) -> Table:
         return made
     if isinstance(x, (str, bytes)) or hasattr(x, "__fspath__"):
         raise TypeError(
-            "a file is no table: tabella.Local().run_files([path]) reads it here, "
-            "client.data.upload(path) makes "
-            "datasets of it (then data=[its id]), and a library of frames reads it (pandas.read_csv(path))"
+            "tables must be data frames or dicts, not paths: tabella.Local().run_files([path]) reads a file "
+            "here, client.data.upload(path) makes datasets of it (then data=[its id]), and "
+            "pandas.read_csv(path) makes a data frame of it"
         )
+    if isinstance(x, (list, tuple)) and any(_is_frame(t) for t in x):
+        raise TypeError("several tables are given by their names: {'first': ..., 'second': ...}")
     raise TypeError(
         f"{type(x).__name__} is no table: a data frame of pandas or polars, an Arrow table, a list of dicts, "
-        "a dict of columns, a two-dimensional array, or a dict with `columns` and `rows`"
+        "a dict of columns, a list of rows, a two-dimensional array, or a dict with `columns` and `rows`"
     )
 
 
@@ -323,12 +361,39 @@ def _is_columns(x: Mapping[Any, Any]) -> bool:
     return len(x) > 0 and all(column(v) for v in x.values()) and any(len(v) > 0 for v in x.values())
 
 
-def _columns_table(id: str, x: Mapping[Any, Any]) -> Table:
+def _is_frame(x: Any) -> bool:
+    return hasattr(x, "__arrow_c_stream__") or hasattr(x, "columns") or getattr(x, "ndim", 0) == 2
+
+
+def _is_plain(x: Any) -> bool:
+    """Whether this is a cell's value and no table or column."""
+    known = (str, bytes, bool, int, float, decimal.Decimal, datetime.date, datetime.time, datetime.timedelta)
+    return x is None or isinstance(x, known) or (hasattr(x, "item") and getattr(x, "ndim", None) == 0)
+
+
+def _is_row(x: Mapping[Any, Any]) -> bool:
+    """Whether these are one row's cells by column. Texts alone may be files by name: they are none."""
+    return all(_is_plain(v) for v in x.values()) and any(not isinstance(v, (str, bytes)) for v in x.values())
+
+
+def _is_rows(x: Any) -> bool:
+    """Whether these are rows of cells without names, as scikit-learn's examples have them."""
+    return (
+        isinstance(x, (list, tuple))
+        and len(x) > 0
+        and all(isinstance(r, (list, tuple)) and len(r) > 0 for r in x)
+        and all(_is_plain(v) for v in x[0])
+    )
+
+
+def _columns_table(id: str, x: Mapping[Any, Any], names: Optional[Sequence[str]] = None) -> Table:
+    """Of columns by name, or under these names in their order."""
     values = [v.tolist() if hasattr(v, "tolist") else list(v) for v in x.values()]
     if len(set(map(len, values))) > 1:
         raise ValueError(f"table {id}: its columns are of different lengths")
     rows = [list(r) for r in zip(*values)]
-    made = Table(id, list(x), len(rows), [_key_column(rows, c) for c in range(len(values))], "", None)
+    reads = [_key_column(rows, c) for c in range(len(values))]
+    made = Table(id, list(x) if names is None else names, len(rows), reads, "", None)
     made.own = [functools.partial(_own, rows, c) for c in range(len(values))]
     return made
 
@@ -359,7 +424,8 @@ def tables_of(x: Any, name: str) -> Tuple[List[Table], bool]:
         x = [x]
     if isinstance(x, (list, tuple)) and x and all(_is_api(t) for t in x):
         return [table_of(str(t["id"]), t) for t in x], False
-    if isinstance(x, Mapping) and not ("columns" in x and "rows" in x) and not _is_columns(x):
+    named = isinstance(x, Mapping) and not ("columns" in x and "rows" in x)
+    if named and not _is_columns(x) and not (len(x) > 0 and _is_row(x)):
         return [table_of(str(k), v) for k, v in x.items()], False
     return [table_of(name, x)], True
 

@@ -6,16 +6,33 @@ import ctypes
 import json
 import os
 import threading
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ._arrow import capsule_of
 from ._bundle import Bundle
-from ._errors import TabellaError
+from ._errors import BY_TYPE, APIError, TabellaError
 from ._frames import Table, TablesBody, tables_of
+from ._questions import Verbs
 from ._resource import Target, target_of
 
 INTERFACE = 1  # of the library, that this file is written for
 Path = Union[str, "os.PathLike[str]"]
+# Options of the library, and the fields that they are for the service.
+FIELDS = {
+    "target": "target.column",
+    "task": "task.type",
+    "threshold": "options.confidence_threshold",
+    "explain": "options.explain",
+    "columns": "options.columns",
+    "na": "options.missing_values",
+    "split": "options.split",
+    "horizon": "options.horizon",
+    "as-of": "options.as_of",
+    "anomaly-share": "options.anomaly_share",
+    "anomaly-threshold": "options.anomaly_threshold",
+}
+Progress = Union[bool, Callable[[str, float], None], None]
+Marks = Union[str, Sequence[Union[str, float]], None]
 _Report = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_double)
 _stream_at = ctypes.pythonapi.PyCapsule_GetPointer  # with the interpreter's lock, which CDLL gives back
 _stream_at.restype, _stream_at.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
@@ -48,6 +65,8 @@ def _load(path: Optional[Path]) -> ctypes.CDLL:
         "cancel": (None, [pointer]),
         "result": (pointer, [pointer, ctypes.POINTER(size)]),
         "error": (text, [pointer]),
+        "error_type": (text, [pointer]),
+        "error_param": (text, [pointer]),
         "notes": (text, [pointer]),
     }
     for name, (gives, takes) in types.items():
@@ -58,9 +77,10 @@ def _load(path: Optional[Path]) -> ctypes.CDLL:
     return lib
 
 
-class Local:
-    """The engine in this process. Its `run` takes tables as `Tabella.run` does and gives the same `Bundle`;
-    nothing leaves the process. The bytes are those of `tabella run --json` for the same tables.
+class Local(Verbs):
+    """The engine in this process. `run`, `match`, `dedupe`, `profile`, `fill`, `check`, `forecast` and
+    `predict` take what those of `Tabella` take and give the same; nothing leaves the process. The bytes of a
+    bundle are those of `tabella run --json` for the same tables.
 
     library: where libtabella.so lies (default: TABELLA_LIBRARY, else beside this package). threads: of each
     run (default: the processors that this process may use); answers do not depend on them. One Local may be
@@ -74,6 +94,15 @@ class Local:
     def __reduce__(self) -> Any:
         return _again, self._given
 
+    def __enter__(self) -> Local:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        pass
+
+    def close(self) -> None:
+        """Nothing is held between two calls: for code that has a client of the service elsewhere."""
+
     def __repr__(self) -> str:
         return f"Local(threads={self.threads})"
 
@@ -84,69 +113,84 @@ class Local:
 
     def run(
         self,
-        tables: Any,
+        tables: Any = None,
         *,
         name: str = "table",
         target: Target = None,
         task: Optional[str] = None,
         base: Optional[str] = None,
         confidence_threshold: Optional[float] = None,
-        explain: bool = False,
-        missing_values: Optional[str] = None,
+        explain: Optional[bool] = None,
+        columns: Optional[Sequence[Mapping[str, Any]]] = None,
+        missing_values: Marks = None,
+        split: Optional[str] = None,
         horizon: Optional[int] = None,
         as_of: Optional[str] = None,
         anomaly_share: Optional[float] = None,
         anomaly_threshold: Optional[float] = None,
-        progress: Optional[Callable[[str, float], None]] = None,
+        progress: Progress = None,
     ) -> Bundle:
         """What tables are, how they relate, what is missing, and what can be predicted.
 
-        Arguments as of `Tabella.run`; of missing_values "auto" is known here.
-        progress: called with the phase and the share that is done, 0 to 1, from another thread. Ctrl-C
-        cancels. Raises TabellaError with what is wrong, MemoryError."""
+        Arguments as of `Tabella.run`. progress: True draws a bar (tqdm's where it is installed); or what is
+        called with the phase and the share that is done, 0 to 1, from another thread. Ctrl-C cancels. Raises
+        ValidationError with what is wrong, as the service's (`param`, the field), TypeError and ValueError
+        for what is no table or no cell of one, MemoryError."""
         given, single = tables_of(tables, name)
-        options = self._options(
+        options = self._said(
             target,
-            task,
-            base,
-            confidence_threshold,
-            explain,
-            horizon,
-            as_of,
-            anomaly_share,
-            anomaly_threshold,
+            {
+                "task": task,
+                "base": base,
+                "threshold": confidence_threshold,
+                "explain": _yes(explain),
+                "columns": _json(columns),
+                "na": _marks(missing_values),
+                "split": split,
+                "horizon": horizon,
+                "as-of": as_of,
+                "anomaly-share": anomaly_share,
+                "anomaly-threshold": anomaly_threshold,
+            },
         )
-        if missing_values is not None:
-            options["na"] = missing_values
         raw = self._run(self._adders(given), options, progress)
         return Bundle.of(json.loads(raw), given, single, None)
 
     def run_files(
         self,
-        paths: Sequence[Path],
+        paths: Union[Path, Sequence[Path]],
         *,
         target: Target = None,
         task: Optional[str] = None,
         base: Optional[str] = None,
         confidence_threshold: Optional[float] = None,
-        explain: bool = False,
+        explain: Optional[bool] = None,
+        columns: Optional[Sequence[Mapping[str, Any]]] = None,
+        missing_values: Marks = None,
+        split: Optional[str] = None,
         horizon: Optional[int] = None,
         as_of: Optional[str] = None,
         anomaly_share: Optional[float] = None,
         anomaly_threshold: Optional[float] = None,
-        progress: Optional[Callable[[str, float], None]] = None,
+        progress: Progress = None,
     ) -> Bundle:
-        """`run` of the tables in files, of every form that `tabella run` reads; ids are the files' names."""
-        options = self._options(
+        """`run` of the tables in files, of every form that `tabella run` reads; ids are the files' names.
+        Raises OSError where a file is not there, else as `run`."""
+        options = self._said(
             target,
-            task,
-            base,
-            confidence_threshold,
-            explain,
-            horizon,
-            as_of,
-            anomaly_share,
-            anomaly_threshold,
+            {
+                "task": task,
+                "base": base,
+                "threshold": confidence_threshold,
+                "explain": _yes(explain),
+                "columns": _json(columns),
+                "na": _marks(missing_values),
+                "split": split,
+                "horizon": horizon,
+                "as-of": as_of,
+                "anomaly-share": anomaly_share,
+                "anomaly-threshold": anomaly_threshold,
+            },
         )
 
         def adder(path: Path) -> Callable[[int], int]:
@@ -157,7 +201,8 @@ class Local:
 
             return add
 
-        raw = self._run([adder(p) for p in paths], options, progress)
+        one = isinstance(paths, str) or hasattr(paths, "__fspath__")
+        raw = self._run([adder(p) for p in ([paths] if one else paths)], options, progress)  # type: ignore
         return Bundle.of(json.loads(raw), [], False, None)
 
     def fit(
@@ -167,17 +212,28 @@ class Local:
         target: Target = None,
         task: Optional[str] = None,
         base: Optional[str] = None,
-        missing_values: Optional[str] = None,
+        columns: Optional[Sequence[Mapping[str, Any]]] = None,
+        missing_values: Marks = None,
+        split: Optional[str] = None,
         anomaly_share: Optional[float] = None,
         anomaly_threshold: Optional[float] = None,
-        progress: Optional[Callable[[str, float], None]] = None,
+        progress: Progress = None,
     ) -> Fitted:
         """A model of one table, as an endpoint of the service is one: rows are asked of it again and again,
-        and each is answered by itself. Arguments as of `run`."""
+        and each is answered by itself. Arguments and errors as of `run`."""
         given, _ = tables_of(table, "table")
-        names = ("task", "base", "anomaly-share", "anomaly-threshold", "na")
-        told = dict(zip(names, (task, base, anomaly_share, anomaly_threshold, missing_values)))
-        options = self._said({**told, "target": target})
+        options = self._said(
+            target,
+            {
+                "task": task,
+                "base": base,
+                "columns": _json(columns),
+                "na": _marks(missing_values),
+                "split": split,
+                "anomaly-share": anomaly_share,
+                "anomaly-threshold": anomaly_threshold,
+            },
+        )
         done = self._task(self._adders(given), options, progress, self._lib.tabella_fit)
         return Fitted(self, done, given[0].id)
 
@@ -201,16 +257,10 @@ class Local:
 
         return [adder(t) for t in tables]
 
-    def _options(self, target: Target, *rest: Any) -> Dict[str, str]:
-        names = ("task", "base", "threshold", "explain", "horizon", "as-of", "anomaly-share")
-        given = dict(zip((*names, "anomaly-threshold"), rest))
-        given["explain"] = "yes" if given["explain"] else "no"
-        return self._said({**given, "target": target})
-
-    def _said(self, given: Dict[str, Any]) -> Dict[str, str]:
+    def _said(self, target: Target, given: Dict[str, Any]) -> Dict[str, str]:
         """Options as the library takes them."""
-        target = target_of(given.get("target"))
-        given["target"] = None if target is None else target.get("column") or target.get("mode")
+        chosen = target_of(target)
+        given["target"] = None if chosen is None else chosen.get("column") or chosen.get("mode")
         given["threads"] = self.threads
         for k, v in given.items():
             if v is not None and (isinstance(v, bool) or not isinstance(v, (str, int, float))):
@@ -229,12 +279,22 @@ class Local:
         call: Callable[[int], int],
     ) -> _Task:
         """One of the library's that is over: tables and options in, then this call."""
-        task = _Task(self._lib, progress)
-        for add in adders:
-            self._must(task.at, add(task.at))
-        for key, value in options.items():
-            self._must(task.at, self._lib.tabella_option(task.at, key.encode(), value.encode()))
-        self._must(task.at, task.wait(call))
+        bar = _bar_of() if progress is True else None
+        task = _Task(self._lib, bar.at_share if bar is not None else progress or None)
+        try:
+            for add in adders:
+                self._must(task.at, add(task.at))
+            for key, value in options.items():
+                self._must(task.at, self._lib.tabella_option(task.at, key.encode(), value.encode()))
+            rc = task.wait(call)
+            if task.wrong:
+                raise task.wrong[0]
+            self._must(task.at, rc)
+            if bar is not None:
+                bar.at(100, "done")
+        finally:
+            if bar is not None:
+                bar.close()
         return task
 
     def _result(self, task: _Task) -> bytes:
@@ -243,9 +303,19 @@ class Local:
         return ctypes.string_at(at, n.value)
 
     def _must(self, t: int, rc: int) -> None:
-        if rc != 0:
-            said = self._lib.tabella_error(t).decode("utf-8", "replace")
-            raise MemoryError(said) if said == "out of memory" else TabellaError(said)
+        if rc == 0:
+            return
+        lib = self._lib
+        said, kind, param = (
+            f(t).decode("utf-8", "replace")
+            for f in (lib.tabella_error, lib.tabella_error_type, lib.tabella_error_param)
+        )
+        if said == "out of memory":
+            raise MemoryError(said)
+        said = said[len(param) + 2 :] if param else said
+        if param in FIELDS:
+            said = f"{param if param in ('target', 'task') else FIELDS[param].split('.')[1]}: {said}"
+        raise BY_TYPE.get(kind, APIError)(said, type=kind, param=FIELDS.get(param, param) or None)
 
 
 class _Task:
@@ -257,7 +327,18 @@ class _Task:
         self.at = lib.tabella_new()
         if not self.at:
             raise MemoryError("out of memory")
-        self._report = _Report(lambda _, phase, done: progress(phase.decode(), done))
+        self.wrong: List[BaseException] = []  # what `progress` raised
+        wrong, at = self.wrong, self.at  # not self: only its holders keep it
+
+        def report(_: Any, phase: bytes, done: float) -> None:
+            try:
+                if not wrong:
+                    progress(phase.decode(), done)
+            except BaseException as e:
+                wrong.append(e)
+                lib.tabella_cancel(at)
+
+        self._report = _Report(report)
         if progress is not None:
             lib.tabella_progress(self.at, self._report, None)
 
@@ -293,12 +374,20 @@ class Fitted:
     def __init__(self, local: Local, task: _Task, name: str) -> None:
         self._local, self._held, self._name = local, task, name
 
-    def serve(
-        self, rows: Any, *, explain: bool = False, progress: Optional[Callable[[str, float], None]] = None
-    ) -> Bundle:
-        """The bundle of new rows, of which `predictions` is known: one for each. The rows have the columns
-        of the fitted table in its order, the target's too, whose cells may be missing.
-        """
+    def __repr__(self) -> str:
+        return f"Fitted({self._name})"
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "a model lives in its process: pickle an estimator of tabella.sklearn, or fit again from the rows"
+        )
+
+    def serve(self, rows: Any, *, explain: bool = False, progress: Progress = None) -> Bundle:
+        """The bundle of new rows, of which `predictions` is known: one for each.
+
+        rows: in any form that `run` takes, or one row as a dict of its cells; the columns of the fitted table
+        in any order, the target's with or without cells or not at all. Raises ValidationError where a column
+        is missing or not known, or a cell is none of its column's, with `param`."""
         local, fitted = self._local, self._held.at
         given, single = tables_of(rows, self._name)
         options = {"explain": "yes" if explain else "no", "threads": str(local.threads)}
@@ -309,3 +398,27 @@ class Fitted:
 
 def _again(library: Optional[Path], threads: Optional[int]) -> Local:
     return Local(library=library, threads=threads)
+
+
+def _yes(said: Optional[bool]) -> Optional[str]:
+    return None if said is None else "yes" if said else "no"
+
+
+def _json(given: Any) -> Optional[str]:
+    """An option that is the API's own JSON."""
+    return None if given is None else json.dumps(given, allow_nan=False, default=_plain)
+
+
+def _plain(x: Any) -> Any:
+    """A number of numpy, or another sequence, as JSON has it."""
+    return x.tolist() if hasattr(x, "tolist") else dict(x) if isinstance(x, Mapping) else list(x)
+
+
+def _marks(given: Marks) -> Optional[str]:
+    return given if given is None or isinstance(given, str) else _json(given)
+
+
+def _bar_of() -> Any:
+    from ._resources import Bar
+
+    return Bar("tabella")

@@ -66,13 +66,13 @@ def _figure(x: Optional[float], share: bool = False) -> str:
 
 def _lines(said: Dict[str, Any]) -> Iterator[str]:
     if not said["total"]:
-        yield "no outcome is known yet"
+        yield "no outcomes yet"
     for t in said["total"]:
         days = [d for d in said["days"] if d["task_type"] == t["task_type"]]
         number = t["task_type"] == "regression"
-        right = "within 80 %" if number else "right"
+        right = "within 80 %" if number else "accuracy"
         yield f"{t['task_type']}, {t['rows']} outcomes"
-        yield f"  {'':24}{t['metric']:>18}{'baseline':>12}{right:>14}{'by chance':>20}"
+        yield f"  {'':24}{t['metric']:>18}{'baseline':>12}{right:>14}{'expected':>20}"
         for name, x in [
             ("in all", t),
             *((d["day"], d) for d in days),
@@ -83,10 +83,10 @@ def _lines(said: Dict[str, Any]) -> Iterator[str]:
             held = x.get("coverage") if number else x.get("accuracy")
             yield (
                 f"  {name:24}{_figure(x.get('score')):>18}{_figure(x.get('baseline')):>12}"
-                f"{_figure(held, True):>14}{chance:>20}{'  beyond chance' if x.get('beyond_chance') else ''}"
+                f"{_figure(held, True):>14}{chance:>20}{'  significant' if x.get('beyond_chance') else ''}"
             ).rstrip()
     if said.get("kept"):
-        yield f"{said['kept']} rows are kept with their cells for a refresh that uses outcomes"
+        yield f"{said['kept']} outcomes are stored with their cells for a refresh that uses them"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -103,8 +103,8 @@ def main(arguments: Sequence[str]) -> int:
                 told = client.endpoints.report_outcomes(asked.endpoint, _rows(asked.file))
                 refused = told["refused"]
                 print(
-                    f"{told['accepted']} accepted, {told['kept']} of them kept with their cells, "
-                    f"{told['ignored']} known before, {len(refused)} refused",
+                    f"{told['accepted']} accepted, {told['kept']} of them stored with their cells, "
+                    f"{told['ignored']} already known, {len(refused)} refused",
                     file=sys.stderr,
                 )
                 for r in refused[:REASONS]:

@@ -87,13 +87,13 @@ def facts(bundle: "Bundle") -> List[str]:
         shared = s.get("shared_attributes", 0)
         said.append(f"across tables: {linked:,} of {total:,} rows linked, {shared} shared attributes")
     filled = bundle.imputation.get("total_filled") if bundle.imputation else None
-    if filled is not None:
+    if filled is not None and (bundle.tables or filled):  # a model here fills nothing
         said.append(f"filled: {filled:,} missing cells")
     target = bundle.target_selection or {}
     if target.get("column"):
         said.append(f"target: {target['column']} ({target.get('mode')}): {target.get('reason')}")
     elif target.get("reason"):
-        said.append(f"no target: {target['reason']}")
+        said.append(f"no target: {target['reason']}".replace("target.column", "target=..."))
     p = bundle.prediction
     if p:
         held = p.get("held_out") or {}
@@ -111,11 +111,31 @@ def facts(bundle: "Bundle") -> List[str]:
     return said
 
 
+def html_answer(answer: Any) -> str:
+    """An answer's own fields, one in a row; of lists and dicts how many they hold."""
+    rows = []
+    for name, value in vars(answer).items():
+        if name.startswith("_") or name in ("raw", "extra", "key", "secret") or value is None:
+            continue
+        if isinstance(value, (list, dict)):
+            value = f"{len(value):,} inside" if value else ""
+        elif hasattr(value, "_repr_html_"):
+            value = repr(value)
+        rows.append(f"<tr><th>{html.escape(name)}</th><td>{html.escape(short_text(value))}</td></tr>")
+    kind = html.escape(type(answer).__name__)
+    return f'{STYLE}<div class="tabella"><b>{kind}</b><table>{"".join(rows)}</table></div>'
+
+
+def short_text(x: Any) -> str:
+    text = str(x)
+    return text if len(text) <= 200 else text[:199] + "…"
+
+
 REGIMES = {
-    "alike": "like the rows with a target",
-    "later": "later than all rows with a target",
-    "new_group": "in groups without any row with a target",
-    "out_of_range": "with values outside those of the rows with a target",
+    "alike": "like the rows with a known target",
+    "later": "later than all rows with a known target",
+    "new_group": "in groups without a known target",
+    "out_of_range": "with values outside the known range",
 }
 
 

@@ -16,7 +16,7 @@ from ._large import forget
 from ._resource import Page, Resource
 from ._transport import Stopped, pause
 from ._types import AuditEntry, Deleted, Delivery, Job, Key, Model, Notification, OrganizationSettings, Report
-from ._types import ReportSummary, Usage, Webhook
+from ._types import OpenSession, Person, Provider, ReportSummary, Usage, Webhook
 
 FIRST_LOOK_S, LAST_LOOK_S = 0.25, 5.0  # between two looks at a job: 12 requests a minute in the long run
 
@@ -54,6 +54,10 @@ class Jobs(Resource):
 
     def cancel(self, id: str) -> Job:
         return self._client._bound(Job.read(self._call("POST_JOB_CANCEL", id).json))
+
+    def delete(self, id: str) -> Deleted:
+        """A job that has ended goes, with its result, its log and the record of its run."""
+        return Deleted.read(self._call("DELETE_JOB", id).json)
 
     def download(
         self,
@@ -156,6 +160,9 @@ class Bar:
             sys.stderr.flush()
             self.last = line
 
+    def at_share(self, phase: str, done: float) -> None:
+        self.at(int(100 * done), phase)
+
     def close(self) -> None:
         if self.bar is not None:
             self.bar.close()
@@ -187,16 +194,26 @@ class Keys(Resource):
     def create(
         self,
         name: str,
-        scopes: Sequence[str],
+        scopes: Sequence[str] = (),
         *,
         expires_at: Optional[str] = None,
         networks: Sequence[str] = (),
         endpoints: Sequence[str] = (),
+        personal: bool = False,
+        directory: Optional[str] = None,
     ) -> Key:
         """scopes: of read, run, serve, manage, delete. The answer's `key` is the secret, shown this once.
         expires_at: a time like 2026-11-21T09:24:05Z. networks: addresses and blocks from which it may be
-        used. endpoints: ids or names of those that it may ask, with the scope serve alone."""
+        used. endpoints: ids or names of those that it may ask, with the scope serve alone. personal: it is
+        its maker's own, where that is a key of a person, and ends with the person. directory: the id of a
+        provider, which says by SCIM with this key whom it has; such a key has no scopes."""
         fields: Dict[str, Any] = {"name": name, "scopes": [*scopes]}
+        if directory is not None:
+            fields["directory"] = directory
+            if not fields["scopes"]:
+                del fields["scopes"]
+        if personal:
+            fields["personal"] = True
         if expires_at is not None:
             fields["expires_at"] = expires_at
         if networks:
@@ -334,6 +351,101 @@ class Webhooks(Resource):
         return Delivery.read(self._call("POST_DELIVERY_REPLAY", id, delivery).json)
 
 
+class Providers(Resource):
+    """Identity providers (OpenID Connect) that people sign in to the console with."""
+
+    def list(self) -> List[Provider]:
+        return [Provider.read(x) for x in self._call("GET_PROVIDERS").json["providers"]]
+
+    def create(
+        self,
+        name: str,
+        issuer: str,
+        client_id: str,
+        *,
+        client_secret: Optional[str] = None,
+        scopes: Optional[str] = None,
+        role: Optional[str] = None,
+        groups_claim: Optional[str] = None,
+        roles: Optional[Mapping[str, str]] = None,
+        domains: Optional[Sequence[str]] = None,
+        subject_claim: Optional[str] = None,
+    ) -> Provider:
+        """roles: by group of the claim `groups_claim`; role: of everybody else, which needs domains.
+        subject_claim: "oid" for Entra ID; "sub", if not given."""
+        fields: Dict[str, Any] = {
+            "name": name,
+            "issuer": issuer,
+            "client_id": client_id,
+            "client_secret": client_secret,
+            "scopes": scopes,
+            "role": role,
+            "groups_claim": groups_claim,
+            "subject_claim": subject_claim,
+            "roles": roles,
+            "domains": None if domains is None else [*domains],
+        }
+        body = {k: v for k, v in fields.items() if v is not None}
+        return Provider.read(self._call("POST_PROVIDERS", body=body).json)
+
+    def update(
+        self,
+        id: str,
+        *,
+        name: Optional[str] = None,
+        client_id: Optional[str] = None,
+        client_secret: Optional[str] = None,
+        scopes: Optional[str] = None,
+        role: Optional[str] = None,
+        groups_claim: Optional[str] = None,
+        roles: Optional[Mapping[str, str]] = None,
+        domains: Optional[Sequence[str]] = None,
+    ) -> Provider:
+        """What is not given stays. role "none": people of no group are refused."""
+        given: Dict[str, Any] = {
+            "name": name,
+            "client_id": client_id,
+            "client_secret": client_secret,
+            "scopes": scopes,
+            "role": role,
+            "groups_claim": groups_claim,
+            "roles": roles,
+            "domains": None if domains is None else [*domains],
+        }
+        fields = {k: v for k, v in given.items() if v is not None}
+        if role == "none":
+            fields["role"] = None
+        return Provider.read(self._call("PATCH_PROVIDER", id, body=fields).json)
+
+    def delete(self, id: str) -> Deleted:
+        """Its people are out: their sessions and keys end."""
+        return Deleted.read(self._call("DELETE_PROVIDER", id).json)
+
+
+class People(Resource):
+    """Who has signed in with an identity provider."""
+
+    def list(self) -> List[Person]:
+        return [Person.read(x) for x in self._call("GET_PEOPLE").json["people"]]
+
+    def update(self, id: str, *, role: Optional[str] = None, active: Optional[bool] = None) -> Person:
+        """role "groups": they decide again. active False: sessions and keys of the person end at once."""
+        fields: Dict[str, Any] = {k: v for k, v in (("role", role), ("active", active)) if v is not None}
+        if role == "groups":
+            fields["role"] = None
+        return Person.read(self._call("PATCH_PERSON", id, body=fields).json)
+
+
+class Sessions(Resource):
+    """Sessions of the console."""
+
+    def list(self) -> List[OpenSession]:
+        return [OpenSession.read(x) for x in self._call("GET_SESSIONS").json["sessions"]]
+
+    def end(self, id: str) -> Deleted:
+        return Deleted.read(self._call("DELETE_SESSIONS", id).json)
+
+
 class Organization(Resource):
     """Settings of the key's organization."""
 
@@ -349,9 +461,11 @@ class Organization(Resource):
         add_usage: Optional[bool] = None,
         spend_cap_usd: Union[float, None, Literal["none"]] = None,
         networks: Optional[Sequence[str]] = None,
+        retention: Optional[Mapping[str, Optional[int]]] = None,
     ) -> OrganizationSettings:
         """What is not given stays. spend_cap_usd "none" takes the cap away. networks: from which its keys may
-        be used, all of them; an empty list: from anywhere."""
+        be used, all of them; an empty list: from anywhere. retention: days for which `runs`, `logs`,
+        `snapshots` and `outcomes` are kept; None: as the plan has it."""
         given = {
             "name": name,
             "emails": None if emails is None else [*emails],
@@ -359,6 +473,7 @@ class Organization(Resource):
             "add_usage": add_usage,
             "spend_cap_usd": spend_cap_usd,
             "networks": None if networks is None else [*networks],
+            "retention": None if retention is None else dict(retention),
         }
         fields: Dict[str, Any] = {k: v for k, v in given.items() if v is not None}
         if spend_cap_usd == "none":

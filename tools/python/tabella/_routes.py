@@ -44,14 +44,23 @@ ROUTES: Dict[str, Route] = {
     "GET_RESULT_PART": Route("GET", "/v2/jobs/{id}/result/{sub}", "jobs.download"),
     "GET_RESULT_FILLED": Route("GET", "/v2/jobs/{id}/result/filled/{sub}", "jobs.download"),
     "POST_JOB_CANCEL": Route("POST", "/v2/jobs/{id}/cancel", "jobs.cancel"),
+    "DELETE_JOB": Route("DELETE", "/platform/v1/jobs/{id}", "jobs.delete"),
     "GET_MODELS": Route("GET", "/v2/models", "models.list"),
     "GET_USAGE": Route("GET", "/v2/usage", "usage.retrieve"),
     "GET_KEYS": Route("GET", "/v2/keys", "keys.list"),
     "POST_KEYS": Route("POST", "/v2/keys", "keys.create", again=False),
     "POST_KEY_ROTATE": Route("POST", "/v2/keys/{id}/rotate", "keys.rotate", again=False),
+    "GET_DATA_STORED": Route("GET", "/platform/v1/data/{id}/stored", "data.download"),
     "PATCH_KEY": Route("PATCH", "/platform/v1/keys/{id}", "keys.update"),
     "DELETE_KEY": Route("DELETE", "/v2/keys/{id}", "keys.delete"),
     "POST_DATA_UPLOAD": Route("POST", "/platform/v1/data/upload", "data.upload", key=True),
+    "POST_UPLOADS": Route("POST", "/platform/v1/uploads", "uploads.begin", key=True),
+    "GET_UPLOAD": Route("GET", "/platform/v1/uploads/{id}", "uploads.retrieve"),
+    "PUT_UPLOAD": Route("PUT", "/platform/v1/uploads/{id}", "uploads.send", again=False),
+    "DELETE_UPLOAD": Route("DELETE", "/platform/v1/uploads/{id}", "uploads.delete"),
+    "POST_UPLOAD_COMPLETE": Route(
+        "POST", "/platform/v1/uploads/{id}/complete", "uploads.complete", key=True
+    ),
     "PATCH_ENDPOINT": Route("PATCH", "/platform/v1/endpoints/{id}", "endpoints.update"),
     "POST_PROMPTS": Route("POST", "/platform/v1/endpoints/{id}/prompts", "prompts.create", again=False),
     "PATCH_PROMPT": Route("PATCH", "/platform/v1/endpoints/{id}/prompts/{sub}", "prompts.update"),
@@ -74,6 +83,14 @@ ROUTES: Dict[str, Route] = {
     "POST_DELIVERY_REPLAY": Route(
         "POST", "/platform/v1/webhooks/{id}/deliveries/{sub}/replay", "webhooks.replay"
     ),
+    "GET_PROVIDERS": Route("GET", "/platform/v1/providers", "providers.list"),
+    "POST_PROVIDERS": Route("POST", "/platform/v1/providers", "providers.create", again=False),
+    "PATCH_PROVIDER": Route("PATCH", "/platform/v1/providers/{id}", "providers.update"),
+    "DELETE_PROVIDER": Route("DELETE", "/platform/v1/providers/{id}", "providers.delete"),
+    "GET_PEOPLE": Route("GET", "/platform/v1/people", "people.list"),
+    "PATCH_PERSON": Route("PATCH", "/platform/v1/people/{id}", "people.update"),
+    "GET_SESSIONS": Route("GET", "/platform/v1/sessions", "sessions.list"),
+    "DELETE_SESSIONS": Route("DELETE", "/platform/v1/sessions/{id}", "sessions.end"),
     "GET_ORGANIZATION": Route("GET", "/platform/v1/organization", "organization.retrieve"),
     "PUT_ORGANIZATION": Route("PUT", "/platform/v1/organization", "organization.update"),
 }

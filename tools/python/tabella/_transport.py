@@ -26,6 +26,7 @@ CONNECT_S = 5.0  # a host that takes longer to accept is away
 IDLE_S = 50.0  # nginx closes a kept connection after 75 s by default
 KEPT = 16  # idle connections
 FILE_S = 300.0  # until a file's first byte: the service may look through the whole before
+ARROW = "application/vnd.apache.arrow.stream"
 WHOLE = 1 << 20  # bytes: a shorter body goes in one piece with its length
 FIRST_PAUSE_S, LONGEST_PAUSE_S, LONGEST_RETRY_AFTER_S = 0.5, 8.0, 120.0
 VERSION = "0.3.0"
@@ -131,7 +132,7 @@ class FormBody(Body):
 
 
 class Reply:
-    """json: the answer; of one that is a text file, its text."""
+    """json: the answer; of one that is a text file, its text, of an Arrow stream its bytes."""
 
     def __init__(self, status: int, headers: Dict[str, str], json: Any) -> None:
         self.status, self.headers, self.json = status, headers, json
@@ -295,6 +296,8 @@ class Transport:
         headers = {k.lower(): v for k, v in answer.getheaders()}
         if headers.get("content-type", "").startswith("text/csv"):
             return Reply(answer.status, headers, raw.decode())
+        if headers.get("content-type") == ARROW:
+            return Reply(answer.status, headers, raw)
         try:
             parsed = json.loads(raw) if raw else None
         except ValueError:
@@ -318,13 +321,14 @@ class Transport:
         body: Union[Body, Mapping[str, Any], None] = None,
         idempotency_key: Optional[str] = None,
         timeout: Optional[float] = None,
+        accept: str = "application/json",
     ) -> Reply:
         """One call of a route, all its attempts. Raises APIError and APIConnectionError."""
         route = ROUTES[operation]
         path = self._path(route, ids, query)
         head = {
             "Authorization": "Bearer " + self.key,
-            "Accept": "application/json",
+            "Accept": accept,
             "User-Agent": "tabella-python/" + VERSION,
         }
         content = body if isinstance(body, Body) or body is None else JsonBody(body)

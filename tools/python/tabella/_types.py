@@ -67,6 +67,11 @@ class Answer:
         """The JSON as it came."""
         return self.raw
 
+    def _repr_html_(self) -> str:
+        from ._report import html_answer
+
+        return html_answer(self)
+
     def __repr__(self) -> str:
         shown = []
         for f in dataclasses.fields(self):
@@ -111,6 +116,8 @@ class Key(Answer):
     last_agent: Optional[str] = None
     status: str = ""
     expires_at: Optional[str] = None
+    owner: Optional[str] = None  # the person whose it is
+    directory: Optional[str] = None  # the provider whose directory it writes, and nothing else
     networks: List[str] = dataclasses.field(default_factory=list)
     endpoints: List[str] = dataclasses.field(default_factory=list)
     old_secrets: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
@@ -189,7 +196,12 @@ class Data(Answer):
     pinned: bool = False
     pinned_by: List[str] = dataclasses.field(default_factory=list)
     dataset: Optional[str] = None
+    last_sync_at: Optional[str] = None
+    last_sync_outcome: Optional[str] = None
+    last_sync_message: Optional[str] = None
+    credentials_set: List[str] = dataclasses.field(default_factory=list)
     created_at: Optional[str] = None
+    notes: List[str] = dataclasses.field(default_factory=list)
     reading: Optional[Reading] = None
 
 
@@ -211,6 +223,21 @@ class Uploaded(Answer):
 
 
 @dataclasses.dataclass(repr=False, eq=False)
+class Upload(Answer):
+    """An upload in parts. offset: bytes that are there; size_bytes: of the whole, as far as it was said;
+    most_bytes: that it may have; expires_at: when it is dropped, unless more of it comes."""
+
+    id: str = ""
+    file_name: str = ""
+    name: Optional[str] = None
+    offset: int = 0
+    size_bytes: Optional[int] = None
+    most_bytes: int = 0
+    created_at: Optional[str] = None
+    expires_at: Optional[str] = None
+
+
+@dataclasses.dataclass(repr=False, eq=False)
 class Generated(Answer):
     """A sector's main table as a dataset; of several tables, all of them (datasets). columns: their names."""
 
@@ -225,13 +252,15 @@ class Generated(Answer):
 
 @dataclasses.dataclass(repr=False, eq=False)
 class Sync(Answer):
-    """What a sync found. diff: rows_added, rows_changed, rows_removed, rows_unchanged."""
+    """What a sync found. diff: rows_added, rows_changed, rows_removed, rows_unchanged. expectations: how many
+    `checks` of earlier snapshots were made of the rows that came, and in `changed` those that do not hold."""
 
     id: str = ""
     dataset: str = ""
     snapshot: str = ""
     previous_snapshot: Optional[str] = None
     diff: Dict[str, Any] = dataclasses.field(default_factory=dict)
+    expectations: Optional[Dict[str, Any]] = None
     synced_at: Optional[str] = None
 
 
@@ -251,11 +280,13 @@ class Snapshot(Answer):
 @dataclasses.dataclass(repr=False, eq=False)
 class SnapshotDiff(Answer):
     """What two snapshots differ by. diff: the counts, and the key by which rows were told apart. columns:
-    each with what became of it, and examples. changes: a page of rows, cells in the order of columns."""
+    each with what became of it, and examples. changes: a page of rows, cells in the order of columns.
+    expectations: checks of the snapshots before that the later one does not meet, as of a sync."""
 
     before: str = ""
     after: str = ""
     diff: Dict[str, Any] = dataclasses.field(default_factory=dict)
+    expectations: Optional[Dict[str, Any]] = None
     columns: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
     changes: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
     next_cursor: Optional[str] = None
@@ -340,6 +371,56 @@ class Webhook(Answer):
 
 
 @dataclasses.dataclass(repr=False, eq=False)
+class Provider(Answer):
+    """An identity provider. role: of whoever is in no group of `roles`; None: such people are refused."""
+
+    id: str = ""
+    name: str = ""
+    issuer: str = ""
+    client_id: str = ""
+    has_secret: bool = False
+    scopes: str = ""
+    role: Optional[str] = None
+    groups_claim: str = ""
+    subject_claim: str = "sub"
+    roles: Dict[str, str] = dataclasses.field(default_factory=dict)
+    domains: List[str] = dataclasses.field(default_factory=list)
+    logout_url: str = ""  # where it posts its logout tokens
+    created_at: str = ""
+
+
+@dataclasses.dataclass(repr=False, eq=False)
+class Person(Answer):
+    """Somebody who has signed in, or whom a directory has (user_name). role_by_hand: groups leave it."""
+
+    id: str = ""
+    name: str = ""
+    email: Optional[str] = None
+    role: str = ""
+    role_by_hand: bool = False
+    active: bool = True
+    provider: str = ""
+    subject: Optional[str] = None
+    user_name: Optional[str] = None
+    created_at: Optional[str] = None
+    signed_in_at: Optional[str] = None
+    last_used: Optional[str] = None
+
+
+@dataclasses.dataclass(repr=False, eq=False)
+class OpenSession(Answer):
+    """A session of the console. of: the id of the key or person that signed in."""
+
+    id: str = ""
+    of: str = ""
+    name: str = ""
+    address: Optional[str] = None
+    created_at: str = ""
+    used_at: str = ""
+    expires_at: str = ""
+
+
+@dataclasses.dataclass(repr=False, eq=False)
 class Delivery(Answer):
     """What was sent to a webhook, or waits. message_id: its header webhook-id, the same at each try."""
 
@@ -369,6 +450,8 @@ class OrganizationSettings(Answer):
     spend_cap_usd: Optional[float] = None
     created_at: str = ""
     networks: List[str] = dataclasses.field(default_factory=list)
+    retention: Dict[str, Optional[int]] = dataclasses.field(default_factory=dict)
+    plan_retention: Dict[str, Optional[int]] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(repr=False, eq=False)
@@ -453,6 +536,7 @@ class Endpoint(Answer):
     data: Optional[Dict[str, Any]] = None
     config_revision: int = 0
     data_revision: int = 0
+    options: Optional[Dict[str, Any]] = None
     system_prompts: List[Prompt] = dataclasses.field(default_factory=list)
     report: Optional[str] = None
     report_id: Optional[str] = None
@@ -469,6 +553,11 @@ class Endpoint(Answer):
         if self.job and self.job.get("job_id"):
             self._client.jobs.wait(self.job["job_id"], progress=progress, timeout=timeout)
         return self._client.endpoints.retrieve(self.id)
+
+    def predict(self, table: Any, *, connections: int = 2, timeout: Optional[float] = None) -> Any:
+        """The answers to any number of rows (see `client.endpoints.predict`)."""
+        assert self._client is not None, "an endpoint that no client answered"
+        return self._client.endpoints.predict(self.id, table, connections=connections, timeout=timeout)
 
 
 ENDED = ("done", "failed", "cancelled", "expired")

@@ -17,6 +17,7 @@
 #include "services/inference/engine/align/beyond_chance.h"
 #include "services/inference/engine/align/composed.h"
 #include "services/inference/engine/align/domain.h"
+#include "services/inference/engine/align/few_rows.h"
 #include "services/inference/engine/align/normalize_text.h"
 
 /* Sizes of the signatures: buckets of hashed 3-grams and of shapes, quantiles, values looked at for n-grams
@@ -335,9 +336,8 @@ static double tokens_in_common(const column_signature *a, const column_signature
 }
 
 /* f (TAB_ALIGN_VALUE_FEATURES): alignment_weights.h names them. Where one column is a list of values, some
- * features change their meaning: the other column's share of explained values stands in place of symmetric
- * measures (decision 0171). gram, shape: of a. exp(-shared / 3): one value in common may be chance, ten
- * are not. */
+ * mean something else: the other column's share of explained values stands in place of symmetric measures
+ * (decision 0171). gram, shape: of a. exp(-shared / 3): one value in common may be chance, ten are not. */
 static void value_features(const tab_views *v, const tab_view *wa, const tab_view *wb,
                            const column_signature *a, const sparse *gram, const sparse *shape,
                            const column_signature *b, float *f)
@@ -408,11 +408,11 @@ typedef struct {
     bool *listed, *usual;
     bool *plain;            /* (cols_a + cols_b) */
     tab_composed *composed; /* (cols_a, cols_b); NULL without rows */
+    float *few;             /* (cols_a, cols_b); NULL where no table is short */
     atomic_bool failed;
 } scoring;
 
 static const float NEVER = -20; /* log-odds of a column without values */
-
 /* Which weights judge a pair of columns: matched rows speak where there are any. */
 typedef enum { BY_VALUES, BY_LIST, BY_ROWS } judged_by;
 
@@ -604,6 +604,10 @@ static void score_chunk(void *ctx, size_t chunk)
                 s->listed[at] = listed && !rowed;
                 s->usual[at] = by_chance && (plain || (f[3] < FEW_WORDS && !rowed));
                 s->z[at] = (float)log_odds(rowed ? BY_ROWS : listed ? BY_LIST : BY_VALUES, f);
+                if (s->few != NULL && s->few[at] > 0) { /* a row is in both tables */
+                    s->z[at] = fmaxf(s->z[at], s->few[at]);
+                    s->listed[at] = s->usual[at] = false;
+                }
             }
             if (s->features != NULL)
                 memcpy(s->features + at * TAB_ALIGN_FEATURES, f, sizeof f);
@@ -653,6 +657,7 @@ tab_status tab_align_scores(const tab_engine *e, const tab_views *v, size_t ta, 
                             float *p, float *features, tab_error *err)
 {
     size_t n = v->table[ta].cols * v->table[tb].cols;
+    bool is_short = rows != NULL && tab_few_rows_asked(&v->table[ta], &v->table[tb]);
     scoring s = { e,
                   v,
                   &v->table[ta],
@@ -667,11 +672,15 @@ tab_status tab_align_scores(const tab_engine *e, const tab_views *v, size_t ta, 
                   calloc(n + 1, sizeof(bool)),
                   calloc(v->table[ta].cols + v->table[tb].cols + 1, sizeof(bool)),
                   rows == NULL ? NULL : malloc((n + 1) * sizeof(tab_composed)),
+                  is_short ? malloc((n + 1) * sizeof(float)) : NULL,
                   false };
     s.failed = s.shared == NULL || s.z == NULL || s.listed == NULL || s.usual == NULL || s.plain == NULL ||
+               (is_short && s.few == NULL) ||
                (rows != NULL && (s.composed == NULL || !shared_in_rows(v, s.a, s.b, rows, s.shared)));
     if (!s.failed && rows != NULL)
         tab_composed_find(v, s.a, s.b, rows, s.shared, s.composed);
+    if (!s.failed && is_short)
+        tab_few_rows(s.a, s.b, rows, s.few);
     for (size_t c = 0; !s.failed && c < s.a->cols + s.b->cols; c++)
         s.plain[c] = c < s.a->cols ? sa->col[c].plain : sb->col[c - s.a->cols].plain;
     if (!s.failed)
@@ -683,6 +692,7 @@ tab_status tab_align_scores(const tab_engine *e, const tab_views *v, size_t ta, 
     free(s.usual);
     free(s.plain);
     free(s.composed);
+    free(s.few);
     if (failed)
         return tab_no_memory(err);
     return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : TAB_OK;

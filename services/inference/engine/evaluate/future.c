@@ -1,9 +1,12 @@
 /* See held_out.h: how good the answers are for rows of tomorrow. held_out.c asks after it has graded; the
  * figures are regimes.c's. */
+#include <math.h>
+
 #include "services/inference/engine/evaluate/answer_quality.h"
 #include "services/inference/engine/evaluate/baselines.h"
 #include "services/inference/engine/evaluate/parts.h"
 #include "services/inference/engine/evaluate/regimes.h"
+#include "services/inference/engine/predict/ahead/ahead.h"
 #include "services/inference/engine/series/series.h"
 
 /* Fewer later rows are not answered anew; by hand. */
@@ -20,6 +23,35 @@ typedef struct {
     int64_t last;     /* of the fitted rows */
     double *distance; /* (held) steps after it */
 } later_part;
+
+/* Rows of the last times that are as if they were incomplete (decision 0588) are no test of what comes: they
+ * are told of in the note, and stand at no distance. False: memory. */
+static bool leave_unfinished(tab_arena *a, const tab_held_part *s, size_t target, later_part *tail,
+                             Tabella__HeldOut *h)
+{
+    size_t rows = s->p->table->rows;
+    double *pos = tab_arena_new_of(a, double, rows + 1), *y = tab_arena_new_of(a, double, rows + 1);
+    tab_ahead_apart apart;
+    if (tab_arena_full(a))
+        return false;
+    for (size_t r = 0; r < rows; r++) {
+        int64_t at = tail->times->index[r];
+        pos[r] = at == INT64_MIN ? (double)NAN : (double)at;
+        y[r] = s->p->col[target].number[r];
+    }
+    if (!tab_ahead_last_step(tail->times, pos, y, rows, &apart))
+        return false;
+    for (size_t r = 0, n = 0; r < rows; r++)
+        if (s->part.test[r] && tail->distance[n++] > 0 && isnan(y[r]))
+            tail->distance[n - 1] = 0;
+    if (apart.rows + apart.stuck > 0)
+        h->note =
+            tab_arena_printf(a,
+                             "%s %zu rows of the last known times are unlike all before, as if they were "
+                             "incomplete or a meter stuck; they are not in the figures of later rows.",
+                             h->note, apart.rows + apart.stuck);
+    return h->note != NULL;
+}
 
 /* The class of each row of the table, as m has them. NULL: the arena is full. */
 static const uint32_t *classes_of(tab_arena *a, const tab_held_part *s, size_t target,
@@ -115,5 +147,7 @@ tab_status tab_future(const tab_engine *e, const tab_evaluate_options *o, const 
     for (size_t r = 0, n = 0; r < rows; r++)
         if (s.part.test[r])
             tail.distance[n++] = times.index[r] == INT64_MIN ? 0 : (double)(times.index[r] - tail.last);
+    if (s.task == TAB_TASK_REGRESSION && !leave_unfinished(a, &s, o->target, &tail, h))
+        return out_of(e, err);
     return add_regime(e, &s, o->target, m, &tail, "later", h) ? TAB_OK : out_of(e, err);
 }

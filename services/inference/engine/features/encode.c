@@ -466,9 +466,12 @@ static bool fit_features(const tab_engine *e, tab_arena *a, const tab_profile *p
                part = 0;
         for (size_t i = 0; i < k; i++) {
             tab_feature *g = &f[n++];
-            *g = (tab_feature){
-                .derive = list[i], .source = c, .hash = enc->column_hash[c], .scale = 1, .sd = 1
-            };
+            *g = (tab_feature){ .derive = list[i],
+                                .source = c,
+                                .hash = enc->column_hash[c],
+                                .scale = 1,
+                                .sd = 1,
+                                .time = p->col[c].type == TAB_DATETIME };
             g->part = list[i] == TAB_DERIVE_TOPIC ? (uint32_t)part++ : 0;
             new_feature(a, g, p->col[c].levels);
         }

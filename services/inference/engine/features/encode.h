@@ -54,6 +54,7 @@ typedef struct {
     float mean, sd;        /* of x limited to the outer knots +- their distance to the median */
     bool skewed;           /* far from normal: learners that measure distances read it by rank */
     bool has_missing;
+    bool time; /* of a column of times */
 
     /* codes: 0..levels-1 by falling frequency; unseen = levels, missing = TAB_NULL */
     size_t levels;

@@ -1,11 +1,35 @@
-/* Forecasts of a table's series in three passes.
+/* Forecasts of a table's series. Decision 0388.
  *
  *   learn    for each series: its periods; from some earlier origins all members' paths and their errors
  *   pool     what the table's series say together: weights of members, growth of errors by step, quantiles
  *   answer   for each series: members' paths from its end, weighed; bands
  *
- * Pooled figures are summed over series in the order of a hash of their values, so that no answer depends on
- * the order in which series came. Decision 0388. */
+ * A series is short: of sixty values one cannot tell which method is best for it, nor how wide the bands of
+ * its twelfth step must be. But a table has many series of one kind, and asks the same horizon of all. So
+ * what few numbers cannot tell is learned from all series at once, and each series departs from it as far as
+ * its own past has proved:
+ *
+ *   - Members are in closed form or a pass over the series (season.c, smooth.c, autoregress.c, outlook.c):
+ *     seasonal naive, damped trend, theta, exponential smoothing over a grid, folding at the period, a shrunk
+ *     autoregression. None is searched for; a series costs a fraction of a millisecond.
+ *   - Each member forecasts from several earlier origins of each series, and is judged by what came then, at
+ *     the steps that are asked. Errors are in units of the series' own noise, so that a shop of ten a day and
+ *     one of ten thousand speak of the same thing.
+ *   - Weights on the simplex are those of the table; a series turns them by its own errors, shrunk to the
+ *     table's by how many it has (pool.c).
+ *   - Bands are conformal: quantiles of the pooled errors of the weighed paths, times the growth of errors by
+ *     step, times the series' own width. They are not derived from any member's model of noise, which would
+ *     be right only where that model is.
+ *
+ * What holds:
+ *
+ *   - An origin sees nothing behind it: periods aside, paths, units and states are made of the values before
+ *     it.
+ *   - Bands do not narrow with the distance, and quantiles do not fall from level to level.
+ *   - What was never negative is not forecast below 0.
+ *   - Pooled figures are summed in the order of a hash of the series' values: no answer depends on the order
+ *     in which series came, nor on the number of threads. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -25,6 +49,7 @@ static size_t choose_steps(size_t horizon, size_t *step)
         if (at < horizon && (n == 0 || at > step[n - 1]))
             step[n++] = at;
     }
+    assert(n <= TAB_FORECAST_STEPS && (horizon == 0 || n > 0));
     return n;
 }
 
@@ -51,6 +76,7 @@ static void learn_origin(tab_forecast_pool *p, tab_learnt *l, const tab_grid *g,
         }
     for (size_t k = 0; k < p->steps; k++)
         l->spread[l->origins * p->steps + k] = (float)u.spread[p->step[k]];
+    assert(at < g->n); /* what came then is known */
     l->at[l->origins++] = at;
 }
 
@@ -126,6 +152,8 @@ static void answer_paths(const tab_forecast_pool *p, size_t i, const tab_grid *g
             q[k] = (y + fmax(-room, fmin(room, width * p->quantile[k]))) * g->unit;
             q[k] = g->floored ? fmax(q[k], 0) : q[k];
         }
+        for (size_t k = 1; k < TAB_FORECAST_LEVELS; k++)
+            assert(!(q[k - 1] > q[k])); /* NaN: what came overflows a double */
         p->ret->value[i * p->horizon + h] = y * g->unit;
     }
 }

@@ -370,7 +370,7 @@ bool tab_horizon_tell(tab_arena *a, const tab_horizon *h, uint32_t table, const 
     f->step = tab_text(tab_step_text(a, s, &number));
     f->step_is_number = number;
     f->regular = s->regular;
-    f->method = tab_text(method == NULL ? "as the other rows of the table are answered"
+    f->method = tab_text(method == NULL ? "the models of the other rows"
                                         : tab_arena_printf(a, "%s", method)); /* it outlives the model */
     if (m->missing_target_results != NULL)
         cut_results(m->missing_target_results, h->rows);

@@ -1,6 +1,7 @@
 /* How the missing cells of a column lie to the present ones, so that its learners are judged by rows that lie
  * alike: copies on one side, repeated measurements apart, whole groups kept apart where whole groups lack the
- * cell, later rows where the later ones do (decisions 0390, 0391, 0460). */
+ * cell, later rows where the later ones do, stretches of time where stretches do (decisions 0390, 0391, 0446,
+ * 0460). */
 #ifndef TAB_IMPUTE_APART_H
 #define TAB_IMPUTE_APART_H
 
@@ -13,8 +14,8 @@ typedef struct tab_apart tab_apart;
  * them. Lives in a. NULL: memory. */
 tab_apart *tab_apart_new(tab_arena *a, const tab_profile *p) TAB_CHECKED;
 
-/* Whether missing cells of the column (rows: a bool of each) may lie by groups or behind the others in time:
- * a look at few of them, since most columns lack cells here and there. */
+/* Whether missing cells of the column (rows: a bool of each) may lie by groups, before or behind the others
+ * in time, or in gaps of it: a look at few of them, since most columns lack cells here and there. */
 bool tab_apart_looks(const tab_apart *t, size_t column, const bool *missing);
 
 /* The numbers (rows) of a column that most of the missing cells' rows lie beyond, and the least and the most

@@ -34,6 +34,7 @@ typedef struct {
     float *confidence;
     const char *method;     /* one of the message's method names */
     tab_fill_quality grade; /* by its answers for cells that were hidden */
+    bool apart;             /* whole groups, or stretches of time, lack the cell, and it was graded so */
     const char *left;       /* why nothing was filled after all; NULL: it was */
 } tab_column_fill;
 

@@ -17,9 +17,13 @@
 
 #include "common/base/order.h"
 #include "services/inference/engine/impute/fill.h"
+#include "services/inference/engine/impute/fill_asked.h"
 #include "services/inference/engine/impute/fill_gaps.h"
 #include "services/inference/engine/impute/leave.h"
 #include "services/inference/engine/learn/stack/stack.h"
+#include "services/inference/engine/predict/asked/gaps.h"
+#include "services/inference/engine/predict/asked/heat.h"
+#include "services/inference/engine/predict/asked/odds.h"
 #include "services/inference/engine/predict/follows.h"
 
 /* LEAST_ROWS: with fewer present cells the median or the commonest class is filled. SURE_ROWS: from here on a
@@ -73,6 +77,7 @@ typedef struct {
     double low, high;      /* of the rows that have the cell */
     double follows;        /* how strongly the column follows them */
     double fresh_left;     /* of what is known of a cell, what is known in a new group; where few are new */
+    float *weight;         /* (encoded rows) by how many missing cells each present one stands; NULL: alike */
 } column_job;
 
 /* ---- what is learned ------------------------------------------------------------------------- */
@@ -347,7 +352,11 @@ static bool answer_numbers(const column_job *q, const tab_engine *e, const tab_p
     tab_problem bare = *problem;
     bare.enc = &q->bare_enc;
     bare.data = &q->bare;
-    return sureness(e, q->a, &bare, q->f->effort == TAB_FILL_WHOLLY, right, sure);
+    if (!sureness(e, q->a, &bare, q->f->effort == TAB_FILL_WHOLLY, right, sure))
+        return false;
+    if (q->weight != NULL)
+        tab_fill_shift(sure, right, q->weight, q->rows);
+    return true;
 }
 
 /* Whether the classes, one row of each given, are consecutive whole numbers. */
@@ -489,6 +498,9 @@ static bool write_cells(const column_job *q, const tab_engine *e, const tab_prob
     if (tab_arena_full(q->a) ||
         !(f->numeric ? answer_numbers(q, e, problem, s, answer, sure) : answer_classes(q, s, best)))
         return false;
+    double heat = 1;
+    if (!f->numeric && q->weight != NULL && !tab_fill_heat(s, q->label, q->weight, q->rows, &heat))
+        return false;
     f->n = missing_cells(q, place);
     for (size_t k = 0; k < f->n; k++) {
         size_t i = (uint32_t)place[k];
@@ -499,6 +511,7 @@ static bool write_cells(const column_job *q, const tab_engine *e, const tab_prob
             continue;
         }
         f->source[k] = q->first[best[i]];
+        tab_heat_apply(heat, q->classes, s->oof + i * q->classes);
         float p = fminf(expf(s->oof[i * q->classes + best[i]]), tab_fill_surest(q->present));
         f->confidence[k] = of_row(q, f->row[k], best[i], p);
     }
@@ -516,9 +529,23 @@ static bool find_follows(column_job *q)
                                     &q->follows, &sd);
 }
 
+/* Weighs present cells where missing ones lie otherwise than they do. False: memory or cancelled. */
+static bool weigh(column_job *q, const tab_engine *e, const tab_problem *problem, const bool *open)
+{
+    tab_problem bare = *problem;
+    bare.enc = &q->bare_enc;
+    bare.data = &q->bare;
+    bool *asked = tab_arena_new_of(q->a, bool, q->rows + 1);
+    for (size_t i = 0; asked != NULL && i < q->rows; i++)
+        asked[i] = open[q->bare.row[i]];
+    return q->f->effort != TAB_FILL_WHOLLY ||
+           (asked != NULL && tab_asked_odds(e, q->a, &bare, asked, 0, &q->weight));
+}
+
 /* Rows are kept apart as the missing cells lie to the present ones (apart.h). False: memory or cancelled. */
 static bool keep_apart(column_job *q, const tab_engine *e, tab_problem *problem)
 {
+    double steps;
     const tab_profile *p = q->t->p;
     size_t cols = p->table->cols, column = q->f->column, rows = p->table->rows;
     tab_arrangement way;
@@ -536,12 +563,24 @@ static bool keep_apart(column_job *q, const tab_engine *e, tab_problem *problem)
     if (q->beyond != NULL && !find_follows(q))
         return false;
     if (!tab_apart_looks(q->t->apart, column, open))
-        return true;
+        return weigh(q, e, problem, open);
     if (tab_regime_find(q->a, p, column, cols, open, &q->asked, NULL) != TAB_OK ||
+        !tab_regime_turn(rows, &q->asked) ||
         tab_arrange(e, q->a, p, problem, column, cols, TAB_SPLIT_AUTO, &q->asked, &way, NULL) != TAB_OK)
         return false;
-    problem->place = way.place;
+    float *place = way.place;
     q->fresh_left = way.fresh_gap > 0 ? way.fresh_left : 1;
+    if (place == NULL && unit == NULL &&
+        !tab_gaps_places(q->a, &q->asked, &q->data, rows, e->seed, &place, &steps))
+        return false;
+    problem->place = place;
+    if (place == NULL)
+        return weigh(q, e, problem, open);
+    /* the joint model was fitted with rows of the same groups and times, and what it expects of the column
+     * tells of them */
+    q->enc = q->bare_enc;
+    q->data = q->bare;
+    q->f->apart = true;
     return true;
 }
 

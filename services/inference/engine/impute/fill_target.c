@@ -90,7 +90,8 @@ static bool grade(tab_arena *a, const Tabella__Results *r, const tab_column_prof
     return true;
 }
 
-/* A mark ("?") in the target's column is answered by the prediction, too, but stays. */
+/* A mark ("?") in the target's column is answered by the prediction, too, but stays. Dates are left: the
+ * column writes them in its own way. */
 bool tab_fill_target(const tab_engine *e, const Tabella__Prediction *m, const tab_profile *p,
                      tab_column_fill *f)
 {
@@ -100,6 +101,10 @@ bool tab_fill_target(const tab_engine *e, const Tabella__Prediction *m, const ta
     f->n = 0;
     if (r == NULL)
         return true;
+    if (m->time) {
+        f->left = "points in time: the prediction has them";
+        return true;
+    }
     f->method = "prediction";
     f->numeric = r->n_value > 0;
     size_t classes = r->n_row > 0 && !f->numeric ? r->n_probabilities / r->n_row : 0;

@@ -19,6 +19,7 @@
 #include "services/inference/engine/impute/fill.h"
 #include "services/inference/engine/impute/leave.h"
 #include "services/inference/engine/message.h"
+#include "services/inference/engine/profile/lines.h"
 
 /* A table's budget counts (rows + ROW_COST) x features a column, about 3 us each with the whole recipe;
  * where that is too much every column gets the light one, and where that is too much still, the columns with
@@ -63,6 +64,12 @@ static int by_missing(const void *a, const void *b)
     return (x->column > y->column) - (x->column < y->column);
 }
 
+static const char *of_first_rows(tab_arena *a, tab_str name)
+{
+    return tab_arena_printf(a, "only the first row of each %.*s has a value, which holds for all of its rows",
+                            (int)(name.n < 64 ? name.n : 64), name.p);
+}
+
 /* The columns with missing cells, in the order in which they are filled, and those that are left. key (cols):
  * why a column that rows of tables are known by is left, or NULL; the whole list may be NULL. total: a row
  * of totals, or TAB_NULL. */
@@ -70,6 +77,7 @@ static void columns_to_fill(tab_arena *a, const tab_profile *p, const char *cons
                             bool target, size_t target_column, table_fill *w)
 {
     size_t rows = p->table->rows;
+    uint32_t document = tab_lines_document(p);
     for (size_t c = 0; c < p->table->cols; c++) {
         size_t missing = 0;
         for (size_t r = 0; r < rows; r++)
@@ -77,6 +85,8 @@ static void columns_to_fill(tab_arena *a, const tab_profile *p, const char *cons
         if (missing == 0)
             continue;
         const char *why = key != NULL && key[c] != NULL ? key[c] : tab_leave_column(a, &p->col[c]);
+        if (why == NULL && document != TAB_NULL && tab_lines_on_first(p, document, c))
+            why = of_first_rows(a, p->table->col[document].name);
         bool own = target && c == target_column; /* which the prediction fills, whatever it is */
         if (why != NULL && !(own && p->col[c].present > 0)) {
             leave(w, c, why);
@@ -114,8 +124,9 @@ static bool weigh_absence(const tab_fill_pass *t, tab_column_fill *f)
     bool few = 1 - f->missing < TAB_FILL_PRESENT, graded = f->effort != TAB_FILL_PLAIN;
     if (f->left != NULL || (!few && !graded))
         return true;
-    if (!tab_absence_weigh(t->e, t->p, t->enc, t->data, f->column, f->missing, f->grade.gain > TAB_FILL_TOLD,
-                           &why))
+    /* a group or a stretch without the cell is told by others as well, and is no kind of its own for that */
+    bool known = f->apart || f->grade.gain > TAB_FILL_TOLD;
+    if (!tab_absence_weigh(t->e, t->p, t->enc, t->data, f->column, f->missing, known, &why))
         return false;
     if (why != NULL)
         f->left = why, f->n = 0;

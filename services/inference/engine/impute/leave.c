@@ -23,11 +23,15 @@ const char *tab_leave_column(tab_arena *a, const tab_column_profile *c)
     if (c->present == 0)
         return "no row has a value";
     if (c->identifying && !doubtful(c))
-        return tab_arena_printf(a, "its values identify (%s)", tab_role_names[c->role]);
+        return tab_arena_printf(a, "its values identify something (%s) and are never invented",
+                                tab_role_names[c->role]);
     if (c->type == TAB_TEXT)
         return "free text";
     if (c->type == TAB_DATETIME)
-        return "points in time";
+        return "its values are points in time";
+    /* "yes" or nothing; a constant that a few rows lack is filled */
+    if (c->distinct == 1 && (c->type == TAB_BOOLEAN || c->missing > TAB_FILL_ABSENT))
+        return "all known cells have the same value, so an empty one most likely means the opposite";
     return NULL;
 }
 
@@ -83,14 +87,17 @@ uint32_t tab_row_of_totals(const tab_profile *p)
 
 /* ---- absence --------------------------------------------------------------------------------- */
 
-/* The share of the uncertainty about presence that the others must take away; chosen by hand. */
-static const double TOLD = 0.5;
+/* The share of the uncertainty about presence that the others must take away, where the values say nothing
+ * and where they do; present cells of a category of which it can be said that nothing tells them. Chosen by
+ * hand. */
+static const double TOLD = 0.5, TOLD_ALONE = 0.9;
+enum { PRESENT_LEAST = 50 };
 static const tab_recipe QUICK = { .learner = { &tab_learn_boost_quick }, .n = 1, .folds = 2, .work = 2e11 };
 
-/* Whether the other columns say for the most part which rows have a cell of `column`: the others are without
- * one by their nature. Scratch lives in a. False: memory or cancelled. */
+/* How far the other columns say which rows have a cell of `column`: the others are without one by their
+ * nature. Scratch lives in a. False: memory or cancelled. */
 static bool absence_told(const tab_engine *e, tab_arena *a, const tab_profile *p, const tab_encoder *enc,
-                         const tab_data *d, size_t column, bool *ret)
+                         const tab_data *d, size_t column, double *ret)
 {
     tab_encoder view;
     tab_data rows;
@@ -110,30 +117,40 @@ static bool absence_told(const tab_engine *e, tab_arena *a, const tab_profile *p
     tab_stack *s = tab_stack_fit(&own, a, &q, &QUICK);
     if (s == NULL)
         return false;
-    *ret = s->prior_loss > 0 && 1 - s->loss / s->prior_loss > TOLD;
+    *ret = s->prior_loss > 0 ? 1 - s->loss / s->prior_loss : 0;
     return true;
 }
 
 bool tab_absence_weigh(const tab_engine *e, const tab_profile *p, const tab_encoder *enc, const tab_data *d,
                        size_t column, double missing, bool known, char **ret)
 {
-    bool few = 1 - missing < TAB_FILL_PRESENT, told = false;
+    const tab_column_profile *c = &p->col[column];
+    bool few = 1 - missing < TAB_FILL_PRESENT;
+    bool most = missing > 0.5, untold = most && c->type == TAB_CATEGORICAL && c->present >= PRESENT_LEAST;
+    double told = 0, percent = 100 * (1 - missing);
     *ret = NULL;
-    if (!few && (known || missing < TAB_FILL_ABSENT))
+    if (!few && (missing < TAB_FILL_ABSENT || (known && !most)))
         return true;
     if (known || !few) {
         TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)8 << 30);
         if (a == NULL || !absence_told(e, a, p, enc, d, column, &told))
             return false;
-        if (!told)
+        if ((known || !untold) && told <= (known && !few ? TOLD_ALONE : TOLD))
             return true;
     }
-    *ret = few ? tab_arena_printf(e->arena, "%.1f %% of the rows have a value, and %s: absence is likelier",
-                                  100 * (1 - missing),
-                                  told ? "other columns tell which" : "nothing else tells which value")
-               : tab_arena_printf(e->arena,
-                                  "other columns tell which %.1f %% of the rows have a value, and nothing "
-                                  "which value: absence is one of its own",
-                                  100 * (1 - missing));
+    *ret =
+        few ? tab_arena_printf(
+                  e->arena,
+                  "only %.1f %% of the rows have a value, and %s; an empty cell most likely has none",
+                  percent, told > TOLD ? "other columns determine which rows" : "no other column predicts it")
+        : known || told > TOLD
+            ? tab_arena_printf(e->arena,
+                               "other columns determine which %.1f %% of the rows have a value%s; an empty "
+                               "cell is a value of its own",
+                               percent, known ? "" : ", but not the value")
+            : tab_arena_printf(e->arena,
+                               "%.1f %% of the rows have a value, and no other column predicts it; an empty "
+                               "cell most likely has none",
+                               percent);
     return *ret != NULL;
 }

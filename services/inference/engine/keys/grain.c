@@ -8,6 +8,7 @@
 
 #include "services/inference/engine/align/normalize_text.h"
 #include "services/inference/engine/keys/tuple_set.h"
+#include "services/inference/engine/profile/lines.h"
 
 const char *const tab_grain_names[] = { "entity", "observation", "line", "bridge" };
 
@@ -85,14 +86,24 @@ static double told_apart(const subject *s, const uint32_t *col, uint32_t n)
     return share;
 }
 
-/* The column of moments that differs most from row to row; TAB_NULL: none. */
-static uint32_t when(const subject *s)
+/* The column of moments that tells most rows of a thing apart, which columns `of` (n) name: of a patient's
+ * visits the day, not his birth. TAB_NULL: none. */
+static uint32_t when(const subject *s, const uint32_t *of, uint32_t n)
 {
-    uint32_t best = TAB_NULL;
-    for (uint32_t c = 0; c < s->v->table[s->t].cols; c++)
-        if (moment(s, c) && view_of(s, c)->values > 1 &&
-            (best == TAB_NULL || view_of(s, c)->values > view_of(s, best)->values))
+    uint32_t best = TAB_NULL, *by = tab_arena_new_of(s->a, uint32_t, n + 1);
+    double most = 0;
+    if (by != NULL && n > 0)
+        memcpy(by, of, n * sizeof *by);
+    for (uint32_t c = 0; by != NULL && c < s->v->table[s->t].cols; c++) {
+        if (!moment(s, c) || view_of(s, c)->values < 2)
+            continue;
+        by[n] = c;
+        double apart = told_apart(s, by, n + 1);
+        if (apart > most) {
             best = c;
+            most = apart;
+        }
+    }
     return best;
 }
 
@@ -104,7 +115,7 @@ static bool say(const subject *s, tab_grain *g, int kind, const uint32_t *of, ui
     g->of = tab_arena_new_of(s->a, uint32_t, n + 1);
     g->confidence = confidence;
     g->reason = reason;
-    g->when = kind == TAB_GRAIN_OBSERVATION ? when(s) : TAB_NULL;
+    g->when = kind == TAB_GRAIN_OBSERVATION ? when(s, of, n) : TAB_NULL;
     if (g->of != NULL && n > 0)
         memcpy(g->of, of, n * sizeof *of);
     return g->of != NULL;
@@ -222,7 +233,7 @@ static const tab_reference *document(const subject *s)
 /* A table that refers to others and that none refers to. False: out of memory. */
 static bool of_others(const subject *s, tab_grain *g)
 {
-    uint32_t at = when(s);
+    uint32_t at = when(s, NULL, 0);
     double apart = told_apart(s, s->refers, s->references);
     if (s->references > 1 && beside(s) <= 1 && apart >= UNIQUE)
         return say(s, g, TAB_GRAIN_BRIDGE, s->refers, s->references, s->least * apart,
@@ -240,7 +251,7 @@ static bool of_others(const subject *s, tab_grain *g)
 /* A table without references. False: out of memory. */
 static bool by_itself(const subject *s, tab_grain *g)
 {
-    uint32_t at = when(s), thing = TAB_NULL;
+    uint32_t at = when(s, NULL, 0), thing = TAB_NULL;
     double apart = 0;
     if (at != TAB_NULL && !named(s))
         thing = observed(s, at, &apart);
@@ -262,6 +273,11 @@ static bool find(subject *s, tab_grain *g)
     uint32_t key = own_key(s);
     if (key != TAB_NULL)
         return say(s, g, TAB_GRAIN_ENTITY, &key, 1, SURE, "a single column identifies each row");
+    uint32_t document = tab_lines_document(s->v->table[s->t].profile);
+    if (document != TAB_NULL && s->references == 0)
+        return say(s, g, TAB_GRAIN_LINE, &document, 1, SURE,
+                   "rows with the same value are adjacent, and other columns have a value only on the first "
+                   "of them");
     return s->references > 0 ? of_others(s, g) : by_itself(s, g);
 }
 
@@ -293,8 +309,7 @@ tab_grain *tab_grains_copy(tab_arena *a, const tab_grain *g, size_t n)
     return to;
 }
 
-/* How many values two columns have in common. */
-static size_t shared_values(const tab_view *a, const tab_view *b, size_t terms)
+size_t tab_shared_values(const tab_view *a, const tab_view *b, size_t terms)
 {
     bool *has = calloc(terms + 1, sizeof *has);
     size_t n = 0;
@@ -318,7 +333,7 @@ bool tab_grains_same_things(const tab_views *v, const tab_grain *g, size_t s, si
             const tab_view *p = &v->table[s].col[a->of[i]], *q = &v->table[t].col[b->of[j]];
             size_t least = p->values < q->values ? p->values : q->values;
             size_t n =
-                p->kind == TAB_VIEW_TEXT && q->kind == TAB_VIEW_TEXT ? shared_values(p, q, v->terms) : 0;
+                p->kind == TAB_VIEW_TEXT && q->kind == TAB_VIEW_TEXT ? tab_shared_values(p, q, v->terms) : 0;
             if (n < LEAST_SHARED || (double)n < HALF * (double)least || n <= *ret)
                 continue;
             *ret = n;
@@ -350,16 +365,4 @@ bool tab_grains_other_moments(const tab_views *v, const tab_grain *g, size_t s, 
         }
     tab_tuple_set_free(&set);
     return (double)both < TOGETHER * (double)(all < x->rows ? all : x->rows);
-}
-
-tab_status tab_grain_alone(const tab_engine *e, tab_profile *p, tab_grain **ret, tab_error *err)
-{
-    TAB_AUTO(tab_views) *v = NULL;
-    TAB_AUTO(tab_arena) *work = tab_arena_new(SIZE_MAX / 2);
-    tab_keys k;
-    if (work == NULL)
-        return tab_no_memory(err);
-    TAB_TRY(tab_views_new(e, &p, 1, &v, err));
-    TAB_TRY(tab_keys_find(e, v, HALF, work, &k, err));
-    return tab_grains_find(v, &k, e->arena, ret, err);
 }

@@ -26,13 +26,12 @@ tab_status tab_grains_find(const tab_views *v, const tab_keys *k, tab_arena *a, 
  * half of those of the one. *ret: how many; false: there are none. */
 bool tab_grains_same_things(const tab_views *v, const tab_grain *g, size_t s, size_t t, uint32_t *ret_a,
                             uint32_t *ret_b, size_t *ret);
+/* How many values two columns have in common. */
+size_t tab_shared_values(const tab_view *a, const tab_view *b, size_t terms);
 /* Whether rows of both observe the same things and hardly ever at one moment: none is the other's row. */
 bool tab_grains_other_moments(const tab_views *v, const tab_grain *g, size_t s, size_t t);
 
 /* The same in another arena; NULL: it is full. */
 tab_grain *tab_grains_copy(tab_arena *a, const tab_grain *g, size_t n);
-
-/* Of one table that nothing is known to belong to. Lives in e->arena. Errors: CANCELLED, INTERNAL. */
-tab_status tab_grain_alone(const tab_engine *e, tab_profile *p, tab_grain **ret, tab_error *err) TAB_CHECKED;
 
 #endif

@@ -24,6 +24,10 @@ static const double MOST_COMPARISONS = 5e8;
 static const double LEAST_HELD = 0.8;
 /* Share of a parent's values from which a counter may be its key over again. */
 static const double NUMBERED = 0.98;
+/* Share of the child's dates in a calendar's span that it holds, and how many at the least, for them to lie
+ * on it. */
+static const double ON_CALENDAR = 0.9;
+enum { LEAST_MOMENTS = 8 };
 
 /* Whether the parent holds a key; keys ascend, so the search goes on at `from`. *at: where it stands. */
 static bool holds(const tab_key_column *p, uint32_t key, uint32_t from, uint32_t *at)
@@ -45,7 +49,12 @@ static bool holds(const tab_key_column *p, uint32_t key, uint32_t from, uint32_t
     return lo < p->n && p->key[lo] == key;
 }
 
-/* A few of the child's values, evenly taken: whether enough of them may be held. */
+bool tab_key_timed(const tab_key_column *c, const tab_key_column *p)
+{
+    return p->calendar && c->kind == p->kind && (c->kind == TAB_KEY_DATE || c->calendar);
+}
+
+/* A few of the child's values, evenly taken: whether enough of them may be held, all of them asked. */
 static bool probe(const tab_key_column *c, const tab_key_column *p)
 {
     uint32_t n = c->n < PROBES ? c->n : PROBES, missed = 0, at;
@@ -58,7 +67,7 @@ static bool probe(const tab_key_column *c, const tab_key_column *p)
 static bool of_one_kind(const tab_key_column *c, const tab_key_column *p)
 {
     if (p->n < 2 || c->n < 2 || c->kind == TAB_KEY_OTHER || p->kind == TAB_KEY_OTHER ||
-        c->n > p->n + p->n / 4)
+        (c->n > p->n + p->n / 4 && !tab_key_timed(c, p)))
         return false;
     return c->kind == TAB_KEY_DATE ? p->kind == TAB_KEY_DATE : p->kind != TAB_KEY_DATE;
 }
@@ -105,10 +114,26 @@ typedef struct {
     size_t rows;              /* rows of the child that hold them */
 } tally;
 
-/* Looks all of the child's values up. False as soon as too few of them can be held. */
-static bool count_held(const tab_key_column *c, const tab_key_column *p, tally *r)
+/* How many of the child's values a calendar could hold: those within its span, for what two systems record
+ * begins and ends on other days. */
+static uint32_t within_span(const tab_key_column *c, const tab_key_column *p)
 {
-    uint32_t from = 0, at;
+    return within(c->number, c->numbers, p->least, p->most);
+}
+
+/* How many a parent could: of whole numbers all, years among them. */
+static uint32_t askable(const tab_key_column *c, const tab_key_column *p)
+{
+    return c->kind == TAB_KEY_DATE && tab_key_timed(c, p) ? within_span(c, p) : c->n;
+}
+
+/* Looks all of the child's values up, of which the parent could hold so many. False as soon as too few of
+ * them can be held. */
+static bool count_held(const tab_key_column *c, const tab_key_column *p, uint32_t could, tally *r)
+{
+    uint32_t from = 0, at, most = c->n - could;
+    if (could < c->n && could < LEAST_MOMENTS)
+        return false;
     *r = (tally){ .low = UINT32_MAX };
     for (uint32_t i = 0; i < c->n; i++) {
         if (holds(p, c->key[i], from, &at)) {
@@ -120,7 +145,7 @@ static bool count_held(const tab_key_column *c, const tab_key_column *p, tally *
             r->bucket[(size_t)rank * BUCKETS / p->n]++;
         }
         from = at;
-        if ((i + 1 - r->held) > (1 - LEAST_HELD) * c->n)
+        if (i + 1 - r->held > most + (1 - LEAST_HELD) * could)
             return false;
     }
     return r->held >= 2;
@@ -148,20 +173,22 @@ bool tab_key_holds_most(const tab_key_column *c, const tab_key_column *p)
 uint32_t tab_key_held(const tab_key_column *c, const tab_key_column *p)
 {
     tally t;
-    return of_one_kind(c, p) && probe(c, p) && count_held(c, p, &t) ? t.held : 0;
+    if (!of_one_kind(c, p) || !(tab_key_timed(c, p) || probe(c, p)))
+        return 0;
+    return count_held(c, p, tab_key_timed(c, p) ? within_span(c, p) : c->n, &t) ? t.held : 0;
 }
 
 double tab_key_density(const tab_key_column *c, const tab_key_column *p)
 {
     double lo = fmax(c->least, p->least), hi = fmin(c->most, p->most);
-    return hi < lo ? 0 : fmin(within(p->number, p->n, lo, hi) / (hi - lo + 1), 1);
+    return hi < lo ? 0 : fmin(within(p->number, p->numbers, lo, hi) / (hi - lo + 1), 1);
 }
 
 /* Features of the ranges of two columns of whole numbers. */
 static void compare_ranges(const tab_key_column *c, const tab_key_column *p, double m, float *f)
 {
     double range = c->most - c->least + 1;
-    double dense = fmin(within(p->number, p->n, c->least, c->most) / range, 1);
+    double dense = fmin(within(p->number, p->numbers, c->least, c->most) / range, 1);
     f[TAB_KEY_F_DENSE] = (float)dense;
     f[TAB_KEY_F_CHANCE] = (float)fmin(-m * log(fmax(dense, 1e-9)), 200);
     f[TAB_KEY_F_CHILD_DENSE] = (float)fmin(c->n / range, 1);
@@ -195,10 +222,14 @@ static bool compare(const tab_views *v, const tab_key_columns *k, const tab_key_
                     const tab_key_column *p, tab_inclusion *r)
 {
     tally t;
-    if (!count_held(c, p, &t))
+    if (!count_held(c, p, askable(c, p), &t))
         return false;
     r->held = t.held;
     r->held_rows = t.rows;
+    r->calendar = c->kind == TAB_KEY_DATE && tab_key_timed(c, p) && t.held >= LEAST_MOMENTS &&
+                  t.held >= ON_CALENDAR * askable(c, p);
+    if (!r->calendar && t.held < LEAST_HELD * c->n) /* of a span alone */
+        return false;
     float *f = r->f;
     double m = t.held, n = p->n, d = unevenness(&t, n);
     size_t child_rows = v->table[c->table].rows, parent_rows = v->table[p->table].rows;
@@ -343,7 +374,7 @@ static bool find_candidates(const tab_engine *e, const tab_views *v, const tab_k
             return false;
         for (size_t i = 0; p->unique && i < columns; i++) {
             const tab_key_column *c = &k->col[i];
-            if (!comparable(c, p) || !probe(c, p))
+            if (!comparable(c, p) || (askable(c, p) == c->n && !probe(c, p)))
                 continue;
             tab_inclusion *r = more(l);
             if (r == NULL)

@@ -83,11 +83,13 @@ enum {
         TAB_KEY_ALL
 };
 
-/* A candidate: the values of column child are among parent's, but for one in five. */
+/* A candidate: the values of column child are among parent's, but for one in five; of columns that say when,
+ * those that lie in the parent's span. */
 typedef struct {
     uint32_t child, parent;
     uint32_t held;    /* distinct values of child that parent holds */
     size_t held_rows; /* rows of child that hold them */
+    bool calendar;    /* the parent's rows are the moments of a calendar, and the child's lie on it */
     float f[TAB_KEY_ALL];
 } tab_inclusion;
 

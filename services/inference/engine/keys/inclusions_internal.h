@@ -13,6 +13,8 @@ bool tab_inclusions_compete(const tab_key_columns *k, tab_inclusion *x, size_t n
 bool tab_key_holds_most(const tab_key_column *child, const tab_key_column *parent);
 /* Distinct values of the child that the parent holds; 0 where it does not hold most of them. */
 uint32_t tab_key_held(const tab_key_column *child, const tab_key_column *parent);
+/* Whether the child says when, and the parent's moments are a calendar's. */
+bool tab_key_timed(const tab_key_column *child, const tab_key_column *parent);
 /* The share of the whole numbers that lie in the range of both columns which the parent holds. */
 double tab_key_density(const tab_key_column *child, const tab_key_column *parent);
 #endif

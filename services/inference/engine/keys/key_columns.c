@@ -8,9 +8,12 @@
 
 #include "common/base/order.h"
 
-enum { FEWEST_SMOOTH = 8, LEAST_COUNTED = 2 };
+enum { FEWEST_SMOOTH = 8, LEAST_COUNTED = 2, LEAST_MOMENTS = 8 };
 /* Share of a range that a counter fills, and of its rows that come after the row before. */
 static const double COUNTED = 0.9;
+/* Of a calendar: the share of steps that are near their median, how near the months are to one another, and
+ * the share of their span that years fill. */
+static const double EVEN = 0.7, NEAR = 0.1, YEARS = 0.9;
 
 /* A value while its column is sorted: its normal form, its rows, the first of them. */
 typedef struct {
@@ -149,6 +152,26 @@ static bool counts_rows(const tab_key_column *c, size_t rows)
            c->climbing >= COUNTED;
 }
 
+/* Whether moments follow one another at even steps: most steps are near their median, as those of months and
+ * of working days are. Years fill their span. False also when out of memory. */
+static bool is_calendar(const tab_key_column *c)
+{
+    uint32_t n = c->numbers, even = 0;
+    if (n < LEAST_MOMENTS)
+        return false;
+    if (c->kind == TAB_KEY_WHOLE)
+        return c->least >= 1500 && c->most <= 2200 && c->n >= YEARS * (c->most - c->least + 1);
+    double *step = malloc(n * sizeof *step);
+    for (uint32_t i = 1; step != NULL && i < n; i++)
+        step[i - 1] = c->number[i] - c->number[i - 1];
+    if (step != NULL)
+        qsort(step, n - 1, sizeof *step, tab_ascending_double);
+    for (uint32_t i = 0; step != NULL && i + 1 < n; i++)
+        even += fabs(step[i] - step[(n - 1) / 2]) <= NEAR * step[(n - 1) / 2];
+    free(step);
+    return even >= EVEN * (n - 1);
+}
+
 /* Mean length, share of digits and words of at most 500 values. */
 static void looks(const tab_views *v, const tab_view *w, tab_key_column *c)
 {
@@ -189,18 +212,17 @@ static bool fill(const tab_views *v, const tab_view *w, size_t rows, tab_arena *
         c->key = tab_arena_new_of(a, uint32_t, c->n);
         c->rows = tab_arena_new_of(a, uint32_t, c->n);
         c->rank = tab_arena_new_of(a, uint32_t, c->n);
-        bool whole = c->kind == TAB_KEY_WHOLE;
-        if (whole)
+        bool measured = c->kind == TAB_KEY_WHOLE || c->kind == TAB_KEY_DATE;
+        if (measured)
             c->number = tab_arena_new_of(a, double, c->n);
-        ok = c->key != NULL && c->rows != NULL && c->rank != NULL && (!whole || c->number != NULL);
+        ok = c->key != NULL && c->rows != NULL && c->rank != NULL && (!measured || c->number != NULL);
         /* what each is ranked by: texts by their first row, numbers and dates by size */
-        size_t numbers = 0;
         for (uint32_t i = 0; ok && i < c->n; i++) {
             c->key[i] = e[i].key;
             c->rows[i] = e[i].rows;
             p[i] = (placed){ c->kind == TAB_KEY_TEXT || isnan(e[i].number) ? e[i].first : e[i].number, i };
-            if (whole && !isnan(e[i].number))
-                c->number[numbers++] = e[i].number;
+            if (measured && !isnan(e[i].number))
+                c->number[c->numbers++] = e[i].number;
         }
         if (ok) {
             qsort(p, c->n, sizeof *p, by_place);
@@ -212,10 +234,11 @@ static bool fill(const tab_views *v, const tab_view *w, size_t rows, tab_arena *
                 c->smooth = smooth_of(by_rank, c->n);
                 c->round = round_of(w);
             }
-            if (numbers > 0) {
-                qsort(c->number, numbers, sizeof *c->number, tab_ascending_double);
+            if (c->numbers > 0) {
+                qsort(c->number, c->numbers, sizeof *c->number, tab_ascending_double);
                 c->least = c->number[0];
-                c->most = c->number[numbers - 1];
+                c->most = c->number[c->numbers - 1];
+                c->calendar = is_calendar(c);
             }
             /* one value in fifty may stand twice: keys of dirty tables do (key_columns.h) */
             c->unique = (double)c->n >= 0.98 * (double)c->present;

@@ -14,9 +14,11 @@ typedef struct {
     uint32_t *key;     /* (n) ids of normal forms (tab_value.key), ascending */
     uint32_t *rows;    /* (n) rows that hold each */
     uint32_t *rank;    /* (n) place among the others: of numbers by size, of texts by first row */
-    double *number;    /* (n) WHOLE: ascending, not aligned with key; else NULL */
+    double *number;    /* (numbers) WHOLE and DATE: ascending, not aligned with key; else NULL */
+    uint32_t numbers;  /* values that are numbers: nearly all */
     size_t present;
     bool unique;         /* each value stands in one row, but for one value in fifty */
+    bool calendar;       /* dates one after another at even steps, or whole numbers that are such years */
     bool counter;        /* it numbers the rows of its table from 0 or 1 on, in their order (decision 0415) */
     uint32_t place, nth; /* columns before it in its table, and unique ones; row indexes are not counted */
     double least, most;

@@ -36,7 +36,7 @@ typedef struct {
 tab_status tab_keys_find(const tab_engine *e, const tab_views *v, double least, tab_arena *a, tab_keys *ret,
                          tab_error *err) TAB_CHECKED;
 
-/* References of probability one half and more, of one column each, between two tables. */
+/* References of probability one half and more between two tables. */
 typedef struct {
     size_t n;
     tab_reference *ref;

@@ -142,6 +142,19 @@ static void choose_parents(const tab_views *v, const tab_keys *k, const bool *ag
         }
 }
 
+/* Whether table t observes things that no table holds, and rows of s are things that others refer to: a day's
+ * rate is no entry of that day, though both tell the day and the currency (decision 0598). */
+static bool observes_others(const tab_keys *k, const tab_grain *g, uint32_t s, uint32_t t)
+{
+    bool referred = false, refers = false;
+    for (size_t i = 0; i < k->n; i++) {
+        const tab_reference *r = &k->ref[i];
+        referred = referred || (r->parent_table == s && r->child_table != s && r->p >= 0.5 && r->also == 0);
+        refers = refers || (r->child_table == t && r->parent_table != t && r->p >= 0.5);
+    }
+    return g[t].kind == TAB_GRAIN_OBSERVATION && g[s].kind == TAB_GRAIN_ENTITY && referred && !refers;
+}
+
 tab_status tab_key_plan_new(const tab_engine *e, const tab_views *v, double threshold, tab_arena *a,
                             tab_key_plan *ret, tab_error *err)
 {
@@ -184,8 +197,10 @@ tab_status tab_key_plan_new(const tab_engine *e, const tab_views *v, double thre
         for (uint32_t t = 0; t < n; t++) {
             ret->apart[s * n + t] =
                 s != t && tab_union_root(any, s) == tab_union_root(any, t) && !alike(v, k, s, t);
-            ret->moments[s * n + t] =
-                s < t ? tab_grains_other_moments(v, grain, s, t) : ret->moments[t * n + s];
+            ret->moments[s * n + t] = s < t ? tab_grains_other_moments(v, grain, s, t) ||
+                                                  observes_others(k, grain, s, t) ||
+                                                  observes_others(k, grain, t, s)
+                                            : ret->moments[t * n + s];
         }
     for (size_t i = 0; i < k->n; i++) {
         const tab_reference *r = &k->ref[i];

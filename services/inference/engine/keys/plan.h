@@ -12,8 +12,9 @@ typedef struct {
     /* (tables, tables) a row of one is no entity of the other: references join the tables, at once or through
      * others, and none between the two holds the parent's entities over again */
     bool *apart;
-    bool
-        *moments; /* (tables, tables) both hold observations of the same things, at other moments (grain.h) */
+    /* (tables, tables) columns in common, but no rows: observations of the same things at other moments
+     * (grain.h), or of what the other's rows are not (decision 0598) */
+    bool *moments;
     uint32_t *under; /* (tables) index of the reference by which a table's rows hang under a parent's, or
                          TAB_NULL */
 } tab_key_plan;

@@ -9,7 +9,16 @@
 
 /* SURE: probability from which whole numbers of few values are said to refer; what lies between is as often
  * wrong as it is right where no schema like it was learned on (decision 0416). */
-static const float BELOW = 0.49f, SURE = 0.75f;
+static const float BELOW = 0.49f, HALF = 0.5f, SURE = 0.75f;
+/* Of moments that lie on another table's calendar, where each of its rows is a moment of its own: schemas
+ * that the trees were fitted on have none (decision 0640). */
+static const float CALENDAR = 0.95f;
+/* Of 197 tables of public schemas whose rows are counted two are one to one with another one of them; the
+ * sizes of 89 in 100 are as good as spread evenly over the logarithms from 10 to a million. */
+static const double PARTNERS = 0.01, SIZES = 13;
+/* Values of a measure; logarithm of the chance that so many drawn from a key leave out so much of its end. */
+enum { MEASURED = 50 };
+static const double UPPER_END = -10;
 
 /* The model's bytes, by their first and last address. */
 __asm__(".section .rodata\n.balign 16\n.global tab_blob_keys\n.hidden tab_blob_keys\ntab_blob_keys:\n"
@@ -36,13 +45,50 @@ void tab_key_stage_run(const tab_key_stage *s, const tab_inclusion *x, size_t n,
     }
 }
 
+/* Whether a number of rows is one at which lists are cut: 20, 250, 1000, 1500. */
+static bool is_round(uint32_t n)
+{
+    uint32_t zeros = 10;
+    for (uint32_t rest = n / 1000; rest > 0; rest /= 10)
+        zeros *= 10;
+    return n % zeros == 0;
+}
+
+/* The least probability that chance leaves of two counters of as many rows each, of which nothing else tells
+ * that they are one key: tables of one schema have n rows with a chance of 1 / (SIZES n), and so many tables
+ * are another's partner one to one (decision 0550). */
+static float partners(uint32_t n, size_t tables)
+{
+    double odds = PARTNERS / (double)(tables - 1) * SIZES * n;
+    return is_round(n) ? BELOW : (float)(odds / (1 + odds));
+}
+
+/* Whether whole numbers lie among those of a counter as a measure does (places, packs, days): few values, of
+ * which as many rows that are drawn from the counter would have four times as many, or hardly more, which
+ * leave out its upper end as no draw would (decision 0597). */
+static bool measures(const tab_key_column *c, const tab_key_column *q, const float *f)
+{
+    if (c->kind != TAB_KEY_WHOLE || f[TAB_KEY_F_PARENT_DENSE] < HALF)
+        return false;
+    double drawn = q->n * -expm1((double)c->present * log1p(-1.0 / q->n));
+    return (c->n <= TAB_KEY_FEW && 4 * c->n < drawn) ||
+           (c->n <= MEASURED && (double)f[TAB_KEY_F_TOP] < UPPER_END);
+}
+
 /* BELOW: just below the half from which references count. */
 bool tab_keys_settle(const tab_key_columns *k, size_t columns, const tab_inclusion *x, size_t n, float *p)
 {
+    size_t tables = columns > 0 ? k->col[columns - 1].table + 1 : 0;
     for (size_t i = 0; i < n; i++) {
-        const tab_key_column *c = &k->col[x[i].child];
+        const tab_key_column *c = &k->col[x[i].child], *q = &k->col[x[i].parent];
         if (c->kind == TAB_KEY_WHOLE && c->n <= TAB_KEY_FEW && p[i] < SURE)
             p[i] = fminf(p[i], BELOW);
+        if (measures(c, q, x[i].f))
+            p[i] = fminf(p[i], BELOW);
+        if (c->counter && q->counter && x[i].f[TAB_KEY_F_FAME] < HALF)
+            p[i] = fminf(p[i], partners(q->n, tables));
+        if (x[i].calendar)
+            p[i] = fmaxf(p[i], CALENDAR);
     }
     return tab_keys_choose(columns, x, n, p);
 }

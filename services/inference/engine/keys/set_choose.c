@@ -10,10 +10,8 @@
 enum { ASKED = 24 /* columns of the child that may say what a candidate says */ };
 /* TWICE: share of rows in which a column may lead elsewhere than a candidate that says the same. */
 static const double HALF = 0.5, TWICE = 0.01;
-/* FREE: what a tuple counts, since tuples of one row's values are seldom free of one another
- * (decision 0348). */
-static const double FREE = 1.0 / 3;
-
+/* Of a panel and a grid: schemas that the weights were fitted on have none (decisions 0640, 0661). */
+static const double PANEL = 0.95, GRID = 0.9;
 const double *tab_key_set_weights_shipped(void)
 {
     return tab_key_set_weights;
@@ -24,14 +22,18 @@ double tab_key_set_p(const tab_key_set *x, const double *weights)
     double z = weights[TAB_KEY_SET_FEATURES];
     for (size_t i = 0; i < TAB_KEY_SET_FEATURES; i++)
         z += weights[i] * (double)x->f[i];
-    return 1 / (1 + exp(-z)) / (1 + x->ways * exp(-FREE * x->told));
+    double p = 1 / (1 + exp(-z)) / (1 + x->ways * exp(-TAB_KEY_SET_FREE * x->told));
+    return x->panel ? fmax(p, PANEL) : x->grid ? fmax(p, GRID) : p;
 }
 
-/* For qsort: the likeliest first, then the fewest columns and the smallest parent, which has the least room
- * for chance. */
+/* For qsort: panels and grids last; the likeliest first, then the fewest columns and the smallest parent,
+ * which has the least room for chance. */
 static int likeliest_first(const void *a, const void *b)
 {
     const tab_key_set *x = a, *y = b;
+    bool last = x->panel || x->grid;
+    if (last != (y->panel || y->grid))
+        return last ? 1 : -1;
     if (x->p != y->p)
         return x->p > y->p ? -1 : 1;
     if (x->n != y->n)
@@ -111,6 +113,14 @@ static bool said(const tab_key_columns *k, const tab_key_set *x, const tab_key_s
            (child == its_child && parent == its_parent && other);
 }
 
+/* Whether both join the same two tables. */
+static bool joins(const tab_key_columns *k, const tab_key_set *x, const tab_key_set *y)
+{
+    uint32_t a = k->col[x->child[0]].table, b = k->col[x->parent[0]].table, c = k->col[y->child[0]].table,
+             d = k->col[y->parent[0]].table;
+    return (a == c && b == d) || (a == d && b == c);
+}
+
 /* What is taken moves to the front. */
 size_t tab_key_sets_choose(const tab_key_set_search *s, const double *weights, tab_key_set *x, size_t n)
 {
@@ -119,10 +129,10 @@ size_t tab_key_sets_choose(const tab_key_set_search *s, const double *weights, t
         x[i].p = tab_key_set_p(&x[i], weights);
     if (n > 0)
         qsort(x, n, sizeof *x, likeliest_first);
-    for (size_t i = 0; i < n && x[i].p >= HALF; i++) {
-        bool known = repeats(s, &x[i]);
+    for (size_t i = 0; i < n; i++) {
+        bool known = x[i].p < HALF || repeats(s, &x[i]);
         for (size_t o = 0; o < taken && !known; o++)
-            known = said(s->k, &x[i], &x[o]);
+            known = said(s->k, &x[i], &x[o]) || ((x[i].panel || x[i].grid) && joins(s->k, &x[i], &x[o]));
         if (!known)
             x[taken++] = x[i];
     }

@@ -7,10 +7,14 @@
  *   told = h log(KEPT / u) + (m - h) log((1 - KEPT) / (1 - u))
  *
  * u is the greatest over the columns, so that each of them has to tell something. Tuples of a table are
- * seldom free of one another, so that this is no more than a feature among others (decision 0461). */
+ * seldom free of one another, so that this is no more than a feature among others (decision 0461). Columns
+ * that have the names of the key's, each of them, tell as well, and in tables of a dozen rows more than the
+ * values do (decision 0556). */
 #include "services/inference/engine/keys/sets.h"
 
+#include <ctype.h>
 #include <math.h>
+#include <strings.h>
 
 #include "services/inference/engine/keys/inclusions_internal.h"
 #include "services/inference/engine/keys/tuple_set.h"
@@ -125,12 +129,23 @@ static bool next_set(uint32_t *at, uint32_t size, uint32_t n)
     return false;
 }
 
-/* The keys of one table, at most MOST_KEYS: sets of two columns, then of three, then of four. held
- * (columns): whether a column holds most values of one of another table. */
-static size_t keys_of(const search *s, size_t table, const bool *held, set_key *ret)
+/* The dates among a set's columns. */
+static uint32_t dates_of(const search *s, const set_key *q)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < q->n; i++)
+        n += s->k->col[q->col[i]].kind == TAB_KEY_DATE;
+    return n;
+}
+
+/* The keys of one table that have `dates` dates, at most MOST_KEYS with the `keys` known ones: sets of two
+ * columns, then of three, then of four. held (columns): whether a column holds most values of one of another
+ * table. */
+static size_t keys_of(const search *s, size_t table, const bool *held, uint32_t dates, set_key *ret,
+                      size_t keys)
 {
     uint32_t part[PARTS], n = 0;
-    size_t keys = 0, rows = s->v->table[table].rows, checked = 0;
+    size_t rows = s->v->table[table].rows, checked = 0;
     for (size_t i = s->k->at[table]; i < s->k->at[table + 1] && n < PARTS && rows >= LEAST_ROWS; i++)
         if (held[i])
             part[n++] = (uint32_t)i;
@@ -142,11 +157,103 @@ static size_t keys_of(const search *s, size_t table, const bool *held, set_key *
             set_key q = { .n = size };
             for (uint32_t i = 0; i < size; i++)
                 q.col[i] = part[at[i]];
-            if (!holds_key(&q, ret, keys) && names_rows(s, &q, &checked))
+            if (dates_of(s, &q) == dates && !holds_key(&q, ret, keys) && names_rows(s, &q, &checked))
                 ret[keys++] = q;
         }
     }
     return keys;
+}
+
+static tab_str name_of(const search *s, uint32_t column)
+{
+    const tab_key_column *c = &s->k->col[column];
+    return s->v->table[c->table].profile->table->col[c->column].name;
+}
+
+static size_t digits_at(tab_str s, size_t from)
+{
+    size_t n = 0;
+    while (from + n < s.n && isdigit((unsigned char)s.p[from + n]))
+        n++;
+    return n;
+}
+
+static bool same_name(tab_str a, tab_str b)
+{
+    return a.n > 0 && a.n == b.n && strncasecmp(a.p, b.p, a.n) == 0;
+}
+
+/* Whether row i of the child is of a moment before or after all of the parent's. */
+static bool elsewhen(const search *s, const tab_key_set *r, size_t i)
+{
+    for (uint32_t c = 0; c < r->n; c++) {
+        const tab_key_column *x = &s->k->col[r->child[c]], *y = &s->k->col[r->parent[c]];
+        const tab_view *w = &s->v->table[x->table].col[x->column];
+        if (!tab_key_timed(x, y) || w->code[i] == TAB_NULL)
+            continue;
+        double at = w->value[w->code[i]].number;
+        if (at < y->least || at > y->most)
+            return true;
+    }
+    return false;
+}
+
+/* Whether a candidate's columns are one that says when, on the parent's calendar, and others that say of
+ * what: texts, or one that has the same name in both tables, of no key of their own. In a whole panel each
+ * thing has each moment, so that its tuples tell nothing; within: how many of them are of the calendar's
+ * span. */
+static bool is_panel(const search *s, const tab_key_set *r, uint32_t within)
+{
+    uint32_t timed = 0;
+    for (uint32_t i = 0; i < r->n; i++) {
+        const tab_key_column *x = &s->k->col[r->child[i]], *y = &s->k->col[r->parent[i]];
+        bool when = tab_key_timed(x, y);
+        timed += when;
+        bool of_key = s->key[r->child[i]] != TAB_NULL || s->key[r->parent[i]] != TAB_NULL;
+        bool texts = x->kind == TAB_KEY_TEXT && y->kind == TAB_KEY_TEXT,
+             named = r->n == 2 && same_name(name_of(s, r->child[i]), name_of(s, r->parent[i]));
+        if (!when && (of_key || !(texts || named)))
+            return false;
+    }
+    return timed == 1 && r->told < LEAST_TOLD && within >= LEAST_ROWS && r->held >= LEAST_HELD * within;
+}
+
+/* Whether a column's name differs from the others of its table by more than digits: c0 beside c1 says
+ * nothing. */
+static bool says_something(const search *s, uint32_t column)
+{
+    const tab_key_column *x = &s->k->col[column];
+    const tab_table *t = s->v->table[x->table].profile->table;
+    tab_str name = name_of(s, column);
+    for (uint32_t c = 0; c < t->cols; c++) {
+        tab_str other = t->col[c].name;
+        size_t i = 0, j = 0;
+        while (c != x->column) { /* up to the first difference that no digit makes */
+            i += digits_at(name, i);
+            j += digits_at(other, j);
+            if (i == name.n || j == other.n ||
+                tolower((unsigned char)name.p[i]) != tolower((unsigned char)other.p[j]))
+                break;
+            i++, j++;
+        }
+        if (c != x->column && i == name.n && j == other.n)
+            return false;
+    }
+    return true;
+}
+
+/* Whether two tables tell of the same things by the same columns: each column has its parent's name, each
+ * tuple of the child is held, and none of the columns is of a key of its own. Where each value of one column
+ * stands beside each of the others, as stores by months do, tuples tell nothing, and the names tell (decision
+ * 0661). */
+static bool is_grid(const search *s, const tab_key_set *r)
+{
+    for (uint32_t i = 0; i < r->n; i++)
+        if (s->key[r->child[i]] != TAB_NULL || s->key[r->parent[i]] != TAB_NULL ||
+            !same_name(name_of(s, r->child[i]), name_of(s, r->parent[i])) ||
+            !says_something(s, r->child[i]) || !says_something(s, r->parent[i]))
+            return false;
+    return r->told < LEAST_TOLD && r->tuples >= LEAST_ROWS && r->held == r->tuples;
 }
 
 /* Compares the child's tuples with the parent's, which are in `set`. False: out of memory. */
@@ -157,13 +264,16 @@ static bool compare(const search *s, const tab_tuple_set *set, tab_key_set *r)
     size_t step = t->rows / JOINED + 1, seen[TAB_KEY_WIDEST] = { 0 }, lucky[TAB_KEY_WIDEST] = { 0 };
     tab_tuple_set own;
     uint64_t tuple;
+    uint32_t within = 0; /* tuples of moments in the parent's span */
     if (!tab_tuple_set_new(&own, t->rows / step + 1))
         return false;
     for (size_t i = 0; i < t->rows; i += step) {
         if (tab_tuple_of(t, col, r->n, i, r->n, 0, &tuple)) {
             r->child_rows++;
-            if (tab_tuple_set_add(&own, tuple, (uint32_t)i))
+            if (tab_tuple_set_add(&own, tuple, (uint32_t)i)) {
                 r->held += tab_tuple_set_row(set, tuple) != TAB_NULL;
+                within += !elsewhen(s, r, i);
+            }
         }
         for (uint32_t c = 0; c < r->n; c++)
             if (tab_tuple_of(t, col, r->n, i, c, other_row(i, t->rows), &tuple)) {
@@ -183,7 +293,25 @@ static bool compare(const search *s, const tab_tuple_set *set, tab_key_set *r)
     }
     if (m >= 2 && h >= LEAST_HELD * m)
         r->told = h * log(KEPT / u) + (m - h) * log((1 - KEPT) / (1 - u));
+    r->panel = is_panel(s, r, within);
+    r->grid = !r->panel && is_grid(s, r);
     return true;
+}
+
+/* Log-odds of the names: were it chance that a column stands for another, it would be any pair of columns of
+ * the two tables, of which a share have one name. 0 where not each of the columns has its parent's name. */
+static double told_by_names(const search *s, const tab_key_set *r)
+{
+    const tab_table *child = s->v->table[s->k->col[r->child[0]].table].profile->table;
+    const tab_table *parent = s->v->table[s->k->col[r->parent[0]].table].profile->table;
+    size_t same = 0;
+    for (uint32_t i = 0; i < r->n; i++)
+        if (!same_name(name_of(s, r->child[i]), name_of(s, r->parent[i])))
+            return 0;
+    for (size_t i = 0; i < child->cols; i++)
+        for (size_t j = 0; j < parent->cols; j++)
+            same += same_name(child->col[i].name, parent->col[j].name);
+    return r->n * log((double)child->cols * (double)parent->cols / (double)same);
 }
 
 /* A list that grows. */
@@ -239,7 +367,11 @@ static bool ways(const search *s, const tab_tuple_set *set, const set_key *q, ui
             for (uint32_t j = 0; j < i; j++)
                 twice = twice || r.child[j] == r.child[i];
         }
-        if (!twice && (!compare(s, set, &r) || (r.told >= LEAST_TOLD && !add(l, &r))))
+        if (!twice && !compare(s, set, &r))
+            return false;
+        if (r.told > 0)
+            r.told += told_by_names(s, &r) / TAB_KEY_SET_FREE;
+        if (!twice && (r.told >= LEAST_TOLD || r.panel || r.grid) && !add(l, &r))
             return false;
         uint32_t i = 0;
         while (i < q->n && ++at[i] == n[i])
@@ -306,8 +438,7 @@ static bool say_the_same(const search *s, size_t a, size_t b)
     return set.n <= most;
 }
 
-/* Marks columns that may be part of a key that other tables refer to. Moments are none: what two tables
- * tell of one thing on one day need not be one thing more. */
+/* Marks columns that may be part of a key that other tables refer to. */
 static void mark_held(const search *s, bool *held)
 {
     size_t columns = s->k->at[s->v->n];
@@ -315,7 +446,7 @@ static void mark_held(const search *s, bool *held)
         uint32_t n = 0;
         for (size_t p = s->k->at[t]; p < s->k->at[t + 1] && n < PARTS; p++) {
             const tab_key_column *c = &s->k->col[p];
-            if (c->kind == TAB_KEY_OTHER || c->kind == TAB_KEY_DATE || c->unique || c->n < 2 ||
+            if (c->kind == TAB_KEY_OTHER || c->unique || c->n < 2 ||
                 (double)c->present < PRESENT * (double)s->v->table[t].rows)
                 continue;
             for (size_t x = 0; x < columns && !held[p]; x++)
@@ -369,7 +500,8 @@ tab_status tab_key_sets_candidates(const tab_key_set_search *s, tab_arena *a, ta
         mark_held(s, held);
     for (size_t t = 0; ok && t < s->v->n && !tab_engine_cancelled(s->e); t++) {
         set_key own[MOST_KEYS];
-        size_t keys = keys_of(s, t, held, own);
+        size_t keys = keys_of(s, t, held, 0, own, 0);
+        keys = keys_of(s, t, held, 1, own, keys);
         for (size_t q = 0; ok && q < keys; q++)
             ok = children_of(s, &own[q], &w, &l);
     }

@@ -9,6 +9,8 @@
 #include "services/inference/engine/keys/key_columns.h"
 #include "services/inference/engine/keys/keys.h"
 
+/* What a tuple counts, since tuples of one row's values are seldom free of one another (decision 0348). */
+static const double TAB_KEY_SET_FREE = 1.0 / 3;
 enum { TAB_KEY_WIDEST = 4 /* columns of a key */ };
 
 /* clang-format off */
@@ -47,11 +49,13 @@ typedef struct {
     size_t child_rows, parent_rows;
     double chance[TAB_KEY_WIDEST]; /* share that the parent would have, were the child's value of the column
                                       put in anew */
-    double told;                   /* log-odds of what is held against chance; not bounded */
+    double told;                   /* log-odds of what is held, and of names, against chance; not bounded */
     uint32_t ways;                 /* in which columns of the child were compared with the key */
     float f[TAB_KEY_SET_FEATURES];
     double p;
-    bool once; /* each tuple stands once in the child, too */
+    bool once;  /* each tuple stands once in the child, too */
+    bool panel; /* things by moments, of which the child's lie on the parent's (decision 0640) */
+    bool grid;  /* columns of the same names, all of whose tuples the parent has (decision 0661) */
 } tab_key_set;
 
 /* What is looked for: single, the references of one column and the keys that columns belong to by themselves.
@@ -84,7 +88,9 @@ const double *tab_key_set_weights_shipped(void);
 
 /* The probability of one. What is held may be held by chance, to which all ways that were tried have part:
  *
- *   p = logistic(w f) / (1 + ways exp(-FREE told)) */
+ *   p = logistic(w f) / (1 + ways exp(-TAB_KEY_SET_FREE told))
+ *
+ * and of a panel 0.95 at the least, of a grid 0.9. */
 double tab_key_set_p(const tab_key_set *x, const double *weights);
 
 /* Fills p and chooses: the likeliest first, one parent for columns of a child. What is left moves to the

@@ -8,8 +8,9 @@
  * were hired by whom they report to, the chance of that counts instead, if it is smaller: of all orders of
  * the column's values over its rows, the share in which each leads back. And nobody is above himself, and he
  * who is above all has no value. A logistic regression weighs these (within_weights.h, decision 0462). A
- * column that never falls from row to row tells nothing: it numbers groups of rows, and points back by
- * itself; nor does one that says the key again in many rows. */
+ * column that never falls from row to row numbers groups of rows, and points back by itself: there only what
+ * is held by chance counts (a chart of accounts in their order). One that says the key again in many rows
+ * tells nothing. */
 #include "services/inference/engine/keys/within.h"
 
 #include <math.h>
@@ -111,18 +112,18 @@ static void say(const tab_key_column *c, const tab_key_column *p, size_t rows, c
                 tab_key_within *x)
 {
     double m = x->held, chance = (double)s->roots / (double)rows + (s->selves > 0 ? M_E / m : 0);
+    double order = s->falls ? fmax(fmax(-log(fmax(chance, 1e-9)), -back), 0) : 0;
     double dense = c->kind == TAB_KEY_WHOLE ? tab_key_density(c, p) : 0;
     double lucky = -m * log(fmin(fmax(dense, 1e-9), 1));
-    x->f[TAB_KEY_WITHIN_F_EVIDENCE] =
-        (float)fmin(fmax(fmax(-log(fmax(chance, 1e-9)), -back), 0) + lucky, BOUND);
+    x->f[TAB_KEY_WITHIN_F_EVIDENCE] = (float)fmin(order + lucky, BOUND);
     x->f[TAB_KEY_WITHIN_F_NONE] = s->roots > 0 && s->roots == rows - c->present;
     x->f[TAB_KEY_WITHIN_F_SELVES] = s->selves > 0;
 }
 
-/* Whether c may refer to p. A column that stands once each is a chain, or another name of the row. */
+/* Whether c may refer to p. */
 static bool may_refer(const tab_key_column *c, const tab_key_column *p)
 {
-    return c != p && p->unique && !c->unique && c->n > 1 && c->kind == p->kind &&
+    return c != p && p->unique && c->n > 1 && c->kind == p->kind &&
            (c->kind == TAB_KEY_TEXT || c->kind == TAB_KEY_WHOLE);
 }
 
@@ -142,8 +143,7 @@ static void find_parent(const tab_views *v, const tab_key_columns *k, uint32_t c
         shape s = { 0 };
         lead(&t->col[c->column], &t->col[p->column], t->rows, first, up, &s);
         /* without an end there is a circle */
-        if (!s.falls || s.roots + s.selves == 0 || s.selves > SELVES * (double)t->rows ||
-            circles(up, t->rows, seen))
+        if (s.roots + s.selves == 0 || s.selves > SELVES * (double)t->rows || circles(up, t->rows, seen))
             continue;
         tab_key_within x = { .child = child, .parent = (uint32_t)q, .held = held };
         say(c, p, t->rows, &s, leads_back(up, t->rows, seen), &x);

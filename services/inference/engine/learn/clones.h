@@ -5,8 +5,9 @@
 #define TAB_CLONES_H
 
 /* The loader's choice runs before a sanitizer is initialised, so sanitized builds have one version; clang
- * builds the fuzz targets only. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(__clang__)
+ * builds the fuzz targets only. Other processors than x86-64 have what their compiler takes for all. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(__clang__) || \
+    !defined(__x86_64__)
 #define TAB_CLONES
 #define TAB_WIDE_CLONES
 #else

@@ -15,6 +15,7 @@
 #include "services/inference/engine/pack/pack.h"
 
 enum { TAB_MANY_CLASSES = 100 }; /* above, work is bounded by cells, too: Decision 0192 */
+enum { TAB_FOLDS = 10 };         /* at most */
 
 typedef struct {
     const tab_encoder *enc;

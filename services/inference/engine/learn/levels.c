@@ -74,10 +74,16 @@ static void pick(const tab_levels *v, const tab_data *from, tab_data *to)
     }
 }
 
-/* A shallow copy of the data with room for the statistics. */
+/* Features in all. */
+static size_t width(const tab_levels *v)
+{
+    return v->plain + v->n + v->mades;
+}
+
+/* A shallow copy of the data with room for what is added. */
 static bool room_for(tab_arena *a, const tab_levels *v, const tab_data *from, tab_data *to)
 {
-    size_t all = v->plain + v->n + 1;
+    size_t all = width(v) + 1;
     *to = *from;
     to->x = tab_arena_new_of(a, float *, all);
     to->code = tab_arena_new_of(a, uint32_t *, all);
@@ -85,7 +91,31 @@ static bool room_for(tab_arena *a, const tab_levels *v, const tab_data *from, ta
     if (tab_arena_full(a))
         return false;
     pick(v, from, to);
-    to->n = v->plain + v->n;
+    to->n = width(v);
+    return true;
+}
+
+/* Value (rows) as feature `at`, scaled and binned by the context's values. sorted (rows + 1): scratch. False:
+ * the arena is full. */
+static bool add_feature(tab_arena *a, tab_levels *v, tab_feature *own, size_t at, const uint32_t *context,
+                        size_t n, const double *value, double *sorted)
+{
+    size_t rows = v->data.rows, present = 0;
+    own->edge = tab_arena_new_of(a, float, TAB_BINS);
+    v->data.x[at] = tab_arena_new_of(a, float, rows + 1);
+    v->data.bin[at] = tab_arena_new_of(a, uint8_t, rows + 1);
+    if (tab_arena_full(a))
+        return false;
+    for (size_t r = 0; r < n; r++)
+        if (!isnan(value[context[r]]))
+            sorted[present++] = value[context[r]];
+    own->has_missing = present < n;
+    if (!tab_number_fit(own, sorted, present))
+        return false;
+    for (size_t r = 0; r < rows; r++) {
+        v->data.x[at][r] = tab_number_scaled(own, value[r]);
+        v->data.bin[at][r] = tab_number_bin(own, v->data.x[at][r]);
+    }
     return true;
 }
 
@@ -95,36 +125,44 @@ static bool add_statistic(tab_arena *a, tab_levels *v, tab_feature *g, const tab
                           const uint32_t *context, size_t n, size_t f, size_t i, size_t k, uint64_t salt,
                           double *value, double *sorted)
 {
-    size_t rows = p->data->rows, at = v->plain + i;
-    tab_feature *own = &g[at];
-    *own = (tab_feature){ .kind = TAB_FEATURE_NUMBER,
-                          .derive = TAB_DERIVE_VALUE,
-                          .source = g[f].source,
-                          .hash = tab_mix2(g[f].hash, salt),
-                          .scale = 1,
-                          .sd = 1,
-                          .edge = tab_arena_new_of(a, float, TAB_BINS) };
+    size_t at = v->plain + i;
+    g[at] = (tab_feature){ .kind = TAB_FEATURE_NUMBER,
+                           .derive = TAB_DERIVE_VALUE,
+                           .source = g[f].source,
+                           .hash = tab_mix2(g[f].hash, salt),
+                           .scale = 1,
+                           .sd = 1 };
     v->code[i] = v->kept == NULL ? (uint32_t)f : v->kept[f];
     v->levels[i] = g[f].levels;
     v->mean[i] = tab_arena_new_of(a, float, g[f].levels + 2);
-    v->data.x[at] = tab_arena_new_of(a, float, rows + 1);
-    v->data.bin[at] = tab_arena_new_of(a, uint8_t, rows + 1);
     if (tab_arena_full(a))
         return false;
     /* the mean that rare levels are drawn to */
     double overall = 0;
     for (size_t r = 0; r < n; r++)
         overall += target_of(p, context[r], k) / (double)n;
-    if (!read_own(v, p, context, n, i, k, overall, value))
-        return false;
-    /* scale and bins are fitted to the context's values */
-    for (size_t r = 0; r < n; r++)
-        sorted[r] = value[context[r]];
-    if (!tab_number_fit(own, sorted, n))
-        return false;
-    for (size_t r = 0; r < rows; r++) {
-        v->data.x[at][r] = tab_number_scaled(own, value[r]);
-        v->data.bin[at][r] = tab_number_bin(own, v->data.x[at][r]);
+    return read_own(v, p, context, n, i, k, overall, value) &&
+           add_feature(a, v, &g[at], at, context, n, value, sorted);
+}
+
+/* The made columns, behind the statistics; value, sorted: scratch. False: the arena is full, or memory. */
+static bool add_made(tab_arena *a, tab_levels *v, tab_feature *g, const tab_problem *p,
+                     const uint32_t *context, size_t n, const tab_made_list *made, double *value,
+                     double *sorted)
+{
+    for (size_t i = 0; i < v->mades; i++) {
+        const tab_made_recipe *r = &made->recipe[i];
+        const tab_feature *one = &p->enc->f[r->a], *other = &p->enc->f[r->b];
+        size_t at = v->plain + v->n + i;
+        g[at] = (tab_feature){ .kind = TAB_FEATURE_NUMBER,
+                               .derive = TAB_DERIVE_VALUE,
+                               .source = one->source,
+                               .hash = tab_mix2(tab_mix2(one->hash, other->hash), 0x3ade + r->kind),
+                               .scale = 1,
+                               .sd = 1 };
+        if (!tab_made_fit(a, p, context, n, r, &v->made[i], value) ||
+            !add_feature(a, v, &g[at], at, context, n, value, sorted))
+            return false;
     }
     return true;
 }
@@ -135,7 +173,8 @@ static bool has_many(const tab_feature *f)
 }
 
 /* One statistic a category for numbers and two classes, one a class for up to MOST_CLASSES. */
-bool tab_levels_fit(tab_arena *a, const tab_problem *p, const uint32_t *context, size_t n, tab_levels **ret)
+bool tab_levels_fit(tab_arena *a, const tab_problem *p, const uint32_t *context, size_t n,
+                    const tab_made_list *made, tab_levels **ret)
 {
     *ret = NULL;
     size_t stats = !p->classification || p->outputs <= 2 ? 1 : p->outputs, many = 0, rows = p->data->rows;
@@ -147,7 +186,8 @@ bool tab_levels_fit(tab_arena *a, const tab_problem *p, const uint32_t *context,
         return false;
     for (size_t f = 0; f < plain && stats <= MOST_CLASSES; f++)
         many += has_many(&p->enc->f[kept == NULL ? f : kept[f]]);
-    if (many == 0 && kept == NULL)
+    size_t mades = made == NULL ? 0 : made->n;
+    if (many == 0 && kept == NULL && mades == 0)
         return true;
     tab_levels *v = tab_arena_new_of(a, tab_levels, 1);
     if (v == NULL)
@@ -158,7 +198,9 @@ bool tab_levels_fit(tab_arena *a, const tab_problem *p, const uint32_t *context,
     v->code = tab_arena_new_of(a, uint32_t, v->n + 1);
     v->levels = tab_arena_new_of(a, size_t, v->n + 1);
     v->mean = tab_arena_new_of(a, float *, v->n + 1);
-    tab_feature *g = tab_arena_new_of(a, tab_feature, v->plain + v->n);
+    v->mades = mades;
+    v->made = tab_arena_new_of(a, tab_made, mades + 1);
+    tab_feature *g = tab_arena_new_of(a, tab_feature, width(v));
     if (tab_arena_full(a) || !room_for(a, v, p->data, &v->data))
         return false;
     /* the features that are read, with room behind them */
@@ -166,7 +208,7 @@ bool tab_levels_fit(tab_arena *a, const tab_problem *p, const uint32_t *context,
         g[f] = p->enc->f[kept == NULL ? f : kept[f]];
     v->enc = *p->enc;
     v->enc.f = g;
-    v->enc.n = v->plain + v->n;
+    v->enc.n = width(v);
     double *value = malloc((rows + 1) * sizeof *value), *sorted = malloc((rows + 1) * sizeof *sorted);
     bool ok = value != NULL && sorted != NULL;
     size_t i = 0;
@@ -176,18 +218,29 @@ bool tab_levels_fit(tab_arena *a, const tab_problem *p, const uint32_t *context,
         for (size_t s = 0; ok && s < stats && i < v->n; s++, i++)
             ok = add_statistic(a, v, g, p, context, n, f, i, stats == 1 ? 1 : s, 0x7a6 + s, value, sorted);
     }
+    ok = ok && add_made(a, v, g, p, context, n, made, value, sorted);
     free(value), free(sorted);
     if (ok)
         *ret = v;
     return ok;
 }
 
-/* New rows read what their level's mean is over all context rows. */
+/* What feature k of those added is worth in row `row` of q. */
+static double added(const tab_levels *v, const tab_feature *f, const tab_data *q, size_t k, uint32_t row)
+{
+    if (k >= v->n)
+        return tab_made_value(&v->made[k - v->n], f, q, row);
+    uint32_t c = q->code[v->code[k]][row];
+    return (double)v->mean[k][c == TAB_NULL ? v->levels[k] + 1 : c];
+}
+
+/* New rows read what their level's mean is over all context rows. Made columns are of tables whose features
+ * are all read (propose.h), so that theirs stand where the problem's do. */
 bool tab_levels_read(const tab_levels *v, const tab_data *q, const uint32_t *row, size_t n, tab_data *ret)
 {
-    size_t all = v->plain + v->n + 1;
+    size_t all = width(v) + 1;
     *ret = *q;
-    ret->n = v->plain + v->n;
+    ret->n = width(v);
     ret->x = calloc(all, sizeof *ret->x);
     ret->code = calloc(all, sizeof *ret->code);
     ret->bin = calloc(all, sizeof *ret->bin);
@@ -195,17 +248,14 @@ bool tab_levels_read(const tab_levels *v, const tab_data *q, const uint32_t *row
     if (ok) {
         pick(v, q, ret);
     }
-    for (size_t i = 0; ok && i < v->n; i++) {
+    for (size_t i = 0; ok && i < v->n + v->mades; i++) {
         const tab_feature *f = &v->enc.f[v->plain + i];
         /* only the asked rows get a value */
-        const uint32_t *code = q->code[v->code[i]];
-        size_t levels = v->levels[i];
         float *x = ret->x[v->plain + i] = malloc((q->rows + 1) * sizeof *x);
         uint8_t *bin = ret->bin[v->plain + i] = malloc(q->rows + 1);
         ok = x != NULL && bin != NULL;
         for (size_t r = 0; ok && r < n; r++) {
-            uint32_t c = code[row[r]];
-            x[row[r]] = tab_number_scaled(f, (double)v->mean[i][c == TAB_NULL ? levels + 1 : c]);
+            x[row[r]] = tab_number_scaled(f, added(v, v->enc.f, q, i, row[r]));
             bin[row[r]] = tab_number_bin(f, x[row[r]]);
         }
     }
@@ -216,11 +266,11 @@ bool tab_levels_read(const tab_levels *v, const tab_data *q, const uint32_t *row
 
 void tab_levels_free(const tab_levels *v, tab_data *d)
 {
-    for (size_t i = 0; i < v->n; i++) {
+    for (size_t i = v->plain; i < width(v); i++) {
         if (d->x != NULL)
-            free(d->x[v->plain + i]);
+            free(d->x[i]);
         if (d->bin != NULL)
-            free(d->bin[v->plain + i]);
+            free(d->bin[i]);
     }
     free(d->x), free(d->code), free(d->bin);
 }
@@ -250,4 +300,5 @@ void tab_pack_levels(tab_pack *p, void *each, const void *context)
     TAB_PACK(p, v->code, v->n);
     TAB_PACK(p, v->levels, v->n);
     TAB_PACK_EACH(p, v->mean, v->n, pack_mean, &next);
+    TAB_PACK_EACH(p, v->made, v->mades, tab_pack_made, NULL);
 }

@@ -1,5 +1,5 @@
 /* What the models of one fold read: the problem's features, of a wide table those that say most of the target
- * (screen.h), and ordered target statistics.
+ * (screen.h), ordered target statistics, and made columns (made/made.h).
  *
  * Ordered target statistics: what the levels of a category with many of them say of the target, as
  * numbers that every learner can read.
@@ -15,20 +15,25 @@
 #define TAB_LEVELS_H
 
 #include "services/inference/engine/learn/learner.h"
+#include "services/inference/engine/learn/made/made.h"
 
 typedef struct {
-    tab_encoder enc; /* features of the problem, then n more numbers */
+    tab_encoder enc; /* features of the problem, then n more numbers, then the made ones */
     tab_data data;   /* of the problem's rows */
-    size_t n, plain; /* features added; features of the problem that are read */
+    size_t n, plain; /* statistics; features of the problem that are read */
     uint32_t *kept;  /* (plain) their positions there, ascending; NULL: all */
     uint32_t *code;  /* (n) the category that each reads, among the problem's features */
     size_t *levels;  /* (n) of that category */
     float **mean;    /* (n)(levels + 2): a level the encoder does not know; a missing cell */
+    tab_made *made;  /* (mades) */
+    size_t mades;
 } tab_levels;
 
-/* Of the context rows of one fold, ascending. *ret is NULL where all features are read as they are: no
- * category has many levels, or too many classes want a number each. False: memory. */
-bool tab_levels_fit(tab_arena *a, const tab_problem *p, const uint32_t *context, size_t n, tab_levels **ret);
+/* Of the context rows of one fold, ascending. made: the columns to make, or NULL. *ret is NULL where all
+ * features are read as they are: nothing is made, no category has many levels, or too many classes want a
+ * number each. False: memory. */
+bool tab_levels_fit(tab_arena *a, const tab_problem *p, const uint32_t *context, size_t n,
+                    const tab_made_list *made, tab_levels **ret);
 
 /* Other rows with the added features: *ret borrows q, and holds only rows row[0..n) of what is added.
  * False: memory; else tab_levels_free. */

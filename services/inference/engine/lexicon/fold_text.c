@@ -19,7 +19,7 @@ uint32_t tab_utf8_next(tab_str *s)
         size_t i = 1;
         while (i < need && (p[i] & 0xc0) == 0x80)
             v = v << 6 | (p[i++] & 0x3fu);
-        if (i == need) {
+        if (i == need && v <= 0x10ffff) {
             cp = v;
             step = need;
         }

@@ -510,18 +510,13 @@ static tab_status cross(crossing *x, Tabella__Bundle *ret, tab_error *err)
     return TAB_OK;
 }
 
-/* (cols) columns of table t that many of its rows use to refer to one of another table; or those by which
- * another table refers to its rows. */
-static bool *referring(const crossing *x, size_t t, bool referred)
+/* (cols) columns of table t by which another table refers to its rows. */
+static bool *referred(const crossing *x, size_t t)
 {
     bool *is = tab_arena_new_of(x->work, bool, x->v->table[t].cols);
     for (size_t i = 0; is != NULL && i < x->plan.keys.n; i++) {
         const tab_reference *q = &x->plan.keys.ref[i];
-        if (q->p < 0.5 || q->one_to_one || q->also > 0)
-            continue;
-        if (!referred && q->child_table == t)
-            is[q->child] = true;
-        if (referred && q->parent_table == t && q->child_table != t)
+        if (q->p >= 0.5 && !q->one_to_one && q->also == 0 && q->parent_table == t && q->child_table != t)
             is[q->parent] = true;
     }
     return is;
@@ -541,24 +536,24 @@ tab_status tab_cross_tables(const tab_engine *e, tab_profile *const *profiles, s
     if (st != TAB_OK)
         return st;
     crossing x = { .e = e, .v = v, .work = work, .threshold = threshold };
-    const bool **refers = tab_arena_new_of(work, const bool *, n),
-               **keys = tab_arena_new_of(work, const bool *, n);
-    if (n > 1)
-        st = tab_key_plan_new(e, v, threshold, work, &x.plan, err);
+    const tab_voice **voice = tab_arena_new_of(work, const tab_voice *, n);
+    const bool **keys = tab_arena_new_of(work, const bool *, n);
+    st = tab_key_plan_new(e, v, threshold, work, &x.plan, err);
     x.twins = tab_arena_new_of(work, tab_twins, n);
-    if (st == TAB_OK && (x.twins == NULL || refers == NULL || keys == NULL))
+    if (st == TAB_OK && (x.twins == NULL || voice == NULL || keys == NULL))
         st = tab_no_memory(err);
     for (size_t i = 0; st == TAB_OK && i < n; i++)
-        if ((refers[i] = referring(&x, i, false)) == NULL || (keys[i] = referring(&x, i, true)) == NULL)
+        if ((voice[i] = tab_voices_of(v, &x.plan.keys, &x.plan.grain[i], i, work)) == NULL ||
+            (keys[i] = referred(&x, i)) == NULL)
             st = tab_no_memory(err);
     if (st == TAB_OK)
-        st = tab_link_tables(e, v, tables, &x.plan, tab_across_model_shipped(), threshold, refers, keys, work,
+        st = tab_link_tables(e, v, tables, &x.plan, tab_across_model_shipped(), threshold, voice, keys, work,
                              &x.link, &x.links, x.twins, err);
     if (st == TAB_OK)
         st = tab_duplicates_write(e, v, x.twins, &ret->duplicates, &ret->n_duplicates, err);
     if (st == TAB_OK && n > 1)
         st = cross(&x, ret, err);
-    if (st == TAB_OK && n > 1 && ret_references != NULL &&
+    if (st == TAB_OK && ret_references != NULL &&
         (!tab_references_of(&x.plan.keys, e->arena, ret_references) ||
          (ret_references->grain = tab_grains_copy(e->arena, x.plan.grain, n)) == NULL))
         st = tab_no_memory(err);

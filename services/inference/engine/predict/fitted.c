@@ -34,7 +34,8 @@ size_t tab_fitted_bytes(const tab_fitted *f)
     size_t models = f->stack == NULL ? 0 : f->stack->bytes;
     if (f->interval != NULL && f->interval->scale != NULL)
         models += f->interval->scale->bytes;
-    return (f->arena == NULL ? 0 : tab_arena_used(f->arena)) + models + tab_later_bytes(f->later);
+    return (f->arena == NULL ? 0 : tab_arena_used(f->arena)) + models + tab_later_bytes(f->later[TAB_LATER]) +
+           tab_later_bytes(f->later[TAB_EARLIER]) + (f->fresh == NULL ? 0 : f->fresh->bytes);
 }
 
 const char *tab_fitted_ahead(const tab_fitted *f)
@@ -47,12 +48,53 @@ const char *tab_fitted_shift(const tab_fitted *f)
     return f->lacking;
 }
 
+const char *tab_fitted_single(const tab_fitted *f)
+{
+    return f->single;
+}
+
+/* Of a target that all labelled rows have alike no row tells when it is another. The next row has it with
+ * (n + 1) / (n + 2), by the rule of succession (Laplace 1774; decision 0641). False: the arena is full. */
+static bool say_single(const tab_problem *p, tab_fitted *f)
+{
+    size_t n = 0;
+    float least = INFINITY, most = -INFINITY;
+    for (size_t i = 0; i < p->data->rows; i++) {
+        bool open = p->classification ? p->label[i] == TAB_NULL : isnan(p->y[i]);
+        n += !open;
+        least = open || p->classification ? least : fminf(least, p->y[i]);
+        most = open || p->classification ? most : fmaxf(most, p->y[i]);
+    }
+    f->sure = 1;
+    if (n == 0 || (p->classification ? f->classes > 1 : least < most))
+        return true;
+    if (p->classification)
+        f->sure = ((double)n + 1) / ((double)n + 2);
+    f->single = tab_arena_printf(
+        f->arena,
+        "all %zu known targets have the same value; nothing shows when a row has another one, and an "
+        "empty cell may itself mean another value",
+        n);
+    return f->single != NULL;
+}
+
 const tab_stack *tab_fitted_stack(const tab_fitted *f)
 {
     return f->stack;
 }
 
 /* ---- fitting --------------------------------------------------------------------------------- */
+
+/* The one value of a column of words; empty: there are others, or rows without one. */
+static tab_str only_word(tab_arena *a, const tab_column_profile *q, size_t rows)
+{
+    bool words = (q->type == TAB_CATEGORICAL || q->type == TAB_TEXT) && q->code != NULL && rows > 1;
+    tab_values v = tab_values_of(q);
+    uint64_t key = words ? tab_units_key(&v, 0) : 0;
+    for (size_t r = 1; key != 0 && r < rows; r++)
+        key = tab_units_key(&v, r) == key ? key : 0;
+    return key == 0 ? (tab_str){ NULL, 0 } : tab_arena_copy(a, v.level[v.code[0]]);
+}
 
 /* What tab_score must know of the columns: names and how they are read. */
 static bool keep_columns(tab_fitted *f, const tab_profile *p, size_t own)
@@ -74,6 +116,7 @@ static bool keep_columns(tab_fitted *f, const tab_profile *p, size_t own)
             return false;
         f->column[c].address =
             f->column[c].made ? f->column[c].name : (tab_str){ (char *)ref->address.data, ref->address.len };
+        f->column[c].only = only_word(a, q, f->rows);
         f->column[c].least = f->column[c].most = (double)NAN;
         for (size_t r = 0; q->number != NULL && r < f->rows; r++) {
             f->column[c].least = fmin(f->column[c].least, q->number[r]);
@@ -158,14 +201,15 @@ static tab_status fit_models(const tab_engine *e, const tab_profile *p, const ta
                                 .classification = f->task == TAB_TASK_CLASSIFICATION,
                                 .outputs = f->task == TAB_TASK_CLASSIFICATION ? f->classes : 1 };
     uint32_t *unit = NULL;
-    if (!tab_units_find(a, p, f->target, !f->problem.classification, &f->units) ||
+    if (!say_single(&f->problem, f) ||
+        !tab_units_find(a, p, f->target, !f->problem.classification, &f->units) ||
         !tab_units_of(a, &f->units, data, &unit))
         return out_of_memory(e, err);
     f->problem.unit = unit;
     f->problem.repeats = f->units.kind == TAB_UNITS_REPEATS;
     size_t own = o->own > 0 ? o->own : p->table->cols;
     if (o->split == TAB_SPLIT_AUTO || o->split == TAB_SPLIT_TIME)
-        TAB_TRY(tab_fit_regimes(p, own, f, err));
+        TAB_TRY(tab_fit_regimes(p, own, o->served, f, err));
     TAB_TRY(tab_arrange(e, a, p, &f->problem, f->target, own, o->split, &f->asked, &f->split, err));
     if (!tab_gaps_apart(e, p, o->split, f) || !tab_clock_fit(a, p, &f->asked, &f->clock))
         return out_of_memory(e, err);
@@ -179,13 +223,15 @@ static tab_status fit_models(const tab_engine *e, const tab_profile *p, const ta
     f->stack = tab_stack_fit(e, a, &f->problem, &base->recipe);
     if (f->stack == NULL)
         return out_of_memory(e, err);
+    if (!tab_asked_mix(e, f))
+        return out_of_memory(e, err);
     if (f->task == TAB_TASK_REGRESSION) {
-        if (!tab_asked_mix(f))
-            return out_of_memory(e, err);
         f->interval = tab_interval_fit(e, a, &f->problem, f->stack, f->mix, base->scaled_residuals);
         if (f->interval == NULL)
             return out_of_memory(e, err);
     }
+    if (!tab_few_groups(p, o->served, f))
+        return out_of_memory(e, err);
     tab_split_score(f);
     f->twins = tab_twins_fit(&f->problem, f->stack);
     if (!tab_hot_deck_fit(f) || !fit_groups(p, f) || !tab_new_levels(e, p, o->served, f) ||
@@ -270,6 +316,7 @@ static Tabella__Prediction *prediction_of(tab_arena *a, const tab_fitted *f)
         return NULL;
     m->task_type = tab_text(names[f->task]);
     m->tier = tab_text("in_context");
+    m->time = f->task == TAB_TASK_REGRESSION && f->column[f->target].type == TAB_DATETIME;
     m->table = f->table;
     m->note =
         tab_text("In-context prediction: each row is predicted by models that did not see its own target. An "
@@ -285,8 +332,8 @@ static Tabella__Prediction *prediction_of(tab_arena *a, const tab_fitted *f)
         return NULL;
     if (f->task == TAB_TASK_ANOMALY) {
         m->note = tab_text(
-            "Unsupervised: scores rank rows by how unusual they are; expected_share of the rows used for "
-            "fitting are at or above the threshold. An endpoint adds a score on held-out rows.");
+            "Unsupervised: scores rank rows by how unusual they are. Rows that score at least the threshold "
+            "are called anomalies. An endpoint adds a score on held-out rows.");
         m->threshold = f->anomaly->threshold;
         m->expected_share = f->anomaly->expected_share;
         return m;
@@ -325,9 +372,9 @@ static double bound(const tab_fitted *f, double v)
 
 /* Writes result `i`, of row `row` of d, from the stack's outputs. Regression only: scale; wide: the same,
  * wider beyond the fitted range; reach: how far, in scaled units, the quantiles may then go beyond what the
- * target may be, else 0. */
+ * target may be, else 0. fresh: of a group that nobody knows, where rows were kept apart by groups. */
 static void write_result(const tab_fitted *f, Tabella__Results *r, size_t i, const tab_data *d, size_t row,
-                         const float *out, float scale, float wide, double reach)
+                         const float *out, float scale, float wide, double reach, bool fresh)
 {
     if (f->task == TAB_TASK_CLASSIFICATION) {
         /* log-probabilities to probabilities; the likeliest class is the label */
@@ -340,7 +387,7 @@ static void write_result(const tab_fitted *f, Tabella__Results *r, size_t i, con
                 best = k;
         }
         for (size_t k = 0; k < f->classes; k++)
-            p[k] /= sum;
+            p[k] = p[k] / sum * f->sure;
         r->label[i] = (uint32_t)best;
         return;
     }
@@ -355,9 +402,18 @@ static void write_result(const tab_fitted *f, Tabella__Results *r, size_t i, con
     }
     double quantile[TAB_LEVELS];
     tab_interval_quantiles(f->interval, d, row, out[0], scale, quantile);
+    for (size_t l = 0; fresh && l < TAB_LEVELS; l++)
+        quantile[l] *= f->wider[l];
     for (size_t l = 0; l < TAB_LEVELS; l++)
         r->quantiles[i * TAB_LEVELS + l] =
             bound(f, limit(tab_target_value(f, location + (double)wide * quantile[l]), least, most));
+}
+
+/* The temperature of an asked row's classes. */
+static double asked_heat(const tab_fitted *f, size_t row)
+{
+    double mix = f->mix != NULL ? f->heat[f->stack->folds] : 1;
+    return f->few != NULL ? fmax(mix, (double)f->few[row]) : mix;
 }
 
 /* The scale of a row whose squared error grows by `beyond`. */
@@ -414,12 +470,15 @@ tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool exp
         memcpy(own, f->stack->oof + i * outputs, outputs * sizeof *own);
         if (absent && f->group.strength > 0 && f->group_key[i] != 0)
             tab_twins_apply(&f->group, &f->problem, f->stack, f->interval, f->group_key[i], own, &scale);
+        double heat = absent && f->task == TAB_TASK_CLASSIFICATION ? asked_heat(f, row) : 1;
+        if (heat > 1 || heat < 1)
+            tab_heat_apply(heat, outputs, own);
         float between = 0;
         if (absent && !tab_hot_deck_answer(f, f->data, i, own, &between))
             return out_of_memory(e, err);
         float beyond = absent ? tab_asked_beyond(f, row, own) + between : 0;
         write_result(f, r, k, f->data, i, own, scale, f->interval != NULL ? wider(f, scale, beyond) : 0,
-                     3 * sqrt((double)beyond));
+                     3 * sqrt((double)beyond), false);
     }
     if (explain && !tab_reasons_fitted(e, f, place, m))
         return out_of_memory(e, err);
@@ -448,12 +507,6 @@ static Tabella__Results *results_of(const score_job *j, size_t i, size_t *part, 
     while (i - *before >= j->part[*part]->d->rows)
         *before += j->part[(*part)++]->d->rows;
     return j->part[*part]->m->results;
-}
-
-/* Whether a row is answered by the past of its series, in the end. */
-static bool is_later(const tab_scoring *s, size_t row)
-{
-    return s->later > 0 && s->m->results->regime[row] == TAB_REGIME_LATER;
 }
 
 /* Answers of one block of rows, which may belong to several parts. */
@@ -498,9 +551,10 @@ static void score_block(void *ctx, size_t b)
         if (j->part[part]->left != NULL)
             tab_draw_to_shares(f->stack, (double)j->part[part]->left[at], out + i * k);
         float beyond = j->part[part]->beyond[at] + between[i], own = f->interval != NULL ? scale[i] : 0;
+        bool fresh = f->wider[0] > 0 && r->n_regime > 0 && r->regime[at] == TAB_REGIME_NEW_GROUP;
         write_result(f, r, at, j->d, from + i, out + i * k, own,
-                     f->interval != NULL ? wider(f, own, beyond) : 0, 3 * sqrt((double)beyond));
-        if (is_later(j->part[part], at) && f->interval != NULL) /* a member of what answers it */
+                     f->interval != NULL ? wider(f, own, beyond) : 0, 3 * sqrt((double)beyond), fresh);
+        if (j->part[part]->side[at] > 0 && f->interval != NULL) /* a member of what answers it */
             r->value[at] = tab_target_value(f, (double)out[i * k]);
     }
     if (!ok)
@@ -583,7 +637,7 @@ bool tab_score_together(const tab_engine *e, const tab_fitted *f, const tab_scor
 tab_status tab_score_end(const tab_engine *e, const tab_fitted *f, const tab_scoring *s, bool explain,
                          Tabella__Prediction **ret, tab_error *err)
 {
-    if (s->later > 0 && !tab_later_write(e, f, s))
+    if (s->later[0] + s->later[1] > 0 && !tab_later_write(e, f, s))
         return out_of_memory(e, err);
     if (explain && !tab_reasons_rows(e, f, s->d, s->m->results))
         return out_of_memory(e, err);

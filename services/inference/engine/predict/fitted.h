@@ -60,7 +60,8 @@ typedef struct {
     float *beyond;            /* (rows) regression: what the squared error grows by beyond the fitted range */
     float *left;              /* (rows) classes: how much of them is told; the rest is the classes' shares */
     const tab_values *values; /* (columns of the fitted table) the rows' cells */
-    size_t later;    /* rows that come after all fitted ones, which the past of their series answers */
+    uint8_t *side;   /* (rows) 1: after all fitted ones, 2: before them, where these rows' series answer */
+    size_t later[2]; /* how many rows are so */
     uint64_t *group; /* (rows) the key of the group whose target is known; NULL: there are none */
     char **strange;  /* (stranges) sentences: cells that are unlike all fitted ones, by row and column */
     size_t stranges;
@@ -87,6 +88,8 @@ const char *tab_fitted_ahead(const tab_fitted *f);
 
 /* Which columns the rows to be answered lack more often than the others, for people; NULL: none. */
 const char *tab_fitted_shift(const tab_fitted *f);
+/* That all labelled rows have one target, for people; NULL: they differ. */
+const char *tab_fitted_single(const tab_fitted *f);
 
 /* Answers for labelled rows as those that are asked are answered, where these mostly come later: of rows
  * after earlier cuts, by what was fitted on the rows before. NULL: the results of the labelled rows are of

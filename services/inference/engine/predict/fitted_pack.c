@@ -25,6 +25,7 @@ static void pack_ahead(tab_pack *p, void *each, const void *context)
     tab_ahead *h = each;
     size_t rows = f->rows, classes = f->classes;
     TAB_PACK(p, h->answered, rows);
+    TAB_PACK(p, h->unborne, rows);
     TAB_PACK(p, h->value, rows);
     TAB_PACK(p, h->quantile, rows * TAB_LEVELS);
     TAB_PACK(p, h->spread, rows);
@@ -71,6 +72,7 @@ static void pack_column(tab_pack *p, void *each, const void *context)
     tab_fitted_column *c = each;
     tab_pack_str(p, &c->name);
     tab_pack_str(p, &c->address);
+    tab_pack_str(p, &c->only);
 }
 
 static void pack_problem(tab_pack *p, tab_problem *q, size_t rows)
@@ -119,6 +121,7 @@ static void pack_fitted(tab_pack *p, void *each, const void *context)
     TAB_PACK(p, f->split.place, rows);
     tab_pack_text(p, &f->split.reason);
     tab_pack_text(p, &f->lacking);
+    tab_pack_text(p, &f->single);
     pack_asked(p, &f->asked, rows);
     pack_clock(p, &f->clock, &f->asked.series);
     TAB_PACK(p, f->unknown, f->enc == NULL ? 0 : f->enc->n);
@@ -128,7 +131,10 @@ static void pack_fitted(tab_pack *p, void *each, const void *context)
     TAB_PACK(p, f->few, rows);
     TAB_PACK(p, f->mix, rows);
     TAB_PACK_EACH(p, f->ahead, 1, pack_ahead, f);
-    tab_pack_later(p, &f->later);
+    for (size_t k = 0; k < TAB_SIDES; k++)
+        tab_pack_later(p, &f->later[k]);
+    TAB_PACK_ONE(p, f->fresh, tab_pack_stack);
+    TAB_PACK_EACH(p, f->fresh_interval, 1, pack_interval, &f->rows);
 }
 
 void tab_pack_fitted(tab_pack *p, tab_fitted **at)

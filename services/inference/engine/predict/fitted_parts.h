@@ -9,6 +9,7 @@
 #include "services/inference/engine/predict/anomaly/anomaly.h"
 #include "services/inference/engine/predict/asked/arrange.h"
 #include "services/inference/engine/predict/asked/exact_copies.h"
+#include "services/inference/engine/predict/asked/heat.h"
 #include "services/inference/engine/predict/fitted.h"
 #include "services/inference/engine/predict/interval/interval.h"
 
@@ -19,9 +20,10 @@ typedef struct {
     int role;
     bool used;          /* a feature reads it */
     bool made;          /* of linked tables */
+    tab_str only;       /* words: the one value that all fitted rows have; empty: there are more */
     bool told;          /* it tells when a row is, or of which series: it is read where it is there */
     double least, most; /* of numbers and times; NaN: none */
-    double beyond;      /* what is not known beyond them: tab_beyond_of */
+    double beyond[2];   /* what is not known below and above them: tab_beyond_of */
 } tab_fitted_column;
 
 struct tab_fitted {
@@ -58,13 +60,24 @@ struct tab_fitted {
     float *unknown;      /* (enc->n) of a row of a new level, what its squared error grows by; new_levels.c */
     float *left;         /* (enc->n) classes: how much of what is told of others is told of it, 0 to 1 */
     const char *lacking; /* what missing_shift.c found, for people; NULL: nothing */
+    const char *single;  /* of a target that all labelled rows have alike, for people; NULL: they differ */
+    double sure;         /* classes: the most that is said of one; less than 1 where all rows are of one */
     bool *seldom;        /* (enc->n) hardly a labelled row lacks it; hot_deck.c */
     float *far; /* (rows) of asked rows out of range: numbers, what their squared error grows by; classes,
                        * the share of what is told of others that is not known of them; or NULL */
-    float *few; /* (rows) by what the squared error of rows of a level hardly seen grows; NULL: none */
+    float *few; /* (rows) of a level hardly seen: by what their squared error grows, or their temperature;
+                 * 0: as others; NULL: all are */
     float *mix; /* (encoded rows) how many asked rows each stands for; NULL: as many; asked_mix.c */
-    tab_ahead *ahead; /* answers of those that come later; NULL: there are none */
-    tab_later *later; /* what answers later rows that are served; NULL: as others, with a wider interval */
+    double wider[TAB_LEVELS];   /* of served rows of new groups, where rows are kept apart by them; 0: none */
+    double heat[TAB_FOLDS + 1]; /* with mix: the temperature of a fold's rows by the others, behind them that
+                                 * of the asked ones */
+    bool alone;                 /* groups that nobody knows are asked, and one is known; few_groups.c */
+    size_t unseen;              /* later rows of series that no labelled row is of */
+    tab_ahead *ahead;           /* answers of those that come later; NULL: there are none */
+    tab_later *later[TAB_SIDES];  /* what answers served rows after all fitted ones, and before them; NULL:
+                                  * as others, with a wider interval */
+    tab_stack *fresh;             /* such rows of a series that no fitted row is of; NULL: as the others */
+    tab_interval *fresh_interval; /* of numbers */
 };
 
 /* Reads the target column into f: labels and classes, or standardised numbers; settles TAB_TASK_AUTO. */
@@ -78,9 +91,10 @@ tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *
 
 /* What is not known of rows beyond the range of the numbers x (rows), which goes from least to most: of
  * numbers how many of their deviations they may move by while x moves by its range, at least one, or as far
- * as the straight line through both; of classes the share of what is told of others, which is how far they
- * follow x (beyond.c). False: memory. */
-bool tab_beyond_of(const tab_fitted *f, const double *x, double least, double most, double *ret) TAB_CHECKED;
+ * as the straight line through both, or through the end that x leaves by; of classes the share of what is
+ * told of others, which is how far they follow x (beyond.c). ret: [0] below, [1] above. False: memory. */
+bool tab_beyond_of(const tab_fitted *f, const double *x, double least, double most,
+                   double ret[2]) TAB_CHECKED;
 /* The same of each column, for rows that will be served. False: memory. */
 bool tab_beyond_fit(const tab_profile *p, tab_fitted *f) TAB_CHECKED;
 
@@ -99,8 +113,24 @@ bool tab_new_levels(const tab_engine *e, const tab_profile *p, bool served, tab_
 /* Writes f->few, which runs read. False: memory. */
 bool tab_few_seen(tab_fitted *f) TAB_CHECKED;
 
-/* Writes f->mix, before intervals are fitted. False: memory. */
-bool tab_asked_mix(tab_fitted *f) TAB_CHECKED;
+/* Widens intervals of rows of new groups by how few are known, where rows are kept apart by them; of served
+ * rows in f->wider. False: memory. */
+bool tab_few_groups(const tab_profile *p, bool served, tab_fitted *f) TAB_CHECKED;
+/* What a squared error grows by for the shift of a new group, of whose kind so few are known: what a normal
+ * number would have to have for the 80 % intervals to hold. between: the variance of such shifts; within:
+ * what is left of the error. usual: of one known group. */
+double tab_groups_reach(double between, double within, double groups);
+double tab_groups_usual(double within);
+/* The same of groups (rows of the table: member) by which p's rows were kept apart; *known: with labelled
+ * rows. v: NULL of classes. */
+bool tab_groups_widen(const tab_problem *p, const tab_stack *s, const uint32_t *member, tab_interval *v,
+                      size_t *known) TAB_CHECKED;
+/* Later rows of series that no labelled row is of, in f->ahead's place (unseen_series.c). False: memory or
+ * cancelled. */
+bool tab_unseen_series(const tab_engine *e, tab_fitted *f) TAB_CHECKED;
+
+/* Writes f->mix and, of classes, f->heat, before intervals are fitted. False: memory or cancelled. */
+bool tab_asked_mix(const tab_engine *e, tab_fitted *f) TAB_CHECKED;
 
 /* How the fitted rows were kept apart. NULL: the arena is full. */
 Tabella__Split *tab_split_message(tab_arena *a, const tab_fitted *f);
@@ -112,11 +142,26 @@ bool tab_regimes_write(tab_arena *a, const tab_fitted *f, Tabella__Results *r) T
 
 /* How the rows without a target lie to the others; and what answers those that come later, with the split's
  * score and reason by what earlier cuts bore out. */
-tab_status tab_fit_regimes(const tab_profile *p, size_t own, tab_fitted *f, tab_error *err) TAB_CHECKED;
+tab_status tab_fit_regimes(const tab_profile *p, size_t own, bool served, tab_fitted *f,
+                           tab_error *err) TAB_CHECKED;
 tab_status tab_fit_ahead(const tab_engine *e, const tab_profile *p, const bool *use, bool served,
                          tab_fitted *f, tab_error *err) TAB_CHECKED;
 
-/* Answers of the rows of a request that come later, in place of those that are there. False: memory. */
+/* Fits f->fresh. False: memory or cancelled. */
+bool tab_fresh_fit(const tab_engine *e, const tab_recipe *r, tab_fitted *f) TAB_CHECKED;
+/* Answers of the n rows of a request of which no fitted row is of the series: of numbers ret (n, TAB_LEVELS
+ * + 2) value, spread and quantiles, the wider of these and those that are there; of classes ret (n, classes)
+ * shares of what is there. False: memory. */
+bool tab_fresh_answer(const tab_fitted *f, const tab_data *d, const uint32_t *row, size_t n,
+                      double *ret) TAB_CHECKED;
+
+/* A result in the target's units (regime_quality.c). p (classes), quantile (TAB_LEVELS). */
+void tab_write_classes(const tab_fitted *f, Tabella__Results *r, size_t i, const double *p);
+void tab_write_number(const tab_fitted *f, Tabella__Results *r, size_t i, double value, double spread,
+                      const double *quantile);
+
+/* Answers of the rows of a request that come later, or before, in place of those that are there
+ * (served_ahead.c). False: memory. */
 bool tab_later_write(const tab_engine *e, const tab_fitted *f, const tab_scoring *s) TAB_CHECKED;
 
 /* The split's score is of the rows that all else is said of, out of fold. */

@@ -54,7 +54,7 @@ tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *
     for (size_t c = 0; c < f->cols; c++) {
         size_t at = c;
         const tab_fitted_column *own = &f->column[c];
-        if (!own->used && !own->told)
+        if (!own->used && !own->told && own->only.n == 0)
             continue;
         if (!ordered && !find_column(f, c, t, &at)) {
             if (!own->used)

@@ -164,6 +164,7 @@ tab_status tab_profile_table(const tab_engine *e, const tab_table *t, tab_profil
     if (tab_engine_cancelled(e))
         return tab_fail(err, TAB_CANCELLED, "", "cancelled");
     tab_agree_items(j.staged, t->cols);
+    tab_deny_factors(j.staged, t->cols, t->rows);
     tab_engine_for(e, t->cols, decide_one, &j);
     if (tab_engine_cancelled(e))
         return tab_fail(err, TAB_CANCELLED, "", "cancelled");
@@ -174,6 +175,9 @@ tab_status tab_profile_table(const tab_engine *e, const tab_table *t, tab_profil
     *p = (tab_profile){ .table = t, .col = j.col, .sector = sector };
     if (!tab_sector_hints(e->arena, (const tab_staged *const *)j.staged, p))
         return tab_no_memory(err);
+    tab_tell_sector(j.sector);
+    for (int s = 0; s < TAB_SECTORS; s++)
+        sector[s] = (double)j.sector[s];
     *ret = p;
     return TAB_OK;
 }

@@ -124,8 +124,9 @@ static bool telling(const tab_links *l, size_t table, size_t column)
 {
     const tab_column_profile *c = &l->p[table]->col[column];
     for (size_t k = 0; k < l->keys; k++)
-        if (l->keyed[k].table == table && l->keyed[k].column == column)
-            return false;
+        for (uint32_t i = 0; l->keyed[k].table == table && i < l->keyed[k].columns; i++)
+            if (l->keyed[k].column[i] == column)
+                return false;
     return tab_explains(c) && c->distinct > 1;
 }
 

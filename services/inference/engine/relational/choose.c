@@ -331,7 +331,8 @@ static bool screen(const sample *s, const tab_links *l, const encoded *n, bool *
     if (tab_arena_full(s->a) || !ask(s, l, n, &q))
         return false;
     for (size_t w = 0; w < l->ways; w++)
-        hidden[l->way[w].hop[0].from->column] = true;
+        if (l->way[w].hop[0].from->columns == 1)
+            hidden[l->way[w].hop[0].from->column[0]] = true;
     bare.hidden = hidden;
     q.left = left;
     bool more = true;
@@ -425,7 +426,7 @@ static bool read_units(sample *s, const tab_links *l, const tab_subjects *subjec
     s->unit = tab_arena_new_of(s->a, uint64_t *, l->ways + 1);
     for (size_t w = 0; s->unit != NULL && w < l->ways; w++) {
         const tab_way *way = &l->way[w];
-        const uint64_t *key = subjects->key[way->hop[0].from->column];
+        const uint64_t *key = subjects->key[tab_way_start(l, way)];
         s->unit[w] = tab_arena_new_of(s->a, uint64_t, s->rows + 1);
         for (size_t i = 0; s->unit[w] != NULL && i < s->rows; i++) {
             uint32_t row = way->ups > 0 ? tab_way_row(way, key[i]) : TAB_NULL;

@@ -63,7 +63,7 @@ static bool lead_new(tab_arena *a, const tab_links *l, const tab_way *w, const t
     for (size_t i = 0; ok && i < s->rows; i++) {
         if (w->cut)
             ret->cut[i] = tab_link_moment(l, s->date, i);
-        ret->to[i] = end_of(l, w, s->key[w->hop[0].from->column][i], w->cut ? &ret->cut[i] : NULL);
+        ret->to[i] = end_of(l, w, s->key[tab_way_start(l, w)][i], w->cut ? &ret->cut[i] : NULL);
         if (x != NULL)
             x[i] = (place){ ret->to[i], (uint32_t)i, w->cut && ret->to[i] != UNKNOWN ? ret->cut[i] : 0 };
     }

@@ -1,5 +1,6 @@
 /* Cells that join tables, by the hash of their normal form: numbers by value ("12", 12.0), other texts
  * without case, spaces around and marks, as align/ compares them. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -39,8 +40,13 @@ static uint64_t text_hash(tab_str s)
     return n == 0 ? 0 : hash_of((tab_str){ normal, n });
 }
 
-bool tab_key_hashes(const tab_column *c, size_t rows, uint64_t *hash)
+/* Of one column. False: out of memory. */
+static bool hash_column(const tab_column *c, const double *date, size_t rows, uint64_t *hash)
 {
+    for (size_t i = 0; date != NULL && i < rows; i++)
+        hash[i] = number_hash(date[i]);
+    if (date != NULL)
+        return true;
     if (c->layout == TAB_NUMBERS) {
         for (size_t i = 0; i < rows; i++)
             hash[i] = number_hash(c->num[i]);
@@ -55,6 +61,23 @@ bool tab_key_hashes(const tab_column *c, size_t rows, uint64_t *hash)
         hash[i] = c->code[i] == TAB_NULL ? 0 : of[c->code[i]];
     free(of);
     return true;
+}
+
+bool tab_key_hashes(const tab_keyed *k, const tab_column *col, const double *const *date, size_t rows,
+                    uint64_t *hash)
+{
+    uint64_t *next = k->columns > 1 ? malloc((rows + 1) * sizeof *next) : NULL;
+    bool ok =
+        (next != NULL || k->columns == 1) && hash_column(&col[k->column[0]], date[k->column[0]], rows, hash);
+    for (uint32_t c = 1; ok && c < k->columns; c++) {
+        ok = hash_column(&col[k->column[c]], date[k->column[c]], rows, next);
+        for (size_t i = 0; ok && i < rows; i++) {
+            uint64_t both = tab_mix(hash[i] ^ tab_mix(next[i] + c));
+            hash[i] = hash[i] == 0 || next[i] == 0 ? 0 : both == 0 ? 1 : both;
+        }
+    }
+    free(next);
+    return ok;
 }
 
 /* The slots of k's hashes (rows). Where a hash stands is another place in each process. */
@@ -74,12 +97,25 @@ static bool place_rows(tab_arena *a, tab_keyed *k, size_t rows)
     return k->slot != NULL;
 }
 
-bool tab_keyed_new(tab_arena *a, const tab_table *t, size_t table, size_t column, tab_keyed *ret)
+const double *tab_key_dates(const tab_column_profile *c)
 {
-    *ret = (tab_keyed){
-        .table = table, .column = column, .rows = t->rows, .hash = tab_arena_new_of(a, uint64_t, t->rows + 1)
-    };
-    return ret->hash != NULL && tab_key_hashes(&t->col[column], t->rows, ret->hash) &&
+    return c->type == TAB_DATETIME ? c->number : NULL;
+}
+
+bool tab_keyed_new(tab_arena *a, const tab_profile *p, size_t table, const uint32_t *column, uint32_t columns,
+                   tab_keyed *ret)
+{
+    const tab_table *t = p->table;
+    const double **date = tab_arena_new_of(a, const double *, t->cols + 1);
+    *ret = (tab_keyed){ .table = table,
+                        .rows = t->rows,
+                        .columns = columns,
+                        .hash = tab_arena_new_of(a, uint64_t, t->rows + 1) };
+    assert(columns >= 1 && columns <= TAB_KEY_ALSO + 1);
+    memcpy(ret->column, column, columns * sizeof *column);
+    for (uint32_t c = 0; date != NULL && c < columns; c++)
+        date[column[c]] = tab_key_dates(&p->col[column[c]]);
+    return date != NULL && ret->hash != NULL && tab_key_hashes(ret, t->col, date, t->rows, ret->hash) &&
            place_rows(a, ret, t->rows);
 }
 

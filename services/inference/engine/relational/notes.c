@@ -199,7 +199,7 @@ static bool tell(tab_arena *a, look *k, const tab_link_set *s, tab_link_told *to
     m->reason =
         k->way->absent ? tab_text(because)
         : read == 0
-            ? tab_arena_printf(a, "%s; none of its columns relates to the target beyond chance", because)
+            ? tab_arena_printf(a, "%s; none of its columns relates significantly to the target", because)
             : tab_arena_printf(a, "%s; %zu column%s made from it", because, read,
                                read == 1 ? " is" : "s are");
     told->table[told->tables++] = m;

@@ -11,17 +11,25 @@ enum { TAB_WAY_HOPS = 3, TAB_WAYS = 40, TAB_LINK_FEATURES = 300, TAB_LINKED_ROWS
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-/* The cells of a column that joins tables, as hashes of their normal form; 0: missing. */
+/* The columns that join a table to another one, as a hash a row of their cells in normal form; 0: one is
+ * missing. */
 typedef struct {
-    size_t table, column, rows;
+    size_t table, rows;
+    uint32_t columns, column[TAB_KEY_ALSO + 1];
     uint64_t *hash; /* (rows) */
     uint32_t *slot; /* (slots) open addressing: row + 1 of the first row with a hash, or 0 */
     size_t slots;
 } tab_keyed;
 
-/* hash (rows): of any rows of a column that joins. False: out of memory. */
-bool tab_key_hashes(const tab_column *c, size_t rows, uint64_t *hash) TAB_CHECKED;
-bool tab_keyed_new(tab_arena *a, const tab_table *t, size_t table, size_t column, tab_keyed *ret) TAB_CHECKED;
+/* hash (rows): of any rows of the table, whose columns are col. date: (columns) its dates as numbers, so that
+ * a day is the same however it is written; NULL where a column is none. False: out of memory. */
+bool tab_key_hashes(const tab_keyed *k, const tab_column *col, const double *const *date, size_t rows,
+                    uint64_t *hash) TAB_CHECKED;
+/* A column's dates as numbers; NULL: it is none. */
+const double *tab_key_dates(const tab_column_profile *c);
+/* Of columns column[columns]. False: out of memory. */
+bool tab_keyed_new(tab_arena *a, const tab_profile *p, size_t table, const uint32_t *column, uint32_t columns,
+                   tab_keyed *ret) TAB_CHECKED;
 tab_pack_fn tab_pack_keyed;
 /* The first row with the hash, or TAB_NULL. */
 uint32_t tab_keyed_row(const tab_keyed *k, uint64_t hash);
@@ -129,6 +137,12 @@ struct tab_links {
     size_t features;
 };
 
+/* Which of the links' keys a way starts from. */
+static inline size_t tab_way_start(const tab_links *l, const tab_way *w)
+{
+    return (size_t)(w->hop[0].from - l->keyed);
+}
+
 struct tab_link_set {
     size_t n;
     const tab_link_feature **feature; /* (n) in the order of candidates */
@@ -162,7 +176,7 @@ bool tab_link_candidates(tab_arena *a, tab_links *l) TAB_CHECKED;
 /* Rows of the target's table, pinned or new, by what ways read of them. */
 typedef struct {
     size_t rows;
-    uint64_t **key; /* (columns) hashes, where a way starts; else NULL */
+    uint64_t **key; /* (keys of the links) hashes, where a way starts; else NULL */
     double **date;  /* (columns) where a way is cut; else NULL */
 } tab_subjects;
 

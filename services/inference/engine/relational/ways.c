@@ -40,13 +40,14 @@ uint32_t tab_way_group(const tab_way *w, uint64_t key)
     return TAB_NULL;
 }
 
-static const tab_keyed *keyed(tab_arena *a, tab_links *l, size_t table, size_t column)
+static const tab_keyed *keyed(tab_arena *a, tab_links *l, size_t table, const uint32_t *column, uint32_t n)
 {
     for (size_t i = 0; i < l->keys; i++)
-        if (l->keyed[i].table == table && l->keyed[i].column == column)
+        if (l->keyed[i].table == table && l->keyed[i].columns == n &&
+            memcmp(l->keyed[i].column, column, n * sizeof *column) == 0)
             return &l->keyed[i];
     tab_keyed *k = &l->keyed[l->keys];
-    if (!tab_keyed_new(a, l->p[table]->table, table, column, k))
+    if (!tab_keyed_new(a, l->p[table], table, column, n, k))
         return NULL;
     l->keys++;
     return k;
@@ -77,20 +78,32 @@ static bool extend(const tab_way *w, bool many, tab_way *ret)
     return ret->ups <= 2 && ret->downs <= 2;
 }
 
+static bool any_is(const uint32_t *column, uint32_t n, size_t c)
+{
+    bool is = false;
+    for (uint32_t i = 0; i < n; i++)
+        is = is || column[i] == c;
+    return is;
+}
+
 /* The way w, and one hop more by reference r, against it or along it. False: out of memory. */
 static bool step(tab_arena *a, tab_links *l, const tab_way *w, const tab_reference *r, bool down)
 {
     size_t hops = w->ups + w->downs + w->sides, here = hops == 0 ? l->table : tab_way_end(w);
     size_t from = down ? r->parent_table : r->child_table, to = down ? r->child_table : r->parent_table;
-    size_t out = down ? r->parent : r->child, in = down ? r->child : r->parent;
+    uint32_t n = r->also + 1, child[TAB_KEY_ALSO + 1] = { r->child },
+             parent[TAB_KEY_ALSO + 1] = { r->parent };
+    memcpy(child + 1, r->child_also, r->also * sizeof *child);
+    memcpy(parent + 1, r->parent_also, r->also * sizeof *parent);
+    const uint32_t *out = down ? parent : child, *in = down ? child : parent;
     tab_way next;
-    if (from != here || passes(l, w, to) || (here == l->table && out == l->target) ||
+    if (from != here || passes(l, w, to) || (here == l->table && any_is(out, n, l->target)) ||
         l->p[to]->table->rows == 0 || l->ways == TAB_WAYS ||
         l->p[to]->table->rows > TAB_LINKED_ROWS - l->rows || !extend(w, down && !r->one_to_one, &next))
         return true;
     next.own = w->own && (down || r->one_to_one || w->downs > 0);
-    next.hop[hops].from = keyed(a, l, from, out);
-    next.hop[hops].to = next.hop[hops].from == NULL ? NULL : keyed(a, l, to, in);
+    next.hop[hops].from = keyed(a, l, from, out, n);
+    next.hop[hops].to = next.hop[hops].from == NULL ? NULL : keyed(a, l, to, in, n);
     if (next.hop[hops].to == NULL)
         return false;
     l->way[l->ways++] = next;
@@ -109,8 +122,12 @@ static bool tell_apart(tab_arena *a, tab_links *l)
         w->by = "";
         if (same == 1)
             continue;
-        tab_str start = tab_column_address(a, l->p[l->table]->table, w->hop[0].from->column);
-        w->by = tab_arena_printf(a, "%.*s", start.n > 80 ? 80 : (int)start.n, start.p);
+        const tab_keyed *from = w->hop[0].from;
+        for (uint32_t c = 0; w->by != NULL && c < from->columns; c++) {
+            tab_str start = tab_column_address(a, l->p[l->table]->table, from->column[c]);
+            w->by = tab_arena_printf(a, "%s%s%.*s", w->by, c > 0 ? " and " : "",
+                                     start.n > 80 ? 80 : (int)start.n, start.p);
+        }
         for (size_t h = 0; w->by != NULL && h + 1 < w->ups + w->downs + w->sides; h++) {
             tab_str id = l->p[w->hop[h].to->table]->table->id;
             w->by = tab_arena_printf(a, "%s, %.*s", w->by, id.n > 80 ? 80 : (int)id.n, id.p);

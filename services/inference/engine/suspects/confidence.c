@@ -1,5 +1,9 @@
 /* How sure a candidate is (suspects.h): a logistic regression a kind, with the weights of weights.h. Of
- * alternatives one at most is wrong: with odds o each, that is o / (1 + the sum of all). */
+ * alternatives one at most is wrong: with odds o each, that is o / (1 + the sum of all).
+ *
+ * A second regression knows what the finders of one kind do not: what another kind says of the cell, whether
+ * to the same end, and whether one slip explains it. What is proven within its own column or row (sums,
+ * orders, spellings, keys) is left as it is. Decision 0658. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -32,6 +36,21 @@ static int by_confidence(const void *a, const void *b)
     if (x->confidence != y->confidence)
         return x->confidence > y->confidence ? -1 : 1;
     return tab_suspect_by_cell(a, b);
+}
+
+void tab_suspects_settle(tab_suspect *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        double p = fmin(fmax(s[i].confidence, 1e-9), 1 - 1e-9);
+        const double x[TAB_SUSPECT_SETTLED] = { log(p / (1 - p)), s[i].second, s[i].same, s[i].mended.n > 0 };
+        double z = tab_suspect_settled[TAB_SUSPECT_SETTLED];
+        for (size_t k = 0; k < TAB_SUSPECT_SETTLED; k++)
+            z += tab_suspect_settled[k] * x[k];
+        if (s[i].kind < TAB_SUSPECT_IDENTITY)
+            s[i].confidence = 1 / (1 + exp(-z));
+    }
+    if (n > 0)
+        qsort(s, n, sizeof *s, by_confidence);
 }
 
 size_t tab_suspects_surest(tab_suspect *s, size_t n, size_t most)

@@ -64,6 +64,9 @@ tab_group_sample *tab_group_samples(tab_search *s) TAB_CHECKED;
  * */
 bool tab_suspects_identities(tab_search *s, const tab_numbers *u) TAB_CHECKED;
 
+/* Finds dates that are never after others, and where they are (orders.c). False: memory ran out. */
+bool tab_suspects_orders(tab_search *s, const tab_numbers *u) TAB_CHECKED;
+
 /* The number with so many decimals. */
 tab_str tab_suspects_number_text(tab_arena *a, double x, int decimals);
 

@@ -1,6 +1,7 @@
 /* Numbers that others of their row make: sums, products, quotients, shares, multiples; and where they do not.
  *
  *   sum       y = a + b, a + b + c, a + b - c           (a difference is a sum of another column)
+ *             y = a + b - c + d ...                     columns beside each other, or any (try_relation)
  *   product   y = k a, a b, a b c, a / b                 k: a rate of two units; 100 or 1/100 beside products
  *
  * where a factor may also be what is left of it or comes on top (1 - d, 1 + d, in hundredths as well):
@@ -19,22 +20,34 @@
 #include <stdlib.h>
 
 #include "common/base/order.h"
+#include "services/inference/engine/learn/linear/solve.h"
 #include "services/inference/engine/suspects/given.h"
 
-enum { TRIED = 48, MISSES = 4, TERMS = 3, MOST = 24, ACTIVE = 20, FORMS = 6, DECIMALS = 9, UNITS_OF = 1000 };
+enum {
+    TRIED = 48,
+    MISSES = 4,
+    TERMS = 3,
+    MOST = 24,
+    ACTIVE = 20,
+    FORMS = 6,
+    DECIMALS = 9,
+    UNITS_OF = 1000,
+    SUMMANDS = TAB_SUSPECT_NUMBERS - 1,
+    DRAWS = 12
+};
 static const double HOLDS = 0.9, NEIGHBOUR = 0.1, CHANCE = 0.05, NEAR = 5, NEAR_MISSED = 0.2, FINE = 0.98,
                     WORTH_MORE = 0.02;
 static const double FACTORS[] = { 1, 100, 0.01 };
 
 typedef enum { PLAIN, LESS, MORE, LESS_HUNDREDTHS, MORE_HUNDREDTHS, INVERSE } form;
 
-/* y = k f(a) f(b) f(c), or a + b + sign c. */
+/* y = k f(a) f(b) f(c), or a + b - c ... */
 typedef struct {
     bool sum;
     size_t y, n;
-    size_t of[TERMS]; /* numbers of tab_numbers */
+    size_t of[SUMMANDS]; /* numbers of tab_numbers */
     form form[TERMS];
-    double sign; /* of the last summand */
+    double sign[SUMMANDS]; /* 1 or -1 of each summand */
     double k, unit;
     double broken; /* share of the rows of which all numbers are known */
     size_t rows;
@@ -77,7 +90,7 @@ static double made(const finder *x, const identity *d, size_t row)
     for (size_t i = 0; i < d->n; i++) {
         double a = x->num[d->of[i]][row];
         if (d->sum)
-            v += i + 1 == d->n ? d->sign * a : a;
+            v += d->sign[i] * a;
         else
             v *= factor(d->form[i], a);
     }
@@ -89,15 +102,15 @@ static bool equal(const identity *d, double y, double v)
     return fabs(y - v) <= d->unit + 1e-9 * fabs(v);
 }
 
-/* Whether a column does nothing in this row. */
+/* Whether a column does nothing in this row; of long sums, next to all. */
 static bool idle(const finder *x, const identity *d, size_t row)
 {
+    size_t n = 0;
     for (size_t i = 0; i < d->n; i++) {
         double a = x->num[d->of[i]][row];
-        if (d->sum ? a == 0 : factor(d->form[i], a) == 1)
-            return true;
+        n += d->sum ? a == 0 : factor(d->form[i], a) == 1;
     }
-    return false;
+    return d->n <= TERMS ? n > 0 : n + 2 > d->n;
 }
 
 /* -1: a number is missing. */
@@ -179,12 +192,19 @@ static uint32_t columns_of(const identity *d)
     return set;
 }
 
+/* Whether `old` says what d does, of these columns or fewer; beside a long sum, of what it makes. */
+static bool is_part(const identity *old, const identity *d)
+{
+    bool same = d->n <= TERMS || (columns_of(old) & 1u << d->y) != 0;
+    return same && (columns_of(old) & ~columns_of(d)) == 0;
+}
+
 /* The least share of broken rows of an identity of these columns or fewer; 1: there is none. */
 static double known(const finder *x, const identity *d)
 {
     double least = 1;
     for (size_t k = 0; k < x->n; k++)
-        if ((columns_of(&x->found[k]) & ~columns_of(d)) == 0)
+        if (is_part(&x->found[k], d))
             least = fmin(least, x->found[k].broken);
     return least;
 }
@@ -194,7 +214,7 @@ static void take(finder *x, const identity *d)
 {
     size_t n = 0;
     for (size_t k = 0; k < x->n; k++)
-        if ((columns_of(&x->found[k]) & ~columns_of(d)) != 0)
+        if (!is_part(&x->found[k], d))
             x->found[n++] = x->found[k];
     x->n = n;
     if (x->n < MOST)
@@ -278,12 +298,12 @@ static bool try_products(finder *x, size_t y, const size_t *of, size_t n)
 
 static bool try_sums(finder *x, size_t y, const size_t *of, size_t n)
 {
-    identity d = { .sum = true, .y = y, .n = n, .sign = 1 };
+    identity d = { .sum = true, .y = y, .n = n };
     for (size_t i = 0; i < n; i++)
-        d.of[i] = of[i];
+        d.of[i] = of[i], d.sign[i] = 1;
     if (!try_one(x, &d))
         return false;
-    d.sign = -1;
+    d.sign[n - 1] = -1;
     for (size_t last = 0; n == TERMS && last < n; last++) {
         for (size_t i = 0; i < n; i++)
             d.of[i] = of[(last + 1 + i) % n];
@@ -321,6 +341,83 @@ static bool search_for(finder *x, size_t y, size_t n)
         for (; i < n; i++)
             of[i] = of[i - 1] + 1;
     }
+}
+
+/* y by four and more numbers that stand beside each other: all of them, or the first less the others. */
+static bool try_runs(finder *x, size_t y)
+{
+    for (size_t from = 0; from < x->u->n; from++) {
+        identity d = { .sum = true, .y = y };
+        for (size_t k = from; k < x->u->n && !is_time(x, k); k++) {
+            if (k == y)
+                continue;
+            d.sign[d.n] = 1;
+            d.of[d.n++] = k;
+            if (d.n <= TERMS)
+                continue;
+            if (!try_one(x, &d))
+                return false;
+            identity less = d;
+            for (size_t i = 1; i < d.n; i++)
+                less.sign[i] = -1;
+            if (!try_one(x, &less))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* The numbers that y may be a sum of: none that others make, or y itself makes. */
+static size_t free_numbers(const finder *x, size_t y, size_t *ret)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < x->u->n; k++) {
+        bool made_up = k == y || is_time(x, k);
+        for (size_t i = 0; i < x->n; i++)
+            made_up |= x->found[i].y == k && (x->found[i].sum || x->found[i].n == 1);
+        if (!made_up)
+            ret[n++] = k;
+    }
+    return n;
+}
+
+/* y by any numbers, each once or not at all, with a sign: as many rows as there are numbers say the factors
+ * of all, and where none of these rows is wrong they are whole. A few draws of rows. False: memory ran
+ * out. */
+static bool try_relation(finder *x, size_t y)
+{
+    size_t of[TAB_SUSPECT_NUMBERS], n = free_numbers(x, y, of), rows = x->s->rows;
+    for (size_t draw = 0; draw < DRAWS && n > TERMS && rows >= 4 * n; draw++) {
+        double a[TAB_SUSPECT_NUMBERS * TAB_SUSPECT_NUMBERS], b[TAB_SUSPECT_NUMBERS];
+        size_t taken = 0;
+        for (size_t i = 0; i < DRAWS * n && taken < n; i++) {
+            size_t row = tab_sampled_row(rows, DRAWS * n, (i * DRAWS + draw) % (DRAWS * n));
+            bool all = row < rows && isfinite(x->num[y][row]);
+            for (size_t k = 0; all && k < n; k++) {
+                a[taken * n + k] = x->num[of[k]][row];
+                all = isfinite(a[taken * n + k]);
+            }
+            if (all)
+                b[taken++] = x->num[y][row];
+        }
+        if (taken < n)
+            return true;
+        tab_eliminate(a, n, b, n);
+        identity d = { .sum = true, .y = y };
+        bool whole = true;
+        for (size_t k = 0; k < n; k++) {
+            double f = round(b[k]);
+            whole = whole && fabs(b[k] - f) < 0.05 && fabs(f) <= 1;
+            if (whole && f != 0)
+                d.of[d.n] = of[k], d.sign[d.n++] = f;
+        }
+        size_t found = x->n;
+        if (whole && d.n > TERMS && !try_one(x, &d))
+            return false;
+        if (x->n > found)
+            return true;
+    }
+    return true;
 }
 
 /* One of the last decimal that next to every number is written with: a single cell may have others. */
@@ -382,8 +479,7 @@ static double would_be(const finder *x, const identity *d, size_t row, size_t i)
     if (i == 0) {
         w = v;
     } else if (d->sum) {
-        double sign = i == d->n ? d->sign : 1;
-        w = x->num[d->of[i - 1]][row] + sign * (y - v);
+        w = x->num[d->of[i - 1]][row] + d->sign[i - 1] * (y - v);
     } else {
         double a = x->num[d->of[i - 1]][row], f = y / (v / factor(d->form[i - 1], a));
         switch (d->form[i - 1]) {
@@ -416,7 +512,7 @@ static bool mends(const finder *x, const identity *d, size_t row, size_t number,
     for (size_t k = 0; k < d->n; k++) {
         double a = d->of[k] == number ? w : x->num[d->of[k]][row];
         if (d->sum)
-            v += k + 1 == d->n ? d->sign * a : a;
+            v += d->sign[k] * a;
         else
             v *= factor(d->form[k], a);
     }
@@ -470,7 +566,7 @@ static bool one_mends_all(const finder *x, size_t row)
 
 static void blame(finder *x, const identity *d, size_t row)
 {
-    double would[TERMS + 1];
+    double would[SUMMANDS + 1];
     size_t able = 0;
     bool one = one_mends_all(x, row);
     for (size_t i = 0; i <= d->n; i++) {
@@ -505,7 +601,7 @@ static void blame(finder *x, const identity *d, size_t row)
         c->f[8] = (float)share_mended(x, row, k, would[i]);
         c->f[9] = (float)(tab_log_count((double)d->rows) / 4);
         c->f[10] = d->sum;
-        c->f[11] = (float)d->n / TERMS;
+        c->f[11] = (float)(d->n < TERMS ? d->n : TERMS) / TERMS;
         c->alternatives = d->group;
         c->other = x->u->col[i == 0 ? d->of[0] : d->y];
         c->agree = (uint32_t)((1 - d->broken) * (double)d->rows + 0.5);
@@ -539,6 +635,9 @@ bool tab_suspects_identities(tab_search *s, const tab_numbers *u)
         for (size_t y = 0; y < u->n && !tab_engine_cancelled(s->e); y++)
             if (!search_for(x, y, n))
                 return false;
+    for (size_t y = 0; y < u->n && !tab_engine_cancelled(s->e); y++)
+        if (!is_time(x, y) && (!try_runs(x, y) || !try_relation(x, y)))
+            return false;
     group_identities(x);
     for (size_t k = 0; k < x->n && !s->failed; k++)
         for (size_t row = 0; row < s->rows && !s->failed && !tab_engine_cancelled(s->e); row++)

@@ -23,7 +23,8 @@ static int by_confidence(const void *a, const void *b)
 
 const char *tab_suspect_reason(tab_arena *a, const tab_profile *p, const tab_suspect *s)
 {
-    tab_str other = s->other == UINT32_MAX ? TAB_S("") : tab_column_address(a, p->table, s->other);
+    const tab_table *of = s->table == NULL ? p->table : s->table->table;
+    tab_str other = s->other == UINT32_MAX ? TAB_S("") : tab_column_address(a, of, s->other);
     switch ((tab_suspect_kind)s->kind) {
     case TAB_SUSPECT_FORMAT:
         return tab_arena_printf(a, "%u of %u cells in the column have another format", s->agree, s->of);
@@ -35,8 +36,20 @@ const char *tab_suspect_reason(tab_arena *a, const tab_profile *p, const tab_sus
         return tab_arena_printf(a, "%u of %u rows with the same `%.*s` have another value here", s->agree,
                                 s->of, TAB_STR(other));
     case TAB_SUSPECT_IDENTITY:
-        return tab_arena_printf(a, "in %u of %u rows it and `%.*s` come to the same as the numbers between",
+        return tab_arena_printf(a, "in %u of %u rows the same arithmetic relates this column and `%.*s`",
                                 s->agree, s->of, TAB_STR(other));
+    case TAB_SUSPECT_ORDER:
+        return tab_arena_printf(a, "in %u of %u rows it and `%.*s` are in the other order", s->agree, s->of,
+                                TAB_STR(other));
+    case TAB_SUSPECT_REFERENCE:
+        return tab_arena_printf(a, "%u of %u cells are values of `%.*s` of the table `%.*s`; this is none",
+                                s->agree, s->of, TAB_STR(other), TAB_STR(of->id));
+    case TAB_SUSPECT_VARIANT:
+        return tab_arena_printf(
+            a, "%u of %u cells with this value are written in another way; only %s differ", s->agree, s->of,
+            s->f[TAB_VARIANT_BY_ACCENT] > 0 ? "accents"
+            : s->f[TAB_VARIANT_BY_CASE] > 0 ? "upper and lower case"
+                                            : "case, spaces or punctuation");
     case TAB_SUSPECT_OUTLIER:
         return other.n > 0
                    ? tab_arena_printf(a, "far from the other rows with the same `%.*s`", TAB_STR(other))
@@ -44,8 +57,8 @@ const char *tab_suspect_reason(tab_arena *a, const tab_profile *p, const tab_sus
     case TAB_SUSPECT_RANGE:
         return tab_arena_printf(a, "far outside the range of the column's %u numbers", s->of);
     default:
-        return tab_arena_printf(
-            a, "a value of `%.*s`, whose cell in this row holds a value that belongs here", TAB_STR(other));
+        return tab_arena_printf(a, "this value belongs in `%.*s`, and the value there belongs here",
+                                TAB_STR(other));
     }
 }
 
@@ -78,7 +91,7 @@ static bool write_entries(tab_arena *a, tab_profile *const *p, const entry *x, s
         m->table[i] = x[i].table;
         m->row[i] = s->row;
         m->column[i] = s->column;
-        m->kind[i] = s->kind == TAB_SUSPECT_IDENTITY ? TAB_SUSPECT_RULE : s->kind;
+        m->kind[i] = tab_suspect_told(s);
         m->confidence[i] = s->confidence;
         m->reason[i] = tab_text(tab_suspect_reason(a, q, s));
         tab_builder_cell(value, tab_cell_at(&q->table->col[s->column], s->row));
@@ -92,7 +105,41 @@ static bool write_entries(tab_arena *a, tab_profile *const *p, const entry *x, s
     return m->value != NULL && m->suggestion != NULL && !tab_arena_full(a);
 }
 
-tab_status tab_suspects(const tab_engine *e, tab_profile *const *p, size_t n, double least,
+/* The spellings among n suspects of the column, three at most by name. */
+static bool tell_spellings(tab_arena *a, const tab_profile *p, const tab_suspect *s, size_t n, tab_spelt *x)
+{
+    enum { NAMED = 3 };
+    const tab_suspect *named[NAMED];
+    size_t names = 0, more = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (s[i].kind != TAB_SUSPECT_VARIANT || s[i].column != x->column)
+            continue;
+        bool told = false;
+        tab_str own = tab_cell_at(&p->table->col[x->column], s[i].row).text;
+        for (size_t k = 0; k < names; k++)
+            told |= tab_str_eq(tab_cell_at(&p->table->col[x->column], named[k]->row).text, own);
+        if (!told && names < NAMED)
+            named[names++] = &s[i];
+        else
+            more += !told;
+    }
+    x->told = NULL;
+    for (size_t k = 0; k < names; k++) {
+        tab_str own = tab_cell_at(&p->table->col[x->column], named[k]->row).text;
+        const char *before = k == 0 ? "spellings: " : x->told, *sign = k == 0 ? "" : ", ";
+        uint32_t rows = named[k]->of - named[k]->agree;
+        x->told = tab_arena_printf(a, "%s%s\"%.*s\" (%u row%s) is likely \"%.*s\"", before, sign,
+                                   TAB_STR(own), rows, rows == 1 ? "" : "s", TAB_STR(named[k]->suggestion));
+        if (x->told == NULL)
+            return false;
+    }
+    if (names > 0)
+        x->told = tab_arena_printf(a, "%s%s; the target's classes were predicted as they are written",
+                                   x->told, more > 0 ? " and others" : "");
+    return names == 0 || x->told != NULL;
+}
+
+tab_status tab_suspects(const tab_engine *e, tab_profile *const *p, size_t n, double least, tab_spelt *spelt,
                         Tabella__Suspects **ret, tab_error *err)
 {
     tab_arena *a = e->arena;
@@ -102,9 +149,11 @@ tab_status tab_suspects(const tab_engine *e, tab_profile *const *p, size_t n, do
     if (s == NULL || of == NULL || m == NULL)
         return tab_no_memory(err);
     for (size_t t = 0; t < n; t++) {
-        TAB_TRY(tab_suspects_find(e, p[t], least, &s[t], &of[t], err));
+        TAB_TRY(tab_suspects_find_beside(e, p, n, t, least, &s[t], &of[t], err));
         total += of[t];
     }
+    if (spelt != NULL && !tell_spellings(a, p[spelt->table], s[spelt->table], of[spelt->table], spelt))
+        return tab_no_memory(err);
     entry *x = tab_arena_new_of(a, entry, total + 1);
     if (x == NULL)
         return tab_no_memory(err);

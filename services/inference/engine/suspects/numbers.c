@@ -81,16 +81,102 @@ static double far_of(double d, double spread, double floor_)
     return fabs(d) / (spread > floor_ ? spread : floor_);
 }
 
-static void measure(tab_search *s, size_t column, const tab_scale *q, const tab_residuals *m, size_t row)
+/* -log10 of how often a number as far from its model as this one would come near it by a power of ten. */
+static double slip_by_chance(const tab_residuals *m, double x, double left)
+{
+    double near = 2 * m->spread + 1e-9 * m->whole, log_near = m->log ? near : near / (fabs(x - left) + near);
+    return fmin(3, -log10(fmin(1, 2 * log_near / log(10)) + 1e-3)) / 3;
+}
+
+/* How far a number is from the middle: in spreads, and past where the tail begins; -1: not finite on the
+ * scale. */
+typedef struct {
+    double z, past, tail;
+    bool alone; /* too far to be of the column */
+} distance;
+
+static distance distance_of(const tab_scale *q, double x)
+{
+    double y = tab_on_scale(q, x);
+    bool out = !isfinite(y);
+    distance d = { .z = out ? 30 : far_of(y - q->median, q->spread, 1e-12),
+                   .tail = q->median < y ? q->tail_high - q->median : q->median - q->tail_low };
+    d.past = out ? 4 : d.tail > 0 ? fabs(y - q->median) / d.tail : d.z > 0 ? 4 : 0;
+    d.alone = (d.z > 3.5 && d.past > 1.15) || out;
+    return d;
+}
+
+/* The numbers that lie too far out, and the outermost of the others: a tail goes on, and a value that is one
+ * of the column's stands more than once. */
+typedef struct {
+    double *x; /* (n) sorted */
+    size_t n;
+    double low, high;
+} outer;
+
+static bool outer_of(const tab_search *s, tab_arena *a, const double *num, const tab_scale *q, outer *ret)
+{
+    *ret = (outer){ .low = INFINITY, .high = -INFINITY };
+    for (size_t i = 0; i < s->rows; i++) {
+        bool alone = isfinite(num[i]) && distance_of(q, num[i]).alone;
+        ret->n += alone;
+        if (isfinite(num[i]) && !alone)
+            ret->low = fmin(ret->low, num[i]), ret->high = fmax(ret->high, num[i]);
+    }
+    ret->x = tab_arena_new_of(a, double, ret->n + 1);
+    if (ret->x == NULL)
+        return false;
+    ret->n = 0;
+    for (size_t i = 0; i < s->rows; i++)
+        if (isfinite(num[i]) && distance_of(q, num[i]).alone)
+            ret->x[ret->n++] = num[i];
+    if (ret->n > 0)
+        qsort(ret->x, ret->n, sizeof *ret->x, tab_ascending_double);
+    return true;
+}
+
+/* The first of the outer ones that is not below x. */
+static size_t not_below(const outer *o, double x)
+{
+    size_t from = 0, to = o->n;
+    while (from < to) {
+        size_t mid = (from + to) / 2;
+        if (o->x[mid] < x)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    return from;
+}
+
+/* Of the way from the middle to x the share that no other number lies on; *ret_same: cells of x. */
+static double lonely(const outer *o, const tab_scale *q, double x, size_t *ret_same)
+{
+    size_t from = not_below(o, x), to = from;
+    double y = tab_on_scale(q, x), near;
+    while (to < o->n && o->x[to] == x)
+        to++;
+    *ret_same = to - from;
+    if (!isfinite(y) || !(o->low <= o->high))
+        return 1;
+    if (y > q->median)
+        near = from > 0 ? fmax(o->x[from - 1], o->high) : o->high;
+    else
+        near = to < o->n ? fmin(o->x[to], o->low) : o->low;
+    near = tab_on_scale(q, near);
+    return isfinite(near) && y != q->median ? fmin(1, fabs(y - near) / fabs(y - q->median)) : 1;
+}
+
+static void measure(tab_search *s, size_t column, const tab_scale *q, const tab_residuals *m, const outer *o,
+                    size_t row)
 {
     const tab_seen *v = &s->seen[column];
-    double x = v->num[row], y = tab_on_scale(q, x), left = m->left == NULL ? (double)NAN : m->left[row];
-    bool out = !isfinite(y);
-    double z = out ? 30 : far_of(y - q->median, q->spread, 1e-12);
-    double tail = q->median < y ? q->tail_high - q->median : q->median - q->tail_low;
-    double past = out ? 4 : tail > 0 ? fabs(y - q->median) / tail : z > 0 ? 4 : 0;
+    double x = v->num[row], left = m->left == NULL ? (double)NAN : m->left[row];
+    distance d = distance_of(q, x);
     double given = isfinite(left) && m->spread >= 0 ? far_of(left, m->spread, 1e-7 * m->whole) : 0;
-    bool alone = (z > 3.5 && past > 1.15) || out;
+    double z = d.z, past = d.past, tail = d.tail;
+    bool alone = d.alone;
+    size_t same = 0;
     if (!alone && given < 6)
         return;
     tab_suspect *c =
@@ -110,7 +196,13 @@ static void measure(tab_search *s, size_t column, const tab_scale *q, const tab_
     c->f[9] = v->col->type == TAB_DATETIME;
     c->f[10] = given > 6 && alone;
     c->f[11] = q->spread <= 0;
+    if (alone) {
+        c->f[13] = (float)lonely(o, q, x, &same);
+        c->f[12] = (float)(fmin(tab_log_count((double)same), 2) / 2);
+    }
     c->other = m->left == NULL ? UINT32_MAX : m->other;
+    if (slip != 0 && m->left != NULL && isfinite(left))
+        c->f[14] = (float)slip_by_chance(m, x, left);
     c->of = (uint32_t)q->n;
     if (v->col->type == TAB_DATETIME)
         return;
@@ -133,19 +225,21 @@ static bool numbers_of(tab_search *s)
             return false;
         u.n += u.q[u.n].n >= TAB_SUSPECT_ROWS && u.q[u.n].most > u.q[u.n].least;
     }
-    if (!tab_suspects_identities(s, &u))
+    if (!tab_suspects_identities(s, &u) || !tab_suspects_orders(s, &u))
         return false;
     const tab_group_sample *g = tab_group_samples(s);
     if (g == NULL)
         return false;
     for (size_t k = 0; k < u.n && !s->failed && !tab_engine_cancelled(s->e); k++) {
         tab_residuals m;
+        outer o;
         TAB_AUTO(tab_arena) *own = tab_arena_new(TAB_SUSPECT_BYTES); /* one column's residuals at a time */
-        if (own == NULL || !tab_best_given(s, own, &u, g, k, &m))
+        if (own == NULL || !tab_best_given(s, own, &u, g, k, &m) ||
+            !outer_of(s, own, s->seen[u.col[k]].num, &u.q[k], &o))
             return false;
         for (size_t i = 0; i < s->rows && !s->failed; i++)
             if (isfinite(s->seen[u.col[k]].num[i]))
-                measure(s, u.col[k], &u.q[k], &m, i);
+                measure(s, u.col[k], &u.q[k], &m, &o, i);
     }
     return true;
 }

@@ -3,6 +3,9 @@
 
 #include "services/inference/engine/suspects/parts.h"
 
+const char tab_lookalikes[TAB_LOOKALIKES][2] = { { 'O', '0' }, { 'o', '0' }, { 'l', '1' },
+                                                 { 'I', '1' }, { 'S', '5' }, { 'B', '8' } };
+
 double tab_log_count(double x)
 {
     return x > 1 ? log10(x) : 0;

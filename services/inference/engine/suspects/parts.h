@@ -30,6 +30,8 @@ typedef struct {
     tab_arena *arena;   /* of the search: what the columns are seen as, the candidates, their texts */
     tab_arena *scratch; /* of one finder; of spelling.c on one column */
     const tab_profile *p;
+    tab_profile *const *all; /* (tables) p and those that it may refer to */
+    size_t tables;
     size_t rows;
     tab_seen *seen; /* (cols) */
     tab_suspect *found;
@@ -42,9 +44,11 @@ bool tab_suspects_view(tab_search *s) TAB_CHECKED;
 
 /* The finders. Spelling has scratch memory of each column's own. */
 void tab_suspects_spelling(tab_search *s);
+void tab_suspects_variants(tab_search *s);
 void tab_suspects_rules(tab_search *s);
 void tab_suspects_numbers(tab_search *s);
 void tab_suspects_swapped(tab_search *s);
+void tab_suspects_references(tab_search *s);
 
 /* A candidate, its features zeroed, to be filled before the next is asked for; NULL: memory ran out. Past
  * TAB_SUSPECT_CANDIDATES of them the surer half is kept. */
@@ -56,9 +60,23 @@ int tab_suspect_by_cell(const void *a, const void *b);
 /* Puts the surest `most` of n candidates first, their confidence set; how many they are. */
 size_t tab_suspects_surest(tab_suspect *s, size_t n, size_t most);
 
+/* The confidences of n cells, best of each, knowing what other kinds say of them; surest first. */
+void tab_suspects_settle(tab_suspect *s, size_t n);
+
 /* The hash of a text's form: letters, digits, and each other sign as it is, runs of one class as one. exact:
  * case tells letters apart, and a run of digits counts its digits. Of long texts the first 64 runs. */
 uint64_t tab_suspects_form(tab_str t, bool exact);
+
+/* A distinct value and its form. */
+typedef struct {
+    uint64_t form;
+    uint32_t level;
+} tab_formed;
+
+/* f (n): the values of rare forms, by form. ret (levels): true where the column makes that form by chance
+ * (drawn.c). False: memory ran out. */
+bool tab_suspects_drawn(tab_search *s, const tab_seen *v, const tab_formed *f, size_t n,
+                        bool *ret) TAB_CHECKED;
 
 /* What each of n cells likely was, where no finder knew. False: memory ran out. */
 bool tab_suspects_repair(tab_search *s, tab_suspect *c, size_t n) TAB_CHECKED;
@@ -66,6 +84,10 @@ bool tab_suspects_repair(tab_search *s, tab_suspect *c, size_t n) TAB_CHECKED;
 /* Whether one edit (Damerau: a byte more, less, other, or two neighbours swapped) turns x into y. *ret_digit:
  * a digit takes part in it. */
 bool tab_one_edit(tab_str x, tab_str y, bool *ret_digit);
+
+/* Letters and the digits that look like them. */
+enum { TAB_LOOKALIKES = 6 };
+extern const char tab_lookalikes[TAB_LOOKALIKES][2];
 
 /* log10 of x, 0 for what is below 1. */
 double tab_log_count(double x);

@@ -6,7 +6,8 @@
  *   number    digits written as letters ("1O0"), a unit or a sign too many, a value written twice, a comma
  *             for the point, a minus too many; where that is a number as the column has them
  *   swapped   the value of another doubted cell of the row, where each fits the other's column
- *   variant   another case, no signs at the ends, one sign less, another sign between; where a fifth of the
+ *   variant   another case, no signs at the ends, one sign less, another sign between, a letter for the digit
+ *             that looks like it or a digit for the letter, a zero lost in front; where a fifth of the
  *             column's cells have that form */
 #include <assert.h>
 #include <math.h>
@@ -132,13 +133,13 @@ static bool look_at(tab_search *s, tab_arena *a, size_t column, lookup *k)
 
 /* ---- tries --------------------------------------------------------------------------------------------- */
 
-/* Whether the column has such numbers. */
+/* Whether the column has such numbers, or nearly. */
 static bool number_fits(const lookup *k, tab_str t)
 {
     size_t n;
-    double x;
+    double x, pad = (k->most - k->least) / 10;
     return t.n > 0 && tab_number_read(t.p, t.p + t.n, &n, &x) != TAB_NUMBER_NONE && n == t.n &&
-           x >= k->least && x <= k->most;
+           x >= k->least - pad && x <= k->most + pad;
 }
 
 static bool form_fits(const lookup *k, tab_str t)
@@ -185,14 +186,14 @@ static void replaced(tab_str t, char was, char by, try *x)
         x->buf[x->n] = t.p[x->n] == was ? by : t.p[x->n];
 }
 
-/* The longest part of t that is a number of the column; n = 0: none. */
+/* The longest part of t that is a number of the column, and no piece of one; n = 0: none. */
 static tab_str number_within(const lookup *k, tab_str t)
 {
     tab_str best = { NULL, 0 };
     for (size_t from = 0; from < t.n; from++)
         for (size_t to = t.n; to > from && to - from > best.n; to--)
-            if (numeral(t.p[from]) && numeral(t.p[to - 1]) &&
-                number_fits(k, (tab_str){ t.p + from, to - from }))
+            if (numeral(t.p[from]) && numeral(t.p[to - 1]) && (from == 0 || !numeral(t.p[from - 1])) &&
+                (to == t.n || !numeral(t.p[to])) && number_fits(k, (tab_str){ t.p + from, to - from }))
                 best = (tab_str){ t.p + from, to - from };
     return best;
 }
@@ -226,6 +227,29 @@ static tab_str number_of(const lookup *k, tab_str t, try *x)
     double y;
     bool number = tab_number_read(t.p, t.p + t.n, &n, &y) != TAB_NUMBER_NONE && n == t.n;
     return number ? (tab_str){ NULL, 0 } : number_within(k, t);
+}
+
+/* t with a letter for the digit that it looks like, or a digit for a letter, or with the zero that it lost in
+ * front; n = 0: none is of a form that the column has. */
+static tab_str lookalike_of(const lookup *k, tab_str t, try *x)
+{
+    for (size_t i = 0; i < t.n; i++)
+        for (size_t p = 0; p < 2 * TAB_LOOKALIKES; p++) {
+            if (t.p[i] != tab_lookalikes[p / 2][p % 2])
+                continue;
+            memcpy(x->buf, t.p, t.n);
+            x->buf[i] = tab_lookalikes[p / 2][1 - p % 2];
+            x->n = t.n;
+            if (form_fits(k, of(x)))
+                return of(x);
+        }
+    bool digits = t.n > 1;
+    for (size_t i = 0; i < t.n; i++)
+        digits &= t.p[i] >= '0' && t.p[i] <= '9';
+    x->buf[0] = '0';
+    memcpy(x->buf + 1, t.p, t.n);
+    x->n = t.n + 1;
+    return digits && form_fits(k, of(x)) ? of(x) : (tab_str){ NULL, 0 };
 }
 
 /* The text that t was meant to be, of a form that the column has. */
@@ -263,7 +287,7 @@ static tab_str variant_of(const lookup *k, tab_str t, try *x)
     for (size_t n = t.n; n > 1 && t.n - n < 2 && t.p[n - 1] == t.p[n - 2]; n--)
         if (form_fits(k, (tab_str){ t.p, n - 1 })) /* the last sign written once more */
             return (tab_str){ t.p, n - 1 };
-    return (tab_str){ NULL, 0 };
+    return lookalike_of(k, t, x);
 }
 
 static tab_str repair_of(const lookup *k, tab_str t, uint32_t own, try *x)

@@ -2,7 +2,8 @@
  *
  *   format   the form of a value (letters, digits and signs, runs as one) is one that next to no other cell
  *            has. How much that says depends on the column: where forms abound (names, titles) a new one is
- *            nothing; so what is measured is the share of all cells whose form is as rare.
+ *            nothing; so what is measured is the share of all cells whose form is as rare. A value of
+ *            more words than others, or with a dash between them, is written as they are.
  *   typo     one edit away from a value that stands far more often (Damerau 1964; candidates by deletion
  *            neighbourhoods, Mor & Fraenkel 1982), in a column whose frequent values are not themselves one
  *            edit apart ("A1", "A2"). Of long texts that stand once, the same of their words. */
@@ -39,14 +40,41 @@ uint64_t tab_suspects_form(tab_str t, bool exact)
     return tab_fnv1a(TAB_FNV1A, form, n);
 }
 
-typedef struct {
-    uint64_t form;
-    uint32_t level;
-} formed;
+/* Small letters, capitals, a capital first, or of both cases; others than Latin letters say nothing. */
+static char word_class(tab_str t)
+{
+    bool first = !(t.p[0] >= 'a' && t.p[0] <= 'z'), capital = false, small = false;
+    for (size_t i = 1; i < t.n; i++) {
+        capital |= t.p[i] >= 'A' && t.p[i] <= 'Z';
+        small |= t.p[i] >= 'a' && t.p[i] <= 'z';
+    }
+    return capital && small ? 'M' : first && small ? 'T' : first ? 'U' : capital ? 'M' : 's';
+}
+
+/* The hash of a text's form, several words of one case with a sign between as one word of that case. */
+static uint64_t worded(tab_str t)
+{
+    char form[LONGEST];
+    size_t n = 0;
+    for (size_t i = 0, k; i < t.n && n < LONGEST; i = k) {
+        char c = class_of((unsigned char)t.p[i]);
+        for (k = i + 1; c == 'a' && k < t.n && class_of((unsigned char)t.p[k]) == 'a'; k++)
+            ;
+        if (c == '.' && k < t.n && t.p[k] == ' ')
+            continue; /* St. Lawrence */
+        c = c == 'a' ? word_class((tab_str){ t.p + i, k - i }) : c;
+        bool joins = n > 1 && form[n - 2] == c && memchr(" -/'&", form[n - 1], 5) != NULL;
+        if (joins && (c == 'M' || c == 'T' || c == 'U' || c == 's'))
+            n--;
+        else if (c != '9' || n == 0 || form[n - 1] != '9')
+            form[n++] = c;
+    }
+    return tab_fnv1a(TAB_FNV1A, form, n);
+}
 
 static int by_form(const void *a, const void *b)
 {
-    const formed *x = a, *y = b;
+    const tab_formed *x = a, *y = b;
     return x->form != y->form ? (x->form > y->form) - (x->form < y->form)
                               : (x->level > y->level) - (x->level < y->level);
 }
@@ -55,7 +83,7 @@ static int by_form(const void *a, const void *b)
  * share of the commonest form. */
 static bool rarities(tab_search *s, const tab_seen *v, bool exact, float *share, float *top)
 {
-    formed *f = tab_arena_new_of(s->scratch, formed, v->levels + 1);
+    tab_formed *f = tab_arena_new_of(s->scratch, tab_formed, v->levels + 1);
     uint32_t *of = tab_arena_new_of(s->scratch, uint32_t, v->levels + 1); /* cells of the level's form */
     uint32_t *sorted = tab_arena_new_of(s->scratch, uint32_t, v->levels + 1);
     uint64_t *below =
@@ -63,7 +91,7 @@ static bool rarities(tab_search *s, const tab_seen *v, bool exact, float *share,
     if (f == NULL || of == NULL || sorted == NULL || below == NULL)
         return false;
     for (size_t l = 0; l < v->levels; l++)
-        f[l] = (formed){ tab_suspects_form(v->text[l], exact), (uint32_t)l };
+        f[l] = (tab_formed){ tab_suspects_form(v->text[l], exact), (uint32_t)l };
     qsort(f, v->levels, sizeof *f, by_form);
     size_t forms = 0;
     for (size_t i = 0, k; i < v->levels; i = k) {
@@ -92,21 +120,160 @@ static bool rarities(tab_search *s, const tab_seen *v, bool exact, float *share,
     return true;
 }
 
+/* share (levels): of the column's cells, how many are of this level's words. */
+static bool shares_of_words(tab_search *s, const tab_seen *v, float *share)
+{
+    tab_formed *f = tab_arena_new_of(s->scratch, tab_formed, v->levels + 1);
+    if (f == NULL)
+        return false;
+    for (size_t l = 0; l < v->levels; l++)
+        f[l] = (tab_formed){ worded(v->text[l]), (uint32_t)l };
+    qsort(f, v->levels, sizeof *f, by_form);
+    for (size_t i = 0, k; i < v->levels; i = k) {
+        double cells = 0;
+        for (k = i; k < v->levels && f[k].form == f[i].form; k++)
+            cells += v->count[f[k].level];
+        for (size_t j = i; j < k; j++)
+            share[f[j].level] = (float)(cells / (double)v->present);
+    }
+    return true;
+}
+
+/* ---- a digit for a letter, a zero that was lost -------------------------------------------------------- */
+
+static const double TAKES = 0.8; /* of the cells have the form that a slip undone leads to */
+
+/* The share of cells of the commonest exact form; *ret: that form. */
+static bool commonest(tab_search *s, const tab_seen *v, uint64_t *ret, double *ret_share)
+{
+    tab_formed *f = tab_arena_new_of(s->scratch, tab_formed, v->levels + 1);
+    double most = 0;
+    if (f == NULL)
+        return false;
+    for (size_t l = 0; l < v->levels; l++)
+        f[l] = (tab_formed){ tab_suspects_form(v->text[l], true), (uint32_t)l };
+    qsort(f, v->levels, sizeof *f, by_form);
+    for (size_t i = 0, k; i < v->levels; i = k) {
+        double cells = 0;
+        for (k = i; k < v->levels && f[k].form == f[i].form; k++)
+            cells += v->count[f[k].level];
+        if (cells > most)
+            most = cells, *ret = f[i].form;
+    }
+    *ret_share = most / (double)v->present;
+    return true;
+}
+
+/* Whether one letter for the digit that looks like it, a digit for a letter, or a zero in front makes the
+ * text of that form. */
+static bool slipped(tab_str t, uint64_t form)
+{
+    char buf[LONGEST + 1];
+    bool digits = t.n > 1;
+    if (t.n >= LONGEST)
+        return false;
+    for (size_t i = 0; i < t.n; i++)
+        digits &= t.p[i] >= '0' && t.p[i] <= '9';
+    for (size_t i = 0; i < t.n; i++)
+        for (size_t p = 0; p < TAB_LOOKALIKES; p++)
+            for (int way = 0; way < 2; way++) {
+                if (t.p[i] != tab_lookalikes[p][way])
+                    continue;
+                memcpy(buf, t.p, t.n);
+                buf[i] = tab_lookalikes[p][1 - way];
+                if (tab_suspects_form((tab_str){ buf, t.n }, true) == form)
+                    return true;
+            }
+    buf[0] = '0';
+    memcpy(buf + 1, t.p, t.n);
+    return digits && tab_suspects_form((tab_str){ buf, t.n + 1 }, true) == form;
+}
+
+static bool is_digit(tab_str t, size_t i)
+{
+    return i < t.n && t.p[i] >= '0' && t.p[i] <= '9';
+}
+
+/* A number of 1,000 and more without what parts its thousands: 913.50 and 1,184,389.50 are of one form. */
+static tab_str ungrouped(tab_arena *a, tab_str t, double value)
+{
+    size_t n = 0, at = 0, run = 0;
+    while (at < t.n && !is_digit(t, at))
+        at++;
+    while (is_digit(t, at + run))
+        run++;
+    if (!(fabs(value) >= 1000) || run == 0 || run > 3 || at + run >= t.n)
+        return t;
+    char *out = tab_arena_alloc(a, t.n, 1), sign = t.p[at + run];
+    for (size_t i = 0; out != NULL && i < t.n; i++) {
+        bool group = i > 0 && t.p[i] == sign && is_digit(t, i - 1) && is_digit(t, i + 1) &&
+                     is_digit(t, i + 2) && is_digit(t, i + 3) && !is_digit(t, i + 4);
+        if (!group)
+            out[n++] = t.p[i];
+    }
+    return (tab_str){ out, n };
+}
+
+/* The column's values as their forms are taken; NULL: memory ran out. */
+static const tab_str *texts_of(tab_search *s, const tab_seen *v)
+{
+    if (v->num == NULL)
+        return v->text;
+    tab_str *text = tab_arena_new_of(s->scratch, tab_str, v->levels + 1);
+    for (size_t l = 0; text != NULL && l < v->levels; l++)
+        text[l] = v->text[l];
+    for (size_t i = 0; text != NULL && i < s->rows; i++) {
+        uint32_t l = v->code[i];
+        if (l != TAB_NULL && !isnan(v->num[i]) && text[l].p == v->text[l].p)
+            text[l] = ungrouped(s->scratch, v->text[l], v->num[i]);
+    }
+    return tab_arena_full(s->scratch) ? NULL : text;
+}
+
+/* Which values of rare forms the column makes by chance. False: memory ran out. */
+static bool by_chance(tab_search *s, const tab_seen *v, const float *rough, const float *exact, bool *ret)
+{
+    tab_formed *f = tab_arena_new_of(s->scratch, tab_formed, v->levels + 1);
+    size_t n = 0;
+    if (f == NULL)
+        return false;
+    for (size_t l = 0; l < v->levels; l++)
+        if (rough[l] <= 0.03F || exact[l] <= 0.01F)
+            f[n++] = (tab_formed){ tab_suspects_form(v->text[l], true), (uint32_t)l };
+    qsort(f, n, sizeof *f, by_form);
+    return n == 0 || tab_suspects_drawn(s, v, f, n, ret);
+}
+
 static void forms(tab_search *s, size_t column)
 {
-    const tab_seen *v = &s->seen[column];
+    tab_seen as = s->seen[column];
+    const tab_seen *v = &as;
+    bool *drawn = tab_arena_new_of(s->scratch, bool, v->levels + 1);
+    as.text = texts_of(s, v);
     float *rough = tab_arena_new_of(s->scratch, float, v->levels + 1), top = 0, exact_top = 0;
     float *exact = tab_arena_new_of(s->scratch, float, v->levels + 1);
-    if (rough == NULL || exact == NULL || !rarities(s, v, false, rough, &top) ||
-        !rarities(s, v, true, exact, &exact_top)) {
+    float *words = tab_arena_new_of(s->scratch, float, v->levels + 1);
+    if (as.text == NULL || drawn == NULL || rough == NULL || exact == NULL || words == NULL ||
+        !shares_of_words(s, &as, words) || !rarities(s, v, false, rough, &top) ||
+        !rarities(s, v, true, exact, &exact_top) || !by_chance(s, v, rough, exact, drawn)) {
         s->failed = true;
         return;
     }
+    bool *slip = tab_arena_new_of(s->scratch, bool, v->levels + 1);
+    uint64_t usual = 0;
+    double taken;
+    if (slip == NULL || !commonest(s, v, &usual, &taken)) {
+        s->failed = true;
+        return;
+    }
+    for (size_t l = 0; taken >= TAKES && v->num == NULL && l < v->levels; l++)
+        slip[l] = exact[l] <= 0.05F && slipped(v->text[l], usual);
     for (size_t i = 0; i < s->rows; i++) {
         uint32_t l = v->code[i];
         bool read =
             v->num != NULL && !isnan(v->num[i]); /* 4/2/15 and 11/15/13 are of one form, 9 and 10 too */
-        if (l == TAB_NULL || (rough[l] > 0.03F && (exact[l] > 0.01F || read)))
+        if (l == TAB_NULL || (drawn[l] && !read && !slip[l]) ||
+            (rough[l] > 0.03F && (exact[l] > 0.01F || read) && !slip[l]))
             continue;
         tab_suspect *c = tab_suspects_add(s, i, column, TAB_SUSPECT_FORMAT);
         if (c == NULL)
@@ -123,6 +290,10 @@ static void forms(tab_search *s, size_t column)
         c->f[7] = v->col->type == TAB_TEXT ? 1 : 0;
         c->f[8] = (float)v->levels / (float)v->present;
         c->f[9] = v->count[l] == 1;
+        c->f[10] = (float)(tab_log_count(v->count[l]) / 2);
+        c->f[11] = words[l];
+        c->f[12] = (float)sqrt(words[l]);
+        c->f[13] = slip[l] ? (float)taken : 0;
         c->agree = (uint32_t)((1 - (rough[l] <= 0.03F ? rough[l] : exact[l])) * (float)v->present);
         c->of = (uint32_t)v->present;
     }

@@ -4,10 +4,13 @@
  *   view.c       a column as its distinct values, their rows, and numbers
  *      |
  *      +--> spelling.c   format, typo: values beside the column's other values
+ *      +--> variants.c   format, typo: one value in several spellings
  *      +--> rules.c      rule: columns that fix others nearly always, and where they do not
  *      +--> numbers.c    range, outlier: numbers alone, and given the row's other cells (given.c)
  *      |        +--> identities.c   rule: sums and products to the last digit
+ *      |        +--> orders.c       rule: dates in order
  *      +--> swapped.c    swapped: two cells that would each fit the other's column
+ *      +--> references.c rule: keys of another table
  *      |
  *   candidates.c      they become suspects with one confidence and the likely right value
  *      |
@@ -28,11 +31,19 @@ typedef enum {
     TAB_SUSPECT_OUTLIER,
     TAB_SUSPECT_RANGE,
     TAB_SUSPECT_SWAPPED,
-    TAB_SUSPECT_IDENTITY, /* told as a rule */
+    TAB_SUSPECT_IDENTITY,  /* told as a rule */
+    TAB_SUSPECT_VARIANT,   /* told as a format, as a typo where accents differ */
+    TAB_SUSPECT_ORDER,     /* told as a rule */
+    TAB_SUSPECT_REFERENCE, /* told as a rule */
     TAB_SUSPECT_KINDS
 } tab_suspect_kind;
 
-enum { TAB_SUSPECT_FEATURES = 12, TAB_TYPO_OF_WORDS = 5 /* whether a word of a text is misspelt */ };
+enum {
+    TAB_SUSPECT_FEATURES = 15,
+    TAB_TYPO_OF_WORDS = 5, /* whether a word of a text is misspelt */
+    TAB_VARIANT_BY_CASE = 8,
+    TAB_VARIANT_BY_ACCENT = 9 /* how spellings differ */
+};
 
 /* A cell with what a finder measured of it. Texts live in the engine's arena. */
 typedef struct {
@@ -40,10 +51,14 @@ typedef struct {
     uint8_t kind;                  /* tab_suspect_kind */
     float f[TAB_SUSPECT_FEATURES]; /* what its finder says they are; about 0..1 each */
     tab_str suggestion;            /* the likely right value; n = 0: none is known */
+    const tab_profile *table;      /* of `other`; NULL: its own */
     uint32_t other;                /* column that speaks against it, UINT32_MAX: none */
     uint32_t agree, of;            /* rows that show what is usual, of how many */
     uint32_t alternatives;         /* of one row those of a number are alternatives; 0: it has none */
     double instead;                /* odds of its alternatives */
+    tab_str mended;                /* the suggestion, or the cell with a slip undone */
+    double second;                 /* confidence of the surest of another kind; 0: there is none */
+    bool same;                     /* which would have the cell mended to the same */
     double confidence;             /* confidence.c */
 } tab_suspect;
 
@@ -53,18 +68,31 @@ enum { TAB_MOST_SUSPECTS = 10000 };
 tab_status tab_suspects_find(const tab_engine *e, const tab_profile *p, double least, tab_suspect **ret,
                              size_t *ret_n, tab_error *err) TAB_CHECKED;
 
+/* The same of the i-th of n tables, which may refer to the others. */
+tab_status tab_suspects_find_beside(const tab_engine *e, tab_profile *const *p, size_t n, size_t i,
+                                    double least, tab_suspect **ret, size_t *ret_n,
+                                    tab_error *err) TAB_CHECKED;
+
 /* Every candidate with its features, as found (several a cell), for fitting the weights. */
 tab_status tab_suspects_candidates(const tab_engine *e, const tab_profile *p, tab_suspect **ret,
                                    size_t *ret_n, tab_error *err) TAB_CHECKED;
 
-/* "format", "typo", ...; "identity" is a finder's own. */
+/* "format", "typo", ...; from "identity" on they are finders, whose suspects are told as another kind. */
 const char *tab_suspect_name(tab_suspect_kind k);
+tab_suspect_kind tab_suspect_told(const tab_suspect *s);
 
 /* Why the cell is doubted, a sentence for a person, in the arena. No value of another cell is told: the
  * suggestion has its place. */
 const char *tab_suspect_reason(tab_arena *a, const tab_profile *p, const tab_suspect *s);
 
-/* The suspects of n tables as the bundle has them, surest first, none below `least`. */
-tab_status tab_suspects(const tab_engine *e, tab_profile *const *p, size_t n, double least,
+/* A column whose values are classes, and which of them are said to be one value in several spellings. */
+typedef struct {
+    size_t table, column;
+    char *told; /* a sentence; NULL: none is */
+} tab_spelt;
+
+/* The suspects of n tables as the bundle has them, surest first, none below `least`. spelt: NULL, or a column
+ * to be told of. */
+tab_status tab_suspects(const tab_engine *e, tab_profile *const *p, size_t n, double least, tab_spelt *spelt,
                         Tabella__Suspects **ret, tab_error *err) TAB_CHECKED;
 #endif

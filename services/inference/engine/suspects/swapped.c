@@ -1,6 +1,7 @@
 /* Two cells of a row that would each fit the other's column: each value is at home in the other column, where
  * it stands in other rows, and stands nowhere else in its own. Between columns that share values anyway (home
- * team, away team) this says nothing. */
+ * team, away team) this says nothing; nor where rows of which one cell alone is so are that many that both
+ * would be in some by chance (first and last names, some of which are either). */
 #include <stdlib.h>
 
 #include "common/base/hash.h"
@@ -59,19 +60,43 @@ static void put(tab_search *s, size_t row, size_t own, size_t other, double own_
     c->suggestion = v->text[v->code[row]];
 }
 
+/* Of what is said, as much may be chance: the confidence of these candidates is about 0.95. */
+static const double BY_CHANCE = 0.05;
+
+/* Whether the value of x in this row stands more often in y. */
+static bool elsewhere(const tab_seen *x, const tab_seen *y, const uint32_t *to, size_t row)
+{
+    uint32_t i = x->code[row];
+    return i != TAB_NULL && to[i] != TAB_NULL && y->count[to[i]] >= 2 * x->count[i];
+}
+
+/* Whether the rows of which both cells are elsewhere at home are more than independent cells explain. */
+static bool beyond_chance(const tab_search *s, const tab_seen *x, const tab_seen *y, const uint32_t *ab,
+                          const uint32_t *ba)
+{
+    double one[2] = { 0, 0 }, both = 0;
+    for (size_t r = 0; r < s->rows; r++) {
+        bool a = elsewhere(x, y, ab, r), b = elsewhere(y, x, ba, r);
+        both += a && b;
+        one[0] += a && !b;
+        one[1] += b && !a;
+    }
+    return both > 0 && one[0] * one[1] <= BY_CHANCE * both * (double)s->rows;
+}
+
 static void pair(tab_search *s, const home *h, size_t n, size_t a, size_t b, uint32_t *ab, uint32_t *ba)
 {
     double in_b, in_a;
     const tab_seen *x = &s->seen[a], *y = &s->seen[b];
     if (!translate(s, h, n, a, b, ab, &in_b) || !translate(s, h, n, b, a, ba, &in_a))
         return;
+    if (!beyond_chance(s, x, y, ab, ba))
+        return;
     for (size_t r = 0; r < s->rows && !s->failed; r++) {
         uint32_t i = x->code[r], k = y->code[r];
-        if (i == TAB_NULL || k == TAB_NULL || ab[i] == TAB_NULL || ba[k] == TAB_NULL || ab[i] == k)
+        if (!elsewhere(x, y, ab, r) || !elsewhere(y, x, ba, r) || ab[i] == k)
             continue;
         double home_b = y->count[ab[i]], home_a = x->count[ba[k]];
-        if (home_b < 2 * x->count[i] || home_a < 2 * y->count[k])
-            continue;
         put(s, r, a, b, x->count[i], home_b, home_a, in_b);
         put(s, r, b, a, y->count[k], home_a, home_b, in_a);
     }

@@ -35,11 +35,12 @@ static bool codes_of(const tab_search *s, tab_arena *a, const tab_reading *r, ta
     return true;
 }
 
-/* The cells as numbers: of numbers, amounts and the like, or of dates; names of things are none. */
+/* The cells as numbers: of numbers, amounts and the like, or of dates (a date of birth as well); names of
+ * things are none. */
 static const double *numbers_of(const tab_reading *r, const tab_column_profile *c)
 {
-    bool has = (c->type == TAB_NUMERIC && r->can_number) || (c->type == TAB_DATETIME && r->can_date);
-    return has && !c->identifying ? c->number : NULL;
+    bool number = c->type == TAB_NUMERIC && r->can_number && !c->identifying;
+    return number || (c->type == TAB_DATETIME && r->can_date) ? c->number : NULL;
 }
 
 static bool view_column(tab_search *s, size_t c)

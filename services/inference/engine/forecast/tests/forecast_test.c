@@ -115,6 +115,27 @@ Test(forecast, odd_series_get_sane_answers)
             }
 }
 
+/* A range that no double holds: answers may be unknown, but the pass ends, and no band is turned. */
+Test(forecast, values_at_the_end_of_the_doubles_end_no_process)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
+    enum { DAYS = 12 };
+    double y[2][90];
+    for (size_t i = 0; i < 90; i++) {
+        y[0][i] = i % 2 > 0 ? 1.6e308 : -1.6e308;
+        y[1][i] = i == 50 ? 1.7e308 : 1e-300 * (double)i;
+    }
+    for (size_t k = 0; k < 2; k++) {
+        tab_track t = { y[k], 90 };
+        const tab_forecast *f = forecast(a, &t, 1, DAYS, 7);
+        for (size_t h = 0; h < DAYS; h++)
+            for (size_t q = 1; q < TAB_FORECAST_LEVELS; q++) {
+                const double *at = f->quantile + h * TAB_FORECAST_LEVELS + q;
+                cr_expect_not(at[-1] > at[0], "series %zu, step %zu", k, h);
+            }
+    }
+}
+
 Test(forecast, nothing_known_stays_unknown)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);

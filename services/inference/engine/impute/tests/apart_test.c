@@ -16,6 +16,36 @@ static double draw(size_t row, size_t what)
     return tab_unit(tab_mix2(row, what + 900));
 }
 
+/* Whether fill i is the truth, or, of numbers, within half of the present ones' standard deviation sd of
+ * it. */
+static bool is_right(const Tabella__Column *c, size_t i, const char *truth, double sd)
+{
+    if (!c->coded) {
+        double v;
+        memcpy(&v, c->numbers.data + 8 * i, sizeof v);
+        return fabs(v - strtod(truth, NULL)) <= sd / 2;
+    }
+    uint32_t code, from = 0, to;
+    char text[64] = { 0 };
+    memcpy(&code, c->codes.data + 4 * i, 4);
+    if (code > 0)
+        memcpy(&from, c->level_end.data + 4 * (code - 1), 4);
+    memcpy(&to, c->level_end.data + 4 * code, 4);
+    memcpy(text, c->level_text.data + from, to - from);
+    return strcmp(text, truth) == 0;
+}
+
+/* Of the present cells, as numbers. */
+static double deviation(bool (*hole)(size_t row), const char *(*truth)(size_t row))
+{
+    double n = 0, sum = 0, square = 0;
+    for (size_t r = 0; r < ROWS; r++) {
+        double v = hole(r) ? 0 : strtod(truth(r), NULL);
+        n += !hole(r), sum += v, square += v * v;
+    }
+    return sqrt(square / n - sum / n * sum / n);
+}
+
 /* The last column's fills of a table in which truth(row) stands where hole(row) does not say that it is
  * missing; the mean confidence and the share of right ones. */
 static void fill(const char *head, void (*cells)(FILE *f, size_t row), bool (*hole)(size_t row),
@@ -40,17 +70,10 @@ static void fill(const char *head, void (*cells)(FILE *f, size_t row), bool (*ho
     cr_assert_eq(tab_profile_table(&e, t, &p, NULL), TAB_OK);
     cr_assert_eq(tab_impute(&e, &p, 1, NULL, &none, &m, NULL), TAB_OK);
     cr_assert(m->n_row > 20 && m->n_row_confidence == m->n_row, "%zu", m->n_row);
+    double sd = deviation(hole, truth);
     *ret_sure = 0;
     for (size_t i = 0; i < m->n_row; i++) {
-        uint32_t code;
-        char text[64] = { 0 };
-        memcpy(&code, m->value->codes.data + 4 * i, 4);
-        uint32_t from = 0, to;
-        if (code > 0)
-            memcpy(&from, m->value->level_end.data + 4 * (code - 1), 4);
-        memcpy(&to, m->value->level_end.data + 4 * code, 4);
-        memcpy(text, m->value->level_text.data + from, to - from);
-        right += strcmp(text, truth(m->row[i])) == 0;
+        right += is_right(m->value, i, truth(m->row[i]), sd);
         *ret_sure += m->row_confidence[i] / (double)m->n_row;
     }
     *ret_right = (double)right / (double)m->n_row;
@@ -144,4 +167,110 @@ Test(apart, what_lies_beyond_all_that_is_known_is_not_sure)
     cr_assert(sure < 0.75, "beyond: sure %g, right %g", sure, right);
     fill("size,flag,kind", sized, single_cells, of_size, &sure, &right);
     cr_assert(sure > 0.9 && right > 0.9, "among: sure %g, right %g", sure, right);
+}
+
+/* ---- numbers of groups --------------------------------------------------------------------------------- */
+
+static char number[32];
+
+/* Twelve machines of fifty rows, whose levels lie five times as far apart as what the load says. */
+static void machines(FILE *f, size_t row)
+{
+    fprintf(f, "M%zu,%.3f,", row / 50, draw(row, 10));
+}
+
+static const char *of_machine(size_t row)
+{
+    snprintf(number, sizeof number, "%.2f", 5 * draw(row / 50, 11) + draw(row, 10));
+    return number;
+}
+
+static bool whole_machines(size_t row)
+{
+    return row / 50 % 5 == 2;
+}
+
+Test(apart, the_level_of_a_group_is_not_known_by_other_groups)
+{
+    double sure, right;
+    fill("machine,load,heat", machines, whole_machines, of_machine, &sure, &right);
+    cr_assert(sure < 0.6, "whole groups: sure %g, right %g", sure, right);
+    fill("machine,load,heat", machines, single_cells, of_machine, &sure, &right);
+    cr_assert(sure > 0.9 && right > 0.9, "single cells: sure %g, right %g", sure, right);
+}
+
+/* ---- stretches of time --------------------------------------------------------------------------------- */
+
+static void days(FILE *f, size_t row)
+{
+    fprintf(f, "2024-%02zu-%02zu %02zu:00,", 1 + row / 24 / 28, 1 + row / 24 % 28, row % 24);
+}
+
+static const char *walk(size_t row)
+{
+    double at = 0;
+    for (size_t r = 0; r <= row; r++)
+        at += draw(r, 13) - 0.5;
+    snprintf(number, sizeof number, "%.3f", at);
+    return number;
+}
+
+static bool a_stretch(size_t row)
+{
+    return row >= 200 && row < 320;
+}
+
+Test(apart, a_stretch_is_not_known_as_single_hours_are)
+{
+    double sure, right;
+    fill("hour,level", days, a_stretch, walk, &sure, &right);
+    cr_assert(sure < 0.8, "a stretch: sure %g, right %g", sure, right);
+    fill("hour,level", days, single_cells, walk, &sure, &right);
+    cr_assert(sure > 0.9 && right > 0.9, "single hours: sure %g, right %g", sure, right);
+}
+
+/* ---- cells that are missing where they are hard to tell ------------------------------------------------ */
+
+static void halves(FILE *f, size_t row)
+{
+    fprintf(f, "%.3f,%.3f,", draw(row, 14), draw(row, 15));
+}
+
+/* Told by x for small x, by chance for large ones. */
+static const char *noisy(size_t row)
+{
+    double x = draw(row, 14);
+    return (x < 0.6 ? x < 0.3 : draw(row, 16) < 0.5) ? "low" : "high";
+}
+
+static bool mostly_hard(size_t row)
+{
+    return draw(row, 17) < (draw(row, 14) < 0.6 ? 0.03 : 0.7);
+}
+
+Test(apart, cells_that_are_missing_where_they_are_hard_are_not_sure)
+{
+    double sure, right;
+    fill("x,y,kind", halves, mostly_hard, noisy, &sure, &right);
+    cr_assert(sure < right + 0.1, "sure %g, right %g", sure, right);
+}
+
+/* So many that no cell of its own can be told to be hard. */
+static bool nearly_all_hard(size_t row)
+{
+    return draw(row, 17) < (draw(row, 14) < 0.6 ? 0.03 : 0.93);
+}
+
+static const char *noisy_number(size_t row)
+{
+    double x = draw(row, 14);
+    snprintf(number, sizeof number, "%.3f", x < 0.6 ? x : 2 * draw(row, 16));
+    return number;
+}
+
+Test(apart, numbers_that_are_missing_where_they_are_hard_are_not_sure)
+{
+    double sure, right;
+    fill("x,y,value", halves, nearly_all_hard, noisy_number, &sure, &right);
+    cr_assert(sure < right + 0.1, "sure %g, right %g", sure, right);
 }

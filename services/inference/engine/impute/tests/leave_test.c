@@ -182,8 +182,8 @@ Test(leave, what_is_absent_by_its_nature_stays_so)
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)2 << 30);
     const Tabella__Imputation *m = whole(a);
     static const size_t absent[] = { COUPON, DEPOSIT, EMAIL, VOUCHER };
-    static const char *const why[] = { "nothing else tells which value", "other columns tell which", "email",
-                                       "absence is one of its own" };
+    static const char *const why[] = { "no other column predicts it", "other columns determine which",
+                                       "email", "a value of its own" };
     for (size_t k = 0; k < 4; k++) {
         const char *reason = left(m, absent[k]);
         cr_assert_not_null(reason, "column %zu is left", absent[k]);
@@ -228,4 +228,35 @@ Test(leave, a_row_of_totals_is_not_filled)
         cr_expect_eq(m->row[i], 4);
     cr_assert_not_null(left(m, 2));
     cr_expect_str_eq(left(m, 2), "row 12 is a row of totals");
+}
+
+/* "yes" or nothing: nothing says no. A country that a few rows lack is another matter. */
+Test(leave, a_mark_that_is_there_or_not_is_not_put_everywhere)
+{
+    enum { PEOPLE = 300 };
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)2 << 30);
+    static const char *const names[] = { "age", "vip", "ended", "country" }, *const marks[] = { "", "yes",
+                                                                                                "x",
+                                                                                                "Norway" };
+    static const double without[] = { 0, 0.1, 0.6, 0.05 };
+    tab_column col[4];
+    for (size_t c = 0; c < 4; c++) {
+        tab_builder *b = tab_builder_new(a, tab_str_of(names[c]));
+        for (size_t r = 0; r < PEOPLE; r++)
+            if (draw(r, 50 + c) < without[c])
+                tab_builder_null(b);
+            else if (c == 0)
+                tab_builder_number(b, 18 + floor(60 * draw(r, 60)));
+            else
+                tab_builder_text(b, tab_str_of(marks[c]));
+        cr_assert(tab_builder_finish(b, &col[c]));
+    }
+    tab_table t = { .id = TAB_S("people"), .rows = PEOPLE, .cols = 4, .col = col };
+    const Tabella__Imputation *m = impute(a, &t);
+    for (size_t c = 1; c <= 2; c++) {
+        cr_expect_null(filled(m, c), "%s is filled", names[c]);
+        cr_assert_not_null(left(m, c));
+        cr_expect(strstr(left(m, c), "most likely means the opposite") != NULL, "%s", left(m, c));
+    }
+    cr_expect_not_null(filled(m, 3));
 }

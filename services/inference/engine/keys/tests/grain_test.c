@@ -263,30 +263,20 @@ Test(grain, readings_are_observations_of_stations_and_none_is_another_years)
 Test(grain, one_table_tells_alone)
 {
     world w = begin();
-    tab_profile *p;
-    tab_grain *g;
-    tab_error err = { 0 };
-    tab_engine e = { .arena = w.arena };
     first_day = 0;
     add(&w, "readings", 12 * 40, 4, false, reading);
-    cr_assert_eq(tab_profile_table(&e, &w.table[0], &p, &err), TAB_OK);
-    cr_assert_eq(tab_grain_alone(&e, p, &g, &err), TAB_OK);
-    cr_expect(g->kind == TAB_GRAIN_OBSERVATION && g->of[0] == 0);
-    tab_arena_free(w.arena);
+    find(&w);
+    cr_expect(w.plan.grain->kind == TAB_GRAIN_OBSERVATION && w.plan.grain->of[0] == 0);
+    end(&w);
 }
 
 Test(grain, a_table_without_rows_is_told)
 {
     world w = begin();
-    tab_profile *p;
-    tab_grain *g;
-    tab_error err = { 0 };
-    tab_engine e = { .arena = w.arena };
     add(&w, "none", 0, 2, false, customers);
-    cr_assert_eq(tab_profile_table(&e, &w.table[0], &p, &err), TAB_OK);
-    cr_assert_eq(tab_grain_alone(&e, p, &g, &err), TAB_OK);
-    cr_expect(g->kind == TAB_GRAIN_ENTITY && g->n == 0);
-    tab_arena_free(w.arena);
+    find(&w);
+    cr_expect(w.plan.grain->kind == TAB_GRAIN_ENTITY && w.plan.grain->n == 0);
+    end(&w);
 }
 
 /* ---- who hired whom ------------------------------------------------------------------------------- */
@@ -320,5 +310,83 @@ Test(within, eight_people_of_whom_three_lead_others)
         found = found || (r->child_table == 0 && r->parent_table == 0 && r->child == 2 && r->parent == 0);
     }
     cr_expect(found, "each leads to one who was there before, which chance hardly does");
+    end(&w);
+}
+
+/* Accounts in their order, each below the last one that ends in two zeros. */
+static void chart(uint32_t r, size_t c, char out[CELL])
+{
+    uint32_t own = 1000 + r / 12 * 700 + r % 12 * 30;
+    if (c == 0)
+        snprintf(out, CELL, "%u", own);
+    else if (c == 1)
+        snprintf(out, CELL, "account %c%u", 'a' + (int)draw(r, 64, 26), draw(r, 65, 900));
+    else
+        snprintf(out, CELL, r % 12 == 0 ? "" : "%u", 1000 + r / 12 * 700);
+}
+
+Test(within, a_chart_in_its_order_leads_to_its_heads)
+{
+    world w = begin();
+    add(&w, "accounts", 72, 3, false, chart);
+    add(&w, "other", 50, 2, false, unrelated);
+    find(&w);
+    bool found = false;
+    for (size_t i = 0; i < w.plan.keys.n; i++) {
+        const tab_reference *r = &w.plan.keys.ref[i];
+        found = found || (r->child_table == 0 && r->parent_table == 0 && r->child == 2 && r->parent == 0);
+    }
+    cr_expect(found, "six numbers of nine in a hundred are held");
+    end(&w);
+}
+
+/* ---- rates of a day --------------------------------------------------------------------------------- */
+
+static void day_of(uint32_t r, char out[CELL])
+{
+    snprintf(out, CELL, "2023-%02u-%02u", 1 + r / 28 % 12, 1 + r % 28);
+}
+
+static void entries(uint32_t r, size_t c, char out[CELL])
+{
+    static const char *const money[] = { "EUR", "USD", "GBP", "CHF", "SEK" };
+    if (c == 0)
+        snprintf(out, CELL, "%u", 20001 + r);
+    else if (c == 1)
+        day_of(draw(r, 66, 60), out);
+    else
+        snprintf(out, CELL, "%s", money[draw(r, 67, 5)]);
+}
+
+static void entry_lines(uint32_t r, size_t c, char out[CELL])
+{
+    if (c == 0)
+        snprintf(out, CELL, "%u", 20001 + draw(r, 68, 300));
+    else
+        snprintf(out, CELL, "%u.%02u", draw(r, 69, 400), draw(r, 70, 100));
+}
+
+static void rates(uint32_t r, size_t c, char out[CELL])
+{
+    static const char *const money[] = { "EUR", "USD", "GBP", "CHF", "SEK" };
+    if (c == 0)
+        day_of(r / 5, out);
+    else if (c == 1)
+        snprintf(out, CELL, "%s", money[r % 5]);
+    else
+        snprintf(out, CELL, "%u.%04u", draw(r, 71, 2), draw(r, 72, 10000));
+}
+
+Test(grain, a_rate_of_the_day_is_no_entry)
+{
+    world w = begin();
+    add(&w, "entries", 300, 3, false, entries);
+    add(&w, "lines", 900, 2, false, entry_lines);
+    add(&w, "rates", 300, 3, false, rates);
+    find(&w);
+    cr_expect_eq(w.plan.grain[0].kind, TAB_GRAIN_ENTITY);
+    cr_expect_eq(w.plan.grain[2].kind, TAB_GRAIN_OBSERVATION);
+    cr_expect(w.plan.moments[0 * 3 + 2] && w.plan.moments[2 * 3 + 0]);
+    cr_expect(!w.plan.moments[0 * 3 + 1]);
     end(&w);
 }

@@ -5,7 +5,7 @@
 #include "services/inference/engine/keys/choose.h"
 #include "services/inference/engine/keys/plan.h"
 
-enum { TABLES = 4, COLUMNS = 6, CELL = 48 };
+enum { TABLES = 5, COLUMNS = 6, CELL = 48 };
 
 typedef void cell_of(size_t row, size_t col, char out[CELL]);
 
@@ -220,6 +220,68 @@ Test(keys, whole_numbers_of_six_values_are_never_said)
     end(&w);
 }
 
+/* Pupils are counted, and marks refer to them; so are moves. Rooms tell their places and shelves their load:
+ * few numbers that lie among those of the counters. */
+static void pupils(size_t r, size_t col, char out[CELL])
+{
+    if (col == 0)
+        snprintf(out, CELL, "%zu", r + 1);
+    else
+        snprintf(out, CELL, "%c%u", 'a' + (int)draw(r, 80, 26), draw(r, 81, 9000));
+}
+
+static void marks(size_t r, size_t col, char out[CELL])
+{
+    if (col == 0)
+        snprintf(out, CELL, "%u", 1 + draw(r, 84, 240));
+    else
+        snprintf(out, CELL, "2024-%02u-%02u", 1 + draw(r, 85, 12), 1 + draw(r, 86, 28));
+}
+
+static void rooms(size_t r, size_t col, char out[CELL])
+{
+    if (col == 0)
+        snprintf(out, CELL, "R%zu", 10 + r);
+    else
+        snprintf(out, CELL, "%u", 12 + draw(r, 82, 48));
+}
+
+static void shelves(size_t r, size_t col, char out[CELL])
+{
+    static const unsigned load[] = { 100, 250, 500 };
+    if (col == 0)
+        snprintf(out, CELL, "%c%zu", 'A' + (int)(r / 8), 1 + r % 8);
+    else
+        snprintf(out, CELL, "%u", load[draw(r, 83, 3)]);
+}
+
+static void moves(size_t r, size_t col, char out[CELL])
+{
+    static const unsigned pack[] = { 1, 1, 1, 2, 5, 10, 24 };
+    if (col == 0)
+        snprintf(out, CELL, "%zu", r + 1);
+    else if (col == 1)
+        snprintf(out, CELL, "%c%u", 'A' + (int)draw(r, 87, 5), 1 + draw(r, 88, 8));
+    else
+        snprintf(out, CELL, "%u", pack[draw(r, 89, 7)]);
+}
+
+Test(keys, measures_within_a_counter_refer_to_nothing)
+{
+    world w = begin();
+    add(&w, "pupils", 240, 2, pupils);
+    add(&w, "marks", 700, 2, marks);
+    add(&w, "rooms", 18, 2, rooms);
+    add(&w, "shelves", 40, 2, shelves);
+    add(&w, "moves", 900, 3, moves);
+    find(&w);
+    cr_expect_not_null(of(&w, 1, 0));
+    cr_expect_null(of(&w, 2, 1), "places");
+    cr_expect_null(of(&w, 3, 1), "loads");
+    cr_expect_null(of(&w, 4, 2), "packs");
+    end(&w);
+}
+
 /* ---- chains and stars ------------------------------------------------------------------------ */
 
 static void items(size_t r, size_t col, char out[CELL])
@@ -284,6 +346,39 @@ Test(keys, rows_that_repeat_the_entity_are_not_held_apart_from_it)
     cr_expect(!w.plan.apart[1]);
     cr_expect_eq(w.plan.under[1], TAB_NULL);
     end(&w);
+}
+
+/* Counted readings: a number, two measures. */
+static void readings(size_t r, size_t col, char out[CELL])
+{
+    if (col == 0)
+        snprintf(out, CELL, "%zu", r + 1);
+    else
+        snprintf(out, CELL, "%.2f", 20 + draw(r, col, 900) / 100.0);
+}
+
+/* Counted people: a number, a code, a quantity. */
+static void counted_people(size_t r, size_t col, char out[CELL])
+{
+    if (col == 0)
+        snprintf(out, CELL, "%zu", r + 1);
+    else if (col == 1)
+        snprintf(out, CELL, "KX-%u", 10000 + draw(r, 31, 90000));
+    else
+        snprintf(out, CELL, "%u", draw(r, 32, 40));
+}
+
+Test(keys, two_lists_that_were_cut_at_a_round_number_are_not_one_to_one)
+{
+    static const size_t round[] = { 30, 100, 250, 500, 1000 };
+    for (size_t i = 0; i < sizeof round / sizeof *round; i++) {
+        world w = begin();
+        add(&w, "readings", round[i], 3, readings);
+        add(&w, "people", round[i], 3, counted_people);
+        find(&w);
+        cr_expect(of(&w, 0, 0) == NULL && of(&w, 1, 0) == NULL, "%zu rows", round[i]);
+        end(&w);
+    }
 }
 
 /* ---- the choice ------------------------------------------------------------------------------ */

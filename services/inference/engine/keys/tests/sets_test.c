@@ -239,6 +239,77 @@ Test(key_pairs, two_facts_of_the_same_shops_and_weeks_are_no_sure_reference)
     end(&w);
 }
 
+/* The first lines, and parcels of them whose columns are called as theirs or not. */
+static void parcel_cell(uint32_t r, size_t c, char out[CELL])
+{
+    uint32_t order, line;
+    line_at(r * 7 % 20, &order, &line);
+    snprintf(out, CELL, "%u", c == 0 ? 1 + order : c == 1 ? line : 1 + draw(r, 61, 900));
+}
+
+Test(key_pairs, in_tables_of_twenty_rows_names_tell)
+{
+    for (int named = 0; named < 2; named++) {
+        world w = { .arena = tab_arena_new(SIZE_MAX / 2) };
+        add(&w, "lines", 20, 4, line_cell);
+        add(&w, "parcels", 14, 3, parcel_cell);
+        tab_column *col = (tab_column *)(uintptr_t)w.table[1].col;
+        for (int c = 0; c < 2 && !named; c++)
+            col[c].name = c == 0 ? TAB_S("x") : TAB_S("y");
+        find(&w);
+        const tab_reference *r = pair_of(&w, 1);
+        cr_assert_eq(r != NULL, named);
+        if (named)
+            cr_expect(r->parent_table == 0 && r->p >= 0.5 && r->child == 0 && r->also == 1);
+        end(&w);
+    }
+}
+
+enum { STORES = 5, MONTHS = 4 };
+
+/* What each store should sell in each month, and what it did: in a whole grid tuples tell nothing. */
+static void plan_cell(uint32_t r, size_t c, char out[CELL])
+{
+    if (c == 0)
+        snprintf(out, CELL, "S%u", r / MONTHS);
+    else if (c == 1)
+        snprintf(out, CELL, "W%u", r % MONTHS);
+    else
+        snprintf(out, CELL, "%u", 50 + draw(r, 71, 900));
+}
+
+static void sold_cell(uint32_t r, size_t c, char out[CELL])
+{
+    plan_cell(r * 7 % (STORES * MONTHS), c, out);
+    if (c == 2)
+        snprintf(out, CELL, "%u", 40 + draw(r, 72, 900));
+}
+
+Test(key_pairs, in_a_whole_grid_the_names_tell_unless_they_are_numbers)
+{
+    static const struct {
+        const char *plan[3], *sold[3];
+        bool said;
+    } cases[] = { { { "store", "month", "budget" }, { "Store", "month", "sales" }, true },
+                  { { "store", "month", "budget" }, { "shop", "period", "sales" }, false },
+                  { { "c0", "c1", "c2" }, { "c0", "c1", "c2" }, false } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        world w = { .arena = tab_arena_new(SIZE_MAX / 2) };
+        add(&w, "plan", STORES * MONTHS, 3, plan_cell);
+        add(&w, "sold", STORES * MONTHS, 3, sold_cell);
+        for (size_t c = 0; c < 3; c++) {
+            ((tab_column *)(uintptr_t)w.table[0].col)[c].name = tab_str_of(cases[i].plan[c]);
+            ((tab_column *)(uintptr_t)w.table[1].col)[c].name = tab_str_of(cases[i].sold[c]);
+        }
+        find(&w);
+        const tab_reference *r = pair_of(&w, 0) != NULL ? pair_of(&w, 0) : pair_of(&w, 1);
+        cr_assert_eq(r != NULL, cases[i].said, "case %zu", i);
+        if (r != NULL)
+            cr_expect(r->one_to_one && r->p >= 0.9 && r->also == 1);
+        end(&w);
+    }
+}
+
 Test(key_pairs, what_chance_may_hold_is_not_sure_whatever_else_speaks_for_it)
 {
     /* p = 1 / (1 + ways exp(-told / 3)), where the features are sure */

@@ -32,8 +32,8 @@ typedef struct {
     float *value;
     size_t nodes, values;
     size_t trees;
-    uint32_t root[TREES];
-    float *prior; /* (k) */
+    uint32_t *root; /* (trees) */
+    float *prior;   /* (k) */
 } forest;
 
 /* What one fit works with; rows are positions in the context. */
@@ -325,18 +325,22 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, size_t trees, bool
     forest *m = tab_arena_new_of(t->arena, forest, 1);
     size_t k = p->classification && p->outputs > 2 ? p->outputs : 1, features = p->enc->n, n = t->n;
     float *prior = tab_arena_new_of(t->arena, float, k);
+    uint32_t *root = tab_arena_new_of(t->arena, uint32_t, trees);
     uint32_t *row = malloc(n * sizeof *row), *label = malloc(n * sizeof *label);
     float *y = malloc(n * sizeof *y), *value = malloc(n * sizeof *value);
     uint32_t *class = malloc(n * sizeof *class);
     uint8_t *own_bin = malloc(n);
     uint8_t **bin = malloc(features * sizeof *bin), *bins = malloc(features * n);
-    bool ok = m != NULL && prior != NULL && row != NULL && label != NULL && y != NULL && bin != NULL &&
-              bins != NULL && value != NULL && class != NULL && own_bin != NULL;
+    bool ok = m != NULL && prior != NULL && root != NULL && row != NULL && label != NULL && y != NULL &&
+              bin != NULL && bins != NULL && value != NULL && class != NULL && own_bin != NULL;
     if (ok) {
         /* bins feature by feature, for the context's rows alone */
-        *m = (forest){
-            .outputs = p->outputs, .k = k, .classification = p->classification, .prior = prior, .trees = trees
-        };
+        *m = (forest){ .outputs = p->outputs,
+                       .k = k,
+                       .classification = p->classification,
+                       .prior = prior,
+                       .trees = trees,
+                       .root = root };
         for (size_t f = 0; f < features; f++) {
             bin[f] = bins + f * n;
             for (size_t i = 0; i < n; i++)
@@ -396,6 +400,7 @@ static void pack(tab_pack *p, void *each, const void *context)
     forest *m = each;
     TAB_PACK(p, m->node, m->nodes);
     TAB_PACK(p, m->value, m->values);
+    TAB_PACK(p, m->root, m->trees);
     TAB_PACK(p, m->prior, m->k);
 }
 

@@ -16,6 +16,7 @@
  * moves between pairs (stacking: Wolpert, Neural Networks 1992; Breiman, Machine Learning 1996). */
 #include "services/inference/engine/learn/stack/opinion_pool.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "services/inference/engine/learn/linear/solve.h"
@@ -29,6 +30,7 @@ static const double DOUBT = 0.25; /* rows whose label is every class alike: deci
 /* Subtracts the greatest first: no exponential overflows. */
 void tab_log_softmax(float *z, size_t k, double t)
 {
+    assert(k > 0 && !(t <= 0));
     double top = (double)z[0] * t, sum = 0;
     for (size_t j = 1; j < k; j++)
         top = fmax(top, (double)z[j] * t);
@@ -224,6 +226,8 @@ again:
         goto again;
     for (size_t l = 0; l < s->members; l++)
         s->member[l].weight = w[l];
+    for (size_t l = 0; l < parts; l++)
+        assert(!(w[l] < 0)); /* NaN: what came overflows a float */
     s->prior_weight = w[s->members];
 }
 
@@ -297,6 +301,10 @@ again:
         goto again;
     for (size_t l = 0; l < s->members; l++)
         s->member[l].weight = w[l];
+    double sum = 0;
+    for (size_t l = 0; l < parts; l++)
+        sum += w[l];
+    assert(!(fabs(sum - 1) >= 1e-6)); /* on the simplex: exact moves between pairs keep it */
     s->prior_weight = w[s->members];
 }
 

@@ -13,19 +13,26 @@ static const float *gain_of(tab_arena *a, const tab_stack *s, const tab_problem 
     for (size_t l = 0; l < s->members && gain == NULL; l++)
         if (s->member[l].learner->importance != NULL)
             gain = s->member[l].learner->importance(s->member[l].model[0]);
-    if (gain == NULL || (first != NULL ? first->enc.n : p->enc->n) != enc->n)
-        return NULL;
-    if (first == NULL || own == NULL || own->kept == NULL || first->kept == NULL)
+    if (gain == NULL || (first == NULL && own == NULL))
         return gain;
+    size_t plain = own == NULL ? enc->n : own->plain, others = first == NULL ? p->enc->n : first->plain;
+    size_t stats = own == NULL ? 0 : own->n;
+    if ((first == NULL ? 0 : first->n) != stats)
+        return NULL;
     float *ret = tab_arena_new_of(a, float, enc->n);
-    for (size_t i = 0, k = 0; ret != NULL && i < own->plain; i++) {
-        while (k < first->plain && first->kept[k] < own->kept[i])
+    for (size_t i = 0, k = 0; ret != NULL && i < plain; i++) {
+        size_t at = own == NULL || own->kept == NULL ? i : own->kept[i];
+        while (k < others && (first == NULL || first->kept == NULL ? k : first->kept[k]) < at)
             k++;
-        if (k < first->plain && first->kept[k] == own->kept[i])
+        if (k < others && (first == NULL || first->kept == NULL ? k : first->kept[k]) == at)
             ret[i] = gain[k];
     }
-    for (size_t i = own->plain; ret != NULL && i < enc->n; i++)
-        ret[i] = gain[i];
+    for (size_t i = 0; ret != NULL && i < stats; i++)
+        ret[plain + i] = gain[others + i];
+    for (size_t i = plain + stats; ret != NULL && i < enc->n; i++)
+        for (size_t k = 0; first != NULL && k < first->mades; k++)
+            if (tab_made_alike(&own->made[i - plain - stats].recipe, &first->made[k].recipe))
+                ret[i] = gain[others + stats + k];
     return ret;
 }
 
@@ -38,7 +45,7 @@ bool tab_refit(const tab_engine *e, tab_arena *a, const tab_problem *p, tab_stac
         tab_member *m = &s->member[l];
         if (!m->learner->whole || !(m->weight > 0))
             continue;
-        if (s->levels[at] == NULL && !tab_levels_fit(a, p, row, n, &s->levels[at]))
+        if (s->levels[at] == NULL && !tab_levels_fit(a, p, row, n, &s->made, &s->levels[at]))
             return false;
         /* the model reads statistics of levels of all rows, as a fold's model reads those of its context */
         tab_problem view = *p;

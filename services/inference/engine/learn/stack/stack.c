@@ -1,20 +1,48 @@
-/* See stack.h: folds, fits and out-of-fold outputs of a stack. predict/, impute/ and the choice of a target
- * call tab_stack_fit.
+/* See stack.h. The stack: unlike learners on common folds, each calibrated on answers to rows that it has not
+ * seen, weighed together, and calibrated once more. predict/, impute/ and the choice of a target call
+ * tab_stack_fit; it is all that a base model is.
  *
- *   assign_folds ─> fit_levels ─> tab_stack_members (stack_members.c)
+ *   assign_folds ─> fit_views (levels.c, prove.c) ─> tab_stack_members (stack_members.c)
  *     ─> answer_all        out-of-fold outputs of each member, and its temperature
  *     ─> tab_pool_weights  (opinion_pool.c)
  *     ─> answer_whole      models of all rows, for learners that have them (refit.c)
  *     ─> combine_all       the stack's outputs, and the last temperature
  *
+ * Why a stack, and why this one. No learner is best on every table: boosted trees win where numbers interact,
+ * a ridge where there are few rows, a kernel on smooth surfaces, shares of cells on small tables of
+ * categories. A weighed pool is nearly as good as the best of them on each table, and better than any on
+ * most. The members are trained a few times and not searched over: that is where a tuned library spends its
+ * time.
+ *
+ * What a fold is decides what the answers are worth. Rows that are copies of one another share a fold; where
+ * units are given (a patient's visits) a unit's rows do; where places are given (time, groups) folds are runs
+ * of places, so that the score is that of the question that is asked. What reads a target (statistics of
+ * levels, made columns, members, temperatures of members, the choice of steps) is fitted without the fold
+ * that it answers.
+ *
+ * What holds:
+ *
+ *   - oof[row] comes of models that never saw the row's target, nor a copy of the row, for each row with a
+ *     target. Everything that is reported of a base's quality is computed from these.
+ *   - Weights are at least 0; of regression they sum to one. What is below LEAST_WEIGHT is dropped before the
+ *     others are weighed again, for it costs each answer its time.
+ *   - The prior (the shares of the classes, or the mean) is one of the members. A target that nothing
+ *     explains is answered by it, with its honest uncertainty, and not by noise.
+ *   - The same rows in any order, and any number of threads, give the same bytes: folds follow from hashes of
+ *     the rows' contents, sums run in a fixed order, and each thread's share is its own.
+ *   - `work` bounds the fits: learners that do not fit into it are cut down or skipped, and `skipped` says
+ *     so.
+ *
  * How outputs are calibrated and weighed: opinion_pool.c; what a fitted stack answers: stack_answer.c. */
 #include "services/inference/engine/learn/stack/stack_pass.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/learn/stack/opinion_pool.h"
+#include "services/inference/engine/learn/stack/prove.h"
 #include "services/inference/engine/learn/stack/refit.h"
 #include "services/inference/engine/learn/stack/stack_answer.h"
 
@@ -36,6 +64,7 @@ static size_t folds_for(size_t n)
     if (n < 2)
         return 0;
     size_t k = n < 500 ? 10 : n < 2000 ? 8 : n < 50000 ? 5 : 3;
+    assert(k <= TAB_FOLDS);
     return k < n ? k : n;
 }
 
@@ -84,6 +113,7 @@ static bool fold_by_place(pass *c, uint8_t *of)
         s->fold[c->all[i]] = (uint8_t)fold;
         full += n[fold]++ == 0;
     }
+    assert(full <= s->folds);
     return full == s->folds;
 }
 
@@ -179,6 +209,8 @@ static bool assign_folds(pass *c)
             s->fold[c->all[i]] = *fold;
         }
     }
+    for (size_t k = 0; ok && s->folds > 0 && k < c->n; k++)
+        assert(s->fold[c->all[k]] < s->folds); /* each row with a target is answered by models without it */
     free(of);
     free(next);
     free(order);
@@ -187,17 +219,31 @@ static bool assign_folds(pass *c)
 
 /* ---- what a fold's models read --------------------------------------------------------------- */
 
-/* Statistics of levels, made for each fold from its own context. False: memory or cancelled. */
-static bool fit_levels(pass *c, tab_arena *a)
+/* Statistics of levels and made columns, for each fold from its own context. made (folds + 1), or NULL.
+ * False: memory or cancelled. */
+static bool fit_levels(pass *c, tab_arena *a, const tab_made_list *made)
 {
     uint32_t *context = malloc((c->n + 1) * sizeof *context);
     bool ok = context != NULL;
     for (size_t f = 0; ok && f < c->s->folds; f++) {
+        if (made != NULL && made[f].n == 0)
+            continue;
         size_t n = tab_fold_rows(c, f, false, 0, context);
-        ok = tab_levels_fit(a, c->p, context, n, &c->s->levels[f]) && !tab_engine_cancelled(c->e);
+        ok = tab_levels_fit(a, c->p, context, n, made == NULL ? NULL : &made[f], &c->s->levels[f]) &&
+             !tab_engine_cancelled(c->e);
     }
     free(context);
     return ok;
+}
+
+/* What the folds' models read. False: memory or cancelled. */
+static bool fit_views(pass *c, tab_arena *a, const tab_recipe *r)
+{
+    tab_made_list made[TAB_FOLDS + 1];
+    if (!fit_levels(c, a, NULL) || !tab_prove(c, r, made) || !fit_levels(c, a, made))
+        return false;
+    c->s->made = made[c->s->folds];
+    return true;
 }
 
 /* ---- outputs of the members ------------------------------------------------------------------ */
@@ -521,7 +567,7 @@ static tab_stack *fit_stack(pass *c, tab_arena *a, const tab_recipe *r)
     /* One class, or hardly two rows a class: nothing to learn, and a margin a class to pay for. */
     bool alone = p->classification && (k < 2 || c->n < 2 * k);
     if (!alone && s->folds > 1 && p->enc->n > 0 && r->n > 0 &&
-        (!fit_levels(c, a) || !tab_stack_members(c, a, r)))
+        (!fit_views(c, a, r) || !tab_stack_members(c, a, r)))
         return NULL;
 
     float **z = tab_arena_new_of(a, float *, s->members + 1);

@@ -13,13 +13,14 @@
 #include "services/inference/engine/learn/learner.h"
 #include "services/inference/engine/learn/levels.h"
 
-enum { TAB_LEARNERS = 12, TAB_FOLDS = 10 };
+enum { TAB_LEARNERS = 12 };
 
 typedef struct {
     const tab_learner *learner[TAB_LEARNERS];
     size_t n;
     size_t folds; /* 0: by the number of rows */
     double work;  /* most work of all fits together; learners that do not fit are cut down or skipped */
+    bool makes;   /* columns are made where they are proven (prove.h) */
 } tab_recipe;
 
 typedef struct {
@@ -40,6 +41,7 @@ typedef struct {
     size_t members;
     const tab_data *data;              /* the problem's */
     tab_levels *levels[TAB_FOLDS + 1]; /* each fold's own, or NULL; at `folds`, of all rows */
+    tab_made_list made;                /* the columns of the models of all rows */
     double temperature;
     float *prior;        /* (outputs) log shares of the classes, or the mean */
     double prior_weight; /* what the prior keeps in the convex combination */

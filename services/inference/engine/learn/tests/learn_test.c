@@ -546,14 +546,14 @@ Test(levels, a_context_row_never_reads_its_own_target)
     for (uint32_t i = 0; i < 3000; i += 2)
         row[n++] = i;
     tab_levels *v = NULL, *w = NULL;
-    cr_assert(tab_levels_fit(f.a, &f.p, row, n, &v));
+    cr_assert(tab_levels_fit(f.a, &f.p, row, n, NULL, &v));
     cr_assert_not_null(v);
     cr_assert_eq(v->n, 1);
     size_t at = v->plain;
     uint32_t changed = row[n / 2], last = row[n - 1];
     ((float *)(uintptr_t)f.p.y)[last] += 100;       /* the last in order: no other context row reads it */
     ((float *)(uintptr_t)f.p.y)[row[0] + 1] += 100; /* not of the context at all */
-    cr_assert(tab_levels_fit(f.a, &f.p, row, n, &w));
+    cr_assert(tab_levels_fit(f.a, &f.p, row, n, NULL, &w));
     for (size_t i = 0; i < n; i++) {
         /* the prior's mean moves by 100 / n for all alike */
         double was = (double)v->data.x[at][row[i]] * v->enc.f[at].scale + v->enc.f[at].shift;

@@ -134,6 +134,9 @@ static void tally_chunk(void *ctx, size_t chunk)
             tab_tally_add(&t[k], &c->agree[i * c->attrs + k], (double)c->p[i]);
 }
 
+/* As many matches say beforehand how matches agree (decision 0646). */
+static const double BEFOREHAND = 40;
+
 void tab_weights_learn(tab_linkage *l, size_t k, const tab_tally *t, const double *u)
 {
     static const double usual[TAB_LEVELS] = { 0, 0.7, 0.06, 0.05, 0.04, 0.03, 0.03, 0.03, 0.03, 0.03 };
@@ -141,7 +144,7 @@ void tab_weights_learn(tab_linkage *l, size_t k, const tab_tally *t, const doubl
     for (size_t q = 1; q < TAB_LEVELS; q++)
         total += t->level[q];
     for (size_t q = 1; q < TAB_LEVELS; q++) {
-        double m = (t->level[q] + 5 * usual[q]) / (total + 5);
+        double m = (t->level[q] + BEFOREHAND * usual[q]) / (total + BEFOREHAND);
         l->log_m[k * TAB_LEVELS + q] = log(m);
         l->weight[k * TAB_LEVELS + q] = log(m / u[k * TAB_LEVELS + q]);
     }

@@ -1,4 +1,30 @@
-/* See twin_pairs.h: candidates, their agreement and their evidence. */
+/* See twin_pairs.h. The pair model: what two rows of one table, or of two, show of being one entity.
+ *
+ *   rows ─> candidates (pairs/rows.h: rows that share rare words, values, letters)
+ *        ─> agreement    a level for each attribute: equal, alike, apart, unknown
+ *        ─> evidence     the sum of log(m / u) over attributes (Fellegi & Sunter, JASA 1969)
+ *        ─> features     how this pair stands beside all others of its rows and of its table
+ *        ─> p            boosted trees (twin_model.h; across two tables across_model.h), calibrated on tables
+ *                        left out
+ *
+ * Fellegi and Sunter's weights need m, the share of true pairs that agree, which nobody gives; u, that of
+ * random pairs, is counted. Sums of weights also take attributes for independent, which they are not: who
+ * shares a street shares a city. So evidence here is one feature among others and not the judge. The trees
+ * read, beside it, what a person would: which columns differ and whether these columns usually differ among
+ * rows that are otherwise equal; whether a number is a size, a code or an age; how far the pair stands above
+ * the next best pair of its rows; and what a row would reach with itself. All features are shares, ranks or
+ * ratios, so that a model learned on persons and songs is asked about parcels.
+ *
+ * What holds:
+ *
+ *   - A feature is the same whichever of the two rows comes first, and whatever the order of columns and
+ *     rows.
+ *   - Nothing names a column: `name` is known by its values, so lists without headers are read alike.
+ *   - u and frequencies are of the table itself: an equal "Smith" is worth less where there are many.
+ *   - Candidates of a row are bounded, so that pairs grow with the rows and not with their square; a value
+ *     that too many rows share makes no candidates.
+ *   - A proven key that differs is heard afterwards, as odds, and not by the trees (duplicates.h): they were
+ *     learned on lists, most of which have none. */
 #include "services/inference/engine/link/evidence/twin_pairs.h"
 
 #include <math.h>
@@ -40,10 +66,10 @@ static bool running(const tab_view *w, size_t rows)
            (w->sorted[w->sorted_n - 1] - w->sorted[0] < 2 * (double)rows || rising(w, rows));
 }
 
-/* Orders of one customer share the customer. */
+/* Orders of one customer share the customer, and his name. */
 static bool tells_nothing(const tab_twin_pairs *s, size_t c)
 {
-    return (s->refers != NULL && s->refers[c]) || running(&s->t[0]->col[c], s->t[0]->rows);
+    return (s->voice != NULL && s->voice[c] != TAB_VOICE_WHICH) || running(&s->t[0]->col[c], s->t[0]->rows);
 }
 
 static float entropy_of(const tab_view *w)
@@ -382,15 +408,14 @@ static tab_status compare(const tab_engine *e, tab_twin_pairs *s, const tab_row_
 }
 
 tab_status tab_twin_pairs_new(const tab_engine *e, const tab_views *v, const tab_link_table *tables,
-                              size_t table, const bool *refers, tab_arena *a, tab_twin_pairs *s,
+                              size_t table, const tab_voice *voice, tab_arena *a, tab_twin_pairs *s,
                               tab_error *err)
 {
     tab_row_pairs seeds = { 0 };
     const tab_table_view *t = &v->table[table];
     const tab_sparse *whole = &tables[table].whole;
-    *s = (tab_twin_pairs){
-        .v = v, .t = { t, t }, .whole = { whole, whole }, .rows = t->rows, .refers = refers
-    };
+    *s =
+        (tab_twin_pairs){ .v = v, .t = { t, t }, .whole = { whole, whole }, .rows = t->rows, .voice = voice };
     if (!take_columns(s, a) || !read_terms(s, a) || !learn_joint(s, a))
         return tab_no_memory(err);
     s->own[0] = s->own[1] = s->l.attr;

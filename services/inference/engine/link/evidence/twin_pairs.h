@@ -7,6 +7,7 @@
 #ifndef TAB_LINK_TWIN_PAIRS_H
 #define TAB_LINK_TWIN_PAIRS_H
 
+#include "services/inference/engine/link/evidence/voices.h"
 #include "services/inference/engine/link/pairs/link.h"
 
 /* clang-format off */
@@ -91,9 +92,9 @@ typedef struct {
     const tab_views *v;
     const tab_table_view *t[2]; /* of a's rows and of b's: one table twice, or two */
     const tab_sparse *whole[2];
-    bool across;        /* two tables */
-    size_t rows;        /* nodes: rows of the first table and, across, those of the second behind them */
-    const bool *refers; /* (cols) columns that refer to another table, or NULL: whose row it is, not which */
+    bool across;            /* two tables */
+    size_t rows;            /* nodes: rows of the first table and, across, those of the second behind them */
+    const tab_voice *voice; /* (cols) what a column says, or NULL: all say which row it is */
     const tab_attribute *own[2]; /* the attributes of either table with itself */
     tab_linkage l;   /* its attributes are the columns that tell something, or those that two tables share */
     double *u;       /* (attrs, TAB_LEVELS) levels of random pairs */
@@ -111,9 +112,9 @@ typedef struct {
     uint32_t *pair; /* (2 n) of each node, ascending by the other */
 } tab_twin_pairs;
 
-/* The pairs of one table, their agreement and evidence; all of it lives in arena a. refers: as above. */
+/* The pairs of one table, their agreement and evidence; all of it lives in arena a. voice: as above. */
 tab_status tab_twin_pairs_new(const tab_engine *e, const tab_views *v, const tab_link_table *tables,
-                              size_t table, const bool *refers, tab_arena *a, tab_twin_pairs *ret,
+                              size_t table, const tab_voice *voice, tab_arena *a, tab_twin_pairs *ret,
                               tab_error *err) TAB_CHECKED;
 
 /* Pairs of two tables: of s are given v, t, whole, across, rows, own, l.attr and l.attrs, n, a and b; the

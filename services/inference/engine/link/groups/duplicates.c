@@ -6,6 +6,7 @@
 
 #include "services/inference/engine/link/evidence/twin_model.h"
 #include "services/inference/engine/link/pairs/twin_rules.h"
+#include "services/inference/engine/profile/lines.h"
 
 /* ---- groups -----------------------------------------------------------------------------------
  *
@@ -193,28 +194,34 @@ tab_status tab_twin_groups(const tab_twin_pairs *s, float least, tab_arena *a, t
 }
 
 /* Rows that differ in nothing but spelling are known by Bayes' rule alone (decision 0318): the model, which
- * has seen tables of look-alikes, may be less sure of them. */
+ * has seen tables of look-alikes, may be less sure of them. Of rows that are equal no more are one than
+ * chance leaves. */
 static bool hear_copies(const tab_views *v, size_t table, tab_arena *a, tab_twin_pairs *s)
 {
     const tab_twin_rules *told = tab_twin_rules_new(v, table, a);
     s->copy = tab_arena_new_of(a, bool, s->n);
-    if (told == NULL || s->copy == NULL)
+    const float *beyond = told == NULL ? NULL : tab_twin_rules_beyond_chance(told, a);
+    if (s->copy == NULL || beyond == NULL)
         return false;
     for (size_t i = 0; i < s->n; i++) {
         float p = tab_twin_rules_p(told, s->a[i], s->b[i]);
         s->copy[i] = p >= 0.5f;
         s->p[i] = fmaxf(s->p[i], p);
+        float most = beyond[s->a[i]];
+        if (s->p[i] > most && tab_twin_rules_equal(told, s->a[i], s->b[i])) {
+            s->p[i] = most;
+            s->copy[i] = s->copy[i] && most >= 0.5f;
+        }
     }
     return true;
 }
 
-/* Items of two orders are two, however alike: rows that refer to different rows of another table are not
- * one. */
-static void hear_references(tab_twin_pairs *s)
+/* Items of two orders are two, however alike: rows that differ in whose they are are not one. */
+static void hear_whose(tab_twin_pairs *s)
 {
-    for (size_t c = 0; s->refers != NULL && c < s->t[0]->cols; c++) {
+    for (size_t c = 0; s->voice != NULL && c < s->t[0]->cols; c++) {
         const tab_view *w = &s->t[0]->col[c];
-        for (size_t i = 0; s->refers[c] && i < s->n; i++) {
+        for (size_t i = 0; s->voice[c] == TAB_VOICE_WHOSE && i < s->n; i++) {
             uint32_t x = w->code[s->a[i]], y = w->code[s->b[i]];
             if (x != TAB_NULL && y != TAB_NULL && w->value[x].key != w->value[y].key) {
                 s->p[i] = 0;
@@ -273,14 +280,17 @@ static bool hear_chance(tab_twin_pairs *s)
 }
 
 tab_status tab_twins_judge(const tab_engine *e, const tab_views *v, const tab_link_table *tables,
-                           size_t table, const bool *refers, tab_arena *a, tab_twin_pairs *s, tab_error *err)
+                           size_t table, const tab_voice *voice, tab_arena *a, tab_twin_pairs *s,
+                           tab_error *err)
 {
-    TAB_TRY(tab_twin_pairs_new(e, v, tables, table, refers, a, s, err));
+    TAB_TRY(tab_twin_pairs_new(e, v, tables, table, voice, a, s, err));
+    if (tab_lines_document(v->table[table].profile) != TAB_NULL)
+        s->n = 0; /* lines of one document are alike by their nature, and the document's own values are few */
     TAB_TRY(tab_twin_model_run(e, tab_twin_model_shipped(), s, err));
     if (s->n > 0 && !hear_copies(v, table, a, s))
         return tab_no_memory(err);
     if (s->n > 0)
-        hear_references(s);
+        hear_whose(s);
     if (s->n > 0 && !hear_chance(s))
         return tab_no_memory(err);
     return TAB_OK;

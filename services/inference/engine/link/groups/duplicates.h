@@ -13,10 +13,10 @@ typedef struct {
 int tab_twins_likeliest_first(const void *a, const void *b); /* for qsort, of tab_twin; ties by row */
 
 /* Pairs of rows of table `table` that may be one entity, and their p: a model's that was learnt on other
- * tables and calibrated on tables left out (decision 0318). refers: (cols) columns that refer to another
- * table, or NULL. Lives in a. Cost: linear in the rows. */
+ * tables and calibrated on tables left out (decision 0318). voice: (cols) what its columns say
+ * (voices.h), or NULL. Lives in a. Cost: linear in the rows. */
 tab_status tab_twins_judge(const tab_engine *e, const tab_views *v, const tab_link_table *tables,
-                           size_t table, const bool *refers, tab_arena *a, tab_twin_pairs *ret,
+                           size_t table, const tab_voice *voice, tab_arena *a, tab_twin_pairs *ret,
                            tab_error *err) TAB_CHECKED;
 
 /* Rows that other tables refer to by a key, keys (cols), are two where their keys differ: somebody keeps them

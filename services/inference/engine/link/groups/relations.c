@@ -72,14 +72,18 @@ static bool write_shared(const tab_relations *x, size_t link, size_t matches, do
     r->relation = tab_text(name[l->many_a][l->many_b]);
     r->matches = matches;
     r->confidence = matches > 0 ? sum / (double)matches : 0;
-    r->evidence = tab_arena_printf(x->e->arena, "%zu pairs of rows in %.*s and %.*s are the same entity",
-                                   matches, TAB_STR(x->v->table[l->ta].profile->table->id),
-                                   TAB_STR(x->v->table[l->tb].profile->table->id));
+    tab_str a = x->v->table[l->ta].profile->table->id, b = x->v->table[l->tb].profile->table->id;
+    r->evidence = matches == 0
+                      ? tab_arena_printf(x->e->arena, "no row of %.*s is the same entity as a row of %.*s",
+                                         TAB_STR(a), TAB_STR(b))
+                      : tab_arena_printf(x->e->arena, "%zu %s of rows in %.*s and %.*s %s the same entity",
+                                         matches, matches == 1 ? "pair" : "pairs", TAB_STR(a), TAB_STR(b),
+                                         matches == 1 ? "is" : "are");
     return r->evidence != NULL;
 }
 
-/* Observations of the same things, of which neither table is a list: many to many through the thing
- * (decision 0417). */
+/* Rows of the same things, of which neither table is a list: many to many through the thing (decisions 0417,
+ * 0552). */
 static bool write_things(const tab_relations *x, size_t s, size_t t, uint32_t a, uint32_t b, size_t n,
                          Tabella__TableRelation *r)
 {
@@ -92,21 +96,38 @@ static bool write_things(const tab_relations *x, size_t s, size_t t, uint32_t a,
     r->confidence = g[s].confidence < g[t].confidence ? g[s].confidence : g[t].confidence;
     r->evidence = tab_arena_printf(
         x->e->arena,
-        "both tables hold observations; %zu of the things observed occur in %.*s.%.*s and in %.*s.%.*s", n,
+        "no row of one table is a row of the other; %zu values occur in both %.*s.%.*s and %.*s.%.*s", n,
         TAB_STR(p->id), TAB_STR(by), TAB_STR(q->id), TAB_STR(of));
     return r->evidence != NULL && add_columns(x, s, a, NULL, 0, &r->n_a_columns, &r->a_columns) &&
            add_columns(x, t, b, NULL, 0, &r->n_b_columns, &r->b_columns);
 }
 
-/* Adds a relation to m for each two tables of observations of the same things. */
+/* The columns that name what rows of tables s and t are of, where none is the other's row; *ret: how many
+ * values they have in common. */
+static bool same_things(const tab_relations *x, size_t s, size_t t, uint32_t *a, uint32_t *b, size_t *ret)
+{
+    if (x->plan->moments[s * x->v->n + t])
+        return tab_grains_same_things(x->v, x->plan->grain, s, t, a, b, ret);
+    for (size_t i = 0; i < x->links; i++) {
+        const tab_linkage *l = &x->link[i];
+        if (l->ta != s || l->tb != t || l->thing_a == TAB_NULL)
+            continue;
+        *a = l->thing_a;
+        *b = l->thing_b;
+        *ret = tab_shared_values(&x->v->table[s].col[*a], &x->v->table[t].col[*b], x->v->terms);
+        return true;
+    }
+    return false;
+}
+
+/* Adds a relation to m for each two tables that tell of the same things. */
 static bool add_things(const tab_relations *x, Tabella__CrossTableMap *m)
 {
-    const tab_grain *g = x->plan->grain;
     for (size_t s = 0; s < x->v->n; s++)
         for (size_t t = s + 1; t < x->v->n; t++) {
             uint32_t a, b;
             size_t n;
-            if (!x->plan->moments[s * x->v->n + t] || !tab_grains_same_things(x->v, g, s, t, &a, &b, &n))
+            if (!same_things(x, s, t, &a, &b, &n))
                 continue;
             Tabella__TableRelation *r =
                 tab_message(x->e->arena, Tabella__TableRelation, TABELLA__TABLE_RELATION__INIT);

@@ -155,6 +155,79 @@ float tab_twin_rules_p(const telling *s, uint32_t i, uint32_t j)
     return (float)(0.99 / (1 + exp(-z)));
 }
 
+bool tab_twin_rules_equal(const telling *s, uint32_t i, uint32_t j)
+{
+    return s->heard == 0 ||
+           memcmp(s->key + i * s->heard, s->key + j * s->heard, s->heard * sizeof *s->key) == 0;
+}
+
+/* The share of pairs of values of a column that are equal, but for n pairs of rows that are equal in all:
+ * these are no witnesses of chance. */
+static double equal_by_chance(const tab_view *w, double n)
+{
+    double pairs = (double)w->present * ((double)w->present - 1) / 2, same = -n;
+    for (uint32_t i = 0; i < w->values; i++)
+        same += (double)w->value[i].rows * ((double)w->value[i].rows - 1) / 2;
+    return same > 0 ? same / pairs : 0;
+}
+
+/* A row by which of its cells have a value, and by all of them. */
+typedef struct {
+    uint64_t there, cells;
+    uint32_t row;
+} written;
+
+static int by_cells(const void *a, const void *b)
+{
+    const written *x = a, *y = b;
+    if (x->there != y->there)
+        return x->there < y->there ? -1 : 1;
+    if (x->cells != y->cells)
+        return x->cells < y->cells ? -1 : 1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+/* The share that chance leaves of n rows that have values in the same columns, equal ones side by side. */
+static float left_by_chance(const telling *s, const written *x, size_t n)
+{
+    double equal = 0, run = 1, expected = (double)n * ((double)n - 1) / 2;
+    for (size_t i = 1; i < n; i++) {
+        equal += x[i].cells == x[i - 1].cells ? run : 0;
+        run = x[i].cells == x[i - 1].cells ? run + 1 : 1;
+    }
+    for (size_t k = 0; k < s->heard; k++)
+        if (s->key[x->row * s->heard + k] != TAB_NULL)
+            expected *= equal_by_chance(&s->t->col[s->order[k]], equal);
+    return equal > expected ? (float)(1 - expected / equal) : 0;
+}
+
+float *tab_twin_rules_beyond_chance(const telling *s, tab_arena *a)
+{
+    size_t rows = s->t->rows;
+    float *beyond = tab_arena_new_of(a, float, rows);
+    written *x = calloc(rows + 1, sizeof *x);
+    for (size_t r = 0; x != NULL && beyond != NULL && r < rows; r++) {
+        x[r].row = (uint32_t)r;
+        for (size_t k = 0; k < s->heard; k++) {
+            uint32_t key = s->key[r * s->heard + k];
+            x[r].there = tab_hash_mix(x[r].there, key != TAB_NULL);
+            x[r].cells = tab_hash_mix(x[r].cells, key);
+        }
+    }
+    if (x != NULL && rows > 0)
+        qsort(x, rows, sizeof *x, by_cells);
+    for (size_t from = 0, to; x != NULL && beyond != NULL && from < rows; from = to) {
+        for (to = from; to < rows && x[to].there == x[from].there; to++)
+            ;
+        float left = left_by_chance(s, x + from, to - from);
+        for (size_t i = from; i < to; i++)
+            beyond[x[i].row] = left;
+    }
+    bool ok = x != NULL;
+    free(x);
+    return ok ? beyond : NULL;
+}
+
 const telling *tab_twin_rules_new(const tab_views *v, size_t table, tab_arena *a)
 {
     static const double SHARE = 0.05; /* of rows that have a twin, before anything is seen */

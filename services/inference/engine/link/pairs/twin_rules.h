@@ -13,4 +13,11 @@ typedef struct tab_twin_rules tab_twin_rules;
 const tab_twin_rules *tab_twin_rules_new(const tab_views *v, size_t table, tab_arena *a);
 float tab_twin_rules_p(const tab_twin_rules *s, uint32_t i, uint32_t j);
 
+/* Whether rows i and j are equal in all that is known of them, but for numbers of rows. */
+bool tab_twin_rules_equal(const tab_twin_rules *s, uint32_t i, uint32_t j);
+/* (rows) of each row's equal pairs the share that chance does not explain: how many there are among rows with
+ * values in the same columns, beside how many there would be, were these values dealt anew (decision 0596).
+ * Lives in a; NULL: memory is out. */
+float *tab_twin_rules_beyond_chance(const tab_twin_rules *s, tab_arena *a);
+
 #endif

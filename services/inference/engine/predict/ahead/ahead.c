@@ -65,8 +65,10 @@ static bool places(tab_ahead_work *w, double *last)
     }
     if (w->t->served) {
         any_distance(w, first, *last);
+        w->first = first, w->year = tab_ahead_year(s), w->reach = (double)INFINITY;
         return true;
     }
+    w->first = first, w->year = tab_ahead_year(s), w->reach = (double)INFINITY;
     for (size_t r = 0; r < w->rows; r++)
         if (later(w, r)) {
             double from =
@@ -321,6 +323,7 @@ static bool open_answers(tab_ahead_work *w, size_t judged, tab_ahead *h)
     bool classes = w->t->classification;
     size_t k = w->t->classes;
     h->answered = tab_arena_new_of(a, bool, w->rows + 1);
+    h->unborne = tab_arena_new_of(a, bool, w->rows + 1);
     h->distance = tab_arena_new_of(a, double, w->rows + 1);
     h->row = tab_arena_new_of(a, uint32_t, judged + 1);
     if (classes) {
@@ -346,11 +349,25 @@ static double mean_before(const tab_ahead_work *w, double cut)
     return mean;
 }
 
-/* What the last class of the series says of a row's class, whose log-share is given: a logarithm. */
+/* What is lost by a probability of the true class where as much as `novelty` is left to classes that nobody
+ * knows. */
+static double loss_of(double p, double novelty, bool novel)
+{
+    return -log(fmax((novel ? novelty : 0) + (1 - novelty) * p, 1e-12));
+}
+
+/* What the last class of the series says of a row's class, whose log-share is given. */
 static double stays(const tab_ahead_answers *at, size_t i, uint32_t class, double share)
 {
     double part = at->last[i] == TAB_NULL ? 0 : at->stays;
-    return log(fmax((at->last[i] == class ? part : 0) + (1 - part) * exp(share), 1e-12));
+    return (at->last[i] == class ? part : 0) + (1 - part) * exp(share);
+}
+
+/* Leaves a share of the probabilities to classes that nobody knows. */
+static void leave(double *p, size_t classes, double share)
+{
+    for (size_t k = 0; k < classes; k++)
+        p[k] *= 1 - share;
 }
 
 /* Judges each cut's rows by weights and bands of the other cuts. own (cuts, members), heat (cuts): theirs. */
@@ -373,10 +390,15 @@ static bool judge(tab_ahead_work *w, const tab_ahead_answers *at, const double *
             if (w->t->classification) {
                 double *p = h->judged_probability + j * k;
                 tab_ahead_combine(&at[c], i, own + c * TAB_AHEAD_MEMBERS, heat[c], true, p);
-                double prior = (double)at[c].out[(TAB_AHEAD_SHARES * at[c].n + i) * k + w->t->label[m->row]];
-                add_quality(w, h, m, -log(fmax(p[w->t->label[m->row]], 1e-12)),
-                            -stays(&at[c], i, w->t->label[m->row], prior), false);
-                h->mean_loss -= prior;
+                uint32_t own_class = w->t->label[m->row];
+                double prior = (double)at[c].out[(TAB_AHEAD_SHARES * at[c].n + i) * k + own_class];
+                double novelty = tab_novelty_at(&at[c].novelty, distance_of(m));
+                bool novel = at[c].novel[i];
+                add_quality(w, h, m, loss_of(p[own_class], novelty, novel),
+                            loss_of(stays(&at[c], i, own_class, prior), novelty, novel), false);
+                h->mean_loss += loss_of(exp(prior), novelty, novel);
+                h->novel += novel;
+                leave(p, k, novelty);
                 continue;
             }
             double out, scale = at[c].scale[i], truth = w->t->y[m->row];
@@ -421,7 +443,10 @@ static bool answer(tab_ahead_work *w, const tab_ahead_answers *z, const double *
         h->answered[m->row] = true;
         h->distance[m->row] = distance_of(m);
         if (w->t->classification) {
+            double novelty = tab_novelty_at(&z->novelty, distance_of(m));
             tab_ahead_combine(z, i, weight, heat, true, h->probability + m->row * k);
+            leave(h->probability + m->row * k, k, novelty);
+            h->unknown = fmax(h->unknown, novelty);
             continue;
         }
         double out, scale = z->scale[i] * place[tab_ahead_place(s->season, s->seasons, m->pos)],
@@ -432,6 +457,9 @@ static bool answer(tab_ahead_work *w, const tab_ahead_answers *z, const double *
         for (size_t l = 0; l < TAB_LEVELS; l++)
             off[l] = scale * tab_ahead_quantile(b, z->distance[i], l);
         tab_ahead_reach(z, i, out, off, at);
+        h->value[m->row] = isnan(z->instead[i]) ? h->value[m->row] : tab_ahead_back(w, z->instead[i]);
+        h->unborne[m->row] = !isnan(z->instead[i]) || !isnan(z->low[i]) || z->more[i] > 0;
+        h->unbornes += h->unborne[m->row];
         for (size_t l = 0; l < TAB_LEVELS; l++)
             h->quantile[m->row * TAB_LEVELS + l] = tab_ahead_back(w, at[l]);
         h->spread[m->row] = w->logged ? h->value[m->row] * spread : spread;
@@ -443,9 +471,10 @@ static bool answer(tab_ahead_work *w, const tab_ahead_answers *z, const double *
 static const char *method(tab_arena *a, const tab_ahead_work *w, const double *weight)
 {
     static const char *const names[2][TAB_AHEAD_MEMBERS] = {
-        { "the best simple forecast", "the last value", "the mean of the series", "the line through the past",
-          "boosted trees upon a simple forecast", "a linear model upon a simple forecast",
-          "the row's own columns", "the deviation from the series' mean", "closed forms of the series" },
+        { "the best simple forecast", "the last value", "the mean of the series",
+          "a straight line through the past", "boosted trees on top of a simple forecast",
+          "a linear model on top of a simple forecast", "the row's own columns",
+          "the deviation from the series' mean", "formulas fitted to the series" },
         { "shares of the classes", "recent shares", "the row's own columns", "the series' past" }
     };
     size_t first = 0, second = 0;
@@ -497,17 +526,62 @@ static bool bands(const tab_ahead_work *w, const tab_ahead_error *v, const doubl
            tab_ahead_bands_of(v, base, n, cuts, far ? &g : NULL, past, ret);
 }
 
+bool tab_ahead_open_apart(tab_ahead_work *w, tab_ahead_task *own, double *last, tab_ahead_apart *ret)
+{
+    *ret = (tab_ahead_apart){ 0 };
+    if (!tab_ahead_open(w, last))
+        return false;
+    if (own->classification)
+        return true;
+    double *y = tab_arena_new_of(w->a, double, w->rows + 1);
+    if (y == NULL)
+        return false;
+    memcpy(y, w->y, w->rows * sizeof *y);
+    if (!tab_ahead_last_step(&own->asked->series, w->pos, y, w->rows, ret))
+        return false;
+    if (ret->rows + ret->stuck == 0)
+        return true;
+    for (size_t r = 0; r < w->rows; r++)
+        y[r] = isnan(y[r]) ? (double)NAN : own->y[r];
+    own->y = y;
+    w->distances = w->covariates = 0;
+    return tab_ahead_open(w, last);
+}
+
+/* What is asked beyond all that was judged. False: memory. */
+static bool unjudged(const tab_ahead_work *w, const tab_ahead_origin *o, size_t origins,
+                     tab_ahead_answers *at)
+{
+    const tab_asked *asked = w->t->asked;
+    tab_ahead_unjudged v;
+    tab_values *values = tab_arena_new_of(w->a, tab_values, w->cols + 1);
+    double *when = tab_arena_new_of(w->a, double, at->n + 1);
+    uint32_t *row = tab_arena_new_of(w->a, uint32_t, at->n + 1);
+    if (tab_arena_full(w->a) || !tab_ahead_unjudged_find(w->a, w, o, origins, &v))
+        return false;
+    for (size_t c = 0; c < w->cols; c++)
+        values[c] = tab_values_of(&w->t->p->col[c]);
+    for (size_t i = 0; i < at->n; i++) {
+        row[i] = at->moment[i].row;
+        when[i] = asked->turned ? -asked->series.when[row[i]] : asked->series.when[row[i]];
+    }
+    tab_ahead_unjudged_apply(&v, values, row, when, at);
+    return true;
+}
+
 tab_status tab_ahead_run(const tab_engine *e, tab_arena *a, const tab_ahead_task *t, tab_ahead **ret,
                          tab_error *err)
 {
-    tab_ahead_work w = { .e = e, .a = a, .t = t };
+    tab_ahead_task known = *t;
+    tab_ahead_work w = { .e = e, .a = a, .t = &known };
     tab_ahead_origin o[TAB_AHEAD_ORIGINS];
     tab_ahead_answers at[TAB_AHEAD_ORIGINS + 1];
     double last, cut[TAB_AHEAD_ORIGINS], own[TAB_AHEAD_ORIGINS][TAB_AHEAD_MEMBERS],
         weight[TAB_AHEAD_MEMBERS] = { 0 }, heat[TAB_AHEAD_ORIGINS + 1];
     size_t judged = 0, cuts = 0;
+    tab_ahead_apart apart;
     *ret = NULL;
-    if (!tab_ahead_open(&w, &last))
+    if (!tab_ahead_open_apart(&w, &known, &last, &apart))
         return tab_no_memory(err);
     size_t n = tab_ahead_origins(&w, last, o);
     for (size_t c = 0; c < n; c++) {
@@ -527,14 +601,23 @@ tab_status tab_ahead_run(const tab_engine *e, tab_arena *a, const tab_ahead_task
     if (h == NULL || m == NULL || v == NULL || base == NULL || !open_answers(&w, judged, h))
         return tab_no_memory(err);
     h->origins = cuts;
+    h->apart = apart;
     h->ranges = w.most > 3 && judged >= 100 ? TAB_AHEAD_RANGES : 1;
     bool ok = tab_ahead_weigh(&w, at, cuts, SIZE_MAX, weight, &heat[cuts]);
     for (size_t c = 0; ok && c < cuts; c++)
         ok = tab_ahead_weigh(&w, at, cuts, cuts > 1 ? c : SIZE_MAX, own[c], &heat[c]);
     tab_ahead_bands b = { 0 };
     size_t asked = asked_rows(&w, last, m);
-    ok = ok && judge(&w, at, cut, cuts, own[0], heat, v, base, h) &&
-         tab_ahead_cut(&w, last, m, asked, &at[cuts]);
+    ok = ok && judge(&w, at, cut, cuts, own[0], heat, v, base, h);
+    for (size_t c = 0, k = 0; ok && c < cuts; c++)
+        for (size_t i = 0; i < at[c].n; i++, k++)
+            w.reach = fmax(k == 0 ? 0 : w.reach, distance_of(&at[c].moment[i]));
+    ok = ok && tab_ahead_cut(&w, last, m, asked, &at[cuts]);
+    double *stays = ok && apart.rows + apart.stuck > 0 ? tab_ahead_stays(a, &w, t->y) : NULL;
+    ok = ok && (apart.rows + apart.stuck == 0 || stays != NULL);
+    if (stays != NULL)
+        tab_ahead_reach_apart(stays, t->asked->series.n, &at[cuts]);
+    ok = ok && (t->classification || unjudged(&w, o, n, &at[cuts]));
     if (ok && !t->classification)
         ok = bands(&w, v, base, tab_ahead_errors(&w, at, cuts, SIZE_MAX, own[0], v, base), cuts,
                    last - first_time(&w) + 1, &at[cuts], &b);

@@ -40,13 +40,21 @@ typedef struct {
 } tab_ahead_quality;
 enum { TAB_AHEAD_RANGES = 4 };
 
+/* Rows of the last known times that are unlike all before, and steps that they are of; rows that repeat the
+ * last value of their series as none before did. */
 typedef struct {
-    bool *answered;      /* (rows) of the asked ones */
-    double *value;       /* (rows) regression */
-    double *quantile;    /* (rows, TAB_LEVELS) */
-    double *spread;      /* (rows) a standard deviation */
-    double *probability; /* (rows, classes) */
-    double *distance;    /* (rows) in steps */
+    size_t rows, stuck;
+    double times;
+} tab_ahead_apart;
+
+typedef struct {
+    bool *answered;   /* (rows) of the asked ones */
+    double *value;    /* (rows) regression */
+    double *quantile; /* (rows, TAB_LEVELS) */
+    double *spread;   /* (rows) a standard deviation */
+    double
+        *probability; /* (rows, classes); what they lack of 1 is that of a class nobody knows (novelty.h) */
+    double *distance; /* (rows) in steps */
     size_t origins, judged;
     uint32_t *row;           /* (judged) rows of the table that were judged, as the asked are answered: */
     double *judged_value;    /* (judged) */
@@ -54,10 +62,20 @@ typedef struct {
     double *judged_probability;
     tab_ahead_quality range[TAB_AHEAD_RANGES];
     size_t ranges;
-    double mean_loss;   /* sum over the judged of what the mean before their cut, or the shares, lose */
-    bool banded;        /* coverage is told */
-    const char *method; /* the members that weigh most, for people */
+    double mean_loss;      /* sum over the judged of what the mean before their cut, or the shares, lose */
+    size_t novel;          /* judged rows of a class that no row before their cut is of */
+    double unknown;        /* the most that an asked row's probabilities leave to such classes */
+    tab_ahead_apart apart; /* rows that are not learned from: last_step.c */
+    bool *unborne;         /* (rows) asked rows that nothing bears out: unjudged.c */
+    size_t unbornes;       /* how many */
+    bool banded;           /* coverage is told */
+    const char *method;    /* the members that weigh most, for people */
 } tab_ahead;
+
+/* Takes the rows of the last times out of y (rows) where most series are off there as none of their values
+ * was, to one side. pos (rows): times in steps. False: memory (last_step.c). */
+bool tab_ahead_last_step(const tab_series *s, const double *pos, double *y, size_t rows,
+                         tab_ahead_apart *ret) TAB_CHECKED;
 
 /* *ret: NULL where the past is too short to tell anything by. All lives in a. Errors: CANCELLED, INTERNAL. */
 tab_status tab_ahead_run(const tab_engine *e, tab_arena *a, const tab_ahead_task *t, tab_ahead **ret,

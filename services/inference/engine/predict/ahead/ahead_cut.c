@@ -470,6 +470,7 @@ static bool answer_numbers(tab_ahead_view *c, tab_ahead_answers *r)
             out[TAB_AHEAD_CLOSED][i] = out[TAB_AHEAD_BASE][i];
         hold(r, i, TAB_AHEAD_FAR * c->scale[s]);
     }
+    tab_ahead_unlived(c, r);
     return true;
 }
 
@@ -559,10 +560,33 @@ bool tab_ahead_room(tab_arena *a, const tab_ahead_task *t, const tab_moment *m, 
     *ret = (tab_ahead_answers){ .n = n, .outputs = outputs, .members = members, .moment = m };
     ret->out = tab_arena_new_of(a, float, members *n *outputs + 1);
     ret->scale = tab_arena_new_of(a, double, n + 1);
-    ret->moved = tab_arena_new_of(a, double, n + 1);
+    double **of[] = { &ret->moved, &ret->low, &ret->high, &ret->instead };
+    for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+        *of[k] = tab_arena_new_of(a, double, n + 1);
+        for (size_t i = 0; *of[k] != NULL && i < n; i++)
+            (*of[k])[i] = (double)NAN;
+    }
+    ret->more = tab_arena_new_of(a, double, n + 1);
     ret->distance = tab_arena_new_of(a, double, n + 1);
     ret->last = tab_arena_new_of(a, uint32_t, n + 1);
     return !tab_arena_full(a);
+}
+
+/* Which of the judged rows are of a class that no row up to the cut is of, and how often rows before it were.
+ * False: memory. */
+static bool tell_novel(tab_ahead_work *w, double cut, tab_ahead_answers *r)
+{
+    const tab_ahead_task *t = w->t;
+    double *first = malloc((t->classes + 1) * sizeof *first);
+    r->novel = tab_arena_new_of(w->a, bool, r->n + 1);
+    bool ok = first != NULL && r->novel != NULL &&
+              tab_novelty_of(w->pos, t->label, w->rows, cut, w->most, t->classes, first, &r->novelty);
+    for (size_t i = 0; ok && i < r->n; i++) {
+        uint32_t class = t->label[r->moment[i].row];
+        r->novel[i] = class != TAB_NULL && !isfinite(first[class]);
+    }
+    free(first);
+    return ok;
 }
 
 bool tab_ahead_cut(tab_ahead_work *w, double cut, const tab_moment *m, size_t n, tab_ahead_answers *ret)
@@ -573,5 +597,6 @@ bool tab_ahead_cut(tab_ahead_work *w, double cut, const tab_moment *m, size_t n,
         return false;
     if (c.n < TAB_AHEAD_LEAST)
         return true;
-    return (w->t->classification || tab_ahead_past_errors(&c, ret)) && tab_ahead_members(&c, ret);
+    bool ok = w->t->classification ? tell_novel(w, cut, ret) : tab_ahead_past_errors(&c, ret);
+    return ok && tab_ahead_members(&c, ret);
 }

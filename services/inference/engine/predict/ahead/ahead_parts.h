@@ -5,6 +5,7 @@
 #include "services/inference/engine/forecast/forecast.h"
 #include "services/inference/engine/predict/ahead/ahead.h"
 #include "services/inference/engine/predict/ahead/history.h"
+#include "services/inference/engine/predict/ahead/novelty.h"
 
 enum {
     TAB_AHEAD_MEMBERS = 9,
@@ -49,6 +50,8 @@ typedef struct {
     double *distance; /* (distances) of the asked rows, ascending */
     size_t distances;
     double most;        /* distance */
+    double first, year; /* of the labelled times, and how many steps it has; 0: it is not known */
+    double reach;       /* the longest distance that was judged */
     bool *known, *lost; /* (cols) numbers that are known ahead and move; columns that no asked row has */
     size_t covariates;
     const tab_recipe *plain; /* of the own columns' model, where the fitted model itself is that; else NULL */
@@ -77,8 +80,13 @@ typedef struct {
     double *scale;         /* (n) of the row's series */
     double *distance;      /* (n) from the last row of its series that is known, where bands are read */
     double *moved;         /* (n) the value, should a level that just moved stay; NaN: none did */
+    double *low, *high;    /* (n) what bands reach to where nothing was judged; NaN: what was (unjudged.c) */
+    double *instead;       /* (n) the answer there; NaN: as others */
+    double *more;          /* (n) what the variance grows by there */
     uint32_t *last;        /* (n) classes: that of the last row of its series; TAB_NULL: none is judged */
     double stays;          /* how much of it is borne out; the rest is the shares */
+    bool *novel;           /* (n) classes: no row up to the cut is of its class; NULL: nobody knows */
+    tab_novelty novelty;   /* how often that was so before the cut */
     tab_ahead_error *past; /* (pasts) of the best simple forecast at all times before the cut */
     size_t pasts, past_rows, spans; /* of so many rows; spans of the longest distance that they fall in */
 } tab_ahead_answers;
@@ -141,6 +149,9 @@ bool tab_ahead_room(tab_arena *a, const tab_ahead_task *t, const tab_moment *m, 
                     tab_ahead_answers *ret);
 /* Closed forms of every series from tau on, into c->closed. */
 bool tab_ahead_close(tab_ahead_view *c, double tau, size_t horizon);
+/* Bands of rows at places of the year that the known times do not reach, farther than w->reach. */
+void tab_ahead_unlived(const tab_ahead_view *c, tab_ahead_answers *r);
+double tab_ahead_year(const tab_series *s);
 /* The members' answers to the asked, whose columns are in c->value. */
 bool tab_ahead_members(tab_ahead_view *c, tab_ahead_answers *r);
 
@@ -156,11 +167,46 @@ enum { TAB_AHEAD_ORIGINS = 3 };
  * steps.
  * False: memory. */
 bool tab_ahead_open(tab_ahead_work *w, double *last);
+/* Opens, and again without the last times where these are unlike all before: then own->y is without them.
+ * own: w's task. False: memory. */
+bool tab_ahead_open_apart(tab_ahead_work *w, tab_ahead_task *own, double *last, tab_ahead_apart *ret);
+/* The last value of each series (series + 1) of which the last rows were taken out of the task's, as learned;
+ * NaN: none was. y (rows): with them. NULL: the arena is full. */
+double *tab_ahead_stays(tab_arena *a, const tab_ahead_work *w, const double *y);
+/* Bands of those series reach to what is if these rows stay. */
+void tab_ahead_reach_apart(const double *stays, size_t series, tab_ahead_answers *at);
 /* The cuts, the latest first: a span of the asked length each, at the same place of the period where there
  * is one; over short distances a whole period is judged, where it is short. */
 size_t tab_ahead_origins(const tab_ahead_work *w, double last, tab_ahead_origin *o);
 /* The labelled rows in the window of an origin, each at its moment. False: memory. */
 bool tab_ahead_judged(tab_ahead_work *w, tab_ahead_origin *o);
+/* Values of columns that no judged row had: what rows with them are off from their neighbours by, as learned;
+ * values and days of the week that no row is of (unjudged.c). */
+enum { TAB_AHEAD_EVENTS = 8, TAB_AHEAD_LEVELS = 20 };
+typedef struct {
+    size_t column;
+    uint64_t key;   /* of its cell */
+    double *effect; /* (series + 1) */
+} tab_ahead_event;
+typedef struct {
+    size_t column, keys;
+    uint64_t key[TAB_AHEAD_LEVELS]; /* of the cells that are known */
+    double more;                    /* of another one, in squares of the unit */
+} tab_ahead_rest;
+typedef struct {
+    size_t series, events, rests;
+    tab_ahead_event event[TAB_AHEAD_EVENTS];
+    tab_ahead_rest rest[TAB_AHEAD_EVENTS];
+    unsigned weekdays; /* those that are known; 0: all, or none matter */
+    double more;       /* of another, in squares of */
+    double *unit;      /* (series + 1) */
+} tab_ahead_unjudged;
+/* o (origins): with their moments. What is kept lies in a. False: memory. */
+bool tab_ahead_unjudged_find(tab_arena *a, const tab_ahead_work *w, const tab_ahead_origin *o, size_t origins,
+                             tab_ahead_unjudged *ret) TAB_CHECKED;
+/* values (columns of the table), row (at->n): of the moments; when (at->n): seconds since 1970. */
+void tab_ahead_unjudged_apply(const tab_ahead_unjudged *v, const tab_values *values, const uint32_t *row,
+                              const double *when, tab_ahead_answers *at);
 /* A value as learned, in the target's units. */
 double tab_ahead_back(const tab_ahead_work *w, double v);
 
@@ -214,7 +260,8 @@ bool tab_ahead_band_of(const tab_ahead_error *v, size_t n, size_t origins, const
 bool tab_ahead_bands_of(const tab_ahead_error *v, const double *base, size_t n, size_t origins,
                         const tab_ahead_growth *g, const tab_ahead_answers *past, tab_ahead_bands *ret);
 /* The quantiles (TAB_LEVELS), as learned, of an answer at a distance from its bands' (off, in values); where
- * the level just moved they reach from those about the answer to those about what is if it stays. */
+ * the level just moved they reach from those about the answer to those about what is if it stays, and so
+ * where nothing was judged. */
 void tab_ahead_reach(const tab_ahead_answers *at, size_t i, double value, const double *off, double *out);
 /* How far the quantile of a level, and a standard deviation, are from the value at a distance. */
 double tab_ahead_quantile(const tab_ahead_bands *b, double distance, size_t level);

@@ -28,6 +28,7 @@ static const double FAR = 8, POWER = 3, GAIN = 4, TRUST = 40, CALMEST = 2, NONE 
 /* TURNS: how likely it is beforehand that errors grow by the square of the distance. ENOUGH: independent
  * errors of a distance, more of which say no more: shapes are rough. */
 static const double TURNS = 0.1, ENOUGH = 100;
+static const double NINETY = 1.2815515594600038; /* the normal number's quantile 0.9 */
 
 /* ---- weights --------------------------------------------------------------------------------- */
 
@@ -60,6 +61,8 @@ static double loss_of(const tab_ahead_work *w, const tab_ahead_answers *at, size
     for (size_t c = 0; c < cuts; c++)
         for (size_t i = 0; c != without && i < at[c].n; i++) {
             uint32_t row = at[c].moment[i].row;
+            if (at[c].novel != NULL && at[c].novel[i])
+                continue; /* no member can know its class: novelty.h */
             tab_ahead_combine(&at[c], i, weight, temperature, w->t->classification, scratch);
             if (w->t->classification) {
                 loss -= log(fmax(scratch[w->t->label[row]], 1e-12));
@@ -447,12 +450,15 @@ double tab_ahead_deviation(const tab_ahead_bands *b, double distance)
 
 void tab_ahead_reach(const tab_ahead_answers *at, size_t i, double value, const double *off, double *out)
 {
-    double stays = at->moved[i];
+    double stays = at->moved[i], span = (off[TAB_LEVELS - 2] - off[1]) / 2, grown = 1;
+    if (at->more[i] > 0 && span > 0)
+        grown = sqrt(1 + NINETY * NINETY * at->more[i] / (span * span));
     for (size_t l = 0; l < TAB_LEVELS; l++) {
-        out[l] = value + off[l];
-        if (!isnan(stays) && tab_quantile_level[l] < 0.5)
-            out[l] = fmin(out[l], stays + off[l]);
-        if (!isnan(stays) && tab_quantile_level[l] > 0.5)
-            out[l] = fmax(out[l], stays + off[l]);
+        double by = grown * off[l];
+        out[l] = value + by;
+        if (tab_quantile_level[l] < 0.5) /* of NaN the other */
+            out[l] = fmin(out[l], fmin(stays + by, at->low[i] + by));
+        if (tab_quantile_level[l] > 0.5)
+            out[l] = fmax(out[l], fmax(stays + by, at->high[i] + by));
     }
 }

@@ -24,6 +24,13 @@ struct tab_later {
     tab_ahead_work work; /* how values are learned, what is known ahead */
     tab_ahead_view view; /* what the members know */
     double last;         /* the last labelled time, in steps */
+    bool turned;         /* steps are counted backwards: */
+    int64_t mirror;      /* from here */
+    tab_ahead_unjudged rare;
+    double *stays; /* (stays_of) as tab_ahead_stays; NULL: none */
+    size_t stays_of;
+    tab_ahead_apart apart;
+    tab_novelty novelty; /* of classes: how often a later one is new */
     range range[RANGES];
     size_t ranges;
 };
@@ -48,6 +55,11 @@ static bool pick(tab_arena *a, const tab_ahead_work *w, const tab_ahead_answers 
     if (m == NULL || at == NULL || !tab_ahead_room(a, w->t, m, n, ret))
         return false;
     memcpy(ret->has, of->has, sizeof ret->has);
+    ret->novel = of->novel == NULL ? NULL : tab_arena_new_of(a, bool, n + 1);
+    if (of->novel != NULL && ret->novel == NULL)
+        return false;
+    for (size_t i = 0; ret->novel != NULL && i < n; i++)
+        ret->novel[i] = of->novel[at[i]];
     for (size_t i = 0; i < n; i++) {
         ret->scale[i] = of->scale[at[i]], ret->distance[i] = of->distance[at[i]];
         for (size_t j = 0; j < of->members; j++)
@@ -241,7 +253,10 @@ static tab_later *keep(tab_arena *a, const tab_ahead_task *t, const tab_ahead_wo
                                 .most = w->most,
                                 .known = known,
                                 .lost = lost,
-                                .covariates = w->covariates };
+                                .covariates = w->covariates,
+                                .first = w->first,
+                                .year = w->year,
+                                .reach = w->most };
     tab_ahead_view *c = &l->view;
     *c = (tab_ahead_view){ .histories = c->histories,
                            .kinds = c->kinds,
@@ -275,10 +290,18 @@ static bool fit_last(const tab_ahead_task *t, tab_ahead_work *w, tab_arena *a, t
     tab_later *l = tab_arena_new_of(a, tab_later, 1);
     if (l == NULL)
         return false;
+    l->turned = t->asked->turned;
+    l->mirror = t->asked->mirror;
     tab_ahead_view *c = &l->view;
     *c = (tab_ahead_view){ .w = w, .a = own, .keep = a, .plain_elsewhere = true };
     tab_ahead_answers past = { 0 };
     l->last = last;
+    if (t->classification) {
+        double *first = tab_arena_new_of(own, double, t->classes + 1);
+        if (first == NULL ||
+            !tab_novelty_of(w->pos, t->label, w->rows, last, w->most, t->classes, first, &l->novelty))
+            return false;
+    }
     if (!tab_ahead_learn(c, last, NULL, 0) ||
         (!t->classification && c->regular && !tab_ahead_close(c, last, closed_steps(w, c->h[0]->series))) ||
         (!t->classification && !tab_ahead_past_errors(c, &past)) || !fit_ranges(own, w, &past, at, cuts, l) ||
@@ -294,26 +317,63 @@ static bool fit_last(const tab_ahead_task *t, tab_ahead_work *w, tab_arena *a, t
     return *ret != NULL;
 }
 
-tab_status tab_later_fit(const tab_engine *e, tab_arena *a, const tab_ahead_task *t, const tab_recipe *plain,
-                         tab_later **ret, tab_error *err)
+/* The members' answers after each cut. False: memory or cancelled. */
+static bool judge(tab_ahead_work *w, double last, tab_ahead_origin *o, size_t *origins, tab_ahead_answers *at,
+                  size_t *cuts)
+{
+    size_t n = *origins = tab_ahead_origins(w, last, o);
+    *cuts = 0;
+    for (size_t c = 0; c < n; c++) {
+        if (!tab_ahead_judged(w, &o[c]) || !tab_ahead_cut(w, o[c].cut, o[c].moment, o[c].n, &at[*cuts]))
+            return false;
+        *cuts += at[*cuts].n > 0 && at[*cuts].has[0];
+    }
+    return true;
+}
+
+/* What lies before all labelled rows, by what was judged after earlier cuts: what a series moves by at a
+ * distance is the same either way. */
+static bool fit_first(const tab_ahead_task *t, const tab_asked *turned, tab_ahead_work *w, tab_arena *a,
+                      tab_arena *own, const tab_ahead_answers *at, size_t cuts, tab_later **ret)
+{
+    tab_ahead_task back = *t;
+    double last;
+    back.asked = turned;
+    *w = (tab_ahead_work){ .e = w->e, .a = own, .t = &back, .plain = w->plain };
+    return tab_ahead_open(w, &last) && fit_last(&back, w, a, own, last, at, cuts, ret);
+}
+
+tab_status tab_later_fit(const tab_engine *e, tab_arena *a, const tab_ahead_task *t, const tab_asked *turned,
+                         const tab_recipe *plain, tab_later *ret[TAB_SIDES], tab_error *err)
 {
     TAB_AUTO(tab_arena) *own = tab_arena_new((size_t)8 << 30);
-    tab_ahead_work w = { .e = e, .a = own, .t = t, .plain = plain };
-    tab_ahead_origin o[TAB_AHEAD_ORIGINS];
+    tab_ahead_task known = *t;
+    tab_ahead_work w = { .e = e, .a = own, .t = &known, .plain = plain };
     tab_ahead_answers at[TAB_AHEAD_ORIGINS];
+    tab_ahead_apart apart;
     size_t cuts = 0;
     double last;
-    *ret = NULL;
-    if (own == NULL || !tab_ahead_open(&w, &last))
+    ret[TAB_LATER] = ret[TAB_EARLIER] = NULL;
+    if (own == NULL || !tab_ahead_open_apart(&w, &known, &last, &apart))
         return tab_no_memory(err);
-    size_t n = tab_ahead_origins(&w, last, o);
-    bool ok = true;
-    for (size_t c = 0; ok && c < n; c++) {
-        ok = tab_ahead_judged(&w, &o[c]) && tab_ahead_cut(&w, o[c].cut, o[c].moment, o[c].n, &at[cuts]);
-        cuts += ok && at[cuts].n > 0 && at[cuts].has[0];
-    }
+    tab_ahead_origin o[TAB_AHEAD_ORIGINS];
+    size_t origins;
+    tab_ahead_unjudged rare = { 0 };
+    bool ok = judge(&w, last, o, &origins, at, &cuts);
+    if (ok && cuts > 0 && !t->classification)
+        ok = tab_ahead_unjudged_find(a, &w, o, origins, &rare);
     if (ok && cuts > 0)
-        ok = fit_last(t, &w, a, own, last, at, cuts, ret);
+        ok = fit_last(&known, &w, a, own, last, at, cuts, &ret[TAB_LATER]);
+    if (ok && cuts > 0 && apart.rows + apart.stuck > 0) {
+        ret[TAB_LATER]->apart = apart;
+        ret[TAB_LATER]->stays_of = t->asked->series.n + 1;
+        ok = (ret[TAB_LATER]->stays = tab_ahead_stays(a, &w, t->y)) != NULL;
+    }
+    if (ok && cuts > 0 && !t->classification)
+        ok = fit_first(&known, turned, &w, a, own, at, cuts, &ret[TAB_EARLIER]);
+    for (size_t k = 0; ok && k < TAB_SIDES; k++)
+        if (ret[k] != NULL)
+            ret[k]->rare = rare;
     if (ok && !tab_arena_full(own) && !tab_arena_full(a))
         return TAB_OK;
     return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);
@@ -386,12 +446,22 @@ static void pack_later(tab_pack *p, void *each, const void *context)
     tab_later *l = each;
     TAB_PACK(p, l->work.known, l->work.cols);
     TAB_PACK(p, l->work.lost, l->work.cols);
+    TAB_PACK(p, l->stays, l->stays_of);
+    TAB_PACK(p, l->rare.unit, l->rare.series);
+    size_t events = tab_pack_count(p, l->rare.events, TAB_AHEAD_EVENTS);
+    for (size_t k = 0; k < events; k++)
+        TAB_PACK(p, l->rare.event[k].effect, l->rare.series);
     pack_view(p, &l->view, l->work.cols, l->task.classes);
 }
 
 void tab_pack_later(tab_pack *p, tab_later **at)
 {
     TAB_PACK_ONE(p, *at, pack_later);
+}
+
+const tab_ahead_apart *tab_later_apart(const tab_later *l)
+{
+    return &l->apart;
 }
 
 size_t tab_later_bytes(const tab_later *l)
@@ -431,7 +501,7 @@ static bool look(const tab_later *l, const tab_clock *clock, const tab_later_row
         return false;
     for (size_t i = 0; i < q->n; i++) {
         int64_t pos = tab_series_index(clock->s, tab_clock_when(clock, q->values, q->row[i]));
-        double when = pos == INT64_MIN ? l->last + 1 : (double)pos;
+        double when = pos == INT64_MIN ? l->last + 1 : (double)(l->turned ? l->mirror - pos : pos);
         c->moment[i] = (tab_moment){ (uint32_t)i, tab_clock_series(clock, q->values, q->row[i]), when,
                                      fmin(l->last, when - 0.5) };
         none[i] = (double)NAN;
@@ -467,8 +537,8 @@ static double between(const tab_later *l, double distance, const range **a, cons
     return span > 0 ? fmax(0, fmin(1, (at - (*a)->centre) / span)) : 0;
 }
 
-static void write_number(const tab_later *l, const tab_ahead_answers *z, size_t i, double *value,
-                         double *spread, double *quantile)
+/* ret: value, spread, quantiles. */
+static void write_number(const tab_later *l, const tab_ahead_answers *z, size_t i, double *ret)
 {
     const range *r[2];
     double d = distance_of(&z->moment[i]), part = between(l, d, &r[0], &r[1]), share[2] = { 1 - part, part };
@@ -483,25 +553,25 @@ static void write_number(const tab_later *l, const tab_ahead_answers *z, size_t 
     }
     double reach[TAB_LEVELS];
     tab_ahead_reach(z, i, at, off, reach);
-    *value = tab_ahead_back(&l->work, at);
-    *spread = l->work.logged ? *value * sd : sd;
+    ret[0] = tab_ahead_back(&l->work, isnan(z->instead[i]) ? at : z->instead[i]);
+    ret[1] = l->work.logged ? ret[0] * sd : sd;
     for (size_t q = 0; q < TAB_LEVELS; q++)
-        quantile[q] = tab_ahead_back(&l->work, reach[q]);
+        ret[2 + q] = tab_ahead_back(&l->work, reach[q]);
 }
 
 static void write_classes(const tab_later *l, const tab_ahead_answers *z, size_t i, double *other, double *p)
 {
     const range *r[2];
     double part = between(l, distance_of(&z->moment[i]), &r[0], &r[1]);
+    double new = tab_novelty_at(&l->novelty, distance_of(&z->moment[i]));
     tab_ahead_combine(z, i, r[0]->weight, r[0]->heat, true, p);
     tab_ahead_combine(z, i, r[1]->weight, r[1]->heat, true, other);
     for (size_t k = 0; k < l->task.classes; k++)
-        p[k] = (1 - part) * p[k] + part * other[k];
+        p[k] = (1 - new) * ((1 - part) * p[k] + part * other[k]);
 }
 
 bool tab_later_answer(const tab_engine *e, const tab_later *l, const tab_clock *clock,
-                      const tab_later_rows *q, double *value, double *spread, double *quantile,
-                      double *probability)
+                      const tab_later_rows *q, double *ret)
 {
     TAB_AUTO(tab_arena) *own = tab_arena_new((size_t)4 << 30);
     tab_engine alone = *e;
@@ -518,11 +588,20 @@ bool tab_later_answer(const tab_engine *e, const tab_later *l, const tab_clock *
     c.plain = q->plain;
     if (!tab_ahead_room(own, &l->task, c.moment, q->n, &z) || !tab_ahead_members(&c, &z))
         return false;
+    if (l->stays != NULL)
+        tab_ahead_reach_apart(l->stays, l->stays_of - 1, &z);
+    double *when = tab_arena_new_of(own, double, q->n + 1);
+    for (size_t i = 0; when != NULL && i < q->n; i++)
+        when[i] = tab_clock_when(clock, q->values, q->row[i]);
+    if (when == NULL)
+        return false;
+    if (!l->task.classification)
+        tab_ahead_unjudged_apply(&l->rare, q->values, q->row, when, &z);
     for (size_t i = 0; i < q->n; i++) {
         if (l->task.classification)
-            write_classes(l, &z, i, other, probability + i * k);
+            write_classes(l, &z, i, other, ret + i * k);
         else
-            write_number(l, &z, i, &value[i], &spread[i], quantile + i * TAB_LEVELS);
+            write_number(l, &z, i, ret + i * (TAB_LEVELS + 2));
     }
     return true;
 }

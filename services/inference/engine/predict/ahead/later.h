@@ -12,11 +12,17 @@
 typedef struct tab_later tab_later;
 
 /* plain: the recipe that stands for the fitted model itself, which answers by a row's own columns; it is
- * fitted
- * on the rows before earlier cuts. *ret: NULL where the past is too short to tell anything by. What is kept
- * lies in a, all else in memory of its own. Errors: CANCELLED, INTERNAL. */
-tab_status tab_later_fit(const tab_engine *e, tab_arena *a, const tab_ahead_task *t, const tab_recipe *plain,
-                         tab_later **ret, tab_error *err) TAB_CHECKED;
+ * fitted on the rows before earlier cuts. turned: t's rows by a time that runs backwards. ret[TAB_LATER],
+ * ret[TAB_EARLIER]: of rows after the labelled ones, and before them, which are told from the other end by
+ * what errors are at the same distances after the cuts (decision 0651); of numbers alone. NULL where the past
+ * is too short to tell anything by. What is kept lies in a, all else in memory of its own. Errors: CANCELLED,
+ * INTERNAL. */
+enum { TAB_LATER, TAB_EARLIER, TAB_SIDES };
+tab_status tab_later_fit(const tab_engine *e, tab_arena *a, const tab_ahead_task *t, const tab_asked *turned,
+                         const tab_recipe *plain, tab_later *ret[TAB_SIDES], tab_error *err) TAB_CHECKED;
+
+/* Rows of the last known times that were not learned from. */
+const tab_ahead_apart *tab_later_apart(const tab_later *l);
 
 size_t tab_later_bytes(const tab_later *l);       /* of the members' own arenas; NULL is fine */
 void tab_pack_later(tab_pack *p, tab_later **at); /* a pointer to one in few bytes, as tab_pack_fitted */
@@ -30,9 +36,7 @@ typedef struct {
         *plain; /* (n, outputs) what the fitted model says: numbers in the target's units, log-shares */
 } tab_later_rows;
 
-/* Numbers: value and spread (n), quantile (n, TAB_LEVELS). Classes: probability (n, classes). False:
- * memory. */
+/* Numbers: ret (n, TAB_LEVELS + 2) value, spread and quantiles. Classes: ret (n, classes). False: memory. */
 bool tab_later_answer(const tab_engine *e, const tab_later *l, const tab_clock *clock,
-                      const tab_later_rows *q, double *value, double *spread, double *quantile,
-                      double *probability) TAB_CHECKED;
+                      const tab_later_rows *q, double *ret) TAB_CHECKED;
 #endif

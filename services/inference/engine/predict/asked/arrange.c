@@ -352,7 +352,8 @@ static const char *why_asked(tab_arena *a, const tab_profile *p, const tab_asked
             a, "%zu of %zu rows to predict are like the others: no later in time and in no new group",
             s->rows[TAB_REGIME_ALIKE], s->asked);
     if (r->kind == TAB_SPLIT_TIME)
-        return tab_arena_printf(a, "%zu of %zu rows to predict come after all others in time", n, s->asked);
+        return tab_arena_printf(a, "%zu of %zu rows to predict come %s all others in time", n, s->asked,
+                                s->turned ? "before" : "after");
     tab_str c = tab_column_address(a, p->table, r->column);
     return tab_arena_printf(
         a, "%zu of %zu rows to predict belong to groups of %.*s that no other row belongs to", n, s->asked,

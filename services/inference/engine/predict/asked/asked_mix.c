@@ -1,72 +1,59 @@
-/* See fitted_parts.h: rows that are asked are of known levels, but of other shares of them than the rows that
- * are known: all of one plant, say, whose rows err more.
+/* See fitted_parts.h: rows that are asked are like known ones, but in other shares: all of one plant, say, or
+ * all with a large x, whose rows err more.
  *
- * Residuals of known rows stand for those of the asked ones by the ratio of both shares (conformal prediction
- * under covariate shift: Tibshirani et al., NeurIPS 2019), of the one category in which the shares differ
- * most beyond chance. */
+ * Known rows are weighed by the odds of being asked (odds.h). Intervals are calibrated on rows that are
+ * weighed so. Probabilities take a temperature that is fitted on them, drawn to none by how few of them
+ * there are as good as unweighed (decision 0541). */
 #include <math.h>
 #include <stdlib.h>
 
+#include "services/inference/engine/predict/asked/odds.h"
 #include "services/inference/engine/predict/fitted_parts.h"
 
-/* Standard errors beyond chance, as one table in a thousand has them of one of its columns by chance. By
- * hand. */
-static const double SURE = 4;
+/* Rows as good as unweighed, of which fewer tell nothing. By hand. */
+enum { FEWEST = 30 };
 
-typedef struct {
-    double known[256], asked[256]; /* rows of a level */
-    double n, m, levels;           /* all known and asked ones; levels that have known rows */
-} mix;
-
-static void count(const tab_fitted *f, size_t j, mix *c)
+static bool known(const tab_fitted *f, size_t i)
 {
-    *c = (mix){ 0 };
-    for (size_t i = 0; i < f->data->rows; i++)
-        *(isnan(f->problem.y[i]) ? &c->asked[f->data->bin[j][i]] : &c->known[f->data->bin[j][i]]) += 1;
-    for (size_t b = 0; b < 256; b++) {
-        c->n += c->known[b], c->levels += c->known[b] > 0;
-        c->m += c->known[b] > 0 ? c->asked[b] : 0; /* levels that nobody knows are another regime's */
-    }
+    return f->task == TAB_TASK_REGRESSION ? !isnan(f->problem.y[i]) : f->problem.label[i] != TAB_NULL;
 }
 
-/* How far beyond chance the asked rows' shares of the levels are: their chi-square as a normal score (Wilson
- * & Hilferty 1931). */
-static double beyond(const mix *c)
+/* f->heat of the asked rows, and that of each fold's rows, by the others. False: memory. */
+static bool fit_heat(tab_fitted *f)
 {
-    double chi = 0, all = c->n + c->m, v = 2 / (9 * (c->levels - 1));
-    if (c->levels < 2 || !(c->m > 0))
-        return -1;
-    for (size_t b = 0; b < 256; b++) {
-        double rows = c->known[b] + c->asked[b], off = c->asked[b] - c->m * rows / all;
-        if (c->known[b] > 0)
-            chi += off * off / (c->m * c->n / all * rows / all);
-    }
-    return (cbrt(chi / (c->levels - 1)) - (1 - v)) / sqrt(v);
-}
-
-bool tab_asked_mix(tab_fitted *f)
-{
-    mix best = { 0 }, c;
-    double most = SURE;
-    size_t of = f->enc->n;
-    if (f->task != TAB_TASK_REGRESSION || f->asked.asked == 0 || f->split.kind != TAB_SPLIT_RANDOM)
-        return true;
-    for (size_t j = 0; j < f->enc->n; j++) {
-        if (f->enc->f[j].kind != TAB_FEATURE_CODE)
+    const tab_stack *s = f->stack;
+    size_t k = s->outputs;
+    double loss[TAB_FOLDS + 1][TAB_HEATS] = { { 0 } }, w[TAB_FOLDS + 1] = { 0 }, ww[TAB_FOLDS + 1] = { 0 };
+    float *out = malloc((k + 1) * sizeof *out);
+    for (size_t i = 0; out != NULL && i < f->data->rows; i++) {
+        if (!known(f, i) || s->fold[i] >= s->folds)
             continue;
-        count(f, j, &c);
-        double z = beyond(&c);
-        if (z > most)
-            most = z, best = c, of = j;
+        double weight = (double)f->mix[i], own[TAB_HEATS];
+        tab_heat_losses(s, f->problem.label[i], i, out, own);
+        for (size_t g = 0; g <= s->folds; g++) {
+            if (g == s->fold[i])
+                continue;
+            w[g] += weight, ww[g] += weight * weight;
+            for (size_t h = 0; h < TAB_HEATS; h++)
+                loss[g][h] += weight * own[h];
+        }
     }
-    if (of == f->enc->n)
+    for (size_t g = 0; g <= s->folds; g++)
+        f->heat[g] = ww[g] > 0 ? tab_heat_of_asked(loss[g], w[g] / ww[g]) : 1;
+    bool ok = out != NULL;
+    free(out);
+    return ok;
+}
+
+bool tab_asked_mix(const tab_engine *e, tab_fitted *f)
+{
+    if (f->asked.asked == 0 || f->asked.asked == f->rows || f->split.kind != TAB_SPLIT_RANDOM)
         return true;
-    f->mix = tab_arena_new_of(f->arena, float, f->data->rows + 1);
-    for (size_t i = 0; f->mix != NULL && i < f->data->rows; i++) {
-        size_t b = f->data->bin[of][i];
-        double share = best.known[b] / best.n; /* one asked row more, as the known ones are */
-        if (share > 0)
-            f->mix[i] = (float)((best.asked[b] + share) / (best.m + 1) / share);
-    }
-    return f->mix != NULL;
+    bool *asked = malloc(f->data->rows + 1);
+    for (size_t i = 0; asked != NULL && i < f->data->rows; i++)
+        asked[i] = !known(f, i);
+    bool ok = asked != NULL && tab_asked_odds(e, f->arena, &f->problem, asked, FEWEST, &f->mix) &&
+              (f->mix == NULL || f->task == TAB_TASK_REGRESSION || fit_heat(f));
+    free(asked);
+    return ok;
 }

@@ -2,10 +2,13 @@
  * marked. Those beyond the times are answered by later.c, which knows what other numbers lose that move with
  * time; where the past is too short for that, and beyond a number's range, answers of numbers stay as they
  * are and their intervals widen as if the target might move by its own spread while the number, or time,
- * moves by its range, or as far as the straight line through both (decisions 0294, 0473). Classes are drawn
+ * moves by its range, or as far as the straight line through both, or through the end that it leaves by where
+ * that is steeper (decisions 0294, 0473, 0653). Classes are drawn
  * to their shares as far as they follow the number within its range: no fitted row says what lies beyond. */
 #include <math.h>
+#include <stdlib.h>
 
+#include "common/base/order.h"
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/predict/asked/hot_deck.h"
 #include "services/inference/engine/predict/fitted_parts.h"
@@ -14,6 +17,9 @@
 /* A number within a tenth of the range beyond its ends is no news; farther than FARTHEST ranges counts as
  * that. Chosen by hand, not measured. */
 static const double MARGIN = 0.1, FARTHEST = 10;
+/* LEAST_BEND: rows of an outer third that tell of a bend, SURE: standard errors. By hand. */
+enum { LEAST_BEND = 10 };
+static const double SURE = 2;
 
 /* How far x lies outside, by the column's range; 0 where it is inside or near. */
 static double distance(const tab_fitted_column *c, double x, bool time)
@@ -30,14 +36,53 @@ double tab_beyond_range(double least, double most, double x)
     return distance(&c, x, false);
 }
 
-bool tab_beyond_of(const tab_fitted *f, const double *x, double least, double most, double *ret)
+/* The slope of the line through the rows from lo to hi, less SURE of its standard errors, and *slope itself.
+ * */
+static double sure_slope(const tab_fitted *f, const double *x, double lo, double hi, double *slope)
+{
+    double mean_x = 0, mean_y = 0, xx = 0, xy = 0, yy = 0, rows = 0;
+    for (size_t i = 0; i < f->rows; i++) {
+        if (!(x[i] >= lo && x[i] <= hi) || isnan(f->y[i]))
+            continue;
+        double dx = x[i] - mean_x, dy = (double)f->y[i] - mean_y;
+        rows++;
+        mean_x += dx / rows, mean_y += dy / rows;
+        xx += dx * (x[i] - mean_x), xy += dx * ((double)f->y[i] - mean_y);
+        yy += dy * ((double)f->y[i] - mean_y);
+    }
+    *slope = xx > 0 ? fabs(xy / xx) : 0;
+    return xx > 0 && rows > 2 ? *slope - SURE * sqrt(fmax(0, yy - xy * xy / xx) / (rows - 2) / xx) : 0;
+}
+
+/* Where the target bends it moves on as at the end that it leaves by: the slope of the outer third of the
+ * rows, where it is surely steeper than all have it. ret: [0] below, [1] above. False: memory. */
+static bool bends(const tab_fitted *f, const double *x, double range, double ret[2])
+{
+    double *v = malloc((f->rows + 1) * sizeof *v), slope;
+    size_t n = 0;
+    if (v == NULL)
+        return false;
+    for (size_t r = 0; r < f->rows; r++)
+        if (!isnan(x[r]) && !isnan(f->y[r]))
+            v[n++] = x[r];
+    qsort(v, n, sizeof *v, tab_ascending_double);
+    for (size_t side = 0; n >= 3 * LEAST_BEND && side < 2; side++) {
+        double lo = side == 0 ? v[0] : v[n - 1 - n / 3], hi = side == 0 ? v[n / 3] : v[n - 1];
+        if (sure_slope(f, x, lo, hi, &slope) * range > ret[side])
+            ret[side] = slope * range;
+    }
+    free(v);
+    return true;
+}
+
+bool tab_beyond_of(const tab_fitted *f, const double *x, double least, double most, double ret[2])
 {
     bool classes = f->task == TAB_TASK_CLASSIFICATION;
     double follows = 0, sd = 0;
     if (!tab_follows(x, classes ? f->label : NULL, classes ? NULL : f->y, f->rows, f->classes, &follows, &sd))
         return false;
-    *ret = classes ? follows : sd > 0 ? fmax(1, follows * (most - least) / sd) : 1;
-    return true;
+    ret[0] = ret[1] = classes ? follows : sd > 0 ? fmax(1, follows * (most - least) / sd) : 1;
+    return classes || bends(f, x, most - least, ret);
 }
 
 bool tab_beyond_fit(const tab_profile *p, tab_fitted *f)
@@ -46,17 +91,17 @@ bool tab_beyond_fit(const tab_profile *p, tab_fitted *f)
     for (size_t c = 0; ok && c < f->cols; c++) {
         tab_fitted_column *own = &f->column[c];
         if (p->col[c].number != NULL && own->most > own->least)
-            ok = tab_beyond_of(f, p->col[c].number, own->least, own->most, &own->beyond);
+            ok = tab_beyond_of(f, p->col[c].number, own->least, own->most, own->beyond);
     }
     return ok;
 }
 
-/* What row r is answered by, `off` ranges beyond a column. */
-static void doubt_row(const tab_fitted_column *c, double off, size_t r, tab_scoring *ret)
+/* What row r is answered by, `off` ranges beyond a column, above it or below. */
+static void doubt_row(const tab_fitted_column *c, double off, bool above, size_t r, tab_scoring *ret)
 {
     if (ret->left != NULL)
-        ret->left[r] = fminf(ret->left[r], (float)(1 - c->beyond));
-    off *= c->beyond;
+        ret->left[r] = fminf(ret->left[r], (float)(1 - c->beyond[above]));
+    off *= c->beyond[above];
     ret->beyond[r] += (float)(off * off);
 }
 
@@ -105,6 +150,37 @@ static bool mark_levels(tab_arena *a, const tab_fitted *f, tab_scoring *ret, uin
     return true;
 }
 
+/* Rows with another word than the one that all fitted rows have: nothing is known of how these differ.
+ * False: the arena is full. */
+static bool mark_words(tab_arena *a, const tab_fitted *f, const tab_values *values, tab_scoring *ret,
+                       uint32_t *regime, uint32_t *doubt)
+{
+    Tabella__Prediction *m = ret->m;
+    bool number = f->task == TAB_TASK_REGRESSION;
+    double usual = number ? tab_groups_usual(f->stack->loss) : 0;
+    for (size_t c = 0; c < f->cols; c++) {
+        const tab_fitted_column *own = &f->column[c];
+        const tab_values *v = &values[c];
+        bool any = false;
+        for (size_t r = 0; own->only.n > 0 && v->code != NULL && r < ret->d->rows; r++) {
+            if (v->code[r] == TAB_NULL || tab_str_eq(v->level[v->code[r]], own->only))
+                continue;
+            regime[r] = TAB_REGIME_NEW_GROUP;
+            ret->beyond[r] = fmaxf(ret->beyond[r], (float)usual);
+            if (doubt[r] == 0)
+                doubt[r] = (uint32_t)m->n_doubts + 1, any = true;
+        }
+        if (any &&
+            (m->doubts[m->n_doubts++] = tab_arena_printf(
+                 a,
+                 "%.*s has one value in all rows seen in fitting and another one here: how they differ "
+                 "is not known",
+                 TAB_STR(own->address))) == NULL)
+            return false;
+    }
+    return true;
+}
+
 /* One column's rows that lie beyond what was fitted: their regime, and how far they are doubted. True: there
  * is one that is to be doubted by this column. */
 static bool read_column(const tab_fitted *f, size_t c, const double *number, tab_scoring *ret,
@@ -117,15 +193,15 @@ static bool read_column(const tab_fitted *f, size_t c, const double *number, tab
             continue;
         if (regime[r] == TAB_REGIME_ALIKE)
             regime[r] = TAB_REGIME_OUT_OF_RANGE;
-        if (regime[r] != TAB_REGIME_LATER)
-            doubt_row(&f->column[c], d, r, ret);
+        if (regime[r] != TAB_REGIME_LATER && ret->side[r] == 0)
+            doubt_row(&f->column[c], d, number[r] > f->column[c].most, r, ret);
         if (doubt[r] == 0)
             doubt[r] = (uint32_t)ret->m->n_doubts + 1, any = true;
     }
     return any;
 }
 
-/* Rows after all labelled ones, by the column `time`, as read_column. */
+/* Rows after all labelled ones, or before them, by the column `time`, as read_column. */
 static bool read_times(const tab_fitted *f, size_t time, const tab_values *values, tab_scoring *ret,
                        uint32_t *regime, uint32_t *doubt)
 {
@@ -133,20 +209,43 @@ static bool read_times(const tab_fitted *f, size_t time, const tab_values *value
     const double *number = k->s == NULL ? values[f->split.time].number : NULL;
     bool any = false;
     for (size_t r = 0; r < ret->d->rows; r++) {
-        double d = 0;
-        if (k->s != NULL)
-            d = (tab_clock_when(k, values, r) - k->last) / (k->last - k->first);
-        else if (number != NULL)
+        double d = 0, before = 0;
+        if (k->s != NULL) {
+            double when = tab_clock_when(k, values, r);
+            d = (when - k->last) / (k->last - k->first);
+            before = (k->first - when) / (k->last - k->first);
+        } else if (number != NULL) {
             d = distance(&f->column[f->split.time], number[r], true);
-        if (!(d > 0))
+        }
+        if (!(d > 0) && !(before > 0))
             continue;
-        regime[r] = TAB_REGIME_LATER;
-        ret->later += f->later != NULL;
-        if (f->later == NULL)
-            doubt_row(&f->column[time], fmin(d, FARTHEST), r, ret);
+        size_t side = d > 0 ? TAB_LATER : TAB_EARLIER;
+        if (side == TAB_LATER)
+            regime[r] = TAB_REGIME_LATER;
+        if (f->later[side] != NULL)
+            ret->side[r] = (uint8_t)(side + 1), ret->later[side]++;
+        else if (side == TAB_LATER || ret->left == NULL) /* classes of before are as those of the first */
+            doubt_row(&f->column[time], fmin(fmax(d, before), FARTHEST), d > 0, r, ret);
         doubt[r] = (uint32_t)ret->m->n_doubts + 1, any = true;
     }
     return any;
+}
+
+/* Rows outside the fitted times of a series that no fitted row is of. False: the arena is full. */
+static bool mark_series(tab_arena *a, const tab_fitted *f, const tab_values *values, tab_scoring *ret,
+                        uint32_t *doubt)
+{
+    Tabella__Prediction *m = ret->m;
+    bool any = false;
+    for (size_t r = 0; f->fresh != NULL && r < ret->d->rows; r++)
+        if (ret->side[r] > 0 && tab_clock_series(&f->clock, values, r) == TAB_NULL)
+            doubt[r] = (uint32_t)m->n_doubts + 1, any = true;
+    if (!any)
+        return true;
+    m->doubts[m->n_doubts] = tab_arena_printf(
+        a, "no row seen in fitting is of this series (%.*s), so it is predicted as a new group",
+        TAB_STR(f->column[f->clock.s->key[0]].address));
+    return m->doubts[m->n_doubts++] != NULL;
 }
 
 bool tab_beyond_read(tab_arena *a, const tab_fitted *f, const tab_values *values, size_t rows,
@@ -156,14 +255,16 @@ bool tab_beyond_read(tab_arena *a, const tab_fitted *f, const tab_values *values
     ret->beyond = tab_arena_new_of(a, float, rows + 1);
     uint32_t *doubt = tab_arena_new_of(a, uint32_t, rows + 1);
     uint32_t *regime = tab_arena_new_of(a, uint32_t, rows + 1);
-    m->doubts = tab_arena_new_of(a, char *, f->cols + 2 * f->enc->n + 1);
+    m->doubts = tab_arena_new_of(a, char *, 2 * f->cols + 2 * f->enc->n + 1);
     ret->left = f->task == TAB_TASK_CLASSIFICATION ? tab_arena_new_of(a, float, rows + 1) : NULL;
+    ret->side = tab_arena_new_of(a, uint8_t, rows + 1);
     for (size_t r = 0; ret->left != NULL && r < rows; r++)
         ret->left[r] = 1;
     if (tab_arena_full(a) || f->task == TAB_TASK_ANOMALY)
         return !tab_arena_full(a);
     mark_groups(f, ret->d, regime);
-    if (!mark_levels(a, f, ret, regime, doubt) || !tab_hot_deck_mark(a, f, ret, doubt))
+    if (!mark_levels(a, f, ret, regime, doubt) || !mark_words(a, f, values, ret, regime, doubt) ||
+        !tab_hot_deck_mark(a, f, ret, doubt))
         return false;
     /* the times first: what other numbers lose that move with them is in what answers later rows */
     size_t time = f->clock.s != NULL ? f->clock.s->time[0] : f->split.time;
@@ -178,6 +279,8 @@ bool tab_beyond_read(tab_arena *a, const tab_fitted *f, const tab_values *values
         if ((m->doubts[m->n_doubts++] = words(a, own, false)) == NULL)
             return false;
     }
+    if (!mark_series(a, f, values, ret, doubt))
+        return false;
     bool any = false;
     for (size_t r = 0; r < rows; r++)
         any = any || regime[r] != TAB_REGIME_ALIKE;

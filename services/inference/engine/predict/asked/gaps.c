@@ -83,10 +83,8 @@ static double measure(const tab_asked *asked, size_t rows, moment *known, double
     return far ? fmax(1, middle(gap, in)) : 0;
 }
 
-/* Places (rows of the encoded data, 0 to 1) that keep runs of time as long as the gaps apart, dealt at
- * random; *place NULL: the asked rows lie in none. False: memory. */
-static bool places(tab_arena *a, const tab_asked *asked, const tab_data *data, size_t rows, uint64_t seed,
-                   float **place, double *steps)
+bool tab_gaps_places(tab_arena *a, const tab_asked *asked, const tab_data *data, size_t rows, uint64_t seed,
+                     float **place, double *steps)
 {
     const tab_series *s = &asked->series;
     *place = NULL;
@@ -99,8 +97,8 @@ static bool places(tab_arena *a, const tab_asked *asked, const tab_data *data, s
     free(known), free(near), free(gap);
     if (!ok || *steps <= 0)
         return ok;
-    *place = tab_arena_new_of(a, float, rows + 1);
-    for (size_t i = 0; *place != NULL && i < rows; i++) {
+    *place = tab_arena_new_of(a, float, data->rows + 1);
+    for (size_t i = 0; *place != NULL && i < data->rows; i++) {
         size_t r = data->row[i];
         uint64_t of = timed(s, r) ? (uint64_t)(int64_t)floor((double)s->index[r] / *steps) : 1u << 31;
         uint64_t who = timed(s, r) ? s->series[r] : (uint64_t)r;
@@ -115,7 +113,7 @@ bool tab_gaps_apart(const tab_engine *e, const tab_profile *p, tab_split want, t
     double steps = 0;
     if (want != TAB_SPLIT_AUTO || f->split.kind != TAB_SPLIT_RANDOM || f->problem.unit != NULL)
         return true;
-    if (!places(f->arena, &f->asked, f->data, f->rows, e->seed, &place, &steps))
+    if (!tab_gaps_places(f->arena, &f->asked, f->data, f->rows, e->seed, &place, &steps))
         return false;
     if (place == NULL)
         return true;

@@ -151,7 +151,7 @@ bool tab_hot_deck_mark(tab_arena *a, const tab_fitted *f, tab_scoring *s, uint32
         if (any &&
             (m->doubts[m->n_doubts++] = tab_arena_printf(
                  a,
-                 "%.*s is empty, which hardly any row seen in fitting was; the answer averages over the "
+                 "%.*s is empty, unlike in almost all rows seen in fitting; the prediction averages over the "
                  "values of similar rows",
                  TAB_STR(column))) == NULL)
             return false;

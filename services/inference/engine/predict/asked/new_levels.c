@@ -14,11 +14,11 @@
 
 #include "services/inference/engine/predict/fitted_parts.h"
 
-/* GROUPS: of fewer levels nothing is told of another. RARE: the share of rows alone at their level from
- * which on new levels were among the rows judged. SURE: standard deviations by which levels must differ
- * beyond chance. MOST: sums of a feature. MANY: levels of one that can be left out; TRIED: features that are,
- * those that differ most. By hand. */
-enum { GROUPS = 3, MOST = 1 << 22, MANY = 20, TRIED = 2 };
+/* GROUPS: of fewer levels nothing is told of another; of numbers two tell (few_groups.c). RARE: the share of
+ * rows alone at their level from which on new levels were among the rows judged. SURE: standard deviations by
+ * which levels must differ beyond chance. MOST: sums of a feature. MANY: levels of one that can be left out;
+ * TRIED: features that are, those that differ most. By hand. */
+enum { GROUPS = 3, TWO = 2, MOST = 1 << 22, MANY = 20, TRIED = 2 };
 static const double RARE = 0.05, SURE = 3;
 
 /* Sums of one feature's levels, of the target or of each class. */
@@ -59,8 +59,8 @@ static double between(level_sums *s, size_t levels, double *total)
 }
 
 /* What the squared error of a row of a new level grows by; 0: levels do not differ, or new ones were
- * judged. *share: of the variance in all. */
-static double growth(level_sums *s, size_t levels, double *share)
+ * judged. left: the error of numbers; 0: classes. *share: of the variance in all. */
+static double growth(level_sums *s, size_t levels, double left, double *share)
 {
     double alone = 0, squares = 0, total = 0;
     for (size_t l = 0; l < levels; l++) {
@@ -69,7 +69,7 @@ static double growth(level_sums *s, size_t levels, double *share)
         squares += s->count[l] * s->count[l];
     }
     double k = (double)s->used;
-    if (s->used < GROUPS || s->n <= k || alone > RARE * s->n)
+    if (s->used < (left > 0 ? TWO : GROUPS) || s->n <= k || alone > RARE * s->n)
         return 0;
     double ms = between(s, levels, &total) / (k - 1), within = fmax(0, total - ms * (k - 1)) / (s->n - k);
     if (ms <= within * (1 + SURE * sqrt(2 / (k - 1) + 2 / (s->n - k))))
@@ -77,7 +77,7 @@ static double growth(level_sums *s, size_t levels, double *share)
     double rows = (s->n - squares / s->n) / (k - 1); /* of a level, in the mean */
     double variance = (ms - within) / rows;
     *share = total > 0 ? fmin(1, variance * s->n / total) : 0;
-    return variance * (1 + 1 / k);
+    return left > 0 ? tab_groups_reach(variance * (1 + 1 / k), left, k) : variance * (1 + 1 / k);
 }
 
 /* Feature j's figures. False: memory. */
@@ -93,7 +93,7 @@ static bool read_feature(const tab_fitted *f, size_t j, float *ret, double *shar
         if (code[r] < x->levels)
             add_row(&f->problem, r, code[r], &s);
     *share = 0;
-    *ret = ok ? (float)growth(&s, x->levels, share) : 0;
+    *ret = ok ? (float)growth(&s, x->levels, f->problem.classification ? 0 : f->stack->loss, share) : 0;
     free(s.sum);
     free(s.count);
     return ok;

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/base/order.h"
 
@@ -100,6 +101,62 @@ static bool mark_later(size_t rows, const bool *asked, tab_asked *ret)
             ret->of[r] = TAB_REGIME_LATER;
     }
     free(last);
+    return true;
+}
+
+/* Time the other way round. */
+static int64_t turn(size_t rows, tab_series *s)
+{
+    int64_t most = 0;
+    for (size_t r = 0; r < rows; r++)
+        most = s->index[r] > most ? s->index[r] : most;
+    for (size_t r = 0; r < rows; r++) {
+        s->when[r] = -s->when[r];
+        s->index[r] = s->index[r] == INT64_MIN ? INT64_MIN : most - s->index[r];
+    }
+    return most;
+}
+
+bool tab_regime_turn(size_t rows, tab_asked *ret)
+{
+    uint8_t *of = ret->of, *turned = calloc(rows + 1, sizeof *turned);
+    double last = ret->last;
+    size_t n[TAB_REGIMES] = { 0 };
+    if (turned == NULL)
+        return false;
+    if (ret->timed && ret->asked < rows && 2 * ret->rows[TAB_REGIME_ALIKE] > ret->asked) {
+        ret->mirror = turn(rows, &ret->series);
+        memcpy(turned, of, rows * sizeof *of);
+        ret->of = turned;
+        ret->turned = mark_later(rows, ret->open, ret);
+        ret->of = of;
+        for (size_t r = 0; r < rows; r++)
+            n[turned[r]] += ret->open[r];
+        ret->turned = ret->turned && 2 * (n[TAB_REGIME_LATER] - ret->rows[TAB_REGIME_LATER]) > ret->asked;
+        if (ret->turned) {
+            memcpy(of, turned, rows * sizeof *of);
+            memcpy(ret->rows, n, sizeof n);
+        } else {
+            turn(rows, &ret->series);
+            ret->last = last;
+        }
+    }
+    free(turned);
+    return true;
+}
+
+bool tab_regime_turned(tab_arena *a, size_t rows, const tab_asked *of, tab_asked *ret)
+{
+    *ret = *of;
+    ret->turned = !of->turned;
+    ret->series.when = tab_arena_new_of(a, double, rows + 1);
+    ret->series.index = tab_arena_new_of(a, int64_t, rows + 1);
+    ret->of = tab_arena_new_of(a, uint8_t, rows + 1); /* TAB_REGIME_ALIKE */
+    if (tab_arena_full(a))
+        return false;
+    memcpy(ret->series.when, of->series.when, rows * sizeof *ret->series.when);
+    memcpy(ret->series.index, of->series.index, rows * sizeof *ret->series.index);
+    ret->mirror = turn(rows, &ret->series);
     return true;
 }
 

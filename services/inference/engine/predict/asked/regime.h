@@ -24,6 +24,8 @@ typedef struct {
     uint32_t *member;         /* (rows) which of its groups a row is of; NULL without one */
     bool timed;               /* rows are ordered in time, in `series` */
     double last;              /* the time of the last labelled row */
+    bool turned;              /* `series` runs backwards: LATER are rows that come before all labelled ones */
+    int64_t mirror;           /* turned: an index is this less the one that it was */
     tab_series series;
 } tab_asked;
 
@@ -31,6 +33,14 @@ typedef struct {
  * Errors: INTERNAL (memory). */
 tab_status tab_regime_find(tab_arena *a, const tab_profile *p, size_t target, size_t own, const bool *asked,
                            tab_asked *ret, tab_error *err) TAB_CHECKED;
+
+/* Turns time round where most asked rows come before the labelled ones, of their series or of all: what came
+ * before is told by what came after as the future is by the past. For rows that are asked now; those that
+ * will be served are read by the time as it runs. False: memory. */
+bool tab_regime_turn(size_t rows, tab_asked *ret) TAB_CHECKED;
+
+/* The same rows by a time that runs backwards, none of them asked. False: the arena is full. */
+bool tab_regime_turned(tab_arena *a, size_t rows, const tab_asked *of, tab_asked *ret) TAB_CHECKED;
 
 extern const char *const tab_regime_names[TAB_REGIMES];
 #endif

@@ -17,7 +17,7 @@ static double limit(double v, double lo, double hi)
     return v < lo ? lo : v > hi ? hi : v;
 }
 
-static void write_classes(const tab_fitted *f, Tabella__Results *r, size_t i, const double *p)
+void tab_write_classes(const tab_fitted *f, Tabella__Results *r, size_t i, const double *p)
 {
     size_t best = 0;
     for (size_t k = 0; k < f->classes; k++) {
@@ -28,8 +28,8 @@ static void write_classes(const tab_fitted *f, Tabella__Results *r, size_t i, co
 }
 
 /* A target that was never negative, or never positive, stays so; beyond its range it may go. */
-static void write_number(const tab_fitted *f, Tabella__Results *r, size_t i, double value, double spread,
-                         const double *quantile)
+void tab_write_number(const tab_fitted *f, Tabella__Results *r, size_t i, double value, double spread,
+                      const double *quantile)
 {
     double least = f->least >= 0 ? 0 : -1.7e308, most = f->most <= 0 ? 0 : 1.7e308;
     r->value[i] = limit(value, least, most);
@@ -45,12 +45,15 @@ void tab_ahead_write(const tab_fitted *f, Tabella__Results *r, size_t i, size_t 
     const tab_ahead *h = f->ahead;
     double far = f->far != NULL ? (double)f->far[row] : 0, quantile[TAB_LEVELS];
     if (f->task == TAB_TASK_CLASSIFICATION) {
-        write_classes(f, r, i, h->probability + row * f->classes);
+        tab_write_classes(f, r, i, h->probability + row * f->classes);
         double *p = r->probabilities + i * f->classes;
+        double all = 0;
         for (size_t k = 0; far > 0 && k < f->classes; k++)
-            p[k] = (1 - far) * p[k] + far * exp((double)f->stack->prior[k]);
+            all += p[k];
+        for (size_t k = 0; far > 0 && k < f->classes; k++)
+            p[k] = (1 - far) * p[k] + far * all * exp((double)f->stack->prior[k]);
         if (far > 0)
-            write_classes(f, r, i, p);
+            tab_write_classes(f, r, i, p);
         return;
     }
     double value = h->value[row], spread = h->spread[row], wide = 1;
@@ -58,7 +61,13 @@ void tab_ahead_write(const tab_fitted *f, Tabella__Results *r, size_t i, size_t 
         wide = sqrt(1 + far * f->scale * f->scale / (spread * spread));
     for (size_t l = 0; l < TAB_LEVELS; l++)
         quantile[l] = value + wide * (h->quantile[row * TAB_LEVELS + l] - value);
-    write_number(f, r, i, value, wide * spread, quantile);
+    tab_write_number(f, r, i, value, wide * spread, quantile);
+}
+
+/* The name that a regime goes by: rows before all labelled ones are not later. */
+static tab_regime said(const tab_fitted *f, uint8_t regime)
+{
+    return f->asked.turned && regime == TAB_REGIME_LATER ? TAB_REGIME_ALIKE : (tab_regime)regime;
 }
 
 /* The regime of each result; nothing where all rows are alike. False: the arena is full. */
@@ -66,13 +75,13 @@ bool tab_regimes_write(tab_arena *a, const tab_fitted *f, Tabella__Results *r)
 {
     bool any = false;
     for (size_t i = 0; f->asked.of != NULL && i < r->n_row; i++)
-        any = any || f->asked.of[r->row[i]] != TAB_REGIME_ALIKE;
+        any = any || said(f, f->asked.of[r->row[i]]) != TAB_REGIME_ALIKE;
     if (!any)
         return true;
     r->n_regime = r->n_row;
     r->regime = tab_arena_new_of(a, uint32_t, r->n_row + 1);
     for (size_t i = 0; r->regime != NULL && i < r->n_row; i++)
-        r->regime[i] = f->asked.of[r->row[i]];
+        r->regime[i] = said(f, f->asked.of[r->row[i]]);
     return r->regime != NULL;
 }
 
@@ -111,20 +120,51 @@ void tab_split_score(tab_fitted *f)
     r->random_score = fmin(1, r->score + gap);
 }
 
+/* False: the arena is full. */
+static bool says_apart(tab_fitted *f, const tab_ahead_apart *of)
+{
+    bool one = of->times < 2;
+    if (of->rows > 0)
+        f->split.reason = tab_arena_printf(
+            f->arena,
+            "%s; %zu rows of the %s known %s are farther off than any before, as if %s incomplete; "
+            "nothing is learned from them, and intervals are widened to include them",
+            f->split.reason, of->rows, f->asked.turned ? "first" : "last",
+            one ? "time" : tab_arena_printf(f->arena, "%.0f times", of->times),
+            one ? "it were" : "they were");
+    if (of->stuck > 0 && f->split.reason != NULL)
+        f->split.reason = tab_arena_printf(
+            f->arena,
+            "%s; %zu rows repeat the %s value of their series as none before did, as if it were stuck; "
+            "nothing is learned from them, and intervals are widened to include that value",
+            f->split.reason, of->stuck, f->asked.turned ? "first" : "last");
+    return f->split.reason != NULL;
+}
+
 /* The split's score and reason by what earlier cuts bore out. False: the arena is full. */
 static bool says(tab_fitted *f)
 {
     const tab_ahead *h = f->ahead;
     double loss = 0;
+    if (f->alone) {
+        f->split.measured = false;
+        f->split.reason = tab_arena_printf(
+            f->arena, "%s; all rows with a target belong to one group, so how groups differ is not known",
+            f->split.reason);
+        return f->split.reason != NULL;
+    }
     if (h == NULL && f->asked.rows[TAB_REGIME_LATER] > 0 && f->split.kind == TAB_SPLIT_TIME) {
         f->split.measured = false;
         f->split.reason = tab_arena_printf(
             f->arena,
-            "%s; too few rows precede an earlier cut to evaluate such rows, so the figures are for the "
-            "given rows, split by time",
-            f->split.reason);
+            "%s; too few rows %s cut to evaluate such rows, so the figures are for the known rows, split by "
+            "time",
+            f->split.reason, f->asked.turned ? "follow a later" : "precede an earlier");
         return f->split.reason != NULL;
     }
+    const tab_later *served = f->later[TAB_LATER];
+    if (served != NULL && h == NULL)
+        return says_apart(f, tab_later_apart(served));
     if (h == NULL || f->split.kind != TAB_SPLIT_TIME)
         return true;
     for (size_t k = 0; k < h->ranges; k++)
@@ -133,11 +173,34 @@ static bool says(tab_fitted *f)
     f->split.score = h->mean_loss > 0 ? 1 - loss / h->mean_loss : 0;
     f->split.reason = tab_arena_printf(
         f->arena,
-        "%s: evaluated on %zu rows after %zu earlier cut%s, where predictions are %.0f %% better than the "
-        "%s before the cut; for rows split at random a small model is %.0f %% better. Predicted by %s",
-        f->split.reason, h->judged, h->origins, h->origins == 1 ? "" : "s", 100 * fmax(0, f->split.score),
-        f->task == TAB_TASK_CLASSIFICATION ? "shares" : "mean", 100 * fmax(0, f->split.random_score),
-        h->method);
+        "%s: evaluated on %zu rows %s cut%s, where predictions are %.0f %% better than the %s %s the cut; "
+        "for rows split at random a small model is %.0f %% better. Predicted by %s",
+        f->split.reason, h->judged,
+        tab_arena_printf(f->arena, f->asked.turned ? "before %zu later" : "after %zu earlier", h->origins),
+        h->origins == 1 ? "" : "s", 100 * fmax(0, f->split.score),
+        f->task == TAB_TASK_CLASSIFICATION ? "shares" : "mean", f->asked.turned ? "after" : "before",
+        100 * fmax(0, f->split.random_score), h->method);
+    if (!says_apart(f, &h->apart))
+        return false;
+    if (f->unseen > 0 && f->split.reason != NULL)
+        f->split.reason = tab_arena_printf(
+            f->arena,
+            "%s; %zu rows to predict belong to a series without a known target and are predicted as a "
+            "new group",
+            f->split.reason, f->unseen);
+    if (h->unbornes > 0 && f->split.reason != NULL)
+        f->split.reason = tab_arena_printf(
+            f->arena,
+            "%s; %zu rows to predict are at a time of year that no row with a target is at, or have a value "
+            "or a day of the week that no evaluated row has: their predictions are not borne out, and "
+            "their intervals are wider",
+            f->split.reason, h->unbornes);
+    if (h->unknown > 0 && f->split.reason != NULL)
+        f->split.reason = tab_arena_printf(
+            f->arena,
+            "%s; %zu of these rows are of a class that no row %s their cut has, so up to %.0f %% of a "
+            "prediction is reserved for unknown classes",
+            f->split.reason, h->novel, f->asked.turned ? "after" : "before", 100 * h->unknown);
     return f->split.reason != NULL;
 }
 
@@ -174,7 +237,7 @@ static bool mark_far(const tab_profile *p, const bool *asked, tab_fitted *f)
     f->far = tab_arena_new_of(f->arena, float, f->rows + 1);
     for (size_t c = 0; f->far != NULL && c < f->cols; c++) {
         const double *x = p->col[c].number;
-        double least = (double)NAN, most = (double)NAN, unknown = -1, drift = -1;
+        double least = (double)NAN, most = (double)NAN, unknown[2] = { -1, -1 }, drift = -1;
         if (!f->column[c].used || x == NULL || p->col[c].type != TAB_NUMERIC)
             continue;
         for (size_t r = 0; r < f->rows; r++)
@@ -187,11 +250,11 @@ static bool mark_far(const tab_profile *p, const bool *asked, tab_fitted *f)
                 return false;
             if (!(d > 0) || (later && d <= drift))
                 continue;
-            if (unknown < 0 && !tab_beyond_of(f, x, least, most, &unknown))
+            if (unknown[0] < 0 && !tab_beyond_of(f, x, least, most, unknown))
                 return false;
-            double moves = unknown * d;
+            double moves = unknown[x[r] > most] * d;
             if (f->task == TAB_TASK_CLASSIFICATION)
-                f->far[r] = fmaxf(f->far[r], (float)unknown);
+                f->far[r] = fmaxf(f->far[r], (float)unknown[x[r] > most]);
             else
                 f->far[r] += (float)(moves * moves);
             if (f->asked.of[r] == TAB_REGIME_ALIKE) {
@@ -227,7 +290,7 @@ float tab_asked_beyond(const tab_fitted *f, size_t row, float *out)
 }
 
 /* How the rows without a target lie to the others. */
-tab_status tab_fit_regimes(const tab_profile *p, size_t own, tab_fitted *f, tab_error *err)
+tab_status tab_fit_regimes(const tab_profile *p, size_t own, bool served, tab_fitted *f, tab_error *err)
 {
     bool *asked = tab_arena_new_of(f->arena, bool, f->rows + 1);
     if (asked == NULL)
@@ -235,17 +298,18 @@ tab_status tab_fit_regimes(const tab_profile *p, size_t own, tab_fitted *f, tab_
     for (size_t i = 0; i < f->rows; i++)
         asked[i] = f->task == TAB_TASK_CLASSIFICATION ? f->label[i] == TAB_NULL : isnan(f->y[i]);
     TAB_TRY(tab_regime_find(f->arena, p, f->target, own, asked, &f->asked, err));
-    return f->asked.asked == 0 || mark_far(p, asked, f) ? TAB_OK : tab_no_memory(err);
+    bool ok = served || tab_regime_turn(f->rows, &f->asked);
+    return ok && (f->asked.asked == 0 || mark_far(p, asked, f)) ? TAB_OK : tab_no_memory(err);
 }
 
-/* What answers the rows that come later: those that are asked, and those that will be served. */
+/* What answers the rows that come later, or before: those that are asked, and those that will be served. */
 tab_status tab_fit_ahead(const tab_engine *e, const tab_profile *p, const bool *use, bool served,
                          tab_fitted *f, tab_error *err)
 {
     bool asked = f->asked.rows[TAB_REGIME_LATER] > 0;
     served = served && f->clock.s != NULL;
     if (!asked && !served)
-        return TAB_OK;
+        return says(f) ? TAB_OK : tab_no_memory(err);
     double *y = tab_arena_new_of(f->arena, double, f->rows + 1);
     uint64_t *hash = tab_arena_new_of(f->arena, uint64_t, f->rows + 1);
     if (y == NULL || hash == NULL)
@@ -273,44 +337,20 @@ tab_status tab_fit_ahead(const tab_engine *e, const tab_profile *p, const bool *
     const tab_base *plain = NULL;
     if (asked)
         TAB_TRY(tab_ahead_run(e, f->arena, &t, &f->ahead, err));
+    if (!tab_unseen_series(e, f))
+        return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);
     t.served = true;
-    if (served)
+    if (served) {
+        tab_asked turned;
+        if (!tab_regime_turned(f->arena, f->rows, &f->asked, &turned))
+            return tab_no_memory(err);
         TAB_TRY(tab_base_find(PLAIN, &plain, err));
-    if (served)
-        TAB_TRY(tab_later_fit(e, f->arena, &t, &plain->recipe, &f->later, err));
+        TAB_TRY(tab_later_fit(e, f->arena, &t, &turned, &plain->recipe, f->later, err));
+        if (f->later[TAB_LATER] != NULL && !tab_fresh_fit(e, &plain->recipe, f))
+            return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled")
+                                           : tab_no_memory(err);
+    }
     return says(f) ? TAB_OK : tab_no_memory(err);
-}
-
-bool tab_later_write(const tab_engine *e, const tab_fitted *f, const tab_scoring *s)
-{
-    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
-    Tabella__Results *r = s->m->results;
-    size_t n = s->later, k = f->task == TAB_TASK_CLASSIFICATION ? f->classes : 1, at = 0;
-    uint32_t *row = a == NULL ? NULL : tab_arena_new_of(a, uint32_t, n + 1);
-    float *plain = a == NULL ? NULL : tab_arena_new_of(a, float, n *k + 1);
-    double *value = a == NULL ? NULL : tab_arena_new_of(a, double, n *(TAB_LEVELS + 2) + 1);
-    double *p = a == NULL ? NULL : tab_arena_new_of(a, double, n *k + 1);
-    if (a == NULL || tab_arena_full(a))
-        return false;
-    for (size_t i = 0; i < r->n_row; i++) {
-        if (r->regime[i] != TAB_REGIME_LATER)
-            continue;
-        for (size_t j = 0; j < k; j++)
-            plain[at * k + j] =
-                (float)(f->task == TAB_TASK_CLASSIFICATION ? log(fmax(r->probabilities[i * k + j], 1e-12))
-                                                           : r->value[i]);
-        row[at++] = (uint32_t)i;
-    }
-    tab_later_rows q = { s->values, row, n, plain };
-    if (!tab_later_answer(e, f->later, &f->clock, &q, value, value + n, value + 2 * n, p))
-        return false;
-    for (size_t i = 0; i < n; i++) {
-        if (f->task == TAB_TASK_CLASSIFICATION)
-            write_classes(f, r, row[i], p + i * k);
-        else
-            write_number(f, r, row[i], value[i], value[n + i], value + 2 * n + i * TAB_LEVELS);
-    }
-    return true;
 }
 
 Tabella__Results *tab_fitted_judged(tab_arena *a, const tab_fitted *f)
@@ -343,7 +383,7 @@ static Tabella__RegimeQuality *line(tab_arena *a, const tab_fitted *f, tab_regim
     Tabella__RegimeQuality *q = tab_message(a, Tabella__RegimeQuality, TABELLA__REGIME_QUALITY__INIT);
     if (q == NULL)
         return NULL;
-    q->regime = tab_text(tab_regime_names[regime]);
+    q->regime = tab_text(tab_regime_names[said(f, (uint8_t)regime)]);
     q->metric = tab_text(f->task == TAB_TASK_REGRESSION ? "rmse" : "log_loss");
     m->regimes[m->n_regimes++] = q;
     return q;
@@ -362,7 +402,7 @@ static bool later(tab_arena *a, const tab_fitted *f, Tabella__Prediction *m)
     const tab_ahead *h = f->ahead;
     size_t rows[TAB_AHEAD_RANGES] = { 0 };
     for (size_t r = 0; r < f->rows; r++)
-        if (h->answered[r]) { /* the range whose mean is nearest */
+        if (h->answered[r] && !h->unborne[r]) { /* the range whose mean is nearest */
             size_t best = 0;
             for (size_t k = 1; k < h->ranges; k++)
                 if (fabs(h->range[k].distance - h->distance[r]) <
@@ -386,7 +426,10 @@ static bool later(tab_arena *a, const tab_fitted *f, Tabella__Prediction *m)
         q->has_distance = true;
         q->distance = own->distance;
     }
-    return true;
+    Tabella__RegimeQuality *q = h->unbornes > 0 ? line(a, f, TAB_REGIME_LATER, m) : NULL;
+    if (q != NULL)
+        q->rows = h->unbornes; /* none like them was judged */
+    return h->unbornes == 0 || q != NULL;
 }
 
 /* How many asked rows a known one stands for. */
@@ -411,7 +454,8 @@ static double cross_coverage(const tab_fitted *f)
         qsort(other, n, sizeof *other, tab_ascending_weighed);
         if (n < 10)
             continue;
-        double low = tab_weighed_quantile(other, n, 0.1), high = tab_weighed_quantile(other, n, 0.9);
+        double low = f->interval->wider[1] * tab_weighed_quantile(other, n, 0.1),
+               high = f->interval->wider[TAB_LEVELS - 2] * tab_weighed_quantile(other, n, 0.9);
         for (size_t i = 0; i < f->rows; i++)
             if (!isnan(f->problem.y[i]) && s->fold[i] == k) {
                 double u = (double)(f->problem.y[i] - s->oof[i]) / (double)f->interval->oof_scale[i];
@@ -421,6 +465,29 @@ static double cross_coverage(const tab_fitted *f)
     bool ok = other != NULL;
     free(other);
     return ok && all > 0 ? in / all : (double)NAN;
+}
+
+/* Log-losses of rows out of fold, at the temperature that other folds' rows have, and of the shares, each as
+ * often as it stands for asked ones. False: memory. */
+static bool classes_as_asked(const tab_fitted *f, double *loss, double *prior)
+{
+    const tab_stack *s = f->stack;
+    size_t k = s->outputs;
+    double all = 0, own = 0, base = 0;
+    float *out = malloc((k + 1) * sizeof *out);
+    for (size_t i = 0; out != NULL && i < f->data->rows; i++) {
+        uint32_t class = f->problem.label[i];
+        if (class == TAB_NULL || s->fold[i] >= s->folds)
+            continue;
+        memcpy(out, s->oof + i * k, k * sizeof *out);
+        tab_heat_apply(f->heat[s->fold[i]], k, out);
+        double w = stands_for(f, i);
+        all += w, own -= w * (double)out[class], base -= w * (double)s->prior[class];
+    }
+    *loss = all > 0 ? own / all : 0, *prior = all > 0 ? base / all : 0;
+    bool ok = out != NULL;
+    free(out);
+    return ok;
 }
 
 /* The mean squared errors of rows out of fold and of the mean, each as often as it stands for asked ones. */
@@ -450,7 +517,9 @@ static bool as_fitted(tab_arena *a, const tab_fitted *f, tab_regime regime, Tabe
     q->judged = f->rows - f->asked.asked;
     bool number = f->task == TAB_TASK_REGRESSION;
     double loss = s->loss, prior = s->prior_loss;
-    if (f->mix != NULL)
+    if (f->mix != NULL && !number && !classes_as_asked(f, &loss, &prior))
+        return false;
+    if (f->mix != NULL && number)
         as_asked(f, &loss, &prior);
     q->score = (number ? sqrt(fmax(0, loss)) * f->scale : loss);
     q->baseline = (number ? sqrt(fmax(0, prior)) * f->scale : prior);
@@ -471,10 +540,12 @@ bool tab_regime_quality(tab_arena *a, const tab_fitted *f, Tabella__Prediction *
     tab_regime kind = f->split.kind == TAB_SPLIT_GROUP            ? TAB_REGIME_NEW_GROUP
                       : gaps || f->split.kind == TAB_SPLIT_RANDOM ? TAB_REGIME_ALIKE
                                                                   : TAB_REGIME_LATER;
-    if (kind != TAB_REGIME_LATER && f->asked.rows[kind] > 0 && !as_fitted(a, f, kind, m))
+    bool judged = kind != TAB_REGIME_LATER && f->asked.rows[kind] > 0 && !f->alone;
+    if (judged && !as_fitted(a, f, kind, m))
         return false;
     for (size_t g = 0; g < TAB_REGIMES; g++) {
-        bool told = g == kind || (g == TAB_REGIME_LATER && f->ahead != NULL) || f->asked.rows[g] == 0;
+        bool told =
+            (g == kind && !f->alone) || (g == TAB_REGIME_LATER && f->ahead != NULL) || f->asked.rows[g] == 0;
         Tabella__RegimeQuality *q = told ? NULL : line(a, f, (tab_regime)g, m);
         if (q != NULL)
             q->rows = f->asked.rows[g];

@@ -63,7 +63,7 @@ static bool eligible(const tab_column_profile *c, size_t rows, tab_task task, ch
         snprintf(why, n, "given in the request (%s)", c->use == TAB_USE_KEY ? "key" : "ignore");
     else if (c->identifying)
         snprintf(why, n, "its values identify %s (%s)",
-                 c->distinct * 2 > c->present ? "single rows" : "something rows belong to",
+                 c->distinct * 2 > c->present ? "single rows" : "what rows belong to",
                  tab_role_names[c->role]);
     else if (c->type == TAB_TEXT)
         snprintf(why, n, "free text");
@@ -195,6 +195,20 @@ static void standardise(const trial_target *t, const double *v, float *y)
         }
 }
 
+/* The class of a number, counted from 1; seen (MOST_CLASSES) holds those that came up. 0: it is missing, or
+ * one too many. */
+static uint32_t class_of_number(double v, double *seen, size_t *classes)
+{
+    size_t k = 0;
+    while (k < *classes && seen[k] != v)
+        k++;
+    if (isnan(v) || k == MOST_CLASSES)
+        return 0;
+    seen[k] = v;
+    *classes += k == *classes;
+    return (uint32_t)k + 1;
+}
+
 /* Reads the candidate's values. False: the arena is full. */
 static bool read_target(tab_arena *a, bool numeric, trial_target *t)
 {
@@ -203,6 +217,7 @@ static bool read_target(tab_arena *a, bool numeric, trial_target *t)
     t->y = tab_arena_new_of(a, float, rows + 1);
     t->label = tab_arena_new_of(a, uint32_t, rows + 1);
     uint32_t *of = tab_arena_new_of(a, uint32_t, p->levels + 1); /* class of a level, counted from 1 */
+    double seen[MOST_CLASSES];
     if (tab_arena_full(a))
         return false;
     for (size_t r = 0; r < rows; r++) {
@@ -217,6 +232,10 @@ static bool read_target(tab_arena *a, bool numeric, trial_target *t)
                 *k = (uint32_t)++t->classes;
             t->label[r] = *k - 1;
             t->n++;
+        } else if (!numeric && p->code == NULL && p->number != NULL) {
+            uint32_t k = class_of_number(p->number[row], seen, &t->classes);
+            t->label[r] = k > 0 ? k - 1 : TAB_NULL;
+            t->n += k > 0;
         }
     }
     if (numeric)
@@ -422,7 +441,7 @@ static tab_status scan_table(const tab_engine *e, const tab_profile *p, tab_task
         return failed(e, err);
     for (size_t i = 0; i < n; i++) {
         c[i].determined = of[c[i].column].share, c[i].positive = of[c[i].column].positive;
-        if (c[i].numeric && c[i].determined >= FOLLOWS && !find_rule(a, p, &c[i]))
+        if (c[i].determined >= FOLLOWS && !find_rule(a, p, &c[i]))
             return failed(e, err);
     }
     s.data = data;

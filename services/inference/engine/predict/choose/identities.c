@@ -146,8 +146,9 @@ bool tab_identities(tab_arena *a, const tab_profile *p, tab_identity *ret)
     return true;
 }
 
-/* One part in 10,000 of the variance; a rule of ordinary rows leaves a fiftieth of their deviation. By hand.
- * */
+/* One part in 10,000 of the variance; a rule of ordinary rows leaves a fiftieth of their deviation; so many
+ * rows of other values there are at least in a column that is mostly one. By hand. */
+enum { FEW = 12 };
 static const double LEFT = 1e-4, ORDINARY = 0.02;
 
 static double median_of(double *v, size_t n)
@@ -169,11 +170,17 @@ static bool ordinary(const normal_system *s, size_t t, const bool *in, double (*
                 r[i] += inverse[t][b] / inverse[t][t] * s->z[i][b];
     }
     double middle = ok ? median_of(v, s->rows) : 0;
-    for (size_t i = 0; ok && i < s->rows; i++) {
-        v[i] = fabs(s->z[i][t] - middle);
-        r[i] = fabs(r[i]);
-    }
-    ok = ok && median_of(r, s->rows) < ORDINARY * median_of(v, s->rows);
+    size_t n = 0, beside = 0;
+    for (size_t i = 0; ok && i < s->rows; i++)
+        beside += s->z[i][t] != middle;
+    bool mostly = 2 * beside < s->rows; /* one value, as no discount: then the other rows are asked */
+    for (size_t i = 0; ok && i < s->rows; i++)
+        if (!mostly || s->z[i][t] != middle) {
+            v[n] = fabs(s->z[i][t] - middle);
+            r[n++] = fabs(r[i]);
+        }
+    ok = ok && (!mostly || n >= FEW);
+    ok = ok && median_of(r, n) < ORDINARY * median_of(v, n);
     free(v), free(r);
     return ok;
 }

@@ -42,6 +42,8 @@ static Tabella__Candidate *write_candidate(tab_arena *a, tab_profile *const *p, 
     m->selected = selected;
     m->eligible = c->eligible;
     m->score = c->eligible ? c->score : 0;
+    m->has_explained = c->eligible;
+    m->explained = c->eligible && !c->lucky ? fmin(fmax(c->skill, 0), 1) : 0;
     if (!c->eligible)
         m->reason = tab_arena_printf(a, "not eligible: %s", c->reason);
     else

@@ -143,8 +143,19 @@ static int by_told(const void *a, const void *b)
     return (x->column > y->column) - (x->column < y->column);
 }
 
+/* Whether the column says when each row was: a meter's reading follows from its day, which gives nothing
+ * away. A moment that some rows lack is one of something that happened to the others. */
+static bool orders_rows(const look *k, const tab_profile *p, size_t column)
+{
+    const tab_series *s = &k->f->asked.series;
+    for (size_t i = 0; s->kind != TAB_TIME_NONE && i < s->times; i++)
+        if (s->time[i] == column)
+            return p->col[column].present == p->table->rows;
+    return false;
+}
+
 /* s (cols): the columns whose bins tell much, the first MOST_TRIED of them; *ret how many. */
-static bool screen(const look *k, suspect *s, size_t *ret)
+static bool screen(const look *k, const tab_profile *t, suspect *s, size_t *ret)
 {
     const tab_problem *p = &k->f->problem;
     tab_data d = *p->data;
@@ -155,7 +166,7 @@ static bool screen(const look *k, suspect *s, size_t *ret)
         double told = tab_fixed_by(&d, i, p->classification ? NULL : k->y, p->label,
                                    p->classification ? p->outputs : 0);
         suspect *of = &s[p->enc->f[i].source];
-        of->told = fmax(of->told, told);
+        of->told = orders_rows(k, t, of->column) ? 0 : fmax(of->told, told);
     }
     qsort(s, k->f->cols, sizeof *s, by_told);
     *ret = 0;
@@ -301,7 +312,7 @@ tab_status tab_leaks(const tab_engine *e, const tab_fitted *f, const tab_profile
     suspect *s = tab_arena_new_of(a, suspect, f->cols + 1);
     bool *named = tab_arena_new_of(a, bool, f->cols + 1);
     size_t tried = 0;
-    if (s == NULL || named == NULL || !add_computed(&k, p, m, named) || !screen(&k, s, &tried) ||
+    if (s == NULL || named == NULL || !add_computed(&k, p, m, named) || !screen(&k, p, s, &tried) ||
         (tried > 0 && !add_alone(&k, s, tried, m, named)))
         return failed(e, err);
     return TAB_OK;

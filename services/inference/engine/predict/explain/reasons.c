@@ -17,7 +17,7 @@
 #include "services/inference/engine/predict/fitted_parts.h"
 
 /* PATH: more features than a path of the deepest recipe (9) meets. TOP: reasons of a result. */
-enum { PATH = 16, TOP = 5 };
+enum { PATH = 16, TOP = 5, MADE = TAB_MADE_MOST * TAB_FOLDS };
 
 /* A feature met on the way from the root. */
 typedef struct {
@@ -151,10 +151,40 @@ typedef struct {
     const tab_fitted *f;
     const tab_data *d;
     Tabella__Results *r;
-    const uint32_t *place; /* NULL: new rows, at their own number */
-    double *by_column;     /* (results, cols) */
+    const uint32_t *place;      /* NULL: new rows, at their own number */
+    tab_made_recipe made[MADE]; /* what the folds' models read of made columns, each once */
+    size_t cols;                /* of the table, then the made ones */
+    double *by_column;          /* (results, cols) */
     atomic_bool failed;
 } job;
+
+/* The column that feature c of fold k's models stands for; what is made comes behind the table's columns. */
+static size_t column_of(const job *j, size_t k, const tab_encoder *enc, size_t c)
+{
+    const tab_levels *v = j->f->stack->levels[k];
+    if (v == NULL || c < v->plain + v->n)
+        return enc->f[c].source;
+    size_t at = 0;
+    while (!tab_made_alike(&j->made[at], &v->made[c - v->plain - v->n].recipe))
+        at++;
+    return j->f->cols + at;
+}
+
+/* The made columns of all folds. */
+static void list_made(job *j)
+{
+    const tab_stack *s = j->f->stack;
+    j->cols = j->f->cols;
+    for (size_t k = 0; s != NULL && k < s->folds; k++)
+        for (size_t i = 0; s->levels[k] != NULL && i < s->levels[k]->mades; i++) {
+            const tab_made_recipe *r = &s->levels[k]->made[i].recipe;
+            size_t at = 0, n = j->cols - j->f->cols;
+            while (at < n && !tab_made_alike(&j->made[at], r))
+                at++;
+            if (at == n)
+                j->made[n] = *r, j->cols++;
+        }
+}
 
 /* Contributions of one result, by column: of the fold's trees that did not see the row, or the mean over
  * all folds for new rows. */
@@ -169,7 +199,7 @@ static void explain_one(void *ctx, size_t i)
     for (size_t k = 0; f->stack != NULL && k < f->stack->folds; k++)
         if (f->stack->levels[k] != NULL && f->stack->levels[k]->enc.n > most)
             most = f->stack->levels[k]->enc.n;
-    double *phi = calloc(most + 1, sizeof *phi), *out = j->by_column + i * f->cols;
+    double *phi = calloc(most + 1, sizeof *phi), *out = j->by_column + i * j->cols;
     if (phi == NULL || tab_engine_cancelled(j->e)) {
         atomic_store(&j->failed, true);
         free(phi);
@@ -197,7 +227,7 @@ static void explain_one(void *ctx, size_t i)
             memset(phi, 0, most * sizeof *phi);
             tab_boost_shap(b, b->margins > 1 ? label : 0, view.data, at, sign * unit / (double)folds, phi);
             for (size_t c = 0; c < view.enc->n; c++)
-                out[view.enc->f[c].source] += phi[c];
+                out[column_of(j, folds == 1 ? own : k, view.enc, c)] += phi[c];
             tab_stack_view_free(&view);
         }
     }
@@ -206,13 +236,21 @@ static void explain_one(void *ctx, size_t i)
     free(phi);
 }
 
-/* A column of the fitted table, whose own table is gone. */
-static Tabella__ColumnRef *column_ref(tab_arena *a, const tab_fitted *f, size_t col)
+/* A column of the fitted table, whose own table is gone, or a made one, in words. */
+static Tabella__ColumnRef *column_ref(tab_arena *a, const job *j, size_t col)
 {
+    const tab_fitted *f = j->f;
     Tabella__ColumnRef *r = tab_message(a, Tabella__ColumnRef, TABELLA__COLUMN_REF__INIT);
     if (r == NULL)
         return NULL;
-    tab_str text = tab_arena_copy(a, f->column[col].address);
+    tab_str text;
+    if (col < f->cols) {
+        text = tab_arena_copy(a, f->column[col].address);
+    } else {
+        const tab_made_recipe *m = &j->made[col - f->cols];
+        size_t one = f->enc->f[m->a].source, other = f->enc->f[m->b].source;
+        text = tab_str_of(tab_made_words(a, m->kind, f->column[one].address, f->column[other].name));
+    }
     r->table = f->table;
     r->column = (uint32_t)col;
     r->address = (ProtobufCBinaryData){ .len = text.n, .data = (uint8_t *)tab_text(text.p) };
@@ -225,8 +263,10 @@ static bool explain(const tab_engine *e, const tab_fitted *f, const tab_data *d,
                     Tabella__Results *r)
 {
     tab_arena *a = e->arena;
-    size_t n = r->n_row, cols = f->cols;
+    size_t n = r->n_row;
     job j = { .e = e, .f = f, .d = d, .r = r, .place = place };
+    list_made(&j);
+    size_t cols = j.cols;
     j.by_column = calloc(n * cols + 1, sizeof *j.by_column);
     r->n_reasons = n;
     r->reasons = tab_arena_new_of(a, Tabella__ResultReasons *, n + 1);
@@ -257,7 +297,7 @@ static bool explain(const tab_engine *e, const tab_fitted *f, const tab_data *d,
             Tabella__Reason *reason = tab_message(a, Tabella__Reason, TABELLA__REASON__INIT);
             if (reason == NULL)
                 break;
-            reason->column = column_ref(a, f, best);
+            reason->column = column_ref(a, &j, best);
             reason->contribution = by[best];
             by[best] = 0;
             m->reasons[m->n_reasons++] = reason;

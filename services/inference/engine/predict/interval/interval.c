@@ -1,8 +1,33 @@
-/* See interval.h and decision 0053: the distribution of a numeric answer, for fitted.c. The residual of a row
- * is its scale, learned by a stack of its own, times a residual whose quantiles are read off the fitted rows
- * (conformal intervals: Lei et al., JASA 2018). */
+/* See interval.h and decision 0053. From a number to a distribution: conformal intervals whose width follows
+ * the row (locally weighted split conformal prediction: Lei et al., JASA 2018).
+ *
+ *   residual r = y - f(x), f out of fold
+ *   scale    s(x), a stack of its own: learns sqrt |r|, whose tails are light, and squares it
+ *   ratio    r / s, whose quantiles Q over the fitted rows are read off
+ *   answer   f(x) + s(x) Q
+ *
+ * A conformal interval is right in the mean whatever the model is: where the asked row is drawn as the fitted
+ * ones were, the share of rows beyond Q is what the level says, up to 1 / n, even where f is poor and s is
+ * wrong. What the scale adds is that it is right for rows of unlike noise, too, and groups
+ * (group_quantiles.h) that it is right within categories and fifths of numbers that have enough rows to tell.
+ *
+ * Four things would make it lie, and each is dealt with here:
+ *
+ *   - Residuals of rows that the model has seen are too small. All residuals here are out of fold; those that
+ *     the scale's stack is read at are out of its own folds.
+ *   - A served row is answered by the mean of the folds' models, an out-of-fold row by one of them. The
+ *     mean's error is smaller, by the models' variance (Krogh & Vedelsby 1995): `narrow` is that ratio, one
+ *     for all rows, read on fitted ones (fit_narrow).
+ *   - Asked rows may be of another mix than the fitted ones. Rows are then weighed by how often the asked mix
+ *     has their like (Tibshirani et al. 2019; fit_mix).
+ *   - Rows may come in time or in groups. Then folds are, and quantiles are those of rows so far away; groups
+ *     are not heard, and ahead/ widens with the distance.
+ *
+ * What holds: scales are positive and no smaller than a twentieth of the mean residual, so that no row claims
+ * to be certain; quantiles do not fall from level to level. */
 #include "services/inference/engine/predict/interval/interval.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -40,6 +65,7 @@ double tab_weighed_quantile(const tab_weighed *v, size_t n, double tau)
         all += v[i].weight, squares += v[i].weight * v[i].weight;
     if (!(all > 0))
         return 0;
+    assert(tau > 0 && tau < 1);
     double at = tau * (all + squares / all);
     for (size_t i = 0; i < n; i++) {
         double next = upto + v[i].weight;
@@ -120,6 +146,7 @@ static bool fit_narrow(const tab_engine *e, tab_arena *a, const tab_problem *p, 
         sum += sqrt(fmax(0.25, 1 - (double)ambiguity[i] / (scale * scale)));
     }
     v->narrow = sum / (double)j.n;
+    assert(!(v->narrow < 0.5 - 1e-9 || v->narrow > 1 + 1e-9));
     return !atomic_load(&j.failed);
 }
 
@@ -146,6 +173,8 @@ static bool fit_quantiles(tab_arena *a, const tab_problem *p, const tab_stack *s
     qsort(scaled, m, sizeof *scaled, tab_ascending_weighed);
     for (size_t l = 0; l < TAB_LEVELS; l++)
         v->quantile[l] = tab_weighed_quantile(scaled, m, tab_quantile_level[l]);
+    for (size_t l = 1; l < TAB_LEVELS; l++)
+        assert(!(v->quantile[l - 1] > v->quantile[l])); /* NaN: what came overflows a float */
     v->spread = m > 0 ? sqrt(square / (double)m) : 0;
     tab_groups_task t = { .data = p->data,
                           .residual = residual,
@@ -203,6 +232,8 @@ tab_interval *tab_interval_fit(const tab_engine *e, tab_arena *a, const tab_prob
     if (v == NULL || root == NULL)
         return NULL;
     v->narrow = 1;
+    for (size_t l = 0; l < TAB_LEVELS; l++)
+        v->wider[l] = 1;
     v->oof_scale = tab_arena_new_of(a, float, rows + 1);
     if (v->oof_scale == NULL)
         return NULL;

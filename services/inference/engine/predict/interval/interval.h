@@ -22,6 +22,7 @@ typedef struct {
     double floor;                /* the least scale */
     double quantile[TAB_LEVELS]; /* of scaled residuals, over all rows */
     tab_groups groups;           /* what groups of rows shift them by */
+    double wider[TAB_LEVELS];    /* by what they were widened over those of the residuals; 1: by nothing */
     double spread;               /* root mean square of scaled residuals */
     /* The scale of an answer that is the mean of the folds' models, as share of that of an answer out of
      * fold, which is one model's: 1 or less. */

@@ -132,6 +132,51 @@ Test(determined, by_a_product, .timeout = 300)
     cr_expect(!s.none && s.column == 5, "%zu", s.column);
 }
 
+/* Orders of one to five pieces: a quantity of few values is a category by its type, and computed all the
+ * same. */
+static double order(size_t i, size_t j, const char **text)
+{
+    static const char *const states[] = { "open", "paid", "sent" };
+    double price = 2 + floor(39 * unit(i, 21)), pieces = 1 + floor(5 * unit(i, 22));
+    if (j == 3)
+        *text = states[tab_mix2(i, 23) % 3];
+    return j == 0 ? price : j == 1 ? pieces : price * pieces;
+}
+
+Test(determined, a_quantity_of_few_values_is_computed_too, .timeout = 300)
+{
+    static const char *const names[] = { "price", "qty", "amount", "status" };
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
+    tab_engine e = { .arena = a };
+    tab_selection s;
+    tab_profile *p = profiled(&e, "orders", names, 4, 300, order);
+    const char *why = reason_of(&e, &p, 1, "qty", &s);
+    cr_expect_str_eq(why, "not eligible: it follows from price and amount, by their product");
+    cr_expect(s.none, "the rest is chance: %zu", s.column);
+}
+
+/* Orders most of which have no discount: the ordinary row says nothing of one. */
+static double discounted(size_t i, size_t j, const char **text)
+{
+    static const double off[] = { 0, 0, 0, 0, 0.1, 0.2 };
+    double price = 5 + floor(95 * unit(i, 31)), pieces = 1 + floor(9 * unit(i, 32)),
+           less = off[tab_mix2(i, 33) % 6];
+    (void)text;
+    return j == 0 ? price : j == 1 ? pieces : j == 2 ? less : price * pieces * (1 - less);
+}
+
+Test(determined, a_discount_that_is_mostly_none, .timeout = 300)
+{
+    static const char *const names[] = { "price", "qty", "discount", "amount" };
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
+    tab_engine e = { .arena = a };
+    tab_selection s;
+    tab_profile *p = profiled(&e, "orders", names, 4, 600, discounted);
+    const char *why = reason_of(&e, &p, 1, "discount", &s);
+    cr_expect_str_eq(why, "not eligible: it follows from price, qty and amount, by their product");
+    cr_expect(s.none, "%zu", s.column);
+}
+
 /* Twenty customers, of whom nothing is to be told. */
 static double customer(size_t i, size_t j, const char **text)
 {

@@ -70,6 +70,16 @@ static double grade(size_t i, size_t j)
     return 1 + floor(40 * unit(i, j + 1)) + floor(noise(i, 0) / 4);
 }
 
+static double twenty(size_t i, size_t j)
+{
+    return 1 + floor(20 * unit(i, j + 1));
+}
+
+static double hundred(size_t i, size_t j)
+{
+    return 1 + floor(100 * unit(i, j + 1));
+}
+
 static double day(size_t i, size_t j)
 {
     (void)j;
@@ -98,6 +108,25 @@ Test(nothing, is_predictable_where_all_is_chance)
     o = (tab_run_options){ 0 };
     s = choose(&m, &o, NULL);
     cr_expect_not(s.none, "%s", s.target->reason);
+    tab_arena_free(m.a);
+}
+
+/* Whole numbers that would be classes are tried as such: they have no codes. */
+Test(nothing, of_pieces_and_prices_by_chance_is_a_target)
+{
+    made m;
+    tab_run_options o = { 0 };
+    begin(&m);
+    add(&m, "price", hundred);
+    add(&m, "pieces", twenty);
+    tab_selection s = choose(&m, &o, NULL);
+    cr_expect(s.none, "%s", s.target->reason);
+    tab_arena_free(m.a);
+    begin(&m);
+    add(&m, "pieces", twenty);
+    add(&m, "more", twenty);
+    s = choose(&m, &o, NULL);
+    cr_expect(s.none, "%s", s.target->reason);
     tab_arena_free(m.a);
 }
 

@@ -1,213 +1,26 @@
-/* See identity.h. A value is shown without blanks and marks, in capitals, to the families of its length.
- *
- * A form is a character a position: 9 a digit, A a letter, N either, anything else itself; yymmdd within
- * stands for digits that are a date. A check is a congruence over the values v of the characters (digits as
- * they are, letters by `letters`):
- *
- *   remainder = (bias + sum of weight[i] v[i]) mod m
- *
- * at map[remainder] stands the character that belongs at position `at`, where '-' stands for numbers that are
- * not given out; without a map the remainder must be 0, and the check digit has a weight, too. Weights are
- * written in base 36, reduced modulo m. Checks come from the laws and registers of the countries. */
+/* See identity.h. A value is shown without blanks and marks, in capitals, to the families of its length
+ * (identity_families.h). */
 #include "services/inference/engine/profile/cells/identity.h"
 
 #include <math.h>
 
 #include "services/inference/engine/profile/cells/ascii.h"
-#include "services/inference/engine/profile/cells/checksum.h"
+#include "services/inference/engine/profile/cells/identity_families.h"
 
-/* Ways of checking besides the congruence. */
-enum {
-    NONE,
-    SUM,      /* the congruence */
-    LUHN,     /* ISO/IEC 7812-1 from position `at` on; a letter is two digits, A 01 to Z 26 */
-    HYBRID,   /* ISO 7064, mod 11, 10 */
-    DIHEDRAL, /* Verhoeff 1969 */
-    TWICE,    /* SUM, then again with the weights in `letters` where no character stands for the remainder, or
-              * without the bias where there is no map */
-    PAIR,     /* the last two digits are 97 less the number before them modulo 97 */
-    PAIR_101  /* the last two are the sum of the digits before by 9 to 1, modulo 101, of which 100 is 0 */
-};
+typedef tab_identity_family family;
 
-/* How a date within is written where it is also a mark of sex, century or residence. */
-enum {
-    PLAIN,
-    MONTH_20 = 1, /* 20, 40, 60 or 80 is added to the month */
-    MONTH_50 = 2, /* 50 is, and 20 may be */
-    DAY_40 = 4,   /* 40 is added to the day */
-    DAY_60 = 8    /* 60 is */
-};
-
-typedef struct {
-    uint8_t way, m, at, bias;
-    const char *weight, *map, *letters;
-} check;
-
-typedef struct {
-    char name[12]; /* the country and the number's name there */
-    uint8_t kind, dates, n;
-    const char *form; /* (n) */
-    check check[2];
-} family;
-
-#define UP11 "01234567890"   /* the remainder, 10 as 0 */
-#define ID11 "0123456789-"   /* the remainder, 10 is not given out */
-#define DOWN11 "0-987654321" /* 11 less it, 11 as 0, 10 is not given out */
-#define LOW11 "00987654321"  /* 11 less it, 10 and 11 as 0 */
-#define TEN11 "10987654321"  /* 11 less it, by its last digit */
-#define DOWN10 "0987654321"
-#define ID10 "0123456789"
-#define MARKS31 "0123456789ABCDEFHJKLMNPRSTUVWXY"
-#define ISBN "0X987654321" /* 11 less it, 10 as X */
-#define P TAB_IDENTITY_PERSON
-#define T TAB_IDENTITY_TAX
-#define O TAB_IDENTITY_OTHER
-#define F(name, kind, dates, form, ...)                        \
-    {                                                          \
-        name, kind, dates, sizeof(form) - 1, form, __VA_ARGS__ \
-    }
-#define LUHN_FROM(at)                         \
-    {                                         \
-        {                                     \
-            LUHN, 10, at, 0, NULL, NULL, NULL \
-        }                                     \
-    }
-#define BY(m, at, weight, map)           \
-    {                                    \
-        SUM, m, at, 0, weight, map, NULL \
-    }
-#define ZERO(m, bias, weight)               \
-    {                                       \
-        SUM, m, 0, bias, weight, NULL, NULL \
-    }
-
-/* clang-format off */
-static const family families[] = {
-    F("AR CUIT", T, PLAIN, "99999999999", { BY(11, 10, "5432765432", "09987654321") }),
-    F("AT VSNR", P, PLAIN, "9999ddmmyy", { BY(11, 3, "3790584216", ID11) }),
-    F("AU TFN", T, PLAIN, "999999999", { ZERO(11, 0, "14375869a") }),
-    F("AU ABN", T, PLAIN, "99999999999", { ZERO(89, 79, "a13579bdfhj") }),
-    F("AU MEDIC", P, PLAIN, "9999999999", { BY(10, 8, "13791379", ID10) }),
-    F("BE NN", P, PLAIN, "yymmdd99999", { { PAIR, 10, 0, 0, NULL, NULL, NULL } }),
-    F("BE TVA", T, PLAIN, "0999999999", { { PAIR, 10, 0, 0, NULL, NULL, NULL } }),
-    F("BG EGN", P, MONTH_20, "yymmdd9999", { BY(11, 9, "2485a9736", UP11) }),
-    F("BR CPF", P, PLAIN, "99999999999", { BY(11, 9, "a98765432", LOW11), BY(11, 10, "ba98765432", LOW11) }),
-    F("BR PIS", P, PLAIN, "99999999999", { BY(11, 10, "3298765432", LOW11) }),
-    F("BR CNPJ", T, PLAIN, "99999999999999",
-      { BY(11, 12, "543298765432", LOW11), BY(11, 13, "6543298765432", LOW11) }),
-    F("CA SIN", P, PLAIN, "999999999", LUHN_FROM(0)),
-    F("CH AHV", P, PLAIN, "7569999999999", { BY(10, 12, "131313131313", DOWN10) }),
-    F("CH UID", T, PLAIN, "CHE999999999", { BY(11, 11, "00054327654", DOWN11) }),
-    F("CL RUT 9", P, PLAIN, "99999999N", { BY(11, 8, "32765432", "0K987654321") }),
-    F("CL RUT 8", P, PLAIN, "9999999N", { BY(11, 7, "2765432", "0K987654321") }),
-    F("CN ID", P, PLAIN, "999999yyyymmdd999N", { BY(11, 17, "79a584216379a5842", "10X98765432") }),
-    F("CN USCC", T, PLAIN, "99999999NNNNNNNNNN",
-      { { SUM, 31, 0, 0, "139rjqghktpd8oaus1", NULL, "abcdefgh0ijklm0nop0qr0stu0" } }),
-    F("CO NIT", T, PLAIN, "9999999999", { BY(11, 9, "847186273", "01987654321") }),
-    F("CZ RC", P, MONTH_50, "yymmdd9999", { ZERO(11, 0, "a1a1a1a1a1") }),
-    F("CZ ICO", T, PLAIN, "99999999", { BY(11, 7, "8765432", TEN11) }),
-    F("DE IDNR", T, PLAIN, "99999999999", { { HYBRID, 10, 0, 0, NULL, NULL, NULL } }),
-    F("DE UST", T, PLAIN, "999999999", { { HYBRID, 10, 0, 0, NULL, NULL, NULL } }),
-    F("DE KVNR", P, PLAIN, "A999999999", LUHN_FROM(0)),
-    F("DK CPR", P, PLAIN, "ddmmyy9999", { ZERO(11, 0, "4327654321") }),
-    F("DK CVR", T, PLAIN, "99999999", { ZERO(11, 0, "27654321") }),
-    F("DO CEDULA", P, PLAIN, "99999999999", LUHN_FROM(0)),
-    F("EC CI", P, PLAIN, "9999999999", LUHN_FROM(0)),
-    F("EE IK", P, PLAIN, "9yymmdd9999", { { TWICE, 11, 10, 0, "1234567891", ID11, "3456789123" } }),
-    F("EE KMKR", T, PLAIN, "999999999", { ZERO(10, 0, "371371371") }),
-    F("ES CIF", T, PLAIN, "A99999999", LUHN_FROM(1)),
-    F("FI HETU", P, PLAIN, "ddmmyy999N", { BY(31, 9, "ek2pi87a1", MARKS31) }),
-    F("FI HETU A", P, PLAIN, "ddmmyyA999N", { BY(31, 10, "ek2pi807a1", MARKS31) }),
-    F("FI YT", T, PLAIN, "99999999", { BY(11, 7, "79a5842", DOWN11) }),
-    F("FR SIREN", T, PLAIN, "999999999", LUHN_FROM(0)),
-    F("FR SIRET", T, PLAIN, "99999999999999", LUHN_FROM(0)),
-    F("GB NHS", P, PLAIN, "9999999999", { BY(11, 9, "a98765432", DOWN11) }),
-    F("GB UTR", T, PLAIN, "9999999999", { BY(11, 0, "06789a5432", "21987654321") }),
-    F("GB VAT", T, PLAIN, "999999999", { { TWICE, 97, 0, 55, "8765432a1", NULL, NULL } }),
-    F("GB DRIVER", TAB_IDENTITY_LICENCE, MONTH_50, "NNNNN9mmdd9NN9AA",
-      { { NONE, 0, 0, 0, NULL, NULL, NULL } }),
-    F("GR AFM", T, PLAIN, "999999999", { BY(11, 8, "379a5842", UP11) }),
-    F("GR AMKA", P, PLAIN, "ddmmyy99999", LUHN_FROM(0)),
-    F("HK ID", P, PLAIN, "A999999N", { { SUM, 11, 0, 5, "87654321", NULL, NULL } }),
-    F("HR OIB", P, PLAIN, "99999999999", { { HYBRID, 10, 0, 0, NULL, NULL, NULL } }),
-    F("HU ADO", T, PLAIN, "99999999999", { BY(10, 7, "9731973", DOWN10) }),
-    F("HU SZEM", T, PLAIN, "8999999999", { BY(11, 9, "123456789", ID11) }),
-    F("HU TAJ", P, PLAIN, "999999999", { BY(10, 8, "37373737", ID10) }),
-    F("IE PPS 8", P, PLAIN, "9999999A", { BY(23, 7, "8765432", "WABCDEFGHIJKLMNOPQRSTUV") }),
-    F("IE PPS 9", P, PLAIN, "9999999AA",
-      { { SUM, 23, 7, 11, "876543209", "WABCDEFGHIJKLMNOPQRSTUV", NULL } }),
-    F("IN AADHAAR", P, PLAIN, "999999999999", { { DIHEDRAL, 10, 0, 0, NULL, NULL, NULL } }),
-    F("IN PAN", T, PLAIN, "AAAPA9999A", { { NONE, 0, 0, 0, NULL, NULL, NULL } }),
-    F("IS KT", P, PLAIN, "ddmmyy9999", { BY(11, 8, "32765432", DOWN11) }),
-    F("IT PIVA", T, PLAIN, "99999999999", LUHN_FROM(0)),
-    F("JP MYNUM", P, PLAIN, "999999999999", { BY(11, 11, "65432765432", LOW11) }),
-    F("JP CORP", T, PLAIN, "9999999999999", { BY(9, 0, "0212121212121", "987654321") }),
-    F("KR RRN", P, PLAIN, "yymmdd9999999", { BY(11, 12, "234567892345", TEN11) }),
-    F("KZ IIN", P, PLAIN, "yymmdd999999", { { TWICE, 11, 11, 0, "123456789a0", ID11, "3456789a012" } }),
-    F("LV PK", P, PLAIN, "ddmmyy99999", { BY(11, 10, "a584216379", "12345678900") }),
-    F("MX CURP", P, PLAIN, "AAAAyymmddAAAAAAN9",
-      { { SUM, 10, 17, 0, "87654321098765432", DOWN10, "01234567890123567890123456" } }),
-    F("MX RFC 13", T, PLAIN, "AAAAyymmddNNN",
-      { { SUM, 11, 12, 0, "210a98765432", "0A987654321", "a0123456789a013456789a0123" } }),
-    F("MX RFC 12", T, PLAIN, "AAAyymmddNNN",
-      { { SUM, 11, 11, 8, "10a98765432", "0A987654321", "a0123456789a013456789a0123" } }),
-    F("NL BSN", P, PLAIN, "999999999", { ZERO(11, 0, "98765432a") }),
-    F("NO FNR", P, DAY_40, "ddmmyy99999",
-      { BY(11, 9, "376189452", DOWN11), BY(11, 10, "5432765432", DOWN11) }),
-    F("NO ORG", T, PLAIN, "999999999", { BY(11, 8, "32765432", DOWN11) }),
-    F("NZ IRD 9", T, PLAIN, "999999999", { { TWICE, 11, 8, 0, "32765432", DOWN11, "74325276" } }),
-    F("NZ IRD 8", T, PLAIN, "99999999", { { TWICE, 11, 7, 0, "2765432", DOWN11, "4325276" } }),
-    F("NZ NHI", P, PLAIN, "AAA9999",
-      { { SUM, 11, 6, 0, "765432", "-0987654321", "1234567809abcd0efghijklmno" } }),
-    F("PE RUC", T, PLAIN, "99999999999", { BY(11, 10, "5432765432", TEN11) }),
-    F("PL PESEL", P, MONTH_20, "yymmdd99999", { BY(10, 10, "1379137913", DOWN10) }),
-    F("PL NIP", T, PLAIN, "9999999999", { BY(11, 9, "657234567", ID11) }),
-    F("PL REGON", T, PLAIN, "999999999", { BY(11, 8, "89234567", UP11) }),
-    F("PT NIF", T, PLAIN, "999999999", { BY(11, 8, "98765432", LOW11) }),
-    F("RO CNP", P, PLAIN, "9yymmdd999999", { BY(11, 12, "279146358279", "01234567891") }),
-    F("RU INN 10", T, PLAIN, "9999999999", { BY(11, 9, "24a359468", UP11) }),
-    F("RU INN 12", T, PLAIN, "999999999999",
-      { BY(11, 10, "724a359468", UP11), BY(11, 11, "3724a359468", UP11) }),
-    F("RU OGRN", T, PLAIN, "9999999999999", { BY(11, 12, "a1a1a1a1a1a1", UP11) }),
-    F("RU SNILS", P, PLAIN, "99999999999", { { PAIR_101, 10, 0, 0, NULL, NULL, NULL } }),
-    F("SE PN 10", P, DAY_60, "yymmdd9999", LUHN_FROM(0)),
-    F("SE PN 12", P, DAY_60, "yyyymmdd9999", LUHN_FROM(2)),
-    F("SG NRIC S", P, PLAIN, "S9999999A", { BY(11, 8, "02765432", "JZIHGFEDCBA") }),
-    F("SG NRIC T", P, PLAIN, "T9999999A", { { SUM, 11, 8, 4, "02765432", "JZIHGFEDCBA", NULL } }),
-    F("SG FIN F", P, PLAIN, "F9999999A", { BY(11, 8, "02765432", "XWUTRQPNMLK") }),
-    F("SG FIN G", P, PLAIN, "G9999999A", { { SUM, 11, 8, 4, "02765432", "XWUTRQPNMLK", NULL } }),
-    F("SI DDV", T, PLAIN, "99999999", { BY(11, 7, "8765432", "-0987654321") }),
-    F("SI EMSO", P, PLAIN, "ddmmyyy999999", { BY(11, 12, "765432765432", DOWN11) }),
-    F("TH ID", P, PLAIN, "9999999999999", { BY(11, 12, "210a98765432", TEN11) }),
-    F("TR TC", P, PLAIN, "99999999999", { BY(10, 9, "797979797", ID10), BY(10, 10, "1111111111", ID10) }),
-    F("TW ID", P, PLAIN, "A999999999",
-      { { SUM, 10, 0, 0, "1876543211", NULL, "10987654932210898765431320" } }),
-    F("UA RNTRC", T, PLAIN, "9999999999", { BY(11, 9, "a57946a57", UP11) }),
-    F("US DEA", P, PLAIN, "AA9999999", { BY(10, 8, "00121212", ID10) }),
-    F("UY RUT", T, PLAIN, "999999999999", { BY(11, 11, "43298765432", DOWN11) }),
-    F("VN MST", T, PLAIN, "9999999999", { BY(11, 9, "971862753", "-9876543210") }),
-    F("ZA ID", P, PLAIN, "yymmdd9999999", LUHN_FROM(0)),
-    F("ISBN-10", O, PLAIN, "999999999N", { BY(11, 9, "a98765432", ISBN) }),
-    F("ISBN-10 9", O, PLAIN, "99999999N", { BY(11, 8, "98765432", ISBN) }),
-    F("ISSN", O, PLAIN, "9999999N", { BY(11, 7, "8765432", ISBN) }),
-    F("GTIN-8", O, PLAIN, "99999999", { BY(10, 7, "3131313", DOWN10) }),
-    F("GTIN-12", O, PLAIN, "999999999999", { BY(10, 11, "31313131313", DOWN10) }),
-    F("GTIN-13", O, PLAIN, "9999999999999", { BY(10, 12, "131313131313", DOWN10) }),
-    F("GTIN-14", O, PLAIN, "99999999999999", { BY(10, 13, "3131313131313", DOWN10) }),
-    F("US ABA", O, PLAIN, "999999999", { ZERO(10, 0, "371371371") }),
-    F("US NPI", O, PLAIN, "9999999999", { { LUHN, 10, 0, 4, NULL, NULL, NULL } }),
-    F("ICAO 9303", TAB_IDENTITY_PASSPORT, PLAIN, "NNNNNNNNN9", { BY(10, 9, "731731731", ID10) }),
-};
-/* clang-format on */
-#undef P
-#undef T
-#undef O
-#undef F
-
-enum { FAMILIES = sizeof families / sizeof *families, LONGEST = 18, SHORTEST = 7 };
-_Static_assert((int)FAMILIES <= (int)TAB_IDENTITY_FAMILIES, "tab_identity has room for every family");
+enum { LONGEST = 26, SHORTEST = 7 };
 
 /* ---- one value -------------------------------------------------------------------------------- */
+
+/* The Latin capital that looks like the Cyrillic one with this second byte; 0: none does. */
+static char latin_of(char second)
+{
+    static const char cyrillic[] = "\x90\x92\x95\x9a\x9c\x9d\x9e\xa0\xa1\xa2\xa3\xa5\x86",
+                      latin[] = "ABEKMHOPCTYXI";
+    const char *at = memchr(cyrillic, second, sizeof cyrillic - 1);
+    return at != NULL ? latin[at - cyrillic] : 0;
+}
 
 /* Capitals and digits, without the marks that people put between groups. Its length, or 0 where it can be of
  * no family: too short or long, of other characters, or of one digit alone, which passes most checks. */
@@ -219,150 +32,15 @@ static size_t squeezed(tab_str s, char c[LONGEST])
         char x = s.p[i];
         if (x == ' ' || x == '-' || x == '.' || x == '/')
             continue;
+        if (x == '\xd0' && i + 1 < s.n)
+            x = latin_of(s.p[++i]);
         if (n == LONGEST || !(digit(x) || letter(x)))
             return 0;
         digits += digit(x);
         same = same && (n == 0 || x == c[0]);
         c[n++] = letter(x) ? (char)(x & ~32) : x;
     }
-    return n < SHORTEST || digits < 4 || same ? 0 : n;
-}
-
-/* A character of a weight, or of a letter's value. */
-static unsigned base36(char c)
-{
-    return digit(c) ? (unsigned)(c - '0') : (unsigned)(c - 'a') + 10;
-}
-
-static unsigned value_of(char c, const char *letters)
-{
-    if (digit(c))
-        return (unsigned)(c - '0');
-    return letters != NULL ? base36(letters[c - 'A']) : (unsigned)(c - 'A') + 10;
-}
-
-/* Whether month and day are some, with what the family adds to them taken off. */
-static bool a_date(unsigned dates, unsigned month, unsigned day)
-{
-    if ((dates & MONTH_50) != 0)
-        month %= 50;
-    if ((dates & (MONTH_20 | MONTH_50)) != 0)
-        month %= 20;
-    if ((dates & DAY_40) != 0 && day > 40)
-        day -= 40;
-    if ((dates & DAY_60) != 0 && day > 60)
-        day -= 60;
-    return month >= 1 && month <= 12 && day >= 1 && day <= 31;
-}
-
-/* Whether c has the characters that the form asks for at each place, and its date is one. */
-static bool has_form(const family *f, const char *c)
-{
-    unsigned month = 0, day = 0;
-    bool dated = false;
-    for (size_t i = 0; i < f->n; i++) {
-        char k = f->form[i];
-        bool ok = k == 'N'                                       ? true
-                  : k == 'A'                                     ? upper(c[i])
-                  : k == '9' || k == 'y' || k == 'm' || k == 'd' ? digit(c[i])
-                                                                 : c[i] == k;
-        if (!ok)
-            return false;
-        if (k == 'm')
-            month = month * 10 + (unsigned)(c[i] - '0');
-        if (k == 'd')
-            day = day * 10 + (unsigned)(c[i] - '0');
-        dated |= k == 'd';
-    }
-    return !dated || a_date(f->dates, month, day);
-}
-
-static unsigned sum_of(const check *k, const char *weight, const char *c)
-{
-    unsigned sum = k->bias;
-    const char *letters = k->way == SUM ? k->letters : NULL;
-    for (size_t i = 0; weight[i] != 0; i++)
-        if (weight[i] != '0')
-            sum += base36(weight[i]) * value_of(c[i], letters);
-    return sum;
-}
-
-/* The congruence, and its second round where the first does not hold or gives no character. */
-static bool congruent(const check *k, const char *c)
-{
-    unsigned sum = sum_of(k, k->weight, c);
-    bool again = k->way == TWICE;
-    if (k->map == NULL)
-        return sum % k->m == 0 || (again && (sum - k->bias) % k->m == 0);
-    char want = k->map[sum % k->m];
-    if (again && want == '-')
-        want = k->map[sum_of(k, k->letters, c) % k->m];
-    return (again && want == '-' ? '0' : want) == c[k->at];
-}
-
-/* What a digit counts at a place from the right: every second one is doubled, the digits of that added. */
-static unsigned luhn_digit(unsigned d, unsigned place)
-{
-    d <<= place & 1;
-    return d > 9 ? d - 9 : d;
-}
-
-static bool luhn(const check *k, const char *c, size_t n)
-{
-    unsigned sum = k->bias, place = 0;
-    for (size_t i = n; i-- > k->at;) {
-        unsigned v = digit(c[i]) ? (unsigned)(c[i] - '0') : (unsigned)(c[i] - 'A') + 1;
-        sum += luhn_digit(v % 10, place++);
-        if (letter(c[i]))
-            sum += luhn_digit(v / 10, place++);
-    }
-    return sum % 10 == 0;
-}
-
-static bool hybrid(const char *c, size_t n)
-{
-    unsigned p = 10;
-    for (size_t i = 0; i + 1 < n; i++) {
-        unsigned s = ((unsigned)(c[i] - '0') + p) % 10;
-        p = 2 * (s == 0 ? 10 : s) % 11;
-    }
-    return (p + (unsigned)(c[n - 1] - '0')) % 10 == 1;
-}
-
-/* The last two digits by 97; persons born from 2000 on have a 2 in front of eleven digits (Belgium). */
-static bool pair(const char *c, size_t n)
-{
-    uint64_t v = 0;
-    for (size_t i = 0; i + 2 < n; i++)
-        v = v * 10 + (uint64_t)(c[i] - '0');
-    uint64_t two = (uint64_t)(c[n - 2] - '0') * 10 + (uint64_t)(c[n - 1] - '0');
-    return two == 97 - v % 97 || (n == 11 && two == 97 - (v + 2000000000) % 97);
-}
-
-static bool pair_101(const char *c)
-{
-    unsigned sum = 0;
-    for (unsigned i = 0; i < 9; i++)
-        sum += (unsigned)(c[i] - '0') * (9 - i);
-    return sum % 101 % 100 == (unsigned)(c[9] - '0') * 10 + (unsigned)(c[10] - '0');
-}
-
-static bool is_of(const family *f, const char *c)
-{
-    if (!has_form(f, c))
-        return false;
-    for (size_t i = 0; i < 2 && f->check[i].way != NONE; i++) {
-        const check *k = &f->check[i];
-        bool ok = k->way == LUHN       ? luhn(k, c, f->n)
-                  : k->way == HYBRID   ? hybrid(c, f->n)
-                  : k->way == DIHEDRAL ? tab_verhoeff(c, f->n)
-                  : k->way == PAIR     ? pair(c, f->n)
-                  : k->way == PAIR_101 ? pair_101(c)
-                                       : congruent(k, c);
-        if (!ok)
-            return false;
-    }
-    return true;
+    return n < SHORTEST || digits < 2 || same ? 0 : n;
 }
 
 /* A number for taxes may have its country in front: "DE811907980", for Greece "EL". */
@@ -376,41 +54,45 @@ static size_t country_in_front(const family *f, const char *c, size_t n)
 
 /* ---- a column's values ------------------------------------------------------------------------ */
 
-/* After these many values a family that fewer than half passed is asked no more. */
-enum { TRIED = 16 };
+/* After these many values a family that fewer than half passed is asked no more. Births lie in this many
+ * spans of five years at least. */
+enum { TRIED = 16, BIRTHS = 6 };
 
 static bool asked(const tab_identity *t, size_t i)
 {
     return t->shown < TRIED || t->pass[i] * 2 >= TRIED;
 }
 
+/* A form with marks is held against the text as it stands. */
+static bool marked(const family *f)
+{
+    return strchr(f->form, '-') != NULL;
+}
+
+/* No check but a date of birth within: what passes counts only where the years are many, since counters stand
+ * behind the day that they were given. */
+static bool by_births(const family *f)
+{
+    return !tab_family_checked(f) && strchr(f->form, 'y') != NULL;
+}
+
 void tab_identity_show(tab_identity *t, tab_str value)
 {
     char c[LONGEST];
+    unsigned year = 0;
     size_t n = t->shown >= TRIED && t->most * 2 < TRIED ? 0 : squeezed(value, c);
-    for (size_t i = 0; n > 0 && i < FAMILIES; i++) {
-        size_t from = families[i].n == n ? 0 : country_in_front(&families[i], c, n);
-        if (n - from == families[i].n && asked(t, i) && is_of(&families[i], c + from)) {
-            t->pass[i]++;
-            t->most = t->pass[i] > t->most ? t->pass[i] : t->most;
-        }
+    for (size_t i = 0; n > 0 && i < tab_family_count; i++) {
+        const family *f = &tab_families[i];
+        const char *text = marked(f) ? value.p : c;
+        size_t long_as = marked(f) ? value.n : n,
+               from = f->n == long_as || marked(f) ? 0 : country_in_front(f, c, n);
+        if (long_as - from != f->n || !asked(t, i) || !tab_family_holds(f, text + from, &year))
+            continue;
+        t->pass[i]++;
+        t->most = t->pass[i] > t->most ? t->pass[i] : t->most;
+        t->years[i] |= 1U << year / 5;
     }
     t->shown++;
-}
-
-/* The share of other values that its checks let pass. Of a form without one, which has letters at places of
- * their own, a tenth is held to pass. A date within counts for nothing: many numbers begin with the day that
- * they were given. */
-static double chance_of(const family *f)
-{
-    double chance = f->check[0].way == NONE ? 0.1 : 1;
-    for (size_t i = 0; i < 2 && f->check[i].way != NONE; i++) {
-        const check *k = &f->check[i];
-        bool held_back = k->map != NULL && strchr(k->map, '-') != NULL; /* one in m is not given out */
-        bool pairs = k->way == PAIR || k->way == PAIR_101 || (k->way == TWICE && k->map == NULL);
-        chance *= pairs ? 2.0 / 97 : k->m > 11 || k->map == NULL || held_back ? 1.0 / k->m : 0.1;
-    }
-    return chance;
 }
 
 /* How much likelier the characters that the form asks for are in the family than elsewhere. Values of one
@@ -440,31 +122,36 @@ static double log_ratio(double n, double k, double c)
 void tab_identity_weigh(const tab_identity *t, double ret[TAB_IDENTITY_KINDS])
 {
     double sum[TAB_IDENTITY_KINDS] = { 0 }, top[TAB_IDENTITY_KINDS] = { 0 };
-    for (size_t i = 0; i < FAMILIES; i++) {
-        const family *f = &families[i];
-        if (t->pass[i] * 2 < t->shown || t->pass[i] == 0)
+    for (size_t i = 0; i < tab_family_count; i++) {
+        const family *f = &tab_families[i];
+        bool few_years = by_births(f) && __builtin_popcount(t->years[i]) < BIRTHS;
+        if (t->pass[i] * 2 < t->shown || t->pass[i] == 0 || few_years)
             continue;
-        double l = log_ratio(t->shown, t->pass[i], chance_of(f)) + log_literals(f);
+        double l = log_ratio(t->shown, t->pass[i], tab_family_chance(f)) + log_literals(f);
         /* the sum of exponentials, the greatest taken out */
         double high = fmax(l, top[f->kind]);
         sum[f->kind] = sum[f->kind] * exp(top[f->kind] - high) + exp(l - high);
         top[f->kind] = high;
     }
     for (int k = 0; k < TAB_IDENTITY_KINDS; k++)
-        ret[k] = sum[k] > 0 ? top[k] + log(sum[k] / FAMILIES) : 0;
+        ret[k] = sum[k] > 0 ? top[k] + log(sum[k] / (double)tab_family_count) : 0;
 }
 
 bool tab_identity_is(const char *name, tab_str value)
 {
     char c[LONGEST];
+    unsigned year;
     size_t n = squeezed(value, c);
-    for (size_t i = 0; n > 0 && i < FAMILIES; i++)
-        if (strcmp(name, families[i].name) == 0 && families[i].n == n)
-            return is_of(&families[i], c);
+    for (size_t i = 0; n > 0 && i < tab_family_count; i++) {
+        const family *f = &tab_families[i];
+        if (strcmp(name, f->name) == 0)
+            return marked(f) ? value.n == f->n && tab_family_holds(f, value.p, &year)
+                             : n == f->n && tab_family_holds(f, c, &year);
+    }
     return false;
 }
 
 const char *tab_identity_name(size_t i)
 {
-    return i < FAMILIES ? families[i].name : NULL;
+    return i < tab_family_count ? tab_families[i].name : NULL;
 }

@@ -22,16 +22,19 @@ typedef enum {
     TAB_IDENTITY_TAX,      /* taxes, of persons and companies; registers of companies */
     TAB_IDENTITY_PASSPORT, /* travel documents */
     TAB_IDENTITY_LICENCE,  /* to drive */
+    TAB_IDENTITY_ACCOUNT,  /* bank accounts */
+    TAB_IDENTITY_PLATE,    /* of cars */
     TAB_IDENTITY_OTHER,    /* of books, goods, banks and hospitals, whose checks are alike */
     TAB_IDENTITY_KINDS
 } tab_identity_kind;
 
-enum { TAB_IDENTITY_FAMILIES = 108 }; /* at most; identity.c has fewer */
+enum { TAB_IDENTITY_FAMILIES = 168 }; /* at most; identity.c has fewer */
 
-/* How many values were shown, and how many pass each family; `most`: the greatest of these. All zero at
- * first. */
+/* How many values were shown, and how many pass each family; `most`: the greatest of these; `years`: spans of
+ * five years in which the dates within lie, a bit each. All zero at first. */
 typedef struct {
     uint16_t shown, most, pass[TAB_IDENTITY_FAMILIES];
+    uint32_t years[TAB_IDENTITY_FAMILIES];
 } tab_identity;
 
 /* Shows one value, trimmed; at most 60,000. What can be of no family (longer than any, all of one digit)

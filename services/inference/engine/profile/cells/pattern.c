@@ -444,23 +444,25 @@ static bool phone_abroad(tab_str s)
     return s.n > 1 && (digit(s.p[1]) || s.p[1] == '(') && digits >= 9 && digits <= 15;
 }
 
+/* Where words and what stands for them end. */
+static const char between_words[] = " \t\r\n<>()[]{},;:|\"/";
+
 /* Mail addresses and numbers are looked for at their marks, an @ and a +, so that a text without either costs
  * one look at its bytes. */
 bool tab_holds_contact(tab_str s)
 {
-    static const char ends[] = " \t\r\n<>()[]{},;:|\"/";
     if (s.n < 20 || memchr(s.p, ' ', s.n) == NULL)
         return false;
     for (size_t i = 0; i + 1 < s.n; i++) {
-        if (s.p[i] == '+' && (i == 0 || strchr(ends, s.p[i - 1]) != NULL) &&
+        if (s.p[i] == '+' && (i == 0 || strchr(between_words, s.p[i - 1]) != NULL) &&
             phone_abroad((tab_str){ s.p + i, s.n - i }))
             return true;
         if (s.p[i] != '@')
             continue;
         size_t from = i, to = i;
-        while (from > 0 && strchr(ends, s.p[from - 1]) == NULL)
+        while (from > 0 && strchr(between_words, s.p[from - 1]) == NULL)
             from--;
-        while (to < s.n && strchr(ends, s.p[to]) == NULL)
+        while (to < s.n && strchr(between_words, s.p[to]) == NULL)
             to++;
         while (to > i &&
                (s.p[to - 1] == '.' || s.p[to - 1] == '\'' || s.p[to - 1] == '!' || s.p[to - 1] == '?'))

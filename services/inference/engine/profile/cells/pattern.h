@@ -10,5 +10,4 @@ uint64_t tab_patterns_of(tab_str s, bool *any_digit);
 
 /* Whether a text of several words holds a mail address, or a telephone number with its country in front. */
 bool tab_holds_contact(tab_str s);
-
 #endif

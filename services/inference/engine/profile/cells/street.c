@@ -3,6 +3,7 @@
  * scripts without blanks have marks that stand anywhere. */
 #include "services/inference/engine/profile/cells/street.h"
 
+#include "services/inference/engine/lexicon/fold_text.h"
 #include "services/inference/engine/profile/cells/ascii.h"
 
 /* Words for street, lane, square, quay and quarter, and how they are shortened, in the languages of Europe,
@@ -14,11 +15,11 @@ static const char *const words[256] = {
     ['c'] = " c/ cad cadde caddesi calea calle callejón calzada camino carrer carrera carretera "
              "cct cd chemin cir circle circuit close contrada corso cours court cr cres crescent "
              "ct ",
-    ['d'] = " dr drive ",
+    ['d'] = " dr drive drumul ",
     ['e'] = " esplanade ",
     ['g'] = " gang gardens gasse gata gg grove ",
     ['h'] = " highway hwy hẻm ",
-    ['i'] = " impasse ",
+    ['i'] = " impasse intrarea ",
     ['j'] = " jalan jl ",
     ['k'] = " krt körút köz ",
     ['l'] = " laan lane largo ln lorong ",
@@ -29,40 +30,45 @@ static const char *const words[256] = {
              "prospekt ",
     ['q'] = " quai quay ",
     ['r'] = " r rambla rd road ronda rotonda row rua rue ",
-    ['s'] = " sk soi sok sokak sokağı sq square st str strada street ",
+    ['s'] = " sk soi sok sokak sokağı soseaua sq square st str strada street ",
     ['t'] = " tce ter terrace tie trail travessa trg tér třída ",
     ['u'] = " u ul ulica ulice utca ",
     ['v'] = " vei vej via viale vicolo väg vägen ",
     ['w'] = " walk way ",
     [0xc3] = " út útja ",
     [0xc4] = " đường ",
-    [0xc5] = " šetalište ",
+    [0xc5] = " šetalište şoseaua ",
+    [0xc8] = " șoseaua ",
     [0xce] = " Λεωφ Λεωφόρος Οδός Πλ Πλατεία λεωφ λεωφόρος οδος οδός ",
     [0xcf] = " πλ πλατεία ",
     [0xd0] = " Алл Бул Бульвар Вул Наб Пер Пл Пр Просп Проспект Туп Ул Улица алл аллея бул бульв "
              "бульвар вул вулиця ж.к жк майдан наб набережная пер переулок пл площа площадь пр "
              "пр-кт пр-т пров провулок проезд просп проспект ",
     [0xd1] = " туп тупик ул улица ш шосе шоссе ",
+    [0xd5] = " խճուղի պողոտա փողոց ",
+    [0xd6] = " փ ",
     [0xd7] = " דרך סמטת רח' רחוב שד' שדרות ",
     [0xd8] = " بلوار حي خیابان شارع طريق ",
     [0xd9] = " میدان ",
     [0xda] = " کوچه ",
+    [0xe1] = " გამზირი ქ ქუჩა შესახვევი ",
     [0xe0] = " गली चौक नगर मार्ग मोहल्ला रोड सड़क ซอย ถนน ",
 };
 /* clang-format on */
 
 /* Ends of one word that is the street's whole name. */
-static const char *const ends[] = { "straße", "strasse", "str",  "weg",    "platz",  "allee", "gasse",
-                                    "ring",   "damm",    "ufer", "steig",  "straat", "laan",  "plein",
-                                    "gracht", "kade",    "dijk", "singel", "gatan",  "vägen", "backen",
-                                    "gränd",  "stigen",  "gade", "vej",    "stræde", "gata",  "veien",
-                                    "vegen",  "katu",    "tie",  "kuja",   "polku",  "kaari" };
+static const char *const ends[] = { "straße", "strasse", "str",    "weg",    "platz",  "allee", "gasse",
+                                    "ring",   "damm",    "ufer",   "steig",  "straat", "laan",  "plein",
+                                    "gracht", "kade",    "dijk",   "singel", "steeg",  "hof",   "lei",
+                                    "gatan",  "vägen",   "backen", "gränd",  "stigen", "gade",  "vej",
+                                    "stræde", "gata",    "veien",  "vegen",  "katu",   "tie",   "kuja",
+                                    "polku",  "kaari" };
 /* The last bytes of these, so that most words are not compared. */
-static const char last_bytes[] = "aedgimnrtuzjoy";
+static const char last_bytes[] = "aedfgimnlrtuzjoy";
 
 /* Where no blanks are written: street, road, lane, block, number, village. */
-static const char *const marks[] = { "丁目", "番地", "番号", "路",  "街",  "町", "号",  "號", "巷",
-                                     "弄",   "大道", "로 ",  "길 ", "ถนน", "ถ.", "ซอย", "ซ.", "หมู่" };
+static const char *const marks[] = { "丁目", "番地", "番号", "路",    "街",  "町", "号",  "號", "巷", "弄",
+                                     "大道", "로 ",  "길 ",  "거리 ", "ถนน", "ถ.", "ซอย", "ซ.", "หมู่" };
 
 static bool is_word(tab_str w)
 {
@@ -126,4 +132,48 @@ bool tab_is_street(tab_str s)
         if (memmem(s.p, s.n, marks[k], strlen(marks[k])) != NULL)
             return true;
     return number && word && name;
+}
+
+/* A house number: up to four digits, then perhaps a letter, a mark and a second number. */
+static bool house_number(tab_str w)
+{
+    size_t i = 0;
+    while (i < w.n && i < 4 && digit(w.p[i]))
+        i++;
+    if (i == 0 || (i < w.n && digit(w.p[i])))
+        return false;
+    i += i < w.n && letter(w.p[i]);
+    if (i < w.n && (w.p[i] == '/' || w.p[i] == '-'))
+        for (i++; i < w.n && (digit(w.p[i]) || (i + 1 == w.n && letter(w.p[i])));)
+            i++;
+    return i == w.n;
+}
+
+uint64_t tab_housed(tab_str s, uint64_t *ret_house)
+{
+    size_t at = s.n, letters = 0, word = 0;
+    bool small = false, good = false;
+    while (at > 0 && s.p[at - 1] != ' ')
+        at--;
+    if (s.n > 80 || at < 5 || !house_number((tab_str){ s.p + at, s.n - at }))
+        return 0;
+    size_t n = at - 1;
+    while (n > 0 && (s.p[n - 1] == ',' || s.p[n - 1] == ' '))
+        n--;
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        if (c >= 0xc0 || letter(s.p[i])) { /* a byte that begins a character */
+            letters++;
+            word++;
+            small |= c >= 0x80 || (c >= 'a' && c <= 'z');
+            good |= word >= 4 && small;
+        } else if (c < 0x80 && strchr(" .'-,", s.p[i]) == NULL) {
+            return 0;
+        } else if (c < 0x80) {
+            word = 0;
+            small = false;
+        }
+    }
+    *ret_house = tab_wyhash(s.p + at, s.n - at, 3);
+    return letters >= 4 && good ? tab_wyhash(s.p, n, 3) | 1 : 0;
 }

@@ -8,4 +8,9 @@
  * street, square, quay or quarter, or one that ends so: "12 Hill Rd", "Lindenstraße 4", "ul. Długa 7/3",
  * "南京路100号". */
 bool tab_is_street(tab_str s);
+
+/* A name and a house number behind it ("Novotného 413", "Opatička 4b", "Λεωφ. Παρανύμφων 26"): the name's
+ * hash, 0 where the text has another form; *ret_house: the number's. One such text proves nothing ("Boeing
+ * 747"); a column of them whose names and numbers differ is one of addresses. */
+uint64_t tab_housed(tab_str s, uint64_t *ret_house);
 #endif

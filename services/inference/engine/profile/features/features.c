@@ -10,7 +10,10 @@
 
 #include <stdlib.h>
 
+#include "services/inference/engine/profile/cells/mentions.h"
 #include "services/inference/engine/profile/cells/pattern.h"
+#include "services/inference/engine/profile/cells/street.h"
+#include "services/inference/engine/sector/affinity.h"
 
 /* ---- gathering over the sampled distinct values ---------------------------------------------- */
 
@@ -197,6 +200,9 @@ typedef struct {
     uint64_t shape[TAB_SAMPLE], exact[TAB_SAMPLE]; /* hashed shapes of the values that are looked at */
     size_t shapes;
     tab_identity identity;
+    uint64_t street[TAB_LOOKED_AT], house[TAB_LOOKED_AT]; /* hashed names and numbers of tab_housed */
+    uint64_t phone[TAB_LOOKED_AT];                        /* hashed telephone numbers within texts */
+    size_t houses, phones;
     double cells; /* of all sampled values, marks among them */
     double bools; /* cells that read as yes or no */
     char decimal;
@@ -300,13 +306,36 @@ static void look_at(sampled *q, tab_str t, double w, tab_features *f)
         g->check[__builtin_ctzll(m)]++;
     tab_identity_show(&q->identity, t);
     f->contacts += tab_holds_contact(t);
+    uint64_t house, street = plain ? 0 : tab_housed(t, &house);
+    if (street != 0) {
+        q->street[q->houses] = street;
+        q->house[q->houses++] = house;
+    }
+    uint64_t phone = tab_holds_phone(t);
+    if (phone != 0)
+        q->phone[q->phones++] = phone;
+    f->initials += tab_has_initials(t);
     if (!plain || x.leading_zero) {
         g->month += tab_month_name(t) > 0;
         g->weekday += tab_weekday_name(t) > 0;
     }
-    if (!plain)
+    if (!plain) {
         tab_look_up(folded, g, f->sector);
+        tab_affinity_of_text(folded, f->affinity);
+    }
     grams(folded, f->gram);
+}
+
+static size_t distinct_of(const uint64_t *hash, size_t n)
+{
+    size_t distinct = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t k = 0;
+        while (k < i && hash[k] != hash[i])
+            k++;
+        distinct += k == i;
+    }
+    return distinct;
 }
 
 /* ---- the vector ------------------------------------------------------------------------------ */
@@ -496,6 +525,12 @@ void tab_features_of(const tab_summary *s, tab_features *f)
         put(&c, f->check[i] = share(g->check[i], g->values));
     tab_identity_weigh(&q.identity, f->identity);
     f->beyond_ascii = share(g->beyond_ascii, g->values);
+    f->housed = share((double)q.houses, g->values);
+    f->streets = share((double)distinct_of(q.street, q.houses), (double)q.houses);
+    f->houses = share((double)distinct_of(q.house, q.houses), (double)q.houses);
+    f->phones = (double)distinct_of(q.phone, q.phones);
+    f->phone_texts = (double)q.phones;
+    f->initials = share(f->initials, g->values);
 
     scale_grams(f->gram);
     /* Evidence over a column grows with its logarithm: one long list of cars is not thirty of them. Where the
@@ -505,6 +540,11 @@ void tab_features_of(const tab_summary *s, tab_features *f)
     double named = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         named = fmax(named, share(g->full[names[i]], g->values));
+    named = fmax(named, fmax(f->check[TAB_CHECK_STREET], f->housed)); /* "via" is no word of transport here */
+    /* A value that no word of is known says that its column speaks of something else; two such stand for what
+     * few values can tell. */
+    for (int i = 0; i < TAB_SECTORS; i++)
+        f->affinity[i] *= (float)((1 - named) / (g->values + 2));
     for (int i = 0; i < TAB_SECTORS; i++)
         f->sector[i] = (float)((1 - named) * log1p((double)f->sector[i])) *
                        (float)sqrt(share((double)f->sector[i], g->values + 2));

@@ -4,7 +4,8 @@
  *   dense   (TAB_DENSE)  shares in 0..1, logarithms, flags; every value finite and within +-16
  *   gram    (TAB_GRAMS)  share of the distinct values that hold the hashed character 1- to 3-gram, as
  *                        square roots scaled to unit length
- *   sector  (TAB_SECTORS) evidence of the values' words for each sector, see words.c */
+ *   sector  (TAB_SECTORS) evidence of the values' words for each sector, see words.c
+ *   affinity (TAB_SECTORS) the same by what stands near the words, see sector/affinity.h */
 #ifndef TAB_FEATURES_H
 #define TAB_FEATURES_H
 
@@ -27,13 +28,19 @@ typedef struct {
     float dense[TAB_DENSE];
     float gram[TAB_GRAMS];
     float sector[TAB_SECTORS];
+    float affinity[TAB_SECTORS];
     /* What the rules and the table pass need in plain. */
     double present, distinct, marks;     /* marks: cells like "?" */
     double check[TAB_CHECK_COUNT];       /* share of distinct non-mark values that pass */
     double identity[TAB_IDENTITY_KINDS]; /* what they prove by their check digits, tab_identity_weigh */
-    double beyond_ascii; /* share of values without a digit whose letters are mostly no ASCII */
-    double contacts;     /* values that hold a mail address or telephone number among words */
-    size_t values;       /* distinct non-mark values looked at */
+    double beyond_ascii;        /* share of values without a digit whose letters are mostly no ASCII */
+    double contacts;            /* values that hold a mail address or telephone number among words */
+    double phone_texts, phones; /* values that hold a number without its country; distinct numbers */
+    double housed;              /* share of values that are a name and a house number, tab_housed */
+    double streets;             /* distinct names among these, */
+    double houses;              /* and distinct numbers, by value */
+    double initials;            /* share of values that are a family name with initials */
+    size_t values;              /* distinct non-mark values looked at */
     double number_share, date_share, clock_share, duration_share;
     double min, max, q50;
     bool fraction; /* numbers that are not all whole */

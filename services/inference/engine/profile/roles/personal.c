@@ -4,6 +4,40 @@
 
 #include "services/inference/engine/profile/roles/stages.h"
 
+/* Digits that repeat or follow a form of their own are no draws: the best ratio counts for no more than
+ * MOST_OF, the columns that were looked at and of which none passed a family by accident. LEAST: what the
+ * models give a role at least, as in tab_restrict_roles. */
+static const double MOST_OF = 3227, LEAST = 1e-3;
+
+/* The odds of a role, MOST_OF times as large. */
+static void raise_role(float *p, int role)
+{
+    double q = fmax(LEAST, (double)p[role]), now = MOST_OF * q / (1 - q + MOST_OF * q);
+    float rest = (float)((1 - now) / fmax(1e-9, 1 - (double)p[role]));
+    for (int r = 0; r < TAB_ROLES; r++)
+        p[r] = r == role ? (float)now : p[r] * rest;
+}
+
+/* Half of the values are a name and a house number, and names and numbers differ: of the labelled columns
+ * these are addresses alone; numbered things of few names ("Gallery 1A") are not (decision 0675). */
+static void hear_houses(const tab_features *f, float *p)
+{
+    static const double HOUSED = 0.5, STREETS = 0.1, HOUSES = 0.4;
+    enum { FEWEST = 8 };
+    if (f->values >= FEWEST && f->housed >= HOUSED && f->streets >= STREETS && f->houses >= HOUSES)
+        raise_role(p, TAB_ROLE_ADDRESS);
+}
+
+/* Half of the values are family names with initials: of the labelled columns none but persons has three in
+ * ten such. */
+static void hear_initials(const tab_features *f, float *p)
+{
+    static const double INITIALS = 0.5;
+    enum { FEWEST = 8 };
+    if (f->values >= FEWEST && f->initials >= INITIALS)
+        raise_role(p, TAB_ROLE_NAME);
+}
+
 /* cells/identity.h says how many times likelier a column's values are where it is of a kind; Bayes' rule
  * multiplies the kind's role by it and scales. Books, goods and banks check their numbers alike (a Portuguese
  * tax number is an ISBN without its zero): what speaks for them multiplies every other role, so that where
@@ -11,17 +45,14 @@
 void tab_hear_identity(const tab_staged *c, float *p)
 {
     static const uint8_t role[TAB_IDENTITY_OTHER] = {
-        [TAB_IDENTITY_PERSON] = TAB_ROLE_NATIONAL_ID,
-        [TAB_IDENTITY_TAX] = TAB_ROLE_TAX_ID,
-        [TAB_IDENTITY_PASSPORT] = TAB_ROLE_PASSPORT,
-        [TAB_IDENTITY_LICENCE] = TAB_ROLE_DRIVER_LICENSE,
+        [TAB_IDENTITY_PERSON] = TAB_ROLE_NATIONAL_ID,     [TAB_IDENTITY_TAX] = TAB_ROLE_TAX_ID,
+        [TAB_IDENTITY_PASSPORT] = TAB_ROLE_PASSPORT,      [TAB_IDENTITY_LICENCE] = TAB_ROLE_DRIVER_LICENSE,
+        [TAB_IDENTITY_ACCOUNT] = TAB_ROLE_ACCOUNT_NUMBER, [TAB_IDENTITY_PLATE] = TAB_ROLE_LICENSE_PLATE,
     };
-    /* Digits that repeat or follow a form of their own are no draws: the best ratio counts for no more than
-     * MOST_OF, the columns that were looked at and of which none passed a family by accident. LEAST: what the
-     * models give a role at least, as in tab_restrict_roles. */
-    static const double MOST_OF = 3227, LEAST = 1e-3;
     const double *proof = c->features.identity;
     double by[TAB_ROLES], sum = 0, most = 0;
+    hear_houses(&c->features, p);
+    hear_initials(&c->features, p);
     for (int k = 0; k < TAB_IDENTITY_KINDS; k++)
         most = fmax(most, proof[k]);
     if (most <= 0)
@@ -40,17 +71,26 @@ void tab_hear_identity(const tab_staged *c, float *p)
         p[r] = (float)(by[r] * (double)p[r] / sum);
 }
 
-/* The test passes a cell that holds none once in a thousand (as TAB_CHECK_EMAIL): of n such cells k or more
- * pass with the tail of Poisson's law. What is left is the probability that the cells do hold some. */
-static double holds_contacts(const tab_features *f)
+/* Of n cells a test passes k and more by accident with the tail of Poisson's law. What is left is the
+ * probability that the cells do hold some. */
+static double beyond_accidents(double k, double n, double chance)
 {
-    static const double CHANCE = 1e-3;
-    double mean = CHANCE * (double)f->values, term = exp(-mean), below = 0;
-    for (double j = 0; j < f->contacts; j++) {
+    double mean = chance * n, term = exp(-mean), below = 0;
+    for (double j = 0; j < k; j++) {
         below += term;
         term *= mean / (j + 1);
     }
-    return f->contacts > 0 ? fmin(1, below) : 0;
+    return k > 0 ? fmin(1, below) : 0;
+}
+
+/* A mail address, or a number with its country, is read where there is none once in a thousand cells (as
+ * TAB_CHECK_EMAIL); a number without it five times, and a hotline's number is that of no person: two at least
+ * must differ, and most of them. */
+static double holds_contacts(const tab_features *f)
+{
+    double n = (double)f->values, sure = beyond_accidents(f->contacts, n, 1e-3);
+    bool differ = f->phones >= 2 && f->phones * 2 > f->phone_texts;
+    return fmax(sure, differ ? beyond_accidents(f->phones, n, 5e-3) : 0);
 }
 
 double tab_personal(const tab_staged *c, const float *p)

@@ -4,7 +4,7 @@
  *   tab_stage1_inputs ─> stage 1 ─> tab_restrict_roles
  *   tab_relate ─> tab_sector_inputs ─> sector
  *   tab_stage2_inputs ─> stage 2 ─> tab_restrict_roles ─> tab_deny_keys
- *     ─> tab_weigh_numbers ─> tab_agree_items ─> tab_pick_role */
+ *     ─> tab_weigh_numbers ─> tab_agree_items ─> tab_deny_factors ─> tab_pick_role */
 #include "services/inference/engine/profile/roles/stages.h"
 
 #include <math.h>
@@ -50,16 +50,18 @@ void tab_stage1_inputs(const tab_staged *c, float *x)
 }
 
 /* The table as one vector: x (TAB_SECTOR_INPUTS) of sums over its columns, z (TAB_SECTORS,
- * TAB_SECTOR_TIED) of the evidence for each sector: how much, its share of all, and its lead where it
- * leads. Decision 0140 says why roots and why 0.3. */
+ * TAB_SECTOR_TIED) of the evidence for each sector: how much, its share of all, its lead where it leads, and
+ * by the nearness of words. Decision 0140 says why roots and why 0.3. */
 void tab_sector_inputs(const tab_staged *const *c, size_t n, size_t rows, float *x, float *z)
 {
-    double e[TAB_SECTORS] = { 0 }, sum = 0, best = 0;
+    double e[TAB_SECTORS] = { 0 }, near[TAB_SECTORS] = { 0 }, sum = 0, best = 0, size = 0;
     memset(x, 0, TAB_SECTOR_INPUTS * sizeof *x);
     for (size_t k = 0; k < n; k++) {
-        for (int s = 0; s < TAB_SECTORS; s++)
+        for (int s = 0; s < TAB_SECTORS; s++) {
             /* two columns that hint say more than one that shouts */
             e[s] += sqrt((double)c[k]->features.sector[s]);
+            near[s] += (double)c[k]->features.affinity[s];
+        }
         for (int i = 0; i < TAB_DENSE; i++)
             /* scaled down: how a generator draws its numbers is learned from these first */
             x[i] += 0.3f * c[k]->features.dense[i] / (float)n;
@@ -77,14 +79,18 @@ void tab_sector_inputs(const tab_staged *const *c, size_t n, size_t rows, float 
     for (int s = 0; s < TAB_SECTORS; s++) {
         sum += e[s];
         best = fmax(best, e[s]);
+        size += near[s] * near[s] / TAB_SECTORS;
     }
     f[2] = sum == 0;
     f[3] = (float)fmin(4, sqrt(sum));
+    f[4] = (float)log1p(size) / 2;
     for (int s = 0; s < TAB_SECTORS; s++) {
-        /* the three tied inputs of a sector: its evidence, its share of all, its lead where it leads */
+        /* the tied inputs of a sector: its evidence, its share of all, its lead where it leads; how near the
+         * words stand to it, by direction more than by size (decision 0605) */
         z[s * TAB_SECTOR_TIED] = (float)fmin(4, e[s]);
         z[s * TAB_SECTOR_TIED + 1] = (float)(e[s] / (sum + 0.5));
         z[s * TAB_SECTOR_TIED + 2] = best > 0 && e[s] == best ? (float)(best / (best + 0.5)) : 0;
+        z[s * TAB_SECTOR_TIED + 3] = (float)(near[s] / sqrt(1 + size));
     }
 }
 

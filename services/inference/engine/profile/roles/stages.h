@@ -19,7 +19,7 @@ enum {
     TAB_STAGE2_TIED = 1,
     TAB_STAGE2_HIDDEN = 128,
     TAB_SECTOR_INPUTS = TAB_DENSE + TAB_ROLES + TAB_RELATIONS + 8,
-    TAB_SECTOR_TIED = 3,
+    TAB_SECTOR_TIED = 4,
 };
 
 /* One column on its way. */
@@ -58,9 +58,17 @@ void tab_weigh_numbers(const tab_staged *c, float *p);
 /* Columns side by side that answer on one scale are items of one questionnaire, and are of one role: each
  * gets the mean of their answers (decision 0471). */
 void tab_agree_items(tab_staged *const *c, size_t n);
-/* Numbers of persons and companies prove themselves by their check digits: a correction of stage 2's answer
- * (decision 0489). */
+
+/* A number that is multiplied with another to give a third, less a discount, is no key (decision 0600). */
+void tab_deny_factors(tab_staged *const *c, size_t n, size_t rows);
+
+/* Numbers of persons and companies prove themselves by their check digits, and addresses by house numbers
+ * behind names that differ, names by initials: a correction of stage 2's answer (decisions 0489, 0675). */
 void tab_hear_identity(const tab_staged *c, float *p);
+
+/* What is told of the sector: beyond 0.8 half as sure (decision 0677), the others raised to a sum of 1. Stage
+ * 2 reads the posterior as it is. */
+void tab_tell_sector(float *p /* (TAB_SECTORS) */);
 
 /* The probability that the column is personal data: of its personal roles together, or that texts of it hold
  * addresses of mail or telephone numbers. */

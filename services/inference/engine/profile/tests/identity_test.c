@@ -50,6 +50,62 @@ static const struct {
     { "GTIN-12", "036000291452" }, { "GTIN-13", "4006381333931" }, { "GTIN-14", "10614141000415" },
     { "US ABA", "021000021" }, { "US NPI", "1234567893" }, { "ICAO 9303", "L898902C36" },
     { "FI HETU A", "131052A308T" },
+    { "AR CBU", "2850590940090418135201" },
+    { "BG EIK", "175074752" },
+    { "BG LNC", "7111042925" },
+    { "BY UNP", "200988541" },
+    { "DO RNC", "131246796" },
+    { "EC RUC", "1714307103001" },
+    { "EC RUC SA", "1792060346001" },
+    { "EE REG", "12345678" },
+    { "ES CCC", "12341234161234567890" },
+    { "GB UPN", "B801200005001" },
+    { "GH TIN", "C0000803561" },
+    { "GT NIT 7", "576937-K" },
+    { "HU GIRO", "117730161111101800000000" },
+    { "IL ID 8", "39337423" },
+    { "IN EPIC", "WKH1186253" },
+    { "IN GST", "27AAPFU0939F1ZV" },
+    { "IN VID", "2341234123413416" },
+    { "LT PVM 9", "119511515" },
+    { "LT PVM 12", "100001919017" },
+    { "LU TVA", "15027442" },
+    { "MA ICE", "001561191000066" },
+    { "ME PIB", "02655284" },
+    { "MK EDB", "4030000375897" },
+    { "MT VAT", "11679112" },
+    { "MX CLABE", "032180000118359719" },
+    { "NL BTW", "004495445B01" },
+    { "NO KONTO", "86011117947" },
+    { "ORCID", "0000-0002-1825-0097" },
+    { "PE DNI", "10117410-2" },
+    { "PL NRB", "61109010140000071219812874" },
+    { "RO CUI 8", "18547290" },
+    { "SG UEN 9", "00192200M" },
+    { "SG UEN 10", "197401143C" },
+    { "SI MAT", "9331310000" },
+    { "SK DIC", "2022749619" },
+    { "SN NINEA", "30672212G2" },
+    { "SV NIT", "0614-050707-104-8" },
+    { "SV DUI", "00016297-5" },
+    { "TR VKN", "4540536920" },
+    { "TW UBN", "00501503" },
+    { "UA EDRPOU", "32855961" },
+    { "VE RIF", "V-11470283-4" },
+    { "ES PLATE", "1234 BCD" },
+    { "RU PLATE 8", "A123BC77" },
+    { "RU PLATE 9", "A123BC777" },
+    { "UA PLATE", "AA1234BB" },
+    { "IMO", "IMO 9074729" },
+    { "HU ANUM", "12892312" },
+    { "NL PGN", "1012.22.331" },
+    { "DK CPR 07", "211062-5629" },
+    { "KE PIN", "P051365947M" },
+    { "KR RRN 20", "971013-9019902" },
+    { "MY NRIC", "770305-02-1234" },
+    { "PK CNIC", "34201-0891231-8" },
+    { "GT NIT 9", "684038854" }, { "GT NIT 8", "69467234" }, { "SV NIT OLD", "40107488752316" },
+    { "FR SPI", "2345678901342" }, { "MD IDNP", "2051450545269" },
 };
 /* clang-format on */
 
@@ -58,7 +114,9 @@ enum { NUMBERS = sizeof numbers / sizeof *numbers, ROWS = 40 };
 /* Forms without a check digit: a change is not seen. */
 static bool without_check(const char *family)
 {
-    static const char *const by_form[] = { "GB DRIVER", "IN PAN" };
+    static const char *const by_form[] = { "GB DRIVER",  "IN PAN",     "DK CPR 07", "KE PIN",
+                                           "KR RRN 20",  "MY NRIC",    "PK CNIC",   "ES PLATE",
+                                           "RU PLATE 8", "RU PLATE 9", "UA PLATE" };
     for (size_t i = 0; i < sizeof by_form / sizeof *by_form; i++)
         if (strcmp(by_form[i], family) == 0)
             return true;
@@ -209,8 +267,8 @@ static tab_column_profile said(size_t of, bool broken)
 /* Books, goods, banks and hospitals; and those whose check is that of one of these. */
 static bool of_things(const char *family)
 {
-    static const char *const alike[] = { "EE KMKR", "GB NHS", "GTIN",   "HU SZEM", "ISBN",
-                                         "ISSN",    "PT NIF", "US ABA", "US NPI" };
+    static const char *const alike[] = { "EE KMKR", "GB NHS", "GTIN",   "HU SZEM",  "ISBN",  "ISSN",
+                                         "PT NIF",  "US ABA", "US NPI", "GT NIT 9", "ME PIB" };
     for (size_t i = 0; i < sizeof alike / sizeof *alike; i++)
         if (strncmp(family, alike[i], strlen(alike[i])) == 0)
             return true;

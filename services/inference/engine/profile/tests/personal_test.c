@@ -3,9 +3,11 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 
+#include "services/inference/engine/profile/cells/mentions.h"
 #include "services/inference/engine/profile/cells/pattern.h"
 #include "services/inference/engine/profile/cells/street.h"
 #include "services/inference/engine/profile/roles/roles.h"
+#include "services/inference/engine/profile/roles/stages.h"
 
 Test(street, reads_addresses_of_many_languages)
 {
@@ -28,6 +30,23 @@ Test(street, reads_addresses_of_many_languages)
         cr_expect_not(tab_is_street(tab_str_of(none[i])), "%s is none", none[i]);
 }
 
+Test(street, knows_a_name_with_a_house_number_behind_it)
+{
+    uint64_t house, other;
+    static const char *const whole[] = { "Novotného 413", "Opatička 4b",      "Λεωφ. Παρανύμφων 26",
+                                         "שומרון 13",     "U Waltrovky 40/2", "Boeing 747",
+                                         "Աբովյան 5" };
+    static const char *const none[] = { "RX-7 12",   "413 Novotného", "A4 113",
+                                        "Novotného", "Order 100000",  "AUTO 5",
+                                        "Lot 5",     "a.b@c.de 12",   "Novotného 12:30" };
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        cr_expect(tab_housed(tab_str_of(whole[i]), &house) != 0, "%s is one", whole[i]);
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        cr_expect(tab_housed(tab_str_of(none[i]), &house) == 0, "%s is none", none[i]);
+    cr_expect_eq(tab_housed(TAB_S("Vlárska 5"), &house), tab_housed(TAB_S("Vlárska, 12a"), &other));
+    cr_expect_neq(house, other);
+}
+
 Test(contacts, are_found_within_texts_and_nowhere_else)
 {
     static const struct {
@@ -46,6 +65,38 @@ Test(contacts, are_found_within_texts_and_nowhere_else)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         cr_expect_eq(tab_holds_contact(tab_str_of(cases[i].text)), cases[i].want, "%s", cases[i].text);
+}
+
+Test(names, have_initials)
+{
+    static const char *const whole[] = { "Шевченко О. І.", "Smith, J.R.", "A. Novák",
+                                         "J. K. Rowling",  "Γεωργίου Μ.", "O'Neill B." };
+    static const char *const none[] = { "U.S.",  "St. Louis", "Acme Inc.", "NO. 5",           "A. B.",
+                                        "Novák", "e.g. this", "Fig. 3",    "Smith J. Paul K." };
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        cr_expect(tab_has_initials(tab_str_of(whole[i])), "%s has", whole[i]);
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        cr_expect_not(tab_has_initials(tab_str_of(none[i])), "%s has none", none[i]);
+}
+
+Test(contacts, are_numbers_without_a_country_too)
+{
+    static const struct {
+        const char *text;
+        bool want;
+    } cases[] = {
+        { "please ring 0746 017 370 before noon", true },
+        { "rang (058) 590-7711 twice, no answer", true },
+        { "her number is 555-010-4477, mornings", true },
+        { "appelez le 01 23 45 67 89 demain matin", true },
+        { "seen 03-12-2024 10:20 and on 04-12-2024", false },
+        { "order 0042 of 12 pieces, 300 000 000 in all", false },
+        { "part 000-123 in box 095542417 of the shelf", false },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        cr_expect_eq(tab_holds_phone(tab_str_of(cases[i].text)) != 0, cases[i].want, "%s", cases[i].text);
+    cr_expect_eq(tab_holds_phone(TAB_S("ring (058) 590-7711 please")),
+                 tab_holds_phone(TAB_S("at (058) 590-7711, she said")));
 }
 
 enum { ROWS = 60, MOST = 4 };
@@ -95,6 +146,29 @@ Test(contacts, make_notes_personal_data)
               "a ninth of the notes says how to reach somebody: %g", p->col[1].pii_confidence);
 }
 
+/* Streets without a word for street, rooms that are numbered, and what is neither. */
+static void place(size_t k, size_t i, char *t, size_t n)
+{
+    static const char *const street[] = { "Klouzková", "Grammova",   "Bajkalská",  "Nad Zámečkem",
+                                          "Vlárska",   "Zelinárska", "Šiesta",     "Na Kuthence",
+                                          "Opatička",  "Streljačka", "Rebarborová" };
+    if (k == 0)
+        snprintf(t, n, "%s%s %zu", i % 3 == 0 ? "Nová " : "", street[i * 7 % 11], i * i * 13 % 97 + 1);
+    else if (k == 1)
+        snprintf(t, n, "West Gallery %zu", i * 37 % 101);
+    else
+        snprintf(t, n, "%c-%zu", (char)('A' + i % 5), i * 37 % 101);
+}
+
+Test(street, house_numbers_behind_many_names_are_addresses)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 28);
+    const tab_profile *p = profile_of(a, 3, place);
+    cr_expect_str_eq(tab_role_names[p->col[0].role], "address", "%s", tab_role_names[p->col[0].role]);
+    cr_expect_not(p->col[1].pii, "numbered rooms: %s, %g", tab_role_names[p->col[1].role],
+                  p->col[1].pii_confidence);
+}
+
 /* Given names of one script, then family names; a name of each row is one of both. */
 static const struct {
     const char *script, *given[6], *family[6];
@@ -141,4 +215,18 @@ Test(names, are_read_in_other_scripts_and_are_no_keys)
         cr_expect(p->col[2].pii, "whole names, %s: %s, %g", scripts[script].script,
                   tab_role_names[p->col[2].role], p->col[2].pii_confidence);
     }
+}
+
+Test(sector, is_told_less_surely_than_the_model_says)
+{
+    float p[TAB_SECTORS] = { [3] = 0.96f, [4] = 0.04f }, q[TAB_SECTORS] = { [3] = 0.7f, [5] = 0.3f };
+    float sure[TAB_SECTORS] = { [2] = 1 };
+    tab_tell_sector(p);
+    cr_expect_float_eq(p[3], 0.88f, 1e-5);
+    cr_expect_float_eq(p[4], 0.12f, 1e-5);
+    tab_tell_sector(q);
+    cr_expect_float_eq(q[3], 0.7f, 1e-6);
+    tab_tell_sector(sure);
+    cr_expect_float_eq(sure[2], 0.9f, 1e-5);
+    cr_expect_float_eq(sure[0], 0.1f / (TAB_SECTORS - 1), 1e-5);
 }

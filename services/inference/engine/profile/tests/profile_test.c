@@ -180,6 +180,39 @@ Test(profile, calls_no_rate_and_no_counter_of_periods_a_key)
         cr_expect_not(p->col[k].identifying, "%d is %s", k, tab_role_names[p->col[k].role]);
 }
 
+/* Pieces and whole prices look as references to keys do; that they are multiplied says that they are none. */
+Test(profile, calls_no_factor_of_a_total_a_key)
+{
+    enum { ROWS = 200, COLS = 4, DRAWS = 6 };
+    static const double off[] = { 0, 0, 0, 0.1, 0.2 };
+    uint64_t s = 23;
+    for (int draw = 0; draw < DRAWS; draw++) {
+        TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 28);
+        tab_builder *b[COLS];
+        tab_column c[COLS];
+        for (int k = 0; k < COLS; k++)
+            b[k] = tab_builder_new(a, TAB_S("x"));
+        for (int i = 0; i < ROWS; i++) {
+            unsigned r[3];
+            for (int k = 0; k < 3; k++) {
+                s = s * 6364136223846793005ULL + 1442695040888963407ULL;
+                r[k] = (unsigned)(s >> 33);
+            }
+            double price = 1 + r[0] % 90, pieces = 1 + r[1] % 9, less = off[r[2] % 5];
+            tab_builder_number(b[0], price);
+            tab_builder_number(b[1], pieces);
+            tab_builder_number(b[2], less);
+            tab_builder_number(b[3], round(100 * price * pieces * (1 - less)) / 100);
+        }
+        for (int k = 0; k < COLS; k++)
+            cr_assert(tab_builder_finish(b[k], &c[k]));
+        tab_profile *p = profile_of(a, c, COLS, ROWS);
+        for (int k = 0; k < COLS; k++)
+            cr_expect_not(p->col[k].identifying, "%d: column %d is %s", draw, k,
+                          tab_role_names[p->col[k].role]);
+    }
+}
+
 /* Twenty items of one scale, to which people answer in unlike ways. */
 Test(profile, items_of_a_questionnaire_have_one_role)
 {

@@ -82,6 +82,45 @@ Test(suspects, a_table_without_errors_has_none)
     cr_assert(n == 0, "%zu", n);
 }
 
+/* Of 3,000 codes of eight signs of 0 to f some are letters alone, of six signs of A to Z and 0 to 9 a few
+ * digits alone; of prices a few have a second comma. A plate that lacks its dash is said beside them. */
+Test(suspects, rare_forms_that_a_column_makes_by_chance_are_not_wrong)
+{
+    enum { CODES = 3000, AT = 1717 };
+    static const char hex[] = "0123456789abcdef", letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 28);
+    char *csv = NULL;
+    size_t n = 0;
+    FILE *f = open_memstream(&csv, &n);
+    uint32_t x = 3;
+    fputs("token,code,price,plate\n", f);
+    for (int r = 0; r < CODES; r++) {
+        for (int k = 0; k < 8; k++)
+            fputc(hex[(next(&x) >> 20) % 16], f);
+        fputc(',', f);
+        for (int k = 0; k < 6; k++)
+            fputc(letters[(next(&x) >> 16) % 36], f);
+        double price = exp(6 + 2.2 * ((next(&x) >> 8) / 16777216.0 + (next(&x) >> 8) / 16777216.0 +
+                                      (next(&x) >> 8) / 16777216.0));
+        unsigned long whole = (unsigned long)price;
+        if (whole >= 1000000)
+            fprintf(f, ",\"%lu,%03lu,%03lu.50\"", whole / 1000000, whole / 1000 % 1000, whole % 1000);
+        else if (whole >= 1000)
+            fprintf(f, ",\"%lu,%03lu.50\"", whole / 1000, whole % 1000);
+        else
+            fprintf(f, ",%lu.50", whole);
+        fprintf(f, ",%c%c%s%04u\n", 'A' + (char)((next(&x) >> 16) % 26), 'A' + (char)((next(&x) >> 16) % 26),
+                r == AT ? "" : "-", (next(&x) >> 16) % 10000);
+    }
+    fclose(f);
+    tab_suspect *s = suspects_in(a, (tab_str){ csv, n }, 0.5, &n);
+    for (size_t i = 0; i < n; i++)
+        cr_expect(s[i].kind != TAB_SUSPECT_FORMAT || s[i].row == AT, "row %u, column %u", s[i].row,
+                  s[i].column);
+    cr_expect(n > 0 && s[0].row == AT && s[0].column == 3, "%zu", n);
+    free(csv);
+}
+
 Test(suspects, each_kind_is_found_where_it_was_sown_and_nowhere_else)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX);
@@ -227,6 +266,47 @@ static tab_suspect *of_long_table(tab_arena *a, size_t shops, size_t *ret_n)
     return s;
 }
 
+/* First and last names of the same syllables: some are either, and a row of two of these is no swap. Beside
+ * them columns that share nothing, of which one row changed places. */
+enum { PEOPLE = 1500, TURNED = 777 };
+static tab_suspect *of_people(tab_arena *a, uint32_t seed, size_t *ret_n)
+{
+    static const char *const part[] = { "ka", "lo", "mi", "ra", "ne", "tu", "vi", "so",
+                                        "be", "da", "zo", "xi", "qu", "ja", "li", "pe" };
+    char *csv = NULL;
+    size_t n = 0;
+    FILE *f = open_memstream(&csv, &n);
+    fputs("first,last,city,state\n", f);
+    for (size_t r = 0; r < PEOPLE; r++) {
+        for (size_t c = 0; c < 2; c++) {
+            for (size_t k = 0, of = 2 + (next(&seed) >> 16) % 3; k < of; k++)
+                fputs(part[(next(&seed) >> 16) % 16], f);
+            fputs(c == 1 && (next(&seed) >> 16) % 3 > 0 ? "-dor," : ",", f);
+        }
+        const char *city = CITY[r % PLACES], *state = STATE[r % PLACES];
+        fprintf(f, "%s,%s\n", r == TURNED ? state : city, r == TURNED ? city : state);
+    }
+    fclose(f);
+    tab_suspect *s = suspects_in(a, (tab_str){ csv, n }, 0.5, ret_n);
+    free(csv);
+    return s;
+}
+
+Test(suspects, names_that_are_first_and_last_are_not_swapped)
+{
+    for (uint32_t seed = 1; seed <= 12; seed++) {
+        TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX);
+        size_t n = 0, turned = 0;
+        const tab_suspect *s = of_people(a, seed, &n);
+        for (size_t i = 0; i < n; i++) {
+            cr_expect(s[i].kind != TAB_SUSPECT_SWAPPED || s[i].column >= 2, "seed %u, row %u", seed,
+                      s[i].row);
+            turned += s[i].row == TURNED && s[i].column >= 2;
+        }
+        cr_expect_eq(turned, 2, "seed %u: of the two cells %zu", seed, turned);
+    }
+}
+
 Test(suspects, a_long_table_is_searched_by_samples)
 {
     const size_t shops[] = { 4, 37, 2000 };
@@ -282,4 +362,58 @@ Test(suspects, one_edit_is_one_byte_or_two_neighbours_swapped)
     cr_assert(!tab_one_edit(TAB_S("berlin"), TAB_S("berlin"), &digit));
     cr_assert(!tab_one_edit(TAB_S("berlin"), TAB_S("brelni"), &digit));
     cr_assert(!tab_one_edit(TAB_S("berlin"), TAB_S("ber"), &digit));
+}
+
+/* answer, code, word, kind: one value in several spellings; codes in which case tells; a word whose other
+ * spelling is another thing. */
+enum { SPELT = 600 };
+static char *spellings(size_t *ret_n)
+{
+    static const char *const answer[] = { "Yes", "Yes", "No", "Maybe later" };
+    static const char letters[] = "abcABC";
+    char *csv = NULL;
+    FILE *f = open_memstream(&csv, ret_n);
+    uint32_t x = 5;
+    fputs("answer,town,code,word,kind,amount\n", f);
+    for (size_t r = 0; r < SPELT; r++) {
+        size_t a = (next(&x) >> 16) % 4, place = (next(&x) >> 16) % PLACES, w = (next(&x) >> 16) % 5;
+        const char *said = r % 50 == 3 ? "YES"
+                           : r == 10   ? "maybe later"
+                           : r == 20   ? "Maybe  later"
+                                       : answer[a];
+        const char *town = r == 30 ? "Hunts-ville" : r == 40 ? "Hùntsville" : CITY[place];
+        const char *word = w == 0 ? "us" : w == 1 ? "Canada" : w == 2 ? "they" : "US";
+        fprintf(f, "%s,%s,%c%c,%s,%s,%u\n", said, town, letters[(next(&x) >> 16) % 6],
+                letters[(next(&x) >> 16) % 6], word, w == 0 || w == 2 ? "pronoun" : "country",
+                (next(&x) >> 20) + (w == 0 ? 3000 : 0));
+    }
+    fclose(f);
+    return csv;
+}
+
+Test(suspects, spellings_of_one_value_are_said_and_codes_are_not)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX);
+    size_t n = 0;
+    char *csv = spellings(&n);
+    const tab_suspect *s = suspects_in(a, (tab_str){ csv, n }, 0.5, &n);
+    for (size_t r = 3; r < SPELT; r += 50) {
+        const tab_suspect *c = at(s, n, r, 0);
+        cr_assert(c != NULL && tab_str_eq(c->suggestion, TAB_S("Yes")), "row %zu", r);
+        cr_expect_eq(tab_suspect_told(c), TAB_SUSPECT_FORMAT);
+    }
+    const struct {
+        size_t row, column;
+        const char *was;
+    } one[] = {
+        { 10, 0, "Maybe later" }, { 20, 0, "Maybe later" }, { 30, 1, "Huntsville" }, { 40, 1, "Huntsville" }
+    };
+    for (size_t i = 0; i < sizeof one / sizeof *one; i++) {
+        const tab_suspect *c = at(s, n, one[i].row, one[i].column);
+        cr_assert(c != NULL && tab_str_eq(c->suggestion, tab_str_of(one[i].was)), "row %zu", one[i].row);
+    }
+    cr_expect_eq(tab_suspect_told(at(s, n, 40, 1)), TAB_SUSPECT_TYPO, "an accent is a letter's");
+    for (size_t i = 0; i < n; i++)
+        cr_expect(s[i].column < 2, "row %u, column %u, %.3f", s[i].row, s[i].column, s[i].confidence);
+    free(csv);
 }

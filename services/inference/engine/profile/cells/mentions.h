@@ -1,0 +1,13 @@
+/* Persons in texts: numbers to call that stand among words, and names with initials. */
+#ifndef TAB_MENTIONS_H
+#define TAB_MENTIONS_H
+
+#include "common/base/base.h"
+
+/* The hash of a telephone number without its country that stands among words, 0 where there is none. */
+uint64_t tab_holds_phone(tab_str s);
+
+/* A family name with initials before or behind it: "Шевченко О. І.", "Smith, J.R.", "A. Novák". */
+bool tab_has_initials(tab_str s);
+
+#endif
