@@ -293,3 +293,32 @@ Test(owed, organizations_are_counted_apart)
         cr_expect_eq(may(org, 1000), TAB_OK, "%d", i);
     }
 }
+
+/* With its threads, which find nobody where PostgreSQL is: each answer is in the journal all the same, and
+ * the settler owes what it cannot settle. */
+Test(owed, bills_that_the_writer_cannot_write_go_to_the_journal, .timeout = 60)
+{
+    static call c[40];
+    static const Tabella__WorkDone *w[40];
+    tab_error err = { 0 };
+    bill *b[20];
+    open_alone(true);
+    calls_of(c, w, 40, "org_a");
+    static char dir[256];
+    snprintf(dir, sizeof dir, "%s", new_dir());
+    self.cfg.journal = dir;
+    cr_assert(bills_open(&self));
+    for (size_t i = 0; i < 20; i++)
+        cr_assert_not_null(b[i] = bill_begin(&self, w + 2 * i, 2));
+    for (size_t i = 0; i < 20; i++)
+        cr_expect_eq(bill_end(b[i], w + 2 * i, 1 + i % 2, &err), TAB_OK, "%zu", i);
+    pthread_mutex_lock(&bills.lock);
+    cr_expect(bills.away != 0 && bills.open == 20 && bills.first == NULL);
+    pthread_mutex_unlock(&bills.lock);
+    cr_expect_neq(may("org_a", 1000), TAB_OK, "what they owe is counted");
+    bills_close(&self);
+    size_t n = 0;
+    cr_assert(journal_open(dir));
+    journal_adopt(count_record, &n);
+    cr_expect_eq(n, 20);
+}

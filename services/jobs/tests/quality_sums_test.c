@@ -4,7 +4,10 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "common/base/proto.h"
+#include "services/jobs/outcomes/calibration.h"
 #include "services/jobs/outcomes/quality.h"
+#include "services/jobs/outcomes/rows.h"
 #include "services/jobs/outcomes/watch.h"
 
 static void add_number(tab_arena *a, Tabella__OutcomeDay *d, double y, int64_t delay_us)
@@ -286,4 +289,70 @@ Test(quality_sums, evidence_that_cannot_be_is_not_sound)
         w->sides[i]->rows = 1;
         cr_expect(watch_sound(w), "%zu", i);
     }
+}
+
+/* ---- which column outcomes are of -------------------------------------------------------------- */
+
+static ProtobufCBinaryData bytes_of(const char *text)
+{
+    return (ProtobufCBinaryData){ strlen(text), (uint8_t *)(uintptr_t)text };
+}
+
+Test(quality_sums, outcomes_belong_to_the_table_of_the_target)
+{
+    Tabella__Endpoint e = TABELLA__ENDPOINT__INIT;
+    Tabella__PinnedDataset d[3] = { TABELLA__PINNED_DATASET__INIT, TABELLA__PINNED_DATASET__INIT,
+                                    TABELLA__PINNED_DATASET__INIT },
+                           *of[] = { &d[0], &d[1], &d[2] };
+    Tabella__HeldOut h = TABELLA__HELD_OUT__INIT;
+    Tabella__ColumnRef t = TABELLA__COLUMN_REF__INIT;
+    tab_str column = { NULL, 0 };
+    d[0].table_id = bytes_of("order");
+    d[1].table_id = bytes_of("orders");
+    d[2].table_id = bytes_of("orders.new");
+    e.datasets = of;
+    e.n_datasets = 3;
+    cr_expect_eq(outcome_rows_dataset(&e, &column), 3, "it predicts none");
+    e.held_out = &h;
+    cr_expect_eq(outcome_rows_dataset(&e, &column), 3);
+    h.target = &t;
+    t.address = bytes_of("orders.paid");
+    cr_expect_eq(outcome_rows_dataset(&e, &column), 1);
+    cr_expect(tab_str_eq(column, TAB_S("paid")));
+    t.address = bytes_of("order.x");
+    cr_expect_eq(outcome_rows_dataset(&e, &column), 0);
+    cr_expect(tab_str_eq(column, TAB_S("x")));
+    t.address = bytes_of("order.");
+    cr_expect_eq(outcome_rows_dataset(&e, &column), 3, "a table is no column");
+    t.address = bytes_of("other.x");
+    cr_expect_eq(outcome_rows_dataset(&e, &column), 3);
+}
+
+Test(quality_sums, a_calibration_of_other_revisions_is_its_number_and_no_more)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    Tabella__Endpoint e = TABELLA__ENDPOINT__INIT;
+    Tabella__LiveCalibration c = TABELLA__LIVE_CALIBRATION__INIT;
+    double at[] = { -1, 0, 1 };
+    tab_error err;
+    e.config_revision = 3;
+    e.data_revision = 8;
+    c.config_revision = 3;
+    c.data_revision = 8;
+    c.state = 40;
+    c.task = TAB_RECEIPT_NUMBER;
+    c.at = at;
+    c.n_at = 3;
+    cr_assert_eq(calibration_served(a, &e, tab_proto_write(a, &c.base), &err), TAB_OK);
+    cr_expect(e.calibration->state == 40 && e.calibration->n_at == 3 &&
+              e.calibration->task == TAB_RECEIPT_NUMBER);
+    for (int i = 0; i < 2; i++) {
+        c.config_revision = i == 0 ? 2 : 3;
+        c.data_revision = i == 0 ? 8 : 9;
+        cr_assert_eq(calibration_served(a, &e, tab_proto_write(a, &c.base), &err), TAB_OK);
+        cr_expect(e.calibration->state == 41 && e.calibration->n_at == 0 && e.calibration->task == 0);
+        cr_expect(e.calibration->config_revision == 3 && e.calibration->data_revision == 8);
+    }
+    cr_assert_eq(calibration_served(a, &e, TAB_S("\xff\xff"), &err), TAB_OK);
+    cr_expect(e.calibration->task == UINT32_MAX && e.calibration->state == 0, "what cannot be read says so");
 }
