@@ -386,6 +386,9 @@ Test(calibration_reference, what_is_served_travels_and_what_is_not_sound_is_refu
     BROKEN(c.at[1], c.at[0] - 1, tab_live_get_bands(&c, &got));
     BROKEN(c.at[1], c.at[2] + 1, tab_live_get_bands(&c, &got));
 
+    c.at[0] = c.at[2] = c.at[1];
+    cr_expect(tab_live_get_bands(&c, &got), "thresholds may meet");
+
     Tabella__LiveBands *l = tab_live_of_state(a, &state);
     cr_assert(l != NULL && tab_live_get_state(l, &got_state));
     cr_assert(tab_bands_restore(&state));

@@ -256,6 +256,9 @@ Test(owed, away_is_more_than_a_slow_moment)
 {
     open_alone(true);
     cr_expect_not(bill_away());
+    cr_expect_eq(bills.well, 0);
+    bills_well();
+    cr_expect_gt(bills.well, 0, "the first time");
     bills_away();
     int64_t since = bills.away;
     cr_expect(since != 0 && bills.shaken && !bill_away());
