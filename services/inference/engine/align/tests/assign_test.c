@@ -66,6 +66,8 @@ Test(assign, none_of_all_assignments_is_worth_more)
         double empty = round % 4 * 0.25;
         for (size_t i = 0; i < na * nb; i++)
             p[i] = unit(&r) < empty ? 0 : (float)pow(unit(&r), round % 2 == 0 ? 1 : 0.3);
+        for (size_t i = round % 5; i < na * nb; i += 5)
+            p[i] = least; /* a pair at the threshold is worth more than none */
         cr_assert_eq(tab_align_assign(na, nb, p, least, match, &err), TAB_OK);
         bool taken[MOST] = { false };
         double best = greatest(0, na, nb, p, least, taken), is = assigned(na, nb, p, least, match);
