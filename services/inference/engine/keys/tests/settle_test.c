@@ -72,7 +72,7 @@ Test(settle, whole_numbers_of_few_values_are_references_when_it_is_sure)
     cr_expect_float_eq(settled(&w, 0.74f), 0.74, 1e-6, "texts name things, however few");
 }
 
-/* Of 200 rows drawn from a counter of 100 some 87 values would be there: 21 are few beside that, 22 are not. */
+/* Of 200 rows drawn from a counter of 100 some 87 values would be there: 6 are few beside that. */
 Test(settle, places_among_a_counter_s_numbers_are_measures)
 {
     world w;

@@ -42,8 +42,8 @@ static void make_classes(made *m, uint64_t seed)
         (tab_stack){ .classification = true, .outputs = CLASSES, .members = MEMBERS, .prior = m->prior };
 }
 
-/* The summed log-loss of softmax(sum of w z), of labels that are every class alike for DOUBT of a row, and the
- * ridge towards equal weights. */
+/* The summed log-loss of softmax(sum of w z), of labels that are every class alike for DOUBT of a row, and
+ * the ridge towards equal weights. */
 static double class_loss(const made *m, const double w[MEMBERS + 1])
 {
     double loss = 0, doubt = DOUBT / ROWS;
