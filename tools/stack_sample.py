@@ -45,7 +45,7 @@ def post_sample(values):
 
 def summary(b, seconds):
     def pct(x):
-        return f"{100 * x:.0f} %"
+        return f"{100 * x:.0f}%"
 
     out = [f"POST /v2/run  {b['status']} in {1000 * seconds:.0f} ms  {b['run_id']}  {b['base']}", ""]
     for t in b["tables"]:

@@ -222,7 +222,7 @@ static page_value percent_of(tab_arena *a, const page_value *x, size_t n)
         return no_number();
     int places = small(x, n, 1, 0);
     fixed(100 * x[0].num, places < 9 ? places : 9, digits);
-    const char *text = tab_arena_printf(a, "%s %%", digits);
+    const char *text = tab_arena_printf(a, "%s%%", digits);
     return text_value(tab_str_of(text != NULL ? text : ""));
 }
 

@@ -1,6 +1,24 @@
 /* See intervals.h. What is to be chosen follows from one length: the SPAN of rows within which coverage shall
  * hold. It is the ring's length, the horizon of DtACI's regret (its equation for eta, its share 1 / 2 SPAN),
- * and its steps are DtACI's: powers of two from 0.001 on. */
+ * and its steps are DtACI's: powers of two from 0.001 on.
+ *
+ * Why scores and not widths: a model that says how unsure it is of each row is worth keeping. Thresholds
+ * scale each row's own quantiles, so a row that was said to be twice as unsure stays so. Why many experts: no
+ * step is right for a world that stands still and for one that moves. Expert 0 never moves: where the model
+ * was right all along, it wins, and what is served is what the model says.
+ *
+ * What holds after each outcome:
+ *
+ *   - `sorted` is `score`, ascending; both hold N finite scores, at most FARTHEST from 0.
+ *   - A level is in [0, 1], the weights of a level sum to 1, and none is less than share / K: whichever
+ *     expert becomes right is heard again within some hundred rows.
+ *   - What is served is ascending, at[0] <= at[1] <= at[2].
+ *   - The steps are bounded by 1 / e (delay + 1): late outcomes make intervals slow, never swinging.
+ *
+ * What is claimed: over any SPAN rows coverage is near its level, whatever the world does, on average over
+ * rows; not for a given row, nor within groups of rows (services/inference/engine/predict/interval does what
+ * can be done there). The offset is for what a mean of experts owes: each of them keeps its level in the long
+ * run, their mean need not. Tests hold it against a twin written from the equations. */
 #include "common/calibration/intervals.h"
 
 #include <math.h>

@@ -77,7 +77,8 @@ static void expert(const tab_shares *s, const row *r, size_t j, size_t t, double
 }
 
 /* The weights of shift j by what its experts said of the class that came true, and its step along their
- * mixture's gradient. */
+ * mixture's gradient. Before the first outcome all weight is the first shift's: the others have no mixture
+ * yet and stay where they are (decision 0695). */
 static double follow(tab_shares *s, const row *r, size_t j)
 {
     static const double step[SHIFTS] = { 0, 1 / SPAN, 0.044721359549995794 };
@@ -92,7 +93,8 @@ static double follow(tab_shares *s, const row *r, size_t j)
     }
     for (size_t k = 0; k < r->n; k++)
         if (r->place[k] < s->classes) {
-            double b = (double)s->shift[j][r->place[k]] + step[j] * ((k == r->is) - mixed[k] / before);
+            double off = before > 0 ? (k == r->is) - mixed[k] / before : 0;
+            double b = (double)s->shift[j][r->place[k]] + step[j] * off;
             s->shift[j][r->place[k]] = (float)fmin(fmax(b, -FARTHEST), FARTHEST);
         }
     return sum;

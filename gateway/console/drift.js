@@ -23,7 +23,7 @@ export function Drift({ d }) {
             { name: "Column", class: "strong break", cell: (x) => x.column },
             { name: "Verdict", cell: verdict },
             { name: "Difference", cell: (x) => html`<${Bar} value=${x.stability_index} of=${Math.max(4 * LEAST, ...columns.map((y) => y.stability_index))} label=${number(x.stability_index)} />` },
-            { name: "By chance", num: true, cell: (x) => (x.p_value < 0.0001 ? "< 0.01 %" : percent(x.p_value, 2)) },
+            { name: "By chance", num: true, cell: (x) => (x.p_value < 0.0001 ? "< 0.01%" : percent(x.p_value, 2)) },
             { name: "Missing, pinned", num: true, cell: (x) => percent(x.missing_pinned, 1) },
             { name: "Missing, served", num: true, cell: (x) => percent(x.missing_served, 1) },
         ]} />

@@ -50,7 +50,7 @@ function ByHorizon({ e, ahead, set, ask, busy }) {
     };
     return html`<form class="card" onSubmit=${send}><header><h2>Forecast</h2><button class="main-action" disabled=${busy || !request || !may("serve")}>${busy ? "Asking …" : "Forecast"}</button></header>
         <div class="body stack"><${StepsAhead} value=${ahead} set=${set} />
-            <p class="small soft">The next steps of every series of the pinned table, each with its 80 % interval.</p><${Cost} of=${cost} /></div></form>`;
+            <p class="small soft">The next steps of every series of the pinned table, each with its 80% interval.</p><${Cost} of=${cost} /></div></form>`;
 }
 
 export function Try({ e, openapi }) {

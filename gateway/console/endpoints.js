@@ -19,7 +19,7 @@ export function HeldOut({ h }) {
     if (!h || h.score == null) return html`<p class="soft">Nothing is predicted, so there is no score.</p>`;
     return html`<div class="stack">
         <div class="row wide"><${Score} score=${h.score} low=${h.score_low} high=${h.score_high} base=${baselineOf(h)} name=${h.metric} />
-            <div><div class="strong">${h.metric} ${number(h.score)}</div><div class="soft small">${h.score_low != null && `95 % interval ${number(h.score_low)} to ${number(h.score_high)}`}</div></div></div>
+            <div><div class="strong">${h.metric} ${number(h.score)}</div><div class="soft small">${h.score_low != null && `95% interval ${number(h.score_low)} to ${number(h.score_high)}`}</div></div></div>
         <${Facts} of=${[
             ["Baseline", number(baselineOf(h)), h.baseline_majority != null ? "the most frequent class" : h.baseline_mean != null ? `the mean; its RMSE is ${number(h.baseline_mean)}` : null],
             h.lift_pp != null && ["Lift", `${number(h.lift_pp)} points`, "over the baseline"],

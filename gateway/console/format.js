@@ -4,7 +4,7 @@ const whole = new Intl.NumberFormat("en");
 const four = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
 
 export const count = (n) => (n == null ? "–" : whole.format(n));
-export const percent = (x, digits = 0) => (x == null ? "–" : `${(100 * x).toFixed(digits)} %`);
+export const percent = (x, digits = 0) => (x == null ? "–" : `${(100 * x).toFixed(digits)}%`);
 export const number = (x) => (x == null || x === "" ? "–" : typeof x === "number" ? four.format(x) : String(x));
 const cents = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 // An amount: cents, and of less than one its first digits.

@@ -36,7 +36,7 @@ function One({ id }) {
         <div class="stack"><${Problem} error=${error} />
             ${j.error && html`<${Problem} error=${{ message: j.error }} />`}
             ${under(j) && html`<div class="stack tight"><progress aria-label="progress" max="100" value=${j.progress}></progress><p class="soft" role="status">${j.phase || j.status}${j.eta && j.eta.due_at ? `, due ${time(j.eta.due_at)}` : ""}</p></div>`}
-            <${Facts} of=${[["State", html`<${State} of=${j.status} />`], ["Progress", j.progress + " %"], ["Started", ago(j.created_at), time(j.created_at)], ["Last change", ago(j.updated_at), time(j.updated_at)]]} />
+            <${Facts} of=${[["State", html`<${State} of=${j.status} />`], ["Progress", j.progress + "%"], ["Started", ago(j.created_at), time(j.created_at)], ["Last change", ago(j.updated_at), time(j.updated_at)]]} />
             <dl class="pairs"><dt>Id</dt><dd><code>${j.job_id}</code></dd><dt>About</dt><dd>${j.about || j.label || "–"}</dd>${j.report_id && html`<dt>Report</dt><dd><a href=${"#/reports/" + j.report_id}>${j.report_id}</a></dd>`}</dl>
             ${(j.logs || []).length > 0 && html`<section class="stack tight"><h2>Log</h2><div class="code"><pre tabindex="0" aria-label="Log">${j.logs.map((l) => (typeof l === "string" ? l : JSON.stringify(l))).join("\n")}</pre></div></section>`}
         </div>`}<//>`;

@@ -33,7 +33,7 @@ const verdict = (t) => (t.beyond_chance == null ? "" : t.beyond_chance ? html`<s
 
 function Task({ t, days }) {
     const number_ = t.task_type === "regression", of = [...days].reverse(), bounds = t.chance_low != null;
-    const what = number_ ? "Within the 80 % interval" : "Accuracy";
+    const what = number_ ? "Within the 80% interval" : "Accuracy";
     return html`<section class="stack" aria-label=${t.task_type}>
         ${bounds && html`<div class=${"note " + (t.beyond_chance ? "warn" : "good")}><p>${t.beyond_chance
             ? html`<span class="strong">Confidences no longer hold:</span> ${percent(held(t), 1)} of the answers are correct; ${percent(t.chance_low, 1)} to ${percent(t.chance_high, 1)} was expected. Look at the drift of columns, refresh, or turn on recalibration under Settings.`

@@ -95,7 +95,7 @@ const numeric = (show) => (x) => (num(x) === null ? "–" : show(x));
 const FUNCTIONS = {
     count: numeric((n) => grouped(fixed(n, 0))),
     number: numeric((n) => (Math.abs(n) < 1e15 ? grouped(four(n)) : four(n))),
-    percent: (x, d = 0) => (num(x) === null ? "–" : fixed(100 * x, d) + " %"),
+    percent: (x, d = 0) => (num(x) === null ? "–" : fixed(100 * x, d) + "%"),
     fix: (x, d) => (num(x) === null ? "0" : fixed(x, d)),
     text,
     plain: (x) => (num(x) === null ? text(x) : trimmed(fixed(x, 6))),

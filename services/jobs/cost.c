@@ -1,5 +1,6 @@
 /* What a refresh bills: a row that was added or changed at the rate of `refresh`, one that stayed at the
  * cached one. The job counts it for its bill, and `RefreshCost` for who asks before. */
+#include <assert.h>
 #include <stdio.h>
 
 #include "common/base/proto.h"
@@ -151,6 +152,7 @@ static tab_status add_horizon(jobs *self, tab_call *call, const Tabella__Endpoin
 static void line(void *to, const char *op, uint64_t cells)
 {
     Tabella__RefreshCost *y = to;
+    assert(y->n_usage < LINES && cells > 0);
     y->usage[y->n_usage]->op = (char *)(uintptr_t)op;
     y->usage[y->n_usage++]->cells = cells;
 }

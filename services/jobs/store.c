@@ -2,6 +2,7 @@
  * what was left. */
 #include "services/jobs/store.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -172,6 +173,8 @@ tab_status jobs_renew(tab_pg *pg, const jobs_claimed *c, int progress, const cha
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     TAB_AUTO(tab_rows) *rows = NULL;
+    assert(progress >= 0 && progress < 100); /* 100 is said by the transaction that ends it */
+    assert(c->attempt > 0 && c->job_id[0] != 0);
     tab_status s = tab_tx_begin(pg, c->org, tab_in_ms(2500), &tx, err);
     if (s == TAB_OK)
         s = tab_tx_query(
@@ -197,6 +200,7 @@ tab_status jobs_requeue(tab_pg *pg, const jobs_claimed *c, int64_t delay_ms, job
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     TAB_AUTO(tab_rows) *rows = NULL;
+    assert(delay_ms >= 0 && c->attempt > 0);
     tab_status s = tab_tx_begin(pg, c->org, tab_in_ms(5000), &tx, err);
     if (s == TAB_OK)
         s = tab_tx_query(tx, &rows, err,
@@ -251,6 +255,9 @@ tab_status jobs_ended(tab_tx *tx, const char *org, const char *job_id, bool keep
 tab_status jobs_finish(tab_tx *tx, const jobs_claimed *c, const jobs_end *e, tab_error *err)
 {
     tab_str result = { NULL, 0 };
+    assert(strcmp(e->status, "done") == 0 || strcmp(e->status, "failed") == 0 ||
+           strcmp(e->status, "cancelled") == 0); /* an end is for ever */
+    assert(c->attempt > 0);
     if (e->result != NULL) {
         result = tab_proto_write(c->arena, &e->result->base);
         if (result.p == NULL)
@@ -279,6 +286,7 @@ tab_status jobs_bill(tab_tx *tx, const jobs_claimed *c, const Tabella__WorkDone 
 {
     Tabella__WorkDone full = *e;
     char id[TAB_ID + 8];
+    assert(c->org[0] != 0 && c->job_id[0] != 0); /* a bill has an organization, and one id for ever */
     snprintf(id, sizeof id, "job/%s", c->job_id);
     full.event_id = id;
     full.org_id = (char *)c->org;

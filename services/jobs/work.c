@@ -2,6 +2,7 @@
  * work_sync.c. */
 #include "services/jobs/work.h"
 
+#include <assert.h>
 #include <nats/nats.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
  * always. The others are in their request's trace. */
 #define JOBS_SPANS 0.1
 enum { BEAT_MS = 500, POLL_MS = 1000 };
+_Static_assert(JOBS_LEASE_S * 1000 > 4 * BEAT_MS, "a lease outlives some beats that are missed");
 
 /* ---- subscriptions --------------------------------------------------------------------------- */
 
@@ -45,6 +47,7 @@ static void on_progress(natsConnection *nc, natsSubscription *sub, natsMsg *m, v
                 int at = (int)(100 * (w->from + (w->to - w->from) * done));
                 if (at > w->progress)
                     w->progress = at > 99 ? 99 : at;
+                assert(w->from >= 0 && w->from <= w->to && w->to <= 1 && w->progress < 100);
                 if (p->phase[0] != 0)
                     snprintf(w->phase, sizeof w->phase, "%s", p->phase);
             }

@@ -1,4 +1,5 @@
 /* What the workflows use of the job that they work on, and what tells the workers of other processes. */
+#include <assert.h>
 #include <nats/nats.h>
 #include <stdio.h>
 
@@ -9,6 +10,7 @@ enum { CLEAR_MS = 120000 }; /* what an attempt left that died over a result of 1
 
 void work_phase(work *w, const char *phase, double from, double to)
 {
+    assert(from >= 0 && from < to && to < 1); /* the end is said by the transaction that ends the job */
     pthread_mutex_lock(&w->self->lock);
     snprintf(w->phase, sizeof w->phase, "%s", phase);
     w->from = from;

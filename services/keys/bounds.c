@@ -1,6 +1,7 @@
 /* See bounds.h. */
 #include "services/keys/bounds.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "common/base/time.h"
@@ -26,6 +27,7 @@ static void add_item(char *list, const char *item)
 {
     if (has_item(list, tab_str_of(item)))
         return;
+    assert(item[0] != 0 && strchr(item, ' ') == NULL); /* else the list could not be read back */
     if (*list != 0)
         strcat(list, " ");
     strcat(list, item);
@@ -82,6 +84,7 @@ tab_status keys_items(tab_arena *a, const char *list, char ***ret, size_t *ret_n
     }
     if (item == NULL || tab_arena_full(a))
         return tab_no_memory(err);
+    assert(n <= MOST);
     *ret = item;
     *ret_n = n;
     return TAB_OK;

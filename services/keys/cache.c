@@ -1,6 +1,34 @@
-/* See cache.h: one call of a Redis function each; the functions themselves are in common/redis/limits.lua. */
+/* See cache.h. What gateways know of keys, and how a key that was revoked stays out.
+ *
+ * A gateway asks keys about few of its requests: what it needs (organization, scopes, limits, bounds) lies in
+ * Redis under the hash of the secret, for KEYS_CACHE_ENTRY_S, signed so that Redis cannot make it up.
+ * PostgreSQL alone is the truth: all that is here may be lost at any moment, and a lost entry costs one
+ * question. What must not be lost is a "no":
+ *
+ *   entry      an open door, written by whoever was asked. A fill that was read before a change and written
+ *              after it would open the door again: so each change takes a version from one sequence, and
+ *              tab_key_put refuses a version below the one that is there.
+ *   tombstone  a closed door, for a day. It outlives every entry that could still be on its way, and entries
+ *              that gateways go by while Redis itself is away (TAB_PAST_S).
+ *   fence      a tombstone for some seconds, ahead of a change that is not committed yet.
+ *   epoch      the number of an organization's last revocation. An entry that was signed before it counts no
+ *              more, even where Redis has lost the tombstone itself.
+ *
+ *   delete     commit ---------> tombstone ---> answer        503 until Redis confirms; the chores repeat it
+ *   rotate     fence --> commit --> tombstone --> answer      a fence that cannot be written: nothing happens
+ *   change     commit ---------> entry -------> answer        the old entry ends by itself
+ *
+ * Deleting may commit first: the row says that the key ended, and whoever asks again is told. A rotation may
+ * not, because its answer holds the only copy of the new secret: if the call then failed, the caller would
+ * have lost one key and not got the other. So the door is closed for seconds first, and opened again (lift)
+ * where the commit is known to have failed.
+ *
+ * What holds: from the moment a delete or a rotation is answered with success, no gateway that reads this
+ * Redis lets the old secret in. An entry is of the organization whose key signs it. No call here waits longer
+ * than BURY_MS, and one that only fills not longer than FILL_MS: a slow Redis makes keys slow, not stuck. */
 #include "services/keys/cache.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,13 +41,19 @@
 
 enum { FILL_MS = 50, BURY_MS = 500, COUNT_MS = 500 };
 
+/* A tombstone outlives whatever could still let its key in, and a fence the question behind it. */
+_Static_assert(KEYS_CACHE_TOMBSTONE_S > KEYS_CACHE_ENTRY_S + TAB_PAST_S, "a revoked key stays revoked");
+_Static_assert(KEYS_CACHE_FENCE_S * 1000 > 2 * BURY_MS, "a fence stands until its rotation is committed");
+
 /* g NULL: writes a tombstone. What was signed before `epoch` is worth nothing from then on. */
 static tab_status put(const keys_cache *c, int timeout_ms, const uint8_t hash[TAB_SECRET_HASH],
                       const char *org, int64_t version, const tab_grant *g, uint64_t epoch, int64_t seconds,
                       tab_error *err)
 {
-    char hex[2 * TAB_SECRET_HASH + 1], name[80], revoked[80], v[24], ttl[16], epoch_ttl[16];
+    char hex[2 * TAB_SECRET_HASH + 1], name[80], revoked[80], v[24], ttl[24], epoch_ttl[16];
     char entry[TAB_ENTRY_TEXT] = "", number[TAB_EPOCH_TEXT] = "";
+    assert(seconds > 0);
+    assert(g == NULL || strcmp(g->org, org) == 0); /* an entry is of the organization that signs it */
     sodium_bin2hex(hex, sizeof hex, hash, TAB_SECRET_HASH);
     snprintf(name, sizeof name, "tab:g:%s", hex);
     snprintf(revoked, sizeof revoked, "tab:v:%s", org);

@@ -3,6 +3,7 @@
 #include "services/keys/keys.h"
 #include "common/json/json.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -31,6 +32,7 @@ static tab_status scopes_of(char **names, size_t n, unsigned *ret, tab_error *er
     }
     if (bits == 0)
         return tab_fail(err, TAB_VALIDATION, "scopes", "Name at least one scope.");
+    assert((bits & ~TAB_SCOPE_ALL) == 0); /* no caller names its way to a session's or a directory's rights */
     *ret = bits;
     return TAB_OK;
 }
@@ -51,6 +53,7 @@ static void count_use(keys *self, const char *key_id)
         }
         self->count[i].n++;
     }
+    assert(self->counted <= KEYS_COUNTED);
     pthread_mutex_unlock(&self->lock);
 }
 
@@ -160,6 +163,7 @@ static tab_status create_key(void *arg, tab_call *call, tab_error *err)
         return tab_no_memory(err);
     tab_id_new(id, "key_");
     tab_secret_new(secret);
+    assert(k.scopes != 0 && (writes ? k.scopes == TAB_DIRECTORY_SCOPES : (k.scopes & ~TAB_SCOPE_ALL) == 0));
     tab_status s =
         tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
     if (s == TAB_OK && writes)
@@ -250,6 +254,7 @@ static tab_status rotate_key(void *arg, tab_call *call, tab_error *err)
         s = keys_notify_key(tx, call, false, q->id, "rotated", err);
     if (s == TAB_OK)
         s = keys_show(tx, call, q->id, secret, err);
+    assert(s != TAB_OK || strlen(secret) == TAB_SECRET_LENGTH);
     /* The new secret is told once, in this answer: so the old one ends before it is replaced. */
     for (size_t i = 0; i < n && s == TAB_OK; i++)
         s = keys_cache_fence(&self->cache, &ended[i], err);
@@ -594,6 +599,7 @@ static tab_status add_uses(keys *self, tab_arena *a, const keys_uses *u, tab_err
         at_id += (size_t)sprintf(ids + at_id, "%s%s", at_id > 1 ? "," : "", u->key_id[i]);
         at_n += (size_t)sprintf(counts + at_n, "%s%" PRId64, at_n > 1 ? "," : "", u->count[i]);
     }
+    assert(at_id < room && at_n < room);
     ids[at_id] = counts[at_n] = '}';
     tab_status s = tab_tx_begin(self->pg, TAB_ORG_ALL, tab_in_ms(5000), &tx, err);
     if (s == TAB_OK)

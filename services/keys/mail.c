@@ -26,6 +26,7 @@ enum {
     LATE_MOST_S = 6 * 3600, /* between two tries */
     LOG_MS = 60000,
 };
+_Static_assert(LEASE_S > SEND_S + CONNECT_S, "nobody else sends what is being sent");
 #define GIVE_UP "interval '3 days'"
 
 struct mail {

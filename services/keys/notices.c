@@ -90,9 +90,9 @@ tab_status keys_on_alert(tab_tx *tx, const tab_event *event, tab_error *err)
                       .subject = m->window,
                       .at = m->at_us,
                       .alert = KEYS_ALERT_USAGE };
-    n.text = tab_arena_printf(event->arena,
-                              "%u %% of the allowance is used: %" PRIu64 " of %" PRIu64 " cells, %s.",
-                              m->percent, m->used_cells, m->allowance, m->window);
+    n.text =
+        tab_arena_printf(event->arena, "%u%% of the allowance is used: %" PRIu64 " of %" PRIu64 " cells, %s.",
+                         m->percent, m->used_cells, m->allowance, m->window);
     tab_out_open(&n.data, '{');
     tab_out_key(&n.data, "percent");
     tab_out_uint(&n.data, m->percent);
@@ -130,8 +130,8 @@ tab_status keys_on_quality(tab_tx *tx, const tab_event *event, tab_error *err)
                       .alert = KEYS_ALERT_QUALITY };
     /* Columns are in data: the text is mailed. */
     n.text = tab_arena_printf(event->arena,
-                              "The confidences of endpoint %s no longer hold: %.1f %% of %" PRIu64
-                              " outcomes are correct, while %.1f %% was stated.",
+                              "The confidences of endpoint %s no longer hold: %.1f%% of %" PRIu64
+                              " outcomes are correct, while %.1f%% was stated.",
                               m->endpoint, 100 * m->was, m->rows, 100 * m->said);
     tab_out_open(&n.data, '{');
     text_member(&n.data, "endpoint_id", m->endpoint_id);

@@ -35,6 +35,8 @@ enum {
     ANSWER_MOST = 16384, /* bytes of a receiver's answer that are taken, and dropped */
     GONE = 410           /* a receiver's word that it wants no more */
 };
+_Static_assert(LEASE_S > SEND_S + CONNECT_S, "nobody else sends what is being sent");
+_Static_assert(FIRST_S < LATE_MOST_S && LATE_MOST_S < GIVE_UP_S, "later tries come, and end");
 
 struct sender {
     keys *keys;

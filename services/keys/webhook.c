@@ -1,6 +1,7 @@
 /* See webhook.h. */
 #include "services/keys/webhook.h"
 
+#include <assert.h>
 #include <curl/curl.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -74,6 +75,8 @@ tab_status webhook_resolve(tab_arena *a, const char *url, const char *allow, web
 }
 
 static const char prefix[] = "whsec_";
+_Static_assert(sizeof prefix - 1 + (WEBHOOK_KEY + 2) / 3 * 4 < WEBHOOK_SECRET, "a secret's text has room");
+_Static_assert(3 + (TAB_SHA256 + 2) / 3 * 4 < WEBHOOK_SECRET, "and so has a signature");
 
 void webhook_secret_new(char ret[WEBHOOK_SECRET])
 {
@@ -83,6 +86,7 @@ void webhook_secret_new(char ret[WEBHOOK_SECRET])
     sodium_bin2base64(ret + sizeof prefix - 1, WEBHOOK_SECRET - sizeof prefix + 1, key, sizeof key,
                       sodium_base64_VARIANT_ORIGINAL);
     sodium_memzero(key, sizeof key);
+    assert(strlen(ret) < WEBHOOK_SECRET && memcmp(ret, prefix, sizeof prefix - 1) == 0);
 }
 
 bool webhook_sign(tab_str secret, const char *id, int64_t time_s, tab_str body, char ret[WEBHOOK_SECRET])

@@ -1,9 +1,32 @@
-/* Reserve and settle (decision 0331): what work will bill counts as used before it starts, until the
- * event that bills it is counted (metering.count_work takes the reservation away in the same transaction),
- * the work ends without a bill (Release, job.ended), or its lease ends.
+/* Reserve and settle (decision 0331). A cap that is checked when work ends is passed by whatever runs at the
+ * same time, and one that is checked when it starts does not know what that will bill. So what work will bill
+ * counts as used before it starts:
  *
- *   used + reserved <= limit     holds after each Reserve; what settles moves cells from the second to the
- *                                first, and what was reserved is what is billed: so used never passes it */
+ *   Reserve --> held (a row of metering.reservation: organization, id, milli, until)
+ *                 |-- its event is counted: metering.count_work makes it used, in the same transaction
+ *                 |-- Release, or a job that bills nothing: it is free again
+ *                 `-- its lease ends: the work is lost, and holds nothing any more
+ *
+ * What holds:
+ *
+ *   - used + reserved <= limit after each Reserve. Reservations of an organization follow one another (an
+ *     advisory lock of the database), and sums of both are read in one statement, so that what settles
+ *     meanwhile is in exactly one of the two.
+ *   - What is reserved is what is billed: the price is made here, by the same rates, and handed back with the
+ *     answer. A call's lines sum to its cost in thousandths; whole cells are rounded once (whole_cells.h).
+ *   - One id is one reservation. A repeated Reserve replaces its own (a retry costs nothing), `instead_of`
+ *     moves what another id holds, and an id whose event is counted already holds nothing.
+ *   - A reservation that stands is not refused at its renewal, even where a lower cap came meanwhile.
+ *   - A lost worker cannot lock cells for ever: `until` is by the database's clock, at most a week ahead.
+ *
+ * Serve calls are too many for a transaction each. They draw on a hold: a reservation with `more_milli`
+ * beyond its own cost, of which at most a sixteenth of what is left is granted, so that no process takes the
+ * rest of a week for itself (services/api/serve/reservations.c). The bill names its hold, and count_work
+ * takes from it what the bill used.
+ *
+ * A dry question writes nothing and takes no lock. An organization without a limit takes none either, unless
+ * it replaces a reservation of the time when it had one. Where keys is away and never said its plan, work
+ * goes on: the ledger is filled all the same, and a customer is not stopped by our own outage. */
 #include <assert.h>
 #include <stdio.h>
 

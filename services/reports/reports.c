@@ -1,17 +1,21 @@
 /* See reports.h: each method is one transaction of store.c. */
 #include "services/reports/reports.h"
 
+#include <assert.h>
+
 #include "common/base/log.h"
 #include "common/base/proto.h"
 #include "services/reports/store.h"
 
 static reports_at at_of(void *self, tab_call *call)
 {
+    assert(((reports *)self)->pg != NULL && call->arena != NULL);
     return (reports_at){ ((reports *)self)->pg, call->org, call->deadline, call->arena };
 }
 
 static tab_status answer(tab_status s, tab_call *call, const Tabella__Report *r)
 {
+    assert(s != TAB_OK || r != NULL);
     if (s == TAB_OK)
         *(Tabella__Report *)call->out = *r;
     return s;

@@ -2,6 +2,7 @@
  * what was minted, or an error. */
 #include "services/reports/store.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "common/base/proto.h"
@@ -57,6 +58,7 @@ static tab_status mint_in(tab_tx *tx, tab_arena *a, const char *org, const Tabel
     if (content.p == NULL)
         return tab_no_memory(err);
     uint8_t hash[TAB_SHA256];
+    assert(r.name[0] != 0 && r.created_us != 0 && !r.pinned && r.content_hash.len == 0);
     tab_sha256(content, hash);
     /* the same id again changes nothing: the first content stays */
     return tab_tx_query(tx, NULL, err,
@@ -81,7 +83,7 @@ static tab_status report_of(const tab_rows *rows, size_t row, tab_arena *a, Tabe
     Tabella__Report *r = tab_proto_read(a, &tabella__report__descriptor, content);
     if (r == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "a stored report cannot be read");
-    r->pinned = tab_rows_bool(rows, row, 2);
+    r->pinned = tab_rows_bool(rows, row, 2); /* beside the content, and not hashed, as mint_in left it */
     r->content_hash = tab_proto_bytes(a, hash);
     *ret = r;
     return TAB_OK;
@@ -204,6 +206,7 @@ tab_status reports_list(const reports_at *at, const Tabella__ListReportsRequest 
     }
     /* one row more is read than shown: it tells whether there is a next page */
     int64_t limit = q->limit == 0 ? 20 : q->limit > 100 ? 100 : q->limit;
+    assert(limit > 0 && limit <= 100);
 
     TAB_AUTO(tab_tx) *tx = NULL;
     TAB_AUTO(tab_rows) *rows = NULL;

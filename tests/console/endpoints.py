@@ -24,7 +24,7 @@ def serve_files(b, a, folder):
     b.script("document.querySelectorAll('[name=by]')[1].click()")
     b.one("main input[type=file]").send_keys(str(moved))
     b.press("Predict rows")
-    check("a file's rows are predicted", b.shows("101 rows predicted.", "80 % interval"), b.text())
+    check("a file's rows are predicted", b.shows("101 rows predicted.", "80% interval"), b.text())
     b.press("CSV")
     saved = b.downloaded("predictions.csv").splitlines()
     check("and saved as CSV", len(saved) == 102 and saved[0].startswith("row,"), saved[:2])

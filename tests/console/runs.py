@@ -53,8 +53,8 @@ def run(b, downloads):
         "const r = document.querySelector('input[type=range]'); r.value = 0.98;"
         "r.dispatchEvent(new Event('input', {bubbles: true}))"
     )
-    check("and filtered by confidence", b.until(lambda: b.all("output")[0].text == "98 %"), before)
-    check("and the picture says where", b.until(lambda: drawn().endswith("at 98 % or more")), drawn())
+    check("and filtered by confidence", b.until(lambda: b.all("output")[0].text == "98%"), before)
+    check("and the picture says where", b.until(lambda: drawn().endswith("at 98% or more")), drawn())
     b.tab("rows")
     check("unified rows come by pages", b.shows("100 of 130 loaded"), b.text())
     b.script("document.querySelector('.virtual').scrollTop = 1e6")

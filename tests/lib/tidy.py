@@ -37,6 +37,8 @@ OWN = {
 # A function's head: a name and its parameters at the margin, the brace alone on the next line.
 HEAD = re.compile(r"^[A-Za-z_].*?\b(\w+)\(")
 PROTOTYPE = re.compile(r"^(?!static|typedef|return|#)(?:[A-Za-z_]\w*[ *]+)+(\w+)\([^;{}]*?\)[^;{}]*;", re.M)
+CODE_OF_A_GUIDE = re.compile(r"^```.*?^```|`[^`]*`|^    [^\n]*$", re.S | re.M)
+PERCENT = re.compile(r"[0-9] %(?=$|[^\w%(])")  # docs/writing.md: 79%
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 
 
@@ -65,11 +67,16 @@ def slug(title):
 
 
 def document(root, path, text):
-    """A guide's titles and links."""
+    """A guide's titles, links and per cent signs."""
     prose = re.sub(r"^```.*?^```", "", text, flags=re.S | re.M)
     titles = len(re.findall(r"^# ", prose, re.M))
     if titles != 1:
         yield f"{path}: {titles} titles"
+    if path.name != "CHANGELOG.md":  # what was said of a release stays as it was said
+        words = CODE_OF_A_GUIDE.sub(lambda m: re.sub(r"[^\n]", "x", m.group()), text)
+        for n, line in enumerate(words.split("\n"), 1):
+            if PERCENT.search(line):
+                yield f"{path}:{n}: a space before a per cent sign"
     for target in re.findall(r"\]\(([^)\s]+)\)", prose):
         if "://" in target or target.startswith("mailto:"):
             continue

@@ -61,6 +61,11 @@ class Tidy(unittest.TestCase):
         self.only({"a.md": "# One\n\n# Two\n"}, "2 titles")
         self.assertEqual(self.found({"a.md": "# One\n\n```\n# a comment of a shell\n```\n"}), [])
 
+    def test_per_cent_signs(self):
+        self.only({"a.md": "# A\n\none\n12 % of two\n"}, "a.md:4", "per cent sign")
+        good = "# A\n\n12% of two, `7 % 3`\n\n    awk '{print 7 % 3}'\n\n```\n5 % x\n```\n"
+        self.assertEqual(self.found({"a.md": good, "CHANGELOG.md": "# C\n\n12 % of\n"}), [])
+
     def test_links(self):
         self.only({"a.md": "# A\n\n[gone](b.md)\n"}, "no b.md")
         self.only({"a.md": "# A\n\n[b](b.md#other)\n", "b.md": "# B\n"}, "no heading b.md#other")

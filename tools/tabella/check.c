@@ -123,7 +123,7 @@ static double check(const tab_engine *e, tab_profile *const *p, size_t tables, s
     printf("%.*s   %zu rows, %zu columns: %zu cell%s likely wrong%s\n", TAB_STR(t->id), t->rows, t->cols, n,
            n == 1 ? " is" : "s are", n == TAB_MOST_SUSPECTS ? " (the surest)" : "");
     for (size_t i = 0; i < n; i++) {
-        printf("  %3.0f %%  row %u, %.*s: ", 100 * s[i].confidence, s[i].row,
+        printf("  %3.0f%%  row %u, %.*s: ", 100 * s[i].confidence, s[i].row,
                TAB_STR(tab_column_address(e->arena, t, s[i].column)));
         print_cell(t, &s[i]);
         printf("   %s: %s\n", tab_suspect_name(tab_suspect_told(&s[i])),

@@ -141,7 +141,7 @@ static void print_classes(const tab_column_profile *p, size_t rows)
         fputs(k > 0 ? ", " : "", stdout);
         print_padded(p->level[top[k]], 0);
         if (!text)
-            printf(" %.0f %%", 100.0 * (double)count[top[k]] / (double)n);
+            printf(" %.0f%%", 100.0 * (double)count[top[k]] / (double)n);
     }
     if (!text && kinds > SHOWN)
         printf(", %zu more", kinds - SHOWN);

@@ -251,8 +251,8 @@ static void doubts(tab_arena *a, const Tabella__Bundle *b, findings *f)
         warn(f, tab_arena_printf(a, "only %zu rows: another sample may give a different result", f->rows));
     double all = (double)(p->missing_target + (p->results != NULL ? p->results->n_row : 0));
     if (all > 0 && (double)p->missing_target > MUCH_MISSING * all)
-        warn(f, tab_arena_printf(a, "%.0f %% of the rows have no target",
-                                 100 * (double)p->missing_target / all));
+        warn(f,
+             tab_arena_printf(a, "%.0f%% of the rows have no target", 100 * (double)p->missing_target / all));
 }
 
 /* ---- the past of what is forecast ------------------------------------------------------------- */

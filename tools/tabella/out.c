@@ -337,7 +337,7 @@ void show_progress(void *arg, const char *phase, double done)
     static int last = -1;
     int percent = (int)(done * 100);
     if (percent != last)
-        fprintf(stderr, "\r%3d %%  %-24.24s", percent, phase);
+        fprintf(stderr, "\r%3d%%  %-24.24s", percent, phase);
     last = percent;
 }
 

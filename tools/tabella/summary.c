@@ -18,9 +18,9 @@ static void print_sector(const Tabella__NameConfidence *first)
 {
     double percent = 100 * first->confidence;
     if (first->confidence < CLEAR)
-        printf("   sector: unclear (%s %.0f %%)", first->name, percent);
+        printf("   sector: unclear (%s %.0f%%)", first->name, percent);
     else
-        printf("   sector: %s (%.0f %%)", first->name, percent);
+        printf("   sector: %s (%.0f%%)", first->name, percent);
 }
 
 static void understood(const tab_engine *e, const tab_table *const *tables, const Tabella__Bundle *b)
@@ -49,8 +49,8 @@ static void understood(const tab_engine *e, const tab_table *const *tables, cons
             }
             fputs("  ", stdout);
             print_padded((tab_str){ (const char *)p->name.data, p->name.len }, 24);
-            printf(" %-14s %-11s %3.0f %% %-3s missing %3.0f %%  ", p->role, p->type,
-                   100 * p->role_confidence, p->pii ? "PII" : "", 100 * p->missing_pct);
+            printf(" %-14s %-11s %3.0f%% %-3s missing %3.0f%%  ", p->role, p->type, 100 * p->role_confidence,
+                   p->pii ? "PII" : "", 100 * p->missing_pct);
             if (values != NULL)
                 print_distribution(&values->col[c], tables[t]->rows);
             puts("");
@@ -113,7 +113,7 @@ static const Tabella__SharedVariants *variant(const Tabella__UnifiedRows *u, Pro
 static void print_match(const Tabella__Bundle *b, const Tabella__EntityMatches *m, size_t i)
 {
     uint32_t ta = m->a_table[i], tb = m->b_table[i];
-    printf("  %.*s row %u = %.*s row %u  (%.0f %%)", BYTES(b->tables[ta]->id), m->a_row[i],
+    printf("  %.*s row %u = %.*s row %u  (%.0f%%)", BYTES(b->tables[ta]->id), m->a_row[i],
            BYTES(b->tables[tb]->id), m->b_row[i], 100 * m->confidence[i]);
     const Tabella__UnifiedRows *u = b->unified_rows;
     size_t tables = b->n_tables, entity = 0;
@@ -176,7 +176,7 @@ static void together(const Tabella__Bundle *b)
            m->keys_used[0] != 0 ? m->keys_used : "none");
     for (size_t i = 0; i < m->n_column_alignment && i < 20; i++) {
         const Tabella__ColumnAlignment *c = m->column_alignment[i];
-        printf("  %.*s = %.*s  (%.0f %%)", BYTES(c->a->address), BYTES(c->b->address), 100 * c->confidence);
+        printf("  %.*s = %.*s  (%.0f%%)", BYTES(c->a->address), BYTES(c->b->address), 100 * c->confidence);
         if (c->has_example)
             printf("   %.*s | %.*s", BYTES(c->example_a), BYTES(c->example_b));
         puts("");
@@ -190,7 +190,7 @@ static void together(const Tabella__Bundle *b)
                BYTES(b->tables[r->b_table]->id), r->relation, (unsigned long long)r->matches,
                r->key ? "rows refer" : "matches");
         if (*r->evidence != 0)
-            printf("  (%.0f %%: %s)", 100 * r->confidence, r->evidence);
+            printf("  (%.0f%%: %s)", 100 * r->confidence, r->evidence);
         puts("");
     }
     matches(b, m->entity_matches);
@@ -216,7 +216,7 @@ static void duplicates(const Tabella__Bundle *b)
                     printf(" %u", d->row[row]);
                 else if (n == ROWS)
                     printf(" ...");
-            printf("  (%.0f %%:", 100 * d->confidence[g]);
+            printf("  (%.0f%%:", 100 * d->confidence[g]);
             for (const char *comma = " "; k < d->evidence_end[g]; k++)
                 if (d->weight[k] > 0) {
                     printf("%s%.*s", comma, BYTES(t->column_profile[d->column[k]]->name));
@@ -261,12 +261,12 @@ static void prediction(const Tabella__Bundle *b)
 static void told(const findings *f)
 {
     if (f->metric != NULL)
-        printf("  %s %.3f, 95 %% interval %.3f to %.3f (%s: %.3f), over %zu rows\n", f->metric, f->score,
+        printf("  %s %.3f, 95%% interval %.3f to %.3f (%s: %.3f), over %zu rows\n", f->metric, f->score,
                f->low, f->high, f->guess, f->plain, f->rows);
     for (size_t i = 0; i < f->reasons; i++) {
         fputs(i == 0 ? "  what moves it: " : ", ", stdout);
         print_padded(f->reason[i].column, 0);
-        printf(" %.0f %%", 100 * f->reason[i].share);
+        printf(" %.0f%%", 100 * f->reason[i].share);
     }
     if (f->reasons > 0)
         puts("");

@@ -36,7 +36,7 @@ static void print_regime(const Tabella__RegimeQuality *q, bool time)
     printf("; %s there %.4g, baseline %.4g%s", strcmp(q->metric, "log_loss") == 0 ? "log-loss" : "error",
            q->score / (time ? 86400 : 1), q->baseline / (time ? 86400 : 1), time ? " days" : "");
     if (q->has_coverage)
-        printf(", 80 %% intervals covered %.0f %%", 100 * q->coverage);
+        printf(", 80%% intervals covered %.0f%%", 100 * q->coverage);
     printf(" (%llu rows judged)\n", (unsigned long long)q->judged);
 }
 
@@ -121,7 +121,7 @@ void print_forecast(const Tabella__Forecast *f)
             putchar(' ');
         }
         print_cell(&at, i, 20);
-        printf(" %12.6g   80 %% within %.6g to %.6g\n", f->value[i], f->low[i], f->high[i]);
+        printf(" %12.6g   80%% within %.6g to %.6g\n", f->value[i], f->low[i], f->high[i]);
     }
     if (f->n_value > SHOWN)
         printf("  ... and %zu more; --out writes them as forecast.csv\n", f->n_value - SHOWN);

@@ -1,5 +1,5 @@
 // Steps ahead of every series as a fan: what is known of a series where this tab sent it, then each step's value within
-// its 80 % interval. Beside it the question itself in words: in which regimes rows are asked, what linked tables leave out.
+// its 80% interval. Beside it the question itself in words: in which regimes rows are asked, what linked tables leave out.
 import { html, useState, useMemo, useEffect, save, Facts, Problem, Table, VirtualTable } from "../ui.js";
 import { get, query } from "../api.js";
 import { cell, columnNames, count, csv, isNumber, number, percent, plural, splitRef } from "../format.js";
@@ -20,7 +20,7 @@ export function Regimes({ of }) {
             { name: "Steps ahead", num: true, cell: (q) => (q.distance == null ? "" : number(q.distance)) },
             { name: "Error there", num: true, cell: (q) => (q.score == null ? html`<span class="soft">too few rows to say</span>` : `${q.metric === "log_loss" ? "log-loss " : ""}${number(q.score)}`) },
             { name: "Baseline", num: true, cell: (q) => number(q.baseline) },
-            { name: "Within 80 % intervals", num: true, cell: (q) => percent(q.coverage) },
+            { name: "Within 80% intervals", num: true, cell: (q) => percent(q.coverage) },
             { name: "Judged on", num: true, cell: (q) => plural(q.judged, "row") },
         ]} /></section>`;
 }
@@ -109,7 +109,7 @@ function Fan({ past, rows, label }) {
         ${band && html`<path class="band" d=${band} />`}
         ${n > 1 && html`<path class="known" d=${path(past.map((q, i) => [x(i), y(q[1])]))} />`}
         <path class="line" d=${line} />
-        ${ahead.length <= 200 && ahead.map(([px, r]) => html`<circle class="mark" key=${cell(r.time)} cx=${px} cy=${y(r.value)} r="3"><title>${`${cell(r.time)}: ${number(r.value)}, 80 % within ${number(r.low)} to ${number(r.high)}`}</title></circle>`)}
+        ${ahead.length <= 200 && ahead.map(([px, r]) => html`<circle class="mark" key=${cell(r.time)} cx=${px} cy=${y(r.value)} r="3"><title>${`${cell(r.time)}: ${number(r.value)}, 80% within ${number(r.low)} to ${number(r.high)}`}</title></circle>`)}
     </svg>`;
 }
 
@@ -170,10 +170,10 @@ export function Forecast({ b, source }) {
         <${Problem} error=${error} />
         ${whole && html`<div class="row"><button type="button" onClick=${() => save("forecast.csv", "text/csv", csv([...f.series.map((c) => splitRef(c)[1]), "time", "value", "low", "high"], rows.map((r) => [...f.series.map((c) => r.series[c]), r.time, r.value, r.low, r.high])))}>Forecast as CSV</button></div>`}
         <${Choose} series=${series} at=${at} go=${choose} whole=${whole} />
-        ${at !== null && html`<section class="card"><header><h2 class="break">${splitRef(p.target || "")[1]}${series.length > 1 ? `: ${name}` : ""}</h2><span class="small soft">the band holds 80 % of the values</span></header>
+        ${at !== null && html`<section class="card"><header><h2 class="break">${splitRef(p.target || "")[1]}${series.length > 1 ? `: ${name}` : ""}</h2><span class="small soft">the band holds 80% of the values</span></header>
             <div class="body"><${Fan} past=${past} rows=${shown} label=${`${name}: ${plural(shown.length, "step")} ahead, from ${cell(shown[0].time)} (${number(shown[0].value)}) to ${cell(shown[shown.length - 1].time)} (${number(shown[shown.length - 1].value)})`} /></div></section>`}
         <${Regimes} of=${(p.quality || {}).regimes} />
-        ${at !== null && html`<${VirtualTable} label="Steps ahead" total=${shown.length} columns=${[{ name: "Time" }, { name: "Value", num: true }, { name: "80 % interval", num: true }]}
+        ${at !== null && html`<${VirtualTable} label="Steps ahead" total=${shown.length} columns=${[{ name: "Time" }, { name: "Value", num: true }, { name: "80% interval", num: true }]}
             row=${(i) => shown[i] && [cell(shown[i].time), number(shown[i].value), `${number(shown[i].low)} to ${number(shown[i].high)}`]} />`}
     </div>`;
 }

@@ -50,7 +50,7 @@ function Quality({ b, source, results }) {
     const pairs = classes ? [] : known.filter((x) => isNumber(x.actual)).map((x) => [x.actual, x.r.value]);
     const facts = classes
         ? [["Accuracy", percent(1 - q.error, 1), rows], ["Most frequent class", percent(1 - q.baseline, 1), "the baseline"]]
-        : [["RMSE", number(q.error), rows], ["RMSE of the mean", number(q.baseline), "the baseline"], at(0.9) != null && at(0.1) != null && ["Within the 80 % interval", percent(at(0.9) - at(0.1), 1), "ideally 80 %"]];
+        : [["RMSE", number(q.error), rows], ["RMSE of the mean", number(q.baseline), "the baseline"], at(0.9) != null && at(0.1) != null && ["Within the 80% interval", percent(at(0.9) - at(0.1), 1), "ideally 80%"]];
     return html`<div class="stack">
         <${Facts} of=${facts} />
         <div class="two">
@@ -82,7 +82,7 @@ export function Results({ p, source, known }) {
     const [chosen, choose] = useState(0);
     const task = p.task_type, text = said(p);
     const columns = [{ name: "Row", num: true },
-        ...(task === "classification" ? [{ name: "Label" }, { name: "Confidence", num: true }] : task === "regression" ? [{ name: "Value", num: true }, { name: "80 % interval", num: true }] : [{ name: "Anomaly score", num: true }, { name: "Verdict" }]),
+        ...(task === "classification" ? [{ name: "Label" }, { name: "Confidence", num: true }] : task === "regression" ? [{ name: "Value", num: true }, { name: "80% interval", num: true }] : [{ name: "Anomaly score", num: true }, { name: "Verdict" }]),
         ...(known && task !== "anomaly" ? [{ name: "Actual" }] : [])];
     const cells = (r) => [
         html`<button type="button" class="plain" onClick=${() => choose(list.items.indexOf(r))}>${r.row}</button>`,

@@ -105,3 +105,50 @@ Test(limits, keep_the_highest_number_of_a_name)
     cr_expect_eq(tab_limits_highest(t, TAB_S("s"), 0), 13);
     free(t);
 }
+
+/* Every figure of the answers by hand: two a second, so a token is 500 ms; a bucket holds 120. */
+Test(limits, say_when_a_bucket_is_full_and_when_to_come_again)
+{
+    tab_limits *t = table(16);
+    tab_limit l = key("a", 120);
+    tab_limit_answer a = tab_limits_take(t, &l, 1, 7 * second, false);
+    cr_expect(a.let_in && a.remaining == 119 && a.limit == 120 && a.reset_ms == 500 && a.retry_ms == 0);
+    for (int i = 0; i < 119; i++)
+        a = tab_limits_take(t, &l, 1, 7 * second, false);
+    cr_expect(a.let_in && a.remaining == 0 && a.reset_ms == 60000 && a.retry_ms == 0, "the last one");
+    a = tab_limits_take(t, &l, 1, 7 * second, false);
+    cr_expect(!a.let_in && a.remaining == 0 && a.reset_ms == 60500 && a.retry_ms == 501);
+    a = tab_limits_take(t, &l, 1, 7 * second + 499999, false);
+    cr_expect(!a.let_in && a.retry_ms == 1, "a microsecond too early");
+    cr_expect(tab_limits_take(t, &l, 1, 7 * second + 500000, false).let_in);
+    tab_limit none = key("none", 0); /* no number of requests: one */
+    cr_expect(tab_limits_take(t, &none, 1, second, false).let_in);
+    cr_expect_not(tab_limits_take(t, &none, 1, 60 * second, false).let_in);
+    tab_limit five[] = { key("p", 9), key("q", 9), key("r", 9), key("s", 9), key("t", 1) };
+    for (int i = 0; i < 2; i++)
+        cr_expect(tab_limits_take(t, five, 5, second, false).let_in, "the fifth is not looked at");
+    tab_limit two[] = { key("u", 30), key("v", 20) };
+    for (int i = 0; i < 20; i++)
+        (void)tab_limits_take(t, two, 2, second, false);
+    for (int i = 0; i < 10; i++)
+        (void)tab_limits_take(t, two, 1, second, false);
+    cr_expect_eq(tab_limits_take(t, two, 2, second, true).retry_ms, 3001, "the longer wait counts");
+    free(t);
+}
+
+Test(limits, tell_long_names_apart_up_to_512_bytes)
+{
+    static char a[600], b[600];
+    tab_limits *t = table(16);
+    memset(a, 'x', sizeof a);
+    memset(b, 'x', sizeof b);
+    b[511] = 'y';
+    tab_limit l[] = { { 'k', { a, 512 }, { NULL, 0 }, 1 }, { 'k', { b, 512 }, { NULL, 0 }, 1 } };
+    cr_expect(tab_limits_take(t, &l[0], 1, second, false).let_in);
+    cr_expect(tab_limits_take(t, &l[1], 1, second, false).let_in, "the last byte counts");
+    b[511] = 'x', b[512] = 'y';
+    l[0].a.n = l[1].a.n = 600;
+    l[0].per_minute = l[1].per_minute = 1;
+    cr_expect_not(tab_limits_take(t, &l[0], 1, second, false).let_in, "what is behind does not");
+    free(t);
+}

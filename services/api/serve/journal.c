@@ -2,9 +2,34 @@
  *
  *   u32 bytes of the id, u32 bytes of the record, first 8 bytes of SHA-256 of both, id, record
  *
- * Who comes first writes and syncs for all that wait (so no thread is needed); those that come meanwhile are
- * the next group. A file gets its name only when it is locked: a file with a name and without a lock is one
- * whose process has gone. */
+ * An answer may leave once what it bills is on a disk. While PostgreSQL is away that is this file, so its
+ * cost is that of serving then: one write and one fdatasync. Who comes first writes and syncs for all that
+ * wait (so no thread is needed); those that come meanwhile are the next group: the disk's own pace decides
+ * how large groups grow.
+ *
+ *   begin: hidden name, lock, first line, rename to ID.bills, sync of the folder
+ *      |
+ *   grows (j.now) --4 MiB--> full --all records settled--> deleted
+ *      |                                                      or kept as NAME.unreadable, where it is damaged
+ *      +-- its process dies: the lock goes with it, and whoever looks next adopts the file
+ *
+ * A file gets its name only when it is locked: one with a name and without a lock is one whose process has
+ * gone. No process id, no time and no look at other processes is needed, and two that look at once cannot
+ * both adopt. A file whose folder entry was not synced could be lost in a crash with records in it; so that
+ * happens before its first record.
+ *
+ * `open` counts a file's records that are not settled, and one more while it grows or is read; at 0 it goes.
+ * So an empty folder says that nothing is owed, and a backup of the folder says what is.
+ *
+ * What holds:
+ *
+ *   - journal_put returns OK only when the record and everything before it in its file is on the disk. After
+ *     a write that failed the file ends where it did before, or grows no more: no record follows a torn one.
+ *   - Each record that was put is found again, once, by this process's settler or by who adopts the file;
+ *     found twice (a crash between settling and deletion) it is settled once, by its id (bills_settle.c).
+ *   - Bytes on the disk are outside input: sizes are bounded before they are used, and a record counts only
+ *     with its digest. A damaged one is passed by its length if a whole one follows; what cannot be read is
+ *     never deleted. */
 #include "services/api/serve/journal.h"
 
 #include <assert.h>

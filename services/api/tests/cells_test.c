@@ -45,3 +45,41 @@ Test(cells, taken_without_asking_are_those_debited_ahead)
     cr_expect_not(cells_take(&r, 1), "nothing was debited ahead");
     cr_expect_eq(r.debited, 0);
 }
+
+/* A minute's worth each, 60 cells: one a second. Redis is away throughout. */
+Test(cells, what_was_debited_comes_back_where_the_work_failed)
+{
+    TAB_AUTO(tab_redis) *redis = tab_redis_open(TAB_AT("127.0.0.1:1"));
+    static const struct {
+        tab_status s;
+        bool back;
+    } cases[] = { { TAB_OK, false },         { TAB_VALIDATION, false }, { TAB_CANCELLED, false },
+                  { TAB_UNAVAILABLE, true }, { TAB_INTERNAL, true },    { TAB_RATE_LIMIT, true } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        api a = { .redis = redis };
+        request r = { .api = &a, .who = { .cells_per_minute = 60 } };
+        tab_error err = { 0 };
+        snprintf(r.who.org, sizeof r.who.org, "org_back_%zu", i);
+        cr_assert_eq(cells_debit(&r, 60, false, &err), TAB_OK);
+        cr_expect_eq(r.debited, 60);
+        cells_give_back(&r, cases[i].s);
+        cr_expect_eq(r.debited, cases[i].back ? 0 : 60, "%zu", i);
+        cr_expect_eq(cells_debit(&r, 60, false, &err), cases[i].back ? TAB_OK : TAB_RATE_LIMIT, "%zu", i);
+        if (!cases[i].back)
+            cr_expect(r.retry_after >= 59 && r.retry_after <= 61, "%u", r.retry_after);
+    }
+}
+
+Test(cells, a_minute_holds_as_many_as_the_limit)
+{
+    TAB_AUTO(tab_redis) *redis = tab_redis_open(TAB_AT("127.0.0.1:1"));
+    unsigned retry;
+    for (int i = 0; i < 6; i++)
+        cr_expect_eq(take(redis, "org_ten", 10, i % 2 == 1, &retry), TAB_OK, "%d", i);
+    cr_expect_eq(take(redis, "org_ten", 10, false, &retry), TAB_RATE_LIMIT);
+    cr_expect(retry >= 9 && retry <= 11, "%u", retry);
+    cr_expect_eq(take(redis, "org_ten", 3, false, &retry), TAB_RATE_LIMIT);
+    cr_expect(retry >= 2 && retry <= 4, "%u", retry);
+    cr_expect_eq(take(redis, "org_ten", 61, false, &retry), TAB_RATE_LIMIT);
+    cr_expect(retry >= 59 && retry <= 61, "one larger than a minute waits for a full bucket: %u", retry);
+}

@@ -188,3 +188,63 @@ Test(journal, a_folder_that_cannot_be_written_is_said)
     cr_assert(!journal_kept());
     cr_assert_eq(journal_put("a", TAB_S("1"), &f, &err), TAB_UNAVAILABLE);
 }
+
+Test(journal, what_is_larger_than_a_record_is_refused)
+{
+    enum { LARGEST = 4 << 20 };
+    static char id[130], bytes[LARGEST + 1];
+    static found x;
+    journal_file *f[3];
+    tab_error err;
+    const char *dir = new_dir();
+    cr_assert(journal_open(dir));
+    memset(id, 'i', 129);
+    cr_expect_eq(journal_put(id, TAB_S("x"), &f[0], &err), TAB_UNAVAILABLE, "an id of 129 bytes");
+    id[128] = 0;
+    cr_expect_eq(journal_put("large", (tab_str){ bytes, LARGEST + 1 }, &f[0], &err), TAB_UNAVAILABLE);
+    cr_expect_eq(files(dir), 0);
+    cr_assert_eq(journal_put(id, TAB_S("x"), &f[0], &err), TAB_OK);
+    cr_assert_eq(journal_put("large", (tab_str){ bytes, LARGEST }, &f[1], &err), TAB_OK);
+    cr_expect_eq(f[0], f[1]);
+    cr_expect_eq(files(dir), 1);
+    cr_assert_eq(journal_put("next", TAB_S("y"), &f[2], &err), TAB_OK);
+    cr_expect(f[2] != f[0] && files(dir) == 2, "a full file grows no more");
+    journal_settled(f[0]);
+    journal_settled(f[1]);
+    cr_expect_eq(files(dir), 1, "and goes when all of it is settled");
+    journal_settled(f[2]);
+    cr_expect_eq(files(dir), 0);
+    cr_assert_eq(journal_put(id, TAB_S("x"), &f[0], &err), TAB_OK);
+    journal_close();
+    journal_adopt(note, &x);
+    cr_expect(x.n == 1 && strncmp(x.id[0], "iii", 3) == 0, "the longest id is read again");
+}
+
+Test(journal, a_file_of_another_kind_or_cut_in_its_first_line_holds_nothing)
+{
+    static char bytes[4096];
+    const char *dir = new_dir();
+    owe(dir, 1);
+    int fd = open(only_file(dir), O_RDONLY);
+    size_t n = (size_t)read(fd, bytes, sizeof bytes), all = 0, whole = 9;
+    close(fd);
+    journal_read((tab_str){ bytes, 15 }, one_more, &all, &whole);
+    cr_expect(all == 0 && whole == 0);
+    journal_read((tab_str){ bytes, 16 }, one_more, &all, &whole);
+    cr_expect(all == 0 && whole == 16, "a line and no record");
+    bytes[3] ^= 1;
+    journal_read((tab_str){ bytes, n }, one_more, &all, &whole);
+    cr_expect(all == 0 && whole == 0);
+    bytes[3] ^= 1;
+    uint32_t huge = UINT32_MAX; /* sizes from the disk are bounded before they are used */
+    for (size_t at = 16; at <= 20; at += 4) {
+        uint32_t was;
+        memcpy(&was, bytes + at, 4);
+        memcpy(bytes + at, &huge, 4);
+        journal_read((tab_str){ bytes, n }, one_more, &all, &whole);
+        cr_expect(all == 0 && whole == 16);
+        memcpy(bytes + at, &was, 4);
+    }
+    journal_read((tab_str){ bytes, n }, one_more, &all, &whole);
+    cr_expect(all == 1 && whole == n);
+}

@@ -14,7 +14,7 @@ typedef struct {
 /* False: no memory. */
 bool expect_add(expect_list *list, const expectation *e) TAB_CHECKED;
 
-/* "12.3 %" */
+/* "12.3%" */
 const char *expect_share(tab_arena *a, double share);
 
 bool expect_check_column(expect_list *list, const expect_pool *p, const expect_column *c) TAB_CHECKED;

@@ -18,8 +18,8 @@ bool expect_add(expect_list *list, const expectation *e)
 
 const char *expect_share(tab_arena *a, double share)
 {
-    const char *text = share > 0 && share < 0.0005 ? "under 0.1 %"
-                       : share == 1                ? "100 %"
-                                                   : tab_arena_printf(a, "%.1f %%", 100 * share);
+    const char *text = share > 0 && share < 0.0005 ? "under 0.1%"
+                       : share == 1                ? "100%"
+                                                   : tab_arena_printf(a, "%.1f%%", 100 * share);
     return text != NULL ? text : "";
 }

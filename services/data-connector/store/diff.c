@@ -1,4 +1,32 @@
-/* See diff.h: rows are compared by 64-bit hashes of their cells. */
+/* See diff.h. Which rows came, went and changed between two snapshots that have no version numbers, often no
+ * declared key, and columns in any order.
+ *
+ * Everything is decided on hashes, so that the work is a few passes over columns, whatever their types:
+ *
+ *   cells    a 64-bit keyed hash of each cell after typing, 0 for null        one column at a time
+ *   rows     the 128-bit sum over the columns of mix(column, cell)           null adds nothing
+ *   keys     a chain of the same hashes over a candidate key's columns       64 bits, none where one is null
+ *
+ * A row's hash is a sum and not a chain: the order of columns does not count, and a column that was added
+ * changes exactly the rows in which it holds something. A column's hash is of its address, so a renamed
+ * column is one that went and one that came. Levels of a dictionary are hashed once, however many rows have
+ * them. Numbers are hashed as doubles, and as their digits where no double holds them; a column that is of
+ * another type on the other side is compared as text, or every row of it would have changed.
+ *
+ * Then rows are paired:
+ *
+ *   1. By key. The declared one, if it is unique and without gaps on both sides; else the best of columns,
+ *      pairs and triples that are (MOST_SETS of them are tried). A candidate that repeats among the first
+ *      PROBE_ROWS rows is given up before the whole column is read. Equal keys and equal rows: unchanged;
+ *      equal keys alone: changed; the rest came or went.
+ *   2. Without a key, as multisets of whole rows: a row that occurs three times before and five times after
+ *      is three unchanged and two added. Nothing is `changed`, for nothing says which row became which.
+ *
+ * What holds: added + changed + unchanged is the number of rows after, removed + changed + unchanged that
+ * before; the same two snapshots give the same answer for ever (the hash's key is fixed, and no clock and no
+ * order of threads is in it); billing reads these counts (services/jobs/cost.c), so they are exact but for
+ * collisions: a million distinct values meet with a probability of 3e-8. A collision of rows calls a changed
+ * row unchanged; the snapshot itself is stored whole and never depends on it. */
 #include "services/data-connector/store/diff.h"
 
 #include <math.h>

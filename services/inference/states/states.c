@@ -1,4 +1,36 @@
-/* See states.h: a list in order of use under one lock, which is not held while a state is fitted. */
+/* See states.h. The cache of fitted states: what an endpoint needs to answer, kept between serve calls.
+ *
+ * A state is a function of its key (endpoint and state version), costs seconds to make, takes megabytes, and
+ * is read by many calls at once. So three things have to be true together: nobody fits what somebody else is
+ * fitting, nobody frees what somebody reads, and memory stays within a budget. All three follow from one
+ * entry a key and one lock over all entries:
+ *
+ *   absent --first miss--> FITTING --fit ends--> READY --budget--> unlinked, freed by its last user
+ *                             |
+ *                             +--fit fails--> FAILED, unlinked at once: the next call tries again
+ *
+ * The first call that misses adds the entry and starts a detached thread; those that come meanwhile wait on
+ * `changed`. The fit belongs to none of them: a caller that gives up (its deadline, its client) leaves, and
+ * the fit goes on for whoever calls next. That is why the thread gets copies of what it needs (`own`).
+ *
+ * `users` counts the calls that hold the entry, and the fit itself; `linked` says whether the list still
+ * holds it. An entry is freed when both are over, whichever ends last. Eviction only unlinks, so a call that
+ * reads a state never looks at the cache again. It follows that memory in use may exceed the budget by what
+ * is borrowed at the moment; `bytes` counts what is linked.
+ *
+ * What holds whenever the lock is free:
+ *
+ *   - A key is in the list once at most, and what is in the list is FITTING or READY.
+ *   - count and bytes are those of the linked entries; one that is FITTING has 0 bytes until it ends.
+ *   - Eviction takes the least recently used first, and neither a FITTING entry nor the one that makes room:
+ *     one state larger than the whole budget is kept until another comes, for it was just asked for.
+ *   - A failure is told to all who waited and kept for none: an error here is a server that was away or a
+ *     pass that was cancelled, and would be wrong a moment later.
+ *
+ * Look-up walks the list. A process holds tens to hundreds of states, recent ones first, and a serve call
+ * costs ten thousand times the walk; a hash table would have to be kept in step with the order of use. At
+ * most TAB_STATES_FITS fits run at once: what is above is refused, and said to be temporary, rather than
+ * queued behind fits that nobody may be waiting for any more. */
 #include "services/inference/states/states.h"
 
 #include <assert.h>

@@ -46,3 +46,31 @@ Test(cost, nothing_is_no_line)
     cr_assert_eq(l.n, 1);
     cr_expect_str_eq(l.op[0], "cached");
 }
+
+Test(cost, a_change_of_columns_is_told_under_the_table_s_name)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 16);
+    Tabella__PinnedDataset d = TABELLA__PINNED_DATASET__INIT;
+    Tabella__RowDiff diff = TABELLA__ROW_DIFF__INIT;
+    char *names[] = { (char *)"a", (char *)"b", (char *)"c" };
+    d.dataset = (char *)"ds_1";
+    d.name = (char *)"orders.csv";
+    diff.columns_removed = names, diff.n_columns_removed = 1;
+    diff.columns_added = names + 1, diff.n_columns_added = 2;
+    diff.types_changed = names, diff.n_types_changed = 3;
+    Tabella__SchemaChange *x = schema_change(a, &d, &diff);
+    cr_assert_not_null(x);
+    cr_expect_str_eq(x->name, "orders.csv", "the dataset's where the table has none");
+    cr_expect(x->n_removed == 1 && x->n_added == 2 && x->n_retyped == 3 && x->added == names + 1);
+    d.table_id = (ProtobufCBinaryData){ 1, (uint8_t *)(uintptr_t) "o" };
+    cr_expect_str_eq(schema_change(a, &d, &diff)->name, "o");
+}
+
+Test(cost, one_cell_is_a_line)
+{
+    refresh_cells c = { .fresh = 1 };
+    lines l = { 0 };
+    refresh_bill(&c, add, &l);
+    cr_assert_eq(l.n, 1);
+    cr_expect(strcmp(l.op[0], "refresh") == 0 && l.cells[0] == 1);
+}

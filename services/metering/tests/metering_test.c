@@ -218,3 +218,80 @@ Test(ledger, what_can_never_be_counted_is_said)
     line.op = (char *)"other";
     cr_expect_eq(metering_countable(&e, &err), TAB_VALIDATION);
 }
+
+Test(metering, a_refusal_counts_in_whole_cells_and_seconds)
+{
+    char why[200];
+    uint32_t retry = 0;
+    metering_terms t = { .allowance = 1000 };
+    metering_refusal(&t, 999001, 1, 1, why, sizeof why, &retry);
+    cr_expect_str_eq(why,
+                     "the weekly allowance of 1000 cells has 0 left and this call needs 1; it resets in 1s");
+    cr_expect_eq(retry, 1u);
+    metering_refusal(&t, 5000000, 2000, 0, why, sizeof why, &retry);
+    cr_expect_str_eq(why,
+                     "the weekly allowance of 1000 cells has 0 left and this call needs 2; it resets in 1s");
+    cr_expect_eq(retry, 86400u, "a window that is over says nothing of the next");
+    metering_refusal(&t, 1000, 2001, 1000000, why, sizeof why, &retry);
+    cr_expect_str_eq(
+        why, "the weekly allowance of 1000 cells has 999 left and this call needs 3; it resets in 1s");
+    cr_expect_eq(retry, 2u);
+    t.lifetime = true;
+    metering_refusal(&t, 400000, 700000, HOUR, why, sizeof why, &retry);
+    cr_expect_str_eq(why, "the lifetime allowance of 1000 cells has 600 left and this call needs 700");
+    t.add_usage = t.cap_set = true;
+    t.cap_usd = 2.5;
+    metering_refusal(&t, 400000, 700000, HOUR, why, sizeof why, &retry);
+    cr_expect_str_eq(why, "the spend cap of 2.5 USD is reached; it resets in 1h");
+}
+
+Test(metering, a_cap_is_in_thousandths_of_a_cell)
+{
+    metering_terms t = { .add_usage = true, .cap_set = true, .cap_usd = 3 };
+    cr_expect_eq(metering_limit(&t, 0.5), 6000000000);
+    cr_expect_eq(metering_limit(&t, 0), INT64_MAX, "without a price there is no cap");
+    cr_expect_eq(metering_limit(&t, -1), INT64_MAX);
+    t.allowance = 7;
+    cr_expect_eq(metering_limit(&t, 0.5), 6000007000);
+    t.allowance = INT64_MAX / 4000;
+    cr_expect_eq(metering_limit(&t, 0.5), INT64_MAX / 4000 * 1000 + 6000000000);
+    t.allowance++;
+    cr_expect_eq(metering_limit(&t, 0.5), INT64_MAX / 4000 * 1000 + 6000000000, "the most there is");
+    t = (metering_terms){ .allowance = 1, .cap_set = true, .cap_usd = 3 };
+    cr_expect_eq(metering_limit(&t, 0.5), 1000, "calls end with the allowance");
+}
+
+Test(metering, terms_are_those_of_the_organization)
+{
+    Tabella__Grant l = TABELLA__GRANT__INIT;
+    Tabella__Org o = TABELLA__ORG__INIT;
+    o.lifetime = o.spend_cap_set = true;
+    o.spend_cap_usd = 4.5;
+    o.allowance_cells = 9;
+    cr_expect_eq(metering_terms_of(&o).cells_per_minute, 0);
+    l.cells_per_minute = 77;
+    o.limits = &l;
+    metering_terms t = metering_terms_of(&o);
+    cr_expect(t.lifetime && !t.add_usage && t.cap_set && t.cap_usd == 4.5 && t.allowance == 9);
+    cr_expect_eq(t.cells_per_minute, 77);
+}
+
+/* Half a thousandth and what is negative: the total is rounded once, and no line gets what it did not ask. */
+Test(metering, whole_cells_of_credits_and_remainders)
+{
+    uint64_t whole[4];
+    static const int64_t equal[] = { 1500, 1500, 2500, 500 }, credit[] = { -3000, 4500, 600 };
+    whole_cells(equal, 4, whole);
+    cr_expect(whole[0] == 2 && whole[1] == 2 && whole[2] == 2 && whole[3] == 0);
+    cr_expect_eq(whole_total(equal, 4), 6);
+    cr_expect_eq(whole_total(credit, 3), 2);
+    static const int64_t many[] = { 1999, 1998, 3 };
+    whole_cells(many, 3, whole);
+    cr_expect(whole[0] == 2 && whole[1] == 2 && whole[2] == 0);
+    static const int64_t none[] = { -5, -6 };
+    whole_cells(none, 2, whole);
+    cr_expect(whole[0] == 0 && whole[1] == 0 && whole_total(none, 2) == 0);
+    cr_expect_eq(whole_total((const int64_t[]){ 499 }, 1), 0);
+    cr_expect_eq(whole_total((const int64_t[]){ 500 }, 1), 1);
+    cr_expect_eq(whole_total((const int64_t[]){ 1499 }, 1), 1);
+}

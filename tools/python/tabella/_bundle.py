@@ -378,7 +378,7 @@ class Bundle(Answer):
     @property
     def forecast(self) -> Any:
         """One row for each step ahead of each series (run(..., horizon=...)): the columns that name a series,
-        time, value, and low and high of its 80 % interval; None where no steps ahead were asked."""
+        time, value, and low and high of its 80% interval; None where no steps ahead were asked."""
         f = (self.prediction or {}).get("forecast")
         if not f:
             return None
@@ -436,7 +436,7 @@ class Bundle(Answer):
         predictions: of rows whose target is known, predicted against actual (regression) or how often an
         answer is right by how sure it is (classification); the scores of anomalies. reasons: how far each
         column moved the answers (needs run(..., explain=True)). missing: by column, of one `table` or all.
-        distribution: of one `column`. forecast: the steps ahead of one series with their 80 % intervals,
+        distribution: of one `column`. forecast: the steps ahead of one series with their 80% intervals,
         behind what is known of it; `series` is its name, or a tuple of names (default: the first one's).
         Default: distribution with a column, else forecast and predictions where there are any, else
         missing."""

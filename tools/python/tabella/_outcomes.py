@@ -61,7 +61,7 @@ def _rows(path: str) -> List[Dict[str, Any]]:
 
 
 def _figure(x: Optional[float], share: bool = False) -> str:
-    return "" if x is None else f"{100 * x:.1f} %" if share else f"{x:.4g}"
+    return "" if x is None else f"{100 * x:.1f}%" if share else f"{x:.4g}"
 
 
 def _lines(said: Dict[str, Any]) -> Iterator[str]:
@@ -70,7 +70,7 @@ def _lines(said: Dict[str, Any]) -> Iterator[str]:
     for t in said["total"]:
         days = [d for d in said["days"] if d["task_type"] == t["task_type"]]
         number = t["task_type"] == "regression"
-        right = "within 80 %" if number else "accuracy"
+        right = "within 80%" if number else "accuracy"
         yield f"{t['task_type']}, {t['rows']} outcomes"
         yield f"  {'':24}{t['metric']:>18}{'baseline':>12}{right:>14}{'expected':>20}"
         for name, x in [
@@ -79,7 +79,7 @@ def _lines(said: Dict[str, Any]) -> Iterator[str]:
             *((s["slice"], s) for s in t["slices"]),
         ]:
             low, high = x.get("chance_low"), x.get("chance_high")
-            chance = "" if low is None or high is None else f"{100 * low:.1f} to {100 * high:.1f} %"
+            chance = "" if low is None or high is None else f"{100 * low:.1f} to {100 * high:.1f}%"
             held = x.get("coverage") if number else x.get("accuracy")
             yield (
                 f"  {name:24}{_figure(x.get('score')):>18}{_figure(x.get('baseline')):>12}"

@@ -198,7 +198,7 @@ def numeric(show: Callable[[float], str]) -> Callable[[Any], str]:
 FUNCTIONS: Dict[str, Callable[..., Any]] = {
     "count": numeric(lambda n: grouped(fixed(n, 0))),
     "number": numeric(lambda n: grouped(four(n)) if abs(n) < 1e15 else four(n)),
-    "percent": lambda x, d=0: "–" if num(x) is None else fixed(100.0 * float(x), int(d)) + " %",
+    "percent": lambda x, d=0: "–" if num(x) is None else fixed(100.0 * float(x), int(d)) + "%",
     "fix": lambda x, d: "0" if num(x) is None else fixed(float(x), int(d)),
     "text": text,
     "plain": plain,

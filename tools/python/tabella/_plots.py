@@ -144,7 +144,7 @@ def _known(b: "Bundle", p: Dict[str, Any]) -> List[Tuple[Any, Dict[str, Any]]]:
 
 
 def _against(target: str, pairs: Sequence[Tuple[Any, Dict[str, Any]]], ax: Any) -> Any:
-    """Predicted against actual, with the middle 80 % where there are few enough rows to see it."""
+    """Predicted against actual, with the middle 80% where there are few enough rows to see it."""
     points = [(n, x) for n, x in ((_number(a), x) for a, x in pairs) if n is not None]
     points = points[:: max(1, -(-len(points) // DRAWN))]
     actual, told = [a for a, _ in points], [x["value"] for _, x in points]

@@ -55,7 +55,7 @@ class Verbs:
         return self._asked(tables, arguments).suspects
 
     def forecast(self, tables: Any = None, *, horizon: int, target: Any = None, **arguments: Any) -> Any:
-        """The next `horizon` steps of every series of a table with times, each with its 80 % interval: a data
+        """The next `horizon` steps of every series of a table with times, each with its 80% interval: a data
         frame of the columns that name a series, time, value, low and high.
 
         Times, series, step and seasons are found without being told; an index of pandas that holds times is

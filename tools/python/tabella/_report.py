@@ -24,7 +24,7 @@ STYLE = """<style>
 
 
 def percent(x: Optional[float]) -> str:
-    return "" if x is None else f"{100 * x:.0f} %"
+    return "" if x is None else f"{100 * x:.0f}%"
 
 
 def number(x: float) -> str:
@@ -151,7 +151,7 @@ def regime_sentences(p: Dict[str, Any]) -> List[str]:
         if q.get("score") is not None:
             text += f": {q['metric']} {number(q['score'])}, baseline {number(q['baseline'])}"
         if q.get("coverage") is not None:
-            text += f", 80 % intervals held {percent(q['coverage'])}"
+            text += f", 80% intervals held {percent(q['coverage'])}"
         said.append(text)
     return said
 

@@ -154,7 +154,7 @@ class Bar:
             self.bar.update(max(0, percent - self.bar.n))
             return
         done = 20 * percent // 100
-        line = f"{self.id} [{'#' * done}{'.' * (20 - done)}] {percent} % {phase}"
+        line = f"{self.id} [{'#' * done}{'.' * (20 - done)}] {percent}% {phase}"
         if line != self.last:
             sys.stderr.write("\r" + line.ljust(len(self.last)))
             sys.stderr.flush()

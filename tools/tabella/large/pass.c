@@ -29,7 +29,7 @@ static void show(large *l, uint64_t done)
     if (l->e.progress == NULL || at - l->shown < 0.2)
         return;
     l->shown = at;
-    fprintf(stderr, "\r%3.0f %%  %-24s", 100 * share, l->phase);
+    fprintf(stderr, "\r%3.0f%%  %-24s", 100 * share, l->phase);
     if (left > 0)
         fprintf(stderr, " %2.0f:%02.0f left ", floor(left / 60), fmod(left, 60));
 }

@@ -2,6 +2,7 @@
  * log-odds is greatest, for link/. The Hungarian method in its shortest-path form (Jonker & Volgenant,
  * Computing 1987), run on the connected parts of the graph of plausible pairs, so that wide tables stay
  * cheap. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -68,9 +69,13 @@ static bool shortest_paths(size_t rows, size_t cols, const double *cost, uint32_
         }
     }
     /* every row has a column now */
+    size_t placed = 0;
     for (size_t j = 1; ok && j <= cols; j++)
-        if (of[j] != 0)
+        if (of[j] != 0) {
             to[of[j] - 1] = (uint32_t)(j - 1);
+            placed++;
+        }
+    assert(!ok || placed == rows);
     free(u), free(v), free(least), free(of), free(way), free(used);
     return ok;
 }
@@ -93,6 +98,7 @@ static bool assign_part(const uint32_t *a, size_t na, const uint32_t *b, size_t 
     /* the smaller side are the rows */
     bool flip = na > nb;
     size_t rows = flip ? nb : na, cols = flip ? na : nb;
+    assert(rows > 0 && rows <= cols); /* else a row would have no column to end in */
     double *cost = malloc(rows * cols * sizeof *cost);
     uint32_t *to = calloc(rows, sizeof *to);
     bool ok = cost != NULL && to != NULL;

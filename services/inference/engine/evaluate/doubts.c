@@ -186,7 +186,7 @@ static void doubt_skill(tab_arena *a, const bootstrap *b, const tab_doubts *d, T
         h->low_confidence = !(h->score_low > 0);
         if (h->low_confidence)
             h->low_confidence_reason = tab_arena_printf(
-                a, "the score is not significantly better than the baseline: 95 %% interval %.3f to %.3f",
+                a, "the score is not significantly better than the baseline: 95%% interval %.3f to %.3f",
                 h->score_low, h->score_high);
         return;
     }
@@ -197,7 +197,7 @@ static void doubt_skill(tab_arena *a, const bootstrap *b, const tab_doubts *d, T
         h->low_confidence_reason = tab_arena_printf(
             a,
             "not significantly better than the baseline: log loss %.3f, class shares alone %.3f; accuracy "
-            "%.3f (95 %% interval %.3f to %.3f), most frequent class alone %.3f",
+            "%.3f (95%% interval %.3f to %.3f), most frequent class alone %.3f",
             metric(h, "log_loss"), metric(h, "baseline_log_loss"), metric(h, "accuracy"), low, high,
             metric(h, "baseline_majority"));
 }
@@ -212,7 +212,7 @@ bool tab_doubt(const tab_engine *e, const tab_partition *s, const tab_doubts *d,
     /* the first of the reasons that holds is given */
     if (d->missing > MOSTLY_MISSING)
         h->low_confidence_reason = tab_arena_printf(
-            a, "the target is mostly missing: %.0f %% of the rows have none", 100 * d->missing);
+            a, "the target is mostly missing: %.0f%% of the rows have none", 100 * d->missing);
     else if (h->test_rows < SMALL_TEST)
         h->low_confidence_reason =
             tab_arena_printf(a, "a small test partition: %llu rows", (unsigned long long)h->test_rows);

@@ -248,7 +248,7 @@ static bool regress(tab_arena *a, const double *truth, const double *train, size
     add_metric(a, h, "lift_pp", base > 0 ? 100 * (1 - sqrt(share_of(mse, base))) : 0);
     h->calibrated = fabs(covered - 0.8) < fmin(0.02 + 2.58 * 0.4 / sqrt((double)n), MOST_OFF);
     h->spread =
-        tab_arena_printf(a, "80 %% intervals have a mean width of %.3g standard deviations of the target",
+        tab_arena_printf(a, "80%% intervals have a mean width of %.3g standard deviations of the target",
                          share_of(width, sqrt(var)));
     return !tab_arena_full(a);
 }
@@ -279,7 +279,7 @@ static bool separate(tab_arena *a, const Tabella__Prediction *m, Tabella__HeldOu
     add_metric(a, h, "lift_pp", 100 * h->score); /* rows flagged at random are apart by 0 in the mean */
     h->calibrated = fabs(share - m->expected_share) < slack;
     h->spread =
-        tab_arena_printf(a, "%.1f %% of held-out rows are at or above the threshold; %.1f %% were expected",
+        tab_arena_printf(a, "%.1f%% of held-out rows are at or above the threshold; %.1f%% were expected",
                          100 * share, 100 * m->expected_share);
     return !tab_arena_full(a);
 }
@@ -312,7 +312,7 @@ static bool detect(tab_arena *a, const Tabella__Prediction *m, const bool *anoma
     add_metric(a, h, "lift_pp", 100 * (h->score - base));
     h->calibrated = fabs(share - m->expected_share) < slack;
     h->spread =
-        tab_arena_printf(a, "%.1f %% of held-out rows are at or above the threshold; %.1f %% are labelled",
+        tab_arena_printf(a, "%.1f%% of held-out rows are at or above the threshold; %.1f%% are labelled",
                          100 * share, 100 * base);
     return !tab_arena_full(a);
 }

@@ -3,6 +3,7 @@
  * snapshot and seed hold out the same rows. */
 #include "services/inference/engine/evaluate/partition.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -53,6 +54,7 @@ static bool split(const tab_partition_by *by, bool *test)
             uint32_t of = whole_of(by, i);
             k[n++] = (keyed){ tab_mix2(of, by->seed + 11), (uint32_t)i, by->apart != NULL ? 0 : stratum[of] };
         }
+    assert(n <= by->rows);
     if (ok)
         qsort(k, n, sizeof *k, by_key);
     for (size_t i = 0; ok && i < n;) {
@@ -104,9 +106,11 @@ static bool split_late(const tab_partition_by *by, bool *test, uint32_t *run)
     size_t from = n - (size_t)((double)n * HELD_SHARE + 0.5);
     while (from > 0 && from < n && !(k[from].time > k[from - 1].time))
         from++;
+    assert(from == 0 || from == n || k[from].time > k[from - 1].time); /* no time on both sides of the cut */
     for (size_t i = from; i < n; i++) {
         test[k[i].row] = true;
         run[k[i].row] = (uint32_t)((i - from) * RUNS / (n - from));
+        assert(run[k[i].row] < RUNS);
     }
     free(k);
     return true;

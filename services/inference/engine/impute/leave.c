@@ -141,15 +141,15 @@ bool tab_absence_weigh(const tab_engine *e, const tab_profile *p, const tab_enco
     *ret =
         few ? tab_arena_printf(
                   e->arena,
-                  "only %.1f %% of the rows have a value, and %s; an empty cell most likely has none",
-                  percent, told > TOLD ? "other columns determine which rows" : "no other column predicts it")
+                  "only %.1f%% of the rows have a value, and %s; an empty cell most likely has none", percent,
+                  told > TOLD ? "other columns determine which rows" : "no other column predicts it")
         : known || told > TOLD
             ? tab_arena_printf(e->arena,
-                               "other columns determine which %.1f %% of the rows have a value%s; an empty "
+                               "other columns determine which %.1f%% of the rows have a value%s; an empty "
                                "cell is a value of its own",
                                percent, known ? "" : ", but not the value")
             : tab_arena_printf(e->arena,
-                               "%.1f %% of the rows have a value, and no other column predicts it; an empty "
+                               "%.1f%% of the rows have a value, and no other column predicts it; an empty "
                                "cell most likely has none",
                                percent);
     return *ret != NULL;

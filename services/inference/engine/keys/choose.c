@@ -2,6 +2,7 @@
  * parent, or close a circle of parents, is dropped. */
 #include "services/inference/engine/keys/choose.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 typedef struct {
@@ -35,6 +36,7 @@ bool tab_keys_choose(size_t columns, const tab_inclusion *x, size_t n, float *p)
         uint32_t above = c->parent;
         while (above != TAB_NULL && above != c->child)
             above = up[above];
+        assert(c->child < columns && c->parent < columns);
         if (up[c->child] != TAB_NULL || above == c->child)
             p[order[i].at] = 0;
         else

@@ -3,6 +3,7 @@
  * common, unless a reference between the two is one to one and the child repeats the parent's attributes. */
 #include "services/inference/engine/keys/plan.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -137,7 +138,8 @@ static void choose_parents(const tab_views *v, const tab_keys *k, const bool *ag
             uint32_t t = r->parent_table;
             while (t != r->child_table && ret->under[t] != TAB_NULL)
                 t = k->ref[ret->under[t]].parent_table;
-            if (t != r->child_table)
+            assert(r->child_table < ret->tables && r->parent_table < ret->tables);
+            if (t != r->child_table) /* a table is never above itself */
                 ret->under[r->child_table] = order[i].at;
         }
 }

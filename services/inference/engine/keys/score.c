@@ -2,6 +2,7 @@
  * (tools/train/keys writes it), read as a tab_key_model. */
 #include "services/inference/engine/keys/score.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -42,6 +43,7 @@ void tab_key_stage_run(const tab_key_stage *s, const tab_inclusion *x, size_t n,
     for (size_t i = 0; i < n; i++) {
         double z = tab_trees_add((double)s->start, s->tree, TAB_KEY_TREES, x[i].f);
         p[i] = (float)(1 / (1 + exp(-z)));
+        assert(p[i] >= 0 && p[i] <= 1); /* a sum of leaves is finite */
     }
 }
 

@@ -115,7 +115,7 @@ static char *why(tab_arena *a, const look *k, bool later)
     if (w->absent)
         return tab_arena_printf(
             a,
-            "%.0f %% of the rows with a target have rows in `%.*s`, but %.0f %% of those without; it says "
+            "%.0f%% of the rows with a target have rows in `%.*s`, but %.0f%% of those without; it says "
             "nothing about the rows to predict and was left out",
             100 * w->with, TAB_STR(id), 100 * w->without);
     if (l->as_of == TAB_AS_OF_NONE)

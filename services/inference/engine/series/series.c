@@ -344,7 +344,7 @@ static void note_all(tab_arena *a, const tab_search *s, const tab_axis *x, tab_s
     if (ret->kind == TAB_TIME_ORDER)
         note(ret, "no column says when a row was recorded; the values agree with the order of the rows");
     else if (x->single < 1)
-        note(ret, tab_arena_printf(a, "%.3g %% of the rows share their time with another of their series",
+        note(ret, tab_arena_printf(a, "%.3g%% of the rows share their time with another of their series",
                                    100 * (1 - x->single)));
     if (!ret->regular)
         note(ret, "the times are not evenly spaced");

@@ -223,7 +223,7 @@ Test(linked, what_asked_rows_lack_is_left_out_and_named)
     cr_assert_eq(m->linked[0]->rows_left_out, w.t[1]->rows);
     cr_assert_gt(m->error, 0.4);
     cr_assert_eq(w.b->n_warnings, 1);
-    cr_assert_eq(strncmp(w.b->warnings[0], "left_out: 100 % of the rows with a target", 41), 0, "%s",
+    cr_assert_eq(strncmp(w.b->warnings[0], "left_out: 100% of the rows with a target", 40), 0, "%s",
                  w.b->warnings[0]);
     end(&w);
 }

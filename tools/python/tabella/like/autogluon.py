@@ -111,7 +111,7 @@ class TimeSeriesPredictor:
         return self
 
     def predict(self, data: Any, **unused: Any) -> Any:
-        """mean, and the ends of the 80 % interval as "0.1" and "0.9", by item_id and timestamp."""
+        """mean, and the ends of the 80% interval as "0.1" and "0.9", by item_id and timestamp."""
         rows = data[[self.target]].reset_index()
         made = forecast(rows, horizon=self.prediction_length, target=self.target)
         names = {"time": "timestamp", "value": "mean", "low": "0.1", "high": "0.9"}

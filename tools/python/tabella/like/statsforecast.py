@@ -26,7 +26,7 @@ class StatsForecast:
         if self._rows is None:
             raise TabellaError("series are to be given first: fit(df), or forecast(df=df, h=12)")
         if level is not None and list(level) != [LEVEL]:
-            raise ValueError(f"level: intervals have {LEVEL} %, level=[{LEVEL}]")
+            raise ValueError(f"level: intervals have {LEVEL}%, level=[{LEVEL}]")
         made = forecast(self._rows, horizon=h, target="y")
         if "unique_id" not in made.columns:
             made.insert(0, "unique_id", self._rows["unique_id"].iloc[0])

@@ -163,7 +163,7 @@ Test(apart, future_days_are_marked_and_covered)
         cr_assert_gt(r->doubt[i], 0);
         cr_expect(strstr(m->doubts[r->doubt[i] - 1], "shop.day") != NULL, "%s", m->doubts[r->doubt[i] - 1]);
     }
-    cr_expect(covered > 0.65, "80 %% intervals cover %.3f", covered);
+    cr_expect(covered > 0.65, "80%% intervals cover %.3f", covered);
     /* what lies within the range is neither marked nor widened */
     cr_assert_eq(tab_score(&e, f, days(a, 0, 600, DRIFT), false, &m, NULL), TAB_OK);
     cr_expect_eq(m->results->n_doubt, 0);

@@ -1,5 +1,10 @@
 /* From evidence to probability, by what the data set itself shows: targets and decoys.
  *
+ * Evidence of a pair is a sum of log-likelihood ratios whose attributes are not independent, on tables whose
+ * share of true pairs nobody knows. Read as log-odds it would be far too sure, and by another factor on each
+ * data set. What can be counted is how high pairs score that are surely false, and a data set has plenty of
+ * those. Proteomics has the same question (is this spectrum this peptide?) and the same answer.
+ *
  *   candidates ─> best assignment (one to one, or each row of the many to one): targets, of which
  *                 an unknown share is true
  *              ─> the targets struck out, the best assignment of what is left: decoys. Where a row's
@@ -9,7 +14,25 @@
  * learned on the data set, as Percolator does for peptides (Kall et al., Nature Methods 2007), with the
  * targets' own probabilities as weights, and held near equal weights. Its probability is the local false
  * discovery rate (Efron 2004): the ratio of the densities of decoys and targets by isotonic regression,
- * times the share of false targets. Nothing here is fitted to any other table. */
+ * times the share of false targets. Nothing here is fitted to any other table.
+ *
+ *   1. choose_sets   targets, decoys, and what is best when both are struck out: three sets, each of the best
+ *                    pairs that are left. Features are without dimension, standardised over the first two.
+ *   2. tell_apart    ROUNDS times: score by weights, probabilities by discover, weights by Newton's steps. A
+ *                    decoy counts as far as its rows' targets are true: else it is no second best of false
+ *                    pairs but the best of them, and would be held against true targets twice.
+ *   3. raise_decoys  in the last round a decoy whose target is false is moved to where a first would lie, by
+ *                    the gap to the third set (Renyi): the null of a best pair is that of best pairs.
+ *   4. second_opinion  where many rows match, moved decoys are too careful; the weighed ones are heard.
+ *   5. settle        few rows show no densities: below about FEW pairs the probabilistic model of score.c
+ *                    counts as well, and evidence that chance gives among so many rows counts for nothing.
+ *
+ * What holds: weights of features are at least LEAST, so more agreement never makes a pair less likely (of
+ * pairs with the same text weight and rows); probabilities ascend with the score; none is 1, since n targets
+ * cannot show more than n decoys would contradict; pairs that were not chosen have p = 0. A row that may have
+ * several partners has no rivals, and is not struck out. Cost: a sort of the candidates three times, and
+ * linear passes; learning looks at FITTED pairs of each set. */
+#include <assert.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -101,6 +124,7 @@ static size_t assign(const tab_linkage *l, const ranked *r, size_t na, size_t ro
         if (open[i] && !used[x] && !used[y]) {
             used[x] = !l->many_b;
             used[y] = !l->many_a;
+            assert(x < na && y < rows && n < c->n);
             out[n++].i = i;
         }
     }

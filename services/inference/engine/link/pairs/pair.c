@@ -1,5 +1,34 @@
-/* Two tables: rows that look alike without a schema, columns from values and from those rows, then rows
- * again by the columns. */
+/* The pair model: which columns of two tables are one attribute, and which rows one entity, where nobody has
+ * said either. Each answer would be easy with the other: columns can be compared once some rows are known to
+ * be the same, and rows once columns are. So the two are found in turn, from a start that needs neither:
+ *
+ *   rows without a schema ---> seeds ---> columns ---> candidates ---> p of each pair ---> sure pairs
+ *   (all words of a row)                     ^                                                |
+ *                                            +------------------ once more ------------------+
+ *
+ *   1. Nearest rows (rows.c). A row is the weighed set of its words and 3-grams, whatever column they stand
+ *      in; rare ones weigh more. Each row gets its nearest few of the other table by cosine.
+ *   2. Seeds. Pairs that are each other's best, with a margin over the second, and nearer to one another than
+ *      to any row of their own tables. The last condition tells a match from a table of look-alikes; where
+ *      fewer than ten remain (both tables hold duplicates) it is given up.
+ *   3. Columns (align/). Probabilities from values, formats and names, and from how the seeds' cells agree; a
+ *      best assignment makes them one to one. Keys have their say before it: columns of different keys are
+ *      never one attribute, a reference and its key always are.
+ *   4. Candidates (blocking.c): pairs that share a rare enough value of an aligned column, and the nearest
+ *      rows of step 1. No pair that is not a candidate can be a match; this bounds the work.
+ *   5. Evidence and probability (evidence/): per attribute a likelihood ratio (Fellegi & Sunter) with term
+ *      frequencies, then probabilities that are calibrated on this very pair of tables by decoys
+ *      (evidence/calibrate.c).
+ *   6. The sure pairs know the columns better than the seeds did: columns are aligned again by them, and if
+ *      any assignment changed, steps 4 and 5 are done again, once. Two rounds are where answers settle.
+ *
+ * What holds: the answer depends on the two tables, the key plan and the terms of all tables, on no clock and
+ * no order of threads; ties are broken by row numbers. Tables that the plan holds apart (a list and its
+ * entries) get columns and no rows, and so do observations of the same things at other moments. A number in
+ * another unit is scaled by the median ratio of the known pairs, where six in ten of them agree on it.
+ *
+ * Cost is that of the nearest rows: an index of postings, n times the candidates of a row. Above LARGE rows a
+ * sample asks for seeds, columns are settled on it, and there is one round of rows. */
 #include <math.h>
 #include <stdlib.h>
 

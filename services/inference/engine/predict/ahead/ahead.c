@@ -486,7 +486,7 @@ static const char *method(tab_arena *a, const tab_ahead_work *w, const double *w
     const char *const *name = names[w->t->classification];
     if (!(weight[second] > 0))
         return name[first];
-    return tab_arena_printf(a, "%s (%.0f %%), %s (%.0f %%)", name[first], 100 * weight[first], name[second],
+    return tab_arena_printf(a, "%s (%.0f%%), %s (%.0f%%)", name[first], 100 * weight[first], name[second],
                             100 * weight[second]);
 }
 

@@ -369,15 +369,15 @@ static const char *why(tab_arena *a, const tab_profile *p, tab_split want, const
         return r->measured
                    ? tab_arena_printf(
                          a,
-                         "a small model removes %.0f %% of the uncertainty for rows split by time or key "
-                         "and %.0f %% for rows split at random; the difference is not significant",
+                         "a small model removes %.0f%% of the uncertainty for rows split by time or key "
+                         "and %.0f%% for rows split at random; the difference is not significant",
                          100 * fmax(0, r->score), 100 * fmax(0, r->random_score))
                    : "no time column orders the rows and no column groups them";
     tab_str c = tab_column_address(a, p->table, r->column);
     const char *given = want == TAB_SPLIT_AUTO ? "" : "asked for; ";
     return tab_arena_printf(
         a,
-        "%sa small model removes %.0f %% of the uncertainty for rows split by %.*s and %.0f %% for rows "
+        "%sa small model removes %.0f%% of the uncertainty for rows split by %.*s and %.0f%% for rows "
         "split at random",
         given, 100 * fmax(0, r->score), (int)(c.n < 64 ? c.n : 64), c.p, 100 * fmax(0, r->random_score));
 }

@@ -94,13 +94,13 @@ static bool blank(const tab_profile *p, const bool *asked, const uint64_t *key, 
     return true;
 }
 
-/* "`a` is empty in 70 % of the rows to be answered and in 5 % of the others" */
+/* "`a` is empty in 70% of the rows to be answered and in 5% of the others" */
 static char *words(tab_arena *a, const tab_profile *p, const shifted *s, size_t n)
 {
     char *all = tab_arena_printf(a, "%s", "");
     for (size_t i = 0; all != NULL && i < n && i < NAMED; i++)
         all = tab_arena_printf(
-            a, "%s%s`%.*s` is empty in %.0f %% of the rows to predict and %.0f %% of the others", all,
+            a, "%s%s`%.*s` is empty in %.0f%% of the rows to predict and %.0f%% of the others", all,
             i > 0 ? ", " : "", TAB_STR(p->col[s[i].column].column->name),
             100.0 * (double)s[i].of.asked_gaps / (double)s[i].of.asked,
             100.0 * (double)s[i].of.known_gaps / (double)s[i].of.known);

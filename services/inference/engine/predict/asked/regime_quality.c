@@ -173,8 +173,8 @@ static bool says(tab_fitted *f)
     f->split.score = h->mean_loss > 0 ? 1 - loss / h->mean_loss : 0;
     f->split.reason = tab_arena_printf(
         f->arena,
-        "%s: evaluated on %zu rows %s cut%s, where predictions are %.0f %% better than the %s %s the cut; "
-        "for rows split at random a small model is %.0f %% better. Predicted by %s",
+        "%s: evaluated on %zu rows %s cut%s, where predictions are %.0f%% better than the %s %s the cut; "
+        "for rows split at random a small model is %.0f%% better. Predicted by %s",
         f->split.reason, h->judged,
         tab_arena_printf(f->arena, f->asked.turned ? "before %zu later" : "after %zu earlier", h->origins),
         h->origins == 1 ? "" : "s", 100 * fmax(0, f->split.score),
@@ -198,7 +198,7 @@ static bool says(tab_fitted *f)
     if (h->unknown > 0 && f->split.reason != NULL)
         f->split.reason = tab_arena_printf(
             f->arena,
-            "%s; %zu of these rows are of a class that no row %s their cut has, so up to %.0f %% of a "
+            "%s; %zu of these rows are of a class that no row %s their cut has, so up to %.0f%% of a "
             "prediction is reserved for unknown classes",
             f->split.reason, h->novel, f->asked.turned ? "after" : "before", 100 * h->unknown);
     return f->split.reason != NULL;

@@ -78,7 +78,7 @@ static bool eligible(const tab_column_profile *c, size_t rows, tab_task task, ch
     else if (c->present < LEAST_ROWS)
         snprintf(why, n, "too few rows have a value (%zu)", c->present);
     else if (c->missing > MOST_MISSING)
-        snprintf(why, n, "%.0f %% of its cells are missing", 100 * c->missing);
+        snprintf(why, n, "%.0f%% of its cells are missing", 100 * c->missing);
     else if (task == TAB_TASK_REGRESSION && c->type != TAB_NUMERIC)
         snprintf(why, n, "not numeric, and regression was asked for");
     else if (!as_number(c, task) && c->distinct > (most < 2 ? 2 : most))
@@ -262,7 +262,7 @@ static bool find_closest(const scan *s, const trial_target *t, tab_contender *c)
     c->eligible = false;
     char who[96];
     tab_contender_name(s->p, twin, who, sizeof who);
-    snprintf(c->reason, sizeof c->reason, "%s alone determines it (%.1f %%): nearly a copy, or derived", who,
+    snprintf(c->reason, sizeof c->reason, "%s alone determines it (%.1f%%): nearly a copy, or derived", who,
              100 * most);
     return false;
 }

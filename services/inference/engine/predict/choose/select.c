@@ -25,10 +25,10 @@ static const char *explained(tab_arena *a, const tab_profile *p, const tab_conte
     if (c->lucky)
         return tab_text("the other columns do not explain it better than chance");
     if (!(c->alone[0] >= 0.005))
-        return tab_arena_printf(a, "the other columns explain %.0f %% of it", 100 * c->skill);
+        return tab_arena_printf(a, "the other columns explain %.0f%% of it", 100 * c->skill);
     tab_contender_name(p, c->closest[0], who, sizeof who);
-    return tab_arena_printf(a, "the other columns explain %.0f %% of it, %s alone %.0f %%", 100 * c->skill,
-                            who, 100 * c->alone[0]);
+    return tab_arena_printf(a, "the other columns explain %.0f%% of it, %s alone %.0f%%", 100 * c->skill, who,
+                            100 * c->alone[0]);
 }
 
 /* One candidate with its reason, for people. */

@@ -288,8 +288,8 @@ static bool add_alone(const look *k, suspect *s, size_t tried, Tabella__Predicti
         if (!add(k, m, "alone", s[i].column, alone, others,
                  tab_arena_printf(
                      k->e->arena,
-                     "`%s` gives the target away: alone it explains %.0f %% of it, all others together %.0f "
-                     "%%; check whether it is known before the target is",
+                     "`%s` gives the target away: alone it explains %.0f%% of it, all others together "
+                     "%.0f%%; check whether it is known before the target is",
                      who, 100 * alone, 100 * others)))
             return false;
     }

@@ -84,7 +84,7 @@ Test(asked_mix, rows_of_one_noisy_plant_have_its_intervals, .timeout = 300)
         in += covered(k, false, &said, &mixed) / DRAWS;
         cr_expect(mixed);
     }
-    cr_expect(in > 0.74 && in < 0.9, "80 %% intervals cover %.3f", in);
+    cr_expect(in > 0.74 && in < 0.9, "80%% intervals cover %.3f", in);
     cr_expect(said > 10 && said < 14, "the error is 12, said %.2f", said);
 }
 
@@ -155,7 +155,7 @@ Test(asked_mix, rows_at_a_noisy_end_of_a_number_have_its_intervals, .timeout = 3
             in += (double)(y >= q[1] && y <= q[m->n_quantile_levels - 2]) / (END * TABLES);
         }
     }
-    cr_expect(in > 0.75 && in < 0.93, "80 %% intervals cover %.3f", in);
+    cr_expect(in > 0.75 && in < 0.93, "80%% intervals cover %.3f", in);
 }
 
 /* Half of what is said of them is right, whatever it is; without the asked rows' temperature 0.63 is said. */

@@ -119,7 +119,7 @@ Test(later, a_trend_goes_on_and_its_intervals_stay_narrow, .timeout = 600)
         wide += width(m, r) / unit / (AHEAD * SHOPS);
     }
     cr_expect_lt(sqrt(error), 2, "noise is 1: %g", sqrt(error));
-    cr_expect_lt(wide, 6, "80 %% of the noise is 2.6 wide: %g", wide);
+    cr_expect_lt(wide, 6, "80%% of the noise is 2.6 wide: %g", wide);
 }
 
 /* Days as far ahead as one and a half times what is known: a trend of 0.2 a day, noise of 1. */

@@ -181,5 +181,5 @@ Test(missing_shift, a_served_number_has_an_interval_as_wide, .timeout = 300)
         const double *row = m->results->quantiles + i * m->n_quantile_levels;
         in += truth[i] >= row[1] && truth[i] <= row[m->n_quantile_levels - 2];
     }
-    cr_expect(in > SERVED * 0.7 && in < SERVED * 0.97, "%zu of %d within 80 %%", in, SERVED);
+    cr_expect(in > SERVED * 0.7 && in < SERVED * 0.97, "%zu of %d within 80%%", in, SERVED);
 }
