@@ -13,8 +13,8 @@
  *   Source: ...                    -> notes, which are no rows
  *
  * A gap alone parts nothing: a table may stand in groups, whose totals are dropped and whose labels become a
- * column, as is a header that comes again, unless a title of its own stands right above it. Line classes follow Christodoulakis et al. 2020 (Pytheas); there is no learnt part (decisions
- * 0425, 0701). */
+ * column. A header that comes again is dropped, unless a title of its own stands right above it. Line classes
+ * follow Christodoulakis et al. 2020 (Pytheas); there is no learnt part (decisions 0425, 0701). */
 #ifndef TAB_FILES_LAYOUT_H
 #define TAB_FILES_LAYOUT_H
 

@@ -1,7 +1,7 @@
 /* Cells that hold several values with a sign between them (see stages.h): "red;blue", "Action|Comedy".
  *
- * One cell alone does not say that it is a list: "Lyon, France" and "Smith, John" look alike. All together do:
- * the items are few and come back, in one cell first and in another behind others; a town and its country
+ * One cell alone does not say that it is a list: "Lyon, France" and "Smith, John" look alike. All together
+ * do: the items are few and come back, in one cell first and in another behind others; a town and its country
  * never change places. */
 #include "common/base/hash.h"
 #include "services/inference/engine/profile/roles/stages.h"
