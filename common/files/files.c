@@ -9,6 +9,7 @@
 
 #include "common/files/arrow/arrow.h"
 #include "common/files/csv/csv.h"
+#include "common/files/csv/top.h"
 #include "common/files/json_rows.h"
 #include "common/files/lists.h"
 #include "common/files/parquet/parquet.h"
@@ -173,6 +174,8 @@ static tab_status add_parts(reader *r, tab_str name, const tab_table *t, const t
             note(r, own->id, "%zu repeated header lines were skipped", part[i].repeated);
         if (part[i].totals > 0)
             note(r, own->id, "%zu totals of groups were skipped", part[i].totals);
+        if (part[i].labels > 0)
+            note(r, own->id, "%zu labels of groups were read as a column", part[i].labels);
         if (part[i].total)
             note(r, own->id, "the last record is a total of the others and was skipped");
         tab_file_reading each = how; /* what stands above the first is not said again */
@@ -181,6 +184,7 @@ static tab_status add_parts(reader *r, tab_str name, const tab_table *t, const t
         tab_reading_skipped(&each, part[i].notes, "notes below the table");
         tab_reading_skipped(&each, part[i].repeated, "the header again");
         tab_reading_skipped(&each, part[i].totals, "totals of groups");
+        tab_reading_skipped(&each, part[i].labels, "labels of groups, which are a column");
         tab_reading_skipped(&each, part[i].total, "totals of the others");
         TAB_TRY(add(r, own, suffix, &each));
     }
@@ -338,8 +342,8 @@ static size_t words(tab_str s)
     return n;
 }
 
-/* Sentences, one below the other, or a few texts of several words with gaps between them: what people write
- * to each other beside their tables. */
+/* Sentences, one below the other, a few texts of several words with gaps between them, or a cell alone: what
+ * people write to each other beside their tables. */
 static bool holds_notes(const tab_table *t)
 {
     enum { LINES = 100, WORDS = 4, FEW = 10 };
@@ -354,7 +358,8 @@ static bool holds_notes(const tab_table *t)
         phrases += x.kind == TAB_CELL_TEXT && words(x.text) > 1;
     }
     bool gaps = lines < t->rows + (t->col[0].name.n > 0);
-    return 2 * sentences > lines || (gaps && lines <= FEW && phrases == lines);
+    return (t->rows == 0 && tab_top_kind_of(t->col[0].name) == TAB_TOP_TEXT) || 2 * sentences > lines ||
+           (gaps && lines <= FEW && phrases == lines);
 }
 
 static tab_status read_book(reader *r, tab_str name, const tab_zip *z, book_fn fn, const char *format)
@@ -535,6 +540,11 @@ static tab_status read_zip(reader *r, tab_str name, tab_str bytes, bool packed)
         return read_book(r, name, &z, tab_xlsx_read, "xlsx");
     if (tab_zip_find(&z, TAB_S("content.xml")) != NULL)
         return read_book(r, name, &z, tab_ods_read, "ods");
+    if (tab_zip_find(&z, TAB_S("word/document.xml")) != NULL)
+        return tab_fail(r->err, TAB_VALIDATION, "",
+                        "it is a word processor document; send its table as CSV or xlsx");
+    if (tab_zip_find(&z, TAB_S("ppt/presentation.xml")) != NULL)
+        return tab_fail(r->err, TAB_VALIDATION, "", "it is a presentation; send its table as CSV or xlsx");
     if (tab_zip_find(&z, TAB_S("xl/workbook.bin")) != NULL)
         return tab_fail(r->err, TAB_VALIDATION, "", "it is an .xlsb; save it as .xlsx");
     return read_entries(r, &z, packed);

@@ -59,7 +59,7 @@ struct work {
     work *next;
     char call_id[TAB_ID + 24];
     atomic_bool lost; /* cancelled, expired, or another attempt has it */
-    bool unread;      /* its data could not be read: the endpoint serves what it has */
+    bool unread;      /* its data could not be read or taken: the endpoint serves what it has */
     atomic_bool gone; /* lost, or this process stops: what is called for it is given up */
     /* What the beat stores; under self->lock. */
     int progress;

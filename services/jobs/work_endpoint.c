@@ -116,7 +116,11 @@ static tab_status accept_columns(work *w, tab_arena *a, const Tabella__Endpoint 
     const Tabella__SchemaChange *x = schema_change(a, d, diff);
     if (q == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "the job's request cannot be read");
-    return x == NULL ? tab_no_memory(err) : columns_accepted(x, e, q->accept_schema, err);
+    if (x == NULL)
+        return tab_no_memory(err);
+    tab_status s = columns_accepted(x, e, q->accept_schema, err);
+    w->unread = s != TAB_OK; /* what was read is not taken */
+    return s;
 }
 
 static tab_status add_diff(work *w, tab_arena *a, const Tabella__Endpoint *e, size_t i, const char *to,

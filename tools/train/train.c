@@ -262,6 +262,7 @@ static void apply_stage2(const model *m, sample *s)
         tab_restrict_roles(&s->col[k], p);
         tab_deny_keys(&s->col[k], p);
         tab_weigh_numbers(&s->col[k], p);
+        tab_hear_lists(&s->col[k], p);
         tab_hear_identity(&s->col[k], p);
     }
     tab_agree_items(s->ptr, s->label->table->cols);
@@ -428,6 +429,7 @@ static void apply_shipped(sample *s)
         tab_restrict_roles(&s->col[k], s->col[k].p2);
         tab_deny_keys(&s->col[k], s->col[k].p2);
         tab_weigh_numbers(&s->col[k], s->col[k].p2);
+        tab_hear_lists(&s->col[k], s->col[k].p2);
         tab_hear_identity(&s->col[k], s->col[k].p2);
     }
     tab_agree_items(s->ptr, n);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "common/files/csv/group.h"
 #include "common/files/csv/top.h"
 #include "common/files/csv/total.h"
 
@@ -14,7 +15,8 @@ typedef struct {
     size_t from, to;    /* rows */
     size_t head, heads; /* its header begins at this row; 0 heads: it is the whole table's */
     tab_str title;      /* "" */
-    size_t notes, repeated, totals;
+    size_t notes, repeated, totals, labels;
+    uint32_t *label; /* (rows) the row that holds a row's label; labels > 0 */
 } band;
 
 typedef struct {
@@ -132,7 +134,36 @@ typedef struct {
     size_t from, to;
 } rows;
 
-/* Runs of rows that a gap parts; 0 where there are too many to be a report's parts. */
+/* Do the row's texts stand as the names of the band's columns? */
+static bool names_again(const layout *l, const band *b, size_t row)
+{
+    size_t same = 0;
+    for (size_t k = 0; k < l->t->cols; k++) {
+        tab_str name = b->heads > 0 ? text_at(l->t, b->head + b->heads - 1, k) : l->t->col[k].name;
+        tab_str s = text_at(l->t, row, k);
+        if (!tab_str_eq(name, s))
+            return false;
+        same += s.n > 0;
+    }
+    return same >= 2;
+}
+
+/* Does the row hold one cell, the first, right above the names of the whole table again? A title may be a
+ * year, and need no gap there. */
+static bool is_title_above_names(const layout *l, size_t row)
+{
+    static const band whole;
+    size_t first = 0;
+    return row + 1 < l->t->rows && names_again(l, &whole, row + 1) && filled(l->t, row, &first) == 1 &&
+           first == 0;
+}
+
+static bool is_above(const layout *l, size_t row)
+{
+    return is_line(l->t, row) || is_title_above_names(l, row);
+}
+
+/* Runs of rows that a gap parts, or such a title; 0 where there are too many to be a report's parts. */
 static size_t blocks_of(const layout *l, rows *ret)
 {
     size_t n = 0, g = 0;
@@ -145,7 +176,7 @@ static size_t blocks_of(const layout *l, rows *ret)
             open = false;
             continue;
         }
-        if (!open || gap) {
+        if (!open || gap || is_title_above_names(l, i)) {
             if (n == BLOCKS)
                 return 0;
             ret[n++] = (rows){ i, i };
@@ -201,20 +232,6 @@ static size_t values_named(const tab_table *t, size_t row, size_t to)
     return over;
 }
 
-/* Do the row's texts stand as the names of the band's columns? */
-static bool names_again(const layout *l, const band *b, size_t row)
-{
-    size_t same = 0;
-    for (size_t k = 0; k < l->t->cols; k++) {
-        tab_str name = b->heads > 0 ? text_at(l->t, b->head + b->heads - 1, k) : l->t->col[k].name;
-        tab_str s = text_at(l->t, row, k);
-        if (!tab_str_eq(name, s))
-            return false;
-        same += s.n > 0;
-    }
-    return same >= 2;
-}
-
 /* Does the header fill its own block, and other columns than the band's? */
 static bool other_width(const layout *l, const band *b, size_t row, size_t to)
 {
@@ -229,12 +246,24 @@ static bool other_width(const layout *l, const band *b, size_t row, size_t to)
 
 typedef enum { GOES_ON, AGAIN, ANOTHER } verdict;
 
+/* A line that counts pages, or the title again: what a print has on each page. */
+static bool turns_page(tab_str line, tab_str title)
+{
+    static const char *const begin[] = { "page ", "seite ", "blatt ", "pagina ", "p\u00e1gina ", "strona " };
+    for (size_t i = 0; i < sizeof begin / sizeof *begin; i++)
+        if (line.n > strlen(begin[i]) && strncasecmp(line.p, begin[i], strlen(begin[i])) == 0)
+            return true;
+    return line.n > 0 && tab_str_eq(line, title);
+}
+
 /* What a block is whose lines of one text end at row h. */
 static verdict judge(const layout *l, const band *b, size_t h, size_t to, bool titled)
 {
     enum { BODY_LEAST = 2 };
     if (h + 1 + BODY_LEAST > to || !all_names(l->t, h))
         return GOES_ON;
+    if (titled && turns_page(line_of(l->t, h - 1), b->title) && names_again(l, b, h))
+        return AGAIN;
     if (names_again(l, b, h))
         return titled ? ANOTHER : AGAIN;
     if (values_named(l->t, h, to) > 0)
@@ -261,7 +290,7 @@ static void begin_band(layout *l, size_t lines, size_t h, rows block)
     drop(l, lines, h + heads);
     tab_str title = TAB_S("");
     for (size_t i = lines; i < h; i++)
-        if (is_line(l->t, i))
+        if (is_above(l, i))
             title = line_of(l->t, i);
     l->band[l->bands++] =
         (band){ .from = h + heads, .to = block.to, .head = h, .heads = heads, .title = title };
@@ -326,6 +355,7 @@ static void leave_out(layout *l, band *b)
             b->repeated++;
         }
     b->totals = tab_group_totals(l->a, l->t, b->from, b->to, l->drop);
+    b->labels = tab_group_labels(l->a, l->t, b->from, b->to, l->drop, &b->label);
 }
 
 static void bands_of(layout *l, const rows *block, size_t n)
@@ -336,7 +366,7 @@ static void bands_of(layout *l, const rows *block, size_t n)
     for (size_t j = 1; j < n; j++) {
         band *b = &l->band[l->bands - 1];
         size_t h = block[j].from;
-        while (h < block[j].to && is_line(l->t, h))
+        while (h < block[j].to && is_above(l, h))
             h++;
         if (h > block[j].from && lines == SIZE_MAX)
             lines = block[j].from;
@@ -347,7 +377,8 @@ static void bands_of(layout *l, const rows *block, size_t n)
         if (v == ANOTHER) {
             begin_band(l, from, h, block[j]);
         } else {
-            l->drop[h] |= v == AGAIN;
+            if (v == AGAIN)
+                drop(l, from, h + 1);
             b->repeated += v == AGAIN;
             b->to = block[j].to;
         }
@@ -564,20 +595,23 @@ static bool copy_column(layout *l, const tab_column *c, size_t from, size_t to, 
 static tab_status add_part(layout *l, const band *b, const strip *s, bool titled)
 {
     tab_table *t = tab_arena_new_of(l->a, tab_table, 1);
+    bool grouped = b->labels > 0 && s->left == 0; /* labels stand in the first column */
     size_t cols = s->right - s->left, n = 0, to = s->end < b->to ? s->end : b->to;
-    tab_column *col = tab_arena_new_of(l->a, tab_column, cols);
+    tab_column *col = tab_arena_new_of(l->a, tab_column, cols + grouped);
     bool ok = t != NULL && col != NULL;
     for (size_t i = b->from; i < to; i++)
         n += !l->drop[i];
+    if (ok && grouped)
+        ok = tab_group_column(l->a, l->t, b->from, to, l->drop, b->label, col);
     for (size_t k = 0; k < cols && ok; k++) {
         tab_str name = joined(l, b, s, s->left + k, titled ? 1 : 0);
-        ok = copy_column(l, &l->t->col[s->left + k], b->from, to, name, &col[k]);
+        ok = copy_column(l, &l->t->col[s->left + k], b->from, to, name, &col[grouped + k]);
     }
     if (!ok)
         return tab_no_memory(l->err);
     *t = *l->t;
     t->rows = n;
-    t->cols = cols;
+    t->cols = cols + grouped;
     t->col = col;
     tab_layout_part *p = &l->part[l->parts++];
     *p = (tab_layout_part){ .table = t,
@@ -585,6 +619,7 @@ static tab_status add_part(layout *l, const band *b, const strip *s, bool titled
                             .notes = b->notes,
                             .repeated = b->repeated,
                             .totals = b->totals,
+                            .labels = b->labels,
                             .heads = titled ? 1 : heads_of(l, b),
                             .total = tab_total_row_cut(t, col) };
     return TAB_OK;
@@ -594,7 +629,8 @@ static tab_status add_part(layout *l, const band *b, const strip *s, bool titled
 static bool is_plain(const layout *l, const strip *s, size_t strips)
 {
     return l->bands == 1 && strips == 1 && l->seen->uppers == 0 && l->band[0].notes == 0 &&
-           l->band[0].repeated == 0 && l->band[0].totals == 0 && s->left == 0 && s->right == l->t->cols;
+           l->band[0].repeated == 0 && l->band[0].totals == 0 && l->band[0].labels == 0 && s->left == 0 &&
+           s->right == l->t->cols;
 }
 
 static tab_status parts_of(layout *l)

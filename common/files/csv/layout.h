@@ -12,9 +12,9 @@
  *   Ulm        9
  *   Source: ...                    -> notes, which are no rows
  *
- * A gap alone parts nothing: a table may stand in groups, whose totals are dropped, as is a header that
- * comes again. Line classes follow Christodoulakis et al. 2020 (Pytheas); there is no learnt part (decision
- * 0425). */
+ * A gap alone parts nothing: a table may stand in groups, whose totals are dropped and whose labels become a
+ * column. A header that comes again is dropped, unless a title of its own stands right above it. Line classes
+ * follow Christodoulakis et al. 2020 (Pytheas); there is no learnt part (decisions 0425, 0701). */
 #ifndef TAB_FILES_LAYOUT_H
 #define TAB_FILES_LAYOUT_H
 
@@ -38,6 +38,7 @@ typedef struct {
     tab_str title;          /* "" where it has none */
     size_t notes, repeated; /* rows below it that are notes; headers that came again: both left out */
     size_t totals;          /* rows of totals of groups, left out as well */
+    size_t labels;          /* labels of groups: a column holds them, and no row */
     size_t heads;           /* rows of its header */
     bool total;             /* a row of totals was left out */
 } tab_layout_part;

@@ -114,25 +114,82 @@ static bool is_sum(const tab_column *c, size_t row, size_t *ret_nonzero)
     return false;
 }
 
+/* Of a column above a row: how many of its cells are missing, and whether the row's number is at least as
+ * large as each of them, as a sum of what is not negative is. */
+static void look_above(const tab_column *c, size_t row, size_t *ret_missing, bool *ret_largest)
+{
+    tab_cell cell = tab_cell_at(c, row);
+    double x = cell.num, y;
+    *ret_missing = 0;
+    *ret_largest = c->layout == TAB_NUMBERS || grouped(cell.text, ',', &x) || grouped(cell.text, '.', &x);
+    for (size_t i = 0; i < row; i++) {
+        tab_cell above = tab_cell_at(c, i);
+        y = above.num;
+        bool missing = above.kind == TAB_CELL_NULL;
+        *ret_missing += missing;
+        if (!missing && c->layout != TAB_NUMBERS)
+            *ret_largest &=
+                above.kind != TAB_CELL_BOOL && (grouped(above.text, ',', &y) || grouped(above.text, '.', &y));
+        *ret_largest &= missing || (y >= 0 && y <= x);
+    }
+}
+
+/* What the cells of a row are to a total. */
+typedef struct {
+    size_t labels, phrases; /* "Total"; "Total of all" */
+    size_t numbers, sums;   /* sums of three numbers that are not 0, at least */
+    size_t others, largest; /* numbers that are no sum of their column; of these as large as any above */
+    size_t holes;           /* empty where no cell above is */
+    size_t texts;
+} total_signs;
+
+static total_signs signs_of(const tab_table *t, size_t row)
+{
+    total_signs s = { 0 };
+    for (size_t k = 0; k < t->cols; k++) {
+        const tab_column *c = &t->col[k];
+        tab_cell x = tab_cell_at(c, row);
+        size_t nonzero = 0, missing;
+        bool largest;
+        double value;
+        if (x.kind == TAB_CELL_NULL) {
+            look_above(c, row, &missing, &largest);
+            s.holes += missing == 0;
+        } else if (c->layout != TAB_NUMBERS && says_total(x.text)) {
+            s.labels++;
+        } else if (c->layout != TAB_NUMBERS && names_total(x.text)) {
+            s.phrases++;
+        } else if (is_sum(c, row, &nonzero)) {
+            s.numbers++;
+            s.sums += nonzero >= 3;
+        } else if (c->layout == TAB_NUMBERS || grouped(x.text, ',', &value) || grouped(x.text, '.', &value)) {
+            look_above(c, row, &missing, &largest);
+            s.others++;
+            s.largest += largest;
+        } else {
+            s.texts++;
+        }
+    }
+    return s;
+}
+
+/* A row that says so need not add up: what is said may be rounded, wrong, or of rows that were left out. Then
+ * something else must set it apart: a sum beside a mean, a cell missing where none is, or numbers that are
+ * the largest of their columns (decision 0700). */
 static bool is_total(const tab_table *t, size_t row)
 {
-    size_t labels = 0, numbers = 0, sums = 0;
-    for (size_t k = 0; k < t->cols; k++) {
-        tab_cell x = tab_cell_at(&t->col[k], row);
-        size_t nonzero = 0;
-        if (x.kind == TAB_CELL_NULL)
-            continue;
-        if (t->col[k].layout != TAB_NUMBERS && says_total(x.text)) {
-            labels++;
-            continue;
-        }
-        if (!is_sum(&t->col[k], row, &nonzero))
-            return false;
-        numbers++;
-        sums += nonzero >= 3;
-    }
-    return labels == 0 ? sums > 1 && t->cols > sums
-                       : labels == 1 && t->cols > 1 && (numbers == 0 || sums > 0);
+    total_signs s = signs_of(t, row);
+    if (s.texts > 0)
+        return false;
+    if (s.labels + s.phrases == 0)
+        return s.others == 0 && s.sums > 1 && t->cols > s.sums;
+    if (s.labels + s.phrases > 1 || t->cols < 2)
+        return false;
+    if (s.others == 0 && s.labels == 1)
+        return s.numbers == 0 || s.sums > 0;
+    if (s.labels == 0)
+        return s.sums > 0;
+    return s.sums > 0 || s.holes > 0 || s.largest == s.others;
 }
 
 /* A level that the row alone has is its column's last: levels stand in order of first appearance. */

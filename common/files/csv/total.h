@@ -1,9 +1,10 @@
 /* The record of totals that spreadsheets end with: no entity, and every learner and sum would be misled.
  *
  * It is the last row (behind it, only rows without any value). One of its cells says "total" or its like,
- * wherever it stands, and every other is empty (a formula without a stored value is) or the sum of its
- * column; or none says so, and two sums at least are of three numbers that are not 0. Numbers may have groups
- * and a decimal comma. Rows without any value that set it off go with it. */
+ * wherever it stands, and every other is empty (a formula without a stored value is) or a number: the sum of
+ * its column, or any, where a sum stands beside it, a cell is missing that no other row lacks, or each is the
+ * largest of its column. Or none says so, and two sums at least are of three numbers that are not 0. Numbers
+ * may have groups and a decimal comma. Rows without any value that set it off go with it. */
 #ifndef TAB_FILES_TOTAL_H
 #define TAB_FILES_TOTAL_H
 

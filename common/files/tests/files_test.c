@@ -363,6 +363,11 @@ Test(files, a_sheet_of_notes_is_no_table)
     g = zip_of(list, 0);
     cr_expect_eq(read_ok(a, "b.xlsx", g.p, g.n).n, 2, "a list under its name is a table");
     free(g.p);
+    static const char word[] = SHEET(ROW(TEXT("Draft")));
+    const char *const cell[] = { BOOK, "xl/worksheets/one.xml", one, "xl/two.xml", word, NULL };
+    g = zip_of(cell, 0);
+    cr_expect_eq(read_ok(a, "b.xlsx", g.p, g.n).n, 1, "one cell is no table");
+    free(g.p);
 }
 
 #define N(x) "<c><v>" x "</v></c>"

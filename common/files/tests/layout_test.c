@@ -41,6 +41,26 @@ Test(layout, tables_one_above_the_other)
                   "r_1: Code|Rate# (4) + r_2: a#|b#|c#|d#|e#|f#|g#|h# (6)");
 }
 
+Test(layout, a_title_above_the_same_names_begins_a_table)
+{
+    expect_tables("2022\n" ONE "2023\n" ONE, "r_2022: Region|Jul#|Aug# (3) + r_2023: Region|Jul#|Aug# (3)");
+    expect_tables("Old\n" ONE "New\n" ONE, "r_Old: Region|Jul#|Aug# (3) + r_New: Region|Jul#|Aug# (3)");
+    expect_tables("Plan\n" ONE "Page 2\nRegion,Jul,Aug\nEast,5,7\nMid,1,1\n", "r: Region|Jul#|Aug# (5)");
+    expect_tables("Plan\n" ONE "Plan\nRegion,Jul,Aug\nEast,5,7\nMid,1,1\n", "r: Region|Jul#|Aug# (5)");
+}
+
+Test(layout, labels_of_groups_are_a_column)
+{
+    expect_tables("plant,n,kg\nNorth,,\nRose,3,1\nTulip,4,2\nSouth,,\nFern,9,3\nOak,8,2\n",
+                  "r: group|plant|n#|kg# (4)");
+    expect_tables("group,n,kg\nNorth,,\nRose,3,1\nTulip,4,2\nSouth,,\nFern,9,3\nOak,8,2\n",
+                  "r: group of rows|group|n#|kg# (4)");
+    expect_tables("plant,n,kg\nRose,3,1\nTulip,,\nFern,9,3\nOak,,\nElm,8,2\n", "r: plant|n#|kg# (5)");
+    expect_tables("plant,n,kg\nRose,,\nTulip,4,2\nFern,9,3\nOak,,\nRose,8,2\nElm,8,2\n",
+                  "r: plant|n#|kg# (6)");
+    expect_tables("plant,n,kg\nRose,,\nTulip,,\nFern,9,3\nOak,7,5\nElm,8,2\n", "r: plant|n#|kg# (5)");
+}
+
 Test(layout, names_of_any_script_are_names)
 {
     expect_tables("имя,город\nИван,Москва\nПётр,Тверь\nАнна,Омск\n\nтовар,цена\nчай,3\nсок,4\nхлеб,2\n",

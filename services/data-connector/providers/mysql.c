@@ -50,12 +50,13 @@ static tab_status failed(const source *s, MYSQL *m, tab_error *err)
     case ER_ACCESS_DENIED_ERROR:
     case ER_ACCESS_DENIED_NO_PASSWORD_ERROR:
     case ER_DBACCESS_DENIED_ERROR:
-    case ER_TABLEACCESS_DENIED_ERROR:
-    case ER_COLUMNACCESS_DENIED_ERROR:
     case CR_AUTH_PLUGIN_CANNOT_LOAD:
     case CR_AUTH_PLUGIN_ERR:
         return tab_fail(err, TAB_VALIDATION, "credentials",
                         "The source refuses these credentials (SQLSTATE %s).", state);
+    case ER_TABLEACCESS_DENIED_ERROR:
+    case ER_COLUMNACCESS_DENIED_ERROR:
+        return source_grants_nothing(err);
     case ER_BAD_DB_ERROR:
         return tab_fail(err, TAB_VALIDATION, "source", "The source has no such database.");
     case CR_SSL_CONNECTION_ERROR:

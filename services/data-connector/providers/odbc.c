@@ -88,7 +88,7 @@ static tab_status failed(const session *c, SQLSMALLINT type, SQLHANDLE h, const 
     if (connecting)
         return tab_fail(err, TAB_UNAVAILABLE, "", "The source does not answer (SQLSTATE %s).", code);
     if (strcmp(code, "42501") == 0)
-        return source_refuses_login(err);
+        return source_grants_nothing(err);
     if (strncmp(code, "42", 2) == 0 || strncmp(code, "3D", 2) == 0 || strncmp(code, "3F", 2) == 0)
         return tab_fail(err, TAB_VALIDATION, "source", "The source has no such table (SQLSTATE %s).", code);
     return tab_fail(err, TAB_UNAVAILABLE, "", "The source failed while %s (SQLSTATE %s).", what, code);

@@ -54,7 +54,9 @@ static tab_status failed(const source *s, const PGresult *r, const char *what, t
         at = NULL;
     if (state == NULL)
         return tab_fail(err, TAB_UNAVAILABLE, "", "The source closed the connection.");
-    if (strncmp(state, "28", 2) == 0 || strcmp(state, "42501") == 0)
+    if (strcmp(state, "42501") == 0)
+        return source_grants_nothing(err);
+    if (strncmp(state, "28", 2) == 0)
         return tab_fail(err, TAB_VALIDATION, "credentials",
                         "The source refuses these credentials (SQLSTATE %s).", state);
     if (strcmp(state, "57014") == 0)

@@ -88,6 +88,13 @@ tab_status source_refuses_login(tab_error *err)
     return tab_fail(err, TAB_VALIDATION, "credentials", "The source refuses these credentials.");
 }
 
+tab_status source_grants_nothing(tab_error *err)
+{
+    return tab_fail(err, TAB_VALIDATION, "credentials",
+                    "The source accepts these credentials, but their user has no right to read this table. "
+                    "Grant it there (SELECT), or connect with another user.");
+}
+
 tab_status source_without_tls(tab_error *err)
 {
     return tab_fail(

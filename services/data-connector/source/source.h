@@ -90,6 +90,7 @@ tab_status source_roots(const source *s, char path[64], int *ret, tab_error *err
 bool source_refuses(const source *s);
 /* What every family says alike. */
 tab_status source_refuses_login(tab_error *err);
+tab_status source_grants_nothing(tab_error *err); /* who has come in may not read the table */
 tab_status source_without_tls(tab_error *err);
 tab_status source_not_listening(tab_error *err);
 tab_status source_too_large(tab_error *err);

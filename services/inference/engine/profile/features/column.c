@@ -70,6 +70,37 @@ static void count_cells(tab_reading *r)
     }
 }
 
+/* Digits as many as numbers of telephones and accounts have; `.0` behind them: what became of a column of
+ * them in which a cell was missing (pandas has no other numbers then). */
+static bool long_digits(tab_str s)
+{
+    enum { LEAST = 9 };
+    size_t i = 0;
+    while (i < s.n && s.p[i] >= '0' && s.p[i] <= '9')
+        i++;
+    return i == s.n && i >= LEAST;
+}
+
+static bool made_float(tab_str s)
+{
+    return s.n > 2 && memcmp(s.p + s.n - 2, ".0", 2) == 0 && long_digits((tab_str){ s.p, s.n - 2 });
+}
+
+/* Is every level that is no mark such a float, or the digits alone? Texts of JSON come so; a file's are
+ * numbers. */
+static bool made_floats(const tab_column *c)
+{
+    size_t floats = 0;
+    for (size_t i = 0; i < c->levels; i++) {
+        tab_str s = tab_trim(tab_level(c, i));
+        bool made = made_float(s);
+        if (!made && !long_digits(s) && tab_foreign_mark(s) != TAB_FOREIGN_STRICT)
+            return false;
+        floats += made;
+    }
+    return floats > 0;
+}
+
 /* The column's levels and their counts. Trimming can make two levels one, as can a number and a text of the
  * same digits. Only then are the codes rewritten; else the column's own serve. False: the arena is full. */
 static bool distinct_levels(tab_reading *r)
@@ -87,7 +118,7 @@ static bool distinct_levels(tab_reading *r)
     if (map == NULL || table == NULL || r->level == NULL || r->count == NULL || r->foreign == NULL)
         return false;
     /* A level that arrived as a number may equal one that arrived as text; then they must be merged. */
-    bool changed = false;
+    bool floats = made_floats(c), changed = floats;
     for (size_t i = 0; i < n; i++)
         changed |= c->kind[i] != TAB_CELL_TEXT;
     if (!changed)
@@ -98,6 +129,7 @@ static bool distinct_levels(tab_reading *r)
     /* map: the new code of each old level. table: code + 1 of the level in a slot, 0 for an empty one. */
     for (size_t i = 0; i < n; i++) {
         tab_str s = tab_trim(tab_level(c, i));
+        s.n -= floats && made_float(s) ? 2 : 0;
         size_t k = r->levels;
         if (changed) {
             size_t h = tab_place_text(s) & (slots - 1);

@@ -55,6 +55,9 @@ void tab_deny_keys(const tab_staged *c, float *p);
  * before six are elapsed times: a correction of stage 2's answer (decision 0262). */
 void tab_weigh_numbers(const tab_staged *c, float *p);
 
+/* Texts of which each is several values with a sign between them are lists (decision 0702). */
+void tab_hear_lists(const tab_staged *c, float *p);
+
 /* Columns side by side that answer on one scale are items of one questionnaire, and are of one role: each
  * gets the mean of their answers (decision 0471). */
 void tab_agree_items(tab_staged *const *c, size_t n);

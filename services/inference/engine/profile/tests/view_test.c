@@ -185,3 +185,30 @@ Test(view, of_a_known_column_is_that_of_the_whole_reading)
                                  "column %zu as type %zu, row %zu", i, k, j);
             }
 }
+
+/* Numbers of telephones that were floats for a while, as texts of JSON have them, are whole again. */
+Test(view, of_digits_that_were_floats_is_of_digits)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
+    tab_profile *p = PROFILE(a, "18035357024.0", "12125550147.0", NULL, "14155550123", "13105550188.0", "nan",
+                             "16175550134.0", "19175550101.0", "12025550175.0", "17735550110.0");
+    const tab_column_profile *c = &p->col[0];
+    cr_expect_eq(c->role, TAB_ROLE_PHONE, "%s", tab_role_names[c->role]);
+    cr_expect(tab_str_eq(c->level[0], TAB_S("18035357024")), "%.*s", TAB_STR(c->level[0]));
+    p = PROFILE(a, "1803.0", "1212.0", "1415.0", "1310.0", "1617.0", "1917.0", "1202.0", "1773.0");
+    cr_expect(p->col[0].level == NULL || tab_str_eq(p->col[0].level[0], TAB_S("1803.0")), "short ones stay");
+    p = PROFILE(a, "180353570.0", "121255501.5", "141555501.0", "131055501.0");
+    cr_expect(tab_str_eq(p->col[0].level[0], TAB_S("180353570.0")), "and those beside fractions");
+}
+
+Test(view, of_several_values_in_a_cell_is_a_list)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
+    tab_profile *p = PROFILE(a, "red;blue", "blue", "green;red", "blue;green", "red;green;blue", "green",
+                             "red", "blue;red", "green;blue", "blue;green;red");
+    cr_expect(p->col[0].role == TAB_ROLE_LIST && p->col[0].role_confidence > 0.95, "%s %g",
+              tab_role_names[p->col[0].role], p->col[0].role_confidence);
+    p = PROFILE(a, "Lyon, France", "Paris, France", "Nice, France", "Rome, Italy", "Bari, Italy",
+                "Pisa, Italy", "Ulm, Germany", "Bonn, Germany", "Kiel, Germany");
+    cr_expect(p->col[0].role != TAB_ROLE_LIST || p->col[0].role_confidence < 0.95, "a town and its country");
+}
