@@ -10,6 +10,7 @@ static const struct {
     const char *who;
 } of_few[] = {
     { TAB_GET_MODELS, "vbua" },        { TAB_GET_OPENAPI, "vbua" },    { TAB_GET_USAGE, "vbua" },
+    { TAB_GET_SERVICE_LEVEL, "vbua" },
     { TAB_GET_ORGANIZATION, "vbua" },  { TAB_PUT_ORGANIZATION, "ba" }, { TAB_GET_SESSION, "vbua" },
     { TAB_DELETE_SESSION, "vbua" },    { TAB_GET_AUDIT, "a" },         { TAB_GET_WEBHOOKS, "a" },
     { TAB_POST_WEBHOOKS, "a" },        { TAB_PATCH_WEBHOOK, "a" },     { TAB_DELETE_WEBHOOK, "a" },
