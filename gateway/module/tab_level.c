@@ -14,8 +14,8 @@ struct tab_level {
 };
 
 /* Milliseconds, each the most of its bucket; services/keys/level.c reads counts by the same. */
-static const uint32_t bounds[TAB_LEVEL_BOUNDS] = { 1,   2,   3,   5,   7,    10,   15,   20,   30,    50,   70,
-                                                   100, 150, 200, 300, 500,  1000, 2000, 5000, 10000, 30000 };
+static const uint32_t bounds[TAB_LEVEL_BOUNDS] = { 1,   2,   3,   5,   7,   10,   15,   20,   30,    50,   70,
+                                                   100, 150, 200, 300, 500, 1000, 2000, 5000, 10000, 30000 };
 
 tab_level *tab_level_new(uint32_t most)
 {

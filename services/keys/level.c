@@ -12,8 +12,8 @@ enum { KINDS = 4, BOUNDS = 21, COUNTS = KINDS + BOUNDS + 1, MONTHS_MOST = 24, PA
 enum { DAY_S = 86400, DAYS_BACK = 40, DAYS_AHEAD = 2 };
 
 /* Milliseconds, each the most of its bucket: those of gateway/module/tab_level.c. */
-static const double bounds[BOUNDS] = { 1,   2,   3,   5,   7,    10,   15,   20,   30,    50,   70,
-                                       100, 150, 200, 300, 500,  1000, 2000, 5000, 10000, 30000 };
+static const double bounds[BOUNDS] = { 1,   2,   3,   5,   7,   10,   15,   20,   30,    50,   70,
+                                       100, 150, 200, 300, 500, 1000, 2000, 5000, 10000, 30000 };
 
 /* ---- storing --------------------------------------------------------------------------------- */
 
@@ -72,12 +72,12 @@ static size_t rows_of(const keys_uses *u, tab_out *o)
 }
 
 /* An organization that is gone stays gone. */
-#define STORE                                                                                       \
-    "INSERT INTO keys.service_level AS t (org, day, counts) "                                       \
-    "SELECT u.org, date '1970-01-01' + u.day, string_to_array(u.counts, ' ')::bigint[] "            \
-    "FROM jsonb_to_recordset($1::jsonb) AS u(org text, day int, counts text) "                      \
-    "JOIN keys.org o ON o.org = u.org ORDER BY u.org, u.day "                                       \
-    "ON CONFLICT (org, day) DO UPDATE SET counts = "                                                \
+#define STORE                                                                            \
+    "INSERT INTO keys.service_level AS t (org, day, counts) "                            \
+    "SELECT u.org, date '1970-01-01' + u.day, string_to_array(u.counts, ' ')::bigint[] " \
+    "FROM jsonb_to_recordset($1::jsonb) AS u(org text, day int, counts text) "           \
+    "JOIN keys.org o ON o.org = u.org ORDER BY u.org, u.day "                            \
+    "ON CONFLICT (org, day) DO UPDATE SET counts = "                                     \
     "(SELECT array_agg(a + b ORDER BY i) FROM unnest(t.counts, excluded.counts) WITH ORDINALITY x(a, b, i))"
 
 tab_status keys_levels_store(tab_tx *tx, const keys_uses *u, tab_error *err)
@@ -144,12 +144,12 @@ static tab_status read_spans(const tab_rows *r, tab_arena *a, Tabella__ServedSpa
     "(SELECT org, " span " AS span, i, least(sum(n), 4503599627370496)::bigint AS n "                     \
     "FROM keys.service_level, unnest(counts) WITH ORDINALITY x(n, i) WHERE " days " GROUP BY 1, 2, 3) s " \
     "GROUP BY org, span ORDER BY " order
-#define SINCE                                                                     \
-    "org = $1 AND day >= (date_trunc('month', now() AT TIME ZONE 'UTC') "         \
+#define SINCE                                                             \
+    "org = $1 AND day >= (date_trunc('month', now() AT TIME ZONE 'UTC') " \
     "- ($2::int - 1) * interval '1 month')::date"
-#define OF_MONTH                                                                                  \
-    "day >= $1::date AND day < $1::date + interval '1 month' AND org IN (SELECT DISTINCT org FROM " \
-    "keys.service_level WHERE day >= $1::date AND day < $1::date + interval '1 month' AND org > $2 "  \
+#define OF_MONTH                                                                                     \
+    "day >= $1::date AND day < $1::date + interval '1 month' AND org IN (SELECT DISTINCT org FROM "  \
+    "keys.service_level WHERE day >= $1::date AND day < $1::date + interval '1 month' AND org > $2 " \
     "ORDER BY org LIMIT $3)"
 
 tab_status keys_service_level(void *arg, tab_call *call, tab_error *err)

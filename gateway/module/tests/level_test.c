@@ -20,7 +20,8 @@ Test(level, counts_by_organization_day_and_kind)
     cr_assert(tab_level_add(l, "org_a", 20000, tab_level_kind_of(499), 0));
     cr_assert(tab_level_add(l, "org_a", 20001, tab_level_kind_of(200), 40000));
     cr_assert_eq(tab_level_take(l, e, 8), 2);
-    const tab_level_entry *first = e[0].day == 20000 ? &e[0] : &e[1], *second = first == &e[0] ? &e[1] : &e[0];
+    const tab_level_entry *first = e[0].day == 20000 ? &e[0] : &e[1],
+                          *second = first == &e[0] ? &e[1] : &e[0];
     cr_assert_str_eq(first->org, "org_a");
     cr_assert_eq(first->count[TAB_LEVEL_ANSWERED], 2);
     cr_assert_eq(first->count[TAB_LEVEL_FAILED], 1);
