@@ -1,7 +1,8 @@
 /* What a gateway's worker saw of serve calls, by organization and day, until Redis has it (decision 0685).
  *
- * A bounded table of counts: a call adds to a few numbers, and what was counted is taken out again in pieces.
- * Nothing that a caller sends makes it grow past its size; what finds no room is said, and counted nowhere. */
+ * A bounded table of counts: a call adds to a few numbers, and what was counted is taken out again in
+ * pieces. Nothing that a caller sends makes it grow past its size; what finds no room is said, and counted
+ * nowhere. */
 #ifndef TAB_LEVEL_H
 #define TAB_LEVEL_H
 
