@@ -271,7 +271,7 @@ static void write_all(ngx_buf_t *b, const tab_counts *c)
     for (ngx_uint_t i = 0; i < LIMITS; i++)
         line(b, "tabella_rate_limited_total", limits[i], c->limited[i]);
     head(b, "tabella_service_level_unkept_total", "counter",
-         "Serve calls in no organization's service level: of keys nobody could look up, or lost on their way");
+         "Serve calls in no organization's service level: of keys nobody could look up, or lost underway");
     line(b, "tabella_service_level_unkept_total", NULL, c->unkept);
     head(b, "tabella_gateway_decided_here_total", "counter",
          "Requests whose rates this gateway counted by itself, for Redis was away");
