@@ -25,4 +25,4 @@ $(GATEWAY_SO): $(NGINX_BUILD)/objs/Makefile $(GATEWAY_DEPS) $(GEN)/common/redis/
 	@mkdir -p $(@D) && cp $(NGINX_BUILD)/objs/ngx_http_tab_module.so $@.new && mv $@.new $@ # a running nginx keeps the file it mapped
 
 # the module's pure parts, tested outside nginx
-$(B)/test/gateway-module-tests: $(B)/gateway/module/tab_ahead.o $(B)/gateway/module/tab_limits.o $(B)/gateway/module/tab_trace.o
+$(B)/test/gateway-module-tests: $(B)/gateway/module/tab_ahead.o $(B)/gateway/module/tab_limits.o $(B)/gateway/module/tab_trace.o $(B)/gateway/module/tab_level.o

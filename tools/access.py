@@ -42,7 +42,8 @@ SUBJECTS = {
 # checked.
 REDIS = {
     "gateway": "%R~tab:g:* %R~tab:v:* %R~tab:s:* ~tab:r:* ~tab:e:* ~tab:use "
-    "+mget +get +set +hmget +hset +hincrby +expire +time +fcall|tab_settle (+fcall|tab_gate ~tab:g:*)",
+    "+mget +get +set +hmget +hset +hincrby +expire +time +fcall|tab_settle "
+    "+fcall|tab_level (+fcall|tab_gate ~tab:g:*)",
     "keys": "~tab:g:* ~tab:v:* ~tab:use* +get +set +lindex +exists +rename +rpush +hgetall +lrem +del +ping "
     "+function|load +fcall|tab_key_put +fcall|tab_use_take +fcall|tab_use_taken",
     "api": "~tab:c:* ~tab:o:* ~tab:i:* %R~tab:s:* +get +set +del +hgetall +hset +hdel +pexpire +time +ping "

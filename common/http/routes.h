@@ -103,6 +103,7 @@ enum {
     X(GET_MODELS,            GET,    "/v2/models",                    READ, TAB_ROUTE_ROLES) \
     X(GET_USAGE,             GET,    "/v2/usage",                     READ, \
       TAB_ROUTE_PAGED | TAB_ROUTE_BILLING) \
+    X(GET_SERVICE_LEVEL, GET, "/platform/v1/service-level", READ, TAB_ROUTE_PLATFORM | TAB_ROUTE_ROLES) \
     X(GET_KEYS,              GET,    "/v2/keys",                      READ,   0) \
     X(POST_KEYS,             POST,   "/v2/keys",                      MANAGE, TAB_ROUTE_BODY) \
     X(POST_KEY_ROTATE,       POST,   "/v2/keys/:id/rotate",           MANAGE, TAB_ROUTE_BODY) \

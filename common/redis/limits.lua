@@ -9,7 +9,8 @@
 --   tab:o:<org>         hash   realtime calls under way, by api process: how many
 --   tab:s:<org>:<id>    string state version of an endpoint, by id and by name; jobs writes it
 --   tab:i:<org>:<hash>  string a serve call's Idempotency-Key: at work, or its answer (services/api/serve_once.c)
---   tab:use             hash   requests let through by key, until the keys service takes them
+--   tab:use             hash   requests let through by key, and what became of serve calls ("level DAY ORG": counts),
+--                              until the keys service takes them
 --
 -- A bucket is GCRA (ITU-T I.371, virtual scheduling): one number, the time at which it would be full again.
 -- A minute's worth may come at once, then one every minute / limit. Times are ticks of 10 us since 2020 by this
@@ -217,6 +218,25 @@ local function settle(keys, args)
   return ret
 end
 
+-- What a gateway saw of serve calls (decision 0685). args: a field of tab:use and its counts, for each organization and
+-- day; counts are added one by one, missing ones are 0. -> this server's clock in ms
+local function level(keys, args)
+  local fields, set = {}, {}
+  for i = 1, #args, 2 do
+    fields[#fields + 1] = args[i]
+  end
+  local had = redis.call('HMGET', 'tab:use', unpack(fields))
+  for i, field in ipairs(fields) do
+    local old, sum = string.gmatch(had[i] or '', '%d+'), {}
+    for n in string.gmatch(args[2 * i], '%d+') do
+      sum[#sum + 1] = text(tonumber(n) + (tonumber(old() or 0)))
+    end
+    set[2 * i - 1], set[2 * i] = field, table.concat(sum, ' ')
+  end
+  redis.call('HSET', 'tab:use', unpack(set))
+  return { wall_ms(now_ticks()) }
+end
+
 -- The version in an entry or a tombstone.
 local function version_of(entry)
   return tonumber(string.match(entry, '^%S+ %S+ %d+ %S+ %d+ %d+ %d+ %d+ %d+ %d+ (%d+)') or string.match(entry, '^x (%d+)'))
@@ -361,6 +381,7 @@ end
 
 redis.register_function('tab_gate', gate)
 redis.register_function('tab_settle', settle)
+redis.register_function('tab_level', level)
 redis.register_function('tab_key_put', key_put)
 redis.register_function('tab_cells', cells)
 redis.register_function('tab_calls', calls)

@@ -5,7 +5,7 @@ import { SignIn, complete, returned } from "./signin.js";
 
 const PAGES = [
     ["", [["run", "Run", () => import("./run.js")], ["endpoints", "Endpoints", () => import("./endpoints.js")], ["data", "Data", () => import("./data.js")]]],
-    ["Activity", [["jobs", "Jobs", () => import("./jobs.js")], ["reports", "Reports", () => import("./reports.js")], ["usage", "Usage", () => import("./usage.js")]]],
+    ["Activity", [["jobs", "Jobs", () => import("./jobs.js")], ["reports", "Reports", () => import("./reports.js")], ["usage", "Usage", () => import("./usage.js")], ["service-level", "Service level", () => import("./usage.js").then((m) => ({ default: m.ServiceLevel }))]]],
     ["Organization", [["keys", "API keys", () => import("./keys.js")], ["audit", "Audit log", () => import("./audit.js")], ["notifications", "Notifications", () => import("./notifications.js")], ["webhooks", "Webhooks", () => import("./webhooks.js")], ["people", "People", () => import("./people.js")]]],
 ];
 // What a person's role has no page of; a key sees all, and what its scopes do not allow says so.

@@ -6,6 +6,7 @@
  *   ngx_http_tab_request.c  a request's context, the JSON envelope
  *   ngx_http_tab_body.c     a body where the route takes none: refused, or read and dropped
  *   ngx_http_tab_metrics.c  counters of all workers, and /metrics
+ *   ngx_http_tab_level.c    what became of serve calls, by organization and day: counted here, told to Redis
  *   ngx_http_tab_log.c      what the log says of a request; trace context
  *   ngx_http_tab_echo.c     an answer of the api is passed on only to the request that it names
  *   ngx_http_tab_probe.c    which apis answer; how long a request that may be asked again waits for one
@@ -17,12 +18,13 @@
  *   ngx_http_tab_body_quota.c  what bodies and answers hold of memory: limits, and the rate at which a body
  *                           comes
  *   ngx_http_tab_clock.c    the time that identities carry
+ *   tab_level.c             what was seen of serve calls until Redis has it
  *   tab_limits.c            request rates kept on this node, for when Redis is away
  *
  * Calls go one way, down (decision 0256). nginx calls those of the first line by the handlers that module.c
  * installs:
  *
- *   module ---> gate, echo, log, probe
+ *   module ---> gate, echo, log, probe, level (which calls redis, clock, metrics)
  *                 |      |
  *                body  probe
  *                 |
@@ -44,6 +46,7 @@
 #include "common/http/routes.h"
 #include "common/security/entry.h"
 #include "gateway/module/tab_ahead.h"
+#include "gateway/module/tab_level.h"
 #include "gateway/module/tab_limits.h"
 
 extern ngx_module_t ngx_http_tab_module;
@@ -201,6 +204,13 @@ ngx_int_t ngx_http_tab_count(ngx_http_request_t *r);
 ngx_int_t ngx_http_tab_metrics(ngx_http_request_t *r);
 ngx_int_t ngx_http_tab_metrics_zone(ngx_conf_t *cf, tab_main_conf *conf);
 ngx_uint_t ngx_http_tab_ms(const ngx_http_request_t *r); /* since its first byte */
+ngx_uint_t ngx_http_tab_status(const ngx_http_request_t *r);
+void ngx_http_tab_count_unkept(tab_main_conf *conf, uint64_t calls); /* of no organization's service level */
+
+/* ngx_http_tab_level.c */
+ngx_int_t ngx_http_tab_level(ngx_http_request_t *r);
+ngx_int_t ngx_http_tab_level_start(ngx_cycle_t *cycle, tab_main_conf *conf);
+void ngx_http_tab_level_stop(void);
 
 /* ngx_http_tab_bounds.c. Why a good key is refused; status 0: it is not. */
 typedef struct {
@@ -236,6 +246,12 @@ void ngx_http_tab_redis_stop(void);
 /* NGX_AGAIN: `answered` will be called. NGX_DECLINED: Redis is away. */
 ngx_int_t ngx_http_tab_redis_ask(tab_ctx *ctx, tab_redis_answered *answered);
 void ngx_http_tab_redis_forget(tab_ctx *ctx); /* the request goes away */
+
+/* Sends what is in `from`. Of each piece `told` hears once what became of it; where false comes back the rest
+ * is still there. */
+typedef enum { TAB_LEVEL_IS_KEPT, TAB_LEVEL_IS_REFUSED, TAB_LEVEL_IS_LOST } tab_level_fate;
+typedef void ngx_http_tab_level_told(const tab_level_entry *e, uint32_t n, tab_level_fate fate);
+bool ngx_http_tab_redis_levels(tab_level *from, ngx_http_tab_level_told *told);
 
 /* The connection below it. What was sent is answered in its order by `replied` (which borrows the reply), or,
  * once the connection is gone, all of it by `lost`. */

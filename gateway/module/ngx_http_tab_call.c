@@ -102,6 +102,25 @@ static u_char *write_settle(u_char *p, const tab_call *call)
     return p;
 }
 
+/* "level DAY ORG", a field of tab:use, and its counts. */
+static u_char *write_level(u_char *p, const tab_call *call)
+{
+    enum { FIELD = 24 + TAB_LEVEL_ORG, COUNTS = TAB_LEVEL_COUNTS * (TAB_NUMBER_TEXT + 1) };
+    u_char field[FIELD], counts[COUNTS];
+    p = ngx_sprintf(p, "*%ui\r\n$5\r\nFCALL\r\n$9\r\ntab_level\r\n$1\r\n0\r\n", 3 + 2 * call->groups);
+    for (ngx_uint_t g = 0; g < call->groups; g++) {
+        const tab_level_entry *e = &call->level[g];
+        u_char *end = ngx_snprintf(field, FIELD, "level %uD %s", e->day, e->org), *at = counts;
+        p = put_text(p, field, (size_t)(end - field));
+        for (ngx_uint_t i = 0; i < TAB_LEVEL_COUNTS; i++) {
+            at = tab_number_put(at, e->count[i]);
+            *at++ = ' ';
+        }
+        p = put_text(p, counts, (size_t)(at - counts - 1));
+    }
+    return p;
+}
+
 u_char *ngx_http_tab_call_write(u_char *p, const tab_call *call)
 {
     switch (call->kind) {
@@ -110,7 +129,9 @@ u_char *ngx_http_tab_call_write(u_char *p, const tab_call *call)
     case TAB_CALL_READ:
         return write_read(p, call);
     case TAB_CALL_SETTLE:
+        return write_settle(p, call);
+    case TAB_CALL_LEVEL:
         break;
     }
-    return write_settle(p, call);
+    return write_level(p, call);
 }

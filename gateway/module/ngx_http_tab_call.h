@@ -2,19 +2,21 @@
  *
  *   COUNT    FCALL tab_gate     key, scope and rates by Redis
  *   READ     MGET               the keys that letting in ahead rests on, two or three a group
- *   SETTLE   FCALL tab_settle   what callers owe */
+ *   SETTLE   FCALL tab_settle   what callers owe
+ *   LEVEL    FCALL tab_level    what was seen of serve calls, by organization and day */
 #ifndef NGX_HTTP_TAB_CALL_H
 #define NGX_HTTP_TAB_CALL_H
 
 #include "gateway/module/ngx_http_tab.h"
 #include "gateway/module/tab_ahead.h"
+#include "gateway/module/tab_level.h"
 
 enum {
     TAB_CALL_GROUPS = 32,                              /* of one call: Redis does nothing else meanwhile */
     TAB_CALL_TEXT = 64 + TAB_CALL_GROUPS * (100 + 500) /* room for any call */
 };
 
-typedef enum { TAB_CALL_COUNT, TAB_CALL_READ, TAB_CALL_SETTLE } tab_call_kind;
+typedef enum { TAB_CALL_COUNT, TAB_CALL_READ, TAB_CALL_SETTLE, TAB_CALL_LEVEL } tab_call_kind;
 
 /* One command in flight, until its reply has come or the connection is lost. */
 typedef struct {
@@ -30,6 +32,8 @@ typedef struct {
     } group[TAB_CALL_GROUPS];
     unsigned waited : 1; /* a round is over when none of its calls is */
     ngx_event_t timer;
+    ngx_http_tab_level_told *told; /* of LEVEL: its groups lie behind it */
+    tab_level_entry level[];
 } tab_call;
 
 tab_str ngx_http_tab_endpoint_of(const tab_ctx *ctx); /* "": none */

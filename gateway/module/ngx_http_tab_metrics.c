@@ -51,6 +51,7 @@ typedef struct {
 
 struct tab_counts {
     ngx_atomic_t requests[ROUTES][CODES], errors[ROUTES][TYPES], failures[REASONS], limited[LIMITS];
+    ngx_atomic_t unkept;       /* serve calls that no organization's service level holds */
     ngx_atomic_t here, here_s; /* requests decided without Redis, and when the last one was, ngx_time() */
     tab_histogram of[SCALES][ROUTES];
 };
@@ -110,6 +111,12 @@ void ngx_http_tab_count_here(ngx_http_request_t *r)
     c->here_s = (ngx_atomic_uint_t)ngx_time();
 }
 
+void ngx_http_tab_count_unkept(tab_main_conf *conf, uint64_t calls)
+{
+    if (conf->counts != NULL)
+        add(&((tab_counts *)((ngx_slab_pool_t *)conf->counts->shm.addr)->data)->unkept, (ngx_uint_t)calls);
+}
+
 static void observe(tab_histogram *h, const tab_scale *s, ngx_uint_t units)
 {
     ngx_uint_t b = 0;
@@ -119,7 +126,7 @@ static void observe(tab_histogram *h, const tab_scale *s, ngx_uint_t units)
     add(&h->sum, units);
 }
 
-static ngx_uint_t status_of(const ngx_http_request_t *r)
+ngx_uint_t ngx_http_tab_status(const ngx_http_request_t *r)
 {
     return r->err_status ? r->err_status : r->headers_out.status;
 }
@@ -141,7 +148,7 @@ ngx_int_t ngx_http_tab_count(ngx_http_request_t *r)
     if (!loc->count || ctx == NULL || c == NULL)
         return NGX_OK;
     ngx_uint_t route = ctx->routed ? (ngx_uint_t)ctx->route.id : NO_ROUTE, i = 0;
-    while (codes[i] != 0 && codes[i] != status_of(r))
+    while (codes[i] != 0 && codes[i] != ngx_http_tab_status(r))
         i++;
     add(&c->requests[route][i], 1);
     observe(&c->of[0][route], &scales[0], ngx_http_tab_ms(r));
@@ -263,6 +270,9 @@ static void write_all(ngx_buf_t *b, const tab_counts *c)
     head(b, "tabella_rate_limited_total", "counter", "Requests that a limit refused");
     for (ngx_uint_t i = 0; i < LIMITS; i++)
         line(b, "tabella_rate_limited_total", limits[i], c->limited[i]);
+    head(b, "tabella_service_level_unkept_total", "counter",
+         "Serve calls in no organization's service level: of keys nobody could look up, or lost underway");
+    line(b, "tabella_service_level_unkept_total", NULL, c->unkept);
     head(b, "tabella_gateway_decided_here_total", "counter",
          "Requests whose rates this gateway counted by itself, for Redis was away");
     line(b, "tabella_gateway_decided_here_total", NULL, c->here);

@@ -495,6 +495,9 @@ static ngx_int_t install(ngx_conf_t *cf)
     if ((h = ngx_array_push(&core->phases[NGX_HTTP_LOG_PHASE].handlers)) == NULL)
         return NGX_ERROR;
     *h = ngx_http_tab_count;
+    if ((h = ngx_array_push(&core->phases[NGX_HTTP_LOG_PHASE].handlers)) == NULL)
+        return NGX_ERROR;
+    *h = ngx_http_tab_level;
     ngx_http_tab_body_quota_install();
     return NGX_OK;
 }
@@ -507,12 +510,15 @@ static ngx_int_t init_process(ngx_cycle_t *cycle)
     if (conf == NULL || conf->redis.len == 0)
         return NGX_OK;
     ngx_http_tab_body_quota_start(conf);
+    if (ngx_http_tab_level_start(cycle, conf) != NGX_OK)
+        return NGX_ERROR;
     return ngx_http_tab_probe_start(cycle) == NGX_OK ? ngx_http_tab_redis_start(cycle, conf) : NGX_ERROR;
 }
 
 static void exit_process(ngx_cycle_t *cycle)
 {
     (void)cycle;
+    ngx_http_tab_level_stop();
     ngx_http_tab_redis_stop();
 }
 

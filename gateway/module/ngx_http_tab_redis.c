@@ -328,6 +328,16 @@ static bool understood(tab_call *call, redisReply *r, tab_group *group)
     return true;
 }
 
+/* What was seen of serve calls is Redis' now, or was refused, which says nothing of other calls. */
+static void levels_told(tab_call *call, const redisReply *r)
+{
+    if (r->type == REDIS_REPLY_ERROR)
+        ngx_log_error(NGX_LOG_WARN, ngx_cycle->log, 0, "tab: redis takes no service levels: %s", r->str);
+    call->told(call->level, (uint32_t)call->groups,
+               r->type == REDIS_REPLY_ERROR ? TAB_LEVEL_IS_REFUSED : TAB_LEVEL_IS_KEPT);
+    ngx_free(call);
+}
+
 static void replied(redisReply *r)
 {
     tab_group group[TAB_CALL_GROUPS];
@@ -335,6 +345,10 @@ static void replied(redisReply *r)
     if (ngx_queue_empty(&redis.sent))
         return;
     tab_call *call = next_sent();
+    if (call->kind == TAB_CALL_LEVEL) {
+        levels_told(call, r);
+        return;
+    }
     bool good = understood(call, r, group);
     if (good) {
         wait_again(call, group);
@@ -363,6 +377,8 @@ static void lost(void)
         give_up(call);
         if (call->kind == TAB_CALL_SETTLE)
             take_settled(call, NULL);
+        else if (call->kind == TAB_CALL_LEVEL)
+            call->told(call->level, (uint32_t)call->groups, TAB_LEVEL_IS_LOST);
         give_all(&call->asked);
         ngx_free(call);
     }
@@ -414,7 +430,8 @@ static void gather(tab_round *round)
 
 static tab_call *new_call(tab_call_kind kind)
 {
-    tab_call *call = ngx_alloc(sizeof *call, ngx_cycle->log);
+    size_t levels = kind == TAB_CALL_LEVEL ? TAB_CALL_GROUPS * sizeof(tab_level_entry) : 0;
+    tab_call *call = ngx_alloc(sizeof *call + levels, ngx_cycle->log);
     if (call == NULL)
         return NULL;
     ngx_queue_init(&call->asked);
@@ -471,7 +488,7 @@ static u_char *put_call(u_char *p, tab_call *call)
         return p;
     }
     ngx_queue_insert_tail(&redis.sent, &call->sent);
-    if (call->kind == TAB_CALL_SETTLE)
+    if (call->kind == TAB_CALL_SETTLE || call->kind == TAB_CALL_LEVEL)
         return ngx_http_tab_call_write(p, call);
     call->waited = 1;
     redis.under_way++;
@@ -519,6 +536,25 @@ static void settle_all(void)
             return;
         c = tab_ahead_next(redis.ahead, &n);
     }
+}
+
+bool ngx_http_tab_redis_levels(tab_level *from, ngx_http_tab_level_told *told)
+{
+    bool sent = ngx_http_tab_link_up() && !redis.breaker;
+    while (sent) {
+        tab_call *call = new_call(TAB_CALL_LEVEL);
+        if (call == NULL)
+            return false;
+        call->told = told;
+        call->groups = tab_level_take(from, call->level, TAB_CALL_GROUPS);
+        if (call->groups == 0) {
+            ngx_free(call);
+            return true;
+        }
+        u_char *p = put_call(text, call);
+        sent = ngx_http_tab_link_send(text, (size_t)(p - text)) == NGX_OK;
+    }
+    return false;
 }
 
 /* While Redis is away, what is owed waits. */

@@ -31,6 +31,7 @@ handler *const api_handlers[TAB_ROUTE_COUNT] = {
     [TAB_GET_REPORTS] = get_reports,
     [TAB_GET_REPORT] = get_report,
     [TAB_GET_USAGE] = get_usage,
+    [TAB_GET_SERVICE_LEVEL] = get_service_level,
     [TAB_GET_DATA_LIST] = get_data_list,
     [TAB_GET_DATA] = get_data,
     [TAB_POST_DATA_CONNECT] = post_data_connect,

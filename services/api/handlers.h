@@ -13,14 +13,14 @@ handler get_signin, post_signin, post_signin_complete, post_provider_logout, get
     get_scim_types, get_scim_schemas, get_scim_users, get_scim_user, put_scim_user, patch_scim_user,
     delete_scim_user, get_scim_groups, get_scim_group, put_scim_group, patch_scim_group, delete_scim_group;
 handler get_models, get_keys, post_keys, post_key_rotate, patch_key, delete_key, post_run, get_jobs, get_job,
-    post_job_cancel, delete_job, get_reports, get_report, get_usage, get_data_list, get_data,
-    get_data_snapshots, get_data_diff, get_data_profile, get_data_stored, post_data_connect, post_data_upload,
-    post_uploads, get_upload, put_upload, delete_upload, post_upload_complete, post_data_generate,
-    post_data_sync, post_data_pin, post_data_unpin, delete_data, post_endpoints, get_endpoints, get_endpoint,
-    post_serve, serve_at_once, post_endpoint_refresh, post_endpoint_upgrade, get_endpoint_logs,
-    delete_endpoint, post_outcomes, get_outcomes, patch_endpoint, post_prompts, patch_prompt, delete_prompt,
-    post_report_star, post_report_unstar, get_audit, get_notifications, post_notification_read,
-    get_organization, put_organization, get_openapi, get_endpoint_openapi, post_session, get_session,
-    delete_session, get_result_part, get_result_filled, post_mcp;
+    post_job_cancel, delete_job, get_reports, get_report, get_usage, get_service_level, get_data_list,
+    get_data, get_data_snapshots, get_data_diff, get_data_profile, get_data_stored, post_data_connect,
+    post_data_upload, post_uploads, get_upload, put_upload, delete_upload, post_upload_complete,
+    post_data_generate, post_data_sync, post_data_pin, post_data_unpin, delete_data, post_endpoints,
+    get_endpoints, get_endpoint, post_serve, serve_at_once, post_endpoint_refresh, post_endpoint_upgrade,
+    get_endpoint_logs, delete_endpoint, post_outcomes, get_outcomes, patch_endpoint, post_prompts,
+    patch_prompt, delete_prompt, post_report_star, post_report_unstar, get_audit, get_notifications,
+    post_notification_read, get_organization, put_organization, get_openapi, get_endpoint_openapi,
+    post_session, get_session, delete_session, get_result_part, get_result_filled, post_mcp;
 
 #endif

@@ -149,8 +149,10 @@ tab_status keys_cache_take(tab_redis *redis, tab_arena *a, keys_uses *ret, tab_e
         u.batch = tab_arena_copy(a, tab_str_of(reply->element[0]->str)).p;
         u.key_id = tab_arena_new_of(a, const char *, n);
         u.count = tab_arena_new_of(a, int64_t, n);
+        u.text = tab_arena_new_of(a, tab_str, n);
         for (size_t i = 0; i < n && !tab_arena_full(a); i++) {
             u.key_id[i] = tab_arena_copy(a, tab_str_of(reply->element[1 + 2 * i]->str)).p;
+            u.text[i] = tab_arena_copy(a, tab_str_of(reply->element[2 + 2 * i]->str));
             if (!tab_integer_read(tab_str_of(reply->element[2 + 2 * i]->str), 0, INT32_MAX, &u.count[i]))
                 u.count[i] = 0; /* a damaged counter still moves the date of its last use */
         }

@@ -42,6 +42,7 @@ typedef struct {
     size_t n;
     const char **key_id;
     int64_t *count;
+    tab_str *text; /* the count as it was written: of a service level several numbers */
 } keys_uses;
 tab_status keys_cache_take(tab_redis *redis, tab_arena *a, keys_uses *ret, tab_error *err) TAB_CHECKED;
 void keys_cache_taken(tab_redis *redis, const char *batch);

@@ -528,6 +528,8 @@ const tab_rpc_method keys_methods[] = {
     METHOD("DeleteWebhook", delete_webhook_request, delete_webhook_reply, keys_delete_webhook),
     METHOD("ListDeliveries", list_deliveries_request, list_deliveries_reply, keys_list_deliveries),
     METHOD("ReplayDelivery", replay_delivery_request, delivery, keys_replay_delivery),
+    METHOD("ServiceLevel", service_level_request, service_level_reply, keys_service_level),
+    METHOD("ListServiceLevels", list_service_levels_request, service_level_reply, keys_list_service_levels),
     METHOD("ListKeep", list_keep_request, list_keep_reply, keys_list_keep),
     METHOD("CreateOrg", create_org_request, create_org_reply, create_org),
     METHOD("SetOrg", set_org_request, org, set_org),
@@ -591,11 +593,12 @@ static tab_status add_uses(keys *self, tab_arena *a, const keys_uses *u, tab_err
     char *ids = tab_arena_alloc(a, room, 1), *counts = tab_arena_alloc(a, room, 1);
     if (ids == NULL || counts == NULL)
         return tab_no_memory(err);
+    bool fresh = false; /* else the batch was added before */
     ids[0] = counts[0] = '{';
     for (size_t i = 0; i < u->n; i++) {
         if (!tab_id_valid(tab_str_of(u->key_id[i]), "key_") &&
             !tab_id_valid(tab_str_of(u->key_id[i]), "usr_"))
-            continue; /* only gateways write there; a name that is no id is no key */
+            continue; /* a service level, or of no key: only gateways write there */
         at_id += (size_t)sprintf(ids + at_id, "%s%s", at_id > 1 ? "," : "", u->key_id[i]);
         at_n += (size_t)sprintf(counts + at_n, "%s%" PRId64, at_n > 1 ? "," : "", u->count[i]);
     }
@@ -603,7 +606,11 @@ static tab_status add_uses(keys *self, tab_arena *a, const keys_uses *u, tab_err
     ids[at_id] = counts[at_n] = '}';
     tab_status s = tab_tx_begin(self->pg, TAB_ORG_ALL, tab_in_ms(5000), &tx, err);
     if (s == TAB_OK)
-        s = keys_store_uses(tx, u->batch, ids, counts, err);
+        s = keys_store_batch(tx, u->batch, &fresh, err);
+    if (s == TAB_OK && fresh)
+        s = keys_store_uses(tx, ids, counts, err);
+    if (s == TAB_OK && fresh)
+        s = keys_levels_store(tx, u, err);
     return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
 }
 
@@ -625,7 +632,7 @@ static void count_own(keys *self)
     pthread_mutex_lock(&self->lock);
     size_t n = self->counted;
     keys_uses u = { "", n, a == NULL ? NULL : tab_arena_new_of(a, const char *, n),
-                    a == NULL ? NULL : tab_arena_new_of(a, int64_t, n) };
+                    a == NULL ? NULL : tab_arena_new_of(a, int64_t, n), NULL };
     bool taken = u.key_id != NULL && u.count != NULL;
     for (size_t i = 0; i < n && taken; i++) {
         u.key_id[i] = tab_arena_copy(a, tab_str_of(self->count[i].key_id)).p;

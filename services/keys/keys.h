@@ -111,6 +111,13 @@ tab_status keys_reseal_webhooks(tab_tx *tx, void *arg, int64_t most, size_t *ret
 /* retention.c */
 tab_status keys_list_keep(void *self, tab_call *call, tab_error *err);
 
+/* ---- level.c --------------------------------------------------------------------------------- */
+
+/* The service levels among what gateways counted, into their organizations' days. */
+tab_status keys_levels_store(tab_tx *tx, const keys_uses *u, tab_error *err) TAB_CHECKED;
+tab_status keys_service_level(void *self, tab_call *call, tab_error *err);
+tab_status keys_list_service_levels(void *self, tab_call *call, tab_error *err);
+
 /* sessions.c */
 tab_status keys_start_session(void *self, tab_call *call, tab_error *err);
 tab_status keys_get_session(void *self, tab_call *call, tab_error *err);

@@ -678,16 +678,18 @@ tab_status keys_store_hashes(tab_tx *tx, tab_arena *a, const char *org, const ch
     return TAB_OK;
 }
 
-tab_status keys_store_uses(tab_tx *tx, const char *batch, const char *ids, const char *counts, tab_error *err)
+tab_status keys_store_batch(tab_tx *tx, const char *batch, bool *ret_fresh, tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
-    if (batch[0] != '\0') {
-        TAB_TRY(tab_tx_query(
-            tx, &r, err, "INSERT INTO keys.use_batch (batch) VALUES ($1) ON CONFLICT DO NOTHING RETURNING 1",
-            TAB_P(tab_p_text(batch))));
-        if (tab_rows_count(r) == 0)
-            return TAB_OK; /* added before */
-    }
+    static const char add[] = "INSERT INTO keys.use_batch VALUES ($1) ON CONFLICT DO NOTHING RETURNING 1";
+    if (batch[0] != '\0')
+        TAB_TRY(tab_tx_query(tx, &r, err, add, TAB_P(tab_p_text(batch))));
+    *ret_fresh = r == NULL || tab_rows_count(r) > 0;
+    return TAB_OK;
+}
+
+tab_status keys_store_uses(tab_tx *tx, const char *ids, const char *counts, tab_error *err)
+{
     return tab_tx_query(tx, NULL, err,
                         "UPDATE keys.api_key k "
                         "SET requests = k.requests + u.n, last_used = clock_timestamp() "

@@ -119,9 +119,9 @@ tab_status keys_keeps_read(const tab_rows *r, size_t row, size_t col, tab_arena 
 /* VALIDATION with the param "retention". */
 tab_status keys_keep_set(tab_tx *tx, const char *org, const Tabella__Keep *k, tab_error *err) TAB_CHECKED;
 
-/* Adds counted uses. ids and counts are PostgreSQL array literals. A batch's name makes sure that it is
- * added once; a batch named "" is always added. */
-tab_status keys_store_uses(tab_tx *tx, const char *batch, const char *ids, const char *counts,
-                           tab_error *err) TAB_CHECKED;
+/* What a batch counts is added once: not *ret_fresh, it was added before. One named "" always is fresh. */
+tab_status keys_store_batch(tab_tx *tx, const char *batch, bool *ret_fresh, tab_error *err) TAB_CHECKED;
+/* Adds counted uses. ids and counts are PostgreSQL array literals. */
+tab_status keys_store_uses(tab_tx *tx, const char *ids, const char *counts, tab_error *err) TAB_CHECKED;
 
 #endif

@@ -8,7 +8,18 @@ from suite import Checks
 
 check = Checks("console")
 SAMPLES = ROOT / "tests" / "samples"
-PAGES = ["run", "endpoints", "data", "jobs", "reports", "usage", "keys", "audit", "notifications"]
+PAGES = [
+    "run",
+    "endpoints",
+    "data",
+    "jobs",
+    "reports",
+    "usage",
+    "service-level",
+    "keys",
+    "audit",
+    "notifications",
+]
 NASTY = '<img src=x onerror="window.broken=1">'
 
 # Chooses an option of a dialog's select, by its name.

@@ -75,6 +75,7 @@ def two(b, one, other, id):
         ("jobs", "No job yet"),
         ("reports", "No report yet"),
         ("usage", "No usage yet"),
+        ("service-level", "No serve call yet"),
     ):
         b.go(page)
         check(f"another organization's {page}: what to do first", b.shows(title), b.text())

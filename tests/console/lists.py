@@ -19,6 +19,15 @@ def lists(b, a):
     kept = lambda: a("GET", "/platform/v1/organization").json["emails"] == ["ann@example.org"]
     check("where mails go is set", b.until(kept))
 
+    b.go("service-level")
+    check(
+        "the service level of what the console served",
+        b.shows("Failed calls by day", "100 %", "By month", "over a limit, or wrong (4xx)"),
+        b.text(),
+    )
+    month = a("GET", "/platform/v1/service-level").json["months"][0]
+    check("of each serve call", month["answered"] > 0 and b.shows(month["month"]), month)
+
     b.go("keys")
     b.press("Create a key")
     b.one("dialog input[name=name]").send_keys("from the console")

@@ -50,7 +50,7 @@ class Upstream:
         self.seen, self.known, self.asked, self.hashes, self.fill = [], {}, 0, [], None
         self.connections = 0
         self.reply, self.auth_down, self.delay = b'{"ok":true}', False, 0.0
-        self.live = b"204 No Content"
+        self.live, self.status = b"204 No Content", b"200 OK"
         self.sock = socket.socket()
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.sock.bind(("127.0.0.1", free_port()))
@@ -110,8 +110,9 @@ class Upstream:
                     time.sleep(self.delay)
                 reply = b"" if method == "HEAD" else self.reply
                 c.sendall(
-                    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nX-Request-Id: %s\r\n"
-                    b"X-Tabella-Grant: secret\r\nContent-Length: %d\r\n\r\n" % (named(h), len(self.reply))
+                    b"HTTP/1.1 %s\r\nContent-Type: application/json\r\nX-Request-Id: %s\r\n"
+                    b"X-Tabella-Grant: secret\r\nContent-Length: %d\r\n\r\n"
+                    % (self.status, named(h), len(self.reply))
                     + reply
                 )
         except OSError:

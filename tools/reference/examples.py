@@ -209,6 +209,7 @@ EXAMPLES = {
     "PUT_ORGANIZATION": Example(
         'client.organization.update(emails=["data@example.com"])', {"emails": ["data@example.com"]}
     ),
+    "GET_SERVICE_LEVEL": Example("client.usage.service_level(months=1).months", query="months=1"),
     "GET_NOTIFICATIONS": Example("list(client.notifications.list(unread=True))", query="unread=true"),
     "POST_NOTIFICATION_READ": Example("client.notifications.read(notification)", at="$notification"),
     "GET_AUDIT": Example('list(client.audit.list(event="key.create"))', query="event=key.create"),

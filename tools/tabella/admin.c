@@ -228,6 +228,8 @@ int cmd_admin(int argc, char **argv)
         return admin_retain(argc - 1, argv + 1);
     if (argc >= 2 && strcmp(argv[1], "audit") == 0)
         return admin_audit(argc - 1, argv + 1);
+    if (argc >= 2 && strcmp(argv[1], "service-level") == 0)
+        return admin_service_level(argc - 1, argv + 1);
     if (argc >= 2 && strcmp(argv[1], "usage") == 0)
         return admin_meter(argc - 1, argv + 1);
     return admin_usage("unknown command");

@@ -22,10 +22,11 @@ int admin_usage(const char *why);
 int admin_org(tab_arena *a, int argc, char **argv);
 /* org.c: argv[0] is jobs or holds */
 int admin_under_way(tab_arena *a, int argc, char **argv);
-int admin_audit(int argc, char **argv);  /* audit.c: argv[0] is "audit" */
-int admin_meter(int argc, char **argv);  /* meter.c: argv[0] is "usage" */
-int admin_erase(int argc, char **argv);  /* data.c: argv[0] is "erase" */
-int admin_retain(int argc, char **argv); /* retain.c: argv[0] is "retain" */
+int admin_audit(int argc, char **argv);         /* audit.c: argv[0] is "audit" */
+int admin_meter(int argc, char **argv);         /* meter.c: argv[0] is "usage" */
+int admin_service_level(int argc, char **argv); /* meter.c: argv[0] is "service-level" */
+int admin_erase(int argc, char **argv);         /* data.c: argv[0] is "erase" */
+int admin_retain(int argc, char **argv);        /* retain.c: argv[0] is "retain" */
 
 tab_pg *admin_owner(void);                            /* the database at TAB_POSTGRES; NULL: said */
 int admin_failed(tab_status s, const tab_error *err); /* says why; the exit status */

@@ -9,14 +9,15 @@ static const struct {
     tab_route_id route;
     const char *who;
 } of_few[] = {
-    { TAB_GET_MODELS, "vbua" },        { TAB_GET_OPENAPI, "vbua" },    { TAB_GET_USAGE, "vbua" },
-    { TAB_GET_ORGANIZATION, "vbua" },  { TAB_PUT_ORGANIZATION, "ba" }, { TAB_GET_SESSION, "vbua" },
-    { TAB_DELETE_SESSION, "vbua" },    { TAB_GET_AUDIT, "a" },         { TAB_GET_WEBHOOKS, "a" },
-    { TAB_POST_WEBHOOKS, "a" },        { TAB_PATCH_WEBHOOK, "a" },     { TAB_DELETE_WEBHOOK, "a" },
-    { TAB_POST_WEBHOOK_ROTATE, "a" },  { TAB_POST_WEBHOOK_TEST, "a" }, { TAB_GET_DELIVERIES, "a" },
-    { TAB_POST_DELIVERY_REPLAY, "a" }, { TAB_GET_PROVIDERS, "a" },     { TAB_POST_PROVIDERS, "a" },
-    { TAB_PATCH_PROVIDER, "a" },       { TAB_DELETE_PROVIDER, "a" },   { TAB_GET_PEOPLE, "a" },
-    { TAB_PATCH_PERSON, "a" },         { TAB_GET_SESSIONS, "a" },      { TAB_DELETE_SESSIONS, "a" },
+    { TAB_GET_MODELS, "vbua" },        { TAB_GET_OPENAPI, "vbua" },       { TAB_GET_USAGE, "vbua" },
+    { TAB_GET_SERVICE_LEVEL, "vbua" }, { TAB_GET_ORGANIZATION, "vbua" },  { TAB_PUT_ORGANIZATION, "ba" },
+    { TAB_GET_SESSION, "vbua" },       { TAB_DELETE_SESSION, "vbua" },    { TAB_GET_AUDIT, "a" },
+    { TAB_GET_WEBHOOKS, "a" },         { TAB_POST_WEBHOOKS, "a" },        { TAB_PATCH_WEBHOOK, "a" },
+    { TAB_DELETE_WEBHOOK, "a" },       { TAB_POST_WEBHOOK_ROTATE, "a" },  { TAB_POST_WEBHOOK_TEST, "a" },
+    { TAB_GET_DELIVERIES, "a" },       { TAB_POST_DELIVERY_REPLAY, "a" }, { TAB_GET_PROVIDERS, "a" },
+    { TAB_POST_PROVIDERS, "a" },       { TAB_PATCH_PROVIDER, "a" },       { TAB_DELETE_PROVIDER, "a" },
+    { TAB_GET_PEOPLE, "a" },           { TAB_PATCH_PERSON, "a" },         { TAB_GET_SESSIONS, "a" },
+    { TAB_DELETE_SESSIONS, "a" },
 };
 
 static const struct {

@@ -62,6 +62,7 @@ static const struct {
                          "Deleted", 200 },
     [TAB_GET_MODELS] = { "List bases", NULL, NULL, 200 },
     [TAB_GET_USAGE] = { "Retrieve the usage of the organization", NULL, NULL, 200 },
+    [TAB_GET_SERVICE_LEVEL] = { "What became of serve calls, by month and day", NULL, "ServiceLevel", 200 },
     [TAB_GET_KEYS] = { "List keys", NULL, NULL, 200 },
     [TAB_POST_KEYS] = { "Create a key; its secret is shown once", "KeyRequest", "Key", 201 },
     [TAB_POST_KEY_ROTATE] = { "Give a key a new secret; the old one can stay valid for a while",
@@ -230,6 +231,9 @@ static void query_parameters(tab_out *o, tab_route_id id)
     if (id == TAB_PUT_UPLOAD)
         parameter(o, "query", "offset", "{\"type\":\"integer\",\"minimum\":0}",
                   "How many bytes of the file have arrived: where this part begins");
+    if (id == TAB_GET_SERVICE_LEVEL)
+        parameter(o, "query", "months", "{\"type\":\"integer\",\"minimum\":1,\"maximum\":24}",
+                  "How many months, this one included; 3 where it is left out");
     if (id == TAB_GET_NOTIFICATIONS)
         parameter(o, "query", "unread", "{\"type\":\"boolean\"}", "`true`: only unread ones");
     if (id == TAB_GET_DATA_DIFF) {

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         Model,
         Report,
         ReportSummary,
+        ServiceLevel,
         Sync,
         Upload,
         Uploaded,
@@ -77,6 +78,7 @@ __all__ = [
     "RateLimitError",
     "Report",
     "ReportSummary",
+    "ServiceLevel",
     "Sync",
     "Upload",
     "Uploaded",
@@ -107,7 +109,8 @@ _NAMES = {
     "PermissionDeniedError RateLimitError TabellaError ValidationError",
     "_local": "Local",
     "_resource": "Page",
-    "_types": "Cost Data Endpoint Generated Job Key Model Report ReportSummary Sync Upload Uploaded Usage",
+    "_types": "Cost Data Endpoint Generated Job Key Model Report ReportSummary ServiceLevel Sync Upload "
+    "Uploaded Usage",
     "_verbs": "check dedupe fill forecast match predict profile run",
 }
 _WHERE = {name: module for module, names in _NAMES.items() for name in names.split()}

@@ -150,6 +150,7 @@ class AsyncModels(Group):
 
 class AsyncUsages(Group):
     retrieve = _threaded(r.Usages.retrieve)
+    service_level = _threaded(r.Usages.service_level)
 
 
 class AsyncKeys(Group):

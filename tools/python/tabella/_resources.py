@@ -16,7 +16,7 @@ from ._large import forget
 from ._resource import Page, Resource
 from ._transport import Stopped, pause
 from ._types import AuditEntry, Deleted, Delivery, Job, Key, Model, Notification, OrganizationSettings, Report
-from ._types import OpenSession, Person, Provider, ReportSummary, Usage, Webhook
+from ._types import OpenSession, Person, Provider, ReportSummary, ServiceLevel, Usage, Webhook
 
 FIRST_LOOK_S, LAST_LOOK_S = 0.25, 5.0  # between two looks at a job: 12 requests a minute in the long run
 
@@ -183,6 +183,10 @@ class Usages(Resource):
     def retrieve(self, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> Usage:
         """`events` come in pages: limit a page, next_cursor the next one's."""
         return Usage.read(self._call("GET_USAGE", query={"limit": limit, "cursor": cursor}).json)
+
+    def service_level(self, *, months: Optional[int] = None) -> ServiceLevel:
+        """What became of serve calls in so many months, this one included (3), and on each of their days."""
+        return ServiceLevel.read(self._call("GET_SERVICE_LEVEL", query={"months": months}).json)
 
 
 class Keys(Resource):

@@ -47,6 +47,7 @@ ROUTES: Dict[str, Route] = {
     "DELETE_JOB": Route("DELETE", "/platform/v1/jobs/{id}", "jobs.delete"),
     "GET_MODELS": Route("GET", "/v2/models", "models.list"),
     "GET_USAGE": Route("GET", "/v2/usage", "usage.retrieve"),
+    "GET_SERVICE_LEVEL": Route("GET", "/platform/v1/service-level", "usage.service_level"),
     "GET_KEYS": Route("GET", "/v2/keys", "keys.list"),
     "POST_KEYS": Route("POST", "/v2/keys", "keys.create", again=False),
     "POST_KEY_ROTATE": Route("POST", "/v2/keys/{id}/rotate", "keys.rotate", again=False),

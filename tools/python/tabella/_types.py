@@ -150,6 +150,14 @@ class Usage(Answer):
 
 
 @dataclasses.dataclass(repr=False, eq=False)
+class ServiceLevel(Answer):
+    """What became of the organization's serve calls, by month and by day, newest first."""
+
+    months: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
+    days: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass(repr=False, eq=False)
 class Cost(Answer):
     """What a call would be billed, and what is left (None: there is no limit). Nothing was done."""
 
