@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/link/evidence/chance.h"
+#include "services/inference/engine/link/evidence/contradictions.h"
 #include "services/inference/engine/link/evidence/twin_model.h"
 
 enum { CHUNKS = 64 };
@@ -323,6 +324,11 @@ tab_status tab_link_tables(const tab_engine *e, const tab_views *v, tab_link_tab
         TAB_TRY(judge(e, v, tables, s, m, a, &(*ret)[i], err));
     for (size_t i = 0; i < *ret_n; i++)
         TAB_TRY(judge_short(e, v, tables, s, a, &(*ret)[i], err));
+    for (size_t i = 0; i < *ret_n; i++) {
+        tab_linkage *l = &(*ret)[i];
+        if (!tab_relatives_doubt(v, l->ta, l->tb, l->c.n, l->c.a, l->c.b, l->c.kept, l->c.p))
+            return tab_no_memory(err);
+    }
     for (size_t i = 0; i < *ret_n; i++)
         TAB_TRY(hear_twins(v, s, a, &(*ret)[i], err));
     for (size_t t = 0; t < v->n; t++) {
