@@ -11,7 +11,22 @@ import collections, datetime, os, random, sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from asked import Case, ask, judge, numbered
-from overlaps import CITY, FIRST, JOB, LAST, MAKE, ROAD, THING, WORD, companies, day, often, people, pick, words
+from overlaps import (
+    CITY,
+    FIRST,
+    JOB,
+    LAST,
+    MAKE,
+    ROAD,
+    THING,
+    WORD,
+    companies,
+    day,
+    often,
+    people,
+    pick,
+    words,
+)
 
 NICK = [("William", "Bill"), ("Robert", "Bob"), ("Elizabeth", "Liz"), ("Katherine", "Kate"), ("James", "Jim")]
 TITLE = often(words("job_title", 60), 0.5)
@@ -42,15 +57,23 @@ def two(r, all_, left, right, share=None, names=("a", "b")):
 def newsletter(r):
     """Customers beside a newsletter's readers, whose mail address and opt-in are all that is known."""
     all_ = [people(r) for _ in range(r.choice([150, 600]))]
-    return two(r, all_, lambda w: w[:8], lambda w: [w[1].upper() if r.random() < 0.1 else w[1],
-                                                    day(r, 2018, 2024), r.choice("YN")])
+    return two(
+        r,
+        all_,
+        lambda w: w[:8],
+        lambda w: [w[1].upper() if r.random() < 0.1 else w[1], day(r, 2018, 2024), r.choice("YN")],
+    )
 
 
 def domains(r):
     """Companies with their legal forms beside visitors' domains."""
     all_ = [companies(r) for _ in range(r.choice([100, 400]))]
-    return two(r, all_, lambda w: [w[0], w[3], w[4]],
-               lambda w: [w[1], str(r.randrange(1, 900)), r.choice(["direct", "search", "mail"])])
+    return two(
+        r,
+        all_,
+        lambda w: [w[0], w[3], w[4]],
+        lambda w: [w[1], str(r.randrange(1, 900)), r.choice(["direct", "search", "mail"])],
+    )
 
 
 def bank(r):
@@ -61,7 +84,14 @@ def bank(r):
     for i in range(r.choice([120, 400])):
         at = datetime.date(2024, 1, 1) + datetime.timedelta(r.randrange(300))
         name = f"{pick(r, WORD)} {pick(r, WORD)}"
-        all_.append((f"RE-{first + i}", at, name, f"{r.choice([49, 99, 120, 250, round(10 ** r.uniform(1, 3.5), 2)]):.2f}"))
+        all_.append(
+            (
+                f"RE-{first + i}",
+                at,
+                name,
+                f"{r.choice([49, 99, 120, 250, round(10 ** r.uniform(1, 3.5), 2)]):.2f}",
+            )
+        )
 
     def line(w):
         paid = w[1] + datetime.timedelta(r.randrange(1, 40))
@@ -81,8 +111,13 @@ def wards(r):
         all_.append([f, l, w[3], w[4], w[5], r.choice("FM")])
         if r.random() < 0.14:
             all_.append([pick(r, FIRST)] + all_[-1][1:5] + [r.choice("FM")])
-    return two(r, all_, lambda w: [f"A{r.randrange(10**5):05}"] + w + [day(r, 2023, 2024)],
-               lambda w: [f"{w[1]}, {w[0]}"] + w[2:] + [f"{r.randrange(10**6)}", r.choice(["home", "ward 3"])], 0.2)
+    return two(
+        r,
+        all_,
+        lambda w: [f"A{r.randrange(10**5):05}"] + w + [day(r, 2023, 2024)],
+        lambda w: [f"{w[1]}, {w[0]}"] + w[2:] + [f"{r.randrange(10**6)}", r.choice(["home", "ward 3"])],
+        0.2,
+    )
 
 
 def twins_apart(r):
@@ -134,8 +169,15 @@ def sizes(r):
             for col in r.sample(["black", "white", "red", "blue"], r.randrange(1, 3)):
                 all_.append((m, t, s, col, p))
     long = {"XS": "extra small", "S": "small", "M": "medium", "L": "large", "XL": "extra large"}
-    return two(r, all_, lambda w: [w[0], w[1], w[2], w[3], f"{w[4]:.2f}"],
-               lambda w: [f"{w[0]} {w[1]} {w[3]} {r.choice([w[2], long[w[2]]])}", f"{w[4] * r.uniform(0.9, 1.1):.2f}"])
+    return two(
+        r,
+        all_,
+        lambda w: [w[0], w[1], w[2], w[3], f"{w[4]:.2f}"],
+        lambda w: [
+            f"{w[0]} {w[1]} {w[3]} {r.choice([w[2], long[w[2]]])}",
+            f"{w[4] * r.uniform(0.9, 1.1):.2f}",
+        ],
+    )
 
 
 def venues(r):
@@ -147,7 +189,9 @@ def venues(r):
     rows = []
     for _ in range(r.choice([150, 500])):
         h = r.choice(halls)
-        rows.append([f"{pick(r, FIRST)} {pick(r, LAST)}", h, town[h], day(r, 2022, 2025), str(r.randrange(9, 120))])
+        rows.append(
+            [f"{pick(r, FIRST)} {pick(r, LAST)}", h, town[h], day(r, 2022, 2025), str(r.randrange(9, 120))]
+        )
     c.add("events", rows)
     c.refer("events", 1, "venues")
     return c
@@ -158,8 +202,13 @@ def badges(r):
     all_ = []
     for n in r.sample(range(1000, 9999), r.choice([120, 400])):
         all_.append((str(n), pick(r, FIRST), pick(r, LAST), pick(r, JOB), day(r, 2005, 2024)))
-    return two(r, all_, lambda w: [w[1], w[2], w[3], w[4], w[0]],
-               lambda w: [w[0].zfill(8), f"{w[2].upper()} {w[1][0]}", r.choice(["gate 1", "gate 2", "all"])], 0.8)
+    return two(
+        r,
+        all_,
+        lambda w: [w[1], w[2], w[3], w[4], w[0]],
+        lambda w: [w[0].zfill(8), f"{w[2].upper()} {w[1][0]}", r.choice(["gate 1", "gate 2", "all"])],
+        0.8,
+    )
 
 
 def geocoded(r):
@@ -171,13 +220,27 @@ def geocoded(r):
             if (road, n, town) not in seen:
                 seen.add((road, n, town))
                 all_.append((road, n, town, len(town) * 3 + len(road) / 100 + n / 10000))
-    return two(r, all_, lambda w: [f"{w[1]} {w[0]}", w[2], w[2][:3].upper()],
-               lambda w: [w[0].replace("Street", "St").replace("Road", "Rd"), str(w[1]), w[2].upper(), f"{w[3]:.5f}", f"{w[3] / 3 + 1:.5f}"], 0.2)
+    return two(
+        r,
+        all_,
+        lambda w: [f"{w[1]} {w[0]}", w[2], w[2][:3].upper()],
+        lambda w: [
+            w[0].replace("Street", "St").replace("Road", "Rd"),
+            str(w[1]),
+            w[2].upper(),
+            f"{w[3]:.5f}",
+            f"{w[3] / 3 + 1:.5f}",
+        ],
+        0.2,
+    )
 
 
 def transliterated(r):
     """People whose names the other list writes in Cyrillic letters, with a birth date."""
-    all_ = [[pick(r, FIRST), pick(r, LAST), day(r, 1940, 2005), pick(r, CITY)] for _ in range(r.choice([150, 500]))]
+    all_ = [
+        [pick(r, FIRST), pick(r, LAST), day(r, 1940, 2005), pick(r, CITY)]
+        for _ in range(r.choice([150, 500]))
+    ]
     turn = lambda s: "".join(CYRILLIC.get(x, x) for x in s.lower()).title()
     return two(r, all_, lambda w: w, lambda w: [turn(w[0]), turn(w[1]), w[2], turn(w[3])])
 
@@ -210,32 +273,71 @@ def born(r):
 def pupils(r):
     """Two schools' classes: first names, class, grade; nobody in both."""
     c = Case()
-    row = lambda: [pick(r, FIRST), f"{r.randrange(5, 11)}{r.choice('abc')}", str(r.randrange(1, 7)), str(r.randrange(10, 17))]
+    row = lambda: [
+        pick(r, FIRST),
+        f"{r.randrange(5, 11)}{r.choice('abc')}",
+        str(r.randrange(1, 7)),
+        str(r.randrange(10, 17)),
+    ]
     c.add("a", [row() for _ in range(180)])
     c.add("b", [row() for _ in range(200)])
     return c
 
 
 def readings(r):
-    """Two sensors' readings over the same hours: as many moments, not one entity; the hour is common."""
+    """Two sensors' readings over the same hours: the hour is theirs, one to one, and no row is the other's."""
     c, at = Case(), datetime.datetime(2024, 3, 1)
     rows = [[], []]
     for h in range(240):
         for s in 0, 1:
-            rows[s].append([str(at + datetime.timedelta(hours=h)), f"{r.gauss(20 + s, 2):.1f}", f"{r.gauss(50, 9):.0f}", "ok"])
+            rows[s].append(
+                [
+                    str(at + datetime.timedelta(hours=h)),
+                    f"{r.gauss(20 + s, 2):.1f}",
+                    f"{r.gauss(50, 9):.0f}",
+                    "ok",
+                ]
+            )
     c.add("a", rows[0])
     c.add("b", rows[1])
+    c.refer("a", 0, "b")
     return c
 
 
 def menus(r):
     """Two restaurants' menus: dishes are called alike, nothing is shared."""
     c = Case()
-    dish = ["Margherita", "Funghi", "Salami", "Tiramisu", "Espresso", "Cola", "Water", "Salad", "Soup", "Pasta",
-            "Lasagne", "Risotto", "Gelato", "Bruschetta", "Calzone", "Wine", "Beer", "Tea", "Gnocchi", "Ravioli"]
+    dish = [
+        "Margherita",
+        "Funghi",
+        "Salami",
+        "Tiramisu",
+        "Espresso",
+        "Cola",
+        "Water",
+        "Salad",
+        "Soup",
+        "Pasta",
+        "Lasagne",
+        "Risotto",
+        "Gelato",
+        "Bruschetta",
+        "Calzone",
+        "Wine",
+        "Beer",
+        "Tea",
+        "Gnocchi",
+        "Ravioli",
+    ]
     for name in "a", "b":
-        c.add(name, [[x + r.choice(["", " small", " large"]), f"{r.uniform(3, 18):.1f}0", r.choice("AGL")]
-                     for x in r.sample(dish, 15) for _ in range(2)])
+        c.add(
+            name,
+            [
+                [x + r.choice(["", " small", " large"]), f"{r.uniform(3, 18):.1f}0", r.choice("AGL")]
+                for x in r.sample(dish, 15)
+                for _ in range(2)
+            ],
+        )
     return c
 
 
@@ -243,10 +345,18 @@ def cars(r):
     """Two dealers' cars: makes, models, years, mileages; no car stands in both yards."""
     c = Case()
     models = [(pick(r, MAKE), f"{pick(r, WORD)}") for _ in range(25)]
+
     def row():
         m = r.choice(models)
-        return [*m, str(r.randrange(2008, 2024)), str(r.randrange(5, 200) * 1000), r.choice(["petrol", "diesel"]),
-                r.choice(["black", "white", "silver", "red"]), f"{r.randrange(20, 400) * 100}"]
+        return [
+            *m,
+            str(r.randrange(2008, 2024)),
+            str(r.randrange(5, 200) * 1000),
+            r.choice(["petrol", "diesel"]),
+            r.choice(["black", "white", "silver", "red"]),
+            f"{r.randrange(20, 400) * 100}",
+        ]
+
     c.add("a", [row() for _ in range(300)])
     c.add("b", [row() for _ in range(300)])
     return c
@@ -256,7 +366,10 @@ def teams(r):
     """A team's players here, all matches' scorers there: a reference by name."""
     c = Case()
     who = list({f"{pick(r, FIRST)} {pick(r, LAST)}" for _ in range(80)})
-    c.add("players", [[w, str(r.randrange(1, 40)), r.choice(["goal", "back", "wing"]), day(r, 1990, 2006)] for w in who])
+    c.add(
+        "players",
+        [[w, str(r.randrange(1, 40)), r.choice(["goal", "back", "wing"]), day(r, 1990, 2006)] for w in who],
+    )
     c.add("goals", [[r.choice(who), str(r.randrange(1, 91)), day(r, 2023, 2024)] for _ in range(300)])
     c.refer("goals", 0, "players")
     return c
@@ -266,27 +379,73 @@ def schools(r):
     """Two exports of one register of schools: names that many share, told apart by the town."""
     all_, seen = [], set()
     while len(all_) < 300:
-        x = (f"{r.choice(['St Mary', 'St John', 'Park', 'Hill', 'Church'])} {r.choice(['Primary', 'High', 'Junior'])} School", pick(r, CITY), pick(r, ROAD))
+        x = (
+            f"{r.choice(['St Mary', 'St John', 'Park', 'Hill', 'Church'])} {r.choice(['Primary', 'High', 'Junior'])} School",
+            pick(r, CITY),
+            pick(r, ROAD),
+        )
         if x not in seen:
             seen.add(x)
             all_.append((*x, str(r.randrange(80, 1500))))
-    return two(r, all_, lambda w: [w[0], w[1], w[3]], lambda w: [f"{w[0]} {w[1]}", w[2], str(int(w[3]) + r.randrange(-30, 30))], 0.2)
+    return two(
+        r,
+        all_,
+        lambda w: [w[0], w[1], w[3]],
+        lambda w: [f"{w[0]} {w[1]}", w[2], str(int(w[3]) + r.randrange(-30, 30))],
+        0.2,
+    )
 
 
 def phones(r):
-    """A telephone list beside a CRM: the number is written otherwise, names as nicknames."""
+    """A telephone list beside a CRM: numbers within and without their country, names as nicknames."""
+    country, area = r.choice([("1", ""), ("44", "0"), ("49", "0"), ("33", "0"), ("34", ""), ("351", "")])
     all_ = []
     for _ in range(r.choice([150, 400])):
-        w = people(r)
         f, n = r.choice(NICK) if r.random() < 0.3 else (pick(r, FIRST),) * 2
-        all_.append((f, n, pick(r, LAST), w[2], w[5]))
-    return two(r, all_, lambda w: [w[0], w[2], w[3], w[4]],
-               lambda w: [f"{w[1]} {w[2]}", "001" + "".join(x for x in w[3][2:] if x.isdigit())])
+        number = (
+            f"{r.randrange(2, 10)}{r.randrange(10):01}",
+            f"{r.randrange(10**3):03}",
+            f"{r.randrange(10**4):04}",
+        )
+        all_.append((f, n, pick(r, LAST), number, pick(r, CITY)))
+
+    def within(x):
+        return f"({area}{x[0]}) {x[1]} {x[2]}" if r.random() < 0.5 else f"{area}{x[0]}/{x[1]}-{x[2]}"
+
+    sign = r.choice(["+", "00"])
+    return two(
+        r,
+        all_,
+        lambda w: [w[0], w[2], within(w[3]), w[4]],
+        lambda w: [f"{w[1]} {w[2]}", sign + country + "".join(w[3])],
+    )
 
 
-KINDS = {f.__name__.replace("_", "-"): f for f in (
-    newsletter, domains, bank, wards, twins_apart, married, sizes, venues, badges, geocoded, transliterated,
-    named, born, pupils, readings, menus, cars, teams, schools, phones)}
+KINDS = {
+    f.__name__.replace("_", "-"): f
+    for f in (
+        newsletter,
+        domains,
+        bank,
+        wards,
+        twins_apart,
+        married,
+        sizes,
+        venues,
+        badges,
+        geocoded,
+        transliterated,
+        named,
+        born,
+        pupils,
+        readings,
+        menus,
+        cars,
+        teams,
+        schools,
+        phones,
+    )
+}
 
 
 def calibration(pairs):
@@ -312,12 +471,17 @@ def main():
             for e in (bundle["cross_table_map"] or {"entity_matches": []})["entity_matches"]:
                 a, b = (e["a_table"], e["a_row"]), (e["b_table"], e["b_row"])
                 pairs.append((e["confidence"], ((a, b) if a < b else (b, a)) in case.same))
-            right, wrong, missed = (k[f"pairs {x}"] - before[f"pairs {x}"] for x in ("right", "wrong", "missed"))
+            right, wrong, missed = (
+                k[f"pairs {x}"] - before[f"pairs {x}"] for x in ("right", "wrong", "missed")
+            )
             f1.append(2 * right / max(2 * right + wrong + missed, 1) if case.same else None)
         f1 = [x for x in f1 if x is not None]
         mean = f"{sum(f1) / len(f1):.3f}" if f1 else "-"
-        print(f"{name:15} rows {rows:5} F1 {mean:5} calibration {calibration(pairs):.3f} ",
-              ", ".join(f"{x} {n}" for x, n in sorted(k.items()) if n), flush=True)
+        print(
+            f"{name:15} rows {rows:5} F1 {mean:5} calibration {calibration(pairs):.3f} ",
+            ", ".join(f"{x} {n}" for x, n in sorted(k.items()) if n),
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

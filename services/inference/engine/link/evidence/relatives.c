@@ -82,7 +82,7 @@ static bool holds(tab_str s, tab_str part)
 /* Whether two given names may be one: misspelt, an initial, the short form of the other. */
 static bool may_be_one(const tab_nicknames *k, tab_str x, tab_str y)
 {
-    static const double LIKE = 0.5;
+    static const double LIKE = 0.65;
     tab_str less = x.n < y.n ? x : y, more = x.n < y.n ? y : x;
     return holds(more, less) || tab_edit_similarity(x, y) >= LIKE ||
            tab_nicknames_alike(tab_nicknames_find(k, x), tab_nicknames_find(k, y));

@@ -7,7 +7,7 @@
 
 #include "services/inference/engine/link/evidence/contradictions.h"
 
-static const float ODDS = 0.05f;
+static const float ODDS = 0.02f;
 
 enum { ASKED = 12 /* columns */, PAIRS = 200000 /* looked at */ };
 
