@@ -202,7 +202,7 @@ static tab_status judge(const tab_engine *e, const tab_views *v, const tab_link_
  * takes 0.67 to 0.84 for one entity in tables of entities, 0.005 in orders of the same customers: ONE lies
  * between. AGREE: share of the pairs that hold the name of what their rows are of. */
 static const float LIKELY = 0.5f;
-enum { SHORT = 20 };
+enum { SHORT = 20, HANDFUL = 40 };
 static const double LEAST_COMMON = 10, ONE = 0.25, AGREE = 0.8;
 
 /* What the twins' model says of rows x < y; unseen where it did not look at them. */
@@ -248,7 +248,8 @@ static tab_status judge_short(const tab_engine *e, const tab_views *v, const tab
     tab_across x;
     for (size_t i = 0; i < l->c.n; i++)
         said += l->c.kept[i] && l->c.p[i] >= LIKELY;
-    if ((na < nb ? na : nb) >= SHORT || na + nb > TAB_ACROSS_ROWS_MOST || said == 0 || l->learned)
+    if (((na < nb ? na : nb) >= SHORT && said >= HANDFUL) || na + nb > TAB_ACROSS_ROWS_MOST || said == 0 ||
+        l->learned)
         return TAB_OK;
     TAB_TRY(tab_across_new(e, v, tables, l, two, a, &x, err));
     TAB_TRY(tab_twin_model_run(e, tab_twin_model_shipped(), &x.s, err));
