@@ -10,7 +10,7 @@
 
 /* Whether column c of two tables counts the rows of one and identifies those of the other as well, or is the
  * moment of both. Two counters of as many rows do, whatever they count, and two sensors' readings by the
- * hour. */
+ * hour (decision 0708). */
 static bool is_their_key(const tab_views *v, const tab_keys *k, size_t s, size_t t, size_t c)
 {
     bool is = false, moment = v->table[s].col[c].kind == TAB_VIEW_DATE;

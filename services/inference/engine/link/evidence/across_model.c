@@ -238,10 +238,10 @@ static void count_common(const tab_candidates *c, const uint32_t *mine, const ui
     }
 }
 
-/* A handful of pairs does not calibrate itself: of a short table no pair is likelier than the twins' model,
- * which knows other tables, thinks it (decision 0553). */
-static tab_status judge_short(const tab_engine *e, const tab_views *v, const tab_link_table *tables,
-                              const tab_twin_pairs *twins, tab_arena *a, tab_linkage *l, tab_error *err)
+/* A handful of pairs does not calibrate itself: of a short table, or where few are said, no pair is likelier
+ * than the twins' model, which knows other tables, thinks it (decisions 0553, 0709). */
+static tab_status judge_few(const tab_engine *e, const tab_views *v, const tab_link_table *tables,
+                            const tab_twin_pairs *twins, tab_arena *a, tab_linkage *l, tab_error *err)
 {
     const tab_twin_pairs *const two[2] = { &twins[l->ta], &twins[l->tb] };
     size_t na = v->table[l->ta].rows, nb = v->table[l->tb].rows, said = 0;
@@ -324,7 +324,7 @@ tab_status tab_link_tables(const tab_engine *e, const tab_views *v, tab_link_tab
     for (size_t i = 0; m != NULL && i < *ret_n; i++)
         TAB_TRY(judge(e, v, tables, s, m, a, &(*ret)[i], err));
     for (size_t i = 0; i < *ret_n; i++)
-        TAB_TRY(judge_short(e, v, tables, s, a, &(*ret)[i], err));
+        TAB_TRY(judge_few(e, v, tables, s, a, &(*ret)[i], err));
     for (size_t i = 0; i < *ret_n; i++) {
         tab_linkage *l = &(*ret)[i];
         if (!tab_relatives_doubt(v, l->ta, l->tb, l->c.n, l->c.a, l->c.b, l->c.kept, l->c.p))
