@@ -285,7 +285,7 @@ def pupils(r):
 
 
 def readings(r):
-    """Two sensors' readings over the same hours: the hour is theirs, one to one, and no row is the other's."""
+    """Two sensors' readings over the same hours: the hour is one to one, and no row is the other's."""
     c, at = Case(), datetime.datetime(2024, 3, 1)
     rows = [[], []]
     for h in range(240):
@@ -378,9 +378,10 @@ def teams(r):
 def schools(r):
     """Two exports of one register of schools: names that many share, told apart by the town."""
     all_, seen = [], set()
+    saint = ["St Mary", "St John", "Park", "Hill", "Church"]
     while len(all_) < 300:
         x = (
-            f"{r.choice(['St Mary', 'St John', 'Park', 'Hill', 'Church'])} {r.choice(['Primary', 'High', 'Junior'])} School",
+            f"{r.choice(saint)} {r.choice(['Primary', 'High', 'Junior'])} School",
             pick(r, CITY),
             pick(r, ROAD),
         )

@@ -7,7 +7,7 @@
 
 #include "services/inference/engine/link/evidence/contradictions.h"
 
-static const float ODDS = 0.02f;
+static const float ODDS = 0.02f; /* of rows that differ in what tells variants apart (decision 0706) */
 
 enum { ASKED = 12 /* columns */, PAIRS = 200000 /* looked at */ };
 
@@ -106,8 +106,8 @@ static bool avoided(variants *x, uint32_t set, double least)
     return expected - agree + (agree > 0 ? agree * log(agree / expected) : 0) >= least;
 }
 
-/* Whether of the rows that differ from others in nothing but a set of columns a quarter differ so from several:
- * two lists that were put together hold each thing twice. */
+/* Whether of the rows that differ from others in nothing but a set of columns a quarter differ so from
+ * several: two lists that were put together hold each thing twice. */
 static bool in_threes(const variants *x, uint32_t set)
 {
     const tab_twin_pairs *s = x->s;
