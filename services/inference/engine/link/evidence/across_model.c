@@ -238,23 +238,33 @@ static void count_common(const tab_candidates *c, const uint32_t *mine, const ui
     }
 }
 
+/* Whether two rows are not alike in an attribute. */
+static bool contradicted(const tab_linkage *l, size_t i)
+{
+    enum { CONTRADICT = 6 }; /* level of values that are not alike */
+    bool is = false;
+    for (size_t k = 0; k < l->attrs; k++)
+        is = is || l->c.agree[i * l->attrs + k].level >= CONTRADICT;
+    return is;
+}
+
 /* A handful of pairs does not calibrate itself: of a short table, or where few are said, no pair is likelier
- * than the twins' model, which knows other tables, thinks it (decisions 0553, 0709). */
+ * than the twins' model, which knows other tables, thinks it (decisions 0553, 0709). In long tables a number
+ * that both rows have is enough where nothing speaks against it. */
 static tab_status judge_few(const tab_engine *e, const tab_views *v, const tab_link_table *tables,
                             const tab_twin_pairs *twins, tab_arena *a, tab_linkage *l, tab_error *err)
 {
     const tab_twin_pairs *const two[2] = { &twins[l->ta], &twins[l->tb] };
-    size_t na = v->table[l->ta].rows, nb = v->table[l->tb].rows, said = 0;
+    size_t na = v->table[l->ta].rows, nb = v->table[l->tb].rows, said = 0, least = na < nb ? na : nb;
     tab_across x;
     for (size_t i = 0; i < l->c.n; i++)
         said += l->c.kept[i] && l->c.p[i] >= LIKELY;
-    if (((na < nb ? na : nb) >= SHORT && said >= HANDFUL) || na + nb > TAB_ACROSS_ROWS_MOST || said == 0 ||
-        l->learned)
+    if ((least >= SHORT && said >= HANDFUL) || na + nb > TAB_ACROSS_ROWS_MOST || said == 0 || l->learned)
         return TAB_OK;
     TAB_TRY(tab_across_new(e, v, tables, l, two, a, &x, err));
     TAB_TRY(tab_twin_model_run(e, tab_twin_model_shipped(), &x.s, err));
     for (size_t i = 0; i < l->c.n; i++)
-        if (l->c.kept[i])
+        if (l->c.kept[i] && (least < SHORT || contradicted(l, i)))
             l->c.p[i] = fminf(l->c.p[i], twin_p(&x.s, l->c.a[i], l->c.b[i], 1));
     return TAB_OK;
 }
