@@ -9,7 +9,7 @@ import collections, csv, datetime, json, os, random, subprocess, sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from overlaps import CITY, JOB, MAKE, SECTOR, THING, companies, day, people, pick
 
-TABELLA = "build/release/bin/tabella"
+TABELLA = os.environ.get("TABELLA", "build/release/bin/tabella")
 
 
 class Case:

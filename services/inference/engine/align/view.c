@@ -155,9 +155,43 @@ static double as_decimal(double x)
     return x == 0 ? 0 : x; /* no minus zero */
 }
 
+/* How many digits of an international telephone number are its country's (ITU-T E.164: 1 and 7, zones of two
+ * digits, else three). */
+static size_t country_digits(const char *digits)
+{
+    static const char *const TWO =
+        "20 27 30 31 32 33 34 36 39 40 41 43 44 45 46 47 48 49 51 52 53 54 55 56 57 "
+        "58 60 61 62 63 64 65 66 81 82 84 86 90 91 92 93 94 95 98";
+    if (digits[0] == '1' || digits[0] == '7')
+        return 1;
+    for (const char *p = TWO; *p != 0; p += p[2] == 0 ? 2 : 3)
+        if (memcmp(p, digits, 2) == 0)
+            return 2;
+    return 3;
+}
+
+/* The number within its country, the same in all notations (decision 0707): without "+49", "0049", and the 0
+ * before an area. */
+static size_t national(bool plus, char digits[24], size_t n)
+{
+    enum { SHORT = 8, LEAST = 6 }; /* "01-02-2024" is no number to call */
+    size_t from = 0;
+    if (!plus && n > 10 && memcmp(digits, "00", 2) == 0) {
+        plus = true;
+        from = 2;
+    }
+    if (plus || (n == 11 && digits[0] == '1'))
+        from += country_digits(digits + from);
+    while (n > SHORT && from < n && digits[from] == '0')
+        from++;
+    if (from + LEAST > n)
+        return n;
+    memmove(digits, digits + from, n - from);
+    return n - from;
+}
+
 /* Digits of a cell that looks like a telephone number: 7 to 15, and nothing but punctuation; in two groups
- * or more, unless its column is known to hold such (bare: then a program's ".0" behind is none). A country
- * prefix is dropped: more than ten digits after a '+', or with a leading 1, keep their last ten. */
+ * or more, unless its column is known to hold such (bare: then a program's ".0" behind is none). */
 static size_t phone_digits(tab_str s, bool bare, char out[24])
 {
     size_t n = 0, groups = 0;
@@ -178,12 +212,7 @@ static size_t phone_digits(tab_str s, bool bare, char out[24])
     }
     if (n < 7 || n > 15 || (groups < 2 && !plus && !bare))
         return 0;
-    /* the prefix of the country differs between tables, the last ten digits do not */
-    if (n > 10 && (plus || out[0] == '1')) {
-        memmove(out, out + n - 10, 10);
-        n = 10;
-    }
-    return n;
+    return national(plus, out, n);
 }
 
 /* A date as "year month day", with the clock time where it is not midnight, so that dates of any notation

@@ -9,17 +9,18 @@
 
 #include "services/inference/engine/align/union_find.h"
 
-/* Whether column c of two tables counts the rows of one and identifies those of the other as well. Two
- * counters of as many rows do, whatever they count. */
-static bool is_their_key(const tab_keys *k, size_t s, size_t t, size_t c)
+/* Whether column c of two tables counts the rows of one and identifies those of the other as well, or is the
+ * moment of both. Two counters of as many rows do, whatever they count, and two sensors' readings by the
+ * hour (decision 0708). */
+static bool is_their_key(const tab_views *v, const tab_keys *k, size_t s, size_t t, size_t c)
 {
-    bool is = false;
+    bool is = false, moment = v->table[s].col[c].kind == TAB_VIEW_DATE;
     for (size_t i = 0; i < k->n && !is; i++) {
         const tab_reference *r = &k->ref[i];
         bool there = r->child_table == s && r->parent_table == t,
              back = r->child_table == t && r->parent_table == s;
-        is =
-            (there || back) && r->one_to_one && r->counted && r->also == 0 && r->child == c && r->parent == c;
+        is = (there || back) && r->one_to_one && (r->counted || moment) && r->also == 0 && r->child == c &&
+             r->parent == c;
     }
     return is;
 }
@@ -36,7 +37,7 @@ static bool alike(const tab_views *v, const tab_keys *k, size_t s, size_t t)
         same += a->col[c].profile->role == b->col[c].profile->role &&
                 a->col[c].profile->type == b->col[c].profile->type;
         referring +=
-            k->domain[s][c] != TAB_NULL && k->domain[s][c] == k->domain[t][c] && !is_their_key(k, s, t, c);
+            k->domain[s][c] != TAB_NULL && k->domain[s][c] == k->domain[t][c] && !is_their_key(v, k, s, t, c);
     }
     return referring > 0 && same * 5 >= a->cols * 4;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/link/evidence/chance.h"
+#include "services/inference/engine/link/evidence/contradictions.h"
 #include "services/inference/engine/link/evidence/twin_model.h"
 
 enum { CHUNKS = 64 };
@@ -201,7 +202,7 @@ static tab_status judge(const tab_engine *e, const tab_views *v, const tab_link_
  * takes 0.67 to 0.84 for one entity in tables of entities, 0.005 in orders of the same customers: ONE lies
  * between. AGREE: share of the pairs that hold the name of what their rows are of. */
 static const float LIKELY = 0.5f;
-enum { SHORT = 20 };
+enum { SHORT = 20, HANDFUL = 40 };
 static const double LEAST_COMMON = 10, ONE = 0.25, AGREE = 0.8;
 
 /* What the twins' model says of rows x < y; unseen where it did not look at them. */
@@ -237,22 +238,33 @@ static void count_common(const tab_candidates *c, const uint32_t *mine, const ui
     }
 }
 
-/* A handful of pairs does not calibrate itself: of a short table no pair is likelier than the twins' model,
- * which knows other tables, thinks it (decision 0553). */
-static tab_status judge_short(const tab_engine *e, const tab_views *v, const tab_link_table *tables,
-                              const tab_twin_pairs *twins, tab_arena *a, tab_linkage *l, tab_error *err)
+/* Whether two rows are not alike in an attribute. */
+static bool contradicted(const tab_linkage *l, size_t i)
+{
+    enum { CONTRADICT = 6 }; /* level of values that are not alike */
+    bool is = false;
+    for (size_t k = 0; k < l->attrs; k++)
+        is = is || l->c.agree[i * l->attrs + k].level >= CONTRADICT;
+    return is;
+}
+
+/* A handful of pairs does not calibrate itself: of a short table, or where few are said, no pair is likelier
+ * than the twins' model, which knows other tables, thinks it (decisions 0553, 0709). In long tables a number
+ * that both rows have is enough where nothing speaks against it. */
+static tab_status judge_few(const tab_engine *e, const tab_views *v, const tab_link_table *tables,
+                            const tab_twin_pairs *twins, tab_arena *a, tab_linkage *l, tab_error *err)
 {
     const tab_twin_pairs *const two[2] = { &twins[l->ta], &twins[l->tb] };
-    size_t na = v->table[l->ta].rows, nb = v->table[l->tb].rows, said = 0;
+    size_t na = v->table[l->ta].rows, nb = v->table[l->tb].rows, said = 0, least = na < nb ? na : nb;
     tab_across x;
     for (size_t i = 0; i < l->c.n; i++)
         said += l->c.kept[i] && l->c.p[i] >= LIKELY;
-    if ((na < nb ? na : nb) >= SHORT || na + nb > TAB_ACROSS_ROWS_MOST || said == 0 || l->learned)
+    if ((least >= SHORT && said >= HANDFUL) || na + nb > TAB_ACROSS_ROWS_MOST || said == 0 || l->learned)
         return TAB_OK;
     TAB_TRY(tab_across_new(e, v, tables, l, two, a, &x, err));
     TAB_TRY(tab_twin_model_run(e, tab_twin_model_shipped(), &x.s, err));
     for (size_t i = 0; i < l->c.n; i++)
-        if (l->c.kept[i])
+        if (l->c.kept[i] && (least < SHORT || contradicted(l, i)))
             l->c.p[i] = fminf(l->c.p[i], twin_p(&x.s, l->c.a[i], l->c.b[i], 1));
     return TAB_OK;
 }
@@ -322,7 +334,12 @@ tab_status tab_link_tables(const tab_engine *e, const tab_views *v, tab_link_tab
     for (size_t i = 0; m != NULL && i < *ret_n; i++)
         TAB_TRY(judge(e, v, tables, s, m, a, &(*ret)[i], err));
     for (size_t i = 0; i < *ret_n; i++)
-        TAB_TRY(judge_short(e, v, tables, s, a, &(*ret)[i], err));
+        TAB_TRY(judge_few(e, v, tables, s, a, &(*ret)[i], err));
+    for (size_t i = 0; i < *ret_n; i++) {
+        tab_linkage *l = &(*ret)[i];
+        if (!tab_relatives_doubt(v, l->ta, l->tb, l->c.n, l->c.a, l->c.b, l->c.kept, l->c.p))
+            return tab_no_memory(err);
+    }
     for (size_t i = 0; i < *ret_n; i++)
         TAB_TRY(hear_twins(v, s, a, &(*ret)[i], err));
     for (size_t t = 0; t < v->n; t++) {

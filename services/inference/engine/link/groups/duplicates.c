@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "services/inference/engine/link/evidence/contradictions.h"
 #include "services/inference/engine/link/evidence/twin_model.h"
 #include "services/inference/engine/link/pairs/twin_rules.h"
 #include "services/inference/engine/profile/lines.h"
@@ -291,7 +292,8 @@ tab_status tab_twins_judge(const tab_engine *e, const tab_views *v, const tab_li
         return tab_no_memory(err);
     if (s->n > 0)
         hear_whose(s);
-    if (s->n > 0 && !hear_chance(s))
+    if (s->n > 0 && (!hear_chance(s) || !tab_variants_part(s) ||
+                     !tab_relatives_doubt(v, table, table, s->n, s->a, s->b, NULL, s->p)))
         return tab_no_memory(err);
     return TAB_OK;
 }

@@ -138,3 +138,62 @@ Test(few_rows, relatives_are_not_sure)
     cr_expect_eq(w.map->entity_matches->n_a_row, 3, "%zu said", w.map->entity_matches->n_a_row);
     tab_arena_free(w.arena);
 }
+
+/* ---- a handful of pairs ----------------------------------------------------------------------- */
+
+enum { LIST = 250, BOTH = 8, COLUMNS = 8 };
+
+/* Members of a club: the postal code is nearly the town's, and three in a list have one plan. */
+static void member(size_t p, size_t c, char out[CELL])
+{
+    static const char *const plan[] = { "basic", "plus", "pro" };
+    size_t first = chance(p, 1, 18), last = chance(p, 2, 360), home = chance(p, 6, 200);
+    home = home < 100 ? home % 7 : home < 150 ? 7 + home % 10 : 17 + home % 30;
+    if (c == 0)
+        snprintf(out, CELL, "%s %s%c", given[first], family[last % 18], 'a' + (char)(last / 18));
+    else if (c == 1)
+        snprintf(out, CELL, "%s.%s%c%u@mail.example", given[first], family[last % 18],
+                 'a' + (char)(last / 18), chance(p, 10, 100));
+    else if (c == 2)
+        snprintf(out, CELL, "+1 %u %u", 200 + chance(p, 8, 700), 1000000 + chance(p, 9, 9000000));
+    else if (c == 3)
+        snprintf(out, CELL, "19%02u-%02u-%02u", 40 + chance(p, 3, 60), 1 + chance(p, 4, 12),
+                 1 + chance(p, 5, 28));
+    else if (c == 4)
+        snprintf(out, CELL, "%s%c%s", family[home % 18], 'a' + (char)(home / 18), town[home % 7] + 1);
+    else if (c == 5)
+        snprintf(out, CELL, "%zu", 10000 + home * 1613 + chance(p, 11, 90));
+    else if (c == 6)
+        snprintf(out, CELL, "%s", plan[chance(p, 12, 3)]);
+    else
+        snprintf(out, CELL, "%u.%02u", 20000 + chance(p, 13, 15000) + chance(p, 14, 15000),
+                 chance(p, 15, 100));
+}
+
+static size_t in_both, round_of;
+
+static void member_there(size_t r, size_t c, char out[CELL])
+{
+    member(r < in_both ? r : 7000 + 1000 * round_of + r, c, out);
+}
+
+Test(few_rows, a_handful_of_pairs_in_long_tables)
+{
+    size_t wrong = 0, right = 0;
+    for (in_both = 0; in_both <= BOTH; in_both += BOTH)
+        for (round_of = 0; round_of < 4; round_of++) {
+            world w = { .arena = tab_arena_new(SIZE_MAX / 2), .n = 2 };
+            w.table[0] = table_of(w.arena, "a", LIST, COLUMNS, member);
+            w.table[1] = table_of(w.arena, "b", LIST, COLUMNS, member_there);
+            cross(&w);
+            const Tabella__EntityMatches *m = w.map->entity_matches;
+            for (size_t i = 0; i < m->n_a_row; i++) {
+                bool is = m->a_row[i] == m->b_row[i] && m->a_row[i] < in_both;
+                right += is;
+                wrong += !is;
+            }
+            tab_arena_free(w.arena);
+        }
+    cr_expect_eq(right, 4 * BOTH);
+    cr_expect_leq(wrong, 1, "%zu", wrong);
+}
