@@ -194,6 +194,14 @@ Test(files, packed_ones)
     g.p[strlen("PK") + 28 + strlen("in/")] ^= 1; /* a local header */
     EXPECT_REFUSED(a, "all.zip", g.p, g.n, "damaged");
     free(g.p);
+    const char *const letter[] = { "[Content_Types].xml", "<Types/>", "word/document.xml", "<w/>", NULL };
+    g = zip_of(letter, 0);
+    EXPECT_REFUSED(a, "letter.docx", g.p, g.n, "word processor");
+    free(g.p);
+    const char *const slides[] = { "ppt/presentation.xml", "<p/>", NULL };
+    g = zip_of(slides, 0);
+    EXPECT_REFUSED(a, "slides.pptx", g.p, g.n, "presentation");
+    free(g.p);
     const char *const one[] = { "a.csv", "a,b\n1,2\n", NULL };
     g = zip_of(one, 1000000);
     EXPECT_REFUSED(a, "lies.zip", g.p, g.n, "damaged");
