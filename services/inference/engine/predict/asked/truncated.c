@@ -228,7 +228,7 @@ static bool is_cut_off(const double *y, const double *m, size_t n, const double 
     double least = INFINITY, gain[2] = { -INFINITY, -INFINITY }, part[2];
     for (size_t i = 0; i < n; i++)
         least = fmin(least, y[i]);
-    for (int logs = 0; logs <= (least > 0); logs++) {
+    for (int logs = 0; logs <= (least > 0 ? 1 : 0); logs++) {
         look(y, m, n, asked, k, t->above, logs > 0, least, s);
         part[logs] = borne_out(s, &gain[logs]);
     }
