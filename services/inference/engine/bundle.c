@@ -248,6 +248,21 @@ static bool tell_linked(const tab_engine *e, const tab_profile *p, size_t table,
     return !tab_arena_full(e->arena);
 }
 
+/* *ret: what a fitted model's rows or its target give to doubt, as a warning; NULL: nothing. False: the arena
+ * is full. */
+static bool doubt(tab_arena *a, const tab_fitted *f, char **ret)
+{
+    const struct {
+        const char *code, *text;
+    } of[] = { { "one_value", tab_fitted_single(f) },
+               { "cut_off", tab_fitted_cut_off(f) },
+               { "missing_shift", tab_fitted_shift(f) } };
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        if (of[i].text != NULL)
+            return (*ret = tab_arena_printf(a, "%s: %s", of[i].code, of[i].text)) != NULL;
+    return true;
+}
+
 /* Fits the chosen target and answers every row; steps, or NULL: those that are told apart. The fitted model
  * stays with the caller where parts are wanted. keep: the engine whose arena holds what is served with.
  * *ret_doubt: what its rows or its target give to doubt, as a warning; NULL: nothing. */
@@ -274,11 +289,7 @@ static tab_status predict(const tab_engine *e, const tab_engine *keep, tab_profi
     if (st == TAB_OK && steps != NULL &&
         !tab_horizon_tell(e->arena, steps, (uint32_t)s->table, tab_fitted_ahead(f), *ret))
         st = tab_no_memory(err);
-    const char *single = f == NULL ? NULL : tab_fitted_single(f),
-               *shift = f == NULL ? NULL : tab_fitted_shift(f);
-    if (st == TAB_OK && (single != NULL || shift != NULL) &&
-        (*ret_doubt = tab_arena_printf(e->arena, single != NULL ? "one_value: %s" : "missing_shift: %s",
-                                       single != NULL ? single : shift)) == NULL)
+    if (st == TAB_OK && f != NULL && !doubt(e->arena, f, ret_doubt))
         st = tab_no_memory(err);
     *ret_linked = linked;
     if (st == TAB_OK && parts != NULL) {

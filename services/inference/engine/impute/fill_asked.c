@@ -4,7 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "services/inference/engine/impute/fill.h"
 #include "services/inference/engine/predict/asked/heat.h"
+#include "services/inference/engine/predict/asked/truncated.h"
 
 /* As many rows say beforehand that confidences hold where cells are missing. By hand. */
 static const double BEFOREHAND = 10;
@@ -59,4 +61,31 @@ void tab_fill_shift(float *sure, const uint32_t *right, const float *weight, siz
     }
     for (size_t i = 0; i < rows; i++)
         sure[i] = (float)moved((double)sure[i], (low + high) / 2);
+}
+
+bool tab_fill_cut_off(const double *y, const double *at, const bool *open, size_t rows, bool whole, double sd,
+                      double *answer, float *sure)
+{
+    double *of = calloc(4 * rows + 1, sizeof *of);
+    if (of == NULL)
+        return false;
+    double *known = of, *m = of + rows, *asked = of + 2 * rows, *score = of + 3 * rows, least = INFINITY;
+    size_t n = 0, k = 0;
+    for (size_t i = 0; i < rows; i++) {
+        if (open[i])
+            asked[k++] = at[i];
+        else if (!isnan(y[i]))
+            least = fmin(least, y[i]), known[n] = y[i], m[n++] = at[i];
+    }
+    tab_truncation t;
+    bool ok = tab_truncation_find(known, m, n, asked, k, whole, score, &t);
+    for (size_t i = 0, j = 0; ok && t.deviation > 0 && i < rows; i++) {
+        if (!open[i])
+            continue;
+        double v = tab_truncation_quantile(&t, score[j], 0.5);
+        answer[i] = fmax(whole ? round(v) : v, least >= 0 ? 0 : (double)-INFINITY);
+        sure[i] = (float)tab_truncation_within(&t, score[j++], answer[i], TAB_FILL_TOLERANCE * sd);
+    }
+    free(of);
+    return ok;
 }

@@ -16,4 +16,10 @@ bool tab_fill_heat(const tab_stack *s, const uint32_t *label, const float *weigh
  * weighed present cells' are right as often as they are said to be. right (encoded rows): TAB_NULL where
  * missing. */
 void tab_fill_shift(float *sure, const uint32_t *right, const float *weight, size_t rows);
+
+/* Numbers that are missing because they lie beyond a limit (truncated.h): answer and sure (rows) of missing
+ * cells, in the column's units, where that is so. y (rows): NaN where not known; at (rows): locations;
+ * open (rows): the cell is missing; sd: the column's. False: memory. */
+bool tab_fill_cut_off(const double *y, const double *at, const bool *open, size_t rows, bool whole, double sd,
+                      double *answer, float *sure) TAB_CHECKED;
 #endif

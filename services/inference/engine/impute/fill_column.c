@@ -325,6 +325,25 @@ static bool grade_numbers(const column_job *q, double *answer)
     return true;
 }
 
+/* Cells that are missing because they lie beyond a limit. at (encoded rows): locations. False: memory. */
+static bool cut_off(const column_job *q, const double *at, double *answer, float *sure)
+{
+    double *y = tab_arena_new_of(q->a, double, q->rows + 1);
+    bool *open = tab_arena_new_of(q->a, bool, q->rows + 1);
+    if (tab_arena_full(q->a))
+        return false;
+    for (size_t i = 0; i < q->rows; i++) {
+        uint32_t row = q->data.row[i];
+        y[i] = isnan(q->y[i]) ? (double)NAN : q->number[row];
+        open[i] = row != q->t->total && tab_fill_missing(q->c->column, row);
+    }
+    if (!tab_fill_cut_off(y, at, open, q->rows, q->c->decimals == 0, q->sd * q->unit, answer, sure))
+        return false;
+    for (size_t i = 0; i < q->rows; i++)
+        answer[i] = open[i] ? round_to(answer[i], q->c->decimals) : answer[i];
+    return true;
+}
+
 /* answer and sure (encoded rows): the numbers in the column's own steps and within what was seen of it, and
  * the probability that each lies within the tolerance. */
 static bool answer_numbers(const column_job *q, const tab_engine *e, const tab_problem *problem,
@@ -334,8 +353,11 @@ static bool answer_numbers(const column_job *q, const tab_engine *e, const tab_p
     uint32_t *right = tab_arena_new_of(q->a, uint32_t, q->rows + 1);
     if (tab_arena_full(q->a))
         return false;
+    double *at = tab_arena_new_of(q->a, double, q->rows + 1);
+    if (at == NULL)
+        return false;
     for (size_t i = 0; i < q->rows; i++) {
-        double v = ((double)s->oof[i] * q->sd + q->mean) * q->unit;
+        double v = at[i] = ((double)s->oof[i] * q->sd + q->mean) * q->unit;
         /* whole numbers with one that occurs (decision 0263), others within what was seen */
         if (c->decimals == 0)
             answer[i] = nearest(q->seen, q->present, v);
@@ -356,7 +378,7 @@ static bool answer_numbers(const column_job *q, const tab_engine *e, const tab_p
         return false;
     if (q->weight != NULL)
         tab_fill_shift(sure, right, q->weight, q->rows);
-    return true;
+    return problem->place != NULL || cut_off(q, at, answer, sure);
 }
 
 /* Whether the classes, one row of each given, are consecutive whole numbers. */

@@ -78,6 +78,11 @@ static bool say_single(const tab_problem *p, tab_fitted *f)
     return f->single != NULL;
 }
 
+const char *tab_fitted_cut_off(const tab_fitted *f)
+{
+    return f->cut_off;
+}
+
 const tab_stack *tab_fitted_stack(const tab_fitted *f)
 {
     return f->stack;
@@ -237,7 +242,8 @@ static tab_status fit_models(const tab_engine *e, const tab_profile *p, const ta
     if (!tab_hot_deck_fit(f) || !fit_groups(p, f) || !tab_new_levels(e, p, o->served, f) ||
         !tab_few_seen(f) || !tab_beyond_fit(p, f))
         return out_of_memory(e, err);
-    return tab_fit_ahead(e, p, use, o->served, f, err);
+    TAB_TRY(tab_fit_ahead(e, p, use, o->served, f, err));
+    return o->served || tab_truncated_fit(f) ? TAB_OK : tab_no_memory(err);
 }
 
 tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_options *o, tab_fitted **ret,
@@ -463,6 +469,10 @@ tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool exp
         }
         if (absent && f->ahead != NULL && f->ahead->answered[row]) {
             tab_ahead_write(f, r, k, row);
+            continue;
+        }
+        if (absent && f->truncated_score != NULL) {
+            tab_truncated_write(f, r, k, i);
             continue;
         }
         size_t outputs = f->stack->outputs;

@@ -91,6 +91,9 @@ const char *tab_fitted_shift(const tab_fitted *f);
 /* That all labelled rows have one target, for people; NULL: they differ. */
 const char *tab_fitted_single(const tab_fitted *f);
 
+/* That the rows to be answered lack their target because it lies beyond a limit, for people; NULL: not. */
+const char *tab_fitted_cut_off(const tab_fitted *f);
+
 /* Answers for labelled rows as those that are asked are answered, where these mostly come later: of rows
  * after earlier cuts, by what was fitted on the rows before. NULL: the results of the labelled rows are of
  * the same kind as those of the asked; or the arena is full. */

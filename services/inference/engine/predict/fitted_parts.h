@@ -10,6 +10,7 @@
 #include "services/inference/engine/predict/asked/arrange.h"
 #include "services/inference/engine/predict/asked/exact_copies.h"
 #include "services/inference/engine/predict/asked/heat.h"
+#include "services/inference/engine/predict/asked/truncated.h"
 #include "services/inference/engine/predict/fitted.h"
 #include "services/inference/engine/predict/interval/interval.h"
 
@@ -73,7 +74,11 @@ struct tab_fitted {
                                  * of the asked ones */
     bool alone;                 /* groups that nobody knows are asked, and one is known; few_groups.c */
     size_t unseen;              /* later rows of series that no labelled row is of */
-    tab_ahead *ahead;           /* answers of those that come later; NULL: there are none */
+    tab_truncation
+        truncated;           /* of asked rows whose target is missing for what it is; deviation 0: none are */
+    double *truncated_score; /* (encoded rows) */
+    const char *cut_off;     /* the same for people; NULL: none are */
+    tab_ahead *ahead;        /* answers of those that come later; NULL: there are none */
     tab_later *later[TAB_SIDES];  /* what answers served rows after all fitted ones, and before them; NULL:
                                   * as others, with a wider interval */
     tab_stack *fresh;             /* such rows of a series that no fitted row is of; NULL: as the others */
@@ -128,6 +133,10 @@ bool tab_groups_widen(const tab_problem *p, const tab_stack *s, const uint32_t *
 /* Later rows of series that no labelled row is of, in f->ahead's place (unseen_series.c). False: memory or
  * cancelled. */
 bool tab_unseen_series(const tab_engine *e, tab_fitted *f) TAB_CHECKED;
+
+/* Finds f->truncated, of runs, and writes result i of such a row (truncated_target.c). False: memory. */
+bool tab_truncated_fit(tab_fitted *f) TAB_CHECKED;
+void tab_truncated_write(const tab_fitted *f, Tabella__Results *r, size_t i, size_t encoded);
 
 /* Writes f->mix and, of classes, f->heat, before intervals are fitted. False: memory or cancelled. */
 bool tab_asked_mix(const tab_engine *e, tab_fitted *f) TAB_CHECKED;

@@ -540,12 +540,13 @@ bool tab_regime_quality(tab_arena *a, const tab_fitted *f, Tabella__Prediction *
     tab_regime kind = f->split.kind == TAB_SPLIT_GROUP            ? TAB_REGIME_NEW_GROUP
                       : gaps || f->split.kind == TAB_SPLIT_RANDOM ? TAB_REGIME_ALIKE
                                                                   : TAB_REGIME_LATER;
-    bool judged = kind != TAB_REGIME_LATER && f->asked.rows[kind] > 0 && !f->alone;
+    bool none = f->alone || f->cut_off != NULL; /* no known row is as the asked ones are */
+    bool judged = kind != TAB_REGIME_LATER && f->asked.rows[kind] > 0 && !none;
     if (judged && !as_fitted(a, f, kind, m))
         return false;
     for (size_t g = 0; g < TAB_REGIMES; g++) {
         bool told =
-            (g == kind && !f->alone) || (g == TAB_REGIME_LATER && f->ahead != NULL) || f->asked.rows[g] == 0;
+            (g == kind && !none) || (g == TAB_REGIME_LATER && f->ahead != NULL) || f->asked.rows[g] == 0;
         Tabella__RegimeQuality *q = told ? NULL : line(a, f, (tab_regime)g, m);
         if (q != NULL)
             q->rows = f->asked.rows[g];

@@ -1,0 +1,49 @@
+/* Targets that are missing because they lie beyond a limit (truncated.h), for fitted.c: of runs, where rows
+ * are asked as the others lie but for that. */
+#include <math.h>
+
+#include "services/inference/engine/predict/fitted_parts.h"
+
+bool tab_truncated_fit(tab_fitted *f)
+{
+    const tab_problem *p = &f->problem;
+    size_t rows = f->rows, n = 0, k = 0;
+    if (f->task != TAB_TASK_REGRESSION || f->split.kind != TAB_SPLIT_RANDOM || f->ahead != NULL)
+        return true;
+    double *y = tab_arena_new_of(f->arena, double, rows + 1),
+           *m = tab_arena_new_of(f->arena, double, rows + 1);
+    double *asked = tab_arena_new_of(f->arena, double, rows + 1);
+    double *score = tab_arena_new_of(f->arena, double, rows + 1);
+    if (tab_arena_full(f->arena))
+        return false;
+    for (size_t i = 0; i < rows; i++) {
+        double at = tab_target_value(f, (double)f->stack->oof[i]);
+        if (isnan(p->y[i]))
+            asked[k++] = at;
+        else
+            y[n] = tab_target_value(f, (double)p->y[i]), m[n++] = at;
+    }
+    if (!tab_truncation_find(y, m, n, asked, k, f->whole, score, &f->truncated))
+        return false;
+    if (!(f->truncated.deviation > 0))
+        return true;
+    f->truncated_score = tab_arena_new_of(f->arena, double, rows + 1);
+    for (size_t i = 0, j = 0; f->truncated_score != NULL && i < rows; i++)
+        f->truncated_score[i] = isnan(p->y[i]) ? score[j++] : 0;
+    f->cut_off = tab_arena_printf(
+        f->arena,
+        "the known values end abruptly at %.6g, and the rows to predict lie %s it: their values seem to be "
+        "missing because they are %s this limit, so they are predicted there",
+        f->truncated.end, f->truncated.above ? "towards and above" : "towards and below",
+        f->truncated.above ? "above" : "below");
+    return f->truncated_score != NULL && f->cut_off != NULL;
+}
+
+void tab_truncated_write(const tab_fitted *f, Tabella__Results *r, size_t i, size_t encoded)
+{
+    double quantile[TAB_LEVELS], mean, deviation, score = f->truncated_score[encoded];
+    for (size_t l = 0; l < TAB_LEVELS; l++)
+        quantile[l] = tab_truncation_quantile(&f->truncated, score, tab_quantile_level[l]);
+    tab_truncation_moments(&f->truncated, score, &mean, &deviation);
+    tab_write_number(f, r, i, mean, deviation, quantile);
+}
