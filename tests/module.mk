@@ -65,7 +65,7 @@ bench-predict: $(B)/bench/predict-answers
 .PHONY: bench-peers bench-wheel
 bench-peers: library
 	@TABELLA_LIBRARY=$(CURDIR)/build/pic/libtabella.so $(if $(PEERS),$(PEERS)) tests/bench/peers/run $(ARGS)
-## make bench-peers-tasks  profiling, imputation and anomaly scores beside other libraries; PEERS=PYTHON has them
+## make bench-peers-tasks  profiling, imputation, anomaly scores beside others; PEERS=PYTHON has them
 .PHONY: bench-peers-tasks
 bench-peers-tasks: library
 	@TABELLA_LIBRARY=$(CURDIR)/build/pic/libtabella.so $(if $(PEERS),$(PEERS)) tests/bench/peers/tasks $(ARGS)

@@ -135,7 +135,7 @@ struct request {
         const char *version, *method, *name, *origin; /* NULL: no such header */
     } mcp_header;
     struct progress *progress; /* the client wants to hear of it (http/progress.h); NULL: it does not */
-    struct mcp_call *mcp; /* the tool's call that became this request (mcp/mcp.h); NULL: none */
+    struct mcp_call *mcp;      /* the tool's call that became this request (mcp/mcp.h); NULL: none */
     /* idempotency (idempotency.c) */
     char seed[TAB_ID]; /* the ids that this request's work makes are derived from it */
     bool claimed, replayed, completed;

@@ -120,8 +120,7 @@ static const struct {
     [TAB_GET_DATA_DIFF] = { "Compare two snapshots of a dataset", NULL, "SnapshotDiff", 200 },
     [TAB_GET_DATA_PROFILE] = { "Profile a snapshot: how its values are spread", NULL, "SnapshotProfile",
                                200 },
-    [TAB_POST_MCP] = { "Model Context Protocol: one JSON-RPC message, stateless; tools of agents. A call with a "
-                       "progressToken is answered as text/event-stream where Accept names it",
+    [TAB_POST_MCP] = { "Model Context Protocol: one JSON-RPC message, stateless; tools of agents",
                        "McpMessage", NULL, 200 },
     [TAB_DELETE_SESSION] = { "Sign out: the session ends", NULL, NULL, 200 },
 };
