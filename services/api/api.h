@@ -56,8 +56,8 @@ typedef struct {
 typedef struct request request;
 typedef tab_status handler(request *r, tab_error *err);
 
-/* How http.c takes a parked request back: request_end, request_again, request_soon; and tells of it meanwhile:
- * progress_begin. */
+/* How http.c takes a parked request back: request_end, request_again, request_soon; and tells of it
+ * meanwhile: progress_begin. */
 typedef struct {
     void (*end)(request *r, tab_status s, tab_error *err);
     void (*again)(request *r, tab_status (*fn)(void *arg, tab_error *err), void *arg);

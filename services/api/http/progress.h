@@ -1,6 +1,6 @@
-/* Progress of a request while others compute for it, for a client that asked to hear of it: inference tells it
- * on tabella.progress.NAME, and http_events.c sends what is new as server-sent events, in pieces of the answer
- * (decision 0690).
+/* Progress of a request while others compute for it, for a client that asked to hear of it: inference tells
+ * it on tabella.progress.NAME, and http_events.c sends what is new as server-sent events, in pieces of the
+ * answer (decision 0690).
  *
  *   handler: progress_begin --> the loop looks four times a second --> an event, where there is something new
  *   NATS' thread: progress_heard writes the newest                     the answer is the last event */
