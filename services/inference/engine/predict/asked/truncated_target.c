@@ -4,11 +4,21 @@
 
 #include "services/inference/engine/predict/fitted_parts.h"
 
+/* Whether most asked rows lie beyond a number that the known ones have: it tells why they are asked. */
+static bool beyond_a_column(const tab_fitted *f)
+{
+    size_t asked = 0, far = 0;
+    for (size_t r = 0; f->far != NULL && r < f->rows; r++)
+        asked += isnan(f->y[r]), far += isnan(f->y[r]) && f->far[r] > 0;
+    return 2 * far > asked;
+}
+
 bool tab_truncated_fit(tab_fitted *f)
 {
     const tab_problem *p = &f->problem;
     size_t rows = f->rows, n = 0, k = 0;
-    if (f->task != TAB_TASK_REGRESSION || f->split.kind != TAB_SPLIT_RANDOM || f->ahead != NULL)
+    if (f->task != TAB_TASK_REGRESSION || f->split.kind != TAB_SPLIT_RANDOM || f->ahead != NULL ||
+        beyond_a_column(f))
         return true;
     double *y = tab_arena_new_of(f->arena, double, rows + 1),
            *m = tab_arena_new_of(f->arena, double, rows + 1);
