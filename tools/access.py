@@ -31,6 +31,7 @@ ALSO = {"inference": ["inference-alone"]}
 
 # Plain subjects beside calls: (publish, subscribe).
 SUBJECTS = {
+    "api": ([], ["tabella.progress.*"]),
     "inference": (
         ["tabella.progress.*", "tabella.inference.alive"],
         ["tabella.cancel.*", "tabella.inference.alive"],

@@ -79,6 +79,11 @@ const tab_json *tab_mcp_stated(const tab_mcp_message *m);
 void tab_mcp_begin(tab_out *o, const tab_json *id, bool stateless);
 void tab_mcp_end(tab_out *o);
 
+/* The token of a request that wants to hear of its progress; NULL: it does not. */
+const tab_json *tab_mcp_token(const tab_mcp_message *m);
+/* A whole notification of progress: percent of 100, which has to rise. */
+void tab_mcp_progress(tab_out *o, const tab_json *token, int percent, const char *phase);
+
 /* The whole answer to a request that needs no tool: 0, or the code of the error that was written.
  * TAB_MCP_CALL: it calls one of these, and nothing was written. */
 int tab_mcp_answer(tab_out *o, const tab_mcp_message *m, const tab_mcp_tool *tool, size_t tools);

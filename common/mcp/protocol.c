@@ -37,6 +37,35 @@ void tab_mcp_end(tab_out *o)
     tab_out_close(o, '}');
 }
 
+const tab_json *tab_mcp_token(const tab_mcp_message *m)
+{
+    const tab_json *t = tab_json_get(tab_json_get(m->params, "_meta"), "progressToken");
+    return t != NULL && (t->kind == TAB_JSON_STRING || t->kind == TAB_JSON_NUMBER) ? t : NULL;
+}
+
+void tab_mcp_progress(tab_out *o, const tab_json *token, int percent, const char *phase)
+{
+    tab_out_open(o, '{');
+    tab_out_key(o, "jsonrpc");
+    tab_out_cstr(o, "2.0");
+    tab_out_key(o, "method");
+    tab_out_cstr(o, "notifications/progress");
+    tab_out_key(o, "params");
+    tab_out_open(o, '{');
+    tab_out_key(o, "progressToken");
+    tab_mcp_tree(o, token);
+    tab_out_key(o, "progress");
+    tab_out_int(o, percent);
+    tab_out_key(o, "total");
+    tab_out_int(o, 100);
+    if (*phase != 0) {
+        tab_out_key(o, "message");
+        tab_out_cstr(o, phase);
+    }
+    tab_out_close(o, '}');
+    tab_out_close(o, '}');
+}
+
 static void versions(tab_out *o)
 {
     tab_out_open(o, '[');

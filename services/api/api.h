@@ -56,11 +56,13 @@ typedef struct {
 typedef struct request request;
 typedef tab_status handler(request *r, tab_error *err);
 
-/* How http.c takes a parked request back: request_end, request_again, request_soon. */
+/* How http.c takes a parked request back: request_end, request_again, request_soon; and tells of it
+ * meanwhile: progress_begin. */
 typedef struct {
     void (*end)(request *r, tab_status s, tab_error *err);
     void (*again)(request *r, tab_status (*fn)(void *arg, tab_error *err), void *arg);
     void (*soon)(request *r, tab_status (*fn)(void *arg, tab_error *err), void *arg);
+    void (*tell)(request *r);
 } request_parked;
 
 typedef struct api {
@@ -132,7 +134,8 @@ struct request {
     struct {
         const char *version, *method, *name, *origin; /* NULL: no such header */
     } mcp_header;
-    struct mcp_call *mcp; /* the tool's call that became this request (mcp/mcp.h); NULL: none */
+    struct progress *progress; /* the client wants to hear of it (http/progress.h); NULL: it does not */
+    struct mcp_call *mcp;      /* the tool's call that became this request (mcp/mcp.h); NULL: none */
     /* idempotency (idempotency.c) */
     char seed[TAB_ID]; /* the ids that this request's work makes are derived from it */
     bool claimed, replayed, completed;

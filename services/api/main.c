@@ -14,6 +14,7 @@
 #include "services/api/housekeeping.h"
 #include "services/api/http/body_quota.h"
 #include "services/api/http/http.h"
+#include "services/api/http/progress.h"
 #include "services/api/idempotency.h"
 #include "services/api/serve/bills.h"
 #include "services/api/service_calls.h"
@@ -168,6 +169,8 @@ int main(int argc, char **argv)
     self.waiting = idempotency_wait_open(&self);
     struct api_answers *answers = answers_open(&self);
     bool billing = bills_open(&self);
+    if (!tab_rpc_listen(rpc, "tabella.progress.*", progress_heard, NULL))
+        return EXIT_FAILURE;
     TAB_AUTO(http) *h = http_open(&self);
     TAB_AUTO(tab_health) *health = tab_health_open(self.cfg.port); /* last opened, first freed */
     bool good = relay != NULL && self.housekeeping != NULL && self.waiting != NULL && answers != NULL &&

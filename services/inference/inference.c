@@ -56,6 +56,8 @@ static tab_status run(void *arg, tab_call *call, tab_error *err)
         (s = options_of(call->arena, q->options, w.base, &w.options, err)) != TAB_OK ||
         (s = pass_begin(&w.p, self, call, q->call_id, true, err)) != TAB_OK)
         return s;
+    if (q->call_id[0] == 0)
+        pass_told_as(&w.p, q->told_as);
     pass_compute(&w.p, compute_run, &w);
     pass_end(&w.p);
     w.s = pass_status(&w.p, w.s, err);

@@ -78,9 +78,9 @@ struct pass {
     inference *self;
     pass *next;
     const tab_call *call;
-    const char *call_id;
-    const atomic_bool *gone; /* the call's own flag */
-    atomic_bool cancel;      /* what the engine reads: gone, or cancelled by name */
+    const char *call_id, *told_as; /* its name; that of its progress */
+    const atomic_bool *gone;       /* the call's own flag */
+    atomic_bool cancel;            /* what the engine reads: gone, or cancelled by name */
     int64_t told;
     double done, from, to; /* what is said; the part of the pass that the engine's 0..1 is */
     char phase[40];
@@ -99,6 +99,8 @@ extern const tab_rpc_method inference_methods[];
 bool inference_start(inference *self) TAB_CHECKED; /* subscriptions and ticker */
 void inference_stop(inference *self);              /* cancels what runs */
 
+/* Of a pass that has begun without a call_id: its progress is told under this name. */
+void pass_told_as(pass *p, const char *name);
 /* passes.c. Every pass begins and ends with these. A `heavy` one waits for a slot. */
 tab_status pass_begin(pass *p, inference *self, const tab_call *call, const char *call_id, bool heavy,
                       tab_error *err) TAB_CHECKED;

@@ -18,7 +18,7 @@ static void tell(pass *p, const char *phase, double done, bool now)
 {
     int64_t t = tab_mono_ms();
     bool changed = strncmp(p->phase, phase, sizeof p->phase - 1) != 0;
-    if (p->call_id[0] == 0 || (!now && !changed && t - p->told < TELL_MS))
+    if (p->told_as[0] == 0 || (!now && !changed && t - p->told < TELL_MS))
         return;
     natsConnection *nc = tab_rpc_nats(p->self->rpc);
     if (nc == NULL)
@@ -27,7 +27,7 @@ static void tell(pass *p, const char *phase, double done, bool now)
     p->done = done > p->done ? done : p->done;
     snprintf(p->phase, sizeof p->phase, "%s", phase);
     Tabella__Progress m = TABELLA__PROGRESS__INIT;
-    m.call_id = (char *)p->call_id;
+    m.call_id = (char *)(uintptr_t)p->told_as;
     m.phase = p->phase;
     m.done = p->done;
     uint8_t bytes[512];
@@ -35,7 +35,7 @@ static void tell(pass *p, const char *phase, double done, bool now)
     if (tabella__progress__get_packed_size(&m) > sizeof bytes)
         return;
     size_t n = tabella__progress__pack(&m, bytes);
-    snprintf(subject, sizeof subject, "tabella.progress.%s", p->call_id);
+    snprintf(subject, sizeof subject, "tabella.progress.%s", p->told_as);
     (void)natsConnection_Publish(nc, subject, bytes, (int)n);
 }
 
@@ -92,6 +92,7 @@ tab_status pass_begin(pass *p, inference *self, const tab_call *call, const char
                  .call_id = call_id != NULL && plain(call_id) ? call_id : "",
                  .gone = call->cancel,
                  .to = 1 };
+    p->told_as = p->call_id;
     pthread_mutex_lock(&self->lock);
     p->next = self->running;
     self->running = p;
@@ -117,6 +118,14 @@ tab_status pass_begin(pass *p, inference *self, const tab_call *call, const char
         tell(p, "reading", 0, true);
     }
     return TAB_OK;
+}
+
+void pass_told_as(pass *p, const char *name)
+{
+    if (!plain(name))
+        return;
+    p->told_as = name;
+    tell(p, "reading", 0, true);
 }
 
 void pass_end(pass *p)

@@ -104,17 +104,7 @@ static void progress(void *arg, const char *phase, double done)
         return;
     s->percent = (int)(100 * done);
     tab_out o = { 0 };
-    tab_out_raw(&o, TAB_S("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{"));
-    o.comma = false;
-    tab_out_key(&o, "progressToken");
-    tab_mcp_tree(&o, s->token);
-    tab_out_key(&o, "progress");
-    tab_out_int(&o, s->percent);
-    tab_out_key(&o, "total");
-    tab_out_int(&o, 100);
-    tab_out_key(&o, "message");
-    tab_out_cstr(&o, phase);
-    tab_out_bytes(&o, "}}", 2);
+    tab_mcp_progress(&o, s->token, s->percent, phase);
     send_line(&o);
 }
 
@@ -130,9 +120,7 @@ static void call(server *s, const tab_mcp_message *m)
                      .parallel_arg = s->pool };
     s->id = m->id;
     atomic_store(&s->cancel, cancelled(s)); /* it may have come in one reading with the call */
-    s->token = tab_json_get(tab_json_get(m->params, "_meta"), "progressToken");
-    if (s->token != NULL && s->token->kind != TAB_JSON_STRING && s->token->kind != TAB_JSON_NUMBER)
-        s->token = NULL;
+    s->token = tab_mcp_token(m);
     s->percent = -1;
     tab_out o = { 0 };
     tab_mcp_begin(&o, m->id, tab_mcp_stated(m) != NULL);

@@ -106,6 +106,38 @@ static size_t rows_in(const char *first, size_t tokens)
     return n;
 }
 
+Test(mcp, progress_is_told_with_the_callers_token)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    static const struct {
+        const char *meta, *want;
+    } cases[] = {
+        { "{\"progressToken\":\"a\\\"b\"}", "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\","
+                                            "\"params\":{\"progressToken\":\"a\\\"b\",\"progress\":7,"
+                                            "\"total\":100,\"message\":\"read\"}}" },
+        { "{\"progressToken\":12}",
+          "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{"
+          "\"progressToken\":12,\"progress\":7,\"total\":100,\"message\":\"read\"}}" },
+        { "{\"progressToken\":{}}", NULL },
+        { "{}", NULL },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[200];
+        snprintf(text, sizeof text,
+                 "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"params\":{\"_meta\":%s}}", cases[i].meta);
+        tab_mcp_message m = read_text(a, text);
+        const tab_json *token = tab_mcp_token(&m);
+        cr_assert_eq(token == NULL, cases[i].want == NULL, "%s", cases[i].meta);
+        tab_out o = { 0 };
+        if (token != NULL) {
+            tab_mcp_progress(&o, token, 7, "read");
+            cr_expect(tab_str_eq(tab_out_text(&o), tab_str_of(cases[i].want)), "%.*s",
+                      TAB_STR(tab_out_text(&o)));
+        }
+        tab_out_free(&o);
+    }
+}
+
 Test(mcp, what_was_asked_for_is_cut_last)
 {
     cr_expect_eq(rows_in("said.rows", 1000), 60);

@@ -250,6 +250,13 @@ static void again_parked(request *r, tab_status (*fn)(void *arg, tab_error *err)
     }
 }
 
+/* A request that has a thread of its own sends its answer itself. */
+static void tell_parked(request *r)
+{
+    if (r->stream == NULL)
+        http_tell(exchange_of(r));
+}
+
 /* On the loop's thread: put again when the events that came with this one have been seen to. */
 static void soon_parked(request *r, tab_status (*fn)(void *arg, tab_error *err), void *arg)
 {
@@ -387,7 +394,7 @@ http *http_open(api *a)
         return NULL;
     }
     h->a = a;
-    a->parked = (request_parked){ end_parked, again_parked, soon_parked };
+    a->parked = (request_parked){ end_parked, again_parked, soon_parked, tell_parked };
     pthread_mutex_init(&h->lock, NULL);
     pthread_cond_init(&h->work, NULL);
     pthread_cond_init(&h->idle, NULL);
@@ -420,7 +427,9 @@ http *http_open(api *a)
     atomic_store(&h->turned, tab_mono_ms());
     h->turn = event_new(h->base, -1, EV_PERSIST, note_turn, h);
     h->hand_over = event_new(h->base, -1, 0, on_hand_over, h);
-    if (h->turn == NULL || h->hand_over == NULL || event_add(h->turn, &(struct timeval){ 1, 0 }) != 0)
+    h->tell = event_new(h->base, -1, 0, http_on_tell, h);
+    if (h->turn == NULL || h->hand_over == NULL || h->tell == NULL ||
+        event_add(h->turn, &(struct timeval){ 1, 0 }) != 0)
         goto fail;
     if (!listen_at(h, a->cfg.http)) {
         tab_log(TAB_ERROR, "cannot listen on %s", a->cfg.http);
@@ -521,6 +530,8 @@ void http_free(http *h)
         event_free(h->turn);
     if (h->hand_over != NULL)
         event_free(h->hand_over);
+    if (h->tell != NULL)
+        event_free(h->tell);
     if (h->wake != NULL)
         event_free(h->wake);
     if (h->server != NULL)

@@ -11,6 +11,7 @@
 #include "services/api/http/body_quota.h"
 #include "services/api/http/http_end.h"
 #include "services/api/http/http_head.h"
+#include "services/api/http/progress.h"
 
 /* Wakes the loop, unless it has been woken already. The write is outside the lock, which the loop takes
  * first. */
@@ -30,6 +31,7 @@ void http_exchange_free(exchange *x)
 {
     if (x == NULL)
         return;
+    progress_end(&x->r);
     if (x->closed != NULL)
         event_free(x->closed);
     if (x->input != NULL)
@@ -105,36 +107,43 @@ static void answer_lost(struct evhttp_connection *c, void *arg)
     http_closed_one(arg);
 }
 
+static void send_whole(exchange *x)
+{
+    request *r = &x->r;
+    struct evbuffer *body = evbuffer_new();
+    char number[24];
+    http_headers_out(r, header, x->req);
+    if (atomic_load(&x->h->leaves) || http_more_has_come(x->req))
+        http_close_after(x->req);
+    /* evhttp would send the body of a HEAD along, and it would be read as the next answer. */
+    bool head = evhttp_request_get_command(x->req) == EVHTTP_REQ_HEAD;
+    if (head && r->status != 204) {
+        snprintf(number, sizeof number, "%zu", r->out.n);
+        header(x->req, "Content-Length", number);
+    }
+    r->held = body_quota_answer(r);
+    if (body != NULL && r->out.n > 0 && !head &&
+        evbuffer_add_reference(body, r->out.p, r->out.n, free_text, (void *)(uintptr_t)r->held) == 0) {
+        r->out = (tab_out){ 0 };
+        r->held = 0; /* the buffer's, until the last byte has left */
+    }
+    evhttp_send_reply(x->req, r->status, NULL, body);
+    if (body != NULL)
+        evbuffer_free(body);
+}
+
 void http_answer(exchange *x)
 {
     http *h = x->h;
-    request *r = &x->r;
     bool leaves_later = x->req != NULL;
+    http_told(x);
     if (x->req != NULL) {
-        char number[24];
         if (x->closed != NULL)
             event_del(x->closed); /* before the descriptor can be another's */
-        struct evbuffer *body = evbuffer_new();
         evhttp_connection_set_closecb(evhttp_request_get_connection(x->req), answer_lost, h);
         evhttp_request_set_on_complete_cb(x->req, answer_left, h);
-        http_headers_out(r, header, x->req);
-        if (atomic_load(&h->leaves) || http_more_has_come(x->req))
-            http_close_after(x->req);
-        /* evhttp would send the body of a HEAD along, and it would be read as the next answer. */
-        bool head = evhttp_request_get_command(x->req) == EVHTTP_REQ_HEAD;
-        if (head && r->status != 204) {
-            snprintf(number, sizeof number, "%zu", r->out.n);
-            header(x->req, "Content-Length", number);
-        }
-        r->held = body_quota_answer(r);
-        if (body != NULL && r->out.n > 0 && !head &&
-            evbuffer_add_reference(body, r->out.p, r->out.n, free_text, (void *)(uintptr_t)r->held) == 0) {
-            r->out = (tab_out){ 0 };
-            r->held = 0; /* the buffer's, until the last byte has left */
-        }
-        evhttp_send_reply(x->req, r->status, NULL, body);
-        if (body != NULL)
-            evbuffer_free(body);
+        if (!http_events_end(x))
+            send_whole(x);
     }
     http_exchange_free(x);
     if (!leaves_later)

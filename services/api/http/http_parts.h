@@ -14,7 +14,7 @@
  * client left. */
 typedef struct exchange {
     tab_turn turn; /* first: a turn is its exchange */
-    struct exchange *next;
+    struct exchange *next, *next_told;
     http *h;
     struct evhttp_request *req;
     struct evbuffer *input;
@@ -46,6 +46,8 @@ struct http {
     struct event *turn;           /* each second */
     struct event *hand_over;      /* of `soon`, at the end of the loop's turn */
     exchange *soon;               /* the loop's alone */
+    struct event *tell;           /* while there are */
+    exchange *telling;            /* requests whose progress is told; under the lock, taken out by the loop */
     _Atomic int64_t turned, came; /* tab_mono_ms of the loop's last turn, of the last request */
 };
 
@@ -57,6 +59,11 @@ void http_client_left(struct evhttp_connection *c, void *exchange);
 void http_on_wake(evutil_socket_t fd, short what, void *http);
 /* On any thread: the loop answers. */
 void http_give_back(http *h, exchange *x);
+/* http_events.c. On any thread: x's progress is told from now on, until the loop says http_told. */
+void http_tell(exchange *x);
+void http_on_tell(evutil_socket_t fd, short what, void *http);
+void http_told(exchange *x);
+bool http_events_end(exchange *x); /* the answer as the last event; false: none has left, it is a plain one */
 /* One of http.open has been answered. */
 void http_closed_one(void *http);
 

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "services/api/handlers.h"
+#include "services/api/http/progress.h"
 
 enum { MESSAGE_MOST = 8 << 20, DEPTH = 64 };
 
@@ -54,6 +55,25 @@ static bool headers_agree(const request *r, const tab_mcp_message *m)
            (!call || equals(r->mcp_header.name, name));
 }
 
+/* One notification. */
+static void write_progress(tab_out *o, const request *r, int percent, const char *phase)
+{
+    tab_mcp_progress(o, r->mcp->token, percent, phase);
+}
+
+/* A client that sent a token and takes events hears of its run while it computes. */
+static tab_status tell_progress(request *r, mcp_call *c, const tab_mcp_message *m, tab_error *err)
+{
+    c->token = tab_mcp_token(m);
+    if (c->token == NULL || r->accept == NULL || strcasestr(r->accept, "text/event-stream") == NULL)
+        return TAB_OK;
+    r->progress = tab_arena_new_of(r->arena, progress, 1);
+    if (r->progress == NULL)
+        return tab_no_memory(err);
+    r->progress->write = write_progress;
+    return TAB_OK;
+}
+
 static tab_status call_tool(request *r, const tab_mcp_message *m, tab_error *err)
 {
     size_t tools;
@@ -69,6 +89,7 @@ static tab_status call_tool(request *r, const tab_mcp_message *m, tab_error *err
     r->mcp = c;
     TAB_TRY(tab_mcp_arguments(c->tool, c->args, &c->most, err));
     TAB_TRY(mcp_route(r, c, err));
+    TAB_TRY(tell_progress(r, c, m, err));
     return request_handle(r, err);
 }
 

@@ -9,6 +9,7 @@
 
 typedef struct mcp_call {
     const tab_json *id, *args;
+    const tab_json *token; /* of its progress; NULL: nobody asks */
     const tab_mcp_tool *tool;
     size_t most;    /* bytes that the answer may have */
     bool stateless; /* the request states its version */

@@ -19,6 +19,7 @@
 #include "proto/jobs.pb-c.h"
 #include "services/api/data/datasets.h"
 #include "services/api/handlers.h"
+#include "services/api/http/progress.h"
 #include "services/api/idempotency.h"
 #include "services/api/render/members.h"
 #include "services/api/render/render.h"
@@ -430,6 +431,7 @@ static tab_status inline_run(request *r, run *x, tab_error *err)
     q->n_sources = x->n;
     q->sources = x->source;
     q->options = x->options;
+    q->told_as = r->progress != NULL ? STR(x->run_id) : STR("");
     tab_ask ask = { .service = "inference",
                     .method = "Run",
                     .in = &q->base,
@@ -439,6 +441,7 @@ static tab_status inline_run(request *r, run *x, tab_error *err)
                     .gone = &r->gone,
                     .tell_begun = true,
                     .reply = &tabella__run_reply__descriptor };
+    progress_begin(r, x->run_id);
     (void)tab_rpc_await(r->api->rpc, &r->gone, tab_within_ms(x->until, NATS_MS));
     if (call_start(r, &ask, answered, x, err))
         return PARKED;
