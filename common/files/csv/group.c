@@ -5,7 +5,7 @@
 
 #include "common/files/csv/top.h"
 
-enum { COLS_LEAST = 3, LABELS_LEAST = 2 };
+enum { COLS_LEAST = 3, LABELS_LEAST = 2, CELLS_A_HOLE = 20 };
 
 static bool alone(const tab_table *t, size_t row)
 {
@@ -15,11 +15,19 @@ static bool alone(const tab_table *t, size_t row)
     return true;
 }
 
+static size_t missing_of(const tab_table *t, size_t row)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < t->cols; k++)
+        n += tab_cell_at(&t->col[k], row).kind == TAB_CELL_NULL;
+    return n;
+}
+
 /* What the first cells are: of labels each level once, of rows none of these. */
 enum { OF_LABEL = 1, OF_ROW = 2 };
 
 typedef struct {
-    size_t labels, rows;
+    size_t labels, rows, cells, holes; /* of the rows */
     bool behind_label, fits;
 } run;
 
@@ -40,6 +48,8 @@ static void look_at(const tab_table *t, size_t row, uint8_t *what, run *x)
         x->fits &= x->labels > 0 && what[level] != OF_LABEL;
         what[level] |= OF_ROW;
         x->rows++;
+        x->cells += t->cols;
+        x->holes += missing_of(t, row);
         x->behind_label = false;
     }
 }
@@ -52,7 +62,8 @@ size_t tab_group_labels(tab_arena *a, const tab_table *t, size_t from, size_t to
     for (size_t i = from; i < to && what != NULL && x.fits; i++)
         if (!drop[i])
             look_at(t, i, what, &x);
-    if (what == NULL || !x.fits || x.behind_label || x.labels < LABELS_LEAST || x.rows < 2 * x.labels)
+    if (what == NULL || !x.fits || x.behind_label || x.labels < LABELS_LEAST || x.rows < 2 * x.labels ||
+        x.holes * CELLS_A_HOLE > x.cells)
         return 0;
     *ret_of = tab_arena_new_of(a, uint32_t, t->rows + 1);
     if (*ret_of == NULL)

@@ -16,7 +16,8 @@
 /* Marks the labels among the rows [from, to) of which drop says nothing yet; *ret_of (rows of t) is each
  * row's label, a row as well. Their number; 0, and nothing is marked, where not all of it fits: the first row
  * is a label, two at least, no two the same nor one the first cell of another row, none right behind another
- * one, twice as many rows as labels, each of which has its first cell and others, in three columns and more.
+ * one, twice as many rows as labels, each of which has its first cell and others, in three columns and more;
+ * one cell of the rows in twenty is missing at most: in a list with gaps a row may hold nothing but its name.
  * 0 as well where the arena is full. */
 size_t tab_group_labels(tab_arena *a, const tab_table *t, size_t from, size_t to, uint8_t *drop,
                         uint32_t **ret_of);

@@ -59,6 +59,8 @@ Test(layout, labels_of_groups_are_a_column)
     expect_tables("plant,n,kg\nRose,,\nTulip,4,2\nFern,9,3\nOak,,\nRose,8,2\nElm,8,2\n",
                   "r: plant|n#|kg# (6)");
     expect_tables("plant,n,kg\nRose,,\nTulip,,\nFern,9,3\nOak,7,5\nElm,8,2\n", "r: plant|n#|kg# (5)");
+    expect_tables("plant,n,kg\nRose,,\nTulip,4,\nFern,9,3\nOak,,\nBeech,,2\nElm,8,2\n",
+                  "r: plant|n#|kg# (6)"); /* a list with gaps */
 }
 
 Test(layout, names_of_any_script_are_names)
