@@ -65,9 +65,9 @@ bench-predict: $(B)/bench/predict-answers
 .PHONY: bench-peers bench-wheel
 bench-peers: library
 	@TABELLA_LIBRARY=$(CURDIR)/build/pic/libtabella.so $(if $(PEERS),$(PEERS)) tests/bench/peers/run $(ARGS)
-## make bench-peer-tasks profiling, imputation, anomaly scores beside others; PEERS=PYTHON has them
-.PHONY: bench-peer-tasks
-bench-peer-tasks: library
+## make bench-tasks     profiling, imputation, anomaly scores beside others; PEERS=PYTHON has them
+.PHONY: bench-tasks
+bench-tasks: library
 	@TABELLA_LIBRARY=$(CURDIR)/build/pic/libtabella.so $(if $(PEERS),$(PEERS)) tests/bench/peers/tasks $(ARGS)
 # ---- the wheel in fresh environments, and on an older Debian: ARGS="--pythons python3.13" --------------
 ## make bench-wheel     the wheel under each Python that is here, in an older Debian, and for arm64, emulated
