@@ -63,22 +63,28 @@ void tab_fill_shift(float *sure, const uint32_t *right, const float *weight, siz
         sure[i] = (float)moved((double)sure[i], (low + high) / 2);
 }
 
-bool tab_fill_cut_off(const double *y, const double *at, const bool *open, size_t rows, bool whole, double sd,
-                      double *answer, float *sure)
+bool tab_fill_cut_off(const tab_data *d, const double *y, const double *at, const bool *open, size_t rows,
+                      bool whole, double sd, double *answer, float *sure)
 {
     double *of = calloc(4 * rows + 1, sizeof *of);
-    if (of == NULL)
+    bool *there = calloc(rows + 1, sizeof *there);
+    if (of == NULL || there == NULL) {
+        free(of);
+        free(there);
         return false;
+    }
     double *known = of, *m = of + rows, *asked = of + 2 * rows, *score = of + 3 * rows, least = INFINITY;
     size_t n = 0, k = 0;
     for (size_t i = 0; i < rows; i++) {
+        there[i] = !open[i] && !isnan(y[i]);
         if (open[i])
             asked[k++] = at[i];
-        else if (!isnan(y[i]))
+        else if (there[i])
             least = fmin(least, y[i]), known[n] = y[i], m[n++] = at[i];
     }
     tab_truncation t;
-    bool ok = tab_truncation_find(known, m, n, asked, k, whole, score, &t);
+    double rival = tab_truncation_by_column(d, there, open);
+    bool ok = tab_truncation_find(known, m, n, asked, k, rival, whole, score, &t);
     for (size_t i = 0, j = 0; ok && t.deviation > 0 && i < rows; i++) {
         if (!open[i])
             continue;
@@ -87,5 +93,6 @@ bool tab_fill_cut_off(const double *y, const double *at, const bool *open, size_
         sure[i] = (float)tab_truncation_within(&t, score[j++], answer[i], TAB_FILL_TOLERANCE * sd);
     }
     free(of);
+    free(there);
     return ok;
 }

@@ -19,7 +19,8 @@ void tab_fill_shift(float *sure, const uint32_t *right, const float *weight, siz
 
 /* Numbers that are missing because they lie beyond a limit (truncated.h): answer and sure (rows) of missing
  * cells, in the column's units, where that is so. y (rows): NaN where not known; at (rows): locations;
- * open (rows): the cell is missing; sd: the column's. False: memory. */
-bool tab_fill_cut_off(const double *y, const double *at, const bool *open, size_t rows, bool whole, double sd,
-                      double *answer, float *sure) TAB_CHECKED;
+ * open (rows): the cell is missing; sd: the column's; d: what is known
+ * of the rows. False: memory. */
+bool tab_fill_cut_off(const tab_data *d, const double *y, const double *at, const bool *open, size_t rows,
+                      bool whole, double sd, double *answer, float *sure) TAB_CHECKED;
 #endif

@@ -337,7 +337,7 @@ static bool cut_off(const column_job *q, const double *at, double *answer, float
         y[i] = isnan(q->y[i]) ? (double)NAN : q->number[row];
         open[i] = row != q->t->total && tab_fill_missing(q->c->column, row);
     }
-    if (!tab_fill_cut_off(y, at, open, q->rows, q->c->decimals == 0, q->sd * q->unit, answer, sure))
+    if (!tab_fill_cut_off(&q->bare, y, at, open, q->rows, q->c->decimals == 0, q->sd * q->unit, answer, sure))
         return false;
     for (size_t i = 0; i < q->rows; i++)
         answer[i] = open[i] ? round_to(answer[i], q->c->decimals) : answer[i];

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "common/base/base.h"
+#include "services/inference/engine/features/encode.h"
 
 typedef struct {
     bool above;       /* the missing numbers lie above the end; else below it */
@@ -20,11 +20,15 @@ typedef struct {
     double follows;   /* rank correlation of number and location within the tail, 0 to 1 */
 } tab_truncation;
 
+/* How much better than one share for all the column that does so best tells which rows are missing, in
+ * log-likelihood a row, less what its bins cost (BIC: Schwarz 1978). known, missing (rows of d). */
+double tab_truncation_by_column(const tab_data *d, const bool *known, const bool *missing);
 /* y, m (n): known numbers and their locations out of fold; asked (k): the locations of the missing ones.
- * whole: all numbers are whole ones.
+ * rival: of the column that tells best which rows are missing; a limit must tell better. whole: all numbers
+ * are whole ones.
  * score (k): where each stands among the missing ones by its location, as a normal score. False: memory. */
 bool tab_truncation_find(const double *y, const double *m, size_t n, const double *asked, size_t k,
-                         bool whole, double *score, tab_truncation *ret) TAB_CHECKED;
+                         double rival, bool whole, double *score, tab_truncation *ret) TAB_CHECKED;
 /* The quantile tau of a missing number of that score. */
 double tab_truncation_quantile(const tab_truncation *t, double score, double tau);
 /* Its mean and standard deviation. */

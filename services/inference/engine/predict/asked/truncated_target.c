@@ -24,16 +24,20 @@ bool tab_truncated_fit(tab_fitted *f)
            *m = tab_arena_new_of(f->arena, double, rows + 1);
     double *asked = tab_arena_new_of(f->arena, double, rows + 1);
     double *score = tab_arena_new_of(f->arena, double, rows + 1);
+    bool *known = tab_arena_new_of(f->arena, bool, rows + 1);
+    bool *missing = tab_arena_new_of(f->arena, bool, rows + 1);
     if (tab_arena_full(f->arena))
         return false;
     for (size_t i = 0; i < rows; i++) {
         double at = tab_target_value(f, (double)f->stack->oof[i]);
-        if (isnan(p->y[i]))
+        missing[i] = isnan(p->y[i]), known[i] = !missing[i];
+        if (missing[i])
             asked[k++] = at;
         else
             y[n] = tab_target_value(f, (double)p->y[i]), m[n++] = at;
     }
-    if (!tab_truncation_find(y, m, n, asked, k, f->whole, score, &f->truncated))
+    double rival = tab_truncation_by_column(f->data, known, missing);
+    if (!tab_truncation_find(y, m, n, asked, k, rival, f->whole, score, &f->truncated))
         return false;
     if (!(f->truncated.deviation > 0))
         return true;

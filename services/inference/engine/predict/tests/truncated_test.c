@@ -69,7 +69,7 @@ Test(truncated, known_numbers_that_stop_short_are_told_from_others)
     for (size_t c = 0; c < sizeof of / sizeof *of; c++) {
         tab_truncation t;
         draw(of[c].w, of[c].bound, &r);
-        cr_assert(tab_truncation_find(r.y, r.m, r.n, r.asked, r.k, false, r.score, &t));
+        cr_assert(tab_truncation_find(r.y, r.m, r.n, r.asked, r.k, 0, false, r.score, &t));
         cr_expect_eq(t.deviation > 0, of[c].found, "%s", of[c].what);
         if (!of[c].found || !(t.deviation > 0))
             continue;
@@ -100,14 +100,36 @@ Test(truncated, few_rows_and_constant_ones_say_nothing)
     static rows r;
     tab_truncation t;
     draw(ABOVE, false, &r);
-    cr_assert(tab_truncation_find(r.y, r.m, 40, r.asked, r.k, false, r.score, &t));
+    cr_assert(tab_truncation_find(r.y, r.m, 40, r.asked, r.k, 0, false, r.score, &t));
     cr_expect_eq(t.deviation, 0.0, "forty known rows");
-    cr_assert(tab_truncation_find(r.y, r.m, r.n, r.asked, 9, false, r.score, &t));
+    cr_assert(tab_truncation_find(r.y, r.m, r.n, r.asked, 9, 0, false, r.score, &t));
     cr_expect_eq(t.deviation, 0.0, "nine missing ones");
     for (size_t i = 0; i < r.n; i++)
         r.y[i] = 3, r.m[i] = 3;
-    cr_assert(tab_truncation_find(r.y, r.m, r.n, r.asked, r.k, false, r.score, &t));
+    cr_assert(tab_truncation_find(r.y, r.m, r.n, r.asked, r.k, 0, false, r.score, &t));
     cr_expect_eq(t.deviation, 0.0, "numbers that are all alike");
+}
+
+/* A column that tells which rows are missing better than the limit does is why they are. */
+Test(truncated, a_column_that_tells_better_is_the_reason)
+{
+    static rows r;
+    static uint8_t tells[ROWS], noise[ROWS], *bin[] = { noise, tells };
+    static bool known[ROWS], missing[ROWS];
+    tab_truncation t;
+    for (size_t i = 0; i < ROWS; i++) {
+        tells[i] = (uint8_t)(i % 10), noise[i] = (uint8_t)(20 * tab_unit(tab_mix2(i, 5)));
+        missing[i] = i % 10 > 7, known[i] = !missing[i];
+    }
+    tab_data d = { .n = 1, .rows = ROWS, .bin = bin };
+    double entropy = -0.2 * log(0.2) - 0.8 * log(0.8);
+    cr_expect_eq(tab_truncation_by_column(&d, known, missing), 0.0, "noise costs more than it tells");
+    d.n = 2;
+    double gain = tab_truncation_by_column(&d, known, missing);
+    cr_expect(gain > 0.9 * entropy && gain < entropy, "%g of %g", gain, entropy);
+    draw(ABOVE, false, &r);
+    cr_assert(tab_truncation_find(r.y, r.m, r.n, r.asked, r.k, gain, false, r.score, &t));
+    cr_expect_eq(t.deviation, 0.0);
 }
 
 /* Of counts some of those at the end may be missing: the tail begins half a step inside. */
@@ -116,8 +138,8 @@ Test(truncated, of_whole_numbers_the_end_itself_may_be_missing)
     static rows r;
     tab_truncation t, u;
     draw(ABOVE, false, &r);
-    cr_assert(tab_truncation_find(r.y, r.m, r.n, r.asked, r.k, false, r.score, &t));
-    cr_assert(tab_truncation_find(r.y, r.m, r.n, r.asked, r.k, true, r.score, &u));
+    cr_assert(tab_truncation_find(r.y, r.m, r.n, r.asked, r.k, 0, false, r.score, &t));
+    cr_assert(tab_truncation_find(r.y, r.m, r.n, r.asked, r.k, 0, true, r.score, &u));
     cr_expect_float_eq(t.end - u.end, 0.5, 1e-12);
 }
 
@@ -127,13 +149,14 @@ Test(truncated, cells_are_filled_beyond_the_limit_and_as_surely_as_that_can_be)
     static double y[ROWS], at[ROWS], answer[ROWS];
     static float sure[ROWS];
     static bool open[ROWS];
+    static const tab_data none;
     draw(ABOVE, false, &r);
     for (size_t i = 0; i < r.n; i++)
         y[i] = r.y[i], at[i] = answer[i] = r.m[i], sure[i] = 0.9F;
     for (size_t i = 0; i < r.k; i++)
         y[r.n + i] = NAN, at[r.n + i] = answer[r.n + i] = r.asked[i], sure[r.n + i] = 0.9F,
                 open[r.n + i] = true;
-    cr_assert(tab_fill_cut_off(y, at, open, ROWS, false, 1.2, answer, sure));
+    cr_assert(tab_fill_cut_off(&none, y, at, open, ROWS, false, 1.2, answer, sure));
     double said = 0, right = 0;
     for (size_t i = 0; i < r.k; i++)
         said += (double)sure[r.n + i], right += fabs(answer[r.n + i] - r.truth[i]) <= 0.6;
