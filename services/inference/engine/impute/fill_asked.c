@@ -83,8 +83,9 @@ bool tab_fill_cut_off(const tab_data *d, const double *y, const double *at, cons
             least = fmin(least, y[i]), known[n] = y[i], m[n++] = at[i];
     }
     tab_truncation t;
-    double rival = tab_truncation_by_column(d, there, open);
-    bool ok = tab_truncation_find(known, m, n, asked, k, rival, whole, score, &t);
+    bool ok = tab_truncation_find(known, m, n, asked, k, whole, score, &t);
+    if (ok && t.deviation > 0 && tab_truncation_by_column(d, there, open) >= t.gain)
+        t.deviation = 0;
     for (size_t i = 0, j = 0; ok && t.deviation > 0 && i < rows; i++) {
         if (!open[i])
             continue;

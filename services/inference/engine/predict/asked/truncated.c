@@ -228,8 +228,8 @@ static void look(const double *y, const double *m, size_t n, const double *asked
 }
 
 /* Whether the sample of every step-th row is cut off on the side, and of what its logarithms say more. */
-static bool is_cut_off(const double *y, const double *m, size_t n, const double *asked, size_t k,
-                       double rival, sample *s, tab_truncation *t)
+static bool is_cut_off(const double *y, const double *m, size_t n, const double *asked, size_t k, sample *s,
+                       tab_truncation *t)
 {
     double least = INFINITY, gain[2] = { -INFINITY, -INFINITY }, part[2];
     for (size_t i = 0; i < n; i++)
@@ -240,7 +240,8 @@ static bool is_cut_off(const double *y, const double *m, size_t n, const double 
     }
     t->logs = gain[1] > gain[0];
     look(y, m, n, asked, k, t->above, t->logs, least, s);
-    return gain[t->logs] > rival && part[t->logs] > LEAST;
+    t->gain = gain[t->logs];
+    return isfinite(t->gain) && part[t->logs] > LEAST;
 }
 
 /* Room for n + k rows. False: memory; it is to be freed all the same. */
@@ -273,8 +274,8 @@ static size_t thin(const double *x, size_t n, size_t step, double *ret)
 }
 
 /* Whether rows are cut off, told by a sample of them. part (2 n + k): room. */
-static bool told(const double *y, const double *m, size_t n, const double *asked, size_t k, double rival,
-                 double *part, sample *s, tab_truncation *ret)
+static bool told(const double *y, const double *m, size_t n, const double *asked, size_t k, double *part,
+                 sample *s, tab_truncation *ret)
 {
     size_t step = (n + k + MOST - 1) / MOST;
     double *of_y = part, *of_m = part + n, *of_asked = part + 2 * n;
@@ -284,7 +285,7 @@ static bool told(const double *y, const double *m, size_t n, const double *asked
     look(of_y, of_m, s->n, of_asked, s->k, true, false, 0, s);
     double lie = side(s->m, s->n, s->k, s->room, s->rank);
     ret->above = lie > 0;
-    return fabs(lie) > SURE && is_cut_off(of_y, of_m, s->n, of_asked, s->k, rival, s, ret);
+    return fabs(lie) > SURE && is_cut_off(of_y, of_m, s->n, of_asked, s->k, s, ret);
 }
 
 double tab_truncation_by_column(const tab_data *d, const bool *known, const bool *missing)
@@ -311,7 +312,7 @@ double tab_truncation_by_column(const tab_data *d, const bool *known, const bool
 }
 
 bool tab_truncation_find(const double *y, const double *m, size_t n, const double *asked, size_t k,
-                         double rival, bool whole, double *score, tab_truncation *ret)
+                         bool whole, double *score, tab_truncation *ret)
 {
     *ret = (tab_truncation){ 0 };
     if (n < LEAST_KNOWN || k < LEAST_ASKED)
@@ -321,7 +322,7 @@ bool tab_truncation_find(const double *y, const double *m, size_t n, const doubl
     for (size_t i = 0; i < n; i++)
         least = fmin(least, y[i]), most = fmax(most, y[i]);
     bool ok = make_room(n, k, &s) && part != NULL;
-    if (ok && least < most && told(y, m, n, asked, k, rival, part, &s, ret)) {
+    if (ok && least < most && told(y, m, n, asked, k, part, &s, ret)) {
         s.n = n, s.k = k;
         look(y, m, n, asked, k, ret->above, ret->logs, least, &s);
         ret->end = ret->above ? most : least;

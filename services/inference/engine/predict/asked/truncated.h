@@ -17,18 +17,19 @@ typedef struct {
     double end;       /* the farthest known number on that side, in its own units */
     double deviation; /* of the normal tail beyond the end; 0: nothing is cut off */
     double known;     /* the share of all rows that has the number */
+    double gain;      /* how much better than one share for all it tells which rows are missing, as below */
     double follows;   /* rank correlation of number and location within the tail, 0 to 1 */
 } tab_truncation;
 
 /* How much better than one share for all the column that does so best tells which rows are missing, in
- * log-likelihood a row, less what its bins cost (BIC: Schwarz 1978). known, missing (rows of d). */
+ * log-likelihood a row, less what its bins cost (BIC: Schwarz 1978). known, missing (rows of d). Where it
+ * gains as much as a limit does, the limit is not why they are. */
 double tab_truncation_by_column(const tab_data *d, const bool *known, const bool *missing);
 /* y, m (n): known numbers and their locations out of fold; asked (k): the locations of the missing ones.
- * rival: of the column that tells best which rows are missing; a limit must tell better. whole: all numbers
- * are whole ones.
+ * whole: all numbers are whole ones.
  * score (k): where each stands among the missing ones by its location, as a normal score. False: memory. */
 bool tab_truncation_find(const double *y, const double *m, size_t n, const double *asked, size_t k,
-                         double rival, bool whole, double *score, tab_truncation *ret) TAB_CHECKED;
+                         bool whole, double *score, tab_truncation *ret) TAB_CHECKED;
 /* The quantile tau of a missing number of that score. */
 double tab_truncation_quantile(const tab_truncation *t, double score, double tau);
 /* Its mean and standard deviation. */

@@ -36,9 +36,10 @@ bool tab_truncated_fit(tab_fitted *f)
         else
             y[n] = tab_target_value(f, (double)p->y[i]), m[n++] = at;
     }
-    double rival = tab_truncation_by_column(f->data, known, missing);
-    if (!tab_truncation_find(y, m, n, asked, k, rival, f->whole, score, &f->truncated))
+    if (!tab_truncation_find(y, m, n, asked, k, f->whole, score, &f->truncated))
         return false;
+    if (f->truncated.deviation > 0 && tab_truncation_by_column(f->data, known, missing) >= f->truncated.gain)
+        f->truncated.deviation = 0;
     if (!(f->truncated.deviation > 0))
         return true;
     f->truncated_score = tab_arena_new_of(f->arena, double, rows + 1);
