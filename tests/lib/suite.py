@@ -114,6 +114,15 @@ class Stack:
             raise RuntimeError(f"{text[:60]}: {err}")
         return out.strip()
 
+    def settled(self):
+        """Waits until all that was done is in the ledger: a serve call's bill comes a moment after its answer,
+        and later where who answered has died. False: it did not come."""
+        way = ["(SELECT count(*) FROM api.bill)"]
+        for service in ("api", "jobs"):
+            way.append(f"(SELECT count(*) FROM {service}.outbox WHERE published IS NULL)")
+            way.append(f"(SELECT count(*) FROM {service}.outbox_due)")
+        return until(lambda: self.sql(f"SELECT {' + '.join(way)}") == "0")
+
     def metrics(self, port):
         """A daemon's metrics: name (with its labels) to number."""
         c = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
