@@ -115,8 +115,8 @@ class Stack:
         return out.strip()
 
     def settled(self):
-        """Waits until all that was done is in the ledger: a serve call's bill comes a moment after its answer,
-        and later where who answered has died. False: it did not come."""
+        """Waits until all that was done is in the ledger: a serve call's bill comes a moment after its
+        answer, and later where who answered has died. False: it did not come."""
         way = ["(SELECT count(*) FROM api.bill)"]
         for service in ("api", "jobs"):
             way.append(f"(SELECT count(*) FROM {service}.outbox WHERE published IS NULL)")
