@@ -35,6 +35,13 @@ bool json_bad(json_scan *s, const char *what)
     return false;
 }
 
+static bool too_many(json_scan *s, const char *what)
+{
+    s->syntax = true;
+    tab_fail(s->err, TAB_VALIDATION, "body", "the body holds %s (at byte %zu)", what, (size_t)(s->p - s->start));
+    return false;
+}
+
 static bool no_memory(json_scan *s)
 {
     s->syntax = true;
@@ -227,7 +234,7 @@ static bool remember_key(json_scan *s, bool first, tab_str key)
         k->n = 0;
     }
     if (k->n == JSON_KEYS_MAX || key.n > JSON_KEY_BYTES_MAX)
-        return json_bad(s, "an object of more keys, or a key of more bytes, than the limit of 1024");
+        return too_many(s, "an object of more keys, or a key of more bytes, than the limit of 1024");
     for (size_t i = 0; i < k->n && i < FEW_KEYS; i++)
         if (tab_str_eq(k->few[i], key))
             return json_bad(s, "a repeated key in an object");
@@ -354,7 +361,7 @@ static bool keep(json_scan *s, tab_str text, tab_str *ret)
 static bool tree_member(json_scan *s, tab_json *of, tab_json **last, tab_str key)
 {
     if (++s->nodes > s->nodes_max)
-        return json_bad(s, "more values outside tables than the limit of 262144");
+        return too_many(s, "more values outside tables than the limit of 262144");
     tab_json *m = tab_arena_new_of(s->a, tab_json, 1);
     if (m == NULL || !keep(s, key, &m->key))
         return no_memory(s);

@@ -8,12 +8,21 @@ static tab_mcp_message wrong(const tab_json *id, int code, const char *why)
     return (tab_mcp_message){ .id = id, .code = code, .wrong = why };
 }
 
+/* A table in a message is a part of its tree: each cell counts as a value. */
+static const char *cannot_read(tab_arena *a, const tab_error *err)
+{
+    const char *why = tab_arena_printf(
+        a, "%s; send one JSON-RPC message per line, in UTF-8, and upload tables of more than 250,000 cells",
+        err->message);
+    return why != NULL ? why : "the message cannot be read";
+}
+
 tab_mcp_message tab_mcp_read(tab_arena *a, tab_str text)
 {
     const tab_json *root = NULL;
     tab_error err = { 0 };
     if (tab_json_read(a, text, DEPTH, &root, &err) != TAB_OK)
-        return wrong(NULL, TAB_MCP_PARSE, "this is not JSON; send one JSON-RPC message per line, in UTF-8");
+        return wrong(NULL, TAB_MCP_PARSE, cannot_read(a, &err));
     if (root->kind != TAB_JSON_OBJECT)
         return wrong(NULL, TAB_MCP_REQUEST, "a message must be an object; batches are not supported");
     const tab_json *version = tab_json_get(root, "jsonrpc"), *id = tab_json_get(root, "id"),
