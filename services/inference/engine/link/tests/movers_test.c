@@ -39,11 +39,41 @@ static void customer(size_t r, size_t col, char out[CELL])
         word(chance(home, 11, 120), out);
 }
 
-static Tabella__Bundle *found(tab_arena *a, size_t rows)
+/* Given name, family name, e-mail, telephone, street, postal code, town: of few names, clean, and those behind
+ * the first PEOPLE are the first ones at another address, of which nothing else has changed. */
+static void subscriber(size_t r, size_t col, char out[CELL])
+{
+    size_t k = r < PEOPLE ? r : r - PEOPLE;
+    const char *first = given[chance(k, 11, 18)], *last = family[chance(k, 12, 18)];
+    char road[CELL];
+    if (col < 2)
+        snprintf(out, CELL, "%s", col == 0 ? first : last);
+    else if (col == 2)
+        snprintf(out, CELL, "%s.%s%zu@mail.example", first, last, k);
+    else if (col == 3)
+        snprintf(out, CELL, "+49 %u %u", 30 + chance(k, 13, 900), 100000 + chance(k, 14, 900000));
+    else if (col == 4)
+        snprintf(out, CELL, "%u %.40s Lane", 1 + chance(r, 15, 200), word(chance(r, 16, 360), road));
+    else if (col == 5)
+        snprintf(out, CELL, "%05u", 1067 + chance(r, 17, 90000));
+    else
+        snprintf(out, CELL, "%s", town[chance(r, 18, 7)]);
+}
+
+/* The same of a firm that gives addresses out by the name: namesakes have one, and nothing else in common. */
+static void colleague(size_t r, size_t col, char out[CELL])
+{
+    if (col == 2)
+        snprintf(out, CELL, "%s.%s@firm.example", given[chance(r, 11, 18)], family[chance(r, 12, 18)]);
+    else
+        subscriber(r, col, out);
+}
+
+static Tabella__Bundle *found_in(tab_arena *a, size_t rows, cell_of *cell)
 {
     tab_engine e = { .arena = a };
     tab_error err = { 0 };
-    tab_table t = table_of(a, "customers", rows, COLS, customer);
+    tab_table t = table_of(a, "customers", rows, COLS, cell);
     const tab_table *list[] = { &t };
     tab_run_options o = TAB_RUN_DEFAULTS;
     o.target = TAB_TARGET_NONE;
@@ -51,6 +81,32 @@ static Tabella__Bundle *found(tab_arena *a, size_t rows)
     Tabella__Bundle *b;
     cr_assert_eq(tab_engine_run(&e, list, 1, &o, &b, &err), TAB_OK, "%s", err.message);
     return b;
+}
+
+static Tabella__Bundle *found(tab_arena *a, size_t rows)
+{
+    return found_in(a, rows, customer);
+}
+
+/* Decision 0746. */
+Test(movers, of_a_clean_list_are_found_where_only_the_address_differs)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX / 2);
+    Tabella__Bundle *b = found_in(a, PEOPLE + MOVED, subscriber);
+    cr_assert_eq(b->n_duplicates, 1);
+    const Tabella__DuplicateGroups *d = b->duplicates[0];
+    cr_assert_eq(d->n_confidence, MOVED);
+    for (size_t g = 0; g < MOVED; g++) {
+        cr_expect_eq(d->row[2 * g + 1], d->row[2 * g] + PEOPLE);
+        cr_expect_gt(d->confidence[g], 0.9, "%g", d->confidence[g]);
+    }
+}
+
+Test(movers, namesakes_of_a_firm_are_two)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX / 2);
+    Tabella__Bundle *b = found_in(a, PEOPLE, colleague);
+    cr_expect_eq(b->n_duplicates, 0);
 }
 
 Test(movers, are_found_and_households_are_not)
