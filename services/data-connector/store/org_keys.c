@@ -5,8 +5,8 @@
 
 #include "common/base/proto.h"
 
-/* DATA_ID names a data key in front of what it sealed. No key of TAB_RUN_KEY can have it: names end at a colon
- * there. */
+/* DATA_ID names a data key in front of what it sealed. No key of TAB_RUN_KEY can have it: names end at a
+ * colon there. */
 #define DATA_ID ":org"
 enum { SCRATCH = 1 << 14 };
 
