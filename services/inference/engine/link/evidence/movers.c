@@ -17,6 +17,7 @@ typedef enum {
     FIXED,  /* differ in it, and they are two */
     REACH,  /* a number or an address of a person's own: strangers do not share it, and it may change */
     PROVES, /* the same, and it does not change: a birth date, a number of a state */
+    LIVES,  /* a street and a house: strangers do not share it, and it may change */
     MOVES,  /* where somebody lives */
     NAMES,  /* judged as a name */
     COUNTER /* numbers the rows */
@@ -40,6 +41,7 @@ static part part_of(const tab_twin_pairs *s, size_t c, const tab_naming *who)
     case TAB_ROLE_DRIVER_LICENSE:
         return PROVES;
     case TAB_ROLE_ADDRESS:
+        return LIVES;
     case TAB_ROLE_CITY:
     case TAB_ROLE_POSTAL_CODE:
     case TAB_ROLE_REGION:
@@ -179,7 +181,7 @@ static double reached(const movers *m, uint32_t a, uint32_t b)
     for (size_t c = 0; c < m->s->t[0]->cols; c++) {
         const tab_view *w = &m->s->t[0]->col[c];
         uint32_t x = key_of(w, a), y = key_of(w, b);
-        bool tells = m->part[c] == REACH || m->part[c] == PROVES;
+        bool tells = m->part[c] == REACH || m->part[c] == PROVES || (x == y && m->part[c] == LIVES);
         if (x == TAB_NULL || y == TAB_NULL || m->part[c] == NAMES)
             continue;
         if (x != y && (m->part[c] == FIXED || m->part[c] == PROVES))
@@ -250,7 +252,7 @@ bool tab_movers_find(tab_twin_pairs *s, size_t table, tab_arena *a)
     rarity_of_names(&m, name, m.named, x);
     for (size_t c = 0; c < cols; c++) {
         m.part[c] = part_of(s, c, &m.who[0]);
-        if (m.part[c] == REACH || m.part[c] == PROVES || m.part[c] == FIXED)
+        if (m.part[c] != NAMES && m.part[c] != MOVES && m.part[c] != COUNTER)
             m.rare[c] = -log(shared_by_strangers(&s->t[0]->col[c], name, s->rows, x));
         telling += m.part[c] == REACH || m.part[c] == PROVES;
     }

@@ -128,3 +128,54 @@ Test(movers, households_alone_are_no_twins)
     Tabella__Bundle *b = found(a, PEOPLE);
     cr_expect(b->n_duplicates == 0 || b->duplicates[0]->n_confidence <= PEOPLE / 200);
 }
+
+enum { LIST = 300, SHARED = 60 };
+
+/* Who stands in a row of one list or the other: the first SHARED of both are the same people. */
+static size_t who_of(size_t r, bool second)
+{
+    return r < SHARED || !second ? r : 1000 + r;
+}
+
+static void listed(size_t r, size_t col, bool second, char out[CELL])
+{
+    size_t k = who_of(r, second);
+    char last[CELL];
+    const char *first = given[chance(k, 21, 18)];
+    word(chance(k, 22, 200), last);
+    if (col == 2)
+        snprintf(out, CELL, "%s%.40s%u@mail.example", first, last, chance(k, 23, 99));
+    else if (col == 3) /* the second list has another number of everybody */
+        snprintf(out, CELL, "+49 %u %u", 30 + chance(k, 25 + second, 900),
+                 100000 + chance(k, 27 + second, 900000));
+    else if (col < 2)
+        snprintf(out, CELL, "%s", col == 0 ? first : last);
+    else
+        subscriber(k, col, out);
+}
+
+static void first_list(size_t r, size_t col, char out[CELL])
+{
+    listed(r, col, false, out);
+}
+
+static void second_list(size_t r, size_t col, char out[CELL])
+{
+    listed(r, col, true, out);
+}
+
+/* Decision 0747: anna.novak39 and anna.novak16 are two. */
+Test(movers, namesakes_whose_addresses_hold_other_digits_are_two)
+{
+    world w = { .arena = tab_arena_new(SIZE_MAX / 2), .n = 2 };
+    w.table[0] = table_of(w.arena, "a", LIST, COLS, first_list);
+    w.table[1] = table_of(w.arena, "b", LIST, COLS, second_list);
+    cross(&w);
+    const Tabella__EntityMatches *m = w.map->entity_matches;
+    size_t right = 0;
+    for (size_t i = 0; i < m->n_a_row; i++)
+        right += m->a_row[i] == m->b_row[i] && m->a_row[i] < SHARED;
+    cr_expect_eq(m->n_a_row, right, "%zu of %zu are wrong", m->n_a_row - right, m->n_a_row);
+    cr_expect_geq(right, SHARED - 2, "%zu of %d", right, SHARED);
+    tab_arena_free(w.arena);
+}
