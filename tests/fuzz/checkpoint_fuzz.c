@@ -1,6 +1,6 @@
 /* Whatever stands in a file or a table as a checkpoint: it is read within its bytes, what is found in it is
- * part of it, and nothing holds that was not signed. What is signed holds, and under that key alone. The same of
- * what stands there as a sealed value (common/security/crypto.h). */
+ * part of it, and nothing holds that was not signed. What is signed holds, and under that key alone. The same
+ * of what stands there as a sealed value (common/security/crypto.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ static bool split(const char *p, size_t n, tab_str part[3])
     return true;
 }
 
-/* Nothing opens that was not sealed; what is sealed does, and not with a bit changed or its last byte gone. */
+/* Nothing opens that was not sealed; what is sealed does, but not with a bit changed or its end gone. */
 static void sealed_value(const uint8_t *data, size_t size)
 {
     static const uint8_t key[32] = "a data key of the fuzz target, .";

@@ -3,8 +3,8 @@
  *   TAB_KEK, the operator's ──wraps──> data key, one an organization ──seals──> its blocks
  *
  * Wrapped it lies in data_connector.data_key, in the clear only in memory, for as long as a snapshot is read
- * or written. Who replaces TAB_KEK wraps the data keys anew and leaves the blocks alone; who deletes a data key
- * has made all that it sealed unreadable. Here alone is it wrapped and unwrapped. */
+ * or written. Who replaces TAB_KEK wraps the data keys anew and leaves the blocks alone; who deletes a data
+ * key has made all that it sealed unreadable. Here alone is it wrapped and unwrapped. */
 #ifndef DATA_ORG_KEYS_H
 #define DATA_ORG_KEYS_H
 
