@@ -7,7 +7,8 @@
  *      +--> variants.c   format, typo: one value in several spellings
  *      +--> rules.c      rule: columns that fix others nearly always, and where they do not
  *      +--> numbers.c    range, outlier: numbers alone, and given the row's other cells (given.c)
- *      |        +--> identities.c   rule: sums and products to the last digit
+ *      |        +--> identities.c   rule: sums and products to the last digit (identity.c), and which cell of
+ *      |        |                   a row is wrong (broken.c)
  *      |        +--> orders.c       rule: dates in order
  *      +--> swapped.c    swapped: two cells that would each fit the other's column
  *      +--> references.c rule: keys of another table
