@@ -142,6 +142,31 @@ Test(rules, sums_of_many_columns_are_seen_with_their_signs)
     cr_assert_eq(identities(s, n, SIZE_MAX, 0), 0);
 }
 
+/* Shipments, of which one is in month 13 and one on a 30th of February; a mark that stands often is none. */
+Test(rules, what_is_written_as_a_date_and_is_none_is_found)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX);
+    tab_engine e = { .arena = a };
+    char *csv = NULL;
+    size_t n = 0;
+    tab_suspect *s;
+    FILE *f = open_memstream(&csv, &n);
+    uint32_t x = 4;
+    fputs("shipped,parcels\n", f);
+    for (unsigned r = 0; r < 150; r++) {
+        unsigned month = r == 40 ? 13 : r == 90 ? 2 : r % 40 == 3 ? 99 : 1 + next(&x) % 12;
+        unsigned day = r == 90 ? 30 : month == 99 ? 99 : 1 + next(&x) % 28;
+        fprintf(f, "2024-%02u-%02u,%u\n", month, day, 1 + next(&x) % 40);
+    }
+    fclose(f);
+    cr_assert(tab_suspects_find(&e, profile_of(&e, "shipments", csv, n), 0.5, &s, &n, NULL) == TAB_OK);
+    cr_expect(at(s, n, 40, 0) != NULL && at(s, n, 90, 0) != NULL);
+    for (size_t i = 0; i < n; i++) {
+        cr_expect(s[i].row == 40 || s[i].row == 90, "row %u, column %u", s[i].row, s[i].column);
+        cr_expect(tab_suspect_told(&s[i]) == TAB_SUSPECT_FORMAT);
+    }
+}
+
 /* ---- keys of another table ----------------------------------------------------------------------------- */
 
 static tab_profile *clients(const tab_engine *e)
