@@ -1,6 +1,6 @@
-/* Cells that are written as the dates of their column and are none: a month of 13, the 30th of February. A date
- * that nobody could read is no number and no odd form, so no other finder sees it. One that stands more often
- * is somebody's mark for "not known". Decision 0721. */
+/* Cells that are written as the dates of their column and are none: a month of 13, the 30th of February. A
+ * date that nobody could read is no number and no odd form, so no other finder sees it. One that stands more
+ * often is somebody's mark for "not known". Decision 0721. */
 #include <math.h>
 #include <stdlib.h>
 
