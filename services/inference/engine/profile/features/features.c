@@ -249,7 +249,8 @@ static void read_time(sampled *q, tab_str t, const tab_number *x, bool plain, do
 {
     gather *g = &q->g;
     tab_date d;
-    if (t.n <= TAB_DATE_BYTES && !(plain && x->digits != 8 && x->digits != 14) && tab_parse_date(t, TAB_ORDER_MDY, &d))
+    if (t.n <= TAB_DATE_BYTES && !(plain && x->digits != 8 && x->digits != 14) &&
+        tab_parse_date(t, TAB_ORDER_MDY, &d))
         gather_date(q, &d, w);
     double seconds;
     if (!plain && t.n <= 40) {
