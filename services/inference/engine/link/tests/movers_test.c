@@ -69,6 +69,30 @@ static void colleague(size_t r, size_t col, char out[CELL])
         subscriber(r, col, out);
 }
 
+enum { FIRMS = 300, CHAIN = 12, TWICE = 30 };
+
+/* Name, site, street, postal code, town, telephone of firms; the first CHAIN are branches of one. Those behind
+ * FIRMS are the last ones again with another telephone. */
+static void firm(size_t r, size_t col, char out[CELL])
+{
+    size_t k = r < FIRMS ? r : r - TWICE, name = k < CHAIN ? 0 : k;
+    char x[CELL], y[CELL];
+    word(chance(name, 31, 360), x);
+    word(chance(name, 32, 360), y);
+    if (col == 0)
+        snprintf(out, CELL, "%.30s %.30s %s", x, y, chance(name, 33, 2) ? "Ltd" : "GmbH");
+    else if (col == 1)
+        snprintf(out, CELL, "www.%.30s-%.30s.com", x, y);
+    else if (col == 2)
+        snprintf(out, CELL, "%u %.40s Lane", 1 + chance(k, 34, 200), word(chance(k, 35, 360), x));
+    else if (col == 3)
+        snprintf(out, CELL, "%05u", 1067 + chance(k, 36, 90000));
+    else if (col == 4)
+        snprintf(out, CELL, "%s", town[chance(k, 37, 7)]);
+    else
+        snprintf(out, CELL, "+49 %u %u", 30 + chance(r, 38, 900), 100000 + chance(r, 39, 900000));
+}
+
 static Tabella__Bundle *found_in(tab_arena *a, size_t rows, cell_of *cell)
 {
     tab_engine e = { .arena = a };
@@ -100,6 +124,25 @@ Test(movers, of_a_clean_list_are_found_where_only_the_address_differs)
         cr_expect_eq(d->row[2 * g + 1], d->row[2 * g] + PEOPLE);
         cr_expect_gt(d->confidence[g], 0.9, "%g", d->confidence[g]);
     }
+}
+
+Test(movers, firms_with_another_telephone_are_found_and_branches_are_not)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX / 2);
+    tab_engine e = { .arena = a };
+    tab_error err = { 0 };
+    tab_table t = table_of(a, "firms", FIRMS + TWICE, 6, firm);
+    const tab_table *list[] = { &t };
+    tab_run_options o = TAB_RUN_DEFAULTS;
+    o.target = TAB_TARGET_NONE;
+    Tabella__Bundle *b;
+    cr_assert_eq(tab_engine_run(&e, list, 1, &o, &b, &err), TAB_OK, "%s", err.message);
+    cr_assert_eq(b->n_duplicates, 1);
+    const Tabella__DuplicateGroups *d = b->duplicates[0];
+    cr_expect_geq(d->n_confidence, TWICE - 2, "%zu of %d", d->n_confidence, TWICE);
+    for (size_t g = 0, row = 0; g < d->n_confidence; row = d->row_end[g++])
+        cr_expect(d->row_end[g] == row + 2 && d->row[row + 1] == d->row[row] + TWICE, "%u %u", d->row[row],
+                  d->row[row + 1]);
 }
 
 Test(movers, namesakes_of_a_firm_are_two)
