@@ -5,6 +5,7 @@
  * The newest key seals; the id in front finds the one that opens, so that keys can be rotated. */
 #include "common/security/crypto.h"
 
+#include <assert.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <sodium.h>
@@ -83,6 +84,20 @@ tab_keyring *tab_keyring_new(const char *text)
 bad:
     tab_keyring_free(k);
     return NULL;
+}
+
+tab_keyring *tab_keyring_of(const char *id, const uint8_t key[KEY])
+{
+    tab_keyring *k = calloc(1, sizeof *k);
+    size_t n = strlen(id);
+    assert(n > 0 && n <= KEY_ID);
+    if (k == NULL)
+        return NULL;
+    memcpy(k->at[0].id, id, n);
+    memcpy(k->at[0].key, key, KEY);
+    k->at[0].id_n = n;
+    k->n = 1;
+    return k;
 }
 
 void tab_keyring_free(tab_keyring *k)

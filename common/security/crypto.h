@@ -18,8 +18,9 @@ void tab_hex(const uint8_t *bytes, size_t n, char *ret);       /* ret holds 2n +
  * `context` (a table's name and the row's id) is authenticated: a sealed value moved to another row
  * does not open. Sealed form: 1 byte length of the key id, the id, 24 bytes nonce, ciphertext and tag. */
 typedef struct tab_keyring tab_keyring;
-tab_keyring *tab_keyring_new(const char *text); /* NULL when the text is no keyring */
-void tab_keyring_free(tab_keyring *k);          /* wipes the keys */
+tab_keyring *tab_keyring_new(const char *text);                     /* NULL when the text is no keyring */
+tab_keyring *tab_keyring_of(const char *id, const uint8_t key[32]); /* of one key; NULL: no memory */
+void tab_keyring_free(tab_keyring *k);                              /* wipes the keys */
 TAB_DEFINE_AUTO(tab_keyring)
 tab_status tab_seal(const tab_keyring *k, tab_arena *a, tab_str plain, tab_str context, tab_str *ret,
                     tab_error *err) TAB_CHECKED;

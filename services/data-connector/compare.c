@@ -54,7 +54,7 @@ typedef struct {
 static tab_status load(data_service *self, tab_tx *tx, tab_call *call, stored *x, tab_error *err)
 {
     return store_snapshot_read(tx, call->arena, call->org, &x->s, 0, x->s.rows, NULL, 0, x->s.name,
-                               &self->run_keys, &x->t, err);
+                               &self->keys, &x->t, err);
 }
 
 static tab_status declared_key(tab_tx *tx, tab_call *call, const stored x[2], tab_str key[MOST_KEY],

@@ -266,7 +266,7 @@ static tab_status register_connection(data_service *self, tab_call *call, const 
                         .file = data_of_file(ref->text) };
     TAB_TRY(store_dataset_add(tx, call->org, &d, err));
     TAB_TRY(store_dataset_noted(tx, call->org, dataset, got->notes, got->reading, err));
-    TAB_TRY(store_snapshot_add(tx, call->org, dataset, snapshot, NULL, got->table, NULL, err));
+    TAB_TRY(store_snapshot_add(tx, call->org, dataset, snapshot, NULL, got->table, &self->keys, false, err));
     TAB_TRY(store_audit(tx, call, q->actor, "connection.create", id,
                         q->write ? tab_arena_printf(a, "%s; runs may write below it", ref->text) : ref->text,
                         err));
@@ -354,12 +354,12 @@ static tab_status mint(data_service *self, tab_call *call, const connection *c, 
     if (*ret != NULL)
         return TAB_OK;
     TAB_TRY(store_snapshot_get(tx, a, call->org, previous, &old, err));
-    TAB_TRY(store_snapshot_read(tx, a, call->org, &old, 0, old.rows, NULL, 0, c->name, &self->run_keys,
-                                &before, err));
+    TAB_TRY(store_snapshot_read(tx, a, call->org, &old, 0, old.rows, NULL, 0, c->name, &self->keys, &before,
+                                err));
     TAB_TRY(diff_rows(a, before, got->table, c->key, c->n_key, &d, &list, err));
     tab_id_new(snapshot, "dsv_");
     TAB_TRY(store_snapshot_add(tx, call->org, c->dataset, snapshot, sync_id[0] != '\0' ? sync_id : NULL,
-                               got->table, NULL, err));
+                               got->table, &self->keys, false, err));
     TAB_TRY(store_dataset_noted(tx, call->org, c->dataset, got->notes, got->reading, err));
 
     Tabella__SyncReply *m = tab_arena_new_of(a, Tabella__SyncReply, 1);

@@ -19,8 +19,7 @@ static tab_status add_dataset(data_service *self, tab_call *call, tab_tx **tx, c
     tab_id_new(snapshot, "dsv_");
     TAB_TRY(store_hold_blocks(*tx, call->org, false, err));
     TAB_TRY(store_dataset_add(*tx, call->org, d, err));
-    TAB_TRY(store_snapshot_add(*tx, call->org, d->id, snapshot, NULL, t,
-                               d->temporary ? &self->run_keys : NULL, err));
+    TAB_TRY(store_snapshot_add(*tx, call->org, d->id, snapshot, NULL, t, &self->keys, d->temporary, err));
     bool generated = d->source != NULL && strcmp(d->source, "generate") == 0;
     if (generated)
         TAB_TRY(store_audit(*tx, call, "", "dataset.generate", d->id, d->name, err));
@@ -124,8 +123,7 @@ static tab_status read_snapshot(void *arg, tab_call *call, tab_error *err)
         return tab_fail(err, TAB_VALIDATION, "first_row", "The snapshot has fewer rows.");
     uint64_t rows = q->rows == 0 || q->rows > s.rows - q->first_row ? s.rows - q->first_row : q->rows;
     TAB_TRY(store_snapshot_read(tx, call->arena, call->org, &s, q->first_row, rows, q->columns, q->n_columns,
-                                q->table_id[0] != '\0' ? q->table_id : s.name, &self->run_keys, &tables[0],
-                                err));
+                                q->table_id[0] != '\0' ? q->table_id : s.name, &self->keys, &tables[0], err));
     TAB_TRY(tab_tx_commit(&tx, err));
     out->snapshot = (char *)s.id;
     out->dataset = (char *)s.dataset;

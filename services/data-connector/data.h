@@ -16,11 +16,11 @@ typedef struct {
     tab_pg *pg;
     tab_relay *relay;
     tab_rpc *rpc;
-    tab_keyring *kek;      /* encrypts credentials; NULL: none configured, and connections are refused */
-    tab_run_keys run_keys; /* seal temporary datasets */
-    const char *allow;     /* networks that connections may reach although they are not public */
-    const char *odbc;      /* the odbc.ini whose entries they may name; "" */
-    int64_t keep_days;     /* rows of old, unpinned snapshots */
+    tab_keyring *kek;  /* encrypts credentials; NULL: none configured, and connections are refused */
+    store_keys keys;   /* seal blocks */
+    const char *allow; /* networks that connections may reach although they are not public */
+    const char *odbc;  /* the odbc.ini whose entries they may name; "" */
+    int64_t keep_days; /* rows of old, unpinned snapshots */
     int64_t connect_s, read_s, read_mib, memory_mib; /* limits of reaching a source */
     read_turns reads;                                /* and of how many at once */
     int64_t upload_org, upload_all, upload_idle_s;   /* bytes on their way; seconds without a piece */

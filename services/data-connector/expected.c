@@ -29,8 +29,8 @@ static tab_status earlier(data_service *self, tab_tx *tx, tab_call *call, const 
         if (!unbroken || c->n_earlier == EXPECT_EARLIER)
             continue;
         TAB_TRY(store_snapshot_get(tx, call->arena, call->org, tab_rows_text(r, i, 0), &s, err));
-        TAB_TRY(store_snapshot_read(tx, call->arena, call->org, &s, 0, s.rows, NULL, 0, s.name,
-                                    &self->run_keys, &c->earlier[c->n_earlier++], err));
+        TAB_TRY(store_snapshot_read(tx, call->arena, call->org, &s, 0, s.rows, NULL, 0, s.name, &self->keys,
+                                    &c->earlier[c->n_earlier++], err));
     }
     return TAB_OK;
 }

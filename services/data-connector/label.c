@@ -29,7 +29,7 @@ static tab_status put_labels(data_service *self, tab_tx *tx, tab_call *call, con
     const tab_table *t;
     size_t target = 0;
     uint64_t cells;
-    TAB_TRY(store_snapshot_read(tx, a, call->org, s, 0, s->rows, NULL, 0, s->name, &self->run_keys, &t, err));
+    TAB_TRY(store_snapshot_read(tx, a, call->org, s, 0, s->rows, NULL, 0, s->name, &self->keys, &t, err));
     while (target < t->cols && !tab_str_eq(tab_column_address(a, t, target),
                                            (tab_str){ (const char *)q->target.data, q->target.len }))
         target++;
@@ -57,7 +57,7 @@ static tab_status temporary(data_service *self, tab_tx *tx, tab_call *call, cons
                         .temporary = true,
                         .file = s->file };
     TAB_TRY(store_dataset_add(tx, call->org, &d, err));
-    return store_snapshot_add(tx, call->org, id, snapshot, NULL, l->table, &self->run_keys, err);
+    return store_snapshot_add(tx, call->org, id, snapshot, NULL, l->table, &self->keys, true, err);
 }
 
 tab_status data_label(void *arg, tab_call *call, tab_error *err)
@@ -99,6 +99,7 @@ tab_status data_label(void *arg, tab_call *call, tab_error *err)
     tab_str answer = tab_proto_write(call->arena, &y->base);
     if (answer.p == NULL)
         return tab_no_memory(err);
-    TAB_TRY(store_snapshot_beside(tx, call->org, s.dataset, snapshot, q->once, answer, l.table, err));
+    TAB_TRY(store_snapshot_beside(tx, call->org, s.dataset, snapshot, q->once, answer, l.table, &self->keys,
+                                  err));
     return tab_tx_commit(&tx, err);
 }

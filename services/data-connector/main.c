@@ -18,6 +18,7 @@ typedef struct {
     TAB_COMMON_CONFIG;
     TAB_RUN_KEY_CONFIG;
     const char *kek, *allow, *odbc;
+    bool seals;
     int64_t keep_days, connect_s, read_s, read_mib, memory_mib, reads_org, reads_place, upload_org,
         upload_all, upload_idle_s, upload_resume_s;
     const char *upload_dir;
@@ -29,6 +30,8 @@ static const tab_option options[] = {
     TAB_OPTION(config, kek, SECRET, "TAB_KEK", "",
                "keys that encrypt credentials, ID:64 hex digits, comma between, the newest first; "
                "empty: no connections"),
+    TAB_OPTION(config, seals, BOOL, "TAB_SNAPSHOT_SEAL", "0",
+               "1: encrypt stored datasets, by a key of each organization that TAB_KEK wraps"),
     TAB_OPTION(config, allow, TEXT, "TAB_ALLOW_NETWORKS", "",
                "networks that connections may reach although they are not public, "
                "for example 10.0.0.0/8,fd00::/8"),
@@ -96,13 +99,19 @@ int main(int argc, char **argv)
 
     static data_service self;
     configure(&self, &cfg);
-    if (!tab_run_keys_read(cfg.run_key, cfg.run_seal, &self.run_keys))
+    if (!tab_run_keys_read(cfg.run_key, cfg.run_seal, &self.keys.run))
         return EXIT_FAILURE;
     TAB_AUTO(tab_keyring) *kek = self.kek = cfg.kek[0] == '\0' ? NULL : tab_keyring_new(cfg.kek);
     if (cfg.kek[0] != '\0' && kek == NULL) {
         tab_log(TAB_ERROR, "TAB_KEK is not a valid keyring");
         return EXIT_FAILURE;
     }
+    if (cfg.seals && kek == NULL) {
+        tab_log(TAB_ERROR, "TAB_SNAPSHOT_SEAL needs TAB_KEK, which wraps the organizations' keys");
+        return EXIT_FAILURE;
+    }
+    self.keys.master = kek;
+    self.keys.seals = cfg.seals;
     TAB_AUTO(tab_pg) *pg = self.pg = tab_pg_open(cfg.postgres, cfg.org_key, cfg.pg_pool);
     TAB_AUTO(tab_rpc) *rpc = self.rpc = tab_rpc_open(&cfg.nats, "data-connector");
     if (pg == NULL || rpc == NULL)
@@ -114,7 +123,7 @@ int main(int argc, char **argv)
     TAB_AUTO(tab_health) *health = tab_health_open(cfg.port); /* last opened, first freed: it looks at all */
     if (relay == NULL || health == NULL)
         return EXIT_FAILURE;
-    static tab_schema schema = { .schema = "data_connector", .least = 10 };
+    static tab_schema schema = { .schema = "data_connector", .least = 11 };
     tab_daemon_watch(health, rpc, pg, &schema);
     static const char *const slow[] = {
         "Ingest", "Load", "Connect", "Sync", "Write", "Label", NULL

@@ -62,6 +62,31 @@ static tab_status reseal_some(data_service *self, tab_call *call, const char *af
     return tab_arena_full(call->arena) ? tab_no_memory(err) : tab_tx_commit(&tx, err);
 }
 
+/* Data keys of some organizations after *after (decision 0735). */
+static tab_status rewrap_some(data_service *self, tab_call *call, const char **after, Tabella__ResealReply *y,
+                              bool *ret_more, tab_error *err)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1u << 20);
+    TAB_AUTO(tab_tx) *tx = NULL;
+    org_key_wrapped *w;
+    size_t n;
+    if (a == NULL)
+        return tab_no_memory(err);
+    TAB_TRY(tab_tx_begin(self->pg, TAB_ORG_ALL, call->deadline, &tx, err));
+    TAB_TRY(org_keys_rewrap(tx, a, self->kek, *after, AT_ONCE, &w, &n, err));
+    TAB_TRY(tab_tx_commit(&tx, err));
+    for (size_t i = 0; i < n; i++) {
+        y->data_keys += w[i].state == ORG_KEY_WRAPPED;
+        y->data_keys_newest += w[i].state == ORG_KEY_NEWEST;
+        if (w[i].state == ORG_KEY_LOST && y->n_data_keys_failed < NAMED_MOST)
+            y->data_keys_failed[y->n_data_keys_failed++] = tab_proto_text(call->arena, w[i].org);
+    }
+    *ret_more = n == AT_ONCE;
+    if (n > 0)
+        *after = tab_proto_text(call->arena, w[n - 1].org);
+    return tab_arena_full(call->arena) ? tab_no_memory(err) : TAB_OK;
+}
+
 tab_status data_reseal(void *arg, tab_call *call, tab_error *err)
 {
     data_service *self = arg;
@@ -72,11 +97,16 @@ tab_status data_reseal(void *arg, tab_call *call, tab_error *err)
         return tab_fail(err, TAB_VALIDATION, "TAB_KEK", "no key is configured");
     y->key = tab_proto_text(call->arena, tab_keyring_newest(self->kek));
     y->failed = tab_arena_new_of(call->arena, char *, NAMED_MOST);
-    if (y->failed == NULL)
+    y->data_keys_failed = tab_arena_new_of(call->arena, char *, NAMED_MOST);
+    if (y->failed == NULL || y->data_keys_failed == NULL)
         return tab_no_memory(err);
     while (more)
         TAB_TRY(reseal_some(self, call, after, y, &more, err));
-    tab_log(TAB_INFO, "%llu connections sealed again, %zu do not open", (unsigned long long)y->resealed,
-            y->n_failed);
+    const char *org = "";
+    for (more = true; more;)
+        TAB_TRY(rewrap_some(self, call, &org, y, &more, err));
+    tab_log(TAB_INFO, "%llu connections sealed again, %zu do not open; %llu data keys, %zu",
+            (unsigned long long)y->resealed, y->n_failed, (unsigned long long)y->data_keys,
+            y->n_data_keys_failed);
     return TAB_OK;
 }

@@ -208,7 +208,7 @@ typedef struct {
     data_service *self;
     tab_call *call;
     tab_tx *tx; /* from the first word about its tables on */
-    uint8_t key[BLOCK_KEY];
+    org_keys keys;
     char (*dataset)[TAB_ID], (*snapshot)[TAB_ID];
     store_size *size;
     size_t n;
@@ -229,7 +229,7 @@ static tab_status on_tables(void *arg, Tabella__FileTable *const *t, size_t n, t
     l->notes = tab_arena_copy(call->arena, notes);
     TAB_TRY(tab_tx_begin(l->self->pg, call->org, call->deadline, &l->tx, err));
     TAB_TRY(store_hold_blocks(l->tx, call->org, false, err));
-    TAB_TRY(store_org_key(l->tx, call->org, l->key, err));
+    TAB_TRY(org_keys_get(l->tx, call->org, &l->self->keys, &l->keys, err));
     for (size_t i = 0; i < n; i++) {
         tab_id_new(l->dataset[i], "ds_");
         tab_id_new(l->snapshot[i], "dsv_");
@@ -258,8 +258,9 @@ static tab_status on_piece(void *arg, const child_piece *p, tab_str bytes, tab_e
     block b;
     if (a == NULL)
         return tab_no_memory(err);
-    TAB_TRY(block_pack(a, bytes, l->key, &b, err));
+    TAB_TRY(block_pack(a, bytes, l->keys.address, &b, err));
     l->size[p->table].bytes += b.bytes.n;
+    TAB_TRY(org_keys_seal(l->keys.data, a, l->call->org, &b, err));
     const block_range at = { (size_t)p->first_row, (size_t)p->rows, (size_t)p->first_col, (size_t)p->cols };
     return store_piece_add(l->tx, l->call->org, l->snapshot[p->table], at, &b, err);
 }
@@ -347,6 +348,7 @@ static tab_status load_once(data_service *self, tab_call *call, tab_error *err)
     if (s == TAB_OK)
         s = finish(&l, err);
     tab_tx_free(l.tx);
+    org_keys_freep(&l.keys);
     return s;
 }
 

@@ -193,9 +193,18 @@ static int reseal(tab_arena *a)
     for (size_t i = 0; i < y->n_failed; i++)
         tab_out_cstr(&out, y->failed[i]);
     tab_out_close(&out, ']');
+    tab_out_key(&out, "data_keys");
+    tab_out_int(&out, (int64_t)y->data_keys);
+    tab_out_key(&out, "data_keys_newest");
+    tab_out_int(&out, (int64_t)y->data_keys_newest);
+    tab_out_key(&out, "data_keys_failed");
+    tab_out_open(&out, '[');
+    for (size_t i = 0; i < y->n_data_keys_failed; i++)
+        tab_out_cstr(&out, y->data_keys_failed[i]);
+    tab_out_close(&out, ']');
     tab_out_close(&out, '}');
     admin_print(&out);
-    return y->n_failed == 0 ? 0 : EXIT_FAILURE;
+    return y->n_failed == 0 && y->n_data_keys_failed == 0 ? 0 : EXIT_FAILURE;
 }
 
 int cmd_admin(int argc, char **argv)

@@ -11,7 +11,8 @@
  * is addressed by a keyed hash of the bytes before compression. The next day's snapshot of a table to which
  * rows were appended shares all full blocks with the one before; a sync without changes stores nothing. The
  * hash's key is the organization's own: two tenants with the same file share nothing, and neither can learn
- * by its hash whether the other has it. Temporary datasets (files sent with a run) are sealed besides.
+ * by its hash whether the other has it. Temporary datasets (files sent with a run) are sealed besides,
+ * and all others where the operator wants it (org_keys.h).
  *
  * A snapshot is written piece by piece while the table is read, in one transaction: memory holds a few
  * pieces, never the table, and nobody sees a snapshot of which a piece is missing. An upload whose client
@@ -189,38 +190,6 @@ tab_status store_snapshot_unkeep(tab_tx *tx, const char *org, const char *id, ta
 
 /* ---- snapshots ------------------------------------------------------------------------------- */
 
-tab_status store_org_key(tab_tx *tx, const char *org, uint8_t ret[BLOCK_KEY], tab_error *err)
-{
-    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 16);
-    TAB_AUTO(tab_rows) *r = NULL;
-    uint8_t fresh[BLOCK_KEY];
-    randombytes_buf(fresh, sizeof fresh);
-    if (a == NULL)
-        return tab_no_memory(err);
-    TAB_TRY(tab_tx_query(tx, &r, err,
-                         "INSERT INTO data_connector.org_key (org, key) "
-                         "VALUES ($1, $2) "
-                         "ON CONFLICT (org) "
-                         "DO UPDATE "
-                         "SET key = data_connector.org_key.key "
-                         "RETURNING key",
-                         TAB_P(tab_p_text(org), tab_p_bytes((tab_str){ (char *)fresh, sizeof fresh }))));
-    tab_str key = tab_rows_bytes(r, 0, 0, a);
-    if (key.n != BLOCK_KEY)
-        return tab_fail(err, TAB_INTERNAL, "", "an organization's key of another length");
-    memcpy(ret, key.p, BLOCK_KEY);
-    return TAB_OK;
-}
-
-/* What a sealed block is bound to: its place. */
-static tab_str block_context(tab_arena *a, const char *org, tab_str hash)
-{
-    char hex[2 * BLOCK_HASH + 1];
-    tab_hex((const uint8_t *)hash.p, BLOCK_HASH, hex);
-    const char *text = tab_arena_printf(a, "data_connector.block/%s/%s", org, hex);
-    return text == NULL ? (tab_str){ NULL, 0 } : tab_str_of(text);
-}
-
 tab_status store_piece_add(tab_tx *tx, const char *org, const char *snapshot, block_range at, const block *b,
                            tab_error *err)
 {
@@ -240,19 +209,20 @@ tab_status store_piece_add(tab_tx *tx, const char *org, const char *snapshot, bl
 }
 
 static tab_status put_piece(tab_tx *tx, const char *org, const char *snapshot, const tab_table *t,
-                            block_range at, const uint8_t key[BLOCK_KEY], const tab_run_keys *temporary,
-                            size_t *bytes, tab_error *err)
+                            block_range at, const org_keys *own, const tab_run_keys *temporary, size_t *bytes,
+                            tab_error *err)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(READ_SCRATCH);
     block b;
     if (a == NULL)
         return tab_no_memory(err);
-    TAB_TRY(block_write(a, t, at, key, &b, err));
+    TAB_TRY(block_write(a, t, at, own->address, &b, err));
     *bytes += b.bytes.n;
     if (temporary != NULL) {
         tab_str name = { (char *)b.hash, BLOCK_HASH };
-        TAB_TRY(tab_run_seal(temporary, a, b.bytes, block_context(a, org, name), &b.bytes, err));
+        TAB_TRY(tab_run_seal(temporary, a, b.bytes, org_keys_context(a, org, name), &b.bytes, err));
     }
+    TAB_TRY(org_keys_seal(own->data, a, org, &b, err));
     return store_piece_add(tx, org, snapshot, at, &b, err);
 }
 
@@ -277,35 +247,37 @@ tab_status store_snapshot_pieced(tab_tx *tx, const char *org, const char *datase
 }
 
 static tab_status put_pieces(tab_tx *tx, const char *org, const char *id, const tab_table *t,
-                             const tab_run_keys *temporary, store_size *size, tab_error *err)
+                             const store_keys *keys, bool temporary, store_size *size, tab_error *err)
 {
-    uint8_t key[BLOCK_KEY];
+    TAB_AUTO(org_keys) own = { .data = NULL };
     block_range at = { 0 };
     *size = (store_size){ t->rows, t->cols, 0 };
-    if (temporary != NULL)
+    if (temporary)
         randombytes_buf(
-            key, sizeof key); /* its blocks are shared with nothing, and tell nothing of what they hold */
+            own.address,
+            BLOCK_KEY); /* its blocks are shared with nothing, and tell nothing of what they hold */
     else
-        TAB_TRY(store_org_key(tx, org, key, err));
+        TAB_TRY(org_keys_get(tx, org, keys, &own, err));
     while (block_next(t, &at))
-        TAB_TRY(put_piece(tx, org, id, t, at, key, temporary, &size->bytes, err));
+        TAB_TRY(put_piece(tx, org, id, t, at, &own, temporary ? &keys->run : NULL, &size->bytes, err));
     return TAB_OK;
 }
 
 tab_status store_snapshot_add(tab_tx *tx, const char *org, const char *dataset, const char *id,
-                              const char *sync_id, const tab_table *t, const tab_run_keys *temporary,
+                              const char *sync_id, const tab_table *t, const store_keys *keys, bool temporary,
                               tab_error *err)
 {
     store_size size;
-    TAB_TRY(put_pieces(tx, org, id, t, temporary, &size, err));
+    TAB_TRY(put_pieces(tx, org, id, t, keys, temporary, &size, err));
     return store_snapshot_pieced(tx, org, dataset, id, sync_id, &size, err);
 }
 
 tab_status store_snapshot_beside(tab_tx *tx, const char *org, const char *dataset, const char *id,
-                                 const char *once, tab_str answer, const tab_table *t, tab_error *err)
+                                 const char *once, tab_str answer, const tab_table *t, const store_keys *keys,
+                                 tab_error *err)
 {
     store_size size;
-    TAB_TRY(put_pieces(tx, org, id, t, NULL, &size, err));
+    TAB_TRY(put_pieces(tx, org, id, t, keys, false, &size, err));
     TAB_TRY(put_snapshot(tx, org, dataset, id, once, &size, err));
     return tab_tx_query(
         tx, NULL, err,
@@ -360,8 +332,30 @@ tab_status store_snapshot_get(tab_tx *tx, tab_arena *a, const char *org, const c
     return TAB_OK;
 }
 
+/* What opens blocks of one read: *own is unwrapped when the first block needs it. */
+typedef struct {
+    const store_keys *keys;
+    tab_keyring *own;
+} openers;
+
+static void openers_freep(openers *o)
+{
+    tab_keyring_free(o->own);
+}
+
+static tab_status open_block(tab_tx *tx, tab_arena *a, const char *org, openers *o, tab_str hash,
+                             tab_str stored, tab_str *ret, tab_error *err)
+{
+    tab_str context = org_keys_context(a, org, hash);
+    if (!org_keys_sealed(stored))
+        return tab_run_open(&o->keys->run, a, stored, context, ret, err);
+    if (o->own == NULL)
+        TAB_TRY(org_keys_data(tx, org, o->keys, &o->own, err));
+    return tab_unseal(o->own, a, stored, context, ret, err);
+}
+
 static tab_status join_piece(tab_tx *tx, const char *org, block_joiner *j, block_range at, tab_str hash,
-                             const tab_run_keys *keys, tab_error *err)
+                             openers *o, tab_error *err)
 {
     TAB_AUTO(tab_arena) *scratch = tab_arena_new(READ_SCRATCH);
     TAB_AUTO(tab_rows) *r = NULL;
@@ -374,15 +368,14 @@ static tab_status join_piece(tab_tx *tx, const char *org, block_joiner *j, block
     if (tab_rows_count(r) != 1)
         return tab_fail(err, TAB_INTERNAL, "", "a snapshot's block is missing");
     tab_str bytes;
-    TAB_TRY(tab_run_open(keys, scratch, tab_rows_bytes(r, 0, 1, scratch), block_context(scratch, org, hash),
-                         &bytes, err));
+    TAB_TRY(open_block(tx, scratch, org, o, hash, tab_rows_bytes(r, 0, 1, scratch), &bytes, err));
     TAB_TRY(block_read(scratch, bytes, (size_t)strtoull(tab_rows_text(r, 0, 0), NULL, 10), &piece, err));
     return block_join(j, at, piece, err);
 }
 
 tab_status store_snapshot_read(tab_tx *tx, tab_arena *a, const char *org, const store_snapshot *s,
                                uint64_t first, uint64_t rows, const uint32_t *columns, size_t n,
-                               const char *table_id, const tab_run_keys *keys, const tab_table **ret,
+                               const char *table_id, const store_keys *keys, const tab_table **ret,
                                tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
@@ -416,6 +409,7 @@ tab_status store_snapshot_read(tab_tx *tx, tab_arena *a, const char *org, const 
     block_joiner *j = block_joiner_new(a, first, rows, columns, n);
     if (j == NULL)
         return tab_no_memory(err);
+    TAB_AUTO(openers) o = { .keys = keys };
     for (size_t i = 0; i < tab_rows_count(r); i++) {
         block_range at = { (size_t)tab_rows_int(r, i, 0), (size_t)tab_rows_int(r, i, 1),
                            (size_t)tab_rows_int(r, i, 2), (size_t)tab_rows_int(r, i, 3) };
@@ -423,7 +417,7 @@ tab_status store_snapshot_read(tab_tx *tx, tab_arena *a, const char *org, const 
         for (size_t k = 0; k < n && !wanted; k++)
             wanted = columns[k] >= at.first_col && columns[k] < at.first_col + at.cols;
         if (wanted)
-            TAB_TRY(join_piece(tx, org, j, at, tab_rows_bytes(r, i, 4, list), keys, err));
+            TAB_TRY(join_piece(tx, org, j, at, tab_rows_bytes(r, i, 4, list), &o, err));
     }
     return block_joined(j, tab_str_of(table_id), ret, err);
 }

@@ -10,6 +10,7 @@
 #include "common/table/table.h"
 #include "proto/data.pb-c.h"
 #include "services/data-connector/store/blocks.h"
+#include "services/data-connector/store/org_keys.h"
 
 /* A transaction that writes pieces holds the organization's blocks shared; one that deletes blocks holds
  * them alone. So no block is deleted while a snapshot that is not committed yet uses it. Ends with the
@@ -47,21 +48,20 @@ tab_status store_dataset_drop(tab_tx *tx, const char *org, const char *id, const
 tab_status store_snapshot_unkeep(tab_tx *tx, const char *org, const char *id, tab_error *err) TAB_CHECKED;
 
 /* ---- snapshots */
-/* temporary: what seals its blocks, for a temporary dataset; else NULL. */
+/* temporary: of a temporary dataset. */
 tab_status store_snapshot_add(tab_tx *tx, const char *org, const char *dataset, const char *id,
-                              const char *sync_id, const tab_table *t, const tab_run_keys *temporary,
+                              const char *sync_id, const tab_table *t, const store_keys *keys, bool temporary,
                               tab_error *err) TAB_CHECKED; /* becomes the current one */
 /* A snapshot beside the current one, which holds outcomes. answer: what is said when `once` is asked again.
  * */
 tab_status store_snapshot_beside(tab_tx *tx, const char *org, const char *dataset, const char *id,
-                                 const char *once, tab_str answer, const tab_table *t,
+                                 const char *once, tab_str answer, const tab_table *t, const store_keys *keys,
                                  tab_error *err) TAB_CHECKED;
-/* The same in steps, for a table of which only pieces are at hand: each of its pieces, packed under the
- * organization's key, then the snapshot. bytes: of the packed pieces. */
+/* The same in steps, for a table of which only pieces are at hand: each of its pieces, packed and sealed by
+ * org_keys.h, then the snapshot. bytes: of the packed pieces. */
 typedef struct {
     size_t rows, cols, bytes;
 } store_size;
-tab_status store_org_key(tab_tx *tx, const char *org, uint8_t ret[BLOCK_KEY], tab_error *err) TAB_CHECKED;
 tab_status store_piece_add(tab_tx *tx, const char *org, const char *snapshot, block_range at, const block *b,
                            tab_error *err) TAB_CHECKED;
 tab_status store_snapshot_pieced(tab_tx *tx, const char *org, const char *dataset, const char *id,
@@ -80,7 +80,7 @@ tab_status store_snapshot_get(tab_tx *tx, tab_arena *a, const char *org, const c
  * longer kept. */
 tab_status store_snapshot_read(tab_tx *tx, tab_arena *a, const char *org, const store_snapshot *s,
                                uint64_t first, uint64_t rows, const uint32_t *columns, size_t n,
-                               const char *table_id, const tab_run_keys *keys, const tab_table **ret,
+                               const char *table_id, const store_keys *keys, const tab_table **ret,
                                tab_error *err) TAB_CHECKED;
 tab_status store_used(tab_tx *tx, const char *org, const char *dataset, tab_error *err) TAB_CHECKED;
 

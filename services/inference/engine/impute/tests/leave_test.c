@@ -260,3 +260,38 @@ Test(leave, a_mark_that_is_there_or_not_is_not_put_everywhere)
     }
     cr_expect_not_null(filled(m, 3));
 }
+
+/* What the third column is without, by the second: nothing beyond limits (decision 0745), or the more often the
+ * larger. */
+static const char *marked(bool limits)
+{
+    enum { PIECES = 500 };
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)2 << 30);
+    static const char *const names[] = { "kind", "size", "mark" }, *const kinds[] = { "oak", "ash", "fir" };
+    static char why[400];
+    tab_column col[3];
+    for (size_t c = 0; c < 3; c++) {
+        tab_builder *b = tab_builder_new(a, tab_str_of(names[c]));
+        for (size_t r = 0; r < PIECES; r++) {
+            double kind = floor(3 * draw(r, 70)), x = draw(r, 71);
+            bool absent = limits ? fabs(x - 0.5) < 0.4 : draw(r, 72) < 1 / (1 + exp(6 * (x - 0.6)));
+            if (c == 2 && absent)
+                tab_builder_null(b);
+            else if (c == 1)
+                tab_builder_number(b, round(1000 * x * (kind + 1)) / 1000);
+            else
+                tab_builder_text(b, tab_str_of(c == 0 ? kinds[(size_t)kind] : x < 0.5 ? "low" : "high"));
+        }
+        cr_assert(tab_builder_finish(b, &col[c]));
+    }
+    tab_table t = { .id = TAB_S("pieces"), .rows = PIECES, .cols = 3, .col = col };
+    const char *said = left(impute(a, &t), 2);
+    snprintf(why, sizeof why, "%s", said == NULL ? "" : said);
+    return why;
+}
+
+Test(leave, a_mark_of_what_is_beyond_limits_is_absent_within)
+{
+    cr_expect_not_null(strstr(marked(true), "an empty cell is a value of its own"), "%s", marked(true));
+    cr_expect_str_eq(marked(false), "");
+}

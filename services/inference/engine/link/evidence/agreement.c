@@ -4,6 +4,7 @@
 #include "services/inference/engine/align/normalize_text.h"
 #include "services/inference/engine/link/pairs/geo.h"
 #include "services/inference/engine/link/pairs/link.h"
+#include "services/inference/engine/profile/roles/roles.h"
 
 /* Whole rows at once. A word in another column is worth less, and a common one nothing. */
 double tab_elsewhere(const tab_views *v, const tab_sparse *a, const tab_sparse *b, uint32_t ra, uint32_t rb,
@@ -26,6 +27,27 @@ double tab_elsewhere(const tab_views *v, const tab_sparse *a, const tab_sparse *
     return sum <= 0 ? 0 : 0.5 * sum / (1 + 0.05 * sum);
 }
 
+/* Whether two e-mail addresses hold other digits: anna.novak39 and anna.novak16 of one host are two people's,
+ * however alike their letters are, which the names say already (decision 0747). */
+static bool other_mailbox(const tab_views *v, const tab_view *x, const tab_view *y, const tab_value *p,
+                          const tab_value *q)
+{
+    if (x->profile->role != (int)TAB_ROLE_EMAIL || y->profile->role != (int)TAB_ROLE_EMAIL)
+        return false;
+    tab_str s = tab_value_text(v, p), t = tab_value_text(v, q);
+    size_t i = 0, j = 0;
+    for (;; i++, j++) {
+        while (i < s.n && (s.p[i] < '0' || s.p[i] > '9'))
+            i++;
+        while (j < t.n && (t.p[j] < '0' || t.p[j] > '9'))
+            j++;
+        if (i == s.n || j == t.n)
+            return i < s.n || j < t.n;
+        if (s.p[i] != t.p[j])
+            return true;
+    }
+}
+
 tab_agreement tab_agree(const tab_views *v, const tab_table_view *a, const tab_table_view *b,
                         const tab_attribute *t, uint32_t ra, uint32_t rb, double *exact)
 {
@@ -40,6 +62,10 @@ tab_agreement tab_agree(const tab_views *v, const tab_table_view *a, const tab_t
         if (g.level == TAB_EQUAL)
             g.rare = logf((tab_value_count(x, &x->value[p]) + tab_value_count(y, &y->value[q])) /
                           (float)(x->present + y->present));
+        return g;
+    }
+    if (other_mailbox(v, x, y, &x->value[p], &y->value[q])) {
+        g.level = TAB_LEVELS - 1;
         return g;
     }
     tab_token_match m;

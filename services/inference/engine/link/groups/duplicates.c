@@ -293,7 +293,8 @@ tab_status tab_twins_judge(const tab_engine *e, const tab_views *v, const tab_li
     if (s->n > 0)
         hear_whose(s);
     if (s->n > 0 && (!hear_chance(s) || !tab_variants_part(s) ||
-                     !tab_relatives_doubt(v, table, table, s->n, s->a, s->b, NULL, s->p)))
+                     !tab_relatives_doubt(v, table, table, s->n, s->a, s->b, NULL, s->p) ||
+                     !tab_movers_find(s, table, a)))
         return tab_no_memory(err);
     return TAB_OK;
 }

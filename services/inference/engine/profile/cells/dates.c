@@ -5,13 +5,13 @@
  *                  ─> compact        20190531, 20190531143000
  *                  ─> periods        2019-Q4, May 2019, 2018/19
  *                  ─> front          three_numbers, day_first, month_first
- *                       └─> clock_rest ─> zone
+ *                       └─> date_clock (date_tokens.h)
  *
  * No layout is tried by regular expressions, so the time is linear in the cell's bytes (parse.h). */
 #include <math.h>
 
-#include "services/inference/engine/lexicon/fold_text.h"
 #include "services/inference/engine/profile/cells/ascii.h"
+#include "services/inference/engine/profile/cells/date_tokens.h"
 #include "services/inference/engine/profile/cells/parse.h"
 
 /* Days since 1970-01-01 of a date of the Gregorian calendar, and back. Howard Hinnant, "chrono-compatible
@@ -50,115 +50,6 @@ static bool valid(int y, int m, int d)
     return y >= 1 && m >= 1 && m <= 12 && d >= 1 && d <= month_days(y, m);
 }
 
-/* ---- tokens ---------------------------------------------------------------------------------- */
-
-enum { MAX_TOKENS = 24 }; /* a longer cell is no date */
-typedef struct {
-    char kind;  /* 'n' number, 'w' word, else the mark itself; ' ' blanks */
-    int digits; /* of a number */
-    int64_t value;
-    tab_str text; /* from here to the cell's end */
-    size_t n;     /* bytes of this token */
-} token;
-
-/* Chinese, Japanese and Korean write a character behind the year, the month and the day. They count as the
- * mark that would stand there. */
-static size_t ideograph(tab_str s, char *kind)
-{
-    static const struct {
-        const char *bytes;
-        char kind;
-    } marks[] = { { "\xe5\xb9\xb4", '-' }, { "\xe6\x9c\x88", '-' }, { "\xe6\x97\xa5", ' ' },
-                  { "\xeb\x85\x84", '-' }, { "\xec\x9b\x94", '-' }, { "\xec\x9d\xbc", ' ' } };
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-        if (s.n >= 3 && memcmp(s.p, marks[i].bytes, 3) == 0) {
-            *kind = marks[i].kind;
-            return 3;
-        }
-    return 0;
-}
-
-/* Cuts a cell into tokens. Returns how many, -1 where there are too many or a number has more than 14
- * digits. */
-static int tokens_of(tab_str s, token *t)
-{
-    int n = 0;
-    while (s.n > 0) {
-        if (n == MAX_TOKENS)
-            return -1;
-        token k = { .text = s, .n = 1 };
-        unsigned char c = (unsigned char)*s.p;
-        size_t mark;
-        if (digit(*s.p)) {
-            k.kind = 'n';
-            while (k.n < s.n && digit(s.p[k.n]))
-                k.n++;
-            if (k.n > 14) /* a second is 20190531143000; a longer number is no date, and would overflow */
-                return -1;
-            for (size_t i = 0; i < k.n; i++)
-                k.value = k.value * 10 + (s.p[i] - '0');
-            k.digits = (int)k.n;
-        } else if ((mark = ideograph(s, &k.kind)) > 0) {
-            k.n = mark;
-        } else if ((c | 32) >= 'a' && (c | 32) <= 'z') {
-            /* a Latin word may hold other letters, but no typographic mark (0xe2 begins those) */
-            k.kind = 'w';
-            while (k.n < s.n && (((s.p[k.n] | 32) >= 'a' && (s.p[k.n] | 32) <= 'z') ||
-                                 ((unsigned char)s.p[k.n] >= 0x80 && (unsigned char)s.p[k.n] != 0xe2)))
-                k.n++;
-        } else if (c >= 0x80) {
-            if (s.n >= 2 && c == 0xc2 && (unsigned char)s.p[1] == 0xa0) {
-                k.kind = ' ';
-                k.n = 2;
-            } else if (s.n >= 3 && c == 0xe2 &&
-                       (unsigned char)s.p[1] == 0x80) { /* dashes, quotes, thin blanks */
-                k.kind = (unsigned char)s.p[2] <= 0x8f || (unsigned char)s.p[2] == 0xaf ? ' ' : '-';
-                k.n = 3;
-            } else {
-                /* any other script: up to an ideograph, a digit or a Latin mark */
-                k.kind = 'w';
-                while (k.n < s.n && ((unsigned char)s.p[k.n] >= 0x80 || (s.p[k.n] | 32) >= 'a') &&
-                       ideograph((tab_str){ s.p + k.n, s.n - k.n }, &(char){ 0 }) == 0 &&
-                       !((s.p[k.n] >= '0' && s.p[k.n] <= '9')))
-                    k.n++;
-            }
-        } else {
-            k.kind = *s.p;
-        }
-        s.p += k.n;
-        s.n -= k.n;
-        /* "2020. 5. 3": blanks beside a mark say nothing */
-        if (k.kind == ' ' && n > 0 && memchr("-/.,", t[n - 1].kind, 4) != NULL)
-            continue;
-        if (k.kind == ' ' && (s.n == 0 || n == 0))
-            continue;
-        t[n++] = k;
-    }
-    return n;
-}
-
-/* The token's own bytes. */
-static tab_str word_of(const token *t)
-{
-    return (tab_str){ t->text.p, t->n };
-}
-
-/* Whether the token is one of the folded words. */
-static bool is_word(const token *t, const char *const *words, size_t n)
-{
-    char buf[40];
-    if (t->kind != 'w' || t->n > 16)
-        return false;
-    tab_str f = tab_fold(word_of(t), buf, sizeof buf);
-    for (size_t i = 0; i < n; i++)
-        if (tab_str_is(f, words[i]))
-            return true;
-    return false;
-}
-#define IS_WORD(t, ...)                                \
-    is_word((t), (const char *const[]){ __VA_ARGS__ }, \
-            sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *))
-
 /* Marks that stand between the parts of a date. */
 static bool gap(char kind)
 {
@@ -166,7 +57,7 @@ static bool gap(char kind)
 }
 
 /* A year of four digits, 1000 to 2999; 0 for any other token. */
-static int four(const token *t)
+static int four(const date_token *t)
 {
     if (t->kind != 'n')
         return 0;
@@ -176,103 +67,16 @@ static int four(const token *t)
 }
 
 /* A year of two or four digits; two digits mean 1970 to 2069, as POSIX's strptime has it but for one year. */
-static int year_of(const token *t)
+static int year_of(const date_token *t)
 {
     if (t->kind == 'n' && t->digits == 2)
         return (int)(t->value < 70 ? 2000 + t->value : 1900 + t->value);
     return four(t);
 }
 
-static int small(const token *t) /* day or month: one or two digits */
+static int small(const date_token *t) /* day or month: one or two digits */
 {
     return t->kind == 'n' && t->digits <= 2 ? (int)t->value : 0;
-}
-
-/* ---- clock and zone -------------------------------------------------------------------------- */
-
-/* The zone at token i: an offset (+02:00, -0530, +02) is taken off *seconds; a name of two to five capitals
- * (EST, CEST) has no fixed offset and is local time. Returns the token behind it, i where there is none, -1
- * where it is no zone. */
-static int zone(const token *t, int i, int n, double *seconds)
-{
-    /* plus or minus: hours, or hours and minutes with or without a colon */
-    if (i + 1 < n && (t[i].kind == '+' || t[i].kind == '-') && t[i + 1].kind == 'n') {
-        double offset;
-        int sign = t[i].kind == '+' ? 1 : -1;
-        if (t[i + 1].digits == 4) {
-            offset = (double)(t[i + 1].value / 100 * 3600 + t[i + 1].value % 100 * 60);
-            i += 2;
-        } else if (t[i + 1].digits == 2) {
-            offset = (double)t[i + 1].value * 3600;
-            i += 2;
-            if (i + 1 < n && t[i].kind == ':' && t[i + 1].kind == 'n' && t[i + 1].digits == 2) {
-                offset += (double)t[i + 1].value * 60;
-                i += 2;
-            }
-        } else {
-            return -1;
-        }
-        *seconds -= sign * offset;
-    } else if (i < n && t[i].kind == 'w' && t[i].n >= 2 && t[i].n <= 5) {
-        for (size_t k = 0; k < t[i].n; k++) /* capitals only: other words are no zone */
-            if (t[i].text.p[k] < 'A' || t[i].text.p[k] > 'Z')
-                return -1;
-        i++;
-    }
-    return i;
-}
-
-/* Everything from token i on must be a clock and an optional zone. */
-static bool clock_rest(const token *t, int i, int n, double *seconds)
-{
-    /* what leads over from the date: "2019-05-31T10:20", "31 May 2019, 10:20", "at 10:20" */
-    if (i < n && (t[i].kind == ' ' || t[i].kind == ',' || t[i].kind == ':' || IS_WORD(&t[i], "t")))
-        i++;
-    if (i < n && IS_WORD(&t[i], "at", "um", "a", "klo", "kl"))
-        i++;
-    if (i < n && t[i].kind == ' ')
-        i++;
-    /* hours and two digits of minutes must be there */
-    if (i + 2 >= n || t[i].kind != 'n' || t[i].digits > 2 || (t[i + 1].kind != ':' && t[i + 1].kind != '.') ||
-        t[i + 2].kind != 'n' || t[i + 2].digits != 2)
-        return false;
-    double x = (double)t[i].value * 3600 + (double)t[i + 2].value * 60;
-    int64_t hour = t[i].value;
-    if (hour > 24 || t[i + 2].value > 59)
-        return false;
-    i += 3;
-    /* seconds and their fraction may follow; 60 is a leap second */
-    if (i + 1 < n && (t[i].kind == ':' || t[i].kind == '.') && t[i + 1].kind == 'n' && t[i + 1].digits == 2) {
-        if (t[i + 1].value > 60)
-            return false;
-        x += (double)t[i + 1].value;
-        i += 2;
-        if (i + 1 < n && (t[i].kind == '.' || t[i].kind == ',') && t[i + 1].kind == 'n') {
-            x += (double)t[i + 1].value / pow(10, t[i + 1].digits);
-            i += 2;
-        }
-    }
-    if (i < n && t[i].kind == ' ')
-        i++;
-    /* 12 AM is midnight, 12 PM noon */
-    if (i < n && IS_WORD(&t[i], "am", "pm", "a", "p")) {
-        bool pm = (*t[i].text.p | 32) == 'p';
-        if (hour < 1 || hour > 12)
-            return false;
-        x += pm && hour < 12 ? 43200 : !pm && hour == 12 ? -43200 : 0;
-        i++;
-        if (i < n && t[i].kind == ' ')
-            i++;
-    }
-    if (i < n && IS_WORD(&t[i], "z", "utc", "gmt")) {
-        i++;
-    }
-    /* nothing may be left behind the zone */
-    i = zone(t, i, n, &x);
-    if (i < 0)
-        return false;
-    *seconds = x;
-    return i == n;
 }
 
 /* ---- layouts --------------------------------------------------------------------------------- */
@@ -294,11 +98,28 @@ static bool period(tab_date *r, int y, int m)
     return set(r, y, m, 1);
 }
 
+/* 20190531T143000Z and 20190531T1430+02 (ISO 8601's basic format) */
+static bool basic(const date_token *t, int n, tab_date *r)
+{
+    if (n < 3 || t[0].digits != 8 || !IS_WORD(&t[1], "t") || (t[2].digits != 6 && t[2].digits != 4))
+        return false;
+    int64_t day = t[0].value, clock = t[2].digits == 4 ? t[2].value * 100 : t[2].value;
+    int y = (int)(day / 10000);
+    double seconds = (double)(clock / 10000 * 3600 + clock / 100 % 100 * 60 + clock % 100);
+    if (y < 1800 || y > 2100 || clock / 10000 > 23 || clock / 100 % 100 > 59 || clock % 100 > 60 ||
+        !set(r, y, (int)(day / 100 % 100), (int)(day % 100)) || !date_zone(t, 3, n, &seconds))
+        return false;
+    r->form = TAB_FORM_DATETIME;
+    r->seconds += seconds;
+    r->midnight = clock == 0;
+    return true;
+}
+
 /* 20190531, 20190531143000, 201905311430 */
-static bool compact(const token *t, int n, tab_date *r)
+static bool compact(const date_token *t, int n, tab_date *r)
 {
     if (n != 1 || t[0].kind != 'n')
-        return false;
+        return basic(t, n, r);
     int64_t v = t[0].value, clock = 0;
     int digits = t[0].digits;
     if (digits == 14)
@@ -322,12 +143,31 @@ static bool compact(const token *t, int n, tab_date *r)
     return true;
 }
 
-/* A letter and a number on either side of the year: 2019-Q4, H1 2019, 2019W05. */
-static bool lettered_period(const token *t, int n, tab_date *r)
+/* The Monday of week v of year y. ISO 8601: week 1 holds January 4. */
+static double monday(int y, int64_t v)
+{
+    int64_t jan4 = tab_days_from_civil(y, 1, 4);
+    return (double)(jan4 - (jan4 + 3) % 7 + (v - 1) * 7) * 86400.0;
+}
+
+/* 2019-W05-3, the week and its day */
+static bool week_date(const date_token *t, int n, tab_date *r)
+{
+    if (n != 6 || four(&t[0]) == 0 || t[1].kind != '-' || !IS_WORD(&t[2], "w") || t[3].digits != 2 ||
+        t[3].value < 1 || t[3].value > 53 || t[4].kind != '-' || t[5].digits != 1 || t[5].value < 1 ||
+        t[5].value > 7)
+        return false;
+    r->year = four(&t[0]);
+    r->seconds = monday(r->year, t[3].value) + (double)(t[5].value - 1) * 86400.0;
+    return true;
+}
+
+/* A letter and a number on either side of the year: 2019-Q4, H1 2019, 2019W05, 2019M11. */
+static bool lettered_period(const date_token *t, int n, tab_date *r)
 {
     int y;
     for (int first = 0; first < 2; first++) {
-        const token *l = NULL, *v = NULL, *yr = NULL;
+        const date_token *l = NULL, *v = NULL, *yr = NULL;
         if (!first && (n == 3 || n == 4)) { /* 2019 Q 4, 2019 - Q 4 */
             yr = &t[0], l = &t[n - 2], v = &t[n - 1];
             if (n == 4 && !gap(t[1].kind))
@@ -348,11 +188,11 @@ static bool lettered_period(const token *t, int n, tab_date *r)
         /* H and S: half-years (semesters) */
         if ((c == 'H' || c == 'S') && v->digits == 1 && v->value >= 1 && v->value <= 2)
             return period(r, y, (int)v->value * 6 - 5);
+        if (c == 'M' && yr == &t[0] && v->value >= 1 && v->value <= 12) /* statistical offices */
+            return period(r, y, (int)v->value);
         /* the token of a week is split: "2019W05" is 2019, W, 05 */
         if (c == 'W' && v->value >= 1 && v->value <= 53 && period(r, y, 1)) {
-            /* ISO 8601: week 1 holds January 4 */
-            int64_t jan4 = tab_days_from_civil(y, 1, 4), monday = jan4 - (jan4 + 3) % 7;
-            r->seconds = (double)(monday + (v->value - 1) * 7) * 86400.0;
+            r->seconds = monday(y, v->value);
             return true;
         }
     }
@@ -360,7 +200,7 @@ static bool lettered_period(const token *t, int n, tab_date *r)
 }
 
 /* Quarters, halves, weeks, seasons, months: 2019-Q4, Q4 2019, 2019W05, 2019-05, May 2019, 2018/19. */
-static bool periods(const token *t, int n, tab_date *r)
+static bool periods(const date_token *t, int n, tab_date *r)
 {
     int y;
     /* year first: a month behind it, or the next year (a season, which begins in July) */
@@ -377,17 +217,22 @@ static bool periods(const token *t, int n, tab_date *r)
         small(&t[0]) <= 12)
         return period(r, y, small(&t[0]));
     if (n >= 2 && n <= 3 && t[0].kind == 'w') { /* May 2019, May-19, FY2019, Q4... */
-        int m = tab_month_name(word_of(&t[0]));
-        const token *last = &t[n - 1];
+        int m = tab_month_name(date_word(&t[0]));
+        const date_token *last = &t[n - 1];
         bool dashed = n == 3 && (t[1].kind == '-' || t[1].kind == '\'');
         if (m > 0 && (n == 2 || gap(t[1].kind)) && (four(last) > 0 || (dashed && last->digits == 2)))
             return period(r, year_of(last), m);
         if (IS_WORD(&t[0], "fy") && four(last) > 0)
             return period(r, four(last), 1);
     }
+    /* May '19, as spreadsheets write it */
+    if (n == 4 && t[0].kind == 'w' && t[1].kind == ' ' && t[2].kind == '\'' && t[3].digits == 2) {
+        int m = tab_month_name(date_word(&t[0]));
+        return m > 0 && period(r, year_of(&t[3]), m);
+    }
     /* 2019 May */
     if (n == 3 && gap(t[1].kind) && (y = four(&t[0])) > 0 && t[2].kind == 'w') {
-        int m = tab_month_name(word_of(&t[2]));
+        int m = tab_month_name(date_word(&t[2]));
         return m > 0 && period(r, y, m);
     }
     return lettered_period(t, n, r);
@@ -408,7 +253,7 @@ static bool day_month(tab_date *r, int a, int b, int y, tab_date_order order)
 }
 
 /* Three numbers with one mark between them: 2020-05-03, 3.5.2020, 5/3/20. */
-static int three_numbers(const token *t, tab_date_order order, tab_date *r)
+static int three_numbers(const date_token *t, tab_date_order order, tab_date *r)
 {
     int y = four(&t[0]);
     if (y > 0)
@@ -425,7 +270,7 @@ static int three_numbers(const token *t, tab_date_order order, tab_date *r)
 }
 
 /* 3 [th] [of|de] May [de] 2020, 3-May-20, 03May2020 */
-static int day_first(const token *t, int n, tab_date *r)
+static int day_first(const date_token *t, int n, tab_date *r)
 {
     int i = 1, m, y;
     if (i < n && IS_WORD(&t[i], "st", "nd", "rd", "th", "er"))
@@ -433,7 +278,7 @@ static int day_first(const token *t, int n, tab_date *r)
     /* marks and little words between the day, the month and the year */
     while (i < n && (gap(t[i].kind) || IS_WORD(&t[i], "of", "de", "d", "di")))
         i++;
-    if (i == n || t[i].kind != 'w' || (m = tab_month_name(word_of(&t[i]))) <= 0)
+    if (i == n || t[i].kind != 'w' || (m = tab_month_name(date_word(&t[i]))) <= 0)
         return 0;
     i++;
     while (i < n && (gap(t[i].kind) || IS_WORD(&t[i], "de", "del", "of")))
@@ -442,7 +287,7 @@ static int day_first(const token *t, int n, tab_date *r)
 }
 
 /* May 3[rd][,] 2020, and C's asctime: May  3 12:00:00 2020. m: the month that t[0] names. */
-static int month_first(const token *t, int n, int m, tab_date *r)
+static int month_first(const date_token *t, int n, int m, tab_date *r)
 {
     int i = 1, y;
     while (i < n && gap(t[i].kind))
@@ -458,7 +303,7 @@ static int month_first(const token *t, int n, int m, tab_date *r)
     if (i < n && (y = four(&t[i])) > 0)
         return set(r, y, m, d) ? i + 1 : 0;
     double clock;
-    if (i + 6 <= n && t[n - 2].kind == ' ' && (y = four(&t[n - 1])) > 0 && clock_rest(t, i, n - 2, &clock) &&
+    if (i + 6 <= n && t[n - 2].kind == ' ' && (y = four(&t[n - 1])) > 0 && date_clock(t, i, n - 2, &clock) &&
         set(r, y, m, d)) {
         r->form = TAB_FORM_DATETIME;
         r->seconds += clock;
@@ -468,7 +313,7 @@ static int month_first(const token *t, int n, int m, tab_date *r)
 }
 
 /* The date at the front; returns how many tokens it took, 0 when there is none. */
-static int front(const token *t, int n, tab_date_order order, tab_date *r)
+static int front(const date_token *t, int n, tab_date_order order, tab_date *r)
 {
     if (n < 3)
         return 0;
@@ -477,12 +322,12 @@ static int front(const token *t, int n, tab_date_order order, tab_date *r)
     if (n >= 5 && t[0].kind == 'n' && t[2].kind == 'n' && t[4].kind == 'n' && t[1].kind == t[3].kind &&
         gap(t[1].kind) && t[1].kind != ',')
         return three_numbers(t, order, r);
-    if (n >= 5 && y > 0 && gap(t[1].kind) && t[2].kind == 'w' && (m = tab_month_name(word_of(&t[2]))) > 0 &&
+    if (n >= 5 && y > 0 && gap(t[1].kind) && t[2].kind == 'w' && (m = tab_month_name(date_word(&t[2]))) > 0 &&
         gap(t[3].kind) && small(&t[4]) > 0) /* 2020-May-3 */
         return set(r, y, m, small(&t[4])) ? 5 : 0;
     if (small(&t[0]) > 0)
         return day_first(t, n, r);
-    if (t[0].kind == 'w' && (m = tab_month_name(word_of(&t[0]))) > 0)
+    if (t[0].kind == 'w' && (m = tab_month_name(date_word(&t[0]))) > 0)
         return month_first(t, n, m, r);
     return 0;
 }
@@ -530,15 +375,15 @@ static bool iso(tab_str s, tab_date *ret)
  * skipped. What follows the date must be a clock time. */
 bool tab_parse_date(tab_str s, tab_date_order order, tab_date *ret)
 {
-    token t[MAX_TOKENS];
-    if (s.n < 5 || s.n > 64)
+    date_token t[TAB_DATE_TOKENS];
+    if (s.n < 5 || s.n > TAB_DATE_BYTES)
         return false;
     if (iso(s, ret))
         return true;
     bool any = false;
     for (size_t i = 0; i < s.n && !any; i++)
         any = digit(s.p[i]);
-    int n = any ? tokens_of(s, t) : 0;
+    int n = any ? date_tokens(date_without_zone_name(s), t) : 0;
     if (n <= 0)
         return false;
     tab_date r = { .form = TAB_FORM_DATE };
@@ -549,14 +394,14 @@ bool tab_parse_date(tab_str s, tab_date_order order, tab_date *ret)
         return true;
     }
     /* "Fri, 31 May 2019". "Mar" is also a weekday (martes) and a month: then it is read as the month. */
-    if (t[0].kind == 'w' && n > 3 && tab_weekday_name(word_of(&t[0])) > 0 &&
-        tab_month_name(word_of(&t[0])) == 0) {
+    if (t[0].kind == 'w' && n > 3 && tab_weekday_name(date_word(&t[0])) > 0 &&
+        tab_month_name(date_word(&t[0])) == 0) {
         i = 1;
         while (i < n && gap(t[i].kind))
             i++;
     }
     r = (tab_date){ .form = TAB_FORM_DATE };
-    if (periods(t + i, n - i, &r)) {
+    if (periods(t + i, n - i, &r) || week_date(t + i, n - i, &r)) {
         *ret = r;
         return true;
     }
@@ -569,7 +414,7 @@ bool tab_parse_date(tab_str s, tab_date_order order, tab_date *ret)
         i++; /* 2020. 5. 3. */
     if (i < n) {
         double clock;
-        if (!clock_rest(t, i, n, &clock))
+        if (!date_clock(t, i, n, &clock))
             return false;
         r.form = TAB_FORM_DATETIME;
         r.midnight = clock == 0.0;

@@ -51,6 +51,8 @@ typedef struct {
     bool compact;            /* 20190531: digits only */
 } tab_date;
 
+enum { TAB_DATE_BYTES = 96 }; /* of the longest date, JavaScript's with the name of its zone */
+
 /* Dates, timestamps, months, quarters, weeks and seasons in the layouts that people and programs write:
  * year first, day first or month first, with - / . or blanks, month names in 20 languages, two-digit years
  * (1970 to 2069), an optional weekday, clock, AM/PM, fraction and zone, Chinese and Japanese marks. A bare

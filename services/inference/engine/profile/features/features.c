@@ -244,12 +244,12 @@ static void gather_date(sampled *q, const tab_date *d, double w)
 }
 
 /* Dates, clocks, durations and yes or no. plain: the value is a bare number, which is a date only where it
- * has the 8 digits of a day or the 14 of a second. A text is no date beyond 64 bytes, no clock beyond 40. */
+ * has the 8 digits of a day or the 14 of a second. A text is no clock beyond 40 bytes. */
 static void read_time(sampled *q, tab_str t, const tab_number *x, bool plain, double w)
 {
     gather *g = &q->g;
     tab_date d;
-    if (t.n <= 64 && !(plain && x->digits != 8 && x->digits != 14) && tab_parse_date(t, TAB_ORDER_MDY, &d))
+    if (t.n <= TAB_DATE_BYTES && !(plain && x->digits != 8 && x->digits != 14) && tab_parse_date(t, TAB_ORDER_MDY, &d))
         gather_date(q, &d, w);
     double seconds;
     if (!plain && t.n <= 40) {
