@@ -28,6 +28,7 @@ typedef struct tab_twin_rules {
         /* (rows, heard) of the row's values, TAB_NULL where there is none: what contradicts is seen at one
          * place */
         key;
+    double *same; /* (heard) pairs of rows with one value */
     double prior; /* log-odds of two rows that share nothing but the table */
 } telling;
 
@@ -161,14 +162,13 @@ bool tab_twin_rules_equal(const telling *s, uint32_t i, uint32_t j)
            memcmp(s->key + i * s->heard, s->key + j * s->heard, s->heard * sizeof *s->key) == 0;
 }
 
-/* The share of pairs of values of a column that are equal, but for n pairs of rows that are equal in all:
- * these are no witnesses of chance. */
-static double equal_by_chance(const tab_view *w, double n)
+/* Pairs of a column's values that are equal. */
+static double equal_pairs(const tab_view *w)
 {
-    double pairs = (double)w->present * ((double)w->present - 1) / 2, same = -n;
+    double same = 0;
     for (uint32_t i = 0; i < w->values; i++)
         same += (double)w->value[i].rows * ((double)w->value[i].rows - 1) / 2;
-    return same > 0 ? same / pairs : 0;
+    return same;
 }
 
 /* A row by which of its cells have a value, and by all of them. */
@@ -195,9 +195,12 @@ static float left_by_chance(const telling *s, const written *x, size_t n)
         equal += x[i].cells == x[i - 1].cells ? run : 0;
         run = x[i].cells == x[i - 1].cells ? run + 1 : 1;
     }
-    for (size_t k = 0; k < s->heard; k++)
-        if (s->key[x->row * s->heard + k] != TAB_NULL)
-            expected *= equal_by_chance(&s->t->col[s->order[k]], equal);
+    /* the equal pairs themselves are no witnesses of chance */
+    for (size_t k = 0; k < s->heard && equal > 0; k++)
+        if (s->key[x->row * s->heard + k] != TAB_NULL) {
+            double present = (double)s->t->col[s->order[k]].present;
+            expected *= fmax(0, s->same[k] - equal) / (present * (present - 1) / 2);
+        }
     return equal > expected ? (float)(1 - expected / equal) : 0;
 }
 
@@ -252,8 +255,10 @@ const telling *tab_twin_rules_new(const tab_views *v, size_t table, tab_arena *a
         s->order[k] = c;
     }
     s->key = tab_arena_new_of(a, uint32_t, t->rows * s->heard);
-    for (size_t k = 0; s->key != NULL && k < s->heard; k++) {
+    s->same = tab_arena_new_of(a, double, s->heard);
+    for (size_t k = 0; s->key != NULL && s->same != NULL && k < s->heard; k++) {
         const tab_view *w = &t->col[s->order[k]];
+        s->same[k] = equal_pairs(w);
         for (size_t r = 0; r < t->rows; r++)
             s->key[r * s->heard + k] = w->code[r] == TAB_NULL ? TAB_NULL : w->value[w->code[r]].key;
     }
