@@ -185,24 +185,10 @@ FOREIGN = [
 ]
 
 
-def counted(save_plain):
-    """save, with a counter as the first column of each table."""
-
-    def with_counter(out, name, family, tables, truth):
-        tables = {
-            t: ([""] + list(c), [[str(i)] + list(r) for i, r in enumerate(rows)])
-            for t, (c, rows) in tables.items()
-        }
-        save_plain(out, name, family, tables, truth)
-
-    return with_counter
-
-
 if __name__ == "__main__":
     args = [a for a in sys.argv[1:] if a not in ("--counter", "--all")]
     if len(args) != 2:
         sys.exit(__doc__)
-    if "--counter" in sys.argv:
-        public.save = save = counted(save)
+    public.COUNTED = "--counter" in sys.argv
     public.SOURCES = FOREIGN if "--all" not in sys.argv else FOREIGN + public.SOURCES
     public.main(args[0], args[1:])

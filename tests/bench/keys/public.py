@@ -64,6 +64,9 @@ def read_csv(repo, path, header=None, sep=","):
     ]
 
 
+COUNTED = False  # the first column of each table counts the rows that are kept
+
+
 def save(out, name, family, tables, truth):
     """tables: name -> (columns, rows)."""
     tables = {t: x for t, x in tables.items() if len(x[1]) >= LEAST_ROWS and x[0]}
@@ -79,6 +82,8 @@ def save(out, name, family, tables, truth):
         if len(rows) > MOST_ROWS and t not in parents:
             rng = random.Random(f"{name}.{t}")
             rows = [rows[i] for i in sorted(rng.sample(range(len(rows)), MOST_ROWS))]
+        if COUNTED:
+            columns, rows = [""] + list(columns), [[str(i)] + list(r) for i, r in enumerate(rows)]
         filled[t] = {c: sum(r[i] not in (None, "") for r in rows) for i, c in enumerate(columns)}
         with open(os.path.join(folder, t + ".csv"), "w", newline="", encoding="utf-8") as f:
             w = csv.writer(f, "plain")

@@ -24,9 +24,12 @@
 #include "tools/train/trees.h"
 
 enum { SCHEMAS = 512 };
-/* SAMPLE: share of the inclusions that each tree learns on. */
-static const float RATE = 0.1f;
+/* SAMPLE: share of the inclusions that each tree learns on. VARIED: what one of a schema that was made at
+ * random weighs beside one of the others, of which there are fewer. WHOLE: a feature, KIND. */
+static const float RATE = 0.1f, VARIED = 0.2f, WHOLE = 1;
 static const double SAMPLE = 0.5;
+/* Confidence that is counted apart. */
+static const double SURE = 0.9;
 
 static const char *const feature_name[] = {
 #define TAB_X(name) #name,
@@ -41,11 +44,37 @@ typedef struct {
 enum { TEXTS, MANY, FEWER, CLASSES };
 static const char *const class_name[] = { "texts", "numbers, 7 values and more", "numbers, 6 or fewer" };
 
+/* What schemas are from. */
+enum { SILENT, PUBLIC, MADE, EVERYDAY, GROUPS };
+static const char *const group_name[] = { "teach nothing", "public", "made", "everyday" };
+
 static bool verbose, nested, others;
+
+static int group_of(const schema *s)
+{
+    if (strncmp(s->family, "everyday-", 9) == 0)
+        return EVERYDAY;
+    return s->silent ? SILENT : strncmp(s->family, "made", 4) == 0 ? MADE : PUBLIC;
+}
+
+/* Whether a schema was made at random (tests/bench/keys/varied.py). Its dates teach nothing. */
+static bool is_varied(const schema *s)
+{
+    return strncmp(s->family, "made-varied", 11) == 0;
+}
+
+/* Whether one of the schemas is of a group. */
+static bool has_group(const schema *s, size_t n, int group)
+{
+    bool has = false;
+    for (size_t i = 0; i < n; i++)
+        has = has || group_of(&s[i]) == group;
+    return has;
+}
 
 static bool left_out(const schema *s, const char *without, const char *also)
 {
-    return (without != NULL && strcmp(s->family, without) == 0) ||
+    return s->silent || (without != NULL && strcmp(s->family, without) == 0) ||
            (also != NULL && strcmp(s->family, also) == 0);
 }
 
@@ -62,11 +91,11 @@ static bool fit(const schema *s, size_t n, size_t d, const char *without, const 
         if (left_out(&s[i], without, also))
             continue;
         for (size_t q = 0; q < s[i].n; q++) {
-            if (s[i].label[q] < 0)
+            if (s[i].label[q] < 0 || (is_varied(&s[i]) && s[i].x[q].f[TAB_KEY_F_KIND] > WHOLE))
                 continue;
             memcpy(x + k * TAB_KEY_ALL, s[i].x[q].f, sizeof s[i].x[q].f);
             y[k] = s[i].label[q] == 1;
-            w[k++] = 1;
+            w[k++] = is_varied(&s[i]) ? VARIED : 1;
         }
     }
     bool ok = k > 0 && trees_fit(&(trees_data){ k, d, TAB_KEY_ALL, x, y, w }, RATE, SAMPLE, TAB_KEY_TREES,
@@ -175,12 +204,12 @@ static void say(const char *name, const tally *t)
            t->right + t->missed, t->wrong);
 }
 
-/* How sure the answers are and how often they are right. */
-static void calibration(const schema *s, size_t n)
+/* How sure the answers for a group's schemas are and how often they are right. */
+static void calibration(const schema *s, size_t n, int group)
 {
     double sum[10] = { 0 }, yes[10] = { 0 }, count[10] = { 0 }, all = 0, error = 0;
     for (size_t i = 0; i < n; i++)
-        for (size_t q = 0; q < s[i].n; q++)
+        for (size_t q = 0; group_of(&s[i]) == group && q < s[i].n; q++)
             if (s[i].p[q] > 0.05f && s[i].label[q] >= 0) {
                 int b = s[i].p[q] >= 1 ? 9 : (int)(s[i].p[q] * 10);
                 sum[b] += (double)s[i].p[q];
@@ -277,29 +306,30 @@ static void write_model(schema *s, size_t n, tab_key_model *m, const char *path)
 
 static void report(const schema *s, size_t n)
 {
-    tally all[2][CLASSES] = { 0 };
+    tally all[GROUPS][CLASSES] = { 0 };
     for (size_t i = 0; i < n; i++) {
-        int made = strncmp(s[i].family, "made", 4) == 0;
         tally one[CLASSES] = { 0 }, sum = { 0 };
         if (verbose)
             printf("%s\n", s[i].name);
         count(&s[i], one);
         for (int c = 0; c < CLASSES; c++) {
-            add(&all[made][c], &one[c]);
+            add(&all[group_of(&s[i])][c], &one[c]);
             add(&sum, &one[c]);
         }
         say(s[i].name, &sum);
     }
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < GROUPS; k++) {
         tally sum = { 0 };
-        printf("---- %s\n", k == 0 ? "public" : "made");
+        if (!has_group(s, n, k))
+            continue;
+        printf("---- %s\n", group_name[k]);
         for (int c = 0; c < CLASSES; c++) {
             say(class_name[c], &all[k][c]);
             add(&sum, &all[k][c]);
         }
         say("all", &sum);
+        calibration(s, n, k);
     }
-    calibration(s, n);
 }
 
 /* ---- two columns, and one table ---------------------------------------------------------------- */
@@ -315,6 +345,18 @@ static bool is_key(const schema *s, const tab_reference *r, const true_key *t)
         for (uint32_t q = 0; q < t->n; q++)
             same += t->child[q] == c + mine[i] && t->parent[q] == p + theirs[i];
     return t->n == r->also + 1 && same == t->n;
+}
+
+/* Whether it follows from the keys. */
+static bool follows(const schema *s, const tab_reference *r)
+{
+    uint32_t c = (uint32_t)s->k.at[r->child_table], p = (uint32_t)s->k.at[r->parent_table];
+    uint32_t mine[TAB_KEY_ALSO + 1] = { c + r->child }, theirs[TAB_KEY_ALSO + 1] = { p + r->parent };
+    for (uint32_t i = 0; i < r->also; i++) {
+        mine[i + 1] = c + r->child_also[i];
+        theirs[i + 1] = p + r->parent_also[i];
+    }
+    return schema_implied(s, mine, theirs, r->also + 1, 0);
 }
 
 static void name_reference(const schema *s, const tab_reference *r, const char *what)
@@ -337,17 +379,21 @@ static int kind_of(bool several, bool own)
     return several ? SEVERAL : own ? OWN : PLAIN;
 }
 
-/* Counts of one schema, as the engine answers. */
-static void count_others(const schema *s, tally *all)
+/* Counts of one schema, as the engine answers; sure: of what is said at SURE and more. */
+static void count_others(const schema *s, tally *all, tally *sure)
 {
     for (size_t i = 0; i < s->keys.n; i++) {
         const tab_reference *r = &s->keys.ref[i];
         bool right = false;
         for (size_t k = 0; k < s->truths && !right; k++)
             right = is_key(s, r, &s->truth[k]);
+        if (!right && follows(s, r))
+            continue;
         tally *t = &all[kind_of(r->also > 0, r->child_table == r->parent_table)];
         t->right += right;
         t->wrong += !right;
+        if (r->p >= SURE)
+            *(right ? &sure->right : &sure->wrong) += 1;
         if (verbose && !right)
             name_reference(s, r, "wrong ");
     }
@@ -377,28 +423,32 @@ static void name_grains(const schema *s)
 static void report_others(const schema *s, size_t n)
 {
     static const char *const kind[] = { "by one column", "by several columns", "within a table" };
-    tally all[2][KINDS] = { 0 };
+    tally all[GROUPS][KINDS] = { 0 }, sure[GROUPS] = { 0 };
     for (size_t i = 0; i < n; i++) {
         tally one[KINDS] = { 0 }, sum = { 0 };
         if (verbose)
             printf("%s\n", s[i].name);
         if (verbose)
             name_grains(&s[i]);
-        count_others(&s[i], one);
+        count_others(&s[i], one, &sure[group_of(&s[i])]);
         for (int q = 0; q < KINDS; q++) {
-            add(&all[strncmp(s[i].family, "made", 4) == 0][q], &one[q]);
+            add(&all[group_of(&s[i])][q], &one[q]);
             add(&sum, &one[q]);
         }
         say(s[i].name, &sum);
     }
-    for (int made = 0; made < 2; made++) {
+    for (int group = 0; group < GROUPS; group++) {
         tally sum = { 0 };
-        printf("---- %s\n", made ? "made" : "public");
+        if (!has_group(s, n, group))
+            continue;
+        printf("---- %s\n", group_name[group]);
         for (int q = 0; q < KINDS; q++) {
-            say(kind[q], &all[made][q]);
-            add(&sum, &all[made][q]);
+            say(kind[q], &all[group][q]);
+            add(&sum, &all[group][q]);
         }
         say("all", &sum);
+        printf("said at %.2f and more: %zu, of these %zu wrong\n", SURE,
+               sure[group].right + sure[group].wrong, sure[group].wrong);
     }
 }
 

@@ -8,7 +8,7 @@
 
 #include "tests/bench/match/cases.h"
 
-enum { TABLES = 64 };
+enum { TABLES = 64, MOST_STEPS = 6 /* references that one follows from */ };
 
 static int by_name(const void *a, const void *b)
 {
@@ -112,15 +112,34 @@ static void label_copies(schema *s, const tab_views *v)
         }
 }
 
+bool schema_implied(const schema *s, const uint32_t *child, const uint32_t *parent, uint32_t n, size_t deep)
+{
+    for (size_t k = 0; deep < MOST_STEPS && k < s->truths; k++) {
+        const true_key *t = &s->truth[k];
+        uint32_t to[8] = { 0 }, held = 0, there = 0;
+        for (uint32_t i = 0; i < n; i++)
+            for (uint32_t q = 0; q < t->n; q++)
+                if (t->child[q] == child[i]) {
+                    to[i] = t->parent[q];
+                    held++;
+                    there += to[i] == parent[i];
+                }
+        if (held == n &&
+            ((there == n && (deep > 0 || t->n > n)) || schema_implied(s, to, parent, n, deep + 1)))
+            return true;
+    }
+    return false;
+}
+
 static void label(schema *s)
 {
     for (size_t i = 0; i < s->n; i++) {
-        s->label[i] = 0;
+        s->label[i] = schema_implied(s, &s->x[i].child, &s->x[i].parent, 1, 0) ? -1 : 0;
         for (size_t k = 0; k < s->truths; k++)
             for (uint32_t q = 0; q < s->truth[k].n; q++)
                 if (s->truth[k].child[q] == s->x[i].child && s->truth[k].parent[q] == s->x[i].parent &&
-                    s->label[i] == 0)
-                    s->label[i] = s->truth[k].n == 1 ? 1 : -1;
+                    s->truth[k].n == 1)
+                    s->label[i] = 1;
     }
 }
 

@@ -49,6 +49,10 @@ bool schema_is_set(const tab_key_set *x, const true_key *t);
 /* Whether it is one of the keys. */
 bool schema_has_set(const schema *s, const tab_key_set *x);
 
+/* Whether a reference follows from the keys: it is part of one of more columns, or the way by several of them
+ * (an item's copy to the copy's book). Then it is neither right nor wrong. deep: 0 at the start. */
+bool schema_implied(const schema *s, const uint32_t *child, const uint32_t *parent, uint32_t n, size_t deep);
+
 /* The candidates of a schema, each added with whether it is true; r NULL: only how many there are. */
 typedef size_t schema_rows_fn(const schema *s, newton_rows *r);
 /* Fills w (d + 1) with the weights of all schemas that teach and are not of the family `without` (NULL: of

@@ -111,6 +111,7 @@ static uint32_t within(const double *x, uint32_t n, double lo, double hi)
 typedef struct {
     uint32_t held, low, high; /* values held; least and greatest of their places in the parent */
     uint32_t bucket[BUCKETS]; /* how many of them lie in each part of the parent */
+    size_t row[BUCKETS];      /* rows of the child that hold these */
     size_t rows;              /* rows of the child that hold them */
 } tally;
 
@@ -143,6 +144,7 @@ static bool count_held(const tab_key_column *c, const tab_key_column *p, uint32_
             r->low = rank < r->low ? rank : r->low;
             r->high = rank > r->high ? rank : r->high;
             r->bucket[(size_t)rank * BUCKETS / p->n]++;
+            r->row[(size_t)rank * BUCKETS / p->n] += c->rows[i];
         }
         from = at;
         if (i + 1 - r->held > most + (1 - LEAST_HELD) * could)
@@ -152,15 +154,15 @@ static bool count_held(const tab_key_column *c, const tab_key_column *p, uint32_
 }
 
 /* How far the places of the held values in the parent are from evenly spread: the largest difference of the
- * two distributions (Kolmogorov). */
-static double unevenness(const tally *t, double n)
+ * two distributions (Kolmogorov). rows: each value counts as often as it stands in the child. */
+static double unevenness(const tally *t, double n, bool rows)
 {
-    double d = 0, sum = 0;
+    double d = 0, sum = 0, all = rows ? (double)t->rows : t->held;
     for (uint32_t b = 0; b < BUCKETS; b++) {
         /* the parent's places up to the end of bucket b, as `rank * BUCKETS / n` rounds them */
         double even = fmin(ceil((b + 1) * n / BUCKETS), n) / n;
-        sum += t->bucket[b];
-        d = fmax(d, fabs(sum / t->held - even));
+        sum += rows ? (double)t->row[b] : t->bucket[b];
+        d = fmax(d, fabs(sum / all - even));
     }
     return d;
 }
@@ -184,9 +186,18 @@ double tab_key_density(const tab_key_column *c, const tab_key_column *p)
     return hi < lo ? 0 : fmin(within(p->number, p->numbers, lo, hi) / (hi - lo + 1), 1);
 }
 
-/* Features of the ranges of two columns of whole numbers. */
-static void compare_ranges(const tab_key_column *c, const tab_key_column *p, double m, float *f)
+/* How many of n values as many draws of one at a time would meet. */
+static double drawn(double n, double draws)
 {
+    return fmax(1, -n * expm1(draws * log1p(-1 / n)));
+}
+
+/* Features of the ranges of two columns of whole numbers. */
+static void compare_ranges(const tab_key_column *c, const tab_key_column *p, const tally *t, float *f)
+{
+    double m = t->held;
+    f[TAB_KEY_F_SPREAD_ROWS] = (float)unevenness(t, p->n, true);
+    f[TAB_KEY_F_DRAWN] = (float)log(c->n / drawn(p->n, (double)c->present));
     double range = c->most - c->least + 1;
     double dense = fmin(within(p->number, p->numbers, c->least, c->most) / range, 1);
     f[TAB_KEY_F_DENSE] = (float)dense;
@@ -231,7 +242,7 @@ static bool compare(const tab_views *v, const tab_key_columns *k, const tab_key_
     if (!r->calendar && t.held < LEAST_HELD * c->n) /* of a span alone */
         return false;
     float *f = r->f;
-    double m = t.held, n = p->n, d = unevenness(&t, n);
+    double m = t.held, n = p->n, d = unevenness(&t, n, false);
     size_t child_rows = v->table[c->table].rows, parent_rows = v->table[p->table].rows;
     double top = n - 1 - t.high;
     f[TAB_KEY_F_HELD] = (float)(m / c->n);
@@ -262,7 +273,7 @@ static bool compare(const tab_views *v, const tab_key_columns *k, const tab_key_
     say_places(v, k, c, p, f);
     f[TAB_KEY_F_ROWS] = (float)log(share((double)child_rows, (double)parent_rows));
     if (c->kind == TAB_KEY_WHOLE && p->kind == TAB_KEY_WHOLE)
-        compare_ranges(c, p, m, f);
+        compare_ranges(c, p, &t, f);
     else
         f[TAB_KEY_F_CHANCE] = 200;
     return true;

@@ -57,7 +57,9 @@
     X(SPREAD_BEST) /* SPREAD less the least of the child's parents */                               \
     X(SMOOTH)      /* correlation of the rows of the child's neighbouring numbers */                \
     X(ROUND)       /* rows of the child's multiples of five beyond their share of its values */     \
-    X(COUNTERS)    /* 1 the parent counts its rows, 2 the child, 3 both */
+    X(COUNTERS)    /* 1 the parent counts its rows, 2 the child, 3 both */                          \
+    X(DRAWN)       /* logarithm of the child's values over those that its rows would draw */        \
+    X(SPREAD_ROWS) /* SPREAD of the child's rows, a value counted as often as it stands there */
 /* What a first answer for all candidates tells of each. p is the answer's probability. */
 #define TAB_KEY_CONTEXT_LIST(X)                                                                     \
     X(FIRST)       /* log-odds of the first answer */                                               \

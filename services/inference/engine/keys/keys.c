@@ -47,7 +47,7 @@
  * column of whole numbers is a counter of rows. DENSE: share of a range from which a parent's numbers are
  * counted ones. INDEX: share of the references that are found without counters where these are indexes.
  * SAME: share of rows that two references lead to the same row. BELOW: of what is no reference after all. */
-static const double HALF = 0.5, DENSE = 0.05, INDEX = 0.5, SAME = 0.95;
+static const double HALF = 0.5, DENSE = 0.05, INDEX = 0.6, SAME = 0.95;
 static const float BELOW = 0.49f;
 enum { MOST_COPIES = 12 }; /* references that one is compared with */
 

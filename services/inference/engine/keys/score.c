@@ -7,10 +7,11 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/keys/choose.h"
+#include "services/inference/engine/keys/root.h"
 
 /* SURE: probability from which whole numbers of few values are said to refer; what lies between is as often
  * wrong as it is right where no schema like it was learned on (decision 0416). */
-static const float BELOW = 0.49f, HALF = 0.5f, SURE = 0.75f;
+static const float BELOW = 0.49f, HALF = 0.5f, SURE = 0.65f;
 /* Of moments that lie on another table's calendar, where each of its rows is a moment of its own: schemas
  * that the trees were fitted on have none (decision 0640). */
 static const float CALENDAR = 0.95f;
@@ -58,7 +59,8 @@ static bool is_round(uint32_t n)
 
 /* The least probability that chance leaves of two counters of as many rows each, of which nothing else tells
  * that they are one key: tables of one schema have n rows with a chance of 1 / (SIZES n), and so many tables
- * are another's partner one to one (decision 0550). */
+ * are another's partner one to one (decision 0550). Where there are no other tables it is all that is known
+ * (decision 0742). */
 static float partners(uint32_t n, size_t tables)
 {
     double odds = PARTNERS / (double)(tables - 1) * SIZES * n;
@@ -88,10 +90,12 @@ bool tab_keys_settle(const tab_key_columns *k, size_t columns, const tab_inclusi
         if (measures(c, q, x[i].f))
             p[i] = fminf(p[i], BELOW);
         if (c->counter && q->counter && x[i].f[TAB_KEY_F_FAME] < HALF)
-            p[i] = fminf(p[i], partners(q->n, tables));
+            p[i] = tables == 2 && c->n == q->n ? partners(q->n, tables) : fminf(p[i], partners(q->n, tables));
         if (x[i].calendar)
             p[i] = fmaxf(p[i], CALENDAR);
     }
+    if (!tab_keys_root(k, columns, x, n, p))
+        return false;
     return tab_keys_choose(columns, x, n, p);
 }
 

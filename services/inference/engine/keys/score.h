@@ -9,7 +9,7 @@
 #include "services/inference/engine/keys/inclusions.h"
 
 enum {
-    TAB_KEY_TREES = 150,
+    TAB_KEY_TREES = 250,
     TAB_KEY_FEW = 6 /* whole numbers of no more values than this are said to be references when it is sure */
 };
 

@@ -282,6 +282,51 @@ Test(keys, measures_within_a_counter_refer_to_nothing)
     end(&w);
 }
 
+/* People are counted, and their leave refers to them; what a job pays lies among their numbers. */
+static void people(size_t r, size_t col, char out[CELL])
+{
+    if (col == 0)
+        snprintf(out, CELL, "%zu", r + 1);
+    else if (col == 1)
+        snprintf(out, CELL, "%c%u", 'a' + (int)draw(r, 90, 26), draw(r, 91, 9000));
+    else
+        snprintf(out, CELL, "%u", 21 + draw(r, 92, 118));
+}
+
+static void jobs(size_t r, size_t col, char out[CELL])
+{
+    if (col == 0)
+        snprintf(out, CELL, "J%c%zu", 'A' + (int)(r % 5), r);
+    else if (col == 1)
+        snprintf(out, CELL, "%u", 20 + draw(r, 93, 40));
+    else
+        snprintf(out, CELL, "%u", 61 + draw(r, 94, 80));
+}
+
+static void leave(size_t r, size_t col, char out[CELL])
+{
+    if (col == 0)
+        snprintf(out, CELL, "%zu", r + 1);
+    else if (col == 1)
+        snprintf(out, CELL, "%u", 1 + draw(r, 95, 160));
+    else
+        snprintf(out, CELL, "%u", 1 + draw(r, 96, 5) * draw(r, 97, 5));
+}
+
+Test(keys, what_a_job_pays_is_nobody_s_number)
+{
+    world w = begin();
+    add(&w, "people", 160, 3, people);
+    add(&w, "jobs", 16, 3, jobs);
+    add(&w, "leave", 900, 3, leave);
+    find(&w);
+    cr_expect_not_null(of(&w, 2, 1));
+    cr_expect_null(of(&w, 1, 1), "least");
+    cr_expect_null(of(&w, 1, 2), "most");
+    cr_expect_null(of(&w, 2, 2), "days");
+    end(&w);
+}
+
 /* ---- chains and stars ------------------------------------------------------------------------ */
 
 static void items(size_t r, size_t col, char out[CELL])
