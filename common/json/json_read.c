@@ -38,7 +38,8 @@ bool json_bad(json_scan *s, const char *what)
 static bool too_many(json_scan *s, const char *what)
 {
     s->syntax = true;
-    tab_fail(s->err, TAB_VALIDATION, "body", "the body holds %s (at byte %zu)", what, (size_t)(s->p - s->start));
+    tab_fail(s->err, TAB_VALIDATION, "body", "the body holds %s (at byte %zu)", what,
+             (size_t)(s->p - s->start));
     return false;
 }
 

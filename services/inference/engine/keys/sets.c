@@ -256,42 +256,83 @@ static bool is_grid(const search *s, const tab_key_set *r)
     return r->told < LEAST_TOLD && r->tuples >= LEAST_ROWS && r->held == r->tuples;
 }
 
-/* Compares the child's tuples with the parent's, which are in `set`. False: out of memory. */
-static bool compare(const search *s, const tab_tuple_set *set, tab_key_set *r)
+/* Whether one of the pairs of columns is of moments on one calendar. */
+static bool has_moment(const search *s, const tab_key_set *r)
+{
+    bool timed = false;
+    for (uint32_t i = 0; i < r->n; i++)
+        timed = timed || tab_key_timed(&s->k->col[r->child[i]], &s->k->col[r->parent[i]]);
+    return timed;
+}
+
+/* Looks for the child's tuples, each once, among the parent's, which are in `set`; *within: how many are of
+ * the parent's span of time. Stops where so many are not held that the rest could not make up for it: no
+ * more than 1 - LEAST_HELD of the tuples may be missed, unless they are of another time (decision 0730).
+ * False: out of memory. */
+static bool look_up(const search *s, const tab_tuple_set *set, tab_key_set *r, size_t step, uint32_t *within)
 {
     uint32_t col[TAB_KEY_WIDEST];
     const tab_table_view *t = table_of(s, r->child[0], r->child, r->n, col);
-    size_t step = t->rows / JOINED + 1, seen[TAB_KEY_WIDEST] = { 0 }, lucky[TAB_KEY_WIDEST] = { 0 };
+    bool timed = has_moment(s, r);
     tab_tuple_set own;
     uint64_t tuple;
-    uint32_t within = 0; /* tuples of moments in the parent's span */
     if (!tab_tuple_set_new(&own, t->rows / step + 1))
         return false;
     for (size_t i = 0; i < t->rows; i += step) {
-        if (tab_tuple_of(t, col, r->n, i, r->n, 0, &tuple)) {
-            r->child_rows++;
-            if (tab_tuple_set_add(&own, tuple, (uint32_t)i)) {
-                r->held += tab_tuple_set_row(set, tuple) != TAB_NULL;
-                within += !elsewhen(s, r, i);
-            }
-        }
-        for (uint32_t c = 0; c < r->n; c++)
-            if (tab_tuple_of(t, col, r->n, i, c, other_row(i, t->rows), &tuple)) {
-                seen[c]++;
-                lucky[c] += tab_tuple_set_row(set, tuple) != TAB_NULL;
-            }
+        if (!tab_tuple_of(t, col, r->n, i, r->n, 0, &tuple))
+            continue;
+        r->child_rows++;
+        if (!tab_tuple_set_add(&own, tuple, (uint32_t)i))
+            continue;
+        r->held += tab_tuple_set_row(set, tuple) != TAB_NULL;
+        *within += timed ? !elsewhen(s, r, i) : 1;
+        double most = (double)own.n + (double)(t->rows - i) / (double)step;
+        if (!timed && (double)(own.n - r->held) > (1 - LEAST_HELD) * most + 1)
+            break;
     }
     r->tuples = own.n;
-    r->parent_tuples = set->n;
-    r->parent_rows = s->v->table[s->k->col[r->parent[0]].table].rows;
     r->once = (double)own.n >= ONCE * (double)r->child_rows;
     tab_tuple_set_free(&own);
-    double m = r->tuples, h = r->held, u = 0;
+    return true;
+}
+
+/* The share of the child's tuples that would be held by chance, were the values of a column put in anew;
+ * returns the greatest over the columns. */
+static double by_chance(const search *s, const tab_tuple_set *set, tab_key_set *r, size_t step)
+{
+    uint32_t col[TAB_KEY_WIDEST];
+    const tab_table_view *t = table_of(s, r->child[0], r->child, r->n, col);
+    double u = 0;
     for (uint32_t c = 0; c < r->n; c++) {
-        r->chance[c] = ((double)lucky[c] + 0.5) / ((double)seen[c] + 1);
+        size_t seen = 0, lucky = 0;
+        uint64_t tuple;
+        for (size_t i = 0; i < t->rows; i += step)
+            if (tab_tuple_of(t, col, r->n, i, c, other_row(i, t->rows), &tuple)) {
+                seen++;
+                lucky += tab_tuple_set_row(set, tuple) != TAB_NULL;
+            }
+        r->chance[c] = ((double)lucky + 0.5) / ((double)seen + 1);
         u = fmax(u, fmin(r->chance[c], KEPT));
     }
-    if (m >= 2 && h >= LEAST_HELD * m)
+    return u;
+}
+
+/* Compares the child's tuples with the parent's, which are in `set`. What chance would do is asked only of
+ * what may become a candidate: most pairs of tables do not (decision 0730). False: out of memory. */
+static bool compare(const search *s, const tab_tuple_set *set, tab_key_set *r)
+{
+    size_t rows = s->v->table[s->k->col[r->child[0]].table].rows, step = rows / JOINED + 1;
+    uint32_t within = 0; /* tuples of moments in the parent's span */
+    if (!look_up(s, set, r, step, &within))
+        return false;
+    r->parent_tuples = set->n;
+    r->parent_rows = s->v->table[s->k->col[r->parent[0]].table].rows;
+    double m = r->tuples, h = r->held;
+    bool held = m >= 2 && h >= LEAST_HELD * m;
+    if (!held && !is_panel(s, r, within) && !is_grid(s, r))
+        return true;
+    double u = by_chance(s, set, r, step);
+    if (held)
         r->told = h * log(KEPT / u) + (m - h) * log((1 - KEPT) / (1 - u));
     r->panel = is_panel(s, r, within);
     r->grid = !r->panel && is_grid(s, r);

@@ -5,9 +5,9 @@
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/suspects/parts.h"
 
-static const char *const NAMES[TAB_SUSPECT_KINDS] = {
-    "format", "typo", "rule", "outlier", "range", "swapped", "identity", "variant", "order", "reference"
-};
+static const char *const NAMES[TAB_SUSPECT_KINDS] = { "format", "typo",      "rule",     "outlier",
+                                                      "range",  "swapped",   "identity", "variant",
+                                                      "order",  "reference", "calendar" };
 
 const char *tab_suspect_name(tab_suspect_kind k)
 {
@@ -23,6 +23,8 @@ tab_suspect_kind tab_suspect_told(const tab_suspect *s)
         return TAB_SUSPECT_RULE;
     case TAB_SUSPECT_VARIANT:
         return s->f[TAB_VARIANT_BY_ACCENT] > 0 ? TAB_SUSPECT_TYPO : TAB_SUSPECT_FORMAT;
+    case TAB_SUSPECT_CALENDAR:
+        return TAB_SUSPECT_FORMAT;
     default:
         return (tab_suspect_kind)s->kind;
     }
@@ -42,7 +44,8 @@ static tab_status search(const tab_engine *e, tab_profile *const *p, size_t n, s
         return TAB_OK;
     void (*const find[])(tab_search *) = { tab_suspects_spelling, tab_suspects_variants,
                                            tab_suspects_rules,    tab_suspects_numbers,
-                                           tab_suspects_swapped,  tab_suspects_references };
+                                           tab_suspects_swapped,  tab_suspects_references,
+                                           tab_suspects_calendar };
     s->failed = !tab_suspects_view(s);
     for (size_t i = 0; i < sizeof find / sizeof *find && !s->failed && !tab_engine_cancelled(s->e); i++) {
         TAB_AUTO(tab_arena) *own = tab_arena_new(TAB_SUSPECT_BYTES);

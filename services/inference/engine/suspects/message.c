@@ -44,6 +44,9 @@ const char *tab_suspect_reason(tab_arena *a, const tab_profile *p, const tab_sus
     case TAB_SUSPECT_REFERENCE:
         return tab_arena_printf(a, "%u of %u cells are values of `%.*s` of the table `%.*s`; this is none",
                                 s->agree, s->of, TAB_STR(other), TAB_STR(of->id));
+    case TAB_SUSPECT_CALENDAR:
+        return tab_arena_printf(a, "%u of %u cells in the column are dates; this is none of the calendar",
+                                s->agree, s->of);
     case TAB_SUSPECT_VARIANT:
         return tab_arena_printf(
             a, "%u of %u cells with this value are written in another way; only %s differ", s->agree, s->of,

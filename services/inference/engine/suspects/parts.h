@@ -45,6 +45,7 @@ bool tab_suspects_view(tab_search *s) TAB_CHECKED;
 /* The finders. Spelling has scratch memory of each column's own. */
 void tab_suspects_spelling(tab_search *s);
 void tab_suspects_variants(tab_search *s);
+void tab_suspects_calendar(tab_search *s);
 void tab_suspects_rules(tab_search *s);
 void tab_suspects_numbers(tab_search *s);
 void tab_suspects_swapped(tab_search *s);

@@ -5,9 +5,11 @@
  *      |
  *      +--> spelling.c   format, typo: values beside the column's other values
  *      +--> variants.c   format, typo: one value in several spellings
+ *      +--> calendar.c   format: what is written as a date and is none
  *      +--> rules.c      rule: columns that fix others nearly always, and where they do not
  *      +--> numbers.c    range, outlier: numbers alone, and given the row's other cells (given.c)
- *      |        +--> identities.c   rule: sums and products to the last digit
+ *      |        +--> identities.c   rule: sums and products to the last digit (identity.c), and which cell of
+ *      |        |                   a row is wrong (broken.c)
  *      |        +--> orders.c       rule: dates in order
  *      +--> swapped.c    swapped: two cells that would each fit the other's column
  *      +--> references.c rule: keys of another table
@@ -35,6 +37,7 @@ typedef enum {
     TAB_SUSPECT_VARIANT,   /* told as a format, as a typo where accents differ */
     TAB_SUSPECT_ORDER,     /* told as a rule */
     TAB_SUSPECT_REFERENCE, /* told as a rule */
+    TAB_SUSPECT_CALENDAR,  /* told as a format */
     TAB_SUSPECT_KINDS
 } tab_suspect_kind;
 

@@ -16,13 +16,14 @@ static const double tab_suspect_weights[TAB_SUSPECT_KINDS][TAB_SUSPECT_FEATURES 
                             -0.889, -7.523, 2.726, 3.552, -4.694 },
     [TAB_SUSPECT_SWAPPED] = { -0.025, 0.041, 0.000, -0.569, 0.398, 0.126, 0.000, 0.000, 0.000, 0.000, 0.000,
                               0.000, 0.000, 0.000, 0.000, 2.955 },
-    [TAB_SUSPECT_IDENTITY] = { 8.730, -0.844, 4.052, -8.155, 7.741, -5.822, -0.553, 0.873, 1.804, 7.171,
-                               0.281, 0.777, 0.000, 0.000, 0.000, -12.393 },
+    [TAB_SUSPECT_IDENTITY] = { 8.730, -0.844, 6.552, -8.155, 7.741, -5.822, -0.553, 0.873, 1.804, 7.171,
+                               0.281, 0.777, 0.000, 0.000, 0.000, -13.143 },
     [TAB_SUSPECT_VARIANT] = { -4.866, 7.063, 0.602, -2.595, 1.586, -3.242, 2.691, -1.525, -1.737, -0.681,
                               5.026, 3.302, 0.000, 0.000, 0.000, -0.114 },
     [TAB_SUSPECT_ORDER] = { 2.387, -2.735, 3.662, 1.266, -1.247, 4.695, -5.865, 10.431, -2.908, 12.624,
                             -0.001, 7.524, 0.379, 0.000, 0.000, -11.926 },
     [TAB_SUSPECT_REFERENCE] = { 1 }, /* its own feature is its log odds */
+    [TAB_SUSPECT_CALENDAR] = { 1 },  /* the same */
 };
 
 /* Of a cell's log odds, another kind's confidence, whether both would have it mended to the same,

@@ -261,8 +261,8 @@ Test(leave, a_mark_that_is_there_or_not_is_not_put_everywhere)
     cr_expect_not_null(filled(m, 3));
 }
 
-/* What the third column is without, by the second: nothing beyond limits (decision 0745), or the more often the
- * larger. */
+/* What the third column is without, by the second: nothing beyond limits (decision 0745), or the more
+ * often the larger. */
 static const char *marked(bool limits)
 {
     enum { PIECES = 500 };

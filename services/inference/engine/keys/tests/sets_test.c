@@ -190,6 +190,33 @@ Test(key_pairs, shipments_refer_to_lines_by_order_and_line)
     end(&w);
 }
 
+/* Shipments of which the first twenty are of lines that were deleted. */
+static void orphan_cell(uint32_t r, size_t c, char out[CELL])
+{
+    uint32_t order = draw(r, 13, ORDERS);
+    while (lines_of(order) == LINES)
+        order = (order + 1) % ORDERS;
+    if (r >= 20 || c == 0)
+        shipment_cell(r, c, out);
+    else
+        snprintf(out, CELL, "%u", c == 1 ? 1 + order : LINES);
+}
+
+/* The search stops early where too many are missed: those that come first are no more than others. */
+Test(key_pairs, orphans_at_the_beginning_hide_no_reference)
+{
+    world w = { .arena = tab_arena_new(SIZE_MAX / 2) };
+    add(&w, "lines", lines(), 4, line_cell);
+    add(&w, "shipments", SHIPMENTS, 3, orphan_cell);
+    find(&w);
+    const tab_reference *r = pair_of(&w, 1);
+    cr_assert_not_null(r);
+    cr_expect_gt(r->child_values, SHIPMENTS / 2);
+    cr_expect_geq(r->held + 20, r->child_values);
+    cr_expect_lt(r->held, r->child_values);
+    end(&w);
+}
+
 Test(key_pairs, values_that_are_held_one_by_one_are_no_pair)
 {
     world w = { .arena = tab_arena_new(SIZE_MAX / 2) };

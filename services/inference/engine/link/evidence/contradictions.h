@@ -1,4 +1,5 @@
-/* What says that rows are two, however alike they are otherwise, and that they are one, however they differ. */
+/* What says that rows are two, however alike they are otherwise, and that they are one, however they
+ * differ. */
 #ifndef TAB_LINK_CONTRADICTIONS_H
 #define TAB_LINK_CONTRADICTIONS_H
 
@@ -15,8 +16,8 @@ bool tab_relatives_doubt(const tab_views *v, size_t ta, size_t tb, size_t n, con
  * out of memory. */
 bool tab_variants_part(tab_twin_pairs *s);
 
-/* movers.c: rows of one table whose person's name is one, that have a number in common which strangers do not
- * share, and differ in nothing but how the person is reached: p rises (decision 0746). Scratch lives in a. False:
- * out of memory. */
+/* movers.c: rows of one table whose person's name is one, that have a number in common which strangers
+ * do not share, and differ in nothing but how the person is reached: p rises (decision 0746). Scratch
+ * lives in a. False: out of memory. */
 bool tab_movers_find(tab_twin_pairs *s, size_t table, tab_arena *a);
 #endif

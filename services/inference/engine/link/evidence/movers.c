@@ -1,9 +1,9 @@
-/* A list of people or of firms says of each a name, numbers and addresses by which one reaches them, and where
- * they are. Who moved stands in it twice, equal but for the address. Of any table's rows that differ so the model of pairs
- * thinks that they are two (orders of one customer look the same); but where all that differs is how a person is
- * reached, the name is one, and a number of theirs is one that strangers do not share, they are one person
- * (decision 0746). Fellegi and Sunter's sum over the name and these numbers, with what strangers share counted
- * in the table itself. */
+/* A list of people or of firms says of each a name, numbers and addresses by which one reaches them, and
+ * where they are. Who moved stands in it twice, equal but for the address. Of any table's rows that
+ * differ so the model of pairs thinks that they are two (orders of one customer look the same); but
+ * where all that differs is how a person is reached, the name is one, and a number of theirs is one that
+ * strangers do not share, they are one person (decision 0746). Fellegi and Sunter's sum over the name
+ * and these numbers, with what strangers share counted in the table itself. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -188,9 +188,9 @@ static bool differ(const movers *m, part of, uint32_t a, uint32_t b)
     return false;
 }
 
-/* The evidence that a pair whose names are one is one person; 0 where something speaks against it, where not more
- * of what tells a person is the same than is another, or where nothing has moved: other rules judge of rows that
- * are equal. */
+/* The evidence that a pair whose names are one is one person; 0 where something speaks against it, where
+ * not more of what tells a person is the same than is another, or where nothing has moved: other rules
+ * judge of rows that are equal. */
 static double reached(const movers *m, uint32_t a, uint32_t b)
 {
     static const double NAMED_MAIL = 0.7; /* not every firm gives addresses out by the name */
@@ -265,8 +265,8 @@ static bool one_name(const movers *m, uint32_t a, uint32_t b)
 
 static void find(const movers *m)
 {
-    /* One row in twenty has a twin, before anything is seen, as in twin_rules.c. Nothing is surer than MOST: two of
-     * one name may share a telephone, and two branches of one firm the more so. */
+    /* One row in twenty has a twin, before anything is seen, as in twin_rules.c. Nothing is surer than
+     * MOST: two of one name may share a telephone, and two branches of one firm the more so. */
     static const double SHARE = 0.05, MOST = 0.95, MOST_APART = 0.8;
     const tab_twin_pairs *s = m->s;
     double prior = log(SHARE / (double)(s->rows + 1));
@@ -295,8 +295,8 @@ static uint64_t name_part(const movers *m, uint32_t r, bool family)
                              : tab_naming_family(m->s->v, &m->who[0], r));
 }
 
-/* How much it says that another row has the same name, were given and family names dealt apart: each row's, in
- * nats. name: (rows) of each row's whole name. x (rows) is scratch. */
+/* How much it says that another row has the same name, were given and family names dealt apart: each
+ * row's, in nats. name: (rows) of each row's whole name. x (rows) is scratch. */
 static void rarity_of_names(const movers *m, uint64_t *name, held *x)
 {
     const tab_twin_pairs *s = m->s;

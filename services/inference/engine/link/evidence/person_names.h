@@ -1,4 +1,5 @@
-/* What rows say of a person's name, and what two such names are to one another: relatives.c and movers.c ask. */
+/* What rows say of a person's name, and what two such names are to one another: relatives.c and movers.c
+ * ask. */
 #ifndef TAB_LINK_PERSON_NAMES_H
 #define TAB_LINK_PERSON_NAMES_H
 

@@ -39,8 +39,8 @@ static void customer(size_t r, size_t col, char out[CELL])
         word(chance(home, 11, 120), out);
 }
 
-/* Given name, family name, e-mail, telephone, street, postal code, town: of few names, clean, and those behind
- * the first PEOPLE are the first ones at another address, of which nothing else has changed. */
+/* Given name, family name, e-mail, telephone, street, postal code, town: of few names, clean, and those
+ * behind the first PEOPLE are the first ones at another address, of which nothing else has changed. */
 static void subscriber(size_t r, size_t col, char out[CELL])
 {
     size_t k = r < PEOPLE ? r : r - PEOPLE;
@@ -71,8 +71,8 @@ static void colleague(size_t r, size_t col, char out[CELL])
 
 enum { FIRMS = 300, CHAIN = 12, TWICE = 30 };
 
-/* Name, site, street, postal code, town, telephone of firms; the first CHAIN are branches of one. Those behind
- * FIRMS are the last ones again with another telephone. */
+/* Name, site, street, postal code, town, telephone of firms; the first CHAIN are branches of one. Those
+ * behind FIRMS are the last ones again with another telephone. */
 static void firm(size_t r, size_t col, char out[CELL])
 {
     size_t k = r < FIRMS ? r : r - TWICE, name = k < CHAIN ? 0 : k;

@@ -104,9 +104,9 @@ bool date_is_word(const date_token *t, const char *const *words, size_t n)
 
 /* ---- clock and zone -------------------------------------------------------------------------- */
 
-/* The zone at token i: an offset (+02:00, -0530, +02, and +2 behind UTC) is taken off *seconds; a name of two to five capitals
- * (EST, CEST) has no fixed offset and is local time. Returns the token behind it, i where there is none, -1
- * where it is no zone. */
+/* The zone at token i: an offset (+02:00, -0530, +02, and +2 behind UTC) is taken off *seconds; a name
+ * of two to five capitals (EST, CEST) has no fixed offset and is local time. Returns the token behind
+ * it, i where there is none, -1 where it is no zone. */
 static int zone(const date_token *t, int i, int n, bool utc, double *seconds)
 {
     /* plus or minus: hours, or hours and minutes with or without a colon */

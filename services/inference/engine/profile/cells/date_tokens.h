@@ -1,5 +1,5 @@
-/* A cell as numbers, words and marks, and the clock that may stand behind its date: what dates.c reads a date's
- * layout from. */
+/* A cell as numbers, words and marks, and the clock that may stand behind its date: what dates.c reads a
+ * date's layout from. */
 #ifndef TAB_DATE_TOKENS_H
 #define TAB_DATE_TOKENS_H
 
@@ -34,8 +34,8 @@ bool date_clock(const date_token *t, int i, int n, double *seconds);
 /* Whether all tokens from i on are a zone or none is left; its offset is taken off *seconds. */
 bool date_zone(const date_token *t, int i, int n, double *seconds);
 
-/* Without what programs write around a moment and what changes nothing: the brackets of a web server's log and
- * the name of a zone behind its offset, "(Central European Summer Time)", "[Europe/Berlin]", and
+/* Without what programs write around a moment and what changes nothing: the brackets of a web server's
+ * log and the name of a zone behind its offset, "(Central European Summer Time)", "[Europe/Berlin]", and
  * " Europe/Berlin", whose local time it is. */
 tab_str date_without_zone_name(tab_str s);
 #endif

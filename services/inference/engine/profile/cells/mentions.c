@@ -90,3 +90,26 @@ bool tab_has_initials(tab_str s)
     }
     return words >= 1 && words <= 3 && marks >= 1 && marks <= 3 && turns == 1;
 }
+
+bool tab_has_patronym(tab_str s)
+{
+    static const char *const ends[] = { "dóttir", "dottir", "sson", "յան", "յանց", "zadə", "oğlu", "qızı" };
+    enum { WORDS = 4, SHORTEST = 6 };
+    size_t words = 1, last = 0;
+    for (size_t i = 0; i < s.n; i++)
+        if (s.p[i] == ' ') {
+            words++;
+            last = i + 1;
+        } else if ((unsigned char)s.p[i] < 0x80 && !letter(s.p[i]) && memchr("-.'", s.p[i], 3) == NULL) {
+            return false;
+        }
+    tab_str word = { s.p + last, s.n - last };
+    if (words > WORDS || word.n < SHORTEST || (!upper(*word.p) && (unsigned char)*word.p < 0xc0))
+        return false;
+    for (size_t k = 0; k < sizeof ends / sizeof *ends; k++) {
+        tab_str end = tab_str_of(ends[k]);
+        if (word.n > end.n && memcmp(word.p + word.n - end.n, end.p, end.n) == 0)
+            return true;
+    }
+    return false;
+}

@@ -10,4 +10,8 @@ uint64_t tab_holds_phone(tab_str s);
 /* A family name with initials before or behind it: "Шевченко О. І.", "Smith, J.R.", "A. Novák". */
 bool tab_has_initials(tab_str s);
 
+/* One to four words of which the last is capitalized and ends as names of families do: Jónsdóttir, Ólafsson,
+ * Պետրոսյան, Hüseynzadə. */
+bool tab_has_patronym(tab_str s);
+
 #endif

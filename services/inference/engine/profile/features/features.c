@@ -249,7 +249,8 @@ static void read_time(sampled *q, tab_str t, const tab_number *x, bool plain, do
 {
     gather *g = &q->g;
     tab_date d;
-    if (t.n <= TAB_DATE_BYTES && !(plain && x->digits != 8 && x->digits != 14) && tab_parse_date(t, TAB_ORDER_MDY, &d))
+    if (t.n <= TAB_DATE_BYTES && !(plain && x->digits != 8 && x->digits != 14) &&
+        tab_parse_date(t, TAB_ORDER_MDY, &d))
         gather_date(q, &d, w);
     double seconds;
     if (!plain && t.n <= 40) {
@@ -315,6 +316,10 @@ static void look_at(sampled *q, tab_str t, double w, tab_features *f)
     if (phone != 0)
         q->phone[q->phones++] = phone;
     f->initials += tab_has_initials(t);
+    if (tab_has_patronym(t)) {
+        f->patronyms++;
+        f->patronym_words += memchr(t.p, ' ', t.n) != NULL;
+    }
     if (!plain || x.leading_zero) {
         g->month += tab_month_name(t) > 0;
         g->weekday += tab_weekday_name(t) > 0;
@@ -531,6 +536,8 @@ void tab_features_of(const tab_summary *s, tab_features *f)
     f->phones = (double)distinct_of(q.phone, q.phones);
     f->phone_texts = (double)q.phones;
     f->initials = share(f->initials, g->values);
+    f->patronyms = share(f->patronyms, g->values);
+    f->patronym_words = share(f->patronym_words, g->values);
 
     scale_grams(f->gram);
     /* Evidence over a column grows with its logarithm: one long list of cars is not thirty of them. Where the

@@ -38,6 +38,15 @@ static void hear_initials(const tab_features *f, float *p)
         raise_role(p, TAB_ROLE_NAME);
 }
 
+/* Half of the values end as names of families do in Iceland, Armenia and Azerbaijan (decision 0726). */
+static void hear_patronyms(const tab_features *f, float *p)
+{
+    static const double PATRONYMS = 0.5;
+    enum { FEWEST = 8 };
+    if (f->values >= FEWEST && f->patronyms >= PATRONYMS)
+        raise_role(p, 2 * f->patronym_words >= f->patronyms ? TAB_ROLE_NAME : TAB_ROLE_LAST_NAME);
+}
+
 /* cells/identity.h says how many times likelier a column's values are where it is of a kind; Bayes' rule
  * multiplies the kind's role by it and scales. Books, goods and banks check their numbers alike (a Portuguese
  * tax number is an ISBN without its zero): what speaks for them multiplies every other role, so that where
@@ -53,6 +62,7 @@ void tab_hear_identity(const tab_staged *c, float *p)
     double by[TAB_ROLES], sum = 0, most = 0;
     hear_houses(&c->features, p);
     hear_initials(&c->features, p);
+    hear_patronyms(&c->features, p);
     for (int k = 0; k < TAB_IDENTITY_KINDS; k++)
         most = fmax(most, proof[k]);
     if (most <= 0)

@@ -230,3 +230,25 @@ Test(sector, is_told_less_surely_than_the_model_says)
     cr_expect_float_eq(sure[2], 0.9f, 1e-5);
     cr_expect_float_eq(sure[0], 0.1f / (TAB_SECTORS - 1), 1e-5);
 }
+
+Test(names, end_as_families_do)
+{
+    static const char *const whole[] = { "Anna Jónsdóttir", "Ólafsson", "Արամ Պետրոսյան", "Պետրոսյան",
+                                         "Leyla Hüseynzadə" };
+    static const char *const none[] = { "lesson",
+                                        "lesson 5",
+                                        "Novák",
+                                        "a jónsdóttir",
+                                        "Jón, Ólafsson ehf. 4",
+                                        "the life and works of Ólafsson" };
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        cr_expect(tab_has_patronym(tab_str_of(whole[i])), "%s does", whole[i]);
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        cr_expect_not(tab_has_patronym(tab_str_of(none[i])), "%s does not", none[i]);
+    tab_staged c = { .features = { .values = 20, .patronyms = 0.9, .patronym_words = 0.9 } };
+    float p[TAB_ROLES] = { 0 };
+    p[TAB_ROLE_LABEL] = 0.9f;
+    p[TAB_ROLE_NAME] = 0.1f;
+    tab_hear_identity(&c, p);
+    cr_expect(p[TAB_ROLE_NAME] > 0.9f, "%g", (double)p[TAB_ROLE_NAME]);
+}

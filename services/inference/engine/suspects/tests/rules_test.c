@@ -142,6 +142,31 @@ Test(rules, sums_of_many_columns_are_seen_with_their_signs)
     cr_assert_eq(identities(s, n, SIZE_MAX, 0), 0);
 }
 
+/* Shipments, of which one is in month 13 and one on a 30th of February; a mark that stands often is none. */
+Test(rules, what_is_written_as_a_date_and_is_none_is_found)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX);
+    tab_engine e = { .arena = a };
+    char *csv = NULL;
+    size_t n = 0;
+    tab_suspect *s;
+    FILE *f = open_memstream(&csv, &n);
+    uint32_t x = 4;
+    fputs("shipped,parcels\n", f);
+    for (unsigned r = 0; r < 150; r++) {
+        unsigned month = r == 40 ? 13 : r == 90 ? 2 : r % 40 == 3 ? 99 : 1 + next(&x) % 12;
+        unsigned day = r == 90 ? 30 : month == 99 ? 99 : 1 + next(&x) % 28;
+        fprintf(f, "2024-%02u-%02u,%u\n", month, day, 1 + next(&x) % 40);
+    }
+    fclose(f);
+    cr_assert(tab_suspects_find(&e, profile_of(&e, "shipments", csv, n), 0.5, &s, &n, NULL) == TAB_OK);
+    cr_expect(at(s, n, 40, 0) != NULL && at(s, n, 90, 0) != NULL);
+    for (size_t i = 0; i < n; i++) {
+        cr_expect(s[i].row == 40 || s[i].row == 90, "row %u, column %u", s[i].row, s[i].column);
+        cr_expect(tab_suspect_told(&s[i]) == TAB_SUSPECT_FORMAT);
+    }
+}
+
 /* ---- keys of another table ----------------------------------------------------------------------------- */
 
 static tab_profile *clients(const tab_engine *e)
@@ -218,4 +243,81 @@ Test(rules, the_spellings_of_classes_are_told)
     spelt.column = 0;
     cr_assert(tab_suspects(&e, &p, 1, 0.5, &spelt, &m, NULL) == TAB_OK);
     cr_assert_null(spelt.told);
+}
+
+/* ---- invoices ------------------------------------------------------------------------------------------ */
+
+enum { LINES = 120, ARTICLES = 6, BILLED = 4, BAD = 12 };
+
+/* How a line's total comes about, in cents: of price and quantity alone, with 19 in a hundred on top that no
+ * column holds, with freight. */
+typedef enum { BARE, TAXED, FREIGHT } bill;
+
+/* Lines of an invoice; the totals of `wrong` rows, ten apart, are others, of which the quantity makes
+ * a price as well. */
+static const tab_suspect *lines(const tab_engine *e, bill how, unsigned wrong, size_t *ret_n)
+{
+    static const unsigned listed[ARTICLES] = { 315, 1490, 12900, 599, 2250, 3875 };
+    char *csv = NULL;
+    size_t n = 0;
+    tab_suspect *s;
+    FILE *f = open_memstream(&csv, &n);
+    uint32_t x = 5;
+    fputs("article,price,quantity,freight,total\n", f);
+    for (unsigned r = 0; r < LINES; r++) {
+        unsigned article = next(&x) % ARTICLES, price = listed[article] + next(&x) % 20,
+                 times = 2 + next(&x) % 9;
+        unsigned freight = 100 * (1 + next(&x) % 9) + 90, cents = price * times;
+        if (how == TAXED)
+            cents = (cents * 119 + 50) / 100;
+        if (how == FREIGHT)
+            cents += freight;
+        if (r % 10 == 3 && r / 10 < wrong)
+            cents += cents / 4 / times * times + times; /* as good a multiple of the quantity */
+        fprintf(f, "Article %c,%u.%02u,%u,%u.%02u,%u.%02u\n", 'A' + (char)article, price / 100, price % 100,
+                times, freight / 100, freight % 100, cents / 100, cents % 100);
+    }
+    fclose(f);
+    cr_assert(tab_suspects_find(e, profile_of(e, "lines", csv, n), 0.5, &s, ret_n, NULL) == TAB_OK);
+    return s;
+}
+
+/* The articles' own prices tell that of price and total the total is wrong. */
+Test(rules, wrong_totals_of_short_invoices_are_found)
+{
+    for (int how = BARE; how <= FREIGHT; how++) {
+        TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX);
+        tab_engine e = { .arena = a };
+        size_t n = 0;
+        const tab_suspect *s = lines(&e, (bill)how, BAD, &n);
+        size_t found = 0;
+        for (unsigned k = 0; k < BAD; k++)
+            found += at(s, n, 10 * k + 3, BILLED) != NULL;
+        cr_expect(found + 2 >= BAD && n == found, "bill %d: %zu of %zu", how, found, n);
+        lines(&e, (bill)how, 0, &n);
+        cr_expect(n == 0, "bill %d without an error: %zu", how, n);
+    }
+}
+
+/* Bills of which some are not paid yet, and one is paid in part. */
+Test(rules, what_is_not_paid_yet_is_not_wrong)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX);
+    tab_engine e = { .arena = a };
+    char *csv = NULL;
+    size_t n = 0;
+    tab_suspect *s;
+    FILE *f = open_memstream(&csv, &n);
+    uint32_t x = 8;
+    fputs("net,tax,paid\n", f);
+    for (unsigned r = 0; r < 200; r++) {
+        unsigned net = 1000 + next(&x) % 90000, tax = net / (r % 2 ? 5 : 10);
+        unsigned paid = r % 50 == 7 ? 0 : net + tax + (r == 101 ? 4200 : 0);
+        fprintf(f, "%u.%02u,%u.%02u,%u.%02u\n", net / 100, net % 100, tax / 100, tax % 100, paid / 100,
+                paid % 100);
+    }
+    fclose(f);
+    cr_assert(tab_suspects_find(&e, profile_of(&e, "bills", csv, n), 0.5, &s, &n, NULL) == TAB_OK);
+    for (size_t i = 0; i < n; i++)
+        cr_expect(s[i].row == 101, "row %u, column %u: %f", s[i].row, s[i].column, s[i].confidence);
 }
