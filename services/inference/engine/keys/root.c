@@ -55,8 +55,8 @@ static void find_roots(const tab_key_columns *k, const tab_inclusion *x, size_t 
     }
 }
 
-/* Moves the probabilities of one child's parents, x[0..n), to the root of those with the same values, where it
- * is one of them. */
+/* Moves the probabilities of one child's parents, x[0..n), to the root of those with the same values, where
+ * it is one of them. */
 static void move(const tab_inclusion *x, size_t n, const standing *s, float *p)
 {
     for (size_t i = 0; i < n; i++) {
