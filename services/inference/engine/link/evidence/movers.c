@@ -271,13 +271,13 @@ static void find(const movers *m)
     const tab_twin_pairs *s = m->s;
     double prior = log(SHARE / (double)(s->rows + 1));
     for (size_t i = 0; i < s->n; i++) {
-        if (!one_name(m, s->a[i], s->b[i]))
-            continue;
+        /* numbers before names: these are compared letter by letter */
         double named = fmin(m->named[s->a[i]], m->named[s->b[i]]), by = reached(m, s->a[i], s->b[i]);
+        if (by <= 0 || !one_name(m, s->a[i], s->b[i]))
+            continue;
         bool apart =
             m->firm != NULL && (differ(m, MOVES, s->a[i], s->b[i]) || differ(m, LIVES, s->a[i], s->b[i]));
-        if (by > 0)
-            s->p[i] = fmaxf(s->p[i], (float)((apart ? MOST_APART : MOST) / (1 + exp(-(prior + named + by)))));
+        s->p[i] = fmaxf(s->p[i], (float)((apart ? MOST_APART : MOST) / (1 + exp(-(prior + named + by)))));
     }
 }
 
