@@ -12,6 +12,7 @@
 
 #include "services/inference/engine/profile/cells/mentions.h"
 #include "services/inference/engine/profile/cells/pattern.h"
+#include "services/inference/engine/profile/cells/plate.h"
 #include "services/inference/engine/profile/cells/street.h"
 #include "services/inference/engine/sector/affinity.h"
 
@@ -200,6 +201,7 @@ typedef struct {
     uint64_t shape[TAB_SAMPLE], exact[TAB_SAMPLE]; /* hashed shapes of the values that are looked at */
     size_t shapes;
     tab_identity identity;
+    tab_plates plates;
     uint64_t street[TAB_LOOKED_AT], house[TAB_LOOKED_AT]; /* hashed names and numbers of tab_housed */
     uint64_t phone[TAB_LOOKED_AT];                        /* hashed telephone numbers within texts */
     size_t houses, phones;
@@ -306,6 +308,7 @@ static void look_at(sampled *q, tab_str t, double w, tab_features *f)
     for (uint64_t m = tab_checks_of(t); m != 0; m &= m - 1)
         g->check[__builtin_ctzll(m)]++;
     tab_identity_show(&q->identity, t);
+    tab_plates_show(&q->plates, t);
     f->contacts += tab_holds_contact(t);
     uint64_t house, street = plain ? 0 : tab_housed(t, &house);
     if (street != 0) {
@@ -529,6 +532,8 @@ void tab_features_of(const tab_summary *s, tab_features *f)
     for (int i = 0; i < TAB_CHECK_COUNT; i++) /* values that pass each test of checksum.h */
         put(&c, f->check[i] = share(g->check[i], g->values));
     tab_identity_weigh(&q.identity, f->identity);
+    double *plate = &f->identity[TAB_IDENTITY_PLATE];
+    *plate = fmax(*plate, tab_plates_weigh(&q.plates));
     f->beyond_ascii = share(g->beyond_ascii, g->values);
     f->housed = share((double)q.houses, g->values);
     f->streets = share((double)distinct_of(q.street, q.houses), (double)q.houses);
