@@ -36,6 +36,7 @@ typedef struct {
     const tab_table_view *t;
     tab_attribute *attr; /* of the table with itself */
     const float *self;   /* of the table's rows */
+    const double *chance; /* (columns) that two rows agree where the tables share nothing; or 0 */
     const tab_near *near;
     const uint32_t *row; /* (n) that ask */
     size_t n;
@@ -47,6 +48,37 @@ typedef struct {
 static double ramp(double x, double from, double to)
 {
     return fmin(fmax((x - from) / (to - from), 0), 1);
+}
+
+/* Log of how much likelier two rows are to agree as they do in the columns that the tables do not share if
+ * they are one entity (which agree in SAME of them) than if they are two. A column without an equal pair says
+ * nothing: it may number the rows. */
+static double agree_elsewhere(const asking *q, uint32_t x, uint32_t y)
+{
+    static const double SAME = 0.8;
+    double sum = 0;
+    for (size_t c = 0; c < q->t->cols; c++) {
+        const tab_view *w = &q->t->col[c];
+        uint32_t p = w->code[x], r = w->code[y];
+        if (q->chance[c] <= 0 || p == TAB_NULL || r == TAB_NULL)
+            continue;
+        sum += p == r ? log(SAME / q->chance[c]) : log((1 - SAME) / (1 - q->chance[c]));
+    }
+    return sum;
+}
+
+/* The chance that two rows agree in a column, 0 for those that are compared and those that say nothing. */
+static void fill_chance(const tab_table_view *t, const tab_attribute *attr, size_t attrs, double *chance)
+{
+    for (size_t c = 0; c < t->cols; c++) {
+        const tab_view *w = &t->col[c];
+        double n = (double)w->present;
+        chance[c] = 0;
+        for (uint32_t i = 0; i < w->values; i++)
+            chance[c] += (double)w->value[i].rows * (w->value[i].rows - 1.0) / fmax(n * (n - 1), 1);
+    }
+    for (size_t k = 0; k < attrs; k++)
+        chance[t->col[attr[k].a].chief] = 0;
 }
 
 static void ask_chunk(void *ctx, size_t chunk)
@@ -74,7 +106,8 @@ static void ask_chunk(void *ctx, size_t chunk)
             /* descriptions of one thing share half of their words */
             double other = 1 - ramp(ratio, 0.6 - 0.3 * q->text, 0.85 - 0.3 * q->text);
             double apart = (1 - q->text) * ramp(contradict / fmax(compared, 1), 0.2, 0.35);
-            q->best[i] = (nearest){ key, (float)fmax(other, apart) };
+            double elsewhere = (1 - q->text) * ramp(-agree_elsewhere(q, x, y), 0, 1.5);
+            q->best[i] = (nearest){ key, (float)fmax(fmax(other, apart), elsewhere) };
         }
     }
 }
@@ -94,6 +127,7 @@ static tab_status ask(const tab_engine *e, const tab_views *v, const tab_link_ta
     tab_attribute *attr = tab_arena_new_of(a, tab_attribute, l->attrs);
     tab_near *near = tab_arena_new_of(a, tab_near, n * TAB_NEAR);
     uint32_t *row = tab_arena_new_of(a, uint32_t, n);
+    double *chance = tab_arena_new_of(a, double, v->table[t].cols);
     *ret = tab_arena_new_of(a, nearest, n);
     *ret_n = n;
     if (tab_arena_full(a))
@@ -115,7 +149,8 @@ static tab_status ask(const tab_engine *e, const tab_views *v, const tab_link_ta
                                   false, near, err);
     if (st != TAB_OK)
         return st;
-    asking q = { e, v, l, &tables[t], &v->table[t], attr, self, near, row, n, scale, text, *ret };
+    fill_chance(&v->table[t], attr, l->attrs, chance);
+    asking q = { e, v, l, &tables[t], &v->table[t], attr, self, chance, near, row, n, scale, text, *ret };
     tab_engine_for(e, CHUNKS, ask_chunk, &q);
     if (tab_engine_cancelled(e))
         return tab_fail(err, TAB_CANCELLED, "", "cancelled");
