@@ -45,8 +45,7 @@ static float share_held(const side *s, const tab_view *x, const tab_view *y, siz
     float in = 0, all = 0;
     size_t seen = 0;
     for (size_t k = 0; k < s->n; k++) {
-        const tab_value *p = value_at(x, s->part_row[k]),
-                        *q = value_at(y, s->whole_row[(k + shift) % s->n]);
+        const tab_value *p = value_at(x, s->part_row[k]), *q = value_at(y, s->whole_row[(k + shift) % s->n]);
         if (p == NULL || q == NULL || p->tok_n == 0)
             continue;
         float in_one = 0, all_one = 0;
@@ -69,8 +68,8 @@ static float share_covered(const side *s, const tab_view *whole, const uint32_t 
             bool has = false;
             for (uint32_t c = 0; c < parts && !has; c++) {
                 const tab_value *p = value_at(&s->parts->col[part[c]], s->part_row[k]);
-                has = p != NULL && bsearch(&token, s->v->tok + p->tok, p->tok_n, sizeof token,
-                                           tab_ascending_u32) != NULL;
+                has = p != NULL &&
+                      bsearch(&token, s->v->tok + p->tok, p->tok_n, sizeof token, tab_ascending_u32) != NULL;
             }
             all += s->v->idf[token];
             in += has ? s->v->idf[token] : 0;

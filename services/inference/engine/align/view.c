@@ -62,7 +62,8 @@ static uint32_t intern(tab_views *v, tab_str s, uint32_t at)
             return o->slot_id[i];
     /* both lists grow together */
     size_t cap = o->term_cap, cap2 = o->term_cap;
-    if (!tab_view_reserve(&v->term_at, &cap, v->terms + 1, 4) || !tab_view_reserve(&v->term_n, &cap2, v->terms + 1, 4)) {
+    if (!tab_view_reserve(&v->term_at, &cap, v->terms + 1, 4) ||
+        !tab_view_reserve(&v->term_n, &cap2, v->terms + 1, 4)) {
         o->failed = true;
         return 0;
     }

@@ -36,9 +36,9 @@ typedef struct {
 typedef struct {
     size_t ta, tb;
     size_t cols_a, cols_b;
-    float *column_p; /* (cols_a, cols_b) */
-    float *features; /* (cols_a, cols_b, TAB_ALIGN_FEATURES) what column_p follows from */
-    uint32_t *match; /* (cols_a) */
+    float *column_p;                    /* (cols_a, cols_b) */
+    float *features;                    /* (cols_a, cols_b, TAB_ALIGN_FEATURES) what column_p follows from */
+    uint32_t *match;                    /* (cols_a) */
     tab_joined joined[TAB_JOINED_MOST]; /* columns of the one that are a column of the other */
     size_t joins;
     tab_attribute *attr;
@@ -84,9 +84,8 @@ tab_status tab_link_rows(const tab_engine *e, const tab_views *v, tab_link_table
                          tab_error *err) TAB_CHECKED;
 
 /* Links all pairs of tables, by the first table and the second; what is found lives as long as a. */
-tab_status tab_link_pairs(const tab_engine *e, tab_views *v, tab_link_table *tables,
-                          const tab_key_plan *plan, tab_arena *a, tab_linkage **ret, size_t *ret_n,
-                          tab_error *err) TAB_CHECKED;
+tab_status tab_link_pairs(const tab_engine *e, tab_views *v, tab_link_table *tables, const tab_key_plan *plan,
+                          tab_arena *a, tab_linkage **ret, size_t *ret_n, tab_error *err) TAB_CHECKED;
 
 tab_status tab_link_tables_new(const tab_engine *e, const tab_views *v, tab_arena *a, tab_link_table **ret,
                                tab_error *err) TAB_CHECKED;

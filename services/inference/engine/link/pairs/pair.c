@@ -299,8 +299,8 @@ static tab_status align(const tab_engine *e, const tab_views *v, tab_link_table 
 }
 
 static tab_status match_rows(const tab_engine *e, const tab_views *v, tab_link_table *tables, tab_linkage *l,
-                             const tab_row_pairs *known, const tab_asked *qa, const tab_asked *qb, tab_arena *a,
-                             tab_error *err)
+                             const tab_row_pairs *known, const tab_asked *qa, const tab_asked *qb,
+                             tab_arena *a, tab_error *err)
 {
     tab_status st = take_attributes(v, l, 0.5f, known, a, err);
     if (st == TAB_OK)

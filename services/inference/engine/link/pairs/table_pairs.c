@@ -69,9 +69,8 @@ static void free_arenas(void *arg)
         tab_arena_free(w->pair[i].own);
 }
 
-tab_status tab_link_pairs(const tab_engine *e, tab_views *v, tab_link_table *tables,
-                          const tab_key_plan *plan, tab_arena *a, tab_linkage **ret, size_t *ret_n,
-                          tab_error *err)
+tab_status tab_link_pairs(const tab_engine *e, tab_views *v, tab_link_table *tables, const tab_key_plan *plan,
+                          tab_arena *a, tab_linkage **ret, size_t *ret_n, tab_error *err)
 {
     size_t pairs = v->n * (v->n - 1) / 2;
     linking *w = tab_arena_new_of(a, linking, 1);
