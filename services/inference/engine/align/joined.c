@@ -10,7 +10,8 @@
 #include "services/inference/engine/align/view_pool.h"
 
 /* PAIRS: the surest pairs are looked at. A part is held in HELD of its words, BEYOND more than by chance;
- * together the parts are COVERED of the whole, each MORE than those before it. ALIGNED: a pair of columns that is compared as such. */
+ * together the parts are COVERED of the whole, each MORE than those before it. ALIGNED: a pair of columns
+ * that is compared as such. */
 enum { FEWEST = 5, PAIRS = 200 };
 static const float HELD = 0.5f, BEYOND = 0.25f, COVERED = 0.4f, MORE = 0.05f, ALIGNED = 0.5f;
 
