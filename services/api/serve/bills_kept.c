@@ -1,4 +1,4 @@
-/* What is settled together, and what was settled as long as a failover may lose that. The list of those is the
+/* What is settled together, and what was settled as long as a failover may lose that. That list is the
  * settler's own: no lock. */
 #include <assert.h>
 #include <stdlib.h>

@@ -124,6 +124,9 @@ Test(holds, a_call_that_cannot_be_priced_is_not_served)
     drawn d = { 0 };
     cost c = call_of(1, 1);
     cr_expect_eq(hold_price(&h, &c), 1050);
+    c.n = 1;
+    cr_expect_eq(hold_price(&h, &c), 1000, "what stands behind its lines is none of it");
+    c.n = 2;
     cost_add(&c, "other", 0);
     cr_expect_eq(hold_price(&h, &c), UINT64_MAX, "a third line, whose rate metering has not said");
     cr_expect_not(hold_take(&h, "org_a", &c, 1500, &d));
@@ -156,7 +159,7 @@ Test(holds, are_asked_for_as_large_as_the_calls_that_come)
     h.rate[0] = UINT64_MAX / 64 / 3;
     h.granted = UINT64_MAX / 2;
     cr_expect_eq(hold_ahead(&h, "org_a", &c, 1999), UINT64_MAX, "as much as there is");
-    h.rate[0] = UINT64_MAX / 3;
+    h.rate[0] = UINT64_MAX / 64 / 3 + 1;
     cr_expect_eq(hold_ahead(&h, "org_a", &c, 2000), 64000, "too dear for a hold");
 }
 

@@ -18,8 +18,8 @@ typedef struct {
 tab_status given_read(tab_arena *a, const Tabella__Endpoint *e, const Tabella__OutcomesRequest *q, given *g,
                       Tabella__OutcomesReply *y, tab_error *err) TAB_CHECKED;
 
-/* Their ids, and the seconds since 1970 at which those are forgotten, a day after their receipts are no longer
- * taken, as PostgreSQL reads arrays. False: out of memory. */
+/* Their ids, and the seconds since 1970 at which those are forgotten, a day after their receipts are no
+ * longer taken, as PostgreSQL reads arrays. False: out of memory. */
 bool given_arrays(tab_arena *a, const given *g, const char **ret_ids, const char **ret_ends) TAB_CHECKED;
 
 /* Moves *at to the row of that id, from *at on; false: none of those has it. */
