@@ -2,8 +2,8 @@
  *
  *   respell    levels that only asked rows have, by their folded texts
  *   fillers    one number, many times, that no known row reaches
- *   units      asked numbers, all of them or those out of range, that are distributed as the known ones by one
- *              factor (the two-sample statistic of Kolmogorov and Smirnov) */
+ *   units      asked numbers, all of them or those out of range, that are distributed as the known ones by
+ *              one factor (the two-sample statistic of Kolmogorov and Smirnov) */
 #include "services/inference/engine/predict/asked/asked_cells.h"
 
 #include <math.h>
@@ -13,11 +13,12 @@
 #include "common/base/order.h"
 #include "services/inference/engine/predict/fitted_parts.h"
 
-/* LEAST: asked cells that tell of a filler; LEAST_UNITS: of another unit; LEAST_KNOWN: known ones. By hand. */
+/* LEAST: asked cells that tell of a filler; LEAST_UNITS: of another unit; LEAST_KNOWN: known ones. By
+ * hand. */
 enum { LEAST = 5, LEAST_UNITS = 20, LEAST_KNOWN = 30 };
 /* SHARE: of the asked rows that have one filler. APART: by how much asked and known distributions differ as
- * they stand; ALIKE: standard errors by which they may once they are in one unit. FARTHER: units are looked for
- * among the cells out of range where so large a share of the asked is. By hand. */
+ * they stand; ALIKE: standard errors by which they may once they are in one unit. FARTHER: units are looked
+ * for among the cells out of range where so large a share of the asked is. By hand. */
 static const double SHARE = 0.05, APART = 0.8, ALIKE = 1.95, FARTHER = 0.1;
 /* Units of one thing that are ten and more of another: smaller factors are as likely to be growth. */
 static const double FACTOR[] = { 10, 12, 24, 25.4, 28.35, 60, 100, 1000, 1024, 3600, 86400, 1e6 };

@@ -1,8 +1,8 @@
 /* Cells of asked rows that are not written as the known ones are: another file, another export. A level that
  * differs from a known one in case, accents or blanks alone is that one. A number that stands for "not known"
  * (0, -1, 999 ...) outside of all known ones, and numbers that are the known ones in another unit (grams in
- * place of kilograms), tell nothing in the way in which the known cells do: they are read as empty, and what is
- * found is said (decision 0781). */
+ * place of kilograms), tell nothing in the way in which the known cells do: they are read as empty, and what
+ * is found is said (decision 0781). */
 #ifndef TAB_ASKED_CELLS_H
 #define TAB_ASKED_CELLS_H
 
