@@ -2,9 +2,9 @@
  * together: a known product in a known shop that never sold it, a known plant's first night shift.
  *
  * Rows drawn at random mostly have pairs that others have as well, and by such rows intervals were judged.
- * How much more a row of a new pair errs is seen where whole pairs are left out, beside rows left out at random.
- * Which pairs of columns are worth that is told by the analysis of variance of what two columns leave when
- * each has its own effects (Searle, Casella & McCulloch, Variance Components, 1992; decision 0780). */
+ * How much more a row of a new pair errs is seen where whole pairs are left out, beside rows left out at
+ * random. Which pairs of columns are worth that is told by the analysis of variance of what two columns leave
+ * when each has its own effects (Searle, Casella & McCulloch, Variance Components, 1992; decision 0780). */
 #include <math.h>
 #include <stdlib.h>
 
