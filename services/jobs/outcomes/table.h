@@ -1,5 +1,5 @@
-/* Outcomes that came with the cells of their rows, as a table for a refresh (decision 0515). No server: rows.c
- * keeps and reads them. */
+/* Outcomes that came with the cells of their rows, as a table for a refresh (decision 0515). No server:
+ * rows.c keeps and reads them. */
 #ifndef TAB_JOBS_OUTCOME_TABLE_H
 #define TAB_JOBS_OUTCOME_TABLE_H
 

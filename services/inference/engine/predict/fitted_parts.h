@@ -215,6 +215,12 @@ bool tab_regime_quality(tab_arena *a, const tab_fitted *f, Tabella__Prediction *
 /* That quantiles (TAB_LEVELS) do not fall from level to level, wherever they are written. */
 void tab_check_quantiles(const double *quantile);
 
+/* p with the asked rows' cells as they are to be read (asked_cells.c). use (cols): columns that explain. *ret
+ * is p itself where all cells stand as they are, else f->unlike says which do not. All lives in f's arena.
+ * Errors: INTERNAL (memory). */
+tab_status tab_asked_cells(const tab_profile *p, const bool *use, tab_fitted *f, const tab_profile **ret,
+                           tab_error *err) TAB_CHECKED;
+
 /* Room for n results of the task; the caller checks whether the arena is full. */
 Tabella__Results *tab_results_new(tab_arena *a, const tab_fitted *f, size_t n);
 

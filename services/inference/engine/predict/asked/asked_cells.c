@@ -1,11 +1,13 @@
-/* See asked_cells.h; fitted.c asks before anything is encoded.
+/* See fitted_parts.h; fitted.c asks before anything is encoded. Cells of asked rows that are not written as
+ * the known ones are: another file, another export. A level that differs from a known one in case, accents or
+ * blanks alone is that one. A number that stands for "not known" (0, -1, 999 ...) outside of all known ones,
+ * and numbers that are the known ones in another unit (grams in place of kilograms), tell nothing in the way
+ * in which the known cells do: they are read as empty, and what is found is said (decision 0781).
  *
  *   respell    levels that only asked rows have, by their folded texts
  *   fillers    one number, many times, that no known row reaches
  *   units      asked numbers, all of them or those out of range, that are distributed as the known ones by
  *              one factor (the two-sample statistic of Kolmogorov and Smirnov) */
-#include "services/inference/engine/predict/asked/asked_cells.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
