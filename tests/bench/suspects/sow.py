@@ -338,7 +338,7 @@ SETS = (summary, day_of_prices, part_of, span, prices, percentiles, nearly)
 
 
 def one_error(rnd, rows, row, cols):
-    """Changes a cell or two of `row`: exchanged, another row's, another scale, a digit, far too low or high."""
+    """Changes a cell or two of `row`: exchanged, another row's, another scale, a digit, far off."""
     c, how = rnd.choice(cols), rnd.randrange(5)
     d = rnd.choice([k for k in cols if k != c])
     if how == 0:
