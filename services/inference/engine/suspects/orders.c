@@ -280,6 +280,40 @@ static double off_of(const orders *o, size_t row, size_t k)
     return isfinite(d) ? d / o->step[k] : 0;
 }
 
+/* Two members of a row that were exchanged: no cell alone is in all laws that the row breaks, and of the
+ * pairs this one alone mends them all. */
+typedef struct {
+    size_t k, l; /* SIZE_MAX: none */
+} pair;
+
+static bool exchange_mends(const orders *o, size_t row, size_t k, size_t l)
+{
+    double x = at(o, k, row), y = at(o, l, row);
+    return isfinite(x) && isfinite(y) && x != y && failing(o, row, k, y, l, x) == 0 && usual(o, row, k, y) &&
+           usual(o, row, l, x);
+}
+
+static pair exchanged_in(const orders *o, size_t row)
+{
+    pair none = { SIZE_MAX, SIZE_MAX }, found = none;
+    size_t broken = failing(o, row, SIZE_MAX, 0, SIZE_MAX, 0), of[TAB_SUSPECT_NUMBERS] = { 0 };
+    for (size_t i = 0; i < o->laws; i++)
+        if (holds(at(o, o->law[i].a, row), at(o, o->law[i].b, row)) == 0)
+            of[o->law[i].a]++, of[o->law[i].b]++;
+    for (size_t k = 0; k < o->n; k++)
+        if (of[k] == broken)
+            return none;
+    for (size_t k = 0; k < o->n; k++)
+        for (size_t l = k + 1; l < o->n; l++) {
+            if (of[k] == 0 || of[l] == 0 || !exchange_mends(o, row, k, l))
+                continue;
+            if (found.k != SIZE_MAX)
+                return none;
+            found = (pair){ k, l };
+        }
+    return found;
+}
+
 /* log10 of how far a number is from what the row's other cells make of it, in spreads. */
 static double odd_of(const orders *o, size_t row, size_t k)
 {
@@ -340,7 +374,6 @@ static void doubt(orders *o, const law *d, size_t row, size_t k, size_t other)
         c->f[4] = (float)(log10(d->chance + 1e-3) / -3);
         c->f[12] = (float)(fmin(fmax(d->edge, 0), 3) / 3);
         c->f[13] = (float)(odd_of(o, row, k) / 4);
-        c->f[14] = (float)(odd_of(o, row, other) / 4);
     }
     c->other = o->u->col[o->member[other]];
     c->agree = (uint32_t)((1 - d->broken) * (double)d->rows + 0.5);
@@ -360,9 +393,39 @@ static bool breaks_a_law(const orders *o, size_t row)
     return false;
 }
 
+/* The law between two members; NULL: there is none. */
+static const law *law_of(const orders *o, size_t k, size_t l)
+{
+    for (size_t i = 0; i < o->laws; i++)
+        if ((o->law[i].a == k && o->law[i].b == l) || (o->law[i].a == l && o->law[i].b == k))
+            return &o->law[i];
+    return NULL;
+}
+
+/* A cell that holds what belongs into another of its row; nothing else of it counts. */
+static void doubt_exchanged(orders *o, const law *d, size_t row, size_t k, size_t other)
+{
+    tab_suspect *c = tab_suspects_add(o->s, row, o->u->col[o->member[k]], TAB_SUSPECT_INEQUALITY);
+    if (c == NULL)
+        return;
+    c->f[TAB_INEQUALITY_ABOVE] = d->b == k;
+    c->f[14] = 1;
+    c->other = o->u->col[o->member[other]];
+    c->agree = (uint32_t)((1 - d->broken) * (double)d->rows + 0.5);
+    c->of = (uint32_t)d->rows;
+    c->suggestion = text_of(o, other, row);
+}
+
 /* The members of a row that take part in a law that it breaks, each with the law that it breaks by most. */
 static void judge(orders *o, size_t row)
 {
+    pair p = o->dates ? (pair){ SIZE_MAX, SIZE_MAX } : exchanged_in(o, row);
+    const law *between = p.k == SIZE_MAX ? NULL : law_of(o, p.k, p.l);
+    if (between != NULL) {
+        doubt_exchanged(o, between, row, p.k, p.l);
+        doubt_exchanged(o, between, row, p.l, p.k);
+        return;
+    }
     for (size_t k = 0; k < o->n && !o->s->failed; k++) {
         const law *worst = NULL;
         double most = 0;

@@ -1,7 +1,7 @@
 /* A sensor that stands still: in a series of numbers in the order of time one value many times in a row.
  *
- *   series    all rows, where a date goes up, or down, from row to row; or the rows of each value of another
- *             column, where it does within these
+ *   series    all rows, where a date or a number goes up, or down, from row to row; or the rows of each value
+ *             of another column, where it does within these
  *   chance    how often a number is followed by the same one: over all other runs, once a run is three long,
  *             and of this very value elsewhere; the largest of these. Then as many runs of at least this
  *             length come up as the series has cells, times that share to the power of the length.
@@ -76,7 +76,8 @@ static bool can_split(const tab_search *s, const tab_seen *g)
            g->col->type != TAB_DATETIME;
 }
 
-/* The table's series by its first dates that order it; *ret_found false: none does. False: memory ran out. */
+/* The table's series by the first column of dates or numbers that orders it; *ret_found false: none does.
+ * False: memory ran out. */
 static bool series_of(tab_search *s, series *x, bool *ret_found)
 {
     uint32_t *last = tab_arena_new_of(s->scratch, uint32_t, s->rows + 1);
@@ -87,7 +88,7 @@ static bool series_of(tab_search *s, series *x, bool *ret_found)
         return false;
     for (size_t t = 0; t < cols; t++) {
         const tab_seen *time = &s->seen[t];
-        if (time->num == NULL || time->col->type != TAB_DATETIME)
+        if (time->num == NULL)
             continue;
         for (size_t g = 0; g <= cols; g++) { /* first all rows as one */
             const tab_seen *by = g == 0 ? NULL : &s->seen[g - 1];

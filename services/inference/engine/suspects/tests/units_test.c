@@ -162,7 +162,7 @@ static tab_suspect *days(tab_arena *a, bool wrong, bool law, size_t *ret_n, tab_
     fputs("day,least,mean,most\n", f);
     for (unsigned r = 0; r < DAYS; r++) {
         double mean = 40 + 8 * normal(&x),
-               v[3] = { mean - 1 - 2 * fabs(normal(&x)), mean, mean + 1 + 2 * fabs(normal(&x)) };
+               v[3] = { mean - 2 * fabs(normal(&x)), mean, mean + 2 * fabs(normal(&x)) };
         if (!law)
             v[0] = mean - 4 - 2 * normal(&x), v[2] = mean + 4 + 2 * normal(&x);
         if (wrong && r == EXCHANGED) {
@@ -185,7 +185,10 @@ Test(units, numbers_out_of_order_are_found)
     const tab_suspect *s = days(a, true, true, &n, &p);
     for (size_t i = 0; i < n; i++)
         cr_expect(s[i].row == EXCHANGED || s[i].row == TENTH, "row %u, column %u", s[i].row, s[i].column);
-    const tab_suspect *most = at(s, n, TENTH, MOST);
+    const tab_suspect *most = at(s, n, TENTH, MOST), *low = at(s, n, EXCHANGED, LEAST);
+    cr_assert(low != NULL && at(s, n, EXCHANGED, MOST) != NULL && at(s, n, EXCHANGED, LEAST + 1) == NULL);
+    cr_expect(low->confidence > 0.9);
+    cr_expect(atof(low->suggestion.p) == tab_cell_at(&p->table->col[MOST], EXCHANGED).num);
     cr_assert(most != NULL && at(s, n, TENTH, LEAST) == NULL);
     cr_expect(most->kind == TAB_SUSPECT_INEQUALITY && tab_suspect_told(most) == TAB_SUSPECT_RULE);
     cr_expect(most->suggestion.n > 0 && atof(most->suggestion.p) > 20);
