@@ -1,7 +1,7 @@
 /* A column of numbers in two units: a third of the weights in pounds, prices in cents beside prices in euros.
  *
- * What the row's other cells leave over of the column (given.c; the number itself where they tell nothing)
- * falls into two heaps with next to nothing between them. The lesser heap is in another unit where a known
+ * What the row's other cells leave over of the column (given.c), the number itself, or its ratio to another of
+ * the row falls into two heaps with next to nothing between them. The lesser heap is in another unit where a known
  * conversion lays it on the greater one: in its middle within its standard error, and in its width. A heap
  * would lie there by chance as often as conversions cover the way from the least to the largest of them, so
  * the odds are the inverse of that share, at most ODDS. Heaps that another column tells apart (adults and
@@ -49,10 +49,11 @@ typedef struct {
     tab_search *s;
     size_t column;
     const double *num;
-    const tab_residuals *m;
-    bool log;      /* what is left over is a ratio */
-    uint32_t *row; /* (rows) the rows looked at */
-    double *left;  /* (rows) of these */
+    const tab_residuals *m; /* the model: what it leaves over; NULL: there is none */
+    const double *by;       /* or another column, of which the number is a multiple */
+    bool log;               /* what is left over is a ratio */
+    uint32_t *row;          /* (rows) the rows looked at */
+    double *left;           /* (rows) of these */
     double *sorted;
     size_t n;
     double cut; /* between the heaps */
@@ -62,10 +63,11 @@ typedef struct {
 /* What is left over of a row, with x for its number. */
 static double left_over(const mixed *x, size_t row, double v)
 {
-    double left = x->m->left == NULL ? (double)NAN : x->m->left[row], is = x->num[row],
-           model = x->log ? 1 : 0;
-    if (x->m->left != NULL)
-        model = x->m->log ? is * exp(-left) : is - left;
+    double model = x->log ? 1 : 0;
+    if (x->by != NULL)
+        model = x->by[row];
+    else if (x->m != NULL)
+        model = x->m->log ? x->num[row] * exp(-x->m->left[row]) : x->num[row] - x->m->left[row];
     if (x->log)
         return v > 0 && model > 0 ? log(v / model) : (double)NAN;
     return v - model;
@@ -285,11 +287,19 @@ static void doubt(mixed *x, size_t way, double odds)
     }
 }
 
-/* The column on one scale: factors are ratios, degrees are not. False: memory ran out. */
-static bool on_scale(mixed *x, tab_arena *a, bool *ret_found)
+/* The mixed column with what converts its lesser heap. */
+typedef struct {
+    mixed x;
+    size_t way;
+    double covered; /* share of the way on which conversions put a heap by chance */
+} finding;
+
+/* The column by one model and on one scale: factors are ratios, degrees are not. looks: models that are
+ * tried. Takes the place of `best` where it is the surer one. False: memory ran out. */
+static bool look(mixed *x, tab_arena *a, size_t looks, finding *best)
 {
     heap greater, lesser;
-    size_t best = SIZE_MAX;
+    size_t found = SIZE_MAX;
     double least = ERRORS, covered = 1;
     bool ok = true;
     if (!collect(x, a))
@@ -297,17 +307,31 @@ static bool on_scale(mixed *x, tab_arena *a, bool *ret_found)
     if (!in_two_heaps(x, &greater, &lesser))
         return true;
     for (size_t i = 0; i < CONVERSIONS; i++) {
-        double error = 0,
-               z = (UNITS[i / 2].plus == 0) == x->log ? misfit(x, &greater, i, &error) : (double)INFINITY;
-        double rank = x->log ? (double)(i / 2 + 1) : 1,
-               way = x->log ? WAY : fabs(lesser.middle - greater.middle);
+        double error = 0, rank = x->log ? (double)(i / 2 + 1) : 1, z = (double)INFINITY;
+        double way = x->log ? WAY : fabs(lesser.middle - greater.middle);
+        if ((UNITS[i / 2].plus == 0) == x->log)
+            z = misfit(x, &greater, i, &error);
         if (z < least)
-            least = z, best = i, covered = fmin(1, rank * 2 * ERRORS * error / way);
+            least = z, found = i, covered = (double)looks * rank * 2 * ERRORS * error / way;
     }
-    if (best == SIZE_MAX || covered * LEAST_ODDS > 1 || told_elsewhere(x, a, &ok) || !ok)
+    if (found == SIZE_MAX || covered >= best->covered || told_elsewhere(x, a, &ok) || !ok)
         return ok;
-    *ret_found = true;
-    doubt(x, best, fmin(ODDS, 1 / covered));
+    *best = (finding){ *x, found, covered };
+    return true;
+}
+
+/* The ratio of the column to each other one of numbers above 0. False: memory ran out. */
+static bool look_at_ratios(const mixed *own, tab_arena *a, const tab_numbers *u, finding *best)
+{
+    for (size_t k = 0; k < u->n; k++) {
+        const tab_seen *v = &own->s->seen[u->col[k]];
+        if (u->col[k] == own->column || !u->q[k].positive || v->col->type == TAB_DATETIME)
+            continue;
+        mixed x = *own;
+        x.m = NULL, x.by = v->num, x.log = true;
+        if (!look(&x, a, u->n, best))
+            return false;
+    }
     return true;
 }
 
@@ -315,14 +339,20 @@ bool tab_suspects_units(tab_search *s, const tab_numbers *u, size_t k, const tab
 {
     size_t column = u->col[k];
     const tab_seen *v = &s->seen[column];
-    bool found = false;
-    if (v->col->type == TAB_DATETIME || u->q[k].n < LEAST_CELLS)
-        return true;
-    for (int log_scale = u->q[k].positive; log_scale >= 0 && !found; log_scale--) {
-        TAB_AUTO(tab_arena) *a = tab_arena_new(TAB_SUSPECT_BYTES);
-        mixed x = { .s = s, .column = column, .num = v->num, .m = m, .log = log_scale };
-        if (a == NULL || !on_scale(&x, a, &found))
-            return false;
-    }
+    finding best = { .covered = 1 / LEAST_ODDS };
+    TAB_AUTO(tab_arena) *a = tab_arena_new(TAB_SUSPECT_BYTES);
+    if (a == NULL || v->col->type == TAB_DATETIME || u->q[k].n < LEAST_CELLS)
+        return a != NULL;
+    for (int log_scale = u->q[k].positive; log_scale >= 0; log_scale--)
+        for (int given = m->left != NULL; given >= 0; given--) {
+            mixed x = { .s = s, .column = column, .num = v->num, .m = given ? m : NULL, .log = log_scale };
+            if (!look(&x, a, 1, &best))
+                return false;
+        }
+    mixed own = { .s = s, .column = column, .num = v->num };
+    if (u->q[k].positive && !look_at_ratios(&own, a, u, &best))
+        return false;
+    if (best.x.num != NULL)
+        doubt(&best.x, best.way, fmin(ODDS, 1 / best.covered));
     return true;
 }
