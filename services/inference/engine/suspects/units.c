@@ -1,11 +1,11 @@
 /* A column of numbers in two units: a third of the weights in pounds, prices in cents beside prices in euros.
  *
- * What the row's other cells leave over of the column (given.c), the number itself, or its ratio to another of
- * the row falls into two heaps with next to nothing between them. The lesser heap is in another unit where a known
- * conversion lays it on the greater one: in its middle within its standard error, and in its width. A heap
- * would lie there by chance as often as conversions cover the way from the least to the largest of them, so
- * the odds are the inverse of that share, at most ODDS. Heaps that another column tells apart (adults and
- * children, rents and incomes) are two things and not two units. Decision 0757. */
+ * What the row's other cells leave over of the column (given.c), the number itself, or its ratio to another
+ * of the row falls into two heaps with next to nothing between them. The lesser heap is in another unit where
+ * a known conversion lays it on the greater one: in its middle within its standard error, and in its width. A
+ * heap would lie there by chance as often as conversions that are as common cover the way from the least to
+ * the largest of them, so the odds are the inverse of that share, at most ODDS. Heaps that another column
+ * tells apart (adults and children, rents and incomes) are two things and not two units. Decision 0757. */
 #include <math.h>
 #include <stdlib.h>
 
