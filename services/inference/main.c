@@ -20,7 +20,7 @@ extern void openblas_set_num_threads(int n);
 typedef struct {
     TAB_COMMON_CONFIG;
     int64_t passes, helpers, states_mib, states_disk_mib, call_mib, memory_mib;
-    const char *states_folder;
+    const char *states_folder, *kek;
     bool alone;
 } config;
 
@@ -36,6 +36,10 @@ static const tab_option options[] = {
                "memory for fitted states of endpoints, in MiB"),
     TAB_OPTION(config, states_folder, TEXT, "TAB_STATES_FOLDER", "",
                "folder of this process alone for fitted states, a cache that may be lost; empty: none"),
+    TAB_OPTION(
+        config, kek, SECRET, "TAB_STATE_KEK", "",
+        "keys that wrap a key of each organization, which encrypts its fitted states where they are kept; "
+        "ID:64 hex digits, comma between, the newest first; empty: they are not encrypted"),
     TAB_OPTION(config, states_disk_mib, INT, "TAB_STATES_DISK_MIB", "4096",
                "most that the folder may hold, in MiB"),
     TAB_OPTION(config, call_mib, INT, "TAB_CALL_MIB", "4096",
@@ -57,10 +61,21 @@ static void ready_engine(void)
         tab_log(TAB_WARN, "%s", why);
 }
 
+/* Of states; a process for one pass keeps none. */
+static bool read_kek(const config *cfg, tab_keyring **ret)
+{
+    if (cfg->kek[0] == '\0' || cfg->alone)
+        return true;
+    *ret = tab_keyring_new(cfg->kek);
+    if (*ret == NULL)
+        tab_log(TAB_ERROR, "TAB_STATE_KEK is not a valid keyring");
+    return *ret != NULL;
+}
+
 /* Who watches the process, and how much it takes at once. */
 static void watch_and_limit(tab_health *health, tab_rpc *rpc, tab_pg *pg, const config *cfg, int64_t slots)
 {
-    static tab_schema schema = { .schema = "inference", .least = 3 };
+    static tab_schema schema = { .schema = "inference", .least = 4 };
     tab_daemon_watch(health, rpc, pg, &schema);
     /* A pass holds a thread from when its tables come, before it waits for a slot: twice as many. */
     static const char *const passes[] = { "Run", "Evaluate", NULL };
@@ -126,9 +141,14 @@ int main(int argc, char **argv)
     TAB_AUTO(tab_states) *states = tab_states_new((size_t)cfg.states_mib << 20, serve_state_free);
     static char told[HOMES_MOST][HOME_KEY];
     static state_store store;
-    TAB_AUTO(state_disk) *disk = cfg.states_folder[0] == 0 || cfg.alone
-                                     ? NULL
-                                     : state_disk_open(cfg.states_folder, (size_t)cfg.states_disk_mib << 20);
+    TAB_AUTO(tab_keyring) *kek = NULL;
+    if (!read_kek(&cfg, &kek))
+        return EXIT_FAILURE;
+    store.own = (tab_data_keys){ .schema = "inference", .setting = "TAB_STATE_KEK", .master = kek };
+    TAB_AUTO(state_disk) *disk =
+        cfg.states_folder[0] == 0 || cfg.alone
+            ? NULL
+            : state_disk_open(cfg.states_folder, (size_t)cfg.states_disk_mib << 20, kek != NULL);
     store.pg = pg;
     store.disk = disk;
     state_store_key(cfg.org_key, store.key);
