@@ -61,15 +61,16 @@ static void ready_engine(void)
         tab_log(TAB_WARN, "%s", why);
 }
 
-/* Of states; a process for one pass keeps none. */
-static bool read_kek(const config *cfg, tab_keyring **ret)
+/* What seals states; a process for one pass keeps none, and has no key. */
+static bool seal_states(const config *cfg, state_store *store, tab_keyring **ret_kek)
 {
-    if (cfg->kek[0] == '\0' || cfg->alone)
-        return true;
-    *ret = tab_keyring_new(cfg->kek);
-    if (*ret == NULL)
+    if (cfg->kek[0] != '\0' && !cfg->alone && (*ret_kek = tab_keyring_new(cfg->kek)) == NULL) {
         tab_log(TAB_ERROR, "TAB_STATE_KEK is not a valid keyring");
-    return *ret != NULL;
+        return false;
+    }
+    store->own = (tab_data_keys){ .schema = "inference", .setting = "TAB_STATE_KEK", .master = *ret_kek };
+    state_store_key(cfg->org_key, store->key);
+    return true;
 }
 
 /* Who watches the process, and how much it takes at once. */
@@ -142,16 +143,14 @@ int main(int argc, char **argv)
     static char told[HOMES_MOST][HOME_KEY];
     static state_store store;
     TAB_AUTO(tab_keyring) *kek = NULL;
-    if (!read_kek(&cfg, &kek))
+    if (!seal_states(&cfg, &store, &kek))
         return EXIT_FAILURE;
-    store.own = (tab_data_keys){ .schema = "inference", .setting = "TAB_STATE_KEK", .master = kek };
     TAB_AUTO(state_disk) *disk =
         cfg.states_folder[0] == 0 || cfg.alone
             ? NULL
             : state_disk_open(cfg.states_folder, (size_t)cfg.states_disk_mib << 20, kek != NULL);
     store.pg = pg;
     store.disk = disk;
-    state_store_key(cfg.org_key, store.key);
     TAB_AUTO(tab_pool) *pool = tab_pool_new((size_t)(helpers > 0 ? helpers : 0), false);
     TAB_AUTO(tab_pool) *behind = tab_pool_new((size_t)(helpers > 0 ? helpers : 0), true);
     TAB_AUTO(tab_shares) *shares = tab_shares_new();

@@ -56,8 +56,8 @@ tab_status state_unseal(tab_pg *pg, const tab_data_keys *k, tab_arena *a, const 
 
 /* ---- those of before ------------------------------------------------------------------------- */
 
-/* The row after the one at which the last batch stopped, so that one that cannot be sealed keeps none waiting;
- * behind the last one the first. */
+/* The row after the one at which the last batch stopped, so that one that cannot be sealed keeps none
+ * waiting; behind the last one the first. */
 typedef struct {
     char org[80], endpoint[80], name[NAME], release[STATE_RELEASE];
 } row_place;
@@ -66,11 +66,9 @@ static tab_status next_row(tab_tx *tx, row_place *at, tab_rows **ret, tab_error 
 {
     return tab_tx_query_bytes(
         tx, ret, err,
-        "SELECT org, endpoint_id, name, release, bytes FROM inference.state "
-        "WHERE NOT sealed AND "
-        "(org, endpoint_id, name, release) > ($1, $2, $3, $4) "
-        "ORDER BY org, endpoint_id, name, release LIMIT 1 "
-        "FOR UPDATE SKIP LOCKED",
+        "SELECT org, endpoint_id, name, release, bytes FROM inference.state WHERE NOT sealed "
+        "AND (org, endpoint_id, name, release) > ($1, $2, $3, $4) "
+        "ORDER BY org, endpoint_id, name, release LIMIT 1 FOR UPDATE SKIP LOCKED",
         TAB_P(tab_p_text(at->org), tab_p_text(at->endpoint), tab_p_text(at->name), tab_p_text(at->release)));
 }
 
