@@ -411,9 +411,10 @@ static void new_feature(tab_arena *a, tab_feature *g, size_t levels)
         return;
     }
     g->slots = 4; /* the table is at most half full, so that probes stay short */
-    while (g->slots < 2 * levels)
+    while (g->slots < 4 * levels)
         g->slots *= 2;
     g->level_hash = tab_arena_new_of(a, uint64_t, levels + 1);
+    g->folded = tab_arena_new_of(a, uint64_t, levels + 1);
     g->share = tab_arena_new_of(a, float, levels + 1);
     g->slot = tab_arena_new_of(a, uint32_t, g->slots);
 }

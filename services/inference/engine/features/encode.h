@@ -59,8 +59,9 @@ typedef struct {
     /* codes: 0..levels-1 by falling frequency; unseen = levels, missing = TAB_NULL */
     size_t levels;
     uint64_t *level_hash; /* (levels) of the levels' texts */
+    uint64_t *folded;     /* (levels) of the texts in one case, without accents; 0: as another level's */
     float *share;         /* (levels) of the present rows */
-    uint32_t *slot;       /* (slots) open-addressed table: code + 1 of a level hash, or 0 */
+    uint32_t *slot;       /* (slots) open-addressed table: code + 1 of either hash, or 0 */
     size_t slots;         /* power of two */
     size_t bins;          /* codes: used bins without the missing one; numbers: edges + 1 */
 } tab_feature;
@@ -154,6 +155,8 @@ float tab_number_of_score(const tab_feature *f, const float *score, float z);
  * seen it. */
 bool tab_code_fit(tab_feature *f, const tab_values *v, size_t rows);
 uint32_t tab_code_find(const tab_feature *f, tab_str text);
+/* The hash of a text in one case and without accents; 0: it is long, or nothing is left. */
+uint64_t tab_folded_hash(tab_str text);
 uint8_t tab_code_bin(const tab_feature *f, uint32_t code);
 void tab_pack_code(tab_pack *p, tab_feature *f);
 

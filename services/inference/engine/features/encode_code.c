@@ -1,13 +1,19 @@
 /* How a category is read (encode.h): its levels get codes by falling frequency, and a level of other rows is
- * found again by the hash of its text. encode.c calls it for each feature of codes.
+ * found again by the hash of its text, or, where that is none of them, by that of its text in one case and
+ * without accents: "BERLIN " is "Berlin" where no other level is written so (decision 0781). encode.c calls
+ * it for each feature of codes.
  *
- *   level_hash, share (levels)   by code
- *   slot (slots)                 open addressing by hash; a code + 1, 0 is free */
+ *   level_hash, folded, share (levels)   by code
+ *   slot (slots)                         open addressing by hash; a code + 1, 0 is free; a level that is
+ *                                        written otherwise when folded stands in two */
 #include <stdlib.h>
 
 #include "common/base/hash.h"
 #include "services/inference/engine/features/encode.h"
 #include "services/inference/engine/lexicon/fold_text.h"
+
+/* LONGEST: bytes of a text that is folded. */
+enum { LONGEST = 256 };
 
 /* Levels by falling frequency, the rarest sharing the last bin. */
 uint8_t tab_code_bin(const tab_feature *f, uint32_t code)
@@ -33,14 +39,61 @@ static int by_count(const void *a, const void *b)
     return (x->hash > y->hash) - (x->hash < y->hash);
 }
 
-/* Level i is found by its hash from now on; of those with one hash the first is. */
-static void place(tab_feature *f, size_t i)
+/* The slot of a hash, or the free one where it would stand. */
+static uint32_t *slot_of(const tab_feature *f, uint64_t hash)
 {
-    size_t s = tab_place(f->level_hash[i]) & (f->slots - 1);
-    while (f->slot[s] != 0 && f->level_hash[f->slot[s] - 1] != f->level_hash[i])
+    size_t s = tab_place(hash) & (f->slots - 1);
+    while (f->slot[s] != 0 && f->level_hash[f->slot[s] - 1] != hash && f->folded[f->slot[s] - 1] != hash)
         s = (s + 1) & (f->slots - 1);
-    if (f->slot[s] == 0)
-        f->slot[s] = (uint32_t)i + 1;
+    return &f->slot[s];
+}
+
+/* Level i is found by a hash from now on; of those with one hash the first is. */
+static void place(const tab_feature *f, size_t i, uint64_t hash)
+{
+    uint32_t *at = slot_of(f, hash);
+    if (*at == 0)
+        *at = (uint32_t)i + 1;
+}
+
+/* All levels are found by their texts, and by their folded ones where these are another's text in no case. */
+static void place_all(const tab_feature *f)
+{
+    for (size_t i = 0; i < f->levels; i++)
+        place(f, i, f->level_hash[i]);
+    for (size_t i = 0; i < f->levels; i++)
+        if (f->folded[i] != 0)
+            place(f, i, f->folded[i]);
+}
+
+uint64_t tab_folded_hash(tab_str text)
+{
+    char buf[LONGEST];
+    if (text.n >= sizeof buf)
+        return 0;
+    tab_str own = tab_fold(text, buf, sizeof buf);
+    return own.n > 0 ? tab_wyhash(own.p, own.n, 0) : 0;
+}
+
+static int by_hash(const void *a, const void *b)
+{
+    const counted *x = a, *y = b;
+    if (x->hash != y->hash)
+        return x->hash < y->hash ? -1 : 1;
+    return (x->level > y->level) - (x->level < y->level);
+}
+
+/* c (levels): scratch; the texts are those of the codes in their order. */
+static void fold_levels(tab_feature *f, const tab_values *v, counted *c)
+{
+    for (size_t i = 0; i < f->levels; i++)
+        c[i] = (counted){ tab_folded_hash(v->level[c[i].level]), 0, (uint32_t)i };
+    qsort(c, f->levels, sizeof *c, by_hash);
+    for (size_t i = 0; i < f->levels; i++) {
+        bool one =
+            (i == 0 || c[i - 1].hash != c[i].hash) && (i + 1 == f->levels || c[i + 1].hash != c[i].hash);
+        f->folded[c[i].level] = one ? c[i].hash : 0;
+    }
 }
 
 /* Codes by falling frequency. Ties go by the text's hash, so that the order of rows does not matter. False:
@@ -66,24 +119,26 @@ bool tab_code_fit(tab_feature *f, const tab_values *v, size_t rows)
         /* The text itself is not kept: a level of other rows is found by its hash. */
         f->level_hash[i] = c[i].hash;
         f->share[i] = (float)((double)c[i].count / (double)present);
-        place(f, i);
         f->levels++;
     }
+    fold_levels(f, v, c);
+    place_all(f);
     /* one bin more than levels, for texts that fitting has not seen */
     f->bins = f->levels + 1 < TAB_BINS ? f->levels + 1 : TAB_BINS;
     free(c);
     return true;
 }
 
-/* The code of a level's text; `levels` where fitting has not seen it. */
+/* The code of a level's text; `levels` where fitting has not seen it, in no spelling. */
 uint32_t tab_code_find(const tab_feature *f, tab_str text)
 {
-    uint64_t h = tab_wyhash(text.p, text.n, 0);
-    if (f->slots > 0)
-        for (size_t s = tab_place(h) & (f->slots - 1); f->slot[s] != 0; s = (s + 1) & (f->slots - 1))
-            if (f->level_hash[f->slot[s] - 1] == h)
-                return f->slot[s] - 1;
-    return (uint32_t)f->levels;
+    if (f->slots == 0)
+        return (uint32_t)f->levels;
+    uint32_t at = *slot_of(f, tab_wyhash(text.p, text.n, 0));
+    uint64_t folded = at == 0 ? tab_folded_hash(text) : 0;
+    if (folded != 0)
+        at = *slot_of(f, folded);
+    return at > 0 ? at - 1 : (uint32_t)f->levels;
 }
 
 /* Where a hash stands is another place in each process: slots are made anew. */
@@ -91,19 +146,21 @@ void tab_pack_code(tab_pack *p, tab_feature *f)
 {
     bool places = f->slots > 0;
     TAB_PACK(p, f->level_hash, f->levels);
+    TAB_PACK(p, f->folded, f->levels);
     TAB_PACK(p, f->share, f->levels);
     if (tab_pack_writes(p))
         return;
     f->slot = NULL;
-    for (f->slots = places ? 16 : 0; places && f->slots < 2 * f->levels; f->slots *= 2)
+    for (f->slots = places ? 16 : 0; places && f->slots < 4 * f->levels; f->slots *= 2)
         ;
     if (!tab_pack_reads(p) || !places)
         return;
-    f->slot = f->level_hash == NULL ? NULL : tab_arena_new_of(tab_pack_arena(p), uint32_t, f->slots);
+    f->slot = f->level_hash == NULL || f->folded == NULL
+                  ? NULL
+                  : tab_arena_new_of(tab_pack_arena(p), uint32_t, f->slots);
     if (f->slot == NULL) {
         tab_pack_refuse(p);
         return;
     }
-    for (size_t i = 0; i < f->levels; i++)
-        place(f, i);
+    place_all(f);
 }

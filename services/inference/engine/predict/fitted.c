@@ -17,6 +17,7 @@
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/predict/asked/gaps.h"
 #include "services/inference/engine/predict/asked/hot_deck.h"
+#include "services/inference/engine/predict/asked/asked_cells.h"
 #include "services/inference/engine/predict/asked/missing_shift.h"
 #include "services/inference/engine/predict/fitted_parts.h"
 
@@ -240,7 +241,7 @@ static tab_status fit_models(const tab_engine *e, const tab_profile *p, const ta
     tab_split_score(f);
     f->twins = tab_twins_fit(&f->problem, f->stack);
     if (!tab_hot_deck_fit(f) || !fit_groups(p, f) || !tab_new_levels(e, p, o->served, f) ||
-        !tab_few_seen(f) || !tab_beyond_fit(p, f))
+        !tab_new_pairs(e, p, o->served, f) || !tab_few_seen(f) || !tab_beyond_fit(p, f))
         return out_of_memory(e, err);
     TAB_TRY(tab_fit_ahead(e, p, use, o->served, f, err));
     return o->served || tab_truncated_fit(f) ? TAB_OK : tab_no_memory(err);
@@ -281,8 +282,10 @@ tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_opti
         f->address = tab_column_ref(a, p->table, o->table, o->target);
     }
     /* served rows are others than those that lack a target */
-    if (f->task != TAB_TASK_ANOMALY && !o->served)
+    if (f->task != TAB_TASK_ANOMALY && !o->served) {
+        TAB_TRY(tab_asked_cells(p, use, f, &p, err));
         TAB_TRY(tab_missing_shift(p, use, f, &p, err));
+    }
     tab_data *data = NULL;
     f->enc = tab_encode_fit(e, a, p, use, &data);
     if (f->enc == NULL || !keep_columns(f, p, o->own))
@@ -299,6 +302,9 @@ tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_opti
         return TAB_OK;
     }
     TAB_TRY(fit_models(e, p, o, use, f, base, err));
+    if (f->unlike != NULL &&
+        (f->split.reason = tab_arena_printf(a, "%s; %s", f->split.reason, f->unlike)) == NULL)
+        return out_of_memory(e, err);
     if (f->lacking != NULL &&
         (f->split.reason =
              tab_arena_printf(a, "%s; %s, so other rows are evaluated as if it were empty as often in them",

@@ -75,6 +75,13 @@ static void pack_column(tab_pack *p, void *each, const void *context)
     tab_pack_str(p, &c->only);
 }
 
+static void pack_pair(tab_pack *p, void *each, const void *context)
+{
+    (void)context;
+    tab_new_pair *own = each;
+    TAB_PACK(p, own->seen, own->cells);
+}
+
 static void pack_problem(tab_pack *p, tab_problem *q, size_t rows)
 {
     TAB_PACK_ONE(p, q->enc, tab_pack_encoder);
@@ -120,12 +127,14 @@ static void pack_fitted(tab_pack *p, void *each, const void *context)
     TAB_PACK_EACH(p, f->anomaly, 1, tab_pack_anomaly, &f->rows);
     TAB_PACK(p, f->split.place, rows);
     tab_pack_text(p, &f->split.reason);
+    tab_pack_text(p, &f->unlike);
     tab_pack_text(p, &f->lacking);
     tab_pack_text(p, &f->single);
     pack_asked(p, &f->asked, rows);
     pack_clock(p, &f->clock, &f->asked.series);
     TAB_PACK(p, f->unknown, f->enc == NULL ? 0 : f->enc->n);
     TAB_PACK(p, f->left, f->enc == NULL ? 0 : f->enc->n);
+    TAB_PACK_EACH(p, f->pair, f->pairs, pack_pair, NULL);
     TAB_PACK(p, f->seldom, f->enc == NULL ? 0 : f->enc->n);
     TAB_PACK(p, f->far, rows);
     TAB_PACK(p, f->few, rows);

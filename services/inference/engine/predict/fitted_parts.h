@@ -27,6 +27,14 @@ typedef struct {
     double beyond[2];   /* what is not known below and above them: tab_beyond_of */
 } tab_fitted_column;
 
+/* Two columns of which a served row may hold levels that no fitted row has together (new_pairs.c). */
+typedef struct {
+    size_t feature[2], cells;
+    bool *seen;    /* (cells) by the first one's level, then the second one's */
+    float unknown; /* of numbers, what such a row's squared error grows by */
+    float left;    /* of classes, how much of what is told of others is told of it, 0 to 1 */
+} tab_new_pair;
+
 struct tab_fitted {
     tab_arena *arena;
     const tab_base *base;
@@ -58,8 +66,11 @@ struct tab_fitted {
     tab_arrangement split; /* of the rows it was fitted on; without a target all zero */
     tab_clock clock;       /* when new rows are, and of which series */
     tab_asked asked;       /* its rows without a target; all zero where the split was told */
-    float *unknown;      /* (enc->n) of a row of a new level, what its squared error grows by; new_levels.c */
-    float *left;         /* (enc->n) classes: how much of what is told of others is told of it, 0 to 1 */
+    float *unknown;     /* (enc->n) of a row of a new level, what its squared error grows by; new_levels.c */
+    float *left;        /* (enc->n) classes: how much of what is told of others is told of it, 0 to 1 */
+    tab_new_pair *pair; /* (pairs) whose new ones are told less well */
+    size_t pairs;
+    const char *unlike;  /* what asked_cells.c found, for people; NULL: nothing */
     const char *lacking; /* what missing_shift.c found, for people; NULL: nothing */
     const char *single;  /* of a target that all labelled rows have alike, for people; NULL: they differ */
     double sure;         /* classes: the most that is said of one; less than 1 where all rows are of one */
@@ -100,6 +111,8 @@ tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *
  * told of others, which is how far they follow x (beyond.c). ret: [0] below, [1] above. False: memory. */
 bool tab_beyond_of(const tab_fitted *f, const double *x, double least, double most,
                    double ret[2]) TAB_CHECKED;
+/* Of classes, what is not known `off` ranges out, of a number of which `unknown` is not known at its ends. */
+float tab_beyond_classes(double unknown, double off);
 /* The same of each column, for rows that will be served. False: memory. */
 bool tab_beyond_fit(const tab_profile *p, tab_fitted *f) TAB_CHECKED;
 
@@ -115,6 +128,11 @@ bool tab_strange_cells(tab_arena *a, const tab_fitted *f, const tab_values *valu
 /* Fills f->unknown and, where rows are served, f->left, for rows of levels that no fitted row is of.
  * False: the arena is full, or memory. */
 bool tab_new_levels(const tab_engine *e, const tab_profile *p, bool served, tab_fitted *f) TAB_CHECKED;
+/* Fills f->pair where rows are served. False: the arena is full, memory or cancelled. */
+bool tab_new_pairs(const tab_engine *e, const tab_profile *p, bool served, tab_fitted *f) TAB_CHECKED;
+/* Rows of new pairs: their regime, and how far they are doubted. False: the arena is full. */
+bool tab_new_pairs_mark(tab_arena *a, const tab_fitted *f, tab_scoring *ret, uint32_t *regime,
+                        uint32_t *doubt) TAB_CHECKED;
 /* Writes f->few, which runs read. False: memory. */
 bool tab_few_seen(tab_fitted *f) TAB_CHECKED;
 

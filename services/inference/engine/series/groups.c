@@ -8,6 +8,9 @@
 /* CHANCE: how unlikely a random choice of rows must make it that all asked groups are new, in nats. SHARE:
  * of the asked rows that are new where some are known. */
 static const double CHANCE = 9, SHARE = 0.2;
+/* PAIRED: columns whose pairs are looked at, those with fewest levels. CELLS: levels of a pair, or four to a
+ * row: of more hardly one repeats. By hand. */
+enum { PAIRED = 12, CELLS = 1 << 16 };
 
 /* level (rows) 0..n-1 of a column; TAB_NULL where it is missing. NULL: memory. */
 static const uint32_t *levels_of(const tab_column_profile *c, size_t rows, tab_ranked *r, size_t *n)
@@ -59,6 +62,18 @@ static void measure(const uint32_t *level, size_t n, size_t rows, const bool *as
     g->nats = choose(all, m) - choose((double)g->groups, (double)g->fresh_groups);
 }
 
+/* Whether all asked rows are of new groups, or more than a random choice of rows would make. */
+static bool all_new(const grouping *g)
+{
+    return g->fresh == g->asked && g->asked > 0 && g->groups >= 3 && g->nats > CHANCE;
+}
+
+static bool some_new(const grouping *g)
+{
+    return (double)g->fresh >= SHARE * (double)g->asked &&
+           (double)g->fresh > 3 + g->expected + 8 * sqrt(g->expected + 1);
+}
+
 /* Whether a column may name groups: it repeats, is no measure and no time. */
 static bool may_group(const tab_profile *p, const tab_series *s, size_t target, size_t column)
 {
@@ -98,9 +113,7 @@ bool tab_asked_groups(tab_arena *a, const tab_profile *p, const tab_series *s, s
         if (n > rows)
             continue;
         measure(level, n, rows, asked, given, wanted, &g);
-        bool whole = g.fresh == g.asked && g.asked > 0 && g.groups >= 3 && g.nats > CHANCE;
-        bool part = (double)g.fresh >= SHARE * (double)g.asked &&
-                    (double)g.fresh > 3 + g.expected + 8 * sqrt(g.expected + 1);
+        bool whole = all_new(&g), part = some_new(&g);
         /* whole before part, then the coarsest */
         bool better = best_groups == SIZE_MAX || (best_whole != whole ? whole : g.groups < best_groups);
         if (!(whole || part) || !better)
@@ -109,6 +122,92 @@ bool tab_asked_groups(tab_arena *a, const tab_profile *p, const tab_series *s, s
         *ret_column = c;
         for (size_t r = 0; r < rows; r++)
             fresh[r] = asked[r] && level[r] != TAB_NULL && given[level[r]] == 0;
+    }
+    return true;
+}
+
+/* ---- pairs ----------------------------------------------------------------------------------- */
+
+typedef struct {
+    size_t column, n;
+    const uint32_t *level; /* (rows) 0..n-1, or TAB_NULL */
+} named;
+
+/* Words and keys that repeat; numbers that measure make new pairs wherever they drift. */
+static bool may_pair(const tab_column_profile *c, size_t rows)
+{
+    bool words = c->type == TAB_CATEGORICAL || c->type == TAB_TEXT || c->type == TAB_BOOLEAN;
+    return (words || c->identifying || c->use == TAB_USE_KEY) && c->distinct >= 2 && 4 * c->distinct <= rows;
+}
+
+/* The PAIRED columns with fewest levels, in the table's order where these are as many. False: memory. */
+static bool find_named(tab_arena *a, const tab_profile *p, const tab_series *s, size_t target, named *ret,
+                       size_t *n)
+{
+    size_t rows = p->table->rows;
+    *n = 0;
+    for (size_t c = 0; c < p->table->cols; c++) {
+        tab_ranked ranked;
+        const tab_column_profile *q = &p->col[c];
+        bool timed = false;
+        for (size_t i = 0; s != NULL && i < s->times; i++)
+            timed = timed || s->time[i] == c;
+        if (timed || c == target || q->use == TAB_USE_IGNORE || q->type == TAB_DATETIME || !may_pair(q, rows))
+            continue;
+        size_t at = *n;
+        while (at > 0 && ret[at - 1].n > q->distinct)
+            at--;
+        if (at == PAIRED)
+            continue;
+        named own = { .column = c };
+        if (q->column->layout != TAB_CODED && !tab_ranked_new(a, rows, &ranked))
+            return false;
+        own.level = levels_of(q, rows, &ranked, &own.n);
+        if (own.level == NULL)
+            return false;
+        *n += *n < PAIRED;
+        memmove(&ret[at + 1], &ret[at], (*n - at - 1) * sizeof *ret);
+        ret[at] = own;
+    }
+    return true;
+}
+
+bool tab_asked_pairs(tab_arena *a, const tab_profile *p, const tab_series *s, size_t target,
+                     const bool *asked, tab_asked_pair *ret)
+{
+    size_t rows = p->table->rows, n, most = 4 * rows > CELLS ? 4 * rows : CELLS, best = SIZE_MAX;
+    TAB_AUTO(tab_arena) *scratch = tab_arena_new((size_t)8 << 30);
+    named of[PAIRED + 1];
+    bool best_whole = false;
+    *ret = (tab_asked_pair){ .column = { p->table->cols, p->table->cols } };
+    if (scratch == NULL || !find_named(scratch, p, s, target, of, &n))
+        return false;
+    uint32_t *given = tab_arena_new_of(scratch, uint32_t, most + 1);
+    uint32_t *wanted = tab_arena_new_of(scratch, uint32_t, most + 1);
+    uint32_t *level = tab_arena_new_of(scratch, uint32_t, rows + 1);
+    ret->member = tab_arena_new_of(a, uint32_t, rows + 1);
+    ret->fresh = tab_arena_new_of(a, bool, rows + 1);
+    if (tab_arena_full(scratch) || tab_arena_full(a))
+        return false;
+    for (size_t i = 0; i < n * n; i++) {
+        const named *x = &of[i / n], *y = &of[i % n];
+        grouping g;
+        if (x >= y || x->n * y->n > most)
+            continue;
+        for (size_t r = 0; r < rows; r++)
+            level[r] = x->level[r] == TAB_NULL || y->level[r] == TAB_NULL
+                           ? TAB_NULL
+                           : (uint32_t)(x->level[r] * y->n + y->level[r]);
+        measure(level, x->n * y->n, rows, asked, given, wanted, &g);
+        bool whole = all_new(&g);
+        bool better = best == SIZE_MAX || (best_whole != whole ? whole : g.groups < best);
+        if (!(whole || some_new(&g)) || !better)
+            continue;
+        best_whole = whole, best = g.groups;
+        ret->column[0] = x->column, ret->column[1] = y->column;
+        memcpy(ret->member, level, rows * sizeof *level);
+        for (size_t r = 0; r < rows; r++)
+            ret->fresh[r] = asked[r] && level[r] != TAB_NULL && given[level[r]] == 0;
     }
     return true;
 }

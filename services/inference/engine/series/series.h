@@ -80,4 +80,17 @@ int64_t tab_series_index(const tab_series *s, double when);
  * memory. */
 bool tab_asked_groups(tab_arena *a, const tab_profile *p, const tab_series *s, size_t target,
                       const bool *asked, size_t *ret_column, bool **ret_new_rows) TAB_CHECKED;
+
+/* Two columns whose levels are known, of which the asked rows hold pairs that no labelled row has: a known
+ * product in a known shop that never sold it (decision 0780). */
+typedef struct {
+    size_t column[2]; /* the table's width where there are none */
+    uint32_t *member; /* (rows) which pair a row has; TAB_NULL where one is missing */
+    bool *fresh;      /* (rows) asked rows whose pair no labelled row has */
+} tab_asked_pair;
+
+/* Of the columns of words and keys, where a random choice of rows would have left known pairs. All lives in
+ * a. False: memory. */
+bool tab_asked_pairs(tab_arena *a, const tab_profile *p, const tab_series *s, size_t target,
+                     const bool *asked, tab_asked_pair *ret) TAB_CHECKED;
 #endif

@@ -295,7 +295,7 @@ static double left_of(const tab_arrangement *r)
 }
 
 bool tab_known_of_new(const tab_engine *e, const tab_profile *p, const tab_problem *q, const uint32_t *level,
-                      double *ret)
+                      double *lost, double *left)
 {
     TAB_AUTO(tab_arena) *work = tab_arena_new((size_t)8 << 30);
     tab_arrangement own = { .time = p->table->cols };
@@ -307,7 +307,8 @@ bool tab_known_of_new(const tab_engine *e, const tab_profile *p, const tab_probl
     if (group == NULL || !open_trial(e, p, q, work, &t) ||
         !try_column(&t, work, p->table->cols, NULL, group, false, &own))
         return false;
-    *ret = left_of(&own);
+    *lost = own.kind == TAB_SPLIT_GROUP ? own.random_score - own.score : 0;
+    *left = left_of(&own);
     return true;
 }
 
@@ -355,6 +356,10 @@ static const char *why_asked(tab_arena *a, const tab_profile *p, const tab_asked
         return tab_arena_printf(a, "%zu of %zu rows to predict come %s all others in time", n, s->asked,
                                 s->turned ? "before" : "after");
     tab_str c = tab_column_address(a, p->table, r->column);
+    if (s->with < p->table->cols)
+        return tab_arena_printf(
+            a, "%zu of %zu rows to predict have a pair of %.*s and %.*s that no other row has", n, s->asked,
+            (int)(c.n < 64 ? c.n : 64), c.p, TAB_STR(p->col[s->with].column->name));
     return tab_arena_printf(
         a, "%zu of %zu rows to predict belong to groups of %.*s that no other row belongs to", n, s->asked,
         (int)(c.n < 64 ? c.n : 64), c.p);

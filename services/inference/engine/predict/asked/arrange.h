@@ -30,11 +30,11 @@ tab_status tab_arrange(const tab_engine *e, tab_arena *a, const tab_profile *p, 
                        size_t target, size_t own, tab_split want, const tab_asked *asked,
                        tab_arrangement *ret, tab_error *err) TAB_CHECKED;
 
-/* The share of what rows kept apart at random tell of a row's class that those of other levels tell, by a
- * small
- * model: 0 to 1. level (rows of the table): TAB_NULL: none. False: memory or cancelled. */
+/* By a small model, of rows of other levels beside rows kept apart at random: lost, the share of the
+ * baseline's loss that they take off less, beyond chance, or 0; left, the share of what these tell of a row that those
+ * tell, 0 to 1. level (rows of the table): TAB_NULL: none. False: memory or cancelled. */
 bool tab_known_of_new(const tab_engine *e, const tab_profile *p, const tab_problem *q, const uint32_t *level,
-                      double *ret) TAB_CHECKED;
+                      double *lost, double *left) TAB_CHECKED;
 
 /* What a column says of times: its number of a row, or NaN. NULL: it orders nothing. */
 const double *tab_times_of(const tab_column_profile *c, size_t rows);

@@ -96,11 +96,16 @@ bool tab_beyond_fit(const tab_profile *p, tab_fitted *f)
     return ok;
 }
 
+float tab_beyond_classes(double unknown, double off)
+{
+    return (float)(1 - pow(1 - unknown, 1 + off));
+}
+
 /* What row r is answered by, `off` ranges beyond a column, above it or below. */
 static void doubt_row(const tab_fitted_column *c, double off, bool above, size_t r, tab_scoring *ret)
 {
     if (ret->left != NULL)
-        ret->left[r] = fminf(ret->left[r], (float)(1 - c->beyond[above]));
+        ret->left[r] = fminf(ret->left[r], 1 - tab_beyond_classes(c->beyond[above], off));
     off *= c->beyond[above];
     ret->beyond[r] += (float)(off * off);
 }
@@ -255,7 +260,7 @@ bool tab_beyond_read(tab_arena *a, const tab_fitted *f, const tab_values *values
     ret->beyond = tab_arena_new_of(a, float, rows + 1);
     uint32_t *doubt = tab_arena_new_of(a, uint32_t, rows + 1);
     uint32_t *regime = tab_arena_new_of(a, uint32_t, rows + 1);
-    m->doubts = tab_arena_new_of(a, char *, 2 * f->cols + 2 * f->enc->n + 1);
+    m->doubts = tab_arena_new_of(a, char *, 2 * f->cols + 2 * f->enc->n + f->pairs + 1);
     ret->left = f->task == TAB_TASK_CLASSIFICATION ? tab_arena_new_of(a, float, rows + 1) : NULL;
     ret->side = tab_arena_new_of(a, uint8_t, rows + 1);
     for (size_t r = 0; ret->left != NULL && r < rows; r++)
@@ -264,7 +269,7 @@ bool tab_beyond_read(tab_arena *a, const tab_fitted *f, const tab_values *values
         return !tab_arena_full(a);
     mark_groups(f, ret->d, regime);
     if (!mark_levels(a, f, ret, regime, doubt) || !mark_words(a, f, values, ret, regime, doubt) ||
-        !tab_hot_deck_mark(a, f, ret, doubt))
+        !tab_new_pairs_mark(a, f, ret, regime, doubt) || !tab_hot_deck_mark(a, f, ret, doubt))
         return false;
     /* the times first: what other numbers lose that move with them is in what answers later rows */
     size_t time = f->clock.s != NULL ? f->clock.s->time[0] : f->split.time;

@@ -104,10 +104,10 @@ static bool read_feature(const tab_fitted *f, size_t j, float *ret, double *shar
 static bool leave_out(const tab_engine *e, const tab_profile *p, tab_fitted *f, size_t j)
 {
     uint32_t *level = malloc((f->rows + 1) * sizeof *level);
-    double left = 1;
+    double lost, left = 1;
     for (size_t i = 0; level != NULL && i < f->rows; i++)
         level[f->data->row[i]] = f->data->code[j][i];
-    bool ok = level != NULL && tab_known_of_new(e, p, &f->problem, level, &left);
+    bool ok = level != NULL && tab_known_of_new(e, p, &f->problem, level, &lost, &left);
     free(level);
     f->left[j] = (float)left;
     return ok;

@@ -69,6 +69,24 @@ static bool mark_new(tab_arena *a, const tab_profile *p, size_t target, size_t o
     return ret->member != NULL;
 }
 
+/* Marks asked rows of pairs of known levels that no labelled row has; the pairs are the groups then. */
+static bool mark_pairs(tab_arena *a, const tab_profile *p, size_t target, size_t own, const bool *asked,
+                       tab_asked *ret)
+{
+    size_t rows = p->table->rows;
+    tab_asked_pair pair;
+    if (!tab_asked_pairs(a, p, &ret->series, target, asked, &pair))
+        return false;
+    if (pair.column[0] >= own || pair.column[1] >= own)
+        return true;
+    ret->group = pair.column[0], ret->with = pair.column[1];
+    ret->member = pair.member;
+    for (size_t r = 0; r < rows; r++)
+        if (pair.fresh[r] && ret->of[r] == TAB_REGIME_ALIKE)
+            ret->of[r] = TAB_REGIME_NEW_GROUP;
+    return true;
+}
+
 /* ---- times ----------------------------------------------------------------------------------- */
 
 /* Marks the asked rows after all labelled ones. Where nearly all come after those of their own series,
@@ -164,8 +182,10 @@ tab_status tab_regime_find(tab_arena *a, const tab_profile *p, size_t target, si
                            tab_asked *ret, tab_error *err)
 {
     size_t rows = p->table->rows;
-    *ret =
-        (tab_asked){ .open = asked, .group = p->table->cols, .of = tab_arena_new_of(a, uint8_t, rows + 1) };
+    *ret = (tab_asked){ .open = asked,
+                        .group = p->table->cols,
+                        .with = p->table->cols,
+                        .of = tab_arena_new_of(a, uint8_t, rows + 1) };
     if (ret->of == NULL)
         return tab_no_memory(err);
     for (size_t r = 0; r < rows; r++)
@@ -179,5 +199,12 @@ tab_status tab_regime_find(tab_arena *a, const tab_profile *p, size_t target, si
         return tab_no_memory(err);
     for (size_t r = 0; r < rows; r++)
         ret->rows[ret->of[r]] += asked[r];
+    if (any && ret->member == NULL && 2 * ret->rows[TAB_REGIME_LATER] < ret->asked) {
+        if (!mark_pairs(a, p, target, own, asked, ret))
+            return tab_no_memory(err);
+        memset(ret->rows, 0, sizeof ret->rows);
+        for (size_t r = 0; r < rows; r++)
+            ret->rows[ret->of[r]] += asked[r];
+    }
     return TAB_OK;
 }

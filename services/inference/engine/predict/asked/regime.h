@@ -21,6 +21,7 @@ typedef struct {
     size_t rows[TAB_REGIMES]; /* of them */
     uint8_t *of;              /* (rows) a tab_regime; ALIKE where a target is present */
     size_t group;             /* the column whose groups are new; the table's width: none */
+    size_t with;              /* the column whose pairs with `group` are new; the table's width: none */
     uint32_t *member;         /* (rows) which of its groups a row is of; NULL without one */
     bool timed;               /* rows are ordered in time, in `series` */
     double last;              /* the time of the last labelled row */

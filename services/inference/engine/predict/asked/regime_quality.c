@@ -254,7 +254,7 @@ static bool mark_far(const tab_profile *p, const bool *asked, tab_fitted *f)
                 return false;
             double moves = unknown[x[r] > most] * d;
             if (f->task == TAB_TASK_CLASSIFICATION)
-                f->far[r] = fmaxf(f->far[r], (float)unknown[x[r] > most]);
+                f->far[r] = fmaxf(f->far[r], tab_beyond_classes(unknown[x[r] > most], d));
             else
                 f->far[r] += (float)(moves * moves);
             if (f->asked.of[r] == TAB_REGIME_ALIKE) {
