@@ -117,6 +117,16 @@ static void leave(inference *self, tab_health *health, tab_rpc *rpc, const confi
     stop_threads(self);
 }
 
+static void until_stopped(inference *self, tab_health *health, tab_rpc *rpc, const config *cfg,
+                          const sigset_t *stop)
+{
+    tab_health_ready(health, true);
+    if (cfg->alone)
+        isolated_pass_begin(self);
+    tab_log(TAB_INFO, "stopping on signal %d", tab_signals_wait(stop));
+    leave(self, health, rpc, cfg);
+}
+
 int main(int argc, char **argv)
 {
     config cfg;
@@ -183,11 +193,6 @@ int main(int argc, char **argv)
         stop_threads(&self);
         return EXIT_FAILURE;
     }
-    tab_health_ready(health, true);
-    if (cfg.alone)
-        isolated_pass_begin(&self);
-
-    tab_log(TAB_INFO, "stopping on signal %d", tab_signals_wait(&stop));
-    leave(&self, health, rpc, &cfg);
+    until_stopped(&self, health, rpc, &cfg, &stop);
     return EXIT_SUCCESS;
 }
