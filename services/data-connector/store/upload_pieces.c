@@ -39,10 +39,12 @@ tab_status store_upload_piece_read(tab_tx *tx, tab_arena *a, const store_keys *k
                                TAB_P(tab_p_text(org), tab_p_text(upload), tab_p_int(number))));
     if (tab_rows_count(r) == 0)
         return tab_fail(err, TAB_VALIDATION, "file", "the uploaded file is no longer stored; send it again");
-    *ret = tab_rows_bytes(r, 0, 0, a);
-    if (*tab_rows_text(r, 0, 1) == '0')
+    tab_str stored = tab_rows_bytes(r, 0, 0, a); /* the rows' own */
+    if (*tab_rows_text(r, 0, 1) == '0') {
+        *ret = tab_arena_copy(a, stored);
         return tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;
+    }
     if (*own == NULL)
         TAB_TRY(tab_data_key_read(tx, &keys->own, org, own, err));
-    return tab_unseal(*own, a, *ret, context(a, org, upload, number), ret, err);
+    return tab_unseal(*own, a, stored, context(a, org, upload, number), ret, err);
 }
