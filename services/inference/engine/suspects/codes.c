@@ -5,10 +5,10 @@
  * The form is exact: how many digits, capitals or small letters, each sign. It must be that of nearly all
  * cells, and for lost zeros some of the others must begin with one. That a right cell has another form, and
  * one that such a slip would make, is as likely as other cells have other forms that no slip makes: the odds
- * are cells to ten times those, and one (Laplace), at most ODDS. Decision 0758.
+ * are cells to ten times those, and one (Laplace), at most ODDS.
  *
- * The same holds of addresses, and of the cells that lack their @. Signs that are no letters at large (commas,
- * points) are left out by right cells too often. */
+ * The same holds of addresses, and of the cells that lack their @. Signs at large (commas, points) are left
+ * out by right cells too often. Decision 0758. */
 #include <math.h>
 #include <stdlib.h>
 
