@@ -48,6 +48,9 @@ const char *tab_suspect_reason(tab_arena *a, const tab_profile *p, const tab_sus
         return tab_arena_printf(a, "the same number in %u rows after each other, elsewhere in %u at most",
                                 s->of, s->agree);
     case TAB_SUSPECT_CODE:
+        if (s->f[TAB_CODE_LACKS_AT] > 0)
+            return tab_arena_printf(a, "%u of %u cells in the column have an @; this one has none", s->agree,
+                                    s->of);
         return tab_arena_printf(
             a, "%u of %u cells in the column are codes of one form; one slip explains this", s->agree, s->of);
     case TAB_SUSPECT_UNIT:

@@ -51,7 +51,8 @@ enum {
     TAB_TYPO_OF_WORDS = 5, /* whether a word of a text is misspelt */
     TAB_VARIANT_BY_CASE = 8,
     TAB_VARIANT_BY_ACCENT = 9, /* how spellings differ */
-    TAB_INEQUALITY_ABOVE = 10  /* whether the cell is the one that is not below the other */
+    TAB_INEQUALITY_ABOVE = 10, /* whether the cell is the one that is not below the other */
+    TAB_CODE_LACKS_AT = 1      /* whether it is an address without an @; of no weight */
 };
 
 /* A cell with what a finder measured of it. Texts live in the engine's arena. */

@@ -247,3 +247,51 @@ Test(units, letters_for_digits_and_lost_zeros_are_found_in_codes)
     letter = at(s, n, LETTER, 1);
     cr_expect(letter == NULL || letter->confidence < 0.9, "beside codes of other forms a slip is less sure");
 }
+
+Test(units, an_address_without_its_sign_is_found)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX);
+    char *csv = NULL;
+    size_t bytes = 0, n = 0;
+    tab_profile *p;
+    FILE *f = open_memstream(&csv, &bytes);
+    uint32_t x = 9;
+    fputs("mail,visits\n", f);
+    for (unsigned r = 0; r < 240; r++) {
+        unsigned first = next(&x) % 26, last = next(&x) % 26;
+        fprintf(f, "%canna.%ceyer%u%sfirm.example,%u\n", 'a' + (char)first, 'a' + (char)last, r % 40,
+                r == 120 ? "" : "@", next(&x) % 50);
+    }
+    fclose(f);
+    const tab_suspect *s = suspects_in(a, csv, bytes, &n, &p);
+    cr_assert(n == 1 && s[0].row == 120 && s[0].column == 0 && s[0].confidence > 0.9);
+    cr_expect_str_eq(tab_suspect_reason(a, p, s),
+                     "239 of 240 cells in the column have an @; this one has none");
+}
+
+/* ---- 3,42 ---------------------------------------------------------------------------------------------- */
+
+Test(units, what_is_suggested_is_written_as_the_column_writes)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX);
+    char *csv = NULL;
+    size_t bytes = 0, n = 0;
+    tab_profile *p;
+    FILE *f = open_memstream(&csv, &bytes);
+    uint32_t x = 4;
+    fputs("zeit;raum;temp\n", f);
+    for (unsigned r = 0; r < 300; r++) {
+        double heat = 21 + normal(&x);
+        int tenths = (int)(10 * (r % 4 == 1 ? heat * 1.8 + 32 : heat));
+        fprintf(f, "%02u.03.2024 %02u:00;R%u;%d,%d\n", 1 + r / 24, r % 24, next(&x) % 9, tenths / 10,
+                tenths % 10);
+    }
+    fclose(f);
+    const tab_suspect *s = suspects_in(a, csv, bytes, &n, &p);
+    cr_assert_eq(n, 75, "%zu", n);
+    for (size_t i = 0; i < n; i++) {
+        const char *comma = memchr(s[i].suggestion.p, ',', s[i].suggestion.n);
+        cr_expect(comma != NULL || s[i].suggestion.n == 2, "%.*s", TAB_STR(s[i].suggestion));
+        cr_expect(s[i].suggestion.p[0] == '1' || s[i].suggestion.p[0] == '2');
+    }
+}
