@@ -76,9 +76,12 @@ void tab_hear_identity(const tab_staged *c, float *p);
  * 2 reads the posterior as it is. */
 void tab_tell_sector(float *p /* (TAB_SECTORS) */);
 
+/* Whether some column surely is personal data by its role. */
+bool tab_has_persons(tab_staged *const *c, size_t n);
+
 /* The probability that the column is personal data: of its personal roles together, or that texts of it hold
- * addresses of mail or telephone numbers. */
-double tab_personal(const tab_staged *c, const float *p);
+ * addresses of mail or telephone numbers, or names where it stands in a table that has persons. */
+double tab_personal(const tab_staged *c, const float *p, bool persons);
 
 /* The reported role: the likeliest one of the likeliest type, so that role and type agree. */
 int tab_pick_role(const tab_staged *c, const float *p);

@@ -146,6 +146,45 @@ Test(contacts, make_notes_personal_data)
               "a ninth of the notes says how to reach somebody: %g", p->col[1].pii_confidence);
 }
 
+/* Notes of which a fifth names somebody, beside mail addresses (people) or works (not). */
+static bool people;
+
+static void call(size_t k, size_t i, char *t, size_t n)
+{
+    static const char *const given[] = { "Anna", "Peter", "Maria", "Thomas", "Laura" };
+    static const char *const family[] = { "Becker", "Schmidt", "Wagner", "Fischer" };
+    static const char *const of[] = { "asked for an invoice of the last order", "wants another delivery day",
+                                      "did not like the colour of the chair" };
+    if (k == 0 && people)
+        snprintf(t, n, "%s.%s%zu@example.org", given[i % 5], family[i % 4], i);
+    else if (k == 0)
+        snprintf(t, n, "%c-%zu", (char)('A' + i % 5), i * 37 % 101);
+    else if (i % 5 == 2)
+        snprintf(t, n, "case %zu: spoke with %s %s on Monday, %s", i, given[i * 3 % 5], family[i / 5 % 4],
+                 of[i % 3]);
+    else
+        snprintf(t, n, "case %zu: the customer %s", i, of[i % 3]);
+}
+
+Test(names, within_notes_are_personal_data_where_persons_are_listed)
+{
+    static const char *const whole[] = { "spoke with Anna Becker on Monday",
+                                         "Peter Schmidt, said the clerk" };
+    static const char *const none[] = { "spoke with anna becker on Monday", "the town of Paris in Virginia",
+                                        "Anna and the Becker family", "Lake Victoria Street is closed" };
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        cr_expect(tab_holds_name(tab_str_of(whole[i])), "%s", whole[i]);
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        cr_expect_not(tab_holds_name(tab_str_of(none[i])), "%s", none[i]);
+    for (int k = 0; k < 2; k++) {
+        TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 28);
+        people = k == 1;
+        const tab_profile *p = profile_of(a, 2, call);
+        cr_expect_eq(p->col[1].pii, people, "%s, %g", tab_role_names[p->col[1].role],
+                     p->col[1].pii_confidence);
+    }
+}
+
 /* Streets without a word for street, rooms that are numbered, and what is neither. */
 static void place(size_t k, size_t i, char *t, size_t n)
 {
@@ -231,8 +270,12 @@ Test(sector, is_told_less_surely_than_the_model_says)
     cr_expect_float_eq(sure[0], 0.1f / (TAB_SECTORS - 1), 1e-5);
 }
 
-Test(roles, are_told_less_surely_where_labels_differ)
+Test(roles, are_told_as_often_as_they_are_right)
 {
+    cr_expect_float_eq(tab_told_role(TAB_ROLE_ID, 0.4), 0.525, 1e-9);
+    cr_expect_float_eq(tab_told_role(TAB_ROLE_ID, 0.7), 0.7, 1e-9);
+    cr_expect_float_eq(tab_told_role(TAB_ROLE_CITY, 0.35), 0.4, 1e-9);
+    cr_expect_float_eq(tab_told_role(TAB_ROLE_COUNT, 0.35), 0.35, 1e-9);
     cr_expect_float_eq(tab_told_role(TAB_ROLE_COUNT, 0.9), 0.83, 1e-9);
     cr_expect_float_eq(tab_told_role(TAB_ROLE_COUNT, 0.8), 0.8, 1e-9);
     cr_expect_float_eq(tab_told_role(TAB_ROLE_EMAIL, 0.99), 0.99, 1e-9);
