@@ -77,6 +77,7 @@ static void place_one(void *ctx, size_t i)
     tab_weigh_numbers(c, c->p2);
     tab_hear_lists(c, c->p2);
     tab_hear_identity(c, c->p2);
+    tab_doubt_forms(c, c->p2);
 }
 
 /* Its role, type and typed view. */

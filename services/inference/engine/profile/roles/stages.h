@@ -72,6 +72,10 @@ void tab_hear_births(tab_staged *const *c, size_t n);
  * behind names that differ, names by initials: a correction of stage 2's answer (decisions 0489, 0675). */
 void tab_hear_identity(const tab_staged *c, float *p);
 
+/* Forms of personal data that something else has: versions of four numbers, documents behind their year,
+ * counters; and what no check digit proves is not called so beyond 0.85 (decision 0771). */
+void tab_doubt_forms(const tab_staged *c, float *p);
+
 /* What is told of the sector: beyond 0.8 half as sure (decision 0677), the others raised to a sum of 1. Stage
  * 2 reads the posterior as it is. */
 void tab_tell_sector(float *p /* (TAB_SECTORS) */);

@@ -185,6 +185,59 @@ Test(names, within_notes_are_personal_data_where_persons_are_listed)
     }
 }
 
+/* Numbers that look personal by their form: one kind at a time. */
+static int form;
+enum { VERSIONS, ADDRESSES, OFFICE, DOCUMENTS, SUBJECTS, PHONES, DIGITS_WRONG };
+
+static void number(size_t k, size_t i, char *t, size_t n)
+{
+    size_t a = i * 37 % 101, b = i * 53 % 97, c = i * 7919 % 10007;
+    if (k == 0)
+        snprintf(t, n, "%c", (char)('A' + i % 5));
+    else if (form == VERSIONS)
+        snprintf(t, n, "%zu.%zu.%zu.%zu", i % 4 + 1, i % 7, i % 11, a % 90);
+    else if (form == ADDRESSES)
+        snprintf(t, n, "%zu.%zu.%zu.%zu", a + 60, b + 20, a * 2 + 3, b * 2 + 9);
+    else if (form == OFFICE)
+        snprintf(t, n, "10.0.%zu.%zu", i % 4, a % 90 + 1);
+    else if (form == DOCUMENTS)
+        snprintf(t, n, "2024-%06zu", c * 83 + 100000);
+    else if (form == SUBJECTS)
+        snprintf(t, n, "01-7%02zu-1%03zu", i % 17, c % 1000);
+    else if (form == PHONES)
+        snprintf(t, n, "(4%02zu) 38%zu-%04zu", i % 17, i % 9, c % 10000);
+    else
+        snprintf(t, n, "DE%09zu", c * 89513 + 100000003);
+}
+
+static const tab_column_profile *formed(tab_arena *a, int of)
+{
+    form = of;
+    return &profile_of(a, 2, number)->col[1];
+}
+
+Test(forms, are_doubted_where_something_else_has_them)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 29);
+    static const struct {
+        int of;
+        bool pii;
+        const char *what;
+    } cases[] = {
+        { VERSIONS, false, "versions of four numbers" }, { ADDRESSES, true, "addresses of a network" },
+        { OFFICE, true, "addresses of an office" },      { SUBJECTS, false, "subjects counted up in sites" },
+        { PHONES, true, "telephone numbers" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const tab_column_profile *c = formed(a, cases[i].of);
+        cr_expect_eq(c->pii, cases[i].pii, "%s: %s, %g", cases[i].what, tab_role_names[c->role],
+                     c->pii_confidence);
+    }
+    const tab_column_profile *document = formed(a, DOCUMENTS), *wrong = formed(a, DIGITS_WRONG);
+    cr_expect_str_eq(tab_role_names[document->role], "id");
+    cr_expect(wrong->role_confidence <= 0.86, "check digits that do not check: %g", wrong->role_confidence);
+}
+
 /* Streets without a word for street, rooms that are numbered, and what is neither. */
 static void place(size_t k, size_t i, char *t, size_t n)
 {
