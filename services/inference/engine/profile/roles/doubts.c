@@ -1,5 +1,6 @@
 /* What looks like personal data by its form and is not (see stages.h): versions of four numbers, numbers of
- * documents behind their year, subjects counted up behind a site, and forms whose check digits do not check. */
+ * documents behind their year, subjects counted up behind a site, and forms whose check digits do not
+ * check. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -108,8 +109,8 @@ static void doubt_phones(const tab_staged *c, const shapes *t, float *p)
         give(p, TAB_ROLE_PHONE, TAB_ROLE_ID, LEFT);
 }
 
-/* Numbers of persons and firms whose form alone speaks: America's and Great Britain's have no check digit, and
- * where one is it was not right. */
+/* Numbers of persons and firms whose form alone speaks: America's and Great Britain's have no check digit,
+ * and where one is it was not right. */
 static void doubt_forms(const tab_staged *c, float *p)
 {
     static const float MOST = 0.85f;
