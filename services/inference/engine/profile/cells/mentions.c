@@ -115,7 +115,7 @@ bool tab_has_patronym(tab_str s)
     return false;
 }
 
-/* The lists that the word is in where it is written as a name is, a capital and then small letters; else 0. */
+/* The lists that the word is in where it is written as a name is, a capital and then small letters; or 0. */
 static uint64_t lists_of_name(tab_str w)
 {
     char buf[64];
