@@ -60,7 +60,7 @@ static void score_column(tally *y, const sample *s, size_t k, FILE *dump)
     tab_type t = tab_role_type(g, (size_t)c->features.distinct, (size_t)c->features.present);
     y->type += (int)t == s->label->type[k];
     y->miss[truth][g]++;
-    double pii = tab_personal(c, c->p2);
+    double pii = tab_personal(c, c->p2, tab_has_persons(s->ptr, s->label->table->cols));
     y->want += tab_role_pii[truth];
     for (int a = 0; a < MARKS; a++) {
         y->said[a] += pii >= PII_MARKS[a];

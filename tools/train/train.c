@@ -264,6 +264,7 @@ static void apply_stage2(const model *m, sample *s)
         tab_weigh_numbers(&s->col[k], p);
         tab_hear_lists(&s->col[k], p);
         tab_hear_identity(&s->col[k], p);
+        tab_doubt_forms(&s->col[k], p);
     }
     tab_agree_items(s->ptr, s->label->table->cols);
     tab_deny_factors(s->ptr, s->label->table->cols, s->label->table->rows);
@@ -432,6 +433,7 @@ static void apply_shipped(sample *s)
         tab_weigh_numbers(&s->col[k], s->col[k].p2);
         tab_hear_lists(&s->col[k], s->col[k].p2);
         tab_hear_identity(&s->col[k], s->col[k].p2);
+        tab_doubt_forms(&s->col[k], s->col[k].p2);
     }
     tab_agree_items(s->ptr, n);
     tab_deny_factors(s->ptr, n, s->label->table->rows);

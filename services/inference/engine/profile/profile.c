@@ -27,6 +27,7 @@ typedef struct {
     tab_arena **arena; /* one a column, so that columns are read side by side */
     float sector[TAB_SECTORS];
     double all[TAB_ROLES]; /* tab_stage2_sum */
+    bool persons;          /* tab_has_persons */
     bool *ok;
 } job;
 
@@ -89,6 +90,7 @@ static void place_one(void *ctx, size_t i)
     tab_weigh_numbers(c, c->p2);
     tab_hear_lists(c, c->p2);
     tab_hear_identity(c, c->p2);
+    tab_doubt_forms(c, c->p2);
     check_roles(c->p2);
 }
 
@@ -114,7 +116,7 @@ static void decide_one(void *ctx, size_t i)
     for (int q = 0; q < TAB_ROLES; q++)
         type += tab_role_type(q, p->distinct, p->present) == p->type ? (double)c->p2[q] : 0;
     p->type_confidence = fmin(1, type);
-    p->pii_confidence = tab_personal(c, c->p2);
+    p->pii_confidence = tab_personal(c, c->p2, j->persons);
     p->pii = p->pii_confidence >= PII_FROM;
     /* What may be a person is treated as a name would be: never imputed, never a target. */
     p->identifying =
@@ -184,6 +186,7 @@ tab_status tab_profile_table(const tab_engine *e, const tab_table *t, tab_profil
     tab_agree_items(j.staged, t->cols);
     tab_deny_factors(j.staged, t->cols, t->rows);
     tab_hear_births(j.staged, t->cols);
+    j.persons = tab_has_persons(j.staged, t->cols);
     tab_engine_for(e, t->cols, decide_one, &j);
     if (tab_engine_cancelled(e))
         return tab_fail(err, TAB_CANCELLED, "", "cancelled");

@@ -2,6 +2,7 @@
 #include "services/inference/engine/profile/cells/mentions.h"
 
 #include "services/inference/engine/lexicon/fold_text.h"
+#include "services/inference/engine/lexicon/lexicon.h"
 #include "services/inference/engine/profile/cells/ascii.h"
 
 /* A telephone number without its country, as notes hold it: groups of digits with a blank or dash between,
@@ -110,6 +111,46 @@ bool tab_has_patronym(tab_str s)
         tab_str end = tab_str_of(ends[k]);
         if (word.n > end.n && memcmp(word.p + word.n - end.n, end.p, end.n) == 0)
             return true;
+    }
+    return false;
+}
+
+/* The lists that the word is in where it is written as a name is, a capital and then small letters; or 0. */
+static uint64_t lists_of_name(tab_str w)
+{
+    char buf[64];
+    unsigned char first = (unsigned char)w.p[0];
+    if (w.n < 3 || w.n > 40 || !(upper(w.p[0]) || first >= 0xc3) || upper(w.p[w.n - 1]))
+        return 0;
+    const tab_lexeme *x = tab_lexicon_find(tab_fold(w, buf, sizeof buf));
+    return x != NULL ? x->lists : 0;
+}
+
+bool tab_holds_name(tab_str s)
+{
+    static const uint64_t given = UINT64_C(1) << TAB_LIST_FIRST_NAME,
+                          family = UINT64_C(1) << TAB_LIST_LAST_NAME,
+                          other = UINT64_C(1) << TAB_LIST_COUNTRY | UINT64_C(1) << TAB_LIST_REGION |
+                                  UINT64_C(1) << TAB_LIST_PLACE_WORD | UINT64_C(1) << TAB_LIST_STREET_WORD |
+                                  UINT64_C(1) << TAB_LIST_ORG_WORD | UINT64_C(1) << TAB_LIST_COLOR |
+                                  UINT64_C(1) << TAB_LIST_COMPANY;
+    uint64_t before = 0;
+    size_t end = 0;
+    for (size_t i = 0; i < s.n;) {
+        while (i < s.n && (s.p[i] == ' ' || strchr(between_words, s.p[i]) != NULL))
+            i++;
+        size_t from = i;
+        while (i < s.n && strchr(between_words, s.p[i]) == NULL)
+            i++;
+        size_t n = i - from;
+        while (n > 0 && memchr(".!?'", s.p[from + n - 1], 4) != NULL)
+            n--;
+        uint64_t lists = n > 0 ? lists_of_name((tab_str){ s.p + from, n }) : 0;
+        bool next = from == end + 1 && s.p[end] == ' '; /* one blank stands between */
+        if (next && (before & given) != 0 && (lists & family) != 0 && ((before | lists) & other) == 0)
+            return true;
+        before = lists;
+        end = from + n;
     }
     return false;
 }

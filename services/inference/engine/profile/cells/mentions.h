@@ -14,4 +14,7 @@ bool tab_has_initials(tab_str s);
  * Պետրոսյան, Hüseynzadə. */
 bool tab_has_patronym(tab_str s);
 
+/* Whether two neighbouring words of the text are written as names are ("Anna Becker") and are, by the lists,
+ * a given and a family name, and neither a country, region, colour or firm nor of a street's name. */
+bool tab_holds_name(tab_str s);
 #endif

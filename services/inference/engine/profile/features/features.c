@@ -336,7 +336,9 @@ static void look_at(sampled *q, tab_str t, double w, tab_features *f)
         g->weekday += tab_weekday_name(t) > 0;
     }
     if (!plain) {
+        double named = g->named;
         tab_look_up(folded, g, f->sector);
+        f->named += g->named > named && tab_holds_name(t);
         tab_affinity_of_text(folded, f->affinity);
     }
     grams(folded, f->gram);

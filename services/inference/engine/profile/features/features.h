@@ -36,6 +36,7 @@ typedef struct {
     double beyond_ascii;        /* share of values without a digit whose letters are mostly no ASCII */
     double contacts;            /* values that hold a mail address or telephone number among words */
     double phone_texts, phones; /* values that hold a number without its country; distinct numbers */
+    double named;               /* values that hold a given and a family name among words */
     double housed;              /* share of values that are a name and a house number, tab_housed */
     double streets;             /* distinct names among these, */
     double houses;              /* and distinct numbers, by value */

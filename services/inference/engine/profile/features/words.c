@@ -115,7 +115,8 @@ void tab_look_up(tab_str folded, gather *g, float *sector)
             sector_vote(sector, x->sectors, 1);
     }
     size_t from[TAB_WORDS], to[TAB_WORDS], n = tab_words_of(folded, from, to);
-    bool given = false, family = false;
+    enum { TEXT = 4 }; /* words of a text: what has fewer is a name itself */
+    bool given = false, family = false, named = false, after_given = false;
     for (size_t k = 0; k < n; k++) {
         tab_str w = { folded.p + from[k], to[k] - from[k] };
         const tab_lexeme *y = n == 1 && w.n == folded.n ? x : tab_lexicon_find(w);
@@ -124,9 +125,11 @@ void tab_look_up(tab_str folded, gather *g, float *sector)
             sectors |= n > 1 && w.n > 2 ? y->sectors : 0;
             given |= k == 0 && (y->lists >> TAB_LIST_FIRST_NAME & 1) != 0;
             family |= k + 1 == n && k > 0 && (y->lists >> TAB_LIST_LAST_NAME & 1) != 0;
+            named |= after_given && (y->lists >> TAB_LIST_LAST_NAME & 1) != 0;
         } else {
             sectors |= sectors_of_parts(w);
         }
+        after_given = y != NULL && (y->lists >> TAB_LIST_FIRST_NAME & 1) != 0;
         if (k + 1 < n && to[k + 1] - from[k] < 48) {
             tab_str two = { folded.p + from[k], to[k + 1] - from[k] };
             const tab_lexeme *z = two.n == folded.n ? NULL : tab_lexicon_find(two);
@@ -140,6 +143,7 @@ void tab_look_up(tab_str folded, gather *g, float *sector)
             }
         }
     }
+    g->named += named && n >= TEXT;
     bool whole = false;
     if (n == 1 && x == NULL) {
         uint64_t parts = unspaced_name(folded);

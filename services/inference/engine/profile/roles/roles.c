@@ -37,10 +37,12 @@ int tab_role_of(tab_str name)
     return -1;
 }
 
-/* Of the labelled columns that were called these at 0.8 and more, sources left out, 0.68 are so. */
+/* Sources left out, of the labelled columns that were called measure to label at 0.8 and more 0.68 are so; of
+ * those called keys at 0.4 0.56, of all others at 0.35 0.42. */
 double tab_told_role(int role, double p)
 {
-    static const double FROM = 0.8, SLOPE = 0.3;
+    static const double FROM = 0.8, SLOPE = 0.3, KEYS = 0.65, KEYS_RISE = 0.5, OTHERS = 0.6,
+                        OTHERS_RISE = 0.2;
     switch (role) {
     case TAB_ROLE_MEASURE:
     case TAB_ROLE_COUNT:
@@ -49,8 +51,10 @@ double tab_told_role(int role, double p)
     case TAB_ROLE_CODE:
     case TAB_ROLE_LABEL:
         return p <= FROM || p >= 1 ? p : FROM + (p - FROM) * SLOPE;
+    case TAB_ROLE_ID:
+        return p < KEYS ? p + (KEYS - p) * KEYS_RISE : p;
     default:
-        return p;
+        return p < OTHERS ? p + (OTHERS - p) * OTHERS_RISE : p;
     }
 }
 

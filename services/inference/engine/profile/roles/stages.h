@@ -72,13 +72,20 @@ void tab_hear_births(tab_staged *const *c, size_t n);
  * behind names that differ, names by initials: a correction of stage 2's answer (decisions 0489, 0675). */
 void tab_hear_identity(const tab_staged *c, float *p);
 
+/* Forms of personal data that something else has: versions of four numbers, documents behind their year,
+ * counters; and what no check digit proves is not called so beyond 0.85 (decision 0771). */
+void tab_doubt_forms(const tab_staged *c, float *p);
+
 /* What is told of the sector: beyond 0.8 half as sure (decision 0677), the others raised to a sum of 1. Stage
  * 2 reads the posterior as it is. */
 void tab_tell_sector(float *p /* (TAB_SECTORS) */);
 
+/* Whether some column surely is personal data by its role. */
+bool tab_has_persons(tab_staged *const *c, size_t n);
+
 /* The probability that the column is personal data: of its personal roles together, or that texts of it hold
- * addresses of mail or telephone numbers. */
-double tab_personal(const tab_staged *c, const float *p);
+ * addresses of mail or telephone numbers, or names where it stands in a table that has persons. */
+double tab_personal(const tab_staged *c, const float *p, bool persons);
 
 /* The reported role: the likeliest one of the likeliest type, so that role and type agree. */
 int tab_pick_role(const tab_staged *c, const float *p);

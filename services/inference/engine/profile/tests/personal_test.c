@@ -146,6 +146,98 @@ Test(contacts, make_notes_personal_data)
               "a ninth of the notes says how to reach somebody: %g", p->col[1].pii_confidence);
 }
 
+/* Notes of which a fifth names somebody, beside mail addresses (people) or works (not). */
+static bool people;
+
+static void call(size_t k, size_t i, char *t, size_t n)
+{
+    static const char *const given[] = { "Anna", "Peter", "Maria", "Thomas", "Laura" };
+    static const char *const family[] = { "Becker", "Schmidt", "Wagner", "Fischer" };
+    static const char *const of[] = { "asked for an invoice of the last order", "wants another delivery day",
+                                      "did not like the colour of the chair" };
+    if (k == 0 && people)
+        snprintf(t, n, "%s.%s%zu@example.org", given[i % 5], family[i % 4], i);
+    else if (k == 0)
+        snprintf(t, n, "%c-%zu", (char)('A' + i % 5), i * 37 % 101);
+    else if (i % 5 == 2)
+        snprintf(t, n, "case %zu: spoke with %s %s on Monday, %s", i, given[i * 3 % 5], family[i / 5 % 4],
+                 of[i % 3]);
+    else
+        snprintf(t, n, "case %zu: the customer %s", i, of[i % 3]);
+}
+
+Test(names, within_notes_are_personal_data_where_persons_are_listed)
+{
+    static const char *const whole[] = { "spoke with Anna Becker on Monday",
+                                         "Peter Schmidt, said the clerk" };
+    static const char *const none[] = { "spoke with anna becker on Monday", "the town of Paris in Virginia",
+                                        "Anna and the Becker family", "Lake Victoria Street is closed" };
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        cr_expect(tab_holds_name(tab_str_of(whole[i])), "%s", whole[i]);
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        cr_expect_not(tab_holds_name(tab_str_of(none[i])), "%s", none[i]);
+    for (int k = 0; k < 2; k++) {
+        TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 28);
+        people = k == 1;
+        const tab_profile *p = profile_of(a, 2, call);
+        cr_expect_eq(p->col[1].pii, people, "%s, %g", tab_role_names[p->col[1].role],
+                     p->col[1].pii_confidence);
+    }
+}
+
+/* Numbers that look personal by their form: one kind at a time. */
+static int form;
+enum { VERSIONS, ADDRESSES, OFFICE, DOCUMENTS, SUBJECTS, PHONES, DIGITS_WRONG };
+
+static void number(size_t k, size_t i, char *t, size_t n)
+{
+    size_t a = i * 37 % 101, b = i * 53 % 97, c = i * 7919 % 10007;
+    if (k == 0)
+        snprintf(t, n, "%c", (char)('A' + i % 5));
+    else if (form == VERSIONS)
+        snprintf(t, n, "%zu.%zu.%zu.%zu", i % 4 + 1, i % 7, i % 11, a % 90);
+    else if (form == ADDRESSES)
+        snprintf(t, n, "%zu.%zu.%zu.%zu", a + 60, b + 20, a * 2 + 3, b * 2 + 9);
+    else if (form == OFFICE)
+        snprintf(t, n, "10.0.%zu.%zu", i % 4, a % 90 + 1);
+    else if (form == DOCUMENTS)
+        snprintf(t, n, "2024-%06zu", c * 83 + 100000);
+    else if (form == SUBJECTS)
+        snprintf(t, n, "01-7%02zu-1%03zu", i % 17, c % 1000);
+    else if (form == PHONES)
+        snprintf(t, n, "(4%02zu) 38%zu-%04zu", i % 17, i % 9, c % 10000);
+    else
+        snprintf(t, n, "DE%09zu", c * 89513 + 100000003);
+}
+
+static const tab_column_profile *formed(tab_arena *a, int of)
+{
+    form = of;
+    return &profile_of(a, 2, number)->col[1];
+}
+
+Test(forms, are_doubted_where_something_else_has_them)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 29);
+    static const struct {
+        int of;
+        bool pii;
+        const char *what;
+    } cases[] = {
+        { VERSIONS, false, "versions of four numbers" }, { ADDRESSES, true, "addresses of a network" },
+        { OFFICE, true, "addresses of an office" },      { SUBJECTS, false, "subjects counted up in sites" },
+        { PHONES, true, "telephone numbers" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const tab_column_profile *c = formed(a, cases[i].of);
+        cr_expect_eq(c->pii, cases[i].pii, "%s: %s, %g", cases[i].what, tab_role_names[c->role],
+                     c->pii_confidence);
+    }
+    const tab_column_profile *document = formed(a, DOCUMENTS), *wrong = formed(a, DIGITS_WRONG);
+    cr_expect_str_eq(tab_role_names[document->role], "id");
+    cr_expect(wrong->role_confidence <= 0.86, "check digits that do not check: %g", wrong->role_confidence);
+}
+
 /* Streets without a word for street, rooms that are numbered, and what is neither. */
 static void place(size_t k, size_t i, char *t, size_t n)
 {
@@ -231,8 +323,12 @@ Test(sector, is_told_less_surely_than_the_model_says)
     cr_expect_float_eq(sure[0], 0.1f / (TAB_SECTORS - 1), 1e-5);
 }
 
-Test(roles, are_told_less_surely_where_labels_differ)
+Test(roles, are_told_as_often_as_they_are_right)
 {
+    cr_expect_float_eq(tab_told_role(TAB_ROLE_ID, 0.4), 0.525, 1e-9);
+    cr_expect_float_eq(tab_told_role(TAB_ROLE_ID, 0.7), 0.7, 1e-9);
+    cr_expect_float_eq(tab_told_role(TAB_ROLE_CITY, 0.35), 0.4, 1e-9);
+    cr_expect_float_eq(tab_told_role(TAB_ROLE_COUNT, 0.35), 0.35, 1e-9);
     cr_expect_float_eq(tab_told_role(TAB_ROLE_COUNT, 0.9), 0.83, 1e-9);
     cr_expect_float_eq(tab_told_role(TAB_ROLE_COUNT, 0.8), 0.8, 1e-9);
     cr_expect_float_eq(tab_told_role(TAB_ROLE_EMAIL, 0.99), 0.99, 1e-9);
