@@ -184,9 +184,11 @@ class Usages(Resource):
         """`events` come in pages: limit a page, next_cursor the next one's."""
         return Usage.read(self._call("GET_USAGE", query={"limit": limit, "cursor": cursor}).json)
 
-    def service_level(self, *, months: Optional[int] = None) -> ServiceLevel:
-        """What became of serve calls in so many months, this one included (3), and on each of their days."""
-        return ServiceLevel.read(self._call("GET_SERVICE_LEVEL", query={"months": months}).json)
+    def service_level(self, *, months: Optional[int] = None, endpoint: Optional[str] = None) -> ServiceLevel:
+        """What became of serve calls in so many months, this one included (3), on each of their days, and by
+        endpoint; or of one endpoint's, by id or name."""
+        query = {"months": months, "endpoint": endpoint}
+        return ServiceLevel.read(self._call("GET_SERVICE_LEVEL", query=query).json)
 
 
 class Keys(Resource):

@@ -151,10 +151,11 @@ class Usage(Answer):
 
 @dataclasses.dataclass(repr=False, eq=False)
 class ServiceLevel(Answer):
-    """What became of the organization's serve calls, by month and by day, newest first."""
+    """What became of the organization's serve calls, by month and by day, newest first, and by endpoint."""
 
     months: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
     days: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
+    endpoints: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass(repr=False, eq=False)
