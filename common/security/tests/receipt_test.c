@@ -131,6 +131,7 @@ Test(receipt, bounds_of_what_is_sound)
     SOUND(classes(2), r.classes = TAB_RECEIPT_CLASSES + 1, false);
     SOUND(classes(2), r.classes = 0, false);
     SOUND(classes(1), r.rest = 1, true);
+    SOUND(classes(1), r.rest = 1.000001, true); /* sums of shares are rounded */
     SOUND(classes(1), r.rest = 0, true);
     SOUND(classes(1), r.rest = -0.01, false);
     SOUND(classes(1), r.rest = 1.01, false);
