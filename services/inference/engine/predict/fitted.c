@@ -133,7 +133,6 @@ static bool keep_columns(tab_fitted *f, const tab_profile *p, size_t own)
     }
     /* columns that no feature reads are not asked of a request */
     for (size_t i = 0; i < f->enc->n; i++) {
-        assert(f->enc->f[i].source < f->cols);
         assert(f->task == TAB_TASK_ANOMALY || f->enc->f[i].source != f->target); /* or it would be told */
         f->column[f->enc->f[i].source].used = true;
     }
@@ -407,7 +406,6 @@ static void write_result(const tab_fitted *f, Tabella__Results *r, size_t i, con
                 best = k;
         }
         assert(!(sum <= 0)); /* the stack ends in a softmax */
-        assert(f->sure > 0 && f->sure <= 1);
         for (size_t k = 0; k < f->classes; k++)
             p[k] = p[k] / sum * f->sure;
         r->label[i] = (uint32_t)best;
