@@ -16,7 +16,6 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/message.h"
-#include "services/inference/engine/predict/asked/asked_cells.h"
 #include "services/inference/engine/predict/asked/gaps.h"
 #include "services/inference/engine/predict/asked/hot_deck.h"
 #include "services/inference/engine/predict/asked/missing_shift.h"
