@@ -183,6 +183,7 @@ tab_status tab_profile_table(const tab_engine *e, const tab_table *t, tab_profil
         return tab_fail(err, TAB_CANCELLED, "", "cancelled");
     tab_agree_items(j.staged, t->cols);
     tab_deny_factors(j.staged, t->cols, t->rows);
+    tab_hear_births(j.staged, t->cols);
     tab_engine_for(e, t->cols, decide_one, &j);
     if (tab_engine_cancelled(e))
         return tab_fail(err, TAB_CANCELLED, "", "cancelled");

@@ -4,7 +4,8 @@
  *   tab_stage1_inputs ─> stage 1 ─> tab_restrict_roles
  *   tab_relate ─> tab_sector_inputs ─> sector
  *   tab_stage2_inputs ─> stage 2 ─> tab_restrict_roles ─> tab_deny_keys
- *     ─> tab_weigh_numbers ─> tab_hear_lists ─> tab_agree_items ─> tab_deny_factors ─> tab_pick_role */
+ *     ─> tab_weigh_numbers ─> tab_hear_lists ─> tab_agree_items ─> tab_deny_factors
+ *     ─> tab_hear_births ─> tab_pick_role */
 #include "services/inference/engine/profile/roles/stages.h"
 
 #include <assert.h>
