@@ -551,3 +551,33 @@ Test(calibration_reference, drift_of_one_row_is_a_figure_all_the_same)
     cr_expect_float_eq(t.p, erfc(z / sqrt(2)) / 2, 1e-12);
     cr_expect_not(t.drifted);
 }
+
+/* Whatever room there is, a message is whole or there is none. */
+Test(calibration_reference, a_message_without_room_is_none)
+{
+    static tab_bands_state state;
+    static tab_shares s;
+    static const uint64_t hash[] = { 11, 12 };
+    tab_bands b;
+    size_t refused[3] = { 0 };
+    tab_bands_begin(&state);
+    tab_bands_of(&state, &b);
+    tab_shares_begin(&s);
+    tab_shares_tell(&s, &(tab_shares_row){ 2, hash, (const double[]){ 0.5, 0.5 }, 0, 0 }, 0);
+    for (size_t room = 16; room < (size_t)1 << 16; room += 16) {
+        tab_arena *a[3] = { tab_arena_new(room), tab_arena_new(room), tab_arena_new(room) };
+        Tabella__LiveCalibration of_bands = TABELLA__LIVE_CALIBRATION__INIT, of_shares = of_bands;
+        bool bands = tab_live_put_bands(a[0], &b, &of_bands),
+             shares = tab_live_put_shares(a[1], &s, &of_shares);
+        const Tabella__LiveBands *l = tab_live_of_state(a[2], &state);
+        refused[0] += !bands, refused[1] += !shares, refused[2] += l == NULL;
+        cr_expect(!bands || (of_bands.at != NULL && of_bands.expert != NULL));
+        cr_expect(!shares ||
+                  (of_shares.known != NULL && of_shares.weight != NULL && of_shares.shift != NULL));
+        cr_expect(l == NULL ||
+                  (l->score != NULL && l->level != NULL && l->weight != NULL && l->offset != NULL));
+        for (size_t i = 0; i < 3; i++)
+            tab_arena_free(a[i]);
+    }
+    cr_expect(refused[0] > 0 && refused[1] > 0 && refused[2] > 0);
+}

@@ -71,20 +71,6 @@ Test(receipt, what_is_foreign_changed_or_cut_is_none)
     cr_assert(tab_receipt_read(key, TAB_S("endpoint"), (tab_str){ text, n }, &got));
 }
 
-Test(receipt, figures_that_are_none_are_not_sound)
-{
-    tab_receipt r = number();
-    cr_expect(tab_receipt_sound(&r));
-    r.high = (double)INFINITY;
-    cr_expect(!tab_receipt_sound(&r));
-    r = classes(2);
-    r.of[1].share = (float)NAN;
-    cr_expect(!tab_receipt_sound(&r));
-    r = classes(2);
-    r.classes = TAB_RECEIPT_CLASSES + 1;
-    cr_expect(!tab_receipt_sound(&r));
-}
-
 Test(receipt, of_an_endpoint_that_follows_outcomes_it_says_how_it_was_served)
 {
     char text[TAB_RECEIPT_TEXT];
@@ -139,8 +125,13 @@ Test(receipt, bounds_of_what_is_sound)
     }
     SOUND(number(), (r.followed = true, r.expert[TAB_RECEIPT_EXPERTS - 1] = NAN), false);
     SOUND(number(), (r.followed = true, r.expert[0] = NAN), false);
+    SOUND(number(), r.high = (double)INFINITY, false);
+    SOUND(classes(2), r.of[1].share = (float)NAN, false);
+    SOUND(classes(TAB_RECEIPT_CLASSES), r.at_us = 2, true);
+    SOUND(classes(2), r.classes = TAB_RECEIPT_CLASSES + 1, false);
     SOUND(classes(2), r.classes = 0, false);
     SOUND(classes(1), r.rest = 1, true);
+    SOUND(classes(1), r.rest = 1.000001, true); /* sums of shares are rounded */
     SOUND(classes(1), r.rest = 0, true);
     SOUND(classes(1), r.rest = -0.01, false);
     SOUND(classes(1), r.rest = 1.01, false);

@@ -199,3 +199,18 @@ Test(holds, whose_time_is_over_go_back_once)
     h.until = 1000;
     cr_expect_eq(hold_lapse(&h, 1000).milli, 1);
 }
+
+/* Where nobody has a hold nothing is served without asking, and a sweep over all of them ends. */
+Test(holds, of_nobody_serve_nothing)
+{
+    static api self;
+    request r = { .api = &self };
+    cost c = call_of(1, 0);
+    drawn d = { "stale", 7 };
+    snprintf(r.who.org, sizeof r.who.org, "org_a");
+    cr_expect_not(reservation_take(&r, &c, &d));
+    cr_expect(d.hold[0] == 0 && d.milli == 0, "what was drawn before is not drawn again");
+    reservation_return(&self, "org_a", &d);
+    reservation_return(&self, "org_a", &(drawn){ "hold_1", 0 });
+    reservations_sweep(&self);
+}

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "services/jobs/outcomes/calibration.h"
+#include "services/jobs/outcomes/rows.h"
 #include "services/jobs/outcomes/watch.h"
 
 static counted number(double low, double median, double high, double y, uint64_t state)
@@ -187,4 +188,65 @@ Test(live, an_alert_names_the_five_columns_that_moved_most)
     cr_expect_eq(q.n_columns, 0, "none of these has moved");
     TAB_AUTO(tab_arena) *small = tab_arena_new(16);
     cr_expect_not(watch_columns(small, &d, &q), "out of memory");
+}
+
+/* ---- nothing to do asks nobody ------------------------------------------------------------------ */
+
+/* Without a transaction: whatever asked the database would end the test. */
+Test(live, outcomes_that_move_nothing_ask_nobody)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    Tabella__Endpoint e = TABELLA__ENDPOINT__INIT;
+    tab_call call = { .org = "org_a", .arena = a };
+    tab_error err = { 0 };
+    uint64_t moved = 9;
+    counted c[4];
+    const counted *of[] = { &c[0], &c[1], &c[2], &c[3] };
+    for (size_t i = 0; i < 4; i++)
+        c[i] = number(1, 3, 4, 2, 0);
+    e.config_revision = 5, e.data_revision = 6;
+    c[0].receipt.config_revision = 4, c[0].receipt.data_revision = 6;
+    c[1].receipt.config_revision = 5, c[1].receipt.data_revision = 7;
+    c[2].receipt.task = TAB_RECEIPT_ANOMALY;
+    c[2].receipt.config_revision = 5, c[2].receipt.data_revision = 6;
+    c[3].receipt.config_revision = 4, c[3].receipt.data_revision = 6;
+    cr_expect_eq(watch_outcomes(NULL, &call, &e, of, 4, &err), TAB_OK);
+    c[3].receipt.config_revision = 5;
+    c[3].receipt.followed = false; /* its answer followed none */
+    cr_expect_eq(calibration_move(NULL, &call, &e, of, 4, &moved, &err), TAB_OK);
+    cr_expect_eq(moved, 0);
+    cr_expect_eq(calibration_move(NULL, &call, &e, of, 0, &moved, &err), TAB_OK);
+}
+
+Test(live, cells_that_are_not_kept_ask_nobody)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    Tabella__Endpoint e = TABELLA__ENDPOINT__INIT;
+    Tabella__PinnedDataset d = TABELLA__PINNED_DATASET__INIT, *datasets[] = { &d };
+    Tabella__HeldOut h = TABELLA__HELD_OUT__INIT;
+    Tabella__ColumnRef t = TABELLA__COLUMN_REF__INIT;
+    Tabella__OutcomeRow row = TABELLA__OUTCOME_ROW__INIT, *rows[] = { &row };
+    Tabella__OutcomesRequest q = TABELLA__OUTCOMES_REQUEST__INIT;
+    tab_call call = { .org = "org_a", .arena = a };
+    tab_error err = { 0 };
+    uint64_t kept = 9;
+    counted c = number(1, 3, 4, 2, 0);
+    const counted *of[] = { &c };
+    q.rows = rows, q.n_rows = 1;
+    d.table_id = (ProtobufCBinaryData){ 1, (uint8_t *)(uintptr_t) "t" };
+    t.address = (ProtobufCBinaryData){ 3, (uint8_t *)(uintptr_t) "t.y" };
+    h.target = &t, e.held_out = &h, e.datasets = datasets, e.n_datasets = 1;
+    cr_expect_eq(outcome_rows_keep(NULL, &call, &e, &q, of, 1, 30, &kept, &err), TAB_OK);
+    cr_expect_eq(kept, 0, "no cells were told");
+    row.cells = (ProtobufCBinaryData){ 2, (uint8_t *)(uintptr_t) "{}" };
+    kept = 9;
+    cr_expect_eq(outcome_rows_keep(NULL, &call, &e, &q, of, 1, 0, &kept, &err), TAB_OK);
+    cr_expect_eq(kept, 0, "none are kept for a day");
+    e.held_out = NULL;
+    kept = 9;
+    cr_expect_eq(outcome_rows_keep(NULL, &call, &e, &q, of, 1, 30, &kept, &err), TAB_OK);
+    cr_expect_eq(kept, 0, "it predicts no column");
+    TAB_AUTO(tab_arena) *small = tab_arena_new(16);
+    call.arena = small;
+    cr_expect_neq(outcome_rows_keep(NULL, &call, &e, &q, of, 1, 30, &kept, &err), TAB_OK, "out of memory");
 }

@@ -316,6 +316,7 @@ Test(reserve, leases_and_pages_are_bounded)
 
 Test(reserve, a_cost_fits_where_used_and_reserved_leave_room)
 {
+    cr_expect_eq(metering_fits(0, 0, 0, 0), 0, "a new organization asks for nothing");
     cr_expect_eq(metering_fits(40, 100, 50, 10), 40, "to the last thousandth");
     cr_expect_eq(metering_fits(41, 100, 50, 10), -1);
     cr_expect_eq(metering_fits(0, 100, 90, 10), 0);

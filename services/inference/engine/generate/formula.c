@@ -561,7 +561,6 @@ double rows_formula(tab_generate_reader *r, context *c, const formula *f, bool o
     const tab_generator *g = r->g;
     uint64_t row = own ? c->row : c->src;
     for (const step *s = f->s, *end = s + f->n; s < end; s++) {
-        assert(n >= s->args && n <= STACK); /* formula_read has counted */
         double *x = &st[n - s->args];
         switch (s->op) {
         case OP_NUMBER:
@@ -605,6 +604,6 @@ double rows_formula(tab_generate_reader *r, context *c, const formula *f, bool o
         }
         n -= s->args - 1U;
     }
-    assert(n == 1);
+    assert(n == 1); /* formula_read has counted, up to STACK on the way */
     return st[0];
 }

@@ -359,7 +359,6 @@ static void write_result(const tab_fitted *f, Tabella__Results *r, size_t i, con
                 best = k;
         }
         assert(!(sum <= 0)); /* the stack ends in a softmax */
-        assert(f->sure > 0 && f->sure <= 1);
         for (size_t k = 0; k < f->classes; k++)
             p[k] = p[k] / sum * f->sure;
         r->label[i] = (uint32_t)best;
