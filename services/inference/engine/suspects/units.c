@@ -14,7 +14,7 @@
 
 enum { LEAST_CELLS = 60, LEAST_HEAP = 8, APART = 4, ERRORS = 3 };
 static const double LEAST_SHARE = 0.03, MOST_SHARE = 0.45, BETWEEN = 0.04, WIDTHS = 1.6, TELLS = 0.25,
-                    LEAST_ODDS = 4, ODDS = 20, ONE_VALUE = 0.3, WAY = 7; /* from 1 to 1000 in logarithms */
+                    LEAST_ODDS = 6, ODDS = 20, ONE_VALUE = 0.3, WAY = 7; /* from 1 to 1000 in logarithms */
 
 /* A number in one unit is `times` it plus `plus` in the other. */
 typedef struct {
