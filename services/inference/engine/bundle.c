@@ -233,12 +233,13 @@ static bool tell_linked(const tab_engine *e, const tab_profile *p, size_t table,
         ref->column = (uint32_t)p->table->cols; /* behind the table's own: it goes by its name */
         ref->address = (ProtobufCBinaryData){ c->name[i].n, (uint8_t *)tab_text(c->name[i].p) };
         l->column = ref;
-        l->kind = tab_text("copy");
+        l->kind = tab_text(c->computed[i] ? "computed" : "copy");
         l->reason = tab_text(tab_arena_printf(
-            e->arena,
-            "`%.*s` gives the target away: by itself it determines nearly every row's target, like "
-            "something recorded after the outcome is known; it was left out",
-            TAB_STR(c->name[i])));
+            e->arena, "`%.*s` gives the target away: %s; it was left out", TAB_STR(c->name[i]),
+            c->computed[i] ? "it follows the targets of the rows that refer to it more closely than chance "
+                             "allows, as if it were computed from them"
+                           : "by itself it determines nearly every row's target, like something recorded "
+                             "after the outcome is known"));
         leak[m->n_leaks + i] = l;
     }
     if (c->n > 0) {

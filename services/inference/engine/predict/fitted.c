@@ -15,10 +15,11 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/message.h"
+#include "services/inference/engine/predict/asked/asked_cells.h"
 #include "services/inference/engine/predict/asked/gaps.h"
 #include "services/inference/engine/predict/asked/hot_deck.h"
-#include "services/inference/engine/predict/asked/asked_cells.h"
 #include "services/inference/engine/predict/asked/missing_shift.h"
+#include "services/inference/engine/predict/explain/group_means.h"
 #include "services/inference/engine/predict/fitted_parts.h"
 
 static const size_t FITTED_LIMIT = (size_t)16 << 30; /* a bound against runaway fits */
@@ -269,6 +270,7 @@ tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_opti
     f->table = o->table;
     f->rows = p->table->rows;
     f->target = o->target;
+    f->cols = cols;
 
     /* which columns explain: never the target itself */
     bool *use = tab_arena_new_of(a, bool, cols + 1);
@@ -281,6 +283,8 @@ tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_opti
         TAB_TRY(tab_target_read(f, p, o->target, err));
         f->address = tab_column_ref(a, p->table, o->table, o->target);
     }
+    if (f->task != TAB_TASK_ANOMALY && !tab_group_means(p, o->own > 0 ? o->own : cols, use, f))
+        return out_of_memory(e, err);
     /* served rows are others than those that lack a target */
     if (f->task != TAB_TASK_ANOMALY && !o->served) {
         TAB_TRY(tab_asked_cells(p, use, f, &p, err));

@@ -127,6 +127,7 @@ static void pack_fitted(tab_pack *p, void *each, const void *context)
     TAB_PACK_EACH(p, f->anomaly, 1, tab_pack_anomaly, &f->rows);
     TAB_PACK(p, f->split.place, rows);
     tab_pack_text(p, &f->split.reason);
+    TAB_PACK(p, f->computed, f->cols);
     tab_pack_text(p, &f->unlike);
     tab_pack_text(p, &f->lacking);
     tab_pack_text(p, &f->single);

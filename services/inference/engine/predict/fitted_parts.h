@@ -70,6 +70,7 @@ struct tab_fitted {
     float *left;        /* (enc->n) classes: how much of what is told of others is told of it, 0 to 1 */
     tab_new_pair *pair; /* (pairs) whose new ones are told less well */
     size_t pairs;
+    bool *computed;      /* (cols) left out: made of the targets of a group's rows (explain/group_means.h) */
     const char *unlike;  /* what asked_cells.c found, for people; NULL: nothing */
     const char *lacking; /* what missing_shift.c found, for people; NULL: nothing */
     const char *single;  /* of a target that all labelled rows have alike, for people; NULL: they differ */

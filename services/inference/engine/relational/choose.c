@@ -43,6 +43,7 @@ typedef struct {
     float *y;        /* (rows) */
     double *told;    /* (made) importance; below 0 for what is no candidate */
     bool *copy;      /* (made) left out, since it alone fixes the target */
+    bool *computed;  /* (made) left out, since it was computed from the targets */
     uint64_t **unit; /* (ways)(rows) the row that a way's values come from, by its key; 0: none */
 } sample;
 
@@ -453,6 +454,7 @@ static tab_status sample_new(const tab_engine *e, tab_arena *a, const tab_links 
     s->explains = tab_arena_new_of(a, bool, own + 1);
     s->told = tab_arena_new_of(a, double, made + 1);
     s->copy = tab_arena_new_of(a, bool, made + 1);
+    s->computed = tab_arena_new_of(a, bool, made + 1);
     s->p.col = tab_arena_new_of(a, tab_column_profile, own + made);
     tab_table *t = tab_arena_new_of(a, tab_table, 1);
     const tab_link_feature **f = tab_arena_new_of(a, const tab_link_feature *, made);
@@ -471,6 +473,10 @@ static tab_status sample_new(const tab_engine *e, tab_arena *a, const tab_links 
             return tab_no_memory(err);
     if (s->classification ? !read_classes(s, &s->p.col[target]) : !read_numbers(s, s->p.col[target].number))
         return tab_no_memory(err);
+    if (!tab_link_made_of_target(l, p, row, target, s->computed))
+        return tab_no_memory(err);
+    for (size_t k = 0; k < made; k++)
+        s->told[k] = s->computed[k] ? -1 : 0;
     *ok = !s->classification || (s->classes > 1 && s->classes <= MOST_CLASSES);
     for (size_t i = 0; row != NULL && i < n; i++)
         picked[i] = row[picked[i]];
@@ -493,8 +499,10 @@ static void name_copies(const sample *s, const tab_links *l, tab_link_copies *re
     *ret = (tab_link_copies){ 0 };
     for (size_t k = 0; k < s->made && ret->n < TAB_LINK_COPIES; k++) {
         const tab_link_feature *f = &l->feature[k];
-        if (!s->copy[k] || (last != NULL && last->table == f->table && last->column == f->column))
+        if (!(s->copy[k] || s->computed[k]) ||
+            (last != NULL && last->table == f->table && last->column == f->column))
             continue;
+        ret->computed[ret->n] = s->computed[k];
         ret->name[ret->n++] = tab_str_of(f->name);
         last = f;
     }

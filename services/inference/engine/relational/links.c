@@ -37,6 +37,7 @@ tab_status tab_links_new(const tab_engine *e, tab_profile *const *p, size_t n, c
         return tab_no_memory(err);
     if (!tab_link_candidates(a, l))
         return tab_no_memory(err);
+    TAB_TRY(tab_link_shifts(e, l, err));
     *ret = l->ways == 0 ? NULL : l;
     return TAB_OK;
 }

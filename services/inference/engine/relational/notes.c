@@ -174,7 +174,14 @@ static bool doubt(tab_arena *a, const look *k, const Tabella__LinkedTable *m, si
                     : "; if the rows are predicted as of another time, name its column in `options.as_of`, "
                       "or give `none`"));
     *ret_later = later && read > 0 && k->way->sides == 0;
-    return true;
+    const tab_link_shift *s = &l->shift[k->table];
+    return s->name == NULL ||
+           warn(told, tab_arena_printf(
+                          a,
+                          "left_out: %zu column%s of `%.*s` differ%s between the rows to predict and "
+                          "the others and %s not made (`%s`: median %.4g, of the others %.4g)",
+                          s->columns, s->columns == 1 ? "" : "s", TAB_STR(id), s->columns == 1 ? "s" : "",
+                          s->columns == 1 ? "was" : "were", s->name, s->middle[1], s->middle[0]));
 }
 
 static bool tell(tab_arena *a, look *k, const tab_link_set *s, tab_link_told *told, bool *ret_later)
@@ -234,7 +241,7 @@ tab_status tab_links_tell(const tab_engine *e, const tab_links *l, const tab_lin
     bool *later = work == NULL ? NULL : tab_arena_new_of(work, bool, l->n + 1);
     double **date = work == NULL ? NULL : tab_arena_new_of(work, double *, p->table->cols + 1);
     *ret = (tab_link_told){ .table = tab_arena_new_of(a, Tabella__LinkedTable *, l->n + 1),
-                            .warning = tab_arena_new_of(a, char *, l->n + 2) };
+                            .warning = tab_arena_new_of(a, char *, 2 * l->n + 2) };
     if (date == NULL || later == NULL || ret->table == NULL || ret->warning == NULL)
         return tab_no_memory(err);
     for (size_t c = 0; c < p->table->cols; c++)

@@ -18,6 +18,13 @@ static void pack_feature(tab_pack *p, void *each, const void *context)
     tab_pack_text(p, (const char *const *)&f->name);
 }
 
+static void pack_shift(tab_pack *p, void *each, const void *context)
+{
+    (void)context;
+    tab_link_shift *s = each;
+    tab_pack_text(p, (const char *const *)&s->name);
+}
+
 static void pack_links(tab_pack *p, void *each, const void *context)
 {
     (void)context;
@@ -32,6 +39,7 @@ static void pack_links(tab_pack *p, void *each, const void *context)
     TAB_PACK_EACH(p, l->keyed, l->keys, tab_pack_keyed, NULL);
     TAB_PACK_EACH(p, l->way, l->ways, tab_pack_way, l);
     TAB_PACK_EACH(p, l->feature, l->features, pack_feature, l);
+    TAB_PACK_EACH(p, l->shift, l->n, pack_shift, NULL);
 }
 
 /* A pointer to a chosen feature. context: the links. */

@@ -119,6 +119,13 @@ typedef struct {
         single; /* rows of its own; those it shares with others; the row it refers to */
 } tab_link_dates;
 
+/* What was not made of a table, since it differs between labelled rows and rows to predict. */
+typedef struct {
+    size_t columns;
+    char *name;       /* of the first; NULL: there are none */
+    double middle[2]; /* its medians */
+} tab_link_shift;
+
 struct tab_links {
     tab_profile *const *p;
     size_t n, table, target;
@@ -135,6 +142,7 @@ struct tab_links {
     size_t ways, rows; /* rows at their ends */
     tab_link_feature *feature;
     size_t features;
+    tab_link_shift *shift; /* (n) */
 };
 
 /* Which of the links' keys a way starts from. */
@@ -170,6 +178,13 @@ const double *tab_link_numbers(const tab_column_profile *c);
 bool tab_link_clocks(tab_arena *a, tab_links *l) TAB_CHECKED;
 /* Fills l's candidates. False: out of memory. */
 bool tab_link_candidates(tab_arena *a, tab_links *l) TAB_CHECKED;
+/* Takes out candidates of many rows that are distributed otherwise in the rows to predict (shifted.c). Errors:
+ * CANCELLED, INTERNAL (memory). */
+tab_status tab_link_shifts(const tab_engine *e, tab_links *l, tab_error *err) TAB_CHECKED;
+/* made (candidates): numbers of rows that are referred to which were computed from the targets of p's rows,
+ * rows row[] of the table (NULL: all) (made_of_target.c). False: memory. */
+bool tab_link_made_of_target(const tab_links *l, const tab_profile *p, const uint32_t *row, size_t target,
+                             bool *made) TAB_CHECKED;
 
 /* ---- values ---------------------------------------------------------------------------------- */
 

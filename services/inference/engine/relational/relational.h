@@ -29,11 +29,13 @@ tab_status tab_links_new(const tab_engine *e, tab_profile *const *p, size_t n, c
                          tab_error *err) TAB_CHECKED;
 
 /* Candidates that fix the target alone, one a column that they are made of: copies of it in another table, or
- * what is written down once it is known. They are never chosen. */
+ * what is written down once it is known; and numbers that were computed from the targets of several rows. They
+ * are never chosen. */
 enum { TAB_LINK_COPIES = 4 };
 typedef struct {
     size_t n;
     tab_str name[TAB_LINK_COPIES];
+    bool computed[TAB_LINK_COPIES];
 } tab_link_copies;
 
 /* Chooses what tells of the target beyond chance and makes a small cross-fitted model of it better on p's

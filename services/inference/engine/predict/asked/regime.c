@@ -15,9 +15,7 @@ static const double ONWARDS = 0.9;
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-/* The value of each row as a number 0..n-1, TAB_NULL where there is none. NULL: not a column of groups, or
- * memory. */
-static uint32_t *values_of(tab_arena *a, const tab_column_profile *c, size_t rows)
+uint32_t *tab_group_values(tab_arena *a, const tab_column_profile *c, size_t rows)
 {
     const tab_column *col = c->column;
     uint32_t *of = tab_arena_new_of(a, uint32_t, rows + 1);
@@ -62,7 +60,7 @@ static bool mark_new(tab_arena *a, const tab_profile *p, size_t target, size_t o
     if (column >= own)
         return true;
     ret->group = column;
-    ret->member = values_of(a, &p->col[column], rows);
+    ret->member = tab_group_values(a, &p->col[column], rows);
     for (size_t r = 0; r < rows; r++)
         if (fresh[r])
             ret->of[r] = TAB_REGIME_NEW_GROUP;

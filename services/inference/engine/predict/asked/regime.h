@@ -43,5 +43,9 @@ bool tab_regime_turn(size_t rows, tab_asked *ret) TAB_CHECKED;
 /* The same rows by a time that runs backwards, none of them asked. False: the arena is full. */
 bool tab_regime_turned(tab_arena *a, size_t rows, const tab_asked *of, tab_asked *ret) TAB_CHECKED;
 
+/* The value of each row as a number 0..n-1, TAB_NULL where there is none. NULL: not a column of groups, or
+ * memory. */
+uint32_t *tab_group_values(tab_arena *a, const tab_column_profile *c, size_t rows);
+
 extern const char *const tab_regime_names[TAB_REGIMES];
 #endif

@@ -221,6 +221,26 @@ static bool add(const look *k, Tabella__Prediction *m, const char *kind, size_t 
     return true;
 }
 
+/* The columns that were computed from the targets of several rows, which are left out (group_means.h). */
+static bool add_means(const look *k, Tabella__Prediction *m, bool *named)
+{
+    for (size_t c = 0; c < k->f->cols && k->f->computed != NULL && m->n_leaks < MOST_TRIED; c++) {
+        char who[96];
+        if (!k->f->computed[c])
+            continue;
+        name_of(k, c, who, sizeof who);
+        named[c] = true;
+        if (!add(k, m, "computed", c, (double)NAN, (double)NAN,
+                 tab_arena_printf(
+                     k->e->arena,
+                     "`%s` gives the target away: it follows the targets of its group's rows more "
+                     "closely than chance allows, as if it were computed from them; it was left out",
+                     who)))
+            return false;
+    }
+    return true;
+}
+
 /* The columns that the target is computed from. */
 static bool add_computed(const look *k, const tab_profile *p, Tabella__Prediction *m, bool *named)
 {
@@ -236,7 +256,7 @@ static bool add_computed(const look *k, const tab_profile *p, Tabella__Predictio
         size_t at = strlen(all);
         snprintf(all + at, sizeof all - at, "%s`%s`", i == 0 ? "" : i + 1 == n ? " and " : ", ", who);
     }
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && m->n_leaks < MOST_TRIED; i++) {
         const char *how = n == 1    ? product ? "a power of it, in other units" : "it in other units"
                           : product ? "a product or ratio of"
                                     : "a sum or difference of";
@@ -312,8 +332,8 @@ tab_status tab_leaks(const tab_engine *e, const tab_fitted *f, const tab_profile
     suspect *s = tab_arena_new_of(a, suspect, f->cols + 1);
     bool *named = tab_arena_new_of(a, bool, f->cols + 1);
     size_t tried = 0;
-    if (s == NULL || named == NULL || !add_computed(&k, p, m, named) || !screen(&k, p, s, &tried) ||
-        (tried > 0 && !add_alone(&k, s, tried, m, named)))
+    if (s == NULL || named == NULL || !add_means(&k, m, named) || !add_computed(&k, p, m, named) ||
+        !screen(&k, p, s, &tried) || (tried > 0 && !add_alone(&k, s, tried, m, named)))
         return failed(e, err);
     return TAB_OK;
 }
