@@ -20,6 +20,58 @@
 #include "services/inference/engine/profile/cells/parse.h"
 #include "services/inference/engine/profile/roles/roles.h"
 
+/* Doubles an array until `need` items fit. False: out of memory, or more than 32-bit indexes hold. */
+static bool reserve(void *array, size_t *cap, size_t need, size_t size)
+{
+    if (need <= *cap)
+        return true;
+    size_t to = *cap == 0 ? 1024 : *cap;
+    while (to < need)
+        to *= 2;
+    void *grown = to > UINT32_MAX ? NULL : realloc(*(void **)array, to * size);
+    if (grown == NULL)
+        return false;
+    *(void **)array = grown;
+    *cap = to;
+    return true;
+}
+
+uint32_t tab_view_text(tab_views *v, tab_str s)
+{
+    struct tab_view_scratch *o = v->own;
+    if (!reserve(&o->text, &o->text_cap, o->text_n + s.n + 1, 1)) {
+        o->failed = true;
+        return 0;
+    }
+    if (s.n > 0)
+        memcpy(o->text + o->text_n, s.p, s.n);
+    uint32_t at = (uint32_t)o->text_n;
+    o->text_n += s.n;
+    return at;
+}
+
+void tab_view_tokens(tab_views *v, tab_value *x)
+{
+    struct tab_view_scratch *o = v->own;
+    size_t n = 0;
+    x->tok = (uint32_t)o->tok_n;
+    x->tok_n = 0;
+    if (o->buffered == 0)
+        return;
+    qsort(o->buffer, o->buffered, sizeof *o->buffer, tab_ascending_u32);
+    /* each token once, ascending: comparisons walk two lists side by side */
+    for (size_t i = 0; i < o->buffered; i++)
+        if (i == 0 || o->buffer[i] != o->buffer[i - 1])
+            o->buffer[n++] = o->buffer[i];
+    if (!reserve(&o->tok, &o->tok_cap, o->tok_n + n, sizeof *o->tok)) {
+        o->failed = true;
+        return;
+    }
+    memcpy(o->tok + o->tok_n, o->buffer, n * sizeof *o->buffer);
+    x->tok_n = (uint32_t)n;
+    o->tok_n += n;
+}
+
 /* Doubles the table of terms. */
 static bool more_slots(struct tab_view_scratch *o)
 {
@@ -63,8 +115,7 @@ static uint32_t intern(tab_views *v, tab_str s, uint32_t at)
             return o->slot_id[i];
     /* both lists grow together */
     size_t cap = o->term_cap, cap2 = o->term_cap;
-    if (!tab_view_reserve(&v->term_at, &cap, v->terms + 1, 4) ||
-        !tab_view_reserve(&v->term_n, &cap2, v->terms + 1, 4)) {
+    if (!reserve(&v->term_at, &cap, v->terms + 1, 4) || !reserve(&v->term_n, &cap2, v->terms + 1, 4)) {
         o->failed = true;
         return 0;
     }
@@ -257,8 +308,8 @@ static bool names(const tab_column *c)
     return found * 20 > seen;
 }
 
-/* codes: it is read as codes.h says. A column of texts: of dates where its profile says so, of numbers where 80 % of the values are (the
- * share that profile/features/column.h asks for), else of texts. */
+/* A column of texts: of dates where its profile says so, of numbers where 80 % of the values are (the share
+ * that profile/features/column.h asks for), else of texts; codes: these are read as codes.h says. */
 static bool column_coded(tab_views *v, const tab_column_profile *p, size_t rows, bool codes, tab_view *w)
 {
     const tab_column *c = p->column;
@@ -347,7 +398,7 @@ static bool column_numbers(tab_views *v, const tab_column_profile *p, size_t row
         while (slot[i] != TAB_NULL && values[slot[i]].number != x)
             i = (i + 1) & (slots - 1);
         if (slot[i] == TAB_NULL) {
-            if (!tab_view_reserve(&values, &cap, (size_t)w->values + 1, sizeof *values)) {
+            if (!reserve(&values, &cap, (size_t)w->values + 1, sizeof *values)) {
                 ok = false;
                 break;
             }
