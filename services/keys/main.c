@@ -159,7 +159,7 @@ int main(int argc, char **argv)
     self.kek = kek;
     self.cache.sign = cfg.grant_secret[0] == '\0' ? NULL : &sign;
     pthread_t chores;
-    static tab_schema schema = { .schema = "keys", .least = 23 };
+    static tab_schema schema = { .schema = "keys", .least = 24 };
     tab_daemon_watch(health, rpc, pg, &schema);
     tab_health_watch(health, "redis", tab_redis_alive, redis);
     tab_rpc_limits(rpc, cfg.threads, 0, 256u << 20);

@@ -10,12 +10,12 @@
  * together and writes the messages. */
 #include "services/inference/engine/predict/fitted.h"
 
+#include <assert.h>
 #include <cblas.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "services/inference/engine/message.h"
-#include "services/inference/engine/predict/asked/asked_cells.h"
 #include "services/inference/engine/predict/asked/gaps.h"
 #include "services/inference/engine/predict/asked/hot_deck.h"
 #include "services/inference/engine/predict/asked/missing_shift.h"
@@ -131,8 +131,11 @@ static bool keep_columns(tab_fitted *f, const tab_profile *p, size_t own)
         }
     }
     /* columns that no feature reads are not asked of a request */
-    for (size_t i = 0; i < f->enc->n; i++)
+    for (size_t i = 0; i < f->enc->n; i++) {
+        assert(f->enc->f[i].source < f->cols);
+        assert(f->task == TAB_TASK_ANOMALY || f->enc->f[i].source != f->target); /* or it would be told */
         f->column[f->enc->f[i].source].used = true;
+    }
     return !tab_arena_full(a);
 }
 
@@ -402,6 +405,8 @@ static void write_result(const tab_fitted *f, Tabella__Results *r, size_t i, con
             if (p[k] > p[best])
                 best = k;
         }
+        assert(!(sum <= 0)); /* the stack ends in a softmax */
+        assert(f->sure > 0 && f->sure <= 1);
         for (size_t k = 0; k < f->classes; k++)
             p[k] = p[k] / sum * f->sure;
         r->label[i] = (uint32_t)best;
@@ -418,11 +423,12 @@ static void write_result(const tab_fitted *f, Tabella__Results *r, size_t i, con
     }
     double quantile[TAB_LEVELS];
     tab_interval_quantiles(f->interval, d, row, out[0], scale, quantile);
-    for (size_t l = 0; fresh && l < TAB_LEVELS; l++)
-        quantile[l] *= f->wider[l];
+    if (fresh)
+        tab_widen_quantiles(f->wider, quantile);
     for (size_t l = 0; l < TAB_LEVELS; l++)
         r->quantiles[i * TAB_LEVELS + l] =
             bound(f, limit(tab_target_value(f, location + (double)wide * quantile[l]), least, most));
+    tab_check_quantiles(r->quantiles + i * TAB_LEVELS);
 }
 
 /* The temperature of an asked row's classes. */
@@ -472,6 +478,7 @@ tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool exp
                                                          : false;
         Tabella__Results *r = absent ? m->missing_target_results : m->results;
         size_t k = at[absent]++;
+        assert(k < r->n_row && f->data->row[i] == row); /* a row is encoded once, and is in one list */
         r->row[k] = (uint32_t)row;
         if (f->task == TAB_TASK_ANOMALY) {
             r->anomaly_score[k] = (double)f->anomaly->score[i];
@@ -524,8 +531,10 @@ enum { SCORE_ROWS = 240 }; /* five tiles */
 /* The results that row i of the job belongs to, and its place there; parts are few and asked in order. */
 static Tabella__Results *results_of(const score_job *j, size_t i, size_t *part, size_t *before)
 {
+    assert(i >= *before); /* rows are asked for in their order */
     while (i - *before >= j->part[*part]->d->rows)
         *before += j->part[(*part)++]->d->rows;
+    assert(*part < j->parts);
     return j->part[*part]->m->results;
 }
 
@@ -626,6 +635,7 @@ static const tab_data *joined(tab_arena *a, const tab_fitted *f, const tab_scori
     tab_data *d = tab_data_new(a, f->enc, rows);
     for (size_t i = 0; d != NULL && i < n; at += part[i++]->d->rows) {
         const tab_data *p = part[i]->d;
+        assert(p->n == d->n && at + p->rows <= rows); /* encoded by one encoder */
         /* hashes and features of one part behind those of the parts before */
         memcpy(d->hash + at, p->hash, p->rows * sizeof *p->hash);
         for (size_t k = 0; k < d->n; k++) {
