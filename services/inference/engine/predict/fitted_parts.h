@@ -97,6 +97,10 @@ struct tab_fitted {
     tab_interval *fresh_interval; /* of numbers */
 };
 
+/* Fills f->column: what tab_score must know of the columns, names and how they are read. own: columns of p
+ * that are the table's own; 0: all. False: the arena is full. */
+bool tab_fitted_columns(tab_fitted *f, const tab_profile *p, size_t own) TAB_CHECKED;
+
 /* Reads the target column into f: labels and classes, or standardised numbers; settles TAB_TASK_AUTO. */
 tab_status tab_target_read(tab_fitted *f, const tab_profile *p, size_t col, tab_error *err) TAB_CHECKED;
 double tab_target_value(const tab_fitted *f, double y); /* back to the target's units */
