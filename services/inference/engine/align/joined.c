@@ -27,15 +27,40 @@ static const tab_value *value_at(const tab_view *w, uint32_t row)
     return w->code[row] == TAB_NULL ? NULL : &w->value[w->code[row]];
 }
 
+/* Whether token i of a value is all of its text, beside the parts of a code that it is closed from: what
+ * the code is joined with has the parts. */
+static bool is_closed(const tab_views *v, const tab_value *x, uint32_t i)
+{
+    return x->tok_n > 1 && v->term_n[v->tok[x->tok + i]] == x->text_n;
+}
+
+/* Whether the first token is a letter that the second begins with: an initial. */
+static bool is_initial(const tab_views *v, uint32_t letter, uint32_t word)
+{
+    char c = v->text[v->term_at[letter]];
+    return v->term_n[letter] == 1 && (c < '0' || c > '9') && v->text[v->term_at[word]] == c;
+}
+
+/* Whether a value has the token, or one that either stands for the other: the token an initial of a word of
+ * it (whole: the value is the whole), or a letter of it the token's. */
+static bool holds(const tab_views *v, const tab_value *x, uint32_t token, bool whole)
+{
+    const uint32_t *tok = v->tok + x->tok;
+    bool has = bsearch(&token, tok, x->tok_n, sizeof token, tab_ascending_u32) != NULL;
+    for (uint32_t i = 0; i < x->tok_n && !has; i++)
+        has = whole ? is_initial(v, token, tok[i]) : is_initial(v, tok[i], token);
+    return has;
+}
+
 /* What the words of x that stand in y weigh, and what all of x's do. */
 static void weigh_words(const tab_views *v, const tab_value *x, const tab_value *y, float *in, float *all)
 {
-    for (uint32_t i = 0, j = 0; i < x->tok_n; i++) {
-        uint32_t p = v->tok[x->tok + i];
-        while (j < y->tok_n && v->tok[y->tok + j] < p)
-            j++;
-        *all += v->idf[p];
-        *in += j < y->tok_n && v->tok[y->tok + j] == p ? v->idf[p] : 0;
+    for (uint32_t i = 0; i < x->tok_n; i++) {
+        uint32_t token = v->tok[x->tok + i];
+        if (is_closed(v, x, i))
+            continue;
+        *all += v->idf[token];
+        *in += holds(v, y, token, true) ? v->idf[token] : 0;
     }
 }
 
@@ -69,8 +94,7 @@ static float share_covered(const side *s, const tab_view *whole, const uint32_t 
             bool has = false;
             for (uint32_t c = 0; c < parts && !has; c++) {
                 const tab_value *p = value_at(&s->parts->col[part[c]], s->part_row[k]);
-                has = p != NULL &&
-                      bsearch(&token, s->v->tok + p->tok, p->tok_n, sizeof token, tab_ascending_u32) != NULL;
+                has = p != NULL && holds(s->v, p, token, false);
             }
             all += s->v->idf[token];
             in += has ? s->v->idf[token] : 0;
@@ -309,11 +333,11 @@ static size_t join_row(tab_views *v, const tab_table_view *t, const tab_joined *
             continue;
         if (n > 0)
             out[n++] = ' ';
-        memcpy(out + n, v->own->text + x->text, x->text_n);
+        memcpy(out + n, v->text + x->text, x->text_n);
         n += x->text_n;
         for (uint32_t k = 0; k < x->tok_n; k++)
-            if (v->own->buffered < sizeof v->own->buffer / sizeof *v->own->buffer)
-                v->own->buffer[v->own->buffered++] = v->own->tok[x->tok + k];
+            if (!is_closed(v, x, k) && v->own->buffered < sizeof v->own->buffer / sizeof *v->own->buffer)
+                v->own->buffer[v->own->buffered++] = v->tok[x->tok + k];
     }
     return n;
 }
@@ -322,6 +346,8 @@ static void fill(tab_views *v, const tab_table_view *t, const tab_joined *j, con
 {
     char text[TAB_NORMAL_MAX];
     for (uint32_t row = 0; row < t->rows && !v->own->failed; row++) {
+        v->text = v->own->text; /* they grow with each value */
+        v->tok = v->own->tok;
         size_t n = join_row(v, t, j, row, text);
         w->code[row] = TAB_NULL;
         if (n == 0)

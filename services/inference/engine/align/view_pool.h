@@ -1,5 +1,5 @@
-/* What the views of one run share and add to while they are built: the pool of texts and tokens. One thread
- * builds them. */
+/* What the views of one run share and add to while they are built: the pool of texts and tokens (view.c). One
+ * thread builds them. */
 #ifndef TAB_ALIGN_VIEW_POOL_H
 #define TAB_ALIGN_VIEW_POOL_H
 
@@ -18,9 +18,6 @@ struct tab_view_scratch {
     uint32_t buffer[1024]; /* tokens of the value at hand */
     size_t buffered;
 };
-
-/* Doubles an array until `need` items fit. False: out of memory, or more than 32-bit indexes hold. */
-bool tab_view_reserve(void *array, size_t *cap, size_t need, size_t size);
 
 /* Appends to the common text and returns where; v->own->failed where it does not fit. */
 uint32_t tab_view_text(tab_views *v, tab_str s);
