@@ -52,7 +52,7 @@ static void score_column(tally *y, const sample *s, size_t k, FILE *dump)
         g1 = c->p1[q] > c->p1[g1] ? q : g1;
     y->conf = train_grown(y->conf, y->n + 1, sizeof *y->conf);
     y->hit = train_grown(y->hit, y->n + 1, sizeof *y->hit);
-    y->conf[y->n] = (double)c->p2[g];
+    y->conf[y->n] = tab_told_role(g, (double)c->p2[g]);
     y->hit[y->n++] = g == truth;
     y->role += g == truth;
     y->role1 += g1 == truth;
@@ -69,7 +69,8 @@ static void score_column(tally *y, const sample *s, size_t k, FILE *dump)
     if (dump != NULL)
         fprintf(dump, "column,%s,%.*s,%s,%s,%s,%.4f,%s,%.4f\n", s->label->name,
                 TAB_STR(s->label->table->col[k].name), tab_role_names[truth], tab_role_names[g],
-                tab_type_name(t), (double)c->p2[g], s->label->type[k] == (int)t ? "" : "TYPE", pii);
+                tab_type_name(t), tab_told_role(g, (double)c->p2[g]),
+                s->label->type[k] == (int)t ? "" : "TYPE", pii);
 }
 
 /* Prints the sectors' line; conf and hit (tables) are scratch. */

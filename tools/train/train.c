@@ -267,6 +267,7 @@ static void apply_stage2(const model *m, sample *s)
     }
     tab_agree_items(s->ptr, s->label->table->cols);
     tab_deny_factors(s->ptr, s->label->table->cols, s->label->table->rows);
+    tab_hear_births(s->ptr, s->label->table->cols);
     free(x);
 }
 
@@ -434,6 +435,7 @@ static void apply_shipped(sample *s)
     }
     tab_agree_items(s->ptr, n);
     tab_deny_factors(s->ptr, n, s->label->table->rows);
+    tab_hear_births(s->ptr, n);
     tab_tell_sector(s->sector);
 }
 

@@ -40,7 +40,7 @@ static Tabella__ColumnProfile *column_profile(tab_arena *a, const tab_column_pro
     m->name = (ProtobufCBinaryData){ .len = name.n, .data = (uint8_t *)tab_text(name.p) };
     m->index = (uint32_t)c->index;
     m->role = tab_text(tab_role_names[c->role]);
-    m->role_confidence = c->role_confidence;
+    m->role_confidence = tab_told_role(c->role, c->role_confidence);
     m->type = tab_text(tab_type_name(c->type));
     m->type_confidence = c->type_confidence;
     m->missing_pct = c->missing;

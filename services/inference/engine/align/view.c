@@ -15,53 +15,9 @@
 #include "common/base/hash.h"
 #include "common/base/order.h"
 #include "services/inference/engine/align/normalize_text.h"
+#include "services/inference/engine/align/view_pool.h"
 #include "services/inference/engine/profile/cells/parse.h"
 #include "services/inference/engine/profile/roles/roles.h"
-
-/* Growing arrays of the whole set of views; one thread builds them. */
-struct tab_view_scratch {
-    tab_arena *arena;
-    uint64_t *slot_hash;
-    uint32_t *slot_id;
-    size_t slots;
-    uint32_t *tok;
-    size_t tok_n, tok_cap, text_n, text_cap, term_cap;
-    char *text;
-    bool failed;
-    uint32_t buffer[1024]; /* tokens of the value at hand */
-    size_t buffered;
-};
-
-/* Doubles an array until `need` items fit. False: out of memory, or more than 32-bit indexes hold. */
-static bool reserve(void *array, size_t *cap, size_t need, size_t size)
-{
-    if (need <= *cap)
-        return true;
-    size_t to = *cap == 0 ? 1024 : *cap;
-    while (to < need)
-        to *= 2;
-    void *grown = to > UINT32_MAX ? NULL : realloc(*(void **)array, to * size);
-    if (grown == NULL)
-        return false;
-    *(void **)array = grown;
-    *cap = to;
-    return true;
-}
-
-/* Appends to the common text and returns where. */
-static uint32_t add_text(tab_views *v, tab_str s)
-{
-    struct tab_view_scratch *o = v->own;
-    if (!reserve(&o->text, &o->text_cap, o->text_n + s.n + 1, 1)) {
-        o->failed = true;
-        return 0;
-    }
-    if (s.n > 0)
-        memcpy(o->text + o->text_n, s.p, s.n);
-    uint32_t at = (uint32_t)o->text_n;
-    o->text_n += s.n;
-    return at;
-}
 
 /* Doubles the table of terms. */
 static bool more_slots(struct tab_view_scratch *o)
@@ -106,12 +62,13 @@ static uint32_t intern(tab_views *v, tab_str s, uint32_t at)
             return o->slot_id[i];
     /* both lists grow together */
     size_t cap = o->term_cap, cap2 = o->term_cap;
-    if (!reserve(&v->term_at, &cap, v->terms + 1, 4) || !reserve(&v->term_n, &cap2, v->terms + 1, 4)) {
+    if (!tab_view_reserve(&v->term_at, &cap, v->terms + 1, 4) ||
+        !tab_view_reserve(&v->term_n, &cap2, v->terms + 1, 4)) {
         o->failed = true;
         return 0;
     }
     o->term_cap = cap;
-    v->term_at[v->terms] = at != UINT32_MAX ? at : add_text(v, s);
+    v->term_at[v->terms] = at != UINT32_MAX ? at : tab_view_text(v, s);
     v->term_n[v->terms] = (uint32_t)s.n;
     o->slot_hash[i] = h;
     o->slot_id[i] = (uint32_t)v->terms;
@@ -125,29 +82,6 @@ static void collect(void *ctx, tab_str token)
     struct tab_view_scratch *o = v->own;
     if (o->buffered < sizeof o->buffer / sizeof *o->buffer)
         o->buffer[o->buffered++] = intern(v, token, UINT32_MAX);
-}
-
-/* The collected tokens, sorted and each once, become the value's. */
-static void keep_tokens(tab_views *v, tab_value *x)
-{
-    struct tab_view_scratch *o = v->own;
-    size_t n = 0;
-    x->tok = (uint32_t)o->tok_n;
-    x->tok_n = 0;
-    if (o->buffered == 0)
-        return;
-    qsort(o->buffer, o->buffered, sizeof *o->buffer, tab_ascending_u32);
-    /* each token once, ascending: comparisons walk two lists side by side */
-    for (size_t i = 0; i < o->buffered; i++)
-        if (i == 0 || o->buffer[i] != o->buffer[i - 1])
-            o->buffer[n++] = o->buffer[i];
-    if (!reserve(&o->tok, &o->tok_cap, o->tok_n + n, sizeof *o->tok)) {
-        o->failed = true;
-        return;
-    }
-    memcpy(o->tok + o->tok_n, o->buffer, n * sizeof *o->buffer);
-    x->tok_n = (uint32_t)n;
-    o->tok_n += n;
 }
 
 static double as_decimal(double x)
@@ -253,7 +187,7 @@ static void fill_value(tab_views *v, tab_view_kind kind, bool phones, tab_value 
             tab_text_joined((tab_str){ raw.p, raw.n < 1024 ? raw.n : 1024 }, collect, v);
         }
     }
-    x->text = add_text(v, (tab_str){ buf, n });
+    x->text = tab_view_text(v, (tab_str){ buf, n });
     x->text_n = (uint32_t)n;
     tab_str normal = { buf, n };
     /* equal normal forms get equal keys; a number or a date is its own only token */
@@ -262,7 +196,7 @@ static void fill_value(tab_views *v, tab_view_kind kind, bool phones, tab_value 
         tab_text_tokens(normal, collect, v);
     else if (n > 0)
         collect(v, normal);
-    keep_tokens(v, x);
+    tab_view_tokens(v, x);
 }
 
 /* How far a column reads as numbers, and under which decimal mark. */
@@ -404,7 +338,7 @@ static bool column_numbers(tab_views *v, const tab_column_profile *p, size_t row
         while (slot[i] != TAB_NULL && values[slot[i]].number != x)
             i = (i + 1) & (slots - 1);
         if (slot[i] == TAB_NULL) {
-            if (!reserve(&values, &cap, (size_t)w->values + 1, sizeof *values)) {
+            if (!tab_view_reserve(&values, &cap, (size_t)w->values + 1, sizeof *values)) {
                 ok = false;
                 break;
             }
@@ -473,8 +407,8 @@ static bool count_columns(tab_views *v)
     return ok;
 }
 
-/* tab_view.once. Numbers that are counted through stand once in each table and are in all of them. */
-static float once(const tab_view *w)
+/* Numbers that are counted through stand once in each table and are in all of them. */
+float tab_view_once(const tab_view *w)
 {
     size_t held[3] = { 0 };
     for (uint32_t i = 0; i < w->values; i++)
@@ -487,13 +421,14 @@ static tab_status read_table(const tab_engine *e, tab_views *v, const tab_profil
                              tab_error *err)
 {
     *tv = (tab_table_view){ .profile = p, .rows = p->table->rows, .cols = p->table->cols };
-    tv->col = tab_arena_new_of(v->own->arena, tab_view, tv->cols);
+    tv->col = tab_arena_new_of(v->own->arena, tab_view, tv->cols + TAB_VIEW_JOINED);
     if (tv->col == NULL)
         return tab_no_memory(err);
     v->total_rows += tv->rows;
     for (size_t c = 0; c < tv->cols; c++) {
         tab_view *w = &tv->col[c];
         w->profile = &p->col[c];
+        w->chief = (uint32_t)c;
         if (tab_engine_cancelled(e))
             return tab_fail(err, TAB_CANCELLED, "", "cancelled");
         /* numbers as they came, or levels */
@@ -501,7 +436,7 @@ static tab_status read_table(const tab_engine *e, tab_views *v, const tab_profil
                                                           : column_coded(v, w->profile, tv->rows, w);
         if (!ok || !sort_numbers(v, tv->rows, w))
             return tab_no_memory(err);
-        w->once = once(w);
+        w->once = tab_view_once(w);
     }
     return TAB_OK;
 }

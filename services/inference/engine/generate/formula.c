@@ -1,5 +1,6 @@
 /* Formulas of a plan: read once into steps of a stack machine (Dijkstra's shunting, by recursive
  * descent), then run for each row. Booleans are 0 and 1; times are seconds since 1970. */
+#include <assert.h>
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -560,6 +561,7 @@ double rows_formula(tab_generate_reader *r, context *c, const formula *f, bool o
     const tab_generator *g = r->g;
     uint64_t row = own ? c->row : c->src;
     for (const step *s = f->s, *end = s + f->n; s < end; s++) {
+        assert(n >= s->args && n <= STACK); /* formula_read has counted */
         double *x = &st[n - s->args];
         switch (s->op) {
         case OP_NUMBER:
@@ -603,5 +605,6 @@ double rows_formula(tab_generate_reader *r, context *c, const formula *f, bool o
         }
         n -= s->args - 1U;
     }
+    assert(n == 1);
     return st[0];
 }

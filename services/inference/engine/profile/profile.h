@@ -16,8 +16,8 @@ typedef struct {
     const tab_column *column;
     tab_type type;
     double type_confidence;
-    int role; /* index into tab_role_names[] (profile/roles/roles.h) */
-    double role_confidence;
+    int role;               /* index into tab_role_names[] (profile/roles/roles.h) */
+    double role_confidence; /* the models' probability; what is said of it is tab_told_role */
     bool pii;
     double pii_confidence;
     bool identifying; /* names one row's entity (roles-and-sectors): never imputed, never a target */

@@ -1,8 +1,8 @@
-/* See parts.h: what many linked rows say of the rows to predict may not be what they say of the others. A
- * customer of last week has few orders, an order that is not closed no outcome, a ticket "cancelled" is written
- * once who has left is known: sums, counts and shares are then other numbers for the rows that are asked about,
- * and a model of them is sure and wrong. Each is held against the labelled rows' (the two-sample statistic of
- * Kolmogorov and Smirnov), and what differs is not made (decision 0782). */
+/* See parts.h: what many linked rows say of the rows to predict may not be what they say of the others.
+ * A customer of last week has few orders, an order that is not closed no outcome, a ticket "cancelled"
+ * is written once who has left is known: sums, counts and shares are then other numbers for the rows
+ * that are asked about, and a model of them is sure and wrong. Each is held against the labelled rows'
+ * (the two-sample statistic of Kolmogorov and Smirnov), and what differs is not made (decision 0782). */
 #include <math.h>
 #include <stdlib.h>
 

@@ -277,21 +277,39 @@ static bool national(const squeezed *q)
     return false;
 }
 
-/* VAT numbers of the European Union by their shape, India's GSTIN by its shape, Brazil's CNPJ by its check
- * digits. */
+/* The numbers of the European Union's value added tax, behind their countries: 9 a digit, A a letter, *
+ * either. Codes that begin with a country ("IT001E12345678") have other lengths, or letters elsewhere. */
+static bool eu_vat(const squeezed *q)
+{
+    static const char *const forms[] = {
+        "ATU99999999",    "BE9999999999", "BG999999999",   "BG9999999999", "CY99999999A",    "CZ99999999",
+        "CZ999999999",    "CZ9999999999", "DE999999999",   "DK99999999",   "EE999999999",    "EL999999999",
+        "ES*9999999*",    "FI99999999",   "FR**999999999", "GB999999999",  "GB999999999999", "HR99999999999",
+        "HU99999999",     "IE9999999A",   "IE9999999AA",   "IE9*99999A",   "IT99999999999",  "LT999999999",
+        "LT999999999999", "LU99999999",   "LV99999999999", "MT99999999",   "NL999999999A99", "PL9999999999",
+        "PT999999999",    "RO9999999",    "RO99999999",    "RO999999999",  "RO9999999999",   "SE999999999999",
+        "SI99999999",     "SK9999999999",
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        const char *f = forms[i];
+        size_t k = 0;
+        if (f[0] != q->c[0] || f[1] != q->c[1] || strlen(f) != q->n)
+            continue;
+        while (k < q->n && (f[k] == '*' || (f[k] == '9'            ? digit(q->c[k])
+                                            : f[k] == 'A' && k > 1 ? upper(q->c[k])
+                                                                   : f[k] == q->c[k])))
+            k++;
+        if (k == q->n)
+            return true;
+    }
+    return false;
+}
+
+/* EU VAT and India's GSTIN by their shapes, Brazil's CNPJ by its check digits. */
 static bool tax(const squeezed *q)
 {
-    static const char eu[] = "ATBEBGCYCZDEDKEEELESFIFRGBHRHUIEITLTLULVMTNLPLPTROSESISK";
-    if (q->n >= 9 && q->n <= 14 && upper(q->c[0]) && upper(q->c[1]) && q->alnum) { /* EU VAT */
-        for (size_t i = 0; i + 1 < sizeof eu; i += 2)
-            if (eu[i] == q->c[0] && eu[i + 1] == q->c[1]) {
-                /* letters may stand among the digits (Spain, Ireland, France), at most two */
-                size_t digits = 0;
-                for (size_t k = 2; k < q->n; k++)
-                    digits += digit(q->c[k]);
-                return digits + 2 + 2 >= q->n && digits >= 7;
-            }
-    }
+    if (q->n >= 9 && q->n <= 14 && upper(q->c[0]) && upper(q->c[1]) && q->alnum && eu_vat(q))
+        return true;
     if (q->n == 15 && digit(q->c[0]) && digit(q->c[1]) && upper(q->c[2]) && q->c[13] == 'Z') /* GSTIN */
         return q->alnum;
     if (q->digits && q->n == 14 && !all_same(q)) { /* CNPJ */

@@ -8,10 +8,13 @@
  *            words of the lexicon, n-grams      its first TAB_LOOKED_AT values */
 #include "services/inference/engine/profile/features/features_internal.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
+#include "services/inference/engine/profile/cells/ascii.h"
 #include "services/inference/engine/profile/cells/mentions.h"
 #include "services/inference/engine/profile/cells/pattern.h"
+#include "services/inference/engine/profile/cells/plate.h"
 #include "services/inference/engine/profile/cells/street.h"
 #include "services/inference/engine/sector/affinity.h"
 
@@ -61,6 +64,7 @@ static void common(const uint64_t *h, size_t n, double *first, double *three, do
     /* counts of hashes by open addressing */
     double best[3] = { 0 };
     size_t different = 0;
+    assert(n <= TAB_LOOKED_AT);
     *first = *three = *kinds = 0;
     if (n == 0)
         return;
@@ -200,11 +204,13 @@ typedef struct {
     uint64_t shape[TAB_SAMPLE], exact[TAB_SAMPLE]; /* hashed shapes of the values that are looked at */
     size_t shapes;
     tab_identity identity;
+    tab_plates plates;
     uint64_t street[TAB_LOOKED_AT], house[TAB_LOOKED_AT]; /* hashed names and numbers of tab_housed */
     uint64_t phone[TAB_LOOKED_AT];                        /* hashed telephone numbers within texts */
     size_t houses, phones;
-    double cells; /* of all sampled values, marks among them */
-    double bools; /* cells that read as yes or no */
+    uint32_t vin_alphabet; /* letters of values of a VIN's shape, a bit each */
+    double cells;          /* of all sampled values, marks among them */
+    double bools;          /* cells that read as yes or no */
     char decimal;
 } sampled;
 
@@ -303,9 +309,14 @@ static void look_at(sampled *q, tab_str t, double w, tab_features *f)
     q->exact[q->shapes++] = exact_shape_of(t);
     characters(t, g);
     read_time(q, t, &x, plain, w);
-    for (uint64_t m = tab_checks_of(t); m != 0; m &= m - 1)
+    uint64_t checks = tab_checks_of(t);
+    for (uint64_t m = checks; m != 0; m &= m - 1)
         g->check[__builtin_ctzll(m)]++;
+    if ((checks >> TAB_CHECK_VIN_SHAPE & 1) != 0)
+        for (size_t i = 0; i < t.n; i++)
+            q->vin_alphabet |= letter(t.p[i]) ? 1U << ((t.p[i] | 32) - 'a') : 0;
     tab_identity_show(&q->identity, t);
+    tab_plates_show(&q->plates, t);
     f->contacts += tab_holds_contact(t);
     uint64_t house, street = plain ? 0 : tab_housed(t, &house);
     if (street != 0) {
@@ -516,7 +527,7 @@ void tab_features_of(const tab_summary *s, tab_features *f)
     tab_number_features(&c, s, g, q.number, numbers, f);
     while (c.at < f->dense + TAB_DENSE_PLAIN)
         put(&c, 0);
-    c.at = f->dense + TAB_DENSE_PLAIN;
+    assert(c.at == f->dense + TAB_DENSE_PLAIN);
     tab_crossed_features(&c, g, q.number, numbers, f);
     while (c.at < c.end)
         put(&c, 0);
@@ -528,13 +539,17 @@ void tab_features_of(const tab_summary *s, tab_features *f)
         put(&c, share(g->token[i], g->values));
     for (int i = 0; i < TAB_CHECK_COUNT; i++) /* values that pass each test of checksum.h */
         put(&c, f->check[i] = share(g->check[i], g->values));
+    assert(c.at == c.end); /* each number has its place, which the models know */
     tab_identity_weigh(&q.identity, f->identity);
+    double *plate = &f->identity[TAB_IDENTITY_PLATE];
+    *plate = fmax(*plate, tab_plates_weigh(&q.plates));
     f->beyond_ascii = share(g->beyond_ascii, g->values);
     f->housed = share((double)q.houses, g->values);
     f->streets = share((double)distinct_of(q.street, q.houses), (double)q.houses);
     f->houses = share((double)distinct_of(q.house, q.houses), (double)q.houses);
     f->phones = (double)distinct_of(q.phone, q.phones);
     f->phone_texts = (double)q.phones;
+    f->vin_letters = __builtin_popcount(q.vin_alphabet);
     f->initials = share(f->initials, g->values);
     f->patronyms = share(f->patronyms, g->values);
     f->patronym_words = share(f->patronym_words, g->values);

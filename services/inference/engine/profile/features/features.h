@@ -42,6 +42,7 @@ typedef struct {
     double initials;            /* share of values that are a family name with initials */
     double patronyms;           /* share of values that end as names of families do, tab_has_patronym */
     double patronym_words;      /* share of values that do, and are several words */
+    double vin_letters;         /* letters A to Z that stand in values of a VIN's shape */
     size_t values;              /* distinct non-mark values looked at */
     double number_share, date_share, clock_share, duration_share;
     double min, max, q50;

@@ -38,6 +38,17 @@ static void hear_initials(const tab_features *f, float *p)
         raise_role(p, TAB_ROLE_NAME);
 }
 
+/* Seventeen letters and digits, of which hardly one is I, O or Q although many letters are used: a vehicle's
+ * number, also where its ninth character does not check, as outside of North America. What is written in
+ * base 16 has six letters. */
+static void hear_vehicles(const tab_features *f, float *p)
+{
+    static const double SHAPE = 0.9, LETTERS = 10;
+    enum { FEWEST = 8 };
+    if (f->values >= FEWEST && f->check[TAB_CHECK_VIN_SHAPE] >= SHAPE && f->vin_letters >= LETTERS)
+        raise_role(p, TAB_ROLE_VIN);
+}
+
 /* Half of the values end as names of families do in Iceland, Armenia and Azerbaijan (decision 0726). */
 static void hear_patronyms(const tab_features *f, float *p)
 {
@@ -63,6 +74,7 @@ void tab_hear_identity(const tab_staged *c, float *p)
     hear_houses(&c->features, p);
     hear_initials(&c->features, p);
     hear_patronyms(&c->features, p);
+    hear_vehicles(&c->features, p);
     for (int k = 0; k < TAB_IDENTITY_KINDS; k++)
         most = fmax(most, proof[k]);
     if (most <= 0)

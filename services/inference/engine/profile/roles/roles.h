@@ -147,6 +147,10 @@ extern const uint8_t tab_role_identifying[TAB_ROLES]; /* 0 or 1 */
 
 int tab_role_of(tab_str name); /* -1 when there is no such role */
 
+/* What is said of a role's probability p (decision 0772): where people's labels differ, as between a measure
+ * and a count, less than what the models say. 1, which a caller gave, stays. */
+double tab_told_role(int role, double p);
+
 /* The type that follows from a role; `distinct` of `present` decides where the role alone does not. */
 tab_type tab_role_type(int role, size_t distinct, size_t present);
 #endif

@@ -65,6 +65,9 @@ void tab_agree_items(tab_staged *const *c, size_t n);
 /* A number that is multiplied with another to give a third, less a discount, is no key (decision 0600). */
 void tab_deny_factors(tab_staged *const *c, size_t n, size_t rows);
 
+/* Dates that lie as births do, in a table that lists persons, are births (decision 0771). */
+void tab_hear_births(tab_staged *const *c, size_t n);
+
 /* Numbers of persons and companies prove themselves by their check digits, and addresses by house numbers
  * behind names that differ, names by initials: a correction of stage 2's answer (decisions 0489, 0675). */
 void tab_hear_identity(const tab_staged *c, float *p);

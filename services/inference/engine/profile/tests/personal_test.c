@@ -231,6 +231,14 @@ Test(sector, is_told_less_surely_than_the_model_says)
     cr_expect_float_eq(sure[0], 0.1f / (TAB_SECTORS - 1), 1e-5);
 }
 
+Test(roles, are_told_less_surely_where_labels_differ)
+{
+    cr_expect_float_eq(tab_told_role(TAB_ROLE_COUNT, 0.9), 0.83, 1e-9);
+    cr_expect_float_eq(tab_told_role(TAB_ROLE_COUNT, 0.8), 0.8, 1e-9);
+    cr_expect_float_eq(tab_told_role(TAB_ROLE_EMAIL, 0.99), 0.99, 1e-9);
+    cr_expect_eq(tab_told_role(TAB_ROLE_CODE, 1), 1, "a caller gave it");
+}
+
 Test(names, end_as_families_do)
 {
     static const char *const whole[] = { "Anna Jónsdóttir", "Ólafsson", "Արամ Պետրոսյան", "Պետրոսյան",

@@ -394,6 +394,10 @@ Test(checks, know_their_own_and_no_others)
         { "529.982.247-25", TAB_CHECK_NATIONAL, true },
         { "44051401359", TAB_CHECK_NATIONAL, true },
         { "11.222.333/0001-81", TAB_CHECK_TAX, true },
+        { "IT00743110157", TAB_CHECK_TAX, true },
+        { "ESB12345674", TAB_CHECK_TAX, true },
+        { "IT001E12345678", TAB_CHECK_TAX, false }, /* a point of delivery of power */
+        { "PL20240017", TAB_CHECK_TAX, false },
         { "1234567893", TAB_CHECK_NPI, true },
         { "192.168.1.1", TAB_CHECK_IPV4, true },
         { "192.168.1.256", TAB_CHECK_IPV4, false },
