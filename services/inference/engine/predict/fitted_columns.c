@@ -1,4 +1,5 @@
-/* See fitted_parts.h: what a fitted model keeps of its table's columns. fitted.c asks once they are encoded. */
+/* See fitted_parts.h: what a fitted model keeps of its table's columns. fitted.c asks once they are
+ * encoded. */
 #include <assert.h>
 #include <math.h>
 
