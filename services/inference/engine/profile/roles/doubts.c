@@ -12,8 +12,9 @@ enum { FEWEST = 8, LOOKED_AT = 160 };
 /* What the column's texts (LOOKED_AT at most) have in common. */
 typedef struct {
     size_t n;
-    size_t high, ten; /* of four numbers between points: those with one of 100 and more; that begin with 10 */
-    size_t dated;     /* that begin with a year and a mark: "2024-", "1999/" */
+    /* of four numbers between points: with one of 100 and more; from 10 on; whole networks ("5.1.0.0") */
+    size_t high, ten, nets;
+    size_t dated;          /* that begin with a year and a mark: "2024-", "1999/" */
     size_t ends, most_end; /* whose last group is of four digits; of these the most that share its first */
 } shapes;
 
@@ -58,6 +59,7 @@ static shapes look(const tab_reading *r)
         t.n++;
         t.high += has_high_part(s);
         t.ten += s.n > 3 && memcmp(s.p, "10.", 3) == 0;
+        t.nets += s.n > 4 && memcmp(s.p + s.n - 4, ".0.0", 4) == 0;
         t.dated += is_dated(s);
         if (end != 0) {
             size_t same = ++of[end - '0'];
@@ -87,12 +89,13 @@ static void give(float *p, int from, int to, float left)
 }
 
 /* Of addresses drawn from all, 0.98 have a part of 100 and more, of versions hardly one; networks within an
- * office may begin with 10. */
+ * office may begin with 10, and whole ones end in two zeros. */
 static void doubt_addresses(const tab_staged *c, const shapes *t, float *p)
 {
-    static const double HIGH = 0.15, TEN = 0.8;
+    static const double HIGH = 0.15, TEN = 0.8, NETS = 0.8;
     static const float LEFT = 0.05f;
-    if (c->features.check[TAB_CHECK_IPV4] < 0.5 || t->high >= HIGH * t->n || t->ten >= TEN * t->n)
+    if (c->features.check[TAB_CHECK_IPV4] < 0.5 || t->high >= HIGH * t->n || t->ten >= TEN * t->n ||
+        t->nets >= NETS * t->n)
         return;
     give(p, TAB_ROLE_IP_ADDRESS, TAB_ROLE_VERSION, LEFT);
 }

@@ -126,8 +126,9 @@ static double of_roles(const float *p)
 
 bool tab_has_persons(tab_staged *const *c, size_t n)
 {
+    static const double SURE = 0.8;
     for (size_t k = 0; k < n; k++)
-        if (of_roles(c[k]->p2) >= 0.5)
+        if (of_roles(c[k]->p2) >= SURE)
             return true;
     return false;
 }

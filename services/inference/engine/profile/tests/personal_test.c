@@ -187,7 +187,7 @@ Test(names, within_notes_are_personal_data_where_persons_are_listed)
 
 /* Numbers that look personal by their form: one kind at a time. */
 static int form;
-enum { VERSIONS, ADDRESSES, OFFICE, DOCUMENTS, SUBJECTS, PHONES, DIGITS_WRONG };
+enum { VERSIONS, ADDRESSES, OFFICE, NETS, DOCUMENTS, SUBJECTS, PHONES, DIGITS_WRONG };
 
 static void number(size_t k, size_t i, char *t, size_t n)
 {
@@ -200,6 +200,8 @@ static void number(size_t k, size_t i, char *t, size_t n)
         snprintf(t, n, "%zu.%zu.%zu.%zu", a + 60, b + 20, a * 2 + 3, b * 2 + 9);
     else if (form == OFFICE)
         snprintf(t, n, "10.0.%zu.%zu", i % 4, a % 90 + 1);
+    else if (form == NETS)
+        snprintf(t, n, "%zu.%zu.0.0", i % 7 + 1, a % 40);
     else if (form == DOCUMENTS)
         snprintf(t, n, "2024-%06zu", c * 83 + 100000);
     else if (form == SUBJECTS)
@@ -224,9 +226,9 @@ Test(forms, are_doubted_where_something_else_has_them)
         bool pii;
         const char *what;
     } cases[] = {
-        { VERSIONS, false, "versions of four numbers" }, { ADDRESSES, true, "addresses of a network" },
-        { OFFICE, true, "addresses of an office" },      { SUBJECTS, false, "subjects counted up in sites" },
-        { PHONES, true, "telephone numbers" },
+        { VERSIONS, false, "versions of four numbers" },     { ADDRESSES, true, "addresses of a network" },
+        { OFFICE, true, "addresses of an office" },          { NETS, true, "networks of an early block" },
+        { SUBJECTS, false, "subjects counted up in sites" }, { PHONES, true, "telephone numbers" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const tab_column_profile *c = formed(a, cases[i].of);
