@@ -247,6 +247,7 @@ def environment(ports, secret, process=None):
             "TAB_GATEWAY_SECRET": secret["gateway"],
             "TAB_GRANT_SECRET": hidden(secret, "grants"),
             "TAB_KEK": f"k1:{secret['kek']}",
+            "TAB_STATE_KEK": "",
             "TAB_RUN_KEY": f"r1:{derived(secret, 'runs')}",
             "OPENBLAS_NUM_THREADS": "1",
         }

@@ -1,6 +1,6 @@
 // The organization's meter, every figure a sum over the events below it; and what became of serve calls, as the gateways counted them.
 import { html, useState, useMemo, Bar, Dialog, Facts, Head, Loaded, Table, Empty, save, useAction, useLoad } from "./ui.js";
-import { api, get, may } from "./api.js";
+import { api, get, may, query } from "./api.js";
 import { count, csv, money, number } from "./format.js";
 import { Bars } from "./bundle/plots.js";
 
@@ -75,14 +75,14 @@ const COLUMNS = ["calls", "answered", "failed", "refused", "abandoned", "availab
 const share = (x) => (x == null ? "–" : `${(Math.floor(100000 * x) / 1000).toFixed(x === 1 ? 0 : 3)} %`);
 const ms = (x) => (x == null ? "–" : x >= 30000 ? "over 30 s" : x >= 1000 ? `${number(Math.round(x / 10) / 100)} s` : `${number(Math.round(10 * x) / 10)} ms`);
 
-const Spans = ({ label, of, name }) => html`<${Table} label=${label} rows=${of} keyOf=${(s) => s[name]} columns=${[
-    { name: name === "day" ? "Day" : "Month", class: "nowrap", cell: (s) => s[name] }, { name: "Availability", num: true, class: "strong", cell: (s) => share(s.availability) },
+const Spans = ({ label, of, name, names }) => html`<${Table} label=${label} rows=${of} keyOf=${(s) => s[name]} columns=${[
+    { name: label === "Days" ? "Day" : label === "Months" ? "Month" : "Endpoint", class: "nowrap", cell: (s) => (names && names[s[name]]) || s[name] }, { name: "Availability", num: true, class: "strong", cell: (s) => share(s.availability) },
     { name: "Answered", num: true, cell: (s) => count(s.answered) }, { name: "Failed", num: true, cell: (s) => count(s.failed) },
     { name: "Refused", num: true, cell: (s) => count(s.refused) }, { name: "Abandoned", num: true, cell: (s) => count(s.abandoned) },
     { name: "p50", num: true, cell: (s) => ms(s.p50_ms) }, { name: "p95", num: true, cell: (s) => ms(s.p95_ms) }, { name: "p99", num: true, cell: (s) => ms(s.p99_ms) },
 ]} />`;
 
-function Level({ level }) {
+function Level({ level, names }) {
     const [month, choose] = useState(level.months[0].month);
     const m = level.months.find((x) => x.month === month) || level.months[0];
     const days = level.days.filter((d) => d.day.startsWith(m.month));
@@ -95,13 +95,19 @@ function Level({ level }) {
         <${Spans} label="Days" of=${days} name="day" />
         <h2>By month</h2>
         <${Spans} label="Months" of=${level.months} name="month" />
+        ${level.endpoints && level.endpoints.length > 0 && html`<h2>By endpoint, of the last 12 months</h2>
+            <${Spans} label="Endpoints" of=${level.endpoints} name="endpoint_id" names=${names} />`}
         <p class="small soft">Availability is the share of answered calls among those that were answered or failed on our side. Refused calls, and calls whose caller hung up first, count neither way. Times are without the sending of the body, from a histogram. Days are in UTC.</p>
     </div>`;
 }
 
 export function ServiceLevel() {
-    const load = useLoad(() => get("/platform/v1/service-level?months=12"), []);
-    return html`<div><${Head} title="Service level" about="What became of serve calls, as the gateways saw them." />
-        <${Loaded} of=${load}>${(level) => (level.months.length ? html`<${Level} level=${level} />` : html`<${Empty} title="No serve call yet"><p>Serve rows by an endpoint, and what became of the calls appears here within seconds.</p><a class="button" href="#/endpoints">Endpoints</a><//>`)}<//>
+    const [endpoint, choose] = useState("");
+    const load = useLoad(() => get("/platform/v1/service-level" + query({ months: 12, endpoint })), [endpoint]);
+    const known = useLoad(() => get("/v2/endpoints?limit=100"), []);
+    const endpoints = (known.data && known.data.endpoints) || [];
+    const names = Object.fromEntries(endpoints.map((e) => [e.id, e.name]));
+    return html`<div><${Head} title="Service level" about="What became of serve calls, as the gateways saw them.">${endpoints.length > 0 && html`<label class="row">Endpoint <select value=${endpoint} onChange=${(e) => choose(e.target.value)}><option value="">all calls</option>${endpoints.map((e) => html`<option key=${e.id} value=${e.id}>${e.name}</option>`)}</select></label>`}<//>
+        <${Loaded} of=${load}>${(level) => (level.months.length ? html`<${Level} key=${endpoint} level=${level} names=${names} />` : html`<${Empty} title="No serve call yet"><p>Serve rows by an endpoint, and what became of the calls appears here within seconds.</p><a class="button" href="#/endpoints">Endpoints</a><//>`)}<//>
     </div>`;
 }

@@ -11,6 +11,10 @@ const STATE = { delivered: "good", failed: "bad", disabled: "bad" };
 const Fields = ({ of = { types: [] } }) => html`
     <label class="field">Name<input name="name" required maxlength="128" defaultValue=${of.name || ""} /></label>
     <label class="field">Address<input name="url" type="url" required maxlength="512" placeholder="https://example.org/tabella" defaultValue=${of.url || ""} /></label>
+    <label class="field">Token of the receiver's own<input name="token" type="password" autocomplete="off" maxlength="512" placeholder=${of.has_token ? "stays as it is" : "none"} /></label>
+    <label class="field">Form of usage<select name="usage_format" defaultValue=${of.usage_format || "cloudevents"}><option value="cloudevents">CloudEvents</option><option value="stripe">Stripe meter events</option></select></label>
+    <label class="field">What the receiver calls us<input name="customer" maxlength="255" placeholder="our organization's id" defaultValue=${of.customer || ""} /></label>
+    <label class="field">Stripe's event name<input name="meter" maxlength="100" placeholder="tabella_cells" defaultValue=${of.meter || ""} /></label>
     <fieldset class="stack tight"><legend class="strong small">Sent are (none chosen: all)</legend>${TYPES.map((t) => html`<label class="row" key=${t}><input type="checkbox" name=${t} defaultChecked=${of.types.includes(t)} /> ${t}</label>`)}</fieldset>`;
 
 function Deliveries({ of }) {
@@ -37,7 +41,15 @@ export default function Webhooks() {
     const [chosen, choose] = useState(null);
     const [act, busy, error, forget] = useAction(async (form) => {
         const { what, of } = asks;
-        const body = () => ({ name: form.get("name"), url: form.get("url"), types: TYPES.filter((t) => form.get(t) === "on") });
+        const body = () => ({
+            name: form.get("name"),
+            url: form.get("url"),
+            types: TYPES.filter((t) => form.get(t) === "on"),
+            ...(form.get("token") ? { token: form.get("token") } : {}),
+            usage_format: form.get("usage_format"),
+            customer: form.get("customer") || null,
+            meter: form.get("meter") || null,
+        });
         if (what === "create") show(await post("/platform/v1/webhooks", body()));
         else if (what === "change") await api("PATCH", p`/platform/v1/webhooks/${of.id}`, body());
         else if (what === "rotate") show(await post(p`/platform/v1/webhooks/${of.id}/rotate`));

@@ -249,6 +249,8 @@ void ngx_http_tab_redis_forget(tab_ctx *ctx); /* the request goes away */
 
 /* Sends what is in `from`. Of each piece `told` hears once what became of it; where false comes back the rest
  * is still there. */
+/* ngx_http_tab_log.c. A header of the api's answer, in lower case; data NULL: none. */
+ngx_str_t ngx_http_tab_answered(const ngx_http_request_t *r, const char *name);
 typedef enum { TAB_LEVEL_IS_KEPT, TAB_LEVEL_IS_REFUSED, TAB_LEVEL_IS_LOST } tab_level_fate;
 typedef void ngx_http_tab_level_told(const tab_level_entry *e, uint32_t n, tab_level_fate fate);
 bool ngx_http_tab_redis_levels(tab_level *from, ngx_http_tab_level_told *told);

@@ -124,19 +124,25 @@ static ngx_int_t text(ngx_http_variable_value_t *v, const u_char *p, size_t n)
     return NGX_OK;
 }
 
-static ngx_int_t error_type(ngx_http_request_t *r, tab_ctx *ctx, ngx_http_variable_value_t *v)
+ngx_str_t ngx_http_tab_answered(const ngx_http_request_t *r, const char *name)
 {
-    if (ctx->error_type != NULL)
-        return text(v, (const u_char *)ctx->error_type, ngx_strlen(ctx->error_type));
-    static const char name[] = "x-tabella-error";
+    size_t n = strlen(name);
     for (ngx_list_part_t *part = r->upstream == NULL ? NULL : &r->upstream->headers_in.headers.part;
          part != NULL; part = part->next) {
         ngx_table_elt_t *h = part->elts;
         for (ngx_uint_t i = 0; i < part->nelts; i++)
-            if (h[i].key.len == sizeof name - 1 && ngx_strncmp(h[i].lowcase_key, name, sizeof name - 1) == 0)
-                return text(v, h[i].value.data, h[i].value.len);
+            if (h[i].key.len == n && ngx_strncmp(h[i].lowcase_key, name, n) == 0)
+                return h[i].value;
     }
-    return text(v, (const u_char *)"", 0);
+    return (ngx_str_t)ngx_null_string;
+}
+
+static ngx_int_t error_type(ngx_http_request_t *r, tab_ctx *ctx, ngx_http_variable_value_t *v)
+{
+    if (ctx->error_type != NULL)
+        return text(v, (const u_char *)ctx->error_type, ngx_strlen(ctx->error_type));
+    ngx_str_t said = ngx_http_tab_answered(r, "x-tabella-error");
+    return text(v, said.data, said.len);
 }
 
 static ngx_int_t variable(ngx_http_request_t *r, ngx_http_variable_value_t *v, uintptr_t which)

@@ -55,7 +55,7 @@ tab_level_kind tab_level_kind_of(unsigned status)
                            : TAB_LEVEL_ANSWERED;
 }
 
-/* FNV-1a: names of organizations are made here, nobody chooses them. */
+/* FNV-1a: ids of organizations and endpoints are made here, nobody chooses them. */
 static uint32_t *chain_of(const tab_level *l, const char *org, uint32_t day)
 {
     uint32_t h = 2166136261u ^ day;

@@ -1,4 +1,5 @@
-/* What a gateway's worker saw of serve calls, by organization and day, until Redis has it (decision 0685).
+/* What a gateway's worker saw of serve calls, by organization (or "ORG ENDPOINT") and day, until Redis has it
+ * (decision 0685).
  *
  * A bounded table of counts: a call adds to a few numbers, and what was counted is taken out again in
  * pieces. Nothing that a caller sends makes it grow past its size; what finds no room is said, and counted
@@ -8,7 +9,7 @@
 
 #include "common/base/base.h"
 
-enum { TAB_LEVEL_ORG = 48, TAB_LEVEL_BOUNDS = 21, TAB_LEVEL_BUCKETS = TAB_LEVEL_BOUNDS + 1 };
+enum { TAB_LEVEL_ORG = 72, TAB_LEVEL_BOUNDS = 21, TAB_LEVEL_BUCKETS = TAB_LEVEL_BOUNDS + 1 };
 typedef enum {
     TAB_LEVEL_ANSWERED,
     TAB_LEVEL_FAILED,    /* 5xx */

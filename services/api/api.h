@@ -159,6 +159,7 @@ struct request {
     tab_span span;
     tab_wait_time spent;    /* what took its time; told to the gateway, for its log */
     const char *error_type; /* of its envelope; NULL: none */
+    const char *endpoint;   /* id of the one that it serves, for the gateway's counts; NULL: none */
     request_lane lane;
     bool arrives; /* one of api.arriving */
     bool at_once; /* its handler has run on the loop's thread, and no worker has had it yet */

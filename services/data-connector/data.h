@@ -63,7 +63,7 @@ tab_status data_upload_drop(void *self, tab_call *call, tab_error *err);
 tab_status data_upload_begin(void *self, tab_call *call, tab_error *err);
 tab_status data_upload_state(void *self, tab_call *call, tab_error *err);
 /* Adds the call's piece where the upload has as many bytes as it says; how many it has then. */
-tab_status data_upload_append(tab_tx *tx, const tab_call *call, int64_t *ret_bytes,
+tab_status data_upload_append(data_service *self, tab_tx *tx, const tab_call *call, int64_t *ret_bytes,
                               tab_error *err) TAB_CHECKED;
 tab_status data_load(void *self, tab_call *call, tab_error *err);
 /* Drops a job's uploads. */

@@ -31,7 +31,7 @@ static const tab_option options[] = {
                "keys that encrypt credentials, ID:64 hex digits, comma between, the newest first; "
                "empty: no connections"),
     TAB_OPTION(config, seals, BOOL, "TAB_SNAPSHOT_SEAL", "0",
-               "1: encrypt stored datasets, by a key of each organization that TAB_KEK wraps"),
+               "1: encrypt stored datasets and uploads, by a key of each organization that TAB_KEK wraps"),
     TAB_OPTION(config, allow, TEXT, "TAB_ALLOW_NETWORKS", "",
                "networks that connections may reach although they are not public, "
                "for example 10.0.0.0/8,fd00::/8"),
@@ -110,7 +110,7 @@ int main(int argc, char **argv)
         tab_log(TAB_ERROR, "TAB_SNAPSHOT_SEAL needs TAB_KEK, which wraps the organizations' keys");
         return EXIT_FAILURE;
     }
-    self.keys.master = kek;
+    self.keys.own = (tab_data_keys){ .schema = "data_connector", .setting = "TAB_KEK", .master = kek };
     self.keys.seals = cfg.seals;
     TAB_AUTO(tab_pg) *pg = self.pg = tab_pg_open(cfg.postgres, cfg.org_key, cfg.pg_pool);
     TAB_AUTO(tab_rpc) *rpc = self.rpc = tab_rpc_open(&cfg.nats, "data-connector");
@@ -123,7 +123,7 @@ int main(int argc, char **argv)
     TAB_AUTO(tab_health) *health = tab_health_open(cfg.port); /* last opened, first freed: it looks at all */
     if (relay == NULL || health == NULL)
         return EXIT_FAILURE;
-    static tab_schema schema = { .schema = "data_connector", .least = 11 };
+    static tab_schema schema = { .schema = "data_connector", .least = 12 };
     tab_daemon_watch(health, rpc, pg, &schema);
     static const char *const slow[] = {
         "Ingest", "Load", "Connect", "Sync", "Write", "Label", NULL

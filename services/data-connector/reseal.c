@@ -7,7 +7,7 @@
 #include "common/base/proto.h"
 #include "services/data-connector/data.h"
 
-enum { AT_ONCE = 50, NAMED_MOST = 100 };
+enum { AT_ONCE = 50, NAMED_MOST = 100, COUNTED = 1000000 };
 
 /* One row; false: it does not open. The lock is the transaction's. */
 static tab_status reseal_row(data_service *self, tab_arena *a, tab_tx *tx, const tab_rows *r, size_t i,
@@ -62,29 +62,28 @@ static tab_status reseal_some(data_service *self, tab_call *call, const char *af
     return tab_arena_full(call->arena) ? tab_no_memory(err) : tab_tx_commit(&tx, err);
 }
 
-/* Data keys of some organizations after *after (decision 0735). */
-static tab_status rewrap_some(data_service *self, tab_call *call, const char **after, Tabella__ResealReply *y,
-                              bool *ret_more, tab_error *err)
+/* Blocks that no key has sealed yet (store/seal_blocks.c), counted by their index, up to COUNTED. */
+static tab_status count_unsealed(data_service *self, tab_call *call, uint64_t *ret, tab_error *err)
 {
-    TAB_AUTO(tab_arena) *a = tab_arena_new(1u << 20);
     TAB_AUTO(tab_tx) *tx = NULL;
-    org_key_wrapped *w;
-    size_t n;
-    if (a == NULL)
-        return tab_no_memory(err);
+    TAB_AUTO(tab_rows) *r = NULL;
     TAB_TRY(tab_tx_begin(self->pg, TAB_ORG_ALL, call->deadline, &tx, err));
-    TAB_TRY(org_keys_rewrap(tx, a, self->kek, *after, AT_ONCE, &w, &n, err));
-    TAB_TRY(tab_tx_commit(&tx, err));
-    for (size_t i = 0; i < n; i++) {
-        y->data_keys += w[i].state == ORG_KEY_WRAPPED;
-        y->data_keys_newest += w[i].state == ORG_KEY_NEWEST;
-        if (w[i].state == ORG_KEY_LOST && y->n_data_keys_failed < NAMED_MOST)
-            y->data_keys_failed[y->n_data_keys_failed++] = tab_proto_text(call->arena, w[i].org);
-    }
-    *ret_more = n == AT_ONCE;
-    if (n > 0)
-        *after = tab_proto_text(call->arena, w[n - 1].org);
-    return tab_arena_full(call->arena) ? tab_no_memory(err) : TAB_OK;
+    TAB_TRY(tab_tx_finish(
+        &tx, &r, err, "SELECT count(*) FROM (SELECT FROM data_connector.block WHERE NOT sealed LIMIT $1) x",
+        TAB_P(tab_p_int(COUNTED))));
+    *ret = (uint64_t)tab_rows_int(r, 0, 0);
+    return TAB_OK;
+}
+
+static tab_status rewrap(data_service *self, tab_call *call, Tabella__ResealReply *y, tab_error *err)
+{
+    tab_data_keys_told told;
+    TAB_TRY(tab_data_keys_rewrap(self->pg, call->arena, &self->keys.own, call->deadline, &told, err));
+    y->data_keys = told.wrapped;
+    y->data_keys_newest = told.newest;
+    y->data_keys_failed = told.failed;
+    y->n_data_keys_failed = told.n_failed;
+    return TAB_OK;
 }
 
 tab_status data_reseal(void *arg, tab_call *call, tab_error *err)
@@ -97,14 +96,12 @@ tab_status data_reseal(void *arg, tab_call *call, tab_error *err)
         return tab_fail(err, TAB_VALIDATION, "TAB_KEK", "no key is configured");
     y->key = tab_proto_text(call->arena, tab_keyring_newest(self->kek));
     y->failed = tab_arena_new_of(call->arena, char *, NAMED_MOST);
-    y->data_keys_failed = tab_arena_new_of(call->arena, char *, NAMED_MOST);
-    if (y->failed == NULL || y->data_keys_failed == NULL)
+    if (y->failed == NULL)
         return tab_no_memory(err);
     while (more)
         TAB_TRY(reseal_some(self, call, after, y, &more, err));
-    const char *org = "";
-    for (more = true; more;)
-        TAB_TRY(rewrap_some(self, call, &org, y, &more, err));
+    TAB_TRY(rewrap(self, call, y, err));
+    TAB_TRY(count_unsealed(self, call, &y->blocks_unsealed, err));
     tab_log(TAB_INFO, "%llu connections sealed again, %zu do not open; %llu data keys, %zu",
             (unsigned long long)y->resealed, y->n_failed, (unsigned long long)y->data_keys,
             y->n_data_keys_failed);

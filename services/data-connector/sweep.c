@@ -160,6 +160,13 @@ static tab_status tell_size(tab_tx *tx, void *arg, int64_t most, size_t *ret_n, 
     return TAB_OK;
 }
 
+static tab_status seal_blocks(tab_tx *tx, void *arg, int64_t most, size_t *ret_n, tab_error *err)
+{
+    static store_seal_place at;
+    const data_service *self = arg;
+    return store_seal_blocks(tx, &self->keys, &at, most, ret_n, err);
+}
+
 static tab_sweep sweeps[] = {
     { .name = "uploads given up",
       .every_ms = EVERY_MS,
@@ -179,6 +186,11 @@ static tab_sweep sweeps[] = {
     { .name = "snapshots past their retention",
       .every_ms = TAB_RETENTION_MS,
       .batch = retained,
+      .most = AT_ONCE,
+      .batch_ms = DROP_MS },
+    { .name = "blocks that are not sealed",
+      .every_ms = EVERY_MS,
+      .batch = seal_blocks,
       .most = AT_ONCE,
       .batch_ms = DROP_MS },
     { .name = "size of snapshots", .every_ms = EVERY_MS, .batch = tell_size },

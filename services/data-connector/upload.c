@@ -43,7 +43,8 @@ static tab_status room_for_all(data_service *self, tab_deadline until, tab_error
 }
 
 /* The piece of this number, once; and how long the file is now. */
-static tab_status put_piece(tab_tx *tx, const tab_call *call, int64_t *ret_bytes, tab_error *err)
+static tab_status put_piece(data_service *self, tab_tx *tx, const tab_call *call, int64_t *ret_bytes,
+                            tab_error *err)
 {
     const Tabella__UploadPartRequest *q = call->in;
     TAB_AUTO(tab_rows) *r = NULL;
@@ -69,12 +70,8 @@ static tab_status put_piece(tab_tx *tx, const tab_call *call, int64_t *ret_bytes
                         "the upload was abandoned in the meantime; send the file again");
     *ret_bytes = tab_rows_int(r, 0, 0);
     return bytes.n == 0 ? TAB_OK
-                        : tab_tx_query(tx, NULL, err,
-                                       "INSERT INTO data_connector.upload_piece (org, upload, number, bytes) "
-                                       "VALUES ($1, $2, $3, $4) "
-                                       "ON CONFLICT (org, upload, number) DO NOTHING",
-                                       TAB_P(tab_p_text(call->org), tab_p_text(q->upload),
-                                             tab_p_int((int64_t)q->number), tab_p_bytes(bytes)));
+                        : store_upload_piece_add(tx, &self->keys, call->org, q->upload, (int64_t)q->number,
+                                                 bytes, err);
 }
 
 tab_status data_upload_part(void *arg, tab_call *call, tab_error *err)
@@ -103,7 +100,8 @@ tab_status data_upload_part(void *arg, tab_call *call, tab_error *err)
                 "have been read",
                 (long long)(most >> 20));
     }
-    TAB_TRY(q->resumes ? data_upload_append(tx, call, &bytes, err) : put_piece(tx, call, &bytes, err));
+    TAB_TRY(q->resumes ? data_upload_append(self, tx, call, &bytes, err)
+                       : put_piece(self, tx, call, &bytes, err));
     TAB_TRY(tab_tx_commit(&tx, err));
     out->bytes = (uint64_t)bytes;
     return TAB_OK;
@@ -180,23 +178,18 @@ static tab_status upload_size(data_service *self, tab_call *call, const char *id
 static tab_status gather(data_service *self, tab_call *call, const char *id, int64_t pieces, int fd,
                          tab_error *err)
 {
+    TAB_AUTO(tab_keyring) *own = NULL;
     for (int64_t i = 0; i < pieces; i++) {
         TAB_AUTO(tab_arena) *a = tab_arena_new(4 * PIECE_MOST);
         TAB_AUTO(tab_tx) *tx = NULL;
-        TAB_AUTO(tab_rows) *r = NULL;
+        tab_str bytes;
         if (a == NULL)
             return tab_no_memory(err);
         if (*call->cancel)
             return source_too_late(err);
         TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
-        TAB_TRY(tab_tx_query_bytes(
-            tx, &r, err,
-            "SELECT bytes FROM data_connector.upload_piece WHERE org = $1 AND upload = $2 AND number = $3",
-            TAB_P(tab_p_text(call->org), tab_p_text(id), tab_p_int(i))));
-        if (tab_rows_count(r) == 0)
-            return tab_fail(err, TAB_VALIDATION, "file",
-                            "the uploaded file is no longer stored; send it again");
-        TAB_TRY(write_all(fd, tab_rows_bytes(r, 0, 0, a), err));
+        TAB_TRY(store_upload_piece_read(tx, a, &self->keys, &own, call->org, id, i, &bytes, err));
+        TAB_TRY(write_all(fd, bytes, err));
         TAB_TRY(tab_tx_commit(&tx, err));
     }
     return TAB_OK;

@@ -83,10 +83,10 @@ tab_status data_upload_begin(void *arg, tab_call *call, tab_error *err)
     return fill(self, call, r, call->out, err);
 }
 
-tab_status data_upload_append(tab_tx *tx, const tab_call *call, int64_t *ret_bytes, tab_error *err)
+tab_status data_upload_append(data_service *self, tab_tx *tx, const tab_call *call, int64_t *ret_bytes,
+                              tab_error *err)
 {
     const Tabella__UploadPartRequest *q = call->in;
-    const tab_str bytes = { (const char *)q->bytes.data, q->bytes.len };
     TAB_AUTO(tab_rows) *r = NULL, *now = NULL;
     TAB_TRY(tab_tx_query(
         tx, &r, err,
@@ -94,7 +94,7 @@ tab_status data_upload_append(tab_tx *tx, const tab_call *call, int64_t *ret_byt
         "touched = clock_timestamp() WHERE org = $1 AND id = $2 AND resumes AND owner = '' AND bytes = $3 "
         "AND bytes + $4::bigint <= CASE WHEN size > 0 THEN size ELSE most END RETURNING bytes, pieces - 1",
         TAB_P(tab_p_text(call->org), tab_p_text(q->upload), tab_p_int((int64_t)q->offset),
-              tab_p_int((int64_t)bytes.n))));
+              tab_p_int((int64_t)q->bytes.len))));
     if (tab_rows_count(r) == 0) {
         TAB_TRY(find(tx, call->org, q->upload, &now, err));
         const int64_t size = tab_rows_int(now, 0, 5), most = tab_rows_int(now, 0, 6);
@@ -106,9 +106,6 @@ tab_status data_upload_append(tab_tx *tx, const tab_call *call, int64_t *ret_byt
                         (long long)tab_rows_int(now, 0, 7), (long long)q->offset);
     }
     *ret_bytes = tab_rows_int(r, 0, 0);
-    return tab_tx_query(tx, NULL, err,
-                        "INSERT INTO data_connector.upload_piece (org, upload, number, bytes) "
-                        "VALUES ($1, $2, $3, $4)",
-                        TAB_P(tab_p_text(call->org), tab_p_text(q->upload), tab_p_int(tab_rows_int(r, 0, 1)),
-                              tab_p_bytes(bytes)));
+    return store_upload_piece_add(tx, &self->keys, call->org, q->upload, tab_rows_int(r, 0, 1),
+                                  (tab_str){ (const char *)q->bytes.data, q->bytes.len }, err);
 }

@@ -5,6 +5,7 @@
 #include "common/base/proto.h"
 #include "services/inference/engine/evaluate/held_out.h"
 #include "services/inference/engine/message.h"
+#include "services/inference/states/state_seal.h"
 
 /* One run, or one evaluation, between the beginning and the end of its pass. */
 typedef struct {
@@ -308,5 +309,6 @@ const tab_rpc_method inference_methods[] = {
     METHOD("Generate", generate_request, generate_reply, inference_generate),
     METHOD("Models", models_request, models_reply, models),
     METHOD("SetBase", set_base_request, models_reply, set_base),
+    METHOD("Reseal", reseal_states_request, reseal_states_reply, states_reseal),
     TAB_RPC_METHODS_END,
 };

@@ -48,8 +48,10 @@ static pid_t spawn_child(int *ret_out)
     char **env = calloc(n + 2, sizeof *env), *argv[] = { (char *)"inference", NULL };
     if (env == NULL)
         return -1;
-    env[0] = (char *)"TAB_ALONE=1"; /* the first of two counts */
-    memcpy(env + 1, environ, n * sizeof *env);
+    env[0] = (char *)"TAB_ALONE=1";        /* the first of two counts */
+    for (size_t i = 0, to = 1; i < n; i++) /* it keeps no states, and needs no key of theirs */
+        if (strncmp(environ[i], "TAB_STATE_KEK", strlen("TAB_STATE_KEK")) != 0)
+            env[to++] = environ[i];
     if (pipe(fd) == 0) {
         if (posix_spawn_file_actions_init(&files) == 0) {
             if (posix_spawn_file_actions_adddup2(&files, fd[1], STDOUT_FILENO) != 0 ||

@@ -20,7 +20,7 @@ extern void openblas_set_num_threads(int n);
 typedef struct {
     TAB_COMMON_CONFIG;
     int64_t passes, helpers, states_mib, states_disk_mib, call_mib, memory_mib;
-    const char *states_folder;
+    const char *states_folder, *kek;
     bool alone;
 } config;
 
@@ -36,6 +36,10 @@ static const tab_option options[] = {
                "memory for fitted states of endpoints, in MiB"),
     TAB_OPTION(config, states_folder, TEXT, "TAB_STATES_FOLDER", "",
                "folder of this process alone for fitted states, a cache that may be lost; empty: none"),
+    TAB_OPTION(
+        config, kek, SECRET, "TAB_STATE_KEK", "",
+        "keys that wrap a key of each organization, which encrypts its fitted states where they are kept; "
+        "ID:64 hex digits, comma between, the newest first; empty: they are not encrypted"),
     TAB_OPTION(config, states_disk_mib, INT, "TAB_STATES_DISK_MIB", "4096",
                "most that the folder may hold, in MiB"),
     TAB_OPTION(config, call_mib, INT, "TAB_CALL_MIB", "4096",
@@ -57,10 +61,22 @@ static void ready_engine(void)
         tab_log(TAB_WARN, "%s", why);
 }
 
+/* What seals states; a process for one pass keeps none, and has no key. */
+static bool seal_states(const config *cfg, state_store *store, tab_keyring **ret_kek)
+{
+    if (cfg->kek[0] != '\0' && !cfg->alone && (*ret_kek = tab_keyring_new(cfg->kek)) == NULL) {
+        tab_log(TAB_ERROR, "TAB_STATE_KEK is not a valid keyring");
+        return false;
+    }
+    store->own = (tab_data_keys){ .schema = "inference", .setting = "TAB_STATE_KEK", .master = *ret_kek };
+    state_store_key(cfg->org_key, store->key);
+    return true;
+}
+
 /* Who watches the process, and how much it takes at once. */
 static void watch_and_limit(tab_health *health, tab_rpc *rpc, tab_pg *pg, const config *cfg, int64_t slots)
 {
-    static tab_schema schema = { .schema = "inference", .least = 3 };
+    static tab_schema schema = { .schema = "inference", .least = 4 };
     tab_daemon_watch(health, rpc, pg, &schema);
     /* A pass holds a thread from when its tables come, before it waits for a slot: twice as many. */
     static const char *const passes[] = { "Run", "Evaluate", NULL };
@@ -101,6 +117,16 @@ static void leave(inference *self, tab_health *health, tab_rpc *rpc, const confi
     stop_threads(self);
 }
 
+static void until_stopped(inference *self, tab_health *health, tab_rpc *rpc, const config *cfg,
+                          const sigset_t *stop)
+{
+    tab_health_ready(health, true);
+    if (cfg->alone)
+        isolated_pass_begin(self);
+    tab_log(TAB_INFO, "stopping on signal %d", tab_signals_wait(stop));
+    leave(self, health, rpc, cfg);
+}
+
 int main(int argc, char **argv)
 {
     config cfg;
@@ -126,12 +152,15 @@ int main(int argc, char **argv)
     TAB_AUTO(tab_states) *states = tab_states_new((size_t)cfg.states_mib << 20, serve_state_free);
     static char told[HOMES_MOST][HOME_KEY];
     static state_store store;
-    TAB_AUTO(state_disk) *disk = cfg.states_folder[0] == 0 || cfg.alone
-                                     ? NULL
-                                     : state_disk_open(cfg.states_folder, (size_t)cfg.states_disk_mib << 20);
+    TAB_AUTO(tab_keyring) *kek = NULL;
+    if (!seal_states(&cfg, &store, &kek))
+        return EXIT_FAILURE;
+    TAB_AUTO(state_disk) *disk =
+        cfg.states_folder[0] == 0 || cfg.alone
+            ? NULL
+            : state_disk_open(cfg.states_folder, (size_t)cfg.states_disk_mib << 20, kek != NULL);
     store.pg = pg;
     store.disk = disk;
-    state_store_key(cfg.org_key, store.key);
     TAB_AUTO(tab_pool) *pool = tab_pool_new((size_t)(helpers > 0 ? helpers : 0), false);
     TAB_AUTO(tab_pool) *behind = tab_pool_new((size_t)(helpers > 0 ? helpers : 0), true);
     TAB_AUTO(tab_shares) *shares = tab_shares_new();
@@ -164,11 +193,6 @@ int main(int argc, char **argv)
         stop_threads(&self);
         return EXIT_FAILURE;
     }
-    tab_health_ready(health, true);
-    if (cfg.alone)
-        isolated_pass_begin(&self);
-
-    tab_log(TAB_INFO, "stopping on signal %d", tab_signals_wait(&stop));
-    leave(&self, health, rpc, &cfg);
+    until_stopped(&self, health, rpc, &cfg, &stop);
     return EXIT_SUCCESS;
 }

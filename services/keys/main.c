@@ -112,6 +112,10 @@ static tab_sweep sweeps[] = {
     { .name = "service levels of long ago",
       .every_ms = MINUTE_MS,
       .sql = TAB_SWEEP_DELETE("keys.service_level", "day", "(now() AT TIME ZONE 'UTC')::date - 750") },
+    { .name = "service levels of endpoints of long ago",
+      .every_ms = MINUTE_MS,
+      .sql =
+          TAB_SWEEP_DELETE("keys.service_level_endpoint", "day", "(now() AT TIME ZONE 'UTC')::date - 750") },
     { .name = "old counts of uses",
       .every_ms = MINUTE_MS,
       .sql = TAB_SWEEP_DELETE("keys.use_batch", "at", "now() - interval '7 days'") },
@@ -159,7 +163,7 @@ int main(int argc, char **argv)
     self.kek = kek;
     self.cache.sign = cfg.grant_secret[0] == '\0' ? NULL : &sign;
     pthread_t chores;
-    static tab_schema schema = { .schema = "keys", .least = 23 };
+    static tab_schema schema = { .schema = "keys", .least = 25 };
     tab_daemon_watch(health, rpc, pg, &schema);
     tab_health_watch(health, "redis", tab_redis_alive, redis);
     tab_rpc_limits(rpc, cfg.threads, 0, 256u << 20);

@@ -19,6 +19,7 @@
 #include "common/base/log.h"
 #include "common/base/metrics.h"
 #include "common/security/address.h"
+#include "services/keys/usage_forms.h"
 #include "services/keys/webhook.h"
 
 enum {
@@ -32,7 +33,8 @@ enum {
     LOOK_MS = 1000,
     REST_MOST_MS = 300000,
     RESTS_MOST = 1000,   /* deliveries that are put off at once, so that claims need not pass them */
-    ANSWER_MOST = 16384, /* bytes of a receiver's answer that are taken, and dropped */
+    ANSWER_MOST = 16384, /* bytes of a receiver's answer that are waited for */
+    ANSWER_KEPT = 1024,  /* of these the first ones, for usage_known */
     GONE = 410           /* a receiver's word that it wants no more */
 };
 _Static_assert(LEASE_S > SEND_S + CONNECT_S, "nobody else sends what is being sent");
@@ -51,8 +53,10 @@ typedef struct {
     char org[TAB_ID], webhook[TAB_ID], notice[TAB_ID];
     int64_t position, tries, since_us;
     const char *url;
-    bool usage;                /* its body is CloudEvents */
-    tab_str secret, old, body; /* old: "" where none signs beside it */
+    bool usage; /* its body has a form of usage_forms.h */
+    usage_form form;
+    bool has_token;
+    tab_str secret, old, token, body; /* old: "" where none signs beside it; body.p NULL: there is none */
 } claimed;
 
 /* What a receiver made of it. */
@@ -71,17 +75,19 @@ typedef struct {
 #define FIRST                                                                                        \
     "NOT EXISTS (SELECT FROM keys.webhook_delivery o WHERE o.org = d.org AND o.webhook = d.webhook " \
     "AND o.subject = d.subject AND o.open AND o.position < d.position)"
-#define TAKEN                                                                                           \
-    ", mine AS (UPDATE keys.webhook w SET busy = now() + $1 * interval '1 second' FROM turn WHERE "     \
-    "w.org = turn.org AND w.id = turn.webhook RETURNING w.org, w.id, w.url, w.secret, CASE WHEN "       \
-    "w.old_until > now() THEN w.old_secret END AS old), taken AS (UPDATE keys.webhook_delivery d SET "  \
-    "tries = d.tries + 1, due = now() + $1 * interval '1 second' FROM turn WHERE d.org = turn.org AND " \
-    "d.position = turn.position AND d.open RETURNING d.*) SELECT t.org, t.webhook, t.notice, "          \
-    "t.position, t.tries, t.since, m.url, m.secret, m.old, t.kind, t.subject, coalesce(n.text, ''), "   \
-    "coalesce(n.data, '{}'), coalesce(n.at, t.created), t.from_seq, t.to_seq, u.events FROM taken t "   \
-    "LEFT JOIN keys.usage_batch u ON u.org = t.org AND u.id = t.notice JOIN mine m "                    \
-    "ON m.org = t.org AND m.id = t.webhook LEFT JOIN keys.notification n ON n.org = t.org AND n.id = "  \
-    "t.notice"
+#define TAKEN                                                                                         \
+    ", mine AS (UPDATE keys.webhook w SET busy = now() + $1 * interval '1 second' FROM turn WHERE "   \
+    "w.org = turn.org AND w.id = turn.webhook RETURNING w.org, w.id, w.url, w.secret, CASE WHEN "     \
+    "w.old_until > now() THEN w.old_secret END AS old, w.token, w.usage_format, w.customer, "         \
+    "w.meter), taken AS (UPDATE keys.webhook_delivery d SET "                                         \
+    "tries = d.tries + 1, due = now() + $1 * interval '1 second' FROM turn WHERE d.org = turn.org "   \
+    "AND d.position = turn.position AND d.open RETURNING d.*) SELECT t.org, t.webhook, t.notice, "    \
+    "t.position, t.tries, t.since, m.url, m.secret, m.old, t.kind, t.subject, coalesce(n.text, ''), " \
+    "coalesce(n.data, '{}'), coalesce(n.at, t.created), t.from_seq, t.to_seq, u.events, "             \
+    "m.token, m.usage_format = 'stripe', m.customer, m.meter FROM taken t "                           \
+    "LEFT JOIN keys.usage_batch u ON u.org = t.org AND u.id = t.notice JOIN mine m "                  \
+    "ON m.org = t.org AND m.id = t.webhook LEFT JOIN keys.notification n ON n.org = t.org AND "       \
+    "n.id = t.notice"
 
 /* Nearly always one of those that are due longest can go. Where all of them wait for receivers that are busy
  * or rest, each other receiver is asked for what is due to it: what a claim reads grows with the receivers
@@ -170,15 +176,23 @@ static tab_status write_body(tab_tx *tx, tab_arena *a, const tab_rows *r, tab_st
 }
 
 /* "" where there is none, or where it cannot be opened: one such receiver keeps no other one waiting. */
-static tab_str opened(const keys *k, tab_arena *a, const claimed *c, const tab_rows *r, size_t col)
+static tab_str opened(const keys *k, tab_arena *a, tab_str context, const tab_rows *r, size_t col)
 {
     tab_str secret;
     tab_error err;
     if (k->kek == NULL || tab_rows_null(r, 0, col) ||
-        tab_unseal(k->kek, a, tab_rows_bytes(r, 0, col, a), webhook_context(a, c->org, c->webhook), &secret,
-                   &err) != TAB_OK)
+        tab_unseal(k->kek, a, tab_rows_bytes(r, 0, col, a), context, &secret, &err) != TAB_OK)
         return TAB_S("");
     return secret;
+}
+
+static void read_secrets(const keys *k, tab_arena *a, const tab_rows *r, claimed *c)
+{
+    tab_str context = webhook_context(a, c->org, c->webhook);
+    c->secret = opened(k, a, context, r, 7);
+    c->old = opened(k, a, context, r, 8);
+    c->has_token = !tab_rows_null(r, 0, 17);
+    c->token = opened(k, a, webhook_token_context(a, c->org, c->webhook), r, 17);
 }
 
 /* *ret_any false: nothing is due. */
@@ -205,15 +219,16 @@ static tab_status claim(const keys *k, tab_arena *a, claimed *ret, bool *ret_any
     ret->tries = tab_rows_int(r, 0, 4);
     ret->since_us = tab_rows_time(r, 0, 5);
     ret->url = tab_arena_copy(a, tab_rows_str(r, 0, 6)).p;
-    ret->secret = opened(k, a, ret, r, 7);
-    ret->old = opened(k, a, ret, r, 8);
+    read_secrets(k, a, r, ret);
     ret->usage = strcmp(tab_rows_text(r, 0, 9), "usage.events") == 0;
+    ret->form = (usage_form){ tab_rows_bool(r, 0, 18), tab_arena_copy(a, tab_rows_str(r, 0, 19)).p,
+                              tab_arena_copy(a, tab_rows_str(r, 0, 20)).p };
+    if (tab_arena_full(a))
+        return tab_no_memory(err);
     if (ret->usage)
-        ret->body = tab_str_of(tab_arena_printf(a, "[%s]", tab_rows_text(r, 0, 16)));
+        ret->body = usage_body(a, &ret->form, ret->org, ret->notice, tab_rows_str(r, 0, 16));
     else
         TAB_TRY(write_body(tx, a, r, &ret->body, err));
-    if (ret->body.p == NULL)
-        return tab_no_memory(err);
     TAB_TRY(tab_tx_commit(&tx, err));
     *ret_any = ret->url != NULL;
     return TAB_OK;
@@ -228,13 +243,20 @@ static int stopped(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, curl_off
     return atomic_load(&s->stop);
 }
 
-/* What a receiver answers beside its status is of no use; so much of it is waited for. */
-static size_t dropped(char *p, size_t size, size_t n, void *arg)
+/* What a receiver answers beside its status: so much is waited for, and its beginning kept. */
+typedef struct {
+    size_t seen, kept;
+    char head[ANSWER_KEPT];
+} answer;
+
+static size_t answered(char *p, size_t size, size_t n, void *arg)
 {
-    size_t *seen = arg;
-    (void)p;
-    *seen += size * n;
-    return *seen > ANSWER_MOST ? 0 : size * n;
+    answer *a = arg;
+    size_t keeps = size * n < sizeof a->head - a->kept ? size * n : sizeof a->head - a->kept;
+    memcpy(a->head + a->kept, p, keeps);
+    a->kept += keeps;
+    a->seen += size * n;
+    return a->seen > ANSWER_MOST ? 0 : size * n;
 }
 
 /* The last gate: whatever curl makes of the URL, it connects to an address that is allowed. */
@@ -248,7 +270,7 @@ static curl_socket_t connected(void *arg, curlsocktype purpose, struct curl_sock
 
 static struct curl_slist *headers_of(const claimed *c)
 {
-    char id[WEBHOOK_HEADER], at[WEBHOOK_HEADER], signature[WEBHOOK_HEADER];
+    char id[WEBHOOK_HEADER], at[WEBHOOK_HEADER], signature[WEBHOOK_HEADER], token[WEBHOOK_TOKEN + 32];
     char one[WEBHOOK_SECRET], two[WEBHOOK_SECRET] = "";
     int64_t now = tab_now_us() / 1000000;
     if (!webhook_sign(c->secret, c->notice, now, c->body, one) ||
@@ -257,11 +279,16 @@ static struct curl_slist *headers_of(const claimed *c)
     snprintf(id, sizeof id, "webhook-id: %s", c->notice);
     snprintf(at, sizeof at, "webhook-timestamp: %lld", (long long)now);
     snprintf(signature, sizeof signature, "webhook-signature: %s%s%s", one, two[0] != 0 ? " " : "", two);
+    snprintf(token, sizeof token, "Authorization: Bearer %.*s", TAB_STR(c->token));
     struct curl_slist *list = NULL;
-    const char *const all[] = { c->usage ? "Content-Type: application/cloudevents-batch+json"
-                                         : "Content-Type: application/json",
-                                "Expect:", id, at, signature };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    const char *const all[] = { c->usage ? usage_content_type(&c->form) : "Content-Type: application/json",
+                                "Expect:",
+                                id,
+                                at,
+                                signature,
+                                token };
+    const size_t n = sizeof all / sizeof *all - !c->has_token;
+    for (size_t i = 0; i < n; i++) {
         struct curl_slist *more = curl_slist_append(list, all[i]);
         if (more == NULL) {
             curl_slist_free_all(list);
@@ -273,7 +300,7 @@ static struct curl_slist *headers_of(const claimed *c)
 }
 
 static void options(CURL *c, sender *s, const claimed *what, const struct curl_slist *headers,
-                    const struct curl_slist *resolve, size_t *seen)
+                    const struct curl_slist *resolve, answer *said)
 {
     curl_easy_setopt(c, CURLOPT_URL, what->url);
     curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -286,8 +313,8 @@ static void options(CURL *c, sender *s, const claimed *what, const struct curl_s
     curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)what->body.n);
     curl_easy_setopt(c, CURLOPT_POSTFIELDS, what->body.p);
     curl_easy_setopt(c, CURLOPT_USERAGENT, "tabella-webhooks/1");
-    curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, dropped);
-    curl_easy_setopt(c, CURLOPT_WRITEDATA, seen);
+    curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, answered);
+    curl_easy_setopt(c, CURLOPT_WRITEDATA, said);
     curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S);
     curl_easy_setopt(c, CURLOPT_TIMEOUT, (long)SEND_S);
@@ -297,16 +324,17 @@ static void options(CURL *c, sender *s, const claimed *what, const struct curl_s
 }
 
 /* The receiver's status counts once it has said it, whatever it goes on to say. */
-static outcome judged(CURLcode code, long status, size_t seen)
+static outcome judged(CURLcode code, long status, const answer *a, const claimed *c)
 {
-    bool said = code == CURLE_OK || (code == CURLE_WRITE_ERROR && seen > ANSWER_MOST);
+    bool said = code == CURLE_OK || (code == CURLE_WRITE_ERROR && a->seen > ANSWER_MOST);
     if (!said)
         return (outcome){ .status = status,
                           .why = code == CURLE_COULDNT_CONNECT            ? "no connection"
                                  : code == CURLE_OPERATION_TIMEDOUT       ? "no answer in time"
                                  : code == CURLE_PEER_FAILED_VERIFICATION ? "its certificate does not hold"
                                                                           : "the connection failed" };
-    if (status >= 200 && status < 300)
+    if ((status >= 200 && status < 300) ||
+        (c->usage && usage_known(&c->form, status, (tab_str){ a->head, a->kept })))
         return (outcome){ .status = status, .why = "" };
     bool moved = status >= 300 && status < 400;
     return (outcome){ .status = status, .why = moved ? "a redirect, which is not followed" : "not taken" };
@@ -316,10 +344,14 @@ static outcome send_one(sender *s, tab_arena *a, const claimed *c)
 {
     webhook_target to;
     tab_error err;
-    size_t seen = 0;
+    answer said = { 0 };
     outcome o = { .why = "the connection failed" };
     if (c->secret.n == 0)
         return (outcome){ .why = "its secret cannot be opened: see TAB_KEK" };
+    if (c->has_token && c->token.n == 0)
+        return (outcome){ .why = "its token cannot be opened: see TAB_KEK" };
+    if (c->body.p == NULL)
+        return (outcome){ .why = "what it is to get is no longer stored" };
     if (webhook_resolve(a, c->url, s->keys->allow, &to, &err) != TAB_OK)
         return (outcome){ .why = "its address is not allowed, or there is none" };
     const char *pin = tab_arena_printf(a, strchr(to.address, ':') != NULL ? "%s:%u:[%s]" : "%s:%u:%s",
@@ -328,10 +360,10 @@ static outcome send_one(sender *s, tab_arena *a, const claimed *c)
     CURL *curl = curl_easy_init();
     if (curl != NULL && headers != NULL && resolve != NULL) {
         long status = 0;
-        options(curl, s, c, headers, resolve, &seen);
+        options(curl, s, c, headers, resolve, &said);
         CURLcode code = curl_easy_perform(curl);
         curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
-        o = judged(code, status, seen);
+        o = judged(code, status, &said, c);
     }
     curl_easy_cleanup(curl);
     curl_slist_free_all(headers);

@@ -63,13 +63,14 @@ tab_status keys_on_usage(tab_tx *tx, const tab_event *event, tab_error *err)
             ? tab_no_memory(err)
             : tab_tx_query(
                   tx, NULL, err,
-                  "WITH w AS (SELECT id FROM keys.webhook WHERE org = $1 AND disabled IS NULL "
+                  "WITH w AS (SELECT id, usage_format FROM keys.webhook WHERE org = $1 AND disabled IS NULL "
                   "AND strpos(' ' || types || ' ', ' usage.events ') > 0), "
                   "b AS (INSERT INTO keys.usage_batch (org, id, events) SELECT $1, $2, $3 "
                   "WHERE EXISTS (SELECT FROM w) ON CONFLICT DO NOTHING RETURNING id) "
                   "INSERT INTO keys.webhook_delivery (org, id, webhook, notice, kind, subject) "
                   "SELECT $1, 'dlv_' || replace(gen_random_uuid()::text, '-', ''), w.id, b.id, "
-                  "'usage.events', 'usage' FROM b, w",
+                  "'usage.events', CASE w.usage_format WHEN 'stripe' THEN 'usage ' || b.id ELSE 'usage' "
+                  "END FROM b, w", /* a sum of Stripe's that is not taken keeps no other waiting */
                   TAB_P(tab_p_text(event->org), tab_p_text(event->event_id), tab_p_str(tab_out_text(&all))));
     tab_out_free(&all);
     return s;

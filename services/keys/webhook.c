@@ -118,3 +118,9 @@ tab_str webhook_context(tab_arena *a, const char *org, const char *id)
     const char *text = tab_arena_printf(a, "keys.webhook %s %s", org, id);
     return text == NULL ? TAB_S("") : tab_str_of(text);
 }
+
+tab_str webhook_token_context(tab_arena *a, const char *org, const char *id)
+{
+    const char *text = tab_arena_printf(a, "keys.webhook.token %s %s", org, id);
+    return text == NULL ? TAB_S("") : tab_str_of(text);
+}

@@ -6,7 +6,7 @@
 #include "common/base/arena.h"
 #include "common/security/crypto.h"
 
-enum { WEBHOOK_URL = 512, WEBHOOK_KEY = 32, WEBHOOK_SECRET = 64, WEBHOOK_HEADER = 256 };
+enum { WEBHOOK_URL = 512, WEBHOOK_KEY = 32, WEBHOOK_SECRET = 64, WEBHOOK_HEADER = 256, WEBHOOK_TOKEN = 512 };
 
 /* Of an URL with scheme https, or http in a network that the operator allows; resolved now, each of its
  * addresses must be public or in such a network. VALIDATION on url. */
@@ -24,5 +24,6 @@ bool webhook_sign(tab_str secret, const char *id, int64_t time_s, tab_str body, 
 
 /* What a sealed secret is sealed for: its row. */
 tab_str webhook_context(tab_arena *a, const char *org, const char *id);
+tab_str webhook_token_context(tab_arena *a, const char *org, const char *id); /* its receiver's token */
 
 #endif

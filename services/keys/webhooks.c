@@ -6,7 +6,14 @@
 #include "services/keys/keys.h"
 #include "services/keys/webhook.h"
 
-enum { WEBHOOKS_MOST = 16, TYPES_MOST = 32, PAGE = 100, NAME_MOST = 128 };
+enum {
+    WEBHOOKS_MOST = 16,
+    TYPES_MOST = 32,
+    PAGE = 100,
+    NAME_MOST = 128,
+    CUSTOMER_MOST = 255,
+    METER_MOST = 100
+};
 
 static const char *const kinds[] = { "job.ended",   "connection.failing", "usage.alert",   "quality.alert",
                                      "key.created", "key.revoked",        "key.expiring",  "key.expired",
@@ -49,13 +56,18 @@ static tab_status read_webhook(const tab_rows *r, size_t i, tab_arena *a, Tabell
     w->disabled_at = tab_rows_time(r, i, 5);
     w->why = tab_proto_text(a, tab_rows_text(r, i, 6));
     w->waiting = (uint32_t)tab_rows_int(r, i, 7);
+    w->has_token = tab_rows_bool(r, i, 8);
+    w->usage_format = tab_proto_text(a, tab_rows_text(r, i, 9));
+    w->customer = tab_proto_text(a, tab_rows_text(r, i, 10));
+    w->meter = tab_proto_text(a, tab_rows_text(r, i, 11));
     return tab_arena_full(a) || w->types == NULL ? tab_no_memory(err) : TAB_OK;
 }
 
-#define WEBHOOKS                                                                                           \
-    "SELECT w.id, w.name, w.url, w.types, w.created, w.disabled, w.why, "                                  \
-    "(SELECT count(*) FROM (SELECT FROM keys.webhook_delivery d WHERE d.org = w.org AND d.webhook = w.id " \
-    "AND d.open LIMIT 10000) x) FROM keys.webhook w "                                                      \
+#define WEBHOOKS                                                                                             \
+    "SELECT w.id, w.name, w.url, w.types, w.created, w.disabled, w.why, "                                    \
+    "(SELECT count(*) FROM (SELECT FROM keys.webhook_delivery d WHERE d.org = w.org AND d.webhook = w.id "   \
+    "AND d.open LIMIT 10000) x), w.token IS NOT NULL, coalesce(nullif(w.usage_format, ''), 'cloudevents'), " \
+    "w.customer, w.meter FROM keys.webhook w "                                                               \
     "WHERE w.org = $1 AND ($2::text IS NULL OR w.id = $2) ORDER BY w.created DESC, w.id LIMIT 100"
 
 tab_status keys_list_webhooks(void *arg, tab_call *call, tab_error *err)
@@ -140,6 +152,85 @@ static tab_status rotate(keys *self, tab_tx *tx, tab_call *call, const char *id,
               tab_p_text(tab_keyring_newest(self->kek))));
 }
 
+/* ---- receivers of usage ---------------------------------------------------------------------- */
+
+/* What stands in a header, or in a form: visible characters of ASCII. */
+static bool visible(const char *text)
+{
+    for (; *text > ' ' && *text <= '~'; text++)
+        ;
+    return *text == '\0';
+}
+
+static tab_status check_receiver(const Tabella__SetWebhookRequest *q, tab_error *err)
+{
+    const char *form = q->usage_format;
+    if (strlen(q->token) > WEBHOOK_TOKEN || !visible(q->token))
+        return tab_fail(err, TAB_VALIDATION, "token",
+                        "`token` must have at most %d visible characters of ASCII", WEBHOOK_TOKEN);
+    if (form[0] != '\0' && strcmp(form, "cloudevents") != 0 && strcmp(form, "stripe") != 0)
+        return tab_fail(err, TAB_VALIDATION, "usage_format", "`usage_format` is cloudevents or stripe");
+    if (strlen(q->customer) > CUSTOMER_MOST || !visible(q->customer))
+        return tab_fail(err, TAB_VALIDATION, "customer",
+                        "`customer` must have at most %d visible characters of ASCII", CUSTOMER_MOST);
+    if (strlen(q->meter) > METER_MOST || !visible(q->meter))
+        return tab_fail(err, TAB_VALIDATION, "meter",
+                        "`meter` must have at most %d visible characters of ASCII", METER_MOST);
+    return TAB_OK;
+}
+
+/* A token is for the address that it was given for: whoever may change that address must not be sent the
+ * token of somebody else. */
+static tab_status check_address(tab_tx *tx, tab_call *call, const Tabella__SetWebhookRequest *q,
+                                tab_error *err)
+{
+    TAB_AUTO(tab_rows) *r = NULL;
+    if (q->url[0] == '\0' || q->set_token)
+        return TAB_OK;
+    TAB_TRY(tab_tx_query(tx, &r, err,
+                         "SELECT FROM keys.webhook WHERE org = $1 AND id = $2 AND token IS NOT NULL "
+                         "AND url <> $3 FOR UPDATE",
+                         TAB_P(tab_p_text(call->org), tab_p_text(q->id), tab_p_text(q->url))));
+    return tab_rows_count(r) == 0
+               ? TAB_OK
+               : tab_fail(err, TAB_VALIDATION, "token",
+                          "the token belongs to the address that it was given for; give `token` with the new "
+                          "`url`, or null for none");
+}
+
+/* Its own columns, as they were checked; then whether they belong together. */
+static tab_status set_receiver(keys *self, tab_tx *tx, tab_call *call, const char *id, tab_error *err)
+{
+    const Tabella__SetWebhookRequest *q = call->in;
+    TAB_AUTO(tab_rows) *r = NULL;
+    tab_str sealed = { NULL, 0 };
+    if (q->token[0] != '\0')
+        TAB_TRY(tab_seal(self->kek, call->arena, tab_str_of(q->token),
+                         webhook_token_context(call->arena, call->org, id), &sealed, err));
+    TAB_TRY(tab_tx_query(
+        tx, &r, err,
+        "UPDATE keys.webhook SET token = CASE WHEN $3::bool THEN $4::bytea ELSE token END, "
+        "usage_format = coalesce(nullif($5, ''), usage_format), customer = coalesce($6, customer), "
+        "meter = coalesce($7, meter) WHERE org = $1 AND id = $2 RETURNING usage_format = 'stripe' "
+        "AND (token IS NULL OR customer = '' OR types <> 'usage.events')",
+        TAB_P(tab_p_text(call->org), tab_p_text(id), tab_p_bool(q->set_token),
+              sealed.p == NULL ? tab_p_null() : tab_p_bytes(sealed), tab_p_text(q->usage_format),
+              q->set_customer ? tab_p_text(q->customer) : tab_p_null(),
+              q->set_meter ? tab_p_text(q->meter) : tab_p_null())));
+    if (tab_rows_count(r) > 0 && tab_rows_bool(r, 0, 0))
+        return tab_fail(err, TAB_VALIDATION, "usage_format",
+                        "with `usage_format` stripe, `token` and `customer` are needed, and `types` is "
+                        "usage.events alone");
+    return TAB_OK;
+}
+
+static bool changes_receiver(const Tabella__SetWebhookRequest *q)
+{
+    return q->set_token || q->usage_format[0] != '\0' || q->set_customer || q->set_meter || q->set_types;
+}
+
+/* ---- changes --------------------------------------------------------------------------------- */
+
 static tab_status update(tab_tx *tx, tab_call *call, const char *types, tab_error *err)
 {
     const Tabella__SetWebhookRequest *q = call->in;
@@ -198,13 +289,18 @@ tab_status keys_set_webhook(void *arg, tab_call *call, tab_error *err)
     if (tab_utf8_count(tab_str_of(q->name)) > NAME_MOST || (makes && q->name[0] == 0))
         return tab_fail(err, TAB_VALIDATION, "name", "A name must have 1 to %d characters.", NAME_MOST);
     TAB_TRY(read_types(call->arena, q->types, q->n_types, &types, err));
+    TAB_TRY(check_receiver(q, err));
     if (makes || q->url[0] != 0)
         TAB_TRY(webhook_resolve(call->arena, q->url, self->allow, &target, err));
     snprintf(id, sizeof id, "%s", q->id);
     if (makes)
         tab_id_new(id, "whk_");
     TAB_TRY(tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));
-    tab_status s = makes ? insert(self, tx, call, id, types, secret, err) : update(tx, call, types, err);
+    tab_status s = makes ? TAB_OK : check_address(tx, call, q, err);
+    if (s == TAB_OK)
+        s = makes ? insert(self, tx, call, id, types, secret, err) : update(tx, call, types, err);
+    if (s == TAB_OK && changes_receiver(q))
+        s = set_receiver(self, tx, call, id, err);
     if (s == TAB_OK && !makes && q->rotate)
         s = rotate(self, tx, call, id, secret, err);
     if (s == TAB_OK && q->test)
@@ -323,9 +419,9 @@ tab_status keys_replay_delivery(void *arg, tab_call *call, tab_error *err)
 /* ---- rotation of the key that seals ---------------------------------------------------------- */
 
 static tab_status sealed_anew(const tab_keyring *kek, tab_arena *a, const tab_rows *r, size_t i, size_t col,
-                              tab_param *ret, tab_error *err)
+                              tab_str context, tab_param *ret, tab_error *err)
 {
-    tab_str plain, sealed, context = webhook_context(a, tab_rows_text(r, i, 0), tab_rows_text(r, i, 1));
+    tab_str plain, sealed;
     *ret = tab_p_null();
     if (tab_rows_null(r, i, col))
         return TAB_OK;
@@ -346,18 +442,22 @@ tab_status keys_reseal_webhooks(tab_tx *tx, void *arg, int64_t most, size_t *ret
     if (self->kek == NULL)
         return TAB_OK;
     TAB_TRY(tab_tx_query(tx, &r, err,
-                         "SELECT org, id, secret, old_secret FROM keys.webhook WHERE sealed_by <> $1 "
+                         "SELECT org, id, secret, old_secret, token FROM keys.webhook WHERE sealed_by <> $1 "
                          "ORDER BY org, id LIMIT $2 FOR UPDATE SKIP LOCKED",
                          TAB_P(tab_p_text(tab_keyring_newest(self->kek)), tab_p_int(most))));
     for (size_t i = 0; i < tab_rows_count(r); i++) {
-        tab_param secret, old;
-        TAB_TRY(sealed_anew(self->kek, a, r, i, 2, &secret, err));
-        TAB_TRY(sealed_anew(self->kek, a, r, i, 3, &old, err));
-        TAB_TRY(tab_tx_query(tx, NULL, err,
-                             "UPDATE keys.webhook SET secret = $3, old_secret = $4, sealed_by = $5 "
-                             "WHERE org = $1 AND id = $2",
-                             TAB_P(tab_p_text(tab_rows_text(r, i, 0)), tab_p_text(tab_rows_text(r, i, 1)),
-                                   secret, old, tab_p_text(tab_keyring_newest(self->kek)))));
+        tab_param secret, old, token;
+        const char *org = tab_rows_text(r, i, 0), *id = tab_rows_text(r, i, 1);
+        tab_str context = webhook_context(a, org, id), of_token = webhook_token_context(a, org, id);
+        TAB_TRY(sealed_anew(self->kek, a, r, i, 2, context, &secret, err));
+        TAB_TRY(sealed_anew(self->kek, a, r, i, 3, context, &old, err));
+        TAB_TRY(sealed_anew(self->kek, a, r, i, 4, of_token, &token, err));
+        TAB_TRY(
+            tab_tx_query(tx, NULL, err,
+                         "UPDATE keys.webhook SET secret = $3, old_secret = $4, token = $6, sealed_by = $5 "
+                         "WHERE org = $1 AND id = $2",
+                         TAB_P(tab_p_text(org), tab_p_text(id), secret, old,
+                               tab_p_text(tab_keyring_newest(self->kek)), token)));
     }
     *ret_n = tab_rows_count(r);
     return TAB_OK;

@@ -2,7 +2,6 @@
  * signatures, against one another, and against the sums that are kept of what was cut. */
 #include <stdio.h>
 
-#include "common/security/checkpoint.h"
 #include "common/security/crypto.h"
 #include "services/metering/metering.h"
 
@@ -19,15 +18,33 @@ static const char *holds(const tab_checkpoint *c, const char *org, const char *n
     return NULL;
 }
 
+const char *metering_chain_next(metering_chain *c, tab_str text, tab_str key, tab_str signature)
+{
+    char previous[TAB_SHA256_HEX], n[24];
+    if (c->n == 0) {
+        memset(previous, '0', sizeof previous - 1);
+        previous[sizeof previous - 1] = 0;
+    } else {
+        tab_sha256_hex(tab_str_of(c->now.text), previous);
+    }
+    snprintf(n, sizeof n, "%zu", ++c->n);
+    if (!tab_checkpoint_read(text, key, signature, &c->now))
+        return "a checkpoint cannot be read";
+    return holds(&c->now, c->org, n, previous, c->keys);
+}
+
+const char *metering_chain_end(const metering_chain *c, bool kept, const char *digest)
+{
+    bool same = c->n == 0 ? !kept : tab_checkpoint_says(&c->now, "sums", digest);
+    return same ? NULL : "the sums of what was cut are not those that were signed";
+}
+
 tab_status metering_checkpoints(tab_tx *tx, const char *org, const char *keys, const char **ret_why,
                                 tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
-    tab_checkpoint c = { 0 };
-    char previous[TAB_SHA256_HEX], n[24];
+    metering_chain c = { .org = org, .keys = keys };
     *ret_why = NULL;
-    memset(previous, '0', sizeof previous - 1);
-    previous[sizeof previous - 1] = 0;
     /* one statement: a cut meanwhile is in both of its halves or in neither */
     TAB_TRY(tab_tx_query(
         tx, &r, err,
@@ -37,17 +54,10 @@ tab_status metering_checkpoints(tab_tx *tx, const char *org, const char *keys, c
         "LEFT JOIN metering.checkpoint p ON p.org = $1 ORDER BY p.n",
         TAB_P(tab_p_text(org))));
     size_t count = tab_rows_null(r, 0, 0) ? 0 : tab_rows_count(r);
-    for (size_t i = 0; i < count && *ret_why == NULL; i++) {
-        snprintf(n, sizeof n, "%zu", i + 1);
-        if (!tab_checkpoint_read(tab_rows_str(r, i, 1), tab_rows_str(r, i, 2), tab_rows_str(r, i, 3), &c))
-            *ret_why = "a checkpoint cannot be read";
-        else
-            *ret_why = holds(&c, org, n, previous, keys);
-        tab_sha256_hex(tab_str_of(c.text), previous);
-    }
-    bool same =
-        count == 0 ? !tab_rows_bool(r, 0, 5) : tab_checkpoint_says(&c, "sums", tab_rows_text(r, 0, 4));
-    if (*ret_why == NULL && !same)
-        *ret_why = "the sums of what was cut are not those that were signed";
+    for (size_t i = 0; i < count && *ret_why == NULL; i++)
+        *ret_why =
+            metering_chain_next(&c, tab_rows_str(r, i, 1), tab_rows_str(r, i, 2), tab_rows_str(r, i, 3));
+    if (*ret_why == NULL)
+        *ret_why = metering_chain_end(&c, tab_rows_bool(r, 0, 5), tab_rows_text(r, 0, 4));
     return TAB_OK;
 }

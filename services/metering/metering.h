@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 
 #include "common/rpc/outbox.h"
+#include "common/security/checkpoint.h"
 #include "services/metering/store.h"
 
 enum { METERING_SLOTS = 1024, METERING_KEYS_AWAY_MS = 2000 };
@@ -78,6 +79,22 @@ tab_status metering_release(void *self, tab_call *call, tab_error *err);
 tab_status metering_holds(void *self, tab_call *call, tab_error *err);
 tab_status metering_verify(void *self, tab_call *call, tab_error *err);
 
+/* What is decided of a Reserve before and after its one statement. */
+int64_t metering_lease_s(uint32_t asked);     /* as asked, a week at most; 0: five minutes */
+int64_t metering_bounded(uint64_t milli);     /* what sums cannot overflow with */
+size_t metering_holds_listed(uint32_t asked); /* of a page */
+/* What of a cost may be used, -1: it passes the limit, all thousandths. */
+int64_t metering_fits(int64_t cost, int64_t limit, int64_t used, int64_t held);
+
+typedef struct {
+    int64_t granted; /* -1: refused */
+    int64_t used, held, resets_us;
+} metering_room;
+
+/* The answer's figures, and where it is refused, why (size bytes). */
+void metering_answer(const metering_terms *t, double usd_per_million, int64_t cost, const metering_room *o,
+                     Tabella__ReserveReply *y, char *why, size_t size);
+
 /* A job that bills nothing has ended: what it held is free. */
 tab_status metering_job_ended(tab_tx *tx, const Tabella__JobEnded *e, tab_error *err) TAB_CHECKED;
 
@@ -85,6 +102,17 @@ tab_status metering_job_ended(tab_tx *tx, const Tabella__JobEnded *e, tab_error 
  * tab_checkpoint_holds. */
 tab_status metering_checkpoints(tab_tx *tx, const char *org, const char *keys, const char **ret_why,
                                 tab_error *err) TAB_CHECKED;
+
+/* The checkpoints of an organization, one after the other; begun as { 0 } with org and keys. */
+typedef struct {
+    const char *org, *keys;
+    size_t n;           /* read so far */
+    tab_checkpoint now; /* the last one */
+} metering_chain;
+/* NULL, or why the next one does not hold. */
+const char *metering_chain_next(metering_chain *c, tab_str text, tab_str key, tab_str signature);
+/* The same of their end: kept, whether sums of what was cut are kept, and their digest. */
+const char *metering_chain_end(const metering_chain *c, bool kept, const char *digest);
 
 /* The thread of the nightly check; NULL: out of memory. */
 struct metering_nightly *metering_nightly_start(metering *m);

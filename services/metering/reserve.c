@@ -35,7 +35,7 @@
 #include "services/metering/metering.h"
 #include "services/metering/whole_cells.h"
 
-enum { LEASE_S = 300, LEASE_MOST_S = 7 * 86400 };
+enum { LEASE_S = 300, LEASE_MOST_S = 7 * 86400, HOLDS = 100, HOLDS_MOST = 1000 };
 
 /* The lines as the ledger would count them, and their sum. */
 static tab_status price(const metering *m, tab_call *call, int64_t *ret_milli, tab_error *err)
@@ -81,10 +81,45 @@ static tab_status price(const metering *m, tab_call *call, int64_t *ret_milli, t
     "(extract(epoch FROM date_trunc('week', now() AT TIME ZONE 'UTC') + interval '7 days' - " \
     "(now() AT TIME ZONE 'UTC')) * 1000000)::bigint"
 
-typedef struct {
-    int64_t granted; /* -1: refused */
-    int64_t used, held, resets_us;
-} outcome;
+/* ---- what is asked for, and answered, without the database ----------------------------------- */
+
+int64_t metering_lease_s(uint32_t asked)
+{
+    return asked == 0 ? LEASE_S : asked > LEASE_MOST_S ? LEASE_MOST_S : asked;
+}
+
+int64_t metering_bounded(uint64_t milli)
+{
+    return milli > INT64_MAX / 16 ? INT64_MAX / 16 : (int64_t)milli;
+}
+
+size_t metering_holds_listed(uint32_t asked)
+{
+    return asked == 0 ? HOLDS : asked > HOLDS_MOST ? HOLDS_MOST : asked;
+}
+
+int64_t metering_fits(int64_t cost, int64_t limit, int64_t used, int64_t held)
+{
+    assert(cost >= 0 && used >= 0 && held >= 0);
+    return cost <= limit - used - held ? cost : -1;
+}
+
+void metering_answer(const metering_terms *t, double usd_per_million, int64_t cost, const metering_room *o,
+                     Tabella__ReserveReply *y, char *why, size_t size)
+{
+    int64_t limit = metering_limit(t, usd_per_million), taken = o->used + o->held;
+    int64_t left = limit - taken, of_plan = (int64_t)t->allowance * 1000 - taken;
+    y->limited = limit != INT64_MAX;
+    y->amount_usd = metering_usd(t, usd_per_million, taken, cost);
+    y->left_milli = y->limited && left > 0 ? (uint64_t)left : 0;
+    y->remaining = of_plan > 0 ? (uint64_t)of_plan / 1000 : 0;
+    y->granted_milli = o->granted > 0 ? (uint64_t)o->granted : 0;
+    y->allowed = o->granted >= 0;
+    if (!y->allowed)
+        metering_refusal(t, taken, cost, o->resets_us, why, size, &y->retry_after_s);
+}
+
+/* ---- questions to the database --------------------------------------------------------------- */
 
 #define ASK(since)                                                                                   \
     "SELECT (SELECT coalesce(sum(milli), 0)::bigint FROM metering.total WHERE org = $1" since "), "  \
@@ -92,32 +127,30 @@ typedef struct {
     "clock_timestamp()), " RESETS
 
 static tab_status ask_only(tab_tx **tx, const char *org, bool lifetime, int64_t cost, int64_t limit,
-                           outcome *ret, tab_error *err)
+                           metering_room *ret, tab_error *err)
 {
     static const char weekly[] = ASK(" AND day >= date_trunc('week', now() AT TIME ZONE 'UTC')::date"),
                       forever[] = ASK("");
     TAB_AUTO(tab_rows) *rows = NULL;
     TAB_TRY(tab_tx_finish(tx, &rows, err, lifetime ? forever : weekly, TAB_P(tab_p_text(org))));
-    *ret = (outcome){ 0, tab_rows_int(rows, 0, 0), tab_rows_int(rows, 0, 1), tab_rows_int(rows, 0, 2) };
-    assert(cost >= 0);
-    ret->granted = cost <= limit - ret->used - ret->held ? cost : -1;
+    *ret = (metering_room){ 0, tab_rows_int(rows, 0, 0), tab_rows_int(rows, 0, 1), tab_rows_int(rows, 0, 2) };
+    ret->granted = metering_fits(cost, limit, ret->used, ret->held);
     return TAB_OK;
 }
 
 /* Ends the transaction. */
 static tab_status hold(tab_tx **tx, const char *org, bool lifetime, const Tabella__ReserveRequest *q,
-                       int64_t cost, int64_t limit, outcome *ret, tab_error *err)
+                       int64_t cost, int64_t limit, metering_room *ret, tab_error *err)
 {
-    int64_t lease = q->lease_s == 0 ? LEASE_S : q->lease_s > LEASE_MOST_S ? LEASE_MOST_S : q->lease_s;
-    int64_t more = q->more_milli > INT64_MAX / 16 ? INT64_MAX / 16 : (int64_t)q->more_milli;
     TAB_AUTO(tab_rows) *rows = NULL;
     TAB_TRY(tab_tx_finish(
         tx, &rows, err,
         "SELECT granted, used, held, " RESETS " FROM metering.reserve($2, $3, $4, $5, $6, $7, $1, $8)",
         TAB_P(tab_p_bool(lifetime), tab_p_text(org), tab_p_text(q->id), tab_p_text(q->instead_of),
-              tab_p_int(cost), tab_p_int(more), tab_p_int(limit), tab_p_int(lease))));
-    *ret = (outcome){ tab_rows_int(rows, 0, 0), tab_rows_int(rows, 0, 1), tab_rows_int(rows, 0, 2),
-                      tab_rows_int(rows, 0, 3) };
+              tab_p_int(cost), tab_p_int(metering_bounded(q->more_milli)), tab_p_int(limit),
+              tab_p_int(metering_lease_s(q->lease_s)))));
+    *ret = (metering_room){ tab_rows_int(rows, 0, 0), tab_rows_int(rows, 0, 1), tab_rows_int(rows, 0, 2),
+                            tab_rows_int(rows, 0, 3) };
     return TAB_OK;
 }
 
@@ -145,22 +178,16 @@ tab_status metering_reserve(void *self, tab_call *call, tab_error *err)
     if (!y->limited && q->instead_of[0] == 0 && !q->dry)
         return TAB_OK;
     TAB_AUTO(tab_tx) *tx = NULL;
-    outcome o;
+    metering_room o;
     TAB_TRY(tab_tx_begin(m->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));
     if (q->dry || q->id[0] == 0)
         TAB_TRY(ask_only(&tx, call->org, t.lifetime, cost, limit, &o, err));
     else
         TAB_TRY(hold(&tx, call->org, t.lifetime, q, cost, y->limited ? limit : INT64_MAX / 2, &o, err));
-    int64_t left = limit - o.used - o.held, of_plan = (int64_t)t.allowance * 1000 - o.used - o.held;
-    y->amount_usd = metering_usd(&t, m->usd_per_million, o.used + o.held, cost);
-    y->left_milli = y->limited && left > 0 ? (uint64_t)left : 0;
-    y->remaining = of_plan > 0 ? (uint64_t)of_plan / 1000 : 0;
-    y->granted_milli = o.granted > 0 ? (uint64_t)o.granted : 0;
-    y->allowed = o.granted >= 0;
+    char why[200];
+    metering_answer(&t, m->usd_per_million, cost, &o, y, why, sizeof why);
     if (y->allowed)
         return TAB_OK;
-    char why[200];
-    metering_refusal(&t, o.used + o.held, cost, o.resets_us, why, sizeof why, &y->retry_after_s);
     y->message = tab_proto_text(call->arena, why);
     return TAB_OK;
 }
@@ -189,14 +216,12 @@ tab_status metering_release(void *self, tab_call *call, tab_error *err)
     return TAB_OK;
 }
 
-enum { HOLDS = 100, HOLDS_MOST = 1000 };
-
 tab_status metering_holds(void *self, tab_call *call, tab_error *err)
 {
     metering *m = self;
     const Tabella__ListHoldsRequest *q = call->in;
     Tabella__ListHoldsReply *y = call->out;
-    size_t most = q->limit == 0 ? HOLDS : q->limit > HOLDS_MOST ? HOLDS_MOST : q->limit;
+    size_t most = metering_holds_listed(q->limit);
     TAB_AUTO(tab_tx) *tx = NULL;
     TAB_AUTO(tab_rows) *rows = NULL;
     TAB_TRY(tab_tx_begin(m->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));

@@ -27,6 +27,8 @@ def lists(b, a):
     )
     month = a("GET", "/platform/v1/service-level").json["months"][0]
     check("of each serve call", month["answered"] > 0 and b.shows(month["month"]), month)
+    by = a("GET", "/platform/v1/service-level").json["endpoints"]
+    check("and by endpoint", by and b.shows("By endpoint"), by)
 
     b.go("keys")
     b.press("Create a key")
@@ -71,6 +73,7 @@ def lists(b, a):
     check("an address inside is refused, and why", b.shows("public addresses"), b.text())
     b.one("dialog input[name=url]").clear()
     b.one("dialog input[name=url]").send_keys("http://127.0.0.1:9/hook")  # nobody listens there
+    b.one("dialog input[name=token]").send_keys("a-token-of-the-receiver")
     b.press("Create", "dialog")
     check("one is made, its secret shown once", b.shows("shown only once", "whsec_"), b.text())
     b.press("Done")
@@ -78,6 +81,7 @@ def lists(b, a):
     hook = lambda: a("GET", "/platform/v1/webhooks").json["webhooks"][0]
     sent = lambda: a("GET", f"/platform/v1/webhooks/{hook()['id']}/deliveries").json["deliveries"]
     check("a test is sent", b.until(lambda: len(sent()) == 1 and sent()[0]["error"]))
+    check("its token is kept, and not shown", hook()["has_token"] and "a-token-of" not in b.text(), hook())
     b.press("Deliveries of pager")
     check("and told of", b.shows("webhook.test", "waiting", "no connection"), b.text())
     b.press("Disable pager")

@@ -50,7 +50,7 @@ class Upstream:
         self.seen, self.known, self.asked, self.hashes, self.fill = [], {}, 0, [], None
         self.connections = 0
         self.reply, self.auth_down, self.delay = b'{"ok":true}', False, 0.0
-        self.live, self.status = b"204 No Content", b"200 OK"
+        self.live, self.status, self.headers = b"204 No Content", b"200 OK", b""
         self.sock = socket.socket()
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.sock.bind(("127.0.0.1", free_port()))
@@ -111,8 +111,8 @@ class Upstream:
                 reply = b"" if method == "HEAD" else self.reply
                 c.sendall(
                     b"HTTP/1.1 %s\r\nContent-Type: application/json\r\nX-Request-Id: %s\r\n"
-                    b"X-Tabella-Grant: secret\r\nContent-Length: %d\r\n\r\n"
-                    % (self.status, named(h), len(self.reply))
+                    b"X-Tabella-Grant: secret\r\n%sContent-Length: %d\r\n\r\n"
+                    % (self.status, named(h), self.headers, len(self.reply))
                     + reply
                 )
         except OSError:

@@ -172,15 +172,37 @@ static int set_base(tab_arena *a, int argc, char **argv)
     return 0;
 }
 
-/* Exit 1 where something does not open: its key is not in the ring, and is not to be dropped. */
-static int reseal(tab_arena *a)
+static void data_keys(tab_out *out, uint64_t wrapped, uint64_t newest, char *const *failed, size_t n)
 {
-    Tabella__ResealRequest q = TABELLA__RESEAL_REQUEST__INIT;
-    const void *msg;
-    int rc = admin_ask(a, "data-connector", "Reseal", &q.base, &tabella__reseal_reply__descriptor, &msg);
-    if (rc != 0)
-        return rc;
-    const Tabella__ResealReply *y = msg;
+    tab_out_key(out, "data_keys");
+    tab_out_int(out, (int64_t)wrapped);
+    tab_out_key(out, "data_keys_newest");
+    tab_out_int(out, (int64_t)newest);
+    tab_out_key(out, "data_keys_failed");
+    tab_out_open(out, '[');
+    for (size_t i = 0; i < n; i++)
+        tab_out_cstr(out, failed[i]);
+    tab_out_close(out, ']');
+}
+
+/* Of fitted states, which have a master key of their own. */
+static void states(tab_out *out, const Tabella__ResealStatesReply *y)
+{
+    tab_out_key(out, "states");
+    if (y->key[0] == '\0') {
+        tab_out_null(out);
+        return;
+    }
+    tab_out_open(out, '{');
+    member(out, "key", y->key);
+    data_keys(out, y->data_keys, y->data_keys_newest, y->data_keys_failed, y->n_data_keys_failed);
+    tab_out_key(out, "states_unsealed");
+    tab_out_int(out, (int64_t)y->states_unsealed);
+    tab_out_close(out, '}');
+}
+
+static void resealed(const Tabella__ResealReply *y, const Tabella__ResealStatesReply *s)
+{
     tab_out out = { 0 };
     tab_out_open(&out, '{');
     member(&out, "key", y->key);
@@ -193,18 +215,30 @@ static int reseal(tab_arena *a)
     for (size_t i = 0; i < y->n_failed; i++)
         tab_out_cstr(&out, y->failed[i]);
     tab_out_close(&out, ']');
-    tab_out_key(&out, "data_keys");
-    tab_out_int(&out, (int64_t)y->data_keys);
-    tab_out_key(&out, "data_keys_newest");
-    tab_out_int(&out, (int64_t)y->data_keys_newest);
-    tab_out_key(&out, "data_keys_failed");
-    tab_out_open(&out, '[');
-    for (size_t i = 0; i < y->n_data_keys_failed; i++)
-        tab_out_cstr(&out, y->data_keys_failed[i]);
-    tab_out_close(&out, ']');
+    data_keys(&out, y->data_keys, y->data_keys_newest, y->data_keys_failed, y->n_data_keys_failed);
+    tab_out_key(&out, "blocks_unsealed");
+    tab_out_int(&out, (int64_t)y->blocks_unsealed);
+    states(&out, s);
     tab_out_close(&out, '}');
     admin_print(&out);
-    return y->n_failed == 0 && y->n_data_keys_failed == 0 ? 0 : EXIT_FAILURE;
+}
+
+/* Exit 1 where something does not open: its key is not in the ring, and is not to be dropped. */
+static int reseal(tab_arena *a)
+{
+    Tabella__ResealRequest q = TABELLA__RESEAL_REQUEST__INIT;
+    Tabella__ResealStatesRequest of_states = TABELLA__RESEAL_STATES_REQUEST__INIT;
+    const void *msg, *msg_of_states;
+    int rc = admin_ask(a, "data-connector", "Reseal", &q.base, &tabella__reseal_reply__descriptor, &msg);
+    if (rc == 0)
+        rc = admin_ask(a, "inference", "Reseal", &of_states.base, &tabella__reseal_states_reply__descriptor,
+                       &msg_of_states);
+    if (rc != 0)
+        return rc;
+    const Tabella__ResealReply *y = msg;
+    const Tabella__ResealStatesReply *s = msg_of_states;
+    resealed(y, s);
+    return y->n_failed + y->n_data_keys_failed + s->n_data_keys_failed == 0 ? 0 : EXIT_FAILURE;
 }
 
 int cmd_admin(int argc, char **argv)

@@ -109,6 +109,61 @@ static bool profile_all(const tab_engine *e, const tab_table *const *table, size
     return true;
 }
 
+/* Cells of one column that are doubted for the same reason. */
+typedef struct {
+    uint32_t column;
+    const char *reason;
+    size_t n, shown;
+} alike;
+
+enum { ALIKE = 256, SHOWN_ALIKE = 3 };
+
+/* The group of a column and a reason, made where there is room for one more; NULL: there is none. */
+static alike *alike_of(alike *g, size_t *n, uint32_t column, const char *reason)
+{
+    for (size_t i = 0; i < *n; i++)
+        if (g[i].column == column && strcmp(g[i].reason, reason) == 0)
+            return &g[i];
+    if (*n == ALIKE)
+        return NULL;
+    g[*n] = (alike){ column, reason, 0, 0 };
+    return &g[(*n)++];
+}
+
+/* A line a cell, surest first; of many that are alike a few, and how many more there are. False: memory ran
+ * out. */
+static bool print_suspects(const tab_engine *e, const tab_profile *p, const tab_suspect *s, size_t n)
+{
+    const tab_table *t = p->table;
+    const char **reason = tab_arena_new_of(e->arena, const char *, n + 1);
+    alike groups[ALIKE];
+    size_t made = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (reason == NULL || (reason[i] = tab_suspect_reason(e->arena, p, &s[i])) == NULL)
+            return false;
+        alike *g = alike_of(groups, &made, s[i].column, reason[i]);
+        if (g != NULL)
+            g->n++;
+    }
+    for (size_t i = 0; i < n; i++) {
+        alike *g = alike_of(groups, &made, s[i].column, reason[i]);
+        const char *column =
+            tab_arena_printf(e->arena, "%.*s", TAB_STR(tab_column_address(e->arena, t, s[i].column)));
+        if (column == NULL)
+            return false;
+        if (g != NULL && g->shown++ >= SHOWN_ALIKE && g->n > SHOWN_ALIKE + 1) {
+            if (g->shown == SHOWN_ALIKE + 1)
+                printf("        %zu more cells of %s for the same reason (--json lists them)\n",
+                       g->n - SHOWN_ALIKE, column);
+            continue;
+        }
+        printf("  %3.0f%%  row %u, %s: ", 100 * s[i].confidence, s[i].row, column);
+        print_cell(t, &s[i]);
+        printf("   %s: %s\n", tab_suspect_name(tab_suspect_told(&s[i])), reason[i]);
+    }
+    return true;
+}
+
 /* The surest confidence of a table's suspects, 0: there is none; -1 after a message. */
 static double check(const tab_engine *e, tab_profile *const *p, size_t tables, size_t which, double least)
 {
@@ -122,12 +177,9 @@ static double check(const tab_engine *e, tab_profile *const *p, size_t tables, s
     }
     printf("%.*s   %zu rows, %zu columns: %zu cell%s likely wrong%s\n", TAB_STR(t->id), t->rows, t->cols, n,
            n == 1 ? " is" : "s are", n == TAB_MOST_SUSPECTS ? " (the surest)" : "");
-    for (size_t i = 0; i < n; i++) {
-        printf("  %3.0f%%  row %u, %.*s: ", 100 * s[i].confidence, s[i].row,
-               TAB_STR(tab_column_address(e->arena, t, s[i].column)));
-        print_cell(t, &s[i]);
-        printf("   %s: %s\n", tab_suspect_name(tab_suspect_told(&s[i])),
-               tab_suspect_reason(e->arena, p[which], &s[i]));
+    if (!print_suspects(e, p[which], s, n)) {
+        fputs("tabella check: out of memory\n", stderr);
+        return -1;
     }
     return n > 0 ? s[0].confidence : 0;
 }

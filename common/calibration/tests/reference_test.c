@@ -472,3 +472,112 @@ Test(calibration_reference, drift_needs_both_sides_and_twenty_rows)
     t = tab_drift_tested(&c, 1);
     cr_expect(!t.drifted && t.p == 1);
 }
+
+/* The scores of before any outcome are a normal distribution's at even places, in units of its tenth. */
+Test(calibration_reference, a_state_begins_as_the_model_says)
+{
+    static tab_bands_state s;
+    double least = 1, most = 0;
+    tab_bands_begin(&s);
+    for (size_t i = 0; i < N; i++) {
+        double p = fmod(((double)i + 0.5) * 0.6180339887498949, 1), half = 0.5 / N;
+        double want = fmin(fmax(p, half), 1 - half),
+               got = 0.5 * erfc(-(double)s.score[i] * 1.2815515655446004 / sqrt(2));
+        least = fmin(least, got), most = fmax(most, got);
+        cr_expect_float_eq(got, want, 2e-7, "%zu: %g %g", i, got, want);
+    }
+    cr_expect(least < 0.0025 && most > 0.9975, "%g %g", least, most);
+    for (size_t t = 0; t < LEVELS; t++)
+        for (size_t k = 0; k < K; k++)
+            cr_expect(s.level[t][k] == (t == 0 ? 0.1 : t == 1 ? 0.5 : 0.9) && s.weight[t][k] == 1.0 / K);
+    cr_expect(s.next == 0 && s.offset[0] == 0 && s.offset[1] == 0 && s.offset[2] == 0);
+}
+
+Test(calibration_reference, ends_of_narrow_sides_are_their_own)
+{
+    const double at[] = { -2, 0.5, 3 };
+    /* sides of half and of a whole unit: the median is the median, whichever end is asked for */
+    cr_expect_float_eq(tab_bands_move(at, 9.5, 10, 14, 10, -1), 12, 1e-12);
+    cr_expect_float_eq(tab_bands_move(at, 6, 10, 10.5, 10, 1), 10.25, 1e-12);
+    cr_expect_float_eq(tab_bands_move(at, 9, 10, 14, 10, -1), 12, 1e-12);
+    cr_expect_float_eq(tab_bands_move(at, 6, 10, 11, 10, 1), 10.5, 1e-12);
+    double score = 9;
+    cr_expect(tab_bands_score(3, 3, 3.5, 3, &score) && score == 0);
+    cr_expect(tab_bands_score(3, 3.5, 3.5, 3.5, &score) && score == 0);
+    cr_expect(tab_bands_score(3, 3.5, 3.5, 4, &score) && fabs(score - 2) < 1e-12);
+}
+
+/* Rows whose classes are all named have no share of others, unless one came true that was not named. */
+Test(calibration_reference, shares_without_others_are_those_of_the_equations)
+{
+    static const uint64_t hash[CLASSES] = { 5, 6, 7, 8 };
+    static tab_shares s;
+    static shares_twin twin;
+    uint64_t r = 362436069362436069;
+    tab_shares_begin(&s);
+    twin = (shares_twin){ 0 };
+    twin.weight[0][3] = 1;
+    for (size_t i = 0; i < 300; i++) {
+        double share[CLASSES + 1], parts[CLASSES + 1] = { 1, 1, 1, 1, 1 }, sum = 0;
+        for (size_t k = 0; k < CLASSES; k++)
+            sum += share[k] = 0.05 + uniform(&r) * uniform(&r);
+        for (size_t k = 0; k < CLASSES; k++)
+            share[k] /= sum;
+        bool unnamed = i % 40 == 39;
+        share[CLASSES] = 1e-9; /* the least that is said of a class */
+        size_t is = unnamed ? CLASSES : (size_t)(CLASSES * pow(uniform(&r), 2));
+        tab_shares_tell(&s, &(tab_shares_row){ CLASSES, hash, share, 0, 0 }, is);
+        shares_twin_tell(&twin, share, parts, unnamed ? CLASSES + 1 : CLASSES, is);
+        cr_assert(tab_shares_sound(&s));
+        for (size_t j = 0; j < SHIFTS; j++) {
+            for (size_t k = 0; k < CLASSES; k++)
+                cr_assert_float_eq((double)s.shift[j][k], twin.shift[j][k], 1e-4, "step %zu", i);
+            for (size_t t = 0; t < TS; t++)
+                cr_assert_float_eq(s.weight[j][t], twin.weight[j][t], 1e-5, "step %zu, %zu %zu", i, j, t);
+        }
+    }
+}
+
+Test(calibration_reference, drift_of_one_row_is_a_figure_all_the_same)
+{
+    uint64_t r[] = { 1, 0, 0 }, s[] = { 0, 1, 0 };
+    Tabella__DriftColumn c = TABELLA__DRIFT_COLUMN__INIT;
+    c.n_pinned = c.n_served = 3;
+    c.pinned = r, c.served = s;
+    tab_drift_test t = tab_drift_tested(&c, 1);
+    cr_expect_eq(t.served, 1u);
+    cr_expect_float_eq(t.stability, 2 * (1.5 / 2.5 - 0.5 / 2.5) * log(3), 1e-12);
+    double z = (cbrt(2) - (1 - 2.0 / 9)) / sqrt(2.0 / 9);
+    cr_expect_float_eq(t.p, erfc(z / sqrt(2)) / 2, 1e-12);
+    cr_expect_not(t.drifted);
+}
+
+/* Whatever room there is, a message is whole or there is none. */
+Test(calibration_reference, a_message_without_room_is_none)
+{
+    static tab_bands_state state;
+    static tab_shares s;
+    static const uint64_t hash[] = { 11, 12 };
+    tab_bands b;
+    size_t refused[3] = { 0 };
+    tab_bands_begin(&state);
+    tab_bands_of(&state, &b);
+    tab_shares_begin(&s);
+    tab_shares_tell(&s, &(tab_shares_row){ 2, hash, (const double[]){ 0.5, 0.5 }, 0, 0 }, 0);
+    for (size_t room = 16; room < (size_t)1 << 16; room += 16) {
+        tab_arena *a[3] = { tab_arena_new(room), tab_arena_new(room), tab_arena_new(room) };
+        Tabella__LiveCalibration of_bands = TABELLA__LIVE_CALIBRATION__INIT, of_shares = of_bands;
+        bool bands = tab_live_put_bands(a[0], &b, &of_bands),
+             shares = tab_live_put_shares(a[1], &s, &of_shares);
+        const Tabella__LiveBands *l = tab_live_of_state(a[2], &state);
+        refused[0] += !bands, refused[1] += !shares, refused[2] += l == NULL;
+        cr_expect(!bands || (of_bands.at != NULL && of_bands.expert != NULL));
+        cr_expect(!shares ||
+                  (of_shares.known != NULL && of_shares.weight != NULL && of_shares.shift != NULL));
+        cr_expect(l == NULL ||
+                  (l->score != NULL && l->level != NULL && l->weight != NULL && l->offset != NULL));
+        for (size_t i = 0; i < 3; i++)
+            tab_arena_free(a[i]);
+    }
+    cr_expect(refused[0] > 0 && refused[1] > 0 && refused[2] > 0);
+}

@@ -71,20 +71,6 @@ Test(receipt, what_is_foreign_changed_or_cut_is_none)
     cr_assert(tab_receipt_read(key, TAB_S("endpoint"), (tab_str){ text, n }, &got));
 }
 
-Test(receipt, figures_that_are_none_are_not_sound)
-{
-    tab_receipt r = number();
-    cr_expect(tab_receipt_sound(&r));
-    r.high = (double)INFINITY;
-    cr_expect(!tab_receipt_sound(&r));
-    r = classes(2);
-    r.of[1].share = (float)NAN;
-    cr_expect(!tab_receipt_sound(&r));
-    r = classes(2);
-    r.classes = TAB_RECEIPT_CLASSES + 1;
-    cr_expect(!tab_receipt_sound(&r));
-}
-
 Test(receipt, of_an_endpoint_that_follows_outcomes_it_says_how_it_was_served)
 {
     char text[TAB_RECEIPT_TEXT];
@@ -110,4 +96,73 @@ Test(receipt, of_an_endpoint_that_follows_outcomes_it_says_how_it_was_served)
     }
     r[0].expert[7] = INFINITY;
     cr_expect_not(tab_receipt_sound(&r[0]));
+}
+
+/* Each bound by itself: what lies on it is sound, what lies beyond it is not. */
+Test(receipt, bounds_of_what_is_sound)
+{
+    tab_receipt r;
+#define SOUND(from, change, want)                                    \
+    do {                                                             \
+        r = from;                                                    \
+        change;                                                      \
+        cr_expect_eq(tab_receipt_sound(&r), want, "after " #change); \
+    } while (0)
+    SOUND(number(), r.at_us = 1, true);
+    SOUND(number(), r.at_us = 0, false);
+    SOUND(number(), r.regime = 3, true);
+    SOUND(number(), r.regime = 4, false);
+    SOUND(number(), (r.regime = 4, r.at_us = 0), false);
+    SOUND(number(), r.task = (tab_receipt_task)0, false);
+    SOUND(number(), r.task = (tab_receipt_task)9, false);
+    double *const figures[] = { &r.value, &r.low, &r.median, &r.high };
+    for (size_t i = 0; i < 4; i++)
+        SOUND(number(), *figures[i] = NAN, false);
+    double *const own[] = { &r.own_low, &r.own_median, &r.own_high };
+    for (size_t i = 0; i < 3; i++) {
+        SOUND(number(), *own[i] = NAN, true); /* of one that does not follow outcomes nobody reads them */
+        SOUND(number(), (*own[i] = NAN, r.followed = true), false);
+    }
+    SOUND(number(), (r.followed = true, r.expert[TAB_RECEIPT_EXPERTS - 1] = NAN), false);
+    SOUND(number(), (r.followed = true, r.expert[0] = NAN), false);
+    SOUND(number(), r.high = (double)INFINITY, false);
+    SOUND(classes(2), r.of[1].share = (float)NAN, false);
+    SOUND(classes(TAB_RECEIPT_CLASSES), r.at_us = 2, true);
+    SOUND(classes(2), r.classes = TAB_RECEIPT_CLASSES + 1, false);
+    SOUND(classes(2), r.classes = 0, false);
+    SOUND(classes(1), r.rest = 1, true);
+    SOUND(classes(1), r.rest = 1.000001, true); /* sums of shares are rounded */
+    SOUND(classes(1), r.rest = 0, true);
+    SOUND(classes(1), r.rest = -0.01, false);
+    SOUND(classes(1), r.rest = 1.01, false);
+    SOUND(classes(2), r.of[1].share = 1.01f, false);
+    SOUND(classes(2), r.of[1].share = -0.01f, false);
+    SOUND(classes(2), r.of[1].own = 2, true);
+    SOUND(classes(2), (r.of[1].own = 2, r.followed = true), false);
+    SOUND(((tab_receipt){ .task = TAB_RECEIPT_ANOMALY, .at_us = 1 }), r.score = NAN, false);
+    SOUND(((tab_receipt){ .task = TAB_RECEIPT_ANOMALY, .at_us = 1 }), r.score = 7, true);
+}
+
+/* A body that its key has signed is read only if it is whole: of a kind that is known, and nothing behind. */
+Test(receipt, an_anomaly_keeps_its_flag_and_its_revisions)
+{
+    char text[TAB_RECEIPT_TEXT];
+    for (int flagged = 0; flagged < 2; flagged++) {
+        tab_receipt r = { .task = TAB_RECEIPT_ANOMALY,
+                          .at_us = INT64_MAX,
+                          .score = -1.5,
+                          .flagged = flagged == 1,
+                          .config_revision = UINT32_MAX,
+                          .data_revision = 1,
+                          .regime = 2 },
+                    got;
+        memset(r.id, 0xfe, sizeof r.id);
+        size_t n = tab_receipt_sign(key, TAB_S("e"), &r, text);
+        cr_assert(tab_receipt_read(key, TAB_S("e"), (tab_str){ text, n }, &got));
+        cr_expect(got.flagged == r.flagged && got.score == r.score && got.at_us == INT64_MAX);
+        cr_expect(got.config_revision == UINT32_MAX && got.data_revision == 1 && got.regime == 2);
+        cr_expect_arr_eq(got.id, r.id, sizeof r.id);
+        cr_expect_not(tab_receipt_read(key, TAB_S("e"), (tab_str){ text, n - 1 }, &got));
+        cr_expect_not(tab_receipt_read(key, TAB_S("e"), TAB_S("rct_AAAA"), &got));
+    }
 }

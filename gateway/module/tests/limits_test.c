@@ -133,6 +133,8 @@ Test(limits, say_when_a_bucket_is_full_and_when_to_come_again)
     for (int i = 0; i < 10; i++)
         (void)tab_limits_take(t, two, 1, second, false);
     cr_expect_eq(tab_limits_take(t, two, 2, second, true).retry_ms, 3001, "the longer wait counts");
+    tab_limit turned[] = { two[1], two[0] };
+    cr_expect_eq(tab_limits_take(t, turned, 2, second, true).retry_ms, 3001, "whichever is asked for first");
     free(t);
 }
 

@@ -69,6 +69,8 @@ void http_headers_out(const request *r, void (*add)(void *to, const char *name, 
     }
     if (r->error_type != NULL)
         add(to, "X-Tabella-Error", r->error_type);
+    if (r->endpoint != NULL) /* the gateway counts by it, and keeps it */
+        add(to, "X-Tabella-Endpoint", r->endpoint);
     if (r->cookie != NULL && r->status < 300)
         add(to, "Set-Cookie", r->cookie);
     if (r->location != NULL && r->status == 201)

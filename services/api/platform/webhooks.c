@@ -11,7 +11,14 @@
 #include "services/api/runs/body.h"
 #include "services/api/service_calls.h"
 
-enum { TYPES_MOST = 16, URL_MOST = 512, NAME_MOST = 128 };
+enum {
+    TYPES_MOST = 16,
+    URL_MOST = 512,
+    NAME_MOST = 128,
+    TOKEN_MOST = 512,
+    CUSTOMER_MOST = 255,
+    METER_MOST = 100
+};
 
 static void webhook_json(tab_out *o, const Tabella__Webhook *w)
 {
@@ -24,6 +31,10 @@ static void webhook_json(tab_out *o, const Tabella__Webhook *w)
     time_member(o, "disabled_at", w->disabled_at);
     text_member(o, "disabled_why", w->why[0] != 0 ? w->why : NULL);
     uint_member(o, "waiting", w->waiting);
+    bool_member(o, "has_token", w->has_token);
+    text_member(o, "usage_format", w->usage_format);
+    text_member(o, "customer", w->customer[0] != 0 ? w->customer : NULL);
+    text_member(o, "meter", w->meter[0] != 0 ? w->meter : NULL);
     time_member(o, "created_at", w->created_at);
     if (w->secret[0] != 0)
         text_member(o, "secret", w->secret);
@@ -76,6 +87,32 @@ static void usage_learnt(request *r)
     (void)!call(r, "metering", "Usage", &q.base, &tabella__usage_reply__descriptor, &y, &later);
 }
 
+/* A text, or null for none. *ret_set: it is said. */
+static tab_status text_or_null(request *r, const tab_json *body, const char *key, size_t most,
+                               protobuf_c_boolean *ret_set, char **ret, tab_error *err)
+{
+    const tab_json *m = tab_json_get(body, key);
+    tab_str text = TAB_S("");
+    *ret_set = m != NULL;
+    if (m != NULL && m->kind != TAB_JSON_NULL)
+        TAB_TRY(body_text(body, key, true, most, &text, err));
+    if (text.n > 0 && memchr(text.p, 0, text.n) != NULL)
+        return tab_fail(err, TAB_VALIDATION, key, "`%s` must not contain a NUL character", key);
+    *ret = STR(tab_arena_copy(r->arena, text).p);
+    return *ret == NULL ? tab_no_memory(err) : TAB_OK;
+}
+
+/* What a receiver of usage asks for. */
+static tab_status read_receiver(request *r, const tab_json *body, Tabella__SetWebhookRequest *q,
+                                tab_error *err)
+{
+    protobuf_c_boolean formed;
+    TAB_TRY(text_or_null(r, body, "token", TOKEN_MOST, &q->set_token, &q->token, err));
+    TAB_TRY(text_or_null(r, body, "customer", CUSTOMER_MOST, &q->set_customer, &q->customer, err));
+    TAB_TRY(text_or_null(r, body, "meter", METER_MOST, &q->set_meter, &q->meter, err));
+    return text_or_null(r, body, "usage_format", NAME_MOST, &formed, &q->usage_format, err);
+}
+
 static tab_status read_webhook(request *r, const tab_json *body, bool makes, Tabella__SetWebhookRequest *q,
                                tab_error *err)
 {
@@ -87,7 +124,7 @@ static tab_status read_webhook(request *r, const tab_json *body, bool makes, Tab
     q->set_types = types != NULL;
     q->name = STR(tab_arena_copy(r->arena, name).p);
     q->url = STR(tab_arena_copy(r->arena, url).p);
-    return q->name == NULL || q->url == NULL ? tab_no_memory(err) : TAB_OK;
+    return q->name == NULL || q->url == NULL ? tab_no_memory(err) : read_receiver(r, body, q, err);
 }
 
 tab_status get_webhooks(request *r, tab_error *err)
@@ -127,8 +164,11 @@ tab_status patch_webhook(request *r, tab_error *err)
         return tab_fail(err, TAB_VALIDATION, "enabled", "`enabled` must be true or false");
     q.set_enabled = enabled != NULL;
     q.enabled = enabled != NULL && enabled->yes;
-    if (q.name[0] == 0 && q.url[0] == 0 && !q.set_types && !q.set_enabled)
-        return tab_fail(err, TAB_VALIDATION, "body", "nothing to change: give name, url, types or enabled");
+    if (q.name[0] == 0 && q.url[0] == 0 && !q.set_types && !q.set_enabled && !q.set_token &&
+        q.usage_format[0] == 0 && !q.set_customer && !q.set_meter)
+        return tab_fail(err, TAB_VALIDATION, "body",
+                        "nothing to change: give name, url, types, enabled, token, usage_format, customer or "
+                        "meter");
     q.id = param_text(r, 0);
     TAB_TRY(set(r, &q, err));
     usage_learnt(r);

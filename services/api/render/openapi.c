@@ -231,9 +231,12 @@ static void query_parameters(tab_out *o, tab_route_id id)
     if (id == TAB_PUT_UPLOAD)
         parameter(o, "query", "offset", "{\"type\":\"integer\",\"minimum\":0}",
                   "How many bytes of the file have arrived: where this part begins");
-    if (id == TAB_GET_SERVICE_LEVEL)
+    if (id == TAB_GET_SERVICE_LEVEL) {
         parameter(o, "query", "months", "{\"type\":\"integer\",\"minimum\":1,\"maximum\":24}",
                   "How many months, this one included; 3 where it is left out");
+        parameter(o, "query", "endpoint", ID,
+                  "Of this endpoint alone, by id or name; of all calls where it is left out");
+    }
     if (id == TAB_GET_NOTIFICATIONS)
         parameter(o, "query", "unread", "{\"type\":\"boolean\"}", "`true`: only unread ones");
     if (id == TAB_GET_DATA_DIFF) {

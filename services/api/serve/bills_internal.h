@@ -4,6 +4,8 @@
  *      |
  *   bills_settle.c   the thread that makes events of what is certain, and of what others left
  *      |
+ *   bills_kept.c     what is settled together, and what was settled, for a while
+ *      |
  *   bills_owed.c     what is shared; whether PostgreSQL takes bills; what is owed
  *      |
  *   bills_sum.c      sums of calls, and a bill's bytes
@@ -62,6 +64,40 @@ bool bill_fill(bill *b, const Tabella__WorkDone *const *work, size_t n) TAB_CHEC
 bill *bill_new(api *a) TAB_CHECKED;
 void bill_free(bill *b);
 bill *bill_of_bytes(api *a, const char *id, tab_str bytes) TAB_CHECKED; /* NULL: they cannot be read */
+
+/* bills_kept.c. A settlement: bills that become events in one transaction. */
+enum { SETTLED_MOST = 1024 };
+typedef struct {
+    char id[TAB_ID];
+    bill **bill; /* (n), from malloc */
+    size_t n;
+} settlement;
+
+/* What is certain now, SETTLED_MOST at most, the last one first; those whose row is just being written wait
+ * for that. NULL: none, or out of memory. The lock is held. */
+settlement *bills_gather(void) TAB_CHECKED;
+/* Its row says what it bills, where it was there. Else a mark must tell whether somebody has settled it. */
+bool bill_by_row(const bill *b, bool row);
+
+/* Bills that were settled, the oldest first. */
+typedef struct kept_bill {
+    struct kept_bill *next;
+    char settlement[TAB_ID], id[TAB_ID];
+    int64_t at;
+    size_t n;
+    char bytes[];
+} kept_bill;
+typedef struct {
+    kept_bill *first, **last;
+    size_t n;
+} bills_kept;
+
+/* id: of its settlement. One of no calls is not kept; nor is one that memory does not suffice for. */
+void bills_keep(bills_kept *k, const char id[TAB_ID], const bill *b, int64_t now);
+void bills_forget(bills_kept *k, size_t most, int64_t before); /* the oldest, and those of before then */
+size_t bills_settlements(const bills_kept *k, char **ret);     /* ret: (k->n), each once */
+/* The bill at *at once more, owed, and no longer kept; *at is the next one then. NULL: out of memory. */
+bill *bills_take_back(bills_kept *k, api *a, kept_bill **at) TAB_CHECKED;
 
 /* bills_settle.c: the thread. */
 void *bills_settle_all(void *api);

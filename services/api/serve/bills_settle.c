@@ -19,32 +19,15 @@
 #include "proto/events.pb-c.h"
 #include "services/api/serve/bills_internal.h"
 
-enum { SETTLED_MOST = 1024, SETTLE_MS = 200, AWAY_MS = 1000 };
+enum { SETTLE_MS = 200, AWAY_MS = 1000 };
 enum { LOOK_MS = 2000, FOUND_MOST = 200, KEPT_MOST = 32768, KEPT_MS = 60000, LAST_MS = 5000 };
-
-typedef struct settlement {
-    struct settlement *next;
-    char id[TAB_ID];
-    bill **bill;
-    size_t n;
-} settlement;
-
-/* A bill that was settled, as long as a failover may lose that. */
-typedef struct kept {
-    struct kept *next;
-    char settlement[TAB_ID], id[TAB_ID];
-    int64_t at;
-    size_t n;
-    char bytes[];
-} kept;
 
 /* The settler's own. */
 static struct {
     settlement *failed; /* made again before any other */
-    kept *first, **last;
-    size_t n_kept;
-    uint64_t breaks; /* of connections to PostgreSQL, as far as they are known */
-} own = { .last = &own.first };
+    bills_kept kept;    /* for as long as a failover may lose that they were settled */
+    uint64_t breaks;    /* of connections to PostgreSQL, as far as they are known */
+} own = { .kept = { .last = &own.kept.first } };
 
 /* ---- events ----------------------------------------------------------------------------------- */
 
@@ -85,10 +68,10 @@ static tab_status mark(tab_tx *tx, tab_arena *a, char *const *id, size_t n, cons
 
 /* ---- a settlement ----------------------------------------------------------------------------- */
 
-static bool any(const settlement *s, const tab_rows *there, const tab_rows *fresh, size_t i)
+/* Whether the row of the i-th bill was there. */
+static bool has_row(const settlement *s, const tab_rows *there, size_t i)
 {
-    bool row = !s->bill[i]->owed && (tab_rows_count(there) == s->n || has(there, s->bill[i]->id));
-    return row || (fresh != NULL && has(fresh, s->bill[i]->id));
+    return tab_rows_count(there) == s->n || has(there, s->bill[i]->id);
 }
 
 /* Bills without a row of theirs: owed, or settled by who found the row, or lost with it. */
@@ -100,8 +83,7 @@ static tab_status mark_others(const settlement *s, tab_tx *tx, tab_arena *a, con
     if (id == NULL)
         return tab_no_memory(err);
     for (size_t i = 0; i < s->n; i++) {
-        bool row = tab_rows_count(there) == s->n || has(there, s->bill[i]->id);
-        if (row && !s->bill[i]->owed)
+        if (bill_by_row(s->bill[i], has_row(s, there, i)))
             continue;
         id[n++] = s->bill[i]->id;
         lost += !s->bill[i]->owed;
@@ -140,9 +122,12 @@ static tab_status make(api *a, const settlement *s, tab_error *err)
     TAB_TRY(tab_tx_query(tx, &there, err, "DELETE FROM api.bill WHERE id = ANY($1::text[]) RETURNING id",
                          TAB_P(tab_p_text(ids))));
     TAB_TRY(mark_others(s, tx, arena, there, &fresh, err));
-    for (size_t i = 0; i < s->n; i++)
-        for (size_t k = 0; k < s->bill[i]->n && any(s, there, fresh, i); k++)
+    for (size_t i = 0; i < s->n; i++) {
+        bool ours =
+            bill_by_row(s->bill[i], has_row(s, there, i)) || (fresh != NULL && has(fresh, s->bill[i]->id));
+        for (size_t k = 0; k < s->bill[i]->n && ours; k++)
             work[m++] = s->bill[i]->event[k];
+    }
     assert(m <= most);
     if (m > 0)
         TAB_TRY(put_events(tx, arena, work, m, err));
@@ -151,38 +136,11 @@ static tab_status make(api *a, const settlement *s, tab_error *err)
 
 /* ---- what was settled, for a while ------------------------------------------------------------- */
 
-static void forget(size_t most)
-{
-    int64_t old = tab_mono_ms() - KEPT_MS;
-    for (kept *k = own.first; k != NULL && (k->at < old || own.n_kept > most); k = own.first) {
-        if ((own.first = k->next) == NULL)
-            own.last = &own.first;
-        own.n_kept--;
-        free(k);
-    }
-}
-
-static void keep(const settlement *s, const bill *b)
-{
-    kept *k = b->n == 0 ? NULL : malloc(sizeof *k + b->bytes.n);
-    if (k == NULL)
-        return;
-    k->next = NULL;
-    memcpy(k->settlement, s->id, sizeof k->settlement);
-    memcpy(k->id, b->id, sizeof k->id);
-    k->at = tab_mono_ms();
-    k->n = b->bytes.n;
-    memcpy(k->bytes, b->bytes.p, b->bytes.n);
-    *own.last = k;
-    own.last = &k->next;
-    own.n_kept++;
-}
-
 /* The lock is not held. */
 static void end(settlement *s)
 {
     for (size_t i = 0; i < s->n; i++) {
-        keep(s, s->bill[i]);
+        bills_keep(&own.kept, s->id, s->bill[i], tab_mono_ms());
         if (s->bill[i]->file != NULL)
             journal_settled(s->bill[i]->file);
     }
@@ -198,7 +156,7 @@ static void end(settlement *s)
         bill_free(s->bill[i]);
     free(s->bill);
     free(s);
-    forget(KEPT_MOST);
+    bills_forget(&own.kept, KEPT_MOST, tab_mono_ms() - KEPT_MS);
 }
 
 /* A bill that whoever settles it marks. */
@@ -219,13 +177,11 @@ static tab_status look_up_kept(api *a, tab_error *err)
     TAB_AUTO(tab_arena) *arena = tab_arena_new((size_t)64 << 20);
     TAB_AUTO(tab_tx) *tx = NULL;
     TAB_AUTO(tab_rows) *rows = NULL;
-    char **id = arena == NULL ? NULL : tab_arena_new_of(arena, char *, own.n_kept + 1);
-    size_t n = 0, lost = 0;
+    char **id = arena == NULL ? NULL : tab_arena_new_of(arena, char *, own.kept.n + 1);
+    size_t lost = 0;
     if (id == NULL)
         return tab_no_memory(err);
-    for (kept *k = own.first; k != NULL; k = k->next)
-        if (n == 0 || strcmp(id[n - 1], k->settlement) != 0)
-            id[n++] = k->settlement;
+    size_t n = bills_settlements(&own.kept, id);
     const char *ids = tab_pg_array(arena, id, n);
     if (ids == NULL)
         return tab_no_memory(err);
@@ -235,16 +191,12 @@ static tab_status look_up_kept(api *a, tab_error *err)
     if (tab_rows_count(rows) == n)
         return TAB_OK;
     TAB_POINT("bills.kept-lost");
-    for (kept **at = &own.first, *k; (k = *at) != NULL;) {
-        bill *b = has(rows, k->settlement) ? NULL : bill_of_bytes(a, k->id, (tab_str){ k->bytes, k->n });
+    for (kept_bill **at = &own.kept.first; *at != NULL;) {
+        bill *b = has(rows, (*at)->settlement) ? NULL : bills_take_back(&own.kept, a, at);
         if (b == NULL) {
-            at = &k->next;
+            at = &(*at)->next;
             continue;
         }
-        if ((*at = k->next) == NULL)
-            own.last = at;
-        own.n_kept--;
-        free(k);
         take_in(b);
         lost++;
     }
@@ -379,37 +331,10 @@ static void look(api *a)
 
 /* ---- the thread -------------------------------------------------------------------------------- */
 
-/* What is certain now, SETTLED_MOST at most; those whose row is just being written wait for that. NULL: none.
- * The lock is held. */
-static settlement *gather(void)
-{
-    settlement *s = bills.settled == NULL ? NULL : calloc(1, sizeof *s);
-    if (s == NULL || (s->bill = calloc(SETTLED_MOST, sizeof(bill *))) == NULL) {
-        free(s);
-        return NULL;
-    }
-    for (bill **at = &bills.settled; *at != NULL && s->n < SETTLED_MOST;) {
-        bill *b = *at;
-        if (b->state == WRITING) {
-            at = &b->next;
-            continue;
-        }
-        assert(b->state == WRITTEN || b->owed);
-        *at = b->next;
-        s->bill[s->n++] = b;
-    }
-    tab_id_new(s->id, "settled_");
-    if (s->n > 0)
-        return s;
-    free(s->bill);
-    free(s);
-    return NULL;
-}
-
 /* False: PostgreSQL does not take it. The lock is held. */
 static bool settle_some(api *a)
 {
-    settlement *s = own.failed != NULL ? own.failed : gather();
+    settlement *s = own.failed != NULL ? own.failed : bills_gather();
     own.failed = NULL; /* as it is until it succeeds */
     if (s == NULL)
         return true;
@@ -444,13 +369,13 @@ static void tend(api *a)
     pthread_mutex_unlock(&bills.lock);
     tab_error err = { 0 };
     journal_adopt(adopt, a);
-    if (shaken && own.first != NULL && look_up_kept(a, &err) != TAB_OK)
+    if (shaken && own.kept.first != NULL && look_up_kept(a, &err) != TAB_OK)
         shaken = false; /* asked again */
     if (any_open)
         renew(a);
     if (rested)
         look(a);
-    forget(KEPT_MOST);
+    bills_forget(&own.kept, KEPT_MOST, tab_mono_ms() - KEPT_MS);
     pthread_mutex_lock(&bills.lock);
     if (shaken && bills.away == 0)
         bills.shaken = false;

@@ -56,25 +56,35 @@ static tab_status debit(api *a, const char *org, int64_t cells, uint64_t limit, 
     return good ? TAB_OK : TAB_UNAVAILABLE;
 }
 
-/* The same rule (GCRA) for this process alone, while Redis is away. cells < 0 gives back. */
-static int64_t debit_here(const char *org, int64_t cells, uint64_t limit)
+int64_t cells_bucket(double *tat, double now, int64_t cells, uint64_t limit)
 {
     assert(limit > 0);
-    double now = (double)tab_mono_ms(), cost = (double)cells * MINUTE_MS / (double)limit, retry = 0;
+    double cost = (double)cells * MINUTE_MS / (double)limit, full = *tat > now ? *tat : now;
+    double over = full + cost - now - MINUTE_MS, retry = 0;
+    if (cost > 0 && full > now && over > 0)
+        retry = cost > MINUTE_MS ? full - now : over; /* one larger than a minute waits for a full bucket */
+    else
+        *tat = full + cost;
+    return retry > 0 ? (int64_t)retry + 1 : 0;
+}
+
+uint64_t cells_ahead(uint64_t cells, uint64_t limit)
+{
+    return cells < limit / SHARE ? limit / SHARE - cells : 0;
+}
+
+/* For this process alone, while Redis is away. */
+static int64_t debit_here(const char *org, int64_t cells, uint64_t limit)
+{
     struct prepaid *p = prepaid_of(org);
     pthread_mutex_lock(&prepaid.lock);
     if (strcmp(p->org, org) != 0) {
         *p = (struct prepaid){ 0 };
         snprintf(p->org, sizeof p->org, "%s", org);
     }
-    double tat = p->tat > now ? p->tat : now;
-    if (cost > 0 && tat > now &&
-        tat + cost - now > MINUTE_MS) /* one larger than a minute waits for a full bucket */
-        retry = cost > MINUTE_MS ? tat - now : tat + cost - now - MINUTE_MS;
-    else
-        p->tat = tat + cost;
+    int64_t retry = cells_bucket(&p->tat, (double)tab_mono_ms(), cells, limit);
     pthread_mutex_unlock(&prepaid.lock);
-    return retry > 0 ? (int64_t)retry + 1 : 0;
+    return retry;
 }
 
 static bool take_prepaid(const char *org, uint64_t cells)
@@ -126,7 +136,7 @@ static void add_prepaid(api *a, const char *org, uint64_t cells, uint64_t limit)
 tab_status cells_debit(request *r, uint64_t cells, bool ahead, tab_error *err)
 {
     const char *org = r->who.org;
-    uint64_t limit = r->who.cells_per_minute, more = 0;
+    uint64_t limit = r->who.cells_per_minute, more = ahead ? cells_ahead(cells, limit) : 0;
     int64_t retry = 0;
     if (limit == 0 || cells == 0)
         return TAB_OK;
@@ -134,8 +144,6 @@ tab_status cells_debit(request *r, uint64_t cells, bool ahead, tab_error *err)
         r->debited += cells;
         return TAB_OK;
     }
-    if (ahead && cells < limit / SHARE)
-        more = limit / SHARE - cells;
     tab_status s = debit(r->api, org, (int64_t)(cells + more), limit, &retry);
     if (s == TAB_OK && retry > 0 && more > 0) {
         more = 0;

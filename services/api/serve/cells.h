@@ -13,4 +13,10 @@ bool cells_take(request *r, uint64_t cells) TAB_CHECKED;
 void cells_untake(request *r, uint64_t cells);
 void cells_give_back(request *r, tab_status s);
 
+/* What is decided of them. GCRA, as in Redis: *tat is when the bucket will be full, in milliseconds, as now
+ * is. 0: the cells were debited; else after how many milliseconds they may be. cells < 0 gives back. */
+int64_t cells_bucket(double *tat, double now, int64_t cells, uint64_t limit);
+/* How many cells are debited beyond those of a small call, for those to come: a 64th of the minute in all. */
+uint64_t cells_ahead(uint64_t cells, uint64_t limit);
+
 #endif

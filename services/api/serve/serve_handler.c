@@ -97,6 +97,12 @@ static tab_status name_table(serve_call *c, tab_error *err)
 
 /* On the loop's thread, where the endpoint is known, cells and hold are there, and the call is one to go with
  * others. Any status but PARKED: not so, and nothing has happened. */
+/* The gateway counts what becomes of it by its endpoint; NULL, where memory is out, is by none. */
+static void told_of(serve_call *c)
+{
+    c->r->endpoint = tab_arena_copy(c->r->arena, tab_str_of(c->row->e->id)).p;
+}
+
 tab_status serve_at_once(request *r, tab_error *err)
 {
     serve_call *c = tab_arena_new_of(r->arena, serve_call, 1);
@@ -111,6 +117,7 @@ tab_status serve_at_once(request *r, tab_error *err)
         tab_json_get(c->body.root, "options") != NULL || !serve_may_join(c))
         return TAB_UNAVAILABLE;
     const char *id = c->row->e->id;
+    told_of(c);
     serve_cost(r, c->row->e, c->body.cells, &c->cost);
     if (!serve_begin(id, r->who.endpoint_concurrency))
         return TAB_UNAVAILABLE;
@@ -200,6 +207,7 @@ static tab_status serve(serve_call *c, tab_error *err)
                         "receipts come with answers in JSON; accept application/json");
     request_body_drop(r);
     TAB_TRY(find_row(c, err));
+    told_of(c);
     TAB_TRY(name_table(c, err));
     if (c->receipts && c->row->e->receipt_key.len != TAB_RECEIPT_KEY) /* from jobs of the version before */
         return tab_fail(err, TAB_UNAVAILABLE, "",

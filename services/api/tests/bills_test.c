@@ -70,6 +70,7 @@ Test(bills, calls_alike_are_one_event_and_the_sums_are_exact)
 Test(bills, a_lone_call_is_its_own_event)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    cr_assert_eq(bills_sum(a, NULL, 0, NULL), 0, "and none is none");
     const Tabella__WorkDone *w = billed(a, "serve_1", "org_a", "key_a", "e1", 20, 100);
     Tabella__WorkDone *e;
     cr_assert_eq(bills_sum(a, &w, 1, &e), 1);

@@ -83,3 +83,35 @@ Test(cells, a_minute_holds_as_many_as_the_limit)
     cr_expect_eq(take(redis, "org_ten", 61, false, &retry), TAB_RATE_LIMIT);
     cr_expect(retry >= 59 && retry <= 61, "one larger than a minute waits for a full bucket: %u", retry);
 }
+
+/* 60 cells a minute, so each is a second of the bucket. */
+Test(cells, a_bucket_holds_a_minute_and_refills_by_the_second)
+{
+    double tat = 0;
+    cr_expect_eq(cells_bucket(&tat, 5000, 20, 60), 0);
+    cr_expect_float_eq(tat, 25000, 1e-9);
+    cr_expect_eq(cells_bucket(&tat, 5000, 40, 60), 0, "to the last one");
+    cr_expect_float_eq(tat, 65000, 1e-9);
+    cr_expect_eq(cells_bucket(&tat, 5000, 1, 60), 1001, "and then one a second");
+    cr_expect_eq(cells_bucket(&tat, 5500, 3, 60), 2501);
+    cr_expect_float_eq(tat, 65000, 1e-9, "what is refused is not debited");
+    cr_expect_eq(cells_bucket(&tat, 6000, 1, 60), 0);
+    cr_expect_eq(cells_bucket(&tat, 6000, 61, 60), 60001, "more than a minute's waits for a full bucket");
+    cr_expect_eq(cells_bucket(&tat, 66000, 61, 60), 0);
+    cr_expect_float_eq(tat, 127000, 1e-9);
+    cr_expect_eq(cells_bucket(&tat, 66000, -2, 60), 0, "what comes back");
+    cr_expect_float_eq(tat, 125000, 1e-9);
+    tat = 10;
+    cr_expect_eq(cells_bucket(&tat, 1000, 0, 60), 0);
+    cr_expect_float_eq(tat, 1000, 1e-9, "never fuller than full");
+    cr_expect_eq(cells_bucket(&tat, 1000, 60000000, 60), 0, "the whole of a full one, however much");
+}
+
+Test(cells, small_calls_debit_a_share_of_the_minute)
+{
+    cr_expect_eq(cells_ahead(10, 6400), 90u);
+    cr_expect_eq(cells_ahead(99, 6400), 1u);
+    cr_expect_eq(cells_ahead(100, 6400), 0u);
+    cr_expect_eq(cells_ahead(101, 6400), 0u);
+    cr_expect_eq(cells_ahead(1, 63), 0u, "a small plan has no shares");
+}

@@ -102,6 +102,12 @@ tab_status block_plain(tab_arena *a, const tab_table *t, block_range at, tab_str
     return TAB_OK;
 }
 
+bool block_sealed(tab_str stored)
+{
+    return stored.n > 0 &&
+           (uint8_t)stored.p[0] <= 32; /* a key's id has 1 to 32 bytes; zstd begins with 0x28 */
+}
+
 tab_status block_pack(tab_arena *a, tab_str plain, const uint8_t key[BLOCK_KEY], block *ret, tab_error *err)
 {
     size_t most = ZSTD_compressBound(plain.n);

@@ -30,6 +30,9 @@ typedef struct {
     tab_str bytes; /* compressed; lives in the arena */
 } block;
 
+/* Whether a stored block is sealed, by whatever key: the first byte of zstd is no length of a key's id. */
+bool block_sealed(tab_str stored);
+
 /* A piece of the table before it is packed; and packing it. The one lives in a process without keys. */
 tab_status block_plain(tab_arena *a, const tab_table *t, block_range at, tab_str *ret,
                        tab_error *err) TAB_CHECKED;

@@ -195,10 +195,11 @@ tab_status store_piece_add(tab_tx *tx, const char *org, const char *snapshot, bl
 {
     tab_param hash = tab_p_bytes((tab_str){ (const char *)b->hash, BLOCK_HASH });
     TAB_TRY(tab_tx_query(tx, NULL, err,
-                         "INSERT INTO data_connector.block (org, hash, raw, bytes) "
-                         "VALUES ($1, $2, $3, $4) "
+                         "INSERT INTO data_connector.block (org, hash, raw, bytes, sealed) "
+                         "VALUES ($1, $2, $3, $4, $5) "
                          "ON CONFLICT (org, hash) DO NOTHING",
-                         TAB_P(tab_p_text(org), hash, tab_p_int((int64_t)b->raw), tab_p_bytes(b->bytes))));
+                         TAB_P(tab_p_text(org), hash, tab_p_int((int64_t)b->raw), tab_p_bytes(b->bytes),
+                               tab_p_bool(block_sealed(b->bytes)))));
     return tab_tx_query(
         tx, NULL, err,
         "INSERT INTO data_connector.piece (org, snapshot, first_row, first_col, rows, cols, hash) "
@@ -347,10 +348,10 @@ static tab_status open_block(tab_tx *tx, tab_arena *a, const char *org, openers 
                              tab_str stored, tab_str *ret, tab_error *err)
 {
     tab_str context = org_keys_context(a, org, hash);
-    if (!org_keys_sealed(stored))
+    if (!tab_data_sealed(stored))
         return tab_run_open(&o->keys->run, a, stored, context, ret, err);
     if (o->own == NULL)
-        TAB_TRY(org_keys_data(tx, org, o->keys, &o->own, err));
+        TAB_TRY(tab_data_key_read(tx, &o->keys->own, org, &o->own, err));
     return tab_unseal(o->own, a, stored, context, ret, err);
 }
 

@@ -101,6 +101,24 @@ tab_status store_object(tab_tx *tx, tab_arena *a, const char *org, const char *i
 tab_status store_objects(tab_tx *tx, tab_arena *a, const char *org, uint32_t limit, const char *after,
                          Tabella__ListDataReply *ret, tab_error *err) TAB_CHECKED;
 
+/* seal_blocks.c. Seals up to `most` stored blocks behind *at that no key has sealed, and moves *at on, before
+ * each. Nothing, unless datasets are sealed. */
+typedef struct {
+    char org[TAB_ID];
+    uint8_t hash[BLOCK_HASH];
+    size_t n; /* bytes of the hash; 0: before all */
+} store_seal_place;
+tab_status store_seal_blocks(tab_tx *tx, const store_keys *keys, store_seal_place *at, int64_t most,
+                             size_t *ret_n, tab_error *err) TAB_CHECKED;
+
+/* upload_pieces.c. A piece of a file on its way; one that is there stays. */
+tab_status store_upload_piece_add(tab_tx *tx, const store_keys *keys, const char *org, const char *upload,
+                                  int64_t number, tab_str bytes, tab_error *err) TAB_CHECKED;
+/* As it came. VALIDATION: it is gone. *own: the data key, unwrapped for the first piece that needs it. */
+tab_status store_upload_piece_read(tab_tx *tx, tab_arena *a, const store_keys *keys, tab_keyring **own,
+                                   const char *org, const char *upload, int64_t number, tab_str *ret,
+                                   tab_error *err) TAB_CHECKED;
+
 /* An audit event of the call into the outbox. actor "": the call's own. */
 tab_status store_audit(tab_tx *tx, const tab_call *call, const char *actor, const char *action,
                        const char *subject, const char *detail, tab_error *err) TAB_CHECKED;

@@ -25,7 +25,8 @@ Test(org_keys, a_sealed_block_opens_at_its_place_with_its_key_alone)
     block plain = made(a, 7), b = plain, next = made(a, 8);
     tab_str got;
     cr_assert_eq(org_keys_seal(mine, a, "org_1", &b, NULL), TAB_OK);
-    cr_assert(org_keys_sealed(b.bytes) && !org_keys_sealed(plain.bytes));
+    cr_assert(tab_data_sealed(b.bytes) && !tab_data_sealed(plain.bytes));
+    cr_assert(block_sealed(b.bytes) && !block_sealed(plain.bytes) && !block_sealed(TAB_S("")));
     const struct {
         const char *name;
         const tab_keyring *key;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/base/log.h"
+#include "common/pg/data_key.h"
 
 enum { NAME = 40, DIGITS = 16, MOST_FILES = 1 << 20 };
 
@@ -101,8 +102,18 @@ static void make_room(state_disk *d)
     }
 }
 
+static bool is_sealed(int folder, const char *name)
+{
+    char head[8];
+    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof head);
+    if (fd >= 0)
+        close(fd);
+    return n > 0 && tab_data_sealed((tab_str){ head, (size_t)n });
+}
+
 /* What lies in the folder, by when it was used; what a process that died was writing goes. */
-static bool scan(state_disk *d)
+static bool scan(state_disk *d, bool sealed)
 {
     int fd = openat(d->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -115,6 +126,10 @@ static bool scan(state_disk *d)
         if (n != 2 * DIGITS + 7 || strcmp(e->d_name + n - 6, ".state") != 0 ||
             fstatat(d->folder, e->d_name, &s, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(s.st_mode))
             continue;
+        if (sealed && !is_sealed(d->folder, e->d_name)) {
+            (void)unlinkat(d->folder, e->d_name, 0);
+            continue;
+        }
         uint64_t used = (uint64_t)s.st_mtim.tv_sec * 1000 + (uint64_t)s.st_mtim.tv_nsec / 1000000;
         d->uses = used > d->uses ? used : d->uses;
         if (!know(d, e->d_name, (size_t)s.st_size, used))
@@ -128,7 +143,7 @@ static bool scan(state_disk *d)
     return dir != NULL;
 }
 
-state_disk *state_disk_open(const char *folder, size_t budget_bytes)
+state_disk *state_disk_open(const char *folder, size_t budget_bytes, bool sealed)
 {
     state_disk *d = calloc(1, sizeof *d);
     if (d == NULL)
@@ -138,7 +153,7 @@ state_disk *state_disk_open(const char *folder, size_t budget_bytes)
     if (mkdir(folder, 0700) != 0 && errno != EEXIST)
         tab_log(TAB_WARN, "states: cannot make %s: %s", folder, strerror(errno));
     d->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (d->folder >= 0 && fchmod(d->folder, 0700) == 0 && scan(d))
+    if (d->folder >= 0 && fchmod(d->folder, 0700) == 0 && scan(d, sealed))
         return d;
     tab_log(TAB_WARN, "states: cannot use %s: %s", folder, strerror(errno));
     state_disk_free(d);

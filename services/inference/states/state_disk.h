@@ -10,8 +10,8 @@
 typedef struct state_disk state_disk;
 
 /* Makes the folder where it is not there, and takes what lies in it. NULL: it cannot be used (logged), or
- * memory is out. */
-state_disk *state_disk_open(const char *folder, size_t budget_bytes);
+ * memory is out. sealed: files that no data key has sealed go, as they are kept in PostgreSQL. */
+state_disk *state_disk_open(const char *folder, size_t budget_bytes, bool sealed);
 void state_disk_free(state_disk *d); /* the files stay; NULL is fine */
 TAB_DEFINE_AUTO(state_disk)
 

@@ -76,12 +76,26 @@ static tab_status read_row(state_store *s, const parts *p, tab_str *ret, tab_err
     return TAB_OK;
 }
 
-/* *ret: NULL where the bytes are no state that can be read. */
-static tab_status open_bytes(state_store *s, const char *key, tab_str bytes, serve_state **ret,
-                             tab_error *err)
+/* A state's place as sealed bytes are bound to it: its key and release. */
+static const char *place_of(const parts *p, char ret[2 * NAME])
 {
+    snprintf(ret, 2 * NAME, "%.*s%s", TAB_STR(p->owner), p->on_disk);
+    return ret;
+}
+
+/* *ret: NULL where the bytes are no state that can be read. */
+static tab_status open_bytes(state_store *s, const parts *p, const char *key, tab_str bytes,
+                             serve_state **ret, tab_error *err)
+{
+    TAB_AUTO(tab_arena) *a = state_seal_arena(bytes.n);
+    char place[2 * NAME];
     tab_error why = { 0 };
-    tab_status st = state_read(bytes, tab_str_of(key), s->key, ret, &why);
+    if (a == NULL)
+        return tab_no_memory(err);
+    tab_status st =
+        state_unseal(s->pg, &s->own, a, p->org, tab_str_of(place_of(p, place)), bytes, &bytes, &why);
+    if (st == TAB_OK)
+        st = state_read(bytes, tab_str_of(key), s->key, ret, &why);
     if (st == TAB_OK)
         return TAB_OK;
     *ret = NULL;
@@ -93,6 +107,13 @@ static tab_status open_bytes(state_store *s, const char *key, tab_str bytes, ser
     return TAB_OK;
 }
 
+/* A row that is not sealed yet stays off the disk. */
+static void to_disk(state_store *s, const parts *p, tab_str bytes)
+{
+    if (s->own.master == NULL || tab_data_sealed(bytes))
+        (void)state_disk_write(s->disk, p->owner, tab_str_of(p->on_disk), bytes);
+}
+
 tab_status state_store_read(state_store *s, const char *key, serve_state **ret, tab_error *err)
 {
     parts p;
@@ -101,7 +122,7 @@ tab_status state_store_read(state_store *s, const char *key, serve_state **ret, 
         return TAB_OK;
     tab_str bytes = state_disk_read(s->disk, p.owner, tab_str_of(p.on_disk));
     if (bytes.p != NULL) {
-        tab_status st = open_bytes(s, key, bytes, ret, err);
+        tab_status st = open_bytes(s, &p, key, bytes, ret, err);
         free((char *)(uintptr_t)bytes.p);
         atomic_fetch_add(&s->from_disk, *ret != NULL);
         if (st != TAB_OK || *ret != NULL)
@@ -111,10 +132,10 @@ tab_status state_store_read(state_store *s, const char *key, serve_state **ret, 
     TAB_TRY(read_row(s, &p, &bytes, err));
     if (bytes.p == NULL)
         return TAB_OK;
-    tab_status st = open_bytes(s, key, bytes, ret, err);
+    tab_status st = open_bytes(s, &p, key, bytes, ret, err);
     if (*ret != NULL) {
         atomic_fetch_add(&s->from_database, 1);
-        (void)state_disk_write(s->disk, p.owner, tab_str_of(p.on_disk), bytes);
+        to_disk(s, &p, bytes);
     }
     free((char *)(uintptr_t)bytes.p);
     return st;
@@ -148,7 +169,7 @@ void state_store_fetch(state_store *s, const char *key)
     if (s->disk == NULL || !parts_of(key, &p) || state_disk_has(s->disk, p.owner, tab_str_of(p.on_disk)) ||
         read_row(s, &p, &bytes, &err) != TAB_OK || bytes.p == NULL)
         return;
-    (void)state_disk_write(s->disk, p.owner, tab_str_of(p.on_disk), bytes);
+    to_disk(s, &p, bytes);
     free((char *)(uintptr_t)bytes.p);
 }
 
@@ -160,10 +181,11 @@ static tab_status write_row(state_store *s, const parts *p, tab_str bytes, tab_e
     TAB_TRY(tab_tx_begin(s->pg, p->org, tab_in_ms(WRITE_MS), &tx, err));
     TAB_TRY(tab_tx_query_bytes(
         tx, NULL, err,
-        "INSERT INTO inference.state (org, endpoint_id, name, release, bytes) VALUES ($1, $2, $3, $4, $5) "
-        "ON CONFLICT (org, endpoint_id, name, release) DO UPDATE SET bytes = excluded.bytes, at = now()",
+        "INSERT INTO inference.state (org, endpoint_id, name, release, bytes, sealed) "
+        "VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (org, endpoint_id, name, release) "
+        "DO UPDATE SET bytes = excluded.bytes, sealed = excluded.sealed, at = now()",
         TAB_P(tab_p_text(p->org), tab_p_text(p->endpoint), tab_p_text(p->name), tab_p_text(state_release()),
-              tab_p_bytes(bytes))));
+              tab_p_bytes(bytes), tab_p_bool(tab_data_sealed(bytes)))));
     /* what is served no more; what a release before has left goes later (state_store_sweeps) */
     return tab_tx_finish(
         &tx, NULL, err,
@@ -180,7 +202,15 @@ static void keep(state_store *s, const char *key, tab_str bytes)
     tab_error err = { 0 };
     if (!parts_of(key, &p))
         return;
-    (void)state_disk_write(s->disk, p.owner, tab_str_of(p.on_disk), bytes);
+    TAB_AUTO(tab_arena) *a = state_seal_arena(bytes.n);
+    char place[2 * NAME];
+    if (a == NULL || state_seal(s->pg, &s->own, a, p.org, tab_str_of(place_of(&p, place)), bytes, &bytes,
+                                &err) != TAB_OK) {
+        tab_log_fields(TAB_WARN, "a state cannot be sealed, and is not kept", "state", key, "why",
+                       err.message, NULL);
+        return;
+    }
+    to_disk(s, &p, bytes);
     if (bytes.n <= MOST_ROW && s->pg != NULL && write_row(s, &p, bytes, &err) != TAB_OK)
         tab_log_fields(TAB_WARN, "a state is not in the database", "state", key, "why", err.message, NULL);
 }
@@ -284,12 +314,24 @@ static tab_status drop_older(tab_tx *tx, void *arg, int64_t most, size_t *ret_n,
     return TAB_OK;
 }
 
+static tab_status seal_older(tab_tx *tx, void *arg, int64_t most, size_t *ret_n, tab_error *err)
+{
+    const state_store *s = arg;
+    (void)most; /* 1 */
+    return state_seal_older(tx, &s->own, ret_n, err);
+}
+
 tab_sweeper *state_store_sweeps(state_store *s)
 {
-    static tab_sweep sweep = { .name = "states of releases before",
-                               .every_ms = 3600000,
-                               .batch = drop_older };
-    return tab_sweeper_open(s->pg, &sweep, 1, s);
+    static tab_sweep sweep[] = {
+        { .name = "states of releases before", .every_ms = 3600000, .batch = drop_older },
+        { .name = "states that are not sealed",
+          .every_ms = 30000,
+          .batch = seal_older,
+          .most = 1,
+          .batch_ms = 60000 },
+    };
+    return tab_sweeper_open(s->pg, sweep, sizeof sweep / sizeof *sweep, s);
 }
 
 void state_store_figures(state_store *s)

@@ -13,11 +13,13 @@
 #include "common/pg/sweep.h"
 #include "services/inference/states/state_disk.h"
 #include "services/inference/states/state_pack.h"
+#include "services/inference/states/state_seal.h"
 
 typedef struct state_store {
     tab_pg *pg;
     state_disk *disk;                                        /* NULL: there is none */
     uint8_t key[STATE_KEY];                                  /* of the digests */
+    tab_data_keys own;                                       /* seal what is kept; no master: it is not */
     atomic_ullong from_disk, from_database, broken, written; /* so far */
     atomic_ullong as_kept, ahead, lacking; /* calls, fits (fit_ahead.h); still to be fitted */
 } state_store;

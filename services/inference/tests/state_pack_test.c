@@ -328,11 +328,31 @@ static bool holds(state_disk *d, const char *owner, const char *name, const char
     return same;
 }
 
+Test(state_disk, who_seals_takes_no_file_that_is_not_sealed)
+{
+    static const char sealed[] = "\x04:org and the rest of it";
+    char folder[] = "/tmp/tabella-states-XXXXXX", command[200];
+    cr_assert_not_null(mkdtemp(folder));
+    state_disk *d = state_disk_open(folder, 1000, false);
+    cr_assert_not_null(d);
+    cr_expect(state_disk_write(d, TAB_S("o/1/"), TAB_S("a"), TAB_S("TABS, as it is")));
+    cr_expect(state_disk_write(d, TAB_S("o/1/"), TAB_S("b"), tab_str_of(sealed)));
+    state_disk_free(d);
+    d = state_disk_open(folder, 1000, true);
+    cr_assert_not_null(d);
+    cr_expect(holds(d, "o/1/", "a", NULL));
+    cr_expect(holds(d, "o/1/", "b", sealed));
+    state_disk_free(d);
+    snprintf(command, sizeof command, "find %s -name '*.state' | wc -l | grep -qx 1 && rm -r %s", folder,
+             folder);
+    cr_expect_eq(system(command), 0);
+}
+
 Test(state_disk, the_least_used_go_and_a_restart_finds_the_rest)
 {
     char folder[] = "/tmp/tabella-states-XXXXXX", command[80];
     cr_assert_not_null(mkdtemp(folder));
-    state_disk *d = state_disk_open(folder, 30);
+    state_disk *d = state_disk_open(folder, 30, false);
     cr_assert_not_null(d);
     cr_expect(state_disk_write(d, TAB_S("o/1/"), TAB_S("a"), TAB_S("0123456789")));
     cr_expect(state_disk_write(d, TAB_S("o/2/"), TAB_S("a"), TAB_S("abcdefghij")));
@@ -342,7 +362,7 @@ Test(state_disk, the_least_used_go_and_a_restart_finds_the_rest)
     cr_expect(holds(d, "o/2/", "a", NULL));
     cr_expect(!state_disk_write(d, TAB_S("o/4/"), TAB_S("a"), TAB_S("more than thirty bytes, all in all")));
     state_disk_free(d);
-    d = state_disk_open(folder, 30);
+    d = state_disk_open(folder, 30, false);
     cr_assert_not_null(d);
     cr_expect(holds(d, "o/1/", "a", "0123456789"));
     cr_expect(holds(d, "o/2/", "b", "ABCDEFGHIJ"));

@@ -37,17 +37,25 @@ tab_status calibration_served(tab_arena *a, Tabella__Endpoint *e, tab_str served
 
 /* ---- moving it ------------------------------------------------------------------------------- */
 
-typedef struct {
-    tab_receipt_task task;
-    uint64_t number, moved;
-    tab_bands_state bands;
-    tab_shares shares;
-} live;
+bool outcome_is_current(const Tabella__Endpoint *e, const tab_receipt *r)
+{
+    return r->task != TAB_RECEIPT_ANOMALY && r->config_revision == e->config_revision &&
+           r->data_revision == e->data_revision;
+}
+
+void calibration_begin(live_calibration *l, tab_receipt_task task, uint64_t number)
+{
+    l->task = task;
+    l->number = number;
+    l->moved = 0;
+    tab_bands_begin(&l->bands);
+    tab_shares_begin(&l->shares);
+}
 
 /* The endpoint's state of that task; where there is none, as before any outcome. It is read under the
  * endpoint's lock: what came with the endpoint's row is of before the wait for it. */
-static tab_status restore(tab_tx *tx, tab_call *call, Tabella__Endpoint *e, tab_receipt_task task, live *l,
-                          tab_error *err)
+static tab_status restore(tab_tx *tx, tab_call *call, Tabella__Endpoint *e, tab_receipt_task task,
+                          live_calibration *l, tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
     TAB_TRY(tab_tx_query(tx, &rows, err,
@@ -57,14 +65,10 @@ static tab_status restore(tab_tx *tx, tab_call *call, Tabella__Endpoint *e, tab_
     if (tab_rows_count(rows) > 0)
         TAB_TRY(calibration_served(call->arena, e, tab_rows_bytes(rows, 0, 0, call->arena), err));
     const Tabella__LiveCalibration *c = e->calibration;
-    bool goes_on = c != NULL && c->task == task, good = true;
-    l->task = task;
-    l->number = c == NULL ? 0 : c->state;
-    if (!goes_on) {
-        tab_bands_begin(&l->bands);
-        tab_shares_begin(&l->shares);
+    bool good = true;
+    calibration_begin(l, task, c == NULL ? 0 : c->state);
+    if (c == NULL || c->task != task)
         return TAB_OK;
-    }
     if (task == TAB_RECEIPT_CLASS) {
         good = tab_live_get_shares(c, &l->shares);
     } else {
@@ -75,7 +79,7 @@ static tab_status restore(tab_tx *tx, tab_call *call, Tabella__Endpoint *e, tab_
     return good ? TAB_OK : tab_fail(err, TAB_INTERNAL, "", "a stored calibration cannot be read");
 }
 
-static void tell_class(live *l, const tab_receipt *r, const outcome *o)
+static void tell_class(live_calibration *l, const tab_receipt *r, const outcome *o)
 {
     uint64_t hash[TAB_RECEIPT_CLASSES];
     double share[TAB_RECEIPT_CLASSES], rest = 1;
@@ -89,7 +93,7 @@ static void tell_class(live *l, const tab_receipt *r, const outcome *o)
     l->moved++;
 }
 
-static void tell(live *l, const counted *c)
+void calibration_tell(live_calibration *l, const counted *c)
 {
     const tab_receipt *r = &c->receipt;
     float expert[TAB_BANDS_LEVELS][TAB_BANDS_EXPERTS];
@@ -109,7 +113,8 @@ static void tell(live *l, const counted *c)
     l->moved++;
 }
 
-static tab_status store(tab_tx *tx, tab_call *call, Tabella__Endpoint *e, const live *l, tab_error *err)
+static tab_status store(tab_tx *tx, tab_call *call, Tabella__Endpoint *e, const live_calibration *l,
+                        tab_error *err)
 {
     tab_bands bands;
     tab_str state = { NULL, 0 };
@@ -141,7 +146,8 @@ static tab_status store(tab_tx *tx, tab_call *call, Tabella__Endpoint *e, const 
 }
 
 /* That another state is served from now on, and to whom it is owed. */
-static tab_status announce(tab_tx *tx, tab_call *call, Tabella__Endpoint *e, const live *l, tab_error *err)
+static tab_status announce(tab_tx *tx, tab_call *call, Tabella__Endpoint *e, const live_calibration *l,
+                           tab_error *err)
 {
     char id[TAB_ID];
     Tabella__AuditEvent a = TABELLA__AUDIT_EVENT__INIT;
@@ -169,21 +175,20 @@ static tab_status announce(tab_tx *tx, tab_call *call, Tabella__Endpoint *e, con
 tab_status calibration_move(tab_tx *tx, tab_call *call, Tabella__Endpoint *e, const counted *const *of,
                             size_t n, uint64_t *ret, tab_error *err)
 {
-    live *l = NULL;
+    live_calibration *l = NULL;
     *ret = 0;
     for (size_t i = 0; i < n; i++) {
         const tab_receipt *r = &of[i]->receipt;
-        if (!r->followed || r->task == TAB_RECEIPT_ANOMALY || r->config_revision != e->config_revision ||
-            r->data_revision != e->data_revision)
+        if (!r->followed || !outcome_is_current(e, r))
             continue;
         if (l == NULL) {
-            l = tab_arena_new_of(call->arena, live, 1);
+            l = tab_arena_new_of(call->arena, live_calibration, 1);
             if (l == NULL)
                 return tab_no_memory(err);
             TAB_TRY(restore(tx, call, e, r->task, l, err));
         }
         if (r->task == l->task)
-            tell(l, of[i]);
+            calibration_tell(l, of[i]);
     }
     if (l == NULL || l->moved == 0)
         return TAB_OK;

@@ -2,10 +2,10 @@
 #include "services/jobs/outcomes/rows.h"
 
 #include "common/base/proto.h"
-#include "common/json/json.h"
 #include "common/rpc/outbox.h"
+#include "services/jobs/outcomes/table.h"
 
-enum { READ_AT_ONCE = 200, COLUMNS = 2000, DEPTH = 2 };
+enum { READ_AT_ONCE = 200 };
 
 /* "table.column", or "" where it predicts none. */
 static tab_str target_of(const Tabella__Endpoint *e)
@@ -28,13 +28,6 @@ size_t outcome_rows_dataset(const Tabella__Endpoint *e, tab_str *ret_column)
 }
 
 /* ---- keeping --------------------------------------------------------------------------------- */
-
-/* An outcome that counts is of what the endpoint predicts now, and its cells are told. */
-static bool is_kept(const Tabella__Endpoint *e, const Tabella__OutcomeRow *row, const counted *c)
-{
-    return row->cells.len > 0 && c->receipt.task != TAB_RECEIPT_ANOMALY &&
-           c->receipt.config_revision >= e->target_revision;
-}
 
 static tab_status announce(tab_tx *tx, tab_call *call, const Tabella__Endpoint *e, size_t n, tab_error *err)
 {
@@ -93,7 +86,7 @@ tab_status outcome_rows_keep(tab_tx *tx, tab_call *call, const Tabella__Endpoint
     if (days == 0 || outcome_rows_dataset(e, &column) == e->n_datasets)
         return TAB_OK;
     for (size_t i = 0; i < n; i++)
-        if (is_kept(e, q->rows[of[i]->row], of[i])) {
+        if (outcome_is_kept(e, q->rows[of[i]->row], of[i])) {
             Tabella__OutcomeRow *o = &row[kept.n_rows];
             *o = *q->rows[of[i]->row];
             o->receipt = (char *)protobuf_c_empty_string;
@@ -124,70 +117,9 @@ tab_status outcome_rows_count(tab_tx *tx, const char *org, const Tabella__Endpoi
     return TAB_OK;
 }
 
-typedef struct {
-    tab_arena *a;
-    tab_builder **column; /* (cols), the outcomes first */
-    tab_str *name;
-    size_t cols, rows;
-} reading;
-
-static tab_builder *column_of(reading *x, tab_str name)
-{
-    size_t c = 1;
-    while (c < x->cols && !tab_str_eq(x->name[c], name))
-        c++;
-    if (c == x->cols && c < COLUMNS) {
-        x->name[c] = tab_arena_copy(x->a, name);
-        x->column[x->cols++] = tab_builder_new(x->a, x->name[c]);
-    }
-    return c < x->cols ? x->column[c] : NULL;
-}
-
-static void add_json(tab_builder *b, const tab_json *v)
-{
-    double number;
-    size_t n;
-    if (v->kind == TAB_JSON_BOOL)
-        tab_builder_bool(b, v->yes);
-    else if (v->kind == TAB_JSON_STRING)
-        tab_builder_text(b, v->text);
-    else if (v->kind != TAB_JSON_NUMBER)
-        tab_builder_null(b);
-    else if (tab_number_read(v->text.p, v->text.p + v->text.n, &n, &number) == TAB_NUMBER_EXACT)
-        tab_builder_number(b, number);
-    else
-        tab_builder_number_text(b, v->text);
-}
-
-static tab_status add_row(reading *x, const Tabella__OutcomeRow *o, tab_error *err)
-{
-    tab_str cells = tab_arena_copy(x->a, (tab_str){ (const char *)o->cells.data, o->cells.len });
-    const tab_json *row;
-    if (cells.p == NULL)
-        return tab_no_memory(err);
-    TAB_TRY(tab_json_read_own(x->a, cells, DEPTH, &row, err));
-    if (o->kind == 1)
-        tab_builder_bool(x->column[0], o->number != 0);
-    else if (o->kind == 2)
-        tab_builder_number(x->column[0], o->number);
-    else
-        tab_builder_text(x->column[0], (tab_str){ (const char *)o->text.data, o->text.len });
-    for (const tab_json *v = row->first; v != NULL; v = v->next) {
-        tab_builder *b = column_of(x, v->key);
-        if (b == NULL && x->cols < COLUMNS)
-            return tab_no_memory(err);
-        if (b == NULL)
-            continue;
-        tab_builder_pad(b, x->rows);
-        add_json(b, v);
-    }
-    x->rows++;
-    return TAB_OK;
-}
-
 /* The next rows from the database; false in *ret_more: there are no others. */
-static tab_status add_some(reading *x, tab_tx *tx, const char *org, const Tabella__Endpoint *e,
-                           int64_t *after, bool *ret_more, tab_error *err)
+static tab_status add_some(outcome_table *x, tab_arena *a, tab_tx *tx, const char *org,
+                           const Tabella__Endpoint *e, int64_t *after, bool *ret_more, tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
     TAB_TRY(
@@ -199,49 +131,33 @@ static tab_status add_some(reading *x, tab_tx *tx, const char *org, const Tabell
     *ret_more = tab_rows_count(rows) == READ_AT_ONCE;
     for (size_t i = 0; i < tab_rows_count(rows); i++) {
         const Tabella__KeptOutcomes *k =
-            tab_proto_read(x->a, &tabella__kept_outcomes__descriptor, tab_rows_bytes(rows, i, 1, x->a));
+            tab_proto_read(a, &tabella__kept_outcomes__descriptor, tab_rows_bytes(rows, i, 1, a));
         if (k == NULL)
             return tab_fail(err, TAB_INTERNAL, "", "kept outcomes cannot be read");
         for (size_t r = 0; r < k->n_rows; r++)
-            TAB_TRY(add_row(x, k->rows[r], err));
+            TAB_TRY(outcome_table_add(x, k->rows[r], err));
         *after = tab_rows_int(rows, i, 0);
     }
     return TAB_OK;
 }
 
-static tab_status add_all(reading *x, tab_pg *pg, const char *org, const Tabella__Endpoint *e,
-                          tab_deadline deadline, tab_error *err)
+static tab_status add_all(outcome_table *x, tab_arena *a, tab_pg *pg, const char *org,
+                          const Tabella__Endpoint *e, tab_deadline deadline, tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     int64_t after = 0;
     TAB_TRY(tab_tx_begin(pg, org, deadline, &tx, err));
     for (bool more = true; more;)
-        TAB_TRY(add_some(x, tx, org, e, &after, &more, err));
+        TAB_TRY(add_some(x, a, tx, org, e, &after, &more, err));
     return tab_tx_commit(&tx, err);
 }
 
 tab_status outcome_rows_read(tab_pg *pg, tab_arena *a, const char *org, const Tabella__Endpoint *e,
                              tab_deadline deadline, const tab_table **ret, tab_error *err)
 {
-    reading x = { .a = a,
-                  .column = tab_arena_new_of(a, tab_builder *, COLUMNS),
-                  .name = tab_arena_new_of(a, tab_str, COLUMNS),
-                  .cols = 1 };
-    tab_column *col = tab_arena_new_of(a, tab_column, COLUMNS);
-    tab_table *t = tab_arena_new_of(a, tab_table, 1);
+    outcome_table *x = outcome_table_new(a);
     *ret = NULL;
-    if (x.name == NULL || col == NULL || t == NULL ||
-        (x.column[0] = tab_builder_new(a, TAB_S("outcome"))) == NULL)
+    if (x == NULL)
         return tab_no_memory(err);
-    tab_status s = add_all(&x, pg, org, e, deadline, err);
-    for (size_t c = 0; c < x.cols; c++) {
-        tab_builder_pad(x.column[c], x.rows);
-        if (!tab_builder_finish(x.column[c], &col[c]) && s == TAB_OK)
-            s = tab_no_memory(err);
-    }
-    if (s != TAB_OK)
-        return s;
-    *t = (tab_table){ .id = TAB_S("outcomes"), .rows = x.rows, .cols = x.cols, .col = col };
-    *ret = x.rows > 0 ? t : NULL;
-    return TAB_OK;
+    return outcome_table_end(x, add_all(x, a, pg, org, e, deadline, err), ret, err);
 }

@@ -59,15 +59,22 @@ const Tabella__WatchSide *watch_tell(Tabella__Watch *w, double said, double high
     return passed;
 }
 
-/* What share of rows lay within their intervals as the report saw it: some targets, of few values, have more
- * than they should, and that is no news. */
-static double coverage_told(const Tabella__Endpoint *e)
+double watch_coverage_told(const Tabella__Endpoint *e)
 {
     double most = INTERVAL;
     for (size_t i = 0; e->held_out != NULL && i < e->held_out->n_regimes; i++)
         if (e->held_out->regimes[i]->has_coverage)
             most = fmax(most, e->held_out->regimes[i]->coverage);
     return most;
+}
+
+const Tabella__WatchSide *watch_outcome(Tabella__Watch *w, const counted *c, double coverage)
+{
+    const tab_receipt *r = &c->receipt;
+    double y = c->outcome.number;
+    if (r->task == TAB_RECEIPT_NUMBER)
+        return watch_tell(w, INTERVAL, coverage, y >= r->low && y <= r->high);
+    return watch_tell(w, (double)r->of[0].share, (double)r->of[0].share, outcome_class(r, &c->outcome) == 0);
 }
 
 /* ---- the alert ------------------------------------------------------------------------------- */
@@ -83,18 +90,15 @@ static int by_stability(const void *a, const void *b)
     return x->stability > y->stability ? -1 : x->stability < y->stability;
 }
 
-/* The columns of served rows that moved, most first. */
-static tab_status columns_moved(tab_tx *tx, tab_call *call, Tabella__Endpoint *e, Tabella__QualityAlert *q,
-                                tab_error *err)
+bool watch_columns(tab_arena *a, const Tabella__Drift *d, Tabella__QualityAlert *q)
 {
-    TAB_TRY(drift_read(tx, call->arena, call->org, e, err));
-    size_t n = e->drift == NULL ? 0 : e->drift->n_columns, m = 0;
-    moved *of = tab_arena_new_of(call->arena, moved, n + 1);
-    q->columns = tab_arena_new_of(call->arena, ProtobufCBinaryData, COLUMNS_TOLD);
+    size_t n = d == NULL ? 0 : d->n_columns, m = 0;
+    moved *of = tab_arena_new_of(a, moved, n + 1);
+    q->columns = tab_arena_new_of(a, ProtobufCBinaryData, COLUMNS_TOLD);
     if (of == NULL || q->columns == NULL)
-        return tab_no_memory(err);
+        return false;
     for (size_t i = 0; i < n; i++) {
-        const Tabella__DriftColumn *c = e->drift->columns[i];
+        const Tabella__DriftColumn *c = d->columns[i];
         tab_drift_test t = tab_drift_tested(c, n);
         if (c->address.len > 0 && t.drifted)
             of[m++] = (moved){ t.stability, c->address };
@@ -102,7 +106,7 @@ static tab_status columns_moved(tab_tx *tx, tab_call *call, Tabella__Endpoint *e
     qsort(of, m, sizeof *of, by_stability);
     for (size_t i = 0; i < m && i < COLUMNS_TOLD; i++)
         q->columns[q->n_columns++] = of[i].address;
-    return TAB_OK;
+    return true;
 }
 
 static tab_status alert(tab_tx *tx, tab_call *call, Tabella__Endpoint *e, const Tabella__Watch *w,
@@ -120,7 +124,9 @@ static tab_status alert(tab_tx *tx, tab_call *call, Tabella__Endpoint *e, const 
     q.rows = s->rows;
     q.said = s->said / (double)s->rows;
     q.was = (double)s->hits / (double)s->rows;
-    TAB_TRY(columns_moved(tx, call, e, &q, err));
+    TAB_TRY(drift_read(tx, call->arena, call->org, e, err));
+    if (!watch_columns(call->arena, e->drift, &q))
+        return tab_no_memory(err);
     TAB_TRY(endpoint_log(tx, call->org, e->id, "quality.alert", "", "", err,
                          "%s was %.3f over %llu outcomes; %.3f was stated", q.measure, q.was,
                          (unsigned long long)q.rows, q.said));
@@ -154,13 +160,8 @@ static tab_status restore(tab_tx *tx, tab_call *call, const Tabella__Endpoint *e
 static tab_status tell(tab_tx *tx, tab_call *call, Tabella__Endpoint *e, Tabella__Watch *w, const counted *c,
                        double most, tab_error *err)
 {
-    const tab_receipt *r = &c->receipt;
-    const Tabella__WatchSide *s;
-    if (r->task == TAB_RECEIPT_NUMBER)
-        s = watch_tell(w, INTERVAL, most, c->outcome.number >= r->low && c->outcome.number <= r->high);
-    else
-        s = watch_tell(w, (double)r->of[0].share, (double)r->of[0].share, outcome_class(r, &c->outcome) == 0);
     int64_t now = tab_now_us();
+    const Tabella__WatchSide *s = watch_outcome(w, c, most);
     if (s == NULL || now - w->told_us < DAY_US)
         return TAB_OK;
     w->told_us = now;
@@ -171,11 +172,10 @@ tab_status watch_outcomes(tab_tx *tx, tab_call *call, Tabella__Endpoint *e, cons
                           size_t n, tab_error *err)
 {
     Tabella__Watch *w = NULL;
-    double most = coverage_told(e);
+    double most = watch_coverage_told(e);
     for (size_t i = 0; i < n; i++) {
         const tab_receipt *r = &of[i]->receipt;
-        if (r->task == TAB_RECEIPT_ANOMALY || r->config_revision != e->config_revision ||
-            r->data_revision != e->data_revision)
+        if (!outcome_is_current(e, r))
             continue;
         if (w == NULL)
             TAB_TRY(restore(tx, call, e, r->task, &w, err));

@@ -8,6 +8,7 @@
 #ifndef TAB_JOBS_WATCH_H
 #define TAB_JOBS_WATCH_H
 
+#include "proto/events.pb-c.h"
 #include "services/jobs/outcomes/calibration.h"
 
 enum { WATCH_RARELY = 20000 };
@@ -19,6 +20,14 @@ bool watch_sound(const Tabella__Watch *w) TAB_CHECKED;
 /* Right with probability `said`, and was it? high_said: beside what an answer counts as right too often.
  * NULL, or the side that has passed, whose evidence begins anew with the next outcome. */
 const Tabella__WatchSide *watch_tell(Tabella__Watch *w, double said, double high_said, bool right);
+
+/* An outcome of w's task. coverage: of rows within their intervals, as watch_coverage_told has it. */
+const Tabella__WatchSide *watch_outcome(Tabella__Watch *w, const counted *c, double coverage);
+/* What share of rows lay within their intervals as the report saw it, 0.8 at least: some targets, of few
+ * values, have more than they should, and that is no news. */
+double watch_coverage_told(const Tabella__Endpoint *e);
+/* The columns of served rows that moved, most first, five at most, into q. False: out of memory. */
+bool watch_columns(tab_arena *a, const Tabella__Drift *d, Tabella__QualityAlert *q) TAB_CHECKED;
 
 /* All outcomes of a call, in the order in which their rows were served; where a side passed, and none did for
  * a day, an event is written. */

@@ -1,5 +1,7 @@
 #include <criterion/criterion.h>
+#include <stdio.h>
 
+#include "common/security/crypto.h"
 #include "services/metering/metering.h"
 #include "services/metering/whole_cells.h"
 
@@ -294,4 +296,112 @@ Test(metering, whole_cells_of_credits_and_remainders)
     cr_expect_eq(whole_total((const int64_t[]){ 499 }, 1), 0);
     cr_expect_eq(whole_total((const int64_t[]){ 500 }, 1), 1);
     cr_expect_eq(whole_total((const int64_t[]){ 1499 }, 1), 1);
+}
+
+/* ---- what Reserve says ------------------------------------------------------------------------ */
+
+Test(reserve, leases_and_pages_are_bounded)
+{
+    cr_expect_eq(metering_lease_s(0), 300);
+    cr_expect_eq(metering_lease_s(1), 1);
+    cr_expect_eq(metering_lease_s(604800), 604800);
+    cr_expect_eq(metering_lease_s(UINT32_MAX), 604800, "a week at most");
+    cr_expect_eq(metering_holds_listed(0), 100u);
+    cr_expect_eq(metering_holds_listed(1), 1u);
+    cr_expect_eq(metering_holds_listed(1001), 1000u);
+    cr_expect_eq(metering_bounded(7), 7);
+    cr_expect_eq(metering_bounded(UINT64_MAX), INT64_MAX / 16);
+    cr_expect_eq(metering_bounded((uint64_t)INT64_MAX / 16 + 1), INT64_MAX / 16);
+}
+
+Test(reserve, a_cost_fits_where_used_and_reserved_leave_room)
+{
+    cr_expect_eq(metering_fits(0, 0, 0, 0), 0, "a new organization asks for nothing");
+    cr_expect_eq(metering_fits(40, 100, 50, 10), 40, "to the last thousandth");
+    cr_expect_eq(metering_fits(41, 100, 50, 10), -1);
+    cr_expect_eq(metering_fits(0, 100, 90, 10), 0);
+    cr_expect_eq(metering_fits(0, 100, 90, 11), -1, "a lower cap came meanwhile");
+    cr_expect_eq(metering_fits(1000000, INT64_MAX, 5, 5), 1000000);
+}
+
+Test(reserve, an_answer_counts_what_is_held_as_used)
+{
+    metering_terms t = { .allowance = 1000 };
+    metering_room o = { .granted = 2500, .used = 600999, .held = 100000, .resets_us = HOUR };
+    Tabella__ReserveReply y = TABELLA__RESERVE_REPLY__INIT;
+    char why[200] = "";
+    metering_answer(&t, 0.1, 2000, &o, &y, why, sizeof why);
+    cr_expect(y.allowed && y.limited && y.granted_milli == 2500 && why[0] == 0 && y.retry_after_s == 0);
+    cr_expect_eq(y.left_milli, 299001);
+    cr_expect_eq(y.remaining, 299u, "whole cells");
+    cr_expect_float_eq(y.amount_usd, 0, 1e-12);
+    o.granted = -1;
+    metering_answer(&t, 0.1, 400000, &o, &y, why, sizeof why);
+    cr_expect(!y.allowed && y.granted_milli == 0 && y.retry_after_s == 3601);
+    cr_expect_str_eq(
+        why, "the weekly allowance of 1000 cells has 299 left and this call needs 400; it resets in 1h");
+    o.granted = 0;
+    metering_answer(&t, 0.1, 0, &o, &y, why, sizeof why);
+    cr_expect(y.allowed && y.granted_milli == 0, "nothing is always granted");
+    o.used = 900000;
+    metering_answer(&t, 0.1, 0, &o, &y, why, sizeof why);
+    cr_expect(y.left_milli == 0 && y.remaining == 0);
+    o.held = 100001; /* a smaller plan came meanwhile */
+    metering_answer(&t, 0.1, 0, &o, &y, why, sizeof why);
+    cr_expect(y.left_milli == 0 && y.remaining == 0);
+    t.add_usage = true;
+    metering_answer(&t, 0.1, 1000000000, &o, &y, why, sizeof why);
+    cr_expect(!y.limited && y.left_milli == 0, "no cap was set");
+    cr_expect_float_eq(y.amount_usd, 0.1, 1e-9, "beyond the allowance a million cells are 0.1 USD");
+    t.cap_set = true;
+    t.cap_usd = 0.0001; /* 1000 cells */
+    metering_answer(&t, 0.1, 1, &o, &y, why, sizeof why);
+    cr_expect(y.limited && y.left_milli == 2000000 - 1000001 && y.remaining == 0);
+}
+
+/* ---- checkpoints ------------------------------------------------------------------------------ */
+
+/* The next checkpoint of a chain, as it is signed. */
+static const char *next(metering_chain *c, const char *org, size_t n, const char *previous, const char *sums)
+{
+    static const char secret[] = "1717171717171717171717171717171717171717171717171717171717171717";
+    char key[2 * TAB_CHECKPOINT_KEY + 1], signature[2 * TAB_CHECKPOINT_SIGNATURE + 1];
+    tab_checkpoint s = { 0 };
+    snprintf(s.text, sizeof s.text, "tabella-checkpoint kind=ledger org=%s n=%zu sums=%s previous=%s", org, n,
+             sums, previous);
+    cr_assert(tab_checkpoint_sign(secret, &s));
+    tab_hex(s.key, sizeof s.key, key);
+    tab_hex(s.signature, sizeof s.signature, signature);
+    return metering_chain_next(c, tab_str_of(s.text), tab_str_of(key), tab_str_of(signature));
+}
+
+static const char zeros[] = "0000000000000000000000000000000000000000000000000000000000000000";
+
+Test(checkpoints, a_chain_holds_where_each_names_the_one_before_it)
+{
+    metering_chain c = { .org = "org_1", .keys = "" };
+    char digest[TAB_SHA256_HEX];
+    cr_expect_null(metering_chain_end(&c, false, "s"), "nothing was cut");
+    cr_expect_not_null(metering_chain_end(&c, true, "s"), "sums of what nobody signed");
+    cr_expect_null(next(&c, "org_1", 1, zeros, "s1"));
+    tab_sha256_hex(tab_str_of(c.now.text), digest);
+    cr_expect_null(next(&c, "org_1", 2, digest, "s2"));
+    cr_expect_eq(c.n, 2);
+    cr_expect_null(metering_chain_end(&c, true, "s2"));
+    cr_expect_null(metering_chain_end(&c, false, "s2"), "the signed sums may be of nothing");
+    cr_expect_not_null(metering_chain_end(&c, true, "s1"));
+    cr_expect_str_eq(next(&c, "org_1", 3, digest, "s3"), "a checkpoint is missing", "a stale predecessor");
+}
+
+Test(checkpoints, one_left_out_of_another_organization_or_unsigned_is_said)
+{
+    metering_chain fresh = { .org = "org_1", .keys = "" }, c = fresh;
+    cr_expect_str_eq(next(&c, "org_1", 2, zeros, "s"), "a checkpoint is missing", "the first was left out");
+    c = fresh;
+    cr_expect_str_eq(next(&c, "org_2", 1, zeros, "s"), "a checkpoint is of something else");
+    c = (metering_chain){ .org = "org_1", .keys = "00" };
+    cr_expect_not_null(next(&c, "org_1", 1, zeros, "s"), "a key that nobody knows");
+    c = fresh;
+    cr_expect_str_eq(metering_chain_next(&c, TAB_S("x"), TAB_S("17"), TAB_S("17")),
+                     "a checkpoint cannot be read");
 }

@@ -286,3 +286,97 @@ def in_order(rnd):
         [str(r + 1), *(x.strftime(form) for x in row), str(rnd.randint(1, 99))] for r, row in enumerate(rows)
     ]
     return ["id", *(f"d{i}" for i in range(k)), "v"], text, done
+
+
+def near(rnd, base, spread):
+    return abs(rnd.gauss(0, spread)) * base
+
+
+def summary(rnd, level):
+    """Least, mean and most of a few readings."""
+    x = [level * (1 + rnd.gauss(0, 0.1)) for _ in range(rnd.choice((2, 5, 20)))]
+    return [min(x), sum(x) / len(x), max(x)]
+
+
+def day_of_prices(rnd, level):
+    opened, closed = level, level * (1 + rnd.gauss(0, 0.02))
+    low, high = min(opened, closed), max(opened, closed)
+    return [opened, high + near(rnd, level, 0.01), low - near(rnd, level, 0.01), closed]
+
+
+def part_of(rnd, level):
+    whole = int(level) + 1
+    return [
+        whole,
+        sum(rnd.random() < 0.3 for _ in range(whole)) if whole < 200 else int(whole * rnd.random()),
+    ]
+
+
+def span(rnd, level):
+    """A stretch of a road, a meter read twice: the second is above the first."""
+    return [level, level + rnd.choice((0, 1, 1)) * rnd.expovariate(10 / (1 + level))]
+
+
+def prices(rnd, level):
+    cost = level * rnd.uniform(0.3, 0.9)
+    return [cost, max(cost, level * rnd.choice((1, 1, 0.9, 0.8))), level]
+
+
+def percentiles(rnd, level):
+    out = [level]
+    for _ in range(3):
+        out.append(out[-1] * (1 + rnd.expovariate(2)))
+    return out
+
+
+def nearly(rnd, level):
+    """No law: two numbers of which the second is larger as a rule."""
+    return [level, level + level * rnd.gauss(0.2, 0.1)]
+
+
+SETS = (summary, day_of_prices, part_of, span, prices, percentiles, nearly)
+
+
+def one_error(rnd, rows, row, cols):
+    """Changes a cell or two of `row`: exchanged, another row's, another scale, a digit, far off."""
+    c, how = rnd.choice(cols), rnd.randrange(5)
+    d = rnd.choice([k for k in cols if k != c])
+    if how == 0:
+        row[c], row[d] = row[d], row[c]
+    elif how == 1:
+        row[c] = rnd.choice(rows)[c]
+    elif how == 2:
+        row[c] = shown(float(row[c]) * 10 ** rnd.choice((1, 1, 2, -1, -1, -2)), row[c])
+    elif how == 3:
+        row[c] = digit_typo(rnd, row[c])
+    else:
+        row[c] = shown(float(row[c]) * rnd.choice((0.1, 0.3, 0.6, 1.5, 2, 5)), row[c])
+
+
+def numbers_in_order(rnd, make):
+    """A table of numbers in order by one of SETS: head, rows, and what was sown."""
+    n, decimals = rnd.choice((60, 120, 300, 800, 2000)), rnd.choice((0, 1, 2, 2))
+    groups = [rnd.lognormvariate(4, rnd.choice((0.1, 0.5, 1))) for _ in range(rnd.choice((1, 1, 5, 20)))]
+    walk, wide, rows = rnd.random() < 0.4, rnd.choice((0.02, 0.2, 0.6)), []
+    level = groups[0]
+    for r in range(n):
+        g = rnd.randrange(len(groups))
+        level = level * (1 + rnd.gauss(0, 0.02)) if walk else groups[g] * rnd.lognormvariate(0, wide)
+        made = make(rnd, level)
+        if make is summary and rnd.random() < 0.1:
+            made = [made[0]] * len(made)  # of one reading
+        beside = [str(rnd.randint(1, 99)), f"{level * rnd.lognormvariate(0, 0.3):.1f}"]
+        rows.append([f"G{g}", *(f"{v:.{decimals}f}" for v in made), *beside])
+    k = len(rows[0]) - 3
+    order = rnd.sample(range(1, k + 1), k) if rnd.random() < 0.3 else list(range(1, k + 1))
+    rows = [[row[0], *(row[i] for i in order), *row[k + 1 :]] for row in rows]
+    was, share = [list(row) for row in rows], 0 if make is nearly else rnd.choice(
+        (0, 0.002, 0.005, 0.01, 0.02)
+    )
+    for r in range(n):
+        if rnd.random() < share:
+            one_error(rnd, was, rows[r], list(range(1, k + 1)))
+    done = {
+        (r, c): ("inequality", was[r][c]) for r in range(n) for c in range(k + 3) if rows[r][c] != was[r][c]
+    }
+    return ["group", *(f"n{i}" for i in range(k)), "v", "w"], rows, done

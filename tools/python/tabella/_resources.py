@@ -184,9 +184,11 @@ class Usages(Resource):
         """`events` come in pages: limit a page, next_cursor the next one's."""
         return Usage.read(self._call("GET_USAGE", query={"limit": limit, "cursor": cursor}).json)
 
-    def service_level(self, *, months: Optional[int] = None) -> ServiceLevel:
-        """What became of serve calls in so many months, this one included (3), and on each of their days."""
-        return ServiceLevel.read(self._call("GET_SERVICE_LEVEL", query={"months": months}).json)
+    def service_level(self, *, months: Optional[int] = None, endpoint: Optional[str] = None) -> ServiceLevel:
+        """What became of serve calls in so many months, this one included (3), on each of their days, and by
+        endpoint; or of one endpoint's, by id or name."""
+        query = {"months": months, "endpoint": endpoint}
+        return ServiceLevel.read(self._call("GET_SERVICE_LEVEL", query=query).json)
 
 
 class Keys(Resource):
@@ -311,12 +313,26 @@ class Webhooks(Resource):
     def list(self) -> List[Webhook]:
         return [Webhook.read(x) for x in self._call("GET_WEBHOOKS").json["webhooks"]]
 
-    def create(self, name: str, url: str, types: Sequence[str] = ()) -> Webhook:
+    def create(
+        self,
+        name: str,
+        url: str,
+        types: Sequence[str] = (),
+        *,
+        token: Optional[str] = None,
+        usage_format: Optional[str] = None,
+        customer: Optional[str] = None,
+        meter: Optional[str] = None,
+    ) -> Webhook:
         """types: of notifications; none: all. The answer's `secret` verifies what comes, and is shown this
-        once."""
+        once. For billing systems, with types ["usage.events"]: token, sent as `Authorization: Bearer`;
+        usage_format "cloudevents" or "stripe"; customer, what they call this organization; meter, Stripe's
+        event_name."""
         fields: Dict[str, Any] = {"name": name, "url": url}
         if types:
             fields["types"] = [*types]
+        more = {"token": token, "usage_format": usage_format, "customer": customer, "meter": meter}
+        fields.update({k: v for k, v in more.items() if v is not None})
         return Webhook.read(self._call("POST_WEBHOOKS", body=fields).json)
 
     def update(
@@ -327,11 +343,18 @@ class Webhooks(Resource):
         url: Optional[str] = None,
         types: Optional[Sequence[str]] = None,
         enabled: Optional[bool] = None,
+        token: Optional[str] = None,
+        usage_format: Optional[str] = None,
+        customer: Optional[str] = None,
+        meter: Optional[str] = None,
     ) -> Webhook:
-        """What is not given stays. enabled False: what waits is kept until True, and
-        what fires meanwhile is not sent."""
+        """What is not given stays; token, customer and meter "": none from now on. enabled False: what waits
+        is kept until True, and what fires meanwhile is not sent. A new url needs the token again."""
         given = {"name": name, "url": url, "types": None if types is None else [*types], "enabled": enabled}
+        given["usage_format"] = usage_format
         fields = {k: v for k, v in given.items() if v is not None}
+        more = {"token": token, "customer": customer, "meter": meter}
+        fields.update({k: v or None for k, v in more.items() if v is not None})
         return Webhook.read(self._call("PATCH_WEBHOOK", id, body=fields).json)
 
     def rotate(self, id: str) -> Webhook:

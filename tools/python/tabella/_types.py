@@ -151,10 +151,11 @@ class Usage(Answer):
 
 @dataclasses.dataclass(repr=False, eq=False)
 class ServiceLevel(Answer):
-    """What became of the organization's serve calls, by month and by day, newest first."""
+    """What became of the organization's serve calls, by month and by day, newest first, and by endpoint."""
 
     months: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
     days: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
+    endpoints: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass(repr=False, eq=False)
@@ -364,7 +365,7 @@ class Notification(Answer):
 @dataclasses.dataclass(repr=False, eq=False)
 class Webhook(Answer):
     """A receiver of notifications. secret: whsec_..., only in the answers of create and rotate, and in no
-    repr. waiting: deliveries that are yet to be taken."""
+    repr. waiting: deliveries that are yet to be taken. customer, meter: of a receiver of usage."""
 
     id: str = ""
     name: str = ""
@@ -374,6 +375,10 @@ class Webhook(Answer):
     disabled_at: Optional[str] = None
     disabled_why: Optional[str] = None
     waiting: int = 0
+    has_token: bool = False
+    usage_format: str = "cloudevents"
+    customer: Optional[str] = None
+    meter: Optional[str] = None
     created_at: str = ""
     secret: Optional[str] = None
 

@@ -200,9 +200,12 @@ static void learn_case(tab_arena *a, const match_case *m, learnt *to)
     for (size_t i = 0; i < m->n; i++)
         for (size_t j = i + 1; j < m->n; j++) {
             tab_linkage l;
+            tab_half_linked h;
             tab_across x;
             const tab_twin_pairs *const two[2] = { &p.twins[i], &p.twins[j] };
-            if (tab_link_pair(&p.e, p.v, p.tables, &p.plan, i, j, a, &l, &err) != TAB_OK ||
+            if (tab_link_columns(&p.e, p.v, p.tables, &p.plan, i, j, a, &l, &h, &err) != TAB_OK ||
+                tab_link_join(p.v, &l, &err) != TAB_OK ||
+                tab_link_rows(&p.e, p.v, p.tables, &p.plan, &h, a, &l, &err) != TAB_OK ||
                 tab_across_new(&p.e, p.v, p.tables, &l, two, a, &x, &err) != TAB_OK) {
                 fprintf(stderr, "%s: %s\n", m->name, err.message);
                 exit(1);

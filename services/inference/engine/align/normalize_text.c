@@ -40,6 +40,35 @@ static const struct {
     { 0xe6, "ae" }, { 0x153, "oe" }, { 0x131, "i" }, { 0x127, "h" }, { 0x2bc, "" },
 };
 
+/* Greek and Cyrillic letters as passports and libraries write them in Latin (ISO 843, ICAO 9303), so that a
+ * name is one in both scripts; signs without a sound are nothing. Small letters: folding comes first. */
+static const char *const greek[] = { "a", "v", "g", "d", "e", "z", "i", "th", "i", "k",  "l",  "m", "n",
+                                     "x", "o", "p", "r", "s", "s", "t", "y",  "f", "ch", "ps", "o" };
+static const char *const cyrillic[] = { "a",  "b",  "v",  "g",    "d", "e", "zh", "z", "i",  "i", "k",
+                                        "l",  "m",  "n",  "o",    "p", "r", "s",  "t", "u",  "f", "kh",
+                                        "ts", "ch", "sh", "shch", "",  "y", "",   "e", "yu", "ya" };
+static const struct {
+    int32_t c;
+    const char *latin;
+} cyrillic_more[] = { { 0x451, "e" }, { 0x452, "dj" }, { 0x454, "ie" }, { 0x455, "dz" }, { 0x456, "i" },
+                      { 0x457, "i" }, { 0x458, "j" },  { 0x459, "lj" }, { 0x45a, "nj" }, { 0x45b, "c" },
+                      { 0x45e, "u" }, { 0x45f, "dz" }, { 0x491, "g" } };
+
+/* The letter in Latin, or NULL. A Greek y behind o, a or e is u: "ou", "au", "eu". */
+static const char *in_latin(const writer *w, int32_t c)
+{
+    if (c == 0x3c5 && w->n > 0 && !w->gap && memchr("oae", w->out[w->n - 1], 3) != NULL)
+        return "u";
+    if (c >= 0x3b1 && c <= 0x3c9)
+        return greek[c - 0x3b1];
+    if (c >= 0x430 && c <= 0x44f)
+        return cyrillic[c - 0x430];
+    for (size_t i = 0; c > 0x44f && c < 0x500 && i < sizeof cyrillic_more / sizeof *cyrillic_more; i++)
+        if (cyrillic_more[i].c == c)
+            return cyrillic_more[i].latin;
+    return NULL;
+}
+
 /* One decomposed code point: apostrophes and accents vanish, letters and digits stay, the rest divides
  * words. */
 static void put_point(writer *w, int32_t c)
@@ -54,6 +83,12 @@ static void put_point(writer *w, int32_t c)
         }
     if (droppable_mark(c))
         return;
+    const char *latin = in_latin(w, c);
+    if (latin != NULL) {
+        if (*latin != 0)
+            put(w, latin, strlen(latin));
+        return;
+    }
     /* letters, digits and the marks of other scripts stay */
     switch (utf8proc_category(c)) {
     case UTF8PROC_CATEGORY_LU:

@@ -3,9 +3,10 @@
  *   "Café  O'Brien, Nº 007"  ->  "cafe obrien no 7"        tokens: cafe, obrien, no, 7
  *   "KX-TS620B"              ->  "kx ts620b"               tokens: kx, ts620b, kxts620b
  *
- * Unicode compatibility decomposition and case folding (UAX #15, NFKC_Casefold), Latin, Greek, Cyrillic,
- * Hebrew and Arabic points dropped, other scripts' marks kept (they carry vowels), HTML character
- * references read, apostrophes dropped, other punctuation a space, leading zeros of digit runs dropped.
+ * Unicode compatibility decomposition and case folding (UAX #15, NFKC_Casefold), Greek and Cyrillic in Latin
+ * letters (decision 0762), Latin, Hebrew and Arabic points dropped, other scripts' marks kept (they carry
+ * vowels), HTML character references read, apostrophes dropped, other punctuation a space, leading zeros of
+ * digit runs dropped.
  * Scripts that write no spaces (Han, kana, Thai ...) give overlapping pairs of letters as tokens. */
 #ifndef TAB_ALIGN_NORMALIZE_TEXT_H
 #define TAB_ALIGN_NORMALIZE_TEXT_H

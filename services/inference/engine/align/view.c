@@ -14,23 +14,11 @@
 
 #include "common/base/hash.h"
 #include "common/base/order.h"
+#include "services/inference/engine/align/codes.h"
 #include "services/inference/engine/align/normalize_text.h"
+#include "services/inference/engine/align/view_pool.h"
 #include "services/inference/engine/profile/cells/parse.h"
 #include "services/inference/engine/profile/roles/roles.h"
-
-/* Growing arrays of the whole set of views; one thread builds them. */
-struct tab_view_scratch {
-    tab_arena *arena;
-    uint64_t *slot_hash;
-    uint32_t *slot_id;
-    size_t slots;
-    uint32_t *tok;
-    size_t tok_n, tok_cap, text_n, text_cap, term_cap;
-    char *text;
-    bool failed;
-    uint32_t buffer[1024]; /* tokens of the value at hand */
-    size_t buffered;
-};
 
 /* Doubles an array until `need` items fit. False: out of memory, or more than 32-bit indexes hold. */
 static bool reserve(void *array, size_t *cap, size_t need, size_t size)
@@ -48,8 +36,7 @@ static bool reserve(void *array, size_t *cap, size_t need, size_t size)
     return true;
 }
 
-/* Appends to the common text and returns where. */
-static uint32_t add_text(tab_views *v, tab_str s)
+uint32_t tab_view_text(tab_views *v, tab_str s)
 {
     struct tab_view_scratch *o = v->own;
     if (!reserve(&o->text, &o->text_cap, o->text_n + s.n + 1, 1)) {
@@ -61,6 +48,28 @@ static uint32_t add_text(tab_views *v, tab_str s)
     uint32_t at = (uint32_t)o->text_n;
     o->text_n += s.n;
     return at;
+}
+
+void tab_view_tokens(tab_views *v, tab_value *x)
+{
+    struct tab_view_scratch *o = v->own;
+    size_t n = 0;
+    x->tok = (uint32_t)o->tok_n;
+    x->tok_n = 0;
+    if (o->buffered == 0)
+        return;
+    qsort(o->buffer, o->buffered, sizeof *o->buffer, tab_ascending_u32);
+    /* each token once, ascending: comparisons walk two lists side by side */
+    for (size_t i = 0; i < o->buffered; i++)
+        if (i == 0 || o->buffer[i] != o->buffer[i - 1])
+            o->buffer[n++] = o->buffer[i];
+    if (!reserve(&o->tok, &o->tok_cap, o->tok_n + n, sizeof *o->tok)) {
+        o->failed = true;
+        return;
+    }
+    memcpy(o->tok + o->tok_n, o->buffer, n * sizeof *o->buffer);
+    x->tok_n = (uint32_t)n;
+    o->tok_n += n;
 }
 
 /* Doubles the table of terms. */
@@ -111,7 +120,7 @@ static uint32_t intern(tab_views *v, tab_str s, uint32_t at)
         return 0;
     }
     o->term_cap = cap;
-    v->term_at[v->terms] = at != UINT32_MAX ? at : add_text(v, s);
+    v->term_at[v->terms] = at != UINT32_MAX ? at : tab_view_text(v, s);
     v->term_n[v->terms] = (uint32_t)s.n;
     o->slot_hash[i] = h;
     o->slot_id[i] = (uint32_t)v->terms;
@@ -125,29 +134,6 @@ static void collect(void *ctx, tab_str token)
     struct tab_view_scratch *o = v->own;
     if (o->buffered < sizeof o->buffer / sizeof *o->buffer)
         o->buffer[o->buffered++] = intern(v, token, UINT32_MAX);
-}
-
-/* The collected tokens, sorted and each once, become the value's. */
-static void keep_tokens(tab_views *v, tab_value *x)
-{
-    struct tab_view_scratch *o = v->own;
-    size_t n = 0;
-    x->tok = (uint32_t)o->tok_n;
-    x->tok_n = 0;
-    if (o->buffered == 0)
-        return;
-    qsort(o->buffer, o->buffered, sizeof *o->buffer, tab_ascending_u32);
-    /* each token once, ascending: comparisons walk two lists side by side */
-    for (size_t i = 0; i < o->buffered; i++)
-        if (i == 0 || o->buffer[i] != o->buffer[i - 1])
-            o->buffer[n++] = o->buffer[i];
-    if (!reserve(&o->tok, &o->tok_cap, o->tok_n + n, sizeof *o->tok)) {
-        o->failed = true;
-        return;
-    }
-    memcpy(o->tok + o->tok_n, o->buffer, n * sizeof *o->buffer);
-    x->tok_n = (uint32_t)n;
-    o->tok_n += n;
 }
 
 static double as_decimal(double x)
@@ -232,9 +218,11 @@ static size_t date_text(double seconds, char *out)
     return (size_t)n;
 }
 
-/* One distinct value: its normal form is the number's or the date's own where the column is one. phones: the
- * column is known to hold telephone numbers. */
-static void fill_value(tab_views *v, tab_view_kind kind, bool phones, tab_value *x, tab_str raw)
+/* What is known of a column's texts. */
+typedef enum { WORDS, PHONES, CODES } writing;
+
+/* One distinct value: its normal form is the number's or the date's own where the column is one. */
+static void fill_value(tab_views *v, tab_view_kind kind, writing is, tab_value *x, tab_str raw)
 {
     struct tab_view_scratch *o = v->own;
     char buf[TAB_NORMAL_MAX];
@@ -247,13 +235,17 @@ static void fill_value(tab_views *v, tab_view_kind kind, bool phones, tab_value 
     } else if (kind == TAB_VIEW_NUMBER && !isnan(x->number)) {
         n = tab_number_text(as_decimal(x->number), buf);
     } else {
-        n = phone_digits(raw, phones, buf);
+        n = phone_digits(raw, is == PHONES, buf);
         if (n == 0) {
             n = tab_text_normal(raw, buf);
             tab_text_joined((tab_str){ raw.p, raw.n < 1024 ? raw.n : 1024 }, collect, v);
         }
     }
-    x->text = add_text(v, (tab_str){ buf, n });
+    if (kind == TAB_VIEW_TEXT && is == CODES) { /* its parts are tokens beside the whole */
+        tab_text_tokens((tab_str){ buf, n }, collect, v);
+        n = tab_code_close(buf, n);
+    }
+    x->text = tab_view_text(v, (tab_str){ buf, n });
     x->text_n = (uint32_t)n;
     tab_str normal = { buf, n };
     /* equal normal forms get equal keys; a number or a date is its own only token */
@@ -262,7 +254,7 @@ static void fill_value(tab_views *v, tab_view_kind kind, bool phones, tab_value 
         tab_text_tokens(normal, collect, v);
     else if (n > 0)
         collect(v, normal);
-    keep_tokens(v, x);
+    tab_view_tokens(v, x);
 }
 
 /* How far a column reads as numbers, and under which decimal mark. */
@@ -316,9 +308,9 @@ static bool names(const tab_column *c)
     return found * 20 > seen;
 }
 
-/* A column of texts: of dates where its profile says so, of numbers where 80 % of the values are (the
- * share that profile/features/column.h asks for), else of texts. */
-static bool column_coded(tab_views *v, const tab_column_profile *p, size_t rows, tab_view *w)
+/* A column of texts: of dates where its profile says so, of numbers where 80 % of the values are (the share
+ * that profile/features/column.h asks for), else of texts; codes: these are read as codes.h says. */
+static bool column_coded(tab_views *v, const tab_column_profile *p, size_t rows, bool codes, tab_view *w)
 {
     const tab_column *c = p->column;
     tab_arena *a = v->own->arena;
@@ -334,6 +326,8 @@ static bool column_coded(tab_views *v, const tab_column_profile *p, size_t rows,
         !dated && !phones && w->kind == TAB_VIEW_TEXT && p->type == TAB_NUMERIC && p->number != NULL;
     if (measured)
         w->kind = TAB_VIEW_NUMBER;
+
+    writing is = phones ? PHONES : w->kind == TAB_VIEW_TEXT && codes ? CODES : WORDS;
 
     /* levels -> values: levels that are empty in normal form are no value */
     uint32_t *value_of = tab_arena_new_of(a, uint32_t, c->levels);
@@ -358,7 +352,7 @@ static bool column_coded(tab_views *v, const tab_column_profile *p, size_t rows,
                 x->number = p->number[row];
             else if (w->kind == TAB_VIEW_NUMBER && !tab_read_number(raw, r.decimal, &x->number))
                 x->number = (double)NAN;
-            fill_value(v, w->kind, phones, x, raw);
+            fill_value(v, w->kind, is, x, raw);
             value_of[code] = x->text_n == 0 ? TAB_NULL - 1 : w->values;
             if (v->own->failed)
                 return false;
@@ -411,7 +405,7 @@ static bool column_numbers(tab_views *v, const tab_column_profile *p, size_t row
             values[w->values] = (tab_value){ .number = x, .first = (uint32_t)row };
             char digits[32]; /* a telephone number that a program wrote as a number */
             tab_str raw = phones ? (tab_str){ digits, tab_number_text(x, digits) } : (tab_str){ NULL, 0 };
-            fill_value(v, w->kind, phones, &values[w->values], raw);
+            fill_value(v, w->kind, phones ? PHONES : WORDS, &values[w->values], raw);
             slot[i] = w->values++;
         }
         /* the row's value, new or known */
@@ -473,8 +467,8 @@ static bool count_columns(tab_views *v)
     return ok;
 }
 
-/* tab_view.once. Numbers that are counted through stand once in each table and are in all of them. */
-static float once(const tab_view *w)
+/* Numbers that are counted through stand once in each table and are in all of them. */
+float tab_view_once(const tab_view *w)
 {
     size_t held[3] = { 0 };
     for (uint32_t i = 0; i < w->values; i++)
@@ -483,25 +477,27 @@ static float once(const tab_view *w)
 }
 
 /* The views of one table's columns. */
-static tab_status read_table(const tab_engine *e, tab_views *v, const tab_profile *p, tab_table_view *tv,
-                             tab_error *err)
+static tab_status read_table(const tab_engine *e, tab_views *v, const tab_profile *p, const bool *codes,
+                             tab_table_view *tv, tab_error *err)
 {
     *tv = (tab_table_view){ .profile = p, .rows = p->table->rows, .cols = p->table->cols };
-    tv->col = tab_arena_new_of(v->own->arena, tab_view, tv->cols);
+    tv->col = tab_arena_new_of(v->own->arena, tab_view, tv->cols + TAB_VIEW_JOINED);
     if (tv->col == NULL)
         return tab_no_memory(err);
     v->total_rows += tv->rows;
     for (size_t c = 0; c < tv->cols; c++) {
         tab_view *w = &tv->col[c];
         w->profile = &p->col[c];
+        w->chief = (uint32_t)c;
         if (tab_engine_cancelled(e))
             return tab_fail(err, TAB_CANCELLED, "", "cancelled");
         /* numbers as they came, or levels */
-        bool ok = p->col[c].column->layout == TAB_NUMBERS ? column_numbers(v, w->profile, tv->rows, w)
-                                                          : column_coded(v, w->profile, tv->rows, w);
+        bool ok = p->col[c].column->layout == TAB_NUMBERS
+                      ? column_numbers(v, w->profile, tv->rows, w)
+                      : column_coded(v, w->profile, tv->rows, codes[c], w);
         if (!ok || !sort_numbers(v, tv->rows, w))
             return tab_no_memory(err);
-        w->once = once(w);
+        w->once = tab_view_once(w);
     }
     return TAB_OK;
 }
@@ -551,8 +547,11 @@ tab_status tab_views_new(const tab_engine *e, tab_profile *const *profiles, size
     if (v->table == NULL)
         return tab_no_memory(err);
     v->n = n;
+    bool **codes = NULL;
+    if (!tab_codes_find(profiles, n, o->arena, &codes))
+        return tab_no_memory(err);
     for (size_t t = 0; t < n; t++)
-        TAB_TRY(read_table(e, v, profiles[t], &v->table[t], err));
+        TAB_TRY(read_table(e, v, profiles[t], codes[t], &v->table[t], err));
     v->text = o->text;
     v->tok = o->tok;
     free(o->slot_hash); /* no term is added from here on */

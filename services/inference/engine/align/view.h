@@ -30,12 +30,17 @@ typedef struct {
     float once;     /* of a value that stands in one row: how many of as many other rows hold it */
     double *sorted; /* NUMBER and DATE: (sorted_n) numbers of up to 4096 rows, ascending */
     size_t sorted_n;
+    uint32_t chief; /* the table's column that stands for it: itself, or of a joined one a part */
 } tab_view;
+
+/* Columns that may be joined to a table, at most (joined.h). */
+enum { TAB_VIEW_JOINED = 16 };
 
 typedef struct {
     const tab_profile *profile;
     size_t rows, cols;
-    tab_view *col;
+    size_t joined; /* views behind those of the table's columns that several of these make up (joined.h) */
+    tab_view *col; /* (cols + joined) */
 } tab_table_view;
 
 typedef struct {

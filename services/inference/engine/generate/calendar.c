@@ -1,5 +1,6 @@
 /* When things happen: shares of months, weekdays and hours by kind of business, with growth over the
  * years. */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -92,6 +93,7 @@ bool generate_calendar(tab_arena *a, calendar *c)
 {
     size_t n = (size_t)c->days;
     double sum = 0;
+    assert(n > 0 && c->profile >= 0);
     c->before = tab_arena_new_of(a, double, n + 1);
     if (c->before == NULL)
         return false;
@@ -103,6 +105,7 @@ bool generate_calendar(tab_arena *a, calendar *c)
         sum += (double)profiles[c->profile].month[m - 1] *
                (double)profiles[c->profile].weekday[weekday < 0 ? weekday + 7 : weekday] *
                (1 + 0.5 * (double)i / (double)n);
+        assert(sum > c->before[i]); /* something may happen on each day */
         c->before[i + 1] = sum;
     }
     for (size_t i = 1; i <= n; i++)
@@ -123,6 +126,7 @@ double generate_when(const calendar *c, double share, double clock)
         else
             hi = mid;
     }
+    assert(c->before[lo] <= share || lo == 0);
     double in = clock >= 0 ? clock : (share - c->before[lo]) / (c->before[lo + 1] - c->before[lo]);
     double from = (double)profiles[c->profile].from, to = (double)profiles[c->profile].to,
            peak = (double)profiles[c->profile].peak;

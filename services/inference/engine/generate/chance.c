@@ -1,5 +1,6 @@
 /* Draws by counter: a hash of where a draw stands and of its row (Salmon et al. 2011, "Parallel random
  * numbers: as easy as 1, 2, 3"), and the distributions made of it. */
+#include <assert.h>
 #include <math.h>
 
 #include "services/inference/engine/generate/plan.h"
@@ -27,6 +28,7 @@ uint64_t generate_key(uint64_t key, tab_str name, uint64_t n)
 double generate_quantile(double u)
 {
     double q = u - 0.5, r, x;
+    assert(u > 0 && u < 1);
     if (fabs(q) <= 0.425) {
         r = 0.180625 - q * q;
         return q * (((59.10937472 * r + 159.29113202) * r + 50.434271938) * r + 3.3871327179) /

@@ -1,4 +1,5 @@
 /* Texts by pattern: keys, codes with check digits, house numbers, and the slips of who typed them. */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -116,6 +117,7 @@ static void iban(char *p, size_t n)
         unsigned x = c >= 'A' ? (unsigned)(c - 'A' + 10) : (unsigned)(c - '0');
         r = (r * (x > 9 ? 100 : 10) + x) % 97;
     }
+    assert(r < 97);
     r = 98 - r;
     p[2] = (char)('0' + r / 10);
     p[3] = (char)('0' + r % 10);

@@ -1,5 +1,6 @@
 /* Formulas of a plan: read once into steps of a stack machine (Dijkstra's shunting, by recursive
  * descent), then run for each row. Booleans are 0 and 1; times are seconds since 1970. */
+#include <assert.h>
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -603,5 +604,6 @@ double rows_formula(tab_generate_reader *r, context *c, const formula *f, bool o
         }
         n -= s->args - 1U;
     }
+    assert(n == 1); /* formula_read has counted, up to STACK on the way */
     return st[0];
 }

@@ -1,4 +1,5 @@
 /* Which row of another table a row hangs on. */
+#include <assert.h>
 #include <math.h>
 
 #include "services/inference/engine/generate/plan.h"
@@ -16,6 +17,7 @@ void rows_begin(context *c, uint64_t row)
     c->used = 0;
     for (int k = 0; k < 8 && c->t->duplicates > 0 && repeats(c->t, c->src); k++) {
         uint64_t back = c->src < 500 ? c->src : 500;
+        assert(back > 0);
         c->src -= 1 + generate_hash(c->t->key + 2, c->src) % back;
     }
 }
@@ -48,6 +50,7 @@ static const group *group_at(tab_generate_reader *r, size_t child, uint64_t at)
     m->before[0] = 0;
     for (size_t i = 0; i < GROUP; i++)
         m->before[i + 1] = (uint16_t)(m->before[i] + n[i]);
+    assert(m->before[GROUP] == p->in_group); /* a group's rows below are all drawn */
     m->at = at + 1;
     return m;
 }
@@ -70,6 +73,7 @@ uint64_t rows_line_of(tab_generate_reader *r, size_t child, uint64_t row, uint64
     for (size_t half = GROUP / 2; half > 0; half /= 2)
         if (m->before[lo + half] <= in)
             lo += half;
+    assert(m->before[lo] <= in && in < m->before[lo + 1]); /* the way back of rows_lines */
     *line = in - m->before[lo];
     return at * GROUP + lo;
 }
@@ -114,6 +118,7 @@ uint64_t rows_above(tab_generate_reader *r, context *c, size_t k)
 {
     if ((c->parents & 1U << k) == 0) {
         c->parent_row[k] = above_row(r, c, k);
+        assert(c->parent_row[k] < r->g->table[c->t->parent[k].table].rows); /* a key that is there */
         c->parents |= 1U << k;
     }
     return c->parent_row[k];

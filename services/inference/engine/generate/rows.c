@@ -1,5 +1,6 @@
 /* Makes rows of a plan. A value is made when it is first asked for, from values before it, and kept in
  * the row's context; rows of tables above and below that are read on the way are kept for a while. */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,6 +39,7 @@ static size_t decided(tab_generate_reader *r, context *c, const column *col, siz
     context *of = col->of_parent == 0 ? c : rows_parent(r, c, (size_t)col->of_parent - 1);
     double x = r->value(r, of, (size_t)col->of_col)->x;
     size_t k = x < 0 ? 0 : (size_t)x % RECORDS;
+    assert(n > 0);
     return k < n ? k : n - 1;
 }
 
@@ -195,6 +197,7 @@ static void make(tab_generate_reader *r, context *c, const column *col, value *v
         size_t which = decided(r, c, col, col->lists);
         const list *l = col->list[which];
         n = col->each ? c->row % l->n : record(l, col->key, row);
+        assert(n < l->n && n < RECORDS);
         v->x = (double)(n + which * RECORDS);
         v->text = l->text[n * l->fields];
         return;
@@ -240,6 +243,7 @@ static void make(tab_generate_reader *r, context *c, const column *col, value *v
 static const value *rows_value(tab_generate_reader *r, context *c, size_t i)
 {
     if ((c->done & UINT64_C(1) << i) == 0) {
+        assert(i < 64); /* a bit of done each */
         c->done |= UINT64_C(1) << i;
         make(r, c, &c->t->col[i], &c->v[i]);
     }
@@ -287,6 +291,7 @@ static void show(tab_generate_reader *r, context *c, const column *col, const va
     }
     if (ret->text.p == buf)
         r->used += ret->text.n;
+    assert(r->used <= (size_t)TAB_GENERATE_COLS * 256);
 }
 
 void tab_generate_row(tab_generate_reader *r, size_t i, uint64_t row, tab_generated_cell *ret)
@@ -294,6 +299,7 @@ void tab_generate_row(tab_generate_reader *r, size_t i, uint64_t row, tab_genera
     size_t at = i == 0 ? r->g->main : i - (i <= r->g->main);
     const table *t = &r->g->table[at];
     context *c = &r->now[at];
+    assert(row < t->rows);
     r->used = 0;
     rows_begin(c, row);
     for (size_t k = 0; k < t->shown.cols; k++)

@@ -1,5 +1,6 @@
 /* How strongly an outcome follows its score. A plan states a rate and an AUC, or an R2; here the
  * score's shift and scale, or the noise beside it, are found that give them. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -66,6 +67,7 @@ static tab_status fit(tab_generator *g, tab_generate_reader *r, table *t, column
     for (size_t i = 0; i < n; i++)
         square += (z[i] - mean) * (z[i] - mean) / (double)n;
     double sd = sqrt(square);
+    assert(c->strength > 0 && c->strength < 1); /* plan.c has refused others */
     if (!(sd > 1e-12) || !isfinite(sd))
         return tab_fail(err, TAB_INTERNAL, "sector", "%.*s: its score is always the same", TAB_STR(c->name));
     if (c->kind == KIND_SIGNAL) {

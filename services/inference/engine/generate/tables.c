@@ -1,5 +1,6 @@
 /* What a plan that is read becomes for so many rows: the size of each table, the columns that are shown, the
  * rows that sums read. */
+#include <assert.h>
 #include <math.h>
 
 #include "services/inference/engine/generate/plan.h"
@@ -66,6 +67,7 @@ static tab_status show(tab_generator *g, table *t, tab_error *err)
                                                                              : to < g->main ? to + 1
                                                                                             : to };
         }
+        assert(s->cols < TAB_GENERATE_COLS);
         t->shown_at[s->cols] = i;
         col[s->cols++] = (tab_generated_column){ c->name, c->stated };
     }

@@ -307,7 +307,7 @@ static void evidence_chunk(void *ctx, size_t chunk)
                 tab_geo_compare(A, B, t, q->a, q->b, &like);
             w->em->similarity[to] = like;
             w->em->weight[to] = tab_evidence(l, k, &g) / M_LN2;
-            w->em->matched_on[to++] = x->attr_of[l->ta][t->a];
+            w->em->matched_on[to++] = x->attr_of[l->ta][wa->chief];
         }
         w->n[i] = (uint32_t)(to - w->from[i]);
     }

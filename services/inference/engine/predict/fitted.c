@@ -10,12 +10,12 @@
  * together and writes the messages. */
 #include "services/inference/engine/predict/fitted.h"
 
+#include <assert.h>
 #include <cblas.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "services/inference/engine/message.h"
-#include "services/inference/engine/predict/asked/asked_cells.h"
 #include "services/inference/engine/predict/asked/gaps.h"
 #include "services/inference/engine/predict/asked/hot_deck.h"
 #include "services/inference/engine/predict/asked/missing_shift.h"
@@ -91,50 +91,6 @@ const tab_stack *tab_fitted_stack(const tab_fitted *f)
 }
 
 /* ---- fitting --------------------------------------------------------------------------------- */
-
-/* The one value of a column of words; empty: there are others, or rows without one. */
-static tab_str only_word(tab_arena *a, const tab_column_profile *q, size_t rows)
-{
-    bool words = (q->type == TAB_CATEGORICAL || q->type == TAB_TEXT) && q->code != NULL && rows > 1;
-    tab_values v = tab_values_of(q);
-    uint64_t key = words ? tab_units_key(&v, 0) : 0;
-    for (size_t r = 1; key != 0 && r < rows; r++)
-        key = tab_units_key(&v, r) == key ? key : 0;
-    return key == 0 ? (tab_str){ NULL, 0 } : tab_arena_copy(a, v.level[v.code[0]]);
-}
-
-/* What tab_score must know of the columns: names and how they are read. */
-static bool keep_columns(tab_fitted *f, const tab_profile *p, size_t own)
-{
-    tab_arena *a = f->arena;
-    f->cols = p->table->cols;
-    f->column = tab_arena_new_of(a, tab_fitted_column, f->cols + 1);
-    if (f->column == NULL)
-        return false;
-    for (size_t c = 0; c < f->cols; c++) {
-        const tab_column_profile *q = &p->col[c];
-        f->column[c] = (tab_fitted_column){ .name = tab_arena_copy(a, q->column->name),
-                                            .type = q->type,
-                                            .role = q->role,
-                                            .made = own > 0 && c >= own };
-        /* the address outlives the table: reasons name columns by it */
-        Tabella__ColumnRef *ref = tab_column_ref(a, p->table, f->table, c);
-        if (ref == NULL)
-            return false;
-        f->column[c].address =
-            f->column[c].made ? f->column[c].name : (tab_str){ (char *)ref->address.data, ref->address.len };
-        f->column[c].only = only_word(a, q, f->rows);
-        f->column[c].least = f->column[c].most = (double)NAN;
-        for (size_t r = 0; q->number != NULL && r < f->rows; r++) {
-            f->column[c].least = fmin(f->column[c].least, q->number[r]);
-            f->column[c].most = fmax(f->column[c].most, q->number[r]);
-        }
-    }
-    /* columns that no feature reads are not asked of a request */
-    for (size_t i = 0; i < f->enc->n; i++)
-        f->column[f->enc->f[i].source].used = true;
-    return !tab_arena_full(a);
-}
 
 /* Why a step gave up. */
 static tab_status out_of_memory(const tab_engine *e, tab_error *err)
@@ -292,7 +248,7 @@ tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_opti
     }
     tab_data *data = NULL;
     f->enc = tab_encode_fit(e, a, p, use, &data);
-    if (f->enc == NULL || !keep_columns(f, p, o->own))
+    if (f->enc == NULL || !tab_fitted_columns(f, p, o->own))
         return out_of_memory(e, err);
     f->data = data;
     tab_engine_progress(e, "learn", 0.1);
@@ -402,6 +358,7 @@ static void write_result(const tab_fitted *f, Tabella__Results *r, size_t i, con
             if (p[k] > p[best])
                 best = k;
         }
+        assert(!(sum <= 0)); /* the stack ends in a softmax */
         for (size_t k = 0; k < f->classes; k++)
             p[k] = p[k] / sum * f->sure;
         r->label[i] = (uint32_t)best;
@@ -418,11 +375,12 @@ static void write_result(const tab_fitted *f, Tabella__Results *r, size_t i, con
     }
     double quantile[TAB_LEVELS];
     tab_interval_quantiles(f->interval, d, row, out[0], scale, quantile);
-    for (size_t l = 0; fresh && l < TAB_LEVELS; l++)
-        quantile[l] *= f->wider[l];
+    if (fresh)
+        tab_widen_quantiles(f->wider, quantile);
     for (size_t l = 0; l < TAB_LEVELS; l++)
         r->quantiles[i * TAB_LEVELS + l] =
             bound(f, limit(tab_target_value(f, location + (double)wide * quantile[l]), least, most));
+    tab_check_quantiles(r->quantiles + i * TAB_LEVELS);
 }
 
 /* The temperature of an asked row's classes. */
@@ -472,6 +430,7 @@ tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool exp
                                                          : false;
         Tabella__Results *r = absent ? m->missing_target_results : m->results;
         size_t k = at[absent]++;
+        assert(k < r->n_row && f->data->row[i] == row); /* a row is encoded once, and is in one list */
         r->row[k] = (uint32_t)row;
         if (f->task == TAB_TASK_ANOMALY) {
             r->anomaly_score[k] = (double)f->anomaly->score[i];
@@ -524,8 +483,10 @@ enum { SCORE_ROWS = 240 }; /* five tiles */
 /* The results that row i of the job belongs to, and its place there; parts are few and asked in order. */
 static Tabella__Results *results_of(const score_job *j, size_t i, size_t *part, size_t *before)
 {
+    assert(i >= *before); /* rows are asked for in their order */
     while (i - *before >= j->part[*part]->d->rows)
         *before += j->part[(*part)++]->d->rows;
+    assert(*part < j->parts);
     return j->part[*part]->m->results;
 }
 
@@ -626,6 +587,7 @@ static const tab_data *joined(tab_arena *a, const tab_fitted *f, const tab_scori
     tab_data *d = tab_data_new(a, f->enc, rows);
     for (size_t i = 0; d != NULL && i < n; at += part[i++]->d->rows) {
         const tab_data *p = part[i]->d;
+        assert(p->n == d->n && at + p->rows <= rows); /* encoded by one encoder */
         /* hashes and features of one part behind those of the parts before */
         memcpy(d->hash + at, p->hash, p->rows * sizeof *p->hash);
         for (size_t k = 0; k < d->n; k++) {

@@ -97,6 +97,10 @@ struct tab_fitted {
     tab_interval *fresh_interval; /* of numbers */
 };
 
+/* Fills f->column: what tab_score must know of the columns, names and how they are read. own: columns of p
+ * that are the table's own; 0: all. False: the arena is full. */
+bool tab_fitted_columns(tab_fitted *f, const tab_profile *p, size_t own) TAB_CHECKED;
+
 /* Reads the target column into f: labels and classes, or standardised numbers; settles TAB_TASK_AUTO. */
 tab_status tab_target_read(tab_fitted *f, const tab_profile *p, size_t col, tab_error *err) TAB_CHECKED;
 double tab_target_value(const tab_fitted *f, double y); /* back to the target's units */
@@ -145,6 +149,9 @@ bool tab_few_groups(const tab_profile *p, bool served, tab_fitted *f) TAB_CHECKE
  * what is left of the error. usual: of one known group. */
 double tab_groups_reach(double between, double within, double groups);
 double tab_groups_usual(double within);
+/* Quantiles (TAB_LEVELS) of residuals by level as much wider: those below the median never move up, nor those
+ * above it down, where all residuals of few groups lie to one side. They do not fall from level to level. */
+void tab_widen_quantiles(const double *wider, double *quantile);
 /* The same of groups (rows of the table: member) by which p's rows were kept apart; *known: with labelled
  * rows. v: NULL of classes. */
 bool tab_groups_widen(const tab_problem *p, const tab_stack *s, const uint32_t *member, tab_interval *v,
@@ -209,6 +216,15 @@ double tab_beyond_range(double least, double most, double x);
 /* How good the answers are for rows of each regime that are asked: m->regimes (regime_quality.c). False:
  * the arena is full. */
 bool tab_regime_quality(tab_arena *a, const tab_fitted *f, Tabella__Prediction *m) TAB_CHECKED;
+
+/* That quantiles (TAB_LEVELS) do not fall from level to level, wherever they are written. */
+void tab_check_quantiles(const double *quantile);
+
+/* p with the asked rows' cells as they are to be read (asked_cells.c). use (cols): columns that explain. *ret
+ * is p itself where all cells stand as they are, else f->unlike says which do not. All lives in f's arena.
+ * Errors: INTERNAL (memory). */
+tab_status tab_asked_cells(const tab_profile *p, const bool *use, tab_fitted *f, const tab_profile **ret,
+                           tab_error *err) TAB_CHECKED;
 
 /* Room for n results of the task; the caller checks whether the arena is full. */
 Tabella__Results *tab_results_new(tab_arena *a, const tab_fitted *f, size_t n);

@@ -1,7 +1,15 @@
 /* See fitted_parts.h: room for answers; fitted.c and regime_quality.c fill it. */
 #include "services/inference/engine/predict/fitted_parts.h"
 
+#include <assert.h>
+
 #include "services/inference/engine/message.h"
+
+void tab_check_quantiles(const double *quantile)
+{
+    for (size_t l = 1; l < TAB_LEVELS; l++)
+        assert(!(quantile[l - 1] > quantile[l]));
+}
 
 /* Room for n results of the task; the caller checks whether the arena is full. */
 Tabella__Results *tab_results_new(tab_arena *a, const tab_fitted *f, size_t n)

@@ -4,6 +4,7 @@
  * Classes are ordered by value (numbers before text, each rising), so that their indices do not depend on the
  * order of rows. A task may ask for a number to be classified; it cannot ask for a regression of
  * categories. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -117,8 +118,10 @@ static tab_status read_classes(tab_fitted *f, const tab_column_profile *c, tab_e
         }
         if (b == NULL || !tab_builder_finish(b, &f->class_cells))
             st = tab_no_memory(err);
-        for (size_t i = 0; st == TAB_OK && i < rows; i++)
+        for (size_t i = 0; st == TAB_OK && i < rows; i++) {
             f->label[i] = code[i] == TAB_NULL ? TAB_NULL : to[code[i]];
+            assert(f->label[i] == TAB_NULL || f->label[i] < used);
+        }
         f->classes = used;
     }
     free(first), free(to), free(cell);
@@ -166,6 +169,7 @@ static tab_status read_numbers(tab_fitted *f, const tab_column_profile *c, tab_e
     f->most = hi <= 0 && hi + tenth > 0 ? 0 : hi + tenth;
     f->least = f->least < -1.7e308 ? -1.7e308 : f->least;
     f->most = f->most > 1.7e308 ? 1.7e308 : f->most;
+    assert(f->scale > 0 && f->least <= f->most);
     return TAB_OK;
 }
 

@@ -7,6 +7,7 @@
  *   the table:           what spoke for its sector */
 #include "services/inference/engine/profile/profile.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "services/inference/engine/profile/features/column.h"
@@ -30,6 +31,17 @@ typedef struct {
     bool *ok;
 } job;
 
+/* Probabilities of the roles: whatever a step weighs up or down, they sum to one again. */
+static void check_roles(const float *p)
+{
+    float sum = 0;
+    for (int r = 0; r < TAB_ROLES; r++) {
+        assert(p[r] >= 0);
+        sum += p[r];
+    }
+    assert(fabsf(sum - 1) < 1e-3f);
+}
+
 /* Stage 1: the column alone. */
 static void read_one(void *ctx, size_t i)
 {
@@ -47,6 +59,7 @@ static void read_one(void *ctx, size_t i)
     tab_stage1_inputs(c, x);
     tab_linear_apply(tab_model_stage1(), x, NULL, c->p1);
     tab_restrict_roles(c, c->p1);
+    check_roles(c->p1);
     j->staged[i] = c;
     j->ok[i] = true;
 }
@@ -78,6 +91,7 @@ static void place_one(void *ctx, size_t i)
     tab_hear_lists(c, c->p2);
     tab_hear_identity(c, c->p2);
     tab_doubt_forms(c, c->p2);
+    check_roles(c->p2);
 }
 
 /* Its role, type and typed view. */
@@ -88,10 +102,13 @@ static void decide_one(void *ctx, size_t i)
     tab_reading *r = c->reading;
     tab_column_profile *p = &j->col[i];
     *p = (tab_column_profile){ .index = i, .column = &j->table->col[i] };
+    assert(r->rows == j->table->rows && r->marks <= r->nulls && r->nulls <= r->rows);
+    check_roles(c->p2);
     p->present = r->rows - r->nulls;
     p->distinct = r->levels;
     p->missing = r->rows == 0 ? 0 : (double)(r->nulls - r->marks) / (double)r->rows;
     p->role = tab_pick_role(c, c->p2);
+    assert(p->role >= 0 && p->role < TAB_ROLES);
     p->role_confidence = (double)c->p2[p->role];
     p->type = tab_role_type(p->role, p->distinct, p->present);
     /* The probability of a type is the sum over its roles. */

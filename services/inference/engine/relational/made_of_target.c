@@ -1,5 +1,5 @@
-/* See parts.h: numbers of rows that others refer to, held against the targets of these (features/target_means.h,
- * decision 0783). */
+/* See parts.h: numbers of rows that others refer to, held against the targets of these
+ * (features/target_means.h, decision 0783). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

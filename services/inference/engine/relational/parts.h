@@ -178,8 +178,8 @@ const double *tab_link_numbers(const tab_column_profile *c);
 bool tab_link_clocks(tab_arena *a, tab_links *l) TAB_CHECKED;
 /* Fills l's candidates. False: out of memory. */
 bool tab_link_candidates(tab_arena *a, tab_links *l) TAB_CHECKED;
-/* Takes out candidates of many rows that are distributed otherwise in the rows to predict (shifted.c). Errors:
- * CANCELLED, INTERNAL (memory). */
+/* Takes out candidates of many rows that are distributed otherwise in the rows to predict (shifted.c).
+ * Errors: CANCELLED, INTERNAL (memory). */
 tab_status tab_link_shifts(const tab_engine *e, tab_links *l, tab_error *err) TAB_CHECKED;
 /* made (candidates): numbers of rows that are referred to which were computed from the targets of p's rows,
  * rows row[] of the table (NULL: all) (made_of_target.c). False: memory. */

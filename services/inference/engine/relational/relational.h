@@ -28,9 +28,9 @@ tab_status tab_links_new(const tab_engine *e, tab_profile *const *p, size_t n, c
                          size_t table, size_t target, size_t as_of, tab_links **ret,
                          tab_error *err) TAB_CHECKED;
 
-/* Candidates that fix the target alone, one a column that they are made of: copies of it in another table, or
- * what is written down once it is known; and numbers that were computed from the targets of several rows. They
- * are never chosen. */
+/* Candidates that fix the target alone, one a column that they are made of: copies of it in another
+ * table, or what is written down once it is known; and numbers that were computed from the targets of
+ * several rows. They are never chosen. */
 enum { TAB_LINK_COPIES = 4 };
 typedef struct {
     size_t n;

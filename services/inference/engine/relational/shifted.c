@@ -1,8 +1,8 @@
-/* See parts.h: what many linked rows say of the rows to predict may not be what they say of the others. A
- * customer of last week has few orders, an order that is not closed no outcome, a ticket "cancelled" is written
- * once who has left is known: sums, counts and shares are then other numbers for the rows that are asked about,
- * and a model of them is sure and wrong. Each is held against the labelled rows' (the two-sample statistic of
- * Kolmogorov and Smirnov), and what differs is not made (decision 0782). */
+/* See parts.h: what many linked rows say of the rows to predict may not be what they say of the others.
+ * A customer of last week has few orders, an order that is not closed no outcome, a ticket "cancelled"
+ * is written once who has left is known: sums, counts and shares are then other numbers for the rows
+ * that are asked about, and a model of them is sure and wrong. Each is held against the labelled rows'
+ * (the two-sample statistic of Kolmogorov and Smirnov), and what differs is not made (decision 0782). */
 #include <math.h>
 #include <stdlib.h>
 
@@ -84,6 +84,33 @@ static bool differ(const double *x, size_t n, const double *y, size_t m)
     return n >= LEAST && m >= LEAST && most >= DIFFER && most * sqrt(k * o / (k + o)) > SURE;
 }
 
+/* Whether most rows to predict come after all others by a date of theirs: what they have had yet is then
+ * judged by rows after earlier times (predict/ahead/), which had as little. */
+static bool come_later(const tab_links *l)
+{
+    const tab_profile *p = l->p[l->table];
+    for (size_t c = 0; c < p->table->cols; c++) {
+        const double *x = p->col[c].number;
+        double last = -(double)INFINITY;
+        size_t later = 0;
+        if (!tab_link_dated(&p->col[c]))
+            continue;
+        for (size_t r = 0; r < p->table->rows; r++)
+            last = l->open[r] ? last : fmax(last, x[r]);
+        for (size_t r = 0; r < p->table->rows; r++)
+            later += l->open[r] && x[r] > last;
+        if (2 * later > l->asked)
+            return true;
+    }
+    return false;
+}
+
+/* A state that rows have not reached yet is no matter of how long they have been there. */
+static bool of_levels(tab_link_kind k)
+{
+    return k == TAB_LINK_SHARE || k == TAB_LINK_HITS || k == TAB_LINK_DISTINCT;
+}
+
 /* Whether candidate k, or another that is made of the same column on the same way, differs: one that does not
  * is made of cells that differ all the same. */
 static bool tainted(const tab_links *l, const bool *gone, size_t k)
@@ -122,13 +149,14 @@ tab_status tab_link_shifts(const tab_engine *e, tab_links *l, tab_error *err)
             f[many++] = &l->feature[k];
     if (many == 0 || n[0] < LEAST || n[1] < LEAST)
         return TAB_OK;
+    bool later = come_later(l);
     if (!tab_subjects_pinned(a, l, row, n[0] + n[1], &s))
         return tab_no_memory(err);
     TAB_TRY(tab_link_fill(&own, l, f, many, &s, &v, err));
     for (size_t k = 0; k < many; k++) {
         size_t known = sorted(v.number[k], n[0], both), open = sorted(v.number[k] + n[0], n[1], both + known);
         tab_link_shift *of = &l->shift[f[k]->table];
-        if (!differ(both, known, both + known, open))
+        if ((later && !of_levels(f[k]->kind)) || !differ(both, known, both + known, open))
             continue;
         gone[f[k] - l->feature] = true;
         if (of->columns++ == 0) {

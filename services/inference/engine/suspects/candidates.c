@@ -7,7 +7,8 @@
 
 static const char *const NAMES[TAB_SUSPECT_KINDS] = { "format", "typo",      "rule",     "outlier",
                                                       "range",  "swapped",   "identity", "variant",
-                                                      "order",  "reference", "calendar" };
+                                                      "order",  "reference", "calendar", "inequality",
+                                                      "still",  "unit",      "code" };
 
 const char *tab_suspect_name(tab_suspect_kind k)
 {
@@ -19,11 +20,16 @@ tab_suspect_kind tab_suspect_told(const tab_suspect *s)
     switch (s->kind) {
     case TAB_SUSPECT_IDENTITY:
     case TAB_SUSPECT_ORDER:
+    case TAB_SUSPECT_INEQUALITY:
     case TAB_SUSPECT_REFERENCE:
         return TAB_SUSPECT_RULE;
+    case TAB_SUSPECT_STILL:
+    case TAB_SUSPECT_UNIT:
+        return TAB_SUSPECT_OUTLIER;
     case TAB_SUSPECT_VARIANT:
         return s->f[TAB_VARIANT_BY_ACCENT] > 0 ? TAB_SUSPECT_TYPO : TAB_SUSPECT_FORMAT;
     case TAB_SUSPECT_CALENDAR:
+    case TAB_SUSPECT_CODE:
         return TAB_SUSPECT_FORMAT;
     default:
         return (tab_suspect_kind)s->kind;
@@ -42,10 +48,10 @@ static tab_status search(const tab_engine *e, tab_profile *const *p, size_t n, s
         return tab_no_memory(err);
     if (s->rows < TAB_SUSPECT_ROWS)
         return TAB_OK;
-    void (*const find[])(tab_search *) = { tab_suspects_spelling, tab_suspects_variants,
-                                           tab_suspects_rules,    tab_suspects_numbers,
-                                           tab_suspects_swapped,  tab_suspects_references,
-                                           tab_suspects_calendar };
+    void (*const find[])(
+        tab_search *) = { tab_suspects_spelling, tab_suspects_variants, tab_suspects_rules,
+                          tab_suspects_numbers,  tab_suspects_swapped,  tab_suspects_references,
+                          tab_suspects_calendar, tab_suspects_still,    tab_suspects_codes };
     s->failed = !tab_suspects_view(s);
     for (size_t i = 0; i < sizeof find / sizeof *find && !s->failed && !tab_engine_cancelled(s->e); i++) {
         TAB_AUTO(tab_arena) *own = tab_arena_new(TAB_SUSPECT_BYTES);

@@ -7,13 +7,14 @@
  * own cells, from the cells of all other forms, times the column's cells is how many are to be expected. A
  * form is explained where as many as there are come up by chance in one column of twenty, and each of its
  * steps is one that COMMON of the cells take that come as far: two errors of one kind in cells of two forms
- * do not explain each other. */
+ * do not explain each other. A sign that next to all cells have (the @ of an address) is one that no chance
+ * leaves out: what lacks it is not explained. */
 #include <math.h>
 
 #include "services/inference/engine/suspects/parts.h"
 
 enum { PLACES = 40, CLASSES = 8, LENGTHS = 16 };
-static const double COMMON = 0.005, BY_CHANCE = 0.05;
+static const double COMMON = 0.005, BY_CHANCE = 0.05, NEXT_TO_ALL = 0.99;
 
 /* Small letters, capitals, digits, three signs that the column has most of, all others, the end. */
 typedef struct {
@@ -113,12 +114,41 @@ static void count(const alphabet *x, const tab_seen *v, const tab_formed *f, siz
         walk(x, v->text[f[i].level], by * v->count[f[i].level], d, NULL);
 }
 
+/* The signs that next to all cells have. */
+static void signs_of_all(const tab_seen *v, bool *ret)
+{
+    size_t have[256] = { 0 };
+    for (size_t l = 0; l < v->levels; l++) {
+        bool seen[256] = { false };
+        for (size_t i = 0; i < v->text[l].n; i++) {
+            unsigned char c = (unsigned char)v->text[l].p[i];
+            have[c] += seen[c] ? 0 : v->count[l];
+            seen[c] = true;
+        }
+    }
+    for (int c = 0; c < 256; c++) {
+        bool alnum = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c >= 0x80;
+        ret[c] = !alnum && c != ' ' && (double)have[c] >= NEXT_TO_ALL * (double)v->present;
+    }
+}
+
+/* Whether a text has every one of these signs. */
+static bool has_signs(tab_str t, const bool *sign)
+{
+    for (int c = 0; c < 256; c++)
+        if (sign[c] && (t.n == 0 || memchr(t.p, c, t.n) == NULL))
+            return false;
+    return true;
+}
+
 bool tab_suspects_drawn(tab_search *s, const tab_seen *v, const tab_formed *f, size_t n, bool *ret)
 {
     drawn *all = tab_arena_new_of(s->scratch, drawn, 1), *own = tab_arena_new_of(s->scratch, drawn, 1);
     if (all == NULL || own == NULL)
         return false;
     alphabet x = classes_of(v);
+    bool sign[256];
+    signs_of_all(v, sign);
     for (size_t l = 0; l < v->levels; l++)
         walk(&x, v->text[l], v->count[l], all, NULL);
     for (size_t i = 0, to; i < n; i = to) {
@@ -133,7 +163,8 @@ bool tab_suspects_drawn(tab_search *s, const tab_seen *v, const tab_formed *f, s
         }
         count(&x, v, f, i, to, -1, own);
         for (size_t k = i; k < to; k++)
-            ret[f[k].level] = at_least(p * (double)v->present, cells) >= BY_CHANCE;
+            ret[f[k].level] =
+                at_least(p * (double)v->present, cells) >= BY_CHANCE && has_signs(v->text[f[k].level], sign);
     }
     return true;
 }

@@ -64,8 +64,13 @@ tab_group_sample *tab_group_samples(tab_search *s) TAB_CHECKED;
  * */
 bool tab_suspects_identities(tab_search *s, const tab_numbers *u) TAB_CHECKED;
 
-/* Finds dates that are never after others, and where they are (orders.c). False: memory ran out. */
-bool tab_suspects_orders(tab_search *s, const tab_numbers *u) TAB_CHECKED;
+/* Finds dates and numbers that are never above others, and where they are (orders.c). False: memory ran out.
+ */
+bool tab_suspects_orders(tab_search *s, const tab_numbers *u, const tab_group_sample *g) TAB_CHECKED;
+
+/* Finds numbers of column k that are in another unit than most, and which (units.c); m: what is left over of
+ * the column. False: memory ran out. */
+bool tab_suspects_units(tab_search *s, const tab_numbers *u, size_t k, const tab_residuals *m) TAB_CHECKED;
 
 /* The number with so many decimals. */
 tab_str tab_suspects_number_text(tab_arena *a, double x, int decimals);

@@ -41,6 +41,21 @@ const char *tab_suspect_reason(tab_arena *a, const tab_profile *p, const tab_sus
     case TAB_SUSPECT_ORDER:
         return tab_arena_printf(a, "in %u of %u rows it and `%.*s` are in the other order", s->agree, s->of,
                                 TAB_STR(other));
+    case TAB_SUSPECT_INEQUALITY:
+        return tab_arena_printf(a, "in %u of %u rows it is %s `%.*s`", s->agree, s->of,
+                                s->f[TAB_INEQUALITY_ABOVE] > 0 ? "not below" : "not above", TAB_STR(other));
+    case TAB_SUSPECT_STILL:
+        return tab_arena_printf(a, "the same number in %u rows after each other, elsewhere in %u at most",
+                                s->of, s->agree);
+    case TAB_SUSPECT_CODE:
+        if (s->f[TAB_CODE_LACKS_AT] > 0)
+            return tab_arena_printf(a, "%u of %u cells in the column have an @; this one has none", s->agree,
+                                    s->of);
+        return tab_arena_printf(
+            a, "%u of %u cells in the column are codes of one form; one slip explains this", s->agree, s->of);
+    case TAB_SUSPECT_UNIT:
+        return tab_arena_printf(a, "%u of the column's %u numbers look as if in another unit than the rest",
+                                s->agree, s->of);
     case TAB_SUSPECT_REFERENCE:
         return tab_arena_printf(a, "%u of %u cells are values of `%.*s` of the table `%.*s`; this is none",
                                 s->agree, s->of, TAB_STR(other), TAB_STR(of->id));

@@ -225,17 +225,15 @@ static bool numbers_of(tab_search *s)
             return false;
         u.n += u.q[u.n].n >= TAB_SUSPECT_ROWS && u.q[u.n].most > u.q[u.n].least;
     }
-    if (!tab_suspects_identities(s, &u) || !tab_suspects_orders(s, &u))
-        return false;
     const tab_group_sample *g = tab_group_samples(s);
-    if (g == NULL)
+    if (g == NULL || !tab_suspects_identities(s, &u) || !tab_suspects_orders(s, &u, g))
         return false;
     for (size_t k = 0; k < u.n && !s->failed && !tab_engine_cancelled(s->e); k++) {
         tab_residuals m;
         outer o;
         TAB_AUTO(tab_arena) *own = tab_arena_new(TAB_SUSPECT_BYTES); /* one column's residuals at a time */
         if (own == NULL || !tab_best_given(s, own, &u, g, k, &m) ||
-            !outer_of(s, own, s->seen[u.col[k]].num, &u.q[k], &o))
+            !outer_of(s, own, s->seen[u.col[k]].num, &u.q[k], &o) || !tab_suspects_units(s, &u, k, &m))
             return false;
         for (size_t i = 0; i < s->rows && !s->failed; i++)
             if (isfinite(s->seen[u.col[k]].num[i]))

@@ -345,6 +345,47 @@ static uint32_t partner_of(const doubted *d, const lookup *k, size_t at)
     return NONE;
 }
 
+/* Whether the digits behind a text's last sign, a comma or a point, are decimals and no thousands: the other
+ * sign stands before it, or there are not three of them. */
+static bool has_decimals(tab_str t, char sign)
+{
+    size_t i = t.n, digits = 0;
+    while (i > 0 && t.p[i - 1] >= '0' && t.p[i - 1] <= '9')
+        i--, digits++;
+    if (i < 2 || t.p[i - 1] != sign || digits == 0)
+        return false;
+    return digits != 3 || memchr(t.p, sign == ',' ? '.' : ',', i - 1) != NULL;
+}
+
+/* Whether a column writes 3,42 for 3.42. */
+static bool writes_commas(const tab_seen *v)
+{
+    enum { LOOKED_AT = 500 };
+    size_t commas = 0, points = 0;
+    bool text = v->code != NULL && v->num != NULL && v->col->column->layout == TAB_CODED;
+    for (size_t l = 0; text && l < v->levels && l < LOOKED_AT; l++) {
+        commas += has_decimals(v->text[l], ',');
+        points += has_decimals(v->text[l], '.');
+    }
+    return commas > 10 * points;
+}
+
+/* A suggested number as such a column writes it; a text of the column's own is that already. */
+static void with_comma(tab_search *s, const lookup *k, tab_suspect *c)
+{
+    tab_str t = c->suggestion;
+    const char *point = t.n > 0 ? memchr(t.p, '.', t.n) : NULL;
+    const entry *own = point == NULL ? NULL : find(k->key, k->keys, key_of(t));
+    size_t n;
+    double x;
+    if (point == NULL || (own != NULL && tab_str_eq(k->v->text[own->level], t)) ||
+        tab_number_read(t.p, t.p + t.n, &n, &x) == TAB_NUMBER_NONE || n != t.n)
+        return;
+    size_t before = (size_t)(point - t.p);
+    c->suggestion = tab_str_of(
+        tab_arena_printf(s->arena, "%.*s,%.*s", (int)before, t.p, (int)(t.n - before - 1), point + 1));
+}
+
 static bool repair_column(const doubted *d, size_t column)
 {
     tab_search *s = d->s;
@@ -366,6 +407,10 @@ static bool repair_column(const doubted *d, size_t column)
         if (to.n > 0 && !tab_str_eq(to, t))
             c->suggestion = tab_arena_copy(s->arena, to);
     }
+    bool commas = writes_commas(k.v);
+    for (size_t i = 0; commas && i < d->n; i++)
+        if (d->c[i].column == column)
+            with_comma(s, &k, &d->c[i]);
     return !tab_arena_full(s->arena);
 }
 

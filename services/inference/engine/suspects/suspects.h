@@ -5,6 +5,7 @@
  *      |
  *      +--> spelling.c   format, typo: values beside the column's other values
  *      +--> variants.c   format, typo: one value in several spellings
+ *      +--> codes.c      format: codes of one form, and the slips that took a cell out of it
  *      +--> calendar.c   format: what is written as a date and is none
  *      +--> rules.c      rule: columns that fix others nearly always, and where they do not
  *      +--> numbers.c    range, outlier: numbers alone, and given the row's other cells (given.c)
@@ -33,11 +34,15 @@ typedef enum {
     TAB_SUSPECT_OUTLIER,
     TAB_SUSPECT_RANGE,
     TAB_SUSPECT_SWAPPED,
-    TAB_SUSPECT_IDENTITY,  /* told as a rule */
-    TAB_SUSPECT_VARIANT,   /* told as a format, as a typo where accents differ */
-    TAB_SUSPECT_ORDER,     /* told as a rule */
-    TAB_SUSPECT_REFERENCE, /* told as a rule */
-    TAB_SUSPECT_CALENDAR,  /* told as a format */
+    TAB_SUSPECT_IDENTITY,   /* told as a rule */
+    TAB_SUSPECT_VARIANT,    /* told as a format, as a typo where accents differ */
+    TAB_SUSPECT_ORDER,      /* told as a rule */
+    TAB_SUSPECT_REFERENCE,  /* told as a rule */
+    TAB_SUSPECT_CALENDAR,   /* told as a format */
+    TAB_SUSPECT_INEQUALITY, /* told as a rule */
+    TAB_SUSPECT_STILL,      /* told as an outlier */
+    TAB_SUSPECT_UNIT,       /* the same */
+    TAB_SUSPECT_CODE,       /* told as a format */
     TAB_SUSPECT_KINDS
 } tab_suspect_kind;
 
@@ -45,7 +50,9 @@ enum {
     TAB_SUSPECT_FEATURES = 15,
     TAB_TYPO_OF_WORDS = 5, /* whether a word of a text is misspelt */
     TAB_VARIANT_BY_CASE = 8,
-    TAB_VARIANT_BY_ACCENT = 9 /* how spellings differ */
+    TAB_VARIANT_BY_ACCENT = 9, /* how spellings differ */
+    TAB_INEQUALITY_ABOVE = 10, /* whether the cell is the one that is not below the other */
+    TAB_CODE_LACKS_AT = 1      /* whether it is an address without an @; of no weight */
 };
 
 /* A cell with what a finder measured of it. Texts live in the engine's arena. */

@@ -20,7 +20,9 @@ Test(text, has_one_normal_form_for_what_people_write_differently)
         { "שָׁלוֹם", "שלום" },                         /* Hebrew points */
         { "ΟΔΟΣ", "οδοσ" },                         /* final sigma */
         { "Łódź", "lodz" },
-        { "\u202aabc\u202c", "abc" }, /* direction marks */
+        { "Щукин Пётр", "Shchukin Petr" },  /* Cyrillic, with a letter that is two */
+        { "Παπαδόπουλος", "Papadopoulos" }, /* Greek, with a letter that is another behind o */
+        { "\u202aabc\u202c", "abc" },       /* direction marks */
     };
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
         char a[TAB_NORMAL_MAX], b[TAB_NORMAL_MAX];

@@ -287,8 +287,8 @@ static void name_things(const tab_views *v, tab_linkage *l)
         uint32_t values = x->values < y->values ? x->values : y->values;
         if ((double)same >= AGREE * (double)all && values > most) {
             most = values;
-            l->thing_a = (uint32_t)l->attr[k].a;
-            l->thing_b = (uint32_t)l->attr[k].b;
+            l->thing_a = x->chief;
+            l->thing_b = y->chief;
         }
     }
 }
@@ -318,7 +318,7 @@ static tab_status hear_twins(const tab_views *v, const tab_twin_pairs *twins, ta
     return TAB_OK;
 }
 
-tab_status tab_link_tables(const tab_engine *e, const tab_views *v, tab_link_table *tables,
+tab_status tab_link_tables(const tab_engine *e, tab_views *v, tab_link_table *tables,
                            const tab_key_plan *plan, const tab_across_model *m, double threshold,
                            const tab_voice *const *voice, const bool *const *keys, tab_arena *a,
                            tab_linkage **ret, size_t *ret_n, tab_twins *twins, tab_error *err)

@@ -39,7 +39,7 @@ const tab_across_model *tab_across_model_shipped(void);
 /* Links every pair of tables as tab_link_pairs does, first by the rules and then by the model (NULL: by
  * the rules alone), and finds the twins of each, (n). voice: of each table, what its columns say
  * (voices.h), or NULL; keys: those that another one refers to, or NULL. All of it lives in arena a. */
-tab_status tab_link_tables(const tab_engine *e, const tab_views *v, tab_link_table *tables,
+tab_status tab_link_tables(const tab_engine *e, tab_views *v, tab_link_table *tables,
                            const tab_key_plan *plan, const tab_across_model *m, double threshold,
                            const tab_voice *const *voice, const bool *const *keys, tab_arena *a,
                            tab_linkage **ret, size_t *ret_n, tab_twins *twins, tab_error *err) TAB_CHECKED;

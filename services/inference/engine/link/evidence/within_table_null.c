@@ -34,8 +34,9 @@ typedef struct {
     const tab_linkage *l;
     const tab_link_table *table;
     const tab_table_view *t;
-    tab_attribute *attr; /* of the table with itself */
-    const float *self;   /* of the table's rows */
+    tab_attribute *attr;  /* of the table with itself */
+    const float *self;    /* of the table's rows */
+    const double *chance; /* (columns) that two rows agree where the tables share nothing; or 0 */
     const tab_near *near;
     const uint32_t *row; /* (n) that ask */
     size_t n;
@@ -49,6 +50,48 @@ static double ramp(double x, double from, double to)
     return fmin(fmax((x - from) / (to - from), 0), 1);
 }
 
+/* Log of how much likelier two rows are to agree as they do in the columns that the tables do not share if
+ * they are one entity (which agree in SAME of them) than if they are two. A column without an equal pair says
+ * nothing: it may number the rows. */
+static double agree_elsewhere(const asking *q, uint32_t x, uint32_t y)
+{
+    static const double SAME = 0.8;
+    double sum = 0;
+    for (size_t c = 0; c < q->t->cols; c++) {
+        const tab_view *w = &q->t->col[c];
+        uint32_t p = w->code[x], r = w->code[y];
+        if (q->chance[c] <= 0 || p == TAB_NULL || r == TAB_NULL)
+            continue;
+        sum += p == r ? log(SAME / q->chance[c]) : log((1 - SAME) / (1 - q->chance[c]));
+    }
+    return sum;
+}
+
+/* The chance that two rows agree in a column, 0 for those that are compared and those that say nothing. */
+static void fill_chance(const tab_table_view *t, const tab_linkage *l, bool second, double *chance)
+{
+    for (size_t c = 0; c < t->cols; c++) {
+        const tab_view *w = &t->col[c];
+        double n = (double)w->present;
+        chance[c] = 0;
+        for (uint32_t i = 0; i < w->values; i++)
+            chance[c] += (double)w->value[i].rows * (w->value[i].rows - 1.0) / fmax(n * (n - 1), 1);
+    }
+    for (size_t k = 0; k < l->attrs; k++)
+        chance[t->col[second ? l->attr[k].b : l->attr[k].a].chief] = 0;
+    for (size_t k = 0; k < l->joins; k++)
+        for (uint32_t i = 0; l->joined[k].second == second && i < l->joined[k].parts; i++)
+            chance[l->joined[k].part[i]] = 0;
+}
+
+/* How rare the value of two rows of one table is beside them, as that of two rows of two tables is: it does
+ * not stand twice for being shared by these two. */
+static float rare_without(const tab_view *w, uint32_t row)
+{
+    float rest = (float)w->value[w->code[row]].rows - 2 + w->once;
+    return logf(fmaxf(rest, w->once) / (float)w->present);
+}
+
 static void ask_chunk(void *ctx, size_t chunk)
 {
     asking *q = ctx;
@@ -58,9 +101,13 @@ static void ask_chunk(void *ctx, size_t chunk)
             uint32_t x = q->row[i], y = q->near[i * TAB_NEAR + k].row;
             if (y == TAB_NULL)
                 break;
+            double elsewhere = (1 - q->text) * ramp(-agree_elsewhere(q, x, y), 0, 1.5);
             double evidence = 0, explained = 0, compared = 0, contradict = 0;
+            bool strangers = elsewhere >= 0.5;
             for (size_t j = 0; j < q->l->attrs; j++) {
                 tab_agreement g = tab_agree(q->v, q->t, q->t, &q->attr[j], x, y, &explained);
+                if (g.level == TAB_EQUAL && strangers)
+                    g.rare = rare_without(&q->t->col[q->attr[j].a], x);
                 evidence += tab_evidence(q->l, j, &g);
                 compared += g.level != TAB_MISSING;
                 contradict += g.level >= CONTRADICT;
@@ -74,7 +121,7 @@ static void ask_chunk(void *ctx, size_t chunk)
             /* descriptions of one thing share half of their words */
             double other = 1 - ramp(ratio, 0.6 - 0.3 * q->text, 0.85 - 0.3 * q->text);
             double apart = (1 - q->text) * ramp(contradict / fmax(compared, 1), 0.2, 0.35);
-            q->best[i] = (nearest){ key, (float)fmax(other, apart) };
+            q->best[i] = (nearest){ key, (float)fmax(fmax(other, apart), elsewhere) };
         }
     }
 }
@@ -94,6 +141,7 @@ static tab_status ask(const tab_engine *e, const tab_views *v, const tab_link_ta
     tab_attribute *attr = tab_arena_new_of(a, tab_attribute, l->attrs);
     tab_near *near = tab_arena_new_of(a, tab_near, n * TAB_NEAR);
     uint32_t *row = tab_arena_new_of(a, uint32_t, n);
+    double *chance = tab_arena_new_of(a, double, v->table[t].cols);
     *ret = tab_arena_new_of(a, nearest, n);
     *ret_n = n;
     if (tab_arena_full(a))
@@ -115,7 +163,8 @@ static tab_status ask(const tab_engine *e, const tab_views *v, const tab_link_ta
                                   false, near, err);
     if (st != TAB_OK)
         return st;
-    asking q = { e, v, l, &tables[t], &v->table[t], attr, self, near, row, n, scale, text, *ret };
+    fill_chance(&v->table[t], l, second, chance);
+    asking q = { e, v, l, &tables[t], &v->table[t], attr, self, chance, near, row, n, scale, text, *ret };
     tab_engine_for(e, CHUNKS, ask_chunk, &q);
     if (tab_engine_cancelled(e))
         return tab_fail(err, TAB_CANCELLED, "", "cancelled");

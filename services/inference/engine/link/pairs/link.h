@@ -2,7 +2,7 @@
 #ifndef TAB_LINK_H
 #define TAB_LINK_H
 
-#include "services/inference/engine/align/align.h"
+#include "services/inference/engine/align/joined.h"
 #include "services/inference/engine/keys/plan.h"
 #include "services/inference/engine/link/pairs/compare.h"
 #include "services/inference/engine/link/pairs/rows.h"
@@ -36,9 +36,11 @@ typedef struct {
 typedef struct {
     size_t ta, tb;
     size_t cols_a, cols_b;
-    float *column_p; /* (cols_a, cols_b) */
-    float *features; /* (cols_a, cols_b, TAB_ALIGN_FEATURES) what column_p follows from */
-    uint32_t *match; /* (cols_a) */
+    float *column_p;                    /* (cols_a, cols_b) */
+    float *features;                    /* (cols_a, cols_b, TAB_ALIGN_FEATURES) what column_p follows from */
+    uint32_t *match;                    /* (cols_a) */
+    tab_joined joined[TAB_JOINED_MOST]; /* columns of the one that are a column of the other */
+    size_t joins;
     tab_attribute *attr;
     size_t attrs;
     tab_candidates c;
@@ -57,16 +59,33 @@ typedef struct {
                                   else TAB_NULL */
 } tab_linkage;
 
-/* Links table ta with tb. Columns of different keys are not aligned, a reference and its key are; of tables
- * that the plan holds apart nothing else is, and no rows. All of *ret lives in arena a. */
-tab_status tab_link_pair(const tab_engine *e, const tab_views *v, tab_link_table *tables,
-                         const tab_key_plan *plan, size_t ta, size_t tb, tab_arena *a, tab_linkage *ret,
+/* Two tables, half linked: rows that ask, what they found, and the pairs of rows that seem to match. */
+typedef struct {
+    size_t n;
+    uint32_t *row;   /* (n) */
+    tab_near *cross; /* (n, TAB_NEAR) rows of the other table */
+} tab_asked;
+
+typedef struct {
+    bool large, apart; /* apart: their rows are not matched */
+    tab_asked a, b;
+    tab_row_pairs seeds;
+} tab_half_linked;
+
+/* Links table ta with tb, in three steps, since joined columns are added to the views by one thread. Columns
+ * of different keys are not aligned, a reference and its key are; of tables that the plan holds apart nothing
+ * else is, and no rows. All of *l and *h lives in arena a. */
+tab_status tab_link_columns(const tab_engine *e, const tab_views *v, tab_link_table *tables,
+                            const tab_key_plan *plan, size_t ta, size_t tb, tab_arena *a, tab_linkage *l,
+                            tab_half_linked *h, tab_error *err) TAB_CHECKED;
+tab_status tab_link_join(tab_views *v, tab_linkage *l, tab_error *err) TAB_CHECKED;
+tab_status tab_link_rows(const tab_engine *e, const tab_views *v, tab_link_table *tables,
+                         const tab_key_plan *plan, tab_half_linked *h, tab_arena *a, tab_linkage *l,
                          tab_error *err) TAB_CHECKED;
 
 /* Links all pairs of tables, by the first table and the second; what is found lives as long as a. */
-tab_status tab_link_pairs(const tab_engine *e, const tab_views *v, tab_link_table *tables,
-                          const tab_key_plan *plan, tab_arena *a, tab_linkage **ret, size_t *ret_n,
-                          tab_error *err) TAB_CHECKED;
+tab_status tab_link_pairs(const tab_engine *e, tab_views *v, tab_link_table *tables, const tab_key_plan *plan,
+                          tab_arena *a, tab_linkage **ret, size_t *ret_n, tab_error *err) TAB_CHECKED;
 
 tab_status tab_link_tables_new(const tab_engine *e, const tab_views *v, tab_arena *a, tab_link_table **ret,
                                tab_error *err) TAB_CHECKED;

@@ -76,14 +76,7 @@ void tab_link_tables_free(tab_link_table *t, size_t n)
     free(t);
 }
 
-/* Queried rows of one side: all, or a sample in ascending order. */
-typedef struct {
-    size_t n;
-    uint32_t *row;   /* (n) */
-    tab_near *cross; /* (n, TAB_NEAR) rows of the other table */
-} queried;
-
-static size_t place(const queried *q, uint32_t row)
+static size_t place(const tab_asked *q, uint32_t row)
 {
     size_t lo = 0, hi = q->n;
     while (lo < hi) {
@@ -97,7 +90,7 @@ static size_t place(const queried *q, uint32_t row)
 }
 
 static tab_status near_rows(const tab_engine *e, tab_link_table *from, tab_link_table *to, tab_arena *a,
-                            queried *q, tab_error *err)
+                            tab_asked *q, tab_error *err)
 {
     q->cross = tab_arena_new_of(a, tab_near, q->n * TAB_NEAR);
     if (tab_arena_full(a))
@@ -111,7 +104,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void all_rows(queried *q, size_t rows)
+static void all_rows(tab_asked *q, size_t rows)
 {
     q->n = rows;
     for (size_t i = 0; i < rows && q->row != NULL; i++)
@@ -133,8 +126,8 @@ static int surest_first(const void *a, const void *b)
 
 /* Mutually best rows with a clear margin, the surest first: those that are nearer to one another than to
  * any row of their own tables; where tables hold duplicates and few such exist, all of them. */
-static tab_status choose_seeds(const tab_engine *e, tab_link_table *A, tab_link_table *B, const queried *qa,
-                               const queried *qb, tab_arena *a, tab_row_pairs *ret, tab_error *err)
+static tab_status choose_seeds(const tab_engine *e, tab_link_table *A, tab_link_table *B, const tab_asked *qa,
+                               const tab_asked *qb, tab_arena *a, tab_row_pairs *ret, tab_error *err)
 {
     enum { TRIED = SEEDS_MAX * 5 / 4 };
     seed *s = tab_arena_new_of(a, seed, qa->n);
@@ -206,33 +199,65 @@ static double unit_scale(const tab_view *x, const tab_view *y, const tab_row_pai
     return fabs(m - 1) > 0.02 && near * 10 >= n * 6 ? m : 1;
 }
 
+/* Whether columns i and j are compared as they are: neither is joined, nor a joined column's whole. */
+static bool stands_alone(const tab_linkage *l, size_t i, size_t j)
+{
+    for (size_t k = 0; k < l->joins; k++) {
+        const tab_joined *x = &l->joined[k];
+        size_t part = x->second ? j : i, whole = x->second ? i : j;
+        if (x->column == TAB_NULL)
+            continue;
+        if (whole == x->whole)
+            return false;
+        for (uint32_t p = 0; p < x->parts; p++)
+            if (part == x->part[p])
+                return false;
+    }
+    return true;
+}
+
+/* Unit and numbers of both sides, in a's. */
+static void take_numbers(const tab_view *x, const tab_view *y, const tab_row_pairs *rows, double *ratio,
+                         tab_arena *a, tab_attribute *t)
+{
+    t->numeric = x->sorted_n > 0 && y->sorted_n > 0;
+    if (!t->numeric)
+        return;
+    t->scale = unit_scale(x, y, rows, ratio);
+    t->sorted = tab_arena_new_of(a, double, x->sorted_n + y->sorted_n);
+    if (t->sorted == NULL)
+        return;
+    for (size_t k = 0; k < x->sorted_n; k++)
+        t->sorted[t->sorted_n++] = x->sorted[k];
+    for (size_t k = 0; k < y->sorted_n; k++)
+        t->sorted[t->sorted_n++] = y->sorted[k] / t->scale;
+    qsort(t->sorted, t->sorted_n, sizeof *t->sorted, by_value);
+}
+
 static tab_status take_attributes(const tab_views *v, tab_linkage *l, float least, const tab_row_pairs *rows,
                                   tab_arena *a, tab_error *err)
 {
     const tab_table_view *A = &v->table[l->ta], *B = &v->table[l->tb];
-    l->attr = tab_arena_new_of(a, tab_attribute, l->cols_a);
+    l->attr = tab_arena_new_of(a, tab_attribute, l->cols_a + l->joins);
     double *ratio = tab_arena_new_of(a, double, rows->n);
     l->attrs = 0;
     for (size_t i = 0; i < l->cols_a && !tab_arena_full(a); i++) {
-        if (l->match[i] == TAB_NULL || l->column_p[i * l->cols_b + l->match[i]] < least)
+        uint32_t j = l->match[i];
+        if (j == TAB_NULL || l->column_p[i * l->cols_b + j] < least || !stands_alone(l, i, j))
             continue;
         tab_attribute *t = &l->attr[l->attrs++];
-        *t = (tab_attribute){ .a = i,
-                              .b = l->match[i],
-                              .scale = 1,
-                              .confidence = (double)l->column_p[i * l->cols_b + l->match[i]] };
-        const tab_view *x = &A->col[t->a], *y = &B->col[t->b];
-        t->numeric = x->sorted_n > 0 && y->sorted_n > 0;
-        if (!t->numeric)
-            continue;
-        t->scale = unit_scale(x, y, rows, ratio);
-        t->sorted = tab_arena_new_of(a, double, x->sorted_n + y->sorted_n);
-        for (size_t k = 0; t->sorted != NULL && k < x->sorted_n; k++)
-            t->sorted[t->sorted_n++] = x->sorted[k];
-        for (size_t k = 0; t->sorted != NULL && k < y->sorted_n; k++)
-            t->sorted[t->sorted_n++] = y->sorted[k] / t->scale;
-        if (t->sorted != NULL)
-            qsort(t->sorted, t->sorted_n, sizeof *t->sorted, by_value);
+        *t = (tab_attribute){
+            .a = i, .b = j, .scale = 1, .confidence = (double)l->column_p[i * l->cols_b + j]
+        };
+        take_numbers(&A->col[i], &B->col[j], rows, ratio, a, t);
+    }
+    for (size_t k = 0; k < l->joins && !tab_arena_full(a); k++) {
+        const tab_joined *x = &l->joined[k];
+        if (x->column != TAB_NULL)
+            l->attr[l->attrs++] = (tab_attribute){ .a = x->second ? x->whole : x->column,
+                                                   .b = x->second ? x->column : x->whole,
+                                                   .scale = 1,
+                                                   .confidence = (double)x->held };
     }
     return tab_arena_full(a) || !tab_geo_find(A, B, l->attr, l->attrs, a)
                ? tab_fail(err, TAB_INTERNAL, "", "out of memory")
@@ -274,8 +299,8 @@ static tab_status align(const tab_engine *e, const tab_views *v, tab_link_table 
 }
 
 static tab_status match_rows(const tab_engine *e, const tab_views *v, tab_link_table *tables, tab_linkage *l,
-                             const tab_row_pairs *known, const queried *qa, const queried *qb, tab_arena *a,
-                             tab_error *err)
+                             const tab_row_pairs *known, const tab_asked *qa, const tab_asked *qb,
+                             tab_arena *a, tab_error *err)
 {
     tab_status st = take_attributes(v, l, 0.5f, known, a, err);
     if (st == TAB_OK)
@@ -306,7 +331,7 @@ static tab_status sure_pairs(const tab_linkage *l, tab_arena *a, tab_row_pairs *
 }
 
 /* The rows of B that a sample of A's found, each once. */
-static void found_rows(const queried *qa, size_t rows, queried *qb)
+static void found_rows(const tab_asked *qa, size_t rows, tab_asked *qb)
 {
     for (size_t i = 0; i < qa->n; i++)
         if (qa->cross[i * TAB_NEAR].row != TAB_NULL && qb->n < rows)
@@ -319,69 +344,90 @@ static void found_rows(const queried *qa, size_t rows, queried *qb)
     qb->n = n;
 }
 
-tab_status tab_link_pair(const tab_engine *e, const tab_views *v, tab_link_table *tables,
-                         const tab_key_plan *plan, size_t ta, size_t tb, tab_arena *a, tab_linkage *l,
-                         tab_error *err)
+/* Nearest rows both ways, and those that seem to match. Of large tables a sample of a's rows asks. */
+static tab_status seed_rows(const tab_engine *e, tab_link_table *tables, const tab_linkage *l, size_t rows_a,
+                            size_t rows_b, tab_arena *a, tab_half_linked *h, tab_error *err)
+{
+    tab_asked *qa = &h->a, *qb = &h->b;
+    h->large = rows_a > LARGE || rows_b > LARGE;
+    qa->row = tab_arena_new_of(a, uint32_t, rows_a);
+    qb->row = tab_arena_new_of(a, uint32_t, rows_b);
+    if (tab_arena_full(a))
+        return tab_no_memory(err);
+    if (h->large && rows_a > SAMPLE) {
+        qa->n = SAMPLE;
+        for (size_t i = 0; i < SAMPLE; i++)
+            qa->row[i] = (uint32_t)(rows_a * i / SAMPLE);
+    } else {
+        all_rows(qa, rows_a);
+    }
+    TAB_TRY(near_rows(e, &tables[l->ta], &tables[l->tb], a, qa, err));
+    if (h->large)
+        found_rows(qa, rows_b, qb);
+    else
+        all_rows(qb, rows_b);
+    TAB_TRY(near_rows(e, &tables[l->tb], &tables[l->ta], a, qb, err));
+    return choose_seeds(e, &tables[l->ta], &tables[l->tb], qa, qb, a, &h->seeds, err);
+}
+
+tab_status tab_link_columns(const tab_engine *e, const tab_views *v, tab_link_table *tables,
+                            const tab_key_plan *plan, size_t ta, size_t tb, tab_arena *a, tab_linkage *l,
+                            tab_half_linked *h, tab_error *err)
 {
     const tab_table_view *A = &v->table[ta], *B = &v->table[tb];
     *l = (tab_linkage){ .ta = ta, .tb = tb, .cols_a = A->cols, .cols_b = B->cols };
+    *h = (tab_half_linked){ .apart = true };
     l->column_p = tab_arena_new_of(a, float, A->cols * B->cols);
     l->match = tab_arena_new_of(a, uint32_t, A->cols);
     l->features = tab_arena_new_of(a, float, A->cols * B->cols * TAB_ALIGN_FEATURES);
-    for (size_t i = 0; l->match != NULL && i < A->cols; i++)
+    if (tab_arena_full(a))
+        return tab_no_memory(err);
+    for (size_t i = 0; i < A->cols; i++)
         l->match[i] = TAB_NULL;
     if (plan->apart[ta * v->n + tb]) {
-        if (tab_arena_full(a))
-            return tab_no_memory(err);
         heed_keys(&plan->keys, l);
         return tab_align_assign(l->cols_a, l->cols_b, l->column_p, 0.3f, l->match, err);
     }
     if (A->rows == 0 || B->rows == 0)
-        return tab_arena_full(a) ? tab_fail(err, TAB_INTERNAL, "", "out of memory") : TAB_OK;
-    queried qa = { 0 }, qb = { 0 };
-    bool large = A->rows > LARGE || B->rows > LARGE;
-    qa.row = tab_arena_new_of(a, uint32_t, A->rows);
-    qb.row = tab_arena_new_of(a, uint32_t, B->rows);
-    if (tab_arena_full(a))
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
-    if (large && A->rows > SAMPLE) {
-        qa.n = SAMPLE;
-        for (size_t i = 0; i < SAMPLE; i++)
-            qa.row[i] = (uint32_t)(A->rows * i / SAMPLE);
-    } else {
-        all_rows(&qa, A->rows);
-    }
-    tab_status st = near_rows(e, &tables[ta], &tables[tb], a, &qa, err);
-    if (st != TAB_OK)
-        return st;
-    if (large)
-        found_rows(&qa, B->rows, &qb);
-    else
-        all_rows(&qb, B->rows);
-    st = near_rows(e, &tables[tb], &tables[ta], a, &qb, err);
-    if (st != TAB_OK)
-        return st;
-    tab_row_pairs seeds;
-    st = choose_seeds(e, &tables[ta], &tables[tb], &qa, &qb, a, &seeds, err);
-    if (st == TAB_OK)
-        st = align(e, v, tables, &plan->keys, l, &seeds, l->features, err);
+        return TAB_OK;
+    TAB_TRY(seed_rows(e, tables, l, A->rows, B->rows, a, h, err));
+    TAB_TRY(align(e, v, tables, &plan->keys, l, &h->seeds, l->features, err));
     /* observations of the same things at other moments have columns in common, but no rows */
-    if (plan->moments[ta * v->n + tb])
-        return st;
-    if (st == TAB_OK)
-        st = match_rows(e, v, tables, l, &seeds, large ? NULL : &qa, large ? NULL : &qb, a, err);
+    h->apart = plan->moments[ta * v->n + tb];
+    if (!h->apart)
+        l->joins = tab_joined_find(v, A, B, &h->seeds, l->match, l->column_p, l->joined);
+    return TAB_OK;
+}
+
+tab_status tab_link_join(tab_views *v, tab_linkage *l, tab_error *err)
+{
+    for (size_t i = 0; i < l->joins; i++) {
+        tab_joined *j = &l->joined[i];
+        const tab_view *whole = &v->table[j->second ? l->ta : l->tb].col[j->whole];
+        TAB_TRY(tab_joined_build(v, j->second ? l->tb : l->ta, whole, j, err));
+    }
+    return TAB_OK;
+}
+
+tab_status tab_link_rows(const tab_engine *e, const tab_views *v, tab_link_table *tables,
+                         const tab_key_plan *plan, tab_half_linked *h, tab_arena *a, tab_linkage *l,
+                         tab_error *err)
+{
+    if (h->apart)
+        return TAB_OK;
+    const tab_asked *qa = h->large ? NULL : &h->a, *qb = h->large ? NULL : &h->b;
+    TAB_TRY(match_rows(e, v, tables, l, &h->seeds, qa, qb, a, err));
     /* The matches know the columns better than the seeds do; where they say otherwise, once more. */
     tab_row_pairs sure;
-    uint32_t *before = tab_arena_new_of(a, uint32_t, A->cols);
-    if (st == TAB_OK)
-        st = sure_pairs(l, a, &sure, err);
-    if (st != TAB_OK || sure.n < FEW)
-        return st;
-    if (before != NULL)
-        memcpy(before, l->match, A->cols * sizeof *before);
-    st = before == NULL ? tab_fail(err, TAB_INTERNAL, "", "out of memory")
-                        : align(e, v, tables, &plan->keys, l, &sure, l->features, err);
-    if (st == TAB_OK && !large && memcmp(before, l->match, A->cols * sizeof *before) != 0)
-        st = match_rows(e, v, tables, l, &sure, &qa, &qb, a, err);
-    return st;
+    TAB_TRY(sure_pairs(l, a, &sure, err));
+    if (sure.n < FEW)
+        return TAB_OK;
+    uint32_t *before = tab_arena_new_of(a, uint32_t, l->cols_a);
+    if (before == NULL)
+        return tab_no_memory(err);
+    memcpy(before, l->match, l->cols_a * sizeof *before);
+    TAB_TRY(align(e, v, tables, &plan->keys, l, &sure, l->features, err));
+    if (h->large || memcmp(before, l->match, l->cols_a * sizeof *before) == 0)
+        return TAB_OK;
+    return match_rows(e, v, tables, l, &sure, qa, qb, a, err);
 }

@@ -1,6 +1,7 @@
 /* See ahead.h: the cuts, and what is made of the answers at them. fitted.c calls tab_ahead_run. */
 #include "services/inference/engine/predict/ahead/ahead.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -228,6 +229,7 @@ size_t tab_ahead_origins(const tab_ahead_work *w, double last, tab_ahead_origin 
             before += labelled(w->t, r) && w->pos[r] <= cut;
         if (before < LEAST || cut - first + 1 < LEAVE * span)
             break;
+        assert(cut < last && (n == 0 || cut < o[n - 1].cut)); /* the latest first */
         o[n++] = (tab_ahead_origin){ .cut = cut,
                                      .window = w->t->served ? last - cut : window,
                                      .step = fmax(most, ceil(window / WINDOWS)) };
@@ -261,6 +263,7 @@ bool tab_ahead_judged(tab_ahead_work *w, tab_ahead_origin *o)
         double tau = w->t->served
                          ? any_moment(w, o, w->pos[r], tab_unit(tab_mix2(w->t->hash[r], w->t->seed ^ 0x7a0)))
                          : o->cut + floor((w->pos[r] - o->cut - 1e-9) / o->step) * o->step;
+        assert(tau >= o->cut && tau < w->pos[r]); /* a row is judged by what came before it */
         if ((w->t->served || w->pos[r] - tau <= fmax(w->most, 1) + 1e-9) &&
             tab_unit(tab_mix2(w->t->hash[r], w->t->seed ^ 0x3d6)) < keep)
             o->moment[o->n++] = (tab_moment){ (uint32_t)r, s->series[r], w->pos[r], tau };
@@ -366,6 +369,7 @@ static double stays(const tab_ahead_answers *at, size_t i, uint32_t class, doubl
 /* Leaves a share of the probabilities to classes that nobody knows. */
 static void leave(double *p, size_t classes, double share)
 {
+    assert(share >= 0 && share <= 1);
     for (size_t k = 0; k < classes; k++)
         p[k] *= 1 - share;
 }
@@ -386,6 +390,7 @@ static bool judge(tab_ahead_work *w, const tab_ahead_answers *at, const double *
         for (size_t i = 0; i < at[c].n; i++) {
             const tab_moment *m = &at[c].moment[i];
             size_t j = h->judged++;
+            assert(m->pos > cut[c]); /* the cut's own rows were learned from */
             h->row[j] = m->row;
             if (w->t->classification) {
                 double *p = h->judged_probability + j * k;

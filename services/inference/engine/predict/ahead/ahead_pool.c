@@ -14,6 +14,7 @@
  * Three cuts know few such errors, and only those of one stretch. The best simple forecast has no parameters:
  * its errors at all times of the past are as true. A band is the mean of what both say, the second times how
  * much better the members are where both were judged. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -37,6 +38,7 @@ void tab_ahead_combine(const tab_ahead_answers *at, size_t i, const double *weig
 {
     size_t k = at->outputs;
     double top = (double)-INFINITY, sum = 0;
+    assert(i < at->n && temperature > 0);
     for (size_t j = 0; j < k; j++) {
         out[j] = 0;
         for (size_t m = 0; m < at->members; m++)
@@ -108,6 +110,7 @@ static void pick(const tab_ahead_work *w, const tab_ahead_answers *at, size_t cu
                 best = loss, which = m;
         }
         picked[which]++;
+        assert(picked[which] <= round);
         for (size_t k = 0; k < members; k++)
             weight[k] = (double)picked[k] / (double)round;
     }
@@ -152,6 +155,7 @@ bool tab_ahead_weigh(const tab_ahead_work *w, const tab_ahead_answers *at, size_
 static double deviation(const tab_ahead_band *b, double distance)
 {
     double near = fmax(fmin(distance, b->reach), 0);
+    assert(!(b->flat < 0 || b->slope < 0 || b->far < 0)); /* it never falls with the distance */
     return sqrt(b->flat + b->slope * near + b->curve * near * near + b->far * fmax(distance - b->reach, 0));
 }
 
@@ -246,6 +250,7 @@ static double independent(const tab_ahead_error *v, const double *u, size_t n, s
 
 static double at_rank(const double *sorted, size_t n, double tau)
 {
+    assert(n > 0);
     double at = fmax(0, fmin((double)n - 1, tau * ((double)n + 1) - 1));
     size_t i = (size_t)at;
     return i + 1 < n ? sorted[i] + (sorted[i + 1] - sorted[i]) * (at - (double)i) : sorted[n - 1];

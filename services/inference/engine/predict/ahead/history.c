@@ -1,6 +1,7 @@
 /* See history.h; ahead.c reads. Runs of a series are found by bisection, means by sums up to each row. */
 #include "services/inference/engine/predict/ahead/history.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -27,6 +28,8 @@ static int by_time(const void *a, const void *b)
 /* Sums, and what is smoothed, of one series' run. */
 static void accumulate(tab_history *h, size_t from, size_t to)
 {
+    for (size_t i = from + 1; i < to; i++)
+        assert(h->pos[i - 1] <= h->pos[i]); /* until() bisects */
     for (size_t i = from; i < to;) {
         size_t end = i;
         double mean = 0;
@@ -298,6 +301,7 @@ size_t tab_history_read(const tab_history *h, uint32_t series, double pos, doubl
     p.to = until(h, p.from, h->from[series + 1], tau);
     if (p.to == p.from)
         return 0;
+    assert(h->pos[p.to - 1] <= tau); /* nothing of what came later is read */
     size_t end = p.to - 1, n = p.to - p.from;
     double last = h->last[end], ahead = pos - h->pos[end], span = h->pos[end] - h->pos[p.from];
     out[TAB_PAST_LAST] = last;

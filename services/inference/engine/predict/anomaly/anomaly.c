@@ -15,6 +15,7 @@
  * cube (decision 0147). */
 #include "services/inference/engine/predict/anomaly/anomaly.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -90,6 +91,7 @@ static uint32_t grow(grower *g, uint32_t *row, size_t n, size_t depth)
     size_t width = g->m->width;
     uint32_t at = (uint32_t)g->nodes++;
     iso_node *node = &g->m->node[at];
+    assert(n > 0 && depth <= HEIGHT);
     *node = (iso_node){ .column = -1, .depth = (float)((double)depth + path((double)n)) };
     /* a leaf that still holds rows counts the depth that they would need */
     if (n < 2 || depth >= HEIGHT)
@@ -312,7 +314,9 @@ static float together(const tab_anomaly_parts *m, const float *raw)
     double z = 0;
     for (size_t k = 0; k < DETECTORS; k++)
         z += ((double)raw[k] - m->middle[k]) / m->sd[k] / DETECTORS;
-    return (float)(0.5 + 0.5 * z / sqrt(1 + z * z));
+    double score = 0.5 + 0.5 * z / sqrt(1 + z * z);
+    assert(!(score < 0 || score > 1));
+    return (float)score;
 }
 
 /* raw (n, DETECTORS) of rows row[0..n). False: out of memory. */

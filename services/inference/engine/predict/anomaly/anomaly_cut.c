@@ -7,6 +7,7 @@
  * is an anomaly. Measured in decision 0418. */
 #include "services/inference/engine/predict/anomaly/anomaly_cut.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* NEAR and FAR: the ranks between which the fall is read, in k; SHALLOW: FAR is at least such a rank. */
@@ -20,6 +21,7 @@ static const double FROM = 0.5, TO = 0.8, TENTH = 0.1, PRICE = 2, FLATTEST = 0.2
  * more of them than as many again, all of them are left out (decision 0180). */
 static double at_share(double share, const float *score, size_t rows)
 {
+    assert(share >= 0 && share <= 1);
     size_t at = (size_t)((1 - share) * (double)rows), most = 2 * (rows - at);
     if (at >= rows) /* none */
         return fmin(1, (double)score[rows - 1] + 1e-6);
@@ -71,6 +73,9 @@ static double as_told(const float *score, size_t rows)
 void tab_anomaly_cut_find(tab_anomaly_cut cut, const float *score, size_t rows, double *ret_threshold,
                           double *ret_share)
 {
+    assert(rows > 0);
+    for (size_t i = 1; i < rows; i++)
+        assert(!(score[i - 1] > score[i])); /* ascending */
     *ret_threshold = cut.by == TAB_CUT_THRESHOLD ? cut.value
                      : cut.by == TAB_CUT_SHARE   ? at_share(cut.value, score, rows)
                                                  : as_told(score, rows);

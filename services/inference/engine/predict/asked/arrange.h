@@ -31,8 +31,8 @@ tab_status tab_arrange(const tab_engine *e, tab_arena *a, const tab_profile *p, 
                        tab_arrangement *ret, tab_error *err) TAB_CHECKED;
 
 /* By a small model, of rows of other levels beside rows kept apart at random: lost, the share of the
- * baseline's loss that they take off less, beyond chance, or 0; left, the share of what these tell of a row that those
- * tell, 0 to 1. level (rows of the table): TAB_NULL: none. False: memory or cancelled. */
+ * baseline's loss that they take off less, beyond chance, or 0; left, the share of what these tell of a row
+ * that those tell, 0 to 1. level (rows of the table): TAB_NULL: none. False: memory or cancelled. */
 bool tab_known_of_new(const tab_engine *e, const tab_profile *p, const tab_problem *q, const uint32_t *level,
                       double *lost, double *left) TAB_CHECKED;
 

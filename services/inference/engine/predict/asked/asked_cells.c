@@ -1,11 +1,13 @@
-/* See asked_cells.h; fitted.c asks before anything is encoded.
+/* See fitted_parts.h; fitted.c asks before anything is encoded. Cells of asked rows that are not written as
+ * the known ones are: another file, another export. A level that differs from a known one in case, accents or
+ * blanks alone is that one. A number that stands for "not known" (0, -1, 999 ...) outside of all known ones,
+ * and numbers that are the known ones in another unit (grams in place of kilograms), tell nothing in the way
+ * in which the known cells do: they are read as empty, and what is found is said (decision 0781).
  *
  *   respell    levels that only asked rows have, by their folded texts
  *   fillers    one number, many times, that no known row reaches
- *   units      asked numbers, all of them or those out of range, that are distributed as the known ones by one
- *              factor (the two-sample statistic of Kolmogorov and Smirnov) */
-#include "services/inference/engine/predict/asked/asked_cells.h"
-
+ *   units      asked numbers, all of them or those out of range, that are distributed as the known ones by
+ *              one factor (the two-sample statistic of Kolmogorov and Smirnov) */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +15,12 @@
 #include "common/base/order.h"
 #include "services/inference/engine/predict/fitted_parts.h"
 
-/* LEAST: asked cells that tell of a filler; LEAST_UNITS: of another unit; LEAST_KNOWN: known ones. By hand. */
+/* LEAST: asked cells that tell of a filler; LEAST_UNITS: of another unit; LEAST_KNOWN: known ones. By
+ * hand. */
 enum { LEAST = 5, LEAST_UNITS = 20, LEAST_KNOWN = 30 };
 /* SHARE: of the asked rows that have one filler. APART: by how much asked and known distributions differ as
- * they stand; ALIKE: standard errors by which they may once they are in one unit. FARTHER: units are looked for
- * among the cells out of range where so large a share of the asked is. By hand. */
+ * they stand; ALIKE: standard errors by which they may once they are in one unit. FARTHER: units are looked
+ * for among the cells out of range where so large a share of the asked is. By hand. */
 static const double SHARE = 0.05, APART = 0.8, ALIKE = 1.95, FARTHER = 0.1;
 /* Units of one thing that are ten and more of another: smaller factors are as likely to be growth. */
 static const double FACTOR[] = { 10, 12, 24, 25.4, 28.35, 60, 100, 1000, 1024, 3600, 86400, 1e6 };

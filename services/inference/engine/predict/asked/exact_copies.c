@@ -3,6 +3,7 @@
  * of fold. */
 #include "services/inference/engine/predict/asked/exact_copies.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -40,7 +41,9 @@ static size_t first_of(const tab_twins *t, uint64_t key)
 /* The weight of m twins, from the strength that one has. */
 static double blend(double m, double strength)
 {
-    return m * strength / (1 + (m - 1) * strength);
+    double w = m * strength / (1 + (m - 1) * strength);
+    assert(m >= 1 && w >= 0 && w <= 1); /* a part of a mixture */
+    return w;
 }
 
 /* alpha at a logarithm of doubt. */
@@ -135,6 +138,8 @@ static double strength_of(const tab_twins *t, const tab_problem *p, const tab_st
 tab_twins tab_twins_fit(const tab_problem *p, const tab_stack *s)
 {
     tab_twins t = { .key = p->data->hash, .n = p->data->rows };
+    for (size_t i = 1; i < t.n; i++)
+        assert(t.key[i - 1] <= t.key[i]); /* encoded rows stand by their hashes: first_of bisects */
     t.strength = strength_of(&t, p, s);
     return t;
 }

@@ -10,6 +10,7 @@
  * square, are by what intervals of new rows are wider. Of one group nothing can be left out: its B is what
  * columns of public tables have, whose ratio to W has the quantiles 0.012, 0.043 and 0.27 at 0.1, 0.5 and
  * 0.9; an inverse chi-square of one degree of freedom has these (decision 0585). */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@ static const double USUAL = 0.04, QUARTER = 1.5707963267948966, AT = 0.9;
 /* How likely shift + noise is below q: with t = sqrt(df) tan(angle) Student's density is cos^(df - 1). */
 static double below(double q, double between, double within, double df)
 {
+    assert(between >= 0 && within > 0 && df >= 1);
     double all = 0, under = 0;
     for (int i = -CELLS; i < CELLS; i++) {
         double angle = ((double)i + 0.5) * QUARTER / CELLS, weight = pow(cos(angle), df - 1);
@@ -58,6 +60,18 @@ double tab_groups_reach(double between, double within, double groups)
 double tab_groups_usual(double within)
 {
     return tab_groups_reach(USUAL * within, within, 1);
+}
+
+void tab_widen_quantiles(const double *wider, double *quantile)
+{
+    for (size_t l = 0; l < TAB_LEVELS; l++) {
+        double own = quantile[l], by = own * wider[l], level = tab_quantile_level[l];
+        quantile[l] = level < 0.5 ? fmin(own, by) : level > 0.5 ? fmax(own, by) : own;
+    }
+    for (size_t l = TAB_LEVELS / 2; l > 0; l--) /* outwards from the median */
+        quantile[l - 1] = fmin(quantile[l - 1], quantile[l]);
+    for (size_t l = TAB_LEVELS / 2 + 1; l < TAB_LEVELS; l++)
+        quantile[l] = fmax(quantile[l], quantile[l - 1]);
 }
 
 /* Sums of one group's residuals, in units of their scale. */
@@ -124,8 +138,8 @@ bool tab_groups_widen(const tab_problem *p, const tab_stack *s, const uint32_t *
             if (tau > 0.5)
                 v->wider[l] =
                     fmax(1, beside_normal(tau, between, within, fmax(1, groups - 1)) / sqrt(square / rows));
-            v->quantile[l] *= v->wider[l];
         }
+        tab_widen_quantiles(v->wider, v->quantile);
         v->spread *= v->wider[TAB_LEVELS - 2]; /* what widens by it keeps its share */
     }
     free(sum);

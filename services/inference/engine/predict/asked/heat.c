@@ -1,6 +1,7 @@
 /* See heat.h. */
 #include "services/inference/engine/predict/asked/heat.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@ static const double WIDE = 1.6, SPREAD = 0.7, DOUBTED = 0.1, SURER = 0.01;
 void tab_heat_apply(double heat, size_t n, float *out)
 {
     double most = (double)-INFINITY, sum = 0;
+    assert(heat > 0 && n > 0);
     for (size_t k = 0; k < n; k++)
         most = fmax(most, (double)out[k] / heat);
     for (size_t k = 0; k < n; k++)
@@ -30,6 +32,7 @@ static double heat_at(size_t h)
 double tab_heat_expected(const double *loss, double scale, double doubted, double surer)
 {
     double before[TAB_HEATS], least = (double)INFINITY, half = 0, sum = 0, mean = 0;
+    assert(doubted >= 0 && surer >= 0 && doubted + surer < 1); /* the rest is as all others */
     for (size_t h = 0; h < TAB_HEATS; h++) {
         double off = log(heat_at(h)) / SPREAD;
         before[h] = exp(-off * off / 2);
@@ -47,6 +50,7 @@ double tab_heat_expected(const double *loss, double scale, double doubted, doubl
 void tab_heat_losses(const tab_stack *s, uint32_t label, size_t i, float *scratch, double *ret)
 {
     size_t k = s->outputs;
+    assert(label < k);
     for (size_t h = 0; h < TAB_HEATS; h++) {
         memcpy(scratch, s->oof + i * k, k * sizeof *scratch);
         tab_heat_apply(heat_at(h), k, scratch);

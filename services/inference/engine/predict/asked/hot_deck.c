@@ -3,6 +3,7 @@
  * together. */
 #include "services/inference/engine/predict/asked/hot_deck.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -105,6 +106,7 @@ static tab_data *filled(tab_arena *a, const tab_fitted *f, const tab_data *d, si
 static void mean_answer(const tab_fitted *f, const float *answer, size_t n, float *out, float *ret_more)
 {
     size_t outputs = f->stack->outputs;
+    assert(n > 0 && n <= DONORS);
     for (size_t o = 0; o < outputs; o++) {
         double sum = 0, square = 0;
         for (size_t k = 0; k < n; k++) {

@@ -3,6 +3,7 @@
  * gaps that come together stay together. */
 #include "services/inference/engine/predict/asked/missing_shift.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -77,6 +78,7 @@ static bool blank(const tab_profile *p, const bool *asked, const uint64_t *key, 
     tab_column_profile *c = &p->col[s->column];
     size_t rows = p->table->rows;
     double thin = tab_gaps_thin(&s->of);
+    assert(thin >= 0 && thin <= 1);
     tab_str name = c->column->name;
     uint64_t named = tab_fnv1a(TAB_FNV1A, name.p, name.n);
     s->number = c->number == NULL ? NULL : tab_arena_new_of(a, double, rows + 1);
@@ -84,7 +86,9 @@ static bool blank(const tab_profile *p, const bool *asked, const uint64_t *key, 
     if ((c->number != NULL && s->number == NULL) || (c->code != NULL && s->code == NULL))
         return false;
     for (size_t r = 0; r < rows; r++) {
-        const keyed_row *from = &of[(size_t)(tab_unit(tab_mix(key[r])) * (double)n)];
+        size_t drawn = (size_t)(tab_unit(tab_mix(key[r])) * (double)n);
+        assert(drawn < n);
+        const keyed_row *from = &of[drawn];
         bool gone = !asked[r] && lacks(c, from->row) && tab_unit(tab_mix2(key[r], named)) < thin;
         if (s->number != NULL)
             s->number[r] = gone ? (double)NAN : c->number[r];

@@ -1,10 +1,10 @@
 /* See fitted_parts.h: what it matters that a served row holds two levels, each known, that no fitted row has
  * together: a known product in a known shop that never sold it, a known plant's first night shift.
  *
- * Rows drawn at random mostly have pairs that others have as well, and by such rows intervals were judged. How
- * much more a row of a new pair errs is seen where whole pairs are left out, beside rows left out at random.
- * Which pairs of columns are worth that is told by the analysis of variance of what two columns leave when
- * each has its own effects (Searle, Casella & McCulloch, Variance Components, 1992; decision 0780). */
+ * Rows drawn at random mostly have pairs that others have as well, and by such rows intervals were judged.
+ * How much more a row of a new pair errs is seen where whole pairs are left out, beside rows left out at
+ * random. Which pairs of columns are worth that is told by the analysis of variance of what two columns leave
+ * when each has its own effects (Searle, Casella & McCulloch, Variance Components, 1992; decision 0780). */
 #include <math.h>
 #include <stdlib.h>
 

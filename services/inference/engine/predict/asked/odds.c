@@ -1,6 +1,7 @@
 /* See odds.h. */
 #include "services/inference/engine/predict/asked/odds.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* SURE: standard errors beyond chance, as one column of 30,000 has them by chance. RELATIVE: the share of
@@ -122,6 +123,7 @@ bool tab_asked_odds(const tab_engine *e, tab_arena *a, const tab_problem *p, con
         if (known(p, i))
             w += (double)weight[i], ww += (double)weight[i] * (double)weight[i];
     }
+    assert(n[0] > 0 && n[1] > 0 && !(w <= 0)); /* shifted() saw rows of both kinds */
     for (size_t i = 0; i < rows; i++)
         weight[i] = (float)((double)weight[i] * n[0] / w);
     if (ww > 0 && w * w / ww >= fewest)

@@ -2,6 +2,7 @@
  * the answers of later ones, and how good answers of each kind were for labelled rows kept apart in the
  * same way. No figure is of rows that made it: later rows are judged by weights and bands of other cuts,
  * the others by the quantiles of other folds (cross-conformal: Vovk, Annals of Mathematics and AI 2015). */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -20,10 +21,14 @@ static double limit(double v, double lo, double hi)
 void tab_write_classes(const tab_fitted *f, Tabella__Results *r, size_t i, const double *p)
 {
     size_t best = 0;
+    double all = 0;
     for (size_t k = 0; k < f->classes; k++) {
+        assert(!(p[k] < 0));
+        all += p[k];
         r->probabilities[i * f->classes + k] = p[k];
         best = p[k] > p[best] ? k : best;
     }
+    assert(!(all > 1 + 1e-5)); /* what is missing is left to classes that nobody knows */
     r->label[i] = (uint32_t)best;
 }
 
@@ -36,6 +41,7 @@ void tab_write_number(const tab_fitted *f, Tabella__Results *r, size_t i, double
     r->std[i] = limit(spread, 0, 1e308);
     for (size_t l = 0; l < TAB_LEVELS; l++)
         r->quantiles[i * TAB_LEVELS + l] = limit(quantile[l], least, most);
+    tab_check_quantiles(r->quantiles + i * TAB_LEVELS);
 }
 
 /* Writes result `i` of a later row of the table: drawn to the shares, or wider, where its numbers lie farther
@@ -454,8 +460,9 @@ static double cross_coverage(const tab_fitted *f)
         qsort(other, n, sizeof *other, tab_ascending_weighed);
         if (n < 10)
             continue;
-        double low = f->interval->wider[1] * tab_weighed_quantile(other, n, 0.1),
-               high = f->interval->wider[TAB_LEVELS - 2] * tab_weighed_quantile(other, n, 0.9);
+        double low = tab_weighed_quantile(other, n, 0.1), high = tab_weighed_quantile(other, n, 0.9);
+        low = fmin(low, f->interval->wider[1] * low); /* as tab_widen_quantiles */
+        high = fmax(high, f->interval->wider[TAB_LEVELS - 2] * high);
         for (size_t i = 0; i < f->rows; i++)
             if (!isnan(f->problem.y[i]) && s->fold[i] == k) {
                 double u = (double)(f->problem.y[i] - s->oof[i]) / (double)f->interval->oof_scale[i];

@@ -17,6 +17,7 @@
  * known rows do, as many as are missing (a Gaussian copula). */
 #include "services/inference/engine/predict/asked/truncated.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -168,6 +169,7 @@ static double borne_out(const sample *s, double *gain)
 
 static double score_of(double rank, size_t n)
 {
+    assert(rank >= 1 && rank <= (double)n);
     return tab_normal_quantile((rank - 0.5) / (double)n);
 }
 
@@ -204,6 +206,7 @@ static bool go_on(const sample *s, tab_truncation *t, double *score)
         s->sorted[i] = s->y[i];
     qsort(s->sorted, s->n, sizeof *s->sorted, tab_ascending_double);
     t->known = (double)s->n / all;
+    assert(next < s->n && t->known > 0 && t->known < 1);
     double span = s->sorted[s->n - 1] - s->sorted[s->n - 1 - next];
     t->deviation = span / (tab_normal_quantile(t->known) - tab_normal_quantile((double)(s->n - next) / all));
     t->follows = follows(s);

@@ -1,5 +1,6 @@
 #include "services/inference/engine/predict/choose/rank.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "services/inference/engine/predict/choose/target_weights.h"
@@ -62,6 +63,7 @@ void tab_target_evidence(const tab_profile *p, const tab_contender *c, double x[
 {
     const tab_column_profile *col = &p->col[c->column];
     size_t cols = p->table->cols;
+    assert(c->column < cols);
     for (size_t i = 0; i < TAB_CLUES; i++)
         x[i] = 0;
     x[TAB_CLUE_SKILL] = c->skill;

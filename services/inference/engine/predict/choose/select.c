@@ -2,6 +2,7 @@
  * (predict/choose/rank.h), and the best one is the target where nobody named one. */
 #include "services/inference/engine/predict/choose/select.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,6 +98,7 @@ static tab_status choose(const tab_engine *e, tab_profile *const *p, size_t n, c
     /* sorted: the first one, if it is eligible at all */
     s->none = !any;
     if (any) {
+        assert(c[0].eligible && c[0].table < n && c[0].column < p[c[0].table]->table->cols);
         s->table = c[0].table;
         s->column = c[0].column;
     }

@@ -1,6 +1,6 @@
-/* Columns of a table's own that say one number of all rows of a group and were computed from their targets: a
- * branch's churn rate beside each of its customers (features/target_means.h). A row's own target is in it, and
- * that of a row to predict is not (decision 0783). */
+/* Columns of a table's own that say one number of all rows of a group and were computed from their
+ * targets: a branch's churn rate beside each of its customers (features/target_means.h). A row's own
+ * target is in it, and that of a row to predict is not (decision 0783). */
 #ifndef TAB_GROUP_MEANS_H
 #define TAB_GROUP_MEANS_H
 

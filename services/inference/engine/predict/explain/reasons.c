@@ -8,6 +8,7 @@
  * The contributions of a row sum to its margin less the mean margin (a test holds this).
  *
  * Contributions are in the margin's units: log-odds of the reported label, or the target's units. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -28,6 +29,7 @@ typedef struct {
 /* Adds a feature to the path p, which has `depth` of them. */
 static void extend(step *p, int depth, double zero, double one, int32_t feature)
 {
+    assert(depth >= 0 && depth < PATH); /* a tree is never deeper than its recipe */
     p[depth] = (step){ feature, zero, one, depth == 0 ? 1 : 0 };
     /* each set of the features so far goes on without the new one, and with it */
     for (int i = depth - 1; i >= 0; i--) {
@@ -39,6 +41,7 @@ static void extend(step *p, int depth, double zero, double one, int32_t feature)
 /* Takes the feature at place `at` out again. */
 static void unwind(step *p, int depth, int at)
 {
+    assert(at > 0 && at <= depth); /* the root has no feature */
     double one = p[at].one, zero = p[at].zero, next = p[depth].weight;
     for (int i = depth - 1; i >= 0; i--) {
         if (one != 0) {
@@ -165,8 +168,10 @@ static size_t column_of(const job *j, size_t k, const tab_encoder *enc, size_t c
     if (v == NULL || c < v->plain + v->n)
         return enc->f[c].source;
     size_t at = 0;
-    while (!tab_made_alike(&j->made[at], &v->made[c - v->plain - v->n].recipe))
+    while (!tab_made_alike(&j->made[at], &v->made[c - v->plain - v->n].recipe)) {
         at++;
+        assert(at < j->cols - j->f->cols); /* list_made has listed it */
+    }
     return j->f->cols + at;
 }
 
@@ -181,6 +186,7 @@ static void list_made(job *j)
             size_t at = 0, n = j->cols - j->f->cols;
             while (at < n && !tab_made_alike(&j->made[at], r))
                 at++;
+            assert(at < MADE);
             if (at == n)
                 j->made[n] = *r, j->cols++;
         }

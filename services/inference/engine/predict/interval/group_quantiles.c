@@ -86,6 +86,7 @@ static void divide(const groups *g, partition *p, bool number)
         for (; next < TAB_FIFTHS && before + count[b] > present * next / TAB_FIFTHS; next++)
             begins = true;
         cell += begins;
+        assert(cell < TAB_FIFTHS);
         p->cell[b] = cell;
         before += count[b];
     }
@@ -181,6 +182,7 @@ static void look(const groups *g, const partition *p, double tau, finding *ret)
 static double quantile_of(double *x, size_t n, double tau)
 {
     qsort(x, n, sizeof *x, tab_ascending_double);
+    assert(n > 0);
     double at = tau * ((double)n + 1) - 1;
     if (at <= 0)
         return x[0];
@@ -207,6 +209,7 @@ static void move(groups *g, const partition *p, double tau, const finding *f, fl
             continue;
         double chance = tau * (1 - tau) / p->rows[c];
         double shrunk = f->share[c] + f->between / (f->between + chance) * (tau - f->share[c]);
+        assert(!(shrunk < 0 || shrunk > 1)); /* between the group's share and the level */
         by[c] = quantile_of(g->apart + start[c], end[c] - start[c], shrunk);
     }
     for (size_t b = 0; b < 256; b++)

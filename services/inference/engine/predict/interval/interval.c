@@ -61,8 +61,10 @@ int tab_ascending_weighed(const void *a, const void *b)
 double tab_weighed_quantile(const tab_weighed *v, size_t n, double tau)
 {
     double all = 0, squares = 0, upto = 0;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        assert(!(v[i].weight < 0));
         all += v[i].weight, squares += v[i].weight * v[i].weight;
+    }
     if (!(all > 0))
         return 0;
     assert(tau > 0 && tau < 1);
@@ -83,6 +85,7 @@ double tab_weighed_quantile(const tab_weighed *v, size_t n, double tau)
 static float to_scale(const tab_interval *v, float root)
 {
     double s = root > 0 ? (double)root * (double)root : 0;
+    assert(v->floor > 0); /* or a row would claim to be certain */
     return (float)(s > v->floor ? s : v->floor);
 }
 

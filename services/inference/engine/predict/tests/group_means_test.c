@@ -1,5 +1,5 @@
-/* A branch's churn rate beside each of its customers: computed from their own targets it is left out and named,
- * of last year it is read. */
+/* A branch's churn rate beside each of its customers: computed from their own targets it is left out and
+ * named, of last year it is read. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>

@@ -206,3 +206,29 @@ Test(interval, of_new_rows_is_narrower_than_out_of_fold, .timeout = 600)
     tab_fitted_free(f);
     tab_arena_free(a);
 }
+
+/* Residuals of few groups may all lie to one side: to be wider is to reach farther out, never to pass the
+ * median. */
+Test(interval, is_made_wider_outwards)
+{
+    static const double wider[TAB_LEVELS] = { 4, 3, 2, 1, 2, 3, 4 };
+    static const struct {
+        double of[TAB_LEVELS], want[TAB_LEVELS];
+    } cases[] = {
+        { { -3, -2, -1, 0, 1, 2, 3 }, { -12, -6, -2, 0, 2, 6, 12 } },
+        { { -1, 0.5, 1, 1.5, 2, 2, 2 }, { -4, 0.5, 1, 1.5, 4, 6, 8 } },
+        { { -2, -2, -2, -1.5, -1, -0.5, 1 }, { -8, -6, -4, -1.5, -1, -0.5, 4 } },
+        { { 1, 1, 1, 1, 1, 1, 1 }, { 1, 1, 1, 1, 2, 3, 4 } },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double q[TAB_LEVELS];
+        memcpy(q, cases[i].of, sizeof q);
+        tab_widen_quantiles(wider, q);
+        for (size_t l = 0; l < TAB_LEVELS; l++)
+            cr_expect_float_eq(q[l], cases[i].want[l], 1e-12, "%zu %zu: %g", i, l, q[l]);
+    }
+    /* nor do they cross where a level is widened less than one nearer to the median */
+    double q[TAB_LEVELS] = { -3, -2.9, -2.8, 0, 2.8, 2.9, 3 };
+    tab_widen_quantiles((const double[]){ 1, 1, 3, 1, 3, 1, 1 }, q);
+    cr_expect(q[0] <= q[1] && q[1] <= q[2] && q[2] < -8 && q[4] > 8 && q[4] <= q[5] && q[5] <= q[6]);
+}

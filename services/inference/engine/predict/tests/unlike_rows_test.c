@@ -1,5 +1,5 @@
-/* Rows that are asked in other words or units than the known ones, and pairs of known levels that no known row
- * has: answers are as good as what can be read allows, and no surer. */
+/* Rows that are asked in other words or units than the known ones, and pairs of known levels that no known
+ * row has: answers are as good as what can be read allows, and no surer. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -164,8 +164,8 @@ static bool sells(size_t shop, size_t good)
     return draw(100 * shop + good, 40) < 0.75;
 }
 
-/* What goods sell for in shops: each pair has a price of its own. known: pairs that are sold, else the others,
- * without a target. */
+/* What goods sell for in shops: each pair has a price of its own. known: pairs that are sold, else the
+ * others, without a target. */
 static tab_table offers(tab_arena *a, tab_column col[COLS], bool known, bool asked, double own, size_t *pair)
 {
     static const char *const name[COLS] = { "shop", "good", "size", "price" };

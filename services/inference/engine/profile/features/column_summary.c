@@ -3,6 +3,7 @@
  * grow with the column. */
 #include "services/inference/engine/profile/features/column_summary.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* A max-heap of the smallest hashes seen, so that one pass keeps the sample whatever the column's size. */
@@ -114,12 +115,15 @@ bool tab_summarize(tab_reading *r, tab_summary *ret)
     if (s.value == NULL)
         return false;
     for (size_t i = 0; i < n; i++) {
+        assert(i == 0 || heap[i - 1].hash <= heap[i].hash); /* what is known of n is read off the last */
         tab_str t = r->level[heap[i].level];
         if (t.n > TAB_SAMPLE_BYTES)
             t.n = TAB_SAMPLE_BYTES;
         s.value[i] = (tab_sampled){ heap[i].hash, r->count[heap[i].level], t };
     }
     walk_numbers(r, &s);
+    assert(s.n <= TAB_SAMPLE && s.integers <= s.numbers && s.numbers <= s.rows);
+    assert(s.numbers == 0 || s.up + s.down + s.same + 1 == s.numbers);
     *ret = s;
     return true;
 }

@@ -8,6 +8,7 @@
  *            words of the lexicon, n-grams      its first TAB_LOOKED_AT values */
 #include "services/inference/engine/profile/features/features_internal.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "services/inference/engine/profile/cells/ascii.h"
@@ -63,6 +64,7 @@ static void common(const uint64_t *h, size_t n, double *first, double *three, do
     /* counts of hashes by open addressing */
     double best[3] = { 0 };
     size_t different = 0;
+    assert(n <= TAB_LOOKED_AT);
     *first = *three = *kinds = 0;
     if (n == 0)
         return;
@@ -527,7 +529,7 @@ void tab_features_of(const tab_summary *s, tab_features *f)
     tab_number_features(&c, s, g, q.number, numbers, f);
     while (c.at < f->dense + TAB_DENSE_PLAIN)
         put(&c, 0);
-    c.at = f->dense + TAB_DENSE_PLAIN;
+    assert(c.at == f->dense + TAB_DENSE_PLAIN);
     tab_crossed_features(&c, g, q.number, numbers, f);
     while (c.at < c.end)
         put(&c, 0);
@@ -539,6 +541,7 @@ void tab_features_of(const tab_summary *s, tab_features *f)
         put(&c, share(g->token[i], g->values));
     for (int i = 0; i < TAB_CHECK_COUNT; i++) /* values that pass each test of checksum.h */
         put(&c, f->check[i] = share(g->check[i], g->values));
+    assert(c.at == c.end); /* each number has its place, which the models know */
     tab_identity_weigh(&q.identity, f->identity);
     double *plate = &f->identity[TAB_IDENTITY_PLATE];
     *plate = fmax(*plate, tab_plates_weigh(&q.plates));

@@ -5,6 +5,7 @@
  * integers with one scale an input, which keeps the models small enough to be linked in. */
 #include "services/inference/engine/profile/roles/logistic.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* bytes of a whole model: header, bias, tied weights, scales, weights */
@@ -101,10 +102,12 @@ void tab_linear_scores(const tab_linear *m, const float *x, const float *z, floa
 void tab_softmax(float *s, uint32_t n, float temperature)
 {
     float top = s[0], sum = 0;
+    assert(n > 0 && temperature > 0);
     for (uint32_t c = 1; c < n; c++)
         top = s[c] > top ? s[c] : top;
     for (uint32_t c = 0; c < n; c++)
         sum += s[c] = expf((s[c] - top) / temperature);
+    assert(sum >= 1); /* the greatest score's part; inputs are finite */
     for (uint32_t c = 0; c < n; c++)
         s[c] /= sum;
 }

@@ -8,6 +8,7 @@
  *     ─> tab_agree_items ─> tab_deny_factors ─> tab_hear_births ─> tab_pick_role */
 #include "services/inference/engine/profile/roles/stages.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* What the readings allow, and the plainest hints: sixteen flags, the last one always 1. */
@@ -40,6 +41,7 @@ static float *put_flags(const tab_staged *c, float *x)
  * (decision 0307). */
 void tab_stage1_inputs(const tab_staged *c, float *x)
 {
+    const float *end = x + TAB_STAGE1_INPUTS;
     memcpy(x, c->features.dense, sizeof c->features.dense);
     x += TAB_DENSE;
     /* Squares bend what is linear: a share near a half differs from both ends. */
@@ -48,6 +50,7 @@ void tab_stage1_inputs(const tab_staged *c, float *x)
     x = put_flags(c, x);
     for (int i = 0; i < TAB_GRAMS; i++)
         *x++ = 2 * c->features.gram[i];
+    assert(x == end); /* as many as the model was trained on */
 }
 
 /* The table as one vector: x (TAB_SECTOR_INPUTS) of sums over its columns, z (TAB_SECTORS,
@@ -78,6 +81,7 @@ void tab_sector_inputs(const tab_staged *const *c, size_t n, size_t rows, float 
     f[0] = log1pf((float)n) / 3;
     f[1] = log1pf((float)rows) / 6;
     for (int s = 0; s < TAB_SECTORS; s++) {
+        assert(e[s] >= 0);
         sum += e[s];
         best = fmax(best, e[s]);
         size += near[s] * near[s] / TAB_SECTORS;
@@ -140,6 +144,8 @@ void tab_stage2_inputs(const tab_staged *const *c, size_t n, size_t k, const dou
                        float *x, float *z)
 {
     const tab_staged *self = c[k];
+    const float *end = x + TAB_STAGE2_INPUTS;
+    assert(k < n);
     memcpy(x, self->features.dense, sizeof self->features.dense);
     x = put_flags(self, x + TAB_DENSE);
     for (int i = 0; i < TAB_RELATIONS; i++)
@@ -157,6 +163,7 @@ void tab_stage2_inputs(const tab_staged *const *c, size_t n, size_t k, const dou
         z[r] = logf(self->p1[r] + 1e-4f);
     }
     memcpy(x, sector, TAB_SECTORS * sizeof *sector);
+    assert(x + TAB_SECTORS == end);
 }
 
 /* ---- relations ------------------------------------------------------------------------------- */
@@ -257,6 +264,7 @@ static void relate_pair(const numeric_columns *t, size_t a, size_t b)
             le += t->v[a][i] <= t->v[b][i];
             eq += t->v[a][i] == t->v[b][i];
         }
+    assert(eq <= le && le <= seen);
     if (seen < (size_t)ENOUGH || eq == seen)
         return;
     bool always = le == seen, mostly = le * 50 >= seen * 49;
@@ -484,6 +492,15 @@ static bool possible(const tab_staged *c, int role)
              role != TAB_ROLE_VERSION && role != TAB_ROLE_ID);
 }
 
+/* What the other roles have together. Where that is next to nothing, one less the role's own is rounding. */
+static double rest_of(const float *p, int role)
+{
+    double rest = 1 - (double)p[role], sum = 0;
+    for (int r = 0; r < TAB_ROLES && rest < 1e-3; r++)
+        sum += r == role ? 0 : (double)p[r];
+    return rest < 1e-3 ? sum : rest;
+}
+
 /* The 0.95 of a test's passes, its 20 values that count at most and the floor of 1e-3 are decision 0061's
  * rule. Floors of 1e-2 and 1e-4 name 0.672 and 0.671 of roles rightly beside 0.670 (decision 0307); the
  * other two were not tried. A test that excludes another (a URL holds a domain) gives way to it. */
@@ -537,11 +554,11 @@ void tab_restrict_roles(const tab_staged *c, float *p)
         double log_odds =
             fmin(30, -log((double)sure[i].chance) * fmin(n, 20) * (sure[i].chance >= 0.1f ? 0.35 : 1));
         double q = fmax(1e-3, (double)p[sure[i].role]), odds = q / (1 - fmin(q, 0.999)) * exp(log_odds);
-        double now = fmin(0.999, odds / (1 + odds)), rest = 1 - (double)p[sure[i].role];
+        double now = fmin(0.999, odds / (1 + odds)), rest = rest_of(p, sure[i].role);
         for (int r = 0; r < TAB_ROLES; r++)
             if (r != sure[i].role)
                 p[r] = rest > 0 ? (float)((double)p[r] * (1 - now) / rest) : 0;
-        p[sure[i].role] = (float)now;
+        p[sure[i].role] = rest > 0 ? (float)now : 1;
     }
 }
 

@@ -10,9 +10,9 @@
 #include "services/inference/engine/relational/parts.h"
 
 enum { CUSTOMER, ORDER, BRANCH, TABLES, CUSTOMERS = 600, BRANCHES = 60 };
-enum { ID, AT, AGE, LEFT };
+enum { ID, AT, AGE, LEFT, JOINED };
 
-typedef enum { AS_OTHERS, FEWER, OPEN } orders_of_asked;
+typedef enum { AS_OTHERS, FEWER, OPEN, FEWER_YET, OPEN_YET } orders_of_asked; /* YET: they joined last */
 typedef enum { OF_LAST_YEAR, OF_THESE, AS_PERCENT, AS_COUNT } rate_is;
 
 static double draw(size_t i, size_t what)
@@ -36,8 +36,8 @@ static bool left(size_t i)
 }
 
 typedef struct {
-    tab_builder *b[4];
-    tab_column col[4];
+    tab_builder *b[5];
+    tab_column col[5];
 } columns;
 
 static void begin(tab_arena *a, columns *c, size_t n, const char *const *name)
@@ -53,10 +53,10 @@ static tab_table end(columns *c, const char *id, size_t n, size_t rows)
     return (tab_table){ .id = tab_str_of(id), .rows = rows, .cols = n, .col = c->col };
 }
 
-static tab_table customers(tab_arena *a, columns *c)
+static tab_table customers(tab_arena *a, columns *c, bool last)
 {
-    static const char *const name[] = { "customer_id", "branch_id", "age", "churned" };
-    begin(a, c, 4, name);
+    static const char *const name[] = { "customer_id", "branch_id", "age", "churned", "joined" };
+    begin(a, c, 5, name);
     for (size_t i = 0; i < CUSTOMERS; i++) {
         tab_builder_number(c->b[ID], (double)(7 * i + 1001));
         tab_builder_number(c->b[AT], (double)(3 * branch_of(i) + 5000));
@@ -65,8 +65,12 @@ static tab_table customers(tab_arena *a, columns *c)
             tab_builder_null(c->b[LEFT]);
         else
             tab_builder_text(c->b[LEFT], left(i) ? TAB_S("yes") : TAB_S("no"));
+        char day[32];
+        snprintf(day, sizeof day, "%d-%02d-%02d", last && is_asked(i) ? 2024 : 2023,
+                 1 + (int)(12 * draw(i, 10)), 1 + (int)(28 * draw(i, 11)));
+        tab_builder_text(c->b[JOINED], tab_str_of(day));
     }
-    return end(c, "customers", 4, CUSTOMERS);
+    return end(c, "customers", 5, CUSTOMERS);
 }
 
 static tab_table orders(tab_arena *a, columns *c, orders_of_asked how)
@@ -76,13 +80,13 @@ static tab_table orders(tab_arena *a, columns *c, orders_of_asked how)
     begin(a, c, 4, name);
     for (size_t i = 0; i < CUSTOMERS; i++) {
         size_t many = 2 + (size_t)(4 * draw(i, 6));
-        for (size_t k = 0; k < (is_asked(i) && how == FEWER ? 1 : many); k++, n++) {
+        for (size_t k = 0; k < (is_asked(i) && (how == FEWER || how == FEWER_YET) ? 1 : many); k++, n++) {
             tab_builder_number(c->b[0], (double)(n + 70000));
             tab_builder_number(c->b[1], (double)(7 * i + 1001));
             tab_builder_number(c->b[2], round(1000 * draw(n, 7)) / 10);
-            tab_builder_text(c->b[3], is_asked(i) && how == OPEN ? TAB_S("open")
-                                      : draw(n, 8) < 0.5         ? TAB_S("paid")
-                                                                 : TAB_S("returned"));
+            tab_builder_text(c->b[3], is_asked(i) && (how == OPEN || how == OPEN_YET) ? TAB_S("open")
+                                      : draw(n, 8) < 0.5                              ? TAB_S("paid")
+                                                                                      : TAB_S("returned"));
         }
     }
     return end(c, "orders", 4, n);
@@ -125,7 +129,7 @@ static void open_world(world *w, orders_of_asked how, rate_is rate)
     static const tab_references refs = { .n = 2, .ref = known };
     memset(w, 0, sizeof *w);
     w->arena = w->e.arena = tab_arena_new((size_t)1 << 30);
-    w->t[CUSTOMER] = customers(w->arena, &w->c[CUSTOMER]);
+    w->t[CUSTOMER] = customers(w->arena, &w->c[CUSTOMER], how == FEWER_YET || how == OPEN_YET);
     w->t[ORDER] = orders(w->arena, &w->c[ORDER], how);
     w->t[BRANCH] = branches(w->arena, &w->c[BRANCH], rate);
     for (size_t i = 0; i < TABLES; i++)
@@ -183,6 +187,18 @@ Test(shifted, a_state_that_only_labelled_rows_have_taints_its_column_alone)
     cr_expect_eq(named(&w, "orders.state"), 0);
     cr_expect_eq(named(&w, "orders (count)"), 1);
     cr_expect_eq(named(&w, "orders.amount"), 4);
+    tab_arena_free(w.arena);
+}
+
+Test(shifted, that_later_customers_have_fewer_yet_is_for_earlier_cuts_to_judge)
+{
+    world w;
+    open_world(&w, FEWER_YET, OF_LAST_YEAR);
+    cr_expect_eq(named(&w, "orders (count)"), 1);
+    cr_expect_eq(named(&w, "orders.amount"), 4);
+    tab_arena_free(w.arena);
+    open_world(&w, OPEN_YET, OF_LAST_YEAR);
+    cr_expect_eq(named(&w, "orders.state"), 0, "a state that they have not reached is none");
     tab_arena_free(w.arena);
 }
 
