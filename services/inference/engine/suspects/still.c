@@ -16,8 +16,8 @@
 
 #include "services/inference/engine/suspects/given.h"
 
-enum { SHORTEST = 6, RUNS = 16, LEAST_CELLS = 60, LONG = 3, LONGER = 3 };
-static const double IN_ORDER = 0.98, EXPECTED = 1e-3, MOST = 0.25, PRIOR = 0.3, ODDS = 20;
+enum { FIRST = 4000, SHORTEST = 6, RUNS = 16, LEAST_CELLS = 60, LONG = 3, LONGER = 3 };
+static const double IN_ORDER = 0.98, MAYBE = 0.9, EXPECTED = 1e-3, MOST = 0.25, PRIOR = 0.3, ODDS = 20;
 
 /* The rows of a table in the order of their series: of each row the one before it. */
 typedef struct {
@@ -40,13 +40,13 @@ typedef struct {
     size_t cells;
 } still;
 
-/* The row before each within the rows of its value of g (NULL: of all rows). */
-static void link_rows(const tab_search *s, const tab_seen *g, uint32_t *last, series *ret)
+/* The row before each of the first rows, within those of its value of g (NULL: of all). */
+static void link_rows(const tab_seen *g, size_t rows, uint32_t *last, series *ret)
 {
     size_t levels = g == NULL ? 1 : g->levels;
     memset(last, 0xff, levels * sizeof *last);
     ret->steps = 0;
-    for (size_t i = 0; i < s->rows; i++) {
+    for (size_t i = 0; i < rows; i++) {
         uint32_t l = g == NULL ? 0 : g->code[i];
         ret->before[i] = l == TAB_NULL ? TAB_NULL : last[l];
         ret->steps += ret->before[i] != TAB_NULL;
@@ -55,11 +55,11 @@ static void link_rows(const tab_search *s, const tab_seen *g, uint32_t *last, se
     }
 }
 
-/* Whether time goes up, or down, from each row to the next of its series. */
-static bool in_order(const tab_search *s, const series *x, const double *time)
+/* The share of the steps of the first rows in which time goes one way; NaN: there are few. */
+static double one_way(const series *x, size_t rows, const double *time)
 {
     size_t up = 0, down = 0, known = 0;
-    for (size_t i = 0; i < s->rows; i++) {
+    for (size_t i = 0; i < rows; i++) {
         double a = x->before[i] == TAB_NULL ? (double)NAN : time[x->before[i]];
         if (!isfinite(a) || !isfinite(time[i]))
             continue;
@@ -67,7 +67,19 @@ static bool in_order(const tab_search *s, const series *x, const double *time)
         up += time[i] > a;
         down += time[i] < a;
     }
-    return known >= LEAST_CELLS && (double)(up > down ? up : down) >= IN_ORDER * (double)known;
+    return known < LEAST_CELLS ? (double)NAN : (double)(up > down ? up : down) / (double)known;
+}
+
+/* Whether time goes up, or down, from each row to the next of its series: by the first rows, where these say
+ * that it does not, else by all. */
+static bool in_order(const tab_search *s, const tab_seen *g, const double *time, uint32_t *last, series *ret)
+{
+    size_t first = s->rows < FIRST ? s->rows : FIRST;
+    link_rows(g, first, last, ret);
+    if (one_way(ret, first, time) < MAYBE)
+        return false;
+    link_rows(g, s->rows, last, ret);
+    return one_way(ret, s->rows, time) >= IN_ORDER;
 }
 
 static bool can_split(const tab_search *s, const tab_seen *g)
@@ -94,8 +106,7 @@ static bool series_of(tab_search *s, series *x, bool *ret_found)
             const tab_seen *by = g == 0 ? NULL : &s->seen[g - 1];
             if (by != NULL && !can_split(s, by))
                 continue;
-            link_rows(s, by, last, x);
-            *ret_found = in_order(s, x, time->num);
+            *ret_found = in_order(s, by, time->num, last, x);
             if (*ret_found)
                 return true;
         }
