@@ -128,6 +128,9 @@ static tab_status read_classes(tab_fitted *f, const tab_column_profile *c, tab_e
     return st;
 }
 
+/* Answers stay within what a double holds. */
+static const double FARTHEST = 1.7e308;
+
 /* The standardised target. Values are divided by the largest first: sums and squares of any doubles stay
  * finite. */
 static tab_status read_numbers(tab_fitted *f, const tab_column_profile *c, tab_error *err)
@@ -167,8 +170,8 @@ static tab_status read_numbers(tab_fitted *f, const tab_column_profile *c, tab_e
     double tenth = hi / 10 - lo / 10;
     f->least = lo >= 0 && lo - tenth < 0 ? 0 : lo - tenth;
     f->most = hi <= 0 && hi + tenth > 0 ? 0 : hi + tenth;
-    f->least = f->least < -1.7e308 ? -1.7e308 : f->least;
-    f->most = f->most > 1.7e308 ? 1.7e308 : f->most;
+    f->least = fmax(-FARTHEST, fmin(FARTHEST, f->least));
+    f->most = fmax(-FARTHEST, fmin(FARTHEST, f->most));
     assert(f->scale > 0 && f->least <= f->most);
     return TAB_OK;
 }

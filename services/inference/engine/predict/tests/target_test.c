@@ -138,3 +138,24 @@ Test(target, of_many_numbers_is_a_regression_whatever_its_role)
             cr_expect_float_eq(p->col[1].number[7], cases[k].value(7), 1e-9, "case %zu", k);
     }
 }
+
+static double vast(size_t i)
+{
+    return 1.75e308 + 1e306 * drawn(i, 5, 0, 4);
+}
+
+/* All are beyond what an answer may be, which is then the nearest that it may. */
+Test(target, of_numbers_at_the_end_of_a_double_is_answered)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
+    TAB_AUTO(tab_fitted) *f = NULL;
+    static const column c[] = { { "area", area }, { "vast", vast } };
+    const tab_profile *p = profile_of(a, c, 2, 60);
+    tab_engine e = { .arena = a };
+    Tabella__Prediction *m = NULL;
+    tab_fit_options o = { .base = "base-1", .target = 1, .task = TAB_TASK_REGRESSION };
+    cr_assert_eq(tab_fit(&e, p, &o, &f, NULL), TAB_OK);
+    cr_assert_eq(tab_fitted_results(&e, f, false, &m, NULL), TAB_OK);
+    for (size_t i = 0; i < m->results->n_value; i++)
+        cr_expect(isfinite(m->results->value[i]) && m->results->value[i] > 1e308);
+}
