@@ -5,7 +5,8 @@
  * in which the known cells do: they are read as empty, and what is found is said (decision 0781).
  *
  *   respell    levels that only asked rows have, by their folded texts
- *   fillers    one number, many times, that no known row reaches
+ *   fillers    one number, many times, that no known row reaches: told in one pass over the column, as is
+ *              whether its asked and known numbers may lie apart at all; only then they are sorted
  *   units      asked numbers, all of them or those out of range, that are distributed as the known ones by
  *              one factor (the two-sample statistic of Kolmogorov and Smirnov) */
 #include <math.h>
@@ -24,7 +25,10 @@ enum { LEAST = 5, LEAST_UNITS = 20, LEAST_KNOWN = 30 };
 static const double SHARE = 0.05, APART = 0.8, ALIKE = 1.95, FARTHER = 0.1;
 /* Units of one thing that are ten and more of another: smaller factors are as likely to be growth. */
 static const double FACTOR[] = { 10, 12, 24, 25.4, 28.35, 60, 100, 1000, 1024, 3600, 86400, 1e6 };
-enum { FACTORS = sizeof FACTOR / sizeof *FACTOR };
+/* BINS: numbers by the first 16 of their bits, a sixteenth of their size; NINES: digits of a filler. */
+enum { FACTORS = sizeof FACTOR / sizeof *FACTOR, BINS = 1 << 16, NINES = 9, FILLERS = 2 + 2 * NINES };
+/* By how much the bins must differ: what is ten times as large is many bins on. */
+static const double GLANCE = 0.5;
 
 typedef struct {
     const tab_profile *p;
@@ -33,7 +37,17 @@ typedef struct {
     size_t rows;
     double *known, *open; /* (rows) a column's numbers, ascending */
     size_t n, m;          /* of them */
+    uint32_t *bin[2];     /* (BINS) how many known and asked numbers a bin holds */
+    bool any;             /* a column is read otherwise than it stands */
 } search;
+
+/* A column in one pass. */
+typedef struct {
+    double least, most;     /* of the known numbers */
+    size_t n, m, far;       /* known ones, asked ones, those of these that lie outside */
+    size_t filler[FILLERS]; /* asked ones by what they may stand for */
+    double apart;           /* the largest distance of both distributions at a bin's end */
+} glance;
 
 typedef struct {
     uint64_t hash;
@@ -83,7 +97,7 @@ static bool spell(const tab_column_profile *c, const bool *seen, spelling *s, ui
 }
 
 /* Levels of asked rows that are a known one in another spelling. False: memory. */
-static bool respell(const search *w, tab_column_profile *c)
+static bool respell(search *w, tab_column_profile *c)
 {
     size_t levels = c->levels;
     bool *seen = calloc(levels + 1, sizeof *seen);
@@ -98,6 +112,7 @@ static bool respell(const search *w, tab_column_profile *c)
         for (size_t r = 0; own != NULL && r < w->rows; r++)
             own[r] = c->code[r] == TAB_NULL ? TAB_NULL : to[c->code[r]];
         c->code = own;
+        w->any = true;
         ok = own != NULL;
     }
     free(seen);
@@ -124,28 +139,70 @@ static bool outside(const search *w, double x)
     return x < w->known[0] || x > w->known[w->n - 1];
 }
 
-/* What systems write where a number is not known: 0, -1, and nines. */
-static bool fills(double x)
+/* What systems write where a number is not known: 0, -1, and nines. Which of these x is; FILLERS: none. */
+static size_t filler_of(double x)
 {
     double nines = 9;
-    for (int k = 0; k < 8 && nines < fabs(x); k++)
-        nines = 10 * nines + 9;
-    return x == 0 || x == -1 || fabs(x) == nines; // NOLINT: the very numbers
+    if (x == 0 || x == -1) // NOLINT: the very numbers
+        return x < 0;
+    for (size_t k = 0; k < NINES; k++, nines = 10 * nines + 9)
+        if (fabs(x) == nines) // NOLINT: the very number
+            return 2 + 2 * k + (x < 0);
+    return FILLERS;
+}
+
+static double filler_at(size_t i)
+{
+    double nines = pow(10, (double)(i / 2)) - 1;
+    return i == 0 ? 0 : i == 1 ? -1 : i % 2 == 0 ? nines : -nines;
+}
+
+/* The bin of a number; bins ascend as numbers do. */
+static size_t bin_of(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return (bits >> 63 != 0 ? ~bits : bits | (uint64_t)1 << 63) >> 48;
+}
+
+static void look(search *w, const double *x, glance *g)
+{
+    double known = 0, open = 0;
+    *g = (glance){ .least = INFINITY, .most = -INFINITY };
+    for (size_t k = 0; k < 2; k++)
+        memset(w->bin[k], 0, BINS * sizeof **w->bin);
+    for (size_t r = 0; r < w->rows; r++) {
+        if (isnan(x[r]))
+            continue;
+        w->bin[w->asked[r]][bin_of(x[r])]++;
+        if (w->asked[r]) {
+            size_t filler = filler_of(x[r]);
+            g->m++;
+            if (filler < FILLERS)
+                g->filler[filler]++;
+        } else {
+            g->n++, g->least = fmin(g->least, x[r]), g->most = fmax(g->most, x[r]);
+        }
+    }
+    for (size_t r = 0; r < w->rows; r++)
+        g->far += w->asked[r] && (x[r] < g->least || x[r] > g->most);
+    for (size_t b = 0; b < BINS && g->n > 0 && g->m > 0; b++) {
+        known += w->bin[0][b], open += w->bin[1][b];
+        g->apart = fmax(g->apart, fabs(known / (double)g->n - open / (double)g->m));
+    }
 }
 
 /* The filler that most asked cells have. NaN: there is none. */
-static double filler(const search *w)
+static double filler(const glance *g)
 {
-    double best = (double)NAN;
-    size_t most = 0;
-    for (size_t i = 0, j; i < w->m; i = j) {
-        for (j = i; j < w->m && !(w->open[j] > w->open[i]); j++)
-            ;
-        bool many = j - i >= LEAST && (double)(j - i) >= SHARE * (double)w->m;
-        if (many && j - i > most && fills(w->open[i]) && outside(w, w->open[i]))
-            best = w->open[i], most = j - i;
+    size_t best = FILLERS, most = 0;
+    for (size_t i = 0; i < FILLERS; i++) {
+        double x = filler_at(i);
+        bool many = g->filler[i] >= LEAST && (double)g->filler[i] >= SHARE * (double)g->m;
+        if (many && g->filler[i] > most && (x < g->least || x > g->most))
+            best = i, most = g->filler[i];
     }
-    return best;
+    return best < FILLERS ? filler_at(best) : (double)NAN;
 }
 
 /* The largest distance of both distributions, the asked numbers x (m) times `by`; in standard errors where
@@ -180,7 +237,7 @@ static double unit(const search *w, const double *x, size_t m)
 }
 
 /* Empties the asked cells for which `gone` holds. False: the arena is full. */
-static bool empty(const search *w, tab_column_profile *c, double fill, bool all, bool far)
+static bool empty(search *w, tab_column_profile *c, double fill, bool all, bool far)
 {
     double *own = tab_arena_new_of(w->f->arena, double, w->rows + 1);
     for (size_t r = 0; own != NULL && r < w->rows; r++) {
@@ -189,43 +246,63 @@ static bool empty(const search *w, tab_column_profile *c, double fill, bool all,
         own[r] = gone ? (double)NAN : x;
     }
     c->number = own;
+    w->any = true;
     return own != NULL;
+}
+
+/* Fillers of one column. False: memory. */
+static bool read_fillers(search *w, tab_column_profile *c, glance *g)
+{
+    double fill = filler(g);
+    if (isnan(fill))
+        return true;
+    if (!say(w->f, tab_arena_printf(
+                       w->f->arena,
+                       "`%.*s` is %g in rows to predict and in no other row (%.6g to %.6g), and is read "
+                       "as empty there",
+                       TAB_STR(c->column->name), fill, g->least, g->most)) ||
+        !empty(w, c, fill, false, false))
+        return false;
+    look(w, c->number, g);
+    return true;
+}
+
+/* Numbers of one column in another unit. False: memory. */
+static bool read_units(search *w, tab_column_profile *c, const glance *g)
+{
+    bool some = (double)g->far >= FARTHER * (double)g->m;
+    if (g->m < LEAST_UNITS || (g->apart < GLANCE && !some))
+        return true;
+    read_numbers(w, c->number);
+    double *far = w->open + w->m;
+    size_t n = 0;
+    bool later = false;
+    double all = unit(w, w->open, w->m), part = 0;
+    for (size_t i = 0; i < w->m; i++)
+        if (outside(w, w->open[i]))
+            far[n++] = w->open[i];
+    if (all <= 0 && some && n < w->m)
+        part = unit(w, far, n);
+    if (all <= 0 && part <= 0)
+        return true;
+    /* a counter or a time that goes on is ten times as far where it is asked */
+    if (tab_regime_mostly_later(w->p, w->f->target, w->asked, &later, NULL) != TAB_OK || later)
+        return later;
+    return say(w->f, tab_arena_printf(
+                         w->f->arena,
+                         "`%.*s` is distributed in %zu rows to predict as in the others times %g, as in "
+                         "another unit, and is read as empty there",
+                         TAB_STR(c->column->name), all > 0 ? w->m : n, all > 0 ? all : part)) &&
+           empty(w, c, (double)NAN, all > 0, true);
 }
 
 /* Fillers and other units of one column. False: memory. */
 static bool read_column(search *w, tab_column_profile *c)
 {
-    read_numbers(w, c->number);
-    if (w->n < LEAST_KNOWN || w->m < LEAST || !(w->known[w->n - 1] > w->known[0]))
-        return true;
-    tab_arena *a = w->f->arena;
-    tab_str name = c->column->name;
-    double fill = filler(w);
-    if (!isnan(fill) &&
-        (!say(w->f,
-              tab_arena_printf(a,
-                               "`%.*s` is %g in rows to predict and in no other row (%.6g to %.6g), and "
-                               "is read as empty there",
-                               TAB_STR(name), fill, w->known[0], w->known[w->n - 1])) ||
-         !empty(w, c, fill, false, false)))
-        return false;
-    read_numbers(w, c->number);
-    double *far = w->open + w->m;
-    size_t n = 0;
-    double all = unit(w, w->open, w->m), part = 0;
-    for (size_t i = 0; i < w->m; i++)
-        if (outside(w, w->open[i]))
-            far[n++] = w->open[i];
-    if (all <= 0 && (double)n >= FARTHER * (double)w->m && n < w->m)
-        part = unit(w, far, n);
-    if (all <= 0 && part <= 0)
-        return true;
-    return say(w->f,
-               tab_arena_printf(a,
-                                "`%.*s` is distributed in %zu rows to predict as in the others times %g, "
-                                "as in another unit, and is read as empty there",
-                                TAB_STR(name), all > 0 ? w->m : n, all > 0 ? all : part)) &&
-           empty(w, c, (double)NAN, all > 0, true);
+    glance g;
+    look(w, c->number, &g);
+    return g.n < LEAST_KNOWN || g.m < LEAST || !(g.most > g.least) ||
+           (read_fillers(w, c, &g) && read_units(w, c, &g));
 }
 
 /* ---- all columns ----------------------------------------------------------------------------- */
@@ -262,11 +339,15 @@ tab_status tab_asked_cells(const tab_profile *p, const bool *use, tab_fitted *f,
     search w = { .p = p, .f = f, .asked = asked, .rows = rows };
     w.known = malloc((rows + 1) * sizeof *w.known);
     w.open = malloc(2 * (rows + 1) * sizeof *w.open);
-    bool ok = w.known != NULL && w.open != NULL && read_all(&w, use, col);
+    w.bin[0] = malloc(2 * BINS * sizeof **w.bin);
+    w.bin[1] = w.bin[0] == NULL ? NULL : w.bin[0] + BINS;
+    bool ok = w.known != NULL && w.open != NULL && w.bin[0] != NULL && read_all(&w, use, col);
     free(w.known);
     free(w.open);
+    free(w.bin[0]);
     *own = *p;
     own->col = col;
-    *ret = own;
+    if (w.any)
+        *ret = own;
     return ok ? TAB_OK : tab_no_memory(err);
 }

@@ -12,9 +12,8 @@
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/predict/fitted_parts.h"
 
-/* MOSTLY: of rows that mostly come later, columns known in the past alone are read from there (ahead.h).
- * NAMED: columns that a reason names. */
-static const double MOSTLY = 0.5;
+/* NAMED: columns that a reason names. Of rows that mostly come later, columns known in the past alone
+ * are read from there (ahead.h). */
 enum { NAMED = 3 };
 
 typedef struct {
@@ -113,19 +112,6 @@ static char *words(tab_arena *a, const tab_profile *p, const shifted *s, size_t 
     return all;
 }
 
-/* Whether the asked rows mostly come later, where the past is read as such. */
-static tab_status mostly_later(const tab_profile *p, size_t target, const bool *asked, bool *ret,
-                               tab_error *err)
-{
-    TAB_AUTO(tab_arena) *scratch = tab_arena_new(SIZE_MAX / 2);
-    tab_asked how;
-    if (scratch == NULL)
-        return tab_no_memory(err);
-    TAB_TRY(tab_regime_find(scratch, p, target, p->table->cols, asked, &how, err));
-    *ret = (double)how.rows[TAB_REGIME_LATER] > MOSTLY * (double)how.asked;
-    return TAB_OK;
-}
-
 tab_status tab_missing_shift(const tab_profile *p, bool *use, tab_fitted *f, const tab_profile **ret,
                              tab_error *err)
 {
@@ -148,7 +134,7 @@ tab_status tab_missing_shift(const tab_profile *p, bool *use, tab_fitted *f, con
     if (s == NULL)
         return tab_no_memory(err);
     if (n > 0)
-        TAB_TRY(mostly_later(p, f->target, asked, &later, err));
+        TAB_TRY(tab_regime_mostly_later(p, f->target, asked, &later, err));
     for (size_t i = later ? 0 : n; i < n;)
         if (s[i].of.asked_gaps == s[i].of.asked)
             s[i] = s[--n];

@@ -12,6 +12,8 @@ const char *const tab_regime_names[TAB_REGIMES] = { "alike", "later", "new_group
 /* Rows that come after their own series' labelled rows: from this share of the asked on, that is what was
  * asked for. */
 static const double ONWARDS = 0.9;
+/* The share of the asked rows from which on they come later. */
+static const double MOSTLY = 0.5;
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
@@ -204,5 +206,17 @@ tab_status tab_regime_find(tab_arena *a, const tab_profile *p, size_t target, si
         for (size_t r = 0; r < rows; r++)
             ret->rows[ret->of[r]] += asked[r];
     }
+    return TAB_OK;
+}
+
+tab_status tab_regime_mostly_later(const tab_profile *p, size_t target, const bool *asked, bool *ret,
+                                   tab_error *err)
+{
+    TAB_AUTO(tab_arena) *scratch = tab_arena_new(SIZE_MAX / 2);
+    tab_asked how;
+    if (scratch == NULL)
+        return tab_no_memory(err);
+    TAB_TRY(tab_regime_find(scratch, p, target, p->table->cols, asked, &how, err));
+    *ret = (double)how.rows[TAB_REGIME_LATER] > MOSTLY * (double)how.asked;
     return TAB_OK;
 }

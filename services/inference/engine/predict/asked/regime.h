@@ -35,6 +35,10 @@ typedef struct {
 tab_status tab_regime_find(tab_arena *a, const tab_profile *p, size_t target, size_t own, const bool *asked,
                            tab_asked *ret, tab_error *err) TAB_CHECKED;
 
+/* Whether the asked rows mostly come later. Errors as above. */
+tab_status tab_regime_mostly_later(const tab_profile *p, size_t target, const bool *asked, bool *ret,
+                                   tab_error *err) TAB_CHECKED;
+
 /* Turns time round where most asked rows come before the labelled ones, of their series or of all: what came
  * before is told by what came after as the future is by the past. For rows that are asked now; those that
  * will be served are read by the time as it runs. False: memory. */

@@ -155,6 +155,39 @@ Test(unlike_rows, smaller_numbers_are_no_other_unit, .timeout = 300)
     ask(LIGHTER, false, NULL, &wide);
 }
 
+/* Steps of six series that go on ten times as far are distributed as before in another unit. */
+Test(unlike_rows, steps_that_go_on_are_no_other_unit, .timeout = 300)
+{
+    enum { SERIES = 6, KNOWN = 30, ALL = 300 };
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
+    TAB_AUTO(tab_fitted) *f = NULL;
+    tab_engine e = { .arena = a };
+    tab_builder *b[3] = { tab_builder_new(a, TAB_S("shop")), tab_builder_new(a, TAB_S("step")),
+                          tab_builder_new(a, TAB_S("sold")) };
+    tab_column col[3];
+    for (size_t i = 0; i < SERIES * ALL; i++) {
+        static const char *const shop[SERIES] = { "Ulm", "Kiel", "Trier", "Essen", "Berlin", "Mainz" };
+        size_t step = i % ALL;
+        tab_builder_text(b[0], tab_str_of(shop[i / ALL]));
+        tab_builder_number(b[1], 0.5 * (double)(step + 1));
+        if (step < KNOWN)
+            tab_builder_number(b[2], 50 * (double)(i / ALL) + (double)step + 3 * normal(i, 70));
+        else
+            tab_builder_null(b[2]);
+    }
+    for (size_t c = 0; c < 3; c++)
+        cr_assert(tab_builder_finish(b[c], &col[c]));
+    tab_table t = { .id = TAB_S("t"), .rows = SERIES * ALL, .cols = 3, .col = col };
+    tab_profile *p = NULL;
+    Tabella__Prediction *m = NULL;
+    tab_fit_options o = { .base = "base-1", .target = 2, .task = TAB_TASK_REGRESSION };
+    cr_assert_eq(tab_profile_table(&e, &t, &p, NULL), TAB_OK);
+    cr_assert_eq(tab_fit(&e, p, &o, &f, NULL), TAB_OK);
+    cr_assert_eq(tab_fitted_results(&e, f, false, &m, NULL), TAB_OK);
+    cr_expect_str_eq(m->split->kind, "time", "%s", m->split->reason);
+    cr_expect_null(strstr(m->split->reason, "another unit"), "%s", m->split->reason);
+}
+
 /* ---- pairs ----------------------------------------------------------------------------------- */
 
 enum { SHOPS = 10, GOODS = 12 };
