@@ -334,6 +334,8 @@ void tab_pack_each(tab_pack *p, const void *at, size_t n, size_t size, tab_pack_
         came(p, to, n * size, fn);
         for (size_t i = 0; i < n && !p->failed; i++)
             fn(p, (uint8_t *)to + i * size, context);
+        if (p->failed) /* what was not reached still holds the bytes that came where pointers belong */
+            to = NULL;
     }
     set_pointer(at, to);
 }
