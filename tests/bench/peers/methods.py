@@ -191,15 +191,15 @@ def _predictor(task, model, train, test):
 
 def _cpu_clock(threads):
     """A clock that goes on with this process' CPU time on so many cores. A stage on one core counts half on
-    two: its owner has more than the limit, never less."""
+    two: its owner has more than the limit, never less (decision 0820)."""
     begun, used = time.time(), time.process_time()
     return lambda: begun + (time.process_time() - used) / threads
 
 
 def _autogluon(task, train, y, test, told):
-    """`best_quality`: boosters, forests and the networks that it trains here (with its extra "fastai"), none of
-    them with weights to download. Its limit of time is read from `time.time`, which is the clock of CPU time
-    here: on a busy machine it has all of its cores' seconds."""
+    """`best_quality`: boosters, forests and the networks that it trains here (with its extra "fastai"), none
+    of them with weights to download. Its limit of time is read from `time.time`, which is the clock of CPU
+    time here: on a busy machine it has all of its cores' seconds."""
     import tempfile
 
     from autogluon.tabular import TabularPredictor

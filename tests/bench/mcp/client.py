@@ -1,8 +1,8 @@
 """The protocol's Python SDK (`mcp` 2.x) as a client, for tests/suite/mcp-conformance, which runs this in the
 Python that has it.
 
-usage: mcp_client.py stdio PROGRAM   `PROGRAM mcp`, which this starts over a folder of its own
-       mcp_client.py http URL KEY    POST /mcp
+usage: client.py stdio PROGRAM   `PROGRAM mcp`, which this starts over a folder of its own
+       client.py http URL KEY    POST /mcp
 
 Prints a line for each check: [what, whether it holds, what was said]."""
 import csv, json, os, pathlib, sys, tempfile
