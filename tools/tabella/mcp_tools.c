@@ -96,7 +96,9 @@ typedef struct {
     size_t n;
 } tables;
 
-static tab_status read_one(const mcp_tools *t, tab_arena *a, const tab_json *name, tables *to, tab_error *err)
+/* `argument` is what the file was given as. */
+static tab_status read_one(const mcp_tools *t, tab_arena *a, const char *argument, const tab_json *name,
+                           tables *to, tab_error *err)
 {
     const tab_file_limits most = { (uint64_t)1 << 32, (uint64_t)1 << 30, 1 << 17, TABLES, false, false };
     char path[PATH_MOST], *bytes = NULL;
@@ -104,8 +106,9 @@ static tab_status read_one(const mcp_tools *t, tab_arena *a, const tab_json *nam
     tab_file file;
     if (name == NULL || name->kind != TAB_JSON_STRING || name->text.n == 0 || name->text.n >= sizeof path ||
         memchr(name->text.p, 0, name->text.n) != NULL)
-        return tab_fail(err, TAB_VALIDATION, "tables",
-                        "give the path of a file below one of the folders given");
+        return tab_fail(err, TAB_VALIDATION, argument,
+                        "give the path of a file below one of the folders given; rows in the message itself "
+                        "are not taken");
     memcpy(path, name->text.p, name->text.n);
     path[name->text.n] = 0;
     int fd = open_below(t, path);
@@ -141,10 +144,10 @@ static tab_status read_tables(const mcp_tools *t, tab_arena *a, const tab_json *
     if (list != NULL && list->kind != TAB_JSON_ARRAY)
         return tab_fail(err, TAB_VALIDATION, "tables", "`tables` must be a list of paths");
     for (const tab_json *f = list != NULL ? list->first : NULL; f != NULL; f = f->next)
-        TAB_TRY(read_one(t, a, f, to, err));
+        TAB_TRY(read_one(t, a, "tables", f, to, err));
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
         if (tab_json_get(args, NAMES[i]) != NULL)
-            TAB_TRY(read_one(t, a, tab_json_get(args, NAMES[i]), to, err));
+            TAB_TRY(read_one(t, a, NAMES[i], tab_json_get(args, NAMES[i]), to, err));
     return to->n > 0
                ? TAB_OK
                : tab_fail(err, TAB_VALIDATION, "arguments", "name a file; see the inputSchema of this tool");
