@@ -2,8 +2,8 @@
 #include <math.h>
 
 #include "services/inference/engine/align/align.h"
-#include "services/inference/engine/align/nicknames.h"
-#include "services/inference/engine/align/normalize_text.h"
+#include "services/inference/engine/align/text/nicknames.h"
+#include "services/inference/engine/align/text/normalize_text.h"
 
 Test(text, has_one_normal_form_for_what_people_write_differently)
 {
@@ -51,8 +51,8 @@ Test(text, keeps_apart_what_only_looks_alike)
         { "Xi Jinping", "xi jinping" },
         { "III Corps", "iii corps" },
         { "Malcolm X", "malcolm x" },
-        { "1,2,5 l", "1 2 5 l" },
-        { "0.0001 g", "0 1 g" },
+        { "1,2,5 lb", "1 2 5 lb" },
+        { "0.0001 gm", "0 1 gm" },
         { "5 lights", "5 lights" },
         { "0 ml", "0 ml" },
         { "20 mm", "20 mm" },
@@ -113,6 +113,12 @@ Test(number, reads_affixes_separators_and_clocks)
         { "$1,200.50", '.', 1200.5 },
         { "1.200,50 €", ',', 1200.5 },
         { "45 %", '.', 45 },
+        { "48°30'36\"N", '.', 48.51 },
+        { "W 3° 30.75′", '.', -3.5125 },
+        { "12° 30' 0.0'' S", '.', -12.5 },
+        { "25°", '.', NAN },
+        { "48°61'N", '.', NAN },
+        { "48'30°N", '.', NAN },
         { "1.2e3", '.', 1200 },
         { "3:18", '.', 198 },
         { "3m 18sec", '.', 198 },

@@ -1,5 +1,5 @@
 /* See quantities.h. */
-#include "services/inference/engine/align/quantities.h"
+#include "services/inference/engine/align/text/quantities.h"
 
 #include <inttypes.h>
 #include <stdio.h>

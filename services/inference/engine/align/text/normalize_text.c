@@ -1,10 +1,10 @@
 /* See normalize_text.h: one normal form for what people write differently, for view.c. ASCII
  * takes a short way; all else is decomposed by utf8proc first. */
-#include "services/inference/engine/align/normalize_text.h"
+#include "services/inference/engine/align/text/normalize_text.h"
 
 #include <utf8proc.h>
 
-#include "services/inference/engine/align/quantities.h"
+#include "services/inference/engine/align/text/quantities.h"
 
 /* What one code point becomes: nothing, a break between words, or letters and digits. */
 typedef struct {
@@ -248,22 +248,26 @@ static bool in_word(char c)
            (unsigned char)c >= 0x80;
 }
 
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
 /* A size or measures that begin at s.p[i]. Returns the bytes read, 0 where there are none. */
 static size_t put_size(writer *w, tab_str s, size_t i)
 {
-    bool digit = s.p[i] >= '0' && s.p[i] <= '9', x = i > 0 && (s.p[i - 1] | 32) == 'x';
-    if (!in_word(s.p[i]) || (i > 0 && in_word(s.p[i - 1]) && !(digit && x)))
+    bool digit = is_digit(s.p[i]), times = i > 1 && (s.p[i - 1] | 32) == 'x' && is_digit(s.p[i - 2]);
+    if (!in_word(s.p[i]) || (i > 0 && in_word(s.p[i - 1]) && !(digit && times)))
         return 0;
-    bool goes_on =
-        i > 1 && (s.p[i - 1] == '.' || s.p[i - 1] == ',') && s.p[i - 2] >= '0' && s.p[i - 2] <= '9';
+    bool goes_on = i > 1 && (s.p[i - 1] == '.' || s.p[i - 1] == ',') && is_digit(s.p[i - 2]);
     char q[TAB_QUANTITY_MAX];
     size_t read = 0, n = 0;
     if (digit && !goes_on)
         n = tab_quantity(s, i, q, &read);
-    if (n == 0 && !goes_on && !(digit && x))
+    if (n == 0 && !goes_on && !times)
         n = tab_measures(s, i, q, &read);
-    if (n > 0 && x && w->n > 1 && w->out[w->n - 1] == 'x') { /* "6x500ml": the x is a word */
-        w->out[w->n - 1] = ' ';
+    if (n > 0 && times && w->n > 1 && w->out[w->n - 1] == 'x' && is_digit(w->out[w->n - 2])) {
+        w->out[w->n - 1] = ' '; /* "6x500ml": the x is a word */
         w->out[w->n++] = 'x';
     }
     if (n > 0)
@@ -272,7 +276,7 @@ static size_t put_size(writer *w, tab_str s, size_t i)
 }
 
 /* Broken UTF-8 divides words, byte by byte. */
-size_t tab_text_normal(tab_str s, char out[TAB_NORMAL_MAX])
+static size_t read_text(tab_str s, char out[TAB_NORMAL_MAX])
 {
     writer w = { out, 0, false };
     for (size_t i = 0; i < s.n && w.n + 8 < TAB_NORMAL_MAX;) {
@@ -308,6 +312,21 @@ size_t tab_text_normal(tab_str s, char out[TAB_NORMAL_MAX])
         }
     }
     return rewrite_words(out, w.n);
+}
+
+/* Marks hide sizes ("1'000 g"), and numerals are none at first: where there are digits the text is read again,
+ * so that a normal form is its own. */
+size_t tab_text_normal(tab_str s, char out[TAB_NORMAL_MAX])
+{
+    char once[TAB_NORMAL_MAX];
+    size_t n = read_text(s, out);
+    size_t i = 0;
+    while (i < n && !is_digit(out[i]))
+        i++;
+    if (i == n)
+        return n;
+    memcpy(once, out, n);
+    return read_text((tab_str){ once, n }, out);
 }
 
 /* Scripts written without spaces between words. */
