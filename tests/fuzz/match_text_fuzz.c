@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "services/inference/engine/align/normalize_text.h"
+#include "services/inference/engine/align/text/normalize_text.h"
 #include "services/inference/engine/align/view.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -422,6 +422,161 @@ def phones(r):
     )
 
 
+def packs(r):
+    """Two shops' articles, whose packs are 0,5 l in one and 500 ml or 50cl in the other."""
+    drinks = ["orange juice", "mineral water", "iced tea", "cola", "red wine", "lager beer", "oat drink"]
+    foods = ["wheat flour", "brown sugar", "basmati rice", "penne", "ground coffee", "butter", "muesli"]
+    all_ = []
+    for brand in [f"{pick(r, LAST)}" for _ in range(r.choice([10, 30]))]:
+        for good in r.sample(drinks, 4) + r.sample(foods, 4):
+            for x in r.sample([200, 250, 330, 500, 750, 1000, 1500, 2000], r.choice([1, 2, 3])):
+                all_.append((brand, good, good in drinks, x, x / 400 * r.uniform(0.8, 2)))
+    unit = lambda w: ("ml", "l") if w[2] else ("g", "kg")
+    comma = lambda x: f"{x:g}".replace(".", ",")
+
+    def here(w):
+        size = f"{w[3]} {unit(w)[0]}" if w[3] < 1000 else f"{comma(w[3] / 1000)} {unit(w)[1]}"
+        return [f"{w[0]} {w[1]} {size}", f"{w[4]:.2f}"]
+
+    def there(w):
+        small = f"{w[3] // 10}cl" if w[2] else f"{w[3]}gr"
+        size = r.choice([small, f"{w[3] / 1000:g}{unit(w)[1].upper()}"])
+        return [f"{w[1]} {size} {w[0]}".upper(), f"{w[4] * r.uniform(0.9, 1.1):.2f}"]
+
+    return two(r, all_, here, there)
+
+
+def screws(r):
+    """Two dealers' hardware: M10 x 20 and M10X20."""
+    all_ = []
+    for kind in ["hex bolt", "socket screw", "machine screw", "set screw", "carriage bolt", "stud"]:
+        for steel in r.sample(["A2", "A4", "8.8", "10.9", "brass"], r.choice([2, 4])):
+            for m in r.sample([3, 4, 5, 6, 8, 10, 12], 4):
+                for n in r.sample([10, 12, 16, 20, 25, 30, 40, 50, 60], r.choice([2, 4])):
+                    all_.append((kind, steel, m, n, m * n / 90 * r.uniform(0.7, 2)))
+    return two(
+        r,
+        all_,
+        lambda w: [f"{w[0]} M{w[2]} x {w[3]} {w[1]}", f"{w[4]:.2f}"],
+        lambda w: [f"{w[0].title()} M{w[2]}X{w[3]}, {w[1]}", f"{w[4] * r.uniform(0.9, 1.1):.2f}"],
+    )
+
+
+def sequels(r):
+    """Films, whose numbers are Roman in one list and Arabic in the other."""
+    all_ = []
+    for _ in range(r.choice([100, 300])):
+        t, year = f"{pick(r, WORD)} {pick(r, THING)}".title(), r.randrange(1960, 2015)
+        for n in range(1, r.choice([2, 2, 3, 5])):
+            all_.append((t, n, year + 3 * n, f"{pick(r, FIRST)} {pick(r, LAST)}"))
+    roman = ["", "", " II", " III", " IV", " V"]
+    return two(
+        r,
+        all_,
+        lambda w: [w[0] + roman[w[1]], str(w[2]), w[3]],
+        lambda w: [
+            f"{w[0]}{f' {w[1]}' if w[1] > 1 else ''} ({w[2] + r.choice([0, 0, 0, 1])})",
+            f"{r.uniform(3, 9):.1f}",
+        ],
+    )
+
+
+def streets(r):
+    """Shops by addresses as one list writes them out and the other shortens them."""
+    short = {"Street": "St", "Avenue": "Ave", "Road": "Rd", "Boulevard": "Blvd", "Drive": "Dr", "Court": "Ct"}
+    order = ["First", "Second", "Third", "Fourth", "Fifth", "Sixth", "Seventh"]
+    nth = ["1st", "2nd", "3rd", "4th", "5th", "6th", "7th"]
+    point = {"North": "N", "South": "S", "East": "E", "West": "W"}
+    all_ = []
+    for _ in range(r.choice([200, 600])):
+        road = r.choice(order) if r.random() < 0.3 else pick(r, LAST)
+        all_.append((r.randrange(1, 990), r.choice(list(point)), road, r.choice(list(short)), pick(r, CITY)))
+    return two(
+        r,
+        all_,
+        lambda w: [f"{w[0]} {w[1]} {w[2]} {w[3]}", w[4], r.choice(["open", "closed"])],
+        lambda w: [
+            f"{w[0]} {point[w[1]]}. {nth[order.index(w[2])] if w[2] in order else w[2]} {short[w[3]]}.",
+            w[4].upper(),
+            str(r.randrange(50, 900)),
+        ],
+    )
+
+
+def songs(r):
+    """Tracks with lengths of 3:45 here and milliseconds there, by artists written last name first."""
+    all_ = []
+    for _ in range(r.choice([30, 80])):
+        first, last = pick(r, FIRST), pick(r, LAST)
+        for _ in range(r.randrange(2, 8)):
+            all_.append((first, last, f"{pick(r, WORD)} {pick(r, THING)}", r.randrange(90, 420)))
+    return two(
+        r,
+        all_,
+        lambda w: [f"{w[0]} {w[1]}", w[2].title(), f"{w[3] // 60}:{w[3] % 60:02}"],
+        lambda w: [w[2].lower(), f"{w[1]}, {w[0]}", str(w[3] * 1000 + r.randrange(-500, 500))],
+    )
+
+
+def books(r):
+    """Books by ISBN-13 here and ISBN-10 there, whose titles are cut."""
+    all_ = []
+    for _ in range(r.choice([120, 400])):
+        body = f"{r.randrange(10**8, 10**9)}"
+        check = (11 - sum((10 - i) * int(c) for i, c in enumerate(body)) % 11) % 11
+        ten = body + ("X" if check == 10 else str(check))
+        thirteen = "978" + body
+        thirteen += str(-sum(int(c) * (3 if i % 2 else 1) for i, c in enumerate(thirteen)) % 10)
+        title = f"The {pick(r, WORD)} {pick(r, THING)} of {pick(r, CITY)}: a {pick(r, WORD)} history"
+        all_.append((ten, thirteen, title, f"{pick(r, FIRST)} {pick(r, LAST)}", r.randrange(5, 60)))
+    return two(
+        r,
+        all_,
+        lambda w: [w[1], w[2].title(), w[3], f"{w[4]}.90"],
+        lambda w: [w[0], w[2].split(":")[0], str(r.randrange(0, 30))],
+    )
+
+
+def regions(r):
+    """Offices by country name here, by its code there, with a town that many share."""
+    lands = [
+        ("Germany", "DE"),
+        ("France", "FR"),
+        ("Italy", "IT"),
+        ("Spain", "ES"),
+        ("Poland", "PL"),
+        ("Austria", "AT"),
+    ]
+    all_ = []
+    for _ in range(r.choice([150, 400])):
+        all_.append((pick(r, LAST), pick(r, FIRST), r.choice(lands), pick(r, JOB), r.randrange(1, 30)))
+    return two(
+        r,
+        all_,
+        lambda w: [f"{w[1]} {w[0]}", w[2][0], w[3], str(w[4])],
+        lambda w: [w[0], f"{w[1][0]}.", w[2][1], w[3], day(r, 2010, 2024)],
+    )
+
+
+def athletes(r):
+    """Players in centimetres and kilograms here, in feet and pounds there."""
+    all_ = []
+    for _ in range(r.choice([150, 400])):
+        cm, kg = r.randrange(165, 215), r.randrange(60, 120)
+        all_.append((pick(r, FIRST), pick(r, LAST), cm, kg, day(r, 1985, 2005)))
+
+    def there(w):
+        inches = round(w[2] / 2.54)
+        return [
+            f"{w[1]}, {w[0]}",
+            f"{inches // 12}'{inches % 12}\"",
+            str(round(w[3] * 2.20462)),
+            f"{r.uniform(1, 30):.1f}",
+        ]
+
+    return two(r, all_, lambda w: [f"{w[0]} {w[1]}", str(w[2]), str(w[3]), w[4]], there)
+
+
 KINDS = {
     f.__name__.replace("_", "-"): f
     for f in (
@@ -445,6 +600,14 @@ KINDS = {
         teams,
         schools,
         phones,
+        packs,
+        screws,
+        sequels,
+        streets,
+        songs,
+        books,
+        regions,
+        athletes,
     )
 }
 

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "services/inference/engine/align/normalize_text.h"
+#include "services/inference/engine/align/text/normalize_text.h"
 #include "services/inference/engine/link/evidence/across_model.h"
 #include "tools/train/across/variants.h"
 #include "tools/train/trees.h"

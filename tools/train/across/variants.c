@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "services/inference/engine/align/normalize_text.h"
+#include "services/inference/engine/align/text/normalize_text.h"
 
 enum { LEAST = 30 }; /* rows */
 

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "services/inference/engine/align/normalize_text.h"
+#include "services/inference/engine/align/text/normalize_text.h"
 #include "services/inference/engine/link/evidence/twin_model.h"
 #include "services/inference/engine/link/groups/duplicates.h"
 #include "tools/train/pairs/samples.h"

@@ -3,7 +3,7 @@
  * vocabularies, sizes and columns of its own. */
 #include <stdio.h>
 
-#include "services/inference/engine/align/normalize_text.h"
+#include "services/inference/engine/align/text/normalize_text.h"
 #include "tools/train/pairs/samples.h"
 
 enum { CELL = 160, SEEDS = 6 };

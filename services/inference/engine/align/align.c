@@ -18,7 +18,7 @@
 #include "services/inference/engine/align/composed.h"
 #include "services/inference/engine/align/domain.h"
 #include "services/inference/engine/align/few_rows.h"
-#include "services/inference/engine/align/normalize_text.h"
+#include "services/inference/engine/align/text/normalize_text.h"
 
 /* Sizes of the signatures: buckets of hashed 3-grams and of shapes, quantiles, values looked at for n-grams
  * and tokens (all values are compared by key). Not sensitive: half and twice of all four leave the F1 of

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "services/inference/engine/align/normalize_text.h"
+#include "services/inference/engine/align/text/normalize_text.h"
 
 /* LOOKED_AT: values whose neighbours are asked for; all are asked whether they are held. NEAR:
  * neighbours, two on either side. */

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "services/inference/engine/align/normalize_text.h"
+#include "services/inference/engine/align/text/normalize_text.h"
 
 /* LOOKED: levels that are looked at, and GLANCE of them before a column of words is left. A code has LEAST to
  * MOST letters and digits; a word has more than RUN letters on end. SOME codes that are divided otherwise are

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "common/base/order.h"
-#include "services/inference/engine/align/normalize_text.h"
+#include "services/inference/engine/align/text/normalize_text.h"
 #include "services/inference/engine/align/view_pool.h"
 
 /* PAIRS: the surest pairs are looked at. A part is held in HELD of its words, BEYOND more than by chance;

@@ -3,7 +3,7 @@
  * (Broder 1997): two sets have the same smallest hash with the probability of their Jaccard similarity. */
 #include "services/inference/engine/align/minhash.h"
 
-#include "services/inference/engine/align/normalize_text.h"
+#include "services/inference/engine/align/text/normalize_text.h"
 
 void tab_minhash(const uint32_t *token, size_t n, uint64_t band[TAB_BANDS])
 {

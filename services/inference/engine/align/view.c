@@ -15,7 +15,7 @@
 #include "common/base/hash.h"
 #include "common/base/order.h"
 #include "services/inference/engine/align/codes.h"
-#include "services/inference/engine/align/normalize_text.h"
+#include "services/inference/engine/align/text/normalize_text.h"
 #include "services/inference/engine/align/view_pool.h"
 #include "services/inference/engine/profile/cells/parse.h"
 #include "services/inference/engine/profile/roles/roles.h"
@@ -219,7 +219,7 @@ static size_t date_text(double seconds, char *out)
 }
 
 /* What is known of a column's texts. */
-typedef enum { WORDS, PHONES, CODES } writing;
+typedef enum { WORDS, PHONES, CODES, HOSTS } writing;
 
 /* One distinct value: its normal form is the number's or the date's own where the column is one. */
 static void fill_value(tab_views *v, tab_view_kind kind, writing is, tab_value *x, tab_str raw)
@@ -235,7 +235,7 @@ static void fill_value(tab_views *v, tab_view_kind kind, writing is, tab_value *
     } else if (kind == TAB_VIEW_NUMBER && !isnan(x->number)) {
         n = tab_number_text(as_decimal(x->number), buf);
     } else {
-        n = phone_digits(raw, is == PHONES, buf);
+        n = is == HOSTS ? tab_host_name(o->hosts, raw, buf) : phone_digits(raw, is == PHONES, buf);
         if (n == 0) {
             n = tab_text_normal(raw, buf);
             tab_text_joined((tab_str){ raw.p, raw.n < 1024 ? raw.n : 1024 }, collect, v);
@@ -309,8 +309,8 @@ static bool names(const tab_column *c)
 }
 
 /* A column of texts: of dates where its profile says so, of numbers where 80 % of the values are (the share
- * that profile/features/column.h asks for), else of texts; codes: these are read as codes.h says. */
-static bool column_coded(tab_views *v, const tab_column_profile *p, size_t rows, bool codes, tab_view *w)
+ * that profile/features/column.h asks for), else of texts, written so (text). */
+static bool column_coded(tab_views *v, const tab_column_profile *p, size_t rows, writing text, tab_view *w)
 {
     const tab_column *c = p->column;
     tab_arena *a = v->own->arena;
@@ -327,7 +327,7 @@ static bool column_coded(tab_views *v, const tab_column_profile *p, size_t rows,
     if (measured)
         w->kind = TAB_VIEW_NUMBER;
 
-    writing is = phones ? PHONES : w->kind == TAB_VIEW_TEXT && codes ? CODES : WORDS;
+    writing is = phones ? PHONES : w->kind == TAB_VIEW_TEXT ? text : WORDS;
 
     /* levels -> values: levels that are empty in normal form are no value */
     uint32_t *value_of = tab_arena_new_of(a, uint32_t, c->levels);
@@ -491,10 +491,11 @@ static tab_status read_table(const tab_engine *e, tab_views *v, const tab_profil
         w->chief = (uint32_t)c;
         if (tab_engine_cancelled(e))
             return tab_fail(err, TAB_CANCELLED, "", "cancelled");
+        w->hosts = tab_host_names_has(v->own->hosts, (size_t)(tv - v->table), c);
+        writing text = codes[c] ? CODES : w->hosts ? HOSTS : WORDS;
         /* numbers as they came, or levels */
-        bool ok = p->col[c].column->layout == TAB_NUMBERS
-                      ? column_numbers(v, w->profile, tv->rows, w)
-                      : column_coded(v, w->profile, tv->rows, codes[c], w);
+        bool ok = p->col[c].column->layout == TAB_NUMBERS ? column_numbers(v, w->profile, tv->rows, w)
+                                                          : column_coded(v, w->profile, tv->rows, text, w);
         if (!ok || !sort_numbers(v, tv->rows, w))
             return tab_no_memory(err);
         w->once = tab_view_once(w);
@@ -548,7 +549,8 @@ tab_status tab_views_new(const tab_engine *e, tab_profile *const *profiles, size
         return tab_no_memory(err);
     v->n = n;
     bool **codes = NULL;
-    if (!tab_codes_find(profiles, n, o->arena, &codes))
+    if (!tab_codes_find(profiles, n, o->arena, &codes) ||
+        !tab_host_names_find(profiles, n, o->arena, &o->hosts))
         return tab_no_memory(err);
     for (size_t t = 0; t < n; t++)
         TAB_TRY(read_table(e, v, profiles[t], codes[t], &v->table[t], err));

@@ -7,7 +7,7 @@
 #ifndef TAB_ALIGN_VIEW_H
 #define TAB_ALIGN_VIEW_H
 
-#include "services/inference/engine/align/nicknames.h"
+#include "services/inference/engine/align/text/nicknames.h"
 #include "services/inference/engine/profile/profile.h"
 
 typedef struct {
@@ -30,6 +30,8 @@ typedef struct {
     float once;     /* of a value that stands in one row: how many of as many other rows hold it */
     double *sorted; /* NUMBER and DATE: (sorted_n) numbers of up to 4096 rows, ascending */
     size_t sorted_n;
+    bool hosts; /* read as the names of another table (host_names.h): rows are compared by it, but it is no
+                       column of names */
     uint32_t chief; /* the table's column that stands for it: itself, or of a joined one a part */
 } tab_view;
 

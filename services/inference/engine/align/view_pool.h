@@ -3,10 +3,12 @@
 #ifndef TAB_ALIGN_VIEW_POOL_H
 #define TAB_ALIGN_VIEW_POOL_H
 
+#include "services/inference/engine/align/host_names.h"
 #include "services/inference/engine/align/view.h"
 
 struct tab_view_scratch {
     tab_arena *arena;
+    tab_host_names *hosts;
     uint64_t *slot_hash;
     uint32_t *slot_id;
     size_t slots;

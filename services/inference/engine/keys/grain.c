@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "services/inference/engine/align/normalize_text.h"
+#include "services/inference/engine/align/text/normalize_text.h"
 #include "services/inference/engine/keys/tuple_set.h"
 #include "services/inference/engine/profile/lines.h"
 

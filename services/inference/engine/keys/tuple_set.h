@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "common/base/hash.h"
-#include "services/inference/engine/align/normalize_text.h"
+#include "services/inference/engine/align/text/normalize_text.h"
 #include "services/inference/engine/align/view.h"
 
 typedef struct {

@@ -2,8 +2,8 @@
 #include <math.h>
 
 #include "services/inference/engine/align/align.h"
-#include "services/inference/engine/align/nicknames.h"
-#include "services/inference/engine/align/normalize_text.h"
+#include "services/inference/engine/align/text/nicknames.h"
+#include "services/inference/engine/align/text/normalize_text.h"
 
 Test(text, has_one_normal_form_for_what_people_write_differently)
 {
@@ -23,12 +23,51 @@ Test(text, has_one_normal_form_for_what_people_write_differently)
         { "Щукин Пётр", "Shchukin Petr" },  /* Cyrillic, with a letter that is two */
         { "Παπαδόπουλος", "Papadopoulos" }, /* Greek, with a letter that is another behind o */
         { "\u202aabc\u202c", "abc" },       /* direction marks */
+        { "Rocky II", "ROCKY 2" },
+        { "Louis XIV.", "Louis 14" },
+        { "First Avenue", "1st Avenue" },
+        { "Cola 0,5 l", "COLA 500ml" },
+        { "Wine 75cl", "Wine 0.75 Liter" },
+        { "Flour 1.5 kg", "flour 1500 g." },
+        { "Rice 1.250 kg", "Rice 1.250 g" }, /* of kilograms thousandths, of grams thousands */
+        { "Ibuprofen 0.5 g", "Ibuprofen 500mg" },
+        { "Water 6 x 1,5 L", "Water 6x1500ml" },
+        { "Screw M10X20", "Screw M10 x 20" },
+        { "Tile 10×20", "Tile 10 x 20" },
     };
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
         char a[TAB_NORMAL_MAX], b[TAB_NORMAL_MAX];
         size_t n = tab_text_normal(tab_str_of(same[i].a), a), m = tab_text_normal(tab_str_of(same[i].b), b);
         cr_expect(n > 0 && n == m && memcmp(a, b, n) == 0, "%s and %s: %.*s, %.*s", same[i].a, same[i].b,
                   (int)n, a, (int)m, b);
+    }
+}
+
+Test(text, keeps_apart_what_only_looks_alike)
+{
+    static const struct {
+        const char *raw, *normal;
+    } as[] = {
+        { "Xi Jinping", "xi jinping" },
+        { "III Corps", "iii corps" },
+        { "Malcolm X", "malcolm x" },
+        { "1,2,5 lb", "1 2 5 lb" },
+        { "0.0001 gm", "0 1 gm" },
+        { "5 lights", "5 lights" },
+        { "0 ml", "0 ml" },
+        { "20 mm", "20 mm" },
+        { "1080x", "1080x" },
+        { "serial5x8k", "serial5x8k" },
+        { "0x1f", "0x1f" },
+        { "12345678 ml", "12345678 ml" },
+        { "5 l\u00e9", "5 le" },
+        { "Salix\u00d7alba", "salix alba" },
+    };
+    for (size_t i = 0; i < sizeof as / sizeof *as; i++) {
+        char out[TAB_NORMAL_MAX];
+        size_t n = tab_text_normal(tab_str_of(as[i].raw), out);
+        cr_expect(n == strlen(as[i].normal) && memcmp(out, as[i].normal, n) == 0, "%s: %.*s", as[i].raw,
+                  (int)n, out);
     }
 }
 
@@ -74,6 +113,12 @@ Test(number, reads_affixes_separators_and_clocks)
         { "$1,200.50", '.', 1200.5 },
         { "1.200,50 €", ',', 1200.5 },
         { "45 %", '.', 45 },
+        { "48°30'36\"N", '.', 48.51 },
+        { "W 3° 30.75′", '.', -3.5125 },
+        { "12° 30' 0.0'' S", '.', -12.5 },
+        { "25°", '.', NAN },
+        { "48°61'N", '.', NAN },
+        { "48'30°N", '.', NAN },
         { "1.2e3", '.', 1200 },
         { "3:18", '.', 198 },
         { "3m 18sec", '.', 198 },

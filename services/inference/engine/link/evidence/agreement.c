@@ -1,7 +1,7 @@
 /* How two rows agree, by attribute and as wholes, and what that is worth by the weights of score.c. */
 #include <math.h>
 
-#include "services/inference/engine/align/normalize_text.h"
+#include "services/inference/engine/align/text/normalize_text.h"
 #include "services/inference/engine/link/pairs/geo.h"
 #include "services/inference/engine/link/pairs/link.h"
 #include "services/inference/engine/profile/roles/roles.h"

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "services/inference/engine/align/normalize_text.h"
+#include "services/inference/engine/align/text/normalize_text.h"
 #include "services/inference/engine/lexicon/lexicon.h"
 #include "services/inference/engine/link/evidence/contradictions.h"
 #include "services/inference/engine/link/evidence/person_names.h"

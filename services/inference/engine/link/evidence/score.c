@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "services/inference/engine/align/normalize_text.h"
+#include "services/inference/engine/align/text/normalize_text.h"
 #include "services/inference/engine/link/pairs/geo.h"
 #include "services/inference/engine/link/pairs/link.h"
 

@@ -30,7 +30,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "services/inference/engine/align/normalize_text.h"
+#include "services/inference/engine/align/text/normalize_text.h"
 #include "services/inference/engine/profile/roles/roles.h"
 
 enum {

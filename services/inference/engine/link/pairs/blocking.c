@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/align/minhash.h"
-#include "services/inference/engine/align/normalize_text.h"
+#include "services/inference/engine/align/text/normalize_text.h"
 #include "services/inference/engine/link/pairs/link.h"
 
 enum {

@@ -32,7 +32,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "services/inference/engine/align/normalize_text.h"
+#include "services/inference/engine/align/text/normalize_text.h"
 #include "services/inference/engine/link/pairs/geo.h"
 #include "services/inference/engine/link/pairs/link.h"
 
@@ -409,9 +409,21 @@ tab_status tab_link_join(tab_views *v, tab_linkage *l, tab_error *err)
     return TAB_OK;
 }
 
-tab_status tab_link_rows(const tab_engine *e, const tab_views *v, tab_link_table *tables,
-                         const tab_key_plan *plan, tab_half_linked *h, tab_arena *a, tab_linkage *l,
-                         tab_error *err)
+/* A host that is read as a name finds rows; it is not told to be one attribute with it. */
+static void forget_hosts(const tab_views *v, tab_linkage *l)
+{
+    for (size_t i = 0; i < l->cols_a; i++) {
+        uint32_t j = l->match[i];
+        if (j == TAB_NULL || v->table[l->ta].col[i].hosts == v->table[l->tb].col[j].hosts)
+            continue;
+        l->match[i] = TAB_NULL;
+        l->column_p[i * l->cols_b + j] = 0;
+    }
+}
+
+static tab_status link_rows(const tab_engine *e, const tab_views *v, tab_link_table *tables,
+                            const tab_key_plan *plan, tab_half_linked *h, tab_arena *a, tab_linkage *l,
+                            tab_error *err)
 {
     if (h->apart)
         return TAB_OK;
@@ -430,4 +442,13 @@ tab_status tab_link_rows(const tab_engine *e, const tab_views *v, tab_link_table
     if (h->large || memcmp(before, l->match, l->cols_a * sizeof *before) == 0)
         return TAB_OK;
     return match_rows(e, v, tables, l, &sure, qa, qb, a, err);
+}
+
+tab_status tab_link_rows(const tab_engine *e, const tab_views *v, tab_link_table *tables,
+                         const tab_key_plan *plan, tab_half_linked *h, tab_arena *a, tab_linkage *l,
+                         tab_error *err)
+{
+    TAB_TRY(link_rows(e, v, tables, plan, h, a, l, err));
+    forget_hosts(v, l);
+    return TAB_OK;
 }

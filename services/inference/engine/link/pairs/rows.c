@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "services/inference/engine/align/normalize_text.h"
+#include "services/inference/engine/align/text/normalize_text.h"
 
 enum {
     CHUNKS = 64,      /* units of parallel work: fixed, so that results never depend on threads */

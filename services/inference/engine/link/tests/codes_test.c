@@ -1,4 +1,4 @@
-/* Codes that two tables divide otherwise, and names in two scripts (decisions 0762, 0763). */
+/* What two tables write otherwise: codes, scripts, sizes, hosts (decisions 0762, 0763, 0785, 0786). */
 #include <stdio.h>
 
 #include "services/inference/engine/link/tests/tables.h"
@@ -126,5 +126,66 @@ Test(codes, names_are_one_in_two_scripts)
     world w = { .arena = tab_arena_new(SIZE_MAX / 2), .n = 2 };
     w.table[0] = table_of(w.arena, "cyrillic", ROWS, 2, cyrillic);
     w.table[1] = table_of(w.arena, "latin", ROWS, 2, latin);
+    expect_all(&w);
+}
+
+/* Articles in packs that differ in nothing but their size. */
+static void article(size_t e, bool metric, char out[CELL])
+{
+    static const char *const good[] = { "juice", "water", "cola", "lemonade", "cider" };
+    unsigned ml = 250 * (1 + (unsigned)(e % 8));
+    const char *brand = family[e / 8 % 18];
+    if (metric)
+        snprintf(out, CELL, "%s %s %u ml", brand, good[e / 144 + chance(e / 8, 11, 4)], ml);
+    else
+        snprintf(out, CELL, "%s %s %u,%02uL", brand, good[e / 144 + chance(e / 8, 11, 4)], ml / 1000,
+                 ml % 1000 / 10);
+}
+
+static void shop(size_t r, size_t c, char out[CELL])
+{
+    c == 0 ? article(r, true, out)
+           : (void)snprintf(out, CELL, "%u.%02u", 1 + chance(r, 12, 9), chance(r, 13, 99));
+}
+
+static void kiosk(size_t r, size_t c, char out[CELL])
+{
+    c == 0 ? article(entity_of(r), false, out) : (void)snprintf(out, CELL, "%u", 1 + chance(r, 14, 400));
+}
+
+Test(codes, sizes_are_one_in_any_unit)
+{
+    world w = { .arena = tab_arena_new(SIZE_MAX / 2), .n = 2 };
+    w.table[0] = table_of(w.arena, "shop", ROWS, 2, shop);
+    w.table[1] = table_of(w.arena, "kiosk", ROWS, 2, kiosk);
+    expect_all(&w);
+}
+
+static void firm(size_t r, size_t c, char out[CELL])
+{
+    if (c == 0)
+        snprintf(out, CELL, "%s %s %s", family[r % 18], town[r / 18], r % 2 ? "Ltd" : "GmbH");
+    else
+        snprintf(out, CELL, "%u", 1900 + chance(r, 15, 120));
+}
+
+static void visit(size_t r, size_t c, char out[CELL])
+{
+    size_t e = entity_of(r);
+    if (c > 0) {
+        snprintf(out, CELL, "%u", chance(r, 16, 900));
+        return;
+    }
+    snprintf(out, CELL, "%s%s%s.%s", e % 3 ? "" : "https://www.", family[e % 18], town[e / 18],
+             e % 4 ? "com" : "co.uk/about");
+    for (char *p = out; *p != 0; p++)
+        *p = (char)(*p >= 'A' && *p <= 'Z' ? *p + 32 : *p);
+}
+
+Test(codes, hosts_are_read_as_the_names_of_another_table)
+{
+    world w = { .arena = tab_arena_new(SIZE_MAX / 2), .n = 2 };
+    w.table[0] = table_of(w.arena, "firm", ROWS, 2, firm);
+    w.table[1] = table_of(w.arena, "visit", ROWS, 2, visit);
     expect_all(&w);
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/bundle/bundle_json.h"
-#include "services/inference/engine/align/normalize_text.h"
+#include "services/inference/engine/align/text/normalize_text.h"
 #include "services/inference/engine/link/cross_tables.h"
 #include "services/inference/engine/link/groups/clusters.h"
 #include "services/inference/engine/link/pairs/geo.h"

@@ -82,6 +82,60 @@ static bool read_duration(const char *p, size_t n, double *ret)
     return any;
 }
 
+/* The sign behind the part of an angle, and its bytes: degrees 0, minutes 1, seconds 2; -1: none of them. */
+static int angle_sign(const char *p, size_t n, size_t *bytes)
+{
+    static const struct {
+        const char *sign;
+        int part;
+    } signs[] = { { "\xc2\xb0", 0 }, { "\xc2\xba", 0 },     { "''", 2 },
+                  { "'", 1 },        { "\xe2\x80\xb2", 1 }, { "\xe2\x80\x99", 1 },
+                  { "\"", 2 },       { "\xe2\x80\xb3", 2 }, { "\xe2\x80\x9d", 2 } };
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+        *bytes = strlen(signs[i].sign);
+        if (n >= *bytes && memcmp(p, signs[i].sign, *bytes) == 0)
+            return signs[i].part;
+    }
+    return -1;
+}
+
+/* N and E are 1, S and W -1; 0: no letter of a hemisphere. */
+static int hemisphere(char c)
+{
+    return c == 'N' || c == 'E' ? 1 : c == 'S' || c == 'W' ? -1 : 0;
+}
+
+/* 48°12'30.5"N, W 3° 42.25′: degrees. Minutes or the letter must be there, since 25° is a temperature. */
+static bool read_angle(const char *p, size_t n, double *ret)
+{
+    static const double of[] = { 1, 60, 3600 };
+    int side = n > 0 ? hemisphere(*p) : 0, part = -1, last = -1;
+    double total = 0;
+    for (size_t i = side != 0; i < n;) {
+        if (p[i] == ' ') {
+            i++;
+            continue;
+        }
+        if (side == 0 && i + 1 == n && (side = hemisphere(p[i])) != 0)
+            break;
+        double x = 0, scale = 1;
+        size_t from = i, bytes = 0;
+        for (; i < n && (digit(p[i]) || (p[i] == '.' && scale == 1)) && i - from < 12; i++)
+            if (p[i] == '.')
+                scale = 0.1;
+            else if (scale == 1)
+                x = x * 10 + (p[i] - '0');
+            else
+                x += scale * (p[i] - '0'), scale /= 10;
+        if (i == from || (part = angle_sign(p + i, n - i, &bytes)) != last + 1 || x > (part == 0 ? 180 : 60))
+            return false;
+        total += x / of[last = part];
+        i += bytes;
+    }
+    *ret = side < 0 ? -total : total;
+    return last > 0 || (last == 0 && side != 0);
+}
+
 /* Digits with groups of three, a decimal mark and an exponent. */
 static bool read_decimal(const char *p, size_t n, char decimal, double *ret)
 {
@@ -121,8 +175,8 @@ static bool read_decimal(const char *p, size_t n, char decimal, double *ret)
     return *end == 0 && isfinite(*ret);
 }
 
-/* Blanks, a sign, a currency sign at either end and a per cent sign are skipped; then a clock time, a
- * duration or a decimal number must fill the rest. */
+/* Blanks, a sign, a currency sign at either end and a per cent sign are skipped; then an angle, a clock time,
+ * a duration or a decimal number must fill the rest. */
 bool tab_read_number(tab_str s, char decimal, double *ret)
 {
     const char *p = s.p;
@@ -148,6 +202,10 @@ bool tab_read_number(tab_str s, char decimal, double *ret)
         p++, n--;
     while (n > 0 && p[n - 1] == ' ')
         n--;
+    if (n > 3 && n <= 40 && read_angle(p, n, ret)) {
+        *ret = negative ? -*ret : *ret;
+        return true;
+    }
     /* what is left must begin with a digit, or with a point and a digit */
     if (n == 0 || n > 40 || (!digit(*p) && !(n > 1 && *p == '.' && digit(p[1]))))
         return false;

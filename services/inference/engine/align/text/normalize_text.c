@@ -1,8 +1,10 @@
 /* See normalize_text.h: one normal form for what people write differently, for view.c. ASCII
  * takes a short way; all else is decomposed by utf8proc first. */
-#include "services/inference/engine/align/normalize_text.h"
+#include "services/inference/engine/align/text/normalize_text.h"
 
 #include <utf8proc.h>
+
+#include "services/inference/engine/align/text/quantities.h"
 
 /* What one code point becomes: nothing, a break between words, or letters and digits. */
 typedef struct {
@@ -22,6 +24,14 @@ static void put(writer *w, const char *p, size_t n)
     w->gap = false;
     memcpy(w->out + w->n, p, n);
     w->n += n;
+}
+
+/* A word of its own. */
+static void put_apart(writer *w, const char *p, size_t n)
+{
+    w->gap = true;
+    put(w, p, n);
+    w->gap = true;
 }
 
 /* Points and accents that writers leave out: combining diacriticals, Hebrew and Arabic points. */
@@ -179,8 +189,35 @@ static size_t read_reference(tab_str s, size_t at, int32_t *ret)
     return 0;
 }
 
-/* "007" and "7" are one number: drop the zeros in front of every run of digits that is a whole token. */
-static size_t drop_padding(char *t, size_t n)
+/* Numerals behind a title ("Rocky II") and ordinals ("1st Avenue") as others write them. One letter, "vi" and
+ * "xi" are names as well. None is longer than the word it stands for, or than a digit's ordinal in letters. */
+static const struct {
+    const char *word, *as;
+} numerals[] = {
+    { "ii", "2" },      { "iii", "3" },       { "iv", "4" },       { "vii", "7" },      { "viii", "8" },
+    { "ix", "9" },      { "xii", "12" },      { "xiii", "13" },    { "xiv", "14" },     { "xv", "15" },
+    { "xvi", "16" },    { "xvii", "17" },     { "xviii", "18" },   { "xix", "19" },     { "xx", "20" },
+    { "first", "1st" }, { "second", "2nd" },  { "third", "3rd" },  { "fourth", "4th" }, { "fifth", "5th" },
+    { "sixth", "6th" }, { "seventh", "7th" }, { "eighth", "8th" }, { "ninth", "9th" },  { "tenth", "10th" },
+};
+
+enum { ROMAN = 15 }; /* the first of them */
+
+/* What t[0 .. n) is as digits, and its length; t itself where it is none of them. Romans stand behind a word. */
+static const char *numeral(const char *t, bool behind, size_t *n)
+{
+    for (size_t i = 0; *n > 1 && *n < 8 && i < sizeof numerals / sizeof *numerals; i++)
+        if (strlen(numerals[i].word) == *n && memcmp(numerals[i].word, t, *n) == 0 &&
+            (behind || i >= ROMAN)) {
+            *n = strlen(numerals[i].as);
+            return numerals[i].as;
+        }
+    return t;
+}
+
+/* Word by word: "007" and "7" are one number, so zeros in front of digits go; numerals become digits. Nothing
+ * gets longer, so that words move to where room was left. */
+static size_t rewrite_words(char *t, size_t n)
 {
     size_t to = 0;
     for (size_t i = 0; i < n;) {
@@ -194,9 +231,10 @@ static size_t drop_padding(char *t, size_t n)
         size_t from = i;
         while (digits && from + 1 < end && t[from] == '0')
             from++;
-        /* the token moves to where the dropped zeros have left room */
-        memmove(t + to, t + from, end - from);
-        to += end - from;
+        size_t length = end - from;
+        const char *word = numeral(t + from, i > 0, &length);
+        memmove(t + to, word, length);
+        to += length;
         if (end < n)
             t[to++] = ' ';
         i = end + 1;
@@ -204,8 +242,41 @@ static size_t drop_padding(char *t, size_t n)
     return to;
 }
 
+static bool in_word(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (unsigned char)c >= 0x80;
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* A size or measures that begin at s.p[i]. Returns the bytes read, 0 where there are none. */
+static size_t put_size(writer *w, tab_str s, size_t i)
+{
+    bool digit = is_digit(s.p[i]), times = i > 1 && (s.p[i - 1] | 32) == 'x' && is_digit(s.p[i - 2]);
+    if (!in_word(s.p[i]) || (i > 0 && in_word(s.p[i - 1]) && !(digit && times)))
+        return 0;
+    bool goes_on = i > 1 && (s.p[i - 1] == '.' || s.p[i - 1] == ',') && is_digit(s.p[i - 2]);
+    char q[TAB_QUANTITY_MAX];
+    size_t read = 0, n = 0;
+    if (digit && !goes_on)
+        n = tab_quantity(s, i, q, &read);
+    if (n == 0 && !goes_on && !times)
+        n = tab_measures(s, i, q, &read);
+    if (n > 0 && times && w->n > 1 && w->out[w->n - 1] == 'x' && is_digit(w->out[w->n - 2])) {
+        w->out[w->n - 1] = ' '; /* "6x500ml": the x is a word */
+        w->out[w->n++] = 'x';
+    }
+    if (n > 0)
+        put_apart(w, q, n);
+    return read;
+}
+
 /* Broken UTF-8 divides words, byte by byte. */
-size_t tab_text_normal(tab_str s, char out[TAB_NORMAL_MAX])
+static size_t read_text(tab_str s, char out[TAB_NORMAL_MAX])
 {
     writer w = { out, 0, false };
     for (size_t i = 0; i < s.n && w.n + 8 < TAB_NORMAL_MAX;) {
@@ -215,6 +286,8 @@ size_t tab_text_normal(tab_str s, char out[TAB_NORMAL_MAX])
         size_t read;
         if (b == '&' && (read = read_reference(s, i, &c)) > 0) {
             put_wide(&w, c);
+            i += read;
+        } else if ((read = put_size(&w, s, i)) > 0) {
             i += read;
         } else if (b < 0x80) {
             char a = (char)b;
@@ -238,7 +311,22 @@ size_t tab_text_normal(tab_str s, char out[TAB_NORMAL_MAX])
             }
         }
     }
-    return drop_padding(out, w.n);
+    return rewrite_words(out, w.n);
+}
+
+/* Marks hide sizes ("1'000 g"), and numerals are none at first: where there are digits the text is read again,
+ * so that a normal form is its own. */
+size_t tab_text_normal(tab_str s, char out[TAB_NORMAL_MAX])
+{
+    char once[TAB_NORMAL_MAX];
+    size_t n = read_text(s, out);
+    size_t i = 0;
+    while (i < n && !is_digit(out[i]))
+        i++;
+    if (i == n)
+        return n;
+    memcpy(once, out, n);
+    return read_text((tab_str){ once, n }, out);
 }
 
 /* Scripts written without spaces between words. */
@@ -289,6 +377,14 @@ void tab_text_tokens(tab_str t, void (*emit)(void *ctx, tab_str token), void *ct
     }
 }
 
+/* "1.5kg" is no model number. */
+static bool is_quantity(tab_str s, size_t at)
+{
+    char q[TAB_QUANTITY_MAX];
+    size_t read;
+    return tab_quantity(s, at, q, &read) > 0;
+}
+
 /* Only words of several parts, of ASCII, of 4 to 47 letters and digits: model numbers and names with
  * hyphens. */
 void tab_text_joined(tab_str raw, void (*emit)(void *ctx, tab_str token), void *ctx)
@@ -296,14 +392,15 @@ void tab_text_joined(tab_str raw, void (*emit)(void *ctx, tab_str token), void *
     enum { WORD = 48 };
     /* parts: runs of letters and digits within the word; only ASCII words are joined */
     char word[WORD];
-    size_t n = 0, parts = 0;
+    size_t n = 0, parts = 0, begin = 0;
     bool in_part = false, plain_word = true;
     for (size_t i = 0; i <= raw.n; i++) {
         char c = i < raw.n ? raw.p[i] : ' ';
         /* the word ends: it is emitted where it has several parts */
         if (c == ' ' || c == '\t' || c == '\n' || c == ',' || c == ';') {
-            if (parts > 1 && plain_word && n >= 4 && n < WORD)
+            if (parts > 1 && plain_word && n >= 4 && n < WORD && !is_quantity(raw, begin))
                 emit(ctx, (tab_str){ word, n });
+            begin = i + 1;
             n = parts = 0;
             in_part = false;
             plain_word = true;

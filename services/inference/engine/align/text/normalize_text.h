@@ -2,6 +2,7 @@
  *
  *   "Café  O'Brien, Nº 007"  ->  "cafe obrien no 7"        tokens: cafe, obrien, no, 7
  *   "KX-TS620B"              ->  "kx ts620b"               tokens: kx, ts620b, kxts620b
+ *   "Cola 0,5 L"             ->  "cola 500ml"              (quantities.h)
  *
  * Unicode compatibility decomposition and case folding (UAX #15, NFKC_Casefold), Greek and Cyrillic in Latin
  * letters (decision 0762), Latin, Hebrew and Arabic points dropped, other scripts' marks kept (they carry

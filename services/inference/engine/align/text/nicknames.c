@@ -1,9 +1,9 @@
 /* See nicknames.h: groups of given names as text, read once into a hash table from name to groups. */
-#include "services/inference/engine/align/nicknames.h"
+#include "services/inference/engine/align/text/nicknames.h"
 
 #include <stdlib.h>
 
-#include "services/inference/engine/align/normalize_text.h"
+#include "services/inference/engine/align/text/normalize_text.h"
 
 /* A line a group; a name may stand in four. Short forms that begin the full one ("dan", "daniel") need no
  * entry where they have three letters or more: the comparison of tokens sees those. From general
