@@ -138,6 +138,8 @@ bool tab_new_pairs(const tab_engine *e, const tab_profile *p, bool served, tab_f
 /* Rows of new pairs: their regime, and how far they are doubted. False: the arena is full. */
 bool tab_new_pairs_mark(tab_arena *a, const tab_fitted *f, tab_scoring *ret, uint32_t *regime,
                         uint32_t *doubt) TAB_CHECKED;
+/* Adds to f->far, which runs read, what a number tells that all asked rows have alike. False: memory. */
+bool tab_one_value(const tab_profile *p, tab_fitted *f) TAB_CHECKED;
 /* Writes f->few, which runs read. False: memory. */
 bool tab_few_seen(tab_fitted *f) TAB_CHECKED;
 
