@@ -1,5 +1,5 @@
-"""Kinds of tables for `probes` of a third round: files that were filled, sorted, weighted, exported or labelled
-otherwise where they are asked. A kind is as in questions.py; names in *_class are of classes."""
+"""Kinds of tables for `probes` of a third round: files that were filled, sorted, weighted, exported or
+labelled otherwise where they are asked. A kind is as in questions.py; names in *_class are of classes."""
 
 import datetime, math
 
@@ -30,7 +30,7 @@ def day(i):
 
 
 def changed(change):
-    """Patients by height, weight, age and sex; change(height, weight, age, sex, d): what an asked row says."""
+    """Patients; change(height, weight, age, sex, d): what an asked row says."""
 
     def rows(d, classes):
         for _ in range(700):
@@ -369,7 +369,7 @@ def uneven_noise(d):
 
 @kind("x,z,region,y", True)
 def large_class(d):
-    """20,000 rows of thirty regions with slopes of their own; of six of them, mostly rows far up in x are asked."""
+    """20,000 rows of thirty regions with slopes of their own; of six, mostly rows far up in x are asked."""
     slope = [d.gauss(0, 2) for _ in range(30)]
     for _ in range(20000):
         r = d.randrange(30)

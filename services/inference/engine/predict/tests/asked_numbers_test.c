@@ -6,8 +6,8 @@
 
 #include "common/base/order.h"
 #include "services/inference/engine/features/mix.h"
-#include "services/inference/engine/predict/asked/asked_numbers.h"
-#include "services/inference/engine/predict/asked/two_samples.h"
+#include "services/inference/engine/predict/asked/cells/asked_numbers.h"
+#include "services/inference/engine/predict/asked/cells/two_samples.h"
 
 enum { KNOWN = 400, OPEN = 200 };
 

@@ -172,7 +172,7 @@ Test(unlike_rows, pounds_are_read_as_empty, .timeout = 300)
 Test(unlike_rows, what_was_filled_in_or_cut_off_is_read_as_empty, .timeout = 300)
 {
     double wide, filled = ask(FILLED, false, "`weight` is 50 in 1", &wide),
-                 cut = ask(CUT, false, "as if filled in or cut off", &wide);
+                 cut = ask(CUT, false, "as if filled in or truncated", &wide);
     cr_expect(filled > 0.68 && filled < 0.92, "%g", filled);
     cr_expect(cut > 0.68 && cut < 0.92, "%g", cut);
 }

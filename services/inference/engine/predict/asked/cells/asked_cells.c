@@ -16,8 +16,8 @@
 #include <string.h>
 
 #include "common/base/order.h"
-#include "services/inference/engine/predict/asked/asked_numbers.h"
-#include "services/inference/engine/predict/asked/two_samples.h"
+#include "services/inference/engine/predict/asked/cells/asked_numbers.h"
+#include "services/inference/engine/predict/asked/cells/two_samples.h"
 #include "services/inference/engine/predict/fitted_parts.h"
 
 /* LEAST: asked cells that tell of a filler; LEAST_UNITS: of another unit; LEAST_KNOWN: known ones. By
@@ -32,18 +32,19 @@ typedef struct {
     double by, more;
 } conversion;
 
-#define UNIT_OF(factor) \
-    { factor, 0 },      \
-    {                   \
-        1 / (factor), 0 \
-    }
-/* Both ways: tens, dozens, inches, pounds, feet, miles, gallons, calories, hours, seconds and bytes; degrees. */
+/* Both ways: tens, dozens, inches, pounds, feet, miles, gallons, calories, hours, bytes; degrees */
 static const conversion UNIT[] = {
-    UNIT_OF(10.0),    UNIT_OF(12.0),          UNIT_OF(24.0),   UNIT_OF(25.4),   UNIT_OF(28.35),
-    UNIT_OF(60.0),    UNIT_OF(100.0),         UNIT_OF(1000.0), UNIT_OF(1024.0), UNIT_OF(3600.0),
-    UNIT_OF(86400.0), UNIT_OF(1e6),           UNIT_OF(2.54),   UNIT_OF(2.2046), UNIT_OF(3.2808),
-    UNIT_OF(30.48),   UNIT_OF(1.6093),        UNIT_OF(3.7854), UNIT_OF(4.184),  UNIT_OF(3.6),
-    { 1.8, 32 },      { 1 / 1.8, -32 / 1.8 }, { 1, 273.15 },   { 1, -273.15 },
+    { 10, 0 },     { 1.0 / 10, 0 },        { 12, 0 },     { 1.0 / 12, 0 },
+    { 24, 0 },     { 1.0 / 24, 0 },        { 25.4, 0 },   { 1 / 25.4, 0 },
+    { 28.35, 0 },  { 1 / 28.35, 0 },       { 60, 0 },     { 1.0 / 60, 0 },
+    { 100, 0 },    { 1.0 / 100, 0 },       { 1000, 0 },   { 1.0 / 1000, 0 },
+    { 1024, 0 },   { 1.0 / 1024, 0 },      { 3600, 0 },   { 1.0 / 3600, 0 },
+    { 86400, 0 },  { 1.0 / 86400, 0 },     { 1e6, 0 },    { 1e-6, 0 },
+    { 2.54, 0 },   { 1 / 2.54, 0 },        { 2.2046, 0 }, { 1 / 2.2046, 0 },
+    { 3.2808, 0 }, { 1 / 3.2808, 0 },      { 30.48, 0 },  { 1 / 30.48, 0 },
+    { 1.6093, 0 }, { 1 / 1.6093, 0 },      { 3.7854, 0 }, { 1 / 3.7854, 0 },
+    { 4.184, 0 },  { 1 / 4.184, 0 },       { 3.6, 0 },    { 1 / 3.6, 0 },
+    { 1.8, 32 },   { 1 / 1.8, -32 / 1.8 }, { 1, 273.15 }, { 1, -273.15 },
 };
 /* BINS: numbers by the first 16 of their bits, a sixteenth of their size; NINES: digits of a filler. */
 enum { UNITS = sizeof UNIT / sizeof *UNIT, BINS = 1 << 16, NINES = 9, FILLERS = 2 + 2 * NINES };
@@ -292,7 +293,7 @@ static bool read_filled(search *w, tab_column_profile *c, glance *g)
         rare += w->known[i] == fill; // NOLINT: the very number
     if (!say(w->f, tab_arena_printf(w->f->arena,
                                     "`%.*s` is %.6g in %zu rows to predict and in %zu others, as if filled "
-                                    "in or cut off, and is read as empty there",
+                                    "in or truncated, and is read as empty there",
                                     TAB_STR(c->column->name), fill, many, rare)) ||
         !empty(w, c, fill, false, false))
         return false;

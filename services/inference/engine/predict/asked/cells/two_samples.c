@@ -1,5 +1,5 @@
 /* See two_samples.h. */
-#include "services/inference/engine/predict/asked/two_samples.h"
+#include "services/inference/engine/predict/asked/cells/two_samples.h"
 
 #include <assert.h>
 #include <math.h>

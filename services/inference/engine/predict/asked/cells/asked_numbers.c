@@ -1,11 +1,11 @@
 /* See asked_numbers.h. */
-#include "services/inference/engine/predict/asked/asked_numbers.h"
+#include "services/inference/engine/predict/asked/cells/asked_numbers.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "services/inference/engine/predict/asked/two_samples.h"
+#include "services/inference/engine/predict/asked/cells/two_samples.h"
 
 /* SHARE: of the asked numbers that one value is. RARER: by how much known ones have it less often. ALIKE:
  * standard errors by which numbers of one kind may lie apart. APART: by how much a column's must. By hand. */

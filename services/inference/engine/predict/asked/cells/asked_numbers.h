@@ -1,4 +1,5 @@
-/* Numbers of asked rows that are not those of their column: filled in, or another column's (decision 0790). */
+/* Numbers of asked rows that are not those of their column: filled in, or another column's (decision
+ * 0790). */
 #ifndef TAB_PREDICT_ASKED_NUMBERS_H
 #define TAB_PREDICT_ASKED_NUMBERS_H
 
