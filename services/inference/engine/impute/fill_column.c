@@ -23,7 +23,7 @@
 #include "services/inference/engine/learn/stack/stack.h"
 #include "services/inference/engine/predict/asked/gaps.h"
 #include "services/inference/engine/predict/asked/heat.h"
-#include "services/inference/engine/predict/asked/odds.h"
+#include "services/inference/engine/predict/asked/mix/odds.h"
 #include "services/inference/engine/predict/follows.h"
 
 /* LEAST_ROWS: with fewer present cells the median or the commonest class is filled. SURE_ROWS: from here on a

@@ -452,6 +452,8 @@ tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool exp
         double heat = absent && f->task == TAB_TASK_CLASSIFICATION ? asked_heat(f, row) : 1;
         if (heat > 1 || heat < 1)
             tab_heat_apply(heat, outputs, own);
+        if (absent)
+            tab_asked_shares(f, own);
         float between = 0;
         if (absent && !tab_hot_deck_answer(f, f->data, i, own, &between))
             return out_of_memory(e, err);

@@ -140,6 +140,7 @@ static void pack_fitted(tab_pack *p, void *each, const void *context)
     TAB_PACK(p, f->far, rows);
     TAB_PACK(p, f->few, rows);
     TAB_PACK(p, f->mix, rows);
+    TAB_PACK(p, f->moved, f->classes);
     TAB_PACK_EACH(p, f->ahead, 1, pack_ahead, f);
     for (size_t k = 0; k < TAB_SIDES; k++)
         tab_pack_later(p, &f->later[k]);

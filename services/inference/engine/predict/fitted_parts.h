@@ -76,11 +76,12 @@ struct tab_fitted {
     const char *single;  /* of a target that all labelled rows have alike, for people; NULL: they differ */
     double sure;         /* classes: the most that is said of one; less than 1 where all rows are of one */
     bool *seldom;        /* (enc->n) hardly a labelled row lacks it; hot_deck.c */
-    float *far; /* (rows) of asked rows out of range: numbers, what their squared error grows by; classes,
+    float *far;   /* (rows) of asked rows out of range: numbers, what their squared error grows by; classes,
                        * the share of what is told of others that is not known of them; or NULL */
-    float *few; /* (rows) of a level hardly seen: by what their squared error grows, or their temperature;
+    float *few;   /* (rows) of a level hardly seen: by what their squared error grows, or their temperature;
                  * 0: as others; NULL: all are */
-    float *mix; /* (encoded rows) how many asked rows each stands for; NULL: as many; asked_mix.c */
+    float *mix;   /* (encoded rows) how many asked rows each stands for; NULL: as many; asked_mix.c */
+    float *moved; /* (classes) logarithms: by how much they may come in other shares; NULL: asked_mix.c */
     double wider[TAB_LEVELS];   /* of served rows of new groups, where rows are kept apart by them; 0: none */
     double heat[TAB_FOLDS + 1]; /* with mix: the temperature of a fold's rows by the others, behind them that
                                  * of the asked ones */
@@ -138,6 +139,8 @@ bool tab_new_pairs(const tab_engine *e, const tab_profile *p, bool served, tab_f
 /* Rows of new pairs: their regime, and how far they are doubted. False: the arena is full. */
 bool tab_new_pairs_mark(tab_arena *a, const tab_fitted *f, tab_scoring *ret, uint32_t *regime,
                         uint32_t *doubt) TAB_CHECKED;
+/* Adds to f->far, which runs read, what a number tells that all asked rows have alike. False: memory. */
+bool tab_one_value(const tab_profile *p, tab_fitted *f) TAB_CHECKED;
 /* Writes f->few, which runs read. False: memory. */
 bool tab_few_seen(tab_fitted *f) TAB_CHECKED;
 
@@ -166,6 +169,10 @@ void tab_truncated_write(const tab_fitted *f, Tabella__Results *r, size_t i, siz
 
 /* Writes f->mix and, of classes, f->heat, before intervals are fitted. False: memory or cancelled. */
 bool tab_asked_mix(const tab_engine *e, tab_fitted *f) TAB_CHECKED;
+
+/* Draws the log-probabilities of an asked row half to what they are if the classes come in other shares,
+ * where it is less sure then. */
+void tab_asked_shares(const tab_fitted *f, float *out);
 
 /* How the fitted rows were kept apart. NULL: the arena is full. */
 Tabella__Split *tab_split_message(tab_arena *a, const tab_fitted *f);

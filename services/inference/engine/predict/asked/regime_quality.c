@@ -305,7 +305,8 @@ tab_status tab_fit_regimes(const tab_profile *p, size_t own, bool served, tab_fi
         asked[i] = f->task == TAB_TASK_CLASSIFICATION ? f->label[i] == TAB_NULL : isnan(f->y[i]);
     TAB_TRY(tab_regime_find(f->arena, p, f->target, own, asked, &f->asked, err));
     bool ok = served || tab_regime_turn(f->rows, &f->asked);
-    return ok && (f->asked.asked == 0 || mark_far(p, asked, f)) ? TAB_OK : tab_no_memory(err);
+    ok = ok && (f->asked.asked == 0 || (mark_far(p, asked, f) && (served || tab_one_value(p, f))));
+    return ok ? TAB_OK : tab_no_memory(err);
 }
 
 /* What answers the rows that come later, or before: those that are asked, and those that will be served. */

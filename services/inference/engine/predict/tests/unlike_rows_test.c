@@ -11,7 +11,18 @@
 enum { ROWS = 700, COLS = 4, TOWNS = 5 };
 
 /* How the asked rows are written. */
-typedef enum { AS_KNOWN, IN_CAPITALS, IN_GRAMS, HALF_IN_GRAMS, WITHOUT_WEIGHT, LIGHTER } way;
+typedef enum {
+    AS_KNOWN,
+    IN_CAPITALS,
+    IN_GRAMS,
+    HALF_IN_GRAMS,
+    IN_POUNDS,
+    WITHOUT_WEIGHT,
+    FILLED,
+    CUT,
+    ALL_FIFTY,
+    LIGHTER
+} way;
 
 static double draw(size_t i, size_t what)
 {
@@ -56,6 +67,10 @@ static tab_table parcels(tab_arena *a, tab_column col[COLS], way how, bool serve
         n++;
         if (open && (how == IN_GRAMS || (how == HALF_IN_GRAMS && draw(i, 30) < 0.5)))
             kilos *= 1000;
+        if (open && how == IN_POUNDS)
+            kilos *= 2.2046;
+        if (open && (how == ALL_FIFTY || (how == FILLED && draw(i, 30) < 0.6) || (how == CUT && kilos > 50)))
+            kilos = 50;
         if (open && how == WITHOUT_WEIGHT)
             kilos = 0;
         if (open && how == LIGHTER)
@@ -146,6 +161,30 @@ Test(unlike_rows, what_stands_for_nothing_is_read_as_empty, .timeout = 300)
     double wide,
         in = ask(WITHOUT_WEIGHT, false, "`weight` is 0 in rows to predict and in no other row", &wide);
     cr_expect(in > 0.68 && in < 0.92, "%g", in);
+}
+
+Test(unlike_rows, pounds_are_read_as_empty, .timeout = 300)
+{
+    double wide, in = ask(IN_POUNDS, false, "times 2.2046, as in another unit", &wide);
+    cr_expect(in > 0.68 && in < 0.92, "%g", in);
+}
+
+Test(unlike_rows, what_was_filled_in_or_cut_off_is_read_as_empty, .timeout = 300)
+{
+    double wide, filled = ask(FILLED, false, "`weight` is 50 in 1", &wide),
+                 cut = ask(CUT, false, "as if filled in or truncated", &wide);
+    cr_expect(filled > 0.68 && filled < 0.92, "%g", filled);
+    cr_expect(cut > 0.68 && cut < 0.92, "%g", cut);
+}
+
+/* One weight of all may be the question: answers stand, and are as wide as what it tells. */
+Test(unlike_rows, a_number_that_all_asked_rows_have_alike_is_doubted, .timeout = 300)
+{
+    double wide[2];
+    ask(AS_KNOWN, false, NULL, &wide[0]);
+    double in = ask(ALL_FIFTY, false, NULL, &wide[1]);
+    cr_expect_gt(in, 0.68, "%g", in);
+    cr_expect_gt(wide[1], 2 * wide[0], "%g, as known %g", wide[1], wide[0]);
 }
 
 /* Smaller parcels are asked, in the same unit: nothing is taken away, and what lies out of range is said. */

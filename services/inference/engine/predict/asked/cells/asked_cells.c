@@ -7,13 +7,17 @@
  *   respell    levels that only asked rows have, by their folded texts
  *   fillers    one number, many times, that no known row reaches: told in one pass over the column, as is
  *              whether its asked and known numbers may lie apart at all; only then they are sorted
- *   units      asked numbers, all of them or those out of range, that are distributed as the known ones by
- *              one factor (the two-sample statistic of Kolmogorov and Smirnov) */
+ *   filled     one value of many asked rows in a column of which the others are as known: asked_numbers.h
+ *   units      asked numbers, all of them or those out of range, that are distributed as the known ones in
+ *              another unit (two_samples.h)
+ *   exchange   columns that hold each other's numbers: asked_numbers.h (decision 0790) */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/order.h"
+#include "services/inference/engine/predict/asked/cells/asked_numbers.h"
+#include "services/inference/engine/predict/asked/cells/two_samples.h"
 #include "services/inference/engine/predict/fitted_parts.h"
 
 /* LEAST: asked cells that tell of a filler; LEAST_UNITS: of another unit; LEAST_KNOWN: known ones. By
@@ -23,12 +27,31 @@ enum { LEAST = 5, LEAST_UNITS = 20, LEAST_KNOWN = 30 };
  * they stand; ALIKE: standard errors by which they may once they are in one unit. FARTHER: units are looked
  * for among the cells out of range where so large a share of the asked is. By hand. */
 static const double SHARE = 0.05, APART = 0.8, ALIKE = 1.95, FARTHER = 0.1;
-/* Units of one thing that are ten and more of another: smaller factors are as likely to be growth. */
-static const double FACTOR[] = { 10, 12, 24, 25.4, 28.35, 60, 100, 1000, 1024, 3600, 86400, 1e6 };
+/* A known number x is written as by * x + more. */
+typedef struct {
+    double by, more;
+} conversion;
+
+/* Both ways: tens, dozens, inches, pounds, feet, miles, gallons, calories, hours, bytes; degrees */
+static const conversion UNIT[] = {
+    { 10, 0 },     { 1.0 / 10, 0 },        { 12, 0 },     { 1.0 / 12, 0 },
+    { 24, 0 },     { 1.0 / 24, 0 },        { 25.4, 0 },   { 1 / 25.4, 0 },
+    { 28.35, 0 },  { 1 / 28.35, 0 },       { 60, 0 },     { 1.0 / 60, 0 },
+    { 100, 0 },    { 1.0 / 100, 0 },       { 1000, 0 },   { 1.0 / 1000, 0 },
+    { 1024, 0 },   { 1.0 / 1024, 0 },      { 3600, 0 },   { 1.0 / 3600, 0 },
+    { 86400, 0 },  { 1.0 / 86400, 0 },     { 1e6, 0 },    { 1e-6, 0 },
+    { 2.54, 0 },   { 1 / 2.54, 0 },        { 2.2046, 0 }, { 1 / 2.2046, 0 },
+    { 3.2808, 0 }, { 1 / 3.2808, 0 },      { 30.48, 0 },  { 1 / 30.48, 0 },
+    { 1.6093, 0 }, { 1 / 1.6093, 0 },      { 3.7854, 0 }, { 1 / 3.7854, 0 },
+    { 4.184, 0 },  { 1 / 4.184, 0 },       { 3.6, 0 },    { 1 / 3.6, 0 },
+    { 1.8, 32 },   { 1 / 1.8, -32 / 1.8 }, { 1, 273.15 }, { 1, -273.15 },
+};
 /* BINS: numbers by the first 16 of their bits, a sixteenth of their size; NINES: digits of a filler. */
-enum { FACTORS = sizeof FACTOR / sizeof *FACTOR, BINS = 1 << 16, NINES = 9, FILLERS = 2 + 2 * NINES };
+enum { UNITS = sizeof UNIT / sizeof *UNIT, BINS = 1 << 16, NINES = 9, FILLERS = 2 + 2 * NINES };
 /* By how much the bins must differ: what is ten times as large is many bins on. */
-static const double GLANCE = 0.5;
+static const double GLANCE = 0.5, HEAPED = 0.15;
+/* THINNED: numbers of a column that are held against another column's. By hand. */
+enum { THINNED = 4000 };
 
 typedef struct {
     const tab_profile *p;
@@ -47,6 +70,7 @@ typedef struct {
     size_t n, m, far;       /* known ones, asked ones, those of these that lie outside */
     size_t filler[FILLERS]; /* asked ones by what they may stand for */
     double apart;           /* the largest distance of both distributions at a bin's end */
+    bool heaped;            /* a bin holds many more asked numbers than known ones */
 } glance;
 
 typedef struct {
@@ -189,6 +213,7 @@ static void look(search *w, const double *x, glance *g)
     for (size_t b = 0; b < BINS && g->n > 0 && g->m > 0; b++) {
         known += w->bin[0][b], open += w->bin[1][b];
         g->apart = fmax(g->apart, fabs(known / (double)g->n - open / (double)g->m));
+        g->heaped = g->heaped || w->bin[1][b] / (double)g->m - w->bin[0][b] / (double)g->n > HEAPED;
     }
 }
 
@@ -205,33 +230,18 @@ static double filler(const glance *g)
     return best < FILLERS ? filler_at(best) : (double)NAN;
 }
 
-/* The largest distance of both distributions, the asked numbers x (m) times `by`; in standard errors where
- * `errors`. */
-static double distance(const search *w, const double *x, size_t m, double by, bool errors)
+/* The unit that asked numbers x (m), ascending, are in where it is another one than the known numbers'; NULL:
+ * none. */
+static const conversion *unit(const search *w, const double *x, size_t m)
 {
-    double most = 0, n = (double)w->n, k = (double)m;
-    for (size_t i = 0, j = 0; i < w->n || j < m;) {
-        double at = j == m || (i < w->n && w->known[i] <= x[j] * by) ? w->known[i] : x[j] * by;
-        while (i < w->n && w->known[i] <= at)
-            i++;
-        while (j < m && x[j] * by <= at)
-            j++;
-        most = fmax(most, fabs((double)i / n - (double)j / k));
-    }
-    return errors ? most * sqrt(n * k / (n + k)) : most;
-}
-
-/* The factor by which asked numbers x (m), ascending, are the known ones in another unit; 0: none. */
-static double unit(const search *w, const double *x, size_t m)
-{
-    double best = 0, least = ALIKE;
-    if (m < LEAST_UNITS || w->n < LEAST_KNOWN || distance(w, x, m, 1, false) < APART)
-        return 0;
-    for (size_t k = 0; k < 2 * FACTORS; k++) {
-        double by = k % 2 == 0 ? 1 / FACTOR[k / 2] : FACTOR[k / 2];
-        double d = distance(w, x, m, by, true);
+    const conversion *best = NULL;
+    double least = ALIKE;
+    if (m < LEAST_UNITS || w->n < LEAST_KNOWN || tab_two_samples(w->known, w->n, x, m, 1, 0) < APART)
+        return NULL;
+    for (size_t k = 0; k < UNITS; k++) {
+        double d = tab_two_samples_errors(w->known, w->n, x, m, 1 / UNIT[k].by, -UNIT[k].more / UNIT[k].by);
         if (d < least)
-            best = 1 / by, least = d;
+            best = &UNIT[k], least = d;
     }
     return best;
 }
@@ -267,6 +277,30 @@ static bool read_fillers(search *w, tab_column_profile *c, glance *g)
     return true;
 }
 
+/* What was filled in for one column's numbers. False: memory. */
+static bool read_filled(search *w, tab_column_profile *c, glance *g)
+{
+    if (!g->heaped || g->m < TAB_ASKED_LEAST)
+        return true;
+    read_numbers(w, c->number);
+    double fill = tab_asked_filled(w->known, w->n, w->open, w->m);
+    if (isnan(fill))
+        return true;
+    size_t many = 0, rare = 0;
+    for (size_t i = 0; i < w->m; i++)
+        many += w->open[i] == fill; // NOLINT: the very number
+    for (size_t i = 0; i < w->n; i++)
+        rare += w->known[i] == fill; // NOLINT: the very number
+    if (!say(w->f, tab_arena_printf(w->f->arena,
+                                    "`%.*s` is %.6g in %zu rows to predict and in %zu others, as if filled "
+                                    "in or truncated, and is read as empty there",
+                                    TAB_STR(c->column->name), fill, many, rare)) ||
+        !empty(w, c, fill, false, false))
+        return false;
+    look(w, c->number, g);
+    return true;
+}
+
 /* Numbers of one column in another unit. False: memory. */
 static bool read_units(search *w, tab_column_profile *c, const glance *g)
 {
@@ -277,48 +311,113 @@ static bool read_units(search *w, tab_column_profile *c, const glance *g)
     double *far = w->open + w->m;
     size_t n = 0;
     bool later = false;
-    double all = unit(w, w->open, w->m), part = 0;
+    const conversion *all = unit(w, w->open, w->m), *part = NULL;
     for (size_t i = 0; i < w->m; i++)
         if (outside(w, w->open[i]))
             far[n++] = w->open[i];
-    if (all <= 0 && some && n < w->m)
+    if (all == NULL && some && n < w->m)
         part = unit(w, far, n);
-    if (all <= 0 && part <= 0)
+    if (all == NULL && part == NULL)
         return true;
     /* a counter or a time that goes on is ten times as far where it is asked */
     if (tab_regime_mostly_later(w->p, w->f->target, w->asked, &later, NULL) != TAB_OK || later)
         return later;
+    const conversion *is = all != NULL ? all : part;
     return say(w->f, tab_arena_printf(
                          w->f->arena,
-                         "`%.*s` is distributed in %zu rows to predict as in the others times %g, as in "
+                         "`%.*s` is distributed in %zu rows to predict as in the others times %g%s, as in "
                          "another unit, and is read as empty there",
-                         TAB_STR(c->column->name), all > 0 ? w->m : n, all > 0 ? all : part)) &&
-           empty(w, c, (double)NAN, all > 0, true);
+                         TAB_STR(c->column->name), all != NULL ? w->m : n, is->by,
+                         is->more == 0 ? "" : tab_arena_printf(w->f->arena, " plus %g", is->more))) &&
+           empty(w, c, (double)NAN, all != NULL, true);
 }
 
-/* Fillers and other units of one column. False: memory. */
-static bool read_column(search *w, tab_column_profile *c)
+/* Fillers, what was filled in, and other units of one column. *ret: by how much asked and known numbers lie
+ * apart where they stand. False: memory. */
+static bool read_column(search *w, tab_column_profile *c, double *ret)
 {
     glance g;
+    const double *as;
     look(w, c->number, &g);
-    return g.n < LEAST_KNOWN || g.m < LEAST || !(g.most > g.least) ||
-           (read_fillers(w, c, &g) && read_units(w, c, &g));
+    *ret = 0;
+    if (g.n < LEAST_KNOWN || g.m < LEAST || !(g.most > g.least))
+        return true;
+    if (!read_fillers(w, c, &g) || !read_filled(w, c, &g))
+        return false;
+    as = c->number;
+    if (!read_units(w, c, &g))
+        return false;
+    *ret = as == c->number && g.m >= TAB_ASKED_LEAST ? g.apart : 0;
+    return true;
 }
 
 /* ---- all columns ----------------------------------------------------------------------------- */
+
+/* Every so many of n ascending numbers. NULL: memory. */
+static double *thinned(const double *v, size_t n, size_t *ret)
+{
+    size_t step = n / THINNED + 1;
+    double *own = malloc((n / step + 1) * sizeof *own);
+    *ret = 0;
+    for (size_t i = step / 2; own != NULL && i < n; i += step)
+        own[(*ret)++] = v[i];
+    return own;
+}
+
+/* Columns (of, k) whose asked numbers are each other's are empty there. False: memory. */
+static bool read_exchanged(search *w, tab_column_profile *col, tab_asked_place *of, size_t k)
+{
+    bool ok = true;
+    tab_asked_exchanged(of, k);
+    for (size_t i = 0; ok && i < k; i++) {
+        tab_column_profile *c = &col[of[i].column];
+        if (of[i].as != i)
+            ok = say(w->f, tab_arena_printf(w->f->arena,
+                                            "`%.*s` holds in rows to predict the numbers that `%.*s` holds "
+                                            "in the others, and is read as empty there",
+                                            TAB_STR(c->column->name),
+                                            TAB_STR(col[of[of[i].as].column].column->name))) &&
+                 empty(w, c, (double)NAN, true, false);
+    }
+    return ok;
+}
+
+/* Columns that may hold each other's numbers. apart (cols): by how much asked numbers lie apart. False:
+ * memory. */
+static bool exchange(search *w, tab_column_profile *col, const double *apart)
+{
+    tab_asked_place of[TAB_ASKED_PLACES];
+    size_t k = 0;
+    bool ok = true;
+    for (size_t c = 0; ok && c < w->p->table->cols && k < TAB_ASKED_PLACES; c++) {
+        if (apart[c] < GLANCE)
+            continue;
+        read_numbers(w, col[c].number);
+        of[k] = (tab_asked_place){ .column = c };
+        of[k].known = thinned(w->known, w->n, &of[k].n);
+        of[k].open = thinned(w->open, w->m, &of[k].m);
+        ok = of[k].known != NULL && of[k].open != NULL;
+        k++;
+    }
+    ok = ok && (k < 2 || read_exchanged(w, col, of, k));
+    for (size_t i = 0; i < k; i++)
+        free(of[i].known), free(of[i].open);
+    return ok;
+}
 
 /* False: memory. */
 static bool read_all(search *w, const bool *use, tab_column_profile *col)
 {
     bool ok = true;
-    for (size_t c = 0; ok && c < w->p->table->cols; c++) {
+    double *apart = tab_arena_new_of(w->f->arena, double, w->p->table->cols + 1);
+    for (size_t c = 0; apart != NULL && ok && c < w->p->table->cols; c++) {
         bool key = col[c].identifying || col[c].use == TAB_USE_KEY;
         if (use[c] && col[c].code != NULL && col[c].number == NULL)
             ok = respell(w, &col[c]);
         else if (use[c] && col[c].type == TAB_NUMERIC && col[c].number != NULL && !key)
-            ok = read_column(w, &col[c]);
+            ok = read_column(w, &col[c], &apart[c]);
     }
-    return ok;
+    return apart != NULL && ok && exchange(w, col, apart);
 }
 
 tab_status tab_asked_cells(const tab_profile *p, const bool *use, tab_fitted *f, const tab_profile **ret,

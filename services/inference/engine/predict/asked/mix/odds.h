@@ -16,4 +16,8 @@
  * cancelled. */
 bool tab_asked_odds(const tab_engine *e, tab_arena *a, const tab_problem *p, const bool *asked, double fewest,
                     float **ret) TAB_CHECKED;
+
+/* Whether known rows, each as often as weight (encoded rows) has it, lie in every feature as the asked ones
+ * do, by chance. */
+bool tab_asked_weighed_alike(const tab_problem *p, const bool *asked, const float *weight);
 #endif

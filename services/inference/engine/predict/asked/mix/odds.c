@@ -1,13 +1,14 @@
 /* See odds.h. */
-#include "services/inference/engine/predict/asked/odds.h"
+#include "services/inference/engine/predict/asked/mix/odds.h"
 
 #include <assert.h>
 #include <math.h>
 
-/* SURE: standard errors beyond chance, as one column of 30,000 has them by chance. RELATIVE: the share of
+/* SURE: standard errors beyond chance, as one column of 30,000 has them by chance. ALIKE: those of features
+ * that are as others but by chance. RELATIVE: the share of
  * asked rows in what ratios are held against. By hand. */
 enum { PARTS = 10 };
-static const double SURE = 4, RELATIVE = 0.1;
+static const double SURE = 4, RELATIVE = 0.1, ALIKE = 3;
 static const tab_recipe SMALL = { .learner = { &tab_learn_boost_quick }, .n = 1, .folds = 5, .work = 1e12 };
 
 typedef struct {
@@ -37,16 +38,22 @@ static void cells_of(const tab_problem *p, size_t j, uint8_t *cell)
     }
 }
 
-static void count(const tab_problem *p, const bool *asked, size_t j, mix *c)
+/* weight: of known rows, which count as many as unweighed ones tell as much; NULL: 1. */
+static void count(const tab_problem *p, const bool *asked, const float *weight, size_t j, mix *c)
 {
     uint8_t cell[256];
+    double w = 0, ww = 0;
     cells_of(p, j, cell);
     *c = (mix){ 0 };
     for (size_t i = 0; i < p->data->rows; i++) {
         uint8_t at = cell[p->data->bin[j][i]];
-        c->known[at] += known(p, i);
+        double own = !known(p, i) ? 0 : weight == NULL ? 1 : (double)weight[i];
+        c->known[at] += own;
         c->asked[at] += asked[i];
+        w += own, ww += own * own;
     }
+    for (size_t b = 0; weight != NULL && ww > 0 && b < 256; b++)
+        c->known[b] *= w / ww;
     for (size_t b = 0; b < 256; b++) {
         c->n += c->known[b], c->cells += c->known[b] > 0;
         c->m += c->known[b] > 0 ? c->asked[b] : 0; /* levels that nobody knows are another regime's */
@@ -72,11 +79,22 @@ static bool shifted(const tab_problem *p, const bool *asked)
 {
     mix c;
     for (size_t j = 0; j < p->enc->n; j++) {
-        count(p, asked, j, &c);
+        count(p, asked, NULL, j, &c);
         if (beyond(&c) > SURE)
             return true;
     }
     return false;
+}
+
+bool tab_asked_weighed_alike(const tab_problem *p, const bool *asked, const float *weight)
+{
+    mix c;
+    for (size_t j = 0; j < p->enc->n; j++) {
+        count(p, asked, weight, j, &c);
+        if (beyond(&c) > ALIKE)
+            return false;
+    }
+    return true;
 }
 
 /* The stack that tells asked rows (1) from known ones (0); n: of which how many. NULL: memory or
