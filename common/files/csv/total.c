@@ -74,12 +74,14 @@ static tab_str bare_number(tab_str s, char buf[64])
     bool minus = false, digits = false, over = false;
     while (i < s.n && n + 1 < 64) {
         char c = s.p[i];
-        size_t skip = silent(s.p + i, s.n - i);
         bool letter = (c | 32) >= 'a' && (c | 32) <= 'z';
+        size_t skip = letter || (c >= '0' && c <= '9') ? 0 : silent(s.p + i, s.n - i);
         run = letter ? run + 1 : 0;
         if (run > 3 || (over && c >= '0' && c <= '9'))
             return TAB_S("");
         over |= letter && digits;
+        if (c == '-' && n > 1 && i + 1 < s.n)
+            return TAB_S(""); /* a day */
         if (c == '-' || c == '(' || c == ')') {
             minus = true;
         } else if (skip == 0 && !letter) {
@@ -97,7 +99,11 @@ static tab_str bare_number(tab_str s, char buf[64])
 static bool grouped(tab_str amount, char decimal, double *ret)
 {
     char buf[64];
-    tab_str s = bare_number(amount, buf);
+    bool plain = true; /* nearly always */
+    for (size_t i = 0; i < amount.n && plain; i++)
+        plain = (amount.p[i] >= '0' && amount.p[i] <= '9') || amount.p[i] == '.' || amount.p[i] == ',' ||
+                (amount.p[i] == '-' && i == 0);
+    tab_str s = plain ? amount : bare_number(amount, buf);
     double x = 0, unit = 1;
     bool fraction = false, minus = s.n > 0 && s.p[0] == '-';
     size_t digits = 0, group = 0, groups = 0;
