@@ -209,6 +209,8 @@ static tab_file_reading csv_reading(const reader *r, const tab_csv_notes *n)
     tab_reading_skipped(&how, n->skipped, r->asked->skip_lines >= 0 ? "as asked" : "above the header");
     tab_reading_skipped(&how, n->comments, "comments");
     tab_reading_skipped(&how, n->empty, "without any character");
+    tab_reading_skipped(&how, n->ruled, "rules between lines");
+    tab_reading_skipped(&how, n->below, "below the table");
     tab_reading_skipped(&how, n->total, "totals of the others");
     return how;
 }
@@ -222,6 +224,9 @@ static tab_status read_csv(reader *r, tab_str name, tab_str bytes)
     TAB_TRY(tab_csv_read_as(r->a, bytes, id, r->asked, &t, &n, r->err));
     if (n.skipped > 0)
         note(r, id, "%zu lines above the header were skipped", n.skipped);
+    if (n.drawn)
+        note(r, id, "the table is drawn with %s, and was cut there",
+             n.dialect.delimiter == '|' ? "bars" : "columns of blanks");
     if (n.comments > 0)
         note(r, id, "%zu lines beginning with # were skipped as comments", n.comments);
     if (strcmp(n.encoding, "utf-8") != 0)
@@ -230,6 +235,8 @@ static tab_status read_csv(reader *r, tab_str name, tab_str bytes)
         note(r, id, "%zu NUL bytes were replaced", n.zeros);
     if (!n.header)
         note(r, id, "the first record contains values, so the columns have no names");
+    if (n.row_names)
+        note(r, id, "each record has one field more than the header, so the first column has no name");
     if (n.padded > 0)
         note(r, id, "%zu short records were padded with null", n.padded);
     if (n.widened > 0)

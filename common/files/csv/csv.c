@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "common/base/hash.h"
+#include "common/files/csv/drawn.h"
 #include "common/files/csv/top.h"
 #include "common/files/csv/total.h"
 #include "common/files/text.h"
@@ -134,28 +136,80 @@ static tab_status whole(const tab_csv_lexer *f, tab_error *err)
 
 /* ---- what the first records say ------------------------------------------------------------------ */
 
+/* A field of the records below the header: the first of each, and how many have one more than it names. */
+typedef struct {
+    uint64_t *first; /* (GUESS_RECORDS) hashes */
+    size_t named, records, wider, last_filled;
+} one_short;
+
+static int by_hash(const void *x, const void *y)
+{
+    const uint64_t *a = x, *b = y;
+    return (*a > *b) - (*a < *b);
+}
+
+/* R writes a table's row names under no name: each record has one field more than the header, filled, and the
+ * first of each stands in no other record. */
+static bool row_names_unnamed(one_short *o)
+{
+    if (o->named < 2 || o->records < 2 || o->wider < o->records || 2 * o->last_filled < o->records)
+        return false;
+    qsort(o->first, o->records, sizeof *o->first, by_hash);
+    for (size_t i = 1; i < o->records; i++)
+        if (o->first[i] == o->first[i - 1])
+            return false;
+    return true;
+}
+
+/* The names belong one column further on the right; the first has none. */
+static void shift_names(reader *r, size_t named)
+{
+    for (size_t k = named; k > 0; k--)
+        r->col[k]->name = r->col[k - 1]->name;
+    r->col[0]->name = TAB_S("");
+}
+
 /* Which columns are texts, about how many rows there are, and how wide the first record is. A column that
  * looks like one of numbers may still turn out to be none. */
-static tab_status guess(reader *r, tab_csv_lexer f, size_t *ret_width)
+static tab_status look_at_records(reader *r, tab_csv_lexer f, one_short *o, size_t *ret_width)
 {
     const char *begin = f.p;
-    size_t n = 0;
-    tab_str s;
+    tab_str s = TAB_S("");
     double x;
     *ret_width = r->cols;
-    for (; n < GUESS_RECORDS && !f.too_long && tab_csv_record(&f, NULL); n++) {
+    for (; o->records < GUESS_RECORDS && !f.too_long && tab_csv_record(&f, NULL); o->records++) {
         bool last = false, first = r->cols == 0;
-        for (size_t k = 0; !last && tab_csv_field(&f, &s, &last); k++) {
+        size_t k = 0;
+        for (; !last && tab_csv_field(&f, &s, &last); k++) {
             if (k >= r->cols && !r->narrow && (first || s.n > 0))
                 TAB_TRY(widen(r, k + 1));
             if (s.n > 0 && k < r->cols)
                 r->col[k]->text |= !number(s, &x);
+            if (k == 0)
+                o->first[o->records] = tab_fnv1a(TAB_FNV1A, s.p, s.n);
         }
+        o->wider += k == o->named + 1;
+        o->last_filled += s.n > 0;
         if (first)
             *ret_width = r->cols;
     }
     size_t bytes = (size_t)(f.p - begin);
-    r->rows_hint = bytes > 0 ? (size_t)((double)(f.end - begin) / (double)bytes * (double)n * 1.05) + 1 : 0;
+    double per_byte = bytes > 0 ? (double)o->records / (double)bytes : 0;
+    r->rows_hint = bytes > 0 ? (size_t)((double)(f.end - begin) * per_byte * 1.05) + 1 : 0;
+    return TAB_OK;
+}
+
+static tab_status guess(reader *r, tab_csv_lexer f, size_t *ret_width)
+{
+    one_short o = { .first = tab_arena_new_of(r->a, uint64_t, GUESS_RECORDS), .named = r->cols };
+    if (o.first == NULL)
+        return tab_no_memory(r->err);
+    TAB_TRY(look_at_records(r, f, &o, ret_width));
+    if (r->notes.header && !r->narrow && r->heads == 1 && row_names_unnamed(&o)) {
+        shift_names(r, o.named);
+        *ret_width = r->cols;
+        r->notes.row_names = true;
+    }
     return TAB_OK;
 }
 
@@ -223,7 +277,7 @@ static tab_status add_record(reader *r, tab_csv_lexer *f, bool wrong, size_t *re
 static tab_status read_rows(reader *r)
 {
     tab_csv_lexer f = r->top;
-    size_t width, n;
+    size_t width = 0, n;
     TAB_TRY(header(r, &f));
     r->rows_at = f.p;
     TAB_TRY(guess(r, f, &width));
@@ -271,6 +325,14 @@ static tab_status finish(reader *r, tab_column *ret)
         ok = tab_builder_finish(r->col[k]->b, &ret[k]) && ok;
     }
     return ok ? TAB_OK : tab_no_memory(r->err);
+}
+
+static bool holds_nothing(const tab_column *c, size_t rows)
+{
+    bool nothing = true;
+    for (size_t i = 0; i < rows && nothing; i++)
+        nothing = c->layout == TAB_NUMBERS ? c->num[i] != c->num[i] : c->code[i] == TAB_NULL;
+    return nothing;
 }
 
 /* Of the first records, whose number is bounded by bytes as well: a field may be long. */
@@ -334,26 +396,61 @@ static tab_status skip_lines(reader *r, tab_str *text)
     return TAB_OK;
 }
 
-/* The lexer at the text's first record. */
-static tab_status begin(reader *r, tab_str text)
+/* Of a drawn table (drawn.h): its text is cut anew, and no sign of it quotes. */
+static tab_status drawn(reader *r, tab_str *text, bool padded, tab_drawn *ret)
+{
+    TAB_TRY(tab_drawn_text(r->a, text, padded, ret, r->err));
+    if (!ret->is)
+        return TAB_OK;
+    r->top.d = (tab_csv_dialect){ TAB_DRAWN_DELIMITER, TAB_READING_UNQUOTED, 0, false, 0, false };
+    r->notes.dialect = r->top.d;
+    r->notes.dialect.delimiter = ret->sign;
+    r->notes.scores = (tab_csv_scores){ 1, 0 };
+    r->notes.drawn = true;
+    r->notes.ruled = ret->rules;
+    r->notes.below = ret->below;
+    return TAB_OK;
+}
+
+/* The dialect of a text whose delimiter nobody told: found, unless the table is drawn. Blanks cut one
+ * where no delimiter cuts well. */
+static tab_status find_dialect(reader *r, tab_str *text)
+{
+    const double CUTS_WELL = 0.5;
+    tab_drawn how;
+    TAB_TRY(drawn(r, text, false, &how));
+    if (how.is)
+        return TAB_OK;
+    r->top.d = tab_csv_dialect_of(*text, 0, r->asked->quote, r->top.scratch, &r->notes.scores);
+    r->notes.dialect = r->top.d;
+    bool blanks = r->top.d.delimiter == ' ' || r->notes.scores.best < CUTS_WELL;
+    return blanks ? drawn(r, text, true, &how) : TAB_OK;
+}
+
+/* The lexer at the text's first record; *text: cut anew where it is a drawn table's. */
+static tab_status begin(reader *r, tab_str *text)
 {
     tab_csv_lexer *f = &r->top;
-    tab_str below = text;
+    tab_str below = *text;
     char declared = tab_csv_declared(&below);
-    size_t above = below.p != text.p;
+    size_t above = below.p != text->p;
     if (r->asked->skip_lines >= 0) {
-        TAB_TRY(skip_lines(r, &text));
+        TAB_TRY(skip_lines(r, text));
         above = r->notes.skipped;
     } else {
-        text = below;
+        *text = below;
     }
     if (r->asked->delimiter != 0)
         declared = r->asked->delimiter;
-    f->d = tab_csv_dialect_of(text, declared, r->asked->quote, f->scratch, &r->notes.scores);
-    f->p = text.p;
-    f->end = text.p + text.n;
+    if (declared == 0) {
+        TAB_TRY(find_dialect(r, text));
+    } else {
+        f->d = tab_csv_dialect_of(*text, declared, r->asked->quote, f->scratch, &r->notes.scores);
+        r->notes.dialect = f->d;
+    }
+    f->p = text->p;
+    f->end = text->p + text->n;
     f->line = 1 + above;
-    r->notes.dialect = f->d;
     r->notes.told = declared != 0;
     return TAB_OK;
 }
@@ -362,7 +459,7 @@ static tab_status read_text(reader *r, tab_str text, tab_table *t)
 {
     tab_csv_lexer *f = &r->top;
     tab_top top;
-    TAB_TRY(begin(r, text));
+    TAB_TRY(begin(r, &text));
     if (!top_of(*f, r->asked, &top))
         return tab_no_memory(r->err);
     for (size_t i = 0; i < top.skip && pass_by(f, r->a, &r->notes.seen.title); i++)
@@ -377,6 +474,9 @@ static tab_status read_text(reader *r, tab_str text, tab_table *t)
         return tab_no_memory(r->err);
     TAB_TRY(read_again(r));
     TAB_TRY(finish(r, col));
+    while (r->notes.header && r->cols > 1 && r->col[r->cols - 1]->name.n == 0 &&
+           holds_nothing(&col[r->cols - 1], r->rows))
+        r->cols--; /* each line ends with a delimiter */
     *t = (tab_table){ .id = t->id, .rows = r->rows, .cols = r->cols, .col = col };
     r->notes.total = tab_total_row_cut(t, col);
     for (const char *p = text.p; p < r->rows_at; p++)

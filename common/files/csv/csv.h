@@ -24,6 +24,9 @@ typedef struct {
     size_t zeros;                  /* zero bytes, which became U+FFFD */
     bool header, total;            /* there is one; a record of totals was left out */
     bool told;                     /* its delimiter is, by the file or its sender */
+    bool row_names;                /* the first column has none, as R writes names of rows */
+    bool drawn;                    /* with characters (drawn.h): its text was cut anew */
+    size_t ruled, below;           /* lines that rule; lines below the drawn table */
     size_t above;                  /* lines that end above the first row */
     tab_layout_seen seen;          /* for layout.h; its parts are in the arena */
 } tab_csv_notes;

@@ -213,7 +213,7 @@ static bool at_home(tab_str s)
 /* *torn: whether some field went on behind its closing quote; stays true. */
 static double consistency(tab_str text, bool cut, tab_csv_dialect d, char *scratch, bool *torn)
 {
-    size_t count[WIDTHS] = { 0 }, n = 0, fields = 0, good = 0;
+    size_t count[WIDTHS] = { 0 }, n = 0, fields = 0, good = 0, head = 0;
     double pattern = 0;
     tab_csv_lexer f = { .p = text.p, .end = text.p + text.n, .d = d, .scratch = scratch };
     while (n < SNIFF_RECORDS && tab_csv_record(&f, NULL)) {
@@ -231,9 +231,13 @@ static double consistency(tab_str text, bool cut, tab_csv_dialect d, char *scrat
         if (bytes == 0 || (cut && f.p == f.end && n > 0)) /* the last record may be half of one */
             continue;
         count[width < WIDTHS ? width : WIDTHS - 1]++;
-        n++;
+        head = n++ == 0 ? width : head;
         fields += width;
         good += home;
+    }
+    if (n > 2 && head > 1 && head + 2 < WIDTHS && count[head + 1] + 1 == n) { /* names of rows have no name */
+        count[head + 1]++;
+        count[head]--;
     }
     for (size_t w = 1; w < WIDTHS && n > 0; w++) {
         double p = (double)count[w] / (double)n;

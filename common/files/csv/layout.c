@@ -108,14 +108,25 @@ static bool is_marked(tab_str s)
     return false;
 }
 
+/* A sign that a legend explains: no letter, no digit. */
+static bool is_sign(tab_str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (((unsigned char)s.p[i] | 32) >= 'a' || (s.p[i] >= '0' && s.p[i] <= '9'))
+            return false;
+    return s.n > 0 && s.n <= 3;
+}
+
 /* Does the row hold nothing but one text? One that says where it belongs may have been cut at its commas. */
 static bool is_line(const tab_table *t, size_t row)
 {
     size_t first = 0, n = filled(t, row, &first);
-    if (n == 0 || kind_at(t, row, first) != TAB_TOP_TEXT)
+    if (n == 0 || (kind_at(t, row, first) != TAB_TOP_TEXT && !is_sign(text_at(t, row, first))))
         return false;
     if (n == 1)
         return true;
+    if (n == 2 && t->cols > 3 && is_sign(text_at(t, row, 0)) && text_at(t, row, 1).n > 0)
+        return true; /* ": | not available" */
     for (size_t k = 0; k < n; k++)
         if (kind_at(t, row, k) != TAB_TOP_TEXT)
             return false;
@@ -125,7 +136,7 @@ static bool is_line(const tab_table *t, size_t row)
 /* Such a line, or a sentence. */
 static bool is_note(tab_str s)
 {
-    return is_marked(s) || words(s) >= WORDS_NOTE;
+    return is_marked(s) || is_sign(s) || words(s) >= WORDS_NOTE;
 }
 
 /* ---- bands: what stands one above the other -------------------------------------------------------- */
@@ -337,8 +348,11 @@ static bool lines_are_notes(const layout *l, const band *b, size_t from, size_t 
     for (size_t i = b->from; i < b->to && i < b->from + LOOKED; i++)
         if (!l->drop[i] && filled(l->t, i, &first) == 1)
             return false;
+    bool note = false; /* then what stands beside it needs to be none */
     for (size_t i = from; i < to; i++)
-        if (!is_empty(l->t, i) && !is_note(line_of(l->t, i)) && words(line_of(l->t, i)) < 2)
+        note |= !is_empty(l->t, i) && is_note(line_of(l->t, i));
+    for (size_t i = from; i < to && !note; i++)
+        if (!is_empty(l->t, i) && words(line_of(l->t, i)) < 2)
             return false;
     return true;
 }

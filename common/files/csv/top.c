@@ -40,12 +40,31 @@ static bool is_mark(tab_str s)
     return letters == 0;
 }
 
+/* "65+" and "18-24" are names of classes. */
+static bool is_class(tab_str s)
+{
+    enum { DIGITS = 3 };
+    size_t a = 0, b = 0;
+    while (a < s.n && s.p[a] >= '0' && s.p[a] <= '9')
+        a++;
+    if (a == 0 || a > DIGITS || a == s.n)
+        return false;
+    if (s.p[a] == '+')
+        return a + 1 == s.n;
+    while (s.p[a] == '-' && a + 1 + b < s.n && s.p[a + 1 + b] >= '0' && s.p[a + 1 + b] <= '9')
+        b++;
+    return b > 0 && b <= DIGITS && a + 1 + b == s.n;
+}
+
 tab_top_kind tab_top_kind_of(tab_str s)
 {
     s = seen(s);
     if (s.n == 0)
         return TAB_TOP_EMPTY;
-    return tab_csv_value(s) ? TAB_TOP_VALUE : is_mark(s) ? TAB_TOP_MARK : TAB_TOP_TEXT;
+    return is_class(s)        ? TAB_TOP_TEXT
+           : tab_csv_value(s) ? TAB_TOP_VALUE
+           : is_mark(s)       ? TAB_TOP_MARK
+                              : TAB_TOP_TEXT;
 }
 
 static bool is_sentence(tab_str s)
@@ -175,6 +194,21 @@ static bool is_upper(const tab_top_record *r)
     return r->filled > 0;
 }
 
+/* Is the second record a name of the first column alone, below years? Statistics offices name what stands in
+ * the rows and what in the columns so. */
+static bool is_corner(const tab_top_record *r, size_t n)
+{
+    size_t years = 0;
+    if (n < 4 || r[1].filled != 1 || r[1].kind[0] != TAB_TOP_TEXT || r[1].below_gap)
+        return false;
+    for (size_t k = 1; k < r->width && k < TAB_TOP_COLS; k++)
+        years += r->number[k] >= 1800 && r->number[k] <= 2100;
+    for (size_t i = 2; i < 4; i++)
+        if (2 * r[i].filled <= r->filled)
+            return false;
+    return years > 1 && years + 1 >= r->filled;
+}
+
 /* Of n records of which the first is known to be of the header. */
 static size_t head_rows(const tab_top_record *r, size_t n)
 {
@@ -186,7 +220,7 @@ static size_t head_rows(const tab_top_record *r, size_t n)
         if (upper && names_values(r, h, n - h) >= NAMED_LEAST)
             return h;
     }
-    return 1;
+    return is_corner(r, n) ? 2 : 1;
 }
 
 /* The end of what stands together from record i on; one line alone with what follows it. */
@@ -246,6 +280,26 @@ static size_t pairs_above(const tab_top_record *r, size_t n, size_t m)
     return m > 2 && end < n && texts > 0 && values > 0 ? end : 0;
 }
 
+/* Is the first record a program's own (DATEV's "EXTF";700;21;...), which holds values above names? The second
+ * names every column of values, each by another text, and holds none. */
+static bool is_preamble(const tab_top_record *r, size_t n)
+{
+    enum { VALUES_LEAST = 3, RECORDS_LEAST = 5 };
+    size_t values = 0;
+    if (n < RECORDS_LEAST || names_values(r + 1, 1, n - 2) < 2 || r[1].filled < r[0].filled)
+        return false;
+    for (size_t k = 0; k < r[0].width && k < TAB_TOP_COLS; k++)
+        values += r[0].kind[k] == TAB_TOP_VALUE && !(r[0].number[k] >= 1800 && r[0].number[k] <= 2100);
+    for (size_t k = 0; k < r[1].width && k < TAB_TOP_COLS; k++) {
+        if (r[1].kind[k] != TAB_TOP_TEXT)
+            return false;
+        for (size_t i = 0; i < k; i++)
+            if (r[1].text[i] == r[1].text[k])
+                return false;
+    }
+    return values >= VALUES_LEAST;
+}
+
 /* Records that stand above the table; n: all do. */
 static size_t titles(const tab_top_record *r, size_t n)
 {
@@ -254,6 +308,7 @@ static size_t titles(const tab_top_record *r, size_t n)
         skip++;
     skip = table_above(r, skip, n);
     skip += pairs_above(r + skip, n - skip, m);
+    skip += n > skip && is_preamble(r + skip, n - skip);
     while (skip < n && r[skip].filled == 0)
         skip++;
     return skip;

@@ -53,9 +53,57 @@ static bool names_total(tab_str s)
     return false;
 }
 
-/* A number with groups of three, 1.234,50 or 1,234.50, or a decimal comma: what is no number of JSON. */
-static bool grouped(tab_str s, char decimal, double *ret)
+/* Blanks between groups, an apostrophe, or a currency's sign: bytes that say nothing of the number. */
+static size_t silent(const char *p, size_t n)
 {
+    static const char *const signs[] = { " ",      "'",      "$",      "\u00a0", "\u202f",
+                                         "\u2009", "\u2019", "\u20ac", "\u00a3", "\u00a5" };
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+        size_t k = strlen(signs[i]);
+        if (k <= n && memcmp(p, signs[i], k) == 0)
+            return k;
+    }
+    return 0;
+}
+
+/* The number's signs alone, of an amount: without a currency before or behind it (EUR, a sign), blanks;
+ * brackets and a minus behind it become one before it. n 0: it is none. */
+static tab_str bare_number(tab_str s, char buf[64])
+{
+    size_t n = 1, run = 0, i = 0;
+    bool minus = false, digits = false, over = false;
+    while (i < s.n && n + 1 < 64) {
+        char c = s.p[i];
+        bool letter = (c | 32) >= 'a' && (c | 32) <= 'z';
+        size_t skip = letter || (c >= '0' && c <= '9') ? 0 : silent(s.p + i, s.n - i);
+        run = letter ? run + 1 : 0;
+        if (run > 3 || (over && c >= '0' && c <= '9'))
+            return TAB_S("");
+        over |= letter && digits;
+        if (c == '-' && n > 1 && i + 1 < s.n)
+            return TAB_S(""); /* a day */
+        if (c == '-' || c == '(' || c == ')') {
+            minus = true;
+        } else if (skip == 0 && !letter) {
+            digits |= c >= '0' && c <= '9';
+            buf[n++] = c;
+        }
+        i += skip > 0 ? skip : 1;
+    }
+    buf[0] = '-';
+    return i < s.n || !digits ? TAB_S("") : minus ? (tab_str){ buf, n } : (tab_str){ buf + 1, n - 1 };
+}
+
+/* A number with groups of three, 1.234,50 or 1,234.50, or a decimal comma: what is no number of JSON.
+ * Amounts of money as well. */
+static bool grouped(tab_str amount, char decimal, double *ret)
+{
+    char buf[64];
+    bool plain = true; /* nearly always */
+    for (size_t i = 0; i < amount.n && plain; i++)
+        plain = (amount.p[i] >= '0' && amount.p[i] <= '9') || amount.p[i] == '.' || amount.p[i] == ',' ||
+                (amount.p[i] == '-' && i == 0);
+    tab_str s = plain ? amount : bare_number(amount, buf);
     double x = 0, unit = 1;
     bool fraction = false, minus = s.n > 0 && s.p[0] == '-';
     size_t digits = 0, group = 0, groups = 0;

@@ -214,6 +214,9 @@ tab_foreign tab_foreign_mark(tab_str s)
     if (marks || (s.n == 3 && memcmp(s.p, "\xe2\x80\x94", 3) == 0) ||
         (s.n == 3 && memcmp(s.p, "\xe2\x80\x93", 3) == 0))
         return TAB_FOREIGN_STRICT;
+    /* ":" and ": c" of Eurostat */
+    if (s.p[0] == ':' && (s.n == 1 || (s.n == 3 && s.p[1] == ' ')))
+        return TAB_FOREIGN_STRICT;
     /* Every mark starts with one of these; most cells are turned away here. */
     if (strchr("nN#<\\kKsSu(UmMdDtTiIrRob", s.p[0]) == NULL && (unsigned char)s.p[0] < 0x80)
         return TAB_FOREIGN_NO;

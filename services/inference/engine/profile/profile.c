@@ -88,6 +88,7 @@ static void place_one(void *ctx, size_t i)
     tab_restrict_roles(c, c->p2);
     tab_deny_keys(c, c->p2);
     tab_weigh_numbers(c, c->p2);
+    tab_hear_days(c, c->p2);
     tab_hear_lists(c, c->p2);
     tab_hear_identity(c, c->p2);
     tab_doubt_forms(c, c->p2);

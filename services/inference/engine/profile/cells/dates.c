@@ -371,6 +371,33 @@ static bool iso(tab_str s, tab_date *ret)
     return true;
 }
 
+/* /Date(1700000000000)/ and /Date(1700000000000+0100)/, as .NET writes moments into JSON: milliseconds since
+ * 1970 in UTC; the offset says where, and changes nothing. */
+static bool dotnet(tab_str s, tab_date *ret)
+{
+    static const char begin[] = "/Date(", end[] = ")/";
+    size_t i = sizeof begin - 1, digits = 0;
+    if (s.n < sizeof begin + sizeof end - 1 || memcmp(s.p, begin, i) != 0 ||
+        memcmp(s.p + s.n - 2, end, 2) != 0)
+        return false;
+    bool minus = s.p[i] == '-';
+    double ms = 0;
+    for (i += minus; digit(s.p[i]); i++, digits++)
+        ms = 10 * ms + (s.p[i] - '0');
+    bool zone = (s.p[i] == '+' || s.p[i] == '-') && i + 7 == s.n && digits_at(s.p + i + 1, 4) >= 0;
+    if (digits == 0 || digits > 15 || (i + 2 != s.n && !zone))
+        return false;
+    int y, m, d;
+    double seconds = (minus ? -ms : ms) / 1000;
+    if (fabs(seconds) > 4e11) /* some 12,000 years */
+        return false;
+    tab_civil_from_days((int64_t)floor(seconds / 86400), &y, &m, &d);
+    *ret = (tab_date){
+        .form = TAB_FORM_DATETIME, .year = y, .midnight = fmod(seconds, 86400) == 0.0, .seconds = seconds
+    };
+    return y >= 1 && y <= 9999;
+}
+
 /* ISO 8601 first, then a run of digits, periods, and the other layouts. A weekday before a date is
  * skipped. What follows the date must be a clock time. */
 bool tab_parse_date(tab_str s, tab_date_order order, tab_date *ret)
@@ -378,7 +405,7 @@ bool tab_parse_date(tab_str s, tab_date_order order, tab_date *ret)
     date_token t[TAB_DATE_TOKENS];
     if (s.n < 5 || s.n > TAB_DATE_BYTES)
         return false;
-    if (iso(s, ret))
+    if (iso(s, ret) || dotnet(s, ret))
         return true;
     bool any = false;
     for (size_t i = 0; i < s.n && !any; i++)

@@ -265,6 +265,8 @@ static const struct {
     { "हाँ", "नहीं" },
     { "1.0", "0.0" },
     { "x", "-" },
+    { "ναι", "όχι" },
+    { "ναι", "Όχι" }, /* as folded: Greek capitals with an accent stay */
 };
 
 /* A table of pairs in the languages of the word lists. One word may be in several pairs ("ja" of German,

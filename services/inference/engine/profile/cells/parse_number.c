@@ -423,6 +423,15 @@ bool tab_parse_number(tab_str s, char decimal, tab_number *ret)
         s.n -= 2;
     }
     read_prefix(&s, &r, &minus);
+    if (!paren && s.n > 2 && *s.p == '(' && s.p[s.n - 1] == ')') { /* $(5) as well */
+        paren = true;
+        s.p++;
+        s.n -= 2;
+    }
+    if (!minus && !paren && s.n > 1 && s.p[s.n - 1] == '-' && (digit(s.p[s.n - 2]) || s.p[s.n - 2] == ' ')) {
+        minus = true; /* 5- as SAP and mainframes write it */
+        s.n--;
+    }
     if (!read_digits(&s, decimal, &r) || !read_suffix(&s, &r))
         return false;
     /* one minus or one pair of brackets turns the sign; both together do not */

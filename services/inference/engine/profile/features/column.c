@@ -414,12 +414,21 @@ static void read_bools(tab_reading *r)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
+/* 999, 9999 and 99999 stand for "missing" where several cells hold one and every other number is at least
+ * 0 and below a tenth of it. */
+static bool is_high_mark(double low, double next, double high, size_t at_high, size_t cells)
+{
+    enum { CELLS_LEAST = 3 };
+    bool mark = high == 999 || high == 9999 || high == 99999;
+    return mark && low >= 0 && next < high / 10 && at_high >= CELLS_LEAST && cells > 2 * at_high;
+}
+
 /* -99, -999, -9999 ... stand for "missing" where every other number is far above them: at least 0, or
- * above minus a tenth of the mark. */
+ * above minus a tenth of the mark. Else a high mark may. */
 static void find_sentinel(tab_reading *r, const double *num, const uint32_t *count, size_t n)
 {
-    double low = (double)INFINITY, next = (double)INFINITY;
-    size_t at_low = 0, cells = 0;
+    double low = (double)INFINITY, next = (double)INFINITY, high = -(double)INFINITY, below = high;
+    size_t at_low = 0, at_high = 0, cells = 0;
     for (size_t i = 0; i < n; i++) {
         /* the smallest number, how many cells hold it, and the next one above it */
         double x = num[i];
@@ -427,6 +436,15 @@ static void find_sentinel(tab_reading *r, const double *num, const uint32_t *cou
             continue;
         size_t k = count == NULL ? 1 : count[i];
         cells += k;
+        if (x > high) {
+            below = high;
+            high = x;
+            at_high = k;
+        } else if (x == high) {
+            at_high += k;
+        } else {
+            below = fmax(below, x);
+        }
         if (x < low) {
             next = low;
             low = x;
@@ -444,6 +462,9 @@ static void find_sentinel(tab_reading *r, const double *num, const uint32_t *cou
     if (mark && cells > at_low && isfinite(next) && next > low / 10 && (low != -99 || next >= 0)) {
         r->sentinel = low;
         r->sentinels = at_low;
+    } else if (is_high_mark(low, below, high, at_high, cells)) {
+        r->sentinel = high;
+        r->sentinels = at_high;
     }
 }
 
@@ -601,6 +622,16 @@ bool tab_read_marks(const tab_reading *r, const tab_str **ret, size_t *ret_n)
     return true;
 }
 
+/* "None", "unknown" and "missing" beside numbers are no kind of their own: nothing else there is a word. */
+static void words_are_marks(tab_reading *r)
+{
+    for (size_t k = 0; k < r->levels; k++)
+        if (r->foreign[k] == TAB_FOREIGN_WORD)
+            r->foreign[k] = TAB_FOREIGN_STRICT;
+    r->strict += r->words;
+    r->words = 0;
+}
+
 bool tab_read_column(tab_arena *a, const tab_column *c, size_t rows, tab_reading *ret)
 {
     *ret = (tab_reading){ .arena = a, .column = c, .rows = rows, .decimal = '.', .sentinel = (double)NAN };
@@ -608,8 +639,10 @@ bool tab_read_column(tab_arena *a, const tab_column *c, size_t rows, tab_reading
         return read_plain_numbers(ret);
     if (!distinct_levels(ret) || !read_numbers(ret))
         return false;
-    if (ret->can_number)
+    if (ret->can_number) {
+        words_are_marks(ret);
         find_sentinel(ret, ret->num, ret->count, ret->levels);
+    }
     read_bools(ret);
     /* 20190531 reads as a number too; anything else that is a number is no date. */
     return read_times(ret);

@@ -52,6 +52,12 @@ void tab_read_numbers(const tab_column *c, size_t rows, tab_reading *r);
 /* Gives a TAB_NUMBERS column codes, counts and level texts as well (shortest decimal text). */
 bool tab_read_levels(tab_reading *r) TAB_CHECKED;
 
+/* Whether the numbers of a column are days as YYMMDD: twenty distinct ones, all of them, some beyond the
+ * twelfth of a month. */
+bool tab_is_yymmdd(const tab_reading *r);
+/* Days as spreadsheets count them; here of 1954 to 2119. */
+enum { TAB_SERIAL_LEAST = 20000, TAB_SERIAL_MOST = 80000, TAB_SERIAL_1970 = 25569 };
+
 /* The cells' texts that stand for "missing" ("?", "N/A", -999 by evidence), in order of appearance and at
  * most TAB_MOST_MARKS of them. They live in the reading's arena. False: it is full. */
 enum { TAB_MOST_MARKS = 32 };

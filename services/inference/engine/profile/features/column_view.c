@@ -36,9 +36,22 @@ static bool view_categories(tab_reading *r, tab_column_profile *p)
     return true;
 }
 
-/* What a number means as a point in time: epoch seconds or milliseconds by size, 930 as 09:30, 20190531. */
-static double time_of_number(int role, double x)
+/* YYMMDD; two digits of a year mean 1970 to 2069, as in dates.c. */
+static double time_of_yymmdd(double x)
 {
+    int v = isnan(x) ? 0 : (int)x, y = v / 10000, m = v / 100 % 100, d = v % 100;
+    return m >= 1 && d >= 1 ? (double)tab_days_from_civil(y < 70 ? 2000 + y : 1900 + y, m, d) * 86400
+                            : (double)NAN;
+}
+
+/* What a number means as a point in time: epoch seconds or milliseconds by size, 930 as 09:30, 20190531,
+ * 45356 (a spreadsheet's days). */
+static double time_of_number(int role, bool yymmdd, double x)
+{
+    if (yymmdd)
+        return time_of_yymmdd(x);
+    if (x >= TAB_SERIAL_LEAST && x < TAB_SERIAL_MOST && role != TAB_ROLE_TIME)
+        return (x - TAB_SERIAL_1970) * 86400;
     if (isnan(x))
         return x;
     if (role == TAB_ROLE_TIME)
@@ -68,6 +81,7 @@ bool tab_view_column(tab_reading *r, tab_column_profile *p)
     p->number = NULL;
     bool timed = p->type == TAB_DATETIME || p->role == TAB_ROLE_DURATION;
     bool plain = r->column->layout == TAB_NUMBERS;
+    bool yymmdd = p->type == TAB_DATETIME && !r->can_date && tab_is_yymmdd(r);
     if (p->type == TAB_NUMERIC || p->type == TAB_DATETIME || p->type == TAB_BOOLEAN) {
         /* the column's own array serves where nothing in it must change */
         if (plain && p->type != TAB_DATETIME && isnan(r->sentinel)) {
@@ -81,7 +95,7 @@ bool tab_view_column(tab_reading *r, tab_column_profile *p)
                 if (plain) {
                     x = r->column->num[i];
                     if (p->type == TAB_DATETIME)
-                        x = time_of_number(p->role, x);
+                        x = time_of_number(p->role, yymmdd, x);
                 } else if (r->code[i] != TAB_NULL) {
                     uint32_t k = r->code[i];
                     bool yes;
@@ -90,7 +104,7 @@ bool tab_view_column(tab_reading *r, tab_column_profile *p)
                     else if (timed && (r->can_date || r->can_clock || r->can_duration))
                         x = r->time[k];
                     else if (r->num != NULL)
-                        x = p->type == TAB_DATETIME ? time_of_number(p->role, r->num[k]) : r->num[k];
+                        x = p->type == TAB_DATETIME ? time_of_number(p->role, yymmdd, r->num[k]) : r->num[k];
                 }
                 /* The sentinel (-999) is a missing value; comparing with NaN, where there is none, is
                  * false. */

@@ -4,7 +4,7 @@
  *   tab_stage1_inputs ─> stage 1 ─> tab_restrict_roles
  *   tab_relate ─> tab_sector_inputs ─> sector
  *   tab_stage2_inputs ─> stage 2 ─> tab_restrict_roles ─> tab_deny_keys
- *     ─> tab_weigh_numbers ─> tab_hear_lists ─> tab_hear_identity ─> tab_doubt_forms
+ *     ─> tab_weigh_numbers ─> tab_hear_days ─> tab_hear_lists ─> tab_hear_identity ─> tab_doubt_forms
  *     ─> tab_agree_items ─> tab_deny_factors ─> tab_hear_births ─> tab_pick_role */
 #include "services/inference/engine/profile/roles/stages.h"
 
@@ -475,7 +475,7 @@ static bool possible(const tab_staged *c, int role)
             return r->can_clock || (whole && f->min >= 0 && f->max < 2400);
         if (role == TAB_ROLE_BIRTH_DATE)
             return false;
-        if (epoch_unit(c) > 0)
+        if (epoch_unit(c) > 0 || tab_is_serial_day(c) || tab_is_yymmdd(r))
             return true;
         return whole && r->leading_zero == 0 &&
                ((f->min >= 18000101 && f->max <= 21001231) ||
@@ -548,7 +548,8 @@ void tab_restrict_roles(const tab_staged *c, float *p)
         if (sure[i].check == TAB_CHECK_IMEI && c->features.check[TAB_CHECK_CARD] > 0.9)
             continue;
         if (sure[i].check == TAB_CHECK_PATH &&
-            (c->features.check[TAB_CHECK_URL] > 0.5 || c->features.check[TAB_CHECK_DOMAIN] > 0.5))
+            (c->features.check[TAB_CHECK_URL] > 0.5 || c->features.check[TAB_CHECK_DOMAIN] > 0.5 ||
+             c->reading->can_date)) /* /Date(0)/ */
             continue;
         /* weak shapes (a phone, an ISBN of ten digits in a column of ids) need more values to speak */
         double log_odds =

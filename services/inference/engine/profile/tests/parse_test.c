@@ -217,6 +217,7 @@ Test(boolean, pairs_meet)
 {
     bool a, b;
     cr_expect((tab_parse_bool(TAB_S("S\xc3\xad"), &a) & tab_parse_bool(TAB_S("no"), &b)) != 0 && a && !b);
+    cr_expect((tab_parse_bool(TAB_S("Ναι"), &a) & tab_parse_bool(TAB_S("Όχι"), &b)) != 0 && a && !b);
     cr_expect((tab_parse_bool(TAB_S("yes"), &a) & tab_parse_bool(TAB_S("0"), &b)) == 0);
     cr_expect(tab_parse_bool(TAB_S("male"), &a) == 0);
 }

@@ -212,3 +212,50 @@ Test(view, of_several_values_in_a_cell_is_a_list)
                 "Pisa, Italy", "Ulm, Germany", "Bonn, Germany", "Kiel, Germany");
     cr_expect(p->col[0].role != TAB_ROLE_LIST || p->col[0].role_confidence < 0.95, "a town and its country");
 }
+
+/* n texts: the numbers from, from + step ... between two others. */
+static tab_profile *written(tab_arena *a, const char *before, const char *behind, long from, long step,
+                            size_t n)
+{
+    const char **cell = tab_arena_new_of(a, const char *, n);
+    for (size_t i = 0; i < n; i++) {
+        char *text = tab_arena_alloc(a, 64, 1);
+        snprintf(text, 64, "%s%06ld%s", before, from + (long)i * step, behind);
+        cell[i] = text;
+    }
+    return profile_of(a, cell, n);
+}
+
+Test(view, days_in_the_writing_of_programs_are_days)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
+    tab_column_profile *c = &written(a, "/Date(", ")/", 1700000000000, 86400000, 30)->col[0];
+    cr_assert_eq(c->type, TAB_DATETIME);
+    cr_expect_eq(c->number[1] - c->number[0], 86400);
+    c = &written(a, "/Date(", "+0100)/", 1700000000000, 86400000, 30)->col[0];
+    cr_expect(c->type == TAB_DATETIME && c->number[0] == 1.7e9);
+    c = &written(a, "", "", 240301, 1, 31)->col[0]; /* March 2024, day by day */
+    cr_assert_eq(c->type, TAB_DATETIME);
+    cr_expect_eq(c->number[0], 1709251200);
+    cr_expect_neq(written(a, "", "", 240301, 3, 31)->col[0].type, TAB_DATETIME, "day 34 is none");
+}
+
+Test(view, numbers_with_a_minus_behind_and_marks_in_words)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
+    tab_column_profile *c =
+        &PROFILE(a, "4.105,88-", "1.049,47", "12,50-", "3,00", "$(7,5)", "None", "missing", ":")->col[0];
+    static const double want[] = { -4105.88, 1049.47, -12.5, 3, -7.5, (double)NAN, (double)NAN, (double)NAN };
+    cr_assert_eq(c->type, TAB_NUMERIC);
+    for (size_t i = 0; i < 8; i++)
+        cr_expect(c->number[i] == want[i] || (isnan(c->number[i]) && isnan(want[i])), "row %zu: %g", i,
+                  c->number[i]);
+    cr_expect_eq(c->marks, 3);
+    c = &PROFILE(a, "35.5", "9999", "41.2", "28.1", "9999", "63.7", "9999", "57.0", "22.9", "70.3", "31.6")
+             ->col[0];
+    cr_assert_eq(c->type, TAB_NUMERIC);
+    cr_expect(isnan(c->number[1]) && c->number[0] == 35.5, "9999 beside ages");
+    c = &PROFILE(a, "3500.5", "9999", "41.2", "28.1", "9999", "63.7", "9999", "57.0", "22.9", "70.3", "31.6")
+             ->col[0];
+    cr_expect(c->type == TAB_NUMERIC && c->number[1] == 9999, "and beside what is as large");
+}
