@@ -17,9 +17,9 @@ def main(words: List[str], connect: "Callable[[], Tabella]") -> int:
     """`tabella score ENDPOINT DATA`."""
     p = argparse.ArgumentParser(
         prog="tabella score",
-        description="Scores all rows of DATA (a dataset's id, a connection's id or reference, or a file, which "
-        "becomes a dataset) with an endpoint, as a job that is waited for. TABELLA_URL and TABELLA_API_KEY "
-        "say where. Ctrl-C cancels the job.",
+        description="Scores all rows of DATA (a dataset's id, a connection's id or reference, or a file, "
+        "which becomes a dataset) with an endpoint, as a job that is waited for. TABELLA_URL and "
+        "TABELLA_API_KEY say where. Ctrl-C cancels the job.",
     )
     p.add_argument("endpoint", help="its id or name")
     p.add_argument("data")
