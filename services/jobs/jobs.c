@@ -52,7 +52,7 @@ static tab_status submit(void *arg, tab_call *call, tab_error *err)
 {
     jobs *self = arg;
     const Tabella__SubmitRequest *q = call->in;
-    static const char *const kinds[] = { "run", "batch", "generate", "sync" };
+    static const char *const kinds[] = { "run", "batch", "generate", "sync", "serve" };
     bool known = false;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         known |= strcmp(q->kind, kinds[i]) == 0;
@@ -61,11 +61,14 @@ static tab_status submit(void *arg, tab_call *call, tab_error *err)
     bool sync = strcmp(q->kind, "sync") == 0;
     /* in a batch, what has a worker's request of its own is a generation */
     bool generate = strcmp(q->kind, "generate") == 0 || (!sync && q->request.len > 0);
-    bool batch = strcmp(q->kind, "batch") == 0;
+    bool batch = strcmp(q->kind, "batch") == 0, serve = strcmp(q->kind, "serve") == 0;
+    if (serve && (q->serve == NULL || q->serve->endpoint_id[0] == 0))
+        return tab_fail(err, TAB_VALIDATION, "serve", "no endpoint to serve");
     jobs_new j = { .job_id = q->job_id,
                    .suspect = q->suspect,
                    .kind = q->kind,
                    .work = sync       ? "sync"
+                           : serve    ? "serve"
                            : generate ? "generate"
                                       : "run",
                    .processing = batch ? "batch" : "realtime",
@@ -77,6 +80,7 @@ static tab_status submit(void *arg, tab_call *call, tab_error *err)
                    .surface = q->surface,
                    .request_id = call->request_id,
                    .cells = q->cells,
+                   .serves = serve ? q->serve->endpoint_id : "",
                    .batch_cap = q->batch_concurrency,
                    .window_s = batch ? self->window_s : 0,
                    .request = tab_proto_write(call->arena, &q->base) };

@@ -39,9 +39,9 @@ tab_status jobs_insert(tab_tx *tx, const char *org, const jobs_new *j, tab_error
         tx, &rows, err,
         "INSERT INTO jobs.job (org, job_id, kind, work, processing, label, endpoint_id, endpoint, "
         "report_id, run_id, key_id, surface, request_id, request, cells, batch_cap, due_at, suspect, "
-        "about, trace) "
+        "about, trace, serves) "
         "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, "
-        "CASE WHEN $17::bigint > 0 THEN now() + $17::bigint * interval '1 second' END, $18, $19, $20) "
+        "CASE WHEN $17::bigint > 0 THEN now() + $17::bigint * interval '1 second' END, $18, $19, $20, $21) "
         "ON CONFLICT DO NOTHING "
         "RETURNING 1",
         TAB_P(tab_p_text(org), tab_p_text(j->job_id), tab_p_text(j->kind), tab_p_text(j->work),
@@ -52,7 +52,7 @@ tab_status jobs_insert(tab_tx *tx, const char *org, const jobs_new *j, tab_error
               tab_p_text(j->surface == NULL || !*j->surface ? "api" : j->surface),
               tab_p_text(or_empty(j->request_id)), tab_p_bytes(j->request), tab_p_int((int64_t)j->cells),
               tab_p_int(j->batch_cap == 0 ? 1 : j->batch_cap), tab_p_int(j->window_s), tab_p_bool(j->suspect),
-              tab_p_text(or_empty(j->about)), tab_p_text(tab_trace_here())));
+              tab_p_text(or_empty(j->about)), tab_p_text(tab_trace_here()), tab_p_text(or_empty(j->serves))));
     if (s != TAB_OK)
         return s;
     if (tab_rows_count(rows) == 1)
@@ -223,11 +223,12 @@ tab_status jobs_requeue(tab_pg *pg, const jobs_claimed *c, int64_t delay_ms, job
 tab_status jobs_ended(tab_tx *tx, const char *org, const char *job_id, bool keeps, tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
-    tab_status s = tab_tx_query(tx, &rows, err,
-                                "SELECT kind, status, label, endpoint_id, report_id, error, updated_at "
-                                "FROM jobs.job "
-                                "WHERE org = $1 AND job_id = $2",
-                                TAB_P(tab_p_text(org), tab_p_text(job_id)));
+    tab_status s = tab_tx_query(
+        tx, &rows, err,
+        "SELECT kind, status, label, coalesce(nullif(serves, ''), endpoint_id), report_id, error, updated_at "
+        "FROM jobs.job "
+        "WHERE org = $1 AND job_id = $2",
+        TAB_P(tab_p_text(org), tab_p_text(job_id)));
     if (s != TAB_OK)
         return s;
     Tabella__JobEnded e = TABELLA__JOB_ENDED__INIT;

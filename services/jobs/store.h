@@ -36,9 +36,10 @@ typedef struct {
     tab_str request;                           /* the message that the worker reads again */
     uint64_t cells;
     uint32_t batch_cap;
-    int64_t window_s;  /* 0: no completion window */
-    bool suspect;      /* runs alone from the first attempt on */
-    const char *about; /* the names of a run's tables; NULL: "" */
+    int64_t window_s;   /* 0: no completion window */
+    bool suspect;       /* runs alone from the first attempt on */
+    const char *about;  /* the names of a run's tables; NULL: "" */
+    const char *serves; /* the endpoint that scores a dataset; NULL: "" */
 } jobs_new;
 
 /* Inserts; a job that is there stays as it is. CONFLICT with param "running_job_id:job_..." when another
@@ -136,6 +137,8 @@ tab_status jobs_output_piece(tab_tx *tx, const char *org, const char *job_id, ta
                              tab_error *err) TAB_CHECKED;
 tab_status jobs_output_head(tab_tx *tx, const char *org, const char *job_id, const Tabella__Bundle *head,
                             const tab_run_keys *run, tab_error *err) TAB_CHECKED;
+/* What the job has put is kept JOBS_OUTPUT_HOURS from now on. */
+tab_status jobs_output_kept(tab_tx *tx, const char *org, const char *job_id, tab_error *err) TAB_CHECKED;
 /* What of a bundle is wanted. array "": its first pages; else what holds element `from` of that array, at
  * least. */
 typedef struct {

@@ -136,6 +136,16 @@ tab_status jobs_output_head(tab_tx *tx, const char *org, const char *job_id, con
     return put_first(tx, org, job_id, head, true, run, err);
 }
 
+tab_status jobs_output_kept(tab_tx *tx, const char *org, const char *job_id, tab_error *err)
+{
+#define KEEP(table) "UPDATE " table " SET expires_at = " UNTIL("$3") " WHERE org = $1 AND job_id = $2"
+    static const char *const tables[] = { KEEP("jobs.output"), KEEP("jobs.piece") };
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        TAB_TRY(tab_tx_query(tx, NULL, err, tables[i],
+                             TAB_P(tab_p_text(org), tab_p_text(job_id), tab_p_int(JOBS_OUTPUT_HOURS))));
+    return TAB_OK;
+}
+
 tab_status jobs_output_put(tab_tx *tx, const char *org, const char *job_id, const Tabella__Bundle *b,
                            const tab_run_keys *run, tab_error *err)
 {

@@ -6,8 +6,9 @@
 #include "services/jobs/store.h"
 
 /* Columns in the order that job_of reads; the result only where it is wanted. */
-#define COLUMNS(result)                                                                         \
-    "job_id, kind, status, progress, phase, label, endpoint_id, report_id, error, created_at, " \
+#define COLUMNS(result)                                                                           \
+    "job_id, kind, status, progress, phase, label, coalesce(nullif(serves, ''), endpoint_id) AS " \
+    "endpoint_id, report_id, error, created_at, "                                                 \
     "updated_at, processing, output_at_api, due_at, seq, " result ", about"
 
 static tab_status job_of(const tab_rows *r, size_t i, tab_arena *a, Tabella__Job **ret, tab_error *err)

@@ -13,7 +13,8 @@
  *   the worker died that had started its process  the third one fails it, as does a third lost lease
  *
  * Calls go one way: work.c (workers, beat, sweep) -> work_endpoint.c, work_run.c, work_sync.c,
- * work_generate.c, work_out.c (the workflows) -> work_calls.c (calls to other services, progress). */
+ * work_generate.c, work_serve.c, work_out.c (the workflows) -> work_calls.c (calls to other services,
+ * progress). */
 #ifndef TAB_JOBS_WORK_H
 #define TAB_JOBS_WORK_H
 
@@ -93,12 +94,16 @@ tab_status work_call_with(work *w, const char *service, const char *method, int6
                           const ProtobufCMessage *in, const tab_table *const *tables, size_t n_tables,
                           const ProtobufCMessageDescriptor *reply, tab_arena *a, const void **ret,
                           tab_error *err) TAB_CHECKED;
+/* A snapshot's rows. */
+tab_status work_read(work *w, const Tabella__ReadRequest *q, int64_t ms, tab_arena *a, const tab_table **ret,
+                     tab_error *err) TAB_CHECKED;
 
 /* The workflows. OK: the job has ended, or is no longer ours. Else the error that ended the attempt. */
 tab_status work_run(work *w, tab_arena *a, tab_error *err);
 tab_status work_sync(work *w, tab_arena *a, tab_error *err);
 tab_status work_generate(work *w, tab_arena *a, tab_error *err);
 tab_status work_endpoint(work *w, tab_arena *a, tab_error *err);
+tab_status work_serve(work *w, tab_arena *a, tab_error *err);
 
 /* work_calls.c. Whose pieces a pass puts (jobs.PutPiece); of an attempt before there are none any more. */
 tab_status work_pieces(work *w, Tabella__PieceOwner *ret, tab_error *err) TAB_CHECKED;
@@ -109,6 +114,8 @@ tab_status work_output(work *w, tab_tx *tx, const Tabella__Bundle *b, bool in_pi
 /* work_out.c: writes what a run found to options.out. VALIDATION: it cannot be. */
 tab_status work_out(work *w, tab_arena *a, const Tabella__SubmitRequest *q, const Tabella__RunReply *y,
                     tab_error *err) TAB_CHECKED;
+/* The same of predictions that the job keeps already, with the endpoint's. */
+tab_status work_out_kept(work *w, tab_arena *a, const Tabella__SubmitRequest *q, tab_error *err) TAB_CHECKED;
 
 /* work_outcomes.c: where the refresh was asked to take outcomes, the snapshot that they belong to becomes one
  * that holds them. *ret: how many of which kind; NULL: it was not asked. d: the datasets of the new state. */

@@ -25,34 +25,55 @@ tab_status work_call(work *w, const char *service, const char *method, int64_t m
     return work_call_with(w, service, method, ms, in, NULL, 0, reply, a, ret, err);
 }
 
-tab_status work_call_with(work *w, const char *service, const char *method, int64_t ms,
-                          const ProtobufCMessage *in, const tab_table *const *tables, size_t n_tables,
-                          const ProtobufCMessageDescriptor *reply, tab_arena *a, const void **ret,
-                          tab_error *err)
+static tab_status asked(work *w, tab_ask *ask, tab_answer *ret, tab_error *err)
 {
     if (atomic_load(&w->gone))
         return tab_fail(err, TAB_CANCELLED, "",
                         atomic_load(&w->lost) ? "the job has been taken over by another worker"
                                               : "the worker is shutting down");
+    ask->org = w->c->org;
+    ask->request_id = w->c->request_id;
+    ask->actor = w->c->key_id;
+    ask->tell_begun = true;
+    ask->returns = true;
+    ask->gone = &w->gone;
+    return tab_rpc_call(w->self->rpc, ask, ret, err);
+}
+
+tab_status work_call_with(work *w, const char *service, const char *method, int64_t ms,
+                          const ProtobufCMessage *in, const tab_table *const *tables, size_t n_tables,
+                          const ProtobufCMessageDescriptor *reply, tab_arena *a, const void **ret,
+                          tab_error *err)
+{
     tab_ask ask = { .service = service,
                     .method = method,
-                    .org = w->c->org,
-                    .request_id = w->c->request_id,
-                    .actor = w->c->key_id,
                     .deadline = tab_in_ms(ms),
                     .in = in,
                     .tables = tables,
                     .n_tables = n_tables,
                     .reply = reply,
-                    .arena = a,
-                    .tell_begun = true,
-                    .returns = true,
-                    .gone = &w->gone };
+                    .arena = a };
     tab_answer answer = { 0 };
-    tab_status s = tab_rpc_call(w->self->rpc, &ask, &answer, err);
-    if (s == TAB_OK)
-        *ret = answer.msg;
-    return s;
+    TAB_TRY(asked(w, &ask, &answer, err));
+    *ret = answer.msg;
+    return TAB_OK;
+}
+
+tab_status work_read(work *w, const Tabella__ReadRequest *q, int64_t ms, tab_arena *a, const tab_table **ret,
+                     tab_error *err)
+{
+    tab_ask ask = { .service = "data-connector",
+                    .method = "Read",
+                    .deadline = tab_in_ms(ms),
+                    .in = &q->base,
+                    .reply = &tabella__read_reply__descriptor,
+                    .arena = a };
+    tab_answer answer = { 0 };
+    TAB_TRY(asked(w, &ask, &answer, err));
+    if (answer.n_tables != 1)
+        return tab_fail(err, TAB_INTERNAL, "", "a snapshot that was read as no table");
+    *ret = answer.tables[0];
+    return TAB_OK;
 }
 
 tab_status work_pieces(work *w, Tabella__PieceOwner *ret, tab_error *err)

@@ -3,11 +3,13 @@
  * the job's end is repeated, and writes the same again. */
 #include <strings.h>
 
+#include "common/base/proto.h"
 #include "common/bundle/bundle_json.h"
 #include "proto/data.pb-c.h"
 #include "services/jobs/work.h"
 
-enum { WRITE_MS = 3600000, COLUMNS = 5, SERIES_MOST = 64 };
+enum { WRITE_MS = 3600000, PIECE_MS = 60000, COLUMNS = 5, SERIES_MOST = 64 };
+static const size_t SCRATCH = (size_t)2 << 30; /* of a piece */
 
 typedef struct {
     const Tabella__Prediction *p;
@@ -15,6 +17,7 @@ typedef struct {
     size_t n_classes, low, high; /* low, high: places of the quantiles 0.1 and 0.9, or the number of levels */
     tab_builder *b[COLUMNS + SERIES_MOST + 1]; /* those of every row; then series and time of steps ahead */
     size_t own, cols;                          /* how many of every row; in all */
+    size_t rows;
 } predictions;
 
 static void number_or_null(tab_builder *b, const double *of, size_t levels, size_t i, size_t level)
@@ -117,33 +120,85 @@ static bool begin(predictions *x, tab_arena *a, const Tabella__Results *r)
 }
 
 /* In the order of rows: each part has it already. */
+static void add_rows(predictions *x, const Tabella__Results *r, const Tabella__Results *m)
+{
+    for (size_t i = 0, k = 0; i < r->n_row || k < m->n_row; x->rows++)
+        if (k == m->n_row || (i < r->n_row && r->row[i] < m->row[k]))
+            add_row(x, r, i++, false);
+        else
+            add_row(x, m, k++, true);
+}
+
+static tab_status finish(predictions *x, tab_arena *a, const tab_table **ret, tab_error *err)
+{
+    tab_column *col = tab_arena_new_of(a, tab_column, COLUMNS + SERIES_MOST + 1);
+    tab_table *t = tab_arena_new_of(a, tab_table, 1);
+    if (col == NULL || t == NULL)
+        return tab_no_memory(err);
+    for (size_t k = 0; k < x->cols; k++)
+        if (!tab_builder_finish(x->b[k], &col[k]))
+            return tab_no_memory(err);
+    *t = (tab_table){ .id = TAB_S("predictions"), .rows = x->rows, .cols = x->cols, .col = col };
+    *ret = t;
+    return TAB_OK;
+}
+
+static const Tabella__Results none = TABELLA__RESULTS__INIT;
+
 static tab_status predictions_table(tab_arena *a, const Tabella__Prediction *p, const tab_table **ret,
                                     tab_error *err)
 {
-    static const Tabella__Results none = TABELLA__RESULTS__INIT;
     const Tabella__Results *r = p->results != NULL ? p->results : &none,
                            *m = p->missing_target_results != NULL ? p->missing_target_results : &none;
     predictions x = { .p = p };
-    tab_column *col = tab_arena_new_of(a, tab_column, COLUMNS + SERIES_MOST + 1);
-    tab_table *t = tab_arena_new_of(a, tab_table, 1);
-    if (col == NULL || t == NULL || !begin(&x, a, r->n_row > 0 ? r : m))
+    if (!begin(&x, a, r->n_row > 0 ? r : m))
         return tab_no_memory(err);
-    for (size_t i = 0, k = 0; i < r->n_row || k < m->n_row;)
-        if (k == m->n_row || (i < r->n_row && r->row[i] < m->row[k]))
-            add_row(&x, r, i++, false);
-        else
-            add_row(&x, m, k++, true);
-    size_t rows = r->n_row + m->n_row;
+    add_rows(&x, r, m);
     if (x.cols > x.own && !add_steps(&x, p->forecast))
         return tab_no_memory(err);
     if (x.cols > x.own)
-        rows += p->forecast->n_value;
-    for (size_t k = 0; k < x.cols; k++)
-        if (!tab_builder_finish(x.b[k], &col[k]))
-            return tab_no_memory(err);
-    *t = (tab_table){ .id = TAB_S("predictions"), .rows = rows, .cols = x.cols, .col = col };
-    *ret = t;
+        x.rows += p->forecast->n_value;
+    return finish(&x, a, ret, err);
+}
+
+/* The piece that begins with row `from`, of a job's results. */
+static tab_status kept_piece(work *w, tab_arena *a, uint64_t from, const Tabella__Bundle **ret,
+                             tab_error *err)
+{
+    TAB_AUTO(tab_tx) *tx = NULL;
+    tab_str bytes;
+    const jobs_wanted wanted = { tab_paged_name(TAB_PAGE_RESULTS), from };
+    TAB_TRY(tab_tx_begin(w->self->pg, w->c->org, tab_in_ms(PIECE_MS), &tx, err));
+    TAB_TRY(jobs_output_get(tx, w->c->org, w->c->job_id, &w->self->run_keys, &wanted, a, &bytes, err));
+    TAB_TRY(tab_tx_commit(&tx, err));
+    const Tabella__Bundle *b = tab_proto_read(a, &tabella__bundle__descriptor, bytes);
+    bool has = b != NULL && tab_bundle_sound(b) && b->prediction != NULL && b->prediction->results != NULL;
+    if (!has || b->prediction->results->n_row == 0 || b->prediction->results->row[0] != from)
+        return tab_fail(err, TAB_INTERNAL, "", "a stored bundle cannot be read");
+    *ret = b;
     return TAB_OK;
+}
+
+/* What the pieces said, as one table: a write is all or nothing. */
+static tab_status kept_table(work *w, tab_arena *a, uint64_t rows, const tab_table **ret, tab_error *err)
+{
+    predictions x = { .p = NULL };
+    while (x.rows < rows) {
+        TAB_AUTO(tab_arena) *of = tab_arena_new(SCRATCH);
+        const Tabella__Bundle *b = NULL;
+        if (of == NULL)
+            return tab_no_memory(err);
+        TAB_TRY(kept_piece(w, of, x.rows, &b, err));
+        const Tabella__Results *r = b->prediction->results;
+        x.p = b->prediction;
+        if (x.cols == 0 && !begin(&x, a, r))
+            return tab_no_memory(err);
+        if (x.n_classes > 0 && (r->n_probabilities != x.n_classes * r->n_row ||
+                                !tab_column_view(x.p->classes, x.n_classes, &x.classes)))
+            return tab_fail(err, TAB_INTERNAL, "", "a stored bundle cannot be read");
+        add_rows(&x, r, &none);
+    }
+    return finish(&x, a, ret, err);
 }
 
 static void bundle_document(tab_out *o, const Tabella__SubmitRequest *q, const Tabella__RunReply *y)
@@ -187,4 +242,18 @@ tab_status work_out(work *w, tab_arena *a, const Tabella__SubmitRequest *q, cons
                                         table != NULL, &tabella__write_reply__descriptor, a, &reply, err);
     tab_out_free(&text);
     return s;
+}
+
+tab_status work_out_kept(work *w, tab_arena *a, const Tabella__SubmitRequest *q, tab_error *err)
+{
+    Tabella__WriteRequest ask = TABELLA__WRITE_REQUEST__INIT;
+    const void *reply;
+    const tab_table *table = NULL;
+    ask.out = q->out;
+    ask.once = q->job_id;
+    ask.mode = q->out_mode;
+    work_phase(w, "writing", 0.94, 0.96);
+    TAB_TRY(kept_table(w, a, q->serve->rows, &table, err));
+    return work_call_with(w, "data-connector", "Write", WRITE_MS, &ask.base, &table, 1,
+                          &tabella__write_reply__descriptor, a, &reply, err);
 }

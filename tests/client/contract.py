@@ -24,10 +24,14 @@ HELPERS = {
     "run_cost": "run, with dry_run",
     "endpoints.create_cost": "endpoints.create, with dry_run",
     "endpoints.serve_cost": "endpoints.serve, with dry_run",
+    "endpoints.score": "endpoints.serve, of a stored dataset: a job",
+    "endpoints.score_cost": "endpoints.score, with dry_run",
     "endpoints.predict": "endpoints.serve, in calls of the most rows that one may have",
     "endpoints.refresh_cost": "endpoints.refresh, with dry_run",
     "data.generate_cost": "data.generate, with dry_run",
 }
+# A route whose jobs are asked for by a method of their own.
+JOBS_OF = {"endpoints.serve": ("endpoints.score",)}
 # A session is a browser's: a program has its key. An agent's client speaks a protocol of its own.
 BROWSERS = {"POST_SESSION", "GET_SESSION", "DELETE_SESSION", "POST_MCP"}
 BROWSERS |= {"GET_SIGNIN", "POST_SIGNIN", "POST_SIGNIN_COMPLETE"}
@@ -141,7 +145,8 @@ def findings(doc, client):
                 takes.remove("dry_run")
                 if f"{route.call}_cost" not in methods:
                     out.append(f"{id}: {route.call} has no dry run")
-            has = set(inspect.signature(methods[route.call]).parameters)
+            calls = [route.call, *JOBS_OF.get(route.call, ())]
+            has = {n for c in calls for n in inspect.signature(methods[c]).parameters}
             for name in sorted(takes - has):
                 out.append(f"{id}: {route.call} has no argument {name}")
             for name in sorted(has - takes - OWN - OF_CALL.get(route.call, set())):

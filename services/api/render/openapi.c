@@ -311,7 +311,8 @@ static const char *const CONFLICTS[TAB_ROUTE_COUNT] = {
     [TAB_POST_RUN] = "`options.out` names a table that exists or that no run wrote",
     [TAB_DELETE_DATA] = "a live endpoint pins it or is fed by it",
     [TAB_POST_ENDPOINTS] = "another endpoint has the name",
-    [TAB_POST_SERVE] = "the endpoint is not live; `running_job_id` is the job to wait for",
+    [TAB_POST_SERVE] = "the endpoint is not live, and `running_job_id` is the job to wait for; or "
+                       "`options.out` names a table that exists or that no run wrote",
     [TAB_POST_ENDPOINT_REFRESH] = "the endpoint is not live, or another job works on it",
     [TAB_POST_ENDPOINT_UPGRADE] = "the endpoint is not live, serves this base, or another job works on it",
     [TAB_GET_ENDPOINT_OPENAPI] = "the endpoint is not live",
@@ -385,7 +386,7 @@ static void operation(tab_out *o, tab_route_id id)
     else
         answer(o, status, "The result", ROUTES[id].answer);
     if (id == TAB_POST_RUN || id == TAB_POST_DATA_GENERATE || id == TAB_POST_DATA_SYNC ||
-        id == TAB_POST_DATA_UPLOAD || id == TAB_POST_UPLOAD_COMPLETE)
+        id == TAB_POST_DATA_UPLOAD || id == TAB_POST_UPLOAD_COMPLETE || id == TAB_POST_SERVE)
         answer(o, "202", "A job was started", NULL);
     if (id == TAB_POST_ENDPOINTS || id == TAB_POST_ENDPOINT_REFRESH)
         answer(o, "200", "With `dry_run`", "Cost");

@@ -505,7 +505,7 @@ void job_members(request *r, const Tabella__Job *j, bool detail)
     }
     time_member(o, "created_at", j->created_us);
     time_member(o, "updated_at", j->updated_us);
-    bool bundle = strcmp(j->kind, "run") == 0 ||
+    bool bundle = strcmp(j->kind, "run") == 0 || strcmp(j->kind, "serve") == 0 ||
                   (strcmp(j->kind, "batch") == 0 && j->result != NULL && j->result->json.len == 0);
     if (detail && j->result != NULL && !bundle && strcmp(j->status, "done") == 0) {
         tab_out_key(o, "result");

@@ -179,6 +179,24 @@ static tab_status read_task(const tab_json *t, Tabella__RunOptions *o, tab_error
     return TAB_OK;
 }
 
+/* In the arena: the body goes before the work. */
+static tab_status read_out(request *r, const tab_json *options, tab_str *ret, tab_error *err)
+{
+    const tab_json *out = tab_json_get(options, "out");
+    if (out != NULL && (out->kind != TAB_JSON_STRING || out->text.n == 0 || out->text.n > 2112))
+        return tab_fail(err, TAB_VALIDATION, "options.out",
+                        "`options.out` must be a reference that can be written to");
+    *ret = out != NULL ? tab_arena_copy(r->arena, out->text) : TAB_S("");
+    return ret->p == NULL ? tab_no_memory(err) : TAB_OK;
+}
+
+tab_status body_serve_data(request *r, const tab_json *options, tab_str *ret_out, tab_error *err)
+{
+    static const char *const members[] = { "out", "out_mode", NULL };
+    TAB_TRY(known(options, "options", members, err));
+    return read_out(r, options, ret_out, err);
+}
+
 tab_status body_options(request *r, const tab_body *b, Tabella__RunOptions **ret, bool *ret_batch,
                         tab_str *ret_out, tab_error *err)
 {
@@ -223,15 +241,8 @@ tab_status body_options(request *r, const tab_body *b, Tabella__RunOptions **ret
     if (explain != NULL && explain->kind != TAB_JSON_BOOL)
         return tab_fail(err, TAB_VALIDATION, "options.explain", "`options.explain` must be true or false");
     o->explain = explain != NULL && explain->yes;
-    const tab_json *out = tab_json_get(options, "out");
-    if (out != NULL && (out->kind != TAB_JSON_STRING || out->text.n == 0 || out->text.n > 2112))
-        return tab_fail(err, TAB_VALIDATION, "options.out",
-                        "`options.out` must be a reference that can be written to");
     TAB_TRY(body_columns(r, options, o, err));
-    *ret_out =
-        out != NULL ? tab_arena_copy(r->arena, out->text) : TAB_S(""); /* the body goes before the run */
-    if (ret_out->p == NULL)
-        return tab_no_memory(err);
+    TAB_TRY(read_out(r, options, ret_out, err));
     *ret_batch = way != NULL && strcmp(way, "batch") == 0;
     *ret = o;
     return TAB_OK;

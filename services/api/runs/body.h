@@ -45,6 +45,8 @@ tab_status body_text(const tab_json *of, const char *key, bool required, size_t 
 /* platform/keys.c. An array of up to `most` texts of 1 to 128 bytes; m NULL: none. */
 tab_status body_texts(request *r, const tab_json *m, const char *name, size_t most, char ***ret,
                       size_t *ret_n, tab_error *err) TAB_CHECKED;
+/* The options of a serve call with `data`. out: as body_options. */
+tab_status body_serve_data(request *r, const tab_json *options, tab_str *ret_out, tab_error *err) TAB_CHECKED;
 tab_status body_out_mode(const tab_body *b, const char **ret, tab_error *err) TAB_CHECKED; /* "": not said */
 tab_status body_refs(request *r, const tab_body *b, size_t *ret_n, char ***ret, tab_error *err) TAB_CHECKED;
 

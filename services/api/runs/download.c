@@ -215,7 +215,7 @@ static tab_status find_part(request *r, const run_result *x, const part_kind *ki
     TAB_TRY(query_param(r, "format", &format, err));
     TAB_TRY(download_format(format, r->accept == NULL ? TAB_S("") : tab_str_of(r->accept), &d->format, err));
     if (!x->run)
-        return part_absent(err, "files because it is not a run");
+        return part_absent(err, "files because it is neither a run nor a scored dataset");
     if (strcmp(x->job->status, "done") != 0)
         return tab_fail(err, TAB_NOT_FOUND, "", "the job is %s; there is no result yet", x->job->status);
     if (x->kept.bundle == NULL)

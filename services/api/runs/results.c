@@ -53,7 +53,7 @@ tab_status result_job(request *r, const char *id, run_result *ret, tab_error *er
             TAB_TRY(made_here(r, ret, err));
     }
     const Tabella__Job *j = ret->job;
-    ret->run = strcmp(j->kind, "run") == 0 ||
+    ret->run = strcmp(j->kind, "run") == 0 || strcmp(j->kind, "serve") == 0 ||
                (strcmp(j->kind, "batch") == 0 && (j->result == NULL || j->result->json.len == 0));
     return TAB_OK;
 }
@@ -113,6 +113,20 @@ static tab_status page_piece(request *r, const void *x, tab_paged array, size_t 
     return result_piece(r, x, r->arena, array, from, ret, err);
 }
 
+static void head_members(tab_out *o, const run_result *x)
+{
+    const Tabella__JobResult *of = x->job->result;
+    bool serve = strcmp(x->job->kind, "serve") == 0 && of != NULL;
+    text_member(o, "mode", serve ? "serve" : "run");
+    if (serve) {
+        text_member(o, "endpoint", of->endpoint);
+        text_member(o, "id", of->endpoint_id);
+    } else {
+        text_member(o, "run_id", x->kept.run_id);
+    }
+    text_member(o, "job_id", x->id);
+}
+
 tab_status get_job(request *r, tab_error *err)
 {
     run_result x;
@@ -137,9 +151,7 @@ tab_status get_job(request *r, tab_error *err)
         text_member(o, "result", NULL);
     } else if (done(&x)) {
         open_member(o, "result", '{');
-        text_member(o, "mode", "run");
-        text_member(o, "run_id", x.kept.run_id);
-        text_member(o, "job_id", id);
+        head_members(o, &x);
         text_member(o, "base", x.kept.base);
         text_member(o, "feed", x.kept.feed);
         text_member(o, "status", "complete");

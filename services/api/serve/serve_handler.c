@@ -9,6 +9,7 @@
  *   serve_batch.c   one message to inference and one bill for the calls of a moment
  *   bills.c         what is billed, written while inference computes
  *   serve_once.c    Idempotency-Key
+ *   serve_data.c    with `data`: a job
  *
  * A call in a quiet installation makes no query of its own before it is answered: the gateway's one round
  * trip to Redis has authenticated it and brought the endpoint's version; the row, a few cells of the minute's
@@ -45,6 +46,7 @@
 #include "services/api/platform/endpoints.h"
 #include "services/api/runs/body.h"
 #include "services/api/runs/download.h"
+#include "services/api/runs/serve_data.h"
 #include "services/api/serve/bills.h"
 #include "services/api/serve/cells.h"
 #include "services/api/serve/serve_batch.h"
@@ -114,7 +116,7 @@ tab_status serve_at_once(request *r, tab_error *err)
     c->r = r;
     c->row = serve_cache_get(r, c->worker);
     if (c->row == NULL || endpoint_bound(r, c->row->e, err) != TAB_OK || r->dry_run ||
-        tab_json_get(c->body.root, "options") != NULL || !serve_may_join(c))
+        tab_json_get(c->body.root, "options") != NULL || serve_has_data(&c->body) || !serve_may_join(c))
         return TAB_UNAVAILABLE;
     const char *id = c->row->e->id;
     told_of(c);
@@ -239,6 +241,8 @@ tab_status post_serve(request *r, tab_error *err)
         return tab_no_memory(err);
     c->r = r;
     TAB_TRY(body_read(r, &c->body, err));
+    if (serve_has_data(&c->body))
+        return serve_data(r, &c->body, err);
     read_accept(c);
     if (r->who.bounds.n > 0) { /* before an answer that was given to another key's call is given again */
         TAB_TRY(find_row(c, err));

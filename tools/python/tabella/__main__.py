@@ -1,6 +1,6 @@
 """`tabella` in a terminal, or `python -m tabella`: the command line, which is a function of the engine's
-library and asks no service; but `tabella outcomes`, `apply`, `upload`, `export` and `import`, which are
-calls of the client."""
+library and asks no service; but `tabella outcomes`, `apply`, `upload`, `score`, `export` and `import`, which
+are calls of the client."""
 
 import ctypes
 import os
@@ -26,6 +26,11 @@ def main() -> int:
         from ._uploads import main as upload
 
         return upload(sys.argv[2:], Tabella)
+    if sys.argv[1:2] == ["score"]:
+        from ._client import Tabella
+        from ._score import main as score
+
+        return score(sys.argv[2:], Tabella)
     from ._errors import TabellaError
     from ._local import _load
 

@@ -85,6 +85,8 @@ class AsyncEndpoints(Group):
     serve = _threaded(endpoints.Endpoints.serve)
     predict = _threaded(endpoints.Endpoints.predict)
     serve_cost = _threaded(endpoints.Endpoints.serve_cost)
+    score = _threaded(endpoints.Endpoints.score)
+    score_cost = _threaded(endpoints.Endpoints.score_cost)
     report_outcomes = _threaded(endpoints.Endpoints.report_outcomes)
     outcomes = _threaded(endpoints.Endpoints.outcomes)
     refresh = _threaded(endpoints.Endpoints.refresh)

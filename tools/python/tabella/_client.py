@@ -261,7 +261,7 @@ class Tabella(Verbs):
         """A job that can be waited for, its result in the form of its kind."""
         job._client = self
         result = job.extra.pop("result", None)
-        if isinstance(result, dict) and job.kind in ("run", "batch") and "tables" in result:
+        if isinstance(result, dict) and job.kind in ("run", "batch", "serve") and "tables" in result:
             job.result = Bundle.of(result, [], True, self._pages_of(job.job_id))
         elif result is not None:
             job.result = result

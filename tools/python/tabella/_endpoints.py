@@ -10,7 +10,7 @@ from ._errors import NotFoundError, ValidationError
 from ._frames import tables_of
 from ._large import forget, predictions, stored_of
 from ._resource import Page, Resource, Target, cost_of, fields_of
-from ._types import A, Cost, Deleted, Endpoint, LogEntry
+from ._types import A, Cost, Deleted, Endpoint, Job, LogEntry
 
 
 def _missing(value: Any) -> bool:
@@ -204,6 +204,35 @@ class Endpoints(Resource):
         given, _ = self._question(id, tables)
         fields = cost_of({"horizon": horizon})
         return Cost.read(self._call("POST_SERVE", id, body=body_of(given, fields), timeout=timeout).json)
+
+    def score(
+        self,
+        id: str,
+        data: str,
+        *,
+        out: Optional[str] = None,
+        out_mode: Optional[str] = None,
+        wait: bool = True,
+        progress: bool = False,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> Job:
+        """All rows of a stored dataset (its id; or a connection's id or reference), answered by the endpoint
+        as it is now: a job, whose predictions `jobs.download` gives as a file. The predicted column may be
+        missing; the others have the endpoint's names, in any order.
+
+        out: a table or a .csv file below a connection registered for writing, which gets the predictions as
+        well. out_mode: of a table, new, append or replace (default: new). wait=False gives the job as it is;
+        its `wait()` waits then. progress: draws a bar meanwhile. Ctrl-C cancels the job."""
+        fields = fields_of([data], None, None, None, None, out=out, out_mode=out_mode)
+        reply = self._call("POST_SERVE", id, body=fields, idempotency_key=idempotency_key, timeout=timeout)
+        job = self._client.jobs.retrieve(reply.json["job_id"])
+        return job.wait(progress=progress) if wait else job
+
+    def score_cost(self, id: str, data: str, *, timeout: Optional[float] = None) -> Cost:
+        """What `score` of this dataset would be billed, and what is left. Nothing is computed."""
+        fields = {**fields_of([data], None, None, None, None), "dry_run": True}
+        return Cost.read(self._call("POST_SERVE", id, body=fields, timeout=timeout).json)
 
     def _question(self, id: str, tables: Any) -> Tuple[Sequence[Any], bool]:
         """The tables of a call, a single one under the endpoint's name for it; none where steps are asked."""
