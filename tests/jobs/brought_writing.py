@@ -145,8 +145,11 @@ def signs(r):
         dates=True,
     )
     yield one("day offset", [f"{x} 10:15:00.123456+02:00" for x in d], dates=True)
-    rows = [["order date", "x"]] + [[45000 + 17 * i, v[i]] for i in range(N)]
-    yield Form("serial days.csv", text(rows), Table(rows[0], N, {"x": v}, ["order date"]))
+    steps = [r.randint(30000, 60000) for _ in range(N)]
+    rows = [["order date", "x", "steps per day"]] + [[45000 + 17 * i, v[i], steps[i]] for i in range(N)]
+    yield Form(
+        "serial days.csv", text(rows), Table(rows[0], N, {"x": v, "steps per day": steps}, ["order date"])
+    )
     spent = [r.randint(60, 200000) for _ in range(N)]
     spent = [x - x % 60 for x in spent]
     yield one("hours over a day", [f"{x // 3600}:{x % 3600 // 60:02}" for x in spent], spent)

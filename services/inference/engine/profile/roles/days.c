@@ -9,11 +9,14 @@
 /* Does a word of the name say that this is a day? The whole word, or its end, as in "orderdate". */
 static bool says_day(tab_str name)
 {
-    static const char *const words[] = { "date", "datum", "fecha", "tarih", "day",  "tag",
-                                         "jour", "dato",  "pvm",   "päivä", "дата", "ημερομηνια" };
+    static const char *const words[] = { "date", "datum", "fecha", "tarih", "dato", "pvm", "paiva", "дата" };
+    static const char *const alone[] = { "day", "jour" }; /* "visits per day" is none */
     static const char *const no[] = { "update", "candidate", "mandate", "validate" };
     char buf[128];
     tab_str s = tab_fold(name, buf, sizeof buf);
+    for (size_t k = 0; k < sizeof alone / sizeof *alone; k++)
+        if (tab_str_is(s, alone[k]))
+            return true;
     for (size_t i = 0; i < s.n;) {
         size_t from = i;
         while (i < s.n && ((unsigned char)s.p[i] >= 0x80 || (s.p[i] >= 'a' && s.p[i] <= 'z')))
