@@ -10,15 +10,16 @@ import warnings
 from package import has
 from rest import raises
 
-# Check, by estimator: why it cannot hold.
+# Estimator and its parameters; checks that cannot hold, and why.
 EXPECTED = {
-    "TabellaClassifier": {},
-    "TabellaRegressor": {},
-    "TabellaAnomaly": {
+    ("TabellaClassifier",): {},
+    ("TabellaRegressor",): {},
+    ("TabellaAnomaly", ("contamination", 0.1)): {},
+    ("TabellaAnomaly",): {
         "check_outliers_train": "of three round clouds no row is set apart, and none is called an anomaly",
         "check_outliers_fit_predict": "as check_outliers_train",
     },
-    "TabellaMatcher": {},
+    ("TabellaMatcher",): {},
 }
 
 
@@ -40,9 +41,9 @@ def all_checks(check, show=False):
 
     from tabella import sklearn as ours
 
-    for name, expected in EXPECTED.items():
+    for (name, *given), expected in EXPECTED.items():
         failed, ran = {}, 0
-        for what, run in checks_of(getattr(ours, name)()):
+        for what, run in checks_of(getattr(ours, name)(**dict(given))):
             ran += 1
             try:
                 with warnings.catch_warnings():
@@ -159,6 +160,11 @@ def local(check):
     check("local: rows asked together, no model", np.mean(np.abs(away.predict(Q) - 50 * Q[:, 0])) < 15)
     strange = ours.TabellaAnomaly().fit(X).predict(np.array([[40.0, -40.0, 40.0], [0.0, 0.1, -0.1]]))
     check("local: anomalies", list(strange) == [-1, 1], strange)
+    asked = ours.TabellaAnomaly(contamination=0.1).fit(X).predict(X)
+    check("local: the share of anomalies that is asked for", np.sum(asked == -1) == 20, asked)
+    for wrong in (0, 0.7, "some"):
+        off = ours.TabellaAnomaly(contamination=wrong)
+        check(f"contamination {wrong!r}: ValueError", raises(ValueError, lambda: off.fit(X)))
     one.delete()
     check("local: delete frees the model", raises(ValueError, lambda: one.predict(Q)))
     all_checks(check)

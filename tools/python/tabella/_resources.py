@@ -352,7 +352,7 @@ class Webhooks(Resource):
         is kept until True, and what fires meanwhile is not sent. A new url needs the token again."""
         given = {"name": name, "url": url, "types": None if types is None else [*types], "enabled": enabled}
         given["usage_format"] = usage_format
-        fields = {k: v for k, v in given.items() if v is not None}
+        fields: Dict[str, Any] = {k: v for k, v in given.items() if v is not None}
         more = {"token": token, "customer": customer, "meter": meter}
         fields.update({k: v or None for k, v in more.items() if v is not None})
         return Webhook.read(self._call("PATCH_WEBHOOK", id, body=fields).json)

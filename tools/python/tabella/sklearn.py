@@ -325,12 +325,26 @@ class TabellaRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
 
 
 class TabellaAnomaly(OutlierMixin, _Estimator):  # type: ignore[misc]
-    """Rows that are unlike the fitted ones. predict: -1 of those, 1 of the others. Parameters: see the
-    module."""
+    """Rows that are unlike the fitted ones. predict: -1 of those, 1 of the others. contamination: the share
+    of the fitted rows that predict calls -1, above 0 and at most 0.5 (default: "auto", the rows whose score
+    stands apart, which may be none). Other parameters: see the module."""
 
     _task = "anomaly"
 
+    def __init__(
+        self,
+        client: Optional[Client] = None,
+        endpoint: bool = True,
+        base: Optional[str] = None,
+        contamination: Union[str, float] = "auto",
+    ) -> None:
+        super().__init__(client, endpoint, base)
+        self.contamination = contamination
+
     def fit(self, X: Any, y: Any = None) -> "TabellaAnomaly":
+        share = self.contamination
+        if share != "auto" and (isinstance(share, str) or not 0 < share <= 0.5):
+            raise ValueError(f'contamination is "auto" or a share above 0 and at most 0.5, not {share!r}')
         checked = _checked(self, X, reset=True, ensure_min_samples=2)
         self._fit(_table(X, checked, None, False))
         model = self._fitted()
@@ -342,6 +356,8 @@ class TabellaAnomaly(OutlierMixin, _Estimator):  # type: ignore[misc]
             self.threshold_ = (bundle.prediction or {}).get("threshold")
         # At the threshold a row is an anomaly, at 0 of decision_function it is none.
         self.offset_ = float(np.nextafter(-float(self.threshold_ or 1.0), 1.0))
+        if share != "auto":
+            self.offset_ = float(np.percentile(self.score_samples(X), 100 * float(share)))
         return self
 
     def score_samples(self, X: Any) -> Any:
