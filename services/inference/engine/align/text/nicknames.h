@@ -4,8 +4,8 @@
 
 #include "common/base/base.h"
 
-/* Names in normal form (align/text/normalize_text.h). A name belongs to at most four groups ("alex" is Alexander
- * or Alexandra); 0: to none. */
+/* Names in normal form (align/text/normalize_text.h). A name belongs to at most four groups ("alex" is
+ * Alexander or Alexandra); 0: to none. */
 enum { TAB_NICKNAME_GROUPS = 4 };
 typedef struct {
     uint16_t group[TAB_NICKNAME_GROUPS];

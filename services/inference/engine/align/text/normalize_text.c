@@ -189,8 +189,9 @@ static size_t read_reference(tab_str s, size_t at, int32_t *ret)
     return 0;
 }
 
-/* Numerals behind a title ("Rocky II") and ordinals ("1st Avenue") as others write them. One letter, "vi" and
- * "xi" are names as well. None is longer than the word it stands for, or than a digit's ordinal in letters. */
+/* Numerals behind a title ("Rocky II") and ordinals ("1st Avenue") as others write them. One letter,
+ * "vi" and "xi" are names as well. None is longer than the word it stands for, or than a digit's ordinal
+ * in letters. */
 static const struct {
     const char *word, *as;
 } numerals[] = {
@@ -203,7 +204,8 @@ static const struct {
 
 enum { ROMAN = 15 }; /* the first of them */
 
-/* What t[0 .. n) is as digits, and its length; t itself where it is none of them. Romans stand behind a word. */
+/* What t[0 .. n) is as digits, and its length; t itself where it is none of them. Romans stand behind a
+ * word. */
 static const char *numeral(const char *t, bool behind, size_t *n)
 {
     for (size_t i = 0; *n > 1 && *n < 8 && i < sizeof numerals / sizeof *numerals; i++)
@@ -314,8 +316,8 @@ static size_t read_text(tab_str s, char out[TAB_NORMAL_MAX])
     return rewrite_words(out, w.n);
 }
 
-/* Marks hide sizes ("1'000 g"), and numerals are none at first: where there are digits the text is read again,
- * so that a normal form is its own. */
+/* Marks hide sizes ("1'000 g"), and numerals are none at first: where there are digits the text is read
+ * again, so that a normal form is its own. */
 size_t tab_text_normal(tab_str s, char out[TAB_NORMAL_MAX])
 {
     char once[TAB_NORMAL_MAX];

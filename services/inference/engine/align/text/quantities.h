@@ -17,7 +17,7 @@ enum { TAB_QUANTITY_MAX = 24 };
  * bytes of s that it takes. Returns the length of out; 0 where none begins there. */
 size_t tab_quantity(tab_str s, size_t at, char out[TAB_QUANTITY_MAX], size_t *read);
 
-/* The measures that begin at s.p[at], the beginning of a word: at most two letters, then whole numbers with an x
- * between them and nothing behind. As tab_quantity. */
+/* The measures that begin at s.p[at], the beginning of a word: at most two letters, then whole numbers
+ * with an x between them and nothing behind. As tab_quantity. */
 size_t tab_measures(tab_str s, size_t at, char out[TAB_QUANTITY_MAX], size_t *read);
 #endif
