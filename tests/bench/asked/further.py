@@ -272,6 +272,41 @@ def augmented_class(d):
             yield ["%06d" % d.randrange(10**6), *cells, y], (1 if asked else None)
 
 
+def moved(d, times, jitter, known=False, columns=5, originals=400):
+    """Rows that stand there `times()` times, moved by `jitter`; known: asked are some of each."""
+    for i in range(originals):
+        x = [d.gauss(0, 1) for _ in range(columns)]
+        kind, y, n = d.choice("abcd"), d.choice(["yes", "no"]), times()
+        for k in range(n):
+            cells = [num(v + d.gauss(0, jitter)) for v in x]
+            asked = k == n - 1 if known else i % 3 == 0
+            yield [*cells, kind, y], (1 if asked else None)
+
+
+@kind("a,b,c,d,e,kind,y", True)
+def twice_class(d):
+    """Each row twice, its numbers moved a little, in a class that nothing tells."""
+    return moved(d, lambda: 2, 0.05)
+
+
+@kind("a,b,c,d,e,kind,y", True)
+def uneven_copies_class(d):
+    """One to six times."""
+    return moved(d, lambda: d.randint(1, 6), 0.05)
+
+
+@kind("a,b,c,d,e,kind,y", True)
+def moved_tenth_class(d):
+    """Six times, by a tenth of the deviation."""
+    return moved(d, lambda: 6, 0.1)
+
+
+@kind("a,b,c,d,e,kind,y", True)
+def copies_asked_class(d):
+    """The fifth of each five is asked: these are known."""
+    return moved(d, lambda: 5, 0.05, True)
+
+
 # ---- targets -----------------------------------------------------------------------------------------
 
 

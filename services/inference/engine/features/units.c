@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/features/mix.h"
+#include "services/inference/engine/features/noisy_copies.h"
 #include "services/inference/engine/lexicon/fold_text.h"
 
 /* LEAST_PAIRS: fewer say nothing. SAMPLE: rows of one look at a large table; CELLS: of all looks together.
@@ -525,6 +526,12 @@ static bool run_search(tab_arena *a, search *s, uint32_t *size, tab_units *u)
     if (u->kind != TAB_UNITS_COPIES) /* equal rows that are none stand by themselves */
         for (size_t r = 0; r < s->rows; r++)
             s->unit[r] = (uint32_t)r;
+    bool noisy = false;
+    if (!blind && u->kind == TAB_UNITS_ROWS &&
+        !tab_noisy_copies(s->p, s->used, s->hash, s->y, s->numeric, s->apart, s->unit, &noisy))
+        return false;
+    if (noisy)
+        u->kind = TAB_UNITS_COPIES;
     for (size_t r = 0; r < s->rows; r++)
         u->copies += u->kind == TAB_UNITS_COPIES && root(s->unit, (uint32_t)r) != r;
     for (size_t r = 0; r < s->rows; r++)

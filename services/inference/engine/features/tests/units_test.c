@@ -114,6 +114,42 @@ Test(units, numbers_agree_by_equality)
     }
 }
 
+/* Rows that stand there three times, all numbers of them moved a little: one unit where they have one target,
+ * unless it was drawn for each, or asked rows are such copies too (decision 0787). */
+Test(units, noisy_copies_are_one)
+{
+    enum { ORIGINALS = 80, NUMBERS = 3, ONE_TARGET = 0, OWN_TARGETS, ASKED_COPIES, KINDS };
+    for (int kind = 0; kind < KINDS; kind++) {
+        TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 28);
+        tab_engine e = { .arena = a };
+        tab_column col[NUMBERS + 1];
+        for (size_t c = 0; c <= NUMBERS; c++) {
+            tab_builder *b = tab_builder_new(a, tab_str_of(tab_arena_printf(a, "c%zu", c)));
+            for (size_t i = 0; i < ROWS; i++) {
+                size_t of = i % ORIGINALS;
+                double moved = draw(of, c) + 0.01 * (draw(i, 60 + c) - 0.5);
+                bool asked = kind == ASKED_COPIES ? i < ORIGINALS : of >= 70;
+                if (c < NUMBERS)
+                    tab_builder_number(b, round(1e6 * moved) / 1e5);
+                else if (asked)
+                    tab_builder_null(b);
+                else
+                    tab_builder_bool(b, draw(kind == OWN_TARGETS ? i : of, 61) < 0.5);
+            }
+            cr_assert(tab_builder_finish(b, &col[c]));
+        }
+        tab_table t = { .id = TAB_S("t"), .rows = ROWS, .cols = NUMBERS + 1, .col = col };
+        tab_profile *p = NULL;
+        tab_units u;
+        cr_assert_eq(tab_profile_table(&e, &t, &p, NULL), TAB_OK);
+        cr_assert(tab_units_find(a, p, NUMBERS, false, &u));
+        cr_expect_eq(u.kind, kind == ONE_TARGET ? TAB_UNITS_COPIES : TAB_UNITS_ROWS, "%d: %d", kind, u.kind);
+        for (size_t r = 0; u.unit != NULL && r < ROWS; r++)
+            if (r % ORIGINALS < 70)
+                cr_expect_eq(u.unit[r], u.unit[r % ORIGINALS], "row %zu", r);
+    }
+}
+
 /* Groups that most of the asked rows are of are known: the question is not about new ones. */
 Test(units, known_groups_are_none)
 {
