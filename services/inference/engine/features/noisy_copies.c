@@ -2,9 +2,10 @@
  * nearest others grow evenly: j log(r[j+1] / r[j]) has the same mean for every j, the inverse of the dimension
  * of the rows (Facco et al., "Estimating the intrinsic dimension of datasets by a minimal neighborhood
  * information", 2017). Where each stands there m times the step from r[m-1] to r[m] is many times as large.
- *  *   read_numbers ─> look     steps from a sample of rows, and how far targets agree before and behind each
- *               ─> gap       the step that stands out, if neighbours behind it tell of the target much less
- *               ─> join      rows that are nearer than its middle */
+ *
+ *   read_numbers ─> look_from  steps from a sample of rows, and how far targets agree before and behind them
+ *                ─> gap        whether they stand out, and neighbours behind tell of the target much less
+ *                ─> join       rows that are nearer than the middle of that step */
 #include "services/inference/engine/features/noisy_copies.h"
 
 #include <math.h>
