@@ -1,5 +1,5 @@
-/* See host_names.h. The names of the hosts are put into a table by their letters without marks; then the values
- * of the other tables' columns are looked up, their first word, their first two words, and so on.
+/* See host_names.h. The names of the hosts are put into a table by their letters without marks; then the
+ * values of the other tables' columns are looked up, their first word, their first two words, and so on.
  *
  *   hotels-mining.net ─> hotelsmining <─ hotels + mining <─ "Hotels Mining AB" */
 #include "services/inference/engine/align/host_names.h"

@@ -1,5 +1,6 @@
-/* Columns of hosts (visitors' domains, web sites) beside names in another table: "hotelsmining.net" is read as
- * "hotels mining ab" where that is a name there, as "hotels mining" where one begins so (decision 0786). */
+/* Columns of hosts (visitors' domains, web sites) beside names in another table: "hotelsmining.net" is
+ * read as "hotels mining ab" where that is a name there, as "hotels mining" where one begins so
+ * (decision 0786). */
 #ifndef TAB_ALIGN_HOST_NAMES_H
 #define TAB_ALIGN_HOST_NAMES_H
 
@@ -8,7 +9,8 @@
 
 typedef struct tab_host_names tab_host_names;
 
-/* Finds the columns of hosts and how their names are divided into words; in the arena. False: out of memory. */
+/* Finds the columns of hosts and how their names are divided into words; in the arena. False: out of
+ * memory. */
 bool tab_host_names_find(tab_profile *const *profiles, size_t n, tab_arena *a, tab_host_names **ret);
 
 /* Whether a column's hosts are read as names. */

@@ -1,7 +1,8 @@
 /* See noisy_copies.h. Where rows are drawn one by one, the distances r[1] <= r[2] <= ... from a row to its
- * nearest others grow evenly: j log(r[j+1] / r[j]) has the same mean for every j, the inverse of the dimension
- * of the rows (Facco et al., "Estimating the intrinsic dimension of datasets by a minimal neighborhood
- * information", 2017). Where each stands there m times the step from r[m-1] to r[m] is many times as large.
+ * nearest others grow evenly: j log(r[j+1] / r[j]) has the same mean for every j, the inverse of the
+ * dimension of the rows (Facco et al., "Estimating the intrinsic dimension of datasets by a minimal
+ * neighborhood information", 2017). Where each stands there m times the step from r[m-1] to r[m] is many
+ * times as large.
  *
  *   read_numbers ─> look_from  steps from a sample of rows, and how far targets agree before and behind them
  *                ─> gap        whether they stand out, and neighbours behind tell of the target much less
