@@ -57,9 +57,12 @@ static uint32_t join_equal(entry *e, uint32_t n)
     return to;
 }
 
-/* Whole numbers, unless one is a fraction or beyond 2^53; up to one row in fifty may hold something else. */
+/* Whole numbers, unless one is a fraction or beyond 2^53; up to one row in fifty may hold something else. Hosts
+ * that are read as names do not hold them: they refer to nothing that a join would find. */
 static tab_key_kind kind_of(const tab_view *w)
 {
+    if (w->hosts)
+        return TAB_KEY_OTHER;
     if (w->kind == TAB_VIEW_DATE)
         return TAB_KEY_DATE;
     if (w->kind == TAB_VIEW_TEXT)

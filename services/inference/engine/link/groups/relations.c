@@ -94,10 +94,12 @@ static bool write_things(const tab_relations *x, size_t s, size_t t, uint32_t a,
     r->b_table = (uint32_t)t;
     r->relation = tab_text("many_to_many");
     r->confidence = g[s].confidence < g[t].confidence ? g[s].confidence : g[t].confidence;
+    bool hosts = x->v->table[s].col[a].hosts || x->v->table[t].col[b].hosts;
     r->evidence = tab_arena_printf(
         x->e->arena,
-        "no row of one table is a row of the other; %zu values occur in both %.*s.%.*s and %.*s.%.*s", n,
-        TAB_STR(p->id), TAB_STR(by), TAB_STR(q->id), TAB_STR(of));
+        "no row of one table is a row of the other; %zu values occur in both %.*s.%.*s and %.*s.%.*s%s", n,
+        TAB_STR(p->id), TAB_STR(by), TAB_STR(q->id), TAB_STR(of),
+        hosts ? ", where hosts are read as names" : "");
     return r->evidence != NULL && add_columns(x, s, a, NULL, 0, &r->n_a_columns, &r->a_columns) &&
            add_columns(x, t, b, NULL, 0, &r->n_b_columns, &r->b_columns);
 }

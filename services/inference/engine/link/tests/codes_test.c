@@ -189,3 +189,21 @@ Test(codes, hosts_are_read_as_the_names_of_another_table)
     w.table[1] = table_of(w.arena, "visit", ROWS, 2, visit);
     expect_all(&w);
 }
+
+/* Each host four times: visits, of which none is a firm. A join by these columns would find nothing. */
+static void visit_again(size_t r, size_t c, char out[CELL])
+{
+    c == 1 ? (void)snprintf(out, CELL, "2024-%02u-%02u", 1 + chance(r, 17, 12), 1 + chance(r, 18, 28))
+           : visit(r / 4, c, out);
+}
+
+Test(codes, hosts_refer_to_nothing)
+{
+    world w = { .arena = tab_arena_new(SIZE_MAX / 2), .n = 2 };
+    w.table[0] = table_of(w.arena, "firm", ROWS, 2, firm);
+    w.table[1] = table_of(w.arena, "visit", 4 * ROWS, 3, visit_again);
+    cross(&w);
+    for (size_t i = 0; i < w.map->n_relation; i++)
+        cr_expect_eq(w.map->relation[i]->key, 0, "%s", w.map->relation[i]->evidence);
+    tab_arena_free(w.arena);
+}
