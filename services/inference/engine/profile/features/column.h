@@ -55,6 +55,8 @@ bool tab_read_levels(tab_reading *r) TAB_CHECKED;
 /* Whether the numbers of a column are days as YYMMDD: twenty distinct ones, all of them, some beyond the
  * twelfth of a month. */
 bool tab_is_yymmdd(const tab_reading *r);
+/* Of such a column: whether they are of six months of the year at least, and some of a month's end. */
+bool tab_spans_months(const tab_reading *r);
 /* Days as spreadsheets count them; here of 1954 to 2119. */
 enum { TAB_SERIAL_LEAST = 20000, TAB_SERIAL_MOST = 80000, TAB_SERIAL_1970 = 25569 };
 

@@ -1,6 +1,6 @@
 /* See stages.h: numbers that are days. 45356 is a day as spreadsheets count them, from the end of 1899 on,
- * where the column's name says so: many amounts lie there as well. 240305 is one by itself (yymmdd.c).
- * Decision 0811. */
+ * where the column's name says so: many amounts lie there as well. 240305 is one where the name says so or the
+ * numbers span months (yymmdd.c). Decision 0811. */
 #include <math.h>
 
 #include "services/inference/engine/lexicon/fold_text.h"
@@ -46,6 +46,12 @@ bool tab_is_serial_day(const tab_staged *c)
            f->max < TAB_SERIAL_MOST && r->affix[TAB_AFFIX_NONE] >= r->numbers && says_day(r->column->name);
 }
 
+bool tab_is_six_digit_day(const tab_staged *c)
+{
+    const tab_reading *r = c->reading;
+    return tab_is_yymmdd(r) && (says_day(r->column->name) || tab_spans_months(r));
+}
+
 /* Are the texts all moments as .NET writes them? Slashes at both ends are signs of paths, too. */
 static bool all_dotnet(const tab_reading *r)
 {
@@ -61,7 +67,7 @@ void tab_hear_days(const tab_staged *c, float *p)
 {
     static const float SURE = 1000;
     bool serial = tab_is_serial_day(c), dotnet = all_dotnet(c->reading);
-    if (!serial && !dotnet && !tab_is_yymmdd(c->reading))
+    if (!serial && !dotnet && !tab_is_six_digit_day(c))
         return;
     int role = dotnet || (serial && c->features.fraction) ? TAB_ROLE_DATETIME : TAB_ROLE_DATE;
     double sum = 0;

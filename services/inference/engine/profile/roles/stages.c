@@ -475,7 +475,7 @@ static bool possible(const tab_staged *c, int role)
             return r->can_clock || (whole && f->min >= 0 && f->max < 2400);
         if (role == TAB_ROLE_BIRTH_DATE)
             return false;
-        if (epoch_unit(c) > 0 || tab_is_serial_day(c) || tab_is_yymmdd(r))
+        if (epoch_unit(c) > 0 || tab_is_serial_day(c) || tab_is_six_digit_day(c))
             return true;
         return whole && r->leading_zero == 0 &&
                ((f->min >= 18000101 && f->max <= 21001231) ||

@@ -55,9 +55,10 @@ void tab_deny_keys(const tab_staged *c, float *p);
  * before six are elapsed times: a correction of stage 2's answer (decision 0262). */
 void tab_weigh_numbers(const tab_staged *c, float *p);
 
-/* Numbers that are days: as spreadsheets count them, where the name says so; 240305, where all are such: a
- * correction of stage 2's answer (decision 0811). */
+/* Numbers that are days: as spreadsheets count them, where the name says so; 240305, where all are such
+ * and the name or their span says so: a correction of stage 2's answer (decision 0811). */
 bool tab_is_serial_day(const tab_staged *c);
+bool tab_is_six_digit_day(const tab_staged *c);
 void tab_hear_days(const tab_staged *c, float *p);
 
 /* Texts of which each is several values with a sign between them are lists (decision 0702). */
