@@ -414,12 +414,12 @@ static void read_bools(tab_reading *r)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* 999, 9999 and 99999 stand for "missing" where several cells hold one and every other number is at least
- * 0 and below a tenth of it. */
+/* 9999 and 99999 stand for "missing" where several cells hold one and every other number is at least 0 and
+ * below a tenth of it. 999 is too often a price beside smaller ones. */
 static bool is_high_mark(double low, double next, double high, size_t at_high, size_t cells)
 {
     enum { CELLS_LEAST = 3 };
-    bool mark = high == 999 || high == 9999 || high == 99999;
+    bool mark = high == 9999 || high == 99999;
     return mark && low >= 0 && next < high / 10 && at_high >= CELLS_LEAST && cells > 2 * at_high;
 }
 
