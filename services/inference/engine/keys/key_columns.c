@@ -57,8 +57,8 @@ static uint32_t join_equal(entry *e, uint32_t n)
     return to;
 }
 
-/* Whole numbers, unless one is a fraction or beyond 2^53; up to one row in fifty may hold something else. Hosts
- * that are read as names do not hold them: they refer to nothing that a join would find. */
+/* Whole numbers, unless one is a fraction or beyond 2^53; up to one row in fifty may hold something
+ * else. Hosts that are read as names do not hold them: they refer to nothing that a join would find. */
 static tab_key_kind kind_of(const tab_view *w)
 {
     if (w->hosts)

@@ -1,6 +1,6 @@
-/* See stages.h: numbers that are days. 45356 is a day as spreadsheets count them, from the end of 1899 on,
- * where the column's name says so: many amounts lie there as well. 240305 is one where the name says so or the
- * numbers span months (yymmdd.c). Decision 0811. */
+/* See stages.h: numbers that are days. 45356 is a day as spreadsheets count them, from the end of 1899
+ * on, where the column's name says so: many amounts lie there as well. 240305 is one where the name says
+ * so or the numbers span months (yymmdd.c). Decision 0811. */
 #include <math.h>
 
 #include "services/inference/engine/lexicon/fold_text.h"
