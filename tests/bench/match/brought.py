@@ -621,13 +621,13 @@ def calibration(pairs):
     return far / max(len(pairs), 1)
 
 
-def main():
+def main(kinds):
     out, verbose = sys.argv[1], "--verbose" in sys.argv
     seeds = [x for x in sys.argv[2:] if x.isdigit()] or ["1", "2", "3"]
-    for name in [x for x in sys.argv[2:] if x in KINDS] or list(KINDS):
+    for name in [x for x in sys.argv[2:] if x in kinds] or list(kinds):
         k, pairs, f1, rows = collections.Counter(), [], [], 0
         for seed in seeds:
-            case = KINDS[name](random.Random(f"{name} {seed}"))
+            case = kinds[name](random.Random(f"{name} {seed}"))
             bundle = ask(case, f"{out}/{name}-{seed}")
             before = collections.Counter(k)
             judge(case, bundle, k, verbose)
@@ -651,4 +651,4 @@ def main():
 if __name__ == "__main__":
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    main()
+    main(KINDS)

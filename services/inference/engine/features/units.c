@@ -601,11 +601,14 @@ bool tab_units_of(tab_arena *a, const tab_units *u, const tab_data *d, uint32_t 
     *ret = NULL;
     if (u->unit == NULL)
         return true;
-    uint32_t *first = tab_arena_new_of(a, uint32_t, d->rows + 1),
+    size_t wholes = 0; /* by rows of the table, of which d may be a few */
+    for (size_t i = 0; i < d->rows; i++)
+        wholes = u->unit[d->row[i]] >= wholes ? (size_t)u->unit[d->row[i]] + 1 : wholes;
+    uint32_t *first = tab_arena_new_of(a, uint32_t, wholes + 1),
              *unit = tab_arena_new_of(a, uint32_t, d->rows + 1);
     if (first == NULL || unit == NULL)
         return false;
-    memset(first, 0xff, d->rows * sizeof *first);
+    memset(first, 0xff, wholes * sizeof *first);
     for (size_t i = 0; i < d->rows; i++) {
         uint32_t *of = &first[u->unit[d->row[i]]];
         *of = *of == TAB_NULL ? (uint32_t)i : *of;

@@ -2,11 +2,12 @@
  * copies of a row (equal but for keys, ids and row numbers; one cell changed; all numbers moved a
  * little) are one unit, and so are the rows of a group of which every row has one target (the visits of
  * a patient, the lines of an order). Folds and held-out splits keep a unit on one side; a score of rows
- * that were told by their copies says what the copies say. * Equal rows are not always copies. Rows of a
- * survey, or of a table of counts, are equal since few unlike rows can be: each is a measurement of its
- * own, and the share of a cell is best learned from its other rows. They are told apart by two
- * questions: do the targets of equal rows agree more than those of any two rows, and does chance make
- * such rows (decision 0391)? */
+ * that were told by their copies says what the copies say.
+ *
+ * Equal rows are not always copies. Rows of a survey, or of a table of counts, are equal since few unlike
+ * rows can be: each is a measurement of its own, and the share of a cell is best learned from its other
+ * rows. They are told apart by two questions: do the targets of equal rows agree more than those of any two
+ * rows, and does chance make such rows (decision 0391)? */
 #ifndef TAB_UNITS_H
 #define TAB_UNITS_H
 

@@ -212,3 +212,18 @@ Test(units, neighbours_are_no_copies)
     cr_assert(tab_units_find(a, p, CELLS, false, &u));
     cr_expect_neq(u.kind, TAB_UNITS_COPIES);
 }
+
+/* A long table is learned from by a part of its rows; units are by rows of the whole. */
+Test(units, of_a_few_rows_of_a_long_table)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    enum { LONG = 5000, FEW = 6 };
+    uint32_t unit[LONG], row[FEW] = { 4998, 17, 4990, 4999, 16, 4000 }, *of;
+    for (uint32_t r = 0; r < LONG; r++)
+        unit[r] = r & ~1U;
+    tab_units u = { .kind = TAB_UNITS_COPIES, .unit = unit };
+    tab_data d = { .rows = FEW, .row = row };
+    cr_assert(tab_units_of(a, &u, &d, &of));
+    const uint32_t want[FEW] = { 0, 1, 2, 0, 1, 5 };
+    cr_assert_arr_eq(of, want, sizeof want);
+}
