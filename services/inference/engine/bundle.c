@@ -8,6 +8,7 @@
  *                └────> imputation (the target's missing cells take the prediction) */
 #include "services/inference/engine/bundle.h"
 
+#include <cblas.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -477,6 +478,8 @@ tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, 
                            const tab_run_options *o, tab_pass_parts *parts, Tabella__Bundle **ret,
                            tab_error *err)
 {
+    openblas_set_num_threads(
+        1);               /* sums in one order, whatever the machine; more threads would wait spinning */
     tab_engine keep = *e; /* what is kept lives where the caller wants it */
     if (parts != NULL)
         keep.arena = parts->arena;

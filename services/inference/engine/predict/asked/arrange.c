@@ -228,7 +228,7 @@ static bool try_column(trial *t, tab_arena *keep, size_t column, const double *w
     uint64_t *key = tab_arena_new_of(t->a, uint64_t, d->rows + 1);
     uint32_t *block = tab_arena_new_of(t->a, uint32_t, d->rows + 1);
     float *place = tab_arena_new_of(keep, float, d->rows + 1);
-    size_t present = 0, blocks = group == NULL ? BINS : 2 * d->rows;
+    size_t present = 0, blocks = group == NULL ? BINS : 2 * t->p->table->rows; /* d may be a part of them */
     double skill[2];
     if (tab_arena_full(t->a) || place == NULL)
         return false;
