@@ -178,9 +178,9 @@ static uint8_t compare_numbers(const tab_views *v, const tab_attribute *t, const
     double size = fmax(fabs(x->number), fabs(b));
     if (d == 0)
         return TAB_EQUAL;
-    if (d <= 2e-3 * size && near_share(t, x->number, d) <= 0.02)
-        return 2;
     double q = near_share(t, x->number, d);
+    if (d <= 2e-3 * size && q <= 0.02)
+        return 2;
     if (q <= 0.005)
         return 3;
     if (q <= 0.03)
