@@ -199,7 +199,7 @@ static bool sign_column(const tab_views *v, const tab_table_view *t, const tab_v
     s->held = tab_held_new(v, w, a);
     if (s->held == NULL)
         return false;
-    s->plain = usual(w) || tab_beyond_chance(s->held, s->held) < TAB_BEYOND_CHANCE;
+    s->plain = usual(w) || tab_held_by_chance(s->held, s->held);
     return sign_contents(v, w, step, a, s);
 }
 
@@ -600,7 +600,7 @@ static void score_chunk(void *ctx, size_t chunk)
                 bool listed = f[TAB_ALIGN_VALUE_FEATURES - 1] > 0, by_chance = !(f[0] > 0),
                      plain = listed ? usual(wa) && usual(wb) : s->plain[i] && s->plain[s->a->cols + j];
                 if (!by_chance && (plain || !listed))
-                    by_chance = tab_beyond_chance(s->sa->col[i].held, s->sb->col[j].held) < TAB_BEYOND_CHANCE;
+                    by_chance = tab_held_by_chance(s->sa->col[i].held, s->sb->col[j].held);
                 s->listed[at] = listed && !rowed;
                 s->usual[at] = by_chance && (plain || (f[3] < FEW_WORDS && !rowed));
                 s->z[at] = (float)log_odds(rowed ? BY_ROWS : listed ? BY_LIST : BY_VALUES, f);

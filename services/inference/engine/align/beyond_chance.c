@@ -13,6 +13,9 @@ enum { LOOKED_AT = 256, NEAR = 4, SHORT_CODE = 2 };
 struct tab_held {
     uint64_t *all; /* (n) ascending */
     size_t n, looked;
+    uint32_t
+        *from; /* where in all the values begin whose leading bits are the place's; one more at the end */
+    int shift; /* to those bits, of which there are about as many as values */
     uint64_t *value, (*near)[NEAR]; /* (looked); 0: no such neighbour */
 };
 
@@ -25,7 +28,31 @@ static int ascending(const void *a, const void *b)
 
 static bool holds(const tab_held *h, uint64_t x)
 {
-    return bsearch(&x, h->all, h->n, sizeof x, ascending) != NULL;
+    size_t lo = h->from[x >> h->shift], end = h->from[(x >> h->shift) + 1], hi = end;
+    while (lo < hi) { /* one value or two; of numbers chosen to meet in one place more */
+        size_t mid = (lo + hi) / 2;
+        if (h->all[mid] < x)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < end && h->all[lo] == x;
+}
+
+/* Hashed values lie evenly: their leading bits tell where to look in the sorted ones. False: no memory. */
+static bool find_places(tab_held *h, tab_arena *a)
+{
+    size_t places = 2, k = 0;
+    h->shift = 63;
+    for (; places < h->n; places *= 2)
+        h->shift--;
+    h->from = tab_arena_new_of(a, uint32_t, places + 1);
+    for (size_t p = 0; h->from != NULL && p <= places; p++) {
+        while (k < h->n && h->all[k] >> h->shift < p)
+            k++;
+        h->from[p] = (uint32_t)k;
+    }
+    return h->from != NULL;
 }
 
 /* Numbers are compared by their millionths; what is too large has no neighbours. */
@@ -122,31 +149,50 @@ tab_held *tab_held_new(const tab_views *v, const tab_view *w, tab_arena *a)
             number_neighbours(x->number, grid, h->near[h->looked++]);
     }
     qsort(h->all, h->n, sizeof *h->all, ascending);
-    return h;
+    return find_places(h, a) ? h : NULL;
 }
 
-/* Of a's values b holds `hit`, of their neighbours as many as `chance` says for each value: Poisson's
- * log-likelihood ratio. Half a value is the least that chance is thought to give. */
-static double one_way(const tab_held *a, const tab_held *b)
+/* Half a value is the least that chance is thought to give. */
+static const double LEAST = 0.5;
+
+/* Poisson's log-likelihood ratio of so many hits where chance gives fewer. */
+static double evidence(double hit, double chance)
 {
-    double hit = 0, chance = 0;
-    for (size_t i = 0; i < a->looked; i++) {
-        double held = 0, there = 0;
-        hit += holds(b, a->value[i]);
-        for (size_t k = 0; k < NEAR; k++)
-            if (a->near[i][k] != 0) {
-                there++;
-                held += holds(b, a->near[i][k]);
-            }
-        chance += there > 0 ? held / there : 0;
-    }
-    chance = fmax(chance, 0.5);
     return hit > chance ? hit * log(hit / chance) - (hit - chance) : 0;
 }
 
-double tab_beyond_chance(const tab_held *a, const tab_held *b)
+/* The share of value i's neighbours that b holds. */
+static double near_held(const tab_held *a, size_t i, const tab_held *b)
 {
-    return fmin(one_way(a, b), one_way(b, a));
+    double held = 0, there = 0;
+    for (size_t k = 0; k < NEAR; k++)
+        if (a->near[i][k] != 0) {
+            there++;
+            held += holds(b, a->near[i][k]);
+        }
+    return there > 0 ? held / there : 0;
+}
+
+/* Whether chance explains how many of a's values b holds: as many as it holds of their neighbours, for each
+ * value. The evidence only falls as chance grows, so that neighbours are asked for where there are hits
+ * enough, and no further once too little is left of it. */
+static bool explained(const tab_held *a, const tab_held *b)
+{
+    enum { ASKED_AFTER = 16 }; /* a logarithm costs as much as some neighbours */
+    double hit = 0, chance = 0;
+    for (size_t i = 0; i < a->looked; i++)
+        hit += holds(b, a->value[i]);
+    for (size_t i = 0; i < a->looked; i++) {
+        if (i % ASKED_AFTER == 0 && evidence(hit, fmax(chance, LEAST)) < TAB_BEYOND_CHANCE)
+            return true;
+        chance += near_held(a, i, b);
+    }
+    return evidence(hit, fmax(chance, LEAST)) < TAB_BEYOND_CHANCE;
+}
+
+bool tab_held_by_chance(const tab_held *a, const tab_held *b)
+{
+    return explained(a, b) || explained(b, a);
 }
 
 /* Rows of which nothing is known but how common their values are agree on k columns with a likelihood of

@@ -15,12 +15,13 @@ typedef struct tab_held tab_held; /* what values a column holds, and their neigh
 /* All of it lives in arena a; NULL: out of memory. */
 tab_held *tab_held_new(const tab_views *v, const tab_view *w, tab_arena *a) TAB_CHECKED;
 
-/* Evidence (natural logarithm, 0 and more) that a and b hold values of one another not by chance; of a column
- * with itself: the most that any column could show beside it. */
-double tab_beyond_chance(const tab_held *a, const tab_held *b);
-
 /* A likelihood that chance reaches once in twenty times. */
 #define TAB_BEYOND_CHANCE 3.0
+
+/* Whether chance explains that a and b hold values of one another: the evidence (natural logarithm) is less
+ * than TAB_BEYOND_CHANCE one way or the other. Of a column with itself: whether any column's would be
+ * explained. */
+bool tab_held_by_chance(const tab_held *a, const tab_held *b);
 
 /* The share of pairs of rows that agree in columns match[i] of b (TAB_NULL: none) of column i of a by more
  * than chance explains, less what chance may let do so. */

@@ -48,6 +48,31 @@ static bool other_mailbox(const tab_views *v, const tab_view *x, const tab_view 
     }
 }
 
+static float rarity_of(const tab_view *x, const tab_view *y, const tab_value *p, const tab_value *q)
+{
+    return logf((tab_value_count(x, p) + tab_value_count(y, q)) / (float)(x->present + y->present));
+}
+
+tab_agreement tab_agree_values(const tab_views *v, const tab_table_view *a, const tab_table_view *b,
+                               const tab_attribute *t, uint32_t p, uint32_t q, double *exact)
+{
+    const tab_view *x = &a->col[t->a], *y = &b->col[t->b];
+    tab_agreement g = { .level = TAB_LEVELS - 1 };
+    if (other_mailbox(v, x, y, &x->value[p], &y->value[q]))
+        return g;
+    tab_token_match m;
+    g.level = tab_compare(v, t, &x->value[p], &y->value[q], &m);
+    g.gain = m.gain;
+    g.shared = m.shared;
+    g.left_a = m.left_a;
+    g.left_b = m.left_b;
+    if (exact != NULL)
+        *exact += (double)m.exact - 2.5 * m.shared;
+    if (g.level == TAB_EQUAL)
+        g.rare = rarity_of(x, y, &x->value[p], &y->value[q]);
+    return g;
+}
+
 tab_agreement tab_agree(const tab_views *v, const tab_table_view *a, const tab_table_view *b,
                         const tab_attribute *t, uint32_t ra, uint32_t rb, double *exact)
 {
@@ -58,27 +83,10 @@ tab_agreement tab_agree(const tab_views *v, const tab_table_view *a, const tab_t
         return g;
     if (t->other != NULL)
         g.level = tab_geo_compare(a, b, t, ra, rb, NULL);
-    if (g.level != TAB_MISSING) {
-        if (g.level == TAB_EQUAL)
-            g.rare = logf((tab_value_count(x, &x->value[p]) + tab_value_count(y, &y->value[q])) /
-                          (float)(x->present + y->present));
-        return g;
-    }
-    if (other_mailbox(v, x, y, &x->value[p], &y->value[q])) {
-        g.level = TAB_LEVELS - 1;
-        return g;
-    }
-    tab_token_match m;
-    g.level = tab_compare(v, t, &x->value[p], &y->value[q], &m);
-    g.gain = m.gain;
-    g.shared = m.shared;
-    g.left_a = m.left_a;
-    g.left_b = m.left_b;
-    if (exact != NULL)
-        *exact += (double)m.exact - 2.5 * m.shared;
+    if (g.level == TAB_MISSING)
+        return tab_agree_values(v, a, b, t, p, q, exact);
     if (g.level == TAB_EQUAL)
-        g.rare = logf((tab_value_count(x, &x->value[p]) + tab_value_count(y, &y->value[q])) /
-                      (float)(x->present + y->present));
+        g.rare = rarity_of(x, y, &x->value[p], &y->value[q]);
     return g;
 }
 

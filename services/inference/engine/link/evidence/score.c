@@ -11,12 +11,19 @@
 
 enum { CHUNKS = 64, RANDOM_PAIRS = 2500, ROUNDS = 6 };
 
+/* How two values of an attribute agree, and what of it is exact (tab_agree). */
+typedef struct {
+    tab_agreement g;
+    double exact;
+} agreeing;
+
 /* Pairs to compare, and where the outcome goes. */
 typedef struct {
     const tab_engine *e;
     const tab_views *v;
     const tab_table_view *a, *b;
     const tab_attribute *attr;
+    agreeing *const *of_values; /* (attrs) each (values of a, values of b), or NULL: by row */
     size_t attrs, n;
     const uint32_t *ra, *rb;
     tab_agreement *agree;
@@ -57,6 +64,18 @@ static void fetch(const comparing *c, size_t i, size_t end)
     }
 }
 
+static tab_agreement agree(const comparing *c, size_t k, uint32_t ra, uint32_t rb, double *exact)
+{
+    const tab_attribute *t = &c->attr[k];
+    const tab_view *x = &c->a->col[t->a], *y = &c->b->col[t->b];
+    uint32_t p = x->code[ra], q = y->code[rb];
+    if (c->of_values[k] == NULL || p == TAB_NULL || q == TAB_NULL)
+        return tab_agree(c->v, c->a, c->b, t, ra, rb, exact);
+    const agreeing *known = &c->of_values[k][(size_t)p * y->values + q];
+    *exact += known->exact;
+    return known->g;
+}
+
 static void compare_chunk(void *ctx, size_t chunk)
 {
     comparing *c = ctx;
@@ -67,8 +86,7 @@ static void compare_chunk(void *ctx, size_t chunk)
         fetch(c, i, end);
         double explained = 0;
         for (size_t k = 0; k < c->attrs; k++)
-            c->agree[i * c->attrs + k] =
-                tab_agree(c->v, c->a, c->b, &c->attr[k], c->ra[i], c->rb[i], &explained);
+            c->agree[i * c->attrs + k] = agree(c, k, c->ra[i], c->rb[i], &explained);
         if (c->cosine != NULL)
             c->elsewhere[i] =
                 (float)tab_elsewhere(c->v, c->wa, c->wb, c->ra[i], c->rb[i], explained, &c->cosine[i]);
@@ -182,8 +200,35 @@ typedef struct {
     uint32_t *ra, *rb;              /* (r): pairs by chance */
     size_t r;                       /* small tables: all pairs */
     tab_agreement *random, *seeded; /* (r, attrs), (seeds, attrs) */
+    agreeing **of_values;           /* (attrs) */
     fitting fit;
 } scoring;
+
+/* Columns of few values: each two of them are compared once, however many pairs of rows hold them. Places are
+ * not: two columns make one. */
+static bool agree_values(const tab_engine *e, const tab_views *v, const tab_linkage *l, scoring *s,
+                         tab_arena *a)
+{
+    enum { MOST = 1 << 14 };
+    size_t pairs = l->c.n + s->r;
+    s->of_values = tab_arena_new_of(a, agreeing *, l->attrs);
+    for (size_t k = 0; k < l->attrs && !tab_arena_full(a) && !tab_engine_cancelled(e); k++) {
+        const tab_attribute *t = &l->attr[k];
+        const tab_view *x = &s->A->col[t->a], *y = &s->B->col[t->b];
+        size_t n = x->values * y->values;
+        s->of_values[k] = NULL;
+        if (t->other != NULL || n > MOST || n > pairs / 2)
+            continue;
+        s->of_values[k] = tab_arena_new_of(a, agreeing, n);
+        for (size_t i = 0; s->of_values[k] != NULL && i < n; i++) {
+            agreeing *q = &s->of_values[k][i];
+            q->exact = 0;
+            q->g = tab_agree_values(v, s->A, s->B, t, (uint32_t)(i / y->values), (uint32_t)(i % y->values),
+                                    &q->exact);
+        }
+    }
+    return !tab_arena_full(a);
+}
 
 static bool scoring_new(const tab_engine *e, const tab_views *v, tab_linkage *l, const tab_row_pairs *seeds,
                         tab_arena *a, scoring *k)
@@ -210,7 +255,7 @@ static bool scoring_new(const tab_engine *e, const tab_views *v, tab_linkage *l,
     k->random = tab_arena_new_of(a, tab_agreement, k->r * attrs);
     k->seeded = tab_arena_new_of(a, tab_agreement, seeds->n * attrs);
     k->fit = (fitting){ e, l, tab_arena_new_of(a, tab_tally, CHUNKS * attrs) };
-    return !tab_arena_full(a);
+    return !tab_arena_full(a) && agree_values(e, v, l, k, a);
 }
 
 /* How candidates, pairs by chance and seeds agree, by attribute. */
@@ -224,6 +269,7 @@ static void compare_all(const tab_engine *e, const tab_views *v, const tab_link_
                       k->A,
                       k->B,
                       l->attr,
+                      k->of_values,
                       l->attrs,
                       c->n,
                       c->a,
@@ -238,11 +284,11 @@ static void compare_all(const tab_engine *e, const tab_views *v, const tab_link_
         k->ra[i] = (uint32_t)(k->r < RANDOM_PAIRS ? i / nb : tab_hash_mix(i, 11) % na);
         k->rb[i] = (uint32_t)(k->r < RANDOM_PAIRS ? i % nb : tab_hash_mix(i, 13) % nb);
     }
-    comparing chance = { e,     v,     k->A,      k->B, l->attr, l->attrs, k->r,
-                         k->ra, k->rb, k->random, NULL, NULL,    NULL,     NULL };
+    comparing chance = { e,     v,     k->A,      k->B, l->attr, k->of_values, l->attrs, k->r,
+                         k->ra, k->rb, k->random, NULL, NULL,    NULL,         NULL };
     tab_engine_for(e, CHUNKS, compare_chunk, &chance);
-    comparing sure = { e,        v,        k->A,      k->B, l->attr, l->attrs, seeds->n,
-                       seeds->a, seeds->b, k->seeded, NULL, NULL,    NULL,     NULL };
+    comparing sure = { e,        v,        k->A,      k->B, l->attr, k->of_values, l->attrs, seeds->n,
+                       seeds->a, seeds->b, k->seeded, NULL, NULL,    NULL,         NULL };
     tab_engine_for(e, CHUNKS, compare_chunk, &sure);
 }
 

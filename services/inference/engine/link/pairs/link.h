@@ -106,6 +106,10 @@ tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_tab
 tab_agreement tab_agree(const tab_views *v, const tab_table_view *a, const tab_table_view *b,
                         const tab_attribute *t, uint32_t ra, uint32_t rb, double *exact);
 
+/* The same of two values of the attribute's columns, by text or number: whatever rows hold them. */
+tab_agreement tab_agree_values(const tab_views *v, const tab_table_view *a, const tab_table_view *b,
+                               const tab_attribute *t, uint32_t p, uint32_t q, double *exact);
+
 /* Log-likelihood ratio of one attribute. Text of several words counts word by word (a rare word that both
  * sides hold says more than a common one; words of one text depend on one another, so that their sum is
  * damped with their number), everything else by its level, equal values by their share of the column. */
