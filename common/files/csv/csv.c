@@ -264,7 +264,7 @@ static tab_status add_record(reader *r, tab_csv_lexer *f, bool wrong, size_t *re
             TAB_TRY(widen(r, k + 1));
             TAB_TRY(begin_columns(r, cols, r->cols));
             for (size_t i = cols; i < k; i++)
-                tab_builder_null(r->col[i]->b); /* this record's fields that were passed: nothing was in them */
+                tab_builder_null(r->col[i]->b); /* fields of this record that were passed */
         }
         if (k < r->cols && r->col[k]->wrong == wrong)
             add_field(r->col[k], s, s.p != f->scratch);

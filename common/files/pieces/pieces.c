@@ -187,11 +187,8 @@ static tab_status open_csv(tab_pieces *p, file *f, const char *head, size_t n, t
             s = tab_csv_read_as(a, (tab_str){ head, n }, TAB_S(""), p->asked, &t, &notes, err);
     TAB_TRY(pieces_of_file(f, s, err));
     if (notes.drawn && !all)
-        return pieces_failed(
-            f->path,
-            "its table is drawn with bars or blanks and larger than --memory allows; convert it "
-            "to CSV first",
-            err);
+        return pieces_failed(f->path, "its table is drawn and larger than --memory allows; convert it to CSV",
+                             err);
     f->dialect = notes.dialect;
     f->encoding = p->asked->encoding != NULL             ? p->asked->encoding
                   : strcmp(notes.encoding, "utf-8") != 0 ? notes.encoding

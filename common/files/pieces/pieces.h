@@ -5,10 +5,10 @@
  *                                          thread
  *
  * The delimiter, quotes and the header are found in the first bytes of a file (csv.h), as where it is read
- * whole; the columns, their kinds and the encoding in all of it. Where the pieces end depends on the files and
- * the size alone. Three things differ from a file read whole, since they take all rows at once: records of
- * totals at the end stay, a file holds one table, and a byte order mark within a text is left out where a
- * piece begins with it. */
+ * whole; the columns, their kinds and the encoding in all of it. Where the pieces end depends on the files
+ * and the size alone. Three things differ from a file read whole, since they take all rows at once: records
+ * of totals at the end stay, a file holds one table, and a byte order mark within a text is left out where a
+ * piece begins with it (decision 0812). */
 #ifndef TAB_FILES_PIECES_H
 #define TAB_FILES_PIECES_H
 
@@ -41,10 +41,10 @@ tab_status tab_pieces_open(const char *path, const tab_reading_asked *asked, siz
 void tab_pieces_free(tab_pieces *p); /* NULL is fine */
 TAB_DEFINE_AUTO(tab_pieces)
 
-/* Looks through all text first, so that the columns, their kinds and the encoding are those that the files have
- * when they are read whole: a column without a name that holds something far below, a text among numbers, a
- * letter of an old encoding. Without it each piece is read by itself, and what lies beyond the columns of the
- * first bytes is left out. Errors as above; CANCELLED. */
+/* Looks through all text first, so that the columns, their kinds and the encoding are those that the files
+ * have when they are read whole: a column without a name that holds something far below, a text among
+ * numbers, a letter of an old encoding. Without it each piece is read by itself, and what lies beyond the
+ * columns of the first bytes is left out. Errors as above; CANCELLED. */
 tab_status tab_pieces_survey(tab_pieces *p, const atomic_bool *cancel, tab_error *err) TAB_CHECKED;
 
 tab_pieces_size tab_pieces_measure(const tab_pieces *p);

@@ -84,7 +84,7 @@ Test(pieces, of_a_text_are_its_records)
     free(text);
 }
 
-/* ---- texts of which something shows only far below ------------------------------------------------------ */
+/* ---- texts of which something shows only far below ----------------------------------------------- */
 
 enum {
     ROWS = 34000,
