@@ -54,7 +54,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (write(fd, data + 2, size - 2) != (ssize_t)(size - 2))
         abort();
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    if (tab_pieces_open(path, &asked[data[0] % 4], (size_t)data[1] * 8 + 16, &p, &err) == TAB_OK)
+    if (tab_pieces_open(path, &asked[data[0] % 4], (size_t)data[1] * 8 + 16, &p, &err) == TAB_OK &&
+        (data[0] % 8 < 4 || tab_pieces_survey(p, NULL, &err) == TAB_OK))
         read_all(p);
     else if (err.message[0] == 0)
         abort();

@@ -2,6 +2,9 @@
 count."""
 import http.client, json, os, pathlib, shutil, signal, subprocess, sys, tempfile, time
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import answers
+
 LONG_S = 300  # how long a state is waited for: a machine may be slow, and a test is not a bench
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
@@ -133,9 +136,13 @@ class Stack:
 
     def close(self):
         try:
+            kept.check(self.ports["gateway"])
             self.stack("down")
         finally:
             shutil.rmtree(self.run, ignore_errors=True)
+
+
+kept = answers.Kept()
 
 
 class Answer:
@@ -173,7 +180,9 @@ class Client:
         try:
             c.request(method, path, body=raw.encode() if isinstance(raw, str) else raw, headers=h)
             r = c.getresponse()
-            return Answer(r.status, {k.lower(): v for k, v in r.getheaders()}, r.read())
+            answer = Answer(r.status, {k.lower(): v for k, v in r.getheaders()}, r.read())
+            kept.keep(self, method, path, answer)
+            return answer
         finally:
             c.close()
 
@@ -237,5 +246,7 @@ class Checks:
         return self(name, ok, f"wanted {status} {type} {param}, got {answer}")
 
     def end(self):
+        if kept.checked:
+            self("each answer is as the OpenAPI document says", not kept.wrong, kept.wrong)
         print(f"{self.name}: {self.passed} passed, {self.failed} failed, {self.skipped} skipped")
         sys.exit(1 if self.failed else 0)

@@ -13,7 +13,6 @@
 #include "common/files/text.h"
 #include "common/json/json.h"
 
-enum { FIELDS_MOST = 1 << 16 }; /* of a record: what has more is a file of commas, not of columns */
 enum { GUESS_RECORDS = 1000, GAPS = 256 }; /* a file with more gaps is written so, line by line */
 
 typedef struct {
@@ -40,7 +39,7 @@ typedef struct {
     tab_error *err;
 } reader;
 
-static bool number(tab_str s, double *ret)
+bool tab_csv_number(tab_str s, double *ret)
 {
     size_t n = 0;
     return s.n > 0 && tab_number_read(s.p, s.p + s.n, &n, ret) == TAB_NUMBER_EXACT && n == s.n;
@@ -48,8 +47,8 @@ static bool number(tab_str s, double *ret)
 
 static tab_status widen(reader *r, size_t cols)
 {
-    if (cols > FIELDS_MOST)
-        return tab_fail(r->err, TAB_VALIDATION, "", "a line has more than %d fields", FIELDS_MOST);
+    if (cols > TAB_CSV_FIELDS_MOST)
+        return tab_fail(r->err, TAB_VALIDATION, "", "a line has more than %d fields", TAB_CSV_FIELDS_MOST);
     if (cols > r->cap) {
         size_t cap = cols * 2 + 16;
         column **c = tab_arena_new_of(r->a, column *, cap);
@@ -184,7 +183,7 @@ static tab_status look_at_records(reader *r, tab_csv_lexer f, one_short *o, size
             if (k >= r->cols && !r->narrow && (first || s.n > 0))
                 TAB_TRY(widen(r, k + 1));
             if (s.n > 0 && k < r->cols)
-                r->col[k]->text |= !number(s, &x);
+                r->col[k]->text |= !tab_csv_number(s, &x);
             if (k == 0)
                 o->first[o->records] = tab_fnv1a(TAB_FNV1A, s.p, s.n);
         }
@@ -245,7 +244,7 @@ static void add_field(column *c, tab_str s, bool stays)
             add_waiting(c);
     } else if (s.n == 0) {
         tab_builder_null(c->b);
-    } else if (number(s, &x)) {
+    } else if (tab_csv_number(s, &x)) {
         tab_builder_number(c->b, x);
     } else {
         c->wrong = c->text = true;
@@ -257,17 +256,20 @@ static tab_status add_record(reader *r, tab_csv_lexer *f, bool wrong, size_t *re
 {
     tab_str s;
     bool last = false;
-    size_t k = 0;
+    size_t k = 0, filled = 0;
     for (; !last && tab_csv_field(f, &s, &last); k++) {
         size_t cols = r->cols;
+        filled = s.n > 0 || k < cols ? k + 1 : filled;
         if (k >= cols && s.n > 0 && !r->narrow) {
             TAB_TRY(widen(r, k + 1));
             TAB_TRY(begin_columns(r, cols, r->cols));
+            for (size_t i = cols; i < k; i++)
+                tab_builder_null(r->col[i]->b); /* fields of this record that were passed */
         }
         if (k < r->cols && r->col[k]->wrong == wrong)
             add_field(r->col[k], s, s.p != f->scratch);
     }
-    *ret_width = k;
+    *ret_width = r->narrow ? filled : k;
     for (; k < r->cols; k++)
         if (r->col[k]->wrong == wrong)
             add_field(r->col[k], TAB_S(""), true);
@@ -480,7 +482,7 @@ static tab_status read_text(reader *r, tab_str text, tab_table *t)
     *t = (tab_table){ .id = t->id, .rows = r->rows, .cols = r->cols, .col = col };
     r->notes.total = tab_total_row_cut(t, col);
     for (const char *p = text.p; p < r->rows_at; p++)
-        r->notes.above += *p == '\n';
+        r->notes.above += *p == '\n' || (*p == '\r' && (p + 1 == r->rows_at || p[1] != '\n'));
     return seen(r);
 }
 
@@ -497,8 +499,8 @@ static size_t control_signs(tab_str s)
 }
 
 /* A zero byte is a character that nobody can read, U+FFFD; where there are many, or many other signs that are
- * no text, it is none. */
-static tab_status without_zeros(tab_arena *a, tab_str *text, size_t *ret_zeros, tab_error *err)
+ * no text, it is none. some: it is one, of which this is a piece. */
+static tab_status without_zeros(tab_arena *a, tab_str *text, bool some, size_t *ret_zeros, tab_error *err)
 {
     enum { LOOKED = 1 << 16 };
     size_t zeros = 0, n = 0;
@@ -507,9 +509,9 @@ static tab_status without_zeros(tab_arena *a, tab_str *text, size_t *ret_zeros, 
          p < end && (p = memchr(p, 0, (size_t)(end - p))) != NULL; p++)
         zeros++;
     *ret_zeros = zeros;
-    if (zeros > text->n / 100)
+    if (!some && zeros > text->n / 100)
         return tab_fail(err, TAB_VALIDATION, "", "the file contains NUL bytes, so it is not a text file");
-    if (control_signs(head) > head.n / 100 + 1)
+    if (!some && control_signs(head) > head.n / 100 + 1)
         return tab_fail(err, TAB_VALIDATION, "", "the file is neither text nor a supported format");
     if (zeros == 0)
         return TAB_OK;
@@ -536,7 +538,7 @@ static tab_status decoded(reader *r, tab_str bytes, tab_str *ret)
         return asked == NULL ? tab_no_memory(r->err)
                              : tab_fail(r->err, TAB_VALIDATION, "options.reading.encoding",
                                         "the encoding %s is not available on this system", asked);
-    return without_zeros(r->a, ret, &r->notes.zeros, r->err);
+    return without_zeros(r->a, ret, r->narrow, &r->notes.zeros, r->err);
 }
 
 tab_status tab_csv_read_as(tab_arena *a, tab_str bytes, tab_str id, const tab_reading_asked *asked,
@@ -562,29 +564,31 @@ tab_status tab_csv_read_as(tab_arena *a, tab_str bytes, tab_str id, const tab_re
 }
 
 /* Of r->narrow: as many columns as have names. */
-static tab_status read_below(reader *r, tab_str text, const tab_csv_dialect *d, const tab_str *name,
-                             size_t cols, tab_table *t)
+static tab_status read_below(reader *r, tab_str text, const tab_csv_dialect *d, const tab_csv_cols *cols,
+                             tab_table *t)
 {
     tab_csv_lexer *f = &r->top;
     f->d = *d;
     f->p = text.p;
     f->end = text.p + text.n;
     f->line = 1;
-    TAB_TRY(widen(r, cols));
-    for (size_t k = 0; k < cols; k++)
-        r->col[k]->name = name[k];
-    tab_column *col = tab_arena_new_of(r->a, tab_column, cols);
+    TAB_TRY(widen(r, cols->n));
+    for (size_t k = 0; k < cols->n; k++) {
+        r->col[k]->name = cols->name[k];
+        r->col[k]->text = cols->text != NULL && cols->text[k];
+    }
+    tab_column *col = tab_arena_new_of(r->a, tab_column, cols->n);
     if (col == NULL)
         return tab_no_memory(r->err);
     TAB_TRY(read_rows(r));
     TAB_TRY(read_again(r));
     TAB_TRY(finish(r, col));
-    *t = (tab_table){ .id = t->id, .rows = r->rows, .cols = cols, .col = col };
+    *t = (tab_table){ .id = t->id, .rows = r->rows, .cols = cols->n, .col = col };
     return TAB_OK;
 }
 
 tab_status tab_csv_rows_read(tab_arena *a, tab_str bytes, const tab_csv_dialect *d, const char *encoding,
-                             const tab_str *name, size_t cols, tab_str id, const tab_table **ret,
+                             const tab_csv_cols *cols, tab_str id, const tab_table **ret,
                              tab_csv_notes *notes, tab_error *err)
 {
     const tab_reading_asked asked = { .encoding = encoding, .header_rows = 0, .skip_lines = 0 };
@@ -596,7 +600,7 @@ tab_status tab_csv_rows_read(tab_arena *a, tab_str bytes, const tab_csv_dialect 
     tab_status s = tab_no_memory(err);
     if (t != NULL && r.top.scratch != NULL) {
         t->id = id;
-        s = read_below(&r, text, d, name, cols, t);
+        s = read_below(&r, text, d, cols, t);
     }
     free(r.top.scratch);
     *notes = r.notes;

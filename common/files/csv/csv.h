@@ -15,6 +15,9 @@
 #include "common/files/csv/layout.h"
 #include "common/files/reading.h"
 
+/* Fields of a record: what has more is a file of commas, not of columns. */
+enum { TAB_CSV_FIELDS_MOST = 1 << 16 };
+
 typedef struct {
     tab_csv_dialect dialect;
     tab_csv_scores scores;
@@ -40,10 +43,21 @@ tab_status tab_csv_read(tab_arena *a, tab_str bytes, tab_str id, const tab_table
 tab_status tab_csv_read_as(tab_arena *a, tab_str bytes, tab_str id, const tab_reading_asked *asked,
                            const tab_table **ret, tab_csv_notes *notes, tab_error *err) TAB_CHECKED;
 
-/* Rows alone, of a text whose top was read before: its dialect, its columns' names. encoding NULL: found.
- * What lies beyond the columns is left out, and counted as widened. notes are needed. */
+/* Is it a JSON number whose digits a double holds? */
+bool tab_csv_number(tab_str s, double *ret);
+
+/* Columns of a text of which pieces are read: text: which hold a field that is no number, in whatever piece;
+ * NULL: a piece tells by itself. */
+typedef struct {
+    const tab_str *name;
+    const bool *text;
+    size_t n;
+} tab_csv_cols;
+
+/* Rows alone, of a text whose top was read before: its dialect, its columns. encoding NULL: found. Fields
+ * beyond the columns are left out; notes->widened counts the records that lost one. notes are needed. */
 tab_status tab_csv_rows_read(tab_arena *a, tab_str bytes, const tab_csv_dialect *d, const char *encoding,
-                             const tab_str *name, size_t cols, tab_str id, const tab_table **ret,
+                             const tab_csv_cols *cols, tab_str id, const tab_table **ret,
                              tab_csv_notes *notes, tab_error *err) TAB_CHECKED;
 
 #endif

@@ -1,5 +1,5 @@
 /* See pieces.h. Bytes are taken by pread, never mapped: a file that is cut off meanwhile is an error. */
-#include "common/files/pieces/pieces.h"
+#include "common/files/pieces/pieces_internal.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,44 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/files/csv/csv.h"
+#include "common/files/charset.h"
+#include "common/files/csv/survey.h"
 #include "common/files/parquet/parquet.h"
 
 /* HEAD: bytes in which a text's form is found. FOOTER: of Parquet, at most. PIECE: a record is shorter.
  * BACK: lines of a quoted field in which the head may end. */
 enum { FILES = 100000, COLS = 1 << 16, HEAD = 1 << 20, FOOTER = 1 << 30, PIECE = 1 << 30, BACK = 100 };
-
-typedef struct {
-    char *path;
-    uint64_t size;
-    tab_table top;
-    size_t *from; /* (cols) the file's column of each of the first file's; NULL: their own order */
-    bool parquet;
-    /* CSV */
-    tab_csv_dialect dialect;
-    const char *encoding;
-    uint64_t begin; /* of the first row */
-    double rows;
-    size_t piece_rows;
-    /* Parquet */
-    tab_str footer;
-    tab_parquet_group *group;
-    size_t groups;
-} file;
-
-struct tab_pieces {
-    tab_arena *a;
-    const tab_reading_asked *asked;
-    size_t size;
-    file *file;
-    size_t files;
-    tab_str reading;
-    uint64_t bytes;
-    /* where the next piece begins */
-    int fd;
-    size_t at_file, at_group;
-    uint64_t at, before; /* before: bytes of the files that were read */
-};
 
 /* ---- bytes ----------------------------------------------------------------------------------------- */
 
@@ -57,13 +26,13 @@ static const char *name_of(const char *path)
     return slash != NULL && slash[1] != 0 ? slash + 1 : path;
 }
 
-static tab_status failed(const char *path, const char *why, tab_error *err)
+tab_status pieces_failed(const char *path, const char *why, tab_error *err)
 {
     return tab_fail(err, TAB_VALIDATION, "", "%.200s: %s", name_of(path), why);
 }
 
 /* A reader's failure, with the file's name. */
-static tab_status of_file(const file *f, tab_status s, tab_error *err)
+tab_status pieces_of_file(const file *f, tab_status s, tab_error *err)
 {
     tab_error why = *err;
     return s == TAB_VALIDATION ? tab_fail(err, s, why.param, "%.200s: %s", name_of(f->path), why.message) : s;
@@ -77,27 +46,29 @@ static tab_status take(int fd, const file *f, uint64_t at, char *to, size_t n, t
         if (k < 0 && errno == EINTR)
             continue;
         if (k < 0)
-            return failed(f->path, strerror(errno), err);
+            return pieces_failed(f->path, strerror(errno), err);
         if (k == 0)
-            return failed(f->path, "the file became shorter while it was read", err);
+            return pieces_failed(f->path, "the file became shorter while it was read", err);
         got += (size_t)k;
     }
     return TAB_OK;
 }
 
-static tab_status open_file(const file *f, int *ret, tab_error *err)
+tab_status pieces_open_file(const file *f, int *ret, tab_error *err)
 {
     *ret = open(f->path, O_RDONLY | O_CLOEXEC);
-    return *ret >= 0 ? TAB_OK : failed(f->path, strerror(errno), err);
+    return *ret >= 0 ? TAB_OK : pieces_failed(f->path, strerror(errno), err);
 }
 
 /* ---- records --------------------------------------------------------------------------------------- */
 
+/* Behind the last line that ends in n bytes; a carriage return that may be half of an end is none. */
 static size_t last_line(const char *p, size_t n)
 {
-    while (n > 0 && p[n - 1] != '\n')
-        n--;
-    return n;
+    size_t k = n;
+    while (k > 0 && p[k - 1] != '\n' && (p[k - 1] != '\r' || k == n))
+        k--;
+    return k;
 }
 
 /* How many of n bytes, which begin with a record, are whole records; 0: none is. Where nothing is
@@ -108,7 +79,7 @@ static bool whole_records(const char *p, size_t n, const tab_csv_dialect *d, siz
     size_t whole = 0;
     tab_str s;
     *ret = last_line(p, n);
-    if (memchr(p, d->quote, n) == NULL)
+    if (memchr(p, d->quote, n) == NULL && (d->escape == 0 || memchr(p, d->escape, n) == NULL))
         return true;
     char *scratch = malloc(tab_csv_scratch(n));
     if (scratch == NULL)
@@ -122,7 +93,7 @@ static bool whole_records(const char *p, size_t n, const tab_csv_dialect *d, siz
             break;
     }
     free(scratch);
-    *ret = whole > 0 && p[whole - 1] != '\n' ? last_line(p, whole) : whole;
+    *ret = whole;
     return true;
 }
 
@@ -133,8 +104,9 @@ static size_t behind_lines(const char *p, size_t n, size_t lines)
 {
     const char *at = p, *end = p + n;
     for (; lines > 0 && at < end; lines--) {
-        const char *line = memchr(at, '\n', (size_t)(end - at));
-        at = line != NULL ? line + 1 : end;
+        while (at < end && *at != '\n' && *at != '\r')
+            at++;
+        at += at + 1 < end && at[0] == '\r' && at[1] == '\n' ? 2 : at < end;
     }
     return (size_t)(at - p);
 }
@@ -178,17 +150,33 @@ static bool names_of(tab_pieces *p, const tab_table *t, file *f)
     return !tab_arena_full(p->a);
 }
 
+/* A header of several rows names its columns by all of them, as where the file is read whole. */
+static tab_status with_upper_names(tab_arena *a, const tab_table **t, const tab_csv_notes *notes,
+                                   tab_error *err)
+{
+    tab_layout_part part[TAB_LAYOUT_PARTS];
+    size_t n = 0;
+    if (notes->seen.uppers == 0)
+        return TAB_OK;
+    TAB_TRY(tab_layout_parts(a, *t, &notes->seen, part, &n, err));
+    if (n == 1 && part[0].table->cols == (*t)->cols)
+        *t = part[0].table;
+    return TAB_OK;
+}
+
 static tab_status open_csv(tab_pieces *p, file *f, const char *head, size_t n, tab_error *err)
 {
     const tab_table *t;
     tab_csv_notes notes;
     if (packed(head, n))
-        return failed(f->path, "it is compressed and larger than --memory allows; decompress it first", err);
+        return pieces_failed(f->path, "it is compressed and larger than --memory allows; decompress it first",
+                             err);
     if (n > 1 && (memcmp(head, "\xff\xfe", 2) == 0 || memcmp(head, "\xfe\xff", 2) == 0))
-        return failed(f->path, "it is UTF-16 and larger than --memory allows; convert it to UTF-8", err);
+        return pieces_failed(f->path, "it is UTF-16 and larger than --memory allows; convert it to UTF-8",
+                             err);
     bool all = n == f->size;
     if (!all && (n = last_line(head, n)) == 0)
-        return failed(f->path, "its first line is longer than 1 MiB", err);
+        return pieces_failed(f->path, "its first line is longer than 1 MiB", err);
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
     if (a == NULL)
         return tab_no_memory(err);
@@ -197,12 +185,10 @@ static tab_status open_csv(tab_pieces *p, file *f, const char *head, size_t n, t
     for (size_t k = 0; k < BACK && !all && s == TAB_VALIDATION && err->param[0] == 0 && n > 1; k++)
         if ((n = last_line(head, n - 1)) > 0)
             s = tab_csv_read_as(a, (tab_str){ head, n }, TAB_S(""), p->asked, &t, &notes, err);
-    TAB_TRY(of_file(f, s, err));
+    TAB_TRY(pieces_of_file(f, s, err));
     if (notes.drawn && !all)
-        return failed(f->path,
-                      "its table is drawn with bars or blanks and larger than --memory allows; convert it "
-                      "to CSV first",
-                      err);
+        return pieces_failed(f->path, "its table is drawn and larger than --memory allows; convert it to CSV",
+                             err);
     f->dialect = notes.dialect;
     f->encoding = p->asked->encoding != NULL             ? p->asked->encoding
                   : strcmp(notes.encoding, "utf-8") != 0 ? notes.encoding
@@ -211,7 +197,10 @@ static tab_status open_csv(tab_pieces *p, file *f, const char *head, size_t n, t
     size_t body = n - (size_t)f->begin;
     f->rows = body == 0 ? 0 : (double)t->rows * ((double)(f->size - f->begin) / (double)body);
     f->piece_rows = body == 0 ? 0 : (size_t)((double)t->rows * (double)p->size / (double)body) + 1;
+    if (p->asked->encoding == NULL && f->encoding == NULL)
+        f->other = tab_charset_of((tab_str){ head, n });
     TAB_TRY(say_reading(p, &notes, err));
+    TAB_TRY(with_upper_names(a, &t, &notes, err));
     return names_of(p, t, f) ? TAB_OK : tab_no_memory(err);
 }
 
@@ -221,15 +210,15 @@ static tab_status open_parquet(tab_pieces *p, file *f, int fd, tab_error *err)
     size_t n = 0;
     const tab_table *t;
     if (f->size < sizeof tail)
-        return failed(f->path, "it is truncated", err);
+        return pieces_failed(f->path, "it is truncated", err);
     TAB_TRY(take(fd, f, f->size - sizeof tail, tail, sizeof tail, err));
-    TAB_TRY(of_file(f, tab_parquet_footer(tail, f->size, &n, err), err));
+    TAB_TRY(pieces_of_file(f, tab_parquet_footer(tail, f->size, &n, err), err));
     char *footer = n <= FOOTER ? tab_arena_new_of(p->a, char, n + 1) : NULL;
     if (footer == NULL)
         return tab_no_memory(err);
     TAB_TRY(take(fd, f, f->size - sizeof tail - n, footer, n, err));
     f->footer = (tab_str){ footer, n };
-    TAB_TRY(of_file(
+    TAB_TRY(pieces_of_file(
         f, tab_parquet_groups(p->a, f->footer, f->size, TAB_S(""), COLS, &t, &f->group, &f->groups, err),
         err));
     for (size_t i = 0; i < f->groups; i++) {
@@ -244,8 +233,9 @@ static tab_status open_parquet(tab_pieces *p, file *f, int fd, tab_error *err)
 static tab_status match_columns(tab_pieces *p, file *f, tab_error *err)
 {
     const tab_table *first = &p->file[0].top, *t = &f->top;
+    f->from = NULL;
     if (t->cols != first->cols)
-        return failed(f->path, "it has other columns than the first file of the folder", err);
+        return pieces_failed(f->path, "it has other columns than the first file of the folder", err);
     bool same = true;
     for (size_t c = 0; c < t->cols; c++)
         same = same && tab_str_eq(t->col[c].name, first->col[c].name);
@@ -261,8 +251,47 @@ static tab_status match_columns(tab_pieces *p, file *f, tab_error *err)
                 found++;
             }
         if (found != 1)
-            return failed(f->path, "it has other columns than the first file of the folder", err);
+            return pieces_failed(f->path, "it has other columns than the first file of the folder", err);
     }
+    return TAB_OK;
+}
+
+/* The columns of f become `cols`, of which those behind its own have no name. */
+tab_status pieces_widen(tab_pieces *p, file *f, size_t cols, tab_error *err)
+{
+    tab_column *c = tab_arena_new_of(p->a, tab_column, cols + 1);
+    bool *text = tab_arena_new_of(p->a, bool, cols + 1);
+    if (c == NULL || text == NULL)
+        return tab_no_memory(err);
+    for (size_t k = 0; k < cols; k++) {
+        c[k] = k < f->top.cols ? f->top.col[k] : (tab_column){ .name = TAB_S("") };
+        text[k] = f->text != NULL && k < f->top.cols && f->text[k];
+    }
+    f->text = f->text != NULL ? text : NULL;
+    f->top.col = c;
+    f->top.cols = cols;
+    return TAB_OK;
+}
+
+/* A file whose last columns have no name may hold nothing in them where another one does. */
+static bool is_named(const file *f)
+{
+    bool named = false;
+    for (size_t k = 0; k < f->top.cols; k++)
+        named = named || f->top.col[k].name.n > 0;
+    return named;
+}
+
+tab_status pieces_even_out(tab_pieces *p, tab_error *err)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < p->files; i++)
+        most = p->file[i].top.cols > most ? p->file[i].top.cols : most;
+    for (size_t i = 0; i < p->files; i++)
+        if (p->file[i].top.cols < most && !p->file[i].parquet && is_named(&p->file[i]))
+            TAB_TRY(pieces_widen(p, &p->file[i], most, err));
+    for (size_t i = 0; i < p->files; i++)
+        TAB_TRY(match_columns(p, &p->file[i], err));
     return TAB_OK;
 }
 
@@ -270,10 +299,10 @@ static tab_status look(tab_pieces *p, file *f, tab_error *err)
 {
     struct stat st;
     int fd = -1;
-    TAB_TRY(open_file(f, &fd, err));
+    TAB_TRY(pieces_open_file(f, &fd, err));
     tab_status s = TAB_OK;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-        s = failed(f->path, "it is not a file that can be read twice", err);
+        s = pieces_failed(f->path, "it is not a file that can be read twice", err);
     f->size = s == TAB_OK ? (uint64_t)st.st_size : 0;
     size_t n = f->size < HEAD ? (size_t)f->size : HEAD;
     char *head = malloc(n + 1);
@@ -284,8 +313,6 @@ static tab_status look(tab_pieces *p, file *f, tab_error *err)
     f->parquet = s == TAB_OK && tab_parquet_is((tab_str){ head, n });
     if (s == TAB_OK)
         s = f->parquet ? open_parquet(p, f, fd, err) : open_csv(p, f, head, n, err);
-    if (s == TAB_OK)
-        s = match_columns(p, f, err);
     p->bytes += f->size;
     free(head);
     close(fd);
@@ -311,7 +338,7 @@ static int by_name(const void *x, const void *y)
 static tab_status add_file(tab_pieces *p, size_t *cap, const char *folder, const char *name, tab_error *err)
 {
     if (p->files == FILES)
-        return failed(folder, "it holds more than 100000 files", err);
+        return pieces_failed(folder, "it holds more than 100000 files", err);
     if (p->files == *cap) {
         size_t more = *cap * 2 + 16;
         file *f = tab_arena_new_of(p->a, file, more);
@@ -332,12 +359,12 @@ static tab_status list(tab_pieces *p, const char *path, tab_error *err)
     size_t cap = 0;
     struct stat st;
     if (stat(path, &st) != 0)
-        return failed(path, strerror(errno), err);
+        return pieces_failed(path, strerror(errno), err);
     if (!S_ISDIR(st.st_mode))
         return add_file(p, &cap, path, NULL, err);
     DIR *d = opendir(path);
     if (d == NULL)
-        return failed(path, strerror(errno), err);
+        return pieces_failed(path, strerror(errno), err);
     tab_status s = TAB_OK;
     for (struct dirent *e; s == TAB_OK && (e = readdir(d)) != NULL;)
         if (is_table(e->d_name))
@@ -345,7 +372,7 @@ static tab_status list(tab_pieces *p, const char *path, tab_error *err)
     closedir(d);
     TAB_TRY(s);
     if (p->files == 0)
-        return failed(path, "the folder holds no file that ends in .csv, .tsv, .txt or .parquet", err);
+        return pieces_failed(path, "the folder holds no file that ends in .csv, .tsv, .txt or .parquet", err);
     qsort(p->file, p->files, sizeof *p->file, by_name);
     return TAB_OK;
 }
@@ -376,6 +403,7 @@ static tab_status begin(tab_pieces *p, const char *path, tab_error *err)
     TAB_TRY(list(p, path, err));
     for (size_t i = 0; i < p->files; i++)
         TAB_TRY(look(p, &p->file[i], err));
+    TAB_TRY(pieces_even_out(p, err));
     p->file[0].top.id = id_of(p->a, path);
     return tab_arena_full(p->a) ? tab_no_memory(err) : TAB_OK;
 }
@@ -436,7 +464,7 @@ void tab_piece_free(tab_piece *x)
 }
 
 /* From p->at on: whole records, as many as there is room for; a record that is longer is given more. */
-static tab_status next_records(tab_pieces *p, const file *f, tab_piece *ret, tab_error *err)
+tab_status pieces_next_records(tab_pieces *p, const file *f, tab_piece *ret, tab_error *err)
 {
     for (size_t room = p->size;; room *= 2) {
         uint64_t left = f->size - p->at;
@@ -456,7 +484,8 @@ static tab_status next_records(tab_pieces *p, const file *f, tab_piece *ret, tab
         }
         free(bytes);
         if (room > PIECE / 2)
-            return failed(f->path, "a record is longer than 1 GiB; check for a missing closing quote", err);
+            return pieces_failed(f->path, "a record is longer than 1 GiB; check for a missing closing quote",
+                                 err);
     }
 }
 
@@ -480,13 +509,13 @@ tab_status tab_pieces_next(tab_pieces *p, tab_piece *ret, uint64_t *ret_done, ta
     for (; s == TAB_OK && p->at_file < p->files; p->at_file++) {
         const file *f = &p->file[p->at_file];
         if (p->fd < 0) {
-            TAB_TRY(open_file(f, &p->fd, err));
+            TAB_TRY(pieces_open_file(f, &p->fd, err));
             p->at = f->begin;
             p->at_group = 0;
         }
         if (f->parquet ? p->at_group < f->groups : p->at < f->size) {
             ret->file = p->at_file;
-            s = f->parquet ? next_group(p, f, ret, err) : next_records(p, f, ret, err);
+            s = f->parquet ? next_group(p, f, ret, err) : pieces_next_records(p, f, ret, err);
             break;
         }
         p->before += f->size;
@@ -517,21 +546,21 @@ tab_status tab_piece_read(const tab_pieces *p, const tab_piece *x, tab_arena *a,
     *ret_wide = 0;
     if (f->parquet) {
         const tab_parquet_group *g = &f->group[x->group];
-        TAB_TRY(of_file(f,
-                        tab_parquet_group_read(a, f->footer, x->group, g, bytes, first->id, COLS, UINT32_MAX,
-                                               (uint64_t)1 << 36, &t, err),
-                        err));
+        TAB_TRY(pieces_of_file(f,
+                               tab_parquet_group_read(a, f->footer, x->group, g, bytes, first->id, COLS,
+                                                      UINT32_MAX, (uint64_t)1 << 36, &t, err),
+                               err));
     } else {
         tab_str *name = tab_arena_new_of(a, tab_str, f->top.cols + 1);
+        const tab_csv_cols cols = { name, f->text, f->top.cols };
         tab_csv_notes notes;
         if (name == NULL)
             return tab_no_memory(err);
         for (size_t c = 0; c < f->top.cols; c++)
             name[c] = f->top.col[c].name;
-        TAB_TRY(of_file(f,
-                        tab_csv_rows_read(a, bytes, &f->dialect, f->encoding, name, f->top.cols, first->id,
-                                          &t, &notes, err),
-                        err));
+        TAB_TRY(pieces_of_file(
+            f, tab_csv_rows_read(a, bytes, &f->dialect, f->encoding, &cols, first->id, &t, &notes, err),
+            err));
         *ret_wide = notes.widened;
     }
     tab_table *own = tab_arena_new_of(a, tab_table, 1);

@@ -1,13 +1,18 @@
 /* Files too large to be held, a piece at a time: CSV cut between two records, Parquet by its groups of rows.
  * A folder is the files of these formats in it, by name, which have the same columns.
  *
- *   open ──> next ──> read      what `next` takes off the files `read` makes a table of, on any thread
+ *   open ──> survey ──> next ──> read      what `next` takes off the files `read` makes a table of, on any
+ *                                          thread
  *
- * The delimiter, quotes and the header are found in the first bytes of a file (csv.h). A piece's cells are
- * read by themselves: a column may be numbers in one piece and texts in another. Where the pieces end depends
- * on the files and the size alone. Records of totals at the end stay, and a file holds one table. */
+ * The delimiter, quotes and the header are found in the first bytes of a file (csv.h), as where it is read
+ * whole; the columns, their kinds and the encoding in all of it. Where the pieces end depends on the files
+ * and the size alone. Three things differ from a file read whole, since they take all rows at once: records
+ * of totals at the end stay, a file holds one table, and a byte order mark within a text is left out where a
+ * piece begins with it (decision 0812). */
 #ifndef TAB_FILES_PIECES_H
 #define TAB_FILES_PIECES_H
+
+#include <stdatomic.h>
 
 #include "common/files/reading.h"
 #include "common/table/table.h"
@@ -35,6 +40,12 @@ tab_status tab_pieces_open(const char *path, const tab_reading_asked *asked, siz
                            tab_error *err) TAB_CHECKED;
 void tab_pieces_free(tab_pieces *p); /* NULL is fine */
 TAB_DEFINE_AUTO(tab_pieces)
+
+/* Looks through all text first, so that the columns, their kinds and the encoding are those that the files
+ * have when they are read whole: a column without a name that holds something far below, a text among
+ * numbers, a letter of an old encoding. Without it each piece is read by itself, and what lies beyond the
+ * columns of the first bytes is left out. Errors as above; CANCELLED. */
+tab_status tab_pieces_survey(tab_pieces *p, const atomic_bool *cancel, tab_error *err) TAB_CHECKED;
 
 tab_pieces_size tab_pieces_measure(const tab_pieces *p);
 /* As a table of no rows, with the id that the file or the folder gives. */

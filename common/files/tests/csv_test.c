@@ -309,6 +309,25 @@ Test(csv, a_line_of_commas_is_no_table)
 
 /* Columns that look like numbers in the first 1,000 records and are texts, columns that nobody names: as if
  * all had been known from the start. */
+/* A record far below the first ones, whose first field beyond the others is empty: all columns have as many
+ * cells. */
+Test(csv, a_late_record_that_is_wider_by_an_empty_field)
+{
+    enum { ROWS = 1500 };
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
+    char *text = malloc(ROWS * 8 + 64);
+    size_t n = (size_t)sprintf(text, "a,b\n");
+    for (size_t i = 0; i < ROWS; i++)
+        n += (size_t)sprintf(text + n, i == 1200 ? "1,2,,4,\n" : "1,2\n");
+    const tab_table *t = read_ok(a, text, n, NULL);
+    cr_assert(t->rows == ROWS && t->cols == 4);
+    for (size_t i = 0; i < ROWS; i++) {
+        cr_expect(isnan(t->col[2].num[i]));
+        cr_expect(i == 1200 ? t->col[3].num[i] == 4 : isnan(t->col[3].num[i]));
+    }
+    free(text);
+}
+
 Test(csv, what_shows_late_holds_from_the_start)
 {
     enum { ROWS = 3000, LATE = 2100 };

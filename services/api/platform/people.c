@@ -16,14 +16,6 @@ static char *param_text(request *r)
     return STR(tab_arena_copy(r->arena, r->param[0]).p);
 }
 
-static void deleted(request *r, const char *id)
-{
-    tab_out_open(&r->out, '{');
-    bool_member(&r->out, "deleted", true);
-    text_member(&r->out, "id", id);
-    tab_out_close(&r->out, '}');
-}
-
 /* ---- providers ------------------------------------------------------------------------------- */
 
 static void provider_json(request *r, const Tabella__Provider *p)
@@ -163,7 +155,7 @@ tab_status delete_provider(request *r, tab_error *err)
     q.id = param_text(r);
     q.actor = r->who.key;
     TAB_TRY(call(r, "keys", "DeleteProvider", &q.base, &tabella__delete_provider_reply__descriptor, &y, err));
-    deleted(r, y->id);
+    deleted_json(&r->out, y->id, tab_now_us());
     return TAB_OK;
 }
 
@@ -259,6 +251,6 @@ tab_status delete_sessions(request *r, tab_error *err)
     TAB_TRY(call(r, "keys", "EndSession", &q.base, &tabella__end_session_reply__descriptor, &y, err));
     if (!y->known)
         return tab_fail(err, TAB_NOT_FOUND, "id", "There is no such session.");
-    deleted(r, q.id);
+    deleted_json(&r->out, q.id, tab_now_us());
     return TAB_OK;
 }

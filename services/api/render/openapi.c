@@ -49,7 +49,7 @@ static const struct {
     [TAB_GET_REPORTS] = { "List reports", NULL, NULL, 200 },
     [TAB_GET_REPORT] = { "Retrieve a report", NULL, "Report", 200 },
     [TAB_GET_JOBS] = { "List jobs", NULL, NULL, 200 },
-    [TAB_GET_JOB] = { "Retrieve a job, its result, or a page of its outputs", NULL, "Job", 200 },
+    [TAB_GET_JOB] = { "Retrieve a job, its result, or a page of its outputs", NULL, "JobOrPage", 200 },
     [TAB_GET_RESULT_PART] = { "A part of a run's result as a file: results, filled, unified_rows, matches, "
                               "duplicates, suspects or forecast",
                               NULL, NULL, 200 },

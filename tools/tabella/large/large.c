@@ -176,6 +176,7 @@ static int shown(large *l)
 static tab_status run(large *l, tab_error *err)
 {
     TAB_TRY(tab_pieces_open(l->run->path, l->run->reading, piece_bytes(l->run), &l->pieces, err));
+    TAB_TRY(tab_pieces_survey(l->pieces, &large_stopped, err));
     l->size = tab_pieces_measure(l->pieces);
     if (l->run->o.horizon > 0)
         return tab_fail(err, TAB_VALIDATION, "--horizon",
