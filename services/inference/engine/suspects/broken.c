@@ -229,13 +229,27 @@ static void blame(tab_identities *x, const tab_identity *d, const kindred *kin_o
     }
 }
 
-/* Whether y is 0 in several of the rows: an invoice that is not paid yet is no wrong one. */
-static bool is_left_open(const tab_identities *x, const tab_identity *d)
+/* The numbers that are 0 in several of the broken rows: an invoice that is not paid yet, a claim that is
+ * refused, is not wrong. In those rows nothing is. */
+static uint32_t left_open(const tab_identities *x, const tab_identity *d)
 {
-    size_t n = 0;
-    for (size_t row = 0; row < x->s->rows && n < 2; row++)
-        n += x->num[d->y][row] == 0 && tab_identity_holds(x, d, row) == 0;
-    return n == 2;
+    enum { MADE = 2, TERM = 3 }; /* rows, of what is made and of what makes it */
+    size_t n[TAB_IDENTITY_SUMMANDS + 1] = { 0 };
+    uint32_t open = 0;
+    for (size_t row = 0; row < x->s->rows; row++)
+        for (size_t i = 0; i <= d->n && tab_identity_holds(x, d, row) == 0; i++)
+            n[i] += x->num[member(d, i)][row] == 0;
+    for (size_t i = 0; i <= d->n; i++)
+        open |= n[i] >= (i == 0 ? MADE : TERM) ? 1u << i : 0;
+    return open;
+}
+
+static bool is_left_open(const tab_identities *x, const tab_identity *d, uint32_t open, size_t row)
+{
+    for (size_t i = 0; i <= d->n; i++)
+        if ((open & 1u << i) != 0 && x->num[member(d, i)][row] == 0)
+            return true;
+    return false;
 }
 
 static uint8_t verdict_of(int holds)
@@ -249,7 +263,7 @@ static uint32_t *broken_rows(const tab_identities *x, const tab_identity *d, siz
                              double *ret_broken)
 {
     tab_search *s = x->s;
-    bool open = is_left_open(x, d);
+    uint32_t open = left_open(x, d);
     size_t n = 0, known = 0, own[TAB_IDENTITY_SUMMANDS + 1];
     TAB_AUTO(tab_arena) *a = tab_arena_new(TAB_SUSPECT_BYTES);
     uint8_t *judged = a == NULL ? NULL : tab_arena_new_of(a, uint8_t, s->rows + 1);
@@ -264,7 +278,7 @@ static uint32_t *broken_rows(const tab_identities *x, const tab_identity *d, siz
     uint32_t *rows = tab_arena_new_of(s->scratch, uint32_t, n + 1);
     *ret_n = 0;
     for (size_t row = 0; rows != NULL && row < s->rows; row++)
-        if (judged[row] == TAB_LAW_BROKEN && !(open && x->num[d->y][row] == 0))
+        if (judged[row] == TAB_LAW_BROKEN && !is_left_open(x, d, open, row))
             rows[(*ret_n)++] = (uint32_t)row;
     *ret_broken = known > 0 ? (double)n / (double)known : 0;
     return rows;

@@ -229,76 +229,6 @@ static void measure(tab_search *s, const tab_numbers *u, size_t k, const tab_res
             tab_suspects_number_text(s->arena, m->log ? x * exp(-left) : x - left, v->col->decimals);
 }
 
-/* ---- marks that are numbers ---------------------------------------------------------------------------- */
-
-typedef struct {
-    double value;
-    uint32_t column;
-} marked;
-
-static int by_value(const void *a, const void *b)
-{
-    const marked *x = a, *y = b;
-    if (x->value != y->value)
-        return x->value < y->value ? -1 : 1;
-    return (x->column > y->column) - (x->column < y->column);
-}
-
-static bool is_out(const tab_search *s, const tab_suspect *c)
-{
-    return (c->kind == TAB_SUSPECT_RANGE || c->kind == TAB_SUSPECT_OUTLIER) &&
-           s->seen[c->column].col->type != TAB_DATETIME && s->seen[c->column].num[c->row] != 0;
-}
-
-/* The numbers of m (n, by value) that lie out in several columns, and most of what lies out there is: they go to
- * its front; how many. out: what lies out in each column. */
-static size_t marks_among(marked *m, size_t n, const uint32_t *out)
-{
-    enum { COLUMNS = 3, CELLS = 2 };
-    size_t marks = 0;
-    for (size_t i = 0, k; i < n; i = k) {
-        size_t columns = 0, all = 0;
-        for (k = i; k < n && m[k].value == m[i].value; k++)
-            if (k == i || m[k].column != m[k - 1].column)
-                columns++, all += out[m[k].column];
-        if (columns >= COLUMNS && k - i >= CELLS * columns && 2 * (k - i) >= all)
-            m[marks++].value = m[i].value;
-    }
-    return marks;
-}
-
-/* Drops the candidates of one number that lies out in several columns, and often: 99 for "no answer" is no
- * wrong cell. False: memory ran out. */
-static bool drop_marks(tab_search *s)
-{
-    TAB_AUTO(tab_arena) *a = tab_arena_new(TAB_SUSPECT_BYTES);
-    marked *m = a == NULL ? NULL : tab_arena_new_of(a, marked, s->n + 1);
-    uint32_t *out = a == NULL ? NULL : tab_arena_new_of(a, uint32_t, s->p->table->cols + 1);
-    size_t n = 0, left = 0;
-    if (m == NULL || out == NULL)
-        return false;
-    for (size_t i = 0; i < s->n; i++)
-        if (is_out(s, &s->found[i])) {
-            uint32_t c = s->found[i].column;
-            m[n++] = (marked){ s->seen[c].num[s->found[i].row], c };
-            out[c]++;
-        }
-    if (n > 0)
-        qsort(m, n, sizeof *m, by_value);
-    size_t marks = marks_among(m, n, out);
-    for (size_t i = 0; marks > 0 && i < s->n; i++) {
-        const tab_suspect *c = &s->found[i];
-        marked key = { is_out(s, c) ? s->seen[c->column].num[c->row] : 0, 0 };
-        bool mark = false;
-        for (size_t k = 0; k < marks && !mark && key.value != 0; k++)
-            mark = key.value == m[k].value;
-        if (!mark)
-            s->found[left++] = *c;
-    }
-    s->n = marks > 0 ? left : s->n;
-    return true;
-}
-
 static bool numbers_of(tab_search *s)
 {
     tab_numbers u = { .n = 0 };
@@ -325,7 +255,7 @@ static bool numbers_of(tab_search *s)
             if (isfinite(s->seen[u.col[k]].num[i]))
                 measure(s, &u, k, &m, &o, i);
     }
-    return drop_marks(s);
+    return tab_suspects_drop_marks(s);
 }
 
 void tab_suspects_numbers(tab_search *s)

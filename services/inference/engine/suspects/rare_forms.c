@@ -1,22 +1,25 @@
-/* Rare forms that are no slip (spelling.c): a mark that several values have behind them, and numbers below 0 to
- * which the column's lower tail goes on. Decision 0836. */
+/* Rare forms that are no slip (spelling.c): a mark that several values have behind them, addresses of another
+ * version, and numbers below 0 to which the column's lower tail goes on. Decision 0836. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "common/base/hash.h"
 #include "common/base/order.h"
+#include "services/inference/engine/profile/cells/checksum.h"
 #include "services/inference/engine/suspects/given.h"
 
 enum { SIGNS = 128, MARKED = 4 };
-static const double RARE = 0.03; /* of the cells have a sign that begins a mark */
-static const double LEAST = 0.3; /* cells as far out that the tail makes */
+static const double RARE = 0.03;     /* of the cells have a sign that begins a mark */
+static const double LEAST = 0.3;     /* cells as far out that the tail makes */
+static const double ADDRESSES = 0.9; /* of the cells are, in a column of addresses */
 static const double BEGINS = 0.02, RISES = 0.1;
 
 /* ---- marks --------------------------------------------------------------------------------------------- */
 
 static bool of_word(unsigned char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c >= SIGNS;
+    char k = tab_sign_class(c);
+    return k == 'a' || k == '9';
 }
 
 /* Where what follows a sign begins that next to no cell has ("+build.5", "(discontinued)"); t.n: nowhere. */
@@ -70,6 +73,30 @@ bool tab_suspects_marked_alike(tab_search *s, const tab_seen *v, bool *ret)
         for (size_t j = i; j < k && k - i >= MARKED; j++)
             ret[f[j].level] = true;
     }
+    return true;
+}
+
+/* ---- addresses ----------------------------------------------------------------------------------------- */
+
+/* Whether t is an address of a host, of version 4 or 6. */
+static bool is_address(tab_str t)
+{
+    return (tab_checks_of(t) & (1ULL << TAB_CHECK_IPV4 | 1ULL << TAB_CHECK_IPV6)) != 0;
+}
+
+bool tab_suspects_addresses(const tab_seen *v, bool *ret)
+{
+    size_t cells = 0, looked = 0;
+    for (size_t l = 0; l < v->levels; l++) {
+        bool is = is_address(v->text[l]);
+        looked += v->count[l], cells += is ? v->count[l] : 0;
+        if (looked >= TAB_SUSPECT_ROWS && 2 * cells < looked)
+            return false;
+    }
+    if ((double)cells < ADDRESSES * (double)v->present)
+        return false;
+    for (size_t l = 0; l < v->levels; l++)
+        ret[l] |= is_address(v->text[l]);
     return true;
 }
 

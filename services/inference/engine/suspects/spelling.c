@@ -18,28 +18,6 @@ enum { LONGEST = 64, SHORTEST = 4 };
 
 /* ---- forms ------------------------------------------------------------------------------------------ */
 
-static char class_of(unsigned char c)
-{
-    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c >= 0x80)
-        return 'a';
-    return c >= '0' && c <= '9' ? '9' : (char)c;
-}
-
-uint64_t tab_suspects_form(tab_str t, bool exact)
-{
-    char form[LONGEST];
-    size_t n = 0;
-    for (size_t i = 0; i < t.n && n < LONGEST; i++) {
-        char c = class_of((unsigned char)t.p[i]);
-        if (exact && t.p[i] >= 'A' && t.p[i] <= 'Z')
-            c = 'A';
-        if (n > 0 && form[n - 1] == c && (c == 'a' || c == 'A' || (c == '9' && !exact)))
-            continue;
-        form[n++] = c;
-    }
-    return tab_fnv1a(TAB_FNV1A, form, n);
-}
-
 /* Small letters, capitals, a capital first, or of both cases; others than Latin letters say nothing. */
 static char word_class(tab_str t)
 {
@@ -57,8 +35,8 @@ static uint64_t worded(tab_str t)
     char form[LONGEST];
     size_t n = 0;
     for (size_t i = 0, k; i < t.n && n < LONGEST; i = k) {
-        char c = class_of((unsigned char)t.p[i]);
-        for (k = i + 1; c == 'a' && k < t.n && class_of((unsigned char)t.p[k]) == 'a'; k++)
+        char c = tab_sign_class((unsigned char)t.p[i]);
+        for (k = i + 1; c == 'a' && k < t.n && tab_sign_class((unsigned char)t.p[k]) == 'a'; k++)
             ;
         if (c == '.' && k < t.n && t.p[k] == ' ')
             continue; /* St. Lawrence */
@@ -278,6 +256,7 @@ static void forms(tab_search *s, size_t column)
         s->failed = true;
         return;
     }
+    (void)tab_suspects_addresses(v, alike);
     for (size_t l = 0; taken >= TAKES && v->num == NULL && l < v->levels; l++)
         slip[l] = exact[l] <= 0.05F && slipped(v->text[l], usual, zeros);
     for (size_t i = 0; i < s->rows; i++) {
@@ -457,7 +436,7 @@ static size_t cut_words(const tab_seen *v, placed *ret)
     for (size_t l = 0; l < v->levels; l++)
         for (size_t i = 0, k; i < v->text[l].n; i = k + 1) {
             tab_str t = v->text[l];
-            for (k = i; k < t.n && class_of((unsigned char)t.p[k]) == 'a'; k++)
+            for (k = i; k < t.n && tab_sign_class((unsigned char)t.p[k]) == 'a'; k++)
                 ;
             if (k - i < SHORTEST || v->count[l] == 0 || n == MOST_WORDS)
                 continue;

@@ -8,9 +8,9 @@
  *
  * A run is doubted where chance makes fewer than EXPECTED of it in the column, where it is LONGER times as
  * long as any run of another value, and where its value is neither 0 nor at the column's end, with next to no
- * cell beyond it: no rain, a full tank and a sensor at its end stay where they are, and rightly. Runs that hold more than MOST of the
- * column are how it is. The first cell of a run is right as likely as not and is not doubted. Decision
- * 0756. */
+ * cell beyond it: no rain, a full tank and a sensor at its end stay where they are, and rightly. Runs that
+ * hold more than MOST of the column are how it is. The first cell of a run is right as likely as not and is
+ * not doubted. Decision 0756. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -16,7 +16,7 @@
  *      +--> references.c rule: keys of another table
  *      |
  *      |            told_apart.c: rows that break a law and are another kind of thing
- *      |            rare_forms.c: rare forms that are no slip
+ *      |            rare_forms.c: rare forms that are no slip; marks.c: 99 and AB for what is not known
  *      |
  *   candidates.c      they become suspects with one confidence and the likely right value
  *      |

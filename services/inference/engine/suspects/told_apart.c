@@ -1,9 +1,9 @@
-/* Rows that break a law of their table and are no errors, since they are another kind of thing: nearly all rows
- * of a value of another column break it ("month: 11" where a bonus is paid, "status: discontinued").
+/* Rows that break a law of their table and are no errors, since they are another kind of thing: nearly all
+ * rows of a value of another column break it ("month: 11" where a bonus is paid, "status: discontinued").
  *
- * A value tells its rows apart where the law fails in at least FAILS of them, and where chance, at the rate at
- * which it fails in the whole table, would make as many in less than FALSE of all values that are looked at
- * (Chernoff's bound on a binomial tail; Bonferroni). Decision 0836. */
+ * * A value tells its rows apart where the law fails in at least FAILS of them, and where chance, at the
+ * rate at which it fails in the whole table, would make as many in less than FALSE of all values that are
+ * looked at (Chernoff's bound on a binomial tail; Bonferroni). Decision 0836. */
 #include <math.h>
 
 #include "services/inference/engine/suspects/parts.h"
@@ -29,8 +29,8 @@ static bool takes_part(const size_t *own, size_t n, size_t column)
     return false;
 }
 
-/* The rows of each value that were judged; broken: how many of these break the law. Values of which too few can
- * break it keep 0. False: none is left. */
+/* The rows of each value that were judged; broken: how many of these break the law. Values of which too
+ * few can break it keep 0. False: none is left. */
 static bool count_judged(const tab_search *s, const tab_seen *v, const uint8_t *judged, size_t unjudged,
                          const uint32_t *broken, uint32_t *ret)
 {
