@@ -229,30 +229,70 @@ static void blame(tab_identities *x, const tab_identity *d, const kindred *kin_o
     }
 }
 
-/* Whether y is 0 in several of the rows: an invoice that is not paid yet is no wrong one. */
-static bool is_left_open(const tab_identities *x, const tab_identity *d)
+/* The numbers that are 0 in several of the broken rows: an invoice that is not paid yet, a claim that is
+ * refused, is not wrong. In those rows nothing is. */
+static uint32_t left_open(const tab_identities *x, const tab_identity *d)
 {
-    size_t n = 0;
-    for (size_t row = 0; row < x->s->rows && n < 2; row++)
-        n += x->num[d->y][row] == 0 && tab_identity_holds(x, d, row) == 0;
-    return n == 2;
+    enum { MADE = 2, TERM = 3 }; /* rows, of what is made and of what makes it */
+    size_t n[TAB_IDENTITY_SUMMANDS + 1] = { 0 };
+    uint32_t open = 0;
+    for (size_t row = 0; row < x->s->rows; row++)
+        for (size_t i = 0; i <= d->n && tab_identity_holds(x, d, row) == 0; i++)
+            n[i] += x->num[member(d, i)][row] == 0;
+    for (size_t i = 0; i <= d->n; i++)
+        open |= n[i] >= (i == 0 ? MADE : TERM) ? 1u << i : 0;
+    return open;
+}
+
+static bool is_left_open(const tab_identities *x, const tab_identity *d, uint32_t open, size_t row)
+{
+    for (size_t i = 0; i <= d->n; i++)
+        if ((open & 1u << i) != 0 && x->num[member(d, i)][row] == 0)
+            return true;
+    return false;
+}
+
+static uint8_t verdict_of(int holds)
+{
+    return holds < 0 ? TAB_LAW_SILENT : holds == 0 ? TAB_LAW_BROKEN : TAB_LAW_HOLDS;
+}
+
+/* The rows in which it does not hold, *ret_n of them, less those that are of another kind; *ret_broken: their
+ * share. NULL: memory ran out. */
+static uint32_t *broken_rows(const tab_identities *x, const tab_identity *d, size_t *ret_n,
+                             double *ret_broken)
+{
+    tab_search *s = x->s;
+    uint32_t open = left_open(x, d);
+    size_t n = 0, known = 0, own[TAB_IDENTITY_SUMMANDS + 1];
+    TAB_AUTO(tab_arena) *a = tab_arena_new(TAB_SUSPECT_BYTES);
+    uint8_t *judged = a == NULL ? NULL : tab_arena_new_of(a, uint8_t, s->rows + 1);
+    for (size_t row = 0; judged != NULL && row < s->rows; row++)
+        judged[row] = verdict_of(tab_identity_holds(x, d, row));
+    for (size_t i = 0; i <= d->n; i++)
+        own[i] = x->u->col[member(d, i)];
+    if (judged == NULL || !tab_suspects_told_apart(s, judged, own, d->n + 1))
+        return NULL;
+    for (size_t row = 0; row < s->rows; row++)
+        n += judged[row] == TAB_LAW_BROKEN, known += judged[row] != TAB_LAW_SILENT;
+    uint32_t *rows = tab_arena_new_of(s->scratch, uint32_t, n + 1);
+    *ret_n = 0;
+    for (size_t row = 0; rows != NULL && row < s->rows; row++)
+        if (judged[row] == TAB_LAW_BROKEN && !is_left_open(x, d, open, row))
+            rows[(*ret_n)++] = (uint32_t)row;
+    *ret_broken = known > 0 ? (double)n / (double)known : 0;
+    return rows;
 }
 
 void tab_identity_broken(tab_identities *x, size_t k)
 {
-    const tab_identity *d = &x->found[k];
-    bool open = is_left_open(x, d);
-    kindred *kin_of = NULL; /* of its columns, once a row is broken */
-    for (size_t row = 0; row < x->s->rows && !x->s->failed && !tab_engine_cancelled(x->s->e); row++) {
-        if (tab_identity_holds(x, d, row) != 0 || (open && x->num[d->y][row] == 0))
-            continue;
-        if (kin_of == NULL) {
-            kin_of = tab_arena_new_of(x->s->scratch, kindred, d->n + 1);
-            x->s->failed = kin_of == NULL;
-            for (size_t i = 0; i <= d->n && !x->s->failed; i++)
-                x->s->failed = !kindred_of(x, member(d, i), &kin_of[i]);
-        }
-        if (!x->s->failed)
-            blame(x, d, kin_of, row);
-    }
+    tab_identity *d = &x->found[k];
+    size_t n = 0;
+    uint32_t *rows = broken_rows(x, d, &n, &d->broken);
+    kindred *kin_of = tab_arena_new_of(x->s->scratch, kindred, d->n + 1);
+    x->s->failed |= rows == NULL || kin_of == NULL;
+    for (size_t i = 0; n > 0 && i <= d->n && !x->s->failed; i++)
+        x->s->failed = !kindred_of(x, member(d, i), &kin_of[i]);
+    for (size_t i = 0; i < n && !x->s->failed && !tab_engine_cancelled(x->s->e); i++)
+        blame(x, d, kin_of, rows[i]);
 }

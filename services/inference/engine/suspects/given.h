@@ -25,6 +25,8 @@ typedef struct {
 typedef struct {
     size_t col[TAB_SUSPECT_NUMBERS], n;
     tab_scale q[TAB_SUSPECT_NUMBERS];
+    bool *
+        confirmed[TAB_SUSPECT_NUMBERS]; /* (rows) a sum or a product holds of the cell; NULL: it is in none */
 } tab_numbers;
 
 /* Rows of one column's groups that stand for all: some groups, some rows of each. */
@@ -62,7 +64,7 @@ tab_group_sample *tab_group_samples(tab_search *s) TAB_CHECKED;
 
 /* Finds numbers that others of their row make, and where they do not (identities.c). False: memory ran out.
  * */
-bool tab_suspects_identities(tab_search *s, const tab_numbers *u) TAB_CHECKED;
+bool tab_suspects_identities(tab_search *s, tab_numbers *u) TAB_CHECKED;
 
 /* Finds dates and numbers that are never above others, and where they are (orders.c). False: memory ran out.
  */

@@ -471,7 +471,26 @@ static void group_identities(tab_identities *x)
                     x->found[k].group = x->found[i].group;
 }
 
-bool tab_suspects_identities(tab_search *s, const tab_numbers *u)
+/* The cells of which an identity holds. False: memory ran out. */
+static bool confirm(const tab_identities *x, tab_numbers *u)
+{
+    for (size_t i = 0; i < x->n; i++) {
+        const tab_identity *d = &x->found[i];
+        for (size_t k = 0; k < u->n; k++) {
+            if ((columns_of(d) & 1u << k) == 0)
+                continue;
+            if (u->confirmed[k] == NULL)
+                u->confirmed[k] = tab_arena_new_of(x->s->scratch, bool, x->s->rows + 1);
+            for (size_t row = 0; u->confirmed[k] != NULL && row < x->s->rows; row++)
+                u->confirmed[k][row] |= tab_identity_holds(x, d, row) == 1 && !idle(x, d, row);
+            if (u->confirmed[k] == NULL)
+                return false;
+        }
+    }
+    return true;
+}
+
+bool tab_suspects_identities(tab_search *s, tab_numbers *u)
 {
     tab_identities *x = tab_arena_new_of(s->scratch, tab_identities, 1);
     if (x == NULL)
@@ -492,5 +511,5 @@ bool tab_suspects_identities(tab_search *s, const tab_numbers *u)
     group_identities(x);
     for (size_t k = 0; k < x->n && !s->failed; k++)
         tab_identity_broken(x, k);
-    return true;
+    return confirm(x, u);
 }

@@ -106,17 +106,30 @@ static distance distance_of(const tab_scale *q, double x)
     return d;
 }
 
+/* Whether a zero is the next one of a column's least numbers: two of its cells are one or two units of the
+ * last decimal. */
+static bool goes_down_to_zero(const tab_search *s, const tab_seen *v)
+{
+    double unit = pow(10, -(double)v->col->decimals);
+    size_t n = 0;
+    for (size_t i = 0; i < s->rows && n < 2; i++)
+        n += v->num[i] > 0 && v->num[i] < 2.5 * unit;
+    return n == 2;
+}
+
 /* The numbers that lie too far out, and the outermost of the others: a tail goes on, and a value that is one
  * of the column's stands more than once. */
 typedef struct {
     double *x; /* (n) sorted */
     size_t n;
     double low, high;
+    bool to_zero; /* a zero is one of the column's */
 } outer;
 
-static bool outer_of(const tab_search *s, tab_arena *a, const double *num, const tab_scale *q, outer *ret)
+static bool outer_of(const tab_search *s, tab_arena *a, const tab_seen *v, const tab_scale *q, outer *ret)
 {
-    *ret = (outer){ .low = INFINITY, .high = -INFINITY };
+    const double *num = v->num;
+    *ret = (outer){ .low = INFINITY, .high = -INFINITY, .to_zero = q->positive && goes_down_to_zero(s, v) };
     for (size_t i = 0; i < s->rows; i++) {
         bool alone = isfinite(num[i]) && distance_of(q, num[i]).alone;
         ret->n += alone;
@@ -167,17 +180,20 @@ static double lonely(const outer *o, const tab_scale *q, double x, size_t *ret_s
     return isfinite(near) && y != q->median ? fmin(1, fabs(y - near) / fabs(y - q->median)) : 1;
 }
 
-static void measure(tab_search *s, size_t column, const tab_scale *q, const tab_residuals *m, const outer *o,
+static void measure(tab_search *s, const tab_numbers *u, size_t k, const tab_residuals *m, const outer *o,
                     size_t row)
 {
+    size_t column = u->col[k];
+    const tab_scale *q = &u->q[k];
     const tab_seen *v = &s->seen[column];
-    double x = v->num[row], left = m->left == NULL ? (double)NAN : m->left[row];
+    bool confirmed = u->confirmed[k] != NULL && u->confirmed[k][row];
+    double x = v->num[row], left = m->left == NULL || confirmed ? (double)NAN : m->left[row];
     distance d = distance_of(q, x);
     double given = isfinite(left) && m->spread >= 0 ? far_of(left, m->spread, 1e-7 * m->whole) : 0;
     double z = d.z, past = d.past, tail = d.tail;
     bool alone = d.alone;
     size_t same = 0;
-    if (!alone && given < 6)
+    if ((!alone && given < 6) || (x == 0 && o->to_zero))
         return;
     tab_suspect *c =
         tab_suspects_add(s, row, column, alone && past > 1.15 ? TAB_SUSPECT_RANGE : TAB_SUSPECT_OUTLIER);
@@ -233,13 +249,13 @@ static bool numbers_of(tab_search *s)
         outer o;
         TAB_AUTO(tab_arena) *own = tab_arena_new(TAB_SUSPECT_BYTES); /* one column's residuals at a time */
         if (own == NULL || !tab_best_given(s, own, &u, g, k, &m) ||
-            !outer_of(s, own, s->seen[u.col[k]].num, &u.q[k], &o) || !tab_suspects_units(s, &u, k, &m))
+            !outer_of(s, own, &s->seen[u.col[k]], &u.q[k], &o) || !tab_suspects_units(s, &u, k, &m))
             return false;
         for (size_t i = 0; i < s->rows && !s->failed; i++)
             if (isfinite(s->seen[u.col[k]].num[i]))
-                measure(s, u.col[k], &u.q[k], &m, &o, i);
+                measure(s, &u, k, &m, &o, i);
     }
-    return true;
+    return tab_suspects_drop_marks(s);
 }
 
 void tab_suspects_numbers(tab_search *s)

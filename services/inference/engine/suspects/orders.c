@@ -83,6 +83,19 @@ static bool may_be_law(const orders *o, const law *d)
     return (double)broken <= 2 + 2 * MOST_BROKEN * (double)n && (double)same <= COPIES * (double)n;
 }
 
+/* Whether no density that goes on across 0 breaks a law as seldom; gap: sorted, n of them, of which the first
+ * `broken` are below 0. looks: laws that are tried. *ret_edge: law.edge. */
+static bool ends_at_zero(const double *gap, size_t n, size_t broken, double looks, double *ret_edge)
+{
+    size_t half = broken / 2;
+    double near = 0, next = 0;
+    for (size_t i = broken; i < n && broken > 0; i++)
+        near += gap[i] <= -gap[half], next += gap[i] > -gap[half] && gap[i] <= -2 * gap[half];
+    near = next > near ? near * near / next : near;
+    *ret_edge = fmin(*ret_edge, log10(near / 2 + 1) - log10((double)(broken - half) + 1));
+    return broken == 0 || at_most(near / 2, (double)(broken - half)) < FALSE_LAWS / looks;
+}
+
 /* Whether a <= b is a law; *ret_ok false: memory ran out. */
 static bool is_law(const orders *o, law *d, bool *ret_ok)
 {
@@ -94,13 +107,14 @@ static bool is_law(const orders *o, law *d, bool *ret_ok)
     TAB_AUTO(tab_arena) *arena = tab_arena_new(TAB_SUSPECT_BYTES);
     double *gap = arena == NULL ? NULL : tab_arena_new_of(arena, double, most + 1);
     double *a = arena == NULL ? NULL : tab_arena_new_of(arena, double, most + 1);
-    double *b = arena == NULL ? NULL : tab_arena_new_of(arena, double, most + 1), chance = 0, near = 0,
-           next = 0;
+    double *b = arena == NULL ? NULL : tab_arena_new_of(arena, double, most + 1), chance = 0;
     *ret_ok = gap != NULL && a != NULL && b != NULL;
     for (size_t i = 0; *ret_ok && i < most; i++) {
         size_t row = tab_sampled_row(rows, most, i);
         if (!isfinite(at(o, d->a, row)) || !isfinite(at(o, d->b, row)))
             continue;
+        if (!o->dates && at(o, d->a, row) == 0 && at(o, d->b, row) == 0)
+            continue; /* both are off */
         a[n] = at(o, d->a, row), b[n] = at(o, d->b, row);
         gap[n] = b[n] - a[n];
         n++;
@@ -110,22 +124,27 @@ static bool is_law(const orders *o, law *d, bool *ret_ok)
     for (size_t i = 0; i < n; i++)
         chance += 0.5 * ((a[i] > b[(i + n / 2) % n]) + (a[i] > b[(i + n / 3) % n]));
     qsort(gap, n, sizeof *gap, tab_ascending_double);
-    size_t broken = 0, half;
+    size_t broken = 0;
     while (broken < n && gap[broken] < 0)
         broken++;
     if (chance < 1 / OF_CHANCE || (double)broken > fmin(MOST_BROKEN * (double)n, OF_CHANCE * chance))
         return false;
-    half = broken / 2;
-    for (size_t i = broken; i < n && broken > 0; i++)
-        near += gap[i] <= -gap[half], next += gap[i] > -gap[half] && gap[i] <= -2 * gap[half];
-    near = next > near ? near * near / next : near;
     d->rows = n;
     d->chance = chance / (double)n;
     d->broken = (double)broken / (double)n;
     d->median = tab_quantile_of(gap + broken, n - broken, 0.5);
     d->wide = tab_quantile_of(gap + broken, n - broken, 0.95);
-    d->edge = log10(near / 2 + 1) - log10((double)(broken - half) + 1);
-    return broken == 0 || at_most(near / 2, (double)(broken - half)) < FALSE_LAWS / (double)(o->n * o->n);
+    double looks = (double)(o->n * o->n);
+    d->edge = INFINITY;
+    bool ends = ends_at_zero(gap, n, broken, looks, &d->edge);
+    if (o->dates || !ends)
+        return ends;
+    for (size_t i = 0; i < n; i++) { /* noise that grows with the numbers heaps their gaps at 0 */
+        double size = fabs(a[i]) + fabs(b[i]);
+        gap[i] = size > 0 ? (b[i] - a[i]) / size : 0;
+    }
+    qsort(gap, n, sizeof *gap, tab_ascending_double);
+    return ends_at_zero(gap, n, broken, looks, &d->edge);
 }
 
 /* -1: one is missing. */

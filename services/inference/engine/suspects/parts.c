@@ -1,7 +1,10 @@
 /* What the finders share. */
 #include <math.h>
 
+#include "common/base/hash.h"
 #include "services/inference/engine/suspects/parts.h"
+
+enum { FORM_RUNS = 64 };
 
 const char tab_lookalikes[TAB_LOOKALIKES][2] = { { 'O', '0' }, { 'o', '0' }, { 'l', '1' },
                                                  { 'I', '1' }, { 'S', '5' }, { 'B', '8' } };
@@ -32,6 +35,28 @@ tab_suspect *tab_suspects_add(tab_search *s, size_t row, size_t column, tab_susp
         .row = (uint32_t)row, .column = (uint32_t)column, .kind = (uint8_t)kind, .other = UINT32_MAX
     };
     return c;
+}
+
+char tab_sign_class(unsigned char c)
+{
+    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c >= 0x80)
+        return 'a';
+    return c >= '0' && c <= '9' ? '9' : (char)c;
+}
+
+uint64_t tab_suspects_form(tab_str t, bool exact)
+{
+    char form[FORM_RUNS];
+    size_t n = 0;
+    for (size_t i = 0; i < t.n && n < FORM_RUNS; i++) {
+        char c = tab_sign_class((unsigned char)t.p[i]);
+        if (exact && t.p[i] >= 'A' && t.p[i] <= 'Z')
+            c = 'A';
+        if (n > 0 && form[n - 1] == c && (c == 'a' || c == 'A' || (c == '9' && !exact)))
+            continue;
+        form[n++] = c;
+    }
+    return tab_fnv1a(TAB_FNV1A, form, n);
 }
 
 static bool digit(char c)

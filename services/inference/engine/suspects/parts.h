@@ -66,6 +66,16 @@ size_t tab_suspects_surest(tab_suspect *s, size_t n, size_t most);
 /* The confidences of n cells, best of each, knowing what other kinds say of them; surest first. */
 void tab_suspects_settle(tab_suspect *s, size_t n);
 
+/* What a law of the table says of a row. */
+enum { TAB_LAW_SILENT, TAB_LAW_HOLDS, TAB_LAW_BROKEN, TAB_LAW_OTHER_KIND };
+
+/* judged (rows): of a law between the columns `own`. The rows that break it and are another kind of thing
+ * by a value of another column become TAB_LAW_OTHER_KIND (told_apart.c). False: memory ran out. */
+bool tab_suspects_told_apart(tab_search *s, uint8_t *judged, const size_t *own, size_t owns) TAB_CHECKED;
+
+/* 'a' for a letter, '9' for a digit, else the sign itself. */
+char tab_sign_class(unsigned char c);
+
 /* The hash of a text's form: letters, digits, and each other sign as it is, runs of one class as one. exact:
  * case tells letters apart, and a run of digits counts its digits. Of long texts the first 64 runs. */
 uint64_t tab_suspects_form(tab_str t, bool exact);
@@ -80,6 +90,31 @@ typedef struct {
  * (drawn.c). False: memory ran out. */
 bool tab_suspects_drawn(tab_search *s, const tab_seen *v, const tab_formed *f, size_t n,
                         bool *ret) TAB_CHECKED;
+
+/* Drops the candidates whose cells are marks (marks.c). False: memory ran out. */
+bool tab_suspects_drop_marks(tab_search *s) TAB_CHECKED;
+
+/* ret (levels): which values have a mark behind them that others have as well: that is a way to write, and no
+ * slip. False: memory ran out. */
+bool tab_suspects_marked_alike(tab_search *s, const tab_seen *v, bool *ret) TAB_CHECKED;
+
+/* Whether v is a column of hosts' addresses; ret (levels): those that are one get true. */
+bool tab_suspects_addresses(const tab_seen *v, bool *ret);
+
+/* A number below 0 among others is of a rare form by its sign alone. Where the column's lower tail goes on
+ * to it (as an exponential one, by its 0.02 and 0.1 quantiles), its number says it all, and its form
+ * nothing. */
+typedef struct {
+    uint64_t form; /* that most cells have */
+    double begins, falls, cells;
+} tab_lower_tail;
+
+/* rough (levels): 1 for values of the commonest form. False: memory ran out. */
+bool tab_suspects_lower_tail(const tab_search *s, const tab_seen *v, const float *rough,
+                             tab_lower_tail *ret) TAB_CHECKED;
+
+/* Whether the tail goes on to the cell t, which reads as x. */
+bool tab_in_lower_tail(const tab_lower_tail *q, tab_str t, double x);
 
 /* What each of n cells likely was, where no finder knew. False: memory ran out. */
 bool tab_suspects_repair(tab_search *s, tab_suspect *c, size_t n) TAB_CHECKED;

@@ -6,7 +6,9 @@
  * cells is wrong is told by the others: a wrong Y is contradicted by every column that fixes it, a wrong X
  * contradicts every column that it fixes. */
 #include <math.h>
+#include <stdlib.h>
 
+#include "common/base/order.h"
 #include "services/inference/engine/suspects/parts.h"
 
 enum { SCREENED = 4000 };              /* rows that a pair of columns is first looked at on */
@@ -24,6 +26,8 @@ typedef struct {
     uint32_t x, y;
     double wrong, chance; /* g3, and g3 of the shuffled */
     double groups;        /* groups of two rows and more */
+    uint32_t *apart;      /* (aparts) in order: rows against it that are of another kind */
+    size_t aparts;
 } dependency;
 
 typedef struct {
@@ -112,34 +116,6 @@ static bool repeats(const tab_seen *v)
     return v->levels >= 3 && v->present >= TAB_SUSPECT_ROWS && v->levels <= v->present - v->present / 5;
 }
 
-/* Every dependency from column x; its groups stay in g. */
-static bool search_from(rules *u, size_t x, grouped *g)
-{
-    tab_search *s = u->s;
-    size_t cols = s->p->table->cols < TAB_SUSPECT_COLUMNS ? s->p->table->cols : TAB_SUSPECT_COLUMNS;
-    if (!group(s, &s->seen[x], g))
-        return false;
-    for (size_t y = 0; y < cols; y++) {
-        const tab_seen *v = &s->seen[y];
-        dependency d = { .x = (uint32_t)x, .y = (uint32_t)y };
-        if (y == x || v->levels < 2 || v->present < TAB_SUSPECT_ROWS || u->deps == u->room)
-            continue;
-        if (errors(u, v, g, SCREENED, &d) && d.wrong <= 2 * MOST_WRONG && errors(u, v, g, SIZE_MAX, &d) &&
-            holds(&d))
-            u->dep[u->deps++] = d;
-    }
-    return true;
-}
-
-/* What the dependencies into one column say of each of its cells. */
-typedef struct {
-    float against, with; /* columns that contradict the cell, that agree with it */
-    float most;          /* log10 of the rows of the greatest majority against it */
-    float purity;        /* and that majority's share of its group */
-    float wrong, ratio, groups, blame;
-    uint32_t majority, other, agree, of;
-} said;
-
 /* Calls fn for each row of a group of three and more that has a clear majority. */
 static void each_row(const rules *u, const dependency *d, const grouped *g, void *arg,
                      void (*fn)(void *arg, const dependency *d, uint32_t row, bool right, uint32_t majority,
@@ -160,6 +136,73 @@ static void each_row(const rules *u, const dependency *d, const grouped *g, void
     }
 }
 
+static void note_verdict(void *arg, const dependency *d, uint32_t row, bool right, uint32_t m, uint32_t k,
+                         uint32_t n)
+{
+    uint8_t *judged = arg;
+    (void)d, (void)m, (void)k, (void)n;
+    judged[row] = right ? TAB_LAW_HOLDS : TAB_LAW_BROKEN;
+}
+
+/* The rows against d that a value of another column tells apart. False: memory ran out. */
+static bool apart_of(const rules *u, const grouped *g, dependency *d)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(TAB_SUSPECT_BYTES);
+    size_t rows = u->s->rows, own[] = { d->x, d->y }, n = 0, known = 0;
+    uint8_t *judged = a == NULL ? NULL : tab_arena_new_of(a, uint8_t, rows + 1);
+    if (judged == NULL)
+        return false;
+    each_row(u, d, g, judged, note_verdict);
+    if (!tab_suspects_told_apart(u->s, judged, own, 2))
+        return false;
+    for (size_t i = 0; i < rows; i++)
+        n += judged[i] == TAB_LAW_OTHER_KIND, known += judged[i] != TAB_LAW_SILENT;
+    if (n == 0)
+        return true;
+    d->wrong = fmax(0, d->wrong - (double)n / (double)known);
+    d->apart = tab_arena_new_of(u->s->scratch, uint32_t, n);
+    for (size_t i = 0; d->apart != NULL && i < rows; i++)
+        if (judged[i] == TAB_LAW_OTHER_KIND)
+            d->apart[d->aparts++] = (uint32_t)i;
+    return d->apart != NULL;
+}
+
+static bool is_apart(const dependency *d, uint32_t row)
+{
+    return d->aparts > 0 && bsearch(&row, d->apart, d->aparts, sizeof row, tab_ascending_u32) != NULL;
+}
+
+/* Every dependency from column x; its groups stay in g. */
+static bool search_from(rules *u, size_t x, grouped *g)
+{
+    tab_search *s = u->s;
+    size_t cols = s->p->table->cols < TAB_SUSPECT_COLUMNS ? s->p->table->cols : TAB_SUSPECT_COLUMNS;
+    if (!group(s, &s->seen[x], g))
+        return false;
+    for (size_t y = 0; y < cols; y++) {
+        const tab_seen *v = &s->seen[y];
+        dependency d = { .x = (uint32_t)x, .y = (uint32_t)y };
+        if (y == x || v->levels < 2 || v->present < TAB_SUSPECT_ROWS || u->deps == u->room)
+            continue;
+        if (errors(u, v, g, SCREENED, &d) && d.wrong <= 2 * MOST_WRONG && errors(u, v, g, SIZE_MAX, &d) &&
+            holds(&d)) {
+            if (d.wrong > 0 && !apart_of(u, g, &d))
+                return false;
+            u->dep[u->deps++] = d;
+        }
+    }
+    return true;
+}
+
+/* What the dependencies into one column say of each of its cells. */
+typedef struct {
+    float against, with; /* columns that contradict the cell, that agree with it */
+    float most;          /* log10 of the rows of the greatest majority against it */
+    float purity;        /* and that majority's share of its group */
+    float wrong, ratio, groups, blame;
+    uint32_t majority, other, agree, of;
+} said;
+
 /* (columns, rows) of columns that fix others: how many of these a row's cell contradicts. */
 typedef struct {
     uint8_t **broken; /* (cols) each (rows), NULL: it fixes fewer than two */
@@ -172,7 +215,7 @@ static void count_broken(void *arg, const dependency *d, uint32_t row, bool righ
 {
     verdict *v = arg;
     (void)m, (void)k, (void)n;
-    if (v->broken[d->x] != NULL && !right && v->broken[d->x][row] < UINT8_MAX)
+    if (v->broken[d->x] != NULL && !right && v->broken[d->x][row] < UINT8_MAX && !is_apart(d, row))
         v->broken[d->x][row]++;
 }
 
@@ -184,6 +227,8 @@ static void hear(void *arg, const dependency *d, uint32_t row, bool right, uint3
         q->with++;
         return;
     }
+    if (is_apart(d, row))
+        return;
     float blame =
         v->broken[d->x] == NULL ? 0 : (float)(v->broken[d->x][row] - 1) / (float)(v->fixes[d->x] - 1);
     float most = (float)log10(k);

@@ -18,28 +18,6 @@ enum { LONGEST = 64, SHORTEST = 4 };
 
 /* ---- forms ------------------------------------------------------------------------------------------ */
 
-static char class_of(unsigned char c)
-{
-    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c >= 0x80)
-        return 'a';
-    return c >= '0' && c <= '9' ? '9' : (char)c;
-}
-
-uint64_t tab_suspects_form(tab_str t, bool exact)
-{
-    char form[LONGEST];
-    size_t n = 0;
-    for (size_t i = 0; i < t.n && n < LONGEST; i++) {
-        char c = class_of((unsigned char)t.p[i]);
-        if (exact && t.p[i] >= 'A' && t.p[i] <= 'Z')
-            c = 'A';
-        if (n > 0 && form[n - 1] == c && (c == 'a' || c == 'A' || (c == '9' && !exact)))
-            continue;
-        form[n++] = c;
-    }
-    return tab_fnv1a(TAB_FNV1A, form, n);
-}
-
 /* Small letters, capitals, a capital first, or of both cases; others than Latin letters say nothing. */
 static char word_class(tab_str t)
 {
@@ -57,8 +35,8 @@ static uint64_t worded(tab_str t)
     char form[LONGEST];
     size_t n = 0;
     for (size_t i = 0, k; i < t.n && n < LONGEST; i = k) {
-        char c = class_of((unsigned char)t.p[i]);
-        for (k = i + 1; c == 'a' && k < t.n && class_of((unsigned char)t.p[k]) == 'a'; k++)
+        char c = tab_sign_class((unsigned char)t.p[i]);
+        for (k = i + 1; c == 'a' && k < t.n && tab_sign_class((unsigned char)t.p[k]) == 'a'; k++)
             ;
         if (c == '.' && k < t.n && t.p[k] == ' ')
             continue; /* St. Lawrence */
@@ -164,12 +142,21 @@ static bool commonest(tab_search *s, const tab_seen *v, uint64_t *ret, double *r
     return true;
 }
 
-/* Whether one letter for the digit that looks like it, a digit for a letter, or a zero in front makes the
- * text of that form. */
-static bool slipped(tab_str t, uint64_t form)
+/* Whether some values are digits with a zero in front. */
+static bool begins_with_zeros(const tab_seen *v)
+{
+    size_t cells = 0;
+    for (size_t l = 0; l < v->levels; l++)
+        cells += v->text[l].n > 1 && v->text[l].p[0] == '0' ? v->count[l] : 0;
+    return cells > v->present / 100;
+}
+
+/* Whether one letter for the digit that looks like it, a digit for a letter, or (zeros) a zero in front makes
+ * the text of that form. */
+static bool slipped(tab_str t, uint64_t form, bool zeros)
 {
     char buf[LONGEST + 1];
-    bool digits = t.n > 1;
+    bool digits = zeros && t.n > 1;
     if (t.n >= LONGEST)
         return false;
     for (size_t i = 0; i < t.n; i++)
@@ -259,21 +246,26 @@ static void forms(tab_search *s, size_t column)
         s->failed = true;
         return;
     }
-    bool *slip = tab_arena_new_of(s->scratch, bool, v->levels + 1);
+    bool *slip = tab_arena_new_of(s->scratch, bool, v->levels + 1), zeros = begins_with_zeros(v);
+    bool *alike = tab_arena_new_of(s->scratch, bool, v->levels + 1);
     uint64_t usual = 0;
+    tab_lower_tail tail;
     double taken;
-    if (slip == NULL || !commonest(s, v, &usual, &taken)) {
+    if (slip == NULL || alike == NULL || !tab_suspects_marked_alike(s, v, alike) ||
+        !commonest(s, v, &usual, &taken) || !tab_suspects_lower_tail(s, v, rough, &tail)) {
         s->failed = true;
         return;
     }
+    (void)tab_suspects_addresses(v, alike);
     for (size_t l = 0; taken >= TAKES && v->num == NULL && l < v->levels; l++)
-        slip[l] = exact[l] <= 0.05F && slipped(v->text[l], usual);
+        slip[l] = exact[l] <= 0.05F && slipped(v->text[l], usual, zeros);
     for (size_t i = 0; i < s->rows; i++) {
         uint32_t l = v->code[i];
         bool read =
             v->num != NULL && !isnan(v->num[i]); /* 4/2/15 and 11/15/13 are of one form, 9 and 10 too */
         if (l == TAB_NULL || (drawn[l] && !read && !slip[l]) ||
-            (rough[l] > 0.03F && (exact[l] > 0.01F || read) && !slip[l]))
+            (rough[l] > 0.03F && (exact[l] > 0.01F || read) && !slip[l]) ||
+            (read && tab_in_lower_tail(&tail, v->text[l], v->num[i])) || alike[l])
             continue;
         tab_suspect *c = tab_suspects_add(s, i, column, TAB_SUSPECT_FORMAT);
         if (c == NULL)
@@ -444,7 +436,7 @@ static size_t cut_words(const tab_seen *v, placed *ret)
     for (size_t l = 0; l < v->levels; l++)
         for (size_t i = 0, k; i < v->text[l].n; i = k + 1) {
             tab_str t = v->text[l];
-            for (k = i; k < t.n && class_of((unsigned char)t.p[k]) == 'a'; k++)
+            for (k = i; k < t.n && tab_sign_class((unsigned char)t.p[k]) == 'a'; k++)
                 ;
             if (k - i < SHORTEST || v->count[l] == 0 || n == MOST_WORDS)
                 continue;

@@ -7,17 +7,18 @@
  *             length come up as the series has cells, times that share to the power of the length.
  *
  * A run is doubted where chance makes fewer than EXPECTED of it in the column, where it is LONGER times as
- * long as any run of another value, and where its value is neither 0 nor the column's least or most: no rain,
- * a full tank and a sensor at its end stay where they are, and rightly. Runs that hold more than MOST of the
- * column are how it is. The first cell of a run is right as likely as not and is not doubted. Decision
- * 0756. */
+ * long as any run of another value, and where its value is neither 0 nor at the column's end, with next to no
+ * cell beyond it: no rain, a full tank and a sensor at its end stay where they are, and rightly. Runs that
+ * hold more than MOST of the column are how it is. The first cell of a run is right as likely as not and is
+ * not doubted. Decision 0756. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "services/inference/engine/suspects/given.h"
 
 enum { FIRST = 4000, SHORTEST = 6, RUNS = 16, LEAST_CELLS = 60, LONG = 3, LONGER = 3 };
-static const double IN_ORDER = 0.98, MAYBE = 0.9, EXPECTED = 1e-3, MOST = 0.25, PRIOR = 0.3, ODDS = 20;
+static const double IN_ORDER = 0.98, MAYBE = 0.9, EXPECTED = 1e-3, MOST = 0.25, PRIOR = 0.3, ODDS = 20,
+                    BEYOND = 0.01;
 
 /* The rows of a table in the order of their series: of each row the one before it. */
 typedef struct {
@@ -36,7 +37,6 @@ typedef struct {
     const double *num;
     run *run;
     size_t n;
-    double least, most;
     size_t cells;
 } still;
 
@@ -118,7 +118,7 @@ static bool series_of(tab_search *s, series *x, bool *ret_found)
 static bool runs_of(tab_search *s, tab_arena *a, const series *x, size_t column, still *r)
 {
     uint32_t *at = tab_arena_new_of(a, uint32_t, s->rows + 1); /* the run of a row */
-    *r = (still){ .num = s->seen[column].num, .least = INFINITY, .most = -INFINITY };
+    *r = (still){ .num = s->seen[column].num };
     r->run = tab_arena_new_of(a, run, s->rows + 1);
     if (at == NULL || r->run == NULL)
         return false;
@@ -129,7 +129,6 @@ static bool runs_of(tab_search *s, tab_arena *a, const series *x, size_t column,
         if (!isfinite(v))
             continue;
         r->cells++;
-        r->least = fmin(r->least, v), r->most = fmax(r->most, v);
         if (b == TAB_NULL || at[b] == TAB_NULL || r->num[b] != v)
             at[i] = (uint32_t)r->n++;
         else
@@ -168,6 +167,17 @@ static double expected(const still *r, size_t k, const run *x)
     return (double)r->cells * pow(q, (double)(x->n - 1));
 }
 
+/* Whether next to no cell is beyond v on one side: there a sensor, or a rank, is at its end. */
+static bool is_at_end(const still *r, double v)
+{
+    double below = 0, above = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        below += r->run[i].value < v ? r->run[i].n : 0;
+        above += r->run[i].value > v ? r->run[i].n : 0;
+    }
+    return fmin(below, above) <= BEYOND * (double)r->cells;
+}
+
 /* How many of the runs, longest first, stand still. */
 static size_t count_still(const still *r)
 {
@@ -181,7 +191,7 @@ static size_t count_still(const still *r)
         bool all = (double)held <= MOST * (double)r->cells && r->run[k - 1].n >= LONGER * other;
         for (size_t i = 0; all && i < k; i++) {
             double v = r->run[i].value;
-            all = v != 0 && v != r->least && v != r->most && expected(r, k, &r->run[i]) < EXPECTED;
+            all = v != 0 && !is_at_end(r, v) && expected(r, k, &r->run[i]) < EXPECTED;
         }
         if (all)
             return k;

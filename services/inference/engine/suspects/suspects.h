@@ -15,6 +15,9 @@
  *      +--> swapped.c    swapped: two cells that would each fit the other's column
  *      +--> references.c rule: keys of another table
  *      |
+ *      |            told_apart.c: rows that break a law and are another kind of thing
+ *      |            rare_forms.c: rare forms that are no slip; marks.c: 99 and AB for what is not known
+ *      |
  *   candidates.c      they become suspects with one confidence and the likely right value
  *      |
  *      +--> confidence.c   a logistic regression for each kind over what its finder measured, fitted on

@@ -54,20 +54,32 @@ static bool is_idle(tab_str t, size_t i)
     return t.p[i] != '-' || (alnum(before) && alnum(after));
 }
 
+/* Whether t is a code of capitals and digits: there a dash between two equal signs parts them ("G2I-II" is no
+ * "G2III"). */
+static bool is_code(tab_str t)
+{
+    bool has_digit = false, has_small = false;
+    for (size_t i = 0; i < t.n; i++)
+        has_digit |= digit(t.p[i]), has_small |= small(t.p[i]);
+    return has_digit && !has_small;
+}
+
 /* The hash of what is left of t; 0: it is too long, or has no letter. */
 static uint64_t key_of(tab_str t)
 {
     char buf[2 * LONGEST];
-    bool letter = false;
+    bool letter = false, code = is_code(t);
     uint64_t h = TAB_FNV1A;
     if (t.n > LONGEST)
         return 0;
     tab_str f = tab_fold(t, buf, sizeof buf);
-    for (size_t i = 0; i < f.n; i++)
-        if (!is_idle(f, i)) {
+    for (size_t i = 0; i < f.n; i++) {
+        bool parts = code && f.p[i] == '-' && i > 0 && i + 1 < f.n && f.p[i - 1] == f.p[i + 1];
+        if (!is_idle(f, i) || parts) {
             letter |= small(f.p[i]) || (unsigned char)f.p[i] >= 0x80;
             h = tab_fnv1a(h, f.p + i, 1);
         }
+    }
     return letter && h != 0 ? h : 0;
 }
 
