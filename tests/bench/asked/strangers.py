@@ -1,6 +1,6 @@
-"""Kinds of tables for `probes` of a fourth round: targets that are cut off, written as texts, skewed, wrong or
-ordered, asked rows that stand twice, are half empty, or come from a file that is laid out otherwise. A kind is
-as in questions.py; names in *_class are of classes."""
+"""Kinds of tables for `probes` of a fourth round: targets that are cut off, written as texts, skewed, wrong
+or ordered, asked rows that stand twice, are half empty, or come from a file that is laid out otherwise. A
+kind is as in questions.py; names in *_class are of classes."""
 
 import math
 
@@ -175,7 +175,7 @@ def monthly_sums(d):
 
 @kind("rooms,area,town,y")
 def averaged(d):
-    """Asked rows are averages of eight: their numbers lie nearer to the middle, and their targets vary less."""
+    """Asked rows are averages of eight: numbers nearer to the middle, targets that vary less."""
     for _ in range(500):
         asked, t = some(d), d.choice(["Ulm", "Kiel", "Bonn"])
         rows = []

@@ -15,8 +15,8 @@ static const double WORK = 5e7;
 /* In deviations of what independent columns give: ALIKE, how far known and asked rows of one distribution may
  * lie apart; SURE, what asked rows would have of a pair that holds; LOST, what they have of one that does
  * not. SHORT: by how many deviations of what they would have that is less. HELD: the share of what known rows
- * have that they have of a pair that holds. SELDOM: the share of the known rows of which fewer are no cell, as
- * chi-square is no measure of it. */
+ * have that they have of a pair that holds. SELDOM: the share of the known rows of which fewer are no cell,
+ * as chi-square is no measure of it. */
 static const double ALIKE = 4, SURE = 8, LOST = 3, SHORT = 3, HELD = 0.5, SELDOM = 0.05;
 
 typedef struct {
