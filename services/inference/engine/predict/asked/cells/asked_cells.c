@@ -10,13 +10,17 @@
  *   filled     one value of many asked rows in a column of which the others are as known: asked_numbers.h
  *   units      asked numbers, all of them or those out of range, that are distributed as the known ones in
  *              another unit (two_samples.h)
- *   exchange   columns that hold each other's numbers: asked_numbers.h (decision 0790) */
+ *   exchange   columns that hold each other's numbers: asked_numbers.h (decision 0790)
+ *   texts      codes that begin otherwise, another language: novel_texts.h (decision 0793)
+ *   unrelated  columns of other rows: broken_pairs.h (decision 0794) */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/order.h"
 #include "services/inference/engine/predict/asked/cells/asked_numbers.h"
+#include "services/inference/engine/predict/asked/cells/broken_pairs.h"
+#include "services/inference/engine/predict/asked/cells/novel_texts.h"
 #include "services/inference/engine/predict/asked/cells/two_samples.h"
 #include "services/inference/engine/predict/fitted_parts.h"
 
@@ -143,6 +147,30 @@ static bool respell(search *w, tab_column_profile *c)
     free(s);
     free(to);
     return ok;
+}
+
+/* Empties all asked words of a column. False: the arena is full. */
+static bool empty_words(search *w, tab_column_profile *c)
+{
+    uint32_t *own = tab_arena_new_of(w->f->arena, uint32_t, w->rows + 1);
+    for (size_t r = 0; own != NULL && r < w->rows; r++)
+        own[r] = w->asked[r] ? TAB_NULL : c->code[r];
+    c->code = own;
+    w->any = true;
+    return own != NULL;
+}
+
+/* Texts that are of another kind where they are asked. False: memory. */
+static bool read_texts(search *w, tab_column_profile *c)
+{
+    bool novel = false;
+    if (!tab_asked_novel_texts(c, w->asked, w->rows, &novel))
+        return false;
+    return !novel || (say(w->f, tab_arena_printf(w->f->arena,
+                                                 "`%.*s` is made of other letters in rows to predict than in "
+                                                 "the others, and is read as empty there",
+                                                 TAB_STR(c->column->name))) &&
+                      empty_words(w, c));
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */
@@ -405,6 +433,24 @@ static bool exchange(search *w, tab_column_profile *col, const double *apart)
     return ok;
 }
 
+/* Columns that tell nothing of each other where they are asked. False: memory. */
+static bool unrelated(search *w, const bool *use, tab_column_profile *col)
+{
+    size_t cols = w->p->table->cols;
+    bool *broken = tab_arena_new_of(w->f->arena, bool, cols + 1);
+    bool ok = broken != NULL && tab_asked_broken_pairs(col, use, cols, w->asked, w->rows, broken);
+    for (size_t c = 0; ok && c < cols; c++)
+        if (broken[c])
+            ok = say(w->f, tab_arena_printf(w->f->arena,
+                                            "`%.*s` tells nothing of other columns in rows to predict, of "
+                                            "which it tells much in the others, as if its cells were those "
+                                            "of other rows, and is read as empty there",
+                                            TAB_STR(col[c].column->name))) &&
+                 (col[c].number == NULL ? empty_words(w, &col[c])
+                                        : empty(w, &col[c], (double)NAN, true, false));
+    return ok;
+}
+
 /* False: memory. */
 static bool read_all(search *w, const bool *use, tab_column_profile *col)
 {
@@ -413,11 +459,11 @@ static bool read_all(search *w, const bool *use, tab_column_profile *col)
     for (size_t c = 0; apart != NULL && ok && c < w->p->table->cols; c++) {
         bool key = col[c].identifying || col[c].use == TAB_USE_KEY;
         if (use[c] && col[c].code != NULL && col[c].number == NULL)
-            ok = respell(w, &col[c]);
+            ok = respell(w, &col[c]) && (col[c].type != TAB_TEXT || read_texts(w, &col[c]));
         else if (use[c] && col[c].type == TAB_NUMERIC && col[c].number != NULL && !key)
             ok = read_column(w, &col[c], &apart[c]);
     }
-    return apart != NULL && ok && exchange(w, col, apart);
+    return apart != NULL && ok && exchange(w, col, apart) && unrelated(w, use, col);
 }
 
 tab_status tab_asked_cells(const tab_profile *p, const bool *use, tab_fitted *f, const tab_profile **ret,
