@@ -169,7 +169,10 @@ def strangest(check, ours, np, client=None):
     one = ours.TabellaAnomaly(client).fit(clouds)
     scores, called = one.score_samples(clouds), one.predict(clouds)
     check("no row stands apart", -scores.min() < one.threshold_, (scores.min(), one.threshold_))
-    check("the strangest fitted row is -1, and it alone", list(np.flatnonzero(called == -1)) == [scores.argmin()])
+    check(
+        "the strangest fitted row is -1, and it alone",
+        list(np.flatnonzero(called == -1)) == [scores.argmin()],
+    )
     check("of new rows like them hardly any", (one.predict(clouds * 0.9 + 0.05) == -1).sum() <= 5)
     pairs = np.repeat([[1.0, 2.0], [3.0, 4.0]], 20, axis=0)
     alike = ours.TabellaAnomaly(client).fit(pairs)
