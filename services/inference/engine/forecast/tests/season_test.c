@@ -1,5 +1,5 @@
-/* The parts of a forecast by hand: what a moving mean leaves is the season, a gap is filled by season and line,
- * and few values lean on how their table moves. */
+/* The parts of a forecast by hand: what a moving mean leaves is the season, a gap is filled by season and
+ * line, and few values lean on how their table moves. */
 #include <criterion/criterion.h>
 #include <math.h>
 
