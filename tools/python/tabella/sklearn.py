@@ -39,6 +39,7 @@ TARGET = "target"
 ROWS = "rows"  # what the endpoint calls its table
 UNIT = (1 + 5**0.5) / 2  # no ratio of whole numbers
 SERVED = 10_000  # rows of one serve call, the service's limit
+STRANGEST = 100  # fitted rows that a fit at a service asks again, to find the strangest
 UNPINNED_S = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)  # a deleted endpoint lets go of its data a moment later
 
 Client = Union[Tabella, Local]
@@ -88,6 +89,16 @@ def _part(table: Table, start: int, end: int) -> Table:
     return Table(ROWS, table.columns, end - start, [shifted(r) for r in table.read], "", None)
 
 
+def _rows(table: Table, rows: Sequence[int]) -> Table:
+    columns = [[read(i, i + 1)[0] for i in rows] for read in table.read]
+    return Table(ROWS, table.columns, len(rows), [_Cells(c) for c in columns], "", None)
+
+
+def _just_above(x: float) -> float:
+    """An offset at which x itself is below 0."""
+    return float(np.nextafter(x, np.inf))
+
+
 class _Common(BaseEstimator):  # type: ignore[misc]
     """What all of them share: the client, and what scikit-learn asks of every estimator."""
 
@@ -112,7 +123,8 @@ class _Common(BaseEstimator):  # type: ignore[misc]
         state = dict(super().__getstate__())
         if isinstance(state.get("client"), Tabella):
             state["client"] = None
-        state.pop("_model", None)
+        for own in ("_model", "_seen"):
+            state.pop(own, None)
         return state
 
     def _more_tags(self) -> Dict[str, Any]:  # before scikit-learn 1.6
@@ -145,6 +157,7 @@ class _Estimator(_Common):
         self.context_: Optional[Table] = None
         self.threshold_: Optional[float] = None
         self._model: Optional[Fitted] = None
+        self._seen: List[Dict[str, Any]] = []  # what the run that made an endpoint says of the fitted rows
         if self.endpoint and not isinstance(self._engine(), Local):
             made = self._service().endpoints.create(
                 "sk-" + os.urandom(8).hex(), {ROWS: _Given(table)}, **self._asked()
@@ -154,6 +167,8 @@ class _Estimator(_Common):
             if prediction is None:
                 raise TabellaError("the service finds nothing to predict in these rows")
             self.threshold_ = prediction.get("threshold")
+            if self._task == "anomaly":
+                self._seen = made.bundle.array("prediction.results")
         else:
             self.context_ = _stored(table)
             self._fitted()
@@ -179,7 +194,10 @@ class _Estimator(_Common):
         checked = _checked(self, X, reset=False)
         if self.context_ is None and self.endpoint_ is None:
             raise NotFittedError("delete took the model away: fit makes another")
-        table = _table(X, checked, None, self._task != "anomaly")
+        return self._asked_of(_table(X, checked, None, self._task != "anomaly"))
+
+    def _asked_of(self, table: Table) -> Tuple[Dict[str, Any], List[Dict[str, Any]]]:
+        """As _predictions, of a table."""
         found: List[Dict[str, Any]] = []
         prediction: Dict[str, Any] = {}
         model = self._fitted()
@@ -326,8 +344,9 @@ class TabellaRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
 
 class TabellaAnomaly(OutlierMixin, _Estimator):  # type: ignore[misc]
     """Rows that are unlike the fitted ones. predict: -1 of those, 1 of the others. contamination: the share
-    of the fitted rows that predict calls -1, above 0 and at most 0.5 (default: "auto", the rows whose score
-    stands apart, which may be none). Other parameters: see the module."""
+    of the fitted rows that predict calls -1, above 0 and at most 0.5. Default: "auto", the rows whose score
+    reaches the engine's threshold (threshold_), and where no fitted row does, the strangest of them and what
+    is as strange: of n rows like the fitted ones about one in n. Other parameters: see the module."""
 
     _task = "anomaly"
 
@@ -355,10 +374,26 @@ class TabellaAnomaly(OutlierMixin, _Estimator):  # type: ignore[misc]
             bundle = self._engine().run({ROWS: _Given(self.context_)}, **self._asked())
             self.threshold_ = (bundle.prediction or {}).get("threshold")
         # At the threshold a row is an anomaly, at 0 of decision_function it is none.
-        self.offset_ = float(np.nextafter(-float(self.threshold_ or 1.0), 1.0))
-        if share != "auto":
+        self.offset_ = _just_above(-float(self.threshold_ or 1.0))
+        if share == "auto":
+            self._set_apart(X, checked)
+        else:
             self.offset_ = float(np.percentile(self.score_samples(X), 100 * float(share)))
         return self
+
+    def _set_apart(self, X: Any, checked: Any) -> None:
+        """scikit-learn asks that some fitted row is -1 (decision 0821): where none reaches the threshold, the
+        strangest one, or a few that are equal. Of rows that are all alike none is."""
+        table = _table(X, checked, None, False)
+        seen = self._seen
+        if len(seen) == table.rows:  # rows of a serve call are billed: those that the endpoint's run names
+            order = sorted(seen, key=lambda x: (-x["anomaly_score"], x["row"]))
+            table = _rows(table, [x["row"] for x in order[:STRANGEST]])
+        scores = -np.array([x["anomaly_score"] for x in self._asked_of(table)[1]], dtype=float)
+        lowest = scores.min()
+        equal = int((scores == lowest).sum())
+        if lowest >= self.offset_ and equal <= max(1, 0.1 * len(checked)) and equal < len(checked):
+            self.offset_ = _just_above(float(lowest))
 
     def score_samples(self, X: Any) -> Any:
         """The service's anomaly_score with its sign turned: the lower, the stranger."""

@@ -117,6 +117,10 @@ static void expect_plain_apart(const tab_engine *e, const tab_fitted *f)
         tab_interval *v = tab_interval_fit(e, e->arena, &p, s, NULL, false);
         cr_expect((v->groups.shifts > 0) == (k == 0) && (v->narrow < 1) == (k == 0), "%zu shifts, %g as wide",
                   v->groups.shifts, v->narrow);
+        double square = 0;
+        for (size_t i = 0; i < f->rows; i++)
+            square += pow((double)p.y[i] - (double)s->oof[i], 2) / (double)f->rows;
+        cr_expect_float_eq(v->spread, sqrt(square), 1e-5 * v->spread, "%g, %g", v->spread, sqrt(square));
     }
 }
 
