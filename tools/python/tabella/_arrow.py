@@ -115,7 +115,7 @@ def _rows_of(columns: Any) -> int:
 
 
 def _infinite(table: Table, c: int) -> ValueError:
-    said = "infinity is no value of a cell: replace it, with None where it is missing"
+    said = "a cell cannot hold infinity; replace it, with None where the value is missing"
     return ValueError(f"table {table.id}, column {table.columns[c]}: {said}")
 
 

@@ -183,7 +183,7 @@ def _plain(field: Any, x: Any, start: int, n: int) -> List[Any]:
     if f[:2] in (b"ts", b"tt", b"tD"):
         return _times(f, x, start, n)
     name = (field.name or b"").decode()
-    raise TypeError(f"column {name}: the Arrow type {f.decode()} is no value of a cell")
+    raise TypeError(f"column {name}: a cell cannot hold the Arrow type {f.decode()}")
 
 
 def _views(x: Any, start: int, n: int) -> List[Any]:

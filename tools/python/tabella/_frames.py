@@ -30,7 +30,7 @@ def cell(x: Any) -> Any:
             return x
         if x != x:
             return None
-        raise ValueError("infinity is no value of a cell: replace it, with None where it is missing")
+        raise ValueError("a cell cannot hold infinity; replace it, with None where the value is missing")
     if isinstance(x, datetime.datetime):
         return x.isoformat() if x == x else None  # pandas' NaT is unequal to itself
     if isinstance(x, (datetime.date, datetime.time)):
@@ -52,9 +52,9 @@ def cell(x: Any) -> Any:
         try:
             return x.decode()
         except UnicodeDecodeError:
-            raise TypeError("bytes that are no text are no value of a cell") from None
+            raise TypeError("cells must be text, and these bytes are not UTF-8") from None
     if isinstance(x, (set, complex)) or hasattr(x, "__array__"):
-        raise TypeError(f"{type(x).__name__} is no value of a cell: numbers, texts, booleans, dates and None")
+        raise TypeError(f"cells must be numbers, strings, booleans, dates or None, not {type(x).__name__}")
     return str(x)  # UUIDs, periods, intervals, and what else has a text
 
 
