@@ -7,6 +7,7 @@
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/predict/asked/cells/broken_pairs.h"
 #include "services/inference/engine/predict/asked/cells/novel_texts.h"
+#include "services/inference/engine/predict/fitted_parts.h"
 
 enum { ROWS = 600, ASKED = 200, COLS = 4, TEXT = 24 };
 
@@ -121,4 +122,40 @@ Test(asked_columns, words_of_other_rows_are_told)
     cr_expect(!ret[0] && !ret[1] && ret[2]);
     cr_assert(tab_asked_broken_pairs(col, (bool[]){ 1, 1, 0 }, 3, asked, ROWS, ret));
     cr_expect(!ret[0] && !ret[1] && !ret[2], "what is not used is not read");
+}
+
+/* Whether it is said that `kind` is another word in asked rows than in all known ones. */
+static bool says_other(const char *known, const char *asked)
+{
+    static const char *const name[3] = { "x", "kind", "y" };
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
+    TAB_AUTO(tab_fitted) *f = NULL;
+    tab_engine e = { .arena = a };
+    tab_builder *b[3];
+    tab_column col[3];
+    for (size_t c = 0; c < 3; c++)
+        b[c] = tab_builder_new(a, tab_str_of(name[c]));
+    for (size_t r = 0; r < 100; r++) {
+        tab_builder_number(b[0], draw(r, 1));
+        tab_builder_text(b[1], tab_str_of(r < 20 ? asked : r < 25 ? known : "day"));
+        if (r < 20)
+            tab_builder_null(b[2]);
+        else
+            tab_builder_number(b[2], draw(r, 1) + draw(r, 2));
+    }
+    for (size_t c = 0; c < 3; c++)
+        cr_assert(tab_builder_finish(b[c], &col[c]));
+    tab_table t = { .id = TAB_S("t"), .rows = 100, .cols = 3, .col = col };
+    tab_profile *p = NULL;
+    tab_fit_options o = { .base = "base-1", .target = 2, .task = TAB_TASK_REGRESSION };
+    cr_assert_eq(tab_profile_table(&e, &t, &p, NULL), TAB_OK);
+    cr_assert_eq(tab_fit(&e, p, &o, &f, NULL), TAB_OK);
+    return f->unlike != NULL && strstr(f->unlike, "`kind` has one value in all rows with a target") != NULL;
+}
+
+Test(asked_columns, another_word_than_all_known_rows_have_is_said, .timeout = 120)
+{
+    cr_expect(says_other("day", "month"));
+    cr_expect_not(says_other("day", "day"));
+    cr_expect_not(says_other("week", "month"), "known rows have two");
 }

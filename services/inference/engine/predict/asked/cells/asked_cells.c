@@ -173,6 +173,31 @@ static bool read_texts(search *w, tab_column_profile *c)
                       empty_words(w, c));
 }
 
+/* A word that all known rows have and no asked one: days are known and sums of months are asked; but "train"
+ * and "test" are told apart so as well, so that it is said and no more. False: memory. */
+static bool say_other_word(search *w, const tab_column_profile *c)
+{
+    uint32_t only = TAB_NULL;
+    size_t known = 0, open = 0;
+    for (size_t r = 0; r < w->rows; r++) {
+        if (!w->asked[r] && (c->code[r] == TAB_NULL || (known++ > 0 && c->code[r] != only)))
+            return true;
+        if (!w->asked[r])
+            only = c->code[r];
+    }
+    for (size_t r = 0; r < w->rows; r++) {
+        if (w->asked[r] && c->code[r] == only)
+            return true;
+        open += w->asked[r] && c->code[r] != TAB_NULL;
+    }
+    return known < LEAST_KNOWN || open == 0 ||
+           say(w->f,
+               tab_arena_printf(w->f->arena,
+                                "`%.*s` has one value in all rows with a target and another one in rows "
+                                "to predict: how they differ is not known",
+                                TAB_STR(c->column->name)));
+}
+
 /* ---- numbers --------------------------------------------------------------------------------- */
 
 /* Reads a column's numbers. */
@@ -459,7 +484,8 @@ static bool read_all(search *w, const bool *use, tab_column_profile *col)
     for (size_t c = 0; apart != NULL && ok && c < w->p->table->cols; c++) {
         bool key = col[c].identifying || col[c].use == TAB_USE_KEY;
         if (use[c] && col[c].code != NULL && col[c].number == NULL)
-            ok = respell(w, &col[c]) && (col[c].type != TAB_TEXT || read_texts(w, &col[c]));
+            ok = respell(w, &col[c]) && say_other_word(w, &col[c]) &&
+                 (col[c].type != TAB_TEXT || read_texts(w, &col[c]));
         else if (use[c] && col[c].type == TAB_NUMERIC && col[c].number != NULL && !key)
             ok = read_column(w, &col[c], &apart[c]);
     }
