@@ -97,8 +97,8 @@ static size_t dash_at(tab_str s, size_t i)
     return 0;
 }
 
-/* Whether the text from i on is a name and then two numbers or more with dashes between, to the end or a blank:
- * 赤坂1-2-3. */
+/* Whether the text from i on is a name and then two numbers or more with dashes between, to the end or a
+ * blank: 赤坂1-2-3. */
 static bool has_blocks(tab_str s, size_t i)
 {
     size_t numbers = 0, n;
