@@ -148,7 +148,7 @@ static void note_verdict(void *arg, const dependency *d, uint32_t row, bool righ
 static bool apart_of(const rules *u, const grouped *g, dependency *d)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(TAB_SUSPECT_BYTES);
-    size_t rows = u->s->rows, own[] = { d->x, d->y }, n = 0, known = 0;
+    size_t rows = u->s->rows, own[] = { d->x, d->y }, n = 0;
     uint8_t *judged = a == NULL ? NULL : tab_arena_new_of(a, uint8_t, rows + 1);
     if (judged == NULL)
         return false;
@@ -156,10 +156,9 @@ static bool apart_of(const rules *u, const grouped *g, dependency *d)
     if (!tab_suspects_told_apart(u->s, judged, own, 2))
         return false;
     for (size_t i = 0; i < rows; i++)
-        n += judged[i] == TAB_LAW_OTHER_KIND, known += judged[i] != TAB_LAW_SILENT;
+        n += judged[i] == TAB_LAW_OTHER_KIND;
     if (n == 0)
         return true;
-    d->wrong = fmax(0, d->wrong - (double)n / (double)known);
     d->apart = tab_arena_new_of(u->s->scratch, uint32_t, n);
     for (size_t i = 0; d->apart != NULL && i < rows; i++)
         if (judged[i] == TAB_LAW_OTHER_KIND)

@@ -70,6 +70,66 @@ static const char last_bytes[] = "aedfgimnlrtuzjoy";
 static const char *const marks[] = { "丁目", "番地", "番号", "路",    "街",  "町", "号",  "號", "巷", "弄",
                                      "大道", "로 ",  "길 ",  "거리 ", "ถนน", "ถ.", "ซอย", "ซ.", "หมู่" };
 
+/* Ward, city, district, village; what follows them there is a quarter and its blocks. */
+static const char *const districts[] = { "区", "市", "郡", "村", "县", "縣" };
+
+/* Digits and dashes of East Asian writing, beside those of ASCII. */
+static const char *const dashes[] = { "－", "−", "ー", "‐", "–" };
+
+/* The bytes of the digit at s + i, 0: there is none. */
+static size_t digit_at(tab_str s, size_t i)
+{
+    if (i < s.n && digit(s.p[i]))
+        return 1;
+    bool wide = i + 3 <= s.n && memcmp(s.p + i, "\xef\xbc", 2) == 0;
+    unsigned char last = wide ? (unsigned char)s.p[i + 2] : 0;
+    return last >= 0x90 && last <= 0x99 ? 3 : 0;
+}
+
+/* The same of a dash. */
+static size_t dash_at(tab_str s, size_t i)
+{
+    if (i < s.n && s.p[i] == '-')
+        return 1;
+    for (size_t k = 0; k < sizeof dashes / sizeof *dashes; k++)
+        if (i + strlen(dashes[k]) <= s.n && memcmp(s.p + i, dashes[k], strlen(dashes[k])) == 0)
+            return strlen(dashes[k]);
+    return 0;
+}
+
+/* Whether the text from i on is a name and then two numbers or more with dashes between, to the end or a
+ * blank: 赤坂1-2-3. */
+static bool has_blocks(tab_str s, size_t i)
+{
+    size_t numbers = 0, n;
+    while (i < s.n && digit_at(s, i) == 0)
+        i++;
+    while (digit_at(s, i) > 0) {
+        while ((n = digit_at(s, i)) > 0)
+            i += n;
+        numbers++;
+        if (digit_at(s, i + dash_at(s, i)) > 0)
+            i += dash_at(s, i);
+    }
+    bool wide_blank = i + 3 <= s.n && memcmp(s.p + i, "\xe3\x80\x80", 3) == 0;
+    return numbers >= 2 && (i >= s.n || s.p[i] == ' ' || wide_blank);
+}
+
+static bool in_district(tab_str s)
+{
+    bool han = false;
+    for (size_t i = 0; i < s.n && !han; i++)
+        han = (unsigned char)s.p[i] >= 0xe3;
+    if (!han)
+        return false;
+    for (size_t k = 0; k < sizeof districts / sizeof *districts; k++) {
+        const char *at = memmem(s.p, s.n, districts[k], strlen(districts[k]));
+        if (at != NULL && has_blocks(s, (size_t)(at - s.p) + strlen(districts[k])))
+            return true;
+    }
+    return false;
+}
+
 static bool is_word(tab_str w)
 {
     const char *all = words[(unsigned char)w.p[0]];
@@ -131,7 +191,7 @@ bool tab_is_street(tab_str s)
     for (size_t k = 0; !word && k < sizeof marks / sizeof *marks; k++)
         if (memmem(s.p, s.n, marks[k], strlen(marks[k])) != NULL)
             return true;
-    return number && word && name;
+    return (number && word && name) || (!word && in_district(s));
 }
 
 /* A house number: up to four digits, then perhaps a letter, a mark and a second number. */

@@ -12,18 +12,22 @@
 Test(street, reads_addresses_of_many_languages)
 {
     static const char *const whole[] = {
-        "12 Hill Rd",       "Lindenstraße 4",     "Parkring 4",         "Via Roma, 3",
-        "12 bis, rue Cler", "Calle Mayor, 5",     "Rua Augusta, 100",   "ul. Długa 7/3",
-        "Storgatan 12",     "Nørregade 5, 2",     "Karl Johans gata 8", "Mannerheimintie 3 A 2",
-        "nám. Svobody 8",   "Kossuth utca 12.",   "Str. Lungă nr. 4",   "Bağdat Cad. No:12",
-        "ул. Ленина, д. 5", "вул. Шевченка, 5",   "бул. Витоша 10",     "Λεωφ. Αθηνών 12",
-        "شارع التحرير 12",  "רחוב הרצל 8",        "12/4 मार्ग नेहरू",      "18/1 ถ.สุขุมวิท",
-        "12 đường Lê Lợi",  "Jl. Sudirman No. 3", "테헤란로 152 ",      "南京路100号",
-        "港区芝公園4丁目2", "No. 5, 中山路12號",
+        "12 Hill Rd",          "Lindenstraße 4",         "Parkring 4",
+        "Via Roma, 3",         "12 bis, rue Cler",       "Calle Mayor, 5",
+        "Rua Augusta, 100",    "ul. Długa 7/3",          "Storgatan 12",
+        "Nørregade 5, 2",      "Karl Johans gata 8",     "Mannerheimintie 3 A 2",
+        "nám. Svobody 8",      "Kossuth utca 12.",       "Str. Lungă nr. 4",
+        "Bağdat Cad. No:12",   "ул. Ленина, д. 5",       "вул. Шевченка, 5",
+        "бул. Витоша 10",      "Λεωφ. Αθηνών 12",        "شارع التحرير 12",
+        "רחוב הרצל 8",         "12/4 मार्ग नेहरू",          "18/1 ถ.สุขุมวิท",
+        "12 đường Lê Lợi",     "Jl. Sudirman No. 3",     "테헤란로 152 ",
+        "南京路100号",         "港区芝公園4丁目2",       "No. 5, 中山路12號",
+        "東京都港区赤坂1-2-3", "大阪市北区梅田１－１３", "長野県小谷村千国乙12-3 山荘",
     };
     static const char *const none[] = { "LAWSON STREET", "Ring of Kerry",  "12 of 14 parts",  "A4-113",
                                         "Order 100000",  "2019-05-31",     "stored 12 items", "Dlouhá 12",
-                                        "Mustang V8",    "December, 2015", "Class 4 of 12" };
+                                        "Mustang V8",    "December, 2015", "Class 4 of 12",   "大阪市 2024年",
+                                        "北区1班",       "第2地区 3-4年" };
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
         cr_expect(tab_is_street(tab_str_of(whole[i])), "%s is one", whole[i]);
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
