@@ -363,6 +363,21 @@ static bool rehash(tab_builder *b)
     return true;
 }
 
+/* Are n bytes alike? Most levels are short, and a call for each costs more than the two words. */
+static inline bool same(const char *a, const char *b, size_t n)
+{
+    if (n > 16)
+        return memcmp(a, b, n) == 0;
+    if (n >= 8)
+        return ((load(a, 8) ^ load(b, 8)) | (load(a + n - 8, 8) ^ load(b + n - 8, 8))) == 0;
+    if (n >= 4)
+        return ((load(a, 4) ^ load(b, 4)) | (load(a + n - 4, 4) ^ load(b + n - 4, 4))) == 0;
+    for (size_t i = 0; i < n; i++)
+        if (a[i] != b[i])
+            return false;
+    return true;
+}
+
 /* h: hash_level(s, kind) */
 static bool code_at(tab_builder *b, tab_str s, uint8_t kind, uint32_t h, uint32_t *ret)
 {
@@ -371,7 +386,10 @@ static bool code_at(tab_builder *b, tab_str s, uint8_t kind, uint32_t h, uint32_
     size_t at = h & (b->slots - 1);
     for (; b->slot[at].level != 0; at = (at + 1) & (b->slots - 1)) {
         uint32_t i = b->slot[at].level - 1;
-        if (b->slot[at].hash == h && b->kind[i] == kind && tab_str_eq(level_of(b, i), s)) {
+        if (b->slot[at].hash != h || b->kind[i] != kind)
+            continue;
+        tab_str level = level_of(b, i);
+        if (level.n == s.n && same(level.p, s.p, s.n)) {
             *ret = i;
             return true;
         }
@@ -473,8 +491,24 @@ void tab_builder_text(tab_builder *b, tab_str s)
         add_level(b, s, TAB_CELL_TEXT);
 }
 
+/* Of a dictionary beyond the caches each text waits for its slot, then for where its level's bytes begin,
+ * then for these. Each step is taken for all texts before the next one is. */
+static void fetch_levels(const tab_builder *b, const uint32_t *h, size_t n)
+{
+    uint32_t level[TAB_BUILDER_AT_ONCE];
+    for (size_t i = 0; i < n; i++) {
+        level[i] = b->slot[h[i] & (b->slots - 1)].level;
+        if (level[i] > 1)
+            __builtin_prefetch(&b->end[level[i] - 2]);
+    }
+    for (size_t i = 0; i < n; i++)
+        if (level[i] > 1)
+            __builtin_prefetch(b->text + b->end[level[i] - 2]);
+}
+
 void tab_builder_texts(tab_builder *b, const tab_str *s, size_t n)
 {
+    enum { CACHED = 1 << 12 }; /* slots, of 8 bytes */
     uint32_t h[TAB_BUILDER_AT_ONCE];
     for (size_t m; b != NULL && n > 0; s += m, n -= m) {
         m = n < TAB_BUILDER_AT_ONCE ? n : TAB_BUILDER_AT_ONCE;
@@ -483,10 +517,12 @@ void tab_builder_texts(tab_builder *b, const tab_str *s, size_t n)
             if (b->slots > 0)
                 __builtin_prefetch(&b->slot[h[i] & (b->slots - 1)]);
         }
+        if (b->slots > CACHED)
+            fetch_levels(b, h, m);
         for (size_t i = 0; i < m; i++)
             if (s[i].p == NULL)
                 tab_builder_null(b);
-            else if (to_codes(b) && room_for_row(b) &&
+            else if ((b->coded || to_codes(b)) && room_for_row(b) &&
                      code_at(b, s[i], TAB_CELL_TEXT, h[i], &b->code[b->rows]))
                 b->rows++;
     }

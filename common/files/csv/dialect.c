@@ -2,6 +2,9 @@
 #include "common/files/csv/dialect.h"
 
 #include <endian.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 #include <strings.h>
 
 enum { SNIFF_RECORDS = 100, SNIFF_BYTES = 1 << 18, WIDTHS = 256 };
@@ -109,13 +112,26 @@ static tab_str escaped(tab_csv_lexer *f)
     return (tab_str){ f->scratch, n };
 }
 
-/* Where the next delimiter or end of a line stands, eight bytes at a time: x ^ c has a zero byte where x has
- * c, and of the zero bytes that v - 01.. & ~v & 80.. tells the lowest is one (Mycroft 1987). */
+/* Where the next delimiter or end of a line stands: 16 bytes at a time where the processor has them, then
+ * eight: x ^ c has a zero byte where x has c, and of the zero bytes that v - 01.. & ~v & 80.. tells the
+ * lowest is one (Mycroft 1987). */
 static const char *field_end(const tab_csv_lexer *f)
 {
+    const char *p = f->p;
+#ifdef __SSE2__
+    const __m128i delimiter = _mm_set1_epi8(f->d.delimiter), feed = _mm_set1_epi8('\n'),
+                  back = _mm_set1_epi8('\r');
+    for (; f->end - p >= 16; p += 16) {
+        __m128i x = _mm_loadu_si128((const __m128i *)p);
+        __m128i hit = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(x, delimiter), _mm_cmpeq_epi8(x, feed)),
+                                   _mm_cmpeq_epi8(x, back));
+        unsigned which = (unsigned)_mm_movemask_epi8(hit);
+        if (which != 0)
+            return p + __builtin_ctz(which);
+    }
+#endif
     const uint64_t ones = 0x0101010101010101u, high = ones << 7;
     const uint64_t d = ones * (uint8_t)f->d.delimiter, n = ones * '\n', r = ones * '\r';
-    const char *p = f->p;
     for (uint64_t x; f->end - p >= 8; p += 8) {
         memcpy(&x, p, sizeof x);
         x = le64toh(x);

@@ -128,18 +128,34 @@ static bool grouped(tab_str amount, char decimal, double *ret)
     return digits > 0 && digits <= 15 && (fraction || groups == 0 || group == 3);
 }
 
+/* Adds up the rows above of a column of numbers. */
+static void add_numbers(const double *num, size_t rows, double *ret_sum, double *ret_size,
+                        size_t *ret_nonzero)
+{
+    double sum = 0, size = 0;
+    size_t nonzero = 0;
+    for (size_t i = 0; i < rows; i++) {
+        double x = isnan(num[i]) ? 0 : num[i];
+        sum += x;
+        size += fabs(x);
+        nonzero += x != 0;
+    }
+    *ret_sum = sum;
+    *ret_size = size;
+    *ret_nonzero = nonzero;
+}
+
 /* Adds up the rows above, of which each that is filled is a number; false: one is none. */
 static bool add_up(const tab_column *c, size_t row, char decimal, double *ret_sum, double *ret_size,
                    size_t *ret_nonzero)
 {
-    *ret_sum = *ret_size = 0;
-    *ret_nonzero = 0;
-    for (size_t i = 0; i < row; i++) {
+    add_numbers(c->num, c->layout == TAB_NUMBERS ? row : 0, ret_sum, ret_size, ret_nonzero);
+    for (size_t i = 0; c->layout != TAB_NUMBERS && i < row; i++) {
         tab_cell cell = tab_cell_at(c, i);
         double x = cell.num;
         if (cell.kind == TAB_CELL_NULL)
             continue;
-        if (c->layout != TAB_NUMBERS && (cell.kind == TAB_CELL_BOOL || !grouped(cell.text, decimal, &x)))
+        if (cell.kind == TAB_CELL_BOOL || !grouped(cell.text, decimal, &x))
             return false;
         *ret_sum += x;
         *ret_size += fabs(x);
@@ -153,7 +169,7 @@ static bool is_sum(const tab_column *c, size_t row, size_t *ret_nonzero)
 {
     tab_cell cell = tab_cell_at(c, row);
     double sum, size, x = cell.num;
-    for (const char *decimal = ",."; *decimal != 0; decimal++) {
+    for (const char *decimal = c->layout == TAB_NUMBERS ? "," : ",."; *decimal != 0; decimal++) {
         if (c->layout != TAB_NUMBERS && !grouped(cell.text, *decimal, &x))
             continue;
         if (add_up(c, row, *decimal, &sum, &size, ret_nonzero) && fabs(sum - x) <= 1e-9 * size)
@@ -188,21 +204,42 @@ typedef struct {
     size_t numbers, sums;   /* sums of three numbers that are not 0, at least */
     size_t others, largest; /* numbers that are no sum of their column; of these as large as any above */
     size_t holes;           /* empty where no cell above is */
-    size_t texts;
 } total_signs;
 
-static total_signs signs_of(const tab_table *t, size_t row)
+/* How many cells say total; SIZE_MAX: some is a text that is none, and no row of totals has one. Asked first,
+ * since it settles most rows (decision 0813). */
+static size_t words_of(const tab_table *t, size_t row)
 {
-    total_signs s = { 0 };
+    size_t n = 0;
     for (size_t k = 0; k < t->cols; k++) {
         const tab_column *c = &t->col[k];
-        tab_cell x = tab_cell_at(c, row);
-        size_t nonzero = 0, missing;
-        bool largest;
         double value;
-        if (x.kind == TAB_CELL_NULL) {
+        if (c->layout == TAB_NUMBERS || c->code[row] == TAB_NULL)
+            continue;
+        tab_str s = tab_cell_at(c, row).text;
+        bool says = says_total(s) || names_total(s);
+        if (!says && !grouped(s, ',', &value) && !grouped(s, '.', &value))
+            return SIZE_MAX;
+        n += says;
+    }
+    return n;
+}
+
+/* Of a row without other texts. say: how many cells say total; where none does, the first number that is no
+ * sum settles it. */
+static total_signs signs_of(const tab_table *t, size_t row, size_t say)
+{
+    total_signs s = { 0 };
+    for (size_t k = 0; k < t->cols && (say > 0 || s.others == 0); k++) {
+        const tab_column *c = &t->col[k];
+        tab_cell x = tab_cell_at(c, row);
+        size_t nonzero = 0, missing = 0;
+        bool largest = false;
+        if (x.kind == TAB_CELL_NULL && say > 0) {
             look_above(c, row, &missing, &largest);
             s.holes += missing == 0;
+        } else if (x.kind == TAB_CELL_NULL) {
+            continue;
         } else if (c->layout != TAB_NUMBERS && says_total(x.text)) {
             s.labels++;
         } else if (c->layout != TAB_NUMBERS && names_total(x.text)) {
@@ -210,12 +247,11 @@ static total_signs signs_of(const tab_table *t, size_t row)
         } else if (is_sum(c, row, &nonzero)) {
             s.numbers++;
             s.sums += nonzero >= 3;
-        } else if (c->layout == TAB_NUMBERS || grouped(x.text, ',', &value) || grouped(x.text, '.', &value)) {
-            look_above(c, row, &missing, &largest);
+        } else {
+            if (say > 0)
+                look_above(c, row, &missing, &largest);
             s.others++;
             s.largest += largest;
-        } else {
-            s.texts++;
         }
     }
     return s;
@@ -226,9 +262,10 @@ static total_signs signs_of(const tab_table *t, size_t row)
  * the largest of their columns (decision 0700). */
 static bool is_total(const tab_table *t, size_t row)
 {
-    total_signs s = signs_of(t, row);
-    if (s.texts > 0)
+    size_t say = words_of(t, row);
+    if (say == SIZE_MAX)
         return false;
+    total_signs s = signs_of(t, row, say);
     if (s.labels + s.phrases == 0)
         return s.others == 0 && s.sums > 1 && t->cols > s.sums;
     if (s.labels + s.phrases > 1 || t->cols < 2)

@@ -36,6 +36,19 @@ bool block_next(const tab_table *t, block_range *at)
     return true;
 }
 
+/* The least and the greatest level of some rows; levels stand in order of first appearance, so a column of
+ * ever new cells has few between them, however many it has in all. */
+static void levels_of(const tab_column *c, size_t first, size_t rows, uint32_t *ret_least, uint32_t *ret_most)
+{
+    *ret_least = TAB_NULL;
+    *ret_most = 0;
+    for (size_t r = first; r < first + rows; r++)
+        if (c->code[r] != TAB_NULL) {
+            *ret_least = c->code[r] < *ret_least ? c->code[r] : *ret_least;
+            *ret_most = c->code[r] > *ret_most ? c->code[r] : *ret_most;
+        }
+}
+
 /* Rows of a coded column with a dictionary of their own. */
 static bool slice(tab_arena *a, const tab_column *c, size_t first, size_t rows, tab_column *ret)
 {
@@ -44,7 +57,9 @@ static bool slice(tab_arena *a, const tab_column *c, size_t first, size_t rows, 
         ret->num = c->num + first;
         return true;
     }
-    uint32_t *of = tab_arena_new_of(a, uint32_t, c->levels + 1),
+    uint32_t least, last;
+    levels_of(c, first, rows, &least, &last);
+    uint32_t *of = tab_arena_new_of(a, uint32_t, least <= last ? (size_t)last - least + 1 : 1),
              *code = tab_arena_new_of(a, uint32_t, rows + 1);
     size_t most = c->levels < rows ? c->levels : rows, n = 0, bytes = 0;
     uint32_t *from = tab_arena_new_of(a, uint32_t, most + 1), *end = tab_arena_new_of(a, uint32_t, most + 1);
@@ -56,14 +71,14 @@ static bool slice(tab_arena *a, const tab_column *c, size_t first, size_t rows, 
         code[r] = TAB_NULL;
         if (g == TAB_NULL)
             continue;
-        if (of[g] == 0) {
+        if (of[g - least] == 0) {
             from[n] = g;
             kind[n] = c->kind[g];
             bytes += tab_level(c, g).n;
             end[n] = (uint32_t)bytes; /* of c's levels, as far as the length fits */
-            of[g] = (uint32_t)++n;
+            of[g - least] = (uint32_t)++n;
         }
-        code[r] = of[g] - 1;
+        code[r] = of[g - least] - 1;
     }
     char *text = tab_arena_new_of(a, char, bytes + 1);
     if (text == NULL)
