@@ -119,11 +119,33 @@ priorityClassName: {{ . }}
 {{- with $s.nodeSelector }}
 nodeSelector: {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with $s.tolerations }}
-tolerations: {{- toYaml . | nindent 2 }}
-{{- end }}
+{{- include "tabella.tolerations" (list $ctx $component $s) }}
 {{- with $s.affinity }}
 affinity: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- /* Taints that it bears. A pod on a lost node is made elsewhere soon: all but a trial's servers keep nothing
+     that another could not have. Tolerations of one's own for the same taints hold. */}}
+{{- define "tabella.tolerations" -}}
+{{- $component := index . 1 -}}{{- $s := index . 2 -}}{{- $own := $s.tolerations -}}
+{{- $named := list -}}
+{{- range $own }}{{- $named = append $named (.key | default "*") }}{{- end }}
+{{- $added := list -}}
+{{- range list "node.kubernetes.io/not-ready" "node.kubernetes.io/unreachable" }}
+{{- if not (or (has . $named) (has "*" $named) (has $component (list "postgres" "redis"))) }}
+{{- $added = append $added . }}
+{{- end }}
+{{- end }}
+{{- if or $own $added }}
+tolerations:
+{{- with $own }}{{- toYaml . | nindent 2 }}{{- end }}
+{{- range $added }}
+  - key: {{ . }}
+    operator: Exists
+    effect: NoExecute
+    tolerationSeconds: {{ int $s.lostNodeSeconds }}
+{{- end }}
 {{- end }}
 {{- end }}
 
