@@ -81,7 +81,7 @@ def preprints(r):
 
 
 def episodes(r):
-    """Episodes of some series: S02E05 here, season and number there; titles that many series have."""
+    """Episodes of some series: S02E05 here, season and number there; titles that many have."""
     titles = [f"{pick(r, WORD)} {pick(r, THING)}" for _ in range(300)] + ["Pilot", "The End", "Home"] * 9
     all_ = []
     for show in {f"The {pick(r, WORD)}" for _ in range(8)}:
@@ -104,7 +104,7 @@ def episodes(r):
 
 
 def hotels(r):
-    """Hotels from two booking sites: the word hotel and the town in the name or not, ratings of 10 and of 5."""
+    """Hotels from two booking sites: the word hotel and the town in the name or not, two ratings."""
     all_ = []
     for _ in range(r.choice([150, 500])):
         name = r.choice([pick(r, WORD), "Astoria", "Central", "Park", "Royal", "Europa", "Bristol"])
@@ -287,7 +287,7 @@ def courses(r):
 
 
 def mails(r):
-    """Accounts of two systems: addresses in capitals, with a +tag, with dots that do not count; another name."""
+    """Accounts of two systems: addresses in capitals or with a +tag, under another name."""
     all_ = [people(r) for _ in range(r.choice([150, 500]))]
 
     def there(w):
@@ -318,8 +318,11 @@ def spouses(r):
     c, a, b = Case(), [], []
     for _ in range(r.choice([150, 300])):
         w, l = people(r), pick(r, LAST)
-        a.append([pick(r, FIRST), l, w[2], w[4], w[5], day(r, 1950, 1990)])
-        b.append([pick(r, FIRST), l, w[2], w[4], w[5], day(r, 1950, 1990)])
+        he, she = pick(r, FIRST), pick(r, FIRST)
+        while she == he:
+            she = pick(r, FIRST)
+        a.append([he, l, w[2], w[4], w[5], day(r, 1950, 1990)])
+        b.append([she, l, w[2], w[4], w[5], day(r, 1950, 1990)])
     r.shuffle(b)
     c.add("a", a)
     c.add("b", b)
@@ -343,9 +346,10 @@ def groups(r):
 
 
 def coded(r):
-    """Two waves of a questionnaire, people under a code of their own making: mother's initials, birthday, house."""
+    """Two waves of a questionnaire, people under a code of their own: initials, birthday, house."""
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
     all_ = [
-        f"{chr(65 + r.randrange(26))}{chr(65 + r.randrange(26))}{r.randrange(1, 32):02}{r.randrange(1, 99):02}"
+        f"{r.choice(letters)}{r.choice(letters)}{r.randrange(1, 32):02}{r.randrange(1, 99):02}"
         for _ in range(300)
     ]
 

@@ -1,4 +1,5 @@
-/* Long tables, of which a part is read: what is told by rows of the whole (copies, groups) is looked up there. */
+/* Long tables, of which a part is read: what is told by rows of the whole (copies, groups) is looked up
+ * there. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
