@@ -1,5 +1,6 @@
-/* See pkcs11.h. One session, opened when it is needed. Whatever fails drops it, and the call is made once more
- * on a new one: sessions end when a token is restarted, pulled out, or reached over a network that was away. */
+/* See pkcs11.h. One session, opened when it is needed. Whatever fails drops it, and the call is made once
+ * more on a new one: sessions end when a token is restarted, pulled out, or reached over a network that was
+ * away. */
 #include "common/security/pkcs11.h"
 
 #include <dlfcn.h>

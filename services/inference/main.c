@@ -41,7 +41,8 @@ static const tab_option options[] = {
     TAB_OPTION(
         config, kek, SECRET, "TAB_STATE_KEK", "",
         "keys that wrap a key of each organization, which encrypts its fitted states where they are kept; "
-        "ID:64 hex digits or ID:pkcs11:LABEL, comma between, the newest first; empty: they are not encrypted"),
+        "ID:64 hex digits or ID:pkcs11:LABEL, comma between, the newest first; "
+        "empty: they are not encrypted"),
     TAB_PKCS11_OPTIONS(config),
     TAB_OPTION(config, states_disk_mib, INT, "TAB_STATES_DISK_MIB", "4096",
                "most that the folder may hold, in MiB"),
