@@ -29,7 +29,7 @@ PKG_CONFIG = PKG_CONFIG_SYSROOT_DIR=$(SYSROOT) \
     PKG_CONFIG_LIBDIR=$(SYSROOT)/usr/lib/$(FOREIGN)/pkgconfig:$(SYSROOT)/usr/lib/$(FOREIGN)/openblas-pthread/pkgconfig \
     pkg-config
 endif
-PKGS   = libpq openblas
+PKGS   = libpq openblas p11-kit-1
 PKG_CONFIG ?= pkg-config
 NM ?= nm
 override CPPFLAGS += -I. -I$(GEN) -I$(B) $(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null) -D_GNU_SOURCE

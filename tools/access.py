@@ -64,6 +64,7 @@ SECRETS = {
     "TAB_GRANT_SECRET": ["keys"],
     "TAB_KEK": ["data-connector", "keys"],
     "TAB_STATE_KEK": ["inference"],
+    "TAB_PKCS11_PIN": ["data-connector", "inference", "keys"],
     "TAB_CHECKPOINT_KEY": ["retain"],  # where it cuts
     "TAB_NATS_PASSWORD": list(CALLS),
     "TAB_REDIS_PASSWORD": ["api", "jobs", "keys"],

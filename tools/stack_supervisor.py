@@ -52,6 +52,7 @@ class Supervisor:
             env["TAB_STATES_FOLDER"] = str(RUN / f"states-{name}")
         env.update(OWN.get(service_of(name), {}))
         env.update(OWN.get(name, {}))
+        env = {k: v for k, v in env.items() if v is not None}  # null: not set at all
         if TLS and name in daemons():
             into_files(name, env)
         parent = os.getpid()

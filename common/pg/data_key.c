@@ -42,7 +42,10 @@ static tab_status unwrap(const tab_data_keys *k, tab_arena *a, const char *org, 
     tab_str plain;
     if (k->master == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "what is stored is sealed, and %s is not set", k->setting);
-    if (tab_unseal(k->master, a, wrapped, wrap_context(a, k, org), &plain, NULL) != TAB_OK)
+    tab_status s = tab_unseal(k->master, a, wrapped, wrap_context(a, k, org), &plain, err);
+    if (s == TAB_UNAVAILABLE) /* the master key is in a token that is away: none is lost */
+        return s;
+    if (s != TAB_OK)
         return tab_arena_full(a) ? tab_no_memory(err)
                                  : tab_fail(err, TAB_INTERNAL, "",
                                             "no key of %s opens the organization's data key; put back the "
@@ -110,10 +113,13 @@ static tab_status rewrap(tab_tx *tx, tab_arena *a, const tab_data_keys *k, const
 {
     uint8_t key[KEY];
     tab_str again;
-    *ret_opens = unwrap(k, a, org, wrapped, key, NULL) == TAB_OK;
+    tab_status s = unwrap(k, a, org, wrapped, key, err);
+    *ret_opens = s == TAB_OK;
+    if (s == TAB_UNAVAILABLE)
+        return s;
     if (!*ret_opens)
         return tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;
-    tab_status s = wrap(k, a, org, key, &again, err);
+    s = wrap(k, a, org, key, &again, err);
     sodium_memzero(key, sizeof key);
     TAB_TRY(s);
     return on_table(tx, k, NULL, err, "UPDATE", "SET wrapped = $2 WHERE org = $1",

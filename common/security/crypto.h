@@ -3,6 +3,7 @@
 #define TAB_CRYPTO_H
 
 #include "common/base/arena.h"
+#include "common/security/wrapper.h"
 
 enum { TAB_SHA256 = 32, TAB_SHA256_HEX = 65 };
 
@@ -16,16 +17,21 @@ void tab_hex(const uint8_t *bytes, size_t n, char *ret);       /* ret holds 2n +
  * separated by commas. The first key seals; every key opens, so that a key is rotated by putting a new
  * one in front, and dropping the old one once nothing is left that it sealed.
  * `context` (a table's name and the row's id) is authenticated: a sealed value moved to another row
- * does not open. Sealed form: 1 byte length of the key id, the id, 24 bytes nonce, ciphertext and tag. */
+ * does not open. Sealed form: 1 byte length of the key id, the id, 24 bytes nonce, ciphertext and tag.
+ * A key may be elsewhere, "id:pkcs11:LABEL" (decision 0831): each value then has a key of its own, which lies
+ * wrapped between the id and the nonce, 1 byte length before it. UNAVAILABLE: it cannot be asked now. */
 typedef struct tab_keyring tab_keyring;
-tab_keyring *tab_keyring_new(const char *text);                     /* NULL when the text is no keyring */
-tab_keyring *tab_keyring_of(const char *id, const uint8_t key[32]); /* of one key; NULL: no memory */
-void tab_keyring_free(tab_keyring *k);                              /* wipes the keys */
+tab_keyring *tab_keyring_new(const char *text);                        /* NULL when the text is no keyring */
+tab_keyring *tab_keyring_with(const char *text, const tab_wrapper *w); /* w lives longer; NULL: none */
+tab_keyring *tab_keyring_of(const char *id, const uint8_t key[32]);    /* of one key; NULL: no memory */
+void tab_keyring_free(tab_keyring *k);                                 /* wipes the keys */
 TAB_DEFINE_AUTO(tab_keyring)
 tab_status tab_seal(const tab_keyring *k, tab_arena *a, tab_str plain, tab_str context, tab_str *ret,
                     tab_error *err) TAB_CHECKED;
 tab_status tab_unseal(const tab_keyring *k, tab_arena *a, tab_str sealed, tab_str context, tab_str *ret,
                       tab_error *err) TAB_CHECKED;
+/* Whether all of its keys that are elsewhere wrap and unwrap. */
+tab_status tab_keyring_works(const tab_keyring *k, tab_error *err) TAB_CHECKED;
 const char *tab_keyring_newest(const tab_keyring *k); /* the id of the key that seals */
 bool tab_sealed_newest(const tab_keyring *k, tab_str sealed);
 

@@ -11,11 +11,13 @@
 #include "common/run/health.h"
 #include "common/run/signals.h"
 #include "common/run/trace.h"
+#include "common/security/pkcs11.h"
 #include "services/data-connector/data.h"
 #include "services/data-connector/reader/child.h"
 
 typedef struct {
     TAB_COMMON_CONFIG;
+    TAB_PKCS11_CONFIG;
     TAB_RUN_KEY_CONFIG;
     const char *kek, *allow, *odbc;
     bool seals;
@@ -27,9 +29,11 @@ typedef struct {
 static const tab_option options[] = {
     TAB_COMMON_OPTIONS(config),
     TAB_RUN_KEY_OPTIONS(config),
-    TAB_OPTION(config, kek, SECRET, "TAB_KEK", "",
-               "keys that encrypt credentials, ID:64 hex digits, comma between, the newest first; "
-               "empty: no connections"),
+    TAB_OPTION(
+        config, kek, SECRET, "TAB_KEK", "",
+        "keys that encrypt credentials, ID:64 hex digits or ID:pkcs11:LABEL, comma between, the newest "
+        "first; empty: no connections"),
+    TAB_PKCS11_OPTIONS(config),
     TAB_OPTION(config, seals, BOOL, "TAB_SNAPSHOT_SEAL", "0",
                "1: encrypt stored datasets and uploads, by a key of each organization that TAB_KEK wraps"),
     TAB_OPTION(config, allow, TEXT, "TAB_ALLOW_NETWORKS", "",
@@ -101,11 +105,10 @@ int main(int argc, char **argv)
     configure(&self, &cfg);
     if (!tab_run_keys_read(cfg.run_key, cfg.run_seal, &self.keys.run))
         return EXIT_FAILURE;
-    TAB_AUTO(tab_keyring) *kek = self.kek = cfg.kek[0] == '\0' ? NULL : tab_keyring_new(cfg.kek);
-    if (cfg.kek[0] != '\0' && kek == NULL) {
-        tab_log(TAB_ERROR, "TAB_KEK is not a valid keyring");
+    TAB_AUTO(tab_keyring) *kek = NULL;
+    if (!tab_master_keys_open(cfg.kek, "TAB_KEK", TAB_PKCS11_OF(&cfg), &kek))
         return EXIT_FAILURE;
-    }
+    self.kek = kek;
     if (cfg.seals && kek == NULL) {
         tab_log(TAB_ERROR, "TAB_SNAPSHOT_SEAL needs TAB_KEK, which wraps the organizations' keys");
         return EXIT_FAILURE;

@@ -18,11 +18,13 @@ static tab_status reseal_row(data_service *self, tab_arena *a, tab_tx *tx, const
     tab_str plain, sealed;
     if (context == NULL)
         return tab_no_memory(err);
-    *ret_opens =
-        tab_unseal(self->kek, a, tab_rows_bytes(r, i, 2, a), tab_str_of(context), &plain, err) == TAB_OK;
+    tab_status s = tab_unseal(self->kek, a, tab_rows_bytes(r, i, 2, a), tab_str_of(context), &plain, err);
+    *ret_opens = s == TAB_OK;
+    if (s == TAB_UNAVAILABLE) /* the key is in a token that is away */
+        return s;
     if (!*ret_opens)
         return tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;
-    tab_status s = tab_seal(self->kek, a, plain, tab_str_of(context), &sealed, err);
+    s = tab_seal(self->kek, a, plain, tab_str_of(context), &sealed, err);
     sodium_memzero((char *)plain.p, plain.n);
     TAB_TRY(s);
     return tab_tx_query(tx, NULL, err,

@@ -50,7 +50,8 @@ static pid_t spawn_child(int *ret_out)
         return -1;
     env[0] = (char *)"TAB_ALONE=1";        /* the first of two counts */
     for (size_t i = 0, to = 1; i < n; i++) /* it keeps no states, and needs no key of theirs */
-        if (strncmp(environ[i], "TAB_STATE_KEK", strlen("TAB_STATE_KEK")) != 0)
+        if (strncmp(environ[i], "TAB_STATE_KEK", strlen("TAB_STATE_KEK")) != 0 &&
+            strncmp(environ[i], "TAB_PKCS11_", strlen("TAB_PKCS11_")) != 0)
             env[to++] = environ[i];
     if (pipe(fd) == 0) {
         if (posix_spawn_file_actions_init(&files) == 0) {

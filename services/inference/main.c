@@ -10,6 +10,7 @@
 #include "common/run/machine.h"
 #include "common/run/signals.h"
 #include "common/run/trace.h"
+#include "common/security/pkcs11.h"
 #include "services/inference/engine/learn/pfn/weights.h"
 #include "services/inference/inference.h"
 #include "services/inference/states/fit_ahead.h"
@@ -19,6 +20,7 @@ extern void openblas_set_num_threads(int n);
 
 typedef struct {
     TAB_COMMON_CONFIG;
+    TAB_PKCS11_CONFIG;
     int64_t passes, helpers, states_mib, states_disk_mib, call_mib, memory_mib;
     const char *states_folder, *kek;
     bool alone;
@@ -39,7 +41,9 @@ static const tab_option options[] = {
     TAB_OPTION(
         config, kek, SECRET, "TAB_STATE_KEK", "",
         "keys that wrap a key of each organization, which encrypts its fitted states where they are kept; "
-        "ID:64 hex digits, comma between, the newest first; empty: they are not encrypted"),
+        "ID:64 hex digits or ID:pkcs11:LABEL, comma between, the newest first; "
+        "empty: they are not encrypted"),
+    TAB_PKCS11_OPTIONS(config),
     TAB_OPTION(config, states_disk_mib, INT, "TAB_STATES_DISK_MIB", "4096",
                "most that the folder may hold, in MiB"),
     TAB_OPTION(config, call_mib, INT, "TAB_CALL_MIB", "4096",
@@ -64,10 +68,8 @@ static void ready_engine(void)
 /* What seals states; a process for one pass keeps none, and has no key. */
 static bool seal_states(const config *cfg, state_store *store, tab_keyring **ret_kek)
 {
-    if (cfg->kek[0] != '\0' && !cfg->alone && (*ret_kek = tab_keyring_new(cfg->kek)) == NULL) {
-        tab_log(TAB_ERROR, "TAB_STATE_KEK is not a valid keyring");
+    if (!cfg->alone && !tab_master_keys_open(cfg->kek, "TAB_STATE_KEK", TAB_PKCS11_OF(cfg), ret_kek))
         return false;
-    }
     store->own = (tab_data_keys){ .schema = "inference", .setting = "TAB_STATE_KEK", .master = *ret_kek };
     state_store_key(cfg->org_key, store->key);
     return true;

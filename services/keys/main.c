@@ -11,6 +11,7 @@
 #include "common/run/health.h"
 #include "common/run/signals.h"
 #include "common/run/trace.h"
+#include "common/security/pkcs11.h"
 #include "services/keys/keys.h"
 #include "services/keys/mail.h"
 #include "services/keys/people/people.h"
@@ -19,6 +20,7 @@
 typedef struct {
     TAB_COMMON_CONFIG;
     TAB_REDIS_CONFIG;
+    TAB_PKCS11_CONFIG;
     const char *grant_secret;
     mail_config mail;
     int64_t session_s, idle_s;
@@ -53,6 +55,7 @@ static const tab_option keys_options[] = {
                "seconds between two mails to one address; what fires meanwhile goes into one"),
     TAB_OPTION(keys_config, kek, SECRET, "TAB_KEK", "",
                "keyring that seals secrets of webhooks, data-connector's; empty: webhooks cannot be made"),
+    TAB_PKCS11_OPTIONS(keys_config),
     TAB_OPTION(keys_config, allow, TEXT, "TAB_ALLOW_NETWORKS", "",
                "networks beside public addresses that webhooks may reach, without TLS as well, e.g. "
                "10.0.0.0/8"),
@@ -143,11 +146,9 @@ int main(int argc, char **argv)
     }
     if (cfg.grant_secret[0] == '\0')
         tab_log(TAB_WARN, "grants in Redis are not signed (TAB_GRANT_SECRET)");
-    TAB_AUTO(tab_keyring) *kek = cfg.kek[0] == '\0' ? NULL : tab_keyring_new(cfg.kek);
-    if (cfg.kek[0] != '\0' && kek == NULL) {
-        tab_log(TAB_ERROR, "TAB_KEK is not a valid keyring");
+    TAB_AUTO(tab_keyring) *kek = NULL;
+    if (!tab_master_keys_open(cfg.kek, "TAB_KEK", TAB_PKCS11_OF(&cfg), &kek))
         return EXIT_FAILURE;
-    }
     static keys self = { .lock = PTHREAD_MUTEX_INITIALIZER };
     TAB_AUTO(tab_pg) *pg = self.pg = tab_pg_open(cfg.postgres, cfg.org_key, cfg.pg_pool);
     TAB_AUTO(tab_redis) *redis = self.cache.redis = tab_redis_open(&cfg.redis);
