@@ -341,7 +341,10 @@ static void errors(tab_out *o, tab_route_id id)
     snprintf(conflict, sizeof conflict, "conflict: %s%s%s", CONFLICTS[id] != NULL ? CONFLICTS[id] : "",
              CONFLICTS[id] != NULL && again ? "; or " : "",
              again ? "the Idempotency-Key came with another body before" : "");
-    answer(o, "400", "validation_error: `param` says which field, the message what it must be", "Error");
+    if (id == TAB_POST_MCP)
+        answer(o, "404", "a method that is not offered", "McpError");
+    answer(o, "400", "validation_error: `param` says which field, the message what it must be",
+           id == TAB_POST_MCP ? "McpError" : "Error");
     answer(o, "401", "auth_error: no key, or one that is not valid", "Error");
     if (t->scope != TAB_SCOPE_ALL)
         answer(o, "403", "auth_error: the key lacks the scope", "Error");
@@ -388,6 +391,8 @@ static void operation(tab_out *o, tab_route_id id)
     if (id == TAB_POST_RUN || id == TAB_POST_DATA_GENERATE || id == TAB_POST_DATA_SYNC ||
         id == TAB_POST_DATA_UPLOAD || id == TAB_POST_UPLOAD_COMPLETE || id == TAB_POST_SERVE)
         answer(o, "202", "A job was started", NULL);
+    if (id == TAB_POST_MCP)
+        raw_member(o, "202", "{\"description\":\"A notification, which gets no answer\"}");
     if (id == TAB_POST_ENDPOINTS || id == TAB_POST_ENDPOINT_REFRESH)
         answer(o, "200", "With `dry_run`", "Cost");
     errors(o, id);
