@@ -71,6 +71,10 @@ SECRETS = {
 }
 
 
+# Given where an operator asks for what it opens, and nowhere else: neither the stack nor the compose file do.
+ASKED_FOR = {"TAB_PKCS11_PIN"}
+
+
 def secrets_of(process):
     return {name for name, who in SECRETS.items() if process in who}
 
