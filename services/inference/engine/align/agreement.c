@@ -191,3 +191,14 @@ void tab_row_agreement(const tab_views *v, const tab_view *wa, const tab_view *w
     f[6] = (float)(present > 0 ? trust * (double)one_sided / (double)present : 0);
     f[7] = (float)trust;
 }
+
+void tab_tell_days_apart(const tab_view *wa, const tab_view *wb, float *f)
+{
+    enum { DISTRIBUTION = 6, BOTH_NUMBERS, ONE_NUMBER, RANKS = TAB_ALIGN_VALUE_FEATURES + 3 };
+    static const float RISE = 0.5f;
+    if (f[BOTH_NUMBERS] > 0 && (wa->kind == TAB_VIEW_DATE) != (wb->kind == TAB_VIEW_DATE) &&
+        f[RANKS] < RISE) {
+        f[DISTRIBUTION] = f[BOTH_NUMBERS] = 0;
+        f[ONE_NUMBER] = 1;
+    }
+}

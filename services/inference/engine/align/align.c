@@ -595,6 +595,7 @@ static void score_chunk(void *ctx, size_t chunk)
                     tab_row_agreement(s->v, wa, wb, s->rows, s->shared, &own, f + TAB_ALIGN_VALUE_FEATURES);
                 if (n > 0)
                     heed_parts(&s->composed[at], f + TAB_ALIGN_VALUE_FEATURES);
+                tab_tell_days_apart(wa, wb, f);
                 /* which weights judge the pair; usual numbers are marked for the competition */
                 bool rowed = f[TAB_ALIGN_FEATURES - 1] > 0;
                 bool listed = f[TAB_ALIGN_VALUE_FEATURES - 1] > 0, by_chance = !(f[0] > 0),

@@ -66,3 +66,23 @@ Test(agreement, of_codes_is_that_one_follows_from_the_other_but_for_places_of_tw
     tab_views_free(v);
     tab_arena_free(arena);
 }
+
+/* A salary and a day of entry are numbers both and no attribute; years beside days are, as matched rows tell. */
+Test(agreement, days_are_no_other_numbers)
+{
+    enum { BOTH = 7, ONE = 8, RANKS = TAB_ALIGN_VALUE_FEATURES + 3 };
+    const tab_view day = { .kind = TAB_VIEW_DATE }, number = { .kind = TAB_VIEW_NUMBER };
+    const struct {
+        const tab_view *a, *b;
+        float ranks, both;
+    } want[] = { { &number, &day, 0.2f, 0 },
+                 { &day, &number, 0, 0 },
+                 { &day, &number, 0.8f, 1 },
+                 { &day, &day, 0, 1 },
+                 { &number, &number, 0, 1 } };
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        float f[TAB_ALIGN_FEATURES] = { [BOTH] = 1, [RANKS] = want[i].ranks };
+        tab_tell_days_apart(want[i].a, want[i].b, f);
+        cr_expect(f[BOTH] == want[i].both && f[ONE] == 1 - want[i].both, "%zu", i);
+    }
+}
