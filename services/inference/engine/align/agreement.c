@@ -64,32 +64,54 @@ static double rank_correlation(tab_rank_point *p, size_t n)
     return xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : 0;
 }
 
+enum { FEW = 40 };
+
+/* Rows of one a value whose b value is the most frequent one of the other rows beside it; of several as frequent
+ * half of them. mode: what is said of a row that has no others. */
+static double hits_of(const uint32_t *of, uint32_t ny, uint32_t mode)
+{
+    uint32_t first = 0, second = 0, rows = 0;
+    double hit = 0;
+    for (uint32_t j = 0; j < ny; j++) {
+        rows += of[j];
+        if (of[j] > first)
+            second = first, first = of[j];
+        else if (of[j] > second)
+            second = of[j];
+    }
+    if (rows == 1)
+        return of[mode];
+    for (uint32_t j = 0; j < ny; j++) {
+        uint32_t other = of[j] == first ? second : first; /* the best of the others, itself left out */
+        if (of[j] > 0 && of[j] - 1 >= other)
+            hit += of[j] - 1 > other ? of[j] : of[j] / 2.0;
+    }
+    return hit;
+}
+
 /* How well b's value follows from a's beyond chance: the share of pairs whose b value is the most frequent
  * one beside their a value, less the share of b's most frequent value, over its complement (Goodman and
- * Kruskal's lambda, 1954). Only for columns of 2 to FEW values and 10 pairs and more: a finer table is
- * mostly empty. */
+ * Kruskal's lambda, 1954), each pair left out where it is asked itself: a value that stands once follows from
+ * anything that stands once. Only for columns of 2 to FEW values and 10 pairs and more.
+ * Decision 0841. */
 static double association(const uint32_t *x, const uint32_t *y, size_t n, uint32_t nx, uint32_t ny)
 {
-    enum { FEW = 40 };
     if (nx > FEW || ny > FEW || nx < 2 || ny < 2 || n < 10)
         return 0;
     /* how often each pair of values stands side by side */
-    uint32_t table[FEW][FEW] = { { 0 } }, col[FEW] = { 0 }, best_col = 0, hit = 0;
+    uint32_t table[FEW][FEW] = { { 0 } }, col[FEW] = { 0 }, mode = 0;
+    double hit = 0;
     for (size_t i = 0; i < n; i++) {
         table[x[i]][y[i]]++;
         col[y[i]]++;
     }
-    for (uint32_t i = 0; i < nx; i++) {
-        uint32_t best = 0;
-        for (uint32_t j = 0; j < ny; j++)
-            best = table[i][j] > best ? table[i][j] : best;
-        hit += best;
-    }
     for (uint32_t j = 0; j < ny; j++)
-        best_col = col[j] > best_col ? col[j] : best_col;
-    if (best_col >= n)
+        mode = col[j] > col[mode] ? j : mode;
+    for (uint32_t i = 0; i < nx; i++)
+        hit += hits_of(table[i], ny, mode);
+    if (col[mode] >= n)
         return 0;
-    return (double)(hit - best_col) / (double)(n - best_col);
+    return fmax(0, (hit - (double)col[mode]) / (double)(n - col[mode]));
 }
 
 /* A city, its region and its country follow from one another and are three attributes; a country's name,

@@ -86,3 +86,40 @@ Test(agreement, days_are_no_other_numbers)
         cr_expect(f[BOTH] == want[i].both && f[ONE] == 1 - want[i].both, "%zu", i);
     }
 }
+
+/* Values that stand once each follow from one another by themselves: that is no association. */
+Test(agreement, what_stands_once_follows_from_nothing)
+{
+    enum { ONCE = 30 };
+    TAB_AUTO(tab_arena) *arena = tab_arena_new(SIZE_MAX / 2);
+    TAB_AUTO(tab_views) *v = NULL;
+    tab_engine e = { .arena = arena };
+    tab_error err = { 0 };
+    tab_table table[2];
+    tab_profile *p[2];
+    for (size_t t = 0; t < 2; t++) {
+        tab_column *col = tab_arena_new_of(arena, tab_column, 2);
+        for (size_t c = 0; c < 2; c++) {
+            tab_builder *b = tab_builder_new(arena, TAB_S(""));
+            for (size_t r = 0; r < ONCE; r++) {
+                size_t of = c == 0 ? (r * 7 + t * 11) % ONCE : r / 3;
+                tab_builder_text(b, tab_str_of(tab_arena_printf(arena, "%c%zu", t == 0 ? 'a' : 'q', of)));
+            }
+            cr_assert(tab_builder_finish(b, &col[c]));
+        }
+        table[t] = (tab_table){ .id = t == 0 ? TAB_S("a") : TAB_S("b"), .rows = ONCE, .cols = 2, .col = col };
+        cr_assert_eq(tab_profile_table(&e, &table[t], &p[t], &err), TAB_OK);
+    }
+    cr_assert_eq(tab_views_new(&e, p, 2, &v, &err), TAB_OK);
+    uint32_t row[ONCE], x[ONCE], y[ONCE];
+    float shared[ONCE], f[2][TAB_ALIGN_ROW_FEATURES] = { { 0 } };
+    tab_rank_point point[ONCE];
+    for (uint32_t r = 0; r < ONCE; r++)
+        row[r] = r, shared[r] = 100;
+    tab_row_pairs rows = { ONCE, row, row };
+    tab_agreement_scratch own = { point, x, y };
+    for (size_t c = 0; c < 2; c++)
+        tab_row_agreement(v, &v->table[0].col[c], &v->table[1].col[c], &rows, shared, &own, f[c]);
+    cr_expect(f[0][4] == 0 && f[0][5] == 0, "each once: %g, %g", (double)f[0][4], (double)f[0][5]);
+    cr_expect_float_eq(f[1][4], f[1][7], 1e-6, "ten by threes, each other's: %g", (double)f[1][4]);
+}
