@@ -29,8 +29,8 @@ typedef struct {
 void tab_row_agreement(const tab_views *v, const tab_view *wa, const tab_view *wb, const tab_row_pairs *rows,
                        const float *shared, tab_agreement_scratch *scratch, float *f);
 
-/* f (TAB_ALIGN_FEATURES): a day beside another kind of number, such as a salary, is as a text beside a number,
- * unless matched rows rise or fall in both: days may be written as numbers. */
+/* f (TAB_ALIGN_FEATURES): a day beside another kind of number, such as a salary, is as a text beside a
+ * number, unless matched rows rise or fall in both: days may be written as numbers (decision 0841). */
 void tab_tell_days_apart(const tab_view *wa, const tab_view *wb, float *f);
 
 #endif

@@ -67,7 +67,8 @@ Test(agreement, of_codes_is_that_one_follows_from_the_other_but_for_places_of_tw
     tab_arena_free(arena);
 }
 
-/* A salary and a day of entry are numbers both and no attribute; years beside days are, as matched rows tell. */
+/* A salary and a day of entry are numbers both and no attribute; years beside days are, as matched rows
+ * tell. */
 Test(agreement, days_are_no_other_numbers)
 {
     enum { BOTH = 7, ONE = 8, RANKS = TAB_ALIGN_VALUE_FEATURES + 3 };
