@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Two tables that share a key and nothing else: which of their other columns are called one attribute.
 
-  key_alone.py FIRST END    draws of seeds FIRST to END - 1: 25 to 200 rows, the key a code, an e-mail address or
-                            none, four columns of each table drawn from 22 kinds, none of them in both
+  key_alone.py FIRST END    draws of seeds FIRST to END - 1: 25 to 200 rows, the key a code, an e-mail
+                            address or none, four columns of each table drawn from 22 kinds, none in both
 """
 import collections, csv, json, os, random, subprocess, sys, tempfile
 

@@ -66,8 +66,8 @@ static double rank_correlation(tab_rank_point *p, size_t n)
 
 enum { FEW = 40 };
 
-/* Rows of one a value whose b value is the most frequent one of the other rows beside it; of several as frequent
- * half of them. mode: what is said of a row that has no others. */
+/* Rows of one a value whose b value is the most frequent one of the other rows beside it; of several as
+ * frequent half of them. mode: what is said of a row that has no others. */
 static double hits_of(const uint32_t *of, uint32_t ny, uint32_t mode)
 {
     uint32_t first = 0, second = 0, rows = 0;
