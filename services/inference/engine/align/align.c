@@ -519,7 +519,6 @@ static bool compete(const scoring *s, float *p)
     }
     for (size_t i = 0; i < na + nb; i++)
         b[i] = (best_two){ NEVER, NEVER };
-    /* the best two of every column */
     for (size_t i = 0; i < na; i++)
         for (size_t j = 0; j < nb; j++) {
             note(&b[i], z[i * nb + j]);
