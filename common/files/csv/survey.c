@@ -61,11 +61,11 @@ tab_status tab_csv_survey_add(tab_csv_survey *s, tab_str bytes, const tab_csv_di
                               const char *encoding, tab_error *err)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX / 2);
-    char *scratch = malloc(tab_csv_scratch(bytes.n));
     const char *found;
     tab_str text = bytes;
     if (a != NULL && encoding != NULL)
         text = tab_text_utf8_as(a, bytes, encoding, &found);
+    char *scratch = malloc(tab_csv_scratch(text.n)); /* in UTF-8 it may be longer */
     tab_status status = tab_no_memory(err);
     if (a != NULL && scratch != NULL && (text.p != NULL || bytes.n == 0)) {
         tab_csv_lexer f = { .p = text.p, .end = text.p + text.n, .d = *d, .scratch = scratch, .line = 1 };
