@@ -307,8 +307,6 @@ Test(csv, a_line_of_commas_is_no_table)
     free(p);
 }
 
-/* Columns that look like numbers in the first 1,000 records and are texts, columns that nobody names: as if
- * all had been known from the start. */
 /* A record far below the first ones, whose first field beyond the others is empty: all columns have as many
  * cells. */
 Test(csv, a_late_record_that_is_wider_by_an_empty_field)
@@ -328,6 +326,8 @@ Test(csv, a_late_record_that_is_wider_by_an_empty_field)
     free(text);
 }
 
+/* Columns that look like numbers in the first 1,000 records and are texts, columns that nobody names: as if
+ * all had been known from the start. */
 Test(csv, what_shows_late_holds_from_the_start)
 {
     enum { ROWS = 3000, LATE = 2100 };
