@@ -242,9 +242,11 @@ def answers(operation):
             continue
         said = [
             (f"{t}: " if t != BODY else "") + kind(c["schema"]) if "schema" in c else t
-            for t, c in r["content"].items()
+            for t, c in r.get("content", {}).items()
         ]
-        good.append(f"<dt>{status}</dt><dd>{marked(r['description'])}: {', '.join(said)}</dd>")
+        good.append(
+            f"<dt>{status}</dt><dd>{': '.join([marked(r['description'])] + [', '.join(said)] * bool(said))}</dd>"
+        )
     return (
         f'<h4>Answers</h4>\n<dl class="answers">{"".join(good)}</dl>\n'
         f'<h4>Errors</h4>\n<dl class="answers">{"".join(bad)}</dl>'
