@@ -45,6 +45,7 @@ typedef struct {
     tab_rpc *rpc;
     tab_pool *pool, *behind; /* helpers of passes; of those that step back (decision 0259) */
     tab_states *states;
+    tab_states *forecasts;     /* of other numbers of steps than a state was fitted with; serve_horizon.c */
     struct state_store *store; /* where states are kept; NULL: nowhere (alone, tests) */
     bool alone;                /* this process is for one pass (isolated_pass.c) */
     atomic_bool ends;          /* it is over: what nobody waits for ends too */

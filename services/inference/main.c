@@ -26,6 +26,8 @@ typedef struct {
     bool alone;
 } config;
 
+enum { FORECASTS_BYTES = 64 << 20 }; /* of forecasts that are kept, 10,000 rows at most each */
+
 static const tab_option options[] = {
     TAB_COMMON_OPTIONS(config),
     TAB_OPTION(
@@ -152,6 +154,7 @@ int main(int argc, char **argv)
 
     TAB_AUTO(tab_pg) *pg = tab_pg_open(cfg.postgres, cfg.org_key, cfg.pg_pool);
     TAB_AUTO(tab_states) *states = tab_states_new((size_t)cfg.states_mib << 20, serve_state_free);
+    TAB_AUTO(tab_states) *forecasts = tab_states_new(FORECASTS_BYTES, serve_forecast_free);
     static char told[HOMES_MOST][HOME_KEY];
     static state_store store;
     TAB_AUTO(tab_keyring) *kek = NULL;
@@ -172,8 +175,8 @@ int main(int argc, char **argv)
     TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(&cfg.nats, cfg.alone ? ALONE : "inference");
     /* Last opened, first freed: it looks at all others. */
     TAB_AUTO(tab_health) *health = tab_health_open(cfg.alone ? 0 : cfg.port);
-    if (pg == NULL || states == NULL || pool == NULL || behind == NULL || shares == NULL || turns == NULL ||
-        rpc == NULL || health == NULL)
+    if (pg == NULL || states == NULL || forecasts == NULL || pool == NULL || behind == NULL ||
+        shares == NULL || turns == NULL || rpc == NULL || health == NULL)
         return EXIT_FAILURE;
 
     static inference self;
@@ -183,6 +186,7 @@ int main(int argc, char **argv)
                         .behind = behind,
                         .shares = shares,
                         .states = states,
+                        .forecasts = forecasts,
                         .store = cfg.alone ? NULL : &store,
                         .told = told,
                         .cores = cores,

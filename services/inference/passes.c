@@ -279,6 +279,8 @@ static void figures(void *arg)
         (double)f.misses);
     tab_metric_set(tab_gauge("tabella_states_joined", "Serve calls that waited for a fit", NULL),
                    (double)f.joined);
+    tab_metric_set(tab_gauge("tabella_forecasts_fitted", "Fits of other steps ahead than a state's", NULL),
+                   (double)tab_states_look(self->forecasts).misses);
     tab_metric_set(tab_gauge("tabella_states_kept", "States handed over by the pass that made them", NULL),
                    (double)f.kept);
     if (self->store != NULL)
@@ -351,6 +353,7 @@ void inference_stop(inference *self)
         atomic_store(&p->cancel, true);
     pthread_cond_broadcast(&self->slot);
     pthread_mutex_unlock(&self->lock);
+    tab_states_wait(self->forecasts);
     tab_states_wait(self->states);
     if (self->ticks)
         pthread_join(self->ticker, NULL);

@@ -22,33 +22,33 @@ static const struct {
 } ROUTES[TAB_ROUTE_COUNT] = {
     [TAB_POST_RUN] = { "Quick run: understand tables and predict, nothing kept", "RunRequest", "BundleOrCost",
                        200 },
-    [TAB_POST_DATA_CONNECT] = { "Connect a source", "ConnectRequest", NULL, 201 },
-    [TAB_GET_DATA_LIST] = { "List datasets and connections", NULL, NULL, 200 },
+    [TAB_POST_DATA_CONNECT] = { "Connect a source", "ConnectRequest", "Connected", 201 },
+    [TAB_GET_DATA_LIST] = { "List datasets and connections", NULL, "DataPage", 200 },
     [TAB_GET_DATA] = { "Retrieve a dataset or a connection", NULL, "Data", 200 },
-    [TAB_POST_DATA_SYNC] = { "Sync a connection", NULL, NULL, 200 },
+    [TAB_POST_DATA_SYNC] = { "Sync a connection", NULL, "Synced", 200 },
     [TAB_POST_DATA_PIN] = { "Pin a dataset", NULL, "Data", 200 },
     [TAB_POST_DATA_UNPIN] = { "Unpin a dataset", NULL, "Data", 200 },
     [TAB_POST_DATA_GENERATE] = { "Generate synthetic tables of a sector", "GenerateRequest",
                                  "GeneratedOrCost", 200 },
     [TAB_DELETE_DATA] = { "Delete data", NULL, "Deleted", 200 },
     [TAB_POST_ENDPOINTS] = { "Create an endpoint", "EndpointRequest", "EndpointJob", 202 },
-    [TAB_GET_ENDPOINTS] = { "List endpoints", NULL, NULL, 200 },
+    [TAB_GET_ENDPOINTS] = { "List endpoints", NULL, "EndpointPage", 200 },
     [TAB_GET_ENDPOINT] = { "Retrieve an endpoint and its bundle", NULL, "Endpoint", 200 },
     [TAB_POST_SERVE] = { "Serve an endpoint", "ServeRequest", "BundleOrCost", 200 },
     [TAB_POST_ENDPOINT_REFRESH] = { "Move an endpoint onto the newest snapshots", "RefreshRequest",
                                     "EndpointJob", 202 },
     [TAB_POST_ENDPOINT_UPGRADE] = { "Move an endpoint to another base", "UpgradeRequest", "EndpointJob",
                                     202 },
-    [TAB_GET_ENDPOINT_LOGS] = { "An endpoint's operation log", NULL, NULL, 200 },
+    [TAB_GET_ENDPOINT_LOGS] = { "An endpoint's operation log", NULL, "EndpointLogPage", 200 },
     [TAB_POST_OUTCOMES] = { "Report what became true of rows that were served with receipts",
                             "OutcomesRequest", "OutcomesTaken", 200 },
     [TAB_GET_OUTCOMES] = { "How good an endpoint's answers turned out to be", NULL, "Outcomes", 200 },
-    [TAB_GET_OPENAPI] = { "This description", NULL, NULL, 200 },
-    [TAB_GET_ENDPOINT_OPENAPI] = { "An endpoint's own description", NULL, NULL, 200 },
+    [TAB_GET_OPENAPI] = { "This description", NULL, "OpenapiDocument", 200 },
+    [TAB_GET_ENDPOINT_OPENAPI] = { "An endpoint's own description", NULL, "OpenapiDocument", 200 },
     [TAB_DELETE_ENDPOINT] = { "Delete an endpoint", NULL, "Deleted", 200 },
-    [TAB_GET_REPORTS] = { "List reports", NULL, NULL, 200 },
+    [TAB_GET_REPORTS] = { "List reports", NULL, "ReportPage", 200 },
     [TAB_GET_REPORT] = { "Retrieve a report", NULL, "Report", 200 },
-    [TAB_GET_JOBS] = { "List jobs", NULL, NULL, 200 },
+    [TAB_GET_JOBS] = { "List jobs", NULL, "JobPage", 200 },
     [TAB_GET_JOB] = { "Retrieve a job, its result, or a page of its outputs", NULL, "JobOrPage", 200 },
     [TAB_GET_RESULT_PART] = { "A part of a run's result as a file: results, filled, unified_rows, matches, "
                               "duplicates, suspects or forecast",
@@ -60,25 +60,25 @@ static const struct {
     [TAB_POST_JOB_CANCEL] = { "Cancel a job", NULL, "Job", 200 },
     [TAB_DELETE_JOB] = { "Delete a job that has ended, its result, its log and its run's record", NULL,
                          "Deleted", 200 },
-    [TAB_GET_MODELS] = { "List bases", NULL, NULL, 200 },
-    [TAB_GET_USAGE] = { "Retrieve the usage of the organization", NULL, NULL, 200 },
+    [TAB_GET_MODELS] = { "List bases", NULL, "Models", 200 },
+    [TAB_GET_USAGE] = { "Retrieve the usage of the organization", NULL, "Usage", 200 },
     [TAB_GET_SERVICE_LEVEL] = { "What became of serve calls, by month and day", NULL, "ServiceLevel", 200 },
-    [TAB_GET_KEYS] = { "List keys", NULL, NULL, 200 },
+    [TAB_GET_KEYS] = { "List keys", NULL, "KeyPage", 200 },
     [TAB_POST_KEYS] = { "Create a key; its secret is shown once", "KeyRequest", "Key", 201 },
     [TAB_POST_KEY_ROTATE] = { "Give a key a new secret; the old one can stay valid for a while",
                               "KeyRotation", "Key", 200 },
-    [TAB_GET_WEBHOOKS] = { "List webhooks", NULL, NULL, 200 },
+    [TAB_GET_WEBHOOKS] = { "List webhooks", NULL, "WebhookPage", 200 },
     [TAB_POST_WEBHOOKS] = { "Have notifications sent to a receiver; its secret is shown once",
                             "WebhookRequest", "Webhook", 201 },
     [TAB_PATCH_WEBHOOK] = { "Change, stop or resume a webhook", "WebhookEdit", "Webhook", 200 },
-    [TAB_DELETE_WEBHOOK] = { "Delete a webhook with its deliveries", NULL, NULL, 200 },
+    [TAB_DELETE_WEBHOOK] = { "Delete a webhook with its deliveries", NULL, "Removed", 200 },
     [TAB_POST_WEBHOOK_ROTATE] = { "Give a webhook a new secret; for a day both sign", NULL, "Webhook", 200 },
     [TAB_POST_WEBHOOK_TEST] = { "Send a `webhook.test` to this receiver alone", NULL, "Webhook", 200 },
     [TAB_GET_DELIVERIES] = { "List what was sent to a webhook, and what is waiting", NULL, "DeliveryPage",
                              200 },
     [TAB_POST_DELIVERY_REPLAY] = { "Send a delivery again", NULL, "Delivery", 200 },
     [TAB_PATCH_KEY] = { "Change a key's name, end, networks or endpoints", "KeyEdit", "Key", 200 },
-    [TAB_DELETE_KEY] = { "Revoke a key", NULL, NULL, 200 },
+    [TAB_DELETE_KEY] = { "Revoke a key", NULL, "Removed", 200 },
     [TAB_POST_DATA_UPLOAD] = { "Upload a file; its tables become datasets", "UploadRequest", "Uploaded",
                                201 },
     [TAB_POST_UPLOADS] = { "Begin an upload in parts", "UploadBegin", "Upload", 201 },
@@ -91,8 +91,8 @@ static const struct {
     [TAB_POST_PROMPTS] = { "Add a system prompt fragment", "PromptRequest", "Endpoint", 200 },
     [TAB_PATCH_PROMPT] = { "Change a system prompt fragment", "PromptEdit", "Endpoint", 200 },
     [TAB_DELETE_PROMPT] = { "Remove a system prompt fragment", NULL, "Endpoint", 200 },
-    [TAB_POST_REPORT_STAR] = { "Star a report", NULL, NULL, 200 },
-    [TAB_POST_REPORT_UNSTAR] = { "Unstar a report", NULL, NULL, 200 },
+    [TAB_POST_REPORT_STAR] = { "Star a report", NULL, "Star", 200 },
+    [TAB_POST_REPORT_UNSTAR] = { "Unstar a report", NULL, "Star", 200 },
     [TAB_GET_AUDIT] = { "List the audit log", NULL, "AuditPage", 200 },
     [TAB_GET_NOTIFICATIONS] = { "List notifications", NULL, "NotificationPage", 200 },
     [TAB_POST_NOTIFICATION_READ] = { "Mark a notification as read", NULL, "Notification", 200 },
@@ -100,19 +100,19 @@ static const struct {
     [TAB_PUT_ORGANIZATION] = { "Change settings of the organization", "OrganizationEdit", "Organization",
                                200 },
     [TAB_GET_SIGNIN] = { "List the identity providers that people of an organization sign in with", NULL,
-                         NULL, 200 },
+                         "SigninPage", 200 },
     [TAB_POST_SIGNIN] = { "Begin a sign-in at an identity provider", "SigninRequest", "Signin", 200 },
     [TAB_POST_SIGNIN_COMPLETE] = { "Complete a sign-in: the provider's code becomes a session",
                                    "SigninCompleteRequest", "Session", 201 },
-    [TAB_GET_PROVIDERS] = { "List identity providers", NULL, NULL, 200 },
+    [TAB_GET_PROVIDERS] = { "List identity providers", NULL, "ProviderPage", 200 },
     [TAB_POST_PROVIDERS] = { "Let people sign in with an OpenID Connect provider", "ProviderRequest",
                              "Provider", 201 },
     [TAB_PATCH_PROVIDER] = { "Change an identity provider", "ProviderEdit", "Provider", 200 },
     [TAB_DELETE_PROVIDER] = { "Delete an identity provider; its people are signed out", NULL, "Deleted",
                               200 },
-    [TAB_GET_PEOPLE] = { "List people", NULL, NULL, 200 },
+    [TAB_GET_PEOPLE] = { "List people", NULL, "PersonPage", 200 },
     [TAB_PATCH_PERSON] = { "Give a person a role, or end its access", "PersonEdit", "Person", 200 },
-    [TAB_GET_SESSIONS] = { "List open sessions", NULL, NULL, 200 },
+    [TAB_GET_SESSIONS] = { "List open sessions", NULL, "SessionPage", 200 },
     [TAB_DELETE_SESSIONS] = { "End a session", NULL, "Deleted", 200 },
     [TAB_POST_SESSION] = { "Sign in with a key: the session is in a cookie", "SessionRequest", "Session",
                            201 },
@@ -122,8 +122,8 @@ static const struct {
     [TAB_GET_DATA_PROFILE] = { "Profile a snapshot: how its values are spread", NULL, "SnapshotProfile",
                                200 },
     [TAB_POST_MCP] = { "Model Context Protocol: one JSON-RPC message, stateless; tools of agents",
-                       "McpMessage", NULL, 200 },
-    [TAB_DELETE_SESSION] = { "Sign out: the session ends", NULL, NULL, 200 },
+                       "McpMessage", "McpAnswer", 200 },
+    [TAB_DELETE_SESSION] = { "Sign out: the session ends", NULL, "SignedOut", 200 },
 };
 
 static void head(request *r, const char *title)
@@ -167,11 +167,8 @@ static void answer_as(tab_out *o, const char *status, const char *what, const ch
     open_member(o, "application/json", '{');
     open_member(o, "schema", '{');
     char ref[80];
-    snprintf(ref, sizeof ref, "#/components/schemas/%s", schema != NULL ? schema : "");
-    if (schema != NULL)
-        text_member(o, "$ref", ref);
-    else
-        text_member(o, "type", "object");
+    snprintf(ref, sizeof ref, "#/components/schemas/%s", schema);
+    text_member(o, "$ref", ref);
     tab_out_close(o, '}');
     tab_out_close(o, '}');
     tab_out_bytes(o, media, strlen(media));
@@ -327,6 +324,16 @@ static const char *const CONFLICTS[TAB_ROUTE_COUNT] = {
     [TAB_DELETE_PROMPT] = "the endpoint is not live, or it was changed meanwhile",
 };
 
+/* The schema of 202, where a call may become a job. */
+static const char *const JOBS_STARTED[TAB_ROUTE_COUNT] = {
+    [TAB_POST_RUN] = "RunJob",
+    [TAB_POST_SERVE] = "ServeJob",
+    [TAB_POST_DATA_GENERATE] = "GenerateJob",
+    [TAB_POST_DATA_SYNC] = "SyncJob",
+    [TAB_POST_DATA_UPLOAD] = "SyncJob",
+    [TAB_POST_UPLOAD_COMPLETE] = "SyncJob",
+};
+
 static bool takes_base(tab_route_id id)
 {
     return id == TAB_POST_RUN || id == TAB_POST_ENDPOINTS || id == TAB_POST_ENDPOINT_UPGRADE;
@@ -388,9 +395,8 @@ static void operation(tab_out *o, tab_route_id id)
                   ROUTES[id].answer, MEDIA);
     else
         answer(o, status, "The result", ROUTES[id].answer);
-    if (id == TAB_POST_RUN || id == TAB_POST_DATA_GENERATE || id == TAB_POST_DATA_SYNC ||
-        id == TAB_POST_DATA_UPLOAD || id == TAB_POST_UPLOAD_COMPLETE || id == TAB_POST_SERVE)
-        answer(o, "202", "A job was started", NULL);
+    if (JOBS_STARTED[id] != NULL)
+        answer(o, "202", "A job was started", JOBS_STARTED[id]);
     if (id == TAB_POST_MCP)
         raw_member(o, "202", "{\"description\":\"A notification, which gets no answer\"}");
     if (id == TAB_POST_ENDPOINTS || id == TAB_POST_ENDPOINT_REFRESH)

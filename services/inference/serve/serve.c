@@ -269,7 +269,7 @@ tab_status serve(void *arg, tab_call *call, tab_error *err)
                         err);
     if (s != TAB_OK)
         return s;
-    s = q->horizon > 0 ? serve_ahead(self, call, q, tab_loan_state(loan), y, err)
+    s = q->horizon > 0 ? serve_ahead(self, call, q, key, loan, y, err)
                        : serve_answer(self, call, q, tab_loan_state(loan), y, err);
     /* What the answer points to in the state is copied by packing it after this returns: hold it until
      * then. */

@@ -33,12 +33,13 @@ static int by_owner(const void *a, const void *b)
 /* The owners of what is kept in memory, in their order, each once. NULL: the arena is full. */
 static state_owner *owners_here(inference *self, tab_arena *a, size_t *ret_n)
 {
-    size_t n, m = 0;
+    size_t n, ahead, m = 0;
     const char **key = tab_states_keys(self->states, a, &n);
-    state_owner *all = key == NULL ? NULL : tab_arena_new_of(a, state_owner, n + 1);
-    for (size_t i = 0; all != NULL && i < n; i++) {
+    const char **forecast = tab_states_keys(self->forecasts, a, &ahead);
+    state_owner *all = tab_arena_full(a) ? NULL : tab_arena_new_of(a, state_owner, n + ahead + 1);
+    for (size_t i = 0; all != NULL && i < n + ahead; i++) {
         tab_str org, id;
-        if (state_owner_of(key[i], &org, &id).n == 0)
+        if (state_owner_of(i < n ? key[i] : forecast[i - n], &org, &id).n == 0)
             continue;
         all[m++] = (state_owner){ tab_arena_copy(a, org).p, tab_arena_copy(a, id).p };
         if (all[m - 1].org == NULL || all[m - 1].endpoint_id == NULL)
@@ -59,6 +60,7 @@ static void drop(inference *self, tab_arena *a, const state_owner *o)
     if (prefix == NULL)
         return;
     tab_states_drop(self->states, tab_str_of(prefix));
+    tab_states_drop(self->forecasts, tab_str_of(prefix));
     if (self->store != NULL && !state_store_drop(self->store, o->org, o->endpoint_id))
         return; /* the next round of the database's rows */
     tab_log_fields(TAB_INFO, "states of a deleted endpoint dropped", "org", o->org, "endpoint",

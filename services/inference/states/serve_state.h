@@ -91,9 +91,12 @@ extern const tab_states_maker serve_state_maker; /* its arg is a serve_first */
 tab_status serve_answer(inference *self, tab_call *call, const Tabella__ServeRequest *q, serve_state *st,
                         Tabella__ServeReply *y, tab_error *err) TAB_CHECKED;
 
-/* serve_horizon.c: the next q->horizon steps of every pinned series, in place of rows. */
-tab_status serve_ahead(inference *self, tab_call *call, const Tabella__ServeRequest *q, serve_state *st,
-                       Tabella__ServeReply *y, tab_error *err) TAB_CHECKED;
+/* serve_horizon.c: the next q->horizon steps of every pinned series, in place of rows, by the state that is
+ * on loan and has this key. */
+tab_status serve_ahead(inference *self, tab_call *call, const Tabella__ServeRequest *q, const char *key,
+                       tab_loan *loan, Tabella__ServeReply *y, tab_error *err) TAB_CHECKED;
+/* Frees what inference.forecasts keeps. */
+void serve_forecast_free(void *forecast);
 
 /* Hands a finished state to the cache and holds it until the call's arena ends. False: out of memory; the
  * state is gone. */

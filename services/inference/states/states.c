@@ -359,6 +359,30 @@ tab_loan *tab_states_borrow(tab_states *s, tab_str key)
     return e;
 }
 
+tab_loan *tab_states_again(tab_states *s, tab_loan *loan)
+{
+    pthread_mutex_lock(&s->lock);
+    assert(loan->users > 0);
+    loan->users++;
+    pthread_mutex_unlock(&s->lock);
+    return loan;
+}
+
+static bool starts_with(const entry *e, tab_str prefix)
+{
+    return e->key_n >= prefix.n && memcmp(e->key, prefix.p, prefix.n) == 0;
+}
+
+size_t tab_states_fitting(tab_states *s, tab_str prefix, tab_str key)
+{
+    size_t n = 0;
+    pthread_mutex_lock(&s->lock);
+    for (const entry *e = s->oldest; e != NULL; e = e->newer)
+        n += e->phase == FITTING && starts_with(e, prefix) && (e->key_n != key.n || !starts_with(e, key));
+    pthread_mutex_unlock(&s->lock);
+    return n;
+}
+
 void *tab_loan_state(const tab_loan *loan)
 {
     return loan->state;
@@ -378,7 +402,7 @@ void tab_states_drop(tab_states *s, tab_str prefix)
     pthread_mutex_lock(&s->lock);
     for (entry *e = s->oldest, *next; e != NULL; e = next) {
         next = e->newer;
-        if (e->phase == READY && e->key_n >= prefix.n && memcmp(e->key, prefix.p, prefix.n) == 0)
+        if (e->phase == READY && starts_with(e, prefix))
             evict(s, e);
     }
     pthread_mutex_unlock(&s->lock);

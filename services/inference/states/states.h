@@ -40,6 +40,12 @@ void tab_states_give(tab_states *s, tab_loan *loan);
 /* Borrows a state that is there; NULL: it is not. No use of it, in the order of use. */
 tab_loan *tab_states_borrow(tab_states *s, tab_str key);
 
+/* Borrows once more what is borrowed, also where it has been pushed out since. */
+tab_loan *tab_states_again(tab_states *s, tab_loan *loan);
+
+/* How many fits are under way of keys that start with the prefix, `key` itself not counted. */
+size_t tab_states_fitting(tab_states *s, tab_str prefix, tab_str key);
+
 /* Adds a state that was made elsewhere, and borrows it. Where the key is there or being fitted already, the
  * state serves this borrower alone and is freed at its end. False: out of memory, and the state is still the
  * caller's. */

@@ -219,6 +219,41 @@ Test(states, a_fit_outlives_its_callers)
     cr_expect_eq(r.fits, 2);
 }
 
+/* Whoever holds a state can hand it on: it lives until both have given it back. */
+Test(states, a_borrowed_state_is_borrowed_again)
+{
+    TAB_AUTO(tab_states) *s = tab_states_new(100, free_state);
+    recipe r = { .value = 6, .bytes = 10 };
+    tab_loan *loan = NULL;
+    bool warm;
+    cr_assert_eq(tab_states_take(s, TAB_S("o/a"), &maker, &r, NULL, &loan, &warm, NULL), TAB_OK);
+    tab_loan *again = tab_states_again(s, loan);
+    int before = freed;
+    tab_states_drop(s, TAB_S("o/"));
+    tab_states_give(s, loan);
+    cr_expect_eq(freed, before);
+    cr_expect_eq(*(int *)tab_loan_state(again), 6);
+    tab_states_give(s, again);
+    cr_expect_eq(freed, before + 1);
+}
+
+Test(states, fits_of_a_prefix_are_counted_but_for_one)
+{
+    TAB_AUTO(tab_states) *s = tab_states_new(100, free_state);
+    atomic_bool gone = true, go = false;
+    recipe r = { .value = 4, .bytes = 1, .until = &go };
+    tab_loan *loan = NULL;
+    bool warm;
+    const char *const key[] = { "one/a", "one/b", "one/ab", "other/a" };
+    for (size_t i = 0; i < 4; i++)
+        cr_expect_neq(tab_states_take(s, tab_str_of(key[i]), &maker, &r, &gone, &loan, &warm, NULL), TAB_OK);
+    cr_expect_eq(tab_states_fitting(s, TAB_S("one/"), TAB_S("one/a")), 2);
+    cr_expect_eq(tab_states_fitting(s, TAB_S("one/"), TAB_S("one/c")), 3);
+    atomic_store(&go, true);
+    tab_states_wait(s);
+    cr_expect_eq(tab_states_fitting(s, TAB_S("one/"), TAB_S("one/c")), 0);
+}
+
 Test(states, so_many_fits_at_once_and_no_more)
 {
     TAB_AUTO(tab_states) *s = tab_states_new(1000, free_state);
