@@ -133,10 +133,10 @@ EXAMPLES = {
         curl='curl -s "$TABELLA_URL/platform/v1/data/$dataset/stored" -o dataset.tabella \\\n'
         '    -H "Authorization: Bearer $TABELLA_API_KEY"',
     ),
-    "POST_EXPORTS": Example("export = client.organization.export().job_id"),
+    "POST_EXPORTS": Example("archive = client.organization.export().job_id"),
     "GET_EXPORT": Example(
-        'client.organization.archive(export, "organization.tar")',
-        curl='curl -s "$TABELLA_URL/platform/v1/exports/$export" -o organization.tar \\\n'
+        'client.organization.archive(archive, "organization.tar")',
+        curl='curl -s "$TABELLA_URL/platform/v1/exports/$archive" -o organization.tar \\\n'
         '    -H "Authorization: Bearer $TABELLA_API_KEY"',
     ),
     "GET_DATA_PROFILE": Example("client.data.profile(dataset).columns", at="$dataset"),

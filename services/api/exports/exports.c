@@ -191,7 +191,8 @@ static void copy_fields(tab_out *o, const tab_json *of, const char *const *field
         tab_mcp_tree(o, m);
     }
 }
-#define FIELDS(...) (const char *const[]){ __VA_ARGS__ }, sizeof((const char *[]){ __VA_ARGS__ }) / sizeof(char *)
+#define FIELDS(...) \
+    (const char *const[]){ __VA_ARGS__ }, sizeof((const char *[]){ __VA_ARGS__ }) / sizeof(char *)
 
 /* The name of the thing with this id; the id itself where there is none. */
 static tab_str name_of(const list *of, const char *field, tab_str id)
@@ -242,7 +243,9 @@ static tab_status put_settings(collecting *x, tab_error *err)
     tab_out o = { 0 };
     tab_out_open(&o, '{');
     open_member(&o, "organization", '{');
-    const char *const settings[] = { "emails", "alerts", "add_usage", "spend_cap_usd", "networks", "retention" };
+    const char *const settings[] = {
+        "emails", "alerts", "add_usage", "spend_cap_usd", "networks", "retention"
+    };
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
         const tab_json *m = tab_json_get(x->organization, settings[i]);
         tab_out_key(&o, settings[i]);

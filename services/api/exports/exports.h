@@ -4,7 +4,7 @@
 
 #include "services/api/api.h"
 
-/* An archive shows whatever the organization has, so the key must be allowed to read all of it. AUTH_SCOPE. */
+/* An archive shows whatever there is, so the key must be allowed to read all of it. AUTH_SCOPE. */
 tab_status export_allowed(const request *r, tab_error *err) TAB_CHECKED;
 
 #endif
