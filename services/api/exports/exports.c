@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "common/mcp/mcp.h"
-#include "common/security/bounds.h"
 #include "proto/jobs.pb-c.h"
 #include "services/api/handlers.h"
 #include "services/api/idempotency.h"
@@ -40,15 +39,10 @@ typedef struct {
 
 tab_status export_allowed(const request *r, tab_error *err)
 {
-    tab_bounds b;
     if ((r->who.scopes & TAB_SCOPE_READ) == 0)
         return tab_fail(err, TAB_AUTH_SCOPE, "",
                         "an export holds all that the organization has, so the key needs the scope `read` "
                         "beside `manage`");
-    if (r->who.bounds.n > 0 && (!tab_bounds_read(r->who.bounds, &b) || b.endpoints.p != NULL))
-        return tab_fail(err, TAB_AUTH_SCOPE, "endpoints",
-                        "this API key is bound to some endpoints; an export holds all of them, so use "
-                        "another key");
     return TAB_OK;
 }
 
