@@ -8,6 +8,7 @@
 
 static const char magic[] = "tabella table 1\n";
 enum { MAGIC = sizeof magic - 1, FILE_FLAG = 1, LEVEL = 3, SCRATCH = 1 << 30 };
+enum { RANGE_CELLS = 4 << 20, RANGE_MOST = 65536, RANGE_LEAST = 1024 };
 
 static void put(char *to, uint64_t x)
 {
@@ -22,6 +23,14 @@ static uint64_t get(const char *from)
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
+
+uint64_t tab_stored_step(uint64_t cols, uint64_t first)
+{
+    uint64_t step = cols > 0 ? RANGE_CELLS / cols : RANGE_MOST;
+    if (first == 0) /* the columns are not known yet */
+        return RANGE_LEAST;
+    return step > RANGE_MOST ? RANGE_MOST : step < RANGE_LEAST ? RANGE_LEAST : step;
+}
 
 void tab_stored_head(bool file, char ret[TAB_STORED_HEAD])
 {

@@ -14,6 +14,9 @@
 
 enum { TAB_STORED_HEAD = 24, TAB_STORED_END = 16 };
 
+/* How many rows a range has that begins with row `first` of a table of so many columns: a file is the same
+ * bytes whoever makes it. */
+uint64_t tab_stored_step(uint64_t cols, uint64_t first);
 void tab_stored_head(bool file, char ret[TAB_STORED_HEAD]);
 /* The next rows, in the arena. */
 tab_status tab_stored_rows(tab_arena *a, const tab_table *t, tab_str *ret, tab_error *err) TAB_CHECKED;

@@ -143,6 +143,9 @@ enum {
     X(POST_MCP, POST, "/mcp", ALL, TAB_ROUTE_BODY | TAB_ROUTE_PLATFORM) \
     X(GET_DATA_PROFILE, GET, "/platform/v1/data/:id/profile", READ, TAB_ROUTE_PLATFORM) \
     X(GET_DATA_STORED, GET, "/platform/v1/data/:id/stored", READ, TAB_ROUTE_PLATFORM) \
+    X(POST_EXPORTS, POST, "/platform/v1/exports", MANAGE, \
+      TAB_ROUTE_IDEMPOTENT | TAB_ROUTE_PLATFORM | TAB_ROUTE_ADMIN) \
+    X(GET_EXPORT, GET, "/platform/v1/exports/:id", MANAGE, TAB_ROUTE_PLATFORM | TAB_ROUTE_ADMIN) \
     X(PATCH_KEY, PATCH, "/platform/v1/keys/:id", MANAGE, TAB_ROUTE_BODY | TAB_ROUTE_PLATFORM) \
     X(GET_WEBHOOKS, GET, "/platform/v1/webhooks", READ, TAB_ROUTE_PLATFORM | TAB_ROUTE_ADMIN) \
     X(POST_WEBHOOKS, POST, "/platform/v1/webhooks", MANAGE, \

@@ -21,6 +21,7 @@ handler get_models, get_keys, post_keys, post_key_rotate, patch_key, delete_key,
     get_endpoint_logs, delete_endpoint, post_outcomes, get_outcomes, patch_endpoint, post_prompts,
     patch_prompt, delete_prompt, post_report_star, post_report_unstar, get_audit, get_notifications,
     post_notification_read, get_organization, put_organization, get_openapi, get_endpoint_openapi,
-    post_session, get_session, delete_session, get_result_part, get_result_filled, post_mcp;
+    post_session, get_session, delete_session, get_result_part, get_result_filled, post_exports, get_export,
+    post_mcp;
 
 #endif

@@ -7,8 +7,8 @@
 
 #include "common/base/metrics.h"
 
-const char *const jobs_kinds[JOBS_KINDS] = { "run",      "create", "refresh", "upgrade",
-                                             "generate", "batch",  "sync",    "serve" };
+const char *const jobs_kinds[JOBS_KINDS] = { "run",   "create", "refresh", "upgrade", "generate",
+                                             "batch", "sync",   "serve",   "export" };
 static const char *const ends[] = { "done", "failed", "cancelled", "expired" };
 static const char *const chores[] = { "pins", "drop" };
 static const char *const outcomes[] = { "ok", "error", "away" };

@@ -4,7 +4,7 @@
 
 #include "common/base/base.h"
 
-enum { JOBS_KINDS = 8 };
+enum { JOBS_KINDS = 9 };
 extern const char *const jobs_kinds[JOBS_KINDS];
 
 /* Open jobs of a kind, over all organizations. */

@@ -52,7 +52,7 @@ static tab_status submit(void *arg, tab_call *call, tab_error *err)
 {
     jobs *self = arg;
     const Tabella__SubmitRequest *q = call->in;
-    static const char *const kinds[] = { "run", "batch", "generate", "sync", "serve" };
+    static const char *const kinds[] = { "run", "batch", "generate", "sync", "serve", "export" };
     bool known = false;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         known |= strcmp(q->kind, kinds[i]) == 0;
@@ -61,6 +61,7 @@ static tab_status submit(void *arg, tab_call *call, tab_error *err)
     bool sync = strcmp(q->kind, "sync") == 0;
     /* in a batch, what has a worker's request of its own is a generation */
     bool generate = strcmp(q->kind, "generate") == 0 || (!sync && q->request.len > 0);
+    bool export = strcmp(q->kind, "export") == 0;
     bool batch = strcmp(q->kind, "batch") == 0, serve = strcmp(q->kind, "serve") == 0;
     if (serve && (q->serve == NULL || q->serve->endpoint_id[0] == 0))
         return tab_fail(err, TAB_VALIDATION, "serve", "no endpoint to serve");
@@ -69,6 +70,7 @@ static tab_status submit(void *arg, tab_call *call, tab_error *err)
                    .kind = q->kind,
                    .work = sync       ? "sync"
                            : serve    ? "serve"
+                           : export   ? "export"
                            : generate ? "generate"
                                       : "run",
                    .processing = batch ? "batch" : "realtime",
@@ -83,12 +85,14 @@ static tab_status submit(void *arg, tab_call *call, tab_error *err)
                    .serves = serve ? q->serve->endpoint_id : "",
                    .batch_cap = q->batch_concurrency,
                    .window_s = batch ? self->window_s : 0,
-                   .request = tab_proto_write(call->arena, &q->base) };
+                   .request = export ? (tab_str){ "", 0 } : tab_proto_write(call->arena, &q->base) };
     if (j.request.p == NULL)
         return tab_no_memory(err);
     TAB_AUTO(tab_tx) *tx = NULL;
     tab_status s;
-    if ((s = begin(self, call, &tx, err)) == TAB_OK && (s = jobs_insert(tx, call->org, &j, err)) == TAB_OK &&
+    if ((s = begin(self, call, &tx, err)) == TAB_OK &&
+        (s = export ? jobs_export_begin(tx, call, q, err) : TAB_OK) == TAB_OK &&
+        (s = jobs_insert(tx, call->org, &j, err)) == TAB_OK &&
         (s = jobs_queue_room(tx, call->org, q->batch_concurrency, err)) == TAB_OK &&
         (s = read_job(self, call, tx, q->job_id, call->out, err)) == TAB_OK &&
         (s = tab_tx_commit(&tx, err)) == TAB_OK)
@@ -532,6 +536,7 @@ const tab_rpc_method jobs_methods[] = {
     METHOD("DeleteJob", delete_job_request, delete_job_reply, jobs_delete_job),
     METHOD("Output", output_request, output_reply, output),
     METHOD("PutPiece", put_piece_request, empty, put_piece),
+    METHOD("Export", export_request, export_reply, jobs_export),
     METHOD("CreateEndpoint", create_endpoint_request, endpoint_job, create_endpoint),
     METHOD("GetEndpoint", get_endpoint_request, endpoint, get_endpoint),
     METHOD("ListEndpoints", list_endpoints_request, list_endpoints_reply, list_endpoints),

@@ -12,6 +12,12 @@ tab_status jobs_edit_endpoint(void *self, tab_call *call, tab_error *err);
 /* cost.c: what a refresh would bill now. */
 tab_status jobs_refresh_cost(void *self, tab_call *call, tab_error *err);
 
+/* exports.c: the members of an export, in the transaction that makes its job (CONFLICT: another one is open),
+ * and what one that is done consists of. */
+tab_status jobs_export_begin(tab_tx *tx, const tab_call *call, const Tabella__SubmitRequest *q,
+                             tab_error *err) TAB_CHECKED;
+tab_status jobs_export(void *self, tab_call *call, tab_error *err);
+
 /* retention.c */
 tab_status jobs_delete_job(void *self, tab_call *call, tab_error *err);
 

@@ -186,7 +186,8 @@ static void settle(work *w, tab_status s, const tab_error *why)
     bool away = s == TAB_UNAVAILABLE, lost = tab_rpc_lost(s, why), killed = s == TAB_JOB_FAILED;
     bool ours = s == TAB_CANCELLED && atomic_load(&self->stop), theirs = tab_rpc_stopped(s, why);
     /* in inference, which can run it alone */
-    bool passes = strcmp(w->c->work, "sync") != 0 && strcmp(w->c->work, "serve") != 0;
+    bool passes = strcmp(w->c->work, "sync") != 0 && strcmp(w->c->work, "serve") != 0 &&
+                  strcmp(w->c->work, "export") != 0;
     bool again = w->c->age_s < self->give_up_s;
     if (ours || theirs) {
         st = jobs_requeue(self->pg, w->c, 0, JOBS_BLAMELESS,
@@ -255,6 +256,8 @@ static void work_on(work *w)
         s = work_generate(w, a, &err);
     else if (strcmp(c->work, "serve") == 0)
         s = work_serve(w, a, &err);
+    else if (strcmp(c->work, "export") == 0)
+        s = work_export(w, &err);
     else
         s = work_run(w, a, &err);
     if (s != TAB_OK)

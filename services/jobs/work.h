@@ -13,8 +13,8 @@
  *   the worker died that had started its process  the third one fails it, as does a third lost lease
  *
  * Calls go one way: work.c (workers, beat, sweep) -> work_endpoint.c, work_run.c, work_sync.c,
- * work_generate.c, work_serve.c, work_out.c (the workflows) -> work_calls.c (calls to other services,
- * progress). */
+ * work_generate.c, work_serve.c, exports/work_export.c, work_out.c (the workflows) -> work_calls.c (calls to
+ * other services, progress). */
 #ifndef TAB_JOBS_WORK_H
 #define TAB_JOBS_WORK_H
 
@@ -94,9 +94,9 @@ tab_status work_call_with(work *w, const char *service, const char *method, int6
                           const ProtobufCMessage *in, const tab_table *const *tables, size_t n_tables,
                           const ProtobufCMessageDescriptor *reply, tab_arena *a, const void **ret,
                           tab_error *err) TAB_CHECKED;
-/* A snapshot's rows. */
-tab_status work_read(work *w, const Tabella__ReadRequest *q, int64_t ms, tab_arena *a, const tab_table **ret,
-                     tab_error *err) TAB_CHECKED;
+/* A snapshot's rows; *ret_reply says of what, NULL: nobody asks. */
+tab_status work_read(work *w, const Tabella__ReadRequest *q, int64_t ms, tab_arena *a,
+                     const Tabella__ReadReply **ret_reply, const tab_table **ret, tab_error *err) TAB_CHECKED;
 
 /* The workflows. OK: the job has ended, or is no longer ours. Else the error that ended the attempt. */
 tab_status work_run(work *w, tab_arena *a, tab_error *err);
@@ -104,6 +104,7 @@ tab_status work_sync(work *w, tab_arena *a, tab_error *err);
 tab_status work_generate(work *w, tab_arena *a, tab_error *err);
 tab_status work_endpoint(work *w, tab_arena *a, tab_error *err);
 tab_status work_serve(work *w, tab_arena *a, tab_error *err);
+tab_status work_export(work *w, tab_error *err);
 
 /* work_calls.c. Whose pieces a pass puts (jobs.PutPiece); of an attempt before there are none any more. */
 tab_status work_pieces(work *w, Tabella__PieceOwner *ret, tab_error *err) TAB_CHECKED;

@@ -59,8 +59,8 @@ tab_status work_call_with(work *w, const char *service, const char *method, int6
     return TAB_OK;
 }
 
-tab_status work_read(work *w, const Tabella__ReadRequest *q, int64_t ms, tab_arena *a, const tab_table **ret,
-                     tab_error *err)
+tab_status work_read(work *w, const Tabella__ReadRequest *q, int64_t ms, tab_arena *a,
+                     const Tabella__ReadReply **ret_reply, const tab_table **ret, tab_error *err)
 {
     tab_ask ask = { .service = "data-connector",
                     .method = "Read",
@@ -72,6 +72,8 @@ tab_status work_read(work *w, const Tabella__ReadRequest *q, int64_t ms, tab_are
     TAB_TRY(asked(w, &ask, &answer, err));
     if (answer.n_tables != 1)
         return tab_fail(err, TAB_INTERNAL, "", "a snapshot that was read as no table");
+    if (ret_reply != NULL)
+        *ret_reply = answer.msg;
     *ret = answer.tables[0];
     return TAB_OK;
 }

@@ -94,7 +94,7 @@ static tab_status read_rows(scoring *x, tab_arena *a, const tab_table **ret, tab
     q.table_id = (char *)tab_arena_copy(a, (tab_str){ (const char *)id.data, id.len }).p;
     if (q.table_id == NULL)
         return tab_no_memory(err);
-    TAB_TRY(work_read(x->w, &q, READ_MS, a, &t, err));
+    TAB_TRY(work_read(x->w, &q, READ_MS, a, NULL, &t, err));
     if (t->rows != q.rows)
         return tab_fail(err, TAB_INTERNAL, "", "the dataset has fewer rows than when it was asked for");
     x->rows = q.rows;

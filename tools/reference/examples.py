@@ -133,6 +133,12 @@ EXAMPLES = {
         curl='curl -s "$TABELLA_URL/platform/v1/data/$dataset/stored" -o dataset.tabella \\\n'
         '    -H "Authorization: Bearer $TABELLA_API_KEY"',
     ),
+    "POST_EXPORTS": Example("archive = client.organization.export().job_id"),
+    "GET_EXPORT": Example(
+        'client.organization.archive(archive, "organization.tar")',
+        curl='curl -s "$TABELLA_URL/platform/v1/exports/$archive" -o organization.tar \\\n'
+        '    -H "Authorization: Bearer $TABELLA_API_KEY"',
+    ),
     "GET_DATA_PROFILE": Example("client.data.profile(dataset).columns", at="$dataset"),
     "GET_DATA_SNAPSHOTS": Example("list(client.data.snapshots(dataset))", at="$dataset"),
     "GET_DATA_DIFF": Example("client.data.diff(orders)", at="$orders"),

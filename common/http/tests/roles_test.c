@@ -17,7 +17,7 @@ static const struct {
     { TAB_GET_DELIVERIES, "a" },       { TAB_POST_DELIVERY_REPLAY, "a" }, { TAB_GET_PROVIDERS, "a" },
     { TAB_POST_PROVIDERS, "a" },       { TAB_PATCH_PROVIDER, "a" },       { TAB_DELETE_PROVIDER, "a" },
     { TAB_GET_PEOPLE, "a" },           { TAB_PATCH_PERSON, "a" },         { TAB_GET_SESSIONS, "a" },
-    { TAB_DELETE_SESSIONS, "a" },
+    { TAB_DELETE_SESSIONS, "a" },      { TAB_POST_EXPORTS, "a" },         { TAB_GET_EXPORT, "a" },
 };
 
 static const struct {

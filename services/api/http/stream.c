@@ -525,13 +525,16 @@ typedef enum { OTHER, UPLOAD, PART, DOWNLOAD } kind_of;
 static kind_of kind_first(const char *first, size_t n)
 {
     static const char upload[] = "POST /platform/v1/data/upload", part[] = "PUT /platform/v1/uploads/",
-                      job[] = "GET /v2/jobs/", data[] = "GET /platform/v1/data/";
+                      job[] = "GET /v2/jobs/", data[] = "GET /platform/v1/data/",
+                      export[] = "GET /platform/v1/exports/";
     if (n >= sizeof part && memcmp(first, part, sizeof part - 1) == 0)
         return PART;
     if (n >= sizeof upload && memcmp(first, upload, sizeof upload - 1) == 0)
         return first[sizeof upload - 1] == ' ' || first[sizeof upload - 1] == '?' ? UPLOAD : OTHER;
     if (n >= sizeof data && memcmp(first, data, sizeof data - 1) == 0)
         return below(first + sizeof data - 1, first + n, "/stored") ? DOWNLOAD : OTHER;
+    if (n >= sizeof export && memcmp(first, export, sizeof export - 1) == 0)
+        return DOWNLOAD;
     if (n < sizeof job || memcmp(first, job, sizeof job - 1) != 0)
         return OTHER;
     return below(first + sizeof job - 1, first + n, "/result/") ? DOWNLOAD : OTHER;

@@ -1,9 +1,9 @@
-/* Requests whose bodies are taken as they come (decision 0365), and those whose answers leave as they
- * are made (0410): POST /platform/v1/data/upload, PUT /platform/v1/uploads/:id and GET
- * /v2/jobs/:id/result/:part, where it is the first request of its connection, as the gateway sends it. evhttp
- * has a whole body before its handler hears of it, and a whole answer before it sends it; so the connection
- * is taken from it before it has read a byte, and one thread serves it from its head to its answer, in
- * blocking calls.
+/* Requests whose bodies are taken as they come (decision 0365), and those whose answers leave as they are
+ * made (0410): POST /platform/v1/data/upload, PUT /platform/v1/uploads/:id, GET /v2/jobs/:id/result/:part,
+ * /platform/v1/data/:id/stored and /platform/v1/exports/:id, where it is the first request of its
+ * connection, as the gateway sends it. evhttp has a whole body before its handler hears of it, and a whole
+ * answer before it sends it; so the connection is taken from it before it has read a byte, and one thread
+ * serves it from its head to its answer, in blocking calls.
  *
  *   accept.h: first bytes --> streams_take: a duplicate of the descriptor, a thread
  *   thread: head -> api_dispatch -> handler <- stream_pull -> answer, close

@@ -57,6 +57,8 @@ static const struct {
                                 200 },
     [TAB_GET_DATA_STORED] = { "The rows of a snapshot as they are stored, for an upload elsewhere", NULL,
                               NULL, 200 },
+    [TAB_POST_EXPORTS] = { "Export all that the organization owns as one archive", NULL, "Job", 202 },
+    [TAB_GET_EXPORT] = { "The archive of an export, for `tabella import` elsewhere", NULL, NULL, 200 },
     [TAB_POST_JOB_CANCEL] = { "Cancel a job", NULL, "Job", 200 },
     [TAB_DELETE_JOB] = { "Delete a job that has ended, its result, its log and its run's record", NULL,
                          "Deleted", 200 },
@@ -194,6 +196,8 @@ static const char FILES[] = "{\"description\":\"The file, sent as it is made\",\
 
 static const char STORED[] = "{\"description\":\"The file, sent as it is made\",\"content\":{"
                              "\"application/vnd.tabella.table\":{}}}";
+static const char ARCHIVE[] = "{\"description\":\"The archive, a tar, sent as it is made\",\"content\":{"
+                              "\"application/x-tar\":{}}}";
 static const char ID[] = "{\"type\":\"string\",\"maxLength\":128}",
                   TIME[] = "{\"type\":\"string\",\"format\":\"date-time\"}";
 
@@ -317,6 +321,8 @@ static const char *const CONFLICTS[TAB_ROUTE_COUNT] = {
     [TAB_PUT_UPLOAD] = "the upload has more or fewer bytes than `offset` says, or is complete",
     [TAB_DELETE_UPLOAD] = "a job reads it",
     [TAB_POST_UPLOAD_COMPLETE] = "bytes are missing, or a job reads it already",
+    [TAB_POST_EXPORTS] = "another export of the organization is being made",
+    [TAB_GET_EXPORT] = "the export is not done, has failed, or what it holds was deleted since",
     [TAB_DELETE_JOB] = "the job has not ended, or its endpoint shows its output",
     [TAB_PATCH_ENDPOINT] = "the name is in use, the endpoint is not live, or it was changed meanwhile",
     [TAB_POST_PROMPTS] = "the endpoint is not live, or it was changed meanwhile",
@@ -388,6 +394,8 @@ static void operation(tab_out *o, tab_route_id id)
     snprintf(status, sizeof status, "%d", ROUTES[id].status);
     if (id == TAB_GET_DATA_STORED)
         raw_member(o, status, STORED);
+    else if (id == TAB_GET_EXPORT)
+        raw_member(o, status, ARCHIVE);
     else if (file(id))
         raw_member(o, status, FILES);
     else if (id == TAB_POST_SERVE)

@@ -17,18 +17,16 @@ enum { RUNS_AT_ONCE = 200, LINES_AT_ONCE = 5000, ROWS_AT_ONCE = 50, NAMES = 4 <<
 #define UNSHOWN                                                                                 \
     "NOT EXISTS (SELECT FROM jobs.endpoint e WHERE e.org = j.org AND e.deleted_at IS NULL AND " \
     "j.job_id IN (e.create_job, e.output_job))"
-/* `old`: jobs, whose rows are locked. $3 counts jobs; a certificate counts rows of all four tables. */
-#define WITH_ALL_OF_THEM                                                                                \
-    "lines AS (DELETE FROM jobs.log t USING old WHERE t.org = old.org AND t.job_id = old.job_id "       \
-    "RETURNING t.org, t::text AS r), outputs AS (DELETE FROM jobs.output t USING old WHERE "            \
-    "t.org = old.org AND t.job_id = old.job_id RETURNING t.org, t::text AS r), pieces AS (DELETE FROM " \
-    "jobs.piece t USING old WHERE t.org = old.org AND t.job_id = old.job_id RETURNING t.org, "          \
-    "t::text AS r), own AS (DELETE FROM jobs.job t USING old WHERE t.org = old.org AND "                \
-    "t.job_id = old.job_id RETURNING t.org, t::text AS r, t.report_id), gone AS (SELECT org, r FROM "   \
-    "lines UNION ALL SELECT org, r FROM outputs UNION ALL SELECT org, r FROM pieces UNION ALL "         \
-    "SELECT org, r FROM own), certified AS (" TAB_CERTIFIED ") SELECT c.org, o.n, c.*, o.reports "      \
-    "FROM (SELECT org, count(*) AS n, string_agg(report_id, ' ') FILTER (WHERE report_id <> '') AS "    \
-    "reports FROM own GROUP BY org) o JOIN certified c ON c.org = o.org"
+/* `old`: jobs, whose rows are locked. $3 counts jobs; a certificate counts rows of all five tables. */
+#define OF_OLD " t USING old WHERE t.org = old.org AND t.job_id = old.job_id RETURNING t.org, t::text AS r"
+#define WITH_ALL_OF_THEM                                                                                    \
+    "lines AS (DELETE FROM jobs.log" OF_OLD "), outputs AS (DELETE FROM jobs.output" OF_OLD "), "           \
+    "pieces AS (DELETE FROM jobs.piece" OF_OLD "), members AS (DELETE FROM jobs.export_member" OF_OLD "), " \
+    "own AS (DELETE FROM jobs.job" OF_OLD ", t.report_id), gone AS (SELECT org, r FROM lines UNION ALL "    \
+    "SELECT org, r FROM outputs UNION ALL SELECT org, r FROM pieces UNION ALL SELECT org, r FROM members "  \
+    "UNION ALL SELECT org, r FROM own), certified AS (" TAB_CERTIFIED ") SELECT c.org, o.n, c.*, "          \
+    "o.reports FROM (SELECT org, count(*) AS n, string_agg(report_id, ' ') FILTER (WHERE report_id <> '') " \
+    "AS reports FROM own GROUP BY org) o JOIN certified c ON c.org = o.org"
 
 /* Ids with a space between. */
 static tab_status ids_of(tab_arena *a, const char *text, char ***ret, size_t *ret_n, tab_error *err)

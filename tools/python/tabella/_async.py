@@ -203,6 +203,8 @@ class AsyncSessions(Group):
 class AsyncOrganization(Group):
     retrieve = _threaded(r.Organization.retrieve)
     update = _threaded(r.Organization.update)
+    export = _threaded(r.Organization.export)
+    archive = _threaded(r.Organization.archive)
 
 
 class AsyncTabella:

@@ -506,3 +506,17 @@ class Organization(Resource):
         if spend_cap_usd == "none":
             fields["spend_cap_usd"] = None
         return OrganizationSettings.read(self._call("PUT_ORGANIZATION", body=fields).json)
+
+    def export(self, *, idempotency_key: Optional[str] = None) -> Job:
+        """A job that exports all that the organization owns; `archive` gives its file once it is done. The
+        key needs the scopes `read` and `manage`."""
+        reply = self._call("POST_EXPORTS", idempotency_key=idempotency_key)
+        return self._client._bound(Job.read(reply.json))
+
+    def archive(
+        self, id: str, path: "Union[str, os.PathLike[str]]", *, timeout: Optional[float] = None
+    ) -> str:
+        """Writes the archive of an export to a file, for `tabella import`, and gives its path. It is there
+        for a day after the job is done."""
+        pieces = self._client._transport.stream("GET_EXPORT", id, timeout=timeout)
+        return _download.written(pieces, os.fspath(path))

@@ -52,6 +52,8 @@ ROUTES: Dict[str, Route] = {
     "POST_KEYS": Route("POST", "/v2/keys", "keys.create", again=False),
     "POST_KEY_ROTATE": Route("POST", "/v2/keys/{id}/rotate", "keys.rotate", again=False),
     "GET_DATA_STORED": Route("GET", "/platform/v1/data/{id}/stored", "data.download"),
+    "POST_EXPORTS": Route("POST", "/platform/v1/exports", "organization.export", key=True),
+    "GET_EXPORT": Route("GET", "/platform/v1/exports/{id}", "organization.archive"),
     "PATCH_KEY": Route("PATCH", "/platform/v1/keys/{id}", "keys.update"),
     "DELETE_KEY": Route("DELETE", "/v2/keys/{id}", "keys.delete"),
     "POST_DATA_UPLOAD": Route("POST", "/platform/v1/data/upload", "data.upload", key=True),

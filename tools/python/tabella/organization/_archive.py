@@ -121,6 +121,17 @@ def export(client: Tabella, path: str, say: Say = lambda text: None) -> Dict[str
     return manifest
 
 
+def fetch(client: Tabella, path: str, say: Say = lambda text: None) -> Dict[str, Any]:
+    """The same archive, made by a job of the service; gives its manifest."""
+    job = client.organization.export()
+    say(f"{job.job_id}: the service reads the snapshots")
+    client.jobs.wait(job)
+    say("the archive is fetched")
+    client.organization.archive(job.job_id, path)
+    with tarfile.open(path, "r:") as tar:
+        return Reader(tar).manifest
+
+
 def snapshot(client: Tabella, w: Writer, dataset: str, id: str, folder: str) -> None:
     """By way of a file, since a tar says a member's length before it."""
     with tempfile.TemporaryFile(dir=folder or ".") as f:
@@ -295,6 +306,8 @@ def main(command: str, arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog=f"tabella {command}", description=ABOUT)
     parser.add_argument("file", help="the archive, a tar")
     parser.add_argument("--quiet", action="store_true", help="do not tell what is being done")
+    if command == "export":
+        parser.add_argument("--job", action="store_true", help="have the service make it, as a job")
     if command == "import":
         parser.add_argument(
             "--secrets", metavar="FILE", help="where secrets of new keys and webhooks are appended"
@@ -304,7 +317,8 @@ def main(command: str, arguments: Sequence[str]) -> int:
     try:
         with Tabella() as client:
             if command == "export":
-                members = export(client, asked_for.file, say)["members"]
+                made = (fetch if asked_for.job else export)(client, asked_for.file, say)
+                members = made["members"]
                 size = sum(m["bytes"] for m in members.values())
                 print(f"{asked_for.file}: {len(members)} members, {size} bytes")
                 return 0
