@@ -36,6 +36,9 @@ static const char HELP[] =
     "                          auto: marks as NA, ? or -999 where the other values say so (auto)\n"
     "  --explain               say which columns moved each prediction\n"
     "  --horizon N             the next N steps of every series as well, in a table with times (1 to 10000)\n"
+    "  --split HOW             what is asked: random (rows like the known ones), time (later ones) or group\n"
+    "                          (new groups); errors and intervals are of such rows (default: as the rows\n"
+    "                          without a target tell)\n"
     "  --as-of COLUMN          the column that holds each row's moment, as of which other tables count;\n"
     "                          none: all their rows do (default: as the values tell)\n"
     "  --anomaly-share X       call so many rows anomalies, 0 to 0.5 of them (default: as the scores tell)\n"
@@ -75,6 +78,17 @@ static bool parse_task(const char *s, tab_task *ret)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(s, names[i]) == 0) {
             *ret = (tab_task)i;
+            return true;
+        }
+    return false;
+}
+
+static bool parse_split(const char *s, tab_split *ret)
+{
+    static const char *const names[] = { "auto", "random", "time", "group" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(s, names[i]) == 0) {
+            *ret = (tab_split)i;
             return true;
         }
     return false;
@@ -153,11 +167,22 @@ static const struct option options[] = {
     { "horizon", 1, NULL, 'z' },
     { "memory", 1, NULL, 'y' },
     { "as-of", 1, NULL, 'f' },
+    { "split", 1, NULL, 'p' },
     { "anomaly-share", 1, NULL, 's' },
     { "anomaly-threshold", 1, NULL, 'x' },
     READING_OPTIONS,
     { NULL, 0, NULL, 0 },
 };
+
+/* Which rows are called anomalies: -1 to go on, else the exit code. */
+static int parse_anomalies(int c, arguments *a)
+{
+    if (c == 's' && !parse_cut(optarg, TAB_CUT_SHARE, 0.5, &a->o.anomaly))
+        return wrong("--anomaly-share must be a number from 0 to 0.5, not", optarg);
+    if (c == 'x' && !parse_cut(optarg, TAB_CUT_THRESHOLD, 1, &a->o.anomaly))
+        return wrong("--anomaly-threshold must be a number from 0 to 1, not", optarg);
+    return -1;
+}
 
 /* One option, with its argument in optarg: -1 to go on, else the exit code. */
 static int parse_option(int c, arguments *a)
@@ -201,14 +226,13 @@ static int parse_option(int c, arguments *a)
     case 'f':
         a->o.as_of = tab_str_of(optarg);
         break;
+    case 'p':
+        if (!parse_split(optarg, &a->o.split))
+            return wrong("--split must be auto, random, time or group, not", optarg);
+        break;
     case 's':
-        if (!parse_cut(optarg, TAB_CUT_SHARE, 0.5, &a->o.anomaly))
-            return wrong("--anomaly-share must be a number from 0 to 0.5, not", optarg);
-        break;
     case 'x':
-        if (!parse_cut(optarg, TAB_CUT_THRESHOLD, 1, &a->o.anomaly))
-            return wrong("--anomaly-threshold must be a number from 0 to 1, not", optarg);
-        break;
+        return parse_anomalies(c, a);
     case 'm':
         if (!parse_marks(optarg, a))
             return wrong("--na must be auto, none or at most 32 values separated by commas, not", optarg);

@@ -86,6 +86,8 @@ def _tuned(task, y, told, space, fit):
     r = np.random.default_rng(0)
     order = r.permutation(len(y))
     inner, rest = order[: len(y) // 5], order[len(y) // 5 :]
+    if "inner" in told:  # a mask of the rows to choose by, as whole groups
+        inner, rest = np.flatnonzero(told["inner"]), np.flatnonzero(~told["inner"])
     if task == "classification" and len(np.unique(y[rest])) < len(np.unique(y)):
         first = np.unique(y, return_index=True)[1]
         rest = np.union1d(rest, first)

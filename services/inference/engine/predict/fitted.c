@@ -171,7 +171,7 @@ static tab_status fit_models(const tab_engine *e, const tab_profile *p, const ta
     f->problem.unit = unit;
     f->problem.repeats = f->units.kind == TAB_UNITS_REPEATS;
     size_t own = o->own > 0 ? o->own : p->table->cols;
-    if (o->split == TAB_SPLIT_AUTO || o->split == TAB_SPLIT_TIME)
+    if (o->split != TAB_SPLIT_RANDOM)
         TAB_TRY(tab_fit_regimes(p, own, o->served, f, err));
     TAB_TRY(tab_arrange(e, a, p, &f->problem, f->target, own, o->split, &f->asked, &f->split, err));
     if (!tab_gaps_apart(e, p, o->split, f) || !tab_clock_fit(a, p, &f->asked, &f->clock))

@@ -163,7 +163,7 @@ static tab_table *make(tab_arena *a, const kind *k, uint64_t seed, size_t copies
 /* Errors as shares of the baseline's on the same rows: what a run says, what a report says, what is true. */
 typedef struct {
     double run, report, truth;
-    bool doubted;
+    bool doubted, bounded, outside; /* the report's score has an interval; its truth lies outside it */
 } told;
 
 static double metric(const Tabella__HeldOut *h, const char *name)
@@ -203,6 +203,19 @@ static double true_share(tab_arena *a, const kind *k, const Tabella__Prediction 
     return own / base;
 }
 
+/* What a report's score is in truth: the accuracy of answers to what is drawn by itself, an AUC of a half, or
+ * the share of the variance that answers other than the mean lose. */
+static double true_score(const kind *k, const Tabella__HeldOut *h, const Tabella__Prediction *m)
+{
+    double sum = 0;
+    size_t n = m->results->n_row;
+    if (!k->regression)
+        return strcmp(h->metric, "auc") == 0 || k->share == 0.5 ? 0.5 : (double)NAN;
+    for (size_t i = 0; i < n; i++)
+        sum += m->results->value[i] * m->results->value[i];
+    return -sum / (double)n;
+}
+
 static told measure(const kind *k, uint64_t seed)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)4 << 30);
@@ -238,6 +251,9 @@ static told measure(const kind *k, uint64_t seed)
     double base = metric(h, k->regression ? "baseline_mean" : "baseline_majority");
     ret.report = k->regression ? metric(h, "rmse") / base : (1 - metric(h, "accuracy")) / (1 - base);
     ret.doubted = h->low_confidence;
+    double score = true_score(k, h, of);
+    ret.bounded = h->has_interval && !isnan(score);
+    ret.outside = ret.bounded && (score < h->score_low || score > h->score_high);
     return ret;
 }
 
@@ -261,25 +277,31 @@ Test(noise, is_said_to_be_noise, .timeout = 3600)
 {
     const char *asked = getenv("TAB_NOISE"), *only = getenv("TAB_NOISE_KIND");
     size_t seeds = asked != NULL ? strtoul(asked, NULL, 10) : SHORT, reports = 0, doubted = 0;
+    size_t bounded = 0, outside = 0;
     mean all = { 0 };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         mean run = { 0 }, report = { 0 }, truth = { 0 };
         if (only != NULL && strcmp(only, kinds[i].name) != 0)
             continue;
+        size_t off = 0;
         for (size_t s = 0; s < seeds; s++) {
             told x = measure(&kinds[i], 100 + s);
             add(&run, x.run - x.truth), add(&report, x.report - x.truth), add(&truth, x.truth);
             add(&all, x.run - x.truth), add(&all, x.report - x.truth);
             doubted += x.doubted, reports++;
+            bounded += x.bounded, outside += x.outside, off += x.outside;
         }
         cr_expect_gt(run.sum / run.n, -MOST - 3 * error_of(&run), "%s: a run flatters", kinds[i].name);
         cr_expect_gt(report.sum / report.n, -MOST - 3 * error_of(&report), "%s: a report flatters",
                      kinds[i].name);
         if (asked != NULL)
-            fprintf(stderr, "%-24s truth %.3f  run %+.3f (%.3f)  report %+.3f (%.3f)\n", kinds[i].name,
-                    truth.sum / truth.n, run.sum / run.n, error_of(&run), report.sum / report.n,
-                    error_of(&report));
+            fprintf(stderr, "%-24s truth %.3f  run %+.3f (%.3f)  report %+.3f (%.3f)  outside %zu\n",
+                    kinds[i].name, truth.sum / truth.n, run.sum / run.n, error_of(&run),
+                    report.sum / report.n, error_of(&report), off);
     }
+    if (asked != NULL)
+        fprintf(stderr, "outside the 95 %% interval of the score: %zu of %zu\n", outside, bounded);
     cr_expect_gt(all.sum / all.n, -MOST_OF_ALL);
+    cr_expect_gt(10 * bounded, 9 * reports);
     cr_expect_gt(20 * doubted, 17 * reports, "%zu of %zu reports are doubted", doubted, reports);
 }

@@ -337,6 +337,25 @@ static bool as_asked(const tab_engine *e, tab_arena *a, const tab_profile *p, co
     return true;
 }
 
+/* A split that a caller asks for is of the rows that are asked, where some are such: their groups, or their
+ * times, tell which column is meant (decision 0784). False: memory or cancelled. */
+static bool as_wanted(const tab_engine *e, tab_arena *a, const tab_profile *p, const tab_problem *q,
+                      const tab_asked *asked, tab_split want, tab_arrangement *r)
+{
+    bool fresh = want == TAB_SPLIT_GROUP && asked != NULL && asked->rows[TAB_REGIME_NEW_GROUP] > 0,
+         later = want == TAB_SPLIT_TIME && asked != NULL && asked->rows[TAB_REGIME_LATER] > 0;
+    TAB_AUTO(tab_arena) *work = tab_arena_new((size_t)8 << 30);
+    trial t;
+    if (!fresh && !later)
+        return true;
+    if (work == NULL || !open_trial(e, p, q, work, &t))
+        return false;
+    if (fresh)
+        return by_new_groups(&t, a, asked, true, r);
+    return try_column(&t, a, asked->series.times == 1 ? asked->series.time[0] : p->table->cols,
+                      asked->series.when, NULL, true, r);
+}
+
 /* The reason of a choice by what is asked. */
 static const char *why_asked(tab_arena *a, const tab_profile *p, const tab_asked *s, const tab_arrangement *r)
 {
@@ -448,16 +467,22 @@ tab_status tab_arrange(const tab_engine *e, tab_arena *a, const tab_profile *p, 
     size_t cols = p->table->cols;
     *ret = (tab_arrangement){ .kind = TAB_SPLIT_RANDOM, .column = cols, .time = cols };
     bool told = want == TAB_SPLIT_AUTO && asked != NULL && asked->asked > 0;
-    bool ok = told ? as_asked(e, a, p, q, asked, ret)
-                   : by_evidence(e, a, p, q, target, own, want, SIZE_MAX, asked, ret);
+    bool ok = told ? as_asked(e, a, p, q, asked, ret) : as_wanted(e, a, p, q, asked, want, ret);
+    bool shown = told || (want > TAB_SPLIT_RANDOM && ret->kind == want);
+    if (ok && !shown)
+        ok = by_evidence(e, a, p, q, target, own, want, SIZE_MAX, asked, ret);
     if (ok && want == TAB_SPLIT_GROUP && ret->kind != want)
         ok = by_evidence(e, a, p, q, target, own, want, groups_asked(p, target, own), asked, ret);
     if (!ok)
         return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);
     if (want > TAB_SPLIT_RANDOM && ret->kind != want)
         return tab_fail(err, TAB_VALIDATION, "options.split",
-                        want == TAB_SPLIT_TIME ? "no time column orders the rows"
-                                               : "no column with repeating keys groups the rows");
-    ret->reason = told ? why_asked(a, p, asked, ret) : why(a, p, want, ret);
+                        want == TAB_SPLIT_TIME
+                            ? "no time column orders the rows"
+                            : "no column with repeating keys groups the rows; `use`: `key` of a "
+                              "column in options.columns names one");
+    ret->reason = shown ? why_asked(a, p, asked, ret) : why(a, p, want, ret);
+    if (shown && !told)
+        ret->reason = tab_arena_printf(a, "asked for; %s", ret->reason);
     return tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;
 }
