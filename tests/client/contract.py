@@ -41,6 +41,7 @@ OF_CALL = {
     "run": {"name"},
     "jobs.download": {"path", "table"},
     "data.download": {"path"},
+    "organization.archive": {"path"},
     "uploads.send": {"content", "told"},
 }  # a single table's name; where a file goes
 # `from` is a word of Python's own; a part of a result is one
