@@ -92,6 +92,9 @@ typedef struct {
     uint32_t held;    /* distinct values of child that parent holds */
     size_t held_rows; /* rows of child that hold them */
     bool calendar;    /* the parent's rows are the moments of a calendar, and the child's lie on it */
+    /* of two unique columns with the same values: the logarithm of how many other sets of values, in how
+     * many other pairs of columns, might be there as well (accident.h); else 0 */
+    double others;
     float f[TAB_KEY_ALL];
 } tab_inclusion;
 

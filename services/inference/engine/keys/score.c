@@ -18,6 +18,8 @@ static const float CALENDAR = 0.95f;
 /* Of 197 tables of public schemas whose rows are counted two are one to one with another one of them; the
  * sizes of 89 in 100 are as good as spread evenly over the logarithms from 10 to a million. */
 static const double PARTNERS = 0.01, SIZES = 13;
+/* What is said at the most of columns with the same values. */
+static const double MOST_SAME = 0.98;
 /* Values of a measure; logarithm of the chance that so many drawn from a key leave out so much of its end. */
 enum { MEASURED = 50 };
 static const double UPPER_END = -10;
@@ -79,6 +81,15 @@ static bool measures(const tab_key_column *c, const tab_key_column *q, const flo
            (c->n <= MEASURED && (double)f[TAB_KEY_F_TOP] < UPPER_END);
 }
 
+/* The probability that two unique columns with the same values name the same rows, where so many other sets
+ * might be there as well: by chance one pair of tables in so many is each other's partner, and holds the
+ * very same set (decision 0795). */
+static float same_rows(double others)
+{
+    double z = log(PARTNERS) + others;
+    return (float)fmin(1 / (1 + exp(-z)), MOST_SAME);
+}
+
 /* BELOW: just below the half from which references count. */
 bool tab_keys_settle(const tab_key_columns *k, size_t columns, const tab_inclusion *x, size_t n, float *p)
 {
@@ -93,6 +104,8 @@ bool tab_keys_settle(const tab_key_columns *k, size_t columns, const tab_inclusi
             p[i] = tables == 2 && c->n == q->n ? partners(q->n, tables) : fminf(p[i], partners(q->n, tables));
         if (x[i].calendar)
             p[i] = fmaxf(p[i], CALENDAR);
+        if (x[i].others > 0)
+            p[i] = fmaxf(p[i], same_rows(x[i].others));
     }
     if (!tab_keys_root(k, columns, x, n, p))
         return false;
