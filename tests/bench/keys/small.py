@@ -175,7 +175,9 @@ SEEN = {
 }
 UNSEEN = {
     "isbn": both(isbn),
-    "plates": both(lambda r: f"{letters(r, 1)}-{letters(r, 2)} {r.randrange(10, 9999)}", named=("plate", "car")),
+    "plates": both(
+        lambda r: f"{letters(r, 1)}-{letters(r, 2)} {r.randrange(10, 9999)}", named=("plate", "car")
+    ),
     "users": both(lambda r: f"{r.choice(WORDS)}{r.randrange(10, 99)}", at=(1, 0)),
     "iban": both(iban),
     "hex": both(lambda r: f"{r.randrange(16**7, 16**8):x}"),
@@ -196,7 +198,8 @@ UNSEEN = {
     "no-grades": alike(lambda r: [r.choice("ABCDEF") for _ in range(few(r))]),
     "no-firms": apart(company, company),
     "no-users": apart(
-        lambda r: f"{r.choice(WORDS)}{r.randrange(10, 99)}", lambda r: f"{r.choice(WORDS)}{r.randrange(10, 99)}"
+        lambda r: f"{r.choice(WORDS)}{r.randrange(10, 99)}",
+        lambda r: f"{r.choice(WORDS)}{r.randrange(10, 99)}",
     ),
     "no-prices": apart(lambda r: f"{r.randrange(1, 40)}.99", lambda r: f"{r.randrange(1, 40)}.99"),
     "no-percent": lambda r: (
@@ -208,7 +211,8 @@ UNSEEN = {
     "may-states": alike(lambda r: r.sample(STATES, few(r))),
     "may-cities": alike(lambda r: r.sample(CITIES, few(r))),
     "may-days": alike(
-        lambda r: [str(datetime.date(2024, 3, 1) + datetime.timedelta(i)) for i in range(few(r))], shuffle=False
+        lambda r: [str(datetime.date(2024, 3, 1) + datetime.timedelta(i)) for i in range(few(r))],
+        shuffle=False,
     ),
 }
 
@@ -218,7 +222,17 @@ def ask(a, b, folder):
         with open(f"{folder}/{name}.csv", "w", newline="", encoding="utf-8") as f:
             csv.writer(f).writerows(rows)
     said = subprocess.run(
-        [TABELLA, "run", "--json", "--target", "none", "--header-rows", "1", f"{folder}/a.csv", f"{folder}/b.csv"],
+        [
+            TABELLA,
+            "run",
+            "--json",
+            "--target",
+            "none",
+            "--header-rows",
+            "1",
+            f"{folder}/a.csv",
+            f"{folder}/b.csv",
+        ],
         check=True,
         stdout=subprocess.PIPE,
         text=True,

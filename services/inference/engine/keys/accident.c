@@ -1,13 +1,13 @@
-/* See accident.h. A value is cut into parts: words, and single characters where there are digits. Values that
+/* How unlikely it is that two tables hold the same values without having to do with one another (decision
+ * 0795). A value is cut into parts: words, and single characters where there are digits. Values that
  * are cut alike (a word and a word; two letters and four digits) are a group; what its parts make, each with
  * each, is what might have stood there. A list that holds a good part of that is a list of everything (seats,
  * quarters, ages, months): two tables hold it without having to do with one another. Names, codes and numbers
  * of five digits are a small part. */
-#include "services/inference/engine/keys/accident.h"
-
 #include <math.h>
 #include <stdlib.h>
 
+#include "services/inference/engine/keys/inclusions_internal.h"
 #include "services/inference/engine/profile/roles/roles.h"
 
 /* Values that are looked at, and parts of each; FORM: bytes of how a value is cut. */
@@ -100,8 +100,9 @@ static double log_sets(double made, size_t n)
     return sum;
 }
 
-/* The same of values x that are cut alike, by what their parts make. part: room for n. */
-static double of_group(cut *const *x, size_t n, tab_str *part)
+/* The same of values x that are cut alike, by what their parts make. times: values that each of them stands
+ * for; part: room for n. */
+static double of_group(cut *const *x, size_t n, double times, tab_str *part)
 {
     double made = 1;
     for (uint32_t k = 0; k < x[0]->parts; k++) {
@@ -113,7 +114,7 @@ static double of_group(cut *const *x, size_t n, tab_str *part)
             unlike += by_text(&part[i - 1], &part[i]) != 0;
         made = fmin(made * (double)unlike, 1e15);
     }
-    return made >= OPEN * (double)n ? log_sets(made, n) : 0;
+    return made >= OPEN * times * (double)n ? log_sets(made, n) : 0;
 }
 
 bool tab_key_other_sets(const tab_views *v, const tab_key_column *c, double *ret)
@@ -137,7 +138,7 @@ bool tab_key_other_sets(const tab_views *v, const tab_key_column *c, double *ret
         for (size_t from = 0, to; from < n; from = to) {
             for (to = from + 1; to < n && by_form(&order[from], &order[to]) == 0; to++)
                 ;
-            sum += of_group(order + from, to - from, part);
+            sum += of_group(order + from, to - from, (double)w->values / (double)n, part);
         }
         *ret = sum;
     }

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "services/inference/engine/keys/accident.h"
 #include "services/inference/engine/keys/inclusions_internal.h"
 
 enum {
