@@ -7,8 +7,8 @@
 #include "common/base/order.h"
 #include "services/inference/engine/keys/inclusions_internal.h"
 
-/* Whether the pair (child, parent) is among the inclusions, which are sorted by both. */
-static bool backwards(const tab_inclusion *x, size_t n, uint32_t child, uint32_t parent)
+/* The inclusions are sorted by both. */
+size_t tab_inclusion_at(const tab_inclusion *x, size_t n, uint32_t child, uint32_t parent)
 {
     size_t lo = 0, hi = n;
     while (lo < hi) {
@@ -18,7 +18,7 @@ static bool backwards(const tab_inclusion *x, size_t n, uint32_t child, uint32_t
         else
             hi = mid;
     }
-    return lo < n && x[lo].child == child && x[lo].parent == parent;
+    return lo < n && x[lo].child == child && x[lo].parent == parent ? lo : n;
 }
 
 /* How many of the ascending x (n) are v or more. */
@@ -82,7 +82,7 @@ bool tab_inclusions_compete(const tab_key_columns *k, tab_inclusion *x, size_t n
             r->f[TAB_KEY_F_BEST] = (float)((double)r->f[TAB_KEY_F_COVERED] / covered);
             r->f[TAB_KEY_F_SIZE] = (float)log(k->col[r->parent].n / least);
             r->f[TAB_KEY_F_LIKED] = (float)log1p(liked[r->parent]);
-            r->f[TAB_KEY_F_BACK] = backwards(x, n, r->parent, r->child);
+            r->f[TAB_KEY_F_BACK] = tab_inclusion_at(x, n, r->parent, r->child) < n;
             r->f[TAB_KEY_F_PARENT_UP] = (float)log1p(up[r->parent]);
             r->f[TAB_KEY_F_CHILD_LIKED] = (float)log1p(liked[r->child]);
             r->f[TAB_KEY_F_LIKED_BEST] = (float)(log1p(liked[r->parent]) - most_liked);

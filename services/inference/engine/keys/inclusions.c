@@ -28,6 +28,9 @@ static const double NUMBERED = 0.98;
  * on it. */
 static const double ON_CALENDAR = 0.9;
 enum { LEAST_MOMENTS = 8 };
+/* Share of both columns' values from which they are the same, and how few values say nothing. */
+static const double SAME = 0.98;
+enum { LEAST_SAME = 6 };
 
 /* Whether the parent holds a key; keys ascend, so the search goes on at `from`. *at: where it stands. */
 static bool holds(const tab_key_column *p, uint32_t key, uint32_t from, uint32_t *at)
@@ -366,6 +369,22 @@ static tab_inclusion *more(found *l)
     return &l->x[l->n];
 }
 
+/* Fills `others` of the candidates. False: out of memory. */
+static bool say_others(const tab_views *v, const tab_key_columns *k, found *l)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        tab_inclusion *r = &l->x[i];
+        const tab_key_column *c = &k->col[r->child], *p = &k->col[r->parent];
+        if (!c->unique || r->held < LEAST_SAME || r->held < SAME * c->n || r->held < SAME * p->n)
+            continue;
+        if (!tab_key_other_sets(v, c, &r->others))
+            return false;
+        r->others =
+            fmax(r->others - log((double)v->table[c->table].cols * (double)v->table[p->table].cols), 0);
+    }
+    return true;
+}
+
 /* For qsort. */
 static int by_child(const void *a, const void *b)
 {
@@ -429,7 +448,7 @@ tab_status tab_inclusions_find(const tab_engine *e, const tab_views *v, const ta
                                tab_arena *a, tab_inclusion **ret, size_t *ret_n, tab_error *err)
 {
     found l = { 0 };
-    bool ok = find_candidates(e, v, k, &l) && join_candidates(e, v, k, &l);
+    bool ok = find_candidates(e, v, k, &l) && join_candidates(e, v, k, &l) && say_others(v, k, &l);
     if (ok && l.n > 0)
         qsort(l.x, l.n, sizeof *l.x, by_child);
     ok = ok && tab_inclusions_compete(k, l.x, l.n, k->at[v->n]);

@@ -92,6 +92,9 @@ typedef struct {
     uint32_t held;    /* distinct values of child that parent holds */
     size_t held_rows; /* rows of child that hold them */
     bool calendar;    /* the parent's rows are the moments of a calendar, and the child's lie on it */
+    /* of two unique columns with the same values: the logarithm of how many other sets of values, in how
+     * many other pairs of columns, might be there as well (accident.c); else 0 */
+    double others;
     float f[TAB_KEY_ALL];
 } tab_inclusion;
 
@@ -103,6 +106,9 @@ tab_status tab_inclusions_find(const tab_engine *e, const tab_views *v, const ta
  * there. Returns how many are left. False in *ok: out of memory. */
 size_t tab_inclusions_drop(const tab_views *v, const tab_key_columns *k, tab_inclusion *x, size_t n,
                            bool *ok);
+
+/* Which of n inclusions is that of a child and a parent; n: none. */
+size_t tab_inclusion_at(const tab_inclusion *x, size_t n, uint32_t child, uint32_t parent);
 
 /* Fills the features of the second answer. p: (n) of the first. False: out of memory. */
 bool tab_inclusions_context(const tab_key_columns *k, tab_inclusion *x, size_t n, const float *p);

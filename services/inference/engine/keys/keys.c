@@ -269,6 +269,7 @@ tab_status tab_keys_find(const tab_engine *e, const tab_views *v, double least, 
         *r = between(&k.col[x[i].child], &k.col[x[i].parent], (double)p[i]);
         r->held = x[i].held;
         r->counted = (double)x[i].f[TAB_KEY_F_PARENT_DENSE] > DENSE;
+        r->same = x[i].others > 0 && (double)tab_key_same_rows(x[i].others) >= HALF;
     }
     return add_others(e, v, &k, work, a, ret, err);
 }

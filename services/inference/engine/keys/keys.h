@@ -20,6 +20,7 @@ typedef struct {
     double p;
     bool one_to_one; /* each value stands once in the child, too */
     bool counted;    /* whole numbers that fill their range: others of that range are among them by chance */
+    bool same;       /* both columns hold the same values, beyond chance (decision 0795) */
 } tab_reference;
 
 typedef struct {

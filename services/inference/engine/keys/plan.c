@@ -158,6 +158,19 @@ static bool observes_others(const tab_keys *k, const tab_grain *g, uint32_t s, u
     return g[t].kind == TAB_GRAIN_OBSERVATION && g[s].kind == TAB_GRAIN_ENTITY && referred && !refers;
 }
 
+/* Fills keyed. Where the rows repeat one another's attributes as well they are compared, as any are. */
+static void find_keyed(const tab_keys *k, const bool *again, double least, tab_key_plan *ret)
+{
+    size_t n = ret->tables;
+    for (size_t i = 0; i < n * n; i++)
+        ret->keyed[i] = TAB_NULL;
+    for (uint32_t i = 0; n == 2 && i < k->n; i++) {
+        const tab_reference *r = &k->ref[i];
+        if (r->same && r->p >= least && !again[i] && ret->apart[1])
+            ret->keyed[1] = ret->keyed[2] = i;
+    }
+}
+
 tab_status tab_key_plan_new(const tab_engine *e, const tab_views *v, double threshold, tab_arena *a,
                             tab_key_plan *ret, tab_error *err)
 {
@@ -173,12 +186,13 @@ tab_status tab_key_plan_new(const tab_engine *e, const tab_views *v, double thre
                            .tables = n,
                            .apart = tab_arena_new_of(a, bool, n *n),
                            .moments = tab_arena_new_of(a, bool, n *n),
+                           .keyed = tab_arena_new_of(a, uint32_t, n * n),
                            .under = tab_arena_new_of(a, uint32_t, n) };
     uint32_t *any = malloc((n + 1) * sizeof *any);
     ranked *order = malloc((k->n + 1) * sizeof *order);
     bool *again = ret->again = tab_arena_new_of(a, bool, k->n);
-    if (ret->apart == NULL || ret->moments == NULL || ret->under == NULL || any == NULL || order == NULL ||
-        again == NULL) {
+    if (ret->apart == NULL || ret->moments == NULL || ret->keyed == NULL || ret->under == NULL ||
+        any == NULL || order == NULL || again == NULL) {
         free(any);
         free(order);
         return tab_no_memory(err);
@@ -211,6 +225,7 @@ tab_status tab_key_plan_new(const tab_engine *e, const tab_views *v, double thre
             ret->apart[r->child_table * n + r->parent_table] =
                 ret->apart[r->parent_table * n + r->child_table] = false;
     }
+    find_keyed(k, again, least, ret);
     choose_parents(v, k, again, least, order, ret);
     free(any);
     free(order);

@@ -12,6 +12,10 @@ typedef struct {
     /* (tables, tables) a row of one is no entity of the other: references join the tables, at once or through
      * others, and none between the two holds the parent's entities over again */
     bool *apart;
+    /* (tables, tables) index of the reference by which the two hold the same values as keys, and each row of
+     * one is a row of the other; TAB_NULL: none. Of two tables alone: in a schema tables with one key are
+     * parts of it (decision 0796) */
+    uint32_t *keyed;
     /* (tables, tables) columns in common, but no rows: observations of the same things at other moments
      * (grain.h), or of what the other's rows are not (decision 0598) */
     bool *moments;

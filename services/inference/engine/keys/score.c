@@ -18,6 +18,8 @@ static const float CALENDAR = 0.95f;
 /* Of 197 tables of public schemas whose rows are counted two are one to one with another one of them; the
  * sizes of 89 in 100 are as good as spread evenly over the logarithms from 10 to a million. */
 static const double PARTNERS = 0.01, SIZES = 13;
+/* What is said at the most of columns with the same values. */
+static const double MOST_SAME = 0.98;
 /* Values of a measure; logarithm of the chance that so many drawn from a key leave out so much of its end. */
 enum { MEASURED = 50 };
 static const double UPPER_END = -10;
@@ -79,6 +81,12 @@ static bool measures(const tab_key_column *c, const tab_key_column *q, const flo
            (c->n <= MEASURED && (double)f[TAB_KEY_F_TOP] < UPPER_END);
 }
 
+float tab_key_same_rows(double others)
+{
+    double z = log(PARTNERS) + others;
+    return (float)fmin(1 / (1 + exp(-z)), MOST_SAME);
+}
+
 /* BELOW: just below the half from which references count. */
 bool tab_keys_settle(const tab_key_columns *k, size_t columns, const tab_inclusion *x, size_t n, float *p)
 {
@@ -93,10 +101,46 @@ bool tab_keys_settle(const tab_key_columns *k, size_t columns, const tab_inclusi
             p[i] = tables == 2 && c->n == q->n ? partners(q->n, tables) : fminf(p[i], partners(q->n, tables));
         if (x[i].calendar)
             p[i] = fmaxf(p[i], CALENDAR);
+        if (x[i].others > 0)
+            p[i] = fmaxf(p[i], tab_key_same_rows(x[i].others));
     }
     if (!tab_keys_root(k, columns, x, n, p))
         return false;
     return tab_keys_choose(columns, x, n, p);
+}
+
+/* Whether p says rather that the parent refers to the child. */
+static bool is_reverse(const tab_inclusion *x, size_t n, const float *p, size_t i)
+{
+    size_t back = tab_inclusion_at(x, n, x[i].parent, x[i].child);
+    return back < n && (p[back] > p[i] || (p[back] == p[i] && back < i));
+}
+
+/* In a schema tables that hold one key are parts of it, and the trees know better which of them is referred
+ * to: others (inclusions.h) count between tables that nothing else joins to any, and columns that no third
+ * column holds. Which of the two refers to the other the trees say as well. False: out of memory. */
+static bool leave_others(const tab_key_columns *k, size_t columns, tab_inclusion *x, size_t n, const float *p)
+{
+    size_t tables = columns > 0 ? k->col[columns - 1].table + 1 : 0;
+    bool *joined = calloc(tables + columns + 1, sizeof *joined);
+    if (joined == NULL)
+        return false;
+    bool *held = joined + tables; /* (columns) by a third column */
+    for (size_t i = 0; i < n; i++) {
+        if (x[i].others > 0)
+            continue;
+        held[x[i].child] = true;
+        if (p[i] >= HALF)
+            joined[k->col[x[i].child].table] = joined[k->col[x[i].parent].table] = true;
+    }
+    for (size_t i = 0; i < n; i++) {
+        uint32_t c = x[i].child, q = x[i].parent;
+        if (joined[k->col[c].table] || joined[k->col[q].table] || held[c] || held[q] ||
+            is_reverse(x, n, p, i))
+            x[i].others = 0;
+    }
+    free(joined);
+    return true;
 }
 
 bool tab_keys_score(const tab_key_model *m, const tab_key_columns *k, size_t columns, tab_inclusion *x,
@@ -106,5 +150,7 @@ bool tab_keys_score(const tab_key_model *m, const tab_key_columns *k, size_t col
     if (!tab_inclusions_context(k, x, n, p))
         return false;
     tab_key_stage_run(&m->stage[1], x, n, p);
+    if (!leave_others(k, columns, x, n, p))
+        return false;
     return tab_keys_settle(k, columns, x, n, p);
 }

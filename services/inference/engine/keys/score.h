@@ -31,6 +31,11 @@ const tab_key_model *tab_key_model_shipped(void);
 /* One stage's probabilities p of n inclusions. */
 void tab_key_stage_run(const tab_key_stage *s, const tab_inclusion *x, size_t n, float *p);
 
+/* The probability that two unique columns with the same values name the same rows, where so many other sets
+ * (tab_inclusion.others) might be there as well: one pair of tables in a hundred is each other's partner, and
+ * one in so many that are not holds the very same set (decision 0795). */
+float tab_key_same_rows(double others);
+
 /* The last steps: whole numbers of few values that are not sure stay under one half, and one parent a
  * child is chosen (choose.h). False: out of memory. */
 bool tab_keys_settle(const tab_key_columns *k, size_t columns, const tab_inclusion *x, size_t n, float *p);

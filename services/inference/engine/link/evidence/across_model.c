@@ -155,7 +155,7 @@ static tab_status judge(const tab_engine *e, const tab_views *v, const tab_link_
     tab_across_view g = { .excess = 1, .whole = l->share };
     partnership rules, model;
     tab_across x;
-    if (na + nb > TAB_ACROSS_ROWS_MOST)
+    if (na + nb > TAB_ACROSS_ROWS_MOST || l->keyed)
         return TAB_OK;
     if (!twin_share(two, &g.twins) || !count_partners(&l->c, na, nb, &rules))
         return tab_no_memory(err);
@@ -259,7 +259,8 @@ static tab_status judge_few(const tab_engine *e, const tab_views *v, const tab_l
     tab_across x;
     for (size_t i = 0; i < l->c.n; i++)
         said += l->c.kept[i] && l->c.p[i] >= LIKELY;
-    if ((least >= SHORT && said >= HANDFUL) || na + nb > TAB_ACROSS_ROWS_MOST || said == 0 || l->learned)
+    if ((least >= SHORT && said >= HANDFUL) || na + nb > TAB_ACROSS_ROWS_MOST || said == 0 || l->learned ||
+        l->keyed)
         return TAB_OK;
     TAB_TRY(tab_across_new(e, v, tables, l, two, a, &x, err));
     TAB_TRY(tab_twin_model_run(e, tab_twin_model_shipped(), &x.s, err));
@@ -337,7 +338,7 @@ tab_status tab_link_tables(const tab_engine *e, tab_views *v, tab_link_table *ta
         TAB_TRY(judge_few(e, v, tables, s, a, &(*ret)[i], err));
     for (size_t i = 0; i < *ret_n; i++) {
         tab_linkage *l = &(*ret)[i];
-        if (!tab_relatives_doubt(v, l->ta, l->tb, l->c.n, l->c.a, l->c.b, l->c.kept, l->c.p))
+        if (!l->keyed && !tab_relatives_doubt(v, l->ta, l->tb, l->c.n, l->c.a, l->c.b, l->c.kept, l->c.p))
             return tab_no_memory(err);
     }
     for (size_t i = 0; i < *ret_n; i++)

@@ -140,6 +140,14 @@ static bool add_things(const tab_relations *x, Tabella__CrossTableMap *m)
     return true;
 }
 
+/* Whether reference i is told: not where its tables' rows are the same entities by what else they hold. */
+static bool is_said(const tab_relations *x, size_t i)
+{
+    const tab_reference *q = &x->plan->keys.ref[i];
+    bool key = x->plan->keyed[q->child_table * x->v->n + q->parent_table] == i;
+    return q->p >= x->threshold && (key || !tab_relations_same(x, i));
+}
+
 tab_status tab_relations_write(const tab_relations *x, Tabella__CrossTableMap *m, tab_error *err)
 {
     tab_arena *a = x->e->arena;
@@ -157,8 +165,7 @@ tab_status tab_relations_write(const tab_relations *x, Tabella__CrossTableMap *m
     for (size_t i = 0; ok && i < x->plan->keys.n + x->links; i++) {
         bool key = i < x->plan->keys.n;
         size_t k = i - x->plan->keys.n;
-        if (key ? x->plan->keys.ref[i].p < x->threshold || tab_relations_same(x, i)
-                : matches[k] == 0 && (x->v->n > 2 || said > 0))
+        if (key ? !is_said(x, i) : x->link[k].keyed || (matches[k] == 0 && (x->v->n > 2 || said > 0)))
             continue;
         Tabella__TableRelation *r = tab_message(a, Tabella__TableRelation, TABELLA__TABLE_RELATION__INIT);
         ok = r != NULL &&

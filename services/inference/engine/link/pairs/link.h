@@ -54,6 +54,7 @@ typedef struct {
     /* Whether a row of b may be one entity with several of a's, and a row of a with several of b's: both
      * false, one to one; many_b alone, one to many; both, many to many (rows_per_entity.c). */
     bool many_a, many_b;
+    bool keyed;                /* c is what a key says that both tables share (tab_key_plan.keyed) */
     bool learned;              /* c is a learned model's (across_model.h), no longer the rules' */
     uint32_t thing_a, thing_b; /* columns that name what the rows of both are of, where no row is another's;
                                   else TAB_NULL */

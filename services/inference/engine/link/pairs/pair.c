@@ -421,10 +421,52 @@ static void forget_hosts(const tab_views *v, tab_linkage *l)
     }
 }
 
+/* Rows that hold one value of a key that both tables share are one entity, as surely as it is their key:
+ * nothing else is in common, so there is nothing to compare. */
+static tab_status link_keyed(const tab_engine *e, const tab_views *v, tab_link_table *tables,
+                             const tab_reference *r, tab_arena *a, tab_linkage *l, tab_error *err)
+{
+    bool there = r->child_table == l->ta;
+    size_t rows = v->table[r->child_table].rows, rows_a = v->table[l->ta].rows, n = 0;
+    tab_candidates *c = &l->c;
+    uint32_t *partner = tab_arena_new_of(a, uint32_t, rows_a), *to = tab_reference_rows(v, r);
+    *c = (tab_candidates){ .a = tab_arena_new_of(a, uint32_t, rows_a),
+                           .b = tab_arena_new_of(a, uint32_t, rows_a) };
+    bool ok = partner != NULL && to != NULL && c->a != NULL && c->b != NULL;
+    for (uint32_t i = 0; ok && i < rows_a; i++)
+        partner[i] = TAB_NULL;
+    for (uint32_t i = 0; ok && i < rows; i++)
+        if (to[i] != TAB_NULL)
+            partner[there ? i : to[i]] = there ? to[i] : i;
+    free(to);
+    if (!ok)
+        return tab_no_memory(err);
+    for (uint32_t i = 0; i < rows_a; i++)
+        if (partner[i] != TAB_NULL) {
+            c->a[n] = i;
+            c->b[n++] = partner[i];
+        }
+    tab_row_pairs known = { n, c->a, c->b };
+    TAB_TRY(take_attributes(v, l, 0.5f, &known, a, err));
+    c->n = n;
+    c->attrs = l->attrs;
+    TAB_TRY(tab_score_pairs(e, v, tables, l, &known, a, err));
+    l->many_a = l->many_b = false;
+    l->keyed = true;
+    for (size_t i = 0; i < n; i++) {
+        c->kept[i] = true;
+        c->p[i] = (float)r->p;
+    }
+    return TAB_OK;
+}
+
 static tab_status link_rows(const tab_engine *e, const tab_views *v, tab_link_table *tables,
                             const tab_key_plan *plan, tab_half_linked *h, tab_arena *a, tab_linkage *l,
                             tab_error *err)
 {
+    uint32_t key = plan->keyed[l->ta * v->n + l->tb];
+    if (key != TAB_NULL)
+        return link_keyed(e, v, tables, &plan->keys.ref[key], a, l, err);
     if (h->apart)
         return TAB_OK;
     const tab_asked *qa = h->large ? NULL : &h->a, *qb = h->large ? NULL : &h->b;
