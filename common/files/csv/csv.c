@@ -457,11 +457,61 @@ static tab_status begin(reader *r, tab_str *text)
     return TAB_OK;
 }
 
+static const char *past_line(const char *p, const char *end)
+{
+    while (p < end && *p != '\n' && *p != '\r')
+        p++;
+    return p + 1 < end && p[0] == '\r' && p[1] == '\n' ? p + 2 : p + (p < end);
+}
+
+/* How many fields the record has; 0 where one of them is no name: empty, or a value. */
+static size_t names_there(tab_csv_lexer f)
+{
+    size_t n = 0;
+    tab_str s;
+    for (bool last = false; !last && tab_csv_field(&f, &s, &last); n++)
+        if (s.n == 0 || tab_csv_value(s))
+            return 0;
+    return n;
+}
+
+/* Instruments write the columns' names behind the sign of their notes, in the last line of these: it is a
+ * record then, and the header where the records below it say so. */
+static tab_status take_commented_names(reader *r)
+{
+    tab_csv_lexer f = r->top, below = f;
+    const char *last = NULL;
+    size_t lines = 0, n = 0;
+    tab_top top;
+    if (f.d.comment == 0 || r->asked->skip_lines >= 0 || r->asked->header_rows >= 0)
+        return TAB_OK;
+    for (const char *p = f.p; p < f.end && *p == f.d.comment; p = past_line(p, f.end), lines++)
+        last = p;
+    if (last == NULL || !tab_csv_record(&below, NULL) || below.p != past_line(last, f.end))
+        return TAB_OK;
+    for (f.p = last; f.p < f.end && (*f.p == f.d.comment || *f.p == ' ');)
+        f.p++;
+    size_t names = names_there(f);
+    for (bool end = false; !end && tab_csv_field(&below, &(tab_str){ 0 }, &end);)
+        n++;
+    if (names < 2 || names != n)
+        return TAB_OK;
+    if (!top_of(f, r->asked, &top))
+        return tab_no_memory(r->err);
+    if (top.skip > 0 || top.heads != 1)
+        return TAB_OK;
+    f.comments = lines - 1;
+    f.line += lines - 1;
+    r->top = f;
+    return TAB_OK;
+}
+
 static tab_status read_text(reader *r, tab_str text, tab_table *t)
 {
     tab_csv_lexer *f = &r->top;
     tab_top top;
     TAB_TRY(begin(r, &text));
+    TAB_TRY(take_commented_names(r));
     if (!top_of(*f, r->asked, &top))
         return tab_no_memory(r->err);
     for (size_t i = 0; i < top.skip && pass_by(f, r->a, &r->notes.seen.title); i++)

@@ -153,6 +153,12 @@ Test(csv, titles_comments_and_totals_are_no_rows)
     cr_expect(t->rows == 2 && notes.comments == 2, "%zu rows", t->rows);
     t = READ("region,q1\nnorth,0\nsouth,1\neast,0\nwest,1\n", &notes);
     cr_expect(t->rows == 4 && !notes.total, "a row that only happens to be the sum");
+    /* names behind the sign of the notes above them, if they are as many as the fields */
+    t = READ("# station 7\n# north\n#\n# day,k,site\n2024-01-01,2,a\n2024-01-02,3,b\n", &notes);
+    cr_expect(t->rows == 2 && tab_str_eq(t->col[0].name, TAB_S("day")) && notes.header);
+    cr_expect(tab_str_eq(t->col[2].name, TAB_S("site")) && notes.comments == 3);
+    t = READ("# station 7\n# north\n# 1,2\n3,4\n5,6\n", &notes);
+    cr_expect(t->rows == 2 && !notes.header && notes.comments == 3);
 }
 
 Test(csv, titles_of_every_form)
