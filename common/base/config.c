@@ -140,9 +140,8 @@ static void help(const tab_option *options, const char *program)
     printf("%s: a daemon of Tabella. Its configuration is environment variables.\n\n", program);
     for (const tab_option *o = options; o->name != NULL; o++)
         printf("  %-24s %s (default: %s)\n", o->name, o->help, o->otherwise[0] == 0 ? "empty" : o->otherwise);
-    printf(
-        "\n  A text or a secret may also come from a file: NAME_FILE names it, or it is the file NAME in\n"
-        "  the folder that TAB_SECRETS_FOLDER names.\n");
+    printf("\n  A text or a secret may also come from a file: NAME_FILE names it, or it is the file NAME in\n"
+           "  the folder that TAB_SECRETS_FOLDER names.\n");
     printf("\n  --help  --version  --check (read the configuration and print it)\n");
 }
 
