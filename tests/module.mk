@@ -79,6 +79,10 @@ bench-wheel:
 .PHONY: bench-asked
 bench-asked: $(B)/bin/tabella
 	@tests/bench/asked/run --program $< $(ARGS)
+## make bench-trees     new groups and bookings beside tuned XGBoost; PEERS=PYTHON has it, PEERS_GIT tables
+.PHONY: bench-trees
+bench-trees: $(B)/bin/tabella
+	@$(if $(PEERS),$(PEERS)) tests/bench/asked/trees --program $< $(ARGS)
 ## make bench-probes    is what is said of made tables as sure as it is right? ARGS="--only KIND"
 .PHONY: bench-probes
 bench-probes: $(B)/bin/tabella

@@ -111,40 +111,40 @@ static Tabella__Prediction *predict(tab_arena *a, const tab_table *t, const char
     return b->prediction;
 }
 
-/* Stays in clinics that are called by numbers, which are no keys; the last three clinics' are asked. */
-static const tab_table *clinics(tab_arena *a)
+/* Yields of plots that are called by numbers, which are no keys; the last eight plots' are asked. */
+static const tab_table *plots(tab_arena *a)
 {
-    enum { CLINICS = 15, EACH = 16 };
+    enum { PLOTS = 40, EACH = 16 };
     tab_table *t = tab_arena_new_of(a, tab_table, 1);
     tab_column *col = tab_arena_new_of(a, tab_column, 3);
-    static const char *const names[] = { "clinic", "age", "stay" };
+    static const char *const names[] = { "plot", "age", "yield" };
     for (size_t c = 0; c < 3; c++) {
         tab_builder *b = tab_builder_new(a, tab_str_of(names[c]));
-        for (size_t i = 0; i < CLINICS * EACH; i++) {
-            size_t clinic = i / EACH;
+        for (size_t i = 0; i < PLOTS * EACH; i++) {
+            size_t plot = i / EACH;
             double age = 20 + floor(60 * draw(i, 20));
-            if (c == 2 && clinic + 3 >= CLINICS)
+            if (c == 2 && plot + 8 >= PLOTS)
                 tab_builder_null(b);
             else
-                tab_builder_number(b, c == 0   ? 3 + 5 * (double)clinic
+                tab_builder_number(b, c == 0   ? 1 + (double)plot
                                       : c == 1 ? age
-                                               : round(age + 70 * draw(clinic, 21)) / 10);
+                                               : round(age + 70 * draw(plot, 21)) / 10);
         }
         cr_assert(tab_builder_finish(b, &col[c]));
     }
-    *t = (tab_table){ .id = TAB_S("stays"), .rows = CLINICS * EACH, .cols = 3, .col = col };
+    *t = (tab_table){ .id = TAB_S("yields"), .rows = PLOTS * EACH, .cols = 3, .col = col };
     return t;
 }
 
 Test(apart, a_split_that_is_asked_for_is_of_the_asked_rows)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)4 << 30);
-    const Tabella__Split *s = predict(a, clinics(a), "stay", TAB_SPLIT_GROUP, NULL)->split;
+    const Tabella__Split *s = predict(a, plots(a), "yield", TAB_SPLIT_GROUP, NULL)->split;
     cr_expect_str_eq(s->kind, "group", "%s", s->reason);
     cr_assert_not_null(s->by);
     cr_expect_eq(s->by->column, 0);
-    cr_expect_eq(strncmp(s->reason, "asked for; 48 of 48 rows", 24), 0, "%s", s->reason);
-    s = predict(a, clinics(a), "stay", TAB_SPLIT_RANDOM, NULL)->split;
+    cr_expect_eq(strncmp(s->reason, "asked for; 128 of 128 rows", 26), 0, "%s", s->reason);
+    s = predict(a, plots(a), "yield", TAB_SPLIT_RANDOM, NULL)->split;
     cr_expect_str_eq(s->kind, "random");
 }
 
