@@ -18,10 +18,10 @@ bool tab_key_timed(const tab_key_column *child, const tab_key_column *parent);
 /* The share of the whole numbers that lie in the range of both columns which the parent holds. */
 double tab_key_density(const tab_key_column *child, const tab_key_column *parent);
 
-/* accident.c: the logarithm of how many other sets of as many values the parts of a column's values would
- * make: 144 codes of 12 letters and 12 numbers give choose(144, 12) sets of twelve. 0 where values are counted
- * (1 to 15, A1 to A15), or words of which everybody makes the same list (months, countries). *ret is untouched
- * where memory lacks. False: out of memory. */
+/* accident.c: the logarithm of how many other sets of as many values the parts of a column's values make:
+ * 144 codes of 12 letters and 12 numbers give choose(144, 12) sets of twelve. 0 where values are counted
+ * (1 to 15, A1 to A15), or words of which everybody makes the same list (months, countries). *ret is
+ * untouched where memory lacks. False: out of memory. */
 bool tab_key_other_sets(const tab_views *v, const tab_key_column *c, double *ret) TAB_CHECKED;
 
 #endif
