@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "common/base/integer.h"
 
@@ -50,16 +51,35 @@ static void remember(const char *path, const char *text)
     pthread_mutex_unlock(&files.lock);
 }
 
+/* Where a text or secret lies that is in no variable: NAME_FILE says so, or it is NAME in the folder of them
+ * all. NULL: nowhere. The caller's. */
+static char *file_of(const char *name)
+{
+    char variable[128];
+    snprintf(variable, sizeof variable, "%s_FILE", name);
+    const char *path = getenv(variable), *folder = getenv("TAB_SECRETS_FOLDER");
+    if (path != NULL)
+        return strdup(path);
+    char *in_folder = NULL;
+    if (folder == NULL || asprintf(&in_folder, "%s/%s", folder, name) < 0)
+        return NULL;
+    if (access(in_folder, F_OK) == 0)
+        return in_folder;
+    free(in_folder);
+    return NULL;
+}
+
 static const char *value_of(const tab_option *o)
 {
     const char *v = getenv(o->name);
     if (v == NULL && (o->kind == TAB_OPTION_TEXT || o->kind == TAB_OPTION_SECRET)) {
-        char name[128];
-        snprintf(name, sizeof name, "%s_FILE", o->name);
-        const char *path = getenv(name);
+        char *path = file_of(o->name);
         if (path != NULL) {
-            v = read_file(path); /* NULL: refused by the caller */
-            remember(path, v);
+            v = read_file(path);
+            if (v == NULL)
+                free(path); /* the value is refused by the caller */
+            else
+                remember(path, v);
             return v;
         }
     }
@@ -120,6 +140,9 @@ static void help(const tab_option *options, const char *program)
     printf("%s: a daemon of Tabella. Its configuration is environment variables.\n\n", program);
     for (const tab_option *o = options; o->name != NULL; o++)
         printf("  %-24s %s (default: %s)\n", o->name, o->help, o->otherwise[0] == 0 ? "empty" : o->otherwise);
+    printf(
+        "\n  A text or a secret may also come from a file: NAME_FILE names it, or it is the file NAME in\n"
+        "  the folder that TAB_SECRETS_FOLDER names.\n");
     printf("\n  --help  --version  --check (read the configuration and print it)\n");
 }
 

@@ -1,5 +1,6 @@
 /* Configuration is environment variables, read once into one struct from one table of options. The same
- * rows make --help. For NAME of kind TEXT or SECRET, NAME_FILE may give a file to read it from.
+ * rows make --help. NAME of kind TEXT or SECRET may come from a file as well: the one that NAME_FILE gives,
+ * or NAME in the folder TAB_SECRETS_FOLDER. The variable itself comes first.
  *
  *   typedef struct { TAB_COMMON_CONFIG; const char *kek; } keys_config;
  *   static const tab_option keys_options[] = {

@@ -56,7 +56,7 @@ typedef struct {
 } tab_bundle_view;
 
 const char *tab_paged_name(tab_paged array);
-size_t tab_paged_first(tab_paged array); /* decisions.md's default first page */
+size_t tab_paged_first(tab_paged array); /* rows of the first page, where none is asked for */
 
 /* Whether every index and length in the bundle is within bounds: once, before writing one that came
  * over the wire. The functions below rely on it. */

@@ -82,7 +82,7 @@ static int by_name(const void *pa, const void *pb)
     return c != 0 ? c : (x.n > y.n) - (x.n < y.n);
 }
 
-/* The name where it is alone in its table and not empty, else "c{index}" (decisions.md); in the
+/* The name where it is alone in its table and not empty, else "c{index}"; in the
  * arena. */
 static bool column_names(bundle_writer *w, tab_arena *a)
 {

@@ -8,7 +8,7 @@
 --   tab:c:<org>         string the same for cells a minute
 --   tab:o:<org>         hash   realtime calls under way, by api process: how many
 --   tab:s:<org>:<id>    string state version of an endpoint, by id and by name; jobs writes it
---   tab:i:<org>:<hash>  string a serve call's Idempotency-Key: at work, or its answer (services/api/serve_once.c)
+--   tab:i:<org>:<hash>  string a serve call's Idempotency-Key: at work, or its answer (services/api/serve/serve_once.c)
 --   tab:use             hash   requests let through by key, and what became of serve calls ("level DAY ORG": counts),
 --                              until the keys service takes them
 --
@@ -336,7 +336,7 @@ local function once(keys, args)
   return { 1, began }
 end
 
--- The answer, as services/api/serve_once.c writes it, and its seconds to live. -> '' or the answer that was there first.
+-- The answer, as services/api/serve/serve_once.c writes it, and its seconds to live. -> '' or the answer that was there first.
 local function once_done(keys, args)
   local have = redis.call('GET', keys[1])
   if have and string.sub(have, 1, 2) == 'd ' then

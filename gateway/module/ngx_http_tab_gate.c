@@ -11,7 +11,7 @@
  * In place of a key a request may carry a session's cookie; what a page of another origin could send with
  * it is refused (decision 0337). An open route (TAB_ROUTE_OPEN) is let in with a grant of nothing.
  *
- * Order of checks (decisions.md): key, route, scope, rates. The route is decided from the raw path alone,
+ * Order of checks: key, route, scope, rates. The route is decided from the raw path alone,
  * and only if nginx's own normalised path is byte for byte the same, so what is authorized, what
  * nginx forwards and what the api dispatches cannot be three different things. */
 #include "gateway/module/ngx_http_tab.h"

@@ -1,5 +1,5 @@
-/* Idempotency-Key, as decisions.md has it: per organization, method and path; bytes compared by
- * digest.
+/* Idempotency-Key, as docs/decisions/idempotency.md has it: per organization, method and path; bytes compared
+ * by digest.
  *
  *   no row --claim--> open (owner, attempt; lease 5 s, renewed while its request is at work)
  *                       |

@@ -1,5 +1,5 @@
-/* Which bases there are (the engine's table), which of them an operator has retired, and which belong to one
- * organization (rows in Postgres; decision 0333). */
+/* Which bases there are, which of them an operator has retired, and which belong to one organization (rows in
+ * Postgres; decision 0333). Which learners a base has: engine/recipes.c. */
 #include "services/inference/engine/recipes.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* See work.h: the threads; the workflows of each kind of job are work_run.c, work_endpoint.c and
- * work_sync.c. */
+/* See work.h: the threads. The workflow of each kind of job is a file of its own: work_run.c (run, batch),
+ * work_endpoint.c (create, refresh, upgrade), work_sync.c, work_generate.c, work_serve.c (serve). */
 #include "services/jobs/work.h"
 
 #include <assert.h>

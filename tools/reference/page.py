@@ -244,9 +244,8 @@ def answers(operation):
             (f"{t}: " if t != BODY else "") + kind(c["schema"]) if "schema" in c else t
             for t, c in r.get("content", {}).items()
         ]
-        good.append(
-            f"<dt>{status}</dt><dd>{': '.join([marked(r['description'])] + [', '.join(said)] * bool(said))}</dd>"
-        )
+        what = marked(r["description"]) + (f": {', '.join(said)}" if said else "")
+        good.append(f"<dt>{status}</dt><dd>{what}</dd>")
     return (
         f'<h4>Answers</h4>\n<dl class="answers">{"".join(good)}</dl>\n'
         f'<h4>Errors</h4>\n<dl class="answers">{"".join(bad)}</dl>'

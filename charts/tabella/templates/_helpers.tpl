@@ -89,6 +89,29 @@ does not make, auth.revision. (list $ KEYS) */}}
       {{- end }}
 {{- end }}
 
+{{- /* A program's secrets as files that only its user reads, called as the variables of its configuration: no
+     process listing, crash report or `kubectl describe` shows them, and a daemon reads them again on SIGHUP.
+     (list $ REQUIRED OPTIONAL), lists of VARIABLE:KEY */}}
+{{- define "tabella.secretFiles" -}}
+{{- $name := include "tabella.secret" (index . 0) -}}
+- name: secrets
+  projected:
+    defaultMode: 0440
+    sources:
+      - secret:
+          name: {{ $name }}
+          items:
+            {{- range index . 1 }}
+            - { key: {{ splitList ":" . | last }}, path: {{ splitList ":" . | first }} }
+            {{- end }}
+      {{- range index . 2 }}
+      - secret:
+          name: {{ $name }}
+          optional: true
+          items: [{ key: {{ splitList ":" . | last }}, path: {{ splitList ":" . | first }} }]
+      {{- end }}
+{{- end }}
+
 {{- define "tabella.containerSecurity" -}}
 allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true

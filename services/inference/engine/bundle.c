@@ -5,7 +5,8 @@
  *   tables ─> profile ─> sector
  *                ├────> duplicates; cross-table map and unified rows  (two or more tables)
  *                ├────> target and task ─> steps ahead ─> what linked tables say ─> fit ─> results
- *                └────> imputation (the target's missing cells take the prediction) */
+ *                ├────> imputation (the target's missing cells take the prediction)
+ *                └────> suspects */
 #include "services/inference/engine/bundle.h"
 
 #include <cblas.h>

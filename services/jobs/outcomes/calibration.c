@@ -1,4 +1,5 @@
-/* See calibration.h. */
+/* See calibration.h: what outcomes make of the calibration, by which services/api/serve/adapt.c moves
+ * answers. */
 #include "services/jobs/outcomes/calibration.h"
 
 #include "common/base/proto.h"

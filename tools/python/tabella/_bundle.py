@@ -127,8 +127,8 @@ class Bundle(Answer):
         return self._jobs().download(self.job_id, part, path, table=table, format=format, timeout=timeout)
 
     def frame(self, part: str, *, table: Optional[str] = None, timeout: Optional[float] = None) -> Any:
-        """A part of the result as a data frame of the caller's library: of a run at the service in one request,
-        which needs pyarrow (or polars); of a run in this process from `stream`. part: results, filled,
+        """A part of the result as a data frame of the caller's library: of a run at the service in one
+        request, which needs pyarrow (or polars); of a run in this process from `stream`. part: results, filled,
         unified_rows, matches, duplicates, suspects, forecast; in this process also profile. `filled`: the
         whole table, with the columns NAME_filled that say which cells were filled."""
         if self._parts is not None:
@@ -144,8 +144,8 @@ class Bundle(Answer):
         Raises NotFoundError where the result has no such part."""
         if self._parts is None:
             raise TabellaError(
-                "streams of parts are those of a run in this process, by its own bundle and not by a pickle of "
-                "it; arrow(NAME) gives any bundle's frames as streams"
+                "streams of parts are those of a run in this process, by its own bundle and not by a pickle "
+                "of it; arrow(NAME) gives any bundle's frames as streams"
             )
         return self._parts.stream(part, table)
 

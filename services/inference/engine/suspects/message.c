@@ -1,4 +1,5 @@
-/* Suspects of several tables as the bundle has them, each with a sentence that says why. */
+/* Suspects of several tables as the bundle has them, each with a sentence that says why. `tab_suspects`
+ * starts all that suspects.h draws. */
 #include <stdlib.h>
 
 #include "services/inference/engine/message.h"

@@ -1,5 +1,6 @@
 /* See roles.h: the list of roles, spread into one array a property. The order is that of the list, so an
- * index into one array is an index into all of them, and a class of the trained models. */
+ * index into one array is an index into all of them, and a class of the trained models. Which role a column
+ * has is decided in stages.c. */
 #include "services/inference/engine/profile/roles/roles.h"
 
 const char *const tab_role_names[TAB_ROLES] = {
