@@ -524,7 +524,11 @@ static tab_status suspects_next(tab_part *p, tab_arena *a, const tab_table **ret
 /* ---- all of them ----------------------------------------------------------------------------- */
 
 const tab_part_kind part_kinds[] = {
-    { "results", results_open, results_next },    { "unified_rows", unified_open, unified_next },
-    { "matches", matches_open, matches_next },    { "duplicates", duplicates_open, duplicates_next },
-    { "suspects", suspects_open, suspects_next }, { "forecast", forecast_open, forecast_next },
+    { "results", results_open, results_next },
+    { "unified_rows", unified_open, unified_next },
+    { "matches", matches_open, matches_next },
+    { "duplicates", duplicates_open, duplicates_next },
+    { "suspects", suspects_open, suspects_next },
+    { "forecast", forecast_open, forecast_next },
+    { NULL, NULL, NULL },
 };
