@@ -128,7 +128,8 @@ class Bundle(Answer):
 
     def frame(self, part: str, *, table: Optional[str] = None, timeout: Optional[float] = None) -> Any:
         """A part of the result as a data frame of the caller's library: of a run at the service in one
-        request, which needs pyarrow (or polars); of a run in this process from `stream`. part: results, filled,
+        request, which needs pyarrow (or polars); of a run in this process from `stream`. part:
+        results, filled,
         unified_rows, matches, duplicates, suspects, forecast; in this process also profile. `filled`: the
         whole table, with the columns NAME_filled that say which cells were filled."""
         if self._parts is not None:
