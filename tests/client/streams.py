@@ -3,11 +3,14 @@ reads such streams."""
 
 import datetime
 import gc
+import pickle
+import sys
 
 from package import has
 import tabella
 from tabella import _cdata
 from tabella._cdata import Columns, Held, Rows
+from tabella._download import frame_of
 
 DAY = datetime.date(2026, 1, 31)
 MOMENT = datetime.datetime(2026, 1, 31, 10, 30, 0, 5)
@@ -129,6 +132,88 @@ def answers(check, local):
         check("and a slice", part == {k: v.to_pylist()[1:] for k, v in kinds.items()}, part)
 
 
+def native(check, local):
+    """Parts of a result as the library's own streams: by every kind of caller, with pyarrow and without."""
+    n = 120
+    rows = [
+        {
+            "id": i,
+            "kind": "uvw"[i % 3],
+            "day": DAY + datetime.timedelta(i),
+            "size": None if i % 7 == 0 else 2.5 * (i % 3),
+        }
+        for i in range(n)
+    ]
+    bundle = local.run(rows, target="size")
+    asked = bundle.array("prediction.results") + bundle.array("prediction.missing_target_results")
+    want = sorted((x["row"], x["value"]) for x in asked)
+    part = bundle.stream("results")
+    told = back(part)
+    same = all(r == w[0] and abs(p - w[1]) < 1e-5 for r, p, w in zip(told["row"], told["predicted"], want))
+    check("the library's stream of predictions", same and len(told["row"]) == n, told["predicted"][:4])
+    check("which is read again", back(part) == told)
+    filled = back(bundle.stream("filled", table=bundle.tables[0].id))
+    check("of a filled table", None not in filled["size"] and filled["day"] == [r["day"] for r in rows])
+    check("with its flags", filled["size_filled"] == [r["size"] is None for r in rows])
+    names = back(bundle.stream("profile"))["name"]
+    check("of what columns are", names == list(rows[0]), names)
+    listed = frame_of(part, "")
+    check("rows as dicts for a caller without frames", listed[5] == {k: v[5] for k, v in told.items()})
+    held = bundle.stream("filled")
+    fitted = local.fit(rows, target="kind")
+    served = fitted.serve([{k: v for k, v in r.items() if k != "kind"} for r in rows[:3]])
+    shares = back(served.stream("results"))
+    del bundle, part, fitted
+    gc.collect()
+    check("a stream outlives its bundle", back(held) == filled)
+    total = [sum(shares[f"p({k})"][i] for k in "uvw") for i in range(3)]
+    check("of rows that were served, with each class's share", all(abs(x - 1) < 1e-6 for x in total), shares)
+    for name, given, error in (
+        ("a part that is not there", {"part": "matches"}, tabella.NotFoundError),
+        ("a part that there is not", {"part": "answers"}, tabella.ValidationError),
+        ("a table of a part that has none", {"part": "results", "table": "t"}, tabella.ValidationError),
+    ):
+        try:
+            served.stream(**given)
+            check(name, False, "a stream")
+        except error:
+            check(name, True)
+    again = pickle.loads(pickle.dumps(served))
+    try:
+        again.stream("results")
+        check("a pickle has none, and says so", False)
+    except tabella.TabellaError as e:
+        check("a pickle has none, and says so", "arrow(NAME)" in str(e), e)
+    if has("pandas"):
+        import pandas
+
+        frames = local.run(pandas.DataFrame(rows), target="size")
+        without, library = frames.frame("filled"), sys.modules.get("pyarrow")
+        sys.modules["pyarrow"] = None
+        try:
+            bare = frames.frame("filled")
+        finally:
+            del sys.modules["pyarrow"]
+            if library is not None:
+                sys.modules["pyarrow"] = library
+        for made in (without, bare):
+            good = isinstance(made, pandas.DataFrame) and made["size"].notna().all() and len(made) == n
+            check("a frame of pandas, with pyarrow and without", good and list(made) == list(filled))
+        check("the same one", bare.astype(str).equals(without.astype(str)))
+    if has("polars"):
+        import polars
+
+        frames = local.run(polars.DataFrame(rows), target="size")
+        check("a frame of polars", frames.frame("filled")["day"].dtype == polars.Date)
+    if has("pyarrow"):
+        import pyarrow
+
+        whole = pyarrow.table(held)
+        whole.validate(full=True)
+        check("pyarrow reads every buffer", whole.num_rows == n)
+
+
 def everything(check, local):
     plain(check)
     answers(check, local)
+    native(check, local)

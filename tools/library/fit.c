@@ -167,5 +167,7 @@ int tabella_serve(tabella *t, const tabella *fitted)
         return library_error(t, &err);
     b->base_model = (char *)(uintptr_t)base->name;
     b->records_total = t->table[0]->rows;
+    t->served = true;
+    t->served_by = library_hold(fitted);
     return library_print(t, b);
 }

@@ -40,12 +40,20 @@ tabella *tabella_new(void)
 
 void tabella_free(tabella *t)
 {
-    if (t == NULL)
+    if (t == NULL || atomic_fetch_sub(&t->holders, 1) > 0)
         return;
     tab_out_free(&t->result);
+    tabella_free(t->served_by);
     tab_fitted_free(t->fitted);
     tab_arena_free(t->arena);
     free(t);
+}
+
+tabella *library_hold(const tabella *t)
+{
+    tabella *held = (tabella *)(uintptr_t)t; /* a fitted one is const to those who serve by it */
+    atomic_fetch_add(&held->holders, 1);
+    return held;
 }
 
 int library_error(tabella *t, const tab_error *err)
@@ -266,13 +274,15 @@ void tabella_progress(tabella *t, void (*report)(void *arg, const char *phase, d
     t->report_arg = arg;
 }
 
-int library_print(tabella *t, const Tabella__Bundle *b)
+int library_print(tabella *t, Tabella__Bundle *b)
 {
     tab_out *o = &t->result;
     tab_bundle_run_json(o, b);
     tab_out_bytes(o, "\n", 2); /* and the 0 */
-    if (!o->failed)
+    if (!o->failed) {
+        t->bundle = b;
         return 0;
+    }
     tab_out_free(o);
     *o = (tab_out){ 0 };
     return library_no_memory(t);

@@ -17,6 +17,10 @@ struct tabella {
     tab_run_options o;
     atomic_bool cancel;
     bool ran, tables_given; /* not only files */
+    atomic_size_t holders;  /* beside the first: who still reads what it has made */
+    Tabella__Bundle *bundle;
+    bool served;        /* the bundle is of tabella_serve, */
+    tabella *served_by; /* and has texts of this one's */
     void (*report)(void *arg, const char *phase, double done);
     void *report_arg;
     tab_out result;
@@ -35,7 +39,9 @@ int library_error(tabella *t, const tab_error *err);
 /* The one computation of a tabella: 0 with an engine and, where threads were asked for, its pool. */
 int library_begin(tabella *t, tab_engine *e, tab_pool **pool);
 /* The bundle as the result. */
-int library_print(tabella *t, const Tabella__Bundle *b);
+int library_print(tabella *t, Tabella__Bundle *b);
+/* The same, which tabella_free leaves until all who hold it have freed it. */
+tabella *library_hold(const tabella *t);
 /* given.c: the options columns and na, texts of the arena. */
 int library_columns(tabella *t, tab_str json);
 int library_marks(tabella *t, tab_str said);

@@ -1,16 +1,19 @@
 # libtabella.so: the engine for other programs, tools/library/tabella.h. All of its code is compiled for any
 # address and with hidden names, in a mode of its own.
 ## make library         the engine as a shared library, build/pic/libtabella.so
+LIBRARY_O = $(patsubst %.c,$(B)/%.o,$(filter-out %/older.c,$(wildcard tools/library/*.c))) $(B)/services/inference/pool.o \
+            $(B)/services/inference/memory.o $(B)/services/data-connector/providers/sqlite_table.o \
+            $(B)/services/data-connector/source/cells.o $(B)/services/data-connector/store/diff.o \
+            $(patsubst %.c,$(B)/%.o,$(wildcard services/data-connector/expectations/*.c))
+# without the command line; what these objects need of the archives comes behind them
+$(B)/test/tools-library-tests: $(filter-out %/command.o,$(filter $(B)/tools/% $(B)/services/inference/%,$(LIBRARY_O)))
+$(B)/test/tools-library-tests: LDLIBS := $(B)/libengine.a $(B)/libcommon.a $(LDLIBS)
 ifneq ($(SHARED),)
 LIBRARY_LD = $(filter-out -pie,$(LDFLAGS)) -shared -Wl,-z,defs,--exclude-libs,ALL,--gc-sections \
              -Wl,--version-script=tools/library/symbols.map -Wl,-soname,libtabella.so.1
 # of the command line what needs no server: the linker takes what is asked for
 $(B)/libcommands.a: $(patsubst %.c,$(B)/%.o,$(filter-out %/main.c,$(wildcard tools/tabella/*.c tools/tabella/*/*.c)))
 	@mkdir -p $(@D) && rm -f $@ && $(AR) rcs $@ $^
-LIBRARY_O = $(patsubst %.c,$(B)/%.o,$(filter-out %/older.c,$(wildcard tools/library/*.c))) $(B)/services/inference/pool.o \
-            $(B)/services/inference/memory.o $(B)/services/data-connector/providers/sqlite_table.o \
-            $(B)/services/data-connector/source/cells.o $(B)/services/data-connector/store/diff.o \
-            $(patsubst %.c,$(B)/%.o,$(wildcard services/data-connector/expectations/*.c))
 $(B)/libtabella.so: $(LIBRARY_O) $(B)/libcommands.a $(B)/libengine.a $(B)/libcommon.a \
         tools/library/symbols.map
 	@echo "  ld $@" && $(CC) $(LIBRARY_LD) $(filter %.o %.a,$^) $(LDLIBS) -lsqlite3 -o $@

@@ -18,6 +18,7 @@
 #define TABELLA_LIBRARY_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -32,7 +33,7 @@ typedef struct tabella tabella;
 TABELLA_API int tabella_interface(void);
 TABELLA_API const char *tabella_version(void);
 
-/* NULL: out of memory. tabella_free takes NULL, and no running one. */
+/* NULL: out of memory. tabella_free takes NULL, and no running one; streams of its parts outlive it. */
 TABELLA_API tabella *tabella_new(void);
 TABELLA_API void tabella_free(tabella *t);
 
@@ -45,9 +46,37 @@ TABELLA_API int tabella_add_file(tabella *t, const char *name, const void *bytes
  * tables are in one run, with ids that differ. */
 TABELLA_API int tabella_add_json(tabella *t, const char *json, size_t n);
 
-/* A table of another library in this process, by the Arrow C stream interface, which another header defines:
- * read where it lies, and released. Cells are those of the same table in JSON. id: the table's. */
-struct ArrowArrayStream;
+/* The Arrow C stream interface, under the guards that all headers with it have. */
+#ifndef ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE
+struct ArrowSchema {
+    const char *format, *name, *metadata;
+    int64_t flags, n_children;
+    struct ArrowSchema **children, *dictionary;
+    void (*release)(struct ArrowSchema *);
+    void *private_data;
+};
+struct ArrowArray {
+    int64_t length, null_count, offset, n_buffers, n_children;
+    const void **buffers;
+    struct ArrowArray **children, *dictionary;
+    void (*release)(struct ArrowArray *);
+    void *private_data;
+};
+#endif
+#ifndef ARROW_C_STREAM_INTERFACE
+#define ARROW_C_STREAM_INTERFACE
+struct ArrowArrayStream {
+    int (*get_schema)(struct ArrowArrayStream *, struct ArrowSchema *out);
+    int (*get_next)(struct ArrowArrayStream *, struct ArrowArray *out);
+    const char *(*get_last_error)(struct ArrowArrayStream *);
+    void (*release)(struct ArrowArrayStream *);
+    void *private_data;
+};
+#endif
+
+/* A table of another library in this process, by the Arrow C stream interface: read where it lies, and
+ * released. Cells are those of the same table in JSON. id: the table's. */
 TABELLA_API int tabella_add_stream(tabella *t, const char *id, struct ArrowArrayStream *stream);
 
 /* One option, as the command line has it, without its dashes: target, task, base, threshold, explain ("yes"
@@ -79,6 +108,21 @@ TABELLA_API void tabella_cancel(tabella *t);
 
 /* The bundle as JSON, *n bytes and a 0 behind, until tabella_free; NULL before a run that succeeded. */
 TABELLA_API const char *tabella_result(const tabella *t, size_t *n);
+
+/* A part of the result as a table, by the Arrow C stream interface (tabella_add_stream's): "results" (what is
+ * predicted, a row each), "filled" (a table whole, its gaps filled; `table` is its id where several were
+ * filled, else NULL), "unified_rows", "matches", "duplicates", "suspects", "forecast", "profile" (what each
+ * column is). Columns and their types are those of the files of GET /v2/jobs/{id}/result/{part}; numbers of
+ * rows count from 0.
+ *
+ * On 0 *ret is the caller's, who releases it, once, before or after tabella_free. Batches own their memory
+ * and
+ * may outlive the stream. On -1 nothing is to be released: not_found where the result has no such part. Where
+ * the stream itself ends in an error, get_next gives an errno (ENOMEM, EIO), get_last_error says why. It may
+ * be
+ * read in another thread, by one at a time; several streams of one result at once, too. They keep the run's
+ * memory until the last is released. */
+TABELLA_API int tabella_part(tabella *t, const char *part, const char *table, struct ArrowArrayStream *ret);
 
 /* What went wrong last, and notes of files, a line each; "" where there is none. Until the next call. And its
  * type, as errors of the API have it (validation_error, internal ...), and what it is about: an option, or a

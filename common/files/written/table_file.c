@@ -284,6 +284,16 @@ static void add_cell(tab_file_cells *c, tab_cell x)
     }
 }
 
+/* How a form of columns is written; CSV is one of rows. */
+static const struct {
+    tab_status (*begin)(tab_file *f, tab_error *err), (*batch)(tab_file *f, tab_error *err),
+        (*end)(tab_file *f, tab_error *err);
+} writers[] = {
+    [TAB_FILE_ARROW] = { arrow_file_begin, arrow_file_batch, arrow_file_end },
+    [TAB_FILE_PARQUET] = { parquet_file_begin, parquet_file_batch, parquet_file_end },
+    [TAB_FILE_ARRAYS] = { arrow_arrays_edge, arrow_arrays_batch, arrow_arrays_edge },
+};
+
 static tab_status batch(tab_file *f, tab_error *err)
 {
     if (f->rows == 0)
@@ -291,7 +301,7 @@ static tab_status batch(tab_file *f, tab_error *err)
     for (size_t k = 0; k < f->cols; k++)
         if (f->c[k].valid.failed || f->c[k].values.failed || f->c[k].length.failed)
             return tab_no_memory(err);
-    TAB_TRY(f->format == TAB_FILE_ARROW ? arrow_file_batch(f, err) : parquet_file_batch(f, err));
+    TAB_TRY(writers[f->format].batch(f, err));
     f->all_rows += f->rows;
     f->rows = 0;
     for (size_t k = 0; k < f->cols; k++) {
@@ -345,17 +355,16 @@ static bool own_name(tab_file *f, size_t k, tab_str name)
     return f->c[k].name.p != NULL;
 }
 
-tab_file *tab_file_new(tab_file_format format, const tab_file_column *column, size_t cols,
-                       tab_file_send *send, void *to)
+static tab_file *file_of(tab_file opened, const tab_file_column *column)
 {
     tab_file *f = calloc(1, sizeof *f);
     if (f == NULL)
         return NULL;
-    *f = (tab_file){ .format = format, .send = send, .to = to, .cols = cols };
+    *f = opened;
     f->names = tab_arena_new((size_t)64 << 20);
-    f->c = calloc(cols + 1, sizeof *f->c);
+    f->c = calloc(f->cols + 1, sizeof *f->c);
     bool good = f->names != NULL && f->c != NULL;
-    for (size_t k = 0; good && k < cols; k++) {
+    for (size_t k = 0; good && k < f->cols; k++) {
         f->c[k].type = column[k].type;
         good = own_name(f, k, column[k].name);
     }
@@ -363,6 +372,17 @@ tab_file *tab_file_new(tab_file_format format, const tab_file_column *column, si
         return f;
     tab_file_free(f);
     return NULL;
+}
+
+tab_file *tab_file_new(tab_file_format format, const tab_file_column *column, size_t cols,
+                       tab_file_send *send, void *to)
+{
+    return file_of((tab_file){ .format = (int)format, .send = send, .to = to, .cols = cols }, column);
+}
+
+tab_file *tab_file_arrays(const tab_file_column *column, size_t cols, tab_file_take *take, void *to)
+{
+    return file_of((tab_file){ .format = TAB_FILE_ARRAYS, .take = take, .to = to, .cols = cols }, column);
 }
 
 void tab_file_free(tab_file *f)
@@ -389,7 +409,7 @@ static tab_status begin(tab_file *f, tab_error *err)
     if (f->format == TAB_FILE_CSV)
         csv_head(f);
     else
-        TAB_TRY(f->format == TAB_FILE_ARROW ? arrow_file_begin(f, err) : parquet_file_begin(f, err));
+        TAB_TRY(writers[f->format].begin(f, err));
     return TAB_OK;
 }
 
@@ -405,7 +425,7 @@ tab_status tab_file_end(tab_file *f, tab_error *err)
     TAB_TRY(begin(f, err));
     if (f->format != TAB_FILE_CSV) {
         TAB_TRY(batch(f, err));
-        TAB_TRY(f->format == TAB_FILE_ARROW ? arrow_file_end(f, err) : parquet_file_end(f, err));
+        TAB_TRY(writers[f->format].end(f, err));
     }
     return tab_file_flush(f, err);
 }

@@ -1,8 +1,8 @@
-/* What table_file.c, arrow_file.c and parquet_file.c share; not for anybody else. */
+/* What table_file.c, arrow_file.c, arrow_arrays.c and parquet_file.c share; not for anybody else. */
 #ifndef TAB_FILES_TABLE_FILE_PARTS_H
 #define TAB_FILES_TABLE_FILE_PARTS_H
 
-#include "common/files/written/table_file.h"
+#include "common/files/written/table_arrays.h"
 #include "common/json/json.h"
 
 /* A column's cells of the batch that is being made, one a row. */
@@ -15,9 +15,13 @@ typedef struct {
     size_t nulls;
 } tab_file_cells;
 
+/* Beside the formats of files: arrays in memory. */
+enum { TAB_FILE_ARRAYS = TAB_FILE_FORMATS };
+
 struct tab_file {
-    tab_file_format format;
+    int format;
     tab_file_send *send;
+    tab_file_take *take; /* of arrays, in place of send */
     void *to;
     size_t cols, rows; /* rows: of the batch */
     tab_file_cells *c; /* (cols) */
@@ -35,6 +39,8 @@ tab_status arrow_file_batch(tab_file *f, tab_error *err) TAB_CHECKED;
 tab_status arrow_file_end(tab_file *f, tab_error *err) TAB_CHECKED;
 tab_status parquet_file_begin(tab_file *f, tab_error *err) TAB_CHECKED;
 tab_status parquet_file_batch(tab_file *f, tab_error *err) TAB_CHECKED;
+tab_status arrow_arrays_batch(tab_file *f, tab_error *err) TAB_CHECKED;
+tab_status arrow_arrays_edge(tab_file *f, tab_error *err) TAB_CHECKED; /* nothing stands around them */
 tab_status parquet_file_end(tab_file *f, tab_error *err) TAB_CHECKED;
 
 /* Sends `out`, empties it. */

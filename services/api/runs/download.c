@@ -1,6 +1,6 @@
 /* GET /v2/jobs/:id/result/:part, and .../filled/:table (decision 0410).
  *
- *   part (download_parts.c) --batches of rows--> file (common/files/written) --bytes--> the connection
+ *   part (common/parts) --batches of rows--> file (common/files/written) --bytes--> the connection
  *
  * Each on a connection and a thread of its own (stream.h), which waits where its reader is slow: what is held
  * is a batch, whatever the result's length. */
@@ -109,7 +109,10 @@ tab_status download_format(tab_str format, tab_str accept, tab_file_format *ret,
 /* ---- sending --------------------------------------------------------------------------------- */
 
 typedef struct {
-    part p;
+    request *r;
+    const run_result *x;
+    run_rows rows;
+    tab_part p;
     tab_file_format format;
     char name[160];
     bool begun;
@@ -118,7 +121,7 @@ typedef struct {
 static tab_status send_bytes(void *to, tab_str bytes, tab_error *err)
 {
     download *d = to;
-    request *r = d->p.r;
+    request *r = d->r;
     if (r->stream != NULL) {
         if (!d->begun)
             TAB_TRY(stream_begin(r->stream, d->name, err));
@@ -127,101 +130,80 @@ static tab_status send_bytes(void *to, tab_str bytes, tab_error *err)
     return stream_send(r, bytes, err);
 }
 
-/* Each batch of rows into `take`. */
-static tab_status each_batch(download *d,
-                             tab_status (*take)(download *d, void *to, const tab_table *t, tab_error *err),
-                             void *to, tab_error *err)
+/* Before each batch. */
+static tab_status step(void *of, tab_error *err)
 {
-    part *p = &d->p;
+    request *r = ((download *)of)->r;
+    if (atomic_load(&r->gone))
+        return tab_fail(err, TAB_CANCELLED, "", "the client no longer waits for the file");
+    r->deadline = tab_in_ms(STEP_MS);
+    return TAB_OK;
+}
+
+static tab_status piece_of(void *of, tab_arena *a, tab_paged array, size_t from, const Tabella__Bundle **ret,
+                           tab_error *err)
+{
+    const download *d = of;
+    return result_piece(d->r, d->x, a, array, from, ret, err);
+}
+
+static tab_status rows_of(void *of, tab_arena *a, size_t table, size_t from, size_t rows,
+                          const tab_table **ret, tab_error *err)
+{
+    return run_rows_read(&((download *)of)->rows, a, table, from, rows, ret, err);
+}
+
+static tab_status send_rows(download *d, tab_file *f, tab_error *err)
+{
     for (;;) {
         TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)2 << 30);
         const tab_table *t = NULL;
         if (a == NULL)
             return tab_no_memory(err);
-        if (atomic_load(&p->r->gone))
-            return tab_fail(err, TAB_CANCELLED, "", "the client no longer waits for the file");
-        p->r->deadline = tab_in_ms(STEP_MS);
-        TAB_TRY(p->kind->next(p, a, &t, err));
+        TAB_TRY(step(d, err));
+        TAB_TRY(tab_part_next(&d->p, a, &t, err));
         if (t == NULL)
-            return TAB_OK;
-        TAB_TRY(take(d, to, t, err));
+            return tab_file_end(f, err);
+        TAB_TRY(tab_file_rows(f, t, err));
     }
-}
-
-static tab_status look_at(download *d, void *to, const tab_table *t, tab_error *err)
-{
-    tab_file_seen *seen = to;
-    (void)err;
-    for (size_t k = 0; k < d->p.cols; k++)
-        if (d->p.open_type[k])
-            seen[k] |= tab_file_look(&t->col[k], t->rows);
-    return TAB_OK;
-}
-
-/* Columns of the caller's own are of the type that all their cells have: they are read once for that. */
-static tab_status find_types(download *d, tab_error *err)
-{
-    part *p = &d->p;
-    bool any = false;
-    tab_file_seen *seen = tab_arena_new_of(p->r->arena, tab_file_seen, p->cols + 1);
-    for (size_t k = 0; k < p->cols; k++)
-        any = any || p->open_type[k];
-    if (seen == NULL)
-        return tab_no_memory(err);
-    if (!any || d->format == TAB_FILE_CSV)
-        return TAB_OK;
-    TAB_TRY(each_batch(d, look_at, seen, err));
-    part_rewind(p);
-    for (size_t k = 0; k < p->cols; k++)
-        if (p->open_type[k])
-            p->column[k].type = tab_file_type_of(seen[k]);
-    return TAB_OK;
-}
-
-static tab_status write_rows(download *d, void *to, const tab_table *t, tab_error *err)
-{
-    (void)d;
-    return tab_file_rows(to, t, err);
 }
 
 static tab_status send_file(download *d, tab_error *err)
 {
-    part *p = &d->p;
-    TAB_TRY(find_types(d, err));
+    const tab_part *p = &d->p;
+    if (d->format != TAB_FILE_CSV) /* there text is text */
+        TAB_TRY(tab_part_types(&d->p, step, d, err));
     TAB_AUTO(tab_file) *f = tab_file_new(d->format, p->column, p->cols, send_bytes, d);
     if (f == NULL)
         return tab_no_memory(err);
-    TAB_TRY(each_batch(d, write_rows, f, err));
-    TAB_TRY(tab_file_end(f, err));
-    return p->r->stream != NULL ? stream_finish(p->r->stream, err) : TAB_OK;
+    TAB_TRY(send_rows(d, f, err));
+    return d->r->stream != NULL ? stream_finish(d->r->stream, err) : TAB_OK;
 }
 
 /* ---- the routes ------------------------------------------------------------------------------ */
 
-static const part_kind *part_named(tab_str name)
-{
-    if (tab_str_eq(name, tab_str_of(part_filled_kind.name)))
-        return &part_filled_kind;
-    for (const part_kind *k = part_kinds; k->name != NULL; k++)
-        if (tab_str_eq(name, tab_str_of(k->name)))
-            return k;
-    return NULL;
-}
-
-static tab_status find_part(request *r, const run_result *x, const part_kind *kind, tab_str table,
+static tab_status find_part(request *r, const run_result *x, const tab_part_kind *kind, tab_str table,
                             download *d, tab_error *err)
 {
     tab_str format;
     TAB_TRY(query_param(r, "format", &format, err));
     TAB_TRY(download_format(format, r->accept == NULL ? TAB_S("") : tab_str_of(r->accept), &d->format, err));
     if (!x->run)
-        return part_absent(err, "files because it is neither a run nor a scored dataset");
+        return tab_fail(err, TAB_NOT_FOUND, "",
+                        "this result has no files because it is neither a run nor a scored dataset");
     if (strcmp(x->job->status, "done") != 0)
         return tab_fail(err, TAB_NOT_FOUND, "", "the job is %s; there is no result yet", x->job->status);
     if (x->kept.bundle == NULL)
         return tab_fail(err, TAB_NOT_FOUND, "", "results are kept for 24 hours, and this one has expired");
-    d->p = (part){ .r = r, .x = x, .b = x->kept.bundle, .kind = kind, .table = table };
-    TAB_TRY(kind->open(&d->p, err));
+    d->r = r;
+    d->x = x;
+    d->rows = (run_rows){ .r = r, .x = x };
+    d->p = (tab_part){ .arena = r->arena,
+                       .b = x->kept.bundle,
+                       .kind = kind,
+                       .source = { d, piece_of, rows_of },
+                       .table = table };
+    TAB_TRY(tab_part_open(&d->p, err));
     snprintf(d->name, sizeof d->name, "%.60s-%s%s%.60s%s", x->id, kind->name, table.n > 0 ? "-" : "",
              table.n > 0 ? tab_arena_copy(r->arena, table).p : "", tab_file_kinds[d->format].ending);
     r->media = tab_file_kinds[d->format].media;
@@ -234,16 +216,13 @@ tab_status download_answers(request *r, const Tabella__Bundle *b, tab_file_forma
     download *d = tab_arena_new_of(r->arena, download, 1);
     if (d == NULL)
         return tab_no_memory(err);
-    d->p = (part){
-        .r = r, .b = b, .kind = part_named(ahead ? TAB_S("forecast") : TAB_S("results")), .shares = true
-    };
+    d->r = r;
+    d->p = (tab_part){ .arena = r->arena,
+                       .b = b,
+                       .kind = tab_part_named(ahead ? TAB_S("forecast") : TAB_S("results")),
+                       .shares = true };
     d->format = format;
-    TAB_TRY(d->p.kind->open(&d->p, err));
-    for (size_t k = 0; k < 2; k++) {
-        part_cursor *c = &d->p.cursor[k];
-        c->piece = b;
-        c->held = c->total;
-    }
+    TAB_TRY(tab_part_open(&d->p, err));
     TAB_TRY(send_file(d, err));
     r->media = tab_file_kinds[format].media;
     return TAB_OK;
@@ -253,7 +232,7 @@ static tab_status get_part(request *r, tab_str name, tab_str table, tab_error *e
 {
     run_result x;
     download *d = tab_arena_new_of(r->arena, download, 1);
-    const part_kind *kind = part_named(name);
+    const tab_part_kind *kind = tab_part_named(name);
     if (d == NULL)
         return tab_no_memory(err);
     TAB_TRY(result_job(r, STR(tab_arena_copy(r->arena, r->param[0]).p), &x, err));
@@ -268,7 +247,7 @@ static tab_status get_part(request *r, tab_str name, tab_str table, tab_error *e
         s = send_file(d, err);
     if (s != TAB_OK)
         r->media = NULL;
-    part_close(&d->p);
+    tab_part_close(&d->p);
     return s;
 }
 

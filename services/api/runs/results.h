@@ -2,14 +2,13 @@
  *
  *   results.c           finds them, wherever they lie; GET /v2/jobs/:id
  *   download.c          GET /v2/jobs/:id/result/...: the parts of a result as files
- *   download_parts.c    each part as a table, batch by batch; download_filled.c: whole tables, with what was
- *                       filled */
+ *   download_rows.c     the rows that it read, for tables with what was filled */
 #ifndef TAB_API_RESULTS_H
 #define TAB_API_RESULTS_H
 
 #include "common/bundle/bundle_json.h"
 #include "common/bundle/bundle_pieces.h"
-#include "common/files/written/table_file.h"
+#include "common/parts/parts.h"
 #include "proto/jobs.pb-c.h"
 #include "services/api/api.h"
 #include "services/api/runs/outputs.h"
@@ -29,52 +28,18 @@ tab_status result_first(request *r, run_result *x, tab_error *err) TAB_CHECKED;
 tab_status result_piece(request *r, const run_result *x, tab_arena *a, tab_paged array, size_t from,
                         const Tabella__Bundle **ret, tab_error *err) TAB_CHECKED;
 
-/* ---- a part of a result as a table ------------------------------------------------------------ */
+/* ---- the rows that a run read (download_rows.c) ------------------------------------------------ */
 
-/* Where one is in a paged array: the piece that holds element `at`, in an arena of its own. */
+/* Of the table of this number, range by range: from a snapshot, or, of an inline run, what is kept with its
+ * output. */
 typedef struct {
-    tab_paged array;
-    size_t at, total;
-    tab_arena *arena;
-    const Tabella__Bundle *piece;
-    size_t first, held; /* of the piece */
-} part_cursor;
-
-typedef struct part part;
-typedef struct {
-    const char *name;
-    /* Says its columns. NOT_FOUND: the result has no such part. */
-    tab_status (*open)(part *p, tab_error *err);
-    /* The next rows, in the arena; NULL: there are none. */
-    tab_status (*next)(part *p, tab_arena *a, const tab_table **ret, tab_error *err);
-} part_kind;
-
-enum { PART_ROWS = 8192 }; /* of a batch that is made of a head */
-
-struct part {
     request *r;
     const run_result *x;
-    const Tabella__Bundle *b; /* of x */
-    const part_kind *kind;
-    tab_str table; /* filled/{table}; empty: the only one */
-    tab_file_column *column;
-    size_t cols;
-    bool shares;     /* results: the probability of every class, where there are few */
-    bool *open_type; /* (cols) its type is that of its cells, which are to be looked at */
-    /* where it is */
-    part_cursor cursor[2];
-    size_t at;
-    struct part_filled *filled;
-};
-
-extern const part_kind part_kinds[]; /* behind the last one without a name */
-extern const part_kind part_filled_kind;
-bool part_column(part *p, tab_str name, tab_file_type type); /* one more; false: the arena is full */
-bool part_open_column(part *p, tab_str name);
-tab_status part_absent(tab_error *err, const char *what);
-/* The piece that holds element at of the cursor's array; at < total. */
-tab_status part_seek(part *p, part_cursor *c, tab_error *err) TAB_CHECKED;
-void part_rewind(part *p);
-void part_close(part *p);
+    const char *snapshot; /* NULL: the rows are `kept` */
+    const tab_table *kept;
+} run_rows;
+/* NOT_FOUND: they were not stored, or are no longer. */
+tab_status run_rows_read(run_rows *rows, tab_arena *a, size_t table, size_t from, size_t n,
+                         const tab_table **ret, tab_error *err) TAB_CHECKED;
 
 #endif

@@ -11,6 +11,7 @@ import os
 from typing import Any, Callable, Dict, List, Literal, Optional, Sequence, Tuple, Union
 
 from . import _download, _frames
+from ._download import Part, Parts, frame_of
 from ._errors import TabellaError
 from ._types import Answer, TableProfile
 
@@ -56,6 +57,7 @@ class Bundle(Answer):
     _single = False
     _fetch = None  # type: Optional[Fetch]
     _asked = None  # type: Optional[str]
+    _parts = None  # type: Optional[Parts]
 
     @classmethod
     def of(
@@ -74,7 +76,7 @@ class Bundle(Answer):
     def __getstate__(self) -> Dict[str, Any]:
         """A pickle holds every page and the caller's tables, and no client."""
         self.load()
-        return {**self.__dict__, "_fetch": None}
+        return {**self.__dict__, "_fetch": None, "_parts": None}
 
     @property
     def _kind(self) -> str:
@@ -125,10 +127,28 @@ class Bundle(Answer):
         return self._jobs().download(self.job_id, part, path, table=table, format=format, timeout=timeout)
 
     def frame(self, part: str, *, table: Optional[str] = None, timeout: Optional[float] = None) -> Any:
-        """A part of the result as a data frame of the caller's library, in one request; it needs pyarrow (or
-        polars). `filled`: the whole table, with the columns NAME_filled that say which cells were filled."""
+        """A part of the result as a data frame of the caller's library: of a run at the service in one
+        request, which needs pyarrow (or polars); of a run in this process from `stream`. part:
+        results, filled,
+        unified_rows, matches, duplicates, suspects, forecast; in this process also profile. `filled`: the
+        whole table, with the columns NAME_filled that say which cells were filled."""
+        if self._parts is not None:
+            return frame_of(self._parts.stream(part, table), self._kind)
         transport = self._jobs()._client._transport
         return _download.frame(transport, str(self.job_id), part, table, self._kind, timeout)
+
+    def stream(self, part: str, *, table: Optional[str] = None) -> Part:
+        """A part of the result of a run in this process (`frame` has their names) as a table that offers an
+        Arrow stream (`__arrow_c_stream__`), made by the engine's library batch by batch: pandas, polars,
+        pyarrow and duckdb read it where it lies, any number of times. The columns are those of the service's
+        files.
+        Raises NotFoundError where the result has no such part."""
+        if self._parts is None:
+            raise TabellaError(
+                "streams of parts are those of a run in this process, by its own bundle and not by a pickle "
+                "of it; arrow(NAME) gives any bundle's frames as streams"
+            )
+        return self._parts.stream(part, table)
 
     def _jobs(self) -> Any:
         jobs = getattr(self._fetch, "jobs", None)

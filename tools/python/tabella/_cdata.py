@@ -348,15 +348,26 @@ _FREE_CAPSULE = ctypes.PYFUNCTYPE(None, _void)(_free_capsule)
 
 def offered(schema: Any, batches: Sequence[Any], holder: Any) -> Any:
     """A capsule with these batches, which `holder` keeps."""
-    stream = _Stream()
+    room = StreamRoom()
+    stream = _Stream.from_address(room.at)
     stream.get_schema = _at(_NEXT_SCHEMA)
     stream.get_next = _at(_NEXT_ARRAY)
     stream.last_error = _at(_NO_ERROR)
     stream.release = _at(_FREE_STREAM)
     stream.private = _keep([schema, batches, holder, 0])
-    at = ctypes.addressof(stream)
-    _alive[-at] = stream
-    return _capsule(at, NAME, _at(_FREE_CAPSULE))
+    return room.capsule()
+
+
+class StreamRoom:
+    """Room for a stream that C makes at `at`; a capsule of it then."""
+
+    def __init__(self) -> None:
+        self._stream = _Stream()
+        self.at = ctypes.addressof(self._stream)
+
+    def capsule(self) -> Any:
+        _alive[-self.at] = self._stream
+        return _capsule(self.at, NAME, _at(_FREE_CAPSULE))
 
 
 def _packed(bits: Sequence[Any]) -> bytearray:

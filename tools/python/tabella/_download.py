@@ -1,12 +1,16 @@
-"""Parts of a run's result as files, and as frames: what the bundle's pages hold, whole and in one request."""
+"""Parts of a run's result as files, and as frames: what the bundle's pages hold, whole and in one request; of
+a result in this process as Arrow streams, which libtabella makes (`tabella_part`)."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import os
-from typing import TYPE_CHECKING, Any, Dict, Iterator, Optional
+import threading
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, Optional
 
+from . import _frames
+from ._cdata import Held, StreamRoom
 from ._errors import TabellaError
 
 if TYPE_CHECKING:
@@ -83,3 +87,66 @@ def frame(
         ) from None
     whole = pyarrow.ipc.open_stream(pyarrow.BufferReader(raw)).read_all()
     return whole if kind == "arrow" else whole.to_pandas() if kind == "pandas" else whole.to_pylist()
+
+
+# ---- in this process ---------------------------------------------------------------------------
+
+Open = Callable[[str, Optional[str], int], None]  # a part and its table, as a stream at this address
+
+
+class Parts:
+    """Of one result, whose memory is held for as long as this is, or a stream of it."""
+
+    def __init__(self, open: Open) -> None:
+        self._open, self._lock = open, threading.Lock()
+
+    def stream(self, part: str, table: Optional[str]) -> Part:
+        """Raises NotFoundError where the result has no such part, ValidationError for another name."""
+        return Part(lambda: self._capsule(part, table), part)
+
+    def _capsule(self, part: str, table: Optional[str]) -> Any:
+        room = StreamRoom()
+        with self._lock:  # the library says what is wrong in one place
+            self._open(part, table, room.at)
+        return room.capsule()
+
+
+class Part:
+    """A part of a result, which any number of readers may read, where the library has made it."""
+
+    def __init__(self, open: Callable[[], Any], name: str) -> None:
+        self._open, self._name = open, name
+        self._first = [open()]  # of the first reader; and what is wrong is said now
+
+    def __repr__(self) -> str:
+        return f"<Arrow stream: {self._name}>"
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        try:
+            return self._first.pop()
+        except IndexError:
+            return self._open()
+
+
+def frame_of(part: Part, kind: str) -> Any:
+    """As a frame of the caller's library, with the types of Arrow; rows as dicts where there is none."""
+    if kind == "polars":
+        import polars
+
+        return polars.DataFrame(part)
+    pyarrow = None if kind == "" else _pyarrow()
+    if pyarrow is not None:
+        whole = pyarrow.table(part)
+        return whole if kind == "arrow" else whole.to_pandas()
+    held = Held(part)
+    cells = {name: held.column(c) for c, name in enumerate(held.names)}
+    return _frames.frame(kind, cells)
+
+
+def _pyarrow() -> Any:
+    """Where it is installed, and reads tables that offer streams."""
+    try:
+        import pyarrow
+    except ImportError:
+        return None
+    return pyarrow if hasattr(pyarrow.RecordBatchReader, "from_stream") else None

@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ._arrow import capsule_of
 from ._bundle import Bundle
+from ._download import Parts
 from ._errors import BY_TYPE, APIError, TabellaError
 from ._frames import Table, TablesBody, tables_of
 from ._questions import Verbs
@@ -64,6 +65,7 @@ def _load(path: Optional[Path]) -> ctypes.CDLL:
         "serve": (ctypes.c_int, [pointer, pointer]),
         "cancel": (None, [pointer]),
         "result": (pointer, [pointer, ctypes.POINTER(size)]),
+        "part": (ctypes.c_int, [pointer, text, text, pointer]),
         "error": (text, [pointer]),
         "error_type": (text, [pointer]),
         "error_param": (text, [pointer]),
@@ -153,8 +155,8 @@ class Local(Verbs):
                 "anomaly-threshold": anomaly_threshold,
             },
         )
-        raw = self._run(self._adders(given), options, progress)
-        return Bundle.of(json.loads(raw), given, single, None)
+        done = self._task(self._adders(given), options, progress, self._lib.tabella_run)
+        return self._bundle(done, given, single)
 
     def run_files(
         self,
@@ -202,8 +204,9 @@ class Local(Verbs):
             return add
 
         one = isinstance(paths, str) or hasattr(paths, "__fspath__")
-        raw = self._run([adder(p) for p in ([paths] if one else paths)], options, progress)  # type: ignore
-        return Bundle.of(json.loads(raw), [], False, None)
+        adders = [adder(p) for p in ([paths] if one else paths)]  # type: ignore
+        done = self._task(adders, options, progress, self._lib.tabella_run)
+        return self._bundle(done, [], False)
 
     def fit(
         self,
@@ -296,6 +299,15 @@ class Local(Verbs):
             if bar is not None:
                 bar.close()
         return task
+
+    def _bundle(self, task: _Task, given: Sequence[Table], single: bool) -> Bundle:
+        def open(part: str, table: Optional[str], at: int) -> None:
+            name = None if table is None else table.encode()
+            self._must(task.at, self._lib.tabella_part(task.at, part.encode(), name, at))
+
+        made = Bundle.of(json.loads(self._result(task)), given, single, None)
+        made._parts = Parts(open)
+        return made
 
     def _result(self, task: _Task) -> bytes:
         n = ctypes.c_size_t()
@@ -393,7 +405,7 @@ class Fitted:
         options = {"explain": "yes" if explain else "no", "threads": str(local.threads)}
         call = local._lib.tabella_serve
         done = local._task(local._adders(given), options, progress, lambda t: int(call(t, fitted)))
-        return Bundle.of(json.loads(local._result(done)), given, single, None)
+        return local._bundle(done, given, single)
 
 
 def _again(library: Optional[Path], threads: Optional[int]) -> Local:

@@ -1,25 +1,16 @@
-/* See results.h: a run's tables, whole, with the cells that it filled.
+/* See parts.h: a run's tables, whole, with the cells that it filled.
  *
- *   rows from where the run read them (a snapshot, range by range; or, of an inline run, what is kept with
- *   its output) + filled cells, which are in the order of table, row and column
+ *   rows as the run read them, range by range + filled cells, which are in the order of table, row and column
  *     -> the table's columns; for each that was filled in part, whether a row's cell was (NAME_filled); and
  *        how sure the filled cells of a row are (row_confidence) */
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "common/bundle/bundle_json.h"
-#include "proto/data.pb-c.h"
-#include "proto/jobs.pb-c.h"
-#include "services/api/runs/outputs.h"
-#include "services/api/runs/results.h"
-#include "services/api/service_calls.h"
+#include "common/parts/own.h"
 
 enum { RANGE_CELLS = 4 << 20, RANGE_MOST = 65536, RANGE_LEAST = 1024 };
 
 struct part_filled {
-    size_t table, cols;   /* its place in the bundle */
-    const char *snapshot; /* NULL: the rows are `kept` */
-    const tab_table *kept;
+    size_t table, cols; /* its place in the bundle */
     size_t rows, step;
     size_t *flag;      /* (cols) place of a column's flag among all; 0: none of its cells was filled */
     size_t confidence; /* place of the next row's in the imputation */
@@ -41,7 +32,7 @@ static bool filled_in(const Tabella__Bundle *b, size_t table)
 }
 
 /* By its id; where that cannot stand in a path, by its number among the run's tables, counted from 0. */
-static tab_status find_table(const part *p, size_t *ret, tab_error *err)
+static tab_status find_table(const tab_part *p, size_t *ret, tab_error *err)
 {
     const Tabella__Bundle *b = p->b;
     size_t filled = 0, t;
@@ -53,7 +44,7 @@ static tab_status find_table(const part *p, size_t *ret, tab_error *err)
     if (p->table.n == 0 && b->n_tables > 1 && filled > 1)
         return tab_fail(err, TAB_NOT_FOUND, "",
                         "cells of several tables were filled; name one, for example result/filled/%.64s",
-                        (const char *)tab_arena_copy(p->r->arena, bytes_of(b->tables[*ret]->id)).p);
+                        (const char *)tab_arena_copy(p->arena, bytes_of(b->tables[*ret]->id)).p);
     if (p->table.n == 0)
         return TAB_OK;
     for (t = 0; t < b->n_tables && !tab_str_eq(bytes_of(b->tables[t]->id), p->table); t++)
@@ -69,60 +60,29 @@ static tab_status find_table(const part *p, size_t *ret, tab_error *err)
 
 /* ---- where its rows are ----------------------------------------------------------------------- */
 
-static tab_status read_rows(part *p, tab_arena *a, size_t from, size_t rows, const tab_table **ret,
+static tab_status read_rows(tab_part *p, tab_arena *a, size_t from, size_t rows, const tab_table **ret,
                             tab_error *err)
 {
-    Tabella__ReadRequest q = TABELLA__READ_REQUEST__INIT;
-    tab_ask ask = { .service = "data-connector",
-                    .method = "Read",
-                    .in = &q.base,
-                    .arena = a,
-                    .reply = &tabella__read_reply__descriptor };
-    tab_answer answer;
-    q.snapshot = STR(p->filled->snapshot);
-    q.first_row = from;
-    q.rows = rows;
-    tab_status s = call_with(p->r, &ask, &answer, err);
-    if (s == TAB_NOT_FOUND)
-        return tab_fail(err, TAB_NOT_FOUND, "", "the rows this run read are no longer stored");
-    TAB_TRY(s);
-    if (answer.n_tables != 1 || answer.tables[0]->cols != p->filled->cols || answer.tables[0]->rows != rows)
-        return tab_fail(err, TAB_INTERNAL, "", "a snapshot of other rows");
-    *ret = answer.tables[0];
-    return TAB_OK;
+    TAB_TRY(p->source.rows(p->source.of, a, p->filled->table, from, rows, ret, err));
+    return (*ret)->cols == p->filled->cols && (*ret)->rows == rows
+               ? TAB_OK
+               : tab_fail(err, TAB_INTERNAL, "", "rows of another table");
 }
 
-static tab_status find_rows(part *p, tab_error *err)
+/* Said before the head of an answer leaves. */
+static tab_status find_rows(tab_part *p, tab_error *err)
 {
-    struct part_filled *f = p->filled;
-    tab_str id = bytes_of(p->b->tables[f->table]->id);
-    output kept = { 0 };
-    if (p->x->job->output_at_api)
-        TAB_TRY(output_tables(p->r, p->x->id, &kept, err));
-    const Tabella__JobResult *of = kept.sources != NULL ? kept.sources : p->x->job->result;
-    for (size_t i = 0; i < kept.n_tables; i++)
-        if (tab_str_eq(kept.tables[i]->id, id))
-            f->kept = kept.tables[i];
-    for (size_t i = 0; of != NULL && f->kept == NULL && i < of->n_sources; i++)
-        if (tab_str_eq(bytes_of(of->sources[i]->id), id) && of->sources[i]->snapshot[0] != 0)
-            f->snapshot = of->sources[i]->snapshot;
-    if (f->kept != NULL)
-        return f->kept->cols == f->cols && f->kept->rows == f->rows
-                   ? TAB_OK
-                   : tab_fail(err, TAB_INTERNAL, "", "a kept table of other rows");
-    if (f->snapshot == NULL)
-        return tab_fail(err, TAB_NOT_FOUND, "", "the rows this run read were not stored");
-    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30); /* before the head of the answer leaves */
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
     const tab_table *first;
-    return a == NULL ? tab_no_memory(err) : read_rows(p, a, 0, f->rows < 1 ? f->rows : 1, &first, err);
+    return a == NULL ? tab_no_memory(err) : read_rows(p, a, 0, p->filled->rows < 1 ? 0 : 1, &first, err);
 }
 
 /* ---- its filled cells ------------------------------------------------------------------------- */
 
 /* The first cell of the table or of a later one. */
-static tab_status seek_table(part *p, tab_error *err)
+static tab_status seek_table(tab_part *p, tab_error *err)
 {
-    part_cursor *c = &p->cursor[0];
+    tab_part_cursor *c = &p->cursor[0];
     size_t lo = 0, hi = c->total;
     while (lo < hi) {
         c->at = lo + (hi - lo) / 2;
@@ -141,12 +101,12 @@ static tab_status seek_table(part *p, tab_error *err)
     return TAB_OK;
 }
 
-static tab_status filled_open(part *p, tab_error *err)
+static tab_status filled_open(tab_part *p, tab_error *err)
 {
     const Tabella__Imputation *m = p->b->imputation;
     p->cursor[0] =
-        (part_cursor){ .array = TAB_PAGE_FILLED, .total = tab_bundle_total(p->b, TAB_PAGE_FILLED) };
-    struct part_filled *f = p->filled = tab_arena_new_of(p->r->arena, struct part_filled, 1);
+        (tab_part_cursor){ .array = TAB_PAGE_FILLED, .total = tab_bundle_total(p->b, TAB_PAGE_FILLED) };
+    struct part_filled *f = p->filled = tab_arena_new_of(p->arena, struct part_filled, 1);
     if (f == NULL)
         return tab_no_memory(err);
     if (m == NULL || p->cursor[0].total == 0)
@@ -155,13 +115,13 @@ static tab_status filled_open(part *p, tab_error *err)
     const Tabella__TableUnderstanding *t = p->b->tables[f->table];
     f->rows = t->rows;
     f->cols = t->n_column_profile;
-    f->flag = tab_arena_new_of(p->r->arena, size_t, f->cols + 1);
+    f->flag = tab_arena_new_of(p->arena, size_t, f->cols + 1);
     if (f->flag == NULL)
         return tab_no_memory(err);
     size_t fits = RANGE_CELLS / (f->cols > 0 ? f->cols : 1);
     f->step = fits < RANGE_LEAST ? RANGE_LEAST : fits > RANGE_MOST ? RANGE_MOST : fits;
     TAB_TRY(find_rows(p, err));
-    tab_str *name = tab_arena_new_of(p->r->arena, tab_str, f->cols + 1);
+    tab_str *name = tab_arena_new_of(p->arena, tab_str, f->cols + 1);
     for (size_t i = 0; name != NULL && i < f->cols; i++)
         if (t->column_profile[i]->index < f->cols)
             name[t->column_profile[i]->index] = bytes_of(t->column_profile[i]->name);
@@ -170,26 +130,23 @@ static tab_status filled_open(part *p, tab_error *err)
     for (size_t i = 0; name != NULL && i < m->n_columns; i++)
         if (m->columns[i]->table == f->table) {
             f->flag[m->columns[i]->column] = p->cols;
-            (void)part_column(p,
-                              tab_str_of(tab_arena_printf(p->r->arena, "%.*s_filled",
-                                                          TAB_STR(name[m->columns[i]->column]))),
-                              TAB_FILE_BOOL);
+            (void)part_column(
+                p,
+                tab_str_of(tab_arena_printf(p->arena, "%.*s_filled", TAB_STR(name[m->columns[i]->column]))),
+                TAB_FILE_BOOL);
         }
     (void)part_column(p, TAB_S("row_confidence"), TAB_FILE_REAL);
-    return tab_arena_full(p->r->arena) ? tab_no_memory(err) : TAB_OK;
+    return tab_arena_full(p->arena) ? tab_no_memory(err) : TAB_OK;
 }
 
 /* ---- a range of rows -------------------------------------------------------------------------- */
 
-/* Rows [from, to) of a table that is here whole. */
-static tab_status kept_rows(const part *p, tab_arena *a, size_t from, size_t to, const tab_table **ret,
-                            tab_error *err)
+const tab_table *tab_part_rows(tab_arena *a, const tab_table *all, size_t from, size_t rows)
 {
-    const tab_table *all = p->filled->kept;
     tab_table *t = tab_arena_new_of(a, tab_table, 1);
     tab_column *col = tab_arena_new_of(a, tab_column, all->cols + 1);
     if (t == NULL || col == NULL)
-        return tab_no_memory(err);
+        return NULL;
     for (size_t k = 0; k < all->cols; k++) {
         col[k] = all->col[k];
         if (col[k].layout == TAB_NUMBERS)
@@ -197,9 +154,8 @@ static tab_status kept_rows(const part *p, tab_arena *a, size_t from, size_t to,
         else
             col[k].code += from;
     }
-    *t = (tab_table){ .id = all->id, .rows = to - from, .cols = all->cols, .col = col };
-    *ret = t;
-    return TAB_OK;
+    *t = (tab_table){ .id = all->id, .rows = rows, .cols = all->cols, .col = col };
+    return t;
 }
 
 /* A column that is being filled: its cells up to row `next` are built. */
@@ -226,10 +182,10 @@ static bool begin_filling(tab_arena *a, filling *f, const tab_column *c)
 }
 
 /* The cells that were filled in rows [from, from + rows). */
-static tab_status fill_cells(part *p, tab_arena *a, const tab_table *t, size_t from, filling *f,
+static tab_status fill_cells(tab_part *p, tab_arena *a, const tab_table *t, size_t from, filling *f,
                              tab_error *err)
 {
-    part_cursor *c = &p->cursor[0];
+    tab_part_cursor *c = &p->cursor[0];
     for (; c->at < c->total; c->at++) {
         TAB_TRY(part_seek(p, c, err));
         const Tabella__Imputation *m = c->piece->imputation;
@@ -252,7 +208,7 @@ static tab_status fill_cells(part *p, tab_arena *a, const tab_table *t, size_t f
 }
 
 /* How sure the filled cells of each row are; null where none was. */
-static const double *confidences(part *p, tab_arena *a, size_t from, size_t rows)
+static const double *confidences(tab_part *p, tab_arena *a, size_t from, size_t rows)
 {
     const Tabella__Imputation *m = p->b->imputation;
     double *x = tab_arena_new_of(a, double, rows + 1);
@@ -275,7 +231,7 @@ static bool no_flags(tab_arena *a, size_t rows, tab_column *ret)
     return b != NULL && tab_builder_finish(b, ret);
 }
 
-static tab_status finish_rows(part *p, tab_arena *a, const tab_table *t, size_t from, filling *f,
+static tab_status finish_rows(tab_part *p, tab_arena *a, const tab_table *t, size_t from, filling *f,
                               const tab_table **ret, tab_error *err)
 {
     tab_table *made = tab_arena_new_of(a, tab_table, 1);
@@ -305,7 +261,7 @@ static tab_status finish_rows(part *p, tab_arena *a, const tab_table *t, size_t 
     return tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;
 }
 
-static tab_status filled_next(part *p, tab_arena *a, const tab_table **ret, tab_error *err)
+static tab_status filled_next(tab_part *p, tab_arena *a, const tab_table **ret, tab_error *err)
 {
     struct part_filled *f = p->filled;
     const tab_table *t = NULL;
@@ -315,8 +271,7 @@ static tab_status filled_next(part *p, tab_arena *a, const tab_table **ret, tab_
         return TAB_OK;
     if (from == 0)
         TAB_TRY(seek_table(p, err));
-    TAB_TRY(f->kept != NULL ? kept_rows(p, a, from, from + rows, &t, err)
-                            : read_rows(p, a, from, rows, &t, err));
+    TAB_TRY(read_rows(p, a, from, rows, &t, err));
     filling *x = tab_arena_new_of(a, filling, f->cols + 1);
     if (x == NULL)
         return tab_no_memory(err);
@@ -331,4 +286,4 @@ static tab_status filled_next(part *p, tab_arena *a, const tab_table **ret, tab_
     return s;
 }
 
-const part_kind part_filled_kind = { "filled", filled_open, filled_next };
+const tab_part_kind part_filled_kind = { "filled", filled_open, filled_next };

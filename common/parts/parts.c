@@ -1,11 +1,9 @@
-/* See results.h: the parts of a result as tables. What lies in pieces is read piece by piece; matches and
- * duplicates are the head's. */
-#include "common/bundle/bundle_json.h"
-#include "services/api/runs/results.h"
-
+/* See parts.h. What lies in pieces is read piece by piece; matches and duplicates are the head's. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
+
+#include "common/parts/own.h"
+
+enum { PART_ROWS = 8192 }; /* of a batch that is made of a head */
 
 static tab_str bytes_of(ProtobufCBinaryData d)
 {
@@ -14,13 +12,13 @@ static tab_str bytes_of(ProtobufCBinaryData d)
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-bool part_column(part *p, tab_str name, tab_file_type type)
+bool part_column(tab_part *p, tab_str name, tab_file_type type)
 {
     enum { FIRST = 16 };
     if ((p->cols & (p->cols - 1)) == 0 && (p->cols == 0 || p->cols >= FIRST)) { /* twice as many */
         size_t room = p->cols == 0 ? FIRST : 2 * p->cols;
-        tab_file_column *column = tab_arena_new_of(p->r->arena, tab_file_column, room);
-        bool *open = tab_arena_new_of(p->r->arena, bool, room);
+        tab_file_column *column = tab_arena_new_of(p->arena, tab_file_column, room);
+        bool *open = tab_arena_new_of(p->arena, bool, room);
         if (column == NULL || open == NULL)
             return false;
         if (p->cols > 0) {
@@ -34,7 +32,7 @@ bool part_column(part *p, tab_str name, tab_file_type type)
     return true;
 }
 
-bool part_open_column(part *p, tab_str name)
+bool part_open_column(tab_part *p, tab_str name)
 {
     bool good = part_column(p, name, TAB_FILE_TEXT);
     if (good)
@@ -47,14 +45,14 @@ tab_status part_absent(tab_error *err, const char *what)
     return tab_fail(err, TAB_NOT_FOUND, "", "this result has no %s", what);
 }
 
-static tab_status opened(part *p, tab_error *err)
+static tab_status opened(tab_part *p, tab_error *err)
 {
-    return tab_arena_full(p->r->arena) ? tab_no_memory(err) : TAB_OK;
+    return tab_arena_full(p->arena) ? tab_no_memory(err) : TAB_OK;
 }
 
 /* A table of the builders' columns. */
-static tab_status finished(tab_arena *a, tab_builder *const *b, size_t cols, size_t rows,
-                           const tab_table **ret, tab_error *err)
+tab_status part_finished(tab_arena *a, tab_builder *const *b, size_t cols, size_t rows, const tab_table **ret,
+                         tab_error *err)
 {
     tab_table *t = tab_arena_new_of(a, tab_table, 1);
     tab_column *col = tab_arena_new_of(a, tab_column, cols + 1);
@@ -72,7 +70,7 @@ static tab_status finished(tab_arena *a, tab_builder *const *b, size_t cols, siz
     return TAB_OK;
 }
 
-static tab_status builders(part *p, tab_arena *a, tab_builder ***ret, tab_error *err)
+tab_status part_builders(tab_part *p, tab_arena *a, tab_builder ***ret, tab_error *err)
 {
     *ret = tab_arena_new_of(a, tab_builder *, p->cols + 1);
     for (size_t k = 0; *ret != NULL && k < p->cols; k++)
@@ -86,37 +84,39 @@ static tab_status builders(part *p, tab_arena *a, tab_builder ***ret, tab_error 
 
 /* ---- paged arrays ---------------------------------------------------------------------------- */
 
-tab_status part_seek(part *p, part_cursor *c, tab_error *err)
+static tab_status read_piece(tab_part *p, tab_part_cursor *c, tab_error *err)
+{
+    if (p->source.piece == NULL) {
+        c->piece = p->b;
+        c->first = 0;
+        c->held = c->total;
+        return TAB_OK;
+    }
+    c->arena = tab_arena_new((size_t)1 << 30);
+    if (c->arena == NULL)
+        return tab_no_memory(err);
+    TAB_TRY(p->source.piece(p->source.of, c->arena, c->array, c->at, &c->piece, err));
+    c->first = tab_bundle_first(c->piece, c->array);
+    c->held = tab_bundle_held(c->piece, c->array);
+    return TAB_OK;
+}
+
+tab_status part_seek(tab_part *p, tab_part_cursor *c, tab_error *err)
 {
     if (c->piece != NULL && c->at >= c->first && c->at < c->first + c->held)
         return TAB_OK;
     tab_arena_free(c->arena);
+    c->arena = NULL;
     c->piece = NULL;
-    c->arena = tab_arena_new((size_t)1 << 30);
-    if (c->arena == NULL)
-        return tab_no_memory(err);
-    TAB_TRY(result_piece(p->r, p->x, c->arena, c->array, c->at, &c->piece, err));
-    c->first = tab_bundle_first(c->piece, c->array);
-    c->held = tab_bundle_held(c->piece, c->array);
+    TAB_TRY(read_piece(p, c, err));
     return c->at >= c->first && c->at < c->first + c->held
                ? TAB_OK
                : tab_fail(err, TAB_INTERNAL, "", "a piece that does not hold what it should");
 }
 
-static void cursor_open(part *p, size_t k, tab_paged array)
+static void cursor_open(tab_part *p, size_t k, tab_paged array)
 {
-    p->cursor[k] = (part_cursor){ .array = array, .total = tab_bundle_total(p->b, array) };
-}
-
-void part_rewind(part *p)
-{
-    p->at = p->cursor[0].at = p->cursor[1].at = 0;
-}
-
-void part_close(part *p)
-{
-    for (size_t k = 0; k < 2; k++)
-        tab_arena_free(p->cursor[k].arena);
+    p->cursor[k] = (tab_part_cursor){ .array = array, .total = tab_bundle_total(p->b, array) };
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
@@ -125,7 +125,7 @@ void part_close(part *p)
 enum { ROW, MISSING, VALUE, SURE, OWN };
 enum { SHARES = 64 }; /* classes, of which each has a column of its own */
 
-static const Tabella__Results *results_at(const part_cursor *c)
+static const Tabella__Results *results_at(const tab_part_cursor *c)
 {
     const Tabella__Prediction *p = c->piece->prediction;
     return c->array == TAB_PAGE_RESULTS ? p->results : p->missing_target_results;
@@ -145,14 +145,14 @@ static size_t classes_of(const Tabella__Prediction *p)
                                : p->classes->numbers.len / 8;
 }
 
-static size_t shares_of(const part *p, const Tabella__Prediction *q)
+static size_t shares_of(const tab_part *p, const Tabella__Prediction *q)
 {
     size_t n = classes_of(q);
     return p->shares && n <= SHARES ? n : 0;
 }
 
 /* p(CLASS), for each. */
-static void share_columns(part *p)
+static void share_columns(tab_part *p)
 {
     tab_column c;
     size_t n = shares_of(p, p->b->prediction);
@@ -163,12 +163,12 @@ static void share_columns(part *p)
         tab_cell x = tab_cell_at(&c, k);
         if (x.kind == TAB_CELL_NUMBER && x.text.n == 0)
             x.text = (tab_str){ number, tab_number_text(x.num, number) };
-        (void)part_column(p, tab_str_of(tab_arena_printf(p->r->arena, "p(%.*s)", (int)x.text.n, x.text.p)),
+        (void)part_column(p, tab_str_of(tab_arena_printf(p->arena, "p(%.*s)", (int)x.text.n, x.text.p)),
                           TAB_FILE_REAL);
     }
 }
 
-static tab_status results_open(part *p, tab_error *err)
+static tab_status results_open(tab_part *p, tab_error *err)
 {
     const Tabella__Prediction *q = p->b->prediction;
     if (q == NULL ||
@@ -188,8 +188,7 @@ static tab_status results_open(part *p, tab_error *err)
         (void)(part_column(p, TAB_S("predicted"), TAB_FILE_REAL) &&
                part_column(p, TAB_S("std"), TAB_FILE_REAL));
         for (size_t k = 0; k < q->n_quantile_levels; k++)
-            (void)part_column(p,
-                              tab_str_of(tab_arena_printf(p->r->arena, "quantile_%g", q->quantile_levels[k])),
+            (void)part_column(p, tab_str_of(tab_arena_printf(p->arena, "quantile_%g", q->quantile_levels[k])),
                               TAB_FILE_REAL);
     } else {
         (void)(part_column(p, TAB_S("anomaly_score"), TAB_FILE_REAL) &&
@@ -206,7 +205,7 @@ static double printed(double x)
     return round(x * 1e6);
 }
 
-static void result_row(const part *p, tab_builder *const *b, const part_cursor *c, bool missing)
+static void result_row(const tab_part *p, tab_builder *const *b, const tab_part_cursor *c, bool missing)
 {
     const Tabella__Prediction *q = c->piece->prediction;
     const Tabella__Results *r = results_at(c);
@@ -242,15 +241,15 @@ static void result_row(const part *p, tab_builder *const *b, const part_cursor *
 }
 
 /* Both arrays are in the order of rows: so is the file. */
-static tab_status results_next(part *p, tab_arena *a, const tab_table **ret, tab_error *err)
+static tab_status results_next(tab_part *p, tab_arena *a, const tab_table **ret, tab_error *err)
 {
-    part_cursor *known = &p->cursor[0], *asked = &p->cursor[1];
+    tab_part_cursor *known = &p->cursor[0], *asked = &p->cursor[1];
     tab_builder **b;
     size_t rows = 0;
     *ret = NULL;
     if (known->at == known->total && asked->at == asked->total)
         return TAB_OK;
-    TAB_TRY(builders(p, a, &b, err));
+    TAB_TRY(part_builders(p, a, &b, err));
     tab_status s = TAB_OK;
     while (rows < PART_ROWS && s == TAB_OK && (known->at < known->total || asked->at < asked->total)) {
         if (known->at < known->total)
@@ -262,13 +261,13 @@ static tab_status results_next(part *p, tab_arena *a, const tab_table **ret, tab
         bool missing = known->at == known->total ||
                        (asked->at < asked->total && results_at(asked)->row[asked->at - asked->first] <
                                                         results_at(known)->row[known->at - known->first]);
-        part_cursor *c = missing ? asked : known;
+        tab_part_cursor *c = missing ? asked : known;
         result_row(p, b, c, missing);
         c->at++;
         rows++;
     }
     if (s == TAB_OK)
-        return finished(a, b, p->cols, rows, ret, err);
+        return part_finished(a, b, p->cols, rows, ret, err);
     for (size_t k = 0; k < p->cols; k++)
         tab_builder_drop(b[k]);
     return s;
@@ -282,11 +281,12 @@ static tab_column numbers(tab_str name, const double *x)
 }
 
 /* The piece at the cursor as a batch, its columns made by `fill`. */
-static tab_status piece_next(part *p, tab_arena *a,
-                             bool (*fill)(part *p, tab_arena *a, const Tabella__Bundle *b, tab_column *col),
+static tab_status piece_next(tab_part *p, tab_arena *a,
+                             bool (*fill)(tab_part *p, tab_arena *a, const Tabella__Bundle *b,
+                                          tab_column *col),
                              const tab_table **ret, tab_error *err)
 {
-    part_cursor *c = &p->cursor[0];
+    tab_part_cursor *c = &p->cursor[0];
     *ret = NULL;
     if (c->at == c->total)
         return TAB_OK;
@@ -301,7 +301,7 @@ static tab_status piece_next(part *p, tab_arena *a,
     return TAB_OK;
 }
 
-static tab_status forecast_open(part *p, tab_error *err)
+static tab_status forecast_open(tab_part *p, tab_error *err)
 {
     const Tabella__Forecast *f = p->b->prediction == NULL ? NULL : p->b->prediction->forecast;
     if (f == NULL || f->n_value == 0)
@@ -321,7 +321,7 @@ static tab_status forecast_open(part *p, tab_error *err)
     return opened(p, err);
 }
 
-static bool forecast_fill(part *p, tab_arena *a, const Tabella__Bundle *b, tab_column *col)
+static bool forecast_fill(tab_part *p, tab_arena *a, const Tabella__Bundle *b, tab_column *col)
 {
     const Tabella__Forecast *f = b->prediction->forecast;
     size_t k = 0;
@@ -337,12 +337,12 @@ static bool forecast_fill(part *p, tab_arena *a, const Tabella__Bundle *b, tab_c
     return true;
 }
 
-static tab_status forecast_next(part *p, tab_arena *a, const tab_table **ret, tab_error *err)
+static tab_status forecast_next(tab_part *p, tab_arena *a, const tab_table **ret, tab_error *err)
 {
     return piece_next(p, a, forecast_fill, ret, err);
 }
 
-static tab_status unified_open(part *p, tab_error *err)
+static tab_status unified_open(tab_part *p, tab_error *err)
 {
     const Tabella__UnifiedRows *u = p->b->unified_rows;
     if (u == NULL || tab_bundle_total(p->b, TAB_PAGE_UNIFIED) == 0)
@@ -354,13 +354,13 @@ static tab_status unified_open(part *p, tab_error *err)
            part_column(p, TAB_S("confidence"), TAB_FILE_REAL));
     for (size_t t = 0; t < u->n_from_tables; t++)
         (void)part_column(p,
-                          tab_str_of(tab_arena_printf(p->r->arena, "row in %.*s", (int)u->from_tables[t].len,
+                          tab_str_of(tab_arena_printf(p->arena, "row in %.*s", (int)u->from_tables[t].len,
                                                       u->from_tables[t].data)),
                           TAB_FILE_INT);
     return opened(p, err);
 }
 
-static bool unified_fill(part *p, tab_arena *a, const Tabella__Bundle *b, tab_column *col)
+static bool unified_fill(tab_part *p, tab_arena *a, const Tabella__Bundle *b, tab_column *col)
 {
     const Tabella__UnifiedRows *u = b->unified_rows;
     size_t rows = u->records->rows, tables = u->n_from_tables, k = 0;
@@ -382,14 +382,14 @@ static bool unified_fill(part *p, tab_arena *a, const Tabella__Bundle *b, tab_co
     return !tab_arena_full(a);
 }
 
-static tab_status unified_next(part *p, tab_arena *a, const tab_table **ret, tab_error *err)
+static tab_status unified_next(tab_part *p, tab_arena *a, const tab_table **ret, tab_error *err)
 {
     return piece_next(p, a, unified_fill, ret, err);
 }
 
 /* ---- matches, duplicates ---------------------------------------------------------------------- */
 
-static tab_status matches_open(part *p, tab_error *err)
+static tab_status matches_open(tab_part *p, tab_error *err)
 {
     const Tabella__CrossTableMap *m = p->b->cross_table_map;
     if (m == NULL || m->entity_matches == NULL || m->entity_matches->n_a_row == 0)
@@ -416,7 +416,7 @@ static tab_str matched_on(tab_arena *a, const Tabella__EntityMatches *e, size_t 
     return text;
 }
 
-static tab_status matches_next(part *p, tab_arena *a, const tab_table **ret, tab_error *err)
+static tab_status matches_next(tab_part *p, tab_arena *a, const tab_table **ret, tab_error *err)
 {
     const Tabella__EntityMatches *e = p->b->cross_table_map->entity_matches;
     tab_builder **b;
@@ -424,7 +424,7 @@ static tab_status matches_next(part *p, tab_arena *a, const tab_table **ret, tab
     *ret = NULL;
     if (from == e->n_a_row)
         return TAB_OK;
-    TAB_TRY(builders(p, a, &b, err));
+    TAB_TRY(part_builders(p, a, &b, err));
     for (; p->at < e->n_a_row && p->at < from + PART_ROWS; p->at++) {
         size_t i = p->at;
         tab_builder_text(b[0], bytes_of(p->b->tables[e->a_table[i]]->id));
@@ -434,10 +434,10 @@ static tab_status matches_next(part *p, tab_arena *a, const tab_table **ret, tab
         tab_builder_number(b[4], e->confidence[i]);
         tab_builder_text(b[5], matched_on(a, e, i));
     }
-    return finished(a, b, p->cols, p->at - from, ret, err);
+    return part_finished(a, b, p->cols, p->at - from, ret, err);
 }
 
-static tab_status duplicates_open(part *p, tab_error *err)
+static tab_status duplicates_open(tab_part *p, tab_error *err)
 {
     if (p->b->n_duplicates == 0)
         return part_absent(err, "duplicates");
@@ -451,7 +451,7 @@ static tab_status duplicates_open(part *p, tab_error *err)
 }
 
 /* One line a grouped row; groups are numbered over all tables. The table at hand is a batch. */
-static tab_status duplicates_next(part *p, tab_arena *a, const tab_table **ret, tab_error *err)
+static tab_status duplicates_next(tab_part *p, tab_arena *a, const tab_table **ret, tab_error *err)
 {
     tab_builder **b;
     size_t rows = 0, number = 0;
@@ -462,7 +462,7 @@ static tab_status duplicates_next(part *p, tab_arena *a, const tab_table **ret, 
     for (size_t t = 0; t < p->at; t++)
         number += p->b->duplicates[t]->n_confidence;
     p->at++;
-    TAB_TRY(builders(p, a, &b, err));
+    TAB_TRY(part_builders(p, a, &b, err));
     for (size_t g = 0; g < d->n_confidence; g++, number++)
         for (; rows < d->row_end[g]; rows++) {
             tab_builder_text(b[0], bytes_of(p->b->tables[d->table]->id));
@@ -470,10 +470,10 @@ static tab_status duplicates_next(part *p, tab_arena *a, const tab_table **ret, 
             tab_builder_number(b[2], d->row[rows]);
             tab_builder_number(b[3], d->confidence[g]);
         }
-    return finished(a, b, p->cols, rows, ret, err);
+    return part_finished(a, b, p->cols, rows, ret, err);
 }
 
-static tab_status suspects_open(part *p, tab_error *err)
+static tab_status suspects_open(tab_part *p, tab_error *err)
 {
     if (tab_bundle_total(p->b, TAB_PAGE_SUSPECTS) == 0)
         return part_absent(err, "suspects");
@@ -487,7 +487,7 @@ static tab_status suspects_open(part *p, tab_error *err)
 }
 
 /* One suspect as a row; the columns' names are those of the head. */
-static void suspect_row(const part *p, tab_builder *const *b, const Tabella__Suspects *s, size_t i,
+static void suspect_row(const tab_part *p, tab_builder *const *b, const Tabella__Suspects *s, size_t i,
                         const tab_column *value, const tab_column *suggestion)
 {
     const Tabella__TableUnderstanding *t = p->b->tables[s->table[i]];
@@ -501,9 +501,9 @@ static void suspect_row(const part *p, tab_builder *const *b, const Tabella__Sus
     tab_builder_text(b[7], tab_str_of(s->reason[i]));
 }
 
-static tab_status suspects_next(part *p, tab_arena *a, const tab_table **ret, tab_error *err)
+static tab_status suspects_next(tab_part *p, tab_arena *a, const tab_table **ret, tab_error *err)
 {
-    part_cursor *c = &p->cursor[0];
+    tab_part_cursor *c = &p->cursor[0];
     tab_builder **b;
     tab_column value, suggestion;
     *ret = NULL;
@@ -514,16 +514,16 @@ static tab_status suspects_next(part *p, tab_arena *a, const tab_table **ret, ta
     if (!tab_column_view(s->value, s->n_row, &value) ||
         !tab_column_view(s->suggestion, s->n_row, &suggestion))
         return tab_no_memory(err);
-    TAB_TRY(builders(p, a, &b, err));
+    TAB_TRY(part_builders(p, a, &b, err));
     for (size_t i = 0; i < c->held; i++)
         suspect_row(p, b, s, i, &value, &suggestion);
     c->at = c->first + c->held;
-    return finished(a, b, p->cols, c->held, ret, err);
+    return part_finished(a, b, p->cols, c->held, ret, err);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-const part_kind part_kinds[] = {
+const tab_part_kind part_kinds[] = {
     { "results", results_open, results_next },
     { "unified_rows", unified_open, unified_next },
     { "matches", matches_open, matches_next },
