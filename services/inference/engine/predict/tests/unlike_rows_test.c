@@ -17,6 +17,7 @@ typedef enum {
     IN_GRAMS,
     HALF_IN_GRAMS,
     IN_POUNDS,
+    IN_STONE,
     WITHOUT_WEIGHT,
     FILLED,
     CUT,
@@ -69,6 +70,8 @@ static tab_table parcels(tab_arena *a, tab_column col[COLS], way how, bool serve
             kilos *= 1000;
         if (open && how == IN_POUNDS)
             kilos *= 2.2046;
+        if (open && how == IN_STONE)
+            kilos /= 6.3503;
         if (open && (how == ALL_FIFTY || (how == FILLED && draw(i, 30) < 0.6) || (how == CUT && kilos > 50)))
             kilos = 50;
         if (open && how == WITHOUT_WEIGHT)
@@ -163,10 +166,12 @@ Test(unlike_rows, what_stands_for_nothing_is_read_as_empty, .timeout = 300)
     cr_expect(in > 0.68 && in < 0.92, "%g", in);
 }
 
-Test(unlike_rows, pounds_are_read_as_empty, .timeout = 300)
+Test(unlike_rows, pounds_and_stone_are_read_as_empty, .timeout = 300)
 {
-    double wide, in = ask(IN_POUNDS, false, "times 2.2046, as in another unit", &wide);
-    cr_expect(in > 0.68 && in < 0.92, "%g", in);
+    double wide, pounds = ask(IN_POUNDS, false, "times 2.2046, as in another unit", &wide),
+                 stone = ask(IN_STONE, false, "times 0.157473, as in another unit", &wide);
+    cr_expect(pounds > 0.68 && pounds < 0.92, "%g", pounds);
+    cr_expect(stone > 0.68 && stone < 0.92, "%g", stone);
 }
 
 Test(unlike_rows, what_was_filled_in_or_cut_off_is_read_as_empty, .timeout = 300)

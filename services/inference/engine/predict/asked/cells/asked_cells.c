@@ -36,22 +36,20 @@ typedef struct {
     double by, more;
 } conversion;
 
-/* Both ways: tens, dozens, inches, pounds, feet, miles, gallons, calories, hours, bytes; degrees */
+/* Units that one thing is written in, by what one of the larger is in the other; each is tried both ways.
+ * Tens, dozens and bytes; times; lengths; areas; volumes; weights; speeds; energy and pressure; mg/dl and
+ * mmol/l; degrees. A ratio near one moves no distribution apart, and is left out. */
 static const conversion UNIT[] = {
-    { 10, 0 },     { 1.0 / 10, 0 },        { 12, 0 },     { 1.0 / 12, 0 },
-    { 24, 0 },     { 1.0 / 24, 0 },        { 25.4, 0 },   { 1 / 25.4, 0 },
-    { 28.35, 0 },  { 1 / 28.35, 0 },       { 60, 0 },     { 1.0 / 60, 0 },
-    { 100, 0 },    { 1.0 / 100, 0 },       { 1000, 0 },   { 1.0 / 1000, 0 },
-    { 1024, 0 },   { 1.0 / 1024, 0 },      { 3600, 0 },   { 1.0 / 3600, 0 },
-    { 86400, 0 },  { 1.0 / 86400, 0 },     { 1e6, 0 },    { 1e-6, 0 },
-    { 2.54, 0 },   { 1 / 2.54, 0 },        { 2.2046, 0 }, { 1 / 2.2046, 0 },
-    { 3.2808, 0 }, { 1 / 3.2808, 0 },      { 30.48, 0 },  { 1 / 30.48, 0 },
-    { 1.6093, 0 }, { 1 / 1.6093, 0 },      { 3.7854, 0 }, { 1 / 3.7854, 0 },
-    { 4.184, 0 },  { 1 / 4.184, 0 },       { 3.6, 0 },    { 1 / 3.6, 0 },
-    { 1.8, 32 },   { 1 / 1.8, -32 / 1.8 }, { 1, 273.15 }, { 1, -273.15 },
+    { 10, 0 },     { 100, 0 },    { 1000, 0 },   { 1e4, 0 },    { 1e6, 0 },    { 1e9, 0 },    { 12, 0 },
+    { 16, 0 },     { 1024, 0 },   { 24, 0 },     { 30.44, 0 },  { 60, 0 },     { 365.25, 0 }, { 1440, 0 },
+    { 3600, 0 },   { 86400, 0 },  { 2.54, 0 },   { 25.4, 0 },   { 3.2808, 0 }, { 30.48, 0 },  { 1.6093, 0 },
+    { 1.852, 0 },  { 10.764, 0 }, { 2.4711, 0 }, { 43560, 0 },  { 3.7854, 0 }, { 35.315, 0 }, { 158.99, 0 },
+    { 2.2046, 0 }, { 28.35, 0 },  { 6.3503, 0 }, { 14, 0 },     { 3.6, 0 },    { 2.2369, 0 }, { 1.9438, 0 },
+    { 4.184, 0 },  { 3.4121, 0 }, { 14.504, 0 }, { 7.5006, 0 }, { 18.016, 0 }, { 38.67, 0 },  { 88.42, 0 },
+    { 1.8, 32 },   { 1, 273.15 },
 };
 /* BINS: numbers by the first 16 of their bits, a sixteenth of their size; NINES: digits of a filler. */
-enum { UNITS = sizeof UNIT / sizeof *UNIT, BINS = 1 << 16, NINES = 9, FILLERS = 2 + 2 * NINES };
+enum { UNITS = 2 * sizeof UNIT / sizeof *UNIT, BINS = 1 << 16, NINES = 9, FILLERS = 2 + 2 * NINES };
 /* By how much the bins must differ: what is ten times as large is many bins on. */
 static const double GLANCE = 0.5, HEAPED = 0.15;
 /* THINNED: numbers of a column that are held against another column's. By hand. */
@@ -283,18 +281,26 @@ static double filler(const glance *g)
     return best < FILLERS ? filler_at(best) : (double)NAN;
 }
 
-/* The unit that asked numbers x (m), ascending, are in where it is another one than the known numbers'; NULL:
- * none. */
-static const conversion *unit(const search *w, const double *x, size_t m)
+/* The k-th conversion, k < UNITS: those of the table, then the same the other way. */
+static conversion conversion_at(size_t k)
 {
-    const conversion *best = NULL;
+    conversion c = UNIT[k % (UNITS / 2)];
+    return k < UNITS / 2 ? c : (conversion){ 1 / c.by, -c.more / c.by };
+}
+
+/* The unit that asked numbers x (m), ascending, are in where it is another one than the known numbers'. By is
+ * 0: there is none. */
+static conversion unit(const search *w, const double *x, size_t m)
+{
+    conversion best = { 0, 0 };
     double least = ALIKE;
     if (m < LEAST_UNITS || w->n < LEAST_KNOWN || tab_two_samples(w->known, w->n, x, m, 1, 0) < APART)
-        return NULL;
+        return best;
     for (size_t k = 0; k < UNITS; k++) {
-        double d = tab_two_samples_errors(w->known, w->n, x, m, 1 / UNIT[k].by, -UNIT[k].more / UNIT[k].by);
+        conversion c = conversion_at(k);
+        double d = tab_two_samples_errors(w->known, w->n, x, m, 1 / c.by, -c.more / c.by);
         if (d < least)
-            best = &UNIT[k], least = d;
+            best = c, least = d;
     }
     return best;
 }
@@ -364,25 +370,25 @@ static bool read_units(search *w, tab_column_profile *c, const glance *g)
     double *far = w->open + w->m;
     size_t n = 0;
     bool later = false;
-    const conversion *all = unit(w, w->open, w->m), *part = NULL;
+    conversion all = unit(w, w->open, w->m), part = { 0, 0 };
     for (size_t i = 0; i < w->m; i++)
         if (outside(w, w->open[i]))
             far[n++] = w->open[i];
-    if (all == NULL && some && n < w->m)
+    if (all.by <= 0 && some && n < w->m)
         part = unit(w, far, n);
-    if (all == NULL && part == NULL)
+    if (all.by <= 0 && part.by <= 0)
         return true;
     /* a counter or a time that goes on is ten times as far where it is asked */
     if (tab_regime_mostly_later(w->p, w->f->target, w->asked, &later, NULL) != TAB_OK || later)
         return later;
-    const conversion *is = all != NULL ? all : part;
+    conversion is = all.by > 0 ? all : part;
     return say(w->f, tab_arena_printf(
                          w->f->arena,
                          "`%.*s` is distributed in %zu rows to predict as in the others times %g%s, as in "
                          "another unit, and is read as empty there",
-                         TAB_STR(c->column->name), all != NULL ? w->m : n, is->by,
-                         is->more == 0 ? "" : tab_arena_printf(w->f->arena, " plus %g", is->more))) &&
-           empty(w, c, (double)NAN, all != NULL, true);
+                         TAB_STR(c->column->name), all.by > 0 ? w->m : n, is.by,
+                         is.more == 0 ? "" : tab_arena_printf(w->f->arena, " plus %g", is.more))) &&
+           empty(w, c, (double)NAN, all.by > 0, true);
 }
 
 /* Fillers, what was filled in, and other units of one column. *ret: by how much asked and known numbers lie
