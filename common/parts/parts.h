@@ -30,8 +30,8 @@ typedef struct {
     /* What holds element `from` of an array, in the arena; sound. */
     tab_status (*piece)(void *of, tab_arena *a, tab_paged array, size_t from, const Tabella__Bundle **ret,
                         tab_error *err);
-    /* Rows [from, from + rows) of the run's table of this number, as it was read, in the arena or for longer.
-     * */
+    /* Rows [from, from + rows) of the run's table of this number, as it was read, in the arena or for
+     * longer. */
     tab_status (*rows)(void *of, tab_arena *a, size_t table, size_t from, size_t rows, const tab_table **ret,
                        tab_error *err);
 } tab_part_source;
@@ -72,8 +72,7 @@ tab_status tab_part_open(tab_part *p, tab_error *err) TAB_CHECKED;
 tab_status tab_part_next(tab_part *p, tab_arena *a, const tab_table **ret, tab_error *err) TAB_CHECKED;
 
 /* Columns of the caller's own are of the type that all their cells have: all rows are read once for that,
- * each
- * batch after `step(of)`, and the part is at its first row again. step may be NULL. */
+ * each batch after `step(of)`, and the part is at its first row again. step may be NULL. */
 tab_status tab_part_types(tab_part *p, tab_status (*step)(void *of, tab_error *err), void *of,
                           tab_error *err) TAB_CHECKED;
 void tab_part_close(tab_part *p);

@@ -1,6 +1,6 @@
 /* Tables as arrays in memory (the Arrow C data interface), with the types and in the batches that an Arrow
- * file of the same rows has. Buffers are handed over as they were built: whoever releases a batch frees it.
- * */
+ * file of the same rows has. Buffers are handed over as they were built: whoever releases a batch frees
+ * it. */
 #ifndef TAB_FILES_TABLE_ARRAYS_H
 #define TAB_FILES_TABLE_ARRAYS_H
 

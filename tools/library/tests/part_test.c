@@ -1,6 +1,5 @@
 /* Parts of a result as streams of Arrow arrays, as another program reads them: tables of files in, a run,
- * streams
- * out, released in any order. */
+ * streams out, released in any order. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
