@@ -117,9 +117,9 @@ TABELLA_API const char *tabella_result(const tabella *t, size_t *n);
  *
  * On 0 *ret is the caller's, who releases it, once, before or after tabella_free. Batches own their memory
  * and may outlive the stream. On -1 nothing is to be released: not_found where the result has no such part.
- * Where the stream itself ends in an error, get_next gives an errno (ENOMEM, EIO), get_last_error says why. It
- * may be read in another thread, by one at a time; several streams of one result at once, too. They keep the
- * run's memory until the last is released. */
+ * Where the stream itself ends in an error, get_next gives an errno (ENOMEM, EIO), get_last_error says why.
+ * It may be read in another thread, by one at a time; several streams of one result at once, too. They keep
+ * the run's memory until the last is released. */
 TABELLA_API int tabella_part(tabella *t, const char *part, const char *table, struct ArrowArrayStream *ret);
 
 /* What went wrong last, and notes of files, a line each; "" where there is none. Until the next call. And its
