@@ -1,6 +1,6 @@
 """The tree stays easy to find one's way in: functions of at most 70 lines, files of at most 700, folders of
 at most 30 files, one title a document, links of documents that lead somewhere, no declaration that nobody
-outside its own file needs, no large file. (Lines, the order of includes and circles have tests of their own:
+outside its own file needs, no large file, no name like an option. (Lines, the order of includes and circles have tests of their own:
 layout.py, includes.py, circles.py.) In the manner of TigerBeetle's tidy.zig.
 
 What may differ is named below with the reason; a name that is no longer needed is a finding, too.
@@ -135,6 +135,8 @@ def findings(root, paths):
     yield from folders(paths)
     texts = {}
     for path in paths:
+        if re.search(r"(^|/)-|\s", str(path)):
+            yield f"{path}: a name that shells take for an option, or for two"
         if (root / path).stat().st_size > BLOB and path.suffix not in LARGE:
             yield f"{path}: {(root / path).stat().st_size} bytes, of at most {BLOB}"
         if path.suffix not in (*CODE, ".md") or (root / path).is_symlink():

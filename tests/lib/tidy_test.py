@@ -56,6 +56,11 @@ class Tidy(unittest.TestCase):
         self.only({"a.bin": "x" * (tidy.BLOB + 1)}, "bytes")
         self.assertEqual(self.found({"a.model": "x" * (tidy.BLOB + 1)}), [])
 
+    def test_what_an_option_left(self):
+        self.only({"--help/a.csv": ""}, "--help/a.csv")
+        self.only({"a b.csv": ""}, "a b.csv")
+        self.assertEqual(self.found({"a-b/c-.csv": ""}), [])
+
     def test_titles(self):
         self.only({"a.md": "no title\n"}, "0 titles")
         self.only({"a.md": "# One\n\n# Two\n"}, "2 titles")
