@@ -1,7 +1,7 @@
 """The tree stays easy to find one's way in: functions of at most 70 lines, files of at most 700, folders of
 at most 30 files, one title a document, links of documents that lead somewhere, no declaration that nobody
-outside its own file needs, no large file, no name like an option. (Lines, the order of includes and circles have tests of their own:
-layout.py, includes.py, circles.py.) In the manner of TigerBeetle's tidy.zig.
+outside its own file needs, no large file, no name like an option. (Lines, the order of includes and circles
+have tests of their own: layout.py, includes.py, circles.py.) In the manner of TigerBeetle's tidy.zig.
 
 What may differ is named below with the reason; a name that is no longer needed is a finding, too.
 
