@@ -7,7 +7,8 @@
 
 #include "common/base/hash.h"
 
-enum { PLAIN = 1, FOLLOWED = 2, SIGNATURE = 16, BYTES = 1136, PREFIX = 4 };
+/* Versions: PLAIN, FOLLOWED, and either with slices behind it. */
+enum { PLAIN = 1, FOLLOWED = 2, SLICED = 4, SIGNATURE = 16, BYTES = 1397, PREFIX = 4 };
 static const char prefix[PREFIX + 1] = "rct_";
 
 _Static_assert(sizeof(double) == 8 && sizeof(float) == 4, "IEEE 754");
@@ -69,9 +70,21 @@ static bool share(double x)
     return x >= 0 && x <= 1.000001;
 }
 
+/* One that ends, without control characters: it goes into files and pages. */
+static bool name_sound(const char name[TAB_RECEIPT_SLICE])
+{
+    size_t n = strnlen(name, TAB_RECEIPT_SLICE);
+    bool ok = n > 0 && n < TAB_RECEIPT_SLICE;
+    for (size_t i = 0; ok && i < n; i++)
+        ok = (unsigned char)name[i] >= ' ' && name[i] != 127;
+    return ok;
+}
+
 bool tab_receipt_sound(const tab_receipt *r)
 {
-    bool ok = r->at_us > 0 && r->regime < 4;
+    bool ok = r->at_us > 0 && r->regime < 4 && r->slices <= TAB_RECEIPT_SLICES;
+    for (size_t i = 0; ok && i < r->slices; i++)
+        ok = name_sound(r->slice[i]);
     switch (r->task) {
     case TAB_RECEIPT_NUMBER:
         for (size_t i = 0; i < TAB_RECEIPT_EXPERTS && r->followed; i++)
@@ -126,7 +139,7 @@ static void read_followed(walk *w, tab_receipt *r)
 
 static void write_body(walk *w, const tab_receipt *r)
 {
-    put(w, r->followed ? FOLLOWED : PLAIN, 1);
+    put(w, (r->followed ? FOLLOWED : PLAIN) + (r->slices > 0 ? SLICED : 0u), 1);
     put(w, r->task, 1);
     put(w, r->regime, 1);
     for (size_t i = 0; i < TAB_RECEIPT_ID; i++)
@@ -155,12 +168,40 @@ static void write_body(walk *w, const tab_receipt *r)
         write_followed(w, r);
 }
 
-static bool read_body(walk *w, tab_receipt *r)
+static void write_slices(walk *w, const tab_receipt *r)
+{
+    put(w, r->slices, 1);
+    for (size_t i = 0; i < r->slices; i++) {
+        size_t n = strlen(r->slice[i]);
+        put(w, n, 1);
+        for (size_t k = 0; k < n; k++)
+            put(w, (unsigned char)r->slice[i][k], 1);
+    }
+}
+
+static bool read_slices(walk *w, tab_receipt *r)
+{
+    size_t n = (size_t)get(w, 1);
+    if (n == 0 || n > TAB_RECEIPT_SLICES)
+        return false;
+    for (r->slices = 0; !w->bad && r->slices < n; r->slices++) {
+        size_t bytes = (size_t)get(w, 1);
+        if (bytes >= TAB_RECEIPT_SLICE)
+            return false;
+        for (size_t k = 0; k < bytes; k++)
+            r->slice[r->slices][k] = (char)get(w, 1);
+    }
+    return !w->bad;
+}
+
+/* All before the slices; *ret_sliced: there are some. */
+static bool read_body(walk *w, tab_receipt *r, bool *ret_sliced)
 {
     *r = (tab_receipt){ 0 };
-    uint64_t version = get(w, 1);
-    bool ok = version == PLAIN || version == FOLLOWED;
-    r->followed = version == FOLLOWED;
+    uint64_t version = get(w, 1), plain = version & ~(uint64_t)SLICED;
+    bool ok = plain == PLAIN || plain == FOLLOWED;
+    r->followed = plain == FOLLOWED;
+    *ret_sliced = version != plain;
     r->task = (tab_receipt_task)get(w, 1);
     r->regime = (uint8_t)get(w, 1);
     for (size_t i = 0; i < TAB_RECEIPT_ID; i++)
@@ -188,7 +229,7 @@ static bool read_body(walk *w, tab_receipt *r)
     }
     if (ok && r->followed)
         read_followed(w, r);
-    return ok && !w->bad && w->n == w->most && tab_receipt_sound(r);
+    return ok && !w->bad;
 }
 
 static void signature(const uint8_t *key, tab_str endpoint, const uint8_t *p, size_t n,
@@ -201,6 +242,18 @@ static void signature(const uint8_t *key, tab_str endpoint, const uint8_t *p, si
     (void)crypto_generichash_final(&s, ret, SIGNATURE);
 }
 
+/* Seals n bytes, or opens them: a stream under a key of its own, begun by the signature over what they say,
+ * so that no two texts share one. */
+static void seal(const uint8_t *key, const uint8_t sign[SIGNATURE], uint8_t *p, size_t n)
+{
+    static const uint8_t what[] = "receipt slices";
+    uint8_t own[crypto_stream_xchacha20_KEYBYTES], nonce[crypto_stream_xchacha20_NONCEBYTES] = { 0 };
+    (void)crypto_generichash(own, sizeof own, what, sizeof what, key, TAB_RECEIPT_KEY);
+    memcpy(nonce, sign, SIGNATURE);
+    (void)crypto_stream_xchacha20_xor(p, p, n, nonce, own);
+    sodium_memzero(own, sizeof own);
+}
+
 size_t tab_receipt_sign(const uint8_t key[TAB_RECEIPT_KEY], tab_str endpoint, const tab_receipt *r,
                         char ret[TAB_RECEIPT_TEXT])
 {
@@ -208,7 +261,11 @@ size_t tab_receipt_sign(const uint8_t key[TAB_RECEIPT_KEY], tab_str endpoint, co
     walk w = { bytes, 0, BYTES - SIGNATURE, false };
     assert(tab_receipt_sound(r));
     write_body(&w, r);
+    size_t plain = w.n;
+    if (r->slices > 0)
+        write_slices(&w, r);
     signature(key, endpoint, bytes, w.n, bytes + w.n);
+    seal(key, bytes + w.n, bytes + plain, w.n - plain);
     memcpy(ret, prefix, PREFIX);
     (void)sodium_bin2base64(ret + PREFIX, TAB_RECEIPT_TEXT - PREFIX, bytes, w.n + SIGNATURE,
                             sodium_base64_VARIANT_URLSAFE_NO_PADDING);
@@ -225,9 +282,14 @@ bool tab_receipt_read(const uint8_t key[TAB_RECEIPT_KEY], tab_str endpoint, tab_
         n <= SIGNATURE)
         return false;
     walk w = { bytes, 0, n - SIGNATURE, false };
-    signature(key, endpoint, bytes, w.most, want);
     tab_receipt r;
-    if (sodium_memcmp(want, bytes + w.most, SIGNATURE) != 0 || !read_body(&w, &r))
+    bool sliced;
+    if (!read_body(&w, &r, &sliced)) /* which says where the sealed part begins */
+        return false;
+    seal(key, bytes + w.most, bytes + w.n, w.most - w.n);
+    signature(key, endpoint, bytes, w.most, want);
+    if (sodium_memcmp(want, bytes + w.most, SIGNATURE) != 0 || (sliced && !read_slices(&w, &r)) ||
+        w.n != w.most || !tab_receipt_sound(&r))
         return false;
     *ret = r;
     return true;

@@ -6,6 +6,10 @@
  * Of an endpoint whose answers follow outcomes it also holds the model's own figures and those of the experts
  * that were weighed, as they were when the row was served (version 2; decision 0477).
  *
+ * Where the endpoint knows to which parts of its rows the row belongs ("goods.colour = red") their names
+ * stand at the end, sealed under the endpoint's key (decision 0818): like those of classes they are nobody
+ * else's.
+ *
  * Integers and doubles are little-endian. The signature is keyed BLAKE2b (RFC 7693), 16 bytes, over all that
  * stands before it and the endpoint's id, under the endpoint's own key: a receipt of another endpoint, of
  * another organization, or a changed one, does not hold.
@@ -22,7 +26,9 @@ enum {
     TAB_RECEIPT_ID = 16,
     TAB_RECEIPT_CLASSES = 64,
     TAB_RECEIPT_EXPERTS = 24,
-    TAB_RECEIPT_TEXT = 1536 /* bytes that hold any receipt's text and its NUL */
+    TAB_RECEIPT_SLICES = 4,
+    TAB_RECEIPT_SLICE = 64, /* bytes of a slice's name and its NUL */
+    TAB_RECEIPT_TEXT = 1888 /* bytes that hold any receipt's text and its NUL */
 };
 
 typedef enum { TAB_RECEIPT_NUMBER = 1, TAB_RECEIPT_CLASS, TAB_RECEIPT_ANOMALY } tab_receipt_task;
@@ -48,6 +54,8 @@ typedef struct {
     uint64_t state;                       /* its calibration_state, */
     double own_low, own_median, own_high; /* numbers: the model's own quantiles, */
     float expert[TAB_RECEIPT_EXPERTS];    /* and what each expert had for thresholds */
+    size_t slices;                        /* parts of the rows that this one belongs to, by their names */
+    char slice[TAB_RECEIPT_SLICES][TAB_RECEIPT_SLICE];
 } tab_receipt;
 
 /* Of a class as JSON text. */
@@ -61,7 +69,7 @@ size_t tab_receipt_sign(const uint8_t key[TAB_RECEIPT_KEY], tab_str endpoint, co
 bool tab_receipt_read(const uint8_t key[TAB_RECEIPT_KEY], tab_str endpoint, tab_str text,
                       tab_receipt *ret) TAB_CHECKED;
 
-/* Finite figures, shares within 0 and 1, at most so many classes. */
+/* Finite figures, shares within 0 and 1, at most so many classes, names of slices that are texts. */
 bool tab_receipt_sound(const tab_receipt *r) TAB_CHECKED;
 
 #endif

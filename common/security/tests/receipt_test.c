@@ -2,6 +2,8 @@
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <sodium.h>
+#include <stdio.h>
 
 static const uint8_t key[TAB_RECEIPT_KEY] = { 1, 2, 3 }, other[TAB_RECEIPT_KEY] = { 1, 2, 4 };
 
@@ -53,10 +55,44 @@ Test(receipt, what_was_signed_is_read_again)
     }
 }
 
+static void slice(tab_receipt *r, const char *name)
+{
+    snprintf(r->slice[r->slices++], TAB_RECEIPT_SLICE, "%s", name);
+}
+
+Test(receipt, slices_come_back_and_nobody_else_reads_them)
+{
+    char text[TAB_RECEIPT_TEXT], again[TAB_RECEIPT_TEXT];
+    uint8_t bytes[TAB_RECEIPT_TEXT] = { 0 };
+    size_t n = 0;
+    tab_receipt r[] = { number(), classes(TAB_RECEIPT_CLASSES) }, got;
+    for (size_t i = 0; i < 2; i++) {
+        r[i].followed = i == 1; /* the longest there is */
+        for (size_t k = 0; k < TAB_RECEIPT_SLICES; k++)
+            slice(&r[i], "patients.diagnosis = something that fills sixty-three bytes...!");
+        size_t length = tab_receipt_sign(key, TAB_S("e"), &r[i], text);
+        cr_assert(length < TAB_RECEIPT_TEXT);
+        cr_assert(tab_receipt_read(key, TAB_S("e"), (tab_str){ text, length }, &got));
+        cr_expect_eq(got.slices, TAB_RECEIPT_SLICES);
+        cr_expect_str_eq(got.slice[3], r[i].slice[3]);
+        cr_assert_eq(sodium_base642bin(bytes, sizeof bytes, text + 4, length - 4, NULL, &n, NULL,
+                                       sodium_base64_VARIANT_URLSAFE_NO_PADDING),
+                     0);
+        cr_expect_null(memmem(bytes, n, "diagnosis", 9), "a receipt tells nobody what stands in its row");
+        cr_expect_eq(tab_receipt_sign(key, TAB_S("e"), &r[i], again), length);
+        cr_expect_str_eq(text, again, "the same call again has the same receipt");
+    }
+    r[0].slice[1][0] = '\n';
+    cr_expect(!tab_receipt_sound(&r[0]), "control characters go into no file");
+    r[0].slice[1][0] = 0;
+    cr_expect(!tab_receipt_sound(&r[0]), "a slice has a name");
+}
+
 Test(receipt, what_is_foreign_changed_or_cut_is_none)
 {
     char text[TAB_RECEIPT_TEXT];
     tab_receipt r = classes(3), got;
+    slice(&r, "goods.colour = red");
     size_t n = tab_receipt_sign(key, TAB_S("endpoint"), &r, text);
     cr_expect(!tab_receipt_read(other, TAB_S("endpoint"), (tab_str){ text, n }, &got), "another key");
     cr_expect(!tab_receipt_read(key, TAB_S("endpoinT"), (tab_str){ text, n }, &got), "another endpoint");

@@ -237,7 +237,17 @@ static void csv_number(tab_out *o, double x)
     tab_out_bytes(o, digits, (size_t)n);
 }
 
-/* A line: of the day, or of one of its slices, which are named by this service and need no quotes. */
+/* A field of a file: names of slices hold values of the caller's rows. A spreadsheet is given no formula. */
+static void csv_text(tab_out *o, const char *s)
+{
+    text(o, "\"");
+    text(o, *s != 0 && strchr("=+-@", *s) != NULL ? "'" : "");
+    for (; *s != 0; s++)
+        tab_out_bytes(o, *s == '"' ? "\"\"" : s, *s == '"' ? 2 : 1);
+    text(o, "\"");
+}
+
+/* A line: of the day, or of one of its slices. */
 static void csv_line(tab_out *o, const Tabella__OutcomeDay *d, const char *slice,
                      const Tabella__OutcomeSums *s)
 {
@@ -245,9 +255,11 @@ static void csv_line(tab_out *o, const Tabella__OutcomeDay *d, const char *slice
     if (s->rows == 0)
         return;
     figures f = figures_of(d->task, s);
-    const char *const cells[] = { date_of(d, date), ",", task_of(d), ",", slice };
+    const char *const cells[] = { date_of(d, date), ",", task_of(d), "," };
     for (size_t i = 0; i < sizeof cells / sizeof *cells; i++)
         text(o, cells[i]);
+    if (slice[0] != 0)
+        csv_text(o, slice);
     snprintf(rows, sizeof rows, ",%llu,", (unsigned long long)s->rows);
     text(o, rows);
     text(o, f.metric);

@@ -84,6 +84,18 @@ static void row_id(const serve_receipts *s, size_t i, uint8_t ret[TAB_RECEIPT_ID
     (void)crypto_generichash_final(&h, ret, TAB_RECEIPT_ID);
 }
 
+/* Names that do not fit are left out: tab_receipt_sound looks at the others. */
+static void fill_slices(const Tabella__ServePart *y, size_t i, tab_receipt *ret)
+{
+    for (size_t k = 0; k < TAB_RECEIPT_SLICES; k++) {
+        size_t at = y->slice_of[i * TAB_RECEIPT_SLICES + k];
+        if (at == 0 || at > y->n_slice || y->slice[at - 1].len >= TAB_RECEIPT_SLICE)
+            continue;
+        memcpy(ret->slice[ret->slices], y->slice[at - 1].data, y->slice[at - 1].len);
+        ret->slices++;
+    }
+}
+
 static void write_receipt(const void *arg, tab_out *o, size_t i)
 {
     const serve_receipts *s = arg;
@@ -96,6 +108,8 @@ static void write_receipt(const void *arg, tab_out *o, size_t i)
                       .followed = s->own != NULL && r->n_anomaly_score == 0,
                       .state = s->own == NULL ? 0 : s->own->state };
     row_id(s, i, t.id);
+    if (s->slices != NULL)
+        fill_slices(s->slices, i, &t);
     if (r->n_label > 0) {
         t.task = TAB_RECEIPT_CLASS;
         fill_classes(s, r, i, &t);
@@ -134,10 +148,10 @@ tab_status class_hashes(tab_arena *a, const Tabella__Prediction *p, size_t n, ui
 }
 
 tab_status serve_receipts_begin(serve_receipts *ret, tab_arena *a, const Tabella__Endpoint *e,
-                                const Tabella__WorkDone *work, const Tabella__Bundle *b, const followed *own,
-                                tab_bundle_view *view, tab_error *err)
+                                const Tabella__WorkDone *work, const Tabella__ServePart *part,
+                                const followed *own, tab_bundle_view *view, tab_error *err)
 {
-    const Tabella__Prediction *p = b->prediction;
+    const Tabella__Prediction *p = part->bundle->prediction;
     if (p == NULL || p->results == NULL)
         return TAB_OK;
     *ret = (serve_receipts){ .e = e,
@@ -148,6 +162,8 @@ tab_status serve_receipts_begin(serve_receipts *ret, tab_arena *a, const Tabella
                              .low = quantile_place(p, 0.1),
                              .median = quantile_place(p, 0.5),
                              .high = quantile_place(p, 0.9) };
+    size_t slices = p->results->n_row * TAB_RECEIPT_SLICES;
+    ret->slices = part->n_slice > 0 && part->n_slice_of == slices ? part : NULL;
     if (p->results->n_label > 0) {
         ret->classes = p->results->n_probabilities / p->results->n_label;
         TAB_TRY(class_hashes(a, p, ret->classes, &ret->class_hash, err));

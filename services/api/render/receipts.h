@@ -5,6 +5,7 @@
 #include "common/bundle/bundle_json.h"
 #include "common/calibration/intervals.h"
 #include "common/security/receipt.h"
+#include "proto/inference.pb-c.h"
 #include "proto/jobs.pb-c.h"
 #include "services/api/api.h"
 
@@ -25,14 +26,15 @@ typedef struct {
     int64_t at_us;
     size_t classes, low, median, high; /* places of these quantiles; SIZE_MAX: not there */
     uint64_t *class_hash;              /* (classes) */
+    const Tabella__ServePart *slices;  /* to which each row belongs; NULL: nothing is said of it */
 } serve_receipts;
 
 /* own: what was moved, or NULL.
  * Has the view write them, of what work is billed: the same call again, under its key, has the same ids.
- * An answer without a prediction has none. ret, b and work outlive the view. */
+ * An answer without a prediction has none. ret, part and work outlive the view. */
 tab_status serve_receipts_begin(serve_receipts *ret, tab_arena *a, const Tabella__Endpoint *e,
-                                const Tabella__WorkDone *work, const Tabella__Bundle *b, const followed *own,
-                                tab_bundle_view *view, tab_error *err) TAB_CHECKED;
+                                const Tabella__WorkDone *work, const Tabella__ServePart *part,
+                                const followed *own, tab_bundle_view *view, tab_error *err) TAB_CHECKED;
 
 /* Place of a quantile among the prediction's levels; SIZE_MAX: it is not there. */
 size_t quantile_place(const Tabella__Prediction *p, double level);

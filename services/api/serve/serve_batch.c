@@ -71,6 +71,7 @@ static tab_status ask(tab_arena *a, serve_call *const *c, size_t n, bool count_o
     if (s != TAB_OK || table == NULL || q.calls == NULL)
         return s != TAB_OK ? s : tab_no_memory(err);
     for (size_t i = 0, at = 0; i < n; i++) {
+        q.with_slices |= c[i]->receipts;
         q.calls[i] = (uint32_t)c[i]->body.n_tables;
         for (size_t t = 0; t < c[i]->body.n_tables; t++)
             table[at++] = c[i]->body.tables[t];
@@ -146,8 +147,10 @@ static Tabella__Bundle *whole(const Tabella__ServeReply *y, size_t i)
     return b;
 }
 
-static tab_status write_answer(serve_call *c, Tabella__Bundle *b, tab_bundle_memory *memory, tab_error *err)
+static tab_status write_answer(serve_call *c, const Tabella__ServePart *part, tab_bundle_memory *memory,
+                               tab_error *err)
 {
+    Tabella__Bundle *b = part->bundle;
     const Tabella__Endpoint *e = c->row->e;
     tab_out *o = &c->r->out;
     const followed *own;
@@ -175,7 +178,7 @@ static tab_status write_answer(serve_call *c, Tabella__Bundle *b, tab_bundle_mem
                              .memory = memory };
     serve_receipts receipts;
     if (c->receipts)
-        TAB_TRY(serve_receipts_begin(&receipts, c->r->arena, e, &c->work, b, own, &view, err));
+        TAB_TRY(serve_receipts_begin(&receipts, c->r->arena, e, &c->work, part, own, &view, err));
     tab_status s = bundle_whole(c->r, b, &view, err);
     tab_out_close(o, '}');
     if (s == TAB_OK && o->failed)
@@ -228,7 +231,7 @@ static void take_answers(serve_call *const *c, size_t n, const Tabella__ServeRep
             c[i]->s = tab_fail(&c[i]->err, TAB_INTERNAL, "", "an answer is damaged");
         else {
             tab_out_room(&c[i]->r->out, last + last / 8);
-            c[i]->s = write_answer(c[i], b, memory, &c[i]->err);
+            c[i]->s = write_answer(c[i], part, memory, &c[i]->err);
             last = c[i]->r->out.n;
         }
     }

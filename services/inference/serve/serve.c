@@ -21,6 +21,7 @@
 #include "services/inference/inference.h"
 #include "services/inference/serve/drift.h"
 #include "services/inference/serve/request.h"
+#include "services/inference/serve/slices.h"
 #include "services/inference/states/serve_state.h"
 
 /* ---- answering ------------------------------------------------------------------------------- */
@@ -223,6 +224,8 @@ tab_status serve_answer(inference *self, tab_call *call, const Tabella__ServeReq
         m[i].status = (uint32_t)p[i].s;
         if (p[i].s == TAB_OK) {
             m[i].bundle = p[i].b;
+            if (q->with_slices && !slices_of(a, st, &p[i].r, p[i].b->prediction, &m[i]))
+                return tab_no_memory(err);
             continue;
         }
         m[i].param = tab_proto_text(a, p[i].err.param);

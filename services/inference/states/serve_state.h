@@ -41,10 +41,11 @@ typedef struct {
         size_t waiting;      /* calls in the list */
         int64_t leaders;     /* threads that score a group */
     } batch;                 /* serve_batch.c */
-    pthread_mutex_t lock;    /* of the imputers' making, and of the counts' */
+    pthread_mutex_t lock;    /* of the making of imputers, counts and slices */
     atomic_bool grown;       /* an imputer was made that is not kept yet */
     struct drift *drift;     /* drift.c: made with the first call */
     bool undrifted;          /* there is no memory for it */
+    struct slices *slices;   /* slices.c: made with the first call that asks for them */
     serve_imputer **imputer; /* (n)(cols) */
 } serve_state;
 

@@ -223,14 +223,21 @@ static void sums_merge(Tabella__OutcomeSums *s, const Tabella__OutcomeSums *f)
 
 /* ---- days ------------------------------------------------------------------------------------ */
 
-/* The slice's sums, made where there is room for one more. *ret NULL: there is none. False: out of memory. */
+/* Columns are told with their table, "goods.colour = red", so that none is called as these are. */
+static bool by_column(const char *name)
+{
+    return strncmp(name, "regime = ", 9) != 0 && strncmp(name, "revision = ", 11) != 0;
+}
+
+/* The slice's sums, made where there is room for one more of its kind. *ret NULL: there is none. False: out
+ * of memory. */
 static bool slice_of(tab_arena *a, Tabella__OutcomeDay *d, const char *name, Tabella__OutcomeSums **ret)
 {
-    size_t k = 0;
+    size_t k = 0, kind = 0;
     *ret = NULL;
-    while (k < d->n_slices && strcmp(d->slices[k]->slice, name) != 0)
-        k++;
-    if (k == QUALITY_SLICES)
+    for (; k < d->n_slices && strcmp(d->slices[k]->slice, name) != 0; k++)
+        kind += by_column(d->slices[k]->slice) == by_column(name);
+    if (k == d->n_slices && kind >= (by_column(name) ? QUALITY_COLUMNS : QUALITY_OWN))
         return true;
     if (k == d->n_slices) {
         Tabella__OutcomeSlice *s = tab_arena_new_of(a, Tabella__OutcomeSlice, 1);
@@ -278,9 +285,11 @@ bool quality_add(tab_arena *a, Tabella__OutcomeDay *d, const tab_receipt *r, con
     Tabella__OutcomeSums *s;
     snprintf(regime, sizeof regime, "regime = %s", regimes[r->regime]);
     snprintf(revision, sizeof revision, "revision = %u.%u", r->config_revision, r->data_revision);
-    const char *const names[] = { regime, revision };
+    const char *names[2 + TAB_RECEIPT_SLICES] = { regime, revision };
+    for (size_t k = 0; k < r->slices; k++)
+        names[2 + k] = r->slice[k];
     sums_add(d->sums, r, o, delay_us);
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2 + r->slices; i++) {
         if (!slice_of(a, d, names[i], &s))
             return false;
         if (s != NULL)

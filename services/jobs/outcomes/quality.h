@@ -10,7 +10,9 @@
 #include "common/security/receipt.h"
 #include "proto/jobs.pb-c.h"
 
-enum { QUALITY_BINS = 10, QUALITY_CLASSES = 64, QUALITY_SLICES = 16 };
+/* Slices of a day: QUALITY_OWN by regime and revision, and so many by columns of the rows (decision 0818). */
+enum { QUALITY_BINS = 10, QUALITY_CLASSES = 64, QUALITY_OWN = 16, QUALITY_COLUMNS = 40 };
+enum { QUALITY_SLICES = QUALITY_OWN + QUALITY_COLUMNS };
 
 /* An outcome as the task of its receipt has it. */
 typedef struct {

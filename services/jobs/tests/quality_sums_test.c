@@ -142,7 +142,7 @@ Test(quality_sums, classes_and_slices_are_bounded)
     cr_expect_eq(d->sums->n_known, QUALITY_CLASSES);
     cr_expect_eq(d->sums->known[QUALITY_CLASSES - 1], 1000 + QUALITY_CLASSES - 1);
     cr_expect_eq(d->sums->rows, QUALITY_CLASSES + 5);
-    cr_expect_eq(d->n_slices, QUALITY_SLICES);
+    cr_expect_eq(d->n_slices, QUALITY_OWN);
     cr_expect(quality_sound(d), "as many as there may be");
     tab_receipt last = class_receipt(0.5f, 1, 0.375);
     outcome known = { .hash = { 1000 + QUALITY_CLASSES - 1 }, .hashes = 1 };

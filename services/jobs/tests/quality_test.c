@@ -2,6 +2,7 @@
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdio.h>
 
 static Tabella__OutcomeRow row(uint32_t kind, double number, const char *text)
 {
@@ -60,6 +61,38 @@ Test(quality, sums_are_those_of_the_outcomes_in_any_order_and_division)
                 later = both[i]->slices[k]->sums->rows;
         cr_expect_eq(later, N / 10);
     }
+}
+
+/* The slice's rows; 0: there is none. */
+static uint64_t rows_of(const Tabella__OutcomeDay *d, const char *name)
+{
+    for (size_t k = 0; k < d->n_slices; k++)
+        if (strcmp(d->slices[k]->slice, name) == 0)
+            return d->slices[k]->sums->rows;
+    return 0;
+}
+
+Test(quality, columns_make_slices_that_take_no_room_from_regimes_and_revisions)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
+    Tabella__OutcomeDay *d = quality_day(a, 5, TAB_RECEIPT_NUMBER, NULL);
+    for (uint32_t i = 0; i < 200; i++) {
+        Tabella__OutcomeRow r = row(2, 1, "");
+        tab_receipt p = number(0, 2);
+        outcome o;
+        p.slices = 2;
+        snprintf(p.slice[0], TAB_RECEIPT_SLICE, "goods.colour = %s", i % 2 ? "red" : "green");
+        snprintf(p.slice[1], TAB_RECEIPT_SLICE, "goods.size from %u", i); /* many: bounds move by refreshes */
+        p.data_revision = i / 50;
+        cr_assert_null(outcome_read(&p, &r, &o));
+        cr_assert(quality_add(a, d, &p, &o, 0));
+    }
+    cr_expect_eq(rows_of(d, "goods.colour = red"), 100);
+    cr_expect_eq(rows_of(d, "revision = 0.3"), 50, "slices of columns fill their own room alone");
+    cr_expect_eq(d->n_slices, QUALITY_COLUMNS + 1 + 4);
+    Tabella__OutcomeDay *again = quality_day(a, 5, TAB_RECEIPT_NUMBER, d);
+    cr_assert_not_null(again);
+    cr_expect_eq(again->n_slices, d->n_slices);
 }
 
 static tab_receipt classes(const char *const *text, const float *share, size_t n)
