@@ -478,6 +478,7 @@ tab_status post_run(request *r, tab_error *err)
         s = resolve(r, x, err);
     if (s == TAB_OK)
         s = base_check(r, &x->options->base_model, err);
+    x->feed = x->n > 1 ? "multi_table" : "single_table";
     bool known = false;
     if (s == TAB_OK)
         s = known_job(r, x, &known, err);
@@ -488,7 +489,6 @@ tab_status post_run(request *r, tab_error *err)
     if (x->cells > (uint64_t)r->api->cfg.run_cells)
         return tab_fail(err, TAB_VALIDATION, x->n_refs > 0 ? "data" : "tables",
                         "a run can have at most %lld cells", (long long)r->api->cfg.run_cells);
-    x->feed = x->n > 1 ? "multi_table" : "single_table";
     uint64_t made = 0;
     s = horizon_cells(r, &x->body, x->options, x->source, x->n, x->cells, &made, err);
     if (s != TAB_OK)
