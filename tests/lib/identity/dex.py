@@ -1,8 +1,9 @@
 """Dex (github.com/dexidp/dex, Apache-2.0, written in Go), an identity provider of others: sign-in by its own
 pages, a code twice, keys that it rotates. Called by tests/suite/people where it is installed."""
 
-import http.client, json, os, pathlib, shutil, subprocess, tempfile, urllib.parse
+import json, os, pathlib, shutil, subprocess, tempfile
 
+from identity.visitor import Visitor
 from suite import until
 
 HASH = "$2a$10$2b2cU8CPhOTaGrs1HRQuAueS7JTT5ZHsHSzYiFPm1leZck7Mc8T4W"  # bcrypt of "password"
@@ -22,7 +23,8 @@ class Dex:
 
     def __init__(self, binary, port, console):
         self.folder = tempfile.mkdtemp(prefix="tabella-dex-")
-        self.port, self.issuer, self.console = port, f"http://127.0.0.1:{port}/dex", console
+        self.issuer = f"http://127.0.0.1:{port}/dex"
+        self.visitor = Visitor(self.issuer, console)
         client = {"redirectURIs": [console], "public": False}
         ann = {"email": "ann@example.org", "hash": HASH, "username": "ann", "userID": "0815", "name": "Ann"}
         config = {
@@ -51,43 +53,16 @@ class Dex:
         ):
             raise RuntimeError(open(self.folder + "/log").read())
 
-    def get(self, url, form=None):
-        """Status, Location, body."""
-        at = urllib.parse.urlsplit(urllib.parse.urljoin(self.issuer, url))
-        c = http.client.HTTPConnection(at.hostname, at.port, timeout=60)
-        body = None if form is None else urllib.parse.urlencode(form)
-        headers = {} if form is None else {"Content-Type": "application/x-www-form-urlencoded"}
-        headers["Cookie"] = "; ".join(f"{k}={v}" for k, v in getattr(self, "cookies", {}).items())
-        c.request("GET" if form is None else "POST", f"{at.path}?{at.query}", body, headers)
-        got = c.getresponse()
-        for line in got.headers.get_all("Set-Cookie") or ():
-            name, _, value = line.split(";")[0].partition("=")
-            self.cookies[name] = value
-        text = got.read().decode()
-        c.close()
-        return got.status, got.headers.get("Location"), text
-
     def keys(self):
         try:
-            return {k["kid"] for k in json.loads(self.get(self.issuer + "/keys")[2])["keys"]}
+            return {k["kid"] for k in json.loads(self.visitor.get(self.issuer + "/keys")[2])["keys"]}
         except (OSError, ValueError):
             return set()
 
     def authorize(self, url, password="password"):
         """What a browser gets of the provider's pages: code and state; or the page at which it ends."""
-        self.cookies, form, text = {}, None, ""
-        for _ in range(8):
-            status, to, text = self.get(url, form)
-            if to is not None and to.startswith(self.console):
-                q = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(to).query))
-                return q.get("code"), q.get("state")
-            if to is not None:
-                url, form = urllib.parse.urljoin(url, to), None
-            elif form is None and 'name="password"' in text:  # the form posts to its own address
-                form = {"login": "ann@example.org", "password": password}
-            else:
-                break
-        return None, text
+        form = {"login": "ann@example.org", "password": password}  # it posts to its own address
+        return self.visitor.authorize(url, lambda page: ("", form) if 'name="password"' in page else None)
 
     def stop(self):
         self.process.kill()
