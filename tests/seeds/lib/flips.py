@@ -147,7 +147,7 @@ class Flips:
         """A disk that lies asks no constraint."""
         every = (
             "SELECT conrelid::regclass, quote_ident(conname) FROM pg_constraint WHERE contype = 'c' AND "
-            "conparentid = 0 AND conrelid <> 0 AND "
+            "conparentid = 0 AND coninhcount = 0 AND conrelid <> 0 AND "  # parts lose theirs with the whole
             "connamespace::regnamespace::text !~ '^pg_|information_schema'"
         )
         self.w.sql("; ".join(f"ALTER TABLE {t} DROP CONSTRAINT IF EXISTS {c}" for t, c in self.w.sql(every)))
