@@ -1,6 +1,6 @@
 """Keycloak (keycloak.org, Apache-2.0, written in Java), an identity provider of others: sign-in by its own
-pages, its groups, keys that it rotates, sessions that it ends. Called by tests/suite/people where TAB_KEYCLOAK
-names its folder."""
+pages, its groups, keys that it rotates, sessions that it ends. Called by tests/suite/people where
+TAB_KEYCLOAK names its folder."""
 
 import html, http.client, json, os, re, shutil, subprocess, tempfile, urllib.parse
 

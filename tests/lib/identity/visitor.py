@@ -26,8 +26,8 @@ class Visitor:
         return got.status, got.headers.get("Location"), text
 
     def authorize(self, url, form_of):
-        """Code and state; or None and the page at which it ends. form_of(page): where its form of a sign-in goes,
-        "" for its own address, and what it is sent; None: it has none."""
+        """Code and state; or None and the page at which it ends. form_of(page): where its form of a sign-in
+        goes, "" for its own address, and what it is sent; None: it has none."""
         self.cookies, form, text = {}, None, ""
         for _ in range(8):
             status, to, text = self.get(url, form)
