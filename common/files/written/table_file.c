@@ -284,16 +284,6 @@ static void add_cell(tab_file_cells *c, tab_cell x)
     }
 }
 
-/* How a form of columns is written; CSV is one of rows. */
-static const struct {
-    tab_status (*begin)(tab_file *f, tab_error *err), (*batch)(tab_file *f, tab_error *err),
-        (*end)(tab_file *f, tab_error *err);
-} writers[] = {
-    [TAB_FILE_ARROW] = { arrow_file_begin, arrow_file_batch, arrow_file_end },
-    [TAB_FILE_PARQUET] = { parquet_file_begin, parquet_file_batch, parquet_file_end },
-    [TAB_FILE_ARRAYS] = { arrow_arrays_edge, arrow_arrays_batch, arrow_arrays_edge },
-};
-
 static tab_status batch(tab_file *f, tab_error *err)
 {
     if (f->rows == 0)
@@ -301,7 +291,7 @@ static tab_status batch(tab_file *f, tab_error *err)
     for (size_t k = 0; k < f->cols; k++)
         if (f->c[k].valid.failed || f->c[k].values.failed || f->c[k].length.failed)
             return tab_no_memory(err);
-    TAB_TRY(writers[f->format].batch(f, err));
+    TAB_TRY(f->writer->batch(f, err));
     f->all_rows += f->rows;
     f->rows = 0;
     for (size_t k = 0; k < f->cols; k++) {
@@ -377,12 +367,18 @@ static tab_file *file_of(tab_file opened, const tab_file_column *column)
 tab_file *tab_file_new(tab_file_format format, const tab_file_column *column, size_t cols,
                        tab_file_send *send, void *to)
 {
-    return file_of((tab_file){ .format = (int)format, .send = send, .to = to, .cols = cols }, column);
+    static const tab_file_writer arrow = { arrow_file_begin, arrow_file_batch, arrow_file_end },
+                                 parquet = { parquet_file_begin, parquet_file_batch, parquet_file_end };
+    const tab_file_writer *writer = format == TAB_FILE_ARROW     ? &arrow
+                                    : format == TAB_FILE_PARQUET ? &parquet
+                                                                 : NULL;
+    return file_of((tab_file){ .writer = writer, .send = send, .to = to, .cols = cols }, column);
 }
 
 tab_file *tab_file_arrays(const tab_file_column *column, size_t cols, tab_file_take *take, void *to)
 {
-    return file_of((tab_file){ .format = TAB_FILE_ARRAYS, .take = take, .to = to, .cols = cols }, column);
+    static const tab_file_writer arrays = { arrow_arrays_edge, arrow_arrays_batch, arrow_arrays_edge };
+    return file_of((tab_file){ .writer = &arrays, .take = take, .to = to, .cols = cols }, column);
 }
 
 void tab_file_free(tab_file *f)
@@ -406,10 +402,10 @@ static tab_status begin(tab_file *f, tab_error *err)
     if (f->begun)
         return TAB_OK;
     f->begun = true;
-    if (f->format == TAB_FILE_CSV)
+    if (f->writer == NULL)
         csv_head(f);
     else
-        TAB_TRY(writers[f->format].begin(f, err));
+        TAB_TRY(f->writer->begin(f, err));
     return TAB_OK;
 }
 
@@ -417,15 +413,15 @@ tab_status tab_file_rows(tab_file *f, const tab_table *t, tab_error *err)
 {
     assert(t->cols == f->cols);
     TAB_TRY(begin(f, err));
-    return f->format == TAB_FILE_CSV ? csv_rows(f, t, err) : column_rows(f, t, err);
+    return f->writer == NULL ? csv_rows(f, t, err) : column_rows(f, t, err);
 }
 
 tab_status tab_file_end(tab_file *f, tab_error *err)
 {
     TAB_TRY(begin(f, err));
-    if (f->format != TAB_FILE_CSV) {
+    if (f->writer != NULL) {
         TAB_TRY(batch(f, err));
-        TAB_TRY(writers[f->format].end(f, err));
+        TAB_TRY(f->writer->end(f, err));
     }
     return tab_file_flush(f, err);
 }

@@ -15,11 +15,15 @@ typedef struct {
     size_t nulls;
 } tab_file_cells;
 
-/* Beside the formats of files: arrays in memory. */
-enum { TAB_FILE_ARRAYS = TAB_FILE_FORMATS };
+/* How a form of columns is written; CSV is one of rows, and has none. A file has its own, so that a program
+ * has those in it that it uses. */
+typedef struct {
+    tab_status (*begin)(tab_file *f, tab_error *err), (*batch)(tab_file *f, tab_error *err),
+        (*end)(tab_file *f, tab_error *err);
+} tab_file_writer;
 
 struct tab_file {
-    int format;
+    const tab_file_writer *writer; /* NULL: CSV */
     tab_file_send *send;
     tab_file_take *take; /* of arrays, in place of send */
     void *to;
