@@ -185,9 +185,43 @@ def libraries(check, local):
         check("under a name that is free", len(ahead) == 2, ahead)
 
 
+def steps(check, local):
+    """First calls of a forecast, which name no target."""
+    import math
+
+    def scattered(i):  # about 200; the same on any machine
+        return 200 + (i * 7919) % 29 - 14
+
+    month = [f"{2015 + i // 12}-{i % 12 + 1:02}-01" for i in range(60)]
+    quarter = [f"{2010 + i // 4}Q{i % 4 + 1}" for i in range(40)]
+    asked = {
+        "days and visits": {"day": month, "visits": [scattered(i) for i in range(60)]},
+        "a trend": {"day": month, "sales": [2.5 * i + scattered(i) / 100 for i in range(60)]},
+        "growth": {"day": month, "sales": [100 * math.exp(0.03 * i) for i in range(60)]},
+        "numbers that count": {"day": month, "users": [5 + i for i in range(60)]},
+        "years as numbers": {"year": list(range(1960, 2020)), "gdp": [900 + 12.5 * i for i in range(60)]},
+        "quarters": {"q": quarter, "rev": [[10, 20, 30, 15][i % 4] + i for i in range(40)]},
+        "five values": {"day": month[:5], "sales": [5, 6, 7, 8, 9]},
+        "three values": {"day": month[:3], "sales": [5.5, 6.25, 7]},
+        "a list": [scattered(i) for i in range(60)],
+        "a list that rises": tuple(2.5 * i for i in range(40)),
+        "rows of one column": [{"sold": scattered(i)} for i in range(60)],
+        "a value that stands still": {"day": month, "sales": [12] * 60},
+    }
+    for name, table in asked.items():
+        ahead = local.forecast(table, horizon=2)
+        check(f"next steps of {name}", len(ahead) == 2, ahead)
+    if has("numpy"):
+        import numpy
+
+        ahead = local.forecast(numpy.cumsum(numpy.ones(40)), horizon=2)
+        check("next steps of an array", len(ahead) == 2, ahead)
+
+
 def everything(check, local):
     plain(check, local)
     filled(check, local)
     rows(check, local)
     pickled(check, local)
     libraries(check, local)
+    steps(check, local)

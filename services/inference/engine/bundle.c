@@ -409,6 +409,8 @@ tab_status tab_select_target(const tab_engine *e, tab_profile *const *p, size_t 
     bool number = o->horizon > 0 && o->task == TAB_TASK_AUTO;
     if (number)
         own.task = TAB_TASK_REGRESSION;
+    for (size_t t = 0; t < n; t++)
+        p[t]->steps = o->horizon > 0;
     TAB_TRY(reference_columns(e, p, n, refs, &refers, err));
     tab_status st = tab_select(e, p, n, refers, &own, s, &why);
     if (st == TAB_VALIDATION && number && strcmp(why.param, "task.type") == 0)
@@ -416,9 +418,12 @@ tab_status tab_select_target(const tab_engine *e, tab_profile *const *p, size_t 
                         "only numbers can be forecast, and the target is not a number");
     if (st != TAB_OK)
         return tab_fail(err, st, why.param, "%s", why.message);
+    if (o->horizon > 0 && o->target == TAB_TARGET_NONE)
+        return tab_fail(err, TAB_VALIDATION, "options.horizon",
+                        "a forecast needs a target, and the request asks for none");
     if (o->horizon > 0 && (s->none || s->task != TAB_TASK_REGRESSION))
         return tab_fail(err, TAB_VALIDATION, "options.horizon",
-                        s->none ? "a forecast needs a target, and there is none"
+                        s->none ? "no column of numbers to forecast was found; name one in target.column"
                                 : "only numbers can be forecast, and the task is not regression");
     if (number) {
         s->how->mode = tab_text("auto");
@@ -437,6 +442,7 @@ tab_status tab_look_ahead(const tab_engine *e, tab_profile *const *p, size_t n, 
     memcpy(q, p, n * sizeof *q);
     TAB_TRY(tab_horizon_make(e->arena, p[s->table], s->column, o->horizon, h, err));
     TAB_TRY(tab_profile_given(e, h->table, &o->given, &q[s->table], err));
+    q[s->table]->steps = true;
     if (!tab_view_as_number(e->arena, &q[s->table]->col[s->column], h->table->rows, &number))
         return tab_no_memory(err);
     *ret = q;

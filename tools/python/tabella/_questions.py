@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import TYPE_CHECKING, Any
 
 from ._errors import TabellaError
@@ -59,11 +60,15 @@ class Verbs:
         frame of the columns that name a series, time, value, low and high.
 
         Times, series, step and seasons are found without being told; an index of pandas that holds times is
-        a column here. Rows of the table whose target is
+        a column here. A bare sequence of numbers (a list, a series, an array of one dimension) is one series
+        whose steps are counted from 0. Where no target is named and there are several columns of numbers, the
+        one that an analyst would most likely predict is forecast: `target` of the run's bundle says it. Rows of the table whose target is
         missing and that lie ahead are what is known of the future (a price, a holiday). The bundle of a run
         with a horizon has the same as `forecast`. A service bills each step of each series as a row. Errors
         as of `run`."""
-        return self._asked(_timed(tables), {**arguments, "horizon": horizon, "target": target}).forecast
+        return self._asked(
+            _timed(_bare(tables)), {**arguments, "horizon": horizon, "target": target}
+        ).forecast
 
     def predict(self, train: Any, rows: Any, *, target: Any, **arguments: Any) -> Any:
         """The column `target` of new rows, learned from the rows of `train`.
@@ -92,6 +97,20 @@ class Verbs:
         arguments.setdefault("target", False)
         bundle: "Bundle" = self.run(tables, **arguments)
         return bundle
+
+
+def _is_number(x: Any) -> bool:
+    return x is None or (isinstance(x, numbers.Real) and not isinstance(x, bool))
+
+
+def _bare(tables: Any) -> Any:
+    """A bare sequence of numbers as a table of one column; all else as it is."""
+    one = hasattr(tables, "__array__") and getattr(tables, "ndim", 0) == 1 and not hasattr(tables, "index")
+    if one and getattr(getattr(tables, "dtype", None), "names", None) is None:
+        return {"table": {"value": tables}}
+    if isinstance(tables, (list, tuple)) and tables and all(_is_number(x) for x in tables):
+        return {"table": {"value": list(tables)}}
+    return tables
 
 
 def _timed(tables: Any) -> Any:

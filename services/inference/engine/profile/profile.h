@@ -64,6 +64,9 @@ typedef struct {
     size_t hints;
     /* cells that count as missing, as the caller said; NULL: null alone */
     const struct tab_voids *voids;
+    /* the next steps of its rows are asked (options.horizon): something says when they were, if only a count
+     * or their order */
+    bool steps;
 } tab_profile;
 
 tab_status tab_profile_table(const tab_engine *e, const tab_table *t, tab_profile **ret,

@@ -9,9 +9,10 @@
 #include "services/inference/engine/series/internal.h"
 
 /* TRIED: columns that are tried as the key of events. FEW: values of a target by which the order of rows is
- * not told, as sorting makes them runs. ALIKE: of the squared differences that a key of events leaves. */
+ * not told, as sorting makes them runs. ALIKE: of the squared differences that a key of events leaves. STEPS:
+ * points of a count where the next steps are asked, just enough for an axis. */
 enum { LEAST = 12, BESIDE = 8, TRIED = 12, BINS = 8, FEW = 10, CENTURY = 100 };
-static const double SURE = 4, ALIKE = 0.35;
+static const double SURE = 4, ALIKE = 0.35, STEPS = 5;
 
 /* ---- values -------------------------------------------------------------------------------------- */
 
@@ -211,6 +212,9 @@ static double points_of(const tab_search *s, const tab_axis *x)
             if (s->clue[i].column == x->key[k] && s->clue[i].parts != 0)
                 points -= year || x->clues > 1 ? 1.5 : count ? 0 : 0.5;
     bool visits = x->keys > 0 && x->alone >= 0.98 && x->alone0 < 0.5 && x->ordered >= 0.97;
+    /* a column and its count, of which the next steps are asked: the count says when */
+    if (count && s->p->steps && s->cols <= 2 && x->keys == 0 && lattice)
+        return fmax(points, STEPS);
     if (count && !((lattice || visits) && (depends || told || (after && x->keys > 0 && x->z > 2.5))))
         return 0;
     /* a counter of the rows is their order, which the values must bear out */
@@ -418,6 +422,10 @@ bool tab_series_row_order(tab_search *s)
     if (s->row_order >= 0)
         return true;
     s->row_order = 0;
+    if (s->p->steps && s->cols == 1) {
+        s->row_order = 0.9; /* a bare list of values, of which the next ones are asked */
+        return true;
+    }
     if (s->rows < 2 * LEAST || grouped(s))
         return true;
     for (size_t c = 0; c < s->cols && !sorted; c++)

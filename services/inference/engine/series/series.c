@@ -13,10 +13,16 @@
 #include "services/inference/engine/series/internal.h"
 
 /* POINTS: an axis with fewer is none. PARTS: columns that are tried as one part. Chosen by hand on made
- * tables (tests/bench/series): decision 0389. */
+ * tables (tests/bench/series): decision 0389. FEWEST: rows that show a time; where the next steps are asked,
+ * so that there is one, FEWEST_STEPS. */
 static const double POINTS = 4.9;
-enum { PARTS = 4, CLOCK = TAB_PART_HOUR | TAB_PART_CLOCK };
+enum { FEWEST = 6, FEWEST_STEPS = 3, PARTS = 4, CLOCK = TAB_PART_HOUR | TAB_PART_CLOCK };
 static const double DAY = 86400;
+
+static size_t fewest(const tab_profile *p)
+{
+    return p->steps ? FEWEST_STEPS : FEWEST;
+}
 
 /* ---- a time from its clues ------------------------------------------------------------------------ */
 
@@ -193,7 +199,7 @@ static bool try_axis(tab_search *s, tab_axis *x, tab_axis *best)
     if (!tab_rank_times(s->rows, x->calendar, &x->at))
         return false;
     s->spare = x->at;
-    if (x->at.times < 3 || x->at.known < 6 || 200 * x->at.wrong > x->at.known)
+    if (x->at.times < 3 || x->at.known < fewest(s->p) || 200 * x->at.wrong > x->at.known)
         return true;
     if (!tab_series_keys(s, x) || !tab_series_weigh(s, x))
         return false;
@@ -386,15 +392,16 @@ tab_status tab_series_find(tab_arena *a, const tab_profile *p, size_t target, co
         last += asked != NULL && asked[r];
     s.at_end = s.n_asked > 0 && 10 * last >= 9 * s.n_asked;
     tab_axis best = { .points = POINTS };
+    bool enough = rows >= fewest(p);
     bool ok = !tab_arena_full(scratch) && tab_ranked_new(scratch, rows, &s.spare) &&
-              tab_ranked_new(scratch, rows, &best.at) && (rows < 6 || tab_series_clues(&s));
-    for (size_t i = 0; ok && rows >= 6 && i < s.clues; i++) {
+              tab_ranked_new(scratch, rows, &best.at) && (!enough || tab_series_clues(&s));
+    for (size_t i = 0; ok && enough && i < s.clues; i++) {
         tab_axis x = { .clue = { &s.clue[i] }, .clues = 1 };
         ok = s.clue[i].as == TAB_AS_NOTHING || try_axis(&s, &x, &best);
     }
-    ok = ok && (rows < 6 || try_parts(&s, &best));
+    ok = ok && (!enough || try_parts(&s, &best));
     if (ok)
-        ok = best.clues > 0 ? take_axis(&s, &best, ret) : rows < 6 || take_order(&s, &best, ret);
+        ok = best.clues > 0 ? take_axis(&s, &best, ret) : !enough || take_order(&s, &best, ret);
     if (!ok)
         return tab_no_memory(err);
     if (ret->kind != TAB_TIME_NONE)

@@ -319,27 +319,35 @@ static void add_quality(const tab_ahead_work *w, tab_ahead *h, const tab_moment 
     q->baseline += baseline;
 }
 
+static bool room_of_all(tab_arena *a, size_t rows, size_t judged, tab_ahead *h)
+{
+    h->answered = tab_arena_new_of(a, bool, rows + 1);
+    h->unborne = tab_arena_new_of(a, bool, rows + 1);
+    h->distance = tab_arena_new_of(a, double, rows + 1);
+    h->row = tab_arena_new_of(a, uint32_t, judged + 1);
+    return !tab_arena_full(a);
+}
+
+bool tab_ahead_numbers(tab_arena *a, size_t rows, size_t judged, tab_ahead *h)
+{
+    h->value = tab_arena_new_of(a, double, rows + 1);
+    h->spread = tab_arena_new_of(a, double, rows + 1);
+    h->quantile = tab_arena_new_of(a, double, rows *TAB_LEVELS + 1);
+    h->judged_value = tab_arena_new_of(a, double, judged + 1);
+    h->judged_quantile = tab_arena_new_of(a, double, judged *TAB_LEVELS + 1);
+    return room_of_all(a, rows, judged, h);
+}
+
 /* Room for the judged rows and the asked ones. */
 static bool open_answers(tab_ahead_work *w, size_t judged, tab_ahead *h)
 {
     tab_arena *a = w->a;
-    bool classes = w->t->classification;
     size_t k = w->t->classes;
-    h->answered = tab_arena_new_of(a, bool, w->rows + 1);
-    h->unborne = tab_arena_new_of(a, bool, w->rows + 1);
-    h->distance = tab_arena_new_of(a, double, w->rows + 1);
-    h->row = tab_arena_new_of(a, uint32_t, judged + 1);
-    if (classes) {
-        h->probability = tab_arena_new_of(a, double, w->rows *k + 1);
-        h->judged_probability = tab_arena_new_of(a, double, judged *k + 1);
-    } else {
-        h->value = tab_arena_new_of(a, double, w->rows + 1);
-        h->spread = tab_arena_new_of(a, double, w->rows + 1);
-        h->quantile = tab_arena_new_of(a, double, w->rows *TAB_LEVELS + 1);
-        h->judged_value = tab_arena_new_of(a, double, judged + 1);
-        h->judged_quantile = tab_arena_new_of(a, double, judged *TAB_LEVELS + 1);
-    }
-    return !tab_arena_full(a);
+    if (!w->t->classification)
+        return tab_ahead_numbers(a, w->rows, judged, h);
+    h->probability = tab_arena_new_of(a, double, w->rows *k + 1);
+    h->judged_probability = tab_arena_new_of(a, double, judged *k + 1);
+    return room_of_all(a, w->rows, judged, h);
 }
 
 /* The mean of the rows up to a cut. */

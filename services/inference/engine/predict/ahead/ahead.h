@@ -3,6 +3,7 @@
  *   history.c    what the past of a series says of a moment some distance after it
  *   ahead_cut.c  members fitted on the rows up to a cut, which answer the rows after it
  *   ahead_pool.c weights of the members, and bands by distance, from the errors at earlier cuts
+ *   ahead_few.c  closed forms for a handful of values
  *   later.c      what is kept of that to answer rows that are served (later.h)
  *   ahead.c      the cuts (rolling origins: Tashman, International Journal of Forecasting 2000), the last of
  *                which is the end of the labelled rows
@@ -76,6 +77,13 @@ typedef struct {
  * was, to one side. pos (rows): times in steps. False: memory (last_step.c). */
 bool tab_ahead_last_step(const tab_series *s, const double *pos, double *y, size_t rows,
                          tab_ahead_apart *ret) TAB_CHECKED;
+
+/* Room for the answers to `rows` rows, of numbers, and `judged` judged ones. False: the arena is full. */
+bool tab_ahead_numbers(tab_arena *a, size_t rows, size_t judged, tab_ahead *h) TAB_CHECKED;
+
+/* Numbers of which the next steps are asked and fewer than a dozen are known: answers by closed forms
+ * (ahead_few.c). *ret: NULL of other tables, and where no series has two values. Errors: INTERNAL. */
+tab_status tab_ahead_few(tab_arena *a, const tab_ahead_task *t, tab_ahead **ret, tab_error *err) TAB_CHECKED;
 
 /* *ret: NULL where the past is too short to tell anything by. All lives in a. Errors: CANCELLED, INTERNAL. */
 tab_status tab_ahead_run(const tab_engine *e, tab_arena *a, const tab_ahead_task *t, tab_ahead **ret,

@@ -159,7 +159,7 @@ static bool says(tab_fitted *f)
             f->split.reason);
         return f->split.reason != NULL;
     }
-    if (h == NULL && f->asked.rows[TAB_REGIME_LATER] > 0 && f->split.kind == TAB_SPLIT_TIME) {
+    if ((h == NULL || h->judged == 0) && f->asked.rows[TAB_REGIME_LATER] > 0 && f->split.kind == TAB_SPLIT_TIME) {
         f->split.measured = false;
         f->split.reason = tab_arena_printf(
             f->arena,
@@ -343,6 +343,8 @@ tab_status tab_fit_ahead(const tab_engine *e, const tab_profile *p, const bool *
                          .seed = e->seed };
     const tab_base *plain = NULL;
     if (asked)
+        TAB_TRY(tab_ahead_few(f->arena, &t, &f->ahead, err));
+    if (asked && f->ahead == NULL)
         TAB_TRY(tab_ahead_run(e, f->arena, &t, &f->ahead, err));
     if (!tab_unseen_series(e, f))
         return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);
@@ -363,7 +365,7 @@ tab_status tab_fit_ahead(const tab_engine *e, const tab_profile *p, const bool *
 Tabella__Results *tab_fitted_judged(tab_arena *a, const tab_fitted *f)
 {
     const tab_ahead *h = f->ahead;
-    if (h == NULL || f->split.kind != TAB_SPLIT_TIME)
+    if (h == NULL || h->judged == 0 || f->split.kind != TAB_SPLIT_TIME)
         return NULL;
     Tabella__Results *r = tab_results_new(a, f, h->judged);
     if (r == NULL || tab_arena_full(a))

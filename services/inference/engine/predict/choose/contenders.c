@@ -111,11 +111,12 @@ typedef struct {
     const tab_profile *p;
     const tab_encoder *enc;
     const tab_data *data;
-    tab_contender *c; /* this table's eligible ones */
-    size_t n;         /* of them */
-    size_t *again;    /* which of them the second look is at; NULL: the first one, at all */
-    double *z;        /* (n) skill by its standard error; NaN: not measured */
-    uint32_t *unit;   /* (rows of data) copies share one; NULL: there are none */
+    tab_contender *c;  /* this table's eligible ones */
+    size_t n;          /* of them */
+    size_t *again;     /* which of them the second look is at; NULL: the first one, at all */
+    double *z;         /* (n) skill by its standard error; NaN: not measured */
+    uint32_t *unit;    /* (rows of data) copies share one; NULL: there are none */
+    const bool *times; /* (columns) those that say when, which fix nothing; NULL: none */
     tab_task task;
     atomic_bool failed;
 } scan;
@@ -251,6 +252,8 @@ static bool find_closest(const scan *s, const trial_target *t, tab_contender *c)
     double most = 0;
     for (size_t f = 0; f < t->enc.n; f++) {
         /* every feature of every other column, on its own */
+        if (s->times != NULL && s->times[t->enc.f[f].source])
+            continue;
         double share = tab_fixed_by(&t->data, f, c->numeric ? t->y : NULL, t->label, t->classes);
         double alone = c->numeric ? share : told_by(&t->data, f, t->label, t->classes);
         if (share > most)
@@ -421,14 +424,14 @@ static size_t likeliest(const scan *s, size_t again[AGAIN])
 }
 
 /* Fills what the trials of the n candidates c of table p say. */
-static tab_status scan_table(const tab_engine *e, const tab_profile *p, tab_task task, tab_contender *c,
-                             size_t n, tab_error *err)
+static tab_status scan_table(const tab_engine *e, const tab_profile *p, const bool *times, tab_task task,
+                             tab_contender *c, size_t n, tab_error *err)
 {
     if (n == 0)
         return TAB_OK;
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)8 << 30);
     tab_data *data = NULL;
-    scan s = { .e = e, .p = p, .c = c, .task = task };
+    scan s = { .e = e, .p = p, .c = c, .times = times, .task = task };
     s.enc = a == NULL ? NULL : tab_encode_fit(e, a, p, NULL, &data);
     tab_units units = { 0 };
     /* of a large table the rows that are looked at are hardly ever copies of each other */
@@ -490,7 +493,8 @@ static size_t scanned_at_most(size_t cols)
 }
 
 tab_status tab_contenders(const tab_engine *e, const tab_profile *p, size_t table, const bool *refers,
-                          tab_task task, tab_contender *c, size_t *ret_open, tab_error *err)
+                          const bool *times, tab_task task, tab_contender *c, size_t *ret_open,
+                          tab_error *err)
 {
     size_t open = 0;
     for (size_t k = 0; k < p->table->cols; k++) {
@@ -525,7 +529,7 @@ tab_status tab_contenders(const tab_engine *e, const tab_profile *p, size_t tabl
         open = most;
     }
     qsort(c, p->table->cols, sizeof *c, by_eligibility);
-    TAB_TRY(scan_table(e, p, task, c, open, err));
+    TAB_TRY(scan_table(e, p, times, task, c, open, err));
     qsort(c, p->table->cols, sizeof *c, by_eligibility); /* the trials found twins */
     *ret_open = 0;
     while (*ret_open < p->table->cols && c[*ret_open].eligible)

@@ -27,10 +27,12 @@ typedef struct {
 } tab_contender;
 
 /* Fills c[0..p->table->cols), of table number `table`, but for the score: the eligible ones first, *ret_open
- * of them. refers (cols): columns that refer to rows of another table; NULL: none. Errors: CANCELLED,
- * INTERNAL (memory). */
+ * of them. refers (cols): columns that refer to rows of another table; NULL: none. times (cols): columns that
+ * say when, where the next steps are to be forecast: what follows from the time alone, a trend, is no copy of
+ * it; NULL: no steps are asked. Errors: CANCELLED, INTERNAL (memory). */
 tab_status tab_contenders(const tab_engine *e, const tab_profile *p, size_t table, const bool *refers,
-                          tab_task task, tab_contender *c, size_t *ret_open, tab_error *err) TAB_CHECKED;
+                          const bool *times, tab_task task, tab_contender *c, size_t *ret_open,
+                          tab_error *err) TAB_CHECKED;
 
 /* The start of a column's name; its number where it has none. */
 void tab_contender_name(const tab_profile *p, size_t column, char *who, size_t n);

@@ -10,6 +10,7 @@
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/predict/choose/rank.h"
 #include "services/inference/engine/profile/roles/roles.h"
+#include "services/inference/engine/series/series.h"
 
 /* Why a step gave up. */
 static tab_status failed(const tab_engine *e, tab_error *err)
@@ -71,27 +72,83 @@ static int by_score(const void *a, const void *b)
     return (x->column > y->column) - (x->column < y->column);
 }
 
+/* Where the next steps are asked: times [table][column], the columns that say when; NULL for a table that
+ * has no steps. *ret stays NULL where none has, and where no steps are asked. */
+static tab_status find_times(const tab_engine *e, tab_profile *const *p, size_t n, const tab_run_options *o,
+                             bool ***ret, tab_error *err)
+{
+    bool **times = tab_arena_new_of(e->arena, bool *, n + 1), any = false;
+    for (size_t t = 0; times != NULL && o->horizon > 0 && t < n; t++) {
+        tab_series s;
+        size_t cols = p[t]->table->cols, none = cols == 1 ? 0 : cols; /* a column is not its own time */
+        TAB_TRY(tab_series_find(e->arena, p[t], none, NULL, &s, err));
+        if (s.kind == TAB_TIME_NONE)
+            continue;
+        times[t] = tab_arena_new_of(e->arena, bool, cols + 1);
+        for (size_t i = 0; times[t] != NULL && i < s.times; i++)
+            times[t][s.time[i]] = true;
+        any = true;
+    }
+    if (tab_arena_full(e->arena))
+        return failed(e, err);
+    *ret = any ? times : NULL;
+    return TAB_OK;
+}
+
+/* Steps are asked and nothing is eligible: a single column of numbers that does not say when is what is
+ * meant, whatever its values look like (a count that only grows, one that has stood still). */
+static void take_only_numbers(tab_profile *const *p, bool **times, tab_contender *c, size_t count)
+{
+    tab_contender *only = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const tab_column_profile *of = &p[c[i].table]->col[c[i].column];
+        const bool *when = times == NULL ? NULL : times[c[i].table];
+        if (c[i].eligible)
+            return;
+        if ((of->type != TAB_NUMERIC && of->column->layout != TAB_NUMBERS) || of->use == TAB_USE_KEY ||
+            of->use == TAB_USE_IGNORE || of->present < 2 || (times != NULL && when == NULL) ||
+            (when != NULL && when[c[i].column]))
+            continue;
+        if (only != NULL)
+            return;
+        only = &c[i];
+    }
+    if (only != NULL)
+        only->eligible = only->chance = only->lucky = true;
+}
+
 /* Scans all columns of all tables and takes the best eligible one. */
 static tab_status choose(const tab_engine *e, tab_profile *const *p, size_t n, const bool *const *refers,
-                         tab_task task, tab_selection *s, tab_error *err)
+                         const tab_run_options *o, tab_selection *s, tab_error *err)
 {
     tab_arena *a = e->arena;
     size_t cols = 0, count = 0;
+    bool **times = NULL;
     for (size_t t = 0; t < n; t++)
         cols += p[t]->table->cols;
     tab_contender *c = tab_arena_new_of(a, tab_contender, cols + 1);
     if (c == NULL)
         return failed(e, err);
+    TAB_TRY(find_times(e, p, n, o, &times, err));
     for (size_t t = 0; t < n; t++) {
         size_t open = 0;
-        TAB_TRY(tab_contenders(e, p[t], t, refers == NULL ? NULL : refers[t], task, c + count, &open, err));
-        for (size_t k = count; k < count + open; k++)
+        TAB_TRY(tab_contenders(e, p[t], t, refers == NULL ? NULL : refers[t], times == NULL ? NULL : times[t],
+                               o->task, c + count, &open, err));
+        for (size_t k = count; k < count + open; k++) {
             c[k].score = tab_target_score(p[t], &c[k]), c[k].several = n > 1;
+            if (times != NULL && times[t] == NULL) {
+                c[k].eligible = false;
+                snprintf(c[k].reason, sizeof c[k].reason, "no column of its table says when its rows were");
+            }
+        }
         count += p[t]->table->cols;
     }
+    if (o->horizon > 0)
+        take_only_numbers(p, times, c, count);
     /* all tables' columns compete */
     qsort(c, count, sizeof *c, by_score);
-    bool open = count > 0 && c[0].eligible, chance = open && refers == NULL;
+    /* what the others do not tell beyond chance may be forecast from its own past */
+    bool open = count > 0 && c[0].eligible, chance = open && refers == NULL && o->horizon == 0;
     for (size_t i = 0; chance && i < count && c[i].eligible; i++)
         chance = c[i].chance;
     bool any = open && !chance;
@@ -246,7 +303,7 @@ tab_status tab_select(const tab_engine *e, tab_profile *const *p, size_t n, cons
     else if (o->task == TAB_TASK_ANOMALY || o->target == TAB_TARGET_NONE)
         take_none(p, n, o, &s);
     else
-        TAB_TRY(choose(e, p, n, refers, o->task, &s, err));
+        TAB_TRY(choose(e, p, n, refers, o, &s, err));
     TAB_TRY(settle_task(a, p, &s, err));
     if (!s.none && s.column < p[s.table]->table->cols) {
         s.target->column = tab_column_ref(a, p[s.table]->table, (uint32_t)s.table, s.column);

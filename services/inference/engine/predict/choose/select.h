@@ -20,7 +20,9 @@ bool tab_anomaly_labels(const tab_profile *p, size_t column, uint32_t *ret);
 
 /* Reads o->target, o->target_column and o->task. refers [table][column]: which columns refer to rows of
  * another table, or NULL: none. Where nothing is told by other columns beyond chance, no target is chosen;
- * where tables refer to each other, their columns may tell, and one is. All memory is e->arena's. Errors:
+ * where tables refer to each other, their columns may tell, and one is. Where the next steps are asked
+ * (o->horizon) a column's own past may tell, and a number of a table with a time is chosen (decision 0842).
+ * All memory is e->arena's. Errors:
  * VALIDATION on "target.column" (unknown, ambiguous between tables, or no labels of anomalies) or
  * "task.type", CANCELLED, INTERNAL. */
 tab_status tab_select(const tab_engine *e, tab_profile *const *p, size_t n, const bool *const *refers,
