@@ -1,6 +1,6 @@
 /* Whatever a caller sends as a receipt: it is read within its bytes, and what is taken is sound and signs to
- * a text that says the same. Signatures and seals are made here, so that what lies behind them is reached: the
- * input is a body, and what follows it stands where names of slices do. */
+ * a text that says the same. Signatures and seals are made here, so that what lies behind them is reached:
+ * the input is a body, and what follows it stands where names of slices do. */
 #include <stdlib.h>
 
 #include "common/security/receipt.h"

@@ -1,6 +1,6 @@
-/* POST /v2/endpoints/:id/outcomes: what became true of rows that were served, as a list, a table or a file;
- * and, where they are told, the cells of those rows, for a refresh that takes them. POST .../forget: such rows
- * are kept no longer. */
+/* POST /v2/endpoints/:id/outcomes: what became true of rows that were served, as a list, a table or a
+ * file; and, where they are told, the cells of those rows, for a refresh that takes them. POST .../forget:
+ * such rows are kept no longer. */
 #include <stdio.h>
 
 #include "common/security/receipt.h"
