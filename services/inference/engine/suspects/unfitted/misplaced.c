@@ -28,7 +28,7 @@ typedef struct {
 typedef struct {
     const tab_seen *v; /* NULL: it takes no part */
     shape *shape;      /* (n) by exact form */
-    shape *rough;      /* (roughs) by form */
+    shape *rough;      /* (roughs) by form; none of a column of more than FORMS */
     size_t n, roughs;
     uint64_t *at_home; /* (levels) of a strange level, one bit for each column where it would be at home */
 } shaped;
@@ -41,6 +41,7 @@ typedef struct {
     uint32_t both[TAB_SUSPECT_COLUMNS][TAB_SUSPECT_COLUMNS];   /* rows: exchanged, the lesser column first */
     uint32_t run[2][TAB_SUSPECT_COLUMNS][TAB_SUSPECT_COLUMNS]; /* rows: shifted, first and last column */
     size_t patterns;
+    bool strange; /* there is any such cell */
 } misplaced;
 
 static int by_form(const void *a, const void *b)
@@ -74,7 +75,7 @@ static bool shape_column(tab_search *s, const tab_seen *v, shaped *ret)
 {
     *ret = (shaped){ .v = v, .at_home = tab_arena_new_of(s->scratch, uint64_t, v->levels + 1) };
     return ret->at_home != NULL && forms_of(s, v, true, &ret->shape, &ret->n) &&
-           forms_of(s, v, false, &ret->rough, &ret->roughs);
+           (ret->n > FORMS || forms_of(s, v, false, &ret->rough, &ret->roughs));
 }
 
 /* The share of the column's cells that have this form, of n. */
@@ -98,7 +99,7 @@ static void look_for_homes(misplaced *m, size_t column)
         for (size_t d = 0; d < m->cols; d++) {
             const shaped *o = &m->of[d];
             if (d != column && o->v != NULL && share(o, o->shape, o->n, form) >= HOME)
-                c->at_home[l] |= (uint64_t)1 << d;
+                c->at_home[l] |= (uint64_t)1 << d, m->strange = true;
         }
     }
 }
@@ -225,7 +226,7 @@ void tab_suspects_misplaced(tab_search *s)
     for (size_t c = 0; c < cols && !s->failed && !tab_engine_cancelled(s->e); c++)
         if (m->of[c].v != NULL)
             look_for_homes(m, c);
-    if (s->failed || tab_engine_cancelled(s->e))
+    if (s->failed || !m->strange || tab_engine_cancelled(s->e))
         return;
     count(m);
     for (size_t r = 0; m->patterns > 0 && r < s->rows && !s->failed; r++)

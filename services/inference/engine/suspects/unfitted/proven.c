@@ -186,8 +186,12 @@ static uint8_t byte_of(uint32_t x)
 /* t as it was before it was misread, in buf (LONGEST); n = 0: it was not. */
 static tab_str read_back(tab_str t, char *buf)
 {
-    size_t n = 0, high = 0;
+    size_t n = 0, high = 0, plain = 0;
     tab_str none = { buf, 0 };
+    while (plain < t.n && (uint8_t)t.p[plain] < 0x80)
+        plain++;
+    if (plain == t.n)
+        return none;
     for (size_t i = 0; t.n <= LONGEST && i < t.n;) {
         uint8_t b = byte_of(letter(t, &i));
         if (b == 0)
