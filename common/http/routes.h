@@ -89,6 +89,8 @@ enum {
     X(POST_OUTCOMES,         POST,   "/v2/endpoints/:id/outcomes",    MANAGE, \
       TAB_ROUTE_BODY | TAB_ROUTE_ENDPOINT) \
     X(GET_OUTCOMES,          GET,    "/v2/endpoints/:id/outcomes",    READ,   0) \
+    X(POST_OUTCOMES_FORGET,  POST,   "/v2/endpoints/:id/outcomes/forget", MANAGE, \
+      TAB_ROUTE_BODY | TAB_ROUTE_ENDPOINT) \
     X(GET_OPENAPI,           GET,    "/v2/openapi",                   READ, TAB_ROUTE_ROLES) \
     X(GET_ENDPOINT_OPENAPI,  GET,    "/v2/openapi/:id",               READ,   0) \
     X(DELETE_ENDPOINT,       DELETE, "/v2/endpoints/:id",             DELETE, 0) \

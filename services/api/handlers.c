@@ -48,6 +48,7 @@ handler *const api_handlers[TAB_ROUTE_COUNT] = {
     [TAB_GET_ENDPOINT_LOGS] = get_endpoint_logs,
     [TAB_POST_OUTCOMES] = post_outcomes,
     [TAB_GET_OUTCOMES] = get_outcomes,
+    [TAB_POST_OUTCOMES_FORGET] = post_outcomes_forget,
     [TAB_DELETE_ENDPOINT] = delete_endpoint,
     [TAB_POST_DATA_GENERATE] = post_data_generate,
     [TAB_POST_DATA_UPLOAD] = post_data_upload,

@@ -18,10 +18,10 @@ handler get_models, get_keys, post_keys, post_key_rotate, patch_key, delete_key,
     post_data_upload, post_uploads, get_upload, put_upload, delete_upload, post_upload_complete,
     post_data_generate, post_data_sync, post_data_pin, post_data_unpin, delete_data, post_endpoints,
     get_endpoints, get_endpoint, post_serve, serve_at_once, post_endpoint_refresh, post_endpoint_upgrade,
-    get_endpoint_logs, delete_endpoint, post_outcomes, get_outcomes, patch_endpoint, post_prompts,
-    patch_prompt, delete_prompt, post_report_star, post_report_unstar, get_audit, get_notifications,
-    post_notification_read, get_organization, put_organization, get_openapi, get_endpoint_openapi,
-    post_session, get_session, delete_session, get_result_part, get_result_filled, post_exports, get_export,
-    post_mcp;
+    get_endpoint_logs, delete_endpoint, post_outcomes, post_outcomes_forget, get_outcomes, patch_endpoint,
+    post_prompts, patch_prompt, delete_prompt, post_report_star, post_report_unstar, get_audit,
+    get_notifications, post_notification_read, get_organization, put_organization, get_openapi,
+    get_endpoint_openapi, post_session, get_session, delete_session, get_result_part, get_result_filled,
+    post_exports, get_export, post_mcp;
 
 #endif

@@ -552,6 +552,7 @@ const tab_rpc_method jobs_methods[] = {
     METHOD("Waiting", waiting_request, waiting_reply, waiting),
     METHOD("Drift", drift_request, empty, drift_add),
     METHOD("Outcomes", outcomes_request, outcomes_reply, outcomes_put),
+    METHOD("ForgetOutcomes", forget_outcomes_request, forget_outcomes_reply, outcomes_forget),
     METHOD("OutcomeQuality", get_endpoint_request, outcome_quality, outcomes_read),
     TAB_RPC_METHODS_END,
 };

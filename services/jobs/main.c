@@ -83,7 +83,7 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
     self.relay = relay;
     jobs_figures_start();
-    static tab_schema schema = { .schema = "jobs", .least = 16 };
+    static tab_schema schema = { .schema = "jobs", .least = 17 };
     tab_daemon_watch(health, rpc, pg, &schema);
     static const char *const slow[] = { "EditEndpoint", "RefreshCost", NULL }; /* they wait for others */
     tab_rpc_heavy(rpc, cfg.threads, slow);

@@ -160,6 +160,11 @@ EXAMPLES = {
         {"rows": [{"receipt": "$receipt", "outcome": "no"}]},
         at="churn",
     ),
+    "POST_OUTCOMES_FORGET": Example(
+        'client.endpoints.forget_outcomes("churn", [receipt])["forgotten"]',
+        {"receipts": ["$receipt"]},
+        at="churn",
+    ),
     "GET_OUTCOMES": Example('client.endpoints.outcomes("churn")', at="churn"),
     "POST_PROMPTS": Example(
         'prompt = client.prompts.create("churn", "tone", "Answer in one sentence.").system_prompts[0]["id"]',

@@ -1,5 +1,6 @@
-/* POST /v2/endpoints/:id/outcomes: what became true of rows that were served, as a list, a table or a file;
- * and, where they are told, the cells of those rows, for a refresh that takes them. */
+/* POST /v2/endpoints/:id/outcomes: what became true of rows that were served, as a list, a table or a
+ * file; and, where they are told, the cells of those rows, for a refresh that takes them. POST .../forget:
+ * such rows are kept no longer. */
 #include <stdio.h>
 
 #include "common/security/receipt.h"
@@ -228,6 +229,47 @@ tab_status post_outcomes(request *r, tab_error *err)
         tab_out_close(o, '}');
     }
     tab_out_close(o, ']');
+    tab_out_close(o, '}');
+    return TAB_OK;
+}
+
+/* ---- what is to be forgotten ----------------------------------------------------------------- */
+
+static tab_status read_receipts(request *r, Tabella__ForgetOutcomesRequest *q, tab_error *err)
+{
+    tab_body b = { 0 };
+    TAB_TRY(body_read(r, &b, err));
+    const tab_json *receipts = tab_json_get(b.root, "receipts");
+    if (receipts == NULL || receipts->kind != TAB_JSON_ARRAY || receipts->count == 0 ||
+        receipts->count > ROWS_MOST)
+        return tab_fail(err, TAB_VALIDATION, "receipts", "`receipts` must be an array of 1 to %d receipts",
+                        ROWS_MOST);
+    q->receipts = tab_arena_new_of(r->arena, char *, receipts->count);
+    for (const tab_json *m = receipts->first; m != NULL && q->receipts != NULL; m = m->next) {
+        char path[48];
+        snprintf(path, sizeof path, "receipts[%zu]", q->n_receipts);
+        if (m->kind != TAB_JSON_STRING || m->text.n == 0 || memchr(m->text.p, 0, m->text.n) != NULL)
+            return tab_fail(err, TAB_VALIDATION, path,
+                            "a receipt must be the text that came with the answer");
+        /* one that is too long is cut, and so none of the endpoint's */
+        tab_str text = { m->text.p, m->text.n < TAB_RECEIPT_TEXT ? m->text.n : TAB_RECEIPT_TEXT };
+        q->receipts[q->n_receipts++] = STR(tab_arena_copy(r->arena, text).p);
+    }
+    return tab_arena_full(r->arena) ? tab_no_memory(err) : TAB_OK;
+}
+
+tab_status post_outcomes_forget(request *r, tab_error *err)
+{
+    Tabella__ForgetOutcomesRequest q = TABELLA__FORGET_OUTCOMES_REQUEST__INIT;
+    const Tabella__ForgetOutcomesReply *y = NULL;
+    tab_out *o = &r->out;
+    TAB_TRY(read_receipts(r, &q, err));
+    q.id_or_name = STR(tab_arena_copy(r->arena, r->param[0]).p);
+    TAB_TRY(call(r, "jobs", "ForgetOutcomes", &q.base, &tabella__forget_outcomes_reply__descriptor, &y, err));
+    tab_out_open(o, '{');
+    uint_member(o, "forgotten", y->forgotten);
+    uint_member(o, "kept", y->kept);
+    uint_member(o, "unnamed", y->unnamed);
     tab_out_close(o, '}');
     return TAB_OK;
 }

@@ -42,6 +42,8 @@ static const struct {
     [TAB_GET_ENDPOINT_LOGS] = { "An endpoint's operation log", NULL, "EndpointLogPage", 200 },
     [TAB_POST_OUTCOMES] = { "Report what became true of rows that were served with receipts",
                             "OutcomesRequest", "OutcomesTaken", 200 },
+    [TAB_POST_OUTCOMES_FORGET] = { "Forget rows that were kept with their outcomes", "ForgetRequest",
+                                   "OutcomesForgotten", 200 },
     [TAB_GET_OUTCOMES] = { "How good an endpoint's answers turned out to be", NULL, "Outcomes", 200 },
     [TAB_GET_OPENAPI] = { "This description", NULL, "OpenapiDocument", 200 },
     [TAB_GET_ENDPOINT_OPENAPI] = { "An endpoint's own description", NULL, "OpenapiDocument", 200 },

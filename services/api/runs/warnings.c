@@ -48,6 +48,7 @@ static const struct {
     { TAB_POST_KEY_ROTATE, true, FIELDS(TAB_S("overlap_s")) },
     { TAB_PATCH_ENDPOINT, true, FIELDS(TAB_S("name"), TAB_S("target"), TAB_S("task"), TAB_S("options")) },
     { TAB_POST_OUTCOMES, true, FIELDS(TAB_S("rows"), TAB_S("tables")) },
+    { TAB_POST_OUTCOMES_FORGET, true, FIELDS(TAB_S("receipts")) },
     { TAB_POST_PROMPTS, true, FIELDS(TAB_S("name"), TAB_S("body"), TAB_S("active"), TAB_S("order")) },
     { TAB_PATCH_PROMPT, true, FIELDS(TAB_S("name"), TAB_S("body"), TAB_S("active"), TAB_S("order")) },
     { TAB_POST_SIGNIN, true, FIELDS(TAB_S("organization"), TAB_S("provider")) },

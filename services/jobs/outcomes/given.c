@@ -93,7 +93,7 @@ size_t outcome_days_most(int64_t kept_days)
     return (size_t)kept_days + 2;
 }
 
-static void uuid_text(const uint8_t id[TAB_RECEIPT_ID], char ret[OUTCOME_UUID + 1])
+void given_uuid(const uint8_t id[TAB_RECEIPT_ID], char ret[OUTCOME_UUID + 1])
 {
     char hex[2 * TAB_RECEIPT_ID + 1];
     tab_hex(id, TAB_RECEIPT_ID, hex);
@@ -110,7 +110,7 @@ bool given_arrays(tab_arena *a, const given *g, const char **ret_ids, const char
     for (size_t i = 0; i < g->n; i++) {
         int64_t end = g->of[i].receipt.at_us + (g->kept_days + 1) * DAY_US;
         ids[i_n++] = i == 0 ? '{' : ',';
-        uuid_text(g->of[i].receipt.id, ids + i_n);
+        given_uuid(g->of[i].receipt.id, ids + i_n);
         i_n += OUTCOME_UUID;
         e_n += (size_t)snprintf(ends + e_n, END, "%c%lld", i == 0 ? '{' : ',', (long long)(end / 1000000));
     }
@@ -125,7 +125,7 @@ bool given_find(const given *g, const char *uuid, size_t *at)
 {
     char text[OUTCOME_UUID + 1];
     for (; *at < g->n; ++*at) {
-        uuid_text(g->of[*at].receipt.id, text);
+        given_uuid(g->of[*at].receipt.id, text);
         if (strcmp(text, uuid) == 0)
             return true;
     }

@@ -22,6 +22,9 @@ tab_status given_read(tab_arena *a, const Tabella__Endpoint *e, const Tabella__O
  * longer taken, as PostgreSQL reads arrays. False: out of memory. */
 bool given_arrays(tab_arena *a, const given *g, const char **ret_ids, const char **ret_ends) TAB_CHECKED;
 
+/* A receipt's id as PostgreSQL writes it. */
+void given_uuid(const uint8_t id[TAB_RECEIPT_ID], char ret[OUTCOME_UUID + 1]);
+
 /* Moves *at to the row of that id, from *at on; false: none of those has it. */
 bool given_find(const given *g, const char *uuid, size_t *at) TAB_CHECKED;
 

@@ -1,11 +1,14 @@
 /* See rows.h. */
 #include "services/jobs/outcomes/rows.h"
 
+#include <stdlib.h>
+
 #include "common/base/proto.h"
 #include "common/rpc/outbox.h"
+#include "services/jobs/outcomes/given.h"
 #include "services/jobs/outcomes/table.h"
 
-enum { READ_AT_ONCE = 200 };
+enum { READ_AT_ONCE = 200, FORGOTTEN_AT_ONCE = 20 };
 
 /* "table.column", or "" where it predicts none. */
 static tab_str target_of(const Tabella__Endpoint *e)
@@ -29,7 +32,8 @@ size_t outcome_rows_dataset(const Tabella__Endpoint *e, tab_str *ret_column)
 
 /* ---- keeping --------------------------------------------------------------------------------- */
 
-static tab_status announce(tab_tx *tx, tab_call *call, const Tabella__Endpoint *e, size_t n, tab_error *err)
+static tab_status announce(tab_tx *tx, tab_call *call, const Tabella__Endpoint *e, const char *action,
+                           const char *detail, tab_error *err)
 {
     char id[TAB_ID];
     Tabella__AuditEvent a = TABELLA__AUDIT_EVENT__INIT;
@@ -38,30 +42,30 @@ static tab_status announce(tab_tx *tx, tab_call *call, const Tabella__Endpoint *
     a.org_id = (char *)(uintptr_t)call->org;
     a.at_us = tab_now_us();
     a.actor = (char *)(uintptr_t)call->actor;
-    a.action = (char *)(uintptr_t) "endpoint.outcomes";
+    a.action = (char *)(uintptr_t)action;
     a.subject = e->id;
     a.request_id = (char *)(uintptr_t)call->request_id;
     a.address = (char *)(uintptr_t)call->address;
-    a.detail = tab_arena_printf(call->arena, "%zu rows kept for a refresh", n);
-    if (a.detail == NULL)
+    a.detail = (char *)(uintptr_t)detail;
+    if (detail == NULL)
         return tab_no_memory(err);
     return tab_outbox_put(tx, "jobs", id, "tabella.event.audit", call->org, &a.base, err);
 }
 
 /* Up to where rows and bytes were counted, and what is too old by that goes. */
 static tab_status put(tab_tx *tx, const char *org, const Tabella__Endpoint *e, size_t n, tab_str content,
-                      int64_t days, tab_error *err)
+                      const char *ids, int64_t days, tab_error *err)
 {
     TAB_TRY(tab_tx_query(
         tx, NULL, err,
         "INSERT INTO jobs.outcome_rows "
-        "(org, endpoint_id, last_row, last_byte, rows, target, content, expires_at) "
+        "(org, endpoint_id, last_row, last_byte, rows, target, content, expires_at, ids) "
         "SELECT $1, $2, coalesce(max(last_row), 0) + $3, coalesce(max(last_byte), 0) + $4, $3, $5, $6, "
-        "now() + make_interval(days => $7::int) "
+        "now() + make_interval(days => $7::int), $8::uuid[] "
         "FROM (SELECT last_row, last_byte FROM jobs.outcome_rows WHERE org = $1 AND endpoint_id = $2 "
         "ORDER BY last_row DESC LIMIT 1) last",
         TAB_P(tab_p_text(org), tab_p_text(e->id), tab_p_int((int64_t)n), tab_p_int((int64_t)content.n),
-              tab_p_str(target_of(e)), tab_p_bytes(content), tab_p_int(days))));
+              tab_p_str(target_of(e)), tab_p_bytes(content), tab_p_int(days), tab_p_text(ids))));
     return tab_tx_query(
         tx, NULL, err,
         "DELETE FROM jobs.outcome_rows k USING (SELECT last_row, last_byte FROM jobs.outcome_rows "
@@ -79,8 +83,10 @@ tab_status outcome_rows_keep(tab_tx *tx, tab_call *call, const Tabella__Endpoint
     Tabella__KeptOutcomes kept = TABELLA__KEPT_OUTCOMES__INIT;
     tab_str column;
     Tabella__OutcomeRow *row = tab_arena_new_of(call->arena, Tabella__OutcomeRow, n + 1);
+    char *ids = tab_arena_alloc(call->arena, n + 1, OUTCOME_UUID + 1); /* "{" or "," before each, "}" */
+    size_t ids_n = 0;
     kept.rows = tab_arena_new_of(call->arena, Tabella__OutcomeRow *, n + 1);
-    if (kept.rows == NULL || row == NULL)
+    if (kept.rows == NULL || row == NULL || ids == NULL)
         return tab_no_memory(err);
     *ret = 0;
     if (days == 0 || outcome_rows_dataset(e, &column) == e->n_datasets)
@@ -91,15 +97,100 @@ tab_status outcome_rows_keep(tab_tx *tx, tab_call *call, const Tabella__Endpoint
             *o = *q->rows[of[i]->row];
             o->receipt = (char *)protobuf_c_empty_string;
             kept.rows[kept.n_rows++] = o;
+            ids[ids_n] = ids_n == 0 ? '{' : ',';
+            given_uuid(of[i]->receipt.id, ids + ids_n + 1);
+            ids_n += OUTCOME_UUID + 1;
         }
     if (kept.n_rows == 0)
         return TAB_OK;
     tab_str content = tab_proto_write(call->arena, &kept.base);
+    ids[ids_n] = '}'; /* the arena's bytes are 0 */
     if (content.p == NULL)
         return tab_no_memory(err);
-    TAB_TRY(put(tx, call->org, e, kept.n_rows, content, days, err));
+    TAB_TRY(put(tx, call->org, e, kept.n_rows, content, ids, days, err));
     *ret = kept.n_rows;
-    return announce(tx, call, e, kept.n_rows, err);
+    return announce(tx, call, e, "endpoint.outcomes",
+                    tab_arena_printf(call->arena, "%zu rows kept for a refresh", kept.n_rows), err);
+}
+
+/* ---- forgetting ------------------------------------------------------------------------------ */
+
+/* k without the rows at these places, "{0,3}", in order. False: the text is none of those. */
+static bool without(Tabella__KeptOutcomes *k, const char *places)
+{
+    size_t n = 0, next = 0;
+    for (const char *p = places; *p != 0 && *p != '}';) {
+        char *end;
+        unsigned long at = strtoul(p + 1, &end, 10); /* behind the brace, or the comma */
+        if (end == p + 1 || at < next || at >= k->n_rows)
+            return false;
+        while (next < at)
+            k->rows[n++] = k->rows[next++];
+        next = at + 1;
+        p = end;
+    }
+    while (next < k->n_rows)
+        k->rows[n++] = k->rows[next++];
+    k->n_rows = n;
+    return true;
+}
+
+/* The kept rows of one call, which some of the ids belong to. */
+static tab_status forget_some(tab_tx *tx, tab_call *call, const Tabella__Endpoint *e, int64_t last_row,
+                              tab_str content, const char *places, const char *ids, uint64_t *ret,
+                              tab_error *err)
+{
+    Tabella__KeptOutcomes *k = tab_proto_read(call->arena, &tabella__kept_outcomes__descriptor, content);
+    size_t had = k == NULL ? 0 : k->n_rows;
+    if (k == NULL || !without(k, places))
+        return tab_fail(err, TAB_INTERNAL, "", "kept outcomes cannot be read");
+    *ret += had - k->n_rows;
+    if (k->n_rows == 0)
+        return tab_tx_query(
+            tx, NULL, err,
+            "DELETE FROM jobs.outcome_rows WHERE org = $1 AND endpoint_id = $2 AND last_row = $3",
+            TAB_P(tab_p_text(call->org), tab_p_text(e->id), tab_p_int(last_row)));
+    tab_str left = tab_proto_write(call->arena, &k->base);
+    if (left.p == NULL)
+        return tab_no_memory(err);
+    return tab_tx_query(
+        tx, NULL, err,
+        "UPDATE jobs.outcome_rows SET rows = $4, content = $5, ids = ARRAY(SELECT id "
+        "FROM unnest(ids) WITH ORDINALITY u(id, o) WHERE NOT id = ANY($6::uuid[]) ORDER BY o) "
+        "WHERE org = $1 AND endpoint_id = $2 AND last_row = $3",
+        TAB_P(tab_p_text(call->org), tab_p_text(e->id), tab_p_int(last_row), tab_p_int((int64_t)k->n_rows),
+              tab_p_bytes(left), tab_p_text(ids)));
+}
+
+tab_status outcome_rows_forget(tab_tx *tx, tab_call *call, const Tabella__Endpoint *e, const char *ids,
+                               uint64_t *ret, uint64_t *ret_unnamed, tab_error *err)
+{
+    int64_t after = 0;
+    *ret = 0;
+    for (bool more = true; more;) {
+        TAB_AUTO(tab_rows) *rows = NULL;
+        TAB_TRY(tab_tx_query(tx, &rows, err,
+                             "SELECT last_row, content, ARRAY(SELECT o - 1 FROM unnest(ids) WITH ORDINALITY "
+                             "u(id, o) WHERE id = ANY($4::uuid[]) ORDER BY o)::text FROM jobs.outcome_rows "
+                             "WHERE org = $1 AND endpoint_id = $2 AND last_row > $3 AND ids && $4::uuid[] "
+                             "ORDER BY last_row LIMIT $5",
+                             TAB_P(tab_p_text(call->org), tab_p_text(e->id), tab_p_int(after),
+                                   tab_p_text(ids), tab_p_int(FORGOTTEN_AT_ONCE))));
+        more = tab_rows_count(rows) == FORGOTTEN_AT_ONCE;
+        for (size_t i = 0; i < tab_rows_count(rows); i++) {
+            after = tab_rows_int(rows, i, 0);
+            TAB_TRY(forget_some(tx, call, e, after, tab_rows_bytes(rows, i, 1, call->arena),
+                                tab_rows_text(rows, i, 2), ids, ret, err));
+        }
+    }
+    TAB_AUTO(tab_rows) *rows = NULL;
+    TAB_TRY(tab_tx_query(tx, &rows, err,
+                         "SELECT coalesce(sum(rows), 0)::bigint FROM jobs.outcome_rows "
+                         "WHERE org = $1 AND endpoint_id = $2 AND ids IS NULL",
+                         TAB_P(tab_p_text(call->org), tab_p_text(e->id))));
+    *ret_unnamed = (uint64_t)tab_rows_int(rows, 0, 0);
+    return announce(tx, call, e, "endpoint.outcomes_forgotten",
+                    tab_arena_printf(call->arena, "%llu kept rows forgotten", (unsigned long long)*ret), err);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

@@ -15,6 +15,12 @@ tab_status outcome_rows_keep(tab_tx *tx, tab_call *call, const Tabella__Endpoint
                              const Tabella__OutcomesRequest *q, const counted *const *of, size_t n,
                              int64_t days, uint64_t *ret, tab_error *err) TAB_CHECKED;
 
+/* Kept rows of these receipts are kept no longer, whatever was predicted when they were: *ret, how many.
+ * ids: an array of PostgreSQL's. *ret_unnamed: rows that were kept before receipts were noted. Under the
+ * endpoint's row; an audit event tells of it, also where there was none. */
+tab_status outcome_rows_forget(tab_tx *tx, tab_call *call, const Tabella__Endpoint *e, const char *ids,
+                               uint64_t *ret, uint64_t *ret_unnamed, tab_error *err) TAB_CHECKED;
+
 /* How many of what the endpoint predicts are kept. */
 tab_status outcome_rows_count(tab_tx *tx, const char *org, const Tabella__Endpoint *e, uint64_t *ret,
                               tab_error *err) TAB_CHECKED;

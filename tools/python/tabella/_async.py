@@ -88,6 +88,7 @@ class AsyncEndpoints(Group):
     score = _threaded(endpoints.Endpoints.score)
     score_cost = _threaded(endpoints.Endpoints.score_cost)
     report_outcomes = _threaded(endpoints.Endpoints.report_outcomes)
+    forget_outcomes = _threaded(endpoints.Endpoints.forget_outcomes)
     outcomes = _threaded(endpoints.Endpoints.outcomes)
     refresh = _threaded(endpoints.Endpoints.refresh)
     refresh_cost = _threaded(endpoints.Endpoints.refresh_cost)

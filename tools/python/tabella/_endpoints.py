@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterable, Mapping, Optional, Sequence, Tuple, Union
 
 from ._arrow import body_of
 from ._bundle import Bundle
@@ -281,6 +281,19 @@ class Endpoints(Resource):
             said["ignored"] += raw["ignored"]
             said["kept"] += raw.get("kept", 0)
             said["refused"] += [{**r, "row": r["row"] + at} for r in raw["refused"]]
+        return said
+
+    def forget_outcomes(self, id: str, receipts: Iterable[str]) -> Dict[str, Any]:
+        """Rows that were kept with their outcomes under these receipts are kept no longer: a refresh does not
+        read them. What is counted of outcomes stays; it holds no cells. Sends 10,000 a call; answers how many
+        rows are forgotten and kept. The same again forgets nothing more; a receipt that is none of the
+        endpoint's raises NotFoundError."""
+        given = list(receipts)
+        said: Dict[str, Any] = {"forgotten": 0, "kept": 0, "unnamed": 0}
+        for at in range(0, max(len(given), 1), 10000):
+            body = {"receipts": given[at : at + 10000]}
+            raw = self._call("POST_OUTCOMES_FORGET", id, body=body).json
+            said = {**raw, "forgotten": said["forgotten"] + raw["forgotten"]}
         return said
 
     def outcomes(self, id: str, *, format: str = "json") -> Any:

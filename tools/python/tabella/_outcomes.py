@@ -14,7 +14,7 @@ from ._errors import TabellaError
 ABOUT = """Tells an endpoint what became true of rows that it served with receipts, and shows how good its
 answers were: score, coverage or accuracy, beside what chance would do. FILE is CSV, an Arrow stream or file,
 or Parquet, with the columns receipt and outcome, perhaps at; further columns are the cells of the rows that
-were served, which are kept for a refresh that learns from them. The service and the key are those of TABELLA_URL and
+were served, which are kept for a refresh that learns from them, until --forget names their receipts. The service and the key are those of TABELLA_URL and
 TABELLA_API_KEY."""
 REASONS = 10  # that are shown of rows refused
 
@@ -36,7 +36,7 @@ def _written(number: float) -> str:
     return str(int(number)) if number == int(number) and abs(number) < 1e15 else repr(number)
 
 
-def _rows(path: str) -> List[Dict[str, Any]]:
+def _rows(path: str, needed: Sequence[str] = ("receipt", "outcome")) -> List[Dict[str, Any]]:
     kind = os.path.splitext(path)[1].lower()
     if kind in (".arrow", ".arrows", ".feather", ".parquet"):
         try:
@@ -54,7 +54,7 @@ def _rows(path: str) -> List[Dict[str, Any]]:
             return list((ipc.open_file if whole else ipc.open_stream)(f).read_all().to_pylist())
     with open(path, newline="", encoding="utf-8-sig") as f:
         lines = csv.DictReader(f)
-        missing = {"receipt", "outcome"} - set(lines.fieldnames or ())
+        missing = set(needed) - set(lines.fieldnames or ())
         if missing:
             raise TabellaError(f"{path} has no column `{sorted(missing)[0]}`")
         return [{k: _cell(v or "") for k, v in line.items() if k is not None} for line in lines]
@@ -95,10 +95,21 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("endpoint", help="its name or id")
     parser.add_argument("file", nargs="?", help="what became true; without it the figures alone are shown")
     parser.add_argument("--csv", action="store_true", help="the figures as CSV, a line a day and slice")
+    parser.add_argument(
+        "--forget", action="store_true", help="rows of FILE's receipts that are stored with their cells go"
+    )
     asked = parser.parse_args(arguments)
+    if asked.forget and asked.file is None:
+        parser.error("--forget needs the file with the receipts")
     refused: List[Dict[str, Any]] = []
     try:
         with Tabella() as client:
+            if asked.forget:
+                receipts = [str(row.get("receipt") or "") for row in _rows(asked.file, ("receipt",))]
+                done = client.endpoints.forget_outcomes(asked.endpoint, receipts)
+                unnamed = f", {done['unnamed']} of an earlier release have no receipt" * bool(done["unnamed"])
+                print(f"{done['forgotten']} forgotten, {done['kept']} still stored{unnamed}")
+                return 0
             if asked.file is not None:
                 told = client.endpoints.report_outcomes(asked.endpoint, _rows(asked.file))
                 refused = told["refused"]

@@ -33,6 +33,9 @@ ROUTES: Dict[str, Route] = {
     "POST_ENDPOINT_UPGRADE": Route("POST", "/v2/endpoints/{id}/upgrade", "endpoints.upgrade", key=True),
     "GET_ENDPOINT_LOGS": Route("GET", "/v2/endpoints/{id}/logs", "endpoints.logs"),
     "POST_OUTCOMES": Route("POST", "/v2/endpoints/{id}/outcomes", "endpoints.report_outcomes"),
+    "POST_OUTCOMES_FORGET": Route(
+        "POST", "/v2/endpoints/{id}/outcomes/forget", "endpoints.forget_outcomes"
+    ),
     "GET_OUTCOMES": Route("GET", "/v2/endpoints/{id}/outcomes", "endpoints.outcomes"),
     "GET_OPENAPI": Route("GET", "/v2/openapi", "openapi"),
     "GET_ENDPOINT_OPENAPI": Route("GET", "/v2/openapi/{id}", "endpoints.openapi"),

@@ -8,7 +8,7 @@
 static const char *const NAMES[TAB_SUSPECT_KINDS] = { "format", "typo",      "rule",     "outlier",
                                                       "range",  "swapped",   "identity", "variant",
                                                       "order",  "reference", "calendar", "inequality",
-                                                      "still",  "unit",      "code" };
+                                                      "still",  "unit",      "code",     "misplaced" };
 
 const char *tab_suspect_name(tab_suspect_kind k)
 {
@@ -28,6 +28,8 @@ tab_suspect_kind tab_suspect_told(const tab_suspect *s)
         return TAB_SUSPECT_OUTLIER;
     case TAB_SUSPECT_VARIANT:
         return s->f[TAB_VARIANT_BY_ACCENT] > 0 ? TAB_SUSPECT_TYPO : TAB_SUSPECT_FORMAT;
+    case TAB_SUSPECT_MISPLACED:
+        return TAB_SUSPECT_SWAPPED;
     case TAB_SUSPECT_CALENDAR:
     case TAB_SUSPECT_CODE:
         return TAB_SUSPECT_FORMAT;
@@ -48,10 +50,11 @@ static tab_status search(const tab_engine *e, tab_profile *const *p, size_t n, s
         return tab_no_memory(err);
     if (s->rows < TAB_SUSPECT_ROWS)
         return TAB_OK;
-    void (*const find[])(
-        tab_search *) = { tab_suspects_spelling, tab_suspects_variants, tab_suspects_rules,
-                          tab_suspects_numbers,  tab_suspects_swapped,  tab_suspects_references,
-                          tab_suspects_calendar, tab_suspects_still,    tab_suspects_codes };
+    void (*const find[])(tab_search *) = {
+        tab_suspects_spelling, tab_suspects_variants,   tab_suspects_rules,    tab_suspects_numbers,
+        tab_suspects_swapped,  tab_suspects_references, tab_suspects_calendar, tab_suspects_still,
+        tab_suspects_codes,    tab_suspects_misplaced,  tab_suspects_proven
+    };
     s->failed = !tab_suspects_view(s);
     for (size_t i = 0; i < sizeof find / sizeof *find && !s->failed && !tab_engine_cancelled(s->e); i++) {
         TAB_AUTO(tab_arena) *own = tab_arena_new(TAB_SUSPECT_BYTES);

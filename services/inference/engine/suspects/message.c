@@ -22,6 +22,23 @@ static int by_confidence(const void *a, const void *b)
     return (x->s->column > y->s->column) - (x->s->column < y->s->column);
 }
 
+static const char *code_reason(tab_arena *a, const tab_suspect *s)
+{
+    if (s->f[TAB_CODE_LACKS_AT] > 0)
+        return tab_arena_printf(a, "%u of %u cells in the column have an @; this one has none", s->agree,
+                                s->of);
+    if (s->f[TAB_CODE_FAILS_CHECK] > 0)
+        return tab_arena_printf(a, "%u of %u cells in the column have a right check digit; this one has not",
+                                s->agree, s->of);
+    if (s->f[TAB_CODE_OTHER_SIGN] > 0)
+        return tab_arena_printf(a, "%u of %u dates in the column have another sign between their numbers",
+                                s->agree, s->of);
+    if (s->f[TAB_CODE_MISREAD] > 0)
+        return "its letters were read in another encoding than they were written in";
+    return tab_arena_printf(a, "%u of %u cells in the column are codes of one form; one slip explains this",
+                            s->agree, s->of);
+}
+
 const char *tab_suspect_reason(tab_arena *a, const tab_profile *p, const tab_suspect *s)
 {
     const tab_table *of = s->table == NULL ? p->table : s->table->table;
@@ -49,11 +66,7 @@ const char *tab_suspect_reason(tab_arena *a, const tab_profile *p, const tab_sus
         return tab_arena_printf(a, "the same number in %u rows after each other, elsewhere in %u at most",
                                 s->of, s->agree);
     case TAB_SUSPECT_CODE:
-        if (s->f[TAB_CODE_LACKS_AT] > 0)
-            return tab_arena_printf(a, "%u of %u cells in the column have an @; this one has none", s->agree,
-                                    s->of);
-        return tab_arena_printf(
-            a, "%u of %u cells in the column are codes of one form; one slip explains this", s->agree, s->of);
+        return code_reason(a, s);
     case TAB_SUSPECT_UNIT:
         return tab_arena_printf(a, "%u of the column's %u numbers look as if in another unit than the rest",
                                 s->agree, s->of);
@@ -69,6 +82,12 @@ const char *tab_suspect_reason(tab_arena *a, const tab_profile *p, const tab_sus
             s->f[TAB_VARIANT_BY_ACCENT] > 0 ? "accents"
             : s->f[TAB_VARIANT_BY_CASE] > 0 ? "upper and lower case"
                                             : "case, spaces or punctuation");
+    case TAB_SUSPECT_MISPLACED:
+        if (s->f[TAB_MISPLACED_SHIFTED] > 0)
+            return tab_arena_printf(a, "cells of the row are shifted: this value belongs in `%.*s`",
+                                    TAB_STR(other));
+        return tab_arena_printf(a, "this value belongs in `%.*s`, and the value there belongs here",
+                                TAB_STR(other));
     case TAB_SUSPECT_OUTLIER:
         return other.n > 0
                    ? tab_arena_printf(a, "far from the other rows with the same `%.*s`", TAB_STR(other))

@@ -13,6 +13,8 @@
  *      |        |                   a row is wrong (broken.c)
  *      |        +--> orders.c       rule: dates in order
  *      +--> swapped.c    swapped: two cells that would each fit the other's column
+ *      +--> unfitted/misplaced.c  swapped: the same by their forms, and rows of which cells are shifted
+ *      +--> unfitted/proven.c     format: check digits that are wrong, dates' signs, misread letters
  *      +--> references.c rule: keys of another table
  *      |
  *      |            told_apart.c: rows that break a law and are another kind of thing
@@ -46,6 +48,7 @@ typedef enum {
     TAB_SUSPECT_STILL,      /* told as an outlier */
     TAB_SUSPECT_UNIT,       /* the same */
     TAB_SUSPECT_CODE,       /* told as a format */
+    TAB_SUSPECT_MISPLACED,  /* told as swapped */
     TAB_SUSPECT_KINDS
 } tab_suspect_kind;
 
@@ -55,7 +58,11 @@ enum {
     TAB_VARIANT_BY_CASE = 8,
     TAB_VARIANT_BY_ACCENT = 9, /* how spellings differ */
     TAB_INEQUALITY_ABOVE = 10, /* whether the cell is the one that is not below the other */
-    TAB_CODE_LACKS_AT = 1      /* whether it is an address without an @; of no weight */
+    TAB_CODE_LACKS_AT = 1,     /* whether it is an address without an @; of no weight */
+    TAB_CODE_FAILS_CHECK = 2,  /* the same: whether its check digit is wrong, */
+    TAB_CODE_MISREAD = 3,      /* or its letters were read in another encoding, */
+    TAB_CODE_OTHER_SIGN = 4,   /* or it is a date with another sign between its numbers */
+    TAB_MISPLACED_SHIFTED = 1  /* the same: whether neighbours are shifted with it */
 };
 
 /* A cell with what a finder measured of it. Texts live in the engine's arena. */

@@ -29,6 +29,7 @@ static const double tab_suspect_weights[TAB_SUSPECT_KINDS][TAB_SUSPECT_FEATURES 
     [TAB_SUSPECT_CODE] = { 1 },      /* the same */
     [TAB_SUSPECT_STILL] = { 1 },     /* the same */
     [TAB_SUSPECT_UNIT] = { 1 },      /* the same */
+    [TAB_SUSPECT_MISPLACED] = { 1 }, /* the same */
 };
 
 /* Of a cell's log odds, another kind's confidence, whether both would have it mended to the same,
