@@ -13,8 +13,8 @@
  *   the worker died that had started its process  the third one fails it, as does a third lost lease
  *
  * Calls go one way: work.c (workers, beat, sweep) -> work_endpoint.c, work_run.c, work_sync.c,
- * work_generate.c, work_serve.c, exports/work_export.c, out/work_out.c (the workflows) -> work_calls.c (calls to
- * other services, progress). */
+ * work_generate.c, work_serve.c, exports/work_export.c, out/work_out.c (the workflows) -> work_calls.c (calls
+ * to other services, progress). */
 #ifndef TAB_JOBS_WORK_H
 #define TAB_JOBS_WORK_H
 

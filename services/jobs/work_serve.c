@@ -3,9 +3,10 @@
  *   read rows [scored, scored + ROWS) -> Serve -> one transaction: their results, scored moves on -> ...
  *   all are scored -> options.out is written -> one transaction: the job ends, the bill
  *
- * What is held is a piece, whatever the dataset's length. An attempt that dies leaves what it has scored to the next one, which goes on behind it: a piece whose transaction is
- * not committed is scored again, and nothing is billed before the end. All rows are answered by the state
- * that the endpoint had when it was asked, whatever it becomes meanwhile; once it is deleted none is. */
+ * What is held is a piece, whatever the dataset's length. An attempt that dies leaves what it has scored to
+ * the next one, which goes on behind it: a piece whose transaction is not committed is scored again, and
+ * nothing is billed before the end. All rows are answered by the state that the endpoint had when it was
+ * asked, whatever it becomes meanwhile; once it is deleted none is. */
 #include <stdio.h>
 
 #include "common/base/proto.h"

@@ -603,7 +603,7 @@ static tab_status write_table(const source *s, PGconn *c, tab_arena *a, const ou
     if (name == NULL)
         return tab_no_memory(err);
     TAB_TRY(run(s, c, "BEGIN", 0, NULL, "beginning", NULL, err));
-    /* a writing that was given up lets go of its locks, also while it waits for one (from PostgreSQL 14 on) */
+    /* a writing that was given up lets go of its locks, also while it waits for one (PostgreSQL 14 on) */
     TAB_TRY(run(s, c,
                 "SELECT set_config(name, '2s', true) FROM pg_settings "
                 "WHERE name = 'client_connection_check_interval'",

@@ -1,5 +1,6 @@
--- How many snapshots an organization keeps, and their bytes (docs/decisions/0892): those of runs' own datasets are not
--- counted. A snapshot comes after its dataset and is given up before it, so whose it is can be asked both times.
+-- How many snapshots an organization keeps, and their bytes (docs/decisions/0892): those of runs' own datasets
+-- are not counted. A snapshot comes after its dataset and is given up before it, so whose it is can be asked
+-- both times.
 CREATE FUNCTION data_connector.count_kept() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     more int := CASE WHEN NEW.kept THEN 1 ELSE -1 END;

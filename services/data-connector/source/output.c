@@ -1,4 +1,4 @@
-/* What a run writes (source.h): whose a table is, its rows as they come, and the .csv that is made of them. */
+/* What a run writes (source.h): whose a table is, its rows as they come, the .csv that is made of them. */
 #include <assert.h>
 
 #include "services/data-connector/source/cells.h"

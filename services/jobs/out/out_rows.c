@@ -1,7 +1,7 @@
 /* OutRows: what a running job writes to options.out, some rows a call (decision 0890).
  *
  *   head (its first pages, how long each array is)     which columns there are, and of what kind
- *   a piece of results, one of missing targets         rows, in the order of their numbers, until one is used up
+ *   a piece of results, one of missing targets         rows, in the order of their numbers, until one ends
  *   at last a piece of the forecast                    steps ahead, which have no number
  *
  * A call holds a piece of each, whatever the result's length. Only the attempt that has the job is answered:
@@ -273,7 +273,7 @@ static tab_status rows_of(const kept *x, predictions *p, Tabella__OutRowsReply *
     size_t r_all = tab_bundle_total(x->head, TAB_PAGE_RESULTS),
            m_all = tab_bundle_total(x->head, TAB_PAGE_MISSING_TARGET);
     if (y->results > r_all || y->missing > m_all)
-        return tab_fail(err, TAB_VALIDATION, "results", "there are fewer rows");
+        return tab_fail(err, TAB_INTERNAL, "", "more rows were given than the result has");
     TAB_TRY(part_of(x, a, TAB_PAGE_RESULTS, y->results, &rb, err));
     TAB_TRY(part_of(x, a, TAB_PAGE_MISSING_TARGET, y->missing, &mb, err));
     const Tabella__Results *r = or_none(rb->prediction->results),
