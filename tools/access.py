@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Whom a service calls, with calls or with events (common/rpc/rpc.h); itself it may always call.
 CALLS = {
     "api": ["data-connector", "inference", "jobs", "keys", "metering", "reports"],
-    "data-connector": ["keys"],
+    "data-connector": ["jobs", "keys"],
     "inference": ["data-connector", "jobs"],
     "jobs": ["data-connector", "inference", "keys", "metering", "reports"],
     "keys": [],

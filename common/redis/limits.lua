@@ -59,20 +59,22 @@ local function grant_of(grant)
   return g
 end
 
--- A bucket's arrival time, now at the earliest, the ticks that a request costs, and how many of n fit in.
+-- A bucket's arrival time, now at the earliest, the ticks that a request costs, how many of n fit in, and whether the
+-- clock was set back since: such a bucket is empty, and has to be written, or it would be so until the old time comes.
 local function bucket(tat, now, limit, n)
   tat = tonumber(tat)
+  local back = false
   if not tat or tat < now then
     tat = now
   elseif tat > now + 2 * MINUTE then -- the clock was set back: a bucket is never a minute over what is full
-    tat = now + 2 * MINUTE
+    tat, back = now + MINUTE, true
   end
   local step = math.floor(MINUTE / limit)
   local room = now + MINUTE - tat
   if step * n <= room then
-    return tat, step, n
+    return tat, step, n, back
   end
-  return tat, step, math.max(0, math.floor(room / step)) -- below 0 after a step back of the clock
+  return tat, step, math.max(0, math.floor(room / step)), back -- below 0 after a step back of the clock
 end
 
 -- Requests left in a bucket that is full again at `tat`.
@@ -116,19 +118,21 @@ local function alike(grant, scope, endpoint, n, now, uses)
   -- the organization's hash: a field a key, '' its own bucket, '!' when its end was last put off
   local buckets, key, key_limit, limit = g.buckets, g.key, g.key_rpm, g.org_rpm
   local tat = redis.call('HMGET', buckets, key, '', '!')
-  local key_tat, key_step, m = bucket(tat[1], now, key_limit, n)
-  local org_tat, org_step, org_m = bucket(tat[2], now, limit, n)
+  local key_tat, key_step, m, back = bucket(tat[1], now, key_limit, n)
+  local org_tat, org_step, org_m, org_back = bucket(tat[2], now, limit, n)
   if org_m < m then
     m = org_m
   end
+  back = back or org_back
   local endpoint_at, endpoint_tat, endpoint_step, state = nil, now, 0, '-'
   if endpoint ~= '' then
-    local endpoint_m
+    local endpoint_m, endpoint_back
     endpoint_at = 'tab:e:' .. g.org .. ':' .. endpoint
-    endpoint_tat, endpoint_step, endpoint_m = bucket(redis.call('GET', endpoint_at), now, g.endpoint_rpm, n)
+    endpoint_tat, endpoint_step, endpoint_m, endpoint_back = bucket(redis.call('GET', endpoint_at), now, g.endpoint_rpm, n)
     if endpoint_m < m then
       m = endpoint_m
     end
+    back = back or endpoint_back
     state = redis.call('GET', 'tab:s:' .. g.org .. ':' .. endpoint) or '-'
   end
 
@@ -137,8 +141,10 @@ local function alike(grant, scope, endpoint, n, now, uses)
   if m < n then -- the next one would be late by so much
     retry = ms(math.max(key_tat + key_step, org_tat + org_step, endpoint_tat + endpoint_step) - now - MINUTE)
   end
-  if m > 0 then
+  if m > 0 or back then
     write(buckets, key, key_tat, org_tat, tat[3], endpoint_at, endpoint_tat, now)
+  end
+  if m > 0 then
     uses[key] = (uses[key] or 0) + m
   end
   local key_left, remaining, full = left(key_tat, now, key_limit), left(org_tat, now, limit), org_tat

@@ -34,8 +34,8 @@ static tab_status seal(data_service *self, tab_arena *a, const char *org, const 
 
 /* ---- reading a source ------------------------------------------------------------------------ */
 
-tab_status connection_task(data_service *self, tab_call *call, Tabella__SourceTask *task, source_read *ret,
-                           tab_error *err)
+tab_status connection_task(data_service *self, tab_call *call, Tabella__SourceTask *task,
+                           const child_feed *feed, source_read *ret, tab_error *err)
 {
     const char *place = task->out[0] != '\0' ? task->out : task->source->source;
     tab_deadline until = tab_within_ms(call->deadline, self->read_s * 1000);
@@ -49,7 +49,7 @@ tab_status connection_task(data_service *self, tab_call *call, Tabella__SourceTa
     task->left_ms = left;
     task->read_mib = self->read_mib;
     task->memory_mib = self->memory_mib;
-    tab_status s = child_run(call->arena, task, tab_in_ms(left), call->cancel, &ret->table, &ret->notes,
+    tab_status s = child_run(call->arena, task, feed, tab_in_ms(left), call->cancel, &ret->table, &ret->notes,
                              &ret->reading, err);
     reads_leave(&self->reads, &turn);
     return s;
@@ -60,7 +60,7 @@ static tab_status read_ref(data_service *self, tab_call *call, const Tabella__Co
 {
     Tabella__SourceTask task = TABELLA__SOURCE_TASK__INIT;
     task.source = (Tabella__ConnectRequest *)q;
-    TAB_TRY(connection_task(self, call, &task, ret, err));
+    TAB_TRY(connection_task(self, call, &task, NULL, ret, err));
     return ret->table != NULL ? TAB_OK : tab_fail(err, TAB_INTERNAL, "", "a read without a table");
 }
 

@@ -24,8 +24,8 @@ tab_status connection_load(data_service *self, tab_call *call, const char *id, c
                            tab_error *err) TAB_CHECKED;
 /* Wipes its credentials. */
 void connection_forget(const connection *c);
-/* Runs the task in a process of its own. */
-tab_status connection_task(data_service *self, tab_call *call, Tabella__SourceTask *task, source_read *ret,
-                           tab_error *err) TAB_CHECKED;
+/* Runs the task in a process of its own. feed: of rows that are written; or NULL. */
+tab_status connection_task(data_service *self, tab_call *call, Tabella__SourceTask *task,
+                           const child_feed *feed, source_read *ret, tab_error *err) TAB_CHECKED;
 
 #endif

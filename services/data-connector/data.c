@@ -8,6 +8,7 @@
 #include "common/base/log.h"
 #include "common/base/metrics.h"
 #include "common/base/proto.h"
+#include "common/pg/tally.h"
 
 /* ---- tables in and out ----------------------------------------------------------------------- */
 
@@ -394,21 +395,19 @@ static tab_status storage(void *arg, tab_call *call, tab_error *err)
     TAB_AUTO(tab_tx) *tx = NULL;
     TAB_AUTO(tab_rows) *r = NULL;
     TAB_TRY(tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));
+    TAB_TRY(tab_tally_total(tx, "data_connector", call->org, "kept", &y->snapshots, err));
+    TAB_TRY(tab_tally_total(tx, "data_connector", call->org, "kept bytes", &y->snapshot_bytes, err));
     TAB_TRY(tab_tx_query(
         tx, &r, err,
-        "WITH kept AS ("
-        "SELECT s.bytes, d.pinned AND d.snapshot = s.id OR EXISTS (SELECT FROM data_connector.pin p "
-        "WHERE p.org = s.org AND p.dataset = s.dataset AND p.snapshot = s.id) AS pinned "
-        "FROM data_connector.snapshot s JOIN data_connector.dataset d ON d.org = s.org AND d.id = s.dataset "
-        "WHERE s.org = $1 AND s.kept AND NOT d.temporary) "
-        "SELECT coalesce(sum(bytes) FILTER (WHERE pinned), 0)::bigint, coalesce(sum(bytes), 0)::bigint, "
-        "count(*), count(*) FILTER (WHERE pinned) "
-        "FROM kept",
+        "WITH pinned AS (SELECT dataset, snapshot FROM data_connector.pin WHERE org = $1 "
+        "UNION SELECT id, snapshot FROM data_connector.dataset WHERE org = $1 AND pinned) "
+        "SELECT coalesce(sum(s.bytes), 0)::bigint, count(*) "
+        "FROM pinned p JOIN data_connector.snapshot s ON s.org = $1 AND s.id = p.snapshot "
+        "AND s.dataset = p.dataset JOIN data_connector.dataset d ON d.org = $1 AND d.id = s.dataset "
+        "WHERE s.kept AND NOT d.temporary",
         TAB_P(tab_p_text(call->org))));
     y->pinned_bytes = (uint64_t)tab_rows_int(r, 0, 0);
-    y->snapshot_bytes = (uint64_t)tab_rows_int(r, 0, 1);
-    y->snapshots = (uint64_t)tab_rows_int(r, 0, 2);
-    y->pinned_snapshots = (uint64_t)tab_rows_int(r, 0, 3);
+    y->pinned_snapshots = (uint64_t)tab_rows_int(r, 0, 1);
     return tab_tx_commit(&tx, err);
 }
 
@@ -505,6 +504,7 @@ const tab_rpc_method data_methods[] = {
     METHOD("Compare", compare_request, compare_reply, data_compare),
     METHOD("Profile", profile_request, profile_reply, data_profile),
     METHOD("Write", write_request, write_reply, data_write),
+    METHOD("WriteRows", write_request, write_reply, data_write_rows),
     METHOD("UploadPart", upload_part_request, upload_part_reply, data_upload_part),
     METHOD("UploadBegin", upload_state, upload_state, data_upload_begin),
     METHOD("UploadState", upload_request, upload_state, data_upload_state),

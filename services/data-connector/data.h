@@ -69,6 +69,7 @@ tab_status data_load(void *self, tab_call *call, tab_error *err);
 /* Drops a job's uploads. */
 tab_status data_upload_owned(tab_tx *tx, const char *org, const char *owner, tab_error *err) TAB_CHECKED;
 tab_status data_write(void *self, tab_call *call, tab_error *err); /* write.c */
+tab_status data_write_rows(void *self, tab_call *call, tab_error *err);
 tab_status data_label(void *self, tab_call *call, tab_error *err); /* label.c */
 
 /* What a connection's credentials are sealed with: its place. */

@@ -126,7 +126,7 @@ int main(int argc, char **argv)
     TAB_AUTO(tab_health) *health = tab_health_open(cfg.port); /* last opened, first freed: it looks at all */
     if (relay == NULL || health == NULL)
         return EXIT_FAILURE;
-    static tab_schema schema = { .schema = "data_connector", .least = 12 };
+    static tab_schema schema = { .schema = "data_connector", .least = 13 };
     tab_daemon_watch(health, rpc, pg, &schema);
     static const char *const slow[] = {
         "Ingest", "Load", "Connect", "Sync", "Write", "Label", NULL

@@ -8,6 +8,7 @@
 
 #include "common/base/metrics.h"
 #include "common/pg/sweep.h"
+#include "common/pg/tally.h"
 #include "common/rpc/retention.h"
 #include "services/data-connector/data.h"
 
@@ -167,6 +168,12 @@ static tab_status seal_blocks(tab_tx *tx, void *arg, int64_t most, size_t *ret_n
     return store_seal_blocks(tx, &self->keys, &at, most, ret_n, err);
 }
 
+static tab_status fold(tab_tx *tx, void *arg, int64_t most, size_t *n, tab_error *err)
+{
+    (void)arg;
+    return tab_tally_fold(tx, "data_connector", most, n, err);
+}
+
 static tab_sweep sweeps[] = {
     { .name = "uploads given up",
       .every_ms = EVERY_MS,
@@ -193,6 +200,7 @@ static tab_sweep sweeps[] = {
       .batch = seal_blocks,
       .most = AT_ONCE,
       .batch_ms = DROP_MS },
+    { .name = "counts of snapshots", .batch = fold, .most = 1000, .idle_ms = 8000 },
     { .name = "size of snapshots", .every_ms = EVERY_MS, .batch = tell_size },
 };
 

@@ -8,9 +8,11 @@
 #include <strings.h>
 
 #include "common/base/proto.h"
-#include "common/json/json.h"
 #include "common/table/table_wire.h"
+#include "proto/jobs.pb-c.h"
 #include "services/data-connector/connection.h"
+
+enum { ROWS_MS = 60000 };
 
 static tab_status bad_out(tab_error *err, tab_status s, const char *why)
 {
@@ -109,52 +111,6 @@ static tab_status find_target(data_service *self, tab_call *call, const char *ou
     return TAB_OK;
 }
 
-/* ---- the predictions as a file -------------------------------------------------------------------- */
-
-static void csv_text(tab_out *o, tab_str s)
-{
-    bool plain = s.n > 0;
-    for (size_t i = 0; i < s.n && plain; i++)
-        plain = strchr(",\"\r\n ", s.p[i]) == NULL;
-    if (plain) {
-        tab_out_bytes(o, s.p, s.n);
-        return;
-    }
-    tab_out_bytes(o, "\"", 1);
-    for (size_t i = 0; i < s.n; i++) {
-        if (s.p[i] == '"')
-            tab_out_bytes(o, "\"", 1);
-        tab_out_bytes(o, s.p + i, 1);
-    }
-    tab_out_bytes(o, "\"", 1);
-}
-
-static void csv_cell(tab_out *o, tab_cell x)
-{
-    char digits[32];
-    if (x.kind == TAB_CELL_NULL)
-        return;
-    if (x.kind == TAB_CELL_NUMBER && x.text.n == 0)
-        x.text = (tab_str){ digits, tab_number_text(x.num, digits) };
-    csv_text(o, x.text);
-}
-
-static void csv(tab_out *o, const tab_table *t)
-{
-    for (size_t k = 0; k < t->cols; k++) {
-        tab_out_bytes(o, ",", k > 0);
-        csv_text(o, t->col[k].name);
-    }
-    tab_out_bytes(o, "\n", 1);
-    for (size_t i = 0; i < t->rows; i++) {
-        for (size_t k = 0; k < t->cols; k++) {
-            tab_out_bytes(o, ",", k > 0);
-            csv_cell(o, tab_cell_at(&t->col[k], i));
-        }
-        tab_out_bytes(o, "\n", 1);
-    }
-}
-
 static tab_status table_bytes(tab_arena *a, const tab_table *t, ProtobufCBinaryData *ret, tab_error *err)
 {
     tab_wire *w;
@@ -185,61 +141,135 @@ static tab_status may_write(data_service *self, tab_call *call, const target *t,
     task.once = q->once;
     task.out_mode = q->mode;
     task.out_check = true;
-    tab_status s = connection_task(self, call, &task, &none, err);
+    tab_status s = connection_task(self, call, &task, NULL, &none, err);
     connection_forget(&c);
     if (s == TAB_VALIDATION && strncmp(err->param, "options", 7) != 0)
         snprintf(err->param, sizeof err->param, "options.out"); /* the request names no source */
     return s;
 }
 
-static tab_status write_to(data_service *self, tab_call *call, const target *t, tab_error *err)
+/* ---- the rows that a job keeps --------------------------------------------------------------------- */
+
+/* Asks jobs for them piece by piece, so that nobody ever holds them all (decision 0890). */
+typedef struct {
+    tab_call *call;
+    const Tabella__WriteRequest *q;
+    uint64_t results, missing, steps; /* that were given */
+} rows_of;
+
+/* *ret NULL: there are no more. ret_kinds may be NULL. */
+static tab_status next_rows(rows_of *x, tab_arena *a, const tab_table **ret,
+                            const Tabella__OutRowsReply **ret_reply, tab_error *err)
+{
+    Tabella__OutRowsRequest q = TABELLA__OUT_ROWS_REQUEST__INIT;
+    tab_answer answer = { 0 };
+    tab_ask ask = { .service = "jobs",
+                    .method = "OutRows",
+                    .in = &q.base,
+                    .reply = &tabella__out_rows_reply__descriptor,
+                    .arena = a };
+    q.job_id = x->q->job_id;
+    q.attempt = x->q->attempt;
+    q.results = x->results;
+    q.missing = x->missing;
+    q.steps = x->steps;
+    tab_ask_inherit(&ask, x->call);
+    ask.deadline = tab_within_ms(x->call->deadline, ROWS_MS);
+    TAB_TRY(tab_rpc_call(x->call->rpc, &ask, &answer, err));
+    const Tabella__OutRowsReply *y = answer.msg;
+    bool any = y->rows > 0;
+    if (answer.n_tables != any ||
+        (any && (answer.tables[0]->rows != y->rows || y->n_kinds != answer.tables[0]->cols)))
+        return tab_fail(err, TAB_INTERNAL, "", "jobs gave rows that are damaged");
+    for (size_t k = 0; k < y->n_kinds; k++)
+        if (y->kinds[k] > CELLS_TEXT)
+            return tab_fail(err, TAB_INTERNAL, "", "jobs gave rows that are damaged");
+    x->results = y->results;
+    x->missing = y->missing;
+    x->steps = y->steps;
+    *ret = any ? answer.tables[0] : NULL;
+    *ret_reply = y;
+    return TAB_OK;
+}
+
+static tab_status feed_rows(void *arg, tab_arena *a, tab_str *ret, tab_error *err)
+{
+    const Tabella__OutRowsReply *y = NULL;
+    const tab_table *t = NULL;
+    ProtobufCBinaryData bytes = { 0 };
+    *ret = (tab_str){ NULL, 0 };
+    TAB_TRY(next_rows(arg, a, &t, &y, err));
+    if (t == NULL)
+        return TAB_OK;
+    TAB_TRY(table_bytes(a, t, &bytes, err));
+    *ret = (tab_str){ (const char *)bytes.data, bytes.len };
+    return TAB_OK;
+}
+
+/* ---- writing --------------------------------------------------------------------------------------- */
+
+/* rows: of a table or a .csv, where they come in pieces; NULL: with the call. */
+static tab_status write_to(data_service *self, tab_call *call, const target *t, rows_of *rows, tab_error *err)
 {
     const Tabella__WriteRequest *q = call->in;
     Tabella__SourceTask task = TABELLA__SOURCE_TASK__INIT;
+    const Tabella__OutRowsReply *first = NULL;
+    const tab_table *table = rows == NULL && call->n_tables == 1 ? call->tables[0] : NULL;
+    const child_feed feed = { feed_rows, rows };
     connection c;
     source_read none;
-    tab_out text = { 0 };
     bool json = strcmp(t->kind, "json") == 0;
-    if (!json && call->n_tables != 1)
+    if (rows != NULL)
+        TAB_TRY(next_rows(rows, call->arena, &table, &first, err));
+    if (!json && table == NULL)
         return bad_out(err, TAB_VALIDATION, "The run made no predictions to write.");
+    if (json)
+        task.file = q->file;
+    else
+        TAB_TRY(table_bytes(call->arena, table, &task.table, err));
+    if (first != NULL) {
+        task.out_kinds = first->kinds;
+        task.n_out_kinds = first->n_kinds;
+        task.out_more = true;
+    }
+    task.out_csv = strcmp(t->kind, "csv") == 0;
     TAB_TRY(connection_load(self, call, t->connection, &c, err));
     task.source = c.source;
     task.out = (char *)t->ref.text;
     task.once = q->once;
     task.out_mode = q->mode;
-    tab_status s = TAB_OK;
-    if (strcmp(t->kind, "table") == 0) {
-        s = table_bytes(call->arena, call->tables[0], &task.table, err);
-    } else if (json) {
-        task.file = q->file;
-    } else {
-        csv(&text, call->tables[0]);
-        s = text.failed ? tab_no_memory(err) : TAB_OK;
-        task.file = (ProtobufCBinaryData){ text.n, (uint8_t *)text.p };
-    }
-    if (s == TAB_OK)
-        s = connection_task(self, call, &task, &none, err);
+    tab_status s = connection_task(self, call, &task, rows != NULL ? &feed : NULL, &none, err);
     connection_forget(&c);
-    tab_out_free(&text);
     return s;
 }
 
-tab_status data_write(void *arg, tab_call *call, tab_error *err)
+/* in_pieces: rows come from jobs. */
+static tab_status put(data_service *self, tab_call *call, bool in_pieces, tab_error *err)
 {
-    data_service *self = arg;
     const Tabella__WriteRequest *q = call->in;
     Tabella__WriteReply *out = call->out;
     TAB_AUTO(tab_tx) *tx = NULL;
     target t = { 0 };
+    rows_of rows = { .call = call, .q = q };
     TAB_TRY(find_target(self, call, q->out, &t, err));
     out->out = (char *)t.ref.text;
     out->kind = (char *)t.kind;
     if (q->check)
         return may_write(self, call, &t, err);
-    TAB_TRY(write_to(self, call, &t, err));
+    TAB_TRY(write_to(self, call, &t, in_pieces && strcmp(t.kind, "json") != 0 ? &rows : NULL, err));
     TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     TAB_TRY(store_audit(tx, call, "", "connection.write", t.connection, t.ref.text, err));
     TAB_TRY(tab_tx_commit(&tx, err));
     tab_relay_nudge(self->relay);
     return TAB_OK;
+}
+
+tab_status data_write(void *self, tab_call *call, tab_error *err)
+{
+    return put(self, call, false, err);
+}
+
+tab_status data_write_rows(void *self, tab_call *call, tab_error *err)
+{
+    return put(self, call, true, err);
 }

@@ -536,6 +536,7 @@ const tab_rpc_method jobs_methods[] = {
     METHOD("DeleteJob", delete_job_request, delete_job_reply, jobs_delete_job),
     METHOD("Output", output_request, output_reply, output),
     METHOD("PutPiece", put_piece_request, empty, put_piece),
+    METHOD("OutRows", out_rows_request, out_rows_reply, jobs_out_rows),
     METHOD("Export", export_request, export_reply, jobs_export),
     METHOD("CreateEndpoint", create_endpoint_request, endpoint_job, create_endpoint),
     METHOD("GetEndpoint", get_endpoint_request, endpoint, get_endpoint),

@@ -18,6 +18,9 @@ tab_status jobs_export_begin(tab_tx *tx, const tab_call *call, const Tabella__Su
                              tab_error *err) TAB_CHECKED;
 tab_status jobs_export(void *self, tab_call *call, tab_error *err);
 
+/* out/out_rows.c: rows that are written to options.out. */
+tab_status jobs_out_rows(void *self, tab_call *call, tab_error *err);
+
 /* retention.c */
 tab_status jobs_delete_job(void *self, tab_call *call, tab_error *err);
 

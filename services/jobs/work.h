@@ -13,8 +13,8 @@
  *   the worker died that had started its process  the third one fails it, as does a third lost lease
  *
  * Calls go one way: work.c (workers, beat, sweep) -> work_endpoint.c, work_run.c, work_sync.c,
- * work_generate.c, work_serve.c, exports/work_export.c, work_out.c (the workflows) -> work_calls.c (calls to
- * other services, progress). */
+ * work_generate.c, work_serve.c, exports/work_export.c, out/work_out.c (the workflows) -> work_calls.c (calls
+ * to other services, progress). */
 #ifndef TAB_JOBS_WORK_H
 #define TAB_JOBS_WORK_H
 
@@ -112,11 +112,12 @@ tab_status work_pieces(work *w, Tabella__PieceOwner *ret, tab_error *err) TAB_CH
 tab_status work_output(work *w, tab_tx *tx, const Tabella__Bundle *b, bool in_pieces, const tab_run_keys *run,
                        tab_error *err) TAB_CHECKED;
 
-/* work_out.c: writes what a run found to options.out. VALIDATION: it cannot be. */
-tab_status work_out(work *w, tab_arena *a, const Tabella__SubmitRequest *q, const Tabella__RunReply *y,
-                    tab_error *err) TAB_CHECKED;
-/* The same of predictions that the job keeps already, with the endpoint's. */
-tab_status work_out_kept(work *w, tab_arena *a, const Tabella__SubmitRequest *q, tab_error *err) TAB_CHECKED;
+/* out/work_out.c: writes what a run found to options.out: a document, of the whole bundle, or the rows that
+ * the job keeps already. VALIDATION: it cannot be. */
+bool work_out_whole(const Tabella__SubmitRequest *q);
+tab_status work_out_document(work *w, tab_arena *a, const Tabella__SubmitRequest *q,
+                             const Tabella__RunReply *y, tab_error *err) TAB_CHECKED;
+tab_status work_out_rows(work *w, tab_arena *a, const Tabella__SubmitRequest *q, tab_error *err) TAB_CHECKED;
 
 /* work_outcomes.c: where the refresh was asked to take outcomes, the snapshot that they belong to becomes one
  * that holds them. *ret: how many of which kind; NULL: it was not asked. d: the datasets of the new state. */

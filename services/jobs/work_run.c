@@ -30,6 +30,25 @@ static void describe(const Tabella__SubmitRequest *q, const Tabella__Bundle *b, 
     }
 }
 
+/* The result, before its rows are written from there. An attempt that has lost the job keeps nothing. */
+static tab_status keep(work *w, const Tabella__RunReply *y, tab_error *err)
+{
+    const jobs_claimed *c = w->c;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    TAB_AUTO(tab_rows) *rows = NULL;
+    if (!tab_bundle_sound(y->bundle))
+        return tab_fail(err, TAB_INTERNAL, "", "a pass whose bundle is damaged");
+    TAB_TRY(work_begin(w, STORE_MS, &tx, err));
+    TAB_TRY(work_output(w, tx, y->bundle, y->in_pieces, &w->self->run_keys, err));
+    TAB_TRY(tab_tx_query(tx, &rows, err,
+                         "SELECT 1 FROM jobs.job WHERE org = $1 AND job_id = $2 AND attempt = $3 "
+                         "AND status = 'running' FOR SHARE",
+                         TAB_P(tab_p_text(c->org), tab_p_text(c->job_id), tab_p_int(c->attempt))));
+    if (tab_rows_count(rows) == 0)
+        return tab_fail(err, TAB_CANCELLED, "", "the lease of this attempt is gone");
+    return tab_tx_commit(&tx, err);
+}
+
 tab_status work_run(work *w, tab_arena *a, tab_error *err)
 {
     const jobs_claimed *c = w->c;
@@ -43,7 +62,8 @@ tab_status work_run(work *w, tab_arena *a, tab_error *err)
     ask.call_id = w->call_id;
     ask.alone = c->suspect;
     Tabella__PieceOwner owner = TABELLA__PIECE_OWNER__INIT;
-    if (q->out[0] == 0) { /* a file is made of the whole */
+    bool document = q->out[0] != 0 && work_out_whole(q), rows = q->out[0] != 0 && !document;
+    if (!document) { /* that is made of the whole */
         TAB_TRY(work_pieces(w, &owner, err));
         ask.pieces = &owner;
     }
@@ -57,8 +77,12 @@ tab_status work_run(work *w, tab_arena *a, tab_error *err)
     const Tabella__RunReply *y = msg;
     if (y->bundle == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "a pass without a bundle");
-    if (q->out[0] != 0)
-        TAB_TRY(work_out(w, a, q, y, err));
+    if (document)
+        TAB_TRY(work_out_document(w, a, q, y, err));
+    if (rows) {
+        TAB_TRY(keep(w, y, err));
+        TAB_TRY(work_out_rows(w, a, q, err));
+    }
     work_phase(w, "storing", 0.96, 0.99);
 
     Tabella__UsageLine all = TABELLA__USAGE_LINE__INIT, *lines[] = { &all };
@@ -87,7 +111,8 @@ tab_status work_run(work *w, tab_arena *a, tab_error *err)
     jobs_end end = { .status = "done", .result = &result, .keeps = filled };
     /* The output first: while it is written, the job's row is free to be cancelled. */
     if ((s = work_begin(w, STORE_MS, &tx, err)) == TAB_OK &&
-        (s = work_output(w, tx, y->bundle, y->in_pieces, &w->self->run_keys, err)) == TAB_OK &&
+        (s = rows ? jobs_output_kept(tx, c->org, c->job_id, err)
+                  : work_output(w, tx, y->bundle, y->in_pieces, &w->self->run_keys, err)) == TAB_OK &&
         (s = jobs_finish(tx, c, &end, err)) == TAB_OK && (s = jobs_bill(tx, c, &done, err)) == TAB_OK)
         s = tab_tx_commit(&tx, err);
     return work_ended(w, s);

@@ -3,14 +3,15 @@
  *   read rows [scored, scored + ROWS) -> Serve -> one transaction: their results, scored moves on -> ...
  *   all are scored -> options.out is written -> one transaction: the job ends, the bill
  *
- * What is held is a piece, whatever the dataset's length; options.out alone is made of the whole. An attempt
- * that dies leaves what it has scored to the next one, which goes on behind it: a piece whose transaction is
- * not committed is scored again, and nothing is billed before the end. All rows are answered by the state
- * that the endpoint had when it was asked, whatever it becomes meanwhile; once it is deleted none is. */
+ * What is held is a piece, whatever the dataset's length. An attempt that dies leaves what it has scored to
+ * the next one, which goes on behind it: a piece whose transaction is not committed is scored again, and
+ * nothing is billed before the end. All rows are answered by the state that the endpoint had when it was
+ * asked, whatever it becomes meanwhile; once it is deleted none is. */
 #include <stdio.h>
 
 #include "common/base/proto.h"
 #include "common/bundle/bundle_pieces.h"
+#include "common/calibration/follow.h"
 #include "proto/inference.pb-c.h"
 #include "services/jobs/work.h"
 
@@ -126,6 +127,7 @@ static tab_status score(scoring *x, tab_arena *a, const tab_table *rows, Tabella
     Tabella__ServeRequest q = TABELLA__SERVE_REQUEST__INIT;
     uint32_t one = 1;
     const void *msg = NULL;
+    const tab_followed *followed;
     q.state = x->of->state;
     q.calls = &one;
     q.n_calls = 1;
@@ -148,7 +150,8 @@ static tab_status score(scoring *x, tab_arena *a, const tab_table *rows, Tabella
     }
     b->records_total = x->of->rows;
     *ret = b;
-    return TAB_OK;
+    return x->of->calibration == NULL ? TAB_OK
+                                      : tab_follow_outcomes(a, x->of->calibration, b, &followed, err);
 }
 
 /* ---- keeping it ------------------------------------------------------------------------------- */
@@ -293,7 +296,7 @@ tab_status work_serve(work *w, tab_arena *a, tab_error *err)
     while (x.scored < x.of->rows)
         TAB_TRY(piece(&x, err));
     if (q->out[0] != 0)
-        TAB_TRY(work_out_kept(w, a, q, err));
+        TAB_TRY(work_out_rows(w, a, q, err));
     work_phase(w, "storing", 0.96, 0.99);
     return finish(&x, err);
 }

@@ -10,32 +10,6 @@
 #include "proto/events.pb-c.h"
 #include "proto/jobs.pb-c.h"
 
-/* A class by its JSON text; numbers however they were written: 1 and 1.0 are one. */
-static uint64_t hash_of(const tab_column *classes, size_t k)
-{
-    tab_out o = { 0 };
-    char number[40], *end;
-    tab_out_cell(&o, classes, k);
-    tab_out_bytes(&o, "", 1);
-    uint64_t h = 0;
-    if (!o.failed) {
-        double x = strtod(o.p, &end);
-        bool is = o.p[0] != '"' && end == o.p + o.n - 1 && isfinite(x);
-        int n = is ? snprintf(number, sizeof number, "%.17g", x) : 0;
-        h = tab_receipt_class(is ? (tab_str){ number, (size_t)n } : (tab_str){ o.p, o.n - 1 });
-    }
-    tab_out_free(&o);
-    return h;
-}
-
-size_t quantile_place(const Tabella__Prediction *p, double at)
-{
-    for (size_t k = 0; k < p->n_quantile_levels; k++)
-        if (fabs(p->quantile_levels[k] - at) < 1e-9)
-            return k;
-    return SIZE_MAX;
-}
-
 /* The likeliest classes, the label first, the others by falling share. */
 static void fill_classes(const serve_receipts *s, const Tabella__Results *r, size_t i, tab_receipt *ret)
 {
@@ -134,22 +108,9 @@ static void write_receipt(const void *arg, tab_out *o, size_t i)
             o, (tab_str){ text, tab_receipt_sign(s->e->receipt_key.data, tab_str_of(s->e->id), &t, text) });
 }
 
-tab_status class_hashes(tab_arena *a, const Tabella__Prediction *p, size_t n, uint64_t **ret, tab_error *err)
-{
-    tab_column classes;
-    *ret = tab_arena_new_of(a, uint64_t, n + 1);
-    if (*ret == NULL)
-        return tab_no_memory(err);
-    if (p->classes == NULL || !tab_column_view(p->classes, n, &classes))
-        return tab_fail(err, TAB_INTERNAL, "", "an answer is damaged");
-    for (size_t k = 0; k < n; k++)
-        (*ret)[k] = hash_of(&classes, k);
-    return TAB_OK;
-}
-
 tab_status serve_receipts_begin(serve_receipts *ret, tab_arena *a, const Tabella__Endpoint *e,
                                 const Tabella__WorkDone *work, const Tabella__ServePart *part,
-                                const followed *own, tab_bundle_view *view, tab_error *err)
+                                const tab_followed *own, tab_bundle_view *view, tab_error *err)
 {
     const Tabella__Prediction *p = part->bundle->prediction;
     if (p == NULL || p->results == NULL)
@@ -159,14 +120,14 @@ tab_status serve_receipts_begin(serve_receipts *ret, tab_arena *a, const Tabella
                              .own = own,
                              .event = work->event_id,
                              .at_us = work->at_us,
-                             .low = quantile_place(p, 0.1),
-                             .median = quantile_place(p, 0.5),
-                             .high = quantile_place(p, 0.9) };
+                             .low = tab_quantile_place(p, 0.1),
+                             .median = tab_quantile_place(p, 0.5),
+                             .high = tab_quantile_place(p, 0.9) };
     size_t slices = p->results->n_row * TAB_RECEIPT_SLICES;
     ret->slices = part->n_slice > 0 && part->n_slice_of == slices ? part : NULL;
     if (p->results->n_label > 0) {
         ret->classes = p->results->n_probabilities / p->results->n_label;
-        TAB_TRY(class_hashes(a, p, ret->classes, &ret->class_hash, err));
+        TAB_TRY(tab_class_hashes(a, p, ret->classes, &ret->class_hash, err));
     }
     view->receipt = write_receipt;
     view->receipt_arg = ret;

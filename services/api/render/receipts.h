@@ -3,26 +3,18 @@
 #define TAB_API_RENDER_RECEIPTS_H
 
 #include "common/bundle/bundle_json.h"
-#include "common/calibration/intervals.h"
+#include "common/calibration/follow.h"
 #include "common/security/receipt.h"
 #include "proto/inference.pb-c.h"
 #include "proto/jobs.pb-c.h"
 #include "services/api/api.h"
 
-/* What of a moved answer a receipt says besides (services/api/serve/adapt.h). */
-typedef struct {
-    uint64_t state;        /* calibration_state */
-    tab_bands bands;       /* numbers */
-    double *quantiles;     /* of results, the model's own; as Results.quantiles */
-    double *probabilities; /* the same of shares */
-} followed;
-
 /* What all receipts of an answer have in common; read by the threads that write it. */
 typedef struct {
     const Tabella__Endpoint *e;
     const Tabella__Prediction *p;
-    const followed *own; /* NULL: the answer is as the model says */
-    const char *event;   /* of the call: what it is billed under */
+    const tab_followed *own; /* NULL: the answer is as the model says */
+    const char *event;       /* of the call: what it is billed under */
     int64_t at_us;
     size_t classes, low, median, high; /* places of these quantiles; SIZE_MAX: not there */
     uint64_t *class_hash;              /* (classes) */
@@ -34,12 +26,6 @@ typedef struct {
  * An answer without a prediction has none. ret, part and work outlive the view. */
 tab_status serve_receipts_begin(serve_receipts *ret, tab_arena *a, const Tabella__Endpoint *e,
                                 const Tabella__WorkDone *work, const Tabella__ServePart *part,
-                                const followed *own, tab_bundle_view *view, tab_error *err) TAB_CHECKED;
-
-/* Place of a quantile among the prediction's levels; SIZE_MAX: it is not there. */
-size_t quantile_place(const Tabella__Prediction *p, double level);
-/* The n classes of the prediction, each as receipts call it. */
-tab_status class_hashes(tab_arena *a, const Tabella__Prediction *p, size_t n, uint64_t **ret,
-                        tab_error *err) TAB_CHECKED;
+                                const tab_followed *own, tab_bundle_view *view, tab_error *err) TAB_CHECKED;
 
 #endif

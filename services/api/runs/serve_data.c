@@ -103,15 +103,12 @@ static tab_status find_endpoint(scoring *x, tab_error *err)
     if (x->pinned == NULL)
         return tab_fail(err, TAB_VALIDATION, "data",
                         "this endpoint predicts no column, so a dataset has nothing to be scored for");
-    if (x->e->adapt)
-        return tab_fail(err, TAB_VALIDATION, "data",
-                        "this endpoint's answers follow outcomes (`options.adapt`), which a job does not; "
-                        "send its rows in `tables`");
     tabella__serve_job__init(&x->of);
     x->of.endpoint_id = x->e->id;
     x->of.endpoint = x->e->name;
     x->of.target = tab_proto_bytes(r->arena, target);
     x->of.state = &x->state;
+    x->of.calibration = x->e->adapt ? x->e->calibration : NULL;
     x->of.source = &x->source;
     return tab_serve_state_of(r->arena, x->e, &x->state, err);
 }

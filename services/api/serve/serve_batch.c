@@ -22,6 +22,7 @@
 #include "common/base/hash.h"
 #include "common/base/point.h"
 #include "common/bundle/bundle_json.h"
+#include "common/calibration/follow.h"
 #include "common/rpc/serve_state.h"
 #include "proto/events.pb-c.h"
 #include "proto/inference.pb-c.h"
@@ -31,7 +32,6 @@
 #include "services/api/render/render.h"
 #include "services/api/runs/body.h"
 #include "services/api/runs/download.h"
-#include "services/api/serve/adapt.h"
 #include "services/api/serve/bills.h"
 #include "services/api/serve/concurrency.h"
 #include "services/api/service_calls.h"
@@ -153,9 +153,10 @@ static tab_status write_answer(serve_call *c, const Tabella__ServePart *part, ta
     Tabella__Bundle *b = part->bundle;
     const Tabella__Endpoint *e = c->row->e;
     tab_out *o = &c->r->out;
-    const followed *own;
+    const tab_followed *own = NULL;
     if (c->as_table) {
-        TAB_TRY(follow_outcomes(c->r->arena, e, b, &own, err));
+        if (e->adapt)
+            TAB_TRY(tab_follow_outcomes(c->r->arena, e->calibration, b, &own, err));
         tab_status s = tab_bundle_sound(b) ? download_answers(c->r, b, c->format, err)
                                            : tab_fail(err, TAB_INTERNAL, "", "a bundle that is not sound");
         return s == TAB_NOT_FOUND ? tab_fail(err, TAB_VALIDATION, "Accept",
@@ -170,7 +171,8 @@ static tab_status write_answer(serve_call *c, const Tabella__ServePart *part, ta
     text_member(o, "base", e->base_model);
     text_member(o, "feed", e->feed);
     text_member(o, "status", "complete");
-    TAB_TRY(follow_outcomes(c->r->arena, e, b, &own, err));
+    if (e->adapt)
+        TAB_TRY(tab_follow_outcomes(c->r->arena, e->calibration, b, &own, err));
     if (own != NULL)
         uint_member(o, "calibration_state", own->state);
     warnings_member(c->r, b);

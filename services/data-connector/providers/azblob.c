@@ -299,7 +299,12 @@ static tab_status write_azblob(const source *s, tab_arena *a, const output *o, t
     const char *path = name == NULL ? NULL : blob_path(&t, name);
     if (path == NULL)
         return tab_no_memory(err);
-    return ask(&t, "PUT", path, NULL, 0, NULL, &o->file, &x, err);
+    output_parts p = { 0 };
+    tab_status st = output_whole(&p, o, err);
+    if (st == TAB_OK)
+        st = ask(&t, "PUT", path, NULL, 0, NULL, &p.bytes, &x, err);
+    output_parts_free(&p);
+    return st;
 }
 
 #define AZBLOB(text, number, named, first)                                                          \

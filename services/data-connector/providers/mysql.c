@@ -19,6 +19,7 @@
 #include "services/data-connector/source/source.h"
 
 enum { BINARY = 63, PACKET_MOST = 64 << 20, IDLE_S = 30, QUERY_TIMEOUT = 3024, INSERT_BYTES = 1 << 20 };
+static const size_t SCRATCH = (size_t)2 << 30; /* of rows that are written */
 
 static const char *const members[] = { "user", "password", "tls", "ca", NULL }, *const options[] = { "query",
                                                                                                      NULL };
@@ -437,7 +438,7 @@ static tab_status create(const source *s, MYSQL *m, tab_arena *a, const char *na
         const char *column = plain == NULL ? NULL : quoted(a, plain);
         sql = column == NULL ? NULL
                              : tab_arena_printf(a, "%s%s%s %s", sql, k > 0 ? ", " : "", column,
-                                                types[cells_of(&o->table->col[k])]);
+                                                types[output_kind(o, k)]);
     }
     return statement(
         s, m,
@@ -447,13 +448,13 @@ static tab_status create(const source *s, MYSQL *m, tab_arena *a, const char *na
         err);
 }
 
-static tab_status put_cell(MYSQL *m, tab_arena *a, tab_out *sql, const tab_column *c, size_t row,
-                           tab_error *err)
+static tab_status put_cell(MYSQL *m, tab_arena *a, tab_out *sql, const tab_column *c, cells_kind kind,
+                           size_t row, tab_error *err)
 {
     char digits[32];
     const char *text = "";
     tab_str x = cell_out(c, row, digits);
-    bool quotes = x.p != NULL && cells_of(c) == CELLS_TEXT;
+    bool quotes = x.p != NULL && kind == CELLS_TEXT;
     if (x.p == NULL)
         x = TAB_S("NULL");
     tab_out_bytes(sql, "'", quotes);
@@ -466,8 +467,8 @@ static tab_status put_cell(MYSQL *m, tab_arena *a, tab_out *sql, const tab_colum
     return sql->failed ? tab_no_memory(err) : TAB_OK;
 }
 
-static tab_status insert(const source *s, MYSQL *m, tab_arena *a, const char *name, const tab_table *t,
-                         tab_error *err)
+static tab_status insert(const source *s, MYSQL *m, tab_arena *a, const char *name, const output *o,
+                         const tab_table *t, tab_error *err)
 {
     tab_out sql = { 0 };
     tab_status st = TAB_OK;
@@ -481,7 +482,7 @@ static tab_status insert(const source *s, MYSQL *m, tab_arena *a, const char *na
         }
         for (size_t k = 0; k < t->cols && st == TAB_OK; k++) {
             tab_out_bytes(&sql, k == 0 ? "(" : ",", 1);
-            st = put_cell(m, a, &sql, &t->col[k], i, err);
+            st = put_cell(m, a, &sql, &t->col[k], output_kind(o, k), i, err);
         }
         tab_out_bytes(&sql, ")", 1);
         if (st == TAB_OK && (sql.n > INSERT_BYTES || i + 1 == t->rows)) {
@@ -491,6 +492,22 @@ static tab_status insert(const source *s, MYSQL *m, tab_arena *a, const char *na
     }
     tab_out_free(&sql);
     return st;
+}
+
+/* All rows, as they come. */
+static tab_status insert_all(const source *s, MYSQL *m, const char *name, const output *o, tab_error *err)
+{
+    bool first = true;
+    for (const tab_table *t = o->table; t != NULL; first = false) {
+        TAB_AUTO(tab_arena) *a = tab_arena_new(SCRATCH);
+        if (a == NULL)
+            return tab_no_memory(err);
+        if (!first)
+            TAB_TRY(output_more(o, a, &t, err));
+        if (t != NULL)
+            TAB_TRY(insert(s, m, a, name, o, t, err));
+    }
+    return TAB_OK;
 }
 
 /* One writing of a table after the other: the table's lock, which ends with the connection. */
@@ -535,7 +552,7 @@ static tab_status write_mysql(const source *s, tab_arena *a, const output *o, ta
     if (st == TAB_OK && comment != NULL && o->mode == OUT_APPEND)
         st = statement(s, m, tab_arena_printf(a, "INSERT INTO %s SELECT * FROM %s", name, last), err);
     if (st == TAB_OK)
-        st = insert(s, m, a, name, o->table, err);
+        st = insert_all(s, m, name, o, err);
     if (st == TAB_OK && comment == NULL)
         st = statement(s, m, tab_arena_printf(a, "RENAME TABLE %s TO %s", name, last), err);
     else if (st == TAB_OK)

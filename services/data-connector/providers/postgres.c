@@ -19,6 +19,7 @@
 #include "services/data-connector/source/source.h"
 
 enum { FETCH = 5000 };
+static const size_t SCRATCH = (size_t)2 << 30; /* of rows that are written */
 enum {
     OID_BOOL = 16,
     OID_BYTEA = 17,
@@ -515,7 +516,7 @@ static tab_status create(const source *s, PGconn *c, tab_arena *a, const char *n
         char *column = PQescapeIdentifier(c, o->table->col[k].name.p, o->table->col[k].name.n);
         sql = column == NULL ? NULL
                              : tab_arena_printf(a, "%s%s%s %s", sql, k > 0 ? ", " : "", column,
-                                                types[cells_of(&o->table->col[k])]);
+                                                types[output_kind(o, k)]);
         PQfreemem(column);
     }
     sql = sql == NULL ? NULL : tab_arena_printf(a, "%s)", sql);
@@ -532,24 +533,42 @@ static tab_status sign(const source *s, PGconn *c, tab_arena *a, const char *nam
     return sql == NULL ? tab_no_memory(err) : run(s, c, sql, 0, NULL, "making the table", NULL, err);
 }
 
-static tab_status insert(const source *s, PGconn *c, tab_arena *a, const char *name, const tab_table *t,
-                         tab_error *err)
+static tab_status insert(const source *s, PGconn *c, const char *sql, const tab_table *t, tab_error *err)
 {
-    const char *sql = tab_arena_printf(a, "INSERT INTO %s SELECT * FROM unnest(", name);
-    const char **values = tab_arena_new_of(a, const char *, t->cols);
-    for (size_t k = 0; k < t->cols && sql != NULL; k++)
-        sql =
-            tab_arena_printf(a, "%s%s$%zu::%s[]", sql, k > 0 ? ", " : "", k + 1, types[cells_of(&t->col[k])]);
-    sql = sql == NULL ? NULL : tab_arena_printf(a, "%s)", sql);
-    if (sql == NULL || values == NULL)
-        return tab_no_memory(err);
     for (size_t from = 0; from < t->rows; from += FETCH) {
+        TAB_AUTO(tab_arena) *a = tab_arena_new(SCRATCH);
+        const char **values = a == NULL ? NULL : tab_arena_new_of(a, const char *, t->cols);
         size_t to = t->rows - from < FETCH ? t->rows : from + FETCH;
+        if (values == NULL)
+            return tab_no_memory(err);
         for (size_t k = 0; k < t->cols; k++)
             TAB_TRY(array(a, &t->col[k], from, to, &values[k], err));
         TAB_TRY(run(s, c, sql, (int)t->cols, values, "writing rows", NULL, err));
     }
     return TAB_OK;
+}
+
+/* All rows, as they come. */
+static tab_status insert_all(const source *s, PGconn *c, tab_arena *a, const char *name, const output *o,
+                             tab_error *err)
+{
+    const char *sql = tab_arena_printf(a, "INSERT INTO %s SELECT * FROM unnest(", name);
+    for (size_t k = 0; k < o->table->cols && sql != NULL; k++)
+        sql = tab_arena_printf(a, "%s%s$%zu::%s[]", sql, k > 0 ? ", " : "", k + 1, types[output_kind(o, k)]);
+    sql = sql == NULL ? NULL : tab_arena_printf(a, "%s)", sql);
+    if (sql == NULL)
+        return tab_no_memory(err);
+    TAB_TRY(insert(s, c, sql, o->table, err));
+    for (;;) {
+        TAB_AUTO(tab_arena) *of = tab_arena_new(SCRATCH);
+        const tab_table *t = NULL;
+        if (of == NULL)
+            return tab_no_memory(err);
+        TAB_TRY(output_more(o, of, &t, err));
+        if (t == NULL)
+            return TAB_OK;
+        TAB_TRY(insert(s, c, sql, t, err));
+    }
 }
 
 /* Comment (NULL: there is no such table, "": it has none) and columns of the table. */
@@ -584,6 +603,11 @@ static tab_status write_table(const source *s, PGconn *c, tab_arena *a, const ou
     if (name == NULL)
         return tab_no_memory(err);
     TAB_TRY(run(s, c, "BEGIN", 0, NULL, "beginning", NULL, err));
+    /* a writing that was given up lets go of its locks, also while it waits for one (PostgreSQL 14 on) */
+    TAB_TRY(run(s, c,
+                "SELECT set_config(name, '2s', true) FROM pg_settings "
+                "WHERE name = 'client_connection_check_interval'",
+                0, NULL, "beginning", NULL, err));
     TAB_TRY(look(s, c, a, &comment, &columns, &n, err));
     TAB_TRY(output_may(o, comment, columns, n, &done, err));
     if (o->check || done)
@@ -602,7 +626,7 @@ static tab_status write_table(const source *s, PGconn *c, tab_arena *a, const ou
                 run(s, c, tab_arena_printf(a, "DELETE FROM %s", name), 0, NULL, "writing rows", NULL, err));
     }
     TAB_TRY(sign(s, c, a, name, output_comment(o, a, comment), err));
-    TAB_TRY(insert(s, c, a, name, o->table, err));
+    TAB_TRY(insert_all(s, c, a, name, o, err));
     return run(s, c, "COMMIT", 0, NULL, "committing", NULL, err);
 }
 

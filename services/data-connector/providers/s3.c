@@ -16,7 +16,7 @@
 #include "services/data-connector/protocols/http.h"
 #include "services/data-connector/providers/file_table.h"
 
-enum { OBJECTS = 1000, PAGES = 10000 };
+enum { OBJECTS = 1000, PAGES = 10000, PARTS = 10000, ETAG = 80 };
 
 static const char *const members[] = { "access_key_id",
                                        "secret_access_key",
@@ -290,11 +290,109 @@ static tab_status read_s3(const source *s, tab_arena *a, const tab_table **ret, 
         tab_str_of(s->ref->segments > 0 ? s->ref->segment[s->ref->segments - 1] : s->ref->host), ret, err);
 }
 
-/* One PUT: an object is there whole or not at all, and twice the same is the same. */
+/* ---- writing ---------------------------------------------------------------------------------- */
+
+/* With memory of its own: an object of any length is written in the room of a part. */
+static tab_status ask_once(const store *t, const char *method, const char *path, const http_pair *params,
+                           size_t n, tab_str body, char etag[ETAG], tab_error *err)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
+    store own = *t;
+    http_answer x;
+    own.a = a;
+    if (a == NULL)
+        return tab_no_memory(err);
+    TAB_TRY(ask(&own, method, path, params, n, NULL, body, &x, err));
+    if (etag == NULL)
+        return TAB_OK;
+    size_t m = x.etag == NULL ? 0 : strlen(x.etag);
+    if (m == 0 || m >= ETAG || strpbrk(x.etag, "<&>") != NULL)
+        return tab_fail(err, TAB_UNAVAILABLE, "", "The source answered a part of a file with no tag.");
+    memcpy(etag, x.etag, m + 1);
+    return TAB_OK;
+}
+
+/* An upload in parts: nobody sees the object before it is completed. */
+typedef struct {
+    const char *path, *id;
+    char (*etag)[ETAG]; /* (PARTS) */
+    unsigned n;
+} upload;
+
+static tab_status upload_begin(const store *t, upload *u, tab_error *err)
+{
+    static const char open[] = "<UploadId>", close[] = "</UploadId>";
+    const http_pair q[] = { { "uploads", "" } };
+    http_answer x;
+    TAB_TRY(ask(t, "POST", u->path, q, 1, NULL, TAB_S(""), &x, err));
+    const char *at = memmem(x.body.p, x.body.n, open, sizeof open - 1);
+    const char *end = at == NULL ? NULL : strstr(at, close);
+    at = at == NULL ? NULL : at + sizeof open - 1;
+    if (end == NULL || end == at || end - at > 1024 || memchr(at, '&', (size_t)(end - at)) != NULL)
+        return tab_fail(err, TAB_UNAVAILABLE, "", "The source begins no upload in parts.");
+    u->id = tab_arena_copy(t->a, (tab_str){ at, (size_t)(end - at) }).p;
+    u->etag = tab_arena_alloc(t->a, (size_t)PARTS * ETAG, 1);
+    return u->id == NULL || u->etag == NULL ? tab_no_memory(err) : TAB_OK;
+}
+
+static tab_status upload_part(const store *t, upload *u, tab_str bytes, tab_error *err)
+{
+    char number[16];
+    if (u->n == PARTS)
+        return tab_fail(err, TAB_VALIDATION, "options.out", "The file is too long for the source.");
+    snprintf(number, sizeof number, "%u", u->n + 1);
+    const http_pair q[] = { { "partNumber", number }, { "uploadId", u->id } };
+    TAB_TRY(ask_once(t, "PUT", u->path, q, 2, bytes, u->etag[u->n], err));
+    u->n++;
+    return TAB_OK;
+}
+
+static tab_status upload_end(const store *t, const upload *u, tab_error *err)
+{
+    static const char done[] = "<CompleteMultipartUploadResult";
+    const http_pair q[] = { { "uploadId", u->id } };
+    tab_out o = { 0 };
+    char text[ETAG + 80];
+    http_answer x;
+    tab_out_bytes(&o, "<CompleteMultipartUpload>", 25);
+    for (unsigned i = 0; i < u->n; i++) {
+        int n = snprintf(text, sizeof text, "<Part><PartNumber>%u</PartNumber><ETag>%s</ETag></Part>", i + 1,
+                         u->etag[i]);
+        tab_out_bytes(&o, text, (size_t)n);
+    }
+    tab_out_bytes(&o, "</CompleteMultipartUpload>", 26);
+    tab_status s =
+        o.failed ? tab_no_memory(err) : ask(t, "POST", u->path, q, 1, NULL, tab_out_text(&o), &x, err);
+    tab_out_free(&o);
+    if (s == TAB_OK &&
+        memmem(x.body.p, x.body.n, done, sizeof done - 1) == NULL) /* errors come under 200 too */
+        return tab_fail(err, TAB_UNAVAILABLE, "", "The source did not complete an upload in parts.");
+    return s;
+}
+
+static tab_status write_parts(const store *t, upload *u, output_parts *p, const output *o, tab_error *err)
+{
+    tab_status s = upload_begin(t, u, err);
+    for (bool last = false; s == TAB_OK && !last;) {
+        last = p->last;
+        if (p->bytes.n > 0)
+            s = upload_part(t, u, p->bytes, err);
+        if (s == TAB_OK && !last)
+            s = output_part(p, o, err);
+    }
+    if (s == TAB_OK)
+        s = upload_end(t, u, err);
+    if (s != TAB_OK && u->id != NULL) {
+        const http_pair q[] = { { "uploadId", u->id } };
+        (void)ask_once(t, "DELETE", u->path, q, 1, TAB_S(""), NULL, NULL);
+    }
+    return s;
+}
+
+/* An object is there whole or not at all, and twice the same is the same: one PUT, or parts. */
 static tab_status write_s3(const source *s, tab_arena *a, const output *o, tab_error *err)
 {
     store t;
-    http_answer x;
     const char *folder, *last;
     TAB_TRY(open_store(s, a, &t, err));
     const char *key = key_of(&t, &folder, &last);
@@ -302,7 +400,14 @@ static tab_status write_s3(const source *s, tab_arena *a, const output *o, tab_e
     path = path == NULL ? NULL : tab_arena_printf(a, "/%s", path);
     if (path == NULL)
         return tab_no_memory(err);
-    return ask(&t, "PUT", path, NULL, 0, NULL, o->file, &x, err);
+    output_parts p = { 0 };
+    upload u = { .path = path };
+    tab_status st = output_part(&p, o, err);
+    if (st == TAB_OK)
+        st =
+            p.last ? ask_once(&t, "PUT", path, NULL, 0, p.bytes, NULL, err) : write_parts(&t, &u, &p, o, err);
+    output_parts_free(&p);
+    return st;
 }
 
 #define S3(text, number, named, first)                                                                    \

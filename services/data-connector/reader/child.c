@@ -17,6 +17,7 @@
 #include "common/table/table_wire.h"
 
 enum { POLL_MS = 100, ANSWER_MOST = 1 << 20, PIECE_MOST = 1 << 30 };
+static const size_t FEED_SCRATCH = (size_t)2 << 30; /* of some rows that are written */
 
 typedef struct {
     pid_t pid;
@@ -72,9 +73,16 @@ static tab_status wait_for(const child *c, short events, tab_error *err)
     }
 }
 
+static const char ENDED[] = "the process reading the source ended; try again";
+
 static tab_status ended_early(tab_error *err)
 {
-    return tab_fail(err, TAB_UNAVAILABLE, "", "the process reading the source ended; try again");
+    return tab_fail(err, TAB_UNAVAILABLE, "", "%s", ENDED);
+}
+
+static bool ended(tab_status s, const tab_error *err)
+{
+    return s == TAB_UNAVAILABLE && err != NULL && strcmp(err->message, ENDED) == 0;
 }
 
 static tab_status send_all(const child *c, const char *p, size_t n, tab_error *err)
@@ -116,6 +124,30 @@ static tab_status tell(const child *c, const Tabella__SourceTask *task, tab_erro
     sodium_memzero(bytes, n + 4);
     free(bytes);
     return s;
+}
+
+/* The rows that follow the task. A process that has answered meanwhile takes no more of them. */
+static tab_status feed_all(const child *c, const child_feed *feed, tab_error *err)
+{
+    for (;;) {
+        TAB_AUTO(tab_arena) *a = tab_arena_new(FEED_SCRATCH);
+        struct pollfd p = { c->fd, POLLIN, 0 };
+        uint8_t head[4];
+        tab_str bytes;
+        if (a == NULL)
+            return tab_no_memory(err);
+        if (poll(&p, 1, 0) > 0)
+            return TAB_OK;
+        TAB_TRY(feed->next(feed->arg, a, &bytes, err));
+        if (bytes.n > PIECE_MOST)
+            return tab_fail(err, TAB_INTERNAL, "", "rows to write that are too many at once");
+        for (int i = 0; i < 4; i++)
+            head[i] = (uint8_t)(bytes.n >> (8 * i));
+        TAB_TRY(send_all(c, (const char *)head, sizeof head, err));
+        if (bytes.n == 0)
+            return TAB_OK;
+        TAB_TRY(send_all(c, bytes.p, bytes.n, err));
+    }
 }
 
 static tab_status take_table(const child *c, tab_arena *a, uint64_t n, const tab_table **ret, tab_error *err)
@@ -223,12 +255,16 @@ static tab_status died(int status, tab_error *err)
     return tab_fail(err, TAB_VALIDATION, "source", "The source contains data that crashed its reader.");
 }
 
-static tab_status run(const Tabella__SourceTask *task, int file, child *c, const hearing *h, tab_error *err)
+static tab_status run(const Tabella__SourceTask *task, const child_feed *feed, int file, child *c,
+                      const hearing *h, tab_error *err)
 {
     int status = 0;
+    bool fed = true;
     TAB_TRY(spawn(c, file, err));
     tab_status s = tell(c, task, err);
-    if (s != TAB_CANCELLED) { /* one that ended before it had heard all may still have answered */
+    if (s == TAB_OK && feed != NULL)
+        fed = (s = feed_all(c, feed, err)) == TAB_OK || ended(s, err);
+    if (fed && s != TAB_CANCELLED) { /* one that ended before it had heard all may still have answered */
         tab_error why = { 0 };
         tab_status heard = hear(c, h, &why);
         if (s == TAB_OK || heard != TAB_UNAVAILABLE) {
@@ -237,8 +273,7 @@ static tab_status run(const Tabella__SourceTask *task, int file, child *c, const
                 *err = why;
         }
     }
-    bool early = s == TAB_UNAVAILABLE && err != NULL &&
-                 strcmp(err->message, "the process reading the source ended; try again") == 0;
+    bool early = ended(s, err);
     if (!early && s != TAB_OK)
         kill(c->pid, SIGKILL);
     close(c->fd);
@@ -247,13 +282,13 @@ static tab_status run(const Tabella__SourceTask *task, int file, child *c, const
     return early ? died(status, err) : s;
 }
 
-tab_status child_run(tab_arena *a, const Tabella__SourceTask *task, tab_deadline deadline,
-                     const atomic_bool *cancel, const tab_table **ret, tab_str *notes, tab_str *reading,
-                     tab_error *err)
+tab_status child_run(tab_arena *a, const Tabella__SourceTask *task, const child_feed *feed,
+                     tab_deadline deadline, const atomic_bool *cancel, const tab_table **ret, tab_str *notes,
+                     tab_str *reading, tab_error *err)
 {
     child c = { .deadline = deadline, .cancel = cancel };
     const hearing h = { .a = a, .table = ret, .notes = notes, .reading = reading };
-    return run(task, -1, &c, &h, err);
+    return run(task, feed, -1, &c, &h, err);
 }
 
 tab_status child_load(tab_arena *a, const Tabella__SourceTask *task, int file, tab_deadline deadline,
@@ -262,5 +297,5 @@ tab_status child_load(tab_arena *a, const Tabella__SourceTask *task, int file, t
     child c = { .deadline = deadline, .cancel = cancel };
     tab_str notes = TAB_S("");
     const hearing h = { .a = a, .notes = &notes, .sink = sink };
-    return run(task, file, &c, &h, err);
+    return run(task, NULL, file, &c, &h, err);
 }

@@ -3,7 +3,7 @@
  *
  *   daemon                                     child
  *   spawn ------------------------------------> limits, no way to more rights, no dump of memory
- *   SourceTask ---------------------------->    resolve, connect, read (or write)
+ *   SourceTask ---------------------------->    resolve, connect, read (or write what follows)
  *           <--------------- SourceAnswer + table, end
  *   kill, where the caller left or it is late
  *
@@ -22,12 +22,20 @@ enum { CHILD_FILE = 3 }; /* the descriptor of a file that it reads */
 /* What main() of such a process is. */
 int child_main(void);
 
-/* Runs the task in a process. *ret: its table, or NULL where it wrote; in the arena. notes: what the
- * reader noted, a line each; reading: how a file was read, a JSON object, or "". Errors: the source's
- * (source.h); CANCELLED (the deadline, or `cancel`); VALIDATION where the read outgrew its memory or time. */
-tab_status child_run(tab_arena *a, const Tabella__SourceTask *task, tab_deadline deadline,
-                     const atomic_bool *cancel, const tab_table **ret, tab_str *notes, tab_str *reading,
-                     tab_error *err) TAB_CHECKED;
+/* Rows that are written, behind the task (its out_more): the next ones in their wire form, in this arena,
+ * which ends before those after them are asked for. *ret n 0: there are no more. */
+typedef struct {
+    tab_status (*next)(void *arg, tab_arena *a, tab_str *ret, tab_error *err);
+    void *arg;
+} child_feed;
+
+/* Runs the task in a process. feed: NULL where nothing follows it. *ret: its table, or NULL where it wrote;
+ * in the arena. notes: what the reader noted, a line each; reading: how a file was read, a JSON object, or
+ * "". Errors: the source's (source.h); CANCELLED (the deadline, or `cancel`); VALIDATION where the read
+ * outgrew its memory or time. */
+tab_status child_run(tab_arena *a, const Tabella__SourceTask *task, const child_feed *feed,
+                     tab_deadline deadline, const atomic_bool *cancel, const tab_table **ret, tab_str *notes,
+                     tab_str *reading, tab_error *err) TAB_CHECKED;
 
 /* Before a piece of one of a file's tables, whose wire form (block_plain of blocks.h) follows; in the bytes
  * of this machine, where both sides run. bytes 0: there are no more. */

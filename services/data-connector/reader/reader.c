@@ -75,6 +75,57 @@ static Tabella__SourceTask *heard(tab_arena *a)
     return tab_proto_read(a, &tabella__source_task__descriptor, (tab_str){ bytes, n });
 }
 
+static tab_status one_table(tab_arena *a, tab_str wire, const tab_table **ret, tab_error *err)
+{
+    const tab_table *const *tables;
+    size_t n = 0;
+    TAB_TRY(tab_wire_read(a, wire, &tables, &n, err));
+    *ret = n == 1 ? tables[0] : NULL;
+    return n == 1 ? TAB_OK : tab_fail(err, TAB_INTERNAL, "", "rows to write that are no table");
+}
+
+/* The rows that follow the task, a piece a time. */
+static tab_status more_rows(void *arg, tab_arena *a, const tab_table **ret, tab_error *err)
+{
+    bool *more = arg;
+    uint8_t head[4];
+    *ret = NULL;
+    if (!*more)
+        return TAB_OK;
+    if (!take(head, sizeof head)) /* nobody waits any more */
+        _exit(EXIT_FAILURE);
+    size_t n = head[0] | (size_t)head[1] << 8 | (size_t)head[2] << 16 | (size_t)head[3] << 24;
+    *more = n > 0;
+    if (n == 0)
+        return TAB_OK;
+    char *bytes = n > TASK_MOST ? NULL : tab_arena_alloc(a, n + 1, 8);
+    if (bytes == NULL)
+        return tab_no_memory(err);
+    if (!take(bytes, n))
+        _exit(EXIT_FAILURE);
+    return one_table(a, (tab_str){ bytes, n }, ret, err);
+}
+
+static tab_status write_out(const provider *p, const source *s, const Tabella__SourceTask *t, tab_arena *a,
+                            tab_error *err)
+{
+    bool more = t->out_more;
+    output o = { .file = { (const char *)t->file.data, t->file.len },
+                 .csv = t->out_csv,
+                 .kinds = t->out_kinds,
+                 .n_kinds = t->n_out_kinds,
+                 .more = more_rows,
+                 .arg = &more,
+                 .once = t->once,
+                 .check = t->out_check };
+    o.mode = strcmp(t->out_mode, "append") == 0    ? OUT_APPEND
+             : strcmp(t->out_mode, "replace") == 0 ? OUT_REPLACE
+                                                   : OUT_NEW;
+    if (t->table.len > 0)
+        TAB_TRY(one_table(a, (tab_str){ (const char *)t->table.data, t->table.len }, &o.table, err));
+    return p->write(s, a, &o, err);
+}
+
 static tab_status work(const Tabella__SourceTask *t, tab_arena *a, const tab_table **ret, tab_str *notes,
                        tab_str *read, tab_error *err)
 {
@@ -105,20 +156,8 @@ static tab_status work(const Tabella__SourceTask *t, tab_arena *a, const tab_tab
     guard_begin(t->allow, t->read_mib << 20);
     if (t->out[0] == '\0')
         return p->read(&s, a, ret, err);
-    output o = { .file = { (const char *)t->file.data, t->file.len },
-                 .once = t->once,
-                 .check = t->out_check };
-    o.mode = strcmp(t->out_mode, "append") == 0    ? OUT_APPEND
-             : strcmp(t->out_mode, "replace") == 0 ? OUT_REPLACE
-                                                   : OUT_NEW;
-    if (t->table.len > 0) {
-        const tab_table *const *tables;
-        size_t n = 0;
-        TAB_TRY(tab_wire_read(a, (tab_str){ (const char *)t->table.data, t->table.len }, &tables, &n, err));
-        o.table = n > 0 ? tables[0] : NULL;
-    }
     *ret = NULL;
-    return p->write(&s, a, &o, err);
+    return write_out(p, &s, t, a, err);
 }
 
 static bool give_table(tab_arena *a, const tab_wire *w)

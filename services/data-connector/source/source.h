@@ -13,10 +13,12 @@
 #include <stdatomic.h>
 
 #include "common/base/time.h"
+#include "common/json/json.h"
 #include "common/security/address.h"
 #include "common/table/table.h"
 #include "proto/data.pb-c.h"
 #include "services/data-connector/reader/guard.h"
+#include "services/data-connector/source/cells.h"
 #include "services/data-connector/source/reference.h"
 
 typedef struct {
@@ -38,17 +40,25 @@ typedef struct {
     tab_str *read;  /* of a file: how it was read, a JSON object */
 } source;
 
-/* What a run writes: a file's content, or a table's rows. A table that a run wrote holds in its comment the
- * names of the runs that wrote it, newest first, blanks between: so a writing that is repeated is known, and
- * nobody else's table is touched (decision 0397). */
+/* What a run writes: a file's content, or a table's rows, which may come in pieces and be made a .csv of. A
+ * table that a run wrote holds in its comment the names of the runs that wrote it, newest first, blanks
+ * between: so a writing that is repeated is known, and nobody else's table is touched (decision 0397). */
 typedef enum { OUT_NEW, OUT_APPEND, OUT_REPLACE } out_mode;
 typedef struct {
     tab_str file;
-    const tab_table *table; /* NULL: the file */
-    const char *once;       /* written before under this name: nothing is left to do */
-    out_mode mode;          /* of a table */
-    bool check;             /* nothing is written: only whether it may be */
+    const tab_table *table; /* its rows, or the first of them; NULL: the file */
+    bool csv;               /* a file is made of the rows */
+    const uint32_t *kinds;  /* of its columns over all rows (cells_kind); none: as the table holds */
+    size_t n_kinds;
+    tab_status (*more)(void *arg, tab_arena *a, const tab_table **ret,
+                       tab_error *err); /* NULL: these are all */
+    void *arg;
+    const char *once; /* written before under this name: nothing is left to do */
+    out_mode mode;    /* of a table */
+    bool check;       /* nothing is written: only whether it may be */
 } output;
+
+/* output.c */
 
 /* What is to be done about a table: comment is NULL where there is none of this name; columns are its own.
  * *ret_done: nothing. CONFLICT on options.out where the mode does not allow it. */
@@ -56,6 +66,20 @@ tab_status output_may(const output *o, const char *comment, const char *const *c
                       bool *ret_done, tab_error *err) TAB_CHECKED;
 /* The comment after this writing. */
 const char *output_comment(const output *o, tab_arena *a, const char *before);
+cells_kind output_kind(const output *o, size_t column);
+/* The rows that come next, in this arena. *ret NULL: there are no more. */
+tab_status output_more(const output *o, tab_arena *a, const tab_table **ret, tab_error *err) TAB_CHECKED;
+
+/* A file in parts of OUTPUT_PART bytes or somewhat more, the last one any. { 0 } at the beginning. */
+enum { OUTPUT_PART = 8 << 20 };
+typedef struct {
+    tab_str bytes; /* of this part, until the next is asked for */
+    bool last, begun;
+    tab_out text;
+} output_parts;
+tab_status output_part(output_parts *p, const output *o, tab_error *err) TAB_CHECKED;
+tab_status output_whole(output_parts *p, const output *o, tab_error *err) TAB_CHECKED; /* in one part */
+void output_parts_free(output_parts *p);
 
 typedef struct {
     const char *scheme;

@@ -1,4 +1,4 @@
-/* See calibration.h: what outcomes make of the calibration, by which services/api/serve/adapt.c moves
+/* See calibration.h: what outcomes make of the calibration, by which common/calibration/follow.c moves
  * answers. */
 #include "services/jobs/outcomes/calibration.h"
 
