@@ -650,18 +650,9 @@ class Sector(Answer):
 
 
 @dataclasses.dataclass(repr=False, eq=False)
-class PersonalKind(Answer):
-    """Personal data within texts: its kind as a role, the share of cells that hold it, how sure that is."""
-
-    kind: str = ""
-    share: float = 0.0
-    confidence: float = 0.0
-
-
-@dataclasses.dataclass(repr=False, eq=False)
 class ColumnProfile(Answer):
     """missing_pct is a fraction from 0 to 1; pii: whether it tells of a person; pii_kinds: what a column of
-    texts holds."""
+    texts holds, each with `kind`, `share` of its cells and `confidence`."""
 
     name: str = ""
     index: int = 0
@@ -672,7 +663,7 @@ class ColumnProfile(Answer):
     missing_pct: float = 0.0
     pii: bool = False
     pii_confidence: float = 0.0
-    pii_kinds: List[PersonalKind] = dataclasses.field(default_factory=list)
+    pii_kinds: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass(repr=False, eq=False)

@@ -33,9 +33,9 @@ typedef struct {
 static uint64_t shape_of(tab_str s)
 {
     char c[32];
-    size_t n = s.n < sizeof c ? s.n : sizeof c;
-    for (size_t i = 0; i < n; i++)
-        c[i] = s.p[i] >= '0' && s.p[i] <= '9' ? '9' : s.p[i] == '-' || s.p[i] == '.' ? s.p[i] : 'A';
+    size_t n = 0;
+    for (; n < s.n && n < sizeof c; n++)
+        c[n] = s.p[n] >= '0' && s.p[n] <= '9' ? '9' : s.p[n] == '-' || s.p[n] == '.' ? s.p[n] : 'A';
     return tab_wyhash(c, n, 3) | 1;
 }
 
