@@ -51,6 +51,19 @@ static void names(tab_out *o, size_t n, const ProtobufCBinaryData *name)
     tab_out_close(o, ']');
 }
 
+static void pii_kinds(tab_out *o, const Tabella__ColumnProfile *c)
+{
+    tab_out_open(o, '[');
+    for (size_t i = 0; i < c->n_pii_kinds; i++) {
+        tab_out_open(o, '{');
+        MEMBER(o, "kind", tab_out_cstr(o, c->pii_kinds[i]->kind));
+        MEMBER(o, "share", tab_out_fixed(o, c->pii_kinds[i]->share));
+        MEMBER(o, "confidence", tab_out_fixed(o, c->pii_kinds[i]->confidence));
+        tab_out_close(o, '}');
+    }
+    tab_out_close(o, ']');
+}
+
 static void sector_evidence(tab_out *o, const Tabella__TableUnderstanding *t)
 {
     tab_out_key(o, "evidence");
@@ -116,6 +129,8 @@ static void table(tab_out *o, const Tabella__TableUnderstanding *t)
         MEMBER(o, "missing_marks", names(o, c->n_missing_marks, c->missing_marks));
         MEMBER(o, "pii", tab_out_bool(o, c->pii));
         MEMBER(o, "pii_confidence", tab_out_fixed(o, c->pii_confidence));
+        if (c->n_pii_kinds > 0)
+            MEMBER(o, "pii_kinds", pii_kinds(o, c));
         if (c->spread != NULL)
             MEMBER(o, "spread", tab_spread_json(o, c->spread));
         tab_out_close(o, '}');

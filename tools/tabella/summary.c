@@ -53,6 +53,9 @@ static void understood(const tab_engine *e, const tab_table *const *tables, cons
                    p->pii ? "PII" : "", 100 * p->missing_pct);
             if (values != NULL)
                 print_distribution(&values->col[c], tables[t]->rows);
+            for (size_t k = 0; k < p->n_pii_kinds; k++)
+                printf("%s %s %.2g%%", k == 0 ? "  holds" : ",", p->pii_kinds[k]->kind,
+                       100 * p->pii_kinds[k]->share);
             puts("");
         }
     }

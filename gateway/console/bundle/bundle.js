@@ -41,6 +41,13 @@ function Overview({ b, go }) {
     </div>`;
 }
 
+/* What is to be known of a column besides: marks, and what its texts hold of persons. */
+function notes(c) {
+    const marks = (c.missing_marks || []).map((x) => JSON.stringify(x.value ?? x)).slice(0, 3).join(", ");
+    const held = (c.pii_kinds || []).map((k) => `${words(k.kind)} in ${percent(k.share, k.share < 0.1 ? 1 : 0)}`).join(", ");
+    return [marks && "stand for missing: " + marks, held && "cells hold " + held].filter(Boolean).join("; ");
+}
+
 function Tables({ b, source }) {
     const [at, go] = useState(b.tables[0] && b.tables[0].id);
     const t = b.tables.find((x) => x.id === at) || b.tables[0];
@@ -56,7 +63,7 @@ function Tables({ b, source }) {
             { name: "Type", cell: (c) => c.type },
             { name: "Missing", cell: (c) => (c.missing_pct > 0 ? html`<${Bar} value=${c.missing_pct} label=${percent(c.missing_pct, c.missing_pct < 0.1 ? 1 : 0)} />` : html`<span class="soft">none</span>`) },
             ...(spreads ? [{ name: "Values", cell: (c, i) => html`<${Spread} of=${spreads[i]} />` }] : []),
-            { name: "Notes", class: "small soft", cell: (c) => (c.missing_marks && c.missing_marks.length ? "stand for missing: " + c.missing_marks.map((x) => JSON.stringify(x.value ?? x)).slice(0, 3).join(", ") : "") },
+            { name: "Notes", class: "small soft", cell: notes },
         ]} />
     </div>`;
 }

@@ -32,6 +32,24 @@
 
 static const size_t WIDE_LIMIT = (size_t)16 << 30; /* a bound against runaway fits */
 
+/* What a column's texts hold of persons. */
+static bool pii_kinds(tab_arena *a, const tab_column_profile *c, Tabella__ColumnProfile *m)
+{
+    if (c->held_kinds == 0)
+        return true;
+    m->pii_kinds = tab_arena_new_of(a, Tabella__PersonalKind *, c->held_kinds);
+    for (size_t k = 0; m->pii_kinds != NULL && k < c->held_kinds; k++) {
+        Tabella__PersonalKind *q = tab_message(a, Tabella__PersonalKind, TABELLA__PERSONAL_KIND__INIT);
+        if (q == NULL)
+            return false;
+        q->kind = tab_text(tab_role_names[c->held[k].role]);
+        q->share = c->held[k].share;
+        q->confidence = c->held[k].confidence;
+        m->pii_kinds[m->n_pii_kinds++] = q;
+    }
+    return m->pii_kinds != NULL;
+}
+
 /* One column as the bundle's `tables[].column_profile[]` shows it. */
 static Tabella__ColumnProfile *column_profile(tab_arena *a, const tab_column_profile *c)
 {
@@ -54,7 +72,7 @@ static Tabella__ColumnProfile *column_profile(tab_arena *a, const tab_column_pro
     }
     m->pii = c->pii;
     m->pii_confidence = c->pii_confidence;
-    return m;
+    return pii_kinds(a, c, m) ? m : NULL;
 }
 
 /* Sectors of a table that the bundle names; the specification asks for five. */

@@ -160,6 +160,8 @@ def rows_of(t: "TableProfile", given: Optional["Table"]) -> List[List[str]]:
     out = []
     for i, c in enumerate(t.column_profile):
         bars, ends = distribution(given, i)
+        held = ", ".join(f"{k['kind']} {100 * k['share']:.2g}%" for k in c.pii_kinds)
+        ends = f"{ends} holds {held}".strip() if held else ends
         out.append(
             [
                 c.name or f"c{c.index}",

@@ -651,7 +651,8 @@ class Sector(Answer):
 
 @dataclasses.dataclass(repr=False, eq=False)
 class ColumnProfile(Answer):
-    """missing_pct is a fraction from 0 to 1; pii: whether it tells of a person."""
+    """missing_pct is a fraction from 0 to 1; pii: whether it tells of a person; pii_kinds: what a column of
+    texts holds, each with `kind`, `share` of its cells and `confidence`."""
 
     name: str = ""
     index: int = 0
@@ -662,6 +663,7 @@ class ColumnProfile(Answer):
     missing_pct: float = 0.0
     pii: bool = False
     pii_confidence: float = 0.0
+    pii_kinds: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass(repr=False, eq=False)

@@ -118,13 +118,14 @@ static void decide_one(void *ctx, size_t i)
         type += tab_role_type(q, p->distinct, p->present) == p->type ? (double)c->p2[q] : 0;
     p->type_confidence = fmin(1, type);
     p->pii_confidence = tab_personal(c, c->p2, j->persons);
+    bool held = tab_hold_persons(r, j->persons, p);
     p->pii = p->pii_confidence >= PII_FROM;
     /* What may be a person is treated as a name would be: never imputed, never a target. */
     p->identifying =
         tab_role_identifying[p->role] != 0 || (p->pii && tab_role_kinds[p->role] != TAB_KIND_NUM);
     p->numbers = r->can_number && r->leading_zero == 0;
     p->proven_key = p->role == TAB_ROLE_ID && proven_key(c, p);
-    j->ok[i] = tab_read_marks(r, &p->mark, &p->marks) && tab_view_column(r, p);
+    j->ok[i] = held && tab_read_marks(r, &p->mark, &p->marks) && tab_view_column(r, p);
 }
 
 /* For tab_arena_defer. */

@@ -10,6 +10,12 @@ typedef enum { TAB_CATEGORICAL, TAB_NUMERIC, TAB_DATETIME, TAB_TEXT, TAB_BOOLEAN
 /* What a column is used for, where the caller says so. */
 typedef enum { TAB_USE_READ, TAB_USE_FEATURE, TAB_USE_KEY, TAB_USE_IGNORE } tab_use;
 
+/* A kind of personal data within a column's texts, by the role that a column of it would have. */
+typedef struct {
+    int role;
+    double share, confidence; /* of the cells that are not null; that the column holds some */
+} tab_held_share;
+
 /* One column, profiled. Arrays live in the engine's arena. */
 typedef struct {
     size_t index;
@@ -20,6 +26,8 @@ typedef struct {
     double role_confidence; /* the models' probability; what is said of it is tab_told_role */
     bool pii;
     double pii_confidence;
+    const tab_held_share *held; /* (held_kinds) of texts alone */
+    size_t held_kinds;
     bool identifying; /* names one row's entity (roles-and-sectors): never imputed, never a target */
     bool proven_key;  /* of role `id`: its values prove it, and say nothing else (decision 0261) */
     tab_use use;

@@ -109,7 +109,7 @@ static double log_literals(const family *f)
 
 /* log of 2 B(k+1, n-k+1) P(share > 1/2) / (c^k (1-c)^(n-k)). Of a share that is Beta(k+1, n-k+1) it exceeds
  * 1/2 with the probability that n+1 tosses of a coin show k heads at most. */
-static double log_ratio(double n, double k, double c)
+double tab_identity_ratio(double n, double k, double c)
 {
     int sign;
     double beta = lgamma_r(k + 1, &sign) + lgamma_r(n - k + 1, &sign) - lgamma_r(n + 2, &sign), heads = 0;
@@ -127,7 +127,7 @@ void tab_identity_weigh(const tab_identity *t, double ret[TAB_IDENTITY_KINDS])
         bool few_years = by_births(f) && __builtin_popcount(t->years[i]) < BIRTHS;
         if (t->pass[i] * 2 < t->shown || t->pass[i] == 0 || few_years)
             continue;
-        double l = log_ratio(t->shown, t->pass[i], tab_family_chance(f)) + log_literals(f);
+        double l = tab_identity_ratio(t->shown, t->pass[i], tab_family_chance(f)) + log_literals(f);
         /* the sum of exponentials, the greatest taken out */
         double high = fmax(l, top[f->kind]);
         sum[f->kind] = sum[f->kind] * exp(top[f->kind] - high) + exp(l - high);

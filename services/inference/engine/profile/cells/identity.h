@@ -44,6 +44,9 @@ void tab_identity_show(tab_identity *t, tab_str value);
 /* The natural logarithm of each kind's ratio; 0 where no value passed. */
 void tab_identity_weigh(const tab_identity *t, double ret[TAB_IDENTITY_KINDS]);
 
+/* The same of one test of chance c that k of n values pass, k half of them at least. */
+double tab_identity_ratio(double n, double k, double c);
+
 /* Whether the value is one of the family of that name ("PL PESEL"); for tests. */
 bool tab_identity_is(const char *name, tab_str value);
 /* The name of family i, NULL past the last; for tests. */

@@ -8,7 +8,7 @@
 /* A telephone number without its country, as notes hold it: groups of digits with a blank or dash between,
  * the first of three digits at least and with a zero in front ("0746 017 370", "(058) 590-7711"), three
  * groups of America ("555-010-4477"), or five pairs of France. Days have other groups. */
-static size_t phone_at_home(tab_str s)
+size_t tab_phone_at_home(tab_str s)
 {
     size_t groups = 0, digits = 0, run = 0, first = 0, pairs = 0, end = 0, i = s.p[0] == '(';
     bool zero = i < s.n && s.p[i] == '0', three = true;
@@ -46,7 +46,7 @@ uint64_t tab_holds_phone(tab_str s)
     for (size_t i = 0; i + 8 < s.n; i++) {
         if (!(digit(s.p[i]) || s.p[i] == '(') || (i > 0 && strchr(between_words, s.p[i - 1]) == NULL))
             continue;
-        size_t n = phone_at_home((tab_str){ s.p + i, s.n - i });
+        size_t n = tab_phone_at_home((tab_str){ s.p + i, s.n - i });
         if (n > 0)
             return tab_wyhash(s.p + i, n, 3) | 1;
     }
@@ -116,7 +116,7 @@ bool tab_has_patronym(tab_str s)
 }
 
 /* The lists that the word is in where it is written as a name is, a capital and then small letters; or 0. */
-static uint64_t lists_of_name(tab_str w)
+uint64_t tab_lists_of_name(tab_str w)
 {
     char buf[64];
     unsigned char first = (unsigned char)w.p[0];
@@ -126,7 +126,7 @@ static uint64_t lists_of_name(tab_str w)
     return x != NULL ? x->lists : 0;
 }
 
-bool tab_holds_name(tab_str s)
+bool tab_is_pair_of_name(uint64_t first, uint64_t second)
 {
     static const uint64_t given = UINT64_C(1) << TAB_LIST_FIRST_NAME,
                           family = UINT64_C(1) << TAB_LIST_LAST_NAME,
@@ -134,6 +134,11 @@ bool tab_holds_name(tab_str s)
                                   UINT64_C(1) << TAB_LIST_PLACE_WORD | UINT64_C(1) << TAB_LIST_STREET_WORD |
                                   UINT64_C(1) << TAB_LIST_ORG_WORD | UINT64_C(1) << TAB_LIST_COLOR |
                                   UINT64_C(1) << TAB_LIST_COMPANY;
+    return (first & given) != 0 && (second & family) != 0 && ((first | second) & other) == 0;
+}
+
+bool tab_holds_name(tab_str s)
+{
     uint64_t before = 0;
     size_t end = 0;
     for (size_t i = 0; i < s.n;) {
@@ -145,9 +150,9 @@ bool tab_holds_name(tab_str s)
         size_t n = i - from;
         while (n > 0 && memchr(".!?'", s.p[from + n - 1], 4) != NULL)
             n--;
-        uint64_t lists = n > 0 ? lists_of_name((tab_str){ s.p + from, n }) : 0;
+        uint64_t lists = n > 0 ? tab_lists_of_name((tab_str){ s.p + from, n }) : 0;
         bool next = from == end + 1 && s.p[end] == ' '; /* one blank stands between */
-        if (next && (before & given) != 0 && (lists & family) != 0 && ((before | lists) & other) == 0)
+        if (next && tab_is_pair_of_name(before, lists))
             return true;
         before = lists;
         end = from + n;

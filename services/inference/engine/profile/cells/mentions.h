@@ -17,4 +17,11 @@ bool tab_has_patronym(tab_str s);
 /* Whether two neighbouring words of the text are written as names are ("Anna Becker") and are, by the lists,
  * a given and a family name, and neither a country, region, colour or firm nor of a street's name. */
 bool tab_holds_name(tab_str s);
+
+/* What the two above are made of. The bytes of a telephone number without its country at the text's beginning,
+ * or 0; the lists (lexicon.h) that a word is in where it is written as a name is, or 0; and whether two
+ * neighbouring words of these lists are a given and a family name. */
+size_t tab_phone_at_home(tab_str s);
+uint64_t tab_lists_of_name(tab_str word);
+bool tab_is_pair_of_name(uint64_t first, uint64_t second);
 #endif

@@ -45,7 +45,7 @@ static bool domain(tab_str s)
 
 /* RFC 5321 without quoted local parts and addresses in brackets, which nobody has; letters of any script
  * (RFC 6531). */
-static bool email(tab_str s)
+bool tab_is_email(tab_str s)
 {
     const char *at = memchr(s.p, '@', s.n);
     if (at == NULL || at == s.p || s.n > 254)
@@ -428,20 +428,21 @@ static bool plate_form(tab_str s)
 }
 
 /* A telephone number with its country in front: a plus, and 9 to 15 digits in groups of two at least. */
-static bool phone_abroad(tab_str s)
+size_t tab_phone_abroad(tab_str s)
 {
-    size_t digits = 0, run = 0;
+    size_t digits = 0, run = 0, end = 0;
     for (size_t i = 1; i < s.n; i++) {
         if (digit(s.p[i])) {
             digits++;
             run++;
+            end = i + 1;
             continue;
         }
         if (memchr(" -.()", s.p[i], 5) == NULL || (run == 0 && i > 1 && s.p[i] != '('))
             break;
         run = 0;
     }
-    return s.n > 1 && (digit(s.p[1]) || s.p[1] == '(') && digits >= 9 && digits <= 15;
+    return s.n > 1 && (digit(s.p[1]) || s.p[1] == '(') && digits >= 9 && digits <= 15 ? end : 0;
 }
 
 /* Where words and what stands for them end. */
@@ -455,7 +456,7 @@ bool tab_holds_contact(tab_str s)
         return false;
     for (size_t i = 0; i + 1 < s.n; i++) {
         if (s.p[i] == '+' && (i == 0 || strchr(between_words, s.p[i - 1]) != NULL) &&
-            phone_abroad((tab_str){ s.p + i, s.n - i }))
+            tab_phone_abroad((tab_str){ s.p + i, s.n - i }) > 0)
             return true;
         if (s.p[i] != '@')
             continue;
@@ -467,7 +468,7 @@ bool tab_holds_contact(tab_str s)
         while (to > i &&
                (s.p[to - 1] == '.' || s.p[to - 1] == '\'' || s.p[to - 1] == '!' || s.p[to - 1] == '?'))
             to--;
-        if (to - from < s.n && email((tab_str){ s.p + from, to - from }))
+        if (to - from < s.n && tab_is_email((tab_str){ s.p + from, to - from }))
             return true;
     }
     return false;
@@ -487,7 +488,7 @@ uint64_t tab_patterns_of(tab_str s, bool *any_digit)
         slash |= s.p[i] == '/' || s.p[i] == '\\';
     }
     if (at)
-        SET(EMAIL, email(s));
+        SET(EMAIL, tab_is_email(s));
     if (dot) {
         SET(DOMAIN, domain(s) && letter(s.p[s.n - 1]));
         SET(URL, url(s));

@@ -10,4 +10,10 @@ uint64_t tab_patterns_of(tab_str s, bool *any_digit);
 
 /* Whether a text of several words holds a mail address, or a telephone number with its country in front. */
 bool tab_holds_contact(tab_str s);
+
+bool tab_is_email(tab_str s);
+
+/* The bytes of a telephone number with its country in front ("+49 170 1234567") at the text's beginning; 0:
+ * there is none. */
+size_t tab_phone_abroad(tab_str s);
 #endif

@@ -3,6 +3,8 @@
  * scripts without blanks have marks that stand anywhere. */
 #include "services/inference/engine/profile/cells/street.h"
 
+#include <stdio.h>
+
 #include "services/inference/engine/lexicon/fold_text.h"
 #include "services/inference/engine/profile/cells/ascii.h"
 
@@ -236,4 +238,112 @@ uint64_t tab_housed(tab_str s, uint64_t *ret_house)
     }
     *ret_house = tab_wyhash(s.p + at, s.n - at, 3);
     return letters >= 4 && good ? tab_wyhash(s.p, n, 3) | 1 : 0;
+}
+
+/* ---- among words ------------------------------------------------------------------------------ */
+
+/* Words for a street behind its name, as Germanic languages put them; the others stand before it. */
+static const char behind[] =
+    " allee alley ave avenue blvd boulevard circle close court crescent dr drive gardens gasse gata "
+    "gränd grove highway hwy laan lane ln mews parkway pkwy place platz plein rd road row sq "
+    "square st straat strasse straße street terrace vej vei väg vägen walk way weg ";
+
+/* One word of a text: its bytes, and what it may be of an address. */
+typedef struct {
+    tab_str text;
+    bool capital, house, behind, before, grown, stop; /* grown: "Lindenstraße"; stop: a mark follows */
+} word;
+
+/* A point between two digits: 3.0 is no house. */
+static bool in_figure(tab_str s, size_t i)
+{
+    return s.p[i] == '.' && i > 0 && i + 1 < s.n && digit(s.p[i - 1]) && digit(s.p[i + 1]);
+}
+
+static word word_at(tab_str s, size_t *i)
+{
+    char buf[40];
+    word w = { .stop = false };
+    while (*i < s.n && between(s.p[*i]))
+        (*i)++;
+    size_t from = *i, digits = 0, n = 0;
+    for (; *i < s.n && (!between(s.p[*i]) || in_figure(s, *i)); (*i)++)
+        if (n < sizeof buf) {
+            digits += digit(s.p[*i]);
+            buf[n++] = upper(s.p[*i]) ? (char)(s.p[*i] | 32) : s.p[*i];
+        }
+    w.text = (tab_str){ s.p + from, *i - from };
+    if (w.text.n == 0 || w.text.n > sizeof buf)
+        return w;
+    unsigned char first = (unsigned char)w.text.p[0];
+    tab_str low = { buf, n };
+    w.house = house_number(w.text);
+    w.capital = digits == 0 && (upper(w.text.p[0]) || first >= 0xc3) && !(n > 1 && upper(w.text.p[n - 1]));
+    w.stop = *i < s.n && memchr(";\n)", s.p[*i], 3) != NULL;
+    if (digits > 0 || n < 2)
+        return w;
+    char blank[44];
+    int m = snprintf(blank, sizeof blank, " %.*s ", (int)n, buf);
+    w.behind = w.capital && memmem(behind, sizeof behind - 1, blank, (size_t)m) != NULL;
+    w.before = n > 2 && !w.behind && is_word(low);
+    for (size_t k = 0; w.capital && n > 6 && k < sizeof ends / sizeof *ends; k++) {
+        size_t e = strlen(ends[k]);
+        bool clear = e >= 5 || strcmp(ends[k], "weg") == 0 || strcmp(ends[k], "str") == 0;
+        w.grown = w.grown || (clear && n > e + 2 && memcmp(buf + n - e, ends[k], e) == 0);
+    }
+    return w;
+}
+
+/* Between a word for street and its name: "rue de la Paix", "Rua das Flores". */
+static bool is_link(tab_str w)
+{
+    static const char links[] =
+        " de del della delle dei di da do das dos des du la le les los las el of the van von ";
+    char blank[12];
+    int m = w.n <= 8 ? snprintf(blank, sizeof blank, " %.*s ", (int)w.n, w.p) : 0;
+    return m > 0 && memmem(links, sizeof links - 1, blank, (size_t)m) != NULL;
+}
+
+/* The words are read one after the other, with what the address has shown so far:
+ *
+ *   number  Name{1,3} Road        12 Hill Rd              (house, then capitals, then a word behind)
+ *   via     Name{1,4} number      via Roma 3, Calle Mayor, 5
+ *   number  rue Name              12 rue de la Paix
+ *   Lindenstraße number */
+uint64_t tab_holds_street(tab_str s)
+{
+    bool house = false, via = false, grown = false, after = false;
+    size_t names = 0, from = 0;
+    for (size_t i = 0; i < s.n;) {
+        word w = word_at(s, &i);
+        if (w.text.n == 0)
+            continue;
+        size_t at = (size_t)(w.text.p - s.p);
+        if ((house && names >= 1 && names <= 3 && w.behind) || (grown && w.house && w.text.n <= 5) ||
+            (via && names >= 1 && names <= 4 && w.house) || (after && w.capital && !w.before))
+            return tab_wyhash(s.p + from, at + w.text.n - from, 3) | 1;
+        if (w.house) {
+            house = true;
+            via = after = grown = false;
+            names = 0;
+            from = at;
+        } else if (w.before) {
+            after = house && names == 0;
+            from = after ? from : at;
+            via = true;
+            house = grown = false;
+            names = 0;
+        } else if (w.capital) {
+            grown = w.grown;
+            if (grown && names == 0)
+                from = at;
+            after = false;
+            names++;
+        } else if (!((via || after) && is_link(w.text))) {
+            house = via = grown = after = false;
+        }
+        if (w.stop)
+            house = via = grown = after = false;
+    }
+    return 0;
 }

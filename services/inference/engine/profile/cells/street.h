@@ -13,4 +13,8 @@ bool tab_is_street(tab_str s);
  * hash, 0 where the text has another form; *ret_house: the number's. One such text proves nothing ("Boeing
  * 747"); a column of them whose names and numbers differ is one of addresses. */
 uint64_t tab_housed(tab_str s, uint64_t *ret_house);
+
+/* A street with its house number among the words of a text, where the words are capitalized as names are: "12
+ * Hill Rd", "via Roma 3", "Lindenstraße 4". Its hash, 0 where there is none. */
+uint64_t tab_holds_street(tab_str s);
 #endif

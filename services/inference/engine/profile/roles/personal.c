@@ -93,9 +93,7 @@ void tab_hear_identity(const tab_staged *c, float *p)
         p[r] = (float)(by[r] * (double)p[r] / sum);
 }
 
-/* Of n cells a test passes k and more by accident with the tail of Poisson's law. What is left is the
- * probability that the cells do hold some. */
-static double beyond_accidents(double k, double n, double chance)
+double tab_beyond_accidents(double k, double n, double chance)
 {
     double mean = chance * n, term = exp(-mean), below = 0;
     for (double j = 0; j < k; j++) {
@@ -110,9 +108,9 @@ static double beyond_accidents(double k, double n, double chance)
  * must differ, and most of them. */
 static double holds_contacts(const tab_features *f)
 {
-    double n = (double)f->values, sure = beyond_accidents(f->contacts, n, 1e-3);
+    double n = (double)f->values, sure = tab_beyond_accidents(f->contacts, n, 1e-3);
     bool differ = f->phones >= 2 && f->phones * 2 > f->phone_texts;
-    return fmax(sure, differ ? beyond_accidents(f->phones, n, 5e-3) : 0);
+    return fmax(sure, differ ? tab_beyond_accidents(f->phones, n, 5e-3) : 0);
 }
 
 /* The probability of its personal roles together. */
@@ -137,7 +135,7 @@ bool tab_has_persons(tab_staged *const *c, size_t n)
  * read where there is none in one text of two hundred. */
 static double names_persons(const tab_staged *c, const float *p)
 {
-    double sure = beyond_accidents(c->features.named, (double)c->features.values, 5e-3);
+    double sure = tab_beyond_accidents(c->features.named, (double)c->features.values, 5e-3);
     return sure * (double)p[TAB_ROLE_TEXT] / fmax(1e-9, 1 - of_roles(p));
 }
 

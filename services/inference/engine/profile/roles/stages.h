@@ -93,6 +93,14 @@ bool tab_has_persons(tab_staged *const *c, size_t n);
  * addresses of mail or telephone numbers, or names where it stands in a table that has persons. */
 double tab_personal(const tab_staged *c, const float *p, bool persons);
 
+/* Of n cells a test passes k and more by accident with the tail of Poisson's law. What is left is the
+ * probability that the cells do hold some. */
+double tab_beyond_accidents(double k, double n, double chance);
+
+/* Fills p->held, and raises p->pii_confidence to the surest of it, where the column is of texts; persons: as
+ * above. False: the reading's arena is full. */
+bool tab_hold_persons(const tab_reading *r, bool persons, tab_column_profile *p) TAB_CHECKED;
+
 /* The reported role: the likeliest one of the likeliest type, so that role and type agree. */
 int tab_pick_role(const tab_staged *c, const float *p);
 
