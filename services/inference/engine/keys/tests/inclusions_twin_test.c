@@ -1,13 +1,11 @@
 /* Columns and pairs of columns beside their definitions (key_columns.h, inclusions.h), counted anew from the
  * cells: a shop's orders, customers, a calendar and a list that was copied by hand. */
-#include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/keys/inclusions_internal.h"
+#include "services/inference/engine/keys/tests/cells.h"
 
 enum { TABLES = 4, COLS = 6, ROWS = 260, CELL = 24 };
 static const size_t rows_of[TABLES] = { 260, 60, 120, 45 }, cols_of[TABLES] = { 6, 4, 2, 4 };
@@ -328,48 +326,24 @@ static void check_pair(const column all[TABLES][COLS], const column *c, const co
     cr_expect(c->date ? held >= .9 * (double)c->n : held >= .8 * (double)c->n);
 }
 
-static tab_views *see(tab_arena *a, tab_engine *e, tab_table *table)
+static const char *cell_of(size_t table, size_t row, size_t col)
 {
-    tab_profile *profile[TABLES];
-    tab_views *v;
-    static const char *const ids[] = { "orders", "customers", "days", "list" };
-    for (size_t t = 0; t < TABLES; t++) {
-        tab_column *col = tab_arena_new_of(a, tab_column, cols_of[t]);
-        for (size_t c = 0; c < cols_of[t]; c++) {
-            tab_builder *b = tab_builder_new(a, tab_str_of(tab_arena_printf(a, "c%zu", c)));
-            for (size_t r = 0; r < rows_of[t]; r++) {
-                const char *s = cell[t][c][r];
-                char *end;
-                double x = strtod(s, &end);
-                if (*s == 0)
-                    tab_builder_null(b);
-                else if (*end == 0)
-                    tab_builder_number(b, x);
-                else
-                    tab_builder_text(b, tab_str_of(s));
-            }
-            cr_assert(tab_builder_finish(b, &col[c]));
-        }
-        table[t] = (tab_table){
-            .id = tab_str_of(ids[t]), .rows = (uint32_t)rows_of[t], .cols = cols_of[t], .col = col
-        };
-        cr_assert_eq(tab_profile_table(e, &table[t], &profile[t], NULL), TAB_OK);
-    }
-    cr_assert_eq(tab_views_new(e, profile, TABLES, &v, NULL), TAB_OK);
-    return v;
+    return cell[table][col][row];
 }
 
 Test(inclusions_twin, columns_and_pairs_are_as_defined)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 28);
     tab_engine e = { .arena = a };
-    tab_table table[TABLES];
+    cells of[TABLES];
     static column all[TABLES][COLS];
     tab_key_columns k;
     tab_inclusion *x;
     size_t n, places = 0;
     put_all();
-    tab_views *v = see(a, &e, table);
+    for (size_t t = 0; t < TABLES; t++)
+        of[t] = (cells){ rows_of[t], cols_of[t], NULL, cell_of };
+    tab_views *v = cells_seen(&e, of, TABLES);
     cr_assert_eq(tab_key_columns_new(&e, v, a, &k, NULL), TAB_OK);
     for (size_t t = 0; t < TABLES; t++)
         for (size_t c = 0; c < cols_of[t]; c++) {
