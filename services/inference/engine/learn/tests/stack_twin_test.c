@@ -280,6 +280,61 @@ static void check_fold(const world *w, const tab_stack *s, size_t fold, const ui
             near("answer", i * k + j, (double)s->oof[i * k + j], (double)out[i * k + j]);
 }
 
+/* What new rows are answered: the mean of the folds' models; and how far these lie from it. */
+static void check_answers(const world *w, const tab_stack *s)
+{
+    static float is[ROWS_MOST * K_MOST], z[MEMBERS][ROWS_MOST * K_MOST], out[ROWS_MOST * K_MOST];
+    float *at[MEMBERS], apart[ROWS_MOST], one[K_MOST];
+    uint32_t row[ROWS_MOST];
+    size_t k = w->p.outputs;
+    const tab_member *best = NULL;
+    for (uint32_t i = 0; i < w->rows; i++)
+        row[i] = i;
+    for (size_t l = 0; l < s->members; l++) {
+        const tab_member *m = &s->member[l];
+        at[l] = z[l];
+        if (m->learner->importance != NULL && (best == NULL || m->weight > best->weight))
+            best = m;
+        for (uint32_t i = 0; i < w->rows; i++) {
+            double mean[K_MOST] = { 0 };
+            for (size_t f = 0; f < w->folds; f++) {
+                m->learner->predict(m->model[f], w->p.enc, w->data, &i, 1, one);
+                if (w->p.classification)
+                    tab_log_softmax(one, k, 1);
+                for (size_t j = 0; j < k; j++)
+                    mean[j] += (double)one[j] / (double)w->folds;
+            }
+            for (size_t j = 0; j < k; j++)
+                z[l][i * k + j] = (float)mean[j];
+        }
+        tempered(w, z[l], m->temperature);
+    }
+    combine(w, s, at, out);
+    tempered(w, out, s->temperature);
+    cr_assert(tab_stack_predict(s, w->p.enc, w->data, row, w->rows, is));
+    for (size_t i = 0; i < w->rows * k; i++)
+        near("answer to a new row", i, (double)is[i], (double)out[i]);
+    cr_expect_eq(tab_stack_reasons(s), best);
+    if (w->p.classification)
+        return;
+    cr_assert(tab_stack_ambiguity(s, w->p.enc, w->data, row, w->rows, apart));
+    for (uint32_t i = 0; i < w->rows; i++) {
+        double sum = 0, squares = 0, folds = (double)w->folds;
+        for (size_t f = 0; f < w->folds; f++) {
+            double answer = 0;
+            for (size_t l = 0; l < s->members; l++) {
+                s->member[l].learner->predict(s->member[l].model[f], w->p.enc, w->data, &i, 1, one);
+                answer += s->member[l].weight * (double)one[0];
+            }
+            sum += answer;
+            squares += answer * answer;
+        }
+        double want = squares / folds - sum / folds * sum / folds;
+        cr_expect_float_eq((double)apart[i], want, 1e-3 * want + 1e-7, "ambiguity of %u: %g, not %g", i,
+                           (double)apart[i], want);
+    }
+}
+
 static void check_stack(world *w, const tab_stack *s, const tab_learner *const *use, size_t count,
                         bool copies)
 {
@@ -333,6 +388,7 @@ static void check_stack(world *w, const tab_stack *s, const tab_learner *const *
     for (size_t f = 0; f < w->folds; f++)
         check_fold(w, s, f, some, n, z);
     near("the whole loss", 0, s->loss, loss_of(w, s->oof, NULL));
+    check_answers(w, s);
 }
 
 Test(stack_twin, is_put_together_as_defined, .timeout = 300)
