@@ -53,8 +53,8 @@ static size_t steps_of(size_t horizon, size_t *step)
     return n;
 }
 
-/* What the members were off by, at origins that lie back: every other one by whole seasons where less than one
- * is asked. */
+/* What the members were off by, at origins that lie back: every other one by whole seasons where less than
+ * one is asked. */
 static void learn(tab_arena *a, tab_forecast_pool *p, tab_learnt *l, const tab_grid *g)
 {
     size_t stride = (size_t)fmin(floor(((double)p->horizon + 1) / 2), floor((double)g->n / 5) + 1);

@@ -292,3 +292,26 @@ Test(period_twin, a_season_of_a_long_series_is_found_exactly)
             cr_expect_float_eq(shape[p], p == 1 ? (double)m - 1 : -1, .02, "%zu of %zu: %g", p, m, shape[p]);
     }
 }
+
+/* A season is each period's shape, shrunk, of what the shorter ones leave, from the first value to the last. */
+Test(period_twin, a_season_is_the_sum_of_its_periods)
+{
+    enum { N = 61, AHEAD = 9 };
+    static const size_t period[] = { 4, 12, 31 };
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 20);
+    double y[N], rest[N], is[N + AHEAD], want[N + AHEAD] = { 0 }, shape[31];
+    uint64_t seed = 8;
+    for (size_t t = 0; t < N; t++)
+        rest[t] = y[t] = 3 * (t % 4 == 0) + 5 * (t % 12 == 7) + unit(&seed);
+    cr_assert(tab_season_estimate(a, y, N, period, 3, AHEAD, is));
+    for (size_t k = 0; k < 2; k++) { /* the third does not come twice */
+        double keep = tab_season_strength(a, rest, N, period[k], shape);
+        cr_expect(keep > .5 && keep < 1);
+        for (size_t t = 0; t < N + AHEAD; t++)
+            want[t] += keep * shape[t % period[k]];
+        for (size_t t = 0; t < N; t++)
+            rest[t] = y[t] - want[t];
+    }
+    for (size_t t = 0; t < N + AHEAD; t++)
+        cr_expect_float_eq(is[t], want[t], 1e-12, "%zu: %g, not %g", t, is[t], want[t]);
+}

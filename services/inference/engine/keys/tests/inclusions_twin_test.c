@@ -20,7 +20,7 @@ static void put_customer(size_t r)
 {
     snprintf(cell[1][0][r], CELL, "%zu", 100 + (r * 7 % 60) * 3);
     snprintf(cell[1][1][r], CELL, "k%c%zu west", 'a' + (int)(r % 5), 10 + r);
-    snprintf(cell[1][2][r], CELL, "place%c%s", 'a' + (int)draw(r, 1, 7), r % 9 == 0 ? " upon sea" : "");
+    snprintf(cell[1][2][r], CELL, "place %c", 'a' + (int)draw(r, 1, 3));
     if (r % 4 > 0)
         snprintf(cell[1][3][r], CELL, "%u", draw(r, 2, 40));
 }
