@@ -293,7 +293,7 @@ Test(period_twin, a_season_of_a_long_series_is_found_exactly)
     }
 }
 
-/* A season is each period's shape, shrunk, of what the shorter ones leave, from the first value to the last. */
+/* A season is each shape, shrunk, of what the shorter ones leave, from the first value to the last. */
 Test(period_twin, a_season_is_the_sum_of_its_periods)
 {
     enum { N = 61, AHEAD = 9 };
