@@ -11,10 +11,15 @@
 enum { FIRST_BLOCK = 16 * 1024, LARGEST_BLOCK = 4 * 1024 * 1024 };
 _Static_assert(FIRST_BLOCK <= LARGEST_BLOCK && FIRST_BLOCK % 64 == 0,
                "blocks double from the first to the largest");
+/* Under AddressSanitizer no block is kept, so that it sees what is used after its end, and what nobody was
+ * given is closed: the rest of a block, and GAP bytes behind each piece where the block has them. */
 #ifdef __SANITIZE_ADDRESS__
-enum { KEPT = 0 }; /* so that it sees what is used after its end */
+#include <sanitizer/asan_interface.h>
+enum { KEPT = 0, GAP = 16 };
 #else
-enum { KEPT = 4 };
+enum { KEPT = 4, GAP = 0 };
+#define ASAN_POISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
+#define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
 #endif
 
 typedef struct block {
@@ -122,6 +127,7 @@ static block *grow(tab_arena *a, size_t n)
         return NULL;
     b->size = size;
     b->used = 0;
+    ASAN_POISON_MEMORY_REGION(b->data, size);
     a->taken += size;
     if (n > a->next_size && a->head != NULL) {
         b->next = a->head->next;
@@ -157,7 +163,8 @@ void *tab_arena_alloc(tab_arena *a, size_t n, size_t size)
         return NULL;
     }
     assert(at <= b->size && bytes <= b->size - at && at % align == 0);
-    b->used = at + bytes;
+    b->used = b->size - at - bytes > GAP ? at + bytes + GAP : b->size;
+    ASAN_UNPOISON_MEMORY_REGION(b->data + at, bytes);
     return memset(b->data + at, 0, bytes);
 }
 

@@ -2,6 +2,7 @@
  * distance from the mean, the last differences, and the distances to the values one period ago; ridge holds
  * all of them small, so that with few values it says: on as before. How small is not chosen: paths under
  * several strengths are weighed by the evidence for each (MacKay 1992). */
+#include <assert.h>
 #include <math.h>
 
 #include "services/inference/engine/forecast/parts.h"
@@ -142,6 +143,7 @@ bool tab_autoregress(tab_arena *a, const double *z, size_t n, const size_t *peri
     }
     for (size_t k = 0; k < STRENGTHS; k++)
         total += log_of[k] = exp(log_of[k] - best);
+    assert(!(total < 1)); /* the best one's share is 1 */
     for (size_t k = 0; k < STRENGTHS; k++) {
         go_on(&f, b[k], run, n, from, horizon);
         *error += log_of[k] / total * e[k];

@@ -106,7 +106,7 @@ static void learn_one(void *ctx, size_t i)
          * hard to tell as Decembers were. */
         bool whole = l->periods > 0 && p->horizon < l->period[0] && j % 2 == 0;
         size_t back = whole ? j / 2 * l->period[0] : j * stride;
-        if (back + 1 >= g.n || g.n - back < (whole ? l->period[0] + 2 : j > 1 ? least : 2))
+        if (g.n < back + (whole ? l->period[0] + 2 : j > 1 ? least : 2))
             continue;
         if (tab_engine_cancelled(p->e))
             return;

@@ -1,4 +1,5 @@
 /* A series as it came -> one without gaps, in its own unit. */
+#include <assert.h>
 #include <math.h>
 
 #include "services/inference/engine/forecast/pool.h"
@@ -102,7 +103,9 @@ bool tab_grid_read(tab_arena *a, const tab_track *t, const double *season, size_
     }
     if (gaps > 0 && l->periods > 0 && !bridge_season(a, ret, l))
         return false;
+    assert(ret->unit > 0 && ret->seen[0] && ret->seen[ret->n - 1]); /* from a known value to a known one */
     ret->scale = scale_of(ret, l);
+    assert(!(ret->scale <= 0)); /* errors are divided by it */
     double low = INFINITY, high = -INFINITY;
     for (size_t i = 0; i < ret->n; i++) {
         low = fmin(low, ret->y[i]);

@@ -290,6 +290,8 @@ bool tab_outlook_make(tab_arena *a, const double *y, size_t n, const size_t *per
     if (spread == NULL)
         return false;
     spread_of(&response, horizon, spread);
+    for (size_t h = 0; h < horizon; h++)
+        assert(!(spread[h] < (h > 0 ? spread[h - 1] : 1))); /* NaN: what came overflows a double */
     *ret = (tab_outlook){ .path = path, .spread = spread, .noise = noise_of(&o, least) };
     return !tab_arena_full(a);
 }

@@ -1,5 +1,6 @@
 /* With which periods a series repeats: candidates of the caller, and peaks of the spectrum of the detrended
  * series, each moved to the multiple at which the autocorrelation is highest. */
+#include <assert.h>
 #include <complex.h>
 #include <math.h>
 
@@ -237,6 +238,7 @@ size_t tab_periods_find(tab_arena *a, const double *y, size_t n, const double *c
         }
     }
     size_t p = t.period[first], q = t.period[inner];
+    assert(p != q && p >= 2 && q >= 2);
     period[0] = p < q ? p : q;
     period[1] = p < q ? q : p;
     return 2;

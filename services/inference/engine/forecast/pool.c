@@ -8,6 +8,7 @@
  * errors by step, times the series' own width, which is learnt from its other origins: a split conformal
  * prediction whose calibration set is the table (Vovk et al. 2005), by levels on both sides. Where few
  * origins speak, quantiles and growth lean on a prior. */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,6 +124,7 @@ static void own_weights(const tab_forecast_pool *p, const tab_learnt *l, const d
         weight[i] = p->weight[i] / fmax(turn * turn, 1e-6);
         total += weight[i];
     }
+    assert(!(total <= 0)); /* NaN: what came overflows a float */
     for (size_t i = 0; i < TAB_MEMBERS; i++)
         weight[i] /= total;
 }
@@ -171,6 +173,7 @@ static void learn_growth(tab_forecast_pool *p, const band_errors *b)
 double tab_growth_at(const tab_forecast_pool *p, size_t step)
 {
     size_t k = 0;
+    assert(p->steps > 0 && p->step[0] <= step);
     while (k + 1 < p->steps && p->step[k + 1] <= step)
         k++;
     if (k + 1 == p->steps) /* farther than any step looked at: gaps at the end */
@@ -257,6 +260,7 @@ static bool learn_quantiles(tab_forecast_pool *p, const band_errors *b, double t
                 total += b->weight[r];
             }
     qsort(x, n, sizeof *x, by_counted);
+    assert(trust > 0);
     for (size_t q = 0; q < TAB_FORECAST_LEVELS; q++) {
         /* the finite sample's level: a step outwards by what `trust` independent errors cannot tell */
         double level = levels[q] + .5 * (levels[q] - .5) / (trust + 1);

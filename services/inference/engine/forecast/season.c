@@ -1,4 +1,5 @@
 /* The season of a series: the mean of each phase of what a moving mean over one period leaves. */
+#include <assert.h>
 #include <math.h>
 
 #include "services/inference/engine/forecast/parts.h"
@@ -52,6 +53,7 @@ static double phase_means(const double *d, size_t n, size_t m, double *shape, do
     if (used < (double)m + 2 || between <= 0)
         return 0;
     double freedom = used - (double)m;
+    assert(freedom >= 2);
     double chance = within / freedom * ((double)m - 1); /* what noise alone would give */
     return between > chance ? 1 - chance / between : 0;
 }

@@ -460,26 +460,9 @@ static bool children_of(const search *s, const set_key *q, parts *w, found *l)
     return ok;
 }
 
-/* Whether two columns of a table say the same of each row: a code and its name. False also when out of
- * memory. */
-static bool say_the_same(const search *s, size_t a, size_t b)
-{
-    set_key q = { 2, { (uint32_t)a, (uint32_t)b } };
-    uint32_t col[TAB_KEY_WIDEST];
-    const tab_table_view *t = table_of(s, q.col[0], q.col, q.n, col);
-    size_t most = s->k->col[a].n;
-    tab_tuple_set set;
-    uint64_t tuple;
-    if (s->k->col[b].n != most || !tab_tuple_set_new(&set, most + 1))
-        return false;
-    for (size_t r = 0; r < t->rows && set.n <= most; r++)
-        if (tab_tuple_of(t, col, q.n, r, q.n, 0, &tuple))
-            (void)tab_tuple_set_add(&set, tuple, (uint32_t)r);
-    tab_tuple_set_free(&set);
-    return set.n <= most;
-}
-
-/* Marks columns that may be part of a key that other tables refer to. */
+/* Marks columns that may be part of a key that other tables refer to: of a code and its name the first, which
+ * are taken to be columns of as many values. Tables hold what they pair as well, but where that was asked as
+ * many references were found and a twelfth more was wrong (decision 0901). */
 static void mark_held(const search *s, bool *held)
 {
     size_t columns = s->k->at[s->v->n];
@@ -493,7 +476,7 @@ static void mark_held(const search *s, bool *held)
             for (size_t x = 0; x < columns && !held[p]; x++)
                 held[p] = may_refer(s, x, p);
             for (size_t x = s->k->at[t]; x < p && held[p]; x++)
-                held[p] = !(held[x] && say_the_same(s, x, p));
+                held[p] = !(held[x] && s->k->col[x].n == c->n);
             n += held[p];
         }
     }
