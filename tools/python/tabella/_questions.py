@@ -62,10 +62,11 @@ class Verbs:
         Times, series, step and seasons are found without being told; an index of pandas that holds times is
         a column here. A bare sequence of numbers (a list, a series, an array of one dimension) is one series
         whose steps are counted from 0. Where no target is named and there are several columns of numbers, the
-        one that an analyst would most likely predict is forecast: `target` of the run's bundle says it. Rows of the table whose target is
-        missing and that lie ahead are what is known of the future (a price, a holiday). The bundle of a run
-        with a horizon has the same as `forecast`. A service bills each step of each series as a row. Errors
-        as of `run`."""
+        one that an analyst would most likely predict is forecast: `target` of the run's bundle says it.
+
+        Rows of the table whose target is missing and that lie ahead are what is known of the future (a price,
+        a holiday). The bundle of a run with a horizon has the same as `forecast`. A service bills each step
+        of each series as a row. Errors as of `run`."""
         return self._asked(
             _timed(_bare(tables)), {**arguments, "horizon": horizon, "target": target}
         ).forecast

@@ -159,7 +159,8 @@ static bool says(tab_fitted *f)
             f->split.reason);
         return f->split.reason != NULL;
     }
-    if ((h == NULL || h->judged == 0) && f->asked.rows[TAB_REGIME_LATER] > 0 && f->split.kind == TAB_SPLIT_TIME) {
+    if ((h == NULL || h->judged == 0) && f->asked.rows[TAB_REGIME_LATER] > 0 &&
+        f->split.kind == TAB_SPLIT_TIME) {
         f->split.measured = false;
         f->split.reason = tab_arena_printf(
             f->arena,
