@@ -340,6 +340,8 @@ tab_status tab_link_tables(const tab_engine *e, tab_views *v, tab_link_table *ta
         tab_linkage *l = &(*ret)[i];
         if (!l->keyed && !tab_relatives_doubt(v, l->ta, l->tb, l->c.n, l->c.a, l->c.b, l->c.kept, l->c.p))
             return tab_no_memory(err);
+        if (!l->keyed && !l->learned && !tab_counted_doubt(v, l))
+            return tab_no_memory(err);
     }
     for (size_t i = 0; i < *ret_n; i++)
         TAB_TRY(hear_twins(v, s, a, &(*ret)[i], err));

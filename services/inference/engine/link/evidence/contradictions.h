@@ -11,6 +11,10 @@
 bool tab_relatives_doubt(const tab_views *v, size_t ta, size_t tb, size_t n, const uint32_t *a,
                          const uint32_t *b, const bool *kept, float *p);
 
+/* counted.c: pairs of two tables that agree in nothing but labels that count (A1 to A20) are as likely two as
+ * one: p is 0.5 at the most (decision 0850). False: out of memory. */
+bool tab_counted_doubt(const tab_views *v, tab_linkage *l);
+
 /* variants.c: rows of one table that are equal but for what never agrees, though chance alone would make it
  * agree now and then, are variants of a thing, not the thing written twice: p is 0 (decision 0706). False:
  * out of memory. */

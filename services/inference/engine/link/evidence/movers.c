@@ -250,16 +250,24 @@ static bool form_left_out(const tab_views *v, const tab_value *x, const tab_valu
     return both > 0 && (own[0] == 0 || own[1] == 0);
 }
 
+/* Whether the names are one but for how a word is spelt. Words of their own on both sides make them two firms
+ * of one group (decision 0851). */
+static bool spelt_alike(const tab_views *v, const tab_value *x, const tab_value *y)
+{
+    static const double LIKE = 0.9;
+    tab_token_match m;
+    return tab_text_similarity(v, x, y, &m) >= LIKE && (m.left_a == 0 || m.left_b == 0);
+}
+
 /* Whether both rows have one name: misspelt, or of a person an initial or a short form. */
 static bool one_name(const movers *m, uint32_t a, uint32_t b)
 {
-    static const double LIKE = 0.9;
     const tab_views *v = m->s->v;
     if (m->firm == NULL)
         return tab_kinship_of(v, m->nick, m->who, a, b) == TAB_KIN_PERSON;
     uint32_t x = m->firm->code[a], y = m->firm->code[b];
     return x != TAB_NULL && y != TAB_NULL &&
-           (x == y || tab_text_similarity(v, &m->firm->value[x], &m->firm->value[y], NULL) >= LIKE ||
+           (x == y || spelt_alike(v, &m->firm->value[x], &m->firm->value[y]) ||
             form_left_out(v, &m->firm->value[x], &m->firm->value[y]));
 }
 
