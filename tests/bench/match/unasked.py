@@ -15,9 +15,7 @@ from overlaps import CITY, FIRST, LAST, MAKE, SECTOR, THING, WORD, day, often, p
 
 TABELLA = os.environ.get("TABELLA", "build/release/bin/tabella")
 JOB = often(words("job_title", 80), 0.6)
-ROAD = often(
-    [f"{x} {y}" for x in words("last_name", 40) for y in ("Street", "Road", "Lane")][:90], 0.4
-)
+ROAD = often([f"{x} {y}" for x in words("last_name", 40) for y in ("Street", "Road", "Lane")][:90], 0.4)
 LINES = ["drill", "grinder", "saw", "pump", "fan", "heater", "lamp", "router", "monitor", "printer", "scale"]
 
 
@@ -80,13 +78,29 @@ class Person:
         self.first, self.last = pick(r, FIRST), family.last if family else pick(r, LAST)
         self.city = family.city if family else pick(r, CITY)
         self.street = family.street if family else f"{pick(r, ROAD)} {r.randrange(1, 150)}"
-        self.zip = family.zip if family else f"{10000 + sum(map(ord, self.city)) * 37 % 80000 + r.randrange(40)}"
-        self.phone = family.phone if family and r.random() < 0.5 else f"{r.randrange(200, 999)} {r.randrange(10**6, 10**7)}"
+        self.zip = (
+            family.zip if family else f"{10000 + sum(map(ord, self.city)) * 37 % 80000 + r.randrange(40)}"
+        )
+        self.phone = (
+            family.phone
+            if family and r.random() < 0.5
+            else f"{r.randrange(200, 999)} {r.randrange(10**6, 10**7)}"
+        )
         self.born = datetime.date(1940, 1, 1) + datetime.timedelta(r.randrange(23000))
         tail = r.choice(["", "", str(r.randrange(1, 99)), str(self.born.year)])
-        self.mail = r.choice(
-            [f"{self.first}.{self.last}{tail}", f"{self.first[0]}{self.last}{tail}", f"{self.first}{tail}"]
-        ).lower().replace(" ", "") + "@" + r.choice(["gmail.com", "web.de", "outlook.com", "mail.example"])
+        self.mail = (
+            r.choice(
+                [
+                    f"{self.first}.{self.last}{tail}",
+                    f"{self.first[0]}{self.last}{tail}",
+                    f"{self.first}{tail}",
+                ]
+            )
+            .lower()
+            .replace(" ", "")
+            + "@"
+            + r.choice(["gmail.com", "web.de", "outlook.com", "mail.example"])
+        )
 
 
 def households(r, n):
@@ -127,7 +141,9 @@ def crm3(r, share=None):
         return [
             f"{p.last}, {p.first}" if not again else f"{p.last.upper()}, {p.first}",
             typo(r, p.mail) if again and r.random() < 0.5 else p.mail.upper() if r.random() < 0.1 else p.mail,
-            f"{p.street}, {p.zip} {p.city}" if r.random() < 0.93 else f"{pick(r, ROAD)} {r.randrange(99)}, {p.city}",
+            f"{p.street}, {p.zip} {p.city}"
+            if r.random() < 0.93
+            else f"{pick(r, ROAD)} {r.randrange(99)}, {p.city}",
             f"{p.born:%d.%m.%Y}" if r.random() < 0.7 else "",
             f"{r.randrange(1, 4000)},{r.randrange(100):02}",
         ]
@@ -147,7 +163,11 @@ def crm3(r, share=None):
         r.shuffle(x)
         return [(i, [first + k] + row) for k, (i, row) in enumerate(x)]
 
-    c.add("crm_a", ["id", "first_name", "last_name", "email", "phone", "street", "zip", "city", "status"], rows(a, one, 1))
+    c.add(
+        "crm_a",
+        ["id", "first_name", "last_name", "email", "phone", "street", "zip", "city", "status"],
+        rows(a, one, 1),
+    )
     c.add("crm_b", ["customer_no", "name", "mail", "address", "birth_date", "revenue"], rows(b, two, 100001))
     c.add("crm_c", ["contact_id", "contact", "tel", "town", "dob", "source"], rows(d, three, 5001))
     return c
@@ -214,7 +234,11 @@ def shops(r, share=0.01):
     c.add(
         "shop",
         ["name", "email", "street", "zip", "city", "orders"],
-        [(i, [f"{p.first} {p.last}", p.mail, p.street, p.zip, p.city, r.randrange(1, 20)]) for i in a for p in [all_[i]]],
+        [
+            (i, [f"{p.first} {p.last}", p.mail, p.street, p.zip, p.city, r.randrange(1, 20)])
+            for i in a
+            for p in [all_[i]]
+        ],
         r,
     )
     c.add(
@@ -242,14 +266,33 @@ def staff(r, share=0.8):
     c.add(
         "employees",
         ["name", "job", "hired", "salary"],
-        [(i, [f"{all_[i].first} {all_[i].last}", pick(r, JOB), day(r, 2000, 2023), r.randrange(28000, 99000)]) for i in a],
+        [
+            (
+                i,
+                [
+                    f"{all_[i].first} {all_[i].last}",
+                    pick(r, JOB),
+                    day(r, 2000, 2023),
+                    r.randrange(28000, 99000),
+                ],
+            )
+            for i in a
+        ],
         r,
     )
     c.add(
         "badges",
         ["user", "card", "last_door", "last_seen"],
         [
-            (i, [user[i], f"{r.randrange(16**6):06X}", f"D{r.randrange(1, 30)}", f"{day(r, 2024, 2025)} {r.randrange(6, 20):02}:{r.randrange(60):02}"])
+            (
+                i,
+                [
+                    user[i],
+                    f"{r.randrange(16**6):06X}",
+                    f"D{r.randrange(1, 30)}",
+                    f"{day(r, 2024, 2025)} {r.randrange(6, 20):02}:{r.randrange(60):02}",
+                ],
+            )
             for i in b
         ],
         r,
@@ -263,17 +306,28 @@ def staff(r, share=0.8):
 def payments(r, share=0.8):
     """Invoices beside a bank's lines: the amount, a day some days later, the name shortened."""
     n, c = size(r), Lists()
-    firms = [f"{pick(r, WORD)} {pick(r, WORD)} {r.choice(['GmbH', 'Ltd', 'AG', 'Inc'])}" for _ in range(n // 6 + 5)]
+    firms = [
+        f"{pick(r, WORD)} {pick(r, WORD)} {r.choice(['GmbH', 'Ltd', 'AG', 'Inc'])}" for _ in range(n // 6 + 5)
+    ]
     a, b = split(r, n, share, 2)
     inv, bank = {}, {}
     for i in range(n):
-        who, amount, when = r.choice(firms), r.choice([r.uniform(20, 4000), r.choice([49, 99, 199, 250])]), datetime.date(2024, 1, 1) + datetime.timedelta(r.randrange(180))
+        who, amount, when = (
+            r.choice(firms),
+            r.choice([r.uniform(20, 4000), r.choice([49, 99, 199, 250])]),
+            datetime.date(2024, 1, 1) + datetime.timedelta(r.randrange(180)),
+        )
         inv[i] = [f"R{20240000 + i}", when, who, f"{amount:.2f}"]
         paid = when + datetime.timedelta(r.randrange(0, 25))
         text = who.upper().rsplit(" ", 1)[0][: r.choice([12, 16, 20])]
         if r.random() < 0.3:
             text += f" RG {20240000 + i}"
-        bank[i] = [f"{paid:%d.%m.%Y}", text, f"{amount:.2f}".replace(".", ","), r.choice(["SEPA", "transfer", "card"])]
+        bank[i] = [
+            f"{paid:%d.%m.%Y}",
+            text,
+            f"{amount:.2f}".replace(".", ","),
+            r.choice(["SEPA", "transfer", "card"]),
+        ]
     c.add("invoices", ["number", "date", "customer", "total"], [(i, inv[i]) for i in a], r)
     c.add("bank", ["booked", "purpose", "amount", "kind"], [(i, bank[i]) for i in b], r)
     return c
@@ -281,8 +335,14 @@ def payments(r, share=0.8):
 
 def article(r):
     """A model's number, its text, a price."""
-    model = f"{r.choice('ABCGHKMPRSTX')}{r.choice('ACDRSTXZ')}{r.choice(['-', '', ' '])}{r.randrange(100, 9999)}"
-    return [model, f"{pick(r, MAKE)} {r.choice(LINES)} {r.choice([12, 18, 24, 230])}V", f"{10 ** r.uniform(0.9, 3):.2f}"]
+    model = (
+        f"{r.choice('ABCGHKMPRSTX')}{r.choice('ACDRSTXZ')}{r.choice(['-', '', ' '])}{r.randrange(100, 9999)}"
+    )
+    return [
+        model,
+        f"{pick(r, MAKE)} {r.choice(LINES)} {r.choice([12, 18, 24, 230])}V",
+        f"{10 ** r.uniform(0.9, 3):.2f}",
+    ]
 
 
 def models(r, n):
@@ -295,7 +355,9 @@ def models(r, n):
             model = f"{stem}{base + r.randrange(10)}{r.choice(['', '', '', 'B', 'S'])}"
             if model not in seen:
                 seen.add(model)
-                out.append((make, line, model, r.choice(["black", "white", "grey", ""]), 10 ** r.uniform(1.2, 3)))
+                out.append(
+                    (make, line, model, r.choice(["black", "white", "grey", ""]), 10 ** r.uniform(1.2, 3))
+                )
     return out[:n]
 
 
@@ -314,7 +376,14 @@ def pricelists(r, share=0.6):
         "prices_2024",
         ["text", "net", "stock"],
         [
-            (i, [f"{l.capitalize()} {m[:2]}-{m[2:]} {x}, {k}".replace(" ,", ","), f"{p * r.uniform(1, 1.12):.2f}".replace(".", ","), r.randrange(90)])
+            (
+                i,
+                [
+                    f"{l.capitalize()} {m[:2]}-{m[2:]} {x}, {k}".replace(" ,", ","),
+                    f"{p * r.uniform(1, 1.12):.2f}".replace(".", ","),
+                    r.randrange(90),
+                ],
+            )
             for i in b
             for k, l, m, x, p in [all_[i]]
         ],
@@ -343,7 +412,14 @@ def offers(r, share=0.4):
             name,
             ["sku", "title", "price"],
             [
-                (i, [f"{name[-1].upper()}{r.randrange(10**6):06}", title(k, l, m, x), f"{p * r.uniform(0.9, 1.1):.2f}"])
+                (
+                    i,
+                    [
+                        f"{name[-1].upper()}{r.randrange(10**6):06}",
+                        title(k, l, m, x),
+                        f"{p * r.uniform(0.9, 1.1):.2f}",
+                    ],
+                )
                 for i in held
                 for k, l, m, x, p in [all_[i]]
             ],
@@ -366,7 +442,18 @@ def street(r, share=0.7):
     c.add(
         "meters",
         ["address", "meter", "reading"],
-        [(i, [f"{x[0].replace('Street', 'St.').replace('Road', 'Rd')} {x[1]}", r.randrange(10**6, 10**7), r.randrange(9999)]) for i in b for x in [all_[i]]],
+        [
+            (
+                i,
+                [
+                    f"{x[0].replace('Street', 'St.').replace('Road', 'Rd')} {x[1]}",
+                    r.randrange(10**6, 10**7),
+                    r.randrange(9999),
+                ],
+            )
+            for i in b
+            for x in [all_[i]]
+        ],
         r,
     )
     return c
@@ -382,8 +469,17 @@ def seats(r):
         [f"Week {k}" for k in range(1, 53)],
         [f"Team {k}" for k in range(1, 25)],
     ][kind]
-    c.add("hall", ["place", "price", "state"], [(None, [x, r.choice([20, 35, 50]), r.choice(["free", "sold"])]) for x in labels])
-    c.add("theatre", ["seat", "visitor", "row_height"], [(None, [x, pick(r, LAST), f"{r.uniform(0, 4):.1f}"]) for x in labels], r)
+    c.add(
+        "hall",
+        ["place", "price", "state"],
+        [(None, [x, r.choice([20, 35, 50]), r.choice(["free", "sold"])]) for x in labels],
+    )
+    c.add(
+        "theatre",
+        ["seat", "visitor", "row_height"],
+        [(None, [x, pick(r, LAST), f"{r.uniform(0, 4):.1f}"]) for x in labels],
+        r,
+    )
     return c
 
 
@@ -396,8 +492,18 @@ def tickers(r, share=0.6):
     sym = sorted(sym)
     r.shuffle(sym)
     a, b = split(r, n, share, 2)
-    c.add("holdings", ["symbol", "shares", "bought"], [(i, [sym[i], r.randrange(5, 500), day(r, 2015, 2024)]) for i in a], r)
-    c.add("quotes", ["ticker", "close", "volume"], [(i, [sym[i], f"{10 ** r.uniform(0.5, 2.7):.2f}", r.randrange(10**4, 10**7)]) for i in b], r)
+    c.add(
+        "holdings",
+        ["symbol", "shares", "bought"],
+        [(i, [sym[i], r.randrange(5, 500), day(r, 2015, 2024)]) for i in a],
+        r,
+    )
+    c.add(
+        "quotes",
+        ["ticker", "close", "volume"],
+        [(i, [sym[i], f"{10 ** r.uniform(0.5, 2.7):.2f}", r.randrange(10**4, 10**7)]) for i in b],
+        r,
+    )
     return c
 
 
@@ -405,26 +511,53 @@ def songs(r, share=0.5):
     """Songs of two catalogues with live versions and covers."""
     n, c, all_ = size(r), Lists(), []
     while len(all_) < n:
-        artist, title = f"{pick(r, WORD)} {r.choice(['Band', 'Brothers', 'Trio', pick(r, LAST)])}", f"{pick(r, WORD)} {pick(r, THING)}"
+        artist, title = (
+            f"{pick(r, WORD)} {r.choice(['Band', 'Brothers', 'Trio', pick(r, LAST)])}",
+            f"{pick(r, WORD)} {pick(r, THING)}",
+        )
         year, length = r.randrange(1960, 2015), r.randrange(130, 330)
         all_.append((title, artist, year, length, ""))
         if r.random() < 0.25:
             all_.append((title, artist, year + r.randrange(1, 8), length + r.randrange(15, 90), "Live"))
         if r.random() < 0.2:
-            all_.append((title, f"{pick(r, FIRST)} {pick(r, LAST)}", year + r.randrange(3, 30), length + r.randrange(-30, 30), ""))
+            all_.append(
+                (
+                    title,
+                    f"{pick(r, FIRST)} {pick(r, LAST)}",
+                    year + r.randrange(3, 30),
+                    length + r.randrange(-30, 30),
+                    "",
+                )
+            )
         if r.random() < 0.1:
             all_.append((title, artist, year, length + r.randrange(-25, -5), "Radio Edit"))
     a, b = split(r, len(all_), share, 2)
     c.add(
         "library",
         ["track", "artist", "year", "length"],
-        [(i, [f"{t} ({v})" if v else t, x, y, f"{l // 60}:{l % 60:02}"]) for i in a for t, x, y, l, v in [all_[i]]],
+        [
+            (i, [f"{t} ({v})" if v else t, x, y, f"{l // 60}:{l % 60:02}"])
+            for i in a
+            for t, x, y, l, v in [all_[i]]
+        ],
         r,
     )
     c.add(
         "chart",
         ["performer", "title", "seconds", "plays"],
-        [(i, [x.upper() if r.random() < 0.1 else x, f"{t} - {v}" if v else t, l + r.randrange(-1, 2), r.randrange(10**5)]) for i in b for t, x, y, l, v in [all_[i]]],
+        [
+            (
+                i,
+                [
+                    x.upper() if r.random() < 0.1 else x,
+                    f"{t} - {v}" if v else t,
+                    l + r.randrange(-1, 2),
+                    r.randrange(10**5),
+                ],
+            )
+            for i in b
+            for t, x, y, l, v in [all_[i]]
+        ],
         r,
     )
     return c
@@ -437,7 +570,9 @@ def films(r, share=0.5):
         t, y = f"{r.choice(['The ', '', ''])}{pick(r, WORD)} {pick(r, THING)}", r.randrange(1935, 2000)
         all_.append((t, y, f"{pick(r, FIRST)} {pick(r, LAST)}", r.randrange(75, 170)))
         if r.random() < 0.2:
-            all_.append((t, y + r.randrange(12, 40), f"{pick(r, FIRST)} {pick(r, LAST)}", r.randrange(75, 170)))
+            all_.append(
+                (t, y + r.randrange(12, 40), f"{pick(r, FIRST)} {pick(r, LAST)}", r.randrange(75, 170))
+            )
         if r.random() < 0.1:
             all_.append((t + " 2", y + r.randrange(1, 5), all_[-1][2], r.randrange(75, 170)))
     a, b = split(r, len(all_), share, 2)
@@ -445,7 +580,18 @@ def films(r, share=0.5):
     c.add(
         "guide",
         ["film", "by", "rating"],
-        [(i, [f"{t[4:]}, The ({y})" if t.startswith("The ") else f"{t} ({y})", d.split(" ", 1)[1], f"{r.uniform(2, 9):.1f}"]) for i in b for t, y, d, m in [all_[i]]],
+        [
+            (
+                i,
+                [
+                    f"{t[4:]}, The ({y})" if t.startswith("The ") else f"{t} ({y})",
+                    d.split(" ", 1)[1],
+                    f"{r.uniform(2, 9):.1f}",
+                ],
+            )
+            for i in b
+            for t, y, d, m in [all_[i]]
+        ],
         r,
     )
     return c
@@ -456,15 +602,49 @@ def groups(r, share=0.5):
     n, c, all_ = size(r), Lists(), []
     while len(all_) < n:
         name, city = f"{pick(r, WORD)} {pick(r, WORD)}" if r.random() < 0.6 else pick(r, LAST), pick(r, CITY)
-        kinds = ["Ltd", "GmbH", "Holding AG", "Services GmbH", "Logistics Ltd", "Holding Ltd", "Inc", "Real Estate GmbH"]
+        kinds = [
+            "Ltd",
+            "GmbH",
+            "Holding AG",
+            "Services GmbH",
+            "Logistics Ltd",
+            "Holding Ltd",
+            "Inc",
+            "Real Estate GmbH",
+        ]
         for k in r.sample(kinds, r.choice([1, 1, 1, 2, 3, 4])):
-            all_.append((f"{name} {k}", city if r.random() < 0.7 else pick(r, CITY), f"{pick(r, ROAD)} {r.randrange(1, 99)}", r.choice(SECTOR[0]), f"HRB {r.randrange(1000, 99999)}"))
+            all_.append(
+                (
+                    f"{name} {k}",
+                    city if r.random() < 0.7 else pick(r, CITY),
+                    f"{pick(r, ROAD)} {r.randrange(1, 99)}",
+                    r.choice(SECTOR[0]),
+                    f"HRB {r.randrange(1000, 99999)}",
+                )
+            )
     a, b = split(r, len(all_), share, 2)
-    c.add("suppliers", ["company", "street", "city", "sector"], [(i, [x[0], x[2], x[1], x[3]]) for i in a for x in [all_[i]]], r)
+    c.add(
+        "suppliers",
+        ["company", "street", "city", "sector"],
+        [(i, [x[0], x[2], x[1], x[3]]) for i in a for x in [all_[i]]],
+        r,
+    )
     c.add(
         "register",
         ["firm", "seat", "number", "capital"],
-        [(i, [x[0].upper() if r.random() < 0.2 else x[0].replace("Ltd", "Limited"), x[1], x[4], r.choice([25000, 50000, 100000])]) for i in b for x in [all_[i]]],
+        [
+            (
+                i,
+                [
+                    x[0].upper() if r.random() < 0.2 else x[0].replace("Ltd", "Limited"),
+                    x[1],
+                    x[4],
+                    r.choice([25000, 50000, 100000]),
+                ],
+            )
+            for i in b
+            for x in [all_[i]]
+        ],
         r,
     )
     return c
@@ -477,15 +657,34 @@ def partners(r, share=0.4):
         name = f"{pick(r, WORD)} {pick(r, WORD)}" if r.random() < 0.7 else pick(r, LAST)
         site, city = name.lower().replace(" ", "") + r.choice([".com", ".de", ".eu"]), pick(r, CITY)
         for k in r.sample(["Ltd", "GmbH", "Holding", "Services", "Logistics"], r.choice([1, 1, 1, 2, 3])):
-            all_.append((name, k, city, f"{pick(r, ROAD)} {r.randrange(1, 99)}", site, f"{r.randrange(200, 999)} {r.randrange(10**5, 10**6)}"))
+            all_.append(
+                (
+                    name,
+                    k,
+                    city,
+                    f"{pick(r, ROAD)} {r.randrange(1, 99)}",
+                    site,
+                    f"{r.randrange(200, 999)} {r.randrange(10**5, 10**6)}",
+                )
+            )
     tables = split(r, len(all_), share, 3)
     for name, head, held, how in zip(
         ("erp", "leads", "fair"),
-        (["name", "street", "city", "site"], ["company", "phone", "town", "web", "owner"], ["exhibitor", "tel", "address"]),
+        (
+            ["name", "street", "city", "site"],
+            ["company", "phone", "town", "web", "owner"],
+            ["exhibitor", "tel", "address"],
+        ),
         tables,
         (
             lambda x: [f"{x[0]} {x[1]}", x[3], x[2], x[4]],
-            lambda x: [f"{x[0].upper()} {x[1]}" if r.random() < 0.3 else f"{x[0]} {x[1]}", x[5], x[2], "www." + x[4] if r.random() < 0.7 else "", pick(r, LAST)],
+            lambda x: [
+                f"{x[0].upper()} {x[1]}" if r.random() < 0.3 else f"{x[0]} {x[1]}",
+                x[5],
+                x[2],
+                "www." + x[4] if r.random() < 0.7 else "",
+                pick(r, LAST),
+            ],
             lambda x: [f"{x[0]} {x[1]}", "+44 " + x[5], f"{x[3]}, {x[2]}"],
         ),
     ):
@@ -517,7 +716,20 @@ KINDS = {
     "versions-none": lambda r: version(r, "", r.choice(["people", "goods"]), 0),
 } | {
     f"{f.__name__}-none": none(f)
-    for f in (crm3, shops, payments, pricelists, offers, staff, street, tickers, songs, films, groups, partners)
+    for f in (
+        crm3,
+        shops,
+        payments,
+        pricelists,
+        offers,
+        staff,
+        street,
+        tickers,
+        songs,
+        films,
+        groups,
+        partners,
+    )
 }
 
 
@@ -585,7 +797,9 @@ def main():
             said, n, d, m = judge(case, bundle, verbose)
             k = sum(len(x) for x in case.rows.values())
             if verbose:
-                print(f"  {name} {seed}: rows {k}, pairs {n}, said {len(said)}, right {sum(x[1] for x in said)}")
+                print(
+                    f"  {name} {seed}: rows {k}, pairs {n}, said {len(said)}, right {sum(x[1] for x in said)}"
+                )
             all_, there, dups, copies, rows = all_ + said, there + n, dups + d, copies + m, rows + k
         right, sure = sum(x[1] for x in all_), [x for x in all_ if x[0] >= 0.9]
         line = f"{name:20} rows {rows:6} said {len(all_):5} right {right:5} sure {len(sure):5} wrong {sum(not x[1] for x in sure):4}"
