@@ -1,4 +1,4 @@
-/* Labels that count: the seats of two halls have the same names and are not the same seats (decision 0850). */
+/* Labels that count: the seats of two halls have the same names, and are other seats (decision 0850). */
 #include <criterion/criterion.h>
 #include <stdio.h>
 

@@ -18,7 +18,7 @@ bool tab_has_patronym(tab_str s);
  * a given and a family name, and neither a country, region, colour or firm nor of a street's name. */
 bool tab_holds_name(tab_str s);
 
-/* What the two above are made of. The bytes of a telephone number without its country at the text's beginning,
+/* What the two above are made of. The bytes of a telephone number without its country at the beginning,
  * or 0; the lists (lexicon.h) that a word is in where it is written as a name is, or 0; and whether two
  * neighbouring words of these lists are a given and a family name. */
 size_t tab_phone_at_home(tab_str s);
