@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Questions of which rows are the same that no other bench asks: three systems' customers with duplicates
 of their own, an older state of a list, shops that share hardly anybody, invoices beside a bank's lines, price
-lists by model number, offers, staff beside users, a street's houses, seats, tickers, songs and films that were
-made again, groups of companies; and of each what two lists say that share nobody (KIND-none).
+lists by model number, offers, staff beside users, a street's houses, seats, tickers, songs and films made
+again, groups of companies; and of each what two lists say that share nobody (KIND-none).
 
   unasked.py OUT [SEED ...] [KIND ...] [--verbose]    makes each kind for each seed, asks `tabella run`, and
              says: pairs at 0.5 and what of these is right, the same at 0.9, recall, calibration error, pairs

@@ -1,4 +1,4 @@
-"""Lists of people as two systems have them, for unasked.py: customers, users, staff, with what is true of them."""
+"""Lists of people as two systems have them, for unasked.py: customers, users, staff, and what is true."""
 import collections, datetime, os, sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
