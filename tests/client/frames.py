@@ -183,6 +183,7 @@ def html(check, b, escaped):
     with tempfile.TemporaryDirectory() as folder:
         b.to_html(f"{folder}/page.html")
         text = pathlib.Path(folder, "page.html").read_text(encoding="utf-8")
+    check("or as a text", b.to_html() == text)
     check("a page of its own loads nothing", text.startswith("<!doctype html>") and "://" not in text)
 
 

@@ -435,12 +435,16 @@ class Bundle(Answer):
 
         return html_summary(self)
 
-    def to_html(self, path: str) -> None:
-        """Writes a page of its own: pictures and styles inside, no script, nothing to be loaded."""
+    def to_html(self, path: Optional[str] = None) -> Optional[str]:
+        """Writes a page of its own: pictures and styles inside, no script, nothing to be loaded. Without a
+        path it is given as a text."""
         from ._page import page
 
+        if path is None:
+            return page(self.raw)
         with open(path, "w", encoding="utf-8", newline="") as f:
             f.write(page(self.raw))
+        return None
 
     def plot(
         self,

@@ -49,6 +49,27 @@ static double number_of_level(tab_str s)
     return *end == 0 && isfinite(v) ? v : (double)NAN;
 }
 
+bool tab_numbers_read(tab_arena *a, const tab_encoder *e, size_t column, const tab_values *v, size_t rows,
+                      const double **ret)
+{
+    size_t level = 0, other = 0;
+    *ret = v->number;
+    for (size_t k = 0; k < e->n; k++)
+        if (e->f[k].source == column)
+            (*(e->f[k].derive == TAB_DERIVE_LEVEL ? &level : &other))++;
+    if (v->number != NULL || level == 0 || other > 0 || v->code == NULL)
+        return true;
+    double *number = tab_arena_new_of(a, double, rows + 1), *of = calloc(v->levels + 1, sizeof *of);
+    bool ok = number != NULL && of != NULL;
+    for (size_t l = 0; ok && l < v->levels; l++)
+        of[l] = number_of_level(v->level[l]);
+    for (size_t r = 0; ok && r < rows; r++)
+        number[r] = v->code[r] == TAB_NULL ? (double)NAN : of[v->code[r]];
+    free(of);
+    *ret = number;
+    return ok;
+}
+
 /* What a moment says besides its place in time. Beyond three million years: NaN. */
 static double derive_date(tab_derive d, double seconds)
 {

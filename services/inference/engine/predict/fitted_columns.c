@@ -38,9 +38,13 @@ bool tab_fitted_columns(tab_fitted *f, const tab_profile *p, size_t own)
             f->column[c].made ? f->column[c].name : (tab_str){ (char *)ref->address.data, ref->address.len };
         f->column[c].only = only_word(a, q, f->rows);
         f->column[c].least = f->column[c].most = (double)NAN;
-        for (size_t r = 0; q->number != NULL && r < f->rows; r++) {
-            f->column[c].least = fmin(f->column[c].least, q->number[r]);
-            f->column[c].most = fmax(f->column[c].most, q->number[r]);
+        tab_values values = tab_values_of(q);
+        const double *number;
+        if (!tab_numbers_read(a, f->enc, c, &values, f->rows, &number))
+            return false;
+        for (size_t r = 0; number != NULL && r < f->rows; r++) {
+            f->column[c].least = fmin(f->column[c].least, number[r]);
+            f->column[c].most = fmax(f->column[c].most, number[r]);
         }
     }
     /* columns that no feature reads are not asked of a request */

@@ -91,6 +91,41 @@ Test(beyond, classes_are_not_sure_and_intervals_hold)
     cr_assert_not_null(strstr(p->split->reason, "have numbers outside"), "%s", p->split->reason);
 }
 
+/* Numbers that look like those of rows, and tell the target: what lies far beyond them is as little known as
+ * beyond any other. Some asked rows lie among them, so that they are no time (decision 0844). */
+Test(beyond, numbers_of_orders_are_numbers)
+{
+    enum { KNOWN = 200 };
+    static const int asked[] = { 20, 220, 300 };
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)4 << 30);
+    char *csv = NULL;
+    size_t n = 0;
+    FILE *f = open_memstream(&csv, &n);
+    fputs("x,z,y\n", f);
+    for (size_t r = 0; r < KNOWN; r++)
+        fprintf(f, "%zu,%.4f,%zu\n", r, noise(r), 2 * r + r % 3);
+    for (size_t i = 0; i < 3; i++)
+        fprintf(f, "%d,0,\n", asked[i]);
+    fclose(f);
+    const tab_table *t;
+    Tabella__Bundle *b = NULL;
+    tab_engine e = { .arena = a };
+    tab_run_options o = TAB_RUN_DEFAULTS;
+    o.target = TAB_TARGET_COLUMN;
+    o.target_column = TAB_S("y");
+    cr_assert_eq(tab_csv_read(a, tab_arena_copy(a, (tab_str){ csv, n }), TAB_S("t"), &t, NULL, NULL), TAB_OK);
+    free(csv);
+    cr_assert_eq(tab_engine_run(&e, &t, 1, &o, &b, NULL), TAB_OK);
+    const Tabella__Results *r = b->prediction->missing_target_results;
+    cr_assert(r->n_row == 3 && r->n_regime == 3);
+    for (size_t i = 0; i < 3; i++) {
+        const double *q = r->quantiles + i * b->prediction->n_quantile_levels;
+        double truth = 2 * asked[i] + asked[i] % 3;
+        cr_expect_eq(r->regime[i], i == 0 ? 0 : 3);
+        cr_expect(i == 0 || (q[1] <= truth && truth <= q[5]), "%d: %g to %g", asked[i], q[1], q[5]);
+    }
+}
+
 /* Cases numbered in time, the last of them measured in another unit: later rows did not lie so far out
  * before, and what is said of them is drawn to the shares. In the same unit they are answered as surely as
  * before. */

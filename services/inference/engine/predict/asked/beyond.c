@@ -90,8 +90,11 @@ bool tab_beyond_fit(const tab_profile *p, tab_fitted *f)
     bool ok = true;
     for (size_t c = 0; ok && c < f->cols; c++) {
         tab_fitted_column *own = &f->column[c];
-        if (p->col[c].number != NULL && own->most > own->least)
-            ok = tab_beyond_of(f, p->col[c].number, own->least, own->most, own->beyond);
+        tab_values values = tab_values_of(&p->col[c]);
+        const double *number;
+        ok = tab_numbers_read(f->arena, f->enc, c, &values, f->rows, &number);
+        if (ok && number != NULL && own->most > own->least)
+            ok = tab_beyond_of(f, number, own->least, own->most, own->beyond);
     }
     return ok;
 }
@@ -278,8 +281,11 @@ bool tab_beyond_read(tab_arena *a, const tab_fitted *f, const tab_values *values
         return false;
     for (size_t c = 0; c < f->cols; c++) {
         const tab_fitted_column *own = &f->column[c];
-        if (c == time || !own->used || values[c].number == NULL || own->type == TAB_BOOLEAN ||
-            !read_column(f, c, values[c].number, ret, regime, doubt))
+        const double *number;
+        if (!tab_numbers_read(a, f->enc, c, &values[c], rows, &number))
+            return false;
+        if (c == time || !own->used || number == NULL || own->type == TAB_BOOLEAN ||
+            !read_column(f, c, number, ret, regime, doubt))
             continue;
         if ((m->doubts[m->n_doubts++] = words(a, own, false)) == NULL)
             return false;

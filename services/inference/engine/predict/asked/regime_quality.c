@@ -243,9 +243,13 @@ static bool mark_far(const tab_profile *p, const bool *asked, tab_fitted *f)
 {
     f->far = tab_arena_new_of(f->arena, float, f->rows + 1);
     for (size_t c = 0; f->far != NULL && c < f->cols; c++) {
-        const double *x = p->col[c].number;
+        tab_values values = tab_values_of(&p->col[c]);
+        const double *x;
         double least = (double)NAN, most = (double)NAN, unknown[2] = { -1, -1 }, drift = -1;
-        if (!f->column[c].used || x == NULL || p->col[c].type != TAB_NUMERIC)
+        if (!tab_numbers_read(f->arena, f->enc, c, &values, f->rows, &x))
+            return false;
+        if (!f->column[c].used || x == NULL || p->col[c].type == TAB_DATETIME ||
+            p->col[c].type == TAB_BOOLEAN)
             continue;
         for (size_t r = 0; r < f->rows; r++)
             if (!asked[r])
