@@ -109,8 +109,8 @@ static inline tab_values tab_values_of(const tab_column_profile *c)
 }
 
 /* The numbers of a column's cells: those that the profile read, or, where its levels are texts that are read
- * as numbers and in no other way (an order's number), what these say. *ret (rows): NaN where a cell is missing;
- * NULL: it holds no numbers. Of a. False: the arena is full. */
+ * as numbers and in no other way (an order's number), what these say. *ret (rows): NaN where a cell is
+ * missing; NULL: it holds no numbers. Of a. False: the arena is full. */
 bool tab_numbers_read(tab_arena *a, const tab_encoder *e, size_t column, const tab_values *v, size_t rows,
                       const double **ret) TAB_CHECKED;
 
