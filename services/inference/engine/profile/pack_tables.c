@@ -36,6 +36,7 @@ static void pack_column_profile(tab_pack *p, void *each, const void *context)
     const tab_column *col = t == NULL ? NULL : t->col;
     TAB_PACK_INSIDE(p, c->column, col, cols);
     tab_pack_strs(p, &c->mark, c->marks);
+    TAB_PACK(p, c->held, c->held_kinds);
     TAB_PACK(p, c->number, rows);
     TAB_PACK(p, c->code, rows);
     tab_pack_strs(p, &c->level, c->levels);
