@@ -106,7 +106,9 @@ static void pack_kept(tab_pack *p, void *each, const void *context)
     (void)context;
     kept *k = each;
     next_table keys = { k, 0 }, imputers = { k, 0 };
-    if (tab_pack_reads(p) && k->n > MAX_TABLES)
+    unsigned char explain; /* as it was read: a bool holds 0 or 1 alone */
+    memcpy(&explain, &k->explain, sizeof explain);
+    if (tab_pack_reads(p) && (k->n > MAX_TABLES || explain > 1))
         tab_pack_refuse(p);
     tab_pack_text(p, &k->base);
     TAB_PACK_EACH(p, k->table, k->n, pack_a_table, NULL);
