@@ -49,15 +49,19 @@ static double number_of_level(tab_str s)
     return *end == 0 && isfinite(v) ? v : (double)NAN;
 }
 
-bool tab_numbers_read(tab_arena *a, const tab_encoder *e, size_t column, const tab_values *v, size_t rows,
-                      const double **ret)
+void tab_levels_numbered(const tab_encoder *e, bool *levels)
 {
-    size_t level = 0, other = 0;
-    *ret = v->number;
     for (size_t k = 0; k < e->n; k++)
-        if (e->f[k].source == column)
-            (*(e->f[k].derive == TAB_DERIVE_LEVEL ? &level : &other))++;
-    if (v->number != NULL || level == 0 || other > 0 || v->code == NULL)
+        levels[e->f[k].source] = e->f[k].derive == TAB_DERIVE_LEVEL;
+    for (size_t k = 0; k < e->n; k++) /* another feature of the column, before or behind it */
+        if (e->f[k].derive != TAB_DERIVE_LEVEL)
+            levels[e->f[k].source] = false;
+}
+
+bool tab_numbers_read(tab_arena *a, bool levels, const tab_values *v, size_t rows, const double **ret)
+{
+    *ret = v->number;
+    if (v->number != NULL || !levels || v->code == NULL)
         return true;
     double *number = tab_arena_new_of(a, double, rows + 1), *of = calloc(v->levels + 1, sizeof *of);
     bool ok = number != NULL && of != NULL;

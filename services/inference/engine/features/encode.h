@@ -108,10 +108,13 @@ static inline tab_values tab_values_of(const tab_column_profile *c)
     return (tab_values){ c->type, c->number, c->code, c->level, c->levels };
 }
 
-/* The numbers of a column's cells: those that the profile read, or, where its levels are texts that are read
- * as numbers and in no other way (an order's number), what these say. *ret (rows): NaN where a cell is
- * missing; NULL: it holds no numbers. Of a. False: the arena is full. */
-bool tab_numbers_read(tab_arena *a, const tab_encoder *e, size_t column, const tab_values *v, size_t rows,
+/* levels (columns): whether the levels of a column are texts that are read as numbers and in no other way (an
+ * order's number). */
+void tab_levels_numbered(const tab_encoder *e, bool *levels);
+
+/* The numbers of a column's cells: those that the profile read, or, where `levels` says so, what its levels
+ * say. *ret (rows): NaN where a cell is missing; NULL: it holds no numbers. Of a. False: the arena is full. */
+bool tab_numbers_read(tab_arena *a, bool levels, const tab_values *v, size_t rows,
                       const double **ret) TAB_CHECKED;
 
 /* Whether a column may explain others: one that names rows one by one could only be learned by heart. */

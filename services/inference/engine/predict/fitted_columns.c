@@ -22,14 +22,17 @@ bool tab_fitted_columns(tab_fitted *f, const tab_profile *p, size_t own)
     tab_arena *a = f->arena;
     f->cols = p->table->cols;
     f->column = tab_arena_new_of(a, tab_fitted_column, f->cols + 1);
-    if (f->column == NULL)
+    bool *levels = tab_arena_new_of(a, bool, f->cols + 1);
+    if (f->column == NULL || levels == NULL)
         return false;
+    tab_levels_numbered(f->enc, levels);
     for (size_t c = 0; c < f->cols; c++) {
         const tab_column_profile *q = &p->col[c];
         f->column[c] = (tab_fitted_column){ .name = tab_arena_copy(a, q->column->name),
                                             .type = q->type,
                                             .role = q->role,
-                                            .made = own > 0 && c >= own };
+                                            .made = own > 0 && c >= own,
+                                            .levels = levels[c] };
         /* the address outlives the table: reasons name columns by it */
         Tabella__ColumnRef *ref = tab_column_ref(a, p->table, f->table, c);
         if (ref == NULL)
@@ -40,7 +43,7 @@ bool tab_fitted_columns(tab_fitted *f, const tab_profile *p, size_t own)
         f->column[c].least = f->column[c].most = (double)NAN;
         tab_values values = tab_values_of(q);
         const double *number;
-        if (!tab_numbers_read(a, f->enc, c, &values, f->rows, &number))
+        if (!tab_numbers_read(a, levels[c], &values, f->rows, &number))
             return false;
         for (size_t r = 0; number != NULL && r < f->rows; r++) {
             f->column[c].least = fmin(f->column[c].least, number[r]);

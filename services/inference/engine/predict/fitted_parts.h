@@ -21,6 +21,7 @@ typedef struct {
     int role;
     bool used;          /* a feature reads it */
     bool made;          /* of linked tables */
+    bool levels;        /* its levels are texts that are read as numbers, in no other way */
     tab_str only;       /* words: the one value that all fitted rows have; empty: there are more */
     bool told;          /* it tells when a row is, or of which series: it is read where it is there */
     double least, most; /* of numbers and times; NaN: none */

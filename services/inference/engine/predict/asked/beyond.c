@@ -92,7 +92,7 @@ bool tab_beyond_fit(const tab_profile *p, tab_fitted *f)
         tab_fitted_column *own = &f->column[c];
         tab_values values = tab_values_of(&p->col[c]);
         const double *number;
-        ok = tab_numbers_read(f->arena, f->enc, c, &values, f->rows, &number);
+        ok = tab_numbers_read(f->arena, own->levels, &values, f->rows, &number);
         if (ok && number != NULL && own->most > own->least)
             ok = tab_beyond_of(f, number, own->least, own->most, own->beyond);
     }
@@ -282,7 +282,7 @@ bool tab_beyond_read(tab_arena *a, const tab_fitted *f, const tab_values *values
     for (size_t c = 0; c < f->cols; c++) {
         const tab_fitted_column *own = &f->column[c];
         const double *number;
-        if (!tab_numbers_read(a, f->enc, c, &values[c], rows, &number))
+        if (!tab_numbers_read(a, own->levels, &values[c], rows, &number))
             return false;
         if (c == time || !own->used || number == NULL || own->type == TAB_BOOLEAN ||
             !read_column(f, c, number, ret, regime, doubt))

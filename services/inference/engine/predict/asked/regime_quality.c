@@ -246,7 +246,7 @@ static bool mark_far(const tab_profile *p, const bool *asked, tab_fitted *f)
         tab_values values = tab_values_of(&p->col[c]);
         const double *x;
         double least = (double)NAN, most = (double)NAN, unknown[2] = { -1, -1 }, drift = -1;
-        if (!tab_numbers_read(f->arena, f->enc, c, &values, f->rows, &x))
+        if (!tab_numbers_read(f->arena, f->column[c].levels, &values, f->rows, &x))
             return false;
         if (!f->column[c].used || x == NULL || p->col[c].type == TAB_DATETIME ||
             p->col[c].type == TAB_BOOLEAN)
