@@ -112,8 +112,9 @@ static inline tab_values tab_values_of(const tab_column_profile *c)
  * order's number). */
 void tab_levels_numbered(const tab_encoder *e, bool *levels);
 
-/* The numbers of a column's cells: those that the profile read, or, where `levels` says so, what its levels
- * say. *ret (rows): NaN where a cell is missing; NULL: it holds no numbers. Of a. False: the arena is full. */
+/* The numbers of a column's cells: those that the profile read, or, where `levels` says so, what its
+ * levels say. *ret (rows): NaN where a cell is missing; NULL: it holds no numbers. Of a. False: the arena is
+ * full. */
 bool tab_numbers_read(tab_arena *a, bool levels, const tab_values *v, size_t rows,
                       const double **ret) TAB_CHECKED;
 
