@@ -17,7 +17,7 @@
 #include "services/inference/engine/suspects/parts.h"
 
 enum { FORMS = 4096, SHIFTED = 2 };
-_Static_assert(TAB_SUSPECT_COLUMNS <= 64, "a level has a bit for each column");
+_Static_assert(TAB_SUSPECT_COLUMNS <= 64, "");
 static const double RARE = 0.05, HOME = 0.2, ODDS = 20, LEAST = 3;
 
 typedef struct {
