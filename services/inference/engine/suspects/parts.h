@@ -54,6 +54,8 @@ void tab_suspects_codes(tab_search *s);
 void tab_suspects_still(tab_search *s);
 void tab_suspects_misplaced(tab_search *s);
 void tab_suspects_proven(tab_search *s);
+void tab_suspects_cut(tab_search *s);
+void tab_suspects_bounds(tab_search *s);
 
 /* A candidate, its features zeroed, to be filled before the next is asked for; NULL: memory ran out. Past
  * TAB_SUSPECT_CANDIDATES of them the surer half is kept. */

@@ -15,6 +15,8 @@
  *      +--> swapped.c    swapped: two cells that would each fit the other's column
  *      +--> unfitted/misplaced.c  swapped: the same by their forms, and rows of which cells are shifted
  *      +--> unfitted/proven.c     format: check digits that are wrong, dates' signs, misread letters
+ *      +--> unfitted/cut.c        format: texts that were cut at one length
+ *      +--> unfitted/bounds.c     range: what a column's role cannot be (an age below 0)
  *      +--> references.c rule: keys of another table
  *      |
  *      |            told_apart.c: rows that break a law and are another kind of thing
@@ -50,6 +52,7 @@ typedef enum {
     TAB_SUSPECT_UNIT,       /* the same */
     TAB_SUSPECT_CODE,       /* told as a format */
     TAB_SUSPECT_MISPLACED,  /* told as swapped */
+    TAB_SUSPECT_IMPOSSIBLE, /* told as range */
     TAB_SUSPECT_KINDS
 } tab_suspect_kind;
 
@@ -62,7 +65,9 @@ enum {
     TAB_CODE_LACKS_AT = 1,     /* whether it is an address without an @; of no weight */
     TAB_CODE_FAILS_CHECK = 2,  /* the same: whether its check digit is wrong, */
     TAB_CODE_MISREAD = 3,      /* or its letters were read in another encoding, */
-    TAB_CODE_OTHER_SIGN = 4,   /* or it is a date with another sign between its numbers */
+    TAB_CODE_OTHER_SIGN = 4,   /* or it is a date with another sign between its numbers, */
+    TAB_CODE_CUT = 5,          /* or a text that was cut */
+    TAB_IMPOSSIBLE_ROLE = 1,   /* of no weight: what the column holds, a tab_role */
     TAB_MISPLACED_SHIFTED = 1  /* the same: whether neighbours are shifted with it */
 };
 

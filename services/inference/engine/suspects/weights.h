@@ -24,12 +24,13 @@ static const double tab_suspect_weights[TAB_SUSPECT_KINDS][TAB_SUSPECT_FEATURES 
                             -0.001, 7.524, 0.379, 0.000, 0.000, -11.926 },
     [TAB_SUSPECT_INEQUALITY] = { 4.197, -4.009, 1.059, 0.924, -5.217, 2.975, -2.490, 5.466, -4.663, 3.965,
                                  0.473, 2.818, 7.235, -1.867, 10.600, -7.599 },
-    [TAB_SUSPECT_REFERENCE] = { 1 }, /* its own feature is its log odds */
-    [TAB_SUSPECT_CALENDAR] = { 1 },  /* the same */
-    [TAB_SUSPECT_CODE] = { 1 },      /* the same */
-    [TAB_SUSPECT_STILL] = { 1 },     /* the same */
-    [TAB_SUSPECT_UNIT] = { 1 },      /* the same */
-    [TAB_SUSPECT_MISPLACED] = { 1 }, /* the same */
+    [TAB_SUSPECT_REFERENCE] = { 1 },  /* its own feature is its log odds */
+    [TAB_SUSPECT_CALENDAR] = { 1 },   /* the same */
+    [TAB_SUSPECT_CODE] = { 1 },       /* the same */
+    [TAB_SUSPECT_STILL] = { 1 },      /* the same */
+    [TAB_SUSPECT_UNIT] = { 1 },       /* the same */
+    [TAB_SUSPECT_MISPLACED] = { 1 },  /* the same */
+    [TAB_SUSPECT_IMPOSSIBLE] = { 1 }, /* the same */
 };
 
 /* Of a cell's log odds, another kind's confidence, whether both would have it mended to the same,
