@@ -20,7 +20,7 @@
  *      +--> references.c rule: keys of another table
  *      |
  *      |            told_apart.c: rows that break a law and are another kind of thing
- *      |            rare_forms.c, own_values.c: rare forms that are no slip;
+ *      |            cleared/: rare forms that a column makes by chance, values of their own, tails and marks;
  *      |            marks.c: 99 and AB for what is not known
  *      |
  *   candidates.c      they become suspects with one confidence and the likely right value
