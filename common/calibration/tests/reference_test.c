@@ -210,6 +210,18 @@ Test(calibration_reference, what_is_served_lies_where_the_thresholds_say)
     cr_expect_float_eq(tab_bands_move((const double[]){ -1, 0, 1.5 }, 6, 10, 10, 10, 1), 12, 1e-12);
 }
 
+/* However they round: what no outcome has moved is the model's answer to the last bit. */
+Test(calibration_reference, before_any_outcome_answers_are_the_models_own)
+{
+    uint64_t r = 521288629521288629;
+    for (size_t i = 0; i < 2000; i++) {
+        double low = uniform(&r) / 3, median = low + (i % 5 == 0 ? 0 : uniform(&r) / 7),
+               high = median + uniform(&r) / 9, x = low - 0.1 + uniform(&r);
+        for (int end = -1; end <= 1; end++)
+            cr_assert(tab_bands_move(tab_bands_static.at, low, median, high, x, end) == x, "%zu", i);
+    }
+}
+
 Test(calibration_reference, only_states_that_were_written_are_restored)
 {
     static tab_bands_state good, s;
@@ -297,14 +309,18 @@ Test(calibration_reference, shares_are_those_of_the_equations)
     twin = (shares_twin){ 0 };
     twin.weight[0][3] = 1;
     for (size_t i = 0; i < 600; i++) {
-        double raw[CLASSES + 1], share[CLASSES + 1], parts[CLASSES + 1] = { 1, 1, 1, 1, 3 }, sum = 0;
+        const uint32_t others =
+            (uint32_t)(i % 4); /* that the row does not name; where there are none, one may
+                                                    * come all the same */
+        double raw[CLASSES + 1], share[CLASSES + 1], parts[CLASSES + 1] = { 1, 1, 1, 1, 1 }, sum = 0;
+        parts[CLASSES] = others > 0 ? others : 1;
         for (size_t k = 0; k <= CLASSES; k++)
             sum += raw[k] = 0.05 + uniform(&r) * uniform(&r);
         for (size_t k = 0; k <= CLASSES; k++)
             share[k] = raw[k] / sum;
         size_t is = i % 50 == 0 ? CLASSES : (size_t)(CLASSES * pow(uniform(&r), 3));
-        tab_shares_tell(&s, &(tab_shares_row){ CLASSES, hash, share, 3, share[CLASSES] }, is);
-        shares_twin_tell(&twin, share, parts, CLASSES + 1, is);
+        tab_shares_tell(&s, &(tab_shares_row){ CLASSES, hash, share, others, share[CLASSES] }, is);
+        shares_twin_tell(&twin, share, parts, CLASSES + (others > 0 || is == CLASSES), is);
         cr_assert(tab_shares_sound(&s));
         for (size_t j = 0; j < SHIFTS; j++) {
             for (size_t k = 0; k < CLASSES; k++)

@@ -115,3 +115,39 @@ Test(cells, small_calls_debit_a_share_of_the_minute)
     cr_expect_eq(cells_ahead(101, 6400), 0u);
     cr_expect_eq(cells_ahead(1, 63), 0u, "a small plan has no shares");
 }
+
+/* Two organizations whose calls meet in a slot, in an order that is drawn: neither takes what the other one
+ * debited, and what was debited is taken, there, or given back, to the cell. */
+Test(cells, debited_ahead_are_taken_once_and_by_who_debited_them)
+{
+    cells_slot p = { 0 };
+    static const char *const org[] = { "org_a", "org_b" };
+    uint64_t r = 88172645463325252, debited[2] = { 0 }, taken[2] = { 0 }, back[2] = { 0 };
+    cr_expect_not(cells_slot_take(&p, "org_a", 0), "an empty slot is nobody's");
+    for (size_t i = 0; i < 4000; i++) {
+        r ^= r << 13, r ^= r >> 7, r ^= r << 17;
+        size_t who = r % 2;
+        uint64_t cells = (r >> 8) % 50, there = strcmp(p.org, org[who]) == 0 ? p.cells : 0;
+        if ((r >> 20) % 4 == 0) {
+            cells_slot old = cells_slot_turn(&p, org[who]);
+            cr_assert_str_eq(p.org, org[who]);
+            if (old.cells > 0)
+                back[strcmp(old.org, org[1]) == 0] += old.cells;
+            cr_assert_eq(p.cells, there, "the slot is as its organization left it, or empty");
+            p.cells += cells;
+            debited[who] += cells;
+        } else if ((r >> 20) % 4 == 1) {
+            cells_slot_return(&p, org[who], cells);
+            debited[who] += strcmp(p.org, org[who]) == 0 ? cells : 0;
+        } else {
+            bool yes = cells_slot_take(&p, org[who], cells);
+            cr_assert_eq(yes, strcmp(p.org, org[who]) == 0 && there >= cells);
+            taken[who] += yes ? cells : 0;
+        }
+    }
+    for (size_t who = 0; who < 2; who++) {
+        uint64_t there = strcmp(p.org, org[who]) == 0 ? p.cells : 0;
+        cr_expect(taken[who] > 1000 && back[who] > 1000);
+        cr_expect_eq(debited[who], taken[who] + back[who] + there, "%zu", who);
+    }
+}

@@ -325,3 +325,25 @@ Test(owed, bills_that_the_writer_cannot_write_go_to_the_journal, .timeout = 60)
     journal_adopt(count_record, &n);
     cr_expect_eq(n, 20);
 }
+
+/* Without a journal a call waits for its row: the writer tells each of them, in whatever groups they come, and
+ * one that PostgreSQL did not take fails and is not billed. */
+Test(owed, each_call_is_told_what_became_of_its_row, .timeout = 60)
+{
+    static call c[20];
+    static const Tabella__WorkDone *w[20];
+    bill *b[20];
+    open_alone(false);
+    calls_of(c, w, 20, "org_a");
+    self.cfg.journal = NULL;
+    cr_assert(bills_open(&self));
+    for (size_t i = 0; i < 20; i++)
+        cr_assert_not_null(b[i] = bill_begin(&self, w + i, 1));
+    for (size_t i = 0; i < 20; i++) {
+        tab_error err = { 0 };
+        cr_expect_eq(bill_end(b[i], w + i, 1, &err), TAB_UNAVAILABLE, "%zu", i);
+        cr_expect(err.message[0] != 0);
+        cr_expect(b[i]->n == 0 && b[i]->state == WRITTEN && b[i]->owed, "%zu", i);
+    }
+    bills_close(&self);
+}
