@@ -346,3 +346,79 @@ Test(follow, what_is_damaged_is_refused)
     TAB_AUTO(tab_arena) *small = tab_arena_new(16);
     cr_expect_neq(tab_follow_outcomes(small, NULL, &n.b, &f, &err), TAB_OK, "out of memory");
 }
+
+/* ---- what is stored -------------------------------------------------------------------------- */
+
+/* What jobs writes and reads again is the state to the last bit, and of other sizes it is none. */
+Test(follow, a_state_comes_back_as_it_was_stored)
+{
+    static tab_bands_state s, back;
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    float expert[TAB_BANDS_LEVELS][TAB_BANDS_EXPERTS];
+    tab_bands_begin(&s);
+    for (size_t i = 0; i < 700; i++) {
+        tab_bands b;
+        tab_bands_of(&s, &b);
+        memcpy(expert, b.expert, sizeof expert);
+        double y = 3 * sin((double)i);
+        const bool below[] = { y <= b.at[0], y <= b.at[1], y <= b.at[2] };
+        tab_bands_tell(&s, (const float(*)[TAB_BANDS_EXPERTS])expert, below, y, i % 4);
+    }
+    Tabella__LiveBands *b = tab_live_of_state(a, &s);
+    cr_assert(b != NULL && tab_live_get_state(b, &back));
+    cr_expect_arr_eq(&back, &s, sizeof s);
+    size_t *const sizes[] = { &b->n_score, &b->n_level, &b->n_weight, &b->n_offset };
+    for (size_t i = 0; i < 4; i++)
+        for (int by = -1; by <= 1; by += 2) {
+            *sizes[i] += (size_t)by;
+            cr_expect_not(tab_live_get_state(b, &back), "%zu", i);
+            *sizes[i] -= (size_t)by;
+        }
+    b->next = TAB_BANDS_SCORES;
+    cr_expect_not(tab_live_get_state(b, &back));
+    for (size_t room = 16; room < 8192; room += 64) { /* whole, or refused */
+        TAB_AUTO(tab_arena) *small = tab_arena_new(room);
+        b = tab_live_of_state(small, &s);
+        cr_expect(b == NULL || (tab_live_get_state(b, &back) && memcmp(&back, &s, sizeof s) == 0));
+    }
+}
+
+/* What is served travels whole: each threshold and share is where it was, and of other sizes, or out of order,
+ * it is none. */
+Test(follow, what_is_served_comes_back_as_it_was_written)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    static tab_shares s, back;
+    tab_bands got, b = tab_bands_static;
+    Tabella__LiveCalibration c = TABELLA__LIVE_CALIBRATION__INIT;
+    for (size_t i = 0; i < TAB_BANDS_LEVELS * TAB_BANDS_EXPERTS; i++)
+        b.expert[i / TAB_BANDS_EXPERTS][i % TAB_BANDS_EXPERTS] = (float)i;
+    cr_assert(tab_live_put_bands(a, &b, &c) && tab_live_get_bands(&c, &got));
+    cr_expect_arr_eq(&got, &b, sizeof b);
+    static const double none[][3] = { { -1, 2, 1 },
+                                      { 1, 0, 2 },
+                                      { (double)-INFINITY, 0, 1 },
+                                      { 0, 1, (double)INFINITY } },
+                        ends[][3] = { { 0, 0, 0 }, { -1, -1, 4 }, { -1, 4, 4 } };
+    for (size_t i = 0; i < 4; i++) {
+        memcpy(c.at, none[i], sizeof none[i]);
+        cr_expect_not(tab_live_get_bands(&c, &got), "%zu", i);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        memcpy(c.at, ends[i], sizeof ends[i]);
+        cr_expect(tab_live_get_bands(&c, &got), "%zu", i);
+    }
+    Tabella__LiveCalibration *of = shares_after(a, 1, 20, &s);
+    cr_assert(tab_live_get_shares(of, &back));
+    cr_expect_arr_eq(&back, &s, sizeof s);
+    size_t *const sizes[] = { &of->n_known, &of->n_shift, &of->n_weight, &c.n_at, &c.n_expert };
+    for (size_t i = 0; i < 5; i++)
+        for (int by = -1; by <= 1; by += 2) {
+            *sizes[i] += (size_t)by;
+            cr_expect_not(i < 3 ? tab_live_get_shares(of, &back) : tab_live_get_bands(&c, &got), "%zu", i);
+            *sizes[i] -= (size_t)by;
+        }
+    of->n_known = TAB_SHARES_CLASSES + 1;
+    of->n_shift = TAB_SHARES_SHIFTS * of->n_known;
+    cr_expect_not(tab_live_get_shares(of, &back), "more than are kept");
+}
