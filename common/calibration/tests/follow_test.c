@@ -284,6 +284,25 @@ Test(follow, shares_are_moved_and_the_label_with_them)
     }
 }
 
+/* Whatever label the model gave before. */
+Test(follow, the_label_is_the_likeliest_class)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    static tab_shares s;
+    static labels x;
+    const tab_followed *f;
+    const Tabella__LiveCalibration *c = shares_after(a, 0, 0, &s); /* shares stay as they are */
+    for (uint32_t was = 0; was < CLASSES; was++)
+        for (uint32_t most = 0; most < CLASSES; most++) {
+            labels_of(&x);
+            for (uint32_t k = 0; k < CLASSES; k++)
+                x.share[0][k] = k == most ? 0.4 : 0.2;
+            x.label[0] = was;
+            cr_assert_eq(tab_follow_outcomes(a, c, &x.b, &f, &err), TAB_OK);
+            cr_expect_eq(x.label[0], most, "%u, %u", was, most);
+        }
+}
+
 Test(follow, of_equal_shares_the_label_stays)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);

@@ -93,7 +93,8 @@ size_t outcome_days_most(int64_t kept_days)
     return (size_t)kept_days + 2;
 }
 
-void given_uuid(const uint8_t id[TAB_RECEIPT_ID], char ret[OUTCOME_UUID + 1])
+/* A receipt's id as PostgreSQL writes it. */
+static void uuid_of(const uint8_t id[TAB_RECEIPT_ID], char ret[OUTCOME_UUID + 1])
 {
     char hex[2 * TAB_RECEIPT_ID + 1];
     tab_hex(id, TAB_RECEIPT_ID, hex);
@@ -109,7 +110,7 @@ bool outcome_ids_begin(tab_arena *a, size_t most, outcome_ids *x)
 void outcome_ids_add(outcome_ids *x, const uint8_t id[TAB_RECEIPT_ID])
 {
     x->text[x->n] = x->n == 0 ? '{' : ',';
-    given_uuid(id, x->text + x->n + 1);
+    uuid_of(id, x->text + x->n + 1);
     x->n += OUTCOME_UUID + 1;
 }
 
@@ -160,7 +161,7 @@ bool given_find(const given *g, const char *uuid, size_t *at)
 {
     char text[OUTCOME_UUID + 1];
     for (; *at < g->n; ++*at) {
-        given_uuid(g->of[*at].receipt.id, text);
+        uuid_of(g->of[*at].receipt.id, text);
         if (strcmp(text, uuid) == 0)
             return true;
     }

@@ -22,9 +22,6 @@ tab_status given_read(tab_arena *a, const Tabella__Endpoint *e, const Tabella__O
  * longer taken, as PostgreSQL reads arrays. False: out of memory. */
 bool given_arrays(tab_arena *a, const given *g, const char **ret_ids, const char **ret_ends) TAB_CHECKED;
 
-/* A receipt's id as PostgreSQL writes it. */
-void given_uuid(const uint8_t id[TAB_RECEIPT_ID], char ret[OUTCOME_UUID + 1]);
-
 /* Receipts' ids, added one by one, as an array of PostgreSQL's. begin: room for as many; false: out of memory. */
 typedef struct {
     char *text;
