@@ -1,5 +1,5 @@
-/* Answers that follow outcomes: every figure of an answer is moved as the calibration says and by nothing else,
- * what was the model's own is kept beside it, and an answer that is damaged is not served. */
+/* Answers that follow outcomes: every figure of an answer is moved as the calibration says and by nothing
+ * else, what was the model's own is kept beside it, and an answer that is damaged is not served. */
 #include <criterion/criterion.h>
 #include <math.h>
 
@@ -67,8 +67,8 @@ static void expect_row(const double *got, const double *want, const char *row)
         cr_expect_float_eq(got[k], want[k], 1e-12, "%s, quantile %zu: %g", row, k, got[k]);
 }
 
-/* A score is 4 on each side of the first row's median: it moves to 12, what lies below it by 2.5 for each score
- * of its own, what lies above it too. */
+/* A score is 4 on each side of the first row's median: it moves to 12, what lies below it by 2.5 for each
+ * score of its own, what lies above it too. */
 static const double moved[LEVELS] = { 4.5, 2, 9.5, 12, 14.5, 19.5, 22 };
 
 Test(follow, numbers_are_moved_by_their_own_widths)
@@ -125,7 +125,8 @@ Test(follow, nothing_moves_where_nothing_says_so)
     cr_expect(tab_follow_outcomes(a, c[2], &x.b, &f, &err) == TAB_OK && f == NULL);
 }
 
-/* Without one of the three quantiles, or where there are not as many as rows have, no row's place is known. */
+/* Without one of the three quantiles, or where there are not as many as rows have, no row's place is
+ * known. */
 Test(follow, an_answer_without_its_quantiles_stays_as_it_is)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
@@ -402,8 +403,8 @@ Test(follow, a_state_comes_back_as_it_was_stored)
     }
 }
 
-/* What is served travels whole: each threshold and share is where it was, and of other sizes, or out of order,
- * it is none. */
+/* What is served travels whole: each threshold and share is where it was, and of other sizes, or out of
+ * order, it is none. */
 Test(follow, what_is_served_comes_back_as_it_was_written)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);

@@ -210,6 +210,34 @@ Test(calibration_reference, what_is_served_lies_where_the_thresholds_say)
     cr_expect_float_eq(tab_bands_move((const double[]){ -1, 0, 1.5 }, 6, 10, 10, 10, 1), 12, 1e-12);
 }
 
+/* What lies at x once the points (from, to) are joined by lines, the outer ones going on. */
+static double joined(const double from[3], const double to[3], double x)
+{
+    size_t k = x < from[1] ? 0 : 1;
+    return to[k] + (x - from[k]) * (to[k + 1] - to[k]) / (from[k + 1] - from[k]);
+}
+
+/* Widths and thresholds that are drawn: a value's score lies among -1, 0 and 1 as the value among the
+ * quantiles, the threshold of that score among the thresholds as the score among -1, 0 and 1, and what is
+ * served among the quantiles again. It rises with what the model said. */
+Test(calibration_reference, what_is_served_is_joined_by_lines)
+{
+    static const double unit[] = { -1, 0, 1 };
+    uint64_t r = 88172645463325252;
+    for (size_t i = 0; i < 500; i++) {
+        double q[3] = { uniform(&r), 0, 0 }, at[3] = { -3 * uniform(&r), 0, 0 }, last = -(double)INFINITY;
+        q[1] = q[0] + 0.1 + uniform(&r), q[2] = q[1] + 0.1 + uniform(&r);
+        at[1] = at[0] + 0.1 + 2 * uniform(&r), at[2] = at[1] + 0.1 + 2 * uniform(&r);
+        for (double x = q[0] - 1; x < q[2] + 1; x += 0.07) {
+            double want = joined(unit, q, joined(unit, at, joined(q, unit, x)));
+            for (int end = -1; end <= 1; end++)
+                cr_assert_float_eq(tab_bands_move(at, q[0], q[1], q[2], x, end), want, 1e-9, "%zu, %g", i, x);
+            cr_assert_gt(want, last);
+            last = want;
+        }
+    }
+}
+
 /* However they round: what no outcome has moved is the model's answer to the last bit. */
 Test(calibration_reference, before_any_outcome_answers_are_the_models_own)
 {

@@ -1,5 +1,5 @@
-/* What calls may spend while nobody answers where metering is: they go on, nothing is held, and nothing is given
- * back that was not held. Nothing listens where NATS is. */
+/* What calls may spend while nobody answers where metering is: they go on, nothing is held, and nothing is
+ * given back that was not held. Nothing listens where NATS is. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 

@@ -153,9 +153,9 @@ Test(cells, debited_ahead_are_taken_once_and_by_who_debited_them)
     }
 }
 
-/* Calls, limits and times that are drawn, from a cell a minute to a million a millisecond: what is let in never
- * makes the bucket fuller than a minute's worth, unless it was empty; what is refused changes nothing, and may be
- * asked for again after the time that is said and not a millisecond before. */
+/* Calls, limits and times that are drawn, from a cell a minute to a million a millisecond: what is let in
+ * never makes the bucket fuller than a minute's worth, unless it was empty; what is refused changes
+ * nothing, and may be asked for again after the time that is said and not a millisecond before. */
 Test(cells, a_bucket_is_never_passed_and_never_refuses_for_longer_than_it_must)
 {
     uint64_t r = 521288629521288629;

@@ -60,8 +60,8 @@ Test(holds, what_was_granted_is_left_less_what_the_asking_call_drew)
     cr_expect(hold_return(&h, &(drawn){ "hold_1", 11000 }) && h.milli == 11000);
 }
 
-/* The lines of a call and those that metering prices: a rate for each line that both name, and a call that has
- * more is not served by it. */
+/* The lines of a call and those that metering prices: a rate for each line that both name, and a call that
+ * has more is not served by it. */
 Test(holds, have_a_rate_for_what_was_priced_and_no_more)
 {
     for (size_t asked = 1; asked <= 3; asked++)

@@ -249,8 +249,8 @@ Test(journal, a_file_of_another_kind_or_cut_in_its_first_line_holds_nothing)
     cr_expect(all == 1 && whole == n);
 }
 
-/* What cannot be read is never deleted: of a file that is too large to be one of ours nothing is billed, and it
- * is there for whoever looks into it. The same as of one whose size the disk does not tell. */
+/* What cannot be read is never deleted: of a file that is too large to be one of ours nothing is billed,
+ * and it is there for whoever looks into it. The same as of one whose size the disk does not tell. */
 Test(journal, a_file_too_large_to_be_read_is_kept)
 {
     static found x;
@@ -266,9 +266,9 @@ Test(journal, a_file_too_large_to_be_read_is_kept)
     cr_expect_eq(x.n, 0);
     cr_assert_eq(files(dir), 1);
     cr_expect_str_eq(strrchr(only_file(dir), '.'), ".unreadable");
-    /* and one just below: its records count, and it is kept for what stands behind them */
+    /* and one just below, of the shortest name: its records count, and it is kept for what follows them */
     char path[700];
-    snprintf(path, sizeof path, "%s/other.bills", dir);
+    snprintf(path, sizeof path, "%s/x.bills", dir);
     fd = open(path, O_RDWR | O_CREAT, 0600);
     cr_assert(write(fd, bytes, (size_t)n) == n && ftruncate(fd, ((off_t)64 << 20) - 1) == 0);
     close(fd);

@@ -326,8 +326,8 @@ Test(owed, bills_that_the_writer_cannot_write_go_to_the_journal, .timeout = 60)
     cr_expect_eq(n, 20);
 }
 
-/* Without a journal a call waits for its row: the writer tells each of them, in whatever groups they come, and
- * one that PostgreSQL did not take fails and is not billed. */
+/* Without a journal a call waits for its row: the writer tells each of them, in whatever groups they come,
+ * and one that PostgreSQL did not take fails and is not billed. */
 Test(owed, each_call_is_told_what_became_of_its_row, .timeout = 60)
 {
     static call c[20];

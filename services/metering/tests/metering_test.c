@@ -289,8 +289,8 @@ Test(metering, a_cap_is_reached_and_never_passed)
     }
 }
 
-/* An answer of any plan at any time: what is allowed leaves no more than the limit, what is refused would have
- * passed it, and nobody is told of more than is left. */
+/* An answer of any plan at any time: what is allowed leaves no more than the limit, what is refused would
+ * have passed it, and nobody is told of more than is left. */
 Test(reserve, an_answer_agrees_with_the_limit)
 {
     uint64_t r = 362436069362436069;
