@@ -8,7 +8,7 @@
 #include "services/jobs/outcomes/rows.h"
 #include "services/jobs/outcomes/watch.h"
 
-enum { N = 5 };
+enum { N = 5, MOST = 16 };
 
 typedef struct {
     Tabella__Endpoint e;
@@ -96,18 +96,18 @@ Test(kept_rows, need_room_for_all_or_are_none)
 
 static const char *left_of(const char *places, size_t n)
 {
-    static Tabella__OutcomeRow row[N];
-    static char text[N + 1];
-    Tabella__OutcomeRow *rows[N];
+    static Tabella__OutcomeRow row[MOST];
+    static char text[MOST + 1];
+    Tabella__OutcomeRow *rows[MOST];
     Tabella__KeptOutcomes k = TABELLA__KEPT_OUTCOMES__INIT;
-    for (size_t i = 0; i < N; i++)
+    for (size_t i = 0; i < n; i++)
         rows[i] = &row[i];
     k.rows = rows;
     k.n_rows = n;
     if (!outcome_rows_without(&k, places))
         return "refused";
     for (size_t i = 0; i < k.n_rows; i++)
-        text[i] = (char)('0' + (rows[i] - row));
+        text[i] = "0123456789ABCDEF"[rows[i] - row];
     text[k.n_rows] = 0;
     return text;
 }
@@ -136,6 +136,7 @@ Test(kept_rows, places_that_are_none_forget_nothing)
         cr_expect_str_eq(left_of(places[i], N), "refused", "%s", places[i]);
     cr_expect_str_eq(left_of("{0}", 0), "refused");
     cr_expect_str_eq(left_of("{4}", N), "0123");
+    cr_expect_str_eq(left_of("{0,9,10,15}", MOST), "12345678BCDE", "places of two digits");
 }
 
 /* A person who has receipts of the endpoint names its rows, in their order; one that is not the endpoint's
@@ -199,4 +200,20 @@ Test(watch, tells_once_a_day_at_most)
     cr_expect_not(watch_tells(&w, &side, last + day - 1));
     cr_expect_not(watch_tells(&w, NULL, last + day));
     cr_expect(watch_tells(&w, &side, last + day));
+}
+
+/* Whatever room there is, a watch begins whole or not at all. */
+Test(watch, begins_whole_or_not_at_all)
+{
+    Tabella__Endpoint e = TABELLA__ENDPOINT__INIT;
+    size_t refused = 0, whole = 0;
+    for (size_t room = 1; room < 600; room++) {
+        TAB_AUTO(tab_arena) *a = tab_arena_new(room);
+        Tabella__Watch w;
+        bool began = a != NULL && watch_begin(a, &w, &e, TAB_RECEIPT_NUMBER);
+        cr_assert(!began || (watch_sound(&w) && w.sides[1]->rows == 0));
+        whole += began;
+        refused += !began;
+    }
+    cr_expect(whole > 0 && refused > 0);
 }

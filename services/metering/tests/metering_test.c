@@ -464,3 +464,19 @@ Test(checkpoints, one_left_out_of_another_organization_or_unsigned_is_said)
     cr_expect_str_eq(metering_chain_next(&c, TAB_S("x"), TAB_S("17"), TAB_S("17")),
                      "a checkpoint cannot be read");
 }
+
+/* ---- the nightly check ------------------------------------------------------------------------ */
+
+/* Nothing listens where PostgreSQL is: the check waits for it, and ends when it is asked to. */
+Test(verify, waits_for_the_database_and_ends_when_it_is_asked_to, .timeout = 60)
+{
+    metering m = { .pg = tab_pg_open("host=127.0.0.1 port=1 connect_timeout=1", NULL, 1) };
+    cr_assert_not_null(m.pg);
+    for (size_t i = 0; i < 3; i++) {
+        struct metering_nightly *n = metering_nightly_start(&m);
+        cr_assert_not_null(n);
+        metering_nightly_stop(n);
+    }
+    metering_nightly_stop(NULL);
+    tab_pg_free(m.pg);
+}
