@@ -275,7 +275,7 @@ size_t tab_receipt_sign(const uint8_t key[TAB_RECEIPT_KEY], tab_str endpoint, co
 bool tab_receipt_read(const uint8_t key[TAB_RECEIPT_KEY], tab_str endpoint, tab_str text, tab_receipt *ret)
 {
     uint8_t bytes[BYTES], want[SIGNATURE];
-    size_t n = 0;
+    size_t n;
     if (text.n <= PREFIX || text.n >= TAB_RECEIPT_TEXT || memcmp(text.p, prefix, PREFIX) != 0 ||
         sodium_base642bin(bytes, sizeof bytes, text.p + PREFIX, text.n - PREFIX, NULL, &n, NULL,
                           sodium_base64_VARIANT_URLSAFE_NO_PADDING) != 0 ||

@@ -87,7 +87,7 @@ tab_limit_answer tab_limits_take(tab_limits *t, const tab_limit *limits, size_t 
 
 int64_t tab_limits_highest(tab_limits *t, tab_str name, int64_t x)
 {
-    const tab_limit l = { 'v', name, { NULL, 0 }, 0 };
+    const tab_limit l = { .kind = 'v', .a = name };
     uint64_t tag = tag_of(t, &l);
     tab_limit_slot *s = slot_of(t, tag);
     int64_t have = s->tag == tag ? s->tat : 0;

@@ -15,6 +15,11 @@ void refresh_cells_add(refresh_cells *c, const Tabella__RowDiff *d, uint64_t col
     c->kept += d->rows_unchanged * cols;
 }
 
+bool refresh_reads_source(const char *source)
+{
+    return strcmp(source, "upload") != 0 && strcmp(source, "generate") != 0;
+}
+
 void refresh_bill(const refresh_cells *c, void (*add)(void *to, const char *op, uint64_t cells), void *to)
 {
     if (c->fresh > 0)
@@ -82,7 +87,7 @@ static tab_status newest(jobs *self, tab_call *call, const Tabella__PinnedDatase
     get.id = d->dataset;
     TAB_TRY(ask_data(self, call, "Get", &get.base, &tabella__data_object__descriptor, READ_MS, &msg, err));
     const Tabella__DataObject *o = msg;
-    bool fed = strcmp(o->source, "upload") != 0 && strcmp(o->source, "generate") != 0;
+    bool fed = refresh_reads_source(o->source);
     q.n_refs = 1;
     q.refs = fed ? (char *[]){ o->source } : &ref;
     q.owner = owner;

@@ -135,6 +135,8 @@ typedef struct {
 Tabella__SchemaChange *schema_change(tab_arena *a, const Tabella__PinnedDataset *d,
                                      const Tabella__RowDiff *diff);
 void refresh_cells_add(refresh_cells *c, const Tabella__RowDiff *d, uint64_t cols);
+/* Whether a dataset's newest rows are read from its source now: what was uploaded or generated has none. */
+bool refresh_reads_source(const char *source);
 /* Each line that has cells is given to add. */
 void refresh_bill(const refresh_cells *c, void (*add)(void *to, const char *op, uint64_t cells), void *to);
 

@@ -210,6 +210,46 @@ Test(calibration_reference, what_is_served_lies_where_the_thresholds_say)
     cr_expect_float_eq(tab_bands_move((const double[]){ -1, 0, 1.5 }, 6, 10, 10, 10, 1), 12, 1e-12);
 }
 
+/* What lies at x once the points (from, to) are joined by lines, the outer ones going on. */
+static double joined(const double from[3], const double to[3], double x)
+{
+    size_t k = x < from[1] ? 0 : 1;
+    return to[k] + (x - from[k]) * (to[k + 1] - to[k]) / (from[k + 1] - from[k]);
+}
+
+/* Widths and thresholds that are drawn: a value's score lies among -1, 0 and 1 as the value among the
+ * quantiles, the threshold of that score among the thresholds as the score among -1, 0 and 1, and what is
+ * served among the quantiles again. It rises with what the model said. */
+Test(calibration_reference, what_is_served_is_joined_by_lines)
+{
+    static const double unit[] = { -1, 0, 1 };
+    uint64_t r = 88172645463325252;
+    for (size_t i = 0; i < 500; i++) {
+        double q[3] = { uniform(&r), 0, 0 }, at[3] = { -3 * uniform(&r), 0, 0 }, last = -(double)INFINITY;
+        q[1] = q[0] + 0.1 + uniform(&r), q[2] = q[1] + 0.1 + uniform(&r);
+        at[1] = at[0] + 0.1 + 2 * uniform(&r), at[2] = at[1] + 0.1 + 2 * uniform(&r);
+        for (double x = q[0] - 1; x < q[2] + 1; x += 0.07) {
+            double want = joined(unit, q, joined(unit, at, joined(q, unit, x)));
+            for (int end = -1; end <= 1; end++)
+                cr_assert_float_eq(tab_bands_move(at, q[0], q[1], q[2], x, end), want, 1e-9, "%zu, %g", i, x);
+            cr_assert_gt(want, last);
+            last = want;
+        }
+    }
+}
+
+/* However they round: what no outcome has moved is the model's answer to the last bit. */
+Test(calibration_reference, before_any_outcome_answers_are_the_models_own)
+{
+    uint64_t r = 521288629521288629;
+    for (size_t i = 0; i < 2000; i++) {
+        double low = uniform(&r) / 3, median = low + (i % 5 == 0 ? 0 : uniform(&r) / 7),
+               high = median + uniform(&r) / 9, x = low - 0.1 + uniform(&r);
+        for (int end = -1; end <= 1; end++)
+            cr_assert(tab_bands_move(tab_bands_static.at, low, median, high, x, end) == x, "%zu", i);
+    }
+}
+
 Test(calibration_reference, only_states_that_were_written_are_restored)
 {
     static tab_bands_state good, s;
@@ -297,14 +337,18 @@ Test(calibration_reference, shares_are_those_of_the_equations)
     twin = (shares_twin){ 0 };
     twin.weight[0][3] = 1;
     for (size_t i = 0; i < 600; i++) {
-        double raw[CLASSES + 1], share[CLASSES + 1], parts[CLASSES + 1] = { 1, 1, 1, 1, 3 }, sum = 0;
+        const uint32_t others =
+            (uint32_t)(i % 4); /* that the row does not name; where there are none, one may
+                                                    * come all the same */
+        double raw[CLASSES + 1], share[CLASSES + 1], parts[CLASSES + 1] = { 1, 1, 1, 1, 1 }, sum = 0;
+        parts[CLASSES] = others > 0 ? others : 1;
         for (size_t k = 0; k <= CLASSES; k++)
             sum += raw[k] = 0.05 + uniform(&r) * uniform(&r);
         for (size_t k = 0; k <= CLASSES; k++)
             share[k] = raw[k] / sum;
         size_t is = i % 50 == 0 ? CLASSES : (size_t)(CLASSES * pow(uniform(&r), 3));
-        tab_shares_tell(&s, &(tab_shares_row){ CLASSES, hash, share, 3, share[CLASSES] }, is);
-        shares_twin_tell(&twin, share, parts, CLASSES + 1, is);
+        tab_shares_tell(&s, &(tab_shares_row){ CLASSES, hash, share, others, share[CLASSES] }, is);
+        shares_twin_tell(&twin, share, parts, CLASSES + (others > 0 || is == CLASSES), is);
         cr_assert(tab_shares_sound(&s));
         for (size_t j = 0; j < SHIFTS; j++) {
             for (size_t k = 0; k < CLASSES; k++)

@@ -22,17 +22,45 @@ enum { SLOTS = 1024, MINUTE_MS = 60000, RETRY_MOST_MS = 24 * 3600 * 1000, SHARE 
 
 static struct {
     pthread_mutex_t lock;
-    struct prepaid {
-        char org[48];
-        uint64_t cells, limit;
-        double tat; /* milliseconds of tab_mono_ms() */
-    } of[SLOTS];
+    cells_slot of[SLOTS];
 } prepaid = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static struct prepaid *prepaid_of(const char *org)
+static cells_slot *prepaid_of(const char *org)
 {
     return &prepaid.of[tab_text_slot(org, SLOTS)];
 }
+
+/* ---- a slot ------------------------------------------------------------------------------------ */
+
+static bool of(const cells_slot *p, const char *org)
+{
+    return strcmp(p->org, org) == 0;
+}
+
+cells_slot cells_slot_turn(cells_slot *p, const char *org)
+{
+    cells_slot old = { 0 };
+    if (of(p, org))
+        return old;
+    old = *p;
+    *p = (cells_slot){ 0 };
+    snprintf(p->org, sizeof p->org, "%s", org);
+    return old;
+}
+
+bool cells_slot_take(cells_slot *p, const char *org, uint64_t cells)
+{
+    bool yes = of(p, org) && p->cells >= cells;
+    p->cells -= yes ? cells : 0;
+    return yes;
+}
+
+void cells_slot_return(cells_slot *p, const char *org, uint64_t cells)
+{
+    p->cells += of(p, org) ? cells : 0; /* else another has the slot: they are lost to the minute */
+}
+
+/* ---- Redis, or this process alone ------------------------------------------------------------- */
 
 /* cells < 0 gives back. *retry_ms: 0 when they were debited. */
 static tab_status debit(api *a, const char *org, int64_t cells, uint64_t limit, int64_t *retry_ms)
@@ -76,12 +104,9 @@ uint64_t cells_ahead(uint64_t cells, uint64_t limit)
 /* For this process alone, while Redis is away. */
 static int64_t debit_here(const char *org, int64_t cells, uint64_t limit)
 {
-    struct prepaid *p = prepaid_of(org);
+    cells_slot *p = prepaid_of(org);
     pthread_mutex_lock(&prepaid.lock);
-    if (strcmp(p->org, org) != 0) {
-        *p = (struct prepaid){ 0 };
-        snprintf(p->org, sizeof p->org, "%s", org);
-    }
+    (void)cells_slot_turn(p, org);
     int64_t retry = cells_bucket(&p->tat, (double)tab_mono_ms(), cells, limit);
     pthread_mutex_unlock(&prepaid.lock);
     return retry;
@@ -89,10 +114,8 @@ static int64_t debit_here(const char *org, int64_t cells, uint64_t limit)
 
 static bool take_prepaid(const char *org, uint64_t cells)
 {
-    struct prepaid *p = prepaid_of(org);
     pthread_mutex_lock(&prepaid.lock);
-    bool yes = strcmp(p->org, org) == 0 && p->cells >= cells;
-    p->cells -= yes ? cells : 0;
+    bool yes = cells_slot_take(prepaid_of(org), org, cells);
     pthread_mutex_unlock(&prepaid.lock);
     return yes;
 }
@@ -106,26 +129,20 @@ bool cells_take(request *r, uint64_t cells)
 
 void cells_untake(request *r, uint64_t cells)
 {
-    struct prepaid *p = prepaid_of(r->who.org);
     if (r->debited < cells)
         return; /* nothing limits its cells */
     r->debited -= cells;
     pthread_mutex_lock(&prepaid.lock);
-    if (strcmp(p->org, r->who.org) == 0) /* else another has the slot: they are lost to the minute */
-        p->cells += cells;
+    cells_slot_return(prepaid_of(r->who.org), r->who.org, cells);
     pthread_mutex_unlock(&prepaid.lock);
 }
 
 static void add_prepaid(api *a, const char *org, uint64_t cells, uint64_t limit)
 {
-    struct prepaid *p = prepaid_of(org), old = { 0 };
+    cells_slot *p = prepaid_of(org);
     int64_t none;
     pthread_mutex_lock(&prepaid.lock);
-    if (strcmp(p->org, org) != 0) {
-        old = *p;
-        *p = (struct prepaid){ 0 };
-        snprintf(p->org, sizeof p->org, "%s", org);
-    }
+    cells_slot old = cells_slot_turn(p, org);
     p->cells += cells;
     p->limit = limit;
     pthread_mutex_unlock(&prepaid.lock);

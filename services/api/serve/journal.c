@@ -376,9 +376,10 @@ static void take_record(void *arg, const char *id, tab_str bytes)
 static void adopt_file(journal_file *f, journal_found *found, void *arg)
 {
     adopted a = { found, arg, f };
-    struct stat st;
-    size_t n = fstat(f->fd, &st) == 0 && st.st_size < READ_MOST ? (size_t)st.st_size : 0, whole = 0;
-    char *buf = malloc(n + 1);
+    struct stat st = { 0 };
+    bool readable = fstat(f->fd, &st) == 0 && st.st_size < READ_MOST;
+    size_t n = (size_t)st.st_size, whole = 0;
+    char *buf = readable ? malloc(n + 1) : NULL;
     bool good = buf != NULL && pread(f->fd, buf, n, 0) == (ssize_t)n;
     if (good)
         journal_read((tab_str){ buf, n }, take_record, &a, &whole);

@@ -2,6 +2,7 @@
 #include "services/api/serve/cells.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdio.h>
 
 /* Redis is away (nothing listens there): each process counts by itself. */
@@ -114,4 +115,73 @@ Test(cells, small_calls_debit_a_share_of_the_minute)
     cr_expect_eq(cells_ahead(100, 6400), 0u);
     cr_expect_eq(cells_ahead(101, 6400), 0u);
     cr_expect_eq(cells_ahead(1, 63), 0u, "a small plan has no shares");
+}
+
+/* Two organizations whose calls meet in a slot, in an order that is drawn: neither takes what the other one
+ * debited, and what was debited is taken, there, or given back, to the cell. */
+Test(cells, debited_ahead_are_taken_once_and_by_who_debited_them)
+{
+    cells_slot p = { 0 };
+    static const char *const org[] = { "org_a", "org_b" };
+    uint64_t r = 88172645463325252, debited[2] = { 0 }, taken[2] = { 0 }, back[2] = { 0 };
+    cr_expect_not(cells_slot_take(&p, "org_a", 0), "an empty slot is nobody's");
+    for (size_t i = 0; i < 4000; i++) {
+        r ^= r << 13, r ^= r >> 7, r ^= r << 17;
+        size_t who = r % 2;
+        uint64_t cells = (r >> 8) % 50, there = strcmp(p.org, org[who]) == 0 ? p.cells : 0;
+        if ((r >> 20) % 4 == 0) {
+            cells_slot old = cells_slot_turn(&p, org[who]);
+            cr_assert_str_eq(p.org, org[who]);
+            if (old.cells > 0)
+                back[strcmp(old.org, org[1]) == 0] += old.cells;
+            cr_assert_eq(p.cells, there, "the slot is as its organization left it, or empty");
+            p.cells += cells;
+            debited[who] += cells;
+        } else if ((r >> 20) % 4 == 1) {
+            cells_slot_return(&p, org[who], cells);
+            debited[who] += strcmp(p.org, org[who]) == 0 ? cells : 0;
+        } else {
+            bool yes = cells_slot_take(&p, org[who], cells);
+            cr_assert_eq(yes, strcmp(p.org, org[who]) == 0 && there >= cells);
+            taken[who] += yes ? cells : 0;
+        }
+    }
+    for (size_t who = 0; who < 2; who++) {
+        uint64_t there = strcmp(p.org, org[who]) == 0 ? p.cells : 0;
+        cr_expect(taken[who] > 1000 && back[who] > 1000);
+        cr_expect_eq(debited[who], taken[who] + back[who] + there, "%zu", who);
+    }
+}
+
+/* Calls, limits and times that are drawn, from a cell a minute to a million a millisecond: what is let in
+ * never makes the bucket fuller than a minute's worth, unless it was empty; what is refused changes
+ * nothing, and may be asked for again after the time that is said and not a millisecond before. */
+Test(cells, a_bucket_is_never_passed_and_never_refuses_for_longer_than_it_must)
+{
+    uint64_t r = 521288629521288629;
+    size_t in = 0, out = 0;
+    for (size_t i = 0; i < 200; i++) {
+        double tat = 0, now = 1e6;
+        r ^= r << 13, r ^= r >> 7, r ^= r << 17;
+        uint64_t limit = 1 + (r >> 4) % (uint64_t[]){ 10, 60000, 1000000, 60000000000 }[r % 4];
+        for (size_t k = 0; k < 300; k++) {
+            r ^= r << 13, r ^= r >> 7, r ^= r << 17;
+            int64_t cells = 1 + (int64_t)((r >> 5) % (k % 50 == 0 ? 2 * limit : limit / 8 + 1));
+            double was = tat, cost = (double)cells * 60000 / (double)limit;
+            now += (double)((r >> 40) % 6000);
+            int64_t retry = cells_bucket(&tat, now, cells, limit);
+            if (retry == 0) {
+                in++;
+                cr_assert(tat <= now + 60000 + 1e-6 || was <= now, "%zu: the minute is passed", i);
+                cr_assert_float_eq(tat, fmax(was, now) + cost, 1e-6, "each cell is debited once");
+            } else {
+                double later = was, sooner = was;
+                out++;
+                cr_assert_eq(tat, was, "what is refused is not debited");
+                cr_assert_eq(cells_bucket(&later, now + (double)retry, cells, limit), 0, "%zu, %zu", i, k);
+                cr_assert(retry == 1 || cells_bucket(&sooner, now + (double)retry - 1.5, cells, limit) > 0);
+            }
+        }
+    }
+    cr_expect(in > 1000 && out > 1000);
 }

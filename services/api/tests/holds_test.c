@@ -60,6 +60,30 @@ Test(holds, what_was_granted_is_left_less_what_the_asking_call_drew)
     cr_expect(hold_return(&h, &(drawn){ "hold_1", 11000 }) && h.milli == 11000);
 }
 
+/* The lines of a call and those that metering prices: a rate for each line that both name, and a call that
+ * has more is not served by it. */
+Test(holds, have_a_rate_for_what_was_priced_and_no_more)
+{
+    for (size_t asked = 1; asked <= 3; asked++)
+        for (size_t priced = 0; priced <= 2; priced++) {
+            static Tabella__OpCells stranger = TABELLA__OP_CELLS__INIT;
+            reply r;
+            hold h = { 0 };
+            drawn mine = { "hold_1", 0 }, d = { 0 };
+            cost c = { .n = 0 };
+            for (size_t i = 0; i < asked; i++)
+                cost_add(&c, "serve", 1);
+            Tabella__ReserveReply y = *granted(&r, 100000, 200000);
+            Tabella__OpCells *by_op[] = { r.by_op[0], r.by_op[1], &stranger };
+            y.by_op = by_op;
+            y.n_by_op = priced;
+            size_t both = asked < priced ? asked : priced;
+            (void)hold_keep(&h, "org_a", "hold_1", &c, &mine, &y, 1000);
+            cr_expect_eq(h.lines, both, "%zu, %zu", asked, priced);
+            cr_expect_eq(hold_take(&h, "org_a", &c, 1500, &d), asked <= priced, "%zu, %zu", asked, priced);
+        }
+}
+
 Test(holds, one_far_from_its_limit_is_kept_longer)
 {
     cr_expect_eq(held(1000, 64000).until, 5000);

@@ -248,3 +248,34 @@ Test(journal, a_file_of_another_kind_or_cut_in_its_first_line_holds_nothing)
     journal_read((tab_str){ bytes, n }, one_more, &all, &whole);
     cr_expect(all == 1 && whole == n);
 }
+
+/* What cannot be read is never deleted: of a file that is too large to be one of ours nothing is billed,
+ * and it is there for whoever looks into it. The same as of one whose size the disk does not tell. */
+Test(journal, a_file_too_large_to_be_read_is_kept)
+{
+    static found x;
+    static char bytes[4096];
+    const char *dir = new_dir();
+    owe(dir, 2);
+    int fd = open(only_file(dir), O_RDWR);
+    ssize_t n = read(fd, bytes, sizeof bytes);
+    cr_assert_eq(ftruncate(fd, (off_t)64 << 20), 0);
+    close(fd);
+    cr_assert(journal_open(dir));
+    journal_adopt(note, &x);
+    cr_expect_eq(x.n, 0);
+    cr_assert_eq(files(dir), 1);
+    cr_expect_str_eq(strrchr(only_file(dir), '.'), ".unreadable");
+    /* and one just below, of the shortest name: its records count, and it is kept for what follows them */
+    char path[700];
+    snprintf(path, sizeof path, "%s/x.bills", dir);
+    fd = open(path, O_RDWR | O_CREAT, 0600);
+    cr_assert(write(fd, bytes, (size_t)n) == n && ftruncate(fd, ((off_t)64 << 20) - 1) == 0);
+    close(fd);
+    journal_adopt(note, &x);
+    cr_assert_eq(x.n, 2);
+    journal_settled(x.file[0]);
+    journal_settled(x.file[1]);
+    cr_expect_eq(files(dir), 2);
+    cr_expect_neq(access(path, F_OK), 0, "it was put aside");
+}

@@ -325,3 +325,81 @@ Test(owed, bills_that_the_writer_cannot_write_go_to_the_journal, .timeout = 60)
     journal_adopt(count_record, &n);
     cr_expect_eq(n, 20);
 }
+
+/* Without a journal a call waits for its row: the writer tells each of them, in whatever groups they come,
+ * and one that PostgreSQL did not take fails and is not billed. */
+Test(owed, each_call_is_told_what_became_of_its_row, .timeout = 60)
+{
+    static call c[20];
+    static const Tabella__WorkDone *w[20];
+    bill *b[20];
+    open_alone(false);
+    calls_of(c, w, 20, "org_a");
+    self.cfg.journal = NULL;
+    cr_assert(bills_open(&self));
+    for (size_t i = 0; i < 20; i++)
+        cr_assert_not_null(b[i] = bill_begin(&self, w + i, 1));
+    for (size_t i = 0; i < 20; i++) {
+        tab_error err = { 0 };
+        cr_expect_eq(bill_end(b[i], w + i, 1, &err), TAB_UNAVAILABLE, "%zu", i);
+        cr_expect(err.message[0] != 0);
+        cr_expect(b[i]->n == 0 && b[i]->state == WRITTEN && b[i]->owed, "%zu", i);
+    }
+    bills_close(&self);
+}
+
+typedef struct {
+    int state; /* of a bill's row */
+    tab_status s;
+    bool journal;
+} case_of;
+
+/* Of three calls the first m were answered; PostgreSQL is away. */
+static void expect_billed(const case_of *x, size_t m)
+{
+    call c[3];
+    const Tabella__WorkDone *w[3];
+    tab_error err = { 0 };
+    bool row = x->state == WRITTEN && x->s == TAB_OK, never = x->state == QUEUED || x->state == UNWRITTEN;
+    bool by_row = row && m == 3, kept = x->journal || by_row; /* kept: something says what is billed */
+    bool dropped = never && m == 0;
+    bills.away = 0;
+    bills.settled = NULL;
+    bills.open = 0;
+    open_alone(x->journal);
+    calls_of(c, w, 3, "org_a");
+    bill *b = bill_begin(&self, w, 3);
+    cr_assert_not_null(b);
+    if (x->state != QUEUED)
+        bills.first = NULL, bills.last = &bills.first;
+    b->state = x->state;
+    b->s = x->s;
+    bills.away = tab_mono_ms();
+    cr_expect_eq(bill_end(b, w, m, &err), kept ? TAB_OK : TAB_UNAVAILABLE);
+    cr_expect_eq(bills.open, !dropped);
+    cr_expect_eq(bills.settled, dropped ? NULL : b);
+    cr_expect(bills.first == NULL && bills.last == &bills.first);
+    if (!dropped) {
+        cr_expect_eq(calls_billed(b), kept ? m : 0);
+        cr_expect_eq(bill_by_row(b, true), by_row, "else the row does not say it");
+        cr_expect_eq(b->file != NULL, x->journal && !by_row);
+        bill_free(b);
+    }
+    if (x->journal)
+        cr_expect_eq(in_journal(), by_row || dropped ? 0 : m == 0 ? 1001 : 1);
+    journal_close();
+    tab_pg_free(self.pg);
+}
+
+/* Whatever became of its row, and however many of its calls were answered: a call that was answered is billed
+ * once, one that was told that it failed never. */
+Test(owed, what_was_answered_is_what_is_billed)
+{
+    static const case_of cases[] = { { QUEUED, TAB_OK, true },           { WRITING, TAB_OK, true },
+                                     { UNWRITTEN, TAB_OK, true },        { WRITTEN, TAB_OK, true },
+                                     { WRITTEN, TAB_UNAVAILABLE, true }, { WRITTEN, TAB_OK, false },
+                                     { WRITTEN, TAB_UNAVAILABLE, false } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (size_t m = 0; m <= 3; m++)
+            expect_billed(&cases[i], m);
+}

@@ -1,34 +1,9 @@
 /* RPC ForgetOutcomes: a person asks that rows which were kept with their cells are deleted (decision 0880).
  * Who asks has the receipts; they say which rows, and that they are this endpoint's, however old they are. */
-#include <stdio.h>
-
 #include "services/jobs/endpoint.h"
 #include "services/jobs/outcomes/given.h"
 #include "services/jobs/outcomes/outcomes.h"
 #include "services/jobs/outcomes/rows.h"
-
-/* The receipts' ids as an array of PostgreSQL's. */
-static tab_status ids_of(tab_arena *a, const Tabella__Endpoint *e, const Tabella__ForgetOutcomesRequest *q,
-                         const char **ret, tab_error *err)
-{
-    char *ids = tab_arena_alloc(a, q->n_receipts + 1, OUTCOME_UUID + 1);
-    size_t n = 0;
-    if (ids == NULL)
-        return tab_no_memory(err);
-    for (size_t i = 0; i < q->n_receipts; i++) {
-        tab_receipt r;
-        char path[48];
-        snprintf(path, sizeof path, "receipts[%zu]", i);
-        if (!tab_receipt_read(e->receipt_key.data, tab_str_of(e->id), tab_str_of(q->receipts[i]), &r))
-            return tab_fail(err, TAB_NOT_FOUND, path, "this endpoint has issued no such receipt");
-        ids[n] = i == 0 ? '{' : ',';
-        given_uuid(r.id, ids + n + 1);
-        n += OUTCOME_UUID + 1;
-    }
-    ids[n] = '}'; /* the arena's bytes are 0 */
-    *ret = ids;
-    return TAB_OK;
-}
 
 tab_status outcomes_forget(void *arg, tab_call *call, tab_error *err)
 {
@@ -44,7 +19,7 @@ tab_status outcomes_forget(void *arg, tab_call *call, tab_error *err)
     TAB_TRY(endpoint_get(tx, call->arena, call->org, q->id_or_name, true, &e, err));
     if (e->receipt_key.len != TAB_RECEIPT_KEY)
         return tab_fail(err, TAB_INTERNAL, "", "an endpoint without its key");
-    TAB_TRY(ids_of(call->arena, e, q, &ids, err));
+    TAB_TRY(given_to_forget(call->arena, e, q, &ids, err));
     TAB_TRY(outcome_rows_forget(tx, call, e, ids, &y->forgotten, &y->unnamed, err));
     TAB_TRY(outcome_rows_count(tx, call->org, e, &y->kept, err));
     TAB_TRY(tab_tx_commit(&tx, err));

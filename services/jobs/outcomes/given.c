@@ -93,30 +93,66 @@ size_t outcome_days_most(int64_t kept_days)
     return (size_t)kept_days + 2;
 }
 
-void given_uuid(const uint8_t id[TAB_RECEIPT_ID], char ret[OUTCOME_UUID + 1])
+/* A receipt's id as PostgreSQL writes it. */
+static void uuid_of(const uint8_t id[TAB_RECEIPT_ID], char ret[OUTCOME_UUID + 1])
 {
     char hex[2 * TAB_RECEIPT_ID + 1];
     tab_hex(id, TAB_RECEIPT_ID, hex);
     snprintf(ret, OUTCOME_UUID + 1, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16, hex + 20);
 }
 
+bool outcome_ids_begin(tab_arena *a, size_t most, outcome_ids *x)
+{
+    *x = (outcome_ids){ .text = tab_arena_alloc(a, most + 1, OUTCOME_UUID + 1) }; /* each with "{" or "," */
+    return x->text != NULL;
+}
+
+void outcome_ids_add(outcome_ids *x, const uint8_t id[TAB_RECEIPT_ID])
+{
+    x->text[x->n] = x->n == 0 ? '{' : ',';
+    uuid_of(id, x->text + x->n + 1);
+    x->n += OUTCOME_UUID + 1;
+}
+
+const char *outcome_ids_end(outcome_ids *x)
+{
+    memcpy(x->text + x->n, x->n == 0 ? "{}" : "}", x->n == 0 ? sizeof "{}" : sizeof "}");
+    return x->text;
+}
+
+tab_status given_to_forget(tab_arena *a, const Tabella__Endpoint *e, const Tabella__ForgetOutcomesRequest *q,
+                           const char **ret, tab_error *err)
+{
+    outcome_ids ids;
+    if (!outcome_ids_begin(a, q->n_receipts, &ids))
+        return tab_no_memory(err);
+    for (size_t i = 0; i < q->n_receipts; i++) {
+        tab_receipt r;
+        char path[48];
+        snprintf(path, sizeof path, "receipts[%zu]", i);
+        if (!tab_receipt_read(e->receipt_key.data, tab_str_of(e->id), tab_str_of(q->receipts[i]), &r))
+            return tab_fail(err, TAB_NOT_FOUND, path, "this endpoint has issued no such receipt");
+        outcome_ids_add(&ids, r.id);
+    }
+    *ret = outcome_ids_end(&ids);
+    return TAB_OK;
+}
+
 bool given_arrays(tab_arena *a, const given *g, const char **ret_ids, const char **ret_ends)
 {
     enum { END = 24 }; /* bytes that a time takes, with its comma */
-    char *ids = tab_arena_alloc(a, g->n + 1, OUTCOME_UUID + 1), *ends = tab_arena_alloc(a, g->n + 1, END);
-    if (ids == NULL || ends == NULL)
+    outcome_ids ids;
+    char *ends = tab_arena_alloc(a, g->n + 1, END);
+    if (!outcome_ids_begin(a, g->n, &ids) || ends == NULL)
         return false;
-    size_t i_n = 0, e_n = 0;
+    size_t e_n = 0;
     for (size_t i = 0; i < g->n; i++) {
         int64_t end = g->of[i].receipt.at_us + (g->kept_days + 1) * DAY_US;
-        ids[i_n++] = i == 0 ? '{' : ',';
-        given_uuid(g->of[i].receipt.id, ids + i_n);
-        i_n += OUTCOME_UUID;
+        outcome_ids_add(&ids, g->of[i].receipt.id);
         e_n += (size_t)snprintf(ends + e_n, END, "%c%lld", i == 0 ? '{' : ',', (long long)(end / 1000000));
     }
-    ids[i_n] = '}';
     ends[e_n] = '}';
-    *ret_ids = ids;
+    *ret_ids = outcome_ids_end(&ids);
     *ret_ends = ends;
     return true;
 }
@@ -125,7 +161,7 @@ bool given_find(const given *g, const char *uuid, size_t *at)
 {
     char text[OUTCOME_UUID + 1];
     for (; *at < g->n; ++*at) {
-        given_uuid(g->of[*at].receipt.id, text);
+        uuid_of(g->of[*at].receipt.id, text);
         if (strcmp(text, uuid) == 0)
             return true;
     }

@@ -22,8 +22,20 @@ tab_status given_read(tab_arena *a, const Tabella__Endpoint *e, const Tabella__O
  * longer taken, as PostgreSQL reads arrays. False: out of memory. */
 bool given_arrays(tab_arena *a, const given *g, const char **ret_ids, const char **ret_ends) TAB_CHECKED;
 
-/* A receipt's id as PostgreSQL writes it. */
-void given_uuid(const uint8_t id[TAB_RECEIPT_ID], char ret[OUTCOME_UUID + 1]);
+/* Receipts' ids, added one by one, as an array of PostgreSQL's. begin: room for as many; false: out of
+ * memory. */
+typedef struct {
+    char *text;
+    size_t n;
+} outcome_ids;
+bool outcome_ids_begin(tab_arena *a, size_t most, outcome_ids *x) TAB_CHECKED;
+void outcome_ids_add(outcome_ids *x, const uint8_t id[TAB_RECEIPT_ID]);
+const char *outcome_ids_end(outcome_ids *x);
+
+/* The ids of rows that are to be forgotten, as such an array. NOT_FOUND on receipts[i]: the endpoint has
+ * issued no such receipt. */
+tab_status given_to_forget(tab_arena *a, const Tabella__Endpoint *e, const Tabella__ForgetOutcomesRequest *q,
+                           const char **ret, tab_error *err) TAB_CHECKED;
 
 /* Moves *at to the row of that id, from *at on; false: none of those has it. */
 bool given_find(const given *g, const char *uuid, size_t *at) TAB_CHECKED;

@@ -76,35 +76,42 @@ static tab_status put(tab_tx *tx, const char *org, const Tabella__Endpoint *e, s
         TAB_P(tab_p_text(org), tab_p_text(e->id), tab_p_int(OUTCOME_ROWS), tab_p_int(OUTCOME_ROWS_BYTES)));
 }
 
+bool outcome_rows_gather(tab_arena *a, const Tabella__Endpoint *e, const Tabella__OutcomesRequest *q,
+                         const counted *const *of, size_t n, Tabella__KeptOutcomes *ret, const char **ret_ids)
+{
+    Tabella__OutcomeRow *row = tab_arena_new_of(a, Tabella__OutcomeRow, n + 1);
+    outcome_ids ids;
+    tabella__kept_outcomes__init(ret);
+    ret->rows = tab_arena_new_of(a, Tabella__OutcomeRow *, n + 1);
+    if (ret->rows == NULL || row == NULL || !outcome_ids_begin(a, n, &ids))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (outcome_is_kept(e, q->rows[of[i]->row], of[i])) {
+            Tabella__OutcomeRow *o = &row[ret->n_rows];
+            *o = *q->rows[of[i]->row];
+            o->receipt = (char *)protobuf_c_empty_string;
+            ret->rows[ret->n_rows++] = o;
+            outcome_ids_add(&ids, of[i]->receipt.id);
+        }
+    *ret_ids = outcome_ids_end(&ids);
+    return true;
+}
+
 tab_status outcome_rows_keep(tab_tx *tx, tab_call *call, const Tabella__Endpoint *e,
                              const Tabella__OutcomesRequest *q, const counted *const *of, size_t n,
                              int64_t days, uint64_t *ret, tab_error *err)
 {
-    Tabella__KeptOutcomes kept = TABELLA__KEPT_OUTCOMES__INIT;
+    Tabella__KeptOutcomes kept;
+    const char *ids;
     tab_str column;
-    Tabella__OutcomeRow *row = tab_arena_new_of(call->arena, Tabella__OutcomeRow, n + 1);
-    char *ids = tab_arena_alloc(call->arena, n + 1, OUTCOME_UUID + 1); /* "{" or "," before each, "}" */
-    size_t ids_n = 0;
-    kept.rows = tab_arena_new_of(call->arena, Tabella__OutcomeRow *, n + 1);
-    if (kept.rows == NULL || row == NULL || ids == NULL)
-        return tab_no_memory(err);
     *ret = 0;
     if (days == 0 || outcome_rows_dataset(e, &column) == e->n_datasets)
         return TAB_OK;
-    for (size_t i = 0; i < n; i++)
-        if (outcome_is_kept(e, q->rows[of[i]->row], of[i])) {
-            Tabella__OutcomeRow *o = &row[kept.n_rows];
-            *o = *q->rows[of[i]->row];
-            o->receipt = (char *)protobuf_c_empty_string;
-            kept.rows[kept.n_rows++] = o;
-            ids[ids_n] = ids_n == 0 ? '{' : ',';
-            given_uuid(of[i]->receipt.id, ids + ids_n + 1);
-            ids_n += OUTCOME_UUID + 1;
-        }
+    if (!outcome_rows_gather(call->arena, e, q, of, n, &kept, &ids))
+        return tab_no_memory(err);
     if (kept.n_rows == 0)
         return TAB_OK;
     tab_str content = tab_proto_write(call->arena, &kept.base);
-    ids[ids_n] = '}'; /* the arena's bytes are 0 */
     if (content.p == NULL)
         return tab_no_memory(err);
     TAB_TRY(put(tx, call->org, e, kept.n_rows, content, ids, days, err));
@@ -115,8 +122,7 @@ tab_status outcome_rows_keep(tab_tx *tx, tab_call *call, const Tabella__Endpoint
 
 /* ---- forgetting ------------------------------------------------------------------------------ */
 
-/* k without the rows at these places, "{0,3}", in order. False: the text is none of those. */
-static bool without(Tabella__KeptOutcomes *k, const char *places)
+bool outcome_rows_without(Tabella__KeptOutcomes *k, const char *places)
 {
     size_t n = 0, next = 0;
     for (const char *p = places; *p != 0 && *p != '}';) {
@@ -142,7 +148,7 @@ static tab_status forget_some(tab_tx *tx, tab_call *call, const Tabella__Endpoin
 {
     Tabella__KeptOutcomes *k = tab_proto_read(call->arena, &tabella__kept_outcomes__descriptor, content);
     size_t had = k == NULL ? 0 : k->n_rows;
-    if (k == NULL || !without(k, places))
+    if (k == NULL || !outcome_rows_without(k, places))
         return tab_fail(err, TAB_INTERNAL, "", "kept outcomes cannot be read");
     *ret += had - k->n_rows;
     if (k->n_rows == 0)

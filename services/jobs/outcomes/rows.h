@@ -29,6 +29,14 @@ tab_status outcome_rows_count(tab_tx *tx, const char *org, const Tabella__Endpoi
 tab_status outcome_rows_read(tab_pg *pg, tab_arena *a, const char *org, const Tabella__Endpoint *e,
                              tab_deadline deadline, const tab_table **ret, tab_error *err) TAB_CHECKED;
 
+/* What is decided of them, of no server. gather: those of the n that are kept, without their receipts, and
+ * the receipts' ids as PostgreSQL reads arrays, one for each row; false: out of memory. without: k loses
+ * the rows at these places, "{0,3}", in order; false: the text is none of those. */
+bool outcome_rows_gather(tab_arena *a, const Tabella__Endpoint *e, const Tabella__OutcomesRequest *q,
+                         const counted *const *of, size_t n, Tabella__KeptOutcomes *ret,
+                         const char **ret_ids) TAB_CHECKED;
+bool outcome_rows_without(Tabella__KeptOutcomes *k, const char *places) TAB_CHECKED;
+
 /* Which of its datasets e predicts a column of, and that column; e->n_datasets: none. */
 size_t outcome_rows_dataset(const Tabella__Endpoint *e, tab_str *ret_column);
 

@@ -157,15 +157,18 @@ static tab_status restore(tab_tx *tx, tab_call *call, const Tabella__Endpoint *e
     return TAB_OK;
 }
 
+bool watch_tells(Tabella__Watch *w, const Tabella__WatchSide *passed, int64_t now)
+{
+    bool tells = passed != NULL && now - w->told_us >= DAY_US;
+    w->told_us = tells ? now : w->told_us;
+    return tells;
+}
+
 static tab_status tell(tab_tx *tx, tab_call *call, Tabella__Endpoint *e, Tabella__Watch *w, const counted *c,
                        double most, tab_error *err)
 {
-    int64_t now = tab_now_us();
     const Tabella__WatchSide *s = watch_outcome(w, c, most);
-    if (s == NULL || now - w->told_us < DAY_US)
-        return TAB_OK;
-    w->told_us = now;
-    return alert(tx, call, e, w, s, err);
+    return watch_tells(w, s, tab_now_us()) ? alert(tx, call, e, w, s, err) : TAB_OK;
 }
 
 tab_status watch_outcomes(tab_tx *tx, tab_call *call, Tabella__Endpoint *e, const counted *const *of,

@@ -29,6 +29,9 @@ double watch_coverage_told(const Tabella__Endpoint *e);
 /* The columns of served rows that moved, most first, five at most, into q. False: out of memory. */
 bool watch_columns(tab_arena *a, const Tabella__Drift *d, Tabella__QualityAlert *q) TAB_CHECKED;
 
+/* Whether an alert is due: a side has passed, and none was told of for a day. It counts as told then. */
+bool watch_tells(Tabella__Watch *w, const Tabella__WatchSide *passed, int64_t now) TAB_CHECKED;
+
 /* All outcomes of a call, in the order in which their rows were served; where a side passed, and none did for
  * a day, an event is written. */
 tab_status watch_outcomes(tab_tx *tx, tab_call *call, Tabella__Endpoint *e, const counted *const *of,

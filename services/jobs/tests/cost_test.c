@@ -74,3 +74,10 @@ Test(cost, one_cell_is_a_line)
     cr_assert_eq(l.n, 1);
     cr_expect(strcmp(l.op[0], "refresh") == 0 && l.cells[0] == 1);
 }
+
+Test(cost, only_a_connection_has_rows_that_are_newer_than_the_pinned_ones)
+{
+    cr_expect(refresh_reads_source("conn_1"));
+    cr_expect_not(refresh_reads_source("upload"));
+    cr_expect_not(refresh_reads_source("generate"));
+}

@@ -263,6 +263,65 @@ Test(metering, a_cap_is_in_thousandths_of_a_cell)
     cr_expect_eq(metering_limit(&t, 0.5), 1000, "calls end with the allowance");
 }
 
+/* Prices, allowances and caps that are drawn: what the limit lets in costs no more than the cap, and one
+ * thousandth of a cell more would cost more. */
+Test(metering, a_cap_is_reached_and_never_passed)
+{
+    uint64_t r = 88172645463325252;
+    for (size_t i = 0; i < 5000; i++) {
+        r ^= r << 13, r ^= r >> 7, r ^= r << 17;
+        double price = (double)(1 + (r >> 8) % 1000) / 1000, milli = price / 1e9;
+        metering_terms t = { .allowance = i % 3 == 0 ? 0 : (r >> 20) % 1000000,
+                             .add_usage = true,
+                             .cap_set = true,
+                             .cap_usd = (double)((r >> 30) % 100000) / 10000 };
+        int64_t limit = metering_limit(&t, price);
+        cr_assert_geq(limit, (int64_t)t.allowance * 1000, "what the plan allows is not capped");
+        cr_assert_leq(metering_usd(&t, price, 0, limit), t.cap_usd + milli / 100, "%zu", i);
+        cr_assert_gt(metering_usd(&t, price, 0, limit + 1), t.cap_usd - milli / 100, "%zu", i);
+        t.add_usage = i % 2 == 0;
+        int64_t used = (int64_t)((r >> 11) % 2000000000), first = (int64_t)((r >> 7) % 3000000),
+                second = (int64_t)((r >> 9) % 3000000);
+        cr_assert_float_eq(metering_usd(&t, price, used, first) +
+                               metering_usd(&t, price, used + first, second),
+                           metering_usd(&t, price, used, first + second), milli / 100,
+                           "two calls cost what one of both would");
+    }
+}
+
+/* An answer of any plan at any time: what is allowed leaves no more than the limit, what is refused would
+ * have passed it, and nobody is told of more than is left. */
+Test(reserve, an_answer_agrees_with_the_limit)
+{
+    uint64_t r = 362436069362436069;
+    size_t allowed = 0;
+    for (size_t i = 0; i < 5000; i++) {
+        r ^= r << 13, r ^= r >> 7, r ^= r << 17;
+        metering_terms t = { .allowance = (r >> 5) % 2000,
+                             .lifetime = i % 7 == 0,
+                             .add_usage = r % 2 == 0,
+                             .cap_set = r % 4 < 3,
+                             .cap_usd = (double)((r >> 40) % 30) / 100000 };
+        metering_room o = { .used = (int64_t)((r >> 13) % 2500000), .held = (int64_t)((r >> 24) % 500000) };
+        Tabella__ReserveReply y = TABELLA__RESERVE_REPLY__INIT;
+        char why[200] = "";
+        int64_t cost = (int64_t)((r >> 33) % 900000), limit = metering_limit(&t, 0.1);
+        o.granted = metering_fits(cost, limit, o.used, o.held);
+        metering_answer(&t, 0.1, cost, &o, &y, why, sizeof why);
+        allowed += y.allowed;
+        cr_assert_eq(y.limited, limit != INT64_MAX);
+        cr_assert_eq(y.allowed, limit == INT64_MAX || o.used + o.held + cost <= limit, "%zu", i);
+        cr_assert_eq(y.granted_milli, y.allowed ? (uint64_t)cost : 0);
+        cr_assert_eq(why[0] == 0, y.allowed);
+        cr_assert_eq(y.retry_after_s > 0, !y.allowed);
+        cr_assert(!y.limited || o.used + o.held + (int64_t)y.left_milli <=
+                                    (limit > o.used + o.held ? limit : o.used + o.held));
+        cr_assert(y.remaining * 1000 + (uint64_t)(o.used + o.held) <= t.allowance * 1000 || y.remaining == 0);
+        cr_assert_float_eq(y.amount_usd, metering_usd(&t, 0.1, o.used + o.held, cost), 1e-15);
+    }
+    cr_expect(allowed > 500 && allowed < 4500);
+}
+
 Test(metering, terms_are_those_of_the_organization)
 {
     Tabella__Grant l = TABELLA__GRANT__INIT;
@@ -404,4 +463,20 @@ Test(checkpoints, one_left_out_of_another_organization_or_unsigned_is_said)
     c = fresh;
     cr_expect_str_eq(metering_chain_next(&c, TAB_S("x"), TAB_S("17"), TAB_S("17")),
                      "a checkpoint cannot be read");
+}
+
+/* ---- the nightly check ------------------------------------------------------------------------ */
+
+/* Nothing listens where PostgreSQL is: the check waits for it, and ends when it is asked to. */
+Test(verify, waits_for_the_database_and_ends_when_it_is_asked_to, .timeout = 60)
+{
+    metering m = { .pg = tab_pg_open("host=127.0.0.1 port=1 connect_timeout=1", NULL, 1) };
+    cr_assert_not_null(m.pg);
+    for (size_t i = 0; i < 3; i++) {
+        struct metering_nightly *n = metering_nightly_start(&m);
+        cr_assert_not_null(n);
+        metering_nightly_stop(n);
+    }
+    metering_nightly_stop(NULL);
+    tab_pg_free(m.pg);
 }
