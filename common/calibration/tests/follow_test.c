@@ -304,6 +304,28 @@ Test(follow, the_label_is_the_likeliest_class)
         }
 }
 
+/* Whatever room there is, an answer is moved whole, or refused and not served. */
+Test(follow, an_answer_needs_room_or_is_refused)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    static tab_shares s;
+    static labels x, want;
+    const tab_followed *f;
+    size_t whole = 0, refused = 0;
+    const Tabella__LiveCalibration *c = shares_after(a, 3, 60, &s);
+    labels_of(&want);
+    cr_assert_eq(tab_follow_outcomes(a, c, &want.b, &f, &err), TAB_OK);
+    for (size_t room = 8; room < 4096; room += 8) {
+        TAB_AUTO(tab_arena) *small = tab_arena_new(room);
+        labels_of(&x);
+        bool ok = tab_follow_outcomes(small, c, &x.b, &f, &err) == TAB_OK;
+        cr_assert(!ok || memcmp(x.share, want.share, sizeof x.share) == 0, "%zu", room);
+        whole += ok;
+        refused += !ok;
+    }
+    cr_expect(whole > 0 && refused > 0);
+}
+
 Test(follow, of_equal_shares_the_label_stays)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);

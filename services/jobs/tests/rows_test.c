@@ -131,7 +131,8 @@ Test(kept_rows, without_some_are_the_others)
 
 Test(kept_rows, places_that_are_none_forget_nothing)
 {
-    static const char *const places[] = { "{5}", "{0,5}", "{1,0}", "{2,2}", "{0,}", "{x}", "{0,x}", "{-1}" };
+    static const char *const places[] = { "{5}", "{0,5}", "{1,0}", "{2,2}", "{0,}",
+                                          "{x}", "{0,x}", "{-1}",  "{}" };
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         cr_expect_str_eq(left_of(places[i], N), "refused", "%s", places[i]);
     cr_expect_str_eq(left_of("{0}", 0), "refused");

@@ -121,3 +121,25 @@ Test(outcome_table, what_is_kept_is_of_what_the_endpoint_predicts_now)
     c.receipt.config_revision = 5;
     cr_expect(outcome_is_kept(&e, &row, &c));
 }
+
+/* Whatever room there is, a table is whole or refused. */
+Test(outcome_table, needs_room_for_all_or_is_none)
+{
+    size_t refused = 0, whole = 0;
+    for (size_t room = 1024; whole < 20 && room < (size_t)1 << 20; room += 32) {
+        TAB_AUTO(tab_arena) *a = tab_arena_new(room);
+        outcome_table *x = outcome_table_new(a);
+        const tab_table *t = NULL;
+        tab_error err = { 0 };
+        Tabella__OutcomeRow o = row_of(2, 1.5, "", "{\"a\":1}");
+        tab_status s = x == NULL ? TAB_UNAVAILABLE : outcome_table_add(x, &o, &err);
+        if (x == NULL || outcome_table_end(x, s, &t, &err) != TAB_OK) {
+            refused++;
+            continue;
+        }
+        whole++;
+        cr_assert(t != NULL && t->rows == 1 && t->cols == 2);
+        expect(a, t, 1, "a", (const char *[]){ "1" });
+    }
+    cr_expect(refused > 0 && whole == 20);
+}

@@ -176,6 +176,30 @@ Test(reserve, one_operation_may_stand_without_lines)
     cr_expect_str_eq(err.param, "org");
 }
 
+/* Whatever room there is, a call is priced whole or not at all. */
+Test(reserve, a_price_needs_room_for_all_its_lines)
+{
+    Tabella__UsageLine line = TABELLA__USAGE_LINE__INIT, *lines[] = { &line, &line, &line };
+    Tabella__ReserveRequest q = TABELLA__RESERVE_REQUEST__INIT;
+    size_t whole = 0, refused = 0;
+    line.op = (char *)"run";
+    line.cells = 5;
+    q.usage = lines;
+    q.n_usage = 3;
+    for (size_t room = 8; room < 1024; room += 8) {
+        TAB_AUTO(tab_arena) *a = tab_arena_new(room);
+        Tabella__ReserveReply y;
+        tab_error err = { 0 };
+        cr_assert_neq(priced(&q, a, &y, &err), TAB_OK);
+        bool all = strcmp(err.param, "org") == 0; /* what is looked at next */
+        cr_assert_eq(y.cost_milli, all ? 15000 : 0);
+        cr_assert_eq(y.n_by_op, all ? 3 : 0);
+        whole += all;
+        refused += !all;
+    }
+    cr_expect(whole > 0 && refused > 0);
+}
+
 Test(reserve, lines_are_no_more_than_operations)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 16);
