@@ -87,7 +87,7 @@ static bool print_table(const char *path, bool shuffle)
               (!shuffle || (t = shuffled(a, t)) != NULL) && tab_profile_table(&e, t, &p, &err) == TAB_OK;
     tab_contender *c = ok ? tab_arena_new_of(a, tab_contender, t->cols + 1) : NULL;
     double began = cpu();
-    ok = c != NULL && tab_contenders(&e, p, 0, NULL, TAB_TASK_AUTO, c, &open, &err) == TAB_OK;
+    ok = c != NULL && tab_contenders(&e, p, 0, NULL, NULL, TAB_TASK_AUTO, c, &open, &err) == TAB_OK;
     if (ok) {
         bool something = false, asked = open > 0 && t->rows >= 40;
         for (size_t k = 0; k < open; k++)

@@ -21,7 +21,8 @@
  *      +--> references.c rule: keys of another table
  *      |
  *      |            told_apart.c: rows that break a law and are another kind of thing
- *      |            rare_forms.c: rare forms that are no slip; marks.c: 99 and AB for what is not known
+ *      |            cleared/: rare forms that a column makes by chance, values of their own, tails and marks;
+ *      |            marks.c: 99 and AB for what is not known
  *      |
  *   candidates.c      they become suspects with one confidence and the likely right value
  *      |
@@ -84,6 +85,7 @@ typedef struct {
     uint32_t agree, of;            /* rows that show what is usual, of how many */
     uint32_t alternatives;         /* of one row those of a number are alternatives; 0: it has none */
     double instead;                /* odds of its alternatives */
+    double by_tail;                /* odds that the column's own tail goes on to it; 0: it does not */
     tab_str mended;                /* the suggestion, or the cell with a slip undone */
     double second;                 /* confidence of the surest of another kind; 0: there is none */
     bool same;                     /* which would have the cell mended to the same */
