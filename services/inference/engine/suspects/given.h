@@ -75,6 +75,9 @@ bool tab_suspects_orders(tab_search *s, const tab_numbers *u, const tab_group_sa
  * the column. False: memory ran out. */
 bool tab_suspects_units(tab_search *s, const tab_numbers *u, size_t k, const tab_residuals *m) TAB_CHECKED;
 
+/* Finds dates of column k of which day and month are exchanged (unfitted/exchanged.c). */
+void tab_suspects_exchanged(tab_search *s, const tab_numbers *u, size_t k, const tab_residuals *m);
+
 /* The number with so many decimals. */
 tab_str tab_suspects_number_text(tab_arena *a, double x, int decimals);
 

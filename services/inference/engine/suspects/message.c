@@ -36,6 +36,8 @@ static const char *code_reason(tab_arena *a, const tab_suspect *s)
                                 s->agree, s->of);
     if (s->f[TAB_CODE_MISREAD] > 0)
         return "its letters were read in another encoding than they were written in";
+    if (s->f[TAB_CODE_EXCHANGED] > 0)
+        return "far from what the row's other cells imply; with day and month exchanged it is near";
     if (s->f[TAB_CODE_CUT] > 0)
         return tab_arena_printf(
             a, "%u values are of exactly %u characters, none is longer, and many end within a word", s->agree,
@@ -88,6 +90,9 @@ const char *tab_suspect_reason(tab_arena *a, const tab_profile *p, const tab_sus
             : s->f[TAB_VARIANT_BY_CASE] > 0 ? "upper and lower case"
                                             : "case, spaces or punctuation");
     case TAB_SUSPECT_MISPLACED:
+        if (s->f[TAB_MISPLACED_COPIED] > 0)
+            return tab_arena_printf(
+                a, "this is the value of `%.*s` in the same row, in the form of that column", TAB_STR(other));
         if (s->f[TAB_MISPLACED_SHIFTED] > 0)
             return tab_arena_printf(a, "cells of the row are shifted: this value belongs in `%.*s`",
                                     TAB_STR(other));

@@ -276,6 +276,7 @@ static bool numbers_of(tab_search *s)
         if (own == NULL || !tab_best_given(s, own, &u, g, k, &m) ||
             !outer_of(s, own, &s->seen[u.col[k]], &u.q[k], &o) || !tab_suspects_units(s, &u, k, &m))
             return false;
+        tab_suspects_exchanged(s, &u, k, &m);
         for (size_t i = 0; i < s->rows && !s->failed; i++)
             if (isfinite(s->seen[u.col[k]].num[i]))
                 measure(s, &u, k, &m, &o, i);

@@ -414,6 +414,12 @@ static bool repair_column(const doubted *d, size_t column)
     return !tab_arena_full(s->arena);
 }
 
+/* What a slip explains by itself is no exchange. */
+static bool is_code_mended(const tab_suspect *c)
+{
+    return c->kind == TAB_SUSPECT_CODE && c->suggestion.n > 0;
+}
+
 /* Two cells that would each fit the other's column have each other's value. */
 static void change_places(const doubted *d)
 {
@@ -424,6 +430,8 @@ static void change_places(const doubted *d)
             continue;
         if (d->c[i].kind == TAB_SUSPECT_IDENTITY && d->c[j].kind == TAB_SUSPECT_IDENTITY)
             continue; /* one or the other is wrong, of one identity */
+        if (is_code_mended(&d->c[i]) || is_code_mended(&d->c[j]))
+            continue;
         d->c[i].suggestion = tab_arena_copy(d->s->arena, text_of(d->s, &d->c[j], a));
         d->c[j].suggestion = tab_arena_copy(d->s->arena, text_of(d->s, &d->c[i], b));
     }

@@ -16,6 +16,7 @@
  *      +--> unfitted/misplaced.c  swapped: the same by their forms, and rows of which cells are shifted
  *      +--> unfitted/proven.c     format: check digits that are wrong, dates' signs, misread letters
  *      +--> unfitted/cut.c        format: texts that were cut at one length
+ *      +--> unfitted/exchanged.c  format: dates of which day and month are exchanged (of numbers.c)
  *      +--> unfitted/bounds.c     range: what a column's role cannot be (an age below 0)
  *      +--> references.c rule: keys of another table
  *      |
@@ -66,9 +67,11 @@ enum {
     TAB_CODE_FAILS_CHECK = 2,  /* the same: whether its check digit is wrong, */
     TAB_CODE_MISREAD = 3,      /* or its letters were read in another encoding, */
     TAB_CODE_OTHER_SIGN = 4,   /* or it is a date with another sign between its numbers, */
-    TAB_CODE_CUT = 5,          /* or a text that was cut */
+    TAB_CODE_CUT = 5,          /* or a text that was cut, */
+    TAB_CODE_EXCHANGED = 6,    /* or a date of which day and month are exchanged */
     TAB_IMPOSSIBLE_ROLE = 1,   /* of no weight: what the column holds, a tab_role */
-    TAB_MISPLACED_SHIFTED = 1  /* the same: whether neighbours are shifted with it */
+    TAB_MISPLACED_SHIFTED = 1, /* the same: whether neighbours are shifted with it, */
+    TAB_MISPLACED_COPIED = 2   /* or the row has it in its own column as well */
 };
 
 /* A cell with what a finder measured of it. Texts live in the engine's arena. */

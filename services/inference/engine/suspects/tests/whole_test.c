@@ -1,8 +1,9 @@
-/* Columns whose law holds but for a few cells: ages below 0, texts that were cut at one length; and what looks
- * like either and is right. */
+/* Columns whose law holds but for a few cells: ages below 0, texts that were cut at one length, dates with
+ * day and month exchanged, copies of another column; and what looks like them and is right. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/files/csv/csv.h"
 #include "services/inference/engine/suspects/suspects.h"
@@ -120,4 +121,67 @@ Test(whole, texts_of_many_lengths_and_codes_of_one_are_right)
     size_t n;
     articles(a, 200, &n, &p);
     cr_expect_eq(n, 0, "%zu", n);
+}
+
+/* ---- dates and copies ---------------------------------------------------------------------------------- */
+
+/* Orders that are shipped within a week; of `wrong` of them day and month of the shipment are exchanged, or
+ * the telephone stands in place of the postcode. */
+static tab_suspect *shipments(tab_arena *a, bool dates, size_t wrong, size_t *ret_n, tab_profile **ret_p)
+{
+    char *csv = NULL;
+    size_t bytes = 0;
+    FILE *f = open_memstream(&csv, &bytes);
+    uint32_t x = 31;
+    fputs("order,ordered,shipped,postcode,telephone\n", f);
+    for (unsigned i = 0; i < ARTICLES; i++) {
+        unsigned month = 1 + i / 25, day = 1 + i % 20, later = day + 1 + next(&x) % 5,
+                 post = 10000 + next(&x) % 80000;
+        bool is = i % 60 == 6 && i / 60 < wrong;
+        char telephone[32];
+        snprintf(telephone, sizeof telephone, "+49 %u %u", 30 + next(&x) % 900, 100000 + next(&x) % 900000);
+        if (is && dates)
+            fprintf(f, "O%u,2024-%02u-%02u,2024-%02u-%02u,%u,%s\n", i, month, day, later, month, post,
+                    telephone);
+        else if (is)
+            fprintf(f, "O%u,2024-%02u-%02u,2024-%02u-%02u,%s,%s\n", i, month, day, month, later, telephone,
+                    telephone);
+        else
+            fprintf(f, "O%u,2024-%02u-%02u,2024-%02u-%02u,%u,%s\n", i, month, day, month, later, post,
+                    telephone);
+    }
+    fclose(f);
+    return suspects_in(a, csv, bytes, ret_n, ret_p);
+}
+
+Test(whole, day_and_month_exchanged_are_exchanged_back)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX);
+    tab_profile *p;
+    size_t n;
+    const tab_suspect *s = shipments(a, true, 2, &n, &p);
+    cr_assert_eq(n, 2, "%zu", n);
+    for (size_t i = 0; i < n; i++) {
+        tab_str was = tab_cell_at(&p->table->col[2], s[i].row).text, meant = s[i].suggestion;
+        cr_expect_eq(s[i].column, 2);
+        cr_assert_eq(meant.n, 10);
+        cr_expect(memcmp(was.p + 5, meant.p + 8, 2) == 0 && memcmp(was.p + 8, meant.p + 5, 2) == 0, "%.*s",
+                  TAB_STR(meant));
+    }
+    shipments(a, true, 0, &n, &p);
+    cr_expect_eq(n, 0, "%zu", n);
+}
+
+Test(whole, the_cell_of_another_column_in_its_form_is_wrong)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX);
+    tab_profile *p;
+    size_t n;
+    for (size_t wrong = 1; wrong <= 3; wrong += 2) {
+        const tab_suspect *s = shipments(a, false, wrong, &n, &p);
+        cr_assert_eq(n, wrong, "%zu", n);
+        cr_expect_eq(s[0].column, 3);
+        cr_expect_str_eq(tab_suspect_reason(a, p, &s[0]),
+                         "this is the value of `telephone` in the same row, in the form of that column");
+    }
 }

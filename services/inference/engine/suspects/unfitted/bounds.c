@@ -1,6 +1,7 @@
-/* Numbers that what their column holds cannot be: an age below 0, a latitude of 95. With such cells in it the
- * column looks like any other of numbers, so the table is profiled again, on a sample of the rows that have
- * none: where the rest of the column is told as ages, a cell outside is as surely wrong as the column is ages.
+/* Numbers that what their column holds cannot be: an age below 0, a latitude of 95. With such cells in it
+ * the column looks like any other of numbers, so the table is profiled again, on a sample of the rows that
+ * have none: where the rest of the column is told as ages, a cell outside is as surely wrong as the column
+ * is ages.
  *
  * Where the column's tail goes on to the cell (winter's temperatures below those of autumn), the rest would
  * look like another thing only for want of it, and nothing is said: the tail is exponential, by the 0.02 and
