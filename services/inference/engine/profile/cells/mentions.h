@@ -14,8 +14,8 @@ bool tab_has_initials(tab_str s);
  * Պետրոսյան, Hüseynzadə. */
 bool tab_has_patronym(tab_str s);
 
-/* Words of a name with a number of up to four digits behind each ("Ana45 Silva310"), as generators of patients
- * write them. Returns how many; *ret_lists: the lists (lexicon.h) that the first of them is in, and those of
+/* Words of a name with a number of up to four digits behind each ("Ana45 Silva310"), as generators of
+ * patients write them. Returns how many; *ret_lists: the lists (lexicon.h) that the first of them is in, and those of
  * the last. */
 size_t tab_numbered_names(tab_str s, uint64_t ret_lists[2]);
 
