@@ -5,10 +5,10 @@
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/suspects/parts.h"
 
-static const char *const NAMES[TAB_SUSPECT_KINDS] = { "format", "typo",      "rule",     "outlier",
-                                                      "range",  "swapped",   "identity", "variant",
-                                                      "order",  "reference", "calendar", "inequality",
-                                                      "still",  "unit",      "code",     "misplaced" };
+static const char *const NAMES[TAB_SUSPECT_KINDS] = {
+    "format",    "typo",     "rule",       "outlier", "range", "swapped", "identity",  "variant",   "order",
+    "reference", "calendar", "inequality", "still",   "unit",  "code",    "misplaced", "impossible"
+};
 
 const char *tab_suspect_name(tab_suspect_kind k)
 {
@@ -26,6 +26,8 @@ tab_suspect_kind tab_suspect_told(const tab_suspect *s)
     case TAB_SUSPECT_STILL:
     case TAB_SUSPECT_UNIT:
         return TAB_SUSPECT_OUTLIER;
+    case TAB_SUSPECT_IMPOSSIBLE:
+        return TAB_SUSPECT_RANGE;
     case TAB_SUSPECT_VARIANT:
         return s->f[TAB_VARIANT_BY_ACCENT] > 0 ? TAB_SUSPECT_TYPO : TAB_SUSPECT_FORMAT;
     case TAB_SUSPECT_MISPLACED:
@@ -53,7 +55,8 @@ static tab_status search(const tab_engine *e, tab_profile *const *p, size_t n, s
     void (*const find[])(tab_search *) = {
         tab_suspects_spelling, tab_suspects_variants,   tab_suspects_rules,    tab_suspects_numbers,
         tab_suspects_swapped,  tab_suspects_references, tab_suspects_calendar, tab_suspects_still,
-        tab_suspects_codes,    tab_suspects_misplaced,  tab_suspects_proven
+        tab_suspects_codes,    tab_suspects_misplaced,  tab_suspects_proven,   tab_suspects_cut,
+        tab_suspects_bounds
     };
     s->failed = !tab_suspects_view(s);
     for (size_t i = 0; i < sizeof find / sizeof *find && !s->failed && !tab_engine_cancelled(s->e); i++) {

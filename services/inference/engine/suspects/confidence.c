@@ -1,5 +1,6 @@
 /* How sure a candidate is (suspects.h): a logistic regression a kind, with the weights of weights.h. Of
- * alternatives one at most is wrong: with odds o each, that is o / (1 + the sum of all).
+ * alternatives one at most is wrong: with odds o each, that is o / (1 + the sum of all). A number that the
+ * column's own upper tail goes on to is as likely one of it (decision 0846).
  *
  * A second regression knows what the finders of one kind do not: what another kind says of the cell, whether
  * to the same end, and whether one slip explains it. What is proven within its own column or row (sums,
@@ -15,7 +16,7 @@ static double confidence_of(const tab_suspect *c)
     double z = tab_suspect_weights[c->kind][TAB_SUSPECT_FEATURES];
     for (size_t i = 0; i < TAB_SUSPECT_FEATURES; i++)
         z += tab_suspect_weights[c->kind][i] * (double)c->f[i];
-    return 1 / (1 + (1 + c->instead) * exp(-z));
+    return 1 / (1 + (1 + c->instead) * (1 + c->by_tail) * exp(-z));
 }
 
 int tab_suspect_by_cell(const void *a, const void *b)

@@ -18,6 +18,7 @@ typedef struct {
     double tail_low, tail_high; /* where the outermost hundredth begins */
     double spread;              /* (high - low) as a standard deviation; 0: more than half are one number */
     double least, most;         /* 0.005 and 0.995 quantiles, in plain numbers */
+    double far, index, beyond;  /* upper tail: numbers(x) = beyond (x / far)^-index; index 0: none */
     size_t n;                   /* cells that are numbers */
     bool whole, positive;
 } tab_scale;

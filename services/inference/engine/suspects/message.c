@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/message.h"
+#include "services/inference/engine/profile/roles/roles.h"
 #include "services/inference/engine/suspects/suspects.h"
 
 typedef struct {
@@ -35,6 +36,10 @@ static const char *code_reason(tab_arena *a, const tab_suspect *s)
                                 s->agree, s->of);
     if (s->f[TAB_CODE_MISREAD] > 0)
         return "its letters were read in another encoding than they were written in";
+    if (s->f[TAB_CODE_CUT] > 0)
+        return tab_arena_printf(
+            a, "%u values are of exactly %u characters, none is longer, and many end within a word", s->agree,
+            s->of);
     return tab_arena_printf(a, "%u of %u cells in the column are codes of one form; one slip explains this",
                             s->agree, s->of);
 }
@@ -92,6 +97,10 @@ const char *tab_suspect_reason(tab_arena *a, const tab_profile *p, const tab_sus
         return other.n > 0
                    ? tab_arena_printf(a, "far from the other rows with the same `%.*s`", TAB_STR(other))
                    : "far from what the other numbers in the row imply";
+    case TAB_SUSPECT_IMPOSSIBLE:
+        return tab_arena_printf(
+            a, "%u of %u numbers in the column look like values of `%s`, which this cannot be", s->agree,
+            s->of, tab_role_names[(int)s->f[TAB_IMPOSSIBLE_ROLE]]);
     case TAB_SUSPECT_RANGE:
         return tab_arena_printf(a, "far outside the range of the column's %u numbers", s->of);
     default:

@@ -11,6 +11,7 @@
 #include "common/base/order.h"
 #include "services/inference/engine/suspects/given.h"
 
+static const double LEAST = 0.3; /* numbers as far out that a tail makes speak as much as one wrong number */
 static const double NORMAL_IQR = 1.349; /* middle half of a normal distribution in standard deviations */
 
 /* How uneven the middle is: Bowley's skewness by deciles, -1 to 1. */
@@ -19,6 +20,28 @@ static double skew(const double *sorted, size_t n)
     double a = tab_quantile_of(sorted, n, 0.1), b = tab_quantile_of(sorted, n, 0.5);
     double c = tab_quantile_of(sorted, n, 0.9);
     return c > a ? fabs((c - b) - (b - a)) / (c - a) : 0;
+}
+
+/* The tail of the positive ones of n sorted numbers as a Pareto law, by their 0.9 and 0.98 quantiles; of all
+ * numbers `positive` are. */
+static void upper_tail(const double *sorted, size_t n, size_t positive, tab_scale *q)
+{
+    enum { ENOUGH = 20 };
+    size_t from = 0;
+    while (from < n && !(sorted[from] > 0))
+        from++;
+    if (n - from < ENOUGH)
+        return;
+    double begin = tab_quantile_of(sorted + from, n - from, 0.9);
+    q->far = tab_quantile_of(sorted + from, n - from, 0.98);
+    q->index = q->far > begin ? log(0.1 / 0.02) / log(q->far / begin) : 0;
+    q->beyond = 0.02 * (double)positive;
+}
+
+/* How many numbers lie as far out as x if the upper tail goes on. */
+static double made_by_tail(const tab_scale *q, double x)
+{
+    return q->index > 0 && x > q->far ? q->beyond * pow(x / q->far, -q->index) : 0;
 }
 
 static bool scale_of(const tab_search *s, const double *num, bool time, tab_scale *q)
@@ -41,6 +64,7 @@ static bool scale_of(const tab_search *s, const double *num, bool time, tab_scal
     q->least = tab_quantile_of(x, n, 0.005);
     q->most = tab_quantile_of(x, n, 0.995);
     q->positive = positive >= q->n - q->n / 200;
+    upper_tail(x, n, positive, q);
     size_t m = 0;
     for (size_t i = 0; q->positive && i < n; i++)
         if (x[i] > 0)
@@ -213,6 +237,7 @@ static void measure(tab_search *s, const tab_numbers *u, size_t k, const tab_res
     c->f[10] = given > 6 && alone;
     c->f[11] = q->spread <= 0;
     if (alone) {
+        c->by_tail = made_by_tail(q, x) / LEAST;
         c->f[13] = (float)lonely(o, q, x, &same);
         c->f[12] = (float)(fmin(tab_log_count((double)same), 2) / 2);
     }

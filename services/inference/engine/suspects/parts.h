@@ -54,6 +54,8 @@ void tab_suspects_codes(tab_search *s);
 void tab_suspects_still(tab_search *s);
 void tab_suspects_misplaced(tab_search *s);
 void tab_suspects_proven(tab_search *s);
+void tab_suspects_cut(tab_search *s);
+void tab_suspects_bounds(tab_search *s);
 
 /* A candidate, its features zeroed, to be filled before the next is asked for; NULL: memory ran out. Past
  * TAB_SUSPECT_CANDIDATES of them the surer half is kept. */
@@ -92,6 +94,12 @@ typedef struct {
  * (drawn.c). False: memory ran out. */
 bool tab_suspects_drawn(tab_search *s, const tab_seen *v, const tab_formed *f, size_t n,
                         bool *ret) TAB_CHECKED;
+
+/* rare (levels): which values are of rare forms; f (n): these by their exact form. ret (levels): how much
+ * speaks for values of their own, a decimal logarithm of odds divided by 3, 0 to 1 (own_values.c). False:
+ * memory ran out. */
+bool tab_suspects_own_values(tab_search *s, const tab_seen *v, const bool *rare, const tab_formed *f,
+                             size_t n, float *ret) TAB_CHECKED;
 
 /* Drops the candidates whose cells are marks (marks.c). False: memory ran out. */
 bool tab_suspects_drop_marks(tab_search *s) TAB_CHECKED;

@@ -217,32 +217,48 @@ static const tab_str *texts_of(tab_search *s, const tab_seen *v)
     return tab_arena_full(s->scratch) ? NULL : text;
 }
 
-/* Which values of rare forms the column makes by chance. False: memory ran out. */
-static bool by_chance(tab_search *s, const tab_seen *v, const float *rough, const float *exact, bool *ret)
+/* What is known of the values of rare forms. */
+typedef struct {
+    bool *is;    /* (levels) */
+    bool *drawn; /* (levels) the column makes their form by chance */
+    float *own;  /* (levels) they are values of their own (own_values.c) */
+} rare_values;
+
+/* False: memory ran out. */
+static bool rare_of(tab_search *s, const tab_seen *v, const float *rough, const float *exact,
+                    rare_values *ret)
 {
     tab_formed *f = tab_arena_new_of(s->scratch, tab_formed, v->levels + 1);
     size_t n = 0;
-    if (f == NULL)
+    ret->is = tab_arena_new_of(s->scratch, bool, v->levels + 1);
+    ret->drawn = tab_arena_new_of(s->scratch, bool, v->levels + 1);
+    ret->own = tab_arena_new_of(s->scratch, float, v->levels + 1);
+    if (f == NULL || ret->is == NULL || ret->drawn == NULL || ret->own == NULL)
         return false;
     for (size_t l = 0; l < v->levels; l++)
-        if (rough[l] <= 0.03F || exact[l] <= 0.01F)
+        if (rough[l] <= 0.03F || exact[l] <= 0.01F) {
+            ret->is[l] = true;
             f[n++] = (tab_formed){ tab_suspects_form(v->text[l], true), (uint32_t)l };
+        }
+    if (n == 0)
+        return true;
     qsort(f, n, sizeof *f, by_form);
-    return n == 0 || tab_suspects_drawn(s, v, f, n, ret);
+    return tab_suspects_drawn(s, v, f, n, ret->drawn) &&
+           tab_suspects_own_values(s, v, ret->is, f, n, ret->own);
 }
 
 static void forms(tab_search *s, size_t column)
 {
     tab_seen as = s->seen[column];
     const tab_seen *v = &as;
-    bool *drawn = tab_arena_new_of(s->scratch, bool, v->levels + 1);
+    rare_values rare;
     as.text = texts_of(s, v);
     float *rough = tab_arena_new_of(s->scratch, float, v->levels + 1), top = 0, exact_top = 0;
     float *exact = tab_arena_new_of(s->scratch, float, v->levels + 1);
     float *words = tab_arena_new_of(s->scratch, float, v->levels + 1);
-    if (as.text == NULL || drawn == NULL || rough == NULL || exact == NULL || words == NULL ||
+    if (as.text == NULL || rough == NULL || exact == NULL || words == NULL ||
         !shares_of_words(s, &as, words) || !rarities(s, v, false, rough, &top) ||
-        !rarities(s, v, true, exact, &exact_top) || !by_chance(s, v, rough, exact, drawn)) {
+        !rarities(s, v, true, exact, &exact_top) || !rare_of(s, v, rough, exact, &rare)) {
         s->failed = true;
         return;
     }
@@ -263,7 +279,7 @@ static void forms(tab_search *s, size_t column)
         uint32_t l = v->code[i];
         bool read =
             v->num != NULL && !isnan(v->num[i]); /* 4/2/15 and 11/15/13 are of one form, 9 and 10 too */
-        if (l == TAB_NULL || (drawn[l] && !read && !slip[l]) ||
+        if (l == TAB_NULL || (rare.drawn[l] && !read && !slip[l]) ||
             (rough[l] > 0.03F && (exact[l] > 0.01F || read) && !slip[l]) ||
             (read && tab_in_lower_tail(&tail, v->text[l], v->num[i])) || alike[l])
             continue;
@@ -286,6 +302,7 @@ static void forms(tab_search *s, size_t column)
         c->f[11] = words[l];
         c->f[12] = (float)sqrt(words[l]);
         c->f[13] = slip[l] ? (float)taken : 0;
+        c->f[14] = slip[l] ? 0 : rare.own[l];
         c->agree = (uint32_t)((1 - (rough[l] <= 0.03F ? rough[l] : exact[l])) * (float)v->present);
         c->of = (uint32_t)v->present;
     }

@@ -15,10 +15,13 @@
  *      +--> swapped.c    swapped: two cells that would each fit the other's column
  *      +--> unfitted/misplaced.c  swapped: the same by their forms, and rows of which cells are shifted
  *      +--> unfitted/proven.c     format: check digits that are wrong, dates' signs, misread letters
+ *      +--> unfitted/cut.c        format: texts that were cut at one length
+ *      +--> unfitted/bounds.c     range: what a column's role cannot be (an age below 0)
  *      +--> references.c rule: keys of another table
  *      |
  *      |            told_apart.c: rows that break a law and are another kind of thing
- *      |            rare_forms.c: rare forms that are no slip; marks.c: 99 and AB for what is not known
+ *      |            cleared/: rare forms that a column makes by chance, values of their own, tails and marks;
+ *      |            marks.c: 99 and AB for what is not known
  *      |
  *   candidates.c      they become suspects with one confidence and the likely right value
  *      |
@@ -49,6 +52,7 @@ typedef enum {
     TAB_SUSPECT_UNIT,       /* the same */
     TAB_SUSPECT_CODE,       /* told as a format */
     TAB_SUSPECT_MISPLACED,  /* told as swapped */
+    TAB_SUSPECT_IMPOSSIBLE, /* told as range */
     TAB_SUSPECT_KINDS
 } tab_suspect_kind;
 
@@ -61,7 +65,9 @@ enum {
     TAB_CODE_LACKS_AT = 1,     /* whether it is an address without an @; of no weight */
     TAB_CODE_FAILS_CHECK = 2,  /* the same: whether its check digit is wrong, */
     TAB_CODE_MISREAD = 3,      /* or its letters were read in another encoding, */
-    TAB_CODE_OTHER_SIGN = 4,   /* or it is a date with another sign between its numbers */
+    TAB_CODE_OTHER_SIGN = 4,   /* or it is a date with another sign between its numbers, */
+    TAB_CODE_CUT = 5,          /* or a text that was cut */
+    TAB_IMPOSSIBLE_ROLE = 1,   /* of no weight: what the column holds, a tab_role */
     TAB_MISPLACED_SHIFTED = 1  /* the same: whether neighbours are shifted with it */
 };
 
@@ -76,6 +82,7 @@ typedef struct {
     uint32_t agree, of;            /* rows that show what is usual, of how many */
     uint32_t alternatives;         /* of one row those of a number are alternatives; 0: it has none */
     double instead;                /* odds of its alternatives */
+    double by_tail;                /* odds that the column's own tail goes on to it; 0: it does not */
     tab_str mended;                /* the suggestion, or the cell with a slip undone */
     double second;                 /* confidence of the surest of another kind; 0: there is none */
     bool same;                     /* which would have the cell mended to the same */

@@ -3,18 +3,20 @@
  * What the row's other cells leave over of the column (given.c), the number itself, or its ratio to another
  * of the row falls into two heaps with next to nothing between them. The lesser heap is in another unit where
  * a known conversion lays it on the greater one: in its middle within its standard error, and in its width. A
- * heap would lie there by chance as often as conversions that are as common cover the way from the least to
- * the largest of them, so the odds are the inverse of that share, at most ODDS. Heaps that another column
- * tells apart (adults and children, rents and incomes) are two things and not two units. Decision 0757. */
+ * heap of another kind lies anywhere on the way from the least conversion to the largest, and one of as many
+ * conversions as are as common might meet it: the odds are the density of the middle where the conversion
+ * puts it, times that way, divided by their number, at most ODDS. Heaps that another column tells apart
+ * (adults and children, rents and incomes) are two things and not two units. Of heaps that are as good as
+ * halves the lesser one is the rarer unit by chance alone, and as sure. Decisions 0757, 0910. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "common/base/order.h"
 #include "services/inference/engine/suspects/given.h"
 
-enum { LEAST_CELLS = 60, LEAST_HEAP = 8, APART = 4, ERRORS = 3 };
-static const double LEAST_SHARE = 0.03, MOST_SHARE = 0.45, BETWEEN = 0.04, WIDTHS = 1.6, TELLS = 0.25,
-                    LEAST_ODDS = 6, ODDS = 20, ONE_VALUE = 0.3, WAY = 7; /* from 1 to 1000 in logarithms */
+enum { LEAST_CELLS = 60, LEAST_HEAP = 5, APART = 4, ERRORS = 3 };
+static const double BETWEEN = 0.04, BETWEEN_LESSER = 0.25, WIDTHS = 1.6, TELLS = 0.25, LEAST_ODDS = 10,
+                    ODDS = 20, ONE_VALUE = 0.3, WAY = 7; /* from 1 to 1000 in logarithms */
 
 /* A number in one unit is `times` it plus `plus` in the other. */
 typedef struct {
@@ -51,10 +53,12 @@ typedef struct {
     const double *num;
     const tab_residuals *m; /* the model: what it leaves over; NULL: there is none */
     const double *by;       /* or another column, of which the number is a multiple */
+    double number;          /* one in its middle */
     bool log;               /* what is left over is a ratio */
     uint32_t *row;          /* (rows) the rows looked at */
     double *left;           /* (rows) of these */
     double *sorted;
+    double *moved; /* the lesser heap, converted */
     size_t n;
     double cut; /* between the heaps */
     bool above; /* the lesser heap is the upper one */
@@ -79,7 +83,8 @@ static bool collect(mixed *x, tab_arena *a)
     x->row = tab_arena_new_of(a, uint32_t, most + 1);
     x->left = tab_arena_new_of(a, double, most + 1);
     x->sorted = tab_arena_new_of(a, double, most + 1);
-    if (x->row == NULL || x->left == NULL || x->sorted == NULL)
+    x->moved = tab_arena_new_of(a, double, most + 1);
+    if (x->row == NULL || x->left == NULL || x->sorted == NULL || x->moved == NULL)
         return false;
     x->n = 0;
     for (size_t i = 0; i < most; i++) {
@@ -130,21 +135,18 @@ static bool of_one_value(const double *v, size_t n)
         k = i > 0 && v[i] == v[i - 1] ? k + 1 : 1;
         most = k > most ? k : most;
     }
-    return (double)most > ONE_VALUE * (double)n;
+    return most > 2 && (double)most > ONE_VALUE * (double)n;
 }
 
-/* Whether the numbers are two heaps apart from each other, the lesser one not too small and not too large. */
-static bool in_two_heaps(mixed *x, heap *ret_greater, heap *ret_lesser)
+/* Whether the numbers are two heaps apart from each other, k of them in the lower one. */
+static bool in_two_heaps(mixed *x, size_t k, heap *ret_greater, heap *ret_lesser)
 {
-    if (x->n < LEAST_CELLS)
-        return false;
-    size_t k = best_cut(x->sorted, x->n), lesser = k < x->n - k ? k : x->n - k, between = 0;
-    double n = (double)x->n;
-    if (lesser < LEAST_HEAP || (double)lesser < LEAST_SHARE * n || (double)lesser > MOST_SHARE * n)
+    size_t lesser = k < x->n - k ? k : x->n - k, between = 0;
+    if (lesser < LEAST_HEAP)
         return false;
     heap low = heap_of(x->sorted, k), high = heap_of(x->sorted + k, x->n - k);
-    double way = high.middle - low.middle;
-    if (!(way > APART * fmax(low.wide, high.wide)) || !(fmax(low.wide, high.wide) > 0))
+    double way = high.middle - low.middle, wide = fmax(low.wide, high.wide);
+    if (!(way > APART * wide) || !(wide > 0))
         return false;
     for (size_t i = 0; i < x->n; i++)
         between += x->sorted[i] > low.middle + 0.4 * way && x->sorted[i] < low.middle + 0.6 * way;
@@ -154,7 +156,7 @@ static bool in_two_heaps(mixed *x, heap *ret_greater, heap *ret_lesser)
     x->above = x->n - k < k;
     *ret_greater = x->above ? low : high;
     *ret_lesser = x->above ? high : low;
-    return (double)between <= BETWEEN * n;
+    return (double)between <= fmin(BETWEEN * (double)x->n, BETWEEN_LESSER * (double)lesser);
 }
 
 static bool in_lesser(const mixed *x, double left)
@@ -171,16 +173,17 @@ static double misfit(const mixed *x, const heap *greater, size_t i, double *ret_
         double v =
             in_lesser(x, x->left[k]) ? left_over(x, x->row[k], converted(i, x->num[x->row[k]])) : (double)NAN;
         if (isfinite(v))
-            x->sorted[n++] = v;
+            x->moved[n++] = v;
     }
     if (n < LEAST_HEAP)
         return (double)INFINITY;
-    qsort(x->sorted, n, sizeof *x->sorted, tab_ascending_double);
-    heap h = heap_of(x->sorted, n);
+    qsort(x->moved, n, sizeof *x->moved, tab_ascending_double);
+    heap h = heap_of(x->moved, n);
     double wide = fmax(h.wide, greater->wide);
     *ret_error = 1.2533 * wide * sqrt(1 / (double)n + 1 / (double)greater->n);
-    double loose = WIDTHS * (1 + 1 / sqrt((double)n));
-    bool as_wide = h.wide < loose * greater->wide && greater->wide < loose * h.wide;
+    double few = 1 / sqrt((double)n);
+    bool as_wide =
+        h.wide < WIDTHS * (1 + few) * greater->wide && greater->wide < WIDTHS * (1 + 2 * few) * h.wide;
     return as_wide ? fabs(h.middle - greater->middle) / *ret_error : (double)INFINITY;
 }
 
@@ -264,6 +267,13 @@ static bool told_elsewhere(const mixed *x, tab_arena *a, bool *ret_ok)
 
 /* ---- the column ---------------------------------------------------------------------------------------- */
 
+/* The share of tables with so many of n rows in a heap in which that is the rarer unit (any share as likely
+ * before). */
+static double rarer(size_t lesser, size_t n)
+{
+    return 0.5 * erfc(-((double)n - 2 * (double)lesser) / sqrt(2 * (double)n));
+}
+
 static void doubt(mixed *x, size_t way, double odds)
 {
     uint32_t lesser = 0, all = 0;
@@ -272,6 +282,7 @@ static void doubt(mixed *x, size_t way, double odds)
         all += isfinite(left);
         lesser += isfinite(left) && in_lesser(x, left);
     }
+    double sure = odds / (1 + odds) * rarer(lesser, all);
     for (size_t i = 0; i < x->s->rows; i++) {
         double left = left_over(x, i, x->num[i]);
         if (!isfinite(left) || !in_lesser(x, left))
@@ -279,7 +290,7 @@ static void doubt(mixed *x, size_t way, double odds)
         tab_suspect *c = tab_suspects_add(x->s, i, x->column, TAB_SUSPECT_UNIT);
         if (c == NULL)
             return;
-        c->f[0] = (float)log(odds);
+        c->f[0] = (float)log(sure / (1 - sure));
         c->agree = lesser;
         c->of = all;
         c->suggestion = tab_suspects_number_text(x->s->arena, converted(way, x->num[i]),
@@ -291,32 +302,68 @@ static void doubt(mixed *x, size_t way, double odds)
 typedef struct {
     mixed x;
     size_t way;
-    double covered; /* share of the way on which conversions put a heap by chance */
+    double odds;
 } finding;
 
-/* The column by one model and on one scale: factors are ratios, degrees are not. looks: models that are
- * tried. Takes the place of `best` where it is the surer one. False: memory ran out. */
+/* The conversion that lays the lesser heap on the greater one, of which the odds are highest. looks: models
+ * that are tried. Takes the place of `best` where it is the surer one. False: memory ran out. */
+static bool look_at_heaps(mixed *x, tab_arena *a, const heap *greater, const heap *lesser, size_t looks,
+                          finding *best)
+{
+    size_t found = SIZE_MAX;
+    double most = 0;
+    bool ok = true;
+    for (size_t i = 0; i < CONVERSIONS; i++) {
+        if ((UNITS[i / 2].plus == 0) != x->log)
+            continue;
+        double error = 0, rank = x->log ? (double)(i / 2 + 1) : 1;
+        double way = x->log ? WAY : fabs(lesser->middle - greater->middle), z = misfit(x, greater, i, &error);
+        double odds =
+            z < ERRORS ? exp(-z * z / 2) / sqrt(2 * M_PI) / error * way / ((double)looks * rank) : 0;
+        if (odds > most)
+            most = odds, found = i;
+    }
+    if (most <= best->odds || told_elsewhere(x, a, &ok) || !ok)
+        return ok;
+    *best = (finding){ *x, found, most };
+    return true;
+}
+
+/* How many of the sorted numbers are below x. */
+static size_t below(const mixed *x, double cut)
+{
+    size_t from = 0, to = x->n;
+    while (from < to) {
+        size_t mid = (from + to) / 2;
+        if (x->sorted[mid] < cut)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    return from;
+}
+
+/* The column by one model and on one scale: factors are ratios, degrees are not. It is cut where squares are
+ * least and, for heaps too small for that, half the way that each conversion goes. */
 static bool look(mixed *x, tab_arena *a, size_t looks, finding *best)
 {
     heap greater, lesser;
-    size_t found = SIZE_MAX;
-    double least = ERRORS, covered = 1;
-    bool ok = true;
     if (!collect(x, a))
         return false;
-    if (!in_two_heaps(x, &greater, &lesser))
+    if (x->n < LEAST_CELLS)
         return true;
+    double middle = tab_quantile_of(x->sorted, x->n, 0.5);
+    size_t own = best_cut(x->sorted, x->n);
+    if (in_two_heaps(x, own, &greater, &lesser))
+        return look_at_heaps(x, a, &greater, &lesser, looks, best);
     for (size_t i = 0; i < CONVERSIONS; i++) {
-        double error = 0, rank = x->log ? (double)(i / 2 + 1) : 1, z = (double)INFINITY;
-        double way = x->log ? WAY : fabs(lesser.middle - greater.middle);
-        if ((UNITS[i / 2].plus == 0) == x->log)
-            z = misfit(x, &greater, i, &error);
-        if (z < least)
-            least = z, found = i, covered = (double)looks * rank * 2 * ERRORS * error / way;
+        if ((UNITS[i / 2].plus == 0) != x->log)
+            continue;
+        double shift = x->log ? log(converted(i, 1)) : converted(i, x->number) - x->number;
+        if (in_two_heaps(x, below(x, middle + shift / 2), &greater, &lesser) &&
+            !look_at_heaps(x, a, &greater, &lesser, looks, best))
+            return false;
     }
-    if (found == SIZE_MAX || covered >= best->covered || told_elsewhere(x, a, &ok) || !ok)
-        return ok;
-    *best = (finding){ *x, found, covered };
     return true;
 }
 
@@ -339,13 +386,19 @@ bool tab_suspects_units(tab_search *s, const tab_numbers *u, size_t k, const tab
 {
     size_t column = u->col[k];
     const tab_seen *v = &s->seen[column];
-    finding best = { .covered = 1 / LEAST_ODDS };
+    finding best = { .odds = LEAST_ODDS };
     TAB_AUTO(tab_arena) *a = tab_arena_new(TAB_SUSPECT_BYTES);
     if (a == NULL || v->col->type == TAB_DATETIME || u->q[k].n < LEAST_CELLS)
         return a != NULL;
+    double middle = u->q[k].log ? exp(u->q[k].median) : u->q[k].median;
     for (int log_scale = u->q[k].positive; log_scale >= 0; log_scale--)
         for (int given = m->left != NULL; given >= 0; given--) {
-            mixed x = { .s = s, .column = column, .num = v->num, .m = given ? m : NULL, .log = log_scale };
+            mixed x = { .s = s,
+                        .column = column,
+                        .num = v->num,
+                        .number = middle,
+                        .m = given ? m : NULL,
+                        .log = log_scale };
             if (!look(&x, a, 1, &best))
                 return false;
         }
@@ -353,6 +406,6 @@ bool tab_suspects_units(tab_search *s, const tab_numbers *u, size_t k, const tab
     if (u->q[k].positive && !look_at_ratios(&own, a, u, &best))
         return false;
     if (best.x.num != NULL)
-        doubt(&best.x, best.way, fmin(ODDS, 1 / best.covered));
+        doubt(&best.x, best.way, fmin(ODDS, best.odds));
     return true;
 }

@@ -5,7 +5,7 @@
 
 static const double tab_suspect_weights[TAB_SUSPECT_KINDS][TAB_SUSPECT_FEATURES + 1] = {
     [TAB_SUSPECT_FORMAT] = { -1.283, 2.333, 5.760, 4.133, -1.796, 2.756, 2.022, -1.211, -0.070, 1.344, -3.916,
-                             18.808, -22.500, 1.622, 0.000, -6.965 },
+                             18.808, -22.500, 1.622, -6.908, -6.965 },
     [TAB_SUSPECT_TYPO] = { -7.315, 16.262, -1.659, -3.279, 0.196, -3.446, 1.240, -0.295, 0.380, 0.000, 0.000,
                            0.000, 0.000, 0.000, 0.000, -4.887 },
     [TAB_SUSPECT_RULE] = { 2.938, -8.712, 0.207, 6.861, 7.908, -4.311, -2.976, 0.079, 3.420, 0.854, 1.250,
@@ -24,12 +24,13 @@ static const double tab_suspect_weights[TAB_SUSPECT_KINDS][TAB_SUSPECT_FEATURES 
                             -0.001, 7.524, 0.379, 0.000, 0.000, -11.926 },
     [TAB_SUSPECT_INEQUALITY] = { 4.197, -4.009, 1.059, 0.924, -5.217, 2.975, -2.490, 5.466, -4.663, 3.965,
                                  0.473, 2.818, 7.235, -1.867, 10.600, -7.599 },
-    [TAB_SUSPECT_REFERENCE] = { 1 }, /* its own feature is its log odds */
-    [TAB_SUSPECT_CALENDAR] = { 1 },  /* the same */
-    [TAB_SUSPECT_CODE] = { 1 },      /* the same */
-    [TAB_SUSPECT_STILL] = { 1 },     /* the same */
-    [TAB_SUSPECT_UNIT] = { 1 },      /* the same */
-    [TAB_SUSPECT_MISPLACED] = { 1 }, /* the same */
+    [TAB_SUSPECT_REFERENCE] = { 1 },  /* its own feature is its log odds */
+    [TAB_SUSPECT_CALENDAR] = { 1 },   /* the same */
+    [TAB_SUSPECT_CODE] = { 1 },       /* the same */
+    [TAB_SUSPECT_STILL] = { 1 },      /* the same */
+    [TAB_SUSPECT_UNIT] = { 1 },       /* the same */
+    [TAB_SUSPECT_MISPLACED] = { 1 },  /* the same */
+    [TAB_SUSPECT_IMPOSSIBLE] = { 1 }, /* the same */
 };
 
 /* Of a cell's log odds, another kind's confidence, whether both would have it mended to the same,

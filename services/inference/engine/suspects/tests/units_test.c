@@ -101,6 +101,55 @@ Test(units, what_a_column_tells_apart_is_no_unit)
     cr_expect_eq(n, 0, "%zu", n);
 }
 
+/* Heights of `rows` persons in cm, of which the first of each `of` by `few` are `times` as much. */
+static size_t heights(size_t rows, unsigned few, unsigned of, double times, size_t *ret_wrong)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX);
+    char *csv = NULL;
+    size_t bytes = 0, n = 0, right = 0;
+    tab_profile *p = NULL;
+    FILE *f = open_memstream(&csv, &bytes);
+    uint32_t x = 17;
+    fputs("person,height\n", f);
+    for (size_t r = 0; r < rows; r++) {
+        double height = 170 * exp(0.05 * normal(&x));
+        fprintf(f, "P%zu,%.1f\n", r, r * 7 % of < few ? height * times : height);
+    }
+    fclose(f);
+    const tab_suspect *s = suspects_in(a, csv, bytes, &n, &p);
+    for (size_t i = 0; i < n; i++)
+        right += s[i].column == 1 && s[i].row * 7 % of < few;
+    *ret_wrong = n - right;
+    return right;
+}
+
+Test(units, a_few_cells_in_another_unit_are_found)
+{
+    size_t wrong;
+    cr_expect_eq(heights(400, 1, 25, 1 / 2.54, &wrong), 16);
+    cr_expect_eq(wrong, 0);
+    cr_expect_eq(heights(600, 1, 50, 1 / 2.54, &wrong), 12);
+    cr_expect_eq(wrong, 0);
+}
+
+Test(units, of_nearly_halves_the_lesser_one_is_said_and_of_halves_none)
+{
+    size_t wrong;
+    cr_expect_eq(heights(400, 46, 100, 1 / 2.54, &wrong), 184);
+    cr_expect_eq(wrong, 0);
+    cr_expect_eq(heights(400, 1, 2, 1 / 2.54, &wrong), 0);
+    cr_expect_eq(wrong, 0);
+}
+
+Test(units, a_few_cells_where_no_conversion_lies_are_left_alone)
+{
+    size_t wrong;
+    for (double times = 0.19; times > 0.14; times -= 0.01) {
+        cr_expect_eq(heights(400, 1, 25, times, &wrong), 0, "%g", times);
+        cr_expect_eq(wrong, 0);
+    }
+}
+
 /* ---- a sensor that stands still ------------------------------------------------------------------------ */
 
 enum { HOURS = 480, STILL = 200, STOOD = 24 };
