@@ -15,8 +15,8 @@ bool tab_has_initials(tab_str s);
 bool tab_has_patronym(tab_str s);
 
 /* Words of a name with a number of up to four digits behind each ("Ana45 Silva310"), as generators of
- * patients write them. Returns how many; *ret_lists: the lists (lexicon.h) that the first of them is in, and those of
- * the last. */
+ * patients write them. Returns how many; *ret_lists: the lists (lexicon.h) that the first of them is in, and
+ * those of the last. */
 size_t tab_numbered_names(tab_str s, uint64_t ret_lists[2]);
 
 /* Whether two neighbouring words of the text are written as names are ("Anna Becker") and are, by the lists,
