@@ -253,6 +253,7 @@ const tab_identity_family tab_families[] = {
     F("RU PLATE 8", V, PLAIN, "r999rr99", NO_CHECK),
     F("RU PLATE 9", V, PLAIN, "r999rr999", NO_CHECK),
     F("UA PLATE", V, PLAIN, "rr9999rr", NO_CHECK),
+    F("AWB", O, PLAIN, "99999999999", { BY(7, 10, "0001546231", "0123456") }),
     F("IMO", O, PLAIN, "IMO9999999", { BY(10, 9, "000765432", ID10) }),
     F("ISBN-10", O, PLAIN, "999999999N", { BY(11, 9, "a98765432", ISBN) }),
     F("ISBN-10 9", O, PLAIN, "99999999N", { BY(11, 8, "98765432", ISBN) }),

@@ -159,3 +159,24 @@ bool tab_holds_name(tab_str s)
     }
     return false;
 }
+
+size_t tab_numbered_names(tab_str s, uint64_t ret_lists[2])
+{
+    enum { WORDS = 4, LETTERS = 3, DIGITS = 4 };
+    size_t words = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        size_t from = i, digits;
+        while (i < s.n && s.p[i] != ' ' && !digit(s.p[i]))
+            i++;
+        size_t letters = i - from;
+        while (i < s.n && digit(s.p[i]))
+            i++;
+        digits = i - from - letters;
+        if (letters < LETTERS || digits < 1 || digits > DIGITS || (i < s.n && s.p[i] != ' ') ||
+            words == WORDS)
+            return 0;
+        ret_lists[1] = tab_lists_of_name((tab_str){ s.p + from, letters });
+        ret_lists[0] = words++ == 0 ? ret_lists[1] : ret_lists[0];
+    }
+    return words;
+}

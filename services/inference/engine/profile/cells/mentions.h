@@ -14,6 +14,11 @@ bool tab_has_initials(tab_str s);
  * Պետրոսյան, Hüseynzadə. */
 bool tab_has_patronym(tab_str s);
 
+/* Words of a name with a number of up to four digits behind each ("Ana45 Silva310"), as generators of
+ * patients write them. Returns how many; *ret_lists: the lists (lexicon.h) that the first of them is in, and
+ * those of the last. */
+size_t tab_numbered_names(tab_str s, uint64_t ret_lists[2]);
+
 /* Whether two neighbouring words of the text are written as names are ("Anna Becker") and are, by the lists,
  * a given and a family name, and neither a country, region, colour or firm nor of a street's name. */
 bool tab_holds_name(tab_str s);

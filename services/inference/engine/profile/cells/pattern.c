@@ -224,6 +224,17 @@ static bool range(tab_str s)
            (digit(s.p[0]) || digit(s.p[s.n - 1]) || s.p[s.n - 1] == '+');
 }
 
+bool tab_is_compared(tab_str s)
+{
+    size_t i = s.n > 0 && (s.p[0] == '<' || s.p[0] == '>');
+    i += s.n >= 3 && (memcmp(s.p, "\xe2\x89\xa4", 3) == 0 || memcmp(s.p, "\xe2\x89\xa5", 3) == 0) ? 3 : 0;
+    if (i == 0)
+        return false;
+    while (i < s.n && (s.p[i] == '=' || s.p[i] == ' ' || s.p[i] == '$'))
+        i++;
+    return i < s.n && digit(s.p[i]);
+}
+
 /* What brackets that close hold: an object somewhere, values alone, or neither. */
 typedef enum { BRACKETS_NONE, BRACKETS_JSON, BRACKETS_LIST } brackets;
 

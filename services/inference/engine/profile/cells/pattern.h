@@ -16,4 +16,7 @@ bool tab_is_email(tab_str s);
 /* The bytes of a telephone number with its country in front ("+49 170 1234567") at the text's beginning; 0:
  * there is none. */
 size_t tab_phone_abroad(tab_str s);
+
+/* A number behind a sign of comparison: "<5", ">= 1,000", "<=50K". */
+bool tab_is_compared(tab_str s);
 #endif

@@ -208,9 +208,10 @@ typedef struct {
     uint64_t street[TAB_LOOKED_AT], house[TAB_LOOKED_AT]; /* hashed names and numbers of tab_housed */
     uint64_t phone[TAB_LOOKED_AT];                        /* hashed telephone numbers within texts */
     size_t houses, phones;
-    uint32_t vin_alphabet; /* letters of values of a VIN's shape, a bit each */
-    double cells;          /* of all sampled values, marks among them */
-    double bools;          /* cells that read as yes or no */
+    uint32_t numbered_initials; /* letters that names with numbers begin with, a bit each */
+    uint32_t vin_alphabet;      /* letters of values of a VIN's shape, a bit each */
+    double cells;               /* of all sampled values, marks among them */
+    double bools;               /* cells that read as yes or no */
     char decimal;
 } sampled;
 
@@ -271,6 +272,25 @@ static void read_time(sampled *q, tab_str t, const tab_number *x, bool plain, do
     }
 }
 
+/* Forms of names: with initials, with a patronym, with a number behind each word. */
+static void read_names(sampled *q, tab_str t, bool plain, tab_features *f)
+{
+    uint64_t lists[2];
+    size_t words = plain ? 0 : tab_numbered_names(t, lists);
+    f->initials += tab_has_initials(t);
+    if (tab_has_patronym(t)) {
+        f->patronyms++;
+        f->patronym_words += memchr(t.p, ' ', t.n) != NULL;
+    }
+    if (words == 0)
+        return;
+    f->numbered++;
+    f->numbered_words += words > 1;
+    q->numbered_initials |= 1U << (t.p[0] & 31);
+    f->numbered_given += (lists[0] >> TAB_LIST_FIRST_NAME & 1) != 0;
+    f->numbered_family += (lists[1] >> TAB_LIST_LAST_NAME & 1) != 0;
+}
+
 /* One sampled value t, held by w cells. Every value is read as a number. The looks that cost most (words,
  * characters, patterns, dates) are spent on the first TAB_LOOKED_AT, which have the smallest hashes and so
  * are a uniform sample of the sample (decision 0060). */
@@ -326,11 +346,8 @@ static void look_at(sampled *q, tab_str t, double w, tab_features *f)
     uint64_t phone = tab_holds_phone(t);
     if (phone != 0)
         q->phone[q->phones++] = phone;
-    f->initials += tab_has_initials(t);
-    if (tab_has_patronym(t)) {
-        f->patronyms++;
-        f->patronym_words += memchr(t.p, ' ', t.n) != NULL;
-    }
+    f->compared += tab_is_compared(t);
+    read_names(q, t, plain, f);
     if (!plain || x.leading_zero) {
         g->month += tab_month_name(t) > 0;
         g->weekday += tab_weekday_name(t) > 0;
@@ -505,6 +522,23 @@ static void scale_grams(float *gram)
         gram[i] *= (float)norm;
 }
 
+/* What was counted of names becomes shares of the values. */
+static void share_names(const sampled *q, tab_features *f)
+{
+    const gather *g = &q->g;
+    f->org_forms = share(g->token[TAB_LIST_ORG_FORM], g->values);
+    f->numbered_initials = __builtin_popcount(q->numbered_initials);
+    f->numbered = share(f->numbered, g->values);
+    f->numbered_words = share(f->numbered_words, g->values);
+    f->numbered_given = share(f->numbered_given, g->values);
+    f->numbered_family = share(f->numbered_family, g->values);
+    f->compared = share(f->compared, g->values);
+    f->families = share(g->families, g->values);
+    f->initials = share(f->initials, g->values);
+    f->patronyms = share(f->patronyms, g->values);
+    f->patronym_words = share(f->patronym_words, g->values);
+}
+
 void tab_features_of(const tab_summary *s, tab_features *f)
 {
     sampled q = { .g = { .min_len = 1e9, .bool_pairs = UINT64_MAX }, .decimal = decimal_mark(s) };
@@ -552,9 +586,7 @@ void tab_features_of(const tab_summary *s, tab_features *f)
     f->phones = (double)distinct_of(q.phone, q.phones);
     f->phone_texts = (double)q.phones;
     f->vin_letters = __builtin_popcount(q.vin_alphabet);
-    f->initials = share(f->initials, g->values);
-    f->patronyms = share(f->patronyms, g->values);
-    f->patronym_words = share(f->patronym_words, g->values);
+    share_names(&q, f);
 
     scale_grams(f->gram);
     /* Evidence over a column grows with its logarithm: one long list of cars is not thirty of them. Where the

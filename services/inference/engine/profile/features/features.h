@@ -43,6 +43,14 @@ typedef struct {
     double initials;            /* share of values that are a family name with initials */
     double patronyms;           /* share of values that end as names of families do, tab_has_patronym */
     double patronym_words;      /* share of values that do, and are several words */
+    double compared;            /* share of values that are a number behind a comparison: "<=50K" */
+    double families;            /* share of values that are two to four family names and nothing else */
+    double numbered;            /* share of values that are names with a number behind each word, */
+    double numbered_words;      /* those of several words, */
+    double numbered_given;      /* that begin with a given name by the lists, */
+    double numbered_family;     /* and that end with a family name; */
+    double numbered_initials;   /* letters that they begin with */
+    double org_forms;           /* share of values with a legal form of firms among their words */
     double vin_letters;         /* letters A to Z that stand in values of a VIN's shape */
     size_t values;              /* distinct non-mark values looked at */
     double number_share, date_share, clock_share, duration_share;

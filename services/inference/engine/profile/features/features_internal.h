@@ -21,7 +21,8 @@ typedef struct {
         all_letters, long_text;
     double lead_zero, beyond_ascii;
     double full[TAB_LISTS], token[TAB_LISTS], check[TAB_CHECK_COUNT];
-    double named; /* texts of which a given name stands before a family name, in any case of letters */
+    double named;    /* texts of which a given name stands before a family name, in any case of letters */
+    double families; /* values that are several family names and nothing else */
     double month, weekday, first_given, last_family, sep_comma, sep_semicolon, sep_pipe, bracket, quote;
     uint64_t bool_pairs;
     /* numbers, over cells */

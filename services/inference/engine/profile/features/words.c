@@ -116,7 +116,7 @@ void tab_look_up(tab_str folded, gather *g, float *sector)
     }
     size_t from[TAB_WORDS], to[TAB_WORDS], n = tab_words_of(folded, from, to);
     enum { TEXT = 4 }; /* words of a text: what has fewer is a name itself */
-    bool given = false, family = false, named = false, after_given = false;
+    bool given = false, family = false, named = false, after_given = false, families = n >= 2 && n <= 4;
     for (size_t k = 0; k < n; k++) {
         tab_str w = { folded.p + from[k], to[k] - from[k] };
         const tab_lexeme *y = n == 1 && w.n == folded.n ? x : tab_lexicon_find(w);
@@ -130,6 +130,7 @@ void tab_look_up(tab_str folded, gather *g, float *sector)
             sectors |= sectors_of_parts(w);
         }
         after_given = y != NULL && (y->lists >> TAB_LIST_FIRST_NAME & 1) != 0;
+        families = families && y != NULL && (y->lists >> TAB_LIST_LAST_NAME & 1) != 0 && !(k == 0 && given);
         if (k + 1 < n && to[k + 1] - from[k] < 48) {
             tab_str two = { folded.p + from[k], to[k + 1] - from[k] };
             const tab_lexeme *z = two.n == folded.n ? NULL : tab_lexicon_find(two);
@@ -144,6 +145,7 @@ void tab_look_up(tab_str folded, gather *g, float *sector)
         }
     }
     g->named += named && n >= TEXT;
+    g->families += families;
     bool whole = false;
     if (n == 1 && x == NULL) {
         uint64_t parts = unspaced_name(folded);

@@ -81,10 +81,21 @@ static bool has_earlier(tab_staged *const *c, size_t n, size_t of)
     return false;
 }
 
+/* A date that is never before another one of its row is no birth, whatever the decades. */
+static void deny_later(tab_staged *c)
+{
+    static const float LEFT = 0.05f;
+    float taken = c->relation[TAB_RELATION_ENDS] > 0 ? (1 - LEFT) * c->p2[TAB_ROLE_BIRTH_DATE] : 0;
+    c->p2[TAB_ROLE_BIRTH_DATE] -= taken;
+    c->p2[TAB_ROLE_DATE] += taken;
+}
+
 void tab_hear_births(tab_staged *const *c, size_t n)
 {
     bool persons = false;
     n = n < (size_t)COLUMNS ? n : (size_t)COLUMNS;
+    for (size_t k = 0; k < n; k++)
+        deny_later(c[k]);
     for (size_t k = 0; k < n && !persons; k++)
         persons = lists_persons(c[k]);
     for (size_t k = 0; k < n && persons; k++)

@@ -125,12 +125,49 @@ static void doubt_forms(const tab_staged *c, float *p)
         hold(p, TAB_ROLE_NATIONAL_ID, MOST);
 }
 
+/* What has a legal form of firms in most of its values names firms, though a family's name stands beside. */
+static void doubt_firms(const tab_features *f, float *p)
+{
+    static const uint8_t names[] = { TAB_ROLE_NAME, TAB_ROLE_FIRST_NAME, TAB_ROLE_LAST_NAME };
+    static const double FORMS = 0.6;
+    static const float LEFT = 0.03f;
+    for (size_t i = 0; f->org_forms >= FORMS && i < sizeof names; i++)
+        give(p, names[i], TAB_ROLE_ORGANIZATION, LEFT);
+}
+
+/* The bytes behind the last blank; 0: it is one word. */
+static tab_str last_word(tab_str s)
+{
+    for (size_t i = s.n; i > 0; i--)
+        if (s.p[i - 1] == ' ')
+            return (tab_str){ s.p + i, s.n - i };
+    return (tab_str){ 0 };
+}
+
+/* A few levels that come again and again and end in one word ("Small Cap", "Large Cap") are a scale's: whole
+ * names of persons differ in their last words unless they are of one family, whose members are as few. */
+static void doubt_scales(const tab_staged *c, float *p)
+{
+    enum { LEVELS = 3, AGAIN = 8 };
+    static const float LEFT = 0.03f;
+    const tab_reading *r = c->reading;
+    tab_str last = r->level != NULL && r->levels >= (size_t)LEVELS ? last_word(r->level[0]) : (tab_str){ 0 };
+    if (last.n == 0 || c->features.present < AGAIN * (double)r->levels)
+        return;
+    for (size_t k = 1; k < r->levels; k++)
+        if (!tab_str_eq(last_word(r->level[k]), last))
+            return;
+    give(p, TAB_ROLE_NAME, TAB_ROLE_CATEGORY, LEFT);
+}
+
 void tab_doubt_forms(const tab_staged *c, float *p)
 {
     static const float ASKED = 0.1f;
+    doubt_scales(c, p);
     if (c->features.values < FEWEST)
         return;
     doubt_forms(c, p);
+    doubt_firms(&c->features, p);
     if (p[TAB_ROLE_IP_ADDRESS] < ASKED && p[TAB_ROLE_PHONE] < ASKED)
         return;
     shapes t = look(c->reading);

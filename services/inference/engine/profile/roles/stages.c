@@ -187,6 +187,7 @@ enum {
     LAST,
     PLACE /* from 0 for the first to 1 for the last */
 };
+_Static_assert((int)ENDS == (int)TAB_RELATION_ENDS, "");
 
 /* Columns of numbers and dates, over some of the rows. Rows and columns bound the time of wide and long
  * tables: pairs cost COLUMNS^2 x ROWS, triples SUMMED^3 x 8 for most. Not sensitive: with 100 and 400 rows
@@ -456,6 +457,9 @@ static bool possible(const tab_staged *c, int role)
     if (f->present == 0 || role == TAB_ROLE_EMPTY)
         return (f->present == 0) == (role == TAB_ROLE_EMPTY);
     if (role == TAB_ROLE_ID && f->fraction)
+        return false;
+    /* what is below or above something is an amount in words, and names nothing */
+    if (f->compared > 0.5 && (role == TAB_ROLE_ID || role == TAB_ROLE_CODE || role == TAB_ROLE_HASH))
         return false;
     /* keys and codes are written in ASCII, whatever the country */
     if (f->beyond_ascii > 0.5 && (role == TAB_ROLE_ID || role == TAB_ROLE_CODE || role == TAB_ROLE_HASH))

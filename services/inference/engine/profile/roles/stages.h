@@ -14,6 +14,7 @@
 
 enum {
     TAB_RELATIONS = 16,
+    TAB_RELATION_ENDS = 1, /* of relation[]: a date never before another one of its row */
     TAB_STAGE1_INPUTS = 2 * TAB_DENSE + 16 + TAB_GRAMS,
     TAB_STAGE2_INPUTS = TAB_DENSE + 16 + TAB_RELATIONS + 5 * TAB_ROLES + TAB_SECTORS,
     TAB_STAGE2_TIED = 1,

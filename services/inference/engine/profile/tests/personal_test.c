@@ -362,3 +362,115 @@ Test(names, end_as_families_do)
     tab_hear_identity(&c, p);
     cr_expect(p[TAB_ROLE_NAME] > 0.9f, "%g", (double)p[TAB_ROLE_NAME]);
 }
+
+/* What reads as names or telephone numbers, and what only looks like them. */
+enum { WAYBILLS, FAMILIES, PATIENTS, PLACES, FIRMS };
+
+static int written;
+
+static void named_thing(size_t k, size_t i, char *t, size_t n)
+{
+    static const char *const family[] = { "García", "López",  "Martínez", "Fernández",
+                                          "Torres", "Romero", "Navarro" };
+    static const char *const given[] = { "Maria", "Peter", "Anna", "Thomas", "Julia", "Robert", "Linda" };
+    size_t serial = i * 73856 % 8999999 + 1000000, a = i * 5 % 7, b = (i * 3 + i / 7) % 7;
+    if (k == 0)
+        snprintf(t, n, "%c", (char)('A' + i % 5));
+    else if (written == WAYBILLS) /* an airline, a serial number and its remainder by 7 */
+        snprintf(t, n, "%s %zu %03zu%zu", i % 2 == 0 ? "020" : "157", serial / 1000, serial % 1000,
+                 serial % 7);
+    else if (written == FAMILIES)
+        snprintf(t, n, "%s %s", family[a], family[b]);
+    else if (written == PATIENTS)
+        snprintf(t, n, "%s%zu %s%zu", given[a], i * 37 % 900 + 1, family[b], i * 53 % 900 + 1);
+    else if (written == PLACES)
+        snprintf(t, n, "Geo%zu", i * 37 % 101);
+    else
+        snprintf(t, n, "%s %s", family[a], i % 2 == 0 ? "GmbH" : "Ltd");
+}
+
+static const tab_column_profile *named_things(tab_arena *a, int of)
+{
+    written = of;
+    return &profile_of(a, 2, named_thing)->col[1];
+}
+
+Test(names, are_told_by_what_stands_around_them)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 29);
+    static const struct {
+        int of;
+        bool pii;
+        const char *role; /* NULL: any */
+    } cases[] = {
+        { WAYBILLS, false, NULL }, { FAMILIES, true, "last_name" },  { PATIENTS, true, "name" },
+        { PLACES, false, NULL },   { FIRMS, false, "organization" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const tab_column_profile *c = named_things(a, cases[i].of);
+        cr_expect_eq(c->pii, cases[i].pii, "%zu: %s, %g", i, tab_role_names[c->role], c->pii_confidence);
+        if (cases[i].role != NULL)
+            cr_expect_str_eq(tab_role_names[c->role], cases[i].role, "%zu", i);
+    }
+}
+
+Test(names, have_numbers_behind_each_word)
+{
+    uint64_t lists[2];
+    static const char *const none[] = { "Anna",  "Anna45 Silva",  "45 Anna",
+                                        "A4 B5", "Anna45-Silva3", "Anna12345" };
+    cr_expect_eq(tab_numbered_names(TAB_S("Anna45 Garcia310"), lists), 2);
+    cr_expect(lists[0] >> TAB_LIST_FIRST_NAME & 1);
+    cr_expect(lists[1] >> TAB_LIST_LAST_NAME & 1);
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        cr_expect_eq(tab_numbered_names(tab_str_of(none[i]), lists), 0, "%s", none[i]);
+}
+
+/* Levels that end in one word; and names of one family that come as often. */
+Test(names, differ_in_their_last_words)
+{
+    static tab_str scale[] = { TAB_S("Small Cap"), TAB_S("Large Cap"), TAB_S("Nano Cap") },
+                   names[] = { TAB_S("Ada King"), TAB_S("Max Lane"), TAB_S("Eva Moss") };
+    for (int persons = 0; persons < 2; persons++) {
+        tab_reading r = { .level = persons ? names : scale, .levels = 3 };
+        tab_staged c = { .reading = &r, .features = { .present = 90, .distinct = 3, .values = 3 } };
+        float p[TAB_ROLES] = { 0 };
+        p[TAB_ROLE_NAME] = 0.9f;
+        p[TAB_ROLE_CATEGORY] = 0.1f;
+        tab_doubt_forms(&c, p);
+        cr_expect_eq(p[TAB_ROLE_NAME] > 0.5f, persons, "%g", (double)p[TAB_ROLE_NAME]);
+    }
+}
+
+Test(births, are_before_all_other_dates_of_the_row)
+{
+    tab_reading r = { 0 };
+    for (int later = 0; later < 2; later++) {
+        tab_staged c = { .reading = &r, .relation = { [TAB_RELATION_ENDS] = (float)later } }, *all[] = { &c };
+        c.p2[TAB_ROLE_BIRTH_DATE] = 0.8f;
+        c.p2[TAB_ROLE_DATE] = 0.2f;
+        tab_hear_births(all, 1);
+        cr_expect_eq(c.p2[TAB_ROLE_BIRTH_DATE] < 0.1f, later, "%g", (double)c.p2[TAB_ROLE_BIRTH_DATE]);
+        cr_expect_float_eq(c.p2[TAB_ROLE_BIRTH_DATE] + c.p2[TAB_ROLE_DATE], 1, 1e-6);
+    }
+}
+
+Test(amounts, in_words_are_no_keys)
+{
+    static const char *const whole[] = { "<=50K", "> 50 kg", "≥ 1,000", "<$5", ">65" };
+    static const char *const none[] = { "<a>", "< LOD", "50", "->5", "=5", ">", "" };
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        cr_expect(tab_is_compared(tab_str_of(whole[i])), "%s is one", whole[i]);
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        cr_expect_not(tab_is_compared(tab_str_of(none[i])), "%s is none", none[i]);
+    tab_column column = { .name = TAB_S("x") };
+    tab_reading r = { .column = &column };
+    for (int compared = 0; compared < 2; compared++) {
+        tab_staged c = { .reading = &r, .features = { .present = 90, .distinct = 2, .compared = compared } };
+        float p[TAB_ROLES] = { 0 };
+        p[TAB_ROLE_ID] = 0.6f;
+        p[TAB_ROLE_CATEGORY] = 0.4f;
+        tab_restrict_roles(&c, p);
+        cr_expect_eq(p[TAB_ROLE_ID] > 0, !compared, "%g", (double)p[TAB_ROLE_ID]);
+    }
+}
