@@ -14,6 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from overlaps import CITY, FIRST, LAST, MAKE, SECTOR, THING, WORD, day, pick
 
 from unasked_lists import ROAD, LINES, Lists, size, split, crm3, version, shops, staff
+from unasked_lists import handful, look_up, repeated
 
 TABELLA = os.environ.get("TABELLA", "build/release/bin/tabella")
 ENDS = ["free shipping", "2 years warranty", "best price"]
@@ -429,6 +430,11 @@ KINDS = {
     "films": films,
     "groups": groups,
     "partners": partners,
+    "look_up": look_up,
+    "look_up-alike": lambda r: look_up(r, 0, True),
+    "look_up-beside": lambda r: look_up(r, 0.4, True),
+    "handful": handful,
+    "repeated": repeated,
     "versions-none": lambda r: version(r, "", r.choice(["people", "goods"]), 0),
 } | {
     f"{f.__name__}-none": none(f)
@@ -445,6 +451,9 @@ KINDS = {
         films,
         groups,
         partners,
+        look_up,
+        handful,
+        repeated,
     )
 }
 

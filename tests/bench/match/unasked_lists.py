@@ -2,7 +2,7 @@
 import collections, datetime, os, sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from overlaps import CITY, FIRST, LAST, day, often, pick, words
+from overlaps import CITY, FIRST, FORM, LAST, MAKE, THING, WORD, day, often, pick, words
 
 JOB = often(words("job_title", 80), 0.6)
 ROAD = often([f"{x} {y}" for x in words("last_name", 40) for y in ("Street", "Road", "Lane")][:90], 0.4)
@@ -287,6 +287,141 @@ def staff(r, share=0.8):
         ],
         r,
     )
+    return c
+
+
+# ---- few rows ---------------------------------------------------------------------------------------------
+
+
+def one_of(r, kind):
+    """A thing of a kind: how a list writes it, and how somebody who looks it up does."""
+    if kind == "people":
+        p = Person(r)
+        there = {
+            "name": f"{p.first} {p.last}",
+            "email": p.mail,
+            "born": str(p.born),
+            "phone": "+49 " + p.phone,
+            "city": p.city,
+            "plan": r.choice(["gold", "silver", "basic"]),
+        }
+        return there, there | {"phone": "0" + p.phone.replace(" ", "/"), "city": p.city.upper()}
+    if kind == "firms":
+        name = f"{pick(r, WORD)} {pick(r, WORD)} {r.choice([pick(r, FORM), 'Ltd'])}".strip()
+        there = {
+            "name": name,
+            "street": f"{pick(r, ROAD)} {r.randrange(1, 150)}",
+            "zip": str(r.randrange(10000, 99999)),
+            "city": pick(r, CITY),
+            "vat": f"DE{r.randrange(10**8, 10**9)}",
+            "site": name.lower().rsplit(" ", 1)[0].replace(" ", "") + ".com",
+        }
+        return there, there | {
+            "name": name.replace("Ltd", "Limited").upper(),
+            "site": "www." + there["site"],
+        }
+    make, thing, number = pick(r, MAKE), pick(r, THING), f"{r.choice('ABCGHKMPR')}{r.randrange(100, 99999)}"
+    there = {
+        "title": f"{make} {thing} {number} {r.choice(['black', 'white', 'red', 'blue'])}",
+        "maker": make,
+        "ean": str(r.randrange(4 * 10**12, 5 * 10**12)),
+        "price": f"{10 ** r.uniform(0.8, 3):.2f}",
+    }
+    return there, there | {
+        "title": f"{thing} {make} {number}",
+        "price": f"{float(there['price']) * r.uniform(0.9, 1.1):.2f}",
+    }
+
+
+SAID = {  # which columns somebody has who looks up
+    "people": [
+        ["name", "email", "born"],
+        ["name", "email"],
+        ["name", "born", "city"],
+        ["name", "phone", "city"],
+        ["email", "name", "phone", "born", "city"],
+    ],
+    "firms": [["name", "city", "zip"], ["name", "vat"], ["name", "street", "city"], ["name", "site", "city"]],
+    "goods": [["title", "ean"], ["title", "maker", "price"], ["ean", "title", "price"]],
+}
+OTHERWISE = {"name": "who", "email": "mail", "born": "birthday", "city": "town", "title": "text"}
+
+
+def nearly(r, kind, there):
+    """Another one that is only alike: a relative or a namesake, a firm of the group, a variant."""
+    there = dict(there)
+    if kind == "people":
+        other = Person(r)
+        first, last = there["name"].split(" ", 1)
+        if r.random() < 0.5:  # a relative of one address
+            there |= {"name": f"{other.first} {last}", "email": f"{other.first}.{last}@web.de".lower()}
+        else:
+            there |= {"email": f"{first}.{last}{r.randrange(99)}@web.de".lower(), "city": other.city}
+            there["phone"] = "+49 " + other.phone
+        return there | {"born": str(other.born)}
+    if kind == "firms":
+        stem = there["name"].rsplit(" ", 1)[0]
+        return there | {
+            "name": f"{stem} {r.choice(['Holding', 'Services', 'Logistics'])}",
+            "street": f"{pick(r, ROAD)} {r.randrange(1, 150)}",
+            "vat": f"DE{r.randrange(10**8, 10**9)}",
+        }
+    make, thing = there["maker"], pick(r, THING)
+    number = f"{r.choice('ABCGHKMPR')}{r.randrange(100, 99999)}"
+    title = there["title"].split(" ")
+    title[-2] = number
+    return there | {
+        "title": " ".join(title) if r.random() < 0.5 else f"{make} {thing} {number} {title[-1]}",
+        "ean": str(r.randrange(4 * 10**12, 5 * 10**12)),
+    }
+
+
+def look_up(r, share=0.6, alike=False):
+    """One to five rows looked up in a list; some stand in it, the others are new, or only alike."""
+    c, kind = Lists(), r.choice(list(SAID))
+    n, few = r.choice([50, 200, 1000, 5000]), r.randrange(1, 6)
+    all_ = [one_of(r, kind) for _ in range(n + few)]
+    known = [k for k in range(few) if k == 0 or r.random() < share] if share else []
+    at = {k: i for k, i in zip(known, r.sample(range(n), len(known)))}
+    said, written = r.choice(SAID[kind]), r.random() < 0.5
+    rows = []
+    for k in range(few):
+        there, here = all_[at.get(k, n + k)]
+        cells = there if written else here
+        if alike and k not in at:
+            cells = nearly(r, kind, all_[r.randrange(n)][0])
+        rows.append((at.get(k, n + k), [cells[x] for x in said]))
+    c.add("asked", [x if written else OTHERWISE.get(x, x) for x in said], rows, r)
+    c.add("list", list(all_[0][0]), [(i, list(x[0].values())) for i, x in enumerate(all_[:n])])
+    return c
+
+
+def handful(r, share=0.5):
+    """Two tables of three to six rows each."""
+    c, kind = Lists(), r.choice(list(SAID))
+    a, b = split(r, r.randrange(5, 9), share, 2)
+    a, b = a or [90], b or [91]
+    all_ = collections.defaultdict(lambda: one_of(r, kind))
+    said = r.choice(SAID[kind])
+    c.add("left", said, [(i, [all_[i][1][x] for x in said]) for i in a], r)
+    c.add("right", list(all_[a[0]][0]), [(i, list(all_[i][0].values())) for i in b], r)
+    return c
+
+
+def repeated(r, share=0.3):
+    """Five to eight rows of one table, some of which stand twice, equal or written otherwise."""
+    c, kind, rows = Lists(), r.choice(list(SAID)), []
+    n, way = r.randrange(5, 9), r.choice(["equal", "numbered", "written"])
+    while len(rows) < n:
+        there, here = one_of(r, kind)
+        i = len(rows)
+        rows.append((i, list(there.values())))
+        if r.random() < share:
+            rows.append((i, list((here if way == "written" else there).values())))
+    r.shuffle(rows)
+    if way != "equal":
+        rows = [(i, [k + 1] + x) for k, (i, x) in enumerate(rows)]
+    c.add("rows", ["id"] * (way != "equal") + list(one_of(r, kind)[0]), rows)
     return c
 
 

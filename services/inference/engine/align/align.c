@@ -680,7 +680,7 @@ tab_status tab_align_scores(const tab_engine *e, const tab_views *v, size_t ta, 
     if (!s.failed && rows != NULL)
         tab_composed_find(v, s.a, s.b, rows, s.shared, s.composed);
     if (!s.failed && is_short)
-        tab_few_rows(s.a, s.b, rows, s.few);
+        tab_few_rows(v, s.a, s.b, rows, s.few);
     for (size_t c = 0; !s.failed && c < s.a->cols + s.b->cols; c++)
         s.plain[c] = c < s.a->cols ? sa->col[c].plain : sb->col[c - s.a->cols].plain;
     if (!s.failed)

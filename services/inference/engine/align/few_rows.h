@@ -13,6 +13,7 @@ static inline bool tab_few_rows_asked(const tab_table_view *a, const tab_table_v
 
 /* Log-odds that column i of a and column j of b hold one attribute, by the pairs of rows that agree beyond
  * chance: ret[i * b->cols + j], 0 where none do. */
-void tab_few_rows(const tab_table_view *a, const tab_table_view *b, const tab_row_pairs *rows, float *ret);
+void tab_few_rows(const tab_views *v, const tab_table_view *a, const tab_table_view *b,
+                  const tab_row_pairs *rows, float *ret);
 
 #endif

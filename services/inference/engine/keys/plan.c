@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "services/inference/engine/align/beyond_chance.h"
 #include "services/inference/engine/align/union_find.h"
 
 /* Whether column c of two tables counts the rows of one and identifies those of the other as well, or is the
@@ -75,16 +76,45 @@ static double copied(const tab_views *v, const tab_view *a, const tab_view *b, c
     return seen >= ENOUGH ? ((double)same - (double)other) / (double)seen : 0;
 }
 
+/* The share of so few joined rows in which a value repeats the other's, where chance does not explain it:
+ * each that does is as telling as the parent's other rows (a sample of them) repeat it seldom; any two
+ * columns might have been the ones that do (decision 0930). */
+static double few_copied(const tab_views *v, const tab_view *a, const tab_table_view *B, const tab_view *b,
+                         const uint32_t *ra, const uint32_t *rb, size_t n, double tried)
+{
+    double beyond = -log(tried);
+    size_t same = 0, seen = 0, step = B->rows / JOINED + 1;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t x = a->code[ra[i]], y = b->code[rb[i]];
+        if (x == TAB_NULL || y == TAB_NULL)
+            continue;
+        seen++;
+        if (!repeated(v, &a->value[x], &b->value[y]))
+            continue;
+        double hit = 0.5, looked = 1;
+        for (size_t r = 0; r < B->rows; r += step) {
+            uint32_t z = b->code[r];
+            looked += r != rb[i] && z != TAB_NULL;
+            hit += r != rb[i] && z != TAB_NULL && repeated(v, &a->value[x], &b->value[z]);
+        }
+        same++;
+        beyond -= log(hit / looked);
+    }
+    return beyond > TAB_BEYOND_CHANCE ? (double)same / (double)seen : 0;
+}
+
 /* Whether a child says of each row little but what the parent says of the row that it refers to. Such rows
  * are the parent's entities over again, as in a list of visitors with name and address. One to one a third
  * of the columns has to be the key and copies, as in two lists of customers under one number; half, where
- * hardly a value stands twice, as in a list that holds duplicates; else four in five, for an invoice that
- * repeats its customer's address is no customer. False also when out of memory: the rows then hang. */
+ * hardly a value stands twice, as in a list that holds duplicates; two thirds of so few rows, which are one
+ * to one whatever they are; else four in five, for an invoice that repeats its customer's address is no
+ * customer. False also when out of memory: the rows then hang. */
 static bool repeats(const tab_views *v, const tab_reference *r)
 {
     const tab_table_view *A = &v->table[r->child_table], *B = &v->table[r->parent_table];
     uint32_t ra[JOINED], rb[JOINED], *to = tab_reference_rows(v, r);
     size_t n = 0, copies = 0, step = A->rows / JOINED + 1;
+    double tried = (double)(A->cols * B->cols);
     for (size_t i = 0; to != NULL && i < A->rows && n < JOINED; i += step)
         if (to[i] != TAB_NULL) {
             ra[n] = (uint32_t)i;
@@ -95,10 +125,13 @@ static bool repeats(const tab_views *v, const tab_reference *r)
         double most = 0;
         for (size_t j = 0; j < B->cols && !tab_reference_child(r, i) && most < 0.5; j++)
             if (!tab_reference_parent(r, j))
-                most = fmax(most, copied(v, &A->col[i], &B->col[j], ra, rb, n));
+                most = fmax(most, n < ENOUGH ? few_copied(v, &A->col[i], B, &B->col[j], ra, rb, n, tried)
+                                             : copied(v, &A->col[i], &B->col[j], ra, rb, n));
         copies += most >= 0.5;
     }
     size_t same = copies + r->also + 1;
+    if (n < ENOUGH)
+        return copies > 0 && same * 3 >= A->cols * 2;
     bool nearly_once = A->rows * 4 <= (size_t)r->child_values * 5;
     if (r->one_to_one)
         return copies > 0 && same * 3 >= A->cols;

@@ -114,6 +114,21 @@ static void agree(account *k, voice how, const tab_view *w, double rows, double 
     }
 }
 
+/* How many rows hold a value that two rows share, for its rarity. Of a few rows these two are most of what is
+ * known of it, and no witnesses of chance: it is as rare as the others' values say (Good and Turing). */
+static double holding(const tab_view *w, const tab_value *x, const tab_value *y)
+{
+    enum { SHORT = 20 };
+    double n = x == y ? x->rows : (double)x->rows + y->rows, once = 0, twice = 0;
+    if (w->present >= SHORT || w->kind != TAB_VIEW_TEXT)
+        return n;
+    for (uint32_t i = 0; i < w->values; i++) {
+        once += &w->value[i] != x && &w->value[i] != y && w->value[i].rows == 1;
+        twice += &w->value[i] != x && &w->value[i] != y && w->value[i].rows == 2;
+    }
+    return fmin(n - 2 + fmin((2 * twice + 1) / (once + 1), 1), n);
+}
+
 static const tab_value *value_at(const tab_view *w, uint32_t row)
 {
     return &w->value[w->code[row]];
@@ -139,7 +154,7 @@ float tab_twin_rules_p(const telling *s, uint32_t i, uint32_t j)
         if (p[c] == q[c] && p[c] != TAB_NULL) {
             const tab_view *w = &s->t->col[s->order[c]];
             const tab_value *x = value_at(w, i), *y = value_at(w, j);
-            agree(&k, s->voice[s->order[c]], w, x == y ? x->rows : (double)x->rows + y->rows, 1);
+            agree(&k, s->voice[s->order[c]], w, holding(w, x, y), 1);
         }
     for (size_t c = 0; c < s->t->cols && k.differ > 0; c++) {
         const tab_view *w = &s->t->col[c];
@@ -150,7 +165,7 @@ float tab_twin_rules_p(const telling *s, uint32_t i, uint32_t j)
             continue;
         if (!misspelt(s->v, x, y))
             return 0;
-        agree(&k, s->voice[c], w, (double)x->rows + y->rows, 0.7);
+        agree(&k, s->voice[c], w, holding(w, x, y), 0.7);
     }
     double z = k.rarest + 0.6 * k.others + s->prior;
     return (float)(0.99 / (1 + exp(-z)));

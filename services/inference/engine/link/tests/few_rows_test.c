@@ -89,6 +89,48 @@ Test(few_rows, a_number_and_a_town_are_no_person)
     }
 }
 
+/* Those who all stand in the list, their name's words in another order. */
+static void turned(size_t r, size_t c, char out[CELL])
+{
+    size_t p = ONE + 31 * r;
+    if (c == 1)
+        snprintf(out, CELL, "%s%u, %s", family[chance(p, 2, 18)], chance(p, 7, 9), given[chance(p, 1, 18)]);
+    else
+        person(p, c == 0 ? 2 : c == 2 ? 1 : 3, out);
+}
+
+/* Orders of people who all stand in the list: theirs are a name and a town. */
+static void order(size_t r, size_t c, char out[CELL])
+{
+    if (c == 0)
+        person(ONE + 31 * r, 0, out);
+    else if (c == 1)
+        person(ONE + 31 * r, 3, out);
+    else if (c == 2)
+        snprintf(out, CELL, "%u.%02u", 10 + chance(r, 12, 90), chance(r, 13, 100));
+    else
+        snprintf(out, CELL, "2024-%02u-%02u", 1 + chance(r, 20, 12), 1 + chance(r, 21, 28));
+}
+
+Test(few_rows, rows_that_all_stand_there_are_found)
+{
+    for (size_t n = 2; n < 6; n++) {
+        world w = beside(turned, n, 4);
+        const Tabella__EntityMatches *m = w.map->entity_matches;
+        cr_assert_eq(m->n_a_row, n, "%zu of %zu", m->n_a_row, n);
+        for (size_t i = 0; i < n; i++)
+            cr_expect_eq(m->a_row[i], ONE + 31 * m->b_row[i]);
+        tab_arena_free(w.arena);
+    }
+}
+
+Test(few_rows, a_few_orders_are_no_people)
+{
+    world w = beside(order, 4, 4);
+    cr_expect_eq(w.map->entity_matches->n_a_row, 0);
+    tab_arena_free(w.arena);
+}
+
 /* A person of a rare last name in a small town, as eight cells. */
 static void villager(size_t p, size_t kin, size_t c, char out[CELL])
 {
