@@ -10,6 +10,7 @@
 #include "services/inference/engine/impute/fill_quality.h"
 #include "services/inference/engine/impute/impute.h"
 #include "services/inference/engine/impute/joint.h"
+#include "services/inference/engine/suspects/made.h"
 
 /* A filled number counts as right within this many standard deviations of its column (impute.h). */
 static const double TAB_FILL_TOLERANCE = 0.5;
@@ -32,6 +33,7 @@ typedef struct {
     double *value;    /* (n) numbers */
     uint32_t *source; /* (n) classes: a row of the table whose cell this one repeats, or TAB_NULL */
     float *confidence;
+    bool *made;             /* (n) by arithmetic (suspects/made.h); NULL: none is */
     const char *method;     /* one of the message's method names */
     tab_fill_quality grade; /* by its answers for cells that were hidden */
     bool apart;             /* whole groups, or stretches of time, lack the cell, and it was graded so */
@@ -47,6 +49,8 @@ typedef struct {
     uint32_t total;         /* a row of totals, which is neither filled nor learned from, or TAB_NULL */
     const tab_joint *joint; /* NULL: the table does not carry one */
     const tab_apart *apart;
+    const tab_number_made *made; /* (mades) */
+    size_t mades;
     tab_joint_filled *filled; /* (knowns) numbers of the columns that came before */
     size_t knowns;
 } tab_fill_pass;

@@ -133,6 +133,29 @@ static bool weigh_absence(const tab_fill_pass *t, tab_column_fill *f)
     return true;
 }
 
+/* Puts the numbers that arithmetic makes in the place of learned ones; in a column of classes those that it
+ * has. False: the arena is full. */
+static bool put_made(const tab_fill_pass *t, tab_column_fill *f)
+{
+    if (f->n == 0 || t->mades == 0)
+        return true;
+    f->made = tab_arena_new_of(t->e->arena, bool, f->n);
+    if (f->made == NULL)
+        return false;
+    for (size_t i = 0; i < f->n; i++) {
+        const tab_number_made *m = tab_number_made_at(t->made, t->mades, f->row[i], (uint32_t)f->column);
+        if (m == NULL || (!f->numeric && m->like == TAB_NULL))
+            continue;
+        f->made[i] = true;
+        f->confidence[i] = (float)m->confidence;
+        if (f->numeric)
+            f->value[i] = m->value;
+        else
+            f->source[i] = m->like;
+    }
+    return true;
+}
+
 /* Fills w->fill (n), in that order. */
 static tab_status fill_columns(const tab_engine *e, tab_fill_pass *t, const tab_impute_target *target,
                                table_fill *w, tab_error *err)
@@ -142,7 +165,7 @@ static tab_status fill_columns(const tab_engine *e, tab_fill_pass *t, const tab_
         tab_column_fill *f = &w->fill[i];
         bool own = target->prediction != NULL && target->table == w->table && target->column == f->column;
         if (!(own ? tab_fill_target(e, target->prediction, t->p, f)
-                  : tab_fill_column(t, f) && weigh_absence(t, f)))
+                  : tab_fill_column(t, f) && weigh_absence(t, f) && put_made(t, f)))
             return failed(e, err);
         if (f->left != NULL)
             leave(w, f->column, f->left);
@@ -179,6 +202,9 @@ static tab_status fill_table(const tab_engine *e, const tab_profile *p, const ch
     t.apart = tab_apart_new(a, p);
     if (t.apart == NULL)
         return failed(e, err);
+    tab_number_made *made;
+    TAB_TRY(tab_numbers_made(e, a, p, &made, &t.mades, err));
+    t.made = made;
     t.filled = tab_arena_new_of(a, tab_joint_filled, w->n);
     return t.filled == NULL ? failed(e, err) : fill_columns(e, &t, target, w, err);
 }
@@ -272,8 +298,9 @@ static bool write_cells(tab_arena *a, tab_profile *const *p, const cell *c, size
         m->table[i] = c[i].table;
         m->row[i] = c[i].row;
         m->column[i] = c[i].column;
+        bool made = c[i].fill->made != NULL && c[i].fill->made[c[i].at];
         for (uint32_t q = 0; q < m->n_method; q++)
-            if (strcmp(tab_fill_methods[q], c[i].fill->method) == 0)
+            if (strcmp(tab_fill_methods[q], made ? tab_fill_methods[0] : c[i].fill->method) == 0)
                 m->method_of[i] = q;
         add_value(b, p[c[i].table], &c[i]);
         sum += (double)c[i].fill->confidence[c[i].at];

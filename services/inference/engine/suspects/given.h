@@ -59,6 +59,12 @@ size_t tab_sampled_row(size_t rows, size_t most, size_t i);
  * order. How many these are. */
 size_t tab_sampled_numbers(const double *x, size_t rows, size_t n, double *ret);
 
+/* The columns of numbers that vary, and their scales. False: memory ran out. */
+bool tab_suspects_scales(tab_search *s, tab_numbers *ret) TAB_CHECKED;
+
+/* Behind those, the numbers of columns that are told as categories or names. False: memory ran out. */
+bool tab_suspects_amounts(tab_search *s, tab_numbers *u) TAB_CHECKED;
+
 /* The samples of every column that can group: (columns of the table), groups = 0 where it can not. In the
  * scratch arena; NULL: it is full. */
 tab_group_sample *tab_group_samples(tab_search *s) TAB_CHECKED;

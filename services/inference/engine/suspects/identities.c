@@ -64,7 +64,9 @@ static bool holds_in_table(const tab_identities *x, tab_identity *d, bool *ret_o
     TAB_AUTO(tab_arena) *a = tab_arena_new(TAB_SUSPECT_BYTES);
     size_t rows = x->s->rows, most = rows < TAB_SUSPECT_QUANTILES ? rows : TAB_SUSPECT_QUANTILES;
     point *p = a == NULL ? NULL : tab_arena_new_of(a, point, most + 1);
-    size_t n = 0, held = 0, asked = 0, beside = 0, known = 0, good = 0, chance = 0, near = 0;
+    size_t n = 0, held = 0, asked = 0, beside = 0, known = 0, good = 0, chance = 0, near = 0, whole = 0;
+    tab_identity exact = *d; /* products of whole numbers need no rounding, and lie densely */
+    exact.unit = 0;
     *ret_ok = p != NULL;
     for (size_t i = 0; p != NULL && i < most; i++) {
         size_t row = tab_sampled_row(rows, most, i);
@@ -73,24 +75,26 @@ static bool holds_in_table(const tab_identities *x, tab_identity *d, bool *ret_o
         good += h == 1;
         if (h < 0 || idle(x, d, row))
             continue;
+        p[n] = (point){ tab_identity_made(x, d, row, SIZE_MAX, 0), x->num[d->y][row] };
         held += (size_t)h;
-        near +=
-            h == 0 && fabs(x->num[d->y][row] - tab_identity_made(x, d, row, SIZE_MAX, 0)) <= NEAR * d->unit;
-        p[n++] = (point){ tab_identity_made(x, d, row, SIZE_MAX, 0), x->num[d->y][row] };
+        whole += tab_identity_equal(&exact, p[n].y, p[n].v);
+        near += h == 0 && fabs(p[n].y - p[n].v) <= NEAR * d->unit;
+        n++;
     }
     if (n < ACTIVE || (double)held < HOLDS * (double)n || (double)near > 1 + NEAR_MISSED * (double)(n - held))
         return false;
     qsort(p, n, sizeof *p, by_made);
+    const tab_identity *by = (double)whole >= FINE * (double)held ? &exact : d;
     for (size_t i = 0; i < n; i++) /* another row's y, far from it in the order */
-        chance += tab_identity_equal(d, p[(i + n / 2) % n].y, p[i].v) +
-                  tab_identity_equal(d, p[(i + n / 3) % n].y, p[i].v);
+        chance += tab_identity_equal(by, p[(i + n / 2) % n].y, p[i].v) +
+                  tab_identity_equal(by, p[(i + n / 3) % n].y, p[i].v);
     for (size_t i = 0, next = 0; i < n; i++) {
         while (next < n && !(p[next].v > p[i].v + 1e-9 * fabs(p[i].v)))
             next++;
         if (next == n)
             break;
         asked++;
-        beside += tab_identity_equal(d, p[next].y, p[i].v);
+        beside += tab_identity_equal(by, p[next].y, p[i].v);
     }
     d->rows = known;
     d->broken = 1 - (double)good / (double)known;
@@ -439,8 +443,8 @@ static void prepare(tab_identities *x)
     for (size_t k = 0; k < x->u->n; k++) {
         const tab_seen *v = &x->s->seen[x->u->col[k]];
         const tab_scale *q = &x->u->q[k];
-        x->num[k] = v->num;
-        x->unit[k] = unit_of(v->num, rows);
+        x->num[k] = v->num != NULL ? v->num : v->amount;
+        x->unit[k] = unit_of(x->num[k], rows);
         bool share = q->least >= 0 && q->most <= 1, hundredths = q->least >= 0 && q->most <= 100;
         x->form[k][TAB_FORM_PLAIN] = true;
         x->form[k][TAB_FORM_LESS] = x->form[k][TAB_FORM_MORE] = share && !q->whole;
@@ -490,26 +494,32 @@ static bool confirm(const tab_identities *x, tab_numbers *u)
     return true;
 }
 
-bool tab_suspects_identities(tab_search *s, tab_numbers *u)
+tab_identities *tab_identities_find(tab_search *s, const tab_numbers *u)
 {
     tab_identities *x = tab_arena_new_of(s->scratch, tab_identities, 1);
     if (x == NULL)
-        return false;
+        return NULL;
     x->s = s;
     x->u = u;
     prepare(x);
     for (size_t n = 1; n <= TAB_IDENTITY_TERMS; n++)
         for (size_t y = 0; y < u->n && !tab_engine_cancelled(s->e); y++)
             if (!search_for(x, y, n))
-                return false;
+                return NULL;
     for (size_t y = 0; y < u->n && !tab_engine_cancelled(s->e); y++)
         if (!is_time(x, y) && (!try_runs(x, y) || !try_relation(x, y)))
-            return false;
+            return NULL;
     for (size_t y = 0; y < u->n && !tab_engine_cancelled(s->e); y++)
         if (!is_time(x, y) && !is_known(x, y) && !try_added(x, y))
-            return false;
+            return NULL;
     group_identities(x);
-    for (size_t k = 0; k < x->n && !s->failed; k++)
+    return x;
+}
+
+bool tab_suspects_identities(tab_search *s, tab_numbers *u)
+{
+    tab_identities *x = tab_identities_find(s, u);
+    for (size_t k = 0; x != NULL && k < x->n && !s->failed; k++)
         tab_identity_broken(x, k);
-    return confirm(x, u);
+    return x != NULL && confirm(x, u);
 }

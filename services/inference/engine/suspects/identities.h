@@ -48,6 +48,9 @@ typedef struct {
     size_t n;
 } tab_identities;
 
+/* The identities of the table, in scratch memory; NULL: memory ran out. */
+tab_identities *tab_identities_find(tab_search *s, const tab_numbers *u);
+
 /* Whether term i is a summand. */
 bool tab_identity_adds(const tab_identity *d, size_t i);
 

@@ -254,20 +254,50 @@ static void measure(tab_search *s, const tab_numbers *u, size_t k, const tab_res
             tab_suspects_number_text(s->arena, m->log ? x * exp(-left) : x - left, v->col->decimals);
 }
 
+/* One more column of numbers. False: memory ran out. */
+static bool add_scale(tab_search *s, size_t c, const double *num, tab_numbers *u)
+{
+    tab_scale *q = &u->q[u->n];
+    u->col[u->n] = c;
+    if (!scale_of(s, num, s->seen[c].col->type == TAB_DATETIME, q))
+        return false;
+    u->n += q->n >= TAB_SUSPECT_ROWS && q->most > q->least;
+    return true;
+}
+
+bool tab_suspects_scales(tab_search *s, tab_numbers *ret)
+{
+    *ret = (tab_numbers){ .n = 0 };
+    for (size_t c = 0; c < s->p->table->cols && ret->n < TAB_SUSPECT_NUMBERS; c++)
+        if (s->seen[c].num != NULL && !add_scale(s, c, s->seen[c].num, ret))
+            return false;
+    return true;
+}
+
+bool tab_suspects_amounts(tab_search *s, tab_numbers *u)
+{
+    for (size_t c = 0; c < s->p->table->cols && u->n < TAB_SUSPECT_NUMBERS; c++)
+        if (s->seen[c].amount != NULL && !add_scale(s, c, s->seen[c].amount, u))
+            return false;
+    return true;
+}
+
+/* The identities of all numbers; which cells of u are confirmed. False: memory ran out. */
+static bool identities(tab_search *s, tab_numbers *u)
+{
+    tab_numbers all = *u;
+    if (!tab_suspects_amounts(s, &all) || !tab_suspects_identities(s, &all))
+        return false;
+    for (size_t k = 0; k < u->n; k++)
+        u->confirmed[k] = all.confirmed[k];
+    return true;
+}
+
 static bool numbers_of(tab_search *s)
 {
-    tab_numbers u = { .n = 0 };
-    for (size_t c = 0; c < s->p->table->cols && u.n < TAB_SUSPECT_NUMBERS; c++) {
-        const tab_seen *v = &s->seen[c];
-        if (v->num == NULL)
-            continue;
-        u.col[u.n] = c;
-        if (!scale_of(s, v->num, v->col->type == TAB_DATETIME, &u.q[u.n]))
-            return false;
-        u.n += u.q[u.n].n >= TAB_SUSPECT_ROWS && u.q[u.n].most > u.q[u.n].least;
-    }
+    tab_numbers u;
     const tab_group_sample *g = tab_group_samples(s);
-    if (g == NULL || !tab_suspects_identities(s, &u) || !tab_suspects_orders(s, &u, g))
+    if (g == NULL || !tab_suspects_scales(s, &u) || !identities(s, &u) || !tab_suspects_orders(s, &u, g))
         return false;
     for (size_t k = 0; k < u.n && !s->failed && !tab_engine_cancelled(s->e); k++) {
         tab_residuals m;

@@ -21,6 +21,8 @@ typedef struct {
     const tab_str *text;  /* (levels) */
     uint32_t *count;      /* (levels) cells of each */
     const double *num;    /* (rows) NaN where the cell is no number; NULL: not a column of numbers */
+    const double *amount; /* (rows) of a column whose cells are numbers and that is told as categories or
+                           * names: arithmetic may hold of them; NULL: none */
     bool key;             /* as good as every value stands once */
 } tab_seen;
 

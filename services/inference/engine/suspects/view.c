@@ -43,6 +43,21 @@ static const double *numbers_of(const tab_reading *r, const tab_column_profile *
     return number || (c->type == TAB_DATETIME && r->can_date) ? c->number : NULL;
 }
 
+/* The numbers of a column that is told as categories or keys by plurality: quantities from 1 to 19, answers
+ * from 1 to 5. False: memory ran out. */
+static bool amounts_of(tab_search *s, tab_seen *v)
+{
+    enum { LEAST_VALUES = 3 };
+    tab_column_profile as = *v->col;
+    bool may = as.type == TAB_CATEGORICAL || as.type == TAB_TEXT, are = false;
+    if (v->num != NULL || !may || !as.numbers || as.proven_key || as.distinct < LEAST_VALUES)
+        return true;
+    if (!tab_view_as_number(s->arena, &as, s->rows, &are))
+        return false;
+    v->amount = are ? as.number : NULL;
+    return true;
+}
+
 static bool view_column(tab_search *s, size_t c)
 {
     tab_seen *v = &s->seen[c];
@@ -55,14 +70,15 @@ static bool view_column(tab_search *s, size_t c)
         tab_arena_free(own);
         return false;
     }
-    bool numbers = v->col->column->layout == TAB_NUMBERS, ok = true;
+    bool numbers = v->col->column->layout == TAB_NUMBERS, ok;
     for (size_t i = 0; numbers && i < s->rows; i++)
         v->present += !isnan(v->col->column->num[i]);
     v->num = numbers_of(&r, v->col);
+    ok = amounts_of(s, v);
     bool keep = !numbers || (r.levels > 0 && r.levels <= v->present / 2);
     if (keep) {
         v->present = 0;
-        ok = tab_read_levels(&r) && codes_of(s, own, &r, v);
+        ok = ok && tab_read_levels(&r) && codes_of(s, own, &r, v);
     }
     v->key = v->col->proven_key || (v->levels > 0 && v->levels >= v->present - v->present / 50);
     ok = ok && (!keep || tab_arena_defer(s->arena, free_arena, own));

@@ -321,3 +321,24 @@ Test(rules, what_is_not_paid_yet_is_not_wrong)
     for (size_t i = 0; i < n; i++)
         cr_expect(s[i].row == 101, "row %u, column %u: %f", s[i].row, s[i].column, s[i].confidence);
 }
+
+/* A quantity from 1 to 19, which is told as a category, and whole prices: their products lie densely. */
+Test(rules, a_product_of_whole_numbers_is_known)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX);
+    tab_engine e = { .arena = a };
+    char *csv = NULL;
+    size_t bytes = 0, n = 0;
+    tab_suspect *s;
+    FILE *f = open_memstream(&csv, &bytes);
+    uint32_t x = 41;
+    fputs("quantity,price,total\n", f);
+    for (unsigned r = 0; r < 600; r++) {
+        unsigned quantity = 1 + next(&x) % 19, price = 5 + next(&x) % 85;
+        fprintf(f, "%u,%u,%u\n", quantity, price, r == 77 ? 1001 : quantity * price);
+    }
+    fclose(f);
+    const tab_profile *p = profile_of(&e, "lines", csv, bytes);
+    cr_assert(tab_suspects_find(&e, p, 0.5, &s, &n, NULL) == TAB_OK);
+    cr_assert(n == 1 && s[0].row == 77 && s[0].column == 2, "%zu: row %u, %.3f", n, s[0].row, s[0].confidence);
+}
