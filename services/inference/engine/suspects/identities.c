@@ -58,6 +58,14 @@ static int by_made(const void *a, const void *b)
     return x->v != y->v ? (x->v < y->v ? -1 : 1) : (x->y > y->y) - (x->y < y->y);
 }
 
+static bool divides(const tab_identity *d)
+{
+    bool any = false;
+    for (size_t i = 0; !d->sum && i < d->n; i++)
+        any |= !tab_identity_adds(d, i) && d->form[i] == TAB_FORM_INVERSE;
+    return any;
+}
+
 /* Whether it holds in the table, and not in the neighbours. False in *ret_ok: memory ran out. */
 static bool holds_in_table(const tab_identities *x, tab_identity *d, bool *ret_ok)
 {
@@ -84,7 +92,7 @@ static bool holds_in_table(const tab_identities *x, tab_identity *d, bool *ret_o
     if (n < ACTIVE || (double)held < HOLDS * (double)n || (double)near > 1 + NEAR_MISSED * (double)(n - held))
         return false;
     qsort(p, n, sizeof *p, by_made);
-    const tab_identity *by = (double)whole >= FINE * (double)held ? &exact : d;
+    const tab_identity *by = !divides(d) && (double)whole >= FINE * (double)held ? &exact : d;
     for (size_t i = 0; i < n; i++) /* another row's y, far from it in the order */
         chance += tab_identity_equal(by, p[(i + n / 2) % n].y, p[i].v) +
                   tab_identity_equal(by, p[(i + n / 3) % n].y, p[i].v);
@@ -105,7 +113,7 @@ static bool holds_in_table(const tab_identities *x, tab_identity *d, bool *ret_o
 /* ---- the search -----------------------------------------------------------------------------------------
  * */
 
-static uint32_t columns_of(const tab_identity *d)
+uint32_t tab_identity_columns(const tab_identity *d)
 {
     uint32_t set = 1u << d->y;
     for (size_t i = 0; i < d->n; i++)
@@ -116,8 +124,8 @@ static uint32_t columns_of(const tab_identity *d)
 /* Whether `old` says what d does, of these columns or fewer; beside a long sum, of what it makes. */
 static bool is_part(const tab_identity *old, const tab_identity *d)
 {
-    bool same = d->n <= TAB_IDENTITY_TERMS || (columns_of(old) & 1u << d->y) != 0;
-    return same && (columns_of(old) & ~columns_of(d)) == 0;
+    bool same = d->n <= TAB_IDENTITY_TERMS || (tab_identity_columns(old) & 1u << d->y) != 0;
+    return same && (tab_identity_columns(old) & ~tab_identity_columns(d)) == 0;
 }
 
 /* The least share of broken rows of an identity of these columns or fewer; 1: there is none. */
@@ -295,7 +303,7 @@ static bool is_known(const tab_identities *x, size_t y)
 {
     bool known = false;
     for (size_t k = 0; k < x->n; k++)
-        known |= (columns_of(&x->found[k]) & 1u << y) != 0;
+        known |= (tab_identity_columns(&x->found[k]) & 1u << y) != 0;
     return known;
 }
 
@@ -470,7 +478,7 @@ static void group_identities(tab_identities *x)
     for (size_t round = 0; round < x->n; round++)
         for (size_t i = 0; i < x->n; i++)
             for (size_t k = 0; k < x->n; k++)
-                if ((columns_of(&x->found[i]) & columns_of(&x->found[k])) != 0 &&
+                if ((tab_identity_columns(&x->found[i]) & tab_identity_columns(&x->found[k])) != 0 &&
                     x->found[k].group > x->found[i].group)
                     x->found[k].group = x->found[i].group;
 }
@@ -481,7 +489,7 @@ static bool confirm(const tab_identities *x, tab_numbers *u)
     for (size_t i = 0; i < x->n; i++) {
         const tab_identity *d = &x->found[i];
         for (size_t k = 0; k < u->n; k++) {
-            if ((columns_of(d) & 1u << k) == 0)
+            if ((tab_identity_columns(d) & 1u << k) == 0)
                 continue;
             if (u->confirmed[k] == NULL)
                 u->confirmed[k] = tab_arena_new_of(x->s->scratch, bool, x->s->rows + 1);

@@ -51,6 +51,9 @@ typedef struct {
 /* The identities of the table, in scratch memory; NULL: memory ran out. */
 tab_identities *tab_identities_find(tab_search *s, const tab_numbers *u);
 
+/* The numbers that it relates, a bit each. */
+uint32_t tab_identity_columns(const tab_identity *d);
+
 /* Whether term i is a summand. */
 bool tab_identity_adds(const tab_identity *d, size_t i);
 

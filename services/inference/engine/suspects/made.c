@@ -1,8 +1,8 @@
 /* See made.h. A row's numbers of an identity but one give that one:
  *
  *   sum       y, or a summand: what is left of y
- *   product   y, or a factor: y over the others, where y as it is rounded leaves one number of the factor's
- *             last decimal
+ *   product   y, or a factor: y over the others, where y as it is rounded leaves two numbers of the factor's
+ *             last decimal at the most
  *
  * A number that two identities make comes from the one that is broken in the least share of rows. What was
  * made serves the row's other identities: net gives tax, both give gross. */
@@ -10,6 +10,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "services/inference/engine/suspects/identities.h"
 
@@ -56,7 +57,7 @@ static double unformed(tab_form f, double v)
     }
 }
 
-/* Term i of d in this row by all others; NaN: they do not tell it to its last decimal. */
+/* Term i of d in this row by all others; NaN: they tell less of it than its last decimal. */
 static double term_of(const maker *m, const tab_identity *d, size_t row, size_t i)
 {
     double y = m->num[d->y][row], rest = d->sum ? 0 : d->k, added = 0;
@@ -76,7 +77,8 @@ static double term_of(const maker *m, const tab_identity *d, size_t row, size_t 
         return rounded(d->sign[i] * (y - rest), unit);
     double low = unformed(d->form[i], (y - added - d->unit / 2) / rest);
     double high = unformed(d->form[i], (y - added + d->unit / 2) / rest);
-    return fabs(high - low) <= unit ? rounded(unformed(d->form[i], (y - added) / rest), unit) : (double)NAN;
+    return fabs(high - low) <= 2 * unit ? rounded(unformed(d->form[i], (y - added) / rest), unit)
+                                        : (double)NAN;
 }
 
 /* The number of column k that d makes in this row; NaN: none. */
@@ -120,7 +122,7 @@ static int by_number(const void *a, const void *b)
     return x->v != y->v ? (x->v > y->v) - (x->v < y->v) : (x->row > y->row) - (x->row < y->row);
 }
 
-/* The first row that has the number v in column k. */
+/* The first row that has the number v in column k, of a column of classes. */
 static uint32_t like(const maker *m, size_t k, double v)
 {
     const placed *p = m->placed[k];
@@ -154,29 +156,44 @@ static size_t make_column(maker *m, size_t k)
     return m->n - before;
 }
 
+/* The k-th column's known numbers in their order, with the row of each. False: memory ran out. */
+static bool place(maker *m, tab_arena *a, size_t k)
+{
+    const double *x = m->num[k];
+    m->placed[k] = tab_arena_new_of(a, placed, m->x->s->rows + 1);
+    if (m->placed[k] == NULL)
+        return false;
+    for (size_t row = 0; row < m->x->s->rows; row++)
+        if (isfinite(x[row]))
+            m->placed[k][m->places[k]++] = (placed){ x[row], (uint32_t)row };
+    if (m->places[k] > 0)
+        qsort(m->placed[k], m->places[k], sizeof *m->placed[k], by_number);
+    return true;
+}
+
 /* The numbers that identities have a part in, copied so that made ones can be put among them; *ret: cells
  * that are missing. False: memory ran out. */
 static bool copy_numbers(maker *m, tab_arena *a, size_t *ret)
 {
-    size_t rows = m->x->s->rows;
-    *ret = 0;
+    size_t rows = m->x->s->rows, missing = 0;
+    uint32_t part = 0;
+    for (size_t i = 0; i < m->x->n; i++)
+        part |= tab_identity_columns(&m->x->found[i]);
     for (size_t k = 0; k < m->u->n; k++) {
         const double *from = m->x->num[k];
+        if ((part & 1u << k) == 0)
+            continue;
         m->num[k] = tab_arena_new_of(a, double, rows + 1);
-        m->placed[k] = tab_arena_new_of(a, placed, rows + 1);
-        if (m->num[k] == NULL || m->placed[k] == NULL)
+        if (m->num[k] == NULL)
             return false;
-        for (size_t row = 0; row < rows; row++) {
-            m->num[k][row] = from[row];
-            if (isfinite(from[row]))
-                m->placed[k][m->places[k]++] = (placed){ from[row], (uint32_t)row };
-        }
-        *ret += rows - m->places[k];
-        if (m->places[k] > 0)
-            qsort(m->placed[k], m->places[k], sizeof *m->placed[k], by_number);
+        memcpy(m->num[k], from, rows * sizeof *from);
+        for (size_t row = 0; row < rows; row++)
+            missing += !isfinite(from[row]);
+        if (m->x->s->seen[m->u->col[k]].amount != NULL && !place(m, a, k))
+            return false;
         m->x->num[k] = m->num[k];
     }
-    *ret = *ret < MISSING_MOST ? *ret : MISSING_MOST;
+    *ret = missing < MISSING_MOST ? missing : MISSING_MOST;
     return true;
 }
 
@@ -195,13 +212,22 @@ static bool make(tab_search *s, const tab_numbers *u, tab_arena *a, tab_number_m
     for (size_t round = 0; round < ROUNDS && came > 0; round++) {
         came = 0;
         for (size_t k = 0; k < u->n; k++)
-            came += make_column(&m, k);
+            came += m.num[k] != NULL ? make_column(&m, k) : 0;
     }
     if (m.n > 0)
         qsort(m.made, m.n, sizeof *m.made, by_cell);
     *ret = m.made;
     *ret_n = m.n;
     return true;
+}
+
+/* Whether a number is missing. */
+static bool lacks(const tab_search *s, const tab_numbers *u)
+{
+    for (size_t k = 0; k < u->n; k++)
+        if (u->q[k].n < s->rows)
+            return true;
+    return false;
 }
 
 tab_status tab_numbers_made(const tab_engine *e, tab_arena *a, const tab_profile *p, tab_number_made **ret,
@@ -217,10 +243,10 @@ tab_status tab_numbers_made(const tab_engine *e, tab_arena *a, const tab_profile
     *ret_n = 0;
     if (s.rows < TAB_SUSPECT_ROWS)
         return TAB_OK;
-    if (own == NULL || !tab_suspects_view(&s) || !tab_suspects_scales(&s, &u) ||
+    if (own == NULL || !tab_suspects_view_numbers(&s) || !tab_suspects_scales(&s, &u) ||
         !tab_suspects_amounts(&s, &u))
         return tab_no_memory(err);
-    if (u.n < 2)
+    if (u.n < 2 || !lacks(&s, &u))
         return TAB_OK;
     bool ok = make(&s, &u, a, ret, ret_n);
     if (tab_engine_cancelled(e))

@@ -41,8 +41,9 @@ typedef struct {
     bool failed; /* memory ran out */
 } tab_search;
 
-/* False: memory ran out. */
+/* False: memory ran out. numbers: their numbers alone, without those of dates. */
 bool tab_suspects_view(tab_search *s) TAB_CHECKED;
+bool tab_suspects_view_numbers(tab_search *s) TAB_CHECKED;
 
 /* The finders. Spelling has scratch memory of each column's own. */
 void tab_suspects_spelling(tab_search *s);

@@ -95,3 +95,18 @@ bool tab_suspects_view(tab_search *s)
             return false;
     return s->seen != NULL;
 }
+
+bool tab_suspects_view_numbers(tab_search *s)
+{
+    s->seen = tab_arena_new_of(s->arena, tab_seen, s->p->table->cols + 1);
+    for (size_t c = 0; s->seen != NULL && c < s->p->table->cols; c++) {
+        tab_seen *v = &s->seen[c];
+        v->col = &s->p->col[c];
+        if (v->col->use == TAB_USE_IGNORE)
+            continue;
+        v->num = v->col->type == TAB_NUMERIC && !v->col->identifying ? v->col->number : NULL;
+        if (!amounts_of(s, v))
+            return false;
+    }
+    return s->seen != NULL;
+}
