@@ -8,7 +8,8 @@ enum {
     TAB_SUSPECT_ROWS = 20,    /* a column of fewer cells says nothing of any of them */
     TAB_SUSPECT_COLUMNS = 64, /* of wider tables the first ones are held against each other */
     TAB_SUSPECT_CANDIDATES = 1 << 18,
-    TAB_SUSPECT_LEVELS = 20000, /* distinct values of a column that are held against each other */
+    TAB_SUSPECT_AMOUNT_ROWS = 1 << 20, /* of longer tables no amounts are looked at: memory */
+    TAB_SUSPECT_LEVELS = 20000,        /* distinct values of a column that are held against each other */
 };
 #define TAB_SUSPECT_BYTES ((size_t)8 << 30) /* of any one arena of a finder */
 
@@ -36,6 +37,7 @@ typedef struct {
     size_t tables;
     size_t rows;
     tab_seen *seen; /* (cols) */
+    size_t amounts; /* of them have one */
     tab_suspect *found;
     size_t n, room;
     bool failed; /* memory ran out */

@@ -3,7 +3,7 @@
 
 #include "services/inference/engine/lexicon/fold_text.h"
 #include "services/inference/engine/profile/features/column.h"
-#include "services/inference/engine/suspects/parts.h"
+#include "services/inference/engine/suspects/given.h"
 
 static void free_arena(void *a)
 {
@@ -44,17 +44,19 @@ static const double *numbers_of(const tab_reading *r, const tab_column_profile *
 }
 
 /* The numbers of a column that is told as categories or keys by plurality: quantities from 1 to 19, answers
- * from 1 to 5. False: memory ran out. */
+ * from 1 to 5; of so many columns and rows as are held against each other. False: memory ran out. */
 static bool amounts_of(tab_search *s, tab_seen *v)
 {
     enum { LEAST_VALUES = 3 };
     tab_column_profile as = *v->col;
     bool may = as.type == TAB_CATEGORICAL || as.type == TAB_TEXT, are = false;
+    may = may && s->amounts < TAB_SUSPECT_NUMBERS && s->rows <= TAB_SUSPECT_AMOUNT_ROWS;
     if (v->num != NULL || !may || !as.numbers || as.proven_key || as.distinct < LEAST_VALUES)
         return true;
     if (!tab_view_as_number(s->arena, &as, s->rows, &are))
         return false;
     v->amount = are ? as.number : NULL;
+    s->amounts += are;
     return true;
 }
 
