@@ -7,6 +7,7 @@
 
 enum {
     TAB_SUSPECT_NUMBERS = 24,     /* columns of numbers that take part in each other's fits */
+    TAB_SUSPECT_AMOUNTS = 12,     /* with categories among them: what is tried grows with their cube */
     TAB_SUSPECT_SAMPLE = 4000,    /* rows that a model of a column is chosen on */
     TAB_SUSPECT_QUANTILES = 50000 /* rows that quantiles are taken of */
 };

@@ -276,7 +276,7 @@ bool tab_suspects_scales(tab_search *s, tab_numbers *ret)
 
 bool tab_suspects_amounts(tab_search *s, tab_numbers *u)
 {
-    for (size_t c = 0; c < s->p->table->cols && u->n < TAB_SUSPECT_NUMBERS; c++)
+    for (size_t c = 0; c < s->p->table->cols && u->n < TAB_SUSPECT_AMOUNTS; c++)
         if (s->seen[c].amount != NULL && !add_scale(s, c, s->seen[c].amount, u))
             return false;
     return true;

@@ -50,7 +50,7 @@ static bool amounts_of(tab_search *s, tab_seen *v)
     enum { LEAST_VALUES = 3 };
     tab_column_profile as = *v->col;
     bool may = as.type == TAB_CATEGORICAL || as.type == TAB_TEXT, are = false;
-    may = may && s->amounts < TAB_SUSPECT_NUMBERS && s->rows <= TAB_SUSPECT_AMOUNT_ROWS;
+    may = may && s->amounts < TAB_SUSPECT_AMOUNTS && s->rows <= TAB_SUSPECT_AMOUNT_ROWS;
     if (v->num != NULL || !may || !as.numbers || as.proven_key || as.distinct < LEAST_VALUES)
         return true;
     if (!tab_view_as_number(s->arena, &as, s->rows, &are))
