@@ -1,11 +1,12 @@
 /* See made.h. A row's numbers of an identity but one give that one:
  *
  *   sum       y, or a summand: what is left of y
- *   product   y, or a factor: y over the others, where y as it is rounded leaves two numbers of the factor's
- *             last decimal at the most
+ *   product   y, or a factor: y over the others
  *
- * A number that two identities make comes from the one that is broken in the least share of rows. What was
- * made serves the row's other identities: net gives tax, both give gross. */
+ * Rounding may leave it open to its last decimal (a net of a rounded tax). So what an identity gives of a
+ * number is asked in the rows where that is known: it counts where it is right to the last decimal in TELLS of
+ * them, and of several the one that is right most often. What was made serves the row's other identities: net
+ * gives tax, both give gross. */
 #include "services/inference/engine/suspects/made.h"
 
 #include <math.h>
@@ -14,7 +15,8 @@
 
 #include "services/inference/engine/suspects/identities.h"
 
-enum { ROUNDS = 3, MISSING_MOST = 1 << 22 };
+enum { ROUNDS = 3, MISSING_MOST = 1 << 22, ASKED = 1000 };
+static const double TELLS = 0.5;
 
 typedef struct {
     double v;
@@ -28,6 +30,8 @@ typedef struct {
     double *num[TAB_SUSPECT_NUMBERS];
     placed *placed[TAB_SUSPECT_NUMBERS]; /* (places) the known ones, sorted */
     size_t places[TAB_SUSPECT_NUMBERS];
+    double tells[TAB_IDENTITIES]
+                [TAB_SUSPECT_NUMBERS]; /* share of rows; 0: the number is not of the identity */
     tab_number_made *made;
     size_t n, room;
 } maker;
@@ -57,54 +61,60 @@ static double unformed(tab_form f, double v)
     }
 }
 
-/* Term i of d in this row by all others; NaN: they tell less of it than its last decimal. */
+/* Term i of d in this row by all others; NaN where one is missing. */
 static double term_of(const maker *m, const tab_identity *d, size_t row, size_t i)
 {
-    double y = m->num[d->y][row], rest = d->sum ? 0 : d->k, added = 0;
+    double y = m->x->num[d->y][row], rest = d->sum ? 0 : d->k, added = 0;
     for (size_t t = 0; t < d->n; t++) {
         if (t == i)
             continue;
-        double a = m->num[d->of[t]][row];
+        double a = m->x->num[d->of[t]][row];
         if (tab_identity_adds(d, t))
             added += d->sign[t] * a;
         else
             rest *= tab_form_of(d->form[t], a);
     }
-    double unit = m->x->unit[d->of[i]];
-    if (d->sum)
-        return rounded(d->sign[i] * (y - added), unit);
     if (tab_identity_adds(d, i))
-        return rounded(d->sign[i] * (y - rest), unit);
-    double low = unformed(d->form[i], (y - added - d->unit / 2) / rest);
-    double high = unformed(d->form[i], (y - added + d->unit / 2) / rest);
-    return fabs(high - low) <= 2 * unit ? rounded(unformed(d->form[i], (y - added) / rest), unit)
-                                        : (double)NAN;
+        return d->sign[i] * (d->sum ? y - added : y - rest);
+    return unformed(d->form[i], (y - added) / rest);
 }
 
 /* The number of column k that d makes in this row; NaN: none. */
 static double made_by(const maker *m, const tab_identity *d, size_t row, size_t k)
 {
-    double v = NAN;
-    if (d->y == k)
-        v = rounded(tab_identity_made(m->x, d, row, SIZE_MAX, 0), m->x->unit[k]);
+    double v = d->y == k ? tab_identity_made(m->x, d, row, SIZE_MAX, 0) : (double)NAN;
     for (size_t i = 0; i < d->n; i++)
         if (d->of[i] == k)
             v = term_of(m, d, row, i);
+    v = rounded(v, m->x->unit[k]);
     bool below = v < 0 && m->u->q[k].least >= 0;
     return isfinite(v) && !below ? v : (double)NAN;
 }
 
-/* The surest identity that makes the number; NULL: none does. */
+/* In which share of the rows where all are known the i-th identity gives column k to its last decimal. */
+static double tells(const maker *m, size_t i, size_t k)
+{
+    size_t rows = m->x->s->rows, most = rows < ASKED ? rows : ASKED, known = 0, right = 0;
+    for (size_t r = 0; r < most; r++) {
+        size_t row = tab_sampled_row(rows, most, r);
+        double is = m->x->num[k][row], v = made_by(m, &m->x->found[i], row, k);
+        if (!isfinite(is) || isnan(v))
+            continue;
+        known++;
+        right += fabs(is - v) < 0.5 * m->x->unit[k];
+    }
+    return known > 0 ? (double)right / (double)known : 0;
+}
+
+/* The identity that tells the number best; NULL: none does. */
 static const tab_identity *maker_of(const maker *m, size_t row, size_t k, double *ret)
 {
     const tab_identity *best = NULL;
+    double most = TELLS;
     for (size_t i = 0; i < m->x->n; i++) {
-        const tab_identity *d = &m->x->found[i];
-        double v = made_by(m, d, row, k);
-        bool rather = best == NULL || d->broken < best->broken ||
-                      (d->broken == best->broken && d->y == k && best->y != k); /* not by what was rounded */
-        if (!isnan(v) && rather)
-            best = d, *ret = v;
+        double v = m->tells[i][k] > most ? made_by(m, &m->x->found[i], row, k) : (double)NAN;
+        if (!isnan(v))
+            best = &m->x->found[i], *ret = v, most = m->tells[i][k];
     }
     return best;
 }
@@ -208,6 +218,10 @@ static bool make(tab_search *s, const tab_numbers *u, tab_arena *a, tab_number_m
     if (!copy_numbers(&m, s->scratch, &m.room) ||
         (m.made = tab_arena_new_of(a, tab_number_made, m.room + 1)) == NULL)
         return false;
+    for (size_t i = 0; i < m.x->n; i++)
+        for (size_t k = 0; k < u->n; k++)
+            if ((tab_identity_columns(&m.x->found[i]) & 1u << k) != 0)
+                m.tells[i][k] = tells(&m, i, k);
     size_t came = 1;
     for (size_t round = 0; round < ROUNDS && came > 0; round++) {
         came = 0;
