@@ -4,7 +4,7 @@
  *   product   y, or a factor: y over the others
  *
  * Rounding may leave it open to its last decimal (a net of a rounded tax). So what an identity gives of a
- * number is asked in the rows where that is known: it counts where it is right to the last decimal in TELLS of
+ * number is asked in rows where that is known: it counts where it is right to the last decimal in TELLS of
  * them, and of several the one that is right most often. What was made serves the row's other identities: net
  * gives tax, both give gross. */
 #include "services/inference/engine/suspects/made.h"
